@@ -7,7 +7,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// benchUnit is what a driver has of an exchange with one call.
+// benchUnit is a driver's state for an exchange with one call.
 type benchUnit struct {
 	mu     sync.Mutex
 	unit   Unit
@@ -32,7 +32,7 @@ func (u *benchUnit) post(e Event) {
 	}
 }
 
-// A call that is answered as one body: what its machines cost, under a lock of their own.
+// Measures the machines of a call that is answered with one body, under a lock of their own.
 func BenchmarkPlainCall(b *testing.B) {
 	b.ReportAllocs()
 	body := []byte("r")
@@ -49,7 +49,7 @@ func BenchmarkPlainCall(b *testing.B) {
 	}
 }
 
-// The machines of such a call allocate next to nothing beside the one struct that they are in.
+// The machines of such a call allocate almost nothing beside the struct that holds them.
 func TestPlainCallAllocates(t *testing.T) {
 	body := []byte("r")
 	n := testing.AllocsPerRun(100, func() {

@@ -7,84 +7,86 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// EventKind is what happened to a call.
+// EventKind is the kind of an event of a call.
 type EventKind uint8
 
 // The events of a call.
 const (
-	// Started: the call came in an exchange.
+	// Started: the call arrived in an exchange.
 	Started EventKind = iota
-	// Claimed: the call was claimed; Record is what is known of it.
+	// Claimed: the call was claimed; Record is its record.
 	Claimed
 	// Emitted: the backend sent Entry.
 	Emitted
 	// Checkpointed: the backend says that the round may be run again from State.
 	Checkpointed
-	// Returned: the backend has returned Reply.
+	// Returned: the backend returned Reply.
 	Returned
-	// Begun: the exchange has become a stream; Record is the call's.
+	// Begun: the exchange has become a stream; Record is the call's record.
 	Begun
-	// Kept: the exchange has taken the outcome.
+	// Kept: the exchange has kept the outcome.
 	Kept
-	// Refused: the exchange can become no stream, because of Fault.
+	// Refused: the exchange cannot become a stream, because of Fault.
 	Refused
-	// Stored: the store has acknowledged the step, or Restore, that was on its way.
+	// Stored: the store acknowledged the step or the Restore that was in flight.
 	Stored
-	// Failed: it has not, because of Fault.
+	// Failed: the store did not acknowledge it, because of Fault.
 	Failed
-	// Drawn: Reply has new ids for the questions that were refused with IDTaken.
+	// Drawn: Reply has new ids for the questions that failed with IDTaken.
 	Drawn
-	// Due: the timer Timer is.
+	// Due: timer Timer has fired.
 	Due
 	// Cancelled: the client has cancelled the request.
 	Cancelled
 	// Expired: the lifetime of the call has passed.
 	Expired
-	// Ended: the session has.
+	// Ended: the session has ended.
 	Ended
 	// Closed: this replica is shutting down.
 	Closed
-	// Returning: the store was away, and may have lost what it acknowledged.
+	// Returning: the store was away and may have lost acknowledged writes.
 	Returning
-	// Superseded: another machine of this replica has claimed the call, for the reason Why.
+	// Superseded: another machine of this replica has claimed the call, for reason Why.
 	Superseded
 
 	eventKinds
 )
 
-// Event is one event; of its members those count that its kind names. What it points to is not changed any more.
+// Event is one event. Only the members that its kind names are set. What it points to must not
+// change any more.
 type Event struct {
 	Kind  EventKind
 	Timer Timer
 	Fault Fault
-	// Why of Claimed and Superseded. Late, of Claimed: the lifetime of the call has passed.
+	// Why is set in Claimed and Superseded. Late, in Claimed, is whether the lifetime of the call
+	// has passed.
 	Why    Why
 	Late   bool
 	Entry  *state.Entry
 	State  []byte
 	Reply  *Reply
 	Record *medium.Record
-	// Err is what the store said: of Refused and Failed.
+	// Err is the store's error, in Refused and Failed.
 	Err error
 }
 
-// Why is why a call was claimed.
+// Why is the reason why a call was claimed.
 type Why uint8
 
 // The reasons.
 const (
-	// ByAnswer: its last question was answered.
+	// ByAnswer: its last open question was answered.
 	ByAnswer Why = iota + 1
 	// ByLoss: its owner was lost, or its lifetime has passed.
 	ByLoss
-	// ByCancel: the client cancelled it while it waited or ran elsewhere.
+	// ByCancel: the client cancelled it while it waited or ran on another replica.
 	ByCancel
 )
 
 // ReplyKind is how a round ended.
 type ReplyKind uint8
 
-// The kinds of replies.
+// Final: with the call's response, or without one if no response is due.
 const (
 	// Final: with the call's response; without one when there is nobody to tell.
 	Final ReplyKind = iota + 1
@@ -98,20 +100,20 @@ const (
 type Reply struct {
 	Kind     ReplyKind
 	Response []byte
-	// Cancelled: the client has cancelled the call.
+	// Cancelled is whether the client cancelled the call.
 	Cancelled bool
-	// Failure that the Response tells of; zero: it is the backend's.
+	// Failure is the failure that Response reports. Zero means that the response is the backend's.
 	Failure Failure
-	// Err is what the store said of it, where Failure is Full; nil: not known.
+	// Err is the store's error if Failure is Full. nil means unknown.
 	Err   error
 	Asks  []state.Ask
 	State []byte
 	Pause time.Duration
-	// Resumable of Asks and Busy: the next round may be run again with State.
+	// Resumable, in Asks and Busy, is whether the next round may be run again with State.
 	Resumable bool
 }
 
-// Failure is a response that the edge itself gives.
+// Failure is a failure that the edge itself responds with.
 type Failure uint8
 
 // The failures.
@@ -122,36 +124,37 @@ const (
 	NoSession
 	// Leaving: the replica is shutting down.
 	Leaving
-	// Oversized: the response is larger than what a stream may keep.
+	// Oversized: the response is larger than a stream may keep.
 	Oversized
-	// OversizedAsk: the questions are.
+	// OversizedAsk: the questions are larger than a stream may keep.
 	OversizedAsk
 	// Full: the session has no room.
 	Full
-	// NoIDs: no ids were found for the questions.
+	// NoIDs: no free ids were found for the questions.
 	NoIDs
-	// NoStore: the store cannot be reached.
+	// NoStore: the store is unavailable.
 	NoStore
-	// UnknownOutcome: the owner was lost while the backend was called, and the call is not to be run again.
+	// UnknownOutcome: the owner was lost while the backend was called, and the call must not run
+	// again.
 	UnknownOutcome
-	// Poison: too many owners were lost while they ran it.
+	// Poison: too many owners were lost while they ran the call.
 	Poison
-	// Unheard: nobody can be asked, since the client has left.
+	// Unheard: the call asks its client, which has left.
 	Unheard
 )
 
-// EffectKind is what a machine wants done.
+// EffectKind is the kind of an effect.
 type EffectKind uint8
 
 // The effects.
 const (
-	// Run calls the backend: Record has the round, its answers and its state.
+	// Run calls the backend. Record has the round, its answers and its state.
 	Run EffectKind = iota + 1
-	// Stop cancels the call of the backend.
+	// Stop cancels the call to the backend.
 	Stop
 	// Want asks the exchange for a record.
 	Want
-	// Outcome gives the exchange Reply; it answers with Begun, Kept or Refused.
+	// Outcome passes Reply to the exchange, which answers with Begun, Kept or Refused.
 	Outcome
 	// Commit sends Write to the store.
 	Commit
@@ -159,66 +162,69 @@ const (
 	Restore
 	// Draw draws new ids for the questions of Reply.
 	Draw
-	// SetTimer sets Timer to be due After.
+	// SetTimer sets Timer to fire after After.
 	SetTimer
-	// Free frees the client's request id: the response is about to be sent.
+	// Free frees the client's request id, before the response is sent.
 	Free
-	// Keep has Record and Entries kept for a while, to be restored when the store has lost writes.
+	// Keep keeps Record and Entries for a while, to restore them if the store loses writes.
 	Keep
-	// CancelByRecord cancels the call by its record: it waits, or is another's, and was cancelled here.
+	// CancelByRecord cancels a call that was cancelled here by its record: the call waits, or
+	// another replica owns it.
 	CancelByRecord
-	// Dropped: events of the backend, Count of them, are lost to readers: with NoFault because too many waited, with Gone
-	// for want of a stream, else because the store refused them with Fault.
+	// Dropped reports that readers lose Count events of the backend. Fault is NoFault if too many
+	// waited, Gone if there was no stream, and otherwise the fault with which the store refused
+	// them.
 	Dropped
-	// OverHere: nobody here runs the call. How says why, Reply what it ended with.
+	// OverHere ends the run on this replica. How is the reason, Reply the reply that it ended with.
 	OverHere
 
-	// Those of an exchange:
+	// The effects of an exchange:
 
-	// Begin begins records for its calls.
+	// Begin begins the records of its calls.
 	Begin
-	// Tidy begins them again and ends them: nobody follows what a Begin may have left.
+	// Tidy begins the records again and ends them, in case a failed Begin left some.
 	Tidy
-	// Open makes it a stream and has its log followed.
+	// Open turns the exchange into a stream and follows its log.
 	Open
-	// Respond ends it with the outcomes.
+	// Respond ends the exchange with the outcomes.
 	Respond
-	// Accept ends it without a body.
+	// Accept ends the exchange without a body.
 	Accept
-	// Tell gives the call number Call the event Event.
+	// Tell passes Event to call Call.
 	Tell
 )
 
-// How is how a call came to be over here.
+// How is how a run ended on this replica.
 type How uint8
 
 // The ways.
 const (
-	// HowEnded: it has its response.
+	// HowEnded: the call has its response.
 	HowEnded How = iota + 1
-	// HowParked: it waits for its client.
+	// HowParked: the call waits for its client.
 	HowParked
-	// HowLost: another replica has it, or will.
+	// HowLost: another replica owns the call or will take it over.
 	HowLost
-	// HowGone: its session has ended.
+	// HowGone: the session has ended.
 	HowGone
 )
 
-// Effect is one effect; of its members those count that its kind names. What it points to is never changed again, so that
-// effects can be carried out while the machine goes on.
+// Effect is one effect. Only the members that its kind names are set. What it points to never
+// changes, so effects can be carried out while the machine takes further events.
 type Effect struct {
 	Kind EffectKind
-	// Timer of SetTimer, with After.
+	// Timer is set in SetTimer, with After.
 	Timer Timer
 	How   How
-	// Event of Tell, with Fault and Err; Fault of Dropped.
+	// Event is set in Tell, with Fault and Err. Fault is also set in Dropped.
 	Event EventKind
 	Fault Fault
-	// Unnumbered: Entries are sent without ids.
+	// Unnumbered sends Entries without ids.
 	Unnumbered bool
-	// Call is the number of the call in its exchange: of Tell, and of every effect of a call that a Unit gives out.
+	// Call is the number of the call in its exchange, in Tell and in every effect of a call that a
+	// Unit emits.
 	Call int32
-	// Count of Dropped.
+	// Count is set in Dropped.
 	Count   int32
 	After   time.Duration
 	Write   *medium.Write

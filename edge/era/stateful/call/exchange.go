@@ -1,42 +1,44 @@
 package call
 
-// Stage is what became of an exchange: of one POST with its calls.
+// Stage is the state of an exchange: one POST with its calls.
 type Stage uint8
 
 // The stages of an exchange.
 const (
-	// Unwritten: nothing is on the wire; the outcomes are gathered for one body.
+	// Unwritten: nothing is on the wire; outcomes are collected for one body.
 	Unwritten Stage = iota
-	// Opening: the calls' records are being begun.
+	// Opening: the records of the calls are being begun.
 	Opening
 	// Streaming: the calls have records, and the exchange follows their log.
 	Streaming
-	// Abandoned: the client left while nothing was on the wire. The calls go on, unheard.
+	// Abandoned: the client left before anything was on the wire. The calls run on without a
+	// reader.
 	Abandoned
-	// Finished: the exchange has ended. Calls that have a record go on.
+	// Finished: the exchange has ended. Calls that have a record run on.
 	Finished
 
 	stages
 )
 
-// ExchangeEventKind is what happened to an exchange.
+// ExchangeEventKind is the kind of an event of an exchange.
 type ExchangeEventKind uint8
 
 // The events of an exchange.
 const (
-	// Wanted: the call Index has events or questions for the client.
+	// Wanted: call Index has events or questions for the client.
 	Wanted ExchangeEventKind = iota
-	// HasOutcome: the call Index has ended without a record.
+	// HasOutcome: call Index has ended without a record.
 	HasOutcome
-	// OpenDue: TimerOpen is due.
+	// OpenDue: TimerOpen has fired.
 	OpenDue
-	// HasBegun: the records are there.
+	// HasBegun: the records exist.
 	HasBegun
-	// BeginFailed: they are not, because of Fault; with Unavailable it is not known.
+	// BeginFailed: the records were not begun, because of Fault. With Unavailable the outcome is
+	// unknown.
 	BeginFailed
-	// ClientLeft: the client has.
+	// ClientLeft: the client has left.
 	ClientLeft
-	// StreamEnded: the log has ended and all of it was sent, or the reader was cut off.
+	// StreamEnded: the log has ended and was sent whole, or the reader was cut off.
 	StreamEnded
 
 	exchangeEventKinds
@@ -47,26 +49,27 @@ type ExchangeEvent struct {
 	Kind  ExchangeEventKind
 	Index int
 	Fault Fault
-	// Err is what the store said: of BeginFailed.
+	// Err is the store's error, in BeginFailed.
 	Err error
 }
 
-// Exchange is what came in one POST: the calls that share its response, and their stream once one of them outgrows
-// that. It is not safe for concurrent use.
+// Exchange is one POST: the calls that share its response, and their stream once a call needs one.
+// It is not safe for concurrent use.
 type Exchange struct {
 	stage Stage
-	// decided calls have an outcome; left counts the others.
+	// decided marks the calls that have an outcome; left counts the others.
 	decided []bool
 	left    int
-	// room is for decided, of most exchanges.
+	// room backs decided in exchanges of at most four calls.
 	room [4]bool
-	// refused: a Begin failed, and the next is due with the timer. unsure: it may have happened.
+	// refused is whether a Begin failed; the timer starts the next one. unsure is whether a failed
+	// Begin may have happened.
 	refused, unsure bool
-	// gone: the client left while the records were being begun.
+	// gone is whether the client left while the records were being begun.
 	gone bool
 }
 
-// init makes it one in stage Unwritten of so many calls, at least one.
+// init sets stage Unwritten for an exchange of calls calls, at least one.
 func (x *Exchange) init(calls int) {
 	if x.left = calls; calls <= len(x.room) {
 		x.decided = x.room[:calls]
@@ -75,10 +78,10 @@ func (x *Exchange) init(calls int) {
 	x.decided = make([]bool, calls)
 }
 
-// Stage is where the machine is.
+// Stage returns the state of the machine.
 func (x *Exchange) Stage() Stage { return x.stage }
 
-// Step takes an event and appends what is to be done to buf, in order.
+// Step takes an event and appends its effects to buf, in order.
 func (x *Exchange) Step(e ExchangeEvent, buf []Effect) []Effect {
 	return exchangeTransitions[x.stage][e.Kind](x, e, buf)
 }
@@ -87,7 +90,7 @@ type exchangeTransition func(x *Exchange, e ExchangeEvent, buf []Effect) []Effec
 
 func pass(_ *Exchange, _ ExchangeEvent, buf []Effect) []Effect { return buf }
 
-// exchangeTransitions are all of them: a row for each stage, a column for each event.
+// exchangeTransitions is the transition table: a row for each stage, a column for each event.
 var exchangeTransitions = [stages][exchangeEventKinds]exchangeTransition{
 	Unwritten: {Wanted: openOnWish, HasOutcome: gatherOutcome, OpenDue: open, HasBegun: pass, BeginFailed: pass, ClientLeft: abandon, StreamEnded: pass},
 	Opening:   {Wanted: pass, HasOutcome: note, OpenDue: pass, HasBegun: stream, BeginFailed: notBegun, ClientLeft: noteGone, StreamEnded: pass},
@@ -112,7 +115,7 @@ func open(x *Exchange, _ ExchangeEvent, buf []Effect) []Effect {
 	return append(buf, Effect{Kind: Begin})
 }
 
-// note counts an outcome.
+// note records that a call has an outcome.
 func note(x *Exchange, e ExchangeEvent, buf []Effect) []Effect {
 	if !x.decided[e.Index] {
 		x.decided[e.Index] = true
@@ -129,7 +132,8 @@ func gatherOutcome(x *Exchange, e ExchangeEvent, buf []Effect) []Effect {
 	return x.respond(buf)
 }
 
-// respond ends the exchange: its calls' outcomes are taken, and told if the client is there.
+// respond ends the exchange. It keeps the outcomes of its calls and sends them if the client is
+// still there.
 func (x *Exchange) respond(buf []Effect) []Effect {
 	heard := x.stage == Unwritten
 	x.stage = Finished
@@ -157,7 +161,7 @@ func stream(x *Exchange, _ ExchangeEvent, buf []Effect) []Effect {
 	return append(buf, Effect{Kind: Open})
 }
 
-// notBegun goes on without a stream, for now. What could not be said without one was dropped by its call.
+// notBegun continues without a stream for now. Calls drop events that need one.
 func notBegun(x *Exchange, e ExchangeEvent, buf []Effect) []Effect {
 	x.unsure = x.unsure || e.Fault == Unavailable
 	x.stage, x.refused = Unwritten, true
@@ -192,7 +196,7 @@ func refuse(x *Exchange, e ExchangeEvent, buf []Effect) []Effect {
 	return append(buf, tell(e.Index, Refused, Fenced, nil))
 }
 
-// keepUnheard takes an outcome that nobody is told.
+// keepUnheard keeps an outcome that has no reader.
 func keepUnheard(x *Exchange, e ExchangeEvent, buf []Effect) []Effect {
 	if x.decided[e.Index] {
 		return buf

@@ -12,23 +12,23 @@ type Fault uint8
 
 // The faults.
 const (
-	// NoFault: it did.
+	// NoFault means that the store acknowledged the step.
 	NoFault Fault = iota
-	// Unavailable: it is not known whether the step happened.
+	// Unavailable means that the outcome of the step is unknown.
 	Unavailable
-	// Rewound: the store has not what the step follows: it lost writes.
+	// Rewound means that the store lacks what the step follows: it lost writes.
 	Rewound
-	// Fenced: the call has another owner, or has ended.
+	// Fenced means that the call has another owner or has ended.
 	Fenced
-	// Gone: the session is not there.
+	// Gone means that the session does not exist.
 	Gone
-	// TooLarge, NoRoom and IDTaken refuse what the step says: nothing was written.
+	// TooLarge, NoRoom and IDTaken reject the content of the step: nothing was written.
 	TooLarge
 	NoRoom
 	IDTaken
 )
 
-// FaultOf is what an error of a medium means.
+// FaultOf classifies an error of a medium.
 func FaultOf(err error) Fault {
 	var rewound *medium.RewoundError
 	switch {

@@ -5,9 +5,9 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// How a call writes and ends under a lease.
+// This file has the writes and the end of a call under a lease.
 
-// finish takes what the backend returned under a lease.
+// finish handles the backend's reply under a lease.
 func finish(c *Call, e Event, buf []Effect) []Effect { return c.finishBy(e.Reply, buf) }
 
 func (c *Call) finishBy(r *Reply, buf []Effect) []Effect {
@@ -24,7 +24,7 @@ func (c *Call) finishBy(r *Reply, buf []Effect) []Effect {
 	return c.end(r, buf)
 }
 
-// ask has the questions written as the last step.
+// ask writes the questions as the last step.
 func (c *Call) ask(buf []Effect) []Effect {
 	w := &medium.Write{Next: medium.NextWaiting, Asks: c.reply.Asks, State: c.reply.State, Resumable: c.reply.Resumable}
 	if c.j.rec.Round != c.round.Round {
@@ -38,7 +38,7 @@ func (c *Call) ask(buf []Effect) []Effect {
 	return c.j.flush(buf)
 }
 
-// end has the response written as the last step.
+// end writes the response as the last step.
 func (c *Call) end(r *Reply, buf []Effect) []Effect {
 	c.state, c.reply = Finishing, r
 	w := &medium.Write{Next: medium.NextDone}
@@ -53,7 +53,7 @@ func (c *Call) end(r *Reply, buf []Effect) []Effect {
 	return c.j.flush(append(buf, Effect{Kind: Free}))
 }
 
-// completed are the notices of the URL elicitations that are over.
+// completed returns the notices of URL elicitations that are complete.
 func (c *Call) completed(asks []state.Ask) []state.Entry {
 	if len(c.j.rec.Open) == 0 || c.o.Completed == nil {
 		return nil
@@ -63,13 +63,14 @@ func (c *Call) completed(asks []state.Ask) []state.Entry {
 
 func (c *Call) fail(f Failure, buf []Effect) []Effect { return c.end(c.failureHere(f), buf) }
 
-// failureHere is a failure that fits anywhere: should the store refuse it too, the call is given up.
+// failureHere returns a failure that fits any limit. If the store refuses it too, the call is given
+// up.
 func (c *Call) failureHere(f Failure) *Reply {
 	c.failed = true
 	return c.failure(f)
 }
 
-// full is the failure of a call for which the store has no room.
+// full returns the failure of a call that the store has no room for.
 func (c *Call) full(err error) *Reply {
 	c.failed = true
 	return c.failureOf(Full, err)
@@ -94,13 +95,13 @@ func finishLate(c *Call, _ Event, buf []Effect) []Effect {
 	return c.finishBefore(c.failure(Late), buf)
 }
 
-// leave gives the call up without a word to the store.
+// leave gives up the call without a write to the store.
 func (c *Call) leave(how How, buf []Effect) []Effect {
 	if c.state == Running {
 		buf = append(buf, Effect{Kind: Stop})
 	}
 	if c.j.link != unlinked && how == HowLost {
-		// Should the store lose what made it another's, nobody else may know of it.
+		// If the store loses the other owner's claim, this may be the only copy.
 		buf = append(buf, Effect{Kind: Keep, Record: c.j.rec, Entries: c.j.window})
 	}
 	if how == HowLost {
@@ -109,7 +110,7 @@ func (c *Call) leave(how How, buf []Effect) []Effect {
 	return c.overHere(how, buf)
 }
 
-// cancelByRecord has the call cancelled by its record if its client has cancelled it, once.
+// cancelByRecord cancels the call by its record, once, if its client has cancelled it.
 func (c *Call) cancelByRecord(buf []Effect) []Effect {
 	if !c.cancelled || c.cancelling {
 		return buf
@@ -118,7 +119,8 @@ func (c *Call) cancelByRecord(buf []Effect) []Effect {
 	return append(buf, Effect{Kind: CancelByRecord})
 }
 
-// cancelOver takes a cancellation that found the machine before it was over: a call that waits, or is another's, goes on.
+// cancelOver handles a cancellation that arrives when the machine is over: it cancels a call that
+// waits or has another owner by its record.
 func cancelOver(c *Call, _ Event, buf []Effect) []Effect {
 	if c.how != HowParked && c.how != HowLost {
 		return buf
@@ -127,7 +129,8 @@ func cancelOver(c *Call, _ Event, buf []Effect) []Effect {
 	return c.cancelByRecord(buf)
 }
 
-// supersede gives the call up to another machine. Without a record, of which the other one knows, the call goes on unless it is cancelled.
+// supersede gives up the call to another machine, which knows the record. A call without a record
+// runs on unless it is cancelled.
 func supersede(c *Call, e Event, buf []Effect) []Effect {
 	c.cancelling = c.cancelling || e.Why == ByCancel
 	switch {
@@ -141,7 +144,7 @@ func supersede(c *Call, e Event, buf []Effect) []Effect {
 	return buf
 }
 
-// supersedeDecided is supersede of a call that has decided: what it is to respond stands.
+// supersedeDecided is supersede for a decided call: its response stands.
 func supersedeDecided(c *Call, e Event, buf []Effect) []Effect {
 	if e.Why != ByCancel {
 		return buf
@@ -153,7 +156,7 @@ func supersedeDecided(c *Call, e Event, buf []Effect) []Effect {
 // overHere ends the machine.
 func (c *Call) overHere(how How, buf []Effect) []Effect {
 	c.state, c.how = Over, how
-	c.j.window = nil // of which Keep has what is to stay
+	c.j.window = nil // Keep has copied what must stay.
 	return append(dropped(c.j.drop(), Gone, buf), Effect{Kind: OverHere, How: how, Reply: c.reply})
 }
 
@@ -180,7 +183,7 @@ func wroteEntries(c *Call, _ Event, buf []Effect) []Effect {
 	return c.j.flush(buf)
 }
 
-// failedEntries takes a fault of a step that is not the last.
+// failedEntries handles the fault of a step that is not the last.
 func failedEntries(c *Call, e Event, buf []Effect) []Effect {
 	switch e.Fault {
 	case Fenced:
@@ -191,11 +194,11 @@ func failedEntries(c *Call, e Event, buf []Effect) []Effect {
 		what := c.j.refused()
 		buf = dropped(len(what.Entries), e.Fault, buf)
 		switch {
-		case what.Next == medium.NextSame || c.j.untaken(): // A later step says what it says.
+		case what.Next == medium.NextSame || c.j.untaken(): // A later step has the same content.
 		case len(what.Entries) > 0:
 			what.Entries = nil
 			c.j.take(what)
-		case e.Fault == NoRoom: // What the step itself says is refused.
+		case e.Fault == NoRoom: // The content of the step itself is refused.
 			return c.finishBefore(c.full(e.Err), buf)
 		default:
 			return c.finishBefore(c.failureHere(Oversized), buf)
@@ -226,7 +229,8 @@ func markOnPause(c *Call, e Event, buf []Effect) []Effect {
 	return c.mark(buf)
 }
 
-// overWhenDone ends the run when its last step was acknowledged, and nothing says that it may be lost again.
+// overWhenDone ends the run once its last step was acknowledged, unless the store may have lost it
+// again.
 func overWhenDone(c *Call, _ Event, buf []Effect) []Effect {
 	done, buf := c.j.stored(buf)
 	switch done {
@@ -250,7 +254,7 @@ func (c *Call) endHere(buf []Effect) []Effect {
 	return c.overHere(c.how, buf)
 }
 
-// failedEnd takes a fault of the last step, or of one before it.
+// failedEnd handles the fault of the last step, or of a step before it.
 func failedEnd(c *Call, e Event, buf []Effect) []Effect {
 	if c.how != 0 && (e.Fault == Fenced || e.Fault == Gone) {
 		return c.endHere(buf)
@@ -260,7 +264,7 @@ func failedEnd(c *Call, e Event, buf []Effect) []Effect {
 	}
 	what := c.j.refused()
 	if before := len(what.Entries) - endEntries(what); before > 0 {
-		// What was to precede it may be at fault.
+		// The entries before the end may be at fault.
 		what.Entries = what.Entries[before:]
 		c.j.take(what)
 		return c.j.flush(dropped(before, e.Fault, buf))
@@ -281,7 +285,7 @@ func failedEnd(c *Call, e Event, buf []Effect) []Effect {
 	return c.fail(Oversized, buf)
 }
 
-// endEntries counts the entries that the last step itself has.
+// endEntries returns the number of entries that belong to the last step itself.
 func endEntries(w *medium.Write) int {
 	if w.Next == medium.NextWaiting {
 		return len(w.Asks)
@@ -301,7 +305,8 @@ func park(c *Call, e Event, buf []Effect) []Effect {
 	return c.ask(buf)
 }
 
-// cancelFinishing withdraws questions that are not sent yet; those on their way are cancelled once they are there.
+// cancelFinishing withdraws questions that are not sent yet. Questions in flight are cancelled once
+// they are stored.
 func cancelFinishing(c *Call, _ Event, buf []Effect) []Effect {
 	c.cancelled = true
 	if c.reply.Kind == Asks && c.j.untaken() {
@@ -310,7 +315,7 @@ func cancelFinishing(c *Call, _ Event, buf []Effect) []Effect {
 	return buf
 }
 
-// expireFinishing bounds how long a response is kept for a store that does not take it.
+// expireFinishing bounds how long a response is offered to a store that does not accept it.
 func expireFinishing(c *Call, _ Event, buf []Effect) []Effect {
 	return append(buf, Effect{Kind: SetTimer, Timer: TimerGiveUp, After: giveUp})
 }

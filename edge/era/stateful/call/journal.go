@@ -7,38 +7,39 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// Timer names the timers of a machine; each has at most one of them at a time.
+// Timer identifies a timer of a machine. A machine has at most one of each.
 type Timer uint8
 
 // The timers.
 const (
-	// TimerFlush: the first events of a call wait for those that follow.
+	// TimerFlush: send the first events of a call, which waited for those that follow.
 	TimerFlush Timer = iota + 1
-	// TimerRetry: a step is sent again.
+	// TimerRetry: send a step again.
 	TimerRetry
-	// TimerPause: the backend that was busy is called again.
+	// TimerPause: call the busy backend again.
 	TimerPause
-	// TimerGiveUp: a step that nobody acknowledged is given up.
+	// TimerGiveUp: give up a step that was not acknowledged.
 	TimerGiveUp
-	// TimerOpen: the exchange becomes a stream.
+	// TimerOpen: turn the exchange into a stream.
 	TimerOpen
-	// TimerRead: the log is read again.
+	// TimerRead: read the log again.
 	TimerRead
 )
 
 const (
-	// queueEntries and queueBytes bound what waits to be written to one log.
+	// queueEntries and queueBytes bound the entries that wait to be written to one log.
 	queueEntries, queueBytes = 256, 1 << 20
-	// windowBytes bounds the acknowledged entries that are kept to be sent again.
+	// windowBytes bounds the acknowledged entries that are kept for a Restore.
 	windowBytes = 256 << 10
-	// gather is how long first events wait; firstRetry and lastRetry how long a step does that is sent again.
+	// gather is how long first events wait. firstRetry and lastRetry bound the pause before a step
+	// is sent again.
 	gather                = time.Millisecond
 	firstRetry, lastRetry = 20 * time.Millisecond, time.Second
 	// giveUp is how long a response is offered to the store after the call's lifetime has passed.
 	giveUp = 2 * time.Second
 )
 
-// link is how the journal stands with the store.
+// link is the state of the journal towards the store.
 type link uint8
 
 const (
@@ -46,47 +47,49 @@ const (
 	unlinked link = iota
 	// idle: every step was acknowledged.
 	idle
-	// sending: a step is on its way.
+	// sending: a step is in flight.
 	sending
-	// restoring: the store has lost steps, and is told what was acknowledged.
+	// restoring: the store has lost steps; a Restore is in flight.
 	restoring
-	// retrying: a step or a Restore is sent again when the timer is due.
+	// retrying: the timer will send a step or a Restore again.
 	retrying
 )
 
-// journal writes the steps of one call, one at a time. It knows the record as the store acknowledged it last: when
-// the store has lost writes, that is given back to it as a whole, with the entries of the lease that were
-// acknowledged lately.
+// journal writes the steps of one call, one at a time. It keeps the record that the store
+// acknowledged last, and recently acknowledged entries of the lease, to restore them when the store
+// has lost writes.
 type journal struct {
 	link link
-	// rec is what was acknowledged; place and number are the last place and number of a step that were given out.
+	// rec is the acknowledged record; place and number are the last place and number that a step
+	// was given.
 	rec           *medium.Record
 	place, number uint64
-	// window are acknowledged entries of the lease, the newest.
+	// window has the newest acknowledged entries of the lease.
 	window []medium.Entry
 	bytes  int
 	// brief is Config.Brief.
 	brief func(*medium.Record, *medium.Write) []byte
-	// queue waits to be sent.
+	// queue has the entries that wait to be sent.
 	queue  []state.Entry
 	queued int
-	// sent is on its way, or to be sent again; nil: there is none.
+	// sent is the step in flight or to be sent again. nil means none.
 	sent *medium.Write
-	// step is the step to take when the queue is sent; nil: there is none.
+	// step is the step to take after the queue was sent. nil means none.
 	step *medium.Write
-	// stale: the store was away; what was acknowledged may be lost.
+	// stale is whether the store was away, so that acknowledged writes may be lost.
 	stale bool
-	// restored: since a step was acknowledged last, the store was told what it had lost.
+	// restored is whether a Restore was sent since the last acknowledged step.
 	restored bool
 	pause    time.Duration
 }
 
-// attach gives the journal its record.
+// attach sets the journal's record.
 func (j *journal) attach(r *medium.Record, brief func(*medium.Record, *medium.Write) []byte) {
 	j.rec, j.place, j.number, j.link, j.brief = r, r.Last, r.N, idle, brief
 }
 
-// push queues an entry. When too much waits, the oldest entry that may be lost is dropped; it returns how many.
+// push queues an entry. Over the bounds it drops the oldest progress and log entries and returns
+// how many.
 func (j *journal) push(e *state.Entry) (dropped int) {
 	j.queue = append(j.queue, *e)
 	j.queued += len(e.Data)
@@ -99,7 +102,7 @@ func (j *journal) push(e *state.Entry) (dropped int) {
 	return dropped
 }
 
-// precede puts entries before what is queued.
+// precede puts entries before the queue.
 func (j *journal) precede(entries []state.Entry) {
 	if len(entries) == 0 {
 		return
@@ -110,7 +113,7 @@ func (j *journal) precede(entries []state.Entry) {
 	}
 }
 
-// drop empties the queue; it returns how many events waited.
+// drop empties the queue and returns how many events it had.
 func (j *journal) drop() (n int) {
 	n = len(j.queue)
 	j.queue, j.queued = nil, 0
@@ -128,10 +131,10 @@ func (j *journal) shed() bool {
 	return false
 }
 
-// take sets the step to take behind what is queued, in the place of one that was not sent yet.
+// take sets the step to take after the queue. It replaces a step that was not sent yet.
 func (j *journal) take(w *medium.Write) { j.step = w }
 
-// checkpoint has the next step begin the round anew from a state.
+// checkpoint makes the next step begin the round again from a state.
 func (j *journal) checkpoint(round int, state []byte) {
 	if j.step == nil {
 		j.step = &medium.Write{}
@@ -139,10 +142,10 @@ func (j *journal) checkpoint(round int, state []byte) {
 	j.step.Round, j.step.State, j.step.Resumable = round, state, true
 }
 
-// untaken says whether the last step is still to be sent.
+// untaken reports whether the last step is still to be sent.
 func (j *journal) untaken() bool { return j.step != nil }
 
-// flush sends what waits, if nothing is on its way.
+// flush sends what waits unless a step is in flight.
 func (j *journal) flush(buf []Effect) []Effect {
 	if j.link != idle {
 		return buf
@@ -180,7 +183,7 @@ func (j *journal) restore(buf []Effect) []Effect {
 	return append(buf, Effect{Kind: Restore, Record: j.rec, Entries: j.window})
 }
 
-// again sends what was not acknowledged.
+// again resends what was not acknowledged.
 func (j *journal) again(buf []Effect) []Effect {
 	switch {
 	case j.stale:
@@ -192,7 +195,7 @@ func (j *journal) again(buf []Effect) []Effect {
 	return j.flush(buf)
 }
 
-// rewound notes that the store may have lost what it acknowledged.
+// rewound notes that the store may have lost acknowledged writes.
 func (j *journal) rewound(buf []Effect) []Effect {
 	if j.link == unlinked {
 		return buf
@@ -201,7 +204,7 @@ func (j *journal) rewound(buf []Effect) []Effect {
 	return j.flush(buf)
 }
 
-// stored takes an acknowledgement. done is the step that it was about; medium.NextSame for a Restore.
+// stored handles an acknowledgement. done is the acknowledged step; medium.NextSame for a Restore.
 func (j *journal) stored(buf []Effect) (done medium.Next, _ []Effect) {
 	j.pause = 0
 	was := j.link
@@ -220,10 +223,10 @@ func (j *journal) stored(buf []Effect) (done medium.Next, _ []Effect) {
 	return done, buf
 }
 
-// remember keeps the entries of the acknowledged step in the window.
+// remember adds the entries of the acknowledged step to the window.
 func (j *journal) remember() {
 	for _, e := range j.sent.Placed() {
-		j.window = append(j.window, e) // Effects have a shorter one, which this leaves as it is.
+		j.window = append(j.window, e) // Effects hold shorter slices of it, which this does not change.
 		j.bytes += len(e.Data)
 	}
 	drop := 0
@@ -234,11 +237,11 @@ func (j *journal) remember() {
 	j.window = j.window[drop:]
 }
 
-// failed takes a fault that is not final: the step is sent again later, or the store is told what it has lost.
+// failed handles a fault that is not final: it sends the step again later, or restores what the
+// store lost.
 func (j *journal) failed(f Fault, buf []Effect) []Effect {
 	if f == Rewound {
-		// Not without a pause when it is said of a Restore, or again of the same step: the store is going back again and
-		// again.
+		// A Restore, or the same step again, waits first: the store goes back repeatedly.
 		j.stale = true
 		if j.link == sending && !j.restored {
 			j.restored = true
@@ -253,8 +256,8 @@ func (j *journal) failed(f Fault, buf []Effect) []Effect {
 	return append(buf, Effect{Kind: SetTimer, Timer: TimerRetry, After: j.pause})
 }
 
-// refused forgets a step whose content was refused, and gives a copy of it. Its places are not given out again: a history of the store may
-// have had them.
+// refused drops a step whose content was refused and returns a copy. Its places are not used again:
+// some history of the store may have them.
 func (j *journal) refused() (what *medium.Write) {
 	again := *j.sent
 	j.sent, j.link, j.pause = nil, idle, 0

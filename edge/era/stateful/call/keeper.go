@@ -7,42 +7,42 @@ import (
 )
 
 const (
-	// keepFor is how long what a replica knows of a call is kept after its last step here.
+	// keepFor is how long a call is kept after its last step on this replica.
 	keepFor = 10 * time.Second
-	// keepBytes bounds what is kept, of all calls together: records and entries, as kept.size counts them. The oldest
-	// goes first.
+	// keepBytes bounds the records and entries of all calls together, as kept.size counts them. The
+	// oldest are dropped first.
 	keepBytes = 16 << 20
-	// keepOverhead is what a record counts beside the text in it.
+	// keepOverhead is the size that a record counts beside its text.
 	keepOverhead = 512
 )
 
-// Known is what a replica knows of a call: the record after the last step that was acknowledged to it, and the entries
-// of its leases.
+// Known is what a replica knows of a call: the record after the last step that it had acknowledged,
+// and the entries of its leases.
 type Known struct {
 	Record  *medium.Record
 	Entries []medium.Entry
 }
 
-// kept is what a keeper has of a call.
+// kept is what a Keeper has of a call.
 type kept struct {
 	Known
 	at    time.Duration
 	bytes int
-	// replaced: something newer is kept of the call.
+	// replaced is whether the Keeper has something newer of the call.
 	replaced bool
 }
 
-// Keeper keeps what a replica knows of calls that it ran, or took an answer for, of late. When the store was away, all
-// of it is restored; what the store still has stands. The zero Keeper is empty. It is not safe for concurrent use; its
-// times are those of a clock that the caller reads.
+// Keeper keeps what a replica knows of recent calls that it ran or took an answer for. All of it is
+// restored when the store was away; the store keeps what it still has. The zero Keeper is empty. It
+// is not safe for concurrent use. Its times are readings of the caller's clock.
 type Keeper struct {
-	// known is in the order of at.
+	// known is ordered by at.
 	known []*kept
 	calls map[string]*kept
 	bytes int
 }
 
-// Keep notes what is known of a call, united with what was known before.
+// Keep adds what is known of a call and merges it with what was known before.
 func (k *Keeper) Keep(r *medium.Record, entries []medium.Entry, now time.Duration) {
 	n := &kept{Known: Known{Record: r, Entries: entries}, at: now}
 	if o := k.calls[r.ID]; o != nil {
@@ -51,7 +51,7 @@ func (k *Keeper) Keep(r *medium.Record, entries []medium.Entry, now time.Duratio
 		united.Merge(r, true)
 		n.Record = &united
 		n.Entries = medium.MergeLog(o.Entries, r, entries, n.Record)
-		// What is left of the old one holds nothing.
+		// Empty the old entry.
 		o.Known, o.replaced, o.bytes = Known{}, true, 0
 	}
 	n.bytes = n.size()
@@ -64,7 +64,7 @@ func (k *Keeper) Keep(r *medium.Record, entries []medium.Entry, now time.Duratio
 	k.Forget(now)
 }
 
-// size is what it counts.
+// size returns the bytes that n counts.
 func (n *kept) size() int {
 	size := keepOverhead + len(n.Record.State) + len(n.Record.Params)
 	for i := range n.Record.Asked {
@@ -79,7 +79,7 @@ func (n *kept) size() int {
 	return size
 }
 
-// Of is what is kept of a call, if anything.
+// Of returns what is kept of a call, if anything.
 func (k *Keeper) Of(id string, now time.Duration) (Known, bool) {
 	k.Forget(now)
 	n := k.calls[id]
@@ -89,7 +89,7 @@ func (k *Keeper) Of(id string, now time.Duration) (Known, bool) {
 	return n.Known, true
 }
 
-// With adds the entries that are kept of a call to those that its machine restores.
+// With merges the kept entries of a call with those that its machine restores.
 func (k *Keeper) With(r *medium.Record, entries []medium.Entry) []medium.Entry {
 	if n := k.calls[r.ID]; n != nil {
 		return medium.MergeLog(n.Entries, r, entries, r)
@@ -97,7 +97,8 @@ func (k *Keeper) With(r *medium.Record, entries []medium.Entry) []medium.Entry {
 	return entries
 }
 
-// Forget lets go of what was kept for long enough, as the other methods do.
+// Forget drops calls that were kept long enough or exceed the bound. The other methods but With
+// call it.
 func (k *Keeper) Forget(now time.Duration) {
 	drop := 0
 	for drop < len(k.known) {
@@ -114,7 +115,7 @@ func (k *Keeper) Forget(now time.Duration) {
 	k.known = k.known[drop:]
 }
 
-// Restore gives what is to be restored when the store was away: the newest first.
+// Restore returns what to restore when the store was away, the newest first.
 func (k *Keeper) Restore(now time.Duration) []Known {
 	k.Forget(now)
 	out := make([]Known, 0, len(k.calls))

@@ -31,7 +31,7 @@ func TestKeeper(t *testing.T) {
 	}
 }
 
-// What was replaced holds nothing any more.
+// A replaced entry holds no memory.
 func TestKeeperForgetsWhatWasReplaced(t *testing.T) {
 	var k Keeper
 	for i := range 10 {
@@ -70,7 +70,7 @@ func TestReader(t *testing.T) {
 	want(&ReaderEvent{Kind: ReadFailed, Fault: Unavailable}, "timer", medium.Position{Epoch: e, Seq: 1}, Resting)
 	want(&ReaderEvent{Kind: Woken}, "read", medium.Position{Epoch: e, Seq: 1}, Fetching)
 	want(page(medium.Page{Entries: []medium.Entry{entry(later, 2)}}), "send, timer", medium.Position{Epoch: later, Seq: 2}, Resting)
-	// The store has lost that, and has a question that may be asked again: once.
+	// The store has lost that and has one question that may be asked again.
 	ahead := medium.Page{Ahead: true, Last: medium.Position{Epoch: e, Seq: 1}, Entries: []medium.Entry{entry(e, 1)}}
 	want(&ReaderEvent{Kind: Woken}, "read", medium.Position{Epoch: later, Seq: 2}, Fetching)
 	out := r.Step(page(ahead), nil)

@@ -7,90 +7,97 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// State is how far a call is, on the replica that runs it.
+// State is the state of a call on the replica that runs it.
 type State uint8
 
 // The states of a call.
 const (
-	// New: nothing has happened.
+	// New: no event has arrived.
 	New State = iota
-	// Direct: the backend runs. There is no record, and the exchange may still be answered with one body.
+	// Direct: the backend runs. There is no record; the exchange may still be answered with one
+	// body.
 	Direct
-	// Decided: the round is over. There is no record: the exchange decides what becomes of it.
+	// Decided: the round is over. There is no record; the call waits for the exchange to keep its
+	// outcome or to begin a stream.
 	Decided
-	// Running: the backend runs, under a lease.
+	// Running: the backend runs under a lease.
 	Running
 	// Pausing: the backend was busy and is called again later.
 	Pausing
-	// Marking: the backend is to be called as soon as the record says so.
+	// Marking: the backend is called once the record says that it is.
 	Marking
-	// Finishing: the round is over. Its last step is being written: the response, or the questions.
+	// Finishing: the round is over. Its last step, the response or the questions, is being written.
 	Finishing
-	// Over: nobody here runs the call.
+	// Over: this machine no longer runs the call.
 	Over
 
 	states
 )
 
-// maxDraws bounds how often the ids of one asking are drawn.
+// maxDraws bounds how often new ids are drawn for one set of questions.
 const maxDraws = 16
 
-// Config is what a machine needs to know. It is shared and never changed.
+// Config configures machines. It is shared and never changes.
 type Config struct {
-	// MaxAttempts is how many replicas may be lost, without having left, while they run a round: then it is poison.
+	// MaxAttempts is the number of replicas that may be lost, without having left, while they run a
+	// round. After that the call is poison.
 	MaxAttempts int
-	// Render makes the response of a failure, of which the store has said err where that is not nil. It is a pure function,
-	// and takes no lock.
+	// Render makes the response for a failure. err is the store's error; it may be nil. Render is
+	// pure and takes no lock.
 	Render func(c *medium.Record, f Failure, err error) []byte
-	// Cancelled makes the response of a call that its client has cancelled; nil: it ends without one. It is a pure function.
+	// Cancelled makes the response of a call that its client cancelled. It is pure. nil ends such a
+	// call without a response.
 	Cancelled func(c *medium.Record) []byte
-	// Completed makes the notices of the open URL elicitations (Record.Open) that asks do not ask for again: they are over
-	// when a call ends, or asks. It is a pure function; nil: there are none.
+	// Completed makes the notices for open URL elicitations (Record.Open) that asks does not
+	// repeat: a call completes them when it ends or asks. It is pure. nil makes none.
 	Completed func(c *medium.Record, asks []state.Ask) []state.Entry
-	// Claimed makes the entries that are written before a call that was claimed is run; nil: there are none. It is a pure function.
+	// Claimed makes the entries that are written before a claimed call runs. It is pure. nil makes
+	// none.
 	Claimed func(c *medium.Record) []state.Entry
-	// Brief makes of the record before a step, and the step with its entries, the summary of the log after it (medium.Write.Brief); nil: there are none. It
-	// is a pure function.
+	// Brief makes the summary of the log after a step (medium.Write.Brief) from the record before
+	// the step and the step with its entries. It is pure. nil makes no summary.
 	Brief func(c *medium.Record, w *medium.Write) []byte
-	// Keep makes a response one that is kept in a log; nil: it is as it is.
+	// Keep converts a response to the form that is kept in a log. nil keeps it unchanged.
 	Keep func(response []byte) []byte
 }
 
-// Call is one call while a replica runs it: from its request, from the answer that completed its questions, or from
-// a takeover, to its response or its next questions. It is not safe for concurrent use: its inbox gives it one
-// event at a time.
+// Call is one call while a replica runs it: from its request, the answer that completed its
+// questions, or a takeover, to its response or its next questions. It is not safe for concurrent
+// use; its inbox passes it one event at a time.
 type Call struct {
 	o *Config
-	// id is the record that it was made with.
+	// id is the record that the call was made with.
 	id    *medium.Record
 	state State
 	j     journal
-	// round is the round to run: answers and state are those it begins with.
+	// round is the round to run, with the answers and the state that it begins with.
 	round *medium.Record
 	reply *Reply
 	draws int
-	// wanted: a record was asked for.
+	// wanted is whether the call has asked for a record.
 	wanted bool
-	// cancelled: the client has cancelled; should the call then be another's, or wait, it is cancelled by its record.
-	// cancelling: that was asked for, or is done by the machine that superseded this one.
+	// cancelled is whether the client cancelled the call. If another replica owns the call, or it
+	// waits, it is cancelled by its record. cancelling is whether that was requested, or is left to
+	// the machine that superseded this one.
 	cancelled, cancelling bool
-	// noted is the checkpoint of a round that runs without a record; nil: there is none.
+	// noted is the checkpoint of a round that runs without a record. nil means none.
 	noted []byte
-	// how is how the run ends: its last step was acknowledged, or the machine is over. 0: neither.
+	// how is how the run ends, once its last step was acknowledged or the machine is over. 0 means
+	// neither.
 	how How
-	// failed: the response is one of the edge's own, which fits anywhere.
+	// failed is whether the response is one of the edge's own failures, which fit any limit.
 	failed bool
-	// told is the highest progress that was sent or is queued; suppressed holds back everything until that is exceeded, in
-	// a round that is run again.
+	// told is the highest progress that was sent or is queued. suppressed drops all events of a
+	// round that is run again until the progress exceeds told.
 	told       float64
 	hasTold    bool
 	suppressed bool
 }
 
-// Silent is the end of a call whose client has cancelled it, without a response.
+// Silent ends a call that its client cancelled, without a response.
 var Silent = &Reply{Kind: Final, Cancelled: true}
 
-// silent is the end of a call that its client has cancelled.
+// silent returns the reply of a call that its client cancelled.
 func (c *Call) silent() *Reply {
 	if c.o.Cancelled == nil {
 		return Silent
@@ -98,10 +105,10 @@ func (c *Call) silent() *Reply {
 	return &Reply{Kind: Final, Response: c.o.Cancelled(c.Record()), Cancelled: true}
 }
 
-// State is where the machine is.
+// State returns the state of the machine.
 func (c *Call) State() State { return c.state }
 
-// Record is what is known of the call: what was acknowledged last, or else the request.
+// Record returns the record that was acknowledged last, or the request if there is no record.
 func (c *Call) Record() *medium.Record {
 	if c.j.link == unlinked {
 		return c.round
@@ -109,26 +116,26 @@ func (c *Call) Record() *medium.Record {
 	return c.j.rec
 }
 
-// Waiting is how many events of the backend wait to be written.
+// Waiting returns the number of backend events that wait to be written.
 func (c *Call) Waiting() int { return len(c.j.queue) }
 
-// Held says whether this replica has the call's lease.
+// Held reports whether this replica holds the call's lease.
 func (c *Call) Held() bool { return c.j.link != unlinked && c.state != Over }
 
-// Step takes an event and appends what is to be done to buf, in order.
+// Step takes an event and appends its effects to buf, in order.
 func (c *Call) Step(e Event, buf []Effect) []Effect {
 	return transitions[c.state][e.Kind](c, e, buf)
 }
 
 type transition func(c *Call, e Event, buf []Effect) []Effect
 
-// ignore is for events that come late, or say nothing new, in a state; never for those that cannot come in it.
+// ignore handles events that come late or add nothing in a state. It is not for impossible events.
 func ignore(_ *Call, _ Event, buf []Effect) []Effect { return buf }
 
-// never is for events that the driver does not send in a state. They change nothing.
+// never handles events that the driver does not send in a state. They change nothing.
 func never(_ *Call, _ Event, buf []Effect) []Effect { return buf }
 
-// transitions are all of them: a row for each state, a column for each event.
+// transitions is the transition table: a row for each state, a column for each event.
 var transitions = [states][eventKinds]transition{
 	New: {
 		Started: start, Claimed: claimed, Emitted: never, Checkpointed: never, Returned: never, Begun: never, Kept: never, Refused: never,
@@ -172,11 +179,11 @@ var transitions = [states][eventKinds]transition{
 	},
 }
 
-// ID is the call's, which never changes.
+// ID returns the call's id, which never changes.
 func (c *Call) ID() string { return c.id.ID }
 
-// Names are those of the call's session and of the call, which never change.
+// Names returns the ids of the session and of the call, which never change.
 func (c *Call) Names() (session, id string) { return c.id.Session, c.id.ID }
 
-// Deadline is the call's, which never changes; zero: none.
+// Deadline returns the call's deadline, which never changes. Zero means none.
 func (c *Call) Deadline() time.Time { return c.id.Deadline }

@@ -10,7 +10,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// Every event has a transition in every state, and those that cannot come change nothing.
+// Every event has a transition in every state, and impossible events change nothing.
 func TestTransitionsAreComplete(t *testing.T) {
 	for s := range states {
 		for e := range eventKinds {
@@ -35,7 +35,8 @@ func TestTransitionsAreComplete(t *testing.T) {
 	}
 }
 
-// A call that is over stays so, whatever comes late. A cancellation is handed on, once, where the call goes on without the machine.
+// A call that is over ignores late events. A cancellation is passed on, once, if the call continues
+// elsewhere.
 func TestOverIsFinal(t *testing.T) {
 	for e := range eventKinds {
 		for _, how := range []How{HowEnded, HowParked, HowLost, HowGone} {
@@ -74,7 +75,7 @@ var effectNames = map[EffectKind]string{
 	Read: "read", Send: "send", EndStream: "end",
 }
 
-// tell is the effects in words, with what is written.
+// tell describes the effects in words, with what is written.
 func inWords(effects []Effect) string {
 	var out []string
 	for _, e := range effects {
@@ -135,7 +136,7 @@ func claimedBy(why Why, change func(*medium.Record)) Event {
 	return Event{Kind: Claimed, Why: why, Record: r}
 }
 
-// What each event does, in the lives that calls have.
+// The effects of each event, in the histories that calls have.
 func TestCall(t *testing.T) {
 	type step struct {
 		e    Event
@@ -283,7 +284,7 @@ func TestExchange(t *testing.T) {
 	}
 }
 
-// A unit is what its machines make of one exchange.
+// A unit combines the machines of one exchange.
 func newUnit(calls int) *Unit {
 	u := new(Unit)
 	u.InitExchange(calls)
@@ -308,7 +309,7 @@ func TestResponseComesLast(t *testing.T) {
 	}
 }
 
-// A call that is alone and has decided begins with its last step, and takes that step when it has begun.
+// The only call of an exchange, once decided, begins with its last step and takes it once begun.
 func TestConclusion(t *testing.T) {
 	u := newUnit(1)
 	u.Step(0, emit, nil)
@@ -337,7 +338,7 @@ func TestConclusion(t *testing.T) {
 	}
 }
 
-// The log of an exchange begins with what was ready, once.
+// The log of an exchange begins with the ready entries, once.
 func TestReady(t *testing.T) {
 	u := newUnit(2)
 	u.Ready([]state.Entry{{Kind: state.EntryNotice, Data: []byte("n")}})
@@ -348,7 +349,7 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// A log that has one of two branches again tells of it without ids.
+// A log that returns to one of two branches sends it without ids.
 func TestReaderSendsNoIDTwice(t *testing.T) {
 	r := NewReader(medium.Position{})
 	r.Step(&ReaderEvent{Kind: Opened}, nil)
@@ -381,8 +382,8 @@ func TestReaderSendsNoIDTwice(t *testing.T) {
 	}
 }
 
-// A step that is refused for what it says itself, without an entry that could be dropped, ends the call: it is not sent
-// again and again.
+// A step whose own content is refused, without an entry to drop, ends the call: it is not sent
+// again.
 func TestRefusedStateEndsTheCall(t *testing.T) {
 	for fault, failure := range map[Fault]Failure{NoRoom: Full, TooLarge: Oversized} {
 		c := newCall()

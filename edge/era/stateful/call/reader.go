@@ -8,23 +8,23 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// readPause is how often a log is read that another replica may write.
+// readPause is the interval at which a log is read that another replica may write.
 const readPause = time.Second
 
-// ReaderEventKind is what happened to a reader.
+// ReaderEventKind is the kind of an event of a reader.
 type ReaderEventKind uint8
 
 // The events of a reader.
 const (
-	// Opened: the client reads from now on.
+	// Opened: the client begins to read.
 	Opened ReaderEventKind = iota
-	// Woken: the log may have grown, or TimerRead is due.
+	// Woken: the log may have grown, or TimerRead has fired.
 	Woken
 	// HasPage: the log was read.
 	HasPage
-	// ReadFailed: it was not, because of Fault.
+	// ReadFailed: the log was not read, because of Fault.
 	ReadFailed
-	// ReaderLeft: the client, or this replica, goes.
+	// ReaderLeft: the client has left, or this replica is shutting down.
 	ReaderLeft
 
 	readerEventKinds
@@ -37,18 +37,18 @@ type ReaderEvent struct {
 	Fault Fault
 }
 
-// Reading is what a reader does.
+// Reading is the state of a reader.
 type Reading uint8
 
 // The states of a reader.
 const (
-	// Unopened: nothing has happened.
+	// Unopened: no event has arrived.
 	Unopened Reading = iota
 	// Fetching: the log is being read.
 	Fetching
-	// FetchingAgain: it is, and has grown since.
+	// FetchingAgain: the log is being read and has grown since.
 	FetchingAgain
-	// Resting: all there is was sent.
+	// Resting: everything was sent.
 	Resting
 	// Left: the reader has ended.
 	Left
@@ -58,36 +58,36 @@ const (
 
 // The effects of a reader.
 const (
-	// Read reads the log behind the reader's Position.
+	// Read reads the log after the reader's Position.
 	Read EffectKind = iota + 64
 	// Send sends Entries to the client.
 	Send
-	// EndStream ends the client's stream: it has all of it, or the stream is not there any more.
+	// EndStream ends the client's stream: it was sent whole, or it does not exist any more.
 	EndStream
 )
 
-// Reader sends a log to one client. It never writes, and never goes back: one that is ahead of the log, because the
-// store has lost writes, waits until the log has them again, has another owner's in their place, or ends. It is not
-// safe for concurrent use.
+// Reader sends a log to one client. It never writes and never goes back. If the store has lost
+// writes and the reader is ahead of the log, it waits until the log has them again, has entries of
+// another owner in their place, or ends. It is not safe for concurrent use.
 type Reader struct {
 	state Reading
 	pos   medium.Position
-	// left are the last places of epochs that count as that of pos does, which the log has had before.
+	// left are the last positions of other epochs with the same counter that the log had before.
 	left []medium.Position
-	// told is the last of what was told again, while the store has lost what the client knows.
+	// told is the last entry that was sent again while the store lacks what the client knows.
 	told medium.Position
 }
 
-// NewReader makes a reader behind a position.
+// NewReader makes a reader that begins after a position.
 func NewReader(after medium.Position) *Reader { return &Reader{pos: after} }
 
-// Position is where the reader reads next.
+// Position returns the position after which the reader reads next.
 func (r *Reader) Position() medium.Position { return r.pos }
 
-// State is where the machine is.
+// State returns the state of the machine.
 func (r *Reader) State() Reading { return r.state }
 
-// Step takes an event and appends what is to be done to buf, in order.
+// Step takes an event and appends its effects to buf, in order.
 func (r *Reader) Step(e *ReaderEvent, buf []Effect) []Effect {
 	return readerTransitions[r.state][e.Kind](r, e, buf)
 }
@@ -96,7 +96,7 @@ type readerTransition func(r *Reader, e *ReaderEvent, buf []Effect) []Effect
 
 func skip(_ *Reader, _ *ReaderEvent, buf []Effect) []Effect { return buf }
 
-// readerTransitions are all of them: a row for each state, a column for each event.
+// readerTransitions is the transition table: a row for each state, a column for each event.
 var readerTransitions = [readings][readerEventKinds]readerTransition{
 	Unopened:      {Opened: fetch, Woken: skip, HasPage: skip, ReadFailed: skip, ReaderLeft: endReader},
 	Fetching:      {Opened: skip, Woken: fetchAgain, HasPage: sendPage, ReadFailed: notRead, ReaderLeft: endReader},
@@ -152,8 +152,8 @@ func sendPage(r *Reader, e *ReaderEvent, buf []Effect) []Effect {
 	return r.rest(buf)
 }
 
-// send sends entries. Those of an epoch that the log had before, and has again, the client knows: of these it is told what may
-// come again, without ids, since no id comes twice.
+// send sends entries. The client knows the entries of an epoch that the log lost and has again: of
+// these only requests and responses are sent, without ids, since no id is sent twice.
 func (r *Reader) send(entries []medium.Entry, buf []Effect) []Effect {
 	for from := 0; from < len(entries); {
 		known, to := r.moves(entries[from].Position()), from+1
@@ -174,7 +174,8 @@ func (r *Reader) send(entries []medium.Entry, buf []Effect) []Effect {
 	return buf
 }
 
-// moves moves the reader to a place, which is not before its own. known: the client was sent that before.
+// moves advances the reader to a position. known is whether the client was sent that position
+// before.
 func (r *Reader) moves(to medium.Position) (known bool) {
 	if to.Epoch.Counter() != r.pos.Epoch.Counter() {
 		r.left = nil
@@ -185,8 +186,8 @@ func (r *Reader) moves(to medium.Position) (known bool) {
 	return slices.ContainsFunc(r.left, func(p medium.Position) bool { return p.Epoch == to.Epoch && p.Seq >= to.Seq })
 }
 
-// tellAgain sends what may come again to a client that knows more than the store does, once. It has no ids: the
-// client keeps that of the last entry that it knows.
+// tellAgain resends entries, once, to a client that is ahead of the store. They have no ids: the
+// client keeps the id of the last entry that it knows.
 func (r *Reader) tellAgain(entries []medium.Entry, buf []Effect) []Effect {
 	i := slices.IndexFunc(entries, func(e medium.Entry) bool { return r.told.Before(e.Position()) })
 	if i < 0 {

@@ -5,7 +5,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// How a call begins, and what its rounds do before there is a record.
+// This file has the start of a call and its rounds without a record.
 
 // run calls the backend for the round.
 func (c *Call) run(buf []Effect) []Effect {
@@ -17,7 +17,7 @@ func start(c *Call, _ Event, buf []Effect) []Effect {
 	return c.run(buf)
 }
 
-// claimed decides what becomes of a call whose owner changed.
+// claimed decides how a call continues after its owner changed.
 func claimed(c *Call, e Event, buf []Effect) []Effect {
 	c.round = e.Record
 	c.j.attach(e.Record, c.o.Brief)
@@ -44,11 +44,11 @@ func claimed(c *Call, e Event, buf []Effect) []Effect {
 	return c.mark(buf)
 }
 
-// mark has the record say that the backend is called.
+// mark writes that the backend is being called.
 func (c *Call) mark(buf []Effect) []Effect {
 	c.state = Marking
 	w := &medium.Write{Next: medium.NextDispatched}
-	if c.j.rec.Round != c.round.Round { // A step that says so was not sent yet.
+	if c.j.rec.Round != c.round.Round { // The step with this round was not sent yet.
 		w.Round, w.State, w.Resumable = c.round.Round, c.round.State, c.round.Resumable
 	}
 	c.j.take(w)
@@ -94,25 +94,25 @@ func wantOnFlush(c *Call, e Event, buf []Effect) []Effect {
 	return append(buf, Effect{Kind: Want})
 }
 
-// noteCheckpoint keeps from where the round may be run again, should there be a record.
+// noteCheckpoint keeps the state to rerun the round from, for a later record.
 func noteCheckpoint(c *Call, e Event, buf []Effect) []Effect {
 	c.noted = e.State
 	return buf
 }
 
-// checkpoint has the record say from where the round may be run again.
+// checkpoint writes the state to rerun the round from.
 func checkpoint(c *Call, e Event, buf []Effect) []Effect {
 	c.j.checkpoint(c.round.Round, e.State)
 	return c.j.flush(buf)
 }
 
-// unwant gives up what waits: the exchange can become no stream for now.
+// unwant drops the queue: the exchange cannot become a stream for now.
 func unwant(c *Call, _ Event, buf []Effect) []Effect {
 	c.wanted = false
 	return dropped(c.j.drop(), Gone, buf)
 }
 
-// dropped tells of events that are lost to readers.
+// dropped reports events that readers lose.
 func dropped(n int, f Fault, buf []Effect) []Effect {
 	if n == 0 {
 		return buf
@@ -122,7 +122,7 @@ func dropped(n int, f Fault, buf []Effect) []Effect {
 
 func writeEntry(c *Call, e Event, buf []Effect) []Effect { return c.j.flush(c.push(e, buf)) }
 
-// decide has the exchange decide, since there is no record.
+// decide passes the outcome to the exchange, since there is no record.
 func decide(c *Call, e Event, buf []Effect) []Effect {
 	c.reply = e.Reply
 	if e.Reply.Kind == Busy {
@@ -139,7 +139,7 @@ func decide(c *Call, e Event, buf []Effect) []Effect {
 	return append(buf, Effect{Kind: Outcome, Reply: c.reply})
 }
 
-// busy makes the next round one that needs nothing of the client.
+// busy prepares the next round, which needs nothing from the client.
 func (c *Call) busy(r *Reply) {
 	c.state, c.noted = Pausing, nil
 	next := *c.round
@@ -161,7 +161,7 @@ func (c *Call) failure(f Failure) *Reply {
 	return c.failureOf(f, nil)
 }
 
-// failureOf is a failure of which the store has said err; nil: nothing.
+// failureOf returns a failure with the store's error, which may be nil.
 func (c *Call) failureOf(f Failure, err error) *Reply {
 	return &Reply{Kind: Final, Failure: f, Err: err, Response: c.o.Render(c.Record(), f, err)}
 }
@@ -178,7 +178,7 @@ func decideLeaving(c *Call, _ Event, buf []Effect) []Effect {
 	return c.decideBy(c.failure(Leaving), buf)
 }
 
-// withdraw replaces questions that nobody was sent yet; a response stands.
+// withdraw replaces questions that were not sent yet. A response stands.
 func (c *Call) withdraw(r *Reply, buf []Effect) []Effect {
 	if c.reply.Kind != Asks {
 		return buf
@@ -198,7 +198,8 @@ func withdrawLeaving(c *Call, _ Event, buf []Effect) []Effect {
 	return c.withdraw(c.failure(Leaving), buf)
 }
 
-// refuseAsks ends a call that cannot ask its client. Where the session is gone no other outcome stands either.
+// refuseAsks ends a call that cannot ask its client. If the session is gone, it replaces any
+// outcome.
 func refuseAsks(c *Call, e Event, buf []Effect) []Effect {
 	f := NoStore
 	switch e.Fault {
@@ -228,8 +229,8 @@ func attachPausing(c *Call, e Event, buf []Effect) []Effect {
 	return c.j.flush(buf)
 }
 
-// takeRound has the record say which round it is, if it was begun in an earlier one, and that the backend waits to be
-// called, if it does: a record is begun as one whose backend runs.
+// takeRound writes the round if the record began in an earlier one, and the phase if the backend
+// waits to be called: a record begins as dispatched.
 func (c *Call) takeRound(next medium.Next) {
 	if c.j.rec.Round != c.round.Round || next == medium.NextReady && c.j.rec.Phase != state.PhaseReady {
 		c.j.take(&medium.Write{Next: next, Round: c.round.Round, State: c.round.State, Resumable: c.round.Resumable})

@@ -5,21 +5,22 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// Unit is what one inbox is for: an exchange with the calls that came in it, or one call that was claimed. What its
-// machines tell each other (Want, Outcome, Tell) it hands on itself, in order, so that a call which is answered in place is
-// two steps for the driver. It is not safe for concurrent use, and not to be copied.
+// Unit groups the machines of one inbox: an exchange with its calls, or one claimed call. It passes
+// effects that one machine has for another (Want, Outcome, Tell) on itself, in order; so a call
+// that is answered in place takes the driver two steps. It is not safe for concurrent use and must
+// not be copied.
 type Unit struct {
 	exchange Exchange
 	calls    []*Call
-	// records are what the calls begin with.
+	// records are the records that the calls begin with.
 	records []*medium.Record
-	// ready are entries that the log begins with, should there be one.
+	// ready are the entries that the log begins with if the exchange becomes a stream.
 	ready []state.Entry
 	first Call
 	room  [1]*Call
 }
 
-// InitExchange makes it a unit of an exchange, whose calls are added before it takes an event.
+// InitExchange initializes the unit for an exchange. Add adds its calls before the first event.
 func (u *Unit) InitExchange(calls int) {
 	u.exchange.init(calls)
 	if u.calls = u.room[:0]; calls > 1 {
@@ -27,14 +28,14 @@ func (u *Unit) InitExchange(calls int) {
 	}
 }
 
-// InitClaimed makes it a unit of a call that was claimed.
+// InitClaimed initializes the unit for a claimed call.
 func (u *Unit) InitClaimed() {
 	u.exchange.stage = Finished
 	u.calls = u.room[:0]
 }
 
-// Add adds a call as the next, in state New. c is the call as its request has it, not changed any more; a claimed one comes
-// with Claimed.
+// Add adds the next call, in state New. c is the call as requested and must not change any more;
+// the record of a claimed call comes with Claimed.
 func (u *Unit) Add(o *Config, c *medium.Record) *Call {
 	m := &u.first
 	if len(u.calls) > 0 {
@@ -45,32 +46,34 @@ func (u *Unit) Add(o *Config, c *medium.Record) *Call {
 	return m
 }
 
-// Ready sets entries that were known before any call ran: should the exchange become a stream, its log begins with them.
+// Ready sets entries that were known before any call ran. If the exchange becomes a stream, its log
+// begins with them.
 func (u *Unit) Ready(entries []state.Entry) { u.ready = entries }
 
-// Call is the call with a number, from 0.
+// Call returns the call with number i, from 0.
 func (u *Unit) Call(i int) *Call { return u.calls[i] }
 
-// Step gives a call an event.
+// Step passes an event to a call.
 func (u *Unit) Step(call int, e Event, buf []Effect) []Effect {
 	from := len(buf)
 	buf = u.calls[call].Step(e, buf)
 	return u.handOn(from, mark(buf, from, call))
 }
 
-// Records are what the calls begin with in the store, as they were when the first Begin was given out: a Begin that is
-// sent again is the same. Before it is sent, the driver puts records in their place that have all members besides,
-// once.
+// Records returns the records that the calls begin with, as of the first Begin; a Begin that is
+// sent again is the same. Before it sends the first Begin, the driver replaces them, once, by
+// complete records.
 func (u *Unit) Records() []*medium.Record { return u.records }
 
-// StepExchange gives the exchange an event.
+// StepExchange passes an event to the exchange.
 func (u *Unit) StepExchange(e ExchangeEvent, buf []Effect) []Effect {
 	from := len(buf)
 	return u.handOn(from, u.exchange.Step(e, buf))
 }
 
-// Conclusion is the step that ends the only call, which has decided, if its record begins as r: both are then one write. Nil:
-// the call goes on, or asks, or is not alone. It changes nothing: the call takes the step when it has begun.
+// Conclusion returns the step that ends the only call if its record begins as r, so that one write
+// does both. It returns nil if the exchange has several calls or ready entries, or if the call
+// still runs or asks. It changes nothing: the call takes the step once it has begun.
 func (u *Unit) Conclusion(r *medium.Record) *medium.Write {
 	c := u.calls[0]
 	if len(u.calls) > 1 || len(u.ready) > 0 || c.state != Decided || c.reply.Kind != Final {
@@ -92,9 +95,10 @@ func mark(buf []Effect, from, call int) []Effect {
 	return buf
 }
 
-// handOn gives each machine what the other has for it. What comes of that goes behind what came before. Outcome stays
-// among the effects: the driver has its Reply; Want and Tell do too, and say nothing to it. Respond and Open come last: what
-// a call frees is free when its client has the response, which is in a stream at once if the record began with it.
+// handOn passes effects that one machine has for the other on to it and appends the results.
+// Outcome, Want and Tell stay among the effects: the driver uses the Reply of Outcome and ignores
+// the others. Respond and Open move to the end: what a call frees is free before its client has the
+// response, which a stream sends at once if the record began with it.
 func (u *Unit) handOn(from int, buf []Effect) []Effect {
 	for i := from; i < len(buf); i++ {
 		before, to := len(buf), int(buf[i].Call)
@@ -114,7 +118,7 @@ func (u *Unit) handOn(from int, buf []Effect) []Effect {
 				}
 			}
 			buf = mark(u.calls[to].Step(e, buf), before, to)
-		case Respond, Open: // The exchange gives out one of them, once.
+		case Respond, Open: // The exchange emits one of them, once.
 			if last := len(buf) - 1; i < last {
 				answer := buf[i]
 				copy(buf[i:], buf[i+1:])

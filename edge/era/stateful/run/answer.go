@@ -12,48 +12,50 @@ import (
 )
 
 const (
-	// looseFor is how long an answer is kept that nobody seems to wait for: its question may have been lost and come
-	// back. When the store was away it is kept as long again.
+	// looseFor is how long an answer to an unknown question is kept: the question may have been
+	// lost and come back. A return of the store restarts the time.
 	looseFor = 10 * time.Second
-	// maxLoose and looseBytes bound the loose answers of a replica, sessionLoose those of one session; the oldest go first.
+	// maxLoose and looseBytes bound the loose answers of a replica, sessionLoose those of one
+	// session. The oldest are dropped first.
 	maxLoose, looseBytes, sessionLoose = 1024, 1 << 20, 32
-	// looseSize is how large a loose answer may be; a larger one is not kept.
+	// looseSize is the size of the largest loose answer that is kept.
 	looseSize = 64 << 10
-	// insistTries bounds how often what a client gave is given again, once a second, of which it is not known what came of
-	// it.
+	// insistTries bounds the retries, one a second, of an answer or cancellation whose outcome is
+	// unknown.
 	insistTries = 20
-	// maxInsisting bounds how many answers, and how many cancellations, are at a time, insistBytes what they hold; those
-	// that come then are not given again.
+	// maxInsisting bounds the answers, and the cancellations, that are retried at a time;
+	// insistBytes bounds what they hold. Over the bounds there is no retry.
 	maxInsisting, insistBytes = 256, 4 << 20
-	// answerOverhead is what an answer counts beside its result or error.
+	// answerOverhead is the size that an answer counts beside its result or error.
 	answerOverhead = 256
 )
 
-// answer is a client's answer under way.
+// answer is a client's answer in progress.
 type answer struct {
 	session, ask string
 	given        state.Answer
 	random       uint32
-	// by is who gave it, with token.
+	// by is the principal that answered, with token.
 	by    mcp.Principal
 	token mcp.Token
 }
 
-// bytes is what it counts.
+// bytes returns the bytes that x counts.
 func (x *answer) bytes() int {
 	return answerOverhead + len(x.session) + len(x.ask) + len(x.given.Token) + x.given.Bytes() + len(x.token.Reveal())
 }
 
-// loose is an answer that nobody seems to wait for.
+// loose is an answer to an unknown question.
 type loose struct {
 	answer
 	until time.Duration
 }
 
-// Answer takes a client's answer to a question. The one that completes a set makes the call this replica's: release,
-// unless it is nil, goes on with it, and is to be called once the client was told that the answer is safe. After an
-// error it is not known, and the client should try again: the answer is given again here too. The call goes on with the
-// credentials of by, who gave the answer, however often it was given, and with the token of ctx.
+// Answer takes a client's answer to a question. The answer that completes a set makes this replica
+// the owner of the call; release is then not nil and continues the call. Call it after the client
+// was told that the answer is safe. After an error the outcome is unknown: the client should retry,
+// and the replica retries too. The call continues with the credentials of by and the token of ctx,
+// however often the answer was stored.
 func (r *Replica) Answer(ctx context.Context, session, ask string, a state.Answer, by mcp.Principal) (_ state.AnswerOutcome, release func(), _ error) {
 	x := answer{session: session, ask: ask, given: a, random: r.o.Random(), by: by, token: mcp.TokenOf(ctx)}
 	out, release, err := r.give(context.WithoutCancel(ctx), x)
@@ -76,7 +78,7 @@ func (r *Replica) give(ctx context.Context, x answer) (state.AnswerOutcome, func
 	}
 	switch {
 	case out == state.AnswerTaken && (o.Record.Phase == state.PhaseWaiting || o.Record.Phase == state.PhaseReady && o.Record.N == 0):
-		// A later step is another's to know.
+		// Later steps are known to the replica that takes them.
 		r.keep(o.Record, nil)
 		if r.returns.Load() != returns {
 			r.restoreCall(o.Record.ID)
@@ -87,7 +89,8 @@ func (r *Replica) give(ctx context.Context, x answer) (state.AnswerOutcome, func
 	return out, nil, nil
 }
 
-// insist gives an answer again until it is known what came of it: the call may be this replica's.
+// insist retries an answer until its outcome is known: it may make this replica the owner of the
+// call.
 func (r *Replica) insist(x answer) {
 	r.insistOn(&r.insisting, x.bytes(), func() {
 		for range insistTries {
@@ -105,8 +108,8 @@ func (r *Replica) insist(x answer) {
 	})
 }
 
-// insistOn calls fn in a goroutine, unless as many of its kind, which n counts, are at it as may be, or what all hold is too
-// much.
+// insistOn calls fn in a goroutine, unless n, the number of its kind that run, or the bytes that
+// all of them hold exceed their bounds.
 func (r *Replica) insistOn(n *atomic.Int32, bytes int, fn func()) {
 	size := int64(bytes)
 	done := func() {
@@ -124,7 +127,8 @@ func (r *Replica) insistOn(n *atomic.Int32, bytes int, fn func()) {
 	})
 }
 
-// setAside keeps an answer that nobody seems to wait for; shortly after the store was away it is given again.
+// setAside keeps an answer to an unknown question. It is stored again if the store was away
+// recently.
 func (r *Replica) setAside(x answer) {
 	if x.bytes() > looseSize {
 		return
@@ -158,7 +162,7 @@ func (r *Replica) setAside(x answer) {
 	}
 }
 
-// forgetLoose lets go of loose answers that were kept for long enough. r.mu is locked.
+// forgetLoose drops loose answers that have expired. The caller holds r.mu.
 func (r *Replica) forgetLoose(now time.Duration) {
 	r.loose = slices.DeleteFunc(r.loose, func(o loose) bool { return o.until <= now })
 	if len(r.loose) == 0 {
@@ -166,7 +170,8 @@ func (r *Replica) forgetLoose(now time.Duration) {
 	}
 }
 
-// giveLoose has the loose answers given again, once a second, by one goroutine. r.mu is locked.
+// giveLoose starts a goroutine that stores the loose answers again, once a second, unless one runs.
+// The caller holds r.mu.
 func (r *Replica) giveLoose() {
 	if r.giving || len(r.loose) == 0 {
 		return
@@ -193,7 +198,7 @@ func (r *Replica) giveLoose() {
 	})
 }
 
-// dueLoose are the loose answers that are still kept.
+// dueLoose returns the loose answers that have not expired.
 func (r *Replica) dueLoose() []loose {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -201,7 +206,7 @@ func (r *Replica) dueLoose() []loose {
 	return slices.Clone(r.loose)
 }
 
-// settleLoose forgets an answer whose question was there.
+// settleLoose drops an answer whose question was found.
 func (r *Replica) settleLoose(l loose) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -28,9 +28,9 @@ func (p parking) Commit(ctx context.Context, w *medium.Write) error {
 	return p.Store.Commit(ctx, w)
 }
 
-// A store went back to before a question was asked, and the reply to the write that asked it was lost too, so its author
-// writes it again as if nothing had been. The client answers in between: it has read the question, and nothing tells it to
-// answer once more.
+// The store goes back to before a question was asked, and the reply to the write that asked it is
+// lost, so its author repeats the write. The client answers in between: it has read the question
+// and has no reason to answer again.
 func TestAnswersToQuestionsThatAreYetToBeRestored(t *testing.T) {
 	for _, noticedFirst := range []bool{true, false} {
 		t.Run(fmt.Sprintf("noticed first %t", noticedFirst), func(t *testing.T) {
@@ -60,7 +60,7 @@ func TestAnswersToQuestionsThatAreYetToBeRestored(t *testing.T) {
 	}
 }
 
-// An answer that nobody waits for is given again only while the store may have gone back.
+// An answer to an unknown question is stored again only while the store may have gone back.
 func TestAnswersThatNobodyWaitsForAreForgotten(t *testing.T) {
 	in(t, func(t *testing.T, h *house) {
 		b := h.replica(true)
@@ -75,7 +75,8 @@ func TestAnswersThatNobodyWaitsForAreForgotten(t *testing.T) {
 	})
 }
 
-// An answer that others are still missing beside is nobody's work yet: when the store loses it, who took it gives it back.
+// An answer that does not complete its set is restored, if the store loses it, by the replica that
+// took it.
 func TestAnswersThatTheStoreLost(t *testing.T) {
 	in(t, func(t *testing.T, h *house) {
 		a, b := h.replica(true), h.replica(true)
@@ -103,7 +104,8 @@ func TestAnswersThatTheStoreLost(t *testing.T) {
 	})
 }
 
-// A call goes on with the credentials of the answer that was given again because the store was away.
+// A call continues with the credentials of an answer that was stored again because the store was
+// away.
 func TestAnswersGivenAgainBringTheirCredentials(t *testing.T) {
 	in(t, func(t *testing.T, h *house) {
 		a, b := h.replica(true), h.replica(true)
@@ -121,7 +123,7 @@ func TestAnswersGivenAgainBringTheirCredentials(t *testing.T) {
 	})
 }
 
-// Answers to nothing are bounded, and forgotten though no other comes.
+// Answers to unknown questions are bounded, and expire although no other arrives.
 func TestAnswersToNothingAreBounded(t *testing.T) {
 	in(t, func(t *testing.T, h *house) {
 		r := h.replica(true)
@@ -166,7 +168,7 @@ func TestAnswersToNothingAreBounded(t *testing.T) {
 	})
 }
 
-// Answers of which it is not known what came of them are bounded too, while the store is away.
+// Answers of unknown outcome are bounded too, while the store is away.
 func TestAnswersThatAreInsistedOnAreBounded(t *testing.T) {
 	in(t, func(t *testing.T, h *house) {
 		r := h.replica(true)

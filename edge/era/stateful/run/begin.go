@@ -9,10 +9,12 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// Begin begins a call that comes in no exchange: when it returns, the store has the call's record, ready to be run, and its log with
-// the entries. rec is as for Unit.Add, and all else that Task.Complete would give it; it is not changed any more. begin, which is to be called once,
-// runs the call: any other replica does too, should this one be lost. After an error of which the caller must take it that the record may
-// be there, which errors.Is(err, state.ErrUnavailable) and those of a context say, nobody runs it. The caller is inside Options.Work.
+// Begin begins a call without an exchange. When it returns, the store has the call's record, ready
+// to run, and its log with entries. rec is as for Unit.Add, plus all that Task.Complete would set;
+// it must not change any more. begin runs the call; call it once. If this replica is lost, another
+// runs the call. Begin may have stored the record although it fails, if errors.Is(err,
+// state.ErrUnavailable) or err is a context's; that record is not run. The caller has entered
+// Options.Work.
 func (r *Replica) Begin(ctx context.Context, rec *medium.Record, entries []state.Entry, c *Claimed) (begin func(), err error) {
 	began := *rec
 	began.Stream, began.Phase, began.Epoch = r.o.Name(), state.PhaseDispatched, medium.Epoch(0).Next(r.o.Random())

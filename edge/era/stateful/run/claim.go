@@ -9,16 +9,19 @@ import (
 )
 
 const (
-	// claimTries bounds how often a claim is repeated whose reply was lost, claimPause is between two.
+	// claimTries bounds the attempts of a claim whose reply was lost; claimPause is the pause
+	// between two.
 	claimTries, claimPause = 4, 100 * time.Millisecond
-	// lostAtOnce is how many lost calls wait to be taken over at most, for each that may be at a time.
+	// lostAtOnce bounds the lost calls that wait for a takeover, as a multiple of
+	// Options.Takeovers.
 	lostAtOnce = 16
-	// cancelAgain is after how long a call is looked for again that was cancelled and had no record.
+	// cancelAgain is the pause before a cancelled call that had no record is looked up again.
 	cancelAgain = 500 * time.Millisecond
 )
 
-// beat says that the replica lives, and takes over calls that nobody runs, unless it is draining. It does not wait for the
-// takeovers: a slow store must not have the leases of this replica lapse.
+// beat renews the replica's heartbeat and takes over calls without an owner, unless it is draining.
+// It does not wait for the takeovers, so that a slow store does not let the leases of this replica
+// lapse.
 func (r *Replica) beat() {
 	r.mu.Lock()
 	now := r.now()
@@ -42,7 +45,7 @@ func (r *Replica) beat() {
 	}
 }
 
-// takeOverLost takes a lost call over in a goroutine, Options.Takeovers at a time.
+// takeOverLost takes over a lost call in a goroutine. At most Options.Takeovers run at a time.
 func (r *Replica) takeOverLost(o medium.Which) {
 	if !r.work.Enter() {
 		return
@@ -50,7 +53,8 @@ func (r *Replica) takeOverLost(o medium.Which) {
 	defer r.work.Leave()
 	r.mu.Lock()
 	_, known := r.claiming[o.Call]
-	known = known || r.calls[o.Call] != nil // The reply that made it this replica's came after all.
+	// The reply that made this replica the owner has arrived after all.
+	known = known || r.calls[o.Call] != nil
 	if !known {
 		r.claiming[o.Call] = struct{}{}
 	}
@@ -76,7 +80,7 @@ func (r *Replica) takeOverLost(o medium.Which) {
 	})
 }
 
-// takeOver claims a call and goes on with it. Whoever was first has it: that is no error.
+// takeOver claims a call and continues it. Losing the race to another owner is not an error.
 func (r *Replica) takeOver(w medium.Which, why call.Why) call.Fault {
 	w.Random = r.o.Random()
 	began := time.Now()
@@ -103,9 +107,9 @@ func (r *Replica) takeOver(w medium.Which, why call.Why) call.Fault {
 	}
 }
 
-// Cancel cancels a request that does not run here, by its record wherever that is. Whoever runs it, with a record or
-// without, hears of it at once (Options.Cancel). It returns when the store was asked; while that is away, it is asked again
-// later.
+// Cancel cancels a request that does not run here by its record, on whatever replica. The replicas
+// that may run it are notified at once (Options.Cancel). Cancel returns after it has asked the
+// store; if the store is unavailable, it retries in the background.
 func (r *Replica) Cancel(session, requestID string) {
 	r.cancel(medium.Which{Session: session, RequestID: requestID})
 }
@@ -114,7 +118,7 @@ func (r *Replica) cancel(w medium.Which) {
 	w.Cancel = true
 	f := r.takeOver(w, call.ByCancel)
 	if f == call.Fenced || r.isClosing() {
-		return // It has ended.
+		return // The call has ended.
 	}
 	r.tellCancel(w)
 	if f != call.Gone && f != call.Unavailable {
@@ -124,16 +128,16 @@ func (r *Replica) cancel(w medium.Which) {
 	r.insistOn(&r.cancelling, size, func() { r.cancelLater(w, f) })
 }
 
-// tellCancel tells the other replicas of a call that was cancelled.
+// tellCancel notifies the other replicas of a cancellation.
 func (r *Replica) tellCancel(w medium.Which) {
 	if w.RequestID != "" && r.o.Cancel != nil {
 		r.o.Cancel(w.Session, w.RequestID)
 	}
 }
 
-// cancelLater cancels a call again after the fault f. One without a record may have got it, and come to wait, since whoever
-// runs it was told: it is looked for once more. While the store is away, which the other replicas may not have been told
-// either, it is insisted on.
+// cancelLater cancels a call again after fault f. After Gone it looks once more: the call may have
+// got a record and parked since its replica was notified. While the store is unavailable, which may
+// also have kept the notification from the other replicas, it retries.
 func (r *Replica) cancelLater(w medium.Which, f call.Fault) {
 	for range insistTries {
 		pause := cancelAgain
@@ -153,10 +157,10 @@ func (r *Replica) cancelLater(w medium.Which, f call.Fault) {
 	}
 }
 
-// resume goes on with a call that was claimed, for which the store was asked when it had returned so often.
+// resume continues a claimed call. returns is the value of r.returns when the store was asked.
 func (r *Replica) resume(o *medium.Owned, why Reason, returns uint64) {
 	if r.knowsLater(o.Record) {
-		// The store has lost what this replica knows, and has it again soon.
+		// The store lacks what this replica knows; restore it.
 		r.restoreCall(o.Record.ID)
 		return
 	}
@@ -168,7 +172,7 @@ func (r *Replica) resume(o *medium.Owned, why Reason, returns uint64) {
 	r.run(c, call.Event{Kind: call.Claimed, Why: why.Why, Record: o.Record, Reply: c.Refusal}, returns)
 }
 
-// run makes a machine for a call that this replica owns, and begins it with an event.
+// run makes a machine for a call that this replica owns and starts it with an event.
 func (r *Replica) run(claimed *Claimed, begin call.Event, returns uint64) {
 	u := new(Unit)
 	r.Init(u, 1)
@@ -178,7 +182,7 @@ func (r *Replica) run(claimed *Claimed, begin call.Event, returns uint64) {
 	begin.Late = c.late()
 	u.inbox.hold(event{call: begin})
 	old, ok := r.supersede(c, begin.Record)
-	if !ok { // It was claimed again meanwhile.
+	if !ok { // Another claim came first.
 		c.over(call.HowLost, nil)
 		return
 	}
@@ -189,8 +193,8 @@ func (r *Replica) run(claimed *Claimed, begin call.Event, returns uint64) {
 	u.catchUp(returns)
 }
 
-// supersede registers a call that was claimed as rec, in the place of another of its id, which it returns; false if this replica
-// knows of a later claim.
+// supersede registers the call claimed as rec in place of another with its id, and returns that. It
+// returns false if this replica knows of a later claim.
 func (r *Replica) supersede(c *Call, rec *medium.Record) (old *Call, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -200,15 +204,15 @@ func (r *Replica) supersede(c *Call, rec *medium.Record) (old *Call, ok bool) {
 	return r.enter(c), true
 }
 
-// knowsLater says whether this replica knows of a later owner of the call, of its end, or of steps of the same owner: a
-// claim that is repeated after the store has lost it gives the same epoch.
+// knowsLater reports whether this replica knows of a later owner of the call, of its end, or of
+// steps of the same owner: a claim that is repeated after the store lost it gives the same epoch.
 func (r *Replica) knowsLater(rec *medium.Record) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.hasLater(rec)
 }
 
-// hasLater is knowsLater. r.mu is locked.
+// hasLater is knowsLater; the caller holds r.mu.
 func (r *Replica) hasLater(rec *medium.Record) bool {
 	later := func(o *medium.Record) bool { return o.Phase == state.PhaseDone || o.Epoch >= rec.Epoch }
 	if c := r.calls[rec.ID]; c != nil {
@@ -220,7 +224,7 @@ func (r *Replica) hasLater(rec *medium.Record) bool {
 	return ok && later(k.Record)
 }
 
-// failed counts and tells of an error of the store.
+// failed counts and logs an error of the store.
 func (r *Replica) failed(err error) {
 	f := call.FaultOf(err)
 	r.count.refused(f)

@@ -13,7 +13,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// A cancellation that comes while the store is away is not lost, whether its call waits or runs.
+// A cancellation that arrives while the store is away is not lost, whether its call waits or runs.
 func TestCancelWhileTheStoreIsAway(t *testing.T) {
 	in(t, func(t *testing.T, h *house) {
 		a, b := h.replica(true), h.replica(true)
@@ -44,7 +44,7 @@ func TestCancelWhileTheStoreIsAway(t *testing.T) {
 	})
 }
 
-// Cancellations of what is not there are bounded.
+// Cancellations of unknown calls are bounded.
 func TestCancellationsOfNothingAreBounded(t *testing.T) {
 	in(t, func(t *testing.T, h *house) {
 		r := h.replica(false)
@@ -62,7 +62,8 @@ func TestCancellationsOfNothingAreBounded(t *testing.T) {
 	})
 }
 
-// slowClaims is a store with more lost calls than can be taken over at once, each of which takes a while.
+// slowClaims is a store with more lost calls than may be taken over at once; each claim takes a
+// while.
 type slowClaims struct {
 	medium.Store
 	beats, claims, at, most atomic.Int32
@@ -84,7 +85,7 @@ func (s *slowClaims) Claim(ctx context.Context, _ medium.Which) (*medium.Owned, 
 	return nil, state.ErrNotFound
 }
 
-// A store that is slow to give lost calls does not keep a replica from saying that it lives.
+// A store that is slow to hand out lost calls does not delay heartbeats.
 func TestHeartbeatDoesNotWaitForTakeovers(t *testing.T) {
 	in(t, func(t *testing.T, h *house) {
 		s := &slowClaims{}

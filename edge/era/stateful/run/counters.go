@@ -6,30 +6,34 @@ import (
 	"github.com/mcpedge/mcpedge/edge/era/stateful/call"
 )
 
-// Counters count, since they were made, what becomes of calls. Read them at any time.
+// Counters count what happens to calls since start. They may be read at any time.
 type Counters struct {
-	// CallsOpened: calls that became streams; CallsCancelled those that ended by their clients' word.
+	// CallsOpened counts calls that became streams, CallsCancelled calls that their clients
+	// cancelled.
 	CallsOpened, CallsCancelled atomic.Int64
 	// CallsParked: rounds that ended with requests to the client.
 	CallsParked atomic.Int64
-	// Progress and log messages that nobody will read: DroppedUnread for want of a stream, DroppedQueue
-	// for a full queue, DroppedUnwritten because the store did not take them.
+	// Progress and log messages that no reader will get: DroppedUnread without a stream,
+	// DroppedQueue because the queue was full, DroppedUnwritten because the store did not accept
+	// them.
 	DroppedUnread, DroppedQueue, DroppedUnwritten atomic.Int64
-	// Queued is what waits to be written to logs now; Appended what was written.
+	// Queued is the number of entries that wait to be written to logs, Appended the number written.
 	Queued, Appended atomic.Int64
-	// Takeovers of lost calls; Reruns of them; UnknownOutcomes told to clients.
+	// Takeovers of lost calls, Reruns of their rounds, and UnknownOutcomes reported to clients.
 	Takeovers, Reruns, UnknownOutcomes atomic.Int64
-	// Fenced: writes refused because another replica owns the call.
+	// Fenced counts writes refused because another replica owns the call.
 	Fenced atomic.Int64
-	// Rollbacks: writes that do not follow what the store has, and logs found shorter than what was sent.
+	// Rollbacks counts writes that do not follow the store's state, and logs found shorter than
+	// what was sent.
 	Rollbacks atomic.Int64
-	// Streams are those open now; EventsReplayed what was there for the streams that clients came back to.
+	// Streams is the number of open streams. EventsReplayed counts the events that were there when
+	// clients resumed streams.
 	Streams, EventsReplayed atomic.Int64
-	// StateErrors: operations on the store that failed and were retried or given up.
+	// StateErrors counts store operations that failed and were retried or given up.
 	StateErrors atomic.Int64
 }
 
-// dropped is the counter of events that were dropped because of a fault, as call.Dropped has it.
+// dropped returns the counter for events dropped because of a fault, as in call.Dropped.
 func (c *Counters) dropped(f call.Fault) *atomic.Int64 {
 	switch f {
 	case call.NoFault:
@@ -40,7 +44,7 @@ func (c *Counters) dropped(f call.Fault) *atomic.Int64 {
 	return &c.DroppedUnwritten
 }
 
-// over counts a call that is over here.
+// over counts a call whose run has ended on this replica.
 func (c *Counters) over(how call.How, r *call.Reply) {
 	switch {
 	case how == call.HowParked:

@@ -9,27 +9,30 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// Outgoing is the answer to a POST. One of its methods is called, once.
+// Outgoing is the answer to a POST. Exactly one of its methods is called, once.
 type Outgoing interface {
-	// Respond ends the exchange with one body, of the calls' replies by their numbers; one without a response (the client has
-	// cancelled it) has none in the body.
+	// Respond ends the exchange with one body. replies has the calls' replies by number; a reply
+	// without a response (its client cancelled it) is left out of the body.
 	Respond(replies []*call.Reply)
-	// Accept ends it without a body.
+	// Accept ends the exchange without a body.
 	Accept()
-	// Open makes it an event stream of a log, and follows that until it ends, or the client leaves.
+	// Open turns the exchange into an event stream and follows the log until it ends or the client
+	// leaves.
 	Open(ctx context.Context, stream string)
 }
 
-// Ready sets entries that were known before any call ran: should the exchange become a stream, its log begins with them.
+// Ready sets entries that were known before any call ran. If the exchange becomes a stream, its log
+// begins with them.
 func (u *Unit) Ready(entries []state.Entry) { u.m.Ready(entries) }
 
-// Serve runs the calls of an exchange and answers it, with one body or a stream. It returns when the exchange has ended,
-// or ctx has, which stands for the client; the calls may run on. The caller is inside Options.Work. Call it once.
+// Serve runs the calls of an exchange and answers it with one body or a stream. It returns when the
+// exchange has ended or ctx, which stands for the client, is done; the calls may run on. The caller
+// has entered Options.Work. Call it once.
 func (u *Unit) Serve(ctx context.Context, out Outgoing) {
 	r := u.r
 	if d := u.m.Call(0).Deadline(); !d.IsZero() && d.Sub(r.o.Now()) < r.o.StreamAfter {
 		for _, c := range u.calls {
-			c.live() // Else it begins with the record.
+			c.live() // Otherwise the timer starts with the record.
 		}
 	}
 	u.start()
@@ -51,7 +54,7 @@ func (u *Unit) Serve(ctx context.Context, out Outgoing) {
 			select {
 			case what := <-u.out:
 				u.end(ctx, what, out)
-			default: // Whatever becomes of the calls, nobody hears of it here.
+			default: // The calls run on without this client.
 				out.Accept()
 			}
 			return
@@ -59,7 +62,7 @@ func (u *Unit) Serve(ctx context.Context, out Outgoing) {
 	}
 }
 
-// end does what the exchange has come to.
+// end answers the exchange.
 func (u *Unit) end(ctx context.Context, what call.EffectKind, out Outgoing) {
 	switch what {
 	case call.Respond:
@@ -72,10 +75,10 @@ func (u *Unit) end(ctx context.Context, what call.EffectKind, out Outgoing) {
 	}
 }
 
-// begin has the records of the calls begun, and with that the only call concluded if it has decided.
+// begin begins the records of the calls. If the only call has decided, the same write concludes it.
 func (u *Unit) begin() {
 	r, recs := u.r, u.m.Records()
-	if !u.begun { // What was sent once is sent again as it was.
+	if !u.begun { // A repeated Begin is the same.
 		u.begun, u.stream = true, r.o.Name()
 		for i, c := range u.calls {
 			rec := *recs[i]
@@ -108,8 +111,8 @@ func (u *Unit) begin() {
 	})
 }
 
-// catchUp gives calls that have just come into the store's hands the news that they may have missed on the way there: the
-// store was away since it had returned so often, or this replica is closing.
+// catchUp passes calls whose records have just begun the events that they may have missed: a return
+// of the store since returns was read, and the closing of this replica.
 func (u *Unit) catchUp(returns uint64) {
 	if u.r.returns.Load() != returns {
 		for _, c := range u.calls {
@@ -121,7 +124,8 @@ func (u *Unit) catchUp(returns uint64) {
 	}
 }
 
-// tidy ends what a Begin may have left that was not known to have happened. One that concludes its call leaves nothing.
+// tidy ends records that a Begin of unknown outcome may have left. A Begin that concludes its call
+// leaves none.
 func (u *Unit) tidy() {
 	recs := u.m.Records()
 	if u.concluded {
@@ -146,10 +150,10 @@ func (u *Unit) tidy() {
 	}
 }
 
-// tidyTries bounds how often what nobody follows is looked for.
+// tidyTries bounds how often tidy looks for such records.
 const tidyTries = 20
 
-// nobody is the task of a call that is not run.
+// nobody is the task of a call that does not run.
 type nobody struct{}
 
 func (nobody) Run(context.Context, *medium.Record, Sink) *call.Reply {

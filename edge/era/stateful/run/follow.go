@@ -10,31 +10,31 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// Log names what a reader follows.
+// Log describes the log that a reader follows.
 type Log struct {
 	Session, Stream string
-	// After is the position behind which it begins; zero: at the beginning.
+	// After is the position after which reading begins. Zero begins at the start.
 	After medium.Position
-	// Prime: the stream begins with an event that has an id and no data.
+	// Prime begins the stream with an event that has an id and no data.
 	Prime bool
-	// Parts: the stream is closed with Options.Parting.
+	// Parts closes the stream with Options.Parting.
 	Parts bool
-	// Opens: the stream has just been begun and opened, and something is to be written at once.
+	// Opens marks a stream that has just begun and whose first entry is about to be written.
 	Opens bool
-	// Answered is called before a response is sent; nil: nothing is.
+	// Answered is called before a response is sent. It may be nil.
 	Answered func()
-	// CaughtUp is told, once, how many events were there at first; nil: nobody is.
+	// CaughtUp is called once with the number of events that were there at first. It may be nil.
 	CaughtUp func(sent int)
-	// Read reads a page. What it is charged with is held until release is called, after the page was sent; nil: the store's
-	// Read does, and nothing is charged.
+	// Read reads a page. The memory charged for it is held until release is called, after the page
+	// was sent. nil reads from the store and charges nothing.
 	Read func(ctx context.Context, after medium.Position) (_ medium.Page, release func(), _ error)
 }
 
-// lostFor is how long a stream that is not there is waited for, if somebody may restore it.
+// lostFor is how long to wait for a missing stream that a replica may restore.
 const lostFor = 10 * time.Second
 
-// Follow sends a log to a client until it has ended, the client has left (ctx, or an error of the stream), or the
-// replica closes. What the store does not have for now is waited for.
+// Follow sends a log to a client until the log ends, the client leaves (ctx is done, or the stream
+// fails), or the replica closes. It waits for what the store lacks for now.
 func (r *Replica) Follow(ctx context.Context, st mcp.Stream, l Log) {
 	r.count.Streams.Add(1)
 	defer r.count.Streams.Add(-1)
@@ -57,21 +57,21 @@ type follower struct {
 	st  mcp.Stream
 	log Log
 	m   *call.Reader
-	// due is when the log is read again, by the machine's word.
+	// due is when the log is read again, as the machine has set it.
 	due time.Duration
-	// lostSince is when the stream was not there for the first time; found: it was there once.
+	// lostSince is when the stream was first missing; found is whether it was ever there.
 	lostSince time.Time
 	isLost    bool
 	found     bool
-	// unread: the last reading failed.
+	// unread is whether the last read failed.
 	unread  bool
 	effects []call.Effect
-	// release ends what the page that is being sent is charged with; nil: there is none.
+	// release releases the memory charged for the page being sent. It may be nil.
 	release func()
-	// sent counts events; ahead: the log does not reach what the client knows.
+	// sent counts events; ahead is whether the client knows more than the log has.
 	sent  int
 	ahead bool
-	// id is the last that the client was sent; empty: none.
+	// id is the last id sent to the client. Empty means none.
 	id string
 }
 
@@ -133,19 +133,19 @@ func (f *follower) run(ctx context.Context) {
 	}
 }
 
-// polls says whether the log is to be read again though nobody here tells that it has grown: it could not be read, has lost
-// what the client knows, or is another replica's to write.
+// polls reports whether the log must be polled, because no event here announces its growth: it
+// could not be read, lacks what the client knows, or is written by another replica.
 func (f *follower) polls() bool { return f.unread || f.ahead || !f.r.writes(f.log.Stream) }
 
-// comeBack asks the client to reconnect, with the id to come back with.
+// comeBack asks the client to reconnect, and sends the id to resume from.
 func (f *follower) comeBack() {
 	if f.id != "" {
 		_ = f.st.Send(mcp.StreamEvent{ID: f.id, Retry: f.r.o.RetryHint})
 	}
 }
 
-// step gives the machine an event and does what comes of it, until it rests. sent: the client was sent something; !ok: the
-// stream has ended.
+// step passes the machine an event and carries out its effects until it rests. sent is whether the
+// client was sent something; ok is false when the stream has ended.
 func (f *follower) step(ctx context.Context, e *call.ReaderEvent) (sent, ok bool) {
 	defer f.releasePage()
 	for e != nil {
@@ -174,7 +174,7 @@ func (f *follower) step(ctx context.Context, e *call.ReaderEvent) (sent, ok bool
 	return sent, true
 }
 
-// releasePage ends what the page is charged with that was sent.
+// releasePage releases the memory charged for the page that was sent.
 func (f *follower) releasePage() {
 	if f.release != nil {
 		f.release()
@@ -199,7 +199,7 @@ func (f *follower) read(ctx context.Context) *call.ReaderEvent {
 		return &call.ReaderEvent{Kind: call.HasPage, Page: page}
 	case !f.unread:
 		release()
-		fault = call.Gone // nobody reads
+		fault = call.Gone // prime failed
 	case fault == call.Gone && f.waits():
 		fault = call.Unavailable
 	case ctx.Err() == nil:
@@ -208,8 +208,8 @@ func (f *follower) read(ctx context.Context) *call.ReaderEvent {
 	return &call.ReaderEvent{Kind: call.ReadFailed, Fault: fault}
 }
 
-// prime sends the event that has only an id, once it is known under which epoch. How long to wait before coming back is said where the stream
-// is closed for it alone: there are clients that fail at a retry line.
+// prime sends the event that has only an id, once the epoch is known. The retry time is sent alone,
+// when the stream is closed: some clients fail at a retry line.
 func (f *follower) prime(p *medium.Page) bool {
 	if !f.log.Prime {
 		return true
@@ -226,7 +226,8 @@ func (f *follower) prime(p *medium.Page) bool {
 	return f.st.Send(mcp.StreamEvent{ID: f.id, More: len(p.Entries) > 0}) == nil
 }
 
-// waits says whether a stream that is not there may come back: it was there, or the store has lost writes of late.
+// waits reports whether a missing stream may come back: it was there before, or the store was away
+// recently.
 func (f *follower) waits() bool {
 	now := f.r.o.Now()
 	if !f.isLost {
@@ -235,14 +236,14 @@ func (f *follower) waits() bool {
 	return now.Sub(f.lostSince) < lostFor && (f.found || f.r.WasAway())
 }
 
-// WasAway says whether the store was away of late, so that what it does not have may be restored.
+// WasAway reports whether the store was away recently, so that what it lacks may be restored.
 func (r *Replica) WasAway() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.hasBack && r.now()-r.back < lostFor
 }
 
-// send sends entries, all of them at once where that is possible.
+// send sends entries, together if possible.
 func (f *follower) send(entries []medium.Entry, unnumbered, ends bool) error {
 	for i := range entries {
 		if entries[i].Kind == state.EntryResponse && f.log.Answered != nil {

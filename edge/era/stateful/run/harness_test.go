@@ -22,15 +22,16 @@ import (
 
 const session = "s"
 
-// plan is what a backend does in a round: it sends progress, and then ends it. ctx has ended when the call is to stop.
+// plan is what a backend does in a round: it sends progress and then ends the round. ctx is done
+// when the call is to stop.
 type plan func(ctx context.Context, round *medium.Record, send func(progress float64)) *call.Reply
 
-// house is some replicas on one store, with a backend and clients.
+// house is a set of replicas on one store, with a backend and clients.
 type house struct {
 	t      *testing.T
 	m      *model.Medium
 	config *call.Config
-	// wrap stands between replicas and store; nil: nothing does.
+	// wrap wraps the store for replicas. It may be nil.
 	wrap func(medium.Store) medium.Store
 
 	mu       sync.Mutex
@@ -42,7 +43,7 @@ type house struct {
 	local    map[string]*Call
 	draining chan struct{}
 	ids      map[string]string
-	// resumed are those by whose answers the calls were gone on with.
+	// resumed has the principals whose answers the calls continued with.
 	resumed map[string][]string
 }
 
@@ -153,7 +154,7 @@ func (x *task) Over(how call.How, _ *call.Reply) {
 	delete(x.h.local, x.id)
 }
 
-// client is who sent a request, or reads its stream.
+// client sent a request, or reads its stream.
 type client struct {
 	h    *house
 	id   string
@@ -197,7 +198,7 @@ func (h *house) send(r *Replica, id string, p plan) *client {
 	return k
 }
 
-// resume reads the stream that another has read, behind what that was sent.
+// resume reads the stream that another client has read, after what that was sent.
 func (k *client) resume(r *Replica) *client {
 	k.mu.Lock()
 	last := ""
@@ -272,7 +273,8 @@ func (k *client) Send(e mcp.StreamEvent) error {
 	return nil
 }
 
-// told is what a client was told, in words: its body, or the data of its stream's events, primes left out.
+// told returns what a client was sent, in words: its body, or the data of its stream's events
+// without primes.
 func (k *client) told() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -294,7 +296,7 @@ func (k *client) told() string {
 	return strings.Join(out, ", ")
 }
 
-// want waits until nothing goes on that takes no time, and checks what the client was told.
+// want waits until all work that takes no time is done, and checks what the client was sent.
 func (k *client) want(told string) {
 	k.h.t.Helper()
 	synctest.Wait()
@@ -303,7 +305,7 @@ func (k *client) want(told string) {
 	}
 }
 
-// wantOver checks how the runs of a call ended, on whatever replica.
+// wantOver checks how the runs of a call ended, on any replica.
 func (h *house) wantOver(id string, hows ...call.How) {
 	h.t.Helper()
 	synctest.Wait()
@@ -314,7 +316,7 @@ func (h *house) wantOver(id string, hows ...call.How) {
 	}
 }
 
-// wantResumed checks by whose answers a call was gone on with.
+// wantResumed checks whose answers a call continued with.
 func (h *house) wantResumed(id string, by ...string) {
 	h.t.Helper()
 	h.mu.Lock()
@@ -377,7 +379,7 @@ func (h *house) asksFirst(n int) plan {
 	}
 }
 
-// answer answers a question at a replica. Whoever answers is named as the answer.
+// answer answers a question at a replica. The principal is named like the answer.
 func (h *house) answer(r *Replica, ask, text string) state.AnswerOutcome {
 	h.t.Helper()
 	out, release, err := r.Answer(h.t.Context(), session, ask, state.Answer{Result: []byte(text), Token: text}, mcp.Principal{Subject: text})

@@ -2,16 +2,17 @@ package run
 
 import "sync"
 
-// machine is what an inbox is for. step is pure; do may take its time, but waits for nobody: what blocks it leaves to a
-// goroutine, which comes back with an event.
+// machine is driven by an inbox. step is pure. do may take time but must not block: it leaves
+// blocking work to a goroutine, which posts an event.
 type machine[E, F any] interface {
 	step(e E, effects []F) []F
 	do(effect *F)
 }
 
-// inbox gives a machine one event at a time, in the order in which they were posted, and carries out the effects of one
-// before the next, in order, without a lock. There is no goroutine to it: whoever posts an event and finds nobody at it
-// goes on until there are none left. The zero inbox is empty; effects may be set to a buffer before its first use.
+// inbox passes a machine one event at a time, in the order of posting. It carries out the effects
+// of an event, in order and without a lock, before the next event. It has no goroutine of its own:
+// a caller that posts to an idle inbox drains it. The zero inbox is empty; effects may be set to a
+// buffer before first use.
 type inbox[E, F any] struct {
 	mu       sync.Mutex
 	queue    []E
@@ -19,8 +20,8 @@ type inbox[E, F any] struct {
 	draining bool
 }
 
-// post gives the machine an event: it has taken effect when post returns, unless somebody else is at it. A machine may
-// post to itself, and to another, from do.
+// post passes the machine an event. The event has taken effect when post returns, unless another
+// goroutine is draining the inbox. do may post to its own machine and to others.
 func (b *inbox[E, F]) post(m machine[E, F], e E) {
 	b.mu.Lock()
 	if b.draining {
@@ -33,7 +34,8 @@ func (b *inbox[E, F]) post(m machine[E, F], e E) {
 	b.drain(m)
 }
 
-// postAll gives the machine events, at least one, before any that come of their effects, or from elsewhere after the first.
+// postAll passes the machine events, at least one, before those that result from their effects and
+// those posted after the first.
 func (b *inbox[E, F]) postAll(m machine[E, F], events []E) {
 	b.mu.Lock()
 	if b.draining {
@@ -47,8 +49,8 @@ func (b *inbox[E, F]) postAll(m machine[E, F], events []E) {
 	b.drain(m)
 }
 
-// hold keeps a first event back, and all that are posted behind it, until release is called. It is for a machine that
-// nobody knows yet.
+// hold queues a first event, and all that are posted after it, until release is called. It is for a
+// machine that is not registered yet.
 func (b *inbox[E, F]) hold(e E) { b.queue, b.draining = append(b.queue, e), true }
 
 func (b *inbox[E, F]) release(m machine[E, F]) {
@@ -56,7 +58,7 @@ func (b *inbox[E, F]) release(m machine[E, F]) {
 	b.drain(m)
 }
 
-// drain carries out effects, and goes on until there is no event left. It unlocks the inbox.
+// drain carries out effects and takes events until none are left. It unlocks the inbox.
 func (b *inbox[E, F]) drain(m machine[E, F]) {
 	for next := 0; ; next++ {
 		b.mu.Unlock()
@@ -71,7 +73,7 @@ func (b *inbox[E, F]) drain(m machine[E, F]) {
 			b.mu.Unlock()
 			return
 		}
-		if next == compactAt { // Whoever posts may be as fast as this.
+		if next == compactAt { // Events may be posted as fast as they are taken.
 			b.queue = append(b.queue[:0], b.queue[next:]...)
 			next = 0
 		}
@@ -79,7 +81,7 @@ func (b *inbox[E, F]) drain(m machine[E, F]) {
 	}
 }
 
-// compactAt is how many events that were taken stay in the queue.
+// compactAt is the number of taken events that stay in the queue.
 const compactAt = 64
 
 // look calls fn while the machine takes no event.

@@ -15,7 +15,7 @@ type counted struct {
 // counter is a machine that sees in which order its events come, and whether it is alone.
 type counter struct {
 	box inbox[counted, counted]
-	// busy is written without a lock by both step and do: -race sees if two are at it.
+	// busy is written without a lock by both step and do: -race reports concurrent use.
 	busy  int
 	last  map[int]int
 	seen  int
@@ -41,7 +41,8 @@ func (c *counter) do(e *counted) {
 	}
 }
 
-// Many post at once: each event is taken once, in the order of who posted it, and never two at a time.
+// Many goroutines post at once: each event is taken once, in the order of its poster, and never two
+// at a time.
 func TestInboxIsInOrder(t *testing.T) {
 	for range 50 {
 		synctest.Test(t, func(t *testing.T) {

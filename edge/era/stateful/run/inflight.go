@@ -6,10 +6,10 @@ import (
 	"sync/atomic"
 )
 
-// InFlight counts what goes on. Unlike a sync.WaitGroup it may be entered while somebody waits. The zero InFlight is open. Safe for
-// concurrent use.
+// InFlight counts running work. Unlike a sync.WaitGroup it may be entered while a goroutine waits.
+// The zero InFlight is open. It is safe for concurrent use.
 type InFlight struct {
-	// n counts those inside in its lower half, and those of them that rest in its upper one.
+	// n counts all work in its lower half, and resting work in its upper half.
 	n      atomic.Int64
 	closed atomic.Bool
 	waited atomic.Bool
@@ -17,7 +17,7 @@ type InFlight struct {
 	idle   chan struct{}
 }
 
-// Enter counts one more, unless it is closed: then it is false.
+// Enter adds one. It returns false if g is closed.
 func (g *InFlight) Enter() bool {
 	g.n.Add(1)
 	if g.closed.Load() {
@@ -27,10 +27,10 @@ func (g *InFlight) Enter() bool {
 	return true
 }
 
-// Close lets nobody in any more.
+// Close makes later calls of Enter fail.
 func (g *InFlight) Close() { g.closed.Store(true) }
 
-// Spawn runs fn in a goroutine, which counts. The caller is inside.
+// Spawn runs fn in a goroutine that counts as work. The caller has entered.
 func (g *InFlight) Spawn(fn func()) {
 	g.n.Add(1)
 	go func() {
@@ -39,24 +39,24 @@ func (g *InFlight) Spawn(fn func()) {
 	}()
 }
 
-// Leave counts one less.
+// Leave subtracts one.
 func (g *InFlight) Leave() { g.changed(g.n.Add(-1)) }
 
-// one of those that rest.
+// resting is one unit of resting work in n.
 const resting = 1 << 32
 
-// Rest says that one who is inside is not waited for by WaitBusy, until Unrest.
+// Rest excludes work that has entered from WaitBusy until Unrest is called.
 func (g *InFlight) Rest() { g.changed(g.n.Add(resting)) }
 
-// Unrest ends that. Whoever it is may have left before.
+// Unrest undoes Rest. The work may have left before.
 func (g *InFlight) Unrest() { g.changed(g.n.Add(-resting)) }
 
-// busy says whether somebody is inside who does not rest.
+// busy reports whether there is work that does not rest.
 func busy(n int64) bool { return n&(resting-1) != n/resting }
 
 func inside(n int64) bool { return n != 0 }
 
-// changed wakes those who wait, if they may have waited for this.
+// changed wakes waiters if n may be what they wait for.
 func (g *InFlight) changed(n int64) {
 	if busy(n) || !g.waited.Load() {
 		return
@@ -69,10 +69,10 @@ func (g *InFlight) changed(n int64) {
 	}
 }
 
-// Wait returns when nobody is inside, or with the error of ctx.
+// Wait returns nil when all work has left, or the error of ctx.
 func (g *InFlight) Wait(ctx context.Context) error { return g.waitWhile(ctx, inside) }
 
-// WaitBusy returns when nobody is inside who does not rest, or with the error of ctx.
+// WaitBusy returns nil when all work that does not rest has left, or the error of ctx.
 func (g *InFlight) WaitBusy(ctx context.Context) error { return g.waitWhile(ctx, busy) }
 
 func (g *InFlight) waitWhile(ctx context.Context, goesOn func(int64) bool) error {

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// A response that waits for the store goes on, though its client has left: a drain waits for it.
+// A drain waits for a response that waits for the store, although its client has left.
 func TestWorkIncludesWhatWaitsForATimer(t *testing.T) {
 	in(t, func(t *testing.T, h *house) {
 		r := h.replica(true)
@@ -32,7 +32,7 @@ func TestWorkIncludesWhatWaitsForATimer(t *testing.T) {
 	})
 }
 
-// A call whose backend is busy goes on too.
+// A drain also waits for a call whose backend is busy.
 func TestWorkIncludesWhatWaitsForABusyBackend(t *testing.T) {
 	in(t, func(t *testing.T, h *house) {
 		r := h.replica(true)
@@ -56,7 +56,7 @@ func TestWorkIncludesWhatWaitsForABusyBackend(t *testing.T) {
 	})
 }
 
-// A call that waits for its client's answers is nobody's.
+// A call that waits for its client's answers has no owner.
 func TestWorkEndsWhenCallsWaitForAnswers(t *testing.T) {
 	in(t, func(t *testing.T, h *house) {
 		r := h.replica(true)
@@ -72,7 +72,7 @@ func TestWorkEndsWhenCallsWaitForAnswers(t *testing.T) {
 	})
 }
 
-// Who leaves before it ends its rest keeps nobody waiting.
+// Work that leaves while it rests does not keep a waiter waiting.
 func TestLeaveWhileResting(t *testing.T) {
 	var g InFlight
 	if !g.Enter() {

@@ -17,46 +17,52 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// Options are what a Replica needs. Zero members mean what their comments say.
+// Options configure a Replica.
 type Options struct {
-	// Call is what the machines need; not nil.
+	// Call configures the machines. It must not be nil.
 	Call *call.Config
-	// Resume makes the task of a call that was claimed. With an error the call is left to the sweepers. Not nil.
+	// Resume makes the task of a claimed call. After an error the call is left to the sweepers. It
+	// must not be nil.
 	Resume func(o *medium.Owned, why Reason) (*Claimed, error)
-	// Number gives the questions of a reply new ids, in a copy. Not nil where calls ask.
+	// Number returns a copy of a reply whose questions have new ids. It must not be nil if calls
+	// ask.
 	Number func(asks *call.Reply) *call.Reply
-	// Cancel tells the other replicas that a call was cancelled, which one of them may run; nil: nobody.
+	// Cancel notifies the other replicas, one of which may run the call, of a cancellation. nil
+	// notifies none.
 	Cancel func(session, requestID string)
-	// Counters; nil: its own.
+	// Counters to use. nil uses new ones.
 	Counters *Counters
-	// Work counts what goes on; nil: an InFlight of its own. Whoever calls a method of the Replica's is inside, but for Start,
-	// Close and those that look.
+	// Work counts running work. nil uses a new InFlight. Callers of the Replica's methods must have
+	// entered it, except for Start, Close and methods that only read.
 	Work *InFlight
-	// Draining is closed when lost calls are to be left to other replicas; nil: never.
+	// Draining is closed when lost calls are to be left to other replicas. nil means never.
 	Draining <-chan struct{}
-	// StreamAfter is how long an exchange waits for its body before it becomes a stream; 0: 1 s.
+	// StreamAfter is how long an exchange waits for its body before it becomes a stream. 0 means 1
+	// s.
 	StreamAfter time.Duration
-	// Lifetime bounds a call whose record has no deadline; 0: mcp.DefaultCallLifetime.
+	// Lifetime bounds a call whose record has no deadline. 0 means mcp.DefaultCallLifetime.
 	Lifetime time.Duration
-	// Heartbeat is how often the replica says that it lives, and looks for lost calls; 0: 1 s.
+	// Heartbeat is the interval of heartbeats and of looking for lost calls. 0 means 1 s.
 	Heartbeat time.Duration
-	// KeepAlive is how long a stream may be idle before something is written to it; 0: 15 s.
+	// KeepAlive is how long a stream may be idle before a keep-alive is written. 0 means 15 s.
 	KeepAlive time.Duration
-	// RetryHint is how long a client should wait before it comes back to a stream; 0: not said.
+	// RetryHint is how long a client should wait before it resumes a stream. 0 sends no hint.
 	RetryHint time.Duration
-	// Takeovers bounds the lost calls that are taken over at a time; 0: mcp.DefaultTakeovers.
+	// Takeovers bounds the lost calls that are taken over at a time. 0 means mcp.DefaultTakeovers.
 	Takeovers int
-	// Timeout bounds one operation of the store; 0: 2 s.
+	// Timeout bounds one operation of the store. 0 means 2 s.
 	Timeout time.Duration
-	// Parting is closed when the streams of calls are to be closed where their clients can come back; nil: never.
+	// Parting is closed when streams of calls are to be closed if their clients can resume them.
+	// nil means never.
 	Parting <-chan struct{}
-	// Log; nil: slog.Default.
+	// Log is the logger. nil uses slog.Default.
 	Log *slog.Logger
-	// Now is the clock; nil: time.Now. It must go on as the timers of the process do.
+	// Now is the clock. It must advance with the process's timers. nil uses time.Now.
 	Now func() time.Time
-	// Random draws the random bits of epochs, which need be no secret; nil: of math/rand/v2.
+	// Random draws the random bits of epochs, which need not be secret. nil uses math/rand/v2.
 	Random func() uint32
-	// Name draws the name of a stream: random, 80 bits or more, without a dot; nil: of crypto/rand.
+	// Name draws the name of a stream: random, at least 80 bits, without a dot. nil uses
+	// crypto/rand.
 	Name func() string
 }
 
@@ -97,68 +103,69 @@ func (o Options) withDefaults() Options {
 
 // Reason is why a call was claimed.
 type Reason struct {
-	// Why: after an answer, a loss, or a cancellation.
+	// Why: by an answer, a loss or a cancellation.
 	Why call.Why
-	// Began is when the store was asked for it.
+	// Began is when the store was asked for the claim.
 	Began time.Time
-	// By is who gave the answer that the call goes on with; nil: it was not claimed by an answer.
+	// By is the principal whose answer the call continues with. nil if no answer claimed it.
 	By *mcp.Principal
-	// Token is what By came with, where tokens are kept.
+	// Token is the token of By, if tokens are kept.
 	Token mcp.Token
 }
 
 // Claimed is a call that was claimed.
 type Claimed struct {
 	Task Task
-	// Context is what the contexts of its runs have their values from; it does not end them.
+	// Context provides the values of the contexts of its runs; its end does not end them.
 	Context context.Context
-	// Refusal is the call's response when the client has refused what only it could give; else nil.
+	// Refusal is the call's response if the client refused what only it could give. It may be nil.
 	Refusal *call.Reply
 }
 
-// Replica drives the calls of one incarnation of an edge. Safe for concurrent use.
+// Replica drives the calls of one incarnation of an edge. It is safe for concurrent use.
 type Replica struct {
 	o     Options
 	store medium.Store
 	began time.Time
 	count *Counters
-	// closing is closed by Close; life ends when nothing is left to do.
+	// closing is closed by Close. life is cancelled when nothing is left to do.
 	closing   chan struct{}
 	closeOnce sync.Once
 	life      context.Context
 	kill      context.CancelFunc
 	work      *InFlight
-	// loops has the goroutine of Start.
+	// loops waits for the goroutine of Start.
 	loops   sync.WaitGroup
 	started atomic.Bool
-	// insisting counts the answers of which it is not known what came of them, cancelling the cancellations; insistingBytes is
-	// what both hold.
+	// insisting counts the answers whose outcome is unknown, cancelling the cancellations;
+	// insistingBytes is what both hold.
 	insisting, cancelling atomic.Int32
 	insistingBytes        atomic.Int64
-	// returns counts how often the store was away.
+	// returns counts the returns of the store.
 	returns atomic.Uint64
 	timers  sync.Pool
-	// takeovers has an element for each lost call that is being taken over.
+	// takeovers has an element for each takeover in progress.
 	takeovers chan struct{}
 
 	mu sync.Mutex
-	// calls are those that outlive their exchange here, by their ids: with a record, or about to have one, or left by
-	// their clients.
+	// calls are the calls, by id, that outlive their exchange here: with a record, or about to have
+	// one, or left by their clients.
 	calls map[string]*Call
-	// streams counts the calls of each stream among them.
+	// streams counts these calls by stream.
 	streams map[string]int
 	keeper  call.Keeper
-	// claiming are the lost calls that are being taken over, or wait for it.
+	// claiming are the lost calls that are being taken over or wait for it.
 	claiming map[string]struct{}
-	// loose are answers that nobody seems to wait for; giving: they are being given again.
+	// loose are answers to unknown questions. giving is whether a goroutine is storing them again.
 	loose  []loose
 	giving bool
-	// back is when the store was back last, as keeper counts; hasBack: it was away.
+	// back is when the store returned last, in keeper time. hasBack is whether it was ever away.
 	back    time.Duration
 	hasBack bool
 }
 
-// New makes a Replica of a store, whose constructor was given its Returning. Start begins what runs by itself.
+// New makes a Replica of a store whose constructor was given the Replica's Returning. Start begins
+// its background work.
 func New(s medium.Store, o Options) *Replica {
 	r := &Replica{
 		o: o.withDefaults(), store: s, closing: make(chan struct{}),
@@ -170,7 +177,7 @@ func New(s medium.Store, o Options) *Replica {
 	return r
 }
 
-// Start begins to say that the replica lives, and to take over lost calls. Call it once.
+// Start begins heartbeats and the takeover of lost calls. Call it once.
 func (r *Replica) Start() {
 	r.started.Store(true)
 	r.beat()
@@ -188,8 +195,8 @@ func (r *Replica) Start() {
 	})
 }
 
-// Close cuts off what still runs: calls without a record end with an error, the others are left to other replicas at
-// once. It returns when no goroutine is left. It may be called again.
+// Close stops what still runs: calls without a record end with an error, the others are left to
+// other replicas at once. It returns when no goroutine is left. It may be called again.
 func (r *Replica) Close() {
 	first := false
 	r.closeOnce.Do(func() {
@@ -222,15 +229,15 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// now is the time as the keeper counts it.
+// now returns the time since start, as the keeper counts it.
 func (r *Replica) now() time.Duration { return r.o.Now().Sub(r.began) }
 
-// bounded is a context for one operation of the store.
+// bounded returns a context for one operation of the store.
 func (r *Replica) bounded() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(r.life, r.o.Timeout)
 }
 
-// sleep waits; false when the replica closes first.
+// sleep waits for d. It returns false if the replica closes first.
 func (r *Replica) sleep(d time.Duration) bool {
 	t := r.timer(d)
 	defer r.putTimer(t)
@@ -255,14 +262,14 @@ func (r *Replica) putTimer(t *time.Timer) {
 	r.timers.Put(t)
 }
 
-// register makes a call known to the replica, in the place of another of its id.
+// register adds a call to the tables, in place of another with its id.
 func (r *Replica) register(c *Call) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.enter(c)
 }
 
-// enter is register, and returns the other call. r.mu is locked.
+// enter is register, and returns the replaced call. The caller holds r.mu.
 func (r *Replica) enter(c *Call) (old *Call) {
 	id := c.machine().ID()
 	if old = r.calls[id]; old == c {
@@ -272,12 +279,12 @@ func (r *Replica) enter(c *Call) (old *Call) {
 		r.forget(old)
 	}
 	r.calls[id] = c
-	r.work.n.Add(1) // It goes on, also while it waits for a timer and has no goroutine.
+	r.work.n.Add(1) // The call counts as work, also while it waits for a timer without a goroutine.
 	r.streams[c.u.stream]++
 	return old
 }
 
-// forget takes a call out of the tables. r.mu is locked.
+// forget removes a call from the tables. The caller holds r.mu.
 func (r *Replica) forget(c *Call) {
 	delete(r.calls, c.machine().ID())
 	if r.streams[c.u.stream]--; r.streams[c.u.stream] == 0 {
@@ -294,7 +301,7 @@ func (r *Replica) unregister(c *Call) {
 	}
 }
 
-// writes says whether the replica writes to a stream.
+// writes reports whether this replica writes to a stream.
 func (r *Replica) writes(stream string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -311,22 +318,23 @@ func (r *Replica) all() []*Call {
 	return out
 }
 
-// Call is a call that runs here and has a record, or is about to have one, or was left by its client; nil: none of that id.
+// Call returns the call with an id that runs here and has a record, is about to have one, or was
+// left by its client. It may return nil.
 func (r *Replica) Call(id string) *Call {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.calls[id]
 }
 
-// IDs are those of the calls that Call finds, in no order.
+// IDs returns the ids of the calls that Call finds, in no particular order.
 func (r *Replica) IDs() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Collect(maps.Keys(r.calls))
 }
 
-// End ends the calls of a session that has ended, of those that have a record or were left by their clients; others
-// have their exchange: see Call.End.
+// End ends the calls of an ended session that have a record or were left by their clients. Other
+// calls are ended through their exchange: see Call.End.
 func (r *Replica) End(session string) {
 	for _, c := range r.all() {
 		if of, _ := c.machine().Names(); of == session {

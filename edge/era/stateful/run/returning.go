@@ -8,13 +8,14 @@ import (
 )
 
 const (
-	// restoreAtOnce bounds the records of calls that are over here which are restored at a time; each is tried
-	// restoreTries times, restorePause apart.
+	// restoreAtOnce bounds the records of ended runs that are restored at a time. Each is tried
+	// restoreTries times, with restorePause between two.
 	restoreAtOnce, restoreTries, restorePause = 16, 10, 500 * time.Millisecond
 )
 
-// Returning is for the hook of the store: it was away, and may have lost what it acknowledged. All that this replica
-// knows is restored, and once more after Options.Timeout: who tells of it may be early.
+// Returning is the store's hook: the store was away and may have lost acknowledged writes. It
+// restores all that this replica knows, and again after Options.Timeout, since the notification may
+// be early.
 func (r *Replica) Returning() {
 	if r.isClosing() || !r.work.Enter() {
 		return
@@ -68,7 +69,7 @@ func (r *Replica) restoreCall(id string) {
 	}
 }
 
-// restoreKept restores what is kept of a call, unless its machine does: that knows more.
+// restoreKept restores what is kept of a call, unless its machine knows more and restores that.
 func (r *Replica) restoreKept(rec *medium.Record, entries []medium.Entry) {
 	for range restoreTries {
 		runs := false
@@ -86,7 +87,7 @@ func (r *Replica) restoreKept(rec *medium.Record, entries []medium.Entry) {
 		ctx, cancel := r.bounded()
 		verdict, err := r.store.Restore(ctx, rec, entries, runs)
 		cancel()
-		if err == nil && verdict == medium.Restored { // What was written just now may be lost next.
+		if err == nil && verdict == medium.Restored { // This write may be the next to be lost.
 			r.keep(rec, entries)
 		}
 		switch {

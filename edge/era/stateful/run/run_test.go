@@ -60,7 +60,7 @@ func TestQuickEventsAreOneWrite(t *testing.T) {
 	})
 }
 
-// A call waits for its client without a replica, and goes on at another.
+// A call waits for its client without a replica, and continues at another.
 func TestParkedAndResumed(t *testing.T) {
 	in(t, func(t *testing.T, h *house) {
 		a, b := h.replica(false), h.replica(false)
@@ -147,7 +147,7 @@ func TestCancelled(t *testing.T) {
 			sleep(31 * time.Second)
 			h.mu.Lock()
 			defer h.mu.Unlock()
-			// Who ran it hears of it, too, and both may want to end it.
+			// The replica that ran it is notified too, and both may try to end it.
 			if ends := slices.DeleteFunc(slices.Clone(h.overs["c"]), func(how call.How) bool { return how != call.HowEnded }); len(ends) != 1 {
 				t.Errorf("the runs ended with %v, want one that ended the call", h.overs["c"])
 			}
@@ -185,11 +185,11 @@ func TestCancelled(t *testing.T) {
 	})
 }
 
-// A replica that is silent loses its calls: another runs them again where that is safe. What the first still writes is refused,
-// and it stops.
+// A silent replica loses its calls: another runs them again where that is safe. Later writes of the
+// first are refused, and it stops.
 func TestFenced(t *testing.T) {
 	in(t, func(t *testing.T, h *house) {
-		a := h.replica(false) // It gives no sign of life.
+		a := h.replica(false) // It sends no heartbeat.
 		h.replica(true)
 		k := h.send(a, "safe", counts(8, 900*time.Millisecond))
 		u := h.send(a, "unsafe", counts(8, 900*time.Millisecond))
@@ -241,7 +241,8 @@ func TestStoreIsAway(t *testing.T) {
 	})
 }
 
-// What the store loses, a replica gives back, whether it hears of the loss or finds it by its next write.
+// A replica restores what the store loses, whether it is notified of the loss or its next write
+// finds it.
 func TestStoreRewinds(t *testing.T) {
 	for name, told := range map[string]bool{"told": true, "silent": false} {
 		t.Run(name, func(t *testing.T) {
@@ -264,7 +265,7 @@ func TestStoreRewinds(t *testing.T) {
 	}
 }
 
-// A call that has ended, or waits, is known for a while to the replica that ran it.
+// The replica that ran a call remembers it for a while after the call has ended or parked.
 func TestEndsAreGivenBack(t *testing.T) {
 	in(t, func(t *testing.T, h *house) {
 		a, b := h.replica(true), h.replica(true)
@@ -289,7 +290,7 @@ func TestEndsAreGivenBack(t *testing.T) {
 	})
 }
 
-// The news that the store was away may come before what it loses.
+// The notification that the store was away may arrive before the loss.
 func TestNoticeComesEarly(t *testing.T) {
 	in(t, func(t *testing.T, h *house) {
 		r := h.replica(false)
@@ -327,7 +328,7 @@ func TestDeadline(t *testing.T) {
 	})
 }
 
-// A record of which this replica does not know is cancelled: its call ends too.
+// Cancelling a record that this replica does not know also ends its call.
 func TestCancelledByARecordThatIsNotKnown(t *testing.T) {
 	in(t, func(t *testing.T, h *house) {
 		lost := make(chan struct{})
@@ -347,7 +348,7 @@ func TestCancelledByARecordThatIsNotKnown(t *testing.T) {
 	})
 }
 
-// deaf is a store whose replies to a Begin are lost until a channel is closed.
+// deaf is a store whose replies to Begin are lost until a channel is closed.
 type deaf struct {
 	medium.Store
 	until chan struct{}
@@ -361,7 +362,8 @@ func (d *deaf) Commit(ctx context.Context, w *medium.Write) error {
 	return err
 }
 
-// The client's leaving is no cancellation: the call runs on into its log, or unheard.
+// A client that leaves does not cancel its call: the call runs on into its log, or without a
+// reader.
 func TestClientLeaves(t *testing.T) {
 	in(t, func(t *testing.T, h *house) {
 		r := h.replica(false)
@@ -380,7 +382,7 @@ func TestClientLeaves(t *testing.T) {
 	})
 }
 
-// A drain waits for what runs; Close leaves what is left to other replicas, which go on at once.
+// A drain waits for what runs; Close leaves the rest to other replicas, which continue at once.
 func TestDrainAndClose(t *testing.T) {
 	in(t, func(t *testing.T, h *house) {
 		draining := make(chan struct{})

@@ -1,13 +1,13 @@
 package run
 
-// roundStack is what a round of a call takes of its goroutine's stack, in bytes. The check of the arguments by their
-// schema and the call of the backend are its deepest parts.
+// roundStack is the stack that a round of a call needs, in bytes. Its deepest parts are the check
+// of the arguments against their schema and the call to the backend.
 const roundStack = 10 << 10
 
-// growStack makes the stack of the goroutine as large as a round needs, while there are no frames on it that would have
-// to be copied. A new goroutine's stack is small: without this it grows twice in the midst of each round, which takes a
-// tenth of what a plain call in a session costs the edge (docs/performance.md). zero is 0: the compiler must not know
-// it, or it leaves the frame out.
+// growStack grows the goroutine's stack to what a round needs before it has frames to copy. A new
+// goroutine's stack is small: otherwise it grows twice within each round, which takes a tenth of
+// the edge's cost of a plain call in a session (docs/performance.md). zero must be 0; the compiler
+// must not know that, or it removes the frame.
 //
 //go:noinline
 func growStack(zero int) byte {

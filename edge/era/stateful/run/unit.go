@@ -9,31 +9,35 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// Task is what a call is to the era: it runs the rounds and hears what becomes of them. Its methods but Run do not block
-// and do not call the Replica; but for Stored they come one at a time, not beside each other, though beside Run.
+// Task is a call as the era sees it: it runs the rounds and is notified of the call's progress. All
+// methods but Run must not block and must not call the Replica. All but Stored are called one at a
+// time, though concurrently with Run.
 type Task interface {
-	// Run calls the backend for a round: round has its number, answers and state, and is not to be changed. It emits the
-	// backend's events and returns how the round ended; of a call whose ctx has ended, soon, and anything.
+	// Run calls the backend for a round. round has its number, answers and state and must not be
+	// changed. Run emits the backend's events and returns how the round ended. After ctx is done it
+	// returns soon, with any reply.
 	Run(ctx context.Context, round *medium.Record, events Sink) *call.Reply
-	// Complete gives a record that is about to be begun what it has beside session, stream, id, epoch and round.
+	// Complete sets all fields of a new record but session, stream, id, epoch and round.
 	Complete(r *medium.Record)
-	// Stored tells what the store said to a write of the call, beside the others.
+	// Stored reports the result of a write of the call, concurrently with the other methods.
 	Stored(w *medium.Write, began time.Time, err error)
-	// Free: the client may use the request's id again: its response is about to be written. It may come again.
+	// Free reports that the client may reuse the request's id: its response is about to be written.
+	// It may be called again.
 	Free()
-	// Over: the replica does not run the call any more. r is what it ended with; nil: with nothing.
+	// Over reports that this replica does not run the call any more. r is the reply that it ended
+	// with, or nil.
 	Over(how call.How, r *call.Reply)
 }
 
 // Sink takes the events of a backend.
 type Sink interface {
-	// Emit does not wait for the client; the entry is not changed any more.
+	// Emit does not wait for the client. The entry must not change any more.
 	Emit(e *state.Entry)
-	// Checkpoint says that the round may be run again from a state, which is not changed any more.
+	// Checkpoint says that the round may be run again from a state, which must not change any more.
 	Checkpoint(state []byte)
 }
 
-// toExchange is the number of the exchange among the addressees of a unit.
+// toExchange addresses an event to the exchange of a unit.
 const toExchange = -1
 
 // event is an event of a unit.
@@ -43,44 +47,45 @@ type event struct {
 	exchange call.ExchangeEvent
 }
 
-// Unit is an exchange with its calls, or a call that was claimed, and the inbox of them all. The zero Unit is for Init. Not to
-// be copied.
+// Unit is an exchange with its calls, or a claimed call, and their inbox. Call Init on the zero
+// Unit. It must not be copied.
 type Unit struct {
 	r     *Replica
 	inbox inbox[event, call.Effect]
 	m     call.Unit
 	room  [6]call.Effect
-	// out tells the goroutine of the exchange what is to be done with it: Respond, Accept or Open, once.
+	// out sends the goroutine of the exchange how to answer: Respond, Accept or Open, once.
 	out chan call.EffectKind
-	// replies are what Respond is to tell, by the numbers of the calls.
+	// replies are the replies to respond with, by the number of their call.
 	replies []*call.Reply
-	// stream is the name of the exchange's stream. It belongs to do, and to the exchange after Open.
+	// stream is the name of the exchange's stream. do owns it; after Open the exchange does.
 	stream string
 	begun  bool
-	// concluded: the record of the only call began with its last step.
+	// concluded is whether the record of the only call began with its last step.
 	concluded bool
 	calls     []*Call
-	// first, only and reply are for calls and replies, of most units.
+	// first, only and reply back the calls and replies of units with one call.
 	first Call
 	only  [1]*Call
 	reply [1]*call.Reply
 }
 
-// Call is a call on the replica that runs it. Its members belong to do. Safe for concurrent use.
+// Call is a call on the replica that runs it. Its members belong to do. It is safe for concurrent
+// use.
 type Call struct {
 	u      *Unit
 	number int
 	task   Task
-	// base is what the contexts of its runs have their values from.
+	// base provides the values of the contexts of its runs.
 	base   context.Context
 	stop   context.CancelFunc
 	timers [call.TimerRead + 1]*time.Timer
 	life   *time.Timer
-	// waiting is how many of its events are counted as queued.
+	// waiting is the number of its events that are counted as queued.
 	waiting int
 }
 
-// Init makes it the unit of an exchange with so many calls, at least one, which Add adds.
+// Init initializes u for an exchange of calls calls, at least one. Add adds them.
 func (r *Replica) Init(u *Unit, calls int) {
 	u.r, u.out = r, make(chan call.EffectKind, 1)
 	u.m.InitExchange(calls)
@@ -91,9 +96,9 @@ func (r *Replica) Init(u *Unit, calls int) {
 	}
 }
 
-// Add adds a call as the next, before Serve. rec has the names of session, call and request, and deadline, round and attempt;
-// more is asked of the task (Complete) when the call gets a record. ctx is what the contexts of its runs have their values
-// from; it does not end them.
+// Add adds the next call, before Serve. rec names session, call and request and has deadline, round
+// and attempt; Task.Complete sets the rest when the call gets a record. ctx provides the values of
+// the contexts of its runs; its end does not end them.
 func (u *Unit) Add(ctx context.Context, rec *medium.Record, t Task) *Call {
 	c := &u.first
 	if len(u.calls) > 0 {
@@ -119,16 +124,16 @@ func (c *Call) Checkpoint(state []byte) {
 	c.post(call.Event{Kind: call.Checkpointed, State: state})
 }
 
-// Cancel cancels the call for its client: it ends without a response.
+// Cancel cancels the call for its client. It ends without a response.
 func (c *Call) Cancel() { c.post(call.Event{Kind: call.Cancelled}) }
 
 // End ends the call because its session has ended.
 func (c *Call) End() { c.post(call.Event{Kind: call.Ended}) }
 
-// machine is the call's, whose ID, Names and Deadline never change.
+// machine returns the call's machine, whose ID, Names and Deadline never change.
 func (c *Call) machine() *call.Call { return c.u.m.Call(c.number) }
 
-// known is what the machine knows; held: it has the lease.
+// known returns the machine's record. held is whether it has the lease.
 func (c *Call) known() (rec *medium.Record, held bool) {
 	c.u.inbox.look(func() {
 		m := c.machine()
@@ -137,7 +142,7 @@ func (c *Call) known() (rec *medium.Record, held bool) {
 	return rec, held
 }
 
-// Kept is the record as the store acknowledged it last, or else as the call began.
+// Kept returns the record that the store acknowledged last, or the record that the call began with.
 func (c *Call) Kept() *medium.Record {
 	rec, _ := c.known()
 	return rec
@@ -162,7 +167,7 @@ func (u *Unit) step(e event, effects []call.Effect) []call.Effect {
 // do implements machine.
 func (u *Unit) do(f *call.Effect) {
 	switch f.Kind {
-	case call.Want, call.Tell: // The unit has handed them on.
+	case call.Want, call.Tell: // The unit has passed them on.
 	case call.Begin:
 		u.begin()
 	case call.Tidy:
@@ -185,14 +190,15 @@ func (u *Unit) do(f *call.Effect) {
 	}
 }
 
-// postAll gives all calls an event.
+// postAll posts an event to all calls.
 func (u *Unit) postAll(e call.Event) {
 	for _, c := range u.calls {
 		c.post(e)
 	}
 }
 
-// start starts all calls: each before anything comes of the others, since what becomes of the exchange is told to those that were started.
+// start starts all calls before it handles the effects of any: what happens to the exchange is only
+// sent to started calls.
 func (u *Unit) start() {
 	if len(u.calls) == 1 {
 		u.calls[0].post(call.Event{Kind: call.Started})
@@ -213,13 +219,13 @@ func (c *Call) do(f *call.Effect) {
 	case call.Stop:
 		c.stop()
 	case call.Commit:
-		c.live() // Of a call that was claimed, before its first step.
+		c.live() // A claimed call sets its timer before its first step.
 		w := f.Write
 		if c.u.concluded {
 			c.post(call.Event{Kind: call.Stored})
 			return
 		}
-		for i := range w.Asks { // Nobody else knows them yet.
+		for i := range w.Asks { // These questions are new to the store.
 			if w.Asks[i].Asked.IsZero() {
 				w.Asks[i].Asked = r.o.Now()
 			}
@@ -255,7 +261,7 @@ func (c *Call) run(round *medium.Record) {
 		c.stop() // the round before
 	}
 	var ctx context.Context
-	ctx, c.stop = context.WithCancel(c.base) // which over ends
+	ctx, c.stop = context.WithCancel(c.base) // over cancels it
 	if round.Attempt > 1 && round.Phase == state.PhaseDispatched {
 		c.u.r.count.Reruns.Add(1)
 	}
@@ -263,7 +269,7 @@ func (c *Call) run(round *medium.Record) {
 	go c.backend(ctx, round)
 }
 
-// backend runs a round. It counts as what goes on.
+// backend runs a round. It counts as running work.
 func (c *Call) backend(ctx context.Context, round *medium.Record) {
 	defer c.u.r.work.Leave()
 	growStack(0)
@@ -271,7 +277,7 @@ func (c *Call) backend(ctx context.Context, round *medium.Record) {
 	c.post(call.Event{Kind: call.Returned, Reply: reply})
 }
 
-// set sets a timer of the call, or that of its exchange.
+// set sets a timer of the call, or of its exchange.
 func (c *Call) set(t call.Timer, after time.Duration) {
 	e := event{to: c.number, call: call.Event{Kind: call.Due, Timer: t}}
 	if t == call.TimerOpen {
@@ -288,13 +294,13 @@ func (c *Call) set(t call.Timer, after time.Duration) {
 	})
 }
 
-// late says whether the call's lifetime has passed.
+// late reports whether the call's lifetime has passed.
 func (c *Call) late() bool {
 	deadline := c.machine().Deadline()
 	return !deadline.IsZero() && !c.u.r.o.Now().Before(deadline)
 }
 
-// live sees to the end of the call's lifetime.
+// live sets the timer that ends the call's lifetime.
 func (c *Call) live() {
 	if c.life != nil {
 		return
@@ -328,7 +334,7 @@ func (c *Call) over(how call.How, r *call.Reply) {
 // commit sends a step.
 func (c *Call) commit(w *medium.Write) { c.answered(c.u.r.commit(c.task, w)) }
 
-// commit sends a write of a task's.
+// commit sends a write of a task.
 func (r *Replica) commit(t Task, w *medium.Write) error {
 	began := time.Now()
 	ctx, cancel := r.bounded()
@@ -343,7 +349,7 @@ func (r *Replica) commit(t Task, w *medium.Write) error {
 	return err
 }
 
-// restore gives back what is known of the call.
+// restore restores what is known of the call.
 func (c *Call) restore(rec *medium.Record, entries []medium.Entry) {
 	ctx, cancel := c.u.r.bounded()
 	verdict, err := c.u.r.store.Restore(ctx, rec, entries, true)
