@@ -10,19 +10,20 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// maxAddresses bounds the addresses of which something is remembered. Beyond it the others share what one may have.
+// maxAddresses bounds the addresses that are tracked one by one. Addresses beyond it share one
+// limiter.
 const maxAddresses = 1 << 16
 
-// addresses bounds the sessions that anonymous callers begin, by their address: as many at once as the limit, and each
-// comes back an equal part of the period after the one before. Safe for concurrent use.
+// addresses limits the sessions that anonymous callers of one address begin: a burst of limit,
+// which refills evenly over the period. It is safe for concurrent use.
 type addresses struct {
 	limit int
 	each  rate.Limit
 
 	mu sync.Mutex
-	// begun are the addresses that have begun some lately.
+	// begun has the addresses that recently began sessions.
 	begun map[netip.Addr]*rate.Limiter
-	// others is for those for which begun has no room.
+	// others limits the addresses that do not fit in begun.
 	others *rate.Limiter
 	swept  time.Time
 }
@@ -33,7 +34,8 @@ func newAddresses(limit int, period time.Duration) *addresses {
 	return a
 }
 
-// begin counts a session, unless its address has begun too many. One without an address counts nowhere.
+// begin counts a session. It returns false if its address has begun too many. An invalid address is
+// not counted.
 func (a *addresses) begin(from netip.Addr) bool {
 	if !from.IsValid() {
 		return true
@@ -41,7 +43,7 @@ func (a *addresses) begin(from netip.Addr) bool {
 	return a.of(mcp.CountedAddress(from)).Allow()
 }
 
-// pause is how long it takes until an address may begin one more.
+// pause returns how long an address at its limit must wait to begin one more.
 func (a *addresses) pause() time.Duration {
 	return time.Duration(float64(time.Second) / float64(a.each)).Round(time.Millisecond)
 }
@@ -61,8 +63,8 @@ func (a *addresses) of(address netip.Addr) *rate.Limiter {
 	return l
 }
 
-// sweep forgets the addresses that may begin as many as any, at most once a second. False: there was none. The lock
-// is held.
+// sweep drops addresses whose burst has refilled, at most once a second. It returns false if it
+// dropped none. The caller holds the lock.
 func (a *addresses) sweep(now time.Time) bool {
 	if now.Sub(a.swept) < time.Second {
 		return false

@@ -14,8 +14,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// asks makes server requests, which number gives their ids. A URL that the client was sent to and is asked for again keeps
-// its id, which is among the open ones.
+// asks makes server requests, whose ids number sets. If a URL elicitation is among the open ones,
+// it keeps its elicitation id.
 func (c *execution) asks(in []mcp.InputRequest, open map[string]string) []state.Ask {
 	asks := make([]state.Ask, len(in))
 	for i, q := range in {
@@ -48,7 +48,8 @@ func withElicitationID(params json.RawMessage, id string) json.RawMessage {
 	return append(b, rest...)
 }
 
-// completed makes the notices of the URL elicitations that are over: those that are not asked again.
+// completed makes the notices of URL elicitations that are complete: those that asks does not
+// repeat.
 func completed(r *medium.Record, asks []state.Ask) (out []state.Entry) {
 	for key, id := range r.Open {
 		if asksAgain(asks, id) {
@@ -72,11 +73,12 @@ func asksAgain(asks []state.Ask, id string) bool {
 	return false
 }
 
-// answered takes a client's response to a server request. The answer that completes an asking makes
-// this replica the call's owner: release, unless it is nil, runs the next round, and is to be called once
-// the client was told that the answer is safe. An answer that nobody waits for is taken and counted.
+// answered takes a client's response to a server request. The answer that completes a set makes
+// this replica the owner of the call; release is then not nil and runs the next round. Call it
+// after the client's answer was acknowledged. Answers to unknown requests are accepted and counted.
 //
-// The call goes on with the credentials of whoever answered: those that it began with may have expired meanwhile.
+// The call continues with the credentials of the client that answered: those that it began with may
+// have expired.
 func (e *Era) answered(ctx context.Context, in *mcp.Incoming, s *localSession, msg jsonrpc.Message) (release func(), _ *mcp.Error) {
 	ask := askOf(msg.ID)
 	if ask == "" {
@@ -100,7 +102,7 @@ func (e *Era) answered(ctx context.Context, in *mcp.Incoming, s *localSession, m
 	return release, nil
 }
 
-// refused says why a call ends because the client answered a request with an error.
+// refused returns why a call ends whose client answered a request with an error.
 func refused(q *medium.Question) string {
 	text := "the client refused " + string(q.Method)
 	raw, _ := jsonrpc.Member(q.Answer.Error, "message")
@@ -110,8 +112,8 @@ func refused(q *medium.Question) string {
 	return text
 }
 
-// answerOf turns an answer into what the backend is told. It returns false when the client refused
-// what only it could have given: an elicitation can be cancelled, sampling and roots can not.
+// answerOf converts an answer for the backend. It returns false if the client refused what only it
+// could give: an elicitation can be cancelled, sampling and roots cannot.
 func answerOf(q *medium.Question) (mcp.InputResponse, bool) {
 	r := mcp.InputResponse{Key: q.Key, Method: q.Method, Result: q.Answer.Result}
 	if q.Answer.Error == nil {

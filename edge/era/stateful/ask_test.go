@@ -31,7 +31,7 @@ func elicit(key string) mcp.InputRequest {
 	return mcp.InputRequest{Key: key, Method: mcp.MethodElicit, Params: []byte(fmt.Sprintf(`{"message":%q}`, key))}
 }
 
-// asking is a tool that asks once and then answers with what it was told.
+// asking is a tool that asks once and then returns the answer.
 func asking(requests ...mcp.InputRequest) tool {
 	return func(_ context.Context, c *mcp.Call, _ mcp.Sink) (mcp.Reply, error) {
 		if len(c.Responses) < len(requests) {
@@ -214,8 +214,8 @@ func TestWaitingCallNeedsNoReplica(t *testing.T) {
 	})
 }
 
-// A client that answers in the words of the edge's own records has answered: the call goes on with it, and not as one whose question was
-// withdrawn.
+// An answer with the text of the edge's own records is an answer: the call continues with it, not
+// as one whose question was withdrawn.
 func TestAnswerThatSaysWithdrawn(t *testing.T) {
 	const own = `{"withdrawn":true}`
 	for _, version := range []string{v1125, "2025-06-18", "2025-03-26"} {
@@ -260,8 +260,9 @@ func TestClientErrorAnswers(t *testing.T) {
 	})
 }
 
-// Progress rises over all rounds of a request (Utilities, "Progress"), wherever they run: a backend that begins to
-// count again with each round is heard from where it exceeds what the client was told before.
+// Progress rises over all rounds of a request (Utilities, "Progress"), wherever they run: if a
+// backend counts from the start in each round, its progress is reported from where it exceeds the
+// last.
 func TestProgressRisesOverAllRounds(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)

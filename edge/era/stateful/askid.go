@@ -11,8 +11,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 )
 
-// drawID draws the id of a request to a client: a random integer from 1 to 2^31 - 1. Clients exist that answer
-// every request with a number as its id, and that hold it in 32 bits.
+// drawID draws the id of a request to a client: a random integer from 1 to 2^31 - 1. Some clients
+// answer every request with a number as its id and hold it in 32 bits.
 func drawID() int64 {
 	var b [4]byte
 	for {
@@ -23,8 +23,8 @@ func drawID() int64 {
 	}
 }
 
-// number gives the questions of a reply ids, no two of them the same, in a copy. Their messages are params without an id,
-// or with one that the session has: that is drawn again.
+// number returns a copy of a reply whose questions have distinct ids. Their messages are params
+// without an id, or with an id that the session already has and that is drawn again.
 func (e *Era) number(r *call.Reply) *call.Reply {
 	next := *r
 	next.Asks = slices.Clone(r.Asks)
@@ -46,8 +46,9 @@ func (e *Era) number(r *call.Reply) *call.Reply {
 	return &next
 }
 
-// askOf names the ask that a response is for: by the text of its number, without the fraction that languages
-// print whose only number is the float; or by its string, as releases before sent them. Empty: none.
+// askOf returns the ask that a response is for: the text of its number, without the fraction that
+// languages print whose only number type is the float, or its string, as earlier releases sent it.
+// Empty means none.
 func askOf(id jsonrpc.ID) string {
 	text := id.String()
 	if !strings.HasPrefix(id.Raw(), `"`) {

@@ -96,7 +96,7 @@ func (b *backend) Changes(_ context.Context, _ mcp.Principal, f mcp.Filter) (mcp
 	return fd, nil
 }
 
-// change tells every feed that wants to hear of it.
+// change sends a change to every feed that filters for it.
 func (b *backend) change(c mcp.Change) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -169,7 +169,7 @@ func (f *feed) Next(ctx context.Context, idle time.Duration) ([]mcp.Change, erro
 	}
 }
 
-// Become tells of tools: the caller sees others by its new rights.
+// Become reports changed tools: the caller has other tools by its new rights.
 func (f *feed) Become(context.Context, mcp.Principal) error {
 	f.offer(mcp.Change{Kind: mcp.ToolsChanged})
 	return nil

@@ -8,15 +8,15 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// Start begins what runs beside the requests: signs of life, the revalidation of held sessions, and
-// the takeover of lost calls. It returns after the first sign of life was tried. The revalidation ends with
-// ctx, and all of it with Close. Call it once.
+// Start begins the background work: heartbeats, the revalidation of held sessions and the takeover
+// of lost calls. It returns after the first heartbeat was tried. The revalidation stops when ctx is
+// done, everything with Close. Call it once.
 func (e *Era) Start(ctx context.Context) {
 	e.calls.Start()
 	e.loops.Go(func() { e.every(ctx, e.revalidate) })
 }
 
-// every does a job once per Heartbeat.
+// every runs a job once per Heartbeat.
 func (e *Era) every(ctx context.Context, job func(context.Context)) {
 	t := time.NewTicker(e.o.Heartbeat)
 	defer t.Stop()
@@ -35,21 +35,21 @@ func (e *Era) every(ctx context.Context, job func(context.Context)) {
 const (
 	// touchAtOnce bounds the sessions that one operation revalidates.
 	touchAtOnce = 1024
-	// idleBeats is how many heartbeats pass between two revalidations of a session that is held and not
-	// used, for its idle stream or since its last use, of which a replica may have ten thousands. So long
-	// may what changed there without its event be unknown here.
+	// idleBeats is the number of heartbeats between two revalidations of a session that is held but
+	// idle: one with only an idle stream, or unused since. A replica may have ten thousands of
+	// them. It bounds how long a change without an event stays unknown here.
 	idleBeats = 5
 )
 
-// revalidate extends the expiry of the sessions that are in use here, notices those that changed or ended unheard,
-// and gives up copies that nobody used for a while. To hold a copy is no use.
+// revalidate extends the expiry of the sessions in use here, finds those that changed or ended
+// without an event, and evicts copies that were unused for a while. Holding a copy is not a use.
 func (e *Era) revalidate(ctx context.Context) {
 	now := time.Now()
-	// Half a heartbeat less, since they do not come to the nanosecond.
+	// Half a heartbeat less, because ticks are not exact.
 	idle := min(idleBeats*e.o.Heartbeat, e.o.SessionTTL/2) - e.o.Heartbeat/2
 	var due, unused []*localSession
 	for _, s := range e.sessions.all() {
-		// What is not used begins nothing: most sessions cost one look.
+		// An unused session began nothing: most sessions cost one check.
 		used := s.used.Load() && s.used.Swap(false)
 		if used || s.working {
 			s.working = s.works()
@@ -82,12 +82,12 @@ func (e *Era) revalidate(ctx context.Context) {
 	e.touchAll(ctx, unused, false)
 }
 
-// touchAll revalidates sessions, which is a use of them or not.
+// touchAll revalidates sessions. use is whether that counts as a use of them.
 func (e *Era) touchAll(ctx context.Context, due []*localSession, use bool) {
 	for len(due) > 0 && ctx.Err() == nil {
 		n := min(len(due), touchAtOnce)
 		if !e.touch(ctx, due[:n], use) {
-			for _, s := range due { // as soon as the store is back
+			for _, s := range due { // Retry as soon as the store is back.
 				s.lastTouched = time.Time{}
 			}
 			return
@@ -96,7 +96,7 @@ func (e *Era) touchAll(ctx context.Context, due []*localSession, use bool) {
 	}
 }
 
-// touch revalidates some sessions; false when the store cannot be reached.
+// touch revalidates some sessions. It returns false if the store is unavailable.
 func (e *Era) touch(ctx context.Context, sessions []*localSession, use bool) bool {
 	if !e.work.Enter() {
 		return false

@@ -48,7 +48,7 @@ func (e *Era) Batch(ctx context.Context, in *mcp.Incoming, batch []jsonrpc.Batch
 	x.array = true
 	for i := range batch {
 		if err := e.entry(ctx, in, x, &batch[i]); err != nil {
-			// Nothing of what was begun has run yet.
+			// No call of the batch has run yet.
 			x.discard(err)
 			e.refuseBatch(ctx, in, out, rec.rules, batch[i:], err)
 			x.goOn()
@@ -69,8 +69,8 @@ func (e *Era) Batch(ctx context.Context, in *mcp.Incoming, batch []jsonrpc.Batch
 	x.serve()
 }
 
-// entry serves one entry as far as no backend is needed, and adds it to the group else. An error
-// refuses the whole batch.
+// entry serves an entry that needs no backend, and adds any other to the exchange. An error refuses
+// the whole batch.
 func (e *Era) entry(ctx context.Context, in *mcp.Incoming, x *exchange, b *jsonrpc.BatchEntry) *mcp.Error {
 	switch {
 	case b.Err != nil:
@@ -103,8 +103,8 @@ func (e *Era) entry(ctx context.Context, in *mcp.Incoming, x *exchange, b *jsonr
 	return nil
 }
 
-// refuseBatch answers for all of a batch with one error, which is what each of its requests ended with; left
-// are those entries of which telemetry has seen nothing.
+// refuseBatch answers a whole batch with one error, which is the outcome of each of its requests.
+// left are the entries that telemetry has not seen.
 func (e *Era) refuseBatch(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing, rules *revision.Rules, left []jsonrpc.BatchEntry, err *mcp.Error) {
 	for i := range left {
 		if left[i].Err == nil && left[i].Kind == jsonrpc.Request {
@@ -114,7 +114,7 @@ func (e *Era) refuseBatch(ctx context.Context, in *mcp.Incoming, out mcp.Outgoin
 	e.refuse(ctx, in, out, rules, jsonrpc.Message{}, err)
 }
 
-// goOn runs the calls that a batch's answers completed.
+// goOn runs the calls that the batch's answers completed.
 func (x *exchange) goOn() {
 	for _, run := range x.released {
 		run()

@@ -30,7 +30,7 @@ func TestInitialize(t *testing.T) {
 	})
 }
 
-// What every session keeps of its client is bounded: nobody is authenticated yet.
+// What a session stores about its client is bounded, because no client is authenticated yet.
 func TestWhatAClientDeclaresIsBounded(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		for size, fits := range map[int]bool{mcp.MaxClientInfo - 100: true, mcp.MaxClientInfo: false} {

@@ -6,9 +6,9 @@ import (
 )
 
 // cancelled serves notifications/cancelled (Utilities, "Cancellation"): the call ends wherever it
-// runs or waits, and has no response. A stream then just ends. An exchange that had not become a
-// stream has to end somehow: it is accepted without a body, which says nothing on stdio. A call that has
-// ended meanwhile, or was never there, is ignored.
+// runs or waits, without a response. A stream just ends. An exchange that is not a stream is
+// accepted without a body, which sends nothing on stdio. A call that has ended or is unknown is
+// ignored.
 func (e *Era) cancelled(in *mcp.Incoming, s *localSession, msg jsonrpc.Message) {
 	raw, _ := jsonrpc.Member(msg.Params, "requestId")
 	id, err := jsonrpc.NewID(string(raw))
@@ -19,7 +19,8 @@ func (e *Era) cancelled(in *mcp.Incoming, s *localSession, msg jsonrpc.Message) 
 	e.calls.Cancel(s.id, id.Raw())
 }
 
-// cancelHere cancels a call that runs here, or is about to; false when none does that has the request id.
+// cancelHere cancels the call with a request id if it runs here or is about to. It returns false if
+// there is none.
 func (e *Era) cancelHere(s *localSession, id string) bool {
 	s.mu.Lock()
 	c := s.running[id]

@@ -9,7 +9,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// untilCancelled is a tool that ends with its context, and tells when.
+// untilCancelled is a tool that ends with its context and reports when.
 func untilCancelled(ended chan<- struct{}, emit bool) tool {
 	return func(ctx context.Context, _ *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
 		if emit {
@@ -204,7 +204,7 @@ func TestCancelInTheBatchOfTheRequest(t *testing.T) {
 			t.Errorf("ended: alone %t, beside another call %t", alone.ended(), beside.ended())
 		}
 		w.wantAccepted(alone)
-		for id := range 3 { // Should it go on, it is not to hang here.
+		for id := range 3 { // If it runs on, the test must not hang here.
 			w.post(w.a, s, cancelOf(id+1))
 		}
 		w.wantKind(w.post(w.a, s, callTool(1, "echo")), mcp.KindNone)

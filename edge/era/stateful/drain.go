@@ -5,16 +5,18 @@ import (
 	"time"
 )
 
-// farewell is how long before the end of the grace, at the most, streams are closed whose calls still run.
+// farewell bounds how long before the end of the grace period streams are closed whose calls still
+// run.
 const farewell = time.Second
 
-// Drain prepares the end of this replica. The streams of calls run to their end, since few clients come
-// back to one; then the standalone streams are closed. When the deadline of ctx is near, at a second or a
-// quarter of the time before it, what is left is closed where a client can come back to it: after an event
-// id and a hint, while its call runs on into the log. Messages are served all the while, but for new
-// standalone streams; lost calls are left to other replicas. It returns when no exchange is served and no call
-// goes on here, or with ctx's error. A call goes on while it waits for a busy backend or for the store; one that waits for
-// its client's answers is nobody's. Call Close afterwards.
+// Drain prepares this replica for shutdown. The streams of calls run to their end, since few
+// clients resume one; then the standalone streams are closed. Near the deadline of ctx, at a second
+// or a quarter of the time before it, the remaining streams that a client can resume are closed
+// after an event id and a retry hint, while their calls run on into the log. Until then all
+// messages but new standalone streams are served; lost calls are left to other replicas. Drain
+// returns when no exchange is served and no call runs here, or with the error of ctx. A call runs
+// while it waits for a busy backend or for the store; a parked call, which waits for its client's
+// answers, has no owner. Call Close afterwards.
 func (e *Era) Drain(ctx context.Context) error {
 	e.drainOnce.Do(func() { close(e.draining) })
 	near, cancel := context.WithCancel(ctx)
@@ -42,8 +44,8 @@ func (e *Era) isDraining() bool {
 	}
 }
 
-// Close ends the Era: whatever still runs is cut off, its records left to other replicas, its leases
-// released. It returns when no goroutine is left. It may be called more than once.
+// Close ends the Era: it stops what still runs, leaves its records to other replicas and releases
+// its leases. It returns when no goroutine is left. It may be called more than once.
 func (e *Era) Close() {
 	e.closed.Store(true)
 	e.work.Close()

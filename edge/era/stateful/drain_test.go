@@ -34,7 +34,7 @@ func TestDrain(t *testing.T) {
 		}
 		ids, _ := asked(t, calls[2])
 		calls[2].cancel()
-		calls[2] = w.listen(w.a, young, calls[2].lastID()) // a stream whose call nobody runs
+		calls[2] = w.listen(w.a, young, calls[2].lastID()) // the stream of a call without an owner
 		standalone, bare := w.listen(w.a, young, ""), w.listen(w.a, old, "")
 		drained := make(chan error, 1)
 		go func() { drained <- w.drain(time.Minute) }()

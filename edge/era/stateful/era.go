@@ -17,7 +17,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// Era serves the revisions with a handshake. Safe for concurrent use.
+// Era serves the revisions with a handshake. It is safe for concurrent use.
 type Era struct {
 	addresses *addresses
 	dispatch  era.Dispatcher
@@ -25,34 +25,34 @@ type Era struct {
 	o         Options
 	log       *slog.Logger
 	counters  Counters
-	// calls runs them.
+	// calls runs the calls.
 	calls    *run.Replica
 	sessions localSessions
 
-	// life ends with Close. Only work that is off the requests' path hangs on it.
+	// life is cancelled by Close. Only work outside the requests' path uses it.
 	life   context.Context
 	kill   context.CancelFunc
 	closed atomic.Bool
-	// work counts exchanges, calls that go on here after them or with a record, and the goroutines of both; loops the
-	// goroutines of Start.
+	// work counts exchanges, the calls that outlive them or have a record, and the goroutines of
+	// both; loops the goroutines of Start.
 	work  run.InFlight
 	loops sync.WaitGroup
 	// withdrawals counts the goroutines of watchWithdrawal.
 	withdrawals run.InFlight
-	// draw is drawID; tests have other ids drawn.
+	// draw draws ids. It is drawID, except in tests.
 	draw func() int64
 
-	// draining is closed when a drain begins, parting when streams are to be closed that a client can come
-	// back to.
+	// draining is closed when a drain begins, parting when streams are to be closed that a client
+	// can resume.
 	draining, parting   chan struct{}
 	drainOnce, partOnce sync.Once
 }
 
 var _ era.Stateful = (*Era)(nil)
 
-// New makes an Era on a store, which open makes with the hooks that it is given; they may be called from then on. It
-// starts no goroutine; Start does, and without it nothing is revalidated or taken over. The store is the caller's and must
-// outlive Close.
+// New makes an Era on the store that open makes. open gets the Era's hooks, which may be called
+// from then on. New starts no goroutine: without Start nothing is revalidated or taken over. The
+// store belongs to the caller and must outlive Close.
 func New(d era.Dispatcher, open func(medium.Hooks) medium.Store, o Options) *Era {
 	e := &Era{dispatch: d, o: o.withDefaults(), draining: make(chan struct{}), parting: make(chan struct{}), draw: drawID}
 	e.log = e.o.Logger
@@ -77,7 +77,7 @@ func New(d era.Dispatcher, open func(medium.Hooks) medium.Store, o Options) *Era
 	return e
 }
 
-// Held is how many sessions this replica has a copy of.
+// Held returns the number of sessions that this replica has a copy of.
 func (e *Era) Held() int { return e.sessions.count() }
 
 // Counters returns the live counters.
@@ -133,7 +133,7 @@ func (e *Era) Message(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message
 	}
 	out.Accept()
 	if release != nil {
-		release() // The client hears that its answer was taken before it hears what comes of it.
+		release() // The client's answer is acknowledged before its effects are sent.
 	}
 }
 
@@ -172,8 +172,8 @@ func (e *Era) End(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) {
 	out.Accept()
 }
 
-// checkVersion judges the version header, where there is one (Base Protocol, "Protocol Version
-// Header"): a version that is not served by this era is refused, even before a session exists.
+// checkVersion checks the version header, if there is one (Base Protocol, "Protocol Version
+// Header"): a version that this era does not serve is refused, even without a session.
 func checkVersion(in *mcp.Incoming) *mcp.Error {
 	if in.Header == nil {
 		return nil
@@ -189,12 +189,13 @@ func checkVersion(in *mcp.Incoming) *mcp.Error {
 		"the protocol version %.40q in MCP-Protocol-Version is not served with sessions; send the one that initialize negotiated", v)
 }
 
-// bounded is a context for one operation on the store. A client that leaves does not interrupt it.
+// bounded returns a context for one operation on the store, which the end of ctx does not cancel.
 func (e *Era) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), stateTimeout)
 }
 
-// lost gives an error of the store about a session its kind, and drops the copy of one that is gone.
+// lost converts an error of the store about a session, and drops the copy of a session that does
+// not exist any more.
 func (e *Era) lost(s *localSession, err error) *mcp.Error {
 	if err == nil {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// Why a call, a reader or an attachment ended before its time: causes of cancelled contexts.
+// Causes of cancelled contexts: why a call, a reader or an attachment ended early.
 var (
 	errCancelled  = errors.New("the client cancelled the request")
 	errGone       = errors.New("the session has ended")
@@ -18,13 +18,13 @@ var (
 	errSuperseded = errors.New("a newer stream took this one's place")
 )
 
-// errEvicted: the held copy was given up between finding and using it; look it up again.
+// errEvicted means that the copy was evicted between lookup and use. Look it up again.
 var errEvicted = errors.New("the copy is no longer held")
 
-// errNobody: the client left before it was given an event id; nobody can be told anything.
+// errNobody means that the client left before it was sent an event id, so no reader is left.
 var errNobody = errors.New("nobody reads the call's events")
 
-// stateError tells a client what the store said.
+// stateError converts an error of the store for the client.
 func stateError(err error) *mcp.Error {
 	var room *state.RoomError
 	var owned *state.PrincipalRoomError
@@ -51,7 +51,8 @@ func stateError(err error) *mcp.Error {
 	}
 }
 
-// limitOf is the bound that an ErrLimit is about: the bytes of the session or of its principal, or else another.
+// limitOf returns the bound that an ErrLimit is about: the bytes of the session or of its
+// principal, or else other.
 func limitOf(err error, other telemetry.Bound) telemetry.Bound {
 	if errors.As(err, new(*state.PrincipalRoomError)) {
 		return telemetry.BoundPrincipalBytes
@@ -70,7 +71,7 @@ func shuttingDown() *mcp.Error {
 	return mcp.Errorf(mcp.KindUnavailable, "this server is shutting down; send the request again")
 }
 
-// sessionRequired names both ways on for a message that came without a session.
+// sessionRequired is the error for a message without a session. It names both ways to send one.
 func sessionRequired(in *mcp.Incoming) *mcp.Error {
 	where := "header MCP-Protocol-Version: " + revision.Stateless().Version
 	if in.Header == nil {

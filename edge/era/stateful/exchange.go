@@ -12,8 +12,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// exchange is what came in one POST: its calls, which share its response, and its stream once one of them outgrows
-// that. It is run's Outgoing.
+// exchange is one POST: the calls that share its response, and their stream once a call needs one.
+// It implements run.Outgoing.
 type exchange struct {
 	e   *Era
 	s   *localSession
@@ -25,17 +25,18 @@ type exchange struct {
 	unit run.Unit
 
 	calls []*execution
-	// ready are messages known before any call ran: a batch's entries that need no backend.
+	// ready are messages that are known before any call runs: the batch entries that need no
+	// backend.
 	ready [][]byte
 	array bool
 	// released run the calls that the batch's answers completed.
 	released []func()
-	// opened: it has become a stream.
+	// opened is whether it has become a stream.
 	opened bool
-	// over: it has ended. Guarded by s.mu.
+	// over is whether it has ended. Guarded by s.mu.
 	over bool
 
-	// first and only are for calls, of most exchanges.
+	// first and only back the calls of exchanges with one call.
 	first execution
 	only  [1]*execution
 }
@@ -46,7 +47,7 @@ func (e *Era) newExchange(ctx context.Context, s *localSession, rec *record, in 
 	return x
 }
 
-// add registers one call; serve runs it. The params are copied: a call may outlive its exchange.
+// add registers one call, which serve runs. It copies the params: a call may outlive its exchange.
 func (x *exchange) add(msg jsonrpc.Message) error {
 	c := &x.first
 	if len(x.calls) > 0 {
@@ -74,7 +75,8 @@ func (x *exchange) add(msg jsonrpc.Message) error {
 	return nil
 }
 
-// resolve finds what the calls name. Those that end with that are answered, and are calls of the exchange no more.
+// resolve resolves the targets of the calls. Calls that fail are answered and removed from the
+// exchange.
 func (x *exchange) resolve() {
 	x.calls = slices.DeleteFunc(x.calls, func(c *execution) bool {
 		err := c.resolve()
@@ -102,7 +104,7 @@ func (x *exchange) resolve() {
 	})
 }
 
-// serve runs the calls and ends the exchange. The client's leaving does not end them.
+// serve runs the calls and ends the exchange. A client that leaves does not end the calls.
 func (x *exchange) serve() {
 	e := x.e
 	e.counters.Calls.Add(int64(len(x.calls)))
@@ -116,11 +118,11 @@ func (x *exchange) serve() {
 	}
 	gone := errors.Is(x.s.ended, errGone)
 	x.s.mu.Unlock()
-	for _, c := range x.calls { // before they could be told
+	for _, c := range x.calls { // before they can be cancelled through run
 		if gone {
 			c.run.End()
 		}
-		if c.cancelled { // It is not set any more.
+		if c.cancelled { // It cannot be set any more.
 			c.run.Cancel()
 		}
 	}
@@ -136,7 +138,7 @@ func (x *exchange) serve() {
 	}
 }
 
-// release says that the exchange needs no more what its calls hold.
+// release releases the exchange's use of what its calls hold.
 func (x *exchange) release() {
 	for _, c := range x.calls {
 		c.release()
@@ -182,8 +184,8 @@ func (x *exchange) respondAll(replies []*call.Reply) {
 // Accept implements run.Outgoing.
 func (x *exchange) Accept() { x.out.Accept() }
 
-// Open implements run.Outgoing. A stream may stay open for long: it needs neither the body, of which the calls have copies,
-// nor what they hold.
+// Open implements run.Outgoing. A stream may stay open for long: it frees the body, which the calls
+// have copied, and releases what they hold.
 func (x *exchange) Open(ctx context.Context, stream string) {
 	x.opened = true
 	x.in.DropBody()
@@ -195,7 +197,7 @@ func (x *exchange) Open(ctx context.Context, stream string) {
 	x.e.follow(ctx, st, x.s, x.rec, x.in.Memory.Holder(), run.Log{Stream: stream, Prime: x.rec.rules.Priming, Opens: true})
 }
 
-// discard gives up calls that were added and not run.
+// discard gives up calls that were added but did not run.
 func (x *exchange) discard(err *mcp.Error) {
 	seen := failure(x.rec.rules, jsonrpc.ID{}, err).seen
 	for _, c := range x.calls {

@@ -25,56 +25,59 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// execution is one call while this replica runs it: from its request, from the answer that completed its last
-// asking, or from a takeover, to its outcome or its next asking. It is run's Task.
+// execution is one call while this replica runs it: from its request, the answer that completed its
+// questions, or a takeover, to its outcome or its next questions. It implements run.Task.
 type execution struct {
 	e     *Era
 	s     *localSession
 	rules *revision.Rules
 	id    jsonrpc.ID
-	// exchange that the call came in; nil for a call that was claimed.
+	// exchange is the exchange that the call arrived in; nil for a claimed call.
 	exchange *exchange
-	// call is the first round that runs here, and what later ones are made from.
+	// call is the first round that runs here. Later rounds are made from it.
 	call mcp.Call
-	// record is what the machine began with.
+	// record is the record that the machine began with.
 	record medium.Record
-	// ctx is what the contexts of its rounds have their values from.
+	// ctx provides the values of the contexts of its rounds.
 	ctx context.Context
 	// run is the machine of a call that came in an exchange. Guarded by s.mu.
 	run *run.Call
-	// cancelled: the client has cancelled it before it had a machine. Guarded by s.mu.
+	// cancelled is whether the client cancelled it before it had a machine. Guarded by s.mu.
 	cancelled bool
-	// events takes those of the backend, whose last round ended with outcome and reply. ran: there was a round before.
-	// asked is how often the client was asked before the round.
+	// events takes the backend's events. outcome and reply are those of its last round; ran is
+	// whether there was one. asked is how often the client was asked before the round.
 	events  run.Sink
 	asked   int
 	outcome outcome
 	reply   call.Reply
 	ran     bool
-	// backend is that which runs the call, which it belongs to from then on; empty: none does yet.
-	// Guarded by binding: the machine may ask for it while a round runs.
+	// backend is the backend that the call is bound to; empty means none yet. Guarded by binding:
+	// the machine may read it while a round runs.
 	backend string
 	binding sync.Mutex
-	// served is the backend that the call was resolved to, and repeatable whether it may be run again when its outcome was lost. What was
-	// claimed has both in its record.
+	// served is the backend that the call was resolved to. repeatable is whether it may run again
+	// after its outcome was lost. A claimed call has both in its record.
 	served     string
 	repeatable bool
-	// task is that which the call became; empty: it became none.
+	// task is the id of the task that the call became; empty means none.
 	task string
-	// withdrawal is the last round's mcp.InputRequired.AwaitWithdrawal, nil for none; open are the ids of its questions, once they are stored.
+	// withdrawal is mcp.InputRequired.AwaitWithdrawal of the last round, or nil. open are the ids
+	// of its questions once they are stored.
 	withdrawal func(context.Context) bool
 	open       []string
 
-	// memory is what the call and its outcome hold, as long as there are users: the call, a round, the exchange.
+	// memory is what the call and its outcome hold while users is above 0. The users are the call,
+	// a round and the exchange.
 	memory budget.Reservation
 	users  atomic.Int32
 
-	// op is what telemetry sees of the execution; origin the span that the call began with, before that of the round
-	// whose end this one follows.
+	// op is the operation that telemetry sees. origin is the span that the call began with, before
+	// the span of the previous round.
 	op             telemetry.Operation
 	origin, before trace.SpanContext
 
-	// stream is the call's; empty: it has no record. parked: the client was asked, and the call is nobody's. Guarded by s.mu.
+	// stream is the call's stream; empty means that it has no record. parked is whether the client
+	// was asked, so that the call has no owner. Guarded by s.mu.
 	stream string
 	parked bool
 }
@@ -91,14 +94,14 @@ func (c *execution) Bind(backend string) {
 	c.backend = backend
 }
 
-// bound is the backend that the call belongs to; empty: none yet.
+// bound returns the backend that the call is bound to; empty means none yet.
 func (c *execution) bound() string {
 	c.binding.Lock()
 	defer c.binding.Unlock()
 	return c.backend
 }
 
-// init makes it one of a session, charged to a holder.
+// init initializes a call of a session that is charged to a holder.
 func (c *execution) init(e *Era, s *localSession, rec *record, id jsonrpc.ID, h *budget.Holder) {
 	c.e, c.s, c.rules, c.id = e, s, rec.rules, id
 	c.memory = h.Begin()
@@ -106,7 +109,7 @@ func (c *execution) init(e *Era, s *localSession, rec *record, id jsonrpc.ID, h 
 	c.users.Store(1)
 }
 
-// begins is what the machine begins with of a call that came in an exchange.
+// begins returns the record that the machine of a call from an exchange begins with.
 func (c *execution) begins() *medium.Record {
 	r := &c.record
 	r.Session, r.ID, r.RequestID = c.s.id, c.call.ID, c.id.Raw()
@@ -114,14 +117,15 @@ func (c *execution) begins() *medium.Record {
 	return r
 }
 
-// release says that somebody does not use what the execution holds any more.
+// release ends one use of what the execution holds.
 func (c *execution) release() {
 	if c.users.Add(-1) == 0 {
 		c.memory.Release()
 	}
 }
 
-// resolve finds what a call names that came in an exchange. A panic there ends this call alone.
+// resolve resolves the target of a call that arrived in an exchange. A panic in it ends this call
+// alone.
 func (c *execution) resolve() (err error) {
 	defer c.caught(c.ctx, &c.call, &err)
 	t, err := c.e.dispatch.Resolve(c.ctx, c.rules, &c.call)
@@ -131,7 +135,7 @@ func (c *execution) resolve() (err error) {
 	return err
 }
 
-// caught makes a panic the error of a call. It is deferred.
+// caught turns a panic into the error of a call. It is deferred.
 func (c *execution) caught(ctx context.Context, m *mcp.Call, err *error) {
 	if p := recover(); p != nil {
 		c.e.log.ErrorContext(ctx, "a call panicked", "panic", p, "method", m.Method, "stack", string(debug.Stack()))
@@ -139,7 +143,7 @@ func (c *execution) caught(ctx context.Context, m *mcp.Call, err *error) {
 	}
 }
 
-// cancel cancels a call that runs here; false when it does not.
+// cancel cancels a call that runs here. It returns false if none does.
 func (c *execution) cancel(r *run.Call) bool {
 	if r == nil {
 		r = c.e.calls.Call(c.call.ID)
@@ -176,7 +180,7 @@ func (c *execution) Run(ctx context.Context, round *medium.Record, events run.Si
 		}
 	}
 	reply, err := c.dispatch(ctx, m)
-	m.HTTP, m.Target = mcp.HTTP{}, nil // They were for this round.
+	m.HTTP, m.Target = mcp.HTTP{}, nil // They belong to this round only.
 	switch {
 	case err != nil:
 		return c.fail(err)
@@ -202,7 +206,7 @@ func (c *execution) Run(ctx context.Context, round *medium.Record, events run.Si
 	})
 }
 
-// dispatch calls the backend. A panic there ends this call alone.
+// dispatch calls the backend. A panic in it ends this call alone.
 func (c *execution) dispatch(ctx context.Context, m *mcp.Call) (reply mcp.Reply, err error) {
 	defer c.caught(ctx, m, &err)
 	return c.e.dispatch.Call(ctx, c.rules, m, c)
@@ -214,7 +218,7 @@ func (c *execution) fail(err error) *call.Reply {
 	return &call.Reply{Kind: call.Final, Response: c.outcome.body}
 }
 
-// Emit implements mcp.Sink. An error means that the call is not this replica's any more.
+// Emit implements mcp.Sink. An error means that this replica does not own the call any more.
 func (c *execution) Emit(ctx context.Context, ev mcp.Event) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -268,7 +272,7 @@ func (c *execution) Stored(w *medium.Write, began time.Time, err error) {
 	}
 }
 
-// operation is the name of the span of a write; empty: it has none.
+// operation returns the name of a write's span; empty means none.
 func operation(w *medium.Write) string {
 	switch {
 	case len(w.Begin) > 0 && w.Call != "":
@@ -307,7 +311,7 @@ func (c *execution) Over(how call.How, r *call.Reply) {
 	c.release()
 }
 
-// outcomeOf is the outcome of a call that ended with a reply.
+// outcomeOf returns the outcome of a call that ended with a reply.
 func (c *execution) outcomeOf(r *call.Reply) outcome {
 	switch {
 	case r.Failure != 0:
@@ -322,7 +326,7 @@ func (c *execution) outcomeOf(r *call.Reply) outcome {
 	return o
 }
 
-// tell tells operators of what the edge itself ended the call with.
+// tell logs and counts the failures with which the edge itself ended the call.
 func (c *execution) tell(r *call.Reply) {
 	switch r.Failure {
 	case call.Late:
@@ -336,7 +340,7 @@ func (c *execution) tell(r *call.Reply) {
 	}
 }
 
-// resume makes the execution of a call that was claimed.
+// resume makes the execution of a claimed call.
 func (e *Era) resume(o *medium.Owned, why run.Reason) (*run.Claimed, error) {
 	r := o.Record
 	id, err := jsonrpc.NewID(r.RequestID)
@@ -372,7 +376,7 @@ func (e *Era) resume(o *medium.Owned, why run.Reason) (*run.Claimed, error) {
 		}
 		if q.Answer.Error != nil {
 			raw, _ := jsonrpc.Member(q.Answer.Error, "code")
-			code, _ := strconv.Atoi(string(raw)) // 0: it is none
+			code, _ := strconv.Atoi(string(raw)) // 0: there is none
 			c.e.log.Info("the client answered a question to its user with an error: the call goes on as if the user had dismissed it",
 				"method", q.Method, "key", q.Key, "code", code)
 		}
@@ -380,8 +384,8 @@ func (e *Era) resume(o *medium.Owned, why run.Reason) (*run.Claimed, error) {
 	return claimed, nil
 }
 
-// callerOf is with whose rights a call that was claimed goes on: those of the answer that it was claimed by, or of the last
-// one that its round has, else those that it began with.
+// callerOf returns the principal with whose rights a claimed call continues: that of the answer
+// that claimed it, or of the last answer of its round, or else the one that it began with.
 func callerOf(r *medium.Record, why run.Reason) mcp.Principal {
 	if why.By != nil {
 		return *why.By
@@ -394,7 +398,7 @@ func callerOf(r *medium.Record, why run.Reason) mcp.Principal {
 	return r.Principal
 }
 
-// refusedBy is the response of a call whose client refused what only it could give.
+// refusedBy returns the response of a call whose client refused what only it could give.
 func (c *execution) refusedBy(q *medium.Question) *call.Reply {
 	text := refused(q)
 	if c.call.Method != mcp.MethodToolsCall {
@@ -405,7 +409,7 @@ func (c *execution) refusedBy(q *medium.Question) *call.Reply {
 	return &call.Reply{Kind: call.Final, Response: c.outcome.body}
 }
 
-// failures are the kinds of what the machines end a call with.
+// failures maps the failures of the machines to kinds.
 var failures = map[call.Failure]mcp.Kind{
 	call.Late: mcp.KindTimeout, call.NoSession: mcp.KindSessionNotFound, call.Leaving: mcp.KindUnavailable,
 	call.Oversized: mcp.KindTooLarge, call.OversizedAsk: mcp.KindTooLarge, call.NoIDs: mcp.KindInternal,
@@ -422,7 +426,7 @@ func (e *Era) render(r *medium.Record, f call.Failure, err error) []byte {
 	return failure(rules, id, e.failed(r, f, err)).body
 }
 
-// failed is the error of a failure, of which the store has said why; nil: nothing.
+// failed returns the error of a failure. why is the store's error, or nil.
 func (e *Era) failed(r *medium.Record, f call.Failure, why error) error {
 	kind := failures[f]
 	switch f {
@@ -457,8 +461,8 @@ func (e *Era) failed(r *medium.Record, f call.Failure, why error) error {
 }
 
 var (
-	// lost is the outcome of an execution that another replica goes on with, cancelled that of one that its client has
-	// cancelled.
+	// lost is the outcome of an execution that another replica continues, cancelled the outcome of
+	// one that its client cancelled.
 	lost      = telemetry.Outcome{Lost: true}
 	cancelled = telemetry.Outcome{Kind: mcp.KindCancelled, Message: errCancelled.Error()}
 )

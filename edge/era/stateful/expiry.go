@@ -8,11 +8,13 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// A standalone stream ends when the credentials have ceased to be good that its session came with, unless a later request
-// of the session came with others, at whichever replica. Such a replica notes them in the record at its next
-// revalidation, where the one with the stream looks before it ends it. The streams of calls run on: they end with their call.
+// A standalone stream ends when the credentials of its session have expired, unless a later request
+// of the session, on any replica, came with newer ones. That replica writes them to the record at
+// its next revalidation; the replica with the stream reads the record before it ends the stream.
+// The streams of calls end with their call only.
 
-// renew notes until when a request's credentials are good. It takes no lock and writes nothing that is shared.
+// renew notes when the credentials of a request expire. It takes no lock, and writes nothing shared
+// unless they are newer.
 func (s *localSession) renew(until time.Time) {
 	ns := int64(forever)
 	if !until.IsZero() {
@@ -25,10 +27,11 @@ func (s *localSession) renew(until time.Time) {
 	}
 }
 
-// forever is localSession.until of credentials that do not say.
+// forever is localSession.until for credentials without expiry.
 const forever = 1<<63 - 1
 
-// good is until when the session's credentials are good, as far as is known here; zero: nobody said.
+// good returns when the session's credentials expire, as far as this replica knows. Zero means
+// unknown or never.
 func (s *localSession) good() time.Time {
 	rec := s.rec.Load()
 	until := rec.Principal.Until
@@ -41,8 +44,9 @@ func (s *localSession) good() time.Time {
 	return until
 }
 
-// cameWith notes the credentials of a request, if the record has others. What a session is told of its lists is by the rights of its last
-// credentials. It writes nothing that is shared unless they change.
+// cameWith notes the credentials of a request if they differ from the record's. Which list changes
+// a session is sent depends on the rights of its last credentials. It writes nothing shared unless
+// they change.
 func (s *localSession) cameWith(rec *record, who *mcp.Principal) {
 	if who.SameRights(&rec.Principal) {
 		return
@@ -53,7 +57,8 @@ func (s *localSession) cameWith(rec *record, who *mcp.Principal) {
 	}
 }
 
-// renewed returns the patch that notes what renew and cameWith heard; false when the record knows it.
+// renewed returns the patch with what renew and cameWith noted. It returns false if the record has
+// it.
 func (s *localSession) renewed() (p state.Patch, changed bool) {
 	rec := s.rec.Load()
 	if rec == nil {
@@ -69,7 +74,7 @@ func (s *localSession) renewed() (p state.Patch, changed bool) {
 	return p, changed
 }
 
-// noteRenewals writes to the records what renew heard since.
+// noteRenewals writes to the records what was noted since the last time.
 func (e *Era) noteRenewals(ctx context.Context, sessions []*localSession) {
 	for _, s := range sessions {
 		p, changed := s.renewed()
@@ -87,13 +92,13 @@ func (e *Era) noteRenewals(ctx context.Context, sessions []*localSession) {
 		}
 		e.work.Leave()
 		if err != nil && err.Kind == mcp.KindStateUnavailable {
-			return // it is noted when the state is back
+			return // It is written when the store is back.
 		}
 	}
 }
 
-// untilExpiry is how long the stream may be silent: KeepAlive, or less where its credentials end before. It returns false
-// when they have, and no other replica has heard of newer ones.
+// untilExpiry returns how long the stream may be silent: KeepAlive, or less if its credentials
+// expire earlier. It returns false if they have expired and no other replica has noted newer ones.
 func (w *standalone) untilExpiry() (time.Duration, bool) {
 	pause := w.e.o.KeepAlive
 	if !w.expires {
@@ -103,7 +108,7 @@ func (w *standalone) untilExpiry() (time.Duration, bool) {
 	if until.IsZero() {
 		return pause, true
 	}
-	left := time.Until(until.Add(2 * w.e.o.Heartbeat)) // in which others note what they have heard
+	left := time.Until(until.Add(2 * w.e.o.Heartbeat)) // in which other replicas write what they have noted
 	if left > 0 {
 		return min(pause, left), true
 	}

@@ -56,7 +56,7 @@ func TestStreamEndsWithTheCredentials(t *testing.T) {
 	})
 }
 
-// A call that waits for its user goes on with the credentials of the answer.
+// A call that waits for its user continues with the credentials of the answer.
 func TestAnswerBringsItsCredentials(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		w.who = mcp.Principal{Subject: "alice", Issuer: "https://i", Scopes: []string{"old"}}
@@ -73,7 +73,8 @@ func TestAnswerBringsItsCredentials(t *testing.T) {
 	})
 }
 
-// A standalone stream tells of what its caller sees by the credentials that came last, here or at another replica.
+// A standalone stream reports what its caller may see by its last credentials, here or at another
+// replica.
 func TestStreamFollowsTheRights(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		w.who = mcp.Principal{Subject: "alice", Issuer: "https://i", TokenID: "1", Scopes: []string{"read"}}

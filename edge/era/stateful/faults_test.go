@@ -142,7 +142,8 @@ func TestStateDownForAnswersAndReaders(t *testing.T) {
 	})
 }
 
-// An answer whose reply was lost claimed the call for this replica, which goes on as soon as it knows.
+// An answer whose reply was lost made this replica the owner of the call, which continues once it
+// knows.
 func TestLostReplyToAnAnswer(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)

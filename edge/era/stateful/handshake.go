@@ -13,8 +13,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// initialize negotiates the revision and creates a session (Lifecycle, "Initialization"). A session
-// that the message came with plays no part: the client wants a new one.
+// initialize negotiates the revision and creates a session (Lifecycle, "Initialization"). It
+// ignores a session named by the message: the client wants a new one.
 func (e *Era) initialize(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, out mcp.Outgoing) {
 	began := time.Now()
 	refuse := func(rules *revision.Rules, err *mcp.Error) {
@@ -61,7 +61,7 @@ func (e *Era) initialize(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Mess
 	respond(out, resultOf(msg.ID, initializeResult(rules, desc)))
 }
 
-// newSession reads the params of initialize. Version is as requested.
+// newSession reads the params of initialize. Its version is the requested one.
 func newSession(in *mcp.Incoming, msg jsonrpc.Message) (*state.Session, *mcp.Error) {
 	p, err := mcp.ParseParams(mcp.MethodInitialize, msg.Params)
 	if err != nil {

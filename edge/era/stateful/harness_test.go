@@ -33,7 +33,7 @@ const (
 // flushed is when events that wait for others are written.
 const flushed = time.Millisecond
 
-// client records what a transport was told.
+// client records what a transport was sent.
 type client struct {
 	cancel context.CancelFunc // the client leaves
 	done   chan struct{}
@@ -257,7 +257,7 @@ func (w *world) wantReleased() {
 	}
 }
 
-// begin starts an exchange; it goes on until the era or the client ends it.
+// begin starts an exchange; it runs until the era or the client ends it.
 func (w *world) begin(fn func(ctx context.Context, x *client)) *client {
 	ctx, cancel := context.WithCancel(context.Background())
 	x := &client{cancel: cancel, done: make(chan struct{})}

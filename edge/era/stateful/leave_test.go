@@ -9,7 +9,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// A call that goes on without its client keeps no connection.
+// A call that outlives its client keeps no connection.
 func TestClientsLeaveTheirExchanges(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)

@@ -30,7 +30,8 @@ func (e *Era) Listen(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) {
 		return
 	}
 	if in.Session == "" && in.LastEventID == "" {
-		// Clients open their stream before they have a session, too, and take 405 for an edge that has none yet.
+		// Clients also open their stream before they have a session, and take 405 to mean that
+		// there is none yet.
 		refuse(mcp.Errorf(mcp.KindNoStream, "there is no stream without a session: send initialize by POST first, then GET with its session id"))
 		return
 	}
@@ -54,7 +55,7 @@ func (e *Era) Listen(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) {
 	}
 }
 
-// resumeStream goes on with a stream after an event. An error means that nothing was opened.
+// resumeStream resumes a stream after an event. An error means that nothing was opened.
 func (e *Era) resumeStream(ctx context.Context, in *mcp.Incoming, s *localSession, rec *record, out mcp.Outgoing) *mcp.Error {
 	stream, at, err := medium.ParseEventID(in.LastEventID)
 	if err != nil {
@@ -69,7 +70,7 @@ func (e *Era) resumeStream(ctx context.Context, in *mcp.Incoming, s *localSessio
 		if _, err := e.store.Load(sctx, s.id, true); err != nil {
 			return e.lost(s, err)
 		}
-		if !e.calls.WasAway() { // Else it may be restored.
+		if !e.calls.WasAway() { // Otherwise the stream may be restored.
 			return unknownStream(in.LastEventID)
 		}
 	case err != nil:
@@ -94,8 +95,8 @@ func unknownStream(id string) *mcp.Error {
 	return mcp.Errorf(mcp.KindBadEventID, "Last-Event-ID %.80q names no stream of this session that is still kept", id)
 }
 
-// reader is one follower of a stream on this replica. A client that comes back replaces the one it
-// lost, which may not have noticed yet: no event goes to two connections.
+// reader is one follower of a stream on this replica. A client that reconnects replaces its
+// previous reader, whose loss may not have been noticed: no event goes to two connections.
 type reader struct {
 	cancel context.CancelCauseFunc
 }
@@ -130,8 +131,8 @@ func (s *localSession) removeReader(stream string, r *reader) {
 	s.mu.Unlock()
 }
 
-// follow sends what a log has, and what it gets, until the stream has ended, the client or this replica goes, or another
-// connection takes over. h is charged with what is being sent.
+// follow sends what a log has and gets, until the stream has ended, the client leaves, this replica
+// closes, or another connection takes over. h is charged for what is being sent.
 func (e *Era) follow(ctx context.Context, st mcp.Stream, s *localSession, rec *record, h *budget.Holder, l run.Log) {
 	ctx, r := s.addReader(ctx, l.Stream)
 	defer s.removeReader(l.Stream, r)

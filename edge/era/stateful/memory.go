@@ -11,20 +11,21 @@ import (
 )
 
 const (
-	// smallParams are part of what the request is charged with.
+	// smallParams is the size of params up to which the request's charge covers them.
 	smallParams = 8 << 10
-	// copies of larger ones are made: the call's own, and the backend's message.
+	// copies is how often larger params are copied: for the call, and in the backend's message.
 	copies = 2
-	// smallPage is part of what a stream is charged with.
+	// smallPage is the size of a page up to which the stream's charge covers it.
 	smallPage = 64 << 10
-	// framed is how many times the size of an event are in memory until the client has read it, beside the log: it is
-	// copied into a buffer that grows.
+	// framed is how many times the size of an event is in memory, beside the log, until the client
+	// has read it: it is copied into a buffer that grows.
 	framed = 2
-	// copyBytes is what a held copy of a session takes beside what its client said.
+	// copyBytes is the size of a held copy of a session, beside what its client sent.
 	copyBytes = 2 << 10
 )
 
-// admit says whether there is room for what a message begins. A message that may make room has it always.
+// admit returns an error if there is no memory for what a message begins. Messages that may free
+// memory are always admitted.
 func admit(in *mcp.Incoming, kind jsonrpc.Kind, method string) *mcp.Error {
 	if kind != jsonrpc.Request || mcp.Method(method) == mcp.MethodPing || mcp.Method(method) == mcp.MethodUnsubscribe {
 		return nil
@@ -35,7 +36,7 @@ func admit(in *mcp.Incoming, kind jsonrpc.Kind, method string) *mcp.Error {
 	return nil
 }
 
-// charge charges a call that came in a request with the copies of its params.
+// charge charges a call for the copies of its params.
 func (c *execution) charge() error {
 	n := len(c.call.Params.Raw)
 	if n <= smallParams {
@@ -47,7 +48,7 @@ func (c *execution) charge() error {
 	return nil
 }
 
-// holder is who is charged with what goes on for the session.
+// holder returns who is charged for the work of the session.
 func (s *localSession) holder(e *Era) *budget.Holder {
 	if h := s.payer.Load(); h != nil {
 		return h
@@ -55,7 +56,7 @@ func (s *localSession) holder(e *Era) *budget.Holder {
 	return mcp.HolderOf(e.o.Memory, s.rec.Load().Principal, netip.Addr{})
 }
 
-// chargeCopy charges the copy of a session with a record. s.mu is locked.
+// chargeCopy charges the copy of a session with a record. The caller holds s.mu.
 func (s *localSession) chargeCopy(e *Era, rec *record) {
 	if !e.o.ChargeCopies || s.forgotten {
 		return
@@ -74,7 +75,7 @@ func (s *localSession) chargeCopy(e *Era, rec *record) {
 	s.memory.Settle(budget.Sessions, int64(n))
 }
 
-// forget releases what the copy held.
+// forget releases what the copy was charged.
 func (s *localSession) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,19 +83,19 @@ func (s *localSession) forget() {
 	s.memory.Release()
 }
 
-// pages reads the pages of a log for one client, and charges a holder with each until it was sent.
+// pages reads the pages of a log for one client. Each is charged to a holder until it was sent.
 type pages struct {
 	e               *Era
 	session, stream string
 	holder          *budget.Holder
-	// memory is what is being sent, and permit what it was read with.
+	// memory is the charge for the page being sent, permit its permission to be read.
 	memory budget.Reservation
 	permit *budget.Permit
 }
 
-// read reads a page (run.Log). Where there is no room for it, it lets go of the page and waits, as for a result that was never
-// measured: so one stream at a time is sent, and frees its log, though all memory is held by logs. Then it reads the
-// page again.
+// read reads a page (run.Log). If there is no memory for it, it drops the page and waits for a
+// permit, as for a result of unknown size; then it reads the page again. So one stream at a time is
+// sent and frees its log, even if logs hold all memory.
 func (p *pages) read(ctx context.Context, after medium.Position) (medium.Page, func(), error) {
 	page, err := p.e.store.Read(ctx, p.session, p.stream, after, 0)
 	if err != nil {
@@ -116,7 +117,7 @@ func (p *pages) read(ctx context.Context, after medium.Position) (medium.Page, f
 	return page, p.release, nil
 }
 
-// bytes is what is held until a page has been sent; 0: little.
+// bytes returns what is held until a page was sent. 0 means little.
 func (p *pages) bytes(page *medium.Page) int64 {
 	total, largest := 0, 0
 	for i := range page.Entries {
@@ -125,7 +126,7 @@ func (p *pages) bytes(page *medium.Page) int64 {
 		largest = max(largest, n)
 	}
 	n := framed * largest
-	if p.e.o.ChargeCopies { // the page is one
+	if p.e.o.ChargeCopies { // the page is a copy
 		n += total
 	}
 	if n <= smallPage {

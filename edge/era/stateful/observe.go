@@ -15,18 +15,18 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// observe begins the operation of a message that is no call. rec is nil where no session is known.
+// observe begins the operation of a message that is not a call. rec is nil if no session is known.
 func (e *Era) observe(ctx context.Context, in *mcp.Incoming, rec *record, rules *revision.Rules, msg jsonrpc.Message) (context.Context, telemetry.Operation) {
 	return e.observeSince(ctx, in, rec, rules, msg, time.Time{})
 }
 
-// observeSince is observe for a message that was received when began says; zero: now.
+// observeSince is observe for a message received at began. Zero means now.
 func (e *Era) observeSince(ctx context.Context, in *mcp.Incoming, rec *record, rules *revision.Rules, msg jsonrpc.Message, began time.Time) (context.Context, telemetry.Operation) {
 	t := e.o.Telemetry
 	if t == nil {
 		return ctx, telemetry.Operation{}
 	}
-	// What is wrong with the params is told by whoever serves the message.
+	// The handler of the message reports invalid params.
 	params, _ := mcp.ParseParams(mcp.Method(msg.Method), msg.Params)
 	r := telemetry.Request{
 		Method: mcp.Method(msg.Method), ID: msg.ID, Params: params, Version: rules.Version, Header: in.Header,
@@ -53,8 +53,8 @@ func (c *execution) observe(ctx context.Context, in *mcp.Incoming) {
 	c.origin = c.op.SpanContext()
 }
 
-// observeClaim begins the operation of a call that is gone on with here: the same request, hence the same
-// trace and the same beginning.
+// observeClaim begins the operation of a call that continues here. It is the same request, so it
+// keeps trace and start time.
 func (c *execution) observeClaim(why call.Why, began time.Time) {
 	t := c.e.o.Telemetry
 	if t == nil {
@@ -90,7 +90,7 @@ func (c *execution) request() telemetry.Request {
 	return q
 }
 
-// observeAnswers records the requests to the client whose answers a claim has.
+// observeAnswers records the requests to the client whose answers a claimed call has.
 func (c *execution) observeAnswers(t *telemetry.Telemetry) {
 	rec := c.s.rec.Load()
 	for i := range c.record.Asked {
@@ -113,8 +113,8 @@ func (c *execution) observeAnswers(t *telemetry.Telemetry) {
 	}
 }
 
-// keptState is what is kept of a round in the record: how often the client was asked, and the round's span
-// if there is one, before the backend's own state. openState reads it.
+// keptState returns the state of a round in the record: how often the client was asked and the
+// round's span, if there is one, before the backend's own state. openState reads it.
 func keptState(asked int, round trace.SpanContext, own []byte) []byte {
 	span := telemetry.FormatParent(round)
 	b := binary.AppendUvarint(make([]byte, 0, len(own)+len(span)+4), uint64(asked)) // #nosec G115 -- a count is not negative

@@ -31,7 +31,7 @@ func observed(t *testing.T, o *Options) *tracetest.InMemoryExporter {
 	return spans
 }
 
-// story tells spans in the order of their ends, each with its outcome, parent and links.
+// story lists spans in the order of their ends, each with its outcome, parent and links.
 func story(spans tracetest.SpanStubs) []string {
 	names := map[trace.SpanID]string{}
 	for i, s := range spans {
@@ -109,7 +109,7 @@ func TestTakeoverIsLinked(t *testing.T) {
 	})
 }
 
-// A call whose outcome nobody knows ends as an error of the call's trace.
+// A call of unknown outcome ends as an error of the call's trace.
 func TestUnknownOutcomeIsLinked(t *testing.T) {
 	var o Options
 	spans := observed(t, &o)

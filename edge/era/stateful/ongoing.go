@@ -8,7 +8,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// drop forgets a session and ends what goes on here on its behalf.
+// drop removes a session and ends its work on this replica.
 func (e *Era) drop(s *localSession, cause error) {
 	e.sessions.remove(s)
 	s.end(cause)
@@ -17,7 +17,7 @@ func (e *Era) drop(s *localSession, cause error) {
 	}
 }
 
-// end ends what goes on here on the session's behalf, but for calls that are the replica's to end.
+// end ends the session's work on this replica, except for calls, which the run.Replica ends.
 func (s *localSession) end(cause error) {
 	s.mu.Lock()
 	if s.ended == nil {
@@ -34,12 +34,12 @@ func (s *localSession) end(cause error) {
 		}
 	}
 	s.mu.Unlock()
-	for _, c := range calls { // without the lock, which what comes of it takes
+	for _, c := range calls { // without the lock, which their effects take
 		c.End()
 	}
 }
 
-// register registers a call under its request id; one that was claimed in the place of whatever has it.
+// register registers a call under its request id. A claimed call replaces the id's holder.
 func (s *localSession) register(e *Era, c *execution, claimed bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,8 +64,8 @@ func (s *localSession) register(e *Era, c *execution, claimed bool) error {
 	return nil
 }
 
-// unregister frees the request id of an execution that is over here, or about to have its response written. While
-// somebody here follows the stream of a parked call its request id stays taken.
+// unregister frees the request id of an execution that is over here or is about to respond. The id
+// of a parked call stays taken while a reader here follows its stream.
 func (s *localSession) unregister(c *execution, parked bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,15 +76,15 @@ func (s *localSession) unregister(c *execution, parked bool) {
 	}
 }
 
-// answeredHere frees the request ids of a stream's parked calls, before a response is sent: the client may use them again at
-// once.
+// answeredHere frees the request ids of a stream's parked calls before a response is sent, so that
+// the client may reuse them at once.
 func (s *localSession) answeredHere(stream string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.freeParkedOf(stream)
 }
 
-// freeParkedOf frees the request ids of a stream's parked calls. s.mu is locked.
+// freeParkedOf frees the request ids of a stream's parked calls. The caller holds s.mu.
 func (s *localSession) freeParkedOf(stream string) {
 	for _, c := range s.running {
 		if c.stream == stream {
@@ -93,14 +93,14 @@ func (s *localSession) freeParkedOf(stream string) {
 	}
 }
 
-// freeParked frees the request id of a call if it is parked. s.mu is locked.
+// freeParked frees the request id of a call if it is parked. The caller holds s.mu.
 func (s *localSession) freeParked(c *execution) {
 	if key := c.id.Raw(); c.parked && s.running[key] == c {
 		delete(s.running, key)
 	}
 }
 
-// evict gives up an unused copy; false when it came into use.
+// evict drops an unused copy. It returns false if the copy is in use.
 func (e *Era) evict(s *localSession) bool {
 	s.mu.Lock()
 	busy := len(s.running) > 0 || len(s.readers) > 0 || s.standalone != nil || len(s.spares) > 0 || s.used.Load()
@@ -114,7 +114,7 @@ func (e *Era) evict(s *localSession) bool {
 	return !busy
 }
 
-// works says whether calls of the session run or are followed.
+// works reports whether calls of the session run or are followed.
 func (s *localSession) works() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,47 +11,51 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// Options are the settings of an Era. Zero members mean the defaults.
+// Options configure an Era. The zero value of a field selects its default.
 type Options struct {
-	// StreamAfter is how long a call may run before its exchange becomes a stream; 0: 1 s.
+	// StreamAfter is how long a call may run before its exchange becomes a stream. 0 means 1 s.
 	StreamAfter time.Duration
-	// KeepAlive is the pause after which an idle stream is kept alive; 0: 15 s.
+	// KeepAlive is the pause after which an idle stream is kept alive. 0 means 15 s.
 	KeepAlive time.Duration
-	// SessionStale is how long a held copy of a session serves while the state cannot be reached;
-	// 0: 30 s.
+	// SessionStale is how long a held copy of a session serves while the store is unavailable. 0
+	// means 30 s.
 	SessionStale time.Duration
-	// MaxRounds bounds the rounds of one call that ask the client; 0: mcp.DefaultRounds.
+	// MaxRounds bounds the rounds of one call that ask the client. 0 means mcp.DefaultRounds.
 	MaxRounds int
-	// CallLifetime bounds a call's whole life, the time its user takes to answer included; 0: mcp.DefaultCallLifetime.
+	// CallLifetime bounds the whole life of a call, including the time its user takes to answer. 0
+	// means mcp.DefaultCallLifetime.
 	CallLifetime time.Duration
-	// RetryHint is what clients are told to wait before they come back to a stream that was closed
-	// early; 0: 1 s.
+	// RetryHint is how long clients should wait before they resume a stream that was closed early.
+	// 0 means 1 s.
 	RetryHint time.Duration
-	// MaxCallsPerSession bounds the calls of one session that run at the same time on this replica;
-	// 0: 256.
+	// MaxCallsPerSession bounds the calls of one session that run concurrently on this replica. 0
+	// means 256.
 	MaxCallsPerSession int
-	// Heartbeat is the pause between two signs of life, two revalidations of sessions in use, and two
-	// sweeps for lost calls. Keep it below a third of state.Limits.Lease; 0: 1 s.
+	// Heartbeat is the interval of heartbeats, of the revalidation of sessions in use, and of the
+	// search for lost calls. Keep it below a third of state.Limits.Lease. 0 means 1 s.
 	Heartbeat time.Duration
-	// SessionTTL is that of state.Limits: held sessions are revalidated at least twice in it; 0: 1 h.
+	// SessionTTL is that of state.Limits. Held sessions are revalidated at least twice in it. 0
+	// means 1 h.
 	SessionTTL time.Duration
-	// MaxSessionsPerAddress bounds the sessions that anonymous callers of one address begin at once; they are regained
-	// over SessionTTL; 0: 50,000.
+	// MaxSessionsPerAddress bounds the sessions that anonymous callers of one address begin at
+	// once. It refills over SessionTTL. 0 means 50,000.
 	MaxSessionsPerAddress int
-	// MaxAttempts is how many replicas may be lost, without having left, while they run one round of a call. Until
-	// then it is run again, if it may be; 0: mcp.DefaultAttempts.
+	// MaxAttempts is how many replicas may be lost, without having left, while they run one round
+	// of a call. Until then a repeatable round runs again. 0 means mcp.DefaultAttempts.
 	MaxAttempts int
-	// MaxTakeovers bounds the lost calls that are taken over at the same time; 0: mcp.DefaultTakeovers.
+	// MaxTakeovers bounds the concurrent takeovers of lost calls. 0 means mcp.DefaultTakeovers.
 	MaxTakeovers int
-	// Memory is charged with what calls hold that outlive their exchange; nil: nothing is counted.
+	// Memory is charged for what calls hold beyond their exchange. nil counts nothing.
 	Memory *budget.Budget
-	// ChargeCopies charges the copies of sessions that are held here as well: the store keeps them elsewhere.
+	// ChargeCopies also charges the copies of sessions held here, because the store keeps the
+	// originals elsewhere.
 	ChargeCopies bool
-	// Challenges says whether requests may be answered by asking for other credentials; nil: they may not.
+	// Challenges reports whether requests may be answered with a challenge for other credentials.
+	// nil means that they may not.
 	Challenges func() bool
-	// Telemetry observes what goes on; nil: nothing does.
+	// Telemetry observes the Era. nil disables it.
 	Telemetry *telemetry.Telemetry
-	// Logger for what no client is told; nil: slog.Default.
+	// Logger logs what no client is sent. nil uses slog.Default.
 	Logger *slog.Logger
 }
 
@@ -85,7 +89,7 @@ const (
 	stateTimeout = 2 * time.Second
 	// holdFor is how long an unused copy of a session is kept.
 	holdFor = time.Minute
-	// minRetry is the least pause before a round that a backend asked to be repeated.
+	// minRetry is the shortest pause before a round that a backend asked to repeat.
 	minRetry = 100 * time.Millisecond
 	// watchTimeout bounds how long a backend may take to begin or refuse a watch.
 	watchTimeout = 10 * time.Second
@@ -93,20 +97,19 @@ const (
 	maxSessionID = 128
 )
 
-// Counters count, since the Era was made, what somebody who operates it wants to know. Read them at
-// any time.
+// Counters count, since the Era was made, what operators need. They may be read at any time.
 type Counters struct {
 	run.Counters
 	// SessionsCreated and SessionsEnded (by DELETE) on this replica.
 	SessionsCreated, SessionsEnded atomic.Int64
-	// Calls that were begun.
+	// Calls counts the calls that began.
 	Calls atomic.Int64
-	// AnswersUnknown and AnswersDuplicate were accepted and ignored.
+	// AnswersUnknown and AnswersDuplicate count answers that were accepted and ignored.
 	AnswersUnknown, AnswersDuplicate atomic.Int64
-	// StreamsResumed: streams that a client came back to.
+	// StreamsResumed counts the streams that a client resumed.
 	StreamsResumed atomic.Int64
-	// Standalone are the streams open now that are no call's.
+	// Standalone is the number of open standalone streams.
 	Standalone atomic.Int64
-	// Expired: standalone streams that ended with their caller's credentials.
+	// Expired counts the standalone streams that ended with their caller's credentials.
 	Expired atomic.Int64
 }

@@ -22,7 +22,7 @@ func (e *Era) request(ctx context.Context, in *mcp.Incoming, s *localSession, re
 		return
 	}
 	if !in.Early {
-		in.Admit() // What it names may have to be asked for.
+		in.Admit() // Its target may need a query.
 	}
 	if x.resolve(); len(x.calls) == 0 {
 		return
@@ -31,8 +31,9 @@ func (e *Era) request(ctx context.Context, in *mcp.Incoming, s *localSession, re
 	x.serve()
 }
 
-// permitAnswer asks for other credentials if the call that an answer is for could not go on with those that the answer came with, which
-// leaves the call waiting. What else keeps it from going on is told in its own response; so is what the answers of a batch lack.
+// permitAnswer returns a challenge if the call that an answer is for could not continue with the
+// credentials of the answer; the call keeps waiting. Other obstacles are reported in the call's own
+// response, as are those of the answers in a batch.
 func (e *Era) permitAnswer(ctx context.Context, in *mcp.Incoming, s *localSession, rec *record, msg jsonrpc.Message) *mcp.Error {
 	ask := askOf(msg.ID)
 	if ask == "" || e.o.Challenges == nil || !e.o.Challenges() {
@@ -42,7 +43,7 @@ func (e *Era) permitAnswer(ctx context.Context, in *mcp.Incoming, s *localSessio
 	defer cancel()
 	asking, err := e.store.Asking(sctx, s.id, ask)
 	if err != nil || asking == nil {
-		return nil // Who takes the answer tells why it cannot be taken.
+		return nil // The handler of the answer reports why it cannot be taken.
 	}
 	c := named(in, jsonrpc.Message{ID: msg.ID, Method: string(asking.Method), Params: asking.Params})
 	if c == nil {
@@ -55,7 +56,8 @@ func (e *Era) permitAnswer(ctx context.Context, in *mcp.Incoming, s *localSessio
 	return refused
 }
 
-// named is a request as a call that is resolved, and run by nobody; nil: its params cannot be read, which whoever serves it tells.
+// named returns a request as a call that is only resolved, never run. It returns nil if its params
+// are invalid; the handler of the request reports that.
 func named(in *mcp.Incoming, msg jsonrpc.Message) *mcp.Call {
 	call := &mcp.Call{
 		Attempt: 1, Round: 1, Method: mcp.Method(msg.Method), Envelope: mcp.Envelope{ID: msg.ID},
@@ -67,7 +69,7 @@ func named(in *mcp.Incoming, msg jsonrpc.Message) *mcp.Call {
 	return call
 }
 
-// beginError tells a client why a call could not begin.
+// beginError converts the error of a call that could not begin for the client.
 func beginError(err error) *mcp.Error {
 	switch {
 	case errors.Is(err, errGone):
@@ -79,7 +81,7 @@ func beginError(err error) *mcp.Error {
 	}
 }
 
-// local serves what the edge answers itself. It returns false for what goes to dispatch.
+// local serves requests that the edge answers itself. It returns false for requests for dispatch.
 func (e *Era) local(ctx context.Context, in *mcp.Incoming, s *localSession, rec *record, msg jsonrpc.Message) (outcome, bool) {
 	m := mcp.Method(msg.Method)
 	if !isLocal(m) {
@@ -110,7 +112,7 @@ func (e *Era) local(ctx context.Context, in *mcp.Incoming, s *localSession, rec 
 	return o, true
 }
 
-// isLocal says whether the edge answers a method itself, if only to refuse it.
+// isLocal reports whether the edge itself answers a method, if only to refuse it.
 func isLocal(m mcp.Method) bool {
 	switch m {
 	case mcp.MethodPing, mcp.MethodSetLevel, mcp.MethodSubscribe, mcp.MethodUnsubscribe,
@@ -139,14 +141,15 @@ func (e *Era) setLevel(ctx context.Context, s *localSession, msg jsonrpc.Message
 	return nil
 }
 
-// notified takes a notification. None is ever refused: what is not understood is ignored.
+// notified handles a notification. It never fails: what is not understood is ignored.
 func (e *Era) notified(ctx context.Context, in *mcp.Incoming, s *localSession, rec *record, msg jsonrpc.Message) {
 	ctx, op := e.observe(ctx, in, rec, rec.rules, msg)
 	defer op.End(&telemetry.Outcome{})
 	switch mcp.Method(msg.Method) {
 	case mcp.NotifyInitialized:
 		if !rec.Initialized {
-			// Nothing waits for it: a session is served from the start (the specification's SHOULD).
+			// Nothing waits for it: a session is served from the start (a SHOULD of the
+			// specification).
 			_, _ = e.update(ctx, s, state.Patch{Initialized: true})
 		}
 	case mcp.NotifyCancelled:

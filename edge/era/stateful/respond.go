@@ -10,15 +10,16 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// outcome is how a request ended: one response, or silence for a cancelled one.
+// outcome is how a request ended: with one response, or without one if it was cancelled.
 type outcome struct {
 	body []byte // nil: no response
 	kind mcp.Kind
-	// retryAfter is how long an error says to wait; 0: it does not.
+	// retryAfter is how long to wait according to an error. 0 means that it does not say.
 	retryAfter time.Duration
-	// challenge says which credentials the request takes; nil: none are asked for.
+	// challenge says which credentials the request needs. nil asks for none.
 	challenge *mcp.Challenge
-	// seen is what telemetry is told: of an error its code and message, of a result whether it says isError.
+	// seen is what telemetry gets: the code and message of an error, or whether a result says
+	// isError.
 	seen telemetry.Outcome
 }
 
@@ -46,8 +47,8 @@ func respond(out mcp.Outgoing, o outcome) {
 	out.Respond(mcp.Response{Body: o.body, Owned: true, Kind: o.kind, RetryAfter: o.retryAfter, Challenge: o.challenge})
 }
 
-// refuse ends an exchange whose message was not served. Where no headers exist, the peer of a
-// symmetric transport would take an answer to what is no request for a new message: it gets none.
+// refuse ends an exchange whose message was not served. On a symmetric transport without headers,
+// the peer would take the answer to anything but a request for a new message, so it gets none.
 func (e *Era) refuse(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing, rules *revision.Rules, msg jsonrpc.Message, err *mcp.Error) {
 	switch {
 	case msg.Kind == jsonrpc.Request:
@@ -59,7 +60,8 @@ func (e *Era) refuse(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing, ru
 	}
 }
 
-// refused is the outcome of a request that was not begun. rec is nil where its session is not known.
+// refused returns the outcome of a request that did not begin. rec is nil if its session is not
+// known.
 func (e *Era) refused(ctx context.Context, in *mcp.Incoming, rec *record, rules *revision.Rules, msg jsonrpc.Message, err *mcp.Error) outcome {
 	o := failure(rules, msg.ID, err)
 	_, op := e.observe(ctx, in, rec, rules, msg)
@@ -67,7 +69,7 @@ func (e *Era) refused(ctx context.Context, in *mcp.Incoming, rec *record, rules 
 	return o
 }
 
-// toolError is a tool result that tells a model what went wrong.
+// toolError returns a tool result that says what went wrong, for a model.
 func toolError(text string) []byte {
 	b := append([]byte(nil), `{"content":[{"type":"text","text":`...)
 	b = jsonrpc.AppendString(b, text)

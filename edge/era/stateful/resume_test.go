@@ -140,7 +140,8 @@ func TestAReaderAheadOfItsLogWaits(t *testing.T) {
 	}
 }
 
-// A store went back, and whoever wrote the rest is lost with the answer that the client gave: it is asked again.
+// The store went back, and the author of the rest is lost with the client's answer: the client is
+// asked again.
 func TestAReaderAheadOfItsLogIsAskedAgain(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
@@ -168,7 +169,8 @@ func TestAReaderAheadOfItsLogIsAskedAgain(t *testing.T) {
 	})
 }
 
-// A store went back to an end of the log that the client has not seen: it is told how the call ended.
+// The store went back to an end of the log that the client has not seen: the client is sent the
+// call's response.
 func TestAReaderAheadOfALogThatEndedIsToldItsEnd(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)

@@ -80,7 +80,7 @@ func TestSubscriptions(t *testing.T) {
 		w.backend.change(mcp.Change{Kind: mcp.ResourceUpdated, URI: "x://1"})
 		after(time.Second)
 		w.wantMessages(x, updated("x://1"), updated("x://2"))
-		// Attached anew elsewhere: what may have been missed is told.
+		// Attached again elsewhere: changes that may have been missed are reported.
 		y := w.listen(w.b, s, "")
 		w.wantMessages(y, updated("x://2"))
 		w.backend.change(mcp.Change{Kind: mcp.ResourceUpdated, URI: "x://2"})
@@ -118,7 +118,7 @@ func TestStandaloneStream(t *testing.T) {
 		if !x.ended() || w.backend.openFeeds() != 0 {
 			t.Fatal("the stream did not end with its client")
 		}
-		// Nobody listens; the next attachment is told once, and knows it from then on.
+		// There is no reader; the next attachment is sent the change once, and has it from then on.
 		w.backend.change(mcp.Change{Kind: mcp.PromptsChanged})
 		y := w.listen(w.b, s, "")
 		w.wantMessages(y, listChanged("prompts"))
@@ -349,7 +349,8 @@ func TestQuestionsAndAnswersFindRoom(t *testing.T) {
 	})
 }
 
-// A session that nobody uses ends with its TTL and frees its place, though a copy of it is held for longer.
+// An unused session ends with its TTL and frees its place, although a copy of it is held for
+// longer.
 func TestUnusedSessionFreesItsPlace(t *testing.T) {
 	inLimits(t, Options{}, state.Limits{SessionTTL: 20 * time.Second, SessionsPerPrincipal: 2}, func(t *testing.T, w *world) {
 		w.initialize(v1125)

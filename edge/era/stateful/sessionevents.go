@@ -6,7 +6,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// onSessionEvent handles what another replica tells. It returns when the news has taken effect here.
+// onSessionEvent handles an event from another replica. It returns when the event has taken effect
+// here.
 func (e *Era) onSessionEvent(b state.SessionEvent) {
 	s := e.sessions.get(b.Session)
 	if s == nil || !e.work.Enter() {
@@ -25,11 +26,12 @@ func (e *Era) onSessionEvent(b state.SessionEvent) {
 	case state.StreamLeft:
 		s.wake()
 	case state.RootsChanged:
-		// Roots are asked for whenever a backend wants them: there is no copy to drop.
+		// Roots are queried whenever a backend needs them: there is no copy to drop.
 	}
 }
 
-// notify tells the other holders. An event that was not heard costs them a second, no more.
+// notify sends an event to the other replicas that hold the session. They find a lost event a
+// second later.
 func (e *Era) notify(ctx context.Context, b state.SessionEvent) {
 	sctx, cancel := e.bounded(ctx)
 	defer cancel()

@@ -16,12 +16,12 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// record is a session as loaded, with what is derived from it. Never changed.
+// record is a session as loaded, with what is derived from it. It never changes.
 type record struct {
 	*state.Session
 	rules  *revision.Rules
 	client mcp.Client
-	// print and clientName are what telemetry is told of the session.
+	// print and clientName identify the session for telemetry.
 	print, clientName string
 }
 
@@ -30,31 +30,32 @@ func (e *Era) newRecord(s *state.Session) *record {
 	if t := e.o.Telemetry; t != nil {
 		r.print, r.clientName = telemetry.SessionPrint(s.ID), t.ClientName(s.ClientInfo)
 	}
-	// initialize has refused capabilities that cannot be read.
+	// initialize has refused invalid capabilities.
 	caps, _ := mcp.ParseCapabilities(s.Capabilities)
 	r.client = mcp.Client{Info: s.ClientInfo, Capabilities: caps}
 	return r
 }
 
-// localSession is this replica's copy of a session, and what goes on here on its behalf.
+// localSession is this replica's copy of a session, with its work on this replica.
 type localSession struct {
 	id  string
 	rec atomic.Pointer[record]
-	// fresh is when the record was last known to be true, in Unix nanoseconds.
+	// fresh is when the record was last confirmed, in Unix nanoseconds.
 	fresh atomic.Int64
-	// until is until when the credentials of requests here are good, the latest of them, in Unix nanoseconds; 0: no
-	// request came yet.
+	// until is the latest expiry of the credentials of requests here, in Unix nanoseconds. 0 means
+	// that no request came yet.
 	until atomic.Int64
-	// caller is who made a request here by other credentials than the record has, until it is noted there; nil: nobody.
+	// caller is the principal of a request here whose credentials differ from the record's, until
+	// the record has them. nil means none.
 	caller atomic.Pointer[mcp.Principal]
-	// used: something came for the session, or began in it, since it was last looked at.
+	// used is whether a message arrived for the session, or work of it began, since the last check.
 	used atomic.Bool
-	// pipe: its messages come over a pipe.
+	// pipe is whether its messages come over a pipe.
 	pipe atomic.Bool
-	// payer is who is charged for what goes on here; nil: not known, nobody has come yet.
+	// payer is who is charged for the session's work here. nil means that no request has come yet.
 	payer atomic.Pointer[budget.Holder]
 
-	// Loads are numbered: who asks for one is content with any that began later.
+	// Loads are numbered: a load that began after a request for one satisfies it.
 	loading sync.Mutex
 	asked   atomic.Uint64
 	loaded  uint64 // guarded by loading, as the last one's error
@@ -70,7 +71,8 @@ type localSession struct {
 	memory     budget.Reservation
 	forgotten  bool // what was charged was released, and nothing more is
 
-	// The revalidation loop's own. working: calls of the session ran or were followed when it was last looked at.
+	// These belong to the revalidation loop. working is whether calls of the session ran or were
+	// followed at the last check.
 	working               bool
 	lastUsed, lastTouched time.Time
 }
@@ -79,7 +81,7 @@ func newLocalSession(id string) *localSession {
 	return &localSession{id: id, running: map[string]*execution{}, lastUsed: time.Now()}
 }
 
-// hold finds the session of an incoming message and checks whose it is.
+// hold finds the session of an incoming message and checks that it belongs to its principal.
 func (e *Era) hold(ctx context.Context, in *mcp.Incoming) (*localSession, *record, *mcp.Error) {
 	if in.Session == "" {
 		return nil, nil, sessionRequired(in)
@@ -113,7 +115,7 @@ func (e *Era) hold(ctx context.Context, in *mcp.Incoming) (*localSession, *recor
 	return s, rec, nil
 }
 
-// session returns the held copy, loading it when there is none or it is stale.
+// session returns the held copy. It loads the record if there is none or it is stale.
 func (e *Era) session(ctx context.Context, id string) (*localSession, error) {
 	s := e.keep(id)
 	if s.rec.Load() != nil && time.Now().UnixNano()-s.fresh.Load() <= int64(e.o.SessionStale) {
@@ -125,8 +127,8 @@ func (e *Era) session(ctx context.Context, id string) (*localSession, error) {
 	return s, nil
 }
 
-// keep returns the copy of a session, empty if it is new, marked as used: it is not evicted for a
-// good while.
+// keep returns the copy of a session, empty if it is new, and marks it as used, so that it is not
+// evicted soon.
 func (e *Era) keep(id string) *localSession {
 	for {
 		s := e.sessions.get(id)
@@ -147,7 +149,7 @@ func (s *localSession) evicted() bool {
 	return errors.Is(s.ended, errEvicted)
 }
 
-// refresh loads the record anew. A session that is not there any more is dropped.
+// refresh reloads the record. It drops a session that does not exist any more.
 func (e *Era) refresh(ctx context.Context, s *localSession) error {
 	ticket := s.asked.Add(1)
 	s.loading.Lock()
@@ -181,9 +183,9 @@ func (e *Era) reload(ctx context.Context, s *localSession) error {
 	return nil
 }
 
-// install makes a record the copy, unless a newer one is. It makes a standalone stream that was
-// superseded spare and, with sync, brings the subscriptions of one that was not up to date in the background.
-// The caller is counted by work.
+// install makes a record the current copy, unless a newer one is. A standalone stream that was
+// superseded becomes spare; with sync, the subscriptions of an attached one are updated in the
+// background. The caller has entered e.work.
 func (e *Era) install(s *localSession, got *state.Session, sync bool) {
 	rec := e.newRecord(got)
 	s.mu.Lock()
@@ -216,8 +218,8 @@ func (e *Era) install(s *localSession, got *state.Session, sync bool) {
 	}
 }
 
-// put holds a session whose record the store has just given. payer is who is charged, if that is not known yet; nil:
-// its principal.
+// put holds a session whose record the store has just returned. payer is charged, if no payer is
+// known yet; nil charges its principal.
 func (e *Era) put(got *state.Session, payer *budget.Holder) *localSession {
 	s := e.keep(got.ID)
 	if payer != nil {
@@ -228,8 +230,8 @@ func (e *Era) put(got *state.Session, payer *budget.Holder) *localSession {
 	return s
 }
 
-// update changes the record and installs what it became. Who changes subscriptions brings the stream's
-// up to date.
+// update changes the record and installs the result. A caller that changes subscriptions updates
+// those of the stream itself.
 func (e *Era) update(ctx context.Context, s *localSession, p state.Patch) (*record, *mcp.Error) {
 	sctx, cancel := e.bounded(ctx)
 	defer cancel()

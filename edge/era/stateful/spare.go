@@ -9,21 +9,23 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// A client may have several standalone streams open (2025-11-25, Transports, "Multiple Connections"). The newest is attached, and gets the
-// notifications; the others are spare: they are only kept alive, and when the attached one ends the newest spare is attached. Ending them instead
+// A client may have several standalone streams open (2025-11-25, Transports, "Multiple
+// Connections"). The newest is attached and gets the notifications; the others are spare and only
+// kept alive. When the attached stream ends, the newest spare is attached. Ending spares instead
 // would loop with clients that reopen every stream that ends.
 
-// maxSpare bounds the spare streams of a session on a replica; beyond it the oldest is ended.
+// maxSpare bounds the spare streams of a session on a replica. Beyond it the oldest is ended.
 const maxSpare = 7
 
 // spare is a standalone stream that is not attached.
 type spare struct {
 	cancel context.CancelCauseFunc
-	// wanted receives one value when it is to be attached.
+	// wanted receives one value when the stream is to be attached.
 	wanted chan struct{}
 }
 
-// spare keeps the stream alive until it ends, or is attached again, which it returns true for.
+// spare keeps the stream alive until it ends or is attached again. It returns true in the latter
+// case.
 func (w *standalone) spare() bool {
 	ctx, cancel := context.WithCancelCause(w.client)
 	defer cancel(nil)
@@ -61,7 +63,8 @@ func (w *standalone) spare() bool {
 	}
 }
 
-// attachAgain attaches a spare stream, for the caller that the session has now; false: it has ended.
+// attachAgain attaches a spare stream for the current caller of the session. It returns false if
+// the stream has ended.
 func (w *standalone) attachAgain() bool {
 	err := w.begin(state.Patch{Attach: true, Token: rand.Text()}, w.s.rec.Load().Principal)
 	if w.a == nil {
@@ -74,7 +77,8 @@ func (w *standalone) attachAgain() bool {
 	return true
 }
 
-// addSpare registers a spare stream, which is wanted if the attached stream ended before; false: the session has ended here.
+// addSpare registers a spare stream. If the attached stream has ended before, the spare is wanted
+// at once. It returns false if the session has ended here.
 func (s *localSession) addSpare(sp *spare) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,7 +97,8 @@ func (s *localSession) addSpare(sp *spare) bool {
 	return true
 }
 
-// removeSpare removes a spare stream; true: it was chosen to be attached, and another has to be.
+// removeSpare removes a spare stream. It returns true if the stream was chosen to be attached, so
+// that another must be.
 func (s *localSession) removeSpare(sp *spare) (missed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,8 +111,9 @@ func (s *localSession) removeSpare(sp *spare) (missed bool) {
 	}
 }
 
-// wake chooses the newest spare stream here to be attached, unless one is attached or the session has ended. It returns false when there is no
-// spare stream here; one that is registered later is chosen then.
+// wake chooses the newest spare stream here to be attached, unless one is attached or the session
+// has ended. It returns false if there is no spare stream here; the next that is registered is
+// chosen then.
 func (s *localSession) wake() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,12 +126,13 @@ func (s *localSession) wake() bool {
 	}
 	select {
 	case s.spares[len(s.spares)-1].wanted <- struct{}{}:
-	default: // it was chosen before
+	default: // already chosen
 	}
 	return true
 }
 
-// leave has a spare stream attached, here or on another replica, after the client closed the attached one.
+// leave attaches a spare stream, here or on another replica, after the client closed the attached
+// one.
 func (e *Era) leave(s *localSession) {
 	rec := s.rec.Load()
 	if s.wake() || rec.Attachment < 2 || e.isDraining() || e.closed.Load() {
@@ -134,7 +141,7 @@ func (e *Era) leave(s *localSession) {
 	e.notify(e.life, state.SessionEvent{Kind: state.StreamLeft, Session: s.id})
 }
 
-// endStandalone ends the standalone streams here. s.mu is locked.
+// endStandalone ends the standalone streams here. The caller holds s.mu.
 func (s *localSession) endStandalone(cause error) {
 	if s.standalone != nil {
 		s.standalone.cancel(cause)
@@ -144,7 +151,7 @@ func (s *localSession) endStandalone(cause error) {
 	}
 }
 
-// listened says whether standalone streams are open here.
+// listened reports whether standalone streams are open here.
 func (s *localSession) listened() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,14 +12,14 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// attachment is the session's standalone stream, while this replica has it. It carries state, not
-// history: its events have no ids, and what is missed is made good when it is attached again. Of several streams of a client the
-// newest is attached, so that each message goes to one; the others are spare.
+// attachment is the session's standalone stream while this replica has it. It carries state, not
+// history: its events have no ids, and a new attachment sends what was missed. Of several streams
+// of a client the newest is attached, so that each message goes to one; the others are spare.
 type attachment struct {
 	number uint64
 	cancel context.CancelCauseFunc
 	feed   mcp.Feed
-	// principal is whose lists the stream tells of.
+	// principal is the caller whose lists the stream reports.
 	principal atomic.Pointer[mcp.Principal]
 	// updating orders the changes of the filter.
 	updating sync.Mutex
@@ -34,8 +34,9 @@ func standaloneFilter(rec *record) mcp.Filter {
 	return f
 }
 
-// attach makes the exchange the session's standalone stream, for the caller to stay with. The newest attachment
-// wins. An error means that nothing was opened; neither, that the client is gone.
+// attach makes the exchange the session's standalone stream; the caller calls stay. The newest
+// attachment wins. An error means that nothing was opened. nil and nil mean that the client has
+// left.
 func (e *Era) attach(ctx context.Context, in *mcp.Incoming, s *localSession, out mcp.Outgoing) (*standalone, *mcp.Error) {
 	w := &standalone{client: ctx, e: e, s: s, expires: in.Header != nil}
 	patch := state.Patch{Attach: true, Token: rand.Text()}
@@ -59,8 +60,8 @@ func (e *Era) attach(ctx context.Context, in *mcp.Incoming, s *localSession, out
 	return nil, err
 }
 
-// begin attaches the stream. The caller detaches it if w.a is set afterwards, also after an error. Without an attachment and without an error
-// the client is gone.
+// begin attaches the stream. If w.a is set afterwards, the caller must detach it, also after an
+// error. If w.a and the error are nil, the client has left.
 func (w *standalone) begin(patch state.Patch, who mcp.Principal) *mcp.Error {
 	e, ctx := w.e, w.client
 	w.a = nil
@@ -72,7 +73,7 @@ func (w *standalone) begin(patch state.Patch, who mcp.Principal) *mcp.Error {
 		return err
 	}
 	e.notify(ctx, state.SessionEvent{Kind: state.SessionChanged, Session: w.s.id})
-	// Resources are watched once the stream is open: a slow backend must not keep it from the client.
+	// Resources are watched once the stream is open: a slow backend must not delay it.
 	feed, ferr := e.dispatch.Changes(ctx, who, listsOnly)
 	if ferr != nil && ctx.Err() != nil {
 		return nil
@@ -87,7 +88,7 @@ func (w *standalone) begin(patch state.Patch, who mcp.Principal) *mcp.Error {
 	return e.occupy(w.s, w.a)
 }
 
-// detach gives the session's standalone stream up.
+// detach detaches the session's standalone stream.
 func (w *standalone) detach() {
 	w.e.counters.Standalone.Add(-1)
 	w.s.vacate(w.a)
@@ -123,15 +124,15 @@ func (s *localSession) vacate(a *attachment) {
 	s.mu.Unlock()
 }
 
-// attached is the session's attachment here, or nil.
+// attached returns the session's attachment here, or nil.
 func (s *localSession) attached() *attachment {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.standalone
 }
 
-// sync brings an attachment's filter up to the newest record; false when a backend did not answer. With
-// tell, what begins to be watched is told as updated.
+// sync updates an attachment's filter to the newest record. It returns false if a backend did not
+// answer. With tell, each resource that begins to be watched is reported as updated.
 func (e *Era) sync(ctx context.Context, s *localSession, a *attachment, tell bool) bool {
 	ctx, cancel := context.WithTimeout(ctx, watchTimeout)
 	defer cancel()
@@ -144,13 +145,13 @@ func (e *Era) sync(ctx context.Context, s *localSession, a *attachment, tell boo
 	return err == nil
 }
 
-// spawnSync does it in the background, for those who must not wait for a backend. The client was told that
-// it has subscribed, on another replica: what changed since then may have been missed.
+// spawnSync calls sync in the background, for callers that must not wait for a backend. The client
+// subscribed on another replica: changes since then may have been missed.
 func (e *Era) spawnSync(s *localSession, a *attachment) {
 	e.work.Spawn(func() { e.sync(e.life, s, a, true) })
 }
 
-// become has a standalone stream tell of what a caller sees that came by other credentials.
+// become makes a standalone stream report what a caller with other credentials may see.
 func (e *Era) become(a *attachment, who mcp.Principal) {
 	ctx, cancel := context.WithTimeout(e.life, watchTimeout)
 	defer cancel()
@@ -161,9 +162,9 @@ func (e *Era) become(a *attachment, who mcp.Principal) {
 	}
 }
 
-// standalone writes to an attached stream, in its exchange's goroutine and, of tasks, in theirs.
+// standalone writes to an attached stream: in its exchange's goroutine and, for tasks, in theirs.
 type standalone struct {
-	// client is the exchange's context; ctx ends with it, and when the attachment is superseded.
+	// client is the exchange's context. ctx ends with it, and when the attachment is superseded.
 	client, ctx context.Context
 
 	e  *Era
@@ -172,14 +173,15 @@ type standalone struct {
 	st mcp.Stream
 	// writing guards st.
 	writing sync.Mutex
-	// expires: it ends with its caller's credentials. A transport that is a connection ends that by itself.
+	// expires is whether the stream ends with its caller's credentials. A transport with a
+	// connection ends that itself.
 	expires bool
-	// unwatched: not all subscriptions are in force yet.
+	// unwatched is whether some subscriptions are not in force yet.
 	unwatched bool
 }
 
-// greet tells what the client may have missed: changed lists by their digest, and every subscription
-// once it is watched again.
+// greet reports what the client may have missed: changed lists by their digest, and every
+// subscription once it is watched again.
 func (w *standalone) greet(ctx context.Context) error {
 	rec := w.s.rec.Load()
 	now := w.e.dispatch.Describe(ctx, rec.rules, *w.a.principal.Load()).Digest
@@ -230,17 +232,19 @@ func listChanges(old, now mcp.Digest) []mcp.Change {
 	return out
 }
 
-// stay sends changes and keeps the stream alive until its exchange ends, and gives it up. It needs no other
-// goroutine: the wait for changes ends when the stream is to be kept alive. Its callers, whose frames wait with it
-// on every idle stream, are to be small: the stack is given back only while little of it is used.
+// stay sends changes and keeps the stream alive until its exchange ends, and then detaches it. It
+// needs no other goroutine: its wait for changes ends when a keep-alive is due. Its callers need
+// small frames, which wait with it on every idle stream: the runtime shrinks a stack only while
+// little of it is used.
 func (w *standalone) stay() {
-	w.e.work.Rest() // a drain closes these streams last
+	w.e.work.Rest() // A drain closes these streams last.
 	defer w.e.work.Unrest()
 	for w.tell() && w.spare() {
 	}
 }
 
-// tell sends changes while the stream is attached; true: a newer stream of the client is attached in its place.
+// tell sends changes while the stream is attached. It returns true if a newer stream of the client
+// has replaced it.
 func (w *standalone) tell() (superseded bool) {
 	ctx := w.ctx
 	defer func() {
@@ -273,7 +277,7 @@ func (w *standalone) tell() (superseded bool) {
 	return errors.Is(context.Cause(ctx), errSuperseded)
 }
 
-// part hints to a client whose stream the edge closes when to come back, where the revision has that.
+// part sends a retry hint on a stream that the edge closes, if the revision has one.
 func (w *standalone) part(ctx context.Context) {
 	if errors.Is(context.Cause(ctx), errClosed) && w.s.rec.Load().rules.Priming {
 		_ = w.write(mcp.StreamEvent{Retry: w.e.o.RetryHint})
@@ -282,13 +286,13 @@ func (w *standalone) part(ctx context.Context) {
 
 func isList(c mcp.Change) bool { return c.Kind != mcp.ResourceUpdated }
 
-// send writes notifications and, after one of a list, notes what the client has been told of.
+// send writes notifications. After a list change it notes the digest that the client knows.
 func (w *standalone) send(ctx context.Context, changes []mcp.Change) error {
 	lists := slices.ContainsFunc(changes, isList)
 	rec := w.s.rec.Load()
 	var now mcp.Digest
 	if lists {
-		// Before the client hears of it: what changes in between is told again.
+		// Before the client is notified: changes in between are reported again.
 		now = w.e.dispatch.Describe(ctx, rec.rules, *w.a.principal.Load()).Digest
 	}
 	for _, c := range changes {

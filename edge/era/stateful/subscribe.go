@@ -11,8 +11,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// subscribe adds a resource to what the standalone stream reports (Resources, "Subscriptions"). A
-// resource that no backend can watch is refused rather than silently never reported.
+// subscribe adds a resource to those that the standalone stream reports (Resources,
+// "Subscriptions"). It refuses a resource that no backend can watch.
 func (e *Era) subscribe(ctx context.Context, in *mcp.Incoming, s *localSession, rec *record, msg jsonrpc.Message) *mcp.Error {
 	uri, err := subscribedURI(msg)
 	if err != nil {
@@ -43,7 +43,8 @@ func (e *Era) subscribe(ctx context.Context, in *mcp.Incoming, s *localSession, 
 	return e.resubscribe(ctx, s, state.Patch{Subscribe: uri})
 }
 
-// permitWatch decides whether the resource may be watched that a request names. What cannot be read is told by who serves it.
+// permitWatch decides whether the resource that a request names may be watched. It leaves invalid
+// params to the handler.
 func (e *Era) permitWatch(ctx context.Context, in *mcp.Incoming, rec *record, msg jsonrpc.Message) *mcp.Error {
 	c := named(in, msg)
 	if c == nil {
@@ -54,14 +55,14 @@ func (e *Era) permitWatch(ctx context.Context, in *mcp.Incoming, rec *record, ms
 	if c.Target, err = e.dispatch.Resolve(ctx, rec.rules, c); err != nil {
 		return mcp.AsError(err)
 	}
-	in.Admit() // a slow backend, or policy server, must not hold back a ping
+	in.Admit() // A slow backend or policy server must not delay a ping.
 	if _, err = e.dispatch.Call(ctx, rec.rules, c, nil); err != nil {
 		return mcp.AsError(err)
 	}
 	return nil
 }
 
-// unsubscribe removes it again; what was not subscribed to is no error.
+// unsubscribe removes a subscription. An unknown one is not an error.
 func (e *Era) unsubscribe(ctx context.Context, s *localSession, msg jsonrpc.Message) *mcp.Error {
 	uri, err := subscribedURI(msg)
 	if err != nil {

@@ -44,7 +44,7 @@ func TestTakeoverRunsRepeatableCallsAgain(t *testing.T) {
 		logOf := func(n int) string {
 			return fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"%d"}}`, n)
 		}
-		// What the first run had told is not told again; the follower on the lost replica goes on.
+		// Events of the first run are not sent again; the follower on the lost replica continues.
 		w.wantMessages(x, logOf(1), progressMessage(1), logOf(1), progressMessage(2),
 			progressMessage(3), `{"jsonrpc":"2.0","id":1,"result":{"text":"attempt 2"}}`)
 		if err := <-zombie; err == nil {
@@ -60,7 +60,8 @@ func TestTakeoverRunsRepeatableCallsAgain(t *testing.T) {
 	})
 }
 
-// Whoever looks for a call in the logs finds who took it over: one line, of that replica, and none of a call that is lost by nobody.
+// The logs say which replica took over a call: one line, of that replica, and none for a call
+// without a lost owner.
 func TestTakeoverIsLogged(t *testing.T) {
 	var log strings.Builder
 	inWorld(t, Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, func(t *testing.T, w *world) {
@@ -259,7 +260,7 @@ func TestACallIsRunAgainUntilItIsPoison(t *testing.T) {
 	}
 }
 
-// A replica that leaves is no sign that the call ends whoever runs it.
+// A replica that leaves does not end calls that other replicas run.
 func TestACallIsRunAgainHoweverManyReplicasLeave(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		all := w.fleet(8)
@@ -293,7 +294,7 @@ func TestACallIsRunAgainHoweverManyReplicasLeave(t *testing.T) {
 	})
 }
 
-// A process that stood still for longer than a lease goes on with its own calls.
+// A process that was stopped for longer than a lease continues its own calls.
 func TestNoReplicaTakesOverItself(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
@@ -318,7 +319,8 @@ func TestNoReplicaTakesOverItself(t *testing.T) {
 	})
 }
 
-// forget has the medium forget the next last step of replica a that it acknowledges; and returned tells a that it was away.
+// forget makes the medium forget the next last step of replica a that it acknowledges; returned
+// notifies a that the store was away.
 func (w *world) forget() {
 	w.faults.mu.Lock()
 	defer w.faults.mu.Unlock()

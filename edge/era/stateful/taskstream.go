@@ -10,14 +10,17 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// The session's standalone stream tells of the tasks that were made in it (2025-11-25, Tasks, "Task Status Notifications"): their states,
-// and the progress that was asked for. The record of the session has their ids, as it has the subscriptions, so that any replica tells
-// that has the stream, whichever runs the task. A session that never had a stream keeps none.
+// The session's standalone stream reports the tasks that were made in the session (2025-11-25,
+// Tasks, "Task Status Notifications"): their states, and progress if it was requested. The record
+// of the session has their ids, as it has the subscriptions, so that any replica that has the
+// stream reports them, whichever runs the task. A session that never had a stream keeps none.
 
-// taskPause is the least time between two looks at a task: what changes meanwhile is told once.
+// taskPause is the shortest interval between two reads of a task. Changes within it are reported
+// once.
 const taskPause = 100 * time.Millisecond
 
-// taskMade notes that a call of the session became a task. It does not block: the client hears of the task first.
+// taskMade notes that a call of the session became a task. It does not block: the client is sent
+// the task first.
 func (e *Era) taskMade(s *localSession, id string) {
 	if s.rec.Load().Attachment == 0 {
 		return
@@ -29,20 +32,20 @@ func (e *Era) taskMade(s *localSession, id string) {
 	})
 }
 
-// tasksTold tells an attached stream of tasks, each in a goroutine of its own until it has ended. A stream that has none has no more than
-// the zero value, which tells nothing yet.
+// tasksTold reports tasks on an attached stream, each in a goroutine of its own until the task has
+// ended. The zero value is closed and reports nothing.
 type tasksTold struct {
 	w *standalone
 
 	mu sync.Mutex
-	// open: the stream can be written to, and was not given up.
+	// open is whether the stream can be written to and is still attached.
 	open bool
-	// telling ends the telling of a task, by its id.
+	// telling has the cancel function of each reporting goroutine, by task id.
 	telling map[string]context.CancelFunc
 	all     sync.WaitGroup
 }
 
-// begin opens it. The client may have heard of the progress of the tasks that there are.
+// begin opens it. The client may have been sent the progress of existing tasks before.
 func (t *tasksTold) begin(w *standalone) {
 	t.mu.Lock()
 	t.w, t.open = w, true
@@ -50,7 +53,7 @@ func (t *tasksTold) begin(w *standalone) {
 	t.tell(w.s.rec.Load().Tasks, true)
 }
 
-// end waits until nothing is told any more. The stream's context has ended.
+// end waits until all goroutines have ended. The stream's context is done.
 func (t *tasksTold) end() {
 	t.mu.Lock()
 	t.open = false
@@ -58,7 +61,7 @@ func (t *tasksTold) end() {
 	t.all.Wait()
 }
 
-// tell tells of these tasks and no others. It does not block.
+// tell makes ids the tasks that are reported. It does not block.
 func (t *tasksTold) tell(ids []string, again bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -88,7 +91,7 @@ func (t *tasksTold) tell(ids []string, again bool) {
 	}
 }
 
-// follow tells of a task until it has ended, which it returns true for, or nothing more can be told.
+// follow reports a task until nothing more can be reported. It returns true if the task has ended.
 func (w *standalone) follow(ctx context.Context, id string, again bool) (over bool) {
 	feed, err := w.e.dispatch.Changes(ctx, *w.a.principal.Load(), mcp.Filter{Tasks: []string{id}, TasksPlain: true})
 	if err != nil {
@@ -120,7 +123,7 @@ func (w *standalone) follow(ctx context.Context, id string, again bool) (over bo
 	}
 }
 
-// pause waits, unless the context ends before; then it returns false.
+// pause waits for d. It returns false if ctx is done first.
 func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -132,7 +135,8 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// taskOver forgets a task that the client was told the end of. If that fails it is told again by the next stream.
+// taskOver removes a task whose end the client was sent. If that fails, the next stream reports the
+// end again.
 func (w *standalone) taskOver(id string) {
 	if slices.Contains(w.s.rec.Load().Tasks, id) {
 		_, _ = w.e.update(w.ctx, w.s, state.Patch{TaskOver: id})

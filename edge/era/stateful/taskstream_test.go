@@ -11,8 +11,9 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// TestTasksOfASession: a session that has a stream keeps its tasks, so many of them, and the stream that it has now tells of them, at whichever
-// replica, until each has ended; a session that never had one keeps nothing.
+// TestTasksOfASession: a session with a stream keeps a bounded number of its tasks, and its current
+// stream reports them, at any replica, until each has ended; a session that never had a stream
+// keeps none.
 func TestTasksOfASession(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		made := 0

@@ -9,11 +9,13 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// answeredInterval is how often a replica that awaits the withdrawal of questions checks whether the client has answered them.
+// answeredInterval is how often a replica that awaits the withdrawal of questions checks whether
+// the client has answered them.
 const answeredInterval = 5 * time.Second
 
-// watchWithdrawal has a parked call go on without answers as soon as its questions are withdrawn (mcp.InputRequired). Only this
-// replica watches, until it stops or the call's deadline: a call whose replica is lost waits for its client, or for its lifetime.
+// watchWithdrawal continues a parked call without answers once its questions are withdrawn
+// (mcp.InputRequired). Only this replica watches, until it stops or the call's deadline: a call
+// whose replica is lost waits for its client or its deadline.
 func (e *Era) watchWithdrawal(c *execution) {
 	if c.withdrawal == nil || len(c.open) == 0 || !e.withdrawals.Enter() {
 		return
@@ -31,7 +33,7 @@ func (e *Era) watchWithdrawal(c *execution) {
 			case withdrawn:
 				e.withdraw(ctx, session, asks, who)
 				return
-			case !waited: // It has nothing to wait for any more.
+			case !waited: // There is nothing left to wait for.
 				return
 			case !e.stillAsks(ctx, session, asks):
 				return
@@ -40,7 +42,8 @@ func (e *Era) watchWithdrawal(c *execution) {
 	})
 }
 
-// stillAsks reports whether one of the questions waits for its answer; true if the store does not say.
+// stillAsks reports whether one of the questions is open. It returns true if the store does not
+// answer.
 func (e *Era) stillAsks(ctx context.Context, session string, asks []string) bool {
 	for _, ask := range asks {
 		sctx, cancel := e.bounded(ctx)
@@ -53,7 +56,7 @@ func (e *Era) stillAsks(ctx context.Context, session string, asks []string) bool
 	return false
 }
 
-// withdraw answers the questions as withdrawn. The call goes on here.
+// withdraw answers the questions as withdrawn. The call continues here.
 func (e *Era) withdraw(ctx context.Context, session string, asks []string, who mcp.Principal) {
 	if !e.work.Enter() {
 		return

@@ -52,10 +52,10 @@ type loose struct {
 }
 
 // Answer takes a client's answer to a question. The answer that completes a set makes this replica
-// the owner of the call; release is then not nil and continues the call. Call it after the client
-// was told that the answer is safe. After an error the outcome is unknown: the client should retry,
-// and the replica retries too. The call continues with the credentials of by and the token of ctx,
-// however often the answer was stored.
+// the owner of the call; release is then not nil and continues the call. Call it after the client's
+// answer was acknowledged. After an error the outcome is unknown: the client should retry, and the
+// replica retries too. The call continues with the credentials of by and the token of ctx, however
+// often the answer was stored.
 func (r *Replica) Answer(ctx context.Context, session, ask string, a state.Answer, by mcp.Principal) (_ state.AnswerOutcome, release func(), _ error) {
 	x := answer{session: session, ask: ask, given: a, random: r.o.Random(), by: by, token: mcp.TokenOf(ctx)}
 	out, release, err := r.give(context.WithoutCancel(ctx), x)
