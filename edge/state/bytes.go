@@ -6,7 +6,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// What a record takes beside the text in it: about what it does in either medium.
+// Allowances for what a record takes beside its text, in either medium.
 const (
 	sessionOverhead      = 512
 	subscriptionOverhead = 64
@@ -14,8 +14,9 @@ const (
 	claimOverhead        = 8
 )
 
-// Bytes is what the record counts for SessionBytes: the text in it, subscriptions, client info and
-// capabilities above all, and an allowance for the rest. It takes time in proportion to the subscriptions.
+// Bytes returns what the record counts for SessionBytes: its text, above all subscriptions, client
+// info and capabilities, and an allowance for the rest. It takes time in proportion to the
+// subscriptions.
 func (s *Session) Bytes() int {
 	n := sessionOverhead + len(s.ID) + principalBytes(&s.Principal) + len(s.ClientInfo) + len(s.Capabilities)
 	for _, uri := range s.Subscriptions {
@@ -44,18 +45,19 @@ func principalBytes(p *mcp.Principal) int {
 	return n
 }
 
-// Bytes is what the call counts for SessionBytes until it is done: its params, who called, and an allowance for the rest.
-// The state and the answers of a waiting call count beside it with their length.
+// Bytes returns what the call counts for SessionBytes until it is done: its params, its principal,
+// and an allowance for the rest. The state and the answers of a waiting call count in addition,
+// with their length.
 func (c *Call) Bytes() int {
 	return callOverhead + len(c.ID) + len(c.RequestID) + len(c.Params) + len(c.Trace) + principalBytes(&c.Principal)
 }
 
-// Bytes is what an answer counts for SessionBytes while its call waits.
+// Bytes returns what an answer counts for SessionBytes while its call waits.
 func (a *Answer) Bytes() int { return len(a.Result) + len(a.Error) + principalBytes(&a.By) }
 
-// RoomError says that something finds no room within SessionBytes. It is an ErrLimit.
+// RoomError means that a write does not fit within SessionBytes. It is an ErrLimit.
 type RoomError struct {
-	// Used is what the session keeps, More what is to be added, Max the bound; in bytes.
+	// Used is what the session keeps, More what was to be added, Max the bound, in bytes.
 	Used, More, Max int
 }
 
@@ -64,9 +66,10 @@ func (e *RoomError) Error() string {
 	return fmt.Sprintf("the session keeps %d of at most %d bytes, and %d more do not fit", e.Used, e.Max, e.More)
 }
 
-// PrincipalRoomError says that something finds no room within PrincipalBytes. It is an ErrLimit.
+// PrincipalRoomError means that a write does not fit within PrincipalBytes. It is an ErrLimit.
 type PrincipalRoomError struct {
-	// Used is what the principal, or the address of an anonymous caller, keeps, More what is to be added, Max the bound; in bytes.
+	// Used is what the principal, or the address of an anonymous caller, keeps, More what was to be
+	// added, Max the bound, in bytes.
 	Used, More, Max int
 }
 
@@ -75,8 +78,8 @@ func (e *PrincipalRoomError) Error() string {
 	return fmt.Sprintf("the sessions and tasks of the caller keep %d of at most %d bytes, and %d more do not fit", e.Used, e.Max, e.More)
 }
 
-// Unwrap makes it an ErrLimit.
+// Unwrap returns ErrLimit.
 func (e *PrincipalRoomError) Unwrap() error { return ErrLimit }
 
-// Unwrap makes it an ErrLimit.
+// Unwrap returns ErrLimit.
 func (e *RoomError) Unwrap() error { return ErrLimit }

@@ -2,11 +2,12 @@ package state
 
 import "time"
 
-// Sighting is a session as somebody sees it who does not use it.
+// Sighting is a session as read without using it.
 type Sighting struct {
 	*Session
-	// OpenCalls are the calls that are not done, those that wait for an answer included.
+	// OpenCalls is the number of calls that are not done, including those that wait for an answer.
 	OpenCalls int
-	// Expires is when the session ends if nothing uses it before; later while its calls or streams keep it.
+	// Expires is when the session ends without further use; later while its calls or streams keep
+	// it.
 	Expires time.Time
 }

@@ -1,6 +1,6 @@
 package state
 
-// EntryKind says what an entry is, which decides whether it may be dropped.
+// EntryKind is the kind of an entry. It decides whether the entry may be dropped.
 type EntryKind uint8
 
 // The kinds of entries.
@@ -8,11 +8,11 @@ const (
 	// EntryProgress and EntryLog may be dropped when the log is full.
 	EntryProgress EntryKind = iota + 1
 	EntryLog
-	// EntryNotice is another notification; kept.
+	// EntryNotice is another notification; it is kept.
 	EntryNotice
-	// EntryRequest is a request to the client; kept.
+	// EntryRequest is a request to the client; it is kept.
 	EntryRequest
-	// EntryResponse ends a call; kept.
+	// EntryResponse ends a call; it is kept.
 	EntryResponse
 )
 
@@ -20,10 +20,10 @@ const (
 type Entry struct {
 	Kind EntryKind
 	Data []byte
-	// Progress is the value of an EntryProgress; the medium keeps the highest with the call.
+	// Progress is the value of an EntryProgress. The medium keeps the highest with the call.
 	Progress float64
-	// Completes is the key of the URL elicitation whose completion an EntryNotice tells: it leaves the
-	// call's open elicitations (see Claim). Empty: none.
+	// Completes is the key of the URL elicitation that an EntryNotice completes and that leaves the
+	// call's open elicitations (see Claim). Empty means none.
 	Completes string
 	// Seq is set by the medium.
 	Seq uint64

@@ -7,8 +7,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// With makes the record after a patch, for every medium the same; false when nothing changed. The
-// receiver stays as it is. Serial is the medium's to raise. ErrLimit: a subscription too many.
+// With returns the record after a patch, for all media alike; false means that nothing changed. The
+// receiver is not changed. The medium raises Serial. ErrLimit means one subscription too many.
 func (s *Session) With(p Patch, maxSubscriptions int) (*Session, bool, error) {
 	next, changed := *s, false
 	if p.Initialized && !next.Initialized {

@@ -6,32 +6,33 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// SessionEventKind is what a session event tells.
+// SessionEventKind is the kind of a session event.
 type SessionEventKind uint8
 
 // The kinds of session events.
 const (
-	// SessionChanged: the session's record changed; load it again.
+	// SessionChanged: the session's record has changed; reload it.
 	SessionChanged SessionEventKind = iota + 1
-	// SessionDeleted: the session is gone.
+	// SessionDeleted: the session was deleted.
 	SessionDeleted
 	// RequestCancelled: the client cancelled the request RequestID.
 	RequestCancelled
 	// RootsChanged: the client's roots changed.
 	RootsChanged
-	// StreamLeft: the client has closed the attached standalone stream of the session; a spare one is to be attached.
+	// StreamLeft: the client has closed the session's attached standalone stream; a spare one is to
+	// be attached.
 	StreamLeft
 )
 
-// SessionEvent is a hint about a session to the replicas that hold it. The record tells the truth.
+// SessionEvent is a hint about a session to the replicas that hold it. The record is authoritative.
 type SessionEvent struct {
 	Kind      SessionEventKind
 	Session   string
 	RequestID string
-	// By is the identity (mcp.Principal.Identity) of who cancelled a request, where that may be another caller than the one that made
-	// it; nil: the one that made it, or not known.
+	// By is the identity (mcp.Principal.Identity) of the caller that cancelled a request, if it may
+	// differ from the caller that made it. nil means the same caller, or unknown.
 	By *mcp.Principal `json:",omitempty"`
 }
 
-// NotifiableFor is how long the holders of an erased session can still be notified.
+// NotifiableFor is how long the holders of a deleted session can still be notified.
 const NotifiableFor = 10 * time.Second

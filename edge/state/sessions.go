@@ -9,97 +9,105 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// Session is the record of a legacy session. A loaded Session is a copy that is never written again:
-// it may be shared and read without a lock.
+// Session is the record of a legacy session. A loaded Session is an immutable copy: it may be
+// shared and read without a lock.
 type Session struct {
-	// ID is random, 128 bits or more, visible ASCII. It authenticates nobody.
+	// ID is random, at least 128 bits, visible ASCII. It does not authenticate its bearer.
 	ID string
 	// Version is the negotiated revision.
 	Version string
-	// Principal owns the session; the token is never kept. Its Until is that of the credentials which last the longest,
-	// of all that it came with; what else it says is of those that came last.
+	// Principal owns the session; the token is never stored. Its Until is the latest of all
+	// credentials that the session came with; its other fields are those of the last credentials.
 	Principal mcp.Principal
-	// Address is where it was created from; invalid: not known. It is no part of the record: a medium that is shared
-	// does not keep it.
+	// Address is the address that the session was created from; invalid means unknown. It is not
+	// part of the record: a shared medium does not store it.
 	Address netip.Addr
-	// ClientInfo and Capabilities as sent at initialize; owned.
+	// ClientInfo and Capabilities are as sent at initialize; owned.
 	ClientInfo, Capabilities json.RawMessage
-	// LogLevel set by the client; LogNone: not set.
+	// LogLevel is the level set by the client. LogNone means not set.
 	LogLevel mcp.LogLevel
-	// Initialized: notifications/initialized was seen.
+	// Initialized is whether notifications/initialized arrived.
 	Initialized bool
-	// Subscriptions are resource URIs, in the order they were made.
+	// Subscriptions are resource URIs in the order of subscription.
 	Subscriptions []string
-	// Tasks are the ids of those that were made in the session and whose end its client was not told, the oldest first.
+	// Tasks are the ids of the tasks that were made in the session and whose end its client was not
+	// sent, the oldest first.
 	Tasks []string
-	// Digest is what the client last saw of the lists.
+	// Digest is the digest of the lists that the client last saw.
 	Digest mcp.Digest
-	// Attachment counts the standalone streams that were attached: the newest one wins.
+	// Attachment counts the standalone streams that were attached. The newest one wins.
 	Attachment uint64
 	// AttachedBy is the Token of the patch that made the newest attachment.
 	AttachedBy string
-	// Created is when; zero: not known.
+	// Created is when the session was created. Zero means unknown.
 	Created time.Time
-	// Keep is until when a medium keeps the session and its streams at least, used or not; zero: as its Limits say.
+	// Keep is until when a medium keeps the session and its streams at least, used or not. Zero
+	// leaves it to Limits.
 	Keep time.Time
 	// Serial rises with every change of the record.
 	Serial uint64
 }
 
-// Patch is one atomic change of a session: all of it or, after an error, nothing. Zero members change
-// nothing, and neither does what is so already: Serial then stays.
+// Patch is one atomic change of a session: all of it is applied or, after an error, nothing. Zero
+// fields change nothing. If nothing changes, Serial stays.
 type Patch struct {
-	// From is the record as the caller knows it; nil: it knows none. While it is in force a medium need not
+	// From is the record as the caller knows it, or nil. While it is current, a medium need not
 	// read the record to change it.
 	From        *Session
 	Initialized bool
 	LogLevel    *mcp.LogLevel
 	Subscribe   string
 	Unsubscribe string
-	// TaskMade begins to be among the tasks, of which the oldest go beyond MaxTasks; TaskOver is so no more.
+	// TaskMade is added to the tasks; the oldest beyond MaxTasks are removed. TaskOver is removed.
 	TaskMade, TaskOver string
 	Digest             *mcp.Digest
-	// Attach claims the standalone stream: Attachment rises by one, unless the newest attachment has
-	// the Token. So with a random Token, chosen once for all repetitions, a patch that is applied again
+	// Attach claims the standalone stream: Attachment rises by one, unless the newest attachment
+	// has the Token. With a random Token, chosen once for all repetitions, a repeated patch
 	// attaches nothing more.
 	Attach bool
 	Token  string
-	// Until, if it is later, becomes that of the principal; nil: it stays.
+	// Until replaces that of the principal if it is later. nil keeps it.
 	Until *time.Time
-	// Principal becomes the session's, but for an Until that is earlier: the same caller, by other credentials. nil: it stays.
+	// Principal, the same caller with other credentials, replaces the session's; an earlier Until
+	// does not. nil keeps it.
 	Principal *mcp.Principal
 }
 
 // MaxTasks bounds the tasks in the record of a session.
 const MaxTasks = 64
 
-// Limits bounds what a medium keeps. Zero members mean the defaults of DefaultLimits.
+// Limits bounds what a medium keeps. Zero fields mean the values of DefaultLimits.
 type Limits struct {
-	// SessionTTL is how long a session lives after its last use (any method of a medium but Read, Notify, Beat, List
-	// and those with use false); a medium may keep it a sixteenth longer, or a second if that is more, and at most a quarter. It does not end while one of its calls is not done or a replica that lives follows one
-	// of its streams.
+	// SessionTTL is how long a session lives after its last use. All methods of a medium use it but
+	// Read, Notify, Beat, List and those with use false. A medium may keep it a sixteenth longer,
+	// or a second if that is more, and at most a quarter. It does not end while one of its calls is
+	// not done or a live replica follows one of its streams.
 	SessionTTL time.Duration
-	// LogTTL is how long a finished stream can be replayed, as far as its session lives.
+	// LogTTL is how long a finished stream can be replayed, within the life of its session.
 	LogTTL time.Duration
-	// LogEvents and LogBytes bound one stream's log; beyond them the oldest progress and log messages
-	// are dropped, never requests and responses.
+	// LogEvents and LogBytes bound the log of one stream. Beyond them the oldest progress and log
+	// messages are dropped, never requests and responses.
 	LogEvents, LogBytes int
-	// ResultBytes bounds one entry of a log that may not be dropped, and a call's state.
+	// ResultBytes bounds one log entry that may not be dropped, and the state of a call.
 	ResultBytes int
-	// SessionsPerPrincipal bounds the sessions of one principal (of all anonymous callers together).
+	// SessionsPerPrincipal bounds the sessions of one principal. All anonymous callers count as
+	// one.
 	SessionsPerPrincipal int
-	// StreamsPerSession bounds the unfinished streams of one session, and as many finished ones are
-	// kept for replay: the oldest go first.
+	// StreamsPerSession bounds the unfinished streams of one session. As many finished streams are
+	// kept for replay; the oldest are dropped first.
 	StreamsPerSession int
-	// SessionBytes bounds what one session keeps: its record (Session.Bytes), its calls that are not done
-	// (Call.Bytes), the state and the answers of those that wait, and the logs of its streams. Finished
-	// streams make room, then progress and log messages; a subscription, call, question or answer that
-	// still finds none is refused with a RoomError.
+	// SessionBytes bounds what one session keeps: its record (Session.Bytes), its calls that are
+	// not done (Call.Bytes), the state and the answers of those that wait, and the logs of its
+	// streams. To make room, finished streams are dropped, then progress and log messages; a
+	// subscription, call, question or answer that still does not fit is refused with a RoomError.
 	SessionBytes int
-	// PrincipalBytes bounds what the sessions of one principal, or of all anonymous callers of one address (mcp.CountedAddress), count for
-	// SessionBytes together, with those of all media that share accounts. A session, subscription, call, question, answer or response that finds no
-	// room is refused with a PrincipalRoomError; an end of up to 4 KiB is not. Progress and log messages are not refused either: the stream that grows
-	// drops its oldest ones. What a medium lends to a session beside what the session needs, at most an eighth or 1 KiB, counts too. Below 0: no bound.
+	// PrincipalBytes bounds what the sessions of one principal, or of all anonymous callers of one
+	// address (mcp.CountedAddress), count for SessionBytes together, over all media that share
+	// accounts. A session, subscription, call, question, answer or response that does not fit is
+	// refused with a PrincipalRoomError; a response of up to 4 KiB always fits. Progress and log
+	// messages are not refused; instead the stream that grows drops its oldest ones. What a medium
+	// lends a session beyond its needs, at most an eighth or 1 KiB, counts too. Below 0 means no
+	// bound.
 	PrincipalBytes int
 	// Subscriptions bounds the resource subscriptions of one session.
 	Subscriptions int
@@ -107,7 +115,7 @@ type Limits struct {
 	Lease time.Duration
 }
 
-// OrDefaults is l with the defaults in the place of zeros.
+// OrDefaults returns l with defaults in place of zeros.
 func (l Limits) OrDefaults() Limits {
 	d := DefaultLimits()
 	return Limits{
@@ -123,11 +131,11 @@ func (l Limits) OrDefaults() Limits {
 	}
 }
 
-// ClaimLife is how long a claim lasts under which nothing is written: by then its claimer is lost, or
-// never had the claim's reply.
+// ClaimLife is how long a claim lasts under which nothing is written. After that its claimer is
+// lost or never got the claim's reply.
 func (l Limits) ClaimLife() time.Duration { return 3 * l.Lease }
 
-// DefaultLimits are the documented defaults.
+// DefaultLimits returns the documented defaults.
 func DefaultLimits() Limits {
 	return Limits{
 		SessionTTL: time.Hour, LogTTL: 5 * time.Minute,

@@ -2,10 +2,11 @@ package medium
 
 import "fmt"
 
-// RewoundError says that a write does not follow what the medium has: it lost writes. Nothing was written. Restore gives back
-// what was lost.
+// RewoundError means that a write does not follow the medium's state: the medium lost writes.
+// Nothing was written. Restore restores what was lost.
 type RewoundError struct {
-	// Epoch and N are what the medium has of the call instead; zero: nothing at all.
+	// Epoch and N are the state that the medium has of the call instead. Zero means that it has
+	// none.
 	Epoch Epoch
 	N     uint64
 }

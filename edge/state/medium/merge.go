@@ -7,23 +7,23 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// Verdict is what the medium says to a Restore.
+// Verdict is the result of a Restore.
 type Verdict uint8
 
 // The verdicts.
 const (
-	// Stands: the medium has the step, or a later one of the same epoch.
+	// Stands: the medium already has the step, or a later one of the same epoch.
 	Stands Verdict = iota
-	// Restored: the medium had lost it, and has it again.
+	// Restored: the medium had lost it and has it again.
 	Restored
-	// Superseded: the call has another owner, or has ended, and stays so.
+	// Superseded: the call has another owner, or has ended; that stands.
 	Superseded
 )
 
-// Merge takes what a replica knows of the call, after the medium has lost writes. The end of a call wins, then the
-// higher epoch, then the later step. Answers to the same questions are united. So the same comes of it in whatever
-// order and however often replicas restore what they know. known is false for a call that the medium has not at all:
-// r is then empty.
+// Merge merges what a replica knows of the call after the medium has lost writes. The end of a call
+// wins, then the higher epoch, then the later step; answers to the same questions are united. So
+// the result does not depend on the order or number of restores. known is false if the medium lacks
+// the call; r is then empty.
 func (r *Record) Merge(o *Record, known bool) Verdict {
 	switch {
 	case !known:
@@ -66,10 +66,10 @@ func (r *Record) mergeStep(o *Record) Verdict {
 	return verdict
 }
 
-// MergeLog puts entries that a replica knows into a log that has lost some, after its record was merged: now is the
-// record that stands, from that of the replica. The entries of the log that belong to a lost branch go; those of the
-// replica's that do not fit between what is there stay away. Both are in the order of Seq, and so is the result,
-// which is a log of its own.
+// MergeLog merges the entries that a replica knows into a log that has lost some, after the records
+// were merged. from is the replica's record, now the merged one. Log entries of a lost branch are
+// removed; entries of the replica that do not fit between existing ones are left out. Both inputs
+// are in the order of Seq, and so is the result, which is a new slice.
 func MergeLog(log []Entry, from *Record, entries []Entry, now *Record) []Entry {
 	out := slices.Clone(log)
 	if from.Epoch == now.Epoch {
@@ -85,7 +85,7 @@ func MergeLog(log []Entry, from *Record, entries []Entry, now *Record) []Entry {
 	return out
 }
 
-// fit inserts an entry where its place is free and its epoch is in order.
+// fit inserts an entry if its place is free and its epoch is in order.
 func fit(log []Entry, e Entry) []Entry {
 	i, found := slices.BinarySearchFunc(log, e.Seq, func(x Entry, seq uint64) int { return cmp.Compare(x.Seq, seq) })
 	follows := func(a, b Epoch) bool { return a == b || a.Counter() < b.Counter() }
@@ -95,9 +95,10 @@ func fit(log []Entry, e Entry) []Entry {
 	return slices.Insert(log, i, e)
 }
 
-// Lost are those of the entries that the log of a batch lacks, after the record of their call was merged: it has those of the
-// call up to has, as their writer placed them, and now is the record that stands, from that of the replica. Such a log
-// is not merged, since its entries have other places than their writers know.
+// Lost returns the entries that the log of a batch lacks, after the record of their call was
+// merged. has is the last entry of the call that the log has, as its writer placed it; from is the
+// replica's record, now the merged one. Such a log is not merged, because its entries have places
+// that their writers do not know.
 func Lost(has Position, now, from *Record, entries []Entry) (out []Entry) {
 	for _, e := range entries {
 		if now.Epoch == from.Epoch && (e.Epoch > has.Epoch || e.Epoch == has.Epoch && e.Seq > has.Seq) {

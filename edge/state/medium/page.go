@@ -6,24 +6,26 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// Page is what a log has behind a position.
+// Page is a part of a log after a position.
 type Page struct {
 	Entries []Entry
 	// Last is the place of the log's last entry.
 	Last Position
-	// Ahead: the position is behind Last: the medium has lost what the reader knows. Entries are then what may come
-	// again: the questions that still wait under another epoch, and the response of a log that has ended.
+	// Ahead means that the reader's position is beyond Last, because the medium has lost entries.
+	// Entries are then those that may be sent again: the questions that are still open under
+	// another epoch, and the response of an ended log.
 	Ahead bool
-	// Ended: the log has, and Entries reaches its end.
+	// Ended means that the log has ended and Entries reaches its end.
 	Ended bool
-	// More: there is more behind Entries, which a bound on the page left out.
+	// More means that a bound on the page cut off further entries.
 	More bool
-	// Trace is that of the stream's first call, as a W3C traceparent; empty: none.
+	// Trace is that of the stream's first call, as a W3C traceparent. Empty means none.
 	Trace string
 }
 
-// PageOf is the page of a log behind a position, for every medium the same. calls are those of the stream, and last is the
-// place of the log's last entry: LastOf, or with several calls what the medium gave out last.
+// PageOf returns the page of a log after a position, for all media alike. calls are the calls of
+// the stream. last is the place of the log's last entry: LastOf, or with several calls the last
+// place that the medium assigned.
 func PageOf(log []Entry, last Position, calls []*Record, after Position) Page {
 	p := Page{Last: last, Ended: Ended(calls)}
 	if after == (Position{}) {
@@ -41,7 +43,8 @@ func PageOf(log []Entry, last Position, calls []*Record, after Position) Page {
 	return p
 }
 
-// LastOf is the place of the last entry of a log that is of one call, also if that entry was dropped.
+// LastOf returns the place of the last entry in the log of one call, even if that entry was
+// dropped.
 func LastOf(log []Entry, r *Record) Position {
 	if len(log) == 0 {
 		return Position{Epoch: r.Epoch, Seq: r.Last}
@@ -55,7 +58,7 @@ func LastOf(log []Entry, r *Record) Position {
 	return p
 }
 
-// Ended says whether a stream has ended that has these calls.
+// Ended reports whether a stream with these calls has ended.
 func Ended(calls []*Record) bool {
 	for _, r := range calls {
 		if r.Phase != state.PhaseDone || r.Batch > len(calls) {
@@ -65,12 +68,12 @@ func Ended(calls []*Record) bool {
 	return true
 }
 
-// Ahead says whether a log that ends at last has lost what a reader at p knows.
+// Ahead reports whether a log that ends at last has lost entries that a reader at p knows.
 func (p Position) Ahead(last Position) bool {
 	return p.Epoch.Counter() > last.Epoch.Counter() || p.Epoch == last.Epoch && p.Seq > last.Seq
 }
 
-// Again are the entries of a log that a reader is sent, who is ahead of it.
+// Again returns the entries of a log that are sent again to a reader ahead of it.
 func Again(log []Entry, calls []*Record, after Position, ended bool) (out []Entry) {
 	for _, e := range log {
 		asks := func(r *Record) bool { return r.waitsFor(e.Data) }
@@ -83,7 +86,7 @@ func Again(log []Entry, calls []*Record, after Position, ended bool) (out []Entr
 	return out
 }
 
-// waitsFor says whether a question of the call waits for its answer.
+// waitsFor reports whether a question of the call waits for its answer.
 func (r *Record) waitsFor(message []byte) bool {
 	return slices.ContainsFunc(r.Asked, func(q Question) bool { return q.Answer == nil && string(q.Message) == string(message) })
 }

@@ -8,24 +8,27 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// Position is a place in the log of a stream, and with the stream's name an event id. The owner of the epoch gives
-// its entries their places, and never gives one place to two of them. The zero Position is before the first entry.
+// Position is a place in the log of a stream; with the stream's name it is an event id. The owner
+// of the epoch assigns the places of its entries, and never assigns one twice. The zero Position is
+// before the first entry.
 type Position struct {
 	Epoch Epoch
 	Seq   uint64
 }
 
-// Before says whether a reader at p is still to be sent what stands at q.
+// Before reports whether a reader at p must still be sent the entry at q.
 func (p Position) Before(q Position) bool {
 	if p.Epoch == q.Epoch {
 		return p.Seq < q.Seq
 	}
-	// Epochs that count the same are of two histories: who has seen one has not seen the other.
+	// Epochs with the same counter belong to two histories: a reader that has seen one has not seen
+	// the other.
 	return p.Epoch.Counter() <= q.Epoch.Counter()
 }
 
-// EventID is the position as the id of an event of the stream, whose name has no dot: so ids are unique in the session, and
-// one never stands for two entries. Seq 0 is before the first entry: the priming event's.
+// EventID returns the position as the id of an event of a stream, whose name has no dot. Ids are
+// unique in the session, and none identifies two entries. Seq 0, before the first entry, is the
+// priming event.
 func (p Position) EventID(stream string) string {
 	var room [64]byte
 	b := append(room[:0], stream...)
@@ -36,11 +39,12 @@ func (p Position) EventID(stream string) string {
 	return string(b)
 }
 
-// MaxPosition bounds the numbers of a position that can be read: every medium can count so far without rounding.
+// MaxPosition bounds the numbers of a position that is parsed: every medium holds such numbers
+// exactly.
 const MaxPosition = 1 << 52
 
-// ParseEventID reads an event id. Only what EventID prints is accepted, at most 128 bytes, with an Epoch from 1 and
-// both numbers up to MaxPosition.
+// ParseEventID parses an event id. It accepts only what EventID prints: at most 128 bytes, an Epoch
+// of at least 1, and both numbers up to MaxPosition.
 func ParseEventID(id string) (stream string, p Position, err error) {
 	stream, rest, ok := strings.Cut(id, ".")
 	epoch, seq, ok2 := strings.Cut(rest, ".")
@@ -53,11 +57,11 @@ func ParseEventID(id string) (stream string, p Position, err error) {
 	return stream, p, nil
 }
 
-// Entry is an entry of a log in its place: under its owner's epoch, at Seq.
+// Entry is a log entry at its place: under its owner's epoch, at Seq.
 type Entry struct {
 	Epoch Epoch
 	state.Entry
 }
 
-// Position is the entry's place.
+// Position returns the entry's place.
 func (e *Entry) Position() Position { return Position{Epoch: e.Epoch, Seq: e.Seq} }

@@ -22,7 +22,8 @@ func TestEventIDs(t *testing.T) {
 	}
 }
 
-// Whoever has seen an epoch has not seen another of the same count, nor what stands under a higher one.
+// A reader that has seen an epoch has not seen another of the same counter, nor entries under a
+// higher one.
 func TestBefore(t *testing.T) {
 	e := EpochOf(1, 7)
 	at := func(e Epoch, seq uint64) Position { return Position{Epoch: e, Seq: seq} }

@@ -7,46 +7,52 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// Question is a request to the client with its answer; nil: none yet.
+// Question is a request to the client with its answer, which is nil until it is answered.
 type Question struct {
 	state.Ask
 	Answer *state.Answer
 }
 
-// Layout is the form of a stored Record. A medium that finds one of another layout, as another release wrote it, refuses
-// what is asked of it with an error that names both.
+// Layout is the version of a stored Record's form. A medium that finds a record of another layout,
+// written by another release, refuses the operation with an error that names both.
 const Layout = 2
 
-// Record is a call as the medium has it after one of its steps. Epoch and N number the step. Who is given a *Record does not
-// change it, nor what its slices have: it is shared. Apply, Answered, Claim and Merge are for a copy of one's own.
+// Record is a call as the medium has it after one of its steps. Epoch and N number the step. A
+// *Record is shared: its receiver does not change it or its slices. Apply, Answered, Claim and
+// Merge are for a private copy.
 type Record struct {
 	state.Call
 	Session, Stream string
-	// Batch is how many calls share the stream, this one included; 0: it is alone. The medium then gives the entries of
-	// them all their places in the log (see Calls.Commit), and Start and Last, as Write.Seq, count those of the call alone.
+	// Batch is the number of calls that share the stream, this one included; 0 means that it is
+	// alone. In a batch the medium assigns all entries their places in the log (see Calls.Commit);
+	// Start and Last, like Write.Seq, count those of the call alone.
 	Batch int
 	Phase state.Phase
 	Epoch Epoch
 	N     uint64
-	// Start is the place behind which the entries of the epoch are, Last that of the last entry.
+	// Start is the place after which the entries of the epoch begin, Last that of the last entry.
 	Start, Last uint64
 	Asked       []Question
 	State       []byte
-	// Open are the ids of URL elicitations, by key, whose completion was not told yet: those of the last asking, without
-	// those that an entry Completes. Nil: none.
+	// Open are the ids of URL elicitations, by key, that are not complete: those of the last
+	// questions, without those that an entry Completes. nil means none.
 	Open map[string]string
-	// Progress is the highest that the client was sent; HasProgress: there is one.
+	// Progress is the highest progress that the client was sent. HasProgress is whether there is
+	// one.
 	Progress    float64
 	HasProgress bool
-	// Resumable: the round in progress, or the next, may be run again from State when its owner is lost, whatever Repeatable says.
+	// Resumable means that the round in progress, or the next, may run again from State when its
+	// owner is lost, whatever Repeatable says.
 	Resumable bool
-	// Brief is the summary of its log, as the writer of the last entries made it, also of a call that is done; nil: none.
+	// Brief is the summary of its log by the writer of the last entries, also of a call that is
+	// done. nil means none.
 	Brief []byte
-	// Cancelled: it was claimed because the client has cancelled it. Whoever owns it ends it without a response.
+	// Cancelled means that it was claimed because the client has cancelled it. Its owner ends it
+	// without a response.
 	Cancelled bool
 }
 
-// Apply makes the record what it is after a step, for every medium and every replica the same.
+// Apply changes the record to its state after a step, for all media and replicas alike.
 func (r *Record) Apply(w *Write) {
 	r.N = w.N
 	if w.Brief != nil {
@@ -81,7 +87,7 @@ func (r *Record) Apply(w *Write) {
 	}
 }
 
-// ask makes asks the last asking.
+// ask makes asks the open questions.
 func (r *Record) ask(asks []state.Ask) {
 	r.Asked, r.Open = make([]Question, len(asks)), nil
 	for i := range asks {
@@ -95,7 +101,7 @@ func (r *Record) ask(asks []state.Ask) {
 	}
 }
 
-// Answered takes the answer to a question, if it has none; false: nothing changed.
+// Answered stores the answer to a question that has none. It returns false if nothing changed.
 func (r *Record) Answered(ask string, a state.Answer) bool {
 	i := slices.IndexFunc(r.Asked, func(q Question) bool { return q.ID == ask })
 	if r.Phase != state.PhaseWaiting || i < 0 || r.Asked[i].Answer != nil {
@@ -107,7 +113,7 @@ func (r *Record) Answered(ask string, a state.Answer) bool {
 	return true
 }
 
-// Missing counts the questions without an answer.
+// Missing returns the number of questions without an answer.
 func (r *Record) Missing() (n int) {
 	for i := range r.Asked {
 		if r.Asked[i].Answer == nil {
@@ -117,8 +123,8 @@ func (r *Record) Missing() (n int) {
 	return n
 }
 
-// Claim gives the call to a new owner: with lapsed, for its last one was lost without a word of leaving; with cancel,
-// for the client has cancelled it.
+// Claim gives the call to a new owner. lapsed means that the last one was lost without leaving,
+// cancel that the client has cancelled the call.
 func (r *Record) Claim(random uint32, lapsed, cancel bool) {
 	r.Cancelled = r.Cancelled || cancel
 	if r.Phase == state.PhaseWaiting && r.Missing() == 0 {

@@ -8,16 +8,16 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// Next is what a step makes of the call.
+// Next is the effect of a step on the call.
 type Next uint8
 
 // The steps.
 const (
-	// NextSame: the backend goes on.
+	// NextSame: the backend still runs.
 	NextSame Next = iota
-	// NextDispatched: the backend is being called from now on.
+	// NextDispatched: the backend is being called.
 	NextDispatched
-	// NextReady: the backend was busy. It is called again later, with the state.
+	// NextReady: the backend was busy. It is called again later with the state.
 	NextReady
 	// NextWaiting: the client is asked; the lease ends.
 	NextWaiting
@@ -27,40 +27,44 @@ const (
 
 // Write is one step of a call under a lease, or the beginning of calls, or both at once.
 //
-// N rises with each step and is never used again, for what was refused neither: a repetition of that may still be on
-// its way. After is the N of the step that was acknowledged last. A medium whose N is lower has lost that; one whose N is
-// as high as the step's has the step. Seq is the place of the first entry. A write that was sent is never changed: it
-// is acknowledged, refused, or sent again as it is.
+// N rises with each step and is never reused, not even after a refusal, because a repetition may
+// still be in flight. After is the N of the last acknowledged step: a medium with a lower N has
+// lost steps, one with the step's N has the step. Seq is the place of the first entry. A write
+// never changes once it was sent: it is acknowledged, refused or repeated unchanged.
 type Write struct {
-	// Session and Stream, always.
+	// Session and Stream are always set.
 	Session, Stream string
-	// Begin are the calls whose records, and whose log, begin here: their epoch is their first, their phase
-	// dispatched, and they count as a repetition by the random bits of that.
+	// Begin are the calls whose records, and whose log, begin here. Their epoch is their first,
+	// their phase is dispatched, and the random bits of the epoch identify a repetition.
 	Begin []*Record
-	// Call that the step is of; empty: there is no step, and what follows is zero.
+	// Call is the call that the step is about. Empty means no step; the following fields are then
+	// zero.
 	Call          string
 	Epoch         Epoch
 	N, After, Seq uint64
-	// Entries include the requests of NextWaiting and the response of NextDone; without a response the call ends silently.
+	// Entries include the requests of NextWaiting and the response of NextDone. Without a response
+	// the call ends silently.
 	Entries []state.Entry
 	Next    Next
-	// Asks of NextWaiting, in the order of their entries.
+	// Asks are the questions of NextWaiting, in the order of their entries.
 	Asks []state.Ask
-	// Round is the number of the round that begins, with State, where the record does not have it; zero: none does. That of the round in
-	// progress begins it anew from State: a checkpoint.
+	// Round is the number of the round that begins, with State, if the record does not have it;
+	// zero means none. The number of the round in progress restarts it from State: a checkpoint.
 	Round int
-	// State of NextWaiting, and of a round that begins.
+	// State is that of NextWaiting, or of a round that begins.
 	State []byte
-	// Resumable of NextWaiting, and of a round that begins: see Record.
+	// Resumable is that of NextWaiting, or of a round that begins: see Record.
 	Resumable bool
-	// Brief is the summary of the log after the step, of at most MaxBrief bytes; nil: it stays.
+	// Brief is the summary of the log after the step, at most MaxBrief bytes. nil keeps the old
+	// one.
 	Brief []byte
 }
 
-// MaxBrief bounds the summary of a log, in bytes. It counts for nothing: what a call counts has it.
+// MaxBrief bounds the summary of a log, in bytes. It is not counted separately: the allowance of a
+// call covers it.
 const MaxBrief = 8 << 10
 
-// Placed are the write's entries in their places.
+// Placed returns the write's entries at their places.
 func (w *Write) Placed() []Entry {
 	out := make([]Entry, len(w.Entries))
 	for i := range w.Entries {
@@ -70,8 +74,9 @@ func (w *Write) Placed() []Entry {
 	return out
 }
 
-// Check says why no medium takes the write, whatever it has: state.ErrTooLarge, for an entry that may not be dropped or a state
-// of more than maxResult bytes, state.ErrExists for two calls of one id that begin, or another error for what makes no sense.
+// Check returns why every medium refuses the write: state.ErrTooLarge if an entry that may not be
+// dropped, or a state, exceeds maxResult bytes, state.ErrExists if two calls with one id begin, or
+// another error if the write is invalid.
 func (w *Write) Check(maxResult int) error {
 	if w.Stream == "" || strings.Contains(w.Stream, ".") || w.Call == "" && len(w.Begin) == 0 {
 		return fmt.Errorf("a write about call %.40q and %d that begin, on stream %.40q: it needs a call, and a name without a dot", w.Call, len(w.Begin), w.Stream)

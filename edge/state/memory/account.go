@@ -7,17 +7,18 @@ import (
 )
 
 const (
-	// sessionBytes is what a session takes beside what state.Session.Bytes counts: what replicas hold of it.
+	// sessionBytes is what a session takes beside what state.Session.Bytes counts: the copies that
+	// replicas hold.
 	sessionBytes = 3 << 10
 	// streamBytes is what a stream takes beside its entries.
 	streamBytes = 1 << 10
-	// reclaimEvery is the least time between two searches for what can be freed.
+	// reclaimEvery is the shortest interval between two searches for memory to free.
 	reclaimEvery = 100 * time.Millisecond
 )
 
-// WithBudget charges what the medium keeps to whoever made the sessions: their principals, or else the addresses that
-// they came from. What is written was admitted before. When a holder is refused something, the streams of its
-// sessions that have ended, and that nobody follows, are forgotten before their time.
+// WithBudget charges what the medium keeps to the creators of the sessions: their principals, or
+// else their addresses. Writes were admitted before and are never refused here. When a holder is
+// refused something, the ended streams of its sessions that have no reader are dropped early.
 func WithBudget(b *budget.Budget) Option {
 	return func(m *Medium) {
 		m.budget = b
@@ -25,11 +26,11 @@ func WithBudget(b *budget.Budget) Option {
 	}
 }
 
-// WithCharges is WithBudget where nothing is forgotten before its time: what has ended is still wanted.
+// WithCharges is WithBudget, but nothing is dropped early: ended streams are still needed.
 func WithCharges(b *budget.Budget) Option { return func(m *Medium) { m.budget = b } }
 
-// account charges the holder of a locked session with what the session keeps now. charge calls it, and whatever
-// changes the record or the number of streams afterwards.
+// account charges the holder of a locked session with what the session keeps now. charge calls it,
+// as does code that changes the record or the number of streams.
 func (m *Medium) account(s *session) {
 	if m.budget == nil || s.gone {
 		return
@@ -39,8 +40,8 @@ func (m *Medium) account(s *session) {
 	s.memory.Settle(budget.Logs, int64(s.bytes)-record+streamBytes*int64(len(s.streams)))
 }
 
-// reclaim forgets the ended streams of a holder's sessions; false when there are none, or it has just looked for
-// them.
+// reclaim drops the ended streams of a holder's sessions. It returns false if there are none, or
+// the last search is too recent.
 func (m *Medium) reclaim(h *budget.Holder) (freed bool) {
 	now := m.clock().Sub(m.start)
 	last := m.reclaimed.Load()

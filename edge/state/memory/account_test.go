@@ -12,7 +12,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/statetest"
 )
 
-// What a session keeps is charged to whoever made it, and to nobody once it is gone.
+// What a session keeps is charged to its creator, and released with the session.
 func TestSessionsAreCharged(t *testing.T) {
 	b := budget.New(1 << 30)
 	m := New(state.Limits{}, WithBudget(b))
@@ -70,7 +70,8 @@ func TestSessionsAreCharged(t *testing.T) {
 	}
 }
 
-// Before somebody is refused, ended streams of its sessions go, but for those that are being read; others' stay.
+// Before a holder is refused, ended streams of its sessions are dropped, unless they have readers;
+// other holders' streams stay.
 func TestEndedStreamsMakeRoom(t *testing.T) {
 	b := budget.New(100 << 10)
 	m := New(state.Limits{}, WithBudget(b))

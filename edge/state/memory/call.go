@@ -12,15 +12,16 @@ import (
 type call struct {
 	medium.Record
 	stream *stream
-	// logged is the place of the last entry that was appended to the log of a batch, as its writer counts.
+	// logged is the place of the last entry that was appended to the log of a batch, as numbered by
+	// its writer.
 	logged medium.Position
 	owner  *Store
-	// held: the lease of the epoch is in force; a waiting call has none.
+	// held is whether the lease of the epoch is in force; a waiting call has none.
 	held    bool
 	claimed time.Time
 }
 
-// orphaned says whether anybody may claim a call that is not done.
+// orphaned reports whether any replica may claim a call that is not done.
 func (c *call) orphaned(now time.Time) bool {
 	switch {
 	case c.late(now):
@@ -34,12 +35,13 @@ func (c *call) orphaned(now time.Time) bool {
 
 func (c *call) late(now time.Time) bool { return !c.Deadline.IsZero() && now.After(c.Deadline) }
 
-// claimedBy says whether the call is a replica's by a claim with these random bits, and nothing was written since.
+// claimedBy reports whether a replica owns the call by a claim with these random bits, and nothing
+// was written since.
 func (c *call) claimedBy(r *Store, random uint32) bool {
 	return c.held && c.owner == r && c.Epoch.Random() == random && c.N == 0
 }
 
-// asks says whether the call waits for the answer to a question.
+// asks reports whether the call waits for the answer to a question.
 func (c *call) asks(id string) bool {
 	i := c.question(id)
 	return i >= 0 && c.Phase == state.PhaseWaiting && c.Asked[i].Answer == nil

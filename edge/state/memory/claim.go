@@ -37,7 +37,7 @@ func (r *Store) Answer(ctx context.Context, id, ask string, a state.Answer, rand
 	if err := cmp.Or(r.m.fits(s, c.stream, a.Bytes()), r.m.affords(s, a.Bytes(), now)); err != nil {
 		return state.AnswerUnknown, nil, fmt.Errorf("call %.40q: %w", c.ID, err)
 	}
-	// An answer is cut from a request's body, which need not be kept whole.
+	// An answer is a slice of a request's body; do not keep the whole body.
 	a.Result, a.Error = bytes.Clone(a.Result), bytes.Clone(a.Error)
 	next := c.Record
 	next.Answered(ask, a)
@@ -75,7 +75,7 @@ func (r *Store) owns(c *call, random uint32, now time.Time) {
 	}
 }
 
-// owned is what the owner of a call of a locked session gets.
+// owned returns what the owner of a call of a locked session gets.
 func (s *session) owned(c *call) *medium.Owned {
 	rec := c.Record
 	return &medium.Owned{Record: &rec, Session: s.record}

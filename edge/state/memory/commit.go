@@ -59,7 +59,7 @@ func (r *Store) Commit(ctx context.Context, w *medium.Write) error {
 	return nil
 }
 
-// pinnedOf are the bytes of entries that may not be dropped, without questions.
+// pinnedOf returns the bytes of entries that may not be dropped, without questions.
 func pinnedOf(entries []state.Entry) (n int) {
 	for i := range entries {
 		if k := entries[i].Kind; k == state.EntryNotice || k == state.EntryResponse {
@@ -69,7 +69,7 @@ func pinnedOf(entries []state.Entry) (n int) {
 	return n
 }
 
-// weight is what a record counts for SessionBytes.
+// weight returns what a record counts for SessionBytes.
 func weight(r *medium.Record) int {
 	if r.Phase == state.PhaseDone {
 		return 0
@@ -83,7 +83,8 @@ func weight(r *medium.Record) int {
 	return n
 }
 
-// begins makes the calls that a write begins in a locked session, with their stream; none where they are there.
+// begins makes the calls that a write begins in a locked session, with their stream; none if they
+// exist.
 func (r *Store) begins(s *session, w *medium.Write, now time.Time) ([]*call, error) {
 	if len(w.Begin) == 0 {
 		return nil, nil
@@ -106,7 +107,7 @@ func (r *Store) begins(s *session, w *medium.Write, now time.Time) ([]*call, err
 	return l.calls, nil
 }
 
-// repeated says why a stream that is there was not begun by an earlier attempt of the write.
+// repeated returns why an existing stream was not begun by an earlier attempt of the write.
 func (r *Store) repeated(l *stream, w *medium.Write) error {
 	same := func(c *call, b *medium.Record) bool {
 		return c.ID == b.ID && c.Epoch == b.Epoch && c.owner == r && (w.Call != "" || c.N == 0 && c.held)
@@ -117,7 +118,7 @@ func (r *Store) repeated(l *stream, w *medium.Write) error {
 	return nil
 }
 
-// begin puts calls that begins has made, all of one stream, into their locked session.
+// begin adds calls that begins has made, all of one stream, to their locked session.
 func (m *Medium) begin(s *session, calls []*call) {
 	for i, c := range calls {
 		if i == 0 {
@@ -128,7 +129,7 @@ func (m *Medium) begin(s *session, calls []*call) {
 	}
 }
 
-// open adds a stream that has not ended to a locked session.
+// open adds an unfinished stream to a locked session.
 func (m *Medium) open(s *session, l *stream) {
 	put(&s.streams, l.name, l)
 	s.open++
@@ -145,7 +146,7 @@ func (m *Medium) run(s *session, c *call) {
 	m.charge(s, weight(&c.Record))
 }
 
-// fenced says why a step is refused; nil for one that is to be taken, or was.
+// fenced returns why a step is refused, or nil if it is to be taken or was taken.
 func (r *Store) fenced(c *call, w *medium.Write, now time.Time) error {
 	if c == nil || c.Stream != w.Stream || r.m.lapsed(c.stream, now) {
 		r.m.rollbacks.Add(1)
@@ -167,7 +168,7 @@ func (r *Store) fenced(c *call, w *medium.Write, now time.Time) error {
 	return nil
 }
 
-// mayAsk says why a call of a locked session cannot ask.
+// mayAsk returns why a call of a locked session cannot ask.
 func (s *session) mayAsk(c *call, asks []state.Ask) error {
 	for i := range asks {
 		id := asks[i].ID
@@ -179,7 +180,7 @@ func (s *session) mayAsk(c *call, asks []state.Ask) error {
 	return nil
 }
 
-// step makes a call of a locked session what it is after a step.
+// step applies a step to a call of a locked session.
 func (m *Medium) step(s *session, c *call, w *medium.Write, next *medium.Record) {
 	l := c.stream
 	m.become(s, c, next)
@@ -195,7 +196,8 @@ func (m *Medium) step(s *session, c *call, w *medium.Write, next *medium.Record)
 	}
 }
 
-// append adds entries to the log of a call of a locked session, in their places or, of a batch, in new ones.
+// append adds entries to the log of a call of a locked session, at their places or, in a batch, at
+// new ones.
 func (m *Medium) append(s *session, c *call, entries []medium.Entry) {
 	c.stream.entries = slices.Grow(c.stream.entries, len(entries))
 	for _, e := range entries {
@@ -222,7 +224,7 @@ func (m *Medium) become(s *session, c *call, next *medium.Record) {
 	}
 }
 
-// bytesOf is what the asks add to the log.
+// bytesOf returns what the asks add to the log.
 func bytesOf(asks []state.Ask) (n int) {
 	for i := range asks {
 		n += len(asks[i].Message)

@@ -9,10 +9,10 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// pageSize is the medium's choice.
+// pageSize is the page size that the medium chooses.
 const pageSize = 256
 
-// add appends to a log of a locked session and counts what had to go.
+// add appends to a log of a locked session and counts the entries that were dropped.
 func (m *Medium) add(s *session, l *stream, e medium.Entry) {
 	before := l.bytes
 	dropped := l.add(e, &m.limits)
@@ -24,7 +24,7 @@ func (m *Medium) add(s *session, l *stream, e medium.Entry) {
 	m.spare(s, l)
 }
 
-// charge counts bytes that a locked session keeps from now on, or, below zero, keeps no more.
+// charge adds n bytes, which may be negative, to what a locked session keeps.
 func (m *Medium) charge(s *session, n int) {
 	s.bytes += n
 	m.bytes.Add(int64(n))
@@ -32,8 +32,8 @@ func (m *Medium) charge(s *session, n int) {
 	m.account(s)
 }
 
-// makeRoom forgets finished streams of a locked session, and then drops what may be dropped of a log, which may be
-// nil, until so many bytes more fit; false when what is left does not let them fit.
+// makeRoom drops finished streams of a locked session, and then droppable entries of a log, which
+// may be nil, until more bytes fit. It returns false if they still do not fit.
 func (m *Medium) makeRoom(s *session, l *stream, more int) bool {
 	for !m.room(s, more) {
 		if l == nil || l.droppable == 0 {
@@ -44,7 +44,7 @@ func (m *Medium) makeRoom(s *session, l *stream, more int) bool {
 	return true
 }
 
-// dropOldest drops the oldest entry that may be dropped of a log of a locked session; there is one.
+// dropOldest drops the oldest droppable entry of a log of a locked session; there must be one.
 func (m *Medium) dropOldest(s *session, l *stream) {
 	before := l.bytes
 	l.dropOldest()
@@ -52,7 +52,7 @@ func (m *Medium) dropOldest(s *session, l *stream) {
 	m.dropped.Add(1)
 }
 
-// fits makes room for so many bytes more, or says why there is none.
+// fits makes room for more bytes, or returns why there is none.
 func (m *Medium) fits(s *session, l *stream, more int) error {
 	if more <= 0 || m.makeRoom(s, l, more) {
 		return nil
@@ -60,8 +60,8 @@ func (m *Medium) fits(s *session, l *stream, more int) error {
 	return &state.RoomError{Used: s.bytes, More: more, Max: m.limits.SessionBytes}
 }
 
-// room forgets finished streams of a locked session, the oldest first, until so many bytes more fit;
-// false when what is left does not let them fit.
+// room drops finished streams of a locked session, the oldest first, until more bytes fit. It
+// returns false if they still do not fit.
 func (m *Medium) room(s *session, more int) bool {
 	for s.bytes+more > m.limits.SessionBytes {
 		if len(s.finished) == 0 {
@@ -72,7 +72,7 @@ func (m *Medium) room(s *session, more int) bool {
 	return true
 }
 
-// trim forgets the oldest finished streams of a locked session, so that no more are kept than may be.
+// trim drops the oldest finished streams of a locked session beyond StreamsPerSession.
 func (m *Medium) trim(s *session) {
 	for len(s.finished) > m.limits.StreamsPerSession {
 		m.dropStream(s, s.finished[0])
@@ -99,7 +99,7 @@ func (r *Store) Glance(ctx context.Context, sessions []string, stream string) ([
 	return out, nil
 }
 
-// glance is that of a call of a locked session.
+// glance returns the Glance of a call of a locked session.
 func (s *session) glance(c *call) *medium.Glance {
 	g := &medium.Glance{Session: s.record, Brief: c.Brief, Ended: c.Phase == state.PhaseDone}
 	if c.Phase == state.PhaseWaiting && !c.held {

@@ -11,7 +11,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// Medium is the memory that replicas share. Safe for concurrent use. It must not be copied.
+// Medium is the memory that replicas share. It is safe for concurrent use and must not be copied.
 type Medium struct {
 	limits     state.Limits
 	clock      func() time.Time
@@ -28,25 +28,25 @@ type Medium struct {
 
 	accounts *Accounts
 	budget   *budget.Budget
-	// reclaimed is when memory was last looked for, since start.
+	// reclaimed is when memory was last reclaimed, since start.
 	reclaimed atomic.Int64
 
 	sessionCount, streamCount, epitaphs atomic.Int64
-	// bytes is that of all sessions.
+	// bytes is the sum over all sessions.
 	bytes              atomic.Int64
 	dropped, rollbacks atomic.Uint64
 }
 
-// Option changes how a Medium is made.
+// Option configures a Medium.
 type Option func(*Medium)
 
-// WithClock sets what the medium takes for the time; default time.Now. It must not run backwards and
-// must be safe for concurrent use. The sweep that frees memory keeps to real time.
+// WithClock sets the medium's clock. The default is time.Now. It must not run backwards and must be
+// safe for concurrent use. The sweep that frees memory uses real time.
 func WithClock(now func() time.Time) Option {
 	return func(m *Medium) { m.clock = now }
 }
 
-// New makes an empty medium. Zero members of l mean the defaults.
+// New makes an empty medium. Zero fields of l mean the defaults.
 func New(l state.Limits, opts ...Option) *Medium {
 	m := &Medium{limits: l.OrDefaults(), clock: time.Now}
 	for _, o := range opts {
@@ -61,15 +61,16 @@ func New(l state.Limits, opts ...Option) *Medium {
 	return m
 }
 
-// Store returns a new incarnation of a replica; its id is for messages only. An earlier one of the
-// same id is another replica. The medium is never away, so the hook that tells of it is not called.
+// Store returns a new incarnation of a replica; its id is only used in messages. An earlier one
+// with the same id is another replica. The medium is never away, so it does not call h.Returning.
 func (m *Medium) Store(id string, h medium.Hooks) *Store {
 	r := &Store{m: m, id: id, onEvent: h.Event, handlers: make(chan struct{}, maxHandlers)}
 	r.beat.Store(int64(m.clock().Sub(m.start)))
 	return r
 }
 
-// Close ends the medium: every later call gives state.ErrUnavailable. It may be called more than once.
+// Close ends the medium: every later operation returns state.ErrUnavailable. It may be called more
+// than once.
 func (m *Medium) Close() {
 	m.closed.Store(true)
 	m.mu.Lock()
@@ -79,19 +80,19 @@ func (m *Medium) Close() {
 	}
 }
 
-// Stats is what a medium holds and what it lost.
+// Stats are what a medium holds and has lost.
 type Stats struct {
-	// Sessions and Streams (the finished too) in memory.
+	// Sessions and Streams (finished ones included) in memory.
 	Sessions, Streams int
-	// Bytes is what they count for Limits.SessionBytes, all sessions together.
+	// Bytes is what all sessions together count for Limits.SessionBytes.
 	Bytes int
-	// Dropped counts the progress and log messages that were dropped for the bounds on logs.
+	// Dropped counts the progress and log messages dropped because of the bounds on logs.
 	Dropped uint64
-	// Rollbacks counts the positions and writes that told of entries the medium does not have.
+	// Rollbacks counts positions and writes that refer to entries which the medium lacks.
 	Rollbacks uint64
 }
 
-// Stats returns the numbers of this moment.
+// Stats returns the current numbers.
 func (m *Medium) Stats() Stats {
 	return Stats{
 		Sessions: int(m.sessionCount.Load()), Streams: int(m.streamCount.Load()), Bytes: int(m.bytes.Load()),
@@ -99,7 +100,7 @@ func (m *Medium) Stats() Stats {
 	}
 }
 
-// lock finds a session that lives and locks it.
+// lock finds a live session and locks it.
 func (m *Medium) lock(id string, now time.Time) (*session, error) {
 	if v, ok := m.sessions.Load(id); ok {
 		s := v.(*session)
@@ -114,7 +115,7 @@ func (m *Medium) lock(id string, now time.Time) (*session, error) {
 	return nil, fmt.Errorf("session %.40q: %w", id, state.ErrNotFound)
 }
 
-// expired says whether nothing keeps the locked session any more.
+// expired reports whether nothing keeps the locked session alive.
 func (m *Medium) expired(s *session, now time.Time) bool {
 	if now.Sub(s.used) <= m.limits.SessionTTL || len(s.running) > 0 || !now.After(s.record.Keep) {
 		return false
@@ -129,7 +130,8 @@ func (m *Medium) expired(s *session, now time.Time) bool {
 	return true
 }
 
-// erase takes the locked session out of the medium; principals.release must follow, without the lock.
+// erase removes the locked session from the medium. principals.release must follow, without the
+// lock.
 func (m *Medium) erase(s *session) {
 	if s.gone {
 		return

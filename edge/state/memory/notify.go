@@ -10,18 +10,18 @@ import (
 const (
 	// notifyWait is how long an event waits for its handlers.
 	notifyWait = 250 * time.Millisecond
-	// maxHandlers bounds the handlers of one replica that run at once; an event beyond is lost.
+	// maxHandlers bounds the handlers of one replica that run at once. Further events are lost.
 	maxHandlers = 256
 )
 
 // follower is one registration of Follow.
 type follower struct {
 	replica *Store
-	// wake is called with the session's lock.
+	// wake is called with the session's lock held.
 	wake func()
 }
 
-// Notify implements medium.Replicas. A replica that is silent for too long is notified, but not waited for.
+// Notify implements medium.Replicas. It notifies a lost replica, but does not wait for it.
 func (r *Store) Notify(ctx context.Context, b state.SessionEvent) error {
 	now, err := r.ready(ctx)
 	if err != nil {
@@ -54,7 +54,7 @@ func (r *Store) Notify(ctx context.Context, b state.SessionEvent) error {
 	return nil
 }
 
-// holders are the others that hold a session, or held it until a moment ago.
+// holders returns the other replicas that hold a session, or held it until recently.
 func (r *Store) holders(id string, now time.Time) []*Store {
 	if v, ok := r.m.sessions.Load(id); ok {
 		s := v.(*session)
@@ -69,7 +69,7 @@ func (r *Store) holders(id string, now time.Time) []*Store {
 	return nil
 }
 
-// handle runs the replica's handler; false when there is none, or too many run.
+// handle runs the replica's handler. It returns false if there is none, or too many run.
 func (r *Store) handle(b state.SessionEvent, handled chan<- struct{}) bool {
 	if r.onEvent == nil {
 		return false

@@ -11,8 +11,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// Accounts count what the sessions of each caller keep, for Limits.PrincipalBytes: those of all media that share them (WithAccounts). Safe for
-// concurrent use. Make them with NewAccounts.
+// Accounts count what the sessions of each caller keep, for Limits.PrincipalBytes, over all media
+// that share them (WithAccounts). They are safe for concurrent use. Make them with NewAccounts.
 type Accounts struct {
 	shards [shardCount]struct {
 		mu sync.Mutex
@@ -20,18 +20,18 @@ type Accounts struct {
 	}
 }
 
-// account is what one caller keeps.
+// account counts what one caller keeps.
 type account struct {
 	key string
-	// bytes of all its sessions.
+	// bytes is the sum over all its sessions.
 	bytes atomic.Int64
-	// looked is when sessions that have expired were looked for last, since the medium's start.
+	// looked is when expired sessions were last looked for, since the medium's start.
 	looked atomic.Int64
-	// sessions counts them; the shard's mu guards it.
+	// sessions is their number, guarded by the shard's mu.
 	sessions int
 }
 
-// NewAccounts makes Accounts of which none keeps anything.
+// NewAccounts makes empty Accounts.
 func NewAccounts() *Accounts {
 	a := new(Accounts)
 	for i := range a.shards {
@@ -40,10 +40,11 @@ func NewAccounts() *Accounts {
 	return a
 }
 
-// WithAccounts counts what callers keep with what they keep in other media that have the same Accounts.
+// WithAccounts shares the accounts of callers with other media.
 func WithAccounts(a *Accounts) Option { return func(m *Medium) { m.accounts = a } }
 
-// open gives the account of a session's owner one session more: of its principal or, without a subject, of the address that it came from.
+// open adds a session to the account of its owner: of its principal or, without a subject, of the
+// address that it came from.
 func (a *Accounts) open(s *state.Session) *account {
 	key := "p" + s.Principal.Key()
 	if s.Principal.Anonymous() {
@@ -64,7 +65,7 @@ func (a *Accounts) open(s *state.Session) *account {
 	return x
 }
 
-// close gives it one session less.
+// close removes a session from the account.
 func (a *Accounts) close(x *account) {
 	sh := &a.shards[maphash.String(seed, x.key)%shardCount]
 	sh.mu.Lock()
@@ -74,7 +75,7 @@ func (a *Accounts) close(x *account) {
 	}
 }
 
-// affords says why the owner of a locked session may not keep so many bytes more; nil: it may.
+// affords returns why the owner of a locked session may not keep more bytes, or nil if it may.
 func (m *Medium) affords(s *session, more int, now time.Time) error {
 	if more <= 0 || !m.exceeds(s, more) {
 		return nil
@@ -86,7 +87,8 @@ func (m *Medium) affords(s *session, more int, now time.Time) error {
 	return nil
 }
 
-// spare drops what may be dropped of a log of a locked session, the oldest first, for as long as the owner keeps more than it may.
+// spare drops droppable entries of a log of a locked session, the oldest first, while the owner
+// keeps more than it may.
 func (m *Medium) spare(s *session, l *stream) {
 	if l.droppable == 0 || !m.exceeds(s, 0) {
 		return
@@ -97,13 +99,14 @@ func (m *Medium) spare(s *session, l *stream) {
 	}
 }
 
-// exceeds says whether the owner of a locked session keeps more than it may with so many bytes more.
+// exceeds reports whether the owner of a locked session would exceed its bound with more bytes.
 func (m *Medium) exceeds(s *session, more int) bool {
 	most := int64(m.limits.PrincipalBytes)
 	return most >= 0 && s.account.bytes.Load()+int64(more) > most
 }
 
-// lookForExpired gives back what the owner of a locked session keeps that has expired and is not swept yet, at most once a second.
+// lookForExpired frees expired sessions of the owner of a locked session that are not swept yet, at
+// most once a second.
 func (m *Medium) lookForExpired(s *session, now time.Time) {
 	since := int64(now.Sub(m.start))
 	if last := s.account.looked.Load(); (last == 0 || time.Duration(since-last) >= min(time.Second, m.limits.SessionTTL)) && s.account.looked.CompareAndSwap(last, max(since, 1)) {
@@ -111,7 +114,8 @@ func (m *Medium) lookForExpired(s *session, now time.Time) {
 	}
 }
 
-// sweepAccount gives back what has expired of the owner of a session, which may be locked. Sessions that others use now have not.
+// sweepAccount frees expired sessions of the owner of a session, which may be locked. Sessions that
+// are locked have not expired.
 func (m *Medium) sweepAccount(s *session, now time.Time) {
 	var gone []*session
 	m.sessions.Range(func(_, v any) bool {
@@ -135,30 +139,33 @@ func (m *Medium) sweepAccount(s *session, now time.Time) {
 	if len(gone) == 0 {
 		return
 	}
-	go func() { // The locks of principals are taken before those of sessions, and the caller has one of these.
+	// The locks of principals are taken before those of sessions, and the caller holds one of
+	// these.
+	go func() {
 		for _, o := range gone {
 			m.principals.release(o)
 		}
 	}()
 }
 
-// growth is what a write adds to what the owner keeps, and whether it is refused where that is too much: what ends a call in a few words fits always.
+// growth returns what a write adds to what the owner keeps, and whether it may be refused for that.
+// A short end of a call always fits.
 func growth(w *pinning, more int) (bytes int, refused bool) {
 	bytes = more + w.pinned
 	return bytes, bytes > 0 && (w.begins || w.asks || bytes > smallEnd)
 }
 
-// smallEnd is how many bytes fit always, so that what was begun can end.
+// smallEnd is the number of bytes that always fit, so that calls can end.
 const smallEnd = 4 << 10
 
-// pinning is what a write says for growth.
+// pinning is the input of growth for a write.
 type pinning struct {
-	// pinned are the bytes of entries that may not be dropped, without questions.
+	// pinned is the bytes of entries that may not be dropped, without questions.
 	pinned       int
 	begins, asks bool
 }
 
-// fitsOwner says why a write to a locked session is too much for its owner.
+// fitsOwner returns why a write to a locked session exceeds its owner's bound.
 func (m *Medium) fitsOwner(s *session, w *pinning, more int, now time.Time) error {
 	bytes, refused := growth(w, more)
 	if !refused {

@@ -55,7 +55,8 @@ func (r *Store) Restore(ctx context.Context, rec *medium.Record, entries []mediu
 	return verdict, nil
 }
 
-// place finds a call of a locked session; where it is not known, it makes one that is not in the session yet.
+// place finds a call of a locked session. If it is unknown, place makes one that is not in the
+// session yet.
 func (m *Medium) place(s *session, rec *medium.Record, now time.Time) (c *call, known bool, err error) {
 	l := m.streamOf(s, rec.Stream, now)
 	switch c = s.calls[rec.ID]; {
@@ -69,7 +70,7 @@ func (m *Medium) place(s *session, rec *medium.Record, now time.Time) (c *call, 
 	return &call{Record: medium.Record{Call: state.Call{ID: rec.ID}}, stream: l}, false, nil
 }
 
-// mend gives a log of a locked session the entries that it had lost.
+// mend restores the lost entries of a log of a locked session.
 func (m *Medium) mend(s *session, l *stream, entries []medium.Entry) {
 	same := func(a, b medium.Entry) bool { return a.Position() == b.Position() }
 	if slices.EqualFunc(l.entries, entries, same) {

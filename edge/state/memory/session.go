@@ -8,33 +8,34 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// session is one session and all that belongs to it. Everything but id and principal is guarded by mu.
-// Its maps are made when they are first needed, since most sessions idle.
+// session is one session and all that belongs to it. mu guards everything but id and principal. Its
+// maps are made on first use, since most sessions are idle.
 type session struct {
 	id, principal string
 
 	mu   sync.Mutex
 	gone bool
 	used time.Time
-	// record is never written once it is here: a change replaces it.
+	// record is immutable: a change replaces it.
 	record  *state.Session
 	holders []*Store
 	streams map[string]*stream
 	calls   map[string]*call
-	// requests finds calls by the client's ids, asks by the edge's. Of two calls with one client's id
-	// the younger is found.
+	// requests finds calls by the client's ids, asks by the edge's. Of two calls with one client id
+	// it finds the younger.
 	requests, asks map[string]*call
 	// running are the calls that are not done.
 	running   map[*call]struct{}
 	followers map[string]map[*follower]struct{}
-	// open counts the unfinished streams; finished are the others, in the order in which they ended.
+	// open is the number of unfinished streams. finished are the others, in the order of their
+	// ends.
 	open     int
 	finished []*stream
-	// bytes is what all this counts for SessionBytes; see Medium.charge.
+	// bytes is what the session counts for SessionBytes; see Medium.charge.
 	bytes int
-	// account of its owner; never nil.
+	// account is that of its owner; never nil.
 	account *account
-	// memory is what the session is charged with.
+	// memory is the session's charge.
 	memory budget.Reservation
 }
 
@@ -52,7 +53,7 @@ func (s *session) hold(r *Store) {
 	s.holders = append(s.holders, r)
 }
 
-// others are the holders but r that did not leave.
+// others returns the holders other than r that have not left.
 func (s *session) others(r *Store) []*Store {
 	var out []*Store
 	for _, h := range s.holders {
@@ -70,7 +71,7 @@ func (s *session) wake(stream string) {
 	}
 }
 
-// put sets a key in a map that may not be there yet.
+// put sets a key in a map, which it makes if needed.
 func put[K comparable, V any](m *map[K]V, k K, v V) {
 	if *m == nil {
 		*m = make(map[K]V)

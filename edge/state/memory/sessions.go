@@ -43,7 +43,7 @@ func (r *Store) Create(ctx context.Context, rec *state.Session) error {
 		return fmt.Errorf("principal %.80q has %d sessions, end one first: %w",
 			rec.Principal.Subject, r.m.limits.SessionsPerPrincipal, state.ErrLimit)
 	}
-	// Counted first, so that whoever erases it never counts below zero.
+	// Count first: an erasure must never make the count negative.
 	r.m.sessionCount.Add(1)
 	if _, taken := r.m.sessions.LoadOrStore(s.id, s); taken {
 		r.m.sessionCount.Add(-1)
@@ -74,7 +74,7 @@ func (r *Store) Load(ctx context.Context, id string, use bool) (*state.Sighting,
 	return &state.Sighting{Session: s.record, OpenCalls: len(s.running), Expires: expires}, nil
 }
 
-// find finds a session and locks it, as a use or not. The caller unlocks.
+// find finds and locks a session, with or without using it. The caller unlocks it.
 func (r *Store) find(ctx context.Context, id string, use bool) (*session, error) {
 	if use {
 		s, _, err := r.enter(ctx, id)

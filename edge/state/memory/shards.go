@@ -11,14 +11,14 @@ const shardCount = 64
 
 var seed = maphash.MakeSeed()
 
-// sessionSet is a set of sessions with a lock.
+// sessionSet is a set of sessions with its lock.
 type sessionSet struct {
 	mu  sync.Mutex
 	set map[*session]struct{}
 }
 
-// running finds the sessions that have calls which are not done, for Orphans. Its locks are taken
-// inside a session's.
+// running holds the sessions with calls that are not done, for Beat. Its locks are taken inside a
+// session's.
 type running [shardCount]sessionSet
 
 func (x *running) init() {
@@ -45,7 +45,7 @@ func (x *running) remove(s *session) {
 	sh.mu.Unlock()
 }
 
-// each visits the sessions until visit returns false, without a lock, and each time in another order.
+// each visits the sessions until visit returns false, without a lock and in a random order.
 func (x *running) each(visit func(*session) bool) {
 	first := rand.IntN(shardCount) // #nosec G404 -- an order is no secret
 	var some []*session
@@ -82,8 +82,8 @@ func (p *principals) init() {
 	}
 }
 
-// acquire counts a session, if the bound allows. At the bound, sessions that have expired but are not
-// swept yet are freed, though at most once a second.
+// acquire counts a session if the bound allows it. At the bound it frees expired sessions that are
+// not swept yet, at most once a second.
 func (p *principals) acquire(m *Medium, s *session, now time.Time) bool {
 	sh := &p[maphash.String(seed, s.principal)%shardCount]
 	sh.mu.Lock()
@@ -113,7 +113,7 @@ func (p *principals) acquire(m *Medium, s *session, now time.Time) bool {
 	return true
 }
 
-// sessionsOf are the ids of the sessions that are counted for a principal.
+// sessionsOf returns the ids of the sessions counted for a principal.
 func (p *principals) sessionsOf(principal string) []string {
 	sh := &p[maphash.String(seed, principal)%shardCount]
 	sh.mu.Lock()
@@ -129,7 +129,7 @@ func (p *principals) sessionsOf(principal string) []string {
 	return ids
 }
 
-// release counts a session no more. Called without the session's lock; again does nothing.
+// release uncounts a session. Call it without the session's lock; a repeated call does nothing.
 func (p *principals) release(s *session) {
 	sh := &p[maphash.String(seed, s.principal)%shardCount]
 	sh.mu.Lock()

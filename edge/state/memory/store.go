@@ -12,21 +12,22 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// Store is a medium as one replica sees it. Safe for concurrent use.
+// Store is a medium as seen by one replica. It is safe for concurrent use.
 type Store struct {
 	m  *Medium
 	id string
-	// beat is the last one, since the medium's start, in nanoseconds.
+	// beat is the last heartbeat since the medium's start, in nanoseconds.
 	beat atomic.Int64
 	left atomic.Bool
-	// onEvent handles session events; nil: nobody does. handlers bounds the handlers that run at once.
+	// onEvent handles session events; nil ignores them. handlers bounds the handlers that run at
+	// once.
 	onEvent  func(state.SessionEvent)
 	handlers chan struct{}
 }
 
 var _ medium.Store = (*Store)(nil)
 
-// ready gives the time, or why the medium cannot be used.
+// ready returns the time, or why the medium cannot be used.
 func (r *Store) ready(ctx context.Context) (time.Time, error) {
 	if err := ctx.Err(); err != nil {
 		return time.Time{}, err
@@ -37,7 +38,7 @@ func (r *Store) ready(ctx context.Context) (time.Time, error) {
 	return r.m.clock(), nil
 }
 
-// enter finds a session, locks it, and counts that as use by this replica. The caller unlocks.
+// enter finds and locks a session, and counts a use by this replica. The caller unlocks it.
 func (r *Store) enter(ctx context.Context, id string) (*session, time.Time, error) {
 	now, err := r.ready(ctx)
 	if err != nil {
@@ -52,7 +53,7 @@ func (r *Store) enter(ctx context.Context, id string) (*session, time.Time, erro
 	return s, now, nil
 }
 
-// lost says whether the replica left or was silent for longer than the lease.
+// lost reports whether the replica has left or was silent for longer than the lease.
 func (r *Store) lost(now time.Time) bool {
 	return r.left.Load() || now.Sub(r.m.start)-time.Duration(r.beat.Load()) > r.m.limits.Lease
 }
@@ -89,7 +90,8 @@ func (r *Store) Beat(ctx context.Context, most int, leaving bool) ([]medium.Whic
 	return out[:min(len(out), most)], nil
 }
 
-// List implements medium.Replicas. The cursor is the last id, and any text is one: the ids are in order.
+// List implements medium.Replicas. The cursor is the last id; any text is valid, because the ids
+// are ordered.
 func (r *Store) List(ctx context.Context, cursor string, max int) (page []*state.Sighting, next string, err error) {
 	if _, err := r.ready(ctx); err != nil || max <= 0 {
 		return nil, cursor, err
@@ -107,7 +109,7 @@ func (r *Store) List(ctx context.Context, cursor string, max int) (page []*state
 		next = ids[max-1]
 	}
 	for _, id := range ids {
-		// What is not there any more has just ended.
+		// A missing session has just ended.
 		if s, err := r.Load(ctx, id, false); err == nil {
 			page = append(page, s)
 		}

@@ -11,17 +11,17 @@ import (
 type stream struct {
 	name  string
 	calls []*call
-	// entries are in the order of Seq. Where the medium gives them their places, seq is the last.
+	// entries are in the order of Seq. If the medium assigns their places, seq is the last.
 	entries []medium.Entry
 	seq     uint64
-	// bytes of all entries; droppable counts those that may be dropped.
+	// bytes is the size of all entries; droppable is the number of droppable ones.
 	bytes, droppable int
-	// epoch is that of a log to which the medium gives places.
+	// epoch is the epoch of a log whose places the medium assigns.
 	epoch medium.Epoch
-	// unfinished counts the calls that are not done; at 0 the stream has ended.
+	// unfinished is the number of calls that are not done. At 0 the stream has ended.
 	unfinished int
 	ended      time.Time
-	// keep is that of the session's record when the stream began.
+	// keep is Session.Keep when the stream began.
 	keep time.Time
 }
 
@@ -29,7 +29,8 @@ func droppable(e *state.Entry) bool {
 	return e.Kind == state.EntryProgress || e.Kind == state.EntryLog
 }
 
-// add appends an entry within the bounds, and returns how many were dropped for it. Without a place it is given one.
+// add appends an entry within the bounds, and returns how many entries were dropped for it. It
+// assigns a place to an entry without one.
 func (l *stream) add(e medium.Entry, lim *state.Limits) (dropped int) {
 	soft := droppable(&e.Entry)
 	if soft && len(e.Data) > lim.LogBytes {
@@ -47,7 +48,8 @@ func (l *stream) add(e medium.Entry, lim *state.Limits) (dropped int) {
 	return l.bound(lim)
 }
 
-// bound drops the oldest entries that may be dropped for as long as there are too many, and returns how many.
+// bound drops the oldest droppable entries while there are too many, and returns how many it
+// dropped.
 func (l *stream) bound(lim *state.Limits) (dropped int) {
 	for (len(l.entries) > lim.LogEvents || l.bytes > lim.LogBytes) && l.droppable > 0 {
 		l.dropOldest()
@@ -66,8 +68,8 @@ func (l *stream) set(entries []medium.Entry) {
 	}
 }
 
-// dropOldest drops the oldest entry that may be dropped; there is one. The pinned entries before it
-// are few: they move up by one.
+// dropOldest drops the oldest droppable entry; there must be one. The few pinned entries before it
+// move up by one.
 func (l *stream) dropOldest() {
 	i := 0
 	for !droppable(&l.entries[i].Entry) {
@@ -80,7 +82,7 @@ func (l *stream) dropOldest() {
 	l.entries = l.entries[1:]
 }
 
-// last is the place of the log's last entry.
+// last returns the place of the log's last entry.
 func (l *stream) last() medium.Position {
 	if c := l.calls[0]; c.Batch == 0 {
 		return medium.LastOf(l.entries, &c.Record)
@@ -88,13 +90,13 @@ func (l *stream) last() medium.Position {
 	return medium.Position{Epoch: l.epoch, Seq: l.seq}
 }
 
-// reaches says whether there are entries at a place or behind.
+// reaches reports whether there are entries at or after a place.
 func (l *stream) reaches(seq uint64) bool {
 	n := len(l.entries)
 	return n > 0 && l.entries[n-1].Seq >= seq
 }
 
-// streamOf is the stream of a locked session that has the name; nil when there is none any more.
+// streamOf returns the stream of a locked session with a name, or nil.
 func (m *Medium) streamOf(s *session, name string, now time.Time) *stream {
 	l := s.streams[name]
 	if l != nil && m.lapsed(l, now) {

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// epitaph is what remains of an erased session: who has to hear of it.
+// epitaph is what remains of an erased session: the holders to notify.
 type epitaph struct {
 	holders []*Store
 	until   time.Time
 }
 
-// notifiable is the epitaph of a session that was erased of late, or nil.
+// notifiable returns the epitaph of a recently erased session, or nil.
 func (m *Medium) notifiable(id string, now time.Time) *epitaph {
 	if v, ok := m.erased.Load(id); ok && !now.After(v.(*epitaph).until) {
 		return v.(*epitaph)
@@ -19,7 +19,7 @@ func (m *Medium) notifiable(id string, now time.Time) *epitaph {
 	return nil
 }
 
-// arm makes sure that a sweep will come.
+// arm ensures that a sweep will run.
 func (m *Medium) arm() {
 	if !m.armed.CompareAndSwap(false, true) {
 		return
@@ -39,7 +39,7 @@ func (m *Medium) interval() time.Duration {
 	return min(max(min(m.limits.SessionTTL, m.limits.LogTTL)/4, 50*time.Millisecond), 30*time.Second)
 }
 
-// sweep frees what has expired and comes again while something is left.
+// sweep frees what has expired, and repeats while something is left.
 func (m *Medium) sweep() {
 	now := m.clock()
 	m.sessions.Range(func(_, v any) bool {
@@ -74,12 +74,12 @@ func (m *Medium) sweepSession(s *session, now time.Time) {
 	}
 }
 
-// lapsed says whether a finished stream can no longer be replayed.
+// lapsed reports whether a finished stream can no longer be replayed.
 func (m *Medium) lapsed(l *stream, now time.Time) bool {
 	return l.unfinished == 0 && now.Sub(l.ended) > m.limits.LogTTL && now.After(l.keep)
 }
 
-// dropStream forgets a finished stream of a locked session, and its calls.
+// dropStream removes a finished stream of a locked session, and its calls.
 func (m *Medium) dropStream(s *session, l *stream) {
 	for _, c := range l.calls {
 		delete(s.calls, c.ID)
