@@ -12,14 +12,17 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// An account keeps what the sessions of a caller count for Limits.PrincipalBytes, those of every Replica with the same Options.Accounts: see
-// account.lua. It lends a session a bit more than the session needs, so that it is not asked each time. Where it is on the server of the session the
-// scripts ask it themselves; else they say that what was lent is short, and are run again with what lend gets.
+// An account holds what the sessions of a caller count for Limits.PrincipalBytes, over all Replicas
+// with the same Options.Accounts: see account.lua. It lends a session slightly more than the
+// session needs, so that it is asked less often. If it is on the session's server, the scripts ask
+// it themselves; otherwise they report that the loan is short, and run again with what lend
+// obtains.
 
-// maxLends bounds how often a script is run again whose session grows meanwhile.
+// maxLends bounds how often a script is repeated because its session grew in between.
 const maxLends = 8
 
-// account is the key of the account of a session's owner: of its principal or, without a subject, of the address that it came from.
+// account returns the key of the account of a session's owner: of its principal or, without a
+// subject, of the address that it came from.
 func (r *Replica) account(s *state.Session) string {
 	who := "p" + s.Principal.Key()
 	if s.Principal.Anonymous() {
@@ -32,8 +35,9 @@ func (r *Replica) account(s *state.Session) string {
 	return r.accounts + ":a:{" + hex.EncodeToString(sum[:16]) + "}"
 }
 
-// lending runs a script, by run, until its session has enough of its caller's account. The reply is never "short": where the session grew
-// during each of maxLends loans, the error is state.ErrUnavailable, and nothing was changed.
+// lending runs a script, by run, until its caller's account has lent its session enough. The reply
+// is never "short": if the session grew during each of maxLends loans, the error is
+// state.ErrUnavailable, and nothing was changed.
 func (r *Replica) lending(ctx context.Context, session string, args []any, run func(args []any) (reply, error)) (reply, error) {
 	for lends := 0; ; lends++ {
 		p, err := run(args)
@@ -49,8 +53,9 @@ func (r *Replica) lending(ctx context.Context, session string, args []any, run f
 	}
 }
 
-// lend has the account lend what a script found short, and gives the arguments with which it is run again. The reply has the account, the bytes
-// that are lent at most and the least that do, 0: any, for how long in ms, and the bytes that are wanted. The error is a state.PrincipalRoomError.
+// lend borrows what a script found short, and returns the arguments to run it with again. short has
+// the account, the most bytes to lend, the least that suffice (0 means any), the duration in ms,
+// and the bytes wanted. The error is a state.PrincipalRoomError.
 func (r *Replica) lend(ctx context.Context, session string, args []any, short reply) ([]any, error) {
 	account, key := short.text(0), r.session(session)
 	for try := 1; ; try++ {
@@ -81,7 +86,8 @@ func (r *Replica) lend(ctx context.Context, session string, args []any, short re
 	}
 }
 
-// giveBackEnded has an account give back what those of some sessions have, by their keys, that are not there any more; false: there are none.
+// giveBackEnded returns to an account the loans of those sessions, given by key, that do not exist
+// any more. It returns false if there are none.
 func (r *Replica) giveBackEnded(ctx context.Context, account string, keys []any) (freed bool, err error) {
 	if len(keys) == 0 {
 		return false, nil
@@ -108,15 +114,16 @@ func (r *Replica) giveBackEnded(ctx context.Context, account string, keys []any)
 	return freed, nil
 }
 
-// settle tells an account what is lent to a session, and for how long in ms. A failure leaves it to the next time.
+// settle sets what an account lends a session, and for how long in ms. After a failure the next
+// settlement corrects it.
 func (r *Replica) settle(ctx context.Context, session, account, bytes, life string) {
 	if _, err := r.eval(ctx, borrowScript, []string{account}, r.session(session), bytes, bytes, 0, life, "1"); err != nil {
 		r.log.Warn("what a session keeps could not be counted for its caller", "error", err)
 	}
 }
 
-// noPrincipalRoom is the error of a script that found no room for what a caller wants to keep: the bytes of the others and the session, and those
-// that do not fit.
+// noPrincipalRoom is the error of a script that found no room for a caller. rep has the bytes that
+// the caller keeps and those that do not fit.
 func (r *Replica) noPrincipalRoom(rep reply) error {
 	return &state.PrincipalRoomError{Used: int(rep.number(0)), More: int(rep.number(1)), Max: r.limits.PrincipalBytes}
 }

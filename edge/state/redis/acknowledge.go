@@ -11,15 +11,16 @@ import (
 )
 
 const (
-	// ackTime bounds how long the replicas of Redis may take to acknowledge a write.
+	// ackTime bounds how long the Redis replicas may take to acknowledge a write.
 	ackTime = 500 * time.Millisecond
-	// maxAcks bounds the writes that wait at a time, each of which has a connection for itself: others go on without them.
+	// maxAcks bounds the writes that wait at a time, each on its own connection.
 	maxAcks = 16
-	// movedTries and movedPause bound how often a node of a Cluster is looked for again that does not have the key any more.
+	// movedTries and movedPause bound how often the node of a key is looked up again when a Cluster
+	// has moved the key.
 	movedTries, movedPause = 3, 100 * time.Millisecond
 )
 
-// acknowledgements are the writes that replicas of Redis have to acknowledge.
+// acknowledgements limits the writes that wait for Redis replicas to acknowledge them.
 type acknowledgements struct {
 	needed int
 	turns  chan struct{}
@@ -29,12 +30,12 @@ func (a *acknowledgements) init(needed int) {
 	a.needed, a.turns = needed, make(chan struct{}, maxAcks)
 }
 
-// few is that too few replicas acknowledged.
+// few is the error when too few replicas acknowledged.
 func (a *acknowledgements) few(got int64, took time.Duration) error {
 	return fmt.Errorf("%w: %d of the %d replicas of Redis that are demanded, within %s", state.ErrUnacknowledged, got, a.needed, took)
 }
 
-// enter waits for a turn, for as long as replicas may take. leave ends it.
+// enter waits for a turn, at most ackTime. leave ends the turn.
 func (a *acknowledgements) enter(ctx context.Context) (leave func(), err error) {
 	t := time.NewTimer(ackTime)
 	defer t.Stop()
@@ -48,20 +49,22 @@ func (a *acknowledgements) enter(ctx context.Context) (leave func(), err error) 
 	}
 }
 
-// runAcknowledged runs a script on the calls of a session as runIndexed does, and waits until the replicas of Redis have what it wrote:
-// state.ErrUnacknowledged. What this replica wrote on the session before is among that. A script that refuses is not waited for.
+// runAcknowledged runs a script on the calls of a session, like runIndexed, and waits until the
+// Redis replicas have what it wrote, and what this replica wrote to the session before; otherwise
+// the error is state.ErrUnacknowledged. It does not wait if the script refuses.
 func (r *Replica) runAcknowledged(ctx context.Context, s *script, session string, own ...any) (reply, error) {
 	leave, err := r.acks.enter(ctx)
 	if err != nil {
 		return reply{}, err
 	}
 	defer leave()
-	// As a use that is to be counted: it always writes, the expiry at least, so that WAIT is about a repetition, too.
+	// Count a use: the script then always writes, at least the expiry, so that WAIT covers a
+	// repetition too.
 	keys, args := r.indexedKeys(session), r.args("0", own...)
 	return r.lending(ctx, session, args, func(args []any) (reply, error) { return r.runWaiting(ctx, s, session, keys, args) })
 }
 
-// runWaiting is runAcknowledged with its turn.
+// runWaiting is runAcknowledged within its turn.
 func (r *Replica) runWaiting(ctx context.Context, s *script, session string, keys []string, args []any) (reply, error) {
 	var v any
 	var got int64
@@ -80,8 +83,9 @@ func (r *Replica) runWaiting(ctx context.Context, s *script, session string, key
 	return p, err
 }
 
-// acknowledged runs a script on the node that has the keys, and gives how many of that node's replicas have what was written. Of a
-// Cluster whose slots have just moved the node is looked for again.
+// acknowledged runs a script on the node that has the keys, and returns how many of that node's
+// replicas have what it wrote. If the slots of a Cluster have just moved, it looks up the node
+// again.
 func (r *Replica) acknowledged(ctx context.Context, s *script, keys []string, args []any) (v any, got int64, err error) {
 	for try := 1; ; try++ {
 		var node *redis.Client
@@ -105,7 +109,7 @@ func (r *Replica) acknowledged(ctx context.Context, s *script, keys []string, ar
 	}
 }
 
-// node is the client of the server that has a key.
+// node returns the client of the server that has a key.
 func (r *Replica) node(ctx context.Context, key string) (*redis.Client, error) {
 	switch c := r.client.(type) {
 	case *redis.Client:
@@ -116,17 +120,17 @@ func (r *Replica) node(ctx context.Context, key string) (*redis.Client, error) {
 	return nil, fmt.Errorf("a client of type %T does not say which server has a key", r.client)
 }
 
-// exchange sends a script and WAIT over one connection, since WAIT is about the writes of its own. The error is that of the first that
-// was refused.
+// exchange sends a script and WAIT over one connection, because WAIT covers the writes of its own
+// connection. The error is that of the first command that was refused.
 func (a *acknowledgements) exchange(ctx context.Context, node *redis.Client, s *script, keys []string, args []any) (v any, got int64, err error) {
 	patience := ackTime
 	if read := node.Options().ReadTimeout; read > 0 {
-		patience = min(patience, read/2) // WAIT says nothing for so long.
+		patience = min(patience, read/2) // WAIT is silent for so long.
 	}
 	var ran, waited *redis.Cmd
 	_, err = node.Pipelined(ctx, func(p redis.Pipeliner) error {
 		ran = s.EvalSha(ctx, p, keys, args...)
-		waited = p.Do(ctx, "wait", a.needed, patience.Milliseconds()) // A Pipeliner has no method for it.
+		waited = p.Do(ctx, "wait", a.needed, patience.Milliseconds()) // Pipeliner has no method for it.
 		return nil
 	})
 	if err != nil {
@@ -136,7 +140,7 @@ func (a *acknowledgements) exchange(ctx context.Context, node *redis.Client, s *
 	return ran.Val(), got, err
 }
 
-// pause waits; false: ctx has ended before.
+// pause waits for d. It returns false if ctx is done first.
 func pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

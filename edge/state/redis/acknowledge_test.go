@@ -134,7 +134,7 @@ func TestWhatWasAcknowledgedOutlivesAFailover(t *testing.T) {
 	var kept []string
 	for i := range 50 {
 		id := fmt.Sprint("s", i)
-		if i == 49 { // The last one in the same moment: its client was not told.
+		if i == 49 { // The last one at the same moment: its client got no reply.
 			must(t, second.Pause())
 			_, err := made(t, r, id)
 			want(t, state.ErrUnacknowledged, err)

@@ -12,24 +12,27 @@ import (
 )
 
 const (
-	// tripAfter is how many operations in a row have to fail before a server is given a rest.
+	// tripAfter is the number of consecutive failures after which a server's breaker opens.
 	tripAfter = 3
-	// slow is how long an operation was under way that ends with its context because of Redis.
+	// slow is the duration from which an operation that ends with its context counts as a failure
+	// of Redis.
 	slow = 500 * time.Millisecond
-	// probeFirst and probeLast are the pauses between probes of a server that does not answer.
+	// probeFirst and probeLast are the first and the longest pause between probes of a server that
+	// does not answer.
 	probeFirst, probeLast = 20 * time.Millisecond, time.Second
 	// probeTime bounds one probe.
 	probeTime = time.Second
 )
 
-// breaker stands before one Redis server. After some failures in a row it is open: nothing is sent but
-// probes, until one is answered.
+// breaker guards one Redis server. After some consecutive failures it is open: only probes are
+// sent, until one is answered.
 type breaker struct {
 	failures atomic.Int32
 	open     atomic.Bool
 }
 
-// breakers are those of all servers: one, or in a Cluster one for each master. Probes end with stop.
+// breakers are the breakers of all servers: one, or in a Cluster one for each master. stop ends
+// probes.
 type breakers struct {
 	one     breaker
 	cluster *redis.ClusterClient // nil: there is one server
@@ -49,17 +52,17 @@ func (x *breakers) init(client redis.UniversalClient) {
 	x.nodes, x.stop = make(map[string]*breaker), make(chan struct{})
 }
 
-// errResting is why nothing was sent.
+// errResting is the error while a breaker is open.
 var errResting = fmt.Errorf("the Redis server failed %d times in a row and is asked again as soon as it answers a probe", tripAfter)
 
-// server is where a command goes: the breaker before it, and how to probe it.
+// server is the breaker of a server and the function that probes it.
 type server struct {
 	*breaker
 	probe func(context.Context) error
 }
 
-// of finds the server that has a key. Without a key, as for commands that go to many servers of a
-// Cluster, no breaker stands before those.
+// of returns the server that has a key. Without a key, as for commands to many servers of a
+// Cluster, there is no breaker.
 func (x *breakers) of(ctx context.Context, client redis.UniversalClient, key string) server {
 	switch {
 	case x.cluster == nil:
@@ -69,7 +72,7 @@ func (x *breakers) of(ctx context.Context, client redis.UniversalClient, key str
 	}
 	node, err := x.cluster.MasterForKey(ctx, key)
 	if err != nil {
-		return server{} // The operation will say why.
+		return server{} // The operation will return the reason.
 	}
 	addr := node.Options().Addr
 	x.mu.Lock()
@@ -82,8 +85,8 @@ func (x *breakers) of(ctx context.Context, client redis.UniversalClient, key str
 	return server{b, func(ctx context.Context) error { return node.Ping(ctx).Err() }}
 }
 
-// send does one exchange with the server that has the key, unless that is known not to answer. The error
-// is the client library's, or errResting.
+// send runs one exchange with the server that has the key, unless its breaker is open. The error is
+// the client library's, or errResting.
 func (r *Replica) send(ctx context.Context, key string, exchange func() error) error {
 	s := r.breakers.of(ctx, r.client, key)
 	if s.breaker != nil && s.open.Load() {
@@ -100,16 +103,17 @@ func (r *Replica) send(ctx context.Context, key string, exchange func() error) e
 	return err
 }
 
-// failed notes an exchange that a server did not answer.
+// failed records an exchange that a server did not answer.
 func (r *Replica) failed(s server, err error) {
-	// Who answers next may be another server, or the same without its last writes.
+	// The next to answer may be another server, or the same one without its last writes.
 	r.forget()
 	if s.breaker != nil && s.failures.Add(1) >= tripAfter && s.open.CompareAndSwap(false, true) {
 		r.tripped(s, err)
 	}
 }
 
-// outage says whether an exchange tells of a server that does not answer. An error reply is an answer.
+// outage reports whether an exchange shows that a server does not answer. An error reply is an
+// answer.
 func outage(ctx context.Context, err error, took time.Duration) bool {
 	var reply redis.Error
 	switch {
@@ -121,7 +125,7 @@ func outage(ctx context.Context, err error, took time.Duration) bool {
 	return true
 }
 
-// tripped begins to probe a server.
+// tripped starts the probes of a server.
 func (r *Replica) tripped(s server, err error) {
 	x := &r.breakers
 	x.mu.Lock()
@@ -172,7 +176,7 @@ func (x *breakers) end() {
 	x.probes.Wait()
 }
 
-// pipe sends commands in one round trip. The error is that of the first one that failed.
+// pipe sends commands in one round trip. The error is that of the first command that failed.
 func (r *Replica) pipe(ctx context.Context, fill func(redis.Pipeliner)) error {
 	return r.send(ctx, "", func() error {
 		_, err := r.client.Pipelined(ctx, func(p redis.Pipeliner) error {

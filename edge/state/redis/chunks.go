@@ -9,10 +9,10 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// A script costs Redis as much for each of its arguments as for a small command, and a log for each of its
-// entries. So the entries of a write are one argument, and those of them that may be dropped are kept in
-// chunks, which no script has to open until the log is full. Both are arrays in MessagePack, which scripts read, in
-// these forms only:
+// A script costs Redis as much for each argument as for a small command, and a log as much for each
+// entry. So the entries of a write are one argument, and the droppable ones are kept in chunks,
+// which scripts need not open until the log is full. Both are MessagePack arrays, which scripts can
+// read, in these forms only:
 const (
 	packedArray  = 0xdd
 	packedString = 0xdb
@@ -20,16 +20,18 @@ const (
 )
 
 const (
-	// chunkEntries and chunkBytes bound a chunk: what is dropped of it is freed with the rest of it.
+	// chunkEntries and chunkBytes bound a chunk: an entry that is dropped is freed only with its
+	// chunk.
 	chunkEntries, chunkBytes = 64, 64 << 10
-	// chunkItem is what an entry takes in a chunk beside its data, at the most.
+	// chunkItem bounds what an entry takes in a chunk beside its data.
 	chunkItem = 3*5 + 1 + 24
 )
 
-// packEntries makes one argument of entries, for the scripts' function addall. An array of five for each chunk:
-// "s", the chunk, how many entries it has, the bytes of their data, the highest progress or nothing. For each other
-// entry: kind, data. Before the one that completes an elicitation: "o", its key. For droppable entries of more
-// than most bytes, which no log has room for: "x", nothing, how many, 0, the highest progress. No entries make nothing.
+// packEntries packs entries as one argument for the scripts' function addall. For each chunk, an
+// array of five: "s", the chunk, the number of its entries, the bytes of their data, the highest
+// progress or nothing. For each other entry: kind, data. Before an entry that completes an
+// elicitation: "o", its key. For droppable entries of more than most bytes, which fit in no log:
+// "x", nothing, their number, 0, the highest progress. It returns nil for no entries.
 func packEntries(entries []state.Entry, most int) []byte {
 	if len(entries) == 0 {
 		return nil
@@ -72,8 +74,9 @@ func packEntries(entries []state.Entry, most int) []byte {
 	return b
 }
 
-// packLog makes one argument of a whole log, for restore.lua: an array of six for each chunk and each other entry, as packEntries
-// makes them, with the number of the last of them and its epoch. What no log has room for is left out.
+// packLog packs a whole log as one argument for restore.lua: for each chunk and each other entry an
+// array of six, as by packEntries, with the number of its last entry and its epoch. Entries that
+// fit in no log are left out.
 func packLog(log []medium.Entry, most int) []byte {
 	b := []byte{packedArray, 0, 0, 0, 0}
 	items := uint32(0)
@@ -98,7 +101,7 @@ func packLog(log []medium.Entry, most int) []byte {
 	return b
 }
 
-// contiguous is how many entries follow each other without a gap under one epoch.
+// contiguous returns how many entries follow each other without a gap under one epoch.
 func contiguous(log []medium.Entry) int {
 	n := 1
 	for n < len(log) && log[n].Epoch == log[0].Epoch && log[n].Seq == log[n-1].Seq+1 {
@@ -107,7 +110,7 @@ func contiguous(log []medium.Entry) int {
 	return n
 }
 
-// bare are entries without their epochs.
+// bare returns entries without their epochs.
 func bare(log []medium.Entry) []state.Entry {
 	out := make([]state.Entry, len(log))
 	for i := range log {
@@ -120,8 +123,8 @@ func droppable(e *state.Entry) bool {
 	return e.Kind == state.EntryProgress || e.Kind == state.EntryLog
 }
 
-// chunkOf is how many of the entries, the first of which is droppable and not too large, make a chunk, and the
-// bytes of their data.
+// chunkOf returns how many of the entries make a chunk, and the bytes of their data. The first
+// entry is droppable and not too large.
 func chunkOf(entries []state.Entry, most int) (n, bytes int) {
 	for n < min(len(entries), chunkEntries) && droppable(&entries[n]) {
 		size := len(entries[n].Data)
@@ -133,7 +136,7 @@ func chunkOf(entries []state.Entry, most int) (n, bytes int) {
 	return n, bytes
 }
 
-// highest is the highest progress as text; nothing when there is none.
+// highest appends the highest progress as text, or nothing if there is none.
 func highest(b []byte, entries []state.Entry) []byte {
 	top, ok := 0.0, false
 	for i := range entries {
@@ -147,7 +150,7 @@ func highest(b []byte, entries []state.Entry) []byte {
 	return strconv.AppendFloat(b, top, 'g', -1, 64)
 }
 
-// packChunk makes a chunk of entries: kind, data, progress of each.
+// packChunk packs a chunk of entries: kind, data and progress of each.
 func packChunk(entries []state.Entry, bytes int) []byte {
 	b := append(make([]byte, 0, 5+bytes+len(entries)*chunkItem), packedArray)
 	b = binary.BigEndian.AppendUint32(b, uint32(3*len(entries))) // #nosec G115 -- a chunk is bounded by limits.log-events
@@ -170,7 +173,8 @@ func packNumber(b []byte, n int) []byte {
 	return binary.BigEndian.AppendUint32(append(b, packedInt), uint32(n)) // #nosec G115 -- it is read as it is written
 }
 
-// readChunk appends what one entry of the Redis stream has after a number, without droppable entries up to the floor.
+// readChunk appends the entries of one item of the Redis stream after a number, without droppable
+// entries up to the floor.
 func readChunk(to []state.Entry, v any, after, floor uint64) ([]state.Entry, error) {
 	pair, _ := v.([]any)
 	if len(pair) != 2 {
@@ -195,7 +199,8 @@ func readChunk(to []state.Entry, v any, after, floor uint64) ([]state.Entry, err
 	return append(to, e), nil
 }
 
-// unpackChunk appends those entries of a chunk that have a number above after; the last one of all has last.
+// unpackChunk appends the entries of a chunk with a number above after. The last entry of the chunk
+// has number last.
 func unpackChunk(to []state.Entry, chunk string, last, after uint64) ([]state.Entry, error) {
 	size, rest, ok := unpackLength(chunk, packedArray)
 	if !ok || size%3 != 0 || uint64(size/3) > last { // #nosec G115 -- a length is not negative

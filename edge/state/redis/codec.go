@@ -13,7 +13,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// The records are sequences of fields, each its length and its bytes, behind a byte that names the format; one of another format is not read.
+// Records are sequences of fields, each with its length, after a byte for the format. Other formats
+// are not read.
 const format = 2
 
 type packer []byte
@@ -38,10 +39,10 @@ func (p *packer) flag(b bool) {
 	}
 }
 
-// lastTime is the last that nanoseconds since 1970 can count, in the year 2262.
+// lastTime is the latest time in nanoseconds since 1970, in the year 2262.
 var lastTime = time.Unix(0, math.MaxInt64)
 
-// time keeps nanoseconds; the zero time stays zero, and one beyond lastTime is that.
+// time packs nanoseconds. The zero time stays zero; a time after lastTime becomes lastTime.
 func (p *packer) time(t time.Time) {
 	switch {
 	case t.IsZero():
@@ -74,7 +75,7 @@ func open(record string) *unpacker {
 	return &unpacker{rest: []byte(record[1:])}
 }
 
-// bytes are nil when the field is empty.
+// bytes returns nil for an empty field.
 func (u *unpacker) bytes() []byte {
 	n, size := binary.Uvarint(u.rest)
 	if size <= 0 || n > uint64(len(u.rest)-size) { // #nosec G115 -- size is at most the length
@@ -121,7 +122,7 @@ func (u *unpacker) err() error {
 	return nil
 }
 
-// packSession keeps a session but for its subscriptions: of those each is kept on its own, beside the record.
+// packSession packs a session without its subscriptions, each of which is stored beside the record.
 func packSession(s *state.Session) string {
 	p := packer{format}
 	p.text(s.ID)
@@ -141,7 +142,7 @@ func packSession(s *state.Session) string {
 	return string(p)
 }
 
-// unpackSession reads what packSession wrote.
+// unpackSession unpacks what packSession packed.
 func unpackSession(record string) (*state.Session, error) {
 	u := open(record)
 	s := &state.Session{ID: u.text(), Version: u.text(), Principal: u.principal(), ClientInfo: u.bytes(), Capabilities: u.bytes()}
@@ -152,7 +153,7 @@ func unpackSession(record string) (*state.Session, error) {
 	return s, u.err()
 }
 
-// principal keeps who called.
+// principal packs a principal.
 func (p *packer) principal(who *mcp.Principal) {
 	p.text(who.Subject)
 	p.text(who.Issuer)
@@ -174,7 +175,7 @@ func (u *unpacker) principal() mcp.Principal {
 	}
 }
 
-// claims are kept as one JSON object, with the digits of numbers.
+// claims packs claims as one JSON object, which preserves the digits of numbers.
 func (p *packer) claims(claims map[string]json.RawMessage) {
 	var raw []byte
 	if len(claims) > 0 {
@@ -209,7 +210,7 @@ func (u *unpacker) forwarded() (claims map[string]json.RawMessage) {
 	return claims
 }
 
-// packCall keeps what does not change in a call's life.
+// packCall packs the fields of a call that never change.
 func packCall(c *state.Call) string {
 	p := packer{format}
 	p.text(c.RequestID)
@@ -234,7 +235,7 @@ func unpackCall(id, record string) (state.Call, error) {
 	return c, u.err()
 }
 
-// packAsk keeps an ask without its message, which is kept beside it.
+// packAsk packs an ask without its message, which is stored beside it.
 func packAsk(a *state.Ask) string {
 	p := packer{format}
 	p.text(a.ID)

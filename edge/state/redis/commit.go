@@ -54,7 +54,8 @@ func (r *Replica) Commit(ctx context.Context, w *medium.Write) error {
 	return nil
 }
 
-// pinnedBytes are those of the entries that may not be dropped, without questions, whose bytes the script has.
+// pinnedBytes returns the bytes of entries that may not be dropped, without questions, which the
+// script counts.
 func pinnedBytes(entries []state.Entry) (n int) {
 	for i := range entries {
 		if k := entries[i].Kind; k == state.EntryNotice || k == state.EntryResponse {
@@ -64,7 +65,8 @@ func pinnedBytes(entries []state.Entry) (n int) {
 	return n
 }
 
-// softBytes are those of the entries that may be dropped, but for those of more than most, which no log has room for.
+// softBytes returns the bytes of droppable entries, without those of more than most bytes, which
+// fit in no log.
 func softBytes(entries []state.Entry, most int) (n int) {
 	for i := range entries {
 		if e := &entries[i]; droppable(e) && len(e.Data) <= most {
@@ -74,10 +76,10 @@ func softBytes(entries []state.Entry, most int) (n int) {
 	return n
 }
 
-// text is a number that is too large for the numbers of scripts' arguments.
+// text formats a number that may be too large for a script's numbers.
 func text[N ~uint64](n N) string { return strconv.FormatUint(uint64(n), 10) }
 
-// noteWrite brings the stream's cached log up to a write, if that is all that happened to it.
+// noteWrite applies a write to the stream's cached log if nothing else happened to the stream.
 func (r *Replica) noteWrite(w *medium.Write, rep reply, err error) {
 	at := place{r.session(w.Session), w.Stream}
 	if err != nil || rep.code != "ok" {

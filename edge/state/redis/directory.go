@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// listRounds bounds the round trips that look for one page, beside the one that reads it.
+	// listRounds bounds the round trips that look for one page, besides the one that reads it.
 	listRounds = 64
-	// scanMany keys are looked at in one of them, or scanFew where many are principals': those wait in
-	// the cursor, and maxPending of them make it long enough.
+	// scanMany keys are scanned in one of them, or scanFew if many are keys of principals: those
+	// wait in the cursor, whose length maxPending bounds.
 	scanMany, scanFew, maxPending = 1000, 16, 64
 )
 
-// sight reads a session that is not used.
+// sight reads a session without using it.
 func (r *Replica) sight(ctx context.Context, id string) (*state.Sighting, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -35,8 +35,8 @@ func (r *Replica) sight(ctx context.Context, id string) (*state.Sighting, error)
 	return seen[0].sighting()
 }
 
-// List implements medium.Replicas. It goes through the sessions that are counted for each principal, as
-// SCAN finds them. When a server is replaced or the slots of a Cluster move meanwhile, some may be missing.
+// List implements medium.Replicas. It walks the sessions counted for each principal, which it finds
+// by SCAN. If a server is replaced or the slots of a Cluster move meanwhile, some may be missing.
 func (r *Replica) List(ctx context.Context, cursor string, max int) ([]*state.Sighting, string, error) {
 	if err := ctx.Err(); err != nil || max <= 0 {
 		return nil, cursor, err
@@ -74,7 +74,7 @@ func (r *Replica) sightings(ctx context.Context, tags []string) ([]*state.Sighti
 	var out []*state.Sighting
 	for i, s := range seen {
 		if s == nil {
-			continue // It ended; its place is counted a while longer.
+			continue // It has ended; its place is counted for a while.
 		}
 		one, err := s.sighting()
 		if err != nil {
@@ -86,8 +86,8 @@ func (r *Replica) sightings(ctx context.Context, tags []string) ([]*state.Sighti
 	return out, nil
 }
 
-// members takes the next sessions of the first pending principal, at most max. They are in the order of
-// their expiry, which only rises, so none is passed over, and then of their names.
+// members returns the next sessions of the first pending principal, at most max. They are ordered
+// by expiry, which only rises, so none is skipped, and then by name.
 func (r *Replica) members(ctx context.Context, at *listing, max int) (out []string, err error) {
 	by := &redis.ZRangeBy{Min: "-inf", Max: "+inf", Count: int64(max)}
 	if at.member != "" {
@@ -102,7 +102,7 @@ func (r *Replica) members(ctx context.Context, at *listing, max int) (out []stri
 		for _, z := range list {
 			tag, _ := z.Member.(string)
 			if int64(z.Score) == at.until && tag <= at.member {
-				continue // It was listed, and expires with the last of those.
+				continue // It was listed before and expires at the same time.
 			}
 			last.until, last.member = int64(z.Score), tag
 			out = append(out, tag)
@@ -117,7 +117,7 @@ func (r *Replica) members(ctx context.Context, at *listing, max int) (out []stri
 	return out, nil
 }
 
-// seen is a session as it is in Redis, its record as readSession takes it.
+// seen is a session as stored in Redis, with its record as readSession takes it.
 type seen struct {
 	record []any
 	calls  int
@@ -132,7 +132,7 @@ func (s *seen) sighting() (*state.Sighting, error) {
 	return &state.Sighting{Session: rec.Session, OpenCalls: s.calls, Expires: time.Now().Add(s.left)}, nil
 }
 
-// look reads sessions by their tags, in one round trip; nil for one that is not there.
+// look reads sessions by their tags in one round trip; nil for one that does not exist.
 func (r *Replica) look(ctx context.Context, tags []string) ([]*seen, error) {
 	if len(tags) == 0 {
 		return nil, nil
@@ -165,7 +165,7 @@ func (r *Replica) look(ctx context.Context, tags []string) ([]*seen, error) {
 	return out, nil
 }
 
-// badCursor tells that a cursor was not given out here.
+// badCursor is the error for a cursor that List did not return.
 func badCursor(cursor string) error {
 	return fmt.Errorf("cursor %.40q: %w", cursor, state.ErrCursor)
 }

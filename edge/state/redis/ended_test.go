@@ -15,7 +15,8 @@ type lateTimer struct{ context.Context }
 
 func (lateTimer) Deadline() (time.Time, bool) { return time.Now().Add(-time.Microsecond), true }
 
-// A connection has its context's deadline, and may notice it first: that tells nothing of the server.
+// A connection has its context's deadline and may time out first: that says nothing about the
+// server.
 func TestConnectionsDeadlineIsTheContexts(t *testing.T) {
 	ctx := lateTimer{t.Context()}
 	if err := unavailable(ctx, os.ErrDeadlineExceeded); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, state.ErrUnavailable) {

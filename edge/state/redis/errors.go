@@ -13,8 +13,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// unavailable is what an operation gives when Redis could not be asked, or would not do it: the
-// context's own error when that has ended, else state.ErrUnavailable with the cause.
+// unavailable returns the error of an operation that Redis did not answer or perform: the context's
+// own error if it is done, else state.ErrUnavailable with the cause.
 func unavailable(ctx context.Context, err error) error {
 	if end := ended(ctx); end != nil {
 		return end
@@ -25,8 +25,8 @@ func unavailable(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", state.ErrUnavailable, err)
 }
 
-// ended is the context's error, also when its time is over and only its timer is late: a connection has the
-// same deadline, and may notice first.
+// ended returns the context's error, also if its deadline has passed but its timer has not fired: a
+// connection has the same deadline and may time out first.
 func ended(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -37,8 +37,8 @@ func ended(ctx context.Context) error {
 	return nil
 }
 
-// troubles are the error replies with which a Redis that answers says that it cannot serve, by their
-// first word, and what to do about them.
+// troubles are the error replies by which Redis reports that it cannot serve, by their first word,
+// with the remedy.
 var troubles = []struct{ word, why string }{
 	{"OOM", "Redis is out of memory (maxmemory, noeviction): give it more, or let sessions end"},
 	{"READONLY", "this Redis is a read-only replica: wait for the end of a failover, or name the master"},
@@ -55,7 +55,7 @@ var troubles = []struct{ word, why string }{
 	{"NOPERM", "Redis does not allow this user a command, key or channel that is needed"},
 }
 
-// trouble explains an error reply; empty when there is nothing to add.
+// trouble explains an error reply. It returns "" if there is nothing to add.
 func trouble(err error) string {
 	var reply redis.Error
 	if !errors.As(err, &reply) {
@@ -63,7 +63,7 @@ func trouble(err error) string {
 	}
 	text := reply.Error()
 	for _, t := range troubles {
-		// Before Redis 7 the error of a command in a script stands within the script's.
+		// Before Redis 7 the error of a command in a script is inside the script's error.
 		if redis.HasErrorPrefix(reply, t.word) || strings.HasPrefix(text, "ERR Error running script") && strings.Contains(text, ": "+t.word+" ") {
 			return t.why
 		}
@@ -71,22 +71,22 @@ func trouble(err error) string {
 	return ""
 }
 
-// noSession tells that a session is not there.
+// noSession is the error for a session that does not exist.
 func noSession(id string) error {
 	return fmt.Errorf("session %.40q: %w", id, state.ErrNotFound)
 }
 
-// kinds are the codes of scripts that are errors.
+// kinds maps the reply codes of scripts to errors.
 var kinds = map[string]error{
 	"missing": state.ErrNotFound, "fenced": state.ErrFenced, "exists": state.ErrExists, "limit": state.ErrLimit, "changed": errChanged,
 }
 
-// noRoom reads what the scripts' function noroom returned.
+// noRoom converts the result of the scripts' function noroom.
 func (r *Replica) noRoom(rep reply) error {
 	return &state.RoomError{Used: int(rep.number(0)), More: int(rep.number(1)), Max: r.limits.SessionBytes}
 }
 
-// refused is the error of a script about a call, or nil.
+// refused returns the error of a script about a call, or nil.
 func (r *Replica) refused(session, call string, rep reply) error {
 	switch rep.code {
 	case "gone":
@@ -112,5 +112,5 @@ func (r *Replica) refused(session, call string, rep reply) error {
 	return nil
 }
 
-// errChanged is why a Restore is to be tried again.
+// errChanged means that a Restore must be retried.
 var errChanged = errors.New("the call was changed while it was restored")

@@ -36,8 +36,9 @@ func replicate(t *testing.T, c *goredis.Client, addr string) {
 	await.Until(t, "the replica follows its master", func() bool { return c.Exists(t.Context(), mark).Val() == 0 })
 }
 
-// A replica is promoted that lacks the master's last writes: readers and writers are told, the writer gives back what was
-// acknowledged to it, no event id is given out for another entry, and the call goes on.
+// A replica is promoted that lacks the master's last writes: readers and writers are notified, the
+// writer restores what it had acknowledged, no event id identifies two entries, and the call
+// continues.
 func TestInvariant2APromotedReplicaLacksTheLastWrites(t *testing.T) {
 	t.Parallel()
 	w := startTroubled(t)

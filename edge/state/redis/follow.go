@@ -11,23 +11,23 @@ import (
 
 // follower is one registration of Follow.
 type follower struct {
-	// id is the session's, stream and member as Redis has them.
+	// id, stream and member are the session's, the stream's and the follower's in Redis.
 	id, stream, member string
-	// wake is called with the lock of followers.
+	// wake is called with the lock of followers held.
 	wake func()
-	// begun: Begin registered it.
+	// begun is whether Commit registered it in Redis when the stream began.
 	begun bool
-	// renewed is when Redis last heard of it.
+	// renewed is when it was last registered in Redis.
 	renewed time.Time
-	// soon gives the token for wake-ups from elsewhere; nil when none is due.
+	// soon is the timer of a wake-up from another replica; nil if none is due.
 	soon *time.Timer
 }
 
-// gather is how long wake-ups from other replicas are gathered to one, so that a busy log costs its
-// readers elsewhere a bounded number of reads.
+// gather is how long wake-ups from other replicas are merged into one, which bounds the reads that
+// a busy log costs its readers on other replicas.
 const gather = 5 * time.Millisecond
 
-// followers are the readers on this replica, by session key.
+// followers are the readers on this replica by session key.
 type followers struct {
 	mu       sync.Mutex
 	sessions map[string]map[*follower]struct{}
@@ -45,7 +45,7 @@ func (x *followers) add(key string, f *follower) {
 	x.sessions[key][f] = struct{}{}
 }
 
-// remove returns whether it was there.
+// remove removes a follower and reports whether it was there.
 func (x *followers) remove(key string, f *follower) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -70,7 +70,7 @@ func (x *followers) wake(key, stream string) {
 	}
 }
 
-// wakeSoon is wake for a hint from another replica.
+// wakeSoon is wake for a hint from another replica, after gather.
 func (x *followers) wakeSoon(key, stream string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -89,7 +89,7 @@ func (x *followers) wakeSoon(key, stream string) {
 	}
 }
 
-// any says that somebody follows a stream here.
+// any reports whether a stream has a follower here.
 func (x *followers) any(at place) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -101,7 +101,7 @@ func (x *followers) any(at place) bool {
 	return false
 }
 
-// wakeAll wakes all followers of a session, or of every session if key is empty.
+// wakeAll wakes all followers of a session, or of all sessions if key is empty.
 func (x *followers) wakeAll(key string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -115,7 +115,7 @@ func (x *followers) wakeAll(key string) {
 	}
 }
 
-// forget is for when Redis may have lost what it was told: all are to be registered again.
+// forget marks all followers to be registered again, because Redis may have lost them.
 func (x *followers) forget() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -126,7 +126,7 @@ func (x *followers) forget() {
 	}
 }
 
-// stale are the followers that Redis did not hear of since a time.
+// stale returns the followers that were last registered before a time.
 func (x *followers) stale(since time.Time) []*follower {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -141,8 +141,8 @@ func (x *followers) stale(since time.Time) []*follower {
 	return out
 }
 
-// Follow implements medium.Logs. It asks Redis for at most a second; while that cannot be reached, the
-// follower is woken by this replica's writes only, until Beat has registered it.
+// Follow implements medium.Logs. It waits for Redis for at most a second; while Redis is
+// unavailable, only writes of this replica wake the follower, until Beat has registered it.
 func (r *Replica) Follow(id, stream string, wake func()) (stop func()) {
 	f := &follower{id: id, stream: stream, wake: wake, member: fmt.Sprintf("%s %d %s", r.id, r.followers.number.Add(1), stream)}
 	key := r.session(id)
@@ -170,7 +170,7 @@ func (r *Replica) Follow(id, stream string, wake func()) (stop func()) {
 	return func() { r.unfollow(key, f) }
 }
 
-// unfollow ends a registration. If Redis does not hear of it, it lapses with the lease.
+// unfollow ends a registration. If Redis cannot be reached, the registration lapses with the lease.
 func (r *Replica) unfollow(key string, f *follower) {
 	if !r.followers.remove(key, f) {
 		return
@@ -184,7 +184,7 @@ func (r *Replica) unfollow(key string, f *follower) {
 	_, _ = r.run(ctx, unfollowScript, f.id, f.member)
 }
 
-// refollow renews the registrations in time before they lapse.
+// refollow renews registrations before they lapse.
 func (r *Replica) refollow(ctx context.Context) error {
 	list := r.followers.stale(time.Now().Add(-max(r.limits.Lease, r.renewals.every) / 3))
 	for len(list) > 0 {

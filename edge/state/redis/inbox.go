@@ -6,18 +6,19 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// inboxSize is how many messages wait for the inbox's reader; more are lost, and a lost hint costs time.
+// inboxSize is the number of messages that wait for the inbox's reader. More are lost; a lost hint
+// costs time.
 const inboxSize = 4096
 
-// The first byte of a message to an inbox says what it is.
+// The first byte of a message to an inbox is its type.
 const (
 	wakeMessage  = 'w' // a followed stream may have grown
 	eventMessage = 'b' // a session event, as JSON
 	ackMessage   = 'a' // an event was handled, as JSON
 )
 
-// receive reads the inbox until it is closed. Whenever the subscription was made anew, hints may have
-// been missed: everybody reads again.
+// receive reads the inbox until it is closed. After each resubscription all followers read again,
+// because hints may have been missed.
 func (r *Replica) receive(messages <-chan any) {
 	defer close(r.ended)
 	for m := range messages {
@@ -40,7 +41,7 @@ func (r *Replica) receive(messages <-chan any) {
 	}
 }
 
-// forget is for when Redis may be another one than before, or have lost the last writes.
+// forget drops what may be out of date when Redis was replaced or has lost its last writes.
 func (r *Replica) forget() {
 	r.renewals.forget()
 	r.followers.forget()

@@ -11,14 +11,16 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// buckets is the number of shards of the index of unfinished streams. All replicas use the same; an index of another layout is
-// another one, since who does not find a stream takes it out.
+// buckets is the number of shards of the index of unfinished streams. All replicas must use the
+// same number, because a replica that does not find a stream removes its entry; an index of another
+// layout needs another key.
 const buckets = 64
 
-// plain are the bytes that a hash tag and a replica's id may contain as they are.
+// plain are the bytes that a hash tag and a replica's id may contain unescaped.
 const plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~+=/"
 
-// safe is an id as part of a key: itself, or when it has other bytes a text that no plain id equals.
+// safe returns an id as part of a key: itself or, if it has other bytes, a text that no plain id
+// equals.
 func safe(id string) string {
 	if strings.Trim(id, plain) == "" {
 		return id
@@ -26,7 +28,7 @@ func safe(id string) string {
 	return "%" + hex.EncodeToString([]byte(id))
 }
 
-// idOf is the id of which safe made a text.
+// idOf returns the id that safe converted.
 func idOf(tag string) string {
 	if raw, ok := strings.CutPrefix(tag, "%"); ok {
 		if id, err := hex.DecodeString(raw); err == nil {
@@ -36,19 +38,19 @@ func idOf(tag string) string {
 	return tag
 }
 
-// session is the key of a session's record; the names of its other keys begin with it.
+// session returns the key of a session's record, with which the session's other keys begin.
 func (r *Replica) session(id string) string { return r.tagged(safe(id)) }
 
-// tagged is that key by the id as it stands in it.
+// tagged returns that key for an id as returned by safe.
 func (r *Replica) tagged(tag string) string { return r.prefix + ":{" + tag + "}" }
 
-// principal is the key of a principal's sessions.
+// principal returns the key of a principal's sessions.
 func (r *Replica) principal(p mcp.Principal) string {
 	sum := sha256.Sum256([]byte(p.Key()))
 	return r.principalOf(hex.EncodeToString(sum[:16]))
 }
 
-// principalOf is that key by the hash in it.
+// principalOf returns that key for the hash in it.
 func (r *Replica) principalOf(hash string) string { return r.prefix + ":p:{" + hash + "}" }
 
 func (r *Replica) bucket(n int) string { return r.prefix + ":2b:{" + strconv.Itoa(n) + "}" }
@@ -61,17 +63,17 @@ func (r *Replica) bucketOf(session string) string {
 
 func (r *Replica) heartbeat(replica string) string { return r.prefix + ":r:" + replica }
 
-// leftMark says that a replica has left.
+// leftMark returns the key that marks a replica as having left.
 func (r *Replica) leftMark(replica string) string { return r.prefix + ":l:" + replica }
 
 func (r *Replica) inboxOf(replica string) string { return r.prefix + ":i:" + replica }
 
-// indexed is the member of a bucket that stands for an unfinished stream.
+// indexed returns the member of a bucket for an unfinished stream.
 func indexed(session, stream string) string {
 	return fmt.Sprintf("%d:%s%s", len(session), session, stream)
 }
 
-// unindexed reads what indexed wrote.
+// unindexed parses a member of a bucket.
 func unindexed(member string) (session, stream string, ok bool) {
 	return cutCounted(member)
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/statetest"
 )
 
-// A call that another release has recorded is refused with an error that names its layout and this one's; the session goes on.
+// A call that another release recorded is refused with an error that names its layout and this
+// one's; the session stays usable.
 func TestCallsInAnotherLayoutAreRefused(t *testing.T) {
 	t.Parallel()
 	c := connect(t, startServer(t))

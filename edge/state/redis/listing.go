@@ -12,21 +12,22 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// listing is where a list of all sessions goes on. The zero value is the beginning.
+// listing is the position in a list of all sessions. The zero value is the beginning.
 type listing struct {
-	// node is the server that is scanned, by its address, and next where its scan goes on.
+	// node is the address of the server being scanned, and next the cursor of its scan.
 	node string
 	next uint64
-	// last: the node was scanned; end: so were all, and nothing is pending.
+	// last is whether the node was scanned, end whether all were and nothing is pending.
 	last, end bool
-	// pending are principals that were found, by the hash in their key.
+	// pending are the principals that were found, by the hash in their key.
 	pending []string
-	// Of the first of them the sessions up to member were listed, which expires at until; empty: none.
+	// until and member are the last listed session of the first of them: its expiry and its tag. An
+	// empty member means none.
 	until  int64
 	member string
 }
 
-// String is the cursor; empty at the end.
+// String returns the cursor; empty at the end.
 func (p *listing) String() string {
 	if p.end {
 		return ""
@@ -65,13 +66,13 @@ func parseListing(cursor string) (*listing, error) {
 	return p, nil
 }
 
-// node is a server that holds keys of its own.
+// node is a server that has keys.
 type node struct {
 	addr string
 	redis.Cmdable
 }
 
-// nodes are the masters of a Cluster by their addresses, or the one server.
+// nodes returns the masters of a Cluster with their addresses, or the one server.
 func (r *Replica) nodes(ctx context.Context) ([]node, error) {
 	cluster, ok := r.client.(*redis.ClusterClient)
 	if !ok {
@@ -92,7 +93,7 @@ func (r *Replica) nodes(ctx context.Context) ([]node, error) {
 	return out, nil
 }
 
-// scan looks for principals a bit further.
+// scan scans for further principals.
 func (r *Replica) scan(ctx context.Context, nodes []node, at *listing) error {
 	i := slices.IndexFunc(nodes, func(n node) bool { return n.addr > at.node || n.addr == at.node && !at.last })
 	if i < 0 {
@@ -106,7 +107,7 @@ func (r *Replica) scan(ctx context.Context, nodes []node, at *listing) error {
 	pattern := globEscaper.Replace(r.prefix) + ":p:{*}"
 	keys, next, err := n.Scan(ctx, at.next, pattern, scanMany).Result()
 	if err == nil && len(keys) > maxPending {
-		// A scan may go on from the same place as often as one likes.
+		// A scan may be resumed from the same cursor any number of times.
 		keys, next, err = n.Scan(ctx, at.next, pattern, scanFew).Result()
 	}
 	if err != nil {

@@ -9,12 +9,13 @@ import (
 )
 
 const (
-	// pageSize is the medium's choice; pageBytes ends a page early.
+	// pageSize is the page size that the medium chooses; pageBytes ends a page early.
 	pageSize  = 256
 	pageBytes = 1 << 20
 )
 
-// Read implements medium.Logs. A page of the medium's choice is at most 256 chunks, and ends early at 1 MiB.
+// Read implements medium.Logs. A page whose size the medium chooses has at most 256 chunks and ends
+// early at 1 MiB.
 func (r *Replica) Read(ctx context.Context, id, stream string, after medium.Position, most int) (medium.Page, error) {
 	chunks := pageSize
 	if most > 0 {
@@ -86,8 +87,8 @@ func (r *Replica) Glance(ctx context.Context, sessions []string, stream string) 
 	return out, nil
 }
 
-// readLog reads what a Redis stream has: droppable entries up to the floor are gone. begin says where epochs begin, as
-// epoch, number before its first entry, epoch, number ...
+// readLog reads the items of a Redis stream. Droppable entries up to the floor are gone. begin
+// lists where epochs begin: epoch, number before its first entry, and so on.
 func readLog(chunks []any, floor uint64, begin []any) (out []medium.Entry, err error) {
 	var entries []state.Entry
 	for _, v := range chunks {

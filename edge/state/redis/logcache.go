@@ -9,26 +9,26 @@ import (
 )
 
 const (
-	// cachedEntries and cachedBytes bound what is kept of one stream for its readers here.
+	// cachedEntries and cachedBytes bound the cached part of one stream for its readers here.
 	cachedEntries, cachedBytes = 128, 256 << 10
 	// logLife is how long a cached log waits for its first reader.
 	logLife = 5 * time.Second
 )
 
-// cachedLog is the end of a log as this replica wrote it: what Redis has taken, for readers on this replica
-// to be spared reading it back. It answers for nothing but the entries it has. Whatever tells of another
-// writer, or of writes that were lost, makes it go, and readers ask Redis.
+// cachedLog caches the end of a log as this replica wrote it to Redis, so that readers on this
+// replica need not read it back. It answers only for the entries that it has. Any sign of another
+// writer or of lost writes drops it, and readers ask Redis.
 type cachedLog struct {
 	epoch medium.Epoch
-	// trace is the stream's, as medium.Page has it.
+	// trace is the stream's trace, as in medium.Page.
 	trace string
-	// entries are those up to last, without a gap.
+	// entries are the entries up to last, without a gap.
 	entries []state.Entry
 	last    uint64
 	bytes   int
 	ended   bool
-	// unread: nobody has asked what is in it; unfollowed: the follower that Begin registered in Redis has
-	// not come yet.
+	// unread is whether the log was never read. unfollowed is whether the follower that Commit
+	// registered in Redis has not come yet.
 	unread, unfollowed bool
 	since              time.Time
 }
@@ -36,7 +36,7 @@ type cachedLog struct {
 // place names a stream.
 type place struct{ session, stream string }
 
-// logCache are those of the streams that are written and read here. Safe for concurrent use.
+// logCache has the cached logs of the streams written and read here. It is safe for concurrent use.
 type logCache struct {
 	mu sync.Mutex
 	m  map[string]map[string]*cachedLog // by session and stream
@@ -44,7 +44,7 @@ type logCache struct {
 
 func (x *logCache) init() { x.m = make(map[string]map[string]*cachedLog) }
 
-// drop forgets one; mu is held.
+// drop drops one; mu is held.
 func (x *logCache) drop(at place) {
 	streams := x.m[at.session]
 	delete(streams, at.stream)
@@ -53,7 +53,7 @@ func (x *logCache) drop(at place) {
 	}
 }
 
-// begin notes an empty stream that was begun here, under an epoch and with a trace.
+// begin adds an empty stream that began here, under an epoch and with a trace.
 func (x *logCache) begin(at place, epoch medium.Epoch, trace string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -63,7 +63,8 @@ func (x *logCache) begin(at place, epoch medium.Epoch, trace string) {
 	x.m[at.session][at.stream] = &cachedLog{epoch: epoch, trace: trace, unread: true, unfollowed: true, since: time.Now()}
 }
 
-// follow says that the next follower of a stream is registered in Redis, since the stream was begun here.
+// follow reports whether the next follower of a stream is registered in Redis already, because the
+// stream began here.
 func (x *logCache) follow(at place) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -75,8 +76,8 @@ func (x *logCache) follow(at place) bool {
 	return true
 }
 
-// unfollow says that the registration which Begin made has gone, since the stream ended here. The cached log goes
-// with the last follower.
+// unfollow reports whether the registration that Commit made is gone, because the stream ended
+// here. The cached log is dropped with the last follower.
 func (x *logCache) unfollow(at place, last bool) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -87,7 +88,7 @@ func (x *logCache) unfollow(at place, last bool) bool {
 	return t != nil && t.ended
 }
 
-// wrote notes entries that Redis took, the last of them as number seq under an epoch.
+// wrote adds entries that Redis has taken under an epoch; the last of them has number seq.
 func (x *logCache) wrote(at place, epoch medium.Epoch, seq uint64, entries []state.Entry, ended bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -112,29 +113,29 @@ func (x *logCache) wrote(at place, epoch medium.Epoch, seq uint64, entries []sta
 	}
 }
 
-// forget makes a cached log go.
+// forget drops a cached log.
 func (x *logCache) forget(at place) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.drop(at)
 }
 
-// forgetSession makes the cached logs of a session go.
+// forgetSession drops the cached logs of a session.
 func (x *logCache) forgetSession(session string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	delete(x.m, session)
 }
 
-// forgetAll is for when Redis may have lost what it took.
+// forgetAll drops all cached logs, because Redis may have lost writes.
 func (x *logCache) forgetAll() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	clear(x.m)
 }
 
-// read returns the page behind a position, if it is cached, or that there is nothing yet in a
-// stream which was just begun here. It is for streams that are followed here.
+// read returns the page after a position if it is cached, or an empty page of a stream that has
+// just begun here. It is for streams that are followed here.
 func (x *logCache) read(at place, after medium.Position, most int) (medium.Page, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -162,7 +163,7 @@ func (x *logCache) read(at place, after medium.Position, most int) (medium.Page,
 	return page, true
 }
 
-// sweep forgets the cached logs of streams that nobody came to read.
+// sweep drops the cached logs of streams without a reader.
 func (x *logCache) sweep(read func(place) bool) {
 	now := time.Now()
 	x.mu.Lock()

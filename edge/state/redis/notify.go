@@ -15,25 +15,25 @@ import (
 const (
 	// notifyWait is how long an event waits for its handlers.
 	notifyWait = 250 * time.Millisecond
-	// maxHandlers bounds the handlers of one replica that run at once; an event beyond is lost.
+	// maxHandlers bounds the handlers of one replica that run at once. Further events are lost.
 	maxHandlers = 256
 )
 
-// message is a session event on its way to an inbox.
+// message is a session event sent to an inbox.
 type message struct {
 	Event state.SessionEvent
-	// ID names the notification, From who waits for the ack.
+	// ID identifies the notification, From the sender that waits for the ack.
 	ID   string
 	From string
 }
 
-// ack tells that a replica handled an event.
+// ack reports that a replica has handled an event.
 type ack struct {
 	ID      string
 	Replica string
 }
 
-// notifications are those that wait for acks.
+// notifications are the notifications that wait for acks.
 type notifications struct {
 	mu      sync.Mutex
 	waiting map[string]chan string
@@ -41,7 +41,7 @@ type notifications struct {
 
 func (x *notifications) init() { x.waiting = make(map[string]chan string) }
 
-// begin returns where the acks of a notification arrive, one per replica at the most.
+// begin returns the channel for the acks of a notification, at most one per replica.
 func (x *notifications) begin(id string, n int) <-chan string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -65,7 +65,8 @@ func (x *notifications) handled(a ack) {
 	}
 }
 
-// Notify implements medium.Replicas. A replica that gives no sign of life is notified, but not waited for.
+// Notify implements medium.Replicas. It notifies a replica without a heartbeat, but does not wait
+// for it.
 func (r *Replica) Notify(ctx context.Context, b state.SessionEvent) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -96,7 +97,7 @@ func (r *Replica) Notify(ctx context.Context, b state.SessionEvent) error {
 	return nil
 }
 
-// holders are the other replicas that hold a session, or held it until a moment ago.
+// holders returns the other replicas that hold a session, or held it until recently.
 func (r *Replica) holders(ctx context.Context, id string) ([]string, error) {
 	var hold, held *redis.StringSliceCmd
 	err := r.pipe(ctx, func(p redis.Pipeliner) {
@@ -119,7 +120,7 @@ func (r *Replica) holders(ctx context.Context, id string) ([]string, error) {
 	return out, nil
 }
 
-// publish sends an event and returns those of the holders that live.
+// publish sends an event and returns those holders that are alive.
 func (r *Replica) publish(ctx context.Context, holders []string, b message) (map[string]bool, error) {
 	body, err := json.Marshal(b)
 	if err != nil {
@@ -144,8 +145,9 @@ func (r *Replica) publish(ctx context.Context, holders []string, b message) (map
 	return out, nil
 }
 
-// onMessage runs the handler of a session event, and tells who sent it when it is done; without a handler at once. With
-// too many that run, the event is lost. Who left is not waited for and holds nothing any more.
+// onMessage runs the handler of a session event and then sends the ack; without a handler it does
+// so at once. If too many handlers run, the event is lost. A replica that has left sends no ack and
+// holds nothing.
 func (r *Replica) onMessage(b message) {
 	if r.left.Load() {
 		return
@@ -172,7 +174,7 @@ func (r *Replica) onMessage(b message) {
 	}()
 }
 
-// returned tells this replica that Redis was away. It does not wait for what comes of it.
+// returned reports to the replica that Redis was away. It does not wait for the effects.
 func (r *Replica) returned() {
 	fn := r.hooks.Load().Returning
 	if fn == nil || r.left.Load() {
@@ -184,6 +186,6 @@ func (r *Replica) returned() {
 			defer func() { <-r.handlers }()
 			fn()
 		}()
-	default: // So many are under way that what this one is for is.
+	default: // Enough of them run to do what this one would.
 	}
 }

@@ -204,7 +204,7 @@ func TestEvictionPolicy(t *testing.T) {
 	if err == nil || errors.Is(err, state.ErrUnavailable) || !strings.Contains(err.Error(), `set it to "noeviction"`) {
 		t.Fatalf("started on a Redis that evicts: %v", err)
 	}
-	// Where nobody may ask, a warning has to do.
+	// If the policy may not be queried, there must be a warning.
 	must(t, c.ACLSetUser(t.Context(), "edge", "on", ">secret", "~*", "&*", "+@all", "-config").Err())
 	u := goredis.NewClient(&goredis.Options{Addr: addr, Username: "edge", Password: "secret"})
 	defer u.Close()

@@ -11,7 +11,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// outcomes are the codes of answer.lua.
+// outcomes maps the reply codes of answer.lua.
 var outcomes = map[string]state.AnswerOutcome{
 	"unknown": state.AnswerUnknown, "duplicate": state.AnswerDuplicate,
 	"taken": state.AnswerTaken, "completed": state.AnswerCompleted,
@@ -69,7 +69,8 @@ func (r *Replica) Claim(ctx context.Context, w medium.Which) (*medium.Owned, err
 	return o, err
 }
 
-// readOwned reads what the scripts' function owned returned: session record, call id, the call's fields.
+// readOwned reads the result of the scripts' function owned: session record, call id, the call's
+// fields.
 func readOwned(session string, rep reply) (*medium.Owned, error) {
 	rec, err := readSession(rep.list(0))
 	if err != nil {
@@ -82,7 +83,7 @@ func readOwned(session string, rep reply) (*medium.Owned, error) {
 	return &medium.Owned{Record: call, Session: rec.Session}, nil
 }
 
-// fieldsOf reads what HGETALL returned.
+// fieldsOf converts the result of HGETALL.
 func fieldsOf(list []any) map[string]string {
 	f := make(map[string]string, len(list)/2)
 	for ; len(list) > 1; list = list[2:] {
@@ -92,7 +93,7 @@ func fieldsOf(list []any) map[string]string {
 	return f
 }
 
-// readRecord reads the fields of a call, as steps.lua lists them.
+// readRecord converts the fields of a call, which steps.lua lists.
 func readRecord(session, id string, f map[string]string) (*medium.Record, error) {
 	r := &medium.Record{
 		Session: session, Stream: f["st"], Batch: int(count(f["bt"])), Phase: state.Phase(count(f["ph"])), // #nosec G115 -- small counts
@@ -146,7 +147,7 @@ func readRecord(session, id string, f map[string]string) (*medium.Record, error)
 	return r, nil
 }
 
-// recordFields are the fields of a call, as steps.lua lists them, but for its owner.
+// recordFields returns the fields of a call, which steps.lua lists, without its owner.
 func recordFields(r *medium.Record) []any {
 	out := []any{
 		"st", r.Stream, "bt", r.Batch, "dl", millis(r.Deadline), "ph", int(r.Phase), "ep", text(r.Epoch), "n", text(r.N), "sp", text(r.Start), "la", text(r.Last),
@@ -181,7 +182,7 @@ func recordFields(r *medium.Record) []any {
 	return out
 }
 
-// keptBytes is what the state and the answers of a call count for SessionBytes.
+// keptBytes returns what the state and the answers of a call count for SessionBytes.
 func keptBytes(r *medium.Record) int {
 	n := len(r.State)
 	for i := range r.Asked {
@@ -192,7 +193,7 @@ func keptBytes(r *medium.Record) int {
 	return n
 }
 
-// flag is a truth as the scripts read it.
+// flag formats a boolean for scripts.
 func flag(b bool) string {
 	if b {
 		return "1"
@@ -205,7 +206,7 @@ func count(s string) uint64 {
 	return n
 }
 
-// millis is a deadline for scripts; 0: none.
+// millis formats a deadline for scripts; 0 means none.
 func millis(t time.Time) int64 {
 	if t.IsZero() {
 		return 0

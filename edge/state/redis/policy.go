@@ -12,12 +12,13 @@ import (
 
 const policyName = "maxmemory-policy"
 
-// Fit says whether Redis is fit to keep state: nil, state.ErrUnavailable where it cannot be reached, or that its eviction policy would drop
-// sessions. Nothing is changed. It may be called before Start, and without it.
+// Fit returns nil if Redis is fit to keep state, state.ErrUnavailable if it cannot be reached, or
+// an error that says that its eviction policy would drop sessions. It changes nothing, and may be
+// called before or without Start.
 func (r *Replica) Fit(ctx context.Context) error { return r.checkPolicy(ctx) }
 
-// checkPolicy refuses a Redis that would evict state to make room. Where it cannot be asked, as in many
-// managed services, that is logged.
+// checkPolicy refuses a Redis that would evict state. If the policy cannot be queried, as in many
+// managed services, it logs that.
 func (r *Replica) checkPolicy(ctx context.Context) error {
 	var silent atomic.Bool
 	check := func(ctx context.Context, c redis.Cmdable) error {
@@ -47,7 +48,7 @@ func (r *Replica) checkPolicy(ctx context.Context) error {
 	return err
 }
 
-// forbidden says that the server does not allow or know CONFIG.
+// forbidden reports whether the server does not allow or know CONFIG.
 func forbidden(err error) bool {
 	text := strings.ToLower(err.Error())
 	return strings.HasPrefix(text, "noperm") || strings.HasPrefix(text, "err unknown") || strings.Contains(text, "not allowed")

@@ -10,9 +10,9 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// acquire counts a session that is about to be made; new is false when it was counted already. The
-// count believes in a session half of its life longer than that lasts without use; at the bound, those
-// that may have ended are looked at, once a second.
+// acquire counts a session that is about to be created; isNew is false if it was counted before.
+// The count keeps a session half its lifetime longer than it lives without use. At the bound,
+// sessions that may have ended are checked, once a second.
 func (r *Replica) acquire(ctx context.Context, key string, s *state.Session) (isNew bool, err error) {
 	for check := 1; ; check = 0 {
 		code, suspects, err := r.reserve(ctx, key, s.ID, check)
@@ -54,7 +54,7 @@ func (r *Replica) reserve(ctx context.Context, key, id string, check int) (code 
 	return rep.text(0), suspects, nil
 }
 
-// dismiss takes those of the sessions out of the count that are not there; freed when there was one.
+// dismiss uncounts those of the sessions that do not exist. freed is whether there was one.
 func (r *Replica) dismiss(ctx context.Context, key string, tags []string) (freed bool, err error) {
 	there := make([]*redis.IntCmd, len(tags))
 	err = r.pipe(ctx, func(p redis.Pipeliner) {
@@ -96,7 +96,7 @@ func (r *Replica) Of(ctx context.Context, owner mcp.Principal) ([]string, error)
 	return ids, nil
 }
 
-// release counts a session no more.
+// release uncounts a session.
 func (r *Replica) release(ctx context.Context, key, id string) {
 	actx, cancel := aside(ctx)
 	defer cancel()

@@ -13,16 +13,18 @@ import (
 
 var proofScript = own("proof")
 
-// Proofs are those by which clients prove that they have the key of their token, each of which may be used once.
+// Proofs returns the store of the proofs by which clients prove possession of their token's key.
+// Each may be used once.
 func (r *Replica) Proofs() *Proofs { return &Proofs{r} }
 
-// Proofs keeps a key for each caller, with the proofs that were used, as long as they would be accepted. It tells nobody who the
-// caller is, and what the proofs were. Safe for concurrent use.
+// Proofs keeps one key for each caller, with the proofs that were used, for as long as they would
+// be accepted. Neither the caller nor the proofs can be read from it. It is safe for concurrent
+// use.
 type Proofs struct{ r *Replica }
 
-// Spend notes that a proof of a caller was used, to be remembered for so long. fresh: it was not used before, on any replica. A
-// *mcp.Error of KindLimit says that as many of the caller's are remembered as may be. One whose reply was lost may be told
-// not to be fresh when it is sent again.
+// Spend records that a caller used a proof, for the duration life. fresh is whether it was not used
+// before, on any replica. A *mcp.Error of KindLimit means that most proofs of the caller are
+// recorded. A proof whose reply was lost may not be fresh when it is sent again.
 func (p *Proofs) Spend(ctx context.Context, caller, id string, life time.Duration, most int) (fresh bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
@@ -41,7 +43,7 @@ func (p *Proofs) Spend(ctx context.Context, caller, id string, life time.Duratio
 	return false, fmt.Errorf("a script returned %v: %w", v, state.ErrUnavailable)
 }
 
-// proofs is the key of a caller's proofs, which is not among those of principals' sessions.
+// proofs returns the key of a caller's proofs. It is not among those of principals' sessions.
 func (r *Replica) proofs(caller string) string {
 	sum := sha256.Sum256([]byte(caller))
 	return r.prefix + ":dpop:{" + hex.EncodeToString(sum[:16]) + "}"

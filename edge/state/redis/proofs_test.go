@@ -81,7 +81,8 @@ func TestProofs(t *testing.T) {
 	}
 }
 
-// Proofs are nobody's sessions: the list of sessions, and what bounds those of a principal, do not come upon them.
+// Proofs are not sessions: neither the list of sessions nor the bound on those of a principal
+// includes them.
 func TestProofsAreNoSessions(t *testing.T) {
 	t.Parallel()
 	c := connect(t, startServer(t))

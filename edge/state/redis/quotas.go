@@ -12,15 +12,15 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// presence is how long a replica that said it is there is counted.
+// presence is how long a replica counts after it was last seen.
 const presence = 5 * time.Second
 
 var quotaScript, presentScript = own("quota"), own("present")
 
-// Quotas are the budgets of calls that replicas share.
+// Quotas returns the store of the call budgets that replicas share.
 func (r *Replica) Quotas() quota.Store { return quotas{r} }
 
-// quotas keeps one key for each budget that is not whole. Its name tells nobody who the caller is.
+// quotas keeps one key for each budget that is not full. The caller cannot be read from its name.
 type quotas struct{ r *Replica }
 
 // Take implements quota.Store.
@@ -68,7 +68,7 @@ func (q quotas) Sharing(ctx context.Context) (int, error) {
 	return int(n), nil
 }
 
-// quota is the key of a budget.
+// quota returns the key of a budget.
 func (r *Replica) quota(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return r.prefix + ":q:{" + hex.EncodeToString(sum[:16]) + "}"

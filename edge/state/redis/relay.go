@@ -11,7 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// maxRelayed bounds the relayed messages that one replica serves at once; one beyond is not answered.
+// maxRelayed bounds the relayed messages that one replica serves at once. Further ones are not
+// answered.
 const maxRelayed = 256
 
 // The first byte of a message on a replica's relay channel.
@@ -22,8 +23,8 @@ const (
 
 var errNoReplica = errors.New("the replica is not there any more")
 
-// Relay carries messages between replicas, each answered by the other. Unlike session events they are no hints:
-// who sends hears whether there was an answer. Safe for concurrent use.
+// Relay sends messages between replicas, each answered by its receiver. Unlike session events they
+// are not hints: the sender knows whether there was an answer. It is safe for concurrent use.
 type Relay struct {
 	r       *Replica
 	address string
@@ -34,17 +35,17 @@ type Relay struct {
 	waiting map[string]chan []byte
 }
 
-// Relay returns this replica's; it works from Start to Close.
+// Relay returns this replica's Relay; it works from Start to Close.
 func (r *Replica) Relay() *Relay { return r.relay }
 
 func newRelay(r *Replica) *Relay {
 	return &Relay{r: r, address: rand.Text(), room: make(chan struct{}, maxRelayed), waiting: map[string]chan []byte{}}
 }
 
-// Address is 26 letters and digits that tell nothing of the replica.
+// Address returns the replica's address: 26 random letters and digits.
 func (x *Relay) Address() string { return x.address }
 
-// Receive sets who answers messages, each in a goroutine of its own; nil gives no answer.
+// Receive sets the function that answers messages, each in its own goroutine. nil answers none.
 func (x *Relay) Receive(fn func(message []byte) (answer []byte)) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -53,8 +54,8 @@ func (x *Relay) Receive(fn func(message []byte) (answer []byte)) {
 
 func (r *Replica) relayOf(address string) string { return r.prefix + ":m:" + address }
 
-// Send gives a message to the replica of an address and waits for its answer, at the latest until ctx
-// ends. A single server tells at once when that replica is gone; a Cluster does not.
+// Send sends a message to the replica at an address and waits for its answer, at most until ctx is
+// done. With a single server it fails at once if that replica is gone; in a Cluster it does not.
 func (x *Relay) Send(ctx context.Context, to string, message []byte) ([]byte, error) {
 	id := rand.Text()
 	answer := make(chan []byte, 1)
@@ -81,7 +82,7 @@ func (x *Relay) Send(ctx context.Context, to string, message []byte) ([]byte, er
 	}
 }
 
-// publish gives a payload to the channel of an address; heard counts who listens.
+// publish sends a payload to the channel of an address. heard is the number of listeners.
 func (x *Relay) publish(ctx context.Context, to, payload string) (heard int64, err error) {
 	err = x.r.send(ctx, "", func() error {
 		heard, err = x.r.client.Publish(ctx, x.r.relayOf(safe(to)), payload).Result()
@@ -90,13 +91,13 @@ func (x *Relay) publish(ctx context.Context, to, payload string) (heard int64, e
 	return heard, err
 }
 
-// clustered says that a PUBLISH counts the listeners of one node only.
+// clustered reports whether a PUBLISH counts the listeners of one node only.
 func clustered(c redis.UniversalClient) bool {
 	_, ok := c.(*redis.ClusterClient)
 	return ok
 }
 
-// received handles what came on this replica's channel.
+// received handles a message on this replica's channel.
 func (x *Relay) received(payload string) {
 	if payload == "" {
 		return
@@ -112,7 +113,7 @@ func (x *Relay) received(payload string) {
 	case relayedAnswer:
 		select {
 		case answer <- []byte(rest):
-		default: // nobody waits any more
+		default: // the sender has given up
 		}
 	case relayedMessage:
 		from, message, ok := strings.Cut(rest, " ")

@@ -15,19 +15,20 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// maxRenewal bounds the pause after which a use of a session is counted in Redis again.
+// maxRenewal bounds the interval at which uses of a session are counted in Redis.
 const maxRenewal = time.Minute
 
-// renewal is that pause: what a session lives longer than its limit, and a follower's registration lasts. It is
-// short beside the limit, so that a session that ended frees its place soon after.
+// renewal returns that interval. A session may live that much longer than its limit, and a
+// follower's registration lasts as long. It is short compared with the limit, so that a session
+// that ended soon frees its place.
 func renewal(l state.Limits) time.Duration {
 	pause := min(l.SessionTTL/16, maxRenewal)
 	return max(pause, min(l.SessionTTL/4, time.Second), time.Millisecond)
 }
 
-// renewals are the sessions whose use by this replica was counted in Redis of late: their expiry was
-// extended and the replica is among their holders. Until the next one is due, a copy is revalidated
-// without.
+// renewals are the sessions whose use by this replica was recently counted in Redis: their expiry
+// was extended, and the replica is among their holders. Until the next renewal is due, a copy is
+// revalidated without one.
 type renewals struct {
 	every time.Duration
 	mu    sync.Mutex
@@ -37,7 +38,7 @@ type renewals struct {
 
 func (u *renewals) init(every time.Duration) { u.every, u.due = every, make(map[string]time.Time) }
 
-// counted notes a use. The next one is due at a time that differs from session to session.
+// counted records a use. The next one is due at a time that varies between sessions.
 func (u *renewals) counted(id string) {
 	now := time.Now()
 	next := now.Add(u.every - rand.N(u.every/4+1)) // #nosec G404 -- a pause is no secret
@@ -47,14 +48,14 @@ func (u *renewals) counted(id string) {
 	u.sweep(now)
 }
 
-// forget is for when Redis may have lost what it was told. Every session is due.
+// forget makes every session due, because Redis may have lost the uses.
 func (u *renewals) forget() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	clear(u.due)
 }
 
-// early tells whether a session's next use need not be counted.
+// early reports whether a session's next use need not be counted.
 func (u *renewals) early(id string) bool {
 	now := time.Now()
 	u.mu.Lock()
@@ -62,7 +63,7 @@ func (u *renewals) early(id string) bool {
 	return now.Before(u.due[id])
 }
 
-// sweep forgets now and then those that nobody uses here any more. u.mu is locked.
+// sweep occasionally drops sessions that are not used here any more. The caller holds u.mu.
 func (u *renewals) sweep(now time.Time) {
 	if now.Sub(u.swept) <= u.every {
 		return
@@ -75,7 +76,7 @@ func (u *renewals) sweep(now time.Time) {
 	}
 }
 
-// split tells the sessions whose use has to be counted from those for which it is too early.
+// split separates the sessions whose use must be counted from those for which it is too early.
 func (u *renewals) split(ids []string) (due, early []string) {
 	now := time.Now()
 	u.mu.Lock()
@@ -91,8 +92,8 @@ func (u *renewals) split(ids []string) (due, early []string) {
 	return due, early
 }
 
-// Touch implements medium.Sessions. With use, most of the time it only reads the serials; at the latest after a
-// quarter of SessionTTL, or a minute, it also counts a use.
+// Touch implements medium.Sessions. With use, it mostly only reads the serials; at the latest after
+// a quarter of SessionTTL, or a minute, it also counts a use.
 func (r *Replica) Touch(ctx context.Context, ids []string, use bool) (map[string]uint64, error) {
 	out := make(map[string]uint64, len(ids))
 	var due []string
@@ -123,7 +124,7 @@ func (r *Replica) Touch(ctx context.Context, ids []string, use bool) (map[string
 	return out, ctx.Err()
 }
 
-// serials reads the serials of those of the sessions that are there.
+// serials reads the serials of those sessions that exist.
 func (r *Replica) serials(ctx context.Context, ids []string, out map[string]uint64) error {
 	if err := ctx.Err(); err != nil {
 		return err

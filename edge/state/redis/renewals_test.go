@@ -48,7 +48,7 @@ func TestInvariant6RevalidationIsOneRead(t *testing.T) {
 	}
 }
 
-// A session that is only revalidated lives on, and whoever revalidates it stays among those to notify.
+// A session that is only revalidated stays alive, and its revalidating replica stays a holder.
 func TestInvariant6RevalidationKeepsSessionAndHolder(t *testing.T) {
 	t.Parallel()
 	c := connect(t, startServer(t))
@@ -79,7 +79,7 @@ func TestInvariant6RevalidationKeepsSessionAndHolder(t *testing.T) {
 	await.Until(t, "b has heard of the session event", func() bool { return heard.Load() == 1 })
 }
 
-// After a failover Redis may not know who holds and who follows: it is told again at once.
+// After a failover Redis may have lost holders and followers: they are registered again at once.
 func TestHoldersAndFollowersRegisterAgainAfterALostConnection(t *testing.T) {
 	t.Parallel()
 	addr := startServer(t)

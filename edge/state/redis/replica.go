@@ -18,24 +18,28 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// Options of a Replica.
+// Options configure a Replica.
 type Options struct {
-	// Limits bound what is kept; zero members are the defaults. All replicas on one Redis need the same.
+	// Limits bound what is kept. Zero fields mean the defaults. All replicas on one Redis need the
+	// same.
 	Limits state.Limits
-	// Replica is a name for messages and keys; "replica" if empty. Each New is an incarnation of its own,
-	// whatever the name.
+	// Replica is a name for messages and keys. Empty means "replica". Each New is a separate
+	// incarnation, whatever the name.
 	Replica string
-	// Prefix begins every key and channel; "mcpedge" if empty. It must not contain "{" or a space.
+	// Prefix begins every key and channel. Empty means "mcpedge". It must not contain "{" or a
+	// space.
 	Prefix string
-	// Accounts begins the keys of what callers keep together, of all Replicas that have the same; Prefix if empty.
+	// Accounts begins the keys of the callers' accounts, which all Replicas with the same value
+	// share. Empty means Prefix.
 	Accounts string
-	// Acknowledge is how many replicas of Redis have to have the calls that begin, and their session, before Commit returns; 0: none.
+	// Acknowledge is the number of Redis replicas that must have the calls that begin, and their
+	// session, before Commit returns. 0 requires none.
 	Acknowledge int
-	// Logger gets what no caller hears of; discarded if nil.
+	// Logger logs what no caller is returned. nil discards it.
 	Logger *slog.Logger
 }
 
-// Replica is one incarnation of an edge process on a Redis. Safe for concurrent use.
+// Replica is one incarnation of an edge process on a Redis. It is safe for concurrent use.
 type Replica struct {
 	client redis.UniversalClient
 	limits state.Limits
@@ -44,8 +48,8 @@ type Replica struct {
 	accounts string
 	id       string
 	log      *slog.Logger
-	// shared is what setShared prepared. bucketsApart: the index of unfinished streams and the accounts may be on
-	// other servers than the sessions, and no script can change both.
+	// shared is prepared by setShared. bucketsApart means that the index of unfinished streams and
+	// the accounts may be on other servers than the sessions, so that no script can change both.
 	shared       []any
 	bucketsApart bool
 
@@ -59,7 +63,7 @@ type Replica struct {
 	breakers  breakers
 	logs      logCache
 	acks      acknowledgements
-	beating   atomic.Bool // the last sign of life was taken
+	beating   atomic.Bool // the last heartbeat was stored
 
 	life   sync.Mutex // held by Beat and Leave, and guards the inbox
 	left   atomic.Bool
@@ -73,9 +77,9 @@ type Replica struct {
 
 var _ medium.Store = (*Replica)(nil)
 
-// New makes an incarnation of a replica that uses the client, which stays the caller's to close, after
-// Close. The client's timeouts bound every operation; with ContextTimeoutEnabled the contexts' deadlines
-// do too. Nothing is sent to Redis before Start.
+// New makes an incarnation of a replica that uses client. The caller keeps ownership of client and
+// closes it after Close. The client's timeouts bound every operation; with ContextTimeoutEnabled
+// the contexts' deadlines do too. Nothing is sent to Redis before Start.
 func New(client redis.UniversalClient, o Options) (*Replica, error) {
 	if client == nil {
 		return nil, errors.New("a Redis client is needed")
@@ -108,16 +112,16 @@ func New(client redis.UniversalClient, o Options) (*Replica, error) {
 	return r, nil
 }
 
-// Store is the replica with the hooks of whoever uses it. Call it before Start.
+// Store returns the replica with the hooks of its user. Call it before Start.
 func (r *Replica) Store(h medium.Hooks) medium.Store {
 	r.hooks.Store(&h)
 	return r
 }
 
-// Start checks that Redis is fit to keep state, gives the first sign of life and opens the inbox, which
-// brings session events and wake-ups until Close. Call it once, before any other method; after an error it may be
-// called again. It gives state.ErrUnavailable when Redis cannot be reached, and another error when its
-// eviction policy would drop sessions.
+// Start checks that Redis is fit to keep state, sends the first heartbeat and opens the inbox,
+// which receives session events and wake-ups until Close. Call it once, before any other method;
+// after an error it may be called again. The error is state.ErrUnavailable if Redis cannot be
+// reached, and another error if its eviction policy would drop sessions.
 func (r *Replica) Start(ctx context.Context) error {
 	if err := r.checkPolicy(ctx); err != nil {
 		return err
@@ -141,7 +145,8 @@ func (r *Replica) Start(ctx context.Context) error {
 	return nil
 }
 
-// Close ends the inbox and the probes; it does not Leave. It may be called more than once, and without Start.
+// Close ends the inbox and the probes; it does not leave (see Beat). It may be called more than
+// once, and without Start.
 func (r *Replica) Close() error {
 	r.life.Lock()
 	ps, first := r.inbox, !r.closed
@@ -159,20 +164,20 @@ func (r *Replica) Close() error {
 	return err
 }
 
-// Stats is how this replica gets on with Redis.
+// Stats describe the state of this replica's Redis.
 type Stats struct {
-	// Healthy: Redis answers, and took the last sign of life. False before Start.
+	// Healthy means that Redis answers and has stored the last heartbeat. It is false before Start.
 	Healthy bool
-	// Trips counts how often Redis was found not to answer; Rejected the operations that failed at once
-	// until it did.
+	// Trips counts how often Redis stopped answering, Rejected the operations that failed at once
+	// until it answered again.
 	Trips, Rejected uint64
-	// Dropped counts the progress and log messages that were dropped for the bounds on logs.
+	// Dropped counts the progress and log messages dropped because of the bounds on logs.
 	Dropped uint64
-	// Rollbacks counts the positions and writes that told of entries Redis does not have.
+	// Rollbacks counts positions and writes that refer to entries which Redis lacks.
 	Rollbacks uint64
 }
 
-// Stats returns the numbers of this moment.
+// Stats returns the current numbers.
 func (r *Replica) Stats() Stats {
 	return Stats{
 		Healthy: r.beating.Load() && r.breakers.open.Load() == 0,
@@ -181,7 +186,7 @@ func (r *Replica) Stats() Stats {
 	}
 }
 
-// aside is the context of what is done after an operation, or when its caller cannot wait.
+// aside returns a context for work after an operation, or whose caller cannot wait.
 func aside(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 }

@@ -13,10 +13,11 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// restoreTries bounds how often a call is read again that changes while it is restored.
+// restoreTries bounds how often a call that changes during its restore is read again.
 const restoreTries = 8
 
-// Restore implements medium.Calls. What is there is read, merged here, and replaced if it is still the same.
+// Restore implements medium.Calls. It reads what is stored, merges it here, and replaces it if it
+// has not changed.
 func (r *Replica) Restore(ctx context.Context, rec *medium.Record, entries []medium.Entry, runs bool) (medium.Verdict, error) {
 	for try := 1; ; try++ {
 		v, err := r.restore(ctx, rec, entries, runs)
@@ -33,7 +34,8 @@ func (r *Replica) Restore(ctx context.Context, rec *medium.Record, entries []med
 type known struct {
 	medium.Record
 	there bool
-	// fields are the call's, as they are; log is that of a stream which it has for itself.
+	// fields are the call's fields as stored. log is its stream's log if the stream has no other
+	// call.
 	fields map[string]string
 	log    []medium.Entry
 }
@@ -71,8 +73,8 @@ func (r *Replica) restore(ctx context.Context, rec *medium.Record, entries []med
 	return verdict, r.replace(ctx, k, &next, what, log, []any{"ow", owner, "hd", flag(held), "cl", claimed})
 }
 
-// readKnown reads what known.lua returned: the call's fields, how many calls of the stream are known, how many there are,
-// the log, its floor and where its epochs begin.
+// readKnown converts the result of known.lua: the call's fields, how many calls of the stream are
+// known, how many there are, the log, its floor and where its epochs begin.
 func readKnown(rec *medium.Record, rep reply) (*known, error) {
 	k := &known{fields: fieldsOf(rep.list(0))}
 	if len(k.fields) == 0 {
@@ -90,7 +92,7 @@ func readKnown(rec *medium.Record, rep reply) (*known, error) {
 	return k, err
 }
 
-// restoredLog says what restore.lua is to do with the log, and with which entries.
+// restoredLog returns what restore.lua must do with the log, and with which entries.
 func (r *Replica) restoredLog(k *known, rec *medium.Record, entries []medium.Entry, next *medium.Record, v medium.Verdict) (string, []medium.Entry) {
 	if next.Batch > 0 {
 		has := medium.Position{Epoch: medium.Epoch(count(k.fields["he"])), Seq: count(k.fields["hs"])}
@@ -107,7 +109,7 @@ func (r *Replica) restoredLog(k *known, rec *medium.Record, entries []medium.Ent
 	return "replace", log
 }
 
-// replace replaces what is known of a call.
+// replace replaces what is stored of a call.
 func (r *Replica) replace(ctx context.Context, k *known, next *medium.Record, what string, log []medium.Entry, owner []any) error {
 	expected := ""
 	if k.there {

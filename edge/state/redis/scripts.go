@@ -24,14 +24,14 @@ func source(name string) string {
 	return string(b)
 }
 
-// script is one of the files, behind the libraries that it needs.
+// script is one of the files, after the libraries that it needs.
 type script struct {
 	*redis.Script
 	name string
 }
 
-// own is a script that runs beside the sessions; of is one that works on a session, logs one that erases its logs too,
-// and steps one that works on its calls.
+// own compiles a script that does not use a session; of one that works on a session; logs one that
+// also erases its logs; steps one that works on its calls.
 func own(name string) *script   { return compile(name) }
 func of(name string) *script    { return compile(name, "account", "lib") }
 func logs(name string) *script  { return compile(name, "account", "lib", "log") }
@@ -47,10 +47,10 @@ func compile(name string, libraries ...string) *script {
 	return s
 }
 
-// scripts are all that there are.
+// scripts are all scripts.
 var scripts []*script
 
-// The scripts, by their files.
+// The scripts by their files.
 var (
 	createScript, loadScript     = of("create"), of("load")
 	touchScript, updateScript    = of("touch"), of("update")
@@ -66,7 +66,7 @@ var (
 	borrowScript                 = compile("borrow", "account")
 )
 
-// reply is what a session's script returned.
+// reply is the result of a session's script.
 type reply struct {
 	code string
 	rest []any
@@ -92,15 +92,15 @@ func (p reply) number(i int) int64 {
 	return 0
 }
 
-// unsigned is a number that a script counts up from 0.
+// unsigned returns a number that a script counts up from 0.
 func (p reply) unsigned(i int) uint64 { return uint64(p.number(i)) } // #nosec G115 -- none of them is negative
 
 func (p reply) list(i int) []any { l, _ := p.at(i).([]any); return l }
 
-// countedAt, lentAt and utmostAt are the places of the shared arguments that differ from call to call.
+// countedAt, lentAt and utmostAt are the indices of the shared arguments that vary between calls.
 const countedAt, lentAt, utmostAt = 11, 14, 15
 
-// setShared prepares the arguments that all scripts on sessions share.
+// setShared prepares the arguments that all session scripts share.
 func (r *Replica) setShared() {
 	l := &r.limits
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
@@ -112,8 +112,8 @@ func (r *Replica) setShared() {
 	}
 }
 
-// args are a session script's arguments, behind those that all share. counted: this replica's use of the
-// session need not be counted.
+// args returns a session script's arguments, which follow the shared ones. counted means that this
+// replica's use of the session need not be counted.
 func (r *Replica) args(counted string, own ...any) []any {
 	args := make([]any, 0, len(r.shared)+len(own))
 	args = append(append(args, r.shared...), own...)
@@ -121,18 +121,18 @@ func (r *Replica) args(counted string, own ...any) []any {
 	return args
 }
 
-// run runs a script on a session, and counts a use of it.
+// run runs a script on a session and counts a use.
 func (r *Replica) run(ctx context.Context, s *script, session string, own ...any) (reply, error) {
 	return r.evalRun(ctx, s, session, []string{r.session(session)}, r.args("0", own...))
 }
 
-// runIndexed runs a script on the calls of a session, with the index of unfinished streams where that is on
-// the same server. A use is counted if that was not done of late.
+// runIndexed runs a script on the calls of a session, with the index of unfinished streams if that
+// is on the same server. It counts a use unless one was counted recently.
 func (r *Replica) runIndexed(ctx context.Context, s *script, session string, own ...any) (reply, error) {
 	return r.runOften(ctx, s, session, r.indexedKeys(session), own...)
 }
 
-// runOften runs a script on a session, and counts a use of it if that was not done of late.
+// runOften runs a script on a session. It counts a use unless one was counted recently.
 func (r *Replica) runOften(ctx context.Context, s *script, session string, keys []string, own ...any) (reply, error) {
 	counted := r.renewals.early(session)
 	if counted {
@@ -145,12 +145,13 @@ func (r *Replica) runOften(ctx context.Context, s *script, session string, keys 
 	return p, err
 }
 
-// runClaiming runs a script that may claim a call, with the index where that is on the same server, and counts a use of the session.
+// runClaiming runs a script that may claim a call, with the index if that is on the same server,
+// and counts a use.
 func (r *Replica) runClaiming(ctx context.Context, s *script, session string, own ...any) (reply, error) {
 	return r.evalRun(ctx, s, session, r.indexedKeys(session), r.args("0", own...))
 }
 
-// indexedKeys are the session's key, and where that is on the same server its bucket of the index.
+// indexedKeys returns the session's key and, if it is on the same server, its bucket of the index.
 func (r *Replica) indexedKeys(session string) []string {
 	if r.bucketsApart {
 		return []string{r.session(session)}
@@ -171,7 +172,7 @@ func (r *Replica) evalRun(ctx context.Context, s *script, session string, keys [
 	})
 }
 
-// read takes a script's result apart, and renews the session's index entry when that is due.
+// read splits a script's result, and renews the session's index entry if that is due.
 func (r *Replica) read(ctx context.Context, session string, v any) (reply, error) {
 	list, _ := v.([]any)
 	if len(list) < 2 {
@@ -185,8 +186,9 @@ func (r *Replica) read(ctx context.Context, session string, v any) (reply, error
 	return p, nil
 }
 
-// renew renews a session's entry in its principal's index, "until key", and in its account, behind that "bytes life account"; until
-// is 0 where only that is due. A failure costs a place that is not counted, until the next time.
+// renew renews a session's entry in its principal's index, "until key", and in its account, the
+// following "bytes life account"; until is 0 if only the account is due. A failure leaves a place
+// uncounted until the next renewal.
 func (r *Replica) renew(ctx context.Context, session, due string) {
 	fields := strings.Fields(due)
 	actx, cancel := aside(ctx)
@@ -203,7 +205,7 @@ func (r *Replica) renew(ctx context.Context, session, due string) {
 	}
 }
 
-// each runs a script on several sessions in one round trip; the results are in their order.
+// each runs a script on several sessions in one round trip. The results are in their order.
 func (r *Replica) each(ctx context.Context, s *script, sessions []string, own func(i int) []any) ([]reply, error) {
 	if err := ctx.Err(); err != nil || len(sessions) == 0 {
 		return nil, err

@@ -15,9 +15,9 @@ const secretSize = 32
 
 func (r *Replica) secretKey() string { return r.prefix + ":secret" }
 
-// Secret returns the 32 random bytes that all replicas on this Redis and prefix share, made by the first
-// that asks. A Redis that came back empty is given them again by those that know them. The error is
-// state.ErrUnavailable, or the context's.
+// Secret returns the 32 random bytes that all replicas with this Redis and prefix share, generated
+// by the first that asks. Replicas that know them store them again in a Redis that has lost them.
+// The error is state.ErrUnavailable, or the context's.
 func (r *Replica) Secret(ctx context.Context) ([]byte, error) {
 	fresh := make([]byte, secretSize)
 	_, _ = rand.Read(fresh)
@@ -29,7 +29,7 @@ func (r *Replica) Secret(ctx context.Context) ([]byte, error) {
 	return kept, nil
 }
 
-// keepSecret stores a secret unless there is one, and returns the one that is there.
+// keepSecret stores a secret unless one is stored, and returns the stored one.
 func (r *Replica) keepSecret(ctx context.Context, secret []byte) ([]byte, error) {
 	var old string
 	err := r.send(ctx, r.secretKey(), func() (err error) {
@@ -47,7 +47,7 @@ func (r *Replica) keepSecret(ctx context.Context, secret []byte) ([]byte, error)
 	return []byte(old), nil
 }
 
-// restoreSecret gives the secret to a Redis that may have lost it.
+// restoreSecret stores the secret again, because Redis may have lost it.
 func (r *Replica) restoreSecret() {
 	mine := r.secret.Load()
 	if mine == nil {

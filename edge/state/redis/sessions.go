@@ -12,8 +12,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// Create implements medium.Sessions. The bound on sessions may be exceeded by a few when Redis is slower
-// than a second.
+// Create implements medium.Sessions. The bound on sessions may be exceeded by a few if Redis takes
+// longer than a second.
 func (r *Replica) Create(ctx context.Context, s *state.Session) error {
 	if s.ID == "" {
 		return errors.New("a session needs an id")
@@ -28,7 +28,7 @@ func (r *Replica) Create(ctx context.Context, s *state.Session) error {
 		return err
 	}
 	bare := *s
-	bare.Principal.Claims = nil // Most sessions never come with other credentials.
+	bare.Principal.Claims = nil // Most sessions keep their first credentials.
 	args := []any{packSession(&bare), strconv.FormatUint(s.Serial, 10), key, rand.Text(), size, milliseconds(s.Keep), r.account(s)}
 	for _, uri := range s.Subscriptions {
 		args = append(args, uri)
@@ -38,7 +38,7 @@ func (r *Replica) Create(ctx context.Context, s *state.Session) error {
 		if reserved && errors.Is(err, state.ErrLimit) {
 			r.release(ctx, key, s.ID)
 		}
-		return err // Else whether it was made is not known: the reservation ends by itself.
+		return err // Otherwise the outcome is unknown: the reservation expires.
 	}
 	if rep.code != "ok" && reserved {
 		r.release(ctx, key, s.ID)
@@ -53,7 +53,7 @@ func (r *Replica) Create(ctx context.Context, s *state.Session) error {
 	return nil
 }
 
-// milliseconds is a time for the scripts, in ms since 1970; 0 for the zero time.
+// milliseconds formats a time for the scripts, in ms since 1970; 0 is the zero time.
 func milliseconds(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -85,14 +85,14 @@ func (r *Replica) load(ctx context.Context, id string) (kept, error) {
 	return readSession(rep.list(0))
 }
 
-// kept is a session as it is in Redis.
+// kept is a session as stored in Redis.
 type kept struct {
 	*state.Session
-	// inside are the subscriptions that are in the record itself, where an older release put them.
+	// inside are the subscriptions inside the record itself, where an older release stored them.
 	inside []string
 }
 
-// readSession reads what the scripts' function record returned: record, serial, subscriptions.
+// readSession converts the result of the scripts' function record: record, serial, subscriptions.
 func readSession(list []any) (kept, error) {
 	rep := reply{rest: list}
 	s, err := unpackSession(rep.text(0))
@@ -112,9 +112,10 @@ func readSession(list []any) (kept, error) {
 	return k, nil
 }
 
-// Update implements medium.Sessions. The record is replaced if nobody else was faster, else the patch is applied
-// to what they made of it. It is read first only where the caller does not know it. To apply a patch again whose
-// reply was lost changes nothing, as Patch says.
+// Update implements medium.Sessions. It replaces the record if no other replica changed it first;
+// otherwise it applies the patch to the changed record. It reads the record first only if the
+// caller does not know it. Repeating a patch whose reply was lost changes nothing, as documented at
+// Patch.
 func (r *Replica) Update(ctx context.Context, id string, p state.Patch) (*state.Session, error) {
 	old, read := kept{Session: p.From}, false
 	for {
@@ -128,7 +129,8 @@ func (r *Replica) Update(ctx context.Context, id string, p state.Patch) (*state.
 		next, changed, err := old.With(p, r.limits.Subscriptions)
 		switch {
 		case !read && (err != nil || !changed):
-			// What the caller knows may be old: it tells what to change, never that there is nothing to.
+			// The caller's record may be old: it can show what to change, never that nothing
+			// changes.
 			old.Session = nil
 			continue
 		case err != nil:
@@ -158,8 +160,8 @@ func (r *Replica) Update(ctx context.Context, id string, p state.Patch) (*state.
 	}
 }
 
-// updateArgs are those of update.lua. The subscriptions that begin are the patch's, and those that were in the
-// record.
+// updateArgs returns the arguments of update.lua. The subscriptions to add are the patch's and
+// those that were inside the record.
 func updateArgs(old kept, next *state.Session, p state.Patch, read bool) []any {
 	wasRead := 0
 	if read {
@@ -179,8 +181,8 @@ func updateArgs(old kept, next *state.Session, p state.Patch, read bool) []any {
 	return args
 }
 
-// Delete implements medium.Sessions. When the reply of an erasure was lost, the session counts for its
-// principal for a while longer.
+// Delete implements medium.Sessions. If the reply of an erasure is lost, the session counts for its
+// principal a while longer.
 func (r *Replica) Delete(ctx context.Context, id string) error {
 	rep, err := r.run(ctx, deleteScript, id, state.NotifiableFor.Milliseconds())
 	r.logs.forgetSession(r.session(id))

@@ -20,16 +20,20 @@ import (
 const (
 	// pipeline bounds the commands sent in one round trip.
 	pipeline = 512
-	// sweepPage is how many entries of one bucket a sweep looks at; the next one goes on behind them.
+	// sweepPage is the number of entries of one bucket that a sweep checks; the next sweep
+	// continues after them.
 	sweepPage = 64
-	// staleAge is when an index entry whose stream is not there is no stream that is just beginning.
+	// staleAge is the age from which an index entry without a stream cannot belong to a stream that
+	// is just beginning.
 	staleAge = 30 * time.Second
-	// parked is how long a stream whose calls all wait for their client is not looked at, at most: it is again as soon as one is claimed.
-	// Where the index is on other servers, which cannot know that at the same time, it is parkedApart.
+	// parked bounds how long a stream is not checked whose calls all wait for their client; it is
+	// checked as soon as one is claimed. If the index is on other servers, which cannot learn that
+	// atomically, the bound is parkedApart.
 	parked, parkedApart = time.Hour, time.Minute
-	// bucketLife is how long a bucket is kept that nobody sweeps or adds to.
+	// bucketLife is how long an unused bucket is kept.
 	bucketLife = 60 * 24 * time.Hour
-	// markLife is how long it is known that a replica has left: longer than sweeps take to find all of its calls.
+	// markLife is how long the mark of a replica that has left is kept: longer than sweeps take to
+	// find all of its calls.
 	markLife = time.Hour
 )
 
@@ -39,8 +43,9 @@ type sweeps struct {
 	next [buckets]int64
 }
 
-// Beat implements medium.Replicas. It also renews what this replica follows. One call looks for orphans in a bounded part of
-// the index and the next goes on behind it, so with very many unfinished streams it takes several to see all.
+// Beat implements medium.Replicas. It also renews this replica's registrations as a follower. One
+// call looks for orphans in a bounded part of the index, and the next continues after it; with very
+// many unfinished streams it takes several to see all.
 func (r *Replica) Beat(ctx context.Context, most int, leaving bool) ([]medium.Which, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -71,7 +76,7 @@ func (r *Replica) beat(ctx context.Context) error {
 	return r.refollow(ctx)
 }
 
-// leave ends this incarnation in order.
+// leave ends this incarnation.
 func (r *Replica) leave(ctx context.Context) error {
 	r.life.Lock()
 	defer r.life.Unlock()
@@ -86,7 +91,7 @@ func (r *Replica) leave(ctx context.Context) error {
 	return nil
 }
 
-// index makes a stream findable before it is there.
+// index adds a stream to the index before it exists.
 func (r *Replica) index(ctx context.Context, session, stream string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -98,8 +103,8 @@ func (r *Replica) index(ctx context.Context, session, stream string) error {
 	return nil
 }
 
-// reindex has the sweeps look at the stream of a call that was claimed, where the script that claimed it could not. A failure costs time:
-// it is looked at when it was going to be.
+// reindex makes the sweeps check the stream of a claimed call, if the script that claimed it could
+// not. A failure only delays the check.
 func (r *Replica) reindex(ctx context.Context, o *medium.Owned) {
 	if !r.bucketsApart {
 		return
@@ -109,7 +114,7 @@ func (r *Replica) reindex(ctx context.Context, o *medium.Owned) {
 	_ = r.index(actx, o.Record.Session, o.Record.Stream)
 }
 
-// unindex takes streams that ended out of the index. A failure leaves it to the sweep.
+// unindex removes ended streams from the index. After a failure the sweep removes them.
 func (r *Replica) unindex(ctx context.Context, session string, streams ...string) {
 	if len(streams) == 0 {
 		return
@@ -154,13 +159,15 @@ func (r *Replica) orphans(ctx context.Context, most int) ([]medium.Which, error)
 	return out, nil
 }
 
-// indexEntry is a stream as the index names it, the bucket that does, and its score there: from when it is looked at, in ms.
+// indexEntry is a stream in the index: its bucket, member, and score, which is the time of its next
+// check in ms.
 type indexEntry struct {
 	bucket, member, stream string
 	score                  float64
 }
 
-// unfinished reads a page of what is due of every bucket, in a random order: streams by session.
+// unfinished reads a page of the due entries of every bucket, in random order, and returns streams
+// by session.
 func (r *Replica) unfinished(ctx context.Context) (map[string][]indexEntry, error) {
 	r.sweeps.mu.Lock()
 	defer r.sweeps.mu.Unlock()
@@ -196,7 +203,8 @@ func (r *Replica) unfinished(ctx context.Context) (map[string][]indexEntry, erro
 	return out, nil
 }
 
-// suspects asks the sessions for their unfinished calls, prunes the index, and parks what waits.
+// suspects asks the sessions for their unfinished calls, prunes the index, and parks waiting
+// streams.
 func (r *Replica) suspects(ctx context.Context, sessions map[string][]indexEntry) ([]suspect, error) {
 	ids := make([]string, 0, len(sessions))
 	for id := range sessions {
@@ -238,7 +246,7 @@ func (r *Replica) suspects(ctx context.Context, sessions map[string][]indexEntry
 	return out, r.prune(ctx, stale)
 }
 
-// park has entries of the index, by bucket, be looked at later: see park.lua.
+// park delays the next check of index entries, by bucket: see park.lua.
 func (r *Replica) park(ctx context.Context, waits map[string][]any) error {
 	for bucket, args := range waits {
 		if _, err := r.eval(ctx, parkScript, []string{bucket}, args...); err != nil {
@@ -248,7 +256,7 @@ func (r *Replica) park(ctx context.Context, waits map[string][]any) error {
 	return nil
 }
 
-// readSuspects reads the calls of one stream as orphans.lua tells them.
+// readSuspects converts the calls of one stream from orphans.lua.
 func readSuspects(session string, calls []any) (out []suspect) {
 	for ; len(calls) > 3; calls = calls[4:] {
 		c := reply{rest: calls}
@@ -260,7 +268,7 @@ func readSuspects(session string, calls []any) (out []suspect) {
 	return out
 }
 
-// prune takes entries, by bucket, out of the index unless they are young.
+// prune removes entries, by bucket, from the index unless they are young.
 func (r *Replica) prune(ctx context.Context, stale map[string][]any) error {
 	for bucket, members := range stale {
 		args := append([]any{staleAge.Milliseconds()}, members...)
@@ -271,10 +279,10 @@ func (r *Replica) prune(ctx context.Context, stale map[string][]any) error {
 	return nil
 }
 
-// fate is what became of the owner of a call: whether it is lost, and whether it said before that it leaves.
+// fate is the fate of a call's owner: whether it is lost, and whether it left before.
 type fate struct{ lost, left bool }
 
-// lost says which owners give no sign of life. The empty owner is nobody, and never lost.
+// lost returns which owners have no heartbeat. An empty owner is none, and never lost.
 func (r *Replica) lost(ctx context.Context, suspects []suspect) (map[string]fate, error) {
 	alive, left := map[string]*redis.IntCmd{}, map[string]*redis.IntCmd{}
 	err := r.pipe(ctx, func(p redis.Pipeliner) {

@@ -9,12 +9,12 @@ import (
 	"github.com/mcpedge/mcpedge/edge/ownership"
 )
 
-// Names are what the backends listed last, for all replicas.
+// Names returns the table of the names that the backends listed last, for all replicas.
 func (r *Replica) Names() *Table { return &Table{r: r, key: r.prefix + ":{names}"} }
 
-// Table keeps values by name, each with its digest, in two hashes of one slot. It expires never: what is not wanted any
-// more is dropped by Write. Safe for concurrent use. It implements ownership.Store; errors are state.ErrUnavailable, or
-// the context's.
+// Table keeps values by name, each with its digest, in two hashes of one slot. Values never expire;
+// Write drops unused ones. It is safe for concurrent use. It implements ownership.Store; errors are
+// state.ErrUnavailable, or the context's.
 type Table struct {
 	r   *Replica
 	key string
@@ -22,7 +22,7 @@ type Table struct {
 
 var _ ownership.Store = (*Table)(nil)
 
-// digests is the hash with the digests, in the slot of that with the values.
+// digests returns the key of the hash of digests, in the slot of the hash of values.
 func (t *Table) digests() string { return t.key + ":d" }
 
 // Digests implements ownership.Store.

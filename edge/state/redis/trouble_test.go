@@ -193,7 +193,7 @@ func TestRedisRestartsWithItsData(t *testing.T) {
 	w.whole()
 }
 
-// A replica is told that Redis was away, whether its connections broke or what it asked hung.
+// A replica is notified that Redis was away, whether its connections broke or its requests hung.
 func TestReplicasAreToldThatRedisWasAway(t *testing.T) {
 	t.Parallel()
 	for name, away := range map[string]func(w *troubled){
@@ -288,7 +288,7 @@ func TestEndedContextsTripNothing(t *testing.T) {
 	}
 }
 
-// Replies with which Redis says that it cannot serve are told with what to do about them.
+// Replies by which Redis reports that it cannot serve are explained with the remedy.
 func TestErrorRepliesAreExplained(t *testing.T) {
 	t.Parallel()
 	srv := redisserver.ForTest(t)
