@@ -7,7 +7,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// again tests that what is done again because its reply was lost is done once.
+// again tests that an operation repeated because its reply was lost has one effect.
 var again = []test{
 	{"the same answer again with the same token gives the same claim", state.Limits{}, answerAgain},
 	{"the same claim again with the same token gives the same lease", state.Limits{}, claimAgain},
@@ -38,7 +38,8 @@ var again = []test{
 		w.must(w.a.Delete(w.Context(), "s"))
 		event := state.SessionEvent{Kind: state.SessionDeleted, Session: "s"}
 		w.notify(w.a, event, heard, w.b)
-		// The client may come to another replica after the reply was lost: the first one hears of it then.
+		// The client may go to another replica after the reply was lost; the first one is then
+		// notified.
 		w.must(third.Delete(w.Context(), "s"))
 		w.notify(third, event, heard, w.a, w.b)
 		w.want(state.ErrNotFound, w.a.Delete(w.Context(), "never"))
@@ -95,7 +96,7 @@ func answerAgain(w *world) {
 		}
 	}
 	give(w.b, "q2", "other", state.AnswerDuplicate)
-	// Who has given it is told that it was taken, however late.
+	// A repeated answer is taken, however late.
 	give(w.b, "q1", "t1", state.AnswerTaken)
 	give(w.a, "q2", "t2", state.AnswerTaken)
 	y := w.under(w.b, first)

@@ -123,7 +123,7 @@ func patches(w *world) {
 		}
 		keep(got)
 	}
-	// It is initialized already: no change, no new serial.
+	// It is initialized already: nothing changes, the serial stays.
 	step(w.a, state.Patch{Initialized: true}, func(*state.Session) {})
 	step(w.b, state.Patch{LogLevel: &level}, func(s *state.Session) { s.LogLevel = level })
 	step(w.a, state.Patch{Subscribe: "u2"}, func(s *state.Session) { s.Subscriptions = append(s.Subscriptions, "u2") })

@@ -18,7 +18,8 @@ var asking = []test{
 		if len(got) != 2 || got[0].Kind != state.EntryRequest || string(got[1].Data) != string(asksOf("q2")[0].Message) {
 			w.Fatalf("the log has %+v, want both requests", got)
 		}
-		// Who took it for lost before it came to wait is too late; who cancels it is not.
+		// A replica that thought it lost before it came to wait is too late; one that cancels it is
+		// not.
 		_, err := w.b.Claim(w.Context(), x.which())
 		w.want(state.ErrFenced, err)
 		c, _ := w.claim(w.b, x.request())
@@ -80,7 +81,7 @@ var asking = []test{
 	{"URL elicitations are open until their completion is told", state.Limits{}, elicitations},
 }
 
-// outcome answers and compares what the answer did.
+// outcome answers and compares the outcome.
 func (w *world) outcome(s *replica, ask string, want state.AnswerOutcome) {
 	w.Helper()
 	found, err := s.Asking(w.Context(), "s", ask)
@@ -161,7 +162,7 @@ func elicitations(w *world) {
 	done.Completes = "key-q1"
 	y.append(done)
 	y = open(w, y.which(), map[string]string{"key-q2": "e2"})
-	// The user is still busy at the URL: without asks it stays open.
+	// The user has not finished at the URL: without asks it stays open.
 	w.must(w.b.Park(w.Context(), y.next(), nil, nil))
 	y = open(w, y.which(), map[string]string{"key-q2": "e2"})
 	asks = asksOf("q4")

@@ -22,7 +22,7 @@ var bounded = []test{
 		x.append(progress(6), notice("d"))
 		x.finish()
 		w.holds(`{"notice":"pinned"}`, `{"notice":"a"}`, `{"notice":"b"}`, `{"notice":"c"}`, `{"notice":"d"}`, string(response("c")))
-		// A resume from what was dropped goes on behind it.
+		// A resume from a dropped entry continues after it.
 		got, last := w.read(w.b, "s", at{Stream: "st", Epoch: first, Seq: 3}, 1)
 		if len(got) != 5 || !last.Ended {
 			w.Errorf("resumed after a dropped entry: %q, ended %v", texts(got), last.Ended)
@@ -39,7 +39,7 @@ var bounded = []test{
 		w.holds(text("a", 40), text("b", 40), text("c", 20))
 		x[0].append(log("d", 1))
 		w.holds(text("b", 40), text("c", 20), "d")
-		// One that is larger than the whole log costs no other its place.
+		// An entry larger than the whole log does not displace others.
 		x[0].append(log("e", 101))
 		w.holds(text("b", 40), text("c", 20), "d")
 		x[0].append(log("f", 79))

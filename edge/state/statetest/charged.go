@@ -10,13 +10,14 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// charged tests what counts for the bytes of a session beside its logs and the params of its calls.
+// charged tests what counts for the bytes of a session besides its logs and the params of its
+// calls.
 var charged = []test{
 	{"a session that is too large is not made", state.Limits{SessionBytes: beside(0), SessionsPerPrincipal: 1}, func(w *world) {
 		large := record("s")
 		large.ClientInfo = append(large.ClientInfo, ' ')
 		w.wantRoom(w.a.Create(w.Context(), large), state.RoomError{More: beside(1), Max: beside(0)})
-		w.session(w.a, "s") // it has no place, and this one fits
+		w.session(w.a, "s") // the large one takes no place, and this one fits
 	}},
 	{"subscriptions count until they are ended", state.Limits{SessionBytes: beside(20 * kib)}, func(w *world) {
 		w.session(w.a, "s")
@@ -35,7 +36,7 @@ var charged = []test{
 		if len(got.Subscriptions) != 5 || got.Serial != 9 { // one was there
 			w.Errorf("%d subscriptions, serial %d after a refusal", len(got.Subscriptions), got.Serial)
 		}
-		// What fits nowhere changes nothing else either.
+		// A refused patch changes nothing else either.
 		_, err = w.b.Update(w.Context(), "s", state.Patch{Subscribe: uri(4, 4*kib), Attach: true})
 		w.want(state.ErrLimit, err)
 		// Calls share the room.
@@ -63,13 +64,13 @@ var charged = []test{
 		first := w.session(w.a, "s")
 		second, err := w.a.Update(w.Context(), "s", state.Patch{From: first, Subscribe: "u2"})
 		w.must(err)
-		// b still knows the first record.
+		// b still has the first record.
 		third, err := w.b.Update(w.Context(), "s", state.Patch{From: first, Subscribe: "u3"})
 		w.must(err)
 		if d := cmp.Diff([]string{"file:///1", "u2", "u3"}, third.Subscriptions); d != "" || third.Serial != 7 {
 			w.Errorf("serial %d, subscriptions (-want +got):\n%s", third.Serial, d)
 		}
-		// By what a knows there is room, and by what b knew there was none.
+		// There is room according to a's record, and none according to b's.
 		_, err = w.a.Update(w.Context(), "s", state.Patch{From: second, Subscribe: "u4"})
 		w.want(state.ErrLimit, err)
 		_, err = w.a.Update(w.Context(), "s", state.Patch{From: second, Unsubscribe: "u2"})
@@ -84,7 +85,7 @@ var charged = []test{
 		if d := cmp.Diff([]string{"file:///1", "u3", "u4"}, got.Subscriptions); d != "" {
 			w.Errorf("subscriptions (-want +got):\n%s", d)
 		}
-		// To want what the caller thinks is so already.
+		// A patch for what the caller believes is so already.
 		_, err = w.a.Update(w.Context(), "s", state.Patch{From: got, Unsubscribe: "u4"})
 		w.must(err)
 		last, err := w.b.Update(w.Context(), "s", state.Patch{From: got, Subscribe: "u4"})
@@ -115,7 +116,7 @@ var charged = []test{
 		messages := len(asks[0].Message) + len(asks[1].Message)
 		err = w.a.Park(w.Context(), x.next(), asks, make([]byte, 12*kib))
 		w.wantRoom(err, state.RoomError{Used: beside(8 * kib), More: 12*kib + messages, Max: beside(20 * kib)})
-		// The number is free, the lease goes on.
+		// The number is free, the lease stays.
 		w.must(w.a.Park(w.Context(), x.next(), asks, make([]byte, 4*kib)))
 		big := state.Answer{Result: []byte(strings.Repeat("x", 4*kib))}
 		out, _, err := w.b.Answer(w.Context(), "s", "q1", big)
@@ -131,12 +132,12 @@ var charged = []test{
 		if out != state.AnswerCompleted || len(answered(c)) != 2 || len(c.State) != 4*kib {
 			w.Fatalf("outcome %d, claim %+v", out, c)
 		}
-		// The next round's state takes the place of the last one's, and of its answers.
+		// The next round's state replaces the last one's, and its answers.
 		y := w.under(w.b, c)
 		w.must(w.b.Park(w.Context(), y.next(), nil, make([]byte, 11*kib)))
 		err = w.b.Park(w.Context(), y.next(), nil, make([]byte, 13*kib))
 		w.want(state.ErrLimit, err)
-		// When it is done, all of that counts no more.
+		// Once it is done, none of that counts.
 		w.must(w.b.Finish(w.Context(), y.next(), nil))
 		for i := range 2 {
 			_, err = w.beginBig(i + 1)
@@ -165,7 +166,7 @@ var charged = []test{
 // uri is the i-th resource, of a URI of n bytes.
 func uri(i, n int) string { return fmt.Sprintf("x://%0*d", n-4, i) }
 
-// grows is what a patch adds to the record of a session.
+// grows returns what a patch adds to the record of a session.
 func (w *world) grows(p state.Patch) int {
 	w.Helper()
 	rec := record("s")

@@ -10,7 +10,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// concluded is of a call whose stream is written in one step.
+// concluded tests a call whose stream is written in one step.
 var concluded = []test{
 	{"a call that has ended leaves its whole stream", state.Limits{}, func(w *world) {
 		w.session(w.a, "s")
@@ -40,7 +40,7 @@ var concluded = []test{
 		w.want(state.ErrExists, err)
 		w.begin(w.a, "s", "open", "c2")
 		w.want(state.ErrExists, conclude(w.b, "open", "c2"))
-		// Nobody can take the call, and it is no orphan.
+		// No replica can claim the call, and it is no orphan.
 		for _, which := range []medium.Which{{Session: "s", Call: "c", Epoch: first}, {Session: "s", RequestID: `"c"`}} {
 			if claim, err := w.b.Claim(w.Context(), which); err == nil {
 				w.Errorf("claimed %+v", claim)
@@ -101,7 +101,7 @@ var concluded = []test{
 		w.want(state.ErrNotFound, err)
 		w.must(conclude("st", 1, progress(1), progress(2), notice("3"), progress(4)))
 		w.holds(`{"notice":"3"}`, `{"progress":4}`, "r")
-		// Streams that are open do not keep others from ending; of those that ended, the oldest go.
+		// Open streams do not keep others from ending; of the ended ones, the oldest are dropped.
 		w.begin(w.a, "s", "open1", "c1")
 		w.begin(w.a, "s", "open2", "c2")
 		w.must(conclude("st2", 1))

@@ -11,7 +11,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// directory tests what operators see.
+// directory tests the views of operators.
 var directory = []test{
 	{"every session is listed once, by any replica", state.Limits{}, func(w *world) {
 		w.list(7)
@@ -22,7 +22,8 @@ var directory = []test{
 				id = "not plain: {ü}"
 			}
 			rec := record(id)
-			// One principal has most of them, some have one, nobody has some.
+			// One principal has most of them, some principals have one, and some sessions are
+			// anonymous.
 			rec.Principal.Subject = fmt.Sprint("alice", max(0, i-60)%30)
 			if i%10 == 0 {
 				rec.Principal = mcp.Principal{}
@@ -80,7 +81,7 @@ var directory = []test{
 		if got.OpenCalls != 2 {
 			w.Errorf("%d open calls, want 2", got.OpenCalls)
 		}
-		// Its calls keep it at least for its own life.
+		// Its calls keep it at least for their own lifetime.
 		if left := time.Until(got.Expires); left < time.Hour-patience {
 			w.Errorf("it expires in %v, want an hour or more", left)
 		}

@@ -20,13 +20,13 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/statetest/model"
 )
 
-// Patient are limits under which no lease ends by itself.
+// Patient are limits under which no lease expires.
 var Patient = state.Limits{Lease: time.Hour}
 
-// Drawn holds a medium against the model, by drawn operations of three replicas, given as the medium sees them, with the limits
-// Patient: writes, answers and claims whose replies are lost and which are sent again, late, and by replicas that have lost their
-// calls; and a medium that goes back: snapshot copies what it has of a session, and back puts that copy in the place
-// of what it has then.
+// Drawn compares a medium with the model under random operations of three replicas with the limits
+// Patient: writes, answers and claims whose replies are lost and which are repeated, late, also by
+// replicas that have lost their calls; and a medium that goes back: snapshot copies what it has of
+// a session, and back restores that copy.
 func Drawn(t *testing.T, stores [3]medium.Store, snapshot func(session string) (back func())) {
 	runs := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -51,7 +51,7 @@ func Drawn(t *testing.T, stores [3]medium.Store, snapshot func(session string) (
 // pair is a replica on the model and on the medium.
 type pair struct{ model, medium medium.Store }
 
-// drawn is one history, and what its replicas know.
+// drawn is one history with the knowledge of its replicas.
 type drawn struct {
 	ctx      context.Context
 	session  string
@@ -69,17 +69,17 @@ type drawn struct {
 	randoms  uint32
 }
 
-// lease is what an owner of a call knows.
+// lease is the knowledge of a call's owner.
 type lease struct {
 	of      *pair
 	rec     medium.Record
 	entries []medium.Entry
-	// n and seq were given out last; pending was sent, and its reply lost.
+	// n and seq were used last. pending was sent, but its reply was lost.
 	n, seq  uint64
 	pending *medium.Write
 }
 
-// knows is a record that a replica was given for a partial answer.
+// knows is a record that a replica got for a partial answer.
 type knows struct {
 	of  *pair
 	rec medium.Record
@@ -95,13 +95,13 @@ type claimed struct {
 	which medium.Which
 }
 
-// seen is a place that a reader may have come to.
+// seen is a position that a reader may have reached.
 type seen struct {
 	stream string
 	at     medium.Position
 }
 
-// kind is an error as the contract names it.
+// kind returns an error as the contract names it.
 func kind(err error) string {
 	var rewound *medium.RewoundError
 	if errors.As(err, &rewound) {
@@ -139,10 +139,10 @@ func pick[T any](t *rapid.T, from []T, what string) T {
 	return from[rapid.IntRange(0, len(from)-1).Draw(t, what)]
 }
 
-// lost says that a reply does not arrive.
+// lostReply draws whether a reply is lost.
 func lostReply(t *rapid.T) bool { return rapid.IntRange(0, 4).Draw(t, "lost reply") == 0 }
 
-// commit sends a write to both.
+// commit sends a write to both media.
 func (w *drawn) commit(t *rapid.T, of *pair, write *medium.Write) error {
 	want, got := of.model.Commit(w.ctx, write), of.medium.Commit(w.ctx, write)
 	w.same(t, "commit", nil, nil, want, got)
@@ -172,7 +172,7 @@ func (w *drawn) begin(t *rapid.T) {
 	w.leases = append(w.leases, l)
 }
 
-// has notes what was acknowledged.
+// has notes an acknowledged write.
 func (l *lease) has(write *medium.Write) {
 	l.pending = nil
 	if write.Call != "" {
@@ -243,8 +243,8 @@ func (w *drawn) asking(t *rapid.T, l *lease, write *medium.Write) {
 	write.State = []byte(fmt.Sprint("state ", l.n))
 }
 
-// waiting are the questions to which other calls wait for the answer. A write that asks one of them is refused: else it would
-// not be told whose answer is meant, once what was lost is restored.
+// waiting are the questions that other calls wait for. A write that asks one of them is refused:
+// otherwise it would be ambiguous whose answer is meant once lost writes are restored.
 func (w *drawn) waiting(but string) (ids []string) {
 	for _, r := range w.model.Records() {
 		for _, q := range r.Asked {
@@ -256,7 +256,7 @@ func (w *drawn) waiting(but string) (ids []string) {
 	return ids
 }
 
-// send notes a write that may be sent again, unless it asks what is taken.
+// send notes a write that may be repeated, unless its questions are taken.
 func (w *drawn) send(of *pair, write *medium.Write) {
 	taken := w.waiting(write.Call)
 	for _, a := range write.Asks {
@@ -267,7 +267,7 @@ func (w *drawn) send(of *pair, write *medium.Write) {
 	w.sent = append(w.sent, sent{of, write})
 }
 
-// write makes the next step under any lease there was, or makes the last again whose reply was lost.
+// write makes the next step under any lease, or repeats the last one if its reply was lost.
 func (w *drawn) write(t *rapid.T) {
 	l := pick(t, w.leases, "lease")
 	write := l.pending
@@ -290,7 +290,7 @@ func (w *drawn) write(t *rapid.T) {
 	}
 }
 
-// repeat sends again what was sent, however long ago.
+// repeat repeats any earlier write.
 func (w *drawn) repeat(t *rapid.T) {
 	s := pick(t, w.sent, "write")
 	_ = w.commit(t, s.of, s.w)
@@ -324,7 +324,7 @@ func recordOf(o *medium.Owned) *medium.Record {
 	return o.Record
 }
 
-// owns notes a lease, unless its reply is lost or it is there.
+// owns notes a lease, unless its reply is lost or it is known.
 func (w *drawn) owns(t *rapid.T, of *pair, o *medium.Owned) {
 	there := slices.ContainsFunc(w.leases, func(l *lease) bool { return l.rec.ID == o.Record.ID && l.rec.Epoch == o.Record.Epoch })
 	if !there && !lostReply(t) {
@@ -332,7 +332,7 @@ func (w *drawn) owns(t *rapid.T, of *pair, o *medium.Owned) {
 	}
 }
 
-// random draws the random bits of an epoch: those of no other, whether or not they are higher.
+// random draws random bits of an epoch: higher or lower, but never used before.
 func (w *drawn) random(t *rapid.T) uint32 {
 	w.randoms++
 	return rapid.Uint32Range(0, 1000).Draw(t, "random")<<16 | w.randoms
@@ -370,7 +370,7 @@ func (w *drawn) claim(t *rapid.T) {
 	}
 }
 
-// restore gives back what an owner knows, or who took an answer.
+// restore restores the knowledge of an owner, or of the replica that took an answer.
 func (w *drawn) restore(t *rapid.T) {
 	of, rec, entries, runs := (*pair)(nil), medium.Record{}, []medium.Entry(nil), false
 	if len(w.known) > 0 && rapid.IntRange(0, 2).Draw(t, "by an answer") == 0 {
@@ -404,16 +404,16 @@ func (w *drawn) read(t *rapid.T) {
 	w.compare(t, w.replica(t), at, rapid.SampledFrom([]int{0, 0, 1, 3}).Draw(t, "most"))
 }
 
-// compare reads a stream behind a position.
+// compare reads a stream after a position.
 func (w *drawn) compare(t *rapid.T, of *pair, at seen, most int) {
 	t.Helper()
 	want, wantErr := of.model.Read(w.ctx, w.session, at.stream, at.at, most)
 	got, gotErr := of.medium.Read(w.ctx, w.session, at.stream, at.at, most)
-	// What a page says of a log of which it ends early is the medium's choice.
+	// The medium chooses what a page that ends early says about its log.
 	if want.More != got.More && len(got.Entries) > 0 && len(got.Entries) <= len(want.Entries) && most == 0 {
 		want.Entries, want.More, want.Ended = want.Entries[:len(got.Entries)], got.More, got.Ended
 	}
-	for i := range want.Entries { // Progress is with the record.
+	for i := range want.Entries { // Progress is in the record.
 		want.Entries[i].Completes = ""
 	}
 	for i := range got.Entries {
@@ -441,5 +441,5 @@ func (w *drawn) copy(*rapid.T) {
 	w.copies = append(w.copies, func() { model(); medium() })
 }
 
-// rewind puts a copy in the place of what is there; what was copied later is of a history that is over.
+// rewind restores a copy. Later copies belong to a discarded history.
 func (w *drawn) rewind(t *rapid.T) { pick(t, w.copies, "copy")() }

@@ -129,7 +129,7 @@ var fenced = []test{
 	}},
 }
 
-// begin2 begins call c beside another, so that the stream goes on after it.
+// begin2 begins call c beside another, so that the stream does not end with it.
 func (w *world) begin2() *writer {
 	w.Helper()
 	w.session(w.a, "s")
@@ -154,7 +154,7 @@ func repeated(w *world) {
 	w.must(w.a.Park(ctx, x.same(), asksOf("q1", "q2"), []byte("state")))
 	out, _, err := w.b.Answer(ctx, "s", "q1", answer("1"))
 	w.must(err)
-	// The repetition asks nothing again.
+	// The repetition does not ask again.
 	w.must(w.a.Park(ctx, x.same(), asksOf("q1", "q2"), []byte("state")))
 	out2, c, err := w.b.Answer(ctx, "s", "q2", answer("2"))
 	w.must(err)

@@ -8,7 +8,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// glances tests what is told of a call without its log.
+// glances tests what is read of a call without its log.
 var glances = []test{
 	{"the summary of a log is that of the last step that had one", state.Limits{}, func(w *world) {
 		w.session(w.a, "s")
@@ -54,7 +54,7 @@ func (r *writer) briefly(what medium.Write) {
 	r.w.must(r.s.make(r.w.Context(), s))
 }
 
-// glances looks at stream st of session s, of others that have none, and of one that is not there.
+// glances reads stream st of session s, of sessions without the stream, and of an unknown one.
 func (w *world) glances(brief string, ended bool, waits ...string) {
 	w.Helper()
 	got, err := w.b.Glance(w.Context(), []string{"none", "s", "s2"}, "st")

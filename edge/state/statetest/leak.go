@@ -50,8 +50,8 @@ var noStranger = []test{
 	}},
 }
 
-// usedAgain uses the session s twice as often as its TTL of short asks for, so many times by each way. It returns false if
-// more than the TTL went by between two uses.
+// usedAgain uses the session s at intervals of half its TTL, which is short, times times in each
+// way. It returns false if more than the TTL passed between two uses.
 func usedAgain(w *world, times int) bool {
 	w.Helper()
 	used := time.Now()
@@ -82,7 +82,7 @@ func usedAgain(w *world, times int) bool {
 var noLeak = []test{
 	{"a session ends when it is not used", state.Limits{SessionTTL: short, SessionsPerPrincipal: 1}, func(w *world) {
 		w.session(w.a, "s")
-		for !usedAgain(w, 3) { // the machine stood still for so long that the session may have ended
+		for !usedAgain(w, 3) { // the machine was so slow that the session may have ended
 			_ = w.a.Delete(w.Context(), "s")
 			w.session(w.a, "s")
 		}

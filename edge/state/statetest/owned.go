@@ -11,7 +11,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// owned tests that what one caller keeps is bounded as a whole.
+// owned tests that all that one caller keeps is bounded.
 var owned = []test{
 	{"the sessions of a caller keep no more than it may", state.Limits{PrincipalBytes: 64 * kib}, func(w *world) {
 		w.session(w.a, "s")
@@ -29,7 +29,7 @@ var owned = []test{
 				break
 			}
 		}
-		// What is lent beside what is needed is an eighth.
+		// At most an eighth is lent beyond the need.
 		if n := len(ids); n < 6 || n > 8 {
 			w.Errorf("%d sessions with 8 KiB fit into 64 KiB", n)
 		}
@@ -64,7 +64,7 @@ var owned = []test{
 		if kept := w.logged(calls); kept == 0 || kept > 64*kib {
 			w.Errorf("%d logs of a caller keep %d bytes of at most %d", len(calls), kept, 64*kib)
 		}
-		// Another caller has room, and what ends or is short fits.
+		// Another caller has room; what ends or is short fits.
 		other := record("other")
 		other.Principal = caller("bob")
 		w.must(w.a.Create(w.Context(), other))
@@ -75,7 +75,7 @@ var owned = []test{
 		for _, x := range calls {
 			w.must(w.a.Delete(w.Context(), x.rec.Session))
 		}
-		// All of it was given back, and the youngest entries are those that stay.
+		// All of it was released, and the youngest entries stay.
 		x := w.chatty("t", 1)[0]
 		for i := range 10 {
 			x.append(state.Entry{Kind: state.EntryLog, Data: []byte(strings.Repeat(string(rune('a'+i)), 10*kib))})
@@ -92,7 +92,7 @@ var owned = []test{
 		}
 		x.append(log...)
 		w.logOf(x, "opqrst")
-		// What is given back finds no room either.
+		// Restored entries do not fit either.
 		x.restore(true)
 		w.logOf(x, "opqrst")
 		w.must(w.a.Finish(w.Context(), x.next(), []byte("R"), log[:10]...))
@@ -127,7 +127,7 @@ var owned = []test{
 					w.wantOwned(err, 64*kib)
 					break
 				}
-				// The replica does nothing with it any more.
+				// The replica does nothing more with it.
 				if err := w.fill(id, 8*kib, short); err != nil {
 					w.wantOwned(err, 64*kib)
 					break
@@ -156,7 +156,7 @@ var owned = []test{
 	}},
 }
 
-// endOrphans ends the calls that are left.
+// endOrphans ends the remaining calls.
 func (w *world) endOrphans() {
 	w.Helper()
 	orphans, err := w.b.Orphans(w.Context(), 100)
@@ -186,7 +186,7 @@ func (w *world) chatty(session string, n int) (calls []*writer) {
 	return calls
 }
 
-// logged are the bytes of the logs of calls.
+// logged returns the bytes of the logs of calls.
 func (w *world) logged(calls []*writer) (n int) {
 	w.Helper()
 	for _, x := range calls {
@@ -198,7 +198,7 @@ func (w *world) logged(calls []*writer) (n int) {
 	return n
 }
 
-// fill begins a call in a session that counts so many bytes, and lives for so long at most.
+// fill begins a call of a given size and lifetime in a session.
 func (w *world) fill(session string, bytes int, life time.Duration) error {
 	c := callOf("c" + session)
 	c.Params = nil
@@ -208,7 +208,7 @@ func (w *world) fill(session string, bytes int, life time.Duration) error {
 	return err
 }
 
-// wantOwned wants a PrincipalRoomError that names the bound.
+// wantOwned checks for a PrincipalRoomError that names the bound.
 func (w *world) wantOwned(err error, bound int) {
 	w.Helper()
 	w.want(state.ErrLimit, err)

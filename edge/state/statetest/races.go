@@ -11,7 +11,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// crowd is how many take part in a race, rounds how often it is run.
+// crowd is the number of participants of a race, rounds how often it runs.
 const (
 	crowd  = 8
 	rounds = 10
@@ -270,7 +270,7 @@ func deleting(w *world) {
 				deleted.Add(1)
 			}
 		})
-		// Whoever comes second finds it erased.
+		// Later deletions find it erased.
 		if deleted.Load() != crowd {
 			w.Fatalf("%d of %d have deleted it", deleted.Load(), crowd)
 		}

@@ -21,7 +21,7 @@ var oneResponse = []test{
 		if got, last := w.all(w.b, "s", "st"); last.Ended {
 			w.Fatalf("the stream ended before its last call: %q", got)
 		}
-		// Cancelled: no event, but an end.
+		// Cancelled: the stream ends without an event.
 		w.must(w.a.Finish(w.Context(), x[2].next(), nil))
 		got, last := w.all(w.b, "s", "st")
 		want := []string{string(response("c2")), `{"notice":"1"}`, string(response("c1"))}
@@ -109,7 +109,7 @@ func lost(w *world) {
 	if _, ok := w.isOrphan(w.b, "c"); ok {
 		w.Error("the call is still an orphan after its takeover")
 	}
-	// The zombie wakes up.
+	// The zombie returns.
 	w.must(w.a.Beat(w.Context()))
 	w.want(state.ErrFenced, w.a.Finish(w.Context(), x.next(), response("zombie")))
 	y.finish()
@@ -122,7 +122,7 @@ func lost(w *world) {
 func lapses(w *world) {
 	y := w.three()
 	at := w.a
-	// What is lost, or leaves, and what is counted since the round began.
+	// Losses and departures of replicas, and the lapses counted since the round began.
 	for i, step := range []struct {
 		leaves bool
 		lapses int
@@ -141,7 +141,7 @@ func lapses(w *world) {
 		}
 		at = next
 	}
-	// Its owner claims it itself, and then it asks: neither is a loss.
+	// Its owner claims it itself, and then it asks: neither counts as a loss.
 	c, y := w.claim(at, y.which())
 	if c.Call.Lapses != 2 {
 		w.Errorf("a call that its owner claims has %d lapses, want 2", c.Call.Lapses)
@@ -174,14 +174,14 @@ func takeover(w *world) {
 	if d := cmp.Diff(record("s"), owned.Session, equate); d != "" {
 		w.Errorf("the session (-want +got):\n%s", d)
 	}
-	// A second one is to be had too; its attempt says that the re-run was lost.
+	// A second one is an orphan too; its attempt counts the lost re-run.
 	if c, y = w.claim(w.a, y.which()); c.Call.Attempt != 3 || c.Phase != state.PhaseDispatched {
 		w.Errorf("claimed %+v, want attempt 3", c.Call)
 	}
 	y.park("q")
 	_, c, err = w.b.Answer(w.Context(), "s", "q", answer("x"))
 	w.must(err)
-	// Ready: lost before the backend was called, nothing was tried yet.
+	// Ready: lost before the backend was called, so nothing was tried yet.
 	if c, y = w.claim(w.a, w.under(w.b, c).which()); c.Phase != state.PhaseReady || c.Call.Attempt != 1 || c.Call.Round != 2 {
 		w.Errorf("claimed %+v, want ready, round 2, attempt 1", c)
 	}
@@ -220,7 +220,7 @@ func survive(w *world) {
 	if out != state.AnswerCompleted || len(answered(c)) != 2 {
 		w.Fatalf("outcome %d, claim %+v, want completed with 2 answers", out, c)
 	}
-	// That one dies before it calls the backend.
+	// That replica dies before it calls the backend.
 	w.m.Advance(w.T, 2*short)
 	fifth := w.replica("fifth")
 	c, y := w.claim(fifth, w.orphan(fifth, "c"))
@@ -253,13 +253,13 @@ func deadline(w *world) {
 	if c.Phase != state.PhaseWaiting || len(answered(c)) != 0 {
 		w.Errorf("claimed %+v, want it waiting without answers", c)
 	}
-	// Who is late is not asked any more.
+	// Late questions are closed.
 	out, _, err := w.a.Answer(w.Context(), "s", "q", answer("late"))
 	w.must(err)
 	if out != state.AnswerUnknown {
 		w.Errorf("outcome %d of a late answer, want unknown", out)
 	}
-	// The claimer dies too: the call is to be had again, and only then.
+	// The claimer dies too: only then is the call an orphan again.
 	c, x = w.claim(w.a, w.orphan(w.a, "waits"))
 	if c.Phase != state.PhaseWaiting || c.Epoch.Counter() != 3 {
 		w.Errorf("claimed %+v, want waiting at epoch 3", c)

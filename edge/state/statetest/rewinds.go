@@ -7,7 +7,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// rewinds is of media that lost what they had acknowledged.
+// rewinds tests media that lost what they had acknowledged.
 var rewinds = []test{
 	{"a step that does not follow what there is tells of lost writes", state.Limits{}, func(w *world) {
 		x := w.three()
@@ -53,7 +53,8 @@ var rewinds = []test{
 		}
 		y.finish()
 	}},
-	// The owner that is lost had taken the call over itself, so both histories have one owner more than the first.
+	// The lost owner had taken over the call itself, so both histories have one more owner than the
+	// first.
 	{"two heirs in two histories give no id twice", state.Limits{}, func(w *world) { twoHeirs(w, 2, 1) }},
 	{"nor if the second has the higher epoch", state.Limits{}, func(w *world) { twoHeirs(w, 1, 2) }},
 	{"of two heirs that run, the higher epoch wins", state.Limits{}, func(w *world) {
@@ -79,7 +80,7 @@ var rewinds = []test{
 		if !slices.Equal(got, want) {
 			w.Errorf("the log is %q, want %q", got, want)
 		}
-		// Who has seen what went is sent what came in its place.
+		// A reader that has seen the removed entries is sent those in their place.
 		w.places(w.a, at{Stream: "st", Epoch: z.rec.Epoch, Seq: 4}, medium.Position{Epoch: y.rec.Epoch, Seq: 4}, medium.Position{Epoch: y.rec.Epoch, Seq: 5})
 	}},
 	{"an epoch begins behind the places of entries that are lost", state.Limits{}, func(w *world) {
@@ -88,7 +89,7 @@ var rewinds = []test{
 		_, y := w.claim(w.b, x.which())
 		y.append(notice("4"), notice("5"))
 		back()
-		y.entries = nil // The owner did not keep what it wrote.
+		y.entries = nil // The owner did not keep its entries.
 		if v := y.restore(true); v != medium.Restored {
 			w.Fatalf("verdict %d, want restored", v)
 		}
@@ -129,7 +130,7 @@ var rewinds = []test{
 			w.Errorf("orphan %+v, want %+v", got, x.which())
 		}
 		w.want(state.ErrFenced, w.a.Append(w.Context(), x.next(), notice("4")))
-		// Another's, and one that waits for its client, nobody has to run.
+		// A call with another owner, and one that waits for its client, are not orphans.
 		y := w.begin(w.a, "s", "st2", "c2")[0]
 		z := w.begin(w.a, "s", "st3", "c3")[0]
 		z.park("q")
@@ -237,7 +238,7 @@ var rewinds = []test{
 	}},
 }
 
-// twoHeirs has a call taken over in two histories, with these random bits.
+// twoHeirs takes a call over in two histories, with these random bits.
 func twoHeirs(w *world, one, other uint32) {
 	seen := map[string]string{}
 	read := func() {
@@ -265,7 +266,7 @@ func twoHeirs(w *world, one, other uint32) {
 	_, z := w.claim(third, which)
 	z.append(notice("x"), notice("y"), notice("z"))
 	read()
-	// The first heir gives back what it knows: the end of a call wins, and the other learns that it is fenced.
+	// The first heir restores what it knows: the end of a call wins, and the other is fenced.
 	if v := known.restore(false); v != medium.Restored {
 		w.Errorf("verdict %d for the call's end, want restored", v)
 	}

@@ -12,7 +12,7 @@ import (
 
 const kib = 1 << 10
 
-// room tests that what one session keeps is bounded as a whole.
+// room tests that all that one session keeps is bounded.
 var room = []test{
 	{"finished streams make room for a call", state.Limits{SessionBytes: beside(64 * kib)}, func(w *world) {
 		w.session(w.a, "s")
@@ -21,7 +21,7 @@ var room = []test{
 			w.must(err)
 			w.must(w.b.Finish(w.Context(), w.taken(x).next(), make([]byte, 20*kib)))
 		}
-		// Beside the tenth call's 8 KiB of params there was room for two, and then for its response.
+		// After the tenth call's 8 KiB of params there was room for two, and then for its response.
 		w.kept(10, 7, 8, 9)
 	}},
 	{"finished streams are bounded by number", state.Limits{StreamsPerSession: 3}, func(w *world) {
@@ -65,7 +65,7 @@ var room = []test{
 		w.logOf(x, "efghijklmnop")
 		x.append(state.Entry{Kind: state.EntryNotice, Data: []byte(strings.Repeat("N", 10*kib))})
 		w.logOf(x, "opN")
-		// Pinned entries stay, beyond the bound too: their own bound is another one.
+		// Pinned entries stay, even beyond this bound: they have a bound of their own.
 		x.append(state.Entry{Kind: state.EntryNotice, Data: []byte(strings.Repeat("M", 10*kib))})
 		w.logOf(x, "NM")
 		_, err = w.beginBig(1)
@@ -91,7 +91,7 @@ var room = []test{
 	}},
 }
 
-// beside is a bound that leaves n bytes beside the record of session s.
+// beside returns a bound that leaves n bytes after the record of session s.
 func beside(n int) int { return record("s").Bytes() + n }
 
 // wantRoom compares a RoomError.
@@ -117,7 +117,7 @@ func (w *world) beginBig(i int) (*writer, error) {
 	return w.under(w.a, records[0]), nil
 }
 
-// taken is the call taken over by the other replica.
+// taken is the call after a takeover by the other replica.
 func (w *world) taken(x *writer) *writer {
 	w.Helper()
 	_, y := w.claim(w.b, x.which())

@@ -89,7 +89,7 @@ var sessionEvents = []test{
 	}},
 }
 
-// ears are the session events that were heard.
+// ears are the session events that were handled.
 type ears struct {
 	mu    sync.Mutex
 	heard map[*replica][]state.SessionEvent
@@ -107,7 +107,7 @@ func (w *world) listen(replicas ...*replica) *ears {
 	return e
 }
 
-// notify notifies the others and compares who has heard it by then.
+// notify notifies the other replicas and compares which have handled it.
 func (w *world) notify(s *replica, b state.SessionEvent, e *ears, want ...*replica) {
 	w.Helper()
 	w.must(s.Notify(w.Context(), b))

@@ -1,5 +1,6 @@
-// Package statetest is the suite that every medium of edge/state passes: tests named after the invariants of the durable
-// state, and drawn operations that hold a medium against the model. They drive two or more replicas on one medium.
+// Package statetest is the test suite of every medium of edge/state: tests named after the
+// invariants of the durable state, and random operations that compare a medium with the model. They
+// drive two or more replicas on one medium.
 package statetest
 
 import (
@@ -11,23 +12,23 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// Medium is what the suite needs of a medium under test.
+// Medium is the medium under test.
 type Medium interface {
-	// Store starts a new incarnation of a replica. It beats only when the test calls Beat, and what it holds is
-	// released with the medium.
+	// Store starts a new incarnation of a replica. It sends a heartbeat only when the test calls
+	// Beat, and is released with the medium.
 	Store(t *testing.T, id string, h medium.Hooks) medium.Store
-	// Advance lets d pass on the medium's clock: a medium with a clock of its own waits. The clock
-	// begins at the real time.
+	// Advance advances the medium's clock by d; a medium with its own clock waits. The clock starts
+	// at the real time.
 	Advance(t *testing.T, d time.Duration)
-	// Snapshot copies what the medium has of a session; back puts that copy in the place of what it has then, as a failover does
+	// Snapshot copies what the medium has of a session; back restores that copy, like a failover
 	// that loses writes.
 	Snapshot(t *testing.T, session string) (back func())
 }
 
-// short is a life that tests outlive with Advance.
+// short is a lifetime that tests exceed with Advance.
 const short = 400 * time.Millisecond
 
-// Run runs the suite. newMedium makes an empty medium that ends with t, with these limits.
+// Run runs the suite. newMedium makes an empty medium with these limits, which ends with t.
 func Run(t *testing.T, newMedium func(t *testing.T, l state.Limits) Medium) {
 	for _, c := range []struct {
 		name  string
@@ -59,7 +60,7 @@ func Run(t *testing.T, newMedium func(t *testing.T, l state.Limits) Medium) {
 	}
 }
 
-// test is one test of the suite, with the limits it needs; zeros are the defaults.
+// test is one test of the suite with the limits that it needs; zeros mean the defaults.
 type test struct {
 	name   string
 	limits state.Limits

@@ -14,7 +14,7 @@ var logBeforeWire = []test{
 	{"so it is with several calls on a stream", state.Limits{}, func(w *world) { resume(w, "c1", "c2") }},
 	{"entries have the places that their writer gave them", state.Limits{}, func(w *world) {
 		x := w.three()
-		x.rec.Last += 4 // places that were given to what was dropped, or refused
+		x.rec.Last += 4 // places of entries that were dropped or refused
 		x.append(notice("8"))
 		_, y := w.claim(w.b, x.which())
 		y.append(notice("9"))
@@ -23,7 +23,7 @@ var logBeforeWire = []test{
 		for i, p := range want {
 			w.places(w.b, at{Stream: "st", Epoch: p.Epoch, Seq: p.Seq}, want[i+1:]...)
 		}
-		// Between two places, and behind what its epoch came to.
+		// Between two places, and after the last of its epoch.
 		w.places(w.b, at{Stream: "st", Epoch: first, Seq: 5}, want[3:]...)
 		w.places(w.b, at{Stream: "st", Epoch: first, Seq: 12}, want[4:]...)
 	}},
@@ -35,7 +35,7 @@ var logBeforeWire = []test{
 				w.Fatalf("the page is %+v, want one that is ahead of the third entry", page)
 			}
 		}
-		// Whoever wrote what is lost repeats it: the log reaches the position again.
+		// The writer repeats what is lost: the log reaches the position again.
 		x.append(notice("4"), notice("5"))
 		x.append(notice("6"))
 		if got, page := w.read(w.a, "s", beyond, 0); len(got) != 1 || got[0].Seq != 6 || page.Ahead {
@@ -68,7 +68,7 @@ var logBeforeWire = []test{
 		if lost.rec.Epoch == kept.rec.Epoch {
 			w.Fatalf("two histories have the epoch %d", kept.rec.Epoch)
 		}
-		// Who has seen the one has not seen the other.
+		// A reader that has seen the one has not seen the other.
 		if got, page := w.read(w.b, "s", at{Stream: "st", Epoch: lost.rec.Epoch, Seq: 5}, 0); len(got) != 2 || page.Ahead {
 			w.Errorf("a position of another history gives %+v, want two entries: %+v", got, page)
 		}
@@ -80,7 +80,7 @@ var logBeforeWire = []test{
 				w.Fatalf("the page is %+v, want one that is ahead", page)
 			}
 		}
-		// As releases before counted, or made up, it changes nothing.
+		// An epoch of earlier releases, or an invalid one, changes nothing.
 		if page := w.page(w.b, at{Stream: "st", Epoch: 3, Seq: 1}); page.Ahead || len(page.Entries) != 3 {
 			w.Errorf("the page is %+v, want the whole log", page)
 		}
@@ -110,7 +110,7 @@ var logBeforeWire = []test{
 	}},
 }
 
-// places compares the places of the entries behind a position.
+// places compares the places of the entries after a position.
 func (w *world) places(s *replica, after at, want ...medium.Position) {
 	w.Helper()
 	for page := range 3 {
@@ -143,7 +143,7 @@ func (w *world) three() *writer {
 	return x
 }
 
-// resume has calls on each of two streams, the last of which asks, and reads them from every event on.
+// resume has calls on each of two streams, the last of which asks, and reads them from every event.
 func resume(w *world, ids ...string) {
 	w.session(w.a, "s")
 	seen := map[string]bool{}

@@ -19,7 +19,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// patience is how long a condition may take to come true.
+// patience bounds the wait for a condition.
 const patience = 10 * time.Second
 
 // first is the epoch under which tests begin their calls.
@@ -32,7 +32,7 @@ type world struct {
 	a, b *replica
 }
 
-// replica is a medium as one replica sees it, in the words of the tests.
+// replica is a medium as seen by one replica, with test helpers.
 type replica struct {
 	medium.Store
 	onEvent atomic.Pointer[func(state.SessionEvent)]
@@ -48,7 +48,7 @@ func (w *world) replica(id string) *replica {
 	return r
 }
 
-// Answering sets who handles the replica's session events.
+// Answering sets the handler of the replica's session events.
 func (r *replica) Answering(fn func(state.SessionEvent)) { r.onEvent.Store(&fn) }
 
 func (r *replica) Load(ctx context.Context, id string) (*state.Session, error) {
@@ -85,7 +85,7 @@ func (r *replica) Orphans(ctx context.Context, most int) ([]medium.Which, error)
 	return r.Store.Beat(ctx, most, false)
 }
 
-// Follow gives a token for each time that it is woken, but for those that wait.
+// Follow sends a token for each wake-up unless one is waiting.
 func (r *replica) Follow(session, stream string) (<-chan struct{}, func()) {
 	token := make(chan struct{}, 1)
 	return token, r.Store.Follow(session, stream, func() {
@@ -107,7 +107,7 @@ func (r *replica) Read(ctx context.Context, session string, after at, most int) 
 	return r.Store.Read(ctx, session, after.Stream, medium.Position{Epoch: after.Epoch, Seq: after.Seq}, most)
 }
 
-// Answer draws a token, if there is none. It makes the random bits of the next epoch.
+// Answer draws a token if there is none. The medium draws the random bits of the next epoch.
 func (r *replica) Answer(ctx context.Context, session, ask string, a state.Answer) (state.AnswerOutcome, *medium.Record, error) {
 	if a.Token == "" {
 		a.Token = fmt.Sprint(rand.Uint64()) // #nosec G404 -- a test
@@ -116,7 +116,7 @@ func (r *replica) Answer(ctx context.Context, session, ask string, a state.Answe
 	return out, recordOf(o), err
 }
 
-// Claim draws the random bits of the next epoch, if there are none.
+// Claim draws the random bits of the next epoch if there are none.
 func (r *replica) Claim(ctx context.Context, w medium.Which) (*medium.Record, error) {
 	if w.Random == 0 {
 		w.Random = rand.Uint32() // #nosec G404 -- a test
@@ -125,7 +125,7 @@ func (r *replica) Claim(ctx context.Context, w medium.Which) (*medium.Record, er
 	return recordOf(o), err
 }
 
-// recordsOf are the records with which calls begin.
+// recordsOf returns the records that calls begin with.
 func recordsOf(session, stream string, calls []state.Call) (out []*medium.Record) {
 	for _, c := range calls {
 		rec := &medium.Record{Call: c, Session: session, Stream: stream, Phase: state.PhaseDispatched, Epoch: first}
@@ -165,7 +165,7 @@ func (r *replica) Append(ctx context.Context, s step, entries ...state.Entry) er
 	return r.make(ctx, s)
 }
 
-// Park makes a step that asks, or without asks one that begins the next round.
+// Park makes a step that asks, or, without asks, one that begins the next round.
 func (r *replica) Park(ctx context.Context, s step, asks []state.Ask, kept []byte) error {
 	s.Next, s.Asks, s.State = medium.NextWaiting, asks, kept
 	if len(asks) == 0 {
@@ -200,7 +200,7 @@ func (w *world) must(err error) {
 	}
 }
 
-// want fails the test unless err is of the kind.
+// want fails the test unless err is of a kind.
 func (w *world) want(kind, err error) {
 	w.Helper()
 	if !errors.Is(err, kind) {
@@ -208,7 +208,7 @@ func (w *world) want(kind, err error) {
 	}
 }
 
-// rewound fails the test unless err tells of lost writes, and what the medium has instead.
+// rewound fails the test unless err reports lost writes, and the medium's state instead.
 func (w *world) rewound(err error, epoch medium.Epoch, n uint64) {
 	w.Helper()
 	var got *medium.RewoundError
@@ -227,7 +227,7 @@ func (w *world) session(s *replica, id string) *state.Session {
 
 func record(id string) *state.Session {
 	owner := caller("alice")
-	owner.Claims = nil // of a session they are not kept
+	owner.Claims = nil // sessions do not store them
 	return &state.Session{
 		ID: id, Version: "some version",
 		Principal:    owner,
@@ -239,7 +239,7 @@ func record(id string) *state.Session {
 	}
 }
 
-// callOf is the call that tests begin: its request id is its id in quotes.
+// callOf returns the call that tests begin: its request id is its id in quotes.
 func callOf(id string) state.Call {
 	return state.Call{
 		ID: id, RequestID: `"` + id + `"`, Method: mcp.MethodToolsCall, Params: json.RawMessage(`{"name":"t"}`),
@@ -248,7 +248,7 @@ func callOf(id string) state.Call {
 	}
 }
 
-// caller is a principal with all that is kept of one.
+// caller returns a principal with all stored fields.
 func caller(subject string) mcp.Principal {
 	return mcp.Principal{
 		Subject: subject, Issuer: "https://issuer.example", Scopes: []string{"x"}, Roles: []string{"y", "z"}, Client: "c", Actor: "agent",
@@ -259,7 +259,7 @@ func caller(subject string) mcp.Principal {
 	}
 }
 
-// traceOf is the trace of the call that tests begin.
+// traceOf returns the trace of the call that tests begin.
 func traceOf(id string) string { return "trace of " + id }
 
 // begin begins calls on one stream and returns their writers.
@@ -278,7 +278,7 @@ func (w *world) begin(s *replica, session, stream string, ids ...string) []*writ
 	return out
 }
 
-// writer writes under one lease, and knows what its replica knows.
+// writer writes under one lease, with the knowledge of its replica.
 type writer struct {
 	w       *world
 	s       *replica
@@ -303,7 +303,7 @@ func (r *writer) next() step {
 	return r.same()
 }
 
-// same is a write with the number of the last one.
+// same returns a write with the number of the last one.
 func (r *writer) same() step {
 	rec := &r.rec
 	return step{medium.Write{
@@ -326,7 +326,7 @@ func (r *writer) finish() {
 	r.w.must(r.s.Finish(r.w.Context(), r.next(), response(r.rec.ID)))
 }
 
-// restore gives back what the writer knows.
+// restore restores what the writer knows.
 func (r *writer) restore(runs bool) medium.Verdict {
 	r.w.Helper()
 	rec := r.rec
@@ -335,12 +335,12 @@ func (r *writer) restore(runs bool) medium.Verdict {
 	return v
 }
 
-// which is the call at the writer's epoch.
+// which names the call at the writer's epoch.
 func (r *writer) which() medium.Which {
 	return medium.Which{Session: r.rec.Session, Call: r.rec.ID, Epoch: r.rec.Epoch}
 }
 
-// request is the call by its client's request id.
+// request names the call by its client's request id.
 func (r *writer) request() medium.Which {
 	return medium.Which{Session: r.rec.Session, RequestID: `"` + r.rec.ID + `"`}
 }
@@ -369,7 +369,7 @@ func answer(text string) state.Answer {
 	return state.Answer{Result: json.RawMessage(`{"action":"accept","content":{"x":"` + text + `"}}`), By: caller("bob")}
 }
 
-// answered are the questions that have an answer.
+// answered returns the questions that have an answer.
 func answered(r *medium.Record) (out []medium.Question) {
 	for _, q := range r.Asked {
 		if q.Answer != nil {
@@ -391,7 +391,7 @@ func notice(text string) state.Entry {
 	return state.Entry{Kind: state.EntryNotice, Data: fmt.Appendf(nil, `{"notice":%q}`, text)}
 }
 
-// read pages through a log from a position to its end, and checks the order on the way.
+// read pages through a log from a position to its end, and checks the order.
 func (w *world) read(s *replica, session string, after at, page int) ([]medium.Entry, medium.Page) {
 	w.Helper()
 	var all []medium.Entry
@@ -442,7 +442,7 @@ func (w *world) orphan(s *replica, call string) medium.Which {
 	}
 }
 
-// isOrphan asks a replica, which lives and says so.
+// isOrphan asks a replica, which sends a heartbeat.
 func (w *world) isOrphan(s *replica, call string) (medium.Which, bool) {
 	w.Helper()
 	list, err := s.Orphans(w.Context(), 1000)

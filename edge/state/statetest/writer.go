@@ -7,16 +7,17 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// Writer makes the steps of a call, for tests of one medium. After an error the next step has the number of the one that failed: it
-// is that step again if it is made of the same. It is not safe for concurrent use.
+// Writer makes the steps of a call, for tests of one medium. After an error the next step has the
+// number of the failed one: with the same content it is a repetition. It is not safe for concurrent
+// use.
 type Writer struct {
 	s medium.Store
-	// Record is the call as this replica knows it, Entries are those that it wrote.
+	// Record is the call as this replica knows it; Entries are those that it wrote.
 	Record  medium.Record
 	Entries []medium.Entry
 }
 
-// Begin begins calls on one stream, under the same epoch whenever it is called.
+// Begin begins calls on one stream. Repeated calls use the same epoch.
 func Begin(ctx context.Context, s medium.Store, session, stream string, calls ...state.Call) ([]*Writer, error) {
 	w := &medium.Write{Session: session, Stream: stream, Begin: recordsOf(session, stream, calls)}
 	var out []*Writer
@@ -34,7 +35,7 @@ func Conclude(ctx context.Context, s medium.Store, session, stream string, c sta
 	})
 }
 
-// Own makes the Writer of a call that the replica owns.
+// Own returns the Writer of a call that the replica owns.
 func Own(s medium.Store, r *medium.Record) *Writer { return &Writer{s: s, Record: *r} }
 
 // Claim takes a call over.
@@ -46,7 +47,7 @@ func Claim(ctx context.Context, s medium.Store, w medium.Which) (*Writer, error)
 	return Own(s, o.Record), nil
 }
 
-// Which is the call at the writer's epoch.
+// Which names the call at the writer's epoch.
 func (w *Writer) Which() medium.Which {
 	return medium.Which{Session: w.Record.Session, Call: w.Record.ID, Epoch: w.Record.Epoch, Random: 1}
 }
@@ -70,7 +71,7 @@ func (w *Writer) Finish(ctx context.Context, response []byte, before ...state.En
 	return w.Step(ctx, &medium.Write{Next: medium.NextDone, Entries: ending(before, response)})
 }
 
-// Step makes a step, whose names, numbers and places it sets.
+// Step makes a step, and sets its names, numbers and places.
 func (w *Writer) Step(ctx context.Context, s *medium.Write) error {
 	r := &w.Record
 	s.Session, s.Stream, s.Call, s.Epoch, s.N, s.After, s.Seq = r.Session, r.Stream, r.ID, r.Epoch, r.N+1, r.N, r.Last+1
@@ -82,7 +83,7 @@ func (w *Writer) Step(ctx context.Context, s *medium.Write) error {
 	return err
 }
 
-// Restore gives back what the writer knows, as whoever runs the call.
+// Restore restores what the writer knows, as the replica that runs the call.
 func (w *Writer) Restore(ctx context.Context) (medium.Verdict, error) {
 	r := w.Record
 	return w.s.Restore(ctx, &r, w.Entries, true)

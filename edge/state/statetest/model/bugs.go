@@ -1,16 +1,16 @@
 package model
 
-// Bug is a fault that is planted on purpose.
+// Bug is a fault that a test plants.
 type Bug int
 
 // The bugs. NoBug is the zero value.
 const (
 	NoBug Bug = iota
-	// Unfenced: writes of an earlier owner are taken.
+	// Unfenced: writes of an earlier owner are accepted.
 	Unfenced
-	// RepeatedWrites: a write that is sent again is applied again.
+	// RepeatedWrites: a repeated write is applied again.
 	RepeatedWrites
-	// SkippedWrites: a write that does not follow is applied.
+	// SkippedWrites: a write that does not follow the state is applied.
 	SkippedWrites
 	// LastAnswerCounts: a second answer replaces the first.
 	LastAnswerCounts
@@ -20,9 +20,9 @@ const (
 	RestoreOverrides
 	// RunningBeatsDone: a Restore revives a call that has ended.
 	RunningBeatsDone
-	// RestoreForgetsLog: a Restore brings no entries.
+	// RestoreForgetsLog: a Restore restores no entries.
 	RestoreForgetsLog
-	// RestoreRenumbers: a Restore gives entries new places.
+	// RestoreRenumbers: a Restore assigns entries new places.
 	RestoreRenumbers
 	// EpochsCount: epochs have no random bits.
 	EpochsCount

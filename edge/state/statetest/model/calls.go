@@ -45,7 +45,8 @@ func (r *Replica) Commit(ctx context.Context, w *medium.Write) error {
 	return nil
 }
 
-// begin makes the calls that a write begins, by their ids; none where they are there. m.mu is locked.
+// begin makes the calls that a write begins, by their ids; none if they exist. The caller holds
+// m.mu.
 func (r *Replica) begin(w *medium.Write) (map[string]*call, error) {
 	m, out, there := r.m, map[string]*call{}, 0
 	for _, b := range w.Begin {
@@ -69,7 +70,7 @@ func (r *Replica) begin(w *medium.Write) (map[string]*call, error) {
 	return out, nil
 }
 
-// step makes of a call what a step makes of it; nil where the step was made. m.mu is locked.
+// step returns a call after a step, or nil if the step was made before. The caller holds m.mu.
 func (r *Replica) step(w *medium.Write, c *call) (*call, error) {
 	m := r.m
 	switch {
@@ -105,7 +106,8 @@ func (r *Replica) step(w *medium.Write, c *call) (*call, error) {
 	return &n, nil
 }
 
-// pending finds the call that asks something, or else one that has asked it. m.mu is locked.
+// pending finds the call that asks a question, or else one that has asked it. The caller holds
+// m.mu.
 func (m *Medium) pending(session, ask string) (found *call, at int) {
 	for _, id := range m.ids {
 		c := m.calls[id]
@@ -182,7 +184,8 @@ func (r *Replica) Asking(ctx context.Context, session, ask string) (*medium.Reco
 	return m.owned(c).Record, nil
 }
 
-// is says whether the call is a replica's by a claim with these random bits, and nothing was written since.
+// is reports whether a replica owns the call by a claim with these random bits, and nothing was
+// written since.
 func (c *call) is(r *Replica, random uint32) bool {
 	return c.held && c.owner == r && c.rec.Epoch.Random() == r.m.random(random) && c.rec.N == 0
 }
@@ -237,7 +240,7 @@ func (r *Replica) Claim(ctx context.Context, w medium.Which) (*medium.Owned, err
 
 func (m *Medium) late(c *call) bool { return !c.rec.Deadline.IsZero() && m.Now().After(c.rec.Deadline) }
 
-// find finds a call of a session; of several with one request id the youngest.
+// find finds a call of a session; of several with one request id, the youngest.
 func (m *Medium) find(w medium.Which) (found *call) {
 	for _, id := range m.ids {
 		c := m.calls[id]
@@ -274,7 +277,7 @@ func (r *Replica) Restore(ctx context.Context, rec *medium.Record, entries []med
 	}
 	released := n.held && n.owner == r && n.rec.Epoch == rec.Epoch && !runs
 	if released {
-		n.held = false // The replica does not run it: anybody may.
+		n.held = false // The replica does not run it: any replica may claim it.
 	}
 	if c == nil || verdict == medium.Restored || released || len(n.log) != len(c.log) {
 		m.put(rec.ID, &n)

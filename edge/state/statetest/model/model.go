@@ -1,5 +1,5 @@
-// Package model is the simplest medium that keeps to the interface: in memory, for tests, and able to lose what it has
-// acknowledged. It bounds nothing. What other media do is held against it.
+// Package model is the reference medium: in memory, for tests, and able to lose what it has
+// acknowledged. It has no bounds. Other media are compared with it.
 package model
 
 import (
@@ -13,44 +13,44 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// call is a call in the medium. It is replaced by every write, never changed.
+// call is a call in the medium. It is immutable: each write replaces it.
 type call struct {
 	rec medium.Record
 	log []medium.Entry
-	// owner is the replica that has the lease, if held.
+	// owner is the replica that holds the lease, if held.
 	owner   *Replica
 	held    bool
 	claimed time.Time
 }
 
-// written is what a write replaced.
+// written is the state that a write replaced.
 type written struct {
 	id     string
 	before *call
 }
 
-// Medium is what replicas share. Set its fields before its first use. Safe for concurrent use.
+// Medium is shared by replicas. Set its fields before its first use. It is safe for concurrent use.
 type Medium struct {
-	// Now is its clock; nil: time.Now.
+	// Now is its clock. nil uses time.Now.
 	Now func() time.Time
-	// Limits: only Lease counts. Zero members mean the defaults.
+	// Limits: only Lease is used. Zero fields mean the defaults.
 	Limits state.Limits
-	// Refuse says, of a step that is in order, what it is refused with for what it says; nil: with nothing.
+	// Refuse returns the error with which the content of a valid step is refused. nil refuses none.
 	Refuse func(w *medium.Write) error
-	// Bug is planted, for tests of tests.
+	// Bug is a planted bug, for tests of tests.
 	Bug Bug
 
 	mu       sync.Mutex
 	sessions map[string]*state.Session
 	calls    map[string]*call
-	// ids are those of calls, in the order in which they first came.
+	// ids are the ids of calls in the order of their first appearance.
 	ids      []string
 	undo     []written
 	replicas []*Replica
 	away     error
 }
 
-// Replica is a Medium as one replica sees it.
+// Replica is a Medium as seen by one replica.
 type Replica struct {
 	m         *Medium
 	hooks     medium.Hooks
@@ -66,7 +66,7 @@ type follower struct {
 
 var _ medium.Store = (*Replica)(nil)
 
-// Replica gives a new replica its view.
+// Replica returns the view of a new replica.
 func (m *Medium) Replica(h medium.Hooks) *Replica {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -82,7 +82,8 @@ func (m *Medium) Replica(h medium.Hooks) *Replica {
 	return r
 }
 
-// Away makes every operation fail with state.ErrUnavailable, or ends that. Nobody is told: see Return.
+// Away makes every operation fail with state.ErrUnavailable, or ends that. It notifies no replica:
+// see Return.
 func (m *Medium) Away(away bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -91,7 +92,7 @@ func (m *Medium) Away(away bool) {
 	}
 }
 
-// Return tells every replica that the medium was away, each in a goroutine.
+// Return notifies every replica that the medium was away, each in a goroutine.
 func (m *Medium) Return() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -102,7 +103,7 @@ func (m *Medium) Return() {
 	}
 }
 
-// Rewind loses the last k writes about calls, or all there were, and nothing of sessions.
+// Rewind loses the last k writes about calls, or all if there are fewer, and nothing of sessions.
 func (m *Medium) Rewind(k int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -117,7 +118,7 @@ func (m *Medium) Rewind(k int) {
 	}
 }
 
-// Snapshot copies what there is of calls. back puts the copy in the place of what there is then, as Rewind does.
+// Snapshot copies the state of all calls. back restores the copy, as Rewind does.
 func (m *Medium) Snapshot() (back func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -129,7 +130,7 @@ func (m *Medium) Snapshot() (back func()) {
 	}
 }
 
-// Call is a call as the medium has it, with its log; false: it does not.
+// Call returns a call as the medium has it, with its log, or false.
 func (m *Medium) Call(id string) (medium.Record, []medium.Entry, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -140,7 +141,7 @@ func (m *Medium) Call(id string) (medium.Record, []medium.Entry, bool) {
 	return c.rec, c.log, true
 }
 
-// Records are all calls.
+// Records returns all calls.
 func (m *Medium) Records() (out []medium.Record) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -152,7 +153,7 @@ func (m *Medium) Records() (out []medium.Record) {
 	return out
 }
 
-// op begins an operation, which ends with m.mu.Unlock: in any case.
+// op begins an operation. It always locks m.mu; the caller unlocks it.
 func (m *Medium) op(ctx context.Context) error {
 	m.mu.Lock()
 	if err := ctx.Err(); err != nil {
