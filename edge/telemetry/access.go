@@ -13,10 +13,11 @@ import (
 
 // access writes one line per finished request.
 type access struct {
-	log slog.Handler // nil: nowhere
+	log slog.Handler // nil discards lines
 }
 
-// newAccess makes one that writes to a logger, which may be nil. To a Handler of this package the lines go in batches.
+// newAccess makes one that writes to a logger, which may be nil. Lines to a Handler of this package
+// are batched.
 func newAccess(log *slog.Logger) *access {
 	if log == nil {
 		return &access{}
@@ -34,8 +35,8 @@ func (a *access) flush() {
 	}
 }
 
-// line says how an operation ended: at info for a request, at debug for a notification, and at warn where
-// it ended with a fault, with its cause. It holds names, never content.
+// line logs how an operation ended: at info for a request, at debug for a notification, and at warn
+// for a fault, with its cause. It logs names, never content.
 func (a *access) line(t *Telemetry, op *Operation, o *Outcome, took time.Duration) {
 	level := slog.LevelInfo
 	switch {
@@ -81,11 +82,11 @@ func (a *access) line(t *Telemetry, op *Operation, o *Outcome, took time.Duratio
 const (
 	// maxCause bounds a cause, in bytes: a backend may have written it.
 	maxCause = 1 << 10
-	// maxAsked bounds what a client names, in bytes.
+	// maxAsked bounds a name that a client sent, in bytes.
 	maxAsked = 256
 )
 
-// targetOf is what a request names: its target, or what a completion refers to.
+// targetOf returns the name in a request: its target, or the reference of a completion.
 func targetOf(p *mcp.Params) (name string) {
 	if p.HasTarget || p.Ref == nil {
 		return p.Target
@@ -99,7 +100,7 @@ func targetOf(p *mcp.Params) (name string) {
 	return name
 }
 
-// cause is the text behind the message, with a bound; empty: there is none.
+// cause returns the text of the cause, bounded; empty means none.
 func (o *Outcome) cause() string {
 	if o.Cause == nil {
 		return ""

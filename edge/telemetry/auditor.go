@@ -9,39 +9,41 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// Auditor keeps records of who did what. Safe for concurrent use.
+// Auditor records which principal did what. It is safe for concurrent use.
 type Auditor interface {
-	// Ended records how a request ended that names something: once, by whoever ended it. It does not block. outcome is
-	// that of Outcome.String, code the JSON-RPC error's; 0: there is none.
+	// Ended records the end of a request that names something. It is called once, by the code that
+	// ended the request, and does not block. outcome is as by Outcome.String, code the JSON-RPC
+	// error's; 0 means none.
 	Ended(a *Audited, outcome string, code int, took time.Duration)
-	// Foreign records that a caller named a session or connection that is another's. An error, a *mcp.Error, is the
-	// request's answer then.
+	// Foreign records that a caller named a session or connection of another principal. An error,
+	// which is a *mcp.Error, becomes the response to the request.
 	Foreign(ctx context.Context, who *mcp.Principal, a *Audited) error
 }
 
-// Audited is a request that an Auditor has to know of.
+// Audited is a request that is audited.
 type Audited struct {
 	Principal mcp.Principal
-	// Session is what SessionPrint makes of the id, and Call the call's id; empty: there is none.
+	// Session is the SessionPrint of the session id, and Call the call's id. Empty means none.
 	Session, Call string
-	// Task is what SessionPrint makes of the id of the task that the request became, or is about, or that has ended; empty: there is none.
+	// Task is the SessionPrint of the id of the task that the request created, that it is about, or
+	// that has ended. Empty means none.
 	Task   string
 	Round  int
 	Method mcp.Method
-	// Target is what is named, Backend who serves it, as far as that is known.
+	// Target is the named target, Backend the backend that serves it, if known.
 	Target, Backend string
 	// Trace is the operation's span, or the trace that the request belongs to.
 	Trace trace.SpanContext
 }
 
-// Audit has an Auditor know of all operations from now on. Call it before the first one.
+// Audit sets the Auditor of all operations. Call it before the first one.
 func (t *Telemetry) Audit(a Auditor) {
 	if t != nil {
 		t.auditor = a
 	}
 }
 
-// auditedMethod says whether a method names something that somebody may be denied.
+// auditedMethod reports whether access to what the method names may be denied.
 func auditedMethod(m mcp.Method) bool {
 	switch m {
 	case mcp.MethodToolsCall, mcp.MethodPromptsGet, mcp.MethodResourcesRead, mcp.MethodComplete,
@@ -52,7 +54,7 @@ func auditedMethod(m mcp.Method) bool {
 	return aboutTask(m)
 }
 
-// aboutTask says whether a method names a task.
+// aboutTask reports whether a method names a task.
 func aboutTask(m mcp.Method) bool {
 	switch m {
 	case mcp.MethodTasksGet, mcp.MethodTasksUpdate, mcp.MethodTasksCancel, mcp.MethodTasksResult:
@@ -61,7 +63,8 @@ func aboutTask(m mcp.Method) bool {
 	return false
 }
 
-// TaskEnded tells the Auditor how a task has ended, whose id, not its print, is in a: once, by whoever ended it. took is since its creation.
+// TaskEnded reports the end of a task to the Auditor, once, by the code that ended it. a has the
+// task's id, not its print. took is the time since its creation.
 func (t *Telemetry) TaskEnded(a Audited, o *Outcome, took time.Duration) {
 	if t == nil || t.auditor == nil {
 		return
@@ -72,18 +75,18 @@ func (t *Telemetry) TaskEnded(a Audited, o *Outcome, took time.Duration) {
 
 type auditedKey struct{}
 
-// AuditedRequest is what is known of the request that is served with the context; nil: it is none that is audited.
+// AuditedRequest returns the audited request that is served with the context, or nil.
 func AuditedRequest(ctx context.Context) *Audited {
 	a, _ := ctx.Value(auditedKey{}).(*Audited)
 	return a
 }
 
-// audit remembers the operation's request for the Auditor.
+// audit prepares the operation's request for the Auditor.
 func (op *Operation) audit(ctx context.Context, r *Request) context.Context {
 	a := &Audited{Principal: r.Principal, Session: r.Session, Call: r.Call, Round: r.Round, Method: r.Method, Backend: r.Backend}
 	switch {
 	case r.Params == nil:
-	case aboutTask(r.Method): // Its id is no name; who decides says which tool it is of.
+	case aboutTask(r.Method): // A task id is not a name; the tool is found when access is decided.
 		a.Task = SessionPrint(r.Params.Target)
 	default:
 		a.Target = cut(r.Params.Target, maxTarget)
@@ -95,10 +98,10 @@ func (op *Operation) audit(ctx context.Context, r *Request) context.Context {
 	return context.WithValue(ctx, auditedKey{}, a)
 }
 
-// maxTarget bounds what a client named, in bytes.
+// maxTarget bounds a name that a client sent, in bytes.
 const maxTarget = 1 << 10
 
-// originOf is the trace that a request belongs to while the edge makes no spans.
+// originOf returns the trace that a request belongs to while the edge makes no spans.
 func originOf(r *Request) trace.SpanContext {
 	if r.Params != nil {
 		if parent := metaParent(&r.Params.Meta); parent.IsValid() {
@@ -111,11 +114,12 @@ func originOf(r *Request) trace.SpanContext {
 	return headerParent(r.Header)
 }
 
-// TraceOf is the trace that the headers of an HTTP request name.
+// TraceOf returns the trace in the headers of an HTTP request.
 func TraceOf(h mcp.Header) trace.SpanContext { return headerParent(h) }
 
-// Foreign records that a caller named a session or connection that is another's, by its id. An error, a *mcp.Error, is the
-// request's answer; nil: it is answered as if there were none of the name.
+// Foreign records that a caller named a session or connection of another principal, by its id. An
+// error, which is a *mcp.Error, becomes the response to the request; after nil the response is as
+// for an unknown id.
 func (t *Telemetry) Foreign(ctx context.Context, in *mcp.Incoming, id string) error {
 	if t == nil || t.auditor == nil {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// work is one kind of work of one backend, and how it ended.
+// work identifies one kind of work of one backend, and its outcome.
 type work struct {
 	backend string
 	method  mcp.Method
@@ -27,7 +27,7 @@ func (t *Telemetry) BackendCalled(ctx context.Context, backend string, m mcp.Met
 	}
 }
 
-// command is a Redis command, and how it ended.
+// command is a Redis command and its outcome.
 type command struct {
 	name   string
 	failed bool
@@ -41,7 +41,7 @@ func (c command) attributes() []attribute.KeyValue {
 	return []attribute.KeyValue{AttrCommand.String(c.name), AttrOutcome.String(outcome)}
 }
 
-// RedisCalled records one round trip to Redis. The command is one that the edge uses.
+// RedisCalled records one round trip to Redis. name is a command that the edge uses.
 func (t *Telemetry) RedisCalled(ctx context.Context, name string, failed bool, took time.Duration) {
 	if t != nil {
 		t.redis.record(ctx, command{name, failed}, took)

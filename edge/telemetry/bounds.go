@@ -2,7 +2,7 @@ package telemetry
 
 import "sync/atomic"
 
-// Bound is a setting that bounds what somebody may use.
+// Bound is a setting that bounds a resource.
 type Bound uint8
 
 // The bounds whose crossing is counted.
@@ -29,7 +29,7 @@ const (
 	BoundAddressSessions
 	BoundTasks
 	BoundPolls
-	// BoundFiles is the process's limit of open files, which is no setting of the edge.
+	// BoundFiles is the process's limit of open files, which is not a setting of the edge.
 	BoundFiles
 	boundCount
 )
@@ -42,12 +42,12 @@ var boundNames = [boundCount]string{
 	"read-timeout", "connections", "connections-per-address", "sessions-per-address", "tasks-per-principal", "task-polls", "files",
 }
 
-// String is the setting's name.
+// String returns the setting's name.
 func (b Bound) String() string { return boundNames[b] }
 
 type bounds [boundCount]atomic.Int64
 
-// Hit counts that a bound was met.
+// Hit counts that a bound was reached.
 func (t *Telemetry) Hit(b Bound) {
 	if t != nil {
 		t.bounds[b].Add(1)

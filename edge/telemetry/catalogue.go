@@ -2,7 +2,7 @@ package telemetry
 
 import "go.opentelemetry.io/otel/attribute"
 
-// InstrumentKind is how a metric is to be read.
+// InstrumentKind is the kind of a metric.
 type InstrumentKind string
 
 // The kinds of instruments.
@@ -12,7 +12,7 @@ const (
 	Gauge     InstrumentKind = "gauge"
 )
 
-// Instrument is one metric of the edge. Its name is public: it changes with a major version only.
+// Instrument is one metric of the edge. Its name is public: it only changes with a major version.
 type Instrument struct {
 	Name        string
 	Kind        InstrumentKind
@@ -109,8 +109,8 @@ var operationAttributes = []attribute.Key{
 	AttrErrorType, AttrStatusCode,
 }
 
-// Catalogue is every metric of the edge, in the order of the documentation. Attributes that have no
-// value are left out.
+// Catalogue lists every metric of the edge, in the order of the documentation. Attributes without a
+// value are omitted.
 var Catalogue = []Instrument{
 	{ServerOperation, Histogram, "s", operationWhat + "served, from its receipt to its result; a call that asked its user, with the time the user took", operationAttributes},
 	{ClientOperation, Histogram, "s", operationWhat + "sent to a client, until its answer", []attribute.Key{AttrMethod, AttrVersion, AttrTransport, AttrProtocolName, AttrErrorType, AttrStatusCode}},
@@ -191,7 +191,7 @@ var Catalogue = []Instrument{
 	{TLSExchanges, Counter, "{exchange}", "How often the files of TLS had changed and were taken into use", []attribute.Key{AttrTLS}},
 }
 
-// named finds an instrument of the catalogue.
+// named returns the instrument of the catalogue with a name.
 func named(name string) (Instrument, bool) {
 	for _, i := range Catalogue {
 		if i.Name == name {

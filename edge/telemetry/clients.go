@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// maxClients bounds the client names that are told apart in metrics: the first ones are.
+	// maxClients bounds the client names with their own series in metrics. The first ones get one.
 	maxClients = 64
 	// maxClientName bounds a name, in bytes.
 	maxClientName = 64
 )
 
-// client counts the operations of the clients of one name.
+// client counts the operations of the clients with one name.
 type client struct {
 	name       string
 	ok, failed atomic.Int64
@@ -32,14 +32,15 @@ func (c *client) count(failed bool) {
 	}
 }
 
-// clients are the names that clients give themselves. The zero value is ready to use.
+// clients are the names that clients send. The zero value is ready to use.
 type clients struct {
 	known atomic.Pointer[map[string]*client]
-	mu    sync.Mutex // of those who add a name
+	mu    sync.Mutex // guards adding a name
 	rest  client
 }
 
-// named finds a name's counters, or those of all names beyond the bound. Empty: nobody's.
+// named returns a name's counters, or the shared ones beyond the bound. It returns nil for an empty
+// name.
 func (c *clients) named(name string) *client {
 	if name == "" {
 		return nil
@@ -74,7 +75,7 @@ func (c *clients) add(name string) *client {
 	return one
 }
 
-// each calls fn with every name's counts.
+// each calls fn with the counts of every name.
 func (c *clients) each(fn func(name string, ok, failed int64)) {
 	if known := c.known.Load(); known != nil {
 		for name, one := range *known {
@@ -86,8 +87,8 @@ func (c *clients) each(fn func(name string, ok, failed int64)) {
 	}
 }
 
-// ClientName is the name in an Implementation object, bounded; empty when it has none. A name that is
-// known already is not allocated.
+// ClientName returns the name in an Implementation object, bounded; empty if it has none. It does
+// not allocate a known name.
 func (t *Telemetry) ClientName(info json.RawMessage) string {
 	if t == nil || len(info) == 0 {
 		return ""

@@ -17,8 +17,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Conn makes a connection to a backend part of the edge's traces: the calls of sampled operations get spans of
-// their own, otelgrpc's. While tracing is off it is c itself. Its streams must be read until they fail, or
+// Conn adds a connection to a backend to the edge's traces: the calls of sampled operations get
+// otelgrpc spans. While tracing is off it returns c. Its streams must be read until they fail, or
 // their context must end.
 func (t *Telemetry) Conn(c grpc.ClientConnInterface) grpc.ClientConnInterface {
 	if !t.Tracing() {
@@ -29,8 +29,8 @@ func (t *Telemetry) Conn(c grpc.ClientConnInterface) grpc.ClientConnInterface {
 		otelgrpc.WithPropagators(propagation.TraceContext{}))}
 }
 
-// conn tells the handler of the calls that are sampled. As an option of the connection itself it would be told of
-// all, and cost each of them more than whatever else there is to tracing.
+// conn reports only sampled calls to the handler. As an option of the connection itself, the
+// handler would get all calls, and would cost each more than the rest of tracing.
 type conn struct {
 	grpc.ClientConnInterface
 	handler stats.Handler
@@ -66,7 +66,7 @@ func (c *conn) NewStream(ctx context.Context, desc *grpc.StreamDesc, method stri
 	return s, nil
 }
 
-// rpc is one call of which the handler is told.
+// rpc is one call that is reported to the handler.
 type rpc struct {
 	handler stats.Handler
 	ctx     context.Context
@@ -78,7 +78,7 @@ func (c *conn) begin(ctx context.Context, method string) rpc {
 	return r
 }
 
-// end tells how the call ended, and where it went; nil: it did not get that far.
+// end reports how the call ended, and its peer; nil if it reached none.
 func (r rpc) end(to net.Addr, err error) {
 	if to != nil {
 		r.handler.HandleRPC(r.ctx, &stats.OutHeader{Client: true, RemoteAddr: to})
@@ -86,14 +86,14 @@ func (r rpc) end(to net.Addr, err error) {
 	r.handler.HandleRPC(r.ctx, &stats.End{Client: true, Error: err})
 }
 
-// stream is a sampled call's.
+// stream is the stream of a sampled call.
 type stream struct {
 	grpc.ClientStream
 	rpc  rpc
 	stop func() bool
 
 	mu sync.Mutex
-	// to is where the call went, once something came from there.
+	// to is the call's peer, once it has sent something.
 	to               net.Addr
 	receiving, ended bool
 }
@@ -123,7 +123,8 @@ func (s *stream) RecvMsg(m any) error {
 	return err
 }
 
-// cancelled ends a call that nobody reads any more. Who reads will find out by itself, and more.
+// cancelled ends a call that no goroutine reads any more. A reading goroutine gets the error
+// itself.
 func (s *stream) cancelled() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,7 +133,7 @@ func (s *stream) cancelled() {
 	}
 }
 
-// end is called with s.mu locked. Only the first time counts.
+// end is called with s.mu held. Only the first call has an effect.
 func (s *stream) end(err error) {
 	if s.ended {
 		return

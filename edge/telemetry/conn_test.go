@@ -22,7 +22,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// serveGRPC serves methods that are named after what they do, and tells the traceparent that each came with.
+// serveGRPC serves methods named after what they do, and reports the traceparent of each.
 func serveGRPC(t *testing.T, parents chan<- string) (*grpc.ClientConn, *net.TCPAddr) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -84,8 +84,8 @@ func drain(s grpc.ClientStream) error {
 	}
 }
 
-// Every call of a sampled operation has one span, however it ends, that says how and where that was; the backend
-// goes on with that span.
+// Every call of a sampled operation has one span, however it ends, with its outcome and peer; the
+// backend continues that span.
 func TestCallsOfSampledOperationsHaveSpans(t *testing.T) {
 	parents := make(chan string, 1)
 	c, addr := serveGRPC(t, parents)
@@ -160,7 +160,7 @@ func TestCallsOfSampledOperationsHaveSpans(t *testing.T) {
 	}
 }
 
-// A call that gets nowhere has a span that says so.
+// A call that reaches no backend has a span that says so.
 func TestCallsThatGoNowhereHaveSpans(t *testing.T) {
 	c, _ := serveGRPC(t, nil)
 	_ = c.Close()
@@ -182,7 +182,7 @@ func TestCallsThatGoNowhereHaveSpans(t *testing.T) {
 	}
 }
 
-// What is not sampled goes by the connection as it is.
+// Unsampled calls use the connection unchanged.
 func TestCallsThatAreNotSampledAreLeftAlone(t *testing.T) {
 	parents := make(chan string, 2)
 	c, _ := serveGRPC(t, parents)
@@ -210,7 +210,7 @@ func TestCallsThatAreNotSampledAreLeftAlone(t *testing.T) {
 	}
 }
 
-// awaitSpan is the first span that ends.
+// awaitSpan returns the first span that ends.
 func awaitSpan(t *testing.T, exported *tracetest.InMemoryExporter) tracetest.SpanStub {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
@@ -222,7 +222,7 @@ func awaitSpan(t *testing.T, exported *tracetest.InMemoryExporter) tracetest.Spa
 	return tracetest.SpanStub{}
 }
 
-// describeSpan tells a call's name, status and where it went.
+// describeSpan formats a call's name, status and peer.
 func describeSpan(s tracetest.SpanStub) string {
 	text := s.Name + " " + s.Status.Code.String()
 	if s.Status.Description != "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// Bounds on what a client says of its trace; W3C has them as what everybody must be able to take.
+// Bounds on the trace context of a client. W3C requires that everyone accepts these sizes.
 const (
 	maxTraceParent = 256
 	maxTraceState  = 512
@@ -20,8 +20,8 @@ const (
 // parentLen is the length of a traceparent of version 00.
 const parentLen = 2 + 1 + 32 + 1 + 16 + 1 + 2
 
-// FormatParent renders a span context as a W3C traceparent; empty for one that is not valid. ParseParent
-// reads it.
+// FormatParent formats a span context as a W3C traceparent. It returns "" for an invalid one.
+// ParseParent parses it.
 func FormatParent(sc trace.SpanContext) string {
 	if !sc.IsValid() {
 		return ""
@@ -45,8 +45,8 @@ func appendHex(dst, src []byte) []byte {
 	return dst
 }
 
-// ParseParent reads a traceparent as a remote span context; what is none gives one that is not valid.
-// A version that is not known is read as far as version 00 goes (Trace Context, "Versioning").
+// ParseParent parses a traceparent as a remote span context, and returns an invalid one if it
+// cannot. An unknown version is parsed like version 00 (Trace Context, "Versioning").
 func ParseParent(s string) trace.SpanContext {
 	var none trace.SpanContext
 	if len(s) < parentLen || len(s) > maxTraceParent || s[2] != '-' || s[35] != '-' || s[52] != '-' {
@@ -83,7 +83,8 @@ func isHex(s string) bool {
 	return true
 }
 
-// unhex reads lower-case digits, twice as many as dst is long, and says whether that is what they are.
+// unhex decodes lower-case digits, twice as many as dst is long, and reports whether they are
+// valid.
 func unhex(dst []byte, s string) bool {
 	for i := range dst {
 		high, low := nibble(s[2*i]), nibble(s[2*i+1])
@@ -95,7 +96,7 @@ func unhex(dst []byte, s string) bool {
 	return true
 }
 
-// nibble is what a lower-case hexadecimal digit stands for, more than 15 for what is none.
+// nibble returns the value of a lower-case hexadecimal digit, or more than 15 for another byte.
 func nibble(c byte) byte {
 	switch {
 	case '0' <= c && c <= '9':
@@ -106,7 +107,7 @@ func nibble(c byte) byte {
 	return 16
 }
 
-// metaParent is the span context in a request's `_meta`.
+// metaParent returns the span context in a request's `_meta`.
 func metaParent(m *mcp.Meta) trace.SpanContext {
 	if m == nil || m.TraceParent == nil {
 		return trace.SpanContext{}
@@ -126,7 +127,7 @@ func metaParent(m *mcp.Meta) trace.SpanContext {
 	return sc
 }
 
-// headerParent is the span context of the HTTP request.
+// headerParent returns the span context of the HTTP request.
 func headerParent(h mcp.Header) trace.SpanContext {
 	if h == nil {
 		return trace.SpanContext{}
@@ -134,8 +135,8 @@ func headerParent(h mcp.Header) trace.SpanContext {
 	return ParseParent(h.Get("Traceparent"))
 }
 
-// WithTrace puts a span context into the `_meta` of a params object that the edge sends, in the place of
-// what is there; nil params are an empty object. One that is not valid changes nothing.
+// WithTrace sets the span context in the `_meta` of a params object that the edge sends. nil params
+// are an empty object. An invalid span context changes nothing.
 func WithTrace(params json.RawMessage, sc trace.SpanContext) json.RawMessage {
 	parent := FormatParent(sc)
 	if parent == "" {
@@ -162,7 +163,7 @@ func WithTrace(params json.RawMessage, sc trace.SpanContext) json.RawMessage {
 	return append(append(append(json.RawMessage(`{"_meta":`), append(meta, '}')...), rest...), '}')
 }
 
-// appendMember appends a member behind others of an object.
+// appendMember appends a member to the members of an object.
 func appendMember(dst json.RawMessage, key string, value json.RawMessage) json.RawMessage {
 	dst = append(jsonrpc.AppendString(append(dst, ','), key), ':')
 	return append(dst, value...)

@@ -11,13 +11,14 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// durations is a histogram of durations whose series are told apart by a key. It keeps the attributes of each series as
-// the SDK takes them, so that a series it knows costs no allocation of its own. The zero value records nothing.
+// durations is a histogram of durations with one series per key. It caches the attributes of each
+// series in the SDK's form, so that a known series costs no allocation. The zero value records
+// nothing.
 type durations[K comparable] struct {
-	histogram  metric.Float64Histogram // nil: nothing is recorded
+	histogram  metric.Float64Histogram // nil records nothing
 	attributes func(K) []attribute.KeyValue
 	known      atomic.Pointer[map[K][]metric.RecordOption]
-	mu         sync.Mutex // of those who add a series
+	mu         sync.Mutex // guards adding a series
 }
 
 func (d *durations[K]) init(h metric.Float64Histogram, attributes func(K) []attribute.KeyValue) {
@@ -25,7 +26,7 @@ func (d *durations[K]) init(h metric.Float64Histogram, attributes func(K) []attr
 	d.known.Store(&map[K][]metric.RecordOption{})
 }
 
-// record counts one duration; a sampled span in ctx may become an exemplar.
+// record records one duration. A sampled span in ctx may become an exemplar.
 func (d *durations[K]) record(ctx context.Context, key K, took time.Duration) {
 	if d.histogram == nil {
 		return
@@ -37,8 +38,8 @@ func (d *durations[K]) record(ctx context.Context, key K, took time.Duration) {
 	d.histogram.Record(ctx, took.Seconds(), series...)
 }
 
-// add returns the attributes of a series, and keeps them unless there are as many as the SDK tells apart: what is
-// beyond it counts as one series.
+// add returns the attributes of a series, and caches them unless the SDK's limit is reached: beyond
+// it all count as one series.
 func (d *durations[K]) add(key K) []metric.RecordOption {
 	series := []metric.RecordOption{metric.WithAttributeSet(attribute.NewSet(d.attributes(key)...))}
 	d.mu.Lock()

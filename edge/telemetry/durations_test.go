@@ -44,7 +44,7 @@ func newDurations(t *testing.T) (*durations[string], read) {
 	}
 }
 
-// What comes after the last series that may be is counted, in one that says so, and what is kept of series is bounded.
+// Values beyond the last series count in an overflow series, and the cache of series is bounded.
 func TestSeriesAreBounded(t *testing.T) {
 	d, read := newDurations(t)
 	for i := range maxSeries + 100 {

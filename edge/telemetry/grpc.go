@@ -10,10 +10,11 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// AppendMetadata appends what of the trace context goes on to a backend as gRPC metadata, as keys and
-// values: the operation's own, in the place of the client's, since the edge is between the two and a backend must know
-// what is not sampled; while tracing is off, what the client sent, as far as it is well-formed and bounded.
-// The client's baggage goes on in any case. A sampled call's own span replaces the first two in turn.
+// AppendMetadata appends the trace context for a backend to dst, as keys and values of gRPC
+// metadata. With tracing on, that is the operation's own context in place of the client's, because
+// the edge is between the two and a backend must know what is not sampled. With tracing off, it is
+// what the client sent, if it is well-formed and bounded. The client's baggage is always passed on.
+// A sampled call's own span replaces the first two in turn.
 func (t *Telemetry) AppendMetadata(dst []string, ctx context.Context, m *mcp.Meta) []string {
 	if t.Tracing() {
 		if sc := trace.SpanContextFromContext(ctx); sc.IsValid() {

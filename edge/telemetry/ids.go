@@ -9,15 +9,15 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// ids makes random ids, and gives a span the id that was promised for it: a request to the client is
-// answered on any replica, which then makes the span that the client was told of.
+// ids makes random ids, and gives a span the id that was promised for it: a request to the client
+// is answered on any replica, which then makes the span whose id the client was sent.
 type ids struct{}
 
 var _ sdktrace.IDGenerator = ids{}
 
 type promisedKey struct{}
 
-// promise has the next span that is started with the context get the id, if that is valid.
+// promise makes the next span that is started with the context use id, if id is valid.
 func promise(ctx context.Context, id trace.SpanID) context.Context {
 	return context.WithValue(ctx, promisedKey{}, id)
 }

@@ -11,7 +11,7 @@ import (
 
 // Bounds of the histograms' buckets, in seconds.
 var (
-	// operationBounds are the conventions'.
+	// operationBounds are those of the conventions.
 	operationBounds = []float64{0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300}
 	listenBounds    = []float64{1, 10, 60, 300, 1800, 3600, 4 * 3600, 24 * 3600}
 	queueBounds     = []float64{0.01, 0.1, 1, 5, 15, 60, 300, 900, 3600, 4 * 3600}
@@ -19,7 +19,7 @@ var (
 	redisBounds     = []float64{0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1}
 )
 
-// instruments makes those that are recorded; others are observed, see Observe.
+// instruments makes the instruments that are recorded; the others are observed, see Observe.
 func (t *Telemetry) instruments() error {
 	var errs []error
 	histogram := func(name string, bounds []float64) metric.Float64Histogram {
@@ -45,11 +45,11 @@ func (t *Telemetry) instruments() error {
 	return errors.Join(errs...)
 }
 
-// Emit tells one value of a metric.
+// Emit reports one value of a metric.
 type Emit func(value float64, attrs ...attribute.KeyValue)
 
-// Observe has a counter or gauge of the catalogue read by fn whenever metrics are collected. fn does
-// not block. A counter's values never fall.
+// Observe makes fn report a counter or gauge of the catalogue whenever metrics are collected. fn
+// must not block. A counter's values must not fall.
 func (t *Telemetry) Observe(name string, fn func(Emit)) error {
 	if t == nil {
 		return nil

@@ -12,19 +12,19 @@ import (
 )
 
 // Handler writes records to one writer, each with the trace and span of its context. The lines of
-// requests may wait for others, lineDelay at most, so that a busy edge does not make a system call for
-// each; every other record leaves at once, and what waits before it.
+// requests wait for others, at most lineDelay, so that a busy edge does not make a system call for
+// each; every other record is written at once, after the waiting lines.
 type Handler struct {
 	inner slog.Handler
 	out   *lines
-	// batch: what is written may wait for others.
+	// batch is whether records may wait for others.
 	batch bool
 }
 
 var _ slog.Handler = (*Handler)(nil)
 
-// NewHandler makes a handler that writes JSON, or text, from a level up that may change at any time. Durations are written
-// in seconds, as in metrics and the audit.
+// NewHandler makes a handler that writes JSON or text, from a level that may change at any time.
+// Durations are in seconds, as in metrics and the audit.
 func NewHandler(w io.Writer, json bool, level slog.Leveler) *Handler {
 	h := &Handler{out: &lines{to: w}}
 	o := &slog.HandlerOptions{Level: level, ReplaceAttr: inSeconds}
@@ -36,7 +36,7 @@ func NewHandler(w io.Writer, json bool, level slog.Leveler) *Handler {
 	return h
 }
 
-// inSeconds makes a number of seconds of a duration.
+// inSeconds converts a duration to a number of seconds.
 func inSeconds(_ []string, a slog.Attr) slog.Attr {
 	if a.Value.Kind() == slog.KindDuration {
 		a.Value = slog.Float64Value(float64(a.Value.Duration().Round(time.Microsecond).Microseconds()) / 1e6)
@@ -69,20 +69,19 @@ func (h *Handler) WithGroup(name string) slog.Handler {
 	return &Handler{inner: h.inner.WithGroup(name), out: h.out, batch: h.batch}
 }
 
-// batched writes to the same writer, but its records may wait for others.
+// batched returns a handler for the same writer whose records may wait for others.
 func (h *Handler) batched() *Handler { return &Handler{inner: h.inner, out: h.out, batch: true} }
 
-// Flush writes what waits.
+// Flush writes the waiting lines.
 func (h *Handler) Flush() { h.out.flush() }
 
 const (
-	// lineDelay is the longest that a line waits, lineBytes the most that waits.
+	// lineDelay is the longest that a line waits, lineBytes the most bytes that wait.
 	lineDelay = 100 * time.Millisecond
 	lineBytes = 32 << 10
 )
 
-// lines gathers what is written. Nothing is lost or out of order; when the writer is slow, so are those
-// who write.
+// lines buffers lines. None is lost or reordered; a slow writer blocks the callers.
 type lines struct {
 	to    io.Writer
 	mu    sync.Mutex

@@ -11,65 +11,69 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// Request is what is known of a request or notification when it begins.
+// Request describes a request or notification when it begins.
 type Request struct {
 	Method mcp.Method
 	// ID is zero for a notification.
 	ID jsonrpc.ID
-	// Params may be nil: then nothing is known of the trace the client is in.
+	// Params may be nil; then the trace of the client is unknown.
 	Params *mcp.Params
-	// Backend is that which ran the request before; empty: none did, or Found tells it.
+	// Backend is the backend that ran the request before. Empty means none, or that Found will set
+	// it.
 	Backend string
-	// Principal is the verified caller, and Call the id of the call; empty: it is none.
+	// Principal is the verified caller, and Call the id of the call. Empty means no call.
 	Principal mcp.Principal
 	Call      string
-	// Version is the negotiated revision; empty: not known.
+	// Version is the negotiated revision. Empty means unknown.
 	Version string
-	// Session is what SessionPrint makes of the id; empty: none.
+	// Session is the SessionPrint of the session id. Empty means none.
 	Session string
-	// Client is the name that ClientName found.
+	// Client is the name from ClientName.
 	Client string
-	// Header of the HTTP request; nil: there is none.
+	// Header is the header of the HTTP request, or nil.
 	Header mcp.Header
-	// Pipe: the client is at the other end of a pipe, not of HTTP.
+	// Pipe is whether the client is connected by a pipe instead of HTTP.
 	Pipe bool
-	// Round and Attempt of a call; 0: no call.
+	// Round and Attempt are those of a call. 0 means no call.
 	Round, Attempt int
-	// Began is when the request was received, if that was not now: zero: now.
+	// Began is when the request was received. Zero means now.
 	Began time.Time
-	// Origin is the span of the request's first run, on whatever replica. The operation goes on with its
-	// trace as a part of the same request, unless the client names a trace of its own in Params.
+	// Origin is the span of the request's first run, on any replica. The operation continues its
+	// trace as part of the same request, unless the client names a trace in Params.
 	Origin trace.SpanContext
-	// Before is the span that this one follows, and Reason why.
+	// Before is the span that this one follows, and Reason is why.
 	Before trace.SpanContext
 	Reason Reason
-	// Internal: no message was received for it; it goes on with one that was.
+	// Internal is whether the operation continues an earlier message, instead of serving one that
+	// was received for it.
 	Internal bool
 }
 
 // Outcome is how an operation ended.
 type Outcome struct {
 	Kind mcp.Kind
-	// Code and Message of the JSON-RPC error, for a Kind other than KindNone.
+	// Code and Message are those of the JSON-RPC error, for a Kind other than KindNone.
 	Code    int
 	Message string
-	// Cause is what is behind Message and not told to clients; nil: nothing. It is in the line.
+	// Cause is the cause of the error, which clients are not sent but which is logged. It may be
+	// nil.
 	Cause error
-	// ToolError: the result says isError.
+	// ToolError is whether the result says isError.
 	ToolError bool
-	// InputRequired: the round ended with questions.
+	// InputRequired is whether the round ended with questions.
 	InputRequired bool
-	// Task is the id of the task that the request was answered with; empty: it was not. How that ends is told by TaskEnded.
+	// Task is the id of the task that the request was answered with. Empty means none. TaskEnded
+	// reports the end of the task.
 	Task string
-	// Lost: another replica goes on with the request.
+	// Lost is whether another replica continues the request.
 	Lost bool
-	// Backend is the one that ran the request. Empty if none did, or if it is known already.
+	// Backend is the backend that ran the request. Empty means none, or that it is known already.
 	Backend string
-	// Result is recorded where content is.
+	// Result is recorded if content is.
 	Result []byte
 }
 
-// String is ok, tool_error, input_required, task, or the name of the kind.
+// String returns ok, tool_error, input_required, task, or the name of the kind.
 func (o *Outcome) String() string {
 	switch {
 	case o.Kind != mcp.KindNone:
@@ -93,7 +97,7 @@ const (
 	lostOutcome   = "lost"
 )
 
-// failure is the error.type and the JSON-RPC code.
+// failure returns the error.type and the JSON-RPC code.
 func (o *Outcome) failure() (string, int) {
 	switch {
 	case o.Kind != mcp.KindNone && o.Code != 0:
@@ -106,28 +110,28 @@ func (o *Outcome) failure() (string, int) {
 	return "", 0
 }
 
-// Operation is one request or notification that the edge serves. The zero Operation observes nothing.
-// It is used by one goroutine at a time.
+// Operation is one request or notification that the edge serves. The zero Operation observes
+// nothing. It is not safe for concurrent use.
 type Operation struct {
-	t           *Telemetry // nil: ended, or not observed
+	t           *Telemetry // nil if ended or not observed
 	start       time.Time
-	spanContext trace.SpanContext // not valid: tracing is off
-	span        trace.Span        // nil: not sampled
+	spanContext trace.SpanContext // invalid while tracing is off
+	span        trace.Span // nil if not sampled
 	series      series
-	target      string // with its own name, of the span
-	asked       string // what the request names, for the line; it may not exist
-	task        string // the print of the id of the task that the request names, for the line
+	target      string // the span's name includes it
+	asked       string // the name in the request, for the line; it may not exist
+	task        string // print of the task id in the request, for the line
 	subject     string // of the principal; empty for an anonymous one
 	client      *client
 	clientName  string
 	session     string
 	backend     string
 	id          jsonrpc.ID
-	audited     *Audited // nil: it is not
+	audited     *Audited // nil if not audited
 }
 
-// Begin begins an operation. The context carries its span, where there is one: what the edge does on its
-// behalf is done with it.
+// Begin begins an operation. The returned context has its span, if there is one; use it for all
+// work of the operation.
 func (t *Telemetry) Begin(ctx context.Context, r *Request) (context.Context, Operation) {
 	if t == nil {
 		return ctx, Operation{}
@@ -160,8 +164,8 @@ func (t *Telemetry) Begin(ctx context.Context, r *Request) (context.Context, Ope
 	return ctx, op
 }
 
-// Found says which backend the request belongs to, once it was resolved; empty: none is known. known: what params name is a tool or prompt
-// that it has.
+// Found sets the backend of the request once it is resolved; empty means unknown. known is whether
+// params name a tool or prompt of that backend.
 func (op *Operation) Found(params *mcp.Params, backend string, known bool) {
 	if op.t == nil || backend == "" {
 		return
@@ -183,7 +187,7 @@ func (op *Operation) Found(params *mcp.Params, backend string, known bool) {
 	}
 }
 
-// know has what params name told apart in spans and metrics: a tool or prompt of a backend.
+// know makes the tool or prompt that params name part of spans and metrics.
 func (op *Operation) know(params *mcp.Params, backend string) {
 	switch op.series.method {
 	case mcp.MethodToolsCall, mcp.MethodPromptsGet:
@@ -194,8 +198,8 @@ func (op *Operation) know(params *mcp.Params, backend string) {
 	}
 }
 
-// Pause ends the span of an operation that goes on elsewhere or later, as another one with Began and
-// Origin; its duration is recorded by the last one.
+// Pause ends the span of an operation that continues elsewhere or later, as another one with Began
+// and Origin; the last one records the duration.
 func (op *Operation) Pause(o *Outcome) {
 	if op.t == nil {
 		return
@@ -204,11 +208,11 @@ func (op *Operation) Pause(o *Outcome) {
 	op.t = nil
 }
 
-// End ends the operation: its span, its duration and its line. Only the first call counts.
+// End ends the operation: its span, its duration and its line. Only the first call has an effect.
 func (op *Operation) End(o *Outcome) { op.end(o, true) }
 
-// EndOpen ends an operation that succeeded and stays open for as long as the client likes: its duration
-// says nothing, and is not recorded.
+// EndOpen ends an operation that succeeded and that its client held open. It does not record the
+// duration, which has no meaning.
 func (op *Operation) EndOpen(o *Outcome) { op.end(o, false) }
 
 func (op *Operation) end(o *Outcome, duration bool) {
@@ -234,13 +238,14 @@ func (op *Operation) end(o *Outcome, duration bool) {
 	op.t = nil
 }
 
-// SpanContext is the operation's span; not valid while tracing is off.
+// SpanContext returns the operation's span context, which is invalid while tracing is off.
 func (op *Operation) SpanContext() trace.SpanContext { return op.spanContext }
 
-// Began is when the operation's request was received.
+// Began returns when the operation's request was received.
 func (op *Operation) Began() time.Time { return op.start }
 
-// context gives a sampled operation's measurements the span as their exemplar.
+// context returns a context with the span of a sampled operation, as the exemplar of its
+// measurements.
 func (op *Operation) context() context.Context {
 	if op.span == nil {
 		return context.Background()

@@ -99,7 +99,7 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-// Names that nobody vouches for make neither series nor span names.
+// Unknown names make neither series nor span names.
 func TestUnknownNamesMakeNoSeries(t *testing.T) {
 	tel := newTelemetry(t, Options{})
 	for i := range 10_000 {
@@ -125,7 +125,7 @@ func TestUnknownNamesMakeNoSeries(t *testing.T) {
 	}
 }
 
-// The line of a request names what happened and holds nothing of its content.
+// The line of a request names what happened, without its content.
 func TestLine(t *testing.T) {
 	var out bytes.Buffer
 	level := new(slog.LevelVar)
@@ -184,7 +184,8 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// A line waits for others, but not for long, and leaves with the next record of another kind.
+// A line waits for others, for a bounded time, and is written before the next record of another
+// kind.
 func TestLinesWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &shared{}

@@ -12,9 +12,9 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// sampler is the one that OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG name; unset: every trace whose
-// parent is sampled or which has none. It fails for a name that is none of those below, where the SDK would log and go
-// on with another sampler.
+// sampler returns the sampler that OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG name. By default
+// it samples every trace whose parent is sampled or that has no parent. It fails for a name that is
+// not listed below; the SDK would log and use another sampler.
 func (e environment) sampler() (s sdktrace.Sampler, err error) {
 	name := cmp.Or(strings.ToLower(e.get("OTEL_TRACES_SAMPLER")), "parentbased_always_on")
 	kind, follows := strings.CutPrefix(name, "parentbased_")
@@ -41,7 +41,8 @@ func (e environment) sampler() (s sdktrace.Sampler, err error) {
 	return s, nil
 }
 
-// begin begins a span. Where the sampler wants none the span is nil, and the span context has ids to go on with.
+// begin begins a span. If it is not sampled, the span is nil, but the span context has ids to pass
+// on.
 func (t *Telemetry) begin(ctx context.Context, parent trace.SpanContext, name string, kind trace.SpanKind, began time.Time) (context.Context, trace.Span, trace.SpanContext) {
 	options := []trace.SpanStartOption{trace.WithSpanKind(kind)}
 	if !began.IsZero() {

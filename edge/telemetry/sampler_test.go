@@ -42,8 +42,8 @@ func TestSampler(t *testing.T) {
 	}
 }
 
-// An operation that is not sampled has ids all the same: its client's trace, or one of its own, that goes
-// on to the backend as not sampled.
+// An unsampled operation has ids: those of its client's trace, or its own, which the backend gets
+// as not sampled.
 func TestWhatIsNotSampledHasIDs(t *testing.T) {
 	spans := tracetest.NewInMemoryExporter()
 	tel := newTelemetry(t, Options{
@@ -72,7 +72,8 @@ func TestWhatIsNotSampledHasIDs(t *testing.T) {
 	}
 }
 
-// Behind parentbased_ a parent decides, whatever the sampler says of what has none; else the sampler does.
+// With parentbased_ the parent decides, and the sampler only without a parent; otherwise the
+// sampler decides.
 func TestParentsAreFollowed(t *testing.T) {
 	unsampled := strings.TrimSuffix(someParent, "1") + "0"
 	for _, c := range []struct {
@@ -109,7 +110,7 @@ func TestParentsAreFollowed(t *testing.T) {
 	}
 }
 
-// The sampler is asked about the trace id that the span then has.
+// The sampler gets the trace id that the span then has.
 func TestTheSampledHaveTheirTraceID(t *testing.T) {
 	spans := tracetest.NewInMemoryExporter()
 	asked := &recordingSampler{Sampler: sdktrace.TraceIDRatioBased(0.5)}
@@ -126,7 +127,7 @@ func TestTheSampledHaveTheirTraceID(t *testing.T) {
 	}
 }
 
-// recordingSampler notes what it is asked, and how often it wants a span.
+// recordingSampler records its calls, and samples a number of spans.
 type recordingSampler struct {
 	sdktrace.Sampler
 	ids    []trace.TraceID

@@ -12,8 +12,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// Promise is the context of a span for a request that is being sent to the client and ends, who knows
-// when and on which replica, with Sent. Its parent is the operation. Not valid while tracing is off.
+// Promise returns the context of a span for a request to the client. Sent ends the span later,
+// possibly on another replica. Its parent is the operation. It is invalid while tracing is off.
 func (op *Operation) Promise() trace.SpanContext {
 	parent := op.SpanContext()
 	if !parent.IsValid() {
@@ -27,23 +27,24 @@ type Sent struct {
 	Method mcp.Method
 	// ID of the request.
 	ID string
-	// Promise is the span that the request named; Parent the span of the round that asked.
+	// Promise is the span that the request named, Parent the span of the round that asked.
 	Promise, Parent trace.SpanContext
 	// At is when it was sent.
 	At      time.Time
 	Version string
 	Session string
 	Pipe    bool
-	// Failed: the client answered with an error, of this Code and Message.
+	// Failed is whether the client answered with an error, of this Code and Message.
 	Failed  bool
 	Code    int
 	Message string
 }
 
-// otherFailure is the error.type of an error whose code the client made up: each would be a series.
+// otherFailure is the error.type of an error with a code of the client's own: each would be a
+// series.
 const otherFailure = "_OTHER"
 
-// failure is the error.type of an answer and the code to tell series apart by, 0 for none.
+// failure returns the error.type of an answer and the code for its series; 0 means none.
 func (s *Sent) failure() (string, int) {
 	switch s.Code {
 	case -1, -32700, -32600, -32601, -32602, -32603: // -1: the user refused (Sampling, "Error Handling")
@@ -52,7 +53,7 @@ func (s *Sent) failure() (string, int) {
 	return otherFailure, 0
 }
 
-// Answered records a request to the client whose answer has come: its span and its duration.
+// Answered records a request to the client that was answered: its span and its duration.
 func (t *Telemetry) Answered(s *Sent) {
 	if t == nil || s.At.IsZero() {
 		return
@@ -81,8 +82,8 @@ func (t *Telemetry) Answered(s *Sent) {
 	span.End()
 }
 
-// Stored makes a span for an operation on the durable state that began some time ago and is over. Its
-// parent is an operation's span; without one, or without a database, there is none.
+// Stored makes a span for an operation on the durable state that has ended. Its parent is an
+// operation's span; without a parent or a database, Stored makes none.
 func (t *Telemetry) Stored(parent trace.SpanContext, what string, began time.Time, err error) {
 	if !t.Tracing() || t.system == "" || !parent.IsSampled() {
 		return
@@ -97,7 +98,7 @@ func (t *Telemetry) Stored(parent trace.SpanContext, what string, began time.Tim
 	span.End()
 }
 
-// Promised is the span that a request to the client named, as WithTrace put it there.
+// Promised returns the span that a request to the client names, as set by WithTrace.
 func Promised(message []byte) trace.SpanContext {
 	params, _ := jsonrpc.Member(message, "params")
 	meta, _ := jsonrpc.Member(params, "_meta")
@@ -106,9 +107,8 @@ func Promised(message []byte) trace.SpanContext {
 	return ParseParent(text)
 }
 
-// Resumed makes a span for a stream that a client came back to, up to where everything that was there is
-// sent. It is linked to the call whose stream it is, and joins its trace unless the HTTP request is in
-// one of its own.
+// Resumed makes a span for a stream that a client resumed, until all that was there was sent. It is
+// linked to the stream's call, and joins its trace unless the HTTP request has its own.
 func (t *Telemetry) Resumed(h mcp.Header, call trace.SpanContext, session string, replayed int, began time.Time) {
 	if !t.Tracing() {
 		return
@@ -127,5 +127,5 @@ func (t *Telemetry) Resumed(h mcp.Header, call trace.SpanContext, session string
 	span.End()
 }
 
-// resumeSpan is the name of the one span of the edge's that stands for no message.
+// resumeSpan is the name of the edge's only span that is not for a message.
 const resumeSpan = "stream resume"

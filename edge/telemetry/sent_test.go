@@ -8,7 +8,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// A client's error is a failure whatever its code, and codes that it makes up make one series.
+// A client's error is a failure whatever its code, and all codes of its own make one series.
 func TestCodesOfClientsMakeNoSeries(t *testing.T) {
 	tel, err := New(t.Context(), Options{})
 	if err != nil {

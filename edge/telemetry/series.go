@@ -8,14 +8,14 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// series is what tells the series of an operation's duration apart. All of it is bounded: the method
-// is one that MCP has, the target one that a backend serves, the failure the edge's own.
+// series is the key of an operation's duration series. All parts are bounded: the method is one of
+// MCP, the target one that a backend serves, the failure one of the edge's.
 type series struct {
 	method  mcp.Method
 	target  string
 	version string
 	pipe    bool
-	// failure is the error.type; code the JSON-RPC error's, or 0.
+	// failure is the error.type; code is the JSON-RPC error's, or 0.
 	failure string
 	code    int
 }
@@ -37,7 +37,7 @@ func (s series) attributes() []attribute.KeyValue {
 	return out
 }
 
-// about is what the operation is about.
+// about returns what the operation is about.
 func (s series) about() []attribute.KeyValue {
 	switch {
 	case s.method == mcp.MethodToolsCall && s.target != "":
@@ -63,7 +63,7 @@ func transport(pipe bool) []attribute.KeyValue {
 	return overHTTP
 }
 
-// methods are those that MCP has, in any revision.
+// methods are the methods of MCP in all revisions.
 var methods = func() map[mcp.Method]bool {
 	out := map[mcp.Method]bool{}
 	for _, m := range []mcp.Method{
@@ -81,7 +81,7 @@ var methods = func() map[mcp.Method]bool {
 	return out
 }()
 
-// knownMethod keeps a method that MCP does not have from making series.
+// knownMethod returns m, or other for a method that MCP does not have, to bound the series.
 func knownMethod(m mcp.Method) mcp.Method {
 	if methods[m] {
 		return m

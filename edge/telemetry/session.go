@@ -9,8 +9,8 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// SessionPrint is how a session is told apart in spans and logs: the first 64 bits of its id's SHA-256,
-// in hexadecimal. The id itself is as good as the session to whoever is anonymous.
+// SessionPrint identifies a session in spans and logs: the first 64 bits of its id's SHA-256, in
+// hexadecimal. The id itself gives an anonymous caller access to the session.
 func SessionPrint(id string) string {
 	if id == "" {
 		return ""
@@ -19,7 +19,7 @@ func SessionPrint(id string) string {
 	return string(appendHex(make([]byte, 0, 16), sum[:8]))
 }
 
-// SessionEnded records how long a session lived that its client ended.
+// SessionEnded records the lifetime of a session that its client ended.
 func (t *Telemetry) SessionEnded(began time.Time, version string, pipe bool) {
 	if t == nil || t.sessions == nil || began.IsZero() {
 		return

@@ -17,13 +17,13 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// maxSeries bounds the series of one instrument: what is beyond goes to one that says so.
+// maxSeries bounds the series of one instrument. Beyond it all count in one overflow series.
 const maxSeries = 4000
 
-// New sets telemetry up by the standard environment. Metrics are always gathered for Prometheus, and
-// sent by OTLP where OTEL_METRICS_EXPORTER or an OTLP endpoint says so; spans are made only where
-// OTEL_TRACES_EXPORTER or an OTLP endpoint names somebody to send them to. OTEL_SDK_DISABLED=true turns
-// both off. It fails when the environment names what does not exist.
+// New sets up telemetry by the standard environment variables. Metrics are always collected for
+// Prometheus, and sent by OTLP if OTEL_METRICS_EXPORTER or an OTLP endpoint is set. Spans are only
+// made if OTEL_TRACES_EXPORTER or an OTLP endpoint names a receiver. OTEL_SDK_DISABLED=true
+// disables both. New fails if the environment names an unknown exporter or sampler.
 func New(ctx context.Context, o Options) (*Telemetry, error) {
 	env := environment{o.Lookup}
 	t := &Telemetry{replica: o.Replica, content: o.Content, system: o.StateSystem, gatherer: prometheus.NewRegistry()}
@@ -47,7 +47,7 @@ func New(ctx context.Context, o Options) (*Telemetry, error) {
 	return t, nil
 }
 
-// environment reads variables; empty ones are not set.
+// environment reads variables. An empty variable counts as unset.
 type environment struct {
 	lookup func(string) (string, bool)
 }
@@ -60,7 +60,7 @@ func (e environment) get(key string) string {
 	return strings.TrimSpace(v)
 }
 
-// exports says whether a signal ("TRACES", "METRICS") is to be exported.
+// exports reports whether a signal ("TRACES", "METRICS") is exported.
 func (e environment) exports(signal string) bool {
 	if v := e.get("OTEL_" + signal + "_EXPORTER"); v != "" {
 		return v != "none"
@@ -68,12 +68,12 @@ func (e environment) exports(signal string) bool {
 	return e.get("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || e.get("OTEL_EXPORTER_OTLP_"+signal+"_ENDPOINT") != ""
 }
 
-// ExportsTraces says whether an environment names somebody to send spans to.
+// ExportsTraces reports whether the environment names a receiver of spans.
 func ExportsTraces(lookup func(key string) (string, bool)) bool {
 	return environment{lookup}.exports("TRACES")
 }
 
-// describe is the resource: what the environment says of it wins.
+// describe returns the resource. The environment takes precedence.
 func describe(ctx context.Context, o Options) (*resource.Resource, error) {
 	attrs := []attribute.KeyValue{attribute.String("service.name", "mcpedge")}
 	if o.Version != "" {
@@ -97,7 +97,7 @@ func (t *Telemetry) startMetrics(ctx context.Context, env environment, res *reso
 	options := []sdkmetric.Option{
 		sdkmetric.WithResource(res), sdkmetric.WithReader(scraped), sdkmetric.WithCardinalityLimit(maxSeries),
 	}
-	// Prometheus is served by the admin listener: no second server for it.
+	// The admin listener serves Prometheus; do not start a second server.
 	if env.exports("METRICS") && env.get("OTEL_METRICS_EXPORTER") != "prometheus" {
 		reader, err := autoexport.NewMetricReader(ctx)
 		if err != nil {

@@ -61,7 +61,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// The environment's word for the process wins over the edge's own.
+// The environment's description of the process overrides the edge's.
 func TestResource(t *testing.T) {
 	spans := tracetest.NewInMemoryExporter()
 	for want, pairs := range map[string][]string{
@@ -81,7 +81,7 @@ func TestResource(t *testing.T) {
 	}
 }
 
-// A Telemetry that is not there observes nothing and breaks nothing.
+// A nil Telemetry observes nothing and breaks nothing.
 func TestNil(t *testing.T) {
 	var tel *Telemetry
 	call(t.Context(), tel)

@@ -12,8 +12,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// trace starts the operation's span. Its parent is the context in `_meta`; without one, the request's
-// first span; without that, the HTTP request's, which is otherwise linked.
+// trace starts the operation's span. Its parent is the context in `_meta`, else the request's first
+// span, else the HTTP request's span, which is otherwise linked.
 func (op *Operation) trace(ctx context.Context, r *Request) context.Context {
 	var meta *mcp.Meta
 	if r.Params != nil && !r.Internal {
@@ -28,7 +28,7 @@ func (op *Operation) trace(ctx context.Context, r *Request) context.Context {
 	}
 	kind, began := trace.SpanKindServer, r.Began
 	if r.Internal {
-		kind, began = trace.SpanKindInternal, time.Time{} // what ran before has its own span
+		kind, began = trace.SpanKindInternal, time.Time{} // the earlier run has its own span
 	}
 	ctx, op.span, op.spanContext = op.t.begin(ctx, parent, string(op.series.method), kind, began)
 	if op.span == nil {
@@ -51,7 +51,7 @@ func link(span trace.Span, to trace.SpanContext, why Reason) {
 	}
 }
 
-// named names the span after the tool or prompt that the request names.
+// named names the span after the tool or prompt in the request.
 func (op *Operation) named() { op.span.SetName(string(op.series.method) + " " + op.target) }
 
 func (op *Operation) attributes(r *Request) []attribute.KeyValue {
@@ -85,7 +85,7 @@ func (op *Operation) attributes(r *Request) []attribute.KeyValue {
 	return out
 }
 
-// CalledBackend notes in an operation's span which backend works for it.
+// CalledBackend sets the backend in an operation's span.
 func (t *Telemetry) CalledBackend(ctx context.Context, name string) {
 	if !t.Tracing() {
 		return
@@ -95,8 +95,8 @@ func (t *Telemetry) CalledBackend(ctx context.Context, name string) {
 	}
 }
 
-// Event notes in an operation's span what the call told its client before it ended: that there was a
-// message, and how far it was, not what it said.
+// Event records in an operation's span that the call sent its client a message, with its progress
+// but without its text.
 func (t *Telemetry) Event(ctx context.Context, ev *mcp.Event) {
 	if !t.Tracing() {
 		return
@@ -111,7 +111,7 @@ func (t *Telemetry) Event(ctx context.Context, ev *mcp.Event) {
 	}
 }
 
-// clip bounds what a client chose.
+// clip bounds a text that a client chose.
 func clip(s string) string { return cut(s, 256) }
 
 func cut(s string, most int) string {
@@ -121,8 +121,8 @@ func cut(s string, most int) string {
 	return s[:most]
 }
 
-// description of a failed span is the JSON-RPC error's message, but for the one kind whose message
-// repeats what the client sent.
+// description returns the description of a failed span: the JSON-RPC error's message, except for
+// the kind whose message repeats what the client sent.
 func (op *Operation) description(o *Outcome) string {
 	if o.Kind == mcp.KindInvalidParams && !op.t.content {
 		return o.Kind.String()

@@ -8,11 +8,11 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// otherTarget stands for what is beyond maxTargets.
+// otherTarget stands for targets beyond maxTargets.
 const otherTarget = "other"
 
-// maxTargets bounds the tools of a backend, and likewise its prompts, that are told apart in metrics: the first that are called are. A
-// backend chooses the names, and how many it has.
+// maxTargets bounds the tools of a backend, and its prompts, with their own series in metrics. The
+// first that are called get one. A backend chooses the names and their number.
 const maxTargets = 200
 
 // target is a tool or prompt of a backend.
@@ -22,15 +22,17 @@ type target struct {
 	name    string
 }
 
-// targets are those that metrics tell apart. The zero value is ready to use. Safe for concurrent use; what is known takes no lock.
+// targets are the targets with their own series. The zero value is ready to use. It is safe for
+// concurrent use; a known target needs no lock.
 type targets struct {
 	known atomic.Pointer[map[target]bool]
-	mu    sync.Mutex // of those who add a target
-	// counts are the names by backend and method, beside an empty name.
+	mu    sync.Mutex // guards adding a target
+	// counts is the number of names by backend and method, with an empty name.
 	counts map[target]int
 }
 
-// bounded is a target's name in metrics: its own, or otherTarget beyond maxTargets of its backend and beyond maxSeries in all.
+// bounded returns a target's name in metrics: its own, or otherTarget beyond maxTargets of its
+// backend or maxSeries in all.
 func (t *targets) bounded(of target) string {
 	if known := t.known.Load(); known != nil && (*known)[of] {
 		return of.name

@@ -8,7 +8,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// A backend has so many names in metrics, whatever it lists, and none of another one's.
+// A backend has a bounded number of names in metrics, whatever it lists, and takes none from
+// another's.
 func TestTargetsAreBounded(t *testing.T) {
 	var all targets
 	var group sync.WaitGroup

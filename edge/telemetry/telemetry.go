@@ -15,32 +15,33 @@ import (
 	nooptrace "go.opentelemetry.io/otel/trace/noop"
 )
 
-// Options are the settings of a Telemetry. Zero members mean the defaults.
+// Options configure a Telemetry. The zero value of a field selects its default.
 type Options struct {
-	// Version of the service; empty: not said.
+	// Version is the version of the service. Empty omits it.
 	Version string
-	// Replica names this process among its like: the resource's service.instance.id, and in the line
-	// of a request. Empty: not said.
+	// Replica is the name of this process among the replicas: the resource's service.instance.id,
+	// and in the line of a request. Empty omits it.
 	Replica string
-	// Logger gets the line of each finished request, at level info; nil: none is written.
+	// Logger gets the line of each finished request, at level info. nil writes none.
 	Logger *slog.Logger
-	// StateSystem is the database behind the durable state, as db.system.name has it; empty: none, and
+	// StateSystem is the database of the durable state, as in db.system.name. Empty means none, and
 	// no spans for it.
 	StateSystem string
-	// Content puts the arguments and results of tool calls into spans. They may be sensitive.
+	// Content records the arguments and results of tool calls in spans. They may be sensitive.
 	Content bool
-	// Lookup reads the environment (os.LookupEnv): the standard OTEL_… variables. nil: an empty one.
+	// Lookup reads the environment (os.LookupEnv): the standard OTEL_… variables. nil reads an
+	// empty environment.
 	Lookup func(key string) (string, bool)
-	// SpanProcessors get every finished span beside the exporter the environment names; with one,
-	// tracing is on.
+	// SpanProcessors get every finished span, in addition to the exporter that the environment
+	// names. If there is one, tracing is on.
 	SpanProcessors []sdktrace.SpanProcessor
-	// Sampler replaces the one that the environment names; nil: that, else every trace whose parent is
-	// sampled or which has none.
+	// Sampler replaces the sampler that the environment names. nil uses that, by default one that
+	// samples every trace whose parent is sampled or that has no parent.
 	Sampler sdktrace.Sampler
 }
 
-// Telemetry is the edge's view of itself. Make it with New. All methods are safe for concurrent use,
-// and on nil, where nothing is observed.
+// Telemetry records spans, metrics and log lines of the edge. Make it with New. All methods are
+// safe for concurrent use, and on nil, which observes nothing.
 type Telemetry struct {
 	replica string
 	content bool
@@ -62,19 +63,19 @@ type Telemetry struct {
 	backends durations[work]
 	redis    durations[command]
 	bounds   bounds
-	// auditor is nil where nothing is audited.
+	// auditor is nil if auditing is off.
 	auditor  Auditor
 	resource *resource.Resource // nil: telemetry is disabled
 }
 
-// Tracing says whether there are spans at all.
+// Tracing reports whether tracing is on.
 func (t *Telemetry) Tracing() bool { return t != nil && t.tracer != nil }
 
-// Content says whether arguments and results may be recorded.
+// Content reports whether arguments and results may be recorded.
 func (t *Telemetry) Content() bool { return t != nil && t.content }
 
-// TracerProvider makes the spans of others in the process that belong to the edge's traces; one that
-// makes none while tracing is off.
+// TracerProvider returns the provider for other spans of the process that belong to the edge's
+// traces. It makes none while tracing is off.
 func (t *Telemetry) TracerProvider() trace.TracerProvider {
 	if !t.Tracing() {
 		return nooptrace.NewTracerProvider()
@@ -82,7 +83,7 @@ func (t *Telemetry) TracerProvider() trace.TracerProvider {
 	return t.traces
 }
 
-// Meter makes instruments; one whose instruments do nothing when telemetry is disabled.
+// Meter makes instruments. They do nothing if telemetry is disabled.
 func (t *Telemetry) Meter() metric.Meter {
 	if t == nil {
 		return noopmetric.NewMeterProvider().Meter(Scope)
@@ -90,7 +91,7 @@ func (t *Telemetry) Meter() metric.Meter {
 	return t.meter
 }
 
-// Resource is what telemetry says of this process; nil: telemetry is disabled.
+// Resource returns the resource that describes this process; nil if telemetry is disabled.
 func (t *Telemetry) Resource() *resource.Resource {
 	if t == nil {
 		return nil
@@ -98,7 +99,7 @@ func (t *Telemetry) Resource() *resource.Resource {
 	return t.resource
 }
 
-// Gatherer gives the metrics to Prometheus, with those of the Go runtime and the process.
+// Gatherer gathers the metrics for Prometheus, with those of the Go runtime and the process.
 func (t *Telemetry) Gatherer() prometheus.Gatherer {
 	if t == nil {
 		return prometheus.NewRegistry()
@@ -106,7 +107,7 @@ func (t *Telemetry) Gatherer() prometheus.Gatherer {
 	return t.gatherer
 }
 
-// Flush exports what is finished; ctx bounds it.
+// Flush exports what is finished, bounded by ctx.
 func (t *Telemetry) Flush(ctx context.Context) error {
 	if t == nil {
 		return nil
@@ -122,7 +123,7 @@ func (t *Telemetry) Flush(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Shutdown exports what is finished and ends what runs in the background; ctx bounds it. Nothing is
+// Shutdown exports what is finished and ends the background work, bounded by ctx. Nothing is
 // observed afterwards. Call it once.
 func (t *Telemetry) Shutdown(ctx context.Context) error {
 	if t == nil {
