@@ -12,10 +12,11 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// APIKeyIssuer is the issuer of principals that come with an API key. It is no URL, so no authorization server's.
+// APIKeyIssuer is the issuer of principals that authenticate with an API key. It is not a URL, so
+// it cannot be that of an authorization server.
 const APIKeyIssuer = "mcpedge:api-keys" // #nosec G101 -- a name
 
-// APIKey is a key of a machine, known by its SHA-256.
+// APIKey is a key of a machine, identified by its SHA-256.
 type APIKey struct {
 	// Name is the principal's subject.
 	Name string
@@ -23,29 +24,30 @@ type APIKey struct {
 	SHA256 [32]byte
 	Scopes []string
 	Roles  []string
-	// Expires is when it ceases to be good; zero: never.
+	// Expires is when the key expires. Zero means never.
 	Expires time.Time
 }
 
-// Principal is who comes with the key.
+// Principal returns the principal of the key.
 func (k *APIKey) Principal() mcp.Principal {
 	return mcp.Principal{Issuer: APIKeyIssuer, Subject: k.Name, Scopes: k.Scopes, Roles: k.Roles, Until: bounded(k.Expires)}
 }
 
-// apiKeys are the keys in force. A file that becomes bad leaves those that were read before. Safe for concurrent use.
+// apiKeys are the keys in force. If the file becomes invalid, the keys read before stay in force.
+// It is safe for concurrent use.
 type apiKeys struct {
 	read    func() ([]APIKey, error)
 	log     *slog.Logger
 	current atomic.Pointer[map[digest]mcp.Principal]
-	// stale: the file, as it is now, cannot be used.
+	// stale is whether the file, as it is now, cannot be used.
 	stale atomic.Bool
-	// gone are the keys that were in the file since the start and are not any more, the last maxGone of them.
+	// gone are the keys that were removed from the file since start, at most maxGone.
 	gone *cache
-	// changed is called after the keys have changed; nil: nothing is.
+	// changed is called after the keys have changed. It may be nil.
 	changed func()
 }
 
-// maxGone bounds the keys that are remembered as taken out of the file.
+// maxGone bounds the removed keys that are remembered.
 const maxGone = 64 << 10
 
 func newAPIKeys(read func() ([]APIKey, error), log *slog.Logger) (*apiKeys, error) {
@@ -82,7 +84,7 @@ func (k *apiKeys) load() error {
 	return nil
 }
 
-// bounded is a time that 64 bits of nanoseconds can keep; zero stays zero.
+// bounded returns t limited to what 64 bits of nanoseconds can hold. Zero stays zero.
 func bounded(t time.Time) time.Time {
 	if last := time.Unix(maxSeconds, 0); t.After(last) {
 		return last
@@ -90,7 +92,7 @@ func bounded(t time.Time) time.Time {
 	return t
 }
 
-// start reads the keys again and again until ctx ends.
+// start rereads the keys periodically until ctx ends.
 func (k *apiKeys) start(ctx context.Context, work *sync.WaitGroup) {
 	if k == nil {
 		return
@@ -116,7 +118,8 @@ func (k *apiKeys) start(ctx context.Context, work *sync.WaitGroup) {
 	})
 }
 
-// APIKeys is how many API keys are in force, expired ones among them; -1: there is no file of them.
+// APIKeys returns the number of API keys in force, expired ones included, or -1 without a file of
+// them.
 func (a *Authenticator) APIKeys() int {
 	if a.keys == nil {
 		return -1
@@ -124,7 +127,7 @@ func (a *Authenticator) APIKeys() int {
 	return len(*a.keys.current.Load())
 }
 
-// KeyScopes are the scopes of all API keys that are in force, sorted, each once.
+// KeyScopes returns the scopes of all API keys in force, sorted, each once.
 func (a *Authenticator) KeyScopes() []string {
 	if a.keys == nil {
 		return nil
@@ -137,7 +140,7 @@ func (a *Authenticator) KeyScopes() []string {
 	return slices.Compact(out)
 }
 
-// find finds whose a key is. A key that was taken out of the file is found, and refused.
+// find finds the principal of a key. A key that was removed from the file is found, and refused.
 func (k *apiKeys) find(d digest, now time.Time) (p mcp.Principal, found bool, _ *refusal) {
 	if k == nil {
 		return p, false, nil

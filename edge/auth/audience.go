@@ -5,9 +5,10 @@ import (
 	"strings"
 )
 
-// canonical is an audience in the form in which it is compared: of a URL, the scheme and host in lower case, without
-// the scheme's default port and without one slash at the end (MCP, "Canonical Server URI"). What is no URL stays as it is, and so does
-// one with a fragment, be it empty: a resource has none.
+// canonical returns an audience in the form in which audiences are compared: for a URL, scheme and
+// host in lower case, without the scheme's default port and without one trailing slash (MCP,
+// "Canonical Server URI"). A text that is not a URL stays unchanged, as does a URL with a fragment,
+// even an empty one: a resource has none.
 func canonical(audience string) string {
 	u, err := url.Parse(audience)
 	if err != nil || u.Scheme == "" || u.Host == "" || u.User != nil || strings.Contains(audience, "#") {
@@ -21,7 +22,7 @@ func canonical(audience string) string {
 	return u.String()
 }
 
-// canonicalHost is a host, with its port unless that is the scheme's, which is in lower case.
+// canonicalHost returns a host in lower case, without the default port of the scheme.
 func canonicalHost(scheme, host string) string {
 	host = strings.ToLower(host)
 	switch scheme {
@@ -33,7 +34,7 @@ func canonicalHost(scheme, host string) string {
 	return strings.TrimSuffix(host, ":")
 }
 
-// audiences are those that a token may have one of, in canonical form.
+// audiences are the accepted audiences of a token, in canonical form.
 type audiences map[string]bool
 
 func newAudiences(list []string) audiences {
@@ -44,7 +45,7 @@ func newAudiences(list []string) audiences {
 	return a
 }
 
-// has says whether one of them is among those of a token.
+// has reports whether a token has one of the audiences.
 func (a audiences) has(token []string) bool {
 	for _, one := range token {
 		if a[canonical(one)] {

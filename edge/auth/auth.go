@@ -18,26 +18,26 @@ import (
 	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
 
-// Authenticator knows who is calling. Make it with New. Safe for concurrent use.
+// Authenticator authenticates callers. Make it with New. It is safe for concurrent use.
 type Authenticator struct {
 	issuers map[string]*issuer
-	// order is that of the settings.
+	// order has the issuers in the order of the settings.
 	order     []*issuer
-	keys      *apiKeys      // nil: there are none
-	opaque    *introspector // nil: opaque tokens are not accepted
-	exchanges *exchanges    // nil: no token is exchanged
+	keys      *apiKeys      // nil if there are none
+	opaque    *introspector // nil refuses opaque tokens
+	exchanges *exchanges    // nil if no token is exchanged
 	cache     *cache
 	optional  bool
 	dpop      DPoP
 	proofs    func() Proofs
 	resource  *url.URL
-	documents *documents // nil: there are none
-	// passed is the metadata of the first issuer; nil: there is none.
+	documents *documents // nil if there are none
+	// passed serves the metadata of the first issuer. It may be nil.
 	passed        *passedDocument
 	endpointOf    func(path string) string
 	addressOf     func(r *http.Request) netip.Addr
 	initialScopes string
-	// keep are the claims that principals have.
+	// keep are the claims that principals keep.
 	keep    atomic.Pointer[keptClaims]
 	refused counts
 	watches watches
@@ -51,7 +51,7 @@ var (
 	_ http.Handler      = (*Authenticator)(nil)
 )
 
-// New makes an Authenticator, and reads the files. Nothing is fetched before Start.
+// New makes an Authenticator and reads the files. It fetches nothing before Start.
 func New(o Options) (*Authenticator, error) {
 	o = o.withDefaults()
 	a := &Authenticator{
@@ -115,8 +115,8 @@ func New(o Options) (*Authenticator, error) {
 	return a, a.observe(o.Telemetry)
 }
 
-// Start fetches the issuers' keys and keeps them and the files fresh until ctx ends. It does not wait for any. Call it
-// once.
+// Start fetches the issuers' keys, and keeps them and the files up to date until ctx ends. It does
+// not wait for the first keys. Call it once.
 func (a *Authenticator) Start(ctx context.Context) {
 	for _, i := range a.order {
 		i.source.start(ctx, &a.work)
@@ -130,13 +130,13 @@ func (a *Authenticator) Start(ctx context.Context) {
 	}
 }
 
-// Wait returns when all that Start began has ended.
+// Wait waits until all goroutines of Start have ended.
 func (a *Authenticator) Wait() { a.work.Wait() }
 
-// errMissing says that there are no credentials.
+// errMissing means that the request has no credentials.
 var errMissing = &refusal{ReasonMissing, "this server wants to know who is calling: send an access token, in the header Authorization: Bearer"}
 
-// errInQuery says it to who put them where they are not looked for.
+// errInQuery is errMissing for a token in the query, where it is not read.
 var errInQuery = &refusal{ReasonMissing, "an access token was sent in the query, which is written down in many places: send it in the header Authorization: Bearer"}
 
 // Authenticate implements web.Authenticator.
@@ -148,16 +148,16 @@ func (a *Authenticator) Authenticate(r *http.Request) (mcp.Principal, *web.Denia
 	return p, nil
 }
 
-// origin is what is known of credentials that are refused.
+// origin is what is known of refused credentials.
 type origin struct {
-	// issuer of the token; nil: it is not known.
+	// issuer is the issuer of the token, or nil if unknown.
 	issuer *issuer
-	// scheme is that of the header; empty: it has none that is read.
+	// scheme is that of the header. Empty means none that is read.
 	scheme string
 	mode   DPoP
 }
 
-// identify finds out who is calling, or why that is not accepted.
+// identify returns the caller, or why its credentials are refused.
 func (a *Authenticator) identify(r *http.Request, mode DPoP) (_ mcp.Principal, from origin, _ *refusal) {
 	from.mode = mode
 	c, why := readCredentials(r, mode)
@@ -186,13 +186,13 @@ func (a *Authenticator) identify(r *http.Request, mode DPoP) (_ mcp.Principal, f
 	return v.principal, from, nil
 }
 
-// errUnknown says that a token is none that could be looked at.
+// errUnknown means that the token is of no kind that can be verified here.
 var errUnknown = &refusal{ReasonUnknown, "the access token is not known here: get one from an authorization server of this server's metadata"}
 
-// errUnknownKey is errUnknown where there are API keys and no issuers.
+// errUnknownKey is errUnknown if there are API keys and no issuers.
 var errUnknownKey = &refusal{ReasonUnknown, "the API key is not known here: get one from who operates this server"}
 
-// unknown says that a token is none of those that are taken here.
+// unknown returns the refusal of an unknown token.
 func (a *Authenticator) unknown() *refusal {
 	if len(a.order) == 0 {
 		return errUnknownKey
@@ -200,8 +200,8 @@ func (a *Authenticator) unknown() *refusal {
 	return errUnknown
 }
 
-// verify finds out what a token stands for that is not remembered: an API key, a JWT, or else what
-// only its issuer can read. A token of a form that an issuer need not be asked about is shown to none.
+// verify verifies a token that is not cached: an API key, a JWT, or else an opaque token, about
+// which it asks the issuer. A token in a form that needs no question is shown to no issuer.
 func (a *Authenticator) verify(ctx context.Context, token string, d digest, now time.Time, client netip.Addr) (verified, *issuer, *refusal) {
 	if why := checkToken(token); why != nil {
 		return verified{}, nil, why
@@ -225,17 +225,17 @@ func (a *Authenticator) verify(ctx context.Context, token string, d digest, now 
 	if why != nil {
 		return verified{}, from, why
 	}
-	v.keep = keep // if others are to be kept by now, it is verified again
+	v.keep = keep // if the settings have changed meanwhile, it is verified again
 	a.cache.put(d, v)
 	return v, from, nil
 }
 
-// Tried is what came of reading the keys of an issuer.
+// Tried is the result of reading the keys of an issuer.
 type Tried struct {
 	Issuer string
-	// Keys is how many can be used.
+	// Keys is the number of usable keys.
 	Keys int
-	// Err is why they, a secret, or where tokens are exchanged, cannot be read; nil: they were.
+	// Err is why the keys, a secret or the token endpoint for exchanges cannot be read, or nil.
 	Err error
 }
 
@@ -259,7 +259,7 @@ func (a *Authenticator) Try(ctx context.Context) []Tried {
 	return out
 }
 
-// observe has telemetry read what is counted.
+// observe registers the counters with telemetry.
 func (a *Authenticator) observe(t *telemetry.Telemetry) error {
 	return errors.Join(
 		t.Observe(telemetry.AuthRefused, func(emit telemetry.Emit) {

@@ -77,7 +77,7 @@ func bearer(token string) *http.Request { return request("Bearer " + token) }
 
 type claims = map[string]any
 
-// Every token, and what it comes to: who it is, or the status and error of the denial.
+// Every kind of token with its result: the principal, or the status and error of the denial.
 func TestTokens(t *testing.T) {
 	i := issuer.New("https://id.example")
 	other := issuer.New("https://other.example")
@@ -203,7 +203,7 @@ func TestTokens(t *testing.T) {
 		"names in other case":             {bearer(token(claims{"sub": nil, "client_id": nil, "SUB": "alice"})), mcp.Principal{}, 401, "invalid_token"},
 		"expired API key":                 {bearer("old"), mcp.Principal{}, 401, "invalid_token"},
 
-		// Who has a claim of the subject that is no name is nobody, not whoever the next claim names.
+		// A subject claim that is not a valid name is refused, and the next claim is not used.
 		"a subject that is a number":    {bearer(token(claims{"sub": 7})), mcp.Principal{}, 401, "invalid_token"},
 		"a subject that is null":        {bearer(token(claims{"sub": null})), mcp.Principal{}, 401, "invalid_token"},
 		"a subject that is empty":       {bearer(token(claims{"sub": ""})), mcp.Principal{}, 401, "invalid_token"},
@@ -295,7 +295,7 @@ func checkDenial(t *testing.T, d *web.Denial, status int, failure string) {
 	}
 }
 
-// A principal has who acts for it, and of the other claims those that backends are told, as they were written.
+// A principal has its actor, and of the other claims those for backends, as written.
 func TestActorAndClaims(t *testing.T) {
 	i := issuer.New("https://id.example")
 	o := asked(i)
@@ -343,8 +343,8 @@ func TestUntil(t *testing.T) {
 	}
 }
 
-// Times that nothing can keep are those that it can: a token is not good for ever, and no stream is without an end,
-// because a number overflows.
+// Times out of range are limited: a token is not valid for ever, and every stream ends, although a
+// number overflows.
 func TestTimesBeyondAll(t *testing.T) {
 	i := issuer.New("https://id.example")
 	o := options(i)
@@ -363,7 +363,7 @@ func TestTimesBeyondAll(t *testing.T) {
 	}
 }
 
-// A token that names no key is tried with few of them.
+// A token that names no key is tried with few keys.
 func TestTokensWithoutKeyID(t *testing.T) {
 	i := issuer.New("https://id.example")
 	last := i.Newest()
@@ -444,8 +444,8 @@ func TestForeignKeysArePassedOver(t *testing.T) {
 	}
 }
 
-// A set that has no key for signatures is one whose keys were taken out: it is read, and nobody is trusted by it. Where there is one
-// for signatures that cannot be used, it is a mistake.
+// A set without keys for signatures means that the keys were removed: it is read, and no token is
+// valid. A set whose signature keys are all unusable is an error.
 func TestSetsWithoutKeys(t *testing.T) {
 	i := issuer.New("https://id.example")
 	token := i.Token("alice", resource)
@@ -472,7 +472,7 @@ func TestSetsWithoutKeys(t *testing.T) {
 	}
 }
 
-// Without credentials callers are anonymous where they may be; with wrong ones they are refused.
+// Without credentials callers are anonymous if that is allowed; with invalid ones they are refused.
 func TestOptional(t *testing.T) {
 	i := issuer.New("https://id.example")
 	o := options(i)
@@ -514,7 +514,7 @@ func TestChallenges(t *testing.T) {
 			t.Errorf("%s: %+v, want %s", path, denied, want)
 		}
 	}
-	// Only API keys: there is nobody to get a token from.
+	// Only API keys: there is no issuer of tokens.
 	o.Issuers = nil
 	o.ReadAPIKeys = func() ([]auth.APIKey, error) { return nil, nil }
 	if _, denied := newAuth(t, o).Authenticate(bearer("x")); denied == nil || strings.Contains(denied.Challenges[0], "resource_metadata") {

@@ -7,7 +7,7 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/issuer"
 )
 
-// A token that is remembered costs its SHA-256 and little more.
+// A cached token costs its SHA-256 and little more.
 func BenchmarkRememberedToken(b *testing.B) {
 	i := issuer.New("https://id.example")
 	a := newAuth(b, options(i))
@@ -31,7 +31,7 @@ func TestRememberedTokenAllocates(t *testing.T) {
 	}
 }
 
-// A request with a token that was verified before and a proof, which is verified each time.
+// A request with a cached token and a proof, which is verified each time.
 func BenchmarkProof(b *testing.B) {
 	i, client := issuer.New("https://id.example"), issuer.NewProver()
 	o := options(i)

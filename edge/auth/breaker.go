@@ -6,26 +6,30 @@ import (
 )
 
 const (
-	// tripAfter is how many requests in a row have to go unanswered before others fail at once.
+	// tripAfter is the number of consecutive unanswered requests after which further ones fail at
+	// once.
 	tripAfter = 3
-	// unanswered is how long a request was under way that counts as unanswered when it fails; what fails sooner delays nobody.
+	// unanswered is the duration from which a failed request counts as unanswered. Faster failures
+	// delay no caller.
 	unanswered = time.Second
 )
 
-// breaker spares callers the wait for a server that hangs. After tripAfter unanswered requests in a row it is open: no request is
-// sent for retryMin; then one is, as a probe, and if that is not answered either, the next one after twice as long, up to retryMax.
-// Whatever is answered closes it. The zero value is closed. Safe for concurrent use.
+// breaker saves callers the wait for a server that hangs. After tripAfter consecutive unanswered
+// requests it is open: no request is sent for retryMin; then one is sent as a probe. If it is not
+// answered, the next follows after twice the time, up to retryMax. Any answer closes the breaker.
+// The zero value is closed. It is safe for concurrent use.
 type breaker struct {
 	mu sync.Mutex
-	// failures counts unanswered requests in a row.
+	// failures counts consecutive unanswered requests.
 	failures int
-	// pause is the time between probes; 0: the breaker is closed. next is when the next one may be sent.
+	// pause is the time between probes; 0 means that the breaker is closed. next is when the next
+	// probe may be sent.
 	pause   time.Duration
 	next    time.Time
 	probing bool
 }
 
-// wait is how long no request is worth trying; 0: one may be.
+// wait returns how long no request should be sent; 0 means that one may be.
 func (b *breaker) wait(now time.Time) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -38,7 +42,7 @@ func (b *breaker) wait(now time.Time) time.Duration {
 	return max(b.next.Sub(now), 0)
 }
 
-// begin asks to send a request; if ok, the caller calls end when it has ended.
+// begin asks to send a request. If ok, the caller must call end after it.
 func (b *breaker) begin(now time.Time) (probe, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -52,7 +56,7 @@ func (b *breaker) begin(now time.Time) (probe, ok bool) {
 	return true, true
 }
 
-// end notes a request that was under way from began to now, and failed or not.
+// end records a request that lasted from began to now, and whether it failed.
 func (b *breaker) end(probe, failed bool, began, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

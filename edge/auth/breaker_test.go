@@ -12,9 +12,10 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/issuer"
 )
 
-// An issuer that hangs keeps few callers waiting: after three the others are told at once that there is no token for them, but for one
-// now and then, by which it is found out that it answers again. Callers whose token is at hand, and those of other backends, do
-// not notice. One caller whose token alone hangs disturbs nobody.
+// An issuer that hangs delays few callers: after three the others are refused a token at once,
+// except for an occasional probe, which finds out when it answers again. Callers with a cached
+// token, and those of other backends, are not affected. One token that hangs affects no other
+// caller.
 func TestHungIssuerFailsFast(t *testing.T) {
 	i := issuer.New("https://id.example")
 	synctest.Test(t, func(t *testing.T) {

@@ -10,24 +10,24 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// digest is the SHA-256 of a token, the only thing that is kept of one.
+// digest is the SHA-256 of a token, the only part of it that is stored.
 type digest = [sha256.Size]byte
 
-// verified is what a token was found to stand for.
+// verified is the result of verifying a token.
 type verified struct {
 	principal mcp.Principal
-	// boundTo is the thumbprint of the key that the token is bound to; empty: it is bound to none.
+	// boundTo is the thumbprint of the key that the token is bound to. Empty means none.
 	boundTo string
-	// isKey: it is an API key.
+	// isKey is whether it is an API key.
 	isKey bool
-	// until is when it is to be looked at again.
+	// until is when it must be verified again.
 	until time.Time
 	// keep are the claims that the principal was made with.
 	keep *keptClaims
 }
 
-// cache remembers tokens that are good, the least recently used go first. It is split, so that calls of many sessions
-// do not share one lock. Safe for concurrent use.
+// cache caches valid tokens, and evicts the least recently used. It is split into shards, so that
+// calls of many sessions do not share a lock. It is safe for concurrent use.
 type cache struct {
 	shards [32]struct {
 		mu  sync.Mutex
@@ -43,7 +43,7 @@ func newCache(entries int) *cache {
 	return c
 }
 
-// get finds a token that is still good.
+// get returns a token that is still valid.
 func (c *cache) get(d digest, now time.Time) (verified, bool) {
 	s := &c.shards[int(d[0])%len(c.shards)]
 	s.mu.Lock()

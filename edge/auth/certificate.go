@@ -10,21 +10,24 @@ import (
 	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
 
-// CertificateIssuer is the issuer of principals that come with a client certificate. It is no URL, so no authorization
-// server's.
+// CertificateIssuer is the issuer of principals that authenticate with a client certificate. It is
+// not a URL, so it cannot be that of an authorization server.
 const CertificateIssuer = "mcpedge:client-certificates"
 
-// Certificates is an authenticator that lets in who has shown a client certificate on its connection. A request that has an
-// Authorization header, or a token in its query, is judged by that alone. The listener verifies certificates in the handshake.
+// Certificates authenticates callers by the client certificate of their connection. A request with
+// an Authorization header, or a token in its query, is authenticated by that alone. The listener
+// verifies certificates in the handshake.
 type Certificates struct {
-	// Setting names the file of CAs, for messages: admin-tls.client-ca.
+	// Setting is the setting with the file of CAs, for messages: admin-tls.client-ca.
 	Setting string
-	// Accepts says why the CAs of this moment do not accept a certificate, which comes with its intermediates: the file may have
-	// changed since the handshake, and the certificate have expired. nil: they do.
+	// Accepts returns why the current CAs do not accept a certificate, which comes with its
+	// intermediates, or nil. The file may have changed since the handshake, and the certificate may
+	// have expired.
 	Accepts func(chain []*x509.Certificate) error
-	// Scope is what a certificate stands for; empty: for none.
+	// Scope is the scope of callers with a certificate. Empty means none.
 	Scope string
-	// Else is asked about requests without a certificate and those with other credentials; nil: they are refused.
+	// Else authenticates requests without a certificate or with other credentials. nil refuses
+	// them.
 	Else web.Authenticator
 }
 
@@ -49,7 +52,8 @@ func (c *Certificates) Authenticate(r *http.Request) (mcp.Principal, *web.Denial
 	return p, denied
 }
 
-// identify is who has shown the certificate of a request's connection, or why it is nobody, and what to do.
+// identify returns the principal of the certificate of a request's connection, or why there is none
+// and what to do.
 func (c *Certificates) identify(r *http.Request) (_ mcp.Principal, why string) {
 	if r.TLS == nil || len(r.TLS.VerifiedChains) == 0 {
 		return mcp.Principal{}, "a client certificate is needed here: give one that a CA of " + c.Setting + " has issued"
@@ -71,8 +75,8 @@ func (c *Certificates) identify(r *http.Request) (_ mcp.Principal, why string) {
 	return p, ""
 }
 
-// certificateName is the subject of a certificate as RFC 2253 writes it, or else its first alternative name: a URI, an email
-// address or a DNS name; empty: it has none.
+// certificateName returns the subject of a certificate in the form of RFC 2253, or else its first
+// alternative name: a URI, an email address or a DNS name. Empty means none.
 func certificateName(c *x509.Certificate) string {
 	name := c.Subject.String()
 	switch {

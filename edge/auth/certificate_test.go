@@ -15,13 +15,14 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/authority"
 )
 
-// Who a certificate names is its subject, or else an alternative name, and its owner has the scope, until it expires.
+// The principal of a certificate is its subject, or else an alternative name, with the scope, until
+// it expires.
 func TestCertificateNames(t *testing.T) {
 	ca := authority.New(t, "ca")
 	uri, _ := url.Parse("spiffe://example.com/operator")
 	for name, row := range map[string]struct {
 		change authority.Option
-		// who it is; empty: nobody.
+		// who is the principal; empty if refused
 		who string
 	}{
 		"subject": {func(c *x509.Certificate) {
@@ -64,7 +65,8 @@ func TestCertificateNames(t *testing.T) {
 	}
 }
 
-// A certificate that was verified once, and is not accepted any more, lets nobody in, nor does one that was not verified.
+// A certificate that was verified once and is not accepted any more is refused, as is an unverified
+// one.
 func TestCertificateNotAccepted(t *testing.T) {
 	ca := authority.New(t, "ca")
 	pair := ca.Client(t)

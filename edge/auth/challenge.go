@@ -13,11 +13,11 @@ const (
 	errorToken   = "invalid_token"
 )
 
-// challenge is the value of a WWW-Authenticate header (RFC 6750, section 3; RFC 9728, section 5.1). Members without a
-// value are left out.
+// challenge is the value of a WWW-Authenticate header (RFC 6750, section 3; RFC 9728, section 5.1).
+// Empty members are omitted.
 type challenge struct {
 	scheme, failure, description, scope, metadata string
-	// algorithms of proofs, of the scheme DPoP (RFC 9449, section 7.1).
+	// algorithms are those of proofs, for the scheme DPoP (RFC 9449, section 7.1).
 	algorithms string
 }
 
@@ -40,8 +40,8 @@ func (c challenge) String() string {
 	return b.String()
 }
 
-// quotable replaces what may not stand in the parameters of RFC 6750, section 3: all but printable ASCII without
-// quotation marks and backslashes.
+// quotable replaces the characters that the parameters of RFC 6750, section 3 must not have: all
+// but printable ASCII without quotation marks and backslashes.
 func quotable(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -54,9 +54,9 @@ func quotable(s string) string {
 	}, s)
 }
 
-// deny answers a request whose credentials are refused, with a challenge that names scope and metadata: 400 for a header
-// that cannot be read, 503 where the issuer cannot be asked, 429 for too many proofs, else 401. Who sent none is told of no error (RFC 6750,
-// section 3.1).
+// deny returns the response to refused credentials, with a challenge that names scope and metadata:
+// 400 for an invalid header, 503 if the issuer cannot be reached, 429 for too many proofs, else
+// 401. Without credentials the challenge has no error (RFC 6750, section 3.1).
 func (a *Authenticator) deny(from origin, why *refusal, scope, metadata string) *web.Denial {
 	a.refused[why.reason].Add(1)
 	c := challenge{scope: scope, metadata: metadata}
@@ -67,7 +67,8 @@ func (a *Authenticator) deny(from origin, why *refusal, scope, metadata string) 
 	switch why.reason {
 	case ReasonUnavailable:
 		d.Status = http.StatusServiceUnavailable
-		if from.issuer != nil && why == errNoKeys { // which are read in the background; all else, with the next request
+		// the keys are read in the background; everything else with the next request
+		if from.issuer != nil && why == errNoKeys {
 			d.RetryAfter = from.issuer.source.again()
 		}
 		return d
@@ -86,8 +87,8 @@ func (a *Authenticator) deny(from origin, why *refusal, scope, metadata string) 
 	return d
 }
 
-// each is a challenge of each scheme that is served. What went wrong is said in that of the scheme that was used; of no
-// scheme: in all.
+// each returns a challenge of each accepted scheme. The error is in the challenge of the scheme
+// that was used, or in all if none was.
 func (c challenge) each(mode DPoP, used string) (out []string) {
 	schemes := []string{schemeBearer, schemeDPoP}
 	switch mode {

@@ -15,11 +15,12 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// misplaced is the value of a claim whose path leads through what is no object.
+// misplaced is the value of a claim whose path leads through a value that is not an object.
 type misplaced struct{}
 
-// claim finds a claim by its name or else, with the names between its dots, in objects. false: it is not there. It is
-// misplaced where something else is in the place of an object, and nil where it is null.
+// claim finds a claim by its name or else, split at dots, by its path through objects. It returns
+// false if there is none. The value is misplaced if the path leads through a non-object, and nil
+// for null.
 func claim(claims map[string]any, path string) (any, bool) {
 	if v, ok := claims[path]; ok {
 		return v, true
@@ -38,8 +39,8 @@ func claim(claims map[string]any, path string) (any, bool) {
 	}
 }
 
-// texts are the strings of a claim: itself, or the elements of an array. The refusal says that it is, or has, something else: what is
-// not read may be what a policy denies.
+// texts returns the strings of a claim: itself, or the elements of an array. It refuses any other
+// value: a policy might deny by what is not read.
 func texts(name string, v any) (list []string, _ *refusal) {
 	switch v := v.(type) {
 	case string:
@@ -57,7 +58,7 @@ func texts(name string, v any) (list []string, _ *refusal) {
 	return nil, badClaim(name, "is neither a string nor an array of strings")
 }
 
-// text is a claim that is a string; empty: it is not there.
+// text returns a string claim; empty if it is missing.
 func text(claims jwt.MapClaims, name string) (string, *refusal) {
 	v, there := claims[name]
 	if !there {
@@ -70,12 +71,13 @@ func text(claims jwt.MapClaims, name string) (string, *refusal) {
 	return s, nil
 }
 
-// badClaim refuses a claim of another type than it must have. The name is of the settings or the specification.
+// badClaim refuses a claim of the wrong type. The name is from the settings or the specification.
 func badClaim(name, what string) *refusal {
 	return &refusal{ReasonClaim, "the access token's claim " + name + " " + what + ": have its issuer write it as it must be, or take it from another claim"}
 }
 
-// scopesOf are the scopes of a claim's texts: what U+0020 separates (RFC 6749, section 3.3). Other space is part of one.
+// scopesOf returns the scopes in a claim's texts, separated by U+0020 (RFC 6749, section 3.3).
+// Other white space is part of a scope.
 func scopesOf(texts []string) (scopes []string) {
 	for _, s := range texts {
 		for _, scope := range strings.Split(s, " ") {
@@ -87,7 +89,7 @@ func scopesOf(texts []string) (scopes []string) {
 	return scopes
 }
 
-// principal makes the principal of the claims of a token that is good; raw is their JSON.
+// principal makes the principal from the claims of a valid token; raw is their JSON.
 func (i *issuer) principal(claims jwt.MapClaims, raw []byte) (p mcp.Principal, r *refusal) {
 	p.Issuer = i.o.URL
 	if p.Subject, p.SubjectIsClient, r = i.subject(claims); r != nil {
@@ -117,8 +119,8 @@ func (i *issuer) principal(claims jwt.MapClaims, raw []byte) (p mcp.Principal, r
 	return p, nil
 }
 
-// rights are the scopes of the first claim that is there, and the roles of all. A claim of roles that is null has none: issuers write
-// empty lists so.
+// rights returns the scopes of the first scope claim that exists, and the roles of all role claims.
+// A role claim that is null is empty: some issuers write empty lists so.
 func (i *issuer) rights(claims jwt.MapClaims) (scopes, roles []string, _ *refusal) {
 	for _, path := range i.o.Scopes {
 		if v, there := claim(claims, path); there {
@@ -150,8 +152,8 @@ func (i *issuer) rights(claims jwt.MapClaims) (scopes, roles []string, _ *refusa
 	return scopes, roles, nil
 }
 
-// clientOf is the id of the client that a token was issued to, by the first of clientClaims that is there; empty: none is, or its text
-// is no name.
+// clientOf returns the id of the client that a token was issued to, from the first of clientClaims
+// that exists. It returns "" if there is none, or its text is not a valid name.
 func clientOf(claims jwt.MapClaims) (string, *refusal) {
 	for _, name := range clientClaims {
 		if _, there := claims[name]; !there {
@@ -166,8 +168,9 @@ func clientOf(claims jwt.MapClaims) (string, *refusal) {
 	return "", nil
 }
 
-// actor is who acts for the subject, the newest of a chain (RFC 8693, section 4.1). Principal.Actor is one of the subject's issuer,
-// so that of another one could be taken for somebody else.
+// actor returns the actor of the subject, the newest of a chain (RFC 8693, section 4.1).
+// Principal.Actor belongs to the subject's issuer, so an actor of another issuer would be
+// ambiguous.
 func (i *issuer) actor(claims jwt.MapClaims) (string, *refusal) {
 	v, there := claims["act"]
 	if !there {
@@ -184,7 +187,7 @@ func (i *issuer) actor(claims jwt.MapClaims) (string, *refusal) {
 	return s, nil
 }
 
-// chosen are the claims that backends are told, as they are written; nil: none.
+// chosen returns the claims that are sent to backends, as written; nil if none.
 func (i *issuer) chosen(text []byte) (found map[string]json.RawMessage, _ *refusal) {
 	for _, path := range i.claims {
 		v := rawClaim(text, path)
@@ -201,7 +204,7 @@ func (i *issuer) chosen(text []byte) (found map[string]json.RawMessage, _ *refus
 	return found, nil
 }
 
-// rawClaim is claim on JSON; nil: it is not there.
+// rawClaim is claim on JSON; nil if there is none.
 func rawClaim(text []byte, path string) json.RawMessage {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(text, &members) != nil {
@@ -224,8 +227,8 @@ func rawClaim(text []byte, path string) json.RawMessage {
 	}
 }
 
-// Principal is who the claims of a token of the issuer, a JSON object, stand for, with all of them. Nothing is verified: it is for
-// explaining.
+// Principal returns the principal that the claims of a token of the issuer, a JSON object, stand
+// for, with all claims. It verifies nothing: it is for explanations.
 func (i Issuer) Principal(raw []byte) (mcp.Principal, error) {
 	claims := jwt.MapClaims{}
 	if err := json.Unmarshal(raw, &claims); err != nil || claims == nil || !uniqueMembers(raw) {
@@ -240,13 +243,14 @@ func (i Issuer) Principal(raw []byte) (mcp.Principal, error) {
 	return p, nil
 }
 
-// keptClaims are the claims that principals have.
+// keptClaims are the claims that principals keep.
 type keptClaims struct {
 	names []string
 	all   bool
 }
 
-// KeepClaims has principals have these claims, or all, from now on. Tokens that were verified before are verified again.
+// KeepClaims sets the claims that principals keep. Tokens that were verified before are verified
+// again.
 func (a *Authenticator) KeepClaims(names []string, all bool) {
 	if before := a.keep.Load(); before != nil && before.all == all && slices.Equal(before.names, names) {
 		return
@@ -254,7 +258,8 @@ func (a *Authenticator) KeepClaims(names []string, all bool) {
 	a.keep.Store(&keptClaims{slices.Clone(names), all})
 }
 
-// kept are the claims that principals have, as the settings are now, each with its own text; nil: none. raw is the JSON of all.
+// kept returns the claims that principals keep by the current settings, each with its own text; nil
+// if none. raw is the JSON of all claims.
 func (i *issuer) kept(raw []byte) map[string]json.RawMessage {
 	if i.keep == nil || i.keep.Load() == nil {
 		return nil

@@ -66,7 +66,8 @@ func TestClaimsOfAnotherType(t *testing.T) {
 	}
 }
 
-// Scopes are separated by U+0020 alone (RFC 6749, section 3.3): other space does not make one of what the issuer gave as another.
+// Scopes are separated by U+0020 alone (RFC 6749, section 3.3): other white space does not split a
+// scope that the issuer granted.
 func TestScopesAreSeparatedBySpace(t *testing.T) {
 	for _, space := range []string{"\t", "\n", "\r", "\v", "\f", "\u0085", "\u00a0", "\u2003", "\u2028", "\u3000"} {
 		got := scopesOf([]string{"read" + space + "admin  write ", " "})
@@ -76,7 +77,7 @@ func TestScopesAreSeparatedBySpace(t *testing.T) {
 	}
 }
 
-// Groups are roles where the settings say so, and nowhere else: users may make groups.
+// Groups are roles only if the settings say so: users may create groups.
 func TestGroupsAreNoRoles(t *testing.T) {
 	raw := []byte(`{"sub":"a","groups":["admin"],"roles":["intern"]}`)
 	if p, err := (Issuer{URL: "https://id"}).Principal(raw); err != nil || len(p.Roles) != 1 || p.Roles[0] != "intern" {

@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// serverMetadata is what is read of an authorization server's metadata.
+// serverMetadata is the used part of an authorization server's metadata.
 type serverMetadata struct {
 	Issuer string `json:"issuer"`
 	JWKS   string `json:"jwks_uri"`
 	Token  string `json:"token_endpoint"`
 }
 
-// wellKnown are the places of an issuer's metadata: OpenID Connect Discovery 1.0, section 4, which appends to the
-// issuer's path, then RFC 8414, section 3.1, which inserts before it.
+// wellKnown returns the URLs of an issuer's metadata: by OpenID Connect Discovery 1.0, section 4,
+// appended to the issuer's path, then by RFC 8414, section 3.1, inserted before it.
 func wellKnown(issuer string) ([]string, error) {
 	u, err := url.Parse(issuer)
 	if err != nil {
@@ -30,17 +30,17 @@ func wellKnown(issuer string) ([]string, error) {
 	return []string{openID.String(), oauth.String()}, nil
 }
 
-// discover finds the URL of an issuer's keys.
+// discover returns the URL of an issuer's keys.
 func discover(ctx context.Context, c *http.Client, issuer string) (jwks string, err error) {
 	return discoverAny(ctx, c, issuer, "jwks_uri", func(m *serverMetadata) string { return m.JWKS })
 }
 
-// discoverTokens finds the URL where an issuer gives tokens.
+// discoverTokens returns the URL of an issuer's token endpoint.
 func discoverTokens(ctx context.Context, c *http.Client, issuer string) (tokens string, err error) {
 	return discoverAny(ctx, c, issuer, "token_endpoint", func(m *serverMetadata) string { return m.Token })
 }
 
-// discoverAny finds a member of an issuer's metadata that is a URL.
+// discoverAny returns a URL from an issuer's metadata.
 func discoverAny(ctx context.Context, c *http.Client, issuer, name string, of func(*serverMetadata) string) (string, error) {
 	places, err := wellKnown(issuer)
 	if err != nil {
@@ -60,13 +60,14 @@ func discoverAny(ctx context.Context, c *http.Client, issuer, name string, of fu
 	return "", fmt.Errorf("its metadata cannot be read: %w", errors.Join(errs...))
 }
 
-// usable says whether a URL of an issuer's metadata may be asked: over https, unless the issuer is not either.
+// usable reports whether a URL of an issuer's metadata may be used: it must be https, unless the
+// issuer is not.
 func usable(text, issuer string) bool {
 	u, err := url.Parse(text)
 	return err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http" && !strings.HasPrefix(issuer, "https:"))
 }
 
-// readMetadata reads a document of an issuer, and what of it is used here.
+// readMetadata reads a metadata document of an issuer, raw and parsed.
 func readMetadata(ctx context.Context, c *http.Client, place, issuer string) (m serverMetadata, raw []byte, err error) {
 	if raw, err = get(ctx, c, place); err != nil {
 		return m, nil, err
@@ -74,7 +75,7 @@ func readMetadata(ctx context.Context, c *http.Client, place, issuer string) (m 
 	if err := json.Unmarshal(raw, &m); err != nil {
 		return m, nil, fmt.Errorf("%s is no metadata: %w", place, err)
 	}
-	// RFC 8414, section 3.3: else one issuer could speak for another.
+	// RFC 8414, section 3.3: otherwise one issuer could impersonate another.
 	if m.Issuer != issuer {
 		return m, nil, fmt.Errorf("%s is the metadata of %.200q, not of %q: write the issuer as it does", place, m.Issuer, issuer)
 	}

@@ -1,8 +1,9 @@
-// Package auth says who is calling: it makes the edge an OAuth 2.1 resource server (MCP, "Authorization"). It takes a
-// request's credentials, an access token that an issuer signed (RFC 9068 and what issuers make of it) or the API key of a
-// machine, and returns the principal or the denial: status and challenges. It serves the metadata by which clients find the
-// authorization servers (RFC 9728).
+// Package auth authenticates callers. It makes the edge an OAuth 2.1 resource server (MCP,
+// "Authorization"). From a request's credentials, an access token signed by an issuer (RFC 9068 and
+// the variants of issuers) or the API key of a machine, it derives the principal or the denial:
+// status and challenges. It serves the metadata by which clients find the authorization servers
+// (RFC 9728).
 //
-// A token is held for as long as its request is served. What is kept of it is its SHA-256, with the principal that it
-// stood for, in memory.
+// A token is held while its request is served. Only its SHA-256 is stored, in memory, with its
+// principal.
 package auth

@@ -18,39 +18,42 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// Exchange is how the tokens of an issuer are exchanged for those of backends (RFC 8693).
+// Exchange configures the exchange of an issuer's tokens for tokens of backends (RFC 8693).
 type Exchange struct {
-	// URL of the token endpoint; empty: that of the issuer's metadata.
+	// URL is that of the token endpoint. Empty takes it from the issuer's metadata.
 	URL string
-	// Client and its secret are how the edge authenticates itself there (RFC 6749, section 2.3.1). The secret is read for
-	// each request, so that it may change; space around it is no part of it.
+	// Client and its secret authenticate the edge at the endpoint (RFC 6749, section 2.3.1). The
+	// secret is read for each request, so it may change; surrounding white space is ignored.
 	Client     string
 	ReadSecret func() ([]byte, error)
 }
 
-// Wanted is the token that a backend wants for a caller.
+// Wanted describes the token that a backend needs for a caller.
 type Wanted struct {
-	// Backend is its name.
+	// Backend is the backend's name.
 	Backend string
-	// Audience and Resource are whom the token is for (RFC 8693, section 2.1), one of them at least; the other may be empty.
+	// Audience and Resource are the token's target (RFC 8693, section 2.1). At least one is set.
 	Audience, Resource string
-	// Scopes that it has; nil: as the issuer likes.
+	// Scopes are those to request. nil leaves them to the issuer.
 	Scopes []string
 }
 
 const (
-	// exchangedEntries bounds the exchanged tokens that are remembered, and refusals with them.
+	// exchangedEntries bounds the cached tokens and refusals.
 	exchangedEntries = 16 << 10
-	// exchangedTTL is for how long a token is remembered whose issuer does not say how long it is good, and refusedTTL for how
-	// long a refusal is.
+	// exchangedTTL is how long a token of unknown lifetime is cached, refusedTTL how long a refusal
+	// is.
 	exchangedTTL, refusedTTL = time.Minute, 10 * time.Second
-	// forgetAgain is the least time between two tokens for the same that are forgotten because the backend does not accept them.
+	// forgetAgain is the shortest interval between two cached tokens for the same that are dropped
+	// because the backend refused them.
 	forgetAgain = 10 * time.Second
-	// noteAgain is the least time between two lines of the log about the exchanges for one backend.
+	// noteAgain is the shortest interval between two log lines about the exchanges for one backend.
 	noteAgain = time.Minute
-	// exchangeMargin is how long before its end a token is exchanged anew; a tenth of its life, if that is less.
+	// exchangeMargin is how long before its expiry a token is exchanged again; a tenth of its
+	// lifetime, if that is less.
 	exchangeMargin = 10 * time.Second
-	// maxExchanging bounds the exchanges that run at a time at one issuer; one more waits, as long as one may take.
+	// maxExchanging bounds the concurrent exchanges at one issuer. Further ones wait, as long as
+	// one may take.
 	maxExchanging = 64
 )
 
@@ -61,7 +64,8 @@ const (
 	typeJWT       = "urn:ietf:params:oauth:token-type:jwt"          // #nosec G101 -- a name
 )
 
-// exchanges are those of all backends. Exchanged tokens are in memory alone. Safe for concurrent use.
+// exchanges has the exchanges for all backends. Exchanged tokens are only in memory. It is safe for
+// concurrent use.
 type exchanges struct {
 	issuers map[string]*exchangeIssuer
 	all     []*Exchanger
@@ -72,12 +76,14 @@ type exchanges struct {
 	known *simplelru.LRU[digest, exchanged]
 }
 
-// exchanged is what came of an exchange: a token, or a refusal. Without either it is a token that was forgotten.
+// exchanged is the result of an exchange: a token or a refusal. Without either, it is a token that
+// was dropped.
 type exchanged struct {
 	token   string
 	refused *mcp.Error
 	until   time.Time
-	// kept is until when the token stays, whatever the backend says of it: the one before was forgotten a moment ago.
+	// kept is until when the token stays, although the backend refuses it, because the previous one
+	// was just dropped.
 	kept time.Time
 }
 
@@ -106,7 +112,7 @@ func (x *exchanges) put(d digest, e exchanged) {
 	x.known.Add(d, e)
 }
 
-// forget forgets a token, at most once in forgetAgain.
+// forget drops a token, at most once in forgetAgain.
 func (x *exchanges) forget(d digest, token string, now time.Time) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -116,7 +122,7 @@ func (x *exchanges) forget(d digest, token string, now time.Time) {
 	}
 }
 
-// exchangeOutcome is how an exchange ended, as metrics name it.
+// exchangeOutcome is the outcome of an exchange, as named in metrics.
 type exchangeOutcome int
 
 const (
@@ -130,24 +136,27 @@ const (
 
 var exchangeOutcomes = [exchangeOutcomeCount]string{"ok", "cached", "refused", "unavailable", "impossible"}
 
-// Exchanger gets the tokens of one backend for callers. Safe for concurrent use.
+// Exchanger gets the tokens of one backend for callers. It is safe for concurrent use.
 type Exchanger struct {
 	x       *exchanges
 	backend string
 	form    url.Values
-	// key tells what is wanted from what other backends want.
+	// key distinguishes what this backend wants from what others want.
 	key []byte
-	// breakers are those of the issuers: one that hangs for a backend may well answer for others. None is added later.
+	// breakers has one breaker for each issuer: an issuer that hangs for one backend may answer for
+	// others. The map never changes.
 	breakers map[*exchangeIssuer]*breaker
 	counts   [exchangeOutcomeCount]atomic.Int64
 
-	// noted guards failing, the error that was logged, empty: none, or that it is well again; and told, when that was.
+	// noted guards failing, the last logged error (empty after none or a recovery), and told, when
+	// it was logged.
 	noted   sync.Mutex
 	failing string
 	told    time.Time
 }
 
-// Exchanger is for what a backend wants. Some issuer must have Exchange. Call it before Start.
+// Exchanger returns the Exchanger for what a backend wants. At least one issuer must have an
+// Exchange. Call it before Start.
 func (a *Authenticator) Exchanger(w Wanted) *Exchanger {
 	form := url.Values{"grant_type": {grantExchange}, "subject_token_type": {typeAccess}, "requested_token_type": {typeAccess}}
 	for name, value := range map[string]string{"audience": w.Audience, "resource": w.Resource, "scope": strings.Join(w.Scopes, " ")} {
@@ -164,9 +173,10 @@ func (a *Authenticator) Exchanger(w Wanted) *Exchanger {
 	return x
 }
 
-// Prove gives the metadata by which an RPC to the backend shows who is calling: a token that the issuer of the caller's own
-// gave for this backend. The caller's own goes to that issuer, and to nobody else. Callers that ask for the same share one
-// exchange. The error is a *mcp.Error; it wraps mcp.ErrNoToken where the token of a call is not known any more.
+// Prove returns the metadata that identifies the caller in an RPC to the backend: a token for this
+// backend from the issuer of the caller's own token. The caller's token is sent to that issuer
+// alone. Callers that need the same share one exchange. The error is a *mcp.Error; it wraps
+// mcp.ErrNoToken if the token of the call is not available any more.
 func (x *Exchanger) Prove(ctx context.Context, who *mcp.Principal, _ string) (key, value string, _ error) {
 	token := mcp.TokenOf(ctx)
 	from := x.x.issuers[who.Issuer]
@@ -208,23 +218,24 @@ func (x *Exchanger) Prove(ctx context.Context, who *mcp.Principal, _ string) (ke
 	}
 }
 
-// Refused forgets a token that Prove gave and that the backend did not accept, so that the next call has another one.
+// Refused drops a token from Prove that the backend refused, so that the next call gets another
+// one.
 func (x *Exchanger) Refused(ctx context.Context, _ *mcp.Principal, value string) {
 	if token := mcp.TokenOf(ctx); !token.IsZero() {
 		x.x.forget(x.digest(token), strings.TrimPrefix(value, schemeBearer+" "), time.Now())
 	}
 }
 
-// metadataToken is the key of the metadata that the token comes in.
+// metadataToken is the key of the token's metadata.
 const metadataToken = "authorization"
 
-// digest tells what is wanted with a token from all else that is.
+// digest identifies what is wanted with a token.
 func (x *Exchanger) digest(token mcp.Token) digest {
 	sum := sha256.Sum256([]byte(token.Reveal()))
 	return sha256.Sum256(append(sum[:], x.key...))
 }
 
-// impossible says why there is nothing to exchange.
+// impossible returns why there is nothing to exchange.
 func (x *Exchanger) impossible(who *mcp.Principal, from *exchangeIssuer) *mcp.Error {
 	switch {
 	case who.Anonymous():
@@ -242,7 +253,8 @@ func (x *Exchanger) impossible(who *mcp.Principal, from *exchangeIssuer) *mcp.Er
 	}
 }
 
-// away says that an issuer cannot be asked, and when to try again: not before retryMin.
+// away is the error when an issuer cannot be reached, with the time of the next attempt, at least
+// retryMin.
 func (x *Exchanger) away(again time.Duration) *mcp.Error {
 	return &mcp.Error{
 		Kind: mcp.KindUnavailable, RetryAfter: max(again, retryMin),
@@ -250,7 +262,7 @@ func (x *Exchanger) away(again time.Duration) *mcp.Error {
 	}
 }
 
-// inTurn asks an issuer once there is a place, unless that is known to hang.
+// inTurn asks an issuer once there is a place, unless its breaker is open.
 func (x *Exchanger) inTurn(ctx context.Context, from *exchangeIssuer, token mcp.Token, until time.Time, d digest) exchanged {
 	b := x.breakers[from]
 	if wait := b.wait(time.Now()); wait > 0 {
@@ -272,7 +284,7 @@ func (x *Exchanger) inTurn(ctx context.Context, from *exchangeIssuer, token mcp.
 	return e
 }
 
-// exchange asks an issuer, and remembers what it says.
+// exchange asks an issuer and caches the result.
 func (x *Exchanger) exchange(ctx context.Context, from *exchangeIssuer, token mcp.Token, until time.Time, d digest) exchanged {
 	began := time.Now()
 	answer, err := from.ask(ctx, x.form, token)
@@ -297,8 +309,9 @@ func (x *Exchanger) exchange(ctx context.Context, from *exchangeIssuer, token mc
 	return e
 }
 
-// refusal is what a caller is told whose token its issuer does not exchange (RFC 6749, section 5.2; RFC 8693, section 2.2.2).
-// Words of the issuer are not told: they may have the token in them.
+// refusal is the error for a caller whose token the issuer does not exchange (RFC 6749, section
+// 5.2; RFC 8693, section 2.2.2). It does not contain the issuer's text, which may include the
+// token.
 func (x *Exchanger) refusal(e *exchangeError) *mcp.Error {
 	switch e.code {
 	case "invalid_grant", "invalid_token":
@@ -318,8 +331,8 @@ func (x *Exchanger) refusal(e *exchangeError) *mcp.Error {
 	}
 }
 
-// note logs an exchange that fails in another way than the one that was logged before, and the first that is well again, at most
-// once in noteAgain: some callers may be refused, and others not.
+// note logs an exchange that fails differently from the last logged one, and the first that
+// succeeds again, at most once in noteAgain: some callers may be refused, and others not.
 func (x *Exchanger) note(from *exchangeIssuer, err error) {
 	text := ""
 	if err != nil {

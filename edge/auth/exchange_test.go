@@ -36,13 +36,14 @@ func exchangeOf() *auth.Exchange {
 	return &auth.Exchange{Client: issuer.ClientID, ReadSecret: func() ([]byte, error) { return []byte(issuer.ClientSecret + "\n"), nil }}
 }
 
-// of is a caller, and the context of a request with a token.
+// of returns a caller, and the context of a request with a token.
 func of(t testing.TB, i *issuer.Issuer, token string) (context.Context, *mcp.Principal) {
 	t.Helper()
 	return mcp.WithToken(t.Context(), mcp.NewToken(token)), &mcp.Principal{Subject: "alice", Issuer: i.URL, Until: time.Now().Add(time.Hour)}
 }
 
-// A token is exchanged for one of the backend's, as RFC 8693 says, once for all who want the same.
+// A token is exchanged for one of the backend's by RFC 8693, once for all callers that need the
+// same.
 func TestExchange(t *testing.T) {
 	i := issuer.Serve(t)
 	a := newAuth(t, exchanging(i))
@@ -88,8 +89,8 @@ func TestExchange(t *testing.T) {
 	}
 }
 
-// What an issuer refuses, and what it cannot do, is told apart; no error and no log line has a token, and a redirect leads
-// nobody's token elsewhere.
+// Refusals of an issuer and failures are distinguished; no error and no log line contains a token,
+// and no redirect sends a token elsewhere.
 func TestExchangeFails(t *testing.T) {
 	var elsewhere atomic.Int64
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) }))
@@ -157,7 +158,8 @@ func TestExchangeFails(t *testing.T) {
 	}
 }
 
-// Callers without a token that could be exchanged are told what to do, and no issuer is asked: API keys are shown to nobody.
+// Callers without an exchangeable token are refused with what to do, and no issuer is asked: API
+// keys are sent to no issuer.
 func TestNothingToExchange(t *testing.T) {
 	i := issuer.Serve(t)
 	x := newAuth(t, exchanging(i)).Exchanger(auth.Wanted{Backend: "crm", Audience: "crm"})
@@ -185,7 +187,8 @@ func TestNothingToExchange(t *testing.T) {
 	}
 }
 
-// A token is used until shortly before its end, or that of the caller's own, whichever is first; refusals for ten seconds.
+// A token is used until shortly before its expiry or that of the caller's own, whichever is first;
+// refusals are cached for ten seconds.
 func TestExchangedTokensExpire(t *testing.T) {
 	for name, c := range map[string]struct {
 		body  string
@@ -234,7 +237,8 @@ func TestExchangedTokensExpire(t *testing.T) {
 	}
 }
 
-// A caller who leaves takes nobody along; an issuer that does not answer keeps nobody for longer than five seconds.
+// A caller that leaves does not affect the others; an issuer that does not answer delays no caller
+// for longer than five seconds.
 func TestSlowExchange(t *testing.T) {
 	i := issuer.New("https://id.example")
 	synctest.Test(t, func(t *testing.T) {
@@ -274,8 +278,9 @@ func TestSlowExchange(t *testing.T) {
 	})
 }
 
-// A token that a backend does not accept is exchanged anew, at most once in ten seconds: a backend that accepts none would have
-// the issuer asked for each call. That an older one is not accepted says nothing about the one at hand.
+// A token that a backend refuses is exchanged again, at most once in ten seconds: otherwise a
+// backend that refuses all tokens would cause an exchange for each call. The refusal of an older
+// token does not affect the current one.
 func TestRefusedByTheBackend(t *testing.T) {
 	i := issuer.New("https://id.example")
 	synctest.Test(t, func(t *testing.T) {
@@ -307,7 +312,7 @@ func TestRefusedByTheBackend(t *testing.T) {
 	})
 }
 
-// Callers who are refused beside others who are not do not fill the log.
+// Callers that are refused beside others that are not do not fill the log.
 func TestExchangesAreLoggedOnceInAWhile(t *testing.T) {
 	i := issuer.New("https://id.example")
 	synctest.Test(t, func(t *testing.T) {
@@ -345,7 +350,7 @@ func TestExchangesAreLoggedOnceInAWhile(t *testing.T) {
 	})
 }
 
-// An issuer that does not answer takes the places of its own callers, not those of another issuer's.
+// An issuer that does not answer takes places only from its own callers.
 func TestSlowIssuerDelaysNoOther(t *testing.T) {
 	slow, well := issuer.New("https://slow.example"), issuer.New("https://well.example")
 	synctest.Test(t, func(t *testing.T) {
@@ -372,7 +377,7 @@ func TestSlowIssuerDelaysNoOther(t *testing.T) {
 	})
 }
 
-// A token shows itself to nobody who prints what it is a part of.
+// A token is not shown when a value that contains it is printed.
 func TestTokensPrintAsNothing(t *testing.T) {
 	in := mcp.Incoming{Token: mcp.NewToken("secret")}
 	for _, text := range []string{fmt.Sprint(in), fmt.Sprintf("%+v %#v", in, in.Token), fmt.Sprint(in.Token), fmt.Sprintf("%v", mcp.WithToken(t.Context(), in.Token))} {
@@ -385,7 +390,7 @@ func TestTokensPrintAsNothing(t *testing.T) {
 	}
 }
 
-// Whether tokens could be exchanged is found out without one.
+// The check whether tokens could be exchanged needs no token.
 func TestTryExchange(t *testing.T) {
 	i := issuer.Serve(t)
 	for name, c := range map[string]struct {

@@ -16,29 +16,32 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// exchangeIssuer is an issuer that exchanges tokens.
+// exchangeIssuer exchanges tokens at one issuer.
 type exchangeIssuer struct {
 	issuer *issuer
 	o      Exchange
-	// client follows redirects of metadata, alone none.
+	// client follows redirects, for metadata; alone follows none.
 	client, alone *http.Client
-	// places are taken by the exchanges that run, so that an issuer that does not answer delays the callers of no other.
+	// places limits the running exchanges, so that an issuer that does not answer delays no other
+	// issuer's callers.
 	places chan struct{}
 
 	mu sync.Mutex
-	// found is the token endpoint as it was discovered last, at is when; again is when it may be looked for next.
+	// found is the token endpoint that was discovered last, at is when; again is when discovery may
+	// run next.
 	found     string
 	at, again time.Time
 }
 
 func newExchangeIssuer(i *issuer, o Exchange, c *http.Client) *exchangeIssuer {
 	alone := *c
-	// A redirect of 307 or 308 would have the client send the token, and the edge's own credentials, to somebody else.
+	// On a redirect 307 or 308, the client would send the token and the edge's credentials to
+	// another server.
 	alone.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &exchangeIssuer{issuer: i, o: o, client: c, alone: &alone, places: make(chan struct{}, maxExchanging)}
 }
 
-// try finds out whether tokens could be exchanged, without a token.
+// try checks, without a token, whether tokens could be exchanged.
 func (i *exchangeIssuer) try(ctx context.Context) error {
 	if _, err := i.o.ReadSecret(); err != nil {
 		return err
@@ -47,7 +50,8 @@ func (i *exchangeIssuer) try(ctx context.Context) error {
 	return err
 }
 
-// where is the token endpoint. If the metadata cannot be read it is the one that was found before.
+// where returns the URL of the token endpoint. If the metadata cannot be read, it is the one found
+// before.
 func (i *exchangeIssuer) where(ctx context.Context) (string, error) {
 	if i.o.URL != "" {
 		return i.o.URL, nil
@@ -72,16 +76,17 @@ func (i *exchangeIssuer) where(ctx context.Context) (string, error) {
 	return i.found, nil
 }
 
-// exchangeAnswer is what is read of a successful response (RFC 8693, section 2.2.1).
+// exchangeAnswer is the used part of a successful response (RFC 8693, section 2.2.1).
 type exchangeAnswer struct {
 	Token string `json:"access_token"`
 	Type  string `json:"token_type"`
-	// Issued is what kind of token it is; empty: the issuer does not say, though it must.
+	// Issued is the kind of the token. Empty means that the issuer omits it, although it is
+	// required.
 	Issued    string  `json:"issued_token_type"`
 	ExpiresIn seconds `json:"expires_in"`
 }
 
-// seconds is a number in JSON, or a string of digits, as some servers send it.
+// seconds is a JSON number, or a string of digits, which some servers send.
 type seconds float64
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -95,17 +100,19 @@ func (s *seconds) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
-// exchangeError says that an issuer gives no token.
+// exchangeError means that an issuer refuses a token.
 type exchangeError struct {
-	// code is that of RFC 6749, section 5.2; empty: the response has none, or no token that could be used.
+	// code is that of RFC 6749, section 5.2. Empty means that the response has none, or no usable
+	// token.
 	code string
 	text string
 }
 
-// Error implements error. It has nothing of what the issuer wrote but the code.
+// Error implements error. It contains nothing from the issuer but the code.
 func (e *exchangeError) Error() string { return e.text }
 
-// ask asks the issuer to exchange a token. An error that is no *exchangeError says that it cannot be asked now.
+// ask asks the issuer to exchange a token. Any error but an *exchangeError means that the issuer
+// cannot be reached now.
 func (i *exchangeIssuer) ask(ctx context.Context, form url.Values, token mcp.Token) (a exchangeAnswer, _ error) {
 	secret, err := i.o.ReadSecret()
 	if err != nil {
@@ -147,7 +154,7 @@ func (i *exchangeIssuer) ask(ctx context.Context, form url.Values, token mcp.Tok
 	return a, a.check(r.URL.Redacted(), token)
 }
 
-// check finds what keeps an answer from being used.
+// check returns why an answer cannot be used, or nil.
 func (a *exchangeAnswer) check(where string, token mcp.Token) error {
 	switch {
 	case a.Token == "" || len(a.Token) > maxToken || checkToken(a.Token) != nil:
@@ -162,7 +169,7 @@ func (a *exchangeAnswer) check(where string, token mcp.Token) error {
 	return nil
 }
 
-// errorCode is the code of an error response; empty: it has none.
+// errorCode returns the code of an error response; empty if it has none.
 func errorCode(raw []byte) string {
 	var said struct {
 		Error string `json:"error"`

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// newClient makes the client that asks issuers. It follows few redirects, none from https to http, and keeps few
-// connections.
+// newClient makes the client for issuers. It follows few redirects, none from https to http, and
+// keeps few connections.
 func newClient(over http.RoundTripper) *http.Client {
 	if over == nil {
 		t := http.DefaultTransport.(*http.Transport).Clone()
@@ -38,7 +38,7 @@ func get(ctx context.Context, c *http.Client, url string) ([]byte, error) {
 	return do(c, r, maxDocument)
 }
 
-// statusError is an answer other than 200.
+// statusError is a response status other than 200.
 type statusError struct {
 	url    string
 	code   int
@@ -48,7 +48,7 @@ type statusError struct {
 // Error implements error.
 func (e *statusError) Error() string { return e.url + " answers " + e.status }
 
-// tooLargeError says that a response has more bytes than are read.
+// tooLargeError means that a response exceeds the bound.
 type tooLargeError struct {
 	from string
 	most int
@@ -59,7 +59,8 @@ func (e *tooLargeError) Error() string {
 	return fmt.Sprintf("%s answers more than %d bytes", e.from, e.most)
 }
 
-// do sends a request and reads the body of its response, which must be 200 and have most bytes, or it is a *tooLargeError.
+// do sends a request and reads the body of its response. The status must be 200. A body of more
+// than most bytes is a *tooLargeError.
 func do(c *http.Client, r *http.Request, most int) ([]byte, error) {
 	resp, err := c.Do(r)
 	if err != nil {

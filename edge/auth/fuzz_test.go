@@ -12,8 +12,8 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/issuer"
 )
 
-// Whatever a header says, a request is refused or accepted, and nothing of it is in the answer's header that could end
-// the header.
+// For any header, a request is refused or accepted, and nothing of it can end a header of the
+// response.
 func FuzzHeader(f *testing.F) {
 	i := issuer.New("https://id.example")
 	a := newAuth(f, options(i))
@@ -39,7 +39,7 @@ func FuzzHeader(f *testing.F) {
 	})
 }
 
-// Whatever claims a good signature covers, nothing panics, and whoever is accepted is somebody.
+// For any claims under a valid signature, nothing panics, and an accepted caller has a subject.
 func FuzzClaims(f *testing.F) {
 	i := issuer.New("https://id.example")
 	_, private, err := ed25519.GenerateKey(nil)

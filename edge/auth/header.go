@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// credentials are what a request came with.
+// credentials are those of a request.
 type credentials struct {
-	// scheme is schemeBearer or schemeDPoP; empty: there are none.
+	// scheme is schemeBearer or schemeDPoP. Empty means no credentials.
 	scheme string
 	token  string
-	// mode is that of DPoP where they came.
+	// mode is the DPoP mode of the address that received them.
 	mode DPoP
 }
 
@@ -25,8 +25,9 @@ const (
 // queryToken is the query parameter of RFC 6750, section 2.3, which MCP forbids.
 const queryToken = "access_token"
 
-// readCredentials reads the Authorization header. Another scheme is as good as none (RFC 6750, section 3.1); DPoP is
-// one unless mode is DPoPOff. The token may have characters that none can have: checkToken finds them.
+// readCredentials reads the Authorization header. Another scheme counts as no credentials (RFC
+// 6750, section 3.1); DPoP is another one if mode is DPoPOff. It does not validate the token: see
+// checkToken.
 func readCredentials(r *http.Request, mode DPoP) (credentials, *refusal) {
 	values := r.Header["Authorization"]
 	switch {
@@ -70,7 +71,8 @@ func splitAuthorization(value string) (scheme, token string) {
 
 func malformed(text string) *refusal { return &refusal{ReasonMalformed, text} }
 
-// inQuery says whether somebody put a token into the query, however it is written. A value that cannot be read is one, too.
+// inQuery reports whether the query has a token, in any encoding. A value that cannot be decoded
+// counts as one.
 func inQuery(r *http.Request) bool {
 	for pair := range strings.FieldsFuncSeq(r.URL.RawQuery, func(c rune) bool { return c == '&' || c == ';' }) {
 		name, _, _ := strings.Cut(pair, "=")
@@ -86,7 +88,7 @@ func inQuery(r *http.Request) bool {
 	return false
 }
 
-// checkToken finds characters that no token can have (RFC 6750, section 2.1, b64token).
+// checkToken refuses characters that no token may have (RFC 6750, section 2.1, b64token).
 func checkToken(token string) *refusal {
 	body := strings.TrimRight(token, "=")
 	for i := range len(body) {

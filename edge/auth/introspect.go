@@ -19,42 +19,44 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// Introspection is how an issuer is asked about its opaque tokens (RFC 7662).
+// Introspection configures the introspection of an issuer's opaque tokens (RFC 7662).
 type Introspection struct {
 	// URL of the endpoint.
 	URL string
-	// Client and its secret are how the edge authenticates itself there (RFC 6749, section 2.3.1). The secret is read for
-	// each request, so that it may change; space around it is no part of it.
+	// Client and its secret authenticate the edge at the endpoint (RFC 6749, section 2.3.1). The
+	// secret is read for each request, so it may change; surrounding white space is ignored.
 	Client     string
 	ReadSecret func() ([]byte, error)
-	// TTL is for how long an answer is remembered, if the token does not end before; 0: cacheTTL.
+	// TTL is how long an answer is cached, unless the token expires before. 0 means cacheTTL.
 	TTL time.Duration
 }
 
 const (
-	// maxAsking bounds the introspections that run at a time, and maxAskingOfOne those for the requests of one address, so
-	// that a few do not keep all others waiting; one more waits, as long as one may take.
+	// maxAsking bounds the concurrent introspections, and maxAskingOfOne those for the requests of
+	// one address, so that one client cannot block the others. Further ones wait, as long as one
+	// may take.
 	maxAsking, maxAskingOfOne = 64, 16
-	// maxWaiting bounds the questions that are asked or wait, of all addresses, and maxWaitingOfOne those of one: each has its token,
-	// and goes on when its request has ended. One more is refused at once.
+	// maxWaiting bounds the introspections that run or wait, over all addresses, and
+	// maxWaitingOfOne those of one address: each holds its token, also after its request has ended.
+	// Further ones are refused at once.
 	maxWaiting, maxWaitingOfOne = 8 << 10, 1 << 10
-	// inactiveEntries bounds the tokens that are remembered as not active, and inactiveTTL is for how long they are.
+	// inactiveEntries bounds the tokens cached as inactive, inactiveTTL how long.
 	inactiveEntries = 16 << 10
 	inactiveTTL     = 10 * time.Second
 )
 
-// introspector asks one issuer about opaque tokens. Safe for concurrent use.
+// introspector asks one issuer about opaque tokens. It is safe for concurrent use.
 type introspector struct {
 	issuer *issuer
 	o      Introspection
 	client *http.Client
-	// inactive are tokens that the issuer knew nothing of a moment ago.
+	// inactive caches tokens that the issuer recently reported as inactive.
 	inactive *cache
 	asking   singleflight.Group
 	places   chan struct{}
 	ofOne    shares
 	log      *slog.Logger
-	// failing: the last question had no answer, and the log says so.
+	// failing is whether the last introspection failed, which was logged.
 	failing atomic.Bool
 	// answered and failed count requests.
 	answered, failed atomic.Int64
@@ -65,7 +67,8 @@ func newIntrospector(i *issuer, o Introspection, c *http.Client, log *slog.Logge
 		o.TTL = cacheTTL
 	}
 	alone := *c
-	// A redirect of 307 or 308 would have the client send the token, and the edge's own credentials, to somebody else.
+	// On a redirect 307 or 308, the client would send the token and the edge's credentials to
+	// another server.
 	alone.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &introspector{
 		issuer: i, o: o, client: &alone, log: log, places: make(chan struct{}, maxAsking),
@@ -73,10 +76,11 @@ func newIntrospector(i *issuer, o Introspection, c *http.Client, log *slog.Logge
 	}
 }
 
-// errInactive says that an issuer does not vouch for a token.
+// errInactive means that the issuer reports a token as inactive.
 var errInactive = &refusal{ReasonUnknown, "the access token is not known to its issuer, or not good any more: get a new one"}
 
-// ask returns what an opaque token stands for that came from an address. Requests with the same token share one answer.
+// ask returns the verified result for an opaque token from an address. Requests with the same token
+// share one introspection.
 func (n *introspector) ask(ctx context.Context, token string, d digest, client netip.Addr) (verified, *refusal) {
 	if _, known := n.inactive.get(d, time.Now()); known {
 		return verified{}, errInactive
@@ -87,7 +91,7 @@ func (n *introspector) ask(ctx context.Context, token string, d digest, client n
 		leave, err := n.enter(ctx, client)
 		if err != nil {
 			n.failed.Add(1)
-			return nil, err // of the callers, not of the issuer
+			return nil, err // a failure of the callers, not of the issuer
 		}
 		defer leave()
 		a, err := n.answer(ctx, token)
@@ -109,10 +113,11 @@ func (n *introspector) ask(ctx context.Context, token string, d digest, client n
 	}
 }
 
-// errWaiting says that too many questions wait.
+// errWaiting means that too many introspections wait.
 var errWaiting = errors.New("too many questions about opaque tokens wait for their turn")
 
-// enter waits for a place among the questions of an address, and among all, until leave gives them back.
+// enter waits for a place among the introspections of an address, and among all. leave releases
+// both.
 func (n *introspector) enter(ctx context.Context, client netip.Addr) (leave func(), _ error) {
 	own := n.ofOne.of(client)
 	if own == nil {
@@ -140,7 +145,7 @@ func (n *introspector) enter(ctx context.Context, client netip.Addr) (leave func
 	}, nil
 }
 
-// note counts a question, and logs the first that has no answer and the first that has one again.
+// note counts an introspection, and logs the first that fails and the first that succeeds again.
 func (n *introspector) note(err error) {
 	switch {
 	case err != nil:
@@ -156,7 +161,8 @@ func (n *introspector) note(err error) {
 	}
 }
 
-// answer is what an issuer says of a token: the members, and its JSON. Without them it is more than maxAnswer.
+// answer is an issuer's answer about a token: the claims and their JSON. Without them it exceeds
+// maxAnswer.
 type answer struct {
 	claims jwt.MapClaims
 	text   []byte
@@ -178,7 +184,7 @@ func (n *introspector) answer(ctx context.Context, token string) (none answer, _
 	r.SetBasicAuth(url.QueryEscape(n.o.Client), url.QueryEscape(strings.TrimSpace(string(secret))))
 	raw, err := do(n.client, r, maxAnswer)
 	if large := (*tooLargeError)(nil); errors.As(err, &large) {
-		return none, nil // of this token alone
+		return none, nil // concerns this token alone
 	}
 	if err != nil {
 		return none, err
@@ -190,11 +196,11 @@ func (n *introspector) answer(ctx context.Context, token string) (none answer, _
 	if _, ok := claims["active"].(bool); !ok {
 		return none, errors.New("the answer does not say whether the token is active")
 	}
-	boundTimes(claims) // before all who wait have them
+	boundTimes(claims) // before the waiting callers get them
 	return answer{claims, raw}, nil
 }
 
-// judge judges what the issuer says of a token (RFC 7662, section 2.2).
+// judge evaluates an issuer's answer about a token (RFC 7662, section 2.2).
 func (n *introspector) judge(a answer) (v verified, _ *refusal) {
 	claims := a.claims
 	if claims == nil {
@@ -238,24 +244,25 @@ func (n *introspector) judge(a answer) (v verified, _ *refusal) {
 	return verified{principal: p, until: until, boundTo: bound}, nil
 }
 
-// shares are the places of single addresses, of which there are as many as have a question. The zero value is empty. Safe
-// for concurrent use.
+// shares limits single addresses. It has a share for each address with an introspection. The zero
+// value is empty. It is safe for concurrent use.
 type shares struct {
 	mu  sync.Mutex
 	all map[netip.Addr]*share
-	// users is how many all shares have.
+	// users is the number of users of all shares.
 	users int
 }
 
-// share is the places of an address.
+// share limits one address.
 type share struct {
 	places chan struct{}
-	// users is how many have the share and will drop it. Guarded by shares.mu.
+	// users is how many callers hold the share and will drop it. Guarded by shares.mu.
 	users int
 }
 
-// of is the share of an address, until the caller drops it. IPv6 addresses of one network of 64 bits, which is what a
-// client has, share one. nil: as many have it as may, or there are as many in all.
+// of returns the share of an address, until the caller drops it. IPv6 addresses of one /64 network,
+// which one client has, share one. It returns nil if the share, or all together, have too many
+// users.
 func (s *shares) of(client netip.Addr) *share {
 	client = network(client)
 	s.mu.Lock()

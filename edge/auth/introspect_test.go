@@ -24,7 +24,7 @@ func asked(i *issuer.Issuer) auth.Options {
 	return o
 }
 
-// An opaque token is what its issuer says of it.
+// An opaque token is what its issuer says.
 func TestOpaqueTokens(t *testing.T) {
 	i := issuer.New("https://id.example")
 	synctestRun(t, asked(i), func(a *auth.Authenticator) {
@@ -61,7 +61,8 @@ func TestOpaqueTokens(t *testing.T) {
 	})
 }
 
-// What an issuer says of a token is bounded, as a JWT is: what is remembered of many tokens is. That is no fault of the issuer's.
+// An issuer's answer about a token is bounded, as a JWT is, because many are cached. Exceeding it
+// is not a failure of the issuer.
 func TestLargeAnswers(t *testing.T) {
 	i := issuer.New("https://id.example")
 	synctestRun(t, asked(i), func(a *auth.Authenticator) {
@@ -83,8 +84,8 @@ func TestLargeAnswers(t *testing.T) {
 	})
 }
 
-// An issuer is asked once in a minute, and about a token that it does not know once in ten seconds. A token that it
-// revokes ceases to count within the minute.
+// An issuer is asked once a minute about a token, and once in ten seconds about an unknown one. A
+// token that it revokes becomes invalid within the minute.
 func TestOpaqueTokensAreRemembered(t *testing.T) {
 	i := issuer.New("https://id.example")
 	i.Slow(time.Second)
@@ -113,8 +114,8 @@ func TestOpaqueTokensAreRemembered(t *testing.T) {
 	})
 }
 
-// An issuer that is slow or down is no reason to call a token wrong. What was remembered goes on, and when it is back so is
-// everything.
+// A slow or unavailable issuer does not make a token invalid. Cached tokens stay valid, and all are
+// valid when it is back.
 func TestIntrospectionOutage(t *testing.T) {
 	i := issuer.New("https://id.example")
 	o := asked(i)
@@ -156,7 +157,7 @@ func TestIntrospectionOutage(t *testing.T) {
 		if got := status(a, late); got != 200 {
 			t.Errorf("status %d, the issuer is back", got)
 		}
-		// Many at a time are asked about a few at a time, and none is forgotten.
+		// Many questions at a time are asked a few at a time, and none is lost.
 		i.Slow(10 * time.Millisecond)
 		var work sync.WaitGroup
 		for n := range 500 {

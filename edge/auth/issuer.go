@@ -19,15 +19,15 @@ import (
 type issuer struct {
 	o         Issuer
 	audiences audiences
-	// claims are Options.Claims.
+	// claims is Options.Claims.
 	claims    []string
 	validator *jwt.Validator
-	// answers judges the times in the answers of introspection, which need not have any.
+	// answers validates the times in answers of introspection, which are optional.
 	answers *jwt.Validator
 	source  *source
-	// keep are the claims that principals have; may be nil.
+	// keep are the claims that principals keep. It may be nil.
 	keep *atomic.Pointer[keptClaims]
-	// log is told once of a subject that is not sub, which warned remembers; nil: nothing is.
+	// log gets one warning about a subject other than sub, and warned records that. log may be nil.
 	log    *slog.Logger
 	warned atomic.Bool
 }
@@ -40,15 +40,16 @@ func newIssuer(o Issuer, s *source, claims []string) *issuer {
 	}
 }
 
-// parser reads tokens. What they claim is judged by their issuer's validator.
+// parser parses tokens. The issuer's validator validates their claims.
 var parser = jwt.NewParser(jwt.WithoutClaimsValidation(), jwt.WithStrictDecoding())
 
-// isJWT says whether a token has the form of one, of three parts.
+// isJWT reports whether a token has the three parts of a JWT.
 func isJWT(token string) bool { return strings.Count(token, ".") == 2 }
 
-// isOpaque says whether a token is one that only its issuer can read, so that it may be shown to it. What could be
-// another issuer's JWT, whole or spoiled on its way, may not: what has the three parts of a signed one (RFC 7515, section
-// 7.1) or the five of an encrypted one (RFC 7516, section 7.1), and what begins as their headers do and has a dot.
+// isOpaque reports whether only its issuer can read a token, so that the token may be sent to it.
+// Anything that could be another issuer's JWT, whole or truncated, may not be sent: a token with
+// the three parts of a signed JWT (RFC 7515, section 7.1) or the five of an encrypted one (RFC
+// 7516, section 7.1), and one that begins like their headers and has a dot.
 func isOpaque(token string) bool {
 	first, _, dotted := strings.Cut(token, ".")
 	switch strings.Count(token, ".") {
@@ -58,7 +59,7 @@ func isOpaque(token string) bool {
 	return !dotted || !isObject(first)
 }
 
-// isObject says whether a text in base64, of either alphabet, begins like a JSON object.
+// isObject reports whether a text in base64, of either alphabet, begins like a JSON object.
 func isObject(encoded string) bool {
 	encoded = strings.NewReplacer("+", "-", "/", "_").Replace(strings.TrimRight(encoded, "="))
 	encoded = encoded[:len(encoded)-len(encoded)%4]
@@ -66,15 +67,15 @@ func isObject(encoded string) bool {
 	return err == nil && strings.HasPrefix(strings.TrimLeft(string(text), " \t\r\n"), "{")
 }
 
-// verifyJWT returns what a JWT stands for. A refusal of ReasonUnavailable says that its issuer cannot be asked for keys;
-// from is the issuer whose it is said to be, nil if no such one is configured.
+// verifyJWT verifies a JWT. A refusal with ReasonUnavailable means that its issuer's keys cannot be
+// fetched. from is the issuer that the token names, nil if it is not configured.
 func (a *Authenticator) verifyJWT(ctx context.Context, token string) (v verified, from *issuer, _ *refusal) {
 	if !unambiguous(token) {
 		return v, nil, errUnreadable
 	}
 	claims, from, named, why, err := a.parse(ctx, token)
 	if err != nil && why == nil && !named && errors.Is(err, jwt.ErrTokenSignatureInvalid) && from.source.ask(ctx) {
-		// Its key may be a new one, without an id by which that could be told.
+		// Its key may be new, without an id to tell.
 		claims, from, _, why, err = a.parse(ctx, token)
 	}
 	switch {
@@ -94,8 +95,8 @@ func (a *Authenticator) verifyJWT(ctx context.Context, token string) (v verified
 	return v, from, why
 }
 
-// parse reads a JWT and verifies its signature. named: its issuer has a key of the id that it names. why is the refusal, if there is
-// one for err.
+// parse reads a JWT and verifies its signature. named is whether its issuer has a key with the id
+// that it names. why is the refusal for err, if there is one.
 func (a *Authenticator) parse(ctx context.Context, token string) (claims jwt.MapClaims, from *issuer, named bool, why *refusal, err error) {
 	claims = jwt.MapClaims{}
 	_, err = parser.ParseWithClaims(token, claims, func(t *jwt.Token) (any, error) {
@@ -112,11 +113,11 @@ func (a *Authenticator) parse(ctx context.Context, token string) (claims jwt.Map
 	return claims, from, named, why, err
 }
 
-// errUnreadable says that what has the form of a JWT is none.
+// errUnreadable means that a token in the form of a JWT is not one.
 var errUnreadable = &refusal{ReasonUnknown, "the access token has the form of a JWT, and is none that can be read: send it as it was issued"}
 
-// unambiguous says whether the header and the claims of a JWT are JSON without two members of one name (RFC 7515, section
-// 4; RFC 7519, section 4), of which others might read the other one.
+// unambiguous reports whether the header and the claims of a JWT are JSON without duplicate members
+// (RFC 7515, section 4; RFC 7519, section 4), which another reader might resolve differently.
 func unambiguous(token string) bool {
 	for range 2 {
 		var part string
@@ -137,7 +138,8 @@ func (a *Authenticator) issuerOf(claims jwt.MapClaims) (*issuer, *refusal) {
 	return nil, &refusal{ReasonIssuer, "the access token is of an issuer that is not accepted here"}
 }
 
-// keysFor finds the keys that may have signed a token; named: one has the id that it names. One that is not known is asked for.
+// keysFor returns the keys that may have signed a token. named is whether one has the id that the
+// token names. It fetches the keys again if none may.
 func (i *issuer) keysFor(ctx context.Context, t *jwt.Token) (keys jwt.VerificationKeySet, named bool, _ *refusal) {
 	algorithm := t.Method.Alg()
 	if !slices.Contains(i.o.Algorithms, algorithm) {
@@ -163,17 +165,19 @@ func (i *issuer) keysFor(ctx context.Context, t *jwt.Token) (keys jwt.Verificati
 		case named, known && last:
 			return keys, false, &refusal{ReasonAlgorithm, "the access token's signature has an algorithm that does not suit its key"}
 		case last:
-			// The second fetch is for who joined one that had begun before the issuer had the key.
+			// The second fetch is for a caller that joined one which began before the issuer had
+			// the key.
 			return keys, false, &refusal{ReasonKey, "the access token is signed with a key that its issuer does not have"}
 		}
 	}
 }
 
-// tokenTypes are those of access tokens, in the header typ: RFC 9068, section 2.1, and what others write.
+// tokenTypes are the types of access tokens in the header typ: RFC 9068, section 2.1, and those of
+// other issuers.
 var tokenTypes = []string{"", "jwt", "at+jwt"}
 
-// checkHeader refuses what the header says must be understood (RFC 7515, section 4.1.11; RFC 7797), and JWTs that say that they
-// are something else than access tokens.
+// checkHeader refuses headers with extensions that must be understood (RFC 7515, section 4.1.11;
+// RFC 7797), and JWTs whose type is not that of an access token.
 func checkHeader(header map[string]any) *refusal {
 	for _, extension := range []string{"crit", "b64"} {
 		if _, there := header[extension]; there {
@@ -192,7 +196,7 @@ var (
 	errBound    = &refusal{ReasonBound, "the access token is bound to a key, which Bearer does not prove: send it with its proof, or get one that is not bound"}
 )
 
-// judge judges what a token claims whose signature is good; text is the JSON of the claims.
+// judge evaluates the claims of a token with a valid signature; text is the JSON of the claims.
 func (i *issuer) judge(claims jwt.MapClaims, text []byte) (v verified, _ *refusal) {
 	boundTimes(claims)
 	if err := i.validator.Validate(claims); err != nil {
@@ -219,7 +223,7 @@ func (i *issuer) judge(claims jwt.MapClaims, text []byte) (v verified, _ *refusa
 	return v, nil
 }
 
-// good is what a token stands for that is good until exp.
+// good returns the result for a token that is valid until exp.
 func (i *issuer) good(p mcp.Principal, exp time.Time) verified {
 	p.Until = exp.Add(i.o.Skew)
 	until := time.Now().Add(cacheTTL)
@@ -229,7 +233,7 @@ func (i *issuer) good(p mcp.Principal, exp time.Time) verified {
 	return verified{principal: p, until: until}
 }
 
-// validity says what is wrong with the times of a token, or with a claim about it.
+// validity returns the refusal for invalid times of a token, or for an invalid claim about them.
 func validity(err error) *refusal {
 	switch {
 	case errors.Is(err, jwt.ErrTokenExpired):

@@ -9,11 +9,12 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// maxDepth bounds the depth of JSON in tokens: claims are a few levels deep.
+// maxDepth bounds the nesting of JSON in tokens; claims have a few levels.
 const maxDepth = 100
 
-// uniqueMembers says whether a text is one JSON value in UTF-8, of maxDepth levels at most, in which no object has two members of
-// one name. Decoding makes the same of bytes that are no UTF-8, whatever they are, and no protobuf message can have them.
+// uniqueMembers reports whether a text is one JSON value in UTF-8, of at most maxDepth levels,
+// without duplicate members. Decoding would map all invalid UTF-8 to the same text, and protobuf
+// messages cannot hold it.
 func uniqueMembers(text []byte) bool {
 	if !utf8.Valid(text) {
 		return false
@@ -54,11 +55,13 @@ func uniqueIn(d *json.Decoder, depth int) bool {
 	return err == nil
 }
 
-// maxSeconds bounds times, in seconds since 1970: the year 2255. Nanoseconds since then are kept in 64 bits.
+// maxSeconds bounds times, in seconds since 1970: the year 2255. Later times do not fit in 64 bits
+// of nanoseconds.
 const maxSeconds = 9_000_000_000
 
-// boundTimes bounds the times of a token, of which the library would make others or none: what is beyond maxSeconds,
-// either way, is that, and 0 is a time like any other.
+// boundTimes limits the times of a token to ±maxSeconds, because the library would convert other
+// values to wrong times. It makes 0 a time like any other, which the library would treat as
+// missing.
 func boundTimes(claims jwt.MapClaims) {
 	for _, name := range []string{"exp", "nbf", "iat"} {
 		if n, ok := claims[name].(float64); ok {

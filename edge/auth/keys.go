@@ -15,14 +15,14 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// errNoKeys says that an issuer's keys cannot be read.
+// errNoKeys means that an issuer's keys cannot be read.
 var errNoKeys = &refusal{ReasonUnavailable, "the keys of the access token's issuer cannot be read now: try again later"}
 
-// keySet are the keys of an issuer that can verify signatures. It is immutable.
+// keySet has the keys of an issuer that can verify signatures. It is immutable.
 type keySet struct{ keys []key }
 
 type key struct {
-	// id and algorithm as the set names them; empty: it does not.
+	// id and algorithm are those in the set; empty if omitted.
 	id, algorithm string
 	// public is an *rsa.PublicKey, *ecdsa.PublicKey or ed25519.PublicKey.
 	public jwt.VerificationKey
@@ -33,12 +33,12 @@ const (
 	minModulus, maxModulus = 2048, 8192
 )
 
-// errOtherUse says that a key is not for signatures, by its own word.
+// errOtherUse means that a key states another use than signatures.
 var errOtherUse = errors.New("it is not for verifying signatures")
 
-// parseKeys reads a JWK Set (RFC 7517, section 5). A key that cannot be used, because of its type, its use or what is
-// wrong with it, is passed over. A set without keys for signatures is read, and has none: they were taken out. One that has
-// such keys, none of which can be used, is an error.
+// parseKeys parses a JWK Set (RFC 7517, section 5). It skips keys that cannot be used because of
+// their type, use or a defect. A set without keys for signatures is valid, and empty: the issuer
+// has removed its keys. A set whose signature keys are all unusable is an error.
 func parseKeys(raw []byte) (*keySet, error) {
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`
@@ -80,7 +80,7 @@ func parseKey(raw []byte) (key, error) {
 	if len(m.KEYOPS) > 0 && !slices.Contains(m.KEYOPS, jwkset.KeyOpsVerify) {
 		return key{}, fmt.Errorf("key %.80q has key_ops %q: %w", m.KID, m.KEYOPS, errOtherUse)
 	}
-	m.X5C, m.X5U, m.X5T, m.X5TS256 = nil, "", "", "" // the set vouches for the key, no certificate does
+	m.X5C, m.X5U, m.X5T, m.X5TS256 = nil, "", "", "" // the set, not a certificate, vouches for the key
 	jwk, err := jwkset.NewJWKFromMarshal(m, jwkset.JWKMarshalOptions{}, jwkset.JWKValidateOptions{SkipAll: true})
 	if err != nil {
 		return key{}, fmt.Errorf("key %.80q: %w", m.KID, err)
@@ -97,9 +97,9 @@ func parseKey(raw []byte) (key, error) {
 	return key{id: m.KID, algorithm: string(m.ALG), public: jwk.Key()}, nil
 }
 
-// find returns the keys that may have made a signature, maxTried at most: those of that id, and those without one; of a token
-// without a key id the first that suit the algorithm. known says whether there is such a key, whatever its algorithm, and named
-// whether there is one of that id.
+// find returns at most maxTried keys that may have made a signature: those with that id and those
+// without one; for a token without a key id, the first that suit the algorithm. known is whether
+// there is such a key for any algorithm, named whether one has that id.
 func (s *keySet) find(id, algorithm string) (found []jwt.VerificationKey, known, named bool) {
 	for _, k := range s.keys {
 		if id != "" && k.id != "" && k.id != id {
@@ -113,7 +113,8 @@ func (s *keySet) find(id, algorithm string) (found []jwt.VerificationKey, known,
 	return found, known, named
 }
 
-// suits says whether a signature of an algorithm can be a key's (RFC 7518, section 3.1; RFC 8037).
+// suits reports whether a key can make signatures of an algorithm (RFC 7518, section 3.1; RFC
+// 8037).
 func suits(algorithm string, public jwt.VerificationKey) bool {
 	switch k := public.(type) {
 	case *rsa.PublicKey:

@@ -7,22 +7,25 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// foreignClaims are those that access tokens do not have: of ID tokens (OpenID Connect Core 1.0, sections 2 and 3.3.2.11;
-// s_hash is of FAPI), and of logout tokens and other security events (RFC 8417, section 2.2).
+// foreignClaims are claims that access tokens do not have: those of ID tokens (OpenID Connect Core
+// 1.0, sections 2 and 3.3.2.11; s_hash is from FAPI), and of logout tokens and other security
+// events (RFC 8417, section 2.2).
 var foreignClaims = []string{"at_hash", "c_hash", "s_hash", "nonce", "events"}
 
-// kindClaims are claims by which issuers tell their tokens apart, in JWTs and in answers of introspection, and what those
-// of access tokens say there, in lower case: typ is Keycloak's, which has DPoP there for tokens that are bound, token_use Cognito's and Hydra's.
+// kindClaims are the claims in which issuers state the kind of a token, in JWTs and in answers of
+// introspection, with the values of access tokens in lower case. typ is Keycloak's, with the value
+// DPoP for bound tokens; token_use is that of Cognito and Hydra.
 var kindClaims = map[string][]string{
 	"typ":       {"bearer", "dpop", "jwt", "at+jwt", "application/at+jwt", "access", "access_token"},
 	"token_use": {"access", "access_token"},
 }
 
-// answeredTypes are the values of token_type in answers of introspection (RFC 7662, section 2.2) for tokens that Bearer
-// or DPoP sends, in lower case.
+// answeredTypes are the values of token_type in answers of introspection (RFC 7662, section 2.2)
+// for tokens of the schemes Bearer and DPoP, in lower case.
 var answeredTypes = []string{"bearer", "dpop", "access_token"}
 
-// checkKind refuses ID tokens, refresh tokens, logout tokens and whatever else an issuer signs, by their claims.
+// checkKind refuses ID tokens, refresh tokens, logout tokens and other signed tokens by their
+// claims.
 func checkKind(claims jwt.MapClaims) *refusal {
 	for _, name := range foreignClaims {
 		if _, there := claims[name]; there {
@@ -37,7 +40,7 @@ func checkKind(claims jwt.MapClaims) *refusal {
 	return nil
 }
 
-// checkKindClaim refuses a token that says, in a claim, that it is of another kind.
+// checkKindClaim refuses a token whose claim states another kind.
 func checkKindClaim(claims jwt.MapClaims, name string, accepted []string) *refusal {
 	v, there := claims[name]
 	if !there {

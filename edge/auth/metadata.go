@@ -12,19 +12,19 @@ import (
 	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
 
-// MetadataPath is where the protected-resource metadata is (RFC 9728, section 3), with the path of the resource behind
-// it.
+// MetadataPath is the path of the protected-resource metadata (RFC 9728, section 3), followed by
+// the path of the resource.
 const MetadataPath = "/.well-known/oauth-protected-resource"
 
-// documents are the metadata of the edge and of each of its endpoints. They are made once.
+// documents are the metadata of the edge and of each of its endpoints. They never change.
 type documents struct {
-	// byPath has them by the path of the request.
+	// byPath has the documents by request path.
 	byPath map[string][]byte
-	// urls has the URLs of those of the endpoints.
+	// urls has the documents' URLs by endpoint.
 	urls map[string]string
 }
 
-// resourceMetadata is a document (RFC 9728, section 2).
+// resourceMetadata is a metadata document (RFC 9728, section 2).
 type resourceMetadata struct {
 	Resource      string   `json:"resource"`
 	Servers       []string `json:"authorization_servers"`
@@ -36,8 +36,9 @@ type resourceMetadata struct {
 	Documentation string   `json:"resource_documentation,omitempty"`
 }
 
-// newDocuments makes them; nil without an issuer, since they would lead nowhere. Where the resource has a path, they
-// are at the path with it, as clients ask for them, and without it, as a proxy may pass that on which cuts it off.
+// newDocuments makes the documents; nil without an issuer, since they would name none. If the
+// resource has a path, they are at the path with it, which clients request, and without it, for
+// proxies that cut it off.
 func newDocuments(o Options) (*documents, error) {
 	if len(o.Issuers) == 0 {
 		return nil, nil
@@ -71,7 +72,8 @@ func newDocuments(o Options) (*documents, error) {
 	return d, nil
 }
 
-// metadataOf is the URL of the document of an endpoint, or of the edge as a whole; empty: there are none.
+// metadataOf returns the URL of the document of an endpoint, or of the edge as a whole; empty if
+// there are none.
 func (a *Authenticator) metadataOf(endpoint string) string {
 	if a.documents == nil {
 		return ""
@@ -82,8 +84,9 @@ func (a *Authenticator) metadataOf(endpoint string) string {
 	return a.documents.urls[""]
 }
 
-// ServeHTTP serves the metadata, to be mounted at MetadataPath and below it, and at ServerMetadataPath. Everybody may read it,
-// pages of every origin included: it has no secrets, and a client needs it before it has credentials.
+// ServeHTTP serves the metadata; mount it at MetadataPath and below it, and at ServerMetadataPath.
+// The metadata is public, also for pages of every origin: it has no secrets, and a client needs it
+// before it has credentials.
 func (a *Authenticator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var read func(context.Context) ([]byte, time.Duration, error)
 	if path := strings.TrimRight(r.URL.Path, "/"); path == ServerMetadataPath && a.passed != nil {

@@ -20,8 +20,8 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/issuer"
 )
 
-// A token that is not opaque is shown to no issuer: JWTs of others, spoiled ones, encrypted ones, and API keys that were
-// taken out of their file.
+// A token that is not opaque is sent to no issuer: JWTs of others, truncated ones, encrypted ones,
+// and API keys that were removed from their file.
 func TestOnlyOpaqueTokensAreAskedAbout(t *testing.T) {
 	i, other := issuer.New("https://id.example"), issuer.New("https://other.example")
 	o := asked(i)
@@ -57,7 +57,7 @@ func TestOnlyOpaqueTokensAreAskedAbout(t *testing.T) {
 	})
 }
 
-// An answer about something else than an access token for Bearer is none.
+// An answer about anything but an access token for Bearer is refused.
 func TestAnswersOfOtherKinds(t *testing.T) {
 	i := issuer.New("https://id.example")
 	synctestRun(t, asked(i), func(a *auth.Authenticator) {
@@ -95,7 +95,8 @@ func TestAnswersOfOtherKinds(t *testing.T) {
 	})
 }
 
-// The token, and the edge's own secret, go where the settings say, and to nobody whom a redirect names.
+// The token, and the edge's secret, are sent where the settings say, and not to the target of a
+// redirect.
 func TestIntrospectionIsNotRedirected(t *testing.T) {
 	i, evil := issuer.New("https://id.example"), http.HandlerFunc(nil)
 	var leaked atomic.Int64
@@ -118,7 +119,7 @@ func TestIntrospectionIsNotRedirected(t *testing.T) {
 	})
 }
 
-// The log has a line when the issuer cannot be asked any more, and one when it can again.
+// The log has a line when the issuer becomes unavailable, and one when it is back.
 func TestIntrospectionFailuresAreLogged(t *testing.T) {
 	i := issuer.New("https://id.example")
 	var log bytes.Buffer
@@ -168,8 +169,8 @@ func TestQuestionsOfOneAddress(t *testing.T) {
 	})
 }
 
-// Questions that wait for their turn are bounded, also those whose request has ended: one more of the same address is refused
-// at once, and another address's waits.
+// Waiting introspections are bounded, including those whose request has ended: one more of the same
+// address is refused at once, and another address's waits.
 func TestQuestionsThatWaitAreBounded(t *testing.T) {
 	i := issuer.New("https://id.example")
 	synctestRun(t, asked(i), func(a *auth.Authenticator) {

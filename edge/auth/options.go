@@ -11,74 +11,80 @@ import (
 	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
 
-// Options are the settings of an Authenticator.
+// Options configure an Authenticator.
 type Options struct {
 	// Resource is the edge's URL as clients see it, without the path of an endpoint, such as https://mcp.example.com.
 	Resource string
-	// Endpoints are the paths below Resource that have a metadata document each, such as /mcp; a challenge names that of
-	// the request's endpoint, by EndpointOf.
+	// Endpoints are the paths below Resource that have a metadata document each, such as /mcp. A
+	// challenge names the document of the request's endpoint, which EndpointOf returns.
 	Endpoints []string
-	// EndpointOf gives the endpoint of a request's path; nil: the path is an endpoint.
+	// EndpointOf returns the endpoint of a request's path. nil means that the path is the endpoint.
 	EndpointOf func(path string) string
-	// AddressOf gives the network address of a request's client, by which the questions about opaque tokens are bounded;
-	// nil: that of the connection.
+	// AddressOf returns the network address of a request's client, by which introspections are
+	// limited. nil uses that of the connection.
 	AddressOf func(r *http.Request) netip.Addr
-	// Issuers of access tokens. Their URLs differ.
+	// Issuers are the issuers of access tokens. Their URLs must differ.
 	Issuers []Issuer
-	// ReadAPIKeys reads the API keys anew; nil: there are none.
+	// ReadAPIKeys rereads the API keys. nil means that there are none.
 	ReadAPIKeys func() ([]APIKey, error)
-	// Claims of tokens that principals have, beside those that say who they are: names, or paths with dots, as in
-	// Issuer.Subject. nil: none.
+	// Claims are the claims of tokens that principals have, beside those of their identity: names,
+	// or paths with dots, as in Issuer.Subject. nil means none.
 	Claims []string
-	// DPoP says whether tokens may, or must, be bound to a key.
+	// DPoP is whether tokens may, or must, be bound to a key.
 	DPoP DPoP
-	// Proofs has the proofs that were used, on all replicas; it is called when the first one comes. nil, or if it gives nil:
-	// in memory.
+	// Proofs returns the store of used proofs of all replicas; it is called for the first proof. If
+	// Proofs or its result is nil, they are kept in memory.
 	Proofs func() Proofs
-	// Optional: callers without credentials are anonymous.
+	// Optional accepts callers without credentials as anonymous.
 	Optional bool
-	// Transport carries requests to issuers; nil: net/http's, by way of the proxies that the environment names.
+	// Transport carries requests to issuers. nil uses net/http's, with the proxies that the
+	// environment names.
 	Transport http.RoundTripper
-	// Metadata is what the documents say beside the resource and the issuers.
+	// Metadata is the content of the documents beside the resource and the issuers.
 	Metadata Metadata
-	// Telemetry is told of refused tokens and fetched keys; nil: nothing is.
+	// Telemetry counts refused tokens and fetched keys. It may be nil.
 	Telemetry *telemetry.Telemetry
-	// Logger gets what operators should know; nil: slog.Default.
+	// Logger logs what operators need. nil uses slog.Default.
 	Logger *slog.Logger
 }
 
 // Issuer is an authorization server whose tokens are accepted.
 type Issuer struct {
-	// URL is its identifier: the claim iss, and issuer in its metadata, are exactly this.
+	// URL is its identifier: the claim iss, and issuer in its metadata, must equal it.
 	URL string
-	// JWKS is the URL of its keys; empty: ReadKeys or, if that is nil, discovered from URL.
+	// JWKS is the URL of its keys. Empty uses ReadKeys or, if that is nil, discovery from URL.
 	JWKS string
-	// ReadKeys reads a JWK Set (RFC 7517) from a file; it is called again and again.
+	// ReadKeys reads a JWK Set (RFC 7517) from a file. It is called repeatedly.
 	ReadKeys func() ([]byte, error)
-	// Audiences of which a token must have one; none: Options.Resource and its endpoints.
+	// Audiences are the accepted audiences; a token must have one. Empty means Options.Resource and
+	// its endpoints.
 	Audiences []string
-	// Algorithms that signatures may have (RFC 7518, section 3.1); none: DefaultAlgorithms.
+	// Algorithms are the accepted signature algorithms (RFC 7518, section 3.1). Empty means
+	// DefaultAlgorithms.
 	Algorithms []string
-	// Skew is by how much clocks may differ; 0: none.
+	// Skew is the tolerated difference of clocks. 0 means none.
 	Skew time.Duration
-	// Subject, Scopes and Roles are claims: the name of one, or a path to it with dots between the names. The first
-	// that is there is the subject, the first that is there has the scopes, and all have roles. None: DefaultSubject,
-	// DefaultScopes and DefaultRoles. By DefaultSubject the token of a user needs sub, see userClaims.
+	// Subject, Scopes and Roles are claims: a name, or a path with dots between the names. The
+	// first subject claim that exists is the subject, the first scope claim has the scopes, and all
+	// role claims have roles. Empty means DefaultSubject, DefaultScopes and DefaultRoles. With
+	// DefaultSubject the token of a user needs sub, see userClaims.
 	Subject, Scopes, Roles []string
-	// subjectByDefault: Subject was none.
+	// subjectByDefault is whether Subject was empty.
 	subjectByDefault bool
-	// Introspection is how it is asked about tokens that are no JWT; nil: it is not. At most one issuer has it, so that
-	// a token is shown to none but the one that issued it.
+	// Introspection configures the introspection of tokens that are not JWTs. nil disables it. At
+	// most one issuer may have it, so that a token is only sent to its own issuer.
 	Introspection *Introspection
-	// Exchange is how tokens of its are exchanged for those of backends; nil: they are not.
+	// Exchange configures the exchange of its tokens for tokens of backends. nil disables it.
 	Exchange *Exchange
 }
 
-// Metadata is a part of the protected-resource metadata (RFC 9728, section 2). Zero members are left out.
+// Metadata is a part of the protected-resource metadata (RFC 9728, section 2). Zero fields are
+// omitted.
 type Metadata struct {
-	// Name of the resource for people.
+	// Name is the resource's name for people.
 	Name string
-	// Scopes that clients may ask for, and Initial those that a challenge without a more specific need names.
+	// Scopes are those that clients may request; Initial are those that a challenge names if the
+	// request needs none in particular.
 	Scopes, Initial []string
 	// Documentation is a URL.
 	Documentation string
@@ -92,7 +98,7 @@ var (
 	DefaultRoles      = []string{"roles", "realm_access.roles"}
 )
 
-// The bounds. They are no settings: nothing that is in use comes near them.
+// Bounds that are not settings: they are far above normal use.
 const (
 	// maxToken bounds a token, in bytes.
 	maxToken = 16 << 10
@@ -100,25 +106,29 @@ const (
 	maxSubject = 1 << 10
 	// maxClaim bounds the JSON of one of Options.Claims, in bytes.
 	maxClaim = 4 << 10
-	// maxDocument bounds what is read of an issuer: its metadata, its keys, an exchanged token; in bytes.
+	// maxDocument bounds a document from an issuer (its metadata, its keys, an exchanged token), in
+	// bytes.
 	maxDocument = 1 << 20
-	// maxAnswer bounds what an issuer says of one opaque token, in bytes.
+	// maxAnswer bounds an issuer's answer about one opaque token, in bytes.
 	maxAnswer = 64 << 10
-	// maxKeys bounds the keys of one issuer, and maxTried those that a token is tried with that names none.
+	// maxKeys bounds the keys of one issuer, maxTried the keys that are tried for a token that
+	// names none.
 	maxKeys, maxTried = 256, 8
-	// cacheEntries bounds the verified tokens that are remembered, and cacheTTL how long one is.
+	// cacheEntries bounds the cached tokens, cacheTTL how long one is cached.
 	cacheEntries = 16 << 10
 	cacheTTL     = time.Minute
 	// fetchTimeout bounds one request to an issuer.
 	fetchTimeout = 5 * time.Second
-	// askAgain is the least time between two fetches because of an unknown key.
+	// askAgain is the shortest interval between two fetches because of an unknown key.
 	askAgain = 30 * time.Second
-	// refreshKeys is how often keys are fetched, and refreshFiles how often files are read.
+	// refreshKeys is the interval at which keys are fetched, refreshFiles that at which files are
+	// read.
 	refreshKeys  = 5 * time.Minute
 	refreshFiles = 2 * time.Second
-	// keepKeys is for how long keys are used that could not be fetched again.
+	// keepKeys is how long keys are used that could not be fetched again.
 	keepKeys = time.Hour
-	// retryMin and retryMax are between two attempts to fetch keys that failed; the pause doubles.
+	// retryMin and retryMax are the first and the longest pause after a failed fetch of keys; the
+	// pause doubles.
 	retryMin, retryMax = time.Second, 30 * time.Second
 )
 

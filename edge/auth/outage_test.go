@@ -21,7 +21,7 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/issuer"
 )
 
-// synctestRun runs fn with a started Authenticator, in a time of its own.
+// synctestRun runs fn with a started Authenticator in virtual time.
 func synctestRun(t *testing.T, o auth.Options, fn func(a *auth.Authenticator)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -50,7 +50,8 @@ func status(a *auth.Authenticator, token string) int {
 	return denied.Status
 }
 
-// An issuer that is down from the start is no reason to call a token wrong. When it is back, its tokens are good.
+// An issuer that is unavailable from the start does not make a token invalid. When it is back, its
+// tokens are valid.
 func TestIssuerDownAtStart(t *testing.T) {
 	i := issuer.New("https://id.example")
 	i.Down(true)
@@ -74,7 +75,7 @@ func TestIssuerDownAtStart(t *testing.T) {
 	}
 }
 
-// Whoever comes first waits for the keys, and a slow issuer is not waited for longer than a while.
+// The first callers wait for the keys, for a bounded time.
 func TestSlowIssuer(t *testing.T) {
 	i := issuer.New("https://id.example")
 	i.Slow(2 * time.Second)
@@ -116,8 +117,8 @@ func TestIssuerDownLater(t *testing.T) {
 	})
 }
 
-// A new key of an issuer whose keys have no ids, or some of them, is asked for as any other is: when no key verifies a token that
-// names none of them.
+// A new key of an issuer whose keys have no ids, or only some, is fetched like any other: when no
+// key verifies a token that names none of them.
 func TestRotationOfKeysWithoutIDs(t *testing.T) {
 	i := issuer.New("https://id.example")
 	unnamed := func() issuer.Key {
@@ -153,8 +154,8 @@ func TestRotationOfKeysWithoutIDs(t *testing.T) {
 	})
 }
 
-// A key that the edge has not seen is asked for at once; a flood of bogus ones causes one fetch in 30 s, and does not
-// keep a new key out for longer.
+// An unknown key is fetched at once; many bogus ones cause one fetch in 30 s, and do not delay a
+// new key further.
 func TestRotation(t *testing.T) {
 	i := issuer.New("https://id.example")
 	synctestRun(t, remote(i), func(a *auth.Authenticator) {
@@ -190,7 +191,7 @@ func TestRotation(t *testing.T) {
 	})
 }
 
-// The keys are fetched again by themselves, so that one that was taken away ceases to count.
+// The keys are fetched periodically, so that a removed key becomes invalid.
 func TestRemovedKey(t *testing.T) {
 	i := issuer.New("https://id.example")
 	synctestRun(t, remote(i), func(a *auth.Authenticator) {
@@ -207,8 +208,8 @@ func TestRemovedKey(t *testing.T) {
 	})
 }
 
-// An issuer that takes all its keys away is believed, and not taken for one that is down: its tokens cease to count as they do
-// when one key is taken away, and count again once it has keys. The log says so.
+// An issuer that removes all its keys is not treated as unavailable: its tokens become invalid, as
+// with a single removed key, and valid again once it has keys. The log says so.
 func TestAllKeysRemoved(t *testing.T) {
 	i := issuer.New("https://id.example")
 	var log bytes.Buffer
@@ -239,7 +240,7 @@ func TestAllKeysRemoved(t *testing.T) {
 	})
 }
 
-// A token that is remembered ends when it expires.
+// A cached token expires.
 func TestRememberedTokenExpires(t *testing.T) {
 	i := issuer.New("https://id.example")
 	synctestRun(t, options(i), func(a *auth.Authenticator) {
@@ -255,7 +256,7 @@ func TestRememberedTokenExpires(t *testing.T) {
 	})
 }
 
-// Metadata of another issuer, or of none, is not believed.
+// Metadata of another issuer, or of none, is refused.
 func TestDiscoveryOfAnother(t *testing.T) {
 	i := issuer.New("https://id.example")
 	for name, body := range map[string]string{
@@ -296,7 +297,7 @@ func TestDiscoveryOfAnother(t *testing.T) {
 	}
 }
 
-// A token that is judged while the first fetch of the keys ends is good, whichever comes first.
+// A token that is verified while the first fetch of the keys ends is valid, whichever comes first.
 func TestFirstFetchEndsMeanwhile(t *testing.T) {
 	i := issuer.New("https://id.example")
 	token := i.Token("alice", resource)

@@ -14,12 +14,14 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// ServerMetadataPath is where clients of 2025-03-26 look for an authorization server's metadata, at the root of the edge's
-// origin (that revision's "Authorization", section 2.3.2): it has no protected-resource metadata.
+// ServerMetadataPath is where clients of 2025-03-26 look for an authorization server's metadata, at
+// the root of the edge's origin (that revision's "Authorization", section 2.3.2). That revision has
+// no protected-resource metadata.
 const ServerMetadataPath = "/.well-known/oauth-authorization-server"
 
-// passedDocument is the metadata of an issuer, passed on as it is. It is fetched when somebody wants it, by all who want it
-// together, and again after refreshKeys. If it cannot be fetched the last one serves on for keepKeys. Safe for concurrent use.
+// passedDocument serves the metadata of an issuer unchanged. It is fetched on demand, once for
+// concurrent requests, and again after refreshKeys. If it cannot be fetched, the last one is served
+// for keepKeys. It is safe for concurrent use.
 type passedDocument struct {
 	issuer string
 	client *http.Client
@@ -28,29 +30,30 @@ type passedDocument struct {
 	fetching singleflight.Group
 
 	mu sync.Mutex
-	// life ends fetches; nil: nothing does.
+	// life ends fetches. It may be nil.
 	life context.Context
-	// raw is what was read last, at a time; nil: it never was.
+	// raw is the document that was read last, at the time at. nil means never.
 	raw []byte
 	at  time.Time
-	// failure is why the last attempt failed; nil: it did not.
+	// failure is why the last attempt failed, or nil.
 	failure error
-	// next is when the next attempt is due, and pause the time since one that failed.
+	// next is when the next attempt is due; pause is the pause after the last failed attempt.
 	next  time.Time
 	pause time.Duration
 }
 
-// errNoMetadata says that an issuer has no document at any place where it could be.
+// errNoMetadata means that the issuer has no document at any well-known URL.
 var errNoMetadata = errors.New("the issuer has no metadata")
 
-// start has fetches end with ctx.
+// start makes fetches end with ctx.
 func (d *passedDocument) start(ctx context.Context) {
 	d.mu.Lock()
 	d.life = ctx
 	d.mu.Unlock()
 }
 
-// get returns the document, or why there is none and when to ask again. It waits only for the first one.
+// get returns the document, or why there is none and when to retry. It waits only for the first
+// document.
 func (d *passedDocument) get(ctx context.Context) (raw []byte, again time.Duration, err error) {
 	raw, again, err = d.known()
 	if again > 0 {
@@ -71,7 +74,7 @@ func (d *passedDocument) get(ctx context.Context) (raw []byte, again time.Durati
 	}
 }
 
-// known is what is known now. again is 0 when the next attempt is due.
+// known returns the current state. again is 0 when the next attempt is due.
 func (d *passedDocument) known() (raw []byte, again time.Duration, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -83,12 +86,12 @@ func (d *passedDocument) known() (raw []byte, again time.Duration, err error) {
 	return nil, again, d.failure
 }
 
-// fetch makes an attempt.
+// fetch runs an attempt.
 func (d *passedDocument) fetch() {
 	d.mu.Lock()
 	life := cmp.Or(d.life, context.Background())
 	d.mu.Unlock()
-	ctx, cancel := context.WithTimeout(life, 2*fetchTimeout) // it is more than one request
+	ctx, cancel := context.WithTimeout(life, 2*fetchTimeout) // there may be several requests
 	defer cancel()
 	raw, err := d.read(ctx)
 	d.mu.Lock()
@@ -108,7 +111,7 @@ func (d *passedDocument) fetch() {
 	d.raw, d.at, d.failure, d.pause, d.next = raw, now, nil, 0, now.Add(refreshKeys)
 }
 
-// read reads the document, that of RFC 8414 first.
+// read reads the document, trying that of RFC 8414 first.
 func (d *passedDocument) read(ctx context.Context) ([]byte, error) {
 	places, err := wellKnown(d.issuer)
 	if err != nil {

@@ -87,7 +87,8 @@ func TestServerMetadata(t *testing.T) {
 	}
 }
 
-// It is fetched when somebody wants it, once for all, and again after five minutes, for which nobody waits.
+// It is fetched on demand, once for all callers, and again after five minutes, without delaying
+// any.
 func TestServerMetadataIsRemembered(t *testing.T) {
 	i := issuer.New("https://id.example")
 	o := options(i)
@@ -124,7 +125,8 @@ func TestServerMetadataIsRemembered(t *testing.T) {
 	})
 }
 
-// While the issuer is down it is asked now and then, whoever asks how often, and the last document serves for an hour.
+// While the issuer is unavailable it is asked at intervals, whatever the number of requests, and
+// the last document is served for an hour.
 func TestServerMetadataOfAnIssuerThatIsDown(t *testing.T) {
 	i := issuer.New("https://id.example")
 	o := options(i)

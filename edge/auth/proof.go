@@ -18,48 +18,49 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// DPoP says whether tokens may, or must, be bound to a key of their client, which proves with each request that it has
-// that key (RFC 9449).
+// DPoP is whether tokens may, or must, be bound to a key of their client, which proves possession
+// of the key with each request (RFC 9449).
 type DPoP uint8
 
 // The modes of DPoP.
 const (
 	// DPoPOff: tokens that are bound to a key are refused.
 	DPoPOff DPoP = iota
-	// DPoPAccept: tokens that are bound come with proofs, others without.
+	// DPoPAccept: bound tokens need proofs, others do not.
 	DPoPAccept
-	// DPoPRequire: tokens of issuers that are not bound are refused. API keys are not tokens of an issuer.
+	// DPoPRequire: unbound tokens of issuers are refused. API keys are not tokens of an issuer.
 	DPoPRequire
 )
 
-// Proofs remembers proofs that were used. Safe for concurrent use.
+// Proofs remembers used proofs. It is safe for concurrent use.
 type Proofs interface {
-	// Spend notes that a proof of a caller was used, to be remembered for so long. fresh: it was not used before. An error says
-	// that this is not known; then the request is answered 503. A *mcp.Error of KindLimit says that most proofs of the caller are
-	// remembered; then it is 429.
+	// Spend records that a caller used a proof, for the duration life. fresh is whether it was not
+	// used before. An error means that this is unknown; the response is then 503. A *mcp.Error of
+	// KindLimit means that most proofs of the caller are recorded; the response is then 429.
 	Spend(ctx context.Context, caller, id string, life time.Duration, most int) (fresh bool, err error)
 }
 
 const (
-	// headerProof has the proof of a request (RFC 9449, section 4.1), in the form of http.Header.
+	// headerProof is the header with the proof of a request (RFC 9449, section 4.1), in the form of
+	// http.Header.
 	headerProof = "Dpop"
-	// proofType is its header typ.
+	// proofType is the header typ of a proof.
 	proofType = "dpop+jwt"
 	// maxProof bounds a proof, and maxProofID its claim jti, in bytes.
 	maxProof, maxProofID = 8 << 10, 256
-	// proofAge is how old a proof may be, and proofAhead by how much its client's clock may be ahead.
+	// proofAge is the maximum age of a proof, proofAhead how far its client's clock may be ahead.
 	proofAge, proofAhead = time.Minute, time.Minute
-	// proofSpare is for how much longer a proof is remembered: another replica, whose clock is behind by so much, accepts it
-	// still.
+	// proofSpare is how much longer a proof is remembered, because another replica whose clock is
+	// behind still accepts it.
 	proofSpare = 10 * time.Second
-	// spendTimeout bounds how long it takes to find out whether a proof was used.
+	// spendTimeout bounds the check whether a proof was used.
 	spendTimeout = 2 * time.Second
 )
 
-// ProofAlgorithms are those of signatures that proofs may have.
+// ProofAlgorithms are the accepted signature algorithms of proofs.
 var ProofAlgorithms = DefaultAlgorithms
 
-// errorProof is the error of RFC 9449, section 12.2, for a proof that is none.
+// errorProof is the error of RFC 9449, section 12.2, for an invalid proof.
 const errorProof = "invalid_dpop_proof"
 
 func badProof(text string) *refusal { return &refusal{ReasonProof, text} }
@@ -71,8 +72,9 @@ var (
 	errUnproved = &refusal{ReasonBound, "this server takes access tokens only that are bound to a key of their client (DPoP): get such a one, and send it with a proof"}
 )
 
-// boundTo is the key that a token is bound to, by its SHA-256 thumbprint (RFC 9449, section 6.1); empty: to none. A token
-// that is bound in another way is refused, and one that says that it is bound and not to what.
+// boundTo returns the key that a token is bound to, as its SHA-256 thumbprint (RFC 9449, section
+// 6.1); empty if none. It refuses a token that is bound in another way, or that claims to be bound
+// without naming a key.
 func boundTo(claims jwt.MapClaims) (thumbprint string, _ *refusal) {
 	v, bound := claims["cnf"]
 	if !bound {
@@ -91,7 +93,8 @@ func boundTo(claims jwt.MapClaims) (thumbprint string, _ *refusal) {
 	return thumbprint, nil
 }
 
-// prove says why a request may not use a token, as far as the key is concerned that it is bound to; nil: it may.
+// prove returns why a request may not use a token because of the key that the token is bound to, or
+// nil.
 func (a *Authenticator) prove(r *http.Request, c credentials, v verified) *refusal {
 	switch {
 	case c.scheme == schemeBearer && v.boundTo != "":
@@ -109,7 +112,7 @@ func (a *Authenticator) prove(r *http.Request, c credentials, v verified) *refus
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), spendTimeout)
 	defer cancel()
-	// The thumbprint and the claim have no NUL.
+	// The thumbprint and the claim contain no NUL.
 	fresh, err := a.proofs().Spend(ctx, v.principal.Key(), v.boundTo+"\x00"+p.id, time.Until(p.issued.Add(proofAge))+proofSpare, maxProofsOfOne)
 	switch {
 	case err != nil && mcp.AsError(err).Kind == mcp.KindLimit:
@@ -122,17 +125,17 @@ func (a *Authenticator) prove(r *http.Request, c credentials, v verified) *refus
 	return nil
 }
 
-// proof is what a proof says.
+// proof is the content of a proof.
 type proof struct {
 	id     string
 	issued time.Time
 }
 
-// proofParser reads proofs. What they claim is judged by readProof.
+// proofParser parses proofs. readProof validates their claims.
 var proofParser = jwt.NewParser(jwt.WithoutClaimsValidation(), jwt.WithStrictDecoding(), jwt.WithValidMethods(ProofAlgorithms))
 
-// readProof checks the proof of a request with a token that is bound to a key (RFC 9449, section 4.3), but for whether it
-// was used before.
+// readProof checks the proof of a request with a bound token (RFC 9449, section 4.3), except
+// whether it was used before.
 func (a *Authenticator) readProof(r *http.Request, token, thumbprint string) (p proof, _ *refusal) {
 	values := r.Header[headerProof]
 	switch {
@@ -188,7 +191,7 @@ func (a *Authenticator) readProof(r *http.Request, token, thumbprint string) (p 
 	return p, nil
 }
 
-// proofKey is the key in a proof's header, which must be that of the thumbprint.
+// proofKey returns the key in a proof's header, which must have the thumbprint.
 func proofKey(t *jwt.Token, thumbprint string) (public any, _ *refusal) {
 	if typ, _ := t.Header["typ"].(string); !strings.EqualFold(typ, proofType) {
 		return nil, badProof("the DPoP proof's header says that it is of another type than " + proofType + " (typ)")
@@ -224,13 +227,14 @@ func proofKey(t *jwt.Token, thumbprint string) (public any, _ *refusal) {
 	return k.public, nil
 }
 
-// thumbprintOf is the SHA-256 thumbprint of a public key (RFC 7638, section 3; RFC 8037, section 2).
+// thumbprintOf returns the SHA-256 thumbprint of a public key (RFC 7638, section 3; RFC 8037,
+// section 2).
 func thumbprintOf(raw []byte) (thumbprint string, ok bool) {
 	var m jwkset.JWKMarshal
 	if json.Unmarshal(raw, &m) != nil {
 		return "", false
 	}
-	// Members in their lexical order; none of these values has a character that JSON escapes.
+	// Members in lexical order; none of the values has a character that JSON escapes.
 	var text string
 	switch m.KTY {
 	case jwkset.KtyRSA:
@@ -246,8 +250,9 @@ func thumbprintOf(raw []byte) (thumbprint string, ok bool) {
 	return base64.RawURLEncoding.EncodeToString(sum[:]), true
 }
 
-// isTarget says whether the URL of a proof is that of a request (RFC 9449, section 4.3, without query and fragment). The
-// request's own is made of Options.Resource and of its path, never of Host. A proxy may have cut the path of the resource off.
+// isTarget reports whether the URL of a proof is that of a request (RFC 9449, section 4.3, without
+// query and fragment). The request's URL is made from Options.Resource and its path, never from
+// Host. A proxy may have cut off the path of the resource.
 func (a *Authenticator) isTarget(claimed string, request *url.URL) bool {
 	u, err := url.Parse(claimed)
 	if err != nil || u.User != nil || u.Opaque != "" {

@@ -26,7 +26,8 @@ func proved(scheme, token string, proofs ...string) *http.Request {
 	return r
 }
 
-// Every proof, with a token that is bound to a key: it is accepted, or denied for what is wrong with it (RFC 9449, section 4.3).
+// Proofs of every kind with a bound token: accepted, or denied with the reason (RFC 9449, section
+// 4.3).
 func TestProofs(t *testing.T) {
 	i, client, other := issuer.New("https://id.example"), issuer.NewProver(), issuer.NewProver()
 	o := options(i)
@@ -125,7 +126,7 @@ func TestProofs(t *testing.T) {
 	}
 }
 
-// spoiled is a JWT with another signature.
+// spoiled returns a JWT with another signature.
 func spoiled(token string) string {
 	head, tail := token[:len(token)-8], token[len(token)-8:]
 	if tail == "AAAAAAAA" {
@@ -193,7 +194,7 @@ func TestProofsAreOffOrRequired(t *testing.T) {
 	}
 }
 
-// A proof is for the URL that clients were told, whatever Host says, and whether a proxy cuts its path off or not.
+// A proof is for the public URL, whatever Host says, and whether or not a proxy cuts off its path.
 func TestProofsAreForThePublicURL(t *testing.T) {
 	i, client := issuer.New("https://id.example"), issuer.NewProver()
 	o := options(i)
@@ -223,8 +224,8 @@ func (s storing) Spend(_ context.Context, caller, id string, life time.Duration,
 	return s(caller, id, life, most)
 }
 
-// What the store of proofs says: one that cannot be asked is no fault of the caller's, and a caller with too many proofs is told
-// to come back.
+// Results of the store of proofs: a failure is not the caller's error, and a caller with too many
+// proofs must retry later.
 func TestProofsNeedTheirStore(t *testing.T) {
 	i, client := issuer.New("https://id.example"), issuer.NewProver()
 	for name, c := range map[string]struct {
@@ -248,7 +249,8 @@ func TestProofsNeedTheirStore(t *testing.T) {
 	}
 }
 
-// A proof is remembered for ten seconds longer than it is accepted here, since the clock of another replica may be behind.
+// A proof is remembered for ten seconds longer than it is accepted here, because the clock of
+// another replica may be behind.
 func TestProofsOutlastTheClocksOfReplicas(t *testing.T) {
 	i, client := issuer.New("https://id.example"), issuer.NewProver()
 	synctest.Test(t, func(t *testing.T) {
@@ -270,8 +272,8 @@ func TestProofsOutlastTheClocksOfReplicas(t *testing.T) {
 	})
 }
 
-// Proofs are remembered as long as they would be accepted, in bounded memory: when that is full, no more are taken, and one caller
-// cannot fill it.
+// Proofs are remembered while they would be accepted, in bounded memory: when it is full, no more
+// are accepted, and one caller cannot fill it.
 func TestProofsInMemoryAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := auth.NewProofs(3)

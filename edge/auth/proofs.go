@@ -11,28 +11,28 @@ import (
 )
 
 const (
-	// maxProofs bounds the proofs that one process remembers: those of 3,700 requests a second, for as long as each is.
+	// maxProofs bounds the proofs that one process remembers: enough for 3,700 requests a second.
 	maxProofs = 256 << 10
-	// maxProofsOfOne bounds those of one caller, on all replicas: those of 900 requests a second.
+	// maxProofsOfOne bounds those of one caller, on all replicas: enough for 900 requests a second.
 	maxProofsOfOne = 64 << 10
-	// sweepProofs is how often proofs are forgotten that are over.
+	// sweepProofs is the interval at which expired proofs are dropped.
 	sweepProofs = 10 * time.Second
 )
 
-// errManyProofs says that no more proofs can be remembered.
+// errManyProofs means that no more proofs can be remembered.
 var errManyProofs = errors.New("too many proofs are remembered")
 
-// proofs are those that were used, in memory. It never forgets one that would be accepted still: when it is full, it takes no
-// more. Safe for concurrent use.
+// proofs remembers used proofs in memory. It never drops one that would still be accepted: when it
+// is full, it refuses more. It is safe for concurrent use.
 type proofs struct {
 	most int
 
 	mu sync.Mutex
-	// used are the proofs, by their digests.
+	// used has the proofs by their digests.
 	used map[digest]usedProof
-	// callers are those who have some, by the digests of their names.
+	// callers has the callers with proofs, by the digests of their names.
 	callers map[digest]*prover
-	// swept is when those were last forgotten that are over.
+	// swept is when expired proofs were last dropped.
 	swept time.Time
 }
 
@@ -42,7 +42,7 @@ type usedProof struct {
 	of    *prover
 }
 
-// prover is a caller who has count proofs.
+// prover is a caller with count proofs.
 type prover struct {
 	name  digest
 	count int
@@ -82,7 +82,7 @@ func (p *proofs) Spend(_ context.Context, caller, id string, life time.Duration,
 	return true, nil
 }
 
-// sweep forgets the proofs that are over. p.mu is locked, as it is for forget.
+// sweep drops expired proofs. The caller holds p.mu, as for forget.
 func (p *proofs) sweep(now time.Time) {
 	p.swept = now
 	for d, one := range p.used {

@@ -2,7 +2,7 @@ package auth
 
 import "sync/atomic"
 
-// Reason is why a request's credentials were not accepted, as metrics name it.
+// Reason is why a request's credentials were refused, as named in metrics.
 type Reason uint8
 
 // The reasons.
@@ -11,11 +11,11 @@ const (
 	ReasonMissing Reason = iota
 	// ReasonMalformed: the header cannot be read.
 	ReasonMalformed
-	// ReasonTooLarge: the token is longer than any that is served.
+	// ReasonTooLarge: the token is longer than the bound.
 	ReasonTooLarge
-	// ReasonUnknown: it is no API key, and no token that an issuer could be asked about.
+	// ReasonUnknown: it is not an API key, and not a token that an issuer can be asked about.
 	ReasonUnknown
-	// ReasonIssuer: no issuer of that name is configured.
+	// ReasonIssuer: the issuer is not configured.
 	ReasonIssuer
 	// ReasonAlgorithm: the signature's algorithm is not allowed, or does not suit the key.
 	ReasonAlgorithm
@@ -23,27 +23,29 @@ const (
 	ReasonKey
 	// ReasonSignature: the signature does not verify.
 	ReasonSignature
-	// ReasonExpired: it was good until a while ago, or does not say until when it is.
+	// ReasonExpired: it has expired, or has no expiry.
 	ReasonExpired
-	// ReasonEarly: it is not good yet.
+	// ReasonEarly: it is not valid yet.
 	ReasonEarly
-	// ReasonAudience: it was issued for somebody else.
+	// ReasonAudience: it was issued for another audience.
 	ReasonAudience
-	// ReasonKind: it is a token of another kind: an ID token, or one that the edge is not told how to read.
+	// ReasonKind: it is a token of another kind: an ID token, or one that the edge is not
+	// configured to read.
 	ReasonKind
-	// ReasonBound: it is bound to a key that the request does not prove to have.
+	// ReasonBound: it is bound to a key whose possession the request does not prove.
 	ReasonBound
-	// ReasonSubject: it says of nobody that it is theirs.
+	// ReasonSubject: it has no valid subject.
 	ReasonSubject
-	// ReasonUnavailable: the issuer cannot be asked, and the request is answered 503.
+	// ReasonUnavailable: the issuer cannot be reached; the response is 503.
 	ReasonUnavailable
-	// ReasonScope: it does not allow what was asked for.
+	// ReasonScope: its scopes do not suffice.
 	ReasonScope
-	// ReasonProof: the proof of the key that the token is bound to is missing, or none for this request.
+	// ReasonProof: the proof of the key that the token is bound to is missing, or invalid for this
+	// request.
 	ReasonProof
-	// ReasonLimit: the caller has used more proofs than are remembered, and the request is answered 429.
+	// ReasonLimit: the caller has used more proofs than are remembered; the response is 429.
 	ReasonLimit
-	// ReasonClaim: a claim is of another type than it must have.
+	// ReasonClaim: a claim has the wrong type.
 	ReasonClaim
 	reasonCount
 )
@@ -53,11 +55,11 @@ var reasonNames = [reasonCount]string{
 	"audience", "kind", "bound", "subject", "unavailable", "scope", "proof", "limit", "claim",
 }
 
-// String is the reason's name in metrics.
+// String returns the reason's name in metrics.
 func (r Reason) String() string { return reasonNames[r] }
 
-// refusal says why credentials are not accepted. Text holds nothing of them but what is bounded and harmless to
-// show to whoever sent them.
+// refusal is why credentials are refused. text contains nothing from them that is unbounded or
+// harmful to show to their sender.
 type refusal struct {
 	reason Reason
 	text   string

@@ -9,11 +9,11 @@ import (
 	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
 
-// errorScope is the error of RFC 6750, section 3.1, for a token that does not allow enough.
+// errorScope is the error of RFC 6750, section 3.1, for a token with insufficient scope.
 const errorScope = "insufficient_scope"
 
-// Challenge implements web.Challenger: 401 for who has no credentials, or some that are not good any more, and 403 for who has others, with all scopes that the
-// request takes.
+// Challenge implements web.Challenger: 401 for missing or expired credentials, 403 for others, with
+// all scopes that the request needs.
 func (a *Authenticator) Challenge(path string, c *mcp.Challenge) *web.Denial {
 	said := challenge{scope: strings.Join(c.Scopes, " "), metadata: a.metadataOf(a.endpointOf(path))}
 	status := http.StatusUnauthorized
@@ -31,10 +31,10 @@ func (a *Authenticator) Challenge(path string, c *mcp.Challenge) *web.Denial {
 	return &web.Denial{Status: status, Challenges: said.each(a.dpop, "")}
 }
 
-// Requiring is an authenticator that lets only callers in whose credentials have a scope, and nobody without
-// credentials. Its challenges name the scope, and the metadata of the edge as a whole: what it guards is no MCP endpoint. It
-// takes no proofs (DPoP), since the address that it guards has no URL that clients were told: tokens that are bound are refused,
-// and others are not.
+// Requiring returns an authenticator that only accepts callers whose credentials have a scope, and
+// no anonymous ones. Its challenges name the scope, and the metadata of the edge as a whole,
+// because what it guards is not an MCP endpoint. It accepts no proofs (DPoP), because clients know
+// no URL of the guarded address: it refuses bound tokens, and accepts others in every DPoP mode.
 func (a *Authenticator) Requiring(scope string) web.Authenticator { return requiring{a, scope} }
 
 type requiring struct {
@@ -42,7 +42,7 @@ type requiring struct {
 	scope string
 }
 
-// Authenticate implements web.Authenticator. Who lacks the scope is refused with 403 and told which it is.
+// Authenticate implements web.Authenticator. A caller without the scope gets 403 with its name.
 func (q requiring) Authenticate(r *http.Request) (mcp.Principal, *web.Denial) {
 	p, from, why := q.a.identify(r, DPoPOff)
 	switch {

@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// source has the keys of one issuer. They are fetched when it starts, then every refreshKeys, and when a token names a
-// key that is not among them, at most once in askAgain. If they cannot be fetched those that there are serve on for
-// keepKeys. Keys from a file serve until it has others. A set without keys is believed: no token of the issuer counts
-// then. Safe for concurrent use.
+// source has the keys of one issuer. They are fetched at start, then every refreshKeys, and when a
+// token names an unknown key, at most once in askAgain. If they cannot be fetched, the last keys
+// stay in force for keepKeys. Keys from a file stay in force until the file has others. An empty
+// set is accepted: then no token of the issuer is valid. It is safe for concurrent use.
 type source struct {
 	issuer string
-	// jwks is the URL of the keys; empty: it is discovered.
+	// jwks is the URL of the keys. Empty discovers it.
 	jwks string
-	// read reads the file of the keys; nil: they are fetched.
+	// read reads the file of the keys. nil fetches them.
 	read   func() ([]byte, error)
 	client *http.Client
 	log    *slog.Logger
@@ -33,32 +33,33 @@ type source struct {
 	life context.Context
 	// asked is when an unknown key last caused a fetch.
 	asked time.Time
-	// running is the fetch that has not ended; nil: none.
+	// running is the fetch in progress, or nil.
 	running *fetch
-	// failing: the last attempt failed, and the log says so. retry is when the next one is due.
+	// failing is whether the last attempt failed, which was logged. retry is when the next one is
+	// due.
 	failing bool
 	retry   time.Time
-	// discovered is the URL that was found last.
+	// discovered is the URL that was discovered last.
 	discovered string
 }
 
-// loadedKeys are keys as they were read once.
+// loadedKeys are keys as read at one time.
 type loadedKeys struct {
 	set *keySet
 	at  time.Time
 }
 
-// fetch is one attempt, for everybody who waits for it.
+// fetch is one attempt, shared by all that wait for it.
 type fetch struct {
 	done chan struct{}
 	err  error // once done is closed
 }
 
-// start begins to fetch. It returns at once; what it began ends with ctx.
+// start starts fetching. It returns at once; its goroutines end with ctx.
 func (s *source) start(ctx context.Context, work *sync.WaitGroup) {
 	s.mu.Lock()
 	s.life = ctx
-	first := s.begin() // so that whoever comes now waits for it
+	first := s.begin() // so that callers wait for it from now on
 	s.mu.Unlock()
 	work.Go(func() { s.keepFresh(ctx, first) })
 }
@@ -91,7 +92,7 @@ func (s *source) keepFresh(ctx context.Context, f *fetch) {
 	}
 }
 
-// begin returns the fetch that runs, begun if there was none. s.mu is locked.
+// begin returns the fetch in progress, and starts one if there is none. The caller holds s.mu.
 func (s *source) begin() *fetch {
 	if s.running != nil {
 		return s.running
@@ -103,7 +104,7 @@ func (s *source) begin() *fetch {
 		life = context.Background()
 	}
 	go func() {
-		ctx, cancel := context.WithTimeout(life, 2*fetchTimeout) // with discovery it is more than one request
+		ctx, cancel := context.WithTimeout(life, 2*fetchTimeout) // with discovery there are several requests
 		defer cancel()
 		f.err = s.load(ctx)
 		s.mu.Lock()
@@ -114,8 +115,8 @@ func (s *source) begin() *fetch {
 	return f
 }
 
-// ask fetches the keys because of one that is not among them, unless that was done a moment ago: then it returns false
-// at once.
+// ask fetches the keys because of an unknown key. If that was done recently, it returns false at
+// once.
 func (s *source) ask(ctx context.Context) bool {
 	s.mu.Lock()
 	if s.running == nil {
@@ -135,7 +136,7 @@ func (s *source) ask(ctx context.Context) bool {
 	}
 }
 
-// load reads the keys and makes them the current ones.
+// load reads the keys and makes them current.
 func (s *source) load(ctx context.Context) error {
 	began := time.Now()
 	set, err := s.readSet(ctx)
@@ -147,7 +148,7 @@ func (s *source) load(ctx context.Context) error {
 		}
 	}
 	if err != nil && errors.Is(context.Cause(ctx), context.Canceled) {
-		return err // nobody wants to know any more
+		return err // the caller has stopped
 	}
 	s.mu.Lock()
 	was := s.failing
@@ -194,7 +195,8 @@ func (s *source) readSet(ctx context.Context) (*keySet, error) {
 	return set, nil
 }
 
-// where is the URL of the keys. If the issuer's metadata cannot be read it is the one that was found before.
+// where returns the URL of the keys. If the issuer's metadata cannot be read, it is the one found
+// before.
 func (s *source) where(ctx context.Context) (string, error) {
 	if s.jwks != "" {
 		return s.jwks, nil
@@ -211,8 +213,8 @@ func (s *source) where(ctx context.Context) (string, error) {
 	return s.discovered, nil
 }
 
-// keys are the current keys; nil: there are none, or none that may still be used. Who comes first waits for the fetch
-// that runs.
+// keys returns the current keys, or nil if there are none that may be used. It waits for a first
+// fetch in progress.
 func (s *source) keys(ctx context.Context) *keySet {
 	l := s.current.Load()
 	if l == nil {
@@ -225,7 +227,8 @@ func (s *source) keys(ctx context.Context) *keySet {
 			case <-ctx.Done():
 			}
 		}
-		// Without a running fetch one may have ended since the first look: it stores its keys before it ends.
+		// If no fetch is running, one may have ended since the first check: it stores its keys
+		// before it ends.
 		if l = s.current.Load(); l == nil {
 			return nil
 		}
@@ -236,14 +239,14 @@ func (s *source) keys(ctx context.Context) *keySet {
 	return l.set
 }
 
-// again is when to try again while there are no keys.
+// again returns when to retry while there are no keys.
 func (s *source) again() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return min(max(time.Until(s.retry), time.Second), retryMax)
 }
 
-// age is how old the current keys are; false: there are none.
+// age returns the age of the current keys. It returns false if there are none.
 func (s *source) age() (time.Duration, bool) {
 	l := s.current.Load()
 	if l == nil {
@@ -252,7 +255,7 @@ func (s *source) age() (time.Duration, bool) {
 	return time.Since(l.at), true
 }
 
-// stale says whether the last attempt to read the keys failed.
+// stale reports whether the last attempt to read the keys failed.
 func (s *source) stale() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,17 +9,20 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// userClaims say that a user is behind a token, which then is not its client's alone: of the session and the login (OpenID Connect
-// Front-Channel Logout 1.0, section 3; RFC 9068, section 2.2.1), of whoever authorized it (username: RFC 7662, section 2.2), and of
-// who that is (OpenID Connect Core 1.0, section 5.1).
+// userClaims are claims that show that a token belongs to a user, and not to its client alone:
+// claims about the session and the login (OpenID Connect Front-Channel Logout 1.0, section 3; RFC
+// 9068, section 2.2.1), the authorizing user (username: RFC 7662, section 2.2) and the user's
+// identity (OpenID Connect Core 1.0, section 5.1).
 var userClaims = []string{"sid", "auth_time", "preferred_username", "username", "email", "name"}
 
-// clientClaims are the id of the client that a token was issued to (RFC 9068, section 2.2; OpenID Connect Core 1.0, section 2).
+// clientClaims hold the id of the client that a token was issued to (RFC 9068, section 2.2; OpenID
+// Connect Core 1.0, section 2).
 var clientClaims = []string{"client_id", "azp"}
 
-// subject is the first claim of the subject that is there, and whether it is a client's, by namesClient. If that is no name the token is
-// nobody's: the next claim may be the same in the tokens of many, as is the client's in those of all its users. So by DefaultSubject a
-// token of a user has sub.
+// subject returns the first subject claim that exists, and whether it names a client (see
+// namesClient). If its value is not a valid name, the token is refused: the next claim may be
+// shared by many tokens, as the client is by all its users. So with DefaultSubject a token of a
+// user must have sub.
 func (i *issuer) subject(claims jwt.MapClaims) (_ string, isClient bool, _ *refusal) {
 	for n, path := range i.o.Subject {
 		v, there := claim(claims, path)
@@ -45,8 +48,9 @@ func (i *issuer) subject(claims jwt.MapClaims) (_ string, isClient bool, _ *refu
 	return "", false, checkSubject("")
 }
 
-// namesClient reports whether the subject, the text of a claim, is the id of the client that the token was issued to: it is a claim of
-// clientClaims, or sub where a client has its id there (RFC 9068, section 2.2) and nothing says that a user of that name is behind the token.
+// namesClient reports whether the subject, the text of a claim, is the id of the client that the
+// token was issued to: the claim is one of clientClaims, or it is sub, the client has its id there
+// (RFC 9068, section 2.2), and no claim shows a user of that name.
 func namesClient(claims jwt.MapClaims, path, subject string) bool {
 	if path != "sub" {
 		return slices.Contains(clientClaims, path)
@@ -55,7 +59,7 @@ func namesClient(claims jwt.MapClaims, path, subject string) bool {
 	return slices.ContainsFunc(clientClaims, isID) && userClaim(claims) == ""
 }
 
-// userClaim is one of userClaims that the token has; empty: it has none.
+// userClaim returns one of userClaims that the token has; empty if none.
 func userClaim(claims jwt.MapClaims) string {
 	for _, name := range userClaims {
 		if _, there := claims[name]; there {
@@ -65,7 +69,8 @@ func userClaim(claims jwt.MapClaims) string {
 	return ""
 }
 
-// warnSubject says once that a token's subject is another claim than sub. Tokens that nothing tells from a machine's may be those of users.
+// warnSubject warns once that a token's subject is another claim than sub. Such a token may belong
+// to a user, without a claim that shows it.
 func (i *issuer) warnSubject(name string) {
 	if i.log == nil || i.warned.Swap(true) {
 		return
@@ -74,7 +79,7 @@ func (i *issuer) warnSubject(name string) {
 		"Have the issuer put sub into the tokens of users, or set claims.subject", "issuer", i.o.URL, "claim", name)
 }
 
-// checkSubject refuses what could be taken for another one, or for nobody.
+// checkSubject refuses subjects that could be confused with another, or with none.
 func checkSubject(s string) *refusal {
 	switch {
 	case s == "":

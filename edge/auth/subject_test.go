@@ -9,8 +9,8 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/issuer"
 )
 
-// A token without sub is its client's, unless it says that a user is behind it: all users of the client would be one. What the
-// settings name as the subject is taken as they say.
+// A token without sub belongs to its client, unless it shows a user: all users of the client would
+// be one. A subject claim in the settings is used as configured.
 func TestUserWithoutSubject(t *testing.T) {
 	i := issuer.New("https://id.example")
 	own := options(i)
@@ -54,7 +54,8 @@ func TestUserWithoutSubject(t *testing.T) {
 	}
 }
 
-// The log names, once for each issuer, the claim that was taken in the place of sub, unless the settings name it.
+// The log names, once for each issuer, the claim that was used in place of sub, unless it is
+// configured.
 func TestSubjectOfAnotherClaim(t *testing.T) {
 	i, other := issuer.New("https://id.example"), issuer.New("https://other.example")
 	for name, c := range map[string]struct {
@@ -99,7 +100,8 @@ func TestSubjectOfAnotherClaim(t *testing.T) {
 	}
 }
 
-// A subject is a client's where its claim names a client, or where a client has its id as sub and no user is behind the token.
+// A subject is a client if its claim names a client, or if a client has its id as sub and the token
+// shows no user.
 func TestSubjectIsClient(t *testing.T) {
 	i := issuer.New("https://id.example")
 	for name, c := range map[string]struct {

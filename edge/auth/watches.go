@@ -10,27 +10,26 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// watches are the API keys and opaque tokens with which streams are open. Their principals do not say until when they are
-// good, or not for certain, so that it is found out again: an API key is looked up when the file has changed, and the
-// issuer is asked about an opaque token each time that the former answer is no longer remembered. The zero value is
-// empty. Safe for concurrent use.
+// watches are the API keys and opaque tokens of open streams. Their expiry is unknown or uncertain,
+// so they are rechecked: API keys whenever the file has changed, opaque tokens by introspection
+// whenever the cached answer has expired. The zero value is empty. It is safe for concurrent use.
 type watches struct {
 	mu  sync.Mutex
 	all map[digest]*watched
 }
 
-// watched is one key or token. Guarded by watches.mu.
+// watched is one watched key or token. Guarded by watches.mu.
 type watched struct {
-	// token is empty for an API key, whose digest is enough. An opaque one is kept as long as a stream is open that came
-	// with it.
+	// token is empty for an API key, whose digest suffices. An opaque token is kept while a stream
+	// is open that came with it.
 	token string
-	// checked is when the credentials were last known to be good.
+	// checked is when the credentials were last known to be valid.
 	checked time.Time
-	// told are called when they are not any more.
+	// told are called when the credentials become invalid.
 	told map[*func()]struct{}
 }
 
-// recheckers is how many opaque tokens are asked about at a time because of their streams.
+// recheckers is the number of concurrent introspections for streams.
 const recheckers = 8
 
 // Watch implements web.Watcher.
@@ -47,7 +46,7 @@ func (a *Authenticator) Watch(authorization string, fn func()) (stop func()) {
 	}
 	stop = a.watches.add(d, token, now, &fn)
 	if isKey {
-		a.recheckKey(d) // it may have been taken out since the request was let in
+		a.recheckKey(d) // it may have been removed since the request was accepted
 	}
 	return stop
 }
@@ -74,7 +73,8 @@ func (w *watches) add(d digest, token string, now time.Time, fn *func()) (stop f
 	}
 }
 
-// list are the digests of what is watched: API keys, or opaque tokens, which are the values.
+// list returns the digests of the watched API keys, or those of the watched opaque tokens, which
+// are the values.
 func (w *watches) list(opaque bool) map[digest]string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -87,7 +87,7 @@ func (w *watches) list(opaque bool) map[digest]string {
 	return found
 }
 
-// good notes that credentials were known to be good at a time.
+// good records that credentials were valid at a time.
 func (w *watches) good(d digest, at time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -96,7 +96,7 @@ func (w *watches) good(d digest, at time.Time) {
 	}
 }
 
-// checked is when credentials were last known to be good; now, if nobody watches them.
+// checked returns when credentials were last known to be valid; now if they are not watched.
 func (w *watches) checked(d digest) time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -106,7 +106,7 @@ func (w *watches) checked(d digest) time.Time {
 	return time.Now()
 }
 
-// revoke tells those who watch credentials.
+// revoke notifies the watchers of credentials.
 func (w *watches) revoke(d digest) {
 	w.mu.Lock()
 	one := w.all[d]
@@ -123,7 +123,7 @@ func (w *watches) revoke(d digest) {
 	}
 }
 
-// recheckKeys ends what was begun with API keys that are not in force.
+// recheckKeys ends streams of API keys that are not in force.
 func (a *Authenticator) recheckKeys() {
 	for d := range a.watches.list(false) {
 		a.recheckKey(d)
@@ -136,7 +136,7 @@ func (a *Authenticator) recheckKey(d digest) {
 	}
 }
 
-// recheckOpaque asks about opaque tokens that are watched, each time that their answers are no longer remembered, until
+// recheckOpaque asks about watched opaque tokens whenever their cached answers have expired, until
 // ctx ends.
 func (a *Authenticator) recheckOpaque(ctx context.Context) {
 	t := time.NewTicker(a.opaque.o.TTL)
@@ -155,12 +155,12 @@ func (a *Authenticator) recheckOpaque(ctx context.Context) {
 				return nil
 			})
 		}
-		_ = group.Wait() // of those that have no error
+		_ = group.Wait() // the functions return no error
 	}
 }
 
-// recheckToken ends what was begun with an opaque token that is not good, or of which nobody has said for keepKeys
-// whether it is.
+// recheckToken ends streams of an opaque token that is invalid, or of unknown validity for
+// keepKeys.
 func (a *Authenticator) recheckToken(ctx context.Context, d digest, token string) {
 	began := time.Now()
 	if _, ok := a.cache.get(d, began); ok {

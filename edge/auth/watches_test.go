@@ -11,7 +11,7 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/issuer"
 )
 
-// Who has a stream open is told when its API key is taken out of the file, and nobody else is.
+// The streams of an API key end when it is removed from the file, and no others.
 func TestWatchedKeys(t *testing.T) {
 	var file atomic.Pointer[[]auth.APIKey]
 	one := auth.APIKey{Name: "one", SHA256: sha256.Sum256([]byte("k1"))}
@@ -40,7 +40,7 @@ func TestWatchedKeys(t *testing.T) {
 		if first.Load() != 1 || second.Load() != 1 || other.Load() != 0 || stopped.Load() != 0 {
 			t.Errorf("told %d and %d times, for the other key %d, after the end %d", first.Load(), second.Load(), other.Load(), stopped.Load())
 		}
-		// It was taken out between the request and its stream.
+		// It was removed between the request and its stream.
 		a.Watch("Bearer k1", func() { first.Add(1) })
 		if first.Load() != 2 {
 			t.Error("a key that is gone already")
@@ -48,7 +48,8 @@ func TestWatchedKeys(t *testing.T) {
 	})
 }
 
-// Who has a stream open is told when the issuer says that its opaque token is good no more, or says nothing for an hour.
+// The streams of an opaque token end when the issuer says that it is invalid, or does not answer
+// for an hour.
 func TestWatchedTokens(t *testing.T) {
 	i := issuer.New("https://id.example")
 	synctestRun(t, asked(i), func(a *auth.Authenticator) {
