@@ -116,7 +116,7 @@ type Operation struct {
 	t           *Telemetry // nil if ended or not observed
 	start       time.Time
 	spanContext trace.SpanContext // invalid while tracing is off
-	span        trace.Span // nil if not sampled
+	span        trace.Span        // nil if not sampled
 	series      series
 	target      string // the span's name includes it
 	asked       string // the name in the request, for the line; it may not exist
