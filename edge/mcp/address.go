@@ -2,8 +2,9 @@ package mcp
 
 import "net/netip"
 
-// CountedAddress is what stands for an address where a bound counts addresses: an IPv4 address itself, and of an IPv6
-// address the network of 64 bits, all of which one host may use. Of the zero Addr it is the zero Addr.
+// CountedAddress returns the unit in which bounds count addresses: an IPv4 address itself, and for
+// an IPv6 address its /64 network, all of which one host may use. For the zero Addr it returns the
+// zero Addr.
 func CountedAddress(a netip.Addr) netip.Addr {
 	a = a.Unmap().WithZone("")
 	if !a.Is6() {

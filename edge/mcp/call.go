@@ -9,74 +9,76 @@ import (
 
 // Call is one round of a request on its way to dispatch, the same for both eras.
 //
-// Its raw members alias the request's body: whoever keeps a Call beyond the exchange must Clone it.
-// A Call is not changed once it is handed to dispatch.
+// Its raw members alias the request's body: code that keeps a Call beyond the exchange must Clone
+// it. A Call does not change after it was passed to dispatch.
 type Call struct {
 	// ID is the contract's call_id: random, stable over rounds and re-runs.
 	ID string
-	// Attempt is 1, and one more each time that the round is run again after a replica was lost.
+	// Attempt is 1 for the first run of a round, and rises with each rerun after a replica was
+	// lost.
 	Attempt int
-	// Round is 1 for the first, one more for each set of answers.
+	// Round is 1 for the first round, and rises with each set of answers.
 	Round int
-	// Begun: dispatch was given an earlier round or attempt of the call, or one of a backend that was busy, which has the
-	// number of the round. Without sessions that is not known: false.
+	// Begun is whether dispatch ran an earlier round or attempt of the call, or one of the same
+	// number whose backend was busy. Without sessions that is unknown and false.
 	Begun  bool
 	Method Method
 	Params Params
-	// Envelope is the message that the result is meant for.
+	// Envelope is the message that the result is rendered into.
 	Envelope Envelope
-	// Header is the view of the HTTP headers to check against the body; nil: nothing to check.
+	// Header has the HTTP headers to check against the body. nil means nothing to check.
 	Header Header
-	// HTTP is the request that the round came in, for who decides on it; its zero value: it came in none, or in one that is
-	// not known any more, as that of a later round of a session.
+	// HTTP is the request that the round arrived in, which policy may inspect. The zero value means
+	// none, or one that is not known any more, as in a later round of a session.
 	HTTP HTTP
-	// Target is what the request names, for the round that it was resolved for; nil: the round resolves it itself.
+	// Target is the target that was resolved for the round. With nil the round resolves it itself.
 	Target *Target
 	// Principal is the verified caller.
 	Principal Principal
-	// From is the client's address; the zero Addr where there is none or, in a later round, it is not known. It
-	// authenticates nobody.
+	// From is the client's address. The zero Addr means none or, in a later round, unknown. It
+	// authenticates nothing.
 	From netip.Addr
-	// Client is what the client said of itself, effective for this call.
+	// Client is what the client declared, effective for this call.
 	Client Client
-	// LogLevel is the least severity the client wants of this call.
+	// LogLevel is the lowest severity that the client wants from this call.
 	LogLevel LogLevel
-	// Backend is the configured name of the backend that ran the rounds before: State and Responses are for it alone. Empty:
-	// there were none.
+	// Backend is the configured name of the backend that ran the earlier rounds: State and
+	// Responses are only for it. Empty means no earlier round.
 	Backend string
-	// Responses are the client's answers to the round before.
+	// Responses are the client's answers to the last round.
 	Responses []InputResponse
-	// State is the backend's own state from the round before, verbatim.
+	// State is the backend's own state from the last round, verbatim.
 	State []byte
-	// Task is the task that the call is, or may become; nil: it is a plain call.
+	// Task is the task that the call is or may become. nil means a plain call.
 	Task *CallTask
-	// Memory is charged with what the call takes and with its result, from the goroutine that runs the round; its
-	// owner releases it when the result is not needed any more. nil: nothing is counted.
+	// Memory is charged for the call and its result by the goroutine that runs the round; its owner
+	// releases it once the result is not needed any more. nil counts nothing.
 	Memory *budget.Reservation
 }
 
-// Header is the part of http.Header that the stages behind a transport may see. Names are
-// canonicalised by the implementation.
+// Header is the part of http.Header that the stages after a transport may see. The implementation
+// canonicalises names.
 type Header interface {
 	Get(name string) string
 	Values(name string) []string
 }
 
-// HTTP is what of an HTTP request may be told to who decides on it. It does not keep the request alive. The zero value is of
-// none.
+// HTTP is the part of an HTTP request that policy may inspect. It does not keep the request alive.
+// The zero value means none.
 type HTTP struct {
-	// Host that the client asked for.
+	// Host is the requested host.
 	Host string
-	// Path without the query, which may have what admits to a connection; escaped.
+	// Path is escaped and without the query, which may contain a secret of a connection.
 	Path string
-	// Header has the headers by their canonical names, credentials among them. Nobody changes it.
+	// Header has the headers by their canonical names, including credentials. It must not be
+	// changed.
 	Header map[string][]string
 }
 
 // Client is what a client declared: per request in the modern era, at initialize in the legacy one.
-// It is unverified and decides nothing but what the client may be asked.
+// It is unverified and only decides what the client may be asked.
 type Client struct {
-	// Info is the Implementation object; nil when the client did not say.
+	// Info is the Implementation object. nil means that the client sent none.
 	Info json.RawMessage
 	// Capabilities as declared.
 	Capabilities Capabilities
@@ -85,23 +87,24 @@ type Client struct {
 // InputResponse is one answer of the client to a round's request.
 type InputResponse struct {
 	Key string
-	// Method is what was asked; empty when not known: then the shape of Result decides.
+	// Method is the method of the request that it answers. Empty means unknown: then the shape of
+	// Result decides.
 	Method Method
 	// Result is the client's bare result.
 	Result json.RawMessage
 }
 
-// Description is what the edge says of itself to a principal under one revision.
+// Description describes the edge to a principal under one revision.
 type Description struct {
 	// ServerInfo is the Implementation object.
 	ServerInfo json.RawMessage
 	// Capabilities is the ServerCapabilities object.
 	Capabilities json.RawMessage
-	// Instructions for the model; empty: none.
+	// Instructions are for the model. Empty means none.
 	Instructions string
 	// Digest of the lists.
 	Digest Digest
-	// TTL in milliseconds and Public scope, where the revision has cache hints.
+	// TTL, in milliseconds, and Public are the cache hints, if the revision has them.
 	TTL    int64
 	Public bool
 }

@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 )
 
-// NewCallID makes the id of a new call: 26 letters and digits, from 128 random bits. It tells calls apart
-// and is no secret: who may act on a call is never decided by it.
+// NewCallID makes the id of a new call: 26 letters and digits from 128 random bits. It identifies
+// calls but is not a secret: it never authorizes an action on a call.
 func NewCallID() string {
 	var b [16]byte
 	binary.BigEndian.PutUint64(b[:8], rand.Uint64()) // #nosec G404 -- it is no secret

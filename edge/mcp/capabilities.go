@@ -8,7 +8,7 @@ import (
 
 // Capabilities is a client's ClientCapabilities object, read once. The zero value declares nothing.
 type Capabilities struct {
-	// Raw is the object as declared; nil: none. It keeps what the flags do not name.
+	// Raw is the object as declared, with members that have no flag. nil means none.
 	Raw json.RawMessage
 
 	ElicitForm, ElicitURL      bool
@@ -17,7 +17,8 @@ type Capabilities struct {
 	Roots, RootsChanged        bool
 }
 
-// Extension says whether the client declared a protocol extension: its id is a member of `extensions`, with an object.
+// Extension reports whether the client declared a protocol extension: `extensions` has its id with
+// an object.
 func (c *Capabilities) Extension(id string) bool {
 	if jsonrpc.TypeOf(c.Raw) != jsonrpc.Object {
 		return false
@@ -30,8 +31,9 @@ func (c *Capabilities) Extension(id string) bool {
 	return ok && jsonrpc.TypeOf(settings) == jsonrpc.Object
 }
 
-// ParseCapabilities reads a ClientCapabilities object. An `elicitation` without modes means forms.
-// null is absent, here and in every member; anything else but an object is an error. The result aliases raw.
+// ParseCapabilities parses a ClientCapabilities object. An `elicitation` without modes means forms.
+// null counts as absent, here and in every member; any other non-object is an error. The result
+// aliases raw.
 func ParseCapabilities(raw json.RawMessage) (Capabilities, error) {
 	if len(raw) == 0 || isNull(raw) {
 		return Capabilities{}, nil

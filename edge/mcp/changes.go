@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// Filter is the set of changes somebody wants to hear of.
+// Filter is the set of changes that a subscriber wants.
 type Filter struct {
 	Tools, Resources, Prompts bool
 	// URIs are the resources whose updates are wanted; each at most once.
 	URIs []string
 	// Tasks are the ids of tasks whose states are wanted; each at most once.
 	Tasks []string
-	// TasksPlain: tasks are told as the revisions with sessions have them, by TaskStatus and TaskProgress, and one that still is as when it
-	// was made is not told.
+	// TasksPlain reports tasks as in the revisions with sessions, by TaskStatus and TaskProgress,
+	// and does not report a task that has not changed since it was made.
 	TasksPlain bool
 }
 
-// ChangeKind is what changed.
+// ChangeKind is the kind of a change.
 type ChangeKind uint8
 
 // The kinds of changes.
@@ -32,7 +32,7 @@ const (
 	TaskProgress
 )
 
-// Notification is the method that tells a client of the change.
+// Notification returns the method that notifies a client of the change.
 func (k ChangeKind) Notification() Method {
 	switch k {
 	case ToolsChanged:
@@ -55,38 +55,41 @@ func (k ChangeKind) Notification() Method {
 // Change is one change.
 type Change struct {
 	Kind ChangeKind
-	// URI of ResourceUpdated is the resource that changed.
+	// URI is the changed resource, in ResourceUpdated.
 	URI string
-	// Task of TaskChanged and TaskStatus is the task as it is now, and of TaskProgress its progress: the members of the notification's
-	// params, without braces. Empty: there is nothing to tell.
+	// Task is the current state of the task in TaskChanged and TaskStatus, and its progress in
+	// TaskProgress: the members of the notification's params, without braces. Empty means nothing
+	// to report.
 	Task string
-	// Over, of TaskStatus: the task has ended, or expired.
+	// Over, in TaskStatus, is whether the task has ended or expired.
 	Over bool
 }
 
-// Feed delivers changes to one subscriber. Changes are state, not history: while nobody calls Next,
-// equal ones coalesce, so a feed holds at most one of each kind and URI. Next is called by one
-// goroutine at a time; the other methods are safe beside it.
+// Feed delivers changes to one subscriber. Changes are state, not history: equal changes that wait
+// for Next are merged, so a feed holds at most one of each kind and URI. Only one goroutine at a
+// time may call Next; the other methods may be called concurrently with it.
 type Feed interface {
-	// Honoured is the part of the filter that is in force: kinds the backends can report, URIs that
-	// were not refused.
+	// Honoured returns the part of the filter that is in force: the kinds that backends can report,
+	// and the URIs that were not refused.
 	Honoured() Filter
-	// Next waits for changes and returns all that are pending; none once idle, which must be positive, has
-	// passed without any. It fails when ctx ends or the feed closes.
+	// Next waits for changes and returns all that are pending, or none after idle, which must be
+	// positive. It fails when ctx ends or the feed closes.
 	Next(ctx context.Context, idle time.Duration) ([]Change, error)
-	// Update replaces the filter; what stays in it is not interrupted. With tell, the URIs that begin to
-	// be watched count as changed: somebody relied on them before. It returns Honoured.
+	// Update replaces the filter; what stays in it is not interrupted. With tell, URIs that begin
+	// to be watched count as changed, because the subscriber relied on them before. It returns
+	// Honoured.
 	Update(ctx context.Context, f Filter, tell bool) (Filter, error)
-	// Become has the feed be of a caller with other rights, of the same subject and issuer: the kinds of lists that it sees
-	// other than before count as changed, and resources are watched as it may now. It may ask backends; when ctx
-	// ends before they answered it fails, and all kinds count as changed.
+	// Become replaces the rights of the feed's caller, whose subject and issuer stay the same. List
+	// kinds that differ by the new rights count as changed, and resources are watched as the new
+	// rights allow. It may ask backends; if ctx ends before they answer, it fails, and all kinds
+	// count as changed.
 	Become(ctx context.Context, p Principal) error
 	// Close ends the feed and its watches. Next then returns an error.
 	Close()
 }
 
-// Digest identifies the content of the lists a principal sees: equal content has equal digests on
-// every replica.
+// Digest identifies the content of the lists that a principal sees: equal content has equal digests
+// on all replicas.
 type Digest struct {
 	Tools, Resources, Prompts uint64
 }

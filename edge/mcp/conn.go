@@ -7,17 +7,17 @@ import (
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 )
 
-// Conn is a connection that carries many exchanges at once, as stdio does: the one tie between a
-// request and the notification that cancels it, where no session is. A transport makes one per
-// connection; the stateless era notes in it what is in flight. The zero value is ready to use. A nil
-// Conn is a transport whose exchanges stand alone: nothing is noted, nothing can be cancelled by id.
-// Safe for concurrent use.
+// Conn is a connection that carries concurrent exchanges, like stdio. Without a session, only the
+// Conn relates a request to the notification that cancels it. A transport makes one per connection;
+// the stateless era registers requests in flight in it. The zero value is ready to use. A nil Conn
+// is for transports whose exchanges are independent: nothing is registered, and nothing can be
+// cancelled by id. It is safe for concurrent use.
 type Conn struct {
 	mu       sync.Mutex
 	inFlight map[jsonrpc.ID]*InFlight
 }
 
-// InFlight is one request that is in flight on a Conn; nil on a nil Conn. Safe for concurrent use.
+// InFlight is one request in flight on a Conn; nil on a nil Conn. It is safe for concurrent use.
 type InFlight struct {
 	conn   *Conn
 	id     jsonrpc.ID
@@ -25,8 +25,8 @@ type InFlight struct {
 	ended  bool // guarded by conn.mu
 }
 
-// Begin notes a request. The context ends with Cancel or Release. It returns false,
-// and notes nothing, when the id is in use by a request that is still in flight.
+// Begin registers a request. The context ends with Cancel or Release. Begin returns false, and
+// registers nothing, if another request in flight has the id.
 func (c *Conn) Begin(ctx context.Context, id jsonrpc.ID) (context.Context, *InFlight, bool) {
 	if c == nil {
 		return ctx, nil, true
@@ -55,7 +55,8 @@ func (c *Conn) Has(id jsonrpc.ID) bool {
 	return c.inFlight[id] != nil
 }
 
-// Cancel ends the request with the id, which must not write anything any more; false when there is none.
+// Cancel cancels the request with the id, which must not write any more. It returns false if there
+// is none.
 func (c *Conn) Cancel(id jsonrpc.ID) bool {
 	if c == nil {
 		return false
@@ -66,14 +67,16 @@ func (c *Conn) Cancel(id jsonrpc.ID) bool {
 	return f.end()
 }
 
-// Finish ends the request: its id is free for the next one from here on. It returns whether the last
-// message of the request may be written: false when it was cancelled, or finished before. True on nil,
-// where only the exchange itself can be cancelled. The context that Begin gave lives on until Release.
+// Finish ends the request: its id may be reused from now on. It returns whether the last message of
+// the request may be written: false if the request was cancelled or finished before. On nil it
+// returns true, because only the exchange itself can be cancelled. The context from Begin lasts
+// until Release.
 func (f *InFlight) Finish() bool {
 	return f == nil || f.forget()
 }
 
-// Release ends the request, if nothing did before, and its context. Call it when the request is over.
+// Release ends the request, if it is still in flight, and its context. Call it when the request is
+// over.
 func (f *InFlight) Release() {
 	if f != nil {
 		f.forget()
@@ -89,7 +92,7 @@ func (f *InFlight) end() bool {
 	return true
 }
 
-// forget takes the request out of the connection, once.
+// forget unregisters the request, once.
 func (f *InFlight) forget() bool {
 	f.conn.mu.Lock()
 	defer f.conn.mu.Unlock()

@@ -2,15 +2,17 @@ package mcp
 
 import "time"
 
-// What bounds a call or a task that no setting bounds.
+// Bounds of calls and tasks if no setting overrides them.
 const (
-	// DefaultRounds is how many rounds of a call ask the client.
+	// DefaultRounds is the number of rounds in which a call may ask the client.
 	DefaultRounds = 10
 	// DefaultAttempts is how many replicas may be lost while they run one round.
 	DefaultAttempts = 5
-	// DefaultTakeovers is how many lost calls, and how many lost tasks, a replica takes over at a time.
+	// DefaultTakeovers is the number of concurrent takeovers of lost calls, and of lost tasks, by a
+	// replica.
 	DefaultTakeovers = 8
-	// DefaultCallLifetime and DefaultTaskLifetime are the longest lives, the time that users take to answer included.
+	// DefaultCallLifetime and DefaultTaskLifetime are the longest lifetimes, including the time
+	// that users take to answer.
 	DefaultCallLifetime = 10 * time.Minute
 	DefaultTaskLifetime = 24 * time.Hour
 )

@@ -1,4 +1,4 @@
 // Package mcp is the vocabulary that the stages of a request share: methods, calls, replies, sinks,
-// errors, principals, and the exchange between a transport and an era. It holds no behaviour beyond
-// reading a request's params once, and no revision of the protocol is known here.
+// errors, principals, and the exchange between a transport and an era. Its only behaviour is to
+// parse a request's params once. It knows no revision of the protocol.
 package mcp

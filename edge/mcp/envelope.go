@@ -6,14 +6,14 @@ import (
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 )
 
-// Envelope is the message that answers a request, so that a result can be rendered in its place in it and need
-// not be copied there. The zero Envelope is none: a result stands alone.
+// Envelope is the message that answers a request, so that a result is rendered directly into it and
+// need not be copied. With the zero Envelope a result stands alone.
 type Envelope struct {
-	// ID of the request.
+	// ID is the id of the request.
 	ID jsonrpc.ID
 }
 
-// Begin returns where to append a result of about size bytes, which Reply then takes.
+// Begin returns a slice to append a result of about size bytes to, for Reply.
 func (e Envelope) Begin(size int) []byte {
 	if e.ID.IsZero() {
 		return body(size)
@@ -21,7 +21,7 @@ func (e Envelope) Begin(size int) []byte {
 	return jsonrpc.AppendResultHead(body(size+jsonrpc.ResultRoom+len(e.ID.Raw())), e.ID)
 }
 
-// Reply is the reply with a result that was appended to what Begin gave.
+// Reply returns the reply for a result that was appended to the slice from Begin.
 func (e Envelope) Reply(dst []byte) Reply {
 	if e.ID.IsZero() {
 		return Reply{Result: dst}
@@ -32,7 +32,8 @@ func (e Envelope) Reply(dst []byte) Reply {
 	return Reply{Result: json.RawMessage(dst[head:end:end]), message: dst}
 }
 
-// Message is the message that answers the request of an id with the reply's result; its memory is shared with Result.
+// Message returns the message that answers the request with id by the reply's result. It shares
+// memory with Result.
 func (r *Reply) Message(id jsonrpc.ID) []byte {
 	if r.message != nil {
 		return r.message

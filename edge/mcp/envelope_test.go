@@ -7,7 +7,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// A result is the same in its message, beside it and alone, and its message costs no second copy.
+// A result is the same in its message, beside it and alone, and its message needs no second copy.
 func TestEnvelope(t *testing.T) {
 	msg, err := jsonrpc.Parse([]byte(`{"jsonrpc":"2.0","id":"a\"7","method":"m"}`))
 	if err != nil {

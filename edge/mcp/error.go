@@ -7,74 +7,76 @@ import (
 	"time"
 )
 
-// Kind says what went wrong, finer than JSON-RPC codes: the revision gives it a code, the transport a
-// status, the gRPC table a status code.
+// Kind classifies errors, more finely than JSON-RPC codes: the revision maps it to a code, the
+// transport to an HTTP status, the gRPC table to a gRPC status.
 type Kind uint8
 
-// The catalogue of kinds.
+// The error kinds.
 const (
 	// KindNone is no error.
 	KindNone Kind = iota
 	// KindParse: the body is not JSON.
 	KindParse
-	// KindInvalidRequest: JSON, but no JSON-RPC message that fits here.
+	// KindInvalidRequest: the body is JSON, but not a valid JSON-RPC message here.
 	KindInvalidRequest
-	// KindMethodNotFound: no such method, or its capability is not advertised.
+	// KindMethodNotFound: the method does not exist, or its capability is not advertised.
 	KindMethodNotFound
-	// KindInvalidParams: params that do not fit the method.
+	// KindInvalidParams: the params are invalid for the method.
 	KindInvalidParams
 	// KindUnknownTool and KindUnknownPrompt: no backend has it.
 	KindUnknownTool
 	KindUnknownPrompt
 	// KindResourceNotFound: no backend has the resource.
 	KindResourceNotFound
-	// KindBadCursor: a cursor that was not given out here, or is too old.
+	// KindBadCursor: the cursor is unknown or too old.
 	KindBadCursor
-	// KindBadState: a requestState that was not sealed here, for this request, or has expired.
+	// KindBadState: the requestState was not sealed here or for this request, or has expired.
 	KindBadState
 	// KindHeaderMismatch: a header is missing, malformed, or differs from the body.
 	KindHeaderMismatch
-	// KindMissingCapability: the client lacks a capability that the call cannot do without.
+	// KindMissingCapability: the client lacks a capability that the call requires.
 	KindMissingCapability
-	// KindUnsupportedVersion: a protocol version that is not served.
+	// KindUnsupportedVersion: the protocol version is not supported.
 	KindUnsupportedVersion
 	// KindSessionRequired: a legacy request without a session id.
 	KindSessionRequired
-	// KindSessionNotFound: the session ended, never was, or is somebody else's.
+	// KindSessionNotFound: the session has ended, never existed, or belongs to another principal.
 	KindSessionNotFound
-	// KindBadEventID: a Last-Event-ID that names no event of the session.
+	// KindBadEventID: the Last-Event-ID is not an event of the session.
 	KindBadEventID
-	// KindForbidden: the caller, or the origin of a browser, may not.
+	// KindForbidden: the caller, or the browser's origin, is not allowed.
 	KindForbidden
 	// KindUnauthenticated: no valid token.
 	KindUnauthenticated
-	// KindTooLarge: a bound on bytes or counts was crossed.
+	// KindTooLarge: a bound on bytes or counts was exceeded.
 	KindTooLarge
-	// KindLimit: too many sessions, streams or calls at the edge; later it may work.
+	// KindLimit: too many sessions, streams or calls at the edge; a retry may succeed later.
 	KindLimit
-	// KindQuota: the backend says that a quota is used up, or a call has had all its rounds.
+	// KindQuota: the backend reports that a quota is exhausted, or a call has used all its rounds.
 	KindQuota
-	// KindStateUnavailable: the durable state cannot be reached; nothing was begun.
+	// KindStateUnavailable: the durable state is unavailable; nothing was begun.
 	KindStateUnavailable
-	// KindOverloaded: the edge has no memory for it now; nothing was begun, unless the message says so.
+	// KindOverloaded: the edge has no memory for the request now; nothing was begun, unless the
+	// message says otherwise.
 	KindOverloaded
-	// KindUnavailable: the backend cannot be reached.
+	// KindUnavailable: the backend is unavailable.
 	KindUnavailable
 	// KindTimeout: the backend did not answer in time.
 	KindTimeout
 	// KindCancelled: the call was cancelled.
 	KindCancelled
-	// KindUnknownOutcome: a replica, or the connection to the backend, was lost in mid-call; whether the call took effect is not known.
+	// KindUnknownOutcome: a replica, or the connection to the backend, was lost during the call;
+	// whether the call took effect is unknown.
 	KindUnknownOutcome
 	// KindContract: the backend broke the contract.
 	KindContract
-	// KindNoStream: a reader without a session, which there is no stream for.
+	// KindNoStream: a GET without a session, for which there is no stream.
 	KindNoStream
-	// KindInternal: a fault of the edge or of the backend.
+	// KindInternal: an error of the edge or of the backend.
 	KindInternal
 )
 
-// Fault says that the edge, its state or a backend is to blame, and not who called.
+// Fault reports whether the edge, its state or a backend caused the error, rather than the caller.
 func (k Kind) Fault() bool {
 	switch k {
 	case KindStateUnavailable, KindUnavailable, KindTimeout, KindUnknownOutcome, KindContract, KindInternal:
@@ -83,29 +85,31 @@ func (k Kind) Fault() bool {
 	return false
 }
 
-// Error is a failure on its way to the client. Message says what was wrong, with which value, and
-// what to do; it is shown to clients.
+// Error is an error for the client. Message says what was wrong, with which value, and what to do;
+// clients see it.
 type Error struct {
 	Kind    Kind
 	Message string
-	// Data is the JSON-RPC error's data; nil: none.
+	// Data is the JSON-RPC error's data. nil means none.
 	Data json.RawMessage
-	// RetryAfter is how long it takes until the same request may be taken; 0: not known.
+	// RetryAfter is how long to wait before the same request may succeed. 0 means unknown.
 	RetryAfter time.Duration
-	// Challenge says which credentials it takes; nil: others would not help, or it is not known.
+	// Challenge says which credentials the request needs. nil means that others would not help, or
+	// that it is unknown.
 	Challenge *Challenge
-	// Err is the cause, for logs only; may be nil.
+	// Err is the cause, for logs only. It may be nil.
 	Err error
 }
 
-// Challenge is what credentials lack. A transport with statuses tells it with 401 or 403.
+// Challenge says what the credentials of a request lack. A transport with statuses sends it with
+// 401 or 403.
 type Challenge struct {
-	// Scopes that an access token is to be asked for with, all of them.
+	// Scopes are all scopes that an access token must be requested with.
 	Scopes []string
-	// Anonymous: there are no credentials.
+	// Anonymous means that there are no credentials.
 	Anonymous bool
-	// Invalid: the access token is not good any more, as its issuer said after the request was let in. Another one is to be
-	// asked for.
+	// Invalid means that the issuer reported the access token as invalid after the request was
+	// accepted. The client must request another one.
 	Invalid bool
 }
 
@@ -115,8 +119,8 @@ func (e *Error) Error() string { return e.Message }
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Cause is what operators should know of a fault beyond its message, which is all that clients are told;
-// nil: nothing. What is a caller's mistake has none: the cause may repeat what the caller sent.
+// Cause returns the cause of a fault, for operators; clients only see the message. It may be nil.
+// It is nil for errors of the caller, whose cause may repeat what the caller sent.
 func (e *Error) Cause() error {
 	if !e.Kind.Fault() {
 		return nil
@@ -124,19 +128,19 @@ func (e *Error) Cause() error {
 	return e.Err
 }
 
-// Errorf makes an Error of a kind. With %w the cause is kept.
+// Errorf makes an Error of a kind. %w keeps the cause.
 func Errorf(kind Kind, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
 	return &Error{Kind: kind, Message: err.Error(), Err: errors.Unwrap(err)}
 }
 
-// Overloaded is an error about memory that was not to be had, such as a *budget.Full.
+// Overloaded makes the error for memory that could not be reserved, such as a *budget.Full.
 func Overloaded(err error) *Error {
 	return &Error{Kind: KindOverloaded, Message: err.Error(), Err: err}
 }
 
-// AsError gives any error a kind: an Error stays what it is, everything else is internal and its text
-// is kept from clients.
+// AsError converts any error: an Error is returned as it is; any other becomes internal, and
+// clients do not see its text.
 func AsError(err error) *Error {
 	var e *Error
 	if errors.As(err, &e) {

@@ -11,9 +11,10 @@ const (
 	sentinelSuffix = "?="
 )
 
-// DecodeHeader reads the value of an Mcp-Name or Mcp-Param header: spaces around it are no part of it,
-// and a value in `=?base64?…?=` is strict base64 of UTF-8. A value with only one end of the sentinel
-// is literal. False: the base64 is malformed, or a literal is no visible ASCII, which proxies change or refuse.
+// DecodeHeader decodes the value of an Mcp-Name or Mcp-Param header. Surrounding spaces are
+// ignored, and a value in `=?base64?…?=` is strict base64 of UTF-8. A value with only one end of
+// the sentinel is literal. It returns false for malformed base64, or for a literal that is not
+// visible ASCII, which proxies change or refuse.
 func DecodeHeader(value string) (string, bool) {
 	value = strings.Trim(value, " \t")
 	inner, encoded := strings.CutPrefix(value, sentinelPrefix)
@@ -30,8 +31,8 @@ func DecodeHeader(value string) (string, bool) {
 	return string(text), true
 }
 
-// EncodeHeader writes a value so that it survives a header or gRPC metadata: as it is when it is
-// printable ASCII without outer spaces and cannot be taken for the sentinel, else in base64.
+// EncodeHeader encodes a value for a header or gRPC metadata: unchanged if it is printable ASCII
+// without outer spaces and does not look like the sentinel, else in base64.
 func EncodeHeader(value string) string {
 	if strings.Trim(value, " \t") == value && !strings.HasPrefix(value, sentinelPrefix) && visible(value) {
 		return value
@@ -39,7 +40,7 @@ func EncodeHeader(value string) string {
 	return sentinelPrefix + base64.StdEncoding.EncodeToString([]byte(value)) + sentinelSuffix
 }
 
-// visible says whether a value is of visible ASCII and spaces.
+// visible reports whether a value has only visible ASCII and spaces.
 func visible(value string) bool {
 	for i := range len(value) {
 		if value[i] < 0x20 || value[i] > 0x7e {

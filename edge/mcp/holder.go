@@ -6,8 +6,9 @@ import (
 	"github.com/mcpedge/mcpedge/edge/budget"
 )
 
-// HolderOf is who is charged with the memory that a caller has the edge hold: its principal or, without a subject, its
-// address, as [CountedAddress] counts it. Callers of whom neither is known are one holder. nil on a nil budget.
+// HolderOf returns who is charged for the memory that the edge holds for a caller: its principal
+// or, without a subject, its address, as [CountedAddress] counts it. All callers without either
+// share a holder. It returns nil for a nil budget.
 func HolderOf(b *budget.Budget, p Principal, from netip.Addr) *budget.Holder {
 	if b == nil {
 		return nil

@@ -1,6 +1,6 @@
 package mcp
 
-// kindNames are for operators: logs and span attributes. They are stable.
+// kindNames are the names in logs and span attributes. They are stable.
 var kindNames = [...]string{
 	KindNone: "ok", KindParse: "parse_error", KindInvalidRequest: "invalid_request",
 	KindMethodNotFound: "method_not_found", KindInvalidParams: "invalid_params",
@@ -15,7 +15,7 @@ var kindNames = [...]string{
 	KindContract: "contract", KindNoStream: "no_stream", KindInternal: "internal",
 }
 
-// String names the kind in lower case with underscores; "ok" for none.
+// String returns the kind's name, in lower case with underscores; "ok" for KindNone.
 func (k Kind) String() string {
 	if int(k) < len(kindNames) && kindNames[k] != "" {
 		return kindNames[k]
@@ -23,7 +23,7 @@ func (k Kind) String() string {
 	return "internal"
 }
 
-// KindNamed is the kind that String names; KindInternal where none is.
+// KindNamed returns the kind with a name from String, or KindInternal.
 func KindNamed(name string) Kind {
 	for k, n := range kindNames {
 		if n == name && n != "" {

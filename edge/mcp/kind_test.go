@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Operators tell failures apart by their names: every kind has its own.
+// Every kind has its own name, by which operators distinguish failures.
 func TestKindNames(t *testing.T) {
 	seen := map[string]Kind{}
 	for k := KindNone; k <= KindInternal; k++ {
@@ -22,7 +22,8 @@ func TestKindNames(t *testing.T) {
 	}
 }
 
-// Clients are told the message alone; operators get the cause of a fault, and never what a caller got wrong.
+// Clients see the message alone; operators see the cause of a fault, but never that of a caller's
+// error.
 func TestOnlyFaultsHaveCauses(t *testing.T) {
 	cause := errors.New("rpc error: disk is full")
 	for k := KindNone; k <= KindInternal; k++ {

@@ -6,25 +6,25 @@ import (
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 )
 
-// What a client may name, in bytes of the decoded string. They hold for every method of every revision, and
-// are constants since nothing that backends serve comes near them. Beyond one the message is answered with
-// KindInvalidParams.
+// Bounds on names from clients, in bytes of the decoded string. They hold for every method of every
+// revision, and are constants because they are far above what backends serve. A longer one is
+// refused with KindInvalidParams.
 const (
-	// MaxURI bounds a resource's URI or URI template: of a read, a subscription, an entry of
-	// subscriptions/listen, and of what a completion is for.
+	// MaxURI bounds a resource's URI or URI template: in a read, a subscription, an entry of
+	// subscriptions/listen, and the reference of a completion.
 	MaxURI = 8 << 10
-	// MaxName bounds a name: of a tool, a prompt, an argument of a prompt or of a completion; and a protocol
-	// version.
+	// MaxName bounds a name: of a tool, a prompt, an argument of a prompt or of a completion, and a
+	// protocol version.
 	MaxName = 1 << 10
-	// MaxClientInfo bounds what a client says of itself, clientInfo and capabilities together, as JSON text:
-	// in initialize, which a session keeps, and in `_meta` of a request.
+	// MaxClientInfo bounds clientInfo and capabilities together, as JSON text: in initialize, which
+	// a session keeps, and in `_meta` of a request.
 	MaxClientInfo = 16 << 10
 )
 
-// CheckURI says what is wrong with the length of a URI; where names the member that has it.
+// CheckURI returns an error if a URI is too long. where names its member.
 func CheckURI(where, uri string) error { return checkLength(where, len(uri), MaxURI) }
 
-// CheckName says what is wrong with the length of a name.
+// CheckName returns an error if a name is too long.
 func CheckName(where, name string) error { return checkLength(where, len(name), MaxName) }
 
 func checkLength(where string, n, max int) error {
@@ -34,7 +34,7 @@ func checkLength(where string, n, max int) error {
 	return Errorf(KindInvalidParams, "%s has %d bytes, at most %d are taken: send a shorter one", where, n, max)
 }
 
-// checkClient says what is wrong with the length of what a client says of itself.
+// checkClient returns an error if what a client says of itself is too long.
 func checkClient(where string, info, capabilities json.RawMessage) error {
 	n := len(info) + len(capabilities)
 	if n <= MaxClientInfo {
@@ -44,23 +44,23 @@ func checkClient(where string, info, capabilities json.RawMessage) error {
 		"client info and capabilities in %s have %d bytes, at most %d are taken: leave out what is large, such as icons", where, n, MaxClientInfo)
 }
 
-// checkString is checkLength of a JSON string; another value is left to whoever reads it.
+// checkString is checkLength of a JSON string. It ignores other values.
 func checkString(where string, value json.RawMessage, max int) error {
 	if len(value) <= max+2 {
-		return nil // The text of a string is at least as long as what it says, and two quotes.
+		return nil // The text of a string is at least as long as its value and two quotes.
 	}
 	s, _ := jsonrpc.Unquote(value)
 	return checkLength(where, len(s), max)
 }
 
-// checkKeys holds the keys of an object against MaxName; what is no object is left to whoever reads it.
+// checkKeys checks the keys of an object against MaxName. It ignores other values.
 func checkKeys(where string, object json.RawMessage) error {
 	return membersOf(object, func(key []byte, _ json.RawMessage) error {
 		return checkLength("a name in "+where, len(key), MaxName)
 	})
 }
 
-// checkTarget holds what the request is about against its bound.
+// checkTarget checks the length of the request's target.
 func (p *Params) checkTarget(member string) error {
 	if member == "uri" {
 		return CheckURI(member, p.Target)
@@ -68,7 +68,7 @@ func (p *Params) checkTarget(member string) error {
 	return CheckName(member, p.Target)
 }
 
-// checkNames holds the names that are not the request's target against their bounds.
+// checkNames checks the length of names other than the request's target.
 func (p *Params) checkNames(method Method) error {
 	switch method {
 	case MethodInitialize:
@@ -114,8 +114,8 @@ func (p *Params) checkCompletion() error {
 	})
 }
 
-// membersOf is jsonrpc.Members of an object that is part of a message which was accepted; what is no object
-// has none.
+// membersOf is jsonrpc.Members for a value in a message that was accepted. A non-object has no
+// members.
 func membersOf(object json.RawMessage, fn func(key []byte, value json.RawMessage) error) error {
 	if jsonrpc.TypeOf(object) != jsonrpc.Object {
 		return nil

@@ -65,7 +65,7 @@ func TestLengths(t *testing.T) {
 	}
 }
 
-// What a tool is given, and a completion's value, are no names: the body bounds them.
+// A tool's arguments and a completion's value are not names: only the body bounds them.
 func TestValuesHaveNoLength(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	for method, params := range map[Method]string{

@@ -1,7 +1,7 @@
 package mcp
 
-// LogLevel is the severity of a log message (RFC 5424), or, of a request, the least severity wanted.
-// The zero value means that no messages are wanted. Levels compare by severity.
+// LogLevel is the severity of a log message (RFC 5424) or, in a request, the lowest severity
+// wanted. The zero value means no messages. Levels compare by severity.
 type LogLevel uint8
 
 // The levels of the specification's LoggingLevel, by rising severity.
@@ -27,7 +27,7 @@ func (l LogLevel) String() string {
 	return ""
 }
 
-// ParseLogLevel reads a name of the wire. An unknown name gives false.
+// ParseLogLevel parses a name. It returns false for an unknown one.
 func ParseLogLevel(name string) (LogLevel, bool) {
 	for i, n := range logNames[1:] {
 		if n == name {

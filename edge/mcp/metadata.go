@@ -5,7 +5,7 @@ import "strings"
 // maxMetadataValue bounds a value of gRPC metadata, in bytes.
 const maxMetadataValue = 4 << 10
 
-// NotMetadataValue says why a text cannot be a value of gRPC metadata; empty: it can.
+// NotMetadataValue returns why a text cannot be a value of gRPC metadata; empty if it can.
 func NotMetadataValue(text string) string {
 	switch {
 	case len(text) > maxMetadataValue:

@@ -3,7 +3,7 @@ package mcp
 // Method is a JSON-RPC method name of the Model Context Protocol, any revision.
 type Method string
 
-// The methods the edge receives or sends. Which of them exist in a revision is an era's business.
+// The methods that the edge receives or sends. The era knows which of them a revision has.
 const (
 	MethodInitialize       Method = "initialize"
 	MethodPing             Method = "ping"
@@ -46,7 +46,7 @@ const (
 	NotifyTaskStatus       Method = "notifications/tasks/status"
 )
 
-// target is the member of the params that says what the request is about; empty: it is about nothing.
+// target returns the member of the params that names the request's target; empty if there is none.
 func (m Method) target() string {
 	switch m {
 	case MethodToolsCall, MethodPromptsGet:
@@ -59,8 +59,9 @@ func (m Method) target() string {
 	return ""
 }
 
-// Repeatable says whether a request of this method may be run again when its outcome was lost: reads,
-// prompts, completions, lists, and what is about a task. A tool call is repeatable only by the tool's own annotations.
+// Repeatable reports whether a request of this method may run again after its outcome was lost:
+// reads, prompts, completions, lists, and requests about a task. A tool call is only repeatable by
+// the tool's annotations.
 func (m Method) Repeatable() bool {
 	switch m {
 	case MethodResourcesRead, MethodPromptsGet, MethodComplete,

@@ -6,14 +6,14 @@ import (
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 )
 
-// Params is a request's params, opened one level deep, once, for every method: each member is the raw
-// JSON value, nil when absent or null. All of it aliases the body.
+// Params is a request's params, opened one level deep, once, for every method: each member is the
+// raw JSON value, nil if absent or null. All of it aliases the body.
 type Params struct {
 	// Raw is the whole object, nulls included; nil when the request had no params.
 	Raw json.RawMessage
-	// Target is what Mcp-Name mirrors and spans name: the member that the method is about, a tool's or
-	// prompt's `name` or a resource's `uri`. HasTarget is false when the member is absent or no string,
-	// and for a method without one.
+	// Target is the value that Mcp-Name mirrors and spans name: the member with the method's
+	// target, a tool's or prompt's `name` or a resource's `uri`. HasTarget is false if the member
+	// is absent or not a string, and for a method without one.
 	Target    string
 	HasTarget bool
 
@@ -35,20 +35,20 @@ type Params struct {
 	Meta Meta
 }
 
-// Meta is a request's `_meta`, opened the same way.
+// Meta is a request's `_meta`, opened in the same way.
 type Meta struct {
-	// Raw is the whole object; nil when absent.
+	// Raw is the whole object; nil if absent.
 	Raw           json.RawMessage
 	ProgressToken json.RawMessage
 	Version       json.RawMessage // io.modelcontextprotocol/protocolVersion
 	ClientInfo    json.RawMessage // io.modelcontextprotocol/clientInfo
 	Capabilities  json.RawMessage // io.modelcontextprotocol/clientCapabilities
 	LogLevel      json.RawMessage // io.modelcontextprotocol/logLevel
-	// The trace the client is in (W3C Trace Context and Baggage), unverified.
+	// The trace context of the client (W3C Trace Context and Baggage), unverified.
 	TraceParent, TraceState, Baggage json.RawMessage
 }
 
-// checkToken says what is wrong with a progress token.
+// checkToken returns an error for an invalid progress token.
 func checkToken(token json.RawMessage) error {
 	switch t := jsonrpc.TypeOf(token); {
 	case token == nil:
@@ -59,7 +59,7 @@ func checkToken(token json.RawMessage) error {
 	return nil
 }
 
-// maxToken bounds a progress token, as the id of a request is.
+// maxToken bounds a progress token, like the id of a request.
 const maxToken = jsonrpc.MaxIDLen
 
 // Keys of `_meta` in the specification's own name space.
@@ -79,15 +79,16 @@ const (
 	MetaBaggage     = "baggage"
 )
 
-// ParseParams is Parse into params of their own, never nil.
+// ParseParams is Parse into new Params, never nil.
 func ParseParams(method Method, raw json.RawMessage) (*Params, error) {
 	p := new(Params)
 	return p, p.Parse(method, raw)
 }
 
-// Parse makes p the params of a message that jsonrpc.Parse accepted. It fails when a member
-// that is read stands twice, since others may take the other one, when `_meta` is neither absent nor null nor an object, and when
-// something is longer than MaxURI, MaxName or MaxClientInfo, and leaves p zero.
+// Parse parses the params of a message that jsonrpc.Parse accepted. It fails, and leaves p zero, if
+// a member that is read is duplicated, because another reader may take the other value, if `_meta`
+// is not absent, null or an object, and if something is longer than MaxURI, MaxName or
+// MaxClientInfo.
 func (p *Params) Parse(method Method, raw json.RawMessage) error {
 	*p = Params{Raw: raw}
 	if len(raw) == 0 {
@@ -200,7 +201,7 @@ func (m *Meta) parse(raw json.RawMessage) error {
 	return err
 }
 
-// once takes a member that must not stand twice.
+// once sets a member, or fails if it is duplicated.
 func once(member *json.RawMessage, key []byte, value json.RawMessage) error {
 	if *member != nil {
 		return repeated(key)
@@ -211,7 +212,7 @@ func once(member *json.RawMessage, key []byte, value json.RawMessage) error {
 
 func isNull(value json.RawMessage) bool { return jsonrpc.TypeOf(value) == jsonrpc.Null }
 
-// dropNulls makes members absent that are null. It is called once all are read, so that a member which stands twice is found.
+// dropNulls makes null members absent. Call it after all are read, so that duplicates are found.
 func dropNulls(members ...*json.RawMessage) {
 	for _, m := range members {
 		if isNull(*m) {

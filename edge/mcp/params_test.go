@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// What a request is about is said by one member, which the method chooses: another of a like name
-// neither replaces it nor stands in for it.
+// One member, chosen by the method, names the target of a request: a similar member neither
+// replaces it nor is used instead.
 func TestTargetIsTheMethods(t *testing.T) {
 	for _, c := range []struct {
 		method Method
@@ -98,7 +98,7 @@ func TestNullCapabilities(t *testing.T) {
 	}
 }
 
-// A member that stands twice is refused: of two readers each may take another.
+// A duplicate member is refused: two readers may take different values.
 func TestMembersOccurOnce(t *testing.T) {
 	for params, twice := range map[string]string{
 		`{"name":"a","arguments":{},"x":1,"x":2}`:             "",

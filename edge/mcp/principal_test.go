@@ -7,7 +7,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// What shows as nothing, or as a space that is another one, is in no name: two names that look the same would be two principals.
+// Names have no invisible characters and no unusual spaces: two names that look the same would be
+// two principals.
 func TestIsName(t *testing.T) {
 	for _, r := range []rune{
 		0x00, 0x0A, 0x7F, 0x85, 0x2028, 0x2029, 0x202E, 0x2066, 0xFFFD, // controls, lines, directions, and what was no character
@@ -37,7 +38,8 @@ func TestIsName(t *testing.T) {
 	}
 }
 
-// A user, a client and users of other issuers are other principals, though their subjects are the same text, and the anonymous caller is one.
+// A user, a client and users of other issuers are different principals, although their subjects are
+// the same text, as is the anonymous caller.
 func TestPrincipalsAreToldApart(t *testing.T) {
 	all := []mcp.Principal{
 		{}, {Subject: "alice", Issuer: "https://id"}, {Subject: "alice", Issuer: "https://id", SubjectIsClient: true},

@@ -1,14 +1,15 @@
 package mcp
 
-// Rising is the progress that a client was told of one request, over all its rounds and attempts: each value it is
-// told is above the one before (Utilities, "Progress"). The zero value: none was told. Not safe for concurrent use.
+// Rising is the progress that a client was sent for one request, over all its rounds and attempts:
+// each value must exceed the last (Utilities, "Progress"). The zero value means that none was sent.
+// It is not safe for concurrent use.
 type Rising struct {
-	// Highest is the last value that was told, once Told is true.
+	// Highest is the last value that was sent, if Told.
 	Highest float64 `json:"h"`
 	Told    bool    `json:"t"`
 }
 
-// Rises says whether a value may be told, and notes that it is.
+// Rises reports whether a value may be sent, and records it.
 func (r *Rising) Rises(value float64) bool {
 	if r.Told && value <= r.Highest {
 		return false

@@ -9,7 +9,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// What is kept takes what it is counted for, or an eighth more.
+// A kept body takes the memory that it is counted for, or an eighth more.
 func TestKeptBodiesHaveNoRoom(t *testing.T) {
 	for _, size := range []int{0, 1, 20_000, 40_000, 600_000, 3 << 20} {
 		b := mcp.Keep(append(mcp.Envelope{}.Begin(size), make([]byte, size)...))
@@ -22,7 +22,7 @@ func TestKeptBodiesHaveNoRoom(t *testing.T) {
 	}
 }
 
-// Whatever is given back, a body has the room that was asked for, and nobody else has it at the same time.
+// For any recycled slices, a body has the requested capacity and is not shared.
 func TestRecycledBodies(t *testing.T) {
 	var wg sync.WaitGroup
 	for worker := range 8 {

@@ -7,8 +7,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 )
 
-// NotScope says why something is no OAuth scope (RFC 6749, section 3.3) that clients can be told to ask for, as the end of a sentence
-// that begins with it; empty: it is one.
+// NotScope returns why a text is not an OAuth scope (RFC 6749, section 3.3) that clients can be
+// asked to request, as the rest of a sentence that begins with it; empty if it is one.
 func NotScope(s string) string {
 	switch {
 	case s == "offline_access":
@@ -19,7 +19,7 @@ func NotScope(s string) string {
 	return ""
 }
 
-// LackingData is the data of an error by which a caller lacks scopes: {"scopes":[…]}.
+// LackingData returns the data of an error for missing scopes: {"scopes":[…]}.
 func LackingData(scopes []string) json.RawMessage {
 	data := []byte(`{"scopes":[`)
 	for i, s := range scopes {

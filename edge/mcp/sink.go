@@ -5,19 +5,21 @@ import (
 	"encoding/json"
 )
 
-// Sink takes what a running call has to say before its outcome. Dispatch calls it from one goroutine
-// at a time, with progress that rises within the round and with logs at or above the call's level. That
-// progress rises over the rounds of a request is the era's to see to: see Rising.
+// Sink takes the events of a running call. Dispatch calls it from one goroutine at a time, with
+// progress that rises within the round and with logs at or above the call's level. The era ensures
+// that progress rises over the rounds of a request: see Rising.
 type Sink interface {
-	// Emit passes the event on. An error means that nobody can be told any more (the client is gone
-	// in the modern era, or the call was taken over): dispatch then cancels the backend's call.
+	// Emit passes the event on. An error means that there is no receiver any more (the client has
+	// left in the modern era, or the call was taken over): dispatch then cancels the backend's
+	// call.
 	Emit(ctx context.Context, ev Event) error
 }
 
-// Binder is a Sink of a call that may go on in later rounds, which belong to the backend that it began with.
+// Binder is a Sink of a call that may continue in later rounds, which are bound to its first
+// backend.
 type Binder interface {
-	// Bind says by its configured name which backend the round is about to be run by. It is called by the goroutine that
-	// calls Emit, before any event.
+	// Bind sets, by its configured name, the backend that is about to run the round. The goroutine
+	// that calls Emit calls it, before any event.
 	Bind(backend string)
 }
 
@@ -25,8 +27,8 @@ type Binder interface {
 type Event struct {
 	// Method is NotifyProgress or NotifyMessage.
 	Method Method
-	// Params is the rendered params object. Owned by the receiver.
+	// Params is the rendered params object. The receiver owns it.
 	Params json.RawMessage
-	// Progress is the value of a progress event, for those who must not repeat one; else 0.
+	// Progress is the value of a progress event, for code that must not repeat one; else 0.
 	Progress float64
 }

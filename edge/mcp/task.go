@@ -5,35 +5,37 @@ import (
 	"time"
 )
 
-// TaskSupport says whether a call of a tool may become a task. The zero value: it may not.
+// TaskSupport is whether a call of a tool may become a task. The zero value means that it may not.
 type TaskSupport struct {
-	// Optional: for clients that can have tasks. Required: for all, and a client that cannot is refused. One of them at most.
+	// Optional allows tasks for clients that support them. Required needs them: other clients are
+	// refused. At most one is set.
 	Optional, Required bool
-	// AtOnce: before the backend is called, where the client does not choose; else when the backend wants it (Deferrer), or the call
-	// has run for a while.
+	// AtOnce makes the task before the backend is called, if the client does not choose; else it is
+	// made when the backend requests it (Deferrer), or the call has run for a while.
 	AtOnce bool
-	// Poll is how often a client should ask for the task; 0: the edge chooses.
+	// Poll is how often a client should poll the task. 0 lets the edge choose.
 	Poll time.Duration
 }
 
-// CallTask is what a call knows of the task that it is, or may become.
+// CallTask describes the task that a call is or may become.
 type CallTask struct {
-	// ID that clients know the task by; empty: it is none yet.
+	// ID is the id by which clients know the task. Empty means that it is none yet.
 	ID string
-	// Until is when the work has to end, in the place of the backend's timeout.
+	// Until is when the work must end, in place of the backend's timeout.
 	Until time.Time
 }
 
 // Deferrer is a Sink of a call that may become a task.
 type Deferrer interface {
-	// Defer makes it one now, if it is none. It does not wait for that. Dispatch calls it as it calls Emit.
+	// Defer makes the call a task now, unless it is one. It does not wait for that. Dispatch calls
+	// it like Emit.
 	Defer(ctx context.Context) error
 }
 
 // Checkpointer is a Sink of a call whose round can be run again from its middle.
 type Checkpointer interface {
-	// Checkpoint says that the round may be run again from a state, without the answers that it began with. It does not wait for that to be kept. The state
-	// is not changed any more.
+	// Checkpoint says that the round may be run again from a state, without the answers that it
+	// began with. It does not wait until that is stored. The state must not change any more.
 	Checkpoint(state []byte)
 }
 

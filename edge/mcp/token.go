@@ -5,14 +5,16 @@ import (
 	"errors"
 )
 
-// Token is the access token that a request came with, for whoever exchanges it while the request is served. It goes with
-// contexts alone: no record, no Principal and no log has one, and it prints as nothing. The zero value is none.
+// Token is the access token of a request, for code that exchanges it while the request is served.
+// It is only in contexts: no record, Principal or log has one, and it does not print. The zero
+// value is none.
 type Token struct {
-	// text is behind a pointer, which is all that formatting shows of what a Token is a member of.
+	// text is behind a pointer, so that formatting a value that contains a Token shows only the
+	// pointer.
 	text *string
 }
 
-// NewToken is a token; none if text is empty.
+// NewToken returns a token; the zero Token if text is empty.
 func NewToken(text string) Token {
 	if text == "" {
 		return Token{}
@@ -20,10 +22,10 @@ func NewToken(text string) Token {
 	return Token{&text}
 }
 
-// IsZero says that there is none.
+// IsZero reports whether there is no token.
 func (t Token) IsZero() bool { return t.text == nil }
 
-// Reveal is the token itself, to be sent to its issuer and to nobody else; empty: there is none.
+// Reveal returns the token itself, to be sent to its issuer only; empty if there is none.
 func (t Token) Reveal() string {
 	if t.text == nil {
 		return ""
@@ -31,16 +33,17 @@ func (t Token) Reveal() string {
 	return *t.text
 }
 
-// String implements fmt.Stringer: it shows nothing.
+// String implements fmt.Stringer without showing the token.
 func (t Token) String() string { return "[token]" }
 
-// ErrNoToken says that a call whose caller could have been known by a token has none any more: the replica that had it was
-// lost, and no record has it.
+// ErrNoToken means that the token of a call is not available any more: the replica that had it was
+// lost, and it is not stored.
 var ErrNoToken = errors.New("the access token of the call is not known any more")
 
 type tokenKey struct{}
 
-// WithToken is ctx with the token of the request that is served with it; ctx, if there is none.
+// WithToken returns ctx with the token of the request that is served with it; ctx itself if there
+// is none.
 func WithToken(ctx context.Context, t Token) context.Context {
 	if t.IsZero() {
 		return ctx
@@ -48,7 +51,7 @@ func WithToken(ctx context.Context, t Token) context.Context {
 	return context.WithValue(ctx, tokenKey{}, t)
 }
 
-// TokenOf is the token of the request that is served with a context.
+// TokenOf returns the token of the request that is served with a context.
 func TokenOf(ctx context.Context) Token {
 	t, _ := ctx.Value(tokenKey{}).(Token)
 	return t
