@@ -14,7 +14,7 @@ import (
 
 var _ admin.Replica = (*App)(nil)
 
-// administration is the handler of the admin address.
+// administration returns the handler of the admin address.
 func (a *App) administration(router *era.Router) http.Handler {
 	var page http.Handler
 	if a.dev != nil {
@@ -48,7 +48,7 @@ func (a *App) Status() admin.Status {
 	}
 }
 
-// AdminAddr is where the admin address listens; empty before Run does.
+// AdminAddr returns the address of the admin listener; empty before Run opens it.
 func (a *App) AdminAddr() string {
 	if addr, ok := a.adminAddr.Load().(net.Addr); ok {
 		return addr.String()
@@ -56,7 +56,7 @@ func (a *App) AdminAddr() string {
 	return ""
 }
 
-// Drain implements admin.Replica: Run goes on as if its context had ended.
+// Drain implements admin.Replica: Run continues as if its context had ended.
 func (a *App) Drain() { a.leave() }
 
 func (a *App) draining() bool {
@@ -68,7 +68,7 @@ func (a *App) draining() bool {
 	}
 }
 
-// untilDrain is a context that ends with Drain, too.
+// untilDrain returns a context that also ends with Drain.
 func (a *App) untilDrain(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {

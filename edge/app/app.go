@@ -1,5 +1,5 @@
-// Package app wires the edge together and takes it down in order. It is the only package that names
-// concrete types of every stage.
+// Package app wires the edge together and shuts it down in order. No other package names concrete
+// types of all stages.
 package app
 
 import (
@@ -49,34 +49,34 @@ type App struct {
 	stateful  *stateful.Era
 	stateless *stateless.Era
 	endpoint  *streamable.Handler
-	sse       *sse.Handler   // nil: not served
-	quotas    *quota.Limiter // nil: nothing is limited
+	sse       *sse.Handler   // nil if HTTP+SSE is not served
+	quotas    *quota.Limiter // nil limits nothing
 	endQuotas func()
 	access    *access.Control
 	governing governing
 	limiting  rereadable          // the quotas
-	auth      *auth.Authenticator // nil: everybody is anonymous
-	callers   web.Authenticator   // the same with its refusals observed
-	audit     *audit.Log          // nil: nothing is recorded
+	auth      *auth.Authenticator // nil makes every caller anonymous
+	callers   web.Authenticator   // auth with its refusals observed
+	audit     *audit.Log          // nil records nothing
 	telemetry *telemetry.Telemetry
 	proxies   web.Proxies
-	memory    *budget.Budget // nil: everything is admitted
+	memory    *budget.Budget // nil admits everything
 	tls       ends
 	identity  identityWays
 	cluster   cluster
-	dev       *dev.Store     // nil: no page
-	level     *slog.LevelVar // nil: it cannot be changed
+	dev       *dev.Store     // nil serves no page
+	level     *slog.LevelVar // nil if it cannot be changed
 	rereads   <-chan os.Signal
 	mcp       *web.Server
 	admin     *web.Server
-	// unready says why no traffic should come here; nil: it should.
+	// unready is why this replica should get no traffic. nil means ready.
 	unready atomic.Pointer[string]
-	// retiring: every answer closes its connection.
+	// retiring makes every response close its connection.
 	retiring atomic.Bool
 	started  time.Time
-	// adminAddr is a net.Addr once there is one.
+	// adminAddr is a net.Addr once the admin listener is open.
 	adminAddr atomic.Value
-	// leaving is closed when the process is told to end by itself.
+	// leaving is closed when the process is asked to shut down through the admin address.
 	leaving chan struct{}
 	leave   func()
 }
@@ -94,10 +94,10 @@ func (a *App) notReady(format string, args ...any) {
 	a.unready.Store(&why)
 }
 
-// Run serves until ctx ends, then drains and returns. started is told the endpoint's URL once every
-// backend was tried, or the limit StartWait is over, and requests are taken. An error means that serving
-// could not begin, or that the drain did not finish within the grace; a ctx that ends before serving began
-// is none.
+// Run serves until ctx ends, then drains and returns. It calls started with the endpoint's URL once
+// every backend was tried, or the limit StartWait has passed, and requests are accepted. An error
+// means that serving could not begin, or that the drain did not finish within the grace period. A
+// ctx that ends before serving began is not an error.
 func (a *App) Run(ctx context.Context, started func(endpoint string)) error {
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer func() { a.closeExternal(a.governing.server) }()
@@ -161,12 +161,13 @@ func (a *App) ended(err error) error {
 	return err
 }
 
-// shutdown drains: unready; serving on for the delay while each answer closes its connection, and no
-// idle one is closed that a request may be on its way over; then what runs has the grace, the streams of
-// calls with it, while HTTP+SSE connections are closed once nothing runs on them; then standalone streams,
-// and shortly before the end of the grace all that a client can come back to; the listener closes.
-// A client that does not send the rest of its request has a quarter of the grace, and in the end no more than
-// half of what is left.
+// shutdown drains. The replica becomes unready. For the delay it keeps serving, while each response
+// closes its connection; idle connections stay open, because a request may be on its way. Then
+// running calls and their streams have the grace period, while HTTP+SSE connections are closed once
+// they are idle. Then standalone streams are closed and, shortly before the end of the grace
+// period, all streams that a client can resume; then the listener closes. A client that does not
+// finish sending its request has a quarter of the grace period, and at the end at most half of the
+// rest.
 func (a *App) shutdown() error {
 	a.notReady("draining")
 	a.logDraining()
@@ -193,20 +194,20 @@ func (a *App) shutdown() error {
 	return errors.Join(err, a.close(grace))
 }
 
-// limitReads bounds how long a client may take, from now on, to send its request.
+// limitReads bounds how long a client may take to send its request, from now on.
 func (a *App) limitReads(d time.Duration) {
 	d = max(d, time.Millisecond)
 	a.mcp.LimitReads(d)
 	a.admin.LimitReads(d)
 }
 
-// left is what is left of a context's time.
+// left returns the time until a context's deadline.
 func left(ctx context.Context) time.Duration {
 	deadline, _ := ctx.Deadline()
 	return time.Until(deadline)
 }
 
-// abandon is close for an edge that was told to end before it served. Nobody was promised anything.
+// abandon is close for an edge that was stopped before it served any request.
 func (a *App) abandon() error {
 	a.notReady("draining")
 	a.retiring.Store(true)
@@ -215,8 +216,8 @@ func (a *App) abandon() error {
 	return a.close(grace)
 }
 
-// close ends what is left. Whoever drained this replica by its admin address, or calls there, has the
-// answer before, within the grace.
+// close ends the remaining services. The admin address may finish its responses within the grace
+// period, the one to a drain request included.
 func (a *App) close(grace context.Context) error {
 	if a.admin.Shutdown(grace) != nil {
 		a.log.Warn("some requests to the admin address did not end within the grace")
@@ -228,7 +229,8 @@ func (a *App) close(grace context.Context) error {
 	return errors.Join(a.durable.Close(), a.admin.Close(), a.closeAudit(), a.closeTelemetry())
 }
 
-// retire has every answer close its connection, HTTP/2's with a GOAWAY, once the drain has begun.
+// retire makes every response close its connection (HTTP/2's with a GOAWAY) once the drain has
+// begun.
 func (a *App) retire(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if a.retiring.Load() {
@@ -238,8 +240,8 @@ func (a *App) retire(next http.Handler) http.Handler {
 	})
 }
 
-// first takes what is for the endpoint, which is nearly everything, past the mux, whose search takes longer
-// than some of what comes after it. A browser is shown where it is.
+// first serves requests to the endpoint, which are nearly all, without the mux, whose lookup takes
+// longer than some of the later stages. A browser gets the page.
 func first(endpoint, page, mux http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if p := r.URL.Path; p == endpointPath || p == endpointPath+"/" {
@@ -269,7 +271,7 @@ func (a *App) servers(router *era.Router) {
 		mux.Handle(auth.MetadataPath, a.auth)
 		mux.Handle(auth.MetadataPath+"/", a.auth)
 		mux.Handle(auth.ServerMetadataPath, a.auth)
-		mux.Handle(auth.ServerMetadataPath+"/", a.auth) // is not there, and pages may read that
+		mux.Handle(auth.ServerMetadataPath+"/", a.auth) // it does not exist, and pages may read that
 	}
 	about := welcome.Options{Title: a.cfg.Server.Title, URL: a.cfg.PublicURL, Path: endpointPath, Web: options}
 	if a.cfg.SSE {

@@ -16,7 +16,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// newAudit makes what records decisions and outcomes, and has telemetry tell it of the latter; nil: nothing is recorded.
+// newAudit makes the log of decisions and outcomes, and registers it with telemetry for the latter;
+// nil records nothing.
 func (a *App) newAudit() (_ *audit.Log, err error) {
 	c := a.cfg.Audit
 	if c == nil {
@@ -65,10 +66,10 @@ func recordedArguments(setting string) audit.Arguments {
 	return audit.ArgumentsNone
 }
 
-// leastDigestKey is that of HMAC-SHA-256 which is as strong as the hash, in bytes.
+// leastDigestKey is the length, in bytes, of an HMAC-SHA-256 key as strong as the hash.
 const leastDigestKey = 32
 
-// readDigestKey reads the key that arguments are digested with; nil: they are not.
+// readDigestKey reads the key for digests of arguments; nil disables digests.
 func readDigestKey(c *config.Audit) ([]byte, error) {
 	if c.DigestKeyFile == "" {
 		return nil, nil
@@ -83,7 +84,8 @@ func readDigestKey(c *config.Audit) ([]byte, error) {
 	return key, nil
 }
 
-// CheckAudit says on out, a line each, whether what the setting audit names can be used. Without the setting it says nothing.
+// CheckAudit writes to out, one line each, whether what the setting audit names can be used.
+// Without the setting it writes nothing.
 func CheckAudit(cfg config.Config, out io.Writer) error {
 	c := cfg.Audit
 	if c == nil {
@@ -108,7 +110,7 @@ func CheckAudit(cfg config.Config, out io.Writer) error {
 	return errors.Join(errs...)
 }
 
-// auditor records what telemetry knows of requests.
+// auditor records requests as telemetry reports them.
 type auditor struct{ records *audit.Log }
 
 var _ telemetry.Auditor = auditor{}
@@ -127,7 +129,7 @@ func (x auditor) Foreign(ctx context.Context, who *mcp.Principal, a *telemetry.A
 	return x.records.Decided(ctx, &r, nil)
 }
 
-// operators records what operators do.
+// operators records the actions of operators.
 type operators struct{ records *audit.Log }
 
 var _ admin.Auditor = operators{}
@@ -167,7 +169,7 @@ func recordOf(who *mcp.Principal, a *telemetry.Audited) audit.Record {
 	}
 }
 
-// observeAudit has telemetry read what became of records.
+// observeAudit registers the counters of records with telemetry.
 func (a *App) observeAudit() []error {
 	if a.audit == nil {
 		return nil
@@ -187,7 +189,7 @@ func (a *App) observeAudit() []error {
 	}
 }
 
-// closeAudit writes what waits.
+// closeAudit writes the waiting records.
 func (a *App) closeAudit() error {
 	if a.audit == nil {
 		return nil

@@ -16,8 +16,9 @@ import (
 	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
 
-// newAuth makes who knows the callers; nil: everybody is anonymous. It reads the files that the settings name.
-// shared gives the proofs that replicas share, once the state was made; nil, or if it gives nil: there are none.
+// newAuth makes the Authenticator; nil makes every caller anonymous. It reads the files that the
+// settings name. shared returns the proofs that replicas share, once the state is open; it, or its
+// result, may be nil.
 func newAuth(cfg *config.Config, proxies web.Proxies, shared func() auth.Proofs, log *slog.Logger, t *telemetry.Telemetry) (*auth.Authenticator, error) {
 	if cfg.Auth == nil {
 		return nil, nil
@@ -49,7 +50,7 @@ func newAuth(cfg *config.Config, proxies web.Proxies, shared func() auth.Proofs,
 	return auth.New(o)
 }
 
-// dpopModes are those of the setting.
+// dpopModes maps the values of the setting.
 var dpopModes = map[string]auth.DPoP{config.DPoPAccept: auth.DPoPAccept, config.DPoPRequire: auth.DPoPRequire}
 
 func issuerOf(c *config.Issuer) auth.Issuer {
@@ -95,7 +96,7 @@ func readAPIKeys(file string) ([]auth.APIKey, error) {
 	return keys, nil
 }
 
-// endpointOf is the endpoint that a path belongs to, as clients configure it.
+// endpointOf returns the endpoint of a path, as clients configure it.
 func endpointOf(path string) string {
 	switch strings.TrimSuffix(path, "/") {
 	case sse.StreamPath, sse.MessagePath:
@@ -104,7 +105,7 @@ func endpointOf(path string) string {
 	return endpointPath
 }
 
-// authenticator is what the transports ask who calls, the same for all of them; nil: nobody.
+// authenticator returns the authenticator of all transports; nil authenticates nothing.
 func (a *App) authenticator() web.Authenticator {
 	if a.callers == nil && a.auth != nil {
 		a.callers = a.observed("mcp", a.auth)
@@ -112,7 +113,7 @@ func (a *App) authenticator() web.Authenticator {
 	return a.callers
 }
 
-// adminAuthenticator is what the admin address asks; nil: nobody.
+// adminAuthenticator returns the authenticator of the admin address; nil authenticates nothing.
 func (a *App) adminAuthenticator() web.Authenticator {
 	admin := a.cfg.AdminAuth
 	var by web.Authenticator
@@ -130,8 +131,9 @@ func (a *App) adminAuthenticator() web.Authenticator {
 	return a.observed("admin", by)
 }
 
-// CheckAuth reads what auth names and says on out, a line each, whether the keys of the issuers can be read. The error
-// says that some cannot, or that auth cannot be used at all. Without the setting it says nothing.
+// CheckAuth reads what auth names and writes to out, one line each, whether the keys of the issuers
+// can be read. The error says that some cannot, or that auth cannot be used at all. Without the
+// setting it writes nothing.
 func CheckAuth(ctx context.Context, cfg config.Config, out io.Writer) error {
 	a, err := newAuth(&cfg, nil, nil, slog.New(slog.DiscardHandler), nil)
 	if a == nil || err != nil {
@@ -161,7 +163,8 @@ func CheckAuth(ctx context.Context, cfg config.Config, out io.Writer) error {
 	return nil
 }
 
-// unheldScopes says, a sentence each, which scopes the settings want that no caller can have. What an issuer puts into its tokens is not known.
+// unheldScopes returns, one sentence each, which scopes the settings require that no caller can
+// have. The scopes in the tokens of an issuer are unknown.
 func unheldScopes(cfg *config.Config, a *auth.Authenticator) (notes []string) {
 	if len(cfg.Auth.Issuers) > 0 {
 		return nil

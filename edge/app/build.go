@@ -7,27 +7,27 @@ import (
 	"time"
 )
 
-// What the linker may set, with -X, where the build cannot know it: the images are built without the repository's history,
-// say. Empty: what the go command has recorded.
+// Values that the linker may set with -X if the build cannot know them, for example because the
+// images are built without the repository's history. Empty uses what the go command has recorded.
 var version, commit, date string
 
-// unknown stands for what a build cannot know.
+// unknown is the value of what a build cannot know.
 const unknown = "unknown"
 
-// Build is what a program was built from. Its members are never empty: what is not known is "unknown".
+// Build is the source of a program. Its members are never empty: unknown ones are "unknown".
 type Build struct {
-	// Version is that of the module: a tag, a pseudo-version, or "devel".
+	// Version is the version of the module: a tag, a pseudo-version, or "devel".
 	Version string
-	// Commit is the full hash, or as much of it as is known, with "-dirty" behind it if files were changed.
+	// Commit is the full hash, or the known part of it, followed by "-dirty" if files were changed.
 	Commit string
-	// Date is when the commit was made, as RFC 3339 has it, in UTC.
+	// Date is the date of the commit, as in RFC 3339, in UTC.
 	Date string
 }
 
-// Version is Build.Version of this program.
+// Version returns Build.Version of this program.
 func Version() string { return ThisBuild().Version }
 
-// ThisBuild is what this program was built from.
+// ThisBuild returns the Build of this program.
 func ThisBuild() Build {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -36,10 +36,10 @@ func ThisBuild() Build {
 	return buildOf(info, version, commit, date)
 }
 
-// pseudo is the end of a pseudo-version, with the time and the hash of its commit.
+// pseudo matches the end of a pseudo-version, with the time and the hash of its commit.
 var pseudo = regexp.MustCompile(`[.-](\d{14})-([0-9a-f]{12})(\+dirty)?$`)
 
-// buildOf makes a Build of what the linker has set and of what the go command has recorded.
+// buildOf makes a Build from what the linker has set and what the go command has recorded.
 func buildOf(info *debug.BuildInfo, version, commit, date string) Build {
 	set := map[string]string{}
 	for _, s := range info.Settings {

@@ -18,19 +18,22 @@ import (
 	"github.com/mcpedge/mcpedge/edge/policy"
 )
 
-// Question is what the policy is asked to explain.
+// Question is the input of ExplainPolicy.
 type Question struct {
-	// Claims are those of the caller's token, a JSON object that is not verified; {}, and with APIKey empty nothing, is an anonymous caller.
+	// Claims are those of the caller's token, an unverified JSON object. {}, or nothing without an
+	// APIKey, is an anonymous caller.
 	Claims json.RawMessage
-	// APIKey is the name of the key that the caller has instead, in the file auth.api-keys; empty: it has none.
+	// APIKey is the name of the caller's key in the file auth.api-keys, instead of claims. Empty
+	// means none.
 	APIKey string
-	// Tool is the only one that is explained; empty: everything that there is.
+	// Tool is the only tool to explain. Empty explains everything.
 	Tool string
-	// Arguments of a call of the tool, a JSON object; none: they are not known.
+	// Arguments are those of a call of the tool, a JSON object. Empty means unknown.
 	Arguments json.RawMessage
 }
 
-// ExplainPolicy writes to out, a line each, what the policy decides for a caller on what the backends list now.
+// ExplainPolicy writes to out, one line each, what the policy decides for a caller on what the
+// backends list now.
 func ExplainPolicy(ctx context.Context, cfg config.Config, q Question, out io.Writer) error {
 	var given policy.Arguments
 	if len(q.Arguments) > 0 {
@@ -87,7 +90,8 @@ func ExplainPolicy(ctx context.Context, cfg config.Config, q Question, out io.Wr
 
 var kindNames = map[policy.Kind]string{policy.Tool: "tool", policy.Prompt: "prompt", policy.Resource: "resource", policy.Template: "template"}
 
-// argumentsOf are those of what has none, and those given of a tool; nil: they are not known.
+// argumentsOf returns no arguments for a target without any, and the given ones for a tool; nil
+// means unknown.
 func argumentsOf(t *policy.Target, given policy.Arguments) policy.Arguments {
 	switch t.Kind {
 	case policy.Resource:
@@ -114,7 +118,7 @@ func effectOf(t *policy.Target, d *policy.Decision) string {
 	return fmt.Sprintf("%s, by the rule %q", d.Effect, d.Rule)
 }
 
-// spelled says on which spelling it was decided, where that is another than the listed one.
+// spelled names the spelling on which it was decided, if it is not the listed one.
 func spelled(d *policy.Decision) string {
 	if d.Form == "" {
 		return ""
@@ -122,7 +126,7 @@ func spelled(d *policy.Decision) string {
 	return fmt.Sprintf(", as it may be spelled %q", d.Form)
 }
 
-// asked says that the policy server decides, too.
+// asked says that the policy server also decides.
 func asked(cfg *config.Config, d *policy.Decision) string {
 	if d.Effect != policy.Allow || externalOf(cfg) == nil {
 		return ""
@@ -137,7 +141,7 @@ func listing(p *policy.Policy, who *mcp.Principal, t *policy.Target) string {
 	return "not listed"
 }
 
-// caller is the principal that the question is about.
+// caller returns the principal of the question.
 func (q *Question) caller(cfg *config.Config) (mcp.Principal, error) {
 	if q.APIKey == "" {
 		return claimant(cfg, q.Claims)
@@ -162,15 +166,15 @@ func (q *Question) caller(cfg *config.Config) (mcp.Principal, error) {
 	return mcp.Principal{}, fmt.Errorf("policy: --api-key: %s has no key named %q", cfg.Auth.APIKeys, q.APIKey)
 }
 
-// claimant is the principal that the claims, a JSON object, stand for, as their issuer's settings have it or, if it is not configured, the
-// first issuer's. None: it is anonymous.
+// claimant returns the principal that the claims, a JSON object, stand for by the settings of their
+// issuer or, if that is not configured, of the first issuer. Without claims it is anonymous.
 func claimant(cfg *config.Config, claims json.RawMessage) (mcp.Principal, error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(claims, &members); err != nil || len(members) == 0 {
 		return mcp.Principal{}, err
 	}
 	var name string
-	_ = json.Unmarshal(members["iss"], &name) // empty: it says none
+	_ = json.Unmarshal(members["iss"], &name) // empty if it names none
 	i := auth.Issuer{URL: name}
 	if cfg.Auth != nil {
 		for n := range cfg.Auth.Issuers {

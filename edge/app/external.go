@@ -10,7 +10,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/policy/external"
 )
 
-// externalOf is the policy server of the settings; nil: there is none.
+// externalOf returns the settings of the policy server; nil if there is none.
 func externalOf(cfg *config.Config) *config.External {
 	if cfg.Policy == nil {
 		return nil
@@ -22,14 +22,14 @@ func externalFiles(e *config.External) certs.Files {
 	return certs.Files{Name: "policy.external.tls", Cert: e.TLS.Cert, Key: e.TLS.Key, CA: e.TLS.CA}
 }
 
-// policyServer is a policy server in use. The zero value is none.
+// policyServer is a policy server in use. The zero value means none.
 type policyServer struct {
 	settings *config.External
 	client   *external.Client
-	files    *certs.Source // of TLS; nil: plaintext
+	files    *certs.Source // nil means plaintext
 }
 
-// newExternal makes who asks the policy server of some settings, which may be nil.
+// newExternal makes the client of a policy server by its settings, which may be nil.
 func (a *App) newExternal(e *config.External) (s policyServer, err error) {
 	if e == nil {
 		return s, nil
@@ -49,14 +49,14 @@ func (a *App) newExternal(e *config.External) (s policyServer, err error) {
 	return s, nil
 }
 
-// startExternal connects to the policy server, so that the first request need not wait for that.
+// startExternal connects to the policy server, so that the first request need not wait for it.
 func (a *App) startExternal(s policyServer) {
 	if s.client != nil {
 		s.client.Start()
 	}
 }
 
-// closeExternal ends the connection to a policy server, once it has answered what it is being asked.
+// closeExternal closes the connection to a policy server after it has answered its requests.
 func (a *App) closeExternal(s policyServer) {
 	if s.client != nil {
 		s.client.Close()
@@ -66,7 +66,8 @@ func (a *App) closeExternal(s policyServer) {
 	}
 }
 
-// TellExternal says on out which policy server is asked, and when; of settings without one it says nothing.
+// TellExternal writes to out which policy server is asked, and when. Without one in the settings it
+// writes nothing.
 func TellExternal(cfg config.Config, out io.Writer) {
 	e := externalOf(&cfg)
 	if e == nil {

@@ -2,5 +2,5 @@
 
 package app
 
-// fileLimit is how many files the process may have open; 0: not known.
+// fileLimit returns how many files the process may have open; 0 means unknown.
 func fileLimit() int { return 0 }

@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-// fileLimit is how many files the process may have open, as the Go runtime raised it at the start; 0: not known.
+// fileLimit returns how many files the process may have open, as raised by the Go runtime at start;
+// 0 means unknown.
 func fileLimit() int {
 	var l syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) != nil || l.Cur == 0 {

@@ -11,15 +11,15 @@ import (
 	"google.golang.org/grpc/grpclog"
 )
 
-// grpcTo is where gRPC's own lines go; nil: nowhere.
+// grpcTo is the logger of gRPC's own lines; nil discards them.
 var grpcTo atomic.Pointer[slog.Logger]
 
-// gRPC takes its logger only before it is used at all, which a package's init alone can promise: a
-// service in the same process may be running when an edge is made.
+// gRPC accepts a logger only before its first use, which only a package's init can guarantee: a
+// service in the same process may run before an edge is made.
 func init() { grpclog.SetLoggerV2(grpcLogger{}) }
 
-// logGRPC sends what gRPC says of itself to a logger, at level debug: what matters of it is logged by
-// the backends, once. The last call wins, for the whole process.
+// logGRPC sends gRPC's own lines to a logger, at level debug: the backends log what matters of it.
+// The last call wins, for the whole process.
 func logGRPC(log *slog.Logger) { grpcTo.Store(log.With("component", "grpc")) }
 
 // grpcLogger implements grpclog.LoggerV2.
@@ -68,5 +68,5 @@ func (g grpcLogger) die(text string) {
 	os.Exit(1)
 }
 
-// V is false: verbose details are not wanted.
+// V returns false: verbose details are not wanted.
 func (g grpcLogger) V(int) bool { return false }

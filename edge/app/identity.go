@@ -16,23 +16,24 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// identities says how a backend is shown who is calling; nil: by the contract's Principal alone.
+// identities returns how the caller is identified to a backend; nil means by the contract's
+// Principal alone.
 type identities func(*config.Backend) backend.Identity
 
-// shownNothing is for who only lists what backends have.
+// shownNothing is for code that only lists what backends have.
 func shownNothing(*config.Backend) backend.Identity { return nil }
 
-// identityWays are the ways in which backends are shown who is calling.
+// identityWays are the means to identify callers to backends.
 type identityWays struct {
-	keys *identity.Keys // nil: nothing is signed
-	// signers are those of the backends with identity: signed, by their names.
+	keys *identity.Keys // nil signs nothing
+	// signers are those of the backends with identity: signed, by name.
 	signers map[string]*identity.Signer
 }
 
-// edgeName is the issuer of signed identities where the edge has no URL.
+// edgeName is the issuer of signed identities if the edge has no URL.
 const edgeName = "mcpedge"
 
-// openIdentity reads the key that signs, if there is one.
+// openIdentity reads the signing key, if there is one.
 func (a *App) openIdentity() (err error) {
 	a.identity.signers = map[string]*identity.Signer{}
 	if a.cfg.IdentityKey == "" {
@@ -50,13 +51,13 @@ func openKeys(cfg *config.Config, log *slog.Logger) (*identity.Keys, error) {
 	return keys, nil
 }
 
-// signing has backends be shown identities that are signed, by who makes calls without an edge that runs.
+// signing returns the identities for calls without a running edge, signed ones included.
 func signing(cfg *config.Config, log *slog.Logger) (identities, error) {
 	a := &App{cfg: *cfg, log: log}
 	return a.identityOf, a.openIdentity()
 }
 
-// identityOf is how a backend is shown who is calling.
+// identityOf returns how the caller is identified to a backend.
 func (a *App) identityOf(b *config.Backend) backend.Identity {
 	switch {
 	case b.Identity == config.IdentityExchange && a.auth == nil:
@@ -75,7 +76,7 @@ func (a *App) identityOf(b *config.Backend) backend.Identity {
 
 var _ backend.AskedIdentity = (*auth.Exchanger)(nil)
 
-// wantedBy is the token that a backend gets for callers.
+// wantedBy returns the token that a backend gets for callers.
 func wantedBy(b *config.Backend) auth.Wanted {
 	w := auth.Wanted{Backend: b.Name, Audience: b.Name}
 	if x := b.Exchange; x != nil {
@@ -87,7 +88,7 @@ func wantedBy(b *config.Backend) auth.Wanted {
 	return w
 }
 
-// nobody is who makes calls without a caller whose token could be exchanged.
+// nobody is the identity for calls without a caller whose token could be exchanged.
 type nobody struct{}
 
 // Prove implements backend.Identity.
@@ -95,7 +96,7 @@ func (nobody) Prove(context.Context, *mcp.Principal, string) (key, value string,
 	return "", "", mcp.Errorf(mcp.KindForbidden, "it has identity: exchange, and there is no caller whose token could be exchanged")
 }
 
-// jwks is what the admin address serves; nil: nothing.
+// jwks returns what the admin address serves; nil serves nothing.
 func (a *App) jwks() func() []byte {
 	if a.identity.keys == nil {
 		return nil
@@ -103,7 +104,7 @@ func (a *App) jwks() func() []byte {
 	return a.identity.keys.JWKS
 }
 
-// observeIdentity has telemetry read what was signed.
+// observeIdentity registers the counters of signatures with telemetry.
 func (a *App) observeIdentity() []error {
 	keys := a.identity.keys
 	if keys == nil {
@@ -120,7 +121,8 @@ func (a *App) observeIdentity() []error {
 	}
 }
 
-// CheckIdentity reads the key that signs for backends and says on out which it is. Without the setting it says nothing.
+// CheckIdentity reads the key that signs for backends and writes to out which it is. Without the
+// setting it writes nothing.
 func CheckIdentity(cfg config.Config, out io.Writer) error {
 	if cfg.IdentityKey == "" {
 		return nil

@@ -20,19 +20,19 @@ import (
 // namespaceFile has the namespace of the pod that this process runs in.
 const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// WithCluster reaches the API server of Kubernetes so, and not as from a pod.
+// WithCluster sets how to reach the API server of Kubernetes, instead of as from a pod.
 func WithCluster(c *rest.Config) Option { return func(a *App) { a.cluster.client = c } }
 
-// cluster is what is found in Kubernetes.
+// cluster is the connection to Kubernetes and what was found there.
 type cluster struct {
-	client  *rest.Config        // nil: as from a pod
-	watcher *kubernetes.Watcher // nil: nothing is looked for
+	client  *rest.Config        // nil connects as from a pod
+	watcher *kubernetes.Watcher // nil looks for nothing
 	tls     *certs.Source
-	// told are the warnings about Services that were logged, by Service. Of the watcher's goroutine.
+	// told are the warnings that were logged, by Service. It belongs to the watcher's goroutine.
 	told map[string]string
 }
 
-// openCluster prepares to look for backends in Kubernetes, if the settings say so.
+// openCluster prepares the search for backends in Kubernetes, if it is configured.
 func (a *App) openCluster() error {
 	k := a.cfg.Kubernetes
 	if k == nil {
@@ -64,7 +64,7 @@ func (a *App) openCluster() error {
 	return nil
 }
 
-// discovered makes the Services that were found backends.
+// discovered makes backends of the Services that were found.
 func (a *App) discovered(found []kubernetes.Backend) {
 	var out []backend.Discovered
 	for i := range found {
@@ -80,7 +80,8 @@ func (a *App) discovered(found []kubernetes.Backend) {
 	}
 }
 
-// granted gives a Service the prefix that the settings say, and says why it cannot be a backend by them; empty: it can.
+// granted sets the prefix of a Service by the settings, and returns why it may not be a backend by
+// them; empty if it may.
 func (a *App) granted(b *kubernetes.Backend) (why string) {
 	k := a.cfg.Kubernetes
 	if b.Kind == kubernetes.KindReflect && !k.Reflect {
@@ -102,7 +103,7 @@ func (a *App) granted(b *kubernetes.Backend) (why string) {
 	return ""
 }
 
-// warnOf logs a warning about a Service, unless it was the last.
+// warnOf logs a warning about a Service unless it repeats the last one.
 func (a *App) warnOf(service, message, detail string) {
 	if a.cluster.told == nil {
 		a.cluster.told = map[string]string{}
@@ -114,7 +115,7 @@ func (a *App) warnOf(service, message, detail string) {
 	a.log.Warn(message, "service", service, "detail", detail)
 }
 
-// backendOf are the settings of a Service.
+// backendOf returns the backend settings of a Service.
 func (a *App) backendOf(b *kubernetes.Backend) backend.Config {
 	c := backend.Config{
 		Name: b.Name, Target: b.Target, Prefix: b.Prefix, Resolver: a.cluster.watcher.Resolver(), FullSchemas: a.cfg.FullSchemas(&config.Backend{Kind: b.Kind}),
@@ -128,7 +129,8 @@ func (a *App) backendOf(b *kubernetes.Backend) backend.Config {
 	return c
 }
 
-// startCluster begins to look for backends, until run ends, and waits until the Services were read once, or ctx ends.
+// startCluster starts the search for backends, until run ends, and waits until the Services were
+// read once or ctx ends.
 func (a *App) startCluster(ctx, run context.Context, running *sync.WaitGroup) {
 	w := a.cluster.watcher
 	if w == nil {
@@ -143,7 +145,7 @@ func (a *App) startCluster(ctx, run context.Context, running *sync.WaitGroup) {
 	}
 }
 
-// quieter has what client-go says of itself be of level debug: what matters of it is logged by the watcher.
+// quieter logs client-go's own lines at level debug: the watcher logs what matters of it.
 type quieter struct{ slog.Handler }
 
 // Enabled implements slog.Handler.

@@ -2,7 +2,8 @@ package app
 
 import "strings"
 
-// logServing logs that requests are taken at an endpoint: a URL, or what else a client is served over.
+// logServing logs that requests are accepted at an endpoint: a URL, or another name of the
+// transport.
 func (a *App) logServing(endpoint string) {
 	names := make([]string, 0, len(a.cfg.Backends))
 	for i := range a.cfg.Backends {
@@ -18,12 +19,12 @@ func (a *App) logServing(endpoint string) {
 	log.Info("serving", "backends", strings.Join(names, ", "))
 }
 
-// logDraining logs that what runs has the grace to end.
+// logDraining logs that running calls have the grace period to end.
 func (a *App) logDraining() {
 	a.log.Info("draining", "delay", a.cfg.DrainDelay, "grace", a.cfg.Grace)
 }
 
-// logStopped logs that nothing is served any more, and what could not be ended in order.
+// logStopped logs that serving has ended, and what could not be ended in order.
 func (a *App) logStopped(err error) {
 	if err != nil {
 		a.log.Error("stopped", "error", err)

@@ -13,21 +13,23 @@ import (
 	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
 
-// connections are the bounds that follow from the settings and the files that the process may have open.
+// connections are the bounds that follow from the settings and the process's limit of open files.
 type connections struct {
-	// files is how many there may be; 0: not known.
+	// files is the limit of open files; 0 means unknown.
 	files int
-	// all is for the MCP listener, perAddress for one address there; 0: not bounded.
+	// all bounds the connections of the MCP listener, perAddress those of one address; 0 means no
+	// bound.
 	all, perAddress int
-	// admin is for the admin listener, and as many files are kept from the other one; 0: not bounded.
+	// admin bounds the connections of the admin listener, and as many files are reserved for it; 0
+	// means no bound.
 	admin int
 }
 
-// maxReserve is the most files that are kept for the admin listener.
+// maxReserve bounds the files that are reserved for the admin listener.
 const maxReserve = 256
 
-// connections of a tenth of the files, but at least a few, are the admin listener's: probes, and whoever looks why the
-// other one has run out.
+// connections reserves a tenth of the files, but at least a few, for the admin listener: for
+// probes, and for operators who examine why the MCP listener has run out.
 func (a *App) connections() connections {
 	c := connections{files: fileLimit()}
 	c.all = cmp.Or(a.cfg.Limits.Connections, c.files/10*8)
@@ -58,7 +60,7 @@ func (a *App) listen() (mcp, admin *accept.Listener, err error) {
 		Refusal: refusedConnection("this server has no file left for a connection: try again later"),
 	}
 	if a.tls.mcp != nil {
-		files.Refusal = nil // it is sent at once, without a handshake
+		files.Refusal = nil // the refusal is sent at once, without a handshake
 	}
 	options := accept.Options{
 		Secure: refusing(a.tls.mcp),
@@ -72,7 +74,7 @@ func (a *App) listen() (mcp, admin *accept.Listener, err error) {
 	return mcp, admin, nil
 }
 
-// listenAt listens at the address that a setting has.
+// listenAt listens at the address in a setting.
 func listenAt(setting, address string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -84,7 +86,7 @@ func listenAt(setting, address string) (net.Listener, error) {
 	return l, nil
 }
 
-// refusedConnection is the response to whatever may be asked over a connection that is refused.
+// refusedConnection returns the response to any request on a refused connection.
 func refusedConnection(message string) []byte {
 	body := web.Refusal(message)
 	return []byte("HTTP/1.1 " + strconv.Itoa(http.StatusServiceUnavailable) + " Service Unavailable\r\n" +

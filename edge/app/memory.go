@@ -6,14 +6,14 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// reportFull tells operators that callers are refused for want of memory.
+// reportFull logs that callers are refused for lack of memory.
 func (a *App) reportFull(f budget.Full) {
 	a.log.Warn("memory is in use; callers that hold more than an equal share are refused",
 		"refusals", f.Refusals, "last", f.Holder, "for", f.Purpose.String(), "asked", config.Bytes(f.Bytes), "holds", config.Bytes(f.Own),
 		"share", config.Bytes(f.Share), "used", config.Bytes(f.Used), "limit", config.Bytes(f.Limit), "callers", f.Holders)
 }
 
-// observeMemory has telemetry read the budget.
+// observeMemory registers the budget with telemetry.
 func (a *App) observeMemory() []error {
 	by := func(of func(*budget.Budget, budget.Purpose) int64) func(telemetry.Emit) {
 		return func(emit telemetry.Emit) {

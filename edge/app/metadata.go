@@ -20,7 +20,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/policy"
 )
 
-// told has a backend be told what its settings say in metadata. An error is that of a file that cannot be read.
+// told adds the configured metadata to a backend's settings. An error means that a file cannot be
+// read.
 func told(c *backend.Config, b *config.Backend, log *slog.Logger) error {
 	fixed := &fixedMetadata{values: map[string]*fixedValue{}}
 	for _, key := range slices.Sorted(maps.Keys(b.Metadata)) {
@@ -48,7 +49,7 @@ func told(c *backend.Config, b *config.Backend, log *slog.Logger) error {
 	return nil
 }
 
-// fixedMetadata is what everything that is sent to a backend has. Safe for concurrent use.
+// fixedMetadata is the metadata of every RPC to a backend. It is safe for concurrent use.
 type fixedMetadata struct{ values map[string]*fixedValue }
 
 var _ credentials.PerRPCCredentials = (*fixedMetadata)(nil)
@@ -62,13 +63,15 @@ func (f *fixedMetadata) GetRequestMetadata(context.Context, ...string) (map[stri
 	return out, nil
 }
 
-// RequireTransportSecurity implements credentials.PerRPCCredentials: config.Exposed notes what goes without TLS.
+// RequireTransportSecurity implements credentials.PerRPCCredentials. config.Exposed reports
+// metadata that is sent without TLS.
 func (f *fixedMetadata) RequireTransportSecurity() bool { return false }
 
-// lookAgain is how often the file of a value is looked at.
+// lookAgain is the interval at which the file of a value is checked.
 const lookAgain = time.Second
 
-// fixedValue is a value that stands in the settings, or in a file that is read again when it has changed. Safe for concurrent use.
+// fixedValue is a value from the settings, or from a file that is reread when it changes. It is
+// safe for concurrent use.
 type fixedValue struct {
 	file string
 	log  *slog.Logger
@@ -76,13 +79,14 @@ type fixedValue struct {
 	mu     sync.Mutex
 	text   string
 	looked time.Time
-	// modified and size are those of the file whose text it is. failed: it could not be read when it was looked at last.
+	// modified and size are those of the file that was read. failed is whether the last check could
+	// not read it.
 	modified time.Time
 	size     int64
 	failed   bool
 }
 
-// now is the value; that of before where its file cannot be read any more.
+// now returns the value; the last one if its file cannot be read any more.
 func (v *fixedValue) now() string {
 	if v.file == "" {
 		return v.text
@@ -105,7 +109,7 @@ func (v *fixedValue) now() string {
 	return v.text
 }
 
-// read takes the value from its file, if it has changed.
+// read reads the value from its file if that has changed.
 func (v *fixedValue) read() (changed bool, err error) {
 	if v.file == "" {
 		return false, nil

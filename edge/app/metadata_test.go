@@ -13,7 +13,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/config"
 )
 
-// A value in a file follows the file. One that cannot be used leaves the value of before, and is told once; at the start it is an error.
+// A value in a file follows the file. An unusable one keeps the last value and is logged once; at start it is
+// an error.
 func TestFixedMetadata(t *testing.T) {
 	var log bytes.Buffer
 	file := filepath.Join(t.TempDir(), "key")

@@ -9,7 +9,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// observe has telemetry read what the stages count.
+// observe registers the counters of all stages with telemetry.
 func (a *App) observe() error {
 	errs := a.observeSessions()
 	errs = append(errs, a.observeTasks()...)
@@ -84,7 +84,7 @@ func (a *App) observeTasks() (errs []error) {
 		}))
 }
 
-// backendStates are all that a backend can be in.
+// backendStates are all states of a backend.
 var backendStates = []backend.State{backend.Connecting, backend.Ready, backend.Down}
 
 func (a *App) observeBackends() (errs []error) {

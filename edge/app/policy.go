@@ -16,13 +16,14 @@ import (
 // governing is the policy in force.
 type governing struct {
 	rereadable
-	// server is asked about what the policy allows. Of the watching goroutine, and of App.Run and App.Stdio beside it.
+	// server is asked about what the policy allows. It belongs to the watching goroutine, and to
+	// App.Run and App.Stdio.
 	server policyServer
-	// gone sums up what the policies before have denied and failed, by rule.
+	// gone sums the denials and failures of earlier policies, by rule.
 	gone policyCounts
 }
 
-// newControl makes who decides on calls.
+// newControl makes the access control of calls.
 func (a *App) newControl() error {
 	p, err := a.cfg.CompilePolicy()
 	if err != nil {
@@ -42,15 +43,15 @@ func (a *App) newControl() error {
 	return nil
 }
 
-// keepClaims has principals have the claims that a policy looks at.
+// keepClaims makes principals keep the claims that a policy inspects.
 func (a *App) keepClaims(p *policy.Policy) {
 	if a.auth != nil {
 		a.auth.KeepClaims(p.Claims())
 	}
 }
 
-// warnRoles warns of issuers whose settings do not say where roles are, if rules look at them: a rule that denies by a role would deny
-// nobody whose role is in another claim.
+// warnRoles warns of issuers without configured role claims, if rules use roles: a rule that denies
+// by role would not match a caller whose role is in another claim.
 func (a *App) warnRoles(p *policy.Policy) {
 	if !p.UsesRoles() || a.cfg.Auth == nil {
 		return
@@ -90,14 +91,14 @@ func (a *App) rereadPolicy(file string) (exchanged bool, err error) {
 	return true, nil
 }
 
-// looksFurther says whether a policy looks at claims that the one before did not.
+// looksFurther reports whether a policy inspects claims that the last one did not.
 func looksFurther(before, p *policy.Policy) bool {
 	had, all := before.Claims()
 	names, any := p.Claims()
 	return !all && (any || slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(had, name) }))
 }
 
-// observePolicy has telemetry read what is decided.
+// observePolicy registers the counters of decisions with telemetry.
 func (a *App) observePolicy() []error {
 	if a.access.Policy() == nil {
 		return nil

@@ -7,21 +7,21 @@ import (
 	"github.com/mcpedge/mcpedge/edge/policy"
 )
 
-// counted is what a rule did.
+// counted counts the effects of a rule.
 type counted struct{ denied, failed int64 }
 
-// maxGoneRules bounds the rules of policies that are not in force any more whose counts are kept.
+// maxGoneRules bounds the rules of earlier policies whose counts are kept.
 const maxGoneRules = 1024
 
-// policyCounts keeps counts of rules going up when the policy is exchanged that has counted. The zero value has none. Safe for
-// concurrent use.
+// policyCounts keeps the counts of rules monotonic when the policy is replaced. The zero value has
+// no counts. It is safe for concurrent use.
 type policyCounts struct {
 	mu    sync.Mutex
 	gone  map[string]counted
-	added *policy.Policy // the last one that was
+	added *policy.Policy // the last one that was added
 }
 
-// add takes in what a policy has counted that is not in force any more.
+// add adds the counts of a policy that is not in force any more.
 func (c *policyCounts) add(p *policy.Policy) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -36,7 +36,7 @@ func (c *policyCounts) add(p *policy.Policy) {
 	c.added = p
 }
 
-// with are all counts, by rule, with those of the policy in force.
+// with returns all counts by rule, including those of the policy in force.
 func (c *policyCounts) with(p *policy.Policy) map[string]counted {
 	c.mu.Lock()
 	defer c.mu.Unlock()

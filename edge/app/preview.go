@@ -10,14 +10,14 @@ import (
 	"github.com/mcpedge/mcpedge/edge/policy"
 )
 
-// Preview is what clients would see of backends.
+// Preview returns what clients would see of backends.
 func Preview(cfg config.Config) *catalog.Preview { return catalog.NewPreview(served(cfg)) }
 
-// shownConflicts is how many names that are lost to an earlier backend are told of one backend.
+// shownConflicts bounds the reported names that a backend loses to an earlier one.
 const shownConflicts = 20
 
-// TellPreview writes to out, a line each, what clients would not see of the backends that were added, and, where those are all that there are,
-// which names of the settings are those of nothing.
+// TellPreview writes to out, one line each, what clients would not see of the added backends and,
+// if complete, which names in the settings match nothing.
 func TellPreview(cfg config.Config, p *catalog.Preview, complete bool, out io.Writer) {
 	for _, text := range p.Together() {
 		_, _ = fmt.Fprintln(out, "all backends together:", text)

@@ -8,7 +8,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// newQuotas makes the limiter of the configured quotas; nil: there are none.
+// newQuotas makes the limiter of the configured quotas; nil if there are none.
 func (a *App) newQuotas() (*quota.Limiter, error) {
 	rules, err := a.cfg.QuotaRules()
 	if err != nil || len(rules) == 0 {
@@ -27,7 +27,8 @@ func (a *App) rereadQuotas(file string) (exchanged bool, err error) {
 	return a.quotas.SetRules(rules), nil
 }
 
-// startQuotas has the limiter share the quotas with other replicas, until endQuotas gives back what this one has of them.
+// startQuotas makes the limiter share the quotas with other replicas, until endQuotas returns this
+// replica's part.
 func (a *App) startQuotas(ctx context.Context) {
 	if a.quotas == nil {
 		return
@@ -44,7 +45,7 @@ func (a *App) startQuotas(ctx context.Context) {
 	}
 }
 
-// observeQuotas has telemetry read the limiter.
+// observeQuotas registers the limiter with telemetry.
 func (a *App) observeQuotas() []error {
 	if a.quotas == nil {
 		return nil

@@ -28,7 +28,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/transport/sse"
 )
 
-// newDurable makes the medium the settings name. Nothing is dialled yet.
+// newDurable makes the configured medium. It does not connect.
 func newDurable(cfg config.Config, log *slog.Logger, t *telemetry.Telemetry, b *budget.Budget) (durable, error) {
 	if cfg.Redis == "" {
 		accounts := memory.WithAccounts(memory.NewAccounts())
@@ -55,7 +55,7 @@ func newDurable(cfg config.Config, log *slog.Logger, t *telemetry.Telemetry, b *
 	return inRedis{r, tasks, client}, nil
 }
 
-// inMemory has nothing to start and nobody to share with.
+// inMemory has nothing to start and no replicas to share with.
 type inMemory struct{ medium, tasks *memory.Medium }
 
 func (m inMemory) Store(h medium.Hooks) medium.Store    { return m.medium.Store(rand.Text(), h) }
@@ -80,7 +80,7 @@ func (m inRedis) Store(h medium.Hooks) medium.Store { return m.Replica.Store(h) 
 
 func (m inRedis) Tasks(h medium.Hooks) medium.Store { return m.tasks.Store(h) }
 
-// Start starts both of its keepers; after an error it may be called again.
+// Start starts both replicas; after an error it may be called again.
 func (m inRedis) Start(ctx context.Context) error {
 	if err := m.Replica.Start(ctx); err != nil {
 		return err
@@ -104,26 +104,28 @@ func (m inRedis) Close() error {
 	return err
 }
 
-// Redis answers in well under a millisecond, or something is wrong: what waits longer than these holds
-// a request up for nothing. Each can be set in the URL, as go-redis names them.
+// Redis answers in well under a millisecond; longer waits than these mean a failure and only delay
+// requests. Each can be set in the URL by its go-redis name.
 const (
 	redisDial = time.Second
 	redisIO   = time.Second
 	redisPool = time.Second
-	// redisConns bounds the connections to one server: what needs one more waits, redisPool at most.
+	// redisConns bounds the connections to one server; an operation that needs another waits, at
+	// most redisPool.
 	redisConns = 64
-	// redisRetries is how often a command is sent again after a broken connection. Every script is safe
-	// to repeat.
+	// redisRetries is how often a command is sent again after a broken connection. Every script is
+	// safe to repeat.
 	redisRetries = 1
 )
 
-// redisClient makes the client of the URL.
+// redisClient makes the client for the URL.
 func redisClient(cfg config.Config) (goredis.UniversalClient, error) {
 	kind, url, err := cfg.RedisURL()
 	if err != nil {
 		return nil, err
 	}
-	// An error of url.Parse repeats the URL, which may hold a password; those of go-redis name a part of it.
+	// An error of url.Parse repeats the URL, which may contain a password; those of go-redis name a
+	// part of it.
 	wrong := func(err error) error {
 		if u := new(neturl.Error); errors.As(err, &u) {
 			err = u.Err
@@ -138,7 +140,7 @@ func redisClient(cfg config.Config) (goredis.UniversalClient, error) {
 		}
 		bounds{&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout, &o.PoolTimeout, &o.PoolSize, &o.MaxRetries}.set()
 		o.DialerRetries, o.ContextTimeoutEnabled = 1, true
-		// Signs of life must be read where they are written.
+		// Heartbeats must be read where they are written.
 		o.ReadOnly, o.RouteByLatency, o.RouteRandomly = false, false, false
 		o.MaintNotificationsConfig = noNotifications()
 		return goredis.NewClusterClient(o), nil
@@ -162,7 +164,7 @@ func redisClient(cfg config.Config) (goredis.UniversalClient, error) {
 	return goredis.NewClient(o), nil
 }
 
-// bounds are the options of a client that have defaults of our own.
+// bounds are the client options for which the edge has its own defaults.
 type bounds struct {
 	dial, read, write, pool *time.Duration
 	conns, retries          *int
@@ -173,13 +175,12 @@ func (b bounds) set() {
 	*b.pool, *b.conns, *b.retries = cmp.Or(*b.pool, redisPool), cmp.Or(*b.conns, redisConns), cmp.Or(*b.retries, redisRetries)
 }
 
-// noNotifications keeps the client from asking for a feature of one vendor's servers.
+// noNotifications disables a feature of one vendor's servers.
 func noNotifications() *maintnotifications.Config {
 	return &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 }
 
-// redisLogger is where go-redis' own lines go: to level debug, since what matters of it is logged by
-// those who asked.
+// redisLogger logs go-redis' own lines at level debug: the callers log what matters of it.
 type redisLogger struct{ log *slog.Logger }
 
 // Printf implements go-redis' logging interface.
@@ -189,7 +190,7 @@ func (l redisLogger) Printf(ctx context.Context, format string, args ...any) {
 	}
 }
 
-// replicaName is this replica's in logs, to operators and in Redis.
+// replicaName returns this replica's name in logs, for operators and in Redis.
 func replicaName(cfg config.Config) string {
 	host, _ := os.Hostname()
 	return cmp.Or(cfg.Replica, host)
@@ -198,8 +199,9 @@ func replicaName(cfg config.Config) string {
 // redisWithin bounds how long CheckRedis waits.
 const redisWithin = 5 * time.Second
 
-// CheckRedis says to out what Redis is like, without changing anything in it. An error is what an edge refuses to serve with; that Redis cannot be
-// reached is a note, since an edge waits for it.
+// CheckRedis writes to out what state Redis is in, without changing anything. An error is one with
+// which an edge refuses to serve. That Redis cannot be reached is only a note, because an edge
+// waits for it.
 func CheckRedis(ctx context.Context, cfg config.Config, out io.Writer) error {
 	if cfg.Redis == "" {
 		return nil

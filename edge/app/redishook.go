@@ -41,8 +41,8 @@ func (h redisHook) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis
 	}
 }
 
-// redisFailed says whether a command failed: a value that is not there, and a script that Redis has yet to
-// be sent, are answers.
+// redisFailed reports whether a command failed. A missing value, and a script that must be sent to
+// Redis first, are answers.
 func redisFailed(err error) bool {
 	return err != nil && !errors.Is(err, goredis.Nil) && !goredis.HasErrorPrefix(err, "NOSCRIPT")
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/reflect"
 )
 
-// reflected makes tools of the methods of a service that knows nothing of the contract.
+// reflected returns the adapter that makes tools of the methods of a service without the contract.
 func reflected(b config.Backend, log *slog.Logger) func(*grpc.ClientConn) backend.Adapter {
 	options := reflect.Options{
 		Name: b.Name, Prefix: b.Prefix, Include: b.Include, Exclude: b.Exclude, Refresh: b.Refresh,

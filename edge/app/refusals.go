@@ -15,10 +15,12 @@ import (
 	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
 
-// refusalsEvery is how often the refusals of one reason are logged at most, by each listener.
+// refusalsEvery is the shortest interval between log lines about refusals for one reason, by
+// listener.
 const refusalsEvery = 10 * time.Second
 
-// observedAuthenticator logs, and records where there is an audit, which credentials another authenticator refuses.
+// observedAuthenticator logs, and records if there is an audit, which credentials another
+// authenticator refuses.
 type observedAuthenticator struct {
 	web.Authenticator
 	listener string
@@ -28,7 +30,7 @@ type observedAuthenticator struct {
 	records *audit.Log
 }
 
-// observed is an authenticator whose refusals are logged and recorded.
+// observed returns an authenticator whose refusals are logged and recorded.
 func (a *App) observed(listener string, of web.Authenticator) web.Authenticator {
 	return observedAuthenticator{of, listener, a.proxies, &refusals{log: a.log}, a.audit}
 }
@@ -61,7 +63,7 @@ func (o observedAuthenticator) Authenticate(r *http.Request) (mcp.Principal, *we
 	return mcp.Principal{}, denied
 }
 
-// addressText is an address as records have it; empty: it has none, as that of a Unix socket.
+// addressText formats an address for records; empty if there is none, as for a Unix socket.
 func addressText(a netip.Addr) string {
 	if !a.IsValid() {
 		return ""
@@ -69,7 +71,7 @@ func addressText(a netip.Addr) string {
 	return a.String()
 }
 
-// Watch implements web.Watcher, as far as the other authenticator does.
+// Watch implements web.Watcher if the other authenticator does.
 func (o observedAuthenticator) Watch(authorization string, fn func()) (stop func()) {
 	if w, ok := o.Authenticator.(web.Watcher); ok {
 		return w.Watch(authorization, fn)
@@ -77,7 +79,8 @@ func (o observedAuthenticator) Watch(authorization string, fn func()) (stop func
 	return nil
 }
 
-// Challenge implements web.Challenger, as far as the other authenticator does. What was decided is recorded already.
+// Challenge implements web.Challenger if the other authenticator does. The decision is recorded
+// already.
 func (o observedAuthenticator) Challenge(path string, c *mcp.Challenge) *web.Denial {
 	if by, ok := o.Authenticator.(web.Challenger); ok {
 		return by.Challenge(path, c)
@@ -85,23 +88,25 @@ func (o observedAuthenticator) Challenge(path string, c *mcp.Challenge) *web.Den
 	return nil
 }
 
-// refusals logs refused credentials: the first of a reason at once, and then one every refusalsEvery, with how many there were since, so
-// that nobody can fill the log with them. Safe for concurrent use.
+// refusals logs refused credentials: the first of a reason at once, then one line every
+// refusalsEvery with the number since, so that callers cannot fill the log. It is safe for
+// concurrent use.
 type refusals struct {
 	log *slog.Logger
 
 	mu sync.Mutex
-	// reasons are those that there were, of the few that Denial.Reason has.
+	// reasons has the reasons that occurred, of the few that Denial.Reason has.
 	reasons map[string]*refusalsOf
 }
 
-// refusalsOf are those of one reason. times are since the last line. Guarded by refusals.mu.
+// refusalsOf counts those of one reason. times is the number since the last line. Guarded by
+// refusals.mu.
 type refusalsOf struct {
 	sometimes rate.Sometimes
 	times     int
 }
 
-// refused logs a refusal. It holds nothing of the credentials.
+// refused logs a refusal, without any part of the credentials.
 func (f *refusals) refused(listener string, address netip.Addr, d *web.Denial) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

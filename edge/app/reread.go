@@ -10,29 +10,31 @@ import (
 	"time"
 )
 
-// rereadInterval is how often the file of settings is looked at. What cannot be used is told
-// after two readings came to it: the file may be being written.
+// rereadInterval is the interval at which the settings file is checked. An invalid file is reported
+// after two equal readings, because it may still be being written.
 const rereadInterval = time.Second
 
-// rereadable is a part of the settings that is read again when its file has changed.
+// rereadable is a part of the settings that is reread when its file changes.
 type rereadable struct {
-	what string // in messages
-	file string // empty: it is not read again
+	what string // for messages
+	file string // empty disables rereading
 	log  *slog.Logger
-	// read reads the file again and puts what it says in force. An error leaves what was.
+	// read rereads the file and applies it. After an error the last settings stay in force.
 	read  func(file string) (exchanged bool, err error)
 	stale atomic.Bool
-	// exchanges counts what was put in force after the first.
+	// exchanges counts the changes applied after the first settings.
 	exchanges atomic.Int64
-	// taken is the file from which what is in force was read, last what was read last. Of the watching goroutine.
+	// taken is the content of the file that is in force, last the content read last. They belong to
+	// the watching goroutine.
 	taken, last []byte
-	// unused is why the file, as it was read last, cannot be used; nil: it can. Of the watching goroutine.
+	// unused is why the content read last cannot be used, or nil. It belongs to the watching
+	// goroutine.
 	unused error
 }
 
-// watchSettings reads the file of settings again when it has changed, and when that is asked for, until ctx ends: another policy and other quotas
-// are put in force, and of what else has changed it is said that it takes a restart. What cannot be used is logged, and what was read before
-// stays in force.
+// watchSettings rereads the settings file when it changes and on request, until ctx ends. It
+// applies a changed policy and changed quotas, and logs that other changes need a restart. An
+// invalid file is logged, and the last settings stay in force.
 func (a *App) watchSettings(ctx context.Context) {
 	restart := a.newRestart()
 	refresh := func() {
@@ -54,7 +56,7 @@ func (a *App) watchSettings(ctx context.Context) {
 				continue
 			}
 			refresh()
-			refresh() // whoever asks has written the file
+			refresh() // the file has been written before the request
 			a.logReread(restart)
 		case <-ctx.Done():
 			return
@@ -110,7 +112,8 @@ func (r *rereadable) refresh() {
 	}
 }
 
-// inForce says that another part of the settings is in force, by its name, which may be a plural.
+// inForce says that another part of the settings is in force. what names the part, and may be
+// plural.
 func inForce(what string) string {
 	if strings.HasSuffix(what, "s") {
 		return "other " + what + " are in force"

@@ -10,18 +10,20 @@ import (
 	"github.com/mcpedge/mcpedge/edge/config"
 )
 
-// restart knows which keys of the file of settings have changed since the start without being put in force.
+// restart finds the keys of the settings file that have changed since start without being applied.
 type restart struct {
 	file string
 	log  *slog.Logger
-	// others are the parts of the file that are put in force while the process runs, and tell of a file that cannot be read.
+	// others are the parts of the file that are applied while the process runs, and that report an
+	// unreadable file.
 	others []string
-	// begun is what the file said at the start.
+	// begun is the content of the file at start.
 	begun config.Config
-	// last is the file as it was read last, seen as it was when its keys were compared, told the keys that were logged.
+	// last is the content read last, seen the content when its keys were last compared, told the
+	// keys that were logged.
 	last, seen []byte
 	told       []string
-	// unread is why the file, as it was compared last, cannot be read; nil: it can.
+	// unread is why the compared content cannot be read, or nil.
 	unread error
 }
 
@@ -36,13 +38,13 @@ func (a *App) newRestart() *restart {
 	if a.limiting.read != nil {
 		r.others = append(r.others, "quotas")
 	}
-	r.last, _ = os.ReadFile(r.file) // one that cannot be read has no keys
+	r.last, _ = os.ReadFile(r.file) // an unreadable file has no keys
 	r.seen = r.last
 	r.begun, _ = config.ReadFile(r.file)
 	return r
 }
 
-// refresh compares the file with what it said at the start, once two readings came to the same.
+// refresh compares the file with its content at start, after two equal readings.
 func (r *restart) refresh() {
 	raw, err := os.ReadFile(r.file)
 	settled := err == nil && bytes.Equal(raw, r.last)

@@ -171,7 +171,7 @@ func (row silence) String() string {
 	return fmt.Sprintf("| %s%s | %s | %s |", row.name, where, answer, gone)
 }
 
-// TestBodyErrors: a client is told what was wrong with its body.
+// TestBodyErrors: the response says what is wrong with the request's body.
 func TestBodyErrors(t *testing.T) {
 	clearOTel(t)
 	for name, want := range map[string]string{

@@ -10,7 +10,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
 
-// serveSSE mounts HTTP+SSE: the same sessions as at the endpoint, and no stateless era.
+// serveSSE mounts HTTP+SSE: the same sessions as at the endpoint, without the stateless era.
 func (a *App) serveSSE(mux *http.ServeMux, options web.Options) {
 	router := &era.Router{Stateless: sse.Stateless{}, Stateful: a.stateful, MaxBatch: a.cfg.Limits.Batch, Telemetry: a.telemetry}
 	a.sse = sse.New(router, a.authenticator(), sse.Options{
@@ -25,7 +25,7 @@ func (a *App) serveSSE(mux *http.ServeMux, options web.Options) {
 	}
 }
 
-// drainSSE closes the connections of HTTP+SSE, each once nothing runs on it.
+// drainSSE closes the connections of HTTP+SSE, each once it is idle.
 func (a *App) drainSSE(grace context.Context) error {
 	if a.sse == nil {
 		return nil

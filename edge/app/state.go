@@ -15,41 +15,43 @@ import (
 	"github.com/mcpedge/mcpedge/edge/transport/sse"
 )
 
-// durable is where the state lives, and what its life asks of the process.
+// durable is the medium of the state with its lifecycle.
 type durable interface {
-	// Store gives this replica its view, once.
+	// Store returns this replica's view, once.
 	Store(h medium.Hooks) medium.Store
-	// Tasks gives this replica its view of what keeps tasks, once.
+	// Tasks returns this replica's view of the medium of tasks, once.
 	Tasks(h medium.Hooks) medium.Store
-	// Start connects. An error that is state.ErrUnavailable may pass.
+	// Start connects. An error that is state.ErrUnavailable may be temporary.
 	Start(ctx context.Context) error
-	// Secret is the key that replicas on this medium share; nil when there is none to share.
+	// Secret returns the key that replicas on this medium share; nil if there is none.
 	Secret(ctx context.Context) ([]byte, error)
-	// Relay takes messages to other replicas; nil when there are none.
+	// Relay relays messages to other replicas; nil if there are none.
 	Relay() sse.Relay
-	// Quotas are the budgets that replicas share; nil when there is none to share them with.
+	// Quotas are the budgets that replicas share; nil if there are no other replicas.
 	Quotas() quota.Store
-	// Proofs are those of bound tokens that were used on any replica; nil when there are no others.
+	// Proofs are the proofs of bound tokens used on any replica; nil if there are no other
+	// replicas.
 	Proofs() auth.Proofs
-	// Names are what backends listed last, on any replica; nil when there are no others.
+	// Names are what backends listed last on any replica; nil if there are no other replicas.
 	Names() ownership.Store
-	// Dropped is how many progress and log messages the bounds on logs cost so far.
+	// Dropped returns the number of progress and log messages dropped because of the bounds on
+	// logs.
 	Dropped() uint64
 	// Close ends what Start began.
 	Close() error
 }
 
 const (
-	// startPause is between two attempts to reach the state at start.
+	// startPause is the pause between two attempts to reach the state at start.
 	startPause = time.Second
 	// startTimeout bounds one of them.
 	startTimeout = 5 * time.Second
 )
 
-// startState waits until the state can be used. Before that this replica is not ready: one that never
-// saw its state must not replace others that do. It returns nil as well when ctx ends: whoever told the
-// process to end knows why it did. Afterwards trouble with the state ends nothing: the
-// stateless era goes on, the other recovers by itself.
+// startState waits until the state can be used. Before that this replica is not ready: a replica
+// that never reached its state must not replace others that did. It also returns nil when ctx ends,
+// since the process was then asked to end. Later failures of the state end nothing: the stateless
+// era keeps working, and the other recovers by itself.
 func (a *App) startState(ctx context.Context) error {
 	for warned := false; ; {
 		err := a.tryState(ctx)
@@ -104,11 +106,11 @@ func stateLimits(l config.Limits) state.Limits {
 	return out
 }
 
-// taskEvents bounds what is kept of a task's status messages, beside its runs, questions and end, of which a task with all its rounds has as many:
-// the last one is shown.
+// taskEvents bounds the stored status messages of a task, besides its runs, questions and end,
+// which the bound leaves room for. The last one is shown.
 const taskEvents = 24
 
-// taskLimits are those of the medium of tasks, of which each is a session.
+// taskLimits returns the limits of the medium of tasks, in which each task is a session.
 func taskLimits(l config.Limits) state.Limits {
 	out := stateLimits(l)
 	out.SessionTTL, out.LogTTL, out.LogEvents, out.SessionsPerPrincipal = l.TaskTTL, l.TaskTTL, taskEvents, l.TasksPerPrincipal

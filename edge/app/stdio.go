@@ -13,9 +13,9 @@ import (
 	"github.com/mcpedge/mcpedge/edge/transport/stdio"
 )
 
-// Stdio serves one client over in and out, which it closes, until in ends or ctx does; then it drains
-// and returns. Nothing listens. An error means that the client could not be written to, or that some
-// calls could not be ended. Use it instead of Run, once.
+// Stdio serves one client over in and out, which it closes, until in ends or ctx does; then it
+// drains and returns. It opens no listener. An error means that the client could not be written to,
+// or that some calls could not be ended. Use it instead of Run, once.
 func (a *App) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	a.access.WithoutTokens()
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -38,7 +38,7 @@ func (a *App) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	a.logServing("stdin and stdout")
 	router := &era.Router{Stateless: a.stateless, Stateful: a.stateful, MaxBatch: a.cfg.Limits.Batch, Telemetry: a.telemetry}
 	err := stdio.Serve(ctx, router, in, out, stdio.Options{
-		// Calls beyond what the session may have wait in the pipe rather than being refused.
+		// Calls beyond the session's bound wait in the pipe instead of being refused.
 		MaxInFlight: min(1024, a.cfg.Limits.CallsPerSession),
 		MaxLine:     int(a.cfg.Limits.Body), Drain: a.stateless.Drain, Logger: a.log, Holder: a.memory.Holder("", "", netip.Addr{}),
 	})
@@ -47,9 +47,9 @@ func (a *App) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	return err
 }
 
-// awaitLists waits until every backend was tried, listed or found to be unreachable, for a while: one that
-// hangs keeps nobody from the others, and a client that probes takes a late answer for none. What comes
-// later comes as a change.
+// awaitLists waits, for a bounded time, until every backend was tried and either listed or found
+// unreachable: one that hangs must not delay the others, and a client that probes takes a late
+// answer for none. Later lists are reported as a change.
 func (a *App) awaitLists(ctx context.Context, wait time.Duration) {
 	bounded, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
@@ -57,5 +57,5 @@ func (a *App) awaitLists(ctx context.Context, wait time.Duration) {
 		a.log.Warn("serving before every backend was tried: what the others serve follows as a change",
 			"backends", strings.Join(a.pool.Untried(), ", "), "waited", wait)
 	}
-	_ = a.dispatch.Catalog().Settle(ctx) // it fails with ctx alone, which the caller looks at
+	_ = a.dispatch.Catalog().Settle(ctx) // it only fails with ctx, which the caller checks
 }

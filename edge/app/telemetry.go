@@ -20,23 +20,23 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// Option adds to an App what others made.
+// Option configures an App with parts made elsewhere.
 type Option func(*App)
 
-// WithTelemetry has the App observed by t, which it shuts down in the end; without it, by what Telemetry
-// makes.
+// WithTelemetry sets the App's telemetry, which the App shuts down at the end. The default is made
+// by Telemetry.
 func WithTelemetry(t *telemetry.Telemetry) Option { return func(a *App) { a.telemetry = t } }
 
-// WithDev serves the page about the calls that are kept in a store, on the admin listener; nil: no page.
+// WithDev serves the page about the calls in a store on the admin listener. nil serves no page.
 func WithDev(store *dev.Store) Option { return func(a *App) { a.dev = store } }
 
-// WithLogLevel has the admin listener change the level of the log.
+// WithLogLevel lets the admin listener change the level of the log.
 func WithLogLevel(level *slog.LevelVar) Option { return func(a *App) { a.level = level } }
 
-// WithRereads has the file of settings be read again whenever something is received.
+// WithRereads rereads the settings file whenever a value is received.
 func WithRereads(asked <-chan os.Signal) Option { return func(a *App) { a.rereads = asked } }
 
-// DevStore is where the last calls are kept for a developer to see; nil unless the settings want it.
+// DevStore returns the store of the last calls for developers; nil unless the settings enable it.
 func DevStore(cfg config.Config) *dev.Store {
 	if !cfg.Dev {
 		return nil
@@ -44,7 +44,7 @@ func DevStore(cfg config.Config) *dev.Store {
 	return dev.NewStore(dev.Options{})
 }
 
-// devTasks is how many tasks the page about a store shows; 0: there is no page.
+// devTasks returns how many tasks the page shows; 0 if there is no page.
 func devTasks(store *dev.Store) int {
 	if store == nil {
 		return 0
@@ -52,9 +52,9 @@ func devTasks(store *dev.Store) int {
 	return 100
 }
 
-// Telemetry sets up what operators see of an edge, by its settings and the process's environment. store,
-// unless it is nil, gets every span beside what the environment names: whatever the client wants to be
-// sampled, and with arguments and results, if nobody else gets those too.
+// Telemetry sets up telemetry by the settings and the process's environment. store, unless it is
+// nil, gets every span in addition to the exporter in the environment: whatever sampling the client
+// wants, and with arguments and results if no exporter gets those.
 func Telemetry(cfg config.Config, log *slog.Logger, store *dev.Store) (*telemetry.Telemetry, error) {
 	reportOTel(log)
 	o := telemetry.Options{Version: Version(), Logger: log, Content: cfg.TraceContent, Lookup: os.LookupEnv}
@@ -72,7 +72,7 @@ func Telemetry(cfg config.Config, log *slog.Logger, store *dev.Store) (*telemetr
 	return telemetry.New(context.Background(), o)
 }
 
-// flushTimeout bounds how long the end of the process waits for the last spans and metrics to be sent.
+// flushTimeout bounds how long the end of the process waits for the last spans and metrics.
 const flushTimeout = 5 * time.Second
 
 func (a *App) closeTelemetry() error {
@@ -84,19 +84,19 @@ func (a *App) closeTelemetry() error {
 	return nil
 }
 
-// metrics serves Prometheus, and with the right Accept header exemplars.
+// metrics serves Prometheus, with exemplars if the Accept header asks for them.
 func (a *App) metrics() http.Handler {
 	return promhttp.HandlerFor(a.telemetry.Gatherer(), promhttp.HandlerOpts{EnableOpenMetrics: true})
 }
 
-// otelTo is where OpenTelemetry's own troubles go; nil: nowhere.
+// otelTo is the logger of OpenTelemetry's own errors; nil discards them.
 var (
 	otelTo   atomic.Pointer[slog.Logger]
 	otelOnce sync.Once
 )
 
-// reportOTel sends what OpenTelemetry cannot tell by a return value, such as an exporter that cannot
-// reach its collector, to a logger. The last call wins, for the whole process.
+// reportOTel logs errors that OpenTelemetry cannot return, such as an exporter that cannot reach
+// its collector. The last call wins, for the whole process.
 func reportOTel(log *slog.Logger) {
 	otelTo.Store(log.With("component", "opentelemetry"))
 	otelOnce.Do(func() {

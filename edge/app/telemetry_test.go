@@ -13,7 +13,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/config"
 )
 
-// clearOTel keeps the environment of whoever runs the test out of it.
+// clearOTel removes OTEL_… variables from the test's environment.
 func clearOTel(t *testing.T) {
 	for _, kv := range os.Environ() {
 		if name, _, _ := strings.Cut(kv, "="); strings.HasPrefix(name, "OTEL_") {
@@ -23,7 +23,7 @@ func clearOTel(t *testing.T) {
 	}
 }
 
-// The page shows every call with its content; what is exported elsewhere has content only when told so.
+// The page shows every call with its content; what is exported elsewhere has content only if configured.
 func TestDevTelemetry(t *testing.T) {
 	for name, c := range map[string]struct {
 		dev, content bool
@@ -56,7 +56,7 @@ func TestDevTelemetry(t *testing.T) {
 			}
 			defer func() {
 				ctx, cancel := context.WithCancel(context.Background())
-				cancel() // nobody is there to export to
+				cancel() // there is no collector
 				_ = tel.Shutdown(ctx)
 			}()
 			if tel.Tracing() != c.tracing || tel.Content() != c.wantContent {

@@ -16,10 +16,10 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// ends are the ends of TLS of an edge.
+// ends are the TLS endpoints of an edge.
 type ends struct {
 	certs.Set
-	// mcp and admin are the listeners'; nil: they speak plain HTTP.
+	// mcp and admin are those of the listeners; nil means plain HTTP.
 	mcp, admin *certs.Source
 }
 
@@ -44,7 +44,7 @@ func backendFiles(b *config.Backend) certs.Files {
 	return certs.Files{Name: "backends." + b.Name + ".tls", Cert: b.TLS.Cert, Key: b.TLS.Key, CA: b.TLS.CA}
 }
 
-// backend is the credentials of connections to a backend that has TLS.
+// backend returns the credentials for connections to a backend with TLS.
 func (e *ends) backend(b *config.Backend, log *slog.Logger) (credentials.TransportCredentials, error) {
 	source, err := e.Open(backendFiles(b), log)
 	if err != nil {
@@ -53,7 +53,8 @@ func (e *ends) backend(b *config.Backend, log *slog.Logger) (credentials.Transpo
 	return source.Client(b.TLS.ServerName), nil
 }
 
-// mcpServer is for the MCP listener, which demands a client certificate if it has CAs of them; nil: plain HTTP.
+// mcpServer returns the configuration of the MCP listener, which requires a client certificate if
+// it has CAs for them; nil means plain HTTP.
 func (e *ends) mcpServer() *tls.Config {
 	if e.mcp == nil {
 		return nil
@@ -61,8 +62,8 @@ func (e *ends) mcpServer() *tls.Config {
 	return e.mcp.Server(tls.RequireAndVerifyClientCert, certs.HTTP2, certs.HTTP1)
 }
 
-// adminServer is for the admin listener; nil: plain HTTP. A client certificate is demanded by its handler, since
-// probes have none.
+// adminServer returns the configuration of the admin listener; nil means plain HTTP. Its handler,
+// not the handshake, requires a client certificate, because probes have none.
 func (e *ends) adminServer() *tls.Config {
 	if e.admin == nil {
 		return nil
@@ -70,7 +71,7 @@ func (e *ends) adminServer() *tls.Config {
 	return e.admin.Server(tls.VerifyClientCertIfGiven, certs.HTTP2, certs.HTTP1)
 }
 
-// refusing has refusals at a listener be sent over TLS, in HTTP/1.1; nil: the listener speaks plain HTTP.
+// refusing makes refusals at a listener be sent over TLS, in HTTP/1.1; nil means plain HTTP.
 func refusing(s *certs.Source) func(net.Conn) net.Conn {
 	if s == nil {
 		return nil
@@ -79,7 +80,7 @@ func refusing(s *certs.Source) func(net.Conn) net.Conn {
 	return func(c net.Conn) net.Conn { return tls.Server(c, conf) }
 }
 
-// scheme is how URLs of the endpoint begin.
+// scheme returns the beginning of the endpoint's URLs.
 func (e *ends) scheme() string {
 	if e.mcp != nil {
 		return "https://"
@@ -87,7 +88,7 @@ func (e *ends) scheme() string {
 	return "http://"
 }
 
-// observeTLS has telemetry read what the ends of TLS have in use.
+// observeTLS registers the certificates in use with telemetry.
 func (a *App) observeTLS() []error {
 	each := func(fn func(*certs.Source, telemetry.Emit)) func(telemetry.Emit) {
 		return func(emit telemetry.Emit) {
@@ -111,8 +112,8 @@ func (a *App) observeTLS() []error {
 	}
 }
 
-// CheckTLS writes to out what the files of TLS of listeners and backends hold, and what is wrong with them, which is
-// also the error.
+// CheckTLS writes to out what the TLS files of listeners and backends contain, and their problems,
+// which it also returns as the error.
 func CheckTLS(cfg config.Config, out io.Writer) error {
 	var errs []error
 	end := func(f certs.Files, server bool) {

@@ -21,7 +21,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// New wires an edge by its settings. Nothing listens or dials yet.
+// New wires an edge by its settings. It does not listen or connect.
 func New(cfg config.Config, log *slog.Logger, options ...Option) (*App, error) {
 	a := &App{cfg: cfg, log: log, started: time.Now(), leaving: make(chan struct{}), endQuotas: func() {}}
 	a.leave = sync.OnceFunc(func() { close(a.leaving) })
@@ -118,7 +118,7 @@ func New(cfg config.Config, log *slog.Logger, options ...Option) (*App, error) {
 	return a, nil
 }
 
-// warnOfSettings logs the settings that cannot do what they seem to be there for, and those that show credentials to others.
+// warnOfSettings logs settings that have no effect, and those that expose credentials.
 func warnOfSettings(cfg config.Config, log *slog.Logger) {
 	for _, note := range cfg.Ineffective() {
 		log.Warn("a setting cannot do what it seems to be there for", "setting", note)
@@ -128,11 +128,11 @@ func warnOfSettings(cfg config.Config, log *slog.Logger) {
 	}
 }
 
-// minSessionsPerAddress is the least default of the sessions that one address may begin: they are not regained when
-// they end, but over their TTL.
+// minSessionsPerAddress is the lowest default for the sessions that one address may begin: the
+// allowance does not refill when sessions end, but over their TTL.
 const minSessionsPerAddress = 100
 
-// served are the settings of what is served, for everything but who observes it.
+// served returns the settings of what is served, without those for observation.
 func served(cfg config.Config) catalog.Options {
 	return catalog.Options{
 		Name: cfg.Server.Name, Title: cfg.Server.Title, Version: Version(),
@@ -140,7 +140,7 @@ func served(cfg config.Config) catalog.Options {
 	}
 }
 
-// newPool makes the pool of the configured backends; nothing is dialled before its Start. t may be nil.
+// newPool makes the pool of the configured backends; it connects in Start. t may be nil.
 func newPool(cfg config.Config, log *slog.Logger, t *telemetry.Telemetry, e *ends, with identities) (*backend.Pool, error) {
 	backends, err := e.backends(cfg, log, with)
 	if err != nil {
@@ -153,8 +153,8 @@ func newPool(cfg config.Config, log *slog.Logger, t *telemetry.Telemetry, e *end
 	return backend.NewPool(backends, o)
 }
 
-// Backends turns the settings of the backends into what the pool takes, certificates read. log is for
-// what stands before backends that do not speak the contract.
+// Backends converts the settings of the backends for the pool, and reads certificates. log is for
+// the adapters of backends without the contract.
 func Backends(cfg config.Config, log *slog.Logger) ([]backend.Config, error) {
 	with, err := signing(&cfg, log)
 	if err != nil {
@@ -163,7 +163,7 @@ func Backends(cfg config.Config, log *slog.Logger) ([]backend.Config, error) {
 	return new(ends).backends(cfg, log, with)
 }
 
-// backends is Backends, shown who is calling as with says, whose certificates are then among the ends of TLS.
+// backends is Backends with the given identities; it adds the certificates to the TLS endpoints.
 func (e *ends) backends(cfg config.Config, log *slog.Logger, with identities) ([]backend.Config, error) {
 	var out []backend.Config
 	for _, b := range cfg.Backends {

@@ -48,7 +48,7 @@ func TestPrincipalsAreToldApart(t *testing.T) {
 	identity := func(p mcp.Principal) string { return string(p.AppendIdentity(nil, nil)) }
 	for i, a := range all {
 		for j, b := range all {
-			b.Scopes = []string{"x"} // it is nobody else with other rights
+			b.Scopes = []string{"x"} // the same principal with other rights
 			if a.Is(&b) != (i == j) || (a.Key() == b.Key()) != (i == j) {
 				t.Errorf("%+v and %+v: Is says %v, the keys are %q and %q", a, b, a.Is(&b), a.Key(), b.Key())
 			}
