@@ -8,20 +8,21 @@ import (
 	"time"
 )
 
-// Conn is a connection of a [Listener], which counts it until it is closed. A Write without a deadline has the one of
-// Options.WriteTimeout. Safe for concurrent use, as a [net.Conn] is.
+// Conn is a connection of a [Listener], which counts it until it is closed. A Write without a
+// deadline uses Options.WriteTimeout. It is safe for concurrent use, as a [net.Conn] is.
 type Conn struct {
 	net.Conn
 	l *Listener
-	// address is the one that the connection counts for; invalid: none.
+	// address is the address that the connection counts for; invalid means none.
 	address netip.Addr
 
 	mu sync.Mutex
-	// read and write are the deadlines that were set last; zero: none.
+	// read and write are the last deadlines set. Zero means none.
 	read, write time.Time
-	// begun: its server has said of it that it has a request, or waits for one. exempt: LimitReads does not concern it.
+	// begun is whether its server has reported a state: a request, or the wait for one. LimitReads
+	// does not apply if exempt.
 	begun, exempt, detached, closed bool
-	// closers are called when it is closed.
+	// closers are called when the connection is closed.
 	closers []func()
 }
 
@@ -44,7 +45,7 @@ func (c *Conn) Close() error {
 	return err
 }
 
-// OnClose calls f, once, when the connection has been closed: at once if it has been.
+// OnClose calls f once, when the connection is closed, or at once if it is closed already.
 func (c *Conn) OnClose(f func()) {
 	c.mu.Lock()
 	closed := c.closed
@@ -57,7 +58,7 @@ func (c *Conn) OnClose(f func()) {
 	}
 }
 
-// CloseWrite tells the peer that nothing more is written, as [net.TCPConn] does.
+// CloseWrite shuts down the writing side, as [net.TCPConn] does.
 func (c *Conn) CloseWrite() error {
 	half, ok := c.Conn.(interface{ CloseWrite() error })
 	if !ok {
@@ -96,7 +97,7 @@ func (c *Conn) SetWriteDeadline(t time.Time) error {
 	return c.Conn.SetWriteDeadline(t)
 }
 
-// SetReadDeadline implements [net.Conn]. After Listener.LimitReads, the deadline is not later than that allows.
+// SetReadDeadline implements [net.Conn]. LimitReads bounds the deadline.
 func (c *Conn) SetReadDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -104,7 +105,8 @@ func (c *Conn) SetReadDeadline(t time.Time) error {
 	return c.Conn.SetReadDeadline(c.readDeadline())
 }
 
-// readDeadline returns the read deadline to set: the one asked for, or an earlier one by LimitReads. mu is held.
+// readDeadline returns the read deadline to set: the requested one, or an earlier one by
+// LimitReads. The caller holds mu.
 func (c *Conn) readDeadline() time.Time {
 	d := time.Duration(c.l.readLimit.Load())
 	if d == 0 || c.exempt || c.read.IsZero() && c.begun {
@@ -116,9 +118,9 @@ func (c *Conn) readDeadline() time.Time {
 	return c.read
 }
 
-// Idle says whether the connection is between two requests: then LimitReads does not concern it. A server sets the
-// deadline of a request before it says that the connection has one, so the limit is applied when it does. Before Idle
-// is called first, the limit holds without a deadline, too.
+// Idle sets whether the connection is between two requests; then LimitReads does not apply to it. A
+// server sets the deadline of a request before it reports the request, so the limit is applied on
+// the report. Before the first call of Idle the limit applies even without a deadline.
 func (c *Conn) Idle(is bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -129,7 +131,7 @@ func (c *Conn) Idle(is bool) {
 	}
 }
 
-// Detach says that the connection has left its server, which sets its deadlines no more.
+// Detach reports that the connection was taken from its server, which sets no more deadlines.
 func (c *Conn) Detach() {
 	c.mu.Lock()
 	c.detached, c.exempt = true, true
@@ -143,7 +145,7 @@ func (c *Conn) Detached() bool {
 	return c.detached
 }
 
-// applyReadLimit applies LimitReads to a deadline that was set before it.
+// applyReadLimit applies LimitReads to a deadline that was set earlier.
 func (c *Conn) applyReadLimit() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

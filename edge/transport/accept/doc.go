@@ -1,3 +1,3 @@
-// Package accept bounds what a server accepts: how many connections, how many of one address, and how long one may be
-// read from or written to. It knows nothing of what is served.
+// Package accept bounds what a server accepts: the number of connections, in total and of one
+// address, and the time to read from or write to one. It is independent of what is served.
 package accept

@@ -14,47 +14,48 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// FilesOptions say how many files a Files reserves for the rest of the process. The zero value reserves none.
+// FilesOptions configure how many files a Files reserves for the rest of the process. The zero
+// value reserves none.
 type FilesOptions struct {
-	// Limit is how many files the process may have open; 0: it is not known.
+	// Limit is how many files the process may have open. 0 means unknown.
 	Limit int
-	// Reserve is how many of them are not for connections of this listener.
+	// Reserve is how many of them connections of this listener may not use.
 	Reserve int
-	// Refusal is sent on a connection that would take one of them.
+	// Refusal is sent on a connection that would use one of them.
 	Refusal []byte
-	// Telemetry counts the refusals; nil: they are not counted.
+	// Telemetry counts the refusals. It may be nil.
 	Telemetry *telemetry.Telemetry
-	// Logger is told when files have run out, every ten seconds at most; nil: slog.Default.
+	// Logger logs, at most every ten seconds, that files have run out. nil uses slog.Default.
 	Logger *slog.Logger
 }
 
-// Files is a listener that goes on when no file is left for a connection. It takes none of the reserve: a connection
-// whose descriptor is among the last ones is closed. Descriptors are given from the lowest, so all others are in use
-// then.
+// Files is a listener that keeps running when no file is left for a connection. It does not use the
+// reserve: it closes a connection whose descriptor is among the last ones. The lowest free
+// descriptor is assigned first, so all lower ones are in use then.
 type Files struct {
 	net.Listener
 	o      FilesOptions
 	closed chan struct{}
 	close  sync.Once
-	// pause and sometimes are for Accept alone.
+	// pause and sometimes belong to Accept.
 	pause     time.Duration
 	sometimes rate.Sometimes
 }
 
-// NewFiles returns a listener that takes its connections, as they are, from l and closes l with itself. Accept is
-// for one goroutine.
+// NewFiles returns a listener that accepts connections from l, unchanged, and closes l when it is
+// closed. Only one goroutine may call Accept.
 func NewFiles(l net.Listener, o FilesOptions) *Files {
 	o.Logger = cmp.Or(o.Logger, slog.Default())
 	return &Files{Listener: l, o: o, closed: make(chan struct{}), sometimes: rate.Sometimes{Interval: reportEvery}}
 }
 
-// Between these is the pause after an Accept that failed.
+// Bounds of the pause after a failed Accept.
 const (
 	shortPause = 5 * time.Millisecond
 	longPause  = 320 * time.Millisecond
 )
 
-// Accept implements [net.Listener]. It fails when the listener is closed, and for no other reason.
+// Accept implements [net.Listener]. It only fails when the listener is closed.
 func (f *Files) Accept() (net.Conn, error) {
 	for {
 		if f.isClosed() {
@@ -90,7 +91,7 @@ func (f *Files) Close() error {
 	return f.Listener.Close()
 }
 
-// reserved reports whether a connection has one of the files that are for others.
+// reserved reports whether a connection uses one of the reserved files.
 func (f *Files) reserved(c net.Conn) bool {
 	s, ok := c.(syscall.Conn)
 	if !ok || f.o.Limit == 0 {
@@ -116,7 +117,8 @@ func (f *Files) refuse(c net.Conn) {
 	_ = c.Close()
 }
 
-// failed waits, twice as long after each failure in turn up to longPause, or until the listener is closed.
+// failed waits until the pause has passed or the listener is closed. The pause doubles with each
+// consecutive failure, up to longPause.
 func (f *Files) failed(err error) {
 	f.pause = min(max(2*f.pause, shortPause), longPause)
 	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {

@@ -17,34 +17,34 @@ import (
 
 // Options are the bounds of a Listener. The zero value has none.
 type Options struct {
-	// Max bounds the open connections; 0: nothing does.
+	// Max bounds the open connections. 0 means no bound.
 	Max int
-	// MaxPerAddress bounds those of one address, counted as [mcp.CountedAddress] says; 0: nothing does.
+	// MaxPerAddress bounds those of one address, counted by [mcp.CountedAddress]. 0 means no bound.
 	MaxPerAddress int
-	// Trusted says which addresses MaxPerAddress does not concern; nil: none.
+	// Trusted reports which addresses are exempt from MaxPerAddress. nil means none.
 	Trusted func(netip.Addr) bool
-	// WriteTimeout bounds a write that has no deadline; 0: nothing does.
+	// WriteTimeout bounds a write without a deadline. 0 means no bound.
 	WriteTimeout time.Duration
-	// Refusal makes what is sent before a refused connection is closed; nil: nothing is.
+	// Refusal makes what is sent before a refused connection is closed. nil sends nothing.
 	Refusal func(message string) []byte
-	// Secure makes the connection that Refusal is sent over, such as one with TLS, of the one that is refused; nil: that
-	// one. Its handshake has no more time than somebody has to read the refusal.
+	// Secure wraps a refused connection, for example with TLS, for sending Refusal. Its handshake
+	// is bounded by the time to read the refusal. nil does not wrap it.
 	Secure func(net.Conn) net.Conn
-	// Telemetry counts the refusals; nil: they are not counted.
+	// Telemetry counts the refusals. It may be nil.
 	Telemetry *telemetry.Telemetry
-	// Logger logs them, every ten seconds at most; nil: slog.Default.
+	// Logger logs them, at most every ten seconds. nil uses slog.Default.
 	Logger *slog.Logger
 }
 
-// Listener accepts connections as [Conn], as many as its bounds allow. One more is sent Options.Refusal and closed. Safe for
-// concurrent use.
+// Listener accepts connections as [Conn], within its bounds. On a further connection it sends
+// Options.Refusal and closes it. It is safe for concurrent use.
 type Listener struct {
 	net.Listener
 	o        Options
 	refusals refusals
 	// full and addressFull report refusals for Max and for MaxPerAddress.
 	full, addressFull report
-	// readLimit is the longest time from now that a read deadline may have, in nanoseconds; 0: any.
+	// readLimit bounds read deadlines, as a duration from now in nanoseconds. 0 means no bound.
 	readLimit atomic.Int64
 
 	mu        sync.Mutex
@@ -52,8 +52,8 @@ type Listener struct {
 	byAddress map[netip.Addr]int
 }
 
-// NewListener returns a listener that takes its connections from l and closes l with itself. What it accepted is
-// independent of it: it may be closed before.
+// NewListener returns a listener that accepts connections from l and closes l when it is closed.
+// Accepted connections outlive it.
 func NewListener(l net.Listener, o Options) *Listener {
 	o.Logger = cmp.Or(o.Logger, slog.Default())
 	return &Listener{
@@ -151,15 +151,15 @@ func (l *Listener) refuse(c net.Conn, r *report, message string, peer netip.Addr
 	l.refusals.refuse(c, answer)
 }
 
-// Open is how many connections there are.
+// Open returns the number of open connections.
 func (l *Listener) Open() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.open)
 }
 
-// LimitReads bounds to d how long a connection's server waits for the rest of a request, from now on or from when it
-// begins to wait; 0: as long as the server itself says.
+// LimitReads bounds to d how long a connection's server waits for the rest of a request, from now
+// on or from when it begins to wait. 0 removes the bound.
 func (l *Listener) LimitReads(d time.Duration) {
 	l.readLimit.Store(int64(d))
 	l.mu.Lock()
@@ -173,7 +173,7 @@ func (l *Listener) LimitReads(d time.Duration) {
 	}
 }
 
-// addressOf is the address of a connection's peer; invalid where it has none.
+// addressOf returns the address of a connection's peer; invalid if it has none.
 func addressOf(c net.Conn) netip.Addr {
 	if a, ok := c.RemoteAddr().(*net.TCPAddr); ok {
 		return a.AddrPort().Addr().Unmap().WithZone("")
@@ -181,18 +181,18 @@ func addressOf(c net.Conn) netip.Addr {
 	return netip.Addr{}
 }
 
-// report logs refusals, every ten seconds at most, with how many there were since.
+// report logs refusals, at most every ten seconds, with their number since the last line.
 type report struct {
 	log   *slog.Logger
 	what  string
 	bound telemetry.Bound
 	limit int
-	// sometimes and times are for its goroutine alone, that of Accept.
+	// sometimes and times belong to the goroutine of Accept.
 	sometimes rate.Sometimes
 	times     int
 }
 
-// reportEvery is how often a report is logged at most.
+// reportEvery is the shortest interval between two log lines of a report.
 const reportEvery = 10 * time.Second
 
 func (r *report) refused(peer netip.Addr) {

@@ -88,7 +88,8 @@ func answer(t *testing.T, c net.Conn) string {
 	return string(b)
 }
 
-// One connection too many is told which bound it met, whatever it sends; a closed one, even twice, makes room for one.
+// A connection beyond a bound is sent which bound it reached, whatever it sends; a closed one, even
+// twice, makes room for one.
 func TestBounds(t *testing.T) {
 	for name, c := range map[string]struct {
 		o    Options

@@ -6,18 +6,18 @@ import (
 )
 
 const (
-	// Between these, by how many connections there may be, is how many are told at a time why they are refused; the
-	// others are closed at once.
+	// minTold and maxTold bound, depending on Options.Max, how many refused connections are sent
+	// the reason at a time; the others are closed at once.
 	minTold, maxTold = 4, 64
-	// linger is how long somebody has to read it, and to close the connection: what is still sent until then would,
-	// unread, destroy the answer on its way.
+	// linger is how long a client has to read the refusal and to close the connection: bytes of the
+	// client that stay unread would destroy the response in transit.
 	linger = time.Second
 )
 
-// refusals are those who are being told that they are refused, a few of them at a time.
+// refusals limits the refused connections that are being sent the reason.
 type refusals chan struct{}
 
-// newRefusals has room for few beside so many connections.
+// newRefusals makes a limit that is small compared with the number of connections.
 func newRefusals(connections int) refusals {
 	if connections <= 0 {
 		return make(refusals, maxTold)
@@ -25,7 +25,7 @@ func newRefusals(connections int) refusals {
 	return make(refusals, min(max(connections/16, minTold), maxTold))
 }
 
-// refuse sends the answer and closes the connection. It does not wait.
+// refuse sends the answer and closes the connection. It does not block.
 func (r refusals) refuse(c net.Conn, answer []byte) {
 	select {
 	case r <- struct{}{}:

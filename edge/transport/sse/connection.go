@@ -12,26 +12,28 @@ import (
 	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
 
-// conn is one open GET: the way to a client, and the owner of its session.
+// conn is one open GET: the stream to a client, and the owner of its session.
 type conn struct {
 	h         *Handler
 	token     string
 	principal mcp.Principal
-	// bearer is the token that the GET came with, where tokens are kept.
+	// bearer is the token of the GET, if tokens are kept.
 	bearer mcp.Token
 	writer writer
-	// memory is what the connection holds for as long as it is open.
+	// memory is what the connection holds while it is open.
 	memory budget.Reservation
 	// ctx ends with the GET, or with cancel.
 	ctx    context.Context
 	cancel context.CancelFunc
 	// idle holds a token when the last exchange may have ended.
 	idle chan struct{}
-	// work counts exchanges and the standalone stream. Begun under mu, and not once closed.
+	// work counts exchanges and the standalone stream. They are added under mu, and never after
+	// closed is set.
 	work sync.WaitGroup
 
 	mu sync.Mutex
-	// until is when the newest credentials have expired that came with the connection and its messages; zero: never.
+	// until is when the newest credentials of the connection and its messages expire. Zero means
+	// never.
 	until     time.Time
 	closed    bool
 	exchanges int
@@ -39,13 +41,13 @@ type conn struct {
 	unlisten  context.CancelFunc // ends the session's standalone stream
 }
 
-// newConn makes a connection, which has no context yet.
+// newConn makes a connection without a context.
 func newConn(h *Handler, p mcp.Principal) *conn {
 	return &conn{h: h, token: h.tokenOf(rand.Text()), principal: p, until: p.Until, idle: make(chan struct{}, 1), unlisten: func() {}}
 }
 
-// serve stays with the connection until the client or the server goes, or its credentials have expired and nothing runs,
-// and ends its session.
+// serve runs the connection until the client leaves, the server shuts down, or its credentials have
+// expired and nothing runs; then it ends its session.
 func (c *conn) serve(events *web.Events, endpoint string) {
 	c.writer.open(events)
 	defer c.end()
@@ -80,7 +82,8 @@ func (c *conn) serve(events *web.Events, endpoint string) {
 	}
 }
 
-// expired says whether the credentials have expired. Else it sets the timer to when they do.
+// expired reports whether the credentials have expired. Otherwise it sets the timer to their
+// expiry.
 func expired(t *time.Timer, until time.Time) bool {
 	if until.IsZero() {
 		t.Stop()
@@ -95,8 +98,7 @@ func expired(t *time.Timer, until time.Time) bool {
 	return false
 }
 
-// revoke notes that the credentials that the connection came with are good no more. A message that comes from now on, with
-// others, renews them.
+// revoke expires the connection's credentials. A later message with valid ones renews them.
 func (c *conn) revoke() {
 	c.mu.Lock()
 	c.until = time.Now()
@@ -107,7 +109,7 @@ func (c *conn) revoke() {
 	}
 }
 
-// good is until when the credentials are good; zero: for ever.
+// good returns when the credentials expire. Zero means never.
 func (c *conn) good() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -120,8 +122,9 @@ func (c *conn) busy() bool {
 	return c.exchanges > 0
 }
 
-// end takes the connection down: no POST finds it, nothing is written any more, the session's calls are
-// cut by its end, and no goroutine is left. A session that was being made meanwhile is ended too.
+// end closes the connection: POSTs do not find it any more, nothing more is written, the end of the
+// session cancels its calls, and no goroutine is left. It also ends a session that was being
+// created.
 func (c *conn) end() {
 	c.h.open.hide(c)
 	c.mu.Lock()
@@ -134,7 +137,7 @@ func (c *conn) end() {
 	c.endSession(c.take())
 }
 
-// take returns the session and forgets it.
+// take returns the session and clears it.
 func (c *conn) take() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -143,8 +146,8 @@ func (c *conn) take() string {
 	return id
 }
 
-// begin serves a message in a goroutine of its own, in the session as it is now. What the message holds is released
-// when that has ended; the caller does where it was not taken.
+// begin serves a message in its own goroutine, in the current session. What the message holds is
+// released when that has ended, or by the caller if the message was not taken.
 func (c *conn) begin(in *mcp.Incoming, x *exchange) verdict {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -180,7 +183,7 @@ func (c *conn) done() {
 	}
 }
 
-// recovered keeps a panic from ending more than this connection.
+// recovered limits a panic to this connection.
 func (c *conn) recovered() {
 	if p := recover(); p != nil {
 		c.h.o.Logger.Error("an exchange over HTTP+SSE panicked", "panic", p, "stack", string(debug.Stack()))
@@ -188,8 +191,8 @@ func (c *conn) recovered() {
 	}
 }
 
-// adopt makes a session the connection's. One that it had before is ended: a client that sends
-// initialize again begins anew. The caller is an exchange.
+// adopt sets the connection's session. It ends the previous one: a client that sends initialize
+// again starts anew. The caller is an exchange.
 func (c *conn) adopt(id string) {
 	c.mu.Lock()
 	old := c.session
@@ -201,7 +204,7 @@ func (c *conn) adopt(id string) {
 	}
 }
 
-// endSession ends a session, whoever has left. What cannot be ended expires.
+// endSession ends a session, even if the client has left. A session that cannot be ended expires.
 func (c *conn) endSession(id string) {
 	if id == "" {
 		return
@@ -222,7 +225,7 @@ func (c *conn) endSession(id string) {
 	c.h.o.Logger.Warn("the session of a closed HTTP+SSE connection could not be ended; it expires")
 }
 
-// sleep waits, unless the context ends: then it returns false.
+// sleep waits for d. It returns false if ctx is done first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -11,20 +11,22 @@ import (
 	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
 
-// exchange is the way back of one POST: a status for it, and the connection's stream for the rest.
+// exchange is the response side of one POST: a status for it, and the connection's stream for the
+// rest.
 type exchange struct {
 	c *conn
 	// settled is closed when the POST can be answered: with refusal, or else with 202.
 	settled chan struct{}
 	once    sync.Once
 	refusal *mcp.Response
-	// denied is how the refusal is told that asks for other credentials; nil: by its kind.
+	// denied is the HTTP form of a refusal that asks for other credentials. nil uses the refusal's
+	// kind.
 	denied *web.Denial
-	// accepted: the POST is answered with 202 by Accept, which waits until it has been.
+	// accepted is whether Accept answers the POST with 202 and waits until it was sent.
 	accepted bool
-	// told is closed when the client has been told what became of the POST.
+	// told is closed when the POST was answered.
 	told chan struct{}
-	// created is the session that the exchange made.
+	// created is the session that the exchange created.
 	created string
 	stream  *stream
 }
@@ -43,8 +45,9 @@ func (x *exchange) Session(id string) {
 	x.c.adopt(id)
 }
 
-// Respond implements mcp.Outgoing. What answers a request goes to the stream; an error that answers
-// none refuses the POST, and so does one that asks for other credentials, unless the POST was answered before.
+// Respond implements mcp.Outgoing. The response to a request goes to the stream. An error that is
+// not for a request refuses the POST, as does one that asks for other credentials, unless the POST
+// was answered before.
 func (x *exchange) Respond(r mcp.Response) {
 	_, answers := jsonrpc.Member(r.Body, "id")
 	denied := x.c.h.guard.Challenge(MessagePath, r.Challenge)
@@ -65,8 +68,8 @@ func (x *exchange) Respond(r mcp.Response) {
 	x.settle()
 }
 
-// Accept implements mcp.Outgoing. It returns when the 202 has left, or the connection ends, so that what the message
-// releases comes after it. A message that was admitted before is not waited for.
+// Accept implements mcp.Outgoing. It returns when the 202 was sent, or the connection ends, so that
+// the effects of the message follow it. It does not wait if the message was admitted before.
 func (x *exchange) Accept() {
 	x.once.Do(func() {
 		x.accepted = true
@@ -88,8 +91,8 @@ func (x *exchange) Open() (mcp.Stream, error) {
 	return x.stream, x.c.writer.state()
 }
 
-// goOn reads on where the era let go of the stream early, which it does of streams that a client could
-// resume. Here none can, so the connection does it in the client's place.
+// goOn resumes a stream that the era closed early, as it does with streams that a client could
+// resume. Here a client cannot, so the connection does.
 func (x *exchange) goOn(in *mcp.Incoming) {
 	for s := x.stream; s != nil && s.comeBack > 0 && sleep(x.c.ctx, s.comeBack); {
 		again := &reading{w: &x.c.writer}
@@ -108,10 +111,11 @@ func (x *exchange) goOn(in *mcp.Incoming) {
 	}
 }
 
-// stream writes an era's events to the connection. Ids and what only carries an id stay here.
+// stream writes an era's events to the connection, without ids. It drops events that only have an
+// id.
 type stream struct {
 	w *writer
-	// last is the last event's id; comeBack is set while the last event was a request to reconnect.
+	// last is the last event's id. comeBack is set if the last event was a request to reconnect.
 	last     string
 	comeBack time.Duration
 }
@@ -131,11 +135,11 @@ func (s *stream) Send(ev mcp.StreamEvent) error {
 	return s.w.state()
 }
 
-// KeepAlive implements mcp.Stream: the connection keeps itself alive.
+// KeepAlive implements mcp.Stream: the connection sends its own keep-alives.
 func (s *stream) KeepAlive() error { return s.w.state() }
 
-// listen attaches the session's standalone stream for as long as the session is the connection's. The
-// caller is an exchange.
+// listen attaches the session's standalone stream while the session is the connection's. The caller
+// is an exchange.
 func (c *conn) listen(session string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -150,7 +154,8 @@ func (c *conn) listen(session string) {
 	})
 }
 
-// attach attaches again what ended. A session that is gone takes the connection with it.
+// attach attaches the standalone stream again whenever it ends. If the session does not exist any
+// more, it closes the connection.
 func (c *conn) attach(ctx context.Context, session string) {
 	for ctx.Err() == nil {
 		out := &reading{w: &c.writer}
@@ -165,7 +170,7 @@ func (c *conn) attach(ctx context.Context, session string) {
 	}
 }
 
-// unheard is the way back of an exchange that no client waits for.
+// unheard is the response side of an exchange without a waiting client.
 type unheard struct{ kind mcp.Kind }
 
 var _ mcp.Outgoing = (*unheard)(nil)
@@ -175,11 +180,11 @@ func (u *unheard) Accept()                   {}
 func (u *unheard) Respond(r mcp.Response)    { u.kind = r.Kind }
 func (u *unheard) Open() (mcp.Stream, error) { return nil, errEnded }
 
-// reading is the way of a stream that no POST waits for.
+// reading is the response side of a stream without a waiting POST.
 type reading struct {
 	unheard
 	w      *writer
-	stream *stream // nil: refused
+	stream *stream // nil if refused
 }
 
 // Open implements mcp.Outgoing.
@@ -188,7 +193,7 @@ func (r *reading) Open() (mcp.Stream, error) {
 	return r.stream, r.w.state()
 }
 
-// status is that of a POST which is refused as a whole.
+// status returns the HTTP status of a POST that is refused as a whole.
 func status(kind mcp.Kind) int {
 	switch kind {
 	case mcp.KindSessionNotFound:

@@ -17,55 +17,58 @@ import (
 	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
 
-// Relay carries requests between the replicas of a service, as bytes, each answered by the other. It knows
-// nothing of connections: forwarding a POST to the replica that has the GET is this file's. Safe for concurrent use.
+// Relay sends requests between the replicas of a service, as bytes, each answered by its receiver.
+// It does not know connections: this file forwards a POST to the replica with the GET. It is safe
+// for concurrent use.
 type Relay interface {
-	// Address is this replica's, of letters and digits, at most 32: clients see it in their endpoint.
+	// Address returns this replica's address: at most 32 letters and digits. Clients see it in
+	// their endpoint.
 	Address() string
-	// Send gives a message to a replica and returns its answer. It fails when that replica does not
-	// answer before ctx ends, or is known not to be there.
+	// Send sends a message to a replica and returns its answer. It fails if that replica does not
+	// answer before ctx ends, or is known not to exist.
 	Send(ctx context.Context, to string, message []byte) (answer []byte, err error)
-	// Receive sets who answers the messages of other replicas, each in a goroutine of its own. Call it
-	// once, before the first Send.
+	// Receive sets the function that answers the messages of other replicas, each in its own
+	// goroutine. Call it once, before the first Send.
 	Receive(func(message []byte) (answer []byte))
 }
 
 const (
-	// relayWait bounds how long a POST waits for the replica that has its connection.
+	// relayWait bounds how long a POST waits for the replica with its connection.
 	relayWait = 5 * time.Second
-	// toldWait bounds how long that replica waits for the word that the 202 has left: one that is lost delays what
-	// the message released, and loses nothing.
+	// toldWait bounds how long that replica waits for the confirmation that the 202 was sent. A
+	// lost confirmation only delays the effects of the message.
 	toldWait = time.Second
 )
 
-// relayed is a POST on its way to another replica. The connection there knows its principal: the key shows that it is the
-// same one, whose credentials may have changed.
+// relayed is a POST that is forwarded to another replica. Principal is the key of its principal, by
+// which the connection there recognizes it; the credentials may have changed.
 type relayed struct {
 	Token     string `json:"token"`
 	Principal string `json:"principal"`
-	// Caller is the principal as the POST's credentials have it. nil: a replica of an older release sent it, and that of
-	// the connection stands for it.
+	// Caller is the principal by the POST's credentials. nil means that a replica of an older
+	// release sent it; then the connection's principal is used.
 	Caller *mcp.Principal `json:"caller,omitempty"`
-	// Address is that of the client, see mcp.Incoming.
+	// Address is the address of the client, see mcp.Incoming.
 	Address netip.Addr `json:"address,omitzero"`
 	Body    []byte     `json:"body,omitempty"`
-	// Tells: the sender says when a 202 has left, if it is asked to. A replica of an older release does not.
+	// Tells means that the sender confirms a sent 202 if asked. Older releases do not.
 	Tells bool `json:"tells,omitempty"`
-	// Left is answered.Tell of a POST whose 202 has left. Nothing else is set.
+	// Left is answered.Tell of a POST whose 202 was sent. Nothing else is set then.
 	Left string `json:"left,omitempty"`
 }
 
-// answered is what becomes of a POST: a status, and a body where it is refused.
+// answered is the response to a POST: a status, and a body if it is refused.
 type answered struct {
 	Status int    `json:"status"`
 	Body   []byte `json:"body,omitempty"`
 	// Challenges are the values of WWW-Authenticate.
 	Challenges []string `json:"challenges,omitempty"`
-	// Tell, if not empty, asks the replica that has the POST to say when it has answered, see relayed.Left.
+	// Tell, if not empty, asks the replica that has the POST to confirm that it has answered, see
+	// relayed.Left.
 	Tell string `json:"tell,omitempty"`
 }
 
-// separator stands in a token between what is random and the address of its replica.
+// separator separates the random part of a token from the address of its replica.
 const separator = "-"
 
 // tokenOf makes a connection's token.
@@ -76,7 +79,7 @@ func (h *Handler) tokenOf(random string) string {
 	return random + separator + h.o.Relay.Address()
 }
 
-// elsewhere is the replica that a token names, if it is another one.
+// elsewhere returns the replica that a token names, if it is another one.
 func (h *Handler) elsewhere(token string) (replica string, ok bool) {
 	if h.o.Relay == nil || len(token) > maxToken {
 		return "", false
@@ -85,7 +88,7 @@ func (h *Handler) elsewhere(token string) (replica string, ok bool) {
 	return replica, ok && replica != h.o.Relay.Address()
 }
 
-// relay hands a POST to the replica that has its connection. Call told when the POST has been answered.
+// relay forwards a POST to the replica with its connection. Call told when the POST was answered.
 func (h *Handler) relay(ctx context.Context, replica string, m relayed) (_ answered, told func()) {
 	m.Tells = true
 	a := h.send(ctx, replica, m)
@@ -95,7 +98,7 @@ func (h *Handler) relay(ctx context.Context, replica string, m relayed) (_ answe
 	return a, func() { h.send(context.WithoutCancel(ctx), replica, relayed{Left: a.Tell}) }
 }
 
-// send gives a message to another replica, and returns what becomes of it there.
+// send sends a message to another replica, and returns its answer.
 func (h *Handler) send(ctx context.Context, replica string, m relayed) answered {
 	ctx, cancel := context.WithTimeout(ctx, relayWait)
 	defer cancel()
@@ -115,7 +118,7 @@ func (h *Handler) send(ctx context.Context, replica string, m relayed) answered 
 	return a
 }
 
-// received serves what came from another replica.
+// received serves a message from another replica.
 func (h *Handler) received(message []byte) []byte {
 	var m relayed
 	a := answered{Status: http.StatusBadRequest}
@@ -134,7 +137,7 @@ func (h *Handler) received(message []byte) []byte {
 	return raw
 }
 
-// distant serves a POST that came to another replica.
+// distant serves a POST that arrived at another replica.
 func (h *Handler) distant(m relayed) answered {
 	in := &mcp.Incoming{Body: m.Body, Header: http.Header{}, Address: m.Address, Memory: new(budget.Reservation)}
 	if m.Caller != nil {
@@ -153,14 +156,14 @@ func (h *Handler) distant(m relayed) answered {
 	return a
 }
 
-// left lets the exchange go on whose 202 has left, if it still waits for that.
+// left continues the exchange whose 202 was sent, if it still waits for that.
 func (h *Handler) left(name string) {
 	if x, ok := h.untold.LoadAndDelete(name); ok {
 		close(x.(*exchange).told)
 	}
 }
 
-// local serves a POST on a connection of this process. Call told when the POST has been answered.
+// local serves a POST on a connection of this process. Call told when the POST was answered.
 func (h *Handler) local(token, principal string, in *mcp.Incoming) (_ answered, told func()) {
 	a, x := h.deliver(token, principal, in)
 	if x == nil {
@@ -169,9 +172,10 @@ func (h *Handler) local(token, principal string, in *mcp.Incoming) (_ answered, 
 	return a, func() { close(x.told) }
 }
 
-// deliver serves a message on a connection of this process and waits until the POST can be answered. 404
-// without a body: there is no such connection of that principal. x is nil if nothing is being served; else its told is
-// to be closed, once. What the message holds is released when it has been served.
+// deliver serves a message on a connection of this process and waits until the POST can be
+// answered. 404 without a body means that the principal has no such connection. x is nil if nothing
+// is being served; otherwise close x.told, once. What the message holds is released after it was
+// served.
 func (h *Handler) deliver(token, principal string, in *mcp.Incoming) (_ answered, x *exchange) {
 	c := h.open.find(token)
 	if c != nil && c.principal.Key() != principal {
@@ -213,7 +217,8 @@ func (h *Handler) deliver(token, principal string, in *mcp.Incoming) (_ answered
 	return answered{Status: http.StatusAccepted}, x
 }
 
-// sameRights says whether two tokens stand for the same caller with the same rights, so that one may be used for the other.
+// sameRights reports whether two principals are the same caller with the same rights, so that one
+// token may be used for the other.
 func sameRights(a, b *mcp.Principal) bool {
 	return bytes.Equal(a.AppendIdentity(nil, slices.Sorted(maps.Keys(a.Forwarded))), b.AppendIdentity(nil, slices.Sorted(maps.Keys(b.Forwarded))))
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
 
-// Server is what the transport hands its exchanges to: a router with the stateful era, and Stateless in
-// the place of the other. Each method ends the exchange before it returns.
+// Server serves exchanges: a router with the stateful era, and Stateless in place of the other.
+// Each method ends the exchange before it returns.
 type Server interface {
 	Post(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing)
 	Listen(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing)
@@ -23,13 +23,13 @@ type Server interface {
 const (
 	allowedStream  = "GET, OPTIONS"
 	allowedMessage = "POST, OPTIONS"
-	// parameter of the POST's query that names the connection.
+	// parameter names the query parameter with the connection of a POST.
 	parameter = "sessionId"
-	// headerPrefix is set by proxies that cut a prefix off the path.
+	// headerPrefix is set by proxies that cut off a prefix of the path.
 	headerPrefix = "X-Forwarded-Prefix"
 )
 
-// Handler serves both endpoints of the transport. Safe for concurrent use.
+// Handler serves both endpoints of the transport. It is safe for concurrent use.
 type Handler struct {
 	server   Server
 	guard    *web.Guard
@@ -37,13 +37,13 @@ type Handler struct {
 	draining chan struct{}
 	drain    sync.Once
 	open     registry
-	// untold are the exchanges whose 202 another replica is writing, by a random name: *exchange.
+	// untold are the exchanges whose 202 another replica sends, by a random name: *exchange.
 	untold sync.Map
 	// expired counts connections that ended with their caller's credentials.
 	expired atomic.Int64
 }
 
-// New makes the handler. auth may be nil: then everybody is anonymous.
+// New makes the handler. A nil auth makes every caller anonymous.
 func New(s Server, auth web.Authenticator, o Options) *Handler {
 	o = o.withDefaults()
 	h := &Handler{server: s, guard: web.NewGuard(auth, o.Web), o: o, draining: make(chan struct{})}
@@ -53,7 +53,7 @@ func New(s Server, auth web.Authenticator, o Options) *Handler {
 	return h
 }
 
-// Stream serves the GET that is a connection. Mount it at StreamPath.
+// Stream serves the GET of a connection. Mount it at StreamPath.
 func (h *Handler) Stream(w http.ResponseWriter, r *http.Request) {
 	principal, ok := h.guard.Admit(w, r, allowedStream)
 	if !ok {
@@ -80,7 +80,8 @@ func (h *Handler) Stream(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// connect makes a request's stream a connection, and stays until it ends. below is where a proxy has the edge.
+// connect makes a connection of a request's stream, and returns when it ends. below is the path
+// prefix at which a proxy serves the edge.
 func (h *Handler) connect(ctx context.Context, w http.ResponseWriter, l *web.Listener, c *conn, below string) {
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	c.writer.broken = c.cancel
@@ -102,7 +103,7 @@ func (h *Handler) connect(ctx context.Context, w http.ResponseWriter, l *web.Lis
 	c.serve(events, below+MessagePath+"?"+parameter+"="+c.token)
 }
 
-// Message serves a POST of one message, or of a batch where the negotiated revision has them. Mount it
+// Message serves a POST of one message, or of a batch if the negotiated revision has them. Mount it
 // at MessagePath.
 func (h *Handler) Message(w http.ResponseWriter, r *http.Request) {
 	principal, ok := h.guard.Admit(w, r, allowedMessage)
@@ -128,14 +129,14 @@ func (h *Handler) Message(w http.ResponseWriter, r *http.Request) {
 		a, told = h.relay(r.Context(), replica, relayed{Token: token, Principal: principal.Key(), Caller: &principal, Address: h.guard.Address(r), Body: body})
 	} else {
 		in := &mcp.Incoming{Body: body, Header: r.Header, HTTP: web.Seen(r), Principal: principal, Token: h.guard.Token(r, principal), Address: h.guard.Address(r), Memory: memory}
-		memory = nil // deliver's to release
+		memory = nil // deliver releases it
 		a, told = h.local(token, principal.Key(), in)
 	}
 	defer told()
 	h.answer(w, a)
 }
 
-// answer ends a POST.
+// answer answers a POST.
 func (h *Handler) answer(w http.ResponseWriter, a answered) {
 	switch {
 	case len(a.Body) > 0:
@@ -149,14 +150,14 @@ func (h *Handler) answer(w http.ResponseWriter, a answered) {
 		w.Header().Set("Content-Length", "0")
 		h.guard.Deadline(w)
 		w.WriteHeader(a.Status)
-		_ = http.NewResponseController(w).Flush() // It leaves now: what the message released comes after it.
+		_ = http.NewResponseController(w).Flush() // Send it now: the effects of the message follow it.
 	default:
 		h.guard.Refuse(w, a.Status, "the replica that has the connection could not be understood: open the stream again")
 	}
 }
 
-// prefix is what a proxy says it cut off the path of the endpoint. It is empty unless the header is plainly a path:
-// what is written here is resolved as a reference.
+// prefix returns the path prefix that a proxy reports to have cut off. It is empty unless the
+// header is clearly a path, because the result is resolved as a reference.
 func prefix(h http.Header) string {
 	p := strings.TrimRight(h.Get(headerPrefix), "/")
 	if len(p) > maxPrefix || !strings.HasPrefix(p, "/") || strings.HasPrefix(p, "//") {
@@ -172,12 +173,12 @@ func prefix(h http.Header) string {
 	return p
 }
 
-// Expired is how many connections have ended with their caller's credentials.
+// Expired returns how many connections have ended with their caller's credentials.
 func (h *Handler) Expired() int64 { return h.expired.Load() }
 
-// Drain ends the transport: new connections are refused; each open one is closed as soon as no message
-// of it is being served; those that still are when ctx ends are cut. It returns when no connection is
-// left, or with ctx's error.
+// Drain ends the transport: it refuses new connections, closes each open one once none of its
+// messages is being served, and cuts off the rest when ctx ends. It returns when no connection is
+// left, or with the error of ctx.
 func (h *Handler) Drain(ctx context.Context) error {
 	h.open.shut()
 	h.drain.Do(func() { close(h.draining) })

@@ -7,27 +7,28 @@ import (
 	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
 
-// Where the transport is served unless Options say otherwise.
+// Default paths of the transport.
 const (
 	StreamPath  = "/sse"
 	MessagePath = "/message"
 )
 
-// Options are the settings of the transport. The zero value of each member is its documented default.
+// Options configure the transport. The zero value of a field selects its default.
 type Options struct {
-	// Web are the settings that all HTTP transports have.
+	// Web are the settings that all HTTP transports share.
 	Web web.Options
-	// KeepAlive is the longest silence of a connection; 0: 15 s.
+	// KeepAlive is the longest silence of a connection. 0 means 15 s.
 	KeepAlive time.Duration
-	// MaxConnections bounds the open connections of one principal, or of all anonymous callers; 0:
-	// 100,000. One more is refused with 429.
+	// MaxConnections bounds the open connections of one principal, or of all anonymous callers. 0
+	// means 100,000. Further ones are refused with 429.
 	MaxConnections int
 	// MaxExchanges bounds the messages of one connection that are served at the same time, waiting
-	// calls included; 0: 512. One more is refused with 429.
+	// calls included. 0 means 512. Further ones are refused with 429.
 	MaxExchanges int
-	// Relay brings POSTs to the replica that has their connection; nil: there is only this one.
+	// Relay forwards POSTs to the replica with their connection. nil means that there is only this
+	// replica.
 	Relay Relay
-	// Logger for what no client is told; nil: slog.Default.
+	// Logger logs what no client is sent. nil uses slog.Default.
 	Logger *slog.Logger
 }
 
@@ -48,12 +49,12 @@ func (o Options) withDefaults() Options {
 }
 
 const (
-	// endTimeout bounds one attempt to end a session; endAttempts how many are made while the state
-	// cannot be reached. A session that is not ended expires.
+	// endTimeout bounds one attempt to end a session; endAttempts is the number of attempts while
+	// the state is unavailable. A session that is not ended expires.
 	endTimeout  = 5 * time.Second
 	endAttempts = 3
-	// pause is how long to wait before a refused attachment or ending is tried again.
+	// pause is the pause before a refused attachment or end is retried.
 	pause = time.Second
-	// maxToken and maxPrefix bound what is looked at of a request.
+	// maxToken and maxPrefix bound the parts of a request that are examined.
 	maxToken, maxPrefix = 64, 256
 )

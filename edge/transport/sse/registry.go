@@ -12,12 +12,12 @@ const (
 	taken verdict = iota
 	// full: a bound was reached.
 	full
-	// shut: nothing may begin any more.
+	// shut: nothing more may begin.
 	shut
 )
 
-// registry knows the open connections of this process. The zero value is ready. Safe for concurrent
-// use.
+// registry has the open connections of this process. The zero value is ready to use. It is safe for
+// concurrent use.
 type registry struct {
 	byToken sync.Map // token to *conn
 
@@ -57,7 +57,7 @@ func (g *registry) add(c *conn, limit int) verdict {
 	return taken
 }
 
-// remove forgets a connection that has ended; hide made it unknown to POSTs before.
+// remove removes a connection that has ended. hide has removed it for POSTs before.
 func (g *registry) remove(c *conn) {
 	g.hide(c)
 	g.mu.Lock()
@@ -72,10 +72,10 @@ func (g *registry) remove(c *conn) {
 	}
 }
 
-// hide makes a connection unknown to POSTs.
+// hide makes POSTs not find a connection any more.
 func (g *registry) hide(c *conn) { g.byToken.Delete(c.token) }
 
-// shut lets no connection in any more.
+// shut refuses new connections.
 func (g *registry) shut() {
 	g.mu.Lock()
 	g.closed = true

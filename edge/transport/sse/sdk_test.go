@@ -9,7 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// The official Go client, as it connects when it is told to use this transport and nothing else.
+// The official Go client, configured to use only this transport.
 func TestOfficialClient(t *testing.T) {
 	f, e := startEdge(t)
 	progressed := make(chan float64, 4)

@@ -170,7 +170,8 @@ func TestStatelessMessagesAreRefused(t *testing.T) {
 	c.initialize(v2024) // the connection has survived it
 }
 
-// What is wrong with a message is told by the status when nobody waits for a response, else on the stream.
+// An error of a message is reported by the status if no client waits for a response, else on the
+// stream.
 func TestBadMessages(t *testing.T) {
 	_, e := startEdge(t)
 	c := connect(t, base(e))

@@ -7,11 +7,12 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// Stateless stands where a router has the stateless era, and refuses: that era does not exist on this
-// transport.
+// Stateless replaces the stateless era in a router and refuses its messages: this transport does
+// not have that era.
 type Stateless struct{}
 
-// Message refuses one message. The code is one that no client takes for an answer of the stateless era.
+// Message refuses one message, with a code that no client takes for a response of the stateless
+// era.
 func (Stateless) Message(_ context.Context, _ *mcp.Incoming, msg jsonrpc.Message, out mcp.Outgoing) {
 	var id jsonrpc.ID
 	if msg.Kind == jsonrpc.Request {

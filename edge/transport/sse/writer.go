@@ -9,14 +9,14 @@ import (
 	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
 
-// errEnded: the connection has ended, nothing can be written any more.
+// errEnded means that the connection has ended and nothing more can be written.
 var errEnded = errors.New("the connection has ended")
 
-// writer is the one way to a connection's stream. Each write is bounded by the write timeout, and the
-// first that fails is the last: whoever waits for its turn waits for one timeout at most. Safe for
-// concurrent use.
+// writer is the only writer of a connection's stream. The write timeout bounds each write, and the
+// first failure is final: a waiting caller waits for one timeout at most. It is safe for concurrent
+// use.
 type writer struct {
-	// broken is called once, when a write has failed.
+	// broken is called once, after a failed write.
 	broken func()
 
 	mu     sync.Mutex
@@ -25,7 +25,7 @@ type writer struct {
 	told   time.Time // when something was last written
 }
 
-// open gives the writer its stream. It is called before any other.
+// open sets the writer's stream. Call it before the other methods.
 func (w *writer) open(events *web.Events) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -42,7 +42,8 @@ func (w *writer) message(data []byte) error {
 	return w.write(func() error { return w.events.Send(frame.Event{Name: "message", Data: data}) })
 }
 
-// keepAlive writes a comment if nothing was written for so long, and returns when to look again.
+// keepAlive writes a comment if nothing was written during silence, and returns when to call it
+// again.
 func (w *writer) keepAlive(silence time.Duration) (next time.Duration, err error) {
 	w.mu.Lock()
 	next = silence - time.Since(w.told)
@@ -70,14 +71,14 @@ func (w *writer) write(fn func() error) error {
 	return nil
 }
 
-// state is nil while writes may succeed.
+// state returns nil while writes may succeed.
 func (w *writer) state() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.err
 }
 
-// close lets nothing be written any more: the response belongs to its handler again.
+// close stops all writes: the response belongs to its handler again.
 func (w *writer) close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

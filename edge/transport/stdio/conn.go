@@ -14,38 +14,41 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// lineBytes is charged for each message beside its own: it stands for the goroutine and a small answer.
+// lineBytes is charged for each message in addition to its size, for the goroutine and a small
+// response.
 const lineBytes = 16 << 10
 
-// errEnded: what was to be written comes after the end.
+// errEnded means that the connection has ended.
 var errEnded = errors.New("stdio: the connection has ended")
 
-// conn is one client. Lines are taken by one goroutine, which alone touches what is not marked.
+// conn is one client. One goroutine reads the lines and owns all fields without another comment.
 type conn struct {
 	server Server
 	opts   Options
 	out    *frame.LineWriter
 	link   mcp.Conn
 	slots  chan struct{}
-	// ctx is the exchanges'; kill ends it.
+	// ctx is the context of the exchanges; kill cancels it.
 	ctx  context.Context
 	kill context.CancelFunc
-	// running counts the exchanges, streams and the session's own included.
+	// running counts the exchanges, including streams and the session's own.
 	running sync.WaitGroup
 
-	// broken is closed by any writer when the client cannot be written to any more; why is set before.
+	// broken is closed by any writer when the client cannot be written to any more; why is set
+	// before.
 	broken chan struct{}
 	breaks sync.Once
 	why    error
 	closed atomic.Bool
 
-	// session is the newest, empty before the handshake. unlisten ends its standalone stream; nil until
-	// the message after the handshake: nothing may come in between.
+	// session is the newest session; empty before the handshake. unlisten ends its standalone
+	// stream. It is nil until the message after the handshake, because nothing may be sent in
+	// between.
 	session  string
 	unlisten context.CancelFunc
 }
 
-// write sends one message. Any goroutine may.
+// write sends one message. Any goroutine may call it.
 func (c *conn) write(msg []byte) error {
 	if c.closed.Load() {
 		return errEnded
@@ -67,7 +70,7 @@ func (c *conn) write(msg []byte) error {
 	return err
 }
 
-// alive says whether writing makes sense still.
+// alive returns nil while the client can be written to.
 func (c *conn) alive() error {
 	select {
 	case <-c.broken:
@@ -77,12 +80,13 @@ func (c *conn) alive() error {
 	}
 }
 
-// refuse answers a line that is too long to be looked at.
+// refuse answers a line that is too long to be parsed.
 func (c *conn) refuse(err error) {
 	_ = c.write(jsonrpc.AppendError(nil, jsonrpc.ID{}, jsonrpc.CodeInvalidRequest, err.Error(), nil))
 }
 
-// serve begins one line's exchange and returns when the next line may be served, or when serving ends.
+// serve starts one line's exchange and returns when the next line may be served, or when serving
+// ends.
 func (c *conn) serve(stop <-chan struct{}, line []byte) {
 	select {
 	case c.slots <- struct{}{}:
@@ -117,7 +121,7 @@ func (c *conn) serve(stop <-chan struct{}, line []byte) {
 	}
 }
 
-// rescue ends an exchange that panicked: the others go on.
+// rescue ends an exchange that panicked; the others continue.
 func (c *conn) rescue(x *exchange, line []byte) {
 	p := recover()
 	if p == nil {

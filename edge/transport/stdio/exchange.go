@@ -6,7 +6,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// exchange is the outgoing side of one line.
+// exchange is the response side of one line.
 type exchange struct {
 	conn *conn
 	// admitted is closed when the next line may be served.
@@ -14,9 +14,9 @@ type exchange struct {
 	admit    func()
 	// release frees the exchange's slot among those in flight; later calls do nothing.
 	release func()
-	// session is what the exchange created; read once admitted is closed.
+	// session is the session that the exchange created; it is read after admitted is closed.
 	session string
-	// ended: the exchange was answered, accepted or became a stream.
+	// ended is whether the exchange was answered, accepted or became a stream.
 	ended bool
 }
 
@@ -48,8 +48,8 @@ func (x *exchange) Open() (mcp.Stream, error) {
 	return stream{x.conn}, nil
 }
 
-// stream writes an exchange's events to the connection, which all exchanges share: they have no ids, no priming event
-// and no keep-alive. A client that does not read blocks the writers.
+// stream writes an exchange's events to the connection, which all exchanges share: there are no
+// ids, no priming event and no keep-alive. A client that does not read blocks the writers.
 type stream struct{ conn *conn }
 
 var _ mcp.Stream = stream{}

@@ -7,27 +7,28 @@ import (
 	"github.com/mcpedge/mcpedge/edge/budget"
 )
 
-// Options are the settings of the transport. The zero value of each member is its documented default.
+// Options configure the transport. The zero value of a field selects its default.
 type Options struct {
-	// MaxLine bounds one message, in bytes; 0: DefaultMaxLine. A longer one is answered with an error,
-	// and the next line is served.
+	// MaxLine bounds one message, in bytes. 0 means DefaultMaxLine. A longer one is answered with
+	// an error, and the next line is served.
 	MaxLine int
-	// MaxInFlight bounds the exchanges that are neither over nor streams; 0: 1,024. While there are so
-	// many, nothing more is read. What streams may cost is bounded by the eras.
+	// MaxInFlight bounds the exchanges that have not ended and are not streams. 0 means 1,024. At
+	// the bound nothing more is read. The eras bound the cost of streams.
 	MaxInFlight int
-	// Grace is how long calls in flight may go on after the client closed its end, or the context
-	// ended; 0: 2 s. What has not ended by then delays the end by as much again, twice at most.
+	// Grace is how long running calls may continue after the client closed its end, or the context
+	// ended. 0 means 2 s. Calls that have not ended by then delay the end by as much again, twice
+	// at most.
 	Grace time.Duration
-	// Drain, if set, is called when serving ends, before the grace: streams that would go on for ever
-	// end with their result.
+	// Drain is called when serving ends, before the grace period: streams that would never end then
+	// end with their result. It may be nil.
 	Drain func()
-	// Holder is charged with what messages hold in memory; nil: nobody is.
+	// Holder is charged for what messages hold in memory. It may be nil.
 	Holder *budget.Holder
-	// Logger gets what operators should know; nil: slog.Default.
+	// Logger logs what operators need. nil uses slog.Default.
 	Logger *slog.Logger
 }
 
-// DefaultMaxLine is what fits into a gRPC message of the default size (4 MiB) beside its context.
+// DefaultMaxLine fits into a gRPC message of the default size (4 MiB) with its context.
 const DefaultMaxLine = 4<<20 - 64<<10
 
 func (o Options) withDefaults() Options {

@@ -11,18 +11,18 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// Server is what the transport hands its exchanges to. Each method ends the exchange before it returns.
+// Server serves exchanges. Each method ends the exchange before it returns.
 type Server interface {
 	Post(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing)
 	Listen(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing)
 	End(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing)
 }
 
-// Serve serves one client until in ends, ctx ends, or out fails; then it ends what is in flight, as
-// Options say, and the client's session, and returns. The end of in and of ctx are no errors. In and
-// out belong to Serve from then on, which closes them if they can be: that ends a Read or Write which
-// still waits. One that cannot be ended is abandoned, so that a client that does not read cannot keep the process
-// alive.
+// Serve serves one client until in ends, ctx ends, or out fails. Then it ends what is in flight, as
+// configured by Options, and the client's session, and returns. The end of in or ctx is not an
+// error. Serve owns in and out from then on and closes them if they are closers, which ends blocked
+// reads and writes. One that stays blocked is abandoned, so that a client that does not read cannot
+// keep the process alive.
 func Serve(ctx context.Context, s Server, in io.Reader, out io.Writer, o Options) error {
 	c := &conn{server: s, opts: o.withDefaults(), out: frame.NewLineWriter(out), broken: make(chan struct{})}
 	c.slots = make(chan struct{}, c.opts.MaxInFlight)
@@ -35,14 +35,14 @@ func Serve(ctx context.Context, s Server, in io.Reader, out io.Writer, o Options
 	return errors.Join(err, c.drain(out))
 }
 
-// line is what was read: a message, or why it is none.
+// line is what was read: a message, or an error.
 type line struct {
 	text []byte
 	err  error
 }
 
-// read reads lines in a goroutine of its own, which ends with the stream or, once stop was called, with the next
-// line.
+// read reads lines in its own goroutine, which ends with the stream or, after stop was called, with
+// the next line.
 func read(in io.Reader, maxLine int) (lines <-chan line, stop func()) {
 	out, stopped := make(chan line), make(chan struct{})
 	go func() {
@@ -85,8 +85,9 @@ func (c *conn) run(ctx context.Context, lines <-chan line) error {
 	}
 }
 
-// drain ends the standalone stream, waits for the calls in flight for at most the grace, cancels them, and ends the
-// session. Ending the session and waiting for what was cancelled take the grace each, at most.
+// drain ends the standalone stream, waits for the running calls for at most the grace period,
+// cancels them, and ends the session. Ending the session and waiting for the cancelled calls take
+// at most the grace period each.
 func (c *conn) drain(out io.Writer) error {
 	idle := make(chan struct{})
 	c.stopListening()
@@ -115,7 +116,7 @@ func (c *conn) drain(out io.Writer) error {
 	}
 }
 
-// await waits until idle is closed, d has passed, or the client is gone.
+// await waits until idle is closed, d has passed, or the client has left.
 func (c *conn) await(idle <-chan struct{}, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -128,6 +129,6 @@ func (c *conn) await(idle <-chan struct{}, d time.Duration) {
 
 func closeIf(v any) {
 	if c, ok := v.(io.Closer); ok {
-		_ = c.Close() // nothing depends on the error
+		_ = c.Close() // the error does not matter
 	}
 }

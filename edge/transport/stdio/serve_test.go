@@ -113,7 +113,7 @@ func TestFullConnectionIsNotRead(t *testing.T) {
 	inBubble(t, s, Options{MaxInFlight: 1}, func(_ *testing.T, c *client) {
 		gate = make(chan struct{})
 		c.send(request(1, "stream"), request(2, "quick"))
-		c.want(result(2, "1")) // a stream takes nobody's place
+		c.want(result(2, "1")) // a stream takes no slot
 		c.send(request(3, "wait"))
 		c.later(request(4, "quick"))
 		c.want()

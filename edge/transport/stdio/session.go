@@ -7,13 +7,13 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// The pauses before a standalone stream that ended is attached again.
+// Bounds of the pause before a standalone stream that ended is attached again.
 const (
 	firstPause = 100 * time.Millisecond
 	lastPause  = 30 * time.Second
 )
 
-// adopt makes a session the connection's, and ends the one before, if any.
+// adopt sets the connection's session, and ends the previous one, if any.
 func (c *conn) adopt(session string) {
 	old := c.session
 	c.stopListening()
@@ -49,7 +49,7 @@ func (c *conn) listen() {
 	})
 }
 
-// stopListening ends the standalone stream and does not wait for its end.
+// stopListening ends the standalone stream without waiting for its end.
 func (c *conn) stopListening() {
 	if c.unlisten != nil {
 		c.unlisten()
@@ -66,7 +66,8 @@ func (c *conn) end(ctx context.Context, session string) {
 	}
 }
 
-// background is the outgoing side of an exchange that the client did not begin: a refusal is logged, not sent.
+// background is the response side of an exchange that the client did not begin: a refusal is
+// logged, not sent.
 type background struct {
 	conn *conn
 	kind mcp.Kind

@@ -82,7 +82,7 @@ func TestStandaloneStreamIsAttachedAgain(t *testing.T) {
 	}
 	inBubble(t, s, Options{}, func(t *testing.T, c *client) {
 		c.send(request(1, "initialize"), initialized)
-		c.want(result(1, "{}")) // the client is told of no refusal
+		c.want(result(1, "{}")) // the client is sent no refusal
 		time.Sleep(time.Second)
 		c.want()
 		if n := attempts.Load(); n != 4 { // at 0, 100, 300 and 700 ms

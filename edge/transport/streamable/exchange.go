@@ -10,19 +10,21 @@ import (
 	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
 
-// exchange is the way back of one HTTP request.
+// exchange is the response side of one HTTP request.
 type exchange struct {
 	w        http.ResponseWriter
 	guard    *web.Guard
 	path     string // of the request
 	accepted int    // the status of Accept
-	// accepts is what the client takes; batch: it sent an array, and gets one.
+	// accepts are the types that the client accepts. batch is whether it sent an array, and gets
+	// one.
 	accepts web.Accepted
 	batch   bool
-	// listener opens the stream if the client asked for one, and for nothing that would come at once.
+	// listener opens the stream if the client asked only for one, and not for a response that comes
+	// at once.
 	listener *web.Listener
 	events   *web.Events
-	unary    *unary // in place of events, for a client that takes JSON alone
+	unary    *unary // in place of events, for a client that only accepts JSON
 	// memory is what the exchange holds.
 	memory budget.Reservation
 }
@@ -57,7 +59,7 @@ func (x *exchange) Respond(r mcp.Response) {
 	}
 }
 
-// respondAsStream is Respond for a client that takes event streams alone.
+// respondAsStream is Respond for a client that only accepts event streams.
 func (x *exchange) respondAsStream(r mcp.Response) {
 	x.events = x.guard.Answering(x.w)
 	if err := x.events.Hold(frame.Event{Name: messageEvent, Data: r.Body}); err == nil && r.Owned {
@@ -72,19 +74,19 @@ func (x *exchange) Accept() {
 	}
 	x.guard.Deadline(x.w)
 	x.w.WriteHeader(x.accepted)
-	// It leaves now: what the message released comes after it.
+	// Send it now: the effects of the message follow it.
 	_ = http.NewResponseController(x.w).Flush()
 }
 
-// Open implements mcp.Outgoing. A stream that was asked for begins with a comment: there may be nothing else to write for long, and
-// proxies hold back a head that nothing follows.
+// Open implements mcp.Outgoing. A requested stream begins with a comment: there may be nothing else
+// to write for long, and proxies delay headers until bytes follow.
 func (x *exchange) Open() (_ mcp.Stream, err error) {
 	if x.listener == nil && !x.accepts.Events {
 		x.unary = &unary{x: x}
 		return x.unary, nil
 	}
 	w, l := x.w, x.listener
-	x.w, x.listener = nil, nil // an idle stream does without
+	x.w, x.listener = nil, nil // an idle stream does not need them
 	if l == nil {
 		x.events = x.guard.Answering(w)
 		return stream{x.events}, nil
@@ -95,7 +97,7 @@ func (x *exchange) Open() (_ mcp.Stream, err error) {
 	return stream{x.events}, err
 }
 
-// end is called when the era has let go of the exchange.
+// end is called when the era has finished the exchange.
 func (x *exchange) end() {
 	if x.unary != nil {
 		x.unary.end()
@@ -127,7 +129,8 @@ func (s stream) Send(ev mcp.StreamEvent) error {
 	return s.events.Send(event)
 }
 
-// messageEvent names the events that hold messages. It is what an event without a name is taken for, but not by all clients.
+// messageEvent is the name of events with messages. It is the default name of an event, but not for
+// all clients.
 const messageEvent = "message"
 
 // KeepAlive implements mcp.Stream with a comment line.

@@ -11,7 +11,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
 
-// Server is what the transport hands its exchanges to. Each method ends the exchange before it returns.
+// Server serves exchanges. Each method ends the exchange before it returns.
 type Server interface {
 	Post(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing)
 	Listen(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing)
@@ -22,11 +22,11 @@ const (
 	headerSession     = "Mcp-Session-Id"
 	headerLastEventID = "Last-Event-Id"
 	allowed           = "GET, POST, DELETE, OPTIONS"
-	// allowedWithoutSession is what a client may send that has no session yet.
+	// allowedWithoutSession lists the methods that a client without a session may use.
 	allowedWithoutSession = "POST, OPTIONS"
 )
 
-// Handler serves one MCP endpoint. Safe for concurrent use.
+// Handler serves one MCP endpoint. It is safe for concurrent use.
 type Handler struct {
 	server Server
 	guard  *web.Guard
@@ -87,7 +87,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, in *mcp.Incoming) 
 	x := h.exchange(w, r, http.StatusAccepted)
 	h.guard.Charge(&x.memory, r, in.Principal)
 	if in.LastEventID != "" {
-		x.memory.Force(budget.Streams, web.StreamBytes) // What was admitted is not to wait for its reader.
+		x.memory.Force(budget.Streams, web.StreamBytes) // What was admitted must not wait for its reader.
 	} else if err := x.memory.Grow(budget.Streams, web.StreamBytes); err != nil {
 		h.guard.Overloaded(w, err)
 		return
@@ -103,8 +103,9 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, in *mcp.Incoming) 
 	})
 }
 
-// whileGood is ctx, which ends when the credentials of a request for a stream are found not to be good any more, until end
-// is called. The stream of a call, which a client comes back to, ends with its call.
+// whileGood returns a context that also ends when the credentials of a request for a stream are
+// found to be invalid, until end is called. The stream of a call, which a client resumes, ends with
+// its call instead.
 func (h *Handler) whileGood(ctx context.Context, in *mcp.Incoming) (_ context.Context, end func()) {
 	if in.LastEventID != "" {
 		return ctx, func() {}
@@ -124,11 +125,12 @@ func (h *Handler) whileGood(ctx context.Context, in *mcp.Incoming) (_ context.Co
 	}
 }
 
-// Expired is how many streams have ended because their caller's credentials were found not to be good any more.
+// Expired returns how many streams have ended because their caller's credentials were found to be
+// invalid.
 func (h *Handler) Expired() int64 { return h.revoked.Load() }
 
-// Wait returns when no stream is open any more that a client asked for by GET, or with ctx's error. Call it
-// when the http.Server has been shut down, which does not wait for them.
+// Wait returns when no stream that a client opened by GET is left, or with the error of ctx. Call
+// it after the http.Server was shut down, which does not wait for them.
 func (h *Handler) Wait(ctx context.Context) error { return h.guard.Wait(ctx) }
 
 func (h *Handler) exchange(w http.ResponseWriter, r *http.Request, accepted int) *exchange {

@@ -2,10 +2,10 @@ package streamable
 
 import "github.com/mcpedge/mcpedge/edge/transport/web"
 
-// Options are the settings of the transport. The zero value of each member is its documented default.
-// A client that is disconnected because it did not read in time resumes.
+// Options configure the transport. The zero value of a field selects its default. A client that is
+// disconnected because it did not read in time can resume.
 type Options = web.Options
 
-// Authenticator turns a request's credentials into a principal. A nil Authenticator makes everybody
-// anonymous.
+// Authenticator derives the principal from a request's credentials. A nil Authenticator makes every
+// caller anonymous.
 type Authenticator = web.Authenticator

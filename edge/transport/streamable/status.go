@@ -6,8 +6,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// Status gives the HTTP status of a response by era and kind. Kinds that are not named are told
-// in-band, with 200: the request was understood and its answer is the error.
+// Status returns the HTTP status of a response by era and kind. Other kinds are sent in-band, with
+// 200: the request was understood, and the response is the error.
 func Status(modern bool, kind mcp.Kind) int {
 	switch kind {
 	case mcp.KindParse, mcp.KindInvalidRequest, mcp.KindUnsupportedVersion,

@@ -9,12 +9,13 @@ import (
 	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
 
-// unary is the stream of a client that accepts JSON only. Progress and log messages are dropped, and the responses become one JSON body at
-// the end. Any other message (a request to the client, the acknowledgement of a subscription) needs an event stream, which is opened then.
+// unary is the stream of a client that only accepts JSON. Progress and log messages are dropped,
+// and the responses become one JSON body at the end. Any other message (a request to the client,
+// the acknowledgement of a subscription) needs an event stream, which is then opened.
 type unary struct {
 	x         *exchange
 	responses [][]byte
-	// stream is nil as long as the answer is JSON.
+	// stream is nil while the response is JSON.
 	stream *stream
 }
 
@@ -47,7 +48,7 @@ func (u *unary) Send(ev mcp.StreamEvent) error {
 	return u.stream.Send(ev)
 }
 
-// KeepAlive implements mcp.Stream. Before the response there is nothing that may be written.
+// KeepAlive implements mcp.Stream. Before the response nothing may be written.
 func (u *unary) KeepAlive() error {
 	if u.stream == nil {
 		return nil
@@ -55,7 +56,8 @@ func (u *unary) KeepAlive() error {
 	return u.stream.KeepAlive()
 }
 
-// end writes the body. A stream that was closed before its response, for the client to come back to, has none.
+// end writes the body. A stream that was closed before its response, for the client to resume, has
+// none.
 func (u *unary) end() {
 	x := u.x
 	switch {

@@ -6,11 +6,12 @@ import (
 	"strings"
 )
 
-// Accepted is which types of responses a client takes.
+// Accepted are the types of responses that a client accepts.
 type Accepted struct{ JSON, Events bool }
 
-// AcceptedBy reads the Accept header (RFC 9110, section 12.5.1): the most specific range that matches a type decides, and a
-// weight of 0 refuses it. A client without the header takes any type. Ranges that are malformed match nothing.
+// AcceptedBy parses the Accept header (RFC 9110, section 12.5.1): the most specific range that
+// matches a type decides, and a weight of 0 refuses the type. A client without the header accepts
+// all types. Malformed ranges match nothing.
 func AcceptedBy(h http.Header) Accepted {
 	values := h.Values("Accept")
 	if len(values) == 0 || len(values) == 1 && strings.TrimSpace(values[0]) == "" {
@@ -22,10 +23,11 @@ func AcceptedBy(h http.Header) Accepted {
 	return Accepted{JSON: accepts(values, TypeJSON), Events: accepts(values, TypeEvents)}
 }
 
-// usual is what the specification has clients send.
+// usual is the value that the specification requires of clients.
 const usual = TypeJSON + ", " + TypeEvents
 
-// Accepts says whether a client takes a response of one of the types. False: the request was answered with 406.
+// Accepts returns which of the types a client accepts. false means that the request was answered
+// with 406.
 func (g *Guard) Accepts(w http.ResponseWriter, r *http.Request, types ...string) (Accepted, bool) {
 	a := AcceptedBy(r.Header)
 	for _, t := range types {
@@ -37,7 +39,7 @@ func (g *Guard) Accepts(w http.ResponseWriter, r *http.Request, types ...string)
 	return a, false
 }
 
-// accepts says whether the values of Accept have a type.
+// accepts reports whether the values of Accept include a type.
 func accepts(values []string, want string) bool {
 	major, _, _ := strings.Cut(want, "/")
 	specific, taken := 0, false
@@ -61,7 +63,7 @@ func accepts(values []string, want string) bool {
 	return taken
 }
 
-// weight is the q of a range's parameters; 1 where there is none, or none that can be read.
+// weight returns the q of a range's parameters; 1 if it is missing or invalid.
 func weight(params string) float64 {
 	for p := range strings.SplitSeq(params, ";") {
 		name, value, _ := strings.Cut(p, "=")

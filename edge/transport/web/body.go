@@ -12,10 +12,10 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// Message reads the body of a POST, which must be JSON in UTF-8 of bounded size, into memory of its
-// own, charged to mem, which Charge has made: what outlives the request may keep aliasing it. A small body is read even
-// where there is no room for it, since it may make some: then mem.Check fails. False: the request was answered, with
-// 415, 413, 503 or 400.
+// Message reads the body of a POST, which must be JSON in UTF-8 of bounded size, into its own
+// memory, charged to mem, which Charge has made: what outlives the request may alias it. A small
+// body is read even without memory for it, since it may free some; mem.Check fails then. false
+// means that the request was answered, with 415, 413, 503 or 400.
 func (g *Guard) Message(w http.ResponseWriter, r *http.Request, mem *budget.Reservation) ([]byte, bool) {
 	if why := contentType(r.Header); why != "" {
 		g.Refuse(w, http.StatusUnsupportedMediaType, why)
@@ -30,7 +30,7 @@ func (g *Guard) Message(w http.ResponseWriter, r *http.Request, mem *budget.Rese
 	return body, true
 }
 
-// body reads the whole body. How long that may take is the server's to say.
+// body reads the whole body. The server bounds the time.
 func (g *Guard) body(w http.ResponseWriter, r *http.Request, mem *budget.Reservation) (body []byte, err error) {
 	limit := g.o.MaxBody
 	if r.ContentLength > limit {
@@ -63,7 +63,7 @@ func (g *Guard) refuseBody(w http.ResponseWriter, err error) {
 	g.Refuse(w, http.StatusBadRequest, g.unreadable(err))
 }
 
-// unreadable says why a body could not be read.
+// unreadable returns why a body could not be read.
 func (g *Guard) unreadable(err error) string {
 	switch {
 	case isTimeout(err):
@@ -75,7 +75,7 @@ func (g *Guard) unreadable(err error) string {
 	return "the body is malformed: " + Quoted(err.Error()) + ": send it with a Content-Length, or in the chunks of RFC 9112, section 7.1"
 }
 
-// contentType returns what is wrong with the type of a POST's body; empty: nothing.
+// contentType returns what is wrong with the type of a POST's body; empty if it is valid.
 func contentType(h http.Header) string {
 	if ct := h.Get("Content-Type"); ct != TypeJSON {
 		// Some clients send the type twice, in one field.

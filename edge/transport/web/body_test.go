@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// An origin is sent once: which of two a page has nobody can tell.
+// An origin is sent once: of two, the page's is unknown.
 func TestOriginSentTwice(t *testing.T) {
 	r := httptest.NewRequest(http.MethodGet, "/", nil)
 	r.Host = "localhost"

@@ -10,8 +10,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/transport/accept"
 )
 
-// clients counts the requests in progress of each address; an address without any takes no memory. Safe for
-// concurrent use.
+// clients counts the requests in progress of each address. An address without any takes no memory.
+// It is safe for concurrent use.
 type clients struct {
 	max    int
 	seed   maphash.Seed
@@ -29,8 +29,8 @@ func newClients(most int) *clients {
 	return c
 }
 
-// acquire counts one more request of an address, until release is called, once. False: the address has as many as it
-// may.
+// acquire counts one more request of an address until release is called, once. false means that the
+// address has reached the bound.
 func (c *clients) acquire(a netip.Addr) (release func(), ok bool) {
 	a = mcp.CountedAddress(a)
 	sh := &c.shards[maphash.Comparable(c.seed, a)%uint64(len(c.shards))]
@@ -55,8 +55,9 @@ func (p Proxies) peer(r *http.Request) bool {
 	return err == nil && p.Trusts(peer.Addr().Unmap().WithZone(""))
 }
 
-// forwarded serves a request that a proxy forwarded. It counts for the client address that the proxy names until it is
-// answered, or until its stream, which may have taken the connection, is closed.
+// forwarded serves a request that a proxy forwarded. The request counts for the client address that
+// the proxy names until it is answered, or until its stream, which may have taken the connection,
+// is closed.
 func (s *Server) forwarded(w http.ResponseWriter, r *http.Request) {
 	release, ok := s.clients.acquire(s.o.Proxies.Address(r))
 	if !ok {

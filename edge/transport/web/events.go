@@ -11,29 +11,29 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// Events is an open response of Server-Sent Events. Each write returns when the bytes left the process
-// or the write timeout passed, whatever comes first; after an error the stream is dead. Whoever opened
-// it calls Close. Not safe for concurrent use.
+// Events is an open response of Server-Sent Events. Each write returns when the bytes have left the
+// process or the write timeout has passed. After an error the stream is broken. Its opener calls
+// Close. It is not safe for concurrent use.
 type Events struct {
 	body  body
 	guard *Guard
-	held  *[]byte // from the pool; nil: nothing
+	held  *[]byte // from the pool; may be nil
 }
 
-// body is where a response's bytes go.
+// body writes a response's bytes.
 type body interface {
-	// begin appends to an empty buffer what a write begins with.
+	// begin appends the beginning of a write to an empty buffer.
 	begin(b []byte) []byte
-	// write sends what a buffer holds, which it may change. It is bounded by the write timeout.
+	// write sends the content of a buffer, which it may change. The write timeout bounds it.
 	write(b []byte) error
-	// end ends the response, with what a buffer holds; nil: with nothing more.
+	// end ends the response, with the content of a buffer, which may be nil.
 	end(b []byte)
 }
 
-// buffers are what streams hold events in until they are written: an idle stream has none.
+// buffers has the buffers that hold events until they are written; an idle stream has none.
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 2<<10); return &b }}
 
-// buffer is what is held.
+// buffer returns the buffer of held events.
 func (e *Events) buffer() *[]byte {
 	if e.held == nil {
 		e.held = buffers.Get().(*[]byte)
@@ -42,7 +42,7 @@ func (e *Events) buffer() *[]byte {
 	return e.held
 }
 
-// release gives the buffer back when what it holds has been written.
+// release returns the buffer to the pool after its content was written.
 func (e *Events) release() {
 	b := e.held
 	e.held = nil
@@ -52,14 +52,14 @@ func (e *Events) release() {
 	}
 }
 
-// Events begins a stream. The headers leave at once, so that proxies and clients see it.
+// Events begins a stream. It sends the headers at once, so that proxies and clients see them.
 func (g *Guard) Events(w http.ResponseWriter) (*Events, error) {
 	g.Deadline(w)
 	r := g.stream(w)
 	return &Events{body: r, guard: g}, r.flush()
 }
 
-// Answering begins a stream whose headers leave with what is written first.
+// Answering begins a stream whose headers are sent with the first write.
 func (g *Guard) Answering(w http.ResponseWriter) *Events {
 	return &Events{body: g.stream(w), guard: g}
 }
@@ -70,21 +70,21 @@ func (g *Guard) stream(w http.ResponseWriter) *response {
 	return &response{w: w, control: http.NewResponseController(w), guard: g}
 }
 
-// describe says what a response of events is.
+// describe sets the headers of an event stream.
 func describe(h http.Header) {
 	h.Set("Content-Type", TypeEvents)
 	h.Set("Cache-Control", "no-cache, no-transform")
 	h.Set("X-Accel-Buffering", "no")
 }
 
-// Send writes one event, behind those that are held.
+// Send writes one event, after the held ones.
 func (e *Events) Send(ev frame.Event) error {
 	e.add(ev)
 	return e.write()
 }
 
-// Hold is Send for an event after which another is sent, or the stream closed, at once: it leaves with
-// that, or when much is held. Many small events so cost one write.
+// Hold is Send for an event that is followed at once by another or by the end of the stream: it is
+// written with that, or when much is held. So many small events need one write.
 func (e *Events) Hold(ev frame.Event) error {
 	e.add(ev)
 	if len(*e.held) < maxHeld {
@@ -98,7 +98,7 @@ func (e *Events) add(ev frame.Event) {
 	*b = frame.AppendEvent(*b, ev)
 }
 
-// Comment writes what clients ignore and proxies take for a sign of life.
+// Comment writes a comment, which clients ignore and which keeps proxies from closing the stream.
 func (e *Events) Comment() error {
 	b := e.buffer()
 	*b = frame.AppendComment(*b, "")
@@ -106,10 +106,10 @@ func (e *Events) Comment() error {
 }
 
 const (
-	// keepBuffer is the largest buffer that is used again.
+	// keepBuffer is the largest buffer that is reused.
 	keepBuffer = 64 << 10
-	// maxHeld is how many bytes leave without waiting for the event that follows: the write timeout is
-	// for a piece that a slow client can take.
+	// maxHeld is the number of held bytes from which they are written at once: the write timeout
+	// assumes a piece that a slow client can read.
 	maxHeld = 32 << 10
 )
 
@@ -122,8 +122,8 @@ func (e *Events) write() error {
 	return err
 }
 
-// Close ends the stream: what the server still writes for it is bounded too, and what is held leaves with
-// the end. Nothing may be written any more. The caller's handler returns next.
+// Close ends the stream and writes the held events; the write timeout also bounds what the server
+// still writes for it. Nothing may be written afterwards. The caller's handler must return next.
 func (e *Events) Close() {
 	if e.held == nil {
 		e.body.end(nil)
@@ -138,7 +138,8 @@ type response struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	guard   *Guard
-	// broken: a write failed. The deadline that passed stays, so that what the server still writes fails at once.
+	// broken is whether a write failed. The passed deadline stays set, so that further writes of
+	// the server fail at once.
 	broken bool
 }
 
@@ -154,8 +155,8 @@ func (r *response) write(b []byte) error {
 	return err
 }
 
-// flush lifts the deadline once the bytes are out: HTTP/2 ends a stream whose deadline passes, even
-// when nothing is being written.
+// flush removes the deadline after the bytes were sent: HTTP/2 ends a stream whose deadline passes,
+// even if nothing is being written.
 func (r *response) flush() error {
 	if err := r.control.Flush(); err != nil {
 		return err

@@ -17,8 +17,8 @@ const (
 	TypeEvents = "text/event-stream"
 )
 
-// The JSON-RPC codes in the body of what a transport itself refuses: it is an invalid request, its credentials are
-// missing or not accepted, its caller sends too much, or the edge cannot serve it now.
+// The JSON-RPC codes of refusals by a transport itself: the request is invalid, its credentials are
+// missing or invalid, its caller sends too much, or the edge cannot serve it now.
 const (
 	codeRefused         = -32600
 	codeUnauthenticated = -31401
@@ -26,47 +26,50 @@ const (
 	codeNotNow          = -31503
 )
 
-// Authenticator turns a request's credentials into a principal. A nil Authenticator makes everybody
-// anonymous. Safe for concurrent use.
+// Authenticator derives the principal from a request's credentials. A nil Authenticator makes every
+// caller anonymous. It is safe for concurrent use.
 type Authenticator interface {
-	// Authenticate returns who is calling, or why that is not accepted. It may block while it asks an authorization
-	// server, no longer than the request's context lives, and does not read the body.
+	// Authenticate returns the caller, or why its credentials are refused. It may block while it
+	// asks an authorization server, until the request's context ends, and does not read the body.
 	Authenticate(r *http.Request) (mcp.Principal, *Denial)
 }
 
-// Watcher is an Authenticator that finds out when credentials cease to be good which it has accepted, before the time that
-// their principal says, or without one. Safe for concurrent use.
+// Watcher is an Authenticator that detects when credentials that it accepted become invalid before
+// their principal's expiry, or without one. It is safe for concurrent use.
 type Watcher interface {
-	// Watch calls fn, at most once, when it finds out that the credentials in an Authorization header are not good any
-	// more, until stop is called. fn must not block. It returns nil if it would find out nothing.
+	// Watch calls fn, at most once, when it finds that the credentials in an Authorization header
+	// have become invalid, until stop is called. fn must not block. It returns nil if it cannot
+	// watch the credentials.
 	Watch(authorization string, fn func()) (stop func())
 }
 
-// Challenger is an Authenticator that says which credentials a request takes that was understood.
+// Challenger is an Authenticator that makes the challenge for a request that was understood.
 type Challenger interface {
-	// Challenge is the denial of a request to a path: 401 for an anonymous caller, else 403.
+	// Challenge returns the denial of a request to a path: 401 for an anonymous caller, else 403.
 	Challenge(path string, c *mcp.Challenge) *Denial
 }
 
-// Denial is the answer to a request whose credentials are not accepted.
+// Denial is the response to a request whose credentials are refused.
 type Denial struct {
 	// Status is 400, 401, 403, 429 or 503.
 	Status int
-	// Message says what was wrong and what to do. It holds nothing of a token.
+	// Message says what was wrong and what to do. It contains no part of a token.
 	Message string
-	// Challenges are the values of WWW-Authenticate (RFC 9110, section 11.6.1); none: the header is not sent.
+	// Challenges are the values of WWW-Authenticate (RFC 9110, section 11.6.1). Empty omits the
+	// header.
 	Challenges []string
-	// Reason says in a word why, as metrics and records have it; Issuer is the configured one that was asked. Both may be
-	// empty, and are not sent.
+	// Reason is a word for the reason, for metrics and records; Issuer is the configured issuer
+	// that was asked. Both may be empty, and are not sent.
 	Reason, Issuer string
-	// Caller is who it is, where credentials that are good do not allow enough, and Missing are the scopes they lack.
+	// Caller is the principal of valid credentials that do not suffice, and Missing are the scopes
+	// that they lack.
 	Caller  mcp.Principal
 	Missing []string
-	// RetryAfter is when to try again after 429 or 503; 0: after a second.
+	// RetryAfter is when to retry after 429 or 503. 0 means one second.
 	RetryAfter time.Duration
 }
 
-// Guard is what every request of an HTTP transport passes first. Safe for concurrent use.
+// Guard checks every request of an HTTP transport. It is safe for concurrent use.
 type Guard struct {
 	auth   Authenticator
 	o      Options
@@ -80,9 +83,9 @@ func NewGuard(auth Authenticator, o Options) *Guard {
 	return &Guard{auth: auth, o: o.withDefaults(), policy: newCallerPolicy(o)}
 }
 
-// Admit checks host and origin (Transports, "Security Warning"), the credentials and the HTTP method,
-// and answers a browser's preflight. allowed are the methods as in an Allow header, OPTIONS included.
-// False: the request was answered.
+// Admit checks host and origin (Transports, "Security Warning"), the credentials and the HTTP
+// method, and answers a browser's preflight. allowed lists the methods as in an Allow header,
+// including OPTIONS. false means that the request was answered.
 func (g *Guard) Admit(w http.ResponseWriter, r *http.Request, allowed string) (mcp.Principal, bool) {
 	if why := g.policy.check(r); why != "" {
 		g.Refuse(w, http.StatusForbidden, why)
@@ -110,7 +113,7 @@ func (g *Guard) Admit(w http.ResponseWriter, r *http.Request, allowed string) (m
 	return principal, true
 }
 
-// Watch implements mcp.Credentials, as far as the authenticator is a Watcher.
+// Watch implements mcp.Credentials if the authenticator is a Watcher.
 func (g *Guard) Watch(h mcp.Header, fn func()) (stop func()) {
 	if w, ok := g.auth.(Watcher); ok && h != nil {
 		return w.Watch(h.Get("Authorization"), fn)
@@ -118,8 +121,8 @@ func (g *Guard) Watch(h mcp.Header, fn func()) (stop func()) {
 	return nil
 }
 
-// Token is the access token, of the scheme Bearer or DPoP, of a request that was admitted for a principal; none for the anonymous
-// one, and unless the options say that tokens are kept.
+// Token returns the access token, of the scheme Bearer or DPoP, of a request that was admitted for
+// a principal. It returns none for the anonymous principal, and if tokens are not kept.
 func (g *Guard) Token(r *http.Request, p mcp.Principal) mcp.Token {
 	if !g.o.Tokens || p.Anonymous() {
 		return mcp.Token{}
@@ -131,7 +134,8 @@ func (g *Guard) Token(r *http.Request, p mcp.Principal) mcp.Token {
 	return mcp.NewToken(strings.Trim(token, " \t"))
 }
 
-// Challenge is how a response with a challenge to a request of a path is told; nil: by its body alone.
+// Challenge returns the denial for a response with a challenge to a request for a path; nil means
+// that only the body has it.
 func (g *Guard) Challenge(path string, c *mcp.Challenge) *Denial {
 	if by, ok := g.auth.(Challenger); ok && c != nil {
 		return by.Challenge(path, c)
@@ -139,14 +143,14 @@ func (g *Guard) Challenge(path string, c *mcp.Challenge) *Denial {
 	return nil
 }
 
-// Challenge adds WWW-Authenticate to the headers of an answer, once for each challenge.
+// Challenge adds WWW-Authenticate to the headers of a response, once for each challenge.
 func Challenge(w http.ResponseWriter, challenges []string) {
 	for _, c := range challenges {
 		w.Header().Add("WWW-Authenticate", c)
 	}
 }
 
-// deny answers a request whose credentials are not accepted.
+// deny answers a request whose credentials are refused.
 func (g *Guard) deny(w http.ResponseWriter, d *Denial) {
 	Challenge(w, d.Challenges)
 	RetryAfter(w, d.Status, d.RetryAfter)
@@ -162,19 +166,19 @@ func lists(allowed, method string) bool {
 	return false
 }
 
-// Refusal is the body of what a transport refuses: a JSON-RPC error without an id.
+// Refusal returns the body of a refusal: a JSON-RPC error without an id.
 func Refusal(message string) []byte { return refusal(codeRefused, message) }
 
 func refusal(code int, message string) []byte {
 	return jsonrpc.AppendError(nil, jsonrpc.ID{}, code, message, nil)
 }
 
-// Refuse answers what the transport itself does not let through.
+// Refuse answers a request that the transport itself refuses.
 func (g *Guard) Refuse(w http.ResponseWriter, status int, message string) {
 	g.Answer(w, status, g.o.Refusal(status, message))
 }
 
-// Answer writes one JSON body and says when to come back where the status asks for it.
+// Answer writes one JSON body, with Retry-After if the status calls for it.
 func (g *Guard) Answer(w http.ResponseWriter, status int, body []byte) {
 	w.Header().Set("Content-Type", TypeJSON)
 	RetryAfter(w, status, 0)
@@ -183,8 +187,8 @@ func (g *Guard) Answer(w http.ResponseWriter, status int, body []byte) {
 	_, _ = w.Write(body)
 }
 
-// RetryAfter sets the header, if it is not set, for the statuses after which a client may try again: after so long, in
-// whole seconds and one at least.
+// RetryAfter sets the header, unless it is set, for the statuses after which a client may retry: in
+// whole seconds, at least one.
 func RetryAfter(w http.ResponseWriter, status int, after time.Duration) {
 	if (status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests) && w.Header().Get("Retry-After") == "" {
 		seconds := max(1, (after+time.Second-1)/time.Second)
@@ -192,8 +196,8 @@ func RetryAfter(w http.ResponseWriter, status int, after time.Duration) {
 	}
 }
 
-// Deadline bounds the write that follows. Every write sets it: on a kept connection the one before
-// it may have passed long ago. A recorder in tests has none.
+// Deadline bounds the next write. Every write sets it: on a kept connection the last one may have
+// passed long ago. A recorder in tests has none.
 func (g *Guard) Deadline(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(g.o.WriteTimeout))
 }

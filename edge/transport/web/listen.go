@@ -12,9 +12,10 @@ import (
 	"time"
 )
 
-// Listener is a client's request for a stream that may be idle for hours. Over HTTP/1.1 its connection is taken from
-// the server: until a handler returns, net/http keeps two goroutines, one of them with a deep stack, and 10 KB of
-// buffers, which is more than the rest of an idle session takes. Not safe for concurrent use.
+// Listener is a client's request for a stream that may be idle for hours. Over HTTP/1.1 its
+// connection is taken from the server: until a handler returns, net/http keeps two goroutines, one
+// of them with a deep stack, and 10 KB of buffers, which is more than the rest of an idle session
+// takes. It is not safe for concurrent use.
 type Listener struct {
 	guard *Guard
 	// w is nil once the stream is open.
@@ -24,18 +25,18 @@ type Listener struct {
 	cancel context.CancelFunc
 	// unlink detaches ctx from the request's context.
 	unlink func() bool
-	// returned is closed when the handler may return; nil while the stream is the server's.
+	// returned is closed when the handler may return; nil while the server owns the stream.
 	returned chan struct{}
-	// body is the stream whose connection was taken from the server; nil: it was not.
+	// body is the stream whose connection was taken from the server; nil if none was.
 	body     *detached
 	panicked any // with its stack
 	log      *log.Logger
 }
 
-// Listen serves a request for a stream with fn, which opens the stream, if at all, by its listener, and is
-// done with everything when it returns. Its context ends with the client's connection; over HTTP/1.1 it has no values.
-// Listen returns when fn does or, if the connection is taken from the server, before: fn then runs in a goroutine that
-// Wait waits for.
+// Listen serves a request for a stream with fn, which may open the stream by its listener, and has
+// finished when it returns. Its context ends with the client's connection; over HTTP/1.1 it has no
+// values. Listen returns when fn does or, if the connection is taken from the server, before: fn
+// then runs in a goroutine that Wait waits for.
 func (g *Guard) Listen(w http.ResponseWriter, r *http.Request, fn func(context.Context, *Listener)) {
 	l := &Listener{guard: g, w: w, log: log.Default()}
 	if r.ProtoMajor != 1 || r.ProtoMinor != 1 {
@@ -55,8 +56,8 @@ func (g *Guard) Listen(w http.ResponseWriter, r *http.Request, fn func(context.C
 	}
 }
 
-// Wait returns when all streams that were taken from their server are closed, or with ctx's error. Call it when no
-// handler runs any more.
+// Wait returns when all streams that were taken from their server are closed, or with the error of
+// ctx. Call it when no handler runs any more.
 func (g *Guard) Wait(ctx context.Context) error {
 	none := make(chan struct{})
 	go func() {
@@ -76,8 +77,8 @@ func (l *Listener) run(fn func(context.Context, *Listener)) {
 	fn(l.ctx, l)
 }
 
-// end lets the handler return, if it has not, closes a connection whose stream was not ended, and keeps a panic from
-// ending more than that.
+// end lets the handler return, if it has not, closes a connection whose stream was not ended, and
+// limits a panic to this stream.
 func (l *Listener) end() {
 	p := recover()
 	l.cancel()
@@ -97,7 +98,7 @@ func (l *Listener) end() {
 	}
 }
 
-// Events begins the stream, once. The headers are flushed, so that proxies and clients see it.
+// Events begins the stream, once. It sends the headers, so that proxies and clients see them.
 func (l *Listener) Events() (*Events, error) {
 	w := l.w
 	l.w = nil
@@ -106,7 +107,7 @@ func (l *Listener) Events() (*Events, error) {
 	}
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
-		return l.guard.Events(w) // what wraps the response keeps its connection
+		return l.guard.Events(w) // a wrapper of the response keeps the connection
 	}
 	l.unlink()
 	l.unlink = nil
@@ -117,24 +118,25 @@ func (l *Listener) Events() (*Events, error) {
 	return &Events{body: l.body, guard: l.guard}, l.body.head(h)
 }
 
-// detached is the body of a response over HTTP/1.1 whose connection was taken from the server; it is closed
-// with the response.
+// detached is the body of a response over HTTP/1.1 whose connection was taken from the server; the
+// connection is closed with the response.
 type detached struct {
 	conn    net.Conn
 	timeout time.Duration
-	// broken: a write has failed. ended: nothing is written any more.
+	// broken is whether a write has failed; ended, whether writing has ended.
 	broken, ended bool
-	// watched is closed when watch has returned; nil when it is known to have.
+	// watched is closed when watch has returned; nil once that is known.
 	watched chan struct{}
-	// unread is what the client sends, which nobody reads.
+	// unread is a buffer for what the client sends, which is ignored.
 	unread [16]byte
 }
 
-// linger is how long a client has to close its side of a connection whose response has ended. If the edge closed it with
-// bytes of the client unread, TCP would reset it, and the end of the response might be lost.
+// linger is how long a client has to close its side of a connection whose response has ended. If
+// the edge closed it with unread bytes of the client, TCP would reset it, and the end of the
+// response might be lost.
 const linger = time.Second
 
-// chunk is how a chunk begins, for its size to be filled in (RFC 9112, section 7.1).
+// chunk is the head of a chunk, with room for its size (RFC 9112, section 7.1).
 const chunk = "00000000\r\n"
 
 func (s *detached) begin(b []byte) []byte { return append(b, chunk...) }
@@ -159,7 +161,7 @@ func (s *detached) end(b []byte) {
 	}()
 }
 
-// sized completes a chunk; of nothing there is none, since an empty one ends the response.
+// sized completes a chunk. It returns nil for an empty one, which would end the response.
 func sized(b []byte) []byte {
 	const digits = "0123456789abcdef"
 	if len(b) == len(chunk) {
@@ -194,7 +196,8 @@ func (s *detached) send(b []byte) error {
 	return err
 }
 
-// watch ends the exchange when the client has closed the connection, and then closes it, unless it is stopped.
+// watch ends the exchange when the client closes the connection, and then closes it, unless it is
+// stopped.
 func (s *detached) watch(gone context.CancelFunc) {
 	defer close(s.watched)
 	if isTimeout(s.gone()) {
@@ -212,8 +215,8 @@ func (s *detached) stopWatch() {
 	}
 }
 
-// gone returns when the client has gone, or the read deadline has passed. What the client sends is a request that
-// this connection does not serve any more, as the head says.
+// gone returns when the client has left, or the read deadline has passed. What the client sends is
+// a request that this connection does not serve, as the response's head says.
 func (s *detached) gone() error {
 	for {
 		if _, err := s.conn.Read(s.unread[:]); err != nil {
@@ -222,7 +225,7 @@ func (s *detached) gone() error {
 	}
 }
 
-// past is a deadline that interrupts.
+// past is a deadline that interrupts reads.
 var past = time.Unix(1, 0)
 
 func isTimeout(err error) bool {

@@ -20,7 +20,8 @@ import (
 
 const soon = 10 * time.Second
 
-// listened serves every request by Guard.Listen. returned is told of each handler that has.
+// listened serves every request by Guard.Listen. returned receives a value for each handler that
+// has returned.
 func listened(t *testing.T, o Options, fn func(context.Context, *Listener)) (d *Guard, s *httptest.Server, returned chan struct{}) {
 	t.Helper()
 	d, returned = NewGuard(nil, o), make(chan struct{}, 10)

@@ -9,17 +9,18 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// What is charged whatever a request holds. It stands for the goroutine, the buffers of the connection, a small body
-// and a small answer.
+// Memory charged whatever a request holds: for the goroutine, the buffers of the connection, a
+// small body and a small response.
 const (
-	// RequestBytes of a POST. A body of at most smallBody bytes is a part of it.
+	// RequestBytes is charged for a POST. It includes a body of at most smallBody bytes.
 	RequestBytes = 32 << 10
 	smallBody    = 8 << 10
-	// StreamBytes of an open stream that idles.
+	// StreamBytes is charged for an open idle stream.
 	StreamBytes = 16 << 10
 )
 
-// Charge makes mem what a request of a principal holds, empty yet. Its owner releases it when the exchange has ended.
+// Charge begins the reservation of a request of a principal. Its owner releases it when the
+// exchange has ended.
 func (g *Guard) Charge(mem *budget.Reservation, r *http.Request, p mcp.Principal) {
 	h := g.o.Holder
 	if h == nil && g.o.Budget != nil {
@@ -28,18 +29,19 @@ func (g *Guard) Charge(mem *budget.Reservation, r *http.Request, p mcp.Principal
 	*mem = h.Begin()
 }
 
-// Overloaded answers what there is no memory for, with 503, and closes the connection: its body may be unread.
+// Overloaded refuses a request for lack of memory, with 503, and closes the connection, because its
+// body may be unread.
 func (g *Guard) Overloaded(w http.ResponseWriter, err error) {
 	w.Header().Set("Connection", "close")
 	g.Refuse(w, http.StatusServiceUnavailable, err.Error())
 }
 
-// atOnce is how much memory an announced length is worth before its bytes are there.
+// atOnce is how much memory is allocated for an announced length before its bytes have arrived.
 const atOnce = 64 << 10
 
-// read reads a body of n bytes, or with a negative n to its end, into memory that is at most about twice what has
-// arrived. What it takes beyond a small body is charged to mem before it is taken; an error that is a *budget.Full
-// says that there is no more.
+// read reads a body of n bytes, or to its end if n is negative, into memory of at most about twice
+// what has arrived. What it takes beyond a small body is charged to mem first; a *budget.Full means
+// that there is no more.
 func read(r io.Reader, n int64, mem *budget.Reservation) ([]byte, error) {
 	most := n
 	if n < 0 {
@@ -78,7 +80,7 @@ func read(r io.Reader, n int64, mem *budget.Reservation) ([]byte, error) {
 	}
 }
 
-// charge charges what a buffer takes beyond what each request is charged with, and returns it.
+// charge charges what a buffer takes beyond the charge of every request, and returns it.
 func charge(mem *budget.Reservation, room int64) (int64, error) {
 	if room <= smallBody {
 		return 0, nil

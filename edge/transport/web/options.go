@@ -8,39 +8,41 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// Options are the settings every HTTP transport has. The zero value of each member is its documented
-// default.
+// Options are the settings of all HTTP transports. The zero value of a field selects its default.
 type Options struct {
-	// MaxBody bounds a request body, in bytes; 0: DefaultMaxBody. A larger one is refused with 413.
+	// MaxBody bounds a request body, in bytes. 0 means DefaultMaxBody. A larger one is refused with
+	// 413.
 	MaxBody int64
-	// ReadTimeout is that of the server, which keeps to it, for who is told of it; 0: 30 s.
+	// ReadTimeout is the server's read timeout, which the server enforces, for messages. 0 means 30
+	// s.
 	ReadTimeout time.Duration
-	// WriteTimeout bounds one write to a client; 0: 10 s. A client that takes longer is disconnected.
+	// WriteTimeout bounds one write to a client. 0 means 10 s. A client that takes longer is
+	// disconnected.
 	WriteTimeout time.Duration
-	// Origins are the origins of browsers that may call, such as "https://app.example"; "*" allows
-	// any. Without one only an origin that names the edge's own host may.
+	// Origins are the allowed origins of browsers, such as "https://app.example"; "*" allows any.
+	// Empty allows only an origin that names the edge's own host.
 	Origins []string
-	// Telemetry counts the bounds that are met; nil: nothing does.
+	// Telemetry counts bounds that are reached. It may be nil.
 	Telemetry *telemetry.Telemetry
-	// Hosts are the names that the Host header may have, without port; empty: any. A listener on
+	// Hosts are the allowed names in the Host header, without port. Empty allows any. A listener on
 	// loopback must set them, or a web page could reach it by DNS rebinding.
 	Hosts []string
-	// Linked lets a page of another site link to what is behind, for a handler whose GET has no effect and costs little: a browser that
-	// follows a link, or opens an address, may.
+	// Linked allows navigation from pages of other sites, by a link or an address, for a handler
+	// whose GET has no effect and is cheap.
 	Linked bool
-	// Proxies are those whose word is taken for the address of a client; nil: nobody's is.
+	// Proxies are the proxies that are trusted to name the address of a client. nil trusts none.
 	Proxies Proxies
-	// Budget admits what requests hold in memory; nil: everything. It charges Holder, or else the request's
-	// principal or address.
+	// Budget admits what requests hold in memory. It charges Holder, or else the request's
+	// principal or address. nil admits everything.
 	Budget *budget.Budget
 	Holder *budget.Holder
-	// Tokens has requests keep the access token that they came with, see Guard.Token.
+	// Tokens keeps the access token of a request, see Guard.Token.
 	Tokens bool
-	// Refusal renders the body of what is refused, JSON; nil: a JSON-RPC error without an id.
+	// Refusal renders the body of a refusal, as JSON. nil renders a JSON-RPC error without an id.
 	Refusal func(status int, message string) []byte
 }
 
-// DefaultMaxBody is what fits into a gRPC message of the default size (4 MiB) beside its context.
+// DefaultMaxBody fits into a gRPC message of the default size (4 MiB) with its context.
 const DefaultMaxBody = 4<<20 - 64<<10
 
 const defaultReadTimeout = 30 * time.Second

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// callerPolicy decides which hosts and origins may call, against DNS rebinding and foreign web pages.
+// callerPolicy decides which hosts and origins may call, against DNS rebinding and foreign web
+// pages.
 type callerPolicy struct {
 	hosts   map[string]bool // empty: any
 	origins map[string]bool
@@ -30,7 +31,7 @@ func newCallerPolicy(o Options) callerPolicy {
 	return p
 }
 
-// check returns why a request is refused; empty: it is allowed.
+// check returns why a request is refused; empty if it is allowed.
 func (p callerPolicy) check(r *http.Request) string {
 	if why := p.checkHost(r); why != "" {
 		return why
@@ -48,7 +49,8 @@ func (p callerPolicy) check(r *http.Request) string {
 	return "origin " + Quoted(origin) + " is not allowed: add it to the edge's allowed origins"
 }
 
-// checkHost refuses names that the edge does not have, and what is no name that a client writes: others may read another one in it.
+// checkHost refuses names that the edge does not have, and texts that no client sends: another
+// server might read another name in them.
 func (p callerPolicy) checkHost(r *http.Request) string {
 	if also := r.Header.Values("Host"); len(also) > 1 || len(also) == 1 && !strings.EqualFold(also[0], r.Host) {
 		return "host was sent more than once: send it once" // of HTTP/2, beside :authority
@@ -66,8 +68,9 @@ func (p callerPolicy) checkHost(r *http.Request) string {
 	return ""
 }
 
-// checkSite refuses what a page of another site has a browser send without an Origin: a link, a picture, a form's GET (Fetch Metadata,
-// section 2.2). It takes effect or costs, though the page cannot read the answer.
+// checkSite refuses requests that a page of another site makes a browser send without an Origin: a
+// link, a picture, a form's GET (Fetch Metadata, section 2.2). Such a request has effects or costs,
+// although the page cannot read the response.
 func (p callerPolicy) checkSite(r *http.Request) string {
 	h := r.Header
 	if p.linked && r.Method == http.MethodGet && h.Get("Sec-Fetch-Mode") == "navigate" && h.Get("Sec-Fetch-Dest") == "document" {
@@ -81,10 +84,11 @@ func (p callerPolicy) checkSite(r *http.Request) string {
 	return ""
 }
 
-// allows reports whether a page of the origin may call an edge that it addresses as host. That the two are equal
-// proves nothing for a name, which an attacker can have resolve to the edge; an IP address cannot be rebound. Of an
-// edge that was called over TLS, a page that was not loaded over TLS may be anybody's on the network: it is allowed only
-// by its name, or where it is on loopback. An origin that no browser writes is allowed with * alone.
+// allows reports whether a page of the origin may call an edge that it addresses as host. If both
+// are the same name, that proves nothing, because an attacker can make the name resolve to the
+// edge; an IP address cannot be rebound. If the edge was called over TLS, a page that was not
+// loaded over TLS may come from anyone on the network: it is only allowed if configured, or on
+// loopback. An origin that no browser sends is only allowed by "*".
 func (p callerPolicy) allows(origin, host string, secure bool) bool {
 	if p.any {
 		return true
@@ -106,7 +110,7 @@ func (p callerPolicy) allows(origin, host string, secure bool) bool {
 	return strings.EqualFold(authority, host) && net.ParseIP(name) != nil
 }
 
-// isScheme reports whether a text is a scheme in small letters (RFC 3986, section 3.1).
+// isScheme reports whether a text is a scheme in lower case (RFC 3986, section 3.1).
 func isScheme(s string) bool {
 	for i := range len(s) {
 		c := s[i]
@@ -117,7 +121,7 @@ func isScheme(s string) bool {
 	return s != ""
 }
 
-// loopback reports whether a name of a URL is this machine's own to a browser.
+// loopback reports whether a browser takes a name in a URL for this machine.
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
@@ -146,8 +150,8 @@ func preflight(w http.ResponseWriter, r *http.Request, allowed string) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// hostname is the name or address in small letters of HOST, HOST:PORT, [IPv6] or [IPv6]:PORT. ok is false for all else, such as a user,
-// an empty port, a zone, or a dot at the end.
+// hostname returns the name or address, in lower case, of HOST, HOST:PORT, [IPv6] or [IPv6]:PORT.
+// ok is false for anything else, such as a user, an empty port, a zone, or a trailing dot.
 func hostname(hostport string) (name string, ok bool) {
 	rest := hostport
 	if after, bracket := strings.CutPrefix(hostport, "["); bracket {
@@ -185,7 +189,7 @@ func isName(s string) bool {
 	})
 }
 
-// Quoted quotes what a client sent, for messages to it; it is cut after 100 bytes.
+// Quoted quotes a text of a client for messages to it, cut off after 100 bytes.
 func Quoted(s string) string {
 	if len(s) > 100 {
 		s = s[:100] + "…"

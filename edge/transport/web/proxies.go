@@ -6,10 +6,11 @@ import (
 	"strings"
 )
 
-// Proxies are the networks of trusted proxies: the client address that one of them names is believed.
+// Proxies are the networks of trusted proxies, whose statements about client addresses are
+// believed.
 type Proxies []netip.Prefix
 
-// Trusts reports whether an address is one of a proxy.
+// Trusts reports whether an address is a trusted proxy's.
 func (p Proxies) Trusts(a netip.Addr) bool {
 	for _, network := range p {
 		if network.Contains(a) {
@@ -19,8 +20,8 @@ func (p Proxies) Trusts(a netip.Addr) bool {
 	return false
 }
 
-// Address is the address of a request's client: the peer's or, where that is a proxy, the one it names. The zero Addr
-// where the server does not know it.
+// Address returns the address of a request's client: the peer's or, if that is a proxy, the one
+// that it names. It returns the zero Addr if the server does not know it.
 func (p Proxies) Address(r *http.Request) netip.Addr {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
@@ -38,9 +39,9 @@ const (
 	headerForwarded    = "Forwarded"
 )
 
-// behind returns the client address that a proxy names, in X-Forwarded-For or Forwarded. A proxy appends to one of the
-// headers and passes the other one on as its client sent it: if they differ neither is believed, and the proxy's own
-// address counts.
+// behind returns the client address that a proxy names in X-Forwarded-For or Forwarded. A proxy
+// appends to one of the headers and passes the other one on as its client sent it: if they differ,
+// neither is believed, and the result is the proxy's own address.
 func (p Proxies) behind(proxy netip.Addr, h http.Header) netip.Addr {
 	list, elements := h[headerForwardedFor], h[headerForwarded]
 	switch {
@@ -56,9 +57,9 @@ func (p Proxies) behind(proxy netip.Addr, h http.Header) netip.Addr {
 	return one
 }
 
-// nearest returns the last address of a list that is not a trusted proxy's. Each proxy appends the address of its
-// caller, so entries before that one may be forged. If an entry cannot be parsed, the address of the proxy that
-// appended it counts.
+// nearest returns the last address of a list that is not a trusted proxy's. Each proxy appends the
+// address of its caller, so earlier entries may be forged. If an entry cannot be parsed, the result
+// is the address of the proxy that appended it.
 func (p Proxies) nearest(proxy netip.Addr, lines []string, parse func(string) (netip.Addr, bool)) netip.Addr {
 	for i := len(lines) - 1; i >= 0; i-- {
 		for rest, more := lines[i], true; more; {
@@ -76,7 +77,7 @@ func (p Proxies) nearest(proxy netip.Addr, lines []string, parse func(string) (n
 	return proxy
 }
 
-// cutLast splits a list before its last entry; more: there are others.
+// cutLast splits a list before its last entry. more is whether there are others.
 func cutLast(list string) (rest, entry string, more bool) {
 	if i := strings.LastIndexByte(list, ','); i >= 0 {
 		return list[:i], list[i+1:], true
@@ -84,7 +85,8 @@ func cutLast(list string) (rest, entry string, more bool) {
 	return "", list, false
 }
 
-// parseNode reads an address, with or without a port, and an IPv6 address with or without brackets.
+// parseNode parses an address, with or without a port, and an IPv6 address with or without
+// brackets.
 func parseNode(s string) (netip.Addr, bool) {
 	if ap, err := netip.ParseAddrPort(s); err == nil {
 		return ap.Addr().Unmap().WithZone(""), true
@@ -96,7 +98,8 @@ func parseNode(s string) (netip.Addr, bool) {
 	return a.Unmap().WithZone(""), err == nil
 }
 
-// forwardedFor reads the parameter "for" of one element of the header Forwarded (RFC 7239, section 5.2).
+// forwardedFor parses the parameter "for" of one element of the header Forwarded (RFC 7239, section
+// 5.2).
 func forwardedFor(element string) (netip.Addr, bool) {
 	for pair := range strings.SplitSeq(element, ";") {
 		name, value, ok := strings.Cut(strings.TrimSpace(pair), "=")

@@ -16,55 +16,57 @@ import (
 	"github.com/mcpedge/mcpedge/edge/transport/accept"
 )
 
-// ServerOptions are the bounds of a Server. The zero value of each member is its documented default.
+// ServerOptions are the bounds of a Server. The zero value of a field selects its default.
 type ServerOptions struct {
-	// ReadTimeout bounds the reading of a whole request from its first byte; 0: 30 s.
+	// ReadTimeout bounds the reading of a whole request from its first byte. 0 means 30 s.
 	ReadTimeout time.Duration
-	// MaxAge is how old a connection may be when it gets an answer: an older one is closed with it, HTTP/2's with a GOAWAY, and its client
-	// connects again, to another replica perhaps. A connection's own bound is drawn from half of MaxAge up. 0: none is closed.
+	// MaxAge bounds the age of a connection: a response on an older one closes it (HTTP/2's with a
+	// GOAWAY), and its client reconnects, perhaps to another replica. Each connection's bound is
+	// random, between half of MaxAge and MaxAge. 0 means no bound.
 	MaxAge time.Duration
-	// MaxHeader bounds a request's header, in bytes; 0: 64 KiB.
+	// MaxHeader bounds a request's header, in bytes. 0 means 64 KiB.
 	MaxHeader int
-	// HTTP2Streams bounds the concurrent streams of an HTTP/2 connection; 0: HTTP/2 is not served.
+	// HTTP2Streams bounds the concurrent streams of an HTTP/2 connection. 0 disables HTTP/2.
 	HTTP2Streams int
-	// Proxies are those that name their clients; nil: there are none.
+	// Proxies are the trusted proxies. nil means none.
 	Proxies Proxies
-	// MaxPerAddress bounds the requests, streams included, that are served at a time of one address that Proxies name;
-	// 0: nothing does.
+	// MaxPerAddress bounds the concurrent requests, including streams, of one address that Proxies
+	// name. 0 means no bound.
 	MaxPerAddress int
-	// Refused is called for each request beyond MaxPerAddress; nil: nothing is.
+	// Refused is called for each request beyond MaxPerAddress. It may be nil.
 	Refused func()
-	// TLS has the listener speak TLS, with HTTP/2 unless HTTP2Streams is 0: it names the protocols. nil: it does not. A
-	// handshake has as long as a request's header.
+	// TLS makes the listener speak TLS, with HTTP/2 unless HTTP2Streams is 0; it names the
+	// protocols. nil disables TLS. A handshake is bounded like a request's header.
 	TLS *tls.Config
-	// ErrorLog is where what goes wrong with a connection is written; nil: the standard logger.
+	// ErrorLog logs errors of connections. nil uses the standard logger.
 	ErrorLog *log.Logger
 }
 
 const (
-	// headerTimeout bounds the reading of a request's header, if ReadTimeout is not shorter.
+	// headerTimeout bounds the reading of a request's header, unless ReadTimeout is shorter.
 	headerTimeout = 10 * time.Second
 	// idleTimeout is how long a connection is kept without a request.
 	idleTimeout = 2 * time.Minute
-	// pingAfter is how long an HTTP/2 connection may be silent before a PING is sent, and pingTimeout how long its
-	// answer may take.
+	// pingAfter is how long an HTTP/2 connection may be silent before a PING is sent, and
+	// pingTimeout how long its answer may take.
 	pingAfter   = 30 * time.Second
 	pingTimeout = 15 * time.Second
-	// shutdownAgain is how often connections are told of a shutdown.
+	// shutdownAgain is the interval at which connections are notified of a shutdown.
 	shutdownAgain = time.Second
 )
 
-// Server is an HTTP server that bounds the reading of requests: each is read to its end within the read timeout, whether
-// its handler reads the body or not, and a response that is written before the body was read is sent at once. Streams,
-// and calls whose request was read, are not bounded.
+// Server is an HTTP server that bounds the reading of requests: each is read to its end within the
+// read timeout, whether or not its handler reads the body, and a response that is written before
+// the body was read is sent at once. Streams, and calls whose request was read, are not bounded.
 type Server struct {
 	http.Server
 	next    http.Handler
 	o       ServerOptions
-	clients *clients // nil: not counted
-	// readLimit is the longest time from now that a request may be read, in nanoseconds; 0: ReadTimeout.
+	clients *clients // nil if not counted
+	// readLimit bounds the reading of requests, as a duration from now in nanoseconds. 0 means
+	// ReadTimeout.
 	readLimit atomic.Int64
-	// bodies are those of HTTP/2 that are being served, *http2Body.
+	// bodies are the HTTP/2 bodies that are being served, *http2Body.
 	bodies   sync.Map
 	listener atomic.Pointer[accept.Listener]
 }
@@ -95,7 +97,7 @@ func NewServer(next http.Handler, o ServerOptions) *Server {
 func (s *Server) Serve(l *accept.Listener) error {
 	s.listener.Store(l)
 	if d := s.readLimit.Load(); d > 0 {
-		l.LimitReads(time.Duration(d)) // which came before the listener was known
+		l.LimitReads(time.Duration(d)) // it was set before the listener was known
 	}
 	if s.o.TLS != nil {
 		return s.ServeTLS(l, "", "")
@@ -103,8 +105,9 @@ func (s *Server) Serve(l *accept.Listener) error {
 	return s.Server.Serve(l)
 }
 
-// Shutdown is that of http.Server, begun again every shutdownAgain: each time it tells the connections over HTTP/2 that
-// it knows by then to end, and would wait until ctx ends for one that has become known since, streams or not.
+// Shutdown repeats http.Server.Shutdown every shutdownAgain: each time it notifies the HTTP/2
+// connections that it knows by then. A single call would wait until ctx ends for a connection that
+// became known later, with or without streams.
 func (s *Server) Shutdown(ctx context.Context) error {
 	for {
 		some, cancel := context.WithTimeout(ctx, shutdownAgain)
@@ -116,8 +119,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 }
 
-// LimitReads bounds to d, from now or from its beginning, the reading of every request that has not been read to its
-// end. It is for a server that is about to be shut down.
+// LimitReads bounds to d, from now or from its beginning, the reading of every request that has not
+// been read to its end. Use it before a shutdown.
 func (s *Server) LimitReads(d time.Duration) {
 	s.readLimit.Store(int64(d))
 	if l := s.listener.Load(); l != nil {
@@ -129,7 +132,7 @@ func (s *Server) LimitReads(d time.Duration) {
 	})
 }
 
-// follow reports the states of a connection, as its server sees them, to the connection.
+// follow passes the states of a connection, as its server sees them, to the connection.
 func follow(c net.Conn, state http.ConnState) {
 	conn := accepted(c)
 	if conn == nil {
@@ -143,7 +146,8 @@ func follow(c net.Conn, state http.ConnState) {
 	}
 }
 
-// accepted is the connection that a server was given, also below its TLS; nil: it is none of an accept.Listener.
+// accepted returns the connection that a server was given, also below TLS; nil if it is not from an
+// accept.Listener.
 func accepted(c net.Conn) *accept.Conn {
 	if secured, ok := c.(*tls.Conn); ok {
 		c = secured.NetConn()
@@ -156,7 +160,7 @@ type connKey struct{}
 
 type oldKey struct{}
 
-// withConn puts a request's connection into its context, and when that is old.
+// withConn adds a request's connection to its context, and when that reaches its maximum age.
 func (s *Server) withConn(ctx context.Context, c net.Conn) context.Context {
 	if age := s.o.MaxAge; age > 0 {
 		spread := rand.N(age/2 + 1) // #nosec G404 -- that connections do not all close at once is no secret
@@ -176,8 +180,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	s.read(w, r)
 }
 
-// read serves a request. Until its body is read, the response is marked so that it is sent without waiting for the
-// body; over HTTP/2 the body has a deadline of its own.
+// read serves a request. Until its body is read, the response is marked to be sent without waiting
+// for the body; over HTTP/2 the body has its own deadline.
 func (s *Server) read(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.ContentLength == 0:
@@ -192,11 +196,12 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request) {
 	s.next.ServeHTTP(w, r)
 }
 
-// unread is the Connection header of a response over HTTP/1 to a request whose body was not read, and marks it as such.
-// Without it net/http would wait for the body before it writes the response, in order to keep the connection.
+// unread is the Connection header of a response over HTTP/1 to a request whose body was not read,
+// and marks it as such. Without it net/http would wait for the body before it writes the response,
+// in order to keep the connection.
 var unread = []string{"close"}
 
-// WasRead says that a request's body was read to its end, so that its connection may be kept.
+// WasRead reports that a request's body was read to its end, so that its connection may be kept.
 func WasRead(w http.ResponseWriter) {
 	h := w.Header()
 	if v := h["Connection"]; len(v) == 1 && &v[0] == &unread[0] {
@@ -204,7 +209,8 @@ func WasRead(w http.ResponseWriter) {
 	}
 }
 
-// http2Body is the body of a request over HTTP/2, which is read under a deadline of its own, not its connection's.
+// http2Body is the body of a request over HTTP/2, which has its own read deadline instead of its
+// connection's.
 type http2Body struct {
 	control *http.ResponseController
 	// until is when it must have been read.
@@ -214,7 +220,7 @@ type http2Body struct {
 	ended bool
 }
 
-// watch puts a body under the limit of LimitReads until the function that it returns is called.
+// watch applies the limit of LimitReads to a body until the returned function is called.
 func (s *Server) watch(w http.ResponseWriter) (end func()) {
 	b := &http2Body{control: http.NewResponseController(w), until: time.Now().Add(s.o.ReadTimeout)}
 	s.bodies.Store(b, nil)

@@ -52,8 +52,8 @@ func (p *pipes) dial(context.Context, string, string) (net.Conn, error) {
 	return &hasty{Conn: ours}, nil
 }
 
-// hasty is a client's connection on which the end of TLS is not awaited: in a bubble, time stands still while somebody
-// waits for a mutex, which the client holds meanwhile.
+// hasty is a client's connection that does not await the end of TLS: in a bubble, time stands still while
+// a goroutine waits for a mutex, which the client holds meanwhile.
 type hasty struct {
 	net.Conn
 	closing atomic.Bool
@@ -179,7 +179,8 @@ func TestLongCallsOutliveTheReadTimeout(t *testing.T) {
 	})
 }
 
-// A connection of which nobody knew yet that it is over HTTP/2 when the shutdown began holds it up no more than others.
+// A connection that is not known to be HTTP/2 when the shutdown begins does not delay it more than
+// others.
 func TestShutdownOfAConnectionThatBecomesHTTP2(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, s := inMemory(t, func(http.ResponseWriter, *http.Request) {})
@@ -196,7 +197,7 @@ func TestShutdownOfAConnectionThatBecomesHTTP2(t *testing.T) {
 			defer cancel()
 			ended <- s.Shutdown(ctx)
 		}()
-		synctest.Wait() // it has told all connections over HTTP/2, and waits
+		synctest.Wait() // it has notified all HTTP/2 connections, and waits
 		go func() { _, _ = io.Copy(io.Discard, conn) }()
 		if _, err := io.WriteString(conn, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"); err != nil {
 			t.Fatal(err)
