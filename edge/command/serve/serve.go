@@ -41,6 +41,7 @@ func assemble(ctx context.Context, cfg *config.Config) (edge *app.App, stop func
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP) // from now on one does not end the process
 	log, level := newLogger(cfg.Log)
+	slog.SetDefault(log) // for what is given no logger: the balancer of gRPC connections, and libraries
 	for _, note := range config.Strays(os.Environ()) {
 		log.Warn("a variable of the environment is not used", "variable", note)
 	}
