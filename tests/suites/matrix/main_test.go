@@ -6,8 +6,7 @@
 //
 // With -redis (see package harness) every edge keeps its state in a Redis of its own instead of in memory.
 //
-// docs/revisions.md holds the matrix and the table of what each revision can carry;
-// `go test ./tests/suites/matrix -update` writes both anew.
+// docs/revisions.md holds the matrix; `go test ./tests/suites/matrix -update` writes it anew.
 package matrix
 
 import (
@@ -28,7 +27,7 @@ var over string
 // caller is whose key clients that connect over HTTP have, to an edge that knows it; empty: nobody's.
 var caller string
 
-var update = flag.Bool("update", false, "write the generated parts of docs/revisions.md")
+var update = flag.Bool("update", false, "write the matrix in docs/revisions.md")
 
 // patience bounds every wait for a condition. It is no pace: what is awaited comes much sooner.
 const patience = await.Patience

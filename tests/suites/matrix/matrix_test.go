@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpedge/mcpedge/tests/helpers/generated"
 	"github.com/mcpedge/mcpedge/tests/helpers/harness"
 )
 
@@ -50,7 +51,7 @@ func matrix(t *testing.T) {
 		t.Log("the table in docs/revisions.md was not looked at: not every cell is there and green")
 		return
 	}
-	golden(t, "matrix", table(outcomes))
+	generated.Compare(t, "../../../docs/revisions.md", "matrix", table(outcomes), "go test ./tests/suites/matrix -update", *update)
 }
 
 // cells is how many a whole run has.

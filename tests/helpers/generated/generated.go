@@ -1,4 +1,5 @@
-package matrix
+// Package generated keeps the parts of documents that tests write.
+package generated
 
 import (
 	"os"
@@ -6,10 +7,9 @@ import (
 	"testing"
 )
 
-const page = "../../../docs/revisions.md"
-
-// golden compares a generated part of the page, or writes it with -update.
-func golden(t *testing.T, part, want string) {
+// Compare fails the test unless the part of the page that is named part is want; with update it writes want there instead. The part
+// stands between the lines "<!-- generated: PART -->" and "<!-- end: PART -->". command is what writes it, for the error.
+func Compare(t *testing.T, page, part, want, command string, update bool) {
 	t.Helper()
 	raw, err := os.ReadFile(page)
 	if err != nil {
@@ -24,11 +24,11 @@ func golden(t *testing.T, part, want string) {
 	want = "\n" + strings.Trim(want, "\n") + "\n\n"
 	switch {
 	case got == want:
-	case *update:
+	case update:
 		if err := os.WriteFile(page, []byte(before+begin+want+end+after), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	default:
-		t.Errorf("the part %q of %s is stale: write it with `go test ./tests/suites/matrix -update`. It should be:\n%s", part, page, want)
+		t.Errorf("the part %q of %s is stale: write it with `%s`. It should be:\n%s", part, page, command, want)
 	}
 }

@@ -1,6 +1,7 @@
-package matrix
+package docs
 
 import (
+	"flag"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -14,12 +15,16 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/transport/streamable"
+	"github.com/mcpedge/mcpedge/tests/helpers/generated"
 )
+
+var update = flag.Bool("update", false, "write the tables of rules and errors in docs/revisions.md")
 
 // TestRules holds the tables of what a revision can carry, and of its errors, against the rules.
 func TestRules(t *testing.T) {
-	golden(t, "rules", rulesTable(t))
-	golden(t, "errors", errorsTable(t))
+	for part, table := range map[string]string{"rules": rulesTable(t), "errors": errorsTable(t)} {
+		generated.Compare(t, root+"/docs/revisions.md", part, table, "go test ./tests/suites/docs -update", *update)
+	}
 }
 
 // versionColumns begins a table with a column per revision.
@@ -34,7 +39,7 @@ func versionColumns(first string, rest ...string) string {
 
 // rulesTable has a row per flag of revision.Rules, with its own documentation.
 func rulesTable(t *testing.T) string {
-	docs := fieldDocs(t, "../../../edge/revision/rules.go", "Rules")
+	docs := fieldDocs(t, root+"/edge/revision/rules.go", "Rules")
 	var b strings.Builder
 	b.WriteString(versionColumns("flag | what the revision has"))
 	kind := reflect.TypeFor[revision.Rules]()
@@ -95,7 +100,7 @@ type kindDoc struct{ name, doc string }
 // is said of all of them.
 func kinds(t *testing.T) []kindDoc {
 	var out []kindDoc
-	for _, d := range parse(t, "../../../edge/mcp/error.go").Decls {
+	for _, d := range parse(t, root+"/edge/mcp/error.go").Decls {
 		group, ok := d.(*ast.GenDecl)
 		if !ok || group.Tok != token.CONST {
 			continue
@@ -152,7 +157,7 @@ func parse(t *testing.T, file string) *ast.File {
 // TestRulesAreRead: a flag that nothing reads would say of the edge what it does not do.
 func TestRulesAreRead(t *testing.T) {
 	read := map[string]bool{}
-	err := filepath.WalkDir("../../../edge", func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(root+"/edge", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 			return err
 		}
