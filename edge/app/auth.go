@@ -178,12 +178,12 @@ func unheldScopes(cfg *config.Config, a *auth.Authenticator) (notes []string) {
 	if cfg.Policy != nil {
 		for i, s := range cfg.Policy.Scopes {
 			for _, need := range s.Need {
-				want(fmt.Sprintf("policy: scopes[%d]: need", i), need, "what it is about is refused to everybody")
+				want(fmt.Sprintf("policy: scopes[%d]: need", i), need, "the rule refuses every caller")
 			}
 		}
 	}
 	if o := cfg.AdminAuth; o != nil && o.Scope != "" && !o.ClientCert {
-		want("admin-auth: scope", o.Scope, "nobody can use the admin address")
+		want("admin-auth: scope", o.Scope, "no caller can use the admin address")
 	}
 	return notes
 }

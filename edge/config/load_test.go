@@ -213,7 +213,7 @@ func TestTargetsOfUnknownSchemes(t *testing.T) {
 }
 
 func TestTargetsThatGRPCTakes(t *testing.T) {
-	for _, target := range []string{"127.0.0.1:1", "dns:///h:1", "dns://8.8.8.8/h:1", "unix:///run/x", "passthrough:///h:1", "localhost:1"} {
+	for _, target := range []string{"127.0.0.1:1", "dns:///h:1", "dns://8.8.8.8/h:1", "unix:///run/x", "passthrough:///h:1", "localhost:1", "DNS:///h:1"} {
 		b := Backend{Name: "a", Target: target, Prefix: "a.b-c_"}
 		if errs := b.validateTarget(0); len(errs) > 0 {
 			t.Errorf("%s: %v", target, errs)

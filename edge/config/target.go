@@ -71,7 +71,7 @@ func notTarget(target, what string) string {
 		return "target is missing: give a gRPC target such as host:port"
 	}
 	scheme, rest, found := strings.Cut(target, "://")
-	if !found || grpcSchemes[scheme] {
+	if !found || grpcSchemes[strings.ToLower(scheme)] {
 		return ""
 	}
 	secure, web := webSchemes[strings.ToLower(scheme)]

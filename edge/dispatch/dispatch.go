@@ -35,10 +35,11 @@ const defaultArguments = 50_000
 type Access interface {
 	catalog.Visibility
 	// Decide is the first stage of the decision on a round, by rules and scopes, on what a request names, which exists. It does not
-	// block. rule is the name of the policy's rule that permits it; empty: there is no policy. An error is the request's: a *mcp.Error, that of args, or policy.ErrHidden, if it is to end as if nothing of the name existed.
+	// block. rule is the name of the policy's rule that permits it; empty: there is no policy. An error is the request's: a
+	// *mcp.Error, that of args, or policy.ErrHidden, if the request ends as if nothing of the name existed.
 	Decide(ctx context.Context, rules *revision.Rules, call *mcp.Call, t *policy.Target, args policy.Arguments) (rule string, err error)
-	// Admit is the second stage, by the policy server and by quotas, which may block. rule is what Decide returned. backend is that of what the request names; empty:
-	// it does not exist for the caller. An error, a *mcp.Error, is the request's: it is not made.
+	// Admit is the second stage, by the policy server and by quotas, which may block. rule is what Decide returned. backend is that
+	// of what the request names; empty: it does not exist for the caller. An error, a *mcp.Error, is the request's: it is not made.
 	Admit(ctx context.Context, rules *revision.Rules, call *mcp.Call, backend, rule string) error
 	// DecideTask is both stages for a request about a task, whose tool is the target.
 	DecideTask(ctx context.Context, rules *revision.Rules, call *mcp.Call, task *mcp.TaskCall, t *policy.Target, args policy.Arguments) error

@@ -48,7 +48,7 @@ func TestNumbersOfFields(t *testing.T) {
 	for _, n := range numbers.All {
 		got, refused := call("doubleField", n.Text)
 		var f float64
-		if err := json.Unmarshal([]byte(got), &f); refused || err != nil || f != n.Share || math.IsInf(f, 0) {
+		if err := json.Unmarshal([]byte(got), &f); refused || err != nil || f != n.Double || math.IsInf(f, 0) {
 			t.Errorf("doubleField %s is %s, refused %v", n.Text, got, refused)
 		}
 	}

@@ -308,8 +308,8 @@ func TestCheckTellsOfScopesThatNobodyHas(t *testing.T) {
 	common := "auth: {api-keys: keys.yamlISSUER}\nadmin-auth: {scope: mcp:operate}\npolicy: {default: allow, scopes: [{need: [mcp:read]}, {tools: ['*'], need: [mcp:write]}]}\n" +
 		"backends: [{name: one, target: '" + commandtest.Tools(t, "m", 1) + "'}]\n"
 	notes := []string{
-		`note    policy: scopes[1]: need: no API key has the scope "mcp:write", and there is no issuer: what it is about is refused to everybody`,
-		`note    admin-auth: scope: no API key has the scope "mcp:operate", and there is no issuer: nobody can use the admin address`,
+		`note    policy: scopes[1]: need: no API key has the scope "mcp:write", and there is no issuer: the rule refuses every caller`,
+		`note    admin-auth: scope: no API key has the scope "mcp:operate", and there is no issuer: no caller can use the admin address`,
 	}
 	for name, c := range map[string]struct {
 		issuer string

@@ -9,8 +9,8 @@ type Number struct {
 	Text string
 	// integer is its value; empty: it is no integer (JSON Schema 2020-12: one without a fraction, however it is written).
 	integer string
-	// Share is the nearest double.
-	Share float64
+	// Double is the nearest double.
+	Double float64
 }
 
 // Integer is the value; nil if the number is no integer.
