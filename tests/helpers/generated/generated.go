@@ -2,6 +2,7 @@
 package generated
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -11,24 +12,31 @@ import (
 // stands between the lines "<!-- generated: PART -->" and "<!-- end: PART -->". command is what writes it, for the error.
 func Compare(t *testing.T, page, part, want, command string, update bool) {
 	t.Helper()
-	raw, err := os.ReadFile(page)
+	text, err := os.ReadFile(page) // #nosec G304 -- a page of the repository, which the test names
 	if err != nil {
 		t.Fatal(err)
 	}
-	begin, end := "<!-- generated: "+part+" -->\n", "<!-- end: "+part+" -->"
-	before, rest, ok := strings.Cut(string(raw), begin)
-	got, after, closed := strings.Cut(rest, end)
-	if !ok || !closed {
-		t.Fatalf("%s lacks the lines %q and %q", page, begin, end)
-	}
-	want = "\n" + strings.Trim(want, "\n") + "\n\n"
+	after, err := replace(string(text), part, want)
 	switch {
-	case got == want:
+	case err != nil:
+		t.Fatalf("%s: %v", page, err)
+	case after == string(text):
 	case update:
-		if err := os.WriteFile(page, []byte(before+begin+want+end+after), 0o644); err != nil {
+		if err := os.WriteFile(page, []byte(after), 0o644); err != nil { // #nosec G306 G703 -- pages are read by everybody
 			t.Fatal(err)
 		}
 	default:
 		t.Errorf("the part %q of %s is stale: write it with `%s`. It should be:\n%s", part, page, command, want)
 	}
+}
+
+// replace is text with want as its part.
+func replace(text, part, want string) (string, error) {
+	begin, end := "<!-- generated: "+part+" -->\n", "<!-- end: "+part+" -->"
+	before, rest, opened := strings.Cut(text, begin)
+	_, after, closed := strings.Cut(rest, end)
+	if !opened || !closed {
+		return "", fmt.Errorf("it lacks the lines %q and %q", begin, end)
+	}
+	return before + begin + "\n" + strings.Trim(want, "\n") + "\n\n" + end + after, nil
 }

@@ -176,13 +176,13 @@ func TestNumbersOfArguments(t *testing.T) {
 		return m.Result.StructuredContent, raw
 	}
 	for _, n := range numbers.All {
-		if got, raw := call(n.Text, "1"); n.Within("1", "9007199254740991") && got["count"] != n.Share {
-			t.Errorf("count %s gave %s, want %v", n.Text, raw, n.Share)
+		if got, raw := call(n.Text, "1"); n.Within("1", "9007199254740991") && got["count"] != n.Double {
+			t.Errorf("count %s gave %s, want %v", n.Text, raw, n.Double)
 		} else if !n.Within("1", "9007199254740991") && got != nil {
 			t.Errorf("count %s gave %s, want that it is refused", n.Text, raw)
 		}
-		if got, raw := call("1", n.Text); got["share"] != n.Share {
-			t.Errorf("share %s gave %s, want %v", n.Text, raw, n.Share)
+		if got, raw := call("1", n.Text); got["share"] != n.Double {
+			t.Errorf("share %s gave %s, want %v", n.Text, raw, n.Double)
 		}
 	}
 	for _, count := range append([]string{`"5"`, "true", "[5]"}, numbers.Beyond...) {
