@@ -127,7 +127,11 @@ func check(env *cel.Env, text string) (_ *cel.Ast, options []cel.ProgramOption, 
 			}
 		}
 		slices.Sort(names)
-		return nil, nil, fmt.Errorf("it is no expression that can be used: %w\nThe variables are %s", issues.Err(), strings.Join(names, ", "))
+		about := ""
+		for _, name := range unknown(env, text, names) {
+			about += fmt.Sprintf("There is no variable %s. ", name)
+		}
+		return nil, nil, fmt.Errorf("it is no expression that can be used: %w\n%sThe variables are %s", issues.Err(), about, strings.Join(names, ", "))
 	}
 	if err := checkLiterals(checked.NativeRep(), text); err != nil {
 		return nil, nil, err
@@ -137,6 +141,44 @@ func check(env *cel.Env, text string) (_ *cel.Ast, options []cel.ProgramOption, 
 		options = append(options, cel.CostLimit(costLimit))
 	}
 	return checked, options, nil
+}
+
+// unknown are names with dots that an expression uses, which begin as those of variables do and are none. CEL's own error is about
+// their first part alone. An expression that cannot be parsed has none.
+func unknown(env *cel.Env, text string, variables []string) []string {
+	parsed, issues := env.Parse(text)
+	if issues.Err() != nil {
+		return nil
+	}
+	var out []string
+	for _, e := range ast.MatchDescendants(ast.NavigateAST(parsed.NativeRep()), ast.KindMatcher(ast.SelectKind)) {
+		if parent, ok := e.Parent(); ok && parent.Kind() == ast.SelectKind {
+			continue
+		}
+		first, rest := dotted(e)
+		if first == "" {
+			continue
+		}
+		name := first + rest
+		begins := slices.ContainsFunc(variables, func(v string) bool { return strings.HasPrefix(v, first+".") })
+		is := slices.ContainsFunc(variables, func(v string) bool { return strings.HasPrefix(name+".", v+".") })
+		if begins && !is && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// dotted is a chain of selections as it is written, such as a.b.c, as its first name and the rest; both are empty if it begins with
+// something else than a name.
+func dotted(e ast.Expr) (first, rest string) {
+	for ; e.Kind() == ast.SelectKind; e = e.AsSelect().Operand() {
+		rest = "." + e.AsSelect().FieldName() + rest
+	}
+	if e.Kind() != ast.IdentKind {
+		return "", ""
+	}
+	return e.AsIdent(), rest
 }
 
 // costly says whether an expression may take more steps than it has operators.
