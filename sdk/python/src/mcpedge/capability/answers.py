@@ -8,6 +8,7 @@ from google.protobuf.message import DecodeError
 
 from mcpedge.v1 import tools_pb2
 
+from .encoding import require_finite
 from .failure import Failure, Reason
 from .types import InputRequest, InputResponse
 
@@ -117,7 +118,8 @@ def check_requests(requests: Sequence[InputRequest]) -> None:
 def round_trip(key: str, value: Any) -> str:
     """JSON of a value that is the same when it is read again; TypeError when there is none."""
     try:
-        text = json.dumps(value, allow_nan=False)
+        text = json.dumps(value)
+        require_finite(value)
     except (TypeError, ValueError) as e:
         raise TypeError(f"once({key!r}): {e}; return what JSON can hold: model_dump(mode='json') of a model") from e
     if json.loads(text) != value:
