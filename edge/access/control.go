@@ -21,42 +21,42 @@ import (
 
 // Options of a Control.
 type Options struct {
-	// Quotas limit calls; nil: nothing is limited.
+	// Quotas limit calls. nil disables quotas.
 	Quotas *quota.Limiter
-	// Policy that is in force at first; nil: everything is allowed.
+	// Policy is the initial policy. nil allows everything.
 	Policy *policy.Policy
-	// External is asked about what that policy allows; nil: nobody is.
+	// External authorizes what the initial policy allows. nil disables it.
 	External *external.Client
-	// Authenticates: clients can be told to get an access token. Else who lacks scopes is denied.
+	// Authenticates enables challenges for more scopes. If false, a request that lacks scopes is denied.
 	Authenticates bool
-	// Records has the decisions recorded; nil: they are not.
+	// Records records the decisions. nil disables the audit.
 	Records *audit.Log
-	// Logger hears of conditions that cannot be evaluated; nil: slog.Default().
+	// Logger logs conditions that cannot be evaluated. nil uses slog.Default.
 	Logger *slog.Logger
 }
 
-// Control decides whether calls may be made. Safe for concurrent use.
+// Control authorizes requests. Safe for concurrent use.
 type Control struct {
 	o Options
-	// tokenless: there is no way to send a token.
+	// tokenless is set when the transport cannot carry a token.
 	tokenless atomic.Bool
 	policy    atomic.Pointer[inForce]
-	// asked counts what the policy servers were asked, by outcome.
+	// asked counts the requests to policy servers, by outcome.
 	asked [external.Outcomes]atomic.Int64
 }
 
-// inForce is a policy and what was said of it.
+// inForce is a policy with its policy server and its caches.
 type inForce struct {
 	*policy.Policy
-	// external is asked about what the policy allows; nil: nobody is.
+	// external authorizes what the policy allows. nil disables it.
 	external *external.Client
-	// failing are the names of the rules whose failure was logged.
+	// failing are the names of the rules whose evaluation error was logged.
 	failing atomic.Pointer[[]string]
-	// answers of the policy server about tasks, by taskKey.
+	// answers are those of the policy server about tasks.
 	answers *lru.Cache[taskKey, *taskAnswer]
 }
 
-// New makes a Control.
+// New returns a Control that enforces o.Policy.
 func New(o Options) *Control {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -66,22 +66,22 @@ func New(o Options) *Control {
 	return c
 }
 
-// SetPolicy puts a policy in force, and who is asked about what it allows; nil: everything is allowed, and nobody is asked.
-// Who was asked before may be closed then: what was about to be asked is decided anew.
+// SetPolicy replaces the policy and its policy server. A nil policy allows everything, and server is ignored; a nil server is
+// not asked. The previous server may be closed afterwards: requests that it did not answer are decided again.
 func (c *Control) SetPolicy(p *policy.Policy, server *external.Client) {
 	if p == nil {
 		c.policy.Store(nil)
 		return
 	}
 	f := &inForce{Policy: p, external: server}
-	f.answers, _ = lru.New[taskKey, *taskAnswer](maxTaskAnswers) // it fails for less than 1 only
+	f.answers, _ = lru.New[taskKey, *taskAnswer](maxTaskAnswers) // fails only for sizes below 1
 	c.policy.Store(f)
 }
 
-// WithoutTokens denies who lacks scopes, as without Options.Authenticates: over stdio nobody can send a token.
+// WithoutTokens disables challenges, as Options.Authenticates set to false does. It is for stdio, which carries no token.
 func (c *Control) WithoutTokens() { c.tokenless.Store(true) }
 
-// Policy is the one in force; nil: there is none.
+// Policy returns the policy in force, or nil if there is none.
 func (c *Control) Policy() *policy.Policy {
 	if p := c.policy.Load(); p != nil {
 		return p.Policy
@@ -89,10 +89,11 @@ func (c *Control) Policy() *policy.Policy {
 	return nil
 }
 
-// Decide is the first stage of the decision on a round: rules and scopes decide on what the request names, which exists. If they permit it, err is
-// nil and rule is the name of the rule that does, empty without a policy. Else err is a *mcp.Error, whose Challenge names the scopes that are
-// missing, policy.ErrHidden, or the error of args. A round that is run again after its replica was lost is decided on again, since the lost
-// replica may not have done so. A refusal is recorded.
+// Decide is the first stage of authorizing a round. It evaluates the rules and scopes of the policy for t, which exists.
+//
+// If they allow it, err is nil, and rule is the name of the rule that allows it, or empty if there is no policy. Otherwise err is
+// policy.ErrHidden, the error of args, or a *mcp.Error, whose Challenge names the missing scopes. A refusal is recorded. A round
+// that is retried after the loss of its replica is decided again, because the lost replica may not have decided it.
 func (c *Control) Decide(ctx context.Context, rules *revision.Rules, call *mcp.Call, t *policy.Target, args policy.Arguments) (rule string, err error) {
 	p := c.policy.Load()
 	if p == nil {
@@ -112,15 +113,18 @@ func (c *Control) Decide(ctx context.Context, rules *revision.Rules, call *mcp.C
 	return "", c.decided(ctx, call, t.Backend, v, err)
 }
 
-// Admit is the second stage: the policy server decides on what the rules allowed, and then, for a call of a tool, the quotas. It returns once
-// they have. backend is that of what the request names; empty: it does not exist for the caller, no rule applied, and only the policy server
-// decides. rule is what Decide returned. nil permits the request, which is recorded for a call of a tool. Else it is a *mcp.Error.
+// Admit is the second stage of authorizing a round. It asks the policy server and then, for a tool call, charges the quotas. It
+// blocks until both have answered.
+//
+// backend serves what the request names. It is empty if that does not exist for the caller: no rule applied, and the policy
+// server alone decides. rule is the result of Decide. Admit returns nil if the request is allowed, which is recorded for a tool
+// call, and a *mcp.Error otherwise.
 func (c *Control) Admit(ctx context.Context, rules *revision.Rules, call *mcp.Call, backend, rule string) error {
 	p := c.policy.Load()
 	if p != nil && p.external != nil {
 		err := c.ask(ctx, p.external, call, backend)
 		if errors.Is(err, external.ErrClosed) && c.policy.Load() != p {
-			return c.Admit(ctx, rules, call, backend, rule) // Another policy is in force, with a server of its own, or none.
+			return c.Admit(ctx, rules, call, backend, rule) // the policy was replaced
 		}
 		if err != nil {
 			return err
@@ -132,7 +136,7 @@ func (c *Control) Admit(ctx context.Context, rules *revision.Rules, call *mcp.Ca
 	return c.admitTool(ctx, rules, call, backend, rule)
 }
 
-// refusal is what follows from a decision that does not allow.
+// refusal returns the audited verdict and the error of a decision other than Allow.
 func (c *Control) refusal(p *inForce, rules *revision.Rules, call *mcp.Call, d *policy.Decision) (audit.Verdict, error) {
 	v := audit.Verdict{Effect: audit.Deny, By: audit.ByPolicy, Rule: d.Rule}
 	switch d.Effect {
@@ -143,14 +147,14 @@ func (c *Control) refusal(p *inForce, rules *revision.Rules, call *mcp.Call, d *
 		v.Effect, v.Missing = audit.StepUp, d.Need
 		return v, c.lacking(p, rules, call, d)
 	}
-	return v, mcp.Errorf(mcp.KindForbidden, "you may not: the policy of this server denies it, by its rule %q", d.Rule)
+	return v, mcp.Errorf(mcp.KindForbidden, "forbidden by policy rule %q", d.Rule)
 }
 
-// ask asks the policy server about what the policy allows of a backend; empty: of none.
+// ask asks the policy server to authorize a request that the policy allows. backend is empty if no backend serves it.
 func (c *Control) ask(ctx context.Context, server *external.Client, call *mcp.Call, backend string) error {
 	a, err := server.Ask(ctx, call)
 	if errors.Is(err, external.ErrClosed) {
-		return mcp.Errorf(mcp.KindUnavailable, "the server ends: %w", err)
+		return mcp.Errorf(mcp.KindUnavailable, "the server is shutting down; retry: %w", err)
 	}
 	if err != nil {
 		return err
@@ -167,37 +171,36 @@ func (c *Control) ask(ctx context.Context, server *external.Client, call *mcp.Ca
 	return c.decided(ctx, call, backend, v, denial(&a))
 }
 
-// denial is the error of an answer of the policy server that does not allow.
+// denial returns the error of an answer by which the policy server denies a request.
 func denial(a *external.Answer) *mcp.Error {
 	e := &mcp.Error{Kind: mcp.KindForbidden}
 	switch {
 	case a.Outcome == external.Omitted:
-		e.Message = "you may not: the policy server of this server cannot be shown all of the params: " + a.Reason
+		e.Message = "forbidden: the policy server cannot be sent all of the params: " + a.Reason
 	case a.Outcome == external.Failed:
-		e.Message = "you may not: the policy server of this server cannot be asked, and without it this is denied: try again later"
+		e.Message = "forbidden: the policy server is unavailable; retry later"
 	case a.Reason != "":
-		e.Message = "you may not: the policy server denies it: " + a.Reason
+		e.Message = "forbidden by the policy server: " + a.Reason
 	default:
-		e.Message = "you may not: the policy server denies it"
+		e.Message = "forbidden by the policy server"
 	}
 	return e
 }
 
-// Asked calls fn with how many requests policy servers were asked about so far, by outcome.
+// Asked calls fn with the number of requests to policy servers so far, for each outcome.
 func (c *Control) Asked(fn func(o external.Outcome, n int64)) {
 	for o := range external.Outcomes {
 		fn(o, c.asked[o].Load())
 	}
 }
 
-// lacking asks for scopes. Up to 2025-11-25 a client forgets those that it had when it asks for others, so that the
-// challenge has them, too.
+// lacking returns the error of a request that lacks the scopes of d.
 func (c *Control) lacking(p *inForce, rules *revision.Rules, call *mcp.Call, d *policy.Decision) *mcp.Error {
 	needs := strings.Join(d.Need, " ")
 	e := &mcp.Error{Kind: mcp.KindForbidden, Data: mcp.LackingData(d.Need), Challenge: c.challenge(p, rules, call, d.Need)}
 	switch {
 	case e.Challenge == nil:
-		e.Message = "this needs the scopes " + needs + ", and nobody is authenticated here: have the policy need none, or call over HTTP with an access token"
+		e.Message = "this needs the scopes " + needs + ", but callers are not authenticated here: require none in the policy, or call over HTTP with an access token"
 	case e.Challenge.Anonymous:
 		e.Kind = mcp.KindUnauthenticated
 		e.Message = "this needs the scopes " + needs + ": send an access token that has them, in the header Authorization: Bearer"
@@ -207,16 +210,17 @@ func (c *Control) lacking(p *inForce, rules *revision.Rules, call *mcp.Call, d *
 	return e
 }
 
-// Challenges says whether a request may be answered by asking for other credentials: the policy has scopes, and callers are authenticated.
+// Challenges reports whether a request may be answered with a challenge: the policy requires scopes, and callers are authenticated.
 func (c *Control) Challenges() bool {
 	p := c.policy.Load()
 	return p != nil && p.NeedsScopes() && c.o.Authenticates && !c.tokenless.Load()
 }
 
-// Restricts says whether a policy is in force, so that what came of a request may be nothing for other callers.
+// Restricts reports whether a policy is in force, so that a result for one caller must not be served to another.
 func (c *Control) Restricts() bool { return c.policy.Load() != nil }
 
-// challenge asks a caller for credentials with scopes; nil: nobody is authenticated, so that there are none to be had.
+// challenge returns the challenge for the scopes of need, or nil if callers are not authenticated. A client up to 2025-11-25
+// requests only the scopes of the challenge and loses those that it had, so that the challenge has these, too.
 func (c *Control) challenge(p *inForce, rules *revision.Rules, call *mcp.Call, need []string) *mcp.Challenge {
 	if !c.o.Authenticates || c.tokenless.Load() {
 		return nil
@@ -233,8 +237,8 @@ func (c *Control) challenge(p *inForce, rules *revision.Rules, call *mcp.Call, n
 	return out
 }
 
-// Lacking completes an error by which a backend asks for scopes, those of its Challenge, with what the policy's own challenges
-// have. It changes e, which is the caller's.
+// Lacking completes an error whose Challenge has the scopes that a backend requires, as the policy's own challenges are. It
+// modifies e.
 func (c *Control) Lacking(rules *revision.Rules, call *mcp.Call, e *mcp.Error) {
 	e.Challenge = c.challenge(c.policy.Load(), rules, call, e.Challenge.Scopes)
 	if e.Challenge != nil && e.Challenge.Anonymous {
@@ -242,7 +246,7 @@ func (c *Control) Lacking(rules *revision.Rules, call *mcp.Call, e *mcp.Error) {
 	}
 }
 
-// report logs the first failure of a rule.
+// report logs the evaluation error of a rule, once for each rule.
 func (c *Control) report(p *inForce, d *policy.Decision) {
 	for {
 		before := p.failing.Load()
@@ -262,7 +266,7 @@ func (c *Control) report(p *inForce, d *policy.Decision) {
 		"rule", d.Rule, "error", d.Err)
 }
 
-// May says whether a caller may do something that has no arguments, as far as the policy says it. Nothing is counted.
+// May reports whether the policy allows a request without arguments for t. The decision is not counted.
 func (c *Control) May(who *mcp.Principal, t *policy.Target) bool {
 	p := c.policy.Load()
 	if p == nil {
@@ -272,7 +276,8 @@ func (c *Control) May(who *mcp.Principal, t *policy.Target) bool {
 	return err == nil && d.Effect == policy.Allow
 }
 
-// Lists gives what decides on the lists of a caller. listed nil: everybody sees all of them.
+// Lists returns the filter for the lists of a caller. entitlement is equal for callers with equal lists. listed is nil if all
+// callers get whole lists.
 func (c *Control) Lists(who *mcp.Principal) (entitlement string, listed func(*policy.Target) bool) {
 	p := c.policy.Load()
 	if p == nil || !p.Filters() {
@@ -282,10 +287,12 @@ func (c *Control) Lists(who *mcp.Principal) (entitlement string, listed func(*po
 	return string(p.AppendEntitlement(id[:], who)), func(t *policy.Target) bool { return p.Listed(who, t) }
 }
 
-// admitTool decides by the quotas on a round of a call of a tool, which the backend serves under call.Params.Target. nil: it
-// may be made. A call beyond a quota is a *mcp.Error of KindLimit that says when to try again. A call of a session, or a task, is counted
-// and recorded once, with its first round. If that is run again after its replica was lost, it is recorded again, and not
-// counted. Other calls without sessions are counted in each round: that is a request of its own, which a client can send as often as it likes.
+// admitTool charges the quotas for a round of a call of the tool call.Params.Target. It returns nil if the call is allowed. If a
+// quota is exhausted, it returns a *mcp.Error of KindLimit with the time of the retry.
+//
+// A call of a session, and a task, is charged and recorded once, with its first round. If that round is retried after the loss of
+// its replica, it is recorded again and not charged. Any other call is charged in each round, because each is a request of its
+// own, which a client can repeat without bound.
 func (c *Control) admitTool(ctx context.Context, rules *revision.Rules, call *mcp.Call, backend, rule string) error {
 	again := call.Begun && (!rules.Stateless || call.Task != nil)
 	if again && (call.Round > 1 || call.Attempt == 1) {

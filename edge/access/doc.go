@@ -1,3 +1,3 @@
-// Package access decides whether a call may be made. It is the one place that does. It is asked when the name in the
-// call is known and before its arguments are checked, so that the error comes before a byte is written to the client.
+// Package access authorizes requests by policy, policy server and quotas. No other package does. A request is authorized after
+// its target is resolved and before its arguments are validated, so that an error precedes the first byte of the response.
 package access

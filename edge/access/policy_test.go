@@ -34,7 +34,7 @@ func governed(t *testing.T, o Options, s policy.Settings) *Control {
 func TestLackingWithoutAuthentication(t *testing.T) {
 	c := governed(t, Options{}, policy.Settings{Scopes: []policy.Scopes{{Need: []string{"w"}}}})
 	_, err := c.Decide(t.Context(), revision.Stateless(), &mcp.Call{Attempt: 1}, &tool, none)
-	if e := mcp.AsError(err); e.Kind != mcp.KindForbidden || e.Challenge != nil || !strings.Contains(e.Message, "nobody is authenticated") {
+	if e := mcp.AsError(err); e.Kind != mcp.KindForbidden || e.Challenge != nil || !strings.Contains(e.Message, "callers are not authenticated here") {
 		t.Errorf("%+v", e)
 	}
 }

@@ -8,15 +8,15 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// decided records what was decided on a call that the backend would serve, and returns the call's error: err, which is that
-// of the verdict, or that the decision cannot be recorded. It is called once for each decision, and for none that was not
-// taken, since the call ended before. What is hidden stays so, recorded or not: of what does not exist nothing is recorded, so
-// that another error would tell the two apart.
+// decided records the verdict on a call for the backend. It is called once for each decision. It returns err, the error of the
+// verdict, or the error of the audit if the verdict cannot be recorded.
+//
+// The error of a hidden target is returned even if it cannot be recorded: another one would tell a hidden target from a missing one.
 func (c *Control) decided(ctx context.Context, call *mcp.Call, backend string, v audit.Verdict, err error) error {
 	return c.record(ctx, call, backend, "", v, err)
 }
 
-// record is decided for a request about a task, whose id's print it has; empty: it is about none.
+// record implements decided and decidedTask. task is the digest of the task's id, or empty if the request is about none.
 func (c *Control) record(ctx context.Context, call *mcp.Call, backend, task string, v audit.Verdict, err error) error {
 	if c.o.Records == nil {
 		return err

@@ -14,12 +14,12 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// DecideTask decides on a request about a task: whether its caller may call the task's tool, the target, with the arguments that were
-// kept, now. nil: the request may be made. Else it is a *mcp.Error or policy.ErrHidden, as of Decide, and the error of args. Unless
-// task.Quiet says otherwise, each decision is recorded, with who makes the request, its method, and the task.
+// DecideTask authorizes a request about a task. It returns nil if the caller may call the task's tool, t, with the stored
+// arguments now, and otherwise policy.ErrHidden, a *mcp.Error, or the error of args, as Decide does. Each decision is recorded with
+// the caller, the method and the task, unless task.Quiet is set.
 //
-// The policy server is asked about what the policy allows, with a tools/call of the tool and the arguments: once for a task and the
-// credentials of the caller, as long as the policy is in force. That it could not be asked is not remembered.
+// The policy server authorizes what the policy allows, as a tools/call of the tool with the arguments. Its answer is cached by task
+// and credentials until the policy is replaced. A failure to ask it is not cached.
 func (c *Control) DecideTask(ctx context.Context, rules *revision.Rules, call *mcp.Call, task *mcp.TaskCall, t *policy.Target, args policy.Arguments) error {
 	v := audit.Verdict{Effect: audit.Allow}
 	p := c.policy.Load()
@@ -53,7 +53,7 @@ func (c *Control) DecideTask(ctx context.Context, rules *revision.Rules, call *m
 	case errors.Is(err, external.ErrClosed) && c.policy.Load() != p:
 		return c.DecideTask(ctx, rules, call, task, t, args)
 	case errors.Is(err, external.ErrClosed):
-		return mcp.Errorf(mcp.KindUnavailable, "the server ends: %w", err)
+		return mcp.Errorf(mcp.KindUnavailable, "the server is shutting down; retry: %w", err)
 	case err != nil:
 		return err
 	}
@@ -65,14 +65,13 @@ func (c *Control) DecideTask(ctx context.Context, rules *revision.Rules, call *m
 	return c.decidedTask(ctx, call, task, t, v, nil)
 }
 
-// maxTaskAnswers bounds the answers of the policy server about tasks that a policy in force remembers: the least recently used go first,
-// and the server is asked again.
+// maxTaskAnswers bounds the cached answers of the policy server about tasks. The least recently used one is evicted.
 const maxTaskAnswers = 16 << 10
 
-// taskKey is the SHA-256 of a task's id and of the credentials of who asks about it.
+// taskKey is the SHA-256 of a task's id and the caller's credentials.
 type taskKey [sha256.Size]byte
 
-// keyOf is the key of a task and of the credentials of a request: its token, or where there is none all that is known of the caller.
+// keyOf returns the key for a task and the credentials of a request: its token, or the whole principal if it has no token.
 func keyOf(ctx context.Context, who *mcp.Principal, task string) taskKey {
 	b := append([]byte(task), 0)
 	if token := mcp.TokenOf(ctx); !token.IsZero() {
@@ -83,15 +82,16 @@ func keyOf(ctx context.Context, who *mcp.Principal, task string) taskKey {
 	return sha256.Sum256(b)
 }
 
-// taskAnswer is what the policy server said about a task and a caller. Who looks at it has put a token into turn.
+// taskAnswer is the answer of the policy server about a task for a caller. turn is a lock of the other fields: sending to it
+// locks, receiving from it unlocks.
 type taskAnswer struct {
 	turn  chan struct{}
 	known bool
 	external.Answer
 }
 
-// askOnce asks the policy server about a tools/call of a task's tool, unless it has answered that before. While another request asks
-// the same, it waits for that one, and no longer than ctx lives.
+// askOnce returns the cached answer of the policy server about a tools/call of a task's tool, or asks it. A concurrent call with the
+// same key waits for the first one, until ctx ends.
 func (c *Control) askOnce(ctx context.Context, p *inForce, call *mcp.Call, task *mcp.TaskCall) (external.Answer, error) {
 	key := keyOf(ctx, &call.Principal, task.ID)
 	fresh := &taskAnswer{turn: make(chan struct{}, 1)}
@@ -99,7 +99,7 @@ func (c *Control) askOnce(ctx context.Context, p *inForce, call *mcp.Call, task 
 	if !had {
 		a = fresh
 	} else {
-		p.answers.Get(key) // It was used.
+		p.answers.Get(key) // marks it as used
 	}
 	select {
 	case a.turn <- struct{}{}:
@@ -128,7 +128,7 @@ func (c *Control) askOnce(ctx context.Context, p *inForce, call *mcp.Call, task 
 	return said, nil
 }
 
-// toolCall is the request that a task was made by, as the caller of call would send it now.
+// toolCall returns the tools/call that created a task, with the principal and credentials of call.
 func toolCall(call *mcp.Call, task *mcp.TaskCall) (*mcp.Call, error) {
 	params := jsonrpc.AppendString([]byte(`{"name":`), task.Tool)
 	if task.Arguments != nil {
@@ -149,7 +149,7 @@ func toolCall(call *mcp.Call, task *mcp.TaskCall) (*mcp.Call, error) {
 	return &asked, nil
 }
 
-// decidedTask is decided for a request about a task.
+// decidedTask implements decided for a request about a task.
 func (c *Control) decidedTask(ctx context.Context, call *mcp.Call, task *mcp.TaskCall, t *policy.Target, v audit.Verdict, err error) error {
 	if task.Quiet {
 		return err

@@ -1,8 +1,8 @@
 // Package quota limits how often callers may call, by the generic cell rate algorithm (GCRA).
 //
 // A [Rule] gives each key, such as a principal, a budget of calls: Burst at once, regained at a rate. Replicas share
-// the budgets through a [Store]. So that a call seldom waits for it, a replica leases a few calls of a key's budget
-// at a time, which are spent before they are used, and gives back within a second what it did not use: what all
-// replicas admit together is never more than the budget. While the store cannot be reached, each replica keeps to its
-// share of the budget, by the number of replicas that there were last.
+// the budgets through a [Store]. To avoid a request to the store for each call, a replica leases several calls of a key's budget
+// at a time. The store charges leased calls at once, and unused ones are returned within a second, so that all replicas
+// together never admit more than the budget. While the store is unavailable, each replica enforces its share of the budget,
+// by the last known number of replicas.
 package quota

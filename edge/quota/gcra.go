@@ -2,14 +2,14 @@ package quota
 
 import "time"
 
-// spend takes up to want calls of a budget. full is when the budget is whole again (the theoretical arrival time of
-// GCRA); a time that has passed, the zero time too, says that it is whole. It returns how many were taken, the new time,
-// and, if none was, how long it takes until one is there.
+// spend takes up to want calls of a budget. full is when the budget is full again, the theoretical arrival time of GCRA. A time
+// in the past, such as the zero time, means that it is full now. spend returns how many calls it took, the new time, and, if it
+// took none, the wait until one is available.
 //
-// The script of the Redis store does the same.
+// The script of the Redis store implements the same.
 func (b Budget) spend(now, full time.Time, want int) (granted int, _ time.Time, wait time.Duration) {
 	full = b.within(now, full)
-	left := b.whole() - full.Sub(now) // time's worth of calls
+	left := b.whole() - full.Sub(now) // in time
 	if left < b.Interval {
 		return 0, full, b.Interval - left
 	}
@@ -17,13 +17,13 @@ func (b Budget) spend(now, full time.Time, want int) (granted int, _ time.Time, 
 	return granted, full.Add(time.Duration(granted) * b.Interval), 0
 }
 
-// restore gives back n calls.
+// restore returns n calls to the budget.
 func (b Budget) restore(now, full time.Time, n int) time.Time {
 	return b.within(now, full.Add(-time.Duration(n)*b.Interval))
 }
 
-// within is the time at which the budget is whole again, for one that another budget may have had before it: no sooner than
-// now, no later than when it is empty now.
+// within clamps full, which another budget of the same key may have set, to the range from now to the time at which b would be
+// full again if it were empty now.
 func (b Budget) within(now, full time.Time) time.Time {
 	switch empty := now.Add(b.whole()); {
 	case full.Before(now):
@@ -34,10 +34,10 @@ func (b Budget) within(now, full time.Time) time.Time {
 	return full
 }
 
-// whole is how long an empty budget takes to be whole again.
+// whole is how long an empty budget takes to be full again.
 func (b Budget) whole() time.Duration { return b.Interval * time.Duration(b.Burst) }
 
-// share is a replica's part of a budget that n replicas have.
+// share is the budget of one of n replicas.
 func (b Budget) share(n int) Budget {
 	n = max(n, 1)
 	return Budget{Interval: b.Interval * time.Duration(n), Burst: max(1, b.Burst/n)}

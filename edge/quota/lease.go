@@ -7,36 +7,35 @@ import (
 )
 
 const (
-	// leasePart is the part of a burst that a replica leases at a time: a twentieth.
+	// leasePart is the divisor for the size of a lease: a twentieth of the burst.
 	leasePart = 20
-	// takeTimeout bounds what a call waits for the store.
+	// takeTimeout bounds how long a call waits for the store.
 	takeTimeout = 250 * time.Millisecond
-	// askAgain is the longest that a refusal is believed without asking the store: another replica may have given calls
-	// back.
+	// askAgain bounds how long a refusal by the store is cached: another replica may have returned calls meanwhile.
 	askAgain = time.Second
 )
 
 // size is how many calls of a budget are leased at a time.
 func (b Budget) size() int { return max(1, b.Burst/leasePart) }
 
-// lease is what this replica has of one key's budget.
+// lease holds the calls that this replica has leased from the budget of one key.
 type lease struct {
 	key    string
 	budget Budget
 
 	mu sync.Mutex
-	// left are the calls that were taken from the store and not used. used counts those used since the last sweep.
+	// left counts the leased calls that are unused. used counts those used since the last sweep.
 	left, used int
-	// ready is when a call will be there. Until asked, which is no later, calls are refused without asking the store.
+	// ready is when a call will be available. Calls before asked, which is no later, are refused without a request to the store.
 	ready, asked time.Time
-	// taking is closed when the Take that is under way has ended; nil: none is.
+	// taking is closed when the Take in flight has ended. It is nil if none is in flight.
 	taking chan struct{}
-	// ended: the lease was removed, and another one is to be used.
+	// ended marks a lease that was removed. Its users load another one.
 	ended bool
 }
 
-// spend uses one call. ok is false if the lease has ended. wait is how long it takes until a call is there, 0 if it was
-// used.
+// spend uses one call. ok is false if the lease has ended. wait is 0 if the call is admitted, and otherwise the time until one
+// is available.
 func (l *lease) spend(ctx context.Context, x *Limiter) (wait time.Duration, ok bool, err error) {
 	for {
 		l.mu.Lock()
@@ -85,9 +84,9 @@ func (l *lease) spend(ctx context.Context, x *Limiter) (wait time.Duration, ok b
 	}
 }
 
-// take leases calls, of which the caller uses so many at once. The caller has set taking.
+// take leases calls from the store, of which the caller uses the first ones. The caller has set taking.
 func (l *lease) take(ctx context.Context, x *Limiter, uses int) (granted int, wait time.Duration, err error) {
-	// Whoever asked may leave: the others that wait need the calls as well.
+	// The cancellation of the first caller must not fail the others that wait for the same Take.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), takeTimeout)
 	defer cancel()
 	granted, wait, err = x.store.Take(ctx, l.key, l.budget, l.budget.size())
@@ -114,8 +113,8 @@ func (l *lease) take(ctx context.Context, x *Limiter, uses int) (granted int, wa
 	return granted, wait, err
 }
 
-// sweep returns what is to be given back: all but as much as was used since the last sweep. ended: the lease holds
-// nothing and knows nothing any more.
+// sweep returns how many calls to return to the store: all except as many as were used since the last sweep. ended reports
+// whether the lease holds neither calls nor a cached refusal.
 func (l *lease) sweep(now time.Time, all bool) (back int, ended bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

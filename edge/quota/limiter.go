@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// Refused says that a budget is used up.
+// Refused is the error of a call whose budget is exhausted.
 type Refused struct {
-	// Rule is the rule's name.
+	// Rule is the name of the rule.
 	Rule string
-	// Wait is how long it takes until a call is there again: above 0.
+	// Wait is the time until a call is available, above 0.
 	Wait time.Duration
 }
 
@@ -26,41 +26,41 @@ func (r *Refused) Error() string {
 
 // Options of a Limiter.
 type Options struct {
-	// Rules that are valid, see Rule.Validate. A call has to be within each that is about it.
+	// Rules are valid, see Rule.Validate. A call must be within the budgets of all rules that apply to it.
 	Rules []Rule
-	// Store is what replicas share; nil: this replica has the budgets to itself.
+	// Store shares the budgets between replicas. nil keeps them in this process.
 	Store Store
-	// Logger hears when the store fails, and when it answers again; nil: slog.Default().
+	// Logger logs failures and recoveries of the store. nil uses slog.Default.
 	Logger *slog.Logger
 }
 
-// Limiter admits calls by rules. Safe for concurrent use.
+// Limiter enforces rules. Safe for concurrent use.
 type Limiter struct {
 	rules  atomic.Pointer[[]limit]
-	store  Store // nil: local is all there is
+	store  Store // nil if budgets are local
 	local  Memory
 	log    *slog.Logger
 	leases sync.Map // of *lease by key
-	// replicas is how many share the budgets.
+	// replicas is the last known number of replicas that share the budgets.
 	replicas atomic.Int64
 	away     atomic.Bool
 
-	mu sync.Mutex // exchanging rules
-	// refused counts the calls that each rule has refused, also of rules that are not in force any more.
+	mu sync.Mutex // serializes SetRules, guards refused
+	// refused counts the calls refused by each rule, including replaced ones.
 	refused  map[string]*atomic.Int64
 	unshared atomic.Int64
 }
 
-// limit is a rule in force and what it has refused.
+// limit is a rule in force with its count of refused calls.
 type limit struct {
 	Rule
 	refused *atomic.Int64
 }
 
-// maxGone bounds the rules that are not in force any more whose counts are kept.
+// maxGone bounds the rules whose counts are kept, including replaced ones.
 const maxGone = 1024
 
-// New makes a Limiter. With a Store, Run gives back what is not used.
+// New returns a Limiter. With a Store, Run must be called to return unused calls.
 func New(o Options) *Limiter {
 	x := &Limiter{store: o.Store, log: o.Logger, refused: map[string]*atomic.Int64{}}
 	if x.log == nil {
@@ -71,8 +71,8 @@ func New(o Options) *Limiter {
 	return x
 }
 
-// SetRules puts rules in force, which are valid, and says whether they are others than before. What callers have used of a
-// budget stays used if the rule keeps its name; of a budget that is smaller now no more counts than all of it.
+// SetRules replaces the rules by valid ones and reports whether they differ. Calls that were charged to a rule's budget stay
+// charged if the rule keeps its name, up to the whole of the new budget.
 func (x *Limiter) SetRules(rules []Rule) (exchanged bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -95,8 +95,8 @@ func (x *Limiter) SetRules(rules []Rule) (exchanged bool) {
 	return true
 }
 
-// Spend charges a call to the budgets of all rules that are about it. It gives a *Refused if one of them is used up, with
-// the others as they were, or ctx's error.
+// Spend charges a call to the budgets of all rules that apply to it. It returns a *Refused if one of them is exhausted, and then
+// charges none, or the error of ctx.
 func (x *Limiter) Spend(ctx context.Context, c *Call) error {
 	rules := *x.rules.Load()
 	for i := range rules {
@@ -121,7 +121,7 @@ func (x *Limiter) Spend(ctx context.Context, c *Call) error {
 	return nil
 }
 
-// spend uses one call of a key's budget. 0: it did; else how long it takes until one is there.
+// spend charges one call to a key's budget. wait is 0 if it did, and otherwise the time until a call is available.
 func (x *Limiter) spend(ctx context.Context, key string, b Budget) (wait time.Duration, err error) {
 	if x.store == nil {
 		_, wait, err = x.local.Take(ctx, key, b, 1)
@@ -143,7 +143,7 @@ func (x *Limiter) spend(ctx context.Context, key string, b Budget) (wait time.Du
 	}
 }
 
-// retire ends a lease of a budget that the key had before.
+// retire ends a lease of a replaced budget.
 func (x *Limiter) retire(ctx context.Context, l *lease) {
 	l.mu.Lock()
 	back := l.left
@@ -153,7 +153,7 @@ func (x *Limiter) retire(ctx context.Context, l *lease) {
 	go x.giveBack(context.WithoutCancel(ctx), l, back)
 }
 
-// giveBack returns calls that a lease has not used. What cannot be given back is lost to the budget, which is regained in time.
+// giveBack returns unused calls of a lease to the store. Calls that cannot be returned are lost until the budget regains them.
 func (x *Limiter) giveBack(ctx context.Context, l *lease, n int) {
 	if n == 0 || x.away.Load() {
 		return
@@ -163,14 +163,14 @@ func (x *Limiter) giveBack(ctx context.Context, l *lease, n int) {
 	_ = x.store.Return(ctx, l.key, l.budget, n)
 }
 
-// unspend gives back one call that was not made.
+// unspend returns one call that was charged and not made.
 func (x *Limiter) unspend(key string, b Budget) {
 	switch {
 	case x.store == nil:
 		_ = x.local.Return(context.Background(), key, b, 1)
 		return
 	case x.away.Load():
-		return // what was charged to a share is regained by time
+		return // the share of this replica regains it
 	}
 	if v, ok := x.leases.Load(key); ok {
 		l := v.(*lease)
@@ -182,7 +182,7 @@ func (x *Limiter) unspend(key string, b Budget) {
 	}
 }
 
-// spendShare uses one call of this replica's share while the store cannot be reached.
+// spendShare charges one call to this replica's share while the store is unavailable.
 func (x *Limiter) spendShare(ctx context.Context, key string, b Budget) (wait time.Duration) {
 	x.unshared.Add(1)
 	_, wait, _ = x.local.Take(ctx, key, b.share(int(x.replicas.Load())), 1)
@@ -201,7 +201,7 @@ func (x *Limiter) answered() {
 	}
 }
 
-// Refusals calls fn with the number of calls that each rule has refused so far, also of rules that were in force before.
+// Refusals calls fn with the number of calls that each rule has refused so far, including replaced rules.
 func (x *Limiter) Refusals(fn func(rule string, n int64)) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -210,14 +210,14 @@ func (x *Limiter) Refusals(fn func(rule string, n int64)) {
 	}
 }
 
-// Unshared is how many calls were judged by this replica's share of a budget so far.
+// Unshared returns how many calls were decided by this replica's share of a budget so far.
 func (x *Limiter) Unshared() int64 { return x.unshared.Load() }
 
-// sweepEvery is how often leases are given back: what is not used is back within a second.
+// sweepEvery is the interval at which unused calls are returned. A call unused for two sweeps is returned within a second.
 const sweepEvery = 500 * time.Millisecond
 
-// Run gives back what is not used, and counts the replicas, until ctx ends; then it gives back everything. Without a
-// Store it returns at once.
+// Run returns unused calls to the store and counts the replicas until ctx ends. Then it returns all calls. Without a Store it
+// returns at once.
 func (x *Limiter) Run(ctx context.Context) {
 	if x.store == nil {
 		return
@@ -244,7 +244,7 @@ func (x *Limiter) sharing(ctx context.Context) (int, error) {
 	return x.store.Sharing(ctx)
 }
 
-// sweep gives back what the leases do not use.
+// sweep returns unused calls of all leases; with all, every call.
 func (x *Limiter) sweep(ctx context.Context, all bool) {
 	now := time.Now()
 	x.leases.Range(func(key, v any) bool {

@@ -7,19 +7,18 @@ import (
 	"time"
 )
 
-// maxKeys bounds the budgets that a Memory keeps. Those that are whole need not be kept; beyond the bound, keys that are
-// not kept share one budget.
+// maxKeys bounds the budgets that a Memory keeps. Full budgets are removed. Beyond the bound, new keys share one budget.
 const maxKeys = 100_000
 
-// overflow is the key of the budget that is shared beyond the bound. No key of a rule equals it.
+// overflow is the key of the budget shared beyond maxKeys. No rule has this key.
 const overflow = ""
 
-// Memory is the Store of one replica. Safe for concurrent use. The zero value is ready.
+// Memory is the Store of a single replica. Safe for concurrent use. The zero value is ready to use.
 type Memory struct {
 	mu sync.Mutex
-	// full is, by key, when the budget is whole again.
+	// full is when the budget of a key is full again.
 	full map[string]time.Time
-	// purged is when those that are whole were last removed.
+	// purged is when full budgets were last removed.
 	purged time.Time
 }
 
@@ -45,10 +44,10 @@ func (m *Memory) Return(_ context.Context, key string, b Budget, n int) error {
 	return nil
 }
 
-// Sharing implements Store: nobody else is there.
+// Sharing implements Store.
 func (m *Memory) Sharing(context.Context) (int, error) { return 1, nil }
 
-// kept is the key that is kept for a key.
+// kept returns key, or overflow if key is new and the bound is reached.
 func (m *Memory) kept(key string, now time.Time) string {
 	if m.full == nil {
 		m.full = map[string]time.Time{}

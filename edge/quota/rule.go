@@ -13,52 +13,51 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// Per is whom a budget belongs to.
+// Per selects the owner of a budget.
 type Per string
 
-// Who may have a budget. Callers without a principal have one for each address, as [mcp.CountedAddress] counts it.
+// Owners of budgets. An anonymous caller is identified by its address, as [mcp.CountedAddress] groups it.
 const (
-	// PerPrincipal: each principal.
+	// PerPrincipal gives a budget to each principal.
 	PerPrincipal Per = "principal"
-	// PerPrincipalTool: each principal, for each tool.
+	// PerPrincipalTool gives each principal a budget for each tool.
 	PerPrincipalTool Per = "principal+tool"
-	// PerPrincipalBackend: each principal, for each backend.
+	// PerPrincipalBackend gives each principal a budget for each backend.
 	PerPrincipalBackend Per = "principal+backend"
-	// PerClient: each OAuth client, whoever uses it; where the credentials name none, the principal.
+	// PerClient gives a budget to each OAuth client, shared by its users, or to the principal if the credentials name no client.
 	PerClient Per = "client"
-	// PerTool: each tool, all callers together.
+	// PerTool gives each tool a budget, shared by all callers.
 	PerTool Per = "tool"
 )
 
 // pers are all of them.
 var pers = []Per{PerPrincipal, PerPrincipalTool, PerPrincipalBackend, PerClient, PerTool}
 
-// Rule gives budgets of calls of tools.
+// Rule limits the rate of tool calls.
 type Rule struct {
-	// Name is what the rule is called in errors and metrics; not empty, and no two rules have the same.
+	// Name identifies the rule in errors and metrics. It is unique and not empty.
 	Name string
-	// Per is whom a budget belongs to.
+	// Per selects the owner of each budget.
 	Per Per
-	// Tools are patterns of the names of the tools that the rule is about, as clients see them; * is any text without a
-	// slash, see [path.Match]. Empty: all tools.
+	// Tools are patterns for the names of tools as clients see them, in the syntax of [path.Match]: * matches any text without a
+	// slash. Empty applies the rule to all tools.
 	Tools []string
-	// Budget is what each key has.
+	// Budget is the budget of each owner.
 	Budget Budget
 }
 
-// Budget is how often something may happen: Burst at once, and once more in every Interval, but never more than Burst.
+// Budget allows Burst calls at once and regains one call in every Interval, up to Burst.
 type Budget struct {
-	// Interval between two calls in the long run, 1 µs at least.
+	// Interval is the time in which one call is regained, at least 1 µs.
 	Interval time.Duration
-	// Burst is the most at once, 1 at least. Interval × Burst, after which a budget that was used up is whole again, is at
-	// most a year of 366 days.
+	// Burst is the most calls at once, at least 1. An exhausted budget is full again after Interval × Burst, at most 366 days.
 	Burst int
 }
 
-// longest is the longest period of a rate, and the longest time after which a budget is whole again.
+// longest bounds the period of a rate, and the time in which an exhausted budget is full again.
 const longest = 366 * 24 * time.Hour
 
-// ParseRate reads a rate such as 600/1m, 10/s or 1000/24h: so many calls in a period, of at most 1,000,000 a second.
+// ParseRate parses a rate, calls in a period, such as 600/1m, 10/s or 1000/24h. A rate is at most 1,000,000 calls a second.
 func ParseRate(text string) (calls int, period time.Duration, _ error) {
 	wrong := fmt.Errorf("%q is no rate: write a whole number of calls and a period in ms, s, m or h, such as 600/1m, 10/s or 1000/24h", text)
 	number, unit, ok := strings.Cut(strings.TrimSpace(text), "/")
@@ -78,7 +77,7 @@ func ParseRate(text string) (calls int, period time.Duration, _ error) {
 	return calls, period, nil
 }
 
-// Validate reports what is wrong with a rule, with its value and what to do.
+// Validate returns an error that names the first invalid value of the rule and how to correct it.
 func (r *Rule) Validate() error {
 	if r.Name == "" || strings.ContainsFunc(r.Name, func(c rune) bool { return !unicode.IsPrint(c) }) {
 		return fmt.Errorf("name: %q: give the rule a name, of characters that can be printed", r.Name)
@@ -104,27 +103,27 @@ func (r *Rule) Validate() error {
 	return nil
 }
 
-// Call is what a rule needs to know of a call of a tool.
+// Call is a tool call, as far as rules inspect it.
 type Call struct {
 	Principal mcp.Principal
-	// From is the client's address; it tells anonymous callers apart. May be the zero Addr.
+	// From is the client's address, which identifies an anonymous caller. It may be the zero Addr.
 	From netip.Addr
-	// Tool is its name as clients see it, Backend the backend that serves it.
+	// Tool is the tool's name as clients see it, Backend the name of its backend.
 	Tool, Backend string
 }
 
-// equal says whether the rules are the same, in name too.
+// equal reports whether the rules are equal, including their names.
 func (r *Rule) equal(o *Rule) bool {
 	return r.Name == o.Name && r.Per == o.Per && r.Budget == o.Budget && slices.Equal(r.Tools, o.Tools)
 }
 
-// Matches reports whether a pattern of Tools, which is one, names a tool.
+// Matches reports whether a valid pattern of Rule.Tools matches the name of a tool.
 func Matches(pattern, tool string) bool {
 	ok, _ := path.Match(pattern, tool)
 	return ok
 }
 
-// about says whether the rule is about the call.
+// about reports whether the rule applies to the call.
 func (r *Rule) about(c *Call) bool {
 	if len(r.Tools) == 0 {
 		return true
@@ -137,8 +136,7 @@ func (r *Rule) about(c *Call) bool {
 	return false
 }
 
-// key names the budget that the call is charged to. The parts are told apart by bytes that no name, no issuer's URL and
-// no address has.
+// key is the key of the budget to which the call is charged. Its separators occur in no name, issuer's URL or address.
 func (r *Rule) key(c *Call) string {
 	caller := c.Principal.Key()
 	if caller == "" && c.From.IsValid() {

@@ -5,15 +5,14 @@ import (
 	"time"
 )
 
-// Store keeps budgets that replicas share. Safe for concurrent use. Its one clock judges all of them. An error says that
-// it cannot be reached; whether a Take or a Return took effect is then unknown.
+// Store holds budgets that replicas share, measured by its own clock. Safe for concurrent use. After an error, whether a Take or a
+// Return took effect is unknown.
 type Store interface {
-	// Take spends up to want calls, 1 at least, of the key's budget. Granted is how many it spent. 0: none is left, and
-	// wait is how long it takes until one is, unless somebody returns some before.
+	// Take charges up to want calls, at least 1, to the key's budget. granted is how many it charged. If it is 0, the budget is
+	// exhausted, and wait is the time until a call is available, or less if calls are returned before.
 	Take(ctx context.Context, key string, b Budget, want int) (granted int, wait time.Duration, err error)
-	// Return gives back n calls that were taken and not used.
+	// Return returns n calls that were taken and not used.
 	Return(ctx context.Context, key string, b Budget, n int) error
-	// Sharing says that this replica is there, and gives the number of the replicas that said so in the last seconds, this
-	// one included.
+	// Sharing announces this replica and returns the number of replicas that did so in the last seconds, including this one.
 	Sharing(ctx context.Context) (int, error)
 }

@@ -51,7 +51,7 @@ func (t *Tasks) permit(ctx context.Context, rules *revision.Rules, c *mcp.Call, 
 	hidden, err := t.next.PermitTask(ctx, rules, c, &call)
 	switch {
 	case hidden && own:
-		return mcp.Errorf(mcp.KindForbidden, "you may not: the policy of this server does not let you use the tool of this task any more; you can still cancel it")
+		return mcp.Errorf(mcp.KindForbidden, "forbidden: the policy no longer allows you the tool of this task; you can still cancel it")
 	case hidden:
 		return unknown(v.id)
 	}

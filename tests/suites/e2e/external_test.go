@@ -282,7 +282,7 @@ func TestPolicyServerIsDownAndBack(t *testing.T) {
 			}
 			pdp.Stop()
 			for range 3 {
-				if m := add(); (m.Error == nil) != x.allows || !x.allows && (m.Error.Code != -31403 || !strings.Contains(m.Error.Message, "cannot be asked")) {
+				if m := add(); (m.Error == nil) != x.allows || !x.allows && (m.Error.Code != -31403 || !strings.Contains(m.Error.Message, "the policy server is unavailable")) {
 					t.Errorf("down: %s", m.raw)
 				}
 			}
