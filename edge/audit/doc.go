@@ -1,7 +1,7 @@
-// Package audit keeps a record of every decision on a request and of every outcome of a call: in a file, on standard output,
-// and as OpenTelemetry logs. No record has a token, an API key, or the id of a session or of a token as it is.
+// Package audit records every authorization decision and every outcome of a call, to a file, to standard output and as
+// OpenTelemetry logs. Records contain no tokens, API keys or session ids, only digests of them.
 //
-// A record waits in a bounded queue for the one goroutine that writes to its sink. Unless it is required, a record that
-// finds the queue full is lost and counted. If it is, a decision takes effect once its record is written; whatever cannot be
-// recorded within Options.Timeout is refused.
+// Each sink has a bounded queue and one goroutine that writes. By default, a record is dropped and counted if the queue is full.
+// With Options.Required, a decision takes effect after its record is written, and a request that cannot be recorded within
+// Options.Timeout is refused.
 package audit

@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 )
 
-// File is a sink of lines of JSON in a file. A file that was moved away, or removed, is opened anew before the next write:
-// so logs are rotated.
+// File is a Sink that appends lines of JSON to a file. For log rotation, it reopens the path before a write if the file was
+// moved or removed.
 type File struct {
 	path, replica string
 	file          *os.File
@@ -21,10 +21,11 @@ type File struct {
 
 var _ Sink = (*File)(nil)
 
-// mode is that of a file that the sink makes: records are nobody else's to read.
+// mode is the mode of created files: readable by their owner alone.
 const mode = 0o600
 
-// NewFile opens a file to append to, or makes it. The path's directory must exist. replica is in each line; empty: it is not.
+// NewFile opens or creates a file to append to. The directory of path must exist. replica names this replica in each line; empty
+// leaves the member out.
 func NewFile(path, replica string) (*File, error) {
 	f := &File{path: path, replica: replica}
 	if err := f.open(); err != nil {
@@ -33,7 +34,7 @@ func NewFile(path, replica string) (*File, error) {
 	return f, nil
 }
 
-// CheckFile says why a file could not be appended to; nil: it can. Nothing is changed.
+// CheckFile returns an error if NewFile would fail. It changes nothing.
 func CheckFile(path string) error {
 	if err := regular(path); errors.Is(err, fs.ErrNotExist) {
 		probe, err := os.CreateTemp(filepath.Dir(path), ".mcpedge-audit-*")
@@ -54,7 +55,7 @@ func CheckFile(path string) error {
 	return f.Close()
 }
 
-// regular refuses what a writer could wait for, such as a pipe that nobody reads.
+// regular returns an error if path is no regular file: writing to others, such as a pipe without a reader, may block.
 func regular(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -82,7 +83,7 @@ func (f *File) open() error {
 	return f.mend()
 }
 
-// mend ends a line that was cut, when its writer was killed or the disk was full: it must not swallow the next.
+// mend terminates a last line that is incomplete because its writer was killed or the disk was full.
 func (f *File) mend() error {
 	if f.info.Size() == 0 {
 		return nil
@@ -95,7 +96,7 @@ func (f *File) mend() error {
 	return err
 }
 
-// moved says whether the path names another file than the one that is open, or none.
+// moved reports whether path no longer names the open file.
 func (f *File) moved() bool {
 	now, err := os.Stat(f.path)
 	return err != nil && errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(now, f.info)
@@ -127,7 +128,7 @@ func (f *File) Close(context.Context) error {
 	return f.file.Close()
 }
 
-// Lines is a sink of lines of JSON on a stream, which stays its owner's to close.
+// Lines is a Sink that writes lines of JSON to a stream. It does not close the stream.
 type Lines struct {
 	out     io.Writer
 	replica string
@@ -136,7 +137,7 @@ type Lines struct {
 
 var _ Sink = (*Lines)(nil)
 
-// NewLines makes one. replica is in each line; empty: it is not.
+// NewLines returns a Lines. replica names this replica in each line; empty leaves the member out.
 func NewLines(out io.Writer, replica string) *Lines { return &Lines{out: out, replica: replica} }
 
 // Write implements Sink.
@@ -147,15 +148,15 @@ func (l *Lines) Write(_ context.Context, records []Record) (int, error) {
 // Close implements Sink.
 func (*Lines) Close(context.Context) error { return nil }
 
-// lines writes records as lines. A line that was cut is gone on with.
+// lines writes records as lines. After a partial write, it continues within the line.
 type lines struct {
 	buffer []byte
 	ends   []int
-	// begun is how much of the next record's line is written.
+	// begun is the number of bytes of the next record's line that are written.
 	begun int
 }
 
-// mostKept bounds the buffer that is kept between writes, in bytes.
+// mostKept bounds the buffer retained between writes, in bytes.
 const mostKept = 1 << 20
 
 func (l *lines) write(out io.Writer, records []Record, replica string) (taken int, err error) {

@@ -17,34 +17,34 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// Arguments is what records say of the arguments of calls.
+// Arguments selects what is recorded of the arguments of calls.
 type Arguments uint8
 
-// What they say.
+// Values of Arguments.
 const (
-	// ArgumentsNone: nothing.
+	// ArgumentsNone records nothing.
 	ArgumentsNone Arguments = iota
-	// ArgumentsDigest: the HMAC of them, by which equal ones are found without telling them.
+	// ArgumentsDigest records an HMAC, which is equal for equal arguments.
 	ArgumentsDigest
-	// ArgumentsWhole: they are there.
+	// ArgumentsWhole records the arguments.
 	ArgumentsWhole
 )
 
-// Options are the settings of a Log. Zero values stand for the defaults named.
+// Options are the settings of a Log.
 type Options struct {
-	// Sinks by their names in metrics; each gets every record.
+	// Sinks are keyed by their names in metrics. Each gets every record.
 	Sinks map[string]Sink
-	// Arguments says what is recorded of arguments. A digest is made with Key.
+	// Arguments selects what is recorded of arguments. Key is the key of digests.
 	Arguments Arguments
 	Key       []byte
-	// Required: what cannot be recorded is refused.
+	// Required refuses requests that cannot be recorded.
 	Required bool
-	// Timeout is how long what is required may take to be written; 0: 5 s.
+	// Timeout bounds the write of a required record. 0 uses 5 s.
 	Timeout time.Duration
-	// Queue bounds the records that wait for a sink, in bytes; 0: 16 MiB. Outcomes that are required may exceed it, of
-	// the calls that were in flight when it became full.
+	// Queue bounds the records that wait for a sink, in bytes. 0 uses 16 MiB. Required outcomes may exceed it, for the calls that
+	// were in flight when it became full.
 	Queue int
-	// Logger hears of sinks that fail; nil: slog.Default().
+	// Logger logs failures of sinks. nil uses slog.Default.
 	Logger *slog.Logger
 }
 
@@ -53,7 +53,7 @@ const (
 	defaultQueue   = 16 << 20
 )
 
-// Log takes records. Make it with New. Safe for concurrent use.
+// Log writes records to sinks. Use New to create one. Safe for concurrent use.
 type Log struct {
 	o       Options
 	queues  []*queue
@@ -61,7 +61,7 @@ type Log struct {
 	stop    context.CancelFunc
 }
 
-// New makes a Log and begins to write. Close ends it, and the sinks, which are its own from now on.
+// New returns a Log and starts its writers. The Log owns the sinks. Close closes both.
 func New(o Options) *Log {
 	o.Timeout, o.Queue = cmp.Or(o.Timeout, defaultTimeout), cmp.Or(o.Queue, defaultQueue)
 	if o.Logger == nil {
@@ -78,7 +78,7 @@ func New(o Options) *Log {
 	return l
 }
 
-// Close writes what waits until ctx ends, and takes nothing any more. The error says how many records were lost.
+// Close writes the queued records until ctx ends and rejects new ones. The error has the number of records that were lost.
 func (l *Log) Close(ctx context.Context) error {
 	var errs []error
 	for _, q := range l.queues {
@@ -94,9 +94,9 @@ func (l *Log) Close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Decided records a decision. nil: it takes effect. Else its record is required and was not written in time: whatever was
-// decided, the request is refused with the error, a *mcp.Error. arguments are those of the call, nil if it has none; they stay
-// the caller's. Nobody else sets Event, Arguments and ArgumentsDigest; a Time of zero is now.
+// Decided records a decision. It returns a *mcp.Error, with which the request must be refused, if the record is required and was
+// not written in time. arguments are the arguments of the call or nil. Decided does not retain them. It sets Event, Arguments and
+// ArgumentsDigest of r, and a zero Time to now.
 func (l *Log) Decided(ctx context.Context, r *Record, arguments json.RawMessage) error {
 	r.Event = EventDecision
 	l.describe(r, arguments)
@@ -116,7 +116,7 @@ func (l *Log) Ended(r *Record) {
 	l.put(r, l.o.Required)
 }
 
-// describe adds what is recorded of arguments.
+// describe sets the time and the arguments of a record.
 func (l *Log) describe(r *Record, arguments json.RawMessage) {
 	if r.Time.IsZero() {
 		r.Time = time.Now()
@@ -134,7 +134,7 @@ func (l *Log) describe(r *Record, arguments json.RawMessage) {
 	r.ArgumentsDigest = hex.EncodeToString(mac.Sum(nil))
 }
 
-// put adds a record to all queues. Where it is not taken, it is lost.
+// put adds a record to all queues and counts it as lost where it is rejected.
 func (l *Log) put(r *Record, forced bool) {
 	for _, q := range l.queues {
 		if _, err := q.put(r, forced); err != nil {
@@ -143,7 +143,7 @@ func (l *Log) put(r *Record, forced bool) {
 	}
 }
 
-// require adds a record to all queues and waits until it is written.
+// require adds a record to all queues and blocks until all sinks have written it.
 func (l *Log) require(ctx context.Context, r *Record) error {
 	for _, q := range l.queues {
 		if q.failing.Load() {
@@ -176,22 +176,22 @@ func (l *Log) require(ctx context.Context, r *Record) error {
 	return nil
 }
 
-// retryAfter is when a request that could not be recorded may be tried again.
+// retryAfter is the pause before a client retries a request that could not be recorded.
 const retryAfter = 5 * time.Second
 
-// refuse is the answer to what cannot be recorded.
+// refuse returns the error of a request that cannot be recorded.
 func (l *Log) refuse(q *queue, why error) error {
 	l.refused.Add(1)
 	return &mcp.Error{
-		Kind: mcp.KindStateUnavailable, Message: "what is done here has to be recorded, which is not possible now: try again later",
+		Kind: mcp.KindStateUnavailable, Message: "the audit log, which is required, cannot be written; retry later",
 		RetryAfter: retryAfter, Err: fmt.Errorf("audit: %s: %w", q.name, why),
 	}
 }
 
-// Refused is how many requests were refused because they could not be recorded.
+// Refused returns the number of requests that were refused because they could not be recorded.
 func (l *Log) Refused() int64 { return l.refused.Load() }
 
-// Each calls fn with what became of the records of each sink: how many were written, were lost, and wait.
+// Each calls fn with the number of records that each sink has written, has lost, and has waiting.
 func (l *Log) Each(fn func(sink string, written, lost int64, waiting int)) {
 	for _, q := range l.queues {
 		fn(q.name, q.written.Load(), q.lost.Load(), q.waiting())

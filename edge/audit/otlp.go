@@ -15,7 +15,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// OTLP is a sink of OpenTelemetry logs. What an exporter is given it has taken when the collector has acknowledged it.
+// OTLP is a Sink that exports OpenTelemetry logs. A record is written when the collector has acknowledged it.
 type OTLP struct {
 	exporter sdklog.Exporter
 	provider *sdklog.LoggerProvider
@@ -25,13 +25,13 @@ type OTLP struct {
 
 var _ Sink = (*OTLP)(nil)
 
-// Scope names what makes the records.
+// Scope is the instrumentation scope of the log records.
 const Scope = "github.com/mcpedge/mcpedge/audit"
 
-// exportTimeout bounds one export; the exporter tries again within it.
+// exportTimeout bounds one export, including the exporter's retries.
 const exportTimeout = 10 * time.Second
 
-// NewOTLP makes one that sends to where the environment says (OTEL_LOGS_EXPORTER, OTEL_EXPORTER_OTLP_…), as what res says of
+// NewOTLP returns an OTLP with the exporter that the environment selects (OTEL_LOGS_EXPORTER, OTEL_EXPORTER_OTLP_…). res describes
 // the process.
 func NewOTLP(ctx context.Context, res *resource.Resource) (*OTLP, error) {
 	exporter, err := autoexport.NewLogExporter(ctx)
@@ -51,7 +51,7 @@ func newOTLP(exporter sdklog.Exporter, res *resource.Resource) *OTLP {
 	return o
 }
 
-// Write implements Sink. Records are exported together.
+// Write implements Sink. All records are exported in one request.
 func (o *OTLP) Write(ctx context.Context, records []Record) (int, error) {
 	o.batch.records = o.batch.records[:0]
 	for i := range records {
@@ -65,7 +65,7 @@ func (o *OTLP) Write(ctx context.Context, records []Record) (int, error) {
 	return len(records), nil
 }
 
-// emit makes a log record of a record, which ends in the batch.
+// emit adds the log record of r to the batch.
 func (o *OTLP) emit(r *Record) {
 	var out log.Record
 	out.SetEventName("mcpedge.audit." + string(r.Event))
@@ -83,7 +83,7 @@ func (o *OTLP) emit(r *Record) {
 	o.logger.Emit(ctx, out)
 }
 
-// attributes are the members of the record's line, under the same names behind "mcpedge.audit.".
+// attributes returns the members of the record's line, with their names prefixed by "mcpedge.audit.".
 func (r *Record) attributes() (out []attribute.KeyValue) {
 	const prefix = "mcpedge.audit."
 	for _, x := range []struct{ key, value string }{
@@ -126,7 +126,7 @@ func (o *OTLP) Close(ctx context.Context) error {
 	return errors.Join(o.provider.Shutdown(ctx), o.exporter.Shutdown(ctx))
 }
 
-// batcher keeps the log records that are made for one export, so that whether they were exported is known.
+// batcher collects the log records for one export, so that Write returns the result of the export.
 type batcher struct{ records []sdklog.Record }
 
 var _ sdklog.Processor = (*batcher)(nil)

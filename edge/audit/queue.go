@@ -9,41 +9,41 @@ import (
 	"time"
 )
 
-// Sink takes records. It is used by one goroutine.
+// Sink writes records. It is used by one goroutine at a time.
 type Sink interface {
-	// Write takes records in their order and returns how many it has taken: fewer than all only with an error. It is called
-	// again with those that it has not.
+	// Write writes records in order and returns how many it has written. It returns an error if that is fewer than all, and is
+	// called again with the rest.
 	Write(ctx context.Context, records []Record) (taken int, _ error)
-	// Close lets go of what the sink holds, once all is written. ctx bounds it.
+	// Close releases the resources of the sink after the last Write. ctx bounds it.
 	Close(ctx context.Context) error
 }
 
 const (
-	// gather is how long records are gathered before they are written, where nobody waits for them.
+	// gather is how long records are collected before a write, unless they are required.
 	gather = 20 * time.Millisecond
-	// mostAtOnce bounds the records of a batch, which is written at once.
+	// mostAtOnce bounds the records of a batch.
 	mostAtOnce = 1024
-	// leastRetry and mostRetry bound the time after which a failed write is tried again.
+	// leastRetry and mostRetry bound the pause before a failed write is retried.
 	leastRetry = 50 * time.Millisecond
 	mostRetry  = 2 * time.Second
 )
 
-// queue holds the records that wait for a sink.
+// queue holds the records that wait for one sink.
 type queue struct {
 	name string
 	sink Sink
-	// most bounds what waits, in bytes.
+	// most bounds the waiting records, in bytes.
 	most   int
-	urgent bool // somebody waits for what is written
+	urgent bool // requests wait for the writes
 	log    *slog.Logger
 	wake   chan struct{}
 	ended  chan struct{}
 
 	mu     sync.Mutex
-	full   []*batch // which waits, before next
+	full   []*batch // written before next
 	next   *batch
-	spare  []Record // an empty one, for a later batch
-	bytes  int      // of what waits, what is being written included
+	spare  []Record // empty, its capacity is for a later batch
+	bytes  int      // of all records that are not written yet
 	count  int
 	closed bool
 
@@ -51,12 +51,12 @@ type queue struct {
 	written, lost atomic.Int64
 }
 
-// batch is what is written together.
+// batch is a list of records that are written together.
 type batch struct {
 	records []Record
-	// hurried: the writer was told that there is much.
+	// hurried is set when the writer was woken because the queue is half full.
 	hurried bool
-	// done is closed when all is written; lost says that it never will be.
+	// done is closed when all records are written, or when they are lost, which lost reports.
 	done chan struct{}
 	lost bool
 }
@@ -76,7 +76,7 @@ var (
 	errClosed  = errors.New("the edge is about to end")
 )
 
-// put adds a record. Beyond the bound it is lost, unless forced. The batch is what it is written with.
+// put adds a record and returns its batch. It returns an error if the queue is closed, or full and forced is false.
 func (q *queue) put(r *Record, forced bool) (*batch, error) {
 	size := r.size()
 	q.mu.Lock()
@@ -116,7 +116,7 @@ func (q *queue) waiting() int {
 	return q.count
 }
 
-// run writes until the queue is closed and empty, or ctx ends.
+// run writes batches until the queue is closed and empty, or ctx ends.
 func (q *queue) run(ctx context.Context) {
 	defer close(q.ended)
 	for {
@@ -139,7 +139,7 @@ func (q *queue) run(ctx context.Context) {
 	}
 }
 
-// gather waits for more records where nobody waits for those that are there.
+// gather waits for more records, unless the waiting ones are urgent.
 func (q *queue) gather(ctx context.Context) {
 	q.mu.Lock()
 	now := q.urgent || q.closed || q.bytes > q.most/2
@@ -156,13 +156,13 @@ func (q *queue) gather(ctx context.Context) {
 	}
 }
 
-// begin begins a batch. q.mu is locked.
+// begin starts a new batch. The caller holds q.mu.
 func (q *queue) begin() {
 	q.next = newBatch()
 	q.next.records, q.spare = q.spare, nil
 }
 
-// take takes what waits; nil: nothing does.
+// take removes and returns the next batch, or nil if no record waits.
 func (q *queue) take() (b *batch, closed bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -176,7 +176,7 @@ func (q *queue) take() (b *batch, closed bool) {
 	return b, q.closed
 }
 
-// write writes a batch, and tries again until it succeeds. False: ctx has ended before.
+// write writes a batch with retries until it succeeds. It returns false if ctx ended first; the rest of the batch is lost then.
 func (q *queue) write(ctx context.Context, b *batch) bool {
 	wait := leastRetry
 	for rest := b.records; ; {
@@ -216,7 +216,7 @@ func (q *queue) write(ctx context.Context, b *batch) bool {
 	}
 }
 
-// recycle has a later batch use the room of one that is written.
+// recycle keeps the capacity of a written batch for a later one.
 func (q *queue) recycle(records []Record) {
 	clear(records)
 	q.mu.Lock()
@@ -224,7 +224,7 @@ func (q *queue) recycle(records []Record) {
 	q.spare = records[:0]
 }
 
-// release takes records out of what waits.
+// release subtracts records from the size of the queue.
 func (q *queue) release(records []Record) {
 	bytes := 0
 	for i := range records {
@@ -236,7 +236,7 @@ func (q *queue) release(records []Record) {
 	q.count -= len(records)
 }
 
-// close has the queue be written until ctx ends, takes nothing any more, and returns how many records were lost in the end.
+// close rejects new records, writes the waiting ones until ctx ends, and returns the number of records that were lost.
 func (q *queue) close(ctx context.Context, stop context.CancelFunc) (lost int64, _ error) {
 	before := q.lost.Load()
 	q.mu.Lock()

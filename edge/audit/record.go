@@ -12,113 +12,115 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// Event is what a record is about.
+// Event is the kind of a record.
 type Event string
 
-// The events.
+// Events.
 const (
-	// EventDecision: somebody may or may not do something.
+	// EventDecision records an authorization decision.
 	EventDecision Event = "decision"
-	// EventOutcome: a request has ended.
+	// EventOutcome records the end of a request.
 	EventOutcome Event = "outcome"
 )
 
-// Effect is what was decided.
+// Effect is the result of a decision.
 type Effect string
 
-// The effects.
+// Effects.
 const (
-	// Allow: it may be done.
+	// Allow allows the request.
 	Allow Effect = "allow"
-	// Deny: it may not.
+	// Deny denies the request.
 	Deny Effect = "deny"
-	// Hide: it may not, and the caller is not told that it exists.
+	// Hide answers the request as if its target did not exist.
 	Hide Effect = "hide"
-	// StepUp: it takes scopes that the credentials lack.
+	// StepUp denies the request because its credentials lack scopes.
 	StepUp Effect = "step_up"
 )
 
-// By is who decided.
+// By is the component that decided.
 type By string
 
-// Who decides.
+// Components that decide.
 const (
-	// ByAuthentication: whether the credentials are accepted. The rule is the reason, as the metric
-	// mcpedge.auth.refused has it. What is accepted is not recorded by itself.
+	// ByAuthentication marks refused credentials. The rule is the reason, as the metric mcpedge.auth.refused has it. Accepted
+	// credentials have no record of their own.
 	ByAuthentication By = "authentication"
-	// ByOwnership: whether a session or a connection is the caller's, of which only what is not is recorded; and what the creator of a
-	// task may do with it whatever the policy says.
+	// ByOwnership marks a request for a session or connection of another principal, and a request about a task by its creator, who
+	// needs no permission by the policy.
 	ByOwnership By = "ownership"
-	// ByPolicy: the rules and scopes of the policy.
+	// ByPolicy marks a decision by the rules and scopes of the policy.
 	ByPolicy By = "policy"
-	// ByExternal: the policy server. The rule is denied, omitted where it could not be shown all, or failed where it did not decide; then what the setting on-failure says
-	// is the effect. That it allowed something is not recorded by itself.
+	// ByExternal marks a decision by the policy server. The rule is denied; omitted if the server could not be sent all of the
+	// params; or failed if it did not answer, and then the setting on-failure is the effect. An allowed request has no record of
+	// its own, except for one about a task.
 	ByExternal By = "external"
-	// ByQuota: the quotas.
+	// ByQuota marks a decision by the quotas.
 	ByQuota By = "quota"
-	// ByOperator: an operator, on the admin address: the end of a session, a task's cancellation, a level of the log, a drain.
+	// ByOperator marks an action on the admin address: the end of a session, the cancellation of a task, a log level, a drain.
 	ByOperator By = "operator"
 )
 
-// Who is the caller. Members that are not known are empty.
+// Who is the caller. Unknown members are empty.
 type Who struct {
 	Issuer, Subject, Client string
-	// SubjectIsClient: Subject is the id of a client that acts for itself.
+	// SubjectIsClient reports that Subject is the id of a client that acts for itself.
 	SubjectIsClient bool
 	// TokenID is the SHA-256 of the token's id, the claim jti, in hexadecimal.
 	TokenID string
-	// Session is what telemetry.SessionPrint makes of the id.
+	// Session is the digest of the session id, see telemetry.SessionPrint.
 	Session string
 }
 
-// WhoOf is a caller, without its session.
+// WhoOf returns the caller of a principal, without a session.
 func WhoOf(p *mcp.Principal) Who {
 	return Who{Issuer: p.Issuer, Subject: p.Subject, SubjectIsClient: p.SubjectIsClient, Client: p.Client, TokenID: p.TokenID}
 }
 
-// Verdict is what was decided, by whom, and by which of its rules.
+// Verdict is a decision.
 type Verdict struct {
 	Effect Effect
 	By     By
-	// Rule is its name; empty: none was about it.
+	// Rule is the name of the rule that decided, or empty if none applied.
 	Rule string
 	// Missing are the scopes that the credentials lack.
 	Missing []string
 }
 
-// Record is one line. It is not changed once it is made, and nothing in it belongs to somebody else.
+// Record is one line of the audit. It is immutable after it was passed to a Log, and owns all that it refers to.
 type Record struct {
 	Time  time.Time
 	Event Event
 	Who   Who
-	// Listener is where credentials were refused: mcp or admin. Address is the network address they came from, as trusted proxies say it.
+	// Listener is the address of the edge at which credentials were refused: mcp or admin. Address is the network address of the
+	// client, as trusted proxies report it.
 	Listener, Address string
-	// Call is the id of the call, the same in all its records; empty: it is none.
+	// Call is the id of the call, equal in all its records, or empty if the request is no call.
 	Call string
-	// Task is what telemetry.SessionPrint makes of the id of the task that the call became; empty: it became none. Two outcomes have it:
-	// that of the request, and that of the task.
+	// Task is the digest of the id of the call's task, see telemetry.SessionPrint, or empty if it has none. Two outcomes have it:
+	// that of the request and that of the task.
 	Task string
-	// Round is which of the call's; 0: it is none. Attempt is which run of the round, of which there is another for each
-	// replica that was lost with it; at most 1: the first.
+	// Round is the number of the call's round, from 1, or 0 if the request is no call. Attempt is the number of the attempt at the
+	// round: 0 or 1 is the first, and each loss of a replica during the round adds one.
 	Round, Attempt int
-	// Method, Target and Backend say what was asked for, of whom; each may be unknown.
+	// Method, Target and Backend describe the request. Unknown ones are empty.
 	Method, Target, Backend string
 	Verdict                 Verdict
-	// Outcome is how it ended, as the line of a request in the log has it, and Code the JSON-RPC error's; 0: there is none.
+	// Outcome is the result, with the values of the access log. Code is the code of the JSON-RPC error, or 0 if there is none.
 	Outcome string
 	Code    int
-	// Duration is from the request's receipt to its end, the time of whoever was asked included.
+	// Duration is the time from the receipt of the request to its end, including questions to the user.
 	Duration time.Duration
 	Trace    trace.SpanContext
-	// Arguments are compact JSON, and ArgumentsDigest the HMAC-SHA-256 of that in hexadecimal; at most one is there.
+	// Arguments are compact JSON, ArgumentsDigest is their HMAC-SHA-256 in hexadecimal. At most one of them is set.
 	Arguments       json.RawMessage
 	ArgumentsDigest string
 }
 
-// overhead is about what a record takes beside its texts, in bytes.
+// overhead estimates the size of a record without its strings, in bytes.
 const overhead = 512
 
-// size is about what a record takes, in bytes.
+// size estimates the memory of the record, in bytes.
 func (r *Record) size() int {
 	n := overhead + len(r.Who.Issuer) + len(r.Who.Subject) + len(r.Who.Client) + len(r.Target) + len(r.Arguments)
 	for _, s := range r.Verdict.Missing {
@@ -127,7 +129,7 @@ func (r *Record) size() int {
 	return n
 }
 
-// appendLine appends the record as a line of JSON. Members without a value are left out.
+// appendLine appends the record as a line of JSON without empty members.
 func (r *Record) appendLine(dst []byte, replica string) []byte {
 	dst = append(dst, `{"time":"`...)
 	dst = r.Time.UTC().AppendFormat(dst, time.RFC3339Nano)
