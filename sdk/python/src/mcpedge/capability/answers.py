@@ -8,7 +8,7 @@ from google.protobuf.message import DecodeError
 
 from mcpedge.v1 import tools_pb2
 
-from .encoding import require_finite
+from .encoding import encode
 from .failure import Failure, Reason
 from .types import InputRequest, InputResponse
 
@@ -77,10 +77,7 @@ class Answers:
 
     def once(self, key: str) -> str | None:
         """The JSON that was kept under a key by keep_once; None: none was."""
-        for response in self.kept:
-            if response.key == _ONCE + key:
-                return response.raw_json
-        return None
+        return next((r.raw_json for r in self.kept if r.key == _ONCE + key), None)
 
     def keep_once(self, key: str, text: str) -> None:
         self.kept.append(InputResponse(key=_ONCE + key, raw_json=text))
@@ -118,10 +115,11 @@ def check_requests(requests: Sequence[InputRequest]) -> None:
 def round_trip(key: str, value: Any) -> str:
     """JSON of a value that is the same when it is read again; TypeError when there is none."""
     try:
-        text = json.dumps(value)
-        require_finite(value)
-    except (TypeError, ValueError) as e:
-        raise TypeError(f"once({key!r}): {e}; return what JSON can hold: model_dump(mode='json') of a model") from e
+        text = encode(value)
+    except ValueError as e:
+        raise TypeError(f"once({key!r}): {e}; return what JSON can hold") from e
     if json.loads(text) != value:
-        raise TypeError(f"once({key!r}): {value!r:.80} is another value when it is read from JSON again; return lists, and keys that are strings")
+        raise TypeError(
+            f"once({key!r}): {value!r:.80} is another value when it is read from JSON again; return lists, keys that are strings, model_dump(mode='json') of a model"
+        )
     return text

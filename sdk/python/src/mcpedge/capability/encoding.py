@@ -27,16 +27,11 @@ def encode(value: Any) -> str:
         return str(value)
     try:
         plain: Plain = to_jsonable_python(value, inf_nan_mode="constants", by_alias=True)
-        require_finite(plain)
+        for at in _not_finite(plain, ""):
+            raise ValueError(f"{at and f'at {at!r}: '}NaN and infinite numbers have none; use None or a text instead")
         return valid(json.dumps(plain, ensure_ascii=False, separators=(",", ":")))
     except TypeError as e:
         raise ValueError(str(e)) from e
-
-
-def require_finite(value: Any) -> None:
-    """ValueError when there are numbers that JSON does not have, which names the first one."""
-    for at in _not_finite(value, ""):
-        raise ValueError(f"{at and f'at {at!r}: '}NaN and infinite numbers have none; use None or a text instead")
 
 
 def _not_finite(value: Plain, at: str) -> Iterator[str]:
