@@ -18,12 +18,12 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// costLimit bounds the evaluation of one condition that goes over lists or matches regular expressions, in CEL's units: a
-// function call or so each. What costs more is an error. Other conditions take a step for each of their operators, and the time
-// to compare what the request has: they need no bound, and counting costs as much as they do.
+// costLimit bounds the evaluation of a condition that iterates over lists or matches regular expressions, in CEL's units of about a
+// function call each. Exceeding it is an error. Other conditions are bounded by the number of their operators and the size of the
+// request, and counting their cost would double it.
 const costLimit = 100_000
 
-// The variables. Those that a target does not have are their types' zero values.
+// Variables. One that a target does not have is the zero value of its type.
 const (
 	varSubject   = "principal.subject"
 	varIssuer    = "principal.issuer"
@@ -36,7 +36,7 @@ const (
 
 	varMethod = "request.method"
 
-	// varBackend is that of whatever is named.
+	// varBackend is the backend of the target.
 	varBackend = "backend"
 
 	varTool        = "tool.name"
@@ -57,7 +57,7 @@ const (
 	varArguments = "arguments"
 )
 
-// variables have their types, so that a misspelled one is an error when the policy is loaded.
+// variables are the variables with their types. A misspelled one is an error when the policy is compiled.
 var variables = map[string]*cel.Type{
 	varSubject: cel.StringType, varIssuer: cel.StringType, varClient: cel.StringType, varIsClient: cel.BoolType, varAnonymous: cel.BoolType,
 	varScopes: cel.ListType(cel.StringType), varRoles: cel.ListType(cel.StringType),
@@ -71,7 +71,7 @@ var variables = map[string]*cel.Type{
 	varArguments: cel.MapType(cel.StringType, cel.DynType),
 }
 
-// newEnv makes an environment with some of the variables, by their names.
+// newEnv returns a CEL environment with the named variables.
 func newEnv(names iter.Seq[string]) (*cel.Env, error) {
 	options := []cel.EnvOption{cel.CrossTypeNumericComparisons(true)}
 	for name := range names {
@@ -83,15 +83,14 @@ func newEnv(names iter.Seq[string]) (*cel.Env, error) {
 // condition is a compiled expression.
 type condition struct {
 	program cel.Program
-	// partial is the same where the arguments are not known, which are the variables of a template, too; nil: it does not look
-	// at them.
+	// partial evaluates the condition with unknown arguments and template variables. It is nil if the condition does not inspect them.
 	partial cel.Program
 }
 
-// uses is what a policy's conditions look at of a request.
+// uses are the variables and claims that the conditions of a policy inspect.
 type uses struct {
 	variables map[string]bool
-	// claims are the names of those that are looked at, sorted; allClaims: any may be.
+	// claims are the sorted names of the claims. allClaims reports that a condition inspects claims whose names are not constant.
 	claims    []string
 	allClaims bool
 }
@@ -116,7 +115,7 @@ func compile(env *cel.Env, text string, u *uses) (condition, error) {
 	return c, err
 }
 
-// check parses an expression and checks its types. options are those with which numbers are exact and costs bounded.
+// check parses and type-checks an expression. options make numbers exact and bound the cost of its evaluation.
 func check(env *cel.Env, text string) (_ *cel.Ast, options []cel.ProgramOption, _ error) {
 	checked, issues := env.Compile(text)
 	if issues.Err() != nil {
@@ -181,14 +180,14 @@ func dotted(e ast.Expr) (first, rest string) {
 	return e.AsIdent(), rest
 }
 
-// costly says whether an expression may take more steps than it has operators.
+// costly reports whether an expression may take more steps than it has operators.
 func costly(checked *ast.AST) bool {
 	return len(ast.MatchDescendants(ast.NavigateAST(checked), func(e ast.NavigableExpr) bool {
 		return e.Kind() == ast.ComprehensionKind || e.Kind() == ast.CallKind && e.AsCall().FunctionName() == overloads.Matches
 	})) > 0
 }
 
-// add notes what an expression looks at, and says whether the arguments or the variables of a template are among it.
+// add adds what an expression inspects, and reports whether it inspects the arguments or the variables of a template.
 func (u *uses) add(checked *ast.AST) (arguments bool) {
 	root := ast.NavigateAST(checked)
 	for _, e := range ast.MatchDescendants(root, func(e ast.NavigableExpr) bool {
@@ -211,7 +210,7 @@ func (u *uses) add(checked *ast.AST) (arguments bool) {
 	return arguments
 }
 
-// claimOf is the claim that is taken of all claims; false: any may be.
+// claimOf returns the name of the claim that is selected from e, all claims, and false if it is not constant.
 func claimOf(e ast.NavigableExpr) (string, bool) {
 	parent, ok := e.Parent()
 	if !ok {

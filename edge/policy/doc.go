@@ -1,9 +1,9 @@
-// Package policy decides what a caller may do with a tool, a prompt or a resource that exists.
+// Package policy authorizes operations of a caller on existing tools, prompts and resources.
 //
-// A [Policy] has rules, whose conditions are expressions of the Common Expression Language (CEL), and says which scopes
-// an operation needs. The first rule that holds decides; what it allows may still need scopes that the caller does not
-// have. Without the arguments of a call, which is how lists are made, a decision may be open: see [Policy.Listed].
+// A [Policy] has rules, whose conditions are expressions of the Common Expression Language (CEL), and the scopes that operations
+// require. The first rule whose condition is true decides. An operation that it allows still requires its scopes. A decision
+// without the arguments of a call, as for lists, may be open: see [Policy.Listed].
 //
-// What was decided without arguments is remembered by entitlement, which is all that the policy looks at of a caller, so
-// that callers with the same rights share it.
+// Decisions without arguments are cached by entitlement: the attributes of a caller that the policy inspects. Callers with equal
+// entitlements share them.
 package policy

@@ -12,8 +12,8 @@ import (
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// AppendEntitlement appends all that the policy looks at of a caller: callers with the same have the same rights. It
-// holds what credentials say, so it is to be kept in memory only.
+// AppendEntitlement appends the attributes of a caller that the policy inspects. Callers with equal entitlements have equal rights.
+// It contains claims of credentials and must not leave the process.
 func (p *Policy) AppendEntitlement(dst []byte, who *mcp.Principal) []byte {
 	u := p.uses.variables
 	for _, one := range [...]struct{ name, value string }{{varSubject, who.Subject}, {varIssuer, who.Issuer}, {varClient, who.Client}} {
@@ -51,7 +51,7 @@ func (p *Policy) AppendEntitlement(dst []byte, who *mcp.Principal) []byte {
 	return dst
 }
 
-// appendScopes appends which of the scopes that the policy names are held, a bit each, whatever their order.
+// appendScopes appends a bit for each scope that the policy names, set if it is held.
 func (p *Policy) appendScopes(dst []byte, held []string) []byte {
 	from := len(dst)
 	dst = append(dst, make([]byte, (len(p.scopes.by)+7)/8)...)
@@ -78,7 +78,7 @@ func (p *Policy) appendTarget(dst []byte, t *Target) []byte {
 	return append(appendText(dst, t.Backend), t.Name...)
 }
 
-// appendText appends a text with its length, so that no two lists of texts look alike.
+// appendText appends a text with its length, so that different lists of texts have different encodings.
 func appendText(dst []byte, s string) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
 }
@@ -98,17 +98,17 @@ func yes(v bool) byte {
 	return 0
 }
 
-// The bounds of a cache: of the decisions in each of its two generations, and of a key, in bytes.
+// cacheEntries bounds the decisions in each of a cache's two generations, cacheKey the size of a key in bytes.
 const (
 	cacheEntries = 8 << 10
 	cacheKey     = 1 << 10
 )
 
-// cache remembers decisions. It has two generations: when the young one is full it becomes the old one, and what is asked
-// for in that becomes young again. The zero value is empty. Safe for concurrent use; what is known is read without a lock.
+// cache caches decisions in two generations. When the young one is full, it replaces the old one, and an entry found in the old one
+// is moved to the young one. The zero value is empty. Safe for concurrent use. Reads of young entries take no lock.
 type cache struct {
 	young, old atomic.Pointer[generation]
-	mu         sync.Mutex // exchanging generations
+	mu         sync.Mutex // serializes the replacement of generations
 }
 
 type generation struct {

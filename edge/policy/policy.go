@@ -13,7 +13,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// Policy decides. Make it with Compile. Safe for concurrent use.
+// Policy evaluates rules and scopes. Use Compile to create one. Safe for concurrent use.
 type Policy struct {
 	rules   []rule
 	last    Effect
@@ -22,22 +22,22 @@ type Policy struct {
 	uses    uses
 	scopes  scopes
 	decided cache
-	// denied and failed count by rule; the last but one are those of RuleDefault, the last of RuleScopes.
+	// denied and failed count refusals and evaluation errors by rule. The last two elements are RuleDefault and RuleScopes.
 	denied, failed []atomic.Int64
 	id             [8]byte
 }
 
-// ErrHidden says that what is named is to be answered for as if it did not exist.
+// ErrHidden means that the request must be answered as if its target did not exist.
 var ErrHidden = errors.New("the policy hides it")
 
-// rule is a Rule, ready for use.
+// rule is a compiled Rule.
 type rule struct {
 	name string
 	when condition
 	then Effect
 }
 
-// Compile makes a policy. The error says all that is wrong with the settings, each with its place.
+// Compile returns the policy of settings. The error lists all invalid settings with their paths.
 func Compile(s Settings) (*Policy, error) {
 	errs := []error{s.validate()}
 	env, err := newEnv(maps.Keys(variables))
@@ -75,50 +75,50 @@ func Compile(s Settings) (*Policy, error) {
 	return p, nil
 }
 
-// Claims are the names of the claims that rules look at, beside what a principal has of itself; all: any claim may be.
+// Claims returns the names of the claims that rules inspect, besides the other attributes of a principal. all reports that a rule
+// inspects claims whose names are not constant.
 func (p *Policy) Claims() (names []string, all bool) { return p.uses.claims, p.uses.allClaims }
 
-// UsesRoles reports whether rules look at the caller's roles.
+// UsesRoles reports whether rules inspect the caller's roles.
 func (p *Policy) UsesRoles() bool { return p.uses.variables[varRoles] }
 
-// ID tells policies with different settings apart. It is the same on every replica.
+// ID is a digest of the settings, equal on all replicas.
 func (p *Policy) ID() [8]byte { return p.id }
 
-// Filters says whether lists may lack entries that exist.
+// Filters reports whether the policy may remove entries from lists.
 func (p *Policy) Filters() bool {
 	return len(p.rules) > 0 || p.last != Allow || p.lists == Allowed && len(p.needs) > 0
 }
 
-// Decision is what a policy says of an operation.
+// Decision is the result of evaluating a policy for an operation.
 type Decision struct {
 	// Effect is Allow, Hide, Deny or StepUp.
 	Effect Effect
-	// Rule that decided: its name, RuleDefault or RuleScopes.
+	// Rule is the name of the rule that decided, RuleDefault or RuleScopes.
 	Rule string
-	// Need are all scopes of the operation, some of which the caller lacks; of StepUp only.
+	// Need are all scopes that the operation requires. It is set for StepUp only.
 	Need []string
-	// Open: it depends on the arguments, which are not known. Effect and Rule are then those of the rule that looks at them, if
-	// it holds.
+	// Open reports that the decision depends on unknown arguments. Effect and Rule are then those of the first rule that inspects
+	// them, if its condition is true.
 	Open bool
-	// Form is the form of the URI or template that it was decided on; empty: the target's name.
+	// Form is the form of the URI or template that was evaluated, or empty for the target's name.
 	Form string
-	// Err is why a condition could not be evaluated, which denies; else nil.
+	// Err is the error of a condition that could not be evaluated, which denies the operation.
 	Err error
 
 	// at is the index of the rule.
 	at int
-	// hiddenBy, of an open one, is the index of the rule that hides it unless one decides that looks at arguments, none of which
-	// allows; -1: it is not hidden so.
+	// hiddenBy, of an open decision, is the index of the rule that hides the target if no rule that inspects arguments applies and
+	// none of these allows, or -1 if there is none.
 	hiddenBy int
-	// listed: with the arguments that are not known, if any, it may be allowed or need a step-up only.
+	// listed reports whether the operation is allowed, or requires a step-up only, for some values of unknown arguments.
 	listed bool
 }
 
-// Arguments gives the arguments of a call, decoded as encoding/json does. It is called once at most, and only if rules look
-// at them.
+// Arguments returns the arguments of a call, decoded as by encoding/json. It is called at most once, and only if rules inspect them.
 type Arguments func() (map[string]any, error)
 
-// Decide decides on an operation, which is counted. The error is that of args.
+// Decide evaluates the policy for an operation and counts a refusal. The error is the error of args.
 func (p *Policy) Decide(who *mcp.Principal, t *Target, args Arguments) (Decision, error) {
 	d, err := p.Explain(who, t, args)
 	if err != nil {
@@ -133,9 +133,9 @@ func (p *Policy) Decide(who *mcp.Principal, t *Target, args Arguments) (Decision
 	return d, nil
 }
 
-// Explain is Decide without being counted. With args nil they are not known: the decision may be open. A URI or a template
-// that has other forms is allowed if it is in each, see uris.Forms, and with the variables of each template that matches: a backend may
-// take it for any of them.
+// Explain evaluates the policy as Decide does, without counting. If args is nil, the arguments are unknown and the decision may be
+// open. A URI or a template is allowed only if each of its equivalent forms is, see uris.Forms, with the variables of each template
+// that matches, because a backend may read it as any of them.
 func (p *Policy) Explain(who *mcp.Principal, t *Target, args Arguments) (Decision, error) {
 	if t.Vars != nil {
 		once := *t
@@ -162,7 +162,7 @@ func (p *Policy) Explain(who *mcp.Principal, t *Target, args Arguments) (Decisio
 	return d, nil
 }
 
-// templates is how many templates, each with other variables, rules have to hold for, at least 1.
+// templates returns how many sets of template variables must be evaluated, at least 1.
 func (p *Policy) templates(t *Target) int {
 	if t.Kind != Resource || t.Vars == nil || !p.uses.variables[varVars] {
 		return 1
@@ -185,8 +185,8 @@ func (p *Policy) explain(who *mcp.Principal, t *Target, args Arguments) (Decisio
 	return p.evaluate(&values{who: who, target: t, arguments: known, known: true}, d.at), nil
 }
 
-// Listed says whether an entry is listed for a caller: it may be used, or could be with arguments that suit it or, with
-// Obtainable, with further scopes.
+// Listed reports whether an entry is listed for a caller: the operation is allowed for some arguments or, with Obtainable, would be
+// with more scopes.
 func (p *Policy) Listed(who *mcp.Principal, t *Target) bool {
 	if listed := p.without(who, t).listed; !listed || t.Kind == Tool || t.Kind == Prompt {
 		return listed
@@ -203,7 +203,7 @@ func (p *Policy) Listed(who *mcp.Principal, t *Target) bool {
 	return true
 }
 
-// without decides without arguments, and remembers it.
+// without returns the cached decision without arguments, or evaluates and caches it.
 func (p *Policy) without(who *mcp.Principal, t *Target) Decision {
 	if len(p.rules) == 0 {
 		return p.evaluate(&values{who: who, target: t}, 0)
@@ -218,10 +218,10 @@ func (p *Policy) without(who *mcp.Principal, t *Target) Decision {
 	return d
 }
 
-// evaluate decides from a rule on: those before it do not hold.
+// evaluate evaluates the rules from an index on. The conditions before it are false.
 func (p *Policy) evaluate(v *values, from int) Decision {
 	var open *Decision
-	possible := false // with the arguments that are not known, something that is open may be allowed
+	possible := false // an open rule may allow, depending on unknown arguments
 	for i := from; i < len(p.rules); i++ {
 		r := &p.rules[i]
 		truth, err := r.when.holds(v)
@@ -244,7 +244,7 @@ func (p *Policy) evaluate(v *values, from int) Decision {
 	return p.conclude(v, Decision{Effect: p.last, Rule: RuleDefault, at: len(p.rules)}, open, possible)
 }
 
-// conclude holds what rules say against scopes. open is the first rule that depends on the arguments, if any does.
+// conclude applies the scopes to the decision of the rules. open is the first open decision, or nil.
 func (p *Policy) conclude(v *values, d Decision, open *Decision, possible bool) Decision {
 	may := d.Effect == Allow || possible
 	if may {
@@ -266,10 +266,10 @@ func (p *Policy) conclude(v *values, d Decision, open *Decision, possible bool) 
 	return d
 }
 
-// NeedsScopes says whether some operation needs scopes.
+// NeedsScopes reports whether an operation requires scopes.
 func (p *Policy) NeedsScopes() bool { return len(p.needs) > 0 }
 
-// lacks are the scopes of an operation, unless the caller has them all.
+// lacks returns the scopes that an operation requires. ok reports whether the caller has all of them.
 func (p *Policy) lacks(v *values) (need []string, ok bool) {
 	for i := range p.needs {
 		if n := &p.needs[i]; n.about(v.target) {
@@ -284,15 +284,15 @@ func (p *Policy) lacks(v *values) (need []string, ok bool) {
 	return nil, true
 }
 
-// Denied calls fn with how many operations each rule has not allowed so far, and with how many of them its condition could
-// not be evaluated. RuleDefault and RuleScopes are among the rules.
+// Denied calls fn with the number of operations that each rule has refused so far, and how many of these had an evaluation error.
+// The rules include RuleDefault and RuleScopes.
 func (p *Policy) Denied(fn func(rule string, denied, failed int64)) {
 	for i := range p.denied {
 		fn(p.name(i), p.denied[i].Load(), p.failed[i].Load())
 	}
 }
 
-// name is that of the rule with an index, RuleDefault and RuleScopes among them.
+// name returns the name of the rule at an index, including RuleDefault and RuleScopes.
 func (p *Policy) name(i int) string {
 	switch {
 	case i < len(p.rules):
@@ -303,8 +303,8 @@ func (p *Policy) name(i int) string {
 	return RuleScopes
 }
 
-// Held are those of the caller's scopes that the policy names: a client that asks for these and for what an operation needs
-// keeps what it can do.
+// Held returns the caller's scopes that the policy names. A client that requests them together with those that an operation requires
+// loses no permission.
 func (p *Policy) Held(who *mcp.Principal) (out []string) {
 	for _, s := range who.Scopes {
 		if _, named := p.scopes.by[s]; named && !slices.Contains(out, s) {
@@ -314,11 +314,11 @@ func (p *Policy) Held(who *mcp.Principal) (out []string) {
 	return out
 }
 
-// scopes knows which scope includes which.
+// scopes is the hierarchy of scopes.
 type scopes struct {
-	// by are the scopes that the policy names, each with the scopes that include it, itself among them.
+	// by maps each scope that the policy names to the scopes that include it, including itself.
 	by map[string][]string
-	// order is the index of each.
+	// order maps each scope to its index.
 	order map[string]int
 }
 
@@ -347,7 +347,7 @@ func newScopes(s *Settings) scopes {
 	return out
 }
 
-// has says whether somebody with these scopes has one, itself or by one that includes it.
+// has reports whether held contains a scope, or one that includes it.
 func (s *scopes) has(held []string, scope string) bool {
 	for _, by := range s.by[scope] {
 		if slices.Contains(held, by) {

@@ -11,73 +11,73 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// Settings are a policy as it is written. The zero value allows everything.
+// Settings are the settings of a policy. The zero value allows everything.
 type Settings struct {
-	// Default is what happens where no rule holds: Allow, Hide or Deny; empty: Allow, which is possible without Rules only.
+	// Default is the effect if no condition is true: Allow, Hide or Deny. Empty allows, and is valid without Rules only.
 	Default Effect
-	// Hierarchy says which scopes a scope includes, and with them those that they include.
+	// Hierarchy maps a scope to the scopes that it includes. Inclusion is transitive.
 	Hierarchy map[string][]string
-	// Scopes say what operations need. The first that is about an operation does; an operation that none is about needs no
-	// scope.
+	// Scopes are the required scopes of operations. The first element that applies to an operation decides. An operation to which
+	// none applies requires no scope.
 	Scopes []Scopes
-	// Rules in their order: the first whose condition holds decides.
+	// Rules are evaluated in order. The first one whose condition is true decides.
 	Rules []Rule
-	// Lists says which entries that a caller could use with more scopes are listed; empty: Obtainable.
+	// Lists selects the listed entries. Empty means Obtainable.
 	Lists Lists
 }
 
-// Scopes are what operations need.
+// Scopes are the scopes that some operations require.
 type Scopes struct {
-	// Tools, Prompts and Resources are patterns of names and URIs: * is any text without a slash, ** any text. Templates
-	// of resources are matched by their own text. All empty: every operation.
+	// Tools, Prompts and Resources are patterns for names and URIs: * matches any text without a slash, ** any text. A resource
+	// template is matched by its own text. If all are empty, the scopes apply to every operation.
 	Tools, Prompts, Resources []string
-	// Need are the scopes, all of them. Empty: none is needed.
+	// Need are the required scopes. Empty requires none.
 	Need []string
 }
 
-// Rule is a condition and what follows.
+// Rule is a condition with its effect.
 type Rule struct {
-	// Name in metrics and explanations; not empty, and no two rules have the same.
+	// Name identifies the rule in metrics and explanations. It is unique and not empty.
 	Name string
-	// When is an expression of type bool.
+	// When is a CEL expression of type bool.
 	When string
 	// Then is Allow, Hide or Deny.
 	Then Effect
 }
 
-// Effect is what a policy does with an operation.
+// Effect is the effect of a decision.
 type Effect string
 
-// The effects.
+// Effects.
 const (
-	// Allow lets it happen.
+	// Allow allows the operation.
 	Allow Effect = "allow"
-	// Hide answers as if there were nothing of that name.
+	// Hide answers the operation as if its target did not exist.
 	Hide Effect = "hide"
-	// Deny refuses it openly, and does not list it.
+	// Deny refuses the operation and removes its target from lists.
 	Deny Effect = "deny"
-	// StepUp refuses it until the caller has further scopes. No rule has it.
+	// StepUp refuses the operation until the caller has more scopes. Rules cannot have it.
 	StepUp Effect = "step-up"
 )
 
-// Lists says what of what needs further scopes is listed.
+// Lists selects the entries of lists.
 type Lists string
 
-// What lists show.
+// Values of Lists.
 const (
-	// Obtainable: what the caller could use, with further scopes if need be.
+	// Obtainable lists what the caller may use, possibly after a step-up.
 	Obtainable Lists = "obtainable"
-	// Allowed: what the caller can use.
+	// Allowed lists what the caller may use with the present scopes.
 	Allowed Lists = "allowed"
 )
 
-// RuleDefault stands for the rule's name where none held.
+// RuleDefault is the name of the rule in decisions if no condition was true.
 const RuleDefault = "default"
 
-// RuleScopes stands for the rule's name where scopes are lacking.
+// RuleScopes is the name of the rule in decisions if scopes are missing.
 const RuleScopes = "scopes"
 
-// validate reports everything that is wrong but in the conditions.
+// validate returns an error with all invalid settings. It does not compile the conditions.
 func (s *Settings) validate() error {
 	var errs []error
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }

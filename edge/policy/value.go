@@ -16,21 +16,20 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// callerVariables are those of a Value: what is known of a caller whatever it asks for.
+// callerVariables are the variables of a Value: those of the principal.
 var callerVariables = []string{varSubject, varIssuer, varClient, varIsClient, varScopes, varRoles, varClaims, varAnonymous}
 
-// Value is an expression over a principal that gives text, such as principal.claims.tenant or "team-" + principal.roles[0]. Its variables are the
-// principal's of rules. Safe for concurrent use.
+// Value is a CEL expression that computes a text from a principal, such as principal.claims.tenant or
+// "team-" + principal.roles[0]. It has the variables of rules that begin with principal. Safe for concurrent use.
 type Value struct {
 	text    string
 	program cel.Program
 	claims  []string
-	// list: it is a list of texts, such as principal.roles. A claim that turns out to be a list is no text.
+	// list reports that the expression has the type list. A claim whose value is a list does not make it one.
 	list bool
 }
 
-// CompileValue compiles an expression. The error says what is wrong with it: its syntax or type, or that it does not name the claims that it
-// looks at.
+// CompileValue compiles an expression. It returns an error for an invalid syntax or type, and for claims whose names are not constant.
 func CompileValue(text string) (*Value, error) {
 	env, err := newEnv(slices.Values(callerVariables))
 	if err != nil {
@@ -57,15 +56,15 @@ func CompileValue(text string) (*Value, error) {
 	return &Value{text: text, program: program, claims: u.claims, list: checked.OutputType().Kind() == types.ListKind}, nil
 }
 
-// String is the expression.
+// String returns the expression.
 func (v *Value) String() string { return v.text }
 
-// Claims are the names of the claims, of Principal.Forwarded, that it looks at, sorted.
+// Claims returns the sorted names of the claims in Principal.Forwarded that the expression inspects.
 func (v *Value) Claims() []string { return v.claims }
 
-// Of is the value that a principal has: a text, a number or a boolean as JSON writes it, or, of an expression
-// that is a list such as principal.roles, its texts with spaces between them. It is empty where that is null or has nothing. An error says why there
-// is none, as that the principal has no such claim, or that the claim is a list.
+// Of evaluates the expression for a principal. Numbers and booleans are formatted as in JSON, and the texts of a list are joined by
+// spaces. null and an empty list result in an empty text. It returns an error if the principal lacks the claim, or if a claim is
+// not a text, a number or a boolean.
 func (v *Value) Of(who *mcp.Principal) (string, error) {
 	told := *who
 	told.Claims = who.Forwarded
