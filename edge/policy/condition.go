@@ -142,9 +142,9 @@ func check(env *cel.Env, text string) (_ *cel.Ast, options []cel.ProgramOption, 
 	return checked, options, nil
 }
 
-// unknown are names with dots that an expression uses, which begin as those of variables do and are none. CEL's own error is about
-// their first part alone. An expression that cannot be parsed has none.
-func unknown(env *cel.Env, text string, variables []string) []string {
+// unknown returns the dotted names in an expression that share their first part with a known variable but are none, such as
+// principal.scope. CEL's own error names the first part only. It returns nil if the expression cannot be parsed.
+func unknown(env *cel.Env, text string, known []string) []string {
 	parsed, issues := env.Parse(text)
 	if issues.Err() != nil {
 		return nil
@@ -159,8 +159,8 @@ func unknown(env *cel.Env, text string, variables []string) []string {
 			continue
 		}
 		name := first + rest
-		begins := slices.ContainsFunc(variables, func(v string) bool { return strings.HasPrefix(v, first+".") })
-		is := slices.ContainsFunc(variables, func(v string) bool { return strings.HasPrefix(name+".", v+".") })
+		begins := slices.ContainsFunc(known, func(v string) bool { return strings.HasPrefix(v, first+".") })
+		is := slices.ContainsFunc(known, func(v string) bool { return strings.HasPrefix(name+".", v+".") })
 		if begins && !is && !slices.Contains(out, name) {
 			out = append(out, name)
 		}
@@ -168,8 +168,8 @@ func unknown(env *cel.Env, text string, variables []string) []string {
 	return out
 }
 
-// dotted is a chain of selections as it is written, such as a.b.c, as its first name and the rest; both are empty if it begins with
-// something else than a name.
+// dotted returns a chain of selections such as a.b.c as its first name, a, and the rest, .b.c. Both are empty if the chain does not
+// begin with a name.
 func dotted(e ast.Expr) (first, rest string) {
 	for ; e.Kind() == ast.SelectKind; e = e.AsSelect().Operand() {
 		rest = "." + e.AsSelect().FieldName() + rest

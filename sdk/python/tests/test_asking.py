@@ -24,6 +24,7 @@ from mcpedge.capability import (
     sampling,
 )
 from mcpedge.capability.answers import round_trip
+from mcpedge.capability.encoding import RawJSON
 from mcpedge.capability.testing import accepted, call_tool, cancelled, declined, get_prompt, read_resource, sampled, with_roots
 from mcpedge.v1 import input_pb2
 
@@ -231,6 +232,8 @@ def test_once_needs_what_json_can_hold() -> None:
     assert failure is not None and failure.reason == Reason.INTERNAL.value
     with pytest.raises(TypeError, match=r"once\('scores'\): at '/a/0': NaN"):
         round_trip("scores", {"a": [float("nan")]})
+    with pytest.raises(TypeError, match=r"once\('raw'\): .*return what JSON can hold"):
+        round_trip("raw", RawJSON("{"))
 
 
 def test_bounds_of_a_round() -> None:

@@ -116,10 +116,9 @@ def round_trip(key: str, value: Any) -> str:
     """JSON of a value that is the same when it is read again; TypeError when there is none."""
     try:
         text = encode(value)
+        read = json.loads(text)
     except ValueError as e:
         raise TypeError(f"once({key!r}): {e}; return what JSON can hold") from e
-    if json.loads(text) != value:
-        raise TypeError(
-            f"once({key!r}): {value!r:.80} is another value when it is read from JSON again; return lists, keys that are strings, model_dump(mode='json') of a model"
-        )
+    if read != value:
+        raise TypeError(f"once({key!r}): {value!r:.80} changes when it is JSON; return lists, keys that are strings, model_dump(mode='json') of a model")
     return text
