@@ -9,7 +9,8 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// completed is what a completion is about: a template, or a plain URI, which has no variables; an owner of nil: nothing is.
+// completed returns the template or listed URI that a completion refers to, and its backend, which is nil if there is neither. A
+// URI is decided on with the variables with which it is read.
 func (s *resourceSet) completed(text string) (policy.Target, *backend.Backend) {
 	target := policy.Target{Kind: policy.Template, Method: mcp.MethodComplete, Name: text}
 	if t := s.template(text); t != nil {
@@ -21,9 +22,8 @@ func (s *resourceSet) completed(text string) (policy.Target, *backend.Backend) {
 	if !ok {
 		return target, nil
 	}
-	owner := s.owners.parts[rank].Backend
-	target.Kind, target.Backend = policy.Resource, owner.Name()
-	return target, owner
+	found := Located{owner: s.owners.parts[rank].Backend, Sent: target.Name, set: s}
+	return found.target(mcp.MethodComplete), found.owner
 }
 
 // HintsOf are a tool's annotations.

@@ -47,6 +47,33 @@ func TestVariablesDecideOnWhatIsListed(t *testing.T) {
 	}
 }
 
+// A completion of a URI that a rule on the variables of templates hides is answered as that of a URI that does not exist.
+func TestVariablesDecideOnCompletedURIs(t *testing.T) {
+	f := everything()
+	f.templates = append(f.templates, &pb.ResourceTemplate{UriTemplate: "t://{tenant}/{doc}", Name: "docs"})
+	for _, uri := range []string{"t://acme/plan", "t://globex/merger", "t://gl%6fbex/another"} {
+		f.resources = append(f.resources, &pb.Resource{Uri: uri, Name: uri})
+	}
+	d := start(t, Options{Access: control(t, policy.Settings{Default: policy.Allow, Rules: []policy.Rule{
+		{Name: "others'", When: `has(resource.vars.tenant) && resource.vars.tenant != principal.subject`, Then: policy.Hide},
+	}})}, f)
+	complete := func(uri string) error {
+		call := request(t, mcp.MethodComplete, `{"ref":{"type":"ref/resource","uri":"`+uri+`"},"argument":{"name":"doc","value":""}}`)
+		call.Principal = mcp.Principal{Issuer: "i", Subject: "acme"}
+		_, err := d.Call(t.Context(), rules(t, modern), call, nil)
+		return err
+	}
+	if err := complete("t://acme/plan"); err != nil {
+		t.Error(err)
+	}
+	for _, uri := range []string{"t://globex/merger", "T://gl%6Fbex/merger", "t://gl%6fbex/another", "t://globex/another"} {
+		want := `params.ref names the resource template "` + uri + `", which does not exist`
+		if err := complete(uri); kindOf(t, err) != mcp.KindInvalidParams || err.Error() != want {
+			t.Errorf("%s: %v", uri, err)
+		}
+	}
+}
+
 // A mesh that reads metadata sees the name that the backend reads in the body, however the client spells a URI.
 func TestMetadataHasTheNameOfTheBody(t *testing.T) {
 	f := everything()
