@@ -50,8 +50,8 @@ const (
 // ruled is an edge that wants tokens, with an audit and an admin address that is locked.
 type ruled struct {
 	*edge
-	lock  *lock
-	audit string
+	lock          *lock
+	audit, config string // files
 }
 
 // withPolicy runs fn on an edge with more settings.
@@ -71,20 +71,20 @@ func withBackend(backend, more string, fn func(context.Context, *site, *ruled) e
 			return err
 		}
 		defer r.lock.stop()
-		config := filepath.Join(dir, "edge.yaml")
-		if err := r.lock.configure(s.backends, config); err != nil {
+		r.config = filepath.Join(dir, "edge.yaml")
+		if err := r.lock.configure(s.backends, r.config); err != nil {
 			return err
 		}
-		text, err := os.ReadFile(config)
+		text, err := os.ReadFile(r.config)
 		if err != nil {
 			return err
 		}
 		text = bytes.Replace(text, []byte("backends:\n"), []byte("backends:\n"+backend), 1)
 		text = fmt.Appendf(text, "admin-auth: {scope: mcp:operate}\naudit: {file: %q}\n%s\n", r.audit, more)
-		if err := os.WriteFile(config, text, 0o644); err != nil {
+		if err := os.WriteFile(r.config, text, 0o644); err != nil {
 			return err
 		}
-		if r.edge, err = startEdge(s.o, filepath.Join(dir, "edge.log"), setting{"config", config}); err != nil {
+		if r.edge, err = startEdge(s.o, filepath.Join(dir, "edge.log"), setting{"config", r.config}); err != nil {
 			return err
 		}
 		defer r.kill()
@@ -92,6 +92,27 @@ func withBackend(backend, more string, fn func(context.Context, *site, *ruled) e
 			return err
 		}
 		return fn(ctx, s, r)
+	}
+}
+
+// withServer runs fn on an edge with more settings and one more backend of that name, whose services register has.
+func withServer(name, more string, register func(*grpc.Server), fn func(context.Context, *site, *ruled) error) func(context.Context, *site) error {
+	return func(ctx context.Context, s *site) error {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		server, served := newServer(), make(chan struct{})
+		register(server)
+		go func() {
+			defer close(served)
+			_ = server.Serve(l)
+		}()
+		defer func() {
+			server.Stop()
+			<-served
+		}()
+		return withBackend(fmt.Sprintf("  - {name: %s, target: %q}\n", name, l.Addr()), more, fn)(ctx, s)
 	}
 }
 
