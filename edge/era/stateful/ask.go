@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"strings"
 
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
@@ -15,7 +18,7 @@ import (
 )
 
 // asks makes server requests, whose ids number sets. If a URL elicitation is among the open ones,
-// it keeps its elicitation id.
+// with the same URL, it keeps its elicitation id.
 func (c *execution) asks(in []mcp.InputRequest, open map[string]string) []state.Ask {
 	asks := make([]state.Ask, len(in))
 	for i, q := range in {
@@ -23,14 +26,24 @@ func (c *execution) asks(in []mcp.InputRequest, open map[string]string) []state.
 		*a = state.Ask{Key: q.Key, Method: q.Method}
 		params := telemetry.WithTrace(q.Params, c.op.Promise())
 		if q.URLMode && c.rules.ElicitationID {
-			if a.ElicitationID = open[q.Key]; a.ElicitationID == "" {
-				a.ElicitationID = rand.Text()
-			}
+			a.ElicitationID = elicitationID(q.Params, open[q.Key])
 			params = withElicitationID(params, a.ElicitationID)
 		}
 		a.Message = params
 	}
 	return asks
+}
+
+// elicitationID returns the id of the URL elicitation with params: the open one if that is of the same URL, and else a new one.
+// An id ends with a digest of its URL. open is empty if none is open under the key.
+func elicitationID(params json.RawMessage, open string) string {
+	raw, _ := jsonrpc.Member(params, "url")
+	url, _ := jsonrpc.Unquote(raw)
+	sum := sha256.Sum256([]byte(url))
+	if digest := "-" + hex.EncodeToString(sum[:16]); !strings.HasSuffix(open, digest) {
+		return rand.Text() + digest
+	}
+	return open
 }
 
 // withElicitationID puts the member first in a params object.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -345,6 +346,48 @@ func TestURLElicitation(t *testing.T) {
 		msgs := x.messages()
 		if len(msgs) != 7 || msgs[2] != complete(eid[0]) || msgs[5] != complete(eid[1]) || !strings.Contains(msgs[6], "signed") {
 			t.Errorf("messages are\n%s", strings.Join(msgs, "\n"))
+		}
+	})
+}
+
+// Another URL under the key of the one before is another elicitation: it has an id of its own, and the end of the one before is told.
+func TestAnotherURLUnderTheSameKey(t *testing.T) {
+	urls := []string{"https://a.example/", "https://b.example/", "https://b.example/"}
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		w.backend.tools["sign"] = func(_ context.Context, c *mcp.Call, _ mcp.Sink) (mcp.Reply, error) {
+			if c.Round > len(urls) {
+				return text("signed"), nil
+			}
+			params := fmt.Appendf(nil, `{"mode":"url","url":%q}`, urls[c.Round-1])
+			return mcp.Reply{Input: &mcp.InputRequired{Requests: []mcp.InputRequest{{Key: "go", Method: mcp.MethodElicit, Params: params, URLMode: true}}}}, nil
+		}
+		x := w.post(w.a, s, callTool(1, "sign"))
+		var eid []string
+		for i := range urls {
+			ids, params := asked(t, x)
+			if len(ids) != i+1 {
+				t.Fatalf("asked %v", params)
+			}
+			var v struct{ ElicitationID, URL string }
+			if err := json.Unmarshal([]byte(strings.TrimPrefix(params[i], "elicitation/create ")), &v); err != nil || v.URL != urls[i] || v.ElicitationID == "" {
+				t.Fatalf("params %s: %v", params[i], err)
+			}
+			eid = append(eid, v.ElicitationID)
+			w.post(w.b, s, answer(ids[i], `{"action":"accept"}`))
+			after(2 * time.Second)
+		}
+		if eid[0] == eid[1] || eid[1] != eid[2] {
+			t.Errorf("the ids are %q, want the same for the last two alone", eid)
+		}
+		var told []string
+		for _, m := range x.messages() {
+			if msg := mustParse(m); msg.Method == string(mcp.NotifyElicitComplete) {
+				told = append(told, string(msg.Params))
+			}
+		}
+		if want := []string{`{"elicitationId":"` + eid[0] + `"}`, `{"elicitationId":"` + eid[2] + `"}`}; !slices.Equal(told, want) {
+			t.Errorf("told the end of %q, want %q", told, want)
 		}
 	})
 }
