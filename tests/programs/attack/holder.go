@@ -27,8 +27,9 @@ type holder struct {
 	templates []*pb.ResourceTemplate
 	skills    []*pb.Skill
 	prefixes  []string
-	asks      bool // its tool asks for a PIN
-	hangs     bool // it has lists for each caller, and gives none
+	asks      bool   // its tool asks for a PIN
+	hangs     bool   // it has lists for each caller, and gives none
+	pulse     *pulse // tells those who watch its resources of changes; nil: they cannot be watched
 
 	calls  atomic.Int64
 	pin    atomic.Bool // it was given a PIN that it did not ask for
@@ -49,7 +50,7 @@ func everything(name string) *holder {
 func (h *holder) Describe(context.Context, *pb.DescribeRequest) (*pb.DescribeResponse, error) {
 	return &pb.DescribeResponse{
 		Implementation: &pb.Implementation{Name: h.name, Version: "1"},
-		Tools:          &pb.ToolFeatures{}, Prompts: &pb.PromptFeatures{}, Resources: &pb.ResourceFeatures{UriPrefixes: h.prefixes},
+		Tools:          &pb.ToolFeatures{}, Prompts: &pb.PromptFeatures{}, Resources: &pb.ResourceFeatures{UriPrefixes: h.prefixes, Subscribe: h.pulse != nil},
 	}, nil
 }
 
