@@ -148,7 +148,7 @@ func listen(ctx context.Context, name string, caller *rogue, session bool) (*lis
 		}
 		a, err := caller.legacy(ctx, l.session, "resources/subscribe", `{"uri":"`+l.uri+`"}`)
 		if err != nil || a.status != http.StatusOK || !bytes.Contains(a.body, []byte(`"result"`)) {
-			return nil, fmt.Errorf("resources/subscribe: %w, %+v", err, a)
+			return nil, fmt.Errorf("resources/subscribe: %v, %v", err, a)
 		}
 		l.resp, err = caller.open(ctx, http.MethodGet, "", sessionHeader(l.session)...)
 		if err != nil {
@@ -355,7 +355,7 @@ func (v *revocation) deletes(ctx context.Context) error {
 			operator.close()
 		}
 		if err != nil || a.status >= 300 {
-			return fmt.Errorf("the session of %s is not deleted: %w, %+v", l.name, err, a)
+			return fmt.Errorf("the session of %s is not deleted: %v, %v", l.name, err, a)
 		}
 		for range 10 {
 			v.holder.pulse.beats()
@@ -385,14 +385,14 @@ func (l *listener) returns(ctx context.Context) error {
 	if l.session == "" {
 		a, err := l.caller.modern(limited, "subscriptions/listen", "", `,"notifications":{"resourceSubscriptions":["`+l.uri+`"]}`)
 		if err != nil || a.status != http.StatusUnauthorized {
-			return fmt.Errorf("%s, once it is over, listens again: %w, %+v", l.name, err, a)
+			return fmt.Errorf("%s, once it is over, listens again: %v, %v", l.name, err, a)
 		}
 		return nil
 	}
 	for _, header := range [][]string{nil, {"Last-Event-ID", lastID}, {"Last-Event-ID", "0"}} {
 		a, err := l.caller.send(limited, http.MethodGet, "", append(sessionHeader(l.session), header...)...)
 		if err != nil || a.status != http.StatusUnauthorized && a.status != http.StatusNotFound {
-			return fmt.Errorf("%s, once it is over, gets its stream again: %w, %+v", l.name, err, a)
+			return fmt.Errorf("%s, once it is over, gets its stream again: %v, %v", l.name, err, a)
 		}
 	}
 	return nil

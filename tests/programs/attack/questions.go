@@ -317,7 +317,7 @@ func (r *rogue) answersInSession(ctx context.Context, session string, b *asker, 
 	for i := 1; i <= n; i++ {
 		q, result, err := c.next()
 		if err != nil || q == nil {
-			return fmt.Errorf("question %d is not asked: %w: %.300s", i, err, result)
+			return fmt.Errorf("question %d is not asked: %v: %.300s", i, err, result)
 		}
 		if err := q.isStep(tool, i); err != nil {
 			return err
@@ -343,7 +343,7 @@ func (r *rogue) answersInSession(ctx context.Context, session string, b *asker, 
 	}
 	q, result, err := c.next()
 	if err != nil || q != nil || !bytes.Contains(result, []byte("done held")) {
-		return fmt.Errorf("the call does not end: %w: %+v %.300s", err, q, result)
+		return fmt.Errorf("the call does not end: %v: %+v %.300s", err, q, result)
 	}
 	for _, q := range before {
 		if q.Params.URL != "" && !slices.Contains(c.completed, q.Params.ElicitationID) {
@@ -368,13 +368,12 @@ func (r *rogue) answersCrossed(ctx context.Context, session string, b *asker) er
 		defer c.resp.Body.Close()
 		both = append(both, c)
 	}
-	got := map[string][]string{}
 	for i := 1; i <= len(steps["repeats"]); i++ {
 		var questions []*asked
 		for k, c := range both {
 			q, result, err := c.next()
 			if err != nil || q == nil {
-				return fmt.Errorf("question %d of the call %s is not asked: %w: %.300s", i, tags[k], err, result)
+				return fmt.Errorf("question %d of the call %s is not asked: %v: %.300s", i, tags[k], err, result)
 			}
 			questions = append(questions, q)
 		}
@@ -387,10 +386,10 @@ func (r *rogue) answersCrossed(ctx context.Context, session string, b *asker) er
 	}
 	for k, c := range both {
 		if q, result, err := c.next(); err != nil || q != nil || !bytes.Contains(result, []byte("done "+tags[k])) {
-			return fmt.Errorf("the call %s does not end: %w: %+v %.300s", tags[k], err, q, result)
+			return fmt.Errorf("the call %s does not end: %v: %+v %.300s", tags[k], err, q, result)
 		}
 	}
-	got = b.taken()
+	got := b.taken()
 	var err error
 	for _, tag := range tags {
 		for i := 1; i <= len(steps["repeats"]); i++ {
@@ -408,7 +407,7 @@ func (r *rogue) answersTask(ctx context.Context, b *asker) error {
 	b.taken()
 	id, a, err := r.task(ctx, "asking", `{"tag":"task"}`)
 	if err != nil || id == "" {
-		return fmt.Errorf("no task: %w, %+v", err, a)
+		return fmt.Errorf("no task: %v, %v", err, a)
 	}
 	defer func() { _ = r.cancelTask(ctx, id) }()
 	var before []string
@@ -439,7 +438,7 @@ func (r *rogue) answersTask(ctx context.Context, b *asker) error {
 			break
 		}
 		if time.Now().After(end) {
-			return fmt.Errorf("the task does not end: %w, %+v", err, a)
+			return fmt.Errorf("the task does not end: %v, %v", err, a)
 		}
 	}
 	return b.each("task", len(steps["asking"]), true)

@@ -66,6 +66,14 @@ type answer struct {
 	body   []byte
 }
 
+// String is for errors.
+func (a *answer) String() string {
+	if a == nil {
+		return "no answer"
+	}
+	return fmt.Sprintf("%d %.300s", a.status, a.body)
+}
+
 // bodyMost is how much of a body is read: more than any that an edge may send.
 const bodyMost = 64 << 20
 

@@ -129,7 +129,7 @@ func (t *taskAttack) run(ctx context.Context, s *site) (err error) {
 	}{{&t.asking, `{"secret":1}`, "input_required"}, {&t.canceled, `{"secret":2}`, "input_required"}, {&t.ended, `{"secret":3,"ends":true}`, "completed"}} {
 		id, a, err := t.console.task(ctx, scopedTool, c.arguments)
 		if err != nil || id == "" {
-			return fmt.Errorf("no task: %w, %+v", err, a)
+			return fmt.Errorf("no task: %v, %v", err, a)
 		}
 		*c.to = id
 		if err := t.console.untilStatus(ctx, id, c.status); err != nil {
@@ -158,7 +158,7 @@ func (c *taskClient) untilStatus(ctx context.Context, id, status string) error {
 			return nil
 		}
 		if time.Now().After(end) {
-			return fmt.Errorf("the task is not %s after %v: %w, %+v", status, slack, err, a)
+			return fmt.Errorf("the task is not %s after %v: %v, %v", status, slack, err, a)
 		}
 	}
 }
@@ -286,7 +286,7 @@ func (t *taskAttack) hide(ctx context.Context) error {
 			return nil
 		}
 		if time.Now().After(end) {
-			return fmt.Errorf("the policy is not in force after %v: %w, %+v", slack, err, a)
+			return fmt.Errorf("the policy is not in force after %v: %v, %v", slack, err, a)
 		}
 	}
 }
