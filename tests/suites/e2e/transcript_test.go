@@ -122,7 +122,7 @@ var secrets = []struct {
 	{"stream", regexp.MustCompile(`id: ([A-Z2-7]{16})\.`)},
 	{"epoch", regexp.MustCompile(`id: <stream-\d+>\.([0-9a-z]{7,11})\.`)}, // but for the first, 1
 	{"request", regexp.MustCompile(`"id": (\d+),\n< +"method"`)},
-	{"elicitation", regexp.MustCompile(`"elicitationId": "([A-Z2-7]{26})"`)},
+	{"elicitation", regexp.MustCompile(`"elicitationId": "([A-Z2-7]{26}-[0-9a-f]{32})"`)},
 	{"state", regexp.MustCompile(`"requestState": "([^"]+)"`)},
 }
 
