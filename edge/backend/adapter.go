@@ -5,8 +5,10 @@ import (
 	"errors"
 	"net"
 	"sync/atomic"
+	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials/insecure"
 )
 
@@ -78,6 +80,30 @@ func (a *adapted) inside(cfg Config, opts Options) (Config, Options) {
 	opts.DialOptions = append(opts.DialOptions[:len(opts.DialOptions):len(opts.DialOptions)],
 		grpc.WithContextDialer(a.dial))
 	return cfg, opts
+}
+
+// redialMin is the least time between two resets of the backoff by follow. It bounds how often a target that changes its health quickly has its
+// methods learned anew.
+const redialMin = time.Second
+
+// follow resets the backoff of inside, the connection to the adapter, whenever the target becomes ready, until ctx ends. Without that the adapter
+// would be dialed up to tuning.dialMax later.
+func (a *adapted) follow(ctx context.Context, inside *grpc.ClientConn) {
+	var last time.Time
+	for state := a.target.GetState(); ; state = a.target.GetState() {
+		if state == connectivity.Ready {
+			select {
+			case <-time.After(redialMin - time.Since(last)):
+			case <-ctx.Done():
+				return
+			}
+			inside.ResetConnectBackoff()
+			last = time.Now()
+		}
+		if !a.target.WaitForStateChange(ctx, state) {
+			return
+		}
+	}
 }
 
 func (a *adapted) notes() []string {

@@ -122,6 +122,9 @@ func (b *Backend) closeConns() {
 func (b *Backend) start(ctx context.Context) {
 	b.group.follow(ctx)
 	b.group.run(b.followLink)
+	if b.adapted != nil {
+		b.group.run(func(ctx context.Context) { b.adapted.follow(ctx, b.conn) })
+	}
 	b.group.run(func(ctx context.Context) { (&refresher{b: b}).run(ctx) })
 }
 
