@@ -171,18 +171,27 @@ func (r *round) observe(ctx context.Context, reply *mcp.Reply, err error) {
 func (r *round) status(ctx context.Context, err error) *mcp.Error {
 	r.owner.Proved(ctx, &r.call.Principal, r.value, err)
 	e := translate.Status(err, r.owner.Name(), r.owner.MaxMessageBytes())
-	if r.effects && translate.Unanswered(err) {
-		return &mcp.Error{
-			Kind: mcp.KindUnknownOutcome, Data: e.Data, Err: e.Err,
-			Message: fmt.Sprintf("the connection to the backend %q broke after the request was sent; whether %s took effect is not known: check before you send it again",
-				r.owner.Name(), r.call.Method),
-		}
-	}
-	if e.Kind == mcp.KindCancelled && ctx.Err() == nil {
-		// Nobody here cancelled: the client waits for an answer.
+	cancelled := e.Kind == mcp.KindCancelled && ctx.Err() == nil // by the backend, not by the client
+	dropped := cancelled && translate.Dropped(err)
+	switch {
+	case r.effects && translate.Unanswered(err):
+		return r.unknown(e, fmt.Sprintf("the connection to the backend %q broke after the request was sent", r.owner.Name()))
+	case r.effects && dropped:
+		return r.unknown(e, fmt.Sprintf("the backend %q dropped the request, as servers do that shut down", r.owner.Name()))
+	case dropped:
+		return &mcp.Error{Kind: mcp.KindUnavailable, Message: "the backend dropped the request, as servers do that shut down; try again later", Data: e.Data, Err: e.Err}
+	case cancelled:
 		return &mcp.Error{Kind: mcp.KindInternal, Message: "the backend cancelled the call", Data: e.Data, Err: e.Err}
 	}
 	return r.refused(e)
+}
+
+// unknown returns e as the error for a request that was sent and has no answer; reason begins its message.
+func (r *round) unknown(e *mcp.Error, reason string) *mcp.Error {
+	return &mcp.Error{
+		Kind: mcp.KindUnknownOutcome, Data: e.Data, Err: e.Err,
+		Message: fmt.Sprintf("%s; whether %s took effect is not known: check before you send it again", reason, r.call.Method),
+	}
 }
 
 // refused is a backend's answer in the terms of the method.

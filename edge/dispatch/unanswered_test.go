@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
@@ -47,6 +49,32 @@ func TestConnectionsThatBreak(t *testing.T) {
 			}
 			if _, err = d.Call(t.Context(), rules(t, modern), call, &events{}); kindOf(t, err) != mcp.KindUnavailable {
 				t.Errorf("one that could not be sent: %v", err)
+			}
+		})
+	}
+}
+
+// A call that the server's library cancels, as gRPC's C core does during a shutdown, has an unknown outcome unless its tool may be run again.
+func TestCallsThatAreDropped(t *testing.T) {
+	yes := true
+	for name, c := range map[string]struct {
+		tool *pb.Tool
+		kind mcp.Kind
+		said string
+	}{
+		"has effects":   {&pb.Tool{Name: "t"}, mcp.KindUnknownOutcome, "whether tools/call took effect is not known"},
+		"only reads":    {&pb.Tool{Name: "t", Annotations: &pb.ToolAnnotations{ReadOnly: &yes}}, mcp.KindUnavailable, "try again later"},
+		"is idempotent": {&pb.Tool{Name: "t", Annotations: &pb.ToolAnnotations{Idempotent: &yes}}, mcp.KindUnavailable, "try again later"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &fake{name: "one", tools: []*pb.Tool{c.tool}}
+			d := start(t, Options{}, f)
+			f.onCall = func(*pb.CallToolRequest, grpc.ServerStreamingServer[pb.CallToolResponse]) error {
+				return status.Error(codes.Canceled, "CANCELLED")
+			}
+			_, err := d.Call(t.Context(), rules(t, modern), request(t, mcp.MethodToolsCall, `{"name":"t"}`), &events{})
+			if kind := kindOf(t, err); kind != c.kind || !strings.Contains(err.Error(), c.said) {
+				t.Errorf("kind %v, want %v: %v", kind, c.kind, err)
 			}
 		})
 	}

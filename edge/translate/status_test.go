@@ -116,6 +116,28 @@ func TestUnanswered(t *testing.T) {
 	}
 }
 
+// A CANCELLED status with a message of the server's own does not count as dropped.
+func TestDropped(t *testing.T) {
+	for _, c := range []struct {
+		code codes.Code
+		said string
+		want bool
+	}{
+		{codes.Canceled, "CANCELLED", true},
+		{codes.Canceled, "stream terminated by RST_STREAM with error code: CANCEL", true},
+		{codes.Canceled, "the user has closed the window", false},
+		{codes.Canceled, "", false},
+		{codes.Internal, "CANCELLED", false},
+	} {
+		if got := Dropped(status.Error(c.code, c.said)); got != c.want {
+			t.Errorf("%t of %v %q", got, c.code, c.said)
+		}
+	}
+	if Dropped(context.Canceled) {
+		t.Error("the caller's own cancellation")
+	}
+}
+
 func TestStatusOfOthers(t *testing.T) {
 	own := mcp.Errorf(mcp.KindLimit, "full")
 	for name, tt := range map[string]struct {

@@ -26,6 +26,17 @@ func Unanswered(err error) bool {
 		slices.ContainsFunc(unanswered, func(words string) bool { return strings.Contains(st.Message(), words) })
 }
 
+// dropped are the messages of a CANCELLED status that come from a server's gRPC library and not from its code. The first is from gRPC's C core, with
+// which a Python or C++ server ends the calls that arrive while it shuts down. The second is how gRPC for Go reports a stream reset by its peer.
+var dropped = []string{"CANCELLED", "stream terminated by RST_STREAM with error code: CANCEL"}
+
+// Dropped reports whether an error of a gRPC call says that the server's library cancelled the call: whether it took effect is not known. The
+// result is meaningless for a call that its own caller cancelled.
+func Dropped(err error) bool {
+	st, ok := status.FromError(err)
+	return ok && st.Code() == codes.Canceled && slices.Contains(dropped, st.Message())
+}
+
 // retryAfter is what the RetryInfo of a status says; 0: it has none.
 func retryAfter(st *status.Status) time.Duration {
 	for _, d := range st.Details() {
