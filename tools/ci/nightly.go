@@ -73,6 +73,12 @@ go vet .
 ../../../bin/gotest -count=1 -timeout=10m ${TESTFLAGS:-} .`,
 		},
 		{
+			name: "servers", sets: nights, cores: 1, within: 20 * time.Minute, needs: built,
+			run: `export MCPEDGE_BINARY="$PWD/bin/mcpedge-ci"
+go vet -tags=servers ` + suites + `servers
+bin/gotest -count=1 -timeout=15m -tags=servers ${TESTFLAGS:-} ` + suites + `servers`,
+		},
+		{
 			name: "browser", sets: nights, cores: 1.5, within: 20 * time.Minute, needs: built,
 			run: `CGO_ENABLED=1 go build -race -o bin/mcpedge-race ./edge
 export MCPEDGE_BINARY="$PWD/bin/mcpedge-race" EVERYTHING_BINARY="$PWD/bin/services-ci/everything"
