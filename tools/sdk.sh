@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Checks a capability library of sdk/: sdk.sh LANG PART…, where a part is
 #
-#   checks                   those of its own, sdk/LANG/test.sh
+#   checks                   those of its own, sdk/LANG/test.sh, which build what the others serve, too
 #   shared                   the suite that all libraries share, against sdk/LANG/fixture/run
 #   conformance[=REVISION]   the official conformance suite against an edge with its fixtures, sdk/LANG/everything/run, behind it:
 #                            the scenarios of REVISION, or all
@@ -20,19 +20,33 @@ part() { # part COMMAND… counts as one that passed or failed
   if "$@"; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
 }
 
+# built is set once the fixtures are: they have a minute, or half of one, to listen, and a first build
+# takes longer.
+built=
+build() {
+  [ -z "$built" ] || return 0
+  case $lang in
+  java) sdk/java/build.sh >/dev/null ;;
+  python) sdk/python/venv.sh >/dev/null ;;
+  rust) cargo build --quiet --locked --manifest-path sdk/rust/Cargo.toml --workspace --bins ;;
+  typescript) npm ci --prefix sdk/typescript --loglevel=error && npm run --prefix sdk/typescript --silent build ;;
+  esac || return
+  built=1
+}
+
 checks() {
   # Of its own, as libraries may be checked at the same time.
-  go build -o "$tmp/mcpedge" ./edge && MCPEDGE_PROGRAM=$tmp/mcpedge "sdk/$lang/test.sh"
+  go build -o "$tmp/mcpedge" ./edge && MCPEDGE_PROGRAM=$tmp/mcpedge "sdk/$lang/test.sh" && built=1
 }
 
 shared() {
-  go test -c -o "$tmp/capability.test" ./tests/suites/capability &&
+  build && go test -c -o "$tmp/capability.test" ./tests/suites/capability &&
     env -C tests/suites/capability "$tmp/capability.test" -fixture "$PWD/sdk/$lang/fixture/run"
 }
 
 conformance() { # conformance REVISION adds the scenarios that it counts
   local code=0 p=0 f=0
-  go build -o "$tmp/conformance" ./tests/programs/conformance &&
+  build && go build -o "$tmp/conformance" ./tests/programs/conformance &&
     "$tmp/conformance" -url '' -revision "$1" -backend "sdk/$lang/everything/run" -counts "$tmp/suite" || code=$?
   [ ! -s "$tmp/suite" ] || read -r p f <"$tmp/suite"
   [ "$code" -eq 0 ] || [ "$f" -gt 0 ] || f=1 # it ended before it could count
