@@ -111,7 +111,7 @@ func TestBoundsOfLearning(t *testing.T) {
 		"messages":     {[]*descriptorpb.FileDescriptorProto{file("a.proto", 1, chain(limit.MaxElements, 1)...)}, true, "more than 300000 declarations"},
 		"declarations": {[]*descriptorpb.FileDescriptorProto{sound, file("a.proto", 0, deep)}, false, `the file "a.proto" is not read: its declarations nest more than 128 deep`},
 		"a name":       {[]*descriptorpb.FileDescriptorProto{sound, file("a.proto", 0, message(strings.Repeat("x", 600)))}, false, "has more than 512 bytes"},
-		"a schema":     {[]*descriptorpb.FileDescriptorProto{file("a.proto", 1, message("M0", make([]string, 30_000)...))}, false, "tool s_do0: a schema is left open, since it has more than 1048576 bytes"},
+		"a schema":     {[]*descriptorpb.FileDescriptorProto{file("a.proto", 1, message("M0", make([]string, 30_000)...))}, false, "tool s_do0: a schema is left open, since it has more than 262144 bytes"},
 		"depth":        {[]*descriptorpb.FileDescriptorProto{file("a.proto", 1, chain(200, 1)...)}, false, "message p.M129 is more than 128 messages deep"},
 		"depth of what is shared": {[]*descriptorpb.FileDescriptorProto{file("a.proto", 1, chain(200, 2)...)}, false,
 			"is more than 128 messages deep"},

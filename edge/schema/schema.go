@@ -44,12 +44,38 @@ func CompileForm(text string) (*Schema, error) {
 	return read(text, c)
 }
 
+// Fits returns the bound of Compile that a schema exceeds, MaxBytes or MaxParts; nil if it exceeds none. text is valid JSON.
+func Fits(text string) error {
+	if err := fitsBytes(text); err != nil || len(text) < MaxParts*len("{}") {
+		return err
+	}
+	doc, err := Decode([]byte(text))
+	if err != nil {
+		return err
+	}
+	return fitsParts(doc)
+}
+
+func fitsBytes(text string) error {
+	if len(text) > MaxBytes {
+		return fmt.Errorf("it has %d bytes, at most %d are read", len(text), MaxBytes)
+	}
+	return nil
+}
+
+func fitsParts(doc any) error {
+	if n := parts(doc); n > MaxParts {
+		return fmt.Errorf("it has %d objects and booleans that may be schemas, at most %d are compiled", n, MaxParts)
+	}
+	return nil
+}
+
 func read(text string, c *jsonschema.Compiler) (*Schema, error) {
 	if text == "" {
 		return &Schema{}, nil
 	}
-	if len(text) > MaxBytes {
-		return nil, fmt.Errorf("it has %d bytes, at most %d are read", len(text), MaxBytes)
+	if err := fitsBytes(text); err != nil {
+		return nil, err
 	}
 	if !jsonrpc.Valid([]byte(text)) {
 		return nil, errors.New("it is no valid JSON")
@@ -61,8 +87,8 @@ func read(text string, c *jsonschema.Compiler) (*Schema, error) {
 	if free, object := unconstrained(doc); free {
 		return &Schema{object: object}, nil
 	}
-	if n := parts(doc); n > MaxParts {
-		return nil, fmt.Errorf("it has %d objects and booleans that may be schemas, at most %d are compiled", n, MaxParts)
+	if err := fitsParts(doc); err != nil {
+		return nil, err
 	}
 	return compile(doc, c)
 }

@@ -34,8 +34,7 @@ const (
 	MaxTools = 5_000
 	// MaxText bounds a comment or a description, in bytes.
 	MaxText = 16 << 10
-	// MaxSchemaBytes bounds one schema as JSON, MaxSchemasBytes all of them together.
-	MaxSchemaBytes  = 1 << 20
+	// MaxSchemasBytes bounds the schemas of all tools together, as JSON.
 	MaxSchemasBytes = 40 << 20
 	// MaxAnyTime bounds the questions about a type that is met in a google.protobuf.Any, MaxAnyAsked such types in one call.
 	// MaxAnyMissed bounds the types that are remembered as not known. What they take together is bounded as an attempt is.

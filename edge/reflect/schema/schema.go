@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/mcpedge/mcpedge/edge/reflect/limit"
+	"github.com/mcpedge/mcpedge/edge/schema"
 )
 
 // Wrapper is the member that holds a message whose JSON is no object.
@@ -24,8 +25,9 @@ type Schema struct {
 	Open error
 }
 
-// Input writes the schema of what a method takes. Its cost counts on the meter. A schema that crosses a bound of package
-// limit accepts every object, and a note says so.
+// Input writes the schema of what a method takes. Its cost counts on the meter. Where the schema of all that the message
+// consists of would be larger than schema.Compile takes, the messages below a depth are objects of any content, and a note names
+// the depth. A schema that is larger even so accepts every object, and a note says so.
 func Input(md protoreflect.MessageDescriptor, meter *limit.Meter) Schema {
 	return generate(md, true, meter)
 }
@@ -50,8 +52,9 @@ type generator struct {
 	// queue are the messages in $defs, those from written on still without their schema.
 	queue   []queued
 	written int
-	// depth is how many messages lead to the one that is being written.
-	depth int
+	// depth is how many messages lead to the one that is being written, deepest the most of them so far. Messages at the depth
+	// most, at most limit.MaxDepth, are not described.
+	depth, deepest, most int
 	// size is about how long the schema is by now.
 	size  int
 	notes limit.Notes
@@ -77,12 +80,8 @@ type queued struct {
 func anyObject() *object { return obj("type", "object") }
 
 func generate(md protoreflect.MessageDescriptor, input bool, meter *limit.Meter) Schema {
-	g := &generator{
-		input: input, meter: meter, root: md.FullName(),
-		shared: map[protoreflect.FullName]bool{}, defs: map[definition]*object{},
-	}
 	const open = `{"type":"object"}`
-	text, err := g.write(md)
+	text, g, err := deepest(md, input, meter)
 	switch {
 	case meter.Err() != nil:
 		return Schema{JSON: open, Open: meter.Err()}
@@ -93,6 +92,37 @@ func generate(md protoreflect.MessageDescriptor, input bool, meter *limit.Meter)
 		return Schema{JSON: open, Open: fmt.Errorf("the schemas of all tools have more than %d bytes", limit.MaxSchemasBytes)}
 	}
 	return Schema{JSON: string(text), Notes: g.notes.List()}
+}
+
+// deepest writes a schema with the messages down to the greatest depth at which it is within its bounds, and returns it with its
+// generator. The error is the bound that it crosses with no message in it described.
+func deepest(md protoreflect.MessageDescriptor, input bool, meter *limit.Meter) ([]byte, *generator, error) {
+	shared := survey(md, meter)
+	write := func(most int) ([]byte, *generator, error) {
+		g := &generator{
+			input: input, meter: meter, root: md.FullName(), shared: shared, defs: map[definition]*object{}, most: most,
+		}
+		text, err := g.write(md)
+		return text, g, err
+	}
+	text, g, crossed := write(limit.MaxDepth)
+	if crossed == nil {
+		return text, g, nil
+	}
+	fits, crosses := -1, g.deepest
+	for fits+1 < crosses && meter.Err() == nil {
+		most := (fits + crosses) / 2
+		if shallower, at, err := write(most); err == nil {
+			fits, text, g = most, shallower, at
+		} else {
+			crosses, crossed = most, err
+		}
+	}
+	if fits < 0 {
+		return nil, g, crossed
+	}
+	g.note("messages nested more than %d deep are not described, since with them %v", fits, crossed)
+	return text, g, nil
 }
 
 // write writes the schema as JSON. The error is the bound that it crosses.
@@ -106,7 +136,6 @@ func (g *generator) write(md protoreflect.MessageDescriptor) ([]byte, error) {
 	} else if special := g.wellKnown(md, nil); special != nil {
 		root = special
 	} else {
-		g.survey(md)
 		root = g.body(md)
 	}
 	for ; g.written < len(g.queue); g.written++ {
@@ -115,7 +144,7 @@ func (g *generator) write(md protoreflect.MessageDescriptor) ([]byte, error) {
 		g.defs[next.definition] = g.described(next.md, next.as)
 	}
 	if !g.goesOn(0) {
-		return nil, fmt.Errorf("it has more than %d bytes", limit.MaxSchemaBytes)
+		return nil, fmt.Errorf("it has more than %d bytes", schema.MaxBytes)
 	}
 	if len(g.queue) > 0 {
 		slices.SortFunc(g.queue, func(a, b queued) int { return strings.Compare(a.key(), b.key()) })
@@ -126,8 +155,8 @@ func (g *generator) write(md protoreflect.MessageDescriptor) ([]byte, error) {
 		root.set("$defs", defs)
 	}
 	text, err := marshal(root)
-	if err == nil && len(text) > limit.MaxSchemaBytes {
-		err = fmt.Errorf("it has more than %d bytes", limit.MaxSchemaBytes)
+	if err == nil {
+		err = schema.Fits(string(text))
 	}
 	return text, err
 }
@@ -135,17 +164,18 @@ func (g *generator) write(md protoreflect.MessageDescriptor) ([]byte, error) {
 // goesOn counts a step and so many bytes of the schema, and reports whether it is within the bounds.
 func (g *generator) goesOn(bytes int) bool {
 	g.size += bytes
-	return g.meter.Step(1) && g.size <= limit.MaxSchemaBytes
+	return g.meter.Step(1) && g.size <= schema.MaxBytes
 }
 
 // survey finds the messages that stand in $defs.
-func (g *generator) survey(md protoreflect.MessageDescriptor) {
+func survey(md protoreflect.MessageDescriptor, meter *limit.Meter) map[protoreflect.FullName]bool {
+	shared := map[protoreflect.FullName]bool{}
 	seen := map[protoreflect.FullName]bool{md.FullName(): true}
 	for todo := []protoreflect.MessageDescriptor{md}; len(todo) > 0; {
 		md, todo = todo[len(todo)-1], todo[:len(todo)-1]
 		for i := range md.Fields().Len() {
-			if !g.meter.Step(1) {
-				return
+			if !meter.Step(1) {
+				return shared
 			}
 			fd := md.Fields().Get(i)
 			if fd.IsMap() {
@@ -155,13 +185,14 @@ func (g *generator) survey(md protoreflect.MessageDescriptor) {
 			switch {
 			case sub == nil || IsWellKnown(sub):
 			case seen[sub.FullName()]:
-				g.shared[sub.FullName()] = true
+				shared[sub.FullName()] = true
 			default:
 				seen[sub.FullName()] = true
 				todo = append(todo, sub)
 			}
 		}
 	}
+	return shared
 }
 
 // note records what cannot be held.
@@ -176,14 +207,18 @@ func (g *generator) message(md protoreflect.MessageDescriptor, rules *ruleSet, a
 	def := definition{name, as}
 	switch {
 	case g.shared[name] && g.defs[def] != nil:
-	case g.depth >= limit.MaxDepth:
-		g.note("message %s is more than %d messages deep, and is not described there", name, limit.MaxDepth)
+	case g.depth >= g.most:
+		if g.most == limit.MaxDepth {
+			g.note("message %s is more than %d messages deep, and is not described there", name, limit.MaxDepth)
+		}
 		return anyObject()
 	case !g.shared[name]:
 		g.depth++
 		defer func() { g.depth-- }()
+		g.deepest = max(g.deepest, g.depth)
 		return g.described(md, as)
 	default:
+		g.deepest = max(g.deepest, g.depth+1)
 		g.defs[def] = obj() // stands for it until it is written
 		g.queue = append(g.queue, queued{def, md, g.depth + 1})
 	}

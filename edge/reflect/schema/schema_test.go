@@ -2,18 +2,23 @@ package schema_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/dynamicpb"
 
 	"github.com/mcpedge/mcpedge/edge/reflect/limit"
 	"github.com/mcpedge/mcpedge/edge/reflect/reflecttest"
 	"github.com/mcpedge/mcpedge/edge/reflect/schema"
+	edgeschema "github.com/mcpedge/mcpedge/edge/schema"
 )
 
 var files = reflecttest.Files(reflecttest.Kinds())
@@ -220,5 +225,69 @@ func TestWhatCannotBeHeldIsNoted(t *testing.T) {
 	}
 	if notes := schema.Output(message("Beyond"), limit.New(t.Context())).Notes; len(notes) > 0 {
 		t.Errorf("notes about an output: %q", notes)
+	}
+}
+
+// wide is a message with messages to a depth of levels, each of 20 fields, of which no two are equal.
+func wide(t *testing.T, levels int) protoreflect.MessageDescriptor {
+	t.Helper()
+	var nested func(name string, level int) *descriptorpb.DescriptorProto
+	nested = func(name string, level int) *descriptorpb.DescriptorProto {
+		d := &descriptorpb.DescriptorProto{Name: proto.String(name)}
+		for i := range int32(20) {
+			f := &descriptorpb.FieldDescriptorProto{
+				Name: proto.String(fmt.Sprint("f", i)), Number: proto.Int32(i + 1), Type: descriptorpb.FieldDescriptorProto_TYPE_STRING.Enum(),
+			}
+			if level < levels {
+				sub := nested(fmt.Sprint(name, i, "x"), level+1)
+				d.NestedType = append(d.NestedType, sub)
+				f.Type, f.TypeName = descriptorpb.FieldDescriptorProto_TYPE_MESSAGE.Enum(), sub.Name
+			}
+			d.Field = append(d.Field, f)
+		}
+		return d
+	}
+	fd, err := protodesc.NewFile(&descriptorpb.FileDescriptorProto{
+		Name: proto.String("wide.proto"), Syntax: proto.String("proto3"), MessageType: []*descriptorpb.DescriptorProto{nested("M", 0)},
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fd.Messages().Get(0)
+}
+
+// A schema that would be larger than the edge compiles describes fewer of the messages within it, and says which.
+func TestLargeSchemasAreCutByDepth(t *testing.T) {
+	for _, c := range []struct {
+		levels int
+		note   string
+	}{
+		{1, ""},
+		{2, "messages nested more than 1 deep are not described, since with them it has "},
+		{3, "messages nested more than 1 deep are not described, since with them it has "},
+	} {
+		md := wide(t, c.levels)
+		for name, s := range map[string]schema.Schema{
+			"input": schema.Input(md, limit.New(t.Context())), "output": schema.Output(md, limit.New(t.Context())),
+		} {
+			t.Run(fmt.Sprint(c.levels, " ", name), func(t *testing.T) {
+				if _, err := edgeschema.Compile(s.JSON); err != nil {
+					t.Errorf("the edge cannot compile it: %v", err)
+				}
+				if notes := strings.Join(s.Notes, "; "); !strings.HasPrefix(notes, c.note) || c.note == "" && notes != "" {
+					t.Errorf("notes: %q, want %q", notes, c.note)
+				}
+				compiled := compile(t, s)
+				if accepts(t, compiled, `{"f0":1}`) {
+					t.Error("a member of the message itself is not described")
+				}
+				if accepts(t, compiled, `{"f0":{"f0":1}}`) {
+					t.Error("a member of the messages in it is not described")
+				}
+				if name == "input" && c.levels > 1 && !accepts(t, compiled, `{"f0":{"f0":{"anything":1}}}`) {
+					t.Error("a message that is not described refuses members")
+				}
+			})
+		}
 	}
 }

@@ -44,7 +44,7 @@ var Law = []Package{
 	{"edge/check/lint", "the published rules of model interfaces for tools", nil},
 	{"edge/reflect", "the contract for gRPC services that know nothing of it", []string{"edge/reflect/limit", "edge/reflect/schema", "gen/mcpedge/v1", "gen/mcpedge/options/v1"}},
 	{"edge/reflect/limit", "what learning a service may cost", nil},
-	{"edge/reflect/schema", "JSON Schema for protobuf messages", []string{"edge/reflect/limit", "edge/schema/portable", "gen/mcpedge/options/v1"}},
+	{"edge/reflect/schema", "JSON Schema for protobuf messages", []string{"edge/reflect/limit", "edge/schema", "edge/schema/portable", "gen/mcpedge/options/v1"}},
 	{"edge/reflect/reflecttest", "services known by their .proto files alone, for tests", []string{"gen/mcpedge/options/v1"}},
 	{"edge/state", "what outlives a request: interfaces and records", []string{"edge/mcp"}},
 	{"edge/state/memory", "the state of one replica", []string{"edge/budget", "edge/state", "edge/state/medium", "edge/mcp"}},
