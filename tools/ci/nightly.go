@@ -69,6 +69,7 @@ func nightlies() []stage {
 			name: "apis", sets: nights, cores: 1, within: 15 * time.Minute, needs: built,
 			run: `export MCPEDGE_BINARY="$PWD/bin/mcpedge-ci"
 cd ` + suites + `apis
+npm ci --ignore-scripts --loglevel=error >/dev/null
 go vet .
 ../../../bin/gotest -count=1 -timeout=10m ${TESTFLAGS:-} .`,
 		},

@@ -1,6 +1,8 @@
 package apis
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"net"
 	"os"
@@ -8,14 +10,18 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/reflection"
-	"google.golang.org/grpc/status"
+	reflectionv1 "google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/known/emptypb"
 
 	_ "buf.build/gen/go/bufbuild/registry/protocolbuffers/go/buf/registry/module/v1"
 	_ "cloud.google.com/go/firestore/apiv1/firestorepb"
@@ -28,94 +34,143 @@ import (
 	_ "github.com/containerd/containerd/api/services/tasks/v1"
 	_ "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	_ "github.com/envoyproxy/go-control-plane/envoy/service/status/v3"
+	_ "github.com/milvus-io/milvus-proto/go-api/v2/milvuspb"
+	_ "github.com/pingcap/kvproto/pkg/eraftpb" // brings the module whose sources are compiled
+	_ "github.com/qdrant/go-client/qdrant"
 	_ "go.etcd.io/etcd/api/v3/etcdserverpb"
 	_ "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	_ "go.temporal.io/api/workflowservice/v1"
+	_ "google.golang.org/genproto/googleapis/type/money" // of Google Ads
 	_ "google.golang.org/grpc/channelz/grpc_channelz_v1"
-	_ "google.golang.org/grpc/health/grpc_health_v1"
 	_ "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// apis are public APIs, by the beginnings of their services' names.
-var apis = []struct {
+// api is a public API, by the beginnings of its services' names.
+type api struct {
 	name     string
 	services []string
-	tools    int // at least
-}{
-	{"pubsub", []string{"google.pubsub.v1."}, 20},
-	{"spanner", []string{"google.spanner.v1."}, 10},
-	{"firestore", []string{"google.firestore.v1."}, 10},
-	{"logging", []string{"google.logging.v2."}, 20},
-	{"kms", []string{"google.cloud.kms.v1."}, 20},
-	{"longrunning", []string{"google.longrunning."}, 4},
-	{"grpc", []string{"grpc.channelz.v1.", "grpc.health.v1."}, 8},
-	{"buf", []string{"buf.registry.module.v1."}, 10},
-	{"etcd", []string{"etcdserverpb."}, 20},
-	{"temporal", []string{"temporal.api.workflowservice.v1."}, 50},
-	{"containerd", []string{"containerd.services."}, 10},
-	{"kubernetes", []string{"runtime.v1."}, 20},
-	{"opentelemetry", []string{"opentelemetry.proto.collector.trace.v1."}, 1},
-	{"envoy", []string{"envoy.service.status.v3."}, 1},
+	files    func() (*protoregistry.Files, error) // nil: it is linked
 }
 
-// server makes one gRPC server of an API: it answers every method with UNIMPLEMENTED, and describes itself
-// by reflection.
-func server(t *testing.T, prefixes []string) string {
+var apis = []api{
+	{name: "pubsub", services: []string{"google.pubsub.v1."}},
+	{name: "spanner", services: []string{"google.spanner.v1."}},
+	{name: "firestore", services: []string{"google.firestore.v1."}},
+	{name: "logging", services: []string{"google.logging.v2."}},
+	{name: "kms", services: []string{"google.cloud.kms.v1."}},
+	{name: "longrunning", services: []string{"google.longrunning."}},
+	{name: "ads", services: []string{"google.ads.googleads."}, files: googleAds},
+	{name: "grpc", services: []string{"grpc.channelz.v1.", "grpc.health.v1."}},
+	{name: "buf", services: []string{"buf.registry.module.v1."}},
+	{name: "etcd", services: []string{"etcdserverpb."}},
+	{name: "temporal", services: []string{"temporal.api.workflowservice.v1."}},
+	{name: "containerd", services: []string{"containerd.services."}},
+	{name: "kubernetes", services: []string{"runtime.v1."}},
+	{name: "opentelemetry", services: []string{"opentelemetry.proto.collector.trace.v1."}},
+	{name: "envoy", services: []string{"envoy.service.status.v3."}},
+	{name: "qdrant", services: []string{"qdrant."}},
+	{name: "milvus", services: []string{"milvus.proto.milvus."}},
+	{name: "tikv", services: []string{"tikvpb."}, files: tikv},
+}
+
+// described is a gRPC server that answers every method with an empty message and describes itself by reflection.
+type described struct {
+	target string
+	tools  int // methods that can be tools: those to which a client sends one message
+}
+
+// serve makes a server of an API whose answers take delay to get to its clients.
+func (a api) serve(t *testing.T, delay time.Duration) described {
 	t.Helper()
-	s := grpc.NewServer(grpc.UnknownServiceHandler(func(any, grpc.ServerStream) error {
-		return status.Error(codes.Unimplemented, "nothing is implemented")
+	files := protoregistry.GlobalFiles
+	if a.files != nil {
+		var err error
+		if files, err = a.files(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := grpc.NewServer(grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
+		if err := stream.RecvMsg(&emptypb.Empty{}); err != nil {
+			return err
+		}
+		return stream.SendMsg(&emptypb.Empty{})
 	}))
-	found := 0
-	protoregistry.GlobalFiles.RangeFiles(func(fd protoreflect.FileDescriptor) bool {
+	healthpb.RegisterHealthServer(s, health.NewServer())
+	var d described
+	services := serviceInfo{}
+	files.RangeFiles(func(fd protoreflect.FileDescriptor) bool {
 		for i := range fd.Services().Len() {
 			service := fd.Services().Get(i)
 			name := string(service.FullName())
-			if slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) }) {
-				s.RegisterService(&grpc.ServiceDesc{ServiceName: name, HandlerType: (*any)(nil), Metadata: fd.Path()}, struct{}{})
-				found++
+			if !slices.ContainsFunc(a.services, func(p string) bool { return strings.HasPrefix(name, p) }) {
+				continue
+			}
+			services[name] = grpc.ServiceInfo{Metadata: fd.Path()}
+			for j := range service.Methods().Len() {
+				if !service.Methods().Get(j).IsStreamingClient() {
+					d.tools++
+				}
 			}
 		}
 		return true
 	})
-	if found == 0 {
-		t.Fatalf("no service begins with one of %q", prefixes)
+	if len(services) == 0 {
+		t.Fatalf("no service begins with one of %q", a.services)
 	}
-	reflection.Register(s)
+	reflectionv1.RegisterServerReflectionServer(s, reflection.NewServerV1(reflection.ServerOptions{
+		Services: services, DescriptorResolver: files,
+	}))
 	lis, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+	d.target = lis.Addr().String()
+	if delay > 0 {
+		lis = distant{lis, delay}
+	}
 	go func() { _ = s.Serve(lis) }()
 	t.Cleanup(s.Stop)
-	return lis.Addr().String()
+	return d
 }
 
-// check runs `mcpedge check` on a service and returns what it prints.
-func check(t *testing.T, target string, flags ...string) string {
+// serviceInfo is what reflection lists.
+type serviceInfo map[string]grpc.ServiceInfo
+
+func (s serviceInfo) GetServiceInfo() map[string]grpc.ServiceInfo { return s }
+
+// configure writes a configuration with one backend of kind reflect, and returns the program and the file.
+func configure(t *testing.T, target string) (binary, file string) {
 	t.Helper()
-	binary := os.Getenv("MCPEDGE_BINARY")
-	if binary == "" {
+	if binary = os.Getenv("MCPEDGE_BINARY"); binary == "" {
 		t.Fatal("MCPEDGE_BINARY names no binary: run make stages ONLY=apis")
 	}
-	file := filepath.Join(t.TempDir(), "edge.yaml")
+	file = filepath.Join(t.TempDir(), "edge.yaml")
 	conf := fmt.Sprintf("backends:\n  - name: api\n    kind: reflect\n    include: [\"*\", \"grpc.*\"]\n    target: %s\n", target)
 	if err := os.WriteFile(file, []byte(conf), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return binary, file
+}
+
+// check runs `mcpedge check` on a service and returns what it prints. Its status has to be 0, unless flags are given.
+func check(t *testing.T, target string, flags ...string) string {
+	t.Helper()
+	binary, file := configure(t, target)
 	cmd := exec.Command(binary, append([]string{"check", "--config", file}, flags...)...)
 	var out, errs strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	if err := cmd.Run(); err != nil {
-		t.Logf("%v: %s", err, errs.String())
+	if err := cmd.Run(); err != nil && len(flags) == 0 {
+		t.Errorf("%v: %s\n%s", err, errs.String(), out.String())
 	}
 	return out.String()
 }
 
-// Every tool of each API keeps the rules of all interfaces.
+// Every tool of each API is listed and keeps the rules of all interfaces.
 func TestPublicAPIsKeepTheRules(t *testing.T) {
 	for _, api := range apis {
 		t.Run(api.name, func(t *testing.T) {
-			out := check(t, server(t, api.services))
+			server := api.serve(t, 0)
+			out := check(t, server.target)
 			tools := 0
 			for line := range strings.Lines(out) {
 				_, _ = fmt.Sscanf(strings.TrimSpace(line), "tools: %d,", &tools)
@@ -123,8 +178,8 @@ func TestPublicAPIsKeepTheRules(t *testing.T) {
 					t.Log(strings.TrimSpace(line))
 				}
 			}
-			if tools < api.tools {
-				t.Errorf("%d tools, at least %d are expected:\n%s", tools, api.tools, out)
+			if tools != server.tools {
+				t.Errorf("%d tools, its methods make %d:\n%s", tools, server.tools, out)
 			}
 			if want := "tools keep the rules of anthropic, openai, openai-strict, gemini"; !strings.Contains(out, want) {
 				t.Errorf("the report does not say %q", want)
@@ -135,7 +190,7 @@ func TestPublicAPIsKeepTheRules(t *testing.T) {
 
 // The rules are real ones: shown as they are, the same schemas break them.
 func TestFullSchemasBreakTheRules(t *testing.T) {
-	out := check(t, server(t, []string{"google.pubsub.v1."}), "--schemas=full")
+	out := check(t, apis[0].serve(t, 0).target, "--schemas=full")
 	for _, want := range []string{
 		"anthropic: /oneOf: root-combinators", "openai: /oneOf: root-combinators", "openai-strict: ", "gemini: ",
 	} {
@@ -143,4 +198,121 @@ func TestFullSchemasBreakTheRules(t *testing.T) {
 			t.Errorf("%q is missing in\n%s", want, out)
 		}
 	}
+}
+
+// What models are shown of arguments has no reference, in schemas or in texts, and those of results lead to what is there.
+func TestPublicAPIsHaveNoLooseReferences(t *testing.T) {
+	for _, api := range apis {
+		t.Run(api.name, func(t *testing.T) {
+			t.Parallel()
+			for _, raw := range list(t, api.serve(t, 0)) {
+				var tool struct {
+					Name, Title, Description  string
+					InputSchema, OutputSchema any
+				}
+				if err := json.Unmarshal(raw, &tool); err != nil {
+					t.Fatal(err)
+				}
+				if text := tool.Title + tool.Description; hasReference(text) {
+					t.Errorf("%s: the description has a reference: %s", tool.Name, text)
+				}
+				walk(tool.InputSchema, func(key string, value any) {
+					if text, ok := value.(string); key == "$ref" || key == "$defs" || ok && hasReference(text) {
+						t.Errorf("%s: the schema of the arguments has %q: %v", tool.Name, key, value)
+					}
+				})
+				root, _ := tool.OutputSchema.(map[string]any)
+				defs, _ := root["$defs"].(map[string]any)
+				walk(tool.OutputSchema, func(key string, value any) {
+					text, ok := value.(string)
+					if !ok || !hasReference(text) {
+						return
+					}
+					if name, leads := strings.CutPrefix(text, "#/$defs/"); key != "$ref" || !leads || defs[name] == nil {
+						t.Errorf("%s: the schema of the result has %q: %s", tool.Name, key, text)
+					}
+				})
+			}
+		})
+	}
+}
+
+func hasReference(text string) bool {
+	return strings.Contains(text, "$ref") || strings.Contains(text, "$defs")
+}
+
+// walk calls visit for each member of the objects in a decoded JSON value.
+func walk(v any, visit func(key string, value any)) {
+	switch v := v.(type) {
+	case map[string]any:
+		for key, value := range v {
+			visit(key, value)
+			walk(value, visit)
+		}
+	case []any:
+		for _, value := range v {
+			walk(value, visit)
+		}
+	}
+}
+
+// APIs of many files are learned at a distance, with the settings of every day.
+func TestPublicAPIsAtADistance(t *testing.T) {
+	for _, api := range apis {
+		if !slices.Contains([]string{"temporal", "qdrant", "milvus", "ads", "tikv", "envoy"}, api.name) {
+			continue
+		}
+		for _, delay := range []time.Duration{0, 20 * time.Millisecond, 100 * time.Millisecond} {
+			t.Run(fmt.Sprintf("%s/%v", api.name, delay), func(t *testing.T) {
+				server := api.serve(t, delay)
+				began := time.Now()
+				list(t, server)
+				t.Logf("%d tools after %.1f s", server.tools, time.Since(began).Seconds())
+			})
+		}
+	}
+}
+
+// list serves an API by an edge until all of its tools are listed, and returns them.
+func list(t *testing.T, server described) []json.RawMessage {
+	t.Helper()
+	binary, file := configure(t, server.target)
+	address := freeAddress(t)
+	edge := exec.Command(binary, "--config", file, "--listen", address, "--admin", freeAddress(t), "--log-level", "warn")
+	var log bytes.Buffer
+	edge.Stdout, edge.Stderr = &log, &log
+	if err := edge.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = edge.Process.Signal(syscall.SIGTERM)
+		_ = edge.Wait()
+		if t.Failed() {
+			t.Logf("the edge's log:\n%s", log.String())
+		}
+	})
+	// The bound of learning, which the edge itself keeps, and what the machine may need besides.
+	for end := time.Now().Add(3 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		out, err := exec.Command(binary, "list", "-json", "-wait", "20s", "http://"+address+"/mcp").Output()
+		var listed struct {
+			Tools []json.RawMessage `json:"tools"`
+		}
+		if err == nil && json.Unmarshal(out, &listed) == nil && len(listed.Tools) == server.tools {
+			return listed.Tools
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%d tools are listed, its methods make %d", len(listed.Tools), server.tools)
+		}
+	}
+}
+
+// freeAddress returns an address at which nothing listens.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = lis.Close() }()
+	return lis.Addr().String()
 }
