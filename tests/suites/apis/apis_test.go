@@ -1,9 +1,10 @@
 package apis
 
 import (
-	"bytes"
+	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -277,42 +278,56 @@ func TestPublicAPIsAtADistance(t *testing.T) {
 func list(t *testing.T, server described) []json.RawMessage {
 	t.Helper()
 	binary, file := configure(t, server.target)
-	address := freeAddress(t)
-	edge := exec.Command(binary, "--config", file, "--listen", address, "--admin", freeAddress(t), "--log-level", "warn")
-	var log bytes.Buffer
-	edge.Stdout, edge.Stderr = &log, &log
+	edge := exec.Command(binary, "--config", file, "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--log-format", "json")
+	out, err := edge.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := edge.Start(); err != nil {
 		t.Fatal(err)
 	}
+	drained := make(chan struct{})
 	t.Cleanup(func() {
 		_ = edge.Process.Signal(syscall.SIGTERM)
+		<-drained
 		_ = edge.Wait()
-		if t.Failed() {
-			t.Logf("the edge's log:\n%s", log.String())
-		}
 	})
+	url := endpoint(out)
+	go func() {
+		defer close(drained)
+		_, _ = io.Copy(io.Discard, out)
+	}()
+	if url == "" {
+		t.Fatal("the edge has ended before it served")
+	}
 	// The bound of learning, which the edge itself keeps, and what the machine may need besides.
 	for end := time.Now().Add(3 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
-		out, err := exec.Command(binary, "list", "-json", "-wait", "20s", "http://"+address+"/mcp").Output()
+		var failed strings.Builder
+		list := exec.Command(binary, "list", "-json", url)
+		list.Stderr = &failed
+		out, err := list.Output()
 		var listed struct {
 			Tools []json.RawMessage `json:"tools"`
 		}
-		if err == nil && json.Unmarshal(out, &listed) == nil && len(listed.Tools) == server.tools {
+		if err == nil {
+			err = json.Unmarshal(out, &listed)
+		}
+		if err == nil && len(listed.Tools) == server.tools {
 			return listed.Tools
 		}
 		if time.Now().After(end) {
-			t.Fatalf("%d tools are listed, its methods make %d", len(listed.Tools), server.tools)
+			t.Fatalf("%d tools are listed, its methods make %d (%v: %s)", len(listed.Tools), server.tools, err, failed.String())
 		}
 	}
 }
 
-// freeAddress returns an address at which nothing listens.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	lis, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+// endpoint reads an edge's log until it says where it serves; empty: it ended before.
+func endpoint(log io.Reader) string {
+	for lines := bufio.NewScanner(log); lines.Scan(); {
+		var record struct{ Msg, Endpoint string }
+		if json.Unmarshal(lines.Bytes(), &record) == nil && record.Msg == "serving" {
+			return record.Endpoint
+		}
 	}
-	defer func() { _ = lis.Close() }()
-	return lis.Addr().String()
+	return ""
 }
