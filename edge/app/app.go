@@ -136,10 +136,11 @@ func (a *App) Run(ctx context.Context, started func(endpoint string)) error {
 	a.notReady("waiting for the backends to be tried")
 	watching.Go(func() { a.names.Run(run) })
 	a.startQuotas(run)
-	a.tasks.Start()
-	a.stateful.Start(run)
 	a.startCluster(ctx, run, &watching)
 	a.awaitLists(ctx, a.cfg.Limits.StartWait)
+	// Calls of lost replicas are taken over from here on: their backends were tried.
+	a.tasks.Start()
+	a.stateful.Start(run)
 	if ctx.Err() != nil {
 		return a.ended(errors.Join(mcpListener.Close(), a.abandon()))
 	}

@@ -31,10 +31,10 @@ func (a *App) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 		return errors.Join(err, a.abandon())
 	}
 	a.startQuotas(run)
-	a.tasks.Start()
-	a.stateful.Start(run)
 	a.startCluster(ctx, run, &watching)
 	a.awaitLists(ctx, a.cfg.Limits.StartWait)
+	a.tasks.Start()
+	a.stateful.Start(run)
 	a.logServing("stdin and stdout")
 	router := &era.Router{Stateless: a.stateless, Stateful: a.stateful, MaxBatch: a.cfg.Limits.Batch, Telemetry: a.telemetry}
 	err := stdio.Serve(ctx, router, in, out, stdio.Options{

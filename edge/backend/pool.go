@@ -83,28 +83,43 @@ func (p *Pool) Start(ctx context.Context) {
 // ctx's, or says that the pool was closed.
 func (p *Pool) Ready(ctx context.Context) error {
 	for _, b := range p.Backends() {
-		select {
-		case <-b.tried:
-			continue
-		default:
-		}
-		select {
-		case <-b.tried:
-		case <-ctx.Done():
-			return fmt.Errorf("backend %q did not answer in time: %w", b.cfg.Name, context.Cause(ctx))
-		case <-b.group.ctx.Done():
-			return fmt.Errorf("backend %q was taken out before it answered", b.cfg.Name)
+		if err := b.AwaitTried(ctx); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
+// AwaitTried waits until the backend was tried once: listed, or found to be unreachable. The error is ctx's, or says that the
+// backend was taken out.
+func (b *Backend) AwaitTried(ctx context.Context) error {
+	if b.Tried() {
+		return nil
+	}
+	select {
+	case <-b.tried:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("backend %q did not answer in time: %w", b.cfg.Name, context.Cause(ctx))
+	case <-b.group.ctx.Done():
+		return fmt.Errorf("backend %q was taken out before it answered", b.cfg.Name)
+	}
+}
+
+// Tried reports whether the backend was listed, or found to be unreachable, since it was configured.
+func (b *Backend) Tried() bool {
+	select {
+	case <-b.tried:
+		return true
+	default:
+		return false
+	}
+}
+
 // Untried names the backends that were neither listed nor found to be unreachable yet, in their order.
 func (p *Pool) Untried() (names []string) {
 	for _, b := range p.Backends() {
-		select {
-		case <-b.tried:
-		default:
+		if !b.Tried() {
 			names = append(names, b.cfg.Name)
 		}
 	}

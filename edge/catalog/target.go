@@ -42,6 +42,9 @@ type Target struct {
 // *mcp.Error, is the request's. A resources/subscribe of what does not exist is no error: the watch opens when it does.
 func (c *Catalog) Resolve(ctx context.Context, rules *revision.Rules, call *mcp.Call, t *Target) error {
 	t.method, t.name = call.Method, call.Params.Target
+	if err := c.awaitOwner(ctx, call.Backend); err != nil {
+		return err
+	}
 	var err error
 	if t.view, err = c.views.forCall(ctx, call); err != nil {
 		return err
@@ -62,6 +65,24 @@ func (c *Catalog) Resolve(ctx context.Context, rules *revision.Rules, call *mcp.
 		return c.resolveURI(call, t, features.Skills, "name the skill")
 	case call.Method == mcp.MethodDirectoryRead:
 		return c.resolveURI(call, t, features.Directories, "name the directory")
+	}
+	return nil
+}
+
+// awaitOwner waits until the backend that a call is bound to was tried once, as this replica may have taken the call over before it knew
+// what its backends serve. It fails only when ctx ends.
+func (c *Catalog) awaitOwner(ctx context.Context, name string) error {
+	if name == "" {
+		return nil
+	}
+	for _, b := range c.views.backends() {
+		if b.Name() != name || b.Tried() {
+			continue
+		}
+		if err := b.AwaitTried(ctx); err != nil && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return c.Settle(ctx)
 	}
 	return nil
 }

@@ -1,10 +1,12 @@
 package dispatch
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -303,5 +305,55 @@ func TestRoundsBelongToTheirBackend(t *testing.T) {
 	}
 	if err := d.CancelCall(t.Context(), rules(t, modern), &mcp.Call{ID: "c", Method: mcp.MethodToolsCall, Backend: "gone", Params: mcp.Params{Target: "pay"}}); err != nil {
 		t.Errorf("cancelled with nobody: %v", err)
+	}
+}
+
+// waiting tells when somebody waits for a context to end.
+type waiting struct {
+	context.Context
+	begun func()
+}
+
+func (w waiting) Done() <-chan struct{} {
+	w.begun()
+	return w.Context.Done()
+}
+
+// A call that a backend began and that comes to a replica which has not tried that backend yet, as one taken over from a lost replica may,
+// waits until it has.
+func TestBoundCallWaitsForItsBackend(t *testing.T) {
+	quiet := slog.New(slog.DiscardHandler)
+	pool, err := backend.NewPool([]backend.Config{{Name: "first", Target: full("first").serve(t), Timeout: 20 * time.Second}}, backend.Options{Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	d := New(pool, Options{Logger: quiet})
+	failures := make(chan error)
+	bound := 0
+	for _, door := range doors {
+		if door.method != mcp.MethodToolsCall && door.method != mcp.MethodPromptsGet && door.method != mcp.MethodResourcesRead {
+			continue
+		}
+		bound++
+		call := request(t, door.method, door.params)
+		call.Backend = "first"
+		began := make(chan struct{})
+		ctx := waiting{t.Context(), sync.OnceFunc(func() { close(began) })}
+		go func() {
+			_, err := d.Call(ctx, rules(t, modern), call, nil)
+			failures <- err
+		}()
+		select {
+		case <-began:
+		case err := <-failures:
+			t.Fatalf("%s: %v before the backend was tried", door.name, err)
+		}
+	}
+	pool.Start(t.Context())
+	for range bound {
+		if err := await.Receive(t, "an answer", failures); err != nil {
+			t.Error(err)
+		}
 	}
 }
