@@ -88,6 +88,8 @@ const (
 	ReasonAnswered Reason = "answered"
 	// ReasonContinued: the linked round asked nothing and is continued.
 	ReasonContinued Reason = "continued"
+	// ReasonCancelled: the client cancelled the linked call at another replica than the one that ran it, or while it waited.
+	ReasonCancelled Reason = "cancelled"
 	// ReasonTakenOver: the replica that ran the linked span was lost.
 	ReasonTakenOver Reason = "taken_over"
 	// ReasonResumed: the client resumed the stream of the linked call.

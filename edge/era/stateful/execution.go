@@ -304,6 +304,8 @@ func (c *execution) Over(how call.How, r *call.Reply) {
 		if c.task != "" {
 			c.e.taskMade(c.s, c.task)
 		}
+	case call.HowGone:
+		c.op.End(&telemetry.Outcome{Kind: mcp.KindCancelled, Message: errGone.Error(), Backend: c.bound()})
 	default:
 		c.op.Pause(&lost)
 	}
@@ -361,9 +363,7 @@ func (e *Era) resume(o *medium.Owned, why run.Reason) (*run.Claimed, error) {
 		c.memory.Release()
 		return nil, err
 	}
-	if why.Why != call.ByCancel {
-		c.observeClaim(why.Why, why.Began)
-	}
+	c.observeClaim(why.Why, why.Began)
 	claimed := &run.Claimed{Task: c, Context: c.ctx}
 	for i := range r.Asked {
 		q := &r.Asked[i]

@@ -69,8 +69,11 @@ func (c *execution) observeClaim(why call.Why, began time.Time) {
 		q.Before = c.origin
 	}
 	operation := "claim"
-	if why == call.ByAnswer {
+	switch why {
+	case call.ByAnswer:
 		q.Reason, operation = telemetry.ReasonAnswered, "answer"
+	case call.ByCancel:
+		q.Reason = telemetry.ReasonCancelled
 	}
 	c.ctx, c.op = t.Begin(c.ctx, &q)
 	t.Stored(c.origin, operation, began, nil)

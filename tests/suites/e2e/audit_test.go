@@ -217,6 +217,44 @@ func TestAuditOfReplicas(t *testing.T) {
 	}
 }
 
+// TestAuditOfCallsThatAreEnded: a call that its client cancels, or whose session it deletes, at whichever replica, has one decision
+// and one outcome.
+func TestAuditOfCallsThatAreEnded(t *testing.T) {
+	dir := t.TempDir()
+	var paths []string
+	f, edges, _ := startReplicas(t, 2, func(c *config.Config) {
+		paths = append(paths, filepath.Join(dir, fmt.Sprint(len(paths))))
+		c.Audit = &config.Audit{File: paths[len(paths)-1]}
+	})
+	cancel := func(s *session) { s.notify("notifications/cancelled", `{"requestId":2}`) }
+	remove := func(s *session) { s.delete().want(http.StatusNoContent) }
+	for name, end := range map[string]func(s *session){"cancelled": cancel, "deleted": remove} {
+		for at, edge := range edges {
+			for _, version := range stateful {
+				gate := fmt.Sprint(name, at, version)
+				s := newSession(t, edges[0].URL, version)
+				stream := s.callWithProgress("gate", fmt.Sprintf(`{"name":%q}`, gate), "p").events()
+				<-f.started
+				stream.awaitMethod("notifications/progress") // so that it has a record
+				end(s.at(edge))
+				<-f.ended
+			}
+		}
+	}
+	waiting := newSession(t, edges[0].URL, vNov)
+	waiting.call("ask_name", "").events().awaitMethod("elicitation/create")
+	cancel(waiting.at(edges[1]))
+	want := []string{"allow   ask_name", " tools/call ask_name cancelled"}
+	for range 4 * len(stateful) {
+		want = append(want, "allow   gate", " tools/call gate cancelled")
+	}
+	await.Until(t, "a record of each end", func() bool { return len(records(t, paths...)) >= len(want) })
+	for _, e := range edges {
+		e.End(t)
+	}
+	wantRecords(t, records(t, paths...), want...)
+}
+
 // TestAuditThatCannotBeWritten: with required everything that is decided on is refused, and nothing is lost; without, all goes
 // on.
 func TestAuditThatCannotBeWritten(t *testing.T) {
