@@ -76,7 +76,7 @@ func TestLifecycleIsLogged(t *testing.T) {
 	}
 
 	write(", nonsense: 1")
-	find("the file with the policy cannot be used: what was read before stays in force")
+	find("the file of settings cannot be used: what was read before stays in force")
 	reread()
 	refused := find("asked to read the settings again: the file cannot be used, and what was read before stays in force")
 	if text, _ := refused["error"].(string); !strings.Contains(text, "nonsense") {

@@ -54,7 +54,8 @@ type App struct {
 	endQuotas func()
 	access    *access.Control
 	governing governing
-	limiting  rereadable          // the quotas
+	limiting  rereadable // the quotas
+	reread    reread
 	auth      *auth.Authenticator // nil makes every caller anonymous
 	callers   web.Authenticator   // auth with its refusals observed
 	audit     *audit.Log          // nil records nothing

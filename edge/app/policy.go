@@ -39,7 +39,7 @@ func (a *App) newControl() error {
 	}
 	a.keepClaims(p)
 	a.warnRoles(p)
-	g.what, g.file, g.log, g.read = "policy", a.cfg.File, a.log, a.rereadPolicy
+	g.what, g.prepare = "policy", a.preparePolicy
 	return nil
 }
 
@@ -64,21 +64,30 @@ func (a *App) warnRoles(p *policy.Policy) {
 	}
 }
 
-func (a *App) rereadPolicy(file string) (exchanged bool, err error) {
+// preparePolicy is prepare of the policy.
+func (a *App) preparePolicy(file string) (apply func() bool, err error) {
 	p, asked, err := config.ReadPolicy(file)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	g := &a.governing
-	before, server := a.access.Policy(), g.server
+	server := a.governing.server
 	switch {
 	case !reflect.DeepEqual(asked, server.settings):
 		if server, err = a.newExternal(asked); err != nil {
-			return false, err
+			return nil, err
 		}
+	case p.ID() == a.access.Policy().ID():
+		return func() bool { return false }, nil
+	}
+	return func() bool { a.exchangePolicy(p, server); return true }, nil
+}
+
+// exchangePolicy puts a policy in force, with the policy server that it names.
+func (a *App) exchangePolicy(p *policy.Policy, server policyServer) {
+	g := &a.governing
+	before := a.access.Policy()
+	if server != g.server {
 		a.startExternal(server)
-	case p.ID() == before.ID():
-		return false, nil
 	}
 	a.keepClaims(p)
 	a.warnRoles(p)
@@ -88,7 +97,6 @@ func (a *App) rereadPolicy(file string) (exchanged bool, err error) {
 		g.server = server
 		a.closeExternal(was)
 	}
-	return true, nil
 }
 
 // looksFurther reports whether a policy inspects claims that the last one did not.
@@ -115,7 +123,7 @@ func (a *App) observePolicy() []error {
 		}),
 		a.telemetry.Observe(telemetry.PolicyDenied, func(emit telemetry.Emit) { counts(emit, func(c counted) int64 { return c.denied }) }),
 		a.telemetry.Observe(telemetry.PolicyFailed, func(emit telemetry.Emit) { counts(emit, func(c counted) int64 { return c.failed }) }),
-		a.telemetry.Observe(telemetry.PolicyStale, func(emit telemetry.Emit) { emit(one(g.stale.Load())) }),
+		a.telemetry.Observe(telemetry.PolicyStale, func(emit telemetry.Emit) { emit(one(a.reread.stale.Load())) }),
 		a.telemetry.Observe(telemetry.PolicyExchanges, func(emit telemetry.Emit) { emit(float64(g.exchanges.Load())) }),
 	}
 }

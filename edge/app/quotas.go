@@ -14,17 +14,14 @@ func (a *App) newQuotas() (*quota.Limiter, error) {
 	if err != nil || len(rules) == 0 {
 		return nil, err
 	}
-	l := &a.limiting
-	l.what, l.file, l.log, l.read = "quotas", a.cfg.File, a.log, a.rereadQuotas
+	a.limiting.what, a.limiting.prepare = "quotas", a.prepareQuotas
 	return quota.New(quota.Options{Rules: rules, Store: a.durable.Quotas(), Logger: a.log}), nil
 }
 
-func (a *App) rereadQuotas(file string) (exchanged bool, err error) {
+// prepareQuotas is prepare of the quotas.
+func (a *App) prepareQuotas(file string) (apply func() bool, err error) {
 	rules, err := config.ReadQuotas(file)
-	if err != nil {
-		return false, err
-	}
-	return a.quotas.SetRules(rules), nil
+	return func() bool { return a.quotas.SetRules(rules) }, err
 }
 
 // startQuotas makes the limiter share the quotas with other replicas, until endQuotas returns this
@@ -55,7 +52,7 @@ func (a *App) observeQuotas() []error {
 			a.quotas.Refusals(func(rule string, n int64) { emit(float64(n), telemetry.AttrQuota.String(rule)) })
 		}),
 		a.telemetry.Observe(telemetry.QuotaUnshared, func(emit telemetry.Emit) { emit(float64(a.quotas.Unshared())) }),
-		a.telemetry.Observe(telemetry.QuotaStale, func(emit telemetry.Emit) { emit(one(a.limiting.stale.Load())) }),
+		a.telemetry.Observe(telemetry.QuotaStale, func(emit telemetry.Emit) { emit(one(a.reread.stale.Load())) }),
 		a.telemetry.Observe(telemetry.QuotaExchanges, func(emit telemetry.Emit) { emit(float64(a.limiting.exchanges.Load())) }),
 	}
 }

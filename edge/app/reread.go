@@ -14,22 +14,44 @@ import (
 // after two equal readings, because it may still be being written.
 const rereadInterval = time.Second
 
-// rereadable is a part of the settings that is reread when its file changes.
+// rereadable is a part of the settings that is reread when the file changes.
 type rereadable struct {
-	what string // for messages
-	file string // empty disables rereading
-	log  *slog.Logger
-	// read rereads the file and applies it. After an error the last settings stay in force.
-	read  func(file string) (exchanged bool, err error)
-	stale atomic.Bool
+	what string // for messages; empty: it is not reread
+	// prepare reads the part from the file. apply puts it in force, and reports whether it differs
+	// from what was.
+	prepare func(file string) (apply func() (exchanged bool), err error)
 	// exchanges counts the changes applied after the first settings.
 	exchanges atomic.Int64
-	// taken is the content of the file that is in force, last the content read last. They belong to
-	// the watching goroutine.
+}
+
+// reread is the rereading of the settings file. A file with a part that cannot be used changes no
+// part. Only stale may be read outside the watching goroutine.
+type reread struct {
+	file string // empty disables rereading
+	log  *slog.Logger
+	// parts are the rereadable parts, in the order in which they are prepared and applied.
+	parts []*rereadable
+	// stale is whether the file cannot be used, so that what was read before stays in force.
+	stale atomic.Bool
+	// taken is the content of the file that is in force, last the content read last.
 	taken, last []byte
-	// unused is why the content read last cannot be used, or nil. It belongs to the watching
-	// goroutine.
+	// unused is why the content read last cannot be used, or nil.
 	unused error
+}
+
+// newReread makes the rereading of the parts that this edge has.
+func (a *App) newReread() {
+	r := &a.reread
+	r.file, r.log = a.cfg.File, a.log
+	// The policy is the last one: what it prepares may hold a connection.
+	for _, p := range []*rereadable{&a.limiting, &a.governing.rereadable} {
+		if p.what != "" {
+			r.parts = append(r.parts, p)
+		}
+	}
+	if len(r.parts) == 0 {
+		r.file = ""
+	}
 }
 
 // watchSettings rereads the settings file when it changes and on request, until ctx ends. It
@@ -38,8 +60,7 @@ type rereadable struct {
 func (a *App) watchSettings(ctx context.Context) {
 	restart := a.newRestart()
 	refresh := func() {
-		a.governing.refresh()
-		a.limiting.refresh()
+		a.reread.refresh()
 		restart.refresh()
 	}
 	t := time.NewTicker(rereadInterval)
@@ -67,7 +88,7 @@ func (a *App) watchSettings(ctx context.Context) {
 // logReread logs the result of a requested reload.
 func (a *App) logReread(restart *restart) {
 	const asked = "asked to read the settings again: "
-	for _, err := range []error{a.governing.unused, a.limiting.unused, restart.unread} {
+	for _, err := range []error{a.reread.unused, restart.unread} {
 		if err != nil {
 			a.log.Error(asked+"the file cannot be used, and what was read before stays in force", "config", a.cfg.File, "error", err)
 			return
@@ -80,7 +101,8 @@ func (a *App) logReread(restart *restart) {
 	a.log.Info(asked+"the file was read and is in force", "config", a.cfg.File)
 }
 
-func (r *rereadable) refresh() {
+// refresh reads the file, and applies it if all parts can be used.
+func (r *reread) refresh() {
 	if r.file == "" {
 		return
 	}
@@ -93,23 +115,36 @@ func (r *rereadable) refresh() {
 	if raw != nil && r.taken != nil && bytes.Equal(raw, r.taken) {
 		r.unused = nil
 		if r.stale.Swap(false) {
-			r.log.Info("the file with the "+r.what+" is again as it was read before", "file", r.file)
+			r.log.Info("the file of settings is again as it was read before", "config", r.file)
 		}
 		return
 	}
-	exchanged, err := r.read(r.file)
-	r.unused = err
+	r.unused = r.apply()
 	switch {
-	case err == nil:
+	case r.unused == nil:
 		r.taken = raw
 		r.stale.Store(false)
-		if exchanged {
-			r.exchanges.Add(1)
-			r.log.Info(inForce(r.what), "file", r.file)
-		}
 	case settled && !r.stale.Swap(true):
-		r.log.Error("the file with the "+r.what+" cannot be used: what was read before stays in force", "file", r.file, "error", err)
+		r.log.Error("the file of settings cannot be used: what was read before stays in force", "config", r.file, "error", r.unused)
 	}
+}
+
+// apply puts all parts of the file in force. After an error none is.
+func (r *reread) apply() error {
+	changes := make([]func() bool, len(r.parts))
+	for i, p := range r.parts {
+		var err error
+		if changes[i], err = p.prepare(r.file); err != nil {
+			return err
+		}
+	}
+	for i, p := range r.parts {
+		if changes[i]() {
+			p.exchanges.Add(1)
+			r.log.Info(inForce(p.what), "config", r.file)
+		}
+	}
+	return nil
 }
 
 // inForce says that another part of the settings is in force. what names the part, and may be

@@ -32,11 +32,8 @@ func (a *App) newRestart() *restart {
 	if r.file == "" {
 		return r
 	}
-	if a.governing.read != nil {
-		r.others = append(r.others, "policy")
-	}
-	if a.limiting.read != nil {
-		r.others = append(r.others, "quotas")
+	for _, p := range a.reread.parts {
+		r.others = append(r.others, p.what)
 	}
 	r.last, _ = os.ReadFile(r.file) // an unreadable file has no keys
 	r.seen = r.last

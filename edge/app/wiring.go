@@ -71,6 +71,7 @@ func New(cfg config.Config, log *slog.Logger, options ...Option) (*App, error) {
 	if err := a.newControl(); err != nil {
 		return nil, err
 	}
+	a.newReread()
 	if a.quotas != nil || a.audit != nil || a.access.Policy() != nil {
 		o.Access = a.access
 	}

@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -201,6 +202,35 @@ func TestQuotasAreReadAgain(t *testing.T) {
 	awaitMetric(t, e, "mcpedge_quota_exchanges_total", 2)
 	c.call("add", sum).want(http.StatusOK)
 	overQuota(t, c.call("add", sum), "sums")
+}
+
+// TestSettingsAreReadAgainAsAWhole: a file in which either the policy or the quotas cannot be used changes neither.
+func TestSettingsAreReadAgainAsAWhole(t *testing.T) {
+	t.Parallel() // it waits for most of its time
+	write, set := settingsFile(t)
+	const quotas, policy = "quotas: [{per: tool, tools: [add], rate: 1/h, burst: 2}]\n", "policy: {default: allow}\n"
+	write(quotas + policy)
+	e := startEdge(t, only(startService(t, newFixture().Server)), set)
+	c := newStateless(t, e.URL)
+	const sum = `{"a":1,"b":2}`
+	c.call("add", sum).want(http.StatusOK)
+	for _, bad := range []string{
+		"quotas: [{per: tool, tools: [echo], rate: 1/h}]\npolicy: {default: hidden}\n",
+		"quotas: [{per: tool, rate: 1}]\npolicy: {default: deny}\n",
+	} {
+		write(bad)
+		awaitMetric(t, e, "mcpedge_quota_stale", 1)
+		awaitMetric(t, e, "mcpedge_policy_stale", 1)
+		awaitMetric(t, e, "mcpedge_quota_exchanges_total", 0)
+		awaitMetric(t, e, "mcpedge_policy_exchanges_total", 0)
+		if got := names(c.request("tools/list", nil).result()["tools"], "name"); !slices.Contains(got, "add") {
+			t.Errorf("%q: the tools are %q", bad, got)
+		}
+		write(quotas + policy)
+		awaitMetric(t, e, "mcpedge_policy_stale", 0)
+	}
+	c.call("add", sum).want(http.StatusOK)
+	overQuota(t, c.call("add", sum), "tool add")
 }
 
 // TestClientsSpendNothingOfUsers: a client whose id is a user's subject spends neither the calls nor the sessions, tasks and subscriptions of
