@@ -106,7 +106,7 @@ type refusalsOf struct {
 	times     int
 }
 
-// refused logs a refusal, without any part of the credentials.
+// refused logs a refusal, without any part of the credentials but the issuer or audiences that they name.
 func (f *refusals) refused(listener string, address netip.Addr, d *web.Denial) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -120,8 +120,12 @@ func (f *refusals) refused(listener string, address netip.Addr, d *web.Denial) {
 	}
 	of.times++
 	of.sometimes.Do(func() {
-		f.log.Info("credentials were refused", "reason", d.Reason, "status", d.Status, "listener", listener, "address", addressText(address),
-			"issuer", d.Issuer, "error", d.Message, "refused", of.times)
+		about := []any{"reason", d.Reason, "status", d.Status, "listener", listener, "address", addressText(address),
+			"issuer", d.Issuer, "error", d.Message, "refused", of.times}
+		if d.Detail != "" {
+			about = append(about, "detail", d.Detail)
+		}
+		f.log.Info("credentials were refused", about...)
 		of.times = 0
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -43,7 +44,7 @@ type apiKeys struct {
 	stale atomic.Bool
 	// gone are the keys that were removed from the file since start, at most maxGone.
 	gone *cache
-	// changed is called after the keys have changed. It may be nil.
+	// changed is called after the keys in force have changed. It may be nil.
 	changed func()
 }
 
@@ -72,16 +73,27 @@ func (k *apiKeys) load() error {
 		k.current.Store(&keys)
 		return nil
 	}
+	if maps.EqualFunc(*former, keys, samePrincipal) {
+		return nil
+	}
+	removed := 0
 	for d := range *former {
 		if _, kept := keys[d]; !kept {
 			k.gone.put(d, verified{until: bounded(time.Unix(maxSeconds, 0))})
+			removed++
 		}
 	}
 	k.current.Store(&keys)
+	k.log.Info("other API keys are in force", "keys", len(keys), "added", len(keys)-len(*former)+removed, "removed", removed)
 	if k.changed != nil {
 		k.changed()
 	}
 	return nil
+}
+
+// samePrincipal reports whether two entries of a key say the same.
+func samePrincipal(a, b mcp.Principal) bool {
+	return a.Subject == b.Subject && a.Until.Equal(b.Until) && slices.Equal(a.Scopes, b.Scopes) && slices.Equal(a.Roles, b.Roles)
 }
 
 // bounded returns t limited to what 64 bits of nanoseconds can hold. Zero stays zero.
@@ -147,7 +159,7 @@ func (k *apiKeys) find(d digest, now time.Time) (p mcp.Principal, found bool, _ 
 	}
 	p, found = (*k.current.Load())[d]
 	if found && !p.Until.IsZero() && !now.Before(p.Until) {
-		return mcp.Principal{}, true, &refusal{ReasonExpired, "the API key has expired: get a new one"}
+		return mcp.Principal{}, true, &refusal{reason: ReasonExpired, text: "the API key has expired: get a new one"}
 	}
 	if !found {
 		if _, gone := k.gone.get(d, now); gone {

@@ -1,7 +1,9 @@
 package auth
 
 import (
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -44,6 +46,9 @@ func newAudiences(list []string) audiences {
 	}
 	return a
 }
+
+// list returns the audiences, sorted.
+func (a audiences) list() []string { return slices.Sorted(maps.Keys(a)) }
 
 // has reports whether a token has one of the audiences.
 func (a audiences) has(token []string) bool {

@@ -134,10 +134,10 @@ func (a *Authenticator) Start(ctx context.Context) {
 func (a *Authenticator) Wait() { a.work.Wait() }
 
 // errMissing means that the request has no credentials.
-var errMissing = &refusal{ReasonMissing, "this server wants to know who is calling: send an access token, in the header Authorization: Bearer"}
+var errMissing = &refusal{reason: ReasonMissing, text: "this server wants to know who is calling: send an access token, in the header Authorization: Bearer"}
 
 // errInQuery is errMissing for a token in the query, where it is not read.
-var errInQuery = &refusal{ReasonMissing, "an access token was sent in the query, which is written down in many places: send it in the header Authorization: Bearer"}
+var errInQuery = &refusal{reason: ReasonMissing, text: "an access token was sent in the query, which is written down in many places: send it in the header Authorization: Bearer"}
 
 // Authenticate implements web.Authenticator.
 func (a *Authenticator) Authenticate(r *http.Request) (mcp.Principal, *web.Denial) {
@@ -186,18 +186,24 @@ func (a *Authenticator) identify(r *http.Request, mode DPoP) (_ mcp.Principal, f
 	return v.principal, from, nil
 }
 
-// errUnknown means that the token is of no kind that can be verified here.
-var errUnknown = &refusal{ReasonUnknown, "the access token is not known here: get one from an authorization server of this server's metadata"}
-
-// errUnknownKey is errUnknown if there are API keys and no issuers.
-var errUnknownKey = &refusal{ReasonUnknown, "the API key is not known here: get one from who operates this server"}
+// The refusals of a token of no kind that can be verified here: with issuers, with API keys, and
+// with both.
+var (
+	errUnknown    = &refusal{reason: ReasonUnknown, text: "the access token is not known here: get one from an authorization server of this server's metadata"}
+	errUnknownKey = &refusal{reason: ReasonUnknown, text: "the API key is not known here: get one from who operates this server"}
+	errUnknownAny = &refusal{reason: ReasonUnknown, text: "this is no access token and no API key that is known here: " +
+		"get a token from an authorization server of this server's metadata, or an API key from who operates this server"}
+)
 
 // unknown returns the refusal of an unknown token.
 func (a *Authenticator) unknown() *refusal {
-	if len(a.order) == 0 {
+	switch {
+	case a.keys == nil:
+		return errUnknown
+	case len(a.order) == 0:
 		return errUnknownKey
 	}
-	return errUnknown
+	return errUnknownAny
 }
 
 // verify verifies a token that is not cached: an API key, a JWT, or else an opaque token, about

@@ -179,7 +179,7 @@ func TestTokens(t *testing.T) {
 		"unknown kid":                     {bearer(sign(claims{"kid": "unheard of"})), mcp.Principal{}, 401, "invalid_token"},
 		"another's key under its kid":     {bearer(forged.Sign(i.Claims("alice", resource), nil)), mcp.Principal{}, 401, "invalid_token"},
 		"unknown issuer":                  {bearer(other.Token("alice", resource)), mcp.Principal{}, 401, "invalid_token"},
-		"no issuer":                       {bearer(token(claims{"iss": nil})), mcp.Principal{}, 401, "invalid_token"},
+		"no issuer":                       {bearer(token(claims{"iss": ""})), mcp.Principal{}, 401, "invalid_token"},
 		"the issuer, with a slash":        {bearer(token(claims{"iss": i.URL + "/"})), mcp.Principal{}, 401, "invalid_token"},
 		"crit":                            {bearer(sign(claims{"crit": []string{"x"}, "x": 1})), mcp.Principal{}, 401, "invalid_token"},
 		"logout token":                    {bearer(sign(claims{"typ": "logout+jwt"})), mcp.Principal{}, 401, "invalid_token"},
@@ -567,4 +567,25 @@ func TestAPIKeysAreWatched(t *testing.T) {
 		accepted("1", false)
 		accepted("2", true)
 	})
+}
+
+// The log is told which issuer and which audiences a refused token names, and which are accepted; the client is not.
+func TestDetailsOfRefusals(t *testing.T) {
+	i := issuer.New("https://id.example")
+	a := newAuth(t, options(i))
+	for name, c := range map[string]struct {
+		claims map[string]any
+		want   string
+	}{
+		"issuer":        {map[string]any{"iss": i.URL + "/"}, fmt.Sprintf("its iss is %q, and accepted are %q", i.URL+"/", i.URL)},
+		"no issuer":     {map[string]any{"iss": ""}, `its iss is "", and accepted are`},
+		"audience":      {map[string]any{"aud": []string{"one", "two"}}, `its aud is "one", "two", and accepted are "` + resource},
+		"long":          {map[string]any{"iss": strings.Repeat("x", 3000)}, `"` + strings.Repeat("x", 200) + `", and`},
+		"with controls": {map[string]any{"iss": "a\nb"}, `"a\nb"`},
+	} {
+		_, d := a.Authenticate(bearer(i.Token("alice", resource+"/mcp", c.claims)))
+		if d == nil || !strings.Contains(d.Detail, c.want) || strings.Contains(d.Message, i.URL) {
+			t.Errorf("%s: %+v, want %q", name, d, c.want)
+		}
+	}
 }

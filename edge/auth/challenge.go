@@ -60,7 +60,7 @@ func quotable(s string) string {
 func (a *Authenticator) deny(from origin, why *refusal, scope, metadata string) *web.Denial {
 	a.refused[why.reason].Add(1)
 	c := challenge{scope: scope, metadata: metadata}
-	d := &web.Denial{Status: http.StatusUnauthorized, Message: why.text, Reason: why.reason.String()}
+	d := &web.Denial{Status: http.StatusUnauthorized, Message: why.text, Reason: why.reason.String(), Detail: why.detail}
 	if from.issuer != nil {
 		d.Issuer = from.issuer.o.URL
 	}

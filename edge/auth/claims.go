@@ -73,7 +73,7 @@ func text(claims jwt.MapClaims, name string) (string, *refusal) {
 
 // badClaim refuses a claim of the wrong type. The name is from the settings or the specification.
 func badClaim(name, what string) *refusal {
-	return &refusal{ReasonClaim, "the access token's claim " + name + " " + what + ": have its issuer write it as it must be, or take it from another claim"}
+	return &refusal{reason: ReasonClaim, text: "the access token's claim " + name + " " + what + ": have its issuer write it as it must be, or take it from another claim"}
 }
 
 // scopesOf returns the scopes in a claim's texts, separated by U+0020 (RFC 6749, section 3.3).
@@ -179,10 +179,10 @@ func (i *issuer) actor(claims jwt.MapClaims) (string, *refusal) {
 	act, _ := v.(map[string]any)
 	s, _ := act["sub"].(string)
 	if checkSubject(s) != nil {
-		return "", &refusal{ReasonSubject, "the access token does not say who acts for its subject: its claim act has no sub that can be read"}
+		return "", &refusal{reason: ReasonSubject, text: "the access token does not say who acts for its subject: its claim act has no sub that can be read"}
 	}
 	if name, said := act["iss"]; said && name != i.o.URL {
-		return "", &refusal{ReasonSubject, "the access token says that somebody of another issuer acts for its subject (act.iss), which is not accepted"}
+		return "", &refusal{reason: ReasonSubject, text: "the access token says that somebody of another issuer acts for its subject (act.iss), which is not accepted"}
 	}
 	return s, nil
 }
@@ -195,7 +195,7 @@ func (i *issuer) chosen(text []byte) (found map[string]json.RawMessage, _ *refus
 		case v == nil:
 			continue
 		case len(v) > maxClaim:
-			return nil, &refusal{ReasonTooLarge, "a claim of the access token that backends are told is longer than " + strconv.Itoa(maxClaim) + " bytes"}
+			return nil, &refusal{reason: ReasonTooLarge, text: "a claim of the access token that backends are told is longer than " + strconv.Itoa(maxClaim) + " bytes"}
 		case found == nil:
 			found = make(map[string]json.RawMessage, len(i.claims))
 		}

@@ -56,7 +56,7 @@ func readCredentials(r *http.Request, mode DPoP) (credentials, *refusal) {
 	case inQuery(r):
 		return credentials{}, malformed("an access token was sent in the query beside the Authorization header: send it in the header only, it is written down elsewhere")
 	case len(token) > maxToken:
-		return credentials{}, &refusal{ReasonTooLarge, "the access token has " + strconv.Itoa(len(token)) + " bytes: the limit is " + strconv.Itoa(maxToken)}
+		return credentials{}, &refusal{reason: ReasonTooLarge, text: "the access token has " + strconv.Itoa(len(token)) + " bytes: the limit is " + strconv.Itoa(maxToken)}
 	}
 	return c, nil
 }
@@ -69,7 +69,7 @@ func splitAuthorization(value string) (scheme, token string) {
 	return value, ""
 }
 
-func malformed(text string) *refusal { return &refusal{ReasonMalformed, text} }
+func malformed(text string) *refusal { return &refusal{reason: ReasonMalformed, text: text} }
 
 // inQuery reports whether the query has a token, in any encoding. A value that cannot be decoded
 // counts as one.

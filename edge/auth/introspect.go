@@ -77,7 +77,7 @@ func newIntrospector(i *issuer, o Introspection, c *http.Client, log *slog.Logge
 }
 
 // errInactive means that the issuer reports a token as inactive.
-var errInactive = &refusal{ReasonUnknown, "the access token is not known to its issuer, or not good any more: get a new one"}
+var errInactive = &refusal{reason: ReasonUnknown, text: "the access token is not known to its issuer, or not good any more: get a new one"}
 
 // ask returns the verified result for an opaque token from an address. Requests with the same token
 // share one introspection.
@@ -101,7 +101,7 @@ func (n *introspector) ask(ctx context.Context, token string, d digest, client n
 	select {
 	case r := <-done:
 		if r.Err != nil {
-			return verified{}, &refusal{ReasonUnavailable, "the access token's issuer cannot be asked about it now: try again later"}
+			return verified{}, &refusal{reason: ReasonUnavailable, text: "the access token's issuer cannot be asked about it now: try again later"}
 		}
 		v, why := n.judge(r.Val.(answer))
 		if why == errInactive {
@@ -109,7 +109,7 @@ func (n *introspector) ask(ctx context.Context, token string, d digest, client n
 		}
 		return v, why
 	case <-ctx.Done():
-		return verified{}, &refusal{ReasonUnavailable, "the request ended while the access token's issuer was asked about it"}
+		return verified{}, &refusal{reason: ReasonUnavailable, text: "the request ended while the access token's issuer was asked about it"}
 	}
 }
 
@@ -204,14 +204,14 @@ func (n *introspector) answer(ctx context.Context, token string) (none answer, _
 func (n *introspector) judge(a answer) (v verified, _ *refusal) {
 	claims := a.claims
 	if claims == nil {
-		return v, &refusal{ReasonTooLarge, "the access token's issuer says more of it than " + strconv.Itoa(maxAnswer) + " bytes: get one with fewer roles or claims"}
+		return v, &refusal{reason: ReasonTooLarge, text: "the access token's issuer says more of it than " + strconv.Itoa(maxAnswer) + " bytes: get one with fewer roles or claims"}
 	}
 	if active, _ := claims["active"].(bool); !active {
 		return v, errInactive
 	}
 	i := n.issuer
 	if name, said := claims["iss"]; said && name != i.o.URL {
-		return v, &refusal{ReasonIssuer, "the access token is of another issuer than the one that was asked about it"}
+		return v, &refusal{reason: ReasonIssuer, text: "the access token is of another issuer than the one that was asked about it"}
 	}
 	if err := i.answers.Validate(claims); err != nil {
 		return v, validity(err)
@@ -224,7 +224,7 @@ func (n *introspector) judge(a answer) (v verified, _ *refusal) {
 	}
 	audience, err := claims.GetAudience()
 	if err != nil || !i.audiences.has(audience) {
-		return v, errAudience
+		return v, errAudience.because("aud", audience, i.audiences.list())
 	}
 	bound, why := boundTo(claims)
 	if why != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -82,9 +83,9 @@ func (a *Authenticator) verifyJWT(ctx context.Context, token string) (v verified
 	case why != nil:
 		return v, from, why
 	case err != nil && errors.Is(err, jwt.ErrTokenSignatureInvalid):
-		return v, from, &refusal{ReasonSignature, "the access token's signature is not its issuer's"}
+		return v, from, &refusal{reason: ReasonSignature, text: "the access token's signature is not its issuer's"}
 	case err != nil && errors.Is(err, jwt.ErrTokenUnverifiable):
-		return v, from, &refusal{ReasonAlgorithm, "the access token's signature has an algorithm that is not accepted"}
+		return v, from, &refusal{reason: ReasonAlgorithm, text: "the access token's signature has an algorithm that is not accepted"}
 	case err != nil:
 		return v, from, errUnreadable
 	}
@@ -114,7 +115,7 @@ func (a *Authenticator) parse(ctx context.Context, token string) (claims jwt.Map
 }
 
 // errUnreadable means that a token in the form of a JWT is not one.
-var errUnreadable = &refusal{ReasonUnknown, "the access token has the form of a JWT, and is none that can be read: send it as it was issued"}
+var errUnreadable = &refusal{reason: ReasonUnknown, text: "the access token has the form of a JWT, and is none that can be read: send it as it was issued"}
 
 // unambiguous reports whether the header and the claims of a JWT are JSON without duplicate members
 // (RFC 7515, section 4; RFC 7519, section 4), which another reader might resolve differently.
@@ -135,7 +136,7 @@ func (a *Authenticator) issuerOf(claims jwt.MapClaims) (*issuer, *refusal) {
 	if i := a.issuers[name]; i != nil {
 		return i, nil
 	}
-	return nil, &refusal{ReasonIssuer, "the access token is of an issuer that is not accepted here"}
+	return nil, errIssuer.because("iss", []string{name}, slices.Sorted(maps.Keys(a.issuers)))
 }
 
 // keysFor returns the keys that may have signed a token. named is whether one has the id that the
@@ -143,14 +144,14 @@ func (a *Authenticator) issuerOf(claims jwt.MapClaims) (*issuer, *refusal) {
 func (i *issuer) keysFor(ctx context.Context, t *jwt.Token) (keys jwt.VerificationKeySet, named bool, _ *refusal) {
 	algorithm := t.Method.Alg()
 	if !slices.Contains(i.o.Algorithms, algorithm) {
-		return keys, false, &refusal{ReasonAlgorithm, "the access token's signature has an algorithm that is not accepted"}
+		return keys, false, &refusal{reason: ReasonAlgorithm, text: "the access token's signature has an algorithm that is not accepted"}
 	}
 	if r := checkHeader(t.Header); r != nil {
 		return keys, false, r
 	}
 	id, ok := t.Header["kid"].(string)
 	if _, there := t.Header["kid"]; there && !ok {
-		return keys, false, &refusal{ReasonKey, "the access token's header names a key (kid) that is no string"}
+		return keys, false, &refusal{reason: ReasonKey, text: "the access token's header names a key (kid) that is no string"}
 	}
 	for tries := 0; ; tries++ {
 		set := i.source.keys(ctx)
@@ -163,11 +164,11 @@ func (i *issuer) keysFor(ctx context.Context, t *jwt.Token) (keys jwt.Verificati
 		case len(found) > 0:
 			return jwt.VerificationKeySet{Keys: found}, named, nil
 		case named, known && last:
-			return keys, false, &refusal{ReasonAlgorithm, "the access token's signature has an algorithm that does not suit its key"}
+			return keys, false, &refusal{reason: ReasonAlgorithm, text: "the access token's signature has an algorithm that does not suit its key"}
 		case last:
 			// The second fetch is for a caller that joined one which began before the issuer had
 			// the key.
-			return keys, false, &refusal{ReasonKey, "the access token is signed with a key that its issuer does not have"}
+			return keys, false, &refusal{reason: ReasonKey, text: "the access token is signed with a key that its issuer does not have"}
 		}
 	}
 }
@@ -181,19 +182,20 @@ var tokenTypes = []string{"", "jwt", "at+jwt"}
 func checkHeader(header map[string]any) *refusal {
 	for _, extension := range []string{"crit", "b64"} {
 		if _, there := header[extension]; there {
-			return &refusal{ReasonKind, "the access token's header has extensions (crit, b64) that are not understood here"}
+			return &refusal{reason: ReasonKind, text: "the access token's header has extensions (crit, b64) that are not understood here"}
 		}
 	}
 	typ, there := header["typ"].(string)
 	if _, named := header["typ"]; named != there || !slices.Contains(tokenTypes, strings.TrimPrefix(strings.ToLower(typ), "application/")) {
-		return &refusal{ReasonKind, "the JWT is no access token: its header says that it is of another type"}
+		return &refusal{reason: ReasonKind, text: "the JWT is no access token: its header says that it is of another type"}
 	}
 	return nil
 }
 
 var (
-	errAudience = &refusal{ReasonAudience, "the access token is not for this server: ask its issuer for one with this server as its resource or audience"}
-	errBound    = &refusal{ReasonBound, "the access token is bound to a key, which Bearer does not prove: send it with its proof, or get one that is not bound"}
+	errIssuer   = &refusal{reason: ReasonIssuer, text: "the access token is of an issuer that is not accepted here"}
+	errAudience = &refusal{reason: ReasonAudience, text: "the access token is not for this server: ask its issuer for one with this server as its resource or audience"}
+	errBound    = &refusal{reason: ReasonBound, text: "the access token is bound to a key, which Bearer does not prove: send it with its proof, or get one that is not bound"}
 )
 
 // judge evaluates the claims of a token with a valid signature; text is the JSON of the claims.
@@ -207,7 +209,7 @@ func (i *issuer) judge(claims jwt.MapClaims, text []byte) (v verified, _ *refusa
 	}
 	audience, err := claims.GetAudience()
 	if err != nil || !i.audiences.has(audience) {
-		return v, errAudience
+		return v, errAudience.because("aud", audience, i.audiences.list())
 	}
 	bound, r := boundTo(claims)
 	if r != nil {
@@ -237,11 +239,11 @@ func (i *issuer) good(p mcp.Principal, exp time.Time) verified {
 func validity(err error) *refusal {
 	switch {
 	case errors.Is(err, jwt.ErrTokenExpired):
-		return &refusal{ReasonExpired, "the access token has expired: get a new one"}
+		return &refusal{reason: ReasonExpired, text: "the access token has expired: get a new one"}
 	case errors.Is(err, jwt.ErrTokenRequiredClaimMissing):
-		return &refusal{ReasonExpired, "the access token does not say until when it is good: its claim exp is missing"}
+		return &refusal{reason: ReasonExpired, text: "the access token does not say until when it is good: its claim exp is missing"}
 	case errors.Is(err, jwt.ErrTokenNotValidYet):
-		return &refusal{ReasonEarly, "the access token is not good yet: compare the clocks of its issuer and of this server"}
+		return &refusal{reason: ReasonEarly, text: "the access token is not good yet: compare the clocks of its issuer and of this server"}
 	}
-	return &refusal{ReasonUnknown, "the access token has claims that cannot be read"}
+	return &refusal{reason: ReasonUnknown, text: "the access token has claims that cannot be read"}
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // errNoKeys means that an issuer's keys cannot be read.
-var errNoKeys = &refusal{ReasonUnavailable, "the keys of the access token's issuer cannot be read now: try again later"}
+var errNoKeys = &refusal{reason: ReasonUnavailable, text: "the keys of the access token's issuer cannot be read now: try again later"}
 
 // keySet has the keys of an issuer that can verify signatures. It is immutable.
 type keySet struct{ keys []key }

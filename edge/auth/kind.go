@@ -29,7 +29,7 @@ var answeredTypes = []string{"bearer", "dpop", "access_token"}
 func checkKind(claims jwt.MapClaims) *refusal {
 	for _, name := range foreignClaims {
 		if _, there := claims[name]; there {
-			return &refusal{ReasonKind, "the token has the claim " + name + ", so it is an ID token or a logout token: send the access token"}
+			return &refusal{reason: ReasonKind, text: "the token has the claim " + name + ", so it is an ID token or a logout token: send the access token"}
 		}
 	}
 	for name, accepted := range kindClaims {
@@ -49,5 +49,5 @@ func checkKindClaim(claims jwt.MapClaims, name string, accepted []string) *refus
 	if s, ok := v.(string); ok && slices.Contains(accepted, strings.ToLower(s)) {
 		return nil
 	}
-	return &refusal{ReasonKind, "the token's " + name + " says that it is of another kind: send the access token"}
+	return &refusal{reason: ReasonKind, text: "the token's " + name + " says that it is of another kind: send the access token"}
 }

@@ -63,13 +63,13 @@ var ProofAlgorithms = DefaultAlgorithms
 // errorProof is the error of RFC 9449, section 12.2, for an invalid proof.
 const errorProof = "invalid_dpop_proof"
 
-func badProof(text string) *refusal { return &refusal{ReasonProof, text} }
+func badProof(text string) *refusal { return &refusal{reason: ReasonProof, text: text} }
 
 var (
-	errUnbound  = &refusal{ReasonBound, "the access token is not bound to a key, so that a proof says nothing: send it as Bearer"}
-	errUnspent  = &refusal{ReasonUnavailable, "whether the DPoP proof was used before cannot be found out now: try again later, with a new one"}
-	errProofs   = &refusal{ReasonLimit, "the caller has used " + strconv.Itoa(maxProofsOfOne) + " DPoP proofs of about a minute, the most that are remembered of one: send requests more slowly"}
-	errUnproved = &refusal{ReasonBound, "this server takes access tokens only that are bound to a key of their client (DPoP): get such a one, and send it with a proof"}
+	errUnbound  = &refusal{reason: ReasonBound, text: "the access token is not bound to a key, so that a proof says nothing: send it as Bearer"}
+	errUnspent  = &refusal{reason: ReasonUnavailable, text: "whether the DPoP proof was used before cannot be found out now: try again later, with a new one"}
+	errProofs   = &refusal{reason: ReasonLimit, text: "the caller has used " + strconv.Itoa(maxProofsOfOne) + " DPoP proofs of about a minute, the most that are remembered of one: send requests more slowly"}
+	errUnproved = &refusal{reason: ReasonBound, text: "this server takes access tokens only that are bound to a key of their client (DPoP): get such a one, and send it with a proof"}
 )
 
 // boundTo returns the key that a token is bound to, as its SHA-256 thumbprint (RFC 9449, section

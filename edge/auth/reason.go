@@ -1,6 +1,10 @@
 package auth
 
-import "sync/atomic"
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+)
 
 // Reason is why a request's credentials were refused, as named in metrics.
 type Reason uint8
@@ -63,6 +67,31 @@ func (r Reason) String() string { return reasonNames[r] }
 type refusal struct {
 	reason Reason
 	text   string
+	// detail is what helps an operator to find the cause, for the log alone; empty: nothing.
+	detail string
+}
+
+// because returns the refusal with a detail. Each of values, which are a token's, is clipped and quoted, as are the first of the
+// accepted ones.
+func (r refusal) because(claim string, values, accepted []string) *refusal {
+	r.detail = fmt.Sprintf("its %s is %s, and accepted are %s", claim, quoted(values), quoted(accepted))
+	return &r
+}
+
+// quoted formats the first ten of the values.
+func quoted(values []string) string {
+	const most, longest = 10, 200
+	if len(values) == 0 {
+		return "none"
+	}
+	out := make([]string, 0, most+1)
+	for _, v := range values[:min(most, len(values))] {
+		out = append(out, fmt.Sprintf("%.*q", longest, v))
+	}
+	if len(values) > most {
+		out = append(out, "…")
+	}
+	return strings.Join(out, ", ")
 }
 
 // Error implements error.

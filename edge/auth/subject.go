@@ -31,15 +31,16 @@ func (i *issuer) subject(claims jwt.MapClaims) (_ string, isClient bool, _ *refu
 		}
 		s, ok := v.(string)
 		if !ok {
-			return "", false, &refusal{ReasonSubject, "the access token's subject is no string"}
+			return "", false, &refusal{reason: ReasonSubject, text: "the access token's subject is no string"}
 		}
 		if r := checkSubject(s); r != nil {
 			return "", false, r
 		}
 		if n > 0 && i.o.subjectByDefault {
 			if name := userClaim(claims); name != "" {
-				return "", false, &refusal{ReasonSubject, "the access token has the claim " + name + ", so it is a user's, and has no sub that says whose: " +
+				return "", false, &refusal{reason: ReasonSubject, text: "the access token has the claim " + name + ", so it is a user's, and has no sub that says whose: " +
 					"have its issuer put sub into access tokens"}
+
 			}
 			i.warnSubject(path)
 		}
@@ -83,12 +84,13 @@ func (i *issuer) warnSubject(name string) {
 func checkSubject(s string) *refusal {
 	switch {
 	case s == "":
-		return &refusal{ReasonSubject, "the access token says of nobody that it is theirs: the claim of the subject is missing or empty"}
+		return &refusal{reason: ReasonSubject, text: "the access token says of nobody that it is theirs: the claim of the subject is missing or empty"}
 	case len(s) > maxSubject:
-		return &refusal{ReasonSubject, "the access token's subject is longer than " + strconv.Itoa(maxSubject) + " bytes"}
+		return &refusal{reason: ReasonSubject, text: "the access token's subject is longer than " + strconv.Itoa(maxSubject) + " bytes"}
 	case !mcp.IsName(s):
-		return &refusal{ReasonSubject, "the access token's subject begins or ends with a space, or has characters that show as nothing or as others: " +
+		return &refusal{reason: ReasonSubject, text: "the access token's subject begins or ends with a space, or has characters that show as nothing or as others: " +
 			"have its issuer name it otherwise, or take its subject from another claim"}
+
 	}
 	return nil
 }

@@ -312,7 +312,8 @@ func (k *APIKey) Sum() (sum [32]byte) {
 const maxKeyName = 256
 
 // ParseAPIKeys reads the file api-keys: a list, in YAML, of which an unknown member is an error, and so is nothing at all,
-// which is what a file has while it is written. The keys themselves are not in it, nor in an error.
+// which is what a file has while it is written. The keys themselves are not in it, nor in an error. A name may have several keys, with the
+// same scopes and roles, so that a key and its successor are good at the same time.
 func ParseAPIKeys(raw []byte) ([]APIKey, error) {
 	var keys []APIKey
 	if err := yaml.UnmarshalWithOptions(raw, &keys, yaml.Strict()); err != nil {
@@ -322,16 +323,18 @@ func ParseAPIKeys(raw []byte) ([]APIKey, error) {
 		return nil, errors.New("it has no list: write [] for no keys")
 	}
 	var errs []error
-	names, sums := map[string]bool{}, map[string]string{}
+	first, sums := map[string]int{}, map[string]string{}
 	for i, k := range keys {
 		if len(k.Name) > maxKeyName || !mcp.IsName(k.Name) {
 			errs = append(errs, fmt.Errorf("entry %d: name %.80q: give it 1 to %d bytes of characters that show, none of which is a control, "+
 				"and no space at its ends", i+1, k.Name, maxKeyName))
 		}
-		if names[k.Name] {
-			errs = append(errs, fmt.Errorf("entry %d: name %.80q is used twice: give each key its own", i+1, k.Name))
+		if one, there := first[k.Name]; !there {
+			first[k.Name] = i
+		} else if before := &keys[one]; !slices.Equal(before.Scopes, k.Scopes) || !slices.Equal(before.Roles, k.Roles) {
+			errs = append(errs, fmt.Errorf("entry %d: %.80q has other scopes or roles than in entry %d: keys of one name are of one caller, so give both the same, "+
+				"or the key of another caller another name", i+1, k.Name, one+1))
 		}
-		names[k.Name] = true
 		if sum, err := hex.DecodeString(k.SHA256); err != nil || len(sum) != 32 {
 			errs = append(errs, fmt.Errorf("entry %d, %.80q: sha256 is not 64 hexadecimal digits: make it with: printf %%s \"$KEY\" | sha256sum", i+1, k.Name))
 			continue

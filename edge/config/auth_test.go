@@ -98,6 +98,11 @@ func TestParseAPIKeys(t *testing.T) {
 	if sum := keys[0].Sum(); sum[0] != 0xba || sum[31] != 0xad {
 		t.Errorf("sum %x", sum)
 	}
+	// A key and its successor are keys of one caller.
+	two := "- {name: ci, sha256: " + sumOfAbc + ", scopes: [a]}\n- {name: ci, sha256: " + strings.Repeat("ab", 32) + ", scopes: [a]}\n"
+	if keys, err = ParseAPIKeys([]byte(two)); err != nil || len(keys) != 2 {
+		t.Errorf("two keys of one name: %v, %v", keys, err)
+	}
 	if keys, err = ParseAPIKeys([]byte("[] # nobody\n")); err != nil || len(keys) != 0 {
 		t.Errorf("a list of none: %v, %v", keys, err)
 	}
@@ -113,8 +118,9 @@ func TestParseAPIKeys(t *testing.T) {
 		"- null":                                 "sha256",
 		"- {name: ci, sha256: secret}":           "64 hexadecimal digits",
 		"- {name: '', sha256: " + sumOfAbc + "}": "give it 1 to 256 bytes of characters",
-		"- {name: a, sha256: " + sumOfAbc + "}\n- {name: a, sha256: " + strings.Repeat("0", 64) + "}":   "is used twice",
-		"- {name: a, sha256: " + sumOfAbc + "}\n- {name: b, sha256: " + strings.ToUpper(sumOfAbc) + "}": `the key of "a", too`,
+		"- {name: a, sha256: " + sumOfAbc + "}\n- {name: a, sha256: " + strings.Repeat("ab", 32) + ", scopes: [x]}": "other scopes or roles than in entry 1",
+		"- {name: a, sha256: " + sumOfAbc + "}\n- {name: a, sha256: " + sumOfAbc + "}":                             `the key of "a", too`,
+		"- {name: a, sha256: " + sumOfAbc + "}\n- {name: b, sha256: " + strings.ToUpper(sumOfAbc) + "}":            `the key of "a", too`,
 		"- {name: a, key: secret}": "unknown field",
 		"a: b":                     "",
 	} {

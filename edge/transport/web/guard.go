@@ -61,6 +61,8 @@ type Denial struct {
 	// Reason is a word for the reason, for metrics and records; Issuer is the configured issuer
 	// that was asked. Both may be empty, and are not sent.
 	Reason, Issuer string
+	// Detail is for the log alone: what the token says and what is accepted. Empty: nothing.
+	Detail string
 	// Caller is the principal of valid credentials that do not suffice, and Missing are the scopes
 	// that they lack.
 	Caller  mcp.Principal
