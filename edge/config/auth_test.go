@@ -119,8 +119,8 @@ func TestParseAPIKeys(t *testing.T) {
 		"- {name: ci, sha256: secret}":           "64 hexadecimal digits",
 		"- {name: '', sha256: " + sumOfAbc + "}": "give it 1 to 256 bytes of characters",
 		"- {name: a, sha256: " + sumOfAbc + "}\n- {name: a, sha256: " + strings.Repeat("ab", 32) + ", scopes: [x]}": "other scopes or roles than in entry 1",
-		"- {name: a, sha256: " + sumOfAbc + "}\n- {name: a, sha256: " + sumOfAbc + "}":                             `the key of "a", too`,
-		"- {name: a, sha256: " + sumOfAbc + "}\n- {name: b, sha256: " + strings.ToUpper(sumOfAbc) + "}":            `the key of "a", too`,
+		"- {name: a, sha256: " + sumOfAbc + "}\n- {name: a, sha256: " + sumOfAbc + "}":                              `the key of "a", too`,
+		"- {name: a, sha256: " + sumOfAbc + "}\n- {name: b, sha256: " + strings.ToUpper(sumOfAbc) + "}":             `the key of "a", too`,
 		"- {name: a, key: secret}": "unknown field",
 		"a: b":                     "",
 	} {
