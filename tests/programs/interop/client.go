@@ -155,6 +155,9 @@ func (c *client) run(ctx context.Context, w *world, transport, results string, v
 	record := newRecorder(out, verbose)
 	cmd.Stdout, cmd.Stderr = record, record
 	cmd.Env = append(os.Environ(), "HOME="+home, "PYTHONDONTWRITEBYTECODE=1", "PYTHONPATH="+filepath.Dir(c.dir))
+	if w.key != "" && transport != "stdio" {
+		cmd.Env = append(cmd.Env, "INTEROP_AUTHENTICATED=1") // The edge knows the caller, and so which tasks are the caller's.
+	}
 	cmd.WaitDelay = endWithin
 	process.Bind(cmd)
 	cmd.Cancel = func() error { return process.KillGroup(cmd) }

@@ -16,12 +16,17 @@ async function run(client, name, args) {
 export async function tasks({ client, asked, answer }) {
   await client.listTools(); // from which the SDK knows what may be a task
   await step("tasks to their result", async () => {
-    equal(client.getServerCapabilities().tasks, { cancel: {}, requests: { tools: { call: {} } } }, "capability");
+    const known = process.env.INTEROP_AUTHENTICATED ? { list: {} } : {}; // anonymous callers cannot list theirs
+    equal(client.getServerCapabilities().tasks, { ...known, cancel: {}, requests: { tools: { call: {} } } }, "capability");
     const t = await run(client, "slow_compute", { seconds: 1.5, label: "x" });
     contains(text(t.result), "x was computed", "text");
     equal([t.statuses[0], t.statuses.at(-1)], ["working", "completed"], "first and last status");
     equal(t.result._meta["io.modelcontextprotocol/related-task"], { taskId: t.id }, "related task");
     equal((await client.experimental.tasks.getTask(t.id)).status, "completed", "status afterwards");
+    if (known.list) {
+      const listed = (await client.experimental.tasks.listTasks()).tasks;
+      equal(listed.find((one) => one.taskId === t.id)?.status, "completed", "status in the list");
+    }
   });
   await step("tasks that ask their user", async () => {
     asked.clear();
