@@ -75,8 +75,10 @@ type execution struct {
 	// backend is that which runs the call, which it belongs to from then on; empty: that of first.
 	backend string
 	decided bool
-	reply   mcp.Reply
-	err     error
+	// cause is why the last round failed, for the log; nil: it did not, or clients are told all.
+	cause error
+	reply mcp.Reply
+	err   error
 }
 
 var _ run.Task = (*execution)(nil)

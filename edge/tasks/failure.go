@@ -8,6 +8,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
 // render makes the end of a task that the edge itself ended (call.Config). It takes no lock.
@@ -24,6 +25,9 @@ func noRoom(err error, room *state.PrincipalRoomError) *mcp.Error {
 		"your sessions and tasks keep %d of at most %d bytes, and %d more do not fit: cancel tasks that work, answer what waits, end sessions, or ask for less",
 		room.Used, room.Max, room.More)}
 }
+
+// printed identifies a task in the log (run.Options): by the print of its id, since the id gives access to the result.
+func printed(r *medium.Record) []any { return []any{"task", telemetry.SessionPrint(r.Session)} }
 
 // cancelled is the end of a task that was cancelled (call.Config).
 func cancelled(*medium.Record) []byte { return entry{Cancelled: true}.encode() }
@@ -49,7 +53,7 @@ func (t *Tasks) failureOf(r *medium.Record, f call.Failure) error {
 		return mcp.Errorf(mcp.KindCancelled, "nobody can be asked: the client has left")
 	case call.Poison:
 		t.o.Logger.Error("a task was lost with every replica that ran it, and is not run again: it may be what ends them",
-			"call", r.ID, "replicas", r.Lapses, "attempts", t.o.MaxAttempts)
+			append(printed(r), "replicas", r.Lapses, "attempts", t.o.MaxAttempts)...)
 		return mcp.Errorf(mcp.KindUnknownOutcome,
 			"%d servers were lost, one after the other, while they ran the task, and it is not run again: it may be what ends them, do not send it again unchanged",
 			r.Lapses)

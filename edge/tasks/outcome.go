@@ -36,7 +36,9 @@ func (x *execution) outcomeOf(r *call.Reply) (Status, telemetry.Outcome) {
 		return Cancelled, telemetry.Outcome{Kind: mcp.KindCancelled, Code: x.rules.Code(mcp.KindCancelled)}
 	case e.Failure != nil:
 		kind := mcp.KindNamed(e.Failure.Kind)
-		return Failed, telemetry.Outcome{Kind: kind, Code: x.rules.Code(kind)}
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		return Failed, telemetry.Outcome{Kind: kind, Code: x.rules.Code(kind), Message: e.Failure.Message, Cause: x.cause}
 	case e.ToolError:
 		return Failed, telemetry.Outcome{ToolError: true}
 	}

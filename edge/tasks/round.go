@@ -65,6 +65,9 @@ func (x *execution) ends(reply mcp.Reply, err error) *call.Reply {
 		return x.answer(reply, err)
 	}
 	if err != nil {
+		x.mu.Lock()
+		x.cause = mcp.AsError(err).Cause()
+		x.mu.Unlock()
 		return &call.Reply{Kind: call.Final, Response: failed(err)}
 	}
 	if plain { // It is to be a task, though it has ended.

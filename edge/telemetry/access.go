@@ -49,7 +49,7 @@ func (a *access) line(t *Telemetry, op *Operation, o *Outcome, took time.Duratio
 	if a.log == nil || !a.log.Enabled(ctx, level) {
 		return
 	}
-	var space [15]slog.Attr
+	var space [17]slog.Attr
 	attrs := append(space[:0], slog.String("method", string(op.series.method)))
 	add := func(key, value string) {
 		if value != "" {
@@ -64,6 +64,8 @@ func (a *access) line(t *Telemetry, op *Operation, o *Outcome, took time.Duratio
 		attrs = append(attrs, slog.Int("code", o.Code))
 	}
 	add("error", o.cause())
+	add("reason", o.reason())
+	add("call", op.call)
 	add("backend", cmp.Or(op.backend, o.Backend))
 	add("subject", op.subject)
 	add("session", op.session)
@@ -76,6 +78,41 @@ func (a *access) line(t *Telemetry, op *Operation, o *Outcome, took time.Duratio
 	}
 	r := slog.NewRecord(time.Now(), level, "request", 0)
 	r.AddAttrs(attrs...)
+	_ = a.log.Handle(ctx, r)
+}
+
+// task logs how a task ended: at info, and at warn for a fault, with its cause.
+func (a *access) task(t *Telemetry, d *Audited, o *Outcome, took time.Duration) {
+	level := slog.LevelInfo
+	if o.Kind.Fault() {
+		level = slog.LevelWarn
+	}
+	ctx := context.Background()
+	if a.log == nil || !a.log.Enabled(ctx, level) {
+		return
+	}
+	r := slog.NewRecord(time.Now(), level, "task ended", 0)
+	add := func(key, value string) {
+		if value != "" {
+			r.AddAttrs(slog.String(key, value))
+		}
+	}
+	add("method", string(d.Method))
+	add("target", cut(d.Target, maxAsked))
+	add("task", d.Task)
+	add("outcome", o.String())
+	r.AddAttrs(slog.Duration("duration", took))
+	if o.Code != 0 {
+		r.AddAttrs(slog.Int("code", o.Code))
+	}
+	add("error", o.cause())
+	add("call", d.Call)
+	add("backend", d.Backend)
+	add("subject", d.Principal.Subject)
+	add("replica", t.replica)
+	if d.Trace.IsValid() {
+		add("trace_id", d.Trace.TraceID().String())
+	}
 	_ = a.log.Handle(ctx, r)
 }
 
@@ -98,6 +135,15 @@ func targetOf(p *mcp.Params) (name string) {
 		return nil
 	})
 	return name
+}
+
+// reason returns which rule, scope, quota or bound refused a request, as the client is told; empty
+// means that none did.
+func (o *Outcome) reason() string {
+	if o.Cause == nil && (o.Kind == mcp.KindForbidden || o.Kind == mcp.KindLimit) { // with a cause, a backend wrote it
+		return cut(o.Message, maxCause)
+	}
+	return ""
 }
 
 // cause returns the text of the cause, bounded; empty means none.

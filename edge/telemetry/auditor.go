@@ -63,14 +63,17 @@ func aboutTask(m mcp.Method) bool {
 	return false
 }
 
-// TaskEnded reports the end of a task to the Auditor, once, by the code that ended it. a has the
-// task's id, not its print. took is the time since its creation.
+// TaskEnded logs the end of a task and reports it to the Auditor, once, by the code that ended it. a
+// has the task's id, not its print. took is the time since its creation.
 func (t *Telemetry) TaskEnded(a Audited, o *Outcome, took time.Duration) {
-	if t == nil || t.auditor == nil {
+	if t == nil {
 		return
 	}
 	a.Target, a.Task = cut(a.Target, maxTarget), SessionPrint(a.Task)
-	t.auditor.Ended(&a, o.String(), o.Code, took)
+	t.access.task(t, &a, o, took)
+	if t.auditor != nil {
+		t.auditor.Ended(&a, o.String(), o.Code, took)
+	}
 }
 
 type auditedKey struct{}

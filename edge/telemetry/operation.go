@@ -125,6 +125,7 @@ type Operation struct {
 	client      *client
 	clientName  string
 	session     string
+	call        string
 	backend     string
 	id          jsonrpc.ID
 	audited     *Audited // nil if not audited
@@ -137,7 +138,7 @@ func (t *Telemetry) Begin(ctx context.Context, r *Request) (context.Context, Ope
 		return ctx, Operation{}
 	}
 	op := Operation{
-		t: t, start: r.Began, clientName: r.Client, session: r.Session, backend: r.Backend, id: r.ID,
+		t: t, start: r.Began, clientName: r.Client, session: r.Session, call: r.Call, backend: r.Backend, id: r.ID,
 		series: series{method: knownMethod(r.Method), version: r.Version, pipe: r.Pipe},
 	}
 	if op.start.IsZero() {

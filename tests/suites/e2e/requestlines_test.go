@@ -1,9 +1,12 @@
 package e2e
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
 	"github.com/mcpedge/mcpedge/tests/helpers/issuer"
 )
@@ -45,5 +48,56 @@ func TestRequestLines(t *testing.T) {
 				t.Errorf("%s %s: no subject in %s", version, one.method, line)
 			}
 		}
+	}
+}
+
+// TestLinesOfRefusals: the line of what a rule or a quota refuses names that, and the call as the audit does.
+func TestLinesOfRefusals(t *testing.T) {
+	id, path := issuer.Serve(t), filepath.Join(t.TempDir(), "audit.jsonl")
+	e := startEdge(t, only(startService(t, newFixture().Server)), withAuth(id), auditTo(path), func(c *config.Config) {
+		c.Policy = &config.Policy{Default: "allow", Rules: []config.PolicyRule{{Name: "no echo", Then: "deny", When: `tool.name == "echo"`}}}
+		c.Quotas = []config.Quota{quota("tool", 1, "add")}
+	})
+	for _, version := range []string{vNov, v2026} {
+		c := clientOf(t, e, version, id.Token("alice", public))
+		for _, one := range []struct{ params, outcome, reason string }{
+			{`{"name":"echo","arguments":{"text":"x"}}`, "forbidden", "no echo"},
+			{`{"name":"add","arguments":{"a":1,"b":2}}`, "limit", "tool add"},
+		} {
+			c.ask("tools/call", one.params)
+			if one.outcome == "limit" {
+				c.ask("tools/call", one.params) // the first may be within it
+			}
+			await.Until(t, "the refusal to be logged", func() bool {
+				for l := range strings.Lines(e.Log.String()) {
+					if strings.Contains(l, "version="+version+" ") && strings.Contains(l, " outcome="+one.outcome+" ") && strings.Contains(l, one.reason) && strings.Contains(l, " call=") {
+						return true
+					}
+				}
+				return false
+			})
+		}
+	}
+	e.End(t)
+	for _, r := range records(t, path) {
+		if r.Event == "outcome" && !strings.Contains(e.Log.String(), " call="+r.Call+" ") {
+			t.Errorf("no line has the call of %+v", r)
+		}
+	}
+}
+
+// TestLinesOfTasks: a task has a line when it has ended, with a print of its id, which no line has whole.
+func TestLinesOfTasks(t *testing.T) {
+	_, backends, steps := stepping(t)
+	e := startEdge(t, backends)
+	c := modernTasker(t, e.URL)
+	task := c.begin("steps", `{}`)
+	close(steps)
+	await.Until(t, "the task to end", func() bool { return c.get(task)["status"] == "completed" })
+	want := ` level=INFO msg="task ended" method=tools/call target=steps task=` + telemetry.SessionPrint(task) + " outcome=ok duration="
+	await.Until(t, "the end to be logged", func() bool { return strings.Contains(e.Log.String(), want) })
+	e.End(t)
+	if strings.Contains(e.Log.String(), task) {
+		t.Errorf("the log has the id of the task %s", task)
 	}
 }

@@ -93,7 +93,11 @@ func (r *Replica) takeOver(w medium.Which, why call.Why) call.Fault {
 		if f == call.NoFault {
 			if why == call.ByLoss {
 				r.count.Takeovers.Add(1)
-				r.o.Log.Info("took over a call from a lost replica", "call", o.Record.ID, "method", o.Record.Method, "round", o.Record.Round)
+				from := "took over a call from a lost replica"
+				if !w.Lapsed {
+					from = "took over a call that no replica runs"
+				}
+				r.o.Log.Info(from, append(r.o.About(o.Record), "method", o.Record.Method, "round", o.Record.Round)...)
 			}
 			r.resume(o, Reason{Why: why, Began: began}, returns)
 			return f
@@ -166,7 +170,7 @@ func (r *Replica) resume(o *medium.Owned, why Reason, returns uint64) {
 	}
 	c, err := r.o.Resume(o, why)
 	if err != nil {
-		r.o.Log.Warn("a claimed call could not be resumed here", "error", err, "call", o.Record.ID)
+		r.o.Log.Warn("a claimed call could not be resumed here", append(r.o.About(o.Record), "error", err)...)
 		return
 	}
 	r.run(c, call.Event{Kind: call.Claimed, Why: why.Why, Record: o.Record, Reply: c.Refusal}, returns)

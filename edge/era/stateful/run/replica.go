@@ -61,6 +61,9 @@ type Options struct {
 	Now func() time.Time
 	// Random draws the random bits of epochs, which need not be secret. nil uses math/rand/v2.
 	Random func() uint32
+	// About returns the log attributes, keys and values in turn, that identify a call. nil uses its id
+	// as "call".
+	About func(*medium.Record) []any
 	// Name draws the name of a stream: random, at least 80 bits, without a dot. nil uses
 	// crypto/rand.
 	Name func() string
@@ -91,6 +94,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Name == nil {
 		o.Name = func() string { return crand.Text()[:16] }
+	}
+	if o.About == nil {
+		o.About = func(r *medium.Record) []any { return []any{"call", r.ID} }
 	}
 	if o.Counters == nil {
 		o.Counters = new(Counters)
