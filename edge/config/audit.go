@@ -8,13 +8,13 @@ import (
 // Audit says where decisions and outcomes are recorded, and what happens when they cannot be.
 type Audit struct {
 	// File gets lines of JSON; AuditStdout: standard output does. Empty: there is none.
-	File string `yaml:"file" names:"file"`
+	File string `yaml:"file" names:"output"`
 	// OTLP sends OpenTelemetry logs to where the environment says, OTEL_EXPORTER_OTLP_….
 	OTLP bool `yaml:"otlp"`
 	// Arguments says what is recorded of the arguments of calls: AuditNone, also when empty, AuditDigest or AuditWhole.
 	Arguments string `yaml:"arguments"`
 	// DigestKeyFile has the key of AuditDigest, of 32 bytes at least.
-	DigestKeyFile string `yaml:"digest-key-file"`
+	DigestKeyFile string `yaml:"digest-key-file" names:"file"`
 	// Required refuses what cannot be recorded; else what cannot be recorded is lost and counted.
 	Required bool `yaml:"required"`
 	// Timeout is how long what is Required may take to be written; 0: 5 s.

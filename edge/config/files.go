@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-// beside makes the relative names of files in settings that were read from a file, the members with the tag names:"file", names beside that
-// file. One that is there no more, but in the working directory, is an error: relative names were looked for there once.
+// beside makes the relative names of files in settings that were read from a file, the members with the tag names:"file" or names:"output",
+// names beside that file. A file that is read, and is not there but in the working directory, is an error: relative names were looked for there
+// once. An output need not exist.
 func beside(file string, c *Config) error {
 	dir := filepath.Dir(file)
 	var errs []error
@@ -39,8 +40,11 @@ func beside(file string, c *Config) error {
 				key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
 				switch at := strings.TrimPrefix(path+"."+key, "."); {
 				case !f.IsExported() || key == "-":
-				case f.Tag.Get("names") == "file":
-					errs = append(errs, relocate(v.Field(i), at, dir))
+				case f.Tag.Get("names") != "":
+					name := v.Field(i).String()
+					if relocate(v.Field(i), dir); f.Tag.Get("names") == "file" && isMisplaced(name, v.Field(i).String()) {
+						errs = append(errs, fmt.Errorf("%s: %s is not beside the file of settings, in %s, but in the working directory: move it there, or write its whole path", at, name, dir))
+					}
 				default:
 					walk(v.Field(i), at)
 				}
@@ -51,17 +55,19 @@ func beside(file string, c *Config) error {
 	return errors.Join(errs...)
 }
 
-// relocate makes one name, which stands at a path, a name in a directory.
-func relocate(v reflect.Value, path, dir string) error {
-	name := v.String()
-	if name == "" || name == AuditStdout || IsURL(name) || filepath.IsAbs(name) {
-		return nil
+// relocate makes a relative name one in a directory.
+func relocate(v reflect.Value, dir string) {
+	if name := v.String(); name != "" && name != AuditStdout && !IsURL(name) && !filepath.IsAbs(name) {
+		v.SetString(filepath.Join(dir, name))
 	}
-	moved := filepath.Join(dir, name)
-	v.SetString(moved)
-	_, there := os.Stat(moved)
-	if _, here := os.Stat(name); errors.Is(there, os.ErrNotExist) && here == nil {
-		return fmt.Errorf("%s: %s is not beside the file of settings, in %s, but in the working directory: move it there, or write its whole path", path, name, dir)
+}
+
+// isMisplaced reports whether the file of a relative name is not where it was relocated to, but in the working directory.
+func isMisplaced(name, relocated string) bool {
+	if name == relocated {
+		return false
 	}
-	return nil
+	_, there := os.Stat(relocated)
+	_, here := os.Stat(name)
+	return errors.Is(there, os.ErrNotExist) && here == nil
 }

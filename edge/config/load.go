@@ -42,7 +42,7 @@ func load(command string, args []string, lookup func(string) (string, bool), usa
 	if file == "" {
 		return probe, probe.validate(command)
 	}
-	text, err := readFile(file, &cfg)
+	text, err := decodeFile(file, &cfg)
 	if err != nil {
 		return Config{}, err
 	}
@@ -51,7 +51,7 @@ func load(command string, args []string, lookup func(string) (string, bool), usa
 		return Config{}, err
 	}
 	cfg.File = file
-	return cfg, text.place(cfg.validate(command), Differences(&written, &cfg))
+	return cfg, text.place(errors.Join(text.misplaced, cfg.validate(command)), Differences(&written, &cfg))
 }
 
 // parse applies the environment and then the arguments.
@@ -132,7 +132,17 @@ func ReadFile(path string) (Config, error) {
 	return c, redact(err)
 }
 
+// readFile is decodeFile for settings that are not validated: a name of a file that is misplaced is an error of its own.
 func readFile(path string, c *Config) (*source, error) {
+	text, err := decodeFile(path, c)
+	if err != nil {
+		return nil, err
+	}
+	return text, text.misplaced
+}
+
+// decodeFile reads a file of settings into c. What is wrong with names of files is in the source.
+func decodeFile(path string, c *Config) (*source, error) {
 	raw, err := os.ReadFile(path) // #nosec G304 -- the operator names the file
 	if err != nil {
 		return nil, fmt.Errorf("config: %w", err)
@@ -155,8 +165,6 @@ func readFile(path string, c *Config) (*source, error) {
 		}
 		return nil, fmt.Errorf("config %s: %s", path, told)
 	}
-	if err := beside(path, c); err != nil {
-		return nil, text.place(err, nil)
-	}
+	text.misplaced = text.place(beside(path, c), nil)
 	return text, nil
 }

@@ -16,6 +16,8 @@ import (
 // source is a file of settings as it was written: where its keys are, and what is wrong with its values that a decoder would take. Nil: there is none.
 type source struct {
 	file string
+	// misplaced are errors of names of files, each with its place.
+	misplaced error
 	// lines of the keys and of the entries of lists, by their paths, such as limits.page-size and backends[0].
 	lines map[string]int
 	// faults of values.
