@@ -8,7 +8,7 @@ import (
 // Audit says where decisions and outcomes are recorded, and what happens when they cannot be.
 type Audit struct {
 	// File gets lines of JSON; AuditStdout: standard output does. Empty: there is none.
-	File string `yaml:"file" names:"output"`
+	File string `yaml:"file" names:"output" also:"path"`
 	// OTLP sends OpenTelemetry logs to where the environment says, OTEL_EXPORTER_OTLP_….
 	OTLP bool `yaml:"otlp"`
 	// Arguments says what is recorded of the arguments of calls: AuditNone, also when empty, AuditDigest or AuditWhole.

@@ -288,7 +288,7 @@ func notURL(s string) string {
 	case u.User != nil || u.RawQuery != "" || strings.ContainsAny(s, "#?") || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f }):
 		return "has a user, a query, a fragment or a space, which such a URL must not have"
 	}
-	return ""
+	return largePort(u.Port())
 }
 
 // APIKey is one key of the file api-keys.
@@ -317,7 +317,11 @@ const maxKeyName = 256
 func ParseAPIKeys(raw []byte) ([]APIKey, error) {
 	var keys []APIKey
 	if err := yaml.UnmarshalWithOptions(raw, &keys, yaml.Strict()); err != nil {
-		return nil, errors.New(strings.TrimRight(yaml.FormatError(err, false, false), "\n"))
+		told := strings.TrimRight(yaml.FormatError(err, false, false), "\n")
+		if hint := quotesMissing(raw, err); hint != "" {
+			told += ": " + hint
+		}
+		return nil, errors.New(told)
 	}
 	if keys == nil {
 		return nil, errors.New("it has no list: write [] for no keys")

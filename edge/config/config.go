@@ -173,7 +173,7 @@ type Backend struct {
 	// Name identifies it to operators; letters, digits, "-" and "_".
 	Name string `yaml:"name"`
 	// Target is any gRPC target.
-	Target string `yaml:"target"`
+	Target string `yaml:"target" also:"url,address,addr,endpoint,host"`
 	// Kind is KindContract, also when empty, or KindReflect.
 	Kind string `yaml:"kind"`
 	// Schemas is the form in which the schemas of its tools' arguments are shown; empty: Config.Schemas.
@@ -486,7 +486,7 @@ func (c *Config) validateListeners() (errs []error) {
 	loopback, err := isLoopback(c.Listen)
 	switch {
 	case err != nil:
-		wrong("listen: %q is no address: give host:port", c.Listen)
+		wrong("listen: %q %s", c.Listen, notAddress(c.Listen))
 	case !loopback && !c.AllowAnonymous && c.Auth == nil:
 		wrong("listen: %q is reachable from other machines and nobody is authenticated: listen on 127.0.0.1, say with auth who may call, or set allow-anonymous", c.Listen)
 	case !loopback && !c.AllowAnonymous && c.Auth.Optional:
@@ -496,7 +496,7 @@ func (c *Config) validateListeners() (errs []error) {
 	loopback, err = isLoopback(c.Admin)
 	switch {
 	case err != nil:
-		wrong("admin: %q is no address: give host:port", c.Admin)
+		wrong("admin: %q %s", c.Admin, notAddress(c.Admin))
 	case c.Dev && !loopback:
 		wrong("dev: %q is reachable from other machines, and the page shows what was called with what: have admin on 127.0.0.1, or leave dev out", c.Admin)
 	case !loopback && !c.AllowRemoteAdmin && c.AdminAuth == nil:
@@ -531,19 +531,4 @@ func LoopbackHosts() []string { return []string{"localhost", "127.0.0.1", "::1"}
 func (c *Config) AdminOnLoopback() bool {
 	loopback, err := isLoopback(c.Admin)
 	return err == nil && loopback
-}
-
-func isLoopback(addr string) (bool, error) {
-	host, port, err := net.SplitHostPort(addr)
-	if err != nil {
-		return false, err
-	}
-	if _, err := net.LookupPort("tcp", port); err != nil {
-		return false, err
-	}
-	if host == "localhost" {
-		return true, nil
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback(), nil
 }

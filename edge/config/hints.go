@@ -4,7 +4,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,15 +11,34 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// hint says what to write instead of what an error of the YAML decoder is about; empty: nothing is known.
-func hint(err error) string {
+// hint returns what to write instead of what an error of the YAML decoder is about, or an empty string if nothing is known.
+func (s *source) hint(err error) string {
 	var unknown *yaml.UnknownFieldError
 	if errors.As(err, &unknown) {
 		if t := unknown.GetToken(); t != nil {
-			return placeOf(t.Value)
+			at := position{t.Position.Line, t.Position.Column}
+			if i := slices.IndexFunc(s.unknown, func(k unknownKey) bool { return k.at == at }); i >= 0 {
+				return hintFor(t.Value, s.unknown[i].in)
+			}
+			return hintFor(t.Value, section{})
 		}
 	}
-	return ""
+	return quotesMissing(s.raw, err)
+}
+
+// unknownBeside returns an error for each unknown key but the one that an error of the YAML decoder is about, which may be nil.
+func (s *source) unknownBeside(err error) (errs []error) {
+	var told position
+	var unknown *yaml.UnknownFieldError
+	if errors.As(err, &unknown) && unknown.GetToken() != nil {
+		told = position{unknown.GetToken().Position.Line, unknown.GetToken().Position.Column}
+	}
+	for _, k := range s.unknown {
+		if k.at != told {
+			errs = append(errs, fmt.Errorf("config %s:%d: unknown field %.80q: %s", s.file, k.at.line, k.key, hintFor(k.key, k.in)))
+		}
+	}
+	return errs
 }
 
 // typeFault is how the YAML decoder says that a value has the wrong type: in the terms of Go.
@@ -53,76 +71,6 @@ func kindInYAML(name string) string {
 		return "null"
 	}
 	return "a section with keys of its own"
-}
-
-// place is where a key may stand: the key of the section it belongs under, or empty at the top.
-type place struct{ key, under string }
-
-// places are all keys of the configuration file.
-func places() []place {
-	var out []place
-	var walk func(t reflect.Type, under string)
-	walk = func(t reflect.Type, under string) {
-		for i := range t.NumField() {
-			f := t.Field(i)
-			key := f.Tag.Get("yaml")
-			if key == "" || key == "-" {
-				continue
-			}
-			out = append(out, place{key, under})
-			section := f.Type
-			for section.Kind() == reflect.Slice || section.Kind() == reflect.Pointer {
-				section = section.Elem()
-			}
-			if section.Kind() == reflect.Struct {
-				walk(section, strings.TrimPrefix(under+"."+key, "."))
-			}
-		}
-	}
-	walk(reflect.TypeFor[Config](), "")
-	return out
-}
-
-func (p place) String() string {
-	switch {
-	case p.under == "":
-		return "at the top, not indented"
-	case p.under == "backends":
-		return "under a backend of the list backends"
-	}
-	return "under " + p.under
-}
-
-// placeOf says where an unknown key belongs, or which one may be meant.
-func placeOf(key string) string {
-	all := places()
-	var where []string
-	for _, p := range all {
-		if p.key == key {
-			where = append(where, p.String())
-		}
-	}
-	if len(where) > 0 {
-		text := fmt.Sprintf("%s belongs %s", key, strings.Join(where, ", or "))
-		if i := slices.IndexFunc(all, func(p place) bool { return edits(key, p.key) == 1 }); i >= 0 {
-			text += fmt.Sprintf("; %s, %s, may be meant", all[i].key, all[i])
-		}
-		return text
-	}
-	names := make([]string, len(all))
-	for i, p := range all {
-		names[i] = p.key
-	}
-	meant := Nearest(key, names)
-	if meant == "" {
-		return "docs/configuration.md lists the keys"
-	}
-	for _, p := range all {
-		if p.key == meant {
-			return fmt.Sprintf("%s, %s, may be meant", meant, p)
-		}
-	}
-	return ""
 }
 
 // Nearest returns the name that is most like a misspelled one, or an empty string if none is like it.

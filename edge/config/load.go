@@ -152,7 +152,7 @@ func decodeFile(path string, c *Config) (*source, error) {
 		return text, nil
 	}
 	if len(text.faults) > 0 {
-		return nil, errors.Join(text.faults...)
+		return nil, errors.Join(append(text.faults, text.unknownBeside(nil)...)...)
 	}
 	days := yaml.CustomUnmarshaler(func(d *time.Duration, value []byte) (err error) {
 		*d, err = parseDuration(strings.Trim(strings.TrimSpace(string(value)), `"'`))
@@ -160,10 +160,10 @@ func decodeFile(path string, c *Config) (*source, error) {
 	})
 	if err := yaml.UnmarshalWithOptions(raw, c, yaml.Strict(), days); err != nil {
 		told := withoutValues(inYAML(strings.TrimRight(yaml.FormatError(err, false, true), "\n")))
-		if h := hint(err); h != "" {
+		if h := text.hint(err); h != "" {
 			told += "\n" + h
 		}
-		return nil, fmt.Errorf("config %s: %s", path, told)
+		return nil, errors.Join(append([]error{fmt.Errorf("config %s: %s", path, told)}, text.unknownBeside(err)...)...)
 	}
 	text.misplaced = text.place(beside(path, c), nil)
 	return text, nil

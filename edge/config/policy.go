@@ -90,7 +90,7 @@ type PolicyScopes struct {
 	Prompts   Names `yaml:"prompts"`
 	Resources Names `yaml:"resources"`
 	// Need are the scopes, all of them.
-	Need Names `yaml:"need"`
+	Need Names `yaml:"need" also:"scopes,scope,required"`
 }
 
 // PolicyRule is a condition and what follows.
@@ -98,9 +98,9 @@ type PolicyRule struct {
 	// Name in metrics, errors and explanations.
 	Name string `yaml:"name"`
 	// When is an expression in CEL.
-	When string `yaml:"when"`
+	When string `yaml:"when" also:"if,condition,expression"`
 	// Then is allow, hide or deny.
-	Then string `yaml:"then"`
+	Then string `yaml:"then" also:"effect,action,decision"`
 }
 
 // CompilePolicy reads Policy; nil: there is none.

@@ -20,7 +20,7 @@ type Quota struct {
 	// Tools are the tools that it is about, * is any text; none: all.
 	Tools []string `yaml:"tools"`
 	// Rate is how many calls are regained in a period, such as 600/1m.
-	Rate string `yaml:"rate"`
+	Rate string `yaml:"rate" also:"limit,limits"`
 	// Burst is the most calls at once; 0: as many as the rate's period has.
 	Burst int `yaml:"burst"`
 }

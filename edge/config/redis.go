@@ -29,6 +29,8 @@ func (c *Config) RedisURL() (kind, plain string, err error) {
 		return "", "", fmt.Errorf("redis: the URL begins with %.20q: begin with redis://, rediss://, redis+cluster:// or redis+sentinel://", scheme)
 	case perr != nil || u.Host == "":
 		return "", "", fmt.Errorf("redis: the URL names no server: write %s://[USER:PASSWORD@]HOST:PORT", scheme)
+	case hasLargePort(u, "addr"):
+		return "", "", fmt.Errorf("redis: the URL has a port that is too large: ports are at most %d", maxPort)
 	case kind == RedisSentinel && u.Query().Get("master_name") == "":
 		return "", "", fmt.Errorf("redis: %s:// lacks the name of the master: add ?master_name=NAME", scheme)
 	}

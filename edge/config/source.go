@@ -16,17 +16,30 @@ import (
 // source is a file of settings as it was written: where its keys are, and what is wrong with its values that a decoder would take. Nil: there is none.
 type source struct {
 	file string
+	raw  []byte
 	// misplaced are errors of names of files, each with its place.
 	misplaced error
+	// unknown are the keys that their section does not have, in the order of the file.
+	unknown []unknownKey
 	// lines of the keys and of the entries of lists, by their paths, such as limits.page-size and backends[0].
 	lines map[string]int
 	// faults of values.
 	faults []error
 }
 
+// position is a line and a column, both from 1.
+type position struct{ line, column int }
+
+// unknownKey is a key that its section does not have.
+type unknownKey struct {
+	key string
+	at  position
+	in  section
+}
+
 // newSource reads the text of a file. empty: it has no settings. An error of its syntax is the decoder's to tell.
 func newSource(file string, raw []byte) (s *source, empty bool) {
-	s = &source{file: file, lines: map[string]int{}}
+	s = &source{file: file, raw: raw, lines: map[string]int{}}
 	parsed, err := parser.ParseBytes(raw, 0)
 	if err != nil {
 		return s, false
@@ -99,8 +112,13 @@ func (s *source) member(v *ast.MappingValueNode, t reflect.Type, path string) {
 	}
 	key := v.Key.GetToken().Value
 	at := strings.TrimPrefix(path+"."+key, ".")
-	s.lines[at] = v.Key.GetToken().Position.Line
-	s.walk(v.Value, memberOf(t, key), at)
+	where := v.Key.GetToken().Position
+	s.lines[at] = where.Line
+	member := memberOf(t, key)
+	if member == nil && t != nil && t.Kind() == reflect.Struct {
+		s.unknown = append(s.unknown, unknownKey{key, position{where.Line, where.Column}, section{withoutIndexes(path), t}})
+	}
+	s.walk(v.Value, member, at)
 }
 
 // element is the type of the entries of a list; nil: any.

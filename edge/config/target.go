@@ -72,6 +72,9 @@ func notTarget(target, what string) string {
 	}
 	scheme, rest, found := strings.Cut(target, "://")
 	if !found || grpcSchemes[strings.ToLower(scheme)] {
+		if why := largePortIn(target); why != "" {
+			return fmt.Sprintf("target %q %s", target, why)
+		}
 		return ""
 	}
 	secure, web := webSchemes[strings.ToLower(scheme)]

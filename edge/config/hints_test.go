@@ -1,0 +1,69 @@
+package config
+
+import (
+	"flag"
+	"io"
+	"strings"
+	"testing"
+)
+
+// Every flag whose name is no key of the file is told of with the key that it sets.
+func TestFlagsAsKeys(t *testing.T) {
+	var c Config
+	keys := map[string]bool{}
+	for _, p := range places() {
+		keys[p.key] = true
+	}
+	flags(serve, &c, new(string)).VisitAll(func(f *flag.Flag) {
+		path, found := flagPaths()[f.Name]
+		if !found && f.Name != "config" {
+			t.Errorf("--%s sets no key of the file", f.Name)
+		}
+		if !found || keys[f.Name] && !strings.Contains(path, "server.") {
+			return
+		}
+		_, err := Load(serve, []string{"--config", file(t, f.Name+": x\n")}, env(nil), io.Discard)
+		if key := path[strings.LastIndexByte(path, '.')+1:]; err == nil || !strings.Contains(err.Error(), key+", at the top") && !strings.Contains(err.Error(), "{"+key+": …}") {
+			t.Errorf("%s, of %s: %v", f.Name, path, err)
+		}
+	})
+}
+
+// One mistake does not hide another: all unknown keys are told, beside the values that cannot be read.
+func TestUnknownKeysAreAllTold(t *testing.T) {
+	const log, needs = `edge.yaml:3: unknown field "log-level": log-level is a flag`, `unknown field "needs"`
+	for text, want := range map[string][]string{
+		"grase: 1s\nsse: true\nlog-level: debug\npolicy:\n  scopes: [{needs: [a]}]\n": {`edge.yaml:1: unknown field "grase": grace, at the top`, log, needs},
+		"grace: 1\nsse: true\nlog-level: debug\npolicy:\n  scopes: [{needs: [a]}]\n":  {"edge.yaml:1: grace: a duration needs its unit", log, "edge.yaml:5: " + needs + ": need, under policy.scopes, may be meant"},
+	} {
+		_, err := Load(serve, []string{"--config", file(t, text)}, env(nil), io.Discard)
+		for _, w := range want {
+			if err == nil || strings.Count(err.Error(), w) != 1 {
+				t.Errorf("%q: %v\nwant %s", text, err, w)
+			}
+		}
+	}
+}
+
+// A hint about quotation marks is given where they make the text readable, and tells no secret.
+func TestQuotationMarks(t *testing.T) {
+	for text, want := range map[string]bool{
+		"grace: [1s\nhosts: [a:b]\n":                         false,
+		"hosts: [a:b\n":                                      false,
+		"server: {name: 'a}\n":                               false,
+		"policy: {hierarchy: {a:b: [c], d:e: [f]}}\n":        true,
+		"redis: {redis://:sesame@h:1: [a]}\n":                true,
+		"server: {title: a} # a:b: c\n  name: d\n":           false,
+		"policy: {hierarchy: {\"a:b\": [c], d:e: [f]}}\n":    true,
+		"policy: {hierarchy: {a:b: [c]}, default: \"deny}\n": false,
+	} {
+		_, err := Load(serve, []string{"--config", file(t, text)}, env(nil), io.Discard)
+		if err == nil || strings.Contains(err.Error(), "needs quotation marks") != want || strings.Contains(err.Error(), "sesame") {
+			t.Errorf("%q: %v, want a hint: %v", text, err, want)
+		}
+	}
+	_, err := ParseAPIKeys([]byte("- {name: ci, scopes: {mcp:read: [a]}}\n"))
+	if err == nil || !strings.Contains(err.Error(), `write "mcp:read"`) {
+		t.Errorf("a key: %v", err)
+	}
+}

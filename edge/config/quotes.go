@@ -1,0 +1,72 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/parser"
+)
+
+var (
+	// quoted is a text between quotation marks, and a comment.
+	quoted = regexp.MustCompile(`"[^"]*"|'[^']*'|(?:^|\s)#.*$`)
+	// withColon is a text without a space that has a colon before its end.
+	withColon = regexp.MustCompile(`[^\s"'{}\[\],]*:[^\s"'{}\[\],]*[^\s"'{}\[\],:]`)
+	// wholeValue is a key, and a value that is neither in quotation marks nor a list or section, unless it begins with an IPv6 address.
+	wholeValue = regexp.MustCompile(`^\s*(?:- +)*[^\s"'{}\[\],:]+: +(\[[0-9A-Fa-f:.]*\]:.*?|[^\s"'{}\[\]|>&*!%@` + "`" + `].*?)\s*$`)
+)
+
+// shownLines is how many lines before and behind a mistake an error of the decoder shows.
+const shownLines = 3
+
+// quotesMissing returns a hint if a syntax error of YAML is not there, or comes later, once a text with a colon in its line has quotation marks;
+// else an empty string. It does not show what may be a secret.
+func quotesMissing(raw []byte, err error) string {
+	at, found := syntaxError(err)
+	lines := bytes.SplitAfter(raw, []byte("\n"))
+	if !found || at.line < 1 || at.line > len(lines) {
+		return ""
+	}
+	before, line, after := bytes.Join(lines[:at.line-1], nil), string(lines[at.line-1]), bytes.Join(lines[at.line:], nil)
+	for _, part := range colons(strings.TrimRight(line, "\r\n")) {
+		text := line[part[0]:part[1]]
+		mended := line[:part[0]] + `"` + text + `"` + line[part[1]:]
+		_, e := parser.ParseBytes(bytes.Join([][]byte{before, []byte(mended), after}, nil), 0)
+		const marks = 2 // by which an error that is still there has moved
+		if still, found := syntaxError(e); found && (still.line < at.line || still.line == at.line && still.column <= at.column+marks) {
+			continue
+		}
+		if slices.ContainsFunc(lines[max(0, at.line-shownLines-1):min(len(lines), at.line+shownLines)], secretive.Match) {
+			return "a text with a colon needs quotation marks here"
+		}
+		return fmt.Sprintf("a text with a colon needs quotation marks here: write %q", text)
+	}
+	return ""
+}
+
+// syntaxError returns where an error of the YAML parser is. found is false for other errors.
+func syntaxError(err error) (at position, found bool) {
+	var syntax *yaml.SyntaxError
+	if !errors.As(err, &syntax) || syntax.GetToken() == nil {
+		return position{}, false
+	}
+	p := syntax.GetToken().Position
+	return position{p.Line, p.Column}, true
+}
+
+// colons returns the ranges of a line that are texts with a colon and without quotation marks: words first, then the whole value.
+func colons(line string) (parts [][2]int) {
+	plain := quoted.ReplaceAllStringFunc(line, func(s string) string { return strings.Repeat(" ", len(s)) })
+	for _, m := range withColon.FindAllStringIndex(plain, -1) {
+		parts = append(parts, [2]int{m[0], m[1]})
+	}
+	if m := wholeValue.FindStringSubmatchIndex(plain); m != nil && strings.Contains(plain[m[2]:m[3]], ":") && !strings.ContainsAny(line[m[2]:m[3]], `"\`) {
+		parts = append(parts, [2]int{m[2], m[3]})
+	}
+	return parts
+}
