@@ -200,7 +200,7 @@ func replicaName(cfg config.Config) string {
 const redisWithin = 5 * time.Second
 
 // CheckRedis writes to out what state Redis is in, without changing anything. An error is one with
-// which an edge refuses to serve. That Redis cannot be reached is only a note, because an edge
+// which an edge refuses to serve. That Redis cannot be used now is only a note, because an edge
 // waits for it.
 func CheckRedis(ctx context.Context, cfg config.Config, out io.Writer) error {
 	if cfg.Redis == "" {
@@ -223,7 +223,7 @@ func CheckRedis(ctx context.Context, cfg config.Config, out io.Writer) error {
 	case err == nil:
 		_, _ = fmt.Fprintf(out, "ok      redis %s can be reached\n", config.Redact(cfg.Redis))
 	case errors.Is(err, state.ErrUnavailable):
-		_, _ = fmt.Fprintf(out, "note    redis %s cannot be reached from here: %v; an edge is not ready until it can\n", config.Redact(cfg.Redis), err)
+		_, _ = fmt.Fprintf(out, "note    redis %s cannot be used from here: %v; an edge that starts waits for it, unready and without serving; one that runs stays ready, and refuses what needs it with 503\n", config.Redact(cfg.Redis), err)
 	default:
 		_, _ = fmt.Fprintf(out, "error   redis %s: %v\n", config.Redact(cfg.Redis), err)
 		return fmt.Errorf("redis: %w", err)

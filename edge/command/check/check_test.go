@@ -291,7 +291,7 @@ func TestCheckLooksAtRedis(t *testing.T) {
 	for url, want := range map[string]struct{ out, fail string }{
 		good.URL():            {"ok      redis " + good.URL() + " can be reached", ""},
 		evicting.URL():        {"error   redis " + evicting.URL() + ": the Redis setting maxmemory-policy", "maxmemory-policy"},
-		"redis://127.0.0.1:1": {"note    redis redis://127.0.0.1:1 cannot be reached from here", ""},
+		"redis://127.0.0.1:1": {"note    redis redis://127.0.0.1:1 cannot be used from here", ""},
 	} {
 		var out strings.Builder
 		err := Run(t.Context(), []string{"--redis=" + url, tools}, &out, &out)
