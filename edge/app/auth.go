@@ -170,20 +170,10 @@ func unheldScopes(cfg *config.Config, a *auth.Authenticator) (notes []string) {
 		return nil
 	}
 	held := a.KeyScopes()
-	want := func(setting, scope, effect string) {
-		if !slices.Contains(held, scope) {
-			notes = append(notes, fmt.Sprintf("%s: no API key has the scope %q, and there is no issuer: %s", setting, scope, effect))
+	for _, need := range cfg.NeededScopes() {
+		if !slices.Contains(held, need.Scope) {
+			notes = append(notes, fmt.Sprintf("%s: no API key has the scope %q, and there is no issuer: %s", need.Setting, need.Scope, need.Effect))
 		}
-	}
-	if cfg.Policy != nil {
-		for i, s := range cfg.Policy.Scopes {
-			for _, need := range s.Need {
-				want(fmt.Sprintf("policy: scopes[%d]: need", i), need, "the rule refuses every caller")
-			}
-		}
-	}
-	if o := cfg.AdminAuth; o != nil && o.Scope != "" && !o.ClientCert {
-		want("admin-auth: scope", o.Scope, "no caller can use the admin address")
 	}
 	return notes
 }

@@ -3,10 +3,8 @@ package app
 import (
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/mcpedge/mcpedge/edge/access"
-	"github.com/mcpedge/mcpedge/edge/auth"
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/edge/policy"
 	"github.com/mcpedge/mcpedge/edge/policy/external"
@@ -38,7 +36,6 @@ func (a *App) newControl() error {
 		return nil
 	}
 	a.keepClaims(p)
-	a.warnRoles(p)
 	g.what, g.prepare = "policy", a.preparePolicy
 	return nil
 }
@@ -47,20 +44,6 @@ func (a *App) newControl() error {
 func (a *App) keepClaims(p *policy.Policy) {
 	if a.auth != nil {
 		a.auth.KeepClaims(p.Claims())
-	}
-}
-
-// warnRoles warns of issuers without configured role claims, if rules use roles: a rule that denies
-// by role would not match a caller whose role is in another claim.
-func (a *App) warnRoles(p *policy.Policy) {
-	if !p.UsesRoles() || a.cfg.Auth == nil {
-		return
-	}
-	for i := range a.cfg.Auth.Issuers {
-		if one := &a.cfg.Auth.Issuers[i]; len(one.Claims.Roles) == 0 {
-			a.log.Warn("rules of the policy look at principal.roles, and auth.issuers[].claims.roles does not say where this issuer has them: "+
-				"they are taken from "+strings.Join(auth.DefaultRoles, " and ")+", and not from groups", "issuer", one.Issuer)
-		}
 	}
 }
 
@@ -90,7 +73,9 @@ func (a *App) exchangePolicy(p *policy.Policy, server policyServer) {
 		a.startExternal(server)
 	}
 	a.keepClaims(p)
-	a.warnRoles(p)
+	for _, note := range withoutRoles(&a.cfg, p) {
+		a.log.Warn(rolesUnknown, "setting", note)
+	}
 	a.dispatch.Catalog().Exchange(func() { a.access.SetPolicy(p, server.client) }, looksFurther(before, p))
 	g.gone.add(before)
 	if was := g.server; was != server {

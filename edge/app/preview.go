@@ -27,11 +27,11 @@ func TellPreview(cfg config.Config, p *catalog.Preview, complete bool, out io.Wr
 		served := slices.ContainsFunc(targets, func(t policy.Target) bool { return t.Backend == c.Dropped })
 		switch told[c.Dropped]++; {
 		case !served && told[c.Dropped] == 1:
-			_, _ = fmt.Fprintf(out, "note    backend %q: nothing that it lists is served: its names are all those of earlier backends, such as %q of %q: rename them, or give it a prefix\n",
+			_, _ = fmt.Fprintf(out, "note    backend %q: nothing that it lists is served: its names are all those of earlier backends, such as %q of %q: rename them, or give it a prefix of its own\n",
 				c.Dropped, c.Key, c.Kept)
 		case !served:
 		case told[c.Dropped] <= shownConflicts:
-			_, _ = fmt.Fprintf(out, "note    backends %q and %q list the same %s %q: the first keeps it; rename one, or give one a prefix\n", c.Kept, c.Dropped, c.What, c.Key)
+			_, _ = fmt.Fprintf(out, "note    backends %q and %q list the same %s %q: the first keeps it; rename one, or give one a prefix of its own\n", c.Kept, c.Dropped, c.What, c.Key)
 		case told[c.Dropped] == shownConflicts+1:
 			_, _ = fmt.Fprintf(out, "note    backend %q: more of its names are those of earlier backends\n", c.Dropped)
 		}

@@ -119,16 +119,6 @@ func New(cfg config.Config, log *slog.Logger, options ...Option) (*App, error) {
 	return a, nil
 }
 
-// warnOfSettings logs settings that have no effect, and those that expose credentials.
-func warnOfSettings(cfg config.Config, log *slog.Logger) {
-	for _, note := range cfg.Ineffective() {
-		log.Warn("a setting cannot do what it seems to be there for", "setting", note)
-	}
-	for _, note := range cfg.Exposed() {
-		log.Warn("a setting has credentials, or keys, sent without TLS", "setting", note)
-	}
-}
-
 // minSessionsPerAddress is the lowest default for the sessions that one address may begin: the
 // allowance does not refill when sessions end, but over their TTL.
 const minSessionsPerAddress = 100

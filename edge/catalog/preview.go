@@ -34,6 +34,18 @@ func (p *Preview) Complete(backends int) bool {
 	return len(p.parts) == backends && !slices.ContainsFunc(p.parts, func(one part) bool { return one.Catalog.Private })
 }
 
+// Serves reports what a backend that was added serves: tools or prompts, which have names, and resources, which have URIs. Of one that was not
+// added, and of a list that could not be read, it reports that it does.
+func (p *Preview) Serves(name string) (names, uris bool) {
+	for _, one := range p.parts {
+		if c := one.Catalog; one.Backend.Name() == name {
+			const named = backend.Tools | backend.Prompts
+			return c.HasTools || c.HasPrompts || c.Unread&named != 0, c.HasResources || c.HasSkills || c.Unread.Has(backend.Resources)
+		}
+	}
+	return true, true
+}
+
 // Conflicts are the names that several of the backends claim, in their order.
 func (p *Preview) Conflicts() []Conflict { return p.view(p.parts).conflicts }
 

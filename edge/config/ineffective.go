@@ -40,7 +40,7 @@ func (c *Config) Ineffective() (notes []string) {
 			note("backends[%d] %s: target %q has no port: gRPC takes 443", i, b.Name, b.Target)
 		}
 	}
-	return notes
+	return append(notes, c.unobtainable()...)
 }
 
 // notHost says why a name stands in no Host header, without its port; empty: it may.

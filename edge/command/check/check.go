@@ -66,7 +66,10 @@ func (w *noted) Write(b []byte) (int, error) {
 func run(ctx context.Context, cfg config.Config, trial *prober.Trial, out io.Writer) error {
 	files, issuers := app.CheckTLS(cfg, out), errors.Join(app.CheckAuth(ctx, cfg, out), app.CheckAudit(cfg, out), app.CheckIdentity(cfg, out), app.CheckRedis(ctx, cfg, out))
 	app.TellExternal(cfg, out)
-	notes := slices.Concat(cfg.Exposed(), cfg.Ineffective(), config.Strays(os.Environ()), cfg.Unclaimed()) // without the demo
+	for _, note := range notesOn(&cfg) {
+		_, _ = fmt.Fprintln(out, "note    "+note)
+	}
+	written := cfg // without the demo
 	if cfg.Demo {
 		stop, err := demo.Add(context.WithoutCancel(ctx), &cfg, nil)
 		if err != nil {
@@ -77,7 +80,7 @@ func run(ctx context.Context, cfg config.Config, trial *prober.Trial, out io.Wri
 	switch {
 	case len(cfg.Backends) > 0:
 	case cfg.Kubernetes != nil:
-		_, _ = fmt.Fprintln(out, "note    there is no backend but those that are found in Kubernetes, which are not looked at here")
+		_, _ = fmt.Fprintln(out, "info    there is no backend but those that are found in Kubernetes, which are not looked at here")
 	case cfg.File == "":
 		return errors.Join(files, issuers, errors.New("check: no backend: name one with --backend NAME=TARGET or in the configuration file"))
 	default:
@@ -87,9 +90,6 @@ func run(ctx context.Context, cfg config.Config, trial *prober.Trial, out io.Wri
 	if err != nil {
 		return errors.Join(issuers, cmp.Or(files, err))
 	}
-	for _, note := range notes {
-		_, _ = fmt.Fprintln(out, "note    "+note)
-	}
 	preview := app.Preview(cfg)
 	trial.Pages = preview.Of
 	errs := []error{files, issuers}
@@ -98,8 +98,19 @@ func run(ctx context.Context, cfg config.Config, trial *prober.Trial, out io.Wri
 			errs = append(errs, err)
 		}
 	}
+	for _, note := range written.Unclaimed(preview.Serves) {
+		_, _ = fmt.Fprintln(out, "note    "+note)
+	}
 	app.TellPreview(cfg, preview, preview.Complete(len(backends)) && cfg.Kubernetes == nil, out)
 	return errors.Join(append(errs, trial.Unlisted())...)
+}
+
+// notesOn returns the notes on settings that need no backend to be asked: what an edge warns of at its start is among them.
+func notesOn(cfg *config.Config) (notes []string) {
+	for _, w := range app.Warnings(*cfg) {
+		notes = append(notes, w.Setting)
+	}
+	return slices.Concat(notes, cfg.OpenAdmin(), config.Strays(os.Environ()))
 }
 
 // trialUsage describes check and its own flags, which command.Take takes, as package flag describes the settings after it.

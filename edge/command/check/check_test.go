@@ -18,7 +18,9 @@ import (
 	"google.golang.org/grpc/credentials"
 
 	"github.com/mcpedge/mcpedge/capability"
+	"github.com/mcpedge/mcpedge/edge/app"
 	"github.com/mcpedge/mcpedge/edge/command/commandtest"
+	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/tests/helpers/authority"
 	"github.com/mcpedge/mcpedge/tests/helpers/issuer"
 	"github.com/mcpedge/mcpedge/tests/helpers/redisserver"
@@ -371,6 +373,98 @@ func TestCheckCallsByTheNameOfClients(t *testing.T) {
 		var out strings.Builder
 		if err := Run(t.Context(), []string{"--config", file, "--call", name + "={}"}, &out, &out); err != nil || strings.Contains(out.String(), "not called") {
 			t.Errorf("%s: %v\n%s", name, err, &out)
+		}
+	}
+}
+
+// Everything that an edge warns of at its start by its settings is a note, also where no backend is there to be asked.
+func TestCheckTellsWhatServeWarnsOf(t *testing.T) {
+	dir := t.TempDir()
+	id := issuer.Serve(t)
+	backends := "backends: [{name: one, target: '" + commandtest.Tools(t, "m", 1) + "', prefix: m_}]\n"
+	for name, c := range map[string]struct {
+		yaml  string
+		notes []string
+	}{
+		"roles": {
+			"auth: {issuers: [{issuer: '" + id.URL + "'}]}\npolicy: {default: allow, rules: [{name: r, when: '\"a\" in principal.roles', then: deny}]}\n",
+			[]string{"note    auth.issuers[0] " + id.URL + ": claims.roles is not set", "note    admin: 127.0.0.1:9090 obeys every process of this machine"},
+		},
+		"nobody": {
+			"policy: {default: deny, scopes: [{need: [mcp:read]}], rules: [{name: r, when: '\"mcp:read\" in principal.scopes', then: allow}]}\n",
+			[]string{`note    policy: scopes[0]: need: there is no auth, so no caller has the scope "mcp:read"`, "note    policy: rules[0] r: there is no auth"},
+		},
+	} {
+		for i, settings := range []string{c.yaml + backends, c.yaml} {
+			file := filepath.Join(dir, "edge.yaml")
+			if err := os.WriteFile(file, []byte(settings), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var out strings.Builder
+			if err := Run(t.Context(), []string{"--config", file}, &out, &out); (err != nil) != (i == 1) {
+				t.Errorf("%s, %d: %v", name, i, err)
+			}
+			cfg, err := config.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, w := range app.Warnings(cfg) {
+				c.notes = append(c.notes, "note    "+w.Setting)
+			}
+			for _, note := range c.notes {
+				if n := strings.Count(out.String(), note); n != 1 {
+					t.Errorf("%s, %d: %d times: %s\nin\n%s", name, i, n, note, &out)
+				}
+			}
+		}
+	}
+}
+
+// A backend needs uris where it serves resources, and a prefix where it serves tools or prompts, or where it cannot be asked. One prefix is for
+// one backend.
+func TestCheckTellsOfNamesThatAreUnclaimed(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "edge.yaml")
+	tools, more := commandtest.Tools(t, "m", 1), commandtest.Tools(t, "n", 1)
+	resources := capability.New("r", "1", capability.WithLogger(slog.New(slog.DiscardHandler)))
+	capability.AddResource(resources, &capability.Resource{Uri: "r://1", Name: "one"}, func(context.Context, *capability.Call, string) (string, error) { return "", nil })
+	served := commandtest.Serve(t, resources)
+	for name, c := range map[string]struct {
+		backends string
+		notes    []string
+	}{
+		"tools alone": {"{name: a, target: '" + tools + "', prefix: a_}, {name: b, target: '" + more + "', prefix: b_}", nil},
+		"resources": {
+			"{name: a, target: '" + tools + "', prefix: a_}, {name: r, target: '" + served + "'}",
+			[]string{"note    backends[1] r: it has no uris: "},
+		},
+		"not reached": {
+			"{name: a, target: '" + tools + "', prefix: a_}, {name: b, target: '127.0.0.1:1', prefix: b_}",
+			[]string{"note    backends[1] b: it has no uris: "},
+		},
+		"one prefix": {
+			"{name: a, target: '" + tools + "', prefix: ops_}, {name: b, target: '" + more + "', prefix: ops_}",
+			[]string{`note    backends[1] b: its prefix "ops_" is that of backends[0] a, too: `},
+		},
+	} {
+		if err := os.WriteFile(file, []byte("backends: ["+c.backends+"]\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := t.Context(), func() {}
+		if name == "not reached" { // who cannot be reached is waited for
+			ctx, cancel = context.WithTimeout(ctx, 2*time.Second)
+		}
+		var out strings.Builder
+		err := Run(ctx, []string{"--config", file}, &out, &out)
+		if cancel(); (err != nil) != (name == "not reached") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if n := strings.Count(out.String(), "\nnote    backends["); n != len(c.notes) {
+			t.Errorf("%s: %d notes in\n%s", name, n, &out)
+		}
+		for _, note := range c.notes {
+			if !strings.Contains(out.String(), "\n"+note) {
+				t.Errorf("%s: %q is missing in\n%s", name, note, &out)
+			}
 		}
 	}
 }

@@ -1,0 +1,69 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/policy"
+)
+
+// NeededScope is a scope that a setting requires of callers.
+type NeededScope struct {
+	// Setting is the key, and Effect what follows where no caller has the Scope.
+	Setting, Scope, Effect string
+}
+
+// NeededScopes returns the scopes that the policy and the admin address require, in the order of the settings.
+func (c *Config) NeededScopes() (out []NeededScope) {
+	if c.Policy != nil {
+		for i, s := range c.Policy.Scopes {
+			for _, scope := range s.Need {
+				out = append(out, NeededScope{fmt.Sprintf("policy: scopes[%d]: need", i), scope, "the rule refuses every caller"})
+			}
+		}
+	}
+	if o := c.AdminAuth; o != nil && o.Scope != "" && !o.ClientCert {
+		out = append(out, NeededScope{"admin-auth: scope", o.Scope, "no caller can use the admin address"})
+	}
+	return out
+}
+
+// unobtainable says, a sentence each, which settings need a caller that is known, where there is no auth, so that nobody is.
+func (c *Config) unobtainable() (notes []string) {
+	if c.Auth != nil {
+		return nil
+	}
+	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
+	for _, need := range c.NeededScopes() {
+		note("%s: there is no auth, so no caller has the scope %q: %s", need.Setting, need.Scope, need.Effect)
+	}
+	if c.Policy != nil {
+		for i, r := range c.Policy.Rules {
+			if used := policy.CallerVariables(r.When); len(used) > 0 {
+				note("policy: rules[%d] %s: there is no auth, so every caller is anonymous and has no %s", i, r.Name, strings.Join(used, ", "))
+			}
+		}
+	}
+	for i := range c.Backends {
+		b := &c.Backends[i]
+		for _, key := range slices.Sorted(maps.Keys(b.Metadata)) {
+			if v := b.Metadata[key]; v.From != "" && !anonymousHas(v.From) {
+				note("backends[%d] %s: metadata.%s: from: there is no auth, and an anonymous caller does not have it: every call of the backend is refused", i, b.Name, key)
+			}
+		}
+	}
+	return notes
+}
+
+// anonymousHas reports whether an anonymous caller has the value of an expression, which is valid.
+func anonymousHas(from string) bool {
+	value, err := policy.CompileValue(from)
+	if err != nil {
+		return true
+	}
+	text, err := value.Of(new(mcp.Principal))
+	return err == nil && text != ""
+}

@@ -1,0 +1,59 @@
+package config
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// What needs a caller that is known is noted where nobody is.
+func TestUnobtainable(t *testing.T) {
+	const scopes, rules = "policy: scopes[0]: need: there is no auth, so no caller has the scope \"mcp:read\": the rule refuses every caller",
+		"policy: rules[1] r: there is no auth, so every caller is anonymous and has no principal.claims, principal.scopes"
+	const metadata = "backends[0] a: metadata.x-a: from: there is no auth, and an anonymous caller does not have it: every call of the backend is refused"
+	policy := &Policy{
+		Default: "deny", Scopes: []PolicyScopes{{Need: Names{"mcp:read"}}, {Tools: Names{"t"}}},
+		Rules: []PolicyRule{
+			{Name: "a", When: "principal.anonymous || tool.name == 't'", Then: "allow"},
+			{Name: "r", When: "'a' in principal.scopes && principal.claims.b == 'c'", Then: "allow"},
+		},
+	}
+	for name, x := range map[string]struct {
+		c    Config
+		want []string
+	}{
+		"a policy":       {Config{Policy: policy}, []string{scopes, rules}},
+		"with auth":      {Config{Policy: policy, Auth: &Auth{APIKeys: "k"}}, nil},
+		"without either": {Config{}, nil},
+		"metadata": {Config{Backends: []Backend{{Name: "a", Target: "h:1", Metadata: map[string]MetadataValue{
+			"x-a": {From: "principal.subject"}, "x-b": {From: "principal.anonymous"}, "x-c": {Value: "v"},
+		}}}}, []string{metadata}},
+	} {
+		if notes := x.c.Ineffective(); !slices.Equal(notes, x.want) {
+			t.Errorf("%s: %q\nwant %q", name, notes, x.want)
+		}
+	}
+}
+
+// An admin address that needs no credentials is noted where callers of the endpoint do, unless the settings say that it is meant.
+func TestOpenAdmin(t *testing.T) {
+	auth := &Auth{APIKeys: "k"}
+	for name, x := range map[string]struct {
+		c    Config
+		want bool
+	}{
+		"no auth":        {Config{}, false},
+		"auth":           {Config{Auth: auth}, true},
+		"admin-auth":     {Config{Auth: auth, AdminAuth: &AdminAuth{Scope: "a"}}, false},
+		"certificates":   {Config{Auth: auth, AdminTLS: ListenerTLS{Cert: "c", Key: "k", ClientCA: "ca"}}, false},
+		"said to be so":  {Config{Auth: auth, AllowRemoteAdmin: true}, false},
+		"a certificate":  {Config{Auth: auth, AdminTLS: ListenerTLS{Cert: "c", Key: "k"}}, true},
+		"optional, also": {Config{Auth: &Auth{APIKeys: "k", Optional: true}}, true},
+	} {
+		x.c.Admin = "127.0.0.1:9090"
+		notes := x.c.OpenAdmin()
+		if len(notes) > 0 != x.want || x.want && !strings.HasPrefix(notes[0], "admin: 127.0.0.1:9090 obeys every process of this machine: ") {
+			t.Errorf("%s: %q", name, notes)
+		}
+	}
+}
