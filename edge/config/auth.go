@@ -318,7 +318,7 @@ func ParseAPIKeys(raw []byte) ([]APIKey, error) {
 	var keys []APIKey
 	if err := yaml.UnmarshalWithOptions(raw, &keys, yaml.Strict()); err != nil {
 		told := strings.TrimRight(yaml.FormatError(err, false, false), "\n")
-		if hint := quotesMissing(raw, err); hint != "" {
+		if hint := quotesMissing(raw, err, false); hint != "" {
 			told += ": " + hint
 		}
 		return nil, errors.New(told)

@@ -23,7 +23,7 @@ func (s *source) hint(err error) string {
 			return hintFor(t.Value, section{})
 		}
 	}
-	return quotesMissing(s.raw, err)
+	return quotesMissing(s.raw, err, true)
 }
 
 // unknownBeside returns an error for each unknown key but the one that an error of the YAML decoder is about, which may be nil.

@@ -63,7 +63,11 @@ func TestQuotationMarks(t *testing.T) {
 		}
 	}
 	_, err := ParseAPIKeys([]byte("- {name: ci, scopes: {mcp:read: [a]}}\n"))
-	if err == nil || !strings.Contains(err.Error(), `write "mcp:read"`) {
+	if err == nil || !strings.HasSuffix(err.Error(), "a text with a colon needs quotation marks here") {
 		t.Errorf("a key: %v", err)
+	}
+	_, err = Load(serve, []string{"--config", file(t, "policy:\n  hierarchy: {\n    sesame:open: [a]}\n")}, env(nil), io.Discard)
+	if err == nil || !strings.HasSuffix(err.Error(), "a text with a colon needs quotation marks here") {
+		t.Errorf("a line that is not shown: %v", err)
 	}
 }

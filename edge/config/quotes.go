@@ -13,6 +13,8 @@ import (
 )
 
 var (
+	// keyFirst is a line of which withoutValues shows the value.
+	keyFirst = regexp.MustCompile(`^ *(?:- +)*[A-Za-z0-9_-]+:(?: |$)`)
 	// quoted is a text between quotation marks, and a comment.
 	quoted = regexp.MustCompile(`"[^"]*"|'[^']*'|(?:^|\s)#.*$`)
 	// withColon is a text without a space that has a colon before its end.
@@ -25,8 +27,8 @@ var (
 const shownLines = 3
 
 // quotesMissing returns a hint if a syntax error of YAML is not there, or comes later, once a text with a colon in its line has quotation marks;
-// else an empty string. It does not show what may be a secret.
-func quotesMissing(raw []byte, err error) string {
+// else an empty string. It shows the text if asked to, and if the decoder's error shows the line, in which nothing may be a secret.
+func quotesMissing(raw []byte, err error, shows bool) string {
 	at, found := syntaxError(err)
 	lines := bytes.SplitAfter(raw, []byte("\n"))
 	if !found || at.line < 1 || at.line > len(lines) {
@@ -41,7 +43,7 @@ func quotesMissing(raw []byte, err error) string {
 		if still, found := syntaxError(e); found && (still.line < at.line || still.line == at.line && still.column <= at.column+marks) {
 			continue
 		}
-		if slices.ContainsFunc(lines[max(0, at.line-shownLines-1):min(len(lines), at.line+shownLines)], secretive.Match) {
+		if !shows || !keyFirst.MatchString(line) || slices.ContainsFunc(lines[max(0, at.line-shownLines-1):min(len(lines), at.line+shownLines)], secretive.Match) {
 			return "a text with a colon needs quotation marks here"
 		}
 		return fmt.Sprintf("a text with a colon needs quotation marks here: write %q", text)
