@@ -18,6 +18,9 @@ type answers struct {
 
 	mu   sync.Mutex
 	left []answer
+	// asked are the keys of the questions so far, each once; of those without a key, questions counts them.
+	asked     []string
+	questions int
 }
 
 type answer struct {
@@ -54,11 +57,19 @@ func (a *answers) add(text string) error {
 
 // of takes the answer to the question with a key. A question without one is printed and declined.
 func (a *answers) of(key string, question *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+	a.mu.Lock()
+	if !slices.Contains(a.asked, key) {
+		a.asked = append(a.asked, key)
+	}
+	a.mu.Unlock()
 	return a.take(key, question, func(given answer) bool { return given.key == key })
 }
 
 // next takes the answer to a question of a revision in which questions have no keys: the first that is left.
 func (a *answers) next(question *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+	a.mu.Lock()
+	a.questions++
+	a.mu.Unlock()
 	return a.take("KEY", question, func(answer) bool { return true })
 }
 

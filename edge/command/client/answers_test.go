@@ -33,6 +33,7 @@ func remover(t *testing.T) (url string) {
 	capability.AddTool(s, "login", "Logs in", func(_ context.Context, c *capability.Call, _ struct{}) (string, error) {
 		return string(c.AskURL("page", "Log in", "https://id.example/login").Action), nil
 	})
+	capability.AddTool(s, "add", "Asks nothing", func(context.Context, *capability.Call, struct{}) (string, error) { return "3", nil })
 	greet := &capability.Prompt{Name: "greet", Description: "Greets", Arguments: []*capability.PromptArgument{{Name: "name", Required: true}, {Name: "tone"}}}
 	capability.AddPrompt(s, greet, func(_ context.Context, _ *capability.Call, in map[string]string) (string, error) {
 		return "hello " + in["name"], nil
@@ -112,7 +113,7 @@ func TestList(t *testing.T) {
 	for line := range strings.Lines(out.String()) {
 		lines = append(lines, strings.Join(strings.Fields(line), " "))
 	}
-	const want = "tool remove path [force] Removes|tool login Logs in|prompt greet name [tone] Greets"
+	const want = "tool remove path [force] Removes|tool login Logs in|tool add Asks nothing|prompt greet name [tone] Greets"
 	if got := strings.Join(lines, "|"); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}

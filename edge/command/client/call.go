@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -14,7 +15,7 @@ const callUsage = `mcpedge call [flags] URL TOOL [JSON]
 
 Calls a tool of an MCP server over Streamable HTTP and prints the text of the result. JSON has the arguments, an object;
 without it there are none. Progress and questions go to stderr. The exit status is 1 if the call fails or the result is an
-error of the tool. A question without an --answer is declined.
+error of the tool, and if no question has the key of an --answer. A question without an --answer is declined.
 
 `
 
@@ -90,10 +91,11 @@ func Call(ctx context.Context, args []string, version string, out, stderr io.Wri
 	if err := printResult(out, result, s.whole); err != nil {
 		return err
 	}
+	var failed error
 	if result.IsError {
-		return s.errorf("%s failed", s.tool)
+		failed = s.errorf("%s failed", s.tool)
 	}
-	return nil
+	return errors.Join(failed, s.unused())
 }
 
 // run calls the tool, again with the answers while its result asks for input (2026-07-28, multi round-trip requests).
