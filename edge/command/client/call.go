@@ -15,7 +15,8 @@ const callUsage = `mcpedge call [flags] URL TOOL [JSON]
 
 Calls a tool of an MCP server over Streamable HTTP and prints the text of the result. JSON has the arguments, an object;
 without it there are none. Progress and questions go to stderr. The exit status is 1 if the call fails or the result is an
-error of the tool, and if no question has the key of an --answer. A question without an --answer is declined.
+error of the tool, and if no question has the key of an --answer. A question without an --answer is declined. In revisions
+with sessions a stream that ends before the result is resumed, at another replica if there is one.
 
 `
 
@@ -108,7 +109,7 @@ func (s *callSettings) run(ctx context.Context, conn *connection) (*mcp.CallTool
 	for range maxRounds {
 		result, err := conn.CallTool(ctx, params)
 		if err != nil {
-			return nil, conn.failed(s.tool, err)
+			return nil, s.failed(ctx, conn, err)
 		}
 		if !result.NeedsInput() {
 			return result, nil

@@ -18,8 +18,12 @@ type headed struct {
 	header http.Header
 	server *url.URL
 	base   *http.Transport
-	// refused is the last refusal; nil if there is none.
+	// refused is the last refusal since what is done began; nil if there is none.
 	refused atomic.Pointer[refusal]
+	// answers is whether the server has answered over the scheme of its URL.
+	answers atomic.Bool
+	// sessions are the session ids that the server has given, which errors do not have.
+	sessions sessionIDs
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -31,12 +35,19 @@ func (h *headed) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 	}
 	resp, err := h.base.RoundTrip(r)
-	if err == nil {
-		if refused := refusalOf(resp); refused != nil {
-			h.refused.Store(refused)
-		}
+	if err != nil {
+		return resp, err
 	}
-	return resp, err
+	h.answers.Store(true)
+	h.sessions.add(resp.Header.Get("Mcp-Session-Id"))
+	if resp, err = resumed(r, resp); err != nil {
+		return nil, err
+	}
+	if refused := refusalOf(resp); refused != nil {
+		refused.resuming = isResuming(r)
+		h.refused.Store(refused)
+	}
+	return resp, nil
 }
 
 // explain completes an error: with the reason and the remedy of a refusal, or what to change where the server speaks
@@ -51,7 +62,7 @@ func (h *headed) explain(err error) error {
 		return fmt.Errorf("%w: give --ca FILE with the certificate of its CA", err)
 	case strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"): // net/http has no type for it
 		return fmt.Errorf("%w: the server does not speak TLS there: write http:// for https://", err)
-	case h.server.Scheme == "http" && (errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)):
+	case h.server.Scheme == "http" && !h.answers.Load() && (errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)):
 		return fmt.Errorf("%w: the server closed the connection without an answer: if it speaks TLS, write https:// for http://", err)
 	}
 	return err

@@ -73,7 +73,7 @@ func (c *connection) inventory(ctx context.Context) (*inventory, error) {
 	} {
 		var failure *jsonrpc.Error
 		if err := read(); err != nil && !(errors.As(err, &failure) && failure.Code == jsonrpc.CodeMethodNotFound) {
-			return nil, c.failed("a list", err)
+			return nil, c.failed(ctx, "a list", err)
 		}
 	}
 	return all, nil

@@ -34,6 +34,8 @@ type refusal struct {
 	wantsTLS bool
 	// elsewhere is set if nothing that speaks MCP is at the path.
 	elsewhere bool
+	// resuming is set if the request was to resume a stream, whose call was not refused.
+	resuming bool
 }
 
 // refusalOf reads a response. It returns nil if that is no refusal. The body can be read again.

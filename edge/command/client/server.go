@@ -10,7 +10,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"strings"
@@ -33,6 +32,7 @@ type server struct {
 	revision  string // empty for the newest that both have
 	timeout   time.Duration
 	wait      time.Duration
+	dialer    dialer
 }
 
 // flags are the flags of a command with the text that --help prints before them. The caller adds its own.
@@ -70,6 +70,13 @@ func (s *server) parse(flags *flag.FlagSet, args []string) (operands []string, e
 			operands, args = append(operands, args[0]), args[1:]
 		}
 	}
+	switch {
+	case s.timeout <= 0:
+		return nil, s.errorf("--timeout %v: give a duration above 0, as 2m", s.timeout)
+	case s.wait < 0:
+		return nil, s.errorf("--wait %v: give a duration, 0 or above", s.wait)
+	}
+	s.dialer.wait = s.wait
 	return operands, nil
 }
 
@@ -110,7 +117,7 @@ func (s *server) connect(ctx context.Context, options *mcp.ClientOptions) (*conn
 		return nil, s.errorf("%q is no URL of an MCP server, such as http://127.0.0.1:8080/mcp", config.Redact(s.url))
 	}
 	transport := &headed{header: s.header, server: request.URL, base: &http.Transport{
-		Proxy: http.ProxyFromEnvironment, DialContext: s.dial, ForceAttemptHTTP2: true,
+		Proxy: http.ProxyFromEnvironment, DialContext: s.dialer.dial, ForceAttemptHTTP2: true,
 	}}
 	if s.ca != "" {
 		pool, err := s.readCAs()
@@ -121,13 +128,14 @@ func (s *server) connect(ctx context.Context, options *mcp.ClientOptions) (*conn
 	}
 	client := mcp.NewClient(&mcp.Implementation{Name: "mcpedge", Version: s.version}, options)
 	session, err := client.Connect(ctx, &mcp.StreamableClientTransport{
-		Endpoint: s.url, HTTPClient: &http.Client{Transport: transport}, DisableStandaloneSSE: true, MaxRetries: -1,
+		Endpoint: s.url, HTTPClient: &http.Client{Transport: transport}, DisableStandaloneSSE: true, MaxRetries: maxResumes,
 	}, &mcp.ClientSessionOptions{ProtocolVersion: s.revision})
 	c := &connection{ClientSession: session, server: s, transport: transport}
 	if err != nil {
 		transport.base.CloseIdleConnections()
-		return nil, c.failed(config.Redact(s.url), err)
+		return nil, c.failed(ctx, config.Redact(s.url), err)
 	}
+	transport.refused.Store(nil) // of a revision that the server does not speak
 	return c, nil
 }
 
@@ -137,27 +145,18 @@ func (c *connection) Close() {
 	c.transport.base.CloseIdleConnections()
 }
 
-// failed is the error of what could not be done at the server, with the reason that the server gave.
-func (c *connection) failed(what string, err error) error {
-	return c.server.errorf("%s: %s", what, config.Redact(c.transport.explain(err).Error()))
+// failed is the error of what could not be done at the server within ctx, with the reason that the server gave.
+func (c *connection) failed(ctx context.Context, what string, err error) error {
+	return c.server.errorf("%s: %s", what, c.reason(ctx, err))
 }
 
-// dialAgain is the pause between attempts to connect.
-const dialAgain = 200 * time.Millisecond
-
-// dial connects. It retries while the connection fails, as long as --wait says.
-func (s *server) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	for end := time.Now().Add(s.wait); ; {
-		conn, err := (&net.Dialer{}).DialContext(ctx, network, addr)
-		if err == nil || time.Now().Add(dialAgain).After(end) {
-			return conn, err
-		}
-		select {
-		case <-time.After(dialAgain):
-		case <-ctx.Done():
-			return nil, err
-		}
+// reason is the text of an error, completed with what the server said and with what to do. It has no credentials and no
+// session id.
+func (c *connection) reason(ctx context.Context, err error) string {
+	if late := c.server.late(ctx, err); late != "" {
+		return late
 	}
+	return c.transport.withoutSessions(config.Redact(c.transport.explain(err).Error()))
 }
 
 func (s *server) readCAs() (*x509.CertPool, error) {

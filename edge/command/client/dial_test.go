@@ -1,0 +1,25 @@
+package client
+
+import (
+	"net"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestWaitIsForTheFirstConnection: once the server was reached, a connection that is refused is not waited for.
+func TestWaitIsForTheFirstConnection(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := dialer{wait: time.Hour}
+	conn, err := d.dial(t.Context(), "tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = conn.Close(), l.Close()
+	if _, err := d.dial(t.Context(), "tcp", l.Addr().String()); err == nil || strings.Contains(err.Error(), "--wait") {
+		t.Errorf("%v, want an error of the connection alone", err)
+	}
+}

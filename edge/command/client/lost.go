@@ -1,0 +1,81 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// failed is the error of the call. If the response was lost, it says that the call may have taken effect, and whether it is
+// safe to send it again.
+func (s *callSettings) failed(ctx context.Context, conn *connection, err error) error {
+	failed := conn.failed(ctx, s.tool, err)
+	if !conn.lost(err) {
+		return failed
+	}
+	return fmt.Errorf("%w; the call may have taken effect, and %s", failed, s.again(ctx))
+}
+
+// rejected is the error that the SDK adds where its transport has no response to a request, and does not export.
+var rejected = jsonrpc.Error{Code: -32005, Message: "rejected by transport"}
+
+// lost reports whether the error of a call leaves open whether the server made the call: it was sent, and neither a
+// response nor a refusal came. A call that the user interrupted is not lost.
+func (c *connection) lost(err error) bool {
+	var answered *jsonrpc.Error
+	var unsent *net.OpError
+	refused := c.transport.refused.Load()
+	switch {
+	case errors.Is(err, context.Canceled), refused != nil && !refused.resuming:
+		return false
+	case errors.As(err, &answered) && (answered.Code != rejected.Code || answered.Message != rejected.Message):
+		return false
+	case errors.As(err, &unsent) && unsent.Op == "dial":
+		return false
+	}
+	return true
+}
+
+// again says whether it is safe to send the call again, by the annotations of the tool.
+func (s *callSettings) again(ctx context.Context) string {
+	switch hints, err := s.annotations(ctx); {
+	case err != nil:
+		return fmt.Sprintf("it is not known to be safe to send it again: the annotations of %s cannot be read", s.tool)
+	case hints.ReadOnlyHint:
+		return fmt.Sprintf("it is safe to send it again: %s is read-only", s.tool)
+	case hints.IdempotentHint:
+		return fmt.Sprintf("it is safe to send it again with the same arguments: %s is idempotent", s.tool)
+	}
+	return fmt.Sprintf("it is not known to be safe to send it again: %s is marked neither read-only nor idempotent", s.tool)
+}
+
+// annotationsWithin bounds the time to read the annotations of a tool after its call was lost.
+const annotationsWithin = 5 * time.Second
+
+// annotations reads those of the tool over a connection of its own, since that of the call may be broken. The zero value
+// has the defaults.
+func (s *callSettings) annotations(ctx context.Context) (mcp.ToolAnnotations, error) {
+	ctx, cancel := context.WithTimeout(ctx, annotationsWithin)
+	defer cancel()
+	conn, err := s.connect(ctx, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
+	if err != nil {
+		return mcp.ToolAnnotations{}, err
+	}
+	defer conn.Close()
+	for tool, err := range conn.Tools(ctx, nil) {
+		switch {
+		case err != nil:
+			return mcp.ToolAnnotations{}, err
+		case tool.Name == s.tool && tool.Annotations != nil:
+			return *tool.Annotations, nil
+		case tool.Name == s.tool:
+			return mcp.ToolAnnotations{}, nil
+		}
+	}
+	return mcp.ToolAnnotations{}, fmt.Errorf("%s is not listed", s.tool)
+}

@@ -1,0 +1,57 @@
+package client
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/mcpedge/mcpedge/tests/helpers/freeport"
+)
+
+// TestTimeoutIsNamed: what takes longer than --timeout or --wait says so by the name of the flag, and why it waited.
+func TestTimeoutIsNamed(t *testing.T) {
+	hanging := func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // so that the end of the client ends the context
+		<-r.Context().Done()
+	}
+	silent := httptest.NewServer(http.HandlerFunc(hanging))
+	defer silent.Close()
+	working := (&fake{call: func(w http.ResponseWriter, r *http.Request, _ string) { hanging(w, r) }}).serve(t)
+	addr, err := freeport.Addr()
+	if err != nil {
+		t.Fatal(err)
+	}
+	nobody := "http://" + addr + "/mcp"
+	for name, c := range map[string]struct {
+		args []string
+		want []string
+	}{
+		"no answer":         {[]string{silent.URL + "/mcp", "--timeout=100ms"}, []string{"no answer within 100ms", "--timeout"}},
+		"a call that works": {[]string{working, "--timeout=3s", "--protocol-version=2025-11-25"}, []string{"no answer within 3s", "--timeout", "may have taken effect"}},
+		"no listener":       {[]string{nobody, "--wait=300ms"}, []string{"connection refused", "300ms", "--wait"}},
+		"a longer wait":     {[]string{nobody, "--wait=1m", "--timeout=500ms"}, []string{"no answer within 500ms", "--timeout", "connection refused"}},
+		"no time":           {[]string{nobody, "--timeout=0s"}, []string{"--timeout 0s: give a duration above 0"}},
+		"a negative wait":   {[]string{nobody, "--wait=-1s"}, []string{"--wait -1s: give a duration, 0 or above"}},
+	} {
+		for command, run := range map[string]func() error{
+			"call": func() error { return Call(t.Context(), append(c.args, "work"), "test", io.Discard, io.Discard) },
+			"list": func() error { return List(t.Context(), c.args, "test", io.Discard, io.Discard) },
+		} {
+			if name == "a call that works" && command == "list" {
+				continue
+			}
+			err := run()
+			if err == nil || strings.Contains(err.Error(), "deadline") {
+				t.Errorf("%s %s: %v", command, name, err)
+				continue
+			}
+			for _, want := range c.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%s %s: %q is not in: %v", command, name, want, err)
+				}
+			}
+		}
+	}
+}
