@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mcpedge/mcpedge/edge/auth"
 	"github.com/mcpedge/mcpedge/edge/config"
@@ -153,6 +154,10 @@ func CheckAuth(ctx context.Context, cfg config.Config, out io.Writer) error {
 	}
 	if n := a.APIKeys(); n >= 0 {
 		_, _ = fmt.Fprintf(out, "ok      auth.api-keys: %d keys were read\n", n)
+		for _, key := range a.ExpiredKeys() {
+			_, _ = fmt.Fprintf(out, "note    auth.api-keys: the key %q expired at %s: its requests are answered with 401: give it a later time in expires, or remove it\n",
+				key.Subject, key.Until.UTC().Format(time.RFC3339))
+		}
 	}
 	for _, note := range unheldScopes(&cfg, a) {
 		_, _ = fmt.Fprintln(out, "note    "+note)

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -139,18 +140,37 @@ func (a *Authenticator) APIKeys() int {
 	return len(*a.keys.current.Load())
 }
 
-// KeyScopes returns the scopes of all API keys in force, sorted, each once.
+// KeyScopes returns the scopes of all API keys in force that have not expired, sorted, each once.
 func (a *Authenticator) KeyScopes() []string {
 	if a.keys == nil {
 		return nil
 	}
 	var out []string
 	for _, p := range *a.keys.current.Load() {
-		out = append(out, p.Scopes...)
+		if !expired(p.Until) {
+			out = append(out, p.Scopes...)
+		}
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
 }
+
+// ExpiredKeys returns the principals of the API keys in force that have expired, sorted by name; Until is when each did.
+func (a *Authenticator) ExpiredKeys() (all []mcp.Principal) {
+	if a.keys == nil {
+		return nil
+	}
+	for _, p := range *a.keys.current.Load() {
+		if expired(p.Until) {
+			all = append(all, p)
+		}
+	}
+	slices.SortFunc(all, func(x, y mcp.Principal) int { return strings.Compare(x.Subject, y.Subject) })
+	return all
+}
+
+// expired reports whether a time at which something expires has come. Zero never does.
+func expired(until time.Time) bool { return !until.IsZero() && !time.Now().Before(until) }
 
 // find finds the principal of a key. A key that was removed from the file is found, and refused.
 func (k *apiKeys) find(d digest, now time.Time) (p mcp.Principal, found bool, _ *refusal) {

@@ -248,6 +248,33 @@ func TestCheckReadsKeys(t *testing.T) {
 	}
 }
 
+// mcpedge check names API keys that have expired, and their scopes are none that a caller can have.
+func TestCheckNamesExpiredKeys(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"keys.yaml": "- {name: old, sha256: ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad, scopes: [a], expires: 2020-01-01T00:00:00Z}\n" +
+			"- {name: new, sha256: ca7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad, scopes: [b], expires: 2999-01-01T00:00:00Z}\n",
+		"edge.yaml": "auth: {api-keys: " + dir + "/keys.yaml}\npolicy: {scopes: [{tools: [x], need: [a]}, {tools: [y], need: [b]}]}\n",
+	} {
+		if err := os.WriteFile(dir+"/"+name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out strings.Builder
+	err := Run(t.Context(), []string{"--config", dir + "/edge.yaml", "--backend=one=" + commandtest.Tools(t, "m", 1)}, &out, &out)
+	for want, times := range map[string]int{
+		"ok      auth.api-keys: 2 keys were read\n":                              1,
+		`note    auth.api-keys: the key "old" expired at 2020-01-01T00:00:00Z: `: 1,
+		`the key "new"`:                0,
+		`no API key has the scope "a"`: 1,
+		`no API key has the scope "b"`: 0,
+	} {
+		if err != nil || strings.Count(out.String(), want) != times {
+			t.Errorf("%v, want %d times %q in\n%s", err, times, want, &out)
+		}
+	}
+}
+
 // mcpedge check of a file without a backend checks what it has, and says that mcpedge would not serve with it.
 func TestCheckWithoutBackends(t *testing.T) {
 	good, bad := issuer.Serve(t), issuer.Serve(t)
