@@ -11,10 +11,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/mcpedge/mcpedge/edge/auth"
-	"github.com/mcpedge/mcpedge/edge/catalog"
 	"github.com/mcpedge/mcpedge/edge/config"
-	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/policy"
 )
 
@@ -26,9 +23,10 @@ type Question struct {
 	// APIKey is the name of the caller's key in the file auth.api-keys, instead of claims. Empty
 	// means none.
 	APIKey string
-	// Tool is the only tool to explain. Empty explains everything.
-	Tool string
-	// Arguments are those of a call of the tool, a JSON object. Empty means unknown.
+	// Tool, Prompt and Resource are the only tool, prompt, and URI or template to explain. At most one
+	// is set; none explains everything that is listed.
+	Tool, Prompt, Resource string
+	// Arguments are those of the tool or prompt, a JSON object. Empty means unknown.
 	Arguments json.RawMessage
 }
 
@@ -62,41 +60,37 @@ func ExplainPolicy(ctx context.Context, cfg config.Config, q Question, out io.Wr
 	pool.Start(ctx)
 	bounded, cancel := context.WithTimeout(ctx, cfg.Limits.StartWait)
 	defer cancel()
-	if err := pool.Ready(bounded); err != nil {
-		_, _ = fmt.Fprintf(out, "note: not every backend could be asked: %s\n", strings.Join(pool.Untried(), ", "))
-	}
+	_ = pool.Ready(bounded) // an error is of backends that unasked names
+	missing := unasked(pool)
+	q.tellRefusals(&cfg, &who, out)
+	tellBeyond(&cfg, missing, out)
 	TellExternal(cfg, out)
+	targets := q.targets(pool)
+	if len(targets) == 0 && !q.everything() {
+		return q.notFound(missing)
+	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	found := false
-	for _, t := range catalog.Targets(pool) {
-		if q.Tool != "" && (t.Kind != policy.Tool || t.Name != q.Tool) {
-			continue
-		}
-		found = true
-		d, err := p.Explain(&who, &t, argumentsOf(&t, given))
+	for i := range targets {
+		t := &targets[i].Target
+		d, err := p.Explain(&who, t, argumentsOf(t, given))
 		if err != nil {
 			return err
 		}
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", kindNames[t.Kind], t.Name, effectOf(&t, &d)+spelled(&d)+asked(&cfg, &d), listing(p, &who, &t))
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", kindNames[t.Kind], t.Name, effectOf(t, &d)+spelled(&d)+asked(&cfg, &d),
+			listing(targets[i].listed && p.Listed(&who, t)))
 	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
-	if !found && q.Tool != "" {
-		return fmt.Errorf("policy: no backend has a tool %q now: without --tool everything is explained that there is", q.Tool)
-	}
-	return nil
+	return table.Flush()
 }
 
 var kindNames = map[policy.Kind]string{policy.Tool: "tool", policy.Prompt: "prompt", policy.Resource: "resource", policy.Template: "template"}
 
-// argumentsOf returns no arguments for a target without any, and the given ones for a tool; nil
-// means unknown.
+// argumentsOf returns no arguments for a target without any, and the given ones for a tool or
+// prompt; nil means unknown.
 func argumentsOf(t *policy.Target, given policy.Arguments) policy.Arguments {
 	switch t.Kind {
 	case policy.Resource:
 		return func() (map[string]any, error) { return nil, nil }
-	case policy.Tool:
+	case policy.Tool, policy.Prompt:
 		return given
 	}
 	return nil
@@ -106,8 +100,8 @@ func effectOf(t *policy.Target, d *policy.Decision) string {
 	switch {
 	case d.Err != nil:
 		return fmt.Sprintf("deny, by the rule %q, which could not be evaluated: %v", d.Rule, d.Err)
-	case d.Open && t.Kind == policy.Tool:
-		return fmt.Sprintf("depends on the arguments: %s, by the rule %q, if it holds; --tool and --arguments decide it", d.Effect, d.Rule)
+	case d.Open && (t.Kind == policy.Tool || t.Kind == policy.Prompt):
+		return fmt.Sprintf("depends on the arguments: %s, by the rule %q, if it holds; --%s and --arguments decide it", d.Effect, d.Rule, kindNames[t.Kind])
 	case d.Open:
 		return fmt.Sprintf("depends on the arguments: %s, by the rule %q, if it holds", d.Effect, d.Rule)
 	case d.Effect == policy.StepUp:
@@ -134,58 +128,9 @@ func asked(cfg *config.Config, d *policy.Decision) string {
 	return ", if the policy server allows it"
 }
 
-func listing(p *policy.Policy, who *mcp.Principal, t *policy.Target) string {
-	if p.Listed(who, t) {
+func listing(listed bool) string {
+	if listed {
 		return "listed"
 	}
 	return "not listed"
-}
-
-// caller returns the principal of the question.
-func (q *Question) caller(cfg *config.Config) (mcp.Principal, error) {
-	if q.APIKey == "" {
-		return claimant(cfg, q.Claims)
-	}
-	if cfg.Auth == nil || cfg.Auth.APIKeys == "" {
-		return mcp.Principal{}, errors.New("policy: --api-key: the settings have no auth.api-keys")
-	}
-	keys, err := readAPIKeys(cfg.Auth.APIKeys)
-	if err != nil {
-		return mcp.Principal{}, fmt.Errorf("policy: auth.api-keys: %w", err)
-	}
-	names := make([]string, 0, len(keys))
-	for i := range keys {
-		if keys[i].Name == q.APIKey {
-			return keys[i].Principal(), nil
-		}
-		names = append(names, keys[i].Name)
-	}
-	if meant := config.Nearest(q.APIKey, names); meant != "" {
-		return mcp.Principal{}, fmt.Errorf("policy: --api-key: %s has no key named %q: did you mean %q?", cfg.Auth.APIKeys, q.APIKey, meant)
-	}
-	return mcp.Principal{}, fmt.Errorf("policy: --api-key: %s has no key named %q", cfg.Auth.APIKeys, q.APIKey)
-}
-
-// claimant returns the principal that the claims, a JSON object, stand for by the settings of their
-// issuer or, if that is not configured, of the first issuer. Without claims it is anonymous.
-func claimant(cfg *config.Config, claims json.RawMessage) (mcp.Principal, error) {
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(claims, &members); err != nil || len(members) == 0 {
-		return mcp.Principal{}, err
-	}
-	var name string
-	_ = json.Unmarshal(members["iss"], &name) // empty if it names none
-	i := auth.Issuer{URL: name}
-	if cfg.Auth != nil {
-		for n := range cfg.Auth.Issuers {
-			if one := &cfg.Auth.Issuers[n]; n == 0 || one.Issuer == name {
-				i = issuerOf(one)
-			}
-		}
-	}
-	who, err := i.Principal(claims)
-	if err != nil {
-		return who, fmt.Errorf("policy: --claims: %w", err)
-	}
-	return who, nil
 }

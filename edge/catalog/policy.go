@@ -40,12 +40,26 @@ func HintsOf(a *pb.ToolAnnotations) policy.Hints {
 }
 
 // Targets are all that the backends list now, as clients see it.
-func Targets(pool *backend.Pool) (out []policy.Target) {
+func Targets(pool *backend.Pool) (out []policy.Target) { return viewOf(pool).targets() }
+
+// ReadTarget is what is decided on when a URI, in any spelling, is read now, be it listed or of a template. false: no
+// backend that is there serves it.
+func ReadTarget(pool *backend.Pool, uri string) (policy.Target, bool) {
+	v := viewOf(pool)
+	found, ok := v.locate(&mcp.Call{Method: mcp.MethodResourcesRead}, uri, &reporter{log: slog.New(slog.DiscardHandler)})
+	if !ok || v.owners.isAway(found.owner) {
+		return policy.Target{}, false
+	}
+	return found.target(mcp.MethodResourcesRead), true
+}
+
+// viewOf is what the backends serve together now.
+func viewOf(pool *backend.Pool) *View {
 	var parts []part
 	for _, b := range pool.Backends() {
 		parts = append(parts, part{Backend: b, Catalog: b.Catalog()})
 	}
-	return newView(parts, nil, &reporter{log: slog.New(slog.DiscardHandler)}, showing{}).targets()
+	return newView(parts, nil, &reporter{log: slog.New(slog.DiscardHandler)}, showing{})
 }
 
 // targets are all that a view lists.

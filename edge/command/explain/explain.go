@@ -21,16 +21,21 @@ import (
 
 const usage = `mcpedge policy explain --config FILE --claims JSON|FILE [flags]
 
-Says what the policy decides for a caller on what the backends list now, and by which rule.
+Says what the policy decides for a caller on what the backends list now, and by which rule. Lines that begin with note say
+what decides beside it: why the edge would refuse the caller, backends that could not be asked, a policy server. Quotas are
+not part of the answer: what is allowed is refused when a quota is used up.
 
   --claims JSON|FILE
-        the claims of a token, or a file with them, which are not verified; {} stands for an anonymous caller
+        the claims of a token, or a file with them, which are not verified; {} stands for an anonymous caller.
+        What the edge would refuse of them, as an issuer that is not configured, is a note; claims that are missing are
+        taken to be right
   --api-key NAME
         instead of claims, the name of a key in the file auth.api-keys
-  --tool NAME
-        one tool; without it, everything that there is
+  --tool NAME, --prompt NAME, --resource URI
+        one tool, prompt or resource, which may be one of a template, or the text of a template; without them, everything
+        that is listed
   --arguments JSON
-        the arguments of a call of that tool; without them, a rule that looks at them decides nothing yet
+        the arguments of a call of that tool, or of that prompt; without them, a rule that looks at them decides nothing yet
 
 `
 
@@ -50,7 +55,7 @@ func Run(ctx context.Context, args []string, out, stderr io.Writer) error {
 	for _, own := range []struct {
 		flag  string
 		value *string
-	}{{"claims", &claims}, {"api-key", &q.APIKey}, {"tool", &q.Tool}, {"arguments", &arguments}} {
+	}{{"claims", &claims}, {"api-key", &q.APIKey}, {"tool", &q.Tool}, {"prompt", &q.Prompt}, {"resource", &q.Resource}, {"arguments", &arguments}} {
 		values, rest, err := command.Take("policy", own.flag, "its value", args)
 		if err != nil {
 			return err
@@ -69,8 +74,10 @@ func Run(ctx context.Context, args []string, out, stderr io.Writer) error {
 	}
 	q.Arguments = json.RawMessage(arguments)
 	switch {
-	case arguments != "" && q.Tool == "":
-		return errors.New("policy: --arguments is about one tool: give --tool NAME, too")
+	case q.Tool != "" && q.Prompt != "", q.Tool+q.Prompt != "" && q.Resource != "":
+		return errors.New("policy: --tool, --prompt and --resource name one thing: give one of them")
+	case arguments != "" && q.Tool+q.Prompt == "":
+		return errors.New("policy: --arguments is about one tool or prompt: give --tool NAME or --prompt NAME, too")
 	case claims != "" && q.APIKey != "":
 		return errors.New("policy: --claims and --api-key are two callers: give one of them")
 	case claims == "" && q.APIKey == "":

@@ -56,8 +56,8 @@ func TestExplainPolicy(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	name := strings.Fields(all)[1]
-	if one, err := explain(strings.Replace(claims, "mcp:read", "mcp:admin", 1), "--tool="+name); err != nil || strings.Count(one, "\n") != 1 || !strings.Contains(one, name) {
+	name := strings.Fields(all[strings.Index(all, "\ntool ")+1:])[1]
+	if one, err := explain(strings.Replace(claims, "mcp:read", "mcp:admin", 1), "--tool="+name); err != nil || strings.Count(one, "\n") != 2 || !strings.Contains(one, name) {
 		t.Errorf("%q, %v", one, err)
 	}
 	if one, err := explain("{}", "--tool", name); err != nil || !strings.Contains(one, "step-up") {
@@ -135,7 +135,7 @@ func TestExplainHelp(t *testing.T) {
 			t.Errorf("%q: %v", args, err)
 		}
 		at := -1
-		for _, want := range []string{"--claims JSON|FILE", "--api-key NAME", "--tool NAME", "--arguments JSON", "-config file"} {
+		for _, want := range []string{"--claims JSON|FILE", "--api-key NAME", "--tool NAME, --prompt NAME, --resource URI", "--arguments JSON", "-config file"} {
 			next := strings.Index(help.String(), want)
 			if next <= at {
 				t.Errorf("%q: %s is missing, or not in its place:\n%s", args, want, &help)

@@ -1,0 +1,98 @@
+package app
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/auth"
+	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+// caller returns the principal of the question.
+func (q *Question) caller(cfg *config.Config) (mcp.Principal, error) {
+	if q.APIKey == "" {
+		return claimant(cfg, q.Claims)
+	}
+	if cfg.Auth == nil || cfg.Auth.APIKeys == "" {
+		return mcp.Principal{}, errors.New("policy: --api-key: the settings have no auth.api-keys")
+	}
+	keys, err := readAPIKeys(cfg.Auth.APIKeys)
+	if err != nil {
+		return mcp.Principal{}, fmt.Errorf("policy: auth.api-keys: %w", err)
+	}
+	names := make([]string, 0, len(keys))
+	for i := range keys {
+		if keys[i].Name == q.APIKey {
+			return keys[i].Principal(), nil
+		}
+		names = append(names, keys[i].Name)
+	}
+	if meant := config.Nearest(q.APIKey, names); meant != "" {
+		return mcp.Principal{}, fmt.Errorf("policy: --api-key: %s has no key named %q: did you mean %q?", cfg.Auth.APIKeys, q.APIKey, meant)
+	}
+	return mcp.Principal{}, fmt.Errorf("policy: --api-key: %s has no key named %q", cfg.Auth.APIKeys, q.APIKey)
+}
+
+// claimant returns the principal that the claims, a JSON object, stand for by the settings of their
+// issuer or, if that is not configured, of the first issuer. Without claims it is anonymous.
+func claimant(cfg *config.Config, claims json.RawMessage) (mcp.Principal, error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(claims, &members); err != nil || len(members) == 0 {
+		return mcp.Principal{}, err
+	}
+	var name string
+	_ = json.Unmarshal(members["iss"], &name) // empty if it names none
+	i := auth.Issuer{URL: name}
+	if cfg.Auth != nil {
+		for n := range cfg.Auth.Issuers {
+			if one := &cfg.Auth.Issuers[n]; n == 0 || one.Issuer == name {
+				i = issuerOf(one)
+			}
+		}
+	}
+	who, err := i.Principal(claims)
+	if err != nil {
+		return who, fmt.Errorf("policy: --claims: %w", err)
+	}
+	return who, nil
+}
+
+// tellRefusals writes to out, one line each, why the edge would not serve the caller, or would take
+// it for another, whatever the policy decides.
+func (q *Question) tellRefusals(cfg *config.Config, who *mcp.Principal, out io.Writer) {
+	note := func(format string, args ...any) { _, _ = fmt.Fprintf(out, "note    "+format+"\n", args...) }
+	switch {
+	case q.APIKey != "":
+		if !who.Until.IsZero() && !time.Now().Before(who.Until) {
+			note("the API key %q expired at %s: the edge answers its requests with 401, and no rule decides on them", q.APIKey, who.Until.UTC().Format(time.RFC3339))
+		}
+	case cfg.Auth == nil && !who.Anonymous():
+		note("there is no auth: the edge reads no token, and takes every caller for anonymous, as --claims {} does")
+	case cfg.Auth == nil:
+	case who.Anonymous():
+		if !cfg.Auth.Optional {
+			note("auth.optional is not set: the edge answers requests without credentials with 401, and no rule decides on them")
+		}
+	default:
+		for _, why := range tokenRefusals(cfg, q.Claims) {
+			note("the edge answers a token with these claims with 401, and no rule decides: %s", why)
+		}
+	}
+}
+
+// tokenRefusals returns why a token with these claims is refused, or why that is unknown.
+func tokenRefusals(cfg *config.Config, claims json.RawMessage) []error {
+	if len(cfg.Auth.Issuers) == 0 {
+		return []error{errors.New("auth.issuers has none")}
+	}
+	a, err := newAuth(cfg, nil, nil, slog.New(slog.DiscardHandler), nil)
+	if err != nil {
+		return []error{fmt.Errorf("auth cannot be used: %w", err)}
+	}
+	return a.Refusals(claims)
+}

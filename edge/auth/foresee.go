@@ -1,0 +1,84 @@
+package auth
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+)
+
+// Refusals returns why tokens with these claims, a JSON object, are refused whatever their signature: for their issuer or,
+// if that is configured, for their times, kind, audience or key. Claims that are missing are taken to be right, and a
+// missing issuer for the first one. nil means that nothing is known against them. It is for explanations.
+func (a *Authenticator) Refusals(raw []byte) (why []error) {
+	claims := jwt.MapClaims{}
+	if json.Unmarshal(raw, &claims) != nil || claims == nil || len(a.order) == 0 {
+		return nil
+	}
+	i := a.order[0]
+	if name, there := claims["iss"]; there {
+		var r *refusal
+		if i, r = a.issuerOf(claims); r != nil {
+			return []error{fmt.Errorf("iss %s: %w; auth.issuers has %s", shown(name), r, a.issuerNames())}
+		}
+	}
+	boundTimes(claims)
+	if err := i.answers.Validate(claims); err != nil {
+		why = append(why, fmt.Errorf("%s: %w", timesOf(claims), validity(err)))
+	}
+	if r := checkKind(claims); r != nil {
+		why = append(why, r)
+	}
+	if audience, there := claims["aud"]; there {
+		if list, err := claims.GetAudience(); err != nil || !i.audiences.has(list) {
+			why = append(why, fmt.Errorf("aud %s: %w; accepted is %s", shown(audience), errAudience, strings.Join(i.o.Audiences, ", ")))
+		}
+	}
+	if key, r := boundTo(claims); r != nil || key != "" && a.dpop == DPoPOff {
+		why = append(why, errBound)
+	}
+	return why
+}
+
+// issuerNames are the URLs of the issuers, separated by commas.
+func (a *Authenticator) issuerNames() string {
+	names := make([]string, len(a.order))
+	for i := range a.order {
+		names[i] = a.order[i].o.URL
+	}
+	return strings.Join(names, ", ")
+}
+
+// maxShown bounds the JSON of a claim in an explanation, in bytes.
+const maxShown = 200
+
+// shown is the JSON of a claim.
+func shown(claim any) string {
+	raw, err := json.Marshal(claim)
+	if err != nil {
+		return "?"
+	}
+	if len(raw) > maxShown {
+		return strings.ToValidUTF8(string(raw[:maxShown]), "") + "…"
+	}
+	return string(raw)
+}
+
+// timesOf are the times from and until which claims are good, as far as they can be read.
+func timesOf(claims jwt.MapClaims) string {
+	var all []string
+	for _, one := range []struct {
+		name string
+		read func() (*jwt.NumericDate, error)
+	}{{"nbf", claims.GetNotBefore}, {"exp", claims.GetExpirationTime}} {
+		if at, err := one.read(); err == nil && at != nil {
+			all = append(all, one.name+" "+at.UTC().Format(time.RFC3339))
+		}
+	}
+	if all == nil {
+		return "nbf, exp"
+	}
+	return strings.Join(all, ", ")
+}

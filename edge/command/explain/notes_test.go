@@ -1,0 +1,140 @@
+package explain
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mcpedge/mcpedge/capability"
+	"github.com/mcpedge/mcpedge/edge/command/commandtest"
+)
+
+// locked writes settings with a policy, which end with more, beside files that they name, and explains them.
+func locked(t *testing.T, more string) func(args ...string) (string, error) {
+	t.Helper()
+	s := capability.New("one", "1", capability.WithLogger(slog.New(slog.DiscardHandler)))
+	capability.AddTool(s, "go", "Goes", func(context.Context, *capability.Call, struct{}) (string, error) { return "", nil })
+	greet := &capability.Prompt{Name: "greet", Arguments: []*capability.PromptArgument{{Name: "name"}}}
+	capability.AddPrompt(s, greet, func(context.Context, *capability.Call, map[string]string) (string, error) { return "", nil })
+	capability.AddResource(s, &capability.Resource{Uri: "doc://menu", Name: "menu"}, func(context.Context, *capability.Call, string) (string, error) { return "", nil })
+	capability.AddTemplate(s, &capability.ResourceTemplate{UriTemplate: "doc://of/{day}", Name: "of"},
+		func(context.Context, *capability.Call, string, map[string]string) (string, error) { return "", nil })
+	dir := filepath.ToSlash(t.TempDir())
+	for name, text := range map[string]string{
+		"jwks.json": `{"keys":[]}`,
+		"keys.yaml": "- {name: old, sha256: ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad, expires: 2020-01-01T00:00:00Z}\n" +
+			"- {name: new, sha256: ca7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad, expires: 2999-01-01T00:00:00Z}\n",
+		"edge.yaml": "backends: [{name: one, target: '" + commandtest.Serve(t, s) + "'}, {name: ops, target: '127.0.0.1:1', prefix: ops_}]\n" +
+			"public-url: https://mcp.example.com\n" +
+			"policy: {default: allow, rules: [" +
+			"{name: greetings, when: 'prompt.name == \"greet\" && arguments.name == \"eve\"', then: deny}, " +
+			"{name: sundays, when: 'has(resource.vars.day) && resource.vars.day == \"sunday\"', then: hide}]}\n" + strings.ReplaceAll(more, "DIR", dir),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return func(args ...string) (string, error) {
+		var out bytes.Buffer
+		err := Run(t.Context(), append([]string{"explain", "--config", filepath.Join(dir, "edge.yaml")}, args...), &out, &out)
+		return out.String(), err
+	}
+}
+
+const withAuth = "auth: {api-keys: DIR/keys.yaml, issuers: [{issuer: 'https://id.example.com', jwks: DIR/jwks.json}]}\n"
+
+// TestRefusedCallers: a caller whom the edge would not let in is explained with a note that says so.
+func TestRefusedCallers(t *testing.T) {
+	for name, c := range map[string]struct {
+		settings string
+		caller   []string
+		want     []string // nil: no note about the caller
+	}{
+		"an expired key":   {withAuth, []string{"--api-key", "old"}, []string{`the API key "old" expired at 2020-01-01T00:00:00Z: the edge answers its requests with 401`}},
+		"a valid key":      {withAuth, []string{"--api-key", "new"}, nil},
+		"another issuer":   {withAuth, []string{"--claims", `{"sub":"ann","iss":"https://x"}`}, []string{"401", `iss "https://x": the access token is of an issuer that is not accepted here; auth.issuers has https://id.example.com`}},
+		"expired":          {withAuth, []string{"--claims", `{"sub":"ann","exp":1}`}, []string{"401", "exp 1970-01-01T00:00:01Z: the access token has expired"}},
+		"another audience": {withAuth, []string{"--claims", `{"sub":"ann","aud":"https://other"}`}, []string{"401", `aud "https://other": the access token is not for this server`, "https://mcp.example.com/mcp"}},
+		"good claims":      {withAuth, []string{"--claims", `{"sub":"ann","iss":"https://id.example.com","exp":32503680000,"aud":"https://mcp.example.com/mcp"}`}, nil},
+		"few claims":       {withAuth, []string{"--claims", `{"sub":"ann"}`}, nil},
+		"anonymous":        {withAuth, []string{"--claims", `{}`}, []string{"auth.optional is not set: the edge answers requests without credentials with 401"}},
+		"anonymous let in": {strings.Replace(withAuth, "{", "{optional: true, ", 1), []string{"--claims", `{}`}, nil},
+		"no issuer":        {"auth: {api-keys: DIR/keys.yaml}\n", []string{"--claims", `{"sub":"ann"}`}, []string{"401", "auth.issuers has none"}},
+		"no auth":          {"", []string{"--claims", `{"sub":"ann"}`}, []string{"there is no auth", "anonymous"}},
+		"no auth nobody":   {"", []string{"--claims", `{}`}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, err := locked(t, c.settings)(append(c.caller, "--tool", "go")...)
+			if err != nil || !strings.Contains(out, "allow, by default") {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(out, want) {
+					t.Errorf("%q is not in\n%s", want, out)
+				}
+			}
+			if notes := strings.Count(out, "note    ") - 1; (notes == 0) != (c.want == nil) { // one is of the backend ops
+				t.Errorf("there are %d notes about the caller:\n%s", notes, out)
+			}
+		})
+	}
+}
+
+// TestMissingBackendIsNamed: a backend that cannot be asked is named, with the reason.
+func TestMissingBackendIsNamed(t *testing.T) {
+	explain := locked(t, "")
+	const want = `the backend "ops" could not be asked for its lists`
+	out, err := explain("--claims", "{}")
+	if err != nil || !strings.HasPrefix(out, "note    "+want) || !strings.Contains(out, "refused") || !strings.Contains(out, "may be missing here") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	for _, args := range [][]string{{"--tool", "ops_greet"}, {"--prompt", "ops_greet"}, {"--resource", "ops://x"}} {
+		_, err := explain(append(args, "--claims", "{}")...)
+		if err == nil || !strings.Contains(err.Error(), args[1]+`" now; `+want) || !strings.Contains(err.Error(), "refused") {
+			t.Errorf("%q: %v", args, err)
+		}
+	}
+}
+
+// TestPromptAndResource: one prompt, resource, template or URI of a template is explained.
+func TestPromptAndResource(t *testing.T) {
+	explain := locked(t, "")
+	for name, c := range map[string]struct {
+		args []string
+		want string
+	}{
+		"a prompt":            {[]string{"--prompt", "greet"}, `prompt greet depends on the arguments: deny, by the rule "greetings", if it holds; --prompt and --arguments decide it listed`},
+		"with arguments":      {[]string{"--prompt", "greet", "--arguments", `{"name":"eve"}`}, `prompt greet deny, by the rule "greetings" listed`},
+		"with others":         {[]string{"--prompt", "greet", "--arguments", `{"name":"ann"}`}, "prompt greet allow, by default listed"},
+		"a resource":          {[]string{"--resource", "doc://menu"}, "resource doc://menu allow, by default listed"},
+		"another spelling":    {[]string{"--resource", "doc://%6Denu"}, "resource doc://menu allow, by default listed"},
+		"one of a template":   {[]string{"--resource", "doc://of/monday"}, "resource doc://of/monday allow, by default not listed"},
+		"a hidden one of it":  {[]string{"--resource", "doc://of/sunday"}, `resource doc://of/sunday hide, by the rule "sundays" not listed`},
+		"a template":          {[]string{"--resource", "doc://of/{day}"}, `template doc://of/{day} depends on the arguments: hide, by the rule "sundays", if it holds listed`},
+		"a tool of that name": {[]string{"--tool", "greet"}, `no backend has a tool "greet" now`},
+		"no such prompt":      {[]string{"--prompt", "go"}, `no backend has a prompt "go" now`},
+		"no such resource":    {[]string{"--resource", "x://y"}, `no backend has a resource or template "x://y" now`},
+		"two things":          {[]string{"--resource", "x://y", "--prompt", "greet"}, "give one of them"},
+		"arguments of none":   {[]string{"--resource", "doc://menu", "--arguments", "{}"}, "--arguments is about one tool or prompt"},
+	} {
+		out, err := explain(append(c.args, "--claims", "{}")...)
+		if err != nil {
+			out = err.Error()
+		}
+		if got := strings.Join(strings.Fields(out), " "); !strings.Contains(got, c.want) || err == nil && strings.Count(out, "\n") != 2 {
+			t.Errorf("%s: %s\nwant %s", name, out, c.want)
+		}
+	}
+}
+
+// TestQuotasAreNamed: where there are quotas, a note says that they are not part of the answer.
+func TestQuotasAreNamed(t *testing.T) {
+	out, err := locked(t, "quotas: [{name: few, per: principal, rate: 1/1h}]\n")("--claims", "{}", "--tool", "go")
+	if err != nil || !strings.Contains(out, "note    quotas are not part of this") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
