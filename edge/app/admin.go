@@ -18,7 +18,7 @@ var _ admin.Replica = (*App)(nil)
 func (a *App) administration(router *era.Router) http.Handler {
 	var page http.Handler
 	if a.dev != nil {
-		page = dev.Handler(a.dev, a.tasks, replicaName(a.cfg), config.LoopbackHosts())
+		page = dev.Handler(a.dev, a.tasks, a.cfg.ReplicaName(), config.LoopbackHosts())
 	}
 	var records admin.Auditor
 	if a.audit != nil {
@@ -43,7 +43,7 @@ func (a *App) administration(router *era.Router) http.Handler {
 func (a *App) Status() admin.Status {
 	c := a.stateful.Counters()
 	return admin.Status{
-		Version: Version(), Name: replicaName(a.cfg), Started: a.started, Draining: a.draining(),
+		Version: Version(), Name: a.cfg.ReplicaName(), Started: a.started, Draining: a.draining(),
 		Sessions: a.stateful.Held(), Streams: int(c.Streams.Load() + c.Standalone.Load()),
 	}
 }

@@ -30,13 +30,13 @@ func (a *App) newAudit() (_ *audit.Log, err error) {
 	if o.Key, err = readDigestKey(c); err != nil {
 		return nil, err
 	}
-	replica := replicaName(a.cfg)
+	replica := a.cfg.ReplicaName()
 	switch c.File {
 	case "":
 	case config.AuditStdout:
 		o.Sinks["stdout"] = audit.NewLines(os.Stdout, replica)
 	default:
-		file, err := audit.NewFile(c.File, replica)
+		file, err := audit.NewFile(a.cfg.AuditFile(), replica)
 		if err != nil {
 			return nil, fmt.Errorf("audit.file: %w", err)
 		}
@@ -101,7 +101,8 @@ func CheckAudit(cfg config.Config, out io.Writer) error {
 		_, _ = fmt.Fprintf(out, "ok      %s\n", what)
 	}
 	if c.File != "" && c.File != config.AuditStdout {
-		tell("audit.file "+c.File, audit.CheckFile(c.File))
+		file := cfg.AuditFile()
+		tell("audit.file "+file, audit.CheckFile(file))
 	}
 	if c.DigestKeyFile != "" {
 		_, err := readDigestKey(c)

@@ -9,7 +9,6 @@ import (
 	"io"
 	"log/slog"
 	neturl "net/url"
-	"os"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
@@ -42,7 +41,7 @@ func newDurable(cfg config.Config, log *slog.Logger, t *telemetry.Telemetry, b *
 	}
 	client.AddHook(redisHook{t})
 	goredis.SetLogger(redisLogger{log.With("component", "redis")})
-	o := redis.Options{Limits: stateLimits(cfg.Limits), Replica: replicaName(cfg), Prefix: cfg.RedisPrefix, Logger: log}
+	o := redis.Options{Limits: stateLimits(cfg.Limits), Replica: cfg.ReplicaName(), Prefix: cfg.RedisPrefix, Logger: log}
 	r, err := redis.New(client, o)
 	if err != nil {
 		return nil, err
@@ -190,12 +189,6 @@ func (l redisLogger) Printf(ctx context.Context, format string, args ...any) {
 	}
 }
 
-// replicaName returns this replica's name in logs, for operators and in Redis.
-func replicaName(cfg config.Config) string {
-	host, _ := os.Hostname()
-	return cmp.Or(cfg.Replica, host)
-}
-
 // redisWithin bounds how long CheckRedis waits.
 const redisWithin = 5 * time.Second
 
@@ -212,7 +205,7 @@ func CheckRedis(ctx context.Context, cfg config.Config, out io.Writer) error {
 	}
 	defer client.Close()
 	goredis.SetLogger(redisLogger{slog.New(slog.DiscardHandler)})
-	r, err := redis.New(client, redis.Options{Limits: stateLimits(cfg.Limits), Replica: replicaName(cfg), Prefix: cfg.RedisPrefix, Logger: slog.New(slog.DiscardHandler)})
+	r, err := redis.New(client, redis.Options{Limits: stateLimits(cfg.Limits), Replica: cfg.ReplicaName(), Prefix: cfg.RedisPrefix, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return err
 	}

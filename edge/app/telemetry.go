@@ -65,7 +65,7 @@ func Telemetry(cfg config.Config, log *slog.Logger, store *dev.Store) (*telemetr
 			o.Sampler = sdktrace.AlwaysSample()
 		}
 	}
-	o.Replica = replicaName(cfg)
+	o.Replica = cfg.ReplicaName()
 	if cfg.Redis != "" {
 		o.StateSystem = "redis"
 	}

@@ -87,7 +87,7 @@ func New(cfg config.Config, log *slog.Logger, options ...Option) (*App, error) {
 		Grace:      cfg.Limits.TaskGrace, Lifetime: cfg.Limits.TaskLifetime, TTL: cfg.Limits.TaskTTL, Poll: cfg.Limits.TaskPoll,
 		Polls: cfg.Limits.TaskPolls, PageSize: cfg.Limits.PageSize, MaxRunning: cfg.Limits.RunningTasks, MaxRunningPerPrincipal: cfg.Limits.RunningTasksPerPrincipal,
 		MaxRounds: cfg.Limits.Rounds, MaxAttempts: cfg.Limits.Attempts, Heartbeat: min(cfg.Limits.Lease/4, time.Second),
-		Replica: replicaName(cfg), Recent: devTasks(a.dev), Memory: a.memory, Logger: log, Telemetry: a.telemetry,
+		Replica: cfg.ReplicaName(), Recent: devTasks(a.dev), Memory: a.memory, Logger: log, Telemetry: a.telemetry,
 	})
 	a.stateful = stateful.New(a.tasks, open, stateful.Options{
 		Challenges:  a.access.Challenges,

@@ -11,7 +11,7 @@ import (
 )
 
 // File is a Sink that appends lines of JSON to a file. For log rotation, it reopens the path before a write if the file was
-// moved or removed.
+// moved or removed. It holds an exclusive advisory lock on the open file, except on Windows and on file systems without locks.
 type File struct {
 	path, replica string
 	file          *os.File
@@ -25,7 +25,7 @@ var _ Sink = (*File)(nil)
 const mode = 0o600
 
 // NewFile opens or creates a file to append to. The directory of path must exist. replica names this replica in each line; empty
-// leaves the member out.
+// leaves the member out. It returns an error if another File, of this process or another one, has the lock.
 func NewFile(path, replica string) (*File, error) {
 	f := &File{path: path, replica: replica}
 	if err := f.open(); err != nil {
@@ -34,7 +34,7 @@ func NewFile(path, replica string) (*File, error) {
 	return f, nil
 }
 
-// CheckFile returns an error if NewFile would fail. It changes nothing.
+// CheckFile returns an error if NewFile would fail. It changes nothing, and does not look for a lock: a running edge may have it.
 func CheckFile(path string) error {
 	if err := regular(path); errors.Is(err, fs.ErrNotExist) {
 		probe, err := os.CreateTemp(filepath.Dir(path), ".mcpedge-audit-*")
@@ -74,6 +74,9 @@ func (f *File) open() error {
 	file, err := os.OpenFile(f.path, os.O_APPEND|os.O_CREATE|os.O_RDWR, mode) // #nosec G304 -- the operator names the file
 	if err != nil {
 		return err
+	}
+	if held := lock(file); held {
+		return errors.Join(fmt.Errorf("another process writes %s: give each replica a file of its own, with {replica} in audit.file, and another --replica", f.path), file.Close())
 	}
 	info, err := file.Stat()
 	if err != nil {

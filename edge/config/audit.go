@@ -7,7 +7,7 @@ import (
 
 // Audit says where decisions and outcomes are recorded, and what happens when they cannot be.
 type Audit struct {
-	// File gets lines of JSON; AuditStdout: standard output does. Empty: there is none.
+	// File gets lines of JSON; AuditStdout: standard output does. {replica} in it is replaced by the replica's name. Empty: there is none.
 	File string `yaml:"file" names:"output" also:"path"`
 	// OTLP sends OpenTelemetry logs to where the environment says, OTEL_EXPORTER_OTLP_….
 	OTLP bool `yaml:"otlp"`

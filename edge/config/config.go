@@ -65,7 +65,7 @@ type Config struct {
 	Redis string `yaml:"redis"`
 	// RedisPrefix begins every key and channel in it: replicas with the same one belong together.
 	RedisPrefix string `yaml:"redis-prefix"`
-	// Replica names this replica in logs and in Redis; empty: the host's name.
+	// Replica names this replica in logs, in Redis and, for {replica}, in Audit.File; empty: the host's name.
 	Replica string `yaml:"replica"`
 	// StateKeys seal request states: base64 of 32 bytes each, the first seals. Replicas share them; none:
 	// a random one, which replicas share through Redis.
@@ -431,6 +431,9 @@ func (c *Config) validate(command string) error {
 	}
 	errs = append(errs, c.Kubernetes.validate()...)
 	errs = append(errs, c.Audit.validate(command)...)
+	if err := c.validateAuditFile(); err != nil {
+		errs = append(errs, err)
+	}
 	errs = append(errs, c.Limits.validate()...)
 	errs = append(errs, c.validateAuth()...)
 	return errors.Join(errs...)

@@ -77,7 +77,7 @@ func (c *Config) settings() []setting {
 		{"schemas", &c.Schemas, "form of the arguments' schemas in tools/list: full, as backends write them, portable, which all clients and model interfaces take, or auto: full, but portable for kind: reflect"},
 		{"redis", &c.Redis, "URL of the Redis that replicas share their state in; none: in memory, for one replica"},
 		{"redis-prefix", &c.RedisPrefix, "begins every key in Redis; replicas with the same one belong together"},
-		{"replica", &c.Replica, "name of this replica in logs and in Redis; none: the host's"},
+		{"replica", &c.Replica, "name of this replica in logs, in Redis and, for {replica}, in audit.file; none: the host's"},
 		{"identity-key", &c.IdentityKey, "PEM file with the private key that signs who is calling, for backends with identity: signed; replicas share it"},
 		{"log-level", &c.Log.Level, "debug, info, warn or error"},
 		{"log-format", &c.Log.Format, "text or json"},

@@ -27,7 +27,7 @@ policy:
   scopes: [{need: [use]}]
   rules: [{name: who may call, when: '"suite" in principal.roles', then: allow}]
 quotas: [{per: principal, rate: 100000/1s, burst: 100000}]
-audit: {file: %[1]s/audit.jsonl, arguments: whole, required: true}
+audit: {file: "%[1]s/audit-{replica}.jsonl", arguments: whole, required: true}
 `
 
 // Configure writes the settings of a locked edge into a folder, which gets its audit, too. It returns their file and the key,
@@ -45,9 +45,18 @@ func Configure(dir string) (config, key string, _ error) {
 // Kept says where a key was kept that nothing may keep: in the audit of a locked edge, in the folder of its settings, or in the
 // results of a run, which have the logs and what clients were answered. Without records in the audit it fails, too.
 func Kept(key, dir, results string) error {
-	records := filepath.Join(dir, "audit.jsonl")
-	if info, err := os.Stat(records); err != nil || info.Size() == 0 {
-		return fmt.Errorf("nothing was recorded in %s (%v)", records, err)
+	records, err := filepath.Glob(filepath.Join(dir, "audit-*.jsonl"))
+	if err != nil {
+		return err
+	}
+	size := int64(0)
+	for _, path := range records {
+		if info, err := os.Stat(path); err == nil {
+			size += info.Size()
+		}
+	}
+	if size == 0 {
+		return fmt.Errorf("nothing was recorded in %s, in %d files", dir, len(records))
 	}
 	look := func(path string) error {
 		text, err := os.ReadFile(path)
@@ -56,7 +65,10 @@ func Kept(key, dir, results string) error {
 		}
 		return err
 	}
-	return errors.Join(look(records), filepath.WalkDir(results, func(path string, entry fs.DirEntry, err error) error {
+	for _, path := range records {
+		err = errors.Join(err, look(path))
+	}
+	return errors.Join(err, filepath.WalkDir(results, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() {
 			return err
 		}

@@ -23,7 +23,7 @@ type Options struct {
 	Redis string
 	// Count of replicas.
 	Count int
-	// Flags of the replica with this number, from 1, beside those of its addresses and Redis: its
+	// Flags of the replica with this number, from 1, beside those of its addresses, Redis and name: its
 	// backends at least.
 	Flags func(replica int) []string
 }
@@ -44,12 +44,15 @@ func New(o Options) (Group, error) {
 			program: o.Program, log: filepath.Join(o.Dir, fmt.Sprintf("edge%d.log", i+1)),
 		}
 		e.flags = append([]string{
-			"--listen", e.Addr, "--admin", e.Admin, "--redis", o.Redis,
+			"--listen", e.Addr, "--admin", e.Admin, "--redis", o.Redis, "--replica", Name(e.Number),
 		}, o.Flags(e.Number)...)
 		g = append(g, e)
 	}
 	return g, nil
 }
+
+// Name is the name of the replica with a number, its setting replica.
+func Name(number int) string { return fmt.Sprintf("edge-%d", number) }
 
 // Start starts all replicas and returns once they are ready.
 func (g Group) Start(ctx context.Context) error {

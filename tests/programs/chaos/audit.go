@@ -10,12 +10,12 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/mcpedge/mcpedge/tests/helpers/replicas"
 )
 
-// auditName is the file that a replica records in.
-func auditName(dir string, replica int) string {
-	return filepath.Join(dir, fmt.Sprintf("audit%d.jsonl", replica))
-}
+// auditName is the file that the replica of a name records in.
+func auditName(dir, replica string) string { return filepath.Join(dir, "audit-"+replica+".jsonl") }
 
 // record is a line of an audit.
 type record struct {
@@ -38,10 +38,10 @@ type trail struct {
 }
 
 // readTrail reads the audits of so many replicas, which have ended.
-func readTrail(dir string, replicas int) (*trail, error) {
+func readTrail(dir string, count int) (*trail, error) {
 	t := &trail{decisions: map[string][]record{}, outcomes: map[string][]record{}}
-	for n := 1; n <= replicas; n++ {
-		raw, err := os.ReadFile(auditName(dir, n))
+	for n := 1; n <= count; n++ {
+		raw, err := os.ReadFile(auditName(dir, replicas.Name(n)))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}

@@ -8,10 +8,8 @@ import (
 	"path/filepath"
 )
 
-// settingsName is the file with the settings of a replica.
-func settingsName(dir string, replica int) string {
-	return filepath.Join(dir, fmt.Sprintf("edge%d.yaml", replica))
-}
+// settingsName is the file with the settings of all replicas.
+func settingsName(dir string) string { return filepath.Join(dir, "edge.yaml") }
 
 // key is the one of a client; empty: clients have none.
 func (o options) key(kind string, number int) string {
@@ -32,15 +30,10 @@ func writeSettings(dir string, o options, m mode) error {
 		}
 		settings["public-url"], settings["auth"] = "https://chaos.example", map[string]any{"api-keys": name}
 	}
-	for n := 1; n <= o.replicas; n++ {
-		if m.audited {
-			settings["audit"] = map[string]any{"file": auditName(dir, n), "required": true, "arguments": "whole"}
-		}
-		if err := writeJSON(settingsName(dir, n), settings); err != nil {
-			return err
-		}
+	if m.audited {
+		settings["audit"] = map[string]any{"file": auditName(dir, "{replica}"), "required": true, "arguments": "whole"}
 	}
-	return nil
+	return writeJSON(settingsName(dir), settings)
 }
 
 // allKeys are the entries of all clients' keys.

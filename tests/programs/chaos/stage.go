@@ -88,7 +88,7 @@ func newStage(ctx context.Context, dir string, o options, m mode) (_ *stage, err
 		Flags: func(n int) []string {
 			flags := append([]string{"--pprof", "--tasks-per-principal", "1000000", "--backend", "chaos=" + backends[n-1]}, m.flags...)
 			if configured {
-				flags = append(flags, "--config", settingsName(dir, n))
+				flags = append(flags, "--config", settingsName(dir))
 			}
 			return flags
 		},

@@ -101,8 +101,8 @@ func startWorld(ctx context.Context, programs, results string, fleet, wantKey bo
 }
 
 func (w *world) startEdges(ctx context.Context, results string, ports, flags []string, fleet bool) (err error) {
-	narrow := append([]string{"--listen", ports[0], "--admin", ports[1], "--page-size", pageSize}, flags...)
-	wide := append([]string{"--listen", ports[2], "--admin", ports[3]}, flags...)
+	narrow := append([]string{"--replica", "narrow", "--listen", ports[0], "--admin", ports[1], "--page-size", pageSize}, flags...)
+	wide := append([]string{"--replica", "wide", "--listen", ports[2], "--admin", ports[3]}, flags...)
 	if err := errors.Join(w.start("edge", "edge", results, narrow...), w.start("edge-wide", "edge", results, wide...)); err != nil {
 		return err
 	}

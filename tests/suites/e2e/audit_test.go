@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -14,10 +15,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpedge/mcpedge/edge/app"
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 	"github.com/mcpedge/mcpedge/tests/helpers/authorizer"
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
+	"github.com/mcpedge/mcpedge/tests/helpers/harness"
 	"github.com/mcpedge/mcpedge/tests/helpers/issuer"
 )
 
@@ -304,6 +307,30 @@ func TestAuditThatCannotBeWritten(t *testing.T) {
 				t.Errorf("%d decisions and %d refusals were recorded; want 3, and refusals: %t", decisions, refused, required)
 			}
 		})
+	}
+}
+
+// TestAuditFileOfReplicas: replicas with the same settings record in a file each, and no two in one.
+func TestAuditFileOfReplicas(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit-{replica}.jsonl")
+	named := func(name string) func(*config.Config) { return func(c *config.Config) { c.Replica = name } }
+	backends := only(startService(t, newFixture().Server))
+	of := func(name string) string { return strings.ReplaceAll(path, "{replica}", name) }
+	for _, name := range []string{"a", "b"} {
+		e := startEdge(t, backends, auditTo(path), named(name))
+		newStateless(t, e.URL).call("add", `{"a":1,"b":2}`).want(http.StatusOK)
+		defer func() {
+			e.End(t)
+			wantRecords(t, records(t, of(name)), "allow   add", " tools/call add ok")
+		}()
+	}
+	cfg := harness.Config()
+	for _, f := range []func(*config.Config){auditTo(path), named("b")} {
+		f(&cfg)
+	}
+	_, err := app.New(cfg, slog.New(slog.DiscardHandler))
+	if want := "audit.file: another process writes " + of("b"); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v; want %s", err, want)
 	}
 }
 

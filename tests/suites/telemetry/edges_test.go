@@ -86,7 +86,7 @@ func exercise(t *testing.T, o observer) *exported {
 	id := issuer.Serve(t)
 	settings += fmt.Sprintf("public-url: https://mcp.example.com\nauth: {optional: true, api-keys: %q, issuers: [{issuer: %q, exchange: {client-id: edge, client-secret-file: none}, introspection: {url: %q, client-id: edge, client-secret-file: none}}, {issuer: https://id.example.com, jwks: %q}]}\n",
 		authority.File(t, filepath.Join(dir, "keys.yaml"), []byte("[]")), id.URL, id.IntrospectionURL(), id.JWKSFile(t))
-	settings += fmt.Sprintf("audit: {file: %q}\n", filepath.Join(dir, "audit.jsonl"))
+	settings += fmt.Sprintf("audit: {file: %q}\n", filepath.Join(dir, "audit-{replica}.jsonl"))
 	file := authority.File(t, filepath.Join(dir, "edge.yaml"), []byte(settings))
 	redis := redisserver.ForTest(t, "--maxmemory", "100mb").URL() // there is no panel about memory without a bound
 	group, err := replicas.New(replicas.Options{
