@@ -130,6 +130,9 @@ func (s *stack) program(svc *service, name string) string {
 
 // here is what a container's command line lacks on a machine that is shared.
 func (s *stack) here(name string) []string {
+	if slices.Contains(s.project.edges(), name) {
+		return []string{"--trusted-proxy", "127.0.0.1"}
+	}
 	if name != "redis" {
 		return nil
 	}
