@@ -30,7 +30,24 @@ type Status struct {
 	Draining bool
 	// Sessions that it has a copy of, and the open streams of sessions.
 	Sessions, Streams int
+	// State is where sessions, calls and tasks are kept.
+	State State
 }
+
+// State is the store of sessions, calls and tasks.
+type State struct {
+	// Kind is StateMemory or StateRedis.
+	Kind string
+	// Reachable means that the replica can use it, or not, since the time Since.
+	Reachable bool
+	Since     time.Time
+}
+
+// Kinds of a State.
+const (
+	StateMemory = "memory"
+	StateRedis  = "redis"
+)
 
 // replica implements ReplicaService.
 type replica struct {
@@ -51,6 +68,7 @@ func (r *replica) GetStatus(context.Context, *pb.GetStatusRequest) (*pb.GetStatu
 		Version: s.Version, Replica: s.Name, Ready: true, Draining: s.Draining,
 		StartTime: timestamppb.New(s.Started), Uptime: durationpb.New(time.Since(s.Started)),
 		Sessions: int32Of(s.Sessions), Streams: int32Of(s.Streams),
+		State: &pb.State{Kind: s.State.Kind, Reachable: s.State.Reachable, Since: timestamppb.New(s.State.Since)},
 	}
 	if err := r.ready.Ready(); err != nil {
 		out.Ready, out.Reason = false, err.Error()

@@ -44,6 +44,7 @@ func (a *App) observeSessions() (errs []error) {
 	}
 	return append(errs,
 		a.telemetry.Observe(telemetry.Ready, func(emit telemetry.Emit) { emit(one(a.Ready() == nil)) }),
+		a.telemetry.Observe(telemetry.StateReachable, func(emit telemetry.Emit) { emit(one(a.durable.State().Reachable)) }),
 		a.telemetry.Observe(telemetry.AuthExpired, func(emit telemetry.Emit) {
 			n := c.Expired.Load() + a.stateless.Expired() + a.endpoint.Expired()
 			if a.sse != nil {

@@ -14,6 +14,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
+	"github.com/mcpedge/mcpedge/edge/admin"
 	"github.com/mcpedge/mcpedge/edge/auth"
 	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/config"
@@ -33,6 +34,7 @@ func newDurable(cfg config.Config, log *slog.Logger, t *telemetry.Telemetry, b *
 		accounts := memory.WithAccounts(memory.NewAccounts())
 		return inMemory{
 			memory.New(stateLimits(cfg.Limits), memory.WithBudget(b), accounts), memory.New(taskLimits(cfg.Limits), memory.WithCharges(b), accounts),
+			time.Now(),
 		}, nil
 	}
 	client, err := redisClient(cfg)
@@ -55,7 +57,10 @@ func newDurable(cfg config.Config, log *slog.Logger, t *telemetry.Telemetry, b *
 }
 
 // inMemory has nothing to start and no replicas to share with.
-type inMemory struct{ medium, tasks *memory.Medium }
+type inMemory struct {
+	medium, tasks *memory.Medium
+	made          time.Time
+}
 
 func (m inMemory) Store(h medium.Hooks) medium.Store    { return m.medium.Store(rand.Text(), h) }
 func (m inMemory) Tasks(h medium.Hooks) medium.Store    { return m.tasks.Store(rand.Text(), h) }
@@ -67,6 +72,10 @@ func (inMemory) Quotas() quota.Store                    { return nil }
 func (inMemory) Proofs() auth.Proofs                    { return nil }
 func (inMemory) Relay() sse.Relay                       { return nil }
 func (inMemory) Names() ownership.Store                 { return nil }
+
+func (m inMemory) State() admin.State {
+	return admin.State{Kind: admin.StateMemory, Reachable: true, Since: m.made}
+}
 
 // inRedis owns its client.
 type inRedis struct {
@@ -94,6 +103,20 @@ func (m inRedis) Names() ownership.Store { return m.Replica.Names() }
 func (m inRedis) Proofs() auth.Proofs { return m.Replica.Proofs() }
 
 func (m inRedis) Dropped() uint64 { return m.Stats().Dropped }
+
+func (m inRedis) State() admin.State { return redisState(m.Stats(), m.tasks.Stats()) }
+
+// redisState returns the state of a Redis that two replicas use: reachable since both reach it, or not since the first does not.
+func redisState(one, other redis.Stats) admin.State {
+	out := admin.State{Kind: admin.StateRedis, Reachable: one.Healthy && other.Healthy, Since: one.Since}
+	switch {
+	case one.Healthy && !other.Healthy,
+		one.Healthy && other.Since.After(one.Since),
+		!one.Healthy && !other.Healthy && other.Since.Before(one.Since):
+		out.Since = other.Since
+	}
+	return out
+}
 
 func (m inRedis) Close() error {
 	err := errors.Join(m.tasks.Close(), m.Replica.Close())

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/mcpedge/mcpedge/edge/admin"
 	"github.com/mcpedge/mcpedge/edge/auth"
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/edge/ownership"
@@ -34,6 +35,8 @@ type durable interface {
 	Proofs() auth.Proofs
 	// Names are what backends listed last on any replica; nil if there are no other replicas.
 	Names() ownership.Store
+	// State returns whether this replica reaches the medium now.
+	State() admin.State
 	// Dropped returns the number of progress and log messages dropped because of the bounds on
 	// logs.
 	Dropped() uint64

@@ -63,6 +63,7 @@ const (
 	WritesFenced        = "mcpedge.writes.fenced"
 	AnswersIgnored      = "mcpedge.answers.ignored"
 	StateErrors         = "mcpedge.state.errors"
+	StateReachable      = "mcpedge.state.reachable"
 	MemoryAdmitted      = "mcpedge.memory.admitted"
 	MemoryLimit         = "mcpedge.memory.limit"
 	MemoryHolders       = "mcpedge.memory.holders"
@@ -152,6 +153,7 @@ var Catalogue = []Instrument{
 	{WritesFenced, Counter, "{write}", "Writes refused because another replica has the call", nil},
 	{AnswersIgnored, Counter, "{answer}", "Answers of clients that nobody waited for: unknown or duplicate", []attribute.Key{AttrOutcome}},
 	{StateErrors, Counter, "{error}", "Operations on the durable state that failed", nil},
+	{StateReachable, Gauge, "{replica}", "1 while this replica reaches Redis, as /v1/status tells, or has its state in memory, else 0", nil},
 	{MemoryAdmitted, Gauge, "By", "Memory that is held on behalf of callers, by what for", []attribute.Key{AttrMemory}},
 	{MemoryLimit, Gauge, "By", "The most of it that may be held: half of the setting memory", nil},
 	{MemoryHolders, Gauge, "{caller}", "Callers that hold any: principals, or else addresses", nil},

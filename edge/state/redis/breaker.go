@@ -43,7 +43,6 @@ type breakers struct {
 	stop    chan struct{}
 	probes  sync.WaitGroup
 
-	open            atomic.Int32
 	trips, rejected atomic.Uint64
 }
 
@@ -133,7 +132,7 @@ func (r *Replica) tripped(s server, err error) {
 	if x.stopped {
 		return
 	}
-	x.open.Add(1)
+	r.health.trip(1)
 	x.trips.Add(1)
 	r.log.Warn("Redis does not answer; until it does, what needs the state fails at once", "error", err)
 	x.probes.Go(func() { r.probe(s) })
@@ -160,7 +159,7 @@ func (r *Replica) probe(s server) {
 	}
 	s.failures.Store(0)
 	s.open.Store(false)
-	r.breakers.open.Add(-1)
+	r.health.trip(-1)
 	r.log.Info("Redis answers again")
 	r.returned()
 }

@@ -63,7 +63,7 @@ type Replica struct {
 	breakers  breakers
 	logs      logCache
 	acks      acknowledgements
-	beating   atomic.Bool // the last heartbeat was stored
+	health    health
 
 	life   sync.Mutex // held by Beat and Leave, and guards the inbox
 	left   atomic.Bool
@@ -99,6 +99,7 @@ func New(client redis.UniversalClient, o Options) (*Replica, error) {
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
 	}
+	r.health.since = time.Now()
 	r.hooks.Store(&medium.Hooks{})
 	r.renewals.init(renewal(r.limits))
 	r.bucketsApart = clustered(client)
@@ -168,6 +169,8 @@ func (r *Replica) Close() error {
 type Stats struct {
 	// Healthy means that Redis answers and has stored the last heartbeat. It is false before Start.
 	Healthy bool
+	// Since is when Healthy last changed; before the first change, when the replica was made.
+	Since time.Time
 	// Trips counts how often Redis stopped answering, Rejected the operations that failed at once
 	// until it answered again.
 	Trips, Rejected uint64
@@ -179,9 +182,10 @@ type Stats struct {
 
 // Stats returns the current numbers.
 func (r *Replica) Stats() Stats {
+	healthy, since := r.health.read()
 	return Stats{
-		Healthy: r.beating.Load() && r.breakers.open.Load() == 0,
-		Trips:   r.breakers.trips.Load(), Rejected: r.breakers.rejected.Load(),
+		Healthy: healthy, Since: since,
+		Trips: r.breakers.trips.Load(), Rejected: r.breakers.rejected.Load(),
 		Dropped: r.dropped.Load(), Rollbacks: r.rollbacks.Load(),
 	}
 }

@@ -3,6 +3,7 @@ package redis
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -68,7 +69,9 @@ func (r *Replica) beat(ctx context.Context) error {
 	key := r.heartbeat(r.id)
 	err := r.send(ctx, key, func() error { return r.client.Set(ctx, key, 1, r.limits.Lease).Err() })
 	r.life.Unlock()
-	r.beating.Store(err == nil)
+	if err == nil || !errors.Is(ctx.Err(), context.Canceled) {
+		r.health.beat(err == nil)
+	}
 	if err != nil {
 		return unavailable(ctx, err)
 	}

@@ -172,12 +172,20 @@ func TestRedisIsDownForAWhile(t *testing.T) {
 	t.Parallel()
 	w := startTroubled(t)
 	for range 2 {
+		up := w.a.Stats().Since
 		w.p.refuse(true)
 		await.Until(t, "an error", func() bool { return w.append() != nil })
 		await.Until(t, "Redis is found not to answer", func() bool { _ = w.append(); return !w.a.Stats().Healthy })
+		down := w.a.Stats()
 		w.fast()
+		if now := w.a.Stats(); !down.Since.After(up) || now.Healthy || !now.Since.Equal(down.Since) {
+			t.Errorf("away since %v, and after more errors since %v; there before since %v", down.Since, now.Since, up)
+		}
 		w.p.refuse(false)
 		w.recovered()
+		if now := w.a.Stats(); !now.Since.After(down.Since) {
+			t.Errorf("there again since %v, away since %v", now.Since, down.Since)
+		}
 	}
 	w.whole()
 }

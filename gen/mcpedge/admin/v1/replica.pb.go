@@ -80,7 +80,9 @@ type GetStatusResponse struct {
 	// The open streams of sessions: those of calls and those that stand alone.
 	Streams int32 `protobuf:"varint,9,opt,name=streams,proto3" json:"streams,omitempty"`
 	// The calls that backends are working on for this replica.
-	Calls         int32 `protobuf:"varint,10,opt,name=calls,proto3" json:"calls,omitempty"`
+	Calls int32 `protobuf:"varint,10,opt,name=calls,proto3" json:"calls,omitempty"`
+	// Where sessions, calls and tasks are kept. ready does not depend on it once the replica has been ready.
+	State         *State `protobuf:"bytes,11,opt,name=state,proto3" json:"state,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -185,6 +187,77 @@ func (x *GetStatusResponse) GetCalls() int32 {
 	return 0
 }
 
+func (x *GetStatusResponse) GetState() *State {
+	if x != nil {
+		return x.State
+	}
+	return nil
+}
+
+// State is the store of sessions, calls and tasks.
+type State struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// memory, this replica's own, or redis, which replicas share.
+	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	// Whether this replica reaches it; true for memory. While it does not, new sessions and what else needs the store fail with 503.
+	Reachable bool `protobuf:"varint,2,opt,name=reachable,proto3" json:"reachable,omitempty"`
+	// Since when.
+	Since         *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=since,proto3" json:"since,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *State) Reset() {
+	*x = State{}
+	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *State) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*State) ProtoMessage() {}
+
+func (x *State) ProtoReflect() protoreflect.Message {
+	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use State.ProtoReflect.Descriptor instead.
+func (*State) Descriptor() ([]byte, []int) {
+	return file_mcpedge_admin_v1_replica_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *State) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *State) GetReachable() bool {
+	if x != nil {
+		return x.Reachable
+	}
+	return false
+}
+
+func (x *State) GetSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Since
+	}
+	return nil
+}
+
 type ListBackendsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -193,7 +266,7 @@ type ListBackendsRequest struct {
 
 func (x *ListBackendsRequest) Reset() {
 	*x = ListBackendsRequest{}
-	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[2]
+	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -205,7 +278,7 @@ func (x *ListBackendsRequest) String() string {
 func (*ListBackendsRequest) ProtoMessage() {}
 
 func (x *ListBackendsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[2]
+	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -218,7 +291,7 @@ func (x *ListBackendsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBackendsRequest.ProtoReflect.Descriptor instead.
 func (*ListBackendsRequest) Descriptor() ([]byte, []int) {
-	return file_mcpedge_admin_v1_replica_proto_rawDescGZIP(), []int{2}
+	return file_mcpedge_admin_v1_replica_proto_rawDescGZIP(), []int{3}
 }
 
 type ListBackendsResponse struct {
@@ -231,7 +304,7 @@ type ListBackendsResponse struct {
 
 func (x *ListBackendsResponse) Reset() {
 	*x = ListBackendsResponse{}
-	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[3]
+	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -243,7 +316,7 @@ func (x *ListBackendsResponse) String() string {
 func (*ListBackendsResponse) ProtoMessage() {}
 
 func (x *ListBackendsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[3]
+	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -256,7 +329,7 @@ func (x *ListBackendsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBackendsResponse.ProtoReflect.Descriptor instead.
 func (*ListBackendsResponse) Descriptor() ([]byte, []int) {
-	return file_mcpedge_admin_v1_replica_proto_rawDescGZIP(), []int{3}
+	return file_mcpedge_admin_v1_replica_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ListBackendsResponse) GetBackends() []*Backend {
@@ -302,7 +375,7 @@ type Backend struct {
 
 func (x *Backend) Reset() {
 	*x = Backend{}
-	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[4]
+	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -314,7 +387,7 @@ func (x *Backend) String() string {
 func (*Backend) ProtoMessage() {}
 
 func (x *Backend) ProtoReflect() protoreflect.Message {
-	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[4]
+	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -327,7 +400,7 @@ func (x *Backend) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Backend.ProtoReflect.Descriptor instead.
 func (*Backend) Descriptor() ([]byte, []int) {
-	return file_mcpedge_admin_v1_replica_proto_rawDescGZIP(), []int{4}
+	return file_mcpedge_admin_v1_replica_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Backend) GetName() string {
@@ -443,7 +516,7 @@ type DrainRequest struct {
 
 func (x *DrainRequest) Reset() {
 	*x = DrainRequest{}
-	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[5]
+	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -455,7 +528,7 @@ func (x *DrainRequest) String() string {
 func (*DrainRequest) ProtoMessage() {}
 
 func (x *DrainRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[5]
+	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -468,7 +541,7 @@ func (x *DrainRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainRequest.ProtoReflect.Descriptor instead.
 func (*DrainRequest) Descriptor() ([]byte, []int) {
-	return file_mcpedge_admin_v1_replica_proto_rawDescGZIP(), []int{5}
+	return file_mcpedge_admin_v1_replica_proto_rawDescGZIP(), []int{6}
 }
 
 type DrainResponse struct {
@@ -479,7 +552,7 @@ type DrainResponse struct {
 
 func (x *DrainResponse) Reset() {
 	*x = DrainResponse{}
-	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[6]
+	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -491,7 +564,7 @@ func (x *DrainResponse) String() string {
 func (*DrainResponse) ProtoMessage() {}
 
 func (x *DrainResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[6]
+	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -504,7 +577,7 @@ func (x *DrainResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainResponse.ProtoReflect.Descriptor instead.
 func (*DrainResponse) Descriptor() ([]byte, []int) {
-	return file_mcpedge_admin_v1_replica_proto_rawDescGZIP(), []int{6}
+	return file_mcpedge_admin_v1_replica_proto_rawDescGZIP(), []int{7}
 }
 
 var File_mcpedge_admin_v1_replica_proto protoreflect.FileDescriptor
@@ -512,7 +585,7 @@ var File_mcpedge_admin_v1_replica_proto protoreflect.FileDescriptor
 const file_mcpedge_admin_v1_replica_proto_rawDesc = "" +
 	"\n" +
 	"\x1emcpedge/admin/v1/replica.proto\x12\x10mcpedge.admin.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x12\n" +
-	"\x10GetStatusRequest\"\xcb\x02\n" +
+	"\x10GetStatusRequest\"\xfa\x02\n" +
 	"\x11GetStatusResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x18\n" +
 	"\areplica\x18\x02 \x01(\tR\areplica\x12\x14\n" +
@@ -525,7 +598,12 @@ const file_mcpedge_admin_v1_replica_proto_rawDesc = "" +
 	"\bsessions\x18\b \x01(\x05R\bsessions\x12\x18\n" +
 	"\astreams\x18\t \x01(\x05R\astreams\x12\x14\n" +
 	"\x05calls\x18\n" +
-	" \x01(\x05R\x05calls\"\x15\n" +
+	" \x01(\x05R\x05calls\x12-\n" +
+	"\x05state\x18\v \x01(\v2\x17.mcpedge.admin.v1.StateR\x05state\"k\n" +
+	"\x05State\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1c\n" +
+	"\treachable\x18\x02 \x01(\bR\treachable\x120\n" +
+	"\x05since\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\"\x15\n" +
 	"\x13ListBackendsRequest\"M\n" +
 	"\x14ListBackendsResponse\x125\n" +
 	"\bbackends\x18\x01 \x03(\v2\x19.mcpedge.admin.v1.BackendR\bbackends\"\xcb\x03\n" +
@@ -567,35 +645,38 @@ func file_mcpedge_admin_v1_replica_proto_rawDescGZIP() []byte {
 	return file_mcpedge_admin_v1_replica_proto_rawDescData
 }
 
-var file_mcpedge_admin_v1_replica_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_mcpedge_admin_v1_replica_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_mcpedge_admin_v1_replica_proto_goTypes = []any{
 	(*GetStatusRequest)(nil),      // 0: mcpedge.admin.v1.GetStatusRequest
 	(*GetStatusResponse)(nil),     // 1: mcpedge.admin.v1.GetStatusResponse
-	(*ListBackendsRequest)(nil),   // 2: mcpedge.admin.v1.ListBackendsRequest
-	(*ListBackendsResponse)(nil),  // 3: mcpedge.admin.v1.ListBackendsResponse
-	(*Backend)(nil),               // 4: mcpedge.admin.v1.Backend
-	(*DrainRequest)(nil),          // 5: mcpedge.admin.v1.DrainRequest
-	(*DrainResponse)(nil),         // 6: mcpedge.admin.v1.DrainResponse
-	(*timestamppb.Timestamp)(nil), // 7: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),   // 8: google.protobuf.Duration
+	(*State)(nil),                 // 2: mcpedge.admin.v1.State
+	(*ListBackendsRequest)(nil),   // 3: mcpedge.admin.v1.ListBackendsRequest
+	(*ListBackendsResponse)(nil),  // 4: mcpedge.admin.v1.ListBackendsResponse
+	(*Backend)(nil),               // 5: mcpedge.admin.v1.Backend
+	(*DrainRequest)(nil),          // 6: mcpedge.admin.v1.DrainRequest
+	(*DrainResponse)(nil),         // 7: mcpedge.admin.v1.DrainResponse
+	(*timestamppb.Timestamp)(nil), // 8: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),   // 9: google.protobuf.Duration
 }
 var file_mcpedge_admin_v1_replica_proto_depIdxs = []int32{
-	7, // 0: mcpedge.admin.v1.GetStatusResponse.start_time:type_name -> google.protobuf.Timestamp
-	8, // 1: mcpedge.admin.v1.GetStatusResponse.uptime:type_name -> google.protobuf.Duration
-	4, // 2: mcpedge.admin.v1.ListBackendsResponse.backends:type_name -> mcpedge.admin.v1.Backend
-	7, // 3: mcpedge.admin.v1.Backend.since:type_name -> google.protobuf.Timestamp
-	7, // 4: mcpedge.admin.v1.Backend.loaded:type_name -> google.protobuf.Timestamp
-	0, // 5: mcpedge.admin.v1.ReplicaService.GetStatus:input_type -> mcpedge.admin.v1.GetStatusRequest
-	2, // 6: mcpedge.admin.v1.ReplicaService.ListBackends:input_type -> mcpedge.admin.v1.ListBackendsRequest
-	5, // 7: mcpedge.admin.v1.ReplicaService.Drain:input_type -> mcpedge.admin.v1.DrainRequest
-	1, // 8: mcpedge.admin.v1.ReplicaService.GetStatus:output_type -> mcpedge.admin.v1.GetStatusResponse
-	3, // 9: mcpedge.admin.v1.ReplicaService.ListBackends:output_type -> mcpedge.admin.v1.ListBackendsResponse
-	6, // 10: mcpedge.admin.v1.ReplicaService.Drain:output_type -> mcpedge.admin.v1.DrainResponse
-	8, // [8:11] is the sub-list for method output_type
-	5, // [5:8] is the sub-list for method input_type
-	5, // [5:5] is the sub-list for extension type_name
-	5, // [5:5] is the sub-list for extension extendee
-	0, // [0:5] is the sub-list for field type_name
+	8,  // 0: mcpedge.admin.v1.GetStatusResponse.start_time:type_name -> google.protobuf.Timestamp
+	9,  // 1: mcpedge.admin.v1.GetStatusResponse.uptime:type_name -> google.protobuf.Duration
+	2,  // 2: mcpedge.admin.v1.GetStatusResponse.state:type_name -> mcpedge.admin.v1.State
+	8,  // 3: mcpedge.admin.v1.State.since:type_name -> google.protobuf.Timestamp
+	5,  // 4: mcpedge.admin.v1.ListBackendsResponse.backends:type_name -> mcpedge.admin.v1.Backend
+	8,  // 5: mcpedge.admin.v1.Backend.since:type_name -> google.protobuf.Timestamp
+	8,  // 6: mcpedge.admin.v1.Backend.loaded:type_name -> google.protobuf.Timestamp
+	0,  // 7: mcpedge.admin.v1.ReplicaService.GetStatus:input_type -> mcpedge.admin.v1.GetStatusRequest
+	3,  // 8: mcpedge.admin.v1.ReplicaService.ListBackends:input_type -> mcpedge.admin.v1.ListBackendsRequest
+	6,  // 9: mcpedge.admin.v1.ReplicaService.Drain:input_type -> mcpedge.admin.v1.DrainRequest
+	1,  // 10: mcpedge.admin.v1.ReplicaService.GetStatus:output_type -> mcpedge.admin.v1.GetStatusResponse
+	4,  // 11: mcpedge.admin.v1.ReplicaService.ListBackends:output_type -> mcpedge.admin.v1.ListBackendsResponse
+	7,  // 12: mcpedge.admin.v1.ReplicaService.Drain:output_type -> mcpedge.admin.v1.DrainResponse
+	10, // [10:13] is the sub-list for method output_type
+	7,  // [7:10] is the sub-list for method input_type
+	7,  // [7:7] is the sub-list for extension type_name
+	7,  // [7:7] is the sub-list for extension extendee
+	0,  // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_mcpedge_admin_v1_replica_proto_init() }
@@ -609,7 +690,7 @@ func file_mcpedge_admin_v1_replica_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_mcpedge_admin_v1_replica_proto_rawDesc), len(file_mcpedge_admin_v1_replica_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   7,
+			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
