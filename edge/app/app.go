@@ -191,6 +191,7 @@ func (a *App) shutdown() error {
 		e = a.endpoint.Wait(grace)
 	}
 	if e != nil {
+		a.stateless.Abort()
 		err = errors.Join(err, fmt.Errorf("drain: some calls did not end within the grace of %s", a.cfg.Grace), a.mcp.Close())
 	}
 	return errors.Join(err, a.close(grace))

@@ -38,7 +38,9 @@ func (e *Era) call(ctx context.Context, id jsonrpc.ID, rules *revision.Rules, ca
 		reply.Result, err = e.inputRequired(ctx, rules, call, state, reply.Input)
 	}
 	if ctx.Err() != nil {
-		op.End(&telemetry.Outcome{Kind: mcp.KindCancelled, Message: "the client cancelled the call", Backend: way.backend})
+		o := e.cut(rules, call)
+		o.Backend = way.backend
+		op.End(o)
 		return // the client is gone: nothing may follow a cancellation
 	}
 	if err != nil {
@@ -51,6 +53,18 @@ func (e *Era) call(ctx context.Context, id jsonrpc.ID, rules *revision.Rules, ca
 	}
 	op.End(&telemetry.Outcome{ToolError: reply.ToolError, InputRequired: reply.Input != nil, Task: reply.Task, Backend: way.backend, Result: reply.Result})
 	way.end(mcp.Response{Body: reply.Message(id)})
+}
+
+// cut is the outcome of a call whose connection has ended: the client has cancelled it, unless the edge itself is ending connections.
+func (e *Era) cut(rules *revision.Rules, call *mcp.Call) *telemetry.Outcome {
+	switch {
+	case !e.aborting.Load():
+		return &telemetry.Outcome{Kind: mcp.KindCancelled, Message: "the client cancelled the call"}
+	case call.Target.Repeatable:
+		return failure(rules, mcp.Errorf(mcp.KindUnavailable, "the server has shut down before the call ended"))
+	default:
+		return failure(rules, mcp.Errorf(mcp.KindUnknownOutcome, "the server has shut down before the call ended; whether it took effect is not known"))
+	}
 }
 
 // prepare reads what `_meta` and the rounds before say about the call.

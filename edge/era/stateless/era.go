@@ -80,6 +80,8 @@ type Era struct {
 	listening atomic.Int64
 	// expired counts those that ended with their caller's credentials.
 	expired atomic.Int64
+	// aborting is whether the edge ends connections (Abort).
+	aborting atomic.Bool
 }
 
 var _ era.Stateless = (*Era)(nil)
@@ -117,6 +119,9 @@ func (e *Era) ListenBytes() int64 { return e.listens.bytes.Load() }
 
 // Drain ends every subscription with its result, so that clients subscribe again elsewhere. Calls run on.
 func (e *Era) Drain() { e.drain() }
+
+// Abort says that the edge ends connections from now on, with the calls on them: it was not their clients who cancelled them.
+func (e *Era) Abort() { e.aborting.Store(true) }
 
 // Message implements era.Stateless.
 func (e *Era) Message(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, out mcp.Outgoing) {

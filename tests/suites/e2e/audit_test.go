@@ -258,6 +258,20 @@ func TestAuditOfCallsThatAreEnded(t *testing.T) {
 	wantRecords(t, records(t, paths...), want...)
 }
 
+// TestAuditOfCallsThatAreCut: a call of 2026-07-28 that does not end within the grace was not cancelled by its client.
+func TestAuditOfCallsThatAreCut(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit")
+	f := newFixture()
+	e := startEdge(t, only(startService(t, f.Server)), auditTo(path), func(c *config.Config) { c.Grace = 300 * time.Millisecond })
+	c := newStateless(t, e.URL)
+	c.progress = `"p"`
+	c.call("gate", `{"name":"cut"}`).events().awaitMethod("notifications/progress")
+	<-f.started
+	e.Stop()
+	_ = e.Wait(t) // it says that the call did not end
+	wantRecords(t, records(t, path), "allow   gate", " tools/call gate unknown_outcome")
+}
+
 // TestAuditThatCannotBeWritten: with required everything that is decided on is refused, and nothing is lost; without, all goes
 // on.
 func TestAuditThatCannotBeWritten(t *testing.T) {
