@@ -104,7 +104,7 @@ func (c *Control) Decide(ctx context.Context, rules *revision.Rules, call *mcp.C
 		return "", err
 	}
 	if d.Err != nil {
-		c.report(p, &d)
+		c.report(p, call, t.Name, &d)
 	}
 	if d.Effect == policy.Allow {
 		return d.Rule, nil
@@ -138,7 +138,7 @@ func (c *Control) Admit(ctx context.Context, rules *revision.Rules, call *mcp.Ca
 
 // refusal returns the audited verdict and the error of a decision other than Allow.
 func (c *Control) refusal(p *inForce, rules *revision.Rules, call *mcp.Call, d *policy.Decision) (audit.Verdict, error) {
-	v := audit.Verdict{Effect: audit.Deny, By: audit.ByPolicy, Rule: d.Rule}
+	v := audit.Verdict{Effect: audit.Deny, By: audit.ByPolicy, Rule: d.Rule, Failed: d.Err != nil}
 	switch d.Effect {
 	case policy.Hide:
 		v.Effect = audit.Hide
@@ -246,8 +246,8 @@ func (c *Control) Lacking(rules *revision.Rules, call *mcp.Call, e *mcp.Error) {
 	}
 }
 
-// report logs the evaluation error of a rule, once for each rule.
-func (c *Control) report(p *inForce, d *policy.Decision) {
+// report logs the evaluation error of a rule for a call of a target, once for each rule.
+func (c *Control) report(p *inForce, call *mcp.Call, target string, d *policy.Decision) {
 	for {
 		before := p.failing.Load()
 		var names []string
@@ -263,7 +263,8 @@ func (c *Control) report(p *inForce, d *policy.Decision) {
 		}
 	}
 	c.o.Logger.Warn("the condition of a policy's rule could not be evaluated, which denies: ask with has() whether a claim or an argument is there",
-		"rule", d.Rule, "error", d.Err)
+		"rule", d.Rule, "error", d.Err, "method", string(call.Method), "target", mcp.ClipText(target), "subject", call.Principal.Subject,
+		"further", "the audit has them as rule_failed, and mcpedge.policy.failed counts them")
 }
 
 // May reports whether the policy allows a request without arguments for t. The decision is not counted.

@@ -38,7 +38,7 @@ func (c *Control) DecideTask(ctx context.Context, rules *revision.Rules, call *m
 		return err
 	}
 	if d.Err != nil {
-		c.report(p, &d)
+		c.report(p, call, t.Name, &d)
 	}
 	v.By = audit.ByPolicy
 	if d.Effect != policy.Allow {

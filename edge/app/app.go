@@ -191,10 +191,22 @@ func (a *App) shutdown() error {
 		e = a.endpoint.Wait(grace)
 	}
 	if e != nil {
-		a.stateless.Abort()
-		err = errors.Join(err, fmt.Errorf("drain: some calls did not end within the grace of %s", a.cfg.Grace), a.mcp.Close())
+		err = errors.Join(err, fmt.Errorf("drain: some calls did not end within the grace of %s", a.cfg.Grace), a.cut())
 	}
 	return errors.Join(err, a.close(grace))
+}
+
+// cutWithin bounds the wait for calls to end after their connections have.
+const cutWithin = time.Second
+
+// cut ends all connections, and waits until the calls on them are recorded.
+func (a *App) cut() error {
+	a.stateless.Abort()
+	err := a.mcp.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), cutWithin)
+	defer cancel()
+	a.stateless.Await(ctx) // a call that does not end is not recorded
+	return err
 }
 
 // limitReads bounds how long a client may take to send its request, from now on.

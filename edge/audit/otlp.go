@@ -96,6 +96,9 @@ func (r *Record) attributes() (out []attribute.KeyValue) {
 			out = append(out, attribute.String(prefix+x.key, x.value))
 		}
 	}
+	if r.Verdict.Failed {
+		out = append(out, attribute.Bool(prefix+"rule_failed", true))
+	}
 	if r.Who.SubjectIsClient {
 		out = append(out, attribute.Bool(prefix+"subject_is_client", true))
 	}

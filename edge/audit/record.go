@@ -83,6 +83,8 @@ type Verdict struct {
 	By     By
 	// Rule is the name of the rule that decided, or empty if none applied.
 	Rule string
+	// Failed is whether the condition of the rule could not be evaluated, which denies.
+	Failed bool
 	// Missing are the scopes that the credentials lack.
 	Missing []string
 }
@@ -170,6 +172,9 @@ func (r *Record) appendLine(dst []byte, replica string) []byte {
 	text("decision", string(r.Verdict.Effect))
 	text("by", string(r.Verdict.By))
 	text("rule", r.Verdict.Rule)
+	if r.Verdict.Failed {
+		dst = append(dst, `,"rule_failed":true`...)
+	}
 	if len(r.Verdict.Missing) > 0 {
 		dst = append(dst, `,"missing_scopes":[`...)
 		for i, s := range r.Verdict.Missing {

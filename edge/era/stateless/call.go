@@ -15,6 +15,8 @@ import (
 // call runs one round of a request in the exchange's own goroutine. The client's disconnect or its
 // cancellation ends ctx, and with it the backend's work.
 func (e *Era) call(ctx context.Context, id jsonrpc.ID, rules *revision.Rules, call *mcp.Call, out mcp.Outgoing, flight *mcp.InFlight) {
+	e.calls.Add(1)
+	defer e.calls.Add(-1)
 	call.Client.Info, call.Envelope = call.Params.Meta.ClientInfo, mcp.Envelope{ID: id}
 	state, err := e.prepare(call)
 	ctx, op := e.observeCall(ctx, id, rules, call, &state)

@@ -80,8 +80,9 @@ type Era struct {
 	listening atomic.Int64
 	// expired counts those that ended with their caller's credentials.
 	expired atomic.Int64
-	// aborting is whether the edge ends connections (Abort).
+	// aborting is whether the edge ends connections (Abort), calls the number of calls that are being served.
 	aborting atomic.Bool
+	calls    atomic.Int64
 }
 
 var _ era.Stateless = (*Era)(nil)
@@ -122,6 +123,22 @@ func (e *Era) Drain() { e.drain() }
 
 // Abort says that the edge ends connections from now on, with the calls on them: it was not their clients who cancelled them.
 func (e *Era) Abort() { e.aborting.Store(true) }
+
+// awaitInterval is the interval at which Await looks.
+const awaitInterval = 5 * time.Millisecond
+
+// Await waits until no call is being served, or ctx ends.
+func (e *Era) Await(ctx context.Context) {
+	t := time.NewTicker(awaitInterval)
+	defer t.Stop()
+	for e.calls.Load() > 0 {
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
 
 // Message implements era.Stateless.
 func (e *Era) Message(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, out mcp.Outgoing) {

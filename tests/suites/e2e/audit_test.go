@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -31,6 +32,7 @@ type recorded struct {
 	Round, Code                                                                                                 int
 	Trace                                                                                                       string `json:"trace_id"`
 	Arguments                                                                                                   json.RawMessage
+	RuleFailed                                                                                                  bool `json:"rule_failed"`
 }
 
 // String is what the record says, in a form to compare.
@@ -345,6 +347,32 @@ func TestAuditFileOfReplicas(t *testing.T) {
 	_, err := app.New(cfg, slog.New(slog.DiscardHandler))
 	if want := "audit.file: another process writes " + of("b"); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v; want %s", err, want)
+	}
+}
+
+// TestAuditOfRulesThatFail: a denial by a condition that could not be evaluated is told from one by a condition that holds, and the log says
+// for which request it was first.
+func TestAuditOfRulesThatFail(t *testing.T) {
+	id, path := issuer.Serve(t), filepath.Join(t.TempDir(), "audit.jsonl")
+	e := startEdge(t, only(startService(t, newFixture().Server)), withAuth(id), auditTo(path), func(c *config.Config) {
+		c.Policy = &config.Policy{Default: "allow", Rules: []config.PolicyRule{{Name: "other regions", Then: "deny", When: `principal.claims.region != "eu"`}}}
+	})
+	calls := map[string]string{"alice": id.Token("alice", public), "bob": id.Token("bob", public, map[string]any{"region": "us"})}
+	for _, name := range []string{"alice", "bob"} {
+		statelessAs(t, e, calls[name]).call("add", `{"a":1,"b":2}`).want(http.StatusOK).json().wantError(t, -31403)
+	}
+	e.End(t)
+	failed := map[string]bool{}
+	for _, r := range records(t, path) {
+		if r.Event == "decision" && r.Rule == "other regions" {
+			failed[r.Subject] = r.RuleFailed
+		}
+	}
+	if want := map[string]bool{"alice": true, "bob": false}; !maps.Equal(failed, want) {
+		t.Errorf("rule_failed: %v, want %v", failed, want)
+	}
+	if log := e.Log.String(); !strings.Contains(log, "could not be evaluated") || !strings.Contains(log, " method=tools/call target=add subject=alice ") {
+		t.Errorf("the log does not say for whom the rule failed:\n%s", log)
 	}
 }
 
