@@ -90,8 +90,12 @@ func TestLinksLeadSomewhere(t *testing.T) {
 			if strings.Contains(m[1], "://") {
 				continue
 			}
-			if _, err := os.Stat(filepath.Join(root, filepath.Dir(page), m[1])); err != nil {
+			to := filepath.Join(filepath.Dir(page), m[1])
+			info, err := os.Stat(filepath.Join(root, to))
+			if err != nil {
 				t.Errorf("%s links to %s, which is not there", page, m[1])
+			} else if info.IsDir() && strings.HasPrefix(page, "docs"+string(filepath.Separator)) && strings.HasPrefix(to, "docs"+string(filepath.Separator)) {
+				t.Errorf("%s links to the folder %s, which the site of docs/ does not have: link to a page", page, m[1])
 			}
 		}
 	}
