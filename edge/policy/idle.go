@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
@@ -11,7 +12,8 @@ import (
 )
 
 // Idle says, a sentence each, which names in settings, that can be compiled, are those of nothing that exists: names and patterns of the scopes,
-// and texts that conditions compare names with. What matches by other means is taken to name something.
+// and texts that conditions compare names with. What matches by other means is taken to name something. It also says which rules never decide,
+// since one before them always does.
 func (s *Settings) Idle(targets []Target) (notes []string) {
 	exists := func(kinds []Kind, holds func(*Target) bool) bool {
 		return slices.ContainsFunc(targets, func(t Target) bool { return slices.Contains(kinds, t.Kind) && holds(&t) })
@@ -27,6 +29,12 @@ func (s *Settings) Idle(targets []Target) (notes []string) {
 					notes = append(notes, fmt.Sprintf("policy: scopes[%d]: %s: no backend lists what %q names", i, part.key, part.patterns[n]))
 				}
 			}
+		}
+	}
+	for i, r := range s.Rules {
+		if behind := len(s.Rules) - 1 - i; strings.TrimSpace(r.When) == "true" && behind > 0 {
+			notes = append(notes, fmt.Sprintf("policy: rules[%d] %s: its condition always holds, so that none of the %d behind it decides: put it last", i, r.Name, behind))
+			break
 		}
 	}
 	env, err := newEnv(maps.Keys(variables))
