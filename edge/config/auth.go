@@ -311,12 +311,28 @@ func (k *APIKey) Sum() (sum [32]byte) {
 
 const maxKeyName = 256
 
+// parseTime reads a time in YAML: one of RFC 3339, or a date, which is its beginning in UTC; null is zero. The library takes anything else
+// for zero, which means never.
+func parseTime(t *time.Time, value []byte) (err error) {
+	text := strings.TrimSpace(string(value))
+	if text == "null" || text == "~" || text == "" {
+		return nil
+	}
+	text = strings.Trim(text, `"'`)
+	for _, form := range []string{time.RFC3339, time.DateOnly} {
+		if *t, err = time.Parse(form, text); err == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("%.80q is no time: write it as 2027-01-01T00:00:00Z, or a date as 2027-01-01", text)
+}
+
 // ParseAPIKeys reads the file api-keys: a list, in YAML, of which an unknown member is an error, and so is nothing at all,
 // which is what a file has while it is written. The keys themselves are not in it, nor in an error. A name may have several keys, with the
 // same scopes and roles, so that a key and its successor are good at the same time.
 func ParseAPIKeys(raw []byte) ([]APIKey, error) {
 	var keys []APIKey
-	if err := yaml.UnmarshalWithOptions(raw, &keys, yaml.Strict()); err != nil {
+	if err := yaml.UnmarshalWithOptions(raw, &keys, yaml.Strict(), yaml.CustomUnmarshaler(parseTime)); err != nil {
 		told := strings.TrimRight(yaml.FormatError(err, false, false), "\n")
 		if hint := quotesMissing(raw, err, false); hint != "" {
 			told += ": " + hint

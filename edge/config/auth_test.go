@@ -98,6 +98,15 @@ func TestParseAPIKeys(t *testing.T) {
 	if sum := keys[0].Sum(); sum[0] != 0xba || sum[31] != 0xad {
 		t.Errorf("sum %x", sum)
 	}
+	for text, want := range map[string]time.Time{
+		"2027-01-01": time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC), "'2027-01-01T01:00:00+01:00'": time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC),
+		"2027-01-01T00:00:00.5Z": time.Date(2027, 1, 1, 0, 0, 0, 5e8, time.UTC), "null": {}, "~": {}, "": {},
+	} {
+		keys, err := ParseAPIKeys([]byte("- {name: ci, sha256: " + sumOfAbc + ", expires: " + text + "}\n"))
+		if err != nil || !keys[0].Expires.Equal(want) {
+			t.Errorf("expires: %s is %+v, %v", text, keys, err)
+		}
+	}
 	// A key and its successor are keys of one caller.
 	two := "- {name: ci, sha256: " + sumOfAbc + ", scopes: [a]}\n- {name: ci, sha256: " + strings.Repeat("ab", 32) + ", scopes: [a]}\n"
 	if keys, err = ParseAPIKeys([]byte(two)); err != nil || len(keys) != 2 {
@@ -121,8 +130,16 @@ func TestParseAPIKeys(t *testing.T) {
 		"- {name: a, sha256: " + sumOfAbc + "}\n- {name: a, sha256: " + strings.Repeat("ab", 32) + ", scopes: [x]}": "other scopes or roles than in entry 1",
 		"- {name: a, sha256: " + sumOfAbc + "}\n- {name: a, sha256: " + sumOfAbc + "}":                              `the key of "a", too`,
 		"- {name: a, sha256: " + sumOfAbc + "}\n- {name: b, sha256: " + strings.ToUpper(sumOfAbc) + "}":             `the key of "a", too`,
-		"- {name: a, key: secret}": "unknown field",
-		"a: b":                     "",
+		"- {name: a, key: secret}":                                                   "unknown field",
+		"- {name: a, expires: tomorrow, sha256: " + sumOfAbc + "}":                   `"tomorrow" is no time: write it as 2027-01-01T00:00:00Z, or a date as 2027-01-01`,
+		"- {name: a, expires: 2026/01/01, sha256: " + sumOfAbc + "}":                 `"2026/01/01" is no time`,
+		"- {name: a, expires: 2026-13-01, sha256: " + sumOfAbc + "}":                 `"2026-13-01" is no time`,
+		"- {name: a, expires: 2026-02-30T00:00:00Z, sha256: " + sumOfAbc + "}":       `"2026-02-30T00:00:00Z" is no time`,
+		"- {name: a, expires: 20270101, sha256: " + sumOfAbc + "}":                   `"20270101" is no time`,
+		"- {name: a, expires: '', sha256: " + sumOfAbc + "}":                         `"" is no time`,
+		"- {name: a, expires: [2027-01-01], sha256: " + sumOfAbc + "}":               "is no time",
+		"- {name: a, expires: {at: 2027-01-01T00:00:00Z}, sha256: " + sumOfAbc + "}": "is no time",
+		"a: b": "",
 	} {
 		if _, err := ParseAPIKeys([]byte(text)); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s\ngives %v\nwant  %s", text, err, want)
