@@ -324,7 +324,7 @@ func parseTime(t *time.Time, value []byte) (err error) {
 			return nil
 		}
 	}
-	return fmt.Errorf("%.80q is no time: write it as 2027-01-01T00:00:00Z, or a date as 2027-01-01", text)
+	return fmt.Errorf("%.80q is no time: write it as YYYY-MM-DDThh:mm:ssZ, or a date as YYYY-MM-DD", text)
 }
 
 // ParseAPIKeys reads the file api-keys: a list, in YAML, of which an unknown member is an error, and so is nothing at all,

@@ -131,7 +131,7 @@ func TestParseAPIKeys(t *testing.T) {
 		"- {name: a, sha256: " + sumOfAbc + "}\n- {name: a, sha256: " + sumOfAbc + "}":                              `the key of "a", too`,
 		"- {name: a, sha256: " + sumOfAbc + "}\n- {name: b, sha256: " + strings.ToUpper(sumOfAbc) + "}":             `the key of "a", too`,
 		"- {name: a, key: secret}":                                                   "unknown field",
-		"- {name: a, expires: tomorrow, sha256: " + sumOfAbc + "}":                   `"tomorrow" is no time: write it as 2027-01-01T00:00:00Z, or a date as 2027-01-01`,
+		"- {name: a, expires: tomorrow, sha256: " + sumOfAbc + "}":                   `"tomorrow" is no time: write it as YYYY-MM-DDThh:mm:ssZ, or a date as YYYY-MM-DD`,
 		"- {name: a, expires: 2026/01/01, sha256: " + sumOfAbc + "}":                 `"2026/01/01" is no time`,
 		"- {name: a, expires: 2026-13-01, sha256: " + sumOfAbc + "}":                 `"2026-13-01" is no time`,
 		"- {name: a, expires: 2026-02-30T00:00:00Z, sha256: " + sumOfAbc + "}":       `"2026-02-30T00:00:00Z" is no time`,

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/semaphore"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/connectivity"
 
@@ -56,6 +57,8 @@ type Adapter struct {
 	cancel context.CancelFunc
 	group  sync.WaitGroup
 
+	// answers bounds what the answers that are being read take in memory.
+	answers *semaphore.Weighted
 	// opening is held by whoever opens a link.
 	opening chan struct{}
 	// kick asks for the methods to be learned anew.
@@ -90,7 +93,7 @@ func New(target *grpc.ClientConn, opts Options) *Adapter {
 		log = slog.Default()
 	}
 	a := &Adapter{
-		opts: opts, target: target, log: log,
+		opts: opts, target: target, log: log, answers: semaphore.NewWeighted(limit.MaxAnswersMemory),
 		opening: make(chan struct{}, 1), kick: make(chan struct{}, 1), changed: make(chan struct{}),
 	}
 	a.ctx, a.cancel = context.WithCancel(context.Background())

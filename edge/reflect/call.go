@@ -32,6 +32,8 @@ type call struct {
 	stream events
 	// resolver is made by types.
 	resolver *callTypes
+	// held is the weight of the answer that is being read (hold); 0: none, or a light one.
+	held int64
 }
 
 // CallTool calls the method behind a tool, after the user has confirmed it where that is asked for.
@@ -45,6 +47,7 @@ func (s *server) CallTool(req *pb.CallToolRequest, stream events) (err error) {
 	}()
 	m, _ := s.a.current()
 	c := &call{a: s.a, model: m, method: m.methods[req.GetName()], req: req, stream: stream}
+	defer c.letGo()
 	if c.method == nil {
 		return status.Errorf(codes.NotFound, "the service has no method for tool %q", req.GetName())
 	}
@@ -149,9 +152,13 @@ func (c *call) render(m proto.Message) (_ []byte, note string, _ error) {
 
 // invoke calls a method that answers once.
 func (c *call) invoke(ctx context.Context, in *dynamicpb.Message) error {
-	out := dynamicpb.NewMessage(c.method.desc.Output())
-	if err := c.a.target.Invoke(ctx, "/"+c.method.full, in, out, grpc.ForceCodecV2(c.model.codec)); err != nil {
+	var came answer
+	if err := c.a.target.Invoke(ctx, "/"+c.method.full, in, &came, grpc.ForceCodecV2(c.model.codec)); err != nil {
 		return &upstreamError{err}
+	}
+	out, err := c.read(c.method.desc.Output(), came)
+	if err != nil {
+		return c.refuse(err.Error())
 	}
 	text, note, err := c.render(out)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
@@ -78,11 +79,11 @@ func (f *followed) pause() time.Duration {
 
 // operate calls a method that begins an operation, and follows that.
 func (c *call) operate(ctx context.Context, in *dynamicpb.Message) error {
-	out := dynamicpb.NewMessage(c.method.desc.Output())
-	if err := c.begin(ctx, in, out); err != nil {
+	var came answer
+	if err := c.begin(ctx, in, &came); err != nil {
 		return &upstreamError{err}
 	}
-	op, err := readOperation(out)
+	op, err := c.operation(c.method.desc.Output(), came)
 	if err != nil {
 		return c.unread(ctx, &followed{Operation: op.name}, err)
 	}
@@ -109,7 +110,7 @@ func (c *call) asTask() bool { return c.req.GetContext().GetTask() != nil }
 
 // begin calls a method that begins an operation. It waits for the operation's name for a while when ctx is cancelled: without
 // it the operation could not be cancelled.
-func (c *call) begin(ctx context.Context, in, out *dynamicpb.Message) error {
+func (c *call) begin(ctx context.Context, in *dynamicpb.Message, out *answer) error {
 	begun, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	if due, ok := ctx.Deadline(); ok {
@@ -121,7 +122,16 @@ func (c *call) begin(ctx context.Context, in, out *dynamicpb.Message) error {
 		late := time.AfterFunc(cancelTimeout, cancel)
 		context.AfterFunc(begun, func() { late.Stop() })
 	})()
-	return c.a.target.Invoke(begun, "/"+c.method.full, in, out)
+	return c.a.target.Invoke(begun, "/"+c.method.full, in, out, grpc.ForceCodecV2(c.model.codec))
+}
+
+// operation reads an operation. With an error it has what could be read of it.
+func (c *call) operation(md protoreflect.MessageDescriptor, a answer) (*operation, error) {
+	m, err := c.read(md, a)
+	if err != nil {
+		return &operation{name: string(a.text(md.Fields().ByName("name")))}, err
+	}
+	return readOperation(m)
 }
 
 // track follows an operation to its end, within the round where the call is no task and cannot become one: its client waits. A
@@ -187,8 +197,8 @@ func (c *call) resume(ctx context.Context, f *followed) error {
 func (c *call) poll(ctx context.Context, f *followed) (*operation, error) {
 	f.Polls++
 	get := c.model.operations.get
-	out := dynamicpb.NewMessage(get.Output())
-	switch err := c.a.target.Invoke(ctx, methodPath(get), naming(get, f.Operation), out); {
+	var came answer
+	switch err := c.a.target.Invoke(ctx, methodPath(get), naming(get, f.Operation), &came, grpc.ForceCodecV2(c.model.codec)); {
 	case err != nil && ctx.Err() == nil && f.Failures < maxPollFailures && slices.Contains(unreached, status.Code(err)):
 		f.Failures++
 		return nil, nil
@@ -196,7 +206,7 @@ func (c *call) poll(ctx context.Context, f *followed) (*operation, error) {
 		return nil, &upstreamError{err}
 	}
 	f.Failures = 0
-	op, err := readOperation(out)
+	op, err := c.operation(get.Output(), came)
 	if err != nil {
 		return nil, err
 	}

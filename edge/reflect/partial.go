@@ -19,38 +19,63 @@ const maxLeftOut = 10
 // describes, and names them.
 type partial struct {
 	types types
-	// names are the fields that were taken out, as "leaves[2].when: why"; count is how many there were.
+	// way leads to the value that is looked at.
+	way []step
+	// names are the first maxLeftOut of the fields that were taken out, as "leaves[2].when: why"; count is how many there were.
 	names []string
 	count int
 }
 
+// step is a field, and the element of a list or the entry of a map in it.
+type step struct {
+	field protoreflect.FieldDescriptor
+	index int                 // -1: it is no list
+	key   protoreflect.MapKey // invalid: it is no map
+}
+
+// at names the way.
+func (p *partial) at() string {
+	var b strings.Builder
+	for i, s := range p.way {
+		if i > 0 {
+			b.WriteByte('.')
+		}
+		b.WriteString(s.field.JSONName())
+		switch {
+		case s.index >= 0:
+			_, _ = fmt.Fprintf(&b, "[%d]", s.index)
+		case s.key.IsValid():
+			_, _ = fmt.Fprintf(&b, "[%.64q]", s.key.String())
+		}
+	}
+	return b.String()
+}
+
 // says reports whether a message has JSON, which is asked of messages with a JSON of their own.
-func (p *partial) says(m protoreflect.Message, at string) bool {
+func (p *partial) says(m protoreflect.Message) bool {
 	_, err := protojson.MarshalOptions{Resolver: p.types, AllowPartial: true}.Marshal(m.Interface())
 	if err == nil {
 		return true
 	}
 	if p.count++; p.count <= maxLeftOut {
-		p.names = append(p.names, at+": "+limit.Clip(plain(err), 200))
+		p.names = append(p.names, p.at()+": "+limit.Clip(plain(err), 200))
 	}
 	return false
 }
 
-// strip takes out of a message what has no JSON; at is the way to it.
-func (p *partial) strip(m protoreflect.Message, at string) {
-	inside := func(fd protoreflect.FieldDescriptor) string {
-		if at == "" {
-			return fd.JSONName()
-		}
-		return at + "." + fd.JSONName()
+// keeps reports whether the message behind a step has JSON, after what has none was taken out of it.
+func (p *partial) keeps(s step, v protoreflect.Value) bool {
+	p.way = append(p.way, s)
+	defer func() { p.way = p.way[:len(p.way)-1] }()
+	if schema.IsWellKnown(v.Message().Descriptor()) {
+		return p.says(v.Message())
 	}
-	keep := func(v protoreflect.Value, at string) bool {
-		if schema.IsWellKnown(v.Message().Descriptor()) {
-			return p.says(v.Message(), at)
-		}
-		p.strip(v.Message(), at)
-		return true
-	}
+	p.strip(v.Message())
+	return true
+}
+
+// strip takes out of a message what has no JSON.
+func (p *partial) strip(m protoreflect.Message) {
 	m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
 		switch {
 		case fd.IsMap():
@@ -58,7 +83,7 @@ func (p *partial) strip(m protoreflect.Message, at string) {
 				return true
 			}
 			v.Map().Range(func(k protoreflect.MapKey, x protoreflect.Value) bool {
-				if !keep(x, fmt.Sprintf("%s[%.64q]", inside(fd), k.String())) {
+				if !p.keeps(step{field: fd, index: -1, key: k}, x) {
 					v.Map().Clear(k)
 				}
 				return true
@@ -67,13 +92,13 @@ func (p *partial) strip(m protoreflect.Message, at string) {
 		case fd.IsList():
 			kept := 0
 			for i := range v.List().Len() {
-				if x := v.List().Get(i); keep(x, fmt.Sprintf("%s[%d]", inside(fd), i)) {
+				if x := v.List().Get(i); p.keeps(step{field: fd, index: i}, x) {
 					v.List().Set(kept, x)
 					kept++
 				}
 			}
 			v.List().Truncate(kept)
-		case !keep(v, inside(fd)):
+		case !p.keeps(step{field: fd, index: -1}, v):
 			m.Clear(fd)
 		}
 		return true
@@ -102,7 +127,7 @@ func strippedJSON(types types, m proto.Message, defaults bool) (text []byte, not
 	}
 	p := &partial{types: types}
 	left := proto.Clone(m)
-	p.strip(left.ProtoReflect(), "")
+	p.strip(left.ProtoReflect())
 	if p.count == 0 {
 		return nil, "", err
 	}

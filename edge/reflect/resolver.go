@@ -120,8 +120,12 @@ func newCodec(types resolver) codec {
 // Name implements encoding.CodecV2. The empty name leaves the content type as it is without a codec.
 func (codec) Name() string { return "" }
 
-// Unmarshal implements encoding.CodecV2. v is a proto.Message.
+// Unmarshal implements encoding.CodecV2. v is a proto.Message, or an *answer, which is not decoded yet.
 func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
+	if a, ok := v.(*answer); ok {
+		a.raw = data.Materialize()
+		return nil
+	}
 	m, ok := v.(proto.Message)
 	if !ok {
 		return c.CodecV2.Unmarshal(data, v)

@@ -76,8 +76,8 @@ func (c *call) follow(ctx context.Context, in *dynamicpb.Message) error {
 	}
 	s := &came{}
 	for {
-		out := dynamicpb.NewMessage(c.method.desc.Output())
-		switch err := stream.RecvMsg(out); {
+		var one answer
+		switch err := stream.RecvMsg(&one); {
 		case errors.Is(err, io.EOF):
 			return c.finish(s)
 		case err != nil && s.n == 0, err != nil && c.stream.Context().Err() != nil:
@@ -93,7 +93,7 @@ func (c *call) follow(ctx context.Context, in *dynamicpb.Message) error {
 			return c.answer(&pb.CallToolResult{IsError: true, Content: s.failed(fmt.Sprintf(
 				"%s goes on after %d messages, the most that are read (max-stream-messages), and was ended.", c.method.full, s.n))})
 		}
-		text, note, err := c.render(out)
+		text, note, err := c.shown(one)
 		if err != nil {
 			if s.n == 0 {
 				return c.refuse(err.Error())
@@ -108,6 +108,15 @@ func (c *call) follow(ctx context.Context, in *dynamicpb.Message) error {
 			return err
 		}
 	}
+}
+
+// shown is the JSON of a message of the stream, and a note of what that leaves out.
+func (c *call) shown(a answer) (json []byte, note string, _ error) {
+	m, err := c.read(c.method.desc.Output(), a)
+	if err != nil {
+		return nil, "", err
+	}
+	return c.render(m)
 }
 
 // reason is a status as a model reads it.

@@ -36,6 +36,10 @@ const (
 	MaxText = 16 << 10
 	// MaxSchemasBytes bounds the schemas of all tools together, as JSON.
 	MaxSchemasBytes = 40 << 20
+	// MaxAnswerMemory bounds what an answer takes in memory when it is decoded, as it is estimated from its encoding;
+	// MaxAnswersMemory those of a backend that are read at a time, with their JSON.
+	MaxAnswerMemory  = 64 << 20
+	MaxAnswersMemory = 128 << 20
 	// MaxAnyTime bounds the questions about a type that is met in a google.protobuf.Any, MaxAnyAsked such types in one call.
 	// MaxAnyMissed bounds the types that are remembered as not known. What they take together is bounded as an attempt is.
 	MaxAnyTime   = 5 * time.Second
