@@ -92,6 +92,9 @@ func (c *catalog) list(ctx context.Context, method mcp.Method, token, name strin
 
 // read makes protobuf of a result.
 func read(result json.RawMessage, out proto.Message) error {
+	if manyValues(result) {
+		return status.Errorf(codes.Internal, "the result has more than %d values, the most that are told here: ask for less, or ask by MCP", maxValues)
+	}
 	if err := protojson.Unmarshal(result, out); err != nil {
 		return status.Errorf(codes.Internal,
 			"the result cannot be told in protobuf's JSON, which has doubles for numbers and each name once: %v: ask by MCP", err)

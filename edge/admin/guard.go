@@ -3,6 +3,7 @@ package admin
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 
@@ -12,6 +13,7 @@ import (
 	spb "google.golang.org/genproto/googleapis/rpc/status"
 
 	"github.com/mcpedge/mcpedge/edge/budget"
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
@@ -41,6 +43,10 @@ func (g guard) admit(allowed string, next http.Handler) http.Handler {
 			if !ok {
 				return
 			}
+			if manyValues(body) {
+				g.Refuse(w, http.StatusBadRequest, fmt.Sprintf("the body has more than %d values, the most that are read here: send less, or call by MCP", maxValues))
+				return
+			}
 			r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 		case r.Method != http.MethodPut && r.ContentLength != 0:
 			r = r.WithContext(r.Context()) // the server looks at the body of its own
@@ -48,6 +54,15 @@ func (g guard) admit(allowed string, next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// maxValues bounds the values in a request or a result, which become messages of protobuf of many times their size.
+const maxValues = 200_000
+
+// manyValues reports whether JSON has more than maxValues values. What is no JSON is for its reader to refuse.
+func manyValues(raw []byte) bool {
+	s, _ := jsonrpc.SurveyOf(raw, maxValues)
+	return s.TooMany
 }
 
 // admitIf is admit, for reading, of what is locked.

@@ -155,7 +155,7 @@ func CheckAuth(ctx context.Context, cfg config.Config, out io.Writer) error {
 	if n := a.APIKeys(); n >= 0 {
 		_, _ = fmt.Fprintf(out, "ok      auth.api-keys: %d keys were read\n", n)
 		for _, key := range a.ExpiredKeys() {
-			_, _ = fmt.Fprintf(out, "note    auth.api-keys: the key %q expired at %s: its requests are answered with 401: give it a later time in expires, or remove it\n",
+			_, _ = fmt.Fprintf(out, "info    auth.api-keys: the key %q expired at %s: its requests are answered with 401\n",
 				key.Subject, key.Until.UTC().Format(time.RFC3339))
 		}
 	}

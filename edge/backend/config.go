@@ -34,7 +34,7 @@ const (
 	MaxListBytes = 64 << 20
 	// MaxTemplateVariables bounds the resource templates of one backend and their variables together, which bounds what it takes
 	// to match a URI. Templates beyond it are left out.
-	MaxTemplateVariables = 4_000
+	MaxTemplateVariables = 1_000
 	// MaxWatches bounds the resource watches of one backend, each one upstream stream.
 	MaxWatches = 10_000
 	// MaxPrincipals bounds the catalogs kept for single principals, per backend.

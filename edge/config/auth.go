@@ -355,6 +355,11 @@ func ParseAPIKeys(raw []byte) ([]APIKey, error) {
 			errs = append(errs, fmt.Errorf("entry %d: %.80q has other scopes or roles than in entry %d: keys of one name are of one caller, so give both the same, "+
 				"or the key of another caller another name", i+1, k.Name, one+1))
 		}
+		for _, scope := range k.Scopes {
+			if why := mcp.NotScope(scope); why != "" {
+				errs = append(errs, fmt.Errorf("entry %d, %.80q: scopes: %.80q %s", i+1, k.Name, scope, why))
+			}
+		}
 		if sum, err := hex.DecodeString(k.SHA256); err != nil || len(sum) != 32 {
 			errs = append(errs, fmt.Errorf("entry %d, %.80q: sha256 is not 64 hexadecimal digits: make it with: printf %%s \"$KEY\" | sha256sum", i+1, k.Name))
 			continue

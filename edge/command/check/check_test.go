@@ -264,7 +264,7 @@ func TestCheckNamesExpiredKeys(t *testing.T) {
 	err := Run(t.Context(), []string{"--config", dir + "/edge.yaml", "--backend=one=" + commandtest.Tools(t, "m", 1)}, &out, &out)
 	for want, times := range map[string]int{
 		"ok      auth.api-keys: 2 keys were read\n":                              1,
-		`note    auth.api-keys: the key "old" expired at 2020-01-01T00:00:00Z: `: 1,
+		`info    auth.api-keys: the key "old" expired at 2020-01-01T00:00:00Z: `: 1,
 		`the key "new"`:                0,
 		`no API key has the scope "a"`: 1,
 		`no API key has the scope "b"`: 0,

@@ -169,6 +169,15 @@ func TestAdminCatalog(t *testing.T) {
 		has("type.googleapis.com/mcpedge.admin.v1.ErrorDetail", "details", 0, "@type").has(-32602.0, "details", 0, "code")
 }
 
+// TestAdminBodiesOfManyValues: a body of many values is refused before it becomes a message of protobuf.
+func TestAdminBodiesOfManyValues(t *testing.T) {
+	_, _, o := startAdmin(t)
+	r := o.post("/v1/tools/add:call", `{"arguments":{"a":[`+strings.Repeat("1,", 300_000)+`1]}}`)
+	if text, _ := r.want(http.StatusBadRequest).body["message"].(string); !strings.Contains(text, "more than 200000 values") {
+		t.Errorf("%v", r.body)
+	}
+}
+
 func TestAdminCalls(t *testing.T) {
 	_, _, o := startAdmin(t)
 	o.post("/v1/tools/add:call", `{"arguments":{"a":2,"b":3}}`).want(http.StatusOK).
