@@ -1,0 +1,76 @@
+package backend
+
+import (
+	"fmt"
+
+	"google.golang.org/grpc/encoding"
+	encodingproto "google.golang.org/grpc/encoding/proto"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+const (
+	// unweighed is the size up to which messages are decoded at once: what they take in memory is bounded by it.
+	unweighed = 64 << 10
+	// maxDecoded bounds what a message takes in memory when it is decoded, beside its content: messageBytes for each message
+	// in it and valueBytes for each element of a list, which two bytes of its encoding can be.
+	maxDecoded   = 64 << 20
+	messageBytes = 128
+	valueBytes   = 16
+)
+
+// codec is gRPC's codec of messages, which does not decode those that would take many times their size in memory.
+type codec struct{ encoding.CodecV2 }
+
+func newCodec() codec { return codec{encoding.GetCodecV2(encodingproto.Name)} }
+
+// Name implements encoding.CodecV2. The empty name leaves the content type as it is without a codec.
+func (codec) Name() string { return "" }
+
+// Unmarshal implements encoding.CodecV2.
+func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
+	if m, ok := v.(proto.Message); ok && data.Len() > unweighed {
+		buf := data.MaterializeToBuffer(mem.DefaultBufferPool())
+		defer buf.Free()
+		if decodedBytes(m.ProtoReflect().Descriptor(), buf.ReadOnlyData(), maxDecoded, protowire.DefaultRecursionLimit) > maxDecoded {
+			return fmt.Errorf("it has so many parts that it takes more than %d bytes of memory beside its content: send fewer", maxDecoded)
+		}
+	}
+	return c.CodecV2.Unmarshal(data, v)
+}
+
+// decodedBytes estimates what a message in its encoding takes in memory when it is decoded, beside its content. It counts on until the sum is
+// above most. It does not check the encoding, or what is more than depth messages deep: decoding refuses that.
+func decodedBytes(md protoreflect.MessageDescriptor, raw []byte, most, depth int) (sum int) {
+	for len(raw) > 0 && sum <= most && depth > 0 {
+		number, kind, n := protowire.ConsumeTag(raw)
+		if n < 0 {
+			return sum
+		}
+		size := protowire.ConsumeFieldValue(number, kind, raw[n:])
+		if size < 0 {
+			return sum
+		}
+		value := raw[n : n+size]
+		raw = raw[n+size:]
+		fd := md.Fields().ByNumber(number)
+		if fd == nil {
+			continue
+		}
+		content, _ := protowire.ConsumeBytes(value)
+		switch {
+		case kind != protowire.BytesType:
+			sum += valueBytes
+		case fd.Message() != nil:
+			sum += messageBytes
+			sum += decodedBytes(fd.Message(), content, most-sum, depth-1)
+		case fd.Kind() == protoreflect.StringKind || fd.Kind() == protoreflect.BytesKind:
+			sum += valueBytes
+		default: // a packed list, whose elements are a byte each at the least
+			sum += valueBytes * len(content)
+		}
+	}
+	return sum
+}
