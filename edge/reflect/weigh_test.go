@@ -59,7 +59,7 @@ func TestAnswersAreWeighed(t *testing.T) {
 		"rows of a map":    {repeat(bytesOf(6, bytesOf(1, []byte("k"))), 1_000_000), "bytes of memory"},
 		"few rows":         {repeat(bytesOf(1, nil), 100), ""},
 		"names of enums":   {bytesOf(2, repeat([]byte{1}, 200_000)), "as JSON, with its default values"},
-		"unpacked enums":   {repeat([]byte{2<<3 | 0, 1}, 200_000), "as JSON, with its default values"},
+		"unpacked enums":   {repeat([]byte{2 << 3, 1}, 200_000), "as JSON, with its default values"},
 		"few enums":        {bytesOf(2, repeat([]byte{1}, 1000)), ""},
 		"nodes":            {repeat(bytesOf(3, nil), 1_000_000), "bytes of memory"},
 		"few nodes":        {repeat(bytesOf(3, nil), 50_000), ""},
@@ -75,7 +75,7 @@ func TestAnswersAreWeighed(t *testing.T) {
 		"nothing":          {nil, ""},
 		"no encoding":      {[]byte{0xff}, ""},
 		"an open length":   {[]byte{7<<3 | 2, 200}, ""},
-		"types not agreed": {[]byte{1<<3 | 0, 5, 7<<3 | 5, 1, 2, 3, 4}, ""},
+		"types not agreed": {[]byte{1 << 3, 5, 7<<3 | 5, 1, 2, 3, 4}, ""},
 	} {
 		s := &scale{types: types, most: DefaultMaxBytes, bases: map[protoreflect.FullName]int{}}
 		err := s.message(out, c.raw, 0)
