@@ -25,7 +25,7 @@ func TestEntryThatCannotBeRenderedIsLeftOut(t *testing.T) {
 	var log bytes.Buffer
 	l := newList(listTools, &reporter{log: slog.New(slog.NewTextHandler(&log, nil))})
 	for _, name := range []string{"first", "bad", "worse", "last"} {
-		l.Entries = append(l.Entries, entry{owner: "a", key: name, hash: keyHash(name), render: func(dst []byte, _ *revision.Rules) ([]byte, error) {
+		l.Entries = append(l.Entries, &entry{owner: "a", key: name, hash: keyHash(name), render: func(dst []byte, _ *revision.Rules) ([]byte, error) {
 			if name == "bad" || name == "worse" {
 				return append(dst, "half"...), errors.New("no")
 			}

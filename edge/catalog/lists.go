@@ -58,12 +58,17 @@ func (k listKind) head() string {
 // It is immutable but for its renderings, which are made once per revision when first asked for.
 type list struct {
 	kind    listKind
-	Entries []entry
+	Entries []*entry
 	spans   map[string]span // of every configured backend, by name
 	hint    translate.CacheHint
 	report  *reporter
 	// paged: that it has more than one page was reported, or need not be again.
 	paged atomic.Bool
+
+	// whole is the list that this one is a part of, and numbers are where its entries stand in that; nil: it is whole. Its
+	// renderings have the body of the whole list's.
+	whole   *list
+	numbers []int
 
 	mu       sync.Mutex // rendering
 	rendered []atomic.Pointer[rendering]
@@ -83,14 +88,16 @@ type entry struct {
 // span is a backend's part of the entries: [from, to).
 type span struct{ from, to int }
 
-// rendering is a list under one revision: its items joined by commas.
+// rendering is a list under one revision: its items, joined by commas unless other entries stand between them.
 type rendering struct {
 	body  []byte
 	items []rendered
+	// gaps: other entries stand between the items.
+	gaps bool
 }
 
-// rendered is where one entry stands in a rendering's body.
-type rendered struct{ entry, from, to int }
+// rendered is where one entry stands in a rendering's body. end is where it ends in the items joined by commas.
+type rendered struct{ entry, from, to, end int }
 
 func newList(kind listKind, report *reporter) *list {
 	return &list{
@@ -109,6 +116,11 @@ func (l *list) under(r *revision.Rules) *rendering {
 	if out := l.rendered[r.Index].Load(); out != nil {
 		return out
 	}
+	if l.whole != nil {
+		out := l.whole.under(r).part(l.numbers)
+		l.rendered[r.Index].Store(out)
+		return out
+	}
 	out := &rendering{items: make([]rendered, 0, len(l.Entries))}
 	for i, e := range l.Entries {
 		from := len(out.body)
@@ -125,10 +137,32 @@ func (l *list) under(r *revision.Rules) *rendering {
 			continue
 		}
 		out.body = body
-		out.items = append(out.items, rendered{entry: i, from: start, to: len(body)})
+		out.items = append(out.items, rendered{entry: i, from: start, to: len(body), end: len(body)})
 	}
 	l.rendered[r.Index].Store(out)
 	return out
+}
+
+// part is the rendering of some of the entries, by their numbers, which rise. It has the same body.
+func (out *rendering) part(numbers []int) *rendering {
+	p := &rendering{body: out.body, items: make([]rendered, 0, len(numbers)), gaps: true}
+	at, end := 0, 0
+	for i, n := range numbers {
+		for at < len(out.items) && out.items[at].entry < n {
+			at++
+		}
+		if at == len(out.items) || out.items[at].entry != n { // it could not be rendered
+			continue
+		}
+		if len(p.items) > 0 {
+			end += len(",")
+		}
+		item := out.items[at]
+		end += item.to - item.from
+		item.entry, item.end = i, end
+		p.items = append(p.items, item)
+	}
+	return p
 }
 
 // after is the index of the first entry behind a cursor; false: its backend is not configured.
@@ -151,7 +185,7 @@ func (l *list) after(c cursor) (int, bool) {
 
 // cursorAt is the cursor behind an entry, for those who see the list as one entitlement does.
 func (l *list) cursorAt(i int, entitlement uint64) cursor {
-	e := &l.Entries[i]
+	e := l.Entries[i]
 	return cursor{list: l.kind, owner: e.owner, pos: i - l.spans[e.owner].from, hash: e.hash, entitlement: entitlement}
 }
 
@@ -161,12 +195,27 @@ func (out *rendering) page(start, size, bytes int) (body []byte, last int) {
 	if from == len(out.items) {
 		return nil, -1
 	}
-	begin := out.items[from].from
-	to := from + sort.Search(len(out.items)-from, func(i int) bool { return out.items[from+i].to-begin > bytes })
+	begin := out.items[from].end - (out.items[from].to - out.items[from].from)
+	to := from + sort.Search(len(out.items)-from, func(i int) bool { return out.items[from+i].end-begin > bytes })
 	to = max(from+1, min(to, from+size))
-	body = out.body[begin:out.items[to-1].to]
+	body = out.joined(out.items[from:to], out.items[to-1].end-begin)
 	if to == len(out.items) {
 		return body, -1
 	}
 	return body, out.items[to-1].entry
+}
+
+// joined is consecutive items joined by commas, which take so many bytes. Without gaps it is a part of the body.
+func (out *rendering) joined(items []rendered, size int) []byte {
+	if !out.gaps {
+		return out.body[items[0].from:items[len(items)-1].to]
+	}
+	text := make([]byte, 0, size)
+	for i := range items {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = append(text, out.body[items[i].from:items[i].to]...)
+	}
+	return text
 }

@@ -118,7 +118,7 @@ func (m *merge) list(kind listKind, what string, conflicts *[]Conflict, each fun
 				return false
 			}
 			e.owner, e.key, e.hash = name, key, keyHash(key)
-			l.Entries = append(l.Entries, e)
+			l.Entries = append(l.Entries, &e)
 			return true
 		})
 		l.spans[name] = span{from: from, to: len(l.Entries)}

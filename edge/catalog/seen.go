@@ -36,9 +36,10 @@ func (s *seen) list(kind listKind) *list {
 	}
 }
 
-// The bounds of what a view keeps: entitlements, and different lists, which are rendered.
+// The bounds of what a view keeps: entitlements, and different lists. A list takes some 40 bytes for each of its entries, and as many
+// for each revision under which it was asked for.
 const (
-	maxEntitlements  = 4096
+	maxEntitlements  = 512
 	maxFilteredLists = 256
 )
 
@@ -108,8 +109,8 @@ func (f *filtered) list(l *list, listed func(*policy.Target) bool) *list {
 		return known
 	}
 	out := newList(l.kind, l.report)
-	out.hint = l.hint
-	out.Entries = make([]entry, 0, n)
+	out.hint, out.whole = l.hint, l
+	out.Entries, out.numbers = make([]*entry, 0, n), make([]int, 0, n)
 	for owner := range l.spans {
 		out.spans[owner] = span{}
 	}
@@ -124,7 +125,7 @@ func (f *filtered) list(l *list, listed func(*policy.Target) bool) *list {
 		}
 		s.to++
 		out.spans[e.owner] = s
-		out.Entries = append(out.Entries, e)
+		out.Entries, out.numbers = append(out.Entries, e), append(out.numbers, i)
 	}
 	f.Lists.Add(string(visible), out)
 	return out
