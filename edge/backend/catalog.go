@@ -71,8 +71,10 @@ type Catalog struct {
 	HasSkills bool
 	// The hints are the zero value for a service that is not served.
 	ToolsHint, ResourcesHint, TemplatesHint, PromptsHint, SkillsHint Hint
-	// Private: a list is private, so each principal has a catalog of its own.
-	Private bool
+	// Private: a list is private, so each principal has a catalog of its own. OwnBytes is the length of the encoding of the lists that
+	// are this principal's own; 0: none is.
+	Private  bool
+	OwnBytes int
 	// Digest of the lists' content: equal content has equal digests on every replica. 0 for a service
 	// that is not served.
 	Digest mcp.Digest

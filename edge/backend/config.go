@@ -32,6 +32,10 @@ const (
 	MaxPages     = 1_000
 	MaxEntries   = 10_000
 	MaxListBytes = 64 << 20
+	// MaxOwnListBytes bounds a list that a caller has for itself, as MaxListBytes does others, and maxOwnBytes those of all callers that are
+	// kept of one backend.
+	MaxOwnListBytes = 8 << 20
+	maxOwnBytes     = 32 << 20
 	// MaxTemplateVariables bounds the resource templates of one backend and their variables together, which bounds what it takes
 	// to match a URI. Templates beyond it are left out.
 	MaxTemplateVariables = 1_000

@@ -34,6 +34,8 @@ type list struct {
 	hint, templatesHint, skillsHint Hint
 	digest                          uint64
 	problems                        []string
+	// bytes is the length of the encoding of all pages, most the bound of that of one list.
+	bytes, most int
 }
 
 // page is what the pages of all lists have in common.
@@ -49,7 +51,10 @@ type page[T proto.Message] struct {
 func (b *Backend) read(ctx context.Context, kind Kinds, who *pb.Principal) (*list, error) {
 	ctx, cancel := context.WithTimeout(ctx, b.cfg.Timeout)
 	defer cancel()
-	l := &list{served: true}
+	l := &list{served: true, most: MaxListBytes}
+	if who != nil {
+		l.most = MaxOwnListBytes
+	}
 	var err error
 	switch kind {
 	case Tools:
@@ -197,9 +202,10 @@ func pages[T proto.Message](l *list, rpc string, hint *Hint, fetch func(token st
 		switch {
 		case len(entries) > MaxEntries:
 			return nil, &boundError{fmt.Sprintf("%s gives more than %d entries: shorten the list", rpc, MaxEntries)}
-		case bytes > MaxListBytes:
-			return nil, &boundError{fmt.Sprintf("%s gives more than %d bytes: shorten the list", rpc, MaxListBytes)}
+		case bytes > l.most:
+			return nil, &boundError{fmt.Sprintf("%s gives more than %d bytes: shorten the list", rpc, l.most)}
 		case token == "":
+			l.bytes += bytes
 			return entries, nil
 		case seen[token]:
 			return nil, &boundError{fmt.Sprintf("%s gives next_page_token %.40q a second time: the last page must have none", rpc, token)}

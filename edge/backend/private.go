@@ -6,20 +6,20 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hashicorp/golang-lru/v2/simplelru"
 	"golang.org/x/sync/singleflight"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/internal/weighted"
 )
 
-// private caches the catalogs of single principals: the least recently used is evicted first.
+// private caches the catalogs of single principals, of maxOwnBytes together: the least recently used is evicted first.
 type private struct {
 	flight singleflight.Group
 
 	mu      sync.Mutex
-	entries *simplelru.LRU[string, *own]
+	entries *weighted.Cache[string, *own]
 	// generation rises with every drop: what was begun before it is not cached after it.
 	generation uint64
 	breaker    breaker
@@ -32,7 +32,7 @@ type own struct {
 }
 
 // init makes the cache, of size entries, 1 or more.
-func (c *private) init(size int) { c.entries, _ = simplelru.NewLRU[string, *own](size, nil) }
+func (c *private) init(size int) { c.entries = weighted.New[string, *own](size, maxOwnBytes) }
 
 // get returns a principal's catalog with its age, or nil.
 func (c *private) get(key string) (found *own, generation uint64) {
@@ -47,7 +47,7 @@ func (c *private) put(key string, o *own, generation uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if generation == c.generation {
-		c.entries.Add(key, o)
+		c.entries.Add(key, o, o.catalog.OwnBytes)
 	}
 }
 
@@ -168,6 +168,7 @@ func (b *Backend) readOwn(ctx context.Context, p mcp.Principal) (*Catalog, error
 	if err != nil {
 		return nil, err
 	}
+	bytes := 0
 	for i, kind := range each {
 		if lists[i] == nil || !lists[i].private {
 			continue
@@ -179,8 +180,11 @@ func (b *Backend) readOwn(ctx context.Context, p mcp.Principal) (*Catalog, error
 		}
 		l.private = true
 		lists[i] = l
+		bytes += l.bytes
 	}
-	return lists.assemble(now.describe), nil
+	c := lists.assemble(now.describe)
+	c.OwnBytes = bytes
+	return c, nil
 }
 
 func appendUint(dst []byte, n uint64) []byte {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync/atomic"
 
-	lru "github.com/hashicorp/golang-lru/v2"
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc/status"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/ownership"
 	"github.com/mcpedge/mcpedge/edge/translate"
+	"github.com/mcpedge/mcpedge/internal/weighted"
 )
 
 // views holds the view that all callers share, and caches those of callers with lists of their own.
@@ -24,13 +24,17 @@ type views struct {
 	Shared   atomic.Pointer[View]
 	showing  showing
 
-	// private are the views of callers with lists of their own, by privateKey.
-	Private *lru.Cache[string, *View]
+	// Private are the views of callers with lists of their own, by privateKey.
+	Private *weighted.Cache[string, *View]
 }
+
+// maxOwnBytes bounds the lists of callers' own of which views are kept, in bytes of their encoding: a view has their entries and, under
+// each revision in which they were asked for, their rendering.
+const maxOwnBytes = 32 << 20
 
 func newViews(backends func() []*backend.Backend, names *ownership.Registry, most int, report *reporter, form showing) *views {
 	s := &views{backends: backends, names: names, report: report, showing: form}
-	s.Private, _ = lru.New[string, *View](most) // it fails for less than 1 only
+	s.Private = weighted.New[string, *View](most, maxOwnBytes)
 	s.refresh()
 	return s
 }
@@ -116,8 +120,16 @@ func (s *views) own(ctx context.Context, p mcp.Principal, shared *View, needed f
 			s.names.Own(parts[i].Backend.Name(), v.owners.names[i])
 		}
 	}
-	s.Private.Add(key, v)
+	s.Private.Add(key, v, v.ownBytes())
 	return v, nil
+}
+
+// ownBytes is the length of the encoding of the lists in a view that are its caller's own.
+func (v *View) ownBytes() (sum int) {
+	for i := range v.Parts {
+		sum += v.Parts[i].Catalog.OwnBytes
+	}
+	return sum
 }
 
 // ownParts gives the parts the caller's own catalogs, of those that are not needed as they are at hand. failed is why the last one that could not be read is absent; err: ctx ended.
