@@ -54,7 +54,7 @@ func typeOf(url string) protoreflect.FullName {
 // find returns a type, nil if it is not known. The target is asked with the metadata of no caller, since what it answers is
 // used for all; asked reports whether it was. The error is why a type is not known now, and was not known to be before.
 func (t *anyTypes) find(ctx context.Context, conn grpc.ClientConnInterface, name protoreflect.FullName) (found protoreflect.MessageType, asked bool, err error) {
-	if t.method == "" || len(name) > limit.MaxName || !name.IsValid() {
+	if t.method == "" || !isName(name) {
 		return nil, false, nil
 	}
 	if found, known := t.known(name); known {

@@ -14,11 +14,18 @@ import (
 	"github.com/mcpedge/mcpedge/edge/reflect/limit"
 )
 
-// resolver finds messages and extensions of the target, then messages that are linked into this program. Safe for concurrent use.
+// resolver finds messages and extensions of the target, then messages that are linked into this program. What is no name, or longer than
+// names that are read of a target, is not looked for: registries look each of the dotted beginnings of a name up. Safe for concurrent use.
 type resolver struct{ types *dynamicpb.Types }
+
+// isName reports whether a text may be the full name of a declaration.
+func isName(name protoreflect.FullName) bool { return len(name) <= limit.MaxName && name.IsValid() }
 
 // FindMessageByName implements protoregistry.MessageTypeResolver.
 func (r resolver) FindMessageByName(name protoreflect.FullName) (protoreflect.MessageType, error) {
+	if !isName(name) {
+		return nil, protoregistry.NotFound
+	}
 	if t, err := r.types.FindMessageByName(name); err == nil {
 		return t, nil
 	}
@@ -27,6 +34,9 @@ func (r resolver) FindMessageByName(name protoreflect.FullName) (protoreflect.Me
 
 // FindMessageByURL implements protoregistry.MessageTypeResolver.
 func (r resolver) FindMessageByURL(url string) (protoreflect.MessageType, error) {
+	if !isName(typeOf(url)) {
+		return nil, protoregistry.NotFound
+	}
 	if t, err := r.types.FindMessageByURL(url); err == nil {
 		return t, nil
 	}
@@ -35,6 +45,9 @@ func (r resolver) FindMessageByURL(url string) (protoreflect.MessageType, error)
 
 // FindExtensionByName implements protoregistry.ExtensionTypeResolver.
 func (r resolver) FindExtensionByName(field protoreflect.FullName) (protoreflect.ExtensionType, error) {
+	if !isName(field) {
+		return nil, protoregistry.NotFound
+	}
 	return r.types.FindExtensionByName(field)
 }
 
@@ -57,6 +70,9 @@ type knownTypes struct {
 
 // FindMessageByURL implements protoregistry.MessageTypeResolver.
 func (k knownTypes) FindMessageByURL(url string) (protoreflect.MessageType, error) {
+	if !isName(typeOf(url)) {
+		return nil, protoregistry.NotFound
+	}
 	if t, err := k.resolver.FindMessageByURL(url); err == nil {
 		return t, nil
 	}

@@ -1,6 +1,7 @@
 package reflect
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/dynamicpb"
 
 	"github.com/mcpedge/mcpedge/edge/reflect/reflecttest"
@@ -95,6 +97,30 @@ func TestAnswersAreWeighed(t *testing.T) {
 		}
 		if n := len(text); s.json > n+n/2+150 || s.json < n/2 {
 			t.Errorf("%s: estimated as %d bytes of JSON, it has %d", name, s.json, n)
+		}
+	}
+}
+
+// TestNamesAreNotLookedForWhereTheyAreNone: what a caller or a service gives as a name, and is none or longer than names may be, is in no registry, and
+// is not looked for in one. The resolver has none here.
+func TestNamesAreNotLookedForWhereTheyAreNone(t *testing.T) {
+	for _, name := range []string{strings.Repeat("x.", 400) + "x", "", ".", "x..y", "x.", "1x", "x y"} {
+		for where, find := range map[string]func() error{
+			"a type":     func() error { _, err := resolver{}.FindMessageByURL("type.googleapis.com/" + name); return err },
+			"a message":  func() error { _, err := resolver{}.FindMessageByName(protoreflect.FullName(name)); return err },
+			"extensions": func() error { _, err := resolver{}.FindExtensionByName(protoreflect.FullName(name)); return err },
+			"what is known": func() error {
+				_, err := knownTypes{}.FindMessageByURL("type.googleapis.com/" + name)
+				return err
+			},
+			"a call": func() error {
+				_, err := (&callTypes{any: &anyTypes{}, a: &Adapter{}}).FindMessageByURL("type.googleapis.com/" + name)
+				return err
+			},
+		} {
+			if err := find(); !errors.Is(err, protoregistry.NotFound) {
+				t.Errorf("%s, %.20q: %v", where, name, err)
+			}
 		}
 	}
 }
