@@ -93,7 +93,7 @@ func (c *catalog) list(ctx context.Context, method mcp.Method, token, name strin
 // read makes protobuf of a result.
 func read(result json.RawMessage, out proto.Message) error {
 	if manyValues(result) {
-		return status.Errorf(codes.Internal, "the result has more than %d values, the most that are told here: ask for less, or ask by MCP", maxValues)
+		return status.Errorf(codes.Internal, "the result has more than %d values, the limit of the REST API: request less, or use MCP", maxValues)
 	}
 	if err := protojson.Unmarshal(result, out); err != nil {
 		return status.Errorf(codes.Internal,

@@ -44,7 +44,7 @@ func (g guard) admit(allowed string, next http.Handler) http.Handler {
 				return
 			}
 			if manyValues(body) {
-				g.Refuse(w, http.StatusBadRequest, fmt.Sprintf("the body has more than %d values, the most that are read here: send less, or call by MCP", maxValues))
+				g.Refuse(w, http.StatusBadRequest, fmt.Sprintf("the body has more than %d values, the limit of the REST API: send less, or use MCP", maxValues))
 				return
 			}
 			r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
@@ -56,10 +56,10 @@ func (g guard) admit(allowed string, next http.Handler) http.Handler {
 	})
 }
 
-// maxValues bounds the values in a request or a result, which become messages of protobuf of many times their size.
+// maxValues bounds the JSON values in a request or a result. Decoded to protobuf, each takes many times its size in memory.
 const maxValues = 200_000
 
-// manyValues reports whether JSON has more than maxValues values. What is no JSON is for its reader to refuse.
+// manyValues reports whether JSON has more than maxValues values. Invalid JSON is refused by whoever decodes it.
 func manyValues(raw []byte) bool {
 	s, _ := jsonrpc.SurveyOf(raw, maxValues)
 	return s.TooMany

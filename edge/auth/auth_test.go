@@ -569,7 +569,7 @@ func TestAPIKeysAreWatched(t *testing.T) {
 	})
 }
 
-// The log is told which issuer and which audiences a refused token names, and which are accepted; the client is not.
+// The log has the issuer or audiences of a refused token and those that are accepted; the client gets neither.
 func TestDetailsOfRefusals(t *testing.T) {
 	i := issuer.New("https://id.example")
 	a := newAuth(t, options(i))

@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// unweighed is the size up to which messages are decoded at once: what they take in memory is bounded by it.
+	// unweighed is the encoded size up to which messages are decoded without an estimate: their memory is bounded by it.
 	unweighed = 64 << 10
-	// maxDecoded bounds what a message takes in memory when it is decoded, beside its content: messageBytes for each message
-	// in it and valueBytes for each element of a list, which two bytes of its encoding can be.
+	// maxDecoded bounds the estimated memory of a decoded message, without its strings and bytes: messageBytes for each
+	// embedded message, of which one can be encoded in two bytes, and valueBytes for each other value.
 	maxDecoded   = 64 << 20
 	messageBytes = 128
 	valueBytes   = 16
 )
 
-// codec is gRPC's codec of messages, which does not decode those that would take many times their size in memory.
+// codec is gRPC's protobuf codec, except that it refuses messages whose decoded form would exceed maxDecoded.
 type codec struct{ encoding.CodecV2 }
 
 func newCodec() codec { return codec{encoding.GetCodecV2(encodingproto.Name)} }
