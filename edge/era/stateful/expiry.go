@@ -46,7 +46,8 @@ func (s *localSession) good() time.Time {
 
 // cameWith notes the credentials of a request if they differ from the record's. Which list changes
 // a session is sent depends on the rights of its last credentials. It writes nothing shared unless
-// they change.
+// they change. The record may lack what another replica wrote a moment ago: a request whose
+// credentials equal the older ones is then not noted, and the session's next request is.
 func (s *localSession) cameWith(rec *record, who *mcp.Principal) {
 	if who.SameRights(&rec.Principal) {
 		return
