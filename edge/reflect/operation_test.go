@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/code"
 	"google.golang.org/grpc/codes"
@@ -199,6 +200,25 @@ func TestOperationInACall(t *testing.T) {
 		t.Errorf("%s was cancelled", got)
 	}
 	await.Receive(t, "the call to end", done)
+}
+
+// A call whose time is over is told the name of its operation, which is cancelled, also while a question about it hangs.
+func TestOperationTakesTooLong(t *testing.T) {
+	h := reflecttest.NewHarvest()
+	e := newEdge(t, h.Serve(t, reflecttest.Options{}).Addr, reflect.Options{})
+	for field, hang := range map[string]bool{"a": false, "b": true} {
+		h.Hang(hang)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		got := e.callBy(ctx, "harvest_pick", `{"field":"`+field+`"}`)
+		cancel()
+		want := "was begun as the operation operations/" + field + ", which has not ended within the time of a call. Its cancellation was requested"
+		if got.err != nil || !got.result.GetIsError() || !strings.Contains(got.text(), want) {
+			t.Errorf("a call whose time is over, with questions that hang %v: %v, %v", hang, got.result, got.err)
+		}
+		if name := await.Receive(t, "the cancellation", h.Cancelled); name != field {
+			t.Errorf("%s was cancelled", name)
+		}
+	}
 }
 
 // A round that is cancelled leaves the operation alone, since another edge may go on; CancelCall ends it.

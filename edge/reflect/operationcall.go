@@ -31,6 +31,8 @@ const (
 	cancelUnderway = 250 * time.Millisecond
 	// cancelTimeout bounds how long the cancellation of an operation may take that nobody waits for.
 	cancelTimeout = 5 * time.Second
+	// answerTime is how long before the end of a call's time its operation is followed no more.
+	answerTime = time.Second
 	// maxStatus bounds an operation's metadata as a message to people.
 	maxStatus = 1 << 10
 )
@@ -99,7 +101,7 @@ func (c *call) operate(ctx context.Context, in *dynamicpb.Message) error {
 	defer underway.Stop()
 	select {
 	case <-ctx.Done():
-		c.abandon(ctx, op.name)
+		_ = c.abandon(ctx, op.name, cancelTimeout)
 	case <-underway.C:
 	}
 	return err
@@ -137,6 +139,8 @@ func (c *call) operation(md protoreflect.MessageDescriptor, a answer) (*operatio
 // track follows an operation to its end, within the round where the call is no task and cannot become one: its client waits. A
 // call that is one, or may become one, ends its round, and the next one asks.
 func (c *call) track(ctx context.Context, f *followed, op *operation) error {
+	following, end := beforeDeadline(ctx)
+	defer end()
 	for {
 		if op != nil {
 			if err := c.tellOf(f, op); err != nil {
@@ -152,19 +156,42 @@ func (c *call) track(ctx context.Context, f *followed, op *operation) error {
 		timer := time.NewTimer(f.pause())
 		select {
 		case <-timer.C:
-		case <-ctx.Done():
+		case <-following.Done():
 			timer.Stop()
-			c.abandon(ctx, f.Operation)
-			return status.FromContextError(ctx.Err()).Err()
+			return c.leave(ctx, f)
 		}
 		var err error
-		if op, err = c.poll(ctx, f); err != nil {
-			if ctx.Err() != nil {
-				c.abandon(ctx, f.Operation)
-			}
+		switch op, err = c.poll(following, f); {
+		case err != nil && following.Err() != nil:
+			return c.leave(ctx, f)
+		case err != nil:
 			return c.unread(ctx, f, err)
 		}
 	}
+}
+
+// beforeDeadline returns a context that ends a while before the deadline of ctx, so that the caller can still be told the name
+// of its operation.
+func beforeDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
+	due, ok := ctx.Deadline()
+	if !ok {
+		return ctx, func() {}
+	}
+	return context.WithDeadline(ctx, due.Add(-min(time.Until(due)/10, answerTime)))
+}
+
+// leave ends the call of an operation that has not ended in time, or whose caller has left, and cancels the operation.
+func (c *call) leave(ctx context.Context, f *followed) error {
+	if err := ctx.Err(); err != nil {
+		_ = c.abandon(ctx, f.Operation, cancelTimeout)
+		return status.FromContextError(err).Err()
+	}
+	became := "Its cancellation was requested; it may go on"
+	if err := c.abandon(ctx, f.Operation, answerTime/4); err != nil {
+		became = "It could not be cancelled: " + c.reason(status.Convert(err)) + ". It may go on"
+	}
+	return c.refuse(fmt.Sprintf("%s was begun as the operation %s, which has not ended within the time of a call. %s, or have ended: check before you call it again.",
+		c.method.full, f.Operation, became))
 }
 
 // unread ends the call of an operation whose state cannot be read. It may go on: its name is the only trace of it.
@@ -306,14 +333,17 @@ func (c *call) conclude(op *operation) error {
 	return c.answer(result(out, note))
 }
 
-// abandon cancels an operation whose outcome nobody waits for: its client has left, or the time for the call is over.
-func (c *call) abandon(ctx context.Context, name string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTimeout)
+// abandon cancels an operation whose outcome nobody waits for: its client has left, or the time for the call is over. It takes
+// no longer than timeout.
+func (c *call) abandon(ctx context.Context, name string, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	defer cancel()
 	defer context.AfterFunc(c.a.ctx, cancel)()
-	if err := c.a.cancelOperation(ctx, c.model.operations, name); err != nil {
+	err := c.a.cancelOperation(ctx, c.model.operations, name)
+	if err != nil {
 		c.a.log.Warn("an operation that nobody waits for could not be cancelled", "tool", c.method.tool.GetName(), "error", err)
 	}
+	return err
 }
 
 func (a *Adapter) cancelOperation(ctx context.Context, o *operations, name string) error {

@@ -35,6 +35,7 @@ type Harvest struct {
 	table map[string]*dynamicpb.Message
 	asked map[string]int
 	away  bool
+	hang  bool
 	// cancelled holds the fields of the operations that were cancelled.
 	cancelled map[string]bool
 	// hold is what answers of methods that begin operations wait for; nil: nothing.
@@ -141,6 +142,13 @@ func (h *Harvest) Away(away bool) {
 	h.away = away
 }
 
+// Hang says whether questions about operations are left without an answer from now on.
+func (h *Harvest) Hang(hang bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.hang = hang
+}
+
 // Hold has methods begin operations, but not answer before Release.
 func (h *Harvest) Hold() {
 	h.mu.Lock()
@@ -157,7 +165,7 @@ func (h *Harvest) Release() {
 }
 
 // Handle is the Handler.
-func (h *Harvest) Handle(_ context.Context, method protoreflect.MethodDescriptor, in *dynamicpb.Message, send func(*dynamicpb.Message) error) error {
+func (h *Harvest) Handle(ctx context.Context, method protoreflect.MethodDescriptor, in *dynamicpb.Message, send func(*dynamicpb.Message) error) error {
 	text := func(field protoreflect.Name) string { return in.Get(in.Descriptor().Fields().ByName(field)).String() }
 	switch method.Name() {
 	case "Pick", "Clear", "Walk":
@@ -175,8 +183,12 @@ func (h *Harvest) Handle(_ context.Context, method protoreflect.MethodDescriptor
 	case "GetOperation":
 		h.mu.Lock()
 		h.asked[text("name")]++
-		away := h.away
+		away, hang := h.away, h.hang
 		h.mu.Unlock()
+		if hang {
+			<-ctx.Done()
+			return status.FromContextError(ctx.Err()).Err()
+		}
 		if away {
 			return status.Error(codes.Unavailable, "nobody is there")
 		}
