@@ -143,7 +143,7 @@ func toolCall(call *mcp.Call, task *mcp.TaskCall) (*mcp.Call, error) {
 	asked := *call
 	asked.Method = mcp.MethodToolsCall
 	asked.Params = mcp.Params{}
-	if err := asked.Params.Parse(asked.Method, append(params, '}')); err != nil {
+	if err := asked.Params.Parse(asked.Method, append(params, '}'), nil); err != nil {
 		return nil, mcp.AsError(err)
 	}
 	return &asked, nil

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
@@ -376,7 +377,7 @@ const (
 // request makes a call of params.
 func request(t testing.TB, method mcp.Method, params string) *mcp.Call {
 	t.Helper()
-	p, err := mcp.ParseParams(method, []byte(params))
+	p, err := mcp.ParamsOf(jsonrpc.Message{Method: string(method), Params: []byte(params)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package era
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -36,7 +37,7 @@ func (r *Router) Post(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) {
 		r.batch(ctx, in, out)
 		return
 	}
-	msg, err := jsonrpc.Parse(in.Body)
+	msg, err := jsonrpc.ParseOutlined(in.Body, &in.Outline)
 	if err != nil {
 		refuse(in, out, err)
 		return
@@ -154,10 +155,16 @@ func modernMeta(msg jsonrpc.Message) bool {
 	if len(msg.Params) == 0 {
 		return false
 	}
-	meta, ok := jsonrpc.Member(msg.Params, "_meta")
-	if !ok || jsonrpc.TypeOf(meta) != jsonrpc.Object {
-		return false
+	named := false
+	inMeta := func(key []byte, value json.RawMessage) error {
+		named = named || string(key) == mcp.MetaVersion && jsonrpc.TypeOf(value) != jsonrpc.Null
+		return nil
 	}
-	version, ok := jsonrpc.Member(meta, mcp.MetaVersion)
-	return ok && jsonrpc.TypeOf(version) != jsonrpc.Null
+	_ = msg.Outline.Members(msg.Params, func(key []byte, value json.RawMessage) error {
+		if string(key) != "_meta" || jsonrpc.TypeOf(value) != jsonrpc.Object {
+			return nil
+		}
+		return msg.Outline.MetaMembers(msg.Params, value, inMeta)
+	})
+	return named
 }

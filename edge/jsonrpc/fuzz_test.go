@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 	"unicode/utf8"
 
@@ -12,6 +13,9 @@ import (
 
 var seeds = []string{
 	`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","arguments":{"a":[1,2.5e-3,"\u00e9\n"]}}}`,
+	`{"jsonrpc":"2.0","params": { "_meta":{ "a" :{}, "\u0061":1} , "x":[ ],"_m\u0065ta":{"b":2}},"method":"x"}`,
+	`{"jsonrpc":"2.0","method":"x","params":{"_meta":[{"a":1}],"_meta":{"b":{"c":2}}}}`,
+	`{"jsonrpc":"2.0","method":"x","params":{` + strings.Repeat(`"k":{},`, 30) + `"_meta":{"a":1}}}`,
 	`{"jsonrpc":"2.0","id":"\ud83c\udf89","method":"p\u0069ng"}`,
 	"{\"jsonrpc\":\"2.0\",\r\n \"method\":\"notifications/initialized\"}",
 	`{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"日本語"}]}}`,
@@ -39,6 +43,7 @@ func FuzzParse(f *testing.F) {
 				t.Error("parsed what is not valid")
 			}
 			checkMembers(t, data, m)
+			checkOutline(t, data, m)
 			checkReprint(t, data, m)
 		}
 		if !bytes.Equal(before, data) {
@@ -160,6 +165,46 @@ func checkMembers(t *testing.T, data []byte, m Message) {
 		if got, ok := Member(data, key); utf8.ValidString(key) && !bytes.Contains([]byte(key), []byte("\ufffd")) && (!ok || !bytes.Equal(got, value)) {
 			t.Fatalf("Member(%q) = %q, encoding/json has %q", key, got, value)
 		}
+	}
+}
+
+// checkOutline reads the members of the params of m, and of `_meta` in them, by an outline, of the text and of a copy.
+func checkOutline(t *testing.T, data []byte, m Message) {
+	var o Outline
+	got, err := ParseOutlined(data, &o)
+	if err != nil || !cmp.Equal(got.Params, m.Params) || (got.Outline != nil) != (m.Params != nil) {
+		t.Fatalf("with an outline %+v, %v; without %+v", got, err, m)
+	}
+	type member struct{ key, value string }
+	gather := func(members func(fn func(key []byte, value json.RawMessage) error) error) (all []member) {
+		if err := members(func(key []byte, value json.RawMessage) error {
+			all = append(all, member{string(key), string(value)})
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	if m.Params == nil {
+		return
+	}
+	params := bytes.Clone(m.Params)
+	by := gather(func(fn func([]byte, json.RawMessage) error) error { return got.Outline.Members(params, fn) })
+	scanned := gather(func(fn func([]byte, json.RawMessage) error) error { return Members(m.Params, fn) })
+	if !cmp.Equal(by, scanned, cmp.AllowUnexported(member{})) {
+		t.Fatalf("the outline has %q, the params %q", by, scanned)
+	}
+	for _, one := range scanned {
+		if one.key != "_meta" || TypeOf([]byte(one.value)) != Object {
+			continue
+		}
+		by := gather(func(fn func([]byte, json.RawMessage) error) error {
+			return got.Outline.MetaMembers(params, []byte(one.value), fn)
+		})
+		if in := gather(func(fn func([]byte, json.RawMessage) error) error { return Members([]byte(one.value), fn) }); !cmp.Equal(by, in, cmp.AllowUnexported(member{})) {
+			t.Fatalf("the outline of _meta has %q, it %q", by, in)
+		}
+		return // the first
 	}
 }
 

@@ -38,6 +38,8 @@ type Message struct {
 	Params json.RawMessage // an object, or nil if absent or null; Request and Notification
 	Result json.RawMessage // any value; Response
 	Error  json.RawMessage // an object; ErrorResponse
+	// Outline has the places of the members of Params; nil if they were not noted.
+	Outline *Outline
 }
 
 // Parse reads one message; space around it is allowed. The error is always a [*ParseError].
@@ -45,9 +47,13 @@ type Message struct {
 // Beyond JSON-RPC 2.0 it asks what MCP asks: the id of a request is a string or an integer, never null;
 // params are an object. Members that the kind of message does without may be null: they are absent then. The members of the envelope must be unique and spelled exactly; others are ignored.
 // result and error are told apart, and an error is an object, but what they hold is not judged.
-func Parse(data []byte) (Message, error) {
+func Parse(data []byte) (Message, error) { return ParseOutlined(data, nil) }
+
+// ParseOutlined is [Parse] that notes in o, in the same scan, where the members of the params stand. The message refers to o, which
+// must be left unchanged for as long.
+func ParseOutlined(data []byte, o *Outline) (Message, error) {
 	s := scanner{data: data}
-	var e envelope
+	e := envelope{outline: o}
 	s.space()
 	if !s.envelope(&e) || !s.end() {
 		return Message{}, s.refuse(&e)
@@ -102,6 +108,7 @@ type envelope struct {
 	duplicate member          // the first member that came again, if dupAt > 0
 	dupAt     int
 	twoIDs    bool
+	outline   *Outline // of the params; nil: none is made
 }
 
 func (e *envelope) repeated(m member, at int) {
@@ -127,7 +134,7 @@ func (s *scanner) envelope(e *envelope) bool {
 	}
 	for more := s.firstKey(); more; more = s.nextKey() {
 		m, from := memberOf(s.name()), s.pos
-		if !s.value() {
+		if !s.member(m, e) {
 			return false
 		}
 		switch {
@@ -139,6 +146,14 @@ func (s *scanner) envelope(e *envelope) bool {
 		}
 	}
 	return s.fault == noFault
+}
+
+// member passes the value of a member, and outlines the params.
+func (s *scanner) member(m member, e *envelope) bool {
+	if m == memberParams && e.outline != nil && e.raw[m] == nil && s.at('{') {
+		return s.outline(e.outline)
+	}
+	return s.value()
 }
 
 // refuse is the error after a fault. A message that is merely too deep is still answered by its id,
@@ -177,6 +192,9 @@ func (e *envelope) message() (Message, *ParseError) {
 	switch {
 	case e.raw[memberMethod] != nil:
 		m.Method, m.Params = e.methodText(), e.raw[memberParams]
+		if m.Params != nil {
+			m.Outline = e.outline
+		}
 		m.Kind = Request
 		if m.ID.IsZero() {
 			m.Kind = Notification

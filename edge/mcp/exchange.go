@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/budget"
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 )
 
 // Incoming is one message, or batch, that a transport received.
@@ -12,6 +13,8 @@ type Incoming struct {
 	// Body is the bytes as received. The era owns it until the exchange ends, and may call DropBody
 	// before.
 	Body []byte
+	// Outline is room for the outline of Body, if that is one message.
+	Outline jsonrpc.Outline
 	// Header has the HTTP headers. It is nil on stdio.
 	Header Header
 	// HTTP is the request, as in Call.HTTP. The zero value means none.

@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"encoding/json"
 	"errors"
 	"strconv"
 	"strings"
@@ -37,7 +36,7 @@ func TestLengths(t *testing.T) {
 			MaxClientInfo - len(`{}{"x":""}`), "_meta"},
 	} {
 		with := func(text string) error {
-			_, err := ParseParams(c.method, json.RawMessage(strings.Replace(c.params, "$", text, 1)))
+			_, err := parse(t, c.method, strings.Replace(c.params, "$", text, 1))
 			return err
 		}
 		if err := with(strings.Repeat("x", c.max)); err != nil {
@@ -73,7 +72,7 @@ func TestValuesHaveNoLength(t *testing.T) {
 		MethodPromptsGet: `{"name":"p","arguments":{"a":"` + long + `"}}`,
 		MethodComplete:   `{"argument":{"name":"a","value":"` + long + `"},"context":{"arguments":{"b":"` + long + `"}}}`,
 	} {
-		if _, err := ParseParams(method, json.RawMessage(params)); err != nil {
+		if _, err := parse(t, method, params); err != nil {
 			t.Errorf("%s: %v", method, err)
 		}
 	}

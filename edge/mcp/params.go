@@ -79,23 +79,24 @@ const (
 	MetaBaggage     = "baggage"
 )
 
-// ParseParams is Parse into new Params, never nil.
-func ParseParams(method Method, raw json.RawMessage) (*Params, error) {
+// ParamsOf parses the params of a message into new Params, never nil.
+func ParamsOf(msg jsonrpc.Message) (*Params, error) {
 	p := new(Params)
-	return p, p.Parse(method, raw)
+	return p, p.Parse(Method(msg.Method), msg.Params, msg.Outline)
 }
 
-// Parse parses the params of a message that jsonrpc.Parse accepted. It fails, and leaves p zero, if
+// Parse parses the params of a message that jsonrpc.Parse accepted, or a copy of them, with the message's outline; without one it
+// scans them again. It fails, and leaves p zero, if
 // a member that is read is duplicated, because another reader may take the other value, if `_meta`
 // is not absent, null or an object, and if something is longer than MaxURI, MaxName or
 // MaxClientInfo.
-func (p *Params) Parse(method Method, raw json.RawMessage) error {
+func (p *Params) Parse(method Method, raw json.RawMessage, outline *jsonrpc.Outline) error {
 	*p = Params{Raw: raw}
 	if len(raw) == 0 {
 		return nil
 	}
 	target, targeted, hasNull := method.target(), false, false
-	err := jsonrpc.Members(raw, func(key []byte, value json.RawMessage) error {
+	err := outline.Members(raw, func(key []byte, value json.RawMessage) error {
 		if string(key) == target {
 			if targeted {
 				return repeated(key)
@@ -112,7 +113,7 @@ func (p *Params) Parse(method Method, raw json.RawMessage) error {
 			if p.Meta.Raw != nil {
 				return repeated(key)
 			}
-			return p.Meta.parse(value)
+			return p.Meta.parse(value, raw, outline)
 		case "cursor":
 			return once(&p.Cursor, key, value)
 		case "inputResponses":
@@ -156,7 +157,8 @@ func (p *Params) Parse(method Method, raw json.RawMessage) error {
 	return nil
 }
 
-func (m *Meta) parse(raw json.RawMessage) error {
+// parse parses a `_meta` in params with an outline.
+func (m *Meta) parse(raw, params json.RawMessage, outline *jsonrpc.Outline) error {
 	if m.Raw = raw; isNull(raw) {
 		return nil // The caller drops it.
 	}
@@ -164,7 +166,7 @@ func (m *Meta) parse(raw json.RawMessage) error {
 		return Errorf(KindInvalidParams, "_meta must be an object")
 	}
 	hasNull := false
-	err := jsonrpc.Members(raw, func(key []byte, value json.RawMessage) error {
+	err := outline.MetaMembers(params, raw, func(key []byte, value json.RawMessage) error {
 		hasNull = hasNull || isNull(value)
 		switch string(key) {
 		case "progressToken":

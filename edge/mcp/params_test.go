@@ -2,10 +2,29 @@ package mcp
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 )
+
+// parse parses params as those of a message that was outlined, and without an outline, which must be the same.
+func parse(t *testing.T, method Method, params string) (*Params, error) {
+	t.Helper()
+	var o jsonrpc.Outline
+	msg, err := jsonrpc.ParseOutlined([]byte(`{"jsonrpc":"2.0", "params" : `+params+` ,"id":1,"method":"`+string(method)+`"}`), &o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := ParamsOf(msg)
+	var scanned Params
+	if again := scanned.Parse(method, json.RawMessage(params), nil); fmt.Sprint(again) != fmt.Sprint(err) || !reflect.DeepEqual(&scanned, p) {
+		t.Errorf("%s %s: by the outline %+v, %v, by a scan %+v, %v", method, params, p, err, scanned, again)
+	}
+	return p, err
+}
 
 // One member, chosen by the method, names the target of a request: a similar member neither
 // replaces it nor is used instead.
@@ -27,7 +46,7 @@ func TestTargetIsTheMethods(t *testing.T) {
 		{MethodToolsCall, `{"name":7}`, "", false},
 		{MethodComplete, `{"name":"a","uri":"b"}`, "", false},
 	} {
-		p, err := ParseParams(c.method, json.RawMessage(c.params))
+		p, err := parse(t, c.method, c.params)
 		if err != nil || p.Target != c.want || p.HasTarget != c.has {
 			t.Errorf("%s %s: %q, %v, error %v; want %q, %v", c.method, c.params, p.Target, p.HasTarget, err, c.want, c.has)
 		}
@@ -39,7 +58,7 @@ func TestProgressToken(t *testing.T) {
 		`"t"`: true, `7`: true, `null`: true, `{"a":[1]}`: false, `true`: false,
 		`"` + strings.Repeat("x", 1000) + `"`: true, `"` + strings.Repeat("x", 1100) + `"`: false,
 	} {
-		p, err := ParseParams(MethodToolsCall, json.RawMessage(`{"_meta":{"progressToken":`+token+`}}`))
+		p, err := parse(t, MethodToolsCall, `{"_meta":{"progressToken":`+token+`}}`)
 		if (err == nil) != want {
 			t.Errorf("%.40s: error %v", token, err)
 		}
@@ -54,7 +73,7 @@ func TestNullIsAbsent(t *testing.T) {
 	members := []string{"arguments", "cursor", "inputResponses", "requestState", "ref", "argument", "context", "level", "requestId", "notifications",
 		"task", "protocolVersion", "capabilities", "clientInfo", "_meta"}
 	all := `{"name":null,"` + strings.Join(members, `":null,"`) + `":null}`
-	p, err := ParseParams(MethodToolsCall, json.RawMessage(all))
+	p, err := parse(t, MethodToolsCall, all)
 	if err != nil || p.HasTarget {
 		t.Fatalf("%+v, %v", p, err)
 	}
@@ -62,7 +81,7 @@ func TestNullIsAbsent(t *testing.T) {
 		t.Errorf("null is there: %+v", p)
 	}
 	metas := []string{"progressToken", MetaVersion, MetaClientInfo, MetaCapabilities, MetaLogLevel, MetaTraceParent, MetaTraceState, MetaBaggage}
-	p, err = ParseParams(MethodToolsCall, json.RawMessage(`{"_meta":{"`+strings.Join(metas, `":null,"`)+`": null }}`))
+	p, err = parse(t, MethodToolsCall, `{"_meta":{"`+strings.Join(metas, `":null,"`)+`": null }}`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,12 +89,12 @@ func TestNullIsAbsent(t *testing.T) {
 		t.Errorf("null is there: %+v", p.Meta)
 	}
 	for _, name := range members {
-		if _, err := ParseParams(MethodToolsCall, json.RawMessage(`{"`+name+`":null,"`+name+`":{}}`)); err == nil {
+		if _, err := parse(t, MethodToolsCall, `{"`+name+`":null,"`+name+`":{}}`); err == nil {
 			t.Errorf("%s may stand twice", name)
 		}
 	}
 	for _, name := range metas {
-		if _, err := ParseParams(MethodToolsCall, json.RawMessage(`{"_meta":{"`+name+`":null,"`+name+`":"x"}}`)); err == nil {
+		if _, err := parse(t, MethodToolsCall, `{"_meta":{"`+name+`":null,"`+name+`":"x"}}`); err == nil {
 			t.Errorf("%s may stand twice", name)
 		}
 	}
@@ -112,7 +131,7 @@ func TestMembersOccurOnce(t *testing.T) {
 		`{"_meta":{"traceparent":"a","traceparent":"b"}}`:     "traceparent",
 		`{"inputResponses":{"a":1},"inputResponses":{"b":1}}`: "inputResponses",
 	} {
-		p, err := ParseParams(MethodToolsCall, json.RawMessage(params))
+		p, err := parse(t, MethodToolsCall, params)
 		if twice == "" {
 			if err != nil {
 				t.Errorf("%s: %v", params, err)

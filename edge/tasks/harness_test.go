@@ -333,7 +333,7 @@ var (
 func requestOf(t *testing.T, rules *revision.Rules, who string, m mcp.Method, params string) *mcp.Call {
 	t.Helper()
 	c := &mcp.Call{ID: mcp.NewCallID(), Attempt: 1, Round: 1, Method: m, Principal: mcp.Principal{Subject: who, Issuer: "test"}}
-	if err := c.Params.Parse(m, json.RawMessage("{"+params+"}")); err != nil {
+	if err := c.Params.Parse(m, json.RawMessage("{"+params+"}"), nil); err != nil {
 		t.Fatal(err)
 	}
 	caps := `{"elicitation":{}}`

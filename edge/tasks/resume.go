@@ -55,7 +55,7 @@ func (o *origin) call(r *medium.Record, s *state.Session) (mcp.Call, error) {
 		ID: o.Call, Method: r.Method, Principal: r.Principal, State: o.State, Backend: r.Backend,
 		Client: mcp.Client{Info: s.ClientInfo, Capabilities: caps},
 	}
-	if err := c.Params.Parse(r.Method, o.Params); err != nil {
+	if err := c.Params.Parse(r.Method, o.Params, nil); err != nil {
 		return mcp.Call{}, err
 	}
 	c.Params.Meta.ProgressToken = progressToken

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
@@ -27,7 +28,7 @@ func BenchmarkToolResult(b *testing.B) {
 }
 
 func benchmarkCall(tb testing.TB) *mcp.Call {
-	p, err := mcp.ParseParams(mcp.MethodToolsCall, []byte(`{"name":"echo","arguments":{"text":"hello, world","count":3},"_meta":{"progressToken":7,"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"client","version":"1.2.3"},"io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}`))
+	p, err := mcp.ParamsOf(jsonrpc.Message{Method: string(mcp.MethodToolsCall), Params: []byte(`{"name":"echo","arguments":{"text":"hello, world","count":3},"_meta":{"progressToken":7,"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"client","version":"1.2.3"},"io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}`)})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
@@ -185,7 +186,7 @@ func TestToolResult(t *testing.T) {
 
 func callOf(t *testing.T, method mcp.Method, params string) *mcp.Call {
 	t.Helper()
-	p, err := mcp.ParseParams(method, json.RawMessage(params))
+	p, err := mcp.ParamsOf(jsonrpc.Message{Method: string(method), Params: json.RawMessage(params)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,7 +57,7 @@ func (x *exchange) add(msg jsonrpc.Message) error {
 		ID: mcp.NewCallID(), Attempt: 1, Round: 1, Method: mcp.Method(msg.Method),
 		HTTP: x.in.HTTP, Principal: x.in.Principal, From: x.in.Address, Client: x.rec.client, LogLevel: x.rec.LogLevel,
 	}
-	if err := c.call.Params.Parse(c.call.Method, append([]byte(nil), msg.Params...)); err != nil {
+	if err := c.call.Params.Parse(c.call.Method, append([]byte(nil), msg.Params...), msg.Outline); err != nil {
 		return err
 	}
 	c.init(x.e, x.s, x.rec, msg.ID, x.in.Memory.Holder())

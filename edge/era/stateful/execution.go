@@ -354,7 +354,7 @@ func (e *Era) resume(o *medium.Owned, why run.Reason) (*run.Claimed, error) {
 	c := &execution{record: *r, stream: r.Stream, ctx: mcp.WithToken(context.Background(), why.Token)}
 	_, c.before, _ = openState(r.State)
 	c.call = mcp.Call{ID: r.ID, Method: r.Method, Principal: callerOf(r, why), Client: rec.client, LogLevel: r.LogLevel, Backend: r.Backend}
-	if err := c.call.Params.Parse(r.Method, r.Params); err != nil {
+	if err := c.call.Params.Parse(r.Method, r.Params, nil); err != nil {
 		return nil, fmt.Errorf("the call's record: %w", err)
 	}
 	c.init(e, s, rec, id, s.holder(e))

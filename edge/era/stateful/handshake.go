@@ -63,7 +63,7 @@ func (e *Era) initialize(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Mess
 
 // newSession reads the params of initialize. Its version is the requested one.
 func newSession(in *mcp.Incoming, msg jsonrpc.Message) (*state.Session, *mcp.Error) {
-	p, err := mcp.ParseParams(mcp.MethodInitialize, msg.Params)
+	p, err := mcp.ParamsOf(msg)
 	if err != nil {
 		return nil, mcp.AsError(err)
 	}

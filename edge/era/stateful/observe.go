@@ -27,7 +27,7 @@ func (e *Era) observeSince(ctx context.Context, in *mcp.Incoming, rec *record, r
 		return ctx, telemetry.Operation{}
 	}
 	// The handler of the message reports invalid params.
-	params, _ := mcp.ParseParams(mcp.Method(msg.Method), msg.Params)
+	params, _ := mcp.ParamsOf(msg)
 	r := telemetry.Request{
 		Method: mcp.Method(msg.Method), ID: msg.ID, Params: params, Version: rules.Version, Header: in.Header,
 		Pipe: in.Header == nil, Began: began, Principal: in.Principal,

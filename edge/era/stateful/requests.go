@@ -63,7 +63,7 @@ func named(in *mcp.Incoming, msg jsonrpc.Message) *mcp.Call {
 		Attempt: 1, Round: 1, Method: mcp.Method(msg.Method), Envelope: mcp.Envelope{ID: msg.ID},
 		HTTP: in.HTTP, Principal: in.Principal, From: in.Address,
 	}
-	if call.Params.Parse(call.Method, msg.Params) != nil {
+	if call.Params.Parse(call.Method, msg.Params, msg.Outline) != nil {
 		return nil
 	}
 	return call
@@ -124,7 +124,7 @@ func isLocal(m mcp.Method) bool {
 
 // setLevel changes the session's log level (Logging, "Setting Log Level").
 func (e *Era) setLevel(ctx context.Context, s *localSession, msg jsonrpc.Message) *mcp.Error {
-	p, err := mcp.ParseParams(mcp.MethodSetLevel, msg.Params)
+	p, err := mcp.ParamsOf(msg)
 	if err != nil {
 		return mcp.AsError(err)
 	}

@@ -86,7 +86,7 @@ func (e *Era) resubscribe(ctx context.Context, s *localSession, p state.Patch) *
 }
 
 func subscribedURI(msg jsonrpc.Message) (string, *mcp.Error) {
-	p, err := mcp.ParseParams(mcp.Method(msg.Method), msg.Params)
+	p, err := mcp.ParamsOf(msg)
 	if err != nil {
 		return "", mcp.AsError(err)
 	}

@@ -82,7 +82,7 @@ func metadata(in *mcp.Incoming, msg jsonrpc.Message, params *mcp.Params) (string
 			return "", mcp.Errorf(mcp.KindHeaderMismatch, "header MCP-Protocol-Version is missing: send the version that _meta names")
 		}
 	}
-	if err := params.Parse(mcp.Method(msg.Method), msg.Params); err != nil {
+	if err := params.Parse(mcp.Method(msg.Method), msg.Params, msg.Outline); err != nil {
 		return "", err
 	}
 	if params.Meta.Raw == nil {
