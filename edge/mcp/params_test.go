@@ -146,3 +146,20 @@ func TestMembersOccurOnce(t *testing.T) {
 		}
 	}
 }
+
+// The scan of a message is the only one of its params: what stands in arguments and in other members' values is not read again.
+func TestParamsAreScannedOnce(t *testing.T) {
+	var o jsonrpc.Outline
+	msg, err := jsonrpc.ParseOutlined([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{"x":["y"]},"_meta":{"progressToken":"t","other":{"z":1}}}}`), &o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, value := range []string{`["y"]`, `{"z":1}`} {
+		at := strings.Index(string(msg.Params), value)
+		copy(msg.Params[at:], strings.Repeat("}", len(value))) // No scan gets past it.
+	}
+	p, err := ParamsOf(msg)
+	if err != nil || p.Target != "a" || string(p.Meta.ProgressToken) != `"t"` || len(p.Arguments) != len(`{"x":["y"]}`) {
+		t.Errorf("%+v, %v", p, err)
+	}
+}
