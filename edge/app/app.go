@@ -41,7 +41,7 @@ type App struct {
 	cfg       config.Config
 	log       *slog.Logger
 	pool      *backend.Pool
-	durable   durable
+	durable   *durable
 	store     medium.Store
 	names     *ownership.Registry
 	dispatch  *dispatch.Dispatch

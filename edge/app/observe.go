@@ -44,7 +44,7 @@ func (a *App) observeSessions() (errs []error) {
 	}
 	return append(errs,
 		a.telemetry.Observe(telemetry.Ready, func(emit telemetry.Emit) { emit(one(a.Ready() == nil)) }),
-		a.telemetry.Observe(telemetry.StateReachable, func(emit telemetry.Emit) { emit(one(a.durable.State().Reachable)) }),
+		a.telemetry.Observe(telemetry.StateReachable, func(emit telemetry.Emit) { emit(one(a.durable.state().Reachable)) }),
 		a.telemetry.Observe(telemetry.AuthExpired, func(emit telemetry.Emit) {
 			n := c.Expired.Load() + a.stateless.Expired() + a.endpoint.Expired()
 			if a.sse != nil {
@@ -60,7 +60,7 @@ func (a *App) observeSessions() (errs []error) {
 		}),
 		a.telemetry.Observe(telemetry.EventsDropped, func(emit telemetry.Emit) {
 			emit(float64(c.DroppedQueue.Load()), telemetry.AttrBound.String("queue"))
-			emit(float64(a.durable.Dropped()), telemetry.AttrBound.String("log"))
+			emit(float64(a.durable.dropped()), telemetry.AttrBound.String("log"))
 			emit(float64(c.DroppedUnread.Load()), telemetry.AttrBound.String("unread"))
 			emit(float64(c.DroppedUnwritten.Load()), telemetry.AttrBound.String("unwritten"))
 		}))

@@ -15,7 +15,7 @@ func (a *App) newQuotas() (*quota.Limiter, error) {
 		return nil, err
 	}
 	a.limiting.what, a.limiting.prepare = "quotas", a.prepareQuotas
-	return quota.New(quota.Options{Rules: rules, Store: a.durable.Quotas(), Logger: a.log}), nil
+	return quota.New(quota.Options{Rules: rules, Store: a.durable.quotas, Logger: a.log}), nil
 }
 
 // prepareQuotas is prepare of the quotas.

@@ -15,26 +15,27 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/mcpedge/mcpedge/edge/admin"
-	"github.com/mcpedge/mcpedge/edge/auth"
 	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/config"
-	"github.com/mcpedge/mcpedge/edge/ownership"
-	"github.com/mcpedge/mcpedge/edge/quota"
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 	"github.com/mcpedge/mcpedge/edge/state/memory"
 	"github.com/mcpedge/mcpedge/edge/state/redis"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
-	"github.com/mcpedge/mcpedge/edge/transport/sse"
 )
 
 // newDurable makes the configured medium. It does not connect.
-func newDurable(cfg config.Config, log *slog.Logger, t *telemetry.Telemetry, b *budget.Budget) (durable, error) {
+func newDurable(cfg config.Config, log *slog.Logger, t *telemetry.Telemetry, b *budget.Budget) (*durable, error) {
 	if cfg.Redis == "" {
 		accounts := memory.WithAccounts(memory.NewAccounts())
-		return inMemory{
+		m := inMemory{
 			memory.New(stateLimits(cfg.Limits), memory.WithBudget(b), accounts), memory.New(taskLimits(cfg.Limits), memory.WithCharges(b), accounts),
-			time.Now(),
+		}
+		since := time.Now()
+		return &durable{
+			media:   m,
+			state:   func() admin.State { return admin.State{Kind: admin.StateMemory, Reachable: true, Since: since} },
+			dropped: func() uint64 { return m.medium.Stats().Dropped },
 		}, nil
 	}
 	client, err := redisClient(cfg)
@@ -53,58 +54,49 @@ func newDurable(cfg config.Config, log *slog.Logger, t *telemetry.Telemetry, b *
 	if err != nil {
 		return nil, err
 	}
-	return inRedis{r, tasks, client}, nil
+	return &durable{
+		media:   inRedis{r, tasks, client},
+		shared:  shared{relay: r.Relay(), quotas: r.Quotas(), proofs: r.Proofs(), names: r.Names()},
+		state:   func() admin.State { return redisState(r.Stats(), tasks.Stats()) },
+		dropped: func() uint64 { return r.Stats().Dropped },
+	}, nil
 }
 
-// inMemory has nothing to start and no replicas to share with.
-type inMemory struct {
-	medium, tasks *memory.Medium
-	made          time.Time
-}
+// inMemory has nothing to start and no key to share.
+type inMemory struct{ medium, tasks *memory.Medium }
 
 func (m inMemory) Store(h medium.Hooks) medium.Store    { return m.medium.Store(rand.Text(), h) }
 func (m inMemory) Tasks(h medium.Hooks) medium.Store    { return m.tasks.Store(rand.Text(), h) }
 func (inMemory) Start(context.Context) error            { return nil }
 func (inMemory) Secret(context.Context) ([]byte, error) { return nil, nil }
 func (inMemory) Close() error                           { return nil }
-func (m inMemory) Dropped() uint64                      { return m.medium.Stats().Dropped }
-func (inMemory) Quotas() quota.Store                    { return nil }
-func (inMemory) Proofs() auth.Proofs                    { return nil }
-func (inMemory) Relay() sse.Relay                       { return nil }
-func (inMemory) Names() ownership.Store                 { return nil }
-
-func (m inMemory) State() admin.State {
-	return admin.State{Kind: admin.StateMemory, Reachable: true, Since: m.made}
-}
 
 // inRedis owns its client.
 type inRedis struct {
-	*redis.Replica
-	tasks  *redis.Replica
-	client goredis.UniversalClient
+	sessions, tasks *redis.Replica
+	client          goredis.UniversalClient
 }
 
-func (m inRedis) Store(h medium.Hooks) medium.Store { return m.Replica.Store(h) }
-
+func (m inRedis) Store(h medium.Hooks) medium.Store { return m.sessions.Store(h) }
 func (m inRedis) Tasks(h medium.Hooks) medium.Store { return m.tasks.Store(h) }
 
 // Start starts both replicas; after an error it may be called again.
 func (m inRedis) Start(ctx context.Context) error {
-	if err := m.Replica.Start(ctx); err != nil {
+	if err := m.sessions.Start(ctx); err != nil {
 		return err
 	}
 	return m.tasks.Start(ctx)
 }
 
-func (m inRedis) Relay() sse.Relay { return m.Replica.Relay() }
+func (m inRedis) Secret(ctx context.Context) ([]byte, error) { return m.sessions.Secret(ctx) }
 
-func (m inRedis) Names() ownership.Store { return m.Replica.Names() }
-
-func (m inRedis) Proofs() auth.Proofs { return m.Replica.Proofs() }
-
-func (m inRedis) Dropped() uint64 { return m.Stats().Dropped }
-
-func (m inRedis) State() admin.State { return redisState(m.Stats(), m.tasks.Stats()) }
+func (m inRedis) Close() error {
+	err := errors.Join(m.tasks.Close(), m.sessions.Close())
+	if e := m.client.Close(); err == nil {
+		err = e
+	}
+	return err
+}
 
 // redisState returns the state of a Redis that two replicas use: reachable since both reach it, or not since the first does not.
 func redisState(one, other redis.Stats) admin.State {
@@ -116,14 +108,6 @@ func redisState(one, other redis.Stats) admin.State {
 		out.Since = other.Since
 	}
 	return out
-}
-
-func (m inRedis) Close() error {
-	err := errors.Join(m.tasks.Close(), m.Replica.Close())
-	if e := m.client.Close(); err == nil {
-		err = e
-	}
-	return err
 }
 
 // Redis answers in well under a millisecond; longer waits than these mean a failure and only delay

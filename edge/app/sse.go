@@ -17,7 +17,7 @@ func (a *App) serveSSE(mux *http.ServeMux, options web.Options) {
 		Web: options, KeepAlive: a.cfg.Limits.KeepAlive,
 		MaxConnections: a.cfg.Limits.SessionsPerPrincipal,
 		MaxExchanges:   a.cfg.Limits.CallsPerSession + a.cfg.Limits.StreamsPerSession,
-		Relay:          a.durable.Relay(), Logger: a.log,
+		Relay:          a.durable.relay, Logger: a.log,
 	})
 	for path, serve := range map[string]http.HandlerFunc{sse.StreamPath: a.sse.Stream, sse.MessagePath: a.sse.Message} {
 		mux.HandleFunc(path, serve)

@@ -16,8 +16,18 @@ import (
 	"github.com/mcpedge/mcpedge/edge/transport/sse"
 )
 
-// durable is the medium of the state with its lifecycle.
-type durable interface {
+// durable is the medium of the state with what replicas share on it.
+type durable struct {
+	media
+	shared
+	// state returns whether this replica reaches the medium now.
+	state func() admin.State
+	// dropped returns the number of progress and log messages dropped because of the bounds on logs.
+	dropped func() uint64
+}
+
+// media are the medium of sessions and that of tasks, with their lifecycle.
+type media interface {
 	// Store returns this replica's view, once.
 	Store(h medium.Hooks) medium.Store
 	// Tasks returns this replica's view of the medium of tasks, once.
@@ -26,22 +36,20 @@ type durable interface {
 	Start(ctx context.Context) error
 	// Secret returns the key that replicas on this medium share; nil if there is none.
 	Secret(ctx context.Context) ([]byte, error)
-	// Relay relays messages to other replicas; nil if there are none.
-	Relay() sse.Relay
-	// Quotas are the budgets that replicas share; nil if there are no other replicas.
-	Quotas() quota.Store
-	// Proofs are the proofs of bound tokens used on any replica; nil if there are no other
-	// replicas.
-	Proofs() auth.Proofs
-	// Names are what backends listed last on any replica; nil if there are no other replicas.
-	Names() ownership.Store
-	// State returns whether this replica reaches the medium now.
-	State() admin.State
-	// Dropped returns the number of progress and log messages dropped because of the bounds on
-	// logs.
-	Dropped() uint64
 	// Close ends what Start began.
 	Close() error
+}
+
+// shared is what replicas on one medium share besides it. The zero value is that of a replica without others.
+type shared struct {
+	// relay relays messages to other replicas.
+	relay sse.Relay
+	// quotas are the budgets that replicas share.
+	quotas quota.Store
+	// proofs are the proofs of bound tokens used on any replica.
+	proofs auth.Proofs
+	// names are what backends listed last on any replica.
+	names ownership.Store
 }
 
 const (

@@ -41,7 +41,7 @@ func New(cfg config.Config, log *slog.Logger, options ...Option) (*App, error) {
 			return nil, err
 		}
 	}
-	if a.auth, err = newAuth(&a.cfg, a.proxies, func() auth.Proofs { return a.durable.Proofs() }, log, a.telemetry); err != nil {
+	if a.auth, err = newAuth(&a.cfg, a.proxies, func() auth.Proofs { return a.durable.proofs }, log, a.telemetry); err != nil {
 		return nil, err
 	}
 	if err := a.tls.listeners(cfg, log); err != nil {
@@ -75,7 +75,7 @@ func New(cfg config.Config, log *slog.Logger, options ...Option) (*App, error) {
 	if a.quotas != nil || a.audit != nil || a.access.Policy() != nil {
 		o.Access = a.access
 	}
-	a.names = ownership.New(ownership.Options{Store: a.durable.Names(), Bytes: int(cfg.Limits.NameBytes), Logger: log})
+	a.names = ownership.New(ownership.Options{Store: a.durable.names, Bytes: int(cfg.Limits.NameBytes), Logger: log})
 	o.Catalog.Names = a.names
 	a.dispatch = dispatch.New(a.pool, o)
 	open := func(h medium.Hooks) medium.Store {
