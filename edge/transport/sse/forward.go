@@ -40,19 +40,14 @@ const (
 	toldWait = time.Second
 )
 
-// relayed is a POST that is forwarded to another replica. Principal is the key of its principal, by
-// which the connection there recognizes it; the credentials may have changed.
+// relayed is a POST that is forwarded to another replica.
 type relayed struct {
-	Token     string `json:"token"`
-	Principal string `json:"principal"`
-	// Caller is the principal by the POST's credentials. nil means that a replica of an older
-	// release sent it; then the connection's principal is used.
-	Caller *mcp.Principal `json:"caller,omitempty"`
+	Token string `json:"token"`
+	// Caller is the principal by the POST's credentials, which may not be those of the connection.
+	Caller mcp.Principal `json:"caller"`
 	// Address is the address of the client, see mcp.Incoming.
 	Address netip.Addr `json:"address,omitzero"`
 	Body    []byte     `json:"body,omitempty"`
-	// Tells means that the sender confirms a sent 202 if asked. Older releases do not.
-	Tells bool `json:"tells,omitempty"`
 	// Left is answered.Tell of a POST whose 202 was sent. Nothing else is set then.
 	Left string `json:"left,omitempty"`
 }
@@ -90,7 +85,6 @@ func (h *Handler) elsewhere(token string) (replica string, ok bool) {
 
 // relay forwards a POST to the replica with its connection. Call told when the POST was answered.
 func (h *Handler) relay(ctx context.Context, replica string, m relayed) (_ answered, told func()) {
-	m.Tells = true
 	a := h.send(ctx, replica, m)
 	if a.Tell == "" {
 		return a, func() {}
@@ -139,14 +133,11 @@ func (h *Handler) received(message []byte) []byte {
 
 // distant serves a POST that arrived at another replica.
 func (h *Handler) distant(m relayed) answered {
-	in := &mcp.Incoming{Body: m.Body, Header: http.Header{}, Address: m.Address, Memory: new(budget.Reservation)}
-	if m.Caller != nil {
-		in.Principal = *m.Caller
-	}
-	a, x := h.deliver(m.Token, m.Principal, in)
+	in := &mcp.Incoming{Body: m.Body, Header: http.Header{}, Address: m.Address, Principal: m.Caller, Memory: new(budget.Reservation)}
+	a, x := h.deliver(m.Token, in)
 	switch {
 	case x == nil:
-	case !x.accepted || !m.Tells:
+	case !x.accepted:
 		close(x.told)
 	default:
 		a.Tell = rand.Text()
@@ -164,8 +155,8 @@ func (h *Handler) left(name string) {
 }
 
 // local serves a POST on a connection of this process. Call told when the POST was answered.
-func (h *Handler) local(token, principal string, in *mcp.Incoming) (_ answered, told func()) {
-	a, x := h.deliver(token, principal, in)
+func (h *Handler) local(token string, in *mcp.Incoming) (_ answered, told func()) {
+	a, x := h.deliver(token, in)
 	if x == nil {
 		return a, func() {}
 	}
@@ -176,8 +167,8 @@ func (h *Handler) local(token, principal string, in *mcp.Incoming) (_ answered, 
 // answered. 404 without a body means that the principal has no such connection. x is nil if nothing
 // is being served; otherwise close x.told, once. What the message holds is released after it was
 // served.
-func (h *Handler) deliver(token, principal string, in *mcp.Incoming) (_ answered, x *exchange) {
-	c := h.open.find(token)
+func (h *Handler) deliver(token string, in *mcp.Incoming) (_ answered, x *exchange) {
+	c, principal := h.open.find(token), in.Principal.Key()
 	if c != nil && c.principal.Key() != principal {
 		if err := h.o.Web.Telemetry.Foreign(context.Background(), in, token); err != nil {
 			in.Memory.Release()
@@ -191,9 +182,6 @@ func (h *Handler) deliver(token, principal string, in *mcp.Incoming) (_ answered
 	if in.Memory.Holder() == nil { // another replica has read it
 		*in.Memory = c.memory.Holder().Begin()
 		in.Memory.Force(budget.Requests, web.RequestBytes+int64(len(in.Body)))
-	}
-	if in.Principal.Key() != principal {
-		in.Principal = c.principal
 	}
 	if in.Token.IsZero() && sameRights(&in.Principal, &c.principal) {
 		in.Token = c.bearer // Another replica has read the message, and tokens are not relayed.

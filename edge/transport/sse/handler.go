@@ -126,11 +126,11 @@ func (h *Handler) Message(w http.ResponseWriter, r *http.Request) {
 	var a answered
 	var told func()
 	if replica, away := h.elsewhere(token); away {
-		a, told = h.relay(r.Context(), replica, relayed{Token: token, Principal: principal.Key(), Caller: &principal, Address: h.guard.Address(r), Body: body})
+		a, told = h.relay(r.Context(), replica, relayed{Token: token, Caller: principal, Address: h.guard.Address(r), Body: body})
 	} else {
 		in := &mcp.Incoming{Body: body, Header: r.Header, HTTP: web.Seen(r), Principal: principal, Token: h.guard.Token(r, principal), Address: h.guard.Address(r), Memory: memory}
 		memory = nil // deliver releases it
-		a, told = h.local(token, principal.Key(), in)
+		a, told = h.local(token, in)
 	}
 	defer told()
 	h.answer(w, a)
