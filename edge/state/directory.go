@@ -2,7 +2,7 @@ package state
 
 import "time"
 
-// Sighting is a session as read without using it.
+// Sighting is a session as read, with what a medium knows beside its record.
 type Sighting struct {
 	*Session
 	// OpenCalls is the number of calls that are not done, including those that wait for an answer.
@@ -10,4 +10,7 @@ type Sighting struct {
 	// Expires is when the session ends without further use; later while its calls or streams keep
 	// it.
 	Expires time.Time
+	// Requests are the client's request ids of the calls that are not done, each once and in no
+	// particular order. A medium sets them only if the session was loaded with use.
+	Requests []string
 }

@@ -22,6 +22,9 @@ const (
 	// StreamLeft: the client has closed the session's attached standalone stream; a spare one is to
 	// be attached.
 	StreamLeft
+	// RequestBegan: a call with the client's id RequestID has a record since another replica's
+	// Commit. Only media send it.
+	RequestBegan
 )
 
 // SessionEvent is a hint about a session to the replicas that hold it. The record is authoritative.

@@ -33,6 +33,8 @@ type Era struct {
 	life   context.Context
 	kill   context.CancelFunc
 	closed atomic.Bool
+	// returns counts the returns of the store, from 1: whatever was heard before may be incomplete.
+	returns atomic.Uint64
 	// work counts exchanges, the calls that outlive them or have a record, and the goroutines of
 	// both; loops the goroutines of Start.
 	work  run.InFlight
@@ -56,13 +58,14 @@ var _ era.Stateful = (*Era)(nil)
 func New(d era.Dispatcher, open func(medium.Hooks) medium.Store, o Options) *Era {
 	e := &Era{dispatch: d, o: o.withDefaults(), draining: make(chan struct{}), parting: make(chan struct{}), draw: drawID}
 	e.log = e.o.Logger
+	e.returns.Store(1)
 	e.addresses = newAddresses(e.o.MaxSessionsPerAddress, e.o.SessionTTL)
 	e.life, e.kill = context.WithCancel(context.Background())
 	ready := make(chan struct{})
 	defer close(ready)
 	e.store = open(medium.Hooks{
 		Event:     func(b state.SessionEvent) { <-ready; e.onSessionEvent(b) },
-		Returning: func() { <-ready; e.calls.Returning() },
+		Returning: func() { <-ready; e.returns.Add(1); e.calls.Returning() },
 	})
 	e.calls = run.New(e.store, run.Options{
 		Call:   &call.Config{MaxAttempts: e.o.MaxAttempts, Render: e.render, Completed: completed, Keep: mcp.Keep},

@@ -65,7 +65,7 @@ func (x *exchange) add(msg jsonrpc.Message) error {
 	if err := c.charge(); err != nil {
 		return err
 	}
-	if err := x.s.register(x.e, c, false); err != nil {
+	if err := x.register(c); err != nil {
 		c.memory.Release()
 		return err
 	}
@@ -92,7 +92,7 @@ func (x *exchange) resolve() {
 			o = outcome{seen: cancelled}
 		}
 		c.op.End(&o.seen)
-		c.s.unregister(c, false)
+		c.s.unregister(c, call.HowEnded)
 		c.memory.Release()
 		switch {
 		case !x.array:
@@ -202,7 +202,7 @@ func (x *exchange) discard(err *mcp.Error) {
 	seen := failure(x.rec.rules, jsonrpc.ID{}, err).seen
 	for _, c := range x.calls {
 		c.op.End(&seen)
-		c.s.unregister(c, false)
+		c.s.unregister(c, call.HowEnded)
 		c.memory.Release()
 	}
 }

@@ -288,7 +288,7 @@ func operation(w *medium.Write) string {
 }
 
 // Free implements run.Task.
-func (c *execution) Free() { c.s.unregister(c, false) }
+func (c *execution) Free() { c.s.unregister(c, call.HowEnded) }
 
 // Over implements run.Task.
 func (c *execution) Over(how call.How, r *call.Reply) {
@@ -309,7 +309,7 @@ func (c *execution) Over(how call.How, r *call.Reply) {
 	default:
 		c.op.Pause(&lost)
 	}
-	c.s.unregister(c, how == call.HowParked)
+	c.s.unregister(c, how)
 	c.release()
 }
 
@@ -359,7 +359,7 @@ func (e *Era) resume(o *medium.Owned, why run.Reason) (*run.Claimed, error) {
 	}
 	c.init(e, s, rec, id, s.holder(e))
 	c.memory.Force(budget.Calls, copies*int64(len(r.Params))) // It was admitted when it began.
-	if err := s.register(e, c, true); err != nil {
+	if err := s.register(e, c, claimed); err != nil {
 		c.memory.Release()
 		return nil, err
 	}

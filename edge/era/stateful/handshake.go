@@ -41,6 +41,7 @@ func (e *Era) initialize(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Mess
 	sess.Digest = desc.Digest
 	sctx, cancel := e.bounded(ctx)
 	defer cancel()
+	returns := e.returns.Load()
 	if err := e.store.Create(sctx, sess); err != nil {
 		me := stateError(err)
 		if me.Kind == mcp.KindStateUnavailable {
@@ -54,7 +55,9 @@ func (e *Era) initialize(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Mess
 		return
 	}
 	e.counters.SessionsCreated.Add(1)
-	rec := e.put(sess, in.Memory.Holder()).rec.Load()
+	s := e.put(sess, in.Memory.Holder())
+	s.loadEnds(nil, returns)
+	rec := s.rec.Load()
 	_, op := e.observeSince(ctx, in, rec, rules, msg, began)
 	op.End(&telemetry.Outcome{})
 	out.Session(sess.ID)

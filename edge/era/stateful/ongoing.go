@@ -3,6 +3,7 @@ package stateful
 import (
 	"errors"
 
+	"github.com/mcpedge/mcpedge/edge/era/stateful/call"
 	"github.com/mcpedge/mcpedge/edge/era/stateful/run"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
@@ -39,8 +40,20 @@ func (s *localSession) end(cause error) {
 	}
 }
 
-// register registers a call under its request id. A claimed call replaces the id's holder.
-func (s *localSession) register(e *Era, c *execution, claimed bool) error {
+// registration is how a call is registered.
+type registration uint8
+
+const (
+	// unchecked: the id may be in use elsewhere, which errElsewhere reports.
+	unchecked registration = iota
+	// checked: the session was loaded, so only what it knows then is in use elsewhere.
+	checked
+	// claimed: the call replaces the id's holder.
+	claimed
+)
+
+// register registers a call under its request id.
+func (s *localSession) register(e *Era, c *execution, how registration) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended != nil {
@@ -50,9 +63,12 @@ func (s *localSession) register(e *Era, c *execution, claimed bool) error {
 		return errClosed
 	}
 	key := c.id.Raw()
-	if !claimed {
-		if s.running[key] != nil {
-			return mcp.Errorf(mcp.KindInvalidRequest, "the request id %.40s is in use by a request that still runs; use a new one", key)
+	if how != claimed {
+		switch {
+		case s.running[key] != nil:
+			return idInUse(key)
+		case s.elsewhere.has(key), how == unchecked && s.elsewhere.asOf != e.returns.Load():
+			return errElsewhere
 		}
 		if len(s.running) >= e.o.MaxCallsPerSession {
 			e.o.Telemetry.Hit(telemetry.BoundCalls)
@@ -65,14 +81,18 @@ func (s *localSession) register(e *Era, c *execution, claimed bool) error {
 }
 
 // unregister frees the request id of an execution that is over here or is about to respond. The id
-// of a parked call stays taken while a reader here follows its stream.
-func (s *localSession) unregister(c *execution, parked bool) {
+// of a parked call stays taken while a reader here follows its stream. The id of a call that did not
+// end is in use elsewhere.
+func (s *localSession) unregister(c *execution, how call.How) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c.parked = parked
-	followed := parked && (s.readers[c.stream] != nil || c.exchange != nil && !c.exchange.over)
+	c.parked = how == call.HowParked
+	followed := c.parked && (s.readers[c.stream] != nil || c.exchange != nil && !c.exchange.over)
 	if key := c.id.Raw(); s.running[key] == c && !followed {
 		delete(s.running, key)
+		if c.parked || how == call.HowLost {
+			s.elsewhere.add(key)
+		}
 	}
 }
 
@@ -93,10 +113,12 @@ func (s *localSession) freeParkedOf(stream string) {
 	}
 }
 
-// freeParked frees the request id of a call if it is parked. The caller holds s.mu.
+// freeParked frees the request id of a call if it is parked; the store knows whether it has ended
+// since. The caller holds s.mu.
 func (s *localSession) freeParked(c *execution) {
 	if key := c.id.Raw(); c.parked && s.running[key] == c {
 		delete(s.running, key)
+		s.elsewhere.add(key)
 	}
 }
 

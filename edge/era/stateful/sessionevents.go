@@ -23,6 +23,8 @@ func (e *Era) onSessionEvent(b state.SessionEvent) {
 		e.drop(s, errGone)
 	case state.RequestCancelled:
 		e.cancelHere(s, b.RequestID)
+	case state.RequestBegan:
+		s.begunElsewhere(b.RequestID)
 	case state.StreamLeft:
 		s.wake()
 	case state.RootsChanged:

@@ -67,7 +67,8 @@ type localSession struct {
 	readers    map[string]*reader    // the newest follower of each stream
 	standalone *attachment
 	spares     []*spare // the newest last
-	unattached bool     // the attached stream ended while there was no spare one here
+	elsewhere  elsewhere
+	unattached bool // the attached stream ended while there was no spare one here
 	memory     budget.Reservation
 	forgotten  bool // what was charged was released, and nothing more is
 
@@ -163,7 +164,8 @@ func (e *Era) refresh(ctx context.Context, s *localSession) error {
 }
 
 func (e *Era) reload(ctx context.Context, s *localSession) error {
-	began := time.Now().UnixNano()
+	began, returns := time.Now().UnixNano(), e.returns.Load()
+	s.loadBegins()
 	sctx, cancel := e.bounded(ctx)
 	defer cancel()
 	got, err := e.store.Load(sctx, s.id, true)
@@ -179,6 +181,7 @@ func (e *Era) reload(ctx context.Context, s *localSession) error {
 		return fmt.Errorf("loading session: %w", err)
 	}
 	s.fresh.Store(began)
+	s.loadEnds(got.Requests, returns)
 	e.install(s, got.Session, true)
 	return nil
 }

@@ -23,9 +23,9 @@ type faults struct {
 	unsaid         int  // so many replies to Answer, Claim and Restore are lost
 	blind          int  // so many readings fail
 	slow           time.Duration
-	// commits counts those that were passed on, touched the sessions that were.
-	commits, touched int
-	forget           bool // the medium forgets a last step that it has acknowledged
+	// commits and loads count those that were passed on, touched the sessions that were.
+	commits, loads, touched int
+	forget                  bool // the medium forgets a last step that it has acknowledged
 	// forgetAnswer: the medium forgets an Answer beside which others are missing.
 	forgetAnswer bool
 }
@@ -34,6 +34,12 @@ func (f *faults) set(down, mute bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.down, f.mute = down, mute
+}
+
+func (f *faults) loaded() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.loads
 }
 
 func (f *faults) err() error {
@@ -70,6 +76,9 @@ func (f *faults) Load(ctx context.Context, id string, use bool) (*state.Sighting
 	if err := f.err(); err != nil {
 		return nil, err
 	}
+	f.mu.Lock()
+	f.loads++
+	f.mu.Unlock()
 	return f.Store.Load(ctx, id, use)
 }
 

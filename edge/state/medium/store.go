@@ -23,7 +23,8 @@ type Sessions interface {
 	Create(ctx context.Context, s *state.Session) error
 	// Load reads a session. With use it keeps the session alive and registers this replica as a
 	// holder, as does every operation that returns a copy or makes this replica the owner of a
-	// call; OpenCalls and Expires are then zero. Without use it changes nothing. ErrNotFound.
+	// call; OpenCalls and Expires are then zero. Without use it changes nothing, and Requests is
+	// nil. ErrNotFound.
 	Load(ctx context.Context, id string, use bool) (*state.Sighting, error)
 	// Update applies a patch and returns the record after it. ErrNotFound. ErrLimit: a subscription
 	// is one too many or does not fit.
@@ -46,7 +47,9 @@ type Calls interface {
 	// them. They are the records of all calls of the stream, whose name has no dot. If a record
 	// exists under the same epoch, and nothing but the step was written under it, the write is a
 	// repetition; any other existing record, or another log of that name, is ErrExists. ErrLimit:
-	// one stream too many, unless the step ends it, or the session has no room.
+	// one stream too many, unless the step ends it, or the session has no room. The other holders of
+	// the session get an event state.RequestBegan for each record, unless the step ends it; Commit
+	// does not wait for them.
 	// state.ErrUnacknowledged: a medium that requires a number of copies did not reach it in time.
 	//
 	// A step is applied as by Record.Apply, and its entries are appended at their places

@@ -56,6 +56,7 @@ func (r *Store) Commit(ctx context.Context, w *medium.Write) error {
 	if w.Call != "" {
 		r.m.step(s, c, w, &next)
 	}
+	r.tellBegun(s, begun)
 	return nil
 }
 

@@ -54,6 +54,21 @@ func (r *Store) Notify(ctx context.Context, b state.SessionEvent) error {
 	return nil
 }
 
+// tellBegun notifies the other holders of a locked session of the calls that have begun and are not
+// done. It does not wait for them.
+func (r *Store) tellBegun(s *session, begun []*call) {
+	if len(begun) == 0 {
+		return
+	}
+	for _, o := range s.others(r) {
+		for _, c := range begun {
+			if c.Phase != state.PhaseDone {
+				o.handle(state.SessionEvent{Kind: state.RequestBegan, Session: s.id, RequestID: c.RequestID}, make(chan struct{}, 1))
+			}
+		}
+	}
+}
+
 // holders returns the other replicas that hold a session, or held it until recently.
 func (r *Store) holders(id string, now time.Time) []*Store {
 	if v, ok := r.m.sessions.Load(id); ok {

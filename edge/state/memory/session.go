@@ -64,6 +64,16 @@ func (s *session) others(r *Store) []*Store {
 	return out
 }
 
+// requested returns the request ids of the calls that are not done.
+func (s *session) requested() (ids []string) {
+	for c := range s.running {
+		if s.requests[c.RequestID] == c {
+			ids = append(ids, c.RequestID)
+		}
+	}
+	return ids
+}
+
 // wake wakes every follower of a stream.
 func (s *session) wake(stream string) {
 	for f := range s.followers[stream] {

@@ -65,7 +65,7 @@ func (r *Store) Load(ctx context.Context, id string, use bool) (*state.Sighting,
 	}
 	defer s.mu.Unlock()
 	if use {
-		return &state.Sighting{Session: s.record}, nil
+		return &state.Sighting{Session: s.record, Requests: s.requested()}, nil
 	}
 	expires := s.used.Add(r.m.limits.SessionTTL)
 	if s.record.Keep.After(expires) {

@@ -14,6 +14,7 @@ const inboxSize = 4096
 const (
 	wakeMessage  = 'w' // a followed stream may have grown
 	eventMessage = 'b' // a session event, as JSON
+	begunMessage = 'd' // a call has begun: "<length>:<session key><request id>"
 	ackMessage   = 'a' // an event was handled, as JSON
 )
 
@@ -61,6 +62,8 @@ func (r *Replica) message(payload string) {
 		if json.Unmarshal([]byte(body), &b) == nil {
 			r.onMessage(b)
 		}
+	case begunMessage:
+		r.onBegun(body)
 	case ackMessage:
 		var a ack
 		if json.Unmarshal([]byte(body), &a) == nil {

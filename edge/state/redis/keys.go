@@ -44,6 +44,16 @@ func (r *Replica) session(id string) string { return r.tagged(safe(id)) }
 // tagged returns that key for an id as returned by safe.
 func (r *Replica) tagged(tag string) string { return r.prefix + ":{" + tag + "}" }
 
+// sessionOf returns the id of the session with a key. ok is false if it is no key of a session.
+func (r *Replica) sessionOf(key string) (id string, ok bool) {
+	tag, ok := strings.CutPrefix(key, r.prefix+":{")
+	if !ok {
+		return "", false
+	}
+	tag, ok = strings.CutSuffix(tag, "}")
+	return idOf(tag), ok
+}
+
 // principal returns the key of a principal's sessions.
 func (r *Replica) principal(p mcp.Principal) string {
 	sum := sha256.Sum256([]byte(p.Key()))

@@ -149,6 +149,30 @@ func (r *Replica) publish(ctx context.Context, holders []string, b message) (map
 // so at once. If too many handlers run, the event is lost. A replica that has left sends no ack and
 // holds nothing.
 func (r *Replica) onMessage(b message) {
+	r.handle(b.Event, func() {
+		body, err := json.Marshal(ack{ID: b.ID, Replica: r.id})
+		if err != nil {
+			return
+		}
+		ctx, cancel := aside(context.Background())
+		defer cancel()
+		// A lost ack costs its sender the rest of 250 ms.
+		_ = r.pipe(ctx, func(p redis.Pipeliner) { p.Publish(ctx, r.inboxOf(b.From), string(ackMessage)+string(body)) })
+	})
+}
+
+// onBegun handles the message that a call has begun at another replica, as an event.
+func (r *Replica) onBegun(body string) {
+	key, request, ok := cutCounted(body)
+	session, mine := r.sessionOf(key)
+	if ok && mine {
+		r.handle(state.SessionEvent{Kind: state.RequestBegan, Session: session, RequestID: request}, func() {})
+	}
+}
+
+// handle runs the handler of session events, and then done. If too many handlers run, or the replica
+// has left, it does nothing.
+func (r *Replica) handle(b state.SessionEvent, done func()) {
 	if r.left.Load() {
 		return
 	}
@@ -161,16 +185,9 @@ func (r *Replica) onMessage(b message) {
 	go func() {
 		defer func() { <-r.handlers }()
 		if fn != nil {
-			fn(b.Event)
+			fn(b)
 		}
-		body, err := json.Marshal(ack{ID: b.ID, Replica: r.id})
-		if err != nil {
-			return
-		}
-		ctx, cancel := aside(context.Background())
-		defer cancel()
-		// A lost ack costs its sender the rest of 250 ms.
-		_ = r.pipe(ctx, func(p redis.Pipeliner) { p.Publish(ctx, r.inboxOf(b.From), string(ackMessage)+string(body)) })
+		done()
 	}()
 }
 

@@ -66,23 +66,29 @@ func (r *Replica) Load(ctx context.Context, id string, use bool) (*state.Sightin
 	if !use {
 		return r.sight(ctx, id)
 	}
-	k, err := r.load(ctx, id)
+	k, requests, err := r.load(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	return &state.Sighting{Session: k.Session}, nil
+	return &state.Sighting{Session: k.Session, Requests: requests}, nil
 }
 
-func (r *Replica) load(ctx context.Context, id string) (kept, error) {
+// load returns a session, and the request ids of its calls that are not done.
+func (r *Replica) load(ctx context.Context, id string) (k kept, requests []string, err error) {
 	rep, err := r.run(ctx, loadScript, id)
 	if err != nil {
-		return kept{}, err
+		return kept{}, nil, err
 	}
 	if rep.code == "gone" {
-		return kept{}, noSession(id)
+		return kept{}, nil, noSession(id)
 	}
 	r.renewals.counted(id)
-	return readSession(rep.list(0))
+	for _, v := range rep.list(1) {
+		request, _ := v.(string)
+		requests = append(requests, request)
+	}
+	k, err = readSession(rep.list(0))
+	return k, requests, err
 }
 
 // kept is a session as stored in Redis.
@@ -121,7 +127,7 @@ func (r *Replica) Update(ctx context.Context, id string, p state.Patch) (*state.
 	for {
 		if old.Session == nil {
 			var err error
-			if old, err = r.load(ctx, id); err != nil {
+			if old, _, err = r.load(ctx, id); err != nil {
 				return nil, err
 			}
 			read = true

@@ -1,6 +1,7 @@
 package statetest
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -38,6 +39,40 @@ var sessionEvents = []test{
 		_, err := third.Touch(w.Context(), []string{"s"})
 		w.must(err)
 		w.notify(w.a, state.SessionEvent{Kind: state.RequestCancelled, Session: "s", RequestID: `"c"`}, heard, w.b, third)
+	}},
+	{"the other holders hear of requests that begin, unless they end at once", state.Limits{}, func(w *world) {
+		heard := w.listen(w.a, w.b, w.replica("third"))
+		w.session(w.a, "s")
+		_, err := w.b.Load(w.Context(), "s")
+		w.must(err)
+		w.must(w.a.Conclude(w.Context(), "s", "st0", callOf("c0"), response("c0")))
+		w.begin(w.a, "s", "st1", "c1", "c2")
+		w.hear(heard, w.b, `"c1"`, `"c2"`)
+		w.begin(w.b, "s", "st3", "c3")
+		w.hear(heard, w.a, `"c3"`)
+	}},
+	{"a session is loaded with the requests that run or wait", state.Limits{}, func(w *world) {
+		w.session(w.a, "s")
+		w.session(w.a, "other")
+		w.begin(w.a, "other", "st", "other")
+		w.requests("s")
+		x := w.begin(w.a, "s", "st", "c1", "c2")
+		y := w.begin(w.a, "s", "st2", "c3")[0]
+		w.requests("s", `"c1"`, `"c2"`, `"c3"`)
+		y.park("q")
+		x[0].finish()
+		w.requests("s", `"c2"`, `"c3"`)
+		_, claimed := w.claim(w.b, x[1].which())
+		w.must(w.b.Finish(w.Context(), claimed.next(), response("c2")))
+		w.requests("s", `"c3"`)
+		_, claimed = w.claim(w.b, y.request())
+		claimed.finish()
+		w.requests("s")
+		younger := callOf("c4")
+		younger.RequestID = `"c1"`
+		_, err := w.b.Begin(w.Context(), "s", "st4", []state.Call{younger})
+		w.must(err)
+		w.requests("s", `"c1"`)
 	}},
 	{"the holders of an erased session hear of it", state.Limits{}, func(w *world) {
 		heard := w.listen(w.a, w.b)
@@ -122,6 +157,50 @@ func (w *world) notify(s *replica, b state.SessionEvent, e *ears, want ...*repli
 		w.Errorf("%d replicas heard %+v, want %d", len(e.heard), b, len(want))
 	}
 	clear(e.heard)
+}
+
+// hear waits until a replica, and no other, has heard of requests that have begun, and clears what was heard.
+func (w *world) hear(e *ears, s *replica, requests ...string) {
+	w.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		e.mu.Lock()
+		var got []string
+		for _, b := range e.heard[s] {
+			if b.Kind != state.RequestBegan || b.Session != "s" {
+				w.Errorf("heard %+v", b)
+			}
+			got = append(got, b.RequestID)
+		}
+		others := len(e.heard)
+		if len(got) == len(requests) {
+			clear(e.heard)
+		}
+		e.mu.Unlock()
+		if slices.Sort(got); len(got) == len(requests) {
+			if !slices.Equal(got, requests) || others > 1 {
+				w.Errorf("a holder heard of %v, want %v; %d replicas heard", got, requests, others)
+			}
+			return
+		}
+		if time.Now().After(end) {
+			w.Fatalf("a holder heard of %v, want %v", got, requests)
+		}
+	}
+}
+
+// requests compares the requests that a session is loaded with; a look has none.
+func (w *world) requests(session string, want ...string) {
+	w.Helper()
+	got, err := w.b.Store.Load(w.Context(), session, true)
+	w.must(err)
+	if slices.Sort(got.Requests); !slices.Equal(got.Requests, want) {
+		w.Errorf("the requests are %v, want %v", got.Requests, want)
+	}
+	look, err := w.b.Look(w.Context(), session)
+	w.must(err)
+	if look.Requests != nil {
+		w.Errorf("a look has the requests %v", look.Requests)
+	}
 }
 
 // token waits for a token.

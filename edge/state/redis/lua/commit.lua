@@ -65,6 +65,15 @@ local function taken()
   return nil
 end
 
+-- Tells the other holders of the session the request ids of the calls that begin.
+local function tell()
+  for _, holder in ipairs(redis.call('ZRANGE', K .. ':h', 0, -1)) do
+    if holder ~= me then
+      for i = 1, begins do redis.call('PUBLISH', inbox .. holder, 'd' .. #K .. ':' .. K .. new(i, 2)) end
+    end
+  end
+end
+
 -- Makes the records, and their stream unless the step ends it.
 local function begin(s, ends)
   local calls, keys, map = {}, streamkeys(stream), { 's:' .. stream, '' }
@@ -98,6 +107,7 @@ local function begin(s, ends)
   -- The client that waits for the calls follows their stream here.
   redis.call('ZADD', K .. ':f', int(now + math.max(lease, renewal)), me .. ' 0 ' .. stream)
   redis.call('PEXPIREAT', K .. ':f', int(math.max(sess.aux, now + math.max(lease, renewal))))
+  tell()
 end
 
 -- Makes the record of a call what the step makes of it, but for its end.

@@ -31,6 +31,9 @@ local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 -- A call without a deadline is kept so long after its last write; a silent holder so long after its last use.
 local endless, holding = 30 * 24 * 3600 * 1000, 600 * 1000
 
+-- The phases of a call.
+local READY, DISPATCHED, WAITING, DONE = '1', '2', '3', '4'
+
 local function int(n) return string.format('%.0f', n) end
 
 local function streamkeys(stream)

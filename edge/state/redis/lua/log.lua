@@ -1,6 +1,5 @@
 -- What the scripts that work on calls and logs share of logs, behind lib.lua. Scripts that only load or touch a
 -- session do without: they are by far the most frequent.
-local READY, DISPATCHED, WAITING, DONE = '1', '2', '3', '4'
 
 -- Tells the other replicas that follow a stream, or any if it is nil, that its log changed.
 local function wake(stream)

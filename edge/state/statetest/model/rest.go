@@ -143,7 +143,7 @@ func (r *Replica) Create(ctx context.Context, s *state.Session) error {
 }
 
 // Load implements medium.Sessions.
-func (r *Replica) Load(ctx context.Context, id string, _ bool) (*state.Sighting, error) {
+func (r *Replica) Load(ctx context.Context, id string, use bool) (*state.Sighting, error) {
 	err := r.m.op(ctx)
 	defer r.m.mu.Unlock()
 	s := r.m.sessions[id]
@@ -153,7 +153,13 @@ func (r *Replica) Load(ctx context.Context, id string, _ bool) (*state.Sighting,
 	case s == nil:
 		return nil, state.ErrNotFound
 	}
-	return &state.Sighting{Session: s}, nil
+	out := &state.Sighting{Session: s}
+	for _, c := range r.m.calls {
+		if use && c.rec.Session == id && c.rec.Phase != state.PhaseDone && !slices.Contains(out.Requests, c.rec.RequestID) {
+			out.Requests = append(out.Requests, c.rec.RequestID)
+		}
+	}
+	return out, nil
 }
 
 // Update implements medium.Sessions.

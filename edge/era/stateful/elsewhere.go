@@ -1,0 +1,128 @@
+package stateful
+
+import (
+	"errors"
+	"hash/maphash"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+// A request id is in use until its call has ended, wherever that runs or waits. This replica knows
+// the ids of the calls that it runs; those of other calls with a record are hints, from the session
+// as loaded, from state.RequestBegan and from the calls that left this replica. Only a request whose
+// id is hinted is checked in the store, so that other requests make no round trip. A call without a
+// record is unknown to other replicas.
+
+// maxElsewhere bounds the hints of a session. When there are more, they are dropped, and the next
+// request loads the session.
+const maxElsewhere = 256
+
+var (
+	// errElsewhere means that the request id may be in use by a call that does not run here.
+	errElsewhere = errors.New("the request id may be in use elsewhere")
+
+	elsewhereSeed = maphash.MakeSeed()
+)
+
+// elsewhere holds the request ids of a session that may be in use by calls which do not run here.
+// The zero value is incomplete. Guarded by localSession.mu.
+type elsewhere struct {
+	// ids maps the hash of an id to the value of loads when it was added.
+	ids map[uint64]uint32
+	// loads counts the loads of the session that have begun.
+	loads uint32
+	// asOf is the value of Era.returns as of which the hints are complete. 0 means that they are
+	// not.
+	asOf uint64
+}
+
+func hashOf(id string) uint64 { return maphash.String(elsewhereSeed, id) }
+
+// add adds an id.
+func (w *elsewhere) add(id string) {
+	if len(w.ids) >= maxElsewhere {
+		clear(w.ids)
+		w.asOf = 0
+		return
+	}
+	if w.ids == nil {
+		w.ids = map[uint64]uint32{}
+	}
+	w.ids[hashOf(id)] = w.loads
+}
+
+// has reports whether an id is hinted.
+func (w *elsewhere) has(id string) bool {
+	if len(w.ids) == 0 {
+		return false
+	}
+	_, ok := w.ids[hashOf(id)]
+	return ok
+}
+
+// loaded replaces the hints that were added before the last load began with those that it returned,
+// as far as there is room. The load began when Era.returns was asOf.
+func (w *elsewhere) loaded(ids []string, asOf uint64) {
+	for id, at := range w.ids {
+		if at < w.loads {
+			delete(w.ids, id)
+		}
+	}
+	w.asOf = asOf
+	for _, id := range ids {
+		if len(w.ids) < maxElsewhere/2 {
+			w.add(id)
+		}
+	}
+}
+
+// begunElsewhere adds the id of a call that runs or waits elsewhere.
+func (s *localSession) begunElsewhere(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.elsewhere.add(id)
+}
+
+// loadBegins begins a load of the session.
+func (s *localSession) loadBegins() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.elsewhere.loads++
+}
+
+// loadEnds adds the request ids that a load returned, except for those of calls that run here. The
+// load began when Era.returns was asOf.
+func (s *localSession) loadEnds(ids []string, asOf uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	other := ids[:0:0]
+	for _, id := range ids {
+		if s.running[id] == nil {
+			other = append(other, id)
+		}
+	}
+	s.elsewhere.loaded(other, asOf)
+}
+
+// register registers a call of the exchange under its request id. If the id may be in use elsewhere,
+// it loads the session to know.
+func (x *exchange) register(c *execution) error {
+	err := x.s.register(x.e, c, unchecked)
+	if !errors.Is(err, errElsewhere) {
+		return err
+	}
+	loadErr := x.e.refresh(x.ctx, x.s)
+	err = x.s.register(x.e, c, checked)
+	switch {
+	case !errors.Is(err, errElsewhere):
+		return err
+	case loadErr != nil:
+		return stateError(loadErr)
+	}
+	return idInUse(c.id.Raw())
+}
+
+// idInUse is the error for a request whose id is that of a call that has not ended.
+func idInUse(id string) *mcp.Error {
+	return mcp.Errorf(mcp.KindInvalidRequest, "the request id %.40s is in use by a request that still runs; use a new one", id)
+}
