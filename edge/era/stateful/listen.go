@@ -77,6 +77,9 @@ func (e *Era) resumeStream(ctx context.Context, in *mcp.Incoming, s *localSessio
 		return e.lost(s, err)
 	case page.Ahead && at.Epoch.Counter() > page.Last.Epoch.Counter()+medium.MaxAhead:
 		return unknownStream(in.LastEventID)
+	case page.Ended && len(page.Entries) == 0 && !page.Ahead && e.responded(sctx, s.id, stream, at):
+		return mcp.Errorf(mcp.KindNoStream,
+			"Last-Event-ID %.80q is that of the last response of its stream, which has ended: there is nothing to resume", in.LastEventID)
 	}
 	st, oerr := out.Open()
 	if oerr != nil {
@@ -89,6 +92,20 @@ func (e *Era) resumeStream(ctx context.Context, in *mcp.Incoming, s *localSessio
 		e.o.Telemetry.Resumed(in.Header, telemetry.ParseParent(trace), rec.print, replayed, began)
 	}})
 	return nil
+}
+
+// responded reports whether the entry at a position is a response.
+//
+// Clients with an older TypeScript SDK, such as Gemini CLI, resume the stream of each call that ends,
+// although they have its response. If the resumed stream ended at once, they would open a standalone
+// stream in its place, one more with each call. They take 405 to mean that there is none.
+func (e *Era) responded(ctx context.Context, session, stream string, at medium.Position) bool {
+	if at.Seq == 0 {
+		return false
+	}
+	before := medium.Position{Epoch: at.Epoch, Seq: at.Seq - 1}
+	page, err := e.store.Read(ctx, session, stream, before, 1)
+	return err == nil && len(page.Entries) > 0 && page.Entries[0].Position() == at && page.Entries[0].Kind == state.EntryResponse
 }
 
 func unknownStream(id string) *mcp.Error {

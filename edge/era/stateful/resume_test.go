@@ -27,6 +27,40 @@ func TestBadEventIDs(t *testing.T) {
 	})
 }
 
+// A client that resumes a stream behind its last response, as older SDKs do, is told that there is none: if the stream ended at once, they would
+// open a standalone one in its place. Behind an earlier event, and of a call without a response, it is resumed.
+func TestNothingIsLeftToResume(t *testing.T) {
+	for _, version := range []string{v2024, v0326, v0618, v1125} {
+		t.Run(version, func(t *testing.T) {
+			inWorld(t, Options{}, func(t *testing.T, w *world) {
+				s := w.initialize(version)
+				w.backend.tools["say"] = func(ctx context.Context, _ *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
+					_ = sink.Emit(ctx, progress(1))
+					time.Sleep(2 * time.Second)
+					return text("ok"), ctx.Err()
+				}
+				x, cancelled := w.post(w.a, s, callTool(1, "say")), w.post(w.a, s, callTool(2, "say"))
+				first := x.lastID()
+				w.post(w.b, s, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`)
+				after(3 * time.Second)
+				for _, e := range []*Era{w.a, w.b} {
+					w.wantKind(w.listen(e, s, x.lastID()), mcp.KindNoStream)
+					w.wantMessages(w.listen(e, s, first), `{"jsonrpc":"2.0","id":1,"result":{"text":"ok"}}`)
+					if y := w.listen(e, s, cancelled.lastID()); !y.streaming() || !y.ended() {
+						t.Error("the stream of a cancelled call is not resumed to its end")
+					}
+				}
+				if version != v0326 {
+					return
+				}
+				y := w.post(w.a, s, "["+callTool(3, "say")+","+callTool(4, "say")+"]")
+				after(3 * time.Second)
+				w.wantKind(w.listen(w.b, s, y.lastID()), mcp.KindNoStream)
+			})
+		})
+	}
+}
+
 func TestResumeTakesOverFromALostConnection(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)

@@ -67,9 +67,6 @@ func TestResume(t *testing.T) {
 			}
 			other.message()
 			other.end()
-			if ended := s.get(other.lastID).want(http.StatusOK).events(); ended != nil {
-				ended.end() // after the last event nothing follows
-			}
 		})
 	}
 }
@@ -118,4 +115,21 @@ func TestForeignStream(t *testing.T) {
 	stream := mine.callWithProgress("count", `{"to":1}`, "p").events()
 	first, _ := stream.next()
 	theirs.get(first.ID).want(http.StatusBadRequest).json().wantError(t, -32600)
+}
+
+// TestNothingIsLeftToResume: a client that resumes the stream of a call whose response it has gets 405, which clients take to mean that there
+// is none, and opens no standalone stream in its place.
+func TestNothingIsLeftToResume(t *testing.T) {
+	_, e := startFixture(t)
+	for _, version := range stateful {
+		s := newSession(t, e.URL, version)
+		stream := s.callWithProgress("count", `{"to":2}`, "p").want(http.StatusOK).events()
+		stream.awaitMethod("notifications/progress")
+		first := stream.lastID
+		stream.response().result(t)
+		s.get(stream.lastID).want(http.StatusMethodNotAllowed).json().wantError(t, -32600)
+		s.get(first).want(http.StatusOK).events().response().result(t)
+		open := s.get("").want(http.StatusOK).events()
+		open.close()
+	}
 }
