@@ -87,7 +87,8 @@ func SamplingText(role Role, text string) *SamplingMessage {
 // valid makes text fit for a protobuf string, which is UTF-8.
 func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
-// encodeJSON is json.Marshal without the escaping of HTML; a json.RawMessage is taken verbatim.
+// encodeJSON is json.Marshal without the escaping of HTML; a json.RawMessage is taken verbatim. The error about a number that JSON does not
+// have says where it is.
 func encodeJSON(v any) (string, error) {
 	if raw, ok := v.(json.RawMessage); ok {
 		if !json.Valid(raw) || !utf8.Valid(raw) {
@@ -99,7 +100,7 @@ func encodeJSON(v any) (string, error) {
 	defer b.free()
 	b.Reset()
 	if err := b.enc.Encode(v); err != nil {
-		return "", err
+		return "", whereNotFinite(v, err)
 	}
 	return string(b.Bytes()[:b.Len()-1]), nil // without Encode's newline
 }

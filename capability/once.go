@@ -28,7 +28,7 @@ func Once[T any](c *Call, key string, fn func() (T, error)) (T, error) {
 		}
 		text, err := json.Marshal(v)
 		if err != nil {
-			return "", fmt.Errorf("capability: the value of Once %q cannot be kept: %w", key, err)
+			return "", fmt.Errorf("capability: the value of Once %q cannot be kept: %w", key, whereNotFinite(v, err))
 		}
 		return string(text), nil
 	})
