@@ -147,9 +147,11 @@ type Replicas interface {
 	// Beat is the heartbeat of this incarnation. It returns at most max orphans in no particular
 	// order: calls that are not done and whose owner is lost, whose lease ended without an owner,
 	// whose claim had no write for Limits.ClaimLife, which wait with all answers there, or whose
-	// deadline has passed. A replica that is silent for longer than Limits.Lease is lost; its start
-	// counts as a beat. leaving ends the incarnation: its leases end at once, without a lapse; from
-	// then on Beat returns ErrFenced.
+	// deadline has passed. A replica that is silent for longer than Limits.Lease, while the medium
+	// can be reached, is lost; its start counts as a beat. When the medium was away, every replica
+	// has a whole lease from its return on. leaving ends the incarnation: its leases end at once,
+	// without a lapse; from then on Beat returns ErrFenced. A Beat does not wait for another one
+	// that looks for orphans; it then returns none.
 	Beat(ctx context.Context, max int, leaving bool) ([]Which, error)
 	// Notify sends an event to every other holder of the session. It returns when all have handled
 	// it, or after 250 ms. A lost event costs time, never correctness.

@@ -59,6 +59,7 @@ type Replica struct {
 	notices   notifications
 	relay     *Relay
 	sweeps    sweeps
+	lapses    lapses
 	renewals  renewals
 	breakers  breakers
 	logs      logCache
@@ -125,9 +126,11 @@ func (r *Replica) Store(h medium.Hooks) medium.Store {
 // reached, and another error if its eviction policy would drop sessions.
 func (r *Replica) Start(ctx context.Context) error {
 	if err := r.checkPolicy(ctx); err != nil {
+		r.lapses.failed(r.limits.Lease)
 		return err
 	}
 	if err := r.beat(ctx); err != nil {
+		r.lapses.failed(r.limits.Lease)
 		return err
 	}
 	r.life.Lock()

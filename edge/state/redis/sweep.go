@@ -40,13 +40,16 @@ const (
 
 // sweeps is where the last sweep of each bucket stopped.
 type sweeps struct {
+	// busy is held by the one Beat at a time that does more than send a heartbeat.
+	busy sync.Mutex
 	mu   sync.Mutex
 	next [buckets]int64
 }
 
 // Beat implements medium.Replicas. It also renews this replica's registrations as a follower. One
 // call looks for orphans in a bounded part of the index, and the next continues after it; with very
-// many unfinished streams it takes several to see all.
+// many unfinished streams it takes several to see all. A Beat during the sweep of another sends a
+// heartbeat and does nothing else.
 func (r *Replica) Beat(ctx context.Context, most int, leaving bool) ([]medium.Which, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -54,12 +57,29 @@ func (r *Replica) Beat(ctx context.Context, most int, leaving bool) ([]medium.Wh
 	if leaving {
 		return nil, r.leave(ctx)
 	}
-	if err := r.beat(ctx); err != nil || most <= 0 {
+	orphans, err := r.beatAndSweep(ctx, most)
+	if err != nil && !errors.Is(ctx.Err(), context.Canceled) {
+		r.lapses.failed(r.limits.Lease)
+	}
+	return orphans, err
+}
+
+func (r *Replica) beatAndSweep(ctx context.Context, most int) ([]medium.Which, error) {
+	if err := r.beat(ctx); err != nil {
+		return nil, err
+	}
+	if !r.sweeps.busy.TryLock() {
+		return nil, nil
+	}
+	defer r.sweeps.busy.Unlock()
+	r.logs.sweep(r.followers.any)
+	if err := r.refollow(ctx); err != nil || most <= 0 {
 		return nil, err
 	}
 	return r.orphans(ctx, most)
 }
 
+// beat sends the heartbeat.
 func (r *Replica) beat(ctx context.Context) error {
 	r.life.Lock()
 	if r.left.Load() {
@@ -67,7 +87,17 @@ func (r *Replica) beat(ctx context.Context) error {
 		return fmt.Errorf("replica %.80q has left and cannot come back, start a new one: %w", r.id, state.ErrFenced)
 	}
 	key := r.heartbeat(r.id)
-	err := r.send(ctx, key, func() error { return r.client.Set(ctx, key, 1, r.limits.Lease).Err() })
+	sent, missing := time.Now(), false
+	err := r.send(ctx, key, func() error {
+		err := r.client.SetArgs(ctx, key, 1, redis.SetArgs{TTL: r.limits.Lease, Get: true}).Err()
+		if missing = errors.Is(err, redis.Nil); missing {
+			return nil
+		}
+		return err
+	})
+	if err == nil {
+		r.lapses.stored(sent, missing, r.limits.Lease)
+	}
 	r.life.Unlock()
 	if err == nil || !errors.Is(ctx.Err(), context.Canceled) {
 		r.health.beat(err == nil)
@@ -75,8 +105,7 @@ func (r *Replica) beat(ctx context.Context) error {
 	if err != nil {
 		return unavailable(ctx, err)
 	}
-	r.logs.sweep(r.followers.any)
-	return r.refollow(ctx)
+	return nil
 }
 
 // leave ends this incarnation.
@@ -285,7 +314,7 @@ func (r *Replica) prune(ctx context.Context, stale map[string][]any) error {
 // fate is the fate of a call's owner: whether it is lost, and whether it left before.
 type fate struct{ lost, left bool }
 
-// lost returns which owners have no heartbeat. An empty owner is none, and never lost.
+// lost returns which owners have left, or have no heartbeat while that counts. An empty owner is none, and never lost.
 func (r *Replica) lost(ctx context.Context, suspects []suspect) (map[string]fate, error) {
 	alive, left := map[string]*redis.IntCmd{}, map[string]*redis.IntCmd{}
 	err := r.pipe(ctx, func(p redis.Pipeliner) {
@@ -299,9 +328,10 @@ func (r *Replica) lost(ctx context.Context, suspects []suspect) (map[string]fate
 	if err != nil {
 		return nil, unavailable(ctx, err)
 	}
-	out := map[string]fate{}
+	out, counts := map[string]fate{}, r.lapses.count(r.limits.Lease)
 	for owner, cmd := range alive {
-		out[owner] = fate{lost: cmd.Val() == 0, left: left[owner].Val() != 0}
+		has := left[owner].Val() != 0
+		out[owner] = fate{lost: cmd.Val() == 0 && (has || counts), left: has}
 	}
 	return out, nil
 }

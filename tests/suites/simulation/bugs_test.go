@@ -33,6 +33,7 @@ const (
 	placesAgain
 	beginsAnew
 	cancelsNothing
+	lapsesWhileAway
 	bugCount
 )
 
@@ -62,6 +63,7 @@ var bugNames = [bugCount]string{
 	placesAgain:        "places of a refused write are given out again",
 	beginsAnew:         "a Begin that is sent again is another",
 	cancelsNothing:     "a cancellation of a machine that is over by then is lost",
+	lapsesWhileAway:    "leases lapse while the store is away",
 	readersForgetEpoch: "readers take the log's epoch for theirs",
 }
 
@@ -71,6 +73,7 @@ var inMedium = map[bug]model.Bug{
 	lastAnswerCounts: model.LastAnswerCounts, anyAnswerCompletes: model.AnyAnswerCompletes,
 	restoreOverrides: model.RestoreOverrides, runningBeatsDone: model.RunningBeatsDone,
 	restoreForgetsLog: model.RestoreForgetsLog, restoreRenumbers: model.RestoreRenumbers, epochsCount: model.EpochsCount,
+	lapsesWhileAway: model.LapsesWhileAway,
 }
 
 func (w *world) bugs(b bug) bool { return w.bug == b }

@@ -148,6 +148,12 @@ func (j *judge) ended(c *request) {
 	case strings.HasPrefix(c.response, "failure") && j.calm() && w.stops == 0 && w.outages == 0 && !w.lossy && !w.refuses:
 		j.fail("%s ended with %q without a fault", c.id, c.response)
 	}
+	// The store's absence stops nobody.
+	unknown := strings.HasPrefix(c.response, fmt.Sprintf("failure %d ", call.UnknownOutcome))
+	poison := strings.HasPrefix(c.response, fmt.Sprintf("failure %d ", call.Poison))
+	if (unknown || poison) && j.calm() && w.stops == 0 && !w.lossy {
+		j.fail("%s ended with %q though nobody has stopped", c.id, c.response)
+	}
 	rec, log, stored := w.medium.Call(c.id)
 	if j.calm() && c.responses == 1 && len(c.got) > 0 && stored && len(c.got) != len(log) {
 		j.fail("%s was sent %d of %d entries", c.id, len(c.got), len(log))

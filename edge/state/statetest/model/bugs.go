@@ -26,6 +26,8 @@ const (
 	RestoreRenumbers
 	// EpochsCount: epochs have no random bits.
 	EpochsCount
+	// LapsesWhileAway: replicas are lost that could not beat while the medium was away.
+	LapsesWhileAway
 )
 
 func (m *Medium) bug(b Bug) bool { return m.Bug == b }

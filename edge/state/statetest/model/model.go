@@ -48,6 +48,8 @@ type Medium struct {
 	undo     []written
 	replicas []*Replica
 	away     error
+	// back is when the medium was away last.
+	back time.Time
 }
 
 // Replica is a Medium as seen by one replica.
@@ -89,6 +91,8 @@ func (m *Medium) Away(away bool) {
 	defer m.mu.Unlock()
 	if m.away = nil; away {
 		m.away = state.ErrUnavailable
+	} else if m.Now != nil {
+		m.back = m.Now()
 	}
 }
 
@@ -177,6 +181,11 @@ func (m *Medium) put(id string, c *call) {
 	}
 }
 
+// lost reports whether a replica has left or was silent for longer than the lease while it could beat.
 func (m *Medium) lost(r *Replica) bool {
-	return r.left || m.Now().Sub(r.beat) > m.Limits.Lease
+	since := r.beat
+	if m.back.After(since) && !m.bug(LapsesWhileAway) {
+		since = m.back
+	}
+	return r.left || m.Now().Sub(since) > m.Limits.Lease
 }
