@@ -1,6 +1,8 @@
 package run
 
 import (
+	"context"
+	"errors"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/era/stateful/call"
@@ -12,6 +14,8 @@ const (
 	// claimTries bounds the attempts of a claim whose reply was lost; claimPause is the pause
 	// between two.
 	claimTries, claimPause = 4, 100 * time.Millisecond
+	// sweepTimeouts bounds a sweep, as a multiple of Options.Timeout. It takes many operations.
+	sweepTimeouts = 4
 	// lostAtOnce bounds the lost calls that wait for a takeover, as a multiple of
 	// Options.Takeovers.
 	lostAtOnce = 16
@@ -19,10 +23,24 @@ const (
 	cancelAgain = 500 * time.Millisecond
 )
 
-// beat renews the replica's heartbeat and takes over calls without an owner, unless it is draining.
-// It does not wait for the takeovers, so that a slow store does not let the leases of this replica
-// lapse.
+// beat renews the replica's heartbeat and starts a sweep if none is in progress. It does not wait for
+// the sweep, so that a slow store does not let the leases of this replica lapse.
 func (r *Replica) beat() {
+	if !r.sweeping.CompareAndSwap(false, true) {
+		ctx, cancel := r.bounded()
+		defer cancel()
+		r.beatOnce(ctx, 0)
+		return
+	}
+	r.loops.Go(func() { r.sweep(r.unclosed) })
+}
+
+// sweep renews the heartbeat and takes over calls without an owner, unless the replica is draining. It
+// does not wait for the takeovers. The caller has set r.sweeping.
+func (r *Replica) sweep(ctx context.Context) {
+	defer r.sweeping.Store(false)
+	ctx, cancel := context.WithTimeout(ctx, sweepTimeouts*r.o.Timeout)
+	defer cancel()
 	r.mu.Lock()
 	now := r.now()
 	r.keeper.Forget(now)
@@ -32,17 +50,19 @@ func (r *Replica) beat() {
 	if isClosed(r.o.Draining) {
 		most = 0
 	}
-	ctx, cancel := r.bounded()
-	defer cancel()
-	orphans, err := r.store.Beat(ctx, most, false)
-	if err != nil {
-		r.failed(err)
-		r.o.Log.Warn("no sign of life could be given; other replicas may take over this one's calls", "error", err)
-		return
-	}
-	for _, o := range orphans {
+	for _, o := range r.beatOnce(ctx, most) {
 		r.takeOverLost(o)
 	}
+}
+
+// beatOnce renews the heartbeat and returns at most that many calls without an owner.
+func (r *Replica) beatOnce(ctx context.Context, most int) []medium.Which {
+	orphans, err := r.store.Beat(ctx, most, false)
+	if err != nil && !errors.Is(ctx.Err(), context.Canceled) {
+		r.failed(err)
+		r.o.Log.Warn("no heartbeat could be sent, or lost calls could not be looked for; other replicas take over the calls of one whose heartbeats stay away", "error", err)
+	}
+	return orphans
 }
 
 // takeOverLost takes over a lost call in a goroutine. At most Options.Takeovers run at a time.

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/era/stateful/call"
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
 // A cancellation that arrives while the store is away is not lost, whether its call waits or runs.
@@ -107,6 +108,99 @@ func TestHeartbeatDoesNotWaitForTakeovers(t *testing.T) {
 		r.Close()
 		if n := s.claims.Load(); n > 7*int32(r.o.Takeovers) {
 			t.Errorf("%d claims", n)
+		}
+	})
+}
+
+// slowSweeps is a store that takes a while to look for lost calls.
+type slowSweeps struct {
+	medium.Store
+	beats, at, most atomic.Int32
+}
+
+func (s *slowSweeps) Beat(ctx context.Context, most int, _ bool) ([]medium.Which, error) {
+	s.beats.Add(1)
+	s.most.Store(max(s.most.Load(), s.at.Add(1)))
+	defer s.at.Add(-1)
+	if most > 0 {
+		pause(ctx, time.Hour)
+	}
+	return nil, ctx.Err()
+}
+
+// A store that is slow to find lost calls does not delay heartbeats, and is not asked without bound.
+func TestHeartbeatDoesNotWaitForSweeps(t *testing.T) {
+	in(t, func(t *testing.T, h *house) {
+		s := &slowSweeps{}
+		h.wrap = func(st medium.Store) medium.Store { s.Store = st; return s }
+		r := h.replica(false)
+		r.o.Heartbeat, r.o.Timeout = 100*time.Millisecond, time.Second
+		began := time.Now()
+		r.Start()
+		first := time.Since(began)
+		sleep(10050 * time.Millisecond)
+		if n := s.beats.Load(); n != 101 {
+			t.Errorf("%d signs of life in 10 s, want 101", n)
+		}
+		if n := s.most.Load(); n > 2 {
+			t.Errorf("%d heartbeats at a time, want 2 at most", n)
+		}
+		if first > r.o.Timeout {
+			t.Errorf("the start took %v", first)
+		}
+	})
+}
+
+// lateSweeps is a store that needs longer to find lost calls than one operation may take.
+type lateSweeps struct {
+	slowClaims
+	sweeping, cut atomic.Int32
+}
+
+func (s *lateSweeps) Beat(ctx context.Context, most int, leaving bool) ([]medium.Which, error) {
+	if most > 0 {
+		s.sweeping.Add(1)
+		defer s.sweeping.Add(-1)
+		pause(ctx, 3*time.Second)
+	}
+	if ctx.Err() != nil {
+		s.cut.Add(1)
+		return nil, ctx.Err()
+	}
+	return s.slowClaims.Beat(ctx, min(most, 1), leaving)
+}
+
+// A sweep of a slow store comes to its end, or else no lost call is ever found; Close ends it.
+func TestSweepsMayTakeLong(t *testing.T) {
+	in(t, func(t *testing.T, h *house) {
+		s := &lateSweeps{}
+		h.wrap = func(st medium.Store) medium.Store { s.Store = st; return s }
+		r := h.replica(true) // Its first sweep is as short as an operation, so that Start returns.
+		s.cut.Store(0)
+		sleep(10 * time.Second)
+		if s.claims.Load() == 0 || s.cut.Load() != 0 {
+			t.Errorf("%d claims, and %d sweeps that were cut", s.claims.Load(), s.cut.Load())
+		}
+		await.Until(t, "a sweep is in progress", func() bool { return s.sweeping.Load() > 0 })
+		r.Close()
+		if n := s.cut.Load(); n != 1 {
+			t.Errorf("%d sweeps were cut by the end, want 1", n)
+		}
+	})
+}
+
+// A store that was away gets a heartbeat as soon as it is back: the one that it has may be about to lapse.
+func TestHeartbeatWhenTheStoreReturns(t *testing.T) {
+	in(t, func(t *testing.T, h *house) {
+		s := &slowClaims{}
+		h.wrap = func(st medium.Store) medium.Store { s.Store = st; return s }
+		r := h.replica(true)
+		sleep(10 * time.Millisecond)
+		before := s.beats.Load()
+		r.Returning()
+		synctest.Wait()
+		if n := s.beats.Load() - before; n != 1 {
+			t.Errorf("%d signs of life when the store is back, want 1", n)
 		}
 	})
 }

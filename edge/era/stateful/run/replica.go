@@ -139,10 +139,15 @@ type Replica struct {
 	closeOnce sync.Once
 	life      context.Context
 	kill      context.CancelFunc
-	work      *InFlight
-	// loops waits for the goroutine of Start.
+	// unclosed is cancelled by Close, as closing is closed.
+	unclosed context.Context
+	cutOff   context.CancelFunc
+	work     *InFlight
+	// loops waits for the goroutine of Start and the sweep.
 	loops   sync.WaitGroup
 	started atomic.Bool
+	// sweeping is whether a sweep is in progress.
+	sweeping atomic.Bool
 	// insisting counts the answers whose outcome is unknown, cancelling the cancellations;
 	// insistingBytes is what both hold.
 	insisting, cancelling atomic.Int32
@@ -180,13 +185,17 @@ func New(s medium.Store, o Options) *Replica {
 	r.takeovers = make(chan struct{}, r.o.Takeovers)
 	r.began, r.count, r.work = r.o.Now(), r.o.Counters, r.o.Work
 	r.life, r.kill = context.WithCancel(context.Background())
+	r.unclosed, r.cutOff = context.WithCancel(r.life)
 	return r
 }
 
 // Start begins heartbeats and the takeover of lost calls. Call it once.
 func (r *Replica) Start() {
 	r.started.Store(true)
-	r.beat()
+	r.sweeping.Store(true)
+	ctx, cancel := r.bounded()
+	defer cancel()
+	r.sweep(ctx)
 	r.loops.Go(func() {
 		t := time.NewTicker(r.o.Heartbeat)
 		defer t.Stop()
@@ -208,6 +217,7 @@ func (r *Replica) Close() {
 	r.closeOnce.Do(func() {
 		first = true
 		close(r.closing)
+		r.cutOff()
 	})
 	for _, c := range r.all() {
 		c.post(call.Event{Kind: call.Closed})

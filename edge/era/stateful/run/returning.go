@@ -14,14 +14,21 @@ const (
 )
 
 // Returning is the store's hook: the store was away and may have lost acknowledged writes. It
-// restores all that this replica knows, and again after Options.Timeout, since the notification may
-// be early.
+// renews the heartbeat, which may be about to lapse, and restores all that this replica knows, and again
+// after Options.Timeout, since the notification may be early.
 func (r *Replica) Returning() {
 	if r.isClosing() || !r.work.Enter() {
 		return
 	}
 	defer r.work.Leave()
 	r.returns.Add(1)
+	if r.started.Load() {
+		r.work.Spawn(func() {
+			ctx, cancel := r.bounded()
+			defer cancel()
+			r.beatOnce(ctx, 0)
+		})
+	}
 	r.restoreAll()
 	r.work.Spawn(func() {
 		if r.sleep(r.o.Timeout) {
