@@ -216,6 +216,10 @@ func (x *Limiter) Unshared() int64 { return x.unshared.Load() }
 // sweepEvery is the interval at which unused calls are returned. A call unused for two sweeps is returned within a second.
 const sweepEvery = 500 * time.Millisecond
 
+// settled is how long after a failure of the store a lower number of replicas is not believed: the others may not have found the
+// store again.
+const settled = 5 * time.Second
+
 // Run returns unused calls to the store and counts the replicas until ctx ends. Then it returns all calls. Without a Store it
 // returns at once.
 func (x *Limiter) Run(ctx context.Context) {
@@ -224,8 +228,12 @@ func (x *Limiter) Run(ctx context.Context) {
 	}
 	t := time.NewTicker(sweepEvery)
 	defer t.Stop()
+	var fewer time.Time // from when a lower number of replicas is believed
 	for {
-		if n, err := x.sharing(ctx); err == nil {
+		switch n, err := x.sharing(ctx); {
+		case err != nil:
+			fewer = time.Now().Add(settled)
+		case int64(n) >= x.replicas.Load() || !time.Now().Before(fewer):
 			x.replicas.Store(int64(n))
 		}
 		select {

@@ -237,6 +237,30 @@ func TestAReplicaKeepsToItsShareWhileTheStoreIsAway(t *testing.T) {
 	})
 }
 
+// A store that is back counts the replicas that have found it. Should it go away again before the others have, a replica still keeps to its share.
+func TestAStoreThatComesAndGoesGivesNoLargerShare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &shared{}
+		x := replicasOn(t, s, 3, perPrincipal(time.Second, 30))[0]
+		share := func(what string, want int) {
+			t.Helper()
+			s.away.Store(true)
+			time.Sleep(40 * time.Second) // The budget is whole.
+			if n, _ := admitted(t, x, ann, 100); n != want {
+				t.Errorf("%d calls were admitted %s, want %d", n, what, want)
+			}
+		}
+		share("while the store is away", 10)
+		s.away.Store(false)
+		s.replicas = 1
+		time.Sleep(2 * sweepEvery)
+		share("after one replica alone has found the store", 10)
+		s.away.Store(false)
+		time.Sleep(settled + 2*sweepEvery)
+		share("after the others were not seen for long enough", 30)
+	})
+}
+
 // A call that one rule refuses is not charged to the others.
 func TestARefusedCallCostsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
