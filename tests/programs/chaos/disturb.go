@@ -138,6 +138,7 @@ func restartRedis(ctx context.Context, s *stage, _ options) error {
 func blackout(ctx context.Context, s *stage, _ options) error {
 	whole := context.WithoutCancel(ctx)
 	return every(ctx, 6*time.Second, func() error {
+		first := len(s.losses)
 		for _, e := range s.edges {
 			if err := s.lose(e.Name(), "replica "+e.Name()+" was killed, as all", e.Kill); err != nil {
 				return err
@@ -151,7 +152,12 @@ func blackout(ctx context.Context, s *stage, _ options) error {
 				return err
 			}
 		}
-		return s.edges.AwaitReady(whole)
+		err := s.edges.AwaitReady(whole)
+		// A new replica gives the others a lease: they may not have been able to reach Redis.
+		for i := range s.losses[first:] {
+			s.losses[first+i].until = time.Now()
+		}
+		return err
 	})
 }
 

@@ -163,6 +163,12 @@ func TestSilences(t *testing.T) {
 	if got := silences(c, []loss{{at: at(5205)}}); got != 3*time.Second {
 		t.Errorf("%s, want the time since the loss", got)
 	}
+	if got := silences(c, []loss{{at: at(5205), until: at(7205)}}); got != time.Second {
+		t.Errorf("%s, want the time since replicas ran again", got)
+	}
+	if got := silences(c, []loss{{at: at(5205), until: at(9205)}}); got != time.Second {
+		t.Errorf("%s, want the time from the answer to the response", got)
+	}
 }
 
 func TestAnswersAndResumesElsewhere(t *testing.T) {
@@ -238,5 +244,37 @@ func TestEvents(t *testing.T) {
 	want := []event{{id: "a", retry: 1500 * time.Millisecond}, {id: "b", data: `{"x":1}`}}
 	if len(all) != 2 || all[0] != want[0] || all[1] != want[1] {
 		t.Errorf("events %+v, want %+v", all, want)
+	}
+}
+
+// A task with checkpoints may fail only if its replica was lost before the first one can have been stored.
+func TestCheckpointsTakeAWhile(t *testing.T) {
+	mine, other := loss{at: at(1000), by: "1.1"}, loss{at: at(1000), by: "2.1"}
+	for name, c := range map[string]struct {
+		sent   time.Time
+		lost   loss
+		stalls []stall
+		want   bool
+	}{
+		"none was sent":           {time.Time{}, mine, nil, true},
+		"just sent":               {at(900), mine, nil, true},
+		"stored":                  {at(400), mine, nil, false},
+		"stored before a stall":   {at(200), mine, []stall{{from: at(1100), to: at(1900)}}, false},
+		"Redis did not answer":    {at(400), mine, []stall{{from: at(500), to: at(1100)}}, true},
+		"another was lost":        {at(900), other, nil, false},
+		"sent after the loss":     {at(1100), mine, nil, true},
+		"stored, another stalled": {at(400), mine, []stall{{from: at(100), to: at(300)}}, false},
+	} {
+		e := &evidence{ledger: newLedger(), stalls: c.stalls, rules: rules{unknown: true}}
+		if e.ledger.kept["t"] = c.sent; c.sent.IsZero() {
+			delete(e.ledger.kept, "t")
+		}
+		task := &held{tag: "t", tool: "task_steps", code: codeUnknownOutcome}
+		if got := task.beforeCheckpoint([]*run{{by: "1.1"}}, []loss{c.lost}, e); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+		if !task.beforeCheckpoint(nil, []loss{c.lost}, e) {
+			t.Errorf("%s: a task that no backend was called for had a checkpoint", name)
+		}
 	}
 }

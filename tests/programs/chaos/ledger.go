@@ -26,10 +26,12 @@ type ledger struct {
 	running  map[*run]bool
 	bookings map[string]int // by trip
 	stages   map[string][]int
+	// kept is when each task sent its first checkpoint, by its tag.
+	kept map[string]time.Time
 }
 
 func newLedger() *ledger {
-	return &ledger{runs: map[string][]*run{}, running: map[*run]bool{}, bookings: map[string]int{}, stages: map[string][]int{}}
+	return &ledger{runs: map[string][]*run{}, running: map[*run]bool{}, bookings: map[string]int{}, stages: map[string][]int{}, kept: map[string]time.Time{}}
 }
 
 // begin notes that a handler runs; the function it returns, that it does not any more.
@@ -54,11 +56,14 @@ func (l *ledger) book(tag string) {
 	l.bookings[trip(tag)]++
 }
 
-// stage notes that a stage of a task's work was done.
+// stage notes that a stage of a task's work was done, of which a checkpoint is sent now.
 func (l *ledger) stage(tag string, n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.stages[tag] = append(l.stages[tag], n)
+	if l.kept[tag].IsZero() {
+		l.kept[tag] = time.Now()
+	}
 }
 
 // skipped says what is wrong with the stages of a task that is completed; "" nothing. Call it when nothing runs any more.

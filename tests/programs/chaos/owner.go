@@ -93,7 +93,8 @@ func explained(c *call, runs []*run, losses []loss) bool {
 }
 
 // silences are how long a client heard nothing of a call that it waited for: since the last event or
-// the answer that it gave, or since the last loss of the call's owner when that was later.
+// the answer that it gave, or since the last loss of the call's owner when that was later; where no
+// replica was left, since replicas ran again.
 func silences(c *call, losses []loss) (longest time.Duration) {
 	var since time.Time // zero: there is no stream yet, or the client's answer is due
 	for _, e := range c.entries {
@@ -102,7 +103,9 @@ func silences(c *call, losses []loss) (longest time.Duration) {
 			if !since.IsZero() {
 				for _, l := range losses {
 					if l.at.After(since) && l.at.Before(e.at) {
-						since = l.at
+						if since = l.over(); since.After(e.at) {
+							since = e.at
+						}
 					}
 				}
 				longest = max(longest, e.at.Sub(since))

@@ -23,6 +23,16 @@ type loss struct {
 	what string
 	// load is how many handlers ran for it.
 	load int
+	// until is from when others may take over what was lost, if that is later: no replica ran before.
+	until time.Time
+}
+
+// over is from when others may take over what was lost.
+func (l loss) over() time.Time {
+	if l.until.After(l.at) {
+		return l.until
+	}
+	return l.at
 }
 
 // stage is what the clients meet: Redis, replicas with a backend each, and a proxy before them.

@@ -38,7 +38,7 @@ func (r *report) tasks(e *evidence) {
 			if t.tool == "task_steps" && t.status == "completed" {
 				staged.see(e.ledger.skipped(t.tag), say)
 			}
-			if taskKinds[t.tool] && !t.beforeCheckpoint(lost, e) {
+			if taskKinds[t.tool] && !t.beforeCheckpoint(runs, lost, e) {
 				safe.see(t.safely(lost, e.rules), say)
 				took = append(took, takeovers(runs, happened)...)
 			} else {
@@ -74,9 +74,25 @@ func lossesOfTask(t *held, all []loss) (out []loss) {
 	return out
 }
 
-// beforeCheckpoint says whether a task may have been lost before it had a checkpoint to go on from, and so was not run again.
-func (t *held) beforeCheckpoint(lost []loss, e *evidence) bool {
-	return t.tool == "task_steps" && t.code == codeUnknownOutcome && e.rules.unknown && len(lost) > 0 && len(e.ledger.stages[t.tag]) <= 1
+// storing is how long a checkpoint may take from the backend into Redis. Nobody waits for it, so a replica may be lost meanwhile.
+const storing = 500 * time.Millisecond
+
+// beforeCheckpoint says whether a task may have been lost before Redis had a checkpoint to go on from, and so was not run again.
+func (t *held) beforeCheckpoint(runs []*run, lost []loss, e *evidence) bool {
+	if t.tool != "task_steps" || t.code != codeUnknownOutcome || !e.rules.unknown {
+		return false
+	}
+	if len(runs) == 0 {
+		return len(lost) > 0 // It was recorded as called, and then its replica was lost.
+	}
+	owner, sent := runs[len(runs)-1].by, e.ledger.kept[t.tag]
+	return slices.ContainsFunc(lost, func(l loss) bool { return l.by == owner && !e.stored(sent, l.at) })
+}
+
+// stored says whether a checkpoint that was sent at a time, zero: never, was in Redis at another.
+func (e *evidence) stored(sent, by time.Time) bool {
+	return !sent.IsZero() && by.Sub(sent) >= storing &&
+		!slices.ContainsFunc(e.stalls, func(s stall) bool { return s.from.Before(by) && s.to.After(sent) })
 }
 
 // safely judges how a task ended that may be run again.
