@@ -1,4 +1,4 @@
-import { Result, type Server, text } from "@mcpedge/capability";
+import { type Server, text } from "@mcpedge/capability";
 import { z } from "zod";
 import { plain } from "./plain.js";
 
@@ -15,7 +15,7 @@ export const dialectSchema =
 export function addSchemas(server: Server): void {
   const dialect = { ...plain("Has an input schema with keywords of JSON Schema 2020-12"), inputSchema: dialectSchema };
   server.registerRawTool("json_schema_2020_12_tool", dialect, (argumentsJson) => {
-    return new Result({ content: [text(`Called with ${argumentsJson}`)] });
+    return { content: [text(`Called with ${argumentsJson}`)] };
   });
   const description = "Goes into the header Mcp-Param-Region too";
   const inputSchema = z.object({ region: z.string().meta({ description, "x-mcp-header": "Region" }) });

@@ -1,11 +1,23 @@
 import { Answers, wireDuration } from "./answers.js";
+import { Asking, naming, Unwinding } from "./asked.js";
 import { type Awaitable, encodeJson, encodeObject, Failure, isFault, messageOf } from "./failure.js";
 import * as common from "./gen/mcpedge/v1/common.js";
 import { InputRequired as WireInputRequired, InputResponse } from "./gen/mcpedge/v1/input.js";
 import type { Checkpoint, Defer } from "./gen/mcpedge/v1/tools.js";
-import { type ElicitResult, form, formSchema, listRoots, openUrl, Question, type Root, sampling } from "./questions.js";
+import {
+  type ElicitResult,
+  form,
+  type FormSchema,
+  formSchema,
+  listRoots,
+  openUrl,
+  Question,
+  type Root,
+  sampling,
+} from "./questions.js";
+import { mustBeOneOf, mustKnow } from "./options.js";
 import type { SamplingRequest, SamplingResult } from "./sampling.js";
-import type { Infer, Schema } from "./schema.js";
+import type { Infer } from "./schema.js";
 
 const levels = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"] as const;
 
@@ -22,15 +34,6 @@ export interface Sink {
   emit?: (event: Event) => void;
   signal: AbortSignal;
   deadline?: Date;
-}
-
-/**
- * What a question without an answer throws: the handler is to end, and runs again from its top with the answer. A handler that
- * catches it ends in its questions all the same.
- */
-export class Unwinding extends Error {
-  override name = "Unwinding";
-  override message = "the handler ends here, and runs again when the client has answered: do not catch this";
 }
 
 /**
@@ -52,6 +55,7 @@ export class InputRequired extends Error {
     },
   ) {
     super(`input required: ${options.questions?.length ?? 0} questions`);
+    mustKnow("InputRequired", options, { questions: true, state: true, retryAfter: true, repeatable: true });
   }
 }
 
@@ -92,6 +96,7 @@ export class Call {
   readonly #context: common.RequestContext;
   readonly #emit: Sink["emit"];
   readonly #answers: Answers;
+  readonly #asking = new Asking();
   readonly #once = new Map<string, Promise<unknown>>();
   #over = false;
   #progress = -Infinity;
@@ -150,7 +155,7 @@ export class Call {
    * again because a replica was lost runs fn again.
    */
   once<T>(key: string, fn: () => Awaitable<T>): Promise<T> {
-    return this.#quiet(async () => {
+    return this.#asking.begin(`once ${JSON.stringify(key)}`, async () => {
       this.#mayAsk();
       if (this.#answers.missing.size > 0) throw new Unwinding();
       const kept = this.#answers.remembered(key);
@@ -174,6 +179,7 @@ export class Call {
 
   /** Whether the client wants messages of this level. */
   wantsLog(level: LogLevel): boolean {
+    mustBeOneOf("the level of a log message", level, levels);
     const wanted = this.#context.logLevel;
     return this.#emit !== undefined && wanted > 0 && wireLevel(level) >= wanted;
   }
@@ -228,8 +234,8 @@ export class Call {
     this.#emit?.({ checkpoint: { state: memory } });
   }
 
-  /** Asks the user by a form. Rejects with Declined or Cancelled. MCP: elicitation/create in form mode. */
-  ask<S extends Schema<any, any>>(key: string, message: string, schema: S): Promise<Infer<S>> {
+  /** Asks the user by a form. Rejects with Declined or Dismissed, which are Unanswered. MCP: elicitation/create in form mode. */
+  ask<S extends FormSchema>(key: string, message: string, schema: S): Promise<Infer<S>> {
     return this.answer(form(key, message, schema));
   }
 
@@ -258,12 +264,13 @@ export class Call {
 
   /** Asks one question. */
   answer<T>(question: Question<T>): Promise<T> {
-    return this.#quiet(async () => (await this.#askAll([question]))[0]!);
+    return this.#asking.begin(naming([question.request.key]), async () => (await this.#askAll([question]))[0]!);
   }
 
   /** Asks several questions in one round, at most 16, and gives their answers in order. */
   askAll<const Q extends readonly Question<any>[]>(...questions: Q): Promise<AnswersOf<Q>> {
-    return this.#quiet(() => this.#askAll(questions) as Promise<AnswersOf<Q>>);
+    const keys = questions.map((q) => q.request.key);
+    return this.#asking.begin(naming(keys), () => this.#askAll(questions) as Promise<AnswersOf<Q>>);
   }
 
   async #askAll<T>(questions: readonly Question<T>[]): Promise<T[]> {
@@ -281,28 +288,50 @@ export class Call {
     if (!this.#emit) throw new Failure("Internal", "a completion cannot ask the client");
   }
 
-  /** A promise that nobody awaits, because the handler has ended, must not end the process. */
-  #quiet<T>(ask: () => Promise<T>): Promise<T> {
-    const asked = ask();
-    asked.catch(() => {});
-    return asked;
-  }
-
   /**
    * @internal Ends events, which cannot follow the outcome. Gives the questions that the round ends in, of the handler or of what
-   * it threw; undefined: it does not. Throws a fault of the handler, unless it is to end anyway.
+   * it threw; undefined: it does not. Throws a fault of the handler, unless it is to end anyway, and a Failure when the handler
+   * returned without waiting for an answer.
    */
   end(ended: PromiseSettledResult<unknown>): WireInputRequired | undefined {
     this.#over = true;
+    this.#asking.end();
     const thrown: unknown = ended.status === "rejected" ? ended.reason : undefined;
-    if (ended.status === "rejected" && isFault(thrown) && !this.signal.aborted) throw thrown;
-    if (this.#answers.missing.size > 0) return this.#answers.required([...this.#answers.missing.values()]);
+    const unwound = this.#asking.unwound; // what is thrown then is of a catch that took the unwinding for something else
+    if (ended.status === "rejected" && isFault(thrown) && !this.signal.aborted && !unwound) throw thrown;
+    if (unwound && this.#answers.missing.size > 0) {
+      return this.#answers.required([...this.#answers.missing.values()]);
+    }
+    if (ended.status === "fulfilled") this.#asking.mustBeAwaited();
     if (!(thrown instanceof InputRequired)) return undefined;
     const { questions = [], state, ...rest } = thrown.options;
     if (state) this.#answers.state = state;
     const requests = questions.map((q) => q.request);
     return this.#answers.required(requests, rest);
   }
+}
+
+/** What the official SDK's `extra` has and a Call has not: what to write instead. */
+const foreign = {
+  authInfo: "call.principal and call.claim",
+  requestId: "call.id",
+  sessionId: "call.id, which is that of one call: there are no sessions here",
+  requestInfo: "call.clientInfo and call.meta: requests are no HTTP here",
+  _meta: "call.meta",
+  taskStore: "task, an option of the tool",
+  sendNotification: "call.progress or call.log, and server.resourceUpdated",
+  sendRequest: "call.ask, call.sample or call.roots",
+  closeSSEStream: "nothing: the edge does it",
+  mcpReq: "call.signal, call.id, call.log, call.ask and call.sample",
+  http: "call.principal and call.claim",
+};
+
+for (const [name, instead] of Object.entries(foreign)) {
+  Object.defineProperty(Call.prototype, name, {
+    get() {
+      throw new TypeError(`a call has no ${name}: write ${instead}`);
+    },
+  });
 }
 
 const wireLevel = (level: LogLevel): common.LogLevel => levels.indexOf(level) + 1;

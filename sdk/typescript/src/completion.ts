@@ -1,5 +1,6 @@
 import type { Call } from "./call.js";
 import { CompletePromptRequest, CompletePromptResponse } from "./gen/mcpedge/v1/prompts.js";
+import type { JsonSchema } from "./schema.js";
 
 /** How many values MCP lets a completion carry. */
 const maxSuggestions = 100;
@@ -25,6 +26,12 @@ export function checkCompleters(owner: string, completers: Completers, known: st
     if (typeof by === "function" || (Array.isArray(by) && by.every((v) => typeof v === "string"))) continue;
     throw new TypeError(`${owner}: what completes ${quoted} must be a list of strings or a function`);
   }
+}
+
+/** Completers for the members of a schema that are enums: their values. */
+export function enumerated({ properties = {} }: JsonSchema): Completers {
+  const enums = Object.entries(properties).filter(([, { enum: values }]) => Array.isArray(values));
+  return Object.fromEntries(enums.map(([name, { enum: values }]) => [name, (values as unknown[]).map(String)]));
 }
 
 export type CompleteRequest = Omit<CompletePromptRequest, "name">;

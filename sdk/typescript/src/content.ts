@@ -1,12 +1,17 @@
 import * as wire from "./gen/mcpedge/v1/common.js";
 import { ContentBlock, Resource as WireResource, ResourceContents as WireContents } from "./gen/mcpedge/v1/content.js";
-import { encodeObject } from "./failure.js";
+import { encodeObject, Failure } from "./failure.js";
+import { quoted } from "./options.js";
+import { unlessThrown } from "./schema.js";
 
 /** Who speaks. MCP: Role. */
 export type Role = "user" | "assistant";
 
-/** Raw bytes, never base64: a Buffer is one. */
+/** Raw bytes: a Buffer is one. */
 export type Bytes = Uint8Array;
+
+/** Raw bytes, or their base64, as the official SDK has them. */
+export type Encoded = Bytes | string;
 
 /** An image a client may show. MCP: Icon. */
 export type Icon = Pick<wire.Icon, "src"> & Partial<wire.Icon>;
@@ -35,15 +40,15 @@ export type Resource = ResourceConfig & { uri: string; name: string; size?: numb
  * filled in. MCP: TextResourceContents, BlobResourceContents.
  */
 export type ResourceContents = { uri?: string; mimeType?: string; _meta?: object } & (
-  { text: string } | { blob: Bytes }
+  { text: string } | { blob: Encoded }
 );
 
 /** What content and messages to a model have in common. "raw" is a whole block with its own `type`, passed on as it is. */
-export type BasicContent = Omit<Extras, "icons"> &
+export type BasicContent<Data = Encoded> = Omit<Extras, "icons"> &
   (
     | { type: "text"; text: string }
-    | { type: "image"; data: Bytes; mimeType: string }
-    | { type: "audio"; data: Bytes; mimeType: string }
+    | { type: "image"; data: Data; mimeType: string }
+    | { type: "audio"; data: Data; mimeType: string }
     | { type: "raw"; block: { type: string } }
   );
 
@@ -56,11 +61,11 @@ export type Content =
 /** Plain text content. */
 export const text = (text: string): Content => ({ type: "text", text });
 
-/** A picture: its raw bytes (not base64) and MIME type. */
-export const image = (data: Bytes, mimeType: string): Content => ({ type: "image", data, mimeType });
+/** A picture: its bytes and MIME type. */
+export const image = (data: Encoded, mimeType: string): Content => ({ type: "image", data, mimeType });
 
-/** A sound: its raw bytes (not base64) and MIME type. */
-export const audio = (data: Bytes, mimeType: string): Content => ({ type: "audio", data, mimeType });
+/** A sound: its bytes and MIME type. */
+export const audio = (data: Encoded, mimeType: string): Content => ({ type: "audio", data, mimeType });
 
 /** Refers to a resource the client may read. */
 export const link = (resource: Resource): Content => ({ type: "resource_link", ...resource });
@@ -74,18 +79,45 @@ export function isContent(value: unknown): value is Content {
   return typeof value === "object" && value !== null && "type" in value && kinds.includes(value.type as string);
 }
 
+/** Content as the contract has it. Throws a Failure for what is none. */
 export function wireContent(c: Content): ContentBlock {
-  if (!isContent(c)) {
-    throw new TypeError(`content is an object whose type is one of ${kinds.join(", ")}, not ${JSON.stringify(c)}`);
-  }
+  if (!isContent(c)) throw new Failure("Internal", `content has a type, one of ${quoted(kinds)}, unlike ${shown(c)}`);
   if (c.type === "raw") return ContentBlock.fromPartial({ rawJson: encodeObject("a raw content block", c.block) });
   // Annotations and _meta of a link are its resource's.
   if (c.type === "resource_link") return ContentBlock.fromPartial({ resourceLink: wireResource(c) });
-  const body = c.type === "resource" ? wireContents(c.resource) : c;
-  return ContentBlock.fromPartial({ ...described("content", c), [c.type]: body });
+  return ContentBlock.fromPartial({ ...described("content", c), [c.type]: bodyOf(c) });
 }
 
+function bodyOf(c: Exclude<Content, { type: "raw" | "resource_link" }>): object {
+  if (c.type === "resource") return wireContents(c.resource);
+  if (c.type !== "text") return { ...c, data: decoded(`the data of content of the type ${c.type}`, c.data) };
+  if (typeof c.text !== "string")
+    throw new Failure("Internal", `content of the type text has a text, unlike ${shown(c)}`);
+  return c;
+}
+
+/** Bytes, of whichever form they are given in. Throws a Failure for a text that is no base64. */
+export function decoded(what: string, data: Encoded): Buffer {
+  if (data instanceof Uint8Array) return Buffer.from(data);
+  if (typeof data === "string" && isBase64(data)) return Buffer.from(data, "base64");
+  throw new Failure("Internal", `${what} is a Buffer, or base64, not ${shown(data)}`);
+}
+
+/** Whether a text is base64 with its padding, and nothing else. */
+export function isBase64(text: string): boolean {
+  return text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text);
+}
+
+/** The beginning of a value, for an error. */
+function shown(value: unknown): string {
+  return String(unlessThrown(() => JSON.stringify(value))).slice(0, 80);
+}
+
+/** A role as the contract has it. Throws a Failure for one that MCP does not have. */
 export function wireRole(role: Role): wire.Role {
+  if (role !== "user" && role !== "assistant") {
+    throw new Failure("Internal", `a role is "user" or "assistant", not ${shown(role)}`);
+  }
   return role === "user" ? wire.Role.ROLE_USER : wire.Role.ROLE_ASSISTANT;
 }
 
@@ -100,9 +132,17 @@ export function wireResource(r: Resource): WireResource {
   return WireResource.fromPartial({ ...described("a resource", r), size: r.size && BigInt(r.size) });
 }
 
-/** Contents, with what is said of them elsewhere where they do not say it themselves. */
+/** Contents, with what is said of them elsewhere where they do not say it themselves. Throws a Failure for what are none. */
 export function wireContents(c: ResourceContents, uri = "", mimeType = ""): WireContents {
-  const body = "text" in c ? { text: c.text } : { blob: Buffer.from(c.blob) };
+  if (!isContents(c)) {
+    throw new Failure("Internal", `contents of a resource have either a text or a blob, unlike ${shown(c)}`);
+  }
+  const body = "blob" in c ? { blob: decoded("the blob of contents", c.blob) } : { text: c.text };
   const metaJson = encodeObject("_meta of resource contents", c._meta);
   return WireContents.fromPartial({ uri: c.uri || uri, mimeType: c.mimeType || mimeType, ...body, metaJson });
+}
+
+function isContents(c: ResourceContents): boolean {
+  const { text, blob } = (c ?? {}) as { text?: unknown; blob?: unknown };
+  return text === undefined ? blob !== undefined : blob === undefined && typeof text === "string";
 }

@@ -1,5 +1,6 @@
 import { status } from "@grpc/grpc-js";
 import { Failure as WireFailure, FailureReason } from "./gen/mcpedge/v1/common.js";
+import { mustBeOneOf, mustKnow } from "./options.js";
 
 const reasons = {
   InvalidArgument: [FailureReason.FAILURE_REASON_INVALID_ARGUMENT, status.INVALID_ARGUMENT],
@@ -16,8 +17,8 @@ const reasons = {
 export type Awaitable<T> = T | Promise<T>;
 
 /**
- * Why there is no result. For a tool, InvalidArgument and FailedPrecondition reach the model as a result with `isError`;
- * all others are protocol errors.
+ * Why there is no result. For a tool, InvalidArgument, FailedPrecondition and NotFound reach the model as a result with
+ * `isError`; all others are protocol errors.
  */
 export type Reason = keyof typeof reasons;
 
@@ -38,6 +39,8 @@ export class Failure extends Error {
     readonly options: FailureOptions = {},
   ) {
     super(message, options);
+    mustBeOneOf("the reason of a Failure", reason, Object.keys(reasons));
+    mustKnow("a Failure", options, { data: true, scopes: true, cause: true });
   }
 }
 
@@ -80,6 +83,13 @@ export function statusOf(error: unknown): Status | undefined {
   const { code, details } = error;
   const known = typeof code === "number" && code > 0 && code <= 16 && typeof details === "string";
   return known ? { code, details } : undefined;
+}
+
+/** The message of what says that something is not there; undefined: it says something else. */
+export function notFound(thrown: unknown): string | undefined {
+  if (thrown instanceof Failure) return thrown.reason === "NotFound" ? thrown.message : undefined;
+  const known = statusOf(thrown);
+  return known?.code === status.NOT_FOUND ? known.details : undefined;
 }
 
 /**

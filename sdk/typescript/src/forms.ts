@@ -3,14 +3,32 @@ import { messageOf } from "./failure.js";
 import type { JsonSchema } from "./schema.js";
 
 const primitives = ["string", "number", "integer", "boolean"];
+/** Clients refuse a form with another. */
+const formats = [undefined, "email", "uri", "date", "date-time"];
 
 /** Throws unless a form has only members that MCP admits: strings, numbers, booleans and lists of enumerated strings. */
 export function mustBeFlat(owner: string, form: JsonSchema): void {
-  for (const [name, { type, items }] of Object.entries(form.properties ?? {})) {
-    if (primitives.includes(String(type)) || (type === "array" && (items?.enum ?? items?.anyOf))) continue;
-    const member = `${owner}: member ${JSON.stringify(name)} of its form`;
-    throw new TypeError(`${member}: use a string, a number, a boolean, an enum or an array of an enum`);
+  const { properties = {}, additionalProperties = false } = form;
+  for (const [name, member] of Object.entries(properties)) {
+    const why = unfillable(member);
+    if (why) throw new TypeError(`${owner}: member ${JSON.stringify(name)} of its form: ${why}`);
   }
+  if (additionalProperties !== false && (additionalProperties !== true || Object.keys(properties).length === 0)) {
+    throw new TypeError(`${owner}: its form must name all of its members: use z.object({…})`);
+  }
+}
+
+/** Why no client can have a member filled in. */
+function unfillable({ type, format, enum: values, items }: JsonSchema): string | undefined {
+  const listed = type === "array" && (items?.enum ?? items?.anyOf) !== undefined;
+  if (!primitives.includes(String(type)) && !listed) {
+    return "use a string, a number, a boolean, an enum or an array of an enum";
+  }
+  if (Array.isArray(values) && values.some((v) => typeof v !== "string")) return "an enum has strings only";
+  if (!formats.includes(format as string)) {
+    return `no client knows the format ${JSON.stringify(format)}: known are email, uri, date and date-time`;
+  }
+  return undefined;
 }
 
 /** What says whether the content of an answer fits a form. Formats are not looked at. Throws when the form is no schema. */

@@ -1,10 +1,13 @@
+import { ArgumentsOf } from "./arguments.js";
 import type { Call } from "./call.js";
-import { checkCompleters, type Completers } from "./completion.js";
+import { checkCompleters, type Completers, enumerated } from "./completion.js";
 import { type Content, described, type Role, type Shown, text, wireContent, wireRole } from "./content.js";
 import { type Awaitable, Failure, mustBeFunction } from "./failure.js";
-import { GetPromptResult, Prompt, PromptArgument } from "./gen/mcpedge/v1/prompts.js";
+import { GetPromptResult as WireResult, Prompt, PromptArgument } from "./gen/mcpedge/v1/prompts.js";
+import { type Official, strayMember, wrongType } from "./official.js";
+import { mustKnow, type Names } from "./options.js";
 import type { Entry } from "./registry.js";
-import { type MaybeSchema, objectSchema, type Schema, validArguments } from "./schema.js";
+import type { JsonSchema, MaybeSchema, Schema } from "./schema.js";
 
 /** One turn of a prompt; a string is text. MCP: PromptMessage. */
 export interface PromptMessage {
@@ -12,26 +15,36 @@ export interface PromptMessage {
   content: string | Content;
 }
 
-/** What a prompt's handler gives: a string is one message of the user; what has no description gets the prompt's own. */
-export type PromptOutput = string | PromptMessage | PromptMessage[] | PromptWhole;
-
-interface PromptWhole {
+/** What a prompt gives, in full, as the official SDK has it. What has no description gets the prompt's own. MCP: GetPromptResult. */
+export interface GetPromptResult {
   messages: (string | PromptMessage)[];
   description?: string;
   _meta?: object;
 }
 
+/** What a prompt's handler gives: a string is one message of the user. */
+export type PromptOutput = string | PromptMessage | (string | PromptMessage)[] | GetPromptResult;
+
 export type PromptConfig<A extends MaybeSchema> = Shown & {
   /** An object of strings and enums; those that are not optional are required. Absent: the prompt has no arguments. */
   argsSchema?: A;
-  /** Suggestions for arguments. */
+  /** Suggestions for arguments. An enum suggests its values by itself. */
   complete?: Completers;
 };
 
 export type PromptHandler<A> = (args: PromptArguments<A>, call: Call) => Awaitable<PromptOutput>;
-export type PromptArguments<A> = A extends Schema<any, infer Output> ? Output : Record<string, string>;
+export type PromptArguments<A> = A extends Schema<any, infer Output> ? Output : {};
 
-export type PromptEntry = Entry<Prompt, { arguments: Record<string, string> }, GetPromptResult>;
+export type PromptEntry = Entry<Prompt, { arguments: Record<string, string> }, WireResult>;
+
+const options: Names<PromptConfig<MaybeSchema>> = {
+  title: true,
+  description: true,
+  icons: true,
+  _meta: true,
+  argsSchema: true,
+  complete: true,
+};
 
 export function buildPrompt<A extends MaybeSchema>(
   name: string,
@@ -40,24 +53,28 @@ export function buildPrompt<A extends MaybeSchema>(
 ): PromptEntry {
   if (!name) throw new TypeError("a prompt needs a name");
   const owner = `prompt ${JSON.stringify(name)}`;
+  mustKnow(owner, config, options);
   mustBeFunction(owner, handler);
-  const { argsSchema, complete: completers = {}, ...said } = config;
-  const args = argsSchema ? argumentsOf(owner, argsSchema) : [];
-  const names = args.map((a) => a.name);
-  checkCompleters(owner, completers, names);
+  const { argsSchema, complete = {}, ...said } = config;
+  const taken = new ArgumentsOf(`${owner}, argsSchema`, argsSchema);
+  const args = argumentsOf(owner, taken.json);
+  checkCompleters(
+    owner,
+    complete,
+    args.map((a) => a.name),
+  );
   return {
     listed: Prompt.fromPartial({ ...described(owner, said), name, arguments: args }),
-    completers,
+    completers: { ...enumerated(taken.json), ...complete },
     async handle({ arguments: given }, call) {
-      const valid = argsSchema ? await validArguments(argsSchema, given) : given;
-      return promptResult(owner, said.description, await handler(valid as PromptArguments<A>, call));
+      const valid = (await taken.read(given)) as PromptArguments<A>;
+      return promptResult(owner, said.description, await handler(valid, call));
     },
   };
 }
 
 /** The arguments that a schema has, which are strings. */
-function argumentsOf(owner: string, schema: Schema): PromptArgument[] {
-  const { properties = {}, required = [] } = objectSchema(`${owner}, argsSchema`, schema, "input");
+function argumentsOf(owner: string, { properties = {}, required = [] }: JsonSchema): PromptArgument[] {
   return Object.entries(properties).map(([name, { type, title = "", description = "" }]) => {
     if (type !== "string") {
       const argument = `${owner}: its argument ${JSON.stringify(name)}`;
@@ -67,12 +84,33 @@ function argumentsOf(owner: string, schema: Schema): PromptArgument[] {
   });
 }
 
-function promptResult(owner: string, description = "", out: PromptOutput): GetPromptResult {
-  if (out === undefined || out === null) throw new Failure("Internal", `${owner} returned nothing`);
-  const whole: PromptWhole = typeof out === "object" && "messages" in out ? out : { messages: [out].flat() };
-  const messages = whole.messages.map((m) => {
-    const { role, content } = typeof m === "string" ? { role: "user" as const, content: m } : m;
-    return { role: wireRole(role), content: wireContent(typeof content === "string" ? text(content) : content) };
+function promptResult(owner: string, description = "", out: PromptOutput): WireResult {
+  const { messages, ...rest } = wholeOf(owner, out);
+  return WireResult.fromPartial({
+    description,
+    ...described(owner, rest),
+    messages: messages.map((message) => {
+      const { role, content } = typeof message === "string" ? { role: "user" as const, content: message } : message;
+      return { role: wireRole(role), content: wireContent(typeof content === "string" ? text(content) : content) };
+    }),
   });
-  return GetPromptResult.fromPartial({ description, ...described(owner, whole), messages });
+}
+
+/** What a handler gave, in full. Throws, by the prompt's name, for what is none. */
+function wholeOf(owner: string, out: PromptOutput): GetPromptResult {
+  const value = 'return a string, { role: "user", content: "…" }, or a list of them';
+  if (out === undefined || out === null) throw new Failure("Internal", `${owner} returned nothing: ${value}`);
+  if (typeof out !== "object" || !("messages" in out)) {
+    const messages = [out].flat();
+    if (messages.every(isMessage)) return { messages };
+    throw new Failure("Internal", `${owner} returned what is no message: ${value}`);
+  }
+  const whole: Official = { result: "a prompt", owner, value, out };
+  strayMember(whole, ["messages", "description", "_meta"]);
+  wrongType(whole, "messages", "a list of messages", Array.isArray(out.messages) && out.messages.every(isMessage));
+  return out;
+}
+
+function isMessage(m: unknown): m is string | PromptMessage {
+  return typeof m === "string" || (typeof m === "object" && m !== null && "role" in m && "content" in m);
 }

@@ -23,7 +23,7 @@ export interface Skill {
 export interface ResourceProvider {
   /** All resources, in a stable order. The URIs begin with the provider's prefix. */
   list(): Awaitable<Resource[]>;
-  /** What is at a URI that begins with the prefix, listed or not. undefined is NOT_FOUND. */
+  /** What is at a URI that begins with the prefix, listed or not. undefined, as null, is NOT_FOUND. */
   read(uri: string, call: Call): Awaitable<ReadOutput>;
   /**
    * Begins to watch: from then on updated is called with every URI that changed, and listChanged when list would answer
@@ -33,9 +33,9 @@ export interface ResourceProvider {
   /** The skills whose files are among the resources, in a stable order. MCP: the extension io.modelcontextprotocol/skills. */
   skills?(): Awaitable<Skill[]>;
   /** The skill whose SKILL.md has the URI, as it is now, listed or not. Required with skills. */
-  skill?(uri: string, call: Call): Awaitable<Skill | undefined>;
+  skill?(uri: string, call: Call): Awaitable<Skill | null | undefined>;
   /** The direct children of a directory; those that are directories have the MIME type inode/directory. undefined: it is none. */
-  directory?(uri: string, call: Call): Awaitable<Resource[] | undefined>;
+  directory?(uri: string, call: Call): Awaitable<Resource[] | null | undefined>;
 }
 
 /** The MIME type of directories. */

@@ -2,17 +2,22 @@ import { type Awaitable, encodeObject } from "./failure.js";
 import { fitting, mustBeFlat } from "./forms.js";
 import type { InputRequest, InputResponse } from "./gen/mcpedge/v1/input.js";
 import { samplingResult, type SamplingRequest, type SamplingResult, wireSampling } from "./sampling.js";
-import { type Infer, type JsonSchema, objectSchema, parsed, type Schema, schemaText, valid } from "./schema.js";
+import { type Infer, jsonSchema, type JsonSchema, parsed, type Schema, schemaText, valid } from "./schema.js";
+
+/** The user gave no answer: Declined or Dismissed. */
+export class Unanswered extends Error {
+  override name = "Unanswered";
+}
 
 /** The user said no. */
-export class Declined extends Error {
+export class Declined extends Unanswered {
   override name = "Declined";
   override message = "the user declined to answer";
 }
 
 /** The user closed the question without a choice, or the client could not show it. */
-export class Cancelled extends Error {
-  override name = "Cancelled";
+export class Dismissed extends Unanswered {
+  override name = "Dismissed";
   override message = "the user dismissed the question";
 }
 
@@ -44,7 +49,7 @@ function fit<T>(part: T | undefined): T {
 export class Question<T> {
   /** @internal */ readonly request: InputRequest;
 
-  /** @internal parse rejects with Declined or Cancelled, or with Unfit. */
+  /** @internal parse rejects with Unanswered or with Unfit. */
   constructor(
     key: string,
     asked: Partial<InputRequest>,
@@ -64,23 +69,38 @@ export class Question<T> {
   }
 }
 
-/** Asks the user to fill in a form, made from an object of strings, numbers, booleans, enums and arrays of enums. */
-export function form<S extends Schema<any, any>>(key: string, message: string, schema: S): Question<Infer<S>> {
+/** What a member of a form may be: MCP has no others. */
+export type FormValue = string | number | boolean | string[] | undefined;
+
+/** The schema of a form: of an object of strings, numbers, booleans, enums and arrays of enums, or of one of those. */
+export type FormSchema = Schema<FormValue | { [member: string]: FormValue }, any>;
+
+/**
+ * Asks the user to fill in a form. What is no object is a form with one member, `answer`, whose value is the answer. Throws for
+ * a form that no client can show: made where a module is loaded, a question is refused there.
+ */
+export function form<S extends FormSchema>(key: string, message: string, schema: S): Question<Infer<S>> {
   const owner = `question ${JSON.stringify(key)}`;
-  const json = objectSchema(owner, schema, "input");
-  mustBeFlat(owner, json);
-  return new Question(key, formOf(message, JSON.stringify(json)), async (response) => {
+  const json = jsonSchema(owner, schema, "input");
+  const whole = json.type === "object";
+  const asked = whole
+    ? { properties: {}, ...json }
+    : { type: "object", properties: { answer: json }, required: ["answer"] };
+  mustBeFlat(owner, asked);
+  return new Question(key, formOf(message, JSON.stringify(asked)), async (response) => {
     const result = elicited(response);
     if (result.action === "decline") throw new Declined();
-    if (result.action === "cancel") throw new Cancelled();
-    return valid(schema, result.content, (issues) => new Unfit(issues));
+    if (result.action === "cancel") throw new Dismissed();
+    return valid(schema, whole ? result.content : result.content?.answer, (issues) => new Unfit(issues));
   });
 }
 
 /** Asks the user to fill in a form by a flat JSON Schema, sent verbatim; what the user did is the answer. */
 export function formSchema(key: string, message: string, schema: string): Question<ElicitResult> {
   const owner = `question ${JSON.stringify(key)}`;
-  const fits = fitting(owner, JSON.parse(schemaText(`the form of ${owner}`, schema)) as JsonSchema);
+  const json = JSON.parse(schemaText(`the form of ${owner}`, schema)) as JsonSchema;
+  const fits = fitting(owner, json);
+  mustBeFlat(owner, json);
   return new Question(key, formOf(message, schema), (response) => {
     const result = elicited(response);
     if (result.action === "accept" && !fits(result.content)) throw new Unfit();

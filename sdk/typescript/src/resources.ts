@@ -1,60 +1,122 @@
 import { isUtf8 } from "node:buffer";
 import type { Call } from "./call.js";
-import { checkCompleters, type Completers } from "./completion.js";
+import { checkCompleters, type Completers, enumerated } from "./completion.js";
 import * as content from "./content.js";
-import { type Awaitable, Failure, mustBeFunction, noResource, quote } from "./failure.js";
-import { Resource as WireResource, ResourceContents as WireContents } from "./gen/mcpedge/v1/content.js";
-import { type ReadResourceResult, ResourceTemplate } from "./gen/mcpedge/v1/resources.js";
+import { type Awaitable, encodeObject, Failure, mustBeFunction, noResource, quote } from "./failure.js";
+import type { Resource as WireResource } from "./gen/mcpedge/v1/content.js";
+import { type ReadResourceResult as WireResult, ResourceTemplate } from "./gen/mcpedge/v1/resources.js";
+import { type Official, strayMember, wrongType } from "./official.js";
+import { mustKnow, type Names, quoted } from "./options.js";
 import type { Entry, Work } from "./registry.js";
+import { type JsonSchema, type MaybeSchema, objectSchema, type Schema, valid } from "./schema.js";
 import { UriTemplate } from "./template.js";
+
+/** What was read, in full, as the official SDK has it. MCP: ReadResourceResult. */
+export interface ReadResourceResult {
+  contents: content.ResourceContents[];
+  _meta?: object;
+}
 
 /**
  * What was read. A string is text; bytes are text when they are valid UTF-8 and the MIME type does not deny it, else binary;
- * both under the URI that was read. Nothing is NOT_FOUND.
+ * both under the URI that was read. Nothing, as null is, is NOT_FOUND.
  */
-export type ReadOutput = string | content.Bytes | content.ResourceContents | content.ResourceContents[] | undefined;
+export type ReadOutput =
+  | string
+  | content.Bytes
+  | content.ResourceContents
+  | content.ResourceContents[]
+  | ReadResourceResult
+  | null
+  | undefined;
 
 export type ReadHandler = (uri: string, call: Call) => Awaitable<ReadOutput>;
-/** It gets the variables of the URI, decoded. */
-export type TemplateHandler = (uri: string, variables: Record<string, string>, call: Call) => Awaitable<ReadOutput>;
+/** The variables of a URI, decoded: as the variablesSchema has them, or each a string. */
+export type Variables<V> = V extends Schema<any, infer Output> ? Output : Record<string, string>;
+export type TemplateHandler<V> = (uri: string, variables: Variables<V>, call: Call) => Awaitable<ReadOutput>;
 export type ResourceOptions = content.ResourceConfig & { size?: number | bigint };
-export type TemplateOptions = content.ResourceConfig & { complete?: Completers };
+export type TemplateOptions<V extends MaybeSchema = undefined> = content.ResourceConfig & {
+  /**
+   * An object of strings and enums, one for each variable; those that are not optional must be in a URI. What it refuses is
+   * NOT_FOUND. Absent: any strings.
+   */
+  variablesSchema?: V;
+  /** Suggestions for variables. An enum suggests its values by itself. */
+  complete?: Completers;
+};
 
-export type Read = Work<{ uri: string }, ReadResourceResult>;
-export type ResourceEntry = Entry<WireResource, { uri: string }, ReadResourceResult>;
+const options: Names<content.ResourceConfig> = {
+  title: true,
+  description: true,
+  icons: true,
+  _meta: true,
+  annotations: true,
+  mimeType: true,
+};
+
+export type Read = Work<{ uri: string }, WireResult>;
+export type ResourceEntry = Entry<WireResource, { uri: string }, WireResult>;
 export type TemplateEntry = Read & { listed: ResourceTemplate; template: UriTemplate; completers: Completers };
+
+const templated = 'a template has server.registerResourceTemplate("…", "notes://{id}", …)';
 
 export function buildResource(name: string, uri: string, config: ResourceOptions, handler: ReadHandler): ResourceEntry {
   const owner = `resource ${JSON.stringify(name)} at ${JSON.stringify(uri)}`;
+  if (typeof uri !== "string") throw new TypeError(`resource ${name}: its URI is a string: ${templated}`);
   if (!name || !URL.canParse(uri)) throw new TypeError(`${owner}: a name and an absolute URI are required`);
+  mustKnow(owner, config, { ...options, size: true });
   mustBeFunction(owner, handler);
   return { listed: content.wireResource({ ...config, name, uri }), handle: readBy(handler, config.mimeType) };
 }
 
-export function buildTemplate(
+export function buildTemplate<V extends MaybeSchema>(
   name: string,
   uriTemplate: string,
-  { complete: completers = {}, ...said }: TemplateOptions,
-  handler: TemplateHandler,
+  config: TemplateOptions<V>,
+  handler: TemplateHandler<V>,
 ): TemplateEntry {
   const owner = `resource template ${JSON.stringify(name)}`;
   if (!name) throw new TypeError(`resource template ${JSON.stringify(uriTemplate)}: a name is required`);
+  mustKnow(owner, config, { ...options, complete: true, variablesSchema: true });
   mustBeFunction(owner, handler);
   if (!/^[a-z][a-z0-9+.-]*:/i.test(uriTemplate)) {
     throw new TypeError(`${owner}: ${JSON.stringify(uriTemplate)} must begin with a scheme, as notes://{id} does`);
   }
+  const { complete = {}, variablesSchema, ...said } = config;
   const template = new UriTemplate(uriTemplate);
-  checkCompleters(owner, completers, template.variables);
+  checkCompleters(owner, complete, template.variables);
+  const known = variablesSchema && variablesOf(owner, variablesSchema, template);
   const listed = ResourceTemplate.fromPartial({ ...content.described(owner, said), name, uriTemplate });
-  const handle = readBy((uri, call) => handler(uri, template.match(uri) ?? {}, call), said.mimeType);
-  return { listed, template, completers, handle };
+  const read = async (uri: string, call: Call) => {
+    const found: unknown = template.match(uri) ?? {};
+    const values = variablesSchema ? await valid(variablesSchema, found, () => noResource(uri)) : found;
+    return handler(uri, values as Variables<V>, call);
+  };
+  const completers = { ...(known && enumerated(known)), ...complete };
+  return { listed, template, completers, handle: readBy(read, said.mimeType) };
+}
+
+/** The JSON Schema of a template's variables. Throws unless it has each of them, as a string. */
+function variablesOf(owner: string, schema: Schema<any, any>, { variables }: UriTemplate): JsonSchema {
+  const json = objectSchema(`${owner}, variablesSchema`, schema, "input");
+  const properties = json.properties ?? {};
+  const odd = [...variables, ...Object.keys(properties)].find(
+    (name) => !variables.includes(name) || properties[name]?.type !== "string",
+  );
+  if (odd === undefined) return json;
+  const has = `the template has the variables ${quoted(variables)}`;
+  throw new TypeError(
+    `${owner}: its variablesSchema must have each variable as a string or an enum, unlike ${quote(odd)}: ${has}`,
+  );
 }
 
 /** Makes reads of a handler, with the MIME type of what does not say its own. */
 export function readBy(handler: ReadHandler, mimeType?: string): Read["handle"] {
   return async ({ uri }, call) => {
-    const contents = contentsOf(uri, mimeType, await reading(uri, () => handler(uri, call)));
-    return { contents, metaJson: "", cache: undefined };
+    const { contents, _meta } = wholeOf(uri, mimeType, await reading(uri, () => handler(uri, call)));
+    if (contents.length === 0) throw noResource(uri);
+    const metaJson = encodeObject(`_meta of the read of ${quote(uri)}`, _meta);
+    return { contents: contents.map((c) => content.wireContents(c, uri, mimeType)), metaJson, cache: undefined };
   };
 }
 
@@ -72,18 +134,17 @@ export async function reading<T>(uri: string, read: () => Awaitable<T>): Promise
   }
 }
 
-/** The answer to a read, complete. */
-function contentsOf(uri: string, mimeType: string | undefined, out: ReadOutput): WireContents[] {
-  if (typeof out === "string") out = { text: out };
-  if (out instanceof Uint8Array) out = bytesContents(out, mimeType);
-  const all = out === undefined ? [] : Array.isArray(out) ? out : [out];
-  if (all.length === 0) throw noResource(uri);
-  return all.map((contents) => {
-    if (!("text" in contents) && !("blob" in contents)) {
-      throw new Failure("Internal", `the read of ${quote(uri)} returned contents without text or blob`);
-    }
-    return content.wireContents(contents, uri, mimeType);
-  });
+/** What a handler gave, in full. Throws, by the URI, for what is none. */
+function wholeOf(uri: string, mimeType: string | undefined, out: ReadOutput): ReadResourceResult {
+  if (out === undefined || out === null) return { contents: [] };
+  if (typeof out === "string") return { contents: [{ text: out }] };
+  if (out instanceof Uint8Array) return { contents: [bytesContents(out, mimeType)] };
+  if (typeof out !== "object" || !("contents" in out)) return { contents: [out].flat() };
+  const value = "return a string, bytes, { text: … } or { blob: … }";
+  const whole: Official = { result: "a read", owner: `the read of ${quote(uri)}`, value, out };
+  strayMember(whole, ["contents", "_meta"]);
+  wrongType(whole, "contents", "a list, as [{ uri, text: … }]", Array.isArray(out.contents));
+  return out;
 }
 
 /** Text when the bytes are valid UTF-8 and the MIME type does not deny it, else a blob. */

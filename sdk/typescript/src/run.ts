@@ -31,7 +31,7 @@ function line(level: string): Logger["info"] {
 /** What requests for work have. */
 export type WorkRequest = Partial<Pick<CallToolRequest, "context" | "inputResponses" | "state">>;
 
-/** Makes a result of an error that says nothing of its kind, or throws a Failure. */
+/** Makes a result of an error that says nothing of its kind. */
 export type Plain<R> = (error: Error) => R;
 
 /** Runs handlers. A fault of the program is INTERNAL, with what it was in the log only. */
@@ -46,8 +46,8 @@ export class Runner {
     };
     let found: Work<never, R> | undefined; // once: it may be removed while it runs
     const handle = async (call: Call) => told(call, await (found = find()).handle(request as never, call));
-    const plain = (error: Error, call: Call) => told(call, (found?.plain ?? internal)(error));
-    return this.#round(what, request, sink, handle, plain);
+    const failed = (thrown: unknown, call: Call) => told(call, sorted(call, thrown, found?.plain));
+    return this.#round(what, request, sink, handle, failed);
   }
 
   complete({ completers = {} }: { completers?: Completers }, request: CompleteRequest, sink: Sink) {
@@ -58,7 +58,8 @@ export class Runner {
 
   /** Does what has no stream: no events, no questions. Throws a status in place of a failure. */
   async unary<R>(what: string, request: WorkRequest, sink: Sink, handle: (call: Call) => Awaitable<R>): Promise<R> {
-    const outcome = await this.#round(what, request, { ...sink, emit: undefined }, handle, internal);
+    const failing = (thrown: unknown, call: Call) => sorted<R>(call, thrown, undefined);
+    const outcome = await this.#round(what, request, { ...sink, emit: undefined }, handle, failing);
     const failed = outcome.status ?? (outcome.failure && failure.failureStatus(outcome.failure));
     if (failed) throw new failure.StatusError(failed.code, failed.details);
     return outcome.result as R;
@@ -69,14 +70,14 @@ export class Runner {
     { context, inputResponses, state }: WorkRequest,
     sink: Sink,
     handle: (call: Call) => Awaitable<R>,
-    plain: (error: Error, call: Call) => R,
+    failed: (thrown: unknown, call: Call) => R,
   ): Promise<Outcome<R>> {
     try {
       const call = new Call(context, sink, inputResponses, state);
       const [ended] = await Promise.allSettled([Promise.resolve(call).then(handle)]);
       const inputRequired = call.end(ended);
       if (inputRequired) return { inputRequired };
-      return { result: ended.status === "fulfilled" ? ended.value : sorted(call, ended.reason, plain) };
+      return { result: ended.status === "fulfilled" ? ended.value : failed(ended.reason, call) };
     } catch (thrown) {
       if (thrown instanceof Failure) return { failure: wireFailure(thrown) };
       const known = failure.statusOf(thrown);
@@ -89,15 +90,17 @@ export class Runner {
   }
 }
 
-/** The result of what a handler threw that is no fault, where it has one. Throws what is a Failure or a status. */
-function sorted<R>(call: Call, thrown: unknown, plain: (error: Error, call: Call) => R): R {
+/**
+ * The result of what a handler threw that is no fault, where it has one: by plain, which tools have, an ordinary error and
+ * NOT_FOUND are for the model. Throws what is a Failure or a status.
+ */
+function sorted<R>(call: Call, thrown: unknown, plain: Plain<R> | undefined): R {
+  const lacking = plain && failure.notFound(thrown);
+  if (plain && lacking !== undefined) return plain(new Error(lacking));
   if (thrown instanceof Failure) throw thrown;
   const { aborted, reason } = call.signal;
   if (aborted) throw failure.statusOf(reason) ? reason : new failure.StatusError(status.CANCELLED, messageOf(reason));
   if (failure.statusOf(thrown)) throw thrown;
-  return plain(thrown as Error, call);
-}
-
-function internal(error: Error): never {
-  throw new Failure("Internal", error.message);
+  if (plain) return plain(thrown as Error);
+  throw new Failure("Internal", messageOf(thrown));
 }

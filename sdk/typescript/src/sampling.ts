@@ -1,11 +1,20 @@
-import { type BasicContent, type Content, described, type Role, wireContent, wireRole } from "./content.js";
+import {
+  type BasicContent,
+  type Bytes,
+  type Content,
+  described,
+  type Encoded,
+  type Role,
+  wireContent,
+  wireRole,
+} from "./content.js";
 import { encodeJson, encodeObject } from "./failure.js";
 import { Role as WireRole } from "./gen/mcpedge/v1/common.js";
 import * as wire from "./gen/mcpedge/v1/input.js";
 
 /** One piece of a SamplingMessage. MCP: SamplingMessageContentBlock. */
-export type SamplingContent =
-  | BasicContent
+export type SamplingContent<Data = Encoded> =
+  | BasicContent<Data>
   | { type: "tool_use"; id: string; name: string; input: object; _meta?: object }
   | {
       type: "tool_result";
@@ -39,7 +48,7 @@ export type SamplingRequest = Partial<
 /** What the client's model said. MCP: CreateMessageResult. */
 export interface SamplingResult {
   role: Role;
-  content: SamplingContent[];
+  content: SamplingContent<Bytes>[];
   /** All text in it, a line for each piece. */
   text: string;
   model: string;
@@ -81,7 +90,7 @@ export function samplingResult({ role, content, model, stopReason }: wire.Create
 }
 
 /** A piece that a client's model gives: a tool_result is not among them. */
-function pieceOf({ text, image, audio, toolUse, rawJson, metaJson }: wire.SamplingContent): SamplingContent {
+function pieceOf({ text, image, audio, toolUse, rawJson, metaJson }: wire.SamplingContent): SamplingContent<Bytes> {
   const _meta = metaJson ? (JSON.parse(metaJson) as object) : undefined;
   if (text) return { type: "text", ...text, _meta };
   if (image) return { type: "image", ...image, _meta };

@@ -32,7 +32,7 @@ export interface JsonSchema {
 export function jsonSchema(owner: string, schema: Schema, direction: "input" | "output"): JsonSchema {
   const convert = schema?.["~standard"]?.jsonSchema?.[direction];
   if (typeof convert !== "function") {
-    throw new TypeError(`${owner}: its schema has no JSON Schema: use one of zod 4.2 or later, such as z.object({…})`);
+    throw new TypeError(`${owner}: ${notSchema(schema)}`);
   }
   try {
     const { $schema: _, $defs = {}, ...root } = convert({ target: "draft-2020-12" }) as JsonSchema;
@@ -40,6 +40,18 @@ export function jsonSchema(owner: string, schema: Schema, direction: "input" | "
   } catch (error) {
     throw new TypeError(`${owner}: its schema makes no JSON Schema: ${messageOf(error)}`, { cause: error });
   }
+}
+
+/** Why something is no schema, and what to write. */
+function notSchema(given: unknown): string {
+  const members = typeof given === "object" && given !== null ? Object.values(given) : [];
+  const shape =
+    members.length > 0 && members.every((m: unknown) => m !== null && typeof m === "object" && "~standard" in m);
+  if (shape) return "this is the shape of an object: wrap it in z.object({…})";
+  if (typeof given === "object" && given !== null && ("type" in given || "$schema" in given)) {
+    return "this is a JSON Schema: use one of zod 4.2 or later, such as z.object({…}), or registerRawTool, which takes its text";
+  }
+  return "its schema has no JSON Schema: use one of zod 4.2 or later, such as z.object({…})";
 }
 
 /**

@@ -8,7 +8,9 @@ import { existsSync, lstatSync, readFileSync, unlinkSync } from "node:fs";
 import { connect } from "node:net";
 import { createSecureContext } from "node:tls";
 import { parseArgs, promisify } from "node:util";
+import { Unwinding } from "./asked.js";
 import { messageOf } from "./failure.js";
+import { meant, mustKnow, type Names } from "./options.js";
 import { descriptors } from "./gen/descriptors.js";
 import { register } from "./services.js";
 import type { Server } from "./server.js";
@@ -42,6 +44,14 @@ export interface ServeOptions {
   grpc?: GrpcOptions;
 }
 
+/** What the rest of a program takes, too. */
+export interface ProgramOptions extends ServeOptions {
+  /** The flags, of which none must be unknown; absent: all of the command line. For programs with flags of their own. */
+  args?: string[];
+}
+
+const options: Names<ServeOptions> = { listen: true, tls: true, grace: true, grpc: true };
+
 /** A service that serves. */
 export interface Serving {
   /** host:port, or unix:/path. */
@@ -56,12 +66,14 @@ export interface Serving {
 /**
  * Serves on an address, by default 127.0.0.1:50051, with the standard health service, reflection and messages up to 16 MiB.
  */
-export async function start(server: Server, options: ServeOptions = {}): Promise<Serving> {
-  const { listen = "127.0.0.1:50051", tls, grace = defaultGrace } = options;
+export async function start(server: Server, given: ServeOptions = {}): Promise<Serving> {
+  mustKnow("what start is given", given, options);
+  mustKnow("tls of what is served", given.tls, { cert: true, key: true, clientCa: true });
+  const { listen = "127.0.0.1:50051", tls, grace = defaultGrace } = given;
   const grpc = new GrpcServer({
     "grpc.max_receive_message_length": messageBytes,
     "grpc.max_send_message_length": messageBytes,
-    ...options.grpc,
+    ...given.grpc,
   });
   register(server, grpc);
   const health = new HealthImplementation();
@@ -126,16 +138,17 @@ async function freeSocket(listen: string): Promise<void> {
 /**
  * Is the rest of a program: reads the flags --listen, --tls-cert, --tls-key and --tls-client-ca, serves until SIGTERM or
  * SIGINT, and stops gracefully; a handler that runs on after the grace does not keep the process. What fails is logged, and
- * the process ends with status 1. Flags of the program's own are ignored here.
+ * the process ends with status 1, as it is for a flag that is not known.
  */
-export async function serve(server: Server, options: ServeOptions = {}): Promise<void> {
+export async function serve(server: Server, { args, ...given }: ProgramOptions = {}): Promise<void> {
   const log = server.log;
   const service = server.options.name;
   try {
     const ended = new Promise<void>((resolve) => {
       for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => resolve());
     });
-    const serving = await start(server, { ...options, ...flags(process.argv.slice(2)) });
+    process.on("unhandledRejection", outlived);
+    const serving = await start(server, { ...given, ...flags(args ?? process.argv.slice(2)) });
     log.info("serving", { service, address: serving.address });
     await ended;
     const exit = () => {
@@ -143,7 +156,7 @@ export async function serve(server: Server, options: ServeOptions = {}): Promise
       log.warn("handlers run on after the grace: the process ends", { service, handlers: server.running.size });
       process.exit();
     };
-    setTimeout(exit, (options.grace ?? defaultGrace) + rest).unref();
+    setTimeout(exit, (given.grace ?? defaultGrace) + rest).unref();
     await serving.stop();
   } catch (error) {
     log.error("the service failed", { service, error: messageOf(error) });
@@ -151,12 +164,24 @@ export async function serve(server: Server, options: ServeOptions = {}): Promise
   }
 }
 
+/** Has the end of a handler, in what it left behind without waiting for it, not end the process. Others do, as without this. */
+function outlived(reason: unknown): void {
+  if (!(reason instanceof Unwinding) && process.listenerCount("unhandledRejection") === 1) throw reason;
+}
+
+const own = "(a program with flags of its own gives serve the option args)";
 const flagNames = ["listen", "tls-cert", "tls-key", "tls-client-ca"] as const;
 
 /** What the command line says of where to serve. */
 export function flags(argv: string[]): Pick<ServeOptions, "listen" | "tls"> {
   const options = Object.fromEntries(flagNames.map((name) => [name, { type: "string" as const }]));
-  const { values } = parseArgs({ args: argv, options, strict: false });
+  const { values, positionals, tokens } = parseArgs({ args: argv, options, strict: false, tokens: true });
+  for (const token of tokens) {
+    if (token.kind !== "option" || flagNames.includes(token.name as (typeof flagNames)[number])) continue;
+    throw new Error(`unknown flag ${token.rawName}: ${meant(token.name, flagNames)} ${own}`);
+  }
+  if (positionals.length > 0)
+    throw new Error(`unknown argument ${JSON.stringify(positionals[0])}: flags begin with --`);
   const [listen, cert, key, clientCa] = flagNames.map((name) => {
     if (values[name] === true) throw new Error(`--${name} needs a value`);
     return values[name] as string | undefined;

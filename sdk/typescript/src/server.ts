@@ -1,9 +1,10 @@
-import { type Call, cacheHint } from "./call.js";
+import { cacheHint } from "./call.js";
 import type { Icon } from "./content.js";
-import { type Awaitable, encodeObject, mustBeFunction, noResource } from "./failure.js";
+import { encodeObject, noResource } from "./failure.js";
 import { Feed } from "./feed.js";
 import type { CacheHint } from "./gen/mcpedge/v1/common.js";
 import type { IdentityOptions } from "./identity.js";
+import { mustBeOneOf, mustKnow, type Names } from "./options.js";
 import * as prompts from "./prompts.js";
 import { Provided, type ResourceProvider } from "./providers.js";
 import { Registry } from "./registry.js";
@@ -34,6 +35,22 @@ export interface ServerOptions {
   logger?: Logger;
 }
 
+const kinds = ["tools", "resources", "prompts"] as const;
+const names: Names<ServerOptions> = {
+  name: true,
+  version: true,
+  title: true,
+  description: true,
+  websiteUrl: true,
+  icons: true,
+  instructions: true,
+  extensions: true,
+  listCache: true,
+  announce: true,
+  identity: true,
+  logger: true,
+};
+
 /**
  * Holds what a service offers; serve serves it. Everything may be added and removed at any time: those who watch are told. A
  * mistake in what is registered throws at once, and says what to do.
@@ -52,9 +69,21 @@ export class Server {
   /** @internal */ readonly providers = new Registry<Provided>("the provider of", this.feeds.resources);
   /** @internal What ends the RPCs that run, as the service stops. */
   readonly running = new Set<() => void>();
-  /** @internal */ readonly cancels = new Map<string, (call: Call) => Awaitable<void>>();
+  /** @internal By tool. They outlast it, as its tasks do. */
+  readonly cancels = new Map<string, tools.CancelHandler>();
 
-  constructor(readonly options: ServerOptions) {
+  constructor(
+    readonly options: ServerOptions,
+    ...rest: never[]
+  ) {
+    mustKnow("a Server", options, names);
+    if (rest.length > 0) {
+      const instead = "instructions is one of the first, and capabilities are what is registered, or announce";
+      throw new TypeError(`a Server has no second options: ${instead}`);
+    }
+    for (const kind of options.announce ?? []) mustBeOneOf("announce of a Server", kind, kinds);
+    mustKnow("listCache of a Server", options.listCache, { ttl: true, shared: true });
+    mustKnow("identity of a Server", options.identity, { jwksUrl: true, audience: true });
     const { extensions = {}, listCache, logger = stderrLogger } = options;
     const settings = ([id, value]: [string, object]) => [id, encodeObject(`settings of extension ${id}`, value)];
     this.extensionsJson = Object.fromEntries(Object.entries(extensions).map(settings));
@@ -64,7 +93,7 @@ export class Server {
 
   /**
    * Makes a tool of a function. An error that it throws becomes a result with `isError` and the error's message, which a model
-   * can act on; a Failure keeps its reason, and so does an error of a gRPC client. A TypeError, ReferenceError or RangeError of
+   * can act on, and so does what says NOT_FOUND; another Failure keeps its reason, and so does an error of a gRPC client. A TypeError, ReferenceError or RangeError of
    * the engine's, or what is no Error, is a fault of the service: clients are not told what it was, but the log.
    */
   registerTool<I extends MaybeSchema = undefined, O extends MaybeSchema = undefined>(
@@ -72,26 +101,23 @@ export class Server {
     config: tools.ToolConfig<I, O>,
     handler: tools.ToolHandler<I, O>,
   ): void {
-    this.tools.add(name, tools.buildTool(name, config, handler));
+    this.#addTool(name, tools.buildTool(name, config, handler), config.onCancel);
   }
 
   /** A tool whose schemas are texts, and whose handler gets its arguments as they came: the text of a JSON object. */
   registerRawTool(name: string, config: tools.RawToolConfig, handler: tools.RawToolHandler): void {
-    this.tools.add(name, tools.buildRawTool(name, config, handler));
+    this.#addTool(name, tools.buildRawTool(name, config, handler), config.onCancel);
+  }
+
+  #addTool(name: string, entry: tools.ToolEntry, onCancel: tools.CancelHandler | undefined): void {
+    this.tools.add(name, entry);
+    if (onCancel) this.cancels.set(name, onCancel);
+    else this.cancels.delete(name);
   }
 
   /** Says whether there was such a tool. Running calls are not disturbed. */
   removeTool(name: string): boolean {
     return this.tools.remove(name);
-  }
-
-  /**
-   * Has a function called when a task of the tool was cancelled between two rounds, with the call's state and id as they were,
-   * so that a job behind it can be ended. A round that runs sees its signal abort instead. It may not come.
-   */
-  onCancel(tool: string, fn: (call: Call) => Awaitable<void>): void {
-    mustBeFunction(`onCancel of tool ${JSON.stringify(tool)}`, fn);
-    this.cancels.set(tool, fn);
   }
 
   /**
@@ -107,11 +133,11 @@ export class Server {
   }
 
   /** Adds resources by an RFC 6570 template. A URI that is no listed resource is read by the first template that matches it. */
-  registerResourceTemplate(
+  registerResourceTemplate<V extends MaybeSchema = undefined>(
     name: string,
     uriTemplate: string,
-    config: resources.TemplateOptions,
-    read: resources.TemplateHandler,
+    config: resources.TemplateOptions<V>,
+    read: resources.TemplateHandler<V>,
   ): void {
     this.templates.add(uriTemplate, resources.buildTemplate(name, uriTemplate, config, read));
   }

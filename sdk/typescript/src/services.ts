@@ -51,12 +51,12 @@ export function register(server: Server, grpc: Pick<GrpcServer, "addService">): 
   }
 
   /** What the provider of a URI gives; nothing is NOT_FOUND. */
-  function provided<T>(what: string, request: resources.GetSkillRequest, sink: Sink, ask: Ask<T | undefined>) {
+  function provided<T>(what: string, request: resources.GetSkillRequest, sink: Sink, ask: Ask<T | null | undefined>) {
     const { uri, context } = request;
     return runner.unary(`${what} ${uri}`, { context }, sink, async (call) => {
       const provider = server.provider(uri)?.provider;
       const found = provider && (await reading(uri, () => ask(provider, call)));
-      if (found === undefined) throw noResource(uri);
+      if (found === undefined || found === null) throw noResource(uri);
       return found;
     });
   }

@@ -16,9 +16,10 @@ const maxRounds = 32;
 /** What the client answers to a question: the key is filled in. */
 export type Answer = Partial<Omit<InputResponse, "key">>;
 
-/** A user who filled in a form, or agreed to open a URL. */
-export function accepted(content?: object): Answer {
-  const contentJson = content ? JSON.stringify(content) : "";
+/** A user who filled in a form, or agreed to open a URL. What is no object is the answer to a form of one member. */
+export function accepted(content?: object | string | number | boolean): Answer {
+  const whole = typeof content === "object" && !Array.isArray(content) ? content : { answer: content };
+  const contentJson = content === undefined ? "" : JSON.stringify(whole);
   return { elicit: { action: ElicitAction.ELICIT_ACTION_ACCEPT, contentJson } };
 }
 
@@ -28,7 +29,7 @@ export function declined(): Answer {
 }
 
 /** A user who closed the question. */
-export function cancelled(): Answer {
+export function dismissed(): Answer {
   return { elicit: { action: ElicitAction.ELICIT_ACTION_CANCEL, contentJson: "" } };
 }
 

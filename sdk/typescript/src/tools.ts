@@ -1,10 +1,14 @@
 import { wireDuration } from "./answers.js";
+import { ArgumentsOf } from "./arguments.js";
 import type { Call } from "./call.js";
-import { type Content, described, isContent, type Shown, text, wireContent } from "./content.js";
-import { type Awaitable, encodeJson, encodeObject, Failure, messageOf, mustBeFunction } from "./failure.js";
+import * as content from "./content.js";
+import type { Content, Shown } from "./content.js";
+import { type Awaitable, Failure, mustBeFunction } from "./failure.js";
 import { TaskMode, TaskStart, Tool } from "./gen/mcpedge/v1/input.js";
-import { CallToolResult } from "./gen/mcpedge/v1/tools.js";
+import { CallToolResult as WireResult } from "./gen/mcpedge/v1/tools.js";
+import { mustBeOneOf, mustKnow, type Names } from "./options.js";
 import type { Entry } from "./registry.js";
+import { type CallToolResult, type Result, toolResult } from "./results.js";
 import type { MaybeSchema, Schema } from "./schema.js";
 import * as schemas from "./schema.js";
 
@@ -34,13 +38,29 @@ export interface TaskSupport {
   pollInterval?: number;
 }
 
+export type CancelHandler = (call: Call) => Awaitable<void>;
+
 /** The description is for the model. */
-type ToolDescription = Shown & { annotations?: ToolAnnotations; task?: TaskSupport };
+type ToolDescription = Shown & {
+  annotations?: ToolAnnotations;
+  task?: TaskSupport;
+  /**
+   * Called when a task of the tool was cancelled between two rounds, with the call's state and id as they were, so that a job
+   * behind it can be ended. A round that runs sees its signal abort instead. It may not come.
+   */
+  onCancel?: CancelHandler;
+};
 
 /** What a tool is. I is the schema of its arguments, O that of its structured content. */
 export type ToolConfig<I extends MaybeSchema, O extends MaybeSchema> = ToolDescription & {
-  /** An object; absent: any. Arguments are what it makes of what the client gave. */
+  /** An object; absent: there are no arguments. Arguments are what it makes of what the client gave. */
   inputSchema?: I;
+  /**
+   * What becomes of arguments that the inputSchema does not name: they are refused by name, or, with "allow", left to the
+   * schema, of which z.object drops and z.looseObject keeps them. Absent: "refuse", but for a schema that says of itself that
+   * it takes them, as z.looseObject does.
+   */
+  unknownArguments?: "refuse" | "allow";
   /** Absent: no structured content, or one that is not described. */
   outputSchema?: O;
 };
@@ -48,94 +68,100 @@ export type ToolConfig<I extends MaybeSchema, O extends MaybeSchema> = ToolDescr
 /** A tool whose schemas are JSON texts, sent verbatim. */
 export type RawToolConfig = ToolDescription & { inputSchema?: string; outputSchema?: string };
 
-/** A tool's result in full: for tools that mix content with structured content, fail with content, or set `_meta`. */
-export class Result {
-  constructor(
-    readonly parts: {
-      /** May be empty: with structured content the edge then adds its serialization as text. */
-      content?: Content[];
-      /** Any JSON value, or a RawJson; undefined: none. */
-      structured?: unknown;
-      /** The tool failed in a way the model should see. */
-      isError?: boolean;
-      _meta?: object;
-    },
-  ) {}
-}
+/** What a handler gets: without an inputSchema there are no arguments. */
+export type Arguments<I> = I extends Schema<any, infer Output> ? Output : {};
 
-/** Structured content without a schema: any JSON value. */
-export function structured(value: unknown): Result {
-  return new Result({ structured: value });
-}
-
-/** A failure the model sees and can act on. */
-export function errorResult(message: string): Result {
-  return new Result({ content: [text(message)], isError: true });
-}
-
-export type Arguments<I> = I extends Schema<any, infer Output> ? Output : Record<string, unknown>;
-
-/** What a handler gives: with an output schema a value that fits it, else content; a Result has full control. */
-export type ToolOutput<O> =
-  O extends Schema<infer Input, any> ? Input | Result : string | Content | Content[] | Result | void;
+/** What a handler gives: with an output schema a value that fits it, else content; or a result of MCP in full. */
+export type ToolOutput<O> = Short<O> | CallToolResult<Structured<O>> | Result;
+type Short<O> = O extends Schema<infer Input, any> ? Input : string | Content | Content[] | void;
+type Structured<O> = O extends Schema<infer Input, any> ? Input : unknown;
 
 export type ToolHandler<I, O> = (args: Arguments<I>, call: Call) => Awaitable<ToolOutput<O>>;
-export type RawToolHandler = (argumentsJson: string, call: Call) => Awaitable<Result>;
+export type RawToolHandler = (argumentsJson: string, call: Call) => Awaitable<CallToolResult | Result>;
 
-export type ToolEntry = Entry<Tool, { argumentsJson: string }, CallToolResult>;
+export type ToolEntry = Entry<Tool, { argumentsJson: string }, WireResult>;
 
-const noArguments = { type: "object", properties: {} };
 const validName = /^[A-Za-z0-9_.-]{1,64}$/;
+const described: Names<ToolDescription> = {
+  title: true,
+  description: true,
+  icons: true,
+  _meta: true,
+  annotations: true,
+  task: true,
+  onCancel: true,
+};
+const options: Names<ToolConfig<MaybeSchema, MaybeSchema>> = {
+  ...described,
+  inputSchema: true,
+  outputSchema: true,
+  unknownArguments: true,
+};
+const rawOptions: Names<RawToolConfig> = { ...described, inputSchema: true, outputSchema: true };
+const hints: Names<ToolAnnotations> = {
+  title: true,
+  readOnlyHint: true,
+  destructiveHint: true,
+  idempotentHint: true,
+  openWorldHint: true,
+};
 
+/** The name is for errors. */
 export function buildTool<I extends MaybeSchema, O extends MaybeSchema>(
   name: string,
-  { inputSchema, outputSchema, ...said }: ToolConfig<I, O>,
+  config: ToolConfig<I, O>,
   handler: ToolHandler<I, O>,
 ): ToolEntry {
-  const owner = ownerOf(name, handler);
-  const input = inputSchema ? schemas.objectSchema(`${owner}, inputSchema`, inputSchema, "input") : noArguments;
-  const output = outputSchema && schemas.jsonSchema(`${owner}, outputSchema`, outputSchema, "output");
+  const owner = ownerOf(name, config, options, handler);
+  const { inputSchema, outputSchema, unknownArguments, ...said } = config;
+  mustBeOneOf(`unknownArguments of ${owner}`, unknownArguments, ["refuse", "allow"]);
+  const taken = new ArgumentsOf(`${owner}, inputSchema`, inputSchema, unknownArguments === "allow");
+  const promised = outputSchema && schemas.jsonSchema(`${owner}, outputSchema`, outputSchema, "output");
+  const output = outputSchema && { schema: outputSchema, members: Object.keys(promised?.properties ?? {}) };
   return {
-    listed: describe(name, said, JSON.stringify(input), output && JSON.stringify(output)),
+    listed: describe(owner, name, said, JSON.stringify(taken.json), promised && JSON.stringify(promised)),
     plain,
     async handle({ argumentsJson }, call) {
       const given = schemas.parsed(argumentsJson || "{}");
       if (given === undefined) throw new Failure("InvalidArgument", "the arguments are not JSON");
-      const args = (inputSchema ? await schemas.validArguments(inputSchema, given) : given) as Arguments<I>;
-      return toolResult(await handler(args, call), outputSchema);
+      return toolResult(owner, await handler((await taken.read(given)) as Arguments<I>, call), output);
     },
   };
 }
 
-export function buildRawTool(
-  name: string,
-  { inputSchema, outputSchema, ...said }: RawToolConfig,
-  handler: RawToolHandler,
-): ToolEntry {
-  const owner = ownerOf(name, handler);
+export function buildRawTool(name: string, config: RawToolConfig, handler: RawToolHandler): ToolEntry {
+  const owner = ownerOf(name, config, rawOptions, handler);
+  const { inputSchema, outputSchema, ...said } = config;
   const input = inputSchema && schemas.schemaText(`the inputSchema of ${owner}`, inputSchema);
   const output = outputSchema && schemas.schemaText(`the outputSchema of ${owner}`, outputSchema);
   return {
-    listed: describe(name, said, input, output),
+    listed: describe(owner, name, said, input, output),
     plain,
-    handle: async ({ argumentsJson }, call) => toolResult(await handler(argumentsJson || "{}", call), undefined),
+    handle: async ({ argumentsJson }, call) => toolResult(owner, await handler(argumentsJson || "{}", call), undefined),
   };
 }
 
-function ownerOf(name: string, handler: unknown): string {
+/** How errors name a tool. Throws unless it has a name, options and a handler. */
+function ownerOf<T extends object>(name: string, config: T, names: Names<T>, handler: unknown): string {
   if (!validName.test(name)) throw new TypeError(`tool name ${JSON.stringify(name)}: use 1 to 64 of A-Z a-z 0-9 _ . -`);
   const owner = `tool ${JSON.stringify(name)}`;
+  mustKnow(owner, config, names);
   mustBeFunction(owner, handler);
   return owner;
 }
 
-function describe(name: string, said: ToolDescription, inputSchemaJson?: string, outputSchemaJson?: string): Tool {
-  const { annotations = {}, task, ...rest } = said;
+function describe(owner: string, name: string, said: ToolDescription, input?: string, output?: string): Tool {
+  const { annotations = {}, task, onCancel, ...rest } = said;
+  mustKnow(`annotations of ${owner}`, annotations, hints);
+  mustKnow(`task of ${owner}`, task, { mode: true, start: true, pollInterval: true });
+  mustBeOneOf(`the mode of the task of ${owner}`, task?.mode, ["optional", "required"]);
+  mustBeOneOf(`the start of the task of ${owner}`, task?.start, ["at-once", "deferred"]);
+  if (onCancel !== undefined) mustBeFunction(`onCancel of ${owner}`, onCancel);
   return Tool.fromPartial({
-    ...described(`tool ${JSON.stringify(name)}`, rest),
+    ...content.described(owner, rest),
     name,
-    inputSchemaJson,
-    outputSchemaJson,
+    inputSchemaJson: input,
+    outputSchemaJson: output,
     annotations: Object.fromEntries(Object.entries(annotations).map(([k, v]) => [k.replace(/Hint$/, ""), v])),
     taskSupport: task && {
       mode: task.mode === "required" ? TaskMode.TASK_MODE_REQUIRED : TaskMode.TASK_MODE_OPTIONAL,
@@ -145,36 +171,8 @@ function describe(name: string, said: ToolDescription, inputSchemaJson?: string,
   });
 }
 
-async function toolResult(out: unknown, outputSchema: MaybeSchema): Promise<CallToolResult> {
-  const { content = [], structured: value, isError, _meta } = partsOf(out, outputSchema !== undefined);
-  return CallToolResult.fromPartial({
-    content: content.map(wireContent),
-    structuredContentJson: value === undefined ? "" : await structuredJson(value, outputSchema),
-    isError,
-    metaJson: encodeObject("_meta of a result", _meta),
-  });
-}
-
-/** What a handler gave, in full. With an output schema, what is no Result is structured content. */
-function partsOf(out: unknown, described: boolean): Result["parts"] {
-  if (out instanceof Result) return out.parts;
-  if (described) return { structured: out ?? null };
-  if (typeof out === "string") return { content: [text(out)] };
-  if (isContent(out)) return { content: [out] };
-  return Array.isArray(out) && out.every(isContent) ? { content: out } : { structured: out };
-}
-
-async function structuredJson(value: unknown, schema: MaybeSchema): Promise<string> {
-  const misfit = (why: string) => new Failure("Internal", `the result does not fit the tool's output schema: ${why}`);
-  const valid: unknown = schema ? await schemas.valid(schema, value, misfit) : value;
-  try {
-    return encodeJson(valid);
-  } catch (error) {
-    throw new Failure("Internal", `the result cannot be encoded: ${messageOf(error)}`);
-  }
-}
-
 /** An error without a kind is for the model to see. */
-function plain(error: Error): CallToolResult {
-  return CallToolResult.fromPartial({ content: [wireContent(text(error.message))], isError: true });
+function plain(error: Error): WireResult {
+  const shown = content.wireContent(content.text(error.message));
+  return WireResult.fromPartial({ content: [shown], isError: true });
 }

@@ -2,16 +2,18 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { z } from "zod";
 import {
-  Cancelled,
+  type Call,
   Declined,
+  Dismissed,
   form,
   InputRequired,
   listRoots,
   rawQuestion,
   sampling,
   formSchema,
+  Unanswered,
 } from "@mcpedge/capability";
-import { accepted, cancelled, declined, roots, sampled, TestClient } from "@mcpedge/capability/testing";
+import { accepted, declined, dismissed, roots, sampled, TestClient } from "@mcpedge/capability/testing";
 import { Answers } from "../dist/answers.js";
 import { InputResponse } from "../dist/gen/mcpedge/v1/input.js";
 import { make } from "./server.js";
@@ -30,22 +32,21 @@ test("a question is a plain awaited call, and the handler runs again with the an
   assert.equal(JSON.parse(request!.elicitForm!.requestedSchemaJson).properties.cups.maximum, 5);
 });
 
-test("declined and cancelled are ordinary errors", async () => {
+test("declined and dismissed are ordinary errors of one class", async () => {
   const server = make();
   server.registerTool("brew", {}, async (_, call) => {
     try {
       await call.ask("cups", "How many?", order);
     } catch (error) {
-      if (error instanceof Declined) return "declined";
-      if (error instanceof Cancelled) return "cancelled";
-      throw error;
+      if (!(error instanceof Unanswered)) throw error;
+      return error instanceof Declined ? "declined" : error instanceof Dismissed ? "dismissed" : error.name;
     }
     return "accepted";
   });
   server.registerTool("plain", {}, async (_, call) => String((await call.ask("cups", "How many?", order)).cups));
   for (const [answer, says] of [
     [declined(), "declined"],
-    [cancelled(), "cancelled"],
+    [dismissed(), "dismissed"],
   ] as const) {
     const client = new TestClient(server, { answers: { cups: answer } });
     assert.equal((await client.callTool("brew")).result?.content[0]?.text?.text, says);
@@ -174,7 +175,9 @@ test("what cannot be asked is a clear failure", async () => {
     call.setState(Buffer.alloc(65 << 10));
     return call.answer(q("a")).then(String);
   });
-  server.registerTool("nested", {}, (_, call) => call.ask("a", "?", z.object({ o: z.object({}) })).then(String));
+  server.registerTool("nested", {}, (_, call) =>
+    call.ask("a", "?", z.object({ o: z.object({}) }) as never).then(String),
+  );
   const client = new TestClient(server);
   const message = async (tool: string) => (await client.callTool(tool)).failure?.message ?? "";
   assert.match(await message("many"), /17 questions in one round; ask at most 16/);
@@ -203,18 +206,159 @@ test("tasks: defer, checkpoints and the state after a lost replica", async () =>
   assert.deepEqual([listed.mode, listed.start, listed.pollInterval], [2, 0, { seconds: 0n, nanos: 500_000_000 }]);
 });
 
-test("a question that nobody awaits does not end the process", async () => {
+test("what is asked and not awaited is an error of the call, in the first round and with the answer", async () => {
   const server = make();
-  server.registerTool("careless", {}, (_, call) => {
+  const later = () => new Promise<void>((resolve) => setImmediate(resolve));
+  server.registerTool("ask", {}, (_, call) => {
     void call.ask("cups", "?", order);
-    void call.roots("roots");
-    return new Promise<string>((resolve) => setImmediate(() => resolve("done")));
+    return "done";
   });
-  const asked = await new TestClient(server).callTool("careless");
-  assert.deepEqual(
-    asked.inputRequired?.requests.map((r) => r.key),
-    ["cups", "roots"],
-  );
+  server.registerTool("late", {}, async (_, call) => {
+    void call.askAll(form("cups", "?", order), listRoots("roots"));
+    await later();
+    return "done";
+  });
+  server.registerTool("then", {}, (_, call) => {
+    void call.ask("cups", "?", order).then(() => {});
+    return "done";
+  });
+  const helper = async (call: Call) => (await call.ask("cups", "?", order)).cups;
+  server.registerTool("helper", {}, (_, call) => {
+    void helper(call);
+    return "done";
+  });
+  server.registerTool("once", {}, (_, call) => {
+    void call.once("order", () => 1);
+    return "done";
+  });
+  server.registerPrompt("prompt", {}, (_, call) => {
+    void call.roots("roots");
+    return "done";
+  });
+  server.registerTool("second", {}, async (_, call) => {
+    const { cups } = await call.ask("cups", "?", order);
+    void call.roots("roots");
+    return String(cups);
+  });
+  const client = new TestClient(server, { answers: { cups: accepted({ cups: 2 }), roots: roots() } });
+  const told = async (name: string) => (await client.callTool(name)).failure?.message;
+  const write = "was not awaited: write await before the call, or return it";
+  assert.equal(await told("ask"), `question "cups" ${write}`);
+  assert.equal(await told("late"), `questions "cups", "roots" ${write}`);
+  assert.equal(await told("then"), `question "cups" ${write}`);
+  assert.equal(await told("helper"), `question "cups" ${write}`);
+  assert.equal(await told("once"), `once "order" ${write}`);
+  assert.equal(await told("second"), `question "roots" ${write}`);
+  assert.equal((await client.getPrompt("prompt")).failure?.message, `question "roots" ${write}`);
+  assert.equal((await client.callTool("ask")).inputRequired, undefined);
+});
+
+test("questions may be asked first and awaited later, and an error before that is the call's", async () => {
+  const server = make();
+  server.registerTool("later", {}, async (_, call) => {
+    const cups = call.ask("cups", "?", order);
+    const dirs = call.roots("roots");
+    return `${(await cups).cups} cups, ${(await dirs).length} roots`;
+  });
+  server.registerTool("broken", {}, async (_, call) => {
+    const cups = call.ask("cups", "?", order);
+    if (call.round > 0) throw new Error("the shop is closed");
+    return String(await cups);
+  });
+  server.registerTool("returned", {}, (_, call) => call.ask("sure", "Sure?", z.boolean()).then(String));
+  const answers = { cups: accepted({ cups: 2 }), roots: roots(), sure: accepted(true) };
+  const client = new TestClient(server, { answers });
+  const said = async (name: string) => {
+    const { result, rounds } = await client.callTool(name);
+    return [result?.content[0]?.text?.text, rounds];
+  };
+  assert.deepEqual(await said("later"), ["2 cups, 0 roots", 2]);
+  assert.deepEqual(await said("broken"), ["the shop is closed", 1]);
+  assert.deepEqual(await said("returned"), ["true", 2]);
+});
+
+test("no catch keeps a handler from ending in its questions", async () => {
+  const server = make();
+  const caught: [string, (asked: Promise<unknown>) => Promise<unknown>][] = [
+    ["catch", (asked) => asked.catch(() => "swallowed")],
+    ["then", (asked) => asked.then(String, () => "swallowed")],
+    ["settled", (asked) => Promise.allSettled([asked])],
+    ["race", (asked) => Promise.race([asked, new Promise(() => {})]).catch(() => "swallowed")],
+    ["wrapped", (asked) => asked.catch((cause: unknown) => Promise.reject(new Error("failed", { cause })))],
+    ["read", (asked) => asked.catch((error: { response: { status: number } }) => error.response.status)],
+    ["finally", (asked) => asked.finally(() => {})],
+  ];
+  for (const [name, swallow] of caught) {
+    server.registerTool(name, {}, async (_, call) => String(await swallow(call.ask("cups", "?", order))));
+  }
+  for (const [name] of caught) {
+    const { inputRequired } = await new TestClient(server).callTool(name);
+    assert.deepEqual(
+      inputRequired?.requests.map((r) => r.key),
+      ["cups"],
+      name,
+    );
+  }
+});
+
+test("a form of one value asks for it, and is asked for again when it does not fit", async () => {
+  const server = make();
+  server.registerTool("sure", {}, async (_, call) => String(await call.ask("sure", "Sure?", z.boolean())));
+  server.registerTool("which", {}, async (_, call) => await call.ask("size", "Which?", z.enum(["small", "large"])));
+  const asked = await new TestClient(server).callTool("sure");
+  assert.deepEqual(JSON.parse(asked.inputRequired!.requests[0]!.elicitForm!.requestedSchemaJson), {
+    type: "object",
+    properties: { answer: { type: "boolean" } },
+    required: ["answer"],
+  });
+  let given: unknown = "yes";
+  const answers = () => {
+    const answer = accepted({ answer: given });
+    given = false;
+    return answer;
+  };
+  const { result, rounds } = await new TestClient(server, { answers }).callTool("sure");
+  assert.deepEqual([result?.content[0]?.text?.text, rounds], ["false", 3]);
+  const client = new TestClient(server, { answers: { size: accepted("large") } });
+  assert.equal((await client.callTool("which")).result?.content[0]?.text?.text, "large");
+});
+
+test("a form that no client can show is refused before it is asked", () => {
+  const list = "use a string, a number, a boolean, an enum or an array of an enum";
+  const refused: [unknown, string][] = [
+    [z.object({ o: z.object({ a: z.string() }) }), `member "o" of its form: ${list}`],
+    [z.object({ list: z.array(z.string()) }), `member "list" of its form: ${list}`],
+    [z.object({ none: z.string().nullable() }), `member "none" of its form: ${list}`],
+    [z.object({ any: z.any() }), `member "any" of its form: ${list}`],
+    [z.object({ n: z.literal([1, 2]) }), 'member "n" of its form: an enum has strings only'],
+    [
+      z.object({ id: z.uuid() }),
+      'member "id" of its form: no client knows the format "uuid": known are email, uri, date and date-time',
+    ],
+    [z.record(z.string(), z.string()), "its form must name all of its members: use z.object({…})"],
+    [z.array(z.string()), `member "answer" of its form: ${list}`],
+  ];
+  for (const [schema, why] of refused) {
+    assert.throws(() => form("q", "?", schema as never), { message: `question "q": ${why}` });
+  }
+  const verbatim = '{"type":"object","properties":{"o":{"type":"object"}}}';
+  assert.throws(() => formSchema("q", "?", verbatim), { message: `question "q": member "o" of its form: ${list}` });
+  const fields = {
+    s: z.string(),
+    n: z.number(),
+    i: z.int(),
+    b: z.boolean(),
+    d: z.boolean().default(true),
+    e: z.email(),
+  };
+  const choices = {
+    one: z.enum(["a", "b"]),
+    some: z.array(z.enum(["a"])),
+    day: z.iso.date(),
+    maybe: z.url().optional(),
+  };
+  form("q", "?", z.object({ ...fields, ...choices }));
+  form("q", "?", z.object({}));
 });
 
 test("a fault is told as one, though questions are open", async () => {

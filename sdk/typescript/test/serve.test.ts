@@ -11,7 +11,7 @@ import { Client, type ClientReadableStream, credentials, type ChannelCredentials
 import { context, trace } from "@opentelemetry/api";
 import { NodeTracerProvider } from "@opentelemetry/sdk-trace-node";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
-import { Failure, Result, type Serving, start, text, version } from "@mcpedge/capability";
+import { type Call, Failure, Result, type Serving, start, text, version } from "@mcpedge/capability";
 import { PromptServiceClient } from "@mcpedge/capability/contract/prompts";
 import { ResourceServiceClient } from "@mcpedge/capability/contract/resources";
 import { ToolServiceClient } from "@mcpedge/capability/contract/tools";
@@ -57,7 +57,7 @@ test("the version is the package's", () => {
 });
 
 test("flags say where to serve", () => {
-  assert.deepEqual(flags(["--listen", "127.0.0.1:9", "--own=1"]), { listen: "127.0.0.1:9" });
+  assert.deepEqual(flags(["--listen", "127.0.0.1:9"]), { listen: "127.0.0.1:9" });
   assert.deepEqual(flags(["--tls-cert=a", "--tls-key", "b", "--tls-client-ca=c"]), {
     tls: { cert: "a", key: "b", clientCa: "c" },
   });
@@ -65,6 +65,16 @@ test("flags say where to serve", () => {
   assert.throws(() => flags(["--tls-cert=a"]), /belong together/);
   assert.throws(() => flags(["--tls-client-ca=a"]), /needs --tls-cert/);
   assert.throws(() => flags(["--listen"]), /--listen needs a value/);
+  assert.throws(
+    () => flags(["--lisen", "a"]),
+    /unknown flag --lisen: do you mean "listen"\? \(a program with flags of its own/,
+  );
+  assert.throws(
+    () => flags(["--listen=a", "-v"]),
+    /unknown flag -v: known are "listen", "tls-cert", "tls-key", "tls-client-ca"/,
+  );
+  assert.throws(() => flags(["--own=1"]), /unknown flag --own/);
+  assert.throws(() => flags(["9000"]), /unknown argument "9000": flags begin with --/);
 });
 
 test("events come before one outcome, and a signal that nobody aborted stays so", async () => {
@@ -216,7 +226,7 @@ test("a call is a span of its caller's trace, which is active in the handler", a
 test("onCancel has the call's state and id", async () => {
   const server = make();
   const told: unknown[] = [];
-  server.onCancel("job", (call) => void told.push(call.id, call.state));
+  server.registerTool("job", { onCancel: (call) => void told.push(call.id, call.state) }, () => "");
   const { tools } = await serving(server);
   const cancel = (name: string, state = Buffer.alloc(0)) =>
     new Promise<number>((resolve) =>
@@ -314,15 +324,16 @@ test("calls have the grace to finish when the service stops, and no more", async
     return new Promise<string>(() => {});
   });
   let reason: unknown;
-  server.onCancel("endless", (call) => {
+  const onCancel = (call: Call) => {
     call.signal.addEventListener("abort", () => (reason = call.signal.reason));
-    return new Promise(() => {});
-  });
+    return new Promise<void>(() => {});
+  };
+  server.registerTool("cancelled", { onCancel }, () => "");
   const { tools, serving: s } = await serving(server, { grace: 300 });
   const [short, endless] = [all(tools.callTool(request("short"))), all(tools.callTool(request("endless")))];
   const talking = all(tools.callTool(request("talking")));
   const cancel = new Promise<number>((resolve) =>
-    tools.cancelCall({ name: "endless", context: request("").context, state: Buffer.alloc(0) }, (error) =>
+    tools.cancelCall({ name: "cancelled", context: request("").context, state: Buffer.alloc(0) }, (error) =>
       resolve(error?.code ?? 0),
     ),
   );
@@ -367,6 +378,54 @@ test("a handler that minds no signal does not keep the process", async () => {
   clearTimeout(late);
   assert.equal((await ended).code, 14);
   assert.match(log, /served[^]*the process ends/);
+});
+
+test("a question that is left behind does not end the program, and other rejections do", async () => {
+  const program = `
+    import { setImmediate } from "node:timers/promises";
+    import { serve, Server } from "@mcpedge/capability";
+    const server = new Server({ name: "careless", version: "1.0.0" });
+    const helper = async (call) => void (await call.roots("roots"));
+    const left = async (left) => {
+      void left();
+      for (let turn = 0; turn < 20; turn++) await setImmediate(); // a rejection ends a program within two
+      return "lived";
+    };
+    server.registerTool("asked", {}, (_, call) => left(() => helper(call)));
+    server.registerTool("failed", {}, () => left(() => Promise.reject(new Error("left behind"))));
+    await serve(server, { listen: "127.0.0.1:0", args: [] });`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", program], {
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  const exited = once(child, "exit");
+  const late = setTimeout(() => child.kill("SIGKILL"), 15_000);
+  let log = "";
+  child.stderr.on("data", (text: Buffer) => (log += text));
+  const listening = /"address":"([^"]+)"/;
+  while (!listening.test(log) && child.exitCode === null) await new Promise((resolve) => setTimeout(resolve, 10));
+  const tools = new ToolServiceClient(listening.exec(log)?.[1] ?? "", credentials.createInsecure());
+  clients.push(tools);
+  for (let call = 0; call < 2; call++) {
+    const { messages } = await all(tools.callTool(request("asked")));
+    assert.equal(messages[0]?.inputRequired?.requests[0]?.key, "roots");
+  }
+  await all(tools.callTool(request("failed")));
+  assert.deepEqual(await exited, [1, null]);
+  clearTimeout(late);
+  assert.match(log, /Error: left behind/);
+});
+
+test("a program ends at once for a flag that it does not know, and names it", () => {
+  const program = `
+    import { serve, Server } from "@mcpedge/capability";
+    await serve(new Server({ name: "typo", version: "1.0.0" }));`;
+  const { status, stderr } = spawnSync(
+    process.execPath,
+    ["--input-type=module", "-e", program, "--", "typo", "--lisen", "127.0.0.1:0"],
+    { encoding: "utf8", timeout: 15_000 },
+  );
+  assert.equal(status, 1);
+  assert.match(stderr, /unknown flag --lisen: do you mean \\"listen\\"\?/);
 });
 
 test("a connection that breaks as the service stops holds it up for the grace at most", async () => {

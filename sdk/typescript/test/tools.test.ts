@@ -18,6 +18,7 @@ test("a tool has typed arguments and structured content", async () => {
     type: "object",
     properties: { a: { type: "number" }, b: { type: "number", default: 2 } },
     required: ["a"],
+    additionalProperties: false,
   });
   assert.deepEqual(JSON.parse(listed.outputSchemaJson).required, ["sum"]);
 });
@@ -56,7 +57,7 @@ test("a handler's value decides what the result has", async () => {
   server.registerTool("nothing", {}, () => {});
   server.registerTool("structured", {}, () => structured([1, null]));
   server.registerTool("error", {}, () => errorResult("no"));
-  server.registerTool("full", {}, () => new Result({ content: [text("x")], structured: 7, _meta: { a: 1 } }));
+  server.registerTool("full", {}, () => new Result({ content: [text("x")], structuredContent: 7, _meta: { a: 1 } }));
   const client = new TestClient(server);
   const results = await Promise.all(
     server.tools.all().map(async ({ listed }) => {
@@ -89,7 +90,7 @@ test("what a handler throws becomes the right failure, and no stack is shown", a
       throw what;
     });
   fail("plain", new Error("the shop is closed"));
-  fail("kind", new Failure("NotFound", "no such order", { data: { id: 1 } }));
+  fail("kind", new Failure("Unavailable", "no orders now", { data: { id: 1 } }));
   fail("status", Object.assign(new Error("14 UNAVAILABLE: away"), { code: 14, details: "away" }));
   fail("fault", new TypeError("cannot read properties of undefined"));
   fail("string", "a string");
@@ -101,7 +102,7 @@ test("what a handler throws becomes the right failure, and no stack is shown", a
   const kind = await client.callTool("kind");
   assert.deepEqual(
     [kind.failure?.reason, kind.failure?.message, kind.failure?.dataJson],
-    [2, "no such order", '{"id":1}'],
+    [6, "no orders now", '{"id":1}'],
   );
   assert.deepEqual((await client.callTool("status")).status, { code: 14, details: "away" });
   for (const name of ["fault", "string"]) {
@@ -207,7 +208,7 @@ test("a mistake in a registration throws, names the tool and says what to do", (
       /a provider needs a prefix of its URIs, such as "notes:\/\/"/,
     ],
     [
-      () => form("who", "Who?", z.object({ born: z.object({}) })),
+      () => form("who", "Who?", z.object({ born: z.object({}) }) as never),
       /question "who": member "born" of its form: use a string/,
     ],
     [() => formSchema("who", "Who?", "[]"), /the form of question "who" must be a JSON object/],
@@ -242,8 +243,8 @@ test("a mistake in a registration throws, names the tool and says what to do", (
       /resource template "r": what completes "x" must be a list of strings or a function/,
     ],
     [
-      () => server.onCancel("once", undefined as never),
-      /onCancel of tool "once": its handler is no function: pass one/,
+      () => server.registerTool("t", { onCancel: "job" as never }, () => ""),
+      /onCancel of tool "t": its handler is no function: pass one/,
     ],
     [() => server.provide("q://", {} as never), /the provider of q:\/\/ needs list and read/],
   ];

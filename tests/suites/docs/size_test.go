@@ -22,12 +22,12 @@ type library struct {
 
 var libraries = []library{
 	{"sdk/python/src/mcpedge/capability", ".py", []string{"testing.py", "skills.py", "identity.py"}, 2000, pythonCode},
-	{"sdk/typescript/src", ".ts", []string{"gen", "testing.ts", "skills.ts"}, 2000, slashedCode},
 	{"sdk/java/src/main/java", ".java", []string{"*/*/v1", "*/*/*/v1", "*/*/*/testing", "*/*/capability/testing"}, 3000, slashedCode},
 	{"sdk/rust/src", ".rs", []string{"gen", "generated", "proto", "testing.rs", "testing", "tests"}, 3000, rustCode},
 }
 
-// The libraries of other languages are small: lines that are neither blank nor comments or documentation alone.
+// The libraries of other languages are small: lines that are neither blank nor comments or documentation alone. TypeScript's is held to the
+// names that it exports, by TestExports.
 func TestLibrariesAreSmall(t *testing.T) {
 	for _, l := range libraries {
 		if _, err := os.Stat(filepath.Join(root, l.folder)); os.IsNotExist(err) {

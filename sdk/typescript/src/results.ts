@@ -1,0 +1,102 @@
+import { type Content, isContent, text, wireContent } from "./content.js";
+import { encodeJson, encodeObject, Failure, messageOf } from "./failure.js";
+import { CallToolResult as WireResult } from "./gen/mcpedge/v1/tools.js";
+import { type Official, strayMember, wrongType } from "./official.js";
+import { mustKnow } from "./options.js";
+import type { Schema } from "./schema.js";
+import * as schemas from "./schema.js";
+
+interface Parts<S> {
+  /** May be absent: with structured content the edge then adds its serialization as text. */
+  content?: Content[];
+  /** Any JSON value, or a RawJson. */
+  structuredContent?: S;
+  /** The tool failed in a way the model should see. */
+  isError?: boolean;
+  _meta?: object;
+}
+
+/** A tool's result in full, as the official SDK has it. MCP: CallToolResult. */
+export type CallToolResult<S = unknown> = Parts<S> & ({ content: Content[] } | { structuredContent: S });
+
+/** A tool's result in full, whatever members the output schema has. */
+export class Result {
+  constructor(readonly parts: Parts<unknown>) {
+    mustKnow("a Result", parts, { content: true, structuredContent: true, isError: true, _meta: true });
+  }
+}
+
+/** Structured content without a schema: any JSON value. */
+export function structured(value: unknown): Result {
+  return new Result({ structuredContent: value });
+}
+
+/** A failure the model sees and can act on. */
+export function errorResult(message: string): Result {
+  return new Result({ content: [text(message)], isError: true });
+}
+
+/** What a tool says of its output: its schema, and the names of its members. */
+export interface Output {
+  schema: Schema<any, any>;
+  members: string[];
+}
+
+/** The result that a handler gave, as the contract has it. Throws a Failure, by the tool's name, for what is none. */
+export async function toolResult(owner: string, out: unknown, output: Output | undefined): Promise<WireResult> {
+  const { content = [], structuredContent: value, isError = false, _meta } = partsOf(owner, out, output);
+  if (output && value === undefined && !isError) {
+    const members = "{ content: […], structuredContent: {…} }";
+    throw new Failure("Internal", `${owner} has an output schema, and gave no structured content: return ${members}`);
+  }
+  return WireResult.fromPartial({
+    content: content.map(wireContent),
+    structuredContentJson: value === undefined ? "" : await structuredJson(value, isError ? undefined : output?.schema),
+    isError,
+    metaJson: encodeObject("_meta of a result", _meta),
+  });
+}
+
+/** What a handler gave, in full. With an output schema, what is no result of MCP is structured content. */
+function partsOf(owner: string, out: unknown, output: Output | undefined): Parts<unknown> {
+  if (out instanceof Result) return out.parts;
+  if (isOfficial(out, output?.members ?? [])) return official(owner, out);
+  if (output) return { structuredContent: out ?? null };
+  if (typeof out === "string") return { content: [text(out)] };
+  if (isContent(out)) return { content: [out] };
+  if (!Array.isArray(out) || out.length === 0) return { structuredContent: out };
+  if (out.every(isContent)) return { content: out };
+  if (!out.some(isContent)) return { structuredContent: out };
+  throw new Failure("Internal", `${owner} returned a list in which some are content: write text("…") for each text`);
+}
+
+const members = ["content", "structuredContent", "isError", "_meta"];
+
+/** Whether an object is meant as a result of MCP: it has a member of one that the output schema does not have. */
+function isOfficial(out: unknown, declared: string[]): out is object {
+  if (typeof out !== "object" || out === null || Array.isArray(out) || isContent(out)) return false;
+  return members.some((name) => Object.hasOwn(out, name) && !declared.includes(name));
+}
+
+/** A result of MCP as it is. Throws when it can be none. */
+function official(owner: string, out: Parts<unknown>): Parts<unknown> {
+  const value = "return structured({…}), or have an outputSchema with all of its members";
+  const whole: Official = { result: "a tool", owner, value, out };
+  strayMember(whole, members);
+  const { content, isError, _meta } = out;
+  const blocks = 'a list of content, as [{ type: "text", text: "…" }]';
+  wrongType(whole, "content", blocks, content === undefined || (Array.isArray(content) && content.every(isContent)));
+  wrongType(whole, "isError", "true or false", isError === undefined || typeof isError === "boolean");
+  wrongType(whole, "_meta", "an object", _meta === undefined || (typeof _meta === "object" && _meta !== null));
+  return out;
+}
+
+async function structuredJson(value: unknown, schema: Schema<any, any> | undefined): Promise<string> {
+  const misfit = (why: string) => new Failure("Internal", `the result does not fit the tool's output schema: ${why}`);
+  const valid: unknown = schema ? await schemas.valid(schema, value, misfit) : value;
+  try {
+    return encodeJson(valid);
+  } catch (error) {
+    throw new Failure("Internal", `the result cannot be encoded: ${messageOf(error)}`);
+  }
+}

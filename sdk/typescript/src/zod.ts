@@ -1,0 +1,25 @@
+/** Arguments of zod that a tool takes. It takes the package zod beside this one: npm install zod. */
+import { z } from "zod";
+import { isBase64 } from "./content.js";
+
+/** The most bytes of an argument that says no bound. */
+const usual = 1 << 20;
+
+/**
+ * A file among the arguments of a tool: base64 on the wire, whose schema has `contentEncoding`, and a Buffer for the handler.
+ * What is no base64, or above max bytes (1 MiB), is refused before the handler runs. All arguments together are bounded by the
+ * edge's limit `body`.
+ */
+export function bytes({ max = usual }: { max?: number } = {}) {
+  const characters = 4 * Math.ceil(max / 3);
+  return z
+    .string()
+    .max(characters, `above ${max} bytes`)
+    .refine(isBase64, "no base64: standard alphabet, with padding, without line breaks")
+    .meta({ contentEncoding: "base64" })
+    .transform((text, context) => {
+      const data = Buffer.from(text, "base64");
+      if (data.length > max) context.addIssue({ code: "custom", message: `${data.length} bytes, above ${max}` });
+      return data;
+    });
+}
