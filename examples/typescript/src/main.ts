@@ -1,7 +1,7 @@
 // A tea house: a tool that asks its user and tells how it goes, a resource template and a prompt.
 import "./tracing.js";
 import { setTimeout } from "node:timers/promises";
-import { Declined, Failure, serve, Server } from "@mcpedge/capability";
+import { Failure, serve, Server, Unanswered } from "@mcpedge/capability";
 import { trace } from "@opentelemetry/api";
 import { z } from "zod";
 
@@ -15,7 +15,7 @@ const brewed = z.object({ tea: z.string(), cups: z.int(), trace: z.string().opti
 server.registerTool("brew", { ...brew, outputSchema: brewed }, async ({ tea }, call) => {
   const order = z.object({ cups: z.int().min(1).max(5) });
   const { cups } = await call.ask("cups", `How many cups of ${tea}?`, order).catch((error: unknown) => {
-    if (error instanceof Declined) return { cups: 0 };
+    if (error instanceof Unanswered) return { cups: 0 };
     throw error;
   });
   for (let cup = 1; cup <= cups; cup++) {
