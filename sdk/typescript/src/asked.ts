@@ -30,7 +30,7 @@ class Asked<T> extends Promise<T> {
 /** All that a handler asks in one round, with what came of it. */
 export class Asking {
   #over = false;
-  readonly #all: { what: string; promise: Asked<unknown>; settled: boolean; unwound: boolean }[] = [];
+  readonly #all: { what: string; promise: Asked<unknown>; settled: boolean; reason?: unknown }[] = [];
 
   /** Runs work that a handler has to await; what names it. A rejection that nobody awaits does not end the process. */
   begin<T>(what: string, work: () => Promise<T>): Promise<T> {
@@ -41,11 +41,11 @@ export class Asking {
         if (!this.#over) reject(reason);
       });
     });
-    const asked = { what, promise, settled: false, unwound: false };
+    const asked = { what, promise, settled: false, reason: undefined as unknown };
     this.#all.push(asked);
     const settle = (reason?: unknown) => {
       asked.settled = true;
-      asked.unwound = reason instanceof Unwinding;
+      asked.reason = reason;
     };
     Promise.prototype.then.call(promise, () => settle(), settle); // not its own then: this is no handler that waits
     return promise;
@@ -58,11 +58,15 @@ export class Asking {
 
   /** Whether the handler was told to end. */
   get unwound(): boolean {
-    return this.#all.some(({ promise, unwound }) => promise.awaited && unwound);
+    return this.#all.some(({ promise, reason }) => promise.awaited && reason instanceof Unwinding);
   }
 
-  /** Throws when the handler, which has returned, did not wait for something: its result was made without the answer. */
+  /**
+   * Throws when the handler, which has returned, did not wait for something: its result was made without the answer. After one
+   * that was refused a handler may leave the others.
+   */
   mustBeAwaited(): void {
+    if (this.#all.some(({ promise, reason }) => promise.awaited && reason !== undefined)) return;
     const left = this.#all.find(({ promise, settled }) => !promise.awaited || !settled);
     if (left) throw new Failure("Internal", `${left.what} was not awaited: write await before the call, or return it`);
   }

@@ -277,6 +277,29 @@ test("questions may be asked first and awaited later, and an error before that i
   assert.deepEqual(await said("returned"), ["true", 2]);
 });
 
+test("a handler whose user refuses one question may leave the others", async () => {
+  const server = make();
+  const refused = (error: unknown) => {
+    if (error instanceof Unanswered) return "no";
+    throw error;
+  };
+  server.registerTool("started", {}, (_, call) => {
+    const cups = call.ask("cups", "?", order);
+    const dirs = call.roots("roots");
+    return cups.then(async () => String((await dirs).length), refused);
+  });
+  server.registerTool("all", {}, (_, call) =>
+    Promise.all([call.ask("cups", "?", order), call.ask("sure", "?", z.boolean())]).then(String, refused),
+  );
+  // The answer to the other does not fit, and is not asked for again.
+  const answers = { cups: declined(), roots: roots(), sure: accepted("yes") };
+  const client = new TestClient(server, { answers });
+  for (const name of ["started", "all"]) {
+    const { result, rounds, failure } = await client.callTool(name);
+    assert.deepEqual([result?.content[0]?.text?.text, rounds, failure], ["no", 2, undefined], name);
+  }
+});
+
 test("no catch keeps a handler from ending in its questions", async () => {
   const server = make();
   const caught: [string, (asked: Promise<unknown>) => Promise<unknown>][] = [
