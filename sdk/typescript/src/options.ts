@@ -2,8 +2,7 @@
 export type Names<T> = { [K in keyof T]-?: true };
 
 /** Throws, by name, when options are no object or have a member that is not known. */
-export function mustKnow<T extends object>(owner: string, given: T | undefined, names: Names<T>): void {
-  if (given === undefined) return;
+export function mustKnow<T extends object>(owner: string, given: T, names: Names<T>): void {
   const kind = given === null ? "null" : Array.isArray(given) ? "an array" : typeof given;
   if (kind !== "object") throw new TypeError(`${owner}: its options are an object, not ${kind}`);
   const known = Object.keys(names);

@@ -68,8 +68,8 @@ export interface Serving {
  */
 export async function start(server: Server, given: ServeOptions = {}): Promise<Serving> {
   mustKnow("what start is given", given, options);
-  mustKnow("tls of what is served", given.tls, { cert: true, key: true, clientCa: true });
   const { listen = "127.0.0.1:50051", tls, grace = defaultGrace } = given;
+  if (tls) mustKnow("tls of what is served", tls, { cert: true, key: true, clientCa: true });
   const grpc = new GrpcServer({
     "grpc.max_receive_message_length": messageBytes,
     "grpc.max_send_message_length": messageBytes,

@@ -82,9 +82,9 @@ export class Server {
       throw new TypeError(`a Server has no second options: ${instead}`);
     }
     for (const kind of options.announce ?? []) mustBeOneOf("announce of a Server", kind, kinds);
-    mustKnow("listCache of a Server", options.listCache, { ttl: true, shared: true });
-    mustKnow("identity of a Server", options.identity, { jwksUrl: true, audience: true });
-    const { extensions = {}, listCache, logger = stderrLogger } = options;
+    const { extensions = {}, identity, listCache, logger = stderrLogger } = options;
+    if (listCache) mustKnow("listCache of a Server", listCache, { ttl: true, shared: true });
+    if (identity) mustKnow("identity of a Server", identity, { jwksUrl: true, audience: true });
     const settings = ([id, value]: [string, object]) => [id, encodeObject(`settings of extension ${id}`, value)];
     this.extensionsJson = Object.fromEntries(Object.entries(extensions).map(settings));
     this.cache = listCache && cacheHint(listCache.ttl, listCache.shared);

@@ -153,7 +153,7 @@ function ownerOf<T extends object>(name: string, config: T, names: Names<T>, han
 function describe(owner: string, name: string, said: ToolDescription, input?: string, output?: string): Tool {
   const { annotations = {}, task, onCancel, ...rest } = said;
   mustKnow(`annotations of ${owner}`, annotations, hints);
-  mustKnow(`task of ${owner}`, task, { mode: true, start: true, pollInterval: true });
+  if (task) mustKnow(`task of ${owner}`, task, { mode: true, start: true, pollInterval: true });
   mustBeOneOf(`the mode of the task of ${owner}`, task?.mode, ["optional", "required"]);
   mustBeOneOf(`the start of the task of ${owner}`, task?.start, ["at-once", "deferred"]);
   if (onCancel !== undefined) mustBeFunction(`onCancel of ${owner}`, onCancel);

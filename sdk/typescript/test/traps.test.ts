@@ -58,6 +58,16 @@ test("misspelled options are refused by name", async () => {
     ['tool "t" has no option "parameters": known are', (o) => server.registerTool("t", o, none), { parameters: {} }],
     ['tool "t": its options are an object, not function', (o) => server.registerTool("t", o, none), none],
     [
+      'tool "t": its options are an object, not undefined',
+      () => server.registerTool("t", undefined as never, none),
+      {},
+    ],
+    [
+      'resource "r" at "a://r": its options are an object, not null',
+      () => server.registerResource("r", "a://r", null as never, none),
+      {},
+    ],
+    [
       'annotations of tool "t" has no option "readOnly": known are',
       (o) => server.registerTool("t", o, none),
       { annotations: { readOnly: true } },
