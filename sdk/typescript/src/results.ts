@@ -42,6 +42,12 @@ export interface Output {
   members: string[];
 }
 
+/** The names of the members that a schema has, in any of its branches. */
+export function membersOf({ properties = {}, ...rest }: schemas.JsonSchema): string[] {
+  const branches = ["anyOf", "oneOf", "allOf"].flatMap((keyword) => (rest[keyword] ?? []) as schemas.JsonSchema[]);
+  return [...Object.keys(properties), ...branches.flatMap(membersOf)];
+}
+
 /** The result that a handler gave, as the contract has it. Throws a Failure, by the tool's name, for what is none. */
 export async function toolResult(owner: string, out: unknown, output: Output | undefined): Promise<WireResult> {
   const { content = [], structuredContent: value, isError = false, _meta } = partsOf(owner, out, output);
@@ -72,10 +78,11 @@ function partsOf(owner: string, out: unknown, output: Output | undefined): Parts
 
 const members = ["content", "structuredContent", "isError", "_meta"];
 
-/** Whether an object is meant as a result of MCP: it has a member of one that the output schema does not have. */
+/** Whether an object is meant as a result of MCP: it has a member of one that neither the output schema nor content has. */
 function isOfficial(out: unknown, declared: string[]): out is object {
-  if (typeof out !== "object" || out === null || Array.isArray(out) || isContent(out)) return false;
-  return members.some((name) => Object.hasOwn(out, name) && !declared.includes(name));
+  if (typeof out !== "object" || out === null || Array.isArray(out)) return false;
+  const others = isContent(out) ? [...declared, "_meta"] : declared;
+  return members.some((name) => Object.hasOwn(out, name) && !others.includes(name));
 }
 
 /** A result of MCP as it is. Throws when it can be none. */

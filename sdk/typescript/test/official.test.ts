@@ -54,6 +54,8 @@ test("members of an output schema are not taken for those of a result", async ()
   assert.deepEqual(await given(whole, page), [["no"], '{"content":"a page"}', false, ""]);
   const said = z.object({ content: z.array(z.any()), isError: z.boolean() });
   assert.deepEqual(await given({ content: [], isError: true }, said), [[], '{"content":[],"isError":true}', false, ""]);
+  const either = z.union([z.object({ page: z.string() }), z.object({ content: z.string() })]);
+  assert.deepEqual(await given({ content: "a page" }, either), [[], '{"content":"a page"}', false, ""]);
   const full = new Result({ content: [{ type: "text", text: "no" }], isError: true });
   assert.deepEqual(await given(full, said), [["no"], "", true, ""]);
 });
@@ -78,6 +80,8 @@ test("what is no result and no value fails, by name and with what to write", asy
     /has an output schema, and gave no structured content/,
   );
   assert.match(String(await given([{ type: "text", text: "a" }, "b"])), /returned a list in which some are content/);
+  const marked = await given({ type: "text", text: "no", isError: true });
+  assert.match(String(marked), /with "isError", .* and "type", "text"/);
   assert.match(
     String(await given({ type: "text", txt: "a" })),
     /content of the type text has a text, unlike \{"type":"text"/,
