@@ -3,29 +3,26 @@ package app
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"os"
 	"strings"
 	"sync"
-
-	"k8s.io/client-go/rest"
-	"k8s.io/klog/v2"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/certs"
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/edge/kubernetes"
+	"github.com/mcpedge/mcpedge/edge/kubernetes/api"
 )
 
 // namespaceFile has the namespace of the pod that this process runs in.
 const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
 // WithCluster sets how to reach the API server of Kubernetes, instead of as from a pod.
-func WithCluster(c *rest.Config) Option { return func(a *App) { a.cluster.client = c } }
+func WithCluster(c *api.Config) Option { return func(a *App) { a.cluster.client = c } }
 
 // cluster is the connection to Kubernetes and what was found there.
 type cluster struct {
-	client  *rest.Config        // nil connects as from a pod
+	client  *api.Config         // nil connects as from a pod
 	watcher *kubernetes.Watcher // nil looks for nothing
 	tls     *certs.Source
 	// told are the warnings that were logged, by Service. It belongs to the watcher's goroutine.
@@ -38,7 +35,6 @@ func (a *App) openCluster() error {
 	if k == nil {
 		return nil
 	}
-	klog.SetSlogLogger(slog.New(quieter{a.log.With("component", "kubernetes").Handler()}))
 	namespaces := k.Namespaces
 	if len(namespaces) == 0 {
 		name, err := os.ReadFile(namespaceFile)
@@ -144,25 +140,3 @@ func (a *App) startCluster(ctx, run context.Context, running *sync.WaitGroup) {
 	case <-ctx.Done():
 	}
 }
-
-// quieter logs client-go's own lines at level debug: the watcher logs what matters of it.
-type quieter struct{ slog.Handler }
-
-// Enabled implements slog.Handler.
-func (q quieter) Enabled(ctx context.Context, _ slog.Level) bool {
-	return q.Handler.Enabled(ctx, slog.LevelDebug)
-}
-
-// Handle implements slog.Handler.
-func (q quieter) Handle(ctx context.Context, r slog.Record) error {
-	r.Level = slog.LevelDebug
-	return q.Handler.Handle(ctx, r)
-}
-
-// WithAttrs implements slog.Handler.
-func (q quieter) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return quieter{q.Handler.WithAttrs(attrs)}
-}
-
-// WithGroup implements slog.Handler.
-func (q quieter) WithGroup(name string) slog.Handler { return quieter{q.Handler.WithGroup(name)} }

@@ -6,16 +6,15 @@ import (
 	"slices"
 	"strconv"
 
-	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
+	"github.com/mcpedge/mcpedge/edge/kubernetes/api"
 )
 
 // addresses are those of the pods of a backend that are ready, in order, each once. Of a Service with two families of addresses they are
 // of one, IPv4 if it has any: both are of the same pods.
-func addresses(all []*discoveryv1.EndpointSlice, port string) []string {
-	byFamily := map[discoveryv1.AddressType][]string{}
+func addresses(all []*api.EndpointSlice, port string) []string {
+	byFamily := map[string][]string{}
 	for _, s := range all {
-		if s.AddressType != discoveryv1.AddressTypeIPv4 && s.AddressType != discoveryv1.AddressTypeIPv6 {
+		if s.AddressType != api.AddressTypeIPv4 && s.AddressType != api.AddressTypeIPv6 {
 			continue
 		}
 		number, ok := numberOf(s.Ports, port)
@@ -31,9 +30,9 @@ func addresses(all []*discoveryv1.EndpointSlice, port string) []string {
 			}
 		}
 	}
-	out := byFamily[discoveryv1.AddressTypeIPv4]
+	out := byFamily[api.AddressTypeIPv4]
 	if len(out) == 0 {
-		out = byFamily[discoveryv1.AddressTypeIPv6]
+		out = byFamily[api.AddressTypeIPv6]
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
@@ -45,13 +44,13 @@ const controller = "endpointslice-controller.k8s.io"
 // ownPods are the EndpointSlices of a Service without the endpoints that are known not to be pods of its namespace; why says what was left out,
 // empty: nothing. Of a Service that selects pods, whose EndpointSlices the cluster writes, that is known of each. Of one that selects none,
 // whoever may write EndpointSlices in its namespace says where they lead.
-func ownPods(all []*discoveryv1.EndpointSlice, selects bool) (own []*discoveryv1.EndpointSlice, why string) {
+func ownPods(all []*api.EndpointSlice, selects bool) (own []*api.EndpointSlice, why string) {
 	for _, s := range all {
-		if by := s.Labels[discoveryv1.LabelManagedBy]; selects && by != controller {
+		if by := s.Labels[api.LabelManagedBy]; selects && by != controller {
 			why = fmt.Sprintf("the EndpointSlice %s is managed by %q, though the Service selects its pods: take it out", s.Name, by)
 			continue
 		}
-		pods := make([]discoveryv1.Endpoint, 0, len(s.Endpoints))
+		pods := make([]api.Endpoint, 0, len(s.Endpoints))
 		for _, e := range s.Endpoints {
 			if isPod(e.TargetRef, s.Namespace) || e.TargetRef == nil && !selects {
 				pods = append(pods, e)
@@ -71,19 +70,15 @@ func ownPods(all []*discoveryv1.EndpointSlice, selects bool) (own []*discoveryv1
 }
 
 // isPod reports whether a reference is to a pod of a namespace.
-func isPod(r *corev1.ObjectReference, namespace string) bool {
+func isPod(r *api.ObjectReference, namespace string) bool {
 	return r != nil && r.Kind == "Pod" && (r.Namespace == "" || r.Namespace == namespace)
 }
 
 // numberOf is the number that pods listen on for a port of their Service.
-func numberOf(ports []discoveryv1.EndpointPort, name string) (string, bool) {
+func numberOf(ports []api.EndpointPort, name string) (string, bool) {
 	for _, p := range ports {
-		has := ""
-		if p.Name != nil {
-			has = *p.Name
-		}
-		if has == name && p.Port != nil && (p.Protocol == nil || *p.Protocol == corev1.ProtocolTCP) {
-			return strconv.Itoa(int(*p.Port)), true
+		if p.Name == name && p.Port != 0 && (p.Protocol == "" || p.Protocol == api.ProtocolTCP) {
+			return strconv.Itoa(int(p.Port)), true
 		}
 	}
 	return "", false

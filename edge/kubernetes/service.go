@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
+	"github.com/mcpedge/mcpedge/edge/kubernetes/api"
 )
 
 // The annotations of Services.
@@ -49,7 +49,7 @@ type Backend struct {
 }
 
 // read makes a backend of a Service. The error says what is wrong with its annotations or ports, and what to do.
-func read(s *corev1.Service) (Backend, error) {
+func read(s *api.Service) (Backend, error) {
 	b := Backend{
 		Name: s.Namespace + "/" + s.Name, Target: scheme + ":///" + s.Namespace + "/" + s.Name, Host: s.Name + "." + s.Namespace + ".svc",
 		Kind: KindContract, Prefix: s.Annotations[annotationPrefix], selects: len(s.Spec.Selector) > 0,
@@ -67,7 +67,7 @@ func read(s *corev1.Service) (Backend, error) {
 	default:
 		return b, fmt.Errorf("%s: %q: use true or false", annotationTLS, tls)
 	}
-	if s.Spec.Type == corev1.ServiceTypeExternalName {
+	if s.Spec.Type == api.ServiceTypeExternalName {
 		return b, fmt.Errorf("it is of type ExternalName, which has no endpoints: name %q among the configured backends", s.Spec.ExternalName)
 	}
 	port, err := portOf(s)
@@ -76,7 +76,7 @@ func read(s *corev1.Service) (Backend, error) {
 }
 
 // portOf is the name of the port that serves gRPC.
-func portOf(s *corev1.Service) (string, error) {
+func portOf(s *api.Service) (string, error) {
 	ports := s.Spec.Ports
 	wanted, said := s.Annotations[annotationPort]
 	if !said {
@@ -85,7 +85,7 @@ func portOf(s *corev1.Service) (string, error) {
 		}
 		wanted = portName
 	}
-	at := slices.IndexFunc(ports, func(p corev1.ServicePort) bool { return p.Name == wanted || strconv.Itoa(int(p.Port)) == wanted })
+	at := slices.IndexFunc(ports, func(p api.ServicePort) bool { return p.Name == wanted || strconv.Itoa(int(p.Port)) == wanted })
 	if at >= 0 {
 		return ports[at].Name, nil
 	}

@@ -5,23 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"maps"
 	"slices"
 	"sync"
 
 	"google.golang.org/grpc/resolver"
-	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/runtime/serializer"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/cache"
+
+	"github.com/mcpedge/mcpedge/edge/kubernetes/api"
 )
 
 // DefaultSelector selects the Services that are backends, unless Options say otherwise.
@@ -30,7 +21,7 @@ const DefaultSelector = "mcpedge.io/backend=true"
 // Options are the settings of a Watcher.
 type Options struct {
 	// Client says how the API server is reached; nil: as from a pod of the cluster.
-	Client *rest.Config
+	Client *api.Config
 	// Selector of labels; empty: DefaultSelector.
 	Selector string
 	// Namespaces whose Services are looked at; at least one.
@@ -45,8 +36,9 @@ type Options struct {
 // Watcher follows the Services of a cluster.
 type Watcher struct {
 	o         Options
-	services  []cache.SharedIndexInformer // by namespace
-	endpoints []cache.SharedIndexInformer
+	client    *api.Client
+	services  []*api.Follower[*api.Service] // by namespace
+	endpoints []*api.Follower[*api.EndpointSlice]
 	directory *directory
 	due       chan struct{} // has room for one
 	synced    chan struct{}
@@ -55,9 +47,6 @@ type Watcher struct {
 	before    []Backend
 }
 
-// byService is the index of EndpointSlices by their Service.
-const byService = "service"
-
 // New makes a Watcher, which does nothing before Run. It fails where the process runs in no pod and Client is not set, without a namespace,
 // and on a selector that is none.
 func New(o Options) (*Watcher, error) {
@@ -65,93 +54,45 @@ func New(o Options) (*Watcher, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	if _, err := labels.Parse(o.Selector); err != nil {
+	if err := api.CheckSelector(o.Selector); err != nil {
 		return nil, fmt.Errorf("the selector %q: %w", o.Selector, err)
 	}
 	if o.Client == nil {
 		var err error
-		if o.Client, err = rest.InClusterConfig(); err != nil {
+		if o.Client, err = api.InCluster(); err != nil {
 			return nil, fmt.Errorf("the API server of Kubernetes cannot be found: %w", err)
 		}
 	}
 	if len(o.Namespaces) == 0 {
 		return nil, errors.New("no namespace: name those to look for Services in")
 	}
+	client, err := api.NewClient(*o.Client)
+	if err != nil {
+		return nil, err
+	}
 	w := &Watcher{
-		o: o, directory: newDirectory(), due: make(chan struct{}, 1), synced: make(chan struct{}), refused: map[string]string{},
-	}
-	core, err := client(o.Client, "/api", corev1.SchemeGroupVersion, corev1.AddToScheme)
-	if err != nil {
-		return nil, err
-	}
-	discovery, err := client(o.Client, "/apis", discoveryv1.SchemeGroupVersion, discoveryv1.AddToScheme)
-	if err != nil {
-		return nil, err
+		o: o, client: client, directory: newDirectory(), due: make(chan struct{}, 1), synced: make(chan struct{}), refused: map[string]string{},
 	}
 	for _, namespace := range o.Namespaces {
-		selected := cache.NewFilteredListWatchFromClient(core, "services", namespace, func(l *metav1.ListOptions) { l.LabelSelector = o.Selector })
-		all := cache.NewFilteredListWatchFromClient(discovery, "endpointslices", namespace, func(*metav1.ListOptions) {})
-		w.services = append(w.services, cache.NewSharedIndexInformer(selected, &corev1.Service{}, 0, cache.Indexers{}))
-		w.endpoints = append(w.endpoints, cache.NewSharedIndexInformer(all, &discoveryv1.EndpointSlice{}, 0, cache.Indexers{byService: serviceOf}))
-	}
-	for _, i := range slices.Concat(w.services, w.endpoints) {
-		if err := w.prepare(i); err != nil {
-			return nil, err
-		}
+		selected := api.Options{Namespace: namespace, Selector: o.Selector, Changed: w.changed, Failed: w.failed}
+		all := api.Options{Namespace: namespace, Changed: w.changed, Failed: w.failed}
+		w.services = append(w.services, api.Follow(client, api.Services, selected))
+		w.endpoints = append(w.endpoints, api.Follow(client, api.EndpointSlices, all))
 	}
 	return w, nil
 }
 
-// client speaks about the objects of one group of the API.
-func client(c *rest.Config, path string, group schema.GroupVersion, add func(*runtime.Scheme) error) (*rest.RESTClient, error) {
-	kinds := runtime.NewScheme()
-	if err := add(kinds); err != nil {
-		return nil, err
+// changed has Run look at everything again.
+func (w *Watcher) changed() {
+	select {
+	case w.due <- struct{}{}:
+	default:
 	}
-	metav1.AddToGroupVersion(kinds, group)
-	own := rest.CopyConfig(c)
-	own.APIPath, own.GroupVersion = path, &group
-	own.NegotiatedSerializer = serializer.NewCodecFactory(kinds).WithoutConversion()
-	own.UserAgent = "mcpedge"
-	return rest.RESTClientFor(own)
 }
 
-// serviceOf indexes an EndpointSlice.
-func serviceOf(object any) ([]string, error) {
-	if s, ok := object.(*discoveryv1.EndpointSlice); ok {
-		return []string{s.Namespace + "/" + s.Labels[discoveryv1.LabelServiceName]}, nil
-	}
-	return nil, nil
-}
-
-// prepare has an informer keep what is needed, and tell of changes and failures.
-func (w *Watcher) prepare(i cache.SharedIndexInformer) error {
-	changed := func() {
-		select {
-		case w.due <- struct{}{}:
-		default:
-		}
-	}
-	_, err := i.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: func(any) { changed() }, UpdateFunc: func(any, any) { changed() }, DeleteFunc: func(any) { changed() },
-	})
-	if err != nil {
-		return err
-	}
-	if err := i.SetTransform(func(object any) (any, error) {
-		if o, ok := object.(metav1.Object); ok {
-			o.SetManagedFields(nil)
-		}
-		return object, nil
-	}); err != nil {
-		return err
-	}
-	return i.SetWatchErrorHandlerWithContext(func(ctx context.Context, _ *cache.Reflector, err error) {
-		ended := errors.Is(err, io.EOF) || apierrors.IsResourceExpired(err) || apierrors.IsGone(err) // as watches do, and are begun again
-		if ctx.Err() == nil && !ended {
-			w.o.Logger.Warn("the API server of Kubernetes cannot be read: what was found before stays", "error", err)
-		}
-	})
+// failed logs why the API server could not be read.
+func (w *Watcher) failed(err error) {
+	w.o.Logger.Warn("the API server of Kubernetes cannot be read: what was found before stays", "error", err)
 }
 
 // Resolver finds the addresses of the Target of each Backend.
@@ -162,16 +103,21 @@ func (w *Watcher) Synced() <-chan struct{} { return w.synced }
 
 // Run follows the Services until ctx ends, and returns when no goroutine is left. Call it once.
 func (w *Watcher) Run(ctx context.Context) {
+	defer w.client.Close()
 	var running sync.WaitGroup
 	defer running.Wait()
-	all := slices.Concat(w.services, w.endpoints)
-	var have []cache.InformerSynced
-	for _, i := range all {
-		running.Go(func() { i.RunWithContext(ctx) })
-		have = append(have, i.HasSynced)
+	var synced []<-chan struct{}
+	for n, services := range w.services {
+		running.Go(func() { services.Run(ctx) })
+		running.Go(func() { w.endpoints[n].Run(ctx) })
+		synced = append(synced, services.Synced(), w.endpoints[n].Synced())
 	}
-	if !cache.WaitForCacheSync(ctx.Done(), have...) {
-		return
+	for _, listed := range synced {
+		select {
+		case <-listed:
+		case <-ctx.Done():
+			return
+		}
 	}
 	w.refresh()
 	close(w.synced)
@@ -188,12 +134,9 @@ func (w *Watcher) Run(ctx context.Context) {
 // refresh looks at everything that is known.
 func (w *Watcher) refresh() {
 	found, addressesOf, refused, foreign := map[string]Backend{}, map[string][]string{}, map[string]string{}, map[string]string{}
-	for n, informer := range w.services {
-		for _, object := range informer.GetStore().List() {
-			s, ok := object.(*corev1.Service)
-			if !ok {
-				continue
-			}
+	for n, services := range w.services {
+		all := byService(w.endpoints[n].Objects())
+		for _, s := range services.Objects() {
 			b, err := read(s)
 			if err != nil {
 				if refused[b.Name] = err.Error(); w.refused[b.Name] != err.Error() {
@@ -202,7 +145,7 @@ func (w *Watcher) refresh() {
 				continue
 			}
 			found[b.Name] = b
-			own, why := ownPods(w.slicesOf(n, b.Name), b.selects)
+			own, why := ownPods(all[s.Name], b.selects)
 			if why != "" {
 				if foreign[b.Name] = why; w.foreign[b.Name] != why {
 					w.o.Logger.Warn("endpoints of a Service get no calls", "service", b.Name, "error", why)
@@ -223,13 +166,12 @@ func (w *Watcher) refresh() {
 	}
 }
 
-// slicesOf are the EndpointSlices of a Service of the nth namespace.
-func (w *Watcher) slicesOf(n int, name string) (out []*discoveryv1.EndpointSlice) {
-	objects, _ := w.endpoints[n].GetIndexer().ByIndex(byService, name) // the index is there
-	for _, object := range objects {
-		if s, ok := object.(*discoveryv1.EndpointSlice); ok {
-			out = append(out, s)
-		}
+// byService are the EndpointSlices of a namespace by the name of their Service.
+func byService(all []*api.EndpointSlice) map[string][]*api.EndpointSlice {
+	out := map[string][]*api.EndpointSlice{}
+	for _, s := range all {
+		name := s.Labels[api.LabelServiceName]
+		out[name] = append(out[name], s)
 	}
 	return out
 }

@@ -17,10 +17,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
-	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/mcpedge/mcpedge/edge/kubernetes/api"
 	"github.com/mcpedge/mcpedge/tests/helpers/apiserver"
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
@@ -28,8 +26,8 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // service is one with the label, and annotations as "name=value".
-func service(name string, ports []corev1.ServicePort, annotations ...string) *corev1.Service {
-	s := &corev1.Service{ObjectMeta: metav1.ObjectMeta{
+func service(name string, ports []api.ServicePort, annotations ...string) *api.Service {
+	s := &api.Service{Metadata: api.Metadata{
 		Namespace: "team", Name: name, Labels: map[string]string{"mcpedge.io/backend": "true"}, Annotations: map[string]string{},
 	}}
 	for _, a := range annotations {
@@ -40,17 +38,17 @@ func service(name string, ports []corev1.ServicePort, annotations ...string) *co
 	return s
 }
 
-var grpcPort = []corev1.ServicePort{{Name: "http", Port: 80}, {Name: "grpc", Port: 50051}}
+var grpcPort = []api.ServicePort{{Name: "http", Port: 80}, {Name: "grpc", Port: 50051}}
 
 // pods is an EndpointSlice with pods that are ready at addresses.
-func pods(service, name string, port int32, addresses ...string) *discoveryv1.EndpointSlice {
-	portName, ready := "grpc", true
-	s := &discoveryv1.EndpointSlice{
-		ObjectMeta:  metav1.ObjectMeta{Namespace: "team", Name: name, Labels: map[string]string{discoveryv1.LabelServiceName: service}},
-		AddressType: discoveryv1.AddressTypeIPv4, Ports: []discoveryv1.EndpointPort{{Name: &portName, Port: &port}},
+func pods(service, name string, port int32, addresses ...string) *api.EndpointSlice {
+	ready := true
+	s := &api.EndpointSlice{
+		Metadata:    api.Metadata{Namespace: "team", Name: name, Labels: map[string]string{api.LabelServiceName: service}},
+		AddressType: api.AddressTypeIPv4, Ports: []api.EndpointPort{{Name: "grpc", Port: port}},
 	}
 	for _, a := range addresses {
-		s.Endpoints = append(s.Endpoints, discoveryv1.Endpoint{Addresses: []string{a}, Conditions: discoveryv1.EndpointConditions{Ready: &ready}})
+		s.Endpoints = append(s.Endpoints, api.Endpoint{Addresses: []string{a}, Conditions: api.EndpointConditions{Ready: &ready}})
 	}
 	return s
 }
@@ -79,12 +77,12 @@ func run(t *testing.T, o Options) (*Watcher, <-chan []Backend) {
 }
 
 func TestServicesWithTheLabelAreBackends(t *testing.T) {
-	api := apiserver.Start(t)
+	cluster := apiserver.Start(t)
 	tea, other := service("tea", grpcPort, "prefix=tea_"), service("other", grpcPort)
 	other.Labels = nil
-	api.Put(tea)
-	api.Put(other)
-	w, told := run(t, Options{Client: api.Config()})
+	cluster.Put(tea)
+	cluster.Put(other)
+	w, told := run(t, Options{Client: cluster.Config()})
 	want := Backend{
 		Name: "team/tea", Target: "kubernetes:///team/tea", Kind: KindContract, Prefix: "tea_", Host: "tea.team.svc", port: "grpc",
 	}
@@ -92,23 +90,22 @@ func TestServicesWithTheLabelAreBackends(t *testing.T) {
 		t.Errorf("found %+v, want %+v", got, want)
 	}
 	<-w.Synced()
-	if !api.AskedFor("/api/v1/namespaces/team/services mcpedge.io/backend=true") {
+	if !cluster.AskedFor("/api/v1/namespaces/team/services mcpedge.io/backend=true") {
 		t.Error("the Services with the label were not asked for")
 	}
 
-	labelled := other.DeepCopy()
-	labelled.Labels = tea.Labels
+	labelled := service("other", grpcPort)
 	labelled.Annotations["mcpedge.io/kind"], labelled.Annotations["mcpedge.io/tls"] = "reflect", "true"
-	api.Put(labelled)
+	cluster.Put(labelled)
 	got := await.Receive(t, "one more", told)
 	if len(got) != 2 || got[0].Name != "team/other" || got[0].Kind != KindReflect || !got[0].TLS || got[1] != want {
 		t.Errorf("found %+v", got)
 	}
-	api.Put(other.DeepCopy()) // without the label
+	cluster.Put(other) // without the label
 	if got := await.Receive(t, "it to go", told); !slices.Equal(got, []Backend{want}) {
 		t.Errorf("found %+v", got)
 	}
-	api.Remove(tea)
+	cluster.Remove(tea)
 	if got := await.Receive(t, "the last one to go", told); len(got) != 0 {
 		t.Errorf("found %+v", got)
 	}
@@ -116,20 +113,20 @@ func TestServicesWithTheLabelAreBackends(t *testing.T) {
 
 // What was found stays while the API server is away, and what changed then is seen when it is back.
 func TestAPIServerAway(t *testing.T) {
-	api := apiserver.Start(t)
-	api.Put(service("tea", grpcPort))
-	_, told := run(t, Options{Client: api.Config()})
+	cluster := apiserver.Start(t)
+	cluster.Put(service("tea", grpcPort))
+	_, told := run(t, Options{Client: cluster.Config()})
 	if got := await.Receive(t, "the first set", told); len(got) != 1 {
 		t.Fatalf("found %+v", got)
 	}
-	api.GoAway(true)
-	api.Put(service("coffee", grpcPort))
+	cluster.GoAway(true)
+	cluster.Put(service("coffee", grpcPort))
 	select {
 	case got := <-told:
 		t.Errorf("told %+v while the API server was away", got)
 	default:
 	}
-	api.GoAway(false)
+	cluster.GoAway(false)
 	if got := await.Receive(t, "what changed", told); len(got) != 2 || got[0].Name != "team/coffee" {
 		t.Errorf("found %+v", got)
 	}
@@ -137,17 +134,17 @@ func TestAPIServerAway(t *testing.T) {
 
 // An API server that is away at the start is waited for.
 func TestAPIServerComesLate(t *testing.T) {
-	api := apiserver.Start(t)
-	api.Put(service("tea", grpcPort))
-	api.GoAway(true)
-	w, told := run(t, Options{Client: api.Config()})
-	await.Until(t, "it to be asked", func() bool { return api.AskedFor("/api/v1/namespaces/team/services mcpedge.io/backend=true") })
+	cluster := apiserver.Start(t)
+	cluster.Put(service("tea", grpcPort))
+	cluster.GoAway(true)
+	w, told := run(t, Options{Client: cluster.Config()})
+	await.Until(t, "it to be asked", func() bool { return cluster.AskedFor("/api/v1/namespaces/team/services mcpedge.io/backend=true") })
 	select {
 	case <-w.Synced():
 		t.Error("synced with nothing read")
 	default:
 	}
-	api.GoAway(false)
+	cluster.GoAway(false)
 	if got := await.Receive(t, "the first set", told); len(got) != 1 {
 		t.Errorf("found %+v", got)
 	}
@@ -155,21 +152,21 @@ func TestAPIServerComesLate(t *testing.T) {
 
 func TestServicesThatCannotBeBackends(t *testing.T) {
 	external := service("x", grpcPort)
-	external.Spec.Type, external.Spec.ExternalName = corev1.ServiceTypeExternalName, "example.com"
-	for want, s := range map[string]*corev1.Service{
+	external.Spec.Type, external.Spec.ExternalName = api.ServiceTypeExternalName, "example.com"
+	for want, s := range map[string]*api.Service{
 		`mcpedge.io/kind: "mcp": use contract or reflect`:                               service("x", grpcPort, "kind=mcp"),
 		`mcpedge.io/tls: "yes": use true or false`:                                      service("x", grpcPort, "tls=yes"),
 		`it has no port "50052" but http (80), grpc (50051)`:                            service("x", grpcPort, "port=50052"),
-		`it has no port "grpc" but http (80), metrics (90): name one grpc, or say with`: service("x", []corev1.ServicePort{{Name: "http", Port: 80}, {Name: "metrics", Port: 90}}),
+		`it has no port "grpc" but http (80), metrics (90): name one grpc, or say with`: service("x", []api.ServicePort{{Name: "http", Port: 80}, {Name: "metrics", Port: 90}}),
 		`of type ExternalName, which has no endpoints: name "example.com" among`:        external,
 	} {
 		if _, err := read(s); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("the error is %v, want %s", err, want)
 		}
 	}
-	for want, s := range map[string]*corev1.Service{
+	for want, s := range map[string]*api.Service{
 		"http": service("x", grpcPort, "port=80"),
-		"":     service("x", []corev1.ServicePort{{Port: 9000}}), // the only one need not have a name
+		"":     service("x", []api.ServicePort{{Port: 9000}}), // the only one need not have a name
 	} {
 		if b, err := read(s); err != nil || b.port != want {
 			t.Errorf("the port is %q, %v: want %q", b.port, err, want)
@@ -179,15 +176,15 @@ func TestServicesThatCannotBeBackends(t *testing.T) {
 
 func TestAddresses(t *testing.T) {
 	six := pods("s", "c", 50051, "fd00::1")
-	six.AddressType = discoveryv1.AddressTypeIPv6
+	six.AddressType = api.AddressTypeIPv6
 	ending := pods("s", "d", 50051, "10.0.0.9")
 	no := false
 	ending.Endpoints[0].Conditions.Ready = &no
-	all := []*discoveryv1.EndpointSlice{pods("s", "a", 50051, "10.0.0.2", "10.0.0.1"), pods("s", "b", 50052, "10.0.0.1", "10.0.0.2"), six, ending}
+	all := []*api.EndpointSlice{pods("s", "a", 50051, "10.0.0.2", "10.0.0.1"), pods("s", "b", 50052, "10.0.0.1", "10.0.0.2"), six, ending}
 	if got := addresses(all, "grpc"); !slices.Equal(got, []string{"10.0.0.1:50051", "10.0.0.1:50052", "10.0.0.2:50051", "10.0.0.2:50052"}) {
 		t.Errorf("got %v", got)
 	}
-	if got := addresses([]*discoveryv1.EndpointSlice{six}, "grpc"); !slices.Equal(got, []string{"[fd00::1]:50051"}) {
+	if got := addresses([]*api.EndpointSlice{six}, "grpc"); !slices.Equal(got, []string{"[fd00::1]:50051"}) {
 		t.Errorf("got %v", got)
 	}
 	if got := addresses(all, "http"); len(got) != 0 {
@@ -197,22 +194,22 @@ func TestAddresses(t *testing.T) {
 
 // Endpoints that are known to be no pods of the Service's namespace are left out.
 func TestEndpointsElsewhere(t *testing.T) {
-	pod := func(namespace, kind string) *corev1.ObjectReference {
-		return &corev1.ObjectReference{Kind: kind, Namespace: namespace, Name: "p"}
+	pod := func(namespace, kind string) *api.ObjectReference {
+		return &api.ObjectReference{Kind: kind, Namespace: namespace, Name: "p"}
 	}
-	slice := func(by string, refs ...*corev1.ObjectReference) *discoveryv1.EndpointSlice {
+	slice := func(by string, refs ...*api.ObjectReference) *api.EndpointSlice {
 		s := pods("s", "a", 50051)
 		if by != "" {
-			s.Labels[discoveryv1.LabelManagedBy] = by
+			s.Labels[api.LabelManagedBy] = by
 		}
 		for i, r := range refs {
-			s.Endpoints = append(s.Endpoints, discoveryv1.Endpoint{Addresses: []string{"10.0.0." + strconv.Itoa(i+1)}, TargetRef: r})
+			s.Endpoints = append(s.Endpoints, api.Endpoint{Addresses: []string{"10.0.0." + strconv.Itoa(i+1)}, TargetRef: r})
 		}
 		return s
 	}
 	own, other, node := pod("team", "Pod"), pod("other", "Pod"), pod("", "Node")
 	for name, c := range map[string]struct {
-		slice   *discoveryv1.EndpointSlice
+		slice   *api.EndpointSlice
 		selects bool
 		want    []string
 		why     string
@@ -226,7 +223,7 @@ func TestEndpointsElsewhere(t *testing.T) {
 		"without a selector":     {slice("me", nil, own), false, []string{"10.0.0.1:50051", "10.0.0.2:50051"}, ""},
 		"elsewhere, without one": {slice("", other, node, nil), false, []string{"10.0.0.3:50051"}, "no pod of the namespace"},
 	} {
-		own, why := ownPods([]*discoveryv1.EndpointSlice{c.slice}, c.selects)
+		own, why := ownPods([]*api.EndpointSlice{c.slice}, c.selects)
 		if got := addresses(own, "grpc"); !slices.Equal(got, c.want) || (why == "") != (c.why == "") || !strings.Contains(why, c.why) {
 			t.Errorf("%s: %v, %q; want %v and %q", name, got, why, c.want, c.why)
 		}
@@ -235,10 +232,10 @@ func TestEndpointsElsewhere(t *testing.T) {
 
 // A connection follows the pods: to one, to another, and to none.
 func TestConnectionsFollowThePods(t *testing.T) {
-	api := apiserver.Start(t)
+	cluster := apiserver.Start(t)
 	one, two := newServer(t), newServer(t)
-	api.Put(service("tea", grpcPort))
-	w, told := run(t, Options{Client: api.Config()})
+	cluster.Put(service("tea", grpcPort))
+	w, told := run(t, Options{Client: cluster.Config()})
 	await.Receive(t, "the backend", told)
 	conn, err := grpc.NewClient("kubernetes:///team/tea", grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithResolvers(w.Resolver()))
 	if err != nil {
@@ -254,11 +251,11 @@ func TestConnectionsFollowThePods(t *testing.T) {
 		t.Errorf("without a pod: %v, and calls fail with %v", err, ask())
 	}
 	for _, s := range []*server{one, two} {
-		api.Put(pods("tea", "tea-1", s.port, "127.0.0.1"))
+		cluster.Put(pods("tea", "tea-1", s.port, "127.0.0.1"))
 		before := s.asked.Load()
 		await.Until(t, "the pod to be asked", func() bool { return ask() == nil && s.asked.Load() > before })
 	}
-	api.Remove(pods("tea", "tea-1", two.port))
+	cluster.Remove(pods("tea", "tea-1", two.port))
 	await.Until(t, "that to be noticed", func() bool { return status.Code(ask()) == codes.Unavailable })
 	if why.Unresolved(conn.Target()) == nil {
 		t.Error("nobody is told that there is none any more")

@@ -3,45 +3,88 @@ package apiserver
 
 import (
 	"encoding/json"
+	"encoding/pem"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/client-go/rest"
+	"github.com/mcpedge/mcpedge/edge/kubernetes/api"
 )
 
 // Server lists and watches Services and EndpointSlices. Safe for concurrent use.
 type Server struct {
-	http    *httptest.Server
-	mu      sync.Mutex
-	version int
-	objects map[string]metav1.Object // by kind, namespace and name
-	events  []event
-	grown   chan struct{} // closed when events grow, or the server goes
-	away    bool
-	asked   []string // paths, with their label selectors
+	http      *httptest.Server
+	config    api.Config
+	mu        sync.Mutex
+	version   int
+	objects   map[string]*object // by resource, namespace and name
+	events    []event
+	forgotten int           // the version up to which events are forgotten
+	ending    int           // how often watches were ended
+	grown     chan struct{} // closed when there is something for watches to do
+	away      bool
+	requests  []Request
+}
+
+// object is one in a version that does not change any more.
+type object struct {
+	fields map[string]any
+	labels map[string]string
 }
 
 // event is a change, in order of its version.
 type event struct {
 	version     int
 	key         string
-	before, now metav1.Object // nil: it was not there
+	before, now *object // nil: it was not there
+}
+
+// Request is one that the server got.
+type Request struct {
+	// Verb is list or watch.
+	Verb string
+	// Path and Selector of labels.
+	Path, Selector string
+	// Continue is the token of a page of a list, and Version where a watch begins.
+	Continue, Version string
+	// Token is the bearer token.
+	Token string
 }
 
 // Start starts one, empty, until the test ends.
 func Start(t testing.TB) *Server {
 	t.Helper()
-	s := &Server{objects: map[string]metav1.Object{}, grown: make(chan struct{})}
-	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
+	s := prepare(t)
+	s.http.Start()
+	s.config.URL = s.http.URL
+	return s
+}
+
+// StartTLS starts one that speaks TLS and HTTP/2, with a file of the certificates that verify it.
+func StartTLS(t testing.TB) *Server {
+	t.Helper()
+	s := prepare(t)
+	s.http.EnableHTTP2 = true
+	s.http.StartTLS()
+	s.config = api.Config{URL: s.http.URL, CAFile: filepath.Join(t.TempDir(), "ca.crt")}
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.http.Certificate().Raw})
+	if err := os.WriteFile(s.config.CAFile, ca, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// prepare makes one that is to be started.
+func prepare(t testing.TB) *Server {
+	s := &Server{objects: map[string]*object{}, grown: make(chan struct{})}
+	s.http = httptest.NewUnstartedServer(http.HandlerFunc(s.serve))
 	t.Cleanup(func() {
 		s.GoAway(true)
 		s.http.Close()
@@ -50,7 +93,13 @@ func Start(t testing.TB) *Server {
 }
 
 // Config is how a client reaches it.
-func (s *Server) Config() *rest.Config { return &rest.Config{Host: s.http.URL} }
+func (s *Server) Config() *api.Config {
+	c := s.config
+	return &c
+}
+
+// Handler is what serves, for a test that stands before it.
+func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.serve) }
 
 // GoAway has the server refuse everything, and cut what is open; or serve again.
 func (s *Server) GoAway(away bool) {
@@ -63,109 +112,179 @@ func (s *Server) GoAway(away bool) {
 	}
 }
 
+// EndWatches ends all watches as when their time is over, with a bookmark.
+func (s *Server) EndWatches() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ending++
+	s.wake()
+}
+
+// Forget forgets all changes so far: a watch from an older version is refused.
+func (s *Server) Forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.events, s.forgotten = nil, s.version
+}
+
 // wake has the watches look. s.mu is locked.
 func (s *Server) wake() {
 	close(s.grown)
 	s.grown = make(chan struct{})
 }
 
-func keyOf(o metav1.Object) string {
-	kind := "services"
-	if _, ok := o.(*discoveryv1.EndpointSlice); ok {
-		kind = "endpointslices"
+// kinds are the resources with the group and the kind of their objects.
+var kinds = map[string][2]string{"services": {"v1", "Service"}, "endpointslices": {"discovery.k8s.io/v1", "EndpointSlice"}}
+
+// keyOf is the key of a *api.Service or *api.EndpointSlice.
+func keyOf(o metaObject) string {
+	resource := "services"
+	if _, ok := o.(*api.EndpointSlice); ok {
+		resource = "endpointslices"
 	}
-	return kind + "/" + o.GetNamespace() + "/" + o.GetName()
+	return resource + "/" + o.Meta().Namespace + "/" + o.Meta().Name
 }
 
-// Put makes or replaces an object.
-func (s *Server) Put(o metav1.Object) { s.change(keyOf(o), o) }
+// metaObject is an api.Object.
+type metaObject interface{ Meta() *api.Metadata }
+
+// Put makes or replaces a *api.Service or *api.EndpointSlice.
+func (s *Server) Put(o metaObject) {
+	text, err := json.Marshal(o)
+	now := &object{labels: maps.Clone(o.Meta().Labels)}
+	if err == nil {
+		err = json.Unmarshal(text, &now.fields)
+	}
+	if err != nil {
+		panic(err) // They are plain structs.
+	}
+	s.change(keyOf(o), now)
+}
 
 // Remove removes one.
-func (s *Server) Remove(o metav1.Object) { s.change(keyOf(o), nil) }
+func (s *Server) Remove(o metaObject) { s.change(keyOf(o), nil) }
 
-func (s *Server) change(key string, o metav1.Object) {
+func (s *Server) change(key string, now *object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.version++
-	e := event{version: s.version, key: key, before: s.objects[key], now: o}
-	if o != nil {
-		o.SetResourceVersion(strconv.Itoa(s.version))
-		s.objects[key] = o
+	s.events = append(s.events, event{version: s.version, key: key, before: s.objects[key], now: now})
+	if now != nil {
+		now.fields["metadata"].(map[string]any)["resourceVersion"] = strconv.Itoa(s.version)
+		s.objects[key] = now
 	} else {
 		delete(s.objects, key)
 	}
-	s.events = append(s.events, e)
 	s.wake()
 }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/") // api v1 namespaces NS services
-	if len(parts) < 4 {
+	if len(parts) < 4 || kinds[parts[len(parts)-1]][0] == "" {
 		http.NotFound(w, r)
 		return
 	}
-	kind, namespace := parts[len(parts)-1], parts[len(parts)-2]
-	selector, err := labels.Parse(r.URL.Query().Get("labelSelector"))
+	resource, namespace, q := parts[len(parts)-1], parts[len(parts)-2], r.URL.Query()
+	asked := Request{
+		Verb: "list", Path: r.URL.Path, Selector: q.Get("labelSelector"), Continue: q.Get("continue"), Version: q.Get("resourceVersion"),
+		Token: strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "),
+	}
+	if q.Get("watch") == "true" {
+		asked.Verb = "watch"
+	}
 	s.mu.Lock()
-	s.asked = append(s.asked, r.URL.Path+" "+selector.String())
+	s.requests = append(s.requests, asked)
 	away := s.away
 	s.mu.Unlock()
 	w.Header().Set("Content-Type", "application/json")
 	switch {
 	case away:
 		w.WriteHeader(http.StatusServiceUnavailable)
-	case err != nil:
-		w.WriteHeader(http.StatusBadRequest)
-	case r.URL.Query().Get("sendInitialEvents") == "true": // as servers that do not know it
-		w.WriteHeader(http.StatusUnprocessableEntity)
-		_ = json.NewEncoder(w).Encode(metav1.Status{
-			TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Reason: metav1.StatusReasonInvalid,
-			Code: http.StatusUnprocessableEntity, Message: "sendInitialEvents is forbidden",
-		})
-	case r.URL.Query().Get("watch") == "true":
-		s.watch(w, r, kind+"/"+namespace+"/", selector)
+	case asked.Verb == "watch":
+		s.watch(w, r, resource, resource+"/"+namespace+"/", asked)
 	default:
-		s.list(w, kind, kind+"/"+namespace+"/", selector)
+		limit, _ := strconv.Atoi(q.Get("limit"))
+		s.list(w, resource, resource+"/"+namespace+"/", asked, limit)
 	}
 }
 
-func (s *Server) list(w http.ResponseWriter, kind, prefix string, selector labels.Selector) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	names := map[string]string{"services": "ServiceList", "endpointslices": "EndpointSliceList"}
-	groups := map[string]string{"services": "v1", "endpointslices": "discovery.k8s.io/v1"}
-	items := []metav1.Object{}
-	for key, o := range s.objects {
-		if strings.HasPrefix(key, prefix) && selector.Matches(labels.Set(o.GetLabels())) {
-			items = append(items, o)
+// matches reports whether an object has the labels of a selector: "name=value", with commas between them.
+func (o *object) matches(selector string) bool {
+	if o == nil {
+		return false
+	}
+	for want := range strings.SplitSeq(selector, ",") {
+		name, value, _ := strings.Cut(want, "=")
+		if has, ok := o.labels[name]; want != "" && (!ok || has != value) {
+			return false
 		}
 	}
+	return true
+}
+
+// list answers with a page of the objects there are, in order of their names: of limit at most if that is not zero.
+func (s *Server) list(w http.ResponseWriter, resource, prefix string, asked Request, limit int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	metadata := map[string]any{"resourceVersion": strconv.Itoa(s.version)}
+	items := []map[string]any{}
+	for _, key := range slices.Sorted(maps.Keys(s.objects)) {
+		if o := s.objects[key]; strings.HasPrefix(key, prefix) && key > asked.Continue && o.matches(asked.Selector) {
+			if limit > 0 && len(items) == limit {
+				break
+			}
+			items = append(items, o.fields)
+			metadata["continue"] = key
+		}
+	}
+	if limit == 0 || len(items) < limit {
+		delete(metadata, "continue")
+	}
 	_ = json.NewEncoder(w).Encode(map[string]any{
-		"kind": names[kind], "apiVersion": groups[kind], "metadata": map[string]any{"resourceVersion": strconv.Itoa(s.version)}, "items": items,
+		"kind": kinds[resource][1] + "List", "apiVersion": kinds[resource][0], "metadata": metadata, "items": items,
 	})
 }
 
-func (s *Server) watch(w http.ResponseWriter, r *http.Request, prefix string, selector labels.Selector) {
-	from, _ := strconv.Atoi(r.URL.Query().Get("resourceVersion"))
+func (s *Server) watch(w http.ResponseWriter, r *http.Request, resource, prefix string, asked Request) {
+	from, _ := strconv.Atoi(asked.Version)
+	tell := func(kind string, fields map[string]any) {
+		o := maps.Clone(fields)
+		o["apiVersion"], o["kind"] = kinds[resource][0], kinds[resource][1]
+		_ = json.NewEncoder(w).Encode(map[string]any{"type": kind, "object": o})
+	}
 	_ = http.NewResponseController(w).Flush()
+	s.mu.Lock()
+	ending := s.ending
+	s.mu.Unlock()
 	for {
 		s.mu.Lock()
-		grown, away := s.grown, s.away
+		grown, away, end, tooOld := s.grown, s.away, s.ending != ending, from < s.forgotten
 		var due []event
 		for _, e := range s.events {
 			if e.version > from && strings.HasPrefix(e.key, prefix) {
 				due = append(due, e)
 			}
 		}
-		from = s.version
+		version := s.version
 		s.mu.Unlock()
 		if away {
 			return
 		}
+		if tooOld {
+			_ = json.NewEncoder(w).Encode(map[string]any{"type": "ERROR", "object": map[string]any{
+				"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Expired", "code": http.StatusGone, "message": "too old resource version",
+			}})
+			return
+		}
+		from = version
 		for _, e := range due {
-			if kind, object := e.tell(selector); kind != "" {
-				_ = json.NewEncoder(w).Encode(map[string]any{"type": kind, "object": typed(object)})
+			if kind, o := e.tell(asked.Selector); kind != "" {
+				tell(kind, o.at(e.version))
 			}
+		}
+		if end {
+			tell("BOOKMARK", map[string]any{"metadata": map[string]any{"resourceVersion": strconv.Itoa(version)}})
+			return
 		}
 		_ = http.NewResponseController(w).Flush()
 		select {
@@ -176,10 +295,18 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, prefix string, se
 	}
 }
 
+// at is an object as an event of a version has it.
+func (o *object) at(version int) map[string]any {
+	fields := maps.Clone(o.fields)
+	metadata := maps.Clone(fields["metadata"].(map[string]any))
+	metadata["resourceVersion"] = strconv.Itoa(version)
+	fields["metadata"] = metadata
+	return fields
+}
+
 // tell is what a watch with a selector is told of an event.
-func (e *event) tell(selector labels.Selector) (kind string, object metav1.Object) {
-	has := func(o metav1.Object) bool { return o != nil && selector.Matches(labels.Set(o.GetLabels())) }
-	switch was, is := has(e.before), has(e.now); {
+func (e *event) tell(selector string) (kind string, o *object) {
+	switch was, is := e.before.matches(selector), e.now.matches(selector); {
 	case !was && is:
 		return "ADDED", e.now
 	case was && is:
@@ -190,24 +317,24 @@ func (e *event) tell(selector labels.Selector) (kind string, object metav1.Objec
 	return "", nil
 }
 
-// typed is an object with its kind, which the ones in lists go without.
-func typed(o metav1.Object) any {
-	switch o := o.(type) {
-	case *corev1.Service:
-		c := o.DeepCopy()
-		c.Kind, c.APIVersion = "Service", "v1"
-		return c
-	case *discoveryv1.EndpointSlice:
-		c := o.DeepCopy()
-		c.Kind, c.APIVersion = "EndpointSlice", "discovery.k8s.io/v1"
-		return c
+// Requests are those that the server got.
+func (s *Server) Requests() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.requests)
+}
+
+// Asked counts the requests of a verb for a path.
+func (s *Server) Asked(verb, path string) (n int) {
+	for _, r := range s.Requests() {
+		if r.Verb == verb && r.Path == path {
+			n++
+		}
 	}
-	return o
+	return n
 }
 
 // AskedFor says whether a path was asked for with a label selector.
 func (s *Server) AskedFor(path string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Contains(s.asked, path)
+	return slices.ContainsFunc(s.Requests(), func(r Request) bool { return r.Path+" "+r.Selector == path })
 }

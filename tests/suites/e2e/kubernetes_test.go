@@ -9,56 +9,52 @@ import (
 	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/mcpedge/mcpedge/capability"
 	"github.com/mcpedge/mcpedge/edge/app"
 	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/edge/kubernetes/api"
 	"github.com/mcpedge/mcpedge/tests/helpers/apiserver"
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
 	"github.com/mcpedge/mcpedge/tests/helpers/harness"
 )
 
 // labelled is a Service of the namespace team, with the label of backends and annotations as "name=value".
-func labelled(name string, annotations ...string) *corev1.Service {
-	s := &corev1.Service{ObjectMeta: metav1.ObjectMeta{
+func labelled(name string, annotations ...string) *api.Service {
+	s := &api.Service{Metadata: api.Metadata{
 		Namespace: "team", Name: name, Labels: map[string]string{"mcpedge.io/backend": "true"}, Annotations: map[string]string{},
 	}}
 	for _, a := range annotations {
 		key, value, _ := strings.Cut(a, "=")
 		s.Annotations["mcpedge.io/"+key] = value
 	}
-	s.Spec.Ports = []corev1.ServicePort{{Name: "grpc", Port: 50051}}
+	s.Spec.Ports = []api.ServicePort{{Name: "grpc", Port: 50051}}
 	return s
 }
 
 // podAt is the EndpointSlice of a Service with one pod, at an address.
-func podAt(t *testing.T, service, addr string) *discoveryv1.EndpointSlice {
+func podAt(t *testing.T, service, addr string) *api.EndpointSlice {
 	t.Helper()
 	host, port, _ := net.SplitHostPort(addr)
 	n, err := strconv.ParseInt(port, 10, 32)
 	if err != nil {
 		t.Fatal(err)
 	}
-	name, number := "grpc", int32(n)
-	return &discoveryv1.EndpointSlice{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: "team", Name: service + "-1", Labels: map[string]string{discoveryv1.LabelServiceName: service},
+	return &api.EndpointSlice{
+		Metadata: api.Metadata{
+			Namespace: "team", Name: service + "-1", Labels: map[string]string{api.LabelServiceName: service},
 		},
-		AddressType: discoveryv1.AddressTypeIPv4, Ports: []discoveryv1.EndpointPort{{Name: &name, Port: &number}},
-		Endpoints: []discoveryv1.Endpoint{{Addresses: []string{host}}},
+		AddressType: api.AddressTypeIPv4, Ports: []api.EndpointPort{{Name: "grpc", Port: int32(n)}},
+		Endpoints: []api.Endpoint{{Addresses: []string{host}}},
 	}
 }
 
 // inCluster is an edge whose backends are the Services of team.
-func inCluster(t *testing.T, api *apiserver.Server, backends ...config.Backend) *harness.Edge {
+func inCluster(t *testing.T, cluster *apiserver.Server, backends ...config.Backend) *harness.Edge {
 	t.Helper()
 	cfg := harness.Config(backends...)
 	none := ""
 	cfg.Kubernetes = &config.Kubernetes{Namespaces: []string{"team"}, Prefix: &none}
-	return harness.Begin(t, cfg, app.WithCluster(api.Config()))
+	return harness.Begin(t, cfg, app.WithCluster(cluster.Config()))
 }
 
 func toolsOf(s *session) []string {
@@ -68,11 +64,11 @@ func toolsOf(s *session) []string {
 // TestServicesComeAndGo: a Service is a backend while it has the label. Connected clients are told, and calls that run there end. Its
 // names begin with its namespace, whatever it asks for.
 func TestServicesComeAndGo(t *testing.T) {
-	api := apiserver.Start(t)
+	cluster := apiserver.Start(t)
 	steady := startService(t, speaker("steady", "calm"))
 	cfg := harness.Config(config.Backend{Name: "steady", Target: steady.Addr})
 	cfg.Kubernetes = &config.Kubernetes{Namespaces: []string{"team"}}
-	e := harness.Begin(t, cfg, app.WithCluster(api.Config()))
+	e := harness.Begin(t, cfg, app.WithCluster(cluster.Config()))
 	e.AwaitServing(t)
 	s := newSession(t, e.URL, vNov)
 	stream := s.get("").want(http.StatusOK).events()
@@ -88,8 +84,8 @@ func TestServicesComeAndGo(t *testing.T) {
 		return "steeped", nil
 	})
 	tea := startService(t, slow)
-	api.Put(labelled("tea", "prefix=tea_"))
-	api.Put(podAt(t, "tea", tea.Addr))
+	cluster.Put(labelled("tea", "prefix=tea_"))
+	cluster.Put(podAt(t, "tea", tea.Addr))
 	stream.awaitMethod("notifications/tools/list_changed")
 	awaitTool(t, s, "team_brew")
 	if got := s.call("team_brew", "").text(); got != "tea" {
@@ -104,7 +100,7 @@ func TestServicesComeAndGo(t *testing.T) {
 	await.Receive(t, "the call to run", running)
 	bare := labelled("tea")
 	bare.Labels = nil
-	api.Put(bare)
+	cluster.Put(bare)
 	stream.awaitMethod("notifications/tools/list_changed")
 	await.Until(t, "its tools to go", func() bool { return slices.Equal(toolsOf(s), []string{"calm"}) })
 	close(gate)
@@ -115,16 +111,16 @@ func TestServicesComeAndGo(t *testing.T) {
 
 // TestServicesThatLie: one that speaks no gRPC, one without a pod, and one with a configured backend's tools keep nobody from the others.
 func TestServicesThatLie(t *testing.T) {
-	api := apiserver.Start(t)
+	cluster := apiserver.Start(t)
 	steady, late := startService(t, speaker("steady", "calm")), startService(t, speaker("late", "calm", "loud"))
-	api.Put(labelled("liar"))
-	api.Put(podAt(t, "liar", strings.TrimPrefix(api.Config().Host, "http://"))) // which speaks HTTP/1.1
-	api.Put(labelled("down"))
-	api.Put(labelled("wrong", "kind=mcp"))
-	api.Put(labelled("any", "kind=reflect"))
-	api.Put(labelled("late"))
-	api.Put(podAt(t, "late", late.Addr))
-	e := inCluster(t, api, config.Backend{Name: "steady", Target: steady.Addr})
+	cluster.Put(labelled("liar"))
+	cluster.Put(podAt(t, "liar", strings.TrimPrefix(cluster.Config().URL, "http://"))) // which speaks HTTP/1.1
+	cluster.Put(labelled("down"))
+	cluster.Put(labelled("wrong", "kind=mcp"))
+	cluster.Put(labelled("any", "kind=reflect"))
+	cluster.Put(labelled("late"))
+	cluster.Put(podAt(t, "late", late.Addr))
+	e := inCluster(t, cluster, config.Backend{Name: "steady", Target: steady.Addr})
 	e.AwaitServing(t)
 	s := newSession(t, e.URL, vNov)
 	awaitTool(t, s, "loud")
@@ -147,22 +143,22 @@ func TestServicesThatLie(t *testing.T) {
 
 // TestAPIServerOfKubernetesAway: an edge is not ready before the Services were read; later what was found stays.
 func TestAPIServerOfKubernetesAway(t *testing.T) {
-	api := apiserver.Start(t)
+	cluster := apiserver.Start(t)
 	tea := startService(t, speaker("tea", "brew"))
-	api.Put(labelled("tea"))
-	api.Put(podAt(t, "tea", tea.Addr))
-	api.GoAway(true)
-	e := inCluster(t, api)
+	cluster.Put(labelled("tea"))
+	cluster.Put(podAt(t, "tea", tea.Addr))
+	cluster.GoAway(true)
+	e := inCluster(t, cluster)
 	await.Until(t, "the API server to be asked", func() bool {
 		return strings.Contains(e.Log.String(), "the API server of Kubernetes cannot be read")
 	})
 	if e.HasServed() {
 		t.Error("it serves and does not know its backends")
 	}
-	api.GoAway(false)
+	cluster.GoAway(false)
 	e.AwaitServing(t)
 	s := newSession(t, e.URL, vNov)
-	api.GoAway(true)
+	cluster.GoAway(true)
 	if got := s.call("brew", "").text(); got != "tea" {
 		t.Errorf("got %q", got)
 	}

@@ -33,7 +33,8 @@ var Law = []Package{
 	{"edge/catalog/changes", "tells subscribers of changes in lists and resources", []string{"edge/backend", "edge/mcp"}},
 	{"edge/dispatch", "runs the rounds of requests", []string{"edge/catalog", "edge/policy", "edge/budget", "edge/telemetry", "edge/mcp", "edge/jsonrpc", "edge/schema", "edge/revision", "edge/translate", "edge/backend", "gen/mcpedge/v1", "internal/uris"}},
 	{"edge/translate", "JSON to protobuf and back under a revision's rules, one pass", []string{"edge/mcp", "edge/jsonrpc", "edge/revision", "gen/mcpedge/v1"}},
-	{"edge/kubernetes", "finds backends among the Services of a cluster", nil},
+	{"edge/kubernetes", "finds backends among the Services of a cluster", []string{"edge/kubernetes/api"}},
+	{"edge/kubernetes/api", "lists and watches objects of the Kubernetes API", nil},
 	{"edge/certs", "certificates, keys and CAs from files, exchanged while they are in use", nil},
 	{"edge/identity", "signs for backends who is calling; the keys that do", []string{"edge/mcp"}},
 	{"edge/backend", "dial, health, catalog, watches", []string{"edge/check/vet", "edge/mcp", "gen/mcpedge/v1", "internal/uris", "internal/weighted"}},
@@ -59,7 +60,7 @@ var Law = []Package{
 	{"edge/telemetry", "spans, metrics and the line of a request; any package may import it", []string{"edge/mcp", "edge/jsonrpc"}},
 	{"edge/config", "the only reader of files, flags and environment", []string{"edge/mcp", "edge/policy", "edge/quota"}},
 	{"edge/app", "wiring and drain; the only place that names concrete types", []string{
-		"edge/access", "edge/audit", "edge/auth", "edge/budget", "edge/admin", "edge/backend", "edge/catalog", "edge/certs", "edge/config", "edge/dev", "edge/dispatch", "edge/era", "edge/era/stateful", "edge/era/stateless", "edge/identity", "edge/kubernetes", "edge/mcp", "edge/ownership", "edge/policy", "edge/policy/external", "edge/quota", "edge/reflect",
+		"edge/access", "edge/audit", "edge/auth", "edge/budget", "edge/admin", "edge/backend", "edge/catalog", "edge/certs", "edge/config", "edge/dev", "edge/dispatch", "edge/era", "edge/era/stateful", "edge/era/stateless", "edge/identity", "edge/kubernetes", "edge/kubernetes/api", "edge/mcp", "edge/ownership", "edge/policy", "edge/policy/external", "edge/quota", "edge/reflect",
 		"edge/state", "edge/state/medium", "edge/state/memory", "edge/state/redis", "edge/tasks", "edge/telemetry", "edge/transport/accept", "edge/transport/sse", "edge/transport/stdio", "edge/transport/streamable", "edge/transport/web", "edge/welcome"}},
 	{"edge/command", "what the commands share", nil},
 	{"edge/command/serve", "the commands that serve: serve and stdio", []string{"edge/app", "edge/command/demo", "edge/config", "edge/telemetry"}},
@@ -89,7 +90,7 @@ var Only = map[string][]string{
 	"text/template":              nil,
 	"google.golang.org/grpc/xds": nil,
 
-	"net/http":                     {"edge/transport/web", "edge/transport/streamable", "edge/transport/sse", "edge/auth", "edge/admin", "edge/dev", "edge/welcome", "edge/app", "edge/command/client"},
+	"net/http":                     {"edge/transport/web", "edge/transport/streamable", "edge/transport/sse", "edge/auth", "edge/admin", "edge/dev", "edge/welcome", "edge/app", "edge/command/client", "edge/kubernetes/api"},
 	"github.com/redis/go-redis/v9": {"edge/state/redis", "edge/app"},
-	"os":                           {"edge/audit", "edge/config", "edge/certs", "edge/app", "edge/command/check", "edge/command/client", "edge/command/explain", "edge/command/serve", "edge"},
+	"os":                           {"edge/audit", "edge/config", "edge/certs", "edge/app", "edge/command/check", "edge/command/client", "edge/command/explain", "edge/command/serve", "edge/kubernetes/api", "edge"},
 }

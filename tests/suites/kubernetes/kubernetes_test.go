@@ -10,8 +10,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	core "k8s.io/api/core/v1"
 )
 
 const namespace = "mcp"
@@ -77,9 +75,9 @@ func (c *cluster) endpoint(t *testing.T) place {
 // service is the address of a Service.
 func (c *cluster) service(t *testing.T, name, namespace string) string {
 	t.Helper()
-	var s core.Service
+	var s service
 	c.get(t, &s, "service/"+name, "--namespace", namespace)
-	return addr(s.Spec.ClusterIP, int(s.Spec.Ports[0].Port))
+	return addr(s.Spec.ClusterIP, s.Spec.Ports[0].Port)
 }
 
 // answers calls a tool by the Service, in both revisions.
@@ -98,17 +96,14 @@ func (c *cluster) answers(t *testing.T, tool, arguments, want string) {
 }
 
 // pods are those of a label that are ready and do not end, by name.
-func (c *cluster) pods(t *testing.T, selector string) map[string]core.Pod {
+func (c *cluster) pods(t *testing.T, selector string) map[string]pod {
 	t.Helper()
-	var list core.PodList
+	var list podList
 	c.get(t, &list, "pods", "--namespace", namespace, "--selector", selector)
-	out := map[string]core.Pod{}
+	out := map[string]pod{}
 	for _, p := range list.Items {
-		ready := slices.ContainsFunc(p.Status.Conditions, func(c core.PodCondition) bool {
-			return c.Type == core.PodReady && c.Status == core.ConditionTrue
-		})
-		if ready && p.DeletionTimestamp == nil {
-			out[p.Name] = p
+		if p.isReady() {
+			out[p.Metadata.Name] = p
 		}
 	}
 	return out
@@ -134,7 +129,7 @@ func (c *cluster) rolled(t *testing.T) {
 }
 
 // gone waits until pods are no more.
-func (c *cluster) gone(t *testing.T, pods map[string]core.Pod) {
+func (c *cluster) gone(t *testing.T, pods map[string]pod) {
 	t.Helper()
 	for name := range pods {
 		c.kubectl(t, "--namespace", namespace, "wait", "--for=delete", "--timeout=2m", "pod/"+name)
@@ -175,12 +170,12 @@ func (c *cluster) backends(t *testing.T) {
 }
 
 // share waits until half a minute has passed since all pods were ready, and holds what each of them does then against its fair share.
-func (c *cluster) share(t *testing.T, pods map[string]core.Pod, done func() map[string]int) {
+func (c *cluster) share(t *testing.T, pods map[string]pod, done func() map[string]int) {
 	t.Helper()
 	var ready time.Time
 	for _, p := range pods {
 		for _, condition := range p.Status.Conditions {
-			if at := condition.LastTransitionTime.Time; condition.Type == core.PodReady && at.After(ready) {
+			if at := condition.LastTransitionTime; condition.Type == "Ready" && at.After(ready) {
 				ready = at
 			}
 		}
@@ -267,7 +262,7 @@ func (c *cluster) killed(t *testing.T) {
 }
 
 // kill ends the process of an edge's pod with SIGKILL.
-func (c *cluster) kill(t *testing.T, p core.Pod) {
+func (c *cluster) kill(t *testing.T, p pod) {
 	t.Helper()
 	for _, n := range c.nodes {
 		if n.name == p.Spec.NodeName {
@@ -278,5 +273,5 @@ func (c *cluster) kill(t *testing.T, p core.Pod) {
 			return
 		}
 	}
-	t.Fatalf("%s is on %s, which is no node", p.Name, p.Spec.NodeName)
+	t.Fatalf("%s is on %s, which is no node", p.Metadata.Name, p.Spec.NodeName)
 }

@@ -8,12 +8,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
-	core "k8s.io/api/core/v1"
 )
 
 // operations is how many requests each edge has served, by its metrics.
-func (c *cluster) operations(t *testing.T, edges map[string]core.Pod) map[string]int {
+func (c *cluster) operations(t *testing.T, edges map[string]pod) map[string]int {
 	t.Helper()
 	out := map[string]int{}
 	for name, p := range edges {

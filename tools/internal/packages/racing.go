@@ -50,7 +50,7 @@ func inspect(path string, wanted func(ast.Node) bool) (bool, error) {
 // starting are packages that start goroutines for their users, or are of use to several goroutines only; what is below them counts as well.
 var starting = []string{
 	"net", "os/exec", "os/signal", "sync", "testing/synctest", "google.golang.org/grpc", "github.com/redis/go-redis", "github.com/fsnotify/fsnotify",
-	"golang.org/x/sync", "k8s.io/client-go", "go.opentelemetry.io/otel/sdk", "github.com/modelcontextprotocol/go-sdk",
+	"golang.org/x/sync", "go.opentelemetry.io/otel/sdk", "github.com/modelcontextprotocol/go-sdk",
 }
 
 // harmless are those below them that start none.

@@ -1,0 +1,297 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"net/url"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// The bounds of what an API server sends.
+const (
+	pageObjects = 100
+	maxPage     = 64 << 20 // bytes
+	maxEvent    = 8 << 20  // bytes; etcd takes objects of 1.5 MiB
+	maxObjects  = 20_000   // of a Follower
+)
+
+// The times of lists and watches.
+const (
+	listTimeout = 2 * time.Minute // of all pages
+	watchTime   = 5 * time.Minute // and up to twice that: the API server is asked to end a watch then
+	watchGrace  = 30 * time.Second
+	shortWatch  = 10 * time.Second // A watch without an event that ends sooner is a failure.
+	minPause    = 500 * time.Millisecond
+	maxPause    = 30 * time.Second
+)
+
+// Options are the settings of a Follower.
+type Options struct {
+	Namespace string
+	// Selector of labels; empty selects all.
+	Selector string
+	// Changed is called after each change of the objects. It must not block.
+	Changed func()
+	// Failed is called with each error, after which the Follower tries again. It is not called when a watch ends as watches do.
+	Failed func(error)
+}
+
+// Follower keeps a copy of the objects of a resource in a namespace. While the API server is away it keeps what it has.
+// Safe for concurrent use.
+type Follower[T Object] struct {
+	client   *Client
+	resource Resource[T]
+	o        Options
+	synced   chan struct{}
+	once     sync.Once
+
+	mu      sync.Mutex
+	objects map[string]T
+}
+
+// Follow returns a Follower, which does nothing before Run.
+func Follow[T Object](client *Client, resource Resource[T], o Options) *Follower[T] {
+	return &Follower[T]{client: client, resource: resource, o: o, synced: make(chan struct{}), objects: map[string]T{}}
+}
+
+// Synced is closed when the objects were listed once.
+func (f *Follower[T]) Synced() <-chan struct{} { return f.synced }
+
+// Objects returns the objects, in no order. They must not be changed.
+func (f *Follower[T]) Objects() []T {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Collect(maps.Values(f.objects))
+}
+
+// Run lists and watches until ctx ends. Call it once.
+func (f *Follower[T]) Run(ctx context.Context) {
+	version, failures := "", 0 // no version: list
+	for ctx.Err() == nil {
+		var err error
+		progress := false
+		if version == "" {
+			if version, err = f.list(ctx); err == nil {
+				continue // A list is no progress: watches may fail at once after each.
+			}
+		} else {
+			version, progress, err = f.watch(ctx, version)
+		}
+		if progress {
+			failures = 0
+			if err == nil {
+				continue
+			}
+		}
+		if err != nil && !gone(err) && ctx.Err() == nil {
+			f.o.Failed(err)
+		}
+		failures++
+		pause(ctx, backoff(failures))
+	}
+}
+
+// backoff is the longest pause after a number of failures in a row.
+func backoff(failures int) time.Duration {
+	return min(minPause<<min(failures-1, 10), maxPause)
+}
+
+// pause waits for between a half and the whole of d, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d/2 + rand.N(d/2)) // #nosec G404 -- a pause is no secret
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// access is what a request needs a Role for.
+func (f *Follower[T]) access(verb string) access {
+	return access{verb: verb, group: f.resource.Group, resource: f.resource.Name, namespace: f.o.Namespace}
+}
+
+// query begins the query of a request.
+func (f *Follower[T]) query() url.Values {
+	q := url.Values{}
+	if f.o.Selector != "" {
+		q.Set("labelSelector", f.o.Selector)
+	}
+	return q
+}
+
+// page is a part of a list.
+type page[T Object] struct {
+	Metadata struct {
+		ResourceVersion string `json:"resourceVersion"`
+		Continue        string `json:"continue"`
+	} `json:"metadata"`
+	Items []T `json:"items"`
+}
+
+// list replaces the objects by those that are there, and returns the version to watch from.
+func (f *Follower[T]) list(ctx context.Context) (version string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, listTimeout)
+	defer cancel()
+	objects, query := map[string]T{}, f.query()
+	query.Set("limit", strconv.Itoa(pageObjects))
+	for {
+		p, err := f.page(ctx, query)
+		if err != nil {
+			return "", err
+		}
+		for _, o := range p.Items {
+			if err := f.put(objects, o); err != nil {
+				return "", err
+			}
+		}
+		if p.Metadata.Continue == "" {
+			version = p.Metadata.ResourceVersion
+			break
+		}
+		query.Set("continue", p.Metadata.Continue)
+	}
+	if version == "" {
+		return "", fmt.Errorf("the list of %s in namespace %s has no resourceVersion", f.resource.Name, f.o.Namespace)
+	}
+	f.mu.Lock()
+	f.objects = objects
+	f.mu.Unlock()
+	f.once.Do(func() { close(f.synced) })
+	f.o.Changed()
+	return version, nil
+}
+
+// page reads a page of a list.
+func (f *Follower[T]) page(ctx context.Context, query url.Values) (p page[T], err error) {
+	resp, err := f.client.get(ctx, f.access("list"), f.resource.path(f.o.Namespace), query)
+	if err != nil {
+		return p, err
+	}
+	defer resp.Body.Close()
+	body := &bounded{from: resp.Body, what: fmt.Sprintf("a page of %d %s in namespace %s", pageObjects, f.resource.Name, f.o.Namespace), bound: maxPage}
+	body.next()
+	text, err := io.ReadAll(body) // to its end, so that the connection serves the next page
+	if err == nil {
+		err = json.Unmarshal(text, &p)
+	}
+	if err != nil {
+		return p, fmt.Errorf("list %s in namespace %s: %w", f.resource.Name, f.o.Namespace, err)
+	}
+	return p, nil
+}
+
+// event is a change that a watch tells of.
+type event struct {
+	Type   string          `json:"type"`
+	Object json.RawMessage `json:"object"`
+}
+
+// watch applies the changes after a version until the watch ends, and returns the version to go on from: empty, to list anew. err is nil
+// if it ended as watches do. progress reports whether it was of use.
+func (f *Follower[T]) watch(ctx context.Context, from string) (version string, progress bool, err error) {
+	began, lasts := time.Now(), watchTime+rand.N(watchTime) // #nosec G404 -- so that not all watches end at once
+	ctx, cancel := context.WithTimeout(ctx, lasts+watchGrace)
+	defer cancel()
+	query := f.query()
+	query.Set("watch", "true")
+	query.Set("allowWatchBookmarks", "true")
+	query.Set("resourceVersion", from)
+	query.Set("timeoutSeconds", strconv.Itoa(int(lasts.Seconds())))
+	resp, err := f.client.get(ctx, f.access("watch"), f.resource.path(f.o.Namespace), query)
+	if err != nil {
+		return orList(from, err), false, err
+	}
+	defer resp.Body.Close()
+	body := &bounded{from: resp.Body, what: fmt.Sprintf("an event of %s in namespace %s", f.resource.Name, f.o.Namespace), bound: maxEvent}
+	for events := json.NewDecoder(body); ; progress = true {
+		var e event
+		body.next()
+		if err := events.Decode(&e); err != nil {
+			switch progress = progress || time.Since(began) >= shortWatch; {
+			case !body.isEnd(err):
+				return from, progress, f.unreadable(err)
+			case !progress:
+				return from, progress, f.unreadable(errors.New("it ended at once, without an event"))
+			}
+			return from, progress, nil
+		}
+		at, err := f.apply(e)
+		if err != nil {
+			return orList(from, err), progress, err
+		}
+		from = at
+	}
+}
+
+// orList is the version to go on from after an error: empty, to list anew, if the API server refused the one that was tried.
+func orList(version string, err error) string {
+	if _, refused := errors.AsType[*StatusError](err); refused {
+		return ""
+	}
+	return version
+}
+
+// unreadable is the error of a watch that cannot be read.
+func (f *Follower[T]) unreadable(err error) error {
+	return fmt.Errorf("watch %s in namespace %s: %w", f.resource.Name, f.o.Namespace, err)
+}
+
+// apply applies an event, and returns its version.
+func (f *Follower[T]) apply(e event) (version string, err error) {
+	if e.Type == "ERROR" {
+		var s status
+		if err := json.Unmarshal(e.Object, &s); err != nil {
+			return "", f.unreadable(err)
+		}
+		return "", s.of(f.access("watch"))
+	}
+	var none, o T
+	if err := json.Unmarshal(e.Object, &o); err != nil {
+		return "", f.unreadable(err)
+	}
+	if o == none || o.Meta().ResourceVersion == "" {
+		return "", f.unreadable(fmt.Errorf("an event %.20q has no object with a resourceVersion", e.Type))
+	}
+	version = o.Meta().ResourceVersion
+	if e.Type == "BOOKMARK" {
+		return version, nil
+	}
+	f.mu.Lock()
+	switch e.Type {
+	case "ADDED", "MODIFIED":
+		err = f.put(f.objects, o)
+	case "DELETED":
+		delete(f.objects, o.Meta().Name)
+	default:
+		err = f.unreadable(fmt.Errorf("an event of the unknown type %.20q", e.Type))
+	}
+	f.mu.Unlock()
+	if err != nil {
+		return "", err
+	}
+	f.o.Changed()
+	return version, nil
+}
+
+// put adds or replaces an object, within the bound.
+func (f *Follower[T]) put(objects map[string]T, o T) error {
+	var none T
+	if o == none || o.Meta().Name == "" {
+		return fmt.Errorf("one of the %s in namespace %s has no name", f.resource.Name, f.o.Namespace)
+	}
+	name := o.Meta().Name
+	if _, has := objects[name]; !has && len(objects) == maxObjects {
+		return fmt.Errorf("there are more than %d %s in namespace %s", maxObjects, f.resource.Name, f.o.Namespace)
+	}
+	objects[name] = o
+	return nil
+}

@@ -1,0 +1,62 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+)
+
+// access is what a request needs a Role for.
+type access struct{ verb, group, resource, namespace string }
+
+// status is how the API server describes a failure: a Status of meta/v1.
+type status struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+}
+
+// maxStatus bounds the body of a response that is read for its Status, in bytes.
+const maxStatus = 64 << 10
+
+// StatusError is a request that the API server refused, or a watch that it ended.
+type StatusError struct {
+	// Code is the HTTP status.
+	Code int
+	text string
+}
+
+// Error implements error.
+func (e *StatusError) Error() string { return e.text }
+
+// refusal returns the error of a response that is not 200.
+func refusal(what access, resp *http.Response) error {
+	var s status
+	if body, err := io.ReadAll(io.LimitReader(resp.Body, maxStatus)); err == nil {
+		_ = json.Unmarshal(body, &s) // Proxies answer with other bodies: the code says enough.
+	}
+	s.Code = resp.StatusCode
+	return s.of(what)
+}
+
+// of returns the error of a status, with what to do about it.
+func (s status) of(what access) error {
+	text := fmt.Sprintf("%s %s in namespace %s: the API server answers %d %s", what.verb, what.resource, what.namespace, s.Code, http.StatusText(s.Code))
+	switch s.Code {
+	case http.StatusUnauthorized:
+		text += ": it does not accept the token of the service account"
+	case http.StatusForbidden:
+		text += fmt.Sprintf(": give the service account a Role in %s with the verb %s of the resource %s in the API group %q", what.namespace, what.verb, what.resource, what.group)
+	}
+	if s.Message != "" {
+		text += fmt.Sprintf(": %.500s", s.Message)
+	}
+	return &StatusError{Code: s.Code, text: text}
+}
+
+// gone reports whether an error says that a version of the list is too old to go on from.
+func gone(err error) bool {
+	e, ok := errors.AsType[*StatusError](err)
+	return ok && e.Code == http.StatusGone
+}
