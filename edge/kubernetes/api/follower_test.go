@@ -173,9 +173,13 @@ func TestForgottenVersions(t *testing.T) {
 				server.Handler().ServeHTTP(w, r)
 			}))
 			t.Cleanup(proxy.Close)
+			before := server.Asked("list", servicesPath)
 			f := follow(t, &api.Config{URL: proxy.URL})
 			t.Cleanup(proxy.CloseClientConnections)
 			f.has(t, "coffee", "tea")
+			if n := server.Asked("list", servicesPath) - before; n != 2 {
+				t.Errorf("listed %d times, want twice", n)
+			}
 			f.calm(t)
 			server.Put(service("milk"))
 			f.has(t, "coffee", "milk", "tea")
