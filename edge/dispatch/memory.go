@@ -99,11 +99,9 @@ func (r *round) expect(target string, most int) {
 }
 
 // await waits until the next message of a stream may be received: gRPC has a whole message in memory before it can be charged.
-// Charged on receipt alone, 60 results of 12 MiB took 787 MiB of a budget of 512 MiB (the attack unread-streams), by these
-// permits 499 MiB.
-// What is expected to be small always may. Else
-// the stream has to have begun to answer, since a call that waits for its backend holds nothing; of an RPC without a
-// stream, nil, that is not known. The call's deadline ends the wait.
+// Charged on receipt alone, 60 results of 12 MiB took 787 MiB of a budget of 512 MiB (the attack unread-streams), with these
+// permits 499 MiB. A message that is expected to be small needs none. Otherwise the stream must have begun to answer, since a
+// call that waits for its backend holds nothing. stream is nil for an RPC without a stream. The call's deadline ends the wait.
 func (r *round) await(ctx context.Context, stream grpc.ClientStream) error {
 	if r.size == nil {
 		return nil
