@@ -14,8 +14,9 @@ type Question struct {
 }
 
 // Layout is the version of a stored Record's form. A medium that finds a record of another layout,
-// written by another release, refuses the operation with an error that names both.
-const Layout = 2
+// written by another release, refuses the operation with an error that names both. A release that
+// changes the form increments it.
+const Layout = 1
 
 // Record is a call as the medium has it after one of its steps. Epoch and N number the step. A
 // *Record is shared: its receiver does not change it or its slices. Apply, Answered, Claim and

@@ -48,7 +48,7 @@ func TestWhatBeginsIsAcknowledged(t *testing.T) {
 	must(t, connect(t, master.Addr).ScriptFlush(t.Context()).Err())
 	w, err := made(t, r, "one")
 	must(t, err)
-	if replica.Exists(t.Context(), "mcpedge:{one}:2c:c").Val() != 1 {
+	if replica.Exists(t.Context(), "mcpedge:{one}:c:c").Val() != 1 {
 		t.Error("the replica that acknowledged the call does not have it")
 	}
 
@@ -150,7 +150,7 @@ func TestWhatWasAcknowledgedOutlivesAFailover(t *testing.T) {
 	p.pointAt(second.Addr)
 	await.Until(t, "the promoted one is used", func() bool { return beat(t, r) == nil })
 	for _, id := range kept {
-		if n := promoted.Exists(t.Context(), "mcpedge:{"+id+"}", "mcpedge:{"+id+"}:2c:c").Val(); n != 2 {
+		if n := promoted.Exists(t.Context(), "mcpedge:{"+id+"}", "mcpedge:{"+id+"}:c:c").Val(); n != 2 {
 			t.Errorf("of %s the promoted one has %d of 2 keys", id, n)
 		}
 	}

@@ -32,7 +32,7 @@ func anHeirAfterAFailover(t *testing.T, heirIsLost bool) {
 	replicate(t, promoted, link.addr)
 	must(t, w.append())
 	await.Until(t, "the replica has the second event", func() bool {
-		return promoted.XLen(ctx, "mcpedge:{s}:2l:st").Val() == 2
+		return promoted.XLen(ctx, "mcpedge:{s}:l:st").Val() == 2
 	})
 	link.refuse(true)
 	which := w.call.Which()

@@ -63,7 +63,7 @@ func (r *Replica) principal(p mcp.Principal) string {
 // principalOf returns that key for the hash in it.
 func (r *Replica) principalOf(hash string) string { return r.prefix + ":p:{" + hash + "}" }
 
-func (r *Replica) bucket(n int) string { return r.prefix + ":2b:{" + strconv.Itoa(n) + "}" }
+func (r *Replica) bucket(n int) string { return r.prefix + ":b:{" + strconv.Itoa(n) + "}" }
 
 func (r *Replica) bucketOf(session string) string {
 	h := fnv.New32a()

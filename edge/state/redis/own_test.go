@@ -135,7 +135,7 @@ func TestEveryKeyThatComesBackExpires(t *testing.T) {
 		await.Until(t, "nothing is left of the stream", func() bool {
 			_, err := r.Load(t.Context(), "s", true)
 			must(t, err)
-			return c.Exists(t.Context(), "mcpedge:{s}:2m", "mcpedge:{s}:2e", "mcpedge:{s}:f").Val() == 0
+			return c.Exists(t.Context(), "mcpedge:{s}:m", "mcpedge:{s}:e", "mcpedge:{s}:f").Val() == 0
 		})
 	}
 }
@@ -254,7 +254,7 @@ func TestStaleIndexEntriesArePruned(t *testing.T) {
 	if n := streamsIndexed(t, c); n != 2 {
 		t.Fatalf("%d streams are indexed, want the two unfinished ones", n)
 	}
-	must(t, c.ZAdd(t.Context(), "mcpedge:2b:{3}", goredis.Z{Score: 1, Member: "4:nevr" + "st"},
+	must(t, c.ZAdd(t.Context(), "mcpedge:b:{3}", goredis.Z{Score: 1, Member: "4:nevr" + "st"},
 		goredis.Z{Score: float64(time.Now().UnixMilli()), Member: "4:nevr" + "just beginning"}).Err())
 	_, err := r.Beat(t.Context(), 10, false)
 	must(t, err)
@@ -266,7 +266,7 @@ func TestStaleIndexEntriesArePruned(t *testing.T) {
 func streamsIndexed(t *testing.T, c *goredis.Client) (n int64) {
 	t.Helper()
 	for i := range 64 {
-		n += c.ZCard(t.Context(), fmt.Sprintf("mcpedge:2b:{%d}", i)).Val()
+		n += c.ZCard(t.Context(), fmt.Sprintf("mcpedge:b:{%d}", i)).Val()
 	}
 	return n
 }

@@ -36,7 +36,7 @@ func (u suiteMedium) Store(t *testing.T, id string, h medium.Hooks) medium.Store
 func (u suiteMedium) Advance(_ *testing.T, d time.Duration) { time.Sleep(d) }
 
 func (u suiteMedium) Snapshot(t *testing.T, session string) (back func()) {
-	put := copyKeys(t, u.client, "mcpedge:{"+session+"}*", "mcpedge:2b:*")
+	put := copyKeys(t, u.client, "mcpedge:{"+session+"}*", "mcpedge:b:*")
 	return func() {
 		put()
 		for _, r := range *u.replicas {

@@ -3,13 +3,10 @@
 -- call with the codes "completed" and "taken".
 local random = ARGV[A + 5]
 return run(function()
-  local where = redis.call('HGET', K .. ':2m', 'q:' .. ARGV[A + 1])
-  if not where then
-    local why = missing('q:' .. ARGV[A + 1])
-    return why[1] == 'layout' and why or { 'unknown' }
-  end
+  local where = redis.call('HGET', K .. ':m', 'q:' .. ARGV[A + 1])
+  if not where then return { 'unknown' } end
   local i, call = string.match(where, '^(%d+) (.*)$')
-  local key, token = K .. ':2c:' .. call, ARGV[A + 3]
+  local key, token = K .. ':c:' .. call, ARGV[A + 3]
   local c = redis.call('HMGET', key, 'ph', 'hd', 'st', 't:' .. i, 'r:' .. i, 'v')
   if c[6] and c[6] ~= LAYOUT then return { 'layout', c[6] } end
   if c[5] then

@@ -2,15 +2,11 @@
 -- heartbeat lapsed, '1' when the client has cancelled it, the session as the index's entries begin with it. Returns the call.
 local call, epoch, request, random = ARGV[A + 1], ARGV[A + 2], ARGV[A + 3], ARGV[A + 4]
 return run(function()
-  local named = 'c:' .. call
-  if request ~= '' then
-    named = 'r:' .. request
-    call = redis.call('HGET', K .. ':2m', named) or ''
-  end
-  local stream = redis.call('HGET', K .. ':2m', 'c:' .. call)
-  if not stream or lapsed(stream) then return missing(named) end
-  local c = redis.call('HMGET', K .. ':2c:' .. call, 'ph', 'ep', 'dl', 'hd', 'miss', 'v')
-  if not c[1] then return missing(named) end
+  if request ~= '' then call = redis.call('HGET', K .. ':m', 'r:' .. request) or '' end
+  local stream = redis.call('HGET', K .. ':m', 'c:' .. call)
+  if not stream or lapsed(stream) then return { 'missing' } end
+  local c = redis.call('HMGET', K .. ':c:' .. call, 'ph', 'ep', 'dl', 'hd', 'miss', 'v')
+  if not c[1] then return { 'missing' } end
   if c[6] ~= LAYOUT then return { 'layout', c[6] or '' } end
   if c[1] == DONE then return { 'fenced', 'the call is done' } end
   -- The same attempt again: its reply was lost on the way.

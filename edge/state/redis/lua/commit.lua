@@ -17,7 +17,7 @@ local function ask(i, j) return ARGV[A + 19 + begins * 9 + (i - 1) * 5 + j] end
 local function begun(calls)
   if #calls ~= 2 * begins then return { 'exists', 'stream' } end
   for i = 1, begins do
-    local c = redis.call('HMGET', K .. ':2c:' .. calls[2 * i - 1], 'ow', 'hd', 'ep', 'n')
+    local c = redis.call('HMGET', K .. ':c:' .. calls[2 * i - 1], 'ow', 'hd', 'ep', 'n')
     if calls[2 * i - 1] ~= new(i, 1) or c[1] ~= me or c[3] ~= new(i, 8) or call == '' and (c[2] ~= '1' or c[4] ~= '0') then
       return { 'exists', 'stream' }
     end
@@ -27,7 +27,7 @@ end
 
 -- Whether a log has entries at the step's place or behind.
 local function reaches(s)
-  local last = redis.call('XREVRANGE', K .. ':2l:' .. stream, '+', '-', 'COUNT', 1)[1]
+  local last = redis.call('XREVRANGE', K .. ':l:' .. stream, '+', '-', 'COUNT', 1)[1]
   return last and tonumber(string.match(last[1], '^%d+')) >= place
 end
 
@@ -36,7 +36,7 @@ local function fence(c, s)
   if epoch > c.ep then return { 'rewound', int(c.ep), int(c.n) } end
   if epoch < c.ep then return { 'fenced', 'epoch ' .. int(epoch) .. " is not the call's, which is " .. int(c.ep) } end
   if c.owner ~= me then return { 'fenced', 'the lease is of ' .. c.owner } end
-  if n <= c.n then return { 'ok', 0, redis.call('ZSCORE', K .. ':2e', stream) and 1 or 0, '0', '0', 0, 0 } end
+  if n <= c.n then return { 'ok', 0, redis.call('ZSCORE', K .. ':e', stream) and 1 or 0, '0', '0', 0, 0 } end
   if not c.held or c.phase == DONE then return { 'fenced', 'the lease has ended' } end
   if after > c.n or s.batch == 0 and count > 0 and place <= s.seq and reaches(s) then return { 'rewound', int(c.ep), int(c.n) } end
   return nil
@@ -44,9 +44,9 @@ end
 
 -- The call and its stream, or what the script returns.
 local function load()
-  local c = redis.call('HMGET', K .. ':2c:' .. call, 'st', 'ep', 'n', 'hd', 'ph', 'ow', 'dl', 'len', 'kept', 'na', 'pr', 'sp', 'la', 'v', 'br')
+  local c = redis.call('HMGET', K .. ':c:' .. call, 'st', 'ep', 'n', 'hd', 'ph', 'ow', 'dl', 'len', 'kept', 'na', 'pr', 'sp', 'la', 'v', 'br')
   if c[14] and c[14] ~= LAYOUT then return { 'layout', c[14] } end
-  local s = c[1] == stream and redis.call('HEXISTS', K .. ':2m', 'c:' .. call) == 1 and loadstream(stream)
+  local s = c[1] == stream and redis.call('HEXISTS', K .. ':m', 'c:' .. call) == 1 and loadstream(stream)
   if not s or s.unf == 0 and lapsed(stream) then return { 'rewound', '0', '0' } end
   return nil, s, { ep = tonumber(c[2]), n = tonumber(c[3]), held = c[4] == '1', phase = c[5], owner = c[6], deadline = c[7],
     len = tonumber(c[8] or 0), kept = tonumber(c[9] or 0), asks = tonumber(c[10] or 0), progress = c[11], start = c[12], last = c[13] }
@@ -56,7 +56,7 @@ end
 local function taken()
   local seen = {}
   for i = 1, asks do
-    local where, id = redis.call('HGET', K .. ':2m', 'q:' .. ask(i, 1)), ask(i, 1)
+    local where, id = redis.call('HGET', K .. ':m', 'q:' .. ask(i, 1)), ask(i, 1)
     local waiting, other = false, nil
     if where then waiting, other = waits(where) end
     if seen[id] or waiting and other ~= call then return { 'exists', 'request ' .. id .. ' to the client' } end
@@ -80,11 +80,11 @@ local function begin(s, ends)
   for i = 1, begins do
     table.insert(calls, new(i, 1))
     table.insert(calls, new(i, 2))
-    table.insert(keys, K .. ':2c:' .. new(i, 1))
+    table.insert(keys, K .. ':c:' .. new(i, 1))
     for _, v in ipairs({ 'c:' .. new(i, 1), stream, 'r:' .. new(i, 2), new(i, 1) }) do table.insert(map, v) end
   end
   map[2] = cmsgpack.pack(calls)
-  redis.call('HSET', K .. ':2m', unpack(map))
+  redis.call('HSET', K .. ':m', unpack(map))
   -- An expired session of the same id may have left some.
   redis.call('DEL', unpack(keys))
   sess.open, sess.any, s.calls, s.ends = sess.open + 1, sess.any or true, calls, ends
@@ -98,9 +98,9 @@ local function begin(s, ends)
   for i = 1, begins do
     local id, deadline = new(i, 1), tonumber(new(i, 4))
     local till = deadline > 0 and deadline or now + endless
-    redis.call('HSET', K .. ':2c:' .. id, 'v', LAYOUT, 'st', stream, 'bt', s.batch, 'b', new(i, 3), 'dl', new(i, 4), 'rd', new(i, 5),
+    redis.call('HSET', K .. ':c:' .. id, 'v', LAYOUT, 'st', stream, 'bt', s.batch, 'b', new(i, 3), 'dl', new(i, 4), 'rd', new(i, 5),
       'at', new(i, 6), 'lp', 0, 'len', new(i, 7), 'kept', 0, 'ph', DISPATCHED, 'ow', me, 'hd', 1, 'ep', new(i, 8), 'n', 0, 'sp', 0, 'la', 0)
-    redis.call('PEXPIREAT', K .. ':2c:' .. id, int(math.max(till, now) + ttl))
+    redis.call('PEXPIREAT', K .. ':c:' .. id, int(math.max(till, now) + ttl))
     longest = math.max(longest, till)
   end
   sess.run, sess.dl, s.till = sess.run + begins, math.max(sess.dl, longest), math.max(longest, now) + ttl
@@ -112,7 +112,7 @@ end
 
 -- Makes the record of a call what the step makes of it, but for its end.
 local function apply(c, highest)
-  local key = K .. ':2c:' .. call
+  local key = K .. ':c:' .. call
   local fields = { 'n', int(n) }
   local function set(field, value)
     table.insert(fields, field)
@@ -132,7 +132,7 @@ local function apply(c, highest)
     for _, v in ipairs({ 'ph', WAITING, 'hd', 0, 'na', asks, 'miss', asks, 'sv', state, 'kept', #state, 'rs', resumable }) do table.insert(fields, v) end
     for i = 1, asks do
       redis.call('HSET', key, 'i:' .. i, ask(i, 1), 'g:' .. i, ask(i, 4), 'a:' .. i, ask(i, 5))
-      redis.call('HSET', K .. ':2m', 'q:' .. ask(i, 1), i .. ' ' .. call)
+      redis.call('HSET', K .. ':m', 'q:' .. ask(i, 1), i .. ' ' .. call)
       if ask(i, 3) ~= '' then redis.call('HSET', key, 'o:' .. ask(i, 2), ask(i, 3)) end
     end
   end
@@ -141,7 +141,7 @@ end
 
 -- Keeps of a call that is done what fences late writers, and what a Restore needs.
 local function finished(s, c)
-  local key = K .. ':2c:' .. call
+  local key = K .. ':c:' .. call
   if not s.ends then
     forget(call, c.asks)
     if brief == '' then brief = redis.call('HGET', key, 'br') or '' end
@@ -165,7 +165,7 @@ return run(function()
     s = { name = stream, ep = tonumber(new(1, 8)), seq = 0, cnt = 0, had = 0, len = 0, soft = 0, unf = begins, floor = 0, dropped = 0, added = 0,
       batch = begins > 1 and begins or 0, segments = {} }
     for i = 1, begins do
-      if redis.call('HEXISTS', K .. ':2m', 'c:' .. new(i, 1)) == 1 then return { 'exists', 'call ' .. new(i, 1) } end
+      if redis.call('HEXISTS', K .. ':m', 'c:' .. new(i, 1)) == 1 then return { 'exists', 'call ' .. new(i, 1) } end
       more = more + tonumber(new(i, 7))
       if new(i, 1) == call then
         c = { ep = tonumber(new(i, 8)), n = 0, held = true, phase = DISPATCHED, owner = me, deadline = new(i, 4), len = tonumber(new(i, 7)),
@@ -215,11 +215,11 @@ return run(function()
     else
       apply(c, highest)
     end
-    if s.batch > 0 and count > 0 then redis.call('HSET', K .. ':2c:' .. call, 'he', int(epoch), 'hs', int(place + count - 1)) end
+    if s.batch > 0 and count > 0 then redis.call('HSET', K .. ':c:' .. call, 'he', int(epoch), 'hs', int(place + count - 1)) end
   end
   if fresh then
     savelog(s, 'bt', s.batch, 'tr', new(1, 9))
-    if s.till then redis.call('PEXPIREAT', K .. ':2t:' .. stream, int(s.till)) end
+    if s.till then redis.call('PEXPIREAT', K .. ':t:' .. stream, int(s.till)) end
   elseif count > 0 or next == ENDS then
     savelog(s)
   end

@@ -6,10 +6,10 @@ if redis.call('EXISTS', K) == 0 then
 end
 local own, account, unfinished = redis.call('HGET', K, 'own'), redis.call('HGET', K, 'acct') or '', {}
 if account ~= '' and not apart then giveback(account, K) end
-for _, field in ipairs(redis.call('HKEYS', K .. ':2m')) do
+for _, field in ipairs(redis.call('HKEYS', K .. ':m')) do
   if string.sub(field, 1, 2) == 's:' then
     local stream = string.sub(field, 3)
-    if not redis.call('ZSCORE', K .. ':2e', stream) then table.insert(unfinished, stream) end
+    if not redis.call('ZSCORE', K .. ':e', stream) then table.insert(unfinished, stream) end
     dropstream(stream)
   end
 end
@@ -18,5 +18,5 @@ wake(nil)
 redis.call('ZADD', K .. ':h', now, me)
 redis.call('RENAME', K .. ':h', K .. ':x')
 redis.call('PEXPIRE', K .. ':x', ARGV[A + 1])
-redis.call('DEL', K, K .. ':2m', K .. ':2e', K .. ':f', K .. ':s')
+redis.call('DEL', K, K .. ':m', K .. ':e', K .. ':f', K .. ':s')
 return { 'ok', '', own, unfinished, account }

@@ -2,7 +2,7 @@
 -- the phase of the call, and where it waits the questions that have no answer.
 local calls = redis.call('EXISTS', K) == 1 and callsof(ARGV[A + 1])
 if not calls or lapsed(ARGV[A + 1]) then return { 'gone', '' } end
-local key, waits = K .. ':2c:' .. calls[1], {}
+local key, waits = K .. ':c:' .. calls[1], {}
 local c = redis.call('HMGET', key, 'v', 'br', 'ph', 'hd', 'na')
 if c[1] ~= LAYOUT then return { 'gone', '' } end
 if c[3] == WAITING and c[4] ~= '1' then

@@ -4,10 +4,10 @@
 -- known, and how many there are, 0: one, its log, the floor of that and where its epochs begin.
 local stream, call = ARGV[A + 1], ARGV[A + 2]
 return run(function()
-  local calls, key = standing(stream), K .. ':2c:' .. call
+  local calls, key = standing(stream), K .. ':c:' .. call
   local c = redis.call('HMGET', key, 'ep', 'n', 'rv', 'hd', 'ow', 'v', 'st')
   if c[6] and c[6] ~= LAYOUT then return { 'layout', c[6] } end
-  local at = redis.call('HGET', K .. ':2m', 'c:' .. call)
+  local at = redis.call('HGET', K .. ':m', 'c:' .. call)
   if at and at ~= stream then return { 'exists', 'call ' .. call } end
   local s = calls and loadstream(stream)
   if not s then return { 'ok', {}, 0, 0, {}, '0', {} } end
@@ -17,7 +17,7 @@ return run(function()
     return { 'stands' }
   end
   local begin, log = {}, {}
-  if s.batch == 0 then log = redis.call('XRANGE', K .. ':2l:' .. stream, '-', '+') end
+  if s.batch == 0 then log = redis.call('XRANGE', K .. ':l:' .. stream, '-', '+') end
   for _, v in ipairs(s.segments) do table.insert(begin, int(v)) end
   return { 'ok', redis.call('HGETALL', key), #calls / 2, s.batch, log, int(s.floor), begin }
 end)

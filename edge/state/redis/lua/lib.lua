@@ -4,10 +4,9 @@
 -- the same hash tag, hence the same slot.
 --   :h holders, replica -> last use        :f followers, "replica number stream" -> until
 --   :s subscriptions, uri -> place in the order
---   :2m what is where (see steps.lua)      :2e finished streams -> when they ended
---   :2t:<stream> the stream's counters     :2l:<stream> its log, a Redis stream of ids <seq>-0
---   :2c:<call> the call's record           :x the holders of an erased session
--- Those with a 2 are in layout 2, medium.Layout; without, another release has them in layout 1.
+--   :m what is where (see steps.lua)      :e finished streams -> when they ended
+--   :t:<stream> the stream's counters     :l:<stream> its log, a Redis stream of ids <seq>-0
+--   :c:<call> the call's record           :x the holders of an erased session
 local K = KEYS[1]
 local me, ttl, logttl, lease = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local maxevents, maxbytes, inbox = tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[7]
@@ -37,38 +36,38 @@ local READY, DISPATCHED, WAITING, DONE = '1', '2', '3', '4'
 local function int(n) return string.format('%.0f', n) end
 
 local function streamkeys(stream)
-  return { K .. ':2t:' .. stream, K .. ':2l:' .. stream }
+  return { K .. ':t:' .. stream, K .. ':l:' .. stream }
 end
 
 -- The calls of a stream, as call, request id, call, request id ...; nil when there is no such stream.
 local function callsof(stream)
-  local packed = redis.call('HGET', K .. ':2m', 's:' .. stream)
+  local packed = redis.call('HGET', K .. ':m', 's:' .. stream)
   return packed and cmsgpack.unpack(packed)
 end
 
 -- Forgets a finished stream and its calls. Its keys may have expired, so its size is in the map too.
 local function dropstream(stream)
-  local m = redis.call('HMGET', K .. ':2m', 's:' .. stream, 'z:' .. stream)
+  local m = redis.call('HMGET', K .. ':m', 's:' .. stream, 'z:' .. stream)
   local calls, keys, fields, requests = m[1] and cmsgpack.unpack(m[1]) or {}, streamkeys(stream), { 's:' .. stream, 'z:' .. stream }, {}
   for i = 1, #calls, 2 do
-    table.insert(keys, K .. ':2c:' .. calls[i])
+    table.insert(keys, K .. ':c:' .. calls[i])
     table.insert(fields, 'c:' .. calls[i])
     table.insert(requests, 'r:' .. calls[i + 1])
   end
   if #requests > 0 then
-    for i, call in ipairs(redis.call('HMGET', K .. ':2m', unpack(requests))) do
+    for i, call in ipairs(redis.call('HMGET', K .. ':m', unpack(requests))) do
       if call == calls[2 * i - 1] then table.insert(fields, requests[i]) end
     end
   end
   redis.call('DEL', unpack(keys))
-  redis.call('HDEL', K .. ':2m', unpack(fields))
-  redis.call('ZREM', K .. ':2e', stream)
+  redis.call('HDEL', K .. ':m', unpack(fields))
+  redis.call('ZREM', K .. ':e', stream)
   total = total - tonumber(m[2] or 0)
 end
 
 -- Whether a finished stream can no longer be replayed.
 local function lapsed(stream)
-  local ended = redis.call('ZSCORE', K .. ':2e', stream)
+  local ended = redis.call('ZSCORE', K .. ':e', stream)
   return ended and now - tonumber(ended) > logttl and now > tonumber(redis.call('HGET', K, 'kp') or 0)
 end
 
@@ -76,7 +75,7 @@ end
 -- what is left does not let them fit.
 local function room(more)
   while total + more > maxtotal do
-    local oldest = redis.call('ZRANGE', K .. ':2e', 0, 0)[1]
+    local oldest = redis.call('ZRANGE', K .. ':e', 0, 0)[1]
     if not oldest then return false end
     dropstream(oldest)
   end
@@ -156,8 +155,8 @@ local function keep(hold, own, idx)
     redis.call('PEXPIREAT', K .. ':h', int(sess.aux))
     if sess.subs > 0 then redis.call('PEXPIREAT', K .. ':s', int(sess.aux)) end
     if sess.any then
-      redis.call('PEXPIREAT', K .. ':2m', int(sess.aux))
-      redis.call('PEXPIREAT', K .. ':2e', int(sess.aux))
+      redis.call('PEXPIREAT', K .. ':m', int(sess.aux))
+      redis.call('PEXPIREAT', K .. ':e', int(sess.aux))
     end
   end
   local due = till > tonumber(idx) - ttl / 4
@@ -196,7 +195,7 @@ local function run(main, hold)
   total = tonumber(s[4] or 0) + sess.len
   local before, calls, open, aux, any, lending = total, sess.run, sess.open, sess.aux, sess.any, sess.lent
   if sess.any and not counted and now > sess.kp then
-    local old = redis.call('ZRANGEBYSCORE', K .. ':2e', '-inf', '(' .. int(now - logttl), 'LIMIT', 0, 64)
+    local old = redis.call('ZRANGEBYSCORE', K .. ':e', '-inf', '(' .. int(now - logttl), 'LIMIT', 0, 64)
     for _, stream in ipairs(old) do dropstream(stream) end
   end
   local r = main()

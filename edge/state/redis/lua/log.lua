@@ -24,7 +24,7 @@ local function standing(stream)
 end
 
 local function loadstream(stream)
-  local v = redis.call('HMGET', K .. ':2t:' .. stream, 'ep', 'seq', 'cnt', 'len', 'soft', 'unf', 'floor', 'bt', 'sg')
+  local v = redis.call('HMGET', K .. ':t:' .. stream, 'ep', 'seq', 'cnt', 'len', 'soft', 'unf', 'floor', 'bt', 'sg')
   if not v[1] then return nil end
   return { name = stream, ep = tonumber(v[1]), seq = tonumber(v[2]), cnt = tonumber(v[3]), had = tonumber(v[3]),
     len = tonumber(v[4]), soft = tonumber(v[5]), unf = tonumber(v[6]), floor = tonumber(v[7] or 0), dropped = 0, added = 0,
@@ -33,15 +33,15 @@ end
 
 -- Writes the stream's counters, and other fields given.
 local function savestream(s, ...)
-  redis.call('HSET', K .. ':2t:' .. s.name, 'ep', int(s.ep), 'seq', int(s.seq), 'cnt', s.cnt, 'len', int(s.len),
+  redis.call('HSET', K .. ':t:' .. s.name, 'ep', int(s.ep), 'seq', int(s.seq), 'cnt', s.cnt, 'len', int(s.len),
     'soft', s.soft, 'unf', s.unf, 'floor', int(s.floor), ...)
 end
 
 -- Sets until when the keys of an unfinished stream and of one of its calls live.
 local function keepstream(stream, call)
-  local deadline = tonumber(redis.call('HGET', K .. ':2c:' .. call, 'dl') or 0)
+  local deadline = tonumber(redis.call('HGET', K .. ':c:' .. call, 'dl') or 0)
   local till = (deadline > 0 and math.max(deadline, now) or now + endless) + ttl
-  redis.call('PEXPIREAT', K .. ':2c:' .. call, int(till))
+  redis.call('PEXPIREAT', K .. ':c:' .. call, int(till))
   for _, key in ipairs(streamkeys(stream)) do
     -- It lives as long as the longest of its calls.
     if redis.call('PTTL', key) < till - now then redis.call('PEXPIREAT', key, int(till)) end
@@ -54,7 +54,7 @@ end
 
 -- Drops the oldest droppable entries for as long as over says so and there are any.
 local function shed(s, over)
-  local log = K .. ':2l:' .. s.name
+  local log = K .. ':l:' .. s.name
   local from = '(' .. int(s.floor) .. '-0'
   while s.soft > 0 and over(s) do
     local chunks = redis.call('XRANGE', log, from, '+', 'COUNT', 8)
@@ -85,7 +85,7 @@ end
 -- Appends an entry that is kept; bound must follow.
 local function add(s, kind, data)
   grow(s, 1, #data)
-  redis.call('XADD', K .. ':2l:' .. s.name, int(s.seq) .. '-0', 'k', kind, 'd', data)
+  redis.call('XADD', K .. ':l:' .. s.name, int(s.seq) .. '-0', 'k', kind, 'd', data)
 end
 
 local function full(s) return s.cnt > maxevents or s.len > maxbytes end
@@ -114,7 +114,7 @@ end
 -- Sets until when the log lives, if it may be new.
 local function keeplog(s)
   if s.added > 0 and s.had == 0 then
-    redis.call('PEXPIRE', K .. ':2l:' .. s.name, math.max(redis.call('PTTL', K .. ':2t:' .. s.name), 1))
+    redis.call('PEXPIRE', K .. ':l:' .. s.name, math.max(redis.call('PTTL', K .. ':t:' .. s.name), 1))
   end
 end
 
@@ -127,12 +127,12 @@ local function addall(s, call, packed, highest)
     if kind == 's' then
       grow(s, count, e[i + 3])
       s.soft = s.soft + count
-      redis.call('XADD', K .. ':2l:' .. s.name, int(s.seq) .. '-0', 's', data)
+      redis.call('XADD', K .. ':l:' .. s.name, int(s.seq) .. '-0', 's', data)
     elseif kind == 'x' then
       s.dropped = s.dropped + count
       if s.placed then s.seq = s.seq + count end
     elseif kind == 'o' then
-      redis.call('HDEL', K .. ':2c:' .. call, 'o:' .. data)
+      redis.call('HDEL', K .. ':c:' .. call, 'o:' .. data)
     else
       add(s, kind, data)
     end
@@ -144,13 +144,13 @@ end
 -- how many there are.
 local function retire(s, calls)
   -- To the microsecond: the oldest are forgotten first.
-  redis.call('ZADD', K .. ':2e', string.format('%.3f', clock[1] * 1000 + clock[2] / 1000), s.name)
-  local till, kept = int(math.max(now + logttl, sess.kp) + 1), redis.call('ZCARD', K .. ':2e')
-  for i = 1, #calls, 2 do redis.call('PEXPIREAT', K .. ':2c:' .. calls[i], till) end
+  redis.call('ZADD', K .. ':e', string.format('%.3f', clock[1] * 1000 + clock[2] / 1000), s.name)
+  local till, kept = int(math.max(now + logttl, sess.kp) + 1), redis.call('ZCARD', K .. ':e')
+  for i = 1, #calls, 2 do redis.call('PEXPIREAT', K .. ':c:' .. calls[i], till) end
   for _, k in ipairs(streamkeys(s.name)) do redis.call('PEXPIREAT', k, till) end
-  if kept == 1 then redis.call('PEXPIREAT', K .. ':2e', int(math.max(sess.aux, sess.kp, now + ttl))) end
+  if kept == 1 then redis.call('PEXPIREAT', K .. ':e', int(math.max(sess.aux, sess.kp, now + ttl))) end
   if kept > maxstreams then
-    for _, old in ipairs(redis.call('ZRANGE', K .. ':2e', 0, kept - maxstreams - 1)) do dropstream(old) end
+    for _, old in ipairs(redis.call('ZRANGE', K .. ':e', 0, kept - maxstreams - 1)) do dropstream(old) end
   end
   return kept
 end

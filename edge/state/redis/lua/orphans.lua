@@ -7,7 +7,7 @@ for i = A + 2, #ARGV do
   local calls, list = redis.call('EXISTS', K) == 1 and callsof(ARGV[i]) or {}, {}
   local due = #calls > 0 and now + tonumber(ARGV[A + 1]) or 0
   for j = 1, #calls, 2 do
-    local c = redis.call('HMGET', K .. ':2c:' .. calls[j], 'ph', 'ep', 'ow', 'hd', 'dl', 'n', 'cl', 'miss')
+    local c = redis.call('HMGET', K .. ':c:' .. calls[j], 'ph', 'ep', 'ow', 'hd', 'dl', 'n', 'cl', 'miss')
     if c[1] and c[1] ~= DONE then
       local deadline, held = tonumber(c[5]), c[4] == '1'
       local late = deadline > 0 and now > deadline

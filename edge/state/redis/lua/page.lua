@@ -8,12 +8,12 @@ if redis.call('EXISTS', K) == 0 then return { 'gone', '' } end
 local calls = callsof(stream)
 local s = calls and not lapsed(stream) and loadstream(stream)
 if not s then
-  return { redis.call('HEXISTS', K .. ':m', 's:' .. stream) == 1 and 'layout' or 'missing', '', '1' }
+  return { 'missing', '' }
 end
-local log, g, last, from, begin = K .. ':2l:' .. stream, s.segments, s.ep, 0, {}
-if s.batch == 0 and s.cnt == 0 then last = tonumber(redis.call('HGET', K .. ':2c:' .. calls[1], 'ep')) or last end
+local log, g, last, from, begin = K .. ':l:' .. stream, s.segments, s.ep, 0, {}
+if s.batch == 0 and s.cnt == 0 then last = tonumber(redis.call('HGET', K .. ':c:' .. calls[1], 'ep')) or last end
 for _, v in ipairs(g) do table.insert(begin, int(v)) end
-local trace = redis.call('HGET', K .. ':2t:' .. stream, 'tr') or ''
+local trace = redis.call('HGET', K .. ':t:' .. stream, 'tr') or ''
 local function page(entries, all, ahead, questions)
   return { 'ok', '', entries, int(s.floor), all and 1 or 0, s.unf == 0 and 1 or 0, trace, ahead and 1 or 0, int(last), int(s.seq), begin, questions or {} }
 end
@@ -33,7 +33,7 @@ if counter(epoch) > counter(last) or epoch == last and seq > s.seq then
     if e[2][1] == 'k' then table.insert(kept, e) end
   end
   for i = 1, #calls, 2 do
-    local key = K .. ':2c:' .. calls[i]
+    local key = K .. ':c:' .. calls[i]
     for j = 1, tonumber(redis.call('HGET', key, 'na') or 0) do
       local q = redis.call('HMGET', key, 'r:' .. j, 'g:' .. j)
       if not q[1] and q[2] then table.insert(questions, q[2]) end

@@ -9,12 +9,12 @@
 local stream, call, expected, name = ARGV[A + 1], ARGV[A + 2], ARGV[A + 3], ARGV[A + 4]
 local deadline, done, batch, what = tonumber(ARGV[A + 7]), ARGV[A + 10] == DONE, tonumber(ARGV[A + 11]), ARGV[A + 12]
 local asks = tonumber(ARGV[A + 20])
-local key = K .. ':2c:' .. call
+local key = K .. ':c:' .. call
 
 -- Replaces the log.
 local function replace(s)
   local e = ARGV[A + 13] ~= '' and cmsgpack.unpack(ARGV[A + 13]) or {}
-  redis.call('DEL', K .. ':2l:' .. stream)
+  redis.call('DEL', K .. ':l:' .. stream)
   total = total - s.len
   s.cnt, s.had, s.len, s.soft, s.floor, s.segments = 0, 0, 0, 0, 0, {}
   for i = 1, #e, 6 do
@@ -23,7 +23,7 @@ local function replace(s)
     if e[i] == 's' then
       grow(s, e[i + 2], e[i + 3])
       s.soft = s.soft + e[i + 2]
-      redis.call('XADD', K .. ':2l:' .. stream, int(s.seq) .. '-0', 's', e[i + 1])
+      redis.call('XADD', K .. ':l:' .. stream, int(s.seq) .. '-0', 's', e[i + 1])
     else
       add(s, e[i], e[i + 1])
     end
@@ -33,7 +33,7 @@ end
 
 return run(function()
   local was = redis.call('HMGET', key, 'ep', 'n', 'hd', 'ow', 'rv', 'ph', 'len', 'kept', 'na')
-  local known = was[1] and redis.call('HEXISTS', K .. ':2m', 'c:' .. call) == 1
+  local known = was[1] and redis.call('HEXISTS', K .. ':m', 'c:' .. call) == 1
   if (known and table.concat({ was[1], was[2], was[3], was[4], was[5] or '' }, ' ') or '') ~= expected then return { 'changed' } end
   local calls = standing(stream)
   local s = calls and loadstream(stream)
@@ -59,13 +59,13 @@ return run(function()
   if not known then
     table.insert(calls, call)
     table.insert(calls, ARGV[A + 5])
-    redis.call('HSET', K .. ':2m', 's:' .. stream, cmsgpack.pack(calls), 'c:' .. call, stream)
-    local other = redis.call('HGET', K .. ':2m', 'r:' .. ARGV[A + 5])
-    if not other or redis.call('HGET', K .. ':2c:' .. other, 'ph') == DONE then redis.call('HSET', K .. ':2m', 'r:' .. ARGV[A + 5], call) end
+    redis.call('HSET', K .. ':m', 's:' .. stream, cmsgpack.pack(calls), 'c:' .. call, stream)
+    local other = redis.call('HGET', K .. ':m', 'r:' .. ARGV[A + 5])
+    if not other or redis.call('HGET', K .. ':c:' .. other, 'ph') == DONE then redis.call('HSET', K .. ':m', 'r:' .. ARGV[A + 5], call) end
   end
   for i = 1, asks do
-    local where = redis.call('HGET', K .. ':2m', 'q:' .. ARGV[A + 20 + i])
-    if not where or waits(i .. ' ' .. call) then redis.call('HSET', K .. ':2m', 'q:' .. ARGV[A + 20 + i], i .. ' ' .. call) end
+    local where = redis.call('HGET', K .. ':m', 'q:' .. ARGV[A + 20 + i])
+    if not where or waits(i .. ' ' .. call) then redis.call('HSET', K .. ':m', 'q:' .. ARGV[A + 20 + i], i .. ' ' .. call) end
   end
   if what == 'replace' then
     replace(s)
@@ -88,10 +88,10 @@ return run(function()
     sess.run, sess.dl = sess.run + 1, math.max(sess.dl, last)
   end
   savelog(s, 'bt', s.batch)
-  if #calls == 2 then redis.call('HSET', K .. ':2t:' .. stream, 'tr', ARGV[A + 6]) end
+  if #calls == 2 then redis.call('HSET', K .. ':t:' .. stream, 'tr', ARGV[A + 6]) end
   keepmap()
   sess.any = sess.any or true
-  local ended = redis.call('ZSCORE', K .. ':2e', stream)
+  local ended = redis.call('ZSCORE', K .. ':e', stream)
   if s.unf > 0 then
     if KEYS[2] then
       redis.call('ZADD', KEYS[2], now, ARGV[A + 18])
@@ -100,8 +100,8 @@ return run(function()
     keepstream(stream, call)
   elseif ended then
     local till = int(math.max(tonumber(ended) + logttl, sess.kp) + 1)
-    redis.call('HSET', K .. ':2m', 'z:' .. stream, int(s.len))
-    for _, k in ipairs({ key, K .. ':2t:' .. stream, K .. ':2l:' .. stream }) do redis.call('PEXPIREAT', k, till) end
+    redis.call('HSET', K .. ':m', 'z:' .. stream, int(s.len))
+    for _, k in ipairs({ key, K .. ':t:' .. stream, K .. ':l:' .. stream }) do redis.call('PEXPIREAT', k, till) end
   else
     finish(s, calls, KEYS[2], ARGV[A + 18])
   end

@@ -1,9 +1,9 @@
 -- What the scripts on records share, behind log.lua.
 --
--- The map :2m has  s:<stream> -> its calls   c:<call> -> its stream
+-- The map :m has  s:<stream> -> its calls   c:<call> -> its stream
 --                  r:<request id> -> call    q:<request to the client> -> "place call"
 --                  z:<stream> -> the bytes of its log, once it is finished
--- The record :2c:<call> of a call has
+-- The record :c:<call> of a call has
 --   v its layout   st its stream   bt how many calls share that, 0: it is alone   b what does not change, as packCall has it
 --   dl its deadline in ms, or 0   len the bytes that it counts, and kept those of its state and its answers
 --   ep epoch   n the last step   sp Start   la Last   ph phase   ow owner   hd 1: the lease is in force   cl when it was claimed
@@ -11,17 +11,11 @@
 --   rs 1: the round may be run again from sv   br the summary of its log
 --   na number of asks   miss those without an answer   and of each: i: id, a: record, g: message, r: answer, t: its token
 --   he hs the last of its entries in the log of a batch, as its writer counts   rv the last Restore that changed it
--- A stream :2t:<stream> has, beside what log.lua says, bt, tr, the trace of its first call, and sg: where epochs begin in
+-- A stream :t:<stream> has, beside what log.lua says, bt, tr, the trace of its first call, and sg: where epochs begin in
 -- its log, as epoch, number before its first entry, epoch, number ...
-local LAYOUT = '2'
+local LAYOUT = '1'
 
 local function following(epoch, drawn) return math.min(counter(epoch) + 1, 1048575) * 4294967296 + tonumber(drawn) end
-
--- That something is not there, or that another release has it: field is what the map has of it.
-local function missing(field)
-  if redis.call('HEXISTS', K .. ':m', field) == 1 then return { 'layout', '1' } end
-  return { 'missing' }
-end
 
 -- Makes an epoch that of the next entries of a log.
 local function under(s, epoch)
@@ -37,18 +31,18 @@ local function savelog(s, ...) savestream(s, 'sg', cmsgpack.pack(s.segments), ..
 
 -- Takes no more answers to the last asking of a call.
 local function forget(call, count)
-  local key = K .. ':2c:' .. call
+  local key = K .. ':c:' .. call
   for i = 1, count do
     local ask = 'q:' .. redis.call('HGET', key, 'i:' .. i)
-    local where = redis.call('HGET', K .. ':2m', ask)
-    if where and string.match(where, '^%d+ (.*)$') == call then redis.call('HDEL', K .. ':2m', ask) end
+    local where = redis.call('HGET', K .. ':m', ask)
+    if where and string.match(where, '^%d+ (.*)$') == call then redis.call('HDEL', K .. ':m', ask) end
     redis.call('HDEL', key, 'i:' .. i, 'a:' .. i, 'g:' .. i, 'r:' .. i, 't:' .. i)
   end
 end
 
 -- Forgets the open URL elicitations of a call.
 local function closeall(call)
-  local key = K .. ':2c:' .. call
+  local key = K .. ':c:' .. call
   for _, field in ipairs(redis.call('HKEYS', key)) do
     if string.sub(field, 1, 2) == 'o:' then redis.call('HDEL', key, field) end
   end
@@ -57,16 +51,16 @@ end
 -- Whether a call waits for the answer to a question.
 local function waits(where)
   local i, call = string.match(where, '^(%d+) (.*)$')
-  local c = redis.call('HMGET', K .. ':2c:' .. call, 'ph', 'r:' .. i)
+  local c = redis.call('HMGET', K .. ':c:' .. call, 'ph', 'r:' .. i)
   return c[1] == WAITING and not c[2], call
 end
 
 -- What the owner of a call gets.
-local function owned(call) return record(), call, redis.call('HGETALL', K .. ':2c:' .. call) end
+local function owned(call) return record(), call, redis.call('HGETALL', K .. ':c:' .. call) end
 
 -- Whether a call is this replica's by a claim with these random bits, and nothing was written under it.
 local function claimed(call, random)
-  local c = redis.call('HMGET', K .. ':2c:' .. call, 'ow', 'hd', 'ep', 'n')
+  local c = redis.call('HMGET', K .. ':c:' .. call, 'ow', 'hd', 'ep', 'n')
   return c[1] == me and c[2] == '1' and tonumber(c[3]) % 4294967296 == tonumber(random) and c[4] == '0'
 end
 
@@ -78,7 +72,7 @@ end
 
 -- Gives a call to this replica, which sweeps see to from now on: see index.
 local function claim(call, random, lapsed, cancel, bucket, session)
-  local key = K .. ':2c:' .. call
+  local key = K .. ':c:' .. call
   local c = redis.call('HMGET', key, 'ep', 'la', 'ph', 'miss', 'st', 'bt')
   redis.call('HSET', key, 'ep', int(following(tonumber(c[1]), random)), 'n', 0, 'sp', c[2], 'ow', me, 'hd', 1, 'cl', int(now))
   if cancel then redis.call('HSET', key, 'cx', 1) end
@@ -90,11 +84,11 @@ local function claim(call, random, lapsed, cancel, bucket, session)
     if lapsed then redis.call('HINCRBY', key, 'lp', 1) end
   end
   if c[6] ~= '0' then
-    local epoch = tonumber(redis.call('HGET', K .. ':2t:' .. c[5], 'ep'))
-    redis.call('HSET', K .. ':2t:' .. c[5], 'ep', int(following(epoch, random)))
-  elseif tonumber(c[2]) > tonumber(redis.call('HGET', K .. ':2t:' .. c[5], 'seq') or 0) then
+    local epoch = tonumber(redis.call('HGET', K .. ':t:' .. c[5], 'ep'))
+    redis.call('HSET', K .. ':t:' .. c[5], 'ep', int(following(epoch, random)))
+  elseif tonumber(c[2]) > tonumber(redis.call('HGET', K .. ':t:' .. c[5], 'seq') or 0) then
     -- The owner before gave out places whose entries were lost: the new epoch begins behind them.
-    redis.call('HSET', K .. ':2t:' .. c[5], 'seq', c[2])
+    redis.call('HSET', K .. ':t:' .. c[5], 'seq', c[2])
   end
   keepstream(c[5], call)
   index(bucket, session, c[5])
@@ -102,13 +96,13 @@ end
 
 -- Keeps the map, which may be new.
 local function keepmap()
-  redis.call('PEXPIREAT', K .. ':2m', int(math.max(sess.aux, sess.kp, now + math.max(lease, renewal, ttl))))
+  redis.call('PEXPIREAT', K .. ':m', int(math.max(sess.aux, sess.kp, now + math.max(lease, renewal, ttl))))
 end
 
 -- Ends a stream whose calls are all done. bucket is the index, where it is on this server, and member the stream's entry.
 local function finish(s, calls, bucket, member)
   sess.open = math.max(sess.open - 1, 0)
-  redis.call('HSET', K .. ':2m', 'z:' .. s.name, int(s.len))
+  redis.call('HSET', K .. ':m', 'z:' .. s.name, int(s.len))
   if retire(s, calls) == 1 and sess.open == 0 then keepmap() end
   if bucket then redis.call('ZREM', bucket, member) end
 end
