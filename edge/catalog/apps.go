@@ -13,19 +13,22 @@ import (
 	"github.com/mcpedge/mcpedge/internal/uris"
 )
 
-// The members of a tool's `_meta` that name its page (MCP Apps, "Resource Discovery"). The flat one is deprecated.
+// These members of a tool's `_meta` name its page (MCP Apps, "Resource Discovery"). The flat one is
+// deprecated.
 const (
 	metaApp     = "ui"
 	metaPage    = "resourceUri"
 	metaAppPage = "ui/resourceUri"
 )
 
-// pageScheme begins the URIs of pages.
+// pageScheme is the URI scheme of pages.
 const pageScheme = "ui://"
 
-// pagesOf are the URIs of the pages that a tool's `_meta` names: by both members, since which of them counts is a client's choice.
+// pagesOf returns the page URIs in a tool's `_meta`. It reads both members, because clients differ
+// in which one they use.
 func pagesOf(meta string) (uris []string) {
-	if !strings.Contains(meta, metaPage) && !strings.Contains(meta, `\`) { // An escape may hide the name.
+	// An escape may hide the name.
+	if !strings.Contains(meta, metaPage) && !strings.Contains(meta, `\`) {
 		return nil
 	}
 	page := func(value json.RawMessage) {
@@ -53,7 +56,8 @@ func pagesOf(meta string) (uris []string) {
 	return uris
 }
 
-// withoutPage is a tool's `_meta` without its pages; what else is there stays, its visibility in particular.
+// withoutPage returns a tool's `_meta` without its page URIs. Other members, such as the
+// visibility, are kept.
 func withoutPage(meta string) string {
 	out := filterMembers(nil, []byte(meta), func(dst, key []byte, value json.RawMessage) []byte {
 		switch {
@@ -72,11 +76,12 @@ func withoutPage(meta string) string {
 	return string(out)
 }
 
-// filterMembers appends an object anew: member appends a value, or returns nil for a member that is left out.
+// filterMembers appends a copy of object to dst. member appends the value of a key, or returns nil
+// to omit the key.
 func filterMembers(dst, object []byte, member func(dst, key []byte, value json.RawMessage) []byte) []byte {
 	dst = append(dst, '{')
 	open := len(dst)
-	// The object is valid: vet has judged it.
+	// Errors are ignored: vet has validated the object.
 	_ = jsonrpc.Members(object, func(key []byte, value json.RawMessage) error {
 		next := dst
 		if len(next) > open {
@@ -91,8 +96,8 @@ func filterMembers(dst, object []byte, member func(dst, key []byte, value json.R
 	return append(dst, '}')
 }
 
-// strays are the tools that name a page which another backend answers for: clients would show the wrong one. A tool of a
-// backend is told by the backend and its own name.
+// strays maps tools to page URIs that another backend owns. Showing such a page would show the
+// wrong backend's content. The key is the backend's name and the tool's own name.
 type strays map[[2]string]string
 
 func (m *merge) strays(s *resourceSet) strays {
@@ -110,15 +115,16 @@ func (m *merge) strays(s *resourceSet) strays {
 				}
 				out[[2]string{p.Backend.Name(), t.GetName()}] = uri
 				m.conflicts = append(m.conflicts, Conflict{What: "page of a tool", Key: uri, Kept: owner.Name(), Dropped: p.Backend.Name()})
-				break // The tool is shown without any.
+				break // The tool is shown without a page.
 			}
 		}
 	}
 	return out
 }
 
-// pageOwner reports whether a page that a tool of a rank names belongs to another backend, and to which. A backend without
-// resources has no page of its own, but may name one that nobody has.
+// pageOwner returns the rank of the backend that owns a page named by a tool of the given rank.
+// foreign is true if that is another backend. A backend without resources has no pages of its own,
+// but may name one that no backend owns.
 func (s *resourceSet) pageOwner(uri string, rank int) (holder int, foreign bool) {
 	if holder, foreign = s.belongs(uri, rank); foreign {
 		return holder, true
@@ -133,7 +139,8 @@ func (s *resourceSet) pageOwner(uri string, rank int) (holder int, foreign bool)
 	return holder, holder != none && holder != rank
 }
 
-// fold makes a digest of tools one of how they are shown, too: without their pages. No strays leave it as it is.
+// fold mixes the stray tools into a digest of tools, because their pages are not shown. Without
+// strays it returns the digest unchanged.
 func (s strays) fold(digest uint64) uint64 {
 	var sum uint64
 	for tool, uri := range s {
@@ -145,7 +152,7 @@ func (s strays) fold(digest uint64) uint64 {
 	return digest ^ sum
 }
 
-// pageless is a tool as it is shown without its page.
+// pageless returns a copy of a tool without its page.
 func pageless(t *pb.Tool) *pb.Tool {
 	out := proto.CloneOf(t)
 	out.MetaJson = withoutPage(t.GetMetaJson())

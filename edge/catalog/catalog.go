@@ -15,32 +15,37 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// Options are the settings of a Catalog. Zero values stand for the defaults named.
+// Options are the settings of a Catalog. Zero values select the defaults named below.
 type Options struct {
-	// Name and Version are the edge's own serverInfo; empty: "mcpedge" and "unversioned". Backends
-	// never show through it, not even a single one: clients compare it across reconnects.
+	// Name and Version are the serverInfo of the edge. Empty uses "mcpedge" and "unversioned". They
+	// never come from a backend, not even from a single one, because clients compare serverInfo
+	// across reconnects.
 	Name, Version string
-	// Title, Description and WebsiteURL complete serverInfo; empty: left out.
+	// Title, Description and WebsiteURL complete serverInfo. Empty omits them.
 	Title, Description, WebsiteURL string
-	// PageSize bounds the entries of a list's page; 0: 1,000. Clients are in use that read the first page alone.
+	// PageSize bounds the entries of one page of a list. 0 means 1,000. Some clients read only the
+	// first page.
 	PageSize int
-	// PageBytes bounds the rendered entries of a page, in bytes; a larger single entry gets a page of
-	// its own; 0: 1 MiB.
+	// PageBytes bounds the rendered entries of one page, in bytes. A single larger entry gets a
+	// page of its own. 0 means 1 MiB.
 	PageBytes int
-	// SchemaWork bounds what it takes to make the portable schemas of one backend's tools; 0: portable.ListWork.
+	// SchemaWork bounds the work of making the portable schemas of one backend's tools. 0 means
+	// portable.ListWork.
 	SchemaWork int
-	// Jitter is the most that a list's change notification is held back, so that clients do not all
-	// list at once; 0: 50 ms; negative: none.
+	// Jitter is the maximum random delay of a list's change notification, so that clients do not
+	// all list at once. 0 means 50 ms, a negative value disables it.
 	Jitter time.Duration
-	// PrivateViews bounds the views kept for callers whose lists are their own; 0: 256.
+	// PrivateViews bounds the cached views of callers with private lists. 0 means 256.
 	PrivateViews int
-	// WatchedURIs bounds the resources of one feed; those beyond it are not honoured; 0: 256.
+	// WatchedURIs bounds the resources that one feed watches. Further ones are not honoured. 0
+	// means 256.
 	WatchedURIs int
-	// Visibility decides who sees what; nil: everybody sees everything.
+	// Visibility decides which entries a caller sees. nil shows every entry to every caller.
 	Visibility Visibility
-	// Names remembers what backends listed last, for while they are away; nil: in this process.
+	// Names stores the names that backends listed last, for use while they are away. nil stores
+	// them in this process.
 	Names *ownership.Registry
-	// Logger hears of conflicts and broken contracts, each once; nil: slog.Default().
+	// Logger receives each conflict and each contract violation once. nil uses slog.Default().
 	Logger *slog.Logger
 }
 
@@ -74,17 +79,20 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Visibility decides who sees what. Safe for concurrent use.
+// Visibility decides which entries a caller sees. It is safe for concurrent use.
 type Visibility interface {
-	// May says whether a caller may do something that has no arguments. Nothing is counted.
+	// May reports whether a caller may make a request without arguments. The decision is not
+	// counted.
 	May(who *mcp.Principal, t *policy.Target) bool
-	// Lists gives what decides on the lists of a caller: callers with the same entitlement see the same of the same entries.
-	// It is the same on every replica. listed nil: every caller sees every entry.
+	// Lists returns the caller's entitlement and its filter for list entries. Callers with the same
+	// entitlement see the same entries of the same list. The entitlement is equal on every replica.
+	// A nil filter shows every entry to every caller.
 	Lists(who *mcp.Principal) (entitlement string, listed func(*policy.Target) bool)
 }
 
-// Catalog is what the backends of a pool serve together, and to whom. Safe for concurrent use. It has no goroutine at rest and needs no
-// closing: it ends with the pool and its feeds.
+// Catalog merges what the backends of a pool serve and decides what each caller sees. It is safe
+// for concurrent use. It has no goroutine while idle and needs no closing: it ends with the pool
+// and its feeds.
 type Catalog struct {
 	opts   Options
 	server *translate.Server
@@ -93,7 +101,8 @@ type Catalog struct {
 	hub    *changes.Hub
 }
 
-// New makes a Catalog over a pool, started or not. The pool stays the caller's to close.
+// New returns a Catalog over a pool, which may or may not be started. The caller keeps ownership of
+// the pool.
 func New(pool *backend.Pool, opts Options) *Catalog {
 	opts = opts.withDefaults()
 	c := &Catalog{
@@ -115,16 +124,17 @@ func New(pool *backend.Pool, opts Options) *Catalog {
 	return c
 }
 
-// Server renders what is said of the edge itself.
+// Server returns the renderer of the edge's own description.
 func (c *Catalog) Server() *translate.Server { return c.server }
 
-// Shared is the view that all callers share.
+// Shared returns the view that all callers share.
 func (c *Catalog) Shared() *View { return c.views.Shared.Load() }
 
-// Of is the view of a caller. It waits for lists that are the caller's own, and fails only when ctx ends.
+// Of returns the view of a caller. It waits for the caller's private lists, and fails only when ctx
+// ends.
 func (c *Catalog) Of(ctx context.Context, who mcp.Principal) (*View, error) {
 	return c.views.Of(ctx, who)
 }
 
-// Kept is how many views are kept of callers whose lists are their own.
+// Kept returns the number of cached views of callers with private lists.
 func (c *Catalog) Kept() int { return c.views.Private.Len() }

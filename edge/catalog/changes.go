@@ -12,9 +12,9 @@ import (
 
 const allKinds = backend.Tools | backend.Resources | backend.Prompts
 
-// Changes opens a feed of changes for one subscriber. It waits until the backends report on the
-// filter's URIs, or refused, so that nothing falls between; a feed without URIs costs neither a call
-// nor a goroutine. It fails when ctx ends.
+// Changes opens a feed of changes for one subscriber. It waits until the backends watch the
+// filter's URIs or refuse them, so that no later change is missed. A feed without URIs costs
+// neither a call nor a goroutine. It fails when ctx ends.
 func (c *Catalog) Changes(ctx context.Context, p mcp.Principal, f mcp.Filter) (mcp.Feed, error) {
 	return c.hub.Open(ctx, p, f)
 }
@@ -23,26 +23,27 @@ func (c *Catalog) Changes(ctx context.Context, p mcp.Principal, f mcp.Filter) (m
 // when ctx ends.
 func (c *Catalog) Settle(ctx context.Context) error { return c.hub.Settle(ctx) }
 
-// Exchange has swap replace what Access decides by, and tells those subscribers whose lists are others then. Watches of
-// resources that may not be watched any more end, and those begin that now may be. With outdated the principals of those who
-// subscribed before do not have all that Access looks at from now on: they are told, now and every other time. One call at a
-// time.
+// Exchange calls swap, which replaces the rules behind Visibility, and notifies the subscribers
+// whose lists differ afterwards. It ends watches that are no longer allowed and opens those that
+// are allowed now. outdated means that the principals of open feeds lack data that the new rules
+// read: these feeds are notified of every kind, now and at each later Exchange. It must not be
+// called concurrently.
 func (c *Catalog) Exchange(swap func(), outdated bool) {
 	c.hub.Exchange(func(p mcp.Principal) mcp.Digest { return c.views.known(p).seenBy(c.opts.Visibility, &p).digest }, differences, swap, outdated)
 }
 
-// source lets the feeds of changes see the views.
+// source implements changes.Source on the views.
 type source struct {
 	views  *views
 	report *reporter
-	access Visibility // nil: everything may be watched
+	access Visibility // nil allows every watch
 }
 
 // Refresh implements changes.Source.
 func (s source) Refresh(reported backend.Kinds) (kinds backend.Kinds, replaced bool) {
 	before, after := s.views.refresh()
 	if after.private || before.private {
-		kinds = reported // else a shared list changed only if its digest did
+		kinds = reported // a shared list changes only with its digest
 	}
 	return kinds | differences(before.Digest, after.Digest), before != after
 }
@@ -69,7 +70,8 @@ func (s source) Differ(ctx context.Context, a, b mcp.Principal) (backend.Kinds, 
 	return differences(digests[0], digests[1]), nil
 }
 
-// Revoked implements changes.Revoker: the policy denies it, or the resource belongs to another backend, as far as that is known.
+// Revoked implements changes.Revoker. A watch is revoked if the policy denies it, or if another
+// backend is known to own the resource.
 func (s source) Revoked(p mcp.Principal, uri string, owner changes.Owner) bool {
 	now, known := s.views.known(p).locate(&mcp.Call{}, uri, s.report)
 	if s.denies(p, uri, owner, &now, known) {
@@ -87,7 +89,8 @@ func (s source) Hides(p mcp.Principal, uri string, owner changes.Owner) bool {
 	return s.denies(p, uri, owner, &now, known)
 }
 
-// denies reports whether the policy denies a caller to watch a resource, where it is located if that is known, else at its owner.
+// denies reports whether the policy denies a caller the watch of a resource. The policy sees the
+// resource as located in now, or at its owner if known is false.
 func (s source) denies(p mcp.Principal, uri string, owner changes.Owner, now *Located, known bool) bool {
 	target := policy.Target{Kind: policy.Resource, Method: mcp.MethodSubscribe, Name: uris.Normal(uri), Backend: owner.Name()}
 	if known {
@@ -109,7 +112,7 @@ func differences(a, b mcp.Digest) (kinds backend.Kinds) {
 	return kinds
 }
 
-// callerView is what the feeds see of one caller's view.
+// callerView implements changes.View for one caller.
 type callerView struct {
 	*View
 	report *reporter
@@ -117,8 +120,9 @@ type callerView struct {
 	who    mcp.Principal
 }
 
-// Reportable implements changes.View: kinds whose feature is served, or may be by a backend that is not known yet.
-// The edge reports changes of any list, since backends come and go.
+// Reportable implements changes.View. It returns the kinds whose feature is served, or may be
+// served by a backend that is not known yet. The edge reports changes of any list, because backends
+// come and go.
 func (v callerView) Reportable(f mcp.Filter) (kinds backend.Kinds) {
 	perhaps := v.Incomplete()
 	if f.Tools && (v.Features.Tools || perhaps) {

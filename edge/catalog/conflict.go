@@ -1,10 +1,11 @@
 package catalog
 
-// Conflict is one name that two backends claim, or one backend twice. The first in configuration
-// order is served under it. Equal fields on every replica of one configuration.
+// Conflict is a name that two backends list, or that one backend lists twice. The first in
+// configuration order keeps it. Replicas with the same configuration report equal conflicts.
 type Conflict struct {
-	// What is "tool", "prompt", "resource", "resource template", "URI prefix", "extension", "skill" or "page of a tool", which
-	// is a page that a tool of one backend names and another backend answers for.
+	// What is "tool", "prompt", "resource", "resource template", "URI prefix", "extension", "skill"
+	// or "page of a tool". The last is a page that a tool of one backend names and another backend
+	// owns.
 	What string
 	// Key is the name as clients see it, the URI, template, prefix or extension id.
 	Key string
@@ -12,15 +13,15 @@ type Conflict struct {
 	Kept, Dropped string
 }
 
-// Conflicts lists the entries of backends that an earlier backend's entry of the same name hides, in the view
-// that all callers share.
+// Conflicts returns the entries that are hidden by an entry of the same name of an earlier backend,
+// in the view that all callers share.
 func (c *Catalog) Conflicts() []Conflict {
 	return append([]Conflict(nil), c.views.Shared.Load().conflicts...)
 }
 
 func (r *reporter) conflict(c Conflict) {
 	advice := "rename one"
-	if c.What == "tool" || c.What == "prompt" { // what a backend's prefix is put before
+	if c.What == "tool" || c.What == "prompt" { // these have the backend's prefix
 		advice += ", or configure a prefix"
 	}
 	r.once("conflict\x00"+c.What+"\x00"+c.Key+"\x00"+c.Kept+"\x00"+c.Dropped,

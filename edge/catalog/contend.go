@@ -10,8 +10,9 @@ import (
 	"github.com/mcpedge/mcpedge/internal/uris"
 )
 
-// contenders says which backends may have what a request names, by their ranks, in the view that all callers share; named is false
-// where it names nothing. A backend behind one whose lists are all callers', and which has it, has it not.
+// contenders returns a filter for the ranks of backends that may have what a request names, in the
+// view that all callers share. named is false if the request names nothing. A backend is excluded
+// if an earlier one with shared lists has the name.
 func (v *View) contenders(call *mcp.Call) (may func(rank int) bool, named bool) {
 	if call.Backend != "" {
 		return func(rank int) bool { return v.Parts[rank].Backend.Name() == call.Backend }, true
@@ -37,7 +38,7 @@ func (v *View) contenders(call *mcp.Call) (may func(rank int) bool, named bool) 
 	case mcp.MethodResourcesRead, mcp.MethodSubscribe, mcp.MethodSkillsGet, mcp.MethodDirectoryRead:
 		allowed := v.owners.uris.Longest(uris.Normal(name))
 		var owner *backend.Backend
-		if allowed == nil { // else nobody else is asked anyway
+		if allowed == nil { // otherwise only the grantees are asked
 			owner = v.listedOwner(name)
 		}
 		return v.contend(allowed, owner, func(p *part) bool { return p.Catalog.HasResources }), true
@@ -45,8 +46,9 @@ func (v *View) contenders(call *mcp.Call) (may func(rank int) bool, named bool) 
 	return nil, false
 }
 
-// contend says which parts may have something: of those that a grant allows, which nil does for all, the ones that has says so of, up to
-// that of owner, if its lists are all callers'. nil: nobody is known to have it.
+// contend returns a filter for ranks. It accepts the parts that allowed permits, where nil permits
+// all, and for which has is true. If the owner's lists are shared by all callers, it rejects the
+// owner and the parts after it. owner may be nil.
 func (v *View) contend(allowed []int, owner *backend.Backend, has func(*part) bool) func(rank int) bool {
 	last := len(v.Parts)
 	if i := slices.IndexFunc(v.Parts, func(p part) bool { return p.Backend == owner }); i >= 0 && !v.Parts[i].Catalog.Private {
@@ -57,7 +59,7 @@ func (v *View) contend(allowed []int, owner *backend.Backend, has func(*part) bo
 	}
 }
 
-// listedOwner is the backend of a URI by what is found without matching templates; nil: there is none.
+// listedOwner returns the backend of a URI without matching templates, or nil.
 func (v *View) listedOwner(uri string) *backend.Backend {
 	uri, _ = v.Resources.spelled.of(uri)
 	first := v.owners.first(uris.Normal(uri), len(v.Parts), nil)

@@ -11,18 +11,20 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// cursor is a position in a list: behind one entry of one backend. It is valid on every replica, and after the
-// list has changed: the entry is found by its key or, when it was removed, by its former position.
+// cursor is a position in a list: after one entry of one backend. It is valid on every replica, and
+// after the list has changed: the entry is found by its key or, if it was removed, by its former
+// position.
 type cursor struct {
 	list  listKind
 	owner string // backend name
 	pos   int    // index among the owner's entries
 	hash  uint64 // of the entry's key
-	// entitlement is that of whom it was given to, see seen; 0: lists are the same for all.
+	// entitlement is the entitlement hash of the caller who received the cursor, see seen. 0 means
+	// that the list is the same for all callers.
 	entitlement uint64
 }
 
-// The versions of cursors: the second has an entitlement.
+// The versions of cursors. Only the second has an entitlement.
 const (
 	cursorVersion  = 1
 	cursorEntitled = 2
@@ -44,8 +46,9 @@ func (c cursor) String() string {
 	return CursorText.EncodeToString(b)
 }
 
-// parseCursor reads the params' cursor member, of a caller with an entitlement. False without an error: there is none. null, which some clients
-// send for absent, is none; an empty string is a cursor, but never a valid one.
+// parseCursor reads the cursor member of params for a caller with an entitlement. It returns false
+// without an error if there is none. null counts as absent, because some clients send it. An empty
+// string is a cursor, but never a valid one.
 func parseCursor(raw json.RawMessage, list listKind, entitlement uint64) (cursor, bool, error) {
 	if len(raw) == 0 || jsonrpc.TypeOf(raw) == jsonrpc.Null {
 		return cursor{}, false, nil
@@ -62,7 +65,7 @@ func parseCursor(raw json.RawMessage, list listKind, entitlement uint64) (cursor
 	return c, true, nil
 }
 
-// decodeCursor is the inverse of String, and accepts nothing else.
+// decodeCursor is the inverse of String and accepts no other text.
 func decodeCursor(text string) (cursor, bool) {
 	const tail = 8 + 4
 	b, err := CursorText.DecodeString(text)
@@ -90,7 +93,7 @@ func decodeCursor(text string) (cursor, bool) {
 	return c, c.String() == text
 }
 
-// keyHash is the hash of an entry's key, equal on every replica.
+// keyHash is the hash of an entry's key. It is equal on every replica.
 func keyHash(key string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(key))

@@ -41,7 +41,7 @@ func TestEntryThatCannotBeRenderedIsLeftOut(t *testing.T) {
 	if n := strings.Count(log.String(), "left out"); n != 2 {
 		t.Errorf("%d reports: %s", n, log.String())
 	}
-	// Pages go on behind what is left out.
+	// Pages continue after an omitted entry.
 	got, last := l.under(revision.Stateless()).page(0, 1, 100)
 	if start, ok := l.after(l.cursorAt(last, 0)); string(got) != `"first"` || !ok || start != 1 {
 		t.Errorf("got %s, then from %d", got, start)

@@ -9,8 +9,9 @@ import (
 	"github.com/mcpedge/mcpedge/edge/translate"
 )
 
-// Describe returns serverInfo, which is always the edge's own, the capabilities and the instructions. When a
-// caller's own lists cannot be read, it describes what all callers share, and is not to be cached.
+// Describe returns serverInfo, which is always the edge's own, the capabilities and the
+// instructions. If a caller's private lists cannot be read, it describes the shared view and marks
+// the result as not cacheable.
 func (c *Catalog) Describe(ctx context.Context, rules *revision.Rules, p mcp.Principal) mcp.Description {
 	v, err := c.views.Of(ctx, p)
 	if err != nil {
@@ -30,7 +31,7 @@ func (c *Catalog) Describe(ctx context.Context, rules *revision.Rules, p mcp.Pri
 	return out
 }
 
-// hint is the cache hint of a description: the narrowest of those of its lists.
+// hint returns the cache hint of a description: the narrowest hint of its lists.
 func (v *View) hint() translate.CacheHint {
 	var out translate.CacheHint
 	first := true

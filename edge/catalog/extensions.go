@@ -9,8 +9,9 @@ import (
 	"github.com/mcpedge/mcpedge/edge/translate"
 )
 
-// extensions adds the extensions of a backend that reach clients whole; others are reported. Of one that several backends
-// declare the first one's settings are taken, and later ones that differ are conflicts.
+// extensions adds the extensions of a backend that the edge passes on to clients unchanged, and
+// reports the others. If several backends declare one, the first one's settings are used, and
+// differing later ones are conflicts.
 func (m *merge) extensions(f *translate.Features, owner *backend.Backend, settings map[string]string) {
 	for _, said := range owner.NotCarried(settings) {
 		m.report.once("extension\x00"+owner.Name()+"\x00"+said, said, "backend", owner.Name())
@@ -33,7 +34,7 @@ func (m *merge) extensions(f *translate.Features, owner *backend.Backend, settin
 	}
 }
 
-// extensionOwner is the first backend whose settings of an extension are taken.
+// extensionOwner returns the name of the first backend whose settings of an extension are used.
 func (m *merge) extensionOwner(id string) string {
 	for _, p := range m.parts {
 		if _, ok := p.Catalog.Describe.GetExtensionsJson()[id]; ok && p.Backend.Carries(id) {

@@ -22,17 +22,18 @@ const (
 	paramHeaderKey    = "x-mcp-header"
 	paramHeaderPrefix = "Mcp-Param-"
 	maxParamHeader    = 8 << 10
-	// maxParamHeaders bounds the annotations of a tool that are used: each call is held against every one.
+	// maxParamHeaders bounds the annotations of a tool that are used, because each call is checked
+	// against all of them.
 	maxParamHeaders = 64
-	// maxParamDepth is how many properties may lead to an annotation.
+	// maxParamDepth bounds the properties on the path to an annotation.
 	maxParamDepth = 16
-	// maxParamFaults bounds what is said of a tool's annotations.
+	// maxParamFaults bounds the reported faults of a tool's annotations.
 	maxParamFaults = 20
 )
 
-// paramHeaders finds a schema's valid annotations, and says what is wrong with the others: an
-// annotation is valid on a string, integer or boolean that only `properties` lead to, with a name that
-// is a header token no other annotation uses.
+// paramHeaders returns a schema's valid annotations and the faults of the others. An annotation is
+// valid if it is on a string, integer or boolean, only `properties` lead to it, and its name is a
+// header token that no other annotation uses.
 func paramHeaders(text string) (valid []paramHeader, faults []string) {
 	if !strings.Contains(text, paramHeaderKey) || len(text) > schema.MaxBytes || !jsonrpc.Valid([]byte(text)) {
 		return nil, nil
@@ -45,13 +46,14 @@ func paramHeaders(text string) (valid []paramHeader, faults []string) {
 	if root, ok := doc.(map[string]any); ok {
 		w.schema([]byte(text), nil)
 		if all := countHeaders(root); all > w.visited {
-			w.faults = append(w.faults, fmt.Sprintf("%d of them stand where properties alone, %d at most, do not lead", all-w.visited, maxParamDepth))
+			w.faults = append(w.faults, fmt.Sprintf("%d of them are below other keywords than `properties`, or more than %d levels deep", all-w.visited, maxParamDepth))
 		}
 	}
 	return w.valid, w.faults
 }
 
-// headerWalk follows properties in the order of the text, so that of two equal names the first is used.
+// headerWalk visits properties in the order of the text, so that the first of two equal names is
+// used.
 type headerWalk struct {
 	seen    map[string]bool
 	visited int
@@ -95,19 +97,19 @@ func (w *headerWalk) annotation(raw, name json.RawMessage, path []string) {
 	typeName, _ := jsonrpc.Unquote(typ)
 	switch lower := strings.ToLower(text); {
 	case !ok || !isToken(text):
-		w.faults = append(w.faults, fmt.Sprintf("at %s: %s is no header token", at, Clip(string(name))))
+		w.faults = append(w.faults, fmt.Sprintf("at %s: %s is not a header token", at, Clip(string(name))))
 	case typeName != "string" && typeName != "integer" && typeName != "boolean" || len(path) == 0:
 		w.faults = append(w.faults, fmt.Sprintf("at %s: only strings, integers and booleans may be mirrored", at))
 	case w.seen[lower]:
-		w.faults = append(w.faults, fmt.Sprintf("at %s: the name %q is taken", at, text))
+		w.faults = append(w.faults, fmt.Sprintf("at %s: the name %q is used twice", at, text))
 	default:
 		w.seen[lower] = true
 		w.valid = append(w.valid, paramHeader{name: paramHeaderPrefix + text, path: path})
 	}
 }
 
-// countHeaders counts the annotations anywhere in a schema. Below keywords that hold plain values the
-// name means nothing.
+// countHeaders counts the annotations anywhere in a schema. Keywords that hold plain values are
+// skipped.
 func countHeaders(doc any) int {
 	n := 0
 	switch x := doc.(type) {
@@ -135,7 +137,7 @@ func countHeaders(doc any) int {
 	return n
 }
 
-// isToken reports whether a header may be named so (RFC 9110, section 5.6.2).
+// isToken reports whether s is a valid header name (RFC 9110, section 5.6.2).
 func isToken(s string) bool {
 	for i := range len(s) {
 		c := s[i]
@@ -147,8 +149,8 @@ func isToken(s string) bool {
 	return s != ""
 }
 
-// CheckParamHeaders compares the headers with the arguments they mirror. An argument that is absent or
-// null expects no header; a header that mirrors nothing is ignored.
+// CheckParamHeaders compares the headers with the arguments that they mirror. An absent or null
+// argument needs no header, and a header without an argument is ignored.
 func CheckParamHeaders(headers []paramHeader, h mcp.Header, args json.RawMessage) error {
 	values := mirrored(headers, args)
 	for i := range headers {
@@ -159,8 +161,9 @@ func CheckParamHeaders(headers []paramHeader, h mcp.Header, args json.RawMessage
 	return nil
 }
 
-// mirrored are the arguments that headers mirror; nil: one is absent. Each object on the way to some is read once, however many of them it
-// holds, so that the time is that of reading the arguments as often as a path is long.
+// mirrored returns the arguments that headers mirror; nil means absent. Each object on a path is
+// parsed once, however many of the arguments it contains, so the time is that of parsing the
+// arguments once for each level of the paths.
 func mirrored(headers []paramHeader, args json.RawMessage) []json.RawMessage {
 	out := make([]json.RawMessage, len(headers))
 	all := make([]int, len(headers))
@@ -171,7 +174,8 @@ func mirrored(headers []paramHeader, args json.RawMessage) []json.RawMessage {
 	return out
 }
 
-// descend finds the arguments of some headers, by their indexes, whose paths lead to an object by so many names.
+// descend finds the arguments of some headers, given by index. Their paths lead to object by their
+// first depth names.
 func descend(headers []paramHeader, out []json.RawMessage, some []int, depth int, object json.RawMessage) {
 	if jsonrpc.TypeOf(object) != jsonrpc.Object {
 		return
@@ -181,9 +185,9 @@ func descend(headers []paramHeader, out []json.RawMessage, some []int, depth int
 		name := headers[i].path[depth]
 		next[name] = append(next[name], i)
 	}
-	_ = jsonrpc.Members(object, func(name []byte, value json.RawMessage) error { // They were surveyed.
+	_ = jsonrpc.Members(object, func(name []byte, value json.RawMessage) error { // cannot fail: the arguments were surveyed
 		below := next[string(name)]
-		delete(next, string(name)) // The first one counts.
+		delete(next, string(name)) // the first one is used
 		inner := make([]int, 0, len(below))
 		for _, i := range below {
 			if len(headers[i].path) == depth+1 {
@@ -199,7 +203,7 @@ func descend(headers []paramHeader, out []json.RawMessage, some []int, depth int
 	})
 }
 
-// check compares a header with the argument that it mirrors; nil: there is none.
+// check compares a header with the argument that it mirrors, nil if absent.
 func (p *paramHeader) check(h mcp.Header, value json.RawMessage) error {
 	values := h.Values(p.name)
 	text := ""
@@ -232,7 +236,7 @@ func (p *paramHeader) mismatch(format string, args ...any) error {
 	return mcp.Errorf(mcp.KindHeaderMismatch, "header %s %s", p.name, fmt.Sprintf(format, args...))
 }
 
-// printable: visible ASCII, space and tab (RFC 9110, section 5.5).
+// printable reports whether s has only visible ASCII, spaces and tabs (RFC 9110, section 5.5).
 func printable(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; (c < 0x20 || c > 0x7e) && c != '\t' {
@@ -242,7 +246,8 @@ func printable(s string) bool {
 	return true
 }
 
-// mirrors compares by the argument's own type. What no header can mirror is the schema's to refuse.
+// mirrors compares a header with an argument by the argument's type. The schema rejects types that
+// cannot be mirrored.
 func mirrors(text string, value json.RawMessage) bool {
 	switch jsonrpc.TypeOf(value) {
 	case jsonrpc.String:
@@ -265,7 +270,7 @@ func sameNumber(a, b string) bool {
 	return ok && ok2 && x.Cmp(y) == 0
 }
 
-// number reads a number of bounded size.
+// number parses a number of bounded size.
 func number(s string) (*big.Rat, bool) {
 	if jsonrpc.TypeOf([]byte(s)) != jsonrpc.Number || !jsonrpc.Valid([]byte(s)) {
 		return nil, false

@@ -54,8 +54,8 @@ func TestParamHeaderAnnotations(t *testing.T) {
 	}
 }
 
-// A schema may have thousands of annotations, or such that thousands of properties lead to: few are used, in time that is
-// linear in the schema.
+// A schema may have thousands of annotations, or one below thousands of properties. Few are used,
+// in time that is linear in the schema.
 func TestParamHeadersAreBounded(t *testing.T) {
 	var many strings.Builder
 	many.WriteString(`{"type":"object","properties":{`)
@@ -137,7 +137,7 @@ func TestHeaderErrorsSayWhatToDo(t *testing.T) {
 	}
 }
 
-// What headers mirror is found in one walk, as it is by looking for each.
+// One walk finds the same mirrored arguments as a lookup of each.
 func TestMirroredArguments(t *testing.T) {
 	args := json.RawMessage(`{"a":{"b":1,"c":{"d":"x"}},"e":null,"f":[1],"g":{"b":{}},"":{"":7}}`)
 	var headers []paramHeader
@@ -157,7 +157,7 @@ func TestMirroredArguments(t *testing.T) {
 	}
 }
 
-// Many headers cost little more than one: the arguments are not read for each.
+// Many headers cost little more than one: the arguments are not parsed for each.
 func BenchmarkMirroredArguments(b *testing.B) {
 	args := json.RawMessage(strings.Repeat(`{"p":`, 15) + `{"z":"` + strings.Repeat(`\n`, 100_000) + `"}` + strings.Repeat(`}`, 15))
 	var headers []paramHeader

@@ -6,7 +6,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/translate"
 )
 
-// listed is which list a method asks for, and whether there is one; 0: it asks for none.
+// listed returns the list that the method requests, or 0 if it requests none, and whether that list
+// is served.
 func (t *Target) listed(rules *revision.Rules) (kind listKind, served bool) {
 	f := &t.view.Features
 	switch t.method {
@@ -26,7 +27,8 @@ func (t *Target) listed(rules *revision.Rules) (kind listKind, served bool) {
 	return 0, false
 }
 
-// List answers a list method (MCP, "Pagination"), as the caller has it. What is no list does not exist here.
+// List answers a list method (MCP, "Pagination") as the caller sees it. Any other method does not
+// exist.
 func (c *Catalog) List(t *Target, rules *revision.Rules, call *mcp.Call) (mcp.Reply, error) {
 	kind, served := t.listed(rules)
 	switch {
@@ -73,16 +75,16 @@ func (c *Catalog) closeList(t *Target, rules *revision.Rules, dst []byte, next s
 	return append(translate.AppendListTail(dst, rules, c.server, next, hint), '}')
 }
 
-// reportPages logs that a list has more than one page, the first of which ends with an entry: once per list, which
-// changes with its content. Callers with lists of their own have one report of each kind, since the log is no place
-// to tell each of.
+// reportPages logs that a list has more than one page, the first of which ends with the entry last.
+// It logs once per list, which changes with its content. Callers with private lists share one
+// report of each kind, to bound the log.
 func (c *Catalog) reportPages(t *Target, rules *revision.Rules, l *list, last int, own bool) {
 	if l.paged.Swap(true) || (t.view.private || own) && !c.report.first("pages\x00"+l.kind.String()) {
 		return
 	}
 	o := l.under(rules).overflow(last, c.opts.PageSize)
-	c.opts.Logger.Warn("a list has more than one page: clients that read the first page alone, as some agent frameworks do, "+
-		"see nothing of the rest; raise the setting, or serve fewer entries",
+	c.opts.Logger.Warn("a list has more than one page: clients that read only the first page, as some agent frameworks do, "+
+		"do not see the rest; raise the setting, or serve fewer entries",
 		"list", l.kind.String(), "entries", o.entries, "first_page", o.first, "setting", o.setting,
 		"page_size", c.opts.PageSize, "page_bytes", c.opts.PageBytes)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/translate"
 )
 
-// listKind is one of the lists; part of cursors, so values stay.
+// listKind is one of the lists. Cursors contain it, so its values never change.
 type listKind byte
 
 const (
@@ -22,7 +22,7 @@ const (
 	listSkills    listKind = 5
 )
 
-// String is the list's method.
+// String returns the list's method.
 func (k listKind) String() string {
 	switch k {
 	case listTools:
@@ -38,7 +38,7 @@ func (k listKind) String() string {
 	}
 }
 
-// head opens the result.
+// head returns the beginning of the result.
 func (k listKind) head() string {
 	switch k {
 	case listTools:
@@ -54,19 +54,21 @@ func (k listKind) head() string {
 	}
 }
 
-// list is one merged list: the backends' entries in configuration order, then in the backends' own.
-// It is immutable but for its renderings, which are made once per revision when first asked for.
+// list is one merged list: the entries in configuration order of their backends, then in each
+// backend's own order. It is immutable except for its renderings, which are made once for each
+// requested revision.
 type list struct {
 	kind    listKind
 	Entries []*entry
 	spans   map[string]span // of every configured backend, by name
 	hint    translate.CacheHint
 	report  *reporter
-	// paged: that it has more than one page was reported, or need not be again.
+	// paged means that no report about several pages is due: it was made, or is not needed.
 	paged atomic.Bool
 
-	// whole is the list that this one is a part of, and numbers are where its entries stand in that; nil: it is whole. Its
-	// renderings have the body of the whole list's.
+	// whole is the list of which this one is a subset, and numbers are the indexes of its entries
+	// in it. nil means that this list is complete. Renderings share the body of the complete
+	// list's.
 	whole   *list
 	numbers []int
 
@@ -79,24 +81,26 @@ type entry struct {
 	owner string
 	key   string // name as shown, URI or template
 	hash  uint64
-	// target is what policy knows of it.
+	// target is the input of policy rules for the entry.
 	target policy.Target
-	// render appends the item's JSON.
+	// render appends the entry's JSON.
 	render func(dst []byte, r *revision.Rules) ([]byte, error)
 }
 
-// span is a backend's part of the entries: [from, to).
+// span is the range of a backend's entries: [from, to).
 type span struct{ from, to int }
 
-// rendering is a list under one revision: its items, joined by commas unless other entries stand between them.
+// rendering is a list under one revision. Its items are joined by commas unless there are other
+// entries between them.
 type rendering struct {
 	body  []byte
 	items []rendered
-	// gaps: other entries stand between the items.
+	// gaps is true if there are other entries between the items.
 	gaps bool
 }
 
-// rendered is where one entry stands in a rendering's body. end is where it ends in the items joined by commas.
+// rendered is the position of one entry in a rendering's body. end is its end in the items joined
+// by commas.
 type rendered struct{ entry, from, to, end int }
 
 func newList(kind listKind, report *reporter) *list {
@@ -106,7 +110,7 @@ func newList(kind listKind, report *reporter) *list {
 	}
 }
 
-// under returns the list's rendering. An entry that cannot be rendered is left out and reported.
+// under returns the list's rendering. It leaves out and reports an entry that cannot be rendered.
 func (l *list) under(r *revision.Rules) *rendering {
 	if out := l.rendered[r.Index].Load(); out != nil {
 		return out
@@ -143,7 +147,8 @@ func (l *list) under(r *revision.Rules) *rendering {
 	return out
 }
 
-// part is the rendering of some of the entries, by their numbers, which rise. It has the same body.
+// part returns the rendering of the entries with the given numbers, in rising order. It shares the
+// body.
 func (out *rendering) part(numbers []int) *rendering {
 	p := &rendering{body: out.body, items: make([]rendered, 0, len(numbers)), gaps: true}
 	at, end := 0, 0
@@ -151,7 +156,7 @@ func (out *rendering) part(numbers []int) *rendering {
 		for at < len(out.items) && out.items[at].entry < n {
 			at++
 		}
-		if at == len(out.items) || out.items[at].entry != n { // it could not be rendered
+		if at == len(out.items) || out.items[at].entry != n { // the entry could not be rendered
 			continue
 		}
 		if len(p.items) > 0 {
@@ -165,7 +170,8 @@ func (out *rendering) part(numbers []int) *rendering {
 	return p
 }
 
-// after is the index of the first entry behind a cursor; false: its backend is not configured.
+// after returns the index of the first entry after a cursor. It returns false if the cursor's
+// backend is not configured.
 func (l *list) after(c cursor) (int, bool) {
 	s, ok := l.spans[c.owner]
 	if !ok {
@@ -183,13 +189,14 @@ func (l *list) after(c cursor) (int, bool) {
 	return at, true
 }
 
-// cursorAt is the cursor behind an entry, for those who see the list as one entitlement does.
+// cursorAt returns the cursor after an entry, for callers with an entitlement.
 func (l *list) cursorAt(i int, entitlement uint64) cursor {
 	e := l.Entries[i]
 	return cursor{list: l.kind, owner: e.owner, pos: i - l.spans[e.owner].from, hash: e.hash, entitlement: entitlement}
 }
 
-// page is the entries from start on, as many as fit, and where to go on; -1: nowhere.
+// page returns as many entries from start on as fit, and the index of the last one, or -1 if the
+// list ends.
 func (out *rendering) page(start, size, bytes int) (body []byte, last int) {
 	from := sort.Search(len(out.items), func(i int) bool { return out.items[i].entry >= start })
 	if from == len(out.items) {
@@ -205,7 +212,8 @@ func (out *rendering) page(start, size, bytes int) (body []byte, last int) {
 	return body, out.items[to-1].entry
 }
 
-// joined is consecutive items joined by commas, which take so many bytes. Without gaps it is a part of the body.
+// joined returns consecutive items joined by commas, size bytes long. Without gaps it is a slice of
+// the body.
 func (out *rendering) joined(items []rendered, size int) []byte {
 	if !out.gaps {
 		return out.body[items[0].from:items[len(items)-1].to]

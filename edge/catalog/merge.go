@@ -12,17 +12,17 @@ import (
 	"github.com/mcpedge/mcpedge/internal/uris"
 )
 
-// merge makes one view of the parts.
+// merge builds one view from the parts.
 type merge struct {
 	parts   []part
 	report  *reporter
 	showing showing
 	owners  *owners
-	// conflicts among extensions: the sets keep their own.
+	// conflicts of extensions and pages. The sets keep their own.
 	conflicts []Conflict
 }
 
-// share is what a part contributes to one list.
+// share returns a part's contribution to one list.
 func share(c *backend.Catalog, kind listKind) (served bool, hint backend.Hint, digest uint64) {
 	switch kind {
 	case listTools:
@@ -38,8 +38,8 @@ func share(c *backend.Catalog, kind listKind) (served bool, hint backend.Hint, d
 	}
 }
 
-// digest folds the backends' digests with whatever shapes their entries: names order conflicts and
-// cursors, prefixes change names. Equal content is equal on every replica.
+// digest combines the backends' digests with everything else that shapes their entries: names order
+// conflicts and cursors, prefixes change names. Equal content has equal digests on every replica.
 func (m *merge) digest(kind listKind) uint64 {
 	h := fnv.New64a()
 	for i, p := range m.parts {
@@ -57,7 +57,7 @@ func (m *merge) digest(kind listKind) uint64 {
 	return h.Sum64()
 }
 
-// hint is the smallest ttl of all parts, and public only when every part is.
+// hint returns the smallest ttl of all parts. It is public only if every part is.
 func (m *merge) hint(kind listKind) translate.CacheHint {
 	out, found := translate.CacheHint{}, false
 	for _, p := range m.parts {
@@ -75,14 +75,17 @@ func (m *merge) hint(kind listKind) translate.CacheHint {
 	return out
 }
 
-// list merges the parts' entries: each is called per part and adds what the part contributes. A key that belongs to
-// another backend is dropped and becomes a conflict. reserve is called with the keys that are remembered of a part whose list
-// is not there, unless they belong to another; nil: nothing is done with them.
+// list merges the parts' entries. It calls each for every part, which adds the part's entries. A
+// key that belongs to another backend is dropped and becomes a conflict. reserve is called with
+// each remembered key of a part whose list is missing, unless the key belongs to another backend.
+// nil ignores these keys.
 func (m *merge) list(kind listKind, what string, conflicts *[]Conflict, each func(p part, add func(key string, e entry) bool), reserve func(key string, rank int)) *list {
 	l := newList(kind, m.report)
 	l.hint = m.hint(kind)
 	owners := make(map[string]string)
-	forms := make(map[string]string) // by the form in which a key is compared: no backend has a spelling of another's
+	// forms maps the compared form of a key to the key, so that no backend has a spelling of
+	// another's key.
+	forms := make(map[string]string)
 	claim := func(key string, rank int) bool {
 		name, form := m.parts[rank].Backend.Name(), kind.form(key)
 		kept, taken := owners[key]
@@ -126,7 +129,8 @@ func (m *merge) list(kind listKind, what string, conflicts *[]Conflict, each fun
 	return l
 }
 
-// form is the form in which a key of a list is compared with those of other backends: a URI's normal form, and a name as it is.
+// form returns the form in which keys of different backends are compared: the normal form of a URI,
+// and a name unchanged.
 func (k listKind) form(key string) string {
 	if k == listTools || k == listPrompts {
 		return key
@@ -134,13 +138,13 @@ func (k listKind) form(key string) string {
 	return uris.Normal(key)
 }
 
-// rank is a part's, which is one of m.parts.
+// rank returns the index of p in m.parts.
 func (m *merge) rank(p part) int {
 	return slices.IndexFunc(m.parts, func(o part) bool { return o.Backend == p.Backend })
 }
 
-// features joins what the backends can do. The edge itself reports list changes, since backends come
-// and go, whether or not they report any.
+// features combines what the backends support. The edge itself reports list changes, because
+// backends come and go, whether or not they report any.
 func (m *merge) features() translate.Features {
 	f := translate.Features{}
 	for _, p := range m.parts {
@@ -158,7 +162,8 @@ func (m *merge) features() translate.Features {
 	return f
 }
 
-// tasksFeature says that there are tasks if some tool has them. The extension is the edge's own, whatever backends announce.
+// tasksFeature enables tasks if some tool supports them. The extension is the edge's own and does
+// not depend on what backends declare.
 func (m *merge) tasksFeature(f *translate.Features) {
 	for _, p := range m.parts {
 		for _, t := range p.Catalog.Tools {
@@ -186,7 +191,8 @@ func canCompletePrompts(c *backend.Catalog) bool {
 	return c.HasPrompts && c.Describe.GetPrompts().GetCompletion()
 }
 
-// instructions are those of a single backend as they are, and of several each under a heading with its name.
+// instructions returns the instructions of a single backend unchanged, or those of several
+// backends, each under a heading with the backend's name.
 func (m *merge) instructions() string {
 	if len(m.parts) == 1 {
 		return m.parts[0].Catalog.Describe.GetInstructions()

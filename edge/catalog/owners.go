@@ -12,22 +12,25 @@ import (
 	"github.com/mcpedge/mcpedge/internal/uris"
 )
 
-// owners says, in one view, whose a name or a URI is. Its parts are in the order in which they win over each other; a rank is
-// an index of one. The first of these decides:
+// owners decides which backend of a view owns a name or a URI. Its parts are in order of
+// precedence; a rank is an index of one. The first of these rules decides:
 //
-//   - what the platform grants: the longest prefix of names, or of URIs, that a configuration gives to one backend;
-//   - the order: of the backends that list a name, or list, match or say that they serve a URI, the first has it. A list that is
-//     not there is as it was last.
+//   - the grants of the platform: the longest prefix of names, or of URIs, that a configuration
+//     reserves for one backend;
+//   - the precedence: the first backend that lists a name, or that lists, matches or claims a URI.
+//     A missing list counts as it was last read.
 //
-// URIs are compared in normal form, see uris.Normal, so that no spelling is another's. It is immutable.
+// URIs are compared in normal form, see uris.Normal, so that no spelling belongs to another
+// backend. It is immutable.
 type owners struct {
 	parts []part
-	names []*ownership.Names // of each part; never nil
-	// granted prefixes of names, and of URIs.
+	names []*ownership.Names // one for each part, never nil
+	// granted are the granted prefixes of names, uris those of URIs.
 	granted, uris ownership.Prefixes
-	// served are the URI prefixes that backends say they serve, and the directories of skills.
+	// served are the URI prefixes that backends claim, and the directories of skills.
 	served ownership.Prefixes
-	// heads are the literal beginnings of templates. The first template without one has the rank headless.
+	// heads are the literal beginnings of templates. headless is the rank of the first template
+	// without one.
 	heads    ownership.Prefixes
 	headless int
 	// exact are the directories of skills and the pages of tools.
@@ -43,7 +46,7 @@ func newOwners(parts []part) *owners {
 		}
 		o.names[i] = p.names
 		if p.Backend.Discovered() {
-			continue // Whoever makes a Service grants nothing.
+			continue // A discovered Service grants nothing.
 		}
 		o.granted.Add(p.Backend.Prefix(), i)
 		for _, uri := range p.Backend.URIs() {
@@ -60,7 +63,7 @@ func newOwners(parts []part) *owners {
 	return o
 }
 
-// claim notes the URIs of a part that are no entries of the list of resources.
+// claim records the URIs of a part that are not entries of the list of resources.
 func (o *owners) claim(i int) {
 	exact := func(uri string) {
 		uri = uris.Normal(uri)
@@ -92,20 +95,21 @@ func (o *owners) claim(i int) {
 	}
 }
 
-// mayServe reports whether a URI prefix that a backend says it serves counts: one that has URIs of the platform has no others.
+// mayServe reports whether a backend may claim a URI prefix. A backend with granted URIs may claim
+// only those.
 func (o *owners) mayServe(text string, i int) bool {
 	allowed := o.uris.Longest(uris.Normal(text))
 	return ownership.Allows(allowed, i) && (allowed != nil || len(o.parts[i].Backend.URIs()) == 0)
 }
 
-// headOf is the literal beginning of a URI template, in normal form.
+// headOf returns the literal beginning of a URI template, in normal form.
 func headOf(template string) string {
 	head, _, _ := strings.Cut(template, "{")
 	return uris.Normal(head)
 }
 
-// foreign reports whether a key of a list belongs to another backend than that of a rank, beyond equal keys, and to which.
-// No template is matched: see covered.
+// foreign reports whether a key of a part's list belongs to a part of another rank, which it
+// returns. It does not compare the keys of lists, and matches no templates: see covered.
 func (o *owners) foreign(kind listKind, key string, rank int) (holder int, foreign bool) {
 	var allowed []int
 	switch kind {
@@ -126,8 +130,8 @@ func (o *owners) foreign(kind listKind, key string, rank int) (holder int, forei
 	return allowed[0], true
 }
 
-// first is the first rank below most, and in allowed, that has a URI other than by its lists of resources and templates; most:
-// there is none.
+// first returns the first rank below most, among allowed, that owns a URI by other means than its
+// lists of resources and templates. It returns most if there is none.
 func (o *owners) first(uri string, most int, allowed []int) int {
 	if i, ok := o.exact[uri]; ok && i < most {
 		most = i
@@ -135,8 +139,8 @@ func (o *owners) first(uri string, most int, allowed []int) int {
 	return o.served.First(uri, most, allowed)
 }
 
-// covered reports whether a template of an earlier backend may match a URI: by its beginning, since nothing is matched while a
-// view is made.
+// covered reports whether a template of an earlier backend may match a URI. It compares only the
+// templates' beginnings, because no template is matched while a view is made.
 func (o *owners) covered(uri string, rank int) (holder int, covered bool) {
 	uri = uris.Normal(uri)
 	allowed := o.uris.Longest(uri)
@@ -147,7 +151,7 @@ func (o *owners) covered(uri string, rank int) (holder int, covered bool) {
 	return holder, holder < rank
 }
 
-// remembered are the keys of a list that is not there, as clients see them.
+// remembered returns the keys of a missing list, as clients see them.
 func (o *owners) remembered(kind listKind, rank int) []string {
 	if !o.away(rank, kind) {
 		return nil
@@ -178,18 +182,18 @@ func shownNames(prefix string, names []string) []string {
 	return out
 }
 
-// away reports whether the list of a part is not there.
+// away reports whether the list of a part is missing.
 func (o *owners) away(rank int, kind listKind) bool {
 	return missing(o.parts[rank].Catalog).Has(kindOfList[kind])
 }
 
-// kindOfList is the kind that a list belongs to.
+// kindOfList maps lists to kinds.
 var kindOfList = [...]backend.Kinds{
 	listTools: backend.Tools, listResources: backend.Resources, listTemplates: backend.Resources, listPrompts: backend.Prompts,
 	listSkills: backend.Resources,
 }
 
-// missing are the kinds whose lists a catalog does not have.
+// missing returns the kinds of lists that a catalog lacks.
 func missing(c *backend.Catalog) backend.Kinds {
 	if !c.Present {
 		return allKinds
@@ -197,7 +201,7 @@ func missing(c *backend.Catalog) backend.Kinds {
 	return c.Unread
 }
 
-// granteeAway is the backend of a rank in allowed whose resources are not there; nil: there is none.
+// granteeAway returns the first backend among allowed whose resources are missing, or nil.
 func (o *owners) granteeAway(allowed []int) *backend.Backend {
 	for _, i := range allowed {
 		if o.away(i, listResources) {
@@ -207,13 +211,13 @@ func (o *owners) granteeAway(allowed []int) *backend.Backend {
 	return nil
 }
 
-// isAway reports whether the resources of a backend are not there.
+// isAway reports whether the resources of a backend are missing.
 func (o *owners) isAway(b *backend.Backend) bool {
 	i := slices.IndexFunc(o.parts, func(p part) bool { return p.Backend == b })
 	return i < 0 || o.away(i, listResources)
 }
 
-// fold adds to a digest what a part's share of a list depends on beside its own list.
+// fold adds to a digest what affects a part's share of a list beside the list itself.
 func (o *owners) fold(h hash.Hash, rank int, kind listKind) {
 	p := &o.parts[rank]
 	_, _ = io.WriteString(h, strings.Join(p.Backend.URIs(), "\x00"))
@@ -237,7 +241,7 @@ func keptLists(n *ownership.Names, kind backend.Kinds) [][]string {
 	return [][]string{n.Resources, n.Templates, n.Skills, n.Prefixes, n.Pages}
 }
 
-// sameURIs reports whether URIs that are not in the lists of resources belong to the same backends.
+// sameURIs reports whether URIs outside the lists of resources have the same owners in both.
 func (o *owners) sameURIs(prev *owners) bool {
 	return slices.EqualFunc(o.parts, prev.parts, func(a, b part) bool {
 		return a.Backend == b.Backend && a.kept == b.kept && missing(a.Catalog) == missing(b.Catalog) &&
@@ -245,8 +249,8 @@ func (o *owners) sameURIs(prev *owners) bool {
 	})
 }
 
-// arrange puts parts into the order in which they win over each other, and gives those whose lists are not there what is
-// remembered. Names that before has gathered are taken over.
+// arrange sorts parts by precedence, and gives those with missing lists their remembered names. It
+// reuses names that before has gathered.
 func arrange(parts []part, before *View, names *ownership.Registry) []part {
 	holders := make([]ownership.Holder, len(parts))
 	for i := range parts {
@@ -275,19 +279,19 @@ func arrange(parts []part, before *View, names *ownership.Registry) []part {
 	return out
 }
 
-// set gives a part the catalog of a caller.
+// set replaces a part's catalog by a caller's own.
 func (p *part) set(c *backend.Catalog) {
 	if c != p.Catalog {
 		p.Catalog, p.kept, p.names = c, nil, nil
 	}
 }
 
-// lose takes the lists from a part: those of a caller cannot be read.
+// lose removes the lists of a part, because those of the caller cannot be read.
 func (p *part) lose(names *ownership.Registry) {
 	p.Catalog, p.kept, p.names = p.Catalog.Unlisted(), names.Kept(p.Backend.Name()), nil
 }
 
-// namesOf gathers the names of a catalog, and of the lists that it does not have those that are kept, which may be nil.
+// namesOf gathers the names of a catalog. For missing lists it uses kept, which may be nil.
 func namesOf(c *backend.Catalog, kept *ownership.Names) *ownership.Names {
 	n := &ownership.Names{}
 	if kept == nil {
@@ -311,7 +315,7 @@ func namesOf(c *backend.Catalog, kept *ownership.Names) *ownership.Names {
 	switch {
 	case away.Has(backend.Tools) || away.Has(backend.Resources):
 		n.Pages = kept.Pages
-	case c.HasResources: // else it serves no page
+	case c.HasResources: // without resources it serves no page
 		var pages []string
 		for _, t := range c.Tools {
 			for _, uri := range pagesOf(t.GetMetaJson()) {
@@ -336,7 +340,7 @@ func sorted[T any](entries []T, key func(T) string) []string {
 	return sortedTexts(out)
 }
 
-// sortedTexts sorts texts in place, each once, without an empty one.
+// sortedTexts sorts texts in place and removes duplicates and the empty text.
 func sortedTexts(texts []string) []string {
 	slices.Sort(texts)
 	texts = slices.Compact(texts)

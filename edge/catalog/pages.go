@@ -7,15 +7,15 @@ import (
 	"github.com/mcpedge/mcpedge/edge/revision"
 )
 
-// overflow is what the first page of a list leaves out.
+// overflow describes what the first page of a list leaves out.
 type overflow struct {
-	// entries of the list, and those of them on the first page.
+	// entries counts the entries of the list, and first those on the first page.
 	entries, first int
-	// setting that ends the first page.
+	// setting is the setting that ends the first page.
 	setting string
 }
 
-// overflow counts; last is the last entry of the first page.
+// overflow counts the entries; last is the last entry of the first page.
 func (out *rendering) overflow(last, size int) overflow {
 	o := overflow{entries: len(out.items), setting: settingPageBytes}
 	o.first = sort.Search(len(out.items), func(i int) bool { return out.items[i].entry > last })
@@ -25,13 +25,13 @@ func (out *rendering) overflow(last, size int) overflow {
 	return o
 }
 
-// The settings by the names that files and flags have.
+// These are the settings as named in files and flags.
 const (
 	settingPageSize  = "page-size"
 	settingPageBytes = "page-bytes"
 )
 
-// say looks at the lists with entries of at least so many of the parts.
+// say describes the lists with entries from at least owners of the parts.
 func (p *Preview) say(parts []part, owners int) (said []string) {
 	v := p.view(parts)
 	for _, l := range []*list{v.Tools.List, v.Resources.List, v.Resources.TemplateList, v.Prompts.List, v.Resources.skillList} {
@@ -51,7 +51,8 @@ func (p *Preview) say(parts []part, owners int) (said []string) {
 	return said
 }
 
-// sentence tells of a list under the revision whose first page holds least; empty: one page holds all under each.
+// sentence describes a list under the revision whose first page holds the fewest entries. It is
+// empty if one page suffices under every revision.
 func (p *Preview) sentence(l *list) (text string) {
 	least := len(l.Entries)
 	for _, r := range revision.All() {
@@ -73,8 +74,8 @@ func (p *Preview) sentence(l *list) (text string) {
 		if o.setting == settingPageBytes {
 			value = p.opts.PageBytes
 		}
-		text = fmt.Sprintf("%s has %d pages, as %s is %d: the first has %d of %d entries. Clients that read the first page "+
-			"alone, as some agent frameworks do, see nothing from %.120q on: raise %s, or serve fewer entries",
+		text = fmt.Sprintf("%s has %d pages, as %s is %d: the first has %d of %d entries. Clients that read only the first page, "+
+			"as some agent frameworks do, do not see the entries from %.120q on: raise %s, or serve fewer entries",
 			l.kind, pages, o.setting, value, o.first, o.entries, l.Entries[out.items[o.first].entry].key, o.setting)
 	}
 	return text

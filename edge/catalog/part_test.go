@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The pages of a part of a list are those of a list of the same entries.
+// The pages of a subset of a list equal those of a list of the same entries.
 func TestPagesOfAPart(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		render := func(keys []string, fails map[string]bool) *rendering {

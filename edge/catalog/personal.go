@@ -10,7 +10,8 @@ import (
 	"github.com/mcpedge/mcpedge/internal/uris"
 )
 
-// personal reports whether a name or a URI is remembered of a backend because of what it showed to some callers only.
+// personal reports whether a backend's name or URI is remembered only because some callers saw it
+// in their private lists.
 func (c *Catalog) personal(owner *backend.Backend, kind policy.Kind, name string) bool {
 	listed, own := c.opts.Names.Apart(owner.Name())
 	if own == nil {
@@ -31,7 +32,8 @@ func (c *Catalog) personal(owner *backend.Backend, kind policy.Kind, name string
 	return !granted && mayHave(own, uri) && !mayHave(listed, uri)
 }
 
-// mayHave reports whether a URI in normal form is one of names', or begins as their templates, prefixes and directories do.
+// mayHave reports whether a URI in normal form is in n, or has the beginning of a template, prefix
+// or directory in n.
 func mayHave(n *ownership.Names, uri string) bool {
 	for _, list := range [][]string{n.Resources, n.Pages, n.Skills} {
 		if slices.ContainsFunc(list, func(one string) bool { return uris.Normal(one) == uri }) {

@@ -9,8 +9,8 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// completed returns the template or listed URI that a completion refers to, and its backend, which is nil if there is neither. A
-// URI is decided on with the variables with which it is read.
+// completed returns the template or listed URI that a completion refers to, and its backend, or nil
+// if there is none. The policy evaluates a URI with the variables that a read of it has.
 func (s *resourceSet) completed(text string) (policy.Target, *backend.Backend) {
 	target := policy.Target{Kind: policy.Template, Method: mcp.MethodComplete, Name: text}
 	if t := s.template(text); t != nil {
@@ -26,10 +26,10 @@ func (s *resourceSet) completed(text string) (policy.Target, *backend.Backend) {
 	return found.target(mcp.MethodComplete), found.owner
 }
 
-// HintsOf are a tool's annotations.
+// HintsOf returns a tool's annotations with their defaults.
 func HintsOf(a *pb.ToolAnnotations) policy.Hints {
 	h := policy.Hints{ReadOnly: a.GetReadOnly(), Idempotent: a.GetIdempotent(), OpenWorld: true}
-	h.Destructive = !h.ReadOnly // the hint is about tools that are not read-only
+	h.Destructive = !h.ReadOnly // the hint applies to tools that are not read-only
 	if a != nil && a.Destructive != nil {
 		h.Destructive = *a.Destructive
 	}
@@ -39,11 +39,11 @@ func HintsOf(a *pb.ToolAnnotations) policy.Hints {
 	return h
 }
 
-// Targets are all that the backends list now, as clients see it.
+// Targets returns everything that the backends list now, as clients see it.
 func Targets(pool *backend.Pool) (out []policy.Target) { return viewOf(pool).targets() }
 
-// ReadTarget is what is decided on when a URI, in any spelling, is read now, be it listed or of a template. false: no
-// backend that is there serves it.
+// ReadTarget returns the policy target of a read of a URI in any spelling, whether the URI is
+// listed or matches a template. It returns false if no reachable backend serves it.
 func ReadTarget(pool *backend.Pool, uri string) (policy.Target, bool) {
 	v := viewOf(pool)
 	found, ok := v.locate(&mcp.Call{Method: mcp.MethodResourcesRead}, uri, &reporter{log: slog.New(slog.DiscardHandler)})
@@ -53,7 +53,7 @@ func ReadTarget(pool *backend.Pool, uri string) (policy.Target, bool) {
 	return found.target(mcp.MethodResourcesRead), true
 }
 
-// viewOf is what the backends serve together now.
+// viewOf returns the current view of a pool's backends.
 func viewOf(pool *backend.Pool) *View {
 	var parts []part
 	for _, b := range pool.Backends() {
@@ -62,7 +62,7 @@ func viewOf(pool *backend.Pool) *View {
 	return newView(parts, nil, &reporter{log: slog.New(slog.DiscardHandler)}, showing{})
 }
 
-// targets are all that a view lists.
+// targets returns everything that a view lists.
 func (v *View) targets() (out []policy.Target) {
 	for _, l := range []*list{v.Tools.List, v.Prompts.List, v.Resources.List, v.Resources.TemplateList, v.Resources.skillList} {
 		for i := range l.Entries {

@@ -12,9 +12,9 @@ import (
 // promptSet is the prompts of a view.
 type promptSet struct {
 	byName map[string]*Prompt
-	// reserved are the names of backends that are away.
+	// reserved maps the prompt names of backends that are away to them.
 	reserved map[string]*backend.Backend
-	// outranked are as those of tools.
+	// outranked is as in toolSet.
 	outranked map[ownName]*Prompt
 	List      *list
 	conflicts []Conflict
@@ -26,7 +26,7 @@ type Prompt struct {
 	Name  string // as shown, with the prefix
 	Owner *backend.Backend
 	Proto *pb.Prompt
-	// target is what policy knows of it.
+	// target is the input of policy rules for the prompt.
 	target policy.Target
 }
 
@@ -55,7 +55,7 @@ func (m *merge) prompts(prev *promptSet, digest uint64) *promptSet {
 	return s
 }
 
-// Lacking names the required arguments that are not given. An empty one is given.
+// Lacking returns the names of required arguments that are missing. An empty argument is present.
 func (p *Prompt) Lacking(args map[string]string) []string {
 	var out []string
 	for _, a := range p.Proto.GetArguments() {
@@ -66,7 +66,7 @@ func (p *Prompt) Lacking(args map[string]string) []string {
 	return out
 }
 
-// promptOf is the prompt that a call is about, as toolOf.
+// promptOf returns the prompt that a call names, by the rules of toolOf.
 func (v *View) promptOf(call *mcp.Call, name string) *Prompt {
 	p := v.Prompts.byName[name]
 	if call.Backend == "" || p != nil && p.Owner.Name() == call.Backend {

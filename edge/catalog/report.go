@@ -6,13 +6,13 @@ import (
 	"sync"
 )
 
-// reporter logs the mistakes of backends, each once, though lists are merged again and again. It remembers a
-// bounded number of them.
+// reporter logs each mistake of a backend once, although lists are merged repeatedly. It remembers
+// a bounded number of them.
 type reporter struct {
 	log  *slog.Logger
 	mu   sync.Mutex
 	seed maphash.Seed
-	// seen are digests of keys, which may hold texts of backends.
+	// seen holds digests of keys, because keys may contain texts of backends.
 	seen map[uint64]struct{}
 }
 
@@ -42,7 +42,7 @@ func (r *reporter) first(key string) bool {
 	return true
 }
 
-// Clip keeps what a client sent from filling messages and logs.
+// Clip bounds a client's text for messages and logs.
 func Clip(s string) string {
 	const most = 256
 	if len(s) <= most {

@@ -10,13 +10,13 @@ import (
 	"github.com/mcpedge/mcpedge/edge/translate"
 )
 
-// resourceSet is the resources and templates of a view, and which backend serves which URI.
+// resourceSet is the resources and templates of a view, with the owners of URIs.
 type resourceSet struct {
 	owners       *owners
-	byURI        map[string]int // the rank of whom a listed URI belongs to
+	byURI        map[string]int // the rank of a listed URI's owner
 	templates    []*Template    // by rank
 	byText       map[string]*Template
-	byNormal     map[string]*Template     // by the normal form of its text, the first
+	byNormal     map[string]*Template     // by the normal form of its text; the first wins
 	owned        map[*backend.Backend]int // how many templates each has
 	spelled      spellings
 	skillList    *list
@@ -68,12 +68,14 @@ func (s *resourceSet) addTemplate(t *Template) {
 	}
 }
 
-// maxReadings bounds how often URIs are matched with templates to decide on the entries of one list, or of one directory: each entry with each
-// template of its backend. Beyond it rules that use resource.vars deny the entries, as they deny a URI that matches too many templates.
+// maxReadings bounds the matches of URIs with templates when the policy filters one list or
+// directory: each entry is matched with each template of its backend. Beyond it, rules that use
+// resource.vars deny the entries, as they deny a URI that matches too many templates.
 const maxReadings = 1 << 20
 
-// entryTarget is what a policy decides on for a URI in a list of a backend that has so many. The variables of templates are read when a rule
-// first uses them, from the spelling that the backend would get.
+// entryTarget returns the policy target of a URI in a backend's list of the given length. The
+// variables of templates are computed when a rule first uses them, from the spelling that the
+// backend would receive.
 func (s *resourceSet) entryTarget(method mcp.Method, uri string, owner *backend.Backend, of int) policy.Target {
 	return policy.Target{Kind: policy.Resource, Method: method, Name: uri, Backend: owner.Name(), Vars: sync.OnceValue(func() []map[string]string {
 		if s.owned[owner]*of > maxReadings {
@@ -83,8 +85,9 @@ func (s *resourceSet) entryTarget(method mcp.Method, uri string, owner *backend.
 	})}
 }
 
-// ownerOf is the backend of the URI that a call is about, as the backend gets it: that which the call belongs to, if it belongs to one,
-// else see route. nil: there is none, or it does not serve resources now.
+// ownerOf returns the backend of the URI that a call names, in the backend's spelling. That is the
+// backend that the call is bound to, if any, else the result of route. It returns nil if there is
+// none, or if it does not serve resources now.
 func (v *View) ownerOf(call *mcp.Call, uri string, report *reporter) *backend.Backend {
 	if call.Backend == "" {
 		return v.Resources.route(uri, report)

@@ -6,9 +6,10 @@ import (
 	"github.com/mcpedge/mcpedge/internal/uris"
 )
 
-// route returns the backend that a URI belongs to, which may be away; nil: none. See owners: of the backends that the platform allows,
-// it is the first that lists the URI, has a template that matches it, a skill or a tool's page of it, or says that it serves
-// its prefix. What is listed is found by its own spelling, all else by the normal form.
+// route returns the backend that owns a URI, which may be away, or nil. By the rules of owners, it
+// is the first permitted backend that lists the URI, has a matching template, a skill or a tool's
+// page with this URI, or claims its prefix. A listed URI is found by its own spelling, any other by
+// its normal form.
 func (s *resourceSet) route(uri string, report *reporter) *backend.Backend {
 	normal := uris.Normal(uri)
 	allowed, none := s.owners.uris.Longest(normal), len(s.owners.parts)
@@ -25,7 +26,8 @@ func (s *resourceSet) route(uri string, report *reporter) *backend.Backend {
 	return s.owners.parts[first].Backend
 }
 
-// byTemplate is the first template below a rank, of a backend in allowed, that matches a URI; nil: none.
+// byTemplate returns the first matching template of a backend in allowed with a rank below the
+// given one, or nil.
 func (s *resourceSet) byTemplate(uri string, below int, allowed []int, report *reporter) *Template {
 	var found *Template
 	for _, t := range s.templates {
@@ -38,7 +40,7 @@ func (s *resourceSet) byTemplate(uri string, below int, allowed []int, report *r
 			found = t
 		default:
 			report.once("ambiguous\x00"+found.Text+"\x00"+t.Text,
-				"a URI matches the resource templates of two backends: the first answers for it",
+				"a URI matches the resource templates of two backends: the first owns it",
 				"uri", Clip(uri), "template", found.Text, "backend", found.Owner.Name(),
 				"other_template", t.Text, "other_backend", t.Owner.Name())
 		}
@@ -51,14 +53,14 @@ type Template struct {
 	Text   string
 	Owner  *backend.Backend
 	rank   int            // the owner's
-	parsed *uris.Template // nil: it cannot be parsed, so it matches nothing
+	parsed *uris.Template // nil: it cannot be parsed and matches nothing
 }
 
 func newTemplate(text string, owner *backend.Backend, rank int, report *reporter) *Template {
 	t := &Template{Text: text, Owner: owner, rank: rank}
 	parsed, err := uris.Parse(text)
 	if err != nil {
-		report.once("template\x00"+owner.Name()+"\x00"+text, "a resource template cannot be parsed: nothing is routed by it",
+		report.once("template\x00"+owner.Name()+"\x00"+text, "a resource template cannot be parsed: it matches no URI",
 			"backend", owner.Name(), "template", Clip(text), "error", err)
 		return t
 	}
@@ -68,8 +70,8 @@ func newTemplate(text string, owner *backend.Backend, rank int, report *reporter
 
 func (t *Template) matches(uri string) bool { return t.parsed != nil && t.parsed.Matches(uri) }
 
-// prefixes reports the URI prefixes that count for nothing, or for less than their backends say: those of others, and those beyond what
-// the platform gives to a backend.
+// prefixes reports the claimed URI prefixes that have no effect or only part of it: those that an
+// earlier backend claims, and those that the platform does not grant to the backend.
 func (m *merge) prefixes() (conflicts []Conflict) {
 	first := make(map[string]int)
 	for i, n := range m.owners.names {
@@ -77,7 +79,7 @@ func (m *merge) prefixes() (conflicts []Conflict) {
 		for _, text := range n.Prefixes {
 			if !m.owners.mayServe(text, i) {
 				m.report.once("beyond\x00"+name+"\x00"+text,
-					"a backend says that it serves a URI prefix which the configuration does not give to it: it counts for nothing; add it to the backend's uris",
+					"a backend claims a URI prefix that the configuration does not grant to it: the claim is ignored; add the prefix to the backend's uris",
 					"backend", name, "prefix", Clip(text))
 				continue
 			}

@@ -11,13 +11,13 @@ import (
 	"github.com/mcpedge/mcpedge/edge/policy"
 )
 
-// seen is what callers with one entitlement see of a view's lists. Immutable.
+// seen is what callers with one entitlement see of a view's lists. It is immutable.
 type seen struct {
 	tools, resources, templates, prompts, skills *list
 	digest                                       mcp.Digest
-	// own: callers with another entitlement may see others.
+	// own means that callers with another entitlement may see other lists.
 	own bool
-	// entitlement tells cursors apart; 0: lists are the same for all.
+	// entitlement distinguishes cursors. 0 means that the lists are the same for all callers.
 	entitlement uint64
 }
 
@@ -36,19 +36,19 @@ func (s *seen) list(kind listKind) *list {
 	}
 }
 
-// The bounds of what a view keeps: entitlements, and different lists. A list takes some 40 bytes for each of its entries, and as many
-// for each revision under which it was asked for.
+// These bound what a view caches: entitlements, and different lists. A list takes some 40 bytes for
+// each entry, and again as many for each requested revision.
 const (
 	maxEntitlements  = 512
 	maxFilteredLists = 256
 )
 
-// filtered keeps what entitlements see of a view. Entitlements that see the same entries share the list of them. The zero
-// value is empty. Safe for concurrent use.
+// filtered caches what entitlements see of a view. Entitlements that see the same entries share
+// their list. The zero value is empty. It is safe for concurrent use.
 type filtered struct {
 	once  sync.Once
 	Seen  *lru.Cache[string, *seen] // by entitlement
-	Lists *lru.Cache[string, *list] // by kind and the entries that it has
+	Lists *lru.Cache[string, *list] // by kind and the set of entries
 }
 
 func (f *filtered) init() {
@@ -56,7 +56,7 @@ func (f *filtered) init() {
 	f.Lists, _ = lru.New[string, *list](maxFilteredLists)
 }
 
-// seenBy is what a caller sees. access may be nil.
+// seenBy returns what a caller sees. A nil access shows everything.
 func (v *View) seenBy(access Visibility, who *mcp.Principal) *seen {
 	entitlement, listed := "", (func(*policy.Target) bool)(nil)
 	if access != nil {
@@ -91,7 +91,7 @@ func (v *View) seenBy(access Visibility, who *mcp.Principal) *seen {
 	return s
 }
 
-// list is the part of a list that is listed.
+// list returns the entries of l that listed accepts.
 func (f *filtered) list(l *list, listed func(*policy.Target) bool) *list {
 	visible := make([]byte, 1+(len(l.Entries)+7)/8)
 	visible[0] = byte(l.kind)
@@ -120,7 +120,7 @@ func (f *filtered) list(l *list, listed func(*policy.Target) bool) *list {
 		}
 		e := l.Entries[i]
 		s := out.spans[e.owner]
-		if s.from == s.to { // the first of its backend, whose entries stand together
+		if s.from == s.to { // the first of its backend, whose entries are consecutive
 			s.from, s.to = len(out.Entries), len(out.Entries)
 		}
 		s.to++
@@ -131,7 +131,7 @@ func (f *filtered) list(l *list, listed func(*policy.Target) bool) *list {
 	return out
 }
 
-// digestOf is the digest of what is left of lists that have one together.
+// digestOf returns the digest of filtered lists. all is the digest of the unfiltered ones.
 func digestOf(all uint64, lists ...*list) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write(binary.BigEndian.AppendUint64(nil, all))

@@ -7,14 +7,15 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// showing bounds how tools/list shows the schemas of arguments.
+// showing bounds the schemas of arguments in tools/list.
 type showing struct {
-	// work bounds what it takes to make the portable ones of one backend; 0: portable.ListWork.
+	// work bounds the work of making the portable schemas of one backend. 0 means
+	// portable.ListWork.
 	work int
 }
 
-// show sets in which form tools/list has a tool; calls go on by the tool as the backend lists it. before is the tool
-// of its name in the view before, or nil: what was made of the same schema is taken over.
+// show sets the form of a tool in tools/list. Calls use the tool as the backend lists it. before is
+// the tool of the same name in the previous view, or nil; results for the same schema are reused.
 func (t *Tool) show(list *portable.List, before *Tool) {
 	var known *portable.Result
 	if before != nil && before.Proto.GetInputSchemaJson() == t.Proto.GetInputSchemaJson() {
@@ -30,7 +31,7 @@ func (t *Tool) show(list *portable.List, before *Tool) {
 	}
 }
 
-// shown is a tool with another form of its arguments' schema.
+// shown returns a tool with another form of its arguments' schema.
 func shown(t *pb.Tool, form *portable.Result) *pb.Tool {
 	if form.JSON == t.GetInputSchemaJson() && len(form.Notes) == 0 {
 		return t
@@ -41,11 +42,11 @@ func shown(t *pb.Tool, form *portable.Result) *pb.Tool {
 	return out
 }
 
-// reportWithheld logs that not all schemas of a backend's tools are shown.
+// reportWithheld logs that some schemas of a backend's tools are not shown.
 func (m *merge) reportWithheld(owner string, list *portable.List) {
 	if n := list.Withheld(); n > 0 {
 		m.report.once("withheld\x00"+owner,
-			"the schemas of a backend's tools are too large together, and those of the last tools are not shown: their arguments are listed as any object; send smaller schemas or fewer tools, or set schemas: full",
+			"the schemas of a backend's tools are too large together: the arguments of the last tools are listed as any object; send smaller schemas or fewer tools, or set schemas: full",
 			"backend", owner, "tools", n)
 	}
 }

@@ -5,21 +5,23 @@ import (
 	"time"
 )
 
-// period is how long the size of a message counts at least for what the next ones are expected to be; at most it is
-// twice that, as long as there are any. So one large result does not count for ever.
+// period is how long a message's size is remembered at least. It is forgotten after at most two
+// periods if other messages arrive, so that one large result does not count forever.
 const period = 5 * time.Minute
 
-// Size is that of the largest message of this period and the one before. A period ends with the first message
-// after it, so that what was seen last counts however long ago it was. Safe for concurrent use.
+// Size is the size of the largest message of this period and the previous one. A period ends with
+// the first message after its time, so that the last size is kept while no message arrives. It is
+// safe for concurrent use.
 type Size struct {
 	now, before atomic.Int64 // in bytes
-	began       atomic.Int64 // when this period did, in Unix nanoseconds
+	began       atomic.Int64 // when this period began, in Unix nanoseconds
 }
 
-// Largest is what is expected, in bytes; 0: nothing was received yet.
+// Largest returns the expected size in bytes, or 0 if no message was received yet.
 func (s *Size) Largest() int64 { return max(s.now.Load(), s.before.Load()) }
 
-// Note takes a message of n bytes that came at a time, about. An empty one counts as a byte: it was received.
+// Note records a message of n bytes that arrived at the given time. An empty message counts as one
+// byte, to show that it was received.
 func (s *Size) Note(n int64, at time.Time) {
 	t, began := at.UnixNano(), s.began.Load()
 	if t-began >= int64(period) && s.began.CompareAndSwap(began, t) {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A large message counts for the period in which it came and the one after it, or for as long as nothing else comes.
+// A large message counts for its own period and the next one, or while no other message arrives.
 func TestLargeResultIsForgotten(t *testing.T) {
 	const large = 1 << 20
 	s, at := new(Size), time.Now()

@@ -7,14 +7,14 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// skillFile ends the URI of a skill; what is before it is its directory.
+// SkillFile ends the URI of a skill. The part before it is the skill's directory.
 const SkillFile = "/SKILL.md"
 
-// directoryType is the MIME type of directories (Skills, "Directory Resources").
+// DirectoryType is the MIME type of directories (Skills, "Directory Resources").
 const DirectoryType = "inode/directory"
 
-// skillsFeature says whether skills are served. Directories are only if every backend with skills has them: clients are told
-// of all skills at once.
+// skillsFeature sets whether skills are served. Directories are served only if every backend with
+// skills serves them, because clients learn of all skills at once.
 func (m *merge) skillsFeature(f *translate.Features) {
 	f.Directories = true
 	for _, p := range m.parts {
@@ -35,8 +35,8 @@ func (m *merge) skillsFeature(f *translate.Features) {
 	}
 }
 
-// skills completes resources. A skill of which another backend serves a file is a conflict, since clients would read a file
-// that is not as the skill says.
+// skills adds the skills to resources. A skill is a conflict if another backend owns one of its
+// files, because clients would read a file that does not belong to the skill.
 func (m *merge) skills(s *resourceSet) {
 	s.skillList = m.list(listSkills, "skill", &s.conflicts, func(p part, add func(string, entry) bool) {
 		for _, x := range p.Catalog.Skills {
@@ -51,7 +51,7 @@ func (m *merge) skills(s *resourceSet) {
 	}, nil)
 }
 
-// foreign names the backend which a file of a skill belongs to that is not the skill's; empty: none.
+// foreign returns the name of another backend that owns a file of the skill, or an empty name.
 func (s *resourceSet) foreign(x *pb.Skill, rank int) string {
 	is := func(uri string) string {
 		holder, foreign := s.belongs(uri, rank)
@@ -71,8 +71,8 @@ func (s *resourceSet) foreign(x *pb.Skill, rank int) string {
 	return ""
 }
 
-// belongs reports whether a URI belongs, or may belong by a template that is not matched now, to another backend than that of
-// a rank, and to which.
+// belongs reports whether a URI belongs to a backend of another rank, which it returns. A template
+// that may match counts, although it is not matched now.
 func (s *resourceSet) belongs(uri string, rank int) (holder int, foreign bool) {
 	if holder, foreign = s.owners.foreign(listResources, uri, rank); foreign {
 		return holder, true
@@ -83,7 +83,7 @@ func (s *resourceSet) belongs(uri string, rank int) (holder int, foreign bool) {
 	return s.owners.covered(uri, rank)
 }
 
-// listedBy is the rank of whom a URI belongs to that is listed, by the spelling in which it is read.
+// listedBy returns the rank of the owner of a listed URI, by the spelling in which it is read.
 func (s *resourceSet) listedBy(uri string) (rank int, listed bool) {
 	sent, _ := s.spelled.of(uri)
 	rank, listed = s.byURI[sent]

@@ -15,15 +15,17 @@ import (
 	"github.com/mcpedge/mcpedge/internal/uris"
 )
 
-// Located is a URI that a client names, and the backend that it belongs to.
+// Located is a URI that a client names, and the backend that owns it.
 type Located struct {
 	owner *backend.Backend
-	// sent is the URI as the backend gets it: in its own spelling if it lists the URI, else in normal form.
+	// Sent is the URI as the backend receives it: in the backend's spelling if it lists the URI,
+	// else in normal form.
 	Sent string
 	set  *resourceSet
 }
 
-// locate finds the backend of the URI that a call is about, by any spelling. false: there is none.
+// locate finds the backend of the URI that a call names, in any spelling. It returns false if there
+// is none.
 func (v *View) locate(call *mcp.Call, uri string, report *reporter) (Located, bool) {
 	sent, listed := v.Resources.spelled.of(uri)
 	found := Located{owner: v.ownerOf(call, sent, report), Sent: sent, set: v.Resources}
@@ -33,15 +35,16 @@ func (v *View) locate(call *mcp.Call, uri string, report *reporter) (Located, bo
 	return found, found.owner != nil
 }
 
-// target is what a policy decides on: the URI as the backend gets it.
+// target returns the policy target: the URI as the backend receives it.
 func (l *Located) target(method mcp.Method) policy.Target {
 	set, owner, sent := l.set, l.owner, l.Sent
 	return policy.Target{Kind: policy.Resource, Method: method, Name: sent, Backend: owner.Name(),
 		Vars: func() []map[string]string { return set.variables(sent, owner) }}
 }
 
-// variables are those of a URI by each template of its backend that matches, since the backend may take any, without equal ones and not
-// many more than rules hold for; nil: none does.
+// variables returns the variables of a URI by each matching template of its backend, because the
+// backend may use any of them. Equal ones are returned once. It stops one beyond
+// policy.MaxReadings. It returns nil if no template matches.
 func (s *resourceSet) variables(uri string, owner *backend.Backend) (all []map[string]string) {
 	for _, t := range s.templates {
 		if t.Owner != owner || t.parsed == nil {
@@ -58,15 +61,17 @@ func (s *resourceSet) variables(uri string, owner *backend.Backend) (all []map[s
 	return all
 }
 
-// spellings are the URIs that backends spell otherwise than in normal form.
+// spellings are the URIs that backends do not spell in normal form.
 type spellings struct {
-	// listed are the spellings by normal form; the normal form is the first if it is listed, too.
+	// listed maps the normal form to the listed spellings. The normal form comes first if it is
+	// listed.
 	listed map[string][]string
-	// prefixes of URIs and the directories of skills of a backend, the longest normal form first.
+	// prefixes are the URI prefixes and skill directories of each backend, the longest normal form
+	// first.
 	prefixes map[*backend.Backend][]respelling
 }
 
-// respelling is a prefix in normal form and as its backend has it.
+// respelling is a prefix in normal form and in its backend's spelling.
 type respelling struct{ normal, own string }
 
 // of returns the spelling in which a URI is listed, else its normal form.
@@ -82,7 +87,8 @@ func (s *spellings) of(uri string) (spelling string, listed bool) {
 	return all[0], true
 }
 
-// sent returns the spelling in which a backend gets a URI: its own if it lists the URI, else the normal form below the backend's own prefix.
+// sent returns the spelling in which a backend receives a URI: its own if it lists the URI, else
+// the normal form with the backend's own prefix.
 func (s *spellings) sent(owner *backend.Backend, uri string) string {
 	spelling, listed := s.of(uri)
 	if listed {
@@ -91,7 +97,8 @@ func (s *spellings) sent(owner *backend.Backend, uri string) string {
 	return s.below(owner, spelling)
 }
 
-// below returns a URI in normal form with the longest prefix of its backend as the backend spells that.
+// below returns a URI with the longest matching prefix of its backend in the backend's spelling.
+// normal is in normal form.
 func (s *spellings) below(owner *backend.Backend, normal string) string {
 	for _, p := range s.prefixes[owner] {
 		if rest, ok := strings.CutPrefix(normal, p.normal); ok {
@@ -101,8 +108,9 @@ func (s *spellings) below(owner *backend.Backend, normal string) string {
 	return normal
 }
 
-// spellings gathers the URIs that the parts list: of resources, of skills with their files, and of the pages of tools. Spellings count of
-// the first backend alone that may have a URI: no other one has a spelling of it.
+// spellings gathers the URIs that the parts list: of resources, of skills with their files, and of
+// the pages of tools. Only spellings of the first backend that may own a URI are used, since no
+// other backend has a spelling of it.
 func (m *merge) spellings() (out spellings) {
 	holders := map[string]int{}
 	m.listed(func(uri string, rank int) {
@@ -139,7 +147,7 @@ func (m *merge) spellings() (out spellings) {
 	return out
 }
 
-// respelled are the prefixes below which a backend has URIs, of those that are not in normal form.
+// respelled returns the prefixes of a backend's URIs that are not in normal form.
 func respelled(n *ownership.Names) (out []respelling) {
 	add := func(prefix string) {
 		if normal := uris.Normal(prefix); normal != prefix {
@@ -156,11 +164,12 @@ func respelled(n *ownership.Names) (out []respelling) {
 	return out
 }
 
-// maxSpellings bounds the listed URIs of one normal form that are told apart, so that a view is made in linear time. Those beyond it are
-// reached as the first.
+// maxSpellings bounds the spellings of one normal form, so that a view is made in linear time.
+// Further spellings are resolved to the first.
 const maxSpellings = 16
 
-// listed calls fn with each URI that the parts list, and the rank of the part, also those that are remembered of backends that are away.
+// listed calls fn with each URI that the parts list and the part's rank, including remembered URIs
+// of backends that are away.
 func (m *merge) listed(fn func(uri string, rank int)) {
 	for i, p := range m.parts {
 		n := m.owners.names[i]
@@ -180,7 +189,7 @@ func (m *merge) listed(fn func(uri string, rank int)) {
 	}
 }
 
-// template returns the template that a text names, by its own text or else by another spelling; nil: there is none.
+// template returns the template with a text, in its own or another spelling, or nil.
 func (s *resourceSet) template(text string) *Template {
 	if t := s.byText[text]; t != nil {
 		return t
@@ -192,7 +201,7 @@ func (s *resourceSet) template(text string) *Template {
 	return s.byNormal[parsed.Normal()]
 }
 
-// normal is the template's text in normal form, or as it is if it cannot be parsed.
+// normal returns the template's text in normal form, or unchanged if it cannot be parsed.
 func (t *Template) normal() string {
 	if t.parsed == nil {
 		return t.Text
@@ -200,7 +209,7 @@ func (t *Template) normal() string {
 	return t.parsed.Normal()
 }
 
-// Respell gives the contents of what was read the client's spelling of the URI, where they have the backend's.
+// Respell replaces the backend's spelling of the URI by the client's in the contents of a read.
 func (l *Located) Respell(contents []*pb.ResourceContents, uri string) {
 	if l.Sent == uri {
 		return
@@ -213,13 +222,14 @@ func (l *Located) Respell(contents []*pb.ResourceContents, uri string) {
 	}
 }
 
-// spelledOwner is the backend of a watched URI; the watch has the client's spelling. It is comparable.
+// spelledOwner is the backend of a watched URI. The watch reports the client's spelling. It is
+// comparable.
 type spelledOwner struct {
 	*backend.Backend
 	sent string
 }
 
-// watched is the owner of a URI that a client watches by a spelling.
+// watched returns the owner of a URI for a watch in the given spelling.
 func (l *Located) watched(uri string) changes.Owner {
 	if l.Sent == uri {
 		return l.owner

@@ -14,32 +14,35 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// Target is what the request of one round names, as its caller has it. The zero value is ready for Resolve; it is not changed afterwards.
+// Target is what the request of one round names, as its caller sees it. The zero value is ready for
+// Resolve, after which it is not changed.
 type Target struct {
 	view   *View
 	method mcp.Method
 	name   string
 
-	// Backend is whom it belongs to; nil: the request names nothing that exists for the caller.
+	// Backend owns it. nil means that the request names nothing that exists for the caller.
 	Backend *backend.Backend
-	// Away: the backend cannot be reached now, or its list is not known.
+	// Away is true if the backend cannot be reached now, or its list is not known.
 	Away bool
-	// Policy is what rules decide on, where there is a backend.
+	// Policy is the input of policy rules. It is set if Backend is.
 	Policy *policy.Target
-	// Tool is that of tools/call, and Prompt that of prompts/get or of a completion; nil: the request is about none.
+	// Tool is the tool of tools/call, and Prompt the prompt of prompts/get or of a completion. nil
+	// means none.
 	Tool   *Tool
 	Prompt *Prompt
 	// URI is what a request about a resource, a skill or a directory names.
 	URI Located
-	// Completion is what completion/complete asks for, and Template what that is about; nil: a plain URI. Completes: its backend has
-	// completion.
+	// Completion is the request of completion/complete, and Template what it refers to; nil means a
+	// plain URI. Completes is true if the backend supports completion.
 	Completion *translate.Completion
 	Template   *Template
 	Completes  bool
 }
 
-// Resolve looks up what a request names, once. Where it names something, the lists are read of those backends that may have it. An error, a
-// *mcp.Error, is the request's. A resources/subscribe of what does not exist is no error: the watch opens when it does.
+// Resolve looks up what a request names, once. If it names something, the lists of those backends
+// are read that may have it. An error is the *mcp.Error that answers the request. A
+// resources/subscribe of a missing resource is no error: the watch opens when the resource appears.
 func (c *Catalog) Resolve(ctx context.Context, rules *revision.Rules, call *mcp.Call, t *Target) error {
 	t.method, t.name = call.Method, call.Params.Target
 	if err := c.awaitOwner(ctx, call.Backend); err != nil {
@@ -60,7 +63,7 @@ func (c *Catalog) Resolve(ctx context.Context, rules *revision.Rules, call *mcp.
 		c.locate(call, t)
 	case call.Method == mcp.MethodResourcesRead:
 		return c.resolveURI(call, t, features.Resources, "name the resource to read")
-	case !rules.Stateless: // the extension of skills is for revisions without sessions
+	case !rules.Stateless: // the skills extension requires a stateless revision
 	case call.Method == mcp.MethodSkillsGet:
 		return c.resolveURI(call, t, features.Skills, "name the skill")
 	case call.Method == mcp.MethodDirectoryRead:
@@ -69,8 +72,8 @@ func (c *Catalog) Resolve(ctx context.Context, rules *revision.Rules, call *mcp.
 	return nil
 }
 
-// awaitOwner waits until the backend that a call is bound to was tried once, as this replica may have taken the call over before it knew
-// what its backends serve. It fails only when ctx ends.
+// awaitOwner waits until the backend that a call is bound to was tried once, because this replica
+// may have taken over the call before it knew its backends' lists. It fails only when ctx ends.
 func (c *Catalog) awaitOwner(ctx context.Context, name string) error {
 	if name == "" {
 		return nil
@@ -87,7 +90,7 @@ func (c *Catalog) awaitOwner(ctx context.Context, name string) error {
 	return nil
 }
 
-// resolveTool is for tools/call.
+// resolveTool resolves tools/call.
 func (c *Catalog) resolveTool(call *mcp.Call, t *Target) error {
 	one := t.view.toolOf(call)
 	switch {
@@ -99,18 +102,18 @@ func (c *Catalog) resolveTool(call *mcp.Call, t *Target) error {
 	case !t.view.Features.Tools:
 		return t.NotServed()
 	case !call.Params.HasTarget:
-		return mcp.Errorf(mcp.KindInvalidParams, "params.name is missing or no string: name the tool to call")
+		return mcp.Errorf(mcp.KindInvalidParams, "params.name is missing or not a string: name the tool to call")
 	}
 	return c.reserved(t, t.view.Tools.reserved[t.name], policy.Tool, t.name)
 }
 
-// resolvePrompt is for prompts/get.
+// resolvePrompt resolves prompts/get.
 func (c *Catalog) resolvePrompt(call *mcp.Call, t *Target) error {
 	switch {
 	case !t.view.Features.Prompts:
 		return t.NotServed()
 	case !call.Params.HasTarget:
-		return mcp.Errorf(mcp.KindInvalidParams, "params.name is missing or no string: name the prompt to get")
+		return mcp.Errorf(mcp.KindInvalidParams, "params.name is missing or not a string: name the prompt to get")
 	}
 	if p := t.view.promptOf(call, t.name); p != nil {
 		t.Prompt, t.Backend, t.Policy = p, p.Owner, &p.target
@@ -122,7 +125,7 @@ func (c *Catalog) resolvePrompt(call *mcp.Call, t *Target) error {
 	return c.reserved(t, t.view.Prompts.reserved[t.name], policy.Prompt, t.name)
 }
 
-// resolveCompletion is for completion/complete, whose reference is a prompt, a template or a URI.
+// resolveCompletion resolves completion/complete, which refers to a prompt, a template or a URI.
 func (c *Catalog) resolveCompletion(rules *revision.Rules, call *mcp.Call, t *Target) error {
 	if !t.view.Features.Completions {
 		return t.NotServed()
@@ -153,13 +156,13 @@ func (c *Catalog) resolveCompletion(rules *revision.Rules, call *mcp.Call, t *Ta
 	return nil
 }
 
-// resolveURI is for what is about a URI. what says how the request names it.
+// resolveURI resolves a request that names a URI. what is the advice if the URI is missing.
 func (c *Catalog) resolveURI(call *mcp.Call, t *Target, served bool, what string) error {
 	switch {
 	case !served:
 		return t.NotServed()
 	case !call.Params.HasTarget || t.name == "":
-		return mcp.Errorf(mcp.KindInvalidParams, "params.uri is missing or no string: %s", what)
+		return mcp.Errorf(mcp.KindInvalidParams, "params.uri is missing or not a string: %s", what)
 	case c.locate(call, t):
 	case call.Backend != "":
 		return gone(call)
@@ -172,7 +175,7 @@ func (c *Catalog) resolveURI(call *mcp.Call, t *Target, served bool, what string
 	return nil
 }
 
-// locate finds the URI of a request; false if no backend has it.
+// locate resolves the URI of a request. It returns false if no backend has it.
 func (c *Catalog) locate(call *mcp.Call, t *Target) bool {
 	found, ok := t.view.locate(call, t.name, c.report)
 	if ok {
@@ -182,8 +185,9 @@ func (c *Catalog) locate(call *mcp.Call, t *Target) bool {
 	return ok
 }
 
-// reserved is for a name of a backend that is away; owner nil: no backend has the name. A name that the backend showed to some callers only is
-// unknown to all while it is away, since it cannot be asked which callers may see it.
+// reserved resolves a name of a backend that is away. A nil owner means that no backend has the
+// name. A name that the backend showed only to some callers is unknown to every caller while it is
+// away, because the backend cannot be asked which callers may see it.
 func (c *Catalog) reserved(t *Target, owner *backend.Backend, kind policy.Kind, name string) error {
 	if owner == nil || c.personal(owner, kind, name) {
 		t.Backend, t.Policy = nil, nil
@@ -202,14 +206,14 @@ func (t *Target) Unavailable() *mcp.Error {
 	return mcp.Errorf(mcp.KindUnavailable, "it belongs to the backend %q, which cannot be reached now: try again later", t.Backend.Name())
 }
 
-// gone is the error of a call whose backend is away, or has not any more what it is about: its state, its questions and
-// their answers go to no other.
+// gone is the error of a call whose backend is away, or no longer has what the call names. Its
+// state and the client's answers are never sent to another backend.
 func gone(call *mcp.Call) *mcp.Error {
-	return mcp.Errorf(mcp.KindUnavailable, "the call belongs to the backend %q, which began it and cannot go on with it now: try again later, or start the call again",
+	return mcp.Errorf(mcp.KindUnavailable, "the call is bound to the backend %q, which cannot continue it now: try again later, or start the call again",
 		Clip(call.Backend))
 }
 
-// Unknown is the error of a request whose target does not exist, or is to be taken for that.
+// Unknown is the error of a request whose target does not exist, or must appear not to exist.
 func (t *Target) Unknown() *mcp.Error {
 	switch {
 	case t.view.failed != nil:
@@ -226,7 +230,8 @@ func (t *Target) Unknown() *mcp.Error {
 	return mcp.Errorf(mcp.KindInvalidParams, "params.ref names the resource template %q, which does not exist", Clip(t.Completion.Target))
 }
 
-// NotFound is the error of a resource that does not exist. It has the URI in its data, as the specification requires.
+// NotFound is the error of a resource that does not exist. Its data contains the URI, as the
+// specification requires.
 func NotFound(uri string) *mcp.Error {
 	data := append(jsonrpc.AppendString([]byte(`{"uri":`), uri), '}')
 	return &mcp.Error{
@@ -236,27 +241,27 @@ func NotFound(uri string) *mcp.Error {
 	}
 }
 
-// NotServed: no backend has the method's feature, or none is known that can be used now.
+// NotServed is the error if no backend serves the method's feature, or none of them is reachable.
 func (t *Target) NotServed() *mcp.Error {
 	switch {
 	case t.view.failed != nil:
 		return mcp.AsError(t.view.failed)
 	case t.view.Incomplete():
 		return mcp.Errorf(mcp.KindUnavailable,
-			"no backend can be asked for %s now: one is down, or its list cannot be read; try again later", t.method)
+			"no backend can be asked for %s now: a backend is down, or its list cannot be read; try again later", t.method)
 	}
 	return mcp.Errorf(mcp.KindMethodNotFound, "no backend serves %s", t.method)
 }
 
-// Others are the other backends than one, as one caller sees them. Immutable.
+// Others are all backends except one, as one caller sees them. It is immutable.
 type Others struct {
 	report *reporter
 	view   *View
 	rank   int
 }
 
-// Others returns the other backends than the target's, with the lists of all of them read. The error is that the target's backend is not
-// configured any more, or that ctx has ended.
+// Others returns all backends except the target's, after reading all their lists. It fails if the
+// target's backend is no longer configured, or when ctx ends.
 func (c *Catalog) Others(ctx context.Context, who mcp.Principal, t *Target) (*Others, error) {
 	v, err := c.views.Of(ctx, who)
 	if err != nil {
@@ -269,18 +274,19 @@ func (c *Catalog) Others(ctx context.Context, who mcp.Principal, t *Target) (*Ot
 	return &Others{c.report, v, rank}, nil
 }
 
-// Entry is what a policy decides on for one of so many URIs that the target's backend returned for the request.
+// Entry returns the policy target of one of several URIs that the target's backend returned for the
+// request. of is their number.
 func (t *Target) Entry(method mcp.Method, uri string, of int) policy.Target {
 	return t.view.Resources.entryTarget(method, uri, t.Backend, of)
 }
 
-// Own reports whether a URI belongs to one of them.
+// Own reports whether one of the backends owns a URI.
 func (o *Others) Own(uri string) bool {
 	_, foreign := o.view.Resources.belongs(uri, o.rank)
 	return foreign
 }
 
-// OwnFileOf reports whether a file of a skill belongs to one of them, which is logged.
+// OwnFileOf reports whether one of the backends owns a file of a skill, and logs it.
 func (o *Others) OwnFileOf(x *pb.Skill) bool {
 	kept := o.view.Resources.foreign(x, o.rank)
 	if kept == "" {
@@ -290,12 +296,12 @@ func (o *Others) OwnFileOf(x *pb.Skill) bool {
 	return true
 }
 
-// KnownTool is the tool of a name as far as it is known without asking anybody; nil: there is none.
+// KnownTool returns the tool with a name from the cached view, without asking backends, or nil.
 func (c *Catalog) KnownTool(who mcp.Principal, name string) *Tool {
 	return c.views.known(who).Tools.ByName[name]
 }
 
-// Broken logs, once for each message, that a backend broke the contract.
+// Broken logs a contract violation of a backend, once for each message.
 func (c *Catalog) Broken(backend string, method mcp.Method, message string) {
 	c.report.once("broken\x00"+backend+"\x00"+message, "a backend broke the contract", "backend", backend, "method", string(method), "error", message)
 }

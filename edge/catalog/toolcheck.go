@@ -11,8 +11,8 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// ToolCheck is what a tool's schemas demand, read when the tool is first called, once for as long as
-// the backend lists the same tool.
+// ToolCheck is a tool's compiled schemas. They are compiled at the tool's first call, and kept
+// while the backend lists the same tool.
 type ToolCheck struct {
 	owner  string
 	tool   *pb.Tool
@@ -21,7 +21,7 @@ type ToolCheck struct {
 	done atomic.Bool
 	mu   sync.Mutex
 
-	// Set once done.
+	// Input and output are set by Ready.
 	Input, output *schema.Schema
 	HasOutput     bool
 	Headers       []paramHeader
@@ -31,7 +31,7 @@ func newToolCheck(owner string, t *pb.Tool, report *reporter) *ToolCheck {
 	return &ToolCheck{owner: owner, tool: t, report: report}
 }
 
-// Ready compiles what is not compiled yet and returns c.
+// Ready compiles the schemas if needed and returns c.
 func (c *ToolCheck) Ready() *ToolCheck {
 	if !c.done.Load() {
 		c.prepare()
@@ -56,16 +56,17 @@ func (c *ToolCheck) prepare() {
 	c.done.Store(true)
 }
 
-// compile returns a schema that accepts everything when there is none that can be used.
+// compile returns the compiled schema, or one that accepts everything if there is none or it is
+// unusable.
 func (c *ToolCheck) compile(which, text string) *schema.Schema {
 	s, err := schema.Compile(text)
 	if err != nil {
-		c.warn("a tool's "+which+" cannot be used: what it describes goes unchecked", err.Error())
+		c.warn("a tool's "+which+" cannot be used: its values are not checked", err.Error())
 		return &schema.Schema{}
 	}
 	if s.Multiplies() {
-		c.warn("a tool's "+which+" multiplies: what would take too long to check goes unchecked",
-			fmt.Sprintf("64 KiB can take more than %d applications of its parts: have fewer of them apply to the same value", schema.MaxValues))
+		c.warn("a tool's "+which+" multiplies: values that take too long to check are not checked",
+			fmt.Sprintf("64 KiB can take more than %d applications of its parts: apply fewer of them to the same value", schema.MaxValues))
 	}
 	return s
 }
@@ -75,9 +76,9 @@ func (c *ToolCheck) warn(message, detail string) {
 		"backend", c.owner, "tool", c.tool.GetName(), "error", detail)
 }
 
-// Arguments makes the check of arguments, an object, which says where they do not fit, in one line. The error is
-// schema.ErrCost for those that cannot be checked within bounds, unless that is the schema's fault: then the backend
-// has the last word.
+// Arguments returns the check of arguments, which must be an object. The check's error describes in
+// one line where they do not fit. The error is schema.ErrCost if they exceed the bounds of
+// checking, unless the schema itself causes that: then only the backend checks them.
 func (c *ToolCheck) Arguments(args []byte) (schema.Check, error) {
 	check, err := c.Input.Prepare(args)
 	if errors.Is(err, schema.ErrCost) && c.Input.Multiplies() {
@@ -86,27 +87,27 @@ func (c *ToolCheck) Arguments(args []byte) (schema.Check, error) {
 	return check, err
 }
 
-// Promised makes the check of the structured content of a tool that has an output schema; what it finds is misfit's to
-// tell. The error says what is wrong before that.
+// Promised returns the check of the structured content of a tool with an output schema. Pass the
+// check's error to Misfit. Promised fails if the content is missing or not valid JSON.
 func (c *ToolCheck) Promised(content string) (schema.Check, error) {
 	if content == "" {
 		return schema.Check{}, errors.New("structured_content_json is missing, though the tool declares an output schema")
 	}
-	if !c.output.Trivial() && !jsonrpc.Valid([]byte(content)) { // else rendering it tells
+	if !c.output.Trivial() && !jsonrpc.Valid([]byte(content)) { // otherwise rendering reports it
 		return schema.Check{}, errors.New("structured_content_json is no valid JSON")
 	}
 	check, err := c.output.Prepare([]byte(content))
 	if errors.Is(err, schema.ErrCost) {
 		if !c.output.Multiplies() {
-			c.warn("a tool's result is too large to be checked by its output schema and goes unchecked",
-				fmt.Sprintf("it takes more than %d applications of the schema's parts", schema.MaxValues))
+			c.warn("a tool's result is too large for a check by its output schema and is not checked",
+				fmt.Sprintf("the check takes more than %d applications of the schema's parts", schema.MaxValues))
 		}
 		return schema.Check{}, nil
 	}
 	return check, Misfit(err)
 }
 
-// Misfit is what a check of structured content found; nil: nothing.
+// Misfit wraps the error of a check of structured content. It returns nil for nil.
 func Misfit(err error) error {
 	if err == nil {
 		return nil

@@ -15,9 +15,10 @@ import (
 // toolSet is the tools of a view.
 type toolSet struct {
 	ByName map[string]*Tool
-	// reserved are the names of backends that are away.
+	// reserved maps the tool names of backends that are away to them.
 	reserved map[string]*backend.Backend
-	// outranked are the tools whose names belong to other backends: calls that they began go on with them.
+	// outranked are the tools whose names now belong to other backends. Calls that they started
+	// continue with them.
 	outranked map[ownName]*Tool
 	List      *list
 	conflicts []Conflict
@@ -30,16 +31,16 @@ type Tool struct {
 	Owner *backend.Backend
 	Proto *pb.Tool
 	Shown *pb.Tool // as tools/list shows it
-	// form is the schema of its arguments there; nil: as the backend sends it.
+	// Form is the schema of its arguments in tools/list. nil means as the backend sends it.
 	Form *portable.Result
-	// stray: it is shown without the page that its `_meta` names, see strays.
+	// stray is true if the tool is shown without the page that its `_meta` names, see strays.
 	stray bool
 	Check *ToolCheck
-	// tasks says whether a call of it may become a task.
+	// Tasks says whether a call of it may become a task.
 	Tasks mcp.TaskSupport
-	// target is what policy knows of it.
+	// Target is the input of policy rules for the tool.
 	Target policy.Target
-	// size is where that of its messages is kept; nil: not looked up yet.
+	// Size points to the expected size of its messages. nil means not looked up yet.
 	Size atomic.Pointer[Size]
 }
 
@@ -87,16 +88,17 @@ func (m *merge) tools(prev *toolSet, digest uint64, strays strays) *toolSet {
 	return s
 }
 
-// Repeatable: running it twice does no more than running it once.
+// Repeatable reports whether repeating a call has no further effect.
 func (t *Tool) Repeatable() bool {
 	a := t.Proto.GetAnnotations()
 	return a.GetReadOnly() || a.GetIdempotent()
 }
 
-// ownName is what a backend has, by its name and the name that clients see.
+// ownName is a backend's name and a tool's or prompt's name as clients see it.
 type ownName struct{ backend, name string }
 
-// toolOf is the tool that a call is about: that of the backend which it belongs to, if it belongs to one. nil: there is none.
+// toolOf returns the tool that a call names, or nil. If the call is bound to a backend, it returns
+// that backend's tool.
 func (v *View) toolOf(call *mcp.Call) *Tool {
 	t := v.Tools.ByName[call.Params.Target]
 	if call.Backend == "" || t != nil && t.Owner.Name() == call.Backend {

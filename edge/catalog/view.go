@@ -9,9 +9,9 @@ import (
 	"github.com/mcpedge/mcpedge/edge/translate"
 )
 
-// View is what all backends serve together, as one caller sees it, or all callers. Immutable.
+// View is what all backends serve together, as one caller or all callers see it. It is immutable.
 type View struct {
-	Parts     []part // in the order in which they win over each other
+	Parts     []part // in order of precedence
 	owners    *owners
 	Tools     *toolSet
 	Resources *resourceSet
@@ -20,15 +20,17 @@ type View struct {
 	conflicts []Conflict
 	Digest    mcp.Digest
 
-	// instructions for the model, of all backends.
+	// instructions are those of all backends, for the model.
 	instructions string
-	// private: some backend's lists depend on the caller, so this view is no answer to one.
+	// private means that some backend's lists depend on the caller, so that callers do not use this
+	// view.
 	private bool
-	// missing: a configured backend, or a list of one, is not there.
+	// missing means that a configured backend, or a list of one, is missing.
 	missing bool
-	// filtered are the lists as entitlements see them.
+	// Filtered caches the lists as entitlements see them.
 	Filtered filtered
-	// failed is why a backend's part is missing from a caller's own view; nil: nothing is.
+	// failed is the reason why a backend is missing from a caller's own view. nil means that none
+	// is.
 	failed error
 }
 
@@ -36,17 +38,18 @@ type View struct {
 type part struct {
 	Backend *backend.Backend
 	Catalog *backend.Catalog
-	// kept is what is remembered of the lists that the catalog does not have; nil: it has all, or nothing is.
+	// kept are the remembered names of the lists that the catalog lacks. nil means that it lacks
+	// none, or that none are remembered.
 	kept *ownership.Names
-	// names are those of the catalog and of kept; nil: not gathered yet.
+	// names are those of the catalog and of kept. nil means not gathered yet.
 	names *ownership.Names
 }
 
-// Incomplete reports whether a configured backend, or a list of one, is missing: clients must then not cache lists,
-// and a feature that no known backend serves may exist.
+// Incomplete reports whether a configured backend, or a list of one, is missing. Then clients must
+// not cache lists, and a feature that no known backend serves may exist.
 func (v *View) Incomplete() bool { return v.failed != nil || v.missing }
 
-// catalog is the catalog that a backend has in this view.
+// catalog returns the catalog of a backend in this view.
 func (v *View) catalog(b *backend.Backend) *backend.Catalog {
 	for i := range v.Parts {
 		if v.Parts[i].Backend == b {
@@ -56,15 +59,15 @@ func (v *View) catalog(b *backend.Backend) *backend.Catalog {
 	return &backend.Catalog{}
 }
 
-// sameParts reports whether a view was made of these catalogs.
+// sameParts reports whether a view was made from these catalogs.
 func (v *View) sameParts(parts []part) bool {
 	return slices.EqualFunc(v.Parts, parts, func(a, b part) bool {
 		return a.Backend == b.Backend && a.Catalog == b.Catalog && a.kept == b.kept
 	})
 }
 
-// newView merges the parts, in their order. What prev, which may be nil, holds for the same content is
-// taken over, with its renderings and schemas. The report hears of conflicts.
+// newView merges the parts in their order. It reuses from prev, which may be nil, what has the same
+// content, with its renderings and schemas. It reports conflicts.
 func newView(parts []part, prev *View, report *reporter, form showing) *View {
 	if prev == nil {
 		prev = &View{}

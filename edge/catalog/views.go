@@ -16,7 +16,7 @@ import (
 	"github.com/mcpedge/mcpedge/internal/weighted"
 )
 
-// views holds the view that all callers share, and caches those of callers with lists of their own.
+// views holds the view that all callers share, and caches those of callers with private lists.
 type views struct {
 	backends func() []*backend.Backend
 	names    *ownership.Registry
@@ -24,12 +24,12 @@ type views struct {
 	Shared   atomic.Pointer[View]
 	showing  showing
 
-	// Private are the views of callers with lists of their own, by privateKey.
+	// Private caches the views of callers with private lists, by privateKey.
 	Private *weighted.Cache[string, *View]
 }
 
-// maxOwnBytes bounds the lists of callers' own of which views are kept, in bytes of their encoding: a view has their entries and, under
-// each revision in which they were asked for, their rendering.
+// maxOwnBytes bounds the private lists of cached views, in bytes of their encoding. A view holds
+// their entries and their rendering under each requested revision.
 const maxOwnBytes = 32 << 20
 
 func newViews(backends func() []*backend.Backend, names *ownership.Registry, most int, report *reporter, form showing) *views {
@@ -39,8 +39,8 @@ func newViews(backends func() []*backend.Backend, names *ownership.Registry, mos
 	return s
 }
 
-// refresh makes the shared view anew and returns the one before (nil at first) and the new one. One
-// goroutine at a time.
+// refresh rebuilds the shared view and returns the previous one, nil at first, and the new one. It
+// must not be called concurrently.
 func (s *views) refresh() (before, after *View) {
 	before = s.Shared.Load()
 	backends := s.backends()
@@ -55,12 +55,12 @@ func (s *views) refresh() (before, after *View) {
 	after = newView(parts, before, s.report, s.showing)
 	s.Shared.Store(after)
 	if before != nil && len(parts) < len(before.Parts) {
-		s.Private.Purge() // They may have a backend that is not there any more.
+		s.Private.Purge() // They may have a backend that was removed.
 	}
 	return before, after
 }
 
-// Of returns the view of a caller: one atomic load if no backend has private lists.
+// Of returns the view of a caller. It is one atomic load if no backend has private lists.
 func (s *views) Of(ctx context.Context, p mcp.Principal) (*View, error) {
 	v := s.Shared.Load()
 	if !v.private {
@@ -69,8 +69,8 @@ func (s *views) Of(ctx context.Context, p mcp.Principal) (*View, error) {
 	return s.own(ctx, p, v, func(int) bool { return true })
 }
 
-// forCall returns the view that a request is served by: where it names something, one in which the lists of the backends are read that
-// may have it. The lists of others are as they are at hand.
+// forCall returns the view that serves a request. If the request names something, only the private
+// lists of backends that may have it are read. Others are used as cached.
 func (s *views) forCall(ctx context.Context, call *mcp.Call) (*View, error) {
 	v := s.Shared.Load()
 	if !v.private {
@@ -88,11 +88,12 @@ func (s *views) forCall(ctx context.Context, call *mcp.Call) (*View, error) {
 	return v, nil
 }
 
-// ownAtOnce is how many backends are asked at once for their lists for a caller, which each may be slow to give.
+// ownAtOnce bounds the backends whose private lists are read concurrently for one caller.
 const ownAtOnce = 16
 
-// own returns the caller's own view, made of the backends' lists for the caller, of those that are needed and those at hand. The
-// lists of a backend that cannot be asked are missing from it, and failed is set. It fails only when ctx ended.
+// own returns the caller's own view, made from the private lists of the needed backends and the
+// cached ones of others. Lists that cannot be read are missing from it, and failed is set. It fails
+// only when ctx ends.
 func (s *views) own(ctx context.Context, p mcp.Principal, shared *View, needed func(rank int) bool) (*View, error) {
 	parts := slices.Clone(shared.Parts)
 	failed, err := s.ownParts(ctx, p, parts, needed)
@@ -104,7 +105,7 @@ func (s *views) own(ctx context.Context, p mcp.Principal, shared *View, needed f
 	}
 	key := privateKey(p)
 	if failed != nil {
-		key += "\x00" // beside the view in which nothing failed
+		key += "\x00" // kept beside the view without failures
 	}
 	prev, known := s.Private.Get(key)
 	if known && prev.sameParts(parts) {
@@ -124,7 +125,7 @@ func (s *views) own(ctx context.Context, p mcp.Principal, shared *View, needed f
 	return v, nil
 }
 
-// ownBytes is the length of the encoding of the lists in a view that are its caller's own.
+// ownBytes returns the length of the encoding of a view's private lists.
 func (v *View) ownBytes() (sum int) {
 	for i := range v.Parts {
 		sum += v.Parts[i].Catalog.OwnBytes
@@ -132,7 +133,8 @@ func (v *View) ownBytes() (sum int) {
 	return sum
 }
 
-// ownParts gives the parts the caller's own catalogs, of those that are not needed as they are at hand. failed is why the last one that could not be read is absent; err: ctx ended.
+// ownParts sets the caller's own catalogs in parts. Catalogs that are not needed are used only if
+// cached. failed is why the last unreadable one is missing. err is set when ctx ends.
 func (s *views) ownParts(ctx context.Context, p mcp.Principal, parts []part, needed func(rank int) bool) (failed, err error) {
 	var missing []int
 	for i := range parts {
@@ -153,7 +155,8 @@ func (s *views) ownParts(ctx context.Context, p mcp.Principal, parts []part, nee
 	return s.readParts(ctx, p, parts, missing)
 }
 
-// readParts reads the catalogs of some parts together, at most ownAtOnce at a time. It returns what ownParts does.
+// readParts reads the catalogs of the missing parts, at most ownAtOnce concurrently. Its results
+// are those of ownParts.
 func (s *views) readParts(ctx context.Context, p mcp.Principal, parts []part, missing []int) (failed, err error) {
 	errs := make([]error, len(missing))
 	var reading errgroup.Group
@@ -181,7 +184,7 @@ func (s *views) readParts(ctx context.Context, p mcp.Principal, parts []part, mi
 	return failed, nil
 }
 
-// known returns the caller's view as far as it is known without asking anybody.
+// known returns the cached view of the caller, without asking backends.
 func (s *views) known(p mcp.Principal) *View {
 	v := s.Shared.Load()
 	if v.private {
@@ -192,7 +195,8 @@ func (s *views) known(p mcp.Principal) *View {
 	return v
 }
 
-// privateKey tells callers apart whose lists may differ: by all that some backend may be told of them.
+// privateKey returns a key that is equal only for callers with equal private lists. It contains
+// everything that backends may learn of the caller.
 func privateKey(p mcp.Principal) string {
 	if p.Anonymous() {
 		return ""

@@ -160,7 +160,7 @@ func (t *Tasks) admit(ctx context.Context, rules *revision.Rules, c *mcp.Call) (
 		return mcp.Reply{}, era.TasksUndeclared(string(c.Method))
 	}
 	if !c.Params.HasTarget && c.Method != mcp.MethodTasksList {
-		return mcp.Reply{}, mcp.Errorf(mcp.KindInvalidParams, "params.taskId is missing or no string: name the task")
+		return mcp.Reply{}, mcp.Errorf(mcp.KindInvalidParams, "params.taskId is missing or not a string: name the task")
 	}
 	if !t.work.Enter() {
 		return mcp.Reply{}, mcp.Errorf(mcp.KindUnavailable, "this server is shutting down; send the request again")

@@ -39,7 +39,7 @@ func TestCheckTellsOfPages(t *testing.T) {
 	}
 	many, few := "--backend=many="+commandtest.Tools(t, "m", 1001), "--backend=few="+commandtest.Tools(t, "f", 600)
 	const want = `note    tools/list has 2 pages, as page-size is 1000: the first has 1000 of 1001 entries. ` +
-		`Clients that read the first page alone, as some agent frameworks do, see nothing from "m1000" on: raise page-size, or serve fewer`
+		`Clients that read only the first page, as some agent frameworks do, do not see the entries from "m1000" on: raise page-size, or serve fewer`
 	if out := run(many); strings.Count(out, want) != 1 || strings.Count(out, "pages, as") != 1 {
 		t.Errorf("%q is missing, or not alone, in:\n%.2000s", want, out)
 	}
