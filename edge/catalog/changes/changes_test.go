@@ -21,13 +21,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const allKinds = backend.Tools | backend.Resources | backend.Prompts
 
-// world is a source whose lists and owners tests replace.
+// world is a Source whose lists and owners the tests replace.
 type world struct {
 	mu     sync.Mutex
 	kinds  backend.Kinds // whose lists differ at the next refresh
 	moved  bool          // the owners were replaced
 	owners map[string]*owner
-	// differ are the kinds that callers with scopes see other than those without, and hidden is a URI that they may not watch.
+	// differ are the kinds that callers with scopes see differently from callers without. hidden is
+	// a URI that callers with scopes may not watch.
 	differ backend.Kinds
 	hidden string
 }
@@ -57,7 +58,7 @@ func (w *world) View(ctx context.Context, p mcp.Principal) (View, error) {
 	return seen(owners), ctx.Err()
 }
 
-// seen is the owners by URI; every kind is served.
+// seen maps URIs to owners. Every kind is served.
 type seen map[string]*owner
 
 func (s seen) Reportable(f mcp.Filter) (kinds backend.Kinds) {
@@ -76,7 +77,7 @@ func (s seen) Owner(uri string) Owner {
 	return nil
 }
 
-// owner is a backend that reports what a test says.
+// owner is a backend whose changes the test reports.
 type owner struct {
 	mu  sync.Mutex
 	fns map[string]map[int]func(string)
@@ -111,7 +112,7 @@ func (o *owner) watchers(uri string) int {
 	return len(o.fns[uri])
 }
 
-// update reports a change to those who watch a resource, who must be there.
+// update reports a change to the watches of a resource. It fails without watches.
 func (o *owner) update(t testing.TB, uri, changed string) {
 	t.Helper()
 	o.mu.Lock()
@@ -121,14 +122,14 @@ func (o *owner) update(t testing.TB, uri, changed string) {
 	}
 	o.mu.Unlock()
 	if len(fns) == 0 {
-		t.Fatalf("nobody watches %s", uri)
+		t.Fatalf("%s has no watches", uri)
 	}
 	for _, fn := range fns {
 		fn(changed)
 	}
 }
 
-// owned is a world in which one backend owns the URIs.
+// owned returns a world in which one backend owns the URIs.
 func owned(uris ...string) (*world, *owner) {
 	w, o := &world{owners: map[string]*owner{}}, &owner{}
 	for _, uri := range uris {
@@ -141,7 +142,7 @@ func hubOf(s Source) *Hub {
 	return New(s, Options{WatchedURIs: 256, Logger: slog.New(slog.DiscardHandler)})
 }
 
-// change has the lists of some kinds differ and tells the hub.
+// change makes the lists of some kinds differ and notifies the hub.
 func (w *world) change(h *Hub, kinds backend.Kinds) {
 	w.mu.Lock()
 	w.kinds |= kinds
@@ -149,7 +150,7 @@ func (w *world) change(h *Hub, kinds backend.Kinds) {
 	h.Changed(kinds)
 }
 
-// move replaces the owner of a URI and tells the hub.
+// move replaces the owner of a URI and notifies the hub.
 func (w *world) move(h *Hub, uri string, to *owner) {
 	w.mu.Lock()
 	w.owners, w.moved = map[string]*owner{uri: to}, true
@@ -189,7 +190,7 @@ func silent(t testing.TB, feed mcp.Feed) {
 	}
 }
 
-// queued says how many URIs are pending and whether a list is.
+// queued returns the number of pending URIs and whether a list is pending.
 func (f *feed) queued() (uris int, lists bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -202,7 +203,8 @@ func (f *feed) watchOf(uri string) *watch {
 	return f.watches[uri]
 }
 
-// TestBecome: a feed whose caller has other rights tells of the lists that those see other, and watches what may be watched now.
+// A feed whose principal changes reports the lists that differ for the new one, and watches what it
+// may watch.
 func TestBecome(t *testing.T) {
 	w, _ := owned("x:1", "x:2")
 	h := hubOf(w)
@@ -213,7 +215,7 @@ func TestBecome(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := next(t, feed); !slices.Equal(got, []mcp.Change{{Kind: mcp.ToolsChanged}}) {
-		t.Errorf("told %v, want the one kind that it asked for and that differs", got)
+		t.Errorf("got %v, want the one kind that is in the filter and differs", got)
 	}
 	if got := feed.Honoured().URIs; !slices.Equal(got, []string{"x:1"}) {
 		t.Errorf("it watches %v", got)
@@ -221,8 +223,8 @@ func TestBecome(t *testing.T) {
 	silent(t, feed)
 }
 
-// TestBecomeInVain: when the backends do not say in time what the new rights see, every kind of list is told as changed, and watches that
-// the new rights do not allow end all the same.
+// If the backends do not answer for the new principal in time, every list is reported as changed,
+// and watches that the new principal is denied end nevertheless.
 func TestBecomeInVain(t *testing.T) {
 	w, _ := owned("x:1", "x:2")
 	feed := open(t, hubOf(w), mcp.Filter{Tools: true, Prompts: true, URIs: []string{"x:1", "x:2"}})
@@ -270,7 +272,7 @@ func TestUpdateKeepsWhatStays(t *testing.T) {
 		t.Fatalf("got %+v, %v", got, err)
 	}
 	if feed.watchOf("x:2") != kept {
-		t.Error("the watch that stays was interrupted")
+		t.Error("the kept watch was interrupted")
 	}
 	if n := o.watchers("x:1"); n != 0 {
 		t.Errorf("%d watches of x:1 are left", n)
@@ -283,11 +285,11 @@ func TestUpdateKeepsWhatStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := next(t, feed); !slices.Equal(got, []mcp.Change{{Kind: mcp.ResourceUpdated, URI: "x:1"}}) {
-		t.Errorf("told to, an update tells of %v, want what it began to watch", got)
+		t.Errorf("the update reports %v, want the newly watched resource", got)
 	}
 }
 
-// An update that nobody took before its watch moved is told by the new watch.
+// An update that was not read before its watch moved is reported by the new watch.
 func TestPendingUpdatesSurviveANewOwner(t *testing.T) {
 	w, a := owned("x:1")
 	h, b := hubOf(w), &owner{}
@@ -295,7 +297,7 @@ func TestPendingUpdatesSurviveANewOwner(t *testing.T) {
 	old := feed.watchOf("x:1")
 	a.update(t, "x:1", "x:1")
 	w.move(h, "x:1", b)
-	await.Until(t, "the new watch to tell", func() bool {
+	await.Until(t, "the new watch to report", func() bool {
 		n, _ := feed.queued()
 		now := feed.watchOf("x:1")
 		return now != nil && now != old && n == 1
@@ -306,7 +308,7 @@ func TestPendingUpdatesSurviveANewOwner(t *testing.T) {
 	if got := next(t, feed); !slices.Equal(got, []mcp.Change{{Kind: mcp.ResourceUpdated, URI: "x:1"}}) {
 		t.Errorf("got %v", got)
 	}
-	// What came by a watch that the filter no longer has is not told.
+	// Updates of a watch that the filter no longer has are dropped.
 	b.update(t, "x:1", "x:1")
 	if _, err := feed.Update(t.Context(), mcp.Filter{}, false); err != nil {
 		t.Fatal(err)
@@ -339,7 +341,7 @@ func TestCloseEndsAFeed(t *testing.T) {
 	}
 }
 
-// A feed whose opening fails leaves nothing behind.
+// A feed that fails to open leaves nothing behind.
 func TestOpenFails(t *testing.T) {
 	w, _ := owned("x:1")
 	h := hubOf(w)
@@ -366,7 +368,7 @@ func TestPendingURIsAreBounded(t *testing.T) {
 	}
 }
 
-// leaving is a view whose subscriber leaves while the owner of a first URI is found.
+// leaving is a view whose subscriber disconnects while the first owner is looked up.
 type leaving struct {
 	View
 	leave func()
@@ -379,7 +381,8 @@ func (l *leaving) Owner(uri string) Owner {
 	return l.View.Owner(uri)
 }
 
-// No owners are looked up for a subscriber that has disconnected: a lookup takes time where many templates nearly match.
+// No owners are looked up for a disconnected subscriber: a lookup is slow if many templates nearly
+// match.
 func TestWhoHasLeftIsNotWorkedFor(t *testing.T) {
 	w := &world{}
 	h := New(w, Options{Jitter: -1})
@@ -396,6 +399,6 @@ func TestWhoHasLeftIsNotWorkedFor(t *testing.T) {
 	f.asked.URIs = nil
 	f.updating.Unlock()
 	if l.found != 1 {
-		t.Errorf("%d owners were found", l.found)
+		t.Errorf("%d owners were looked up", l.found)
 	}
 }

@@ -16,22 +16,22 @@ import (
 // errFeedClosed is what Next returns once the feed is closed.
 var errFeedClosed = errors.New("the feed of changes is closed")
 
-// maxPendingURIs bounds the changed URIs that are pending for a reader. Beyond it a change below a watched
-// resource is told as a change of that resource.
+// maxPendingURIs bounds the pending changed URIs of a feed. Beyond it, a change below a watched
+// resource is reported as a change of that resource.
 const maxPendingURIs = 1024
 
 // feed is one subscriber's queue of changes. It implements mcp.Feed.
 type feed struct {
 	hub       *Hub
 	principal atomic.Pointer[mcp.Principal]
-	// outdated: the principal does not have all that decides on lists. Of Hub.Exchange.
+	// outdated means that the principal lacks data that decides on lists. Used by Hub.Exchange.
 	outdated bool
-	// next is the principal that is about to be; nil: the same.
+	// next is the principal that Become is about to set. nil means none.
 	next atomic.Pointer[mcp.Principal]
 	// ctx ends with the feed, and with it the wait for backends.
 	ctx   context.Context
 	close context.CancelFunc
-	// wake has capacity 1 and holds a token when something is pending, or the feed was closed.
+	// wake has capacity 1. It holds a token when a change is pending or the feed was closed.
 	wake chan struct{}
 
 	// updating is held while watches are opened and closed, which waits for backends.
@@ -40,18 +40,18 @@ type feed struct {
 
 	mu       sync.Mutex
 	closed   bool
-	routing  bool              // a goroutine looks at every URI again
-	reroute  bool              // that is due
+	routing  bool              // a rerouteWatches goroutine exists
+	reroute  bool              // a reroute is due
 	kinds    backend.Kinds     // honoured
 	order    []string          // the filter's URIs, watched or not
-	watches  map[string]*watch // by URI, those in force
+	watches  map[string]*watch // by URI, the open ones
 	pending  backend.Kinds
-	due      time.Time    // when the pending kinds may be told
+	due      time.Time    // when the pending kinds are reported
 	changed  []changedURI // in the order of the first change
 	isQueued map[string]struct{}
 }
 
-// changedURI is a pending update and the watch that it came by.
+// changedURI is a pending update and the watch that reported it.
 type changedURI struct {
 	uri string
 	by  *watch
@@ -85,7 +85,7 @@ func (f *feed) honoured() mcp.Filter {
 	return out
 }
 
-// Next implements mcp.Feed. Updated resources are told at once, changed lists after their jitter.
+// Next implements mcp.Feed. It returns updated resources at once, changed lists after their jitter.
 func (f *feed) Next(ctx context.Context, idle time.Duration) ([]mcp.Change, error) {
 	now := time.Now()
 	for end := now.Add(idle); ; now = time.Now() {
@@ -109,8 +109,8 @@ func (f *feed) Next(ctx context.Context, idle time.Duration) ([]mcp.Change, erro
 	}
 }
 
-// sleep waits until something becomes pending, for at most wait. Tens of thousands of streams spend their time
-// here, so it makes no context of its own.
+// sleep waits until a change becomes pending, for at most wait. Tens of thousands of streams block
+// here, so it creates no context.
 func (f *feed) sleep(ctx context.Context, wait time.Duration) error {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -123,7 +123,7 @@ func (f *feed) sleep(ctx context.Context, wait time.Duration) error {
 	return nil
 }
 
-// take returns what may be told now, or how long to wait for what is pending.
+// take returns the changes that are due, or how long to wait for the pending ones.
 func (f *feed) take(now time.Time) (out []mcp.Change, wait time.Duration, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -150,7 +150,7 @@ func (f *feed) take(now time.Time) (out []mcp.Change, wait time.Duration, err er
 	return out, max(wait, 0), nil
 }
 
-// listsChanged makes the kinds pending that the filter honours.
+// listsChanged marks the kinds as pending that the filter honours.
 func (f *feed) listsChanged(kinds backend.Kinds) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -168,7 +168,7 @@ func (f *feed) listsChanged(kinds backend.Kinds) {
 	f.wakeReader()
 }
 
-// updated makes a changed URI pending; w is the watch it came by.
+// updated queues a changed URI that the watch w reported.
 func (f *feed) updated(w *watch, uri string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -188,8 +188,8 @@ func (f *feed) updated(w *watch, uri string) {
 	f.wakeReader()
 }
 
-// dropEnded drops the pending updates of watches that have ended, so that a new watch can report them again; mu is
-// held.
+// dropEnded drops the pending updates of ended watches, so that a new watch can report them again.
+// mu is held.
 func (f *feed) dropEnded() {
 	f.changed = slices.DeleteFunc(f.changed, func(c changedURI) bool {
 		if c.by.ended {
@@ -199,7 +199,7 @@ func (f *feed) dropEnded() {
 	})
 }
 
-// wakeReader makes Next look at what is pending; mu is held.
+// wakeReader makes Next check for pending changes. mu is held.
 func (f *feed) wakeReader() {
 	select {
 	case f.wake <- struct{}{}:
@@ -207,7 +207,7 @@ func (f *feed) wakeReader() {
 	}
 }
 
-// Close implements mcp.Feed. It does not wait for an Update that runs, which then fails.
+// Close implements mcp.Feed. It does not wait for a running Update, which then fails.
 func (f *feed) Close() {
 	f.hub.remove(f)
 	f.close()

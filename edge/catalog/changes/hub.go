@@ -1,12 +1,12 @@
-// Package changes tells subscribers of changes: in the lists of tools, resources and prompts, and in the resources
-// that they watch.
+// Package changes notifies subscribers of changes: of the lists of tools, resources and prompts,
+// and of the resources that they watch.
 //
 //	catalog replaced ─► Hub ─► Source.Refresh ─► feeds: changed lists, after a jitter
-//	                                        └──► feeds: watches whose owner is another one now are moved
+//	                                        └──► feeds: watches whose owner changed are moved
 //	resource updated ─► Owner.Watch ─► the watch's feed, at once
 //
-// A Hub has a goroutine only while there is something to do, and a feed has none: what is pending for a feed is
-// bounded, and its reader takes it with Next.
+// A Hub has a goroutine only while there is work, and a feed has none: the pending changes of a
+// feed are bounded, and its reader takes them with Next.
 package changes
 
 import (
@@ -19,47 +19,49 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// Source knows what is served now. Its methods are safe for concurrent use, but for Refresh.
+// Source knows what is served now. Its methods are safe for concurrent use, except Refresh.
 type Source interface {
-	// Refresh takes in what the backends list now. reported are the kinds that they reported as changed since
-	// the last call; kinds are those that subscribers are to be told of. replaced says that owners of resources
-	// may be others than before. It is not called while another call runs.
+	// Refresh reads the current lists of the backends. reported are the kinds that backends
+	// reported as changed since the last call, and kinds are those to notify subscribers of.
+	// replaced is true if owners of resources may have changed. It is not called concurrently.
 	Refresh(reported backend.Kinds) (kinds backend.Kinds, replaced bool)
-	// View is what a caller sees. It may ask backends; it fails when ctx ends.
+	// View returns what a caller sees. It may call backends. It fails when ctx ends.
 	View(ctx context.Context, p mcp.Principal) (View, error)
-	// Differ tells the kinds of lists that two callers do not see alike. It may ask backends; it fails when ctx ends.
+	// Differ returns the kinds of lists that two callers see differently. It may call backends. It
+	// fails when ctx ends.
 	Differ(ctx context.Context, a, b mcp.Principal) (backend.Kinds, error)
 }
 
-// Revoker is a Source that knows, without asking anybody, what may not be watched any more.
+// Revoker is a Source that knows, without calling backends, which watches are no longer allowed.
 type Revoker interface {
-	// Revoked reports that a caller may not watch a resource at a backend: it does not wait.
+	// Revoked reports whether a caller may not watch a resource at a backend. It does not block.
 	Revoked(p mcp.Principal, uri string, owner Owner) bool
 }
 
-// Hider is a Source that keeps resources from callers.
+// Hider is a Source that hides resources from callers.
 type Hider interface {
-	// Hides reports that a caller may not watch a resource, which is below one that it watches at a backend: it is not told of it. It does
-	// not wait.
+	// Hides reports whether updates of a resource are hidden from a caller who watches a resource
+	// above it at a backend. It does not block.
 	Hides(p mcp.Principal, uri string, owner Owner) bool
 }
 
 // View is what one caller sees at one time. It is immutable.
 type View interface {
-	// Reportable is the part of a filter's kinds whose changes may come.
+	// Reportable returns the part of a filter's kinds that may change.
 	Reportable(f mcp.Filter) backend.Kinds
-	// Owner is the backend that a resource can be watched at; nil: none.
+	// Owner returns the backend at which a resource can be watched, or nil.
 	Owner(uri string) Owner
 }
 
-// Owner is a backend at which resources are watched. Equal values are the same backend. Safe for concurrent use.
+// Owner is a backend at which resources are watched. Equal values are the same backend. It is safe
+// for concurrent use.
 type Owner interface {
 	Name() string
 	// Timeout bounds the opening of a watch.
 	Timeout() time.Duration
-	// Watch returns when changes of the resource are reported, each by a call of fn with the URI of what changed,
-	// the resource's own or one below it. stop ends the watch, is idempotent, and must be called in the end; a call
-	// of fn that has begun may outlast it.
+	// Watch returns once the backend reports changes of the resource. It calls fn with the URI of
+	// each change, which is the resource's own or one below it. stop ends the watch, is idempotent,
+	// and must be called. A running call of fn may outlast it.
 	Watch(ctx context.Context, p mcp.Principal, uri string, fn func(uri string)) (stop func(), err error)
 }
 
@@ -67,15 +69,15 @@ var _ Owner = (*backend.Backend)(nil)
 
 // Options are the settings of a Hub.
 type Options struct {
-	// Jitter is the most that a list's change is held back; 0 or less: nothing.
+	// Jitter is the maximum delay of a list's change. 0 or less disables it.
 	Jitter time.Duration
-	// WatchedURIs bounds the resources of one feed; those beyond it are not honoured.
+	// WatchedURIs bounds the resources of one feed. Further ones are not honoured.
 	WatchedURIs int
-	// Logger hears of resources that cannot be watched.
+	// Logger receives the resources that cannot be watched.
 	Logger *slog.Logger
 }
 
-// Hub keeps the feeds of all subscribers. All methods are safe for concurrent use.
+// Hub holds the feeds of all subscribers. All methods are safe for concurrent use.
 type Hub struct {
 	source Source
 	opts   Options
@@ -88,18 +90,18 @@ type Hub struct {
 	routing bool          // a reroute goroutine exists
 	reroute bool          // a reroute is due
 
-	// looking bounds the feeds whose views are made at a time.
+	// looking bounds the feeds whose views are made concurrently.
 	looking chan struct{}
 }
 
-// New makes a Hub. It needs no closing: it ends with its feeds.
+// New returns a Hub. It needs no closing: it ends with its feeds.
 func New(source Source, opts Options) *Hub {
 	return &Hub{source: source, opts: opts, feeds: make(map[*feed]struct{}), looking: make(chan struct{}, watchesAtOnce)}
 }
 
-// Open opens a feed for one subscriber. It waits until the backends report on the filter's URIs, or refused, so
-// that no change after it is missed; a feed without URIs costs neither a call nor a goroutine. It fails when ctx
-// ends.
+// Open opens a feed for one subscriber. It waits until the backends watch the filter's URIs or
+// refuse them, so that no later change is missed. A feed without URIs costs neither a call nor a
+// goroutine. It fails when ctx ends.
 func (h *Hub) Open(ctx context.Context, p mcp.Principal, f mcp.Filter) (mcp.Feed, error) {
 	feed := newFeed(h, p)
 	h.add(feed)
@@ -110,7 +112,8 @@ func (h *Hub) Open(ctx context.Context, p mcp.Principal, f mcp.Filter) (mcp.Feed
 	return feed, nil
 }
 
-// Changed notes that a backend's catalog was replaced, and the kinds that it reported as changed. It does not block.
+// Changed records that a backend's catalog was replaced, and the kinds that it reported as changed.
+// It does not block.
 func (h *Hub) Changed(kinds backend.Kinds) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -122,7 +125,8 @@ func (h *Hub) Changed(kinds backend.Kinds) {
 	}
 }
 
-// Settle waits until the source was refreshed after every call of Changed so far. It fails when ctx ends.
+// Settle waits until the source was refreshed after every call of Changed so far. It fails when ctx
+// ends.
 func (h *Hub) Settle(ctx context.Context) error {
 	h.mu.Lock()
 	settled := h.settled
@@ -138,9 +142,10 @@ func (h *Hub) Settle(ctx context.Context) error {
 	}
 }
 
-// Exchange calls swap, which changes what callers see, and tells each feed of the kinds of lists whose digests are others
-// after it. look is the digest of what a caller sees now. With outdated the feeds' principals do not have all that is looked
-// at from now on: those that are open are told this time and every other. Not to be called while it runs.
+// Exchange calls swap, which changes what callers see, and notifies each feed of the kinds of lists
+// whose digests differ afterwards. look returns the digest of what a caller sees now. outdated
+// means that the principals of open feeds lack data that look reads from now on: they are notified
+// of every kind, now and at each later Exchange. It must not be called concurrently.
 func (h *Hub) Exchange(look func(mcp.Principal) mcp.Digest, differ func(a, b mcp.Digest) backend.Kinds, swap func(), outdated bool) {
 	before := map[*feed]mcp.Digest{}
 	for _, f := range h.snapshot() {
@@ -148,7 +153,7 @@ func (h *Hub) Exchange(look func(mcp.Principal) mcp.Digest, differ func(a, b mcp
 	}
 	swap()
 	for _, f := range h.snapshot() {
-		was, there := before[f] // one that is not there may have been opened before swap or after it
+		was, there := before[f] // a feed that is missing was opened before or after swap
 		f.outdated = f.outdated || outdated
 		if f.outdated || !there {
 			f.listsChanged(backend.Tools | backend.Resources | backend.Prompts)
@@ -171,7 +176,7 @@ func (h *Hub) remove(f *feed) {
 	delete(h.feeds, f)
 }
 
-// snapshot returns the feeds that are open now.
+// snapshot returns the open feeds.
 func (h *Hub) snapshot() []*feed {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -182,7 +187,7 @@ func (h *Hub) snapshot() []*feed {
 	return out
 }
 
-// refresh has the source look again until nothing is due, and tells the feeds each time.
+// refresh refreshes the source until no refresh is due, and notifies the feeds each time.
 func (h *Hub) refresh() {
 	for {
 		h.mu.Lock()
@@ -208,7 +213,7 @@ func (h *Hub) refresh() {
 	}
 }
 
-// rerouteSoon has every watched URI looked at again: it may have another owner, or one for the first time.
+// rerouteSoon schedules a check of every watched URI: its owner may have changed or appeared.
 func (h *Hub) rerouteSoon() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -219,8 +224,8 @@ func (h *Hub) rerouteSoon() {
 	}
 }
 
-// rerouteAll ends the watches of all feeds that are revoked, and has each feed look at its URIs again. It runs beside refresh, and
-// waits for no backend.
+// rerouteAll ends the revoked watches of all feeds, and schedules a check of each feed's URIs. It
+// runs beside refresh, and waits for no backend.
 func (h *Hub) rerouteAll() {
 	for {
 		h.mu.Lock()

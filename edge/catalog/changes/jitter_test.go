@@ -9,7 +9,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// List changes wait for at most the jitter; updates of resources do not wait.
+// List changes are delayed by at most the jitter. Updates of resources are not delayed.
 func TestJitter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFeed(New(nil, Options{Jitter: time.Hour}), mcp.Principal{})

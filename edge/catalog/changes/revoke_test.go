@@ -11,7 +11,7 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
-// revoking is a world that knows without asking which URI may not be watched by callers with scopes.
+// revoking is a world that knows which URI callers with scopes may not watch.
 type revoking struct{ *world }
 
 func (w revoking) Revoked(p mcp.Principal, uri string, _ Owner) bool {
@@ -20,7 +20,7 @@ func (w revoking) Revoked(p mcp.Principal, uri string, _ Owner) bool {
 	return len(p.Scopes) > 0 && uri == w.hidden
 }
 
-// stuck is a backend that does not begin to report before it is released.
+// stuck is a backend whose Watch blocks until release is closed.
 type stuck struct {
 	owner
 	opening chan struct{}
@@ -37,7 +37,7 @@ func (s *stuck) Watch(ctx context.Context, p mcp.Principal, uri string, fn func(
 	return s.owner.Watch(ctx, p, uri, fn)
 }
 
-// both are the owners of a view: one that reports at once, and one that hangs.
+// both is a view with two owners: one that watches at once, and one that blocks.
 type both struct {
 	seen
 	stuck *stuck
@@ -50,7 +50,7 @@ func (b both) Owner(uri string) Owner {
 	return b.seen.Owner(uri)
 }
 
-// revokingBoth has both in its views.
+// revokingBoth returns views with both owners.
 type revokingBoth struct {
 	revoking
 	stuck *stuck
@@ -62,8 +62,8 @@ func (w revokingBoth) View(ctx context.Context, p mcp.Principal) (View, error) {
 	return both{own, w.stuck}, err
 }
 
-// A watch that is revoked ends while others are being opened at a backend that hangs, of the same feed and of others; and one that is
-// revoked while it is opened is not kept.
+// A revoked watch ends while watches of the same and other feeds are being opened at a backend that
+// blocks. A watch that is revoked while it is opened is not kept.
 func TestRevocationDoesNotWait(t *testing.T) {
 	quick, slow := &owner{}, &stuck{opening: make(chan struct{}, 10), release: make(chan struct{})}
 	w := revokingBoth{revoking{&world{owners: map[string]*owner{"x:secret": quick, "x:plain": quick}}}, slow}
@@ -84,8 +84,8 @@ func TestRevocationDoesNotWait(t *testing.T) {
 		_, err := f.Update(ctx, mcp.Filter{URIs: []string{"x:secret", "x:plain", "x:stuck", "x:late"}}, true)
 		updated <- err
 	}()
-	await.Receive(t, "the watch that hangs", slow.opening)
-	await.Receive(t, "the other that hangs", slow.opening)
+	await.Receive(t, "the watch that blocks", slow.opening)
+	await.Receive(t, "the other watch that blocks", slow.opening)
 	if quick.watchers("x:secret") != 1 {
 		t.Fatal("it is not watched")
 	}
@@ -103,7 +103,7 @@ func TestRevocationDoesNotWait(t *testing.T) {
 	}
 	select {
 	case <-updated:
-		t.Fatal("the update did not wait for the watch that hangs")
+		t.Fatal("the update did not wait for the watch that blocks")
 	default:
 	}
 	revoke("x:late")
@@ -111,11 +111,11 @@ func TestRevocationDoesNotWait(t *testing.T) {
 	if err := await.Receive(t, "the update", updated); err != nil {
 		t.Error(err)
 	}
-	await.Until(t, "the watch that hung to be open", func() bool { return slow.watchers("x:stuck") == 1 })
-	await.Until(t, "the one that was revoked meanwhile to end", func() bool { return slow.watchers("x:late") == 0 })
+	await.Until(t, "the blocked watch to open", func() bool { return slow.watchers("x:stuck") == 1 })
+	await.Until(t, "the watch that was revoked meanwhile to end", func() bool { return slow.watchers("x:late") == 0 })
 }
 
-// A caller that becomes one with fewer rights loses its watches at once.
+// A caller loses its watches at once when its principal changes to one with fewer rights.
 func TestBecomingDoesNotWait(t *testing.T) {
 	quick, slow := &owner{}, &stuck{opening: make(chan struct{}, 10), release: make(chan struct{})}
 	w := revokingBoth{revoking{&world{owners: map[string]*owner{"x:secret": quick}, hidden: "x:secret"}}, slow}
@@ -132,7 +132,7 @@ func TestBecomingDoesNotWait(t *testing.T) {
 		_, _ = f.Update(ctx, mcp.Filter{URIs: []string{"x:secret", "x:stuck"}}, false)
 		done <- struct{}{}
 	}()
-	await.Receive(t, "the watch that hangs", slow.opening)
+	await.Receive(t, "the watch that blocks", slow.opening)
 	go func() {
 		_ = f.Become(ctx, mcp.Principal{Scopes: []string{"s"}})
 		done <- struct{}{}

@@ -10,10 +10,11 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// watchesAtOnce bounds the watches that one update opens at one backend at a time, and the feeds whose views are made at a time.
+// watchesAtOnce bounds the watches that one update opens concurrently at one backend, and the feeds
+// whose views are made concurrently.
 const watchesAtOnce = 16
 
-// watch is one URI of a feed, watched at its owner.
+// watch is the watch of one URI of a feed at its owner.
 type watch struct {
 	uri   string
 	owner Owner
@@ -21,7 +22,7 @@ type watch struct {
 	ended bool // guarded by the feed's mu: later events are dropped
 }
 
-// Update implements mcp.Feed. It waits until the backends report on what is new, or refused.
+// Update implements mcp.Feed. It waits until the backends watch the new URIs or refuse them.
 func (f *feed) Update(ctx context.Context, filter mcp.Filter, tell bool) (mcp.Filter, error) {
 	f.updating.Lock()
 	defer f.updating.Unlock()
@@ -56,7 +57,7 @@ func (f *feed) Update(ctx context.Context, filter mcp.Filter, tell bool) (mcp.Fi
 	return f.honoured(), nil
 }
 
-// Become implements mcp.Feed. What p may not watch is not watched any more when it has begun to wait.
+// Become implements mcp.Feed. It ends the watches that p may not have before it blocks.
 func (f *feed) Become(ctx context.Context, p mcp.Principal) error {
 	next := &p
 	f.next.Store(next)
@@ -64,7 +65,7 @@ func (f *feed) Become(ctx context.Context, p mcp.Principal) error {
 	f.updating.Lock()
 	defer f.updating.Unlock()
 	kinds, err := f.hub.source.Differ(ctx, *f.principal.Load(), p)
-	if err != nil { // Which lists differ is unknown: all count as changed.
+	if err != nil { // It is unknown which lists differ: report all of them.
 		kinds = backend.Tools | backend.Resources | backend.Prompts
 	}
 	f.principal.Store(&p)
@@ -78,12 +79,12 @@ func (f *feed) Become(ctx context.Context, p mcp.Principal) error {
 		f.hub.rerouteSoon()
 		return err
 	}
-	// Who may not watch a resource any more does not, and who watches it on does so by the credentials of before.
+	// Watches that p may not have end. The others continue with the previous credentials.
 	f.rewatch(ctx, v, true)
 	return nil
 }
 
-// rerouteSoon has a goroutine look at every URI again, if there is one.
+// rerouteSoon schedules rerouteWatches, unless the feed has no URIs.
 func (f *feed) rerouteSoon() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -97,7 +98,7 @@ func (f *feed) rerouteSoon() {
 	}
 }
 
-// rerouteWatches looks at every URI again after the view changed, as often as that is due.
+// rerouteWatches looks up the owner of every URI again, while a reroute is due.
 func (f *feed) rerouteWatches() {
 	for {
 		f.mu.Lock()
@@ -122,7 +123,8 @@ func (f *feed) rerouteWatches() {
 	}
 }
 
-// revoked reports whether a resource may not be watched at an owner, by whom the feed is of or is about to be of.
+// revoked reports whether the feed's principal, or the one that Become is about to set, may not
+// watch a resource at an owner.
 func (f *feed) revoked(uri string, owner Owner) bool {
 	source, ok := f.hub.source.(Revoker)
 	if !ok {
@@ -132,14 +134,15 @@ func (f *feed) revoked(uri string, owner Owner) bool {
 	return source.Revoked(*f.principal.Load(), uri, owner) || next != nil && source.Revoked(*next, uri, owner)
 }
 
-// mayHear reports whether who the feed is of may be told of a resource below one that it watches.
+// mayHear reports whether the feed's principal may learn of changes of a resource below a watched
+// one.
 func (f *feed) mayHear(uri string, owner Owner) bool {
 	source, ok := f.hub.source.(Hider)
 	return !ok || !source.Hides(*f.principal.Load(), uri, owner)
 }
 
-// revoke ends the watches that a principal may not have. It waits for nothing, not for watches that are being opened either, which are looked
-// at again once they are open.
+// revoke ends the watches that a principal may not have. It does not block. Watches that are being
+// opened are checked once they are open.
 func (f *feed) revoke(p mcp.Principal) {
 	source, ok := f.hub.source.(Revoker)
 	if !ok {
@@ -163,8 +166,9 @@ func (f *feed) revoke(p mcp.Principal) {
 	}
 }
 
-// rewatch stops the watches that the filter or the view no longer has, and opens those that are missing. With
-// tell, each that is opened counts as changed, since nobody watched it before. updating is held.
+// rewatch stops the watches that the filter or the view no longer has, and opens the missing ones.
+// With tell, each opened watch counts as a change, because changes before it were not observed.
+// updating is held.
 func (f *feed) rewatch(ctx context.Context, v View, tell bool) {
 	if len(f.asked.URIs) == 0 {
 		f.stopStale(nil)
@@ -176,7 +180,7 @@ func (f *feed) rewatch(ctx context.Context, v View, tell bool) {
 
 	owners := make(map[string]Owner, len(f.asked.URIs))
 	for _, uri := range f.asked.URIs {
-		if ctx.Err() != nil { // Finding an owner takes time where many templates nearly match.
+		if ctx.Err() != nil { // Finding an owner is slow if many templates nearly match.
 			f.rerouteSoon()
 			return
 		}
@@ -189,7 +193,7 @@ func (f *feed) rewatch(ctx context.Context, v View, tell bool) {
 		missing[owners[uri]] = append(missing[owners[uri]], uri)
 	}
 	var wg sync.WaitGroup
-	for owner, uris := range missing { // one that hangs does not keep the others' watches from being opened
+	for owner, uris := range missing { // one that blocks does not delay the watches at others
 		wg.Go(func() {
 			room := make(chan struct{}, watchesAtOnce)
 			for _, uri := range uris {
@@ -204,7 +208,8 @@ func (f *feed) rewatch(ctx context.Context, v View, tell bool) {
 	wg.Wait()
 }
 
-// stopStale stops every watch that is not at its URI's owner, and returns the URIs that have an owner and no watch.
+// stopStale stops every watch that is not at its URI's owner, and returns the URIs that have an
+// owner and no watch.
 func (f *feed) stopStale(owners map[string]Owner) (missing []string) {
 	var ended []*watch
 	f.mu.Lock()
@@ -228,7 +233,7 @@ func (f *feed) stopStale(owners map[string]Owner) (missing []string) {
 	return missing
 }
 
-// watch opens one watch. A URI that is refused is not honoured.
+// watch opens one watch. A refused URI is not honoured.
 func (f *feed) watch(ctx context.Context, uri string, owner Owner, tell bool) {
 	ctx, cancel := context.WithTimeout(ctx, owner.Timeout())
 	defer cancel()
@@ -241,7 +246,8 @@ func (f *feed) watch(ctx context.Context, uri string, owner Owner, tell bool) {
 	if err != nil {
 		level := slog.LevelDebug
 		if mcp.AsError(err).Kind == mcp.KindLimit {
-			level = slog.LevelWarn // a bound of the edge: operators should know who takes all watches
+			// a bound of the edge: operators should know which caller uses all watches
+			level = slog.LevelWarn
 		}
 		f.hub.opts.Logger.Log(ctx, level, "a resource cannot be watched", "backend", owner.Name(), "uri", clip(uri),
 			"principal", f.principal.Load().Subject, "error", err)
@@ -265,7 +271,7 @@ func (f *feed) watch(ctx context.Context, uri string, owner Owner, tell bool) {
 	}
 }
 
-// clip bounds what a client sent, for logs.
+// clip bounds a client's text for logs.
 func clip(s string) string {
 	const most = 256
 	if len(s) <= most {
