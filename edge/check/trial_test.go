@@ -21,7 +21,7 @@ func TestTrialOfArgumentsThatDoNotFit(t *testing.T) {
 		`{"n":1,"a":2}`:       "",
 		`{"n":"x"}`:           "/n",
 		`{}`:                  "'n'",
-		`{"n":1,"a":2,"b":3}`: "at most one of a, b may be there, and a and b are",
+		`{"n":1,"a":2,"b":3}`: "at most one of a, b may be present, but a and b are",
 		`[]`:                  "the arguments are no JSON object",
 		`{`:                   "the arguments are no JSON object",
 	} {

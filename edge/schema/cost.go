@@ -5,48 +5,50 @@ import (
 	"strings"
 )
 
-// The cost of a check is counted in points. A point stands for at most a byte of memory that the check may hold
-// when it is done, and for about a nanosecond.
+// The cost of a check is counted in points. A point stands for at most one byte of memory that the
+// check holds at its end, and for about a nanosecond.
 const (
-	// MaxCost bounds one check, in points: 64 MB of memory at most, and some tenths of a second.
+	// MaxCost bounds one check, in points: at most 64 MB of memory, and some tenths of a second.
 	MaxCost = 64 << 20
 
-	// visitPoints is one subschema applied to one value, with one violation; faultPoints each further violation
-	// that the value may have, locationPoints what each level of nesting adds to a violation.
+	// visitPoints is the cost of one subschema applied to one value, with one violation.
+	// faultPoints is the cost of each further violation of the value, locationPoints what each
+	// level of nesting adds to a violation.
 	visitPoints    = 192
 	faultPoints    = 192
 	locationPoints = 16
-	// namePoints is a name looked up in an object, or kept in a violation (a type's among them); setPoints a member of the set of what
-	// is not evaluated yet.
+	// namePoints is the cost of a name that is looked up in an object, or kept in a violation (the
+	// name of a type included). setPoints is the cost of a member of the set of unevaluated
+	// members.
 	namePoints = 32
 	setPoints  = 96
-	// numberPoints is a number read for computing with it; equalPoints two values compared; uniquePoints an item
-	// held against the others.
+	// numberPoints is the cost of a number parsed for computing, equalPoints of a comparison of two
+	// values, uniquePoints of an item compared with the others.
 	numberPoints = 256
 	equalPoints  = 32
 	uniquePoints = 128
 
-	// maxNesting bounds the schemas that are applied within each other, all levels of the value together: each
-	// takes some KB of stack.
+	// maxNesting bounds the schemas that are being applied within each other, over all levels of
+	// the value. Each takes some KB of stack.
 	maxNesting = 4096
-	// regexPoints is a byte of a string that is parsed for the format "regex".
+	// regexPoints is the cost of a byte of a string that is parsed for the format "regex".
 	regexPoints = 256
 )
 
-// meter counts what a check costs, by walking a value as the validator does. What it cannot know, as which
-// alternative fits, it takes for the dearer. Its own work is a fraction of the check's, since each step counts
-// at least visitPoints.
+// meter counts the cost of a check by walking a value as the validator does. Where it cannot know
+// the outcome, such as which alternative matches, it assumes the more expensive one. Its own work
+// is a fraction of the check's, because each step counts at least visitPoints.
 type meter struct {
 	left int64
-	// open are the schemas being applied, outermost first; those from base on to the same value. scope is where
-	// the search for dynamic anchors begins.
+	// open are the schemas being applied, outermost first; those from base on apply to the same
+	// value. scope is where the search for dynamic anchors begins.
 	open        []*node
 	base, scope int
-	// depth is how deep the value nests.
+	// depth is the nesting depth of the value.
 	depth int64
 }
 
-// cost is the points that checking v takes, MaxCost+1 at most.
+// cost returns the points that checking v takes, at most MaxCost+1.
 func cost(root *node, v any) int64 {
 	var open [32]*node
 	m := meter{left: MaxCost, open: open[:0]}
@@ -57,7 +59,7 @@ func cost(root *node, v any) int64 {
 	return MaxCost - m.left
 }
 
-// take counts points and reports whether some are left.
+// take adds points to the cost and reports whether the bound is not exceeded.
 func (m *meter) take(points int64) bool {
 	if points > m.left || points < 0 {
 		m.left = -1
@@ -67,7 +69,8 @@ func (m *meter) take(points int64) bool {
 	return m.left >= 0
 }
 
-// visit counts a schema applied to a value. tracked: a schema around it needs to know what is evaluated.
+// visit counts a schema applied to a value. tracked is true if an enclosing schema needs to know
+// what is evaluated.
 func (m *meter) visit(n *node, v any, tracked bool) {
 	if len(m.open) >= maxNesting {
 		m.left = -1
@@ -187,7 +190,7 @@ func (m *meter) property(n *node, name string, v any) {
 	case n.unevaluated != nil && !n.closed:
 		m.child(n.unevaluated, v)
 	}
-	if n.names != nil { // checked as a document of its own
+	if n.names != nil { // checked as a separate document
 		base, scope := m.base, m.scope
 		m.base, m.scope = len(m.open), len(m.open)
 		m.visit(n.names, name, false)
@@ -220,8 +223,8 @@ func (m *meter) array(n *node, arr []any) {
 	}
 }
 
-// uniqueItems: up to 20 items are compared with each other, more by a hash that nested values can be made to
-// share, so that these count with their square.
+// uniqueItems counts the comparison of items. Up to 20 items are compared with each other, more by
+// a hash. Nested values can be made to share a hash, so the cost of these is quadratic.
 func (m *meter) uniqueItems(arr []any) {
 	nested, size := int64(0), int64(0)
 	for _, v := range arr {
@@ -265,7 +268,7 @@ func (m *meter) weigh(v any) (values int64) {
 	return values
 }
 
-// text counts what a string causes: the validator copies it at every visit.
+// text counts the cost of a string: the validator copies it at every visit.
 func (m *meter) text(n *node, s string) {
 	size := int64(len(s))
 	m.take(size/4 + n.equalStrings*equalPoints/2 + n.pattern*(size+1))
@@ -277,7 +280,8 @@ func (m *meter) text(n *node, s string) {
 	}
 }
 
-// numberWeight is the points that computing with a number costs. It grows with its digits and its power.
+// numberWeight returns the points for computing with a number. They grow with its digits and its
+// exponent.
 func numberWeight(v json.Number) int64 {
 	weight := numberPoints * (1 + int64(len(v))/16)
 	if strings.ContainsAny(string(v), "eE") {
@@ -286,7 +290,8 @@ func numberWeight(v json.Number) int64 {
 	return weight
 }
 
-// dynamicTarget is where a $dynamicRef leads: to the outermost resource's anchor.
+// dynamicTarget returns the target of a $dynamicRef: the anchor of the outermost resource that has
+// it.
 func (m *meter) dynamicTarget(d *dynamicRef) *node {
 	if d.anchor == "" || d.target.dynamicAnchor != d.anchor {
 		return d.target
@@ -300,7 +305,7 @@ func (m *meter) dynamicTarget(d *dynamicRef) *node {
 	return d.target
 }
 
-// recursiveTarget is where a $recursiveRef leads.
+// recursiveTarget returns the target of a $recursiveRef.
 func (m *meter) recursiveTarget(n *node) *node {
 	if !n.recursiveAnchor {
 		return n
@@ -330,7 +335,7 @@ func typeOf(v any) uint8 {
 	return typeObject
 }
 
-// length is how many children a value has.
+// length returns the number of children of a value.
 func length(v any) int {
 	switch v := v.(type) {
 	case map[string]any:

@@ -12,7 +12,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// chain is a schema without recursion that looks at a value 2^levels times.
+// chain returns a schema without recursion that visits a value 2^levels times.
 func chain(levels int) string {
 	var b strings.Builder
 	b.WriteString(`{"$ref":"#/$defs/0","$defs":{`)
@@ -31,7 +31,8 @@ func items(value string, n int) string {
 	return "[" + strings.TrimSuffix(strings.Repeat(value+",", n), ",") + "]"
 }
 
-// What would run for ever is not begun, and told of the schema alone where ordinary arguments can cause it.
+// A check that takes too long is not run. The schema is marked as multiplying only if ordinary
+// arguments can cause it.
 func TestWhatMultipliesIsNotChecked(t *testing.T) {
 	const filter = `{"type":"object","properties":{"op":{"const":"%s"},"args":{"type":"array","items":{"$ref":"#/$defs/f"}}}}`
 	filters := `{"$ref":"#/$defs/f","$defs":{"f":{"anyOf":[` + fmt.Sprintf(filter, "and") + `,` + fmt.Sprintf(filter, "or") + `,{"type":"string"}]}}}`
@@ -69,7 +70,7 @@ func TestWhatMultipliesIsNotChecked(t *testing.T) {
 	}
 }
 
-// The search for what multiplies ends, however large the schema is.
+// The search for multiplying schemas ends, however large the schema is.
 func TestSearchIsBounded(t *testing.T) {
 	var properties, all []string
 	for i := range 1200 {
@@ -95,7 +96,8 @@ func clique(n int) string {
 	return `{"$ref":"#/$defs/0","$defs":{` + strings.Join(defs, ",") + `}}`
 }
 
-// collisions are distinct arrays that the library hashes alike: it does not hash where an array ends.
+// collisions returns distinct arrays that the library hashes alike: its hash ignores where an array
+// ends.
 func collisions(n int) string {
 	var out []string
 	for i := range n {
@@ -104,7 +106,8 @@ func collisions(n int) string {
 	return `[` + strings.Join(out, ",") + `]`
 }
 
-// Ordinary schemas are checked, however their values nest, and with as many values as a call may have.
+// Ordinary schemas are checked, however deep their values nest, and with as many values as a call
+// may have.
 func TestOrdinarySchemasAreChecked(t *testing.T) {
 	json := `{"$ref":"#/$defs/v","$defs":{"v":{"anyOf":[{"type":["null","boolean","number","string"]},{"type":"array","items":{"$ref":"#/$defs/v"}},{"type":"object","additionalProperties":{"$ref":"#/$defs/v"}}]}}}`
 	filters := `{"$ref":"#/$defs/f","$defs":{"f":{"oneOf":[
@@ -126,7 +129,7 @@ func TestOrdinarySchemasAreChecked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := mustCompile(t, c.schema)
 			if s.Multiplies() {
-				t.Error("it is said to multiply")
+				t.Error("it multiplies")
 			}
 			err := s.Validate([]byte(c.valid))
 			if name == "unique objects" {
@@ -136,10 +139,10 @@ func TestOrdinarySchemasAreChecked(t *testing.T) {
 				return
 			}
 			if err != nil {
-				t.Errorf("what is valid: %v", err)
+				t.Errorf("the valid value: %v", err)
 			}
 			if err := s.Validate([]byte(c.invalid)); c.invalid != "" && (err == nil || errors.Is(err, ErrCost)) {
-				t.Errorf("what is invalid: %v", err)
+				t.Errorf("the invalid value: %v", err)
 			}
 		})
 	}
@@ -209,8 +212,8 @@ func TestMemoryOfViolations(t *testing.T) {
 	}
 }
 
-// For schemas and values made up at random, a check is never dearer than was computed: the library applies no more
-// schemas, and holds no more memory.
+// For random schemas and values, the cost of a check is never above the computed one: the library
+// applies no more schemas, and holds no more memory.
 func TestCostIsAnUpperBound(t *testing.T) {
 	const rounds = 120
 	within := 0
@@ -263,7 +266,7 @@ func upperBound(t *testing.T, seed uint64) bool {
 	dearer := func() bool {
 		return counted*visitPoints > points || live > points+64<<10 || allocated > 8*points+64<<10
 	}
-	// Scratch memory comes from pools that may be found empty: what a check needs is the least of several.
+	// Scratch memory comes from pools that may be empty, so the minimum of several runs counts.
 	for range 4 {
 		if !dearer() {
 			break
@@ -277,7 +280,7 @@ func upperBound(t *testing.T, seed uint64) bool {
 	return true
 }
 
-// generator makes schemas and values up.
+// generator makes random schemas and values.
 type generator struct{ *rand.Rand }
 
 func (g *generator) pick(of ...string) string { return of[g.IntN(len(of))] }
@@ -293,7 +296,8 @@ func (g *generator) document(dialect string) string {
 	return `{"$schema":"` + dialect + `",` + root + `,"$defs":{` + strings.Join(defs, ",") + `}}`
 }
 
-// schema is one whose format counts how often it is applied, with up to three other keywords.
+// schema returns a schema whose format counts how often it is applied, with up to three other
+// keywords.
 func (g *generator) schema(depth int) string {
 	out := []string{`"format":"counted"`}
 	seen := map[string]bool{}
@@ -401,7 +405,7 @@ func (g *generator) value(depth int) string {
 	return g.pick(`1`, `-2.5`, `"a"`, `""`, `"`+strings.Repeat("y", 300)+`"`, `null`, `true`, `1e300`)
 }
 
-// A check within the bound says what the library says.
+// A check within the bound has the same result as the library's.
 func TestChecksAgreeWithTheLibrary(t *testing.T) {
 	for seed := range uint64(200) {
 		g := &generator{rand.New(rand.NewPCG(seed, 2))}
@@ -433,7 +437,7 @@ func decoded(t *testing.T, text string) (v any) {
 	return v
 }
 
-// What a violation quotes does not make its line longer than a line.
+// What a violation quotes does not make its line too long.
 func TestViolationsAreShort(t *testing.T) {
 	long := strings.Repeat("\x7f", 1<<20)
 	for schema, value := range map[string]any{

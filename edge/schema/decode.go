@@ -10,15 +10,16 @@ import (
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 )
 
-// Decode reads JSON text that is known to be valid into the values that the schema validator takes,
-// with numbers as their text. It fails only on numbers that no validator could compute with: the
-// work they cause grows with their exponent, not with their length.
+// Decode parses valid JSON into the values that the validator takes, with numbers as text. It fails
+// only on numbers that are too large to compute with: their cost grows with their exponent, not
+// with their length.
 func Decode(raw []byte) (any, error) {
 	v, _, err := decodeUpTo(raw, math.MaxInt)
 	return v, err
 }
 
-// decodeUpTo is Decode of so many values at most, and returns how many there are; the error is ErrCost beyond.
+// decodeUpTo is Decode with a limit on the number of values, which it returns. It fails with
+// ErrCost beyond the limit.
 func decodeUpTo(raw []byte, most int) (v any, values int, _ error) {
 	d := decoder{raw: raw, left: most}
 	v = d.value()
@@ -33,7 +34,7 @@ const (
 type decoder struct {
 	raw  []byte
 	pos  int
-	left int // values that may follow
+	left int // remaining values
 	err  error
 }
 
@@ -48,7 +49,7 @@ func (d *decoder) space() {
 	}
 }
 
-// next is the byte after the space, which it passes; 0 at the end.
+// next skips white space and returns the next byte, or 0 at the end.
 func (d *decoder) next() byte {
 	d.space()
 	if d.pos >= len(d.raw) {
@@ -140,7 +141,7 @@ func (d *decoder) number() any {
 		d.pos++
 	}
 	text := string(d.raw[from:d.pos])
-	if text == "" { // not valid JSON after all: end here rather than go round in circles
+	if text == "" { // not valid JSON after all: stop, to avoid an endless loop
 		d.pos = len(d.raw)
 		d.err = fmt.Errorf("a value is expected at byte %d", from)
 		return nil

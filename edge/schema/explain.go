@@ -11,14 +11,15 @@ import (
 )
 
 const (
-	// maxDetails bounds the violations that one error names, maxDetail the bytes that each takes, and maxShown
-	// what is quoted in it of the value.
+	// maxDetails bounds the violations in one error, maxDetail the bytes of each, and maxShown what
+	// each quotes of the value.
 	maxDetails = 5
 	maxDetail  = 256
 	maxShown   = 512
 )
 
-// explain makes the validator's error one line for people: its innermost violations. doc is the decoded schema.
+// explain turns the validator's error into one line for people: its innermost violations. doc is
+// the decoded schema.
 func explain(err error, doc any) error {
 	var wrong *jsonschema.SchemaValidationError
 	if errors.As(err, &wrong) {
@@ -42,7 +43,7 @@ func explain(err error, doc any) error {
 			}
 			return
 		}
-		below := "" // Causes have a location of their own, but for those about a name.
+		below := "" // Causes have a location of their own, except those about a name.
 		if k, ok := e.ErrorKind.(*kind.PropertyNames); ok {
 			below = fmt.Sprintf("%sthe name '%s': ", where, k.Property)
 		}
@@ -60,8 +61,8 @@ func explain(err error, doc any) error {
 	return errors.New(strings.Join(lines, "; "))
 }
 
-// shorten cuts what a violation quotes of the value: it is shown in a line, and printing copies it several times. What it quotes of the
-// schema becomes JSON.
+// shorten cuts what a violation quotes of the value, because the error is one line, and printing
+// copies it several times. What it quotes of the schema is converted to JSON.
 func shorten(e *jsonschema.ValidationError) {
 	for i, name := range e.InstanceLocation {
 		e.InstanceLocation[i] = cut(name, maxShown)
@@ -82,7 +83,7 @@ func shorten(e *jsonschema.ValidationError) {
 	case *kind.PropertyNames:
 		k.Property = cut(k.Property, maxShown)
 	case *kind.Enum:
-		k.Want = slices.Clone(k.Want) // the schema's
+		k.Want = slices.Clone(k.Want) // shared with the schema
 		for i, v := range k.Want {
 			k.Want[i] = inJSON(v)
 		}
@@ -91,12 +92,12 @@ func shorten(e *jsonschema.ValidationError) {
 	}
 }
 
-// null is shown as JSON has it.
+// null prints as in JSON.
 type null struct{}
 
 func (null) String() string { return "null" }
 
-// inJSON is a value that a schema wants as a violation is to show it: nil would be Go's <nil>.
+// inJSON converts a value of the schema for a violation, because nil would print as Go's <nil>.
 func inJSON(v any) any {
 	if v == nil {
 		return null{}
@@ -104,7 +105,7 @@ func inJSON(v any) any {
 	return v
 }
 
-// clip keeps what a client or a backend sent from filling messages and logs.
+// clip bounds a client's or a backend's text for messages and logs.
 func clip(s string) string { return cut(s, maxDetail) }
 
 func cut(s string, most int) string {

@@ -6,52 +6,55 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// node is one subschema as the computation of cost sees it: which other subschemas the validator applies to
-// the same value and to its children, and what else it does. Nodes are not changed once the graph is built.
+// node is one subschema for the computation of cost: the other subschemas that the validator
+// applies to the same value and to its children, and its other work. Nodes are immutable once the
+// graph is built.
 type node struct {
-	// constant: the schema is true or false, and looks at nothing.
+	// constant is true if the schema is true or false and inspects nothing.
 	constant bool
-	// types are those it accepts, by typeBit; 0: all. What is of another type is not looked at any further.
+	// types are the accepted types, by typeBit. 0 accepts all. Values of other types are not
+	// inspected further.
 	types uint8
-	// typeNames is how many there are beyond the first.
+	// typeNames is the number of types after the first.
 	typeNames int64
-	// refOnly: beside $ref nothing counts, as before draft 2019-09.
+	// refOnly is true if keywords beside $ref are ignored, as before draft 2019-09.
 	refOnly bool
-	// faults are how many violations one value can have, by the value's type: of what holds for all types,
-	// objects, arrays, strings and numbers.
+	// faults is the number of violations that one value can have, by the value's type: for all
+	// types, objects, arrays, strings and numbers.
 	faults [5]int64
 
-	// Applied to the same value.
+	// These are applied to the same value.
 	same       []*node
 	ref        *node
 	dynamic    *dynamicRef
 	recursive  *node // the target of $recursiveRef before it is resolved
 	dependents map[string]*node
-	// Applied to the children of an object.
+	// These are applied to the children of an object.
 	properties  map[string]*node
 	patterns    []patternNode
 	additional  *node
 	closed      bool // additionalProperties is false
 	names       *node
 	unevaluated *node
-	// Applied to the children of an array.
+	// These are applied to the children of an array.
 	prefix          []*node
-	items           *node // what follows prefix
+	items           *node // for the items after prefix
 	contains        *node
 	unevaluatedItem *node
 
-	// lists is the length of all lists of names that an object is held against.
+	// lists is the total length of all lists of names that an object is compared with.
 	lists  int64
 	unique bool
-	// pattern is the size of the pattern for strings; lengths: their characters are counted.
+	// pattern is the size of the pattern for strings. lengths is true if their characters are
+	// counted.
 	pattern int64
 	lengths bool
 	regex   bool // format "regex": a string is compiled
-	// numeric is how many computations a number causes. equalStrings and equalDeep are the same for enum and
-	// const: the strings in them, and the weight of the arrays and objects.
+	// numeric is the number of computations for a number. equalStrings and equalDeep are the cost
+	// of enum and const: the number of strings in them, and the weight of the arrays and objects.
 	numeric, equalStrings, equalDeep int64
 
-	// What $dynamicRef and $recursiveRef resolve by; only in a schema that has one.
+	// These resolve $dynamicRef and $recursiveRef. They are set only in a schema that has one.
 	scope           *resource
 	dynamicAnchor   string
 	recursiveAnchor bool
@@ -62,13 +65,13 @@ type patternNode struct {
 	node *node
 }
 
-// dynamicRef is a $dynamicRef: target unless anchor leads elsewhere.
+// dynamicRef is a $dynamicRef. It leads to target unless anchor resolves to another schema.
 type dynamicRef struct {
 	target *node
 	anchor string
 }
 
-// faults' indices.
+// These are the indexes of faults.
 const (
 	anyValue = iota
 	objects
@@ -91,16 +94,17 @@ var typeBits = map[string]uint8{
 	"string": typeString, "array": typeArray, "object": typeObject,
 }
 
-// graph is a compiled schema's nodes.
+// graph builds the nodes of a compiled schema.
 type graph struct {
 	nodes map[*jsonschema.Schema]*node
-	// todo are nodes whose fields are not read yet.
+	// todo are nodes whose fields are not filled yet.
 	todo []*jsonschema.Schema
-	// scoped: a $dynamicRef or $recursiveRef was met.
+	// scoped is true if the schema has a $dynamicRef or $recursiveRef.
 	scoped bool
 }
 
-// newGraph reads a compiled schema. compile returns another part of the same schema by its location.
+// newGraph builds the graph of a compiled schema. compile returns another part of the same schema
+// by its location.
 func newGraph(root *jsonschema.Schema, compile func(location string) (*jsonschema.Schema, error)) (*node, error) {
 	g := &graph{nodes: make(map[*jsonschema.Schema]*node)}
 	top := g.node(root)
@@ -113,7 +117,7 @@ func newGraph(root *jsonschema.Schema, compile func(location string) (*jsonschem
 	return top, nil
 }
 
-// node returns a schema's node, to be read later; nil for nil.
+// node returns the node of a schema, to be filled later. It returns nil for nil.
 func (g *graph) node(s *jsonschema.Schema) *node {
 	if s == nil {
 		return nil
@@ -135,7 +139,7 @@ func (g *graph) read() {
 	}
 }
 
-// fill reads a schema's keywords. A test holds it against the fields that the library has.
+// fill reads a schema's keywords. A test compares them with the fields of the library's Schema.
 func (g *graph) fill(n *node, s *jsonschema.Schema) {
 	n.constant = s.Bool != nil
 	if s.Types != nil {
@@ -242,7 +246,7 @@ func (g *graph) fillScalar(n *node, s *jsonschema.Schema) {
 	}
 }
 
-// equal notes a value of enum or const.
+// equal counts a value of enum or const.
 func (n *node) equal(v any) {
 	switch v.(type) {
 	case json.Number:
@@ -254,7 +258,7 @@ func (n *node) equal(v any) {
 	}
 }
 
-// deepWeight is what comparing with a value of a schema costs at most, in points.
+// deepWeight returns an upper bound, in points, of a comparison with a value of a schema.
 func deepWeight(v any) int64 {
 	return total(v, func(v any) int64 {
 		if _, ok := v.(json.Number); ok {

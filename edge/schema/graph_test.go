@@ -9,8 +9,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Every keyword that applies a schema, or does work of its own, must be counted: a field of the library's Schema
-// that is in neither list is one that the computation of cost would miss.
+// Every keyword that applies a schema, or needs work of its own, must be counted: a field of the
+// library's Schema that is in neither list would be missing from the cost.
 func TestEveryKeywordIsCounted(t *testing.T) {
 	counted := strings.Fields(`Bool Types Enum Const Ref RecursiveRef RecursiveAnchor DynamicRef DynamicAnchor
 		Not AllOf AnyOf OneOf If Then Else Format
@@ -21,7 +21,8 @@ func TestEveryKeywordIsCounted(t *testing.T) {
 	free := strings.Fields(`up resource dynamicAnchors allPropsEvaluated allItemsEvaluated numItemsEvaluated
 		DraftVersion Location ID Anchor MinContains
 		Title Description Default Comment ReadOnly WriteOnly Examples Deprecated`)
-	// Not compiled: content is no assertion, and there are no vocabularies but the library's own.
+	// These are not compiled: content is not asserted, and there are no vocabularies except the
+	// library's own.
 	absent := strings.Fields(`ContentEncoding ContentMediaType ContentSchema Extensions`)
 	known := slices.Concat(counted, free, absent)
 	var fields []string
@@ -53,8 +54,8 @@ func mustCompile(t testing.TB, text string) *Schema {
 	return s
 }
 
-// visits is how many schemas the meter takes a check to apply, for values that nest no deeper than two levels
-// and schemas of one keyword.
+// visits returns how many schemas a check applies according to the meter, for values of at most two
+// levels and schemas of one keyword.
 func visits(t testing.TB, schema, value string) int64 {
 	t.Helper()
 	s := mustCompile(t, schema)
@@ -102,7 +103,7 @@ func TestKeywordsAreCounted(t *testing.T) {
 			without := strings.ReplaceAll(schema, "X", `{"title":"x"}`)
 			value := strings.ReplaceAll(value, "V", `"s"`)
 			if n, m := visits(t, with, value), visits(t, without, value); !strings.Contains(schema, "X") && n < 10 || strings.Contains(schema, "X") && n < m+10 {
-				t.Errorf("%d visits, without what is applied %d: want 10 more", n, m)
+				t.Errorf("%d visits, %d without the applied schema: want 10 more", n, m)
 			}
 		})
 	}
@@ -110,7 +111,7 @@ func TestKeywordsAreCounted(t *testing.T) {
 
 const ten = `{"title":"0"},{"title":"1"},{"title":"2"},{"title":"3"},{"title":"4"},{"title":"5"},{"title":"6"},{"title":"7"},{"title":"8"},{"title":"9"}`
 
-// Where $dynamicRef leads is told as the library tells it: a tree that is made strict by one that extends it.
+// $dynamicRef resolves as in the library: a tree that an extending schema makes strict.
 func TestDynamicReferencesAreFollowed(t *testing.T) {
 	tree := `{"$id":"https://example.com/strict","$dynamicAnchor":"node","$ref":"tree","unevaluatedProperties":false,
 		"$defs":{"tree":{"$id":"tree","$dynamicAnchor":"node","type":"object","properties":{"data":true,
@@ -129,7 +130,8 @@ func TestDynamicReferencesAreFollowed(t *testing.T) {
 	if got := m.dynamicTarget(items.dynamic); got != plain {
 		t.Error("the reference leads out of its scope")
 	}
-	// A schema as an argument: eight vocabularies, each with the anchor, of which the dialect's counts.
+	// A schema as an argument: eight vocabularies, each with the anchor, of which the dialect's is
+	// used.
 	meta := mustCompile(t, `{"type":"object","properties":{"schema":{"$ref":"https://json-schema.org/draft/2020-12/schema"}}}`)
 	deep := strings.Repeat(`{"properties":{"a":`, 15) + `{"type":7}` + strings.Repeat("}}", 15)
 	if err := meta.Validate([]byte(`{"schema":` + deep + `}`)); err == nil || !strings.Contains(err.Error(), "/type") {

@@ -9,18 +9,19 @@ import (
 )
 
 const (
-	// ordinaryValues is what 64 KiB of ordinary arguments hold: a value for every eight bytes.
+	// ordinaryValues is the number of values in 64 KiB of ordinary arguments: one for every eight
+	// bytes.
 	ordinaryValues = 64 << 10 / 8
-	// maxVisits is how many schemas may be applied to values within MaxCost.
+	// maxVisits is the number of schemas that may be applied to values within MaxCost.
 	maxVisits = MaxValues
-	// searched bounds the search for the values that are looked at most often, kept the candidates for each level.
+	// searched bounds the search for the most visited values, kept the candidates at each level.
 	searched = 1 << 21
 	kept     = 16
 )
 
-// multiplies reports whether ordinaryValues can take a check beyond MaxCost. It follows names and indexes from
-// the root down, always those whose values have the most schemas applied to them. A miss costs nothing but the
-// client's understanding: what a check costs is computed for each value anew.
+// multiplies reports whether a check of ordinaryValues can exceed MaxCost. It follows names and
+// indexes from the root down, always those whose values have the most schemas applied. A wrong
+// false only makes the error less clear: the cost of a check is computed for each value anyway.
 func multiplies(root *node) bool {
 	s := &search{left: searched, memo: map[entryType]*entry{}}
 	return s.run(root)
@@ -55,14 +56,14 @@ func (s *search) run(root *node) bool {
 	return false
 }
 
-// place is where a value may stand.
+// place is a position of values.
 type place struct {
-	// applied counts the schemas that its parent's apply to it, most their sum.
+	// applied counts how often the parent's schemas apply each schema to it. most is the sum.
 	applied map[*node]int64
 	most    int64
-	// before is what was visited on the way; wide how many such values there can be.
+	// before is the number of visits on the path to it. wide is the possible number of values.
 	before, wide int64
-	// label tells places of one level apart.
+	// label distinguishes places of one level.
 	label string
 }
 
@@ -71,22 +72,22 @@ type entryType struct {
 	of   uint8
 }
 
-// entry is a schema and all that it applies to the same value.
+// entry is a schema and all schemas that it applies to the same value.
 type entry struct {
-	// reached counts those that look into a value of the type; visits counts the others too.
+	// reached counts the schemas that inspect a value of the type; visits counts all.
 	reached map[*node]int64
 	visits  int64
 }
 
 type search struct {
 	left int64
-	// over: one value alone is visited more often than maxVisits.
+	// over is true if a single value is visited more than maxVisits times.
 	over bool
 	memo map[entryType]*entry
 	open []*node
 }
 
-// visits adds up what is applied to a value of a type.
+// visits adds up the schemas that are applied to a value of a type.
 func (s *search) visits(p *place, t uint8) (reached map[*node]int64, visits int64) {
 	reached = make(map[*node]int64)
 	for n, times := range p.applied {
@@ -116,7 +117,7 @@ func (s *search) entry(n *node, t uint8) *entry {
 	return e
 }
 
-// enter counts as meter.visit does.
+// enter counts a schema as meter.visit does.
 func (s *search) enter(e *entry, n *node, t uint8) {
 	s.left -= 1 + int64(len(s.open))/32
 	if e.visits++; e.visits > maxVisits || len(s.open) >= maxNesting {
@@ -150,7 +151,8 @@ func (s *search) enter(e *entry, n *node, t uint8) {
 	}
 }
 
-// properties are the places below an object: each name that some schema has, and one that none has.
+// properties returns the places below an object: one for each name in some schema, and one for a
+// name in none.
 func (s *search) properties(p *place, reached map[*node]int64, visits int64) []place {
 	names := map[string]bool{}
 	for n := range reached {
@@ -168,7 +170,8 @@ func (s *search) properties(p *place, reached map[*node]int64, visits int64) []p
 	return slices.DeleteFunc(out, func(p place) bool { return p.most == 0 })
 }
 
-// items are the places below an array: one at each index of a prefix, and those behind.
+// items returns the places below an array: one for each index of a prefix, and one for the items
+// after it.
 func (s *search) items(p *place, reached map[*node]int64, visits int64) []place {
 	longest := 0
 	for n := range reached {
@@ -188,7 +191,7 @@ func (s *search) items(p *place, reached map[*node]int64, visits int64) []place 
 	return slices.DeleteFunc(out, func(p place) bool { return p.most == 0 })
 }
 
-// below is a child's place; children are the schemas that one schema applies to it.
+// below returns the place of a child. children returns the schemas that one schema applies to it.
 func (s *search) below(p *place, visits int64, label string, wide int64, reached map[*node]int64, children func(*node) []*node) place {
 	c := place{applied: make(map[*node]int64), before: p.before + visits, wide: max(p.wide, wide), label: label}
 	for n, times := range reached {
@@ -202,7 +205,7 @@ func (s *search) below(p *place, visits int64, label string, wide int64, reached
 	return c
 }
 
-// named are the schemas for a property.
+// named returns the schemas for a property.
 func (n *node) named(name string) (out []*node) {
 	if x := n.properties[name]; x != nil {
 		out = append(out, x)
@@ -218,7 +221,8 @@ func (n *node) named(name string) (out []*node) {
 	return out
 }
 
-// strangers are the schemas for a name that is no property; patterns are taken to match all of the same names.
+// strangers returns the schemas for a name that is not a property. It assumes that all patterns
+// match the same names.
 func (n *node) strangers() (out []*node) {
 	for _, p := range n.patterns {
 		out = append(out, p.node)
@@ -239,7 +243,7 @@ func (n *node) others(out []*node) []*node {
 	return out
 }
 
-// at are the schemas for an index.
+// at returns the schemas for an index.
 func (n *node) at(i int) (out []*node) {
 	switch {
 	case i < len(n.prefix):

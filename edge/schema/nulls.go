@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// maxNullDepth bounds the levels of objects and arrays in which WithoutNulls looks for nulls, and the references that lead
-	// from one subschema to the next.
+	// maxNullDepth bounds the levels of objects and arrays in which WithoutNulls looks for nulls,
+	// and the references from one subschema to the next.
 	maxNullDepth = 16
-	// maxNullParts bounds the subschemas that it looks at for one value.
+	// maxNullParts bounds the subschemas that it visits for one value.
 	maxNullParts = 10_000
 )
 
-// WithoutNulls returns an object without the members that are null and cannot be: those of properties that the schema describes,
-// does not require, and whose schema takes no null. Clients send null for what they do not give. All other members stay as they
-// were written. Objects below are treated alike, 16 levels deep. It returns raw itself where nothing is to be left out, and where raw
-// is no valid JSON; else a text of its own.
+// WithoutNulls returns an object without the null members that the schema describes, does not
+// require, and whose schema does not accept null. Clients send such nulls for absent members. All
+// other members keep their text. Nested objects are treated alike, 16 levels deep. It returns raw
+// itself if nothing is removed or raw is no valid JSON, and a copy otherwise.
 func (s *Schema) WithoutNulls(raw []byte) []byte {
 	if s.compiled == nil || !bytes.Contains(raw, []byte("null")) {
 		return raw
@@ -34,13 +34,13 @@ func (s *Schema) WithoutNulls(raw []byte) []byte {
 	return out
 }
 
-// nulls is one run of WithoutNulls.
+// nulls is the state of one run of WithoutNulls.
 type nulls struct {
-	left    int // subschemas that may still be looked at
+	left    int // subschemas that may still be visited
 	dropped int
 }
 
-// value appends a value that a schema describes, nil if none does. ok is false if it is no valid JSON.
+// value appends a value. s is its schema, or nil. ok is false if the value is no valid JSON.
 func (w *nulls) value(dst, raw []byte, s *jsonschema.Schema, depth int) (_ []byte, ok bool) {
 	if s == nil || depth == 0 || !bytes.Contains(raw, []byte("null")) {
 		return append(dst, raw...), true
@@ -83,7 +83,7 @@ func (w *nulls) object(dst, raw []byte, s *jsonschema.Schema, depth int) (_ []by
 	return wrap(dst, start, '{', '}'), err == nil
 }
 
-// wrap puts brackets around what was appended from start on, each with a comma before it.
+// wrap encloses what was appended from start on in brackets. Each item has a comma before it.
 func wrap(dst []byte, start int, open, end byte) []byte {
 	if len(dst) == start {
 		return append(dst, open, end)
@@ -92,7 +92,7 @@ func wrap(dst []byte, start int, open, end byte) []byte {
 	return append(dst, end)
 }
 
-// look takes a subschema from those that may be looked at.
+// look takes one subschema from the budget and reports whether it may be visited.
 func (w *nulls) look(s *jsonschema.Schema, depth int) bool {
 	if s == nil || depth == 0 || w.left == 0 {
 		return false
@@ -101,7 +101,8 @@ func (w *nulls) look(s *jsonschema.Schema, depth int) bool {
 	return true
 }
 
-// applied appends the subschemas that hold for a value beside s: references, allOf, and the one alternative that is not null.
+// applied appends the subschemas that apply to a value beside s: references, allOf, and the only
+// alternative that is not null.
 func (w *nulls) applied(list []*jsonschema.Schema, s *jsonschema.Schema, depth int) []*jsonschema.Schema {
 	if !w.look(s, depth) {
 		return list
@@ -122,7 +123,7 @@ func isNull(s *jsonschema.Schema) bool {
 	return s.Types != nil && slices.Equal(s.Types.ToStrings(), []string{"null"})
 }
 
-// items is the schema of all elements of an array; nil if there is none.
+// items returns the schema of all items of an array, or nil.
 func (w *nulls) items(s *jsonschema.Schema) *jsonschema.Schema {
 	for _, a := range w.applied(nil, s, maxNullDepth) {
 		if one, ok := a.Items.(*jsonschema.Schema); ok {
@@ -135,7 +136,7 @@ func (w *nulls) items(s *jsonschema.Schema) *jsonschema.Schema {
 	return nil
 }
 
-// refuses reports whether a schema takes no null for certain.
+// refuses reports whether a schema certainly rejects null.
 func (w *nulls) refuses(s *jsonschema.Schema, depth int) bool {
 	if !w.look(s, depth) {
 		return false

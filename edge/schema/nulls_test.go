@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// A null that its property does not take is absent where the property is optional; all else stays as it was written.
+// A null that its property does not accept is removed if the property is optional. All else keeps
+// its text.
 func TestWithoutNulls(t *testing.T) {
 	const person = `{"type":"object","properties":{"name":{"type":"string"},"age":{"type":"integer"},"note":{"type":["string","null"]}},"required":["name"]}`
 	for name, tc := range map[string]struct{ schema, value, want string }{
@@ -43,7 +44,7 @@ func TestWithoutNulls(t *testing.T) {
 	}
 }
 
-// What a schema repeats without end takes bounded time.
+// Endless recursion in a schema takes bounded time.
 func TestWithoutNullsIsBounded(t *testing.T) {
 	all := strings.TrimSuffix(strings.Repeat(`{"$ref":"#/$defs/N"},`, 50), ",")
 	var defs []string

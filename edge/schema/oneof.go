@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// members are the properties that the branches of a oneOf require, all of them and those of the branches that
-// are met, where each requires one and says no more.
+// members returns the properties that the branches of a oneOf require: of all branches, and of the
+// branches in met. It skips branches that say anything else than that one property is required.
 func members(url string, at any, met []int) (all, given []string) {
 	_, pointer, _ := strings.Cut(url, "#")
 	for step := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {

@@ -9,23 +9,25 @@ import (
 )
 
 const (
-	// maxPattern bounds the instructions of one compiled pattern, and maxPatterns those of a schema's together:
-	// a repetition multiplies what it repeats, and each instruction takes 40 bytes.
+	// maxPattern bounds the instructions of one compiled pattern, and maxPatterns those of all
+	// patterns of a schema. A repetition multiplies its operand, and each instruction takes 40
+	// bytes.
 	maxPattern  = 10_000
 	maxPatterns = 200_000
 )
 
-// pattern is a compiled regular expression that knows its size.
+// pattern is a compiled regular expression with its size.
 type pattern struct {
 	*regexp.Regexp
-	// size is an upper bound of its instructions: matching takes at most as many steps for each byte.
+	// size is an upper bound of its instructions. Matching takes at most as many steps for each
+	// byte.
 	size int64
 }
 
 // patterns compiles the patterns of one schema.
 type patterns struct {
 	left int64
-	// sealed is set once the schema is compiled. What comes from then on are values of the format "regex".
+	// sealed is set once the schema is compiled. Later calls are for values of the format "regex".
 	sealed bool
 }
 
@@ -36,7 +38,7 @@ func (p *patterns) compile(text string) (jsonschema.Regexp, error) {
 		return nil, err
 	}
 	if p.sealed {
-		return nil, nil // whether there is an error is all that is asked
+		return nil, nil // the caller uses only the error
 	}
 	size := instructions(tree)
 	if size > maxPattern {
@@ -52,7 +54,8 @@ func (p *patterns) compile(text string) (jsonschema.Regexp, error) {
 	return &pattern{re, size}, nil
 }
 
-// instructions is how many a compiled expression has, at most; beyond maxPattern any number above it.
+// instructions returns an upper bound of the instructions of an expression. Beyond maxPattern it is
+// any larger number.
 func instructions(re *syntax.Regexp) int64 {
 	n := int64(len(re.Rune))
 	if re.Op == syntax.OpCharClass {

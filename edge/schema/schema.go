@@ -9,13 +9,15 @@ import (
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 )
 
-// Schema checks JSON by a JSON Schema. The zero value accepts everything. Safe for concurrent use.
+// Schema checks JSON by a JSON Schema. The zero value accepts everything. It is safe for concurrent
+// use.
 type Schema struct {
 	compiled *jsonschema.Schema
-	// doc is the schema as decoded.
+	// doc is the decoded schema.
 	doc  any
 	root *node
-	// object: with nothing compiled, any object will do, so that no value need be decoded.
+	// object is true if, with compiled nil, only an object is accepted. The value need not be
+	// decoded then.
 	object     bool
 	multiplies bool
 }
@@ -23,28 +25,30 @@ type Schema struct {
 const (
 	// MaxBytes bounds the text of a schema.
 	MaxBytes = 256 << 10
-	// MaxParts bounds the objects and booleans in a schema, each of which may be a schema of its own: compiling
-	// takes time with their square.
+	// MaxParts bounds the objects and booleans in a schema, each of which may be a schema. The time
+	// of compiling is quadratic in their number.
 	MaxParts = 5000
-	// MaxValues bounds the values in what is checked: more could not be looked at within MaxCost.
+	// MaxValues bounds the values in the checked text. More could not be checked within MaxCost.
 	MaxValues = MaxCost / visitPoints
-	// location is a base for relative references; nothing is ever loaded from it.
+	// location is the base of relative references. Nothing is loaded from it.
 	location = "mcpedge:///schema"
 )
 
-// Compile compiles a schema of dialect 2020-12 unless it names another. The empty text accepts everything.
-// References lead only into the schema itself and the dialects' own: nothing is fetched (MCP, "Tools",
-// "Security Considerations"). The error is one line for people.
+// Compile compiles a schema, by default of dialect 2020-12. The empty text accepts everything.
+// References lead only into the schema itself and the dialects' own schemas: nothing is fetched
+// (MCP, "Tools", "Security Considerations"). The error is one line for people.
 func Compile(text string) (*Schema, error) { return read(text, jsonschema.NewCompiler()) }
 
-// CompileForm is Compile of the schema of a form, whose formats (email, uri, date, date-time) are checked (MCP, "Elicitation").
+// CompileForm compiles the schema of a form, whose formats (email, uri, date, date-time) are
+// checked (MCP, "Elicitation").
 func CompileForm(text string) (*Schema, error) {
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
 	return read(text, c)
 }
 
-// Fits returns the bound of Compile that a schema exceeds, MaxBytes or MaxParts; nil if it exceeds none. text is valid JSON.
+// Fits returns an error if a schema exceeds a bound of Compile, MaxBytes or MaxParts. text is valid
+// JSON.
 func Fits(text string) error {
 	if err := fitsBytes(text); err != nil || len(text) < MaxParts*len("{}") {
 		return err
@@ -94,7 +98,7 @@ func read(text string, c *jsonschema.Compiler) (*Schema, error) {
 }
 
 func compile(doc any, c *jsonschema.Compiler) (s *Schema, err error) {
-	// The schema is a backend's: a fault in compiling it must not end the process.
+	// The schema comes from a backend: a panic in the compiler must not end the process.
 	defer func() {
 		if p := recover(); p != nil {
 			s, err = nil, fmt.Errorf("compiling it failed: %v", p)
@@ -119,18 +123,18 @@ func compile(doc any, c *jsonschema.Compiler) (s *Schema, err error) {
 	return &Schema{compiled: compiled, doc: doc, root: root, multiplies: multiplies(root)}, nil
 }
 
-// Multiplies reports whether ordinary arguments of 64 KiB can take a check beyond MaxCost: because a schema is
-// applied several times to the same value, again at each level where it recurs.
+// Multiplies reports whether a check of 64 KiB of ordinary arguments can exceed MaxCost, because a
+// schema is applied several times to the same value at each level of a recursion.
 func (s *Schema) Multiplies() bool { return s.multiplies }
 
-// Trivial reports whether nothing, or only that a value is an object, is asked.
+// Trivial reports whether the schema accepts everything, or every object.
 func (s *Schema) Trivial() bool { return s.compiled == nil }
 
-// ErrCost is that a check would cost more than MaxCost, or the value has more than MaxValues. Nothing was checked.
+// ErrCost means that a check would exceed MaxCost, or the value MaxValues. Nothing was checked.
 var ErrCost = errors.New("checking it would take too long")
 
-// Prepare reads a text that is known to be valid JSON and computes what checking it costs. The error is ErrCost,
-// or what is wrong with the text in one line for people.
+// Prepare parses valid JSON and computes the cost of its check. The error is ErrCost, or one line
+// for people that describes a fault of the text.
 func (s *Schema) Prepare(raw []byte) (Check, error) {
 	if s.compiled == nil {
 		if t := jsonrpc.TypeOf(raw); s.object && t != jsonrpc.Object {
@@ -149,7 +153,7 @@ func (s *Schema) Prepare(raw []byte) (Check, error) {
 	return Check{schema: s, value: value, cost: points, held: valueBytes*int64(values) + int64(len(raw))}, nil
 }
 
-// Check is a check that is ready to be run. The zero Check accepts.
+// Check is a prepared check. The zero Check accepts.
 type Check struct {
 	schema *Schema
 	value  any
@@ -157,22 +161,24 @@ type Check struct {
 	held   int64
 }
 
-// valueBytes is what a decoded value takes beside its text.
+// valueBytes is the memory of a decoded value beside its text.
 const valueBytes = 200
 
-// Bytes is an upper bound of the memory that Run comes to hold, until its error is dropped. It is at most MaxCost.
-// What the Check holds already is Held.
+// Bytes returns an upper bound of the memory that Run needs until its error is dropped, without the
+// memory of Held. It is at most MaxCost.
 func (c *Check) Bytes() int64 { return c.cost }
 
-// Held is about how much memory the value takes that Prepare made and the Check holds; 0 where nothing is checked.
+// Held returns the approximate memory of the decoded value that the Check holds. It is 0 if nothing
+// is checked.
 func (c *Check) Held() int64 { return c.held }
 
-// Run checks. The error says in one line for people where the value does not fit, up to five places.
+// Run runs the check. The error lists in one line up to five places where the value does not match.
 func (c *Check) Run() (err error) {
 	if c.schema == nil {
 		return nil
 	}
-	// The schema is a backend's, the value a client's: together they must not end the process.
+	// The schema comes from a backend and the value from a client: a panic must not end the
+	// process.
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("the value cannot be checked: %v", p)
@@ -181,7 +187,7 @@ func (c *Check) Run() (err error) {
 	return explain(c.schema.compiled.Validate(c.value), c.schema.doc)
 }
 
-// Validate is Prepare and Run.
+// Validate calls Prepare and Run.
 func (s *Schema) Validate(raw []byte) error {
 	c, err := s.Prepare(raw)
 	if err != nil {
@@ -190,14 +196,14 @@ func (s *Schema) Validate(raw []byte) error {
 	return c.Run()
 }
 
-// noLoader refuses every document that is not part of the schema.
+// noLoader refuses every document outside the schema.
 type noLoader struct{}
 
 func (noLoader) Load(url string) (any, error) {
 	return nil, fmt.Errorf("%s is outside the schema, and nothing is fetched: put it into $defs", url)
 }
 
-// parts counts what may be a schema.
+// parts counts the values that may be schemas.
 func parts(doc any) int64 {
 	return total(doc, func(v any) int64 {
 		switch v.(type) {
@@ -208,7 +214,7 @@ func parts(doc any) int64 {
 	})
 }
 
-// total adds up what of says of a decoded value and of all values in it.
+// total returns the sum of what of returns for a decoded value and all values in it.
 func total(v any, of func(v any) int64) int64 {
 	n := of(v)
 	switch v := v.(type) {
@@ -224,7 +230,7 @@ func total(v any, of func(v any) int64) int64 {
 	return n
 }
 
-// unconstrained reports whether a schema says nothing, or no more than that the value is an object.
+// unconstrained reports whether a schema accepts everything, or every object.
 func unconstrained(doc any) (free, object bool) {
 	if doc == true {
 		return true, false

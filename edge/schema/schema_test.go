@@ -94,7 +94,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		got, err := Decode(raw) // must end, whatever the input
+		got, err := Decode(raw) // must end for every input
 		if err != nil || !jsonrpc.Valid(raw) {
 			return
 		}

@@ -8,17 +8,17 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// resource is what $dynamicRef and $recursiveRef look for in the schemas that were entered on the way to
-// them: the outermost whose resource has the anchor decides.
+// resource is a schema resource, in which $dynamicRef and $recursiveRef resolve: the outermost
+// entered resource with the anchor is used.
 type resource struct {
 	anchors   map[string]*node
 	recursive bool
 }
 
-var errScope = errors.New("where $dynamicRef and $recursiveRef lead cannot be told")
+var errScope = errors.New("$dynamicRef and $recursiveRef cannot be resolved")
 
-// resolve finds the resource of each node. The library keeps it to itself, so it is read by reflection; a test
-// tells when that fails.
+// resolve finds the resource of each node. The library does not export it, so it is read by
+// reflection. A test fails if that stops working.
 func (g *graph) resolve(compile func(location string) (*jsonschema.Schema, error)) error {
 	resources := make(map[uintptr]*resource)
 	for done := false; !done; {
@@ -42,7 +42,7 @@ func (g *graph) resolve(compile func(location string) (*jsonschema.Schema, error
 			}
 			n.scope = r
 		}
-		g.read() // the anchors' own schemas
+		g.read() // reads the schemas of the anchors
 	}
 	return nil
 }

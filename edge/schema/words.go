@@ -9,7 +9,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// pointerTo is where a violation is, as a JSON Pointer (RFC 6901) and what separates it from the violation; empty for the whole value.
+// pointerTo returns the location of a violation as a JSON Pointer (RFC 6901), followed by a
+// separator. It is empty for the whole value.
 func pointerTo(e *jsonschema.ValidationError) string {
 	if len(e.InstanceLocation) == 0 {
 		return ""
@@ -25,14 +26,14 @@ func pointerTo(e *jsonschema.ValidationError) string {
 
 var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1", "\n", " ")
 
-// inWords is one violation without its place and causes, on one line: what there is and what is wanted. doc is the decoded schema
-// that e is of.
+// inWords returns one violation on one line, without its location and causes: the actual and the
+// wanted value. doc is the decoded schema of e.
 func inWords(e *jsonschema.ValidationError, doc any) string {
 	switch k := e.ErrorKind.(type) {
 	case *kind.OneOf:
 		if len(k.Subschemas) > 1 {
 			if all, given := members(e.SchemaURL, doc, k.Subschemas); len(given) > 1 {
-				return fmt.Sprintf("at most one of %s may be there, and %s are", strings.Join(all, ", "), strings.Join(given, " and "))
+				return fmt.Sprintf("at most one of %s may be present, but %s are", strings.Join(all, ", "), strings.Join(given, " and "))
 			}
 		}
 	case *kind.FalseSchema:
@@ -60,7 +61,7 @@ func inWords(e *jsonschema.ValidationError, doc any) string {
 	case *kind.MaxProperties:
 		return countIn("member", "at most", k.Got, k.Want)
 	}
-	// The library's words for the rest.
+	// Other violations use the library's words.
 	bare := jsonschema.ValidationError{ErrorKind: e.ErrorKind}
 	return strings.ReplaceAll(strings.TrimPrefix(bare.Error(), "at '': "), "\n", " ")
 }
@@ -76,10 +77,10 @@ func countIn(what, relation string, got, want int) string {
 	return fmt.Sprintf("got %d %s, want %s %d", got, what, relation, want)
 }
 
-// maxDigits bounds the digits with which a number is shown exactly.
+// maxDigits bounds the digits of a number that is shown exactly.
 const maxDigits = 40
 
-// decimal is a number as JSON has it: with all of its digits, or if they are more than maxDigits rounded.
+// decimal returns a number in JSON: exact, or rounded if it has more than maxDigits digits.
 func decimal(r *big.Rat) string {
 	if places, exact := r.FloatPrec(); exact && places <= maxDigits {
 		if text := r.FloatString(places); len(text) <= maxDigits {

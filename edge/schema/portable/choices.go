@@ -11,14 +11,14 @@ const (
 	maxForms    = 16
 )
 
-// branches takes the first choice that says what values look like apart, so that each branch stands with
-// what holds for all. What the other choices say becomes words.
+// branches expands the first choice that describes the form of values. Each returned branch is
+// combined with the facts that hold for all. The other choices become words.
 func (c *converter) branches(f *facts) (out []*facts, words []string) {
 	out = []*facts{f}
 	for _, ch := range f.choices {
 		parts, total := c.parts(ch, f.types)
 		switch {
-		case total == 0: // every branch is one that nothing fits
+		case total == 0: // no value matches any branch
 			f.none = true
 			return nil, nil
 		case len(out) > 1 || total > maxForms || slices.ContainsFunc(parts, (*facts).conditional):
@@ -42,7 +42,7 @@ func (c *converter) branches(f *facts) (out []*facts, words []string) {
 	return out, words
 }
 
-// parts reads the branches of a choice that something may fit.
+// parts reads the branches of a choice that some value may match.
 func (c *converter) parts(ch choice, of types) (out []*facts, total int) {
 	for _, b := range ch.branches {
 		if total == maxBranches+1 {
@@ -52,7 +52,7 @@ func (c *converter) parts(ch choice, of types) (out []*facts, total int) {
 		if p.possible()&of == 0 && !p.cut {
 			continue
 		}
-		// A choice within a choice: its forms are forms of this one, else they are words.
+		// The forms of a nested choice become forms of this one if possible, else words.
 		if len(p.choices) == 1 && !p.speaks() {
 			inner, n := c.parts(p.choices[0], of)
 			if n > 0 && n+total <= maxBranches && !slices.ContainsFunc(inner, (*facts).conditional) {
@@ -73,19 +73,19 @@ func (c *converter) parts(ch choice, of types) (out []*facts, total int) {
 	return out, total
 }
 
-// speaks reports whether a schema says more than which type a value has.
+// speaks reports whether a schema says more than the type of a value.
 func (f *facts) speaks() bool {
 	return slices.ContainsFunc(eachType, f.speaksOf)
 }
 
-// conditional reports whether a branch says nothing of what values look like, but only, say, which members
-// must be there. Beside a schema that says it, it is a condition.
+// conditional reports whether a branch does not describe values, but only states a condition, such
+// as required members.
 func (f *facts) conditional() bool {
 	return f.types == anyType && f.values == nil && len(f.names) == 0 && f.items.value == nil && len(f.prefix) == 0 &&
 		len(f.keywords) == 0 && f.rest.value == nil
 }
 
-// both is what fits both.
+// both returns the facts of values that match both f and p.
 func (c *converter) both(f, p *facts) *facts {
 	c.charge((len(f.names) + len(p.names) + len(f.required.list) + len(p.required.list)) / 4)
 	one := *f
@@ -126,7 +126,7 @@ func (c *converter) both(f, p *facts) *facts {
 	return &one
 }
 
-// apart reports whether no value fits two of the forms, by their types alone.
+// apart reports whether the types of the forms alone exclude that a value matches two of them.
 func apart(forms []*facts) bool {
 	var seen types
 	for _, f := range forms {
@@ -138,7 +138,7 @@ func apart(forms []*facts) bool {
 	return true
 }
 
-// hoist makes one object of a root with choices; the words say what the choices demand.
+// hoist merges the choices of a root into one object. The words describe what the choices require.
 func (c *converter) hoist(f *facts) (words []string) {
 	for _, ch := range f.choices {
 		parts, total := c.parts(ch, typeObject)
@@ -151,8 +151,8 @@ func (c *converter) hoist(f *facts) (words []string) {
 	return words
 }
 
-// merge adds to an object the members of a choice's branches. A member that some branch leaves open may be
-// anything.
+// merge adds the members of a choice's branches to an object. A member that some branch does not
+// restrict accepts anything.
 func (c *converter) merge(f *facts, ch choice, parts []*facts, total int) (words []string) {
 	said := c.sentence(ch, parts)
 	if total > maxBranches {
@@ -221,7 +221,8 @@ func (c *converter) merge(f *facts, ch choice, parts []*facts, total int) (words
 	return words
 }
 
-// deepest is the longest way to a member among branches, so that what recurs is cut as early as in any.
+// deepest returns the longest path of references to a member among branches, so that recursion is
+// cut as early as in any of them.
 func deepest(parts []*facts, name string) (out *opened) {
 	most := -1
 	for _, p := range parts {
@@ -240,7 +241,7 @@ func deepest(parts []*facts, name string) (out *opened) {
 	return out
 }
 
-// unique leaves out schemas that are there already.
+// unique removes duplicate schemas.
 func (c *converter) unique(list []any) (out []any) {
 	seen, met := map[string]bool{}, map[*object]bool{}
 	for _, x := range list {
@@ -258,7 +259,7 @@ func (c *converter) unique(list []any) (out []any) {
 	return out
 }
 
-// sentence says a choice in words.
+// sentence describes a choice in words.
 func (c *converter) sentence(ch choice, parts []*facts) string {
 	var all, alone []string
 	optional := false
@@ -288,7 +289,7 @@ func (c *converter) sentence(ch choice, parts []*facts) string {
 	return "Give " + how + " of " + enumerate(all) + "."
 }
 
-// forms names the members that tell the branches of a choice apart.
+// forms names the members that distinguish the branches of a choice.
 func (c *converter) forms(ch choice, parts []*facts) string {
 	var forms []string
 	for _, p := range parts {
@@ -314,7 +315,8 @@ func (c *converter) forms(ch choice, parts []*facts) string {
 	return "The forms are: " + enumerate(forms) + "."
 }
 
-// requirement reads a branch that only says which members must be there, or, none, that none of some is.
+// requirement parses a branch that only requires members. With none it rejects each of these
+// members instead.
 func requirement(branch any) (names []string, none, ok bool) {
 	o, isObject := branch.(*object)
 	if !isObject || len(o.keys) == 0 {
@@ -344,7 +346,7 @@ func requirement(branch any) (names []string, none, ok bool) {
 	return names, false, len(names) > 0
 }
 
-// excludes reports whether a schema is an anyOf of requirements.
+// excludes reports whether a schema is only a `required`, or an anyOf of requirements.
 func excludes(value any) bool {
 	o, ok := value.(*object)
 	if !ok || len(o.keys) != 1 {
@@ -360,13 +362,13 @@ func excludes(value any) bool {
 	})
 }
 
-// maxEnumerated bounds the texts of one list.
+// maxEnumerated bounds the texts in one list.
 const maxEnumerated = 20
 
-// enumerate lists names, at most maxEnumerated, each with at most 80 bytes.
+// enumerate lists names, at most maxEnumerated, each cut to 80 bytes.
 func enumerate(names []string) string { return enumerateUpTo(names, 80) }
 
-// enumerateUpTo lists texts, at most maxEnumerated, each with at most so many bytes.
+// enumerateUpTo lists texts, at most maxEnumerated, each cut to most bytes.
 func enumerateUpTo(names []string, most int) string {
 	var b strings.Builder
 	for i, name := range names {

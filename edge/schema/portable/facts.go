@@ -2,7 +2,7 @@ package portable
 
 import "slices"
 
-// types is a set of JSON's types. Numbers are whole ones and others.
+// types is a set of JSON types. Integers and other numbers are separate.
 type types uint8
 
 const (
@@ -23,31 +23,33 @@ var typeNames = map[string]types{
 	"object": typeObject, "array": typeArray, "null": typeNull,
 }
 
-// facts is what a schema demands, its references and allOf taken in. A demand that is left out makes it
-// looser.
+// facts are the constraints of a schema, with its references and allOf resolved. Omitting a
+// constraint makes it looser.
 type facts struct {
-	// none: nothing fits.
+	// none is true if no value matches.
 	none  bool
 	types types
-	// values are those of enum or const; nil: any.
+	// values are those of enum or const. nil accepts any.
 	values []any
-	// properties in the order of names.
+	// properties are the members, names their order.
 	names      []string
 	properties map[string]sub
 	required   nameList
-	// closed: members that are not among the properties are refused. rest is the schema of such members.
+	// closed is true if members outside properties are rejected. rest is the schema of such
+	// members.
 	closed bool
 	rest   sub
 	items  sub
 	prefix []sub
-	// keywords are the bounds, by their names; of two with one name the first counts.
+	// keywords are the bounds, by their names. The first of two with the same name is used.
 	keywords map[string]any
 	// choices are the anyOf and oneOf.
 	choices []choice
 	header  any
-	// cut: a reference was not followed since it recurs.
+	// cut is true if a recursive reference was not followed.
 	cut bool
-	// about is what the author says of it, title and description; words are what the schema no longer says.
+	// title and about are the author's title and description; words describe what the schema does
+	// not express.
 	title, about string
 	words        []string
 }
@@ -58,14 +60,14 @@ type choice struct {
 	branches []sub
 }
 
-// flatten reads a schema with all that it refers to and all parts of its allOf.
+// flatten reads a schema with its references and all parts of its allOf.
 func (c *converter) flatten(in sub) *facts {
 	f := &facts{types: anyType}
 	c.take(f, in, 0)
 	return f
 }
 
-// maxChain bounds references and allOf in a row.
+// maxChain bounds consecutive references and allOf.
 const maxChain = 64
 
 func (c *converter) take(f *facts, in sub, depth int) {
@@ -87,7 +89,7 @@ func (c *converter) take(f *facts, in sub, depth int) {
 	}
 }
 
-// follow takes in what a reference leads to.
+// follow adds the facts of a reference's target.
 func (c *converter) follow(f *facts, ref string, in sub, depth int) {
 	target, ok := c.refs.find(ref)
 	switch {
@@ -103,7 +105,7 @@ func (c *converter) follow(f *facts, ref string, in sub, depth int) {
 	}
 }
 
-// possible are the types that the values leave.
+// possible returns the types that the values allow.
 func (f *facts) possible() types {
 	if f.none {
 		return 0
@@ -118,7 +120,7 @@ func (f *facts) possible() types {
 	return set & f.types
 }
 
-// relevant are the keywords of each type.
+// relevant lists the keywords of each type.
 var relevant = map[types][]string{
 	typeString: {"pattern", "format", "minLength", "maxLength", "contentEncoding"},
 	typeNumber: {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"},
@@ -126,7 +128,7 @@ var relevant = map[types][]string{
 	typeObject: {"minProperties", "maxProperties"},
 }
 
-// speaksOf reports whether the schema says something of values of a type.
+// speaksOf reports whether the schema constrains values of a type.
 func (f *facts) speaksOf(t types) bool {
 	switch {
 	case f.values != nil:
@@ -142,7 +144,7 @@ func (f *facts) speaksOf(t types) bool {
 	return slices.ContainsFunc(relevant[t], func(key string) bool { _, there := f.keywords[key]; return there })
 }
 
-// anything reports whether any JSON fits.
+// anything reports whether the schema accepts any JSON.
 func (f *facts) anything() bool {
 	if f.possible() != anyType {
 		return false
@@ -157,7 +159,7 @@ func (f *facts) anything() bool {
 
 var eachType = []types{typeString, typeNumber, typeBoolean, typeObject, typeArray, typeNull}
 
-// split is one for each type that is possible, those first that the schema speaks of.
+// split returns facts for each possible type, first the types that the schema constrains.
 func (f *facts) split() (out []*facts) {
 	set := f.possible()
 	kinds := make([]types, len(f.values))

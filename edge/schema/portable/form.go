@@ -1,14 +1,14 @@
 package portable
 
-// form is a schema as words: its JSON, at most so many bytes of it, without what its author says. References are
-// written out, since the reader has nothing that they could lead to; a schema that recurs is written once, then as its
-// type.
+// form returns the JSON of a schema as text, without its descriptions and cut to most bytes.
+// References are expanded, because the reader cannot resolve them. A recursive schema is expanded
+// once, then reduced to its type.
 func (c *converter) form(value any, most int) string {
-	left := most / 2 // a schema has two bytes or more
+	left := most / 2 // a schema has at least two bytes
 	return brief(c.expand(value, nil, &left), most)
 }
 
-// expand copies a schema for form. left is how many more schemas are looked at.
+// expand copies a schema for form. left is the number of schemas that may still be visited.
 func (c *converter) expand(value any, open *opened, left *int) any {
 	o, ok := value.(*object)
 	if *left--; !ok {
@@ -48,7 +48,8 @@ func (c *converter) expand(value any, open *opened, left *int) any {
 	return out
 }
 
-// referred is the copy of what a reference leads to: its type alone where that is being written already.
+// referred returns the copy of a reference's target, or only its type if the target is being
+// expanded already.
 func (c *converter) referred(ref string, open *opened, left *int) *object {
 	out := &object{}
 	target, ok := c.refs.find(ref)

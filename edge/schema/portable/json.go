@@ -33,8 +33,8 @@ func (o *object) remove(key string) {
 	}
 }
 
-// print writes a value of parse, or one made of such values, texts and counts, as compact JSON without the escapes
-// meant for HTML. Its time is linear in the text's length, however deep it nests.
+// print returns compact JSON without HTML escapes, for a value of parse or one made of such values,
+// texts and counts. Its time is linear in the text's length at any nesting depth.
 func print(v any) string {
 	var p printer
 	p.encoder = json.NewEncoder(&p.text)
@@ -43,7 +43,7 @@ func print(v any) string {
 	return p.text.String()
 }
 
-// brief is as much of print as fits into a number of bytes, in a time that they bound.
+// brief returns the beginning of print, cut to most bytes, in time that most bounds.
 func brief(v any, most int) string {
 	p := printer{most: most}
 	p.encoder = json.NewEncoder(&p.text)
@@ -55,12 +55,12 @@ func brief(v any, most int) string {
 // printer writes JSON.
 type printer struct {
 	text    bytes.Buffer
-	encoder *json.Encoder // into text
-	// most is how many bytes are wanted; 0: all.
+	encoder *json.Encoder // writes into text
+	// most is the number of wanted bytes. 0 means no limit.
 	most int
 }
 
-// full reports whether there is as much as is wanted.
+// full reports whether enough is written.
 func (p *printer) full() bool { return p.most > 0 && p.text.Len() > p.most }
 
 func (p *printer) value(v any) {
@@ -99,7 +99,7 @@ func (p *printer) value(v any) {
 	}
 }
 
-// leaf writes what nothing lies below: texts, numbers, booleans and null always print.
+// leaf writes a value without children. Texts, numbers, booleans and null always print.
 func (p *printer) leaf(v any) {
 	if p.most > 0 {
 		switch x := v.(type) {
@@ -119,7 +119,7 @@ func (p *printer) leaf(v any) {
 	p.text.Truncate(p.text.Len() - 1) // the encoder ends each value with a line feed
 }
 
-// beginning is a text of which the first bytes are wanted, cut at a letter.
+// beginning returns the first bytes of a text, cut between characters.
 func beginning(text string, most int) string {
 	for most < len(text) && !utf8.RuneStart(text[most]) {
 		most++
@@ -127,8 +127,8 @@ func beginning(text string, most int) string {
 	return text[:min(most, len(text))]
 }
 
-// parse reads JSON that is known to be valid and of bounded depth: objects as *object, arrays as []any,
-// numbers as json.Number. Of members with one name the last counts.
+// parse reads valid JSON of bounded depth: objects as *object, arrays as []any, numbers as
+// json.Number. The last of several members with the same name is used.
 func parse(text string) (any, error) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()

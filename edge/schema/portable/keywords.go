@@ -2,7 +2,7 @@ package portable
 
 import "slices"
 
-// own takes in a schema's own keywords.
+// own adds a schema's own keywords to f.
 func (c *converter) own(f *facts, o *object, in sub, depth int) {
 	c.charge(len(o.keys) / 4)
 	var conditions []string
@@ -48,22 +48,22 @@ func (c *converter) own(f *facts, o *object, in sub, depth int) {
 	f.conditions(conditions)
 }
 
-// conditional are keywords of which is said no more than that they are there.
+// conditional are keywords of which only the presence is mentioned.
 var conditional = []string{"not", "if", "dependentRequired", "dependentSchemas", "dependencies", "contains",
 	"unevaluatedProperties", "unevaluatedItems", "patternProperties", "propertyNames", "$dynamicRef", "$recursiveRef"}
 
-// bounding are keywords that are shown, or said in words.
+// bounding are keywords that are shown, or described in words.
 var bounding = []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength",
 	"maxLength", "pattern", "format", "contentEncoding", "minItems", "maxItems", "uniqueItems", "minProperties",
 	"maxProperties", "default", "examples", "deprecated", "readOnly", "writeOnly"}
 
-// below is a part of the schema at in.
+// below returns a part of the schema to which properties lead.
 func (in sub) below(value any) sub { return sub{value: value, open: in.open, referred: in.referred} }
 
-// beyond is a part that not properties alone lead to.
+// beyond returns a part of the schema to which other keywords than properties lead.
 func (in sub) beyond(value any) sub { return sub{value: value, open: in.open, referred: true} }
 
-// first keeps a text if there is none yet.
+// first sets a text that is empty.
 func first(text *string, value any) {
 	if s, ok := value.(string); ok && *text == "" {
 		*text = s
@@ -92,7 +92,8 @@ func (c *converter) required(f *facts, value any) {
 	}
 }
 
-// others takes in what members may be that are not among the properties; patterns: nor need they be those.
+// others adds the schema of members outside the properties. With patterns, members that match
+// patterns are exempt from it.
 func (f *facts) others(value any, in sub, patterns bool) {
 	if value == false {
 		f.closed = f.closed || !patterns
@@ -101,7 +102,7 @@ func (f *facts) others(value any, in sub, patterns bool) {
 	}
 }
 
-// holds takes in what an array holds; before 2020-12 "items" may be a list too.
+// holds adds the schema of an array's items. Before 2020-12 "items" may be a list, too.
 func (f *facts) holds(key string, value any, in sub) {
 	list, isList := value.([]any)
 	switch {
@@ -133,7 +134,7 @@ func (f *facts) choose(key string, value any, in sub) {
 	f.choices = append(f.choices, one)
 }
 
-// member adds a property. Of two schemas for one name the first counts.
+// member adds a property. The first of two schemas for one name is used.
 func (f *facts) member(name string, s sub) {
 	if _, there := f.properties[name]; there {
 		return
@@ -145,7 +146,7 @@ func (f *facts) member(name string, s sub) {
 	f.properties[name] = s
 }
 
-// keyword adds a bound. Of two with one name the first counts.
+// keyword adds a bound. The first of two with one name is used.
 func (f *facts) keyword(key string, value any) {
 	if _, there := f.keywords[key]; there {
 		return
@@ -156,7 +157,7 @@ func (f *facts) keyword(key string, value any) {
 	f.keywords[key] = value
 }
 
-// nameList is a list of names in which each stands once.
+// nameList is a list of distinct names.
 type nameList struct {
 	list []string
 	has  map[string]bool
@@ -173,7 +174,7 @@ func (l *nameList) add(name string) {
 	l.list = append(l.list, name)
 }
 
-// clone is a list of the same names that can be added to.
+// clone returns a copy that can be appended to.
 func (l *nameList) clone() (out nameList) {
 	for _, name := range l.list {
 		out.add(name)

@@ -9,7 +9,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/schema/portable"
 )
 
-// Of a list, schemas are shown while there is work left; which ones does not depend on what was known before.
+// Schemas of a list are shown while there is work left. Which ones does not depend on known
+// results.
 func TestListsAreBounded(t *testing.T) {
 	var texts []string
 	for i := range 100 {
@@ -32,7 +33,7 @@ func TestListsAreBounded(t *testing.T) {
 	for i, text := range texts {
 		r := again.Schema(text, made[i])
 		if r.Withheld != made[i].Withheld || r.JSON != made[i].JSON {
-			t.Errorf("schema %d is another one when it is known", i)
+			t.Errorf("schema %d differs with a known result", i)
 		}
 		if i < shown && r != made[i] {
 			t.Errorf("schema %d was made again", i)
@@ -41,13 +42,13 @@ func TestListsAreBounded(t *testing.T) {
 	if r := made[shown]; r.JSON != `{"type":"object","properties":{}}` || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "too large together") {
 		t.Errorf("withheld: %+v", r)
 	}
-	// What was withheld is made as soon as there is room.
+	// A withheld schema is made as soon as there is work left.
 	if r := portable.NewList(0).Schema(texts[shown], made[shown]); r.Withheld || r.JSON != portable.Schema(texts[shown]).JSON {
 		t.Errorf("it stays withheld: %+v", r)
 	}
 }
 
-// Tools without a schema lose nothing, and arguments that are mirrored in headers are shown whatever it takes.
+// Tools without a schema lose nothing, and arguments that are mirrored in headers are always shown.
 func TestWhatIsNotWithheld(t *testing.T) {
 	list := portable.NewList(1)
 	list.Schema(`{"type":"object"}`, nil)

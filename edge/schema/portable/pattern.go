@@ -9,16 +9,17 @@ import (
 	"unicode"
 )
 
-// Pattern writes an RE2 expression so that ECMA-262, which JSON Schema speaks, and RE2 read it alike. It is
-// false for what one of them cannot say (anchors of lines), RE2 cannot read, or takes more than 64 KiB.
+// Pattern rewrites an RE2 expression so that ECMA-262, the dialect of JSON Schema, and RE2 read it
+// alike. It returns false for an expression that one of them cannot express (anchors of lines),
+// that RE2 cannot parse, or that takes more than 64 KiB.
 func Pattern(expr string) (string, bool) { return rewrite(expr, true) }
 
-// maxPattern bounds a pattern that is shown, in bytes: classes of Unicode letters become long lists.
+// maxPattern bounds a shown pattern, in bytes: classes of Unicode letters become long lists.
 const maxPattern = 1024
 
-// everywhere writes an expression so that JavaScript, Python and RE2 read it alike; empty: it cannot be said so, or
-// not briefly. Boundaries of words are not the same in all of them. Python's $ also matches before a newline at the
-// very end.
+// everywhere rewrites an expression so that JavaScript, Python and RE2 read it alike. It returns an
+// empty text if that is impossible or too long. Word boundaries differ between them. Python's $
+// also matches before a newline at the very end.
 func (c *converter) everywhere(expr string) string {
 	if len(expr) > 2*maxPattern {
 		return ""
@@ -34,7 +35,7 @@ func (c *converter) everywhere(expr string) string {
 	return alike
 }
 
-// rewrite is false for what cannot be said in all dialects; words: boundaries of words may stay.
+// rewrite returns false for what some dialect cannot express. words permits word boundaries.
 func rewrite(expr string, words bool) (string, bool) {
 	re, err := syntax.Parse(expr, syntax.Perl)
 	if err != nil {
@@ -57,10 +58,11 @@ func hasBoundary(re *syntax.Regexp) bool {
 	return re.Op == syntax.OpWordBoundary || re.Op == syntax.OpNoWordBoundary || slices.ContainsFunc(re.Sub, hasBoundary)
 }
 
-// repeat is a count of repetitions that all dialects know.
+// repeat matches a repetition count that all dialects support.
 var repeat = regexp.MustCompile(`^\{[0-9]+(?:,[0-9]*)?\}`)
 
-// common reports whether an expression is plainly of all dialects, and may stay as its author wrote it.
+// common reports whether all dialects plainly read an expression alike, so that it needs no
+// rewriting.
 func common(expr string) bool {
 	class := false
 	for i := 0; i < len(expr); i++ {
@@ -73,7 +75,7 @@ func common(expr string) bool {
 				return false
 			}
 		case class:
-			if c == '[' || c == '&' || c == '~' { // of some dialects' set operations
+			if c == '[' || c == '&' || c == '~' { // set operations in some dialects
 				return false
 			}
 			class = c != ']'
@@ -100,7 +102,7 @@ func common(expr string) bool {
 	return true
 }
 
-// maxWritten bounds what is written of an expression.
+// maxWritten bounds the text of a rewritten expression.
 const maxWritten = 64 << 10
 
 func write(b *strings.Builder, re *syntax.Regexp) bool {
@@ -163,7 +165,7 @@ func writeGroup(b *strings.Builder, re *syntax.Regexp) bool {
 	return ok
 }
 
-// writeRepeat leaves greed out: it does not change what matches.
+// writeRepeat omits the marks of non-greedy repetition, which do not change what matches.
 func writeRepeat(b *strings.Builder, re *syntax.Regexp) bool {
 	if sub := re.Sub[0]; sub.Op == syntax.OpCharClass || sub.Op == syntax.OpCapture {
 		if !write(b, sub) {
@@ -202,7 +204,7 @@ func writeLiteral(b *strings.Builder, r rune, fold bool) {
 	b.WriteByte(']')
 }
 
-// writeClass writes pairs of first and last runes, or what is missing from them if they reach the end.
+// writeClass writes pairs of first and last runes, or the complement if they reach the end.
 func writeClass(b *strings.Builder, pairs []rune) {
 	b.WriteByte('[')
 	if n := len(pairs); n > 0 && pairs[0] == 0 && pairs[n-1] == unicode.MaxRune {
@@ -241,7 +243,7 @@ func writeRune(b *strings.Builder, r rune, special string) {
 	}
 }
 
-// Literal is an expression that finds a text.
+// Literal returns an expression that matches a text literally.
 func Literal(text string) string {
 	var b strings.Builder
 	for _, r := range text {

@@ -7,12 +7,12 @@ import (
 	"github.com/mcpedge/mcpedge/edge/schema/portable"
 )
 
-// A pattern that is rewritten matches as it did.
+// A rewritten pattern matches the same texts.
 func TestPatterns(t *testing.T) {
 	texts := []string{"", "a", "A", "b", "ab", "aB", "a\nb", "a\rb", "a.b", "a-b", "^", "]", "\\", "ä", "\u017f", "S", "12", "a1_", "x y", "\t", "\v", "\u00a0", "aaa", "/", "😀"}
 	for _, c := range []struct {
 		expr string
-		same bool // it is left as it is
+		same bool // it is not rewritten
 	}{
 		{`^[a-z]{1,2}\d*$`, false}, {`a|b`, true}, {`\w+`, false},
 		{`(?i)^a?s$`, false}, {`^a.b$`, false}, {`(?s)^a.b$`, false}, {`\s`, false}, {`[[:alpha:]]+`, false}, {`\pL`, false},
@@ -27,7 +27,7 @@ func TestPatterns(t *testing.T) {
 		before, after := regexp.MustCompile(c.expr), regexp.MustCompile(got)
 		for _, text := range texts {
 			if before.MatchString(text) != after.MatchString(text) {
-				t.Errorf("%s became %s, which matches %q otherwise", c.expr, got, text)
+				t.Errorf("%s became %s, which does not treat %q alike", c.expr, got, text)
 			}
 		}
 	}

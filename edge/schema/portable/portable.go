@@ -8,26 +8,26 @@ import (
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 )
 
-// Bounds of a portable schema. Beyond them it is cut where it is deepest, and says so.
+// These bound a portable schema. Beyond them it is cut at the deepest places, and says so.
 const (
-	// MaxBytes bounds what is read of a schema; of a larger one only its being an object is shown.
+	// MaxBytes bounds the text of a schema. A larger one is shown as any object.
 	MaxBytes = 256 << 10
-	// ShownBytes bounds what is shown: writing references out may multiply a schema.
+	// ShownBytes bounds the shown text: expanding references may multiply a schema.
 	ShownBytes = 64 << 10
-	// Levels is how deep objects nest, the root being the first, of which the last show no members: what
-	// OpenAI's strict mode takes.
+	// Levels bounds the nesting of objects, counting the root. The last level shows no members.
+	// OpenAI's strict mode accepts this many.
 	Levels = 10
-	// Recursion is how often a message that contains itself is written out on one way from the root.
+	// Recursion bounds how often a recursive message is expanded on one path from the root.
 	Recursion = 2
-	// AnyDepth is how deep arrays nest within arrays where any JSON is taken.
+	// AnyDepth is the nesting depth of shown arrays where any JSON is accepted.
 	AnyDepth = 2
 	// EnumValues bounds the values of all enumerations together.
 	EnumValues = 1000
 
-	// maxSteps bounds the work on one schema: a schema or a value that is looked at is one step, as often as
-	// references lead to it.
+	// maxSteps bounds the work on one schema. Each visit of a schema or value is one step, repeated
+	// for each reference to it.
 	maxSteps = 5_000
-	// stepBytes is how much text is read or written in one step.
+	// stepBytes is the text that is read or written in one step.
 	stepBytes    = 64
 	maxNotes     = 8
 	maxNoteBytes = 1 << 10
@@ -37,17 +37,17 @@ const (
 type Result struct {
 	// JSON is the schema.
 	JSON string
-	// Notes are sentences for the tool's description: what the arguments must keep to beyond the schema.
-	// At most 8 of at most 1 KiB together; most tools have none.
+	// Notes are sentences for the tool's description: constraints on the arguments beyond the
+	// schema. There are at most 8, of at most 1 KiB together; most tools have none.
 	Notes []string
-	// Work is what making it took: the bytes of both schemas, and 8 for each schema and value that was looked at. It
-	// is equal for equal texts, and at most MaxWork.
+	// Work is the cost of making it: the bytes of both schemas, and 8 for each visited schema and
+	// value. It is equal for equal texts, and at most MaxWork.
 	Work int
-	// Withheld: see List.
+	// Withheld is true if the schema is not shown, see List.
 	Withheld bool
 }
 
-// MaxWork is the most that one schema takes.
+// MaxWork is the maximum work for one schema.
 const MaxWork = MaxBytes + 2*ShownBytes + 4*maxSteps*stepWork
 
 // stepWork is the work of one step.
@@ -56,8 +56,9 @@ const stepWork = 8
 // anyObject is the schema of any object.
 const anyObject = `{"type":"object","properties":{}}`
 
-// Schema rewrites the schema of a tool's arguments, an object of JSON; empty: anything goes. It is pure,
-// and equal for equal texts. What it cannot read becomes the schema of any object.
+// Schema rewrites the schema of a tool's arguments, a JSON object. Empty text means that any object
+// is accepted. It is pure: equal texts give equal results. A schema that it cannot read becomes
+// that of any object.
 func Schema(text string) Result {
 	open := Result{JSON: anyObject}
 	if text == "" {
@@ -79,43 +80,44 @@ func Schema(text string) Result {
 	c := &converter{refs: newRefs(root), left: ShownBytes, enums: EnumValues, patterns: map[string]string{}, mirrored: map[*object]int{}}
 	out := c.convert(root)
 	if c.headers < countHeaders(root) {
-		// Arguments whose headers a client is not told of would be refused.
-		return Result{JSON: text, Work: len(text) + c.steps*stepWork, Notes: []string{"The schema is shown whole, since arguments that are mirrored in headers lie beyond what is shown otherwise."}}
+		// If a client did not see a header's annotation, its calls would be refused.
+		return Result{JSON: text, Work: len(text) + c.steps*stepWork, Notes: []string{"The schema is shown whole, because it would otherwise be cut above arguments that are mirrored in headers."}}
 	}
 	shown := print(out)
 	return Result{JSON: shown, Notes: c.notes, Work: len(text) + len(shown) + c.steps*stepWork}
 }
 
-// converter makes one portable schema, breadth first, so that what is cut is what lies deepest.
+// converter makes one portable schema, breadth first, so that the deepest places are cut.
 type converter struct {
 	refs  *refs
 	queue []*task
-	// left is how many bytes may still be written, enums how many values.
+	// left is the number of bytes that may still be written, enums the number of enumeration
+	// values.
 	left, enums int
 	steps       int
 	headers     int
-	// patterns are those that were rewritten, mirrored the headers found below schemas.
+	// patterns caches rewritten patterns, mirrored the headers found below schemas.
 	patterns map[string]string
 	mirrored map[*object]int
 	cuts     []string
 	notes    []string
 }
 
-// task is a schema that is to be written into out.
+// task is a schema to be written into out.
 type task struct {
 	in    sub
 	out   *object
-	at    string // the names on the way from the root
-	level int    // of the objects around it
-	plain bool   // properties alone lead here
-	// kept is what was set aside for it, in bytes.
+	at    string // the names on the path from the root
+	level int    // of the enclosing object
+	plain bool   // only properties lead here
+	// kept is the reserved part of left, in bytes.
 	kept int
-	// owner is the object whose member it is, name the member's; nil: it is none.
+	// owner is the object whose member it is, or nil. name is the member's name.
 	owner *object
 	name  string
 }
 
-// drop takes a member out of its object.
+// drop removes a member from its object.
 func (t *task) drop() {
 	properties, _ := t.owner.get("properties").(*object)
 	properties.remove(t.name)
@@ -157,7 +159,7 @@ func (c *converter) convert(root *object) *object {
 		c.write(c.flatten(t.in), t)
 	}
 	if len(c.cuts) > 0 {
-		c.note("Not all members are shown below " + strings.Join(c.cuts, ", ") + "; they are taken all the same.")
+		c.note("Not all members are shown below " + strings.Join(c.cuts, ", ") + "; all of them are accepted.")
 	}
 	return out
 }
@@ -172,7 +174,7 @@ func (c *converter) note(text string) {
 	}
 }
 
-// cut remembers that members below a place are not shown.
+// cut records that members below a place are not shown.
 func (c *converter) cut(at string) {
 	const most = 5
 	if at == "" {
@@ -186,7 +188,7 @@ func (c *converter) cut(at string) {
 	}
 }
 
-// write writes a schema in the form that fits its types.
+// write writes a schema in the form that suits its types.
 func (c *converter) write(f *facts, t *task) {
 	forms, said := c.branches(f)
 	f.words = append(f.words, said...)
@@ -227,7 +229,7 @@ func (c *converter) write(f *facts, t *task) {
 	}
 }
 
-// typed writes what has one type.
+// typed writes a schema with one type.
 func (c *converter) typed(f *facts, t *task) {
 	switch f.types {
 	case typeObject:
@@ -262,13 +264,13 @@ func (c *converter) typed(f *facts, t *task) {
 	c.spend(len(print(t.out)))
 }
 
-// spend takes bytes off what may be shown.
+// spend reduces the bytes that may be shown.
 func (c *converter) spend(n int) { c.left -= n }
 
-// charge counts steps. Beyond maxSteps no further schema is looked at.
+// charge counts steps. Beyond maxSteps no further schema is visited.
 func (c *converter) charge(steps int) { c.steps = min(c.steps+steps, 4*maxSteps) }
 
-// memberBytes and anyBytes are set aside for a member beside its name, and for what an array holds.
+// memberBytes and anyBytes are reserved for a member beside its name, and for an array's items.
 const memberBytes = 48
 
 var anyBytes = len(anyJSON)
@@ -311,7 +313,7 @@ func (c *converter) object(f *facts, t *task, root bool) {
 	out.set("properties", properties)
 	var required []any
 	for _, name := range names {
-		member := &task{ // its level is that of the object it is a member of
+		member := &task{ // its level is that of the object around it
 			in: f.properties[name], out: &object{}, at: name, level: t.level, plain: t.plain && !f.properties[name].referred,
 			kept: memberBytes, owner: out, name: name,
 		}
@@ -331,7 +333,7 @@ func (c *converter) object(f *facts, t *task, root bool) {
 	}
 }
 
-// array writes an array with what it holds.
+// array writes an array with its items.
 func (c *converter) array(f *facts, t *task) {
 	t.out.set("type", "array")
 	for _, key := range []string{"minItems", "maxItems"} {

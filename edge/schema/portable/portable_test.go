@@ -25,7 +25,7 @@ func TestPortable(t *testing.T) {
 			`{"type":"object","properties":{"a":{"type":"boolean","description":"Mine."}}}`, ""},
 		{"recursion", `{"properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"type":"object","properties":{"a":{"$ref":"#/$defs/a"}}}}}`,
 			`{"type":"object","properties":{"a":{"type":"object","properties":{"a":{"type":"object","properties":{"a":{"type":"object","description":"Its members are not shown."}}}}}}}`,
-			"Not all members are shown below a.a.a; they are taken all the same."},
+			"Not all members are shown below a.a.a; all of them are accepted."},
 		{"several types", `{"properties":{"a":{"type":["string","null"],"description":"A.","default":"x","maxLength":3}}}`,
 			`{"type":"object","properties":{"a":{"anyOf":[{"type":"string","description":"A.\nAt most 3 characters. Default: \"x\"."},{"type":"null"}]}}}`, ""},
 		{"patterns", `{"properties":{"a":{"type":"string","pattern":"^\\d+$"},"b":{"type":"string","pattern":"(?=x)"},"c":{"type":"string","pattern":"\\bx"}}}`,
@@ -70,7 +70,7 @@ func TestPortable(t *testing.T) {
 	}
 }
 
-// anything is the schema of any JSON, as it is shown.
+// anything returns the schema of any JSON as it is shown.
 func anything(about string, deep int) string {
 	if about != "" {
 		about = `,"description":"` + about + `"`
@@ -82,7 +82,8 @@ func anything(about string, deep int) string {
 	return `[{"type":"string"` + about + `},{"type":"number"},{"type":"boolean"},{"type":"object"},{"type":"null"}` + array + `]`
 }
 
-// A header that lies beyond what is shown keeps its argument from being used: the schema is shown whole.
+// Cutting off the annotation of a header would make its argument unusable, so the schema is shown
+// whole.
 func TestHeadersAreNotCut(t *testing.T) {
 	full := `{"type":"string","x-mcp-header":"Deep"}`
 	for range portable.Levels + 1 {
@@ -93,7 +94,7 @@ func TestHeadersAreNotCut(t *testing.T) {
 	}
 }
 
-// Whatever a schema is made of, what is shown is bounded and keeps the rules.
+// The shown schema is bounded and follows the rules for every input.
 func TestHostileSchemasAreBounded(t *testing.T) {
 	chain := func(format, end string) string {
 		var b strings.Builder
@@ -112,7 +113,7 @@ func TestHostileSchemasAreBounded(t *testing.T) {
 		return b.String() + after
 	}
 	wide := many(`{"type":"object","properties":{`, `"p%d":{"type":"object","properties":{"long_enough_a_name":{"type":"array","items":{"type":"integer"}}}},`, `"z":{}}}`, 1500)
-	// often has a schema that 1,000 members refer to.
+	// often returns a schema to which 1,000 members refer.
 	often := func(def string) string {
 		return many(`{"type":"object","properties":{`, `"p%d":{"$ref":"#/$defs/e"},`, `"z":{}},"$defs":{"e":`+def+`}}`, 1000)
 	}

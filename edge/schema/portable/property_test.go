@@ -52,7 +52,7 @@ var keywords = []string{"type", "title", "description", "properties", "required"
 
 var memberName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 
-// checkForm checks the form of a portable schema: what every interface demands.
+// checkForm checks the form of a portable schema: what every interface requires.
 func checkForm(t interface{ Fatalf(string, ...any) }, doc any, at string, root bool) {
 	o, ok := doc.(map[string]any)
 	if !ok {
@@ -104,7 +104,7 @@ func checkForm(t interface{ Fatalf(string, ...any) }, doc any, at string, root b
 	}
 }
 
-// judge holds a portable schema's form, and that it accepts what the full one does.
+// judge checks a portable schema's form, and that it accepts what the full schema accepts.
 func judge(t interface{ Fatalf(string, ...any) }, full string, values []any) (accepted int) {
 	result := portable.Schema(full)
 	if again := portable.Schema(full); again.JSON != result.JSON || !slices.Equal(again.Notes, result.Notes) {
@@ -123,7 +123,7 @@ func judge(t interface{ Fatalf(string, ...any) }, full string, values []any) (ac
 		}
 		checkForm(t, doc, "", true)
 		for _, found := range lint.Check(lint.Tool{Name: "tool", Schema: result.JSON}) {
-			if !found.Limit && found.Rule != "property-names" { // which must be given as they are
+			if !found.Limit && found.Rule != "property-names" { // names must be kept
 				t.Fatalf("%s\nof\n%s\nfor\n%s", found, result.JSON, full)
 			}
 		}
@@ -132,7 +132,7 @@ func judge(t interface{ Fatalf(string, ...any) }, full string, values []any) (ac
 		t.Fatalf("work of %d", result.Work)
 	}
 	if len(values) == 0 && !strings.Contains(full, "x-mcp-header") {
-		return 0 // that it compiles is among the rules above
+		return 0 // compiling is among the rules above
 	}
 	shown, err := compile(result.JSON)
 	if err != nil {
@@ -156,7 +156,7 @@ func judge(t interface{ Fatalf(string, ...any) }, full string, values []any) (ac
 
 var names = []string{"a", "b", "c", "a b"}
 
-// anySchema draws a schema, deep at most; draft tells which keywords it may have.
+// anySchema draws a schema of at most deep levels. draft selects the keywords.
 func anySchema(t *rapid.T, deep int) any {
 	if rapid.IntRange(0, 24).Draw(t, "boolean") == 0 {
 		return rapid.Bool().Draw(t, "schema")
@@ -237,7 +237,7 @@ func anySchema(t *rapid.T, deep int) any {
 	return s
 }
 
-// form is one of several forms of an object.
+// form draws one of several forms of an object.
 func form(t *rapid.T) any {
 	f := map[string]any{}
 	members := map[string]any{}
@@ -259,7 +259,7 @@ func form(t *rapid.T) any {
 	return f
 }
 
-// value draws JSON in which arrays nest no deeper than any JSON is shown.
+// value draws JSON whose arrays nest no deeper than AnyDepth.
 func value(t *rapid.T, deep int) any {
 	most := 8
 	if deep == 0 {
@@ -292,7 +292,7 @@ func object(t *rapid.T, deep int) any {
 	return members
 }
 
-// What the full schema accepts, the portable one does.
+// The portable schema accepts every value that the full schema accepts.
 func TestPortableAcceptsWhatTheFullSchemaDoes(t *testing.T) {
 	accepted := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -330,7 +330,8 @@ func TestPortableAcceptsWhatTheFullSchemaDoes(t *testing.T) {
 	t.Logf("%d values accepted", accepted)
 }
 
-// fuzzedBytes bounds what is fuzzed, as text grows on and on: TestHostileSchemasAreBounded has the large schemas.
+// fuzzedBytes bounds the fuzzed text, which otherwise keeps growing. TestHostileSchemasAreBounded
+// covers large schemas.
 const fuzzedBytes = 16 << 10
 
 // FuzzPortable reads schemas of any text.
@@ -359,12 +360,12 @@ func FuzzPortable(f *testing.F) {
 		if _, ok := v.(map[string]any); !ok {
 			v = map[string]any{"a": v}
 		}
-		if strings.Contains(text(v), "[") { // arrays within arrays are the one exception
+		if strings.Contains(text(v), "[") { // arrays within arrays are the only exception
 			v = map[string]any{}
 		}
 		judge(t, full, []any{v})
 	})
 }
 
-// tooLarge are numbers that the judge cannot compute with.
+// tooLarge matches numbers that the judge cannot compute with.
 var tooLarge = regexp.MustCompile(`[eE][-+]?[0-9]{3}`)

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// sub is a schema that stands somewhere below another.
+// sub is a schema within another.
 type sub struct {
-	// value is an *object or a bool; nil: none.
+	// value is an *object, a bool, or nil for none.
 	value any
-	// open are the references on the way to it.
+	// open are the references on the path to it.
 	open *opened
-	// referred: not properties alone lead to it.
+	// referred is true if other keywords than properties lead to it.
 	referred bool
 }
 
@@ -22,7 +22,7 @@ type opened struct {
 	before *opened
 }
 
-// times is how often a target is on the way.
+// times returns how often a target is on the path.
 func (o *opened) times(target any) (n int) {
 	for ; o != nil; o = o.before {
 		if o.target == target {
@@ -32,15 +32,15 @@ func (o *opened) times(target any) (n int) {
 	return n
 }
 
-// refs resolves references within one document. Nothing is ever fetched.
+// refs resolves references within one document. Nothing is fetched.
 type refs struct {
 	doc     *object
 	anchors map[string]any
-	// found is where references lead that were looked for.
+	// found caches the targets of references.
 	found map[string]any
-	// foreign: some part has a base of its own, so no reference is followed.
+	// foreign is true if some part has its own base URI. Then no reference is followed.
 	foreign bool
-	// alone: a dialect in which what stands beside $ref is ignored.
+	// alone is true for dialects that ignore keywords beside $ref.
 	alone bool
 }
 
@@ -53,7 +53,7 @@ func newRefs(doc *object) *refs {
 	return r
 }
 
-// index finds the anchors, and whether a part names its own base.
+// index finds the anchors, and whether a part sets its own base URI.
 func (r *refs) index(value any, root bool) {
 	switch v := value.(type) {
 	case []any:
@@ -80,7 +80,7 @@ func (r *refs) index(value any, root bool) {
 
 func (r *refs) root() *opened { return &opened{target: r.doc} }
 
-// find is the schema that a reference leads to; false: it is outside, or there is none.
+// find returns the target of a reference. It returns false if there is none in the document.
 func (r *refs) find(ref string) (any, bool) {
 	at, known := r.found[ref]
 	if !known {
@@ -90,7 +90,7 @@ func (r *refs) find(ref string) (any, bool) {
 	return at, at != nil
 }
 
-// look looks for the schema that a reference leads to.
+// look looks up the target of a reference.
 func (r *refs) look(ref string) (any, bool) {
 	fragment, ok := strings.CutPrefix(ref, "#")
 	if !ok || r.foreign {
@@ -132,5 +132,5 @@ func (r *refs) look(ref string) (any, bool) {
 	return nil, false
 }
 
-// pointerStep reads a step of a JSON pointer (RFC 6901).
+// pointerStep decodes a step of a JSON pointer (RFC 6901).
 var pointerStep = strings.NewReplacer("~1", "/", "~0", "~")

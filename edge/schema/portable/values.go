@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// maxList bounds lists of values and of names; what is beyond it is no demand.
+// maxList bounds lists of values and of names. Longer lists are not enforced.
 const maxList = 2000
 
-// restrict leaves of the values those in a list.
+// restrict keeps only the values that are in a list.
 func (c *converter) restrict(f *facts, list []any) {
 	c.charge(len(list) / 4)
 	if len(list) > maxList {
@@ -35,8 +35,9 @@ func (c *converter) restrict(f *facts, list []any) {
 	})
 }
 
-// identity is equal for values that JSON Schema has for the same. Objects and arrays are not compared, and neither
-// are numbers that are too large to compute with: a value too many is looser.
+// identity is equal for values that JSON Schema considers equal. Objects, arrays, and numbers that
+// are too large to compute with are not compared, because an additional value only makes the schema
+// looser.
 type identity struct {
 	kind types
 	text string
@@ -67,10 +68,10 @@ func identify(v any) identity {
 	return anyComposite
 }
 
-// short reports whether a number is a few digits, which stand for themselves.
+// short reports whether a number is a few digits, so that its text identifies it.
 func short(n json.Number) bool { return len(n) < 20 && !strings.ContainsAny(string(n), ".eE") }
 
-// number reads a number of bounded size.
+// number parses a number of bounded size.
 func number(v any) (*big.Rat, bool) {
 	text, ok := v.(json.Number)
 	if !ok || len(text) > 40 {
@@ -82,7 +83,7 @@ func number(v any) (*big.Rat, bool) {
 	return new(big.Rat).SetString(string(text))
 }
 
-// count reads a count, as interfaces take it.
+// count parses a count that interfaces accept.
 func count(v any) (int64, bool) {
 	n, ok := number(v)
 	if !ok || !n.IsInt() || n.Sign() < 0 || !n.Num().IsInt64() || n.Num().Int64() > 1<<31 {
@@ -91,7 +92,7 @@ func count(v any) (int64, bool) {
 	return n.Num().Int64(), true
 }
 
-// typesOf reads a type keyword; what names no type is no demand.
+// typesOf parses a type keyword. Unknown names are ignored.
 func typesOf(value any) types {
 	if name, ok := value.(string); ok {
 		if t, known := typeNames[name]; known {
@@ -115,7 +116,8 @@ func typesOf(value any) types {
 	return set
 }
 
-// typeOf is the type of a value. A number that is too large to compute with may be of either kind.
+// typeOf returns the type of a value. A number that is too large to compute with may be of either
+// kind.
 func typeOf(v any) types {
 	switch x := v.(type) {
 	case nil:

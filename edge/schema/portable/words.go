@@ -11,17 +11,17 @@ import (
 	"unicode/utf8"
 )
 
-// headerKey is MCP's annotation of arguments that are mirrored in headers ("Streamable HTTP", "Custom
-// Headers from Tool Parameters").
+// headerKey is MCP's annotation of arguments that are mirrored in headers ("Streamable HTTP",
+// "Custom Headers from Tool Parameters").
 const headerKey = "x-mcp-header"
 
-// maxWords bounds what is said of one place beside its author's words.
+// maxWords bounds the words that are added to the author's description of one place.
 const maxWords = 400
 
 // elsewhere says that a reference is not followed.
 const elsewhere = "It refers to another schema, which is not shown."
 
-// name is what every interface takes as the name of a member.
+// name matches the member names that every interface accepts.
 var name = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 
 func (f *facts) say(text string) {
@@ -43,7 +43,7 @@ func (f *facts) conditions(keys []string) {
 	}
 }
 
-// inherit gives the first of several forms the author's words about all.
+// inherit moves the author's words about all forms to the first of them.
 func (f *facts) inherit(of *facts) {
 	if f == of {
 		return
@@ -61,7 +61,7 @@ func (f *facts) inherit(of *facts) {
 	}
 }
 
-// disown takes from a further form what the first one says for all.
+// disown removes from a further form what the first one says for all.
 func (f *facts) disown(of *facts) {
 	if f.title == of.title {
 		f.title = ""
@@ -76,7 +76,7 @@ func (f *facts) disown(of *facts) {
 	}
 }
 
-// shown are the names of members that are shown, and words about the others.
+// shown returns the names of members that are shown, and words about the others.
 func (c *converter) shown(f *facts) (names, words []string) {
 	var hidden []string
 	for _, n := range f.names {
@@ -120,7 +120,7 @@ func (c *converter) shown(f *facts) (names, words []string) {
 	return names, words
 }
 
-// text writes what is said of a string.
+// text writes the constraints of a string.
 func (c *converter) text(f *facts, out *object) {
 	if !c.enum(f, out) {
 		c.values(f)
@@ -162,7 +162,7 @@ const (
 	maxEnumBytes = 15_000
 )
 
-// enum writes the values of a string, if interfaces take them.
+// enum writes the values of a string, if interfaces accept them.
 func (c *converter) enum(f *facts, out *object) bool {
 	if len(f.values) == 0 || len(f.values) > c.enums {
 		return false
@@ -187,7 +187,7 @@ func (c *converter) enum(f *facts, out *object) bool {
 	return true
 }
 
-// values says in words which values are taken.
+// values describes in words which values are accepted.
 func (c *converter) values(f *facts) {
 	if len(f.values) == 0 {
 		return
@@ -255,7 +255,7 @@ func (c *converter) describe(out *object, f *facts, more string) {
 	}
 }
 
-// description is the author's words and ours.
+// description joins the author's words and the added ones.
 func (f *facts) description() string {
 	words := slices.Clone(f.words)
 	if yes, ok := f.keywords["deprecated"].(bool); ok && yes {
@@ -280,7 +280,7 @@ func join(a, b string) string {
 	return a + "\n" + b
 }
 
-// clip cuts a text at a letter.
+// clip cuts a text between characters.
 func clip(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -291,7 +291,7 @@ func clip(text string, most int) string {
 	return text[:most] + "…"
 }
 
-// headersBelow counts the headers of a schema, once for each.
+// headersBelow counts the headers of a schema. It visits each schema once.
 func (c *converter) headersBelow(value any) int {
 	o, ok := value.(*object)
 	if !ok {
@@ -305,7 +305,7 @@ func (c *converter) headersBelow(value any) int {
 	return n
 }
 
-// countHeaders counts the annotations that only properties lead to.
+// countHeaders counts the annotations to which only properties lead.
 func countHeaders(value any) (n int) {
 	o, ok := value.(*object)
 	if !ok {
@@ -322,7 +322,7 @@ func countHeaders(value any) (n int) {
 	return n
 }
 
-// anyOf is the forms of any JSON, with arrays so deep within arrays.
+// anyOf returns the forms of any JSON, with deep levels of arrays within arrays.
 func anyOf(about string, deep int) []any {
 	var list []any
 	for i, kind := range []string{"string", "number", "boolean", "object", "null", "array"} {
@@ -346,7 +346,7 @@ func anyOf(about string, deep int) []any {
 
 var anyJSON = print(anyOf("", AnyDepth))
 
-// distinct leaves out forms that say the same as one before, and makes one of the values of several.
+// distinct removes forms that equal an earlier one, and merges the values of several into one.
 func distinct(list []*facts) (out []*facts) {
 	var bare types
 	var listed *facts
