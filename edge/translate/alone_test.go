@@ -8,7 +8,7 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// toolResult and readResult are results that stand alone.
+// toolResult and readResult return the JSON of a result without an envelope.
 func toolResult(r *revision.Rules, s *Server, res *pb.CallToolResult) (json.RawMessage, error) {
 	reply, err := ToolResult(r, s, mcp.Envelope{}, res)
 	return reply.Result, err

@@ -10,8 +10,8 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// inputResponses reads the client's answers (Base Protocol, "Multi Round-Trip Requests"). One that is
-// malformed is left out, so that the backend asks again.
+// inputResponses converts the client's answers (Base Protocol, "Multi Round-Trip Requests"). A
+// malformed answer is left out, so that the backend asks again.
 func inputResponses(answers []mcp.InputResponse) []*pb.InputResponse {
 	if len(answers) == 0 {
 		return nil
@@ -26,8 +26,8 @@ func inputResponses(answers []mcp.InputResponse) []*pb.InputResponse {
 	return out
 }
 
-// Answered reports whether raw is a result of the method that asked for it. content is what an accepted form was filled in with, a JSON
-// object; empty: none was.
+// Answered reports whether raw is a valid result of the method. content is the JSON object of an
+// accepted form, empty if there is none.
 func Answered(method mcp.Method, raw json.RawMessage) (content string, ok bool) {
 	var answer pb.InputResponse
 	ok = readAnswer(&answer, method, raw)
@@ -59,7 +59,7 @@ func readAnswer(out *pb.InputResponse, method mcp.Method, raw json.RawMessage) b
 	return true
 }
 
-// methodByShape guesses what an answer answers.
+// methodByShape guesses the method that an answer belongs to.
 func methodByShape(raw json.RawMessage) mcp.Method {
 	has := func(key string) bool {
 		_, ok := jsonrpc.Member(raw, key)
@@ -76,8 +76,9 @@ func methodByShape(raw json.RawMessage) mcp.Method {
 	return ""
 }
 
-// object reads the members of a client's object; read stores one and says whether it fits. Members of
-// the value null count as absent. False if raw is no object or a member does not fit.
+// object reads the members of a client's object. read stores one and reports whether it is valid.
+// Members that are null count as absent. It returns false if raw is not an object or a member is
+// invalid.
 func object(raw json.RawMessage, read func(key []byte, value json.RawMessage) bool) bool {
 	if jsonrpc.TypeOf(raw) != jsonrpc.Object {
 		return false

@@ -8,8 +8,9 @@ import (
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 )
 
-// The helpers here write members as `,"key":value`. What begins an object whose first member is
-// optional remembers where, and closeObject puts the brace in place of the first comma.
+// The helpers here write members as `,"key":value`. For an object whose first member is optional,
+// the caller keeps the position of its start, and closeObject replaces the first comma by the
+// brace.
 
 // closeObject ends the object whose members were appended from start on.
 func closeObject(dst []byte, start int) []byte {
@@ -29,7 +30,8 @@ func closeArray(dst []byte, start int) []byte {
 	return append(dst, ']')
 }
 
-// appendText appends the member that key (`,"name":`) opens; nothing if s is empty.
+// appendText appends a member with the text s. key opens it (`,"name":`). It appends nothing if s
+// is empty.
 func appendText(dst []byte, key, s string) []byte {
 	if s == "" {
 		return dst
@@ -37,7 +39,7 @@ func appendText(dst []byte, key, s string) []byte {
 	return jsonrpc.AppendString(append(dst, key...), s)
 }
 
-// appendStrings appends an array of strings under key; nothing if it is empty.
+// appendStrings appends an array of strings under key. It appends nothing if the array is empty.
 func appendStrings(dst []byte, key string, list []string) []byte {
 	if len(list) == 0 {
 		return dst
@@ -50,7 +52,7 @@ func appendStrings(dst []byte, key string, list []string) []byte {
 	return closeArray(dst, start)
 }
 
-// appendHint appends a boolean under key; nothing if it is absent.
+// appendHint appends a boolean under key. It appends nothing for nil.
 func appendHint(dst []byte, key string, v *bool) []byte {
 	if v == nil {
 		return dst
@@ -65,10 +67,11 @@ func appendBase64(dst, data []byte) []byte {
 	return append(dst, '"')
 }
 
-// appendFloat appends a number, with the shortest text that keeps its value. JSON has no infinity.
+// appendFloat appends a number as the shortest text that keeps its value. It fails for infinities,
+// which JSON lacks.
 func appendFloat(dst []byte, field string, f float64) ([]byte, error) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return dst, broken(field, "%v is not a number that JSON can hold; send a finite one", f)
+		return dst, broken(field, "%v is not a number that JSON can hold; send a finite number", f)
 	}
 	if i := int64(f); float64(i) == f && -1e15 < f && f < 1e15 {
 		return strconv.AppendInt(dst, i, 10), nil
@@ -80,7 +83,7 @@ func appendFloat(dst []byte, field string, f float64) ([]byte, error) {
 	return strconv.AppendFloat(dst, f, format, -1, 64), nil
 }
 
-// appendShare appends a number from 0 to 1 under key; nothing if it is absent.
+// appendShare appends a number from 0 to 1 under key. It appends nothing for nil.
 func appendShare(dst []byte, key, field string, f *float64) ([]byte, error) {
 	if f == nil {
 		return dst, nil
@@ -91,8 +94,8 @@ func appendShare(dst []byte, key, field string, f *float64) ([]byte, error) {
 	return appendFloat(append(dst, key...), field, *f)
 }
 
-// appendJSON appends open JSON of a backend: valid, in one line, with U+FFFD for half a surrogate pair, otherwise
-// unchanged. It must not be empty.
+// appendJSON appends a backend's open JSON, which must not be empty. The JSON is validated and
+// written in one line, with U+FFFD in place of half a surrogate pair, otherwise unchanged.
 func appendJSON(dst []byte, field, raw string) ([]byte, error) {
 	start := len(dst)
 	dst = append(dst, raw...)
@@ -102,13 +105,13 @@ func appendJSON(dst []byte, field, raw string) ([]byte, error) {
 	}
 	jsonrpc.MendSurrogates(value)
 	if jsonrpc.HasRawNewline(value) {
-		// In place: Compact never writes beyond what it has read.
+		// This works in place: Compact never writes beyond what it has read.
 		dst = jsonrpc.Compact(dst[:start], value)
 	}
 	return dst, nil
 }
 
-// appendJSONObject is appendJSON for what must be an object.
+// appendJSONObject is appendJSON for a field that must be an object.
 func appendJSONObject(dst []byte, field, raw string) ([]byte, error) {
 	start := len(dst)
 	dst, err := appendJSON(dst, field, raw)

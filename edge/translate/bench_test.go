@@ -52,7 +52,7 @@ func BenchmarkCallToolRequest(b *testing.B) {
 	}
 }
 
-// TestHotPathAllocates holds the hot path to what it cannot do without: one buffer for a result; for a
+// TestHotPathAllocates bounds the allocations of the hot path: one buffer for a result; for a
 // request its message, the arguments, and the client's name and version.
 func TestHotPathAllocates(t *testing.T) {
 	res := &pb.CallToolResult{Content: []*pb.ContentBlock{textBlock("This is a simple text response.")}}

@@ -10,20 +10,24 @@ import (
 	"github.com/mcpedge/mcpedge/edge/revision"
 )
 
-// Features is what the edge can do, all backends taken together.
+// Features is what the edge supports, over all backends.
 type Features struct {
 	Tools, Resources, Prompts                      bool
 	ToolsChanged, ResourcesChanged, PromptsChanged bool
 	Subscribe, Completions                         bool
-	// Tasks: calls of some tool may become tasks; TasksList: the caller's can be listed.
+	// Tasks is true if calls of some tool may become tasks, TasksList if the caller's tasks can be
+	// listed.
 	Tasks, TasksList bool
-	// Skills: skills/list and skills/get are served; Directories: resources/directory/read, too.
+	// Skills is true if skills/list and skills/get are served, Directories if
+	// resources/directory/read is, too.
 	Skills, Directories bool
-	// Extensions are settings of protocol extensions: id to a JSON object. Others than objects are left out.
+	// Extensions maps ids of protocol extensions to their settings, JSON objects. Settings that are
+	// not objects are left out.
 	Extensions map[string]string
 }
 
-// Capabilities renders ServerCapabilities. Logging is always among them, since the edge filters it.
+// Capabilities renders ServerCapabilities. They always include logging, because the edge filters
+// it.
 func Capabilities(r *revision.Rules, f Features) json.RawMessage {
 	dst := append(make([]byte, 0, 256), `{"logging":{}`...)
 	if f.Completions && r.CompletionsCapability {
@@ -68,7 +72,7 @@ func appendExtensions(dst []byte, r *revision.Rules, extensions map[string]strin
 	start := len(dst)
 	for _, id := range slices.Sorted(maps.Keys(extensions)) {
 		if (id == mcp.ExtensionTasks || id == mcp.ExtensionSkills) && !r.Stateless {
-			continue // they are extensions of the revisions without sessions
+			continue // these extensions require a stateless revision
 		}
 		mark := len(dst)
 		next, err := appendJSONObject(append(jsonrpc.AppendString(append(dst, ','), id), ':'), "extensions_json", extensions[id])

@@ -23,10 +23,11 @@ var server = NewServer(&pb.Implementation{Name: "edge", Version: "1"})
 // tail is what server adds to every result of the newest revision.
 const tail = `,"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"edge","version":"1"}}`
 
-// Revisions by short names.
+// These are revisions by short names.
 var r2503, r2506, r2511, r2607 = revision.All()[1], revision.All()[2], revision.All()[3], revision.All()[4]
 
-// byRevision is the JSON expected under each revision, oldest first; an empty one is as the one before.
+// byRevision is the JSON expected under each revision, oldest first. An empty text repeats the
+// previous one.
 type byRevision [5]string
 
 // each runs fn for every revision with the JSON expected there.
@@ -42,8 +43,8 @@ func (want byRevision) each(t *testing.T, fn func(t *testing.T, r *revision.Rule
 	}
 }
 
-// same holds got against the JSON expected, byte for byte, and against the definition in the schema of
-// the revision.
+// same compares got with the expected JSON, byte for byte, and validates it against the definition
+// in the revision's schema.
 func same(t *testing.T, r *revision.Rules, definition string, got []byte, want string) {
 	t.Helper()
 	if string(got) != want {
@@ -52,11 +53,11 @@ func same(t *testing.T, r *revision.Rules, definition string, got []byte, want s
 	conforms(t, r, definition, got)
 }
 
-// conforms checks that text is one line of JSON, and fits the schema when MCP_SCHEMA_DIR has it.
+// conforms checks that text is one line of JSON, and validates it if MCP_SCHEMA_DIR has the schema.
 func conforms(t *testing.T, r *revision.Rules, definition string, text []byte) {
 	t.Helper()
 	if !jsonrpc.Valid(text) || !json.Valid(text) || jsonrpc.HasRawNewline(text) {
-		t.Fatalf("no JSON in one line: %s", text)
+		t.Fatalf("not JSON in one line: %s", text)
 	}
 	schema := schemaOf(t, r, definition)
 	if schema == nil {
@@ -77,7 +78,7 @@ func schemaOf(t *testing.T, r *revision.Rules, definition string) *jsonschema.Sc
 	t.Helper()
 	dir := os.Getenv("MCP_SCHEMA_DIR")
 	if dir == "" {
-		t.Log("MCP_SCHEMA_DIR is not set: the check against the specification's JSON schema was left out")
+		t.Log("MCP_SCHEMA_DIR is not set: the check against the specification's JSON schema was skipped")
 		return nil
 	}
 	key := r.Version + "/" + definition
@@ -101,7 +102,7 @@ func schemaOf(t *testing.T, r *revision.Rules, definition string) *jsonschema.Sc
 	return s
 }
 
-// refused holds an error against a kind and a part of its message.
+// refused checks the kind of an error and a part of its message.
 func refused(t *testing.T, err error, kind mcp.Kind, part string) {
 	t.Helper()
 	var e *mcp.Error

@@ -9,19 +9,20 @@ import (
 	"github.com/mcpedge/mcpedge/edge/revision"
 )
 
-// Completion is what completion/complete asks for.
+// Completion is the request of completion/complete.
 type Completion struct {
 	// Prompt is true for a prompt's argument, false for a variable of a resource template.
 	Prompt bool
 	// Target is the prompt's name, as clients see it, or the URI template.
 	Target string
-	// Argument is its name, Value what was typed so far.
+	// Argument is the argument's name, Value the text typed so far.
 	Argument, Value string
-	// Arguments are those already chosen, without Argument, of which Value is the one value; nil: none, or the revision does not send them.
+	// Arguments are the arguments chosen before, without Argument. nil means none, or that the
+	// revision does not send them.
 	Arguments map[string]string
 }
 
-// ParseCompletion reads the params of completion/complete (Server Features, "Completion").
+// ParseCompletion parses the params of completion/complete (Server Features, "Completion").
 func ParseCompletion(rules *revision.Rules, call *mcp.Call) (Completion, error) {
 	var c Completion
 	p := &call.Params
@@ -59,7 +60,7 @@ func ParseCompletion(rules *revision.Rules, call *mcp.Call) (Completion, error) 
 	return c, nil
 }
 
-// stringMember reads a string of an object among the client's params.
+// stringMember reads a string member of an object in the client's params.
 func stringMember(field string, object json.RawMessage, key string) (string, error) {
 	if jsonrpc.TypeOf(object) != jsonrpc.Object {
 		return "", wrongType(field, object, "an object")
@@ -72,11 +73,11 @@ func stringMember(field string, object json.RawMessage, key string) (string, err
 	return s, nil
 }
 
-// maxCompletions is the most values a result may hold, in every revision.
+// maxCompletions bounds the values of a result, in every revision.
 const maxCompletions = 100
 
-// CompleteResult renders a CompleteResult. Beyond 100 values the rest is left out and hasMore is true.
-// A total below 0 counts as unknown.
+// CompleteResult renders a CompleteResult. Beyond 100 values the rest is left out and hasMore is
+// true. A negative total means unknown.
 func CompleteResult(r *revision.Rules, s *Server, values []string, total *int32, hasMore bool) json.RawMessage {
 	if len(values) > maxCompletions {
 		values, hasMore = values[:maxCompletions], true

@@ -8,8 +8,8 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// audioURI, with the block's place in its list, names a sound that a revision without audio blocks
-// gets as an embedded resource. It is absolute, as the revision asks, and cannot be read.
+// audioURI, followed by the block's index, is the URI of audio that a revision without audio blocks
+// receives as an embedded resource. It is absolute, as the revision requires, and cannot be read.
 const audioURI = "mcpedge:audio/"
 
 // appendContents appends an array of content blocks.
@@ -24,7 +24,7 @@ func appendContents(dst []byte, r *revision.Rules, blocks []*pb.ContentBlock) ([
 	return closeArray(dst, start), nil
 }
 
-// appendContent appends one block (Server Features, "Tools", "Tool Result"). nth is its place.
+// appendContent appends one block (Server Features, "Tools", "Tool Result"). nth is its index.
 func appendContent(dst []byte, r *revision.Rules, block *pb.ContentBlock, nth int) ([]byte, error) {
 	var err error
 	switch c := block.GetContent().(type) {
@@ -58,7 +58,7 @@ func appendContent(dst []byte, r *revision.Rules, block *pb.ContentBlock, nth in
 	return closeBlock(dst, r, block.GetAnnotations(), block.GetMetaJson())
 }
 
-// closeBlock appends what every block may have, and the brace.
+// closeBlock appends the members that every block may have, and the brace.
 func closeBlock(dst []byte, r *revision.Rules, a *pb.Annotations, meta string) ([]byte, error) {
 	dst, err := appendAnnotations(dst, r, a)
 	if err != nil {
@@ -96,8 +96,8 @@ func appendAudioResource(dst []byte, audio *pb.AudioContent, nth int) ([]byte, e
 	return append(dst, '}'), nil
 }
 
-// appendLink appends a whole resource_link block, or the text that stands for it. The block's own
-// annotations and _meta go before the link's.
+// appendLink appends a complete resource_link block, or the text that replaces it. The block's own
+// annotations and _meta take precedence over the link's.
 func appendLink(dst []byte, r *revision.Rules, block *pb.ContentBlock, link *pb.Resource) ([]byte, error) {
 	annotations, meta := block.GetAnnotations(), block.GetMetaJson()
 	if annotations == nil {
@@ -117,7 +117,7 @@ func appendLink(dst []byte, r *revision.Rules, block *pb.ContentBlock, link *pb.
 	return closeBlock(dst, r, annotations, meta)
 }
 
-// linkText tells a reader, human or model, what a link says.
+// linkText returns the content of a link as text for a human or a model.
 func linkText(link *pb.Resource) string {
 	name := link.GetTitle()
 	if name == "" {
@@ -130,8 +130,8 @@ func linkText(link *pb.Resource) string {
 	return text
 }
 
-// appendRawBlock appends a block that is not typed in the contract: as it is when the revision has
-// its type, else as text that holds it.
+// appendRawBlock appends a block that the contract does not type: unchanged if the revision has its
+// type, else as text that contains it.
 func appendRawBlock(dst []byte, raw string, has func(kind string) bool) ([]byte, error) {
 	start := len(dst)
 	dst, err := appendJSONObject(dst, "raw_json", raw)
@@ -141,7 +141,7 @@ func appendRawBlock(dst []byte, raw string, has func(kind string) bool) ([]byte,
 	value, _ := jsonrpc.Member(dst[start:], "type")
 	kind, ok := jsonrpc.Unquote(value)
 	if !ok {
-		return dst, broken("raw_json", "a content block without the string \"type\"; say what kind it is")
+		return dst, broken("raw_json", "a content block without the string \"type\"; set its kind")
 	}
 	if has(kind) {
 		return dst, nil
@@ -163,7 +163,7 @@ func hasBlock(r *revision.Rules, kind string) bool {
 	return false
 }
 
-// contentSize estimates the JSON of blocks, in bytes, so that one allocation holds it.
+// contentSize estimates the size of the blocks' JSON in bytes, for one allocation.
 func contentSize(blocks []*pb.ContentBlock) int {
 	n := 0
 	for _, block := range blocks {

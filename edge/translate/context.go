@@ -8,9 +8,9 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// Context tells a backend of the request. It never holds the token, and of the client's `_meta` only
-// what the edge does not consume. The principal's claims are not in it: which there are depends on the backend. The error
-// is always nil today.
+// Context returns the description of the request for a backend. It never contains the token, and
+// only those members of the client's `_meta` that the edge does not consume. The principal's claims
+// are not in it, because they depend on the backend. The error is currently always nil.
 func Context(call *mcp.Call) (*pb.RequestContext, error) {
 	return new(requestContext).fill(call), nil
 }
@@ -54,8 +54,8 @@ func (b *requestContext) fill(call *mcp.Call) *pb.RequestContext {
 	return c
 }
 
-// readImplementation reads what a client says of itself. Nothing depends on it, so that members of a
-// wrong type count as absent.
+// readImplementation reads the client's description of itself. It is only informative, so members
+// of a wrong type count as absent.
 func readImplementation(out *pb.Implementation, raw json.RawMessage) {
 	_ = jsonrpc.Members(raw, func(key []byte, value json.RawMessage) error {
 		switch string(key) {
@@ -106,7 +106,7 @@ func readIcons(raw json.RawMessage) []*pb.Icon {
 	return icons
 }
 
-// fillCapabilities goes by the flags, and takes from the raw object only what they do not name.
+// fillCapabilities converts the flags, and reads only the other capabilities from the raw object.
 func (b *requestContext) fillCapabilities(c *mcp.Capabilities) *pb.ClientCapabilities {
 	out := &b.capabilities
 	if c.ElicitForm || c.ElicitURL {
@@ -144,7 +144,7 @@ func (b *requestContext) fillCapabilities(c *mcp.Capabilities) *pb.ClientCapabil
 	return out
 }
 
-// readExtensions reads settings by id; those that are no objects are left out.
+// readExtensions reads settings by id. Settings that are not objects are left out.
 func readExtensions(raw json.RawMessage) map[string]string {
 	if jsonrpc.TypeOf(raw) != jsonrpc.Object {
 		return nil
@@ -162,7 +162,7 @@ func readExtensions(raw json.RawMessage) map[string]string {
 	return out
 }
 
-// others is the object of the members that have neither name; empty if there are none.
+// others returns an object of the members not named a or b. It is empty if there are none.
 func others(raw json.RawMessage, a, b string) string {
 	if jsonrpc.TypeOf(raw) != jsonrpc.Object {
 		return ""
@@ -177,7 +177,8 @@ func others(raw json.RawMessage, a, b string) string {
 	return objectOf(out)
 }
 
-// clientMeta is the client's `_meta` without what the edge consumed; empty if nothing remains.
+// clientMeta returns the client's `_meta` without what the edge consumed. It is empty if nothing
+// remains.
 func clientMeta(raw json.RawMessage) string {
 	if len(raw) <= len("{}") {
 		return ""

@@ -72,7 +72,7 @@ func TestContextOfLittle(t *testing.T) {
 	}
 }
 
-// TestClientMetaAllocates holds the common case, nothing but what the edge consumes, to no allocation.
+// The common case, a `_meta` with only what the edge consumes, does not allocate.
 func TestClientMetaAllocates(t *testing.T) {
 	raw := json.RawMessage(`{"progressToken":1,"io.modelcontextprotocol/protocolVersion":"x","io.modelcontextprotocol/clientInfo":{"name":"c"},"io.modelcontextprotocol/clientCapabilities":{}}`)
 	if n := testing.AllocsPerRun(100, func() { _ = clientMeta(raw) }); n > 0 {

@@ -14,7 +14,8 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// TestFailuresAreDocumented: the page for authors of backends has each reason with what a client gets of it, by a Failure and by a status.
+// The page for authors of backends lists each reason with its effect for a client, by a Failure and
+// by a status.
 func TestFailuresAreDocumented(t *testing.T) {
 	raw, err := os.ReadFile("../../docs/backends/failures.md")
 	if err != nil {

@@ -15,7 +15,7 @@ const (
 )
 
 // appendElicitForm appends the params of elicitation/create in form mode (Client Features,
-// "Elicitation"). No schema means a form without fields.
+// "Elicitation"). An empty schema means a form without fields.
 func appendElicitForm(dst []byte, r *revision.Rules, x *pb.ElicitForm) ([]byte, error) {
 	if !r.ElicitForm {
 		return dst, lacking(r, needElicit, elicitation)
@@ -61,7 +61,7 @@ func appendElicitURL(dst []byte, r *revision.Rules, x *pb.ElicitUrl) ([]byte, er
 	return append(dst, '}'), nil
 }
 
-// appendRequestedSchema appends the schema of a form: verbatim where the revision has every kind of
+// appendRequestedSchema appends the schema of a form: unchanged if the revision has every kind of
 // field, else field by field.
 func appendRequestedSchema(dst []byte, r *revision.Rules, raw string) ([]byte, error) {
 	const name = "requested_schema_json"
@@ -114,7 +114,7 @@ func convertFields(r *revision.Rules, properties json.RawMessage) ([]byte, error
 				return lacking(r, needElicit, severalChoices(key))
 			}
 		default:
-			return broken(name, "of a type that no form has; send a string, number, integer, boolean, or an array of choices")
+			return broken(name, "of a type that forms do not support; send a string, number, integer, boolean, or an array of choices")
 		}
 		if r.ElicitMode {
 			return nil
@@ -130,8 +130,8 @@ func convertFields(r *revision.Rules, properties json.RawMessage) ([]byte, error
 	return closeObject(dst, 0), nil
 }
 
-// appendPlainField appends a field with titled choices as enum and enumNames, and a default only if it
-// is a boolean's.
+// appendPlainField appends a field with titled choices as enum and enumNames. It keeps the default
+// only of a boolean.
 func appendPlainField(dst []byte, name, kind string, field json.RawMessage) ([]byte, error) {
 	start := len(dst)
 	err := jsonrpc.Members(field, func(key []byte, value json.RawMessage) error {
@@ -175,8 +175,8 @@ func appendChoices(dst []byte, name string, oneOf json.RawMessage) ([]byte, erro
 	return appendStrings(appendStrings(dst, `,"enum":`, values), `,"enumNames":`, titles), nil
 }
 
-// readElicit reads an ElicitResult. Content is what a form was filled in with: only an accepted one
-// has it, {} where the client sent none, and nothing in it is nested.
+// readElicit reads an ElicitResult. Only an accepted form has content: a flat object, {} if the
+// client sent none.
 func readElicit(raw json.RawMessage) (*pb.ElicitResult, bool) {
 	out := &pb.ElicitResult{}
 	ok := object(raw, func(key []byte, value json.RawMessage) bool {
@@ -195,7 +195,7 @@ func readElicit(raw json.RawMessage) (*pb.ElicitResult, bool) {
 	case out.Action != pb.ElicitAction_ELICIT_ACTION_ACCEPT:
 		out.ContentJson = ""
 	case out.ContentJson == "":
-		out.ContentJson = "{}" // a form that needs nothing; of a URL there is nothing
+		out.ContentJson = "{}" // an accepted form without fields; a URL has no content
 	}
 	return out, ok && out.Action != pb.ElicitAction_ELICIT_ACTION_UNSPECIFIED
 }

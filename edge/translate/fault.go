@@ -8,13 +8,13 @@ import (
 	"github.com/mcpedge/mcpedge/edge/revision"
 )
 
-// broken is a breach of the contract by the backend: field is the protobuf field, the rest says what
-// is wrong with it and what to do.
+// broken returns the error of a backend that breaks the contract. field is the protobuf field, the
+// message says what is wrong with it and how to fix it.
 func broken(field, format string, args ...any) error {
 	return mcp.Errorf(mcp.KindContract, "%s: %s", field, fmt.Sprintf(format, args...))
 }
 
-// within names the message around the field that an error of broken speaks of.
+// within prefixes the field in an error of broken with the enclosing message.
 func within(outer string, err error) error {
 	if e, ok := err.(*mcp.Error); ok && e.Kind == mcp.KindContract {
 		e.Message = outer + "." + e.Message
@@ -27,7 +27,7 @@ func withinNth(outer string, i int, err error) error {
 	return within(fmt.Sprintf("%s[%d]", outer, i), err)
 }
 
-// feature is something of the protocol that not all revisions have.
+// feature is a part of the protocol that only some revisions have.
 type feature struct {
 	name string
 	has  func(*revision.Rules) bool
@@ -41,12 +41,13 @@ var (
 	samplingAudio  = feature{"sampling with audio", func(r *revision.Rules) bool { return r.Audio }}
 )
 
-// severalChoices is what a field of a form needs that takes more than one value.
+// severalChoices is the feature of a form's field that accepts several values.
 func severalChoices(field []byte) feature {
 	return feature{fmt.Sprintf("several choices in the field %q of an elicitation", field), elicitationURL.has}
 }
 
-// lacking says that the revision does not have what the call needs, and which do.
+// lacking is the error of a call that needs features that the revision does not have. It names the
+// revisions that have them.
 func lacking(r *revision.Rules, required string, needed ...feature) *mcp.Error {
 	return incapable(required, "%s", lack(r, needed))
 }
@@ -60,8 +61,8 @@ func lack(r *revision.Rules, needed []feature) string {
 		strings.Join(list, ", "), r.Version)
 }
 
-// incapable says that the call needs what the client, or its revision, does not have: required is a
-// ClientCapabilities object.
+// incapable is the error of a call that needs what the client, or its revision, does not support.
+// required is a ClientCapabilities object.
 func incapable(required, format string, args ...any) *mcp.Error {
 	e := mcp.Errorf(mcp.KindMissingCapability, format, args...)
 	e.Data = []byte(`{"requiredCapabilities":` + required + `}`)

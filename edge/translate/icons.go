@@ -6,7 +6,7 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// appendIcons appends `icons` where the revision has them.
+// appendIcons appends `icons` if the revision has them.
 func appendIcons(dst []byte, r *revision.Rules, icons []*pb.Icon) ([]byte, error) {
 	if len(icons) == 0 {
 		return dst, nil
@@ -38,10 +38,10 @@ func iconFault(icon *pb.Icon) error {
 	case "", "light", "dark":
 		return nil
 	}
-	return broken("theme", "%q is not known; send \"light\", \"dark\" or nothing", icon.GetTheme())
+	return broken("theme", "%q is not known; send \"light\", \"dark\", or leave it out", icon.GetTheme())
 }
 
-// appendAnnotations appends `annotations`; nothing if nothing is said.
+// appendAnnotations appends `annotations`. It appends nothing if they are empty.
 func appendAnnotations(dst []byte, r *revision.Rules, a *pb.Annotations) ([]byte, error) {
 	if a == nil {
 		return dst, nil

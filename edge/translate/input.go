@@ -10,7 +10,7 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// Bounds of an InputRequired, as the contract states them.
+// These bound an InputRequired, as the contract states.
 const (
 	maxInputRequests = 16
 	maxInputKey      = 128
@@ -18,9 +18,9 @@ const (
 	maxRetryAfter    = time.Hour
 )
 
-// InputRequired renders what a backend asks of the client. What the client's revision cannot express
-// is KindMissingCapability; what its capabilities lack is MissingCapability's to say. The state aliases
-// the backend's message.
+// InputRequired renders a backend's requests to the client. If the client's revision cannot express
+// one, it fails with KindMissingCapability. MissingCapability checks the client's capabilities. The
+// state aliases the backend's message.
 func InputRequired(r *revision.Rules, in *pb.InputRequired) (*mcp.InputRequired, error) {
 	switch requests, state := in.GetRequests(), in.GetState(); {
 	case len(requests) == 0 && len(state) == 0:
@@ -40,7 +40,7 @@ func InputRequired(r *revision.Rules, in *pb.InputRequired) (*mcp.InputRequired,
 	if len(in.GetRequests()) == 0 {
 		return out, nil
 	}
-	out.RetryAfter = 0 // it is the answers that are waited for
+	out.RetryAfter = 0 // the edge waits for the answers instead
 	out.Requests = make([]mcp.InputRequest, 0, len(in.GetRequests()))
 	for i, x := range in.GetRequests() {
 		request, err := inputRequest(r, x)
@@ -100,7 +100,7 @@ func inputRequest(r *revision.Rules, x *pb.InputRequest) (mcp.InputRequest, erro
 	return out, nil
 }
 
-// rawRequest reads a request that is not typed in the contract; its params pass as they are.
+// rawRequest reads a request that the contract does not type. Its params are passed on unchanged.
 func rawRequest(raw string) (mcp.Method, json.RawMessage, error) {
 	object, err := appendJSONObject(nil, "raw_json", raw)
 	if err != nil {
@@ -113,7 +113,7 @@ func rawRequest(raw string) (mcp.Method, json.RawMessage, error) {
 	case "":
 		return "", nil, broken("raw_json.method", "missing, or no string; name the method")
 	default:
-		return "", nil, broken("raw_json.method", "%.100q, which no client answers: use elicitation/create, sampling/createMessage or roots/list", method)
+		return "", nil, broken("raw_json.method", "%.100q, which clients do not support: use elicitation/create, sampling/createMessage or roots/list", method)
 	}
 	params, ok := jsonrpc.Member(object, "params")
 	if !ok {
@@ -125,8 +125,8 @@ func rawRequest(raw string) (mcp.Method, json.RawMessage, error) {
 	return mcp.Method(method), params, nil
 }
 
-// appendRawElicitation reads the params of an elicitation as the typed ones, and renders them by the same rules. Members
-// that those do not have, such as an elicitationId, are left out.
+// appendRawElicitation parses the params of a raw elicitation, and renders them by the rules of the
+// typed ones. Members that the typed ones lack, such as an elicitationId, are left out.
 func appendRawElicitation(r *revision.Rules, raw json.RawMessage) (params json.RawMessage, isURL bool, err error) {
 	var (
 		form pb.ElicitForm
@@ -173,20 +173,20 @@ func isURLMode(params json.RawMessage) bool {
 	return mode == "url"
 }
 
-// needs is what a set of requests asks of a client.
+// needs are the client capabilities that a set of requests needs.
 type needs struct {
 	form, url, sampling, tools, roots bool
 }
 
-// MissingCapability says which capabilities the requests need that the client did not declare, or that
-// its revision does not have: KindMissingCapability with {"requiredCapabilities":{…}} as data; nil if
-// there are none. A request of a kind that the edge does not know needs nothing.
+// MissingCapability returns the error of requests that need capabilities which the client did not
+// declare, or which its revision lacks, or nil. It is of KindMissingCapability with the data
+// {"requiredCapabilities":{…}}. A request of a kind that the edge does not know needs nothing.
 func MissingCapability(r *revision.Rules, c mcp.Capabilities, in *pb.InputRequired) *mcp.Error {
 	var needed needs
 	for _, x := range in.GetRequests() {
 		needed = needed.or(needsOf(x))
 	}
-	// What the revision does not have cannot be declared.
+	// A capability that the revision lacks cannot be declared.
 	absent := needs{form: needed.form && !r.ElicitForm, url: needed.url && !r.ElicitMode, tools: needed.tools && !r.SamplingTools}
 	undeclared := needs{
 		form: needed.form && !absent.form && !c.ElicitForm, url: needed.url && !absent.url && !c.ElicitURL,
@@ -206,7 +206,7 @@ func MissingCapability(r *revision.Rules, c mcp.Capabilities, in *pb.InputRequir
 	}
 }
 
-// or is what either needs.
+// or returns the union of both needs.
 func (n needs) or(m needs) needs {
 	return needs{
 		form: n.form || m.form, url: n.url || m.url, sampling: n.sampling || m.sampling,
@@ -214,7 +214,7 @@ func (n needs) or(m needs) needs {
 	}
 }
 
-// features are those of the needs that not all revisions have.
+// features returns the needs that only some revisions support.
 func (n needs) features() (list []feature) {
 	if n.form {
 		list = append(list, elicitation)
@@ -272,7 +272,8 @@ func usesTools(x *pb.CreateMessage) bool {
 	return false
 }
 
-// render is the ClientCapabilities object. An elicitation without modes means forms.
+// render returns the needs as a ClientCapabilities object. An elicitation without modes means
+// forms.
 func (n needs) render() []byte {
 	var dst []byte
 	switch {

@@ -13,7 +13,7 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// ask is an InputRequired of requests keyed a, b, …
+// ask returns an InputRequired with requests keyed a, b, …
 func ask(requests ...*pb.InputRequest) *pb.InputRequired {
 	for i, r := range requests {
 		r.Key = string(rune('a' + i))
@@ -42,7 +42,8 @@ var askRoots = &pb.InputRequest{Request: &pb.InputRequest_ListRoots{ListRoots: &
 // unable marks a revision whose clients cannot be asked.
 const unable = "unable"
 
-// asked holds the one request's params under each revision, against the schema too.
+// asked checks the only request's params under each revision, and validates them against the
+// schema.
 func asked(t *testing.T, request *pb.InputRequest, definition string, want byRevision) {
 	t.Helper()
 	want.each(t, func(t *testing.T, r *revision.Rules, want string) {
@@ -64,7 +65,7 @@ func asked(t *testing.T, request *pb.InputRequest, definition string, want byRev
 			}
 			return
 		}
-		if r.Version == "2025-11-25" { // whose requests are whole messages in the schema
+		if r.Version == "2025-11-25" { // whose schema describes requests as whole messages
 			got = `{"jsonrpc":"2.0","id":1,` + got[1:]
 			want = `{"jsonrpc":"2.0","id":1,` + want[1:]
 		}
@@ -195,7 +196,7 @@ func TestRawRequest(t *testing.T) {
 	refused(t, err, mcp.KindMissingCapability, "2025-03-26")
 }
 
-// A raw elicitation is held against what a typed one is, and carries no more.
+// A raw elicitation is validated like a typed one, and carries no more.
 func TestRawElicitation(t *testing.T) {
 	raw := func(params string) *pb.InputRequired {
 		return ask(rawAsk(`{"method":"elicitation/create","params":` + params + `}`))
@@ -223,7 +224,8 @@ func TestRawElicitation(t *testing.T) {
 	}
 }
 
-// What the revision does not have no declaration makes good: the error says so, and which revisions have it.
+// A declaration does not replace what the revision lacks: the error names that, and the revisions
+// that have it.
 func TestRevisionLacksCapability(t *testing.T) {
 	all := mcp.Capabilities{ElicitForm: true, ElicitURL: true, Sampling: true, SamplingTools: true, Roots: true}
 	tools := sample(&pb.CreateMessage{ToolChoiceMode: "auto"})

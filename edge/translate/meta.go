@@ -9,11 +9,11 @@ import (
 	"github.com/mcpedge/mcpedge/edge/revision"
 )
 
-// reserved is the name space of the specification in `_meta` (Base Protocol, "_meta").
+// reserved is the specification's name space in `_meta` (Base Protocol, "_meta").
 const reserved = "io.modelcontextprotocol/"
 
-// appendObjectMeta appends the `_meta` of a tool, resource, prompt or block where the revision has
-// one, unchanged: protocol extensions keep their data there.
+// appendObjectMeta appends the `_meta` of a tool, resource, prompt or block unchanged if the
+// revision has one. Protocol extensions keep their data there.
 func appendObjectMeta(dst []byte, r *revision.Rules, raw string) ([]byte, error) {
 	if raw == "" {
 		return dst, nil
@@ -26,8 +26,8 @@ func appendObjectMeta(dst []byte, r *revision.Rules, raw string) ([]byte, error)
 	return dst, err
 }
 
-// appendMessageMeta appends the `_meta` of a notification or of a request's params, without what the
-// edge alone may say there.
+// appendMessageMeta appends the `_meta` of a notification or of a request's params, without the
+// members that only the edge may set.
 func appendMessageMeta(dst []byte, r *revision.Rules, raw string) ([]byte, error) {
 	if raw == "" {
 		return dst, nil
@@ -47,7 +47,8 @@ func appendMessageMeta(dst []byte, r *revision.Rules, raw string) ([]byte, error
 	return closeObject(dst, open), nil
 }
 
-// appendMetaMembers appends the members of a `_meta` object, each after a comma, but those to drop.
+// appendMetaMembers appends the members of a `_meta` object, each after a comma, except those that
+// drop selects.
 func appendMetaMembers(dst []byte, raw string, drop func(key []byte) bool) ([]byte, error) {
 	start := len(dst)
 	dst, err := appendJSONObject(dst, "meta_json", raw)
@@ -58,7 +59,7 @@ func appendMetaMembers(dst []byte, raw string, drop func(key []byte) bool) ([]by
 		object := append([]byte(nil), dst[start:]...)
 		return appendMembers(dst[:start], object, drop), nil
 	}
-	// Nothing to drop: the object's own text serves, its opening brace made a comma.
+	// Nothing to drop: copy the object's own text, with a comma in place of its opening brace.
 	body := trimSpace(dst[start:])
 	inner := trimSpace(body[1 : len(body)-1])
 	if len(inner) == 0 {
@@ -69,9 +70,10 @@ func appendMetaMembers(dst []byte, raw string, drop func(key []byte) bool) ([]by
 	return dst[:start+1+n], nil
 }
 
-// appendMembers appends the members of a valid object, each after a comma, but those to drop.
+// appendMembers appends the members of a valid object, each after a comma, except those that drop
+// selects.
 func appendMembers(dst, object []byte, drop func(key []byte) bool) []byte {
-	// The object is valid, so the walk cannot fail.
+	// Members cannot fail, because the object is valid.
 	_ = jsonrpc.Members(object, func(key []byte, value json.RawMessage) error {
 		if !drop(key) {
 			dst = appendMember(dst, key, value)

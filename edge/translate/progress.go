@@ -9,7 +9,7 @@ import (
 )
 
 // Progress renders notifications/progress (Base Protocol, "Progress") for a token, which keeps its
-// JSON type. Whether the value rises is not judged.
+// JSON type. It does not check that the value increases.
 func Progress(r *revision.Rules, token json.RawMessage, p *pb.Progress) (mcp.Event, error) {
 	dst := append(make([]byte, 0, 96+len(token)+stringSize(p.GetMessage())+len(p.GetMetaJson())), `{"progressToken":`...)
 	dst = append(append(dst, token...), `,"progress":`...)
@@ -29,8 +29,8 @@ func Progress(r *revision.Rules, token json.RawMessage, p *pb.Progress) (mcp.Eve
 	return mcp.Event{Method: mcp.NotifyProgress, Params: append(dst, '}'), Progress: p.GetProgress()}, nil
 }
 
-// LogMessage renders notifications/message (Server Features, "Logging"). Whether the level is wanted
-// is not judged.
+// LogMessage renders notifications/message (Server Features, "Logging"). It does not filter by
+// level.
 func LogMessage(r *revision.Rules, m *pb.LogMessage) (mcp.Event, error) {
 	level := m.GetLevel()
 	if level <= pb.LogLevel_LOG_LEVEL_UNSPECIFIED || level > pb.LogLevel_LOG_LEVEL_EMERGENCY {

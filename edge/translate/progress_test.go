@@ -10,7 +10,7 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// notification holds an event against its params and the schema.
+// notification checks an event's params, and validates it against the schema.
 func notification(t *testing.T, r *revision.Rules, definition string, ev mcp.Event, want string) {
 	t.Helper()
 	head := `{"jsonrpc":"2.0","method":"` + string(ev.Method) + `","params":`

@@ -9,8 +9,8 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// AppendPrompt appends a Prompt of prompts/list (Server Features, "Prompts", "Data Types") under the
-// name that clients are to see. After an error dst is as it was.
+// AppendPrompt appends a Prompt of prompts/list (Server Features, "Prompts", "Data Types") under
+// the name that clients see. On error dst is returned unchanged.
 func AppendPrompt(dst []byte, r *revision.Rules, p *pb.Prompt, name string) ([]byte, error) {
 	if p.GetName() == "" {
 		return dst, broken("name", "empty; send the prompt's name")
@@ -56,8 +56,8 @@ func appendPromptArguments(dst []byte, r *revision.Rules, arguments []*pb.Prompt
 	return closeArray(dst, start), nil
 }
 
-// GetPromptRequest is one round of prompts/get; name is the prompt's own, without a prefix. Arguments
-// must be an object of strings, or absent; null counts as absent.
+// GetPromptRequest returns the request of one round of prompts/get. name is the prompt's own,
+// without a prefix. Arguments must be an object of strings, or absent; null counts as absent.
 func GetPromptRequest(call *mcp.Call, name string) (*pb.GetPromptRequest, error) {
 	arguments, err := stringMap("params.arguments", call.Params.Arguments)
 	if err != nil {
@@ -73,7 +73,8 @@ func GetPromptRequest(call *mcp.Call, name string) (*pb.GetPromptRequest, error)
 	}, nil
 }
 
-// stringMap reads an object of strings; absent and null give nil, and members that are null are left out.
+// stringMap reads an object of strings. It returns nil for absent and null, and leaves out members
+// that are null.
 func stringMap(field string, raw json.RawMessage) (map[string]string, error) {
 	if len(raw) == 0 || jsonrpc.TypeOf(raw) == jsonrpc.Null {
 		return nil, nil
@@ -99,7 +100,7 @@ func stringMap(field string, raw json.RawMessage) (map[string]string, error) {
 	return out, nil
 }
 
-// asInvalid makes an error of a walk over the client's JSON one of its params.
+// asInvalid converts an error from parsing the client's JSON into one of invalid params.
 func asInvalid(field string, err error) *mcp.Error {
 	if e, ok := err.(*mcp.Error); ok {
 		return e

@@ -9,7 +9,7 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// AppendResource appends a Resource of resources/list. After an error dst is as it was.
+// AppendResource appends a Resource of resources/list. On error dst is returned unchanged.
 func AppendResource(dst []byte, r *revision.Rules, x *pb.Resource) ([]byte, error) {
 	out, err := appendResourceMembers(append(dst, '{'), r, x)
 	if err == nil {
@@ -21,7 +21,7 @@ func AppendResource(dst []byte, r *revision.Rules, x *pb.Resource) ([]byte, erro
 	return out, nil
 }
 
-// appendResourceMembers appends a resource's members but annotations and _meta, and no braces.
+// appendResourceMembers appends a resource's members except annotations and _meta, without braces.
 func appendResourceMembers(dst []byte, r *revision.Rules, x *pb.Resource) ([]byte, error) {
 	switch {
 	case x.GetUri() == "":
@@ -44,7 +44,8 @@ func appendResourceMembers(dst []byte, r *revision.Rules, x *pb.Resource) ([]byt
 	return appendIcons(dst, r, x.GetIcons())
 }
 
-// AppendTemplate appends a ResourceTemplate of resources/templates/list. After an error dst is as it was.
+// AppendTemplate appends a ResourceTemplate of resources/templates/list. On error dst is returned
+// unchanged.
 func AppendTemplate(dst []byte, r *revision.Rules, x *pb.ResourceTemplate) ([]byte, error) {
 	switch {
 	case x.GetUriTemplate() == "":
@@ -69,7 +70,7 @@ func AppendTemplate(dst []byte, r *revision.Rules, x *pb.ResourceTemplate) ([]by
 	return out, nil
 }
 
-// appendResourceContents appends what was read, or is embedded.
+// appendResourceContents appends the contents of a read or of an embedded resource.
 func appendResourceContents(dst []byte, r *revision.Rules, x *pb.ResourceContents) ([]byte, error) {
 	if x.GetUri() == "" {
 		return dst, broken("uri", "empty; send an absolute URI")
@@ -88,10 +89,11 @@ func appendResourceContents(dst []byte, r *revision.Rules, x *pb.ResourceContent
 	return append(dst, '}'), err
 }
 
-// ReadResourceRequest is one round of resources/read. It aliases nothing of the call but its strings.
+// ReadResourceRequest returns the request of one round of resources/read. It aliases only strings
+// of the call.
 func ReadResourceRequest(call *mcp.Call) (*pb.ReadResourceRequest, error) {
 	if !call.Params.HasTarget || call.Params.Target == "" {
-		return nil, mcp.Errorf(mcp.KindInvalidParams, "params.uri: missing, or no string; send the URI of a resource")
+		return nil, mcp.Errorf(mcp.KindInvalidParams, "params.uri is missing or not a string: send the URI of a resource")
 	}
 	ctx, err := Context(call)
 	if err != nil {
@@ -104,10 +106,10 @@ func ReadResourceRequest(call *mcp.Call) (*pb.ReadResourceRequest, error) {
 }
 
 // ReadResult renders a ReadResourceResult (Server Features, "Resources", "Reading Resources").
-// Contents are never empty: an unknown URI is a failure.
+// Empty contents are an error: an unknown URI is a failure.
 func ReadResult(r *revision.Rules, s *Server, in mcp.Envelope, res *pb.ReadResourceResult) (mcp.Reply, error) {
 	if len(res.GetContents()) == 0 {
-		return mcp.Reply{}, broken("contents", "empty; send what was read, or the failure NOT_FOUND")
+		return mcp.Reply{}, broken("contents", "empty; send the contents, or the failure NOT_FOUND")
 	}
 	hint, err := Hint(res.GetCache())
 	if err != nil {

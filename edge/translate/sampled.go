@@ -42,7 +42,7 @@ func readSamplingContents(out *pb.CreateMessageResult, raw json.RawMessage) bool
 	return jsonrpc.Elements(raw, add)
 }
 
-// block is the union of what the kinds of content hold.
+// block is the union of the members of all kinds of content.
 type block struct {
 	kind, text, mimeType, id, name, input, toolUseID, structured, meta string
 	data                                                               []byte
@@ -51,7 +51,7 @@ type block struct {
 	annotations                                                        *pb.Annotations
 }
 
-// readBlock opens a content block. Members that its kind lacks are not looked at by whoever uses it.
+// readBlock parses a content block. Its users ignore members that the block's kind lacks.
 func readBlock(raw json.RawMessage) (*block, bool) {
 	b := &block{}
 	ok := object(raw, func(key []byte, value json.RawMessage) (fits bool) {
@@ -93,8 +93,8 @@ func readBlock(raw json.RawMessage) (*block, bool) {
 	return b, ok && b.kind != ""
 }
 
-// rawKind reports whether a block has a type that is not typed in the contract; such a block is kept
-// whole. False for what is no block at all.
+// rawKind reports whether a block has a type that the contract does not type, so that the block is
+// kept as raw JSON. It returns false if raw is not a block.
 func rawKind(raw json.RawMessage, known ...string) bool {
 	value, _ := jsonrpc.Member(raw, "type")
 	kind, ok := jsonrpc.Unquote(value)
@@ -145,7 +145,8 @@ func readSamplingContent(raw json.RawMessage) (*pb.SamplingContent, bool) {
 // readContent reads a content block of a tool's result.
 func readContent(raw json.RawMessage) (*pb.ContentBlock, bool) {
 	if rawKind(raw, "text", "image", "audio", "resource") {
-		// A link among them: what the contract types of it holds less than the client may have said.
+		// This includes links: the contract's type for links has fewer members than the client may
+		// send.
 		return &pb.ContentBlock{Content: &pb.ContentBlock_RawJson{RawJson: string(raw)}}, true
 	}
 	b, ok := readBlock(raw)

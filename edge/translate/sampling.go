@@ -17,7 +17,7 @@ const (
 func appendCreateMessage(dst []byte, r *revision.Rules, x *pb.CreateMessage) ([]byte, error) {
 	switch {
 	case len(x.GetMessages()) == 0:
-		return dst, broken("messages", "empty; send at least one")
+		return dst, broken("messages", "empty; send at least one message")
 	case x.GetMaxTokens() <= 0:
 		return dst, broken("max_tokens", "%d; send a number above 0", x.GetMaxTokens())
 	}
@@ -42,7 +42,7 @@ func appendCreateMessage(dst []byte, r *revision.Rules, x *pb.CreateMessage) ([]
 	return append(dst, '}'), err
 }
 
-// appendSamplingOptions appends what steers the model.
+// appendSamplingOptions appends the options for the model.
 func appendSamplingOptions(dst []byte, x *pb.CreateMessage) ([]byte, error) {
 	var err error
 	if x.Temperature != nil {
@@ -66,7 +66,7 @@ func appendSamplingOptions(dst []byte, x *pb.CreateMessage) ([]byte, error) {
 	return dst, err
 }
 
-// appendSamplingTools appends the tools and how they are to be chosen.
+// appendSamplingTools appends the tools and the choice of tools.
 func appendSamplingTools(dst []byte, r *revision.Rules, x *pb.CreateMessage) ([]byte, error) {
 	mode := x.GetToolChoiceMode()
 	if len(x.GetTools()) == 0 && mode == "" {
@@ -123,8 +123,8 @@ func appendModelPreferences(dst []byte, p *pb.ModelPreferences) ([]byte, error) 
 	return closeObject(dst, start), nil
 }
 
-// appendSamplingMessage appends a turn: one block as an object, which every revision has, several as
-// an array.
+// appendSamplingMessage appends a turn: a single block as an object, which every revision supports,
+// several as an array.
 func appendSamplingMessage(dst []byte, r *revision.Rules, m *pb.SamplingMessage) ([]byte, error) {
 	role, err := roleName("role", m.GetRole())
 	if err != nil {
@@ -154,7 +154,7 @@ func appendSamplingMessage(dst []byte, r *revision.Rules, m *pb.SamplingMessage)
 		return dst, err
 	}
 	if !r.SamplingTools {
-		dst = dst[:start] // these messages had no _meta before
+		dst = dst[:start] // messages of these revisions have no _meta
 	}
 	return append(dst, '}'), nil
 }
@@ -228,7 +228,7 @@ func appendToolResult(dst []byte, r *revision.Rules, x *pb.ToolResult) ([]byte, 
 	case !r.SamplingTools:
 		return dst, noToolBlocks(r)
 	case x.GetToolUseId() == "":
-		return dst, broken("tool_use_id", "empty; send the id of the tool_use it answers")
+		return dst, broken("tool_use_id", "empty; send the id of the tool_use that it answers")
 	}
 	dst = jsonrpc.AppendString(append(dst, `{"type":"tool_result","toolUseId":`...), x.GetToolUseId())
 	return appendToolOutput(append(dst, ','), r, x.GetContent(), x.GetStructuredContentJson(), x.GetIsError())

@@ -7,16 +7,16 @@ import (
 	"github.com/mcpedge/mcpedge/edge/revision"
 )
 
-// schemaRoot is what a tool schema's root tells about its conversion.
+// schemaRoot describes a tool schema's root for its conversion.
 type schemaRoot struct {
-	kind    json.RawMessage // `type`; nil: absent
-	dialect bool            // `$schema` is there
-	boolean bool            // `properties` holds true or false
+	kind    json.RawMessage // `type`; nil if absent
+	dialect bool            // `$schema` is present
+	boolean bool            // `properties` contains true or false
 }
 
 func readSchema(schema []byte) schemaRoot {
 	var root schemaRoot
-	// The schema is a valid object, so the walk cannot fail.
+	// Members cannot fail, because the schema is a valid object.
 	_ = jsonrpc.Members(schema, func(key []byte, value json.RawMessage) error {
 		switch string(key) {
 		case "type":
@@ -41,8 +41,8 @@ func (root *schemaRoot) isObject() bool {
 	return ok && kind == "object"
 }
 
-// appendInputSchema appends a tool's inputSchema: verbatim, but for what the revision cannot hold, and
-// for the root's type "object", which is added when absent since arguments are always an object.
+// appendInputSchema appends a tool's inputSchema unchanged, except for what the revision does not
+// support. It adds the root's type "object" if absent, because arguments are always an object.
 func appendInputSchema(dst []byte, r *revision.Rules, raw string) ([]byte, error) {
 	const field = "input_schema_json"
 	if raw == "" {
@@ -55,12 +55,12 @@ func appendInputSchema(dst []byte, r *revision.Rules, raw string) ([]byte, error
 	}
 	root := readSchema(dst[start:])
 	if root.kind != nil && !root.isObject() {
-		return dst, broken(field, "its root has the type %s; make it \"object\", since arguments are named", root.kind)
+		return dst, broken(field, "its root has the type %s; make it \"object\", because arguments are named", root.kind)
 	}
 	return convertSchema(dst, start, r, root), nil
 }
 
-// appendOutputSchema appends a tool's outputSchema, by the rule that structuredContent follows too.
+// appendOutputSchema appends a tool's outputSchema, under the same condition as structuredContent.
 func appendOutputSchema(dst []byte, r *revision.Rules, raw string) ([]byte, error) {
 	if raw == "" {
 		return dst, nil
@@ -77,12 +77,12 @@ func appendOutputSchema(dst []byte, r *revision.Rules, raw string) ([]byte, erro
 		return dst[:before], nil
 	}
 	if root.kind == nil {
-		root.kind = json.RawMessage("any") // an output may be of any type: nothing is added
+		root.kind = json.RawMessage("any") // an output may be of any type: add none
 	}
 	return convertSchema(dst, start, r, root), nil
 }
 
-// convertSchema rewrites the schema that dst holds from start on, if the revision asks for it.
+// convertSchema rewrites the schema in dst from start on, if the revision requires it.
 func convertSchema(dst []byte, start int, r *revision.Rules, root schemaRoot) []byte {
 	dropDialect := root.dialect && !r.Icons
 	mapBooleans := root.boolean && !r.BooleanSchemas

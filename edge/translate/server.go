@@ -11,11 +11,11 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// Server is what the edge says of itself in results, rendered once for each revision. It does not
-// change, and is safe for concurrent use.
+// Server renders the edge's own description in results, once for each revision. It is immutable,
+// and safe for concurrent use.
 type Server struct {
 	info []json.RawMessage // by Rules.Index
-	tail [][]byte          // what ends a result without a _meta of its own
+	tail [][]byte          // the end of a result without its own _meta
 }
 
 // NewServer renders an Implementation under every revision. Icons without a source are left out.
@@ -34,7 +34,7 @@ func NewServer(info *pb.Implementation) *Server {
 	return s
 }
 
-// Info is the Implementation object under a revision. It must not be changed.
+// Info returns the Implementation object under a revision. The caller must not change it.
 func (s *Server) Info(r *revision.Rules) json.RawMessage { return s.info[r.Index] }
 
 func appendImplementation(dst []byte, r *revision.Rules, info *pb.Implementation) []byte {
@@ -57,8 +57,8 @@ func appendImplementation(dst []byte, r *revision.Rules, info *pb.Implementation
 	return append(dst, '}')
 }
 
-// appendTail appends the members that every result has under the revision, with the backend's own
-// `_meta` merged in. The server's name is the edge's to say.
+// appendTail appends the members that every result has under the revision, merged with the
+// backend's `_meta`. A backend cannot set the server's name.
 func (s *Server) appendTail(dst []byte, r *revision.Rules, meta string) ([]byte, error) {
 	if meta == "" {
 		return append(dst, s.tail[r.Index]...), nil
@@ -85,19 +85,19 @@ func (s *Server) appendTail(dst []byte, r *revision.Rules, meta string) ([]byte,
 	return closeObject(dst, open), nil
 }
 
-// CacheHint is what clients are told about keeping an answer.
+// CacheHint tells clients how long to cache a result.
 type CacheHint struct {
-	// TTL is how long it may be kept, in whole milliseconds; less than one: not at all.
+	// TTL is how long it may be cached, in whole milliseconds. Less than one disables caching.
 	TTL time.Duration
-	// Public answers may be shared between callers.
+	// Public is true if callers may share the result.
 	Public bool
 }
 
 // maxTTL bounds a backend's hint.
 const maxTTL = 30 * 24 * time.Hour
 
-// Hint reads a backend's hint; nil gives the zero CacheHint. A time below 0 or above 30 days is a
-// contract error that names the field "cache".
+// Hint converts a backend's hint. nil gives the zero CacheHint. A time below 0 or above 30 days is
+// a contract error that names the field "cache".
 func Hint(c *pb.CacheHint) (CacheHint, error) {
 	hint := CacheHint{Public: c.GetScope() == pb.CacheScope_CACHE_SCOPE_PUBLIC}
 	if c.GetTtl() == nil {
@@ -122,8 +122,8 @@ func appendCache(dst []byte, r *revision.Rules, hint CacheHint) []byte {
 	return append(dst, `,"cacheScope":"private"`...)
 }
 
-// AppendListTail appends what follows the array of a list result: the cursor unless it is empty, the
-// cache hint, and what every result has; not the closing brace.
+// AppendListTail appends what follows the array of a list result: the cursor unless it is empty,
+// the cache hint, and the members of every result. It does not append the closing brace.
 func AppendListTail(dst []byte, r *revision.Rules, s *Server, nextCursor string, hint CacheHint) []byte {
 	dst = appendText(dst, `,"nextCursor":`, nextCursor)
 	dst = appendCache(dst, r, hint)

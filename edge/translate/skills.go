@@ -10,7 +10,8 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// AppendSkill appends a Skill of skills/list or skills/get (Skills, "Skill Entries"). After an error dst is as it was.
+// AppendSkill appends a Skill of skills/list or skills/get (Skills, "Skill Entries"). On error dst
+// is returned unchanged.
 func AppendSkill(dst []byte, x *pb.Skill) ([]byte, error) {
 	if x.GetUri() == "" {
 		return dst, broken("skill.uri", "empty; send the URI of SKILL.md")
@@ -53,7 +54,8 @@ func SkillResult(r *revision.Rules, s *Server, in mcp.Envelope, res *pb.GetSkill
 	return in.Reply(append(append(appendCache(dst, r, hint), s.tail[r.Index]...), '}')), nil
 }
 
-// DirectoryResult renders a ReadResourceDirectoryResult (Skills, "Reading Directories"), which has no cache hint.
+// DirectoryResult renders a ReadResourceDirectoryResult (Skills, "Reading Directories"), which has
+// no cache hint.
 func DirectoryResult(r *revision.Rules, s *Server, in mcp.Envelope, children []*pb.Resource, next string) (mcp.Reply, error) {
 	dst := append(in.Begin(256+192*len(children)), `{"resources":`...)
 	start := len(dst)

@@ -21,15 +21,16 @@ import (
 type outcome struct {
 	name string
 	kind mcp.Kind
-	// text is told in place of the status message, which may name hosts or inner workings; empty: the
-	// message is the backend's word to the caller, and is told.
+	// text replaces the status message, which may contain host names or internals. Empty means that
+	// the message is meant for the caller and is passed on.
 	text string
-	// model is true if a model can act on it: for a tool call it is a result with isError.
+	// model is true if a model can act on the error: for a tool call it becomes a result with
+	// isError.
 	model bool
 }
 
-// outcomes is the one table from gRPC statuses to kinds. NOT_FOUND means a resource until ForMethod
-// knows better. UNAUTHENTICATED is about the edge, not the caller.
+// outcomes is the only table from gRPC statuses to kinds. NOT_FOUND means a resource until
+// ForMethod refines it. UNAUTHENTICATED means that the backend rejected the edge, not the caller.
 var outcomes = map[codes.Code]outcome{
 	codes.Canceled:           {name: "CANCELLED", kind: mcp.KindCancelled, text: "the call was cancelled"},
 	codes.Unknown:            {name: "UNKNOWN", kind: mcp.KindInternal, text: "the backend failed"},
@@ -49,7 +50,7 @@ var outcomes = map[codes.Code]outcome{
 	codes.Unauthenticated:    {name: "UNAUTHENTICATED", kind: mcp.KindInternal, text: "the backend refused the edge"},
 }
 
-// reasons maps a Failure's reason to the status that means the same.
+// reasons maps a Failure's reason to the equivalent status.
 var reasons = map[pb.FailureReason]codes.Code{
 	pb.FailureReason_FAILURE_REASON_INVALID_ARGUMENT:    codes.InvalidArgument,
 	pb.FailureReason_FAILURE_REASON_NOT_FOUND:           codes.NotFound,
@@ -70,10 +71,11 @@ type refusal struct {
 func (r *refusal) Error() string { return r.err.Error() }
 func (r *refusal) Unwrap() error { return r.err }
 
-// Status gives an error of a gRPC call its kind, by the one table. An *mcp.Error stays what it is, a
-// context's error counts as its status, and anything else is internal. Data is {"backend","status"}, and "retryAfterMs" where the status has a RetryInfo.
-// Messages that gRPC or a crash may have written are kept from clients; they remain in Err. maxMessage is the most bytes
-// that a message of the backend may have.
+// Status converts the error of a gRPC call by the table. An *mcp.Error stays unchanged, a context's
+// error counts as its status, and any other error is internal. Data is {"backend","status"}, and
+// "retryAfterMs" if the status has a RetryInfo. Messages that may come from gRPC or a crash are
+// hidden from clients; they remain in Err. maxMessage is the maximum size of a backend's message in
+// bytes.
 func Status(err error, backend string, maxMessage int) *mcp.Error {
 	var e *mcp.Error
 	if errors.As(err, &e) {
@@ -94,7 +96,7 @@ func Status(err error, backend string, maxMessage int) *mcp.Error {
 	if message == "" {
 		message = mcp.ClipText(st.Message())
 		if large := tooLarge(message, maxMessage); large != "" {
-			kind, message = mcp.KindInternal, large // which no waiting mends, as it does a quota
+			kind, message = mcp.KindInternal, large // waiting does not help, unlike for a quota
 		}
 	}
 	if message == "" {
@@ -111,7 +113,7 @@ func Status(err error, backend string, maxMessage int) *mcp.Error {
 	return out
 }
 
-// clipped is an error whose text has the length that a status' text may have.
+// clipped is an error whose text is cut to the maximum length of a status' text.
 func clipped(err error, st *status.Status) error {
 	if len(st.Message()) <= mcp.MaxText {
 		return err
@@ -119,12 +121,13 @@ func clipped(err error, st *status.Status) error {
 	return status.Error(st.Code(), mcp.ClipText(st.Message()))
 }
 
-// tooLarge says that gRPC refused to receive or to send an answer of the backend for its size; empty: the status says something else. A service
-// that refused to receive a request for its size names another bound than maxMessage.
+// tooLarge returns the message for an answer of the backend that gRPC refused to receive or to send
+// because of its size, or an empty text for any other status. A service that refused to receive a
+// request because of its size names another bound than maxMessage.
 func tooLarge(message string, maxMessage int) string {
 	var size, most int
 	if n, _ := fmt.Sscanf(message, "grpc: received message larger than max (%d vs. %d)", &size, &most); n == 2 && most == maxMessage {
-		return fmt.Sprintf("the backend sent a message of %d bytes, above the %d of its max-message: have it send less, or raise that", size, most)
+		return fmt.Sprintf("the backend sent a message of %d bytes, above the %d of its max-message: send less, or raise max-message", size, most)
 	}
 	if slices.ContainsFunc(unsent, func(words string) bool { return strings.Contains(message, words) }) {
 		return "the backend's answer is larger than the backend may send: " + message
@@ -132,11 +135,13 @@ func tooLarge(message string, maxMessage int) string {
 	return ""
 }
 
-// unsent are phrases of gRPC implementations for a message above their configured send limit: Go, C++ (with Python and Ruby), Node.
+// unsent are phrases of gRPC implementations for a message above their configured send limit: Go,
+// C++ (with Python and Ruby), Node.
 var unsent = []string{"trying to send message larger than max (", "Sent message larger than max (", "Attempted to send message with a size larger than "}
 
-// Failure gives a backend's Failure its kind, by the same table. Its message is meant for the caller
-// and always told; its data go before {"backend","status"}. Data that are no JSON are KindContract.
+// Failure converts a backend's Failure by the same table. Its message is meant for the caller and
+// always passed on. Its data replace {"backend","status"}. Data that are not valid JSON are
+// KindContract.
 func Failure(f *pb.Failure, backend string) *mcp.Error {
 	code, ok := reasons[f.GetReason()]
 	if !ok {
@@ -174,13 +179,13 @@ func Failure(f *pb.Failure, backend string) *mcp.Error {
 	return e
 }
 
-// The most scopes of a Failure, and the most bytes of one: a challenge is an HTTP header.
+// These bound the scopes of a Failure and the bytes of each, because a challenge is an HTTP header.
 const (
 	maxScopes     = 32
 	maxScopeBytes = 256
 )
 
-// scopesFit says what is wrong with the scopes of a Failure.
+// scopesFit returns an error if the scopes of a Failure are invalid.
 func scopesFit(scopes []string) error {
 	if len(scopes) > maxScopes {
 		return mcp.Errorf(mcp.KindContract, "failure.scopes has %d scopes; at most %d fit into a challenge", len(scopes), maxScopes)
@@ -202,9 +207,10 @@ func statusData(backend, name string) json.RawMessage {
 	return append(dst, '}')
 }
 
-// ForMethod makes a backend's NOT_FOUND say what was not found: the tool or prompt, or the resource,
-// whose URI then is the error's data (Server Features, "Resources", "Error Handling"). For other
-// methods it is about the params. Every other error is returned as it is; e is not changed.
+// ForMethod makes a backend's NOT_FOUND specific to the method: the tool or prompt, or the
+// resource, whose URI becomes the error's data (Server Features, "Resources", "Error Handling").
+// For other methods it means invalid params. Any other error is returned unchanged. e is not
+// modified.
 func ForMethod(e *mcp.Error, m mcp.Method, target string) *mcp.Error {
 	var r *refusal
 	if !errors.As(e.Err, &r) || r.code != codes.NotFound {
@@ -225,9 +231,10 @@ func ForMethod(e *mcp.Error, m mcp.Method, target string) *mcp.Error {
 	return &out
 }
 
-// ToolError renders as a result with isError what a model can act on: a backend's INVALID_ARGUMENT,
-// FAILED_PRECONDITION or OUT_OF_RANGE, and, where the protocol has no code for it, that the client
-// cannot be asked what the tool needs, or gives no answer that fits. Every other error gives false.
+// ToolError renders an error on which a model can act as a result with isError: a backend's
+// INVALID_ARGUMENT, FAILED_PRECONDITION or OUT_OF_RANGE. If the protocol has no code for it, this
+// includes a client that cannot be asked what the tool needs, or that gives no valid answer. It
+// returns false for any other error.
 func ToolError(r *revision.Rules, s *Server, e *mcp.Error) (json.RawMessage, bool) {
 	var refused *refusal
 	switch {
@@ -240,8 +247,8 @@ func ToolError(r *revision.Rules, s *Server, e *mcp.Error) (json.RawMessage, boo
 	return errorResult(r, s, e.Message), true
 }
 
-// SchemaError tells that arguments do not fit a tool's input schema, as the revision wants it told:
-// exactly one of the result, with isError, and the error is not nil.
+// SchemaError returns the error of arguments that do not fit a tool's input schema, in the form of
+// the revision: either the result, with isError, or the error is nil.
 func SchemaError(r *revision.Rules, s *Server, detail string) (json.RawMessage, *mcp.Error) {
 	message := "the arguments do not fit the tool's input schema: " + detail
 	if r.ArgumentErrorsAreResults {

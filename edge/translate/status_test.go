@@ -53,19 +53,21 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// What gRPC refuses to receive is told with the setting that bounds it, what it refuses to send as it said it; both as no quota: the same call
-// fails again. What a backend says of sizes itself is told as it is.
+// A message that gRPC refuses to receive is reported with the setting that bounds it, one that it
+// refuses to send with gRPC's text. Neither counts as a quota, because the same call fails again. A
+// backend's own message about sizes is passed on.
 func TestStatusOfLargeMessages(t *testing.T) {
 	for said, want := range map[string]struct {
 		message string
 		kind    mcp.Kind
 	}{
-		"grpc: received message larger than max (17 vs. 16)":  {"the backend sent a message of 17 bytes, above the 16 of its max-message: have it send less, or raise that", mcp.KindInternal},
+		"grpc: received message larger than max (17 vs. 16)":  {"the backend sent a message of 17 bytes, above the 16 of its max-message: send less, or raise max-message", mcp.KindInternal},
 		"trying to send message larger than max (17 vs. 4)":   {"the backend's answer is larger than the backend may send: trying to send message larger than max (17 vs. 4)", mcp.KindInternal},
 		"SERVER: Sent message larger than max (17 vs. 4)":     {"the backend's answer is larger than the backend may send: SERVER: Sent message larger than max (17 vs. 4)", mcp.KindInternal},
 		"Attempted to send message with a size larger than 4": {"the backend's answer is larger than the backend may send: Attempted to send message with a size larger than 4", mcp.KindInternal},
-		"grpc: received message larger than max (17 vs. 4)":   {"grpc: received message larger than max (17 vs. 4)", mcp.KindQuota}, // the service's own bound
-		"too many lines: 17 vs. 16":                           {"too many lines: 17 vs. 16", mcp.KindQuota},
+		// the service's own bound
+		"grpc: received message larger than max (17 vs. 4)": {"grpc: received message larger than max (17 vs. 4)", mcp.KindQuota},
+		"too many lines: 17 vs. 16":                         {"too many lines: 17 vs. 16", mcp.KindQuota},
 	} {
 		if e := Status(status.Error(codes.ResourceExhausted, said), "b", 16); e.Message != want.message || e.Kind != want.kind {
 			t.Errorf("kind %d, %q, want %d, %q", e.Kind, e.Message, want.kind, want.message)
@@ -73,7 +75,7 @@ func TestStatusOfLargeMessages(t *testing.T) {
 	}
 }
 
-// What a status says of when to try again is told, in words and as data.
+// The retry delay of a status is passed on, in the message and as data.
 func TestStatusSaysWhenToTryAgain(t *testing.T) {
 	for code, words := range map[codes.Code]string{
 		codes.Unavailable: "the backend cannot be reached; try again after 1.5s", codes.ResourceExhausted: "said no; try again after 1.5s",
@@ -96,7 +98,8 @@ func TestStatusSaysWhenToTryAgain(t *testing.T) {
 	}
 }
 
-// What proxies say of connections that broke behind them counts, and what they say of those that they could not make does not.
+// Messages of proxies for connections that broke behind them count, those for connections that they
+// could not open do not.
 func TestUnanswered(t *testing.T) {
 	for said, want := range map[string]bool{
 		`closing transport due to: connection error: desc = "error reading from server: EOF", received prior goaway: code: NO_ERROR`:      true,
@@ -116,7 +119,7 @@ func TestUnanswered(t *testing.T) {
 	}
 }
 
-// A CANCELLED status with a message of the server's own does not count as dropped.
+// A CANCELLED status with the server's own message does not count as dropped.
 func TestDropped(t *testing.T) {
 	for _, c := range []struct {
 		code codes.Code
@@ -183,7 +186,7 @@ func TestFailure(t *testing.T) {
 	refused(t, Failure(&pb.Failure{DataJson: `{`}, "b"), mcp.KindContract, "failure.data_json: no valid JSON")
 }
 
-// A denial can ask for scopes that a challenge can have; other failures ask for none.
+// A denial can ask for scopes that a challenge can contain. Other failures cannot.
 func TestFailureForScopes(t *testing.T) {
 	denied := pb.FailureReason_FAILURE_REASON_PERMISSION_DENIED
 	e := Failure(&pb.Failure{Reason: denied, Message: "why", Scopes: []string{"orders:write", "b"}}, "b")

@@ -11,8 +11,8 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// AppendTool appends a Tool of tools/list (Server Features, "Tools", "Data Types") under the name that
-// clients are to see. After an error dst is as it was.
+// AppendTool appends a Tool of tools/list (Server Features, "Tools", "Data Types") under the name
+// that clients see. On error dst is returned unchanged.
 func AppendTool(dst []byte, r *revision.Rules, t *pb.Tool, name string) ([]byte, error) {
 	if t.GetName() == "" {
 		return dst, broken("name", "empty; send the tool's name")
@@ -38,7 +38,7 @@ func AppendTool(dst []byte, r *revision.Rules, t *pb.Tool, name string) ([]byte,
 	return append(out, '}'), nil
 }
 
-// appendExecution says whether a client may, or has to, ask for a task.
+// appendExecution appends whether a client may or must request a task.
 func appendExecution(dst []byte, r *revision.Rules, t *pb.TaskSupport) []byte {
 	if !r.Tasks {
 		return dst
@@ -52,11 +52,11 @@ func appendExecution(dst []byte, r *revision.Rules, t *pb.TaskSupport) []byte {
 	return dst
 }
 
-// The bounds of what a tool may suggest for how often to ask for a task.
+// These bound the poll interval that a tool may suggest for its tasks.
 const minPoll, maxPoll = 100 * time.Millisecond, time.Hour
 
-// TaskSupport reads whether calls of a tool may become tasks; nil: they may not. A mode that is not known forbids it, and an interval beyond its
-// bounds is brought within them.
+// TaskSupport returns whether calls of a tool may become tasks; they may not if t is nil. An
+// unknown mode forbids it, and the interval is clamped to its bounds.
 func TaskSupport(t *pb.TaskSupport) mcp.TaskSupport {
 	s := mcp.TaskSupport{
 		Optional: t.GetMode() == pb.TaskMode_TASK_MODE_OPTIONAL,
@@ -69,7 +69,8 @@ func TaskSupport(t *pb.TaskSupport) mcp.TaskSupport {
 	return s
 }
 
-// appendToolAnnotations appends a tool's hints; its title is among them where tools have no own.
+// appendToolAnnotations appends a tool's hints. They include its title if the revision's tools have
+// no title.
 func appendToolAnnotations(dst []byte, r *revision.Rules, t *pb.Tool) []byte {
 	if !r.ToolAnnotations {
 		return dst
@@ -95,11 +96,12 @@ func appendToolAnnotations(dst []byte, r *revision.Rules, t *pb.Tool) []byte {
 	return closeObject(dst, start)
 }
 
-// CallToolRequest is one round of tools/call; name is the tool's own, without a prefix. Arguments must
-// be an object, or absent; null, which some clients send for none, counts as absent. Half a surrogate pair in them becomes
-// U+FFFD, as all readers but some have it. The state aliases the call's.
+// CallToolRequest returns the request of one round of tools/call. name is the tool's own, without a
+// prefix. Arguments must be an object or absent; null, which some clients send, counts as absent.
+// Half a surrogate pair in them becomes U+FFFD, as most JSON parsers read it. The state aliases the
+// call's.
 func CallToolRequest(call *mcp.Call, name string) (*pb.CallToolRequest, error) {
-	// One allocation holds what nearly every call has.
+	// One allocation holds the parts of almost every call.
 	var b struct {
 		request pb.CallToolRequest
 		context requestContext
@@ -124,12 +126,13 @@ func CallToolRequest(call *mcp.Call, name string) (*pb.CallToolRequest, error) {
 	return req, nil
 }
 
-// CancelCallRequest tells of a call that was cancelled between two rounds, of which State is the last one's.
+// CancelCallRequest returns the notification of a call that was cancelled between two rounds. State
+// is that of the last round.
 func CancelCallRequest(call *mcp.Call, name string) *pb.CancelCallRequest {
 	return &pb.CancelCallRequest{Name: name, Context: new(requestContext).fill(call), State: call.State}
 }
 
-// wrongType refuses a member of the client's params for its type.
+// wrongType is the error of a client's param of a wrong type.
 func wrongType(field string, value json.RawMessage, want string) *mcp.Error {
 	what := jsonrpc.TypeOf(value).String()
 	if len(value) == 0 {
@@ -138,8 +141,8 @@ func wrongType(field string, value json.RawMessage, want string) *mcp.Error {
 	return mcp.Errorf(mcp.KindInvalidParams, "%s: %s; send %s", field, what, want)
 }
 
-// ToolResult renders a CallToolResult. Where it has structured content and no text, a text block with
-// its serialization is added, whether the revision has structured content or not.
+// ToolResult renders a CallToolResult. If it has structured content and no text, a text block with
+// the serialization is added, in every revision.
 func ToolResult(r *revision.Rules, s *Server, in mcp.Envelope, res *pb.CallToolResult) (mcp.Reply, error) {
 	structured := res.GetStructuredContentJson()
 	n := 64 + contentSize(res.GetContent()) + 2*stringSize(structured) + len(res.GetMetaJson()) + len(s.tail[r.Index])
@@ -156,8 +159,8 @@ func ToolResult(r *revision.Rules, s *Server, in mcp.Envelope, res *pb.CallToolR
 	return reply, nil
 }
 
-// appendToolOutput appends `"content":…`, structuredContent and isError: what a tool's result has in
-// common with the tool_result block of sampling.
+// appendToolOutput appends `"content":…`, structuredContent and isError, which a tool's result and
+// the tool_result block of sampling share.
 func appendToolOutput(dst []byte, r *revision.Rules, blocks []*pb.ContentBlock, structured string, isError bool) ([]byte, error) {
 	dst, err := appendContents(append(dst, `"content":`...), r, blocks)
 	if err != nil {
@@ -174,7 +177,8 @@ func appendToolOutput(dst []byte, r *revision.Rules, blocks []*pb.ContentBlock, 
 	return dst, nil
 }
 
-// appendStructured follows the content array, to which it adds the text block unless there is text.
+// appendStructured appends structuredContent after the content array, to which it adds a text block
+// unless text is true. empty is true if the array is empty.
 func appendStructured(dst []byte, r *revision.Rules, raw string, empty, text bool) ([]byte, error) {
 	array := len(dst) - 1 // the array's closing bracket
 	dst, err := appendJSON(append(dst, `,"structuredContent":`...), "structured_content_json", raw)
@@ -201,7 +205,7 @@ func appendStructured(dst []byte, r *revision.Rules, raw string, empty, text boo
 	return dst, nil
 }
 
-// hasText reports whether a block is text.
+// hasText reports whether any block is text.
 func hasText(blocks []*pb.ContentBlock) bool {
 	for _, block := range blocks {
 		if _, ok := block.GetContent().(*pb.ContentBlock_Text); ok {
