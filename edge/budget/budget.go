@@ -7,22 +7,23 @@ import (
 	"time"
 )
 
-// Purpose says what memory is held for.
+// Purpose is a use of memory.
 type Purpose uint8
 
-// The purposes that memory is admitted for.
+// The purposes of memory.
 const (
-	// Requests are bodies and the work on them, from the reading of the first byte to the answer's last.
+	// Requests are bodies and the work on them, from the first byte read to the last byte of the
+	// response.
 	Requests Purpose = iota
 	// Calls are copies of params that a call needs beside the body of its request, and after it.
 	Calls
-	// Results came from backends and are being rendered, or wait for their reader.
+	// Results are results of backends that are being rendered or sent.
 	Results
-	// Checks are what the validation of arguments takes while it runs.
+	// Checks are what the validation of arguments needs while it runs.
 	Checks
-	// Streams are open streams of events and connections of HTTP+SSE.
+	// Streams are open event streams and HTTP+SSE connections.
 	Streams
-	// Sessions are records and copies of them.
+	// Sessions are session records and copies of them.
 	Sessions
 	// Logs are streams that can be replayed, and parked calls.
 	Logs
@@ -31,10 +32,10 @@ const (
 
 var purposeNames = [purposes]string{"requests", "calls", "results", "checks", "streams", "sessions", "logs"}
 
-// String is the name in metrics.
+// String returns the name in metrics.
 func (p Purpose) String() string { return purposeNames[p] }
 
-// All is everything that is admitted.
+// All returns all purposes.
 func All() []Purpose {
 	out := make([]Purpose, purposes)
 	for i := range out {
@@ -43,16 +44,17 @@ func All() []Purpose {
 	return out
 }
 
-// Budget is the memory of one process that may be held on behalf of others. Make it with New. Safe for
-// concurrent use.
+// Budget is the memory of one process that may be held for clients. Make it with New. It is safe
+// for concurrent use.
 type Budget struct {
 	limit, busy int64
-	// state packs the bytes that are held, below, and the number of holders that hold any, above.
+	// state packs the held bytes, in the low bits, and the number of holders that hold any, in the
+	// high bits.
 	state atomic.Int64
-	// over is what was forced where there was no room below nine tenths, beside the bytes in state: it fills those nine
-	// tenths, and takes nothing of the last one.
+	// over counts forced bytes that exceeded nine tenths of the limit, in addition to the bytes in
+	// state. It counts towards the nine tenths, but not towards the last tenth.
 	over atomic.Int64
-	// unmeasured: somebody has a permit without room for it; see Holder.Permit.
+	// unmeasured is true while a permit without room exists; see Holder.Permit.
 	unmeasured atomic.Bool
 	byPurpose  [purposes]atomic.Int64
 	refused    [purposes]atomic.Int64
@@ -60,27 +62,29 @@ type Budget struct {
 
 	mu      sync.Mutex
 	waiting atomic.Int64
-	waking  atomic.Bool   // whoever waits is about to try again
-	freed   chan struct{} // closed when something was released; nil while nobody waits
+	waking  atomic.Bool   // a retry of the waiters is scheduled
+	freed   chan struct{} // closed when bytes are released; nil without waiters
 
 	onFull func(Full)
-	// told is when onFull was called last, in Unix nanoseconds; untold counts refusals since.
+	// told is the time of the last call of onFull, in Unix nanoseconds. untold counts refusals
+	// since then.
 	told, untold atomic.Int64
 	reclaim      []func(*Holder) bool
 }
 
 const (
-	// holderBit is where the number of holders begins in Budget.state. 4 TiB fit below, two million holders above.
+	// holderBit is the position of the number of holders in Budget.state. It leaves room for 4 TiB
+	// below and two million holders above.
 	holderBit = 42
 	bytesMask = 1<<holderBit - 1
-	// tellEvery is the least time between two calls of the function that OnFull sets.
+	// tellEvery is the minimum time between two calls of the function from OnFull.
 	tellEvery = 10 * time.Second
-	// wakeAfter is how long after a release those that wait try again, all of them: as many as wait would else do so at
-	// the end of every request.
+	// wakeAfter is the delay between a release and the retry of all waiters. Without it, all
+	// waiters would retry at the end of every request.
 	wakeAfter = 5 * time.Millisecond
 )
 
-// New makes a budget of so many bytes; with 0 or less, nil.
+// New returns a budget of limit bytes, or nil if limit is 0 or less.
 func New(limit int64) *Budget {
 	if limit <= 0 {
 		return nil
@@ -91,23 +95,24 @@ func New(limit int64) *Budget {
 	return b
 }
 
-// OnFull sets who hears that something was refused: at most every ten seconds, in the goroutine of whoever was
-// refused. Call it before the budget is used.
+// OnFull sets the function that is called for refusals: at most every ten seconds, in the goroutine
+// that was refused. Call it before the budget is used.
 func (b *Budget) OnFull(fn func(Full)) {
 	if b != nil {
 		b.onFull = fn
 	}
 }
 
-// OnRefusal adds what is tried before a holder is refused: fn frees what the holder can do without, and says
-// whether it did. It must not reserve anything. Call it before the budget is used.
+// OnRefusal adds a function that is called before a holder is refused: fn frees memory that the
+// holder can do without, and reports whether it did. It must not reserve memory. Call it before the
+// budget is used.
 func (b *Budget) OnRefusal(fn func(*Holder) bool) {
 	if b != nil {
 		b.reclaim = append(b.reclaim, fn)
 	}
 }
 
-// Limit is the most that may be held, in bytes; 0: there is none.
+// Limit returns the maximum in bytes, or 0 without a limit.
 func (b *Budget) Limit() int64 {
 	if b == nil {
 		return 0
@@ -115,7 +120,7 @@ func (b *Budget) Limit() int64 {
 	return b.limit
 }
 
-// Used is what is held, in bytes, and by how many holders.
+// Used returns the held bytes, and the number of holders that hold any.
 func (b *Budget) Used() (bytes int64, holders int) {
 	if b == nil {
 		return 0, 0
@@ -124,7 +129,7 @@ func (b *Budget) Used() (bytes int64, holders int) {
 	return s&bytesMask + b.over.Load(), int(s >> holderBit)
 }
 
-// UsedFor is what is held for one thing, in bytes.
+// UsedFor returns the bytes that are held for one purpose.
 func (b *Budget) UsedFor(p Purpose) int64 {
 	if b == nil {
 		return 0
@@ -132,7 +137,7 @@ func (b *Budget) UsedFor(p Purpose) int64 {
 	return b.byPurpose[p].Load()
 }
 
-// Refused is how often something was refused for want of room.
+// Refused returns the number of refusals for one purpose.
 func (b *Budget) Refused(p Purpose) int64 {
 	if b == nil {
 		return 0
@@ -140,14 +145,15 @@ func (b *Budget) Refused(p Purpose) int64 {
 	return b.refused[p].Load()
 }
 
-// share is what each of so many holders may hold when the budget is full.
+// share returns the equal share of each holder when the budget is full.
 func (b *Budget) share(holders int64) int64 { return b.busy / max(holders, 1) }
 
-// take counts n bytes more, if they are admitted, for a holder that then holds own. first: it held nothing before.
+// take counts n more bytes for a holder if they are admitted. own is what the holder then holds;
+// first is true if it held nothing before.
 //
-// Who holds more than a share is admitted while everything together, what was forced included, is below nine tenths;
-// and so is everybody. Who holds less is admitted up to the limit without regard to what was forced: so much is left to
-// those whatever the others have come to.
+// Up to nine tenths of the limit, including forced bytes, every holder is admitted. Beyond that, a
+// holder with more than an equal share is refused. A holder with less is admitted up to the limit,
+// regardless of forced bytes: they never take the last tenth from it.
 func (b *Budget) take(n, own int64, first bool) bool {
 	add := n
 	if first {
@@ -166,7 +172,7 @@ func (b *Budget) take(n, own int64, first bool) bool {
 	}
 }
 
-// give counts n bytes less, and a holder less if it holds nothing any more.
+// give counts n fewer bytes. last is true if the holder then holds nothing.
 func (b *Budget) give(n int64, last bool) {
 	sub := n
 	if last {
@@ -178,7 +184,7 @@ func (b *Budget) give(n int64, last bool) {
 	}
 }
 
-// wake has those that wait try again, soon.
+// wake schedules a retry of the waiters.
 func (b *Budget) wake() {
 	if !b.waking.Load() && b.waking.CompareAndSwap(false, true) {
 		time.AfterFunc(wakeAfter, b.retry)
@@ -186,7 +192,7 @@ func (b *Budget) wake() {
 }
 
 func (b *Budget) retry() {
-	b.waking.Store(false) // first: what is released from now on wakes again
+	b.waking.Store(false) // first, so that later releases schedule another retry
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.freed != nil {
@@ -195,7 +201,8 @@ func (b *Budget) retry() {
 	}
 }
 
-// await calls try until it succeeds, soon after something was released, or until ctx ends.
+// await calls try until it succeeds, at first at once and then after releases. It returns false
+// when ctx ends.
 func (b *Budget) await(ctx context.Context, try func() bool) bool {
 	b.waiting.Add(1)
 	defer b.waiting.Add(-1)

@@ -16,9 +16,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whatever callers do: never more than the limit is admitted; when the budget is full nobody is admitted who then
-// holds more than an equal share; who holds nothing is admitted while the last tenth has room; and what is counted is
-// what is held.
+// For random callers: never more than the limit is admitted; when the budget is full, no holder is
+// admitted that then holds more than an equal share; a holder without reservations is admitted
+// while the last tenth has room; and the counts equal what is held.
 func TestPolicy(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.Int64Range(10, 1000).Draw(t, "limit")
@@ -69,7 +69,7 @@ func TestPolicy(t *testing.T) {
 				full := before+n > limit-limit/10
 				want := before+n <= limit && (!full || own <= share)
 				if (err == nil) != want {
-					t.Fatalf("%d bytes for one of %d who then holds %d, at %d of %d: %v, want admitted %t", n, holders, own, before, limit, err, want)
+					t.Fatalf("%d bytes for one of %d holders, which then holds %d, at %d of %d: %v, want admitted %t", n, holders, own, before, limit, err, want)
 				}
 				if f := (*Full)(nil); err != nil && (!errors.As(err, &f) || f.Own != own-n || f.Share != share || f.Holders != holders) {
 					t.Fatalf("the error is %#v; want own %d, share %d, holders %d", err, own-n, share, holders)
@@ -99,7 +99,7 @@ func TestPolicy(t *testing.T) {
 	})
 }
 
-// Many at once: the limit holds at every moment, and nothing is left of what everybody released.
+// With concurrent use, the limit holds at every moment, and nothing is left after all is released.
 func TestConcurrent(t *testing.T) {
 	const limit = 1 << 20
 	b := New(limit)
@@ -121,7 +121,7 @@ func TestConcurrent(t *testing.T) {
 		work.Go(func() {
 			random := rand.New(rand.NewPCG(uint64(i), 1))
 			for range 3000 {
-				// More names than a shard keeps: holders are forgotten and come back.
+				// More names than a shard keeps, so that holders are removed and come back.
 				h := b.Named(fmt.Sprint(random.IntN(20_000) % (1 + random.IntN(20_000))))
 				r, err := h.Reserve(Purpose(random.IntN(int(purposes))), 1+random.Int64N(limit/8))
 				if err == nil {
@@ -150,14 +150,14 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// A newcomer finds room beside whoever took all that there was to have, again and again.
+// A new holder finds room beside a holder that took all it could, again and again.
 func TestNewcomers(t *testing.T) {
 	b := New(1000)
 	hog := b.Named("hog").Begin()
 	for hog.Grow(Logs, 10) == nil {
 	}
 	if used, _ := b.Used(); used != 900 {
-		t.Fatalf("one alone holds %d of 1000, want 900", used)
+		t.Fatalf("a single holder holds %d of 1000, want 900", used)
 	}
 	for i := range 50 {
 		r, err := b.Named(fmt.Sprint(i)).Reserve(Requests, 2)
@@ -166,7 +166,7 @@ func TestNewcomers(t *testing.T) {
 		}
 		defer r.Release()
 		if hog.Grow(Logs, 1) == nil {
-			t.Fatal("the hog got more")
+			t.Fatal("the full holder got more")
 		}
 	}
 	if got := b.Refused(Logs); got != 51 {
@@ -174,8 +174,8 @@ func TestNewcomers(t *testing.T) {
 	}
 }
 
-// What one holder was forced to takes nothing of the last tenth, which newcomers find as it was, and nothing of it is
-// left in the end.
+// Forced bytes of one holder take nothing of the last tenth, which new holders find unchanged, and
+// nothing is left in the end.
 func TestForced(t *testing.T) {
 	const limit, busy = 1000, 900
 	b := New(limit)
@@ -193,33 +193,33 @@ func TestForced(t *testing.T) {
 	for i := range 50 {
 		r, err := b.Named(fmt.Sprint(i)).Reserve(Requests, 2)
 		if err != nil {
-			t.Fatalf("newcomer %d, beside one who was forced beyond the limit: %v", i, err)
+			t.Fatalf("newcomer %d, beside a holder that was forced beyond the limit: %v", i, err)
 		}
 		newcomers = append(newcomers, &r)
 		if more.Grow(Results, 1) == nil {
-			t.Fatal("the hog got more")
+			t.Fatal("the full holder got more")
 		}
 	}
 	check("newcomers", 5900, 51)
 	if r, err := b.Named("late").Reserve(Requests, 2); err == nil {
 		t.Errorf("%d bytes beyond the limit were admitted", r.Held(Requests))
 	}
-	// A newcomer who is forced takes nothing of the tenth either.
+	// Forced bytes of a new holder take nothing of the tenth either.
 	newcomers[0].Force(Results, 10)
 	newcomers[1].Release()
 	if _, err := b.Named("late").Reserve(Requests, 2); err != nil {
-		t.Errorf("another came in the place of one who left: %v", err)
+		t.Errorf("after one holder left, another was not admitted: %v", err)
 	}
 	b.Named("late").give(2)
 	hog.Release()
 	check("800 less", 5108, 50)
 	if more.Grow(Results, 1) == nil {
-		t.Error("the hog got more, at five times the limit")
+		t.Error("the full holder got more, at five times the limit")
 	}
 	more.Release()
-	check("the hog has left", 108, 49)
+	check("the full holder has left", 108, 49)
 	if r, err := b.Named("other").Reserve(Logs, busy-108); err != nil {
-		t.Errorf("nine tenths are not for everybody again: %v", err)
+		t.Errorf("nine tenths are not available again: %v", err)
 	} else {
 		r.Release()
 	}
@@ -242,7 +242,7 @@ func TestWhoIsOneHolder(t *testing.T) {
 		{b.Client("i", "s"), b.Client("i", "s")},
 	} {
 		if same[0] != same[1] {
-			t.Errorf("%s and %s are two", same[0], same[1])
+			t.Errorf("%s and %s are two holders", same[0], same[1])
 		}
 	}
 	for _, other := range [][2]*Holder{
@@ -253,12 +253,12 @@ func TestWhoIsOneHolder(t *testing.T) {
 		{b.Client("i", "s"), b.Client("j", "s")},
 	} {
 		if other[0] == other[1] {
-			t.Errorf("%s and %s are one", other[0], other[1])
+			t.Errorf("%s and %s are one holder", other[0], other[1])
 		}
 	}
 }
 
-// Without a budget everything is admitted, and nothing counted.
+// Without a budget everything is admitted and nothing is counted.
 func TestNoBudget(t *testing.T) {
 	b := New(0)
 	h := b.Holder("i", "s", netip.Addr{})
@@ -277,7 +277,7 @@ func TestNoBudget(t *testing.T) {
 	none.Release()
 }
 
-// What is small is held though there is no room, and says so.
+// An offer is held without room, and Check reports it.
 func TestOffer(t *testing.T) {
 	b := New(1000)
 	r := b.Named("a").Begin()
@@ -296,7 +296,7 @@ func TestOffer(t *testing.T) {
 	}
 }
 
-// A permit holds what may come until it is used, and not for longer than it may take.
+// A permit holds its bytes until it is released or has lapsed.
 func TestPermit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const limit, n = 100 << 20, 32 << 20
@@ -309,7 +309,7 @@ func TestPermit(t *testing.T) {
 			p.Release()
 			p.Release()
 			if used, _ := b.Used(); used != 0 {
-				t.Errorf("%d bytes are held by a permit that was given back", used)
+				t.Errorf("%d bytes are held by a permit that was released", used)
 			}
 		}
 		p, err := b.Named("a").Permit(t.Context(), Results, 10*limit, true)
@@ -324,7 +324,7 @@ func TestPermit(t *testing.T) {
 	})
 }
 
-// Where there is no room, what was measured waits for it, and of what was not one at a time is received.
+// Without room, measured messages wait for it, and one unmeasured message at a time is received.
 func TestPermitWithoutRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const limit, n = 100 << 20, 32 << 20
@@ -338,7 +338,7 @@ func TestPermitWithoutRoom(t *testing.T) {
 		if _, err := b.Named("a").Permit(short, Results, n, true); err == nil || b.Refused(Results) != 1 {
 			t.Errorf("%v; %d refusals", err, b.Refused(Results))
 		}
-		// What is small enough for a share, and for the last tenth, is received beside the hog.
+		// A message that fits a share and the last tenth is received beside the full holder.
 		small, err := b.Named("a").Permit(t.Context(), Results, limit/20, true)
 		if err != nil {
 			t.Fatal(err)
@@ -360,18 +360,19 @@ func TestPermitWithoutRoom(t *testing.T) {
 		synctest.Wait()
 		select {
 		case <-got:
-			t.Fatal("two are received at a time without room")
+			t.Fatal("two permits are granted without room")
 		default:
 		}
 		first.Release()
 		second := <-got
-		third, err := b.Named("c").Permit(t.Context(), Results, n, false) // the second's lapses
+		// after the second has lapsed
+		third, err := b.Named("c").Permit(t.Context(), Results, n, false)
 		if err != nil {
 			t.Fatal(err)
 		}
-		second.Release() // late, and not the third's
+		second.Release() // too late, and not the third's
 		if b.unmeasured.CompareAndSwap(false, true) {
-			t.Error("who gave its permit back late ended another's")
+			t.Error("a late release ended another permit")
 		}
 		third.Release()
 		hog.Release()
@@ -382,7 +383,7 @@ func TestPermitWithoutRoom(t *testing.T) {
 	})
 }
 
-// However much is released while many wait, they try again once in a while only.
+// However much is released while many wait, the waiters retry only at intervals.
 func TestWaitersAreNotWokenByEveryRelease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const waiters, requests = 100, 1000
@@ -414,7 +415,7 @@ func TestWaitersAreNotWokenByEveryRelease(t *testing.T) {
 	})
 }
 
-// Before a holder waits to receive something, what it can do without is freed.
+// Before a holder waits for a permit, memory that it can do without is freed.
 func TestPermitReclaims(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(1000)
@@ -433,7 +434,7 @@ func TestPermitReclaims(t *testing.T) {
 	})
 }
 
-// Before a holder is refused, what it can do without is freed.
+// Before a holder is refused, memory that it can do without is freed.
 func TestReclaim(t *testing.T) {
 	b := New(1000)
 	spare, _ := b.Named("a").Reserve(Logs, 800)
@@ -452,7 +453,7 @@ func TestReclaim(t *testing.T) {
 	}
 }
 
-// Operators hear of refusals at once, and then of those since, once in a while.
+// Operators are notified of the first refusal at once, and of later ones at intervals.
 func TestOnFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(1000)

@@ -2,16 +2,19 @@ package budget
 
 import "fmt"
 
-// Full is why something was not admitted. Its text is for whoever was refused, and says nothing of others.
+// Full is the error of a refused reservation. Its text is for the refused caller, and does not
+// mention others.
 type Full struct {
-	// What was refused, and how many bytes more it was to hold.
+	// Purpose and Bytes are the refused purpose and its additional bytes.
 	Purpose Purpose
 	Bytes   int64
-	// Own is what the holder holds, Share an equal share, Used what all hold, Limit the most they may, in bytes.
+	// Own is what the holder holds, Share an equal share, Used what all holders hold, Limit the
+	// maximum, in bytes.
 	Own, Share, Used, Limit int64
-	// Holders is how many hold anything, whoever was refused included.
+	// Holders is the number of holders with reservations, including the refused one.
 	Holders int
-	// Holder names who was refused, and Refusals counts them since the last time: set for OnFull only.
+	// Holder names the refused holder, and Refusals counts refusals since the last report. They are
+	// only set for OnFull.
 	Holder   string
 	Refusals int64
 }
@@ -23,7 +26,7 @@ var remedies = [purposes]string{
 	Checks:   "the arguments cannot be checked: wait for responses to calls that are under way, or send smaller arguments",
 	Streams:  "the stream cannot be opened: close others that are open",
 	Sessions: "the session cannot be kept: end others that are not needed, or say less of the client",
-	Logs:     "the call cannot be kept for later: answer or cancel those that wait",
+	Logs:     "the call cannot be kept for later: answer or cancel calls that wait for you",
 }
 
 // Error implements error.

@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// Holder is whoever is charged. Safe for concurrent use.
+// Holder is charged for memory. It is safe for concurrent use.
 type Holder struct {
 	b    *Budget
 	key  key
 	used atomic.Int64
-	// over is what of it Budget.over counts.
+	// over is the holder's part of Budget.over.
 	over atomic.Int64
 }
 
-// Holder is the holder of a principal or, without a subject, of a network address, as addresses are counted: see
-// mcp.HolderOf. Callers of whom neither is known are one holder.
+// Holder returns the holder of a principal or, without a subject, of a network address, grouped as
+// in mcp.HolderOf. Callers without either share one holder.
 func (b *Budget) Holder(issuer, subject string, addr netip.Addr) *Holder {
 	if b == nil {
 		return nil
@@ -29,7 +29,8 @@ func (b *Budget) Holder(issuer, subject string, addr netip.Addr) *Holder {
 	return b.table.holder(b, key{addr: addr})
 }
 
-// Client is the holder of a client that acts for itself. It is another one than a user's whose subject is the same text.
+// Client returns the holder of a client that acts for itself. A user with the same subject is
+// another holder.
 func (b *Budget) Client(issuer, id string) *Holder {
 	if b == nil {
 		return nil
@@ -37,7 +38,7 @@ func (b *Budget) Client(issuer, id string) *Holder {
 	return b.table.holder(b, key{issuer: issuer, subject: id, client: true})
 }
 
-// Named is a holder of the edge's own that is no client, such as the administrator.
+// Named returns one of the edge's own holders, which is not a client, such as the administrator.
 func (b *Budget) Named(name string) *Holder {
 	if b == nil {
 		return nil
@@ -45,7 +46,7 @@ func (b *Budget) Named(name string) *Holder {
 	return b.table.holder(b, key{name: name})
 }
 
-// String names the holder for operators.
+// String returns the holder's name for operators.
 func (h *Holder) String() string {
 	switch {
 	case h == nil:
@@ -62,7 +63,7 @@ func (h *Holder) String() string {
 	return "unknown address"
 }
 
-// Used is what the holder holds, in bytes.
+// Used returns the bytes that the holder holds.
 func (h *Holder) Used() int64 {
 	if h == nil {
 		return 0
@@ -70,7 +71,7 @@ func (h *Holder) Used() int64 {
 	return max(h.used.Load(), 0)
 }
 
-// Budget is the holder's; nil on nil.
+// Budget returns the holder's budget, or nil for nil.
 func (h *Holder) Budget() *Budget {
 	if h == nil {
 		return nil
@@ -78,15 +79,16 @@ func (h *Holder) Budget() *Budget {
 	return h.b
 }
 
-// gone is what a holder holds that the table has forgotten.
+// gone marks a holder that the table has removed.
 const gone = math.MinInt64 / 2
 
-// retire makes a holder that holds nothing unusable; false when it holds something.
+// retire marks a holder without reservations as removed. It returns false if the holder holds
+// anything.
 func (h *Holder) retire() bool { return h.used.CompareAndSwap(0, gone) || h.retired() }
 
 func (h *Holder) retired() bool { return h.used.Load() < 0 }
 
-// live is the holder, or the one that took its place when the table had forgotten it.
+// live returns the holder, or its successor if the table has removed it.
 func (h *Holder) live() *Holder {
 	if h.retired() {
 		return h.b.table.holder(h.b, h.key)
@@ -94,12 +96,12 @@ func (h *Holder) live() *Holder {
 	return h
 }
 
-// take admits n bytes more. It returns the holder that was charged; nil: nobody, there is no room.
+// take admits n more bytes. It returns the charged holder, or nil without room.
 func (h *Holder) take(n int64, force bool) *Holder {
 	for {
 		h = h.live()
 		own := h.used.Add(n)
-		if own < 0 { // retired since
+		if own < 0 { // removed from the table meanwhile
 			h.used.Add(-n)
 			continue
 		}
@@ -110,7 +112,7 @@ func (h *Holder) take(n int64, force bool) *Holder {
 		if h.b.take(n, own, own == n) {
 			return h
 		}
-		// Another may have charged the holder meanwhile, on the assumption that it counts already.
+		// Another goroutine may have charged the holder meanwhile, assuming that it counts already.
 		switch left := h.used.Add(-n); {
 		case own == n && left > 0:
 			h.b.state.Add(1 << holderBit)
@@ -121,8 +123,8 @@ func (h *Holder) take(n int64, force bool) *Holder {
 	}
 }
 
-// force counts n bytes more, admitted or not: those that nine tenths have no room for as over. first: the holder held
-// nothing before.
+// force counts n more bytes, admitted or not. Bytes beyond nine tenths of the limit count as over.
+// first is true if the holder held nothing before.
 func (h *Holder) force(n int64, first bool) {
 	b := h.b
 	for {
@@ -135,20 +137,20 @@ func (h *Holder) force(n int64, first bool) {
 		if !b.state.CompareAndSwap(old, old+add) {
 			continue
 		}
-		// The budget's first: it is never less than that of all holders.
+		// The budget first, so that it is never below the sum of its holders.
 		b.over.Add(n - within)
 		h.over.Add(n - within)
 		return
 	}
 }
 
-// give counts n bytes less, those that are over first.
+// give counts n fewer bytes, starting with those in over.
 func (h *Holder) give(n int64) {
 	left := h.used.Add(-n)
 	h.b.give(n-h.giveOver(n), left == 0)
 }
 
-// giveOver counts at most n bytes less of what is over, and returns how many.
+// giveOver removes at most n bytes from over, and returns their number.
 func (h *Holder) giveOver(n int64) int64 {
 	for {
 		over := h.over.Load()
@@ -163,8 +165,8 @@ func (h *Holder) giveOver(n int64) int64 {
 	}
 }
 
-// ask admits n bytes more, after what the holder can do without was freed if need be. It returns the holder that was
-// charged; nil: nobody.
+// ask admits n more bytes, if necessary after freeing memory that the holder can do without. It
+// returns the charged holder, or nil without room.
 func (h *Holder) ask(n int64) *Holder {
 	charged := h.take(n, false)
 	for i := 0; charged == nil && i < len(h.b.reclaim); i++ {
@@ -175,7 +177,7 @@ func (h *Holder) ask(n int64) *Holder {
 	return charged
 }
 
-// refuse counts a refusal and says why.
+// refuse counts a refusal and returns its error.
 func (h *Holder) refuse(p Purpose, n int64) error {
 	b := h.b
 	b.refused[p].Add(1)
@@ -189,7 +191,7 @@ func (h *Holder) refuse(p Purpose, n int64) error {
 	return full
 }
 
-// tell lets operators know of a refusal, once in a while.
+// tell reports refusals to operators, rate-limited.
 func (b *Budget) tell(h *Holder, f *Full) {
 	if b.onFull == nil {
 		return

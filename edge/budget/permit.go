@@ -6,24 +6,26 @@ import (
 	"time"
 )
 
-// lapse is how long a permit holds its bytes at most. Whoever has one may wait for something that was not sent yet, and
-// others are not to wait for that. It is longer than the largest message takes on a network of 100 Mbit/s.
+// lapse bounds the time that a permit holds its bytes, because its owner may wait for a message
+// that was not sent yet, which must not block others. It exceeds the transfer time of the largest
+// message at 100 Mbit/s.
 const lapse = 2 * time.Second
 
-// Permit is the right to receive something whose size is known only once it is in memory.
+// Permit is the right to receive a message whose size is known only once it is in memory.
 type Permit struct {
 	once sync.Once
 	r    Reservation
-	slot bool // it has Budget.unmeasured
+	slot bool // it has set Budget.unmeasured
 	t    *time.Timer
 }
 
-// Permit waits until n bytes may be held for what is about to come, or fails with a *Full when ctx ends. n is an
-// estimate: what came is charged by whoever received it. An n beyond half of nine tenths of the limit is lowered to
-// that, so that even the largest is received where nothing else is held.
+// Permit waits until n bytes may be held for a message that is about to arrive, or fails with a
+// *Full when ctx ends. n is an estimate; the receiver charges the actual size. A larger n is
+// lowered to half of nine tenths of the limit, so that the largest message can be received if
+// nothing else is held.
 //
-// Without measured, n is the most that may come, since nothing like it ever came. Where there is no room for
-// that, one such permit at a time, of the whole process, is given all the same: it measures.
+// With measured false, no such message was received before, and n is the maximum. Without room for
+// it, one such permit in the process is granted nevertheless, to measure the size.
 //
 // The permit ends with Release, or by itself after two seconds.
 func (h *Holder) Permit(ctx context.Context, why Purpose, n int64, measured bool) (*Permit, error) {
@@ -32,7 +34,7 @@ func (h *Holder) Permit(ctx context.Context, why Purpose, n int64, measured bool
 		return p, nil
 	}
 	n = min(n, h.b.busy/2)
-	take := h.ask // what the holder can do without is freed before it waits
+	take := h.ask // the first attempt may free what the holder can do without
 	try := func() bool {
 		charged := take(n)
 		take = func(n int64) *Holder { return h.take(n, false) }
@@ -60,7 +62,7 @@ func (p *Permit) end() {
 	})
 }
 
-// Release ends the permit. Again it does nothing, nor on a nil Permit.
+// Release ends the permit. Further calls, and calls on a nil Permit, do nothing.
 func (p *Permit) Release() {
 	if p == nil {
 		return

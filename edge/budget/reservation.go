@@ -1,26 +1,27 @@
 package budget
 
-// Reservation is what one piece of work holds. The zero value holds nothing, on nobody's behalf; make others with
-// Holder.Reserve or Holder.Begin. It must not be copied once it is used. Not safe for concurrent use.
+// Reservation is the memory of one piece of work. The zero value holds nothing and has no holder;
+// make others with Holder.Reserve or Holder.Begin. It must not be copied after its first use. It is
+// not safe for concurrent use.
 type Reservation struct {
 	h *Holder
-	// by is what the bytes are held for.
+	// by are the held bytes for each purpose.
 	by [purposes]int64
-	// offer is what was offered and not admitted, and offered for what.
+	// offer is the size that Offer held without room, and offered its purpose.
 	offer   int64
 	offered Purpose
 }
 
-// Begin makes a reservation that holds nothing yet.
+// Begin returns an empty reservation.
 func (h *Holder) Begin() Reservation { return Reservation{h: h} }
 
-// Reserve makes a reservation of n bytes, or fails with a *Full.
+// Reserve returns a reservation of n bytes, or fails with a *Full.
 func (h *Holder) Reserve(p Purpose, n int64) (Reservation, error) {
 	r := h.Begin()
 	return r, r.Grow(p, n)
 }
 
-// Holder is on whose behalf it is held; nil on nil, and where nothing is counted.
+// Holder returns the charged holder, or nil if r is nil or counts nothing.
 func (r *Reservation) Holder() *Holder {
 	if r == nil {
 		return nil
@@ -28,7 +29,7 @@ func (r *Reservation) Holder() *Holder {
 	return r.h
 }
 
-// Held is what is held for something, in bytes.
+// Held returns the bytes that are held for a purpose.
 func (r *Reservation) Held(p Purpose) int64 {
 	if r == nil {
 		return 0
@@ -36,7 +37,7 @@ func (r *Reservation) Held(p Purpose) int64 {
 	return r.by[p]
 }
 
-// Grow holds n bytes more, n ≥ 0, or fails with a *Full and changes nothing.
+// Grow holds n more bytes, n ≥ 0, or fails with a *Full and changes nothing.
 func (r *Reservation) Grow(p Purpose, n int64) error {
 	if !r.Try(p, n) {
 		return r.h.refuse(p, n)
@@ -44,7 +45,7 @@ func (r *Reservation) Grow(p Purpose, n int64) error {
 	return nil
 }
 
-// Try is Grow for who does something else where there is no room: that is no refusal.
+// Try is Grow for callers that do something else without room. It does not count as a refusal.
 func (r *Reservation) Try(p Purpose, n int64) bool {
 	if r == nil || r.h == nil || n <= 0 {
 		return true
@@ -56,8 +57,8 @@ func (r *Reservation) Try(p Purpose, n int64) bool {
 	return charged != nil
 }
 
-// Force holds n bytes more whether they are admitted or not. It is for what is in memory already and cannot be
-// refused any more.
+// Force holds n more bytes, admitted or not. It is for memory that is in use already and can no
+// longer be refused.
 func (r *Reservation) Force(p Purpose, n int64) {
 	if r == nil || r.h == nil || n <= 0 {
 		return
@@ -65,8 +66,8 @@ func (r *Reservation) Force(p Purpose, n int64) {
 	r.charged(r.h.take(n, true), p, n)
 }
 
-// Offer is Grow for what is small and may turn out to be something that makes room, which is not to be refused: where
-// Grow would fail, it is held all the same, and Check fails.
+// Offer is Grow for a small amount that must not be refused yet, because it may belong to a message
+// that frees memory. Where Grow would fail, Offer holds the bytes nevertheless, and Check fails.
 func (r *Reservation) Offer(p Purpose, n int64) {
 	if r == nil || r.h == nil || n <= 0 {
 		return
@@ -79,7 +80,7 @@ func (r *Reservation) Offer(p Purpose, n int64) {
 	r.charged(charged, p, n)
 }
 
-// Check fails with a *Full when there was no room for what was offered.
+// Check fails with a *Full if there was no room for an Offer.
 func (r *Reservation) Check() error {
 	if r == nil || r.offer == 0 {
 		return nil
@@ -87,14 +88,15 @@ func (r *Reservation) Check() error {
 	return r.h.refuse(r.offered, r.offer)
 }
 
-// charged notes who was charged. A holder that the table had forgotten held nothing of this reservation.
+// charged records the charged holder. If the table has removed the previous one, that held nothing
+// of this reservation.
 func (r *Reservation) charged(h *Holder, p Purpose, n int64) {
 	r.h = h
 	r.by[p] += n
 	h.b.byPurpose[p].Add(n)
 }
 
-// Shrink holds n bytes less, at most what is held for it.
+// Shrink holds n fewer bytes, at most what is held for the purpose.
 func (r *Reservation) Shrink(p Purpose, n int64) {
 	if r == nil || r.h == nil {
 		return
@@ -107,7 +109,7 @@ func (r *Reservation) Shrink(p Purpose, n int64) {
 	r.h.give(n)
 }
 
-// Settle makes what is held for something n bytes, by Force or Shrink.
+// Settle sets the bytes that are held for a purpose, by Force or Shrink.
 func (r *Reservation) Settle(p Purpose, n int64) {
 	if held := r.Held(p); n > held {
 		r.Force(p, n-held)
@@ -116,7 +118,7 @@ func (r *Reservation) Settle(p Purpose, n int64) {
 	}
 }
 
-// Release holds nothing any more. Again it does nothing.
+// Release releases everything. Further calls do nothing.
 func (r *Reservation) Release() {
 	if r == nil || r.h == nil {
 		return

@@ -6,8 +6,9 @@ import (
 	"sync"
 )
 
-// table finds the holders by who they are. It forgets those that hold nothing when it has grown to twice what it
-// had left the last time, so it is never much larger than the number of those that hold something.
+// table finds holders by their keys. When it has grown to twice the size after the last cleanup, it
+// removes those without reservations, so its size is bounded by the number of holders with
+// reservations.
 type table struct {
 	seed   maphash.Seed
 	shards [64]tableShard
@@ -16,12 +17,13 @@ type table struct {
 type tableShard struct {
 	mu sync.RWMutex
 	m  map[key]*Holder
-	// next is the size at which the shard is looked through.
+	// next is the size at which the shard is cleaned up.
 	next int
 	_    [24]byte // keeps neighbours off one cache line
 }
 
-// key is who a holder is: a principal, whose subject may be a client's id, else an address, else a name of the edge's own.
+// key identifies a holder: a principal, whose subject may be a client's id, an address, or one of
+// the edge's own names.
 type key struct {
 	issuer, subject string
 	client          bool
@@ -29,7 +31,7 @@ type key struct {
 	name            string
 }
 
-// leastTable is how many holders a shard keeps before it is looked through.
+// leastTable is the number of holders below which a shard is not cleaned up.
 const leastTable = 64
 
 func (t *table) init() {
