@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// AcceptsClient says why a client with these certificates, its own and then its intermediates, would not be accepted in a
-// handshake that begins now; nil: it would.
+// AcceptsClient returns why a handshake that begins now would reject a client with these
+// certificates, its own followed by its intermediates, or nil.
 func (s *Source) AcceptsClient(chain []*x509.Certificate) error {
 	m := s.Material()
 	if m.roots == nil || len(chain) == 0 {

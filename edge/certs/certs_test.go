@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// logs collects what is logged.
+// logs collects log lines.
 type logs struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -35,7 +35,7 @@ func (l *logs) Write(p []byte) (int, error) {
 	return l.buf.Write(p)
 }
 
-// lines are those that have a text.
+// lines returns the number of lines that contain a text.
 func (l *logs) lines(text string) (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -47,7 +47,7 @@ func (l *logs) lines(text string) (n int) {
 	return n
 }
 
-// end is an end of TLS of a test, with its files.
+// end is an end of TLS in a test, with its files.
 type end struct {
 	*Source
 	dir string
@@ -62,7 +62,7 @@ func (e *end) write(t *testing.T, p authority.Pair) {
 	authority.File(t, e.path("key"), p.Key)
 }
 
-// open makes the end of a listener; cas may be nil.
+// open opens the end of a listener. cas may be nil.
 func open(t *testing.T, p authority.Pair, cas []byte) *end {
 	t.Helper()
 	e := &end{dir: t.TempDir(), log: &logs{}}
@@ -78,7 +78,7 @@ func open(t *testing.T, p authority.Pair, cas []byte) *end {
 	return e
 }
 
-// shake makes a handshake of a client with a server, and returns what the client then knows of the server.
+// shake makes a handshake of a client with a server, and returns the client's state.
 func shake(t *testing.T, server, client *tls.Config) (tls.ConnectionState, error) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -96,7 +96,7 @@ func shake(t *testing.T, server, client *tls.Config) (tls.ConnectionState, error
 		defer c.Close()
 		s := tls.Server(c, server)
 		if err = s.Handshake(); err == nil {
-			_, err = s.Write([]byte{1}) // the client takes tickets with it
+			_, err = s.Write([]byte{1}) // the client receives session tickets with it
 		}
 		served <- err
 	}()
@@ -115,7 +115,7 @@ func shake(t *testing.T, server, client *tls.Config) (tls.ConnectionState, error
 	return c.ConnectionState(), err
 }
 
-// serial is that of the certificate that a handshake with the end ends with.
+// serial returns the serial of the certificate in a handshake with the end.
 func (e *end) serial(t *testing.T, ca *authority.CA) string {
 	t.Helper()
 	state, err := shake(t, e.Server(tls.RequireAndVerifyClientCert, HTTP2, HTTP1), &tls.Config{RootCAs: authority.Pool(ca), NextProtos: []string{HTTP1, HTTP2}})
@@ -128,7 +128,7 @@ func (e *end) serial(t *testing.T, ca *authority.CA) string {
 	return state.PeerCertificates[0].SerialNumber.String()
 }
 
-// What is wrong with a file is said with its setting, its name and what to do.
+// An error about a file names its setting and path, and says what to do.
 func TestOpenSaysWhatIsWrong(t *testing.T) {
 	ca := authority.New(t, "ca")
 	p, other := ca.Server(t), ca.Server(t)
@@ -159,7 +159,7 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 	dir := t.TempDir()
 	for path, want := range map[string]string{
 		filepath.Join(dir, "missing"): "cannot be read: no such file or directory: give the path of a PEM file that the edge may read",
-		dir:                           "cannot be read: it is no regular file",
+		dir:                           "cannot be read: it is not a regular file",
 	} {
 		if _, err := Open(Files{Name: "backends.crm.tls", CA: path}, nil); err == nil || !strings.Contains(err.Error(), "backends.crm.tls.ca: "+path+" "+want) {
 			t.Errorf("%v, want %q", err, want)
@@ -167,7 +167,7 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// An edge that is started between the writing of a certificate and that of its key waits for the second one.
+// An edge that starts between the writing of a certificate and of its key waits for the key.
 func TestOpenAwaitsTheKey(t *testing.T) {
 	ca := authority.New(t, "ca")
 	p, old := ca.Server(t), ca.Server(t)
@@ -181,7 +181,7 @@ func TestOpenAwaitsTheKey(t *testing.T) {
 	})
 }
 
-// Files that have changed are used by the handshakes that follow.
+// Handshakes use the changed files.
 func TestExchange(t *testing.T) {
 	ca := authority.New(t, "ca")
 	first, second := ca.Server(t), ca.Server(t)
@@ -197,7 +197,8 @@ func TestExchange(t *testing.T) {
 	}
 }
 
-// A certificate without its key, for a moment or for longer, leaves the pair before it in use. The latter is told, once.
+// A certificate without its key leaves the previous pair in use. If that lasts, it is reported
+// once.
 func TestHalfAPair(t *testing.T) {
 	ca := authority.New(t, "ca")
 	first, second := ca.Server(t), ca.Server(t)
@@ -211,7 +212,7 @@ func TestHalfAPair(t *testing.T) {
 		e.refresh()
 	}
 	if e.serial(t, ca) != first.Serial(t) || !strings.Contains(e.Failure(), "does not belong") || e.log.lines("does not belong") != 1 {
-		t.Errorf("failure %q, told %d times", e.Failure(), e.log.lines("does not belong"))
+		t.Errorf("failure %q, logged %d times", e.Failure(), e.log.lines("does not belong"))
 	}
 	authority.File(t, e.path("key"), second.Key)
 	e.refresh()
@@ -220,8 +221,8 @@ func TestHalfAPair(t *testing.T) {
 	}
 }
 
-// Whatever becomes of a file, what was read before stays in use; another thing that is wrong is told again, and so is
-// that it is as it was.
+// Whatever a file contains, the previous content stays in use. Each other fault is reported, and so
+// is the return to the previous content.
 func TestBrokenFiles(t *testing.T) {
 	ca, old := authority.New(t, "ca"), authority.New(t, "old")
 	p := ca.Server(t)
@@ -242,7 +243,7 @@ func TestBrokenFiles(t *testing.T) {
 			e.refresh()
 		}
 		if !strings.Contains(e.Failure(), broken.want) || e.log.lines("stay in use") != i+1 {
-			t.Errorf("%s: %q, told %d times", broken.want, e.Failure(), e.log.lines("stay in use"))
+			t.Errorf("%s: %q, logged %d times", broken.want, e.Failure(), e.log.lines("stay in use"))
 		}
 		authority.File(t, e.path(broken.file), was)
 		e.refresh()
@@ -252,7 +253,7 @@ func TestBrokenFiles(t *testing.T) {
 	}
 }
 
-// A certificate that has expired replaces none that has not.
+// An expired certificate does not replace a valid one.
 func TestExpired(t *testing.T) {
 	ca := authority.New(t, "ca")
 	first := ca.Server(t)
@@ -263,18 +264,19 @@ func TestExpired(t *testing.T) {
 	if e.serial(t, ca) != first.Serial(t) || !strings.Contains(e.Failure(), "has expired on") {
 		t.Errorf("failure %q", e.Failure())
 	}
-	// Who begins with one that has expired says so, and takes another one.
+	// Starting with an expired certificate is logged, and it may be replaced by another expired
+	// one.
 	e = open(t, ca.Server(t, authority.Expired), nil)
 	if e.log.lines("has expired on") != 1 {
-		t.Error("nobody is told")
+		t.Error("it is not logged")
 	}
 	e.write(t, ca.Server(t, authority.Expired))
 	if e.refresh(); e.Exchanges() != 1 {
-		t.Error("the same is not as good")
+		t.Error("an expired certificate was not replaced by another")
 	}
 }
 
-// Files that are links into a folder are exchanged with it.
+// Files that are links into a directory are replaced with it.
 func TestMount(t *testing.T) {
 	ca := authority.New(t, "ca")
 	files := func(p authority.Pair) map[string][]byte {
@@ -295,8 +297,8 @@ func TestMount(t *testing.T) {
 	}
 }
 
-// Clients are asked for a certificate of the CAs that are in use; a session that began under others is not resumed, and
-// its client can begin a new one.
+// Clients are asked for a certificate of the current CAs. A session under previous CAs is not
+// resumed, and its client can begin a new one.
 func TestClientCAs(t *testing.T) {
 	ca, before, after := authority.New(t, "ca"), authority.New(t, "before"), authority.New(t, "after")
 	for name, version := range map[string]uint16{"TLS 1.2": tls.VersionTLS12, "TLS 1.3": tls.VersionTLS13} {
@@ -321,7 +323,7 @@ func TestClientCAs(t *testing.T) {
 				"a server": of(before.Server(t)),
 			} {
 				if _, err := shake(t, server, conf); err == nil {
-					t.Errorf("%s is let in", who)
+					t.Errorf("%s is accepted", who)
 				}
 				for _, one := range conf.Certificates {
 					if e.AcceptsClient([]*x509.Certificate{one.Leaf}) == nil {
@@ -358,7 +360,7 @@ func TestNoOldVersions(t *testing.T) {
 	}
 }
 
-// Watch reads the files of what is in the set every Interval, and ends with its context.
+// Watch reads the files of the ends in the set every Interval, and ends with its context.
 func TestWatch(t *testing.T) {
 	ca := authority.New(t, "ca")
 	synctest.Test(t, func(t *testing.T) {
@@ -385,7 +387,7 @@ func TestWatch(t *testing.T) {
 		set.Remove(watched)
 		exchanged(3)
 		if len(set.Sources()) != 0 {
-			t.Error("what was removed is there")
+			t.Error("the removed end is in the set")
 		}
 		stop()
 		watching.Wait()

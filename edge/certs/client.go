@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// client is the end of TLS at which connections to a backend begin.
+// client is the client side of TLS connections to a backend.
 type client struct {
 	source     *Source
 	serverName string
@@ -20,9 +20,10 @@ type client struct {
 
 var _ credentials.TransportCredentials = (*client)(nil)
 
-// Client is the credentials of connections to a backend, TLS 1.2 or later: each handshake uses what is in use when it
-// begins. Without Files.CA the system's roots verify the backend. serverName overrides the name in the backend's
-// certificate; empty: the host of the connection's authority. Errors of a handshake say what to do.
+// Client returns the credentials of connections to a backend, with TLS 1.2 or later. Each handshake
+// uses the material that is current when it begins. Without Files.CA the system's roots verify the
+// backend. serverName overrides the name in the backend's certificate. Empty uses the host of the
+// connection's authority. Errors of a handshake say what to do.
 func (s *Source) Client(serverName string) credentials.TransportCredentials {
 	c := &client{source: s, serverName: serverName}
 	c.plain = &derived[credentials.TransportCredentials]{source: s, make: func(m *Material) credentials.TransportCredentials {
@@ -57,18 +58,18 @@ func (c *client) Clone() credentials.TransportCredentials { return c.source.Clie
 
 // OverrideServerName implements credentials.TransportCredentials.
 //
-// Deprecated: gRPC does not call it. Give Source.Client the name.
+// Deprecated: gRPC does not call it. Pass the name to Source.Client.
 func (c *client) OverrideServerName(name string) error {
 	*c = *c.source.Client(name).(*client)
 	return nil
 }
 
-// judged is a connection whose peer may still refuse this end's certificate: with TLS 1.3 that is told to the first
-// Read, and a Write may fail before it.
+// judged is a connection whose peer may still reject this end's certificate: TLS 1.3 reports that
+// at the first Read, and a Write may fail before it.
 type judged struct {
 	net.Conn
 	files Files
-	// heard: the peer has sent something.
+	// heard is true once the peer has sent something.
 	heard atomic.Bool
 }
 
@@ -92,8 +93,9 @@ func (j *judged) Write(p []byte) (int, error) {
 	if err == nil || j.heard.Load() {
 		return n, err
 	}
-	if _, why := j.Conn.Read(make([]byte, 1)); refused(why) { // it does not wait: the connection is broken
+	// does not block: the connection is broken
+	if _, why := j.Conn.Read(make([]byte, 1)); refused(why) {
 		return n, j.files.explain(why)
 	}
-	return n, fmt.Errorf("%w: the backend closed the connection after the handshake: if it asks for a certificate, look at %s", err, j.files.setting(certFile))
+	return n, fmt.Errorf("%w: the backend closed the connection after the handshake: if it asks for a certificate, check %s", err, j.files.setting(certFile))
 }

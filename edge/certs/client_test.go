@@ -19,7 +19,7 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/authority"
 )
 
-// serveGRPC serves health over TLS until the test ends, or without.
+// serveGRPC serves health until the test ends, over TLS unless conf is nil.
 func serveGRPC(t *testing.T, conf *tls.Config) string {
 	t.Helper()
 	var options []grpc.ServerOption
@@ -57,7 +57,7 @@ func ask(t *testing.T, target string, creds credentials.TransportCredentials) er
 	return err
 }
 
-// Each handshake uses the files as they are, certificate and CAs.
+// Each handshake uses the current files, both certificate and CAs.
 func TestClientExchange(t *testing.T) {
 	dir := t.TempDir()
 	var s *Source
@@ -86,7 +86,7 @@ func TestClientExchange(t *testing.T) {
 	}
 }
 
-// What a handshake fails with says what to do, whenever the peer tells of it.
+// The error of a handshake says what to do, whenever the peer reports it.
 func TestHandshakesSayWhatFailed(t *testing.T) {
 	ca, other := authority.New(t, "ca"), authority.New(t, "other")
 	file := func(name string, data []byte) string {
@@ -139,7 +139,7 @@ func TestHandshakesSayWhatFailed(t *testing.T) {
 		"a stranger's":        {withStranger, "", serveGRPC(t, asking), []string{"the backend does not accept the edge's certificate"}},
 		"an expired one":      {withLate, "", serveGRPC(t, asking), []string{"the backend does not accept the edge's certificate"}},
 		"no TLS":              {trusting, "", serveGRPC(t, nil), []string{"give the port that"}},
-		"HTTP":                {trusting, "", l.Addr().String(), []string{"what answers there does not speak TLS: give the port that does, or take backends.b.tls out"}},
+		"HTTP":                {trusting, "", l.Addr().String(), []string{"the server does not speak TLS: give the port that does, or remove backends.b.tls"}},
 		"its name given":      {trusting, "crm.internal", serveGRPC(t, server(authority.For("crm.internal"))), nil},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// soon is the rest of a certificate's life from which on Describe tells of it.
+// soon is the remaining validity from which Describe shows it.
 const soon = 7 * 24 * time.Hour
 
-// Describe says of the files of an end, in a line each, what they hold: the names of the certificate, who issued it and
-// until when it is valid, and which CAs verify the peer. server: the end is a listener. problems are what is wrong,
-// each with what to do; some do not keep the edge from starting.
+// Describe describes the content of the files of an end, one line each: the names of the
+// certificate, its issuer and expiry, and the CAs that verify the peer. server is true for a
+// listener. problems are the faults, each with what to do; the edge can start with some of them.
 func Describe(f Files, server bool) (lines []string, problems []error) {
 	m, err := f.parse(f.read())
 	if err != nil {
@@ -41,10 +41,10 @@ func Describe(f Files, server bool) (lines []string, problems []error) {
 	return lines, problems
 }
 
-// shownCAs is how many CAs Describe names.
+// shownCAs is the number of CAs that Describe names.
 const shownCAs = 3
 
-// unsuited says for what a certificate that is sound cannot be used.
+// unsuited returns the uses for which a valid certificate is not suitable.
 func (f Files) unsuited(leaf *x509.Certificate, server bool) (problems []error) {
 	usage, what := x509.ExtKeyUsageClientAuth, "clients"
 	if server {
@@ -59,7 +59,7 @@ func (f Files) unsuited(leaf *x509.Certificate, server bool) (problems []error) 
 	return problems
 }
 
-// names are those that a certificate is for.
+// names returns the names for which a certificate is valid.
 func names(c *x509.Certificate) string {
 	all := slices.Clone(c.DNSNames)
 	for _, ip := range c.IPAddresses {
@@ -81,7 +81,7 @@ func issuer(c *x509.Certificate) string {
 	return c.Issuer.String()
 }
 
-// until is a time, and how far it is if that is soon.
+// until formats a time, with the remaining time if that is short.
 func until(at, now time.Time) string {
 	text := at.UTC().Format(time.RFC3339)
 	if left := at.Sub(now); left > 0 && left < soon {

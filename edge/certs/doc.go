@@ -1,9 +1,10 @@
-// Package certs has the certificates, keys and CAs of the ends of TLS, of listeners and of connections to backends and to
-// a policy server: it reads them from PEM files, reads the files again while they are in use, and exchanges what has
-// changed for new handshakes. Connections that are open go on with what they began with.
+// Package certs provides the certificates, keys and CAs of the ends of TLS: of listeners and of
+// connections to backends and to a policy server. It reads them from PEM files, rereads the files
+// while they are in use, and uses changed material for new handshakes. Open connections are not
+// affected.
 //
-// Files are read again every [Interval] and compared by what they hold, rather than watched by notifications of the
-// file system: those are missing on network file systems and for files that are mounted one by one, take a share of a
-// limit of the machine, and say nothing of a file behind a symbolic link whose folder was exchanged, which is how
-// Kubernetes updates a mounted secret.
+// Files are read every [Interval] and compared by content, instead of by file system notifications.
+// These are missing on network file systems and for files that are mounted individually, count
+// against a limit of the machine, and do not report a file behind a symbolic link whose directory
+// was replaced, which is how Kubernetes updates a mounted secret.
 package certs

@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// refusals are the alerts by which a server refuses a client's certificate (RFC 8446, section 6.2).
+// refusals are the alerts by which a server rejects a client's certificate (RFC 8446, section 6.2).
 var refusals = []tls.AlertError{
 	40,  // handshake_failure, in TLS 1.2 for a missing one
 	42,  // bad_certificate
@@ -23,14 +23,14 @@ var refusals = []tls.AlertError{
 	116, // certificate_required
 }
 
-// refused reports whether the peer has refused this end's certificate.
+// refused reports whether the peer has rejected this end's certificate.
 func refused(err error) bool {
 	var remote *net.OpError
 	return errors.As(err, &remote) && remote.Op == "remote error" &&
 		slices.ContainsFunc(refusals, func(a tls.AlertError) bool { return a.Error() == remote.Err.Error() })
 }
 
-// explain adds to the error of a handshake with a backend what to do.
+// explain adds advice to the error of a handshake with a backend.
 func (f Files) explain(err error) error {
 	if advice := f.advice(err); advice != "" {
 		return fmt.Errorf("%w: %s", err, advice)
@@ -54,15 +54,15 @@ func (f Files) advice(err error) string {
 	case errors.As(err, &name):
 		return fmt.Sprintf("the backend's certificate is for another name: have it issued for this one, or give one of its names in %s.server-name", f.Name)
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return "renew the backend's certificate, or look at the clocks of the two machines"
+		return "renew the backend's certificate, or check the clocks of the two machines"
 	case errors.As(err, &record):
-		return fmt.Sprintf("what answers there does not speak TLS: give the port that does, or take %s out", f.Name)
+		return fmt.Sprintf("the server does not speak TLS: give the port that does, or remove %s", f.Name)
 	case refused(err) && f.Cert == "":
 		return fmt.Sprintf("the backend asks for a certificate of the edge: give one that it accepts in %s and %s", f.setting(certFile), f.setting(keyFile))
 	case refused(err):
 		return fmt.Sprintf("the backend does not accept the edge's certificate %s: have it issued by a CA that the backend knows, for clients (extended key usage)", f.Cert)
 	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
-		return fmt.Sprintf("the connection ended in the handshake: give the port that speaks TLS, or take %s out", f.Name)
+		return fmt.Sprintf("the connection ended in the handshake: give the port that speaks TLS, or remove %s", f.Name)
 	}
 	return ""
 }

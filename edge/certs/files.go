@@ -8,20 +8,21 @@ import (
 	"os"
 )
 
-// Files are the PEM files of one end of TLS. Paths are those of the process's working directory.
+// Files are the PEM files of one end of TLS. Paths are relative to the process's working directory.
 type Files struct {
-	// Name is the setting that this end is configured by, such as "tls" or "backends.crm.tls": messages and metrics
-	// name it.
+	// Name is the setting of this end, such as "tls" or "backends.crm.tls". Messages and metrics
+	// contain it.
 	Name string
-	// Cert is the certificate of this end, followed by its intermediates, and Key its private key. Both or none.
+	// Cert is the certificate of this end, followed by its intermediates, and Key its private key.
+	// Both or neither is set.
 	Cert, Key string
-	// CA verifies the peer; empty: see Source.Server and Source.Client.
+	// CA verifies the peer. For empty see Source.Server and Source.Client.
 	CA string
-	// CAKey is the key of CA below Name, such as "client-ca"; empty: "ca".
+	// CAKey is the setting of CA below Name, such as "client-ca". Empty means "ca".
 	CAKey string
 }
 
-// The files of an end, as indices.
+// These are the indexes of the files of an end.
 const (
 	certFile = iota
 	keyFile
@@ -32,10 +33,10 @@ const (
 // maxFile bounds a file. Bundles of public CAs have a quarter of a MiB.
 const maxFile = 4 << 20
 
-// paths are the files by their index; empty: there is none.
+// paths returns the files by index. Empty means none.
 func (f Files) paths() [fileCount]string { return [fileCount]string{f.Cert, f.Key, f.CA} }
 
-// setting is the name of the setting of a file.
+// setting returns the name of a file's setting.
 func (f Files) setting(file int) string {
 	switch file {
 	case certFile:
@@ -50,22 +51,22 @@ func (f Files) setting(file int) string {
 	return f.Name + ".ca"
 }
 
-// wrong is an error about a file: what is wrong with it, and what to do.
+// wrong returns an error about a file: what is wrong with it, and what to do.
 func (f Files) wrong(file int, format string, args ...any) error {
 	return fmt.Errorf("%s: %s "+format, append([]any{f.setting(file), f.paths()[file]}, args...)...)
 }
 
-// content is what a file held when it was read.
+// content is what a file contained when it was read.
 type content struct {
 	data []byte
-	// err says why it could not be read.
+	// err is why it could not be read.
 	err error
 }
 
-// contents are what the files of an end held.
+// contents are what the files of an end contained.
 type contents [fileCount]content
 
-// read reads all files. One that cannot be read has its error.
+// read reads all files. The content of an unreadable file is its error.
 func (f Files) read() (c contents) {
 	for file, path := range f.paths() {
 		if path != "" {
@@ -75,7 +76,7 @@ func (f Files) read() (c contents) {
 	return c
 }
 
-// readFile reads a file that may be read again: a pipe is refused.
+// readFile reads a regular file. It refuses pipes, which cannot be read again.
 func readFile(path string) ([]byte, error) {
 	file, err := os.Open(path) // #nosec G304 -- the operator names the file
 	if err != nil {
@@ -86,14 +87,14 @@ func readFile(path string) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, errors.New("it is no regular file")
+		return nil, errors.New("it is not a regular file")
 	case info.Size() > maxFile:
 		return nil, fmt.Errorf("it has %d bytes, more than %d", info.Size(), maxFile)
 	}
 	return io.ReadAll(io.LimitReader(file, maxFile))
 }
 
-// equal reports whether two readings came to the same.
+// equal reports whether two reads had the same results.
 func (c contents) equal(other contents) bool {
 	for file := range c {
 		if !bytes.Equal(c[file].data, other[file].data) || text(c[file].err) != text(other[file].err) {
@@ -110,7 +111,7 @@ func text(err error) string {
 	return err.Error()
 }
 
-// readable returns why a file could not be read.
+// readable returns why a file could not be read, or nil.
 func (c contents) readable(f Files) error {
 	for file := range c {
 		if err := c[file].err; err != nil {

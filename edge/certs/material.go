@@ -9,19 +9,19 @@ import (
 	"time"
 )
 
-// Material is what the files of one end of TLS held. Immutable.
+// Material is the parsed content of the files of one end of TLS. It is immutable.
 type Material struct {
-	// Certificate is this end's own, with its intermediates and key; nil: it has none.
+	// Certificate is this end's certificate, with its intermediates and key. nil means none.
 	Certificate *tls.Certificate
-	// Chain is the certificate and its intermediates, as the file has them.
+	// Chain is the certificate and its intermediates, in the order of the file.
 	Chain []*x509.Certificate
-	// CAs verify the peer; nil: the end has no file of them.
+	// CAs verify the peer. nil means that the end has no file of them.
 	CAs []*x509.Certificate
 
 	roots *x509.CertPool // of CAs; nil: none
 }
 
-// parse makes the material of an end of what its files held.
+// parse parses the content of an end's files.
 func (f Files) parse(c contents) (*Material, error) {
 	if err := c.readable(f); err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ const (
 	beginPEM        = "-----BEGIN "
 )
 
-// certificates are all that a file holds. A file that was not written to its end is an error.
+// certificates returns all certificates of a file. An incompletely written file is an error.
 func (f Files) certificates(file int, data []byte) (all []*x509.Certificate, err error) {
 	rest := data
 	for {
@@ -84,7 +84,7 @@ func (f Files) certificates(file int, data []byte) (all []*x509.Certificate, err
 	return all, nil
 }
 
-// encrypted says so of a key that only a passphrase opens.
+// encrypted returns an error if the key needs a passphrase.
 func (f Files) encrypted(key []byte) error {
 	for block, rest := pem.Decode(key); block != nil; block, rest = pem.Decode(rest) {
 		if block.Type == "ENCRYPTED PRIVATE KEY" || strings.Contains(block.Headers["Proc-Type"], "ENCRYPTED") {
@@ -94,26 +94,26 @@ func (f Files) encrypted(key []byte) error {
 	return nil
 }
 
-// unfit says what is wrong with a pair whose certificate is sound.
+// unfit returns what is wrong with a pair whose certificate is valid.
 func (f Files) unfit(err error) error {
 	switch what := err.Error(); {
 	case strings.Contains(what, "does not match"):
-		return f.wrong(keyFile, "does not belong to the first certificate in %s: give the key that this one was issued for, and have the intermediates after it", f.Cert)
+		return f.wrong(keyFile, "does not belong to the first certificate in %s: give the key of this certificate, and put the intermediates after it", f.Cert)
 	case strings.Contains(what, "PEM"):
 		return f.wrong(keyFile, "holds no private key: give one as PEM, which begins with %sPRIVATE KEY-----", beginPEM)
 	}
 	return f.wrong(keyFile, "cannot be used: %w: give an RSA, ECDSA or Ed25519 key as PEM", err)
 }
 
-// Expiry is when what a file holds expires.
+// Expiry is when the content of a file expires.
 type Expiry struct {
-	// File is the key of the file's setting below that of the end: "cert", "ca" or "client-ca".
+	// File is the setting of the file below that of the end: "cert", "ca" or "client-ca".
 	File string
-	// At is the first of a chain, and the last of several CAs, of which one is enough.
+	// At is the earliest expiry of a chain, and the latest of several CAs, of which one suffices.
 	At time.Time
 }
 
-// chainEnds is when the first certificate of the chain expires; the zero Time without one.
+// chainEnds returns the earliest expiry of the chain, or the zero Time without one.
 func (m *Material) chainEnds() (at time.Time) {
 	for _, c := range m.Chain {
 		if at.IsZero() || c.NotAfter.Before(at) {
@@ -123,7 +123,7 @@ func (m *Material) chainEnds() (at time.Time) {
 	return at
 }
 
-// casEnd is when the last of the CAs expires; the zero Time without any.
+// casEnd returns the latest expiry of the CAs, or the zero Time without any.
 func (m *Material) casEnd() (at time.Time) {
 	for _, c := range m.CAs {
 		if c.NotAfter.After(at) {
@@ -133,19 +133,19 @@ func (m *Material) casEnd() (at time.Time) {
 	return at
 }
 
-// valid returns why nobody would accept the certificate at a time, or why no CA could be.
+// valid returns why peers reject the certificate at a time, or why all CAs have expired, or nil.
 func (m *Material) valid(f Files, now time.Time) error {
 	const date = time.RFC3339
 	for i, c := range m.Chain {
 		switch {
 		case now.After(c.NotAfter):
-			return f.wrong(certFile, "has expired on %s, certificate number %d: renew it", c.NotAfter.UTC().Format(date), i+1)
+			return f.wrong(certFile, "has expired on %s (certificate number %d): renew it", c.NotAfter.UTC().Format(date), i+1)
 		case now.Before(c.NotBefore):
-			return f.wrong(certFile, "is valid from %s on only, certificate number %d: look at the clock of this machine, or wait", c.NotBefore.UTC().Format(date), i+1)
+			return f.wrong(certFile, "is only valid from %s on (certificate number %d): check the clock of this machine, or wait", c.NotBefore.UTC().Format(date), i+1)
 		}
 	}
 	if end := m.casEnd(); !end.IsZero() && now.After(end) {
-		return f.wrong(caFile, "has no CA that has not expired, the last did on %s: give the CA that issues now", end.UTC().Format(date))
+		return f.wrong(caFile, "has only expired CAs, the last since %s: give the CA that issues now", end.UTC().Format(date))
 	}
 	return nil
 }

@@ -5,13 +5,14 @@ import (
 	"sync/atomic"
 )
 
-// Protocols of HTTP, for Source.Server (RFC 7301, section 6).
+// These are the protocols of HTTP, for Source.Server (RFC 7301, section 6).
 const (
 	HTTP2 = "h2"
 	HTTP1 = "http/1.1"
 )
 
-// derived is what is made of material, and made anew when that is exchanged. Safe for concurrent use.
+// derived caches a value made from material, and makes it again when the material changes. It is
+// safe for concurrent use.
 type derived[T any] struct {
 	source *Source
 	make   func(*Material) T
@@ -33,9 +34,10 @@ func (d *derived[T]) get() T {
 	return next.value
 }
 
-// Server is the configuration of a listener, TLS 1.2 or later, which offers the protocols, the preferred one first.
-// With Files.CA clients are asked for a certificate, as auth says; without, auth means nothing. A session is resumed
-// only if its client certificate would be accepted anew.
+// Server returns the configuration of a listener, with TLS 1.2 or later, which offers the
+// protocols, the preferred one first. With Files.CA clients are asked for a certificate according
+// to auth. Without it auth is ignored. A session is resumed only if its client certificate would be
+// accepted again.
 func (s *Source) Server(auth tls.ClientAuthType, protocols ...string) *tls.Config {
 	configs := &derived[*tls.Config]{source: s, make: func(m *Material) *tls.Config {
 		c := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: protocols, Certificates: []tls.Certificate{*m.Certificate}}

@@ -8,16 +8,17 @@ import (
 	"time"
 )
 
-// Interval is how often files are read again. What cannot be used is told after the second reading that came to it.
+// Interval is how often files are read. A fault is reported at the second consecutive read that
+// finds it.
 const Interval = time.Second
 
-// Set is all ends of TLS of a process. The zero value is empty. Safe for concurrent use.
+// Set is all ends of TLS of a process. The zero value is empty. It is safe for concurrent use.
 type Set struct {
 	mu      sync.Mutex
 	sources []*Source
 }
 
-// Open is [Open] for an end of the set.
+// Open calls [Open] and adds the end to the set.
 func (s *Set) Open(f Files, log *slog.Logger) (*Source, error) {
 	source, err := Open(f, log)
 	if err != nil {
@@ -29,21 +30,21 @@ func (s *Set) Open(f Files, log *slog.Logger) (*Source, error) {
 	return source, nil
 }
 
-// Remove leaves an end out of the set: its files are not read again.
+// Remove removes an end from the set: its files are not read again.
 func (s *Set) Remove(source *Source) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sources = slices.DeleteFunc(s.sources, func(other *Source) bool { return other == source })
 }
 
-// Sources are the ends in the order in which they were opened.
+// Sources returns the ends in the order in which they were opened.
 func (s *Set) Sources() []*Source {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.sources)
 }
 
-// Watch reads the files of the ends that are in the set again every Interval, until ctx ends.
+// Watch rereads the files of the ends in the set every Interval, until ctx ends.
 func (s *Set) Watch(ctx context.Context) {
 	ticker := time.NewTicker(Interval)
 	defer ticker.Stop()

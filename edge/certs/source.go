@@ -8,30 +8,31 @@ import (
 	"time"
 )
 
-// Source has the material of one end of TLS, as its files have it. Make it with Open. Safe for concurrent use.
+// Source provides the material of one end of TLS from its files. Make it with Open. It is safe for
+// concurrent use.
 type Source struct {
 	files Files
 	log   *slog.Logger
 
 	current   atomic.Pointer[Material]
 	exchanges atomic.Int64
-	// failure is why the files, as they are now, are not in use; nil: they are.
+	// failure is why the current content of the files is not in use. nil means that it is.
 	failure atomic.Pointer[string]
 
 	mu sync.Mutex
-	// taken is what the files held from which current was made, last what they held when they were read last.
+	// taken is the content from which current was made, last the content at the last read.
 	taken, last contents
 }
 
-// A key is written after its certificate, or the other way round: at the start files that are there and cannot be used
-// are read so many times, so far apart.
+// A certificate and its key are not written at the same time: at the start, unusable files are read
+// this many times, with this pause.
 const (
 	openTries = 5
 	openPause = 100 * time.Millisecond
 )
 
-// Open reads the files of an end. An error names the file, what is wrong with it and what to do. What has expired is
-// used, and logged. log is told of exchanges; nil: slog.Default.
+// Open reads the files of an end. An error names the file, what is wrong with it and what to do.
+// Expired certificates are used, and logged. log receives changes. nil uses slog.Default().
 func Open(f Files, log *slog.Logger) (*Source, error) {
 	if log == nil {
 		log = slog.Default()
@@ -45,7 +46,7 @@ func Open(f Files, log *slog.Logger) (*Source, error) {
 			s.last = s.taken
 			s.current.Store(m)
 			if err := m.valid(f, time.Now()); err != nil {
-				log.Error("TLS begins with a certificate that nobody accepts", "tls", f.Name, "error", err)
+				log.Error("TLS starts with a certificate that peers reject", "tls", f.Name, "error", err)
 			}
 			return s, nil
 		case try == openTries || s.taken.readable(f) != nil:
@@ -55,16 +56,17 @@ func Open(f Files, log *slog.Logger) (*Source, error) {
 	}
 }
 
-// Name is that of Files.
+// Name returns the name of Files.
 func (s *Source) Name() string { return s.files.Name }
 
-// Material is what is used for a handshake that begins now.
+// Material returns the material for a handshake that begins now.
 func (s *Source) Material() *Material { return s.current.Load() }
 
-// Exchanges is how often other material was taken into use.
+// Exchanges returns how often the material was replaced.
 func (s *Source) Exchanges() int64 { return s.exchanges.Load() }
 
-// Failure says why the files, as they are now, cannot be used, so that those read before are; empty: they are used.
+// Failure returns why the current content of the files cannot be used, so that the previous content
+// stays in use. Empty means that it is used.
 func (s *Source) Failure() string {
 	if why := s.failure.Load(); why != nil {
 		return *why
@@ -72,7 +74,7 @@ func (s *Source) Failure() string {
 	return ""
 }
 
-// Expiries are when the material in use expires.
+// Expiries returns when the material in use expires.
 func (s *Source) Expiries() (all []Expiry) {
 	m := s.Material()
 	if at := m.chainEnds(); !at.IsZero() {
@@ -84,8 +86,8 @@ func (s *Source) Expiries() (all []Expiry) {
 	return all
 }
 
-// refresh reads the files, and takes what has changed into use. Files are written one after the other, and some while
-// they are read: what cannot be used is a failure when two readings in a row came to it.
+// refresh reads the files, and uses changed content. A file may be read while it or another one is
+// still being written, so unusable content becomes a failure only if two consecutive reads find it.
 func (s *Source) refresh() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,7 +114,7 @@ func (s *Source) refresh() {
 	}
 }
 
-// worse returns why material may not replace what is in use, which is valid: it is not.
+// worse returns why invalid material may not replace the valid one in use, or nil.
 func (s *Source) worse(m *Material) error {
 	now := time.Now()
 	if err := m.valid(s.files, now); err != nil && s.Material().valid(s.files, now) == nil {
@@ -121,7 +123,7 @@ func (s *Source) worse(m *Material) error {
 	return nil
 }
 
-// take puts material into use. mu is held.
+// take replaces the material in use. mu is held.
 func (s *Source) take(m *Material, c contents) {
 	s.taken = c
 	s.current.Store(m)
