@@ -29,7 +29,7 @@ type Call struct {
 	// Header has the HTTP headers to check against the body. nil means nothing to check.
 	Header Header
 	// HTTP is the request that the round arrived in, which policy may inspect. The zero value means
-	// none, or one that is not known any more, as in a later round of a session.
+	// none, or one that is no longer known, as in a later round of a session.
 	HTTP HTTP
 	// Target is the target that was resolved for the round. With nil the round resolves it itself.
 	Target *Target
@@ -52,7 +52,7 @@ type Call struct {
 	// Task is the task that the call is or may become. nil means a plain call.
 	Task *CallTask
 	// Memory is charged for the call and its result by the goroutine that runs the round; its owner
-	// releases it once the result is not needed any more. nil counts nothing.
+	// releases it once the result is no longer needed. nil counts nothing.
 	Memory *budget.Reservation
 }
 

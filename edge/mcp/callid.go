@@ -10,8 +10,8 @@ import (
 // calls but is not a secret: it never authorizes an action on a call.
 func NewCallID() string {
 	var b [16]byte
-	binary.BigEndian.PutUint64(b[:8], rand.Uint64()) // #nosec G404 -- it is no secret
-	binary.BigEndian.PutUint64(b[8:], rand.Uint64()) // #nosec G404 -- it is no secret
+	binary.BigEndian.PutUint64(b[:8], rand.Uint64()) // #nosec G404 -- it is not a secret
+	binary.BigEndian.PutUint64(b[8:], rand.Uint64()) // #nosec G404 -- it is not a secret
 	return callIDs.EncodeToString(b[:])
 }
 

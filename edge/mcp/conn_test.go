@@ -22,16 +22,16 @@ func TestConn(t *testing.T) {
 		t.Error("the id was given out twice, or mistaken for a string")
 	}
 	if !c.Cancel(id) || ctx.Err() == nil || c.Cancel(id) || f.Finish() {
-		t.Error("a cancelled request may not end again")
+		t.Error("a cancelled request was finished")
 	}
 
 	ctx, f2 := begin()
-	f.Release() // the late end of the first does not touch the second
+	f.Release() // a late release of the first request does not affect the second
 	if !c.Has(id) || ctx.Err() != nil {
-		t.Error("a request was ended by its predecessor")
+		t.Error("the release of the first request ended the second")
 	}
 	if !f2.Finish() || f2.Finish() || c.Has(id) || c.Cancel(id) || ctx.Err() != nil {
-		t.Error("a finished request writes its last message, once, with its context alive")
+		t.Error("a finished request cannot write its last message exactly once with a live context")
 	}
 	if f2.Release(); ctx.Err() == nil {
 		t.Error("the context outlives the request")
@@ -46,7 +46,7 @@ func TestNoConn(t *testing.T) {
 	var c *Conn
 	ctx, f, ok := c.Begin(t.Context(), jsonrpc.IntID(1))
 	if !ok || f != nil || ctx != t.Context() || c.Has(jsonrpc.IntID(1)) || c.Cancel(jsonrpc.IntID(1)) || !f.Finish() {
-		t.Error("without a connection nothing is noted")
+		t.Error("a request is registered without a connection")
 	}
 	f.Release()
 }

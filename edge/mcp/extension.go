@@ -7,7 +7,8 @@ const (
 	// ExtensionApps is MCP Apps: pages that a host shows beside a tool. It changes no messages; it
 	// only uses `_meta` of tools and resources, and resources with `ui:` URIs.
 	ExtensionApps = "io.modelcontextprotocol/ui"
-	// ExtensionSkills is skills, of 2026-07-28 and later: skills/list, skills/get and resources/directory/read.
+	// ExtensionSkills is skills, of 2026-07-28 and later: skills/list, skills/get and
+	// resources/directory/read.
 	ExtensionSkills = "io.modelcontextprotocol/skills"
 	// ExtensionTasks is tasks as an extension, of 2026-07-28 and later. The edge implements it,
 	// never a backend.

@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// Each row has one string that is as long as it may be; with one byte more the message is refused, and the
-// error names the member, the size and the bound. Escapes count as what they stand for.
+// Each row has one string of the maximum length. With one byte more the message is refused, and the
+// error names the member, the size and the bound. An escape counts as the character that it
+// encodes.
 func TestLengths(t *testing.T) {
 	const meta = `"_meta":{"io.modelcontextprotocol/`
 	for _, c := range []struct {
@@ -64,7 +65,7 @@ func TestLengths(t *testing.T) {
 	}
 }
 
-// A tool's arguments and a completion's value are not names: only the body bounds them.
+// A tool's arguments and a completion's value are not names: only the bound of the body applies.
 func TestValuesHaveNoLength(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	for method, params := range map[Method]string{

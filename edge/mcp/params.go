@@ -160,7 +160,7 @@ func (p *Params) Parse(method Method, raw json.RawMessage, outline *jsonrpc.Outl
 // parse parses a `_meta` in params with an outline.
 func (m *Meta) parse(raw, params json.RawMessage, outline *jsonrpc.Outline) error {
 	if m.Raw = raw; isNull(raw) {
-		return nil // The caller drops it.
+		return nil // the caller drops the message
 	}
 	if jsonrpc.TypeOf(raw) != jsonrpc.Object {
 		return Errorf(KindInvalidParams, "_meta must be an object")

@@ -100,7 +100,7 @@ func TestNullIsAbsent(t *testing.T) {
 	}
 }
 
-// What a client declares with null it does not declare.
+// A capability that is null is not declared.
 func TestNullCapabilities(t *testing.T) {
 	for raw, want := range map[string]Capabilities{
 		`null`:                                 {},
@@ -127,7 +127,7 @@ func TestMembersOccurOnce(t *testing.T) {
 		`{"_meta":{},"_meta":{}}`:                             "_meta",
 		`{"_meta":{"progressToken":1,"progressToken":2}}`:     "progressToken",
 		`{"requestState":"a","requestState":"b"}`:             "requestState",
-		`{"uri":"a","uri":"b"}`:                               "", // not what a tool call is about
+		`{"uri":"a","uri":"b"}`:                               "", // a tool call has no such member
 		`{"_meta":{"traceparent":"a","traceparent":"b"}}`:     "traceparent",
 		`{"inputResponses":{"a":1},"inputResponses":{"b":1}}`: "inputResponses",
 	} {

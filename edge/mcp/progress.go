@@ -4,16 +4,16 @@ package mcp
 // each value must exceed the last (Utilities, "Progress"). The zero value means that none was sent.
 // It is not safe for concurrent use.
 type Rising struct {
-	// Highest is the last value that was sent, if Told.
+	// Highest is the last value that was sent, if Sent is true.
 	Highest float64 `json:"h"`
-	Told    bool    `json:"t"`
+	Sent    bool    `json:"t"`
 }
 
 // Rises reports whether a value may be sent, and records it.
 func (r *Rising) Rises(value float64) bool {
-	if r.Told && value <= r.Highest {
+	if r.Sent && value <= r.Highest {
 		return false
 	}
-	r.Highest, r.Told = value, true
+	r.Highest, r.Sent = value, true
 	return true
 }

@@ -39,7 +39,7 @@ func TestRecycledBodies(t *testing.T) {
 					b = append(b, make([]byte, rnd.IntN(1<<16))...)[:size] // it grew
 				}
 				if bytes.Count(b, []byte{byte(worker)}) != size {
-					t.Error("somebody else writes to the same body")
+					t.Error("the body is shared")
 				}
 				mcp.Recycle(b)
 			}

@@ -50,7 +50,7 @@ func (in *InputRequired) Beyond(asked, most int) error {
 	if asked < most {
 		return nil
 	}
-	return Errorf(KindQuota, "the call asks %q after round %d of questions, the last that it may have by the setting rounds", in.Requests[0].Key, asked)
+	return Errorf(KindQuota, "the call asks %q after round %d of questions, the maximum by the setting rounds", in.Requests[0].Key, asked)
 }
 
 // InputRequest is one request to the client, rendered under the call's revision.

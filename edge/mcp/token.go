@@ -36,7 +36,7 @@ func (t Token) Reveal() string {
 // String implements fmt.Stringer without showing the token.
 func (t Token) String() string { return "[token]" }
 
-// ErrNoToken means that the token of a call is not available any more: the replica that had it was
+// ErrNoToken means that the token of a call is no longer available: the replica that had it was
 // lost, and it is not stored.
 var ErrNoToken = errors.New("the access token of the call is not known any more")
 

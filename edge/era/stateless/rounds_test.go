@@ -196,7 +196,7 @@ func TestRoundsAreBounded(t *testing.T) {
 		params = withState(askParams, state)
 	}
 	text, _ := ask(t, e, params, mcp.Principal{})
-	contains(t, text, `-31429,"message":"the call asks \"k\" after round 3 of questions, the last that it may have by the setting rounds"`)
+	contains(t, text, `-31429,"message":"the call asks \"k\" after round 3 of questions, the maximum by the setting rounds"`)
 }
 
 // A round without questions is held back for the backend's retry_after, and does not count as one.
