@@ -2,24 +2,25 @@ package jsonrpc
 
 import "strconv"
 
-// The functions here append one message in one line, provided that the raw JSON given has no
-// newline (see [HasRawNewline], [Compact]). Raw JSON must be valid: it goes out as it is. They
-// allocate nothing but dst's growth.
+// The functions here append one message in one line, provided that the given raw JSON has no
+// newline (see [HasRawNewline], [Compact]). Raw JSON must be valid: it is copied unchanged. They
+// allocate only to grow dst.
+//
 
 const (
 	envelopeHead = `{"jsonrpc":"2.0"`
 	idMember     = `,"id":`
 	resultMember = `,"result":`
-	// ResultRoom is what a response takes beside its id and its result.
+	// ResultRoom is the length of a response without its id and its result.
 	ResultRoom = len(envelopeHead + idMember + resultMember + `}`)
 )
 
-// AppendResultHead begins a response, of which the result and a closing brace are missing.
+// AppendResultHead begins a response. The caller appends the result and a closing brace.
 func AppendResultHead(dst []byte, id ID) []byte {
 	return append(appendHead(dst, id), resultMember...)
 }
 
-// ResultHeadLen is how much AppendResultHead appends.
+// ResultHeadLen returns the length of what AppendResultHead appends.
 func ResultHeadLen(id ID) int { return ResultRoom - 1 + len(id.raw) }
 
 // AppendResult appends a response. An empty result becomes {}; id must not be zero.
@@ -31,8 +32,8 @@ func AppendResult(dst []byte, id ID, result []byte) []byte {
 	return append(append(dst, result...), '}')
 }
 
-// AppendError appends an error response. With the zero ID the member "id" is left out, never null;
-// with empty data, the member "data".
+// AppendError appends an error response. The zero ID omits the member "id", which is never null.
+// Empty data omit the member "data".
 func AppendError(dst []byte, id ID, code int, message string, data []byte) []byte {
 	dst = appendHead(dst, id)
 	dst = append(dst, `,"error":{"code":`...)
@@ -46,7 +47,7 @@ func AppendError(dst []byte, id ID, code int, message string, data []byte) []byt
 	return append(dst, `}}`...)
 }
 
-// AppendRequest appends a request; empty params are left out. id must not be zero.
+// AppendRequest appends a request. Empty params are omitted. id must not be zero.
 func AppendRequest(dst []byte, id ID, method string, params []byte) []byte {
 	dst = appendHead(dst, id)
 	dst = append(dst, `,"method":`...)
@@ -58,13 +59,13 @@ func AppendRequest(dst []byte, id ID, method string, params []byte) []byte {
 	return append(dst, '}')
 }
 
-// AppendNotification appends a notification; empty params are left out.
+// AppendNotification appends a notification. Empty params are omitted.
 func AppendNotification(dst []byte, method string, params []byte) []byte {
 	return AppendRequest(dst, ID{}, method, params)
 }
 
-// AppendMessage appends a message of any kind, its raw members as they are. A Message of no kind
-// appends nothing.
+// AppendMessage appends a message of any kind, with its raw members unchanged. A Message without a
+// kind appends nothing.
 func AppendMessage(dst []byte, m Message) []byte {
 	switch m.Kind {
 	case Request:

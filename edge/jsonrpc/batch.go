@@ -2,20 +2,20 @@ package jsonrpc
 
 import "fmt"
 
-// BatchEntry is one element of a batch: a message, or why it is none.
+// BatchEntry is one element of a batch: a message, or the reason why it is none.
 type BatchEntry struct {
 	Message
 	Err error // nil or a *ParseError; Offset counts from the start of the batch
 }
 
-// IsBatch reports whether data is to be read by [ParseBatch]: whether its first byte that is not
-// space is an opening bracket.
+// IsBatch reports whether data must be parsed by [ParseBatch]: its first byte after white space is
+// an opening bracket.
 func IsBatch(data []byte) bool { return TypeOf(data) == Array }
 
-// ParseBatch reads an array of messages (MCP 2025-03-26, Base Protocol, "Batching"), in order. An
-// element that is JSON but no message carries its own error. Malformed JSON anywhere, an empty
-// array, and more than max elements are an error of the whole, always a [*ParseError]; a max below
-// one allows none. Which kinds may stand together, and whether ids repeat, is the caller's to judge.
+// ParseBatch parses an array of messages (MCP 2025-03-26, Base Protocol, "Batching"), in order. An
+// element that is JSON but not a message has its own error. Malformed JSON, an empty array, and
+// more than max elements are an error of the whole batch, always a [*ParseError]; a max below one
+// allows none. The caller checks which kinds occur together, and whether ids repeat.
 func ParseBatch(data []byte, max int) ([]BatchEntry, error) {
 	s := scanner{data: data}
 	s.space()

@@ -27,7 +27,7 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// BenchmarkStdlibValid is the scale to read BenchmarkParse by.
+// BenchmarkStdlibValid is the reference for BenchmarkParse.
 func BenchmarkStdlibValid(b *testing.B) {
 	in := []byte(smallCall)
 	b.SetBytes(int64(len(in)))
@@ -65,7 +65,7 @@ func BenchmarkAppendString(b *testing.B) {
 	}
 }
 
-// TestParseAllocates holds the hot path to one allocation: the id.
+// TestParseAllocates checks that the hot path allocates once: for the id.
 func TestParseAllocates(t *testing.T) {
 	in := []byte(smallCall)
 	var o Outline

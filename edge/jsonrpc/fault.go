@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// parseError tells the peer where and why the scan stopped.
+// parseError returns where and why the scan stopped.
 func (s *scanner) parseError() *ParseError {
 	e := &ParseError{Code: CodeParseError, Offset: s.pos}
 	if s.fault == faultDepth {
@@ -42,7 +42,7 @@ func (s *scanner) describe() string {
 	}
 }
 
-// found shows the character at pos.
+// found formats the character at pos.
 func (s *scanner) found() string {
 	r, n := utf8.DecodeRune(s.data[s.pos:])
 	if r == utf8.RuneError && n == 1 {
@@ -51,7 +51,7 @@ func (s *scanner) found() string {
 	return strconv.QuoteRune(r)
 }
 
-// excerpt shows the beginning of a value in one line of printable ASCII.
+// excerpt returns the beginning of a value in one line of printable ASCII.
 func excerpt(raw []byte) string {
 	const most = 32
 	if len(raw) > most {

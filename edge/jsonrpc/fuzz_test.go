@@ -40,7 +40,7 @@ func FuzzParse(f *testing.F) {
 			}
 		} else {
 			if !Valid(data) {
-				t.Error("parsed what is not valid")
+				t.Error("parsed an invalid text")
 			}
 			checkMembers(t, data, m)
 			checkOutline(t, data, m)
@@ -84,7 +84,7 @@ func FuzzParseBatch(f *testing.F) {
 	})
 }
 
-// checkValid holds Valid and Compact against encoding/json.
+// checkValid compares Valid and Compact with encoding/json.
 func checkValid(t *testing.T, data []byte) {
 	want := json.Valid(data) && utf8.Valid(data) && depthOf(data) <= MaxDepth
 	if got := Valid(data); got != want {
@@ -109,7 +109,7 @@ func checkValid(t *testing.T, data []byte) {
 	}
 }
 
-// depthOf is the nesting of a valid JSON text.
+// depthOf returns the nesting of a valid JSON text.
 func depthOf(data []byte) int {
 	most, depth, inString := 0, 0, false
 	for i := 0; i < len(data); i++ {
@@ -132,7 +132,7 @@ func depthOf(data []byte) int {
 func checkError(t *testing.T, err error, data []byte) {
 	var pe *ParseError
 	if !errors.As(err, &pe) {
-		t.Fatalf("error %T is no ParseError", err)
+		t.Fatalf("error %T is not a ParseError", err)
 	}
 	if pe.Code != CodeParseError && pe.Code != CodeInvalidRequest || pe.Message == "" || pe.Offset < 0 || pe.Offset > len(data) {
 		t.Fatalf("odd error %+v", pe)
@@ -151,7 +151,7 @@ func checkError(t *testing.T, err error, data []byte) {
 	}
 }
 
-// checkMembers holds what was parsed against encoding/json.
+// checkMembers compares the parsed message with encoding/json.
 func checkMembers(t *testing.T, data []byte, m Message) {
 	var ref map[string]json.RawMessage
 	if err := json.Unmarshal(data, &ref); err != nil {
@@ -208,7 +208,7 @@ func checkOutline(t *testing.T, data []byte, m Message) {
 	}
 }
 
-// checkReprint prints m and reads it again.
+// checkReprint prints m and parses it again.
 func checkReprint(t *testing.T, data []byte, m Message) {
 	out := AppendMessage(nil, m)
 	if !HasRawNewline(data) && HasRawNewline(out) {

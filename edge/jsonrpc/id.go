@@ -6,14 +6,13 @@ import (
 	"strconv"
 )
 
-// ID is a request id exactly as it stood on the wire, that is, its JSON text: 1 and "1" are
-// different ids, and so are 1 and 1.0. The zero ID is an absent one. IDs are comparable and serve
-// as map keys.
+// ID is a request id exactly as received, that is, its JSON text: 1 and "1" are different ids, and
+// so are 1 and 1.0. The zero ID is an absent one. IDs are comparable and can be map keys.
 type ID struct{ raw string }
 
-// NewID makes an id of its JSON text, which must be what [Parse] accepts as an id: a string, or a
-// number whose fraction, if any, is zero and which has no exponent; at most [MaxIDLen] bytes, no
-// space around it.
+// NewID returns an id with the given JSON text, which must be what [Parse] accepts as an id: a
+// string, or a number without an exponent whose fraction, if any, is zero; at most [MaxIDLen]
+// bytes, without surrounding space.
 func NewID(raw string) (ID, error) {
 	b := []byte(raw)
 	s := scanner{data: b}
@@ -26,10 +25,10 @@ func NewID(raw string) (ID, error) {
 	return ID{raw}, nil
 }
 
-// IntID is the id n.
+// IntID returns the id n.
 func IntID(n int64) ID { return ID{strconv.FormatInt(n, 10)} }
 
-// StringID is the id s, quoted by [AppendString]. The caller keeps s well below [MaxIDLen].
+// StringID returns the id s, quoted by [AppendString]. The caller keeps s well below [MaxIDLen].
 func StringID(s string) ID {
 	return ID{string(AppendString(make([]byte, 0, len(s)+2), s))}
 }
@@ -37,11 +36,11 @@ func StringID(s string) ID {
 // IsZero reports whether the id is absent.
 func (id ID) IsZero() bool { return id.raw == "" }
 
-// Raw is the id's JSON text; empty if the id is absent.
+// Raw returns the id's JSON text. It is empty if the id is absent.
 func (id ID) Raw() string { return id.raw }
 
-// String is the id for logs and traces: the unquoted string, or the number's text. It does not
-// tell 1 from "1"; use Raw for that.
+// String returns the id for logs and traces: the unquoted string, or the number's text. 1 and "1"
+// give the same text; use Raw to distinguish them.
 func (id ID) String() string {
 	if len(id.raw) == 0 || id.raw[0] != '"' {
 		return id.raw
@@ -50,7 +49,7 @@ func (id ID) String() string {
 	return s
 }
 
-// idDefect says why a valid JSON value is no id, or returns "".
+// idDefect returns why a valid JSON value is not an id, or "".
 func idDefect(raw []byte) string {
 	if len(raw) > MaxIDLen {
 		return fmt.Sprintf("the id has %d bytes; at most %d are allowed", len(raw), MaxIDLen)
@@ -70,8 +69,8 @@ func idDefect(raw []byte) string {
 	}
 }
 
-// isInteger reports whether a valid JSON number has no exponent, and no fraction but zeros (as
-// printed by languages whose only number is the float).
+// isInteger reports whether a valid JSON number has no exponent and only zeros as its fraction,
+// which languages print whose only number is the float.
 func isInteger(raw []byte) bool {
 	fraction := false
 	for _, c := range raw {

@@ -2,8 +2,8 @@ package jsonrpc
 
 import "fmt"
 
-// judge finds the first reason why the members are not a message; nil if there is none. The order
-// is by how much a reason explains: shape, then version, then the members one by one.
+// judge returns the first reason why the members are not a message, or nil. The most helpful reason
+// comes first: shape, then version, then the members one by one.
 func (e *envelope) judge() *ParseError {
 	has := func(m member) bool { return e.raw[m] != nil }
 	switch {
@@ -42,7 +42,7 @@ func (e *envelope) judge() *ParseError {
 	return e.invalid(e.start, `neither "method" nor "result" nor "error"; send one of them`)
 }
 
-// judgeCall judges a message that has a method.
+// judgeCall checks a message that has a method.
 func (e *envelope) judgeCall() *ParseError {
 	switch {
 	case e.raw[memberResult] != nil:
@@ -57,7 +57,7 @@ func (e *envelope) judgeCall() *ParseError {
 	return nil
 }
 
-// isVersion2 compares the text in the ordinary spelling first, to spare the decoding.
+// isVersion2 compares the usual spelling first, to avoid decoding.
 func (e *envelope) isVersion2() bool {
 	raw := e.raw[memberVersion]
 	if string(raw) == `"2.0"` {
@@ -67,7 +67,7 @@ func (e *envelope) isVersion2() bool {
 	return ok && s == "2.0"
 }
 
-// wrong refuses a member for its value.
+// wrong returns the error of a member with an invalid value.
 func (e *envelope) wrong(m member, advice string) *ParseError {
 	raw := e.raw[m]
 	return e.invalid(e.at[m], "the member %q is %s, of type %s; %s", memberNames[m], excerpt(raw), TypeOf(raw), advice)

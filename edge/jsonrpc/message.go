@@ -2,7 +2,7 @@ package jsonrpc
 
 import "encoding/json"
 
-// Kind is what a message is. The zero Kind is no message.
+// Kind is the kind of a message. The zero Kind is not a message.
 type Kind uint8
 
 // The kinds of messages.
@@ -13,7 +13,7 @@ const (
 	ErrorResponse                 // error; the id may be absent
 )
 
-// String names the kind for logs.
+// String returns the kind's name for logs.
 func (k Kind) String() string {
 	switch k {
 	case Request:
@@ -29,8 +29,8 @@ func (k Kind) String() string {
 	}
 }
 
-// Message is one JSON-RPC message. The raw members alias the text it was parsed from: they are
-// valid, and must be left unchanged, for as long as that text.
+// Message is one JSON-RPC message. The raw members alias the text from which it was parsed. They
+// are valid only while that text is unchanged, and must not be changed.
 type Message struct {
 	Kind   Kind
 	ID     ID              // zero in a Notification; may be zero in an ErrorResponse
@@ -42,11 +42,13 @@ type Message struct {
 	Outline *Outline
 }
 
-// Parse reads one message; space around it is allowed. The error is always a [*ParseError].
+// Parse parses one message, which may be surrounded by space. The error is always a [*ParseError].
 //
-// Beyond JSON-RPC 2.0 it asks what MCP asks: the id of a request is a string or an integer, never null;
-// params are an object. Members that the kind of message does without may be null: they are absent then. The members of the envelope must be unique and spelled exactly; others are ignored.
-// result and error are told apart, and an error is an object, but what they hold is not judged.
+// Beyond JSON-RPC 2.0 it requires what MCP requires: the id of a request is a string or an integer,
+// never null, and params are an object. Members that the kind of message does not need may be null
+// and are absent then. The members of the envelope must be unique and spelled exactly; others are
+// ignored. A message has either a result or an error, and an error is an object; their content is
+// not checked.
 func Parse(data []byte) (Message, error) { return ParseOutlined(data, nil) }
 
 // ParseOutlined is [Parse] that notes in o, in the same scan, where the members of the params stand. The message refers to o, which
@@ -75,10 +77,10 @@ const (
 	memberParams
 	memberResult
 	memberError
-	members // how many there are
+	members // the number of members
 )
 
-// memberNames are the members as they stand on the wire.
+// memberNames are the names of the members.
 var memberNames = [members]string{"jsonrpc", "id", "method", "params", "result", "error"}
 
 func memberOf(name []byte) member {
@@ -99,13 +101,13 @@ func memberOf(name []byte) member {
 	return members
 }
 
-// envelope holds where the members of one message stand.
+// envelope records where the members of one message are.
 type envelope struct {
 	raw       [members]json.RawMessage // nil: absent
 	at        [members]int
 	start     int             // of the message in the text
-	other     json.RawMessage // the value, if it is no object
-	duplicate member          // the first member that came again, if dupAt > 0
+	other     json.RawMessage // the value, if it is not an object
+	duplicate member          // the first repeated member, if dupAt > 0
 	dupAt     int
 	twoIDs    bool
 	outline   *Outline // of the params; nil: none is made
@@ -118,8 +120,8 @@ func (e *envelope) repeated(m member, at int) {
 	e.twoIDs = e.twoIDs || m == memberID
 }
 
-// envelope passes one value at pos and notes its members in e, a zero envelope. It returns false
-// only if the text is not JSON, or nests too deep.
+// envelope scans one value at pos and records its members in e, which must be zero. It returns
+// false only if the text is not JSON, or nests too deep.
 func (s *scanner) envelope(e *envelope) bool {
 	e.start = s.pos
 	if !s.at('{') {
@@ -156,8 +158,8 @@ func (s *scanner) member(m member, e *envelope) bool {
 	return s.value()
 }
 
-// refuse is the error after a fault. A message that is merely too deep is still answered by its id,
-// if that came before.
+// refuse returns the error after a fault. The error of a message that nests too deep has its id, if
+// the id came before.
 func (s *scanner) refuse(e *envelope) *ParseError {
 	err := s.parseError()
 	if err.Code == CodeInvalidRequest {
@@ -166,7 +168,7 @@ func (s *scanner) refuse(e *envelope) *ParseError {
 	return err
 }
 
-// id is the message's id if it is usable.
+// id returns the message's id if it is valid.
 func (e *envelope) id() ID {
 	raw := e.raw[memberID]
 	if raw == nil || e.twoIDs || idDefect(raw) != "" {
@@ -179,7 +181,7 @@ func (e *envelope) reply() bool {
 	return e.raw[memberMethod] == nil && (e.raw[memberResult] != nil || e.raw[memberError] != nil)
 }
 
-// message judges the members. The returned error is nil or the reason why they make no message.
+// message checks the members. The error is nil or the reason why they are not a message.
 func (e *envelope) message() (Message, *ParseError) {
 	e.dropNulls()
 	if err := e.judge(); err != nil {
@@ -207,8 +209,9 @@ func (e *envelope) message() (Message, *ParseError) {
 	return m, nil
 }
 
-// dropNulls makes members absent that are null where the kind of message does without them. A null result stays where it
-// is all that there is, and so does a null id of what is no error: requests have another one, notifications none.
+// dropNulls removes null members that the kind of message does not need. It keeps a null result if
+// there is no method and no error, and a null id except in an error: requests need another id, and
+// notifications none.
 func (e *envelope) dropNulls() {
 	isNull := func(m member) bool { return e.raw[m] != nil && e.raw[m][0] == 'n' }
 	for _, m := range [...]member{memberMethod, memberParams, memberError} {
@@ -224,7 +227,7 @@ func (e *envelope) dropNulls() {
 	}
 }
 
-// methodText decodes the method, which judge found to be a string.
+// methodText decodes the method, which judge has found to be a string.
 func (e *envelope) methodText() string {
 	raw := e.raw[memberMethod]
 	text := raw[1 : len(raw)-1]

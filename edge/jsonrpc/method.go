@@ -1,6 +1,6 @@
 package jsonrpc
 
-// methodName is string(b), without allocating if b is a name that MCP defines in any revision.
+// methodName returns string(b), without allocating if b is a method of any revision of MCP.
 func methodName(b []byte) string {
 	switch string(b) {
 	case "completion/complete":

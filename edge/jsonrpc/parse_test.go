@@ -58,7 +58,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// nested is objects in objects, depth of them.
+// nested returns depth objects within each other.
 func nested(depth int) string {
 	return strings.Repeat(`{"a":`, depth-1) + `{}` + strings.Repeat(`}`, depth-1)
 }

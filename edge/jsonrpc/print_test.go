@@ -69,7 +69,7 @@ func TestAppendString(t *testing.T) {
 	}
 }
 
-// TestPlainAtEveryPosition puts each byte at each place of a word.
+// TestPlainAtEveryPosition tries each byte at each position of a word.
 func TestPlainAtEveryPosition(t *testing.T) {
 	for c := range 256 {
 		ordinary := c >= 0x20 && c < 0x80 && c != '"' && c != '\\'

@@ -9,7 +9,7 @@ import (
 // ValueType is the type of a JSON value.
 type ValueType uint8
 
-// The types of JSON values; Invalid stands for anything that begins like none of them.
+// The types of JSON values. Invalid means that the first byte begins none of them.
 const (
 	Invalid ValueType = iota
 	Null
@@ -20,7 +20,7 @@ const (
 	Object
 )
 
-// String names the type as JSON Schema does ("null", "boolean", …, "invalid").
+// String returns the type's name as in JSON Schema ("null", "boolean", …), or "invalid".
 func (t ValueType) String() string {
 	switch t {
 	case Null:
@@ -40,7 +40,7 @@ func (t ValueType) String() string {
 	}
 }
 
-// article is the type's name in a sentence.
+// article returns the type's name with its article.
 func (t ValueType) article() string {
 	switch t {
 	case Null:
@@ -54,7 +54,7 @@ func (t ValueType) article() string {
 	}
 }
 
-// TypeOf tells the type of a value by its first byte that is not space; it does not validate.
+// TypeOf returns the type of a value by its first byte after white space. It does not validate.
 func TypeOf(raw []byte) ValueType {
 	for _, c := range raw {
 		switch c {
@@ -79,17 +79,17 @@ func TypeOf(raw []byte) ValueType {
 	return Invalid
 }
 
-// Valid reports whether data is exactly one JSON value (RFC 8259, space around it allowed) in valid
-// UTF-8, nested at most [MaxDepth] deep.
+// Valid reports whether data is exactly one JSON value (RFC 8259, surrounding space allowed) in
+// valid UTF-8, nested at most [MaxDepth] deep.
 func Valid(data []byte) bool {
 	s := scanner{data: data}
 	return s.text()
 }
 
-// Members calls fn with each member of an object, in the order of the text, duplicates included.
-// Names come decoded, as string or, without an allocation per member, as []byte that must not be
-// changed; values alias obj. An error of fn ends the walk and is returned as it is. If obj is not
-// one valid object the error is a [*ParseError]; members before the fault have then been seen.
+// Members calls fn with each member of an object, in the order of the text, including duplicates.
+// Names are decoded, as string or, without an allocation per member, as []byte that must not be
+// changed; values alias obj. Members stops at an error of fn and returns it. If obj is not one
+// valid object the error is a [*ParseError], and fn was called for the members before the fault.
 func Members[K string | []byte](obj []byte, fn func(key K, value json.RawMessage) error) error {
 	s := scanner{data: obj}
 	s.space()
@@ -119,8 +119,8 @@ func Members[K string | []byte](obj []byte, fn func(key K, value json.RawMessage
 	return nil
 }
 
-// Elements calls fn with each element of an array until it returns false. The result is false for anything but one valid array, and
-// where fn returned false. Elements alias array.
+// Elements calls fn with each element of an array until fn returns false. It returns false if fn
+// did, and for anything except one valid array. Elements alias array.
 func Elements(array []byte, fn func(value json.RawMessage) bool) bool {
 	s := scanner{data: array}
 	s.space()
@@ -136,9 +136,9 @@ func Elements(array []byte, fn func(value json.RawMessage) bool) bool {
 	return s.fault == noFault && s.end()
 }
 
-// Member finds a top-level member of an object by its exact name. Of duplicates the last counts, as
-// in encoding/json. The value aliases obj. It returns false if there is no such member or obj is not
-// one valid object.
+// Member returns a top-level member of an object by its exact name. The last of several duplicates
+// is used, as in encoding/json. The value aliases obj. It returns false if there is no such member
+// or obj is not one valid object.
 func Member(obj []byte, key string) (json.RawMessage, bool) {
 	s := scanner{data: obj}
 	s.space()
@@ -163,8 +163,8 @@ func Member(obj []byte, key string) (json.RawMessage, bool) {
 	return found, found != nil
 }
 
-// Compact appends raw without the space between its tokens. Strings, number text and the order of
-// members stay as they are. raw must be valid JSON; anything else is copied by the same rule.
+// Compact appends raw without the space between its tokens. Strings, numbers and the order of
+// members are unchanged. raw should be valid JSON; other text is copied by the same rule.
 func Compact(dst, raw []byte) []byte {
 	for i := 0; i < len(raw); {
 		c := raw[i]
@@ -185,7 +185,7 @@ func Compact(dst, raw []byte) []byte {
 	return dst
 }
 
-// stringEnd is the index after the quote that closes the string whose text begins at i.
+// stringEnd returns the index after the closing quote of the string whose text begins at i.
 func stringEnd(raw []byte, i int) int {
 	for i < len(raw) {
 		switch raw[i] {
@@ -199,8 +199,8 @@ func stringEnd(raw []byte, i int) int {
 	return len(raw)
 }
 
-// HasRawNewline reports whether a JSON text spans several lines: whether it holds a line feed or a
-// carriage return, which in valid JSON stand between tokens only.
+// HasRawNewline reports whether a JSON text spans several lines: whether it contains a line feed or
+// a carriage return, which in valid JSON occur only between tokens.
 func HasRawNewline(raw []byte) bool {
 	return bytes.IndexByte(raw, '\n') >= 0 || bytes.IndexByte(raw, '\r') >= 0
 }

@@ -16,15 +16,15 @@ const (
 	faultTrailing
 )
 
-// scanner is a validating cursor over one JSON text (RFC 8259). Its methods return false once
-// fault is set; pos then is where. A scanner lives on its caller's stack.
+// scanner is a validating cursor over one JSON text (RFC 8259). Its methods return false once fault
+// is set; pos is then the position of the fault. A scanner stays on its caller's stack.
 type scanner struct {
 	data  []byte
 	pos   int
 	depth int
 	fault fault
 
-	// The last member name: data[keyFrom:keyTo] without its quotes.
+	// keyFrom and keyTo delimit the last member name: data[keyFrom:keyTo], without its quotes.
 	keyFrom, keyTo int
 	keyEscaped     bool
 }
@@ -34,7 +34,7 @@ func (s *scanner) fail(f fault, at int) bool {
 	return false
 }
 
-// unexpected fails at pos, on a wrong byte or on the end of the text.
+// unexpected sets the fault at pos: a wrong byte or the end of the text.
 func (s *scanner) unexpected() bool {
 	if s.pos >= len(s.data) {
 		return s.fail(faultEnd, len(s.data))
@@ -50,7 +50,7 @@ func (s *scanner) space() {
 
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
 
-// end expects that nothing but space follows.
+// end requires that only space follows.
 func (s *scanner) end() bool {
 	s.space()
 	if s.pos < len(s.data) {
@@ -59,7 +59,7 @@ func (s *scanner) end() bool {
 	return true
 }
 
-// text expects exactly one value with space around it.
+// text requires exactly one value with surrounding space.
 func (s *scanner) text() bool {
 	s.space()
 	return s.value() && s.end()
@@ -68,7 +68,7 @@ func (s *scanner) text() bool {
 // at reports whether the next byte is c.
 func (s *scanner) at(c byte) bool { return s.pos < len(s.data) && s.data[s.pos] == c }
 
-// value passes one value that starts at pos. Recursion ends at MaxDepth.
+// value scans one value that starts at pos. Recursion ends at MaxDepth.
 func (s *scanner) value() bool {
 	if s.pos >= len(s.data) {
 		return s.fail(faultEnd, len(s.data))
@@ -121,15 +121,16 @@ func (s *scanner) open() bool {
 	return true
 }
 
-// close leaves the array or object whose bracket is at pos. It returns false: no more members.
+// close leaves the array or object whose bracket is at pos. It returns false, because there are no
+// more members.
 func (s *scanner) close() bool {
 	s.depth--
 	s.pos++
 	return false
 }
 
-// firstKey, after open, reads the first name and colon of an object; it returns false at the
-// object's end, which it passes, and on a fault.
+// firstKey, after open, scans the first name and colon of an object. It returns false at the end of
+// the object, which it consumes, and on a fault.
 func (s *scanner) firstKey() bool {
 	s.space()
 	if s.at('}') {
@@ -138,7 +139,7 @@ func (s *scanner) firstKey() bool {
 	return s.key()
 }
 
-// nextKey, after a value, does the same for the following member.
+// nextKey does the same for the next member, after a value.
 func (s *scanner) nextKey() bool {
 	s.space()
 	switch {
@@ -171,7 +172,7 @@ func (s *scanner) key() bool {
 	return true
 }
 
-// name is the last member name, decoded; it aliases data if it has no escape.
+// name returns the last member name, decoded. It aliases data if it has no escape.
 func (s *scanner) name() []byte {
 	k := s.data[s.keyFrom:s.keyTo]
 	if s.keyEscaped {
@@ -180,7 +181,7 @@ func (s *scanner) name() []byte {
 	return k
 }
 
-// firstElement and nextElement are to arrays what firstKey and nextKey are to objects.
+// firstElement and nextElement correspond to firstKey and nextKey for arrays.
 func (s *scanner) firstElement() bool {
 	s.space()
 	if s.at(']') {
@@ -214,7 +215,7 @@ func (s *scanner) literal(word string) bool {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// number passes -? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?
+// number scans -? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?
 func (s *scanner) number() bool {
 	if s.at('-') {
 		s.pos++
@@ -240,7 +241,7 @@ func (s *scanner) number() bool {
 	return true
 }
 
-// digits passes at least one digit.
+// digits scans at least one digit.
 func (s *scanner) digits() bool {
 	from := s.pos
 	for s.pos < len(s.data) && isDigit(s.data[s.pos]) {
@@ -252,7 +253,7 @@ func (s *scanner) digits() bool {
 	return true
 }
 
-// str passes the string whose quote is at pos and reports whether it holds an escape.
+// str scans the string whose quote is at pos and reports whether it has an escape.
 func (s *scanner) str() (escaped, ok bool) {
 	b := s.data
 	i := s.pos + 1
@@ -286,7 +287,7 @@ func (s *scanner) str() (escaped, ok bool) {
 	}
 }
 
-// escapeLen is the length of the escape sequence that b begins with, 0 if it is none.
+// escapeLen returns the length of the escape sequence at the start of b, or 0 if there is none.
 func escapeLen(b []byte) int {
 	if len(b) < 2 {
 		return 0
@@ -302,7 +303,7 @@ func escapeLen(b []byte) int {
 	return 0
 }
 
-// hex4 reads the four hexadecimal digits that b begins with.
+// hex4 parses the four hexadecimal digits at the start of b.
 func hex4(b []byte) (rune, bool) {
 	if len(b) < 4 {
 		return 0, false

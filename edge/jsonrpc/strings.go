@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// plain is the index, from i on, of the first byte that is not ordinary in a JSON string: a quote,
-// a backslash, a control character or a byte beyond ASCII; the length if there is none. It looks at
-// eight bytes at a time, since text and base64 make up most of a large message.
+// plain returns the index, from i on, of the first byte that is special in a JSON string: a quote,
+// a backslash, a control character or a byte beyond ASCII. It returns the length if there is none.
+// It checks eight bytes at a time, because text and base64 make up most of a large message.
 func plain[T string | []byte](b T, i int) int {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	for ; i+8 <= len(b); i += 8 {
@@ -28,9 +28,9 @@ func plain[T string | []byte](b T, i int) int {
 	return i
 }
 
-// AppendString appends s as a JSON string. Bytes that are not UTF-8 become U+FFFD; control
-// characters and the line separators U+2028 and U+2029 are escaped, so the output is one line for
-// every reader; nothing else is.
+// AppendString appends s as a JSON string. Bytes that are not UTF-8 become U+FFFD. Control
+// characters and the line separators U+2028 and U+2029 are escaped, so that the output is one line
+// for every reader. Only necessary characters are escaped.
 func AppendString(dst []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')
@@ -71,8 +71,8 @@ func AppendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// Unquote decodes a JSON string, space around it allowed. It returns false if raw is anything else.
-// Half of a surrogate pair becomes U+FFFD.
+// Unquote decodes a JSON string, which may be surrounded by space. It returns false for anything
+// else. Half of a surrogate pair becomes U+FFFD.
 func Unquote(raw json.RawMessage) (string, bool) {
 	s := scanner{data: raw}
 	s.space()
@@ -91,7 +91,7 @@ func Unquote(raw json.RawMessage) (string, bool) {
 	return string(unescape(make([]byte, 0, to-from), raw[from:to])), true
 }
 
-// unescape appends the text of a valid JSON string given without its quotes.
+// unescape appends the text of a valid JSON string, given without its quotes.
 func unescape(dst, b []byte) []byte {
 	for {
 		i := bytes.IndexByte(b, '\\')
@@ -123,7 +123,7 @@ func unescape(dst, b []byte) []byte {
 	}
 }
 
-// escapedRune decodes the \uXXXX, or pair of them, that b begins with, and returns its length.
+// escapedRune decodes the \uXXXX, or pair of them, at the start of b, and returns its length.
 func escapedRune(b []byte) (rune, int) {
 	r, _ := hex4(b[2:])
 	if !utf16.IsSurrogate(r) {
@@ -138,8 +138,8 @@ func escapedRune(b []byte) (rune, int) {
 	return utf8.RuneError, 6
 }
 
-// MendSurrogates writes \ufffd over each escape of half a surrogate pair in valid JSON, in place: it has the same length. Strict
-// readers, protobuf's among them, refuse a text with one as a whole.
+// MendSurrogates replaces each escape of half a surrogate pair in valid JSON by \ufffd, in place:
+// the length stays the same. Strict readers, such as protobuf's, reject the whole text otherwise.
 func MendSurrogates(raw []byte) {
 	for i := halfPair(raw, 0); i >= 0; i = halfPair(raw, i+6) {
 		copy(raw[i:], `\ufffd`)
@@ -149,7 +149,8 @@ func MendSurrogates(raw []byte) {
 // HasHalfPair reports whether MendSurrogates would change raw.
 func HasHalfPair(raw []byte) bool { return halfPair(raw, 0) >= 0 }
 
-// halfPair is the index, from i on, of the first escape of half a surrogate pair in valid JSON; -1 if there is none.
+// halfPair returns the index, from i on, of the first escape of half a surrogate pair in valid
+// JSON, or -1.
 func halfPair(raw []byte, i int) int {
 	for {
 		n := bytes.IndexByte(raw[i:], '\\')

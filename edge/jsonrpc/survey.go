@@ -2,24 +2,24 @@ package jsonrpc
 
 import "bytes"
 
-// Survey is what can be said of a JSON value without decoding it.
+// Survey describes a JSON value without decoding it.
 type Survey struct {
-	// Values counts the value and all that is in it: objects, arrays and scalars, not names.
+	// Values counts the value and all values in it: objects, arrays and scalars, but not names.
 	Values int
-	// TooMany: counting ended at the bound.
+	// TooMany is true if counting stopped at the bound.
 	TooMany bool
-	// Duplicate is a member name that an object has more than once; Repeated is true if there is one, and the
-	// survey ended there. Names are equal that are so once decoded.
+	// Duplicate is a member name that an object has more than once, and Repeated is true if there
+	// is one; the survey stopped there. Names are compared decoded.
 	Duplicate string
 	Repeated  bool
 }
 
-// SurveyOf surveys a value, up to so many values in it. It returns false if raw is not valid JSON as [Valid] has
-// it; nothing is known then. Objects of few members cost it no memory.
+// SurveyOf surveys a value, and stops after the given number of values in it. It returns false if
+// raw is not [Valid] JSON; the Survey is meaningless then. Objects with few members need no memory.
 //
-// It is a scan of its own, after the one that validated the message: that one is for every message, before anybody
-// knows whose it is and what it may cost, and would ask at each value whether to count. A small call's arguments take
-// this scan 0.1 to 0.2 µs.
+// It is a separate scan after the validation of the message, which runs for every message before
+// its sender and costs are known, and would have to decide at each value whether to count. For a
+// small call's arguments this scan takes 0.1 to 0.2 µs.
 func SurveyOf(raw []byte, values int) (Survey, bool) {
 	s := surveyor{scanner: scanner{data: raw}, most: values}
 	s.space()
@@ -73,14 +73,15 @@ func (s *surveyor) object() bool {
 	return s.fault == noFault
 }
 
-// nameSet is the names of one object: a few are compared with each other, more are looked up.
+// nameSet is the set of names of one object. A few names are compared with each other, more are
+// looked up in a map.
 type nameSet struct {
 	few  [12]struct{ from, to int }
 	n    int
 	many map[string]struct{}
 }
 
-// add takes the scanner's last name and reports whether it was there.
+// add adds the scanner's last name and reports whether it was present.
 func (n *nameSet) add(s *scanner) (repeated bool) {
 	if n.many == nil && n.n < len(n.few) && !s.keyEscaped {
 		name := s.data[s.keyFrom:s.keyTo]

@@ -44,12 +44,12 @@ func TestSurvey(t *testing.T) {
 	}
 	for _, text := range []string{``, `{`, `{"a"}`, `[1 2]`, `1 2`, `{"a":1}}`, strings.Repeat("[", MaxDepth+1)} {
 		if got, ok := SurveyOf([]byte(text), 1000); ok {
-			t.Errorf("%q: %+v of what is no JSON", text, got)
+			t.Errorf("%q: %+v for invalid JSON", text, got)
 		}
 	}
 }
 
-// FuzzSurvey holds the survey against Valid and encoding/json's tokens.
+// FuzzSurvey compares the survey with Valid and encoding/json's tokens.
 func FuzzSurvey(f *testing.F) {
 	for _, s := range []string{`{"a":[1,{"b":2,"b":3}]}`, `[[],{},"x"]`, `{"\u0061":1,"a":2}`, `{"a":`} {
 		f.Add([]byte(s))
