@@ -66,10 +66,10 @@ type Budget struct {
 	freed   chan struct{} // closed when bytes are released; nil without waiters
 
 	onFull func(Full)
-	// told is the time of the last call of onFull, in Unix nanoseconds. untold counts refusals
-	// since then.
-	told, untold atomic.Int64
-	reclaim      []func(*Holder) bool
+	// reportedAt is the time of the last call of onFull, in Unix nanoseconds. unreported counts
+	// refusals since then.
+	reportedAt, unreported atomic.Int64
+	reclaim                []func(*Holder) bool
 }
 
 const (
@@ -77,8 +77,8 @@ const (
 	// below and two million holders above.
 	holderBit = 42
 	bytesMask = 1<<holderBit - 1
-	// tellEvery is the minimum time between two calls of the function from OnFull.
-	tellEvery = 10 * time.Second
+	// reportEvery is the minimum time between two calls of the function from OnFull.
+	reportEvery = 10 * time.Second
 	// wakeAfter is the delay between a release and the retry of all waiters. Without it, all
 	// waiters would retry at the end of every request.
 	wakeAfter = 5 * time.Millisecond

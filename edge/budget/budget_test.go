@@ -232,7 +232,7 @@ func TestForced(t *testing.T) {
 	}
 }
 
-func TestWhoIsOneHolder(t *testing.T) {
+func TestHolderIdentity(t *testing.T) {
 	b := New(1000)
 	addr := netip.MustParseAddr
 	for _, same := range [][2]*Holder{
@@ -457,18 +457,18 @@ func TestReclaim(t *testing.T) {
 func TestOnFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(1000)
-		var told []Full
-		b.OnFull(func(f Full) { told = append(told, f) })
+		var reports []Full
+		b.OnFull(func(f Full) { reports = append(reports, f) })
 		r, _ := b.Holder("", "alice", netip.Addr{}).Reserve(Sessions, 900)
 		defer r.Release()
 		for range 3 {
 			for range 5 {
 				_ = r.Grow(Sessions, 50)
 			}
-			time.Sleep(tellEvery)
+			time.Sleep(reportEvery)
 		}
-		if len(told) != 3 || told[0].Refusals != 1 || told[1].Refusals != 5 || told[0].Holder != `principal "alice"` {
-			t.Errorf("told %+v", told)
+		if len(reports) != 3 || reports[0].Refusals != 1 || reports[1].Refusals != 5 || reports[0].Holder != `principal "alice"` {
+			t.Errorf("got %+v", reports)
 		}
 	})
 }

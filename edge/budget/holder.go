@@ -79,12 +79,12 @@ func (h *Holder) Budget() *Budget {
 	return h.b
 }
 
-// gone marks a holder that the table has removed.
-const gone = math.MinInt64 / 2
+// removed marks a holder that the table has removed.
+const removed = math.MinInt64 / 2
 
 // retire marks a holder without reservations as removed. It returns false if the holder holds
 // anything.
-func (h *Holder) retire() bool { return h.used.CompareAndSwap(0, gone) || h.retired() }
+func (h *Holder) retire() bool { return h.used.CompareAndSwap(0, removed) || h.retired() }
 
 func (h *Holder) retired() bool { return h.used.Load() < 0 }
 
@@ -187,22 +187,22 @@ func (h *Holder) refuse(p Purpose, n int64) error {
 		holders++
 	}
 	full := &Full{Purpose: p, Bytes: n, Own: own, Share: b.share(int64(holders)), Used: used, Limit: b.limit, Holders: holders}
-	b.tell(h, full)
+	b.report(h, full)
 	return full
 }
 
-// tell reports refusals to operators, rate-limited.
-func (b *Budget) tell(h *Holder, f *Full) {
+// report reports refusals to operators, rate-limited.
+func (b *Budget) report(h *Holder, f *Full) {
 	if b.onFull == nil {
 		return
 	}
-	untold := b.untold.Add(1)
-	now, last := time.Now().UnixNano(), b.told.Load()
-	if now-last < int64(tellEvery) || !b.told.CompareAndSwap(last, now) {
+	unreported := b.unreported.Add(1)
+	now, last := time.Now().UnixNano(), b.reportedAt.Load()
+	if now-last < int64(reportEvery) || !b.reportedAt.CompareAndSwap(last, now) {
 		return
 	}
-	b.untold.Add(-untold)
-	told := *f
-	told.Holder, told.Refusals = h.String(), untold
-	b.onFull(told)
+	b.unreported.Add(-unreported)
+	report := *f
+	report.Holder, report.Refusals = h.String(), unreported
+	b.onFull(report)
 }
