@@ -33,7 +33,7 @@ func items(value string, n int) string {
 
 // A check that takes too long is not run. The schema is marked as multiplying only if ordinary
 // arguments can cause it.
-func TestWhatMultipliesIsNotChecked(t *testing.T) {
+func TestMultiplyingSchemasAreNotChecked(t *testing.T) {
 	const filter = `{"type":"object","properties":{"op":{"const":"%s"},"args":{"type":"array","items":{"$ref":"#/$defs/f"}}}}`
 	filters := `{"$ref":"#/$defs/f","$defs":{"f":{"anyOf":[` + fmt.Sprintf(filter, "and") + `,` + fmt.Sprintf(filter, "or") + `,{"type":"string"}]}}}`
 	for name, c := range map[string]struct {

@@ -49,7 +49,7 @@ func TestListsAreBounded(t *testing.T) {
 }
 
 // Tools without a schema lose nothing, and arguments that are mirrored in headers are always shown.
-func TestWhatIsNotWithheld(t *testing.T) {
+func TestSchemasThatAreNotWithheld(t *testing.T) {
 	list := portable.NewList(1)
 	list.Schema(`{"type":"object"}`, nil)
 	header := `{"type":"object","properties":{"a":{"type":"string","x-mcp-header":"A"}}}`
