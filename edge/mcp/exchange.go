@@ -41,9 +41,9 @@ type Incoming struct {
 	LastEventID string
 	// Conn is the connection, if it carries concurrent exchanges; nil over HTTP.
 	Conn *Conn
-	// Early means that the transport can only set the status of a Response with a Challenge before
-	// Admit. The era must then resolve a request before it admits it.
-	Early bool
+	// ResolveBeforeAdmit means that the transport can only set the status of a Response with a
+	// Challenge before Admit. The era must then resolve a request before it admits it.
+	ResolveBeforeAdmit bool
 	// Next lets the transport serve the connection's next message; see Admit. It may be nil.
 	Next func()
 }

@@ -21,7 +21,7 @@ func (e *Era) request(ctx context.Context, in *mcp.Incoming, s *localSession, re
 		e.refuse(ctx, in, out, rec.rules, msg, beginError(err))
 		return
 	}
-	if !in.Early {
+	if !in.ResolveBeforeAdmit {
 		in.Admit() // Its target may need a query.
 	}
 	if x.resolve(); len(x.calls) == 0 {

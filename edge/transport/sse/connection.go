@@ -161,7 +161,7 @@ func (c *conn) begin(in *mcp.Incoming, x *exchange) verdict {
 	if mcp.Outlasts(in.Principal.Until, c.until) {
 		c.until = in.Principal.Until
 	}
-	in.Session, in.Next, in.Early = c.session, x.settle, true
+	in.Session, in.Next, in.ResolveBeforeAdmit = c.session, x.settle, true
 	c.work.Go(func() {
 		defer c.done()
 		defer in.Memory.Release()
