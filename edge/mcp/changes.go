@@ -79,11 +79,11 @@ type Feed interface {
 	// to be watched count as changed, because the subscriber relied on them before. It returns
 	// Honoured.
 	Update(ctx context.Context, f Filter, tell bool) (Filter, error)
-	// Become replaces the rights of the feed's caller, whose subject and issuer stay the same. List
-	// kinds that differ by the new rights count as changed, and resources are watched as the new
-	// rights allow. It may ask backends; if ctx ends before they answer, it fails, and all kinds
-	// count as changed.
-	Become(ctx context.Context, p Principal) error
+	// SetPrincipal replaces the rights of the feed's caller, whose subject and issuer stay the
+	// same. List kinds that differ by the new rights count as changed, and resources are watched as
+	// the new rights allow. It may ask backends; if ctx ends before they answer, it fails, and all
+	// kinds count as changed.
+	SetPrincipal(ctx context.Context, p Principal) error
 	// Close ends the feed and its watches. Next then returns an error.
 	Close()
 }

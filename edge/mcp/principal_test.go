@@ -42,7 +42,7 @@ func TestIsName(t *testing.T) {
 
 // A user, a client and users of other issuers are different principals, although their subjects are
 // the same text, as is the anonymous caller.
-func TestPrincipalsAreToldApart(t *testing.T) {
+func TestPrincipalsAreDistinguished(t *testing.T) {
 	all := []mcp.Principal{
 		{}, {Subject: "alice", Issuer: "https://id"}, {Subject: "alice", Issuer: "https://id", SubjectIsClient: true},
 		{Subject: "alice", Issuer: "https://other"}, {Subject: "alice"}, {Subject: "bob", Issuer: "https://id"},

@@ -90,12 +90,12 @@ func (w *feed) use() use {
 	return useRequest
 }
 
-// Become implements mcp.Feed. What the subscriber may see is decided anew.
-func (w *feed) Become(ctx context.Context, p mcp.Principal) error {
+// SetPrincipal implements mcp.Feed. What the subscriber may see is decided anew.
+func (w *feed) SetPrincipal(ctx context.Context, p mcp.Principal) error {
 	w.mu.Lock()
 	w.who = p
 	w.mu.Unlock()
-	return w.Feed.Become(ctx, p)
+	return w.Feed.SetPrincipal(ctx, p)
 }
 
 // changed notes that a task may have changed. It does not block.

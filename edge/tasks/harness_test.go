@@ -275,7 +275,7 @@ func (quiet) Next(ctx context.Context, idle time.Duration) ([]mcp.Change, error)
 	}
 }
 func (quiet) Update(context.Context, mcp.Filter, bool) (mcp.Filter, error) { return mcp.Filter{}, nil }
-func (quiet) Become(context.Context, mcp.Principal) error                  { return nil }
+func (quiet) SetPrincipal(context.Context, mcp.Principal) error            { return nil }
 func (quiet) Close()                                                       {}
 
 // result is a tool's result with a text.

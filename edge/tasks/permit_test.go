@@ -99,7 +99,7 @@ func (w *world) feeds(t *testing.T, r *replica, id string) {
 		}
 		if want == 1 {
 			p.Scopes = []string{"read"}
-			if err := f.Become(t.Context(), p); err != nil {
+			if err := f.SetPrincipal(t.Context(), p); err != nil {
 				t.Error(err)
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

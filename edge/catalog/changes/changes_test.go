@@ -205,13 +205,13 @@ func (f *feed) watchOf(uri string) *watch {
 
 // A feed whose principal changes reports the lists that differ for the new one, and watches what it
 // may watch.
-func TestBecome(t *testing.T) {
+func TestSetPrincipal(t *testing.T) {
 	w, _ := owned("x:1", "x:2")
 	h := hubOf(w)
 	feed := open(t, h, mcp.Filter{Tools: true, Prompts: true, URIs: []string{"x:1", "x:2"}})
 	w.differ = backend.Tools | backend.Resources
 	w.hidden = "x:2"
-	if err := feed.Become(t.Context(), mcp.Principal{Subject: "alice", Scopes: []string{"less"}}); err != nil {
+	if err := feed.SetPrincipal(t.Context(), mcp.Principal{Subject: "alice", Scopes: []string{"less"}}); err != nil {
 		t.Fatal(err)
 	}
 	if got := next(t, feed); !slices.Equal(got, []mcp.Change{{Kind: mcp.ToolsChanged}}) {
@@ -225,13 +225,13 @@ func TestBecome(t *testing.T) {
 
 // If the backends do not answer for the new principal in time, every list is reported as changed,
 // and watches that the new principal is denied end nevertheless.
-func TestBecomeInVain(t *testing.T) {
+func TestSetPrincipalFails(t *testing.T) {
 	w, _ := owned("x:1", "x:2")
 	feed := open(t, hubOf(w), mcp.Filter{Tools: true, Prompts: true, URIs: []string{"x:1", "x:2"}})
 	w.hidden = "x:2"
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := feed.Become(ctx, mcp.Principal{Subject: "alice", Scopes: []string{"less"}}); err == nil {
+	if err := feed.SetPrincipal(ctx, mcp.Principal{Subject: "alice", Scopes: []string{"less"}}); err == nil {
 		t.Error("it did not fail")
 	}
 	if got := next(t, feed); !slices.Equal(got, []mcp.Change{{Kind: mcp.ToolsChanged}, {Kind: mcp.PromptsChanged}}) {
@@ -263,7 +263,7 @@ func TestChangesCoalesce(t *testing.T) {
 	silent(t, feed)
 }
 
-func TestUpdateKeepsWhatStays(t *testing.T) {
+func TestUpdateKeepsRemainingWatches(t *testing.T) {
 	w, o := owned("x:1", "x:2", "x:3")
 	feed := open(t, hubOf(w), mcp.Filter{URIs: []string{"x:1", "x:2"}})
 	kept := feed.watchOf("x:2")
@@ -383,7 +383,7 @@ func (l *leaving) Owner(uri string) Owner {
 
 // No owners are looked up for a disconnected subscriber: a lookup is slow if many templates nearly
 // match.
-func TestWhoHasLeftIsNotWorkedFor(t *testing.T) {
+func TestNoLookupsAfterDisconnect(t *testing.T) {
 	w := &world{}
 	h := New(w, Options{Jitter: -1})
 	f := open(t, h, mcp.Filter{})

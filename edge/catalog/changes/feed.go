@@ -26,7 +26,7 @@ type feed struct {
 	principal atomic.Pointer[mcp.Principal]
 	// outdated means that the principal lacks data that decides on lists. Used by Hub.Exchange.
 	outdated bool
-	// next is the principal that Become is about to set. nil means none.
+	// next is the principal that SetPrincipal is about to set. nil means none.
 	next atomic.Pointer[mcp.Principal]
 	// ctx ends with the feed, and with it the wait for backends.
 	ctx   context.Context

@@ -90,13 +90,13 @@ type Hub struct {
 	routing bool          // a reroute goroutine exists
 	reroute bool          // a reroute is due
 
-	// looking bounds the feeds whose views are made concurrently.
-	looking chan struct{}
+	// viewSlots bounds the feeds whose views are made concurrently.
+	viewSlots chan struct{}
 }
 
 // New returns a Hub. It needs no closing: it ends with its feeds.
 func New(source Source, opts Options) *Hub {
-	return &Hub{source: source, opts: opts, feeds: make(map[*feed]struct{}), looking: make(chan struct{}, watchesAtOnce)}
+	return &Hub{source: source, opts: opts, feeds: make(map[*feed]struct{}), viewSlots: make(chan struct{}, watchesAtOnce)}
 }
 
 // Open opens a feed for one subscriber. It waits until the backends watch the filter's URIs or

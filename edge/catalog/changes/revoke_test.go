@@ -116,7 +116,7 @@ func TestRevocationDoesNotWait(t *testing.T) {
 }
 
 // A caller loses its watches at once when its principal changes to one with fewer rights.
-func TestBecomingDoesNotWait(t *testing.T) {
+func TestSetPrincipalDoesNotWait(t *testing.T) {
 	quick, slow := &owner{}, &stuck{opening: make(chan struct{}, 10), release: make(chan struct{})}
 	w := revokingBoth{revoking{&world{owners: map[string]*owner{"x:secret": quick}, hidden: "x:secret"}}, slow}
 	h := New(w, Options{WatchedURIs: 10, Logger: slog.New(slog.DiscardHandler)})
@@ -134,7 +134,7 @@ func TestBecomingDoesNotWait(t *testing.T) {
 	}()
 	await.Receive(t, "the watch that blocks", slow.opening)
 	go func() {
-		_ = f.Become(ctx, mcp.Principal{Scopes: []string{"s"}})
+		_ = f.SetPrincipal(ctx, mcp.Principal{Scopes: []string{"s"}})
 		done <- struct{}{}
 	}()
 	await.Until(t, "the watch to end", func() bool { return quick.watchers("x:secret") == 0 })

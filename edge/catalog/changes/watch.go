@@ -57,8 +57,8 @@ func (f *feed) Update(ctx context.Context, filter mcp.Filter, tell bool) (mcp.Fi
 	return f.honoured(), nil
 }
 
-// Become implements mcp.Feed. It ends the watches that p may not have before it blocks.
-func (f *feed) Become(ctx context.Context, p mcp.Principal) error {
+// SetPrincipal implements mcp.Feed. It ends the watches that p may not have before it blocks.
+func (f *feed) SetPrincipal(ctx context.Context, p mcp.Principal) error {
 	next := &p
 	f.next.Store(next)
 	f.revoke(p)
@@ -111,9 +111,9 @@ func (f *feed) rerouteWatches() {
 		f.mu.Unlock()
 		f.updating.Lock()
 		select {
-		case f.hub.looking <- struct{}{}:
+		case f.hub.viewSlots <- struct{}{}:
 			v, err := f.hub.source.View(f.ctx, *f.principal.Load())
-			<-f.hub.looking
+			<-f.hub.viewSlots
 			if err == nil {
 				f.rewatch(f.ctx, v, true)
 			}
@@ -123,8 +123,8 @@ func (f *feed) rerouteWatches() {
 	}
 }
 
-// revoked reports whether the feed's principal, or the one that Become is about to set, may not
-// watch a resource at an owner.
+// revoked reports whether the feed's principal, or the one that SetPrincipal is about to set, may
+// not watch a resource at an owner.
 func (f *feed) revoked(uri string, owner Owner) bool {
 	source, ok := f.hub.source.(Revoker)
 	if !ok {
@@ -134,9 +134,9 @@ func (f *feed) revoked(uri string, owner Owner) bool {
 	return source.Revoked(*f.principal.Load(), uri, owner) || next != nil && source.Revoked(*next, uri, owner)
 }
 
-// mayHear reports whether the feed's principal may learn of changes of a resource below a watched
+// isVisible reports whether the feed's principal may learn of changes of a resource below a watched
 // one.
-func (f *feed) mayHear(uri string, owner Owner) bool {
+func (f *feed) isVisible(uri string, owner Owner) bool {
 	source, ok := f.hub.source.(Hider)
 	return !ok || !source.Hides(*f.principal.Load(), uri, owner)
 }
@@ -239,7 +239,7 @@ func (f *feed) watch(ctx context.Context, uri string, owner Owner, tell bool) {
 	defer cancel()
 	w := &watch{uri: uri, owner: owner}
 	stop, err := owner.Watch(ctx, *f.principal.Load(), uri, func(changed string) {
-		if changed == uri || f.mayHear(changed, owner) {
+		if changed == uri || f.isVisible(changed, owner) {
 			f.updated(w, changed)
 		}
 	})

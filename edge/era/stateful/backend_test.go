@@ -169,8 +169,8 @@ func (f *feed) Next(ctx context.Context, idle time.Duration) ([]mcp.Change, erro
 	}
 }
 
-// Become reports changed tools: the caller has other tools by its new rights.
-func (f *feed) Become(context.Context, mcp.Principal) error {
+// SetPrincipal reports changed tools: the caller has other tools by its new rights.
+func (f *feed) SetPrincipal(context.Context, mcp.Principal) error {
 	f.offer(mcp.Change{Kind: mcp.ToolsChanged})
 	return nil
 }

@@ -157,7 +157,7 @@ func (e *Era) become(a *attachment, who mcp.Principal) {
 	defer cancel()
 	a.updating.Lock()
 	defer a.updating.Unlock()
-	if err := a.feed.Become(ctx, who); err != nil {
+	if err := a.feed.SetPrincipal(ctx, who); err != nil {
 		e.log.Debug("a standalone stream could not be told of other rights", "error", err)
 	}
 }

@@ -75,8 +75,8 @@ func (f *fakeFeed) Next(ctx context.Context, idle time.Duration) ([]mcp.Change, 
 func (f *fakeFeed) Update(context.Context, mcp.Filter, bool) (mcp.Filter, error) {
 	return mcp.Filter{}, errors.New("not used in this era")
 }
-func (f *fakeFeed) Become(context.Context, mcp.Principal) error { return nil }
-func (f *fakeFeed) Close()                                      { f.closed.Do(func() { close(f.done) }) }
+func (f *fakeFeed) SetPrincipal(context.Context, mcp.Principal) error { return nil }
+func (f *fakeFeed) Close()                                            { f.closed.Do(func() { close(f.done) }) }
 
 // recorder is an exchange's way back that keeps what was written.
 type recorder struct {
