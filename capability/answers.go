@@ -14,48 +14,52 @@ import (
 )
 
 const (
-	maxState    = 64 << 10 // of one InputRequired
-	maxRequests = 16       // of one InputRequired
+	maxState    = 64 << 10 // bytes of state in one InputRequired
+	maxRequests = 16       // requests in one InputRequired
 	maxKey      = 128      // bytes of a key
-	// stateMark begins the state that this package writes; the byte is its version.
+	// stateMark is the prefix of states written by this package; its last byte is the format
+	// version.
 	stateMark = "\x00capability\x01"
 )
 
-// answers are what the client has said so far, and what this round found missing.
+// answers holds the client's answers so far, and the questions that this round found unanswered.
 type answers struct {
-	kept    []*InputResponse // of earlier rounds, good when they came
-	latest  []*InputResponse // just come; not looked at yet
+	kept    []*InputResponse // from earlier rounds, already validated
+	latest  []*InputResponse // from this request, not validated yet
 	missing []*InputRequest
 	unwound bool
 }
 
-// InputRequired is an outcome for handlers that keep their own account of the rounds: returned as
-// the error, it ends the round as it says. Handlers that ask through Call never need it.
-// MCP: InputRequiredResult.
+// InputRequired ends the round with requests to the client when a handler returns it as its error.
+// It is for handlers that manage state and answers themselves. Handlers that use Ask and the
+// methods of Call do not need it. MCP: InputRequiredResult.
 type InputRequired struct {
-	// Requests are asked all at once; at most 16.
+	// Requests are sent to the client together; at most 16.
 	Requests []*InputRequest
-	// State comes back in Call.State; nil keeps that of Call.SetState. The bound is 64 KiB.
+	// State is returned by Call.State in the next round; at most 64 KiB. nil keeps the state set by
+	// Call.SetState.
 	State []byte
-	// RetryAfter, with no requests, is when to call again; at most 1 h. 0: soon.
+	// RetryAfter is the delay before the next round if there are no requests; at most 1 h. 0 means
+	// as soon as possible.
 	RetryAfter time.Duration
-	// Repeatable: the next round may be run again with the state when the edge's replica is lost, whatever the tool says of itself.
+	// Repeatable allows the edge to run the next round again after a replica failure, even if the
+	// tool is neither ReadOnly nor Idempotent.
 	Repeatable bool
 }
 
-// Error makes an InputRequired returnable as an error.
+// Error implements error, so that a handler can return an InputRequired.
 func (r *InputRequired) Error() string {
 	return fmt.Sprintf("input required: %d requests", len(r.Requests))
 }
 
-// load takes the answers and the state of a request.
+// load reads the answers and the state of a request.
 func (c *Call) load(responses []*InputResponse, state []byte) *Failure {
 	c.answers.latest = slices.DeleteFunc(slices.Clone(responses), isOnce)
 	if len(state) == 0 {
 		return nil
 	}
 	text, ours := strings.CutPrefix(string(state), stateMark)
-	var m mcpedgev1.CallToolRequest // its fields are just those of a memory: answers and a state
+	var m mcpedgev1.CallToolRequest // it has the two fields that are stored: answers and state
 	if !ours || proto.Unmarshal([]byte(text), &m) != nil {
 		return &Failure{Reason: InvalidArgument,
 			Message: "the state of this call was written by another version of the service; call again from the start"}
@@ -65,7 +69,8 @@ func (c *Call) load(responses []*InputResponse, state []byte) *Failure {
 	return nil
 }
 
-// required is the outcome that asks for what is missing, with everything needed to go on.
+// required returns the outcome that sends requests to the client, with the state for the next
+// round.
 func (c *Call) required(requests []*InputRequest, retryAfter time.Duration, repeatable bool) (*mcpedgev1.InputRequired, error) {
 	if len(requests) > maxRequests {
 		return nil, fmt.Errorf("%d questions in one round; ask at most %d at once", len(requests), maxRequests)
@@ -89,23 +94,23 @@ func (c *Call) required(requests []*InputRequest, retryAfter time.Duration, repe
 	return out, nil
 }
 
-// memoryOf is the state that answers and a state are kept in.
+// memoryOf encodes answers and a handler's state as the state of the call.
 func memoryOf(answers []*InputResponse, state []byte) ([]byte, error) {
 	memory, err := proto.Marshal(&mcpedgev1.CallToolRequest{InputResponses: answers, State: state})
 	if err != nil {
-		return nil, fmt.Errorf("the state cannot be kept: %w", err)
+		return nil, fmt.Errorf("the state cannot be encoded: %w", err)
 	}
 	if size := len(stateMark) + len(memory); size > maxState {
-		return nil, fmt.Errorf("answers and state of this call have %d bytes, above the %d that survive a round; keep large data elsewhere, under Call.ID", size, maxState)
+		return nil, fmt.Errorf("the answers and the state of this call have %d bytes; the limit is %d: store large data elsewhere, under Call.ID", size, maxState)
 	}
 	return append([]byte(stateMark), memory...), nil
 }
 
-// errInvalid marks an answer that does not fit its question.
+// errInvalid is wrapped by errors about an answer that does not match its question.
 var errInvalid = errors.New("the answer does not fit the question")
 
-// find returns the answer to a key: one kept from earlier rounds first, so that a client cannot
-// change what it said. A new one that check accepts is kept.
+// find returns the answer to a key. An answer from an earlier round wins, so that a client cannot
+// change it. A new answer that check accepts is stored.
 func (a *answers) find(key string, check func(*InputResponse) error) *InputResponse {
 	for _, r := range a.kept {
 		if r.GetKey() == key && check(r) == nil {
@@ -121,7 +126,7 @@ func (a *answers) find(key string, check func(*InputResponse) error) *InputRespo
 	return nil
 }
 
-// miss notes a question for the next round, once per key.
+// miss adds a question for the next round, once per key.
 func (a *answers) miss(request *InputRequest) {
 	for i, m := range a.missing {
 		if m.GetKey() == request.GetKey() {

@@ -9,13 +9,14 @@ import (
 )
 
 var (
-	// ErrDeclined: the user said no.
+	// ErrDeclined means that the user declined to answer.
 	ErrDeclined = errors.New("the user declined to answer")
-	// ErrCancelled: the user closed the question without a choice, or the client could not show it.
+	// ErrCancelled means that the user dismissed the question, or that the client could not show
+	// it.
 	ErrCancelled = errors.New("the user dismissed the question")
 )
 
-// Action is what the user did with a question. MCP: ElicitResult.action.
+// Action is the user's reaction to a question. MCP: ElicitResult.action.
 type Action string
 
 // The actions of an ElicitResult.
@@ -25,15 +26,16 @@ const (
 	Cancel  Action = "cancel"
 )
 
-// ElicitResult is the user's answer to a form or a URL. MCP: ElicitResult.
+// ElicitResult is the user's answer to a form or to a URL. MCP: ElicitResult.
 type ElicitResult struct {
-	// Action is what the user did.
+	// Action is the user's reaction.
 	Action Action
-	// Content is the filled in form, a JSON object; nil unless accepted from a form.
+	// Content is the completed form, a JSON object. It is nil unless a form was accepted.
 	Content json.RawMessage
 }
 
-// Err is nil, ErrDeclined or ErrCancelled, by the action.
+// Err returns nil if the action is accept, ErrDeclined if it is decline, and ErrCancelled if it is
+// cancel.
 func (r ElicitResult) Err() error {
 	switch r.Action {
 	case Accept:
@@ -45,14 +47,14 @@ func (r ElicitResult) Err() error {
 	}
 }
 
-// Question is something to ask of the client, under a key that is its own within the call, with an
-// answer of type T. Make one with Form, FormSchema, OpenURL, Sampling, ListRoots or RawQuestion.
+// Question is a question to the client with an answer of type T. Its key is unique within the call.
+// Form, FormSchema, OpenURL, Sampling, ListRoots and RawQuestion return one.
 type Question[T any] struct {
 	request *InputRequest
 	parse   func(*InputResponse) (T, error)
 }
 
-// Asking is any Question, whatever its answer; for Call.AskAll.
+// Asking is a Question with an answer of any type, as Call.AskAll takes it.
 type Asking interface {
 	question() *InputRequest
 	check(*InputResponse) error
@@ -67,8 +69,8 @@ func (q Question[T]) check(r *InputResponse) error {
 	return nil
 }
 
-// Answer returns the client's answer. If it is not there yet, the handler ends here, as described
-// at Ask. The error is ErrDeclined or ErrCancelled, from Form only.
+// Answer returns the client's answer. It ends the handler if there is no answer yet, as Ask does.
+// The error is ErrDeclined or ErrCancelled, and is returned for Form only.
 func (q Question[T]) Answer(c *Call) (T, error) {
 	c.AskAll(q)
 	c.mu.Lock()
@@ -77,26 +79,31 @@ func (q Question[T]) Answer(c *Call) (T, error) {
 	return q.parse(r)
 }
 
-// Ask asks the user to fill in a form made from T, a struct of strings, numbers, booleans and
-// lists of enumerated strings, with the tags of AddTool. The error is ErrDeclined or ErrCancelled.
+// Ask asks the user to complete a form generated from T, and returns the answer. T is a struct of
+// strings, numbers, booleans and lists of enumerated strings, with the tags of AddTool. The error
+// is ErrDeclined or ErrCancelled.
 //
-// A handler that asks is run from its top in each round. A question whose answer has come returns
-// it; the first one without an answer ends the handler on the spot, as testing.T.FailNow ends a
-// test: deferred calls run, recover sees nothing, and whatever was to be returned is not. The client
-// is then asked, and the handler runs again. Answers survive all later rounds; one that does not fit
-// the question is asked for again. So:
-//   - do nothing that must not happen twice before the last question is answered;
-//   - ask in the same order under the same keys in every round;
-//   - ask in the handler's own goroutine (Call.AskAll asks several questions at once).
+// A handler that asks runs once per round, each time from its top:
+//   - A question that has been answered returns the answer.
+//   - The first question without an answer ends the handler immediately, as testing.T.FailNow ends
+//     a test: deferred functions run, recover returns nil, and the handler's return values are
+//     ignored. The edge sends the question to the client, and runs the handler again with the
+//     answer.
+//   - Answers are kept in all later rounds. An answer that does not match the question is
+//     discarded, and the question is sent again.
+//
+// Therefore a handler must:
+//   - have no side effect that may not be repeated before its last question is answered;
+//   - ask the same questions with the same keys in the same order in every round;
+//   - ask in its own goroutine. Call.AskAll asks several questions at once.
 //
 // MCP: elicitation/create in form mode; InputRequiredResult.
 func Ask[T any](c *Call, key, message string) (T, error) {
 	return Form[T](key, message).Answer(c)
 }
 
-// AskAll makes sure that all these questions are answered: those that are not are asked in one
-// round, at most 16. Then each Question's Answer returns at once. See Ask for how it ends the
-// handler.
+// AskAll sends all questions without an answer to the client in one round, at most 16. It returns
+// when all are answered; Question.Answer then returns at once. It ends the handler as Ask does.
 func (c *Call) AskAll(questions ...Asking) {
 	if c.send == nil {
 		panic("capability: a completion cannot ask the client")
@@ -117,44 +124,45 @@ func (c *Call) AskAll(questions ...Asking) {
 	}
 }
 
-// AskForm asks the user to fill in a form by a flat JSON Schema object of primitive properties,
-// sent verbatim. Accepted content fits its required members, types, enums and bounds. See Ask for
-// how it ends the handler.
+// AskForm asks the user to complete a form. schema is a flat JSON Schema object of primitive
+// properties; it is sent verbatim. Accepted content matches its required members, types, enums and
+// bounds. AskForm ends the handler as Ask does.
 func (c *Call) AskForm(key, message, schema string) ElicitResult {
 	r, _ := FormSchema(key, message, schema).Answer(c)
 	return r
 }
 
-// AskURL asks the user to open an https: URL, for what must not pass through the client (logins,
-// secrets, payments). Accept says that the user agreed to, not that anything is done there. See Ask
-// for how it ends the handler. MCP: elicitation/create in URL mode.
+// AskURL asks the user to open an https: URL, for data that must not pass through the client:
+// logins, secrets, payments. Accept means that the user agreed to open it, not that the user
+// completed the page. AskURL ends the handler as Ask does. MCP: elicitation/create in URL mode.
 func (c *Call) AskURL(key, message, url string) ElicitResult {
 	r, _ := OpenURL(key, message, url).Answer(c)
 	return r
 }
 
-// Sample asks the client's model. See Ask for how it ends the handler. MCP: sampling/createMessage.
+// Sample requests a completion from the client's model. It ends the handler as Ask does. MCP:
+// sampling/createMessage.
 func (c *Call) Sample(key string, request *SamplingRequest) *SamplingResult {
 	r, _ := Sampling(key, request).Answer(c)
 	return r
 }
 
-// Roots asks for the directories and files the client works on; there may be none. See Ask for how
-// it ends the handler. MCP: roots/list.
+// Roots requests the directories and files that the client works on; there may be none. It ends the
+// handler as Ask does. MCP: roots/list.
 func (c *Call) Roots(key string) []*Root {
 	r, _ := ListRoots(key).Answer(c)
 	return r
 }
 
-// Response returns the client's answer to a key, unchecked, or nil: for handlers that return
-// InputRequired themselves. What it returns is kept for the later rounds.
+// Response returns the client's answer to a key without validation, or nil. It is for handlers that
+// return InputRequired themselves. The answer is kept in later rounds.
 func (c *Call) Response(key string) *InputResponse {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.answers.find(key, func(*InputResponse) error { return nil })
 }
 
-// ask is a question whose answer is of one kind.
+// ask returns a question whose answer parse decodes.
 func ask[T any](request *mcpedgev1.InputRequest, parse func(*InputResponse) (T, error)) Question[T] {
 	return Question[T]{request: request, parse: parse}
 }

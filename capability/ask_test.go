@@ -28,7 +28,7 @@ type age struct {
 	Years int `json:"years" minimum:"0" maximum:"150"`
 }
 
-// said is the text of a tool's result.
+// said returns the text of a tool's result.
 func said(o *capabilitytest.Outcome[mcpedgev1.CallToolResult]) string {
 	if len(o.Result.GetContent()) == 0 {
 		return fmt.Sprint("no text: ", o.Failure, o.InputRequired)
@@ -36,7 +36,7 @@ func said(o *capabilitytest.Outcome[mcpedgev1.CallToolResult]) string {
 	return o.Result.GetContent()[0].GetText().GetText()
 }
 
-// answering answers by key, and notes what was asked.
+// answering returns an answer function that answers by key and records the questions.
 func answering(asked *[]string, by map[string]*capability.InputResponse) func(*capability.InputRequest) *capability.InputResponse {
 	return func(r *capability.InputRequest) *capability.InputResponse {
 		*asked = append(*asked, r.GetKey())
@@ -49,7 +49,7 @@ func TestAskOverRounds(t *testing.T) {
 	var effects, deferred int
 	addTool(s, "interview", func(_ context.Context, c *capability.Call) (string, error) {
 		defer func() { deferred++ }()
-		defer func() { _ = recover() }() // sees nothing of asking
+		defer func() { _ = recover() }() // recovers nothing: a question is not a panic
 		n, err := capability.Ask[name](c, "name", "Who are you?")
 		if err != nil {
 			return "", err
@@ -127,7 +127,7 @@ func TestAskAllAsksInOneRound(t *testing.T) {
 	if err != nil || said(out) != fmt.Sprint("Ada", 0, `{"z":1}`) || out.Rounds != 2 || len(asked) != 3 {
 		t.Errorf("%s after %d rounds, asked %v, %v", said(out), out.Rounds, asked, err)
 	}
-	// One of three comes, and later an attempt to change it: what was said stays.
+	// One of three answers arrives, and later another value for it: the first value stays.
 	asked = nil
 	first := true
 	c.Answer = func(r *capability.InputRequest) *capability.InputResponse {

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// jsonBuffer is an encoder with its buffer, reused over calls.
+// jsonBuffer is a JSON encoder with its buffer, reused across calls.
 type jsonBuffer struct {
 	bytes.Buffer
 	enc *json.Encoder
@@ -19,7 +19,7 @@ var buffers = sync.Pool{New: func() any {
 	return b
 }}
 
-// maxKept bounds what one large result leaves behind.
+// maxKept is the largest buffer that is kept for reuse, in bytes.
 const maxKept = 1 << 20
 
 func (b *jsonBuffer) free() {

@@ -9,41 +9,42 @@ import (
 	mcpedgev1 "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// Call is one round of a call of a tool, of a read or of a prompt: what the handler may know of the
-// request, and its way to the client while it runs. All methods may be used concurrently and until
-// the handler returns; after that events are dropped.
+// Call is one round of a tool call, a read or a prompt. It holds the request's metadata, and sends
+// events to the client while the handler runs. Its methods may be called concurrently. Events sent
+// after the handler has returned are dropped.
 type Call struct {
 	rc   *mcpedgev1.RequestContext
-	send emitter // nil: a completion, which has no events
+	send emitter // nil for a completion, which has no events
 
 	mu       sync.Mutex // guards everything below, and send
-	over     bool       // the handler has returned
-	progress float64    // the highest sent
-	sent     bool       // some progress was sent
-	deferred bool       // Defer was sent
+	over     bool       // true after the handler has returned
+	progress float64    // the highest value sent
+	sent     bool       // true after the first progress event
+	deferred bool       // true after Defer was sent
 	answers  answers
 	state    []byte
 	meta     string
 	cache    *mcpedgev1.CacheHint
 }
 
-// emitter writes an event to the stream of one kind of work.
+// emitter sends events on the stream of a tool call, a read or a prompt.
 type emitter interface {
 	sendProgress(*mcpedgev1.Progress) error
 	sendLog(*mcpedgev1.LogMessage) error
 }
 
-// ID is random, at most 64 characters, and the same over the rounds and re-runs of one call: a key
-// for idempotency.
+// ID returns the id of the call: random, at most 64 characters. All rounds and attempts of a call
+// have the same id, so it can be an idempotency key.
 func (c *Call) ID() string { return c.rc.GetCallId() }
 
-// Attempt is 1 for the first run of a round and 2 when it is run again because a replica was lost.
+// Attempt returns 1 for the first execution of a round, and 2 if the round is retried after a
+// replica failure.
 func (c *Call) Attempt() int { return int(c.rc.GetAttempt()) }
 
-// Round is 1 at first, and one more each time answers came.
+// Round returns the number of the round. The first is 1; each set of answers begins another.
 func (c *Call) Round() int { return int(c.rc.GetRound()) }
 
-// Principal is who is calling; never nil. An empty subject is anonymous.
+// Principal returns the caller. It is never nil; an empty subject means anonymous.
 func (c *Call) Principal() *Principal {
 	if p := c.rc.GetPrincipal(); p != nil {
 		return p
@@ -51,9 +52,9 @@ func (c *Call) Principal() *Principal {
 	return &Principal{}
 }
 
-// Claim is a claim of the caller's access token, as text: a string without its quotes, any other value as JSON. It is false
-// where the token has none, or the edge's setting `claims` of this backend does not name it. Principal().GetClaimsJson() has
-// all of them.
+// Claim returns a claim of the caller's access token as text: a string without quotes, any other
+// value as JSON. It returns false if the token has no such claim, or if the edge's setting `claims`
+// of this backend does not name it. Principal().GetClaimsJson() returns all claims.
 func (c *Call) Claim(name string) (string, bool) {
 	raw, ok := c.rc.GetPrincipal().GetClaimsJson()[name]
 	if !ok {
@@ -66,11 +67,13 @@ func (c *Call) Claim(name string) (string, bool) {
 	return raw, true
 }
 
-// ClientInfo is the client's own word of what it is, for display only; nil when it said nothing.
+// ClientInfo returns the name and version that the client reports, for display only. It is nil if
+// the client reports none.
 func (c *Call) ClientInfo() *Implementation { return c.rc.GetClientInfo() }
 
-// ClientCapabilities is what the client can be asked; never nil. No check is needed before asking:
-// the edge answers for a client that cannot. Check to take another way instead.
+// ClientCapabilities returns the questions that the client supports. It is never nil. A handler
+// need not check it before asking: the edge answers for a client that lacks the capability. Check
+// it to choose another way.
 func (c *Call) ClientCapabilities() *ClientCapabilities {
 	if cc := c.rc.GetClientCapabilities(); cc != nil {
 		return cc
@@ -78,7 +81,7 @@ func (c *Call) ClientCapabilities() *ClientCapabilities {
 	return &ClientCapabilities{}
 }
 
-// Meta is `_meta` of the client's request, a JSON object; nil when there is none.
+// Meta returns `_meta` of the client's request, a JSON object, or nil.
 func (c *Call) Meta() json.RawMessage {
 	if m := c.rc.GetMetaJson(); m != "" {
 		return json.RawMessage(m)
@@ -86,8 +89,8 @@ func (c *Call) Meta() json.RawMessage {
 	return nil
 }
 
-// SetMeta sets `_meta` of the result, a JSON object; a Result's own Meta wins. It panics when meta
-// is not a JSON object.
+// SetMeta sets `_meta` of the result, a JSON object. Result.Meta has precedence. SetMeta panics if
+// meta is not a JSON object.
 func (c *Call) SetMeta(meta json.RawMessage) {
 	mustBeObject("_meta", string(meta))
 	c.mu.Lock()
@@ -95,30 +98,32 @@ func (c *Call) SetMeta(meta json.RawMessage) {
 	c.mu.Unlock()
 }
 
-// SetCache says how long the client may keep what was read (0 to 30 days), and whether all callers
-// may share it. Only for reads; elsewhere it is ignored.
+// SetCache sets how long the client may cache the contents (0 to 30 days), and whether callers may
+// share the cache entry. It applies to reads only.
 func (c *Call) SetCache(ttl time.Duration, shared bool) {
 	c.mu.Lock()
 	c.cache = cacheHint(ttl, shared)
 	c.mu.Unlock()
 }
 
-// State is what SetState kept in an earlier round; nil in the first.
+// State returns the bytes that SetState stored in an earlier round. It is nil in the first round.
 func (c *Call) State() []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.state
 }
 
-// SetState keeps bytes for the next round, if there is one: the edge carries them, sealed, through
-// the client. With the answers they are bounded to 64 KiB. The slice is kept, not copied.
+// SetState stores bytes for the next round, if there is one. The edge encrypts them and passes them
+// through the client. State and answers together are limited to 64 KiB. The slice is kept, not
+// copied.
 func (c *Call) SetState(state []byte) {
 	c.mu.Lock()
 	c.state = state
 	c.mu.Unlock()
 }
 
-// WantsProgress reports whether progress goes anywhere; for handlers whose count is dear.
+// WantsProgress reports whether the client receives progress. Check it if progress is expensive to
+// compute.
 func (c *Call) WantsProgress() bool { return c.send != nil && c.rc.GetProgressWanted() }
 
 // WantsLog reports whether the client wants messages of this level.
@@ -127,12 +132,12 @@ func (c *Call) WantsLog(level LogLevel) bool {
 	return c.send != nil && wanted != mcpedgev1.LogLevel_LOG_LEVEL_UNSPECIFIED && level >= wanted
 }
 
-// LogLevel is the least level the client wants; 0 when it wants no messages.
+// LogLevel returns the lowest level that the client wants, or 0 if it wants no messages.
 func (c *Call) LogLevel() LogLevel { return c.rc.GetLogLevel() }
 
-// Progress tells the client how far the call is: progress out of total (0: unknown), with a message
-// for people (may be empty). What does not rise, and what nobody wants, is dropped.
-// MCP: notifications/progress.
+// Progress sends the client the progress of the call out of total, with a message for people. A
+// total of 0 means unknown; message may be empty. Values that do not increase are dropped, and so
+// are all values if the client does not want progress. MCP: notifications/progress.
 func (c *Call) Progress(progress, total float64, message string) {
 	if !c.WantsProgress() {
 		return
@@ -147,12 +152,12 @@ func (c *Call) Progress(progress, total float64, message string) {
 		return
 	}
 	c.sent, c.progress = true, progress
-	_ = c.send.sendProgress(p) // a lost client shows in ctx
+	_ = c.send.sendProgress(p) // a disconnected client cancels ctx
 }
 
-// Log sends the client a log message: any value that encodes as JSON (a json.RawMessage verbatim),
-// under a logger's name (may be empty). Below the client's level it costs nothing. No secrets.
-// MCP: notifications/message.
+// Log sends the client a log message under a logger's name, which may be empty. data is any value
+// that encodes as JSON; a json.RawMessage is sent verbatim. It must not contain secrets. Messages
+// below the client's level are dropped before encoding. MCP: notifications/message.
 func (c *Call) Log(level LogLevel, logger string, data any) {
 	if !c.WantsLog(level) {
 		return
@@ -168,14 +173,14 @@ func (c *Call) Log(level LogLevel, logger string, data any) {
 	}
 }
 
-// extras are what SetMeta and SetCache left.
+// extras returns the values of SetMeta and SetCache.
 func (c *Call) extras() (meta string, cache *mcpedgev1.CacheHint) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.meta, c.cache
 }
 
-// finish ends events; what is left behind by a handler cannot follow the outcome.
+// finish drops all later events, so that none follows the outcome.
 func (c *Call) finish() {
 	c.mu.Lock()
 	c.over = true

@@ -6,25 +6,25 @@ import (
 	"strings"
 )
 
-// maxSuggestions is how many values MCP lets a completion carry.
+// maxSuggestions is the maximum number of values in a completion, set by MCP.
 const maxSuggestions = 100
 
-// Completer suggests values for one argument: value is what was typed so far, chosen are the
-// arguments already filled in. Best first; beyond 100 the client is told that there are more. The
-// Call is there for what is known of the request: it cannot ask, and its events are dropped.
-// MCP: completion/complete.
+// Completer returns suggestions for an argument, best first. value is the text typed so far; chosen
+// holds the arguments already completed. Suggestions beyond 100 are dropped, and the client learns
+// that there are more. The Call holds the request's metadata; it cannot ask, and its events are
+// dropped. MCP: completion/complete.
 type Completer func(ctx context.Context, c *Call, value string, chosen map[string]string) ([]string, error)
 
-// CompleteOption gives an argument of a prompt or a variable of a template its suggestions.
+// CompleteOption adds suggestions to an argument of a prompt or a variable of a template.
 type CompleteOption func(map[string]Completer)
 
-// Complete suggests values for the named argument by a Completer.
+// Complete uses a Completer to suggest values for the named argument.
 func Complete(argument string, by Completer) CompleteOption {
 	return func(m map[string]Completer) { m[argument] = by }
 }
 
-// Suggest suggests those of fixed values that begin with what was typed, whatever the case, in
-// their order.
+// Suggest suggests those of the given values that begin with the typed text, in the given order.
+// Case is ignored.
 func Suggest(argument string, values ...string) CompleteOption {
 	return Complete(argument, func(_ context.Context, _ *Call, value string, _ map[string]string) ([]string, error) {
 		var fitting []string
@@ -45,14 +45,14 @@ func completersOf(options []CompleteOption) map[string]Completer {
 	return m
 }
 
-// suggestions is a completion's answer.
+// suggestions is the result of a completion.
 type suggestions struct {
 	values []string
-	total  *int32 // nil: unknown
+	total  *int32 // nil means unknown
 	more   bool
 }
 
-// complete runs a completer; an argument without one has no suggestions.
+// complete runs a completer. A nil completer returns no suggestions.
 func complete(ctx context.Context, log *slog.Logger, name string, by Completer, c *Call, value string, chosen map[string]string) (suggestions, error) {
 	if by == nil {
 		return suggestions{}, nil

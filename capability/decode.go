@@ -8,13 +8,14 @@ import (
 	"strings"
 )
 
-// preset is a field's default, put in before decoding.
+// preset is the default value of a field, set before decoding.
 type preset struct {
 	index []int
 	text  []byte
 }
 
-// inputSchemaOf is the schema of a tool's arguments. It panics when they are no object.
+// inputSchemaOf returns the schema of a tool's arguments. It panics if the type does not encode as
+// a JSON object.
 func inputSchemaOf(tool string, t reflect.Type) string {
 	s := makeSchema(t, false)
 	if s.own == nil && s.Type != "object" {
@@ -24,7 +25,7 @@ func inputSchemaOf(tool string, t reflect.Type) string {
 		s.Type = "object" // any, json.RawMessage
 	}
 	if s.Properties == nil {
-		s.Properties = properties{} // which some interfaces of models ask for
+		s.Properties = properties{} // required by some model APIs
 	}
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -33,9 +34,9 @@ func inputSchemaOf(tool string, t reflect.Type) string {
 	return string(text)
 }
 
-// decoderOf makes the decoder of a tool's arguments. The edge has validated them by the schema; what
-// is checked again is what would mislead the handler: types, (by the generated schema) members
-// that must be there, and members that encoding/json takes for others (see spelling).
+// decoderOf returns the decoder of a tool's arguments. The edge has validated them with the schema.
+// The decoder checks again what would mislead the handler: types, required members of the generated
+// schema, and members that encoding/json matches without regard to case (see spelling).
 func decoderOf[In any](tool string, generated bool) func(arguments string, in *In) error {
 	t := reflect.TypeFor[In]()
 	var (
@@ -70,14 +71,14 @@ func decoderOf[In any](tool string, generated bool) func(arguments string, in *I
 	}
 }
 
-// fill puts the defaults into a struct.
+// fill sets the defaults in a struct.
 func fill(presets []preset, into any) {
 	for _, p := range presets {
 		_ = json.Unmarshal(p.text, reflect.ValueOf(into).Elem().FieldByIndex(p.index).Addr().Interface())
 	}
 }
 
-// presetsOf finds the defaults in a struct and in the structs directly inside it.
+// presetsOf returns the defaults of a struct and of the structs directly inside it.
 func presetsOf(t reflect.Type, index []int) []preset {
 	var presets []preset
 	for _, f := range fieldsOf(t) {
@@ -101,7 +102,7 @@ func presetsOf(t reflect.Type, index []int) []preset {
 	return presets
 }
 
-// argumentError names the member that does not fit.
+// argumentError returns an error that names the member with the wrong type.
 func argumentError(err error) error {
 	var typeError *json.UnmarshalTypeError
 	switch {
@@ -113,7 +114,7 @@ func argumentError(err error) error {
 	return Errorf(InvalidArgument, "the arguments do not fit: %s", strings.TrimPrefix(err.Error(), "json: "))
 }
 
-// jsonKind names a Go type as a caller knows it.
+// jsonKind returns the JSON name of a Go type.
 func jsonKind(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.String:

@@ -6,13 +6,14 @@ import (
 	mcpedgev1 "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// backendService is the contract's BackendService over a Server.
+// backendService implements the contract's BackendService for a Server.
 type backendService struct {
 	mcpedgev1.UnimplementedBackendServiceServer
 	s *Server
 }
 
-// Describe says what is there: a kind is announced when it has an entry or was announced by option.
+// Describe returns the service's metadata and features. A feature is announced if it has an entry,
+// or if an option announces it.
 func (b backendService) Describe(context.Context, *mcpedgev1.DescribeRequest) (*mcpedgev1.DescribeResponse, error) {
 	s := b.s
 	out := &mcpedgev1.DescribeResponse{Implementation: s.info, Instructions: s.instructions, ExtensionsJson: s.extensions}

@@ -1,5 +1,6 @@
-// Package capability makes a backend of MCP Edge from Go functions: tools, resources and prompts
-// that the edge serves to every client of the Model Context Protocol. A whole service:
+// Package capability builds backends of MCP Edge from Go functions. A backend has tools, resources
+// and prompts, which the edge serves to every client of the Model Context Protocol. A complete
+// service:
 //
 //	package main
 //
@@ -19,36 +20,40 @@
 //
 // # Tools
 //
-// AddTool makes the schemas from the function's types and decodes and encodes by them; AddRawTool
-// leaves both to you. A plain error is shown to the model; Errorf chooses another kind.
+// AddTool generates the schemas of a tool from the function's types, decodes its arguments and
+// encodes its result. AddRawTool takes schemas and JSON from the caller. The model sees a plain
+// error as the tool's result; Errorf returns an error of another kind.
 //
 // # Asking
 //
-// Ask, Call.AskForm, Call.AskURL, Call.Sample and Call.Roots ask the user, the client's model or the
-// client, as plain calls:
+// Ask and Call.AskForm ask the user to complete a form, and Call.AskURL to open a URL. Call.Sample
+// asks the client's model, and Call.Roots the client. All are plain function calls:
 //
 //	answer, err := capability.Ask[Confirmation](c, "confirm", "Really delete it?")
 //	if errors.Is(err, capability.ErrDeclined) {
 //		return "Nothing was deleted.", nil
 //	}
 //
-// While the client thinks, nothing waits: the handler ends, and runs again from its top when the
-// answer is there. Ask says what that asks of a handler; Once gives it a value that stays the same in all rounds.
+// Nothing blocks while the client answers: the question ends the handler, and the handler runs
+// again from its top with the answer. Ask describes the rules that a handler must follow. Once
+// returns a value that stays the same in all rounds.
 //
-// # While it runs
+// # Progress and logs
 //
-// Call.Progress, Call.Log and Call.Logger tell the client how it goes; they cost nothing when it does not want
-// to know. The context ends when the client cancels, or at the deadline.
+// Call.Progress sends progress to the client; Call.Log and Call.Logger send log messages. They are
+// cheap if the client does not want them. The context of a handler ends if the client cancels the
+// call, or at the deadline.
 //
 // # Resources and prompts
 //
-// AddResource, AddTemplate and Server.Provide serve what can be read: one thing, all that a URI
-// template describes, or all below a prefix. AddPrompt serves prompts. Complete and Suggest give
-// their arguments suggestions. All of it may change while it is served, and those who watch are
-// told; Server.ResourceUpdated says that a resource has new contents.
+// AddResource serves one resource, AddTemplate every URI that matches a template, and
+// Server.Provide every URI below a prefix. AddPrompt serves a prompt. Complete and Suggest add
+// suggestions for arguments. Entries may be added and removed while the server runs; subscribers
+// are notified. Server.ResourceUpdated reports that the contents of a resource have changed.
 //
 // # Serving
 //
-// Main is a whole main function, with TLS by flags (see TLSFiles), Server.Serve serves on a listener, Server.Register joins a gRPC
-// server of your own. Package capabilitytest calls a Server in tests as the edge does.
+// Main is a complete main function, with flags for TLS (see TLSFiles). Server.Serve serves on a
+// listener, and Server.Register adds the services to an existing gRPC server. Package
+// capabilitytest calls a Server in tests as the edge does.
 package capability

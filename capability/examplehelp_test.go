@@ -13,10 +13,10 @@ import (
 	mcpedgev1 "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// exampleClient says in a line what the examples' servers answer.
+// exampleClient prints the answers of the examples' servers, one per line.
 type exampleClient struct{ *capabilitytest.Client }
 
-// serve serves s, as Main does in a process of its own, until stop is called.
+// serve serves s as Main does in a separate process, until stop is called.
 func serve(s *capability.Server) (c exampleClient, stop func()) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -40,7 +40,7 @@ func serve(s *capability.Server) (c exampleClient, stop func()) {
 	}
 }
 
-// accepts answers every form with content, and has no roots; declines declines.
+// accepts accepts every form with content, and has no roots. declines declines every form.
 func accepts(content string) func(*capability.InputRequest) *capability.InputResponse {
 	return answers(&mcpedgev1.ElicitResult{Action: mcpedgev1.ElicitAction_ELICIT_ACTION_ACCEPT, ContentJson: content})
 }
@@ -95,7 +95,7 @@ func (c exampleClient) prompt(name string, arguments map[string]string) string {
 	return saying([]*capability.Content{out.Result.GetMessages()[0].GetContent()}, nil)
 }
 
-// saying is the first text of some content, or the failure.
+// saying returns the first text of some content, or the failure.
 func saying(content []*capability.Content, failure *mcpedgev1.Failure) string {
 	if failure != nil {
 		return fmt.Sprintf("%s: %s", failure.GetReason(), failure.GetMessage())

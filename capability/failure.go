@@ -12,41 +12,42 @@ import (
 	mcpedgev1 "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// Reason says why there is no result.
+// Reason says why a call has no result.
 type Reason = mcpedgev1.FailureReason
 
-// The reasons of a Failure. For a tool, InvalidArgument and FailedPrecondition reach the model as a
-// result with `isError`; all others are protocol errors.
+// The reasons of a Failure. For a tool, the model sees InvalidArgument and FailedPrecondition as a
+// result with `isError`. All others become protocol errors.
 const (
-	// InvalidArgument: the arguments are wrong.
+	// InvalidArgument means that the arguments are invalid.
 	InvalidArgument = mcpedgev1.FailureReason_FAILURE_REASON_INVALID_ARGUMENT
-	// NotFound: the named tool, prompt or resource does not exist.
+	// NotFound means that the named tool, prompt or resource does not exist.
 	NotFound = mcpedgev1.FailureReason_FAILURE_REASON_NOT_FOUND
-	// FailedPrecondition: the state of the world does not allow it now.
+	// FailedPrecondition means that the system is not in the state that the call requires.
 	FailedPrecondition = mcpedgev1.FailureReason_FAILURE_REASON_FAILED_PRECONDITION
-	// PermissionDenied: the caller may not do it.
+	// PermissionDenied means that the caller has no permission.
 	PermissionDenied = mcpedgev1.FailureReason_FAILURE_REASON_PERMISSION_DENIED
-	// ResourceExhausted: a quota is used up.
+	// ResourceExhausted means that a quota is exhausted.
 	ResourceExhausted = mcpedgev1.FailureReason_FAILURE_REASON_RESOURCE_EXHAUSTED
-	// Unavailable: try again later.
+	// Unavailable means that the caller should retry later.
 	Unavailable = mcpedgev1.FailureReason_FAILURE_REASON_UNAVAILABLE
-	// DeadlineExceeded: it took too long.
+	// DeadlineExceeded means that the call took too long.
 	DeadlineExceeded = mcpedgev1.FailureReason_FAILURE_REASON_DEADLINE_EXCEEDED
-	// Internal: a fault of this service.
+	// Internal means that the service has a bug.
 	Internal = mcpedgev1.FailureReason_FAILURE_REASON_INTERNAL
 )
 
-// Failure is an error that ends a call with a reason instead of a result. Handlers return it as
-// an error; it is found in wrapped errors too. Errorf makes one.
+// Failure is an error that ends a call with a reason. Handlers return it as an error; it may be
+// wrapped. Errorf returns one.
 type Failure struct {
-	// Reason chooses the protocol error.
+	// Reason selects the protocol error.
 	Reason Reason
 	// Message says what was wrong, with which value, and what to do.
 	Message string
-	// Data is any JSON value for the error's `data`; empty: none.
+	// Data is any JSON value for the error's `data`. Empty means none.
 	Data json.RawMessage
-	// Scopes are, with PermissionDenied, the OAuth scopes that the caller lacks: at most 32 of at most 256 bytes. A client that gets
-	// an access token with them can call again. Nil: other credentials would not help.
+	// Scopes are the OAuth scopes that the caller lacks, with PermissionDenied: at most 32, each of
+	// at most 256 bytes. A client that gets an access token with them can call again. nil means
+	// that other credentials would not help.
 	Scopes []string
 
 	cause error
@@ -64,8 +65,9 @@ func Errorf(reason Reason, format string, args ...any) error {
 	return &Failure{Reason: reason, Message: err.Error(), cause: errors.Unwrap(err)}
 }
 
-// LacksScopes returns a *Failure by which the caller needs OAuth scopes for what was asked: the client is told to get an access token
-// with them, and can call again. Call.Principal has those that it has now.
+// LacksScopes returns a *Failure for a caller that lacks OAuth scopes. The edge asks the client to
+// get an access token with them and to call again. Call.Principal has the scopes of the current
+// token.
 func LacksScopes(scopes ...string) error {
 	return &Failure{
 		Reason: PermissionDenied, Scopes: scopes,
@@ -73,10 +75,10 @@ func LacksScopes(scopes ...string) error {
 	}
 }
 
-// quote shows a name from a request, bounded.
+// quote quotes a name from a request, shortened to 200 bytes.
 func quote(name string) string { return fmt.Sprintf("%.200q", name) }
 
-// proto is the failure as the contract has it.
+// proto returns the failure as a message of the contract.
 func (f *Failure) proto() *mcpedgev1.Failure {
 	if len(f.Data) > 0 && !json.Valid(f.Data) {
 		return &mcpedgev1.Failure{Reason: Internal,
@@ -85,7 +87,7 @@ func (f *Failure) proto() *mcpedgev1.Failure {
 	return &mcpedgev1.Failure{Reason: f.Reason, Message: valid(f.Message), DataJson: string(f.Data), Scopes: f.Scopes}
 }
 
-// failureStatus is a failure as a gRPC status, for calls that have no other way to say it.
+// failureStatus returns a failure as a gRPC status, for unary RPCs.
 func failureStatus(f *mcpedgev1.Failure) error {
 	code, ok := map[Reason]codes.Code{
 		InvalidArgument: codes.InvalidArgument, NotFound: codes.NotFound,

@@ -8,12 +8,12 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// maxPending is how many different URIs one watcher may lag behind; beyond it they become one
-// event for the watched URI.
+// maxPending is the number of distinct URIs that one watcher may have pending. Beyond it, they
+// become one event for the watched URI.
 const maxPending = 1024
 
-// feed tells any number of watchers of changes. What a slow watcher has not taken yet is
-// coalesced; publishing never blocks.
+// feed notifies watchers of changes. Pending events of a slow watcher are coalesced; publish never
+// blocks.
 type feed struct {
 	mu       sync.Mutex
 	watchers map[*watcher]struct{}
@@ -24,14 +24,14 @@ func newFeed() *feed {
 	return &feed{watchers: map[*watcher]struct{}{}, closed: make(chan struct{})}
 }
 
-// watcher is one stream's view of a feed.
+// watcher is the state of one stream of a feed.
 type watcher struct {
-	uri     string // "": everything
+	uri     string // empty matches everything
 	wake    chan struct{}
-	pending []string // in order, without repetition; guarded by the feed's mutex
+	pending []string // in order, without duplicates; guarded by the feed's mutex
 }
 
-// matches: the watched URI itself, or one below it when the watched one ends with "/".
+// matches reports whether uri is the watched URI, or below it if the watched URI ends with "/".
 func (w *watcher) matches(uri string) bool {
 	return uri == w.uri || (strings.HasSuffix(w.uri, "/") && strings.HasPrefix(uri, w.uri))
 }
@@ -86,8 +86,8 @@ func (f *feed) take(w *watcher) []string {
 
 func (f *feed) close() { close(f.closed) }
 
-// serve runs one watcher's stream: started first, then one send per change, until the caller
-// leaves or the feed is closed.
+// serve runs one watcher's stream: it calls started, then send for each change, until done is
+// closed or the feed is closed.
 func (f *feed) serve(done <-chan struct{}, uri string, started func() error, send func(uri string) error) error {
 	w := f.join(uri)
 	defer f.leave(w)

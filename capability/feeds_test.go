@@ -129,7 +129,7 @@ func TestResourceFeeds(t *testing.T) {
 	}
 }
 
-// broken is a provider that cannot watch.
+// broken is a provider whose Watch fails.
 type broken struct{ notes }
 
 func (*broken) Watch(func(string), func()) (func(), error) { panic("boom") }
@@ -158,7 +158,7 @@ func TestFeedsCoalesceForASlowWatcher(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect(t, stream, "started", func(m *mcpedgev1.WatchResourceResponse) bool { return m.GetStarted() != nil })
-	for i := range 100_000 { // never blocks, though nobody receives
+	for i := range 100_000 { // never blocks, although no watcher receives
 		s.ResourceUpdated(fmt.Sprint("x://", i%7))
 	}
 	s.ResourceUpdated("x://last")

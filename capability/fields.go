@@ -15,14 +15,14 @@ type field struct {
 	name   string
 	field  reflect.StructField
 	index  []int // from the root struct
-	omits  bool  // omitempty or omitzero
-	quoted bool  // the option "string"
-	tagged bool  // named by its tag
-	behind bool  // inside an embedded pointer
+	omits  bool  // has omitempty or omitzero
+	quoted bool  // has the option "string"
+	tagged bool  // its name comes from the tag
+	behind bool  // is inside an embedded pointer
 }
 
-// fieldsOf lists a struct's members in order, embedded structs flattened: of one name the
-// shallowest wins, then the tagged one; others hide each other.
+// fieldsOf returns a struct's members in order, with embedded structs flattened. Of fields with the
+// same name, the shallowest wins, then the tagged one. If several remain, all are hidden.
 func fieldsOf(t reflect.Type) []field {
 	all := collect(t, nil, false, nil)
 	var kept []field
@@ -39,14 +39,14 @@ func fieldsOf(t reflect.Type) []field {
 				rivals++
 			}
 		}
-		if best && rivals == 1 { // itself
+		if best && rivals == 1 { // f itself
 			kept = append(kept, f)
 		}
 	}
 	return kept
 }
 
-// collect lists the fields of t below the path index; within are the embedded types around it.
+// collect appends the fields of t below the path index. within holds the enclosing embedded types.
 func collect(t reflect.Type, index []int, behind bool, within []reflect.Type) []field {
 	var all []field
 	for i := range t.NumField() {
@@ -82,7 +82,8 @@ func collect(t reflect.Type, index []int, behind bool, within []reflect.Type) []
 	return all
 }
 
-// required: the member must be there. Of an output it always is, unless left out when empty.
+// required reports whether the member must be present. In an output it always is, unless it is
+// omitted when empty.
 func (f field) required(output bool) bool {
 	if v, ok := f.field.Tag.Lookup("required"); ok {
 		return f.boolean("required", v)
@@ -94,7 +95,7 @@ func (f field) required(output bool) bool {
 	return output || (f.field.Type.Kind() != reflect.Pointer && !hasDefault)
 }
 
-// ofField is the schema of a field's type with what its tags say.
+// ofField returns the schema of a field's type with the keywords of its tags.
 func (m *schemaMaker) ofField(f field, path string) *schema {
 	s := m.of(f.field.Type, path)
 	if f.quoted && s.Type != nil {
@@ -120,7 +121,7 @@ func (m *schemaMaker) nullable(f field, s *schema) *schema {
 	return s
 }
 
-// extend adds what the tags say to a type's own schema, unless it says so itself.
+// extend adds the keywords of the tags to a type's own schema, unless that schema has them.
 func (f field) extend(own json.RawMessage) json.RawMessage {
 	var said struct {
 		Type any `json:"type"`
@@ -207,7 +208,7 @@ func (f field) restrict(s, values *schema) {
 	}
 }
 
-// value reads a tag's text as a value of the schema's type.
+// value parses the text of a tag as a value of the schema's type.
 func (f field) value(s *schema, tag, text string) any {
 	if s.Type == "string" || f.field.Type.Kind() == reflect.String {
 		return text

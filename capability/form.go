@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// form is what Ask sends and expects for one Go type.
+// form is the schema and the decoder of Ask for one Go type.
 type form struct {
 	schema  string
 	rules   *rules
@@ -18,7 +18,7 @@ type form struct {
 
 var forms sync.Map // reflect.Type to *form
 
-// formOf makes the form of T, once.
+// formOf returns the form of T. It is built once.
 func formOf[T any]() *form {
 	t := reflect.TypeFor[T]()
 	if f, ok := forms.Load(t); ok {
@@ -40,8 +40,8 @@ func formOf[T any]() *form {
 	return f
 }
 
-// mustBeFlat panics unless a form has only members that MCP admits: strings, numbers, booleans and
-// lists of enumerated strings.
+// mustBeFlat panics unless the members of a form are those that MCP allows: strings, numbers,
+// booleans and lists of enumerated strings.
 func mustBeFlat(t reflect.Type, s *schema) {
 	if s.Type != "object" || t.Kind() != reflect.Struct {
 		panic(fmt.Sprintf("capability: a form is made from a struct, not from a %v", t))
@@ -61,7 +61,7 @@ func mustBeFlat(t reflect.Type, s *schema) {
 	}
 }
 
-// decode checks the user's content and decodes it.
+// decode validates and decodes the user's content.
 func (f *form) decode(content json.RawMessage, into any) error {
 	if err := f.rules.check(content); err != nil {
 		return err
@@ -73,7 +73,7 @@ func (f *form) decode(content json.RawMessage, into any) error {
 	return nil
 }
 
-// rules are the keywords of a flat form that an answer is held to.
+// rules are the keywords of a flat form with which an answer is validated.
 type rules struct {
 	Required   []string         `json:"required"`
 	Properties map[string]*rule `json:"properties"`
@@ -93,14 +93,15 @@ type rule struct {
 	MaxItems  *int        `json:"maxItems"`
 	Items     *rule       `json:"items"`
 
-	pattern *regexp.Regexp // nil: none, or one that Go cannot match
+	pattern *regexp.Regexp // nil if there is none, or if Go cannot compile it
 }
 
 type choice struct {
 	Const any `json:"const"`
 }
 
-// formRules reads a form's schema. It panics when that is no JSON object of the form's kind.
+// formRules parses the schema of a form. It panics if that is not a JSON object with the keywords
+// of a form.
 func formRules(schema string) *rules {
 	mustBeObject("the schema of a form", schema)
 	var r rules
@@ -115,7 +116,7 @@ func formRules(schema string) *rules {
 	return &r
 }
 
-// check holds content to the rules; the error wraps errInvalid.
+// check validates content by the rules. The error wraps errInvalid.
 func (r *rules) check(content json.RawMessage) error {
 	var members map[string]any
 	if json.Unmarshal(content, &members) != nil || members == nil {

@@ -20,32 +20,36 @@ import (
 	mcpedgev1 "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// How identities are verified. None of it is a setting: the edge signs each for the call that it comes with.
+// The constants of identity verification. They are not settings: the edge signs an identity for
+// each call.
 const (
-	// identityMetadata is the key of the metadata that one comes in, identityType its header typ.
+	// identityMetadata is the metadata key of an identity; identityType is its header typ.
 	identityMetadata = "mcp-identity"
 	identityType     = "mcp-identity+jwt"
-	// identitySkew is by how much the clocks of the edge and of the service may differ.
+	// identitySkew is the allowed difference between the clocks of the edge and of the service.
 	identitySkew = 30 * time.Second
-	// keysRefresh is how often the keys are fetched, and keysAgain the least time between two fetches because of a key that is
-	// not known, or because a fetch failed.
+	// keysRefresh is the interval between fetches of the keys. keysAgain is the minimum interval
+	// between fetches caused by an unknown key or by a failed fetch.
 	keysRefresh = 5 * time.Minute
 	keysAgain   = time.Second
-	// keysKept is for how long keys are used that cannot be fetched again.
+	// keysKept is how long keys are used after the last successful fetch.
 	keysKept = time.Hour
-	// keysTimeout and keysBytes bound a fetch.
+	// keysTimeout and keysBytes limit a fetch.
 	keysTimeout = 5 * time.Second
 	keysBytes   = 1 << 20
 )
 
-// RequireIdentity has work refused, with UNAUTHENTICATED, that comes without a signed identity of the edge's: calls of tools,
-// reads, prompts and completions then are the edge's for certain, and Call.Principal is who it says, whatever the connection
-// is. Lists and watches need none.
+// RequireIdentity rejects calls without an identity signed by the edge, with UNAUTHENTICATED. It
+// applies to tool calls, reads, prompts and completions, whatever the connection is; Call.Principal
+// is then the verified caller. Lists and watches need no identity.
 //
-// jwksURL is where the edge tells its public keys: /.well-known/jwks.json on its admin address. Keys are fetched when they
-// are first needed, then every five minutes while calls come, and when one is not known; those that there are serve on for an
-// hour while the edge's admin address is away. Without any, work is UNAVAILABLE. audience is the backend's name in the edge's
-// settings, which has identity: signed. It panics when one of them is empty.
+// jwksURL is the URL of the edge's public keys: /.well-known/jwks.json on its admin address. Keys
+// are fetched when first needed, every five minutes while calls arrive, and for an unknown key. If
+// the admin address is unreachable, fetched keys are used for another hour. Without usable keys,
+// calls fail with UNAVAILABLE.
+//
+// audience is the backend's name in the edge's settings, which must have identity: signed.
+// RequireIdentity panics if an argument is empty.
 func RequireIdentity(jwksURL, audience string) Option {
 	if jwksURL == "" || audience == "" {
 		panic("capability: RequireIdentity needs the URL of the edge's keys and the backend's name")
@@ -53,7 +57,7 @@ func RequireIdentity(jwksURL, audience string) Option {
 	v := &identities{
 		url: jwksURL, fetching: make(chan struct{}, 1),
 		client: &http.Client{Timeout: keysTimeout, CheckRedirect: func(*http.Request, []*http.Request) error {
-			return http.ErrUseLastResponse // who redirects could give keys of its own
+			return http.ErrUseLastResponse // a redirect could point to another party's keys
 		}},
 		parser: jwt.NewParser(
 			jwt.WithValidMethods([]string{"EdDSA", "ES256", "ES384", "RS256"}), jwt.WithAudience(audience),
@@ -63,28 +67,28 @@ func RequireIdentity(jwksURL, audience string) Option {
 	return func(s *Server) { s.identities = v }
 }
 
-// identities verifies who is calling. Safe for concurrent use.
+// identities verifies callers. It is safe for concurrent use.
 type identities struct {
 	url    string
 	client *http.Client
 	parser *jwt.Parser
 	keys   atomic.Pointer[knownKeys]
 
-	// tried is when the last fetch began; nil: none has.
+	// tried is the start of the last fetch; nil before the first.
 	tried atomic.Pointer[time.Time]
 
-	// fetching is held by whoever fetches. It guards failed, why the last fetch failed.
+	// fetching is a semaphore held during a fetch. It guards failed, the error of the last fetch.
 	fetching chan struct{}
 	failed   error
 }
 
-// knownKeys are the keys as they were fetched once, by their ids.
+// knownKeys are the keys of one fetch, by id.
 type knownKeys struct {
 	byID map[string]any
 	at   time.Time
 }
 
-// identity is what is read of a signed identity.
+// identity holds the claims of a signed identity.
 type identity struct {
 	jwt.RegisteredClaims
 	SubjectID struct {
@@ -101,7 +105,7 @@ type identity struct {
 	Claims map[string]json.RawMessage `json:"claims"`
 }
 
-// principal is the identity as the contract has it.
+// principal returns the identity as a message of the contract.
 func (i *identity) principal() *Principal {
 	p := &Principal{
 		Subject: i.Subject, Issuer: i.SubjectID.Issuer, Scopes: strings.Fields(i.Scope), Roles: i.Roles,
@@ -116,8 +120,8 @@ func (i *identity) principal() *Principal {
 	return p
 }
 
-// identified is the context of a request with the principal that was verified, if the server wants one. The error is a gRPC
-// status.
+// identified returns the request context with the verified principal, or unchanged if the server
+// requires no identity. The error is a gRPC status.
 func (s *Server) identified(ctx context.Context, rc *mcpedgev1.RequestContext) (*mcpedgev1.RequestContext, error) {
 	if s.identities == nil {
 		return rc, nil
@@ -129,11 +133,11 @@ func (s *Server) identified(ctx context.Context, rc *mcpedgev1.RequestContext) (
 	if rc == nil {
 		rc = &mcpedgev1.RequestContext{}
 	}
-	rc.Principal = who // the request is this call's alone
+	rc.Principal = who // the request belongs to this call only
 	return rc, nil
 }
 
-// verify returns who makes a call. The error is a gRPC status.
+// verify returns the caller of a call. The error is a gRPC status.
 func (v *identities) verify(ctx context.Context, call string) (*Principal, error) {
 	sent := metadata.ValueFromIncomingContext(ctx, identityMetadata)
 	if len(sent) != 1 {
@@ -160,16 +164,17 @@ func (v *identities) verify(ctx context.Context, call string) (*Principal, error
 	return who.principal(), nil
 }
 
-// unavailable says that the keys cannot be read.
+// unavailable is the error if the keys cannot be fetched.
 type unavailable struct{ cause error }
 
 // Error implements error.
 func (u *unavailable) Error() string {
-	return "the keys of the edge, by which callers are known, cannot be read: " + u.cause.Error()
+	return "the edge's keys, which verify callers, cannot be fetched: " + u.cause.Error()
 }
 
-// key finds a key by its id. One that is not known is asked for; keys that are known serve on while they are fetched anew, unless
-// nobody has tried that for long: they may be gone since.
+// key returns a key by its id, and fetches the keys if the id is unknown. If the keys are due for a
+// refresh, known keys stay in use during the fetch. key waits for the fetch if the last attempt is
+// older than twice keysRefresh.
 func (v *identities) key(ctx context.Context, id string) (any, error) {
 	known := v.keys.Load()
 	if known != nil && time.Since(known.at) >= keysRefresh && time.Since(*v.tried.Load()) >= 2*keysRefresh {
@@ -193,8 +198,9 @@ func (v *identities) key(ctx context.Context, id string) (any, error) {
 	return nil, fmt.Errorf("it is signed with the key %.60q, which is not among those of %s", id, v.url)
 }
 
-// fetch fetches the keys, unless that was tried a moment ago, or others are at hand than those before, and returns those that
-// there are then; nil: none. The error says why they could not be fetched.
+// fetch fetches the keys and returns the current ones, or nil if there are none. It does not fetch
+// if the last attempt is too recent, or if the keys already differ from before. The error is that
+// of the last fetch.
 func (v *identities) fetch(ctx context.Context, before *knownKeys) (*knownKeys, error) {
 	select {
 	case v.fetching <- struct{}{}:
@@ -210,7 +216,7 @@ func (v *identities) fetch(ctx context.Context, before *knownKeys) (*knownKeys, 
 		return now, v.failed
 	}
 	v.tried.Store(new(time.Now()))
-	// Whoever waits needs them, too: it does not end with the call.
+	// Other calls wait for the same fetch, so it does not end with this call.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keysTimeout)
 	defer cancel()
 	byID, err := v.read(ctx)
@@ -222,7 +228,7 @@ func (v *identities) fetch(ctx context.Context, before *knownKeys) (*knownKeys, 
 	return now, nil
 }
 
-// read reads the JWK Set (RFC 7517, section 5). A key that cannot be used is passed over.
+// read fetches and parses the JWK Set (RFC 7517, section 5). Unusable keys are skipped.
 func (v *identities) read(ctx context.Context) (map[string]any, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, v.url, nil)
 	if err != nil {
@@ -234,14 +240,14 @@ func (v *identities) read(ctx context.Context) (map[string]any, error) {
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s answers %s", v.url, resp.Status)
+		return nil, fmt.Errorf("%s returned %s", v.url, resp.Status)
 	}
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, keysBytes+1))
 	switch {
 	case err != nil:
 		return nil, err
 	case len(raw) > keysBytes:
-		return nil, fmt.Errorf("%s answers more than %d bytes", v.url, keysBytes)
+		return nil, fmt.Errorf("%s returned more than %d bytes", v.url, keysBytes)
 	}
 	var set jwkset.JWKSMarshal
 	if err := json.Unmarshal(raw, &set); err != nil {
@@ -249,14 +255,14 @@ func (v *identities) read(ctx context.Context) (map[string]any, error) {
 	}
 	byID := map[string]any{}
 	for _, one := range set.Keys {
-		one.X5C, one.X5U, one.X5T, one.X5TS256 = nil, "", "", "" // the set vouches for the key
+		one.X5C, one.X5U, one.X5T, one.X5TS256 = nil, "", "", "" // the key is trusted because of the set, not of a certificate
 		jwk, err := jwkset.NewJWKFromMarshal(one, jwkset.JWKMarshalOptions{}, jwkset.JWKValidateOptions{SkipAll: true})
 		if err == nil && one.KID != "" {
 			byID[one.KID] = jwk.Key()
 		}
 	}
 	if len(byID) == 0 {
-		return nil, fmt.Errorf("%s has no key that can be used", v.url)
+		return nil, fmt.Errorf("%s has no usable key", v.url)
 	}
 	return byID, nil
 }

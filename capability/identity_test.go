@@ -30,13 +30,13 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
-// edgeKeys is an edge's key, and the address where it tells the public half.
+// edgeKeys simulates an edge's key and the address of its public keys.
 type edgeKeys struct {
 	*identity.Keys
 	private ed25519.PrivateKey
 	url     string
 	fetches atomic.Int64
-	// answer replaces what is told; nil: the keys.
+	// answer replaces the response; nil returns the keys.
 	answer atomic.Pointer[http.HandlerFunc]
 }
 
@@ -57,7 +57,7 @@ func newEdgeKeys(t *testing.T) *edgeKeys {
 	return e
 }
 
-// renew is another edge's key.
+// renew replaces the key.
 func (e *edgeKeys) renew(t *testing.T) {
 	t.Helper()
 	_, private, err := ed25519.GenerateKey(rand.Reader)
@@ -75,7 +75,7 @@ func (e *edgeKeys) renew(t *testing.T) {
 	e.private = private
 }
 
-// prove is what the edge sends for a caller.
+// prove returns the metadata that the edge sends for a caller.
 func (e *edgeKeys) prove(t *testing.T, audience, call string) string {
 	t.Helper()
 	s := &identity.Signer{Keys: e.Keys, Issuer: "https://edge", Audience: audience, Claims: []string{"tenant"}}
@@ -89,7 +89,7 @@ func (e *edgeKeys) prove(t *testing.T, audience, call string) string {
 	return value
 }
 
-// sign signs claims as they are.
+// sign signs claims verbatim.
 func (e *edgeKeys) sign(t *testing.T, method jwt.SigningMethod, key any, typ string, changes jwt.MapClaims) string {
 	t.Helper()
 	claims := jwt.MapClaims{"sub": "alice", "aud": "crm", "txn": "c1", "exp": time.Now().Add(time.Minute).Unix()}
@@ -107,7 +107,8 @@ func (e *edgeKeys) sign(t *testing.T, method jwt.SigningMethod, key any, typ str
 	return text
 }
 
-// guarded is a backend that wants identities, with work of every kind that says who is calling.
+// guarded is a backend that requires identities. Its tools, resources and prompts return the
+// caller.
 func guarded(t *testing.T, e *edgeKeys) *capabilitytest.Client {
 	t.Helper()
 	s := capability.New("crm", "1", capability.RequireIdentity(e.url, "crm"))
@@ -127,7 +128,7 @@ func guarded(t *testing.T, e *edgeKeys) *capabilitytest.Client {
 	return capabilitytest.Start(t, s)
 }
 
-// work runs all kinds of work with metadata, and returns how each ended.
+// work calls all kinds of work with metadata, and returns the result of each.
 func work(t *testing.T, c *capabilitytest.Client, md ...string) map[string]error {
 	t.Helper()
 	ctx := metadata.AppendToOutgoingContext(limit(t), md...)
@@ -165,8 +166,8 @@ func work(t *testing.T, c *capabilitytest.Client, md ...string) map[string]error
 	return out
 }
 
-// Work of each kind needs an identity that is the edge's, for this backend and for this call, and the principal is who it
-// names, whatever the request says.
+// Every kind of work needs an identity signed by the edge for this backend and this call. The
+// principal is that of the identity, whatever the request contains.
 func TestRequireIdentity(t *testing.T) {
 	e, other := newEdgeKeys(t), newEdgeKeys(t)
 	c := guarded(t, e)
@@ -176,7 +177,7 @@ func TestRequireIdentity(t *testing.T) {
 	body, _, _ := strings.Cut(rest, ".")
 	for name, tc := range map[string]struct {
 		sent []string
-		want string // empty: it is accepted
+		want string // empty means accepted
 	}{
 		"good":              {[]string{good}, ""},
 		"clocks differ":     {[]string{e.sign(t, jwt.SigningMethodEdDSA, e.private, typ, jwt.MapClaims{"sub": "alice", "exp": time.Now().Add(-20 * time.Second).Unix(), "sub_id": map[string]string{"iss": "https://id"}, "scope": "a b", "roles": []string{"r"}, "client_id": "desk", "act": map[string]string{"sub": "agent"}, "subject_is_client": true, "claims": map[string]string{"tenant": "acme"}})}, ""},
@@ -216,7 +217,8 @@ func TestRequireIdentity(t *testing.T) {
 	}
 }
 
-// While the keys cannot be read nobody is refused for good; a new key is found; those that there are outlast the edge.
+// Without keys, calls fail with a retryable status. New keys are found, and fetched keys outlast
+// the edge.
 func TestKeysOfTheEdge(t *testing.T) {
 	e := newEdgeKeys(t)
 	c := guarded(t, e)
@@ -228,11 +230,11 @@ func TestKeysOfTheEdge(t *testing.T) {
 		fn   http.HandlerFunc
 		want string
 	}{
-		{func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", 500) }, "answers 500"},
-		{func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, stranger.url, http.StatusFound) }, "answers 302"},
+		{func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", 500) }, "returned 500"},
+		{func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, stranger.url, http.StatusFound) }, "returned 302"},
 		{func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("x")) }, "has no JWK Set"},
-		{func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"keys":[]}`)) }, "has no key that can be used"},
-		{func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(large)) }, "answers more than"},
+		{func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"keys":[]}`)) }, "has no usable key"},
+		{func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(large)) }, "returned more than"},
 	} {
 		tell(broken.fn)
 		err := awaitError(t, call, broken.want)
@@ -259,7 +261,8 @@ func TestKeysOfTheEdge(t *testing.T) {
 	}
 }
 
-// awaitError calls until that ends as wanted, with an error that has the text, or without one.
+// awaitError repeats calls until one ends with an error that contains the text, or without an
+// error.
 func awaitError(t *testing.T, call func() error, want string) (err error) {
 	t.Helper()
 	ok := func() bool {
@@ -273,7 +276,7 @@ func awaitError(t *testing.T, call func() error, want string) (err error) {
 	return err
 }
 
-// A server that is told only half of what it needs does not serve.
+// RequireIdentity panics if an argument is empty.
 func TestRequireIdentityIsComplete(t *testing.T) {
 	for _, half := range [][2]string{{"", "crm"}, {"http://edge", ""}} {
 		func() {

@@ -15,12 +15,12 @@ import (
 	"github.com/MicahParks/jwkset"
 )
 
-// transport answers requests.
+// transport answers requests without a network.
 type transport func(*http.Request) (*http.Response, error)
 
 func (fn transport) RoundTrip(r *http.Request) (*http.Response, error) { return fn(r) }
 
-// setOf is a JWK Set with a new key of each id.
+// setOf returns a JWK Set with a new key for each id.
 func setOf(t *testing.T, ids ...string) string {
 	t.Helper()
 	var set jwkset.JWKSMarshal
@@ -42,8 +42,8 @@ func setOf(t *testing.T, ids ...string) string {
 	return string(raw)
 }
 
-// A key that the edge tells no more is refused also by a service that nobody has called for a while; while the edge cannot be
-// asked, no call waits for it but one in a while.
+// A service without calls for some time also rejects a removed key. While the edge is unreachable,
+// only one call at a time waits for it.
 func TestKeysThatAreGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		set, asked := setOf(t, "old"), 0

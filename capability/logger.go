@@ -9,14 +9,15 @@ import (
 	"time"
 )
 
-// Logger is a structured logger to the client, as Call.Log is: each record becomes an object with
-// "msg" and the attributes, under the logger's name (may be empty). slog's levels become debug, info,
-// notice (2 to 3), warning, error, and critical from 12 on.
+// Logger returns a structured logger that sends to the client, as Call.Log does. Each record
+// becomes an object with "msg" and the attributes, under the logger's name, which may be empty.
+// Levels of slog become debug, info, notice (2 to 3), warning, error, and critical (12 and above).
 func (c *Call) Logger(name string) *slog.Logger {
 	return slog.New(&logHandler{call: c, name: name})
 }
 
-// logHandler prints a record by slog's own JSON handler, made only for records the client wants.
+// logHandler formats records with slog's JSON handler. It does so only for records that the client
+// wants.
 type logHandler struct {
 	call *Call
 	name string
@@ -38,7 +39,7 @@ func (h *logHandler) Handle(ctx context.Context, r slog.Record) error {
 		printer = with(printer)
 	}
 	level := levelOf(r.Level)
-	r.Time = time.Time{} // left out
+	r.Time = time.Time{} // omitted
 	if err := printer.Handle(ctx, r); err != nil {
 		return err
 	}
@@ -46,12 +47,12 @@ func (h *logHandler) Handle(ctx context.Context, r slog.Record) error {
 	return nil
 }
 
-// WithAttrs returns a handler whose records carry these attributes too.
+// WithAttrs returns a handler that adds attributes to each record.
 func (h *logHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return h.then(func(p slog.Handler) slog.Handler { return p.WithAttrs(attrs) })
 }
 
-// WithGroup returns a handler whose later attributes are in a group.
+// WithGroup returns a handler that puts later attributes into a group.
 func (h *logHandler) WithGroup(name string) slog.Handler {
 	return h.then(func(p slog.Handler) slog.Handler { return p.WithGroup(name) })
 }
@@ -60,7 +61,7 @@ func (h *logHandler) then(with func(slog.Handler) slog.Handler) slog.Handler {
 	return &logHandler{call: h.call, name: h.name, with: append(slices.Clone(h.with), with)}
 }
 
-// withoutLevel drops the record's level, which has its own field.
+// withoutLevel omits the record's level, which has its own field.
 func withoutLevel(groups []string, a slog.Attr) slog.Attr {
 	if _, level := a.Value.Any().(slog.Level); level && len(groups) == 0 && a.Key == slog.LevelKey {
 		return slog.Attr{}

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// missingMember returns the first of names that a JSON object lacks, or "". The object is known to
-// be valid JSON. It is read once, without decoding values.
+// missingMember returns the first of names that a JSON object lacks, or "". The object must be
+// valid JSON. It is scanned once, without decoding values.
 func missingMember(object []byte, names []string) string {
 	if len(names) == 0 {
 		return ""
@@ -59,7 +59,7 @@ func stringEnd(b []byte, i int) int {
 	return i + 1
 }
 
-// sameString says whether a string of JSON is a name.
+// sameString reports whether a quoted JSON string equals name.
 func sameString(quoted []byte, name string) bool {
 	inner := quoted[1 : len(quoted)-1]
 	if bytes.IndexByte(inner, '\\') < 0 {

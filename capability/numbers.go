@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// unmarshal is json.Unmarshal that takes whole numbers with a fraction or an exponent, 5.0 and 1e2, for the integers that they are (JSON Schema
-// 2020-12, Validation, section 6.1.1).
+// unmarshal is json.Unmarshal, but also decodes whole numbers with a fraction or an exponent, such
+// as 5.0 and 1e2, into integers (JSON Schema 2020-12, Validation, section 6.1.1).
 func unmarshal(data []byte, into any) error {
 	err := json.Unmarshal(data, into)
 	if misfit := (*json.UnmarshalTypeError)(nil); !errors.As(err, &misfit) || !strings.HasPrefix(misfit.Value, "number") {
@@ -20,7 +20,8 @@ func unmarshal(data []byte, into any) error {
 	return err
 }
 
-// wholeNumbers writes the whole numbers of a JSON text, as far as they fit into 64 bits, without fraction and exponent.
+// wholeNumbers rewrites whole numbers in a JSON text without fraction and exponent if they fit into
+// 64 bits.
 func wholeNumbers(data []byte) []byte {
 	out := make([]byte, 0, len(data))
 	for i := 0; i < len(data); {
@@ -48,7 +49,8 @@ func wholeNumbers(data []byte) []byte {
 	return out
 }
 
-// whole is a number as an integer; the number itself if it is none, or has more than 20 digits.
+// whole returns a number as an integer. It returns the number unchanged if it is not whole or has
+// more than 20 digits.
 func whole(number string) string {
 	digits, exponent, _ := strings.Cut(strings.ToLower(number), "e")
 	before, after, _ := strings.Cut(digits, ".")
@@ -65,7 +67,7 @@ func whole(number string) string {
 	if all == "" {
 		return "0"
 	}
-	const most = 20 // digits of 64 bits
+	const most = 20 // digits of a 64-bit integer
 	shift -= len(after)
 	if fraction := max(-shift, 0); fraction > 0 {
 		if fraction >= len(all) || strings.Trim(all[len(all)-fraction:], "0") != "" {

@@ -8,7 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whole numbers are integers however they are written; what is none, or does not fit, is refused as before.
+// Whole numbers are integers, however they are written. Other numbers, and those out of range, are
+// rejected.
 func TestWholeNumbers(t *testing.T) {
 	for text, want := range map[string]string{
 		"5.0": "5", "1e2": "100", "1E+2": "100", "1.50e1": "15", "-0": "0", "-0.0": "0", "0e9": "0", "0.0e-3": "0", "100e-2": "1", "-2.0e0": "-2",
@@ -37,7 +38,7 @@ func TestWholeNumbers(t *testing.T) {
 	}
 }
 
-// A number that is rewritten is the same number, and an integer.
+// A rewritten number has the same value, and is an integer.
 func TestWholeNumbersStayTheSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching(`-?(0|[1-9][0-9]{0,21})(\.[0-9]{1,6})?([eE][+-]?[0-9]{1,2})?`).Draw(t, "number")

@@ -8,17 +8,19 @@ import (
 	mcpedgev1 "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// onceMark begins the keys under which values of Once are kept among the answers; no client's answer has it.
+// onceMark is the prefix of the keys of Once values among the answers. No key of a client's answer
+// has it.
 const onceMark = "\x00once:"
 
-// Once gives a call a value that is the same in all its rounds: a time, a random id, a price as it was when the user was
-// asked. fn is called in the first round that comes by; later rounds get what it returned then. key is the value's own
-// among those of the call, 1 to 128 bytes.
+// Once returns a value that is the same in all rounds of a call: a time, a random id, a price at
+// the time the user was asked. It calls fn in the first round that reaches it; later rounds get the
+// stored value. key is unique among the Once keys of the call, 1 to 128 bytes.
 //
-// The value is kept as JSON in the state of the call, within the 64 KiB that all answers have together, from the next
-// question on: what it was before it was encoded is lost in the first round, too, so that all rounds see the same. A
-// round that is lost with its edge before it asked calls fn again. An error of fn is returned, and nothing is kept: the
-// next round calls fn again. Use it in the handler's own goroutine, as Ask.
+// The value is stored as JSON in the state of the call from the next question on; it counts towards
+// the 64 KiB of answers and state. It is decoded from that JSON in every round, also in the first,
+// so that all rounds see the same value. fn is called again if a replica fails before the round
+// ends with a question. An error of fn is returned and not stored: the next round calls fn again.
+// Once must be called in the handler's own goroutine, as Ask.
 func Once[T any](c *Call, key string, fn func() (T, error)) (T, error) {
 	var value T
 	kept, err := c.once(key, func() (string, error) {
@@ -28,7 +30,7 @@ func Once[T any](c *Call, key string, fn func() (T, error)) (T, error) {
 		}
 		text, err := json.Marshal(v)
 		if err != nil {
-			return "", fmt.Errorf("capability: the value of Once %q cannot be kept: %w", key, whereNotFinite(v, err))
+			return "", fmt.Errorf("capability: the value of Once %q cannot be stored: %w", key, whereNotFinite(v, err))
 		}
 		return string(text), nil
 	})
@@ -36,12 +38,12 @@ func Once[T any](c *Call, key string, fn func() (T, error)) (T, error) {
 		return value, err
 	}
 	if err := json.Unmarshal([]byte(kept), &value); err != nil {
-		return value, fmt.Errorf("capability: the value of Once %q cannot be read again: %w", key, err)
+		return value, fmt.Errorf("capability: the value of Once %q cannot be decoded: %w", key, err)
 	}
 	return value, nil
 }
 
-// once returns the JSON that is kept under a key, or keeps what fn makes.
+// once returns the JSON stored under a key. If there is none, it calls fn and stores the result.
 func (c *Call) once(key string, fn func() (string, error)) (string, error) {
 	if key == "" || len(key) > maxKey {
 		return "", fmt.Errorf("capability: the key of Once has 1 to %d bytes, not %d: %.40q", maxKey, len(key), key)
@@ -52,7 +54,7 @@ func (c *Call) once(key string, fn func() (string, error)) (string, error) {
 	if r != nil {
 		return r.GetRawJson(), nil
 	}
-	text, err := fn() // may ask
+	text, err := fn() // fn may ask
 	if err != nil {
 		return "", err
 	}
@@ -64,7 +66,7 @@ func (c *Call) once(key string, fn func() (string, error)) (string, error) {
 	return text, nil
 }
 
-// keptUnder returns what was kept under a key in an earlier round or in this one; nil: nothing.
+// keptUnder returns the value stored under a key in an earlier round or in this one, or nil.
 func (a *answers) keptUnder(key string) *InputResponse {
 	for _, r := range a.kept {
 		if r.GetKey() == key {
@@ -74,5 +76,5 @@ func (a *answers) keptUnder(key string) *InputResponse {
 	return nil
 }
 
-// isOnce says whether an answer has a key of Once.
+// isOnce reports whether an answer has a key of Once.
 func isOnce(r *InputResponse) bool { return strings.HasPrefix(r.GetKey(), onceMark) }

@@ -11,7 +11,7 @@ import (
 	"github.com/mcpedge/mcpedge/capability/capabilitytest"
 )
 
-// A value of Once is made in one round and is the same in all later ones.
+// A value of Once is computed in one round and is the same in all later ones.
 func TestOnceOverRounds(t *testing.T) {
 	s := capability.New("once", "1")
 	var made, rounds int
@@ -51,8 +51,8 @@ func TestOnceOverRounds(t *testing.T) {
 	}
 }
 
-// An error is returned and not kept: the next round makes the value again. A key out of bounds and a value that JSON
-// cannot hold are errors that say so.
+// An error is returned and not stored: the next round computes the value again. An invalid key and
+// a value that JSON cannot encode are errors.
 func TestOnceFails(t *testing.T) {
 	s := capability.New("once", "1")
 	var made int
@@ -83,7 +83,7 @@ func TestOnceFails(t *testing.T) {
 	}
 	for tool, want := range map[string]string{
 		"flaky": "made 2", "empty": "has 1 to 128 bytes, not 0", "long": "has 1 to 128 bytes, not 129",
-		"unkept": `the value of Once "channel" cannot be kept`,
+		"unkept": `the value of Once "channel" cannot be stored`,
 	} {
 		o, err := client.CallTool(t.Context(), tool, nil)
 		if err != nil {

@@ -13,12 +13,12 @@ import (
 
 const (
 	pageCount = 1000
-	pageBytes = 3 << 20 // receivers default to 4 MiB
+	pageBytes = 3 << 20 // gRPC clients accept 4 MiB by default
 )
 
-// page cuts one page out of a list: by count, and by bytes (one item always goes). The token says
-// where the page before ended and after which key, so that what is added or removed meanwhile
-// shifts nothing.
+// page returns one page of a list, limited by count and by bytes; it has at least one item. The
+// token encodes the offset and the key of the last item, so that items added or removed between
+// pages shift nothing.
 func page[E proto.Message](all []E, key func(E) string, token string, size int32) ([]E, string, error) {
 	start, err := pageStart(all, key, token)
 	if err != nil {
@@ -60,7 +60,7 @@ func pageStart[E proto.Message](all []E, key func(E) string, token string) (int,
 			return i + 1, nil
 		}
 	}
-	return min(offset-1, len(all)), nil // the last one is gone: those after it moved up by one
+	return min(offset-1, len(all)), nil // that item was removed, so later items moved up by one
 }
 
 func keyHash(key string) uint64 {

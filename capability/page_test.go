@@ -19,7 +19,7 @@ func manyTools(n, descriptionBytes int) []*Tool {
 	return all
 }
 
-// allPages walks a list and returns the sizes of its pages.
+// allPages reads all pages of a list and returns their sizes.
 func allPages(t *testing.T, all []*Tool, size int32) []int {
 	t.Helper()
 	var (

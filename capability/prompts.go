@@ -9,8 +9,8 @@ import (
 	mcpedgev1 "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// PromptOutput is what a prompt's handler may return: a string is one message of the user; messages
-// get the prompt's own description; a *PromptResult is the whole.
+// PromptOutput is the result type of a prompt's handler. A string is one message of the user.
+// Messages get the description of the prompt. A *PromptResult is the complete result.
 type PromptOutput interface {
 	string | *PromptMessage | []*PromptMessage | *PromptResult
 }
@@ -18,15 +18,15 @@ type PromptOutput interface {
 type promptHandler func(ctx context.Context, c *Call, arguments map[string]string) (*PromptResult, error)
 
 type prompt struct {
-	listed     *Prompt // never written after registration
+	listed     *Prompt // immutable after registration
 	handler    promptHandler
 	completers map[string]Completer
 }
 
-// AddPrompt adds a prompt, in place of one of the same name. Required arguments are there when the
-// handler runs. An error becomes a protocol error: a *Failure keeps its reason, a gRPC status its
-// code, others are INTERNAL. The Prompt is copied. AddPrompt panics when the name is empty, or when
-// a suggestion is for an argument the prompt has not.
+// AddPrompt adds a prompt. It replaces a prompt of the same name. The handler runs only if all
+// required arguments are present. An error of the handler becomes a protocol error: a *Failure
+// keeps its reason, a gRPC status its code, and others become INTERNAL. The Prompt is copied.
+// AddPrompt panics if the name is empty, or if a suggestion is for an unknown argument.
 func AddPrompt[Out PromptOutput](s *Server, p *Prompt,
 	handler func(ctx context.Context, c *Call, arguments map[string]string) (Out, error), options ...CompleteOption) {
 	if p.GetName() == "" {
@@ -56,7 +56,7 @@ func AddPrompt[Out PromptOutput](s *Server, p *Prompt,
 		}})
 }
 
-// RemovePrompt reports whether there was such a prompt. Running calls are not disturbed.
+// RemovePrompt removes a prompt and reports whether it existed. Running calls continue.
 func (s *Server) RemovePrompt(name string) bool { return s.prompts.remove(name) }
 
 func checkArguments(p *Prompt, arguments map[string]string) error {

@@ -10,7 +10,7 @@ import (
 	mcpedgev1 "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// promptService is the contract's PromptService over a Server.
+// promptService implements the contract's PromptService for a Server.
 type promptService struct {
 	mcpedgev1.UnimplementedPromptServiceServer
 	s *Server

@@ -5,35 +5,36 @@ import (
 	"strings"
 )
 
-// ResourceProvider serves resources that come and go: a directory, a table. Its methods may be
-// called concurrently.
+// ResourceProvider serves a set of resources that may change, such as a directory or a table. Its
+// methods may be called concurrently.
 type ResourceProvider interface {
 	// List returns all resources, in a stable order. The URIs begin with the provider's prefix.
 	List(ctx context.Context) ([]*Resource, error)
-	// Read returns what is at a URI that begins with the prefix, listed or not. Errors are as in
-	// AddResource; no contents and no error is NOT_FOUND.
+	// Read returns the contents of a URI that begins with the prefix, whether listed or not. Errors
+	// are handled as in AddResource. No contents and a nil error mean NOT_FOUND.
 	Read(ctx context.Context, c *Call, uri string) ([]*ResourceContents, error)
 }
 
-// ResourceWatcher is a ResourceProvider that sees changes. One that learns of them anyway calls
-// Server.ResourceUpdated and Server.ResourcesChanged instead.
+// ResourceWatcher is a ResourceProvider that detects changes. A provider that learns of changes in
+// another way can call Server.ResourceUpdated and Server.ResourcesChanged instead.
 type ResourceWatcher interface {
 	ResourceProvider
-	// Watch begins to watch and returns: from then on updated is called with every URI that changed,
-	// and listChanged when List would answer differently, until stop is called. It runs while anyone
-	// watches, once at a time.
+	// Watch starts watching and returns. Until stop is called, it calls updated with the URI of
+	// each changed resource, and listChanged if the result of List changes. The server keeps one
+	// watch running while it has subscribers.
 	Watch(updated func(uri string), listChanged func()) (stop func(), err error)
 }
 
-// provided is a provider in its place.
+// provided is a provider with its prefix.
 type provided struct {
 	prefix   string
 	provider ResourceProvider
 	watch    shared
 }
 
-// Provide serves every URI that begins with prefix by p, after exact resources and templates; of
-// several prefixes the longest that fits. It panics when the prefix is empty or taken.
+// Provide serves every URI that begins with prefix from p. Exact resources and templates have
+// precedence; of several prefixes, the longest match wins. It panics if the prefix is empty or has
+// a provider.
 func (s *Server) Provide(prefix string, p ResourceProvider) {
 	s.mu.Lock()
 	for _, other := range s.providers {

@@ -7,7 +7,7 @@ import (
 	mcpedgev1 "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// Form is the question of Ask. It panics when T makes no flat form.
+// Form returns the question of Ask. It panics if T is not a flat form.
 func Form[T any](key, message string) Question[T] {
 	f := formOf[T]()
 	return ask(formRequest(key, message, f.schema), func(r *InputResponse) (T, error) {
@@ -23,7 +23,7 @@ func Form[T any](key, message string) Question[T] {
 	})
 }
 
-// FormSchema is the question of Call.AskForm. It panics when schema is not a JSON object.
+// FormSchema returns the question of Call.AskForm. It panics if schema is not a JSON object.
 func FormSchema(key, message, schema string) Question[ElicitResult] {
 	check := formRules(schema)
 	return ask(formRequest(key, message, schema), func(r *InputResponse) (ElicitResult, error) {
@@ -35,13 +35,13 @@ func FormSchema(key, message, schema string) Question[ElicitResult] {
 	})
 }
 
-// OpenURL is the question of Call.AskURL.
+// OpenURL returns the question of Call.AskURL.
 func OpenURL(key, message, url string) Question[ElicitResult] {
 	return ask(&InputRequest{Key: key, Request: &mcpedgev1.InputRequest_ElicitUrl{
 		ElicitUrl: &mcpedgev1.ElicitUrl{Message: message, Url: url}}}, elicited)
 }
 
-// Sampling is the question of Call.Sample.
+// Sampling returns the question of Call.Sample.
 func Sampling(key string, request *SamplingRequest) Question[*SamplingResult] {
 	return ask(&InputRequest{Key: key, Request: &mcpedgev1.InputRequest_CreateMessage{CreateMessage: request}},
 		func(r *InputResponse) (*SamplingResult, error) {
@@ -53,7 +53,7 @@ func Sampling(key string, request *SamplingRequest) Question[*SamplingResult] {
 		})
 }
 
-// ListRoots is the question of Call.Roots.
+// ListRoots returns the question of Call.Roots.
 func ListRoots(key string) Question[[]*Root] {
 	return ask(&InputRequest{Key: key, Request: &mcpedgev1.InputRequest_ListRoots{ListRoots: &mcpedgev1.ListRoots{}}},
 		func(r *InputResponse) ([]*Root, error) {
@@ -64,8 +64,9 @@ func ListRoots(key string) Question[[]*Root] {
 		})
 }
 
-// RawQuestion is any other request the client may know: a JSON object with `method` and `params`.
-// The answer is the client's result, a JSON value. It panics when request is not a JSON object.
+// RawQuestion returns a question of any method that the client supports. request is a JSON object
+// with `method` and `params`. The answer is the client's result, a JSON value. It panics if request
+// is not a JSON object.
 func RawQuestion(key string, request json.RawMessage) Question[json.RawMessage] {
 	mustBeObject("a raw question", string(request))
 	return ask(&InputRequest{Key: key, Request: &mcpedgev1.InputRequest_RawJson{RawJson: string(request)}},
@@ -82,7 +83,7 @@ func formRequest(key, message, schema string) *InputRequest {
 		ElicitForm: &mcpedgev1.ElicitForm{Message: message, RequestedSchemaJson: schema}}}
 }
 
-// elicited reads the user's answer to a form or URL.
+// elicited decodes the user's answer to a form or URL.
 func elicited(r *InputResponse) (ElicitResult, error) {
 	e := r.GetElicit()
 	switch e.GetAction() {

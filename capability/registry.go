@@ -7,18 +7,19 @@ import (
 	"sync"
 )
 
-// registry keeps entries by key in the order of their registration. Readers get an immutable
-// snapshot. Every change is published.
+// registry holds entries by key, in the order of registration. Readers get an immutable snapshot.
+// Each change is published.
 type registry[E any] struct {
 	changes *feed
 
 	mu    sync.RWMutex
 	byKey map[string]E
-	order []string // keys; replaced, never written in place
+	order []string // keys; copied on write
 
-	// normal gives keys that name the same one form; nil: equal keys alone do.
+	// normal returns the normal form of a key. nil means that only equal keys match.
 	normal func(key string) string
-	// spelled are the keys that are not in normal form, by that, the first of each.
+	// spelled maps a normal form to the first key that has it. It holds only keys not in normal
+	// form.
 	spelled map[string]string
 }
 
@@ -26,7 +27,7 @@ func newRegistry[E any](changes *feed) *registry[E] {
 	return &registry[E]{changes: changes, byKey: map[string]E{}}
 }
 
-// put adds an entry, or replaces the one of that key in its place.
+// put adds an entry. It replaces an entry of the same key and keeps its position.
 func (r *registry[E]) put(key string, entry E) {
 	r.mu.Lock()
 	if _, exists := r.byKey[key]; !exists {
@@ -38,7 +39,7 @@ func (r *registry[E]) put(key string, entry E) {
 	r.changes.publish("")
 }
 
-// remove reports whether there was such an entry.
+// remove removes an entry and reports whether it existed.
 func (r *registry[E]) remove(key string) bool {
 	r.mu.Lock()
 	_, exists := r.byKey[key]
@@ -67,7 +68,7 @@ func (r *registry[E]) get(key string) (E, bool) {
 	return e, ok
 }
 
-// spell notes a new key by its normal form. r.mu is held.
+// spell records the normal form of a new key. The caller holds r.mu.
 func (r *registry[E]) spell(key string) {
 	if r.normal == nil {
 		return
@@ -82,7 +83,8 @@ func (r *registry[E]) spell(key string) {
 	r.spelled[form] = key
 }
 
-// unspell forgets a key that was removed; another of its form comes in its place. r.mu is held.
+// unspell removes the normal form of a removed key, or maps it to another key of that form. The
+// caller holds r.mu.
 func (r *registry[E]) unspell(key string) {
 	if r.normal == nil || r.spelled[r.normal(key)] != key {
 		return
@@ -93,7 +95,7 @@ func (r *registry[E]) unspell(key string) {
 	}
 }
 
-// like returns the first entry whose key has the normal form of a key, which need not be there.
+// like returns the first entry whose key has the same normal form as key.
 func (r *registry[E]) like(key string) (E, bool) {
 	form := r.normal(key)
 	r.mu.RLock()
@@ -122,7 +124,8 @@ func (r *registry[E]) empty() bool {
 	return len(r.order) == 0
 }
 
-// mustBeObject panics when text is not a JSON object: a mistake of the program, found when it starts.
+// mustBeObject panics if text is not a JSON object. That is a programming error, detected at
+// startup.
 func mustBeObject(what, text string) {
 	if !isObject(text) {
 		panic(fmt.Sprintf("capability: %s must be a JSON object, not %.80q", what, text))

@@ -13,9 +13,9 @@ import (
 	"github.com/mcpedge/mcpedge/internal/uris"
 )
 
-// ReadOutput is what the handler of a read may return. A string is text, a []byte is text when it is
-// valid UTF-8 and the MIME type does not deny it, else binary; both under the URI that was read.
-// Contents are the whole; where their URI or MIME type is empty it is filled in.
+// ReadOutput is the result type of a read handler. A string is text. A []byte is text if it is
+// valid UTF-8 and the MIME type is not a binary one, and binary otherwise. Both get the URI that
+// was read. Contents are the complete result; an empty URI or MIME type is filled in.
 type ReadOutput interface {
 	string | []byte | *ResourceContents | []*ResourceContents
 }
@@ -23,22 +23,25 @@ type ReadOutput interface {
 type readHandler func(ctx context.Context, c *Call, uri string) ([]*ResourceContents, error)
 
 type resource struct {
-	listed *Resource // never written after registration
+	listed *Resource // immutable after registration
 	read   readHandler
 }
 
 type template struct {
-	listed     *ResourceTemplate // never written after registration
+	listed     *ResourceTemplate // immutable after registration
 	parsed     *uris.Template
 	read       readHandler
 	completers map[string]Completer
 }
 
-// AddResource adds a resource, in place of one of the same URI. A URI that is spelled otherwise reads it, too, unless there is a resource
-// of just that spelling. An error becomes a protocol error: a
-// *Failure keeps its reason, a gRPC status its code, fs.ErrNotExist is NOT_FOUND, others are
-// INTERNAL. The Resource is copied. AddResource panics when the name is missing, and when the URI is not
-// absolute, has a control character or a percent sign that begins no escape, or is longer than 8 KiB: edges do not list it.
+// AddResource adds a resource. It replaces a resource of the same URI. An equivalent URI in another
+// spelling reads it too, unless a resource has exactly that spelling. An error of the handler
+// becomes a protocol error: a *Failure keeps its reason, a gRPC status its code, fs.ErrNotExist is
+// NOT_FOUND, and others become INTERNAL. The Resource is copied.
+//
+// AddResource panics if the name is empty, or if edges would not list the URI: if it is not
+// absolute, has a control character, has a percent sign that begins no escape, or is longer than 8
+// KiB.
 func AddResource[Out ReadOutput](s *Server, r *Resource,
 	read func(ctx context.Context, c *Call, uri string) (Out, error)) {
 	if err := uris.Check(r.GetUri()); err != nil || r.GetName() == "" {
@@ -52,15 +55,20 @@ func AddResource[Out ReadOutput](s *Server, r *Resource,
 		}})
 }
 
-// RemoveResource reports whether there was such a resource.
+// RemoveResource removes a resource and reports whether it existed.
 func (s *Server) RemoveResource(uri string) bool { return s.resources.remove(uri) }
 
-// AddTemplate adds resources by an RFC 6570 template, in place of the same template. A URI that is
-// no listed resource is read by the first template that matches it, by any spelling; vars are the template's
-// variables, decoded, without those that the URI leaves out; the values of a list are separated by commas. Each value is the longest,
-// from the left, with which the rest matches. A URI of more than 8 KiB matches none. Suggestions are for the template's variables. Errors
-// are as in AddResource. The ResourceTemplate is copied. AddTemplate panics when the template does not parse, has more than 64
-// variables or one of them twice, the name is missing or a suggestion is for an unknown variable.
+// AddTemplate adds resources by an RFC 6570 template. It replaces the same template. A URI that no
+// listed resource has is read by the first template that matches it, in any spelling. A URI of more
+// than 8 KiB matches no template.
+//
+// vars holds the template's variables, decoded, without those that the URI omits. The values of a
+// list are separated by commas. From left to right, each value is the longest with which the rest
+// matches. Suggestions apply to the template's variables. Errors are handled as in AddResource. The
+// ResourceTemplate is copied.
+//
+// AddTemplate panics if the template does not parse, if it has more than 64 variables or a variable
+// twice, if the name is empty, or if a suggestion is for an unknown variable.
 func AddTemplate[Out ReadOutput](s *Server, t *ResourceTemplate,
 	read func(ctx context.Context, c *Call, uri string, vars map[string]string) (Out, error), options ...CompleteOption) {
 	parsed, err := uris.Parse(t.GetUriTemplate())
@@ -86,10 +94,10 @@ func AddTemplate[Out ReadOutput](s *Server, t *ResourceTemplate,
 		}})
 }
 
-// RemoveTemplate reports whether there was such a template.
+// RemoveTemplate removes a template and reports whether it existed.
 func (s *Server) RemoveTemplate(uriTemplate string) bool { return s.templates.remove(uriTemplate) }
 
-// contentsOf is the answer to a read, complete.
+// contentsOf returns the contents of a read with empty fields filled in.
 func contentsOf(uri, mimeType string, out any, err error) ([]*ResourceContents, error) {
 	if err != nil {
 		return nil, readError(uri, err)

@@ -117,7 +117,7 @@ func TestReads(t *testing.T) {
 	}
 }
 
-// A resource is read by every spelling of its URI, and one of just that spelling before others.
+// Every spelling of a URI reads its resource; a resource with exactly that spelling has precedence.
 func TestSpellingsOfURIs(t *testing.T) {
 	s := capability.New("spelled", "1")
 	add := func(uri string) {

@@ -10,7 +10,7 @@ import (
 	mcpedgev1 "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// resourceService is the contract's ResourceService over a Server.
+// resourceService implements the contract's ResourceService for a Server.
 type resourceService struct {
 	mcpedgev1.UnimplementedResourceServiceServer
 	s *Server
@@ -51,7 +51,7 @@ func (r resourceService) ListResourceTemplates(_ context.Context, req *mcpedgev1
 	return &mcpedgev1.ListResourceTemplatesResponse{ResourceTemplates: templates, NextPageToken: next, Cache: r.s.cache}, nil
 }
 
-// reader finds who reads a URI: a resource, a template, a provider; nil when nobody does.
+// reader returns the handler that reads a URI, of a resource, a template or a provider, or nil.
 func (s *Server) reader(uri string) readHandler {
 	if e, ok := s.resources.get(uri); ok {
 		return e.read

@@ -10,10 +10,10 @@ import (
 	mcpedgev1 "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// holding is the providers that one stream keeps watching.
+// holding is the set of providers that one stream keeps watched.
 type holding map[*provided]struct{}
 
-// take begins to watch the providers that fit and are not held yet.
+// take starts watching the providers whose prefix fits, unless the stream holds them already.
 func (h holding) take(s *Server, fits func(prefix string) bool) error {
 	for _, p := range s.allProviders() {
 		if _, held := h[p]; held || !fits(p.prefix) {
@@ -43,7 +43,7 @@ func (r resourceService) WatchResources(_ *mcpedgev1.WatchResourcesRequest, stre
 		}
 		return stream.Send(&mcpedgev1.WatchResourcesResponse{Event: &mcpedgev1.WatchResourcesResponse_Started{Started: &mcpedgev1.WatchStarted{}}})
 	}, func(string) error {
-		if err := held.take(r.s, every); err != nil { // a provider may be what is new
+		if err := held.take(r.s, every); err != nil { // the change may be a new provider
 			return err
 		}
 		return stream.Send(&mcpedgev1.WatchResourcesResponse{Event: &mcpedgev1.WatchResourcesResponse_Changed{Changed: &mcpedgev1.ListChanged{}}})

@@ -14,7 +14,7 @@ import (
 	mcpedgev1 "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// outcome is how a round ended: with a result, or with one of the others. An err is a gRPC status.
+// outcome is the end of a round: a result or one of the alternatives. err is a gRPC status.
 type outcome[R any] struct {
 	result   R
 	required *mcpedgev1.InputRequired
@@ -22,13 +22,13 @@ type outcome[R any] struct {
 	err      error
 }
 
-// run runs a handler for one round, in a goroutine of its own so that asking can end it, and
-// returns when it is over. plain turns an error that says nothing of its kind into an outcome.
+// run runs a handler for one round in its own goroutine, so that a question can end it, and returns
+// when it has ended. plain converts an error without a kind into an outcome.
 func run[R any](ctx context.Context, log *slog.Logger, name string, c *Call,
 	handler func() (R, error), plain func(error) (R, error)) outcome[R] {
 	var (
 		result R
-		err    = errLeft // until the handler returns
+		err    = errLeft // replaced when the handler returns
 		done   = make(chan struct{})
 	)
 	go func() {
@@ -47,7 +47,7 @@ func run[R any](ctx context.Context, log *slog.Logger, name string, c *Call,
 	return conclude(ctx, c, result, err, plain)
 }
 
-// conclude sorts what a handler returned.
+// conclude converts the return values of a handler into an outcome.
 func conclude[R any](ctx context.Context, c *Call, result R, err error, plain func(error) (R, error)) outcome[R] {
 	var (
 		failure  *Failure
@@ -86,8 +86,8 @@ func require[R any](c *Call, r *InputRequired) outcome[R] {
 	return outcome[R]{required: required}
 }
 
-// errLeft: the handler's goroutine ended without returning, other than by asking.
-var errLeft error = &Failure{Reason: Internal, Message: "the handler left by runtime.Goexit; return an error instead"}
+// errLeft is the error if the handler's goroutine ends without returning, other than by a question.
+var errLeft error = &Failure{Reason: Internal, Message: "the handler called runtime.Goexit; return an error instead"}
 
 // panicked is the failure of a handler that panicked.
 type panicked struct{ Failure }
@@ -99,7 +99,7 @@ func isPanic(err error) bool {
 
 func (p *panicked) Unwrap() error { return &p.Failure }
 
-// guard turns a panic into an INTERNAL failure, with the stack in the log only.
+// guard converts a panic into an INTERNAL failure. The stack is written to the log only.
 func guard(log *slog.Logger, name string, c *Call, err *error) {
 	if p := recover(); p != nil {
 		log.Error("a handler panicked", "handler", name, "call_id", c.ID(), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
@@ -107,7 +107,7 @@ func guard(log *slog.Logger, name string, c *Call, err *error) {
 	}
 }
 
-// failPlainly is how reads and prompts take an error that says nothing of its kind.
+// failPlainly returns an error without a kind unchanged, for reads and prompts.
 func failPlainly[R any](err error) (R, error) {
 	var none R
 	return none, &Failure{Reason: Internal, Message: err.Error()}

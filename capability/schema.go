@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// schema is a JSON Schema 2020-12 as far as Go types make one, in the order it is printed.
+// schema is the part of JSON Schema 2020-12 that Go types need, in the order of encoding.
 type schema struct {
 	Ref           string          `json:"$ref,omitempty"`
-	Type          any             `json:"type,omitempty"` // a name or a list of names
+	Type          any             `json:"type,omitempty"` // a type name or a list of type names
 	Title         string          `json:"title,omitempty"`
 	Description   string          `json:"description,omitempty"`
 	Format        string          `json:"format,omitempty"`
@@ -41,10 +41,10 @@ type schema struct {
 	AnyOf         []*schema       `json:"anyOf,omitempty"`
 	Defs          properties      `json:"$defs,omitempty"`
 
-	own json.RawMessage // the type's own word, in place of everything above
+	own json.RawMessage // the type's own schema; replaces all fields above
 }
 
-// MarshalJSON prints a type's own schema verbatim.
+// MarshalJSON encodes the schema; a type's own schema is returned verbatim.
 func (s *schema) MarshalJSON() ([]byte, error) {
 	if s.own != nil {
 		return s.own, nil
@@ -53,7 +53,7 @@ func (s *schema) MarshalJSON() ([]byte, error) {
 	return json.Marshal((*plain)(s))
 }
 
-// property is a member of an object, and properties keep the order of the fields.
+// property is a member of an object; properties keep the order of the fields.
 type property struct {
 	name   string
 	schema *schema
@@ -61,7 +61,7 @@ type property struct {
 
 type properties []property
 
-// MarshalJSON prints an object in the order of the properties.
+// MarshalJSON encodes an object in the order of the properties.
 func (p properties) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -85,7 +85,7 @@ func (p properties) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// described is a type that knows its own schema.
+// described is a type that returns its own schema.
 type described interface{ JSONSchema() string }
 
 var (
@@ -94,21 +94,23 @@ var (
 	textType      = reflect.TypeFor[encoding.TextMarshaler]()
 )
 
-// maxStructs bounds the structs that an input schema writes out; of types that contain each other there are more ways than can be.
+// maxStructs is the maximum number of structs in an input schema. Types that contain each other
+// would otherwise expand without end.
 const maxStructs = 1000
 
-// schemaMaker makes the schema of one root type. Output schemas refer to types that contain themselves. Input schemas write
-// all types out, for clients and models that take no references; inside itself, a type is any object.
+// schemaMaker builds the schema of one root type. Output schemas use references for recursive
+// types. Input schemas expand all types, because some clients and models do not support references;
+// a recursive type inside itself is any object.
 type schemaMaker struct {
-	output    bool // nil slices, maps and pointers are printed as null
+	output    bool // nil slices, maps and pointers encode as null
 	stack     []reflect.Type
 	structs   int
-	recursive map[reflect.Type]string // types that contain themselves, of an output: the name in $defs
+	recursive map[reflect.Type]string // names in $defs of recursive types, for outputs
 	defs      properties
 }
 
-// schemaOf prints the schema of a type; output says that values are written rather than read. It
-// panics with the path of what makes no schema.
+// schemaOf returns the schema of a type. output means that values are encoded rather than decoded.
+// It panics with the path of a type that has no schema.
 func schemaOf(t reflect.Type, output bool) string {
 	text, err := json.Marshal(makeSchema(t, output))
 	if err != nil {
@@ -137,7 +139,7 @@ func makeSchema(t reflect.Type, output bool) *schema {
 	return root
 }
 
-// implements: by value or by pointer.
+// implements reports whether t or *t implements what.
 func implements(t, what reflect.Type) bool {
 	return t.Implements(what) || reflect.PointerTo(t).Implements(what)
 }
@@ -174,7 +176,7 @@ func (m *schemaMaker) of(t reflect.Type, path string) *schema {
 	panic(fmt.Sprintf("capability: %s: a %v makes no JSON", path, t))
 }
 
-// special is the schema of types that do not look like their JSON; nil for all others.
+// special returns the schema of a type whose JSON differs from its Go form, or nil.
 func special(t reflect.Type, path string) *schema {
 	if implements(t, describedType) && t.Kind() != reflect.Interface && t.Kind() != reflect.Pointer {
 		text := reflect.New(t).Interface().(described).JSONSchema()
@@ -202,7 +204,7 @@ func special(t reflect.Type, path string) *schema {
 	return nil
 }
 
-// element is the schema of what a list or map holds, null included where it is printed.
+// element returns the schema of the elements of a list or map. It allows null where nil encodes so.
 func (m *schemaMaker) element(t reflect.Type, path string) *schema {
 	s := m.of(t, path)
 	if m.output && printsNull(t) {
@@ -225,7 +227,7 @@ func (m *schemaMaker) ofMap(t reflect.Type, path string) *schema {
 	return s
 }
 
-// printsNull: encoding/json prints the nil of this type as null.
+// printsNull reports whether encoding/json encodes the nil value of a type as null.
 func printsNull(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Map:
@@ -234,7 +236,7 @@ func printsNull(t reflect.Type) bool {
 	return false
 }
 
-// orNull admits null beside a schema.
+// orNull returns a schema that also allows null.
 func orNull(s *schema) *schema {
 	switch name, ok := s.Type.(string); {
 	case ok && s.own == nil && s.Enum == nil:
@@ -243,7 +245,7 @@ func orNull(s *schema) *schema {
 	case s.Ref != "" || s.own != nil || s.Enum != nil:
 		return &schema{AnyOf: []*schema{s, {Type: "null"}}}
 	default:
-		return s // {} admits everything
+		return s // {} allows everything
 	}
 }
 
@@ -274,7 +276,7 @@ func (m *schemaMaker) ofStruct(t reflect.Type, path string) *schema {
 	return s
 }
 
-// reference names a type that contains itself.
+// reference returns a reference to a recursive type.
 func (m *schemaMaker) reference(t reflect.Type) *schema {
 	name, ok := m.recursive[t]
 	if !ok {

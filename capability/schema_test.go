@@ -15,7 +15,7 @@ func (color) JSONSchema() string { return `{"type":"string","enum":["red","blue"
 
 type base struct {
 	ID   string `json:"id"`
-	Name string // hidden by the outer one
+	Name string // hidden by the outer field
 }
 
 type node struct {
@@ -31,7 +31,7 @@ type chain struct {
 const inlineNode = `{"type":"object","properties":{"value":{"type":"integer"},"children":{"type":"array","items":` +
 	`{"type":"object","description":"a node as above"}}},"required":["value"]}`
 
-// mesh0 contains itself by 4^8 ways.
+// mesh0 contains itself in 4^8 ways.
 type (
 	mesh0 struct{ A, B, C, D *mesh1 }
 	mesh1 struct{ A, B, C, D *mesh2 }

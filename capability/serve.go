@@ -22,15 +22,15 @@ import (
 	mcpedgev1 "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// messageBytes bounds a message in either direction.
+// messageBytes is the maximum size of a message in either direction.
 const messageBytes = 16 << 20
 
-// streamWorkers is how many goroutines wait for a call: their stacks have grown to what a call takes. Calls beyond
-// get one of their own.
+// streamWorkers is the number of goroutines that wait for calls. Their stacks have already grown to
+// the size that a call needs. Further calls get their own goroutines.
 const streamWorkers = 32
 
-// Register puts the contract's services on a gRPC server of your own. Call Close before its
-// GracefulStop. Health and reflection are yours to add.
+// Register registers the contract's services on an existing gRPC server. The caller adds health and
+// reflection, and calls Close before the gRPC server's GracefulStop.
 func (s *Server) Register(r grpc.ServiceRegistrar) {
 	mcpedgev1.RegisterBackendServiceServer(r, backendService{s: s})
 	mcpedgev1.RegisterToolServiceServer(r, toolService{s: s})
@@ -38,11 +38,12 @@ func (s *Server) Register(r grpc.ServiceRegistrar) {
 	mcpedgev1.RegisterPromptServiceServer(r, promptService{s: s})
 }
 
-// Serve serves on l, which it closes, until ctx is done: then health says NOT_SERVING, change feeds
-// end, and running calls have WithGrace to finish. It returns nil when it stopped because of ctx.
-// The gRPC server has the standard health service, reflection, messages up to 16 MiB, and lets
-// clients ping as often as every five seconds. With a tracer provider (see WithTracerProvider) each
-// call is a span of the trace that the edge is in, and the context of a handler carries it.
+// Serve serves on l until ctx is done, and closes l. It then reports NOT_SERVING, ends change
+// feeds, and waits for running calls for the time set by WithGrace. It returns nil if ctx ended it.
+//
+// The gRPC server has the standard health service, reflection and a message limit of 16 MiB, and
+// allows clients to ping every five seconds. With a tracer provider (see WithTracerProvider) each
+// call is a span of the edge's trace, which the context of a handler carries.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	options := append([]grpc.ServerOption{
 		grpc.MaxRecvMsgSize(messageBytes),
@@ -82,15 +83,16 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return err
 }
 
-// stop lets running calls finish within the grace.
+// stop waits for running calls, at most for the grace period.
 func (s *Server) stop(server *grpc.Server) {
 	timer := time.AfterFunc(s.grace, server.Stop)
 	defer timer.Stop()
 	server.GracefulStop()
 }
 
-// Listen listens on a TCP address ("127.0.0.1:50051"), or on a Unix socket ("unix:/run/x.sock"),
-// where a socket that nobody serves any more is replaced. Whatever else has that path is left as it is: an error.
+// Listen listens on a TCP address ("127.0.0.1:50051") or on a Unix socket ("unix:/run/x.sock"). It
+// replaces a socket on which no process listens. It returns an error if the path has any other
+// file.
 func Listen(address string) (net.Listener, error) {
 	path, unix := strings.CutPrefix(address, "unix:")
 	if !unix {
@@ -102,12 +104,12 @@ func Listen(address string) (net.Listener, error) {
 		return l, err
 	}
 	if info, serr := os.Lstat(path); serr == nil && info.Mode().Type() != fs.ModeSocket {
-		return nil, fmt.Errorf("cannot listen on %s: %s is there and is no socket: remove it, or name another path", address, path)
+		return nil, fmt.Errorf("cannot listen on %s: %s exists and is not a socket: remove it, or choose another path", address, path)
 	}
 	probe, perr := net.DialTimeout("unix", path, time.Second)
 	if perr == nil {
 		_ = probe.Close()
-		return nil, fmt.Errorf("cannot listen on %s: another process serves there: stop it, or name another path: %w", address, err)
+		return nil, fmt.Errorf("cannot listen on %s: another process listens there: stop it, or choose another path: %w", address, err)
 	}
 	if errors.Is(perr, syscall.ECONNREFUSED) && os.Remove(path) == nil {
 		return net.Listen("unix", path)
@@ -115,9 +117,10 @@ func Listen(address string) (net.Listener, error) {
 	return nil, err
 }
 
-// Main is the rest of a main function: it parses the command line with the flags --listen (default
-// 127.0.0.1:50051; see Listen), --tls-cert, --tls-key and --tls-client-ca (see TLSFiles) beside flags of your own,
-// serves until SIGTERM or SIGINT, and stops gracefully. It exits the process with status 1 when serving fails.
+// Main is a complete main function for s. It parses the command line: --listen (default
+// 127.0.0.1:50051; see Listen), --tls-cert, --tls-key and --tls-client-ca (see TLSFiles), and the
+// program's own flags. It serves until SIGTERM or SIGINT, and then stops gracefully. If serving
+// fails, it exits with status 1.
 func Main(s *Server) {
 	listen := flag.String("listen", "127.0.0.1:50051", "address to serve gRPC on: host:port or unix:/path")
 	var files TLSFiles
@@ -136,7 +139,7 @@ func Main(s *Server) {
 	}
 }
 
-// listen listens on an address for Serve, which is to speak TLS with the files, if there are any.
+// listen checks the TLS files, if there are any, and returns a listener for Serve.
 func (s *Server) listen(address string, files TLSFiles) (net.Listener, error) {
 	creds, err := files.Credentials(s.log)
 	if err != nil {

@@ -154,7 +154,7 @@ func TestServeWaitsNoLongerThanTheGrace(t *testing.T) {
 	running := make(chan struct{})
 	addTool(s, "stuck", func(ctx context.Context, _ *capability.Call) (string, error) {
 		close(running)
-		<-ctx.Done() // which only the end of the grace brings
+		<-ctx.Done() // ends only with the grace
 		return "", ctx.Err()
 	})
 	l, err := capability.Listen("127.0.0.1:0")
@@ -213,7 +213,7 @@ func TestListenReplacesOnlyADeadSocket(t *testing.T) {
 	_ = again.Close()
 }
 
-// What is no socket is somebody's file, and stays.
+// Listen leaves a file alone that is not a socket.
 func TestListenRemovesNothingButSockets(t *testing.T) {
 	dir := t.TempDir()
 	file, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")
@@ -228,7 +228,7 @@ func TestListenRemovesNothingButSockets(t *testing.T) {
 		if err == nil {
 			_ = l.Close()
 		}
-		if err == nil || !strings.Contains(err.Error(), path+" is there and is no socket") {
+		if err == nil || !strings.Contains(err.Error(), path+" exists and is not a socket") {
 			t.Errorf("%s: %v", path, err)
 		}
 	}

@@ -13,41 +13,41 @@ import (
 	"github.com/mcpedge/mcpedge/internal/uris"
 )
 
-// Server holds what a service offers and serves it by the gRPC contract. New makes one; the zero
-// value is not usable. Everything may be added and removed at any time, from any goroutine: those
-// who watch are told. A Server is served once: after Close it stays closed.
+// Server holds the tools, resources and prompts of a service, and serves them by the gRPC contract.
+// New returns one; the zero value is not usable. Entries may be added and removed at any time, from
+// any goroutine; subscribers are notified. A Server can be served once; Close is final.
 type Server struct {
 	info         *Implementation
 	instructions string
 	extensions   map[string]string
 	cache        *mcpedgev1.CacheHint
-	announce     mcpedgev1.DescribeResponse // which services are announced though they are empty
+	announce     mcpedgev1.DescribeResponse // features announced even if empty
 	log          *slog.Logger
 	grpcOptions  []grpc.ServerOption
-	tracing      trace.TracerProvider // nil: the global one, if there is one
+	tracing      trace.TracerProvider // nil uses the global provider, if one is set
 	grace        time.Duration
-	identities   *identities // nil: callers need none
+	identities   *identities // nil disables verification of callers
 
 	tools     *registry[*tool]
 	prompts   *registry[*prompt]
 	resources *registry[*resource]
 	templates *registry[*template]
 
-	cancels sync.Map // by tool: what OnCancel was given
+	cancels sync.Map // functions of OnCancel, by tool
 
 	mu        sync.RWMutex // guards providers
 	providers []*provided
 
-	toolFeed, promptFeed, resourceFeed *feed // of the lists
-	updates                            *feed // of single resources
+	toolFeed, promptFeed, resourceFeed *feed // changes of lists
+	updates                            *feed // changes of resources
 	closeOnce                          sync.Once
 }
 
-// Option adjusts a Server.
+// Option configures a Server.
 type Option func(*Server)
 
-// New returns a Server with nothing in it yet. Name and version are shown to operators, and to
-// clients when this is the edge's only backend.
+// New returns an empty Server. Operators see name and version; clients see them if this is the
+// edge's only backend.
 func New(name, version string, options ...Option) *Server {
 	s := &Server{
 		info:         &Implementation{Name: name, Version: version},
@@ -70,85 +70,86 @@ func New(name, version string, options ...Option) *Server {
 	return s
 }
 
-// WithTitle sets the service's name for people.
+// WithTitle sets the display name of the service.
 func WithTitle(title string) Option { return func(s *Server) { s.info.Title = title } }
 
-// WithDescription says for people what the service is.
+// WithDescription sets a description of the service for people.
 func WithDescription(text string) Option { return func(s *Server) { s.info.Description = text } }
 
-// WithWebsite sets the service's home page.
+// WithWebsite sets the home page of the service.
 func WithWebsite(url string) Option { return func(s *Server) { s.info.WebsiteUrl = url } }
 
-// WithIcons sets the service's icons.
+// WithIcons sets the icons of the service.
 func WithIcons(icons ...*Icon) Option { return func(s *Server) { s.info.Icons = icons } }
 
-// WithInstructions tells the model how to use this service. MCP: instructions.
+// WithInstructions sets the instructions for the model. MCP: instructions.
 func WithInstructions(text string) Option { return func(s *Server) { s.instructions = text } }
 
-// WithExtension announces a protocol extension by its id, with its settings: a JSON object. Clients are told of it when it
-// reaches them whole: MCP Apps (io.modelcontextprotocol/ui) does, and what the edge's configuration names.
-// It panics when settings is not valid JSON. MCP: capabilities.extensions.
+// WithExtension announces a protocol extension by its id. settings is a JSON object. The edge
+// announces to clients the extensions that it can carry: MCP Apps (io.modelcontextprotocol/ui), and
+// those named in its configuration. WithExtension panics if settings is not a JSON object. MCP:
+// capabilities.extensions.
 func WithExtension(id, settings string) Option {
 	mustBeObject("settings of extension "+id, settings)
 	return func(s *Server) { s.extensions[id] = settings }
 }
 
-// WithListCache says how long clients may keep the lists (0 to 30 days), and whether all callers
-// may share them. Without it: not at all.
+// WithListCache sets how long clients may cache the lists (0 to 30 days), and whether callers may
+// share the cache entries. The default is no caching.
 func WithListCache(ttl time.Duration, shared bool) Option {
 	return func(s *Server) { s.cache = cacheHint(ttl, shared) }
 }
 
-// WithTools announces tools although none is there when the edge connects.
+// WithTools announces tools even if there are none when the edge connects.
 func WithTools() Option {
 	return func(s *Server) { s.announce.Tools = &mcpedgev1.ToolFeatures{} }
 }
 
-// WithResources announces resources although none is there when the edge connects.
+// WithResources announces resources even if there are none when the edge connects.
 func WithResources() Option {
 	return func(s *Server) { s.announce.Resources = &mcpedgev1.ResourceFeatures{} }
 }
 
-// WithPrompts announces prompts although none is there when the edge connects.
+// WithPrompts announces prompts even if there are none when the edge connects.
 func WithPrompts() Option {
 	return func(s *Server) { s.announce.Prompts = &mcpedgev1.PromptFeatures{} }
 }
 
-// WithLogger sets where the service's own log goes (panics of handlers, start and stop);
-// without it slog.Default.
+// WithLogger sets the logger of the service, for start, stop and panics of handlers. The default is
+// slog.Default.
 func WithLogger(log *slog.Logger) Option { return func(s *Server) { s.log = log } }
 
-// WithTracerProvider has Serve and Main continue the edge's traces with spans of this provider; without
-// it they do with the global one, if otel.SetTracerProvider set one before they are called.
+// WithTracerProvider sets the provider of the spans with which Serve and Main continue the edge's
+// traces. The default is the global provider, if otel.SetTracerProvider was called before Serve.
 func WithTracerProvider(p trace.TracerProvider) Option { return func(s *Server) { s.tracing = p } }
 
-// WithServerOptions adds options to the gRPC server that Serve and Main make, after the package's
-// own: credentials, interceptors.
+// WithServerOptions adds options, such as credentials and interceptors, to the gRPC server of Serve
+// and Main, after those of this package.
 func WithServerOptions(options ...grpc.ServerOption) Option {
 	return func(s *Server) { s.grpcOptions = append(s.grpcOptions, options...) }
 }
 
-// WithGrace bounds how long Serve waits for running calls when it stops; without it 10 s.
+// WithGrace sets how long Serve waits for running calls when it stops. The default is 10 s.
 func WithGrace(d time.Duration) Option { return func(s *Server) { s.grace = d } }
 
-// ToolsChanged tells those who watch to list the tools again. AddTool and RemoveTool do it
-// themselves.
+// ToolsChanged notifies subscribers that the list of tools has changed. AddTool and RemoveTool call
+// it.
 func (s *Server) ToolsChanged() { s.toolFeed.publish("") }
 
-// PromptsChanged tells those who watch to list the prompts again. AddPrompt and RemovePrompt do it
-// themselves.
+// PromptsChanged notifies subscribers that the list of prompts has changed. AddPrompt and
+// RemovePrompt call it.
 func (s *Server) PromptsChanged() { s.promptFeed.publish("") }
 
-// ResourcesChanged tells those who watch to list resources and templates again. Adding and
-// removing does it by itself; a ResourceProvider whose list changed needs it.
+// ResourcesChanged notifies subscribers that the list of resources or templates has changed. The
+// methods that add or remove them call it. A ResourceProvider calls it when its list changes.
 func (s *Server) ResourcesChanged() { s.resourceFeed.publish("") }
 
-// ResourceUpdated tells those who watch this URI, or a parent of it (a URI ending in "/"), to read
-// it again.
+// ResourceUpdated notifies subscribers of uri, or of a parent (a URI ending in "/"), that its
+// contents have changed.
 func (s *Server) ResourceUpdated(uri string) { s.updates.publish(uri) }
 
-// Close ends all change feeds, for good. Serve calls it; who uses Register calls it before the
-// gRPC server's GracefulStop, which would otherwise wait for the feeds.
+// Close ends all change feeds permanently. Serve calls it. A caller of Register must call it before
+// the gRPC server's GracefulStop, which would otherwise wait for the feeds.
 func (s *Server) Close() {
 	s.closeOnce.Do(func() {
 		for _, f := range []*feed{s.toolFeed, s.promptFeed, s.resourceFeed, s.updates} {

@@ -2,16 +2,16 @@ package capability
 
 import "sync"
 
-// shared keeps something running while anyone uses it. The zero value has nothing to run.
+// shared runs a function while it has users. The zero value runs nothing.
 type shared struct {
-	begin func() (stop func(), err error) // nil: nothing
+	begin func() (stop func(), err error) // nil runs nothing
 
 	mu    sync.Mutex
 	users int
 	stop  func()
 }
 
-// acquire begins it for the first user. Each success needs one release.
+// acquire starts it for the first user. Each successful acquire needs one release.
 func (s *shared) acquire() error {
 	if s.begin == nil {
 		return nil

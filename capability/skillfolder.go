@@ -20,27 +20,28 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// The bounds of a SkillFolder.
+// The limits of a SkillFolder.
 const (
-	// MaxSkillEntries bounds its files and directories.
+	// MaxSkillEntries is the maximum number of files and directories.
 	MaxSkillEntries = 10_000
-	// MaxSkillFileBytes bounds one file, in bytes, so that it fits in a message. All files of one skill should not have more
-	// than 16 MiB, nor be more than 512: clients need not take larger skills.
+	// MaxSkillFileBytes is the maximum size of a file, so that it fits into a message. A skill
+	// should have at most 16 MiB and 512 files, because clients may reject larger skills.
 	MaxSkillFileBytes = 15 << 20
 )
 
 const skillFile = "SKILL.md"
 
-// SkillFolder serves the skills of a file system: each directory with a SKILL.md is one, however deep, and all files below it
-// are its own. What a name with a leading dot has, is left out, and so are links. It reads anew what changed whenever it is
-// asked, and remembers digests by size and time. Safe for concurrent use.
+// SkillFolder serves the skills of a file system. Each directory with a SKILL.md is a skill, at any
+// depth, with all files below it. Names with a leading dot and links are ignored. Each request sees
+// the current files; digests are cached by size and time of modification. It is safe for concurrent
+// use.
 type SkillFolder struct {
 	fsys   fs.FS
 	prefix string
 	log    *slog.Logger
 
 	mu      sync.Mutex
-	digests map[string]fileDigest // by name
+	digests map[string]fileDigest // by file name
 }
 
 var _ DirectoryProvider = (*SkillFolder)(nil)
@@ -51,10 +52,13 @@ type fileDigest struct {
 	sum      [sha256.Size]byte
 }
 
-// NewSkills serves fsys under a prefix of URIs, such as "skill://" or "skill://acme/": hand the result to Server.Provide with the
-// same prefix. It fails when fsys cannot be read, when it has more than MaxSkillEntries entries, and when a skill in it is
-// none: SKILL.md has to begin with YAML between two lines of ---, with a description and with the directory as its name. A
-// skill that is spoiled later is left out, and log told; nil: slog.Default.
+// NewSkills serves fsys below a prefix of URIs, such as "skill://" or "skill://acme/". Pass the
+// result to Server.Provide with the same prefix. log gets a warning for each skill that becomes
+// invalid later and is left out; nil uses slog.Default.
+//
+// NewSkills returns an error if fsys cannot be read, if it has more than MaxSkillEntries entries,
+// or if a skill is invalid. A SKILL.md must begin with YAML between two lines of ---, with a
+// description and with the name of its directory.
 func NewSkills(fsys fs.FS, prefix string, log *slog.Logger) (*SkillFolder, error) {
 	if log == nil {
 		log = slog.Default()
@@ -75,7 +79,8 @@ func NewSkills(fsys fs.FS, prefix string, log *slog.Logger) (*SkillFolder, error
 	return f, nil
 }
 
-// scan finds the directories with a SKILL.md, and the files in and below them, both in lexical order.
+// scan returns the directories with a SKILL.md, and the files in and below them, both in lexical
+// order.
 func (f *SkillFolder) scan() (skills, files []string, err error) {
 	var all []string
 	seen := 0
@@ -118,7 +123,7 @@ func (f *SkillFolder) scan() (skills, files []string, err error) {
 	return skills, files, nil
 }
 
-// belongs says whether a file is in or below one of the directories.
+// belongs reports whether a file is in or below one of the directories.
 func belongs(name string, dirs []string) bool {
 	for _, dir := range dirs {
 		if strings.HasPrefix(name, dir+"/") {
@@ -128,7 +133,7 @@ func belongs(name string, dirs []string) bool {
 	return false
 }
 
-// URI is that of a file by its name in the file system.
+// URI returns the URI of a file from its name in the file system.
 func (f *SkillFolder) URI(name string) string {
 	segments := strings.Split(name, "/")
 	for i, s := range segments {
@@ -137,7 +142,7 @@ func (f *SkillFolder) URI(name string) string {
 	return f.prefix + strings.Join(segments, "/")
 }
 
-// name is what a URI means, or "." for none.
+// name returns the file name of a URI, or "." if it has none.
 func (f *SkillFolder) name(uri string) string {
 	rest, ok := strings.CutPrefix(uri, f.prefix)
 	name, err := url.PathUnescape(rest)
@@ -147,7 +152,7 @@ func (f *SkillFolder) name(uri string) string {
 	return name
 }
 
-// read returns a file that belongs to a skill.
+// read returns the contents of a file that belongs to a skill.
 func (f *SkillFolder) read(name string) ([]byte, error) {
 	info, err := fs.Stat(f.fsys, name)
 	for _, impossible := range []error{fs.ErrInvalid, syscall.EINVAL, syscall.ENOTDIR, syscall.ENAMETOOLONG} {
@@ -162,7 +167,7 @@ func (f *SkillFolder) read(name string) ([]byte, error) {
 		return nil, fs.ErrNotExist
 	}
 	if info.Size() > MaxSkillFileBytes {
-		return nil, Errorf(FailedPrecondition, "%s has %d bytes: at most %d can be sent", name, info.Size(), MaxSkillFileBytes)
+		return nil, Errorf(FailedPrecondition, "%s has %d bytes; the limit is %d", name, info.Size(), MaxSkillFileBytes)
 	}
 	data, err := fs.ReadFile(f.fsys, name)
 	if err != nil {
@@ -174,7 +179,7 @@ func (f *SkillFolder) read(name string) ([]byte, error) {
 	return data, nil
 }
 
-// digest describes a file. It reads it when it is another than before.
+// digest describes a file. It reads the file only if it has changed.
 func (f *SkillFolder) digest(name string) (*SkillFile, error) {
 	info, err := fs.Stat(f.fsys, name)
 	if err != nil {
@@ -193,7 +198,7 @@ func (f *SkillFolder) digest(name string) (*SkillFile, error) {
 	return &SkillFile{Uri: f.URI(name), Sha256: known.sum[:], Size: known.size}, nil
 }
 
-// skill describes the skill of a directory; files are those of all skills.
+// skill describes the skill of a directory. files holds the files of all skills.
 func (f *SkillFolder) skill(dir string, files []string) (*Skill, error) {
 	data, err := f.read(dir + "/" + skillFile)
 	if err != nil {
@@ -217,7 +222,7 @@ func (f *SkillFolder) skill(dir string, files []string) (*Skill, error) {
 	return out, nil
 }
 
-// frontMatter is the YAML at the head of a SKILL.md as a JSON object, and its description.
+// frontMatter returns the YAML at the head of a SKILL.md as a JSON object, and its description.
 func frontMatter(data []byte, name string) (front []byte, description string, err error) {
 	text := bytes.ReplaceAll(bytes.TrimPrefix(data, []byte("\uFEFF")), []byte("\r\n"), []byte("\n"))
 	rest, ok := bytes.CutPrefix(text, []byte("---\n"))
@@ -227,16 +232,16 @@ func frontMatter(data []byte, name string) (front []byte, description string, er
 	}
 	var members map[string]any
 	if err := yaml.Unmarshal(head, &members); err != nil {
-		return nil, "", fmt.Errorf("has front matter that is no object in YAML: %w", err)
+		return nil, "", fmt.Errorf("has front matter that is not a YAML object: %w", err)
 	}
 	if got, _ := members["name"].(string); got != name {
 		return nil, "", fmt.Errorf("has the name %q: it must be that of its directory, %q", got, name)
 	}
 	if description, _ = members["description"].(string); description == "" {
-		return nil, "", errors.New("has no description, which must be a text")
+		return nil, "", errors.New("has no description; add one, as a string")
 	}
 	if front, err = json.Marshal(members); err != nil {
-		return nil, "", fmt.Errorf("has front matter that is no JSON: %w", err)
+		return nil, "", fmt.Errorf("has front matter that cannot be encoded as JSON: %w", err)
 	}
 	return front, description, nil
 }
@@ -251,7 +256,7 @@ func (f *SkillFolder) Skills(context.Context) ([]*Skill, error) {
 	for _, dir := range dirs {
 		s, err := f.skill(dir, files)
 		if err != nil {
-			f.log.Warn("a skill is left out", "error", err)
+			f.log.Warn("an invalid skill is not served", "error", err)
 			continue
 		}
 		out = append(out, s)
@@ -273,7 +278,7 @@ func (f *SkillFolder) Skill(_ context.Context, _ *Call, uri string) (*Skill, err
 	return f.skill(dir, files)
 }
 
-// List implements ResourceProvider: all files of all skills.
+// List implements ResourceProvider. It returns all files of all skills.
 func (f *SkillFolder) List(context.Context) ([]*Resource, error) {
 	_, files, err := f.scan()
 	if err != nil {
@@ -301,7 +306,8 @@ func (f *SkillFolder) resource(name string) *Resource {
 	return out
 }
 
-// skillTypes are the MIME types of files that skills mostly have, the same on every machine.
+// skillTypes maps the extensions of common files in skills to MIME types, independent of the
+// machine.
 var skillTypes = map[string]string{
 	".md": "text/markdown", ".txt": "text/plain", ".html": "text/html", ".css": "text/css", ".csv": "text/csv",
 	".json": "application/json", ".yaml": "application/yaml", ".yml": "application/yaml", ".xml": "application/xml",
@@ -309,7 +315,7 @@ var skillTypes = map[string]string{
 	".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".svg": "image/svg+xml", ".pdf": "application/pdf",
 }
 
-// Read implements ResourceProvider: files of skills, and no other.
+// Read implements ResourceProvider. It reads files of skills only.
 func (f *SkillFolder) Read(_ context.Context, _ *Call, uri string) ([]*ResourceContents, error) {
 	name := f.name(uri)
 	skills, _, err := f.scan()
@@ -335,7 +341,7 @@ func (f *SkillFolder) Directory(_ context.Context, _ *Call, uri string) ([]*Reso
 	}
 	entries, err := fs.ReadDir(f.fsys, name)
 	if err != nil {
-		return nil, fs.ErrNotExist // a file, or nothing
+		return nil, fs.ErrNotExist // a file, or absent
 	}
 	var out []*Resource
 	for _, e := range entries {

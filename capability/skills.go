@@ -11,31 +11,33 @@ import (
 	mcpedgev1 "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// SkillProvider is a ResourceProvider some of whose resources are the files of skills. Server.Provide makes them known. NewSkills
-// makes one of a directory. MCP: the extension io.modelcontextprotocol/skills.
+// SkillProvider is a ResourceProvider with skills: some of its resources are files of skills. Pass
+// it to Server.Provide. NewSkills returns one for a directory. MCP: the extension
+// io.modelcontextprotocol/skills.
 type SkillProvider interface {
 	ResourceProvider
-	// Skills returns the skills, in a stable order; it may leave some out. When it would answer differently,
-	// Server.ResourcesChanged is to be called, or listChanged of a ResourceWatcher.
+	// Skills returns the skills in a stable order; it may omit some. When its result changes, the
+	// provider must call Server.ResourcesChanged, or listChanged of ResourceWatcher.
 	Skills(ctx context.Context) ([]*Skill, error)
-	// Skill returns the skill whose SKILL.md has the URI, as it is now, listed or not. Errors are as in AddResource; nil and
-	// no error is NOT_FOUND.
+	// Skill returns the current skill whose SKILL.md has the URI, whether listed or not. Errors are
+	// handled as in AddResource. A nil skill and a nil error mean NOT_FOUND.
 	Skill(ctx context.Context, c *Call, uri string) (*Skill, error)
 }
 
-// DirectoryProvider is a SkillProvider whose directories can be listed. Clients are told so if every SkillProvider of the server
-// is one.
+// DirectoryProvider is a SkillProvider whose directories can be listed. The server announces this
+// if every SkillProvider is a DirectoryProvider.
 type DirectoryProvider interface {
 	SkillProvider
-	// Directory returns the direct children of a directory, in a stable order; a directory among them has the MIME type
-	// DirectoryType. Errors are as in AddResource: fs.ErrNotExist says that the URI is no directory.
+	// Directory returns the direct children of a directory in a stable order. A child that is a
+	// directory has the MIME type DirectoryType. Errors are handled as in AddResource;
+	// fs.ErrNotExist means that the URI is not a directory.
 	Directory(ctx context.Context, c *Call, uri string) ([]*Resource, error)
 }
 
 // DirectoryType is the MIME type of directories.
 const DirectoryType = "inode/directory"
 
-// hasDirectories says whether all directories of all skills can be listed.
+// hasDirectories reports whether the directories of all skill providers can be listed.
 func hasDirectories(providers []*provided) bool {
 	found := false
 	for _, p := range providers {
@@ -50,7 +52,7 @@ func hasDirectories(providers []*provided) bool {
 	return found
 }
 
-// ListSkills implements the contract.
+// ListSkills implements the contract's ResourceService.
 func (r resourceService) ListSkills(ctx context.Context, req *mcpedgev1.ListSkillsRequest) (*mcpedgev1.ListSkillsResponse, error) {
 	var all []*Skill
 	served := false
@@ -76,7 +78,7 @@ func (r resourceService) ListSkills(ctx context.Context, req *mcpedgev1.ListSkil
 	return &mcpedgev1.ListSkillsResponse{Skills: skills, NextPageToken: next, Cache: r.s.cache}, nil
 }
 
-// GetSkill implements the contract.
+// GetSkill implements the contract's ResourceService.
 func (r resourceService) GetSkill(ctx context.Context, req *mcpedgev1.GetSkillRequest) (*mcpedgev1.GetSkillResponse, error) {
 	var provider SkillProvider
 	if p := r.s.provider(req.GetUri()); p != nil {
@@ -100,7 +102,7 @@ func (r resourceService) GetSkill(ctx context.Context, req *mcpedgev1.GetSkillRe
 	return &mcpedgev1.GetSkillResponse{Skill: out.result, Cache: cache}, nil
 }
 
-// ListResourceDirectory implements the contract.
+// ListResourceDirectory implements the contract's ResourceService.
 func (r resourceService) ListResourceDirectory(ctx context.Context, req *mcpedgev1.ListResourceDirectoryRequest) (*mcpedgev1.ListResourceDirectoryResponse, error) {
 	var provider DirectoryProvider
 	if p := r.s.provider(req.GetUri()); p != nil {
@@ -124,7 +126,7 @@ func (r resourceService) ListResourceDirectory(ctx context.Context, req *mcpedge
 	return &mcpedgev1.ListResourceDirectoryResponse{Resources: children, NextPageToken: next}, nil
 }
 
-// absent makes fs.ErrNotExist say that there is nothing of the URI.
+// absent converts fs.ErrNotExist into a failure that names the URI.
 func absent(uri string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return &Failure{Reason: NotFound, Message: notFound(uri).Error()}
@@ -132,7 +134,7 @@ func absent(uri string, err error) error {
 	return err
 }
 
-// unary is how an RPC without a stream tells that it failed.
+// unary returns the gRPC status of a failed unary RPC.
 func unary(err error, failure *mcpedgev1.Failure) error {
 	if err == nil && failure != nil {
 		return failureStatus(failure)

@@ -155,7 +155,7 @@ func TestNoSkills(t *testing.T) {
 	}
 }
 
-// Names that no file can have are of no resource, whatever the system says of them.
+// Names that no file can have are not found, whatever error the system returns.
 func TestNamesThatNoSkillCanHave(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dir, "greet"), 0o755); err != nil {

@@ -7,12 +7,13 @@ import (
 	"strings"
 )
 
-// spelling is how the members of a Go value's JSON are spelled. encoding/json takes "Region" for the field "region", too, which whoever
-// looked at the arguments before (a schema, the policy of an edge) took for another member. nil: nothing in the value is a struct.
+// spelling is the exact spelling of the members of a Go value's JSON. encoding/json ignores case:
+// it decodes "Region" into the field "region". A schema or a policy that inspected the arguments
+// before has seen another member. nil means that the value contains no struct.
 type spelling struct {
-	// members of a struct; nil: it is none.
+	// members of a struct; nil if the value is not a struct.
 	members map[string]*spelling
-	// each is that of what a list or map holds.
+	// each is the spelling of the elements of a list or map.
 	each *spelling
 }
 
@@ -21,7 +22,8 @@ var (
 	textUnmarshalerType = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
-// spellingOf is the spelling of a type. Types that decode themselves have none. known has those that are being made.
+// spellingOf returns the spelling of a type. Types that decode themselves have none. known holds
+// the spellings under construction.
 func spellingOf(t reflect.Type, known map[reflect.Type]*spelling) *spelling {
 	if t.Kind() == reflect.Pointer {
 		return spellingOf(t.Elem(), known)
@@ -54,8 +56,8 @@ func spellingOf(t reflect.Type, known map[reflect.Type]*spelling) *spelling {
 	return nil
 }
 
-// check finds a member that is spelled otherwise than its field: as it is, and as it should be; or "". It is asked about JSON that
-// encoding/json has decoded into the type.
+// check returns the first member whose spelling differs from its field, as it is and as it should
+// be, or "". text is JSON that encoding/json has decoded into the type.
 func (s *spelling) check(text []byte) (is, should string) {
 	if s == nil {
 		return "", ""
@@ -65,7 +67,7 @@ func (s *spelling) check(text []byte) (is, should string) {
 	return c.is, c.should
 }
 
-// spellCheck reads valid JSON once.
+// spellCheck scans valid JSON once.
 type spellCheck struct {
 	text       []byte
 	at         int
@@ -78,7 +80,7 @@ func (c *spellCheck) space() {
 	}
 }
 
-// value passes over a value, and checks what is in it.
+// value skips a value and checks its members.
 func (c *spellCheck) value(s *spelling) {
 	c.space()
 	switch c.text[c.at] {
@@ -99,7 +101,7 @@ func (c *spellCheck) value(s *spelling) {
 	}
 }
 
-// parts passes over what is between brackets, with commas between.
+// parts skips the elements between brackets, which commas separate.
 func (c *spellCheck) parts(end byte, part func()) {
 	c.at++
 	for c.space(); c.text[c.at] != end; c.space() {
@@ -117,7 +119,7 @@ func (c *spellCheck) member(s *spelling) {
 	c.at = stringEnd(c.text, begin)
 	quoted := c.text[begin:c.at]
 	c.space()
-	c.at++ // the colon
+	c.at++ // skips the colon
 	switch {
 	case s == nil:
 		c.value(nil)
@@ -128,7 +130,7 @@ func (c *spellCheck) member(s *spelling) {
 	}
 }
 
-// field is the spelling of what a struct's member holds.
+// field returns the spelling of a struct member's value.
 func (c *spellCheck) field(s *spelling, quoted []byte) *spelling {
 	inner := quoted[1 : len(quoted)-1]
 	if of, ok := s.members[string(inner)]; ok {
@@ -136,7 +138,7 @@ func (c *spellCheck) field(s *spelling, quoted []byte) *spelling {
 	}
 	name := string(inner)
 	if strings.Contains(name, `\`) {
-		_ = json.Unmarshal(quoted, &name) // it was decoded before
+		_ = json.Unmarshal(quoted, &name) // decoding it has succeeded before
 	}
 	if of, ok := s.members[name]; ok {
 		return of

@@ -19,7 +19,8 @@ type spelled struct {
 	Nested [][]map[string]*spelled
 }
 
-// A member that is spelled otherwise than its field is not taken for it, wherever it is: a policy that looked at the arguments did not see it.
+// A member that is spelled differently from its field is rejected at any depth, because a policy
+// that inspected the arguments has not seen it.
 func TestMembersAreSpelledAsTheyAre(t *testing.T) {
 	decode := decoderOf[spelled]("t", false)
 	for arguments, want := range map[string]string{

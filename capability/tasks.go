@@ -10,41 +10,47 @@ import (
 	mcpedgev1 "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// TaskMode says which calls of a tool become tasks: calls that their clients need not hold a connection for. The handler serves a task as any
-// other call: its progress is the task's status, its questions are the task's, and its context ends when the task is cancelled.
+// TaskMode says which calls of a tool become tasks. A task outlives its request: the client polls
+// it instead of holding a connection. The handler serves a task as any other call: its progress
+// becomes the task's status, its questions become the task's, and its context ends if the task is
+// cancelled.
 type TaskMode = mcpedgev1.TaskMode
 
-// The modes. A tool without one has no tasks.
+// The task modes. A tool without a mode has no tasks.
 const (
-	// TaskOptional: the calls of clients that can have tasks; others are answered when they end.
+	// TaskOptional makes tasks of the calls of clients that support tasks. Other clients wait for
+	// the result.
 	TaskOptional = mcpedgev1.TaskMode_TASK_MODE_OPTIONAL
-	// TaskRequired: all calls. The edge refuses those of clients that cannot have tasks.
+	// TaskRequired makes tasks of all calls. The edge rejects calls of clients without support for
+	// tasks.
 	TaskRequired = mcpedgev1.TaskMode_TASK_MODE_REQUIRED
 )
 
-// TaskStart says when a call becomes a task that may, where its client does not choose.
+// TaskStart says when a call becomes a task if the client does not choose.
 type TaskStart = mcpedgev1.TaskStart
 
-// When a call becomes a task.
+// The task starts.
 const (
-	// TaskAtOnce: before the handler runs. It is what TaskRequired means by itself.
+	// TaskAtOnce makes a task before the handler runs. It is the default of TaskRequired.
 	TaskAtOnce = mcpedgev1.TaskStart_TASK_START_AT_ONCE
-	// TaskDeferred: when the handler has run for a while, two seconds by default, or calls Defer. A call that has ended before is answered with
-	// its result, and questions before are answered first, without a task. It is what TaskOptional means by itself.
+	// TaskDeferred makes a task when the handler calls Defer, or has run for a time set by the
+	// edge, two seconds by default. A call that ends before is answered with its result, and
+	// questions before are asked without a task. It is the default of TaskOptional.
 	TaskDeferred = mcpedgev1.TaskStart_TASK_START_DEFERRED
 )
 
-// Tasks says which calls of the tool become tasks. MCP: `execution.taskSupport`.
+// Tasks sets which calls of the tool become tasks. MCP: `execution.taskSupport`.
 func Tasks(mode TaskMode) ToolOption {
 	return func(t *Tool) { taskSupport(t).Mode = mode }
 }
 
-// TasksStart says when they do; without it the mode says so.
+// TasksStart sets when a call becomes a task. The default depends on the mode.
 func TasksStart(start TaskStart) ToolOption {
 	return func(t *Tool) { taskSupport(t).Start = start }
 }
 
-// TasksPoll is how often clients should ask for a task of the tool: 100 ms to 1 h. Without it the edge chooses. MCP: `pollIntervalMs`.
+// TasksPoll sets the interval at which clients should poll a task of the tool: 100 ms to 1 h. By
+// default the edge chooses. MCP: `pollIntervalMs`.
 func TasksPoll(interval time.Duration) ToolOption {
 	return func(t *Tool) { taskSupport(t).PollInterval = durationpb.New(interval) }
 }
@@ -56,15 +62,16 @@ func taskSupport(t *Tool) *mcpedgev1.TaskSupport {
 	return t.TaskSupport
 }
 
-// TaskID is the id of the task that the call is; false: it is none, or none yet. Whoever knows the id and is the same caller may read the
-// task.
+// TaskID returns the id of the call's task. It returns false if the call is not a task, or not yet.
+// Only the same principal can read the task with that id.
 func (c *Call) TaskID() (string, bool) {
 	id := c.rc.GetTask().GetId()
 	return id, id != ""
 }
 
-// Defer makes the call a task now, if it may become one and is none yet; else it does nothing. A tool calls it when it finds that there is
-// much to do. From then on the call is not ended by its client's leaving.
+// Defer makes the call a task now. It does nothing if the call is a task or cannot become one. A
+// tool calls it when it learns that the work is long. From then on, the call continues when the
+// client disconnects.
 func (c *Call) Defer() {
 	task := c.rc.GetTask()
 	sender, ok := c.send.(interface{ sendDefer() error })
@@ -75,18 +82,22 @@ func (c *Call) Defer() {
 	defer c.mu.Unlock()
 	if !c.over && !c.deferred {
 		c.deferred = true
-		_ = sender.sendDefer() // a lost client shows in ctx
+		_ = sender.sendDefer() // a disconnected client cancels ctx
 	}
 }
 
-// Checkpoint says that the handler can go on from here: should the replica of the edge that runs the call be lost, the handler runs again from its top, with
-// this state in State, and with the answers that it has. So a handler begins with
+// Checkpoint stores state from which the handler can resume. If the edge's replica that runs the
+// call fails, the handler runs again from its top: State returns this state, and questions that
+// were answered return their answers. A handler that uses it begins with
 //
 //	from := decode(c.State())
 //
-// and a tool need not be idempotent as a whole, only from one checkpoint to the next. It matters for calls that have a record: tasks, and calls of sessions
-// with a stream. The state and the answers are bounded to 64 KiB, beyond which it is an error and changes nothing. The slice is kept, not copied. With an edge
-// that takes no checkpoints it does nothing.
+// The tool then need not be idempotent as a whole, only from one checkpoint to the next.
+//
+// Checkpoints matter for calls that have a record in the edge: tasks, and calls of sessions with a
+// stream. State and answers together are limited to 64 KiB; above it, Checkpoint returns an error
+// and changes nothing. The slice is kept, not copied. Checkpoint does nothing if the edge takes no
+// checkpoints.
 func (c *Call) Checkpoint(state []byte) error {
 	sender, ok := c.send.(interface {
 		sendCheckpoint(state []byte) error
@@ -107,12 +118,14 @@ func (c *Call) Checkpoint(state []byte) error {
 		return err
 	}
 	c.state = state
-	_ = sender.sendCheckpoint(memory) // a lost client shows in ctx
+	_ = sender.sendCheckpoint(memory) // a disconnected client cancels ctx
 	return nil
 }
 
-// OnCancel has a function called when a task of the named tool was cancelled between two rounds, with the Call's State and ID as they were, so that a
-// job behind it can be ended. A round that runs sees its context end instead. It may not come. It replaces an earlier one; nil: none.
+// OnCancel sets the function that is called if a task of the named tool is cancelled between two
+// rounds, so that it can end a job of the task. The Call has the State and the ID of the task. A
+// round that is running sees its context end instead. The call of fn is not guaranteed. OnCancel
+// replaces an earlier function; nil removes it.
 func (s *Server) OnCancel(tool string, fn func(ctx context.Context, c *Call) error) {
 	s.cancels.Store(tool, fn)
 }

@@ -17,7 +17,7 @@ type jobIn struct {
 	Steps int `json:"steps"`
 }
 
-// TestTaskSupport: what a tool says of tasks is listed.
+// TestTaskSupport: the list of tools has their task support.
 func TestTaskSupport(t *testing.T) {
 	s := capability.New("t", "1")
 	capability.AddTool(s, "job", "Has tasks", func(context.Context, *capability.Call, jobIn) (string, error) { return "", nil },
@@ -31,7 +31,8 @@ func TestTaskSupport(t *testing.T) {
 	}
 }
 
-// TestCheckpoint: a handler that is run again has the state of its last checkpoint, and the answers that it had.
+// TestCheckpoint: a handler that runs again gets the state of its last checkpoint, and the answers
+// so far.
 func TestCheckpoint(t *testing.T) {
 	s := capability.New("t", "1")
 	var ran []string
@@ -78,7 +79,7 @@ func TestCheckpoint(t *testing.T) {
 	}
 }
 
-// TestOnCancel: the function has the state of the last round; a tool without one has nothing to end.
+// TestOnCancel: the function gets the state of the last round. A tool without one does nothing.
 func TestOnCancel(t *testing.T) {
 	s := capability.New("t", "1")
 	told := make(chan string, 1)

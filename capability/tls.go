@@ -13,20 +13,21 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// TLSFiles are PEM files that a service speaks TLS with. Cert and Key are the service's own, its chain and its key; with
-// ClientCA it wants certificates of its clients that this CA has issued, which is how it knows the edge. Without Cert
-// and Key it speaks plaintext.
+// TLSFiles are the PEM files of a service's TLS. Cert is its certificate chain, Key the private
+// key. With ClientCA, clients need a certificate of that CA, by which the service recognizes the
+// edge. With empty Cert and Key the service speaks plaintext.
 type TLSFiles struct{ Cert, Key, ClientCA string }
 
-// Credentials are those of a gRPC server, for WithServerOptions(grpc.Creds(…)); nil with no files. The files are read
-// again for each connection, so that they can be exchanged while it serves: while they cannot be used, new
-// connections get what was read last, and log says why; nil: slog.Default().
+// Credentials returns gRPC server credentials for WithServerOptions(grpc.Creds(…)). They are nil if
+// all files are empty. Each connection uses the current files, so that they can be replaced while
+// the service runs. If they are unusable, new connections use the last usable version, and log gets
+// the error; nil uses slog.Default().
 func (f TLSFiles) Credentials(log *slog.Logger) (credentials.TransportCredentials, error) {
 	switch {
 	case f == TLSFiles{}:
 		return nil, nil
 	case f.Cert == "" || f.Key == "":
-		return nil, errors.New("TLS takes a certificate and its key: give --tls-cert and --tls-key, and --tls-client-ca only with them")
+		return nil, errors.New("TLS needs a certificate and its key: set --tls-cert and --tls-key; --tls-client-ca requires both")
 	}
 	first, err := f.load()
 	if err != nil {
@@ -42,7 +43,7 @@ func (f TLSFiles) Credentials(log *slog.Logger) (credentials.TransportCredential
 		mu.Lock()
 		defer mu.Unlock()
 		if now, err := f.load(); err != nil {
-			log.Error("files for TLS cannot be used; new connections get what was read last", "error", err)
+			log.Error("TLS files are unusable; new connections use the previous ones", "error", err)
 		} else {
 			last = now
 		}
@@ -63,18 +64,18 @@ func (f TLSFiles) load() (*tls.Config, error) {
 	}
 	raw, err := os.ReadFile(f.ClientCA)
 	if err != nil {
-		return nil, fmt.Errorf("CA of clients: %w", err)
+		return nil, fmt.Errorf("client CA: %w", err)
 	}
 	config.ClientCAs, config.ClientAuth = x509.NewCertPool(), tls.RequireAndVerifyClientCert
 	if !config.ClientCAs.AppendCertsFromPEM(raw) {
-		return nil, fmt.Errorf("CA of clients: %s has no certificate in PEM", f.ClientCA)
+		return nil, fmt.Errorf("client CA: %s has no PEM certificate", f.ClientCA)
 	}
 	return config, nil
 }
 
-// flags are the command line's.
+// flags defines the flags of the command line.
 func (f *TLSFiles) flags(set *flag.FlagSet) {
-	set.StringVar(&f.Cert, "tls-cert", "", "certificate chain of the service, a PEM `file`; with --tls-key it speaks TLS")
+	set.StringVar(&f.Cert, "tls-cert", "", "certificate chain of the service, a PEM `file`; enables TLS together with --tls-key")
 	set.StringVar(&f.Key, "tls-key", "", "key of --tls-cert, a PEM `file`")
-	set.StringVar(&f.ClientCA, "tls-client-ca", "", "CA that clients need a certificate of, a PEM `file`")
+	set.StringVar(&f.ClientCA, "tls-client-ca", "", "CA of client certificates, a PEM `file`; clients then need one")
 }

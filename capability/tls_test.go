@@ -18,7 +18,7 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/authority"
 )
 
-// write writes a file into a folder and returns its path.
+// write writes a file into a directory and returns its path.
 func write(t *testing.T, dir, name string, content []byte) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
@@ -28,8 +28,8 @@ func write(t *testing.T, dir, name string, content []byte) string {
 	return path
 }
 
-// A service with TLSFiles knows its clients by their certificates, takes files that were exchanged for new connections,
-// and goes on with what it had while a file is broken.
+// A service with TLSFiles authenticates clients by their certificates, uses replaced files for new
+// connections, and keeps the previous ones while a file is invalid.
 func TestTLSFiles(t *testing.T) {
 	first, second, strangers := authority.New(t, "first"), authority.New(t, "second"), authority.New(t, "strangers")
 	clients, dir := authority.New(t, "clients"), t.TempDir()
@@ -61,7 +61,7 @@ func TestTLSFiles(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	// describe makes a connection of its own.
+	// describe uses a new connection.
 	describe := func(server *authority.CA, shown ...tls.Certificate) error {
 		conn, err := grpc.NewClient(l.Addr().String(), grpc.WithTransportCredentials(credentials.NewTLS(&tls.Config{
 			RootCAs: authority.Pool(server), Certificates: shown,
@@ -90,17 +90,17 @@ func TestTLSFiles(t *testing.T) {
 	}
 }
 
-// Files that cannot be used are an error that names them.
+// Unusable files are an error that names them.
 func TestTLSFilesThatAreWrong(t *testing.T) {
 	dir := t.TempDir()
 	pair := authority.New(t, "ca").Server(t)
 	cert, key := write(t, dir, "tls.crt", pair.Cert), write(t, dir, "tls.key", pair.Key)
 	empty := write(t, dir, "empty.crt", nil)
 	for want, files := range map[string]capability.TLSFiles{
-		"give --tls-cert and --tls-key":       {Cert: cert},
-		"--tls-client-ca only with them":      {ClientCA: cert},
-		"missing.key":                         {Cert: cert, Key: filepath.Join(dir, "missing.key")},
-		"empty.crt has no certificate in PEM": {Cert: cert, Key: key, ClientCA: empty},
+		"set --tls-cert and --tls-key":     {Cert: cert},
+		"--tls-client-ca requires both":    {ClientCA: cert},
+		"missing.key":                      {Cert: cert, Key: filepath.Join(dir, "missing.key")},
+		"empty.crt has no PEM certificate": {Cert: cert, Key: key, ClientCA: empty},
 	} {
 		if _, err := files.Credentials(nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", files, err, want)

@@ -9,8 +9,8 @@ import (
 	mcpedgev1 "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// toResult makes a function that turns a handler's value into a result, chosen once by type, and
-// the schema of what it makes ("" when there is none).
+// toResult returns the function that converts a handler's value into a result, chosen by type, and
+// the output schema, or "" if there is none.
 func toResult[Out any]() (convert func(Out) (*mcpedgev1.CallToolResult, error), schema string) {
 	dynamic := func(out Out) (*mcpedgev1.CallToolResult, error) { return resultOf(any(out)) }
 	t := reflect.TypeFor[Out]()
@@ -31,7 +31,7 @@ func toResult[Out any]() (convert func(Out) (*mcpedgev1.CallToolResult, error), 
 	}, schemaOf(t, true)
 }
 
-// nilResult keeps a nil result within its schema: an empty list or object; a nil pointer is a fault.
+// nilResult returns the result for a nil value: an empty list or object. A nil pointer is an error.
 func nilResult(t reflect.Type) (*mcpedgev1.CallToolResult, error) {
 	switch t.Kind() {
 	case reflect.Slice:
@@ -43,7 +43,8 @@ func nilResult(t reflect.Type) (*mcpedgev1.CallToolResult, error) {
 	}
 }
 
-// resultOf turns values of the package's own types into a result; all others are structured content.
+// resultOf converts values of this package's types into a result; all others become structured
+// content.
 func resultOf(v any) (*mcpedgev1.CallToolResult, error) {
 	switch v := v.(type) {
 	case nil, struct{}:
@@ -95,12 +96,12 @@ func structured(v any) (*mcpedgev1.CallToolResult, error) {
 	return &mcpedgev1.CallToolResult{StructuredContentJson: text}, nil
 }
 
-// plainToolError: an error without a kind is for the model to see.
+// plainToolError converts an error without a kind into a result that the model sees.
 func plainToolError(err error) (*mcpedgev1.CallToolResult, error) {
 	return &mcpedgev1.CallToolResult{Content: []*Content{Text(err.Error())}, IsError: true}, nil
 }
 
-// typedHandler joins decoding, the function and encoding.
+// typedHandler combines decoder, function and encoder.
 func typedHandler[In, Out any](decode func(string, *In) error, convert func(Out) (*mcpedgev1.CallToolResult, error),
 	handler func(context.Context, *Call, In) (Out, error)) toolHandler {
 	return func(ctx context.Context, c *Call, arguments string) (*mcpedgev1.CallToolResult, error) {

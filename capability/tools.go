@@ -14,58 +14,57 @@ import (
 type toolHandler func(ctx context.Context, c *Call, arguments string) (*mcpedgev1.CallToolResult, error)
 
 type tool struct {
-	listed  *Tool // never written after registration
+	listed  *Tool // immutable after registration
 	handler toolHandler
 }
 
-// ToolOption adjusts a tool.
+// ToolOption configures a tool.
 type ToolOption func(*Tool)
 
-// Title is the tool's name for people.
+// Title sets the display name of the tool.
 func Title(title string) ToolOption { return func(t *Tool) { t.Title = title } }
 
-// Icons are shown with the tool.
+// Icons sets the icons of the tool.
 func Icons(icons ...*Icon) ToolOption { return func(t *Tool) { t.Icons = icons } }
 
-// Meta is the tool's `_meta`, a JSON object; it panics on anything else.
+// Meta sets `_meta` of the tool. It panics if object is not a JSON object.
 func Meta(object string) ToolOption {
 	mustBeObject("_meta of a tool", object)
 	return func(t *Tool) { t.MetaJson = object }
 }
 
-// ReadOnly says that the tool changes nothing. The edge relies on it: a call may be run again after
-// a replica was lost. MCP: readOnlyHint.
+// ReadOnly declares that the tool changes nothing. The edge may then retry a call after a replica
+// failure. MCP: readOnlyHint.
 func ReadOnly() ToolOption {
 	return func(t *Tool) { hints(t).ReadOnly = proto.Bool(true) }
 }
 
-// Idempotent says that the same call again changes nothing more. The edge relies on it as on
-// ReadOnly. MCP: idempotentHint.
+// Idempotent declares that repeating a call has no further effect. The edge may then retry a call
+// after a replica failure. MCP: idempotentHint.
 func Idempotent() ToolOption {
 	return func(t *Tool) { hints(t).Idempotent = proto.Bool(true) }
 }
 
-// Destructive says whether the tool may destroy something; clients assume that it may.
-// MCP: destructiveHint.
+// Destructive sets whether the tool may destroy data; clients assume true. MCP: destructiveHint.
 func Destructive(yes bool) ToolOption {
 	return func(t *Tool) { hints(t).Destructive = proto.Bool(yes) }
 }
 
-// OpenWorld says whether the tool reaches beyond a closed world, as a web search does; clients
-// assume that it does. MCP: openWorldHint.
+// OpenWorld sets whether the tool reaches external systems, as a web search does; clients assume
+// true. MCP: openWorldHint.
 func OpenWorld(yes bool) ToolOption {
 	return func(t *Tool) { hints(t).OpenWorld = proto.Bool(yes) }
 }
 
-// InputSchema is sent verbatim in place of the schema made from the input type: JSON Schema 2020-12
-// with an object at its root. It panics when schema is not a JSON object.
+// InputSchema replaces the generated input schema; it is sent verbatim. It must be JSON Schema
+// 2020-12 with an object at its root. InputSchema panics if schema is not a JSON object.
 func InputSchema(schema string) ToolOption {
 	mustBeObject("an input schema", schema)
 	return func(t *Tool) { t.InputSchemaJson = schema }
 }
 
-// OutputSchema is sent verbatim in place of the schema made from the output type; "" sends none.
-// It panics when schema is neither empty nor a JSON object.
+// OutputSchema replaces the generated output schema; it is sent verbatim. An empty schema means
+// none. OutputSchema panics if schema is neither empty nor a JSON object.
 func OutputSchema(schema string) ToolOption {
 	if schema != "" {
 		mustBeObject("an output schema", schema)
@@ -73,7 +72,7 @@ func OutputSchema(schema string) ToolOption {
 	return func(t *Tool) { t.OutputSchemaJson = schema }
 }
 
-// OutputType makes the output schema from T; for tools whose handler returns a *Result.
+// OutputType generates the output schema from T, for tools whose handler returns a *Result.
 func OutputType[T any]() ToolOption { return OutputSchema(schemaOf(reflect.TypeFor[T](), true)) }
 
 func hints(t *Tool) *ToolAnnotations {
@@ -83,28 +82,31 @@ func hints(t *Tool) *ToolAnnotations {
 	return t.Annotations
 }
 
-// AddTool makes a tool of a function. A tool of the same name is replaced in its place.
+// AddTool adds a tool that calls a function. It replaces a tool of the same name and keeps its
+// position.
 //
-// In is a struct, or a map with string keys; its JSON Schema is made here, once, and arguments are
-// decoded as encoding/json does, with defaults filled in. A field is required unless it is a
-// pointer or has omitempty, omitzero or a default. Unknown members are ignored. The tags are json
-// and, each the keyword of its name: title, description, enum (a comma-separated list), default,
-// examples (comma-separated), minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf,
-// minLength, maxLength, pattern, format, minItems, maxItems, uniqueItems. On a list, enum and the
-// bounds of values are its items'. required:"true" or "false" overrides the rule, header:"Name"
-// becomes x-mcp-header. A type with a method JSONSchema() string describes itself.
+// In is a struct, or a map with string keys. Its JSON Schema is generated once. Arguments are
+// decoded as by encoding/json, with defaults filled in. Unknown members are ignored. A field is
+// required unless it is a pointer or has omitempty, omitzero or a default; the tag required:"true"
+// or required:"false" overrides this.
 //
-// Out decides the result:
+// The other tags are json, header:"Name", which becomes x-mcp-header, and the keywords of JSON
+// Schema: title, description, enum (a comma-separated list), default, examples (comma-separated),
+// minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf, minLength, maxLength, pattern,
+// format, minItems, maxItems, uniqueItems. On a list, enum and the limits of values apply to its
+// items. A type with a method JSONSchema() string returns its own schema.
+//
+// Out determines the result:
 //   - string, *Content, []*Content: content;
-//   - *Result: full control;
+//   - *Result: the complete result;
 //   - struct{}: an empty result;
-//   - json.RawMessage, any: as the value is; no output schema;
-//   - any other type: structured content, with an output schema made from the type.
+//   - json.RawMessage, any: as the value determines; no output schema;
+//   - any other type: structured content, with an output schema generated from the type.
 //
-// An error becomes a result with `isError` and its text, which a model can act on. A *Failure (see
-// Errorf) and a gRPC status error keep their kind; an *InputRequired ends the round.
+// An error becomes a result with `isError` and the error's text, which the model can act on. A
+// *Failure (see Errorf) and a gRPC status error keep their kind. An *InputRequired ends the round.
 //
-// AddTool panics on a mistake of the program: a bad name, a type or tag that makes no schema.
+// AddTool panics on a programming error: an invalid name, or a type or tag without a schema.
 func AddTool[In, Out any](s *Server, name, description string,
 	handler func(ctx context.Context, c *Call, in In) (Out, error), options ...ToolOption) {
 	t := &Tool{Name: name, Description: description}
@@ -120,9 +122,9 @@ func AddTool[In, Out any](s *Server, name, description string,
 	s.addTool(t, typedHandler(decode, convert, handler))
 }
 
-// AddRawTool adds a tool as described, schemas verbatim (an empty input schema admits any object),
-// whose handler gets the arguments as they came: a JSON object, never empty. Errors are as in
-// AddTool, and so are the panics. The Tool is copied.
+// AddRawTool adds a tool with its schemas verbatim; an empty input schema allows any object. The
+// handler gets the arguments as the client sent them: a JSON object, never empty. Errors and panics
+// are those of AddTool. The Tool is copied.
 func AddRawTool(s *Server, t *Tool,
 	handler func(ctx context.Context, c *Call, arguments json.RawMessage) (*Result, error)) {
 	for what, schema := range map[string]string{"input schema": t.GetInputSchemaJson(),
@@ -143,7 +145,7 @@ func AddRawTool(s *Server, t *Tool,
 	})
 }
 
-// RemoveTool reports whether there was such a tool. Running calls are not disturbed.
+// RemoveTool removes a tool and reports whether it existed. Running calls continue.
 func (s *Server) RemoveTool(name string) bool { return s.tools.remove(name) }
 
 func (s *Server) addTool(t *Tool, handler toolHandler) {

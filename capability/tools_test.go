@@ -145,7 +145,7 @@ func TestToolErrors(t *testing.T) {
 		"failure": {Reason: capability.FailedPrecondition, Message: "cannot: disk full"},
 		"data":    {Reason: capability.ResourceExhausted, Message: "slow down", DataJson: `{"after":3}`},
 		"panic":   {Reason: capability.Internal, Message: "tool panic failed by a fault of the service"},
-		"goexit":  {Reason: capability.Internal, Message: "the handler left by runtime.Goexit; return an error instead"},
+		"goexit":  {Reason: capability.Internal, Message: "the handler called runtime.Goexit; return an error instead"},
 		"nil":     {Reason: capability.Internal, Message: "the tool returned a nil *capability_test.weather and no error"},
 	} {
 		out, err := c.CallTool(limit(t), name, nil)

@@ -10,7 +10,7 @@ import (
 	mcpedgev1 "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// toolService is the contract's ToolService over a Server.
+// toolService implements the contract's ToolService for a Server.
 type toolService struct {
 	mcpedgev1.UnimplementedToolServiceServer
 	s *Server

@@ -10,11 +10,11 @@ import (
 	"google.golang.org/grpc/stats"
 )
 
-// unset is the global provider while nobody has set one.
+// unset is the global provider before otel.SetTracerProvider is called.
 var unset = otel.GetTracerProvider()
 
-// traced makes the calls of a server spans, where somebody wants them. The edge sends W3C trace context
-// and baggage, whatever the global propagator is.
+// traced returns the options that record calls as spans, if a tracer provider is set. The edge
+// sends W3C trace context and baggage, whatever the global propagator is.
 func (s *Server) traced() []grpc.ServerOption {
 	p := s.tracing
 	if p == nil {
@@ -28,7 +28,7 @@ func (s *Server) traced() []grpc.ServerOption {
 	))}
 }
 
-// isWork leaves out what the edge does of its own accord: feeds that never end, lists, health.
+// isWork excludes RPCs that are not part of a call: feeds, lists, health.
 func isWork(info *stats.RPCTagInfo) bool {
 	method := info.FullMethodName[strings.LastIndexByte(info.FullMethodName, '/')+1:]
 	switch method {

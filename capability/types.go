@@ -2,60 +2,62 @@ package capability
 
 import mcpedgev1 "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 
-// The contract's own messages, under the names a capability author needs. They are protobuf
-// messages: handle them by pointer, and do not change one after handing it over.
+// The contract's messages, under the names that authors of backends use. They are protobuf
+// messages: pass them by pointer, and do not modify one after passing it to this package.
 type (
-	// Tool describes a tool; AddTool fills it in, AddRawTool takes it whole. MCP: Tool.
+	// Tool describes a tool. AddTool fills it in; AddRawTool takes it complete. MCP: Tool.
 	Tool = mcpedgev1.Tool
 	// ToolAnnotations are a tool's behaviour hints. MCP: ToolAnnotations.
 	ToolAnnotations = mcpedgev1.ToolAnnotations
-	// Skill describes a skill by all its files. MCP: Skill of the extension io.modelcontextprotocol/skills.
+	// Skill describes a skill and all its files. MCP: Skill of the extension
+	// io.modelcontextprotocol/skills.
 	Skill = mcpedgev1.Skill
 	// SkillFile is one file of a skill, with its digest. MCP: SkillResource of the same extension.
 	SkillFile = mcpedgev1.SkillFile
-	// Resource describes what can be read. MCP: Resource.
+	// Resource describes a resource that clients can read. MCP: Resource.
 	Resource = mcpedgev1.Resource
 	// ResourceTemplate describes resources by an RFC 6570 template. MCP: ResourceTemplate.
 	ResourceTemplate = mcpedgev1.ResourceTemplate
-	// ResourceContents is what was read. MCP: TextResourceContents, BlobResourceContents.
+	// ResourceContents are the contents of a resource. MCP: TextResourceContents,
+	// BlobResourceContents.
 	ResourceContents = mcpedgev1.ResourceContents
 	// Prompt describes a prompt. MCP: Prompt.
 	Prompt = mcpedgev1.Prompt
 	// PromptArgument is one argument of a prompt. MCP: PromptArgument.
 	PromptArgument = mcpedgev1.PromptArgument
-	// PromptMessage is one turn of a prompt. MCP: PromptMessage.
+	// PromptMessage is a message of a prompt. MCP: PromptMessage.
 	PromptMessage = mcpedgev1.PromptMessage
-	// PromptResult is a prompt filled in, with its description. MCP: GetPromptResult.
+	// PromptResult is the result of a prompt, with its description. MCP: GetPromptResult.
 	PromptResult = mcpedgev1.GetPromptResult
-	// Content is one piece of a result or of a message. MCP: ContentBlock.
+	// Content is one block of a result or message. MCP: ContentBlock.
 	Content = mcpedgev1.ContentBlock
 	// Annotations tell a client how to use an object. MCP: Annotations.
 	Annotations = mcpedgev1.Annotations
-	// Icon is an image a client may show. MCP: Icon.
+	// Icon is an image that a client may show. MCP: Icon.
 	Icon = mcpedgev1.Icon
-	// Implementation names a piece of software. MCP: Implementation.
+	// Implementation names a client or server program. MCP: Implementation.
 	Implementation = mcpedgev1.Implementation
-	// Principal is who is calling, as the edge verified it; an empty subject is anonymous.
+	// Principal is the caller, as verified by the edge. An empty subject means anonymous.
 	Principal = mcpedgev1.Principal
-	// ClientCapabilities is what this client can be asked. MCP: ClientCapabilities.
+	// ClientCapabilities are the questions that a client supports. MCP: ClientCapabilities.
 	ClientCapabilities = mcpedgev1.ClientCapabilities
-	// SamplingRequest asks the client's model. MCP: CreateMessageRequestParams.
+	// SamplingRequest is a request to the client's model. MCP: CreateMessageRequestParams.
 	SamplingRequest = mcpedgev1.CreateMessage
-	// SamplingMessage is one turn of a conversation with the client's model. MCP: SamplingMessage.
+	// SamplingMessage is a message of a conversation with the client's model. MCP: SamplingMessage.
 	SamplingMessage = mcpedgev1.SamplingMessage
-	// SamplingContent is one piece of a SamplingMessage. MCP: SamplingMessageContentBlock.
+	// SamplingContent is one block of a SamplingMessage. MCP: SamplingMessageContentBlock.
 	SamplingContent = mcpedgev1.SamplingContent
-	// SamplingResult is what the client's model said. MCP: CreateMessageResult.
+	// SamplingResult is the response of the client's model. MCP: CreateMessageResult.
 	SamplingResult = mcpedgev1.CreateMessageResult
-	// Root is a directory or file the client works on. MCP: Root.
+	// Root is a directory or file that the client works on. MCP: Root.
 	Root = mcpedgev1.Root
-	// InputRequest is one question to the client; most handlers use Ask and its kin instead.
+	// InputRequest is a question to the client. Most handlers use Ask and related methods instead.
 	InputRequest = mcpedgev1.InputRequest
-	// InputResponse is one answer of the client; most handlers use Ask and its kin instead.
+	// InputResponse is an answer of the client. Most handlers use Ask and related methods instead.
 	InputResponse = mcpedgev1.InputResponse
 )
 
-// Role says who speaks. MCP: Role.
+// Role is the author of a message. MCP: Role.
 type Role = mcpedgev1.Role
 
 // The roles of a message.
@@ -64,8 +66,8 @@ const (
 	Assistant = mcpedgev1.Role_ROLE_ASSISTANT
 )
 
-// LogLevel is the severity of a log message, by RFC 5424; a greater value is more severe.
-// MCP: LoggingLevel.
+// LogLevel is the severity of a log message, as in RFC 5424. A greater value is more severe. MCP:
+// LoggingLevel.
 type LogLevel = mcpedgev1.LogLevel
 
 // The levels of Call.Log.

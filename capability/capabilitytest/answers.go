@@ -7,30 +7,30 @@ import (
 	mcpedgev1 "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// Accepted is the answer of a user who filled in a form with a JSON object, or agreed to open a URL
-// (then the content is "").
+// Accepted returns the answer of a user who completes a form with content, a JSON object, or agrees
+// to open a URL, with empty content.
 func Accepted(content string) *capability.InputResponse {
 	return elicited(mcpedgev1.ElicitAction_ELICIT_ACTION_ACCEPT, content)
 }
 
-// Declined is the answer of a user who said no.
+// Declined returns the answer of a user who declines.
 func Declined() *capability.InputResponse {
 	return elicited(mcpedgev1.ElicitAction_ELICIT_ACTION_DECLINE, "")
 }
 
-// Cancelled is the answer of a user who closed the question.
+// Cancelled returns the answer of a user who dismisses the question.
 func Cancelled() *capability.InputResponse {
 	return elicited(mcpedgev1.ElicitAction_ELICIT_ACTION_CANCEL, "")
 }
 
-// Sampled is the answer of a client's model that said some text.
+// Sampled returns the answer of a client's model, with the given text.
 func Sampled(text string) *capability.InputResponse {
 	return &capability.InputResponse{Response: &mcpedgev1.InputResponse_CreateMessage{CreateMessage: &mcpedgev1.CreateMessageResult{
 		Role: capability.Assistant, Model: "test", StopReason: "endTurn",
 		Content: capability.SamplingText(capability.Assistant, text).GetContent()}}}
 }
 
-// Roots is the answer of a client with these roots.
+// Roots returns the answer of a client with these roots.
 func Roots(roots ...*capability.Root) *capability.InputResponse {
 	return &capability.InputResponse{Response: &mcpedgev1.InputResponse_ListRoots{
 		ListRoots: &mcpedgev1.ListRootsResult{Roots: roots}}}
@@ -41,7 +41,7 @@ func elicited(action mcpedgev1.ElicitAction, content string) *capability.InputRe
 		Elicit: &mcpedgev1.ElicitResult{Action: action, ContentJson: content}}}
 }
 
-// answers are the client's answers to one round.
+// answers returns the client's answers to one round.
 func (c *Client) answers(requests []*mcpedgev1.InputRequest) []*mcpedgev1.InputResponse {
 	var all []*mcpedgev1.InputResponse
 	for _, r := range requests {
@@ -54,7 +54,7 @@ func (c *Client) answers(requests []*mcpedgev1.InputRequest) []*mcpedgev1.InputR
 	return all
 }
 
-// context is the context of one round.
+// context returns the request context of a round.
 func (c *Client) context(round int) *mcpedgev1.RequestContext {
 	rc := c.Context
 	if rc == nil {

@@ -1,5 +1,5 @@
-// Package capabilitytest calls a capability.Server in tests as the edge does: over gRPC, through as
-// many rounds as it asks for.
+// Package capabilitytest calls a capability.Server in tests as the edge does: over gRPC, with as
+// many rounds as a handler requires.
 package capabilitytest
 
 import (
@@ -18,35 +18,36 @@ import (
 	mcpedgev1 "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// maxRounds ends a call whose questions never end.
+// maxRounds ends a call that keeps asking.
 const maxRounds = 32
 
-// Client talks to a Server on a loopback port. The contract's own clients are there for what has no
-// method here.
+// Client calls a Server on a loopback port. RPCs without a method here can be called with the
+// generated clients of the contract.
 type Client struct {
 	Tools     mcpedgev1.ToolServiceClient
 	Resources mcpedgev1.ResourceServiceClient
 	Prompts   mcpedgev1.PromptServiceClient
 	Backend   mcpedgev1.BackendServiceClient
-	// Conn is the connection of all of them.
+	// Conn is the connection that all calls use.
 	Conn *grpc.ClientConn
-	// Context is sent with every call, its round counted; nil is a client that wants progress and
-	// all logs and can be asked everything.
+	// Context is sent with every call, with the number of the round set. nil means a client that
+	// wants progress and all log levels, and supports every question.
 	Context *mcpedgev1.RequestContext
-	// Answer answers a question; the key is filled in. Nil: a question ends the call, as
-	// Outcome.InputRequired. Returning nil leaves the question unanswered.
+	// Answer answers a question; the key of its result is set by the caller. A nil result leaves
+	// the question unanswered. If Answer is nil, a question ends the call with
+	// Outcome.InputRequired.
 	Answer func(*capability.InputRequest) *capability.InputResponse
 }
 
-// Outcome is how a call ended, and what came before. Exactly one of Result, InputRequired and
-// Failure is set.
+// Outcome holds the events and the end of a call. Exactly one of Result, InputRequired and Failure
+// is set.
 type Outcome[R any] struct {
 	Result        *R
 	InputRequired *mcpedgev1.InputRequired
 	Failure       *mcpedgev1.Failure
 	Progress      []*mcpedgev1.Progress
 	Logs          []*mcpedgev1.LogMessage
-	// Rounds counts how often the handler ran.
+	// Rounds is the number of times the handler ran.
 	Rounds int
 }
 
@@ -77,7 +78,7 @@ func Start(t testing.TB, s *capability.Server) *Client {
 		Backend: mcpedgev1.NewBackendServiceClient(conn)}
 }
 
-// message is what the three kinds of work stream alike.
+// message is the common interface of the messages that tool calls, reads and prompts stream.
 type message interface {
 	GetProgress() *mcpedgev1.Progress
 	GetLog() *mcpedgev1.LogMessage
@@ -85,8 +86,9 @@ type message interface {
 	GetFailure() *mcpedgev1.Failure
 }
 
-// CallTool calls a tool with arguments that encode as a JSON object (nil: none), through all its
-// rounds. The error is a gRPC status, or says how the service broke the contract.
+// CallTool calls a tool through all its rounds. arguments must encode as a JSON object; nil means
+// no arguments. The error is a gRPC status, or describes a violation of the contract by the
+// service.
 func (c *Client) CallTool(ctx context.Context, name string, arguments any) (*Outcome[mcpedgev1.CallToolResult], error) {
 	text := []byte("{}")
 	if arguments != nil {
@@ -100,21 +102,21 @@ func (c *Client) CallTool(ctx context.Context, name string, arguments any) (*Out
 	}, (*mcpedgev1.CallToolResponse).GetResult)
 }
 
-// ReadResource reads a resource, as CallTool calls a tool.
+// ReadResource reads a resource through all its rounds, as CallTool does.
 func (c *Client) ReadResource(ctx context.Context, uri string) (*Outcome[mcpedgev1.ReadResourceResult], error) {
 	return rounds(c, func(rc *mcpedgev1.RequestContext, a []*mcpedgev1.InputResponse, state []byte) (grpc.ServerStreamingClient[mcpedgev1.ReadResourceResponse], error) {
 		return c.Resources.ReadResource(ctx, &mcpedgev1.ReadResourceRequest{Uri: uri, Context: rc, InputResponses: a, State: state})
 	}, (*mcpedgev1.ReadResourceResponse).GetResult)
 }
 
-// GetPrompt gets a prompt, as CallTool calls a tool.
+// GetPrompt gets a prompt through all its rounds, as CallTool does.
 func (c *Client) GetPrompt(ctx context.Context, name string, arguments map[string]string) (*Outcome[mcpedgev1.GetPromptResult], error) {
 	return rounds(c, func(rc *mcpedgev1.RequestContext, a []*mcpedgev1.InputResponse, state []byte) (grpc.ServerStreamingClient[mcpedgev1.GetPromptResponse], error) {
 		return c.Prompts.GetPrompt(ctx, &mcpedgev1.GetPromptRequest{Name: name, Arguments: arguments, Context: rc, InputResponses: a, State: state})
 	}, (*mcpedgev1.GetPromptResponse).GetResult)
 }
 
-// rounds runs one call to its end; it hands on only the latest answers, as the edge does.
+// rounds runs one call to its end. Each round carries the latest answers only, as with the edge.
 func rounds[M any, PM interface {
 	*M
 	message
@@ -144,7 +146,7 @@ func rounds[M any, PM interface {
 	return &out, fmt.Errorf("the call still asks after %d rounds", maxRounds)
 }
 
-// drain reads one round: events, then one outcome, then the end.
+// drain reads the messages of one round: events, one outcome, and the end of the stream.
 func drain[M any, PM interface {
 	*M
 	message
