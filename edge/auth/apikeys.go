@@ -85,14 +85,14 @@ func (k *apiKeys) load() error {
 		}
 	}
 	k.current.Store(&keys)
-	k.log.Info("other API keys are in force", "keys", len(keys), "added", len(keys)-len(*former)+removed, "removed", removed)
+	k.log.Info("the API keys have changed", "keys", len(keys), "added", len(keys)-len(*former)+removed, "removed", removed)
 	if k.changed != nil {
 		k.changed()
 	}
 	return nil
 }
 
-// samePrincipal reports whether two entries of a key say the same.
+// samePrincipal reports whether two entries of a key have the same principal.
 func samePrincipal(a, b mcp.Principal) bool {
 	return a.Subject == b.Subject && a.Until.Equal(b.Until) && slices.Equal(a.Scopes, b.Scopes) && slices.Equal(a.Roles, b.Roles)
 }
@@ -123,7 +123,7 @@ func (k *apiKeys) start(ctx context.Context, work *sync.WaitGroup) {
 			was := k.stale.Swap(err != nil)
 			switch {
 			case err != nil && !was:
-				k.log.Warn("the API keys cannot be read; those that were read before serve on, revoked ones too", "error", err)
+				k.log.Warn("the API keys cannot be read; the previous ones stay in force, revoked ones too", "error", err)
 			case err == nil && was:
 				k.log.Info("the API keys can be read again")
 			}
@@ -155,7 +155,8 @@ func (a *Authenticator) KeyScopes() []string {
 	return slices.Compact(out)
 }
 
-// ExpiredKeys returns the principals of the API keys in force that have expired, sorted by name; Until is when each did.
+// ExpiredKeys returns the principals of the API keys in force that have expired, sorted by name.
+// Until is the time of expiry.
 func (a *Authenticator) ExpiredKeys() (all []mcp.Principal) {
 	if a.keys == nil {
 		return nil
@@ -169,10 +170,11 @@ func (a *Authenticator) ExpiredKeys() (all []mcp.Principal) {
 	return all
 }
 
-// expired reports whether a time at which something expires has come. Zero never does.
+// expired reports whether until has passed. Zero means never.
 func expired(until time.Time) bool { return !until.IsZero() && !time.Now().Before(until) }
 
-// find finds the principal of a key. A key that was removed from the file is found, and refused.
+// find returns the principal of a key. found is also true for a key that was removed from the file,
+// which is refused.
 func (k *apiKeys) find(d digest, now time.Time) (p mcp.Principal, found bool, _ *refusal) {
 	if k == nil {
 		return p, false, nil

@@ -134,10 +134,10 @@ func (a *Authenticator) Start(ctx context.Context) {
 func (a *Authenticator) Wait() { a.work.Wait() }
 
 // errMissing means that the request has no credentials.
-var errMissing = &refusal{reason: ReasonMissing, text: "this server wants to know who is calling: send an access token, in the header Authorization: Bearer"}
+var errMissing = &refusal{reason: ReasonMissing, text: "authentication is required: send an access token in the header Authorization: Bearer"}
 
 // errInQuery is errMissing for a token in the query, where it is not read.
-var errInQuery = &refusal{reason: ReasonMissing, text: "an access token was sent in the query, which is written down in many places: send it in the header Authorization: Bearer"}
+var errInQuery = &refusal{reason: ReasonMissing, text: "an access token was sent in the query, which many programs log: send it in the header Authorization: Bearer"}
 
 // Authenticate implements web.Authenticator.
 func (a *Authenticator) Authenticate(r *http.Request) (mcp.Principal, *web.Denial) {
@@ -189,10 +189,10 @@ func (a *Authenticator) identify(r *http.Request, mode DPoP) (_ mcp.Principal, f
 // The refusals of a token of no kind that can be verified here: with issuers, with API keys, and
 // with both.
 var (
-	errUnknown    = &refusal{reason: ReasonUnknown, text: "the access token is not known here: get one from an authorization server of this server's metadata"}
-	errUnknownKey = &refusal{reason: ReasonUnknown, text: "the API key is not known here: get one from who operates this server"}
-	errUnknownAny = &refusal{reason: ReasonUnknown, text: "this is no access token and no API key that is known here: " +
-		"get a token from an authorization server of this server's metadata, or an API key from who operates this server"}
+	errUnknown    = &refusal{reason: ReasonUnknown, text: "the access token is unknown: get one from an authorization server of this server's metadata"}
+	errUnknownKey = &refusal{reason: ReasonUnknown, text: "the API key is unknown: get one from the operator of this server"}
+	errUnknownAny = &refusal{reason: ReasonUnknown, text: "the credentials are neither a known access token nor a known API key: " +
+		"get a token from an authorization server of this server's metadata, or an API key from its operator"}
 )
 
 // unknown returns the refusal of an unknown token.
@@ -231,7 +231,7 @@ func (a *Authenticator) verify(ctx context.Context, token string, d digest, now 
 	if why != nil {
 		return verified{}, from, why
 	}
-	v.keep = keep // if the settings have changed meanwhile, it is verified again
+	v.keep = keep // a change of the settings meanwhile causes another verification
 	a.cache.put(d, v)
 	return v, from, nil
 }

@@ -32,7 +32,7 @@ import (
 
 const resource = "https://mcp.example.com"
 
-// direct answers requests without a network, by the host that they are for.
+// direct answers requests without a network, by host.
 type direct map[string]http.Handler
 
 func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -48,7 +48,7 @@ func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// options are those of an edge with one issuer whose keys are in a file.
+// options returns the options of an edge with one issuer whose keys are in a file.
 func options(i *issuer.Issuer) auth.Options {
 	return auth.Options{
 		Resource: resource, Endpoints: []string{"/mcp", "/sse"}, Logger: slog.New(slog.DiscardHandler),
@@ -265,7 +265,7 @@ func TestTokens(t *testing.T) {
 	checkDenial(t, denied, 400, "invalid_request")
 }
 
-// exchange puts the claims of one token into the other.
+// exchange puts the claims of one token into another.
 func exchange(signed, other string) string {
 	a, b := strings.Split(signed, "."), strings.Split(other, ".")
 	return a[0] + "." + b[1] + "." + a[2]
@@ -295,7 +295,7 @@ func checkDenial(t *testing.T, d *web.Denial, status int, failure string) {
 	}
 }
 
-// A principal has its actor, and of the other claims those for backends, as written.
+// A principal has its actor, and of the other claims those for backends, unchanged.
 func TestActorAndClaims(t *testing.T) {
 	i := issuer.New("https://id.example")
 	o := asked(i)
@@ -333,7 +333,7 @@ func TestActorAndClaims(t *testing.T) {
 	})
 }
 
-// A principal's credentials end with the token and the skew; and with the API key.
+// A principal's credentials expire with the token plus the skew, or with the API key.
 func TestUntil(t *testing.T) {
 	i := issuer.New("https://id.example")
 	end := time.Now().Add(10 * time.Minute).Truncate(time.Second)
@@ -363,7 +363,7 @@ func TestTimesBeyondAll(t *testing.T) {
 	}
 }
 
-// A token that names no key is tried with few keys.
+// A token that names no key is verified with few keys.
 func TestTokensWithoutKeyID(t *testing.T) {
 	i := issuer.New("https://id.example")
 	last := i.Newest()
@@ -390,7 +390,7 @@ func TestTokensWithoutKeyID(t *testing.T) {
 	checkDenial(t, denied, 401, "invalid_token")
 }
 
-// Keys of every type verify the algorithms that suit them, and no others.
+// Keys of every type verify the algorithms that match them, and no others.
 func TestAlgorithms(t *testing.T) {
 	p256, _ := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	p384, _ := ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
@@ -425,7 +425,7 @@ func TestAlgorithms(t *testing.T) {
 	}
 }
 
-// A set with keys of all sorts is read for those that can be used.
+// A set with keys of all types yields the usable ones.
 func TestForeignKeysArePassedOver(t *testing.T) {
 	i := issuer.New("https://id.example")
 	set := strings.TrimSuffix(string(i.Set()), "]}") + `,{"kty":"OKP","crv":"X25519","x":"3p7bfXt9wbTTW2HC7OQ1Nz-DQ8hbeGdNrfx-FG-IK08"},` +
@@ -495,7 +495,7 @@ func TestOptional(t *testing.T) {
 	}
 }
 
-// A challenge names the scopes to begin with and the metadata of its endpoint.
+// A challenge names the initial scopes and the metadata of its endpoint.
 func TestChallenges(t *testing.T) {
 	i := issuer.New("https://id.example")
 	o := options(i)
@@ -522,7 +522,7 @@ func TestChallenges(t *testing.T) {
 	}
 }
 
-// A challenge at the admin address names the edge as a whole, and the scope that is needed there.
+// A challenge at the admin address names the edge as a whole, and the required scope.
 func TestChallengesOfTheAdminAddress(t *testing.T) {
 	i := issuer.New("https://id.example")
 	o := options(i)
@@ -538,7 +538,7 @@ func TestChallengesOfTheAdminAddress(t *testing.T) {
 	}
 }
 
-// The keys of API keys are read again while the edge runs.
+// The API keys are reread while the edge runs.
 func TestAPIKeysAreWatched(t *testing.T) {
 	var file atomic.Pointer[[]auth.APIKey]
 	file.Store(&[]auth.APIKey{{Name: "one", SHA256: sha256.Sum256([]byte("1"))}})
@@ -569,7 +569,8 @@ func TestAPIKeysAreWatched(t *testing.T) {
 	})
 }
 
-// The log has the issuer or audiences of a refused token and those that are accepted; the client gets neither.
+// The log has the issuer or audiences of a refused token and the accepted ones; the client gets
+// neither.
 func TestDetailsOfRefusals(t *testing.T) {
 	i := issuer.New("https://id.example")
 	a := newAuth(t, options(i))

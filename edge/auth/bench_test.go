@@ -21,7 +21,7 @@ func BenchmarkRememberedToken(b *testing.B) {
 	}
 }
 
-// The cost is bounded: two allocations at most.
+// A cached token costs at most two allocations.
 func TestRememberedTokenAllocates(t *testing.T) {
 	i := issuer.New("https://id.example")
 	a := newAuth(t, options(i))

@@ -38,7 +38,7 @@ type cache struct {
 func newCache(entries int) *cache {
 	c := &cache{}
 	for i := range c.shards {
-		c.shards[i].lru, _ = simplelru.NewLRU[digest, verified](max(entries/len(c.shards), 1), nil) // its only error: no room
+		c.shards[i].lru, _ = simplelru.NewLRU[digest, verified](max(entries/len(c.shards), 1), nil) // fails only for a size of 0
 	}
 	return c
 }

@@ -56,16 +56,16 @@ func (c *Certificates) Authenticate(r *http.Request) (mcp.Principal, *web.Denial
 // and what to do.
 func (c *Certificates) identify(r *http.Request) (_ mcp.Principal, why string) {
 	if r.TLS == nil || len(r.TLS.VerifiedChains) == 0 {
-		return mcp.Principal{}, "a client certificate is needed here: give one that a CA of " + c.Setting + " has issued"
+		return mcp.Principal{}, "a client certificate is required: send one issued by a CA of " + c.Setting
 	}
 	chain := r.TLS.PeerCertificates
 	if err := c.Accepts(chain); err != nil {
 		return mcp.Principal{}, "the client certificate of this connection is not accepted any more, " + err.Error() +
-			": connect again with one that a CA of " + c.Setting + " has issued"
+			": connect again with one issued by a CA of " + c.Setting
 	}
 	subject := certificateName(chain[0])
 	if checkSubject(subject) != nil {
-		return mcp.Principal{}, "the client certificate names nobody: it needs a subject, or a URI, an email address or a DNS name, of characters that show"
+		return mcp.Principal{}, "the client certificate has no usable name: it needs a subject, a URI, an email address or a DNS name, in printable characters"
 	}
 	sum := sha256.Sum256(chain[0].Raw)
 	p := mcp.Principal{Issuer: CertificateIssuer, Subject: subject, TokenID: hex.EncodeToString(sum[:]), Until: chain[0].NotAfter}

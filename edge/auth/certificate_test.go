@@ -52,7 +52,7 @@ func TestCertificateNames(t *testing.T) {
 			r.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{leaf}, VerifiedChains: [][]*x509.Certificate{{leaf, ca.Cert}}}
 			p, denied := by.Authenticate(r)
 			if row.who == "" {
-				if denied == nil || denied.Status != http.StatusForbidden || !strings.Contains(denied.Message, "names nobody") {
+				if denied == nil || denied.Status != http.StatusForbidden || !strings.Contains(denied.Message, "has no usable name") {
 					t.Errorf("%+v, %+v", p, denied)
 				}
 				return
@@ -74,8 +74,8 @@ func TestCertificateNotAccepted(t *testing.T) {
 	by := &auth.Certificates{Setting: "admin-tls.client-ca", Accepts: func([]*x509.Certificate) error { return errors.New("because") }}
 	r := httptest.NewRequest(http.MethodGet, "/v1/status", nil)
 	for want, state := range map[string]*tls.ConnectionState{
-		"is needed here: give one that a CA of admin-tls.client-ca has issued":      {PeerCertificates: []*x509.Certificate{leaf}},
-		"not accepted any more, because: connect again with one that a CA of admin": {PeerCertificates: []*x509.Certificate{leaf}, VerifiedChains: [][]*x509.Certificate{{leaf, ca.Cert}}},
+		"is required: send one issued by a CA of admin-tls.client-ca":                    {PeerCertificates: []*x509.Certificate{leaf}},
+		"not accepted any more, because: connect again with one issued by a CA of admin": {PeerCertificates: []*x509.Certificate{leaf}, VerifiedChains: [][]*x509.Certificate{{leaf, ca.Cert}}},
 	} {
 		r.TLS = state
 		if p, denied := by.Authenticate(r); denied == nil || denied.Status != http.StatusForbidden || !strings.Contains(denied.Message, want) {

@@ -49,7 +49,7 @@ func texts(name string, v any) (list []string, _ *refusal) {
 		for _, e := range v {
 			s, ok := e.(string)
 			if !ok {
-				return nil, badClaim(name, "has an element that is no string")
+				return nil, badClaim(name, "has an element that is not a string")
 			}
 			list = append(list, s)
 		}
@@ -66,14 +66,14 @@ func text(claims jwt.MapClaims, name string) (string, *refusal) {
 	}
 	s, ok := v.(string)
 	if !ok {
-		return "", badClaim(name, "is no string")
+		return "", badClaim(name, "is not a string")
 	}
 	return s, nil
 }
 
 // badClaim refuses a claim of the wrong type. The name is from the settings or the specification.
 func badClaim(name, what string) *refusal {
-	return &refusal{reason: ReasonClaim, text: "the access token's claim " + name + " " + what + ": have its issuer write it as it must be, or take it from another claim"}
+	return &refusal{reason: ReasonClaim, text: "the access token's claim " + name + " " + what + ": have its issuer correct it, or configure another claim"}
 }
 
 // scopesOf returns the scopes in a claim's texts, separated by U+0020 (RFC 6749, section 3.3).
@@ -179,10 +179,10 @@ func (i *issuer) actor(claims jwt.MapClaims) (string, *refusal) {
 	act, _ := v.(map[string]any)
 	s, _ := act["sub"].(string)
 	if checkSubject(s) != nil {
-		return "", &refusal{reason: ReasonSubject, text: "the access token does not say who acts for its subject: its claim act has no sub that can be read"}
+		return "", &refusal{reason: ReasonSubject, text: "the access token does not name the actor: its claim act has no valid sub"}
 	}
 	if name, said := act["iss"]; said && name != i.o.URL {
-		return "", &refusal{reason: ReasonSubject, text: "the access token says that somebody of another issuer acts for its subject (act.iss), which is not accepted"}
+		return "", &refusal{reason: ReasonSubject, text: "the access token's actor belongs to another issuer (act.iss), which is not accepted"}
 	}
 	return s, nil
 }
@@ -195,7 +195,7 @@ func (i *issuer) chosen(text []byte) (found map[string]json.RawMessage, _ *refus
 		case v == nil:
 			continue
 		case len(v) > maxClaim:
-			return nil, &refusal{reason: ReasonTooLarge, text: "a claim of the access token that backends are told is longer than " + strconv.Itoa(maxClaim) + " bytes"}
+			return nil, &refusal{reason: ReasonTooLarge, text: "a claim of the access token that is forwarded to backends is longer than " + strconv.Itoa(maxClaim) + " bytes"}
 		case found == nil:
 			found = make(map[string]json.RawMessage, len(i.claims))
 		}
@@ -232,7 +232,7 @@ func rawClaim(text []byte, path string) json.RawMessage {
 func (i Issuer) Principal(raw []byte) (mcp.Principal, error) {
 	claims := jwt.MapClaims{}
 	if err := json.Unmarshal(raw, &claims); err != nil || claims == nil || !uniqueMembers(raw) {
-		return mcp.Principal{}, errors.New("the claims are no JSON object, or one with two members of one name")
+		return mcp.Principal{}, errors.New("the claims are not a JSON object, or have duplicate members")
 	}
 	var keep atomic.Pointer[keptClaims]
 	keep.Store(&keptClaims{all: true})

@@ -2,7 +2,7 @@ package auth
 
 import "testing"
 
-// Principals have the claims that are to be kept with their digits, and no others.
+// Principals have the configured claims, with all digits, and no others.
 func TestKeptClaims(t *testing.T) {
 	a := &Authenticator{}
 	i := &issuer{keep: &a.keep}
@@ -25,7 +25,7 @@ func TestKeptClaims(t *testing.T) {
 	}
 }
 
-// A claim of another type than it must have is invalid, and not taken for one that is absent: a rule may deny by it.
+// A claim of the wrong type is invalid, and does not count as absent: a rule may deny by it.
 func TestClaimsOfAnotherType(t *testing.T) {
 	for raw, good := range map[string]bool{
 		`{"sub":"a"}`:                                  true,
@@ -38,7 +38,7 @@ func TestClaimsOfAnotherType(t *testing.T) {
 		`{"sub":"a","scope":["read",7]}`:               false,
 		`{"sub":"a","scope":[["admin"]]}`:              false,
 		`{"sub":"a","scp":true}`:                       false,
-		`{"sub":"a","scope":"read","scp":7}`:           true, // the first that is there
+		`{"sub":"a","scope":"read","scp":7}`:           true, // the first claim that exists
 		`{"sub":"a","roles":"intern"}`:                 true,
 		`{"sub":"a","roles":{"intern":{}}}`:            false,
 		`{"sub":"a","roles":7}`:                        false,
@@ -50,7 +50,7 @@ func TestClaimsOfAnotherType(t *testing.T) {
 		`{"sub":"a","realm_access":{}}`:                true,
 		`{"sub":"a","realm_access":{"roles":7}}`:       false,
 		`{"sub":"a","realm_access":["roles"]}`:         false,
-		`{"sub":"a","groups":7}`:                       true, // it is not read
+		`{"sub":"a","groups":7}`:                       true, // the claim is not read
 		`{"sub":"a","client_id":"desk"}`:               true,
 		`{"sub":"a","client_id":7,"azp":"desk"}`:       false,
 		`{"sub":"a","azp":["desk"]}`:                   false,
@@ -88,7 +88,8 @@ func TestGroupsAreNoRoles(t *testing.T) {
 	}
 }
 
-// Audiences are compared in canonical form: without the difference in case of scheme and host, the default port and one slash at the end.
+// Audiences are compared in canonical form: without case of scheme and host, the default port and
+// one trailing slash.
 func TestCanonicalAudiences(t *testing.T) {
 	have := newAudiences([]string{"https://mcp.example.com/mcp", "client-id"})
 	for audience, want := range map[string]bool{

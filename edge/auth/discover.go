@@ -53,7 +53,7 @@ func discoverAny(ctx context.Context, c *http.Client, issuer, name string, of fu
 			if found := of(&m); usable(found, issuer) {
 				return found, nil
 			}
-			err = fmt.Errorf("%s has no %s that can be read: %.200q", place, name, of(&m))
+			err = fmt.Errorf("%s has no valid %s: %.200q", place, name, of(&m))
 		}
 		errs = append(errs, err)
 	}
@@ -73,11 +73,11 @@ func readMetadata(ctx context.Context, c *http.Client, place, issuer string) (m 
 		return m, nil, err
 	}
 	if err := json.Unmarshal(raw, &m); err != nil {
-		return m, nil, fmt.Errorf("%s is no metadata: %w", place, err)
+		return m, nil, fmt.Errorf("%s is not valid metadata: %w", place, err)
 	}
 	// RFC 8414, section 3.3: otherwise one issuer could impersonate another.
 	if m.Issuer != issuer {
-		return m, nil, fmt.Errorf("%s is the metadata of %.200q, not of %q: write the issuer as it does", place, m.Issuer, issuer)
+		return m, nil, fmt.Errorf("%s is the metadata of %.200q, not of %q: configure the issuer exactly as the metadata names it", place, m.Issuer, issuer)
 	}
 	return m, raw, nil
 }

@@ -88,7 +88,7 @@ type exchanged struct {
 }
 
 func newExchanges(log *slog.Logger) *exchanges {
-	known, _ := simplelru.NewLRU[digest, exchanged](exchangedEntries, nil) // its only error: no room
+	known, _ := simplelru.NewLRU[digest, exchanged](exchangedEntries, nil) // fails only for a size of 0
 	return &exchanges{issuers: map[string]*exchangeIssuer{}, log: log, known: known}
 }
 
@@ -214,7 +214,7 @@ func (x *Exchanger) Prove(ctx context.Context, who *mcp.Principal, _ string) (ke
 		return "", "", e.refused
 	case <-ctx.Done():
 		x.counts[exchangeUnavailable].Add(1)
-		return "", "", &mcp.Error{Kind: mcp.KindTimeout, Message: fmt.Sprintf("the call ended before its issuer gave a token for the backend %q", x.backend), Err: ctx.Err()}
+		return "", "", &mcp.Error{Kind: mcp.KindTimeout, Message: fmt.Sprintf("the call ended before the issuer returned a token for the backend %q", x.backend), Err: ctx.Err()}
 	}
 }
 
@@ -241,15 +241,15 @@ func (x *Exchanger) impossible(who *mcp.Principal, from *exchangeIssuer) *mcp.Er
 	case who.Anonymous():
 		return &mcp.Error{
 			Kind: mcp.KindUnauthenticated, Challenge: &mcp.Challenge{Anonymous: true},
-			Message: fmt.Sprintf("the backend %q is called by a token of the caller's: call over HTTP with an access token, in the header Authorization: Bearer", x.backend),
+			Message: fmt.Sprintf("the backend %q requires a token of the caller: call over HTTP with an access token in the header Authorization: Bearer", x.backend),
 		}
 	case from == nil:
-		return mcp.Errorf(mcp.KindForbidden, "the backend %q is called by a token of the caller's, and these credentials cannot be exchanged for one: "+
+		return mcp.Errorf(mcp.KindForbidden, "the backend %q requires a token of the caller, and these credentials cannot be exchanged for one: "+
 			"call with an access token of an issuer for which the edge exchanges tokens", x.backend)
 	}
 	return &mcp.Error{
 		Kind: mcp.KindForbidden, Err: mcp.ErrNoToken,
-		Message: fmt.Sprintf("the backend %q is called by a token of the caller's, which this server does not have: send the request again", x.backend),
+		Message: fmt.Sprintf("the backend %q requires a token of the caller, which this server does not have any more: send the request again", x.backend),
 	}
 }
 
@@ -258,7 +258,7 @@ func (x *Exchanger) impossible(who *mcp.Principal, from *exchangeIssuer) *mcp.Er
 func (x *Exchanger) away(again time.Duration) *mcp.Error {
 	return &mcp.Error{
 		Kind: mcp.KindUnavailable, RetryAfter: max(again, retryMin),
-		Message: fmt.Sprintf("the issuer of the access token cannot be asked for one for the backend %q: try again later", x.backend),
+		Message: fmt.Sprintf("the issuer of the access token cannot be reached to get one for the backend %q: try again later", x.backend),
 	}
 }
 
@@ -317,17 +317,17 @@ func (x *Exchanger) refusal(e *exchangeError) *mcp.Error {
 	case "invalid_grant", "invalid_token":
 		return &mcp.Error{
 			Kind: mcp.KindUnauthenticated, Challenge: &mcp.Challenge{Invalid: true}, Err: e,
-			Message: "the access token is not good any more, as its issuer says: get a new one",
+			Message: "the access token is no longer valid at its issuer: get a new one",
 		}
 	case "invalid_client", "unauthorized_client", "unsupported_grant_type", "":
 		return &mcp.Error{
 			Kind: mcp.KindInternal, Err: e,
-			Message: fmt.Sprintf("this server gets no token for the backend %q: its operator has to see to that", x.backend),
+			Message: fmt.Sprintf("this server cannot get a token for the backend %q: ask its operator to correct the configuration", x.backend),
 		}
 	}
 	return &mcp.Error{
 		Kind: mcp.KindForbidden, Err: e,
-		Message: fmt.Sprintf("the issuer of the access token gives none for the backend %q (%s): ask its operator whether you may use it", x.backend, e.code),
+		Message: fmt.Sprintf("the issuer of the access token refuses one for the backend %q (%s): ask its operator whether you may use it", x.backend, e.code),
 	}
 }
 

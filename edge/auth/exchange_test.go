@@ -24,7 +24,7 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/issuer"
 )
 
-// exchanging are options with one issuer that exchanges tokens.
+// exchanging returns options with one issuer that exchanges tokens.
 func exchanging(i *issuer.Issuer) auth.Options {
 	o := remote(i)
 	o.Transport = nil
@@ -108,7 +108,7 @@ func TestExchangeFails(t *testing.T) {
 		"access_denied":       {403, `{"error":"access_denied","error_description":"TOKEN"}`, mcp.KindForbidden, "(access_denied)", nil, 1},
 		"invalid_target":      {400, `{"error":"invalid_target"}`, mcp.KindForbidden, "(invalid_target)", nil, 1},
 		"invalid_request":     {400, `{"error":"invalid_request"}`, mcp.KindForbidden, "(invalid_request)", nil, 1},
-		"invalid_client":      {401, `{"error":"invalid_client"}`, mcp.KindInternal, "its operator has to see to that", nil, 1},
+		"invalid_client":      {401, `{"error":"invalid_client"}`, mcp.KindInternal, "ask its operator to correct the configuration", nil, 1},
 		"an error of no kind": {400, `{"error":"TOKEN"}`, mcp.KindInternal, "its operator", nil, 1},
 		"no JSON":             {200, "TOKEN", mcp.KindInternal, "its operator", nil, 1},
 		"two members":         {200, `{"access_token":"a","access_token":"b","token_type":"Bearer"}`, mcp.KindInternal, "its operator", nil, 1},
@@ -192,7 +192,7 @@ func TestNothingToExchange(t *testing.T) {
 func TestExchangedTokensExpire(t *testing.T) {
 	for name, c := range map[string]struct {
 		body  string
-		until time.Duration // of the caller's own
+		until time.Duration // expiry of the caller's own token
 		good  time.Duration
 	}{
 		"of five minutes":   {`{"access_token":"a","token_type":"bearer","expires_in":300}`, time.Hour, 290 * time.Second},
@@ -271,7 +271,7 @@ func TestSlowExchange(t *testing.T) {
 		if took := time.Since(began); mcp.AsError(err).Kind != mcp.KindUnavailable || took > 5*time.Second {
 			t.Errorf("%v after %v", err, took)
 		}
-		i.Slow(0) // after two that were not answered: a third one would have others fail at once
+		i.Slow(0) // after two unanswered requests; a third one would open the breaker
 		if _, _, err := x.Prove(mcp.WithToken(t.Context(), token), &who, "4"); err != nil {
 			t.Errorf("when it is back: %v", err)
 		}
@@ -299,7 +299,7 @@ func TestRefusedByTheBackend(t *testing.T) {
 		first := prove(1)
 		x.Refused(ctx, who, first)
 		x.Refused(ctx, who, first)
-		time.Sleep(time.Second) // so that the issuer makes another token
+		time.Sleep(time.Second) // so that the issuer issues another token
 		second := prove(2)
 		x.Refused(ctx, who, first)
 		prove(2)
@@ -308,7 +308,7 @@ func TestRefusedByTheBackend(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		x.Refused(ctx, who, second)
 		prove(3)
-		x.Refused(context.Background(), who, second) // whose caller is not known
+		x.Refused(context.Background(), who, second) // without a known caller
 	})
 }
 
@@ -350,7 +350,7 @@ func TestExchangesAreLoggedOnceInAWhile(t *testing.T) {
 	})
 }
 
-// An issuer that does not answer takes places only from its own callers.
+// An issuer that does not answer blocks only its own callers.
 func TestSlowIssuerDelaysNoOther(t *testing.T) {
 	slow, well := issuer.New("https://slow.example"), issuer.New("https://well.example")
 	synctest.Test(t, func(t *testing.T) {
@@ -373,11 +373,11 @@ func TestSlowIssuerDelaysNoOther(t *testing.T) {
 		if _, _, err := x.Prove(ctx, who, "call"); err != nil {
 			t.Errorf("the caller of the issuer that answers: %v", err)
 		}
-		time.Sleep(time.Minute) // until the others have given up
+		time.Sleep(time.Minute) // until the others have timed out
 	})
 }
 
-// A token is not shown when a value that contains it is printed.
+// Printing a value that contains a token does not show the token.
 func TestTokensPrintAsNothing(t *testing.T) {
 	in := mcp.Incoming{Token: mcp.NewToken("secret")}
 	for _, text := range []string{fmt.Sprint(in), fmt.Sprintf("%+v %#v", in, in.Token), fmt.Sprint(in.Token), fmt.Sprintf("%v", mcp.WithToken(t.Context(), in.Token))} {
@@ -390,12 +390,12 @@ func TestTokensPrintAsNothing(t *testing.T) {
 	}
 }
 
-// The check whether tokens could be exchanged needs no token.
+// Checking whether tokens can be exchanged needs no token.
 func TestTryExchange(t *testing.T) {
 	i := issuer.Serve(t)
 	for name, c := range map[string]struct {
 		change func(*auth.Issuer)
-		want   string // empty: they could be
+		want   string // empty means that they can be exchanged
 	}{
 		"as it should be": {func(*auth.Issuer) {}, ""},
 		"by a URL": {func(o *auth.Issuer) {

@@ -149,7 +149,7 @@ func (i *exchangeIssuer) ask(ctx context.Context, form url.Values, token mcp.Tok
 		return a, &exchangeError{code, strings.TrimSpace(fmt.Sprintf("%s answers %s %s", r.URL.Redacted(), resp.Status, code))}
 	}
 	if err := json.Unmarshal(raw, &a); err != nil || !uniqueMembers(raw) {
-		return a, &exchangeError{text: r.URL.Redacted() + " answers what is no JSON object, or one with two members of one name"}
+		return a, &exchangeError{text: r.URL.Redacted() + " returned something other than a JSON object, or one with duplicate members"}
 	}
 	return a, a.check(r.URL.Redacted(), token)
 }
@@ -158,13 +158,13 @@ func (i *exchangeIssuer) ask(ctx context.Context, form url.Values, token mcp.Tok
 func (a *exchangeAnswer) check(where string, token mcp.Token) error {
 	switch {
 	case a.Token == "" || len(a.Token) > maxToken || checkToken(a.Token) != nil:
-		return &exchangeError{text: where + " answers without a token that can be sent on"}
+		return &exchangeError{text: where + " returned no token that can be sent to a backend"}
 	case !strings.EqualFold(a.Type, schemeBearer):
-		return &exchangeError{text: where + " answers with a token that is no bearer token (token_type)"}
+		return &exchangeError{text: where + " returned a token that is not a bearer token (token_type)"}
 	case a.Issued != "" && a.Issued != typeAccess && a.Issued != typeJWT:
-		return &exchangeError{text: where + " answers with a token that is no access token (issued_token_type)"}
+		return &exchangeError{text: where + " returned a token that is not an access token (issued_token_type)"}
 	case a.Token == token.Reveal():
-		return &exchangeError{text: where + " answers with the caller's own token, which no backend is sent"}
+		return &exchangeError{text: where + " returned the caller's own token, which is never sent to a backend"}
 	}
 	return nil
 }

@@ -1,10 +1,10 @@
 package auth
 
-// NewProofs are proofs in memory.
+// NewProofs returns a store of proofs in memory.
 var NewProofs = newProofs
 
-// MaxExchanging is how many exchanges run at a time at one issuer.
+// MaxExchanging is the maximum number of concurrent exchanges at one issuer.
 const MaxExchanging = maxExchanging
 
-// MaxWaitingOfOne is how many questions of one address wait or are asked.
+// MaxWaitingOfOne is the maximum number of introspections of one address that wait or run.
 const MaxWaitingOfOne = maxWaitingOfOne

@@ -9,9 +9,10 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// Refusals returns why tokens with these claims, a JSON object, are refused whatever their signature: for their issuer or,
-// if that is configured, for their times, kind, audience or key. Claims that are missing are taken to be right, and a
-// missing issuer for the first one. nil means that nothing is known against them. It is for explanations.
+// Refusals returns why tokens with these claims, a JSON object, are refused regardless of their
+// signature: because of the issuer or, for a configured issuer, of times, kind, audience or key.
+// Missing claims count as valid; a missing issuer means the first one. nil means that no reason is
+// known. It is used for explanations.
 func (a *Authenticator) Refusals(raw []byte) (why []error) {
 	claims := jwt.MapClaims{}
 	if json.Unmarshal(raw, &claims) != nil || claims == nil || len(a.order) == 0 {
@@ -42,7 +43,7 @@ func (a *Authenticator) Refusals(raw []byte) (why []error) {
 	return why
 }
 
-// issuerNames are the URLs of the issuers, separated by commas.
+// issuerNames returns the URLs of the issuers, separated by commas.
 func (a *Authenticator) issuerNames() string {
 	names := make([]string, len(a.order))
 	for i := range a.order {
@@ -51,10 +52,10 @@ func (a *Authenticator) issuerNames() string {
 	return strings.Join(names, ", ")
 }
 
-// maxShown bounds the JSON of a claim in an explanation, in bytes.
+// maxShown is the maximum size of a claim's JSON in an explanation, in bytes.
 const maxShown = 200
 
-// shown is the JSON of a claim.
+// shown returns the JSON of a claim, shortened to maxShown.
 func shown(claim any) string {
 	raw, err := json.Marshal(claim)
 	if err != nil {
@@ -66,7 +67,7 @@ func shown(claim any) string {
 	return string(raw)
 }
 
-// timesOf are the times from and until which claims are good, as far as they can be read.
+// timesOf returns the period of validity of the claims, as far as it is readable.
 func timesOf(claims jwt.MapClaims) string {
 	var all []string
 	for _, one := range []struct {

@@ -11,7 +11,8 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/issuer"
 )
 
-// TestRefusals: what is foreseen of claims is what a signed token with them is refused for, and claims that are missing are taken to be right.
+// TestRefusals: Refusals returns the reason for which a signed token with the claims is refused.
+// Missing claims count as valid.
 func TestRefusals(t *testing.T) {
 	i := issuer.New("https://id.example")
 	past, soon := time.Now().Add(-time.Hour).Unix(), time.Now().Add(time.Hour).Unix()
@@ -21,10 +22,10 @@ func TestRefusals(t *testing.T) {
 		want   []string // in each refusal
 	}{
 		"good":               {claims{}, auth.DPoPOff, nil},
-		"another issuer":     {claims{"iss": "https://x.example", "exp": past}, auth.DPoPOff, []string{`iss "https://x.example": the access token is of an issuer that is not accepted here; auth.issuers has https://id.example`}},
+		"another issuer":     {claims{"iss": "https://x.example", "exp": past}, auth.DPoPOff, []string{`iss "https://x.example": the access token's issuer is not accepted; auth.issuers has https://id.example`}},
 		"no issuer's name":   {claims{"iss": 5}, auth.DPoPOff, []string{`iss 5: `}},
 		"expired":            {claims{"exp": past}, auth.DPoPOff, []string{"has expired"}},
-		"early":              {claims{"nbf": soon}, auth.DPoPOff, []string{"not good yet"}},
+		"early":              {claims{"nbf": soon}, auth.DPoPOff, []string{"not valid yet"}},
 		"unreadable times":   {claims{"exp": "soon"}, auth.DPoPOff, []string{"cannot be read"}},
 		"another audience":   {claims{"aud": "https://other.example"}, auth.DPoPOff, []string{`aud "https://other.example": the access token is not for this server`}},
 		"audiences":          {claims{"aud": []string{"a", resource}}, auth.DPoPOff, nil},

@@ -36,7 +36,7 @@ func readCredentials(r *http.Request, mode DPoP) (credentials, *refusal) {
 	case len(values) > 1:
 		return credentials{}, malformed("the Authorization header was sent " + strconv.Itoa(len(values)) + " times: send it once")
 	case values[0] == "":
-		return credentials{}, malformed("the Authorization header is empty: send Bearer and an access token, or leave it out")
+		return credentials{}, malformed("the Authorization header is empty: send Bearer and an access token, or omit the header")
 	}
 	written, token := splitAuthorization(values[0])
 	c := credentials{token: token, mode: mode}
@@ -54,7 +54,7 @@ func readCredentials(r *http.Request, mode DPoP) (credentials, *refusal) {
 	case token == "":
 		return credentials{}, malformed("the Authorization header has no token after " + c.scheme + ": send one")
 	case inQuery(r):
-		return credentials{}, malformed("an access token was sent in the query beside the Authorization header: send it in the header only, it is written down elsewhere")
+		return credentials{}, malformed("an access token was sent in the query beside the Authorization header: send it in the header only, because many programs log the query")
 	case len(token) > maxToken:
 		return credentials{}, &refusal{reason: ReasonTooLarge, text: "the access token has " + strconv.Itoa(len(token)) + " bytes: the limit is " + strconv.Itoa(maxToken)}
 	}
@@ -95,7 +95,7 @@ func checkToken(token string) *refusal {
 		switch c := body[i]; {
 		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte("-._~+/", c) >= 0:
 		default:
-			return malformed("the access token has a character that none can have: send it as it was issued, and nothing behind it")
+			return malformed("the access token has an invalid character: send it as it was issued, with nothing after it")
 		}
 	}
 	if body == "" {

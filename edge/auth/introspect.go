@@ -77,7 +77,7 @@ func newIntrospector(i *issuer, o Introspection, c *http.Client, log *slog.Logge
 }
 
 // errInactive means that the issuer reports a token as inactive.
-var errInactive = &refusal{reason: ReasonUnknown, text: "the access token is not known to its issuer, or not good any more: get a new one"}
+var errInactive = &refusal{reason: ReasonUnknown, text: "the access token is unknown to its issuer, or no longer valid: get a new one"}
 
 // ask returns the verified result for an opaque token from an address. Requests with the same token
 // share one introspection.
@@ -101,7 +101,7 @@ func (n *introspector) ask(ctx context.Context, token string, d digest, client n
 	select {
 	case r := <-done:
 		if r.Err != nil {
-			return verified{}, &refusal{reason: ReasonUnavailable, text: "the access token's issuer cannot be asked about it now: try again later"}
+			return verified{}, &refusal{reason: ReasonUnavailable, text: "the access token's issuer cannot be reached: try again later"}
 		}
 		v, why := n.judge(r.Val.(answer))
 		if why == errInactive {
@@ -109,12 +109,12 @@ func (n *introspector) ask(ctx context.Context, token string, d digest, client n
 		}
 		return v, why
 	case <-ctx.Done():
-		return verified{}, &refusal{reason: ReasonUnavailable, text: "the request ended while the access token's issuer was asked about it"}
+		return verified{}, &refusal{reason: ReasonUnavailable, text: "the request ended during the introspection of the access token"}
 	}
 }
 
 // errWaiting means that too many introspections wait.
-var errWaiting = errors.New("too many questions about opaque tokens wait for their turn")
+var errWaiting = errors.New("too many introspections of opaque tokens are waiting")
 
 // enter waits for a place among the introspections of an address, and among all. leave releases
 // both.
@@ -151,12 +151,12 @@ func (n *introspector) note(err error) {
 	case err != nil:
 		n.failed.Add(1)
 		if !n.failing.Swap(true) {
-			n.log.Warn("an issuer cannot be asked about opaque tokens: requests with new ones are answered 503", "issuer", n.issuer.o.URL, "error", err)
+			n.log.Warn("introspection of opaque tokens fails: requests with new ones get 503", "issuer", n.issuer.o.URL, "error", err)
 		}
 	default:
 		n.answered.Add(1)
 		if n.failing.Swap(false) {
-			n.log.Info("an issuer can be asked about opaque tokens again", "issuer", n.issuer.o.URL)
+			n.log.Info("introspection of opaque tokens works again", "issuer", n.issuer.o.URL)
 		}
 	}
 }
@@ -191,7 +191,7 @@ func (n *introspector) answer(ctx context.Context, token string) (none answer, _
 	}
 	claims := jwt.MapClaims{}
 	if err := json.Unmarshal(raw, &claims); err != nil || !uniqueMembers(raw) {
-		return none, fmt.Errorf("%s answers what is no JSON object, or one with two members of one name", n.o.URL)
+		return none, fmt.Errorf("%s returned something other than a JSON object, or one with duplicate members", n.o.URL)
 	}
 	if _, ok := claims["active"].(bool); !ok {
 		return none, errors.New("the answer does not say whether the token is active")
@@ -204,14 +204,14 @@ func (n *introspector) answer(ctx context.Context, token string) (none answer, _
 func (n *introspector) judge(a answer) (v verified, _ *refusal) {
 	claims := a.claims
 	if claims == nil {
-		return v, &refusal{reason: ReasonTooLarge, text: "the access token's issuer says more of it than " + strconv.Itoa(maxAnswer) + " bytes: get one with fewer roles or claims"}
+		return v, &refusal{reason: ReasonTooLarge, text: "the issuer's description of the access token has more than " + strconv.Itoa(maxAnswer) + " bytes: get one with fewer roles or claims"}
 	}
 	if active, _ := claims["active"].(bool); !active {
 		return v, errInactive
 	}
 	i := n.issuer
 	if name, said := claims["iss"]; said && name != i.o.URL {
-		return v, &refusal{reason: ReasonIssuer, text: "the access token is of another issuer than the one that was asked about it"}
+		return v, &refusal{reason: ReasonIssuer, text: "the access token belongs to another issuer than the one that described it"}
 	}
 	if err := i.answers.Validate(claims); err != nil {
 		return v, validity(err)

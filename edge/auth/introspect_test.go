@@ -14,7 +14,7 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/issuer"
 )
 
-// asked are options with one issuer that is asked about opaque tokens.
+// asked returns options with one issuer that introspects opaque tokens.
 func asked(i *issuer.Issuer) auth.Options {
 	o := remote(i)
 	o.Issuers[0].Introspection = &auth.Introspection{
@@ -24,7 +24,7 @@ func asked(i *issuer.Issuer) auth.Options {
 	return o
 }
 
-// An opaque token is what its issuer says.
+// The principal of an opaque token has the issuer's answer.
 func TestOpaqueTokens(t *testing.T) {
 	i := issuer.New("https://id.example")
 	synctestRun(t, asked(i), func(a *auth.Authenticator) {
@@ -61,8 +61,8 @@ func TestOpaqueTokens(t *testing.T) {
 	})
 }
 
-// An issuer's answer about a token is bounded, as a JWT is, because many are cached. Exceeding it
-// is not a failure of the issuer.
+// An issuer's answer about a token is limited in size, as a JWT is, because many are cached.
+// Exceeding the limit is not a failure of the issuer.
 func TestLargeAnswers(t *testing.T) {
 	i := issuer.New("https://id.example")
 	synctestRun(t, asked(i), func(a *auth.Authenticator) {
@@ -157,7 +157,7 @@ func TestIntrospectionOutage(t *testing.T) {
 		if got := status(a, late); got != 200 {
 			t.Errorf("status %d, the issuer is back", got)
 		}
-		// Many questions at a time are asked a few at a time, and none is lost.
+		// Many concurrent introspections run a few at a time, and none is lost.
 		i.Slow(10 * time.Millisecond)
 		var work sync.WaitGroup
 		for n := range 500 {

@@ -115,7 +115,7 @@ func (a *Authenticator) parse(ctx context.Context, token string) (claims jwt.Map
 }
 
 // errUnreadable means that a token in the form of a JWT is not one.
-var errUnreadable = &refusal{reason: ReasonUnknown, text: "the access token has the form of a JWT, and is none that can be read: send it as it was issued"}
+var errUnreadable = &refusal{reason: ReasonUnknown, text: "the access token is a malformed JWT: send it as it was issued"}
 
 // unambiguous reports whether the header and the claims of a JWT are JSON without duplicate members
 // (RFC 7515, section 4; RFC 7519, section 4), which another reader might resolve differently.
@@ -151,7 +151,7 @@ func (i *issuer) keysFor(ctx context.Context, t *jwt.Token) (keys jwt.Verificati
 	}
 	id, ok := t.Header["kid"].(string)
 	if _, there := t.Header["kid"]; there && !ok {
-		return keys, false, &refusal{reason: ReasonKey, text: "the access token's header names a key (kid) that is no string"}
+		return keys, false, &refusal{reason: ReasonKey, text: "the access token's header names a key (kid) that is not a string"}
 	}
 	for tries := 0; ; tries++ {
 		set := i.source.keys(ctx)
@@ -187,15 +187,15 @@ func checkHeader(header map[string]any) *refusal {
 	}
 	typ, there := header["typ"].(string)
 	if _, named := header["typ"]; named != there || !slices.Contains(tokenTypes, strings.TrimPrefix(strings.ToLower(typ), "application/")) {
-		return &refusal{reason: ReasonKind, text: "the JWT is no access token: its header says that it is of another type"}
+		return &refusal{reason: ReasonKind, text: "the JWT is not an access token: its header states another type"}
 	}
 	return nil
 }
 
 var (
-	errIssuer   = &refusal{reason: ReasonIssuer, text: "the access token is of an issuer that is not accepted here"}
+	errIssuer   = &refusal{reason: ReasonIssuer, text: "the access token's issuer is not accepted"}
 	errAudience = &refusal{reason: ReasonAudience, text: "the access token is not for this server: ask its issuer for one with this server as its resource or audience"}
-	errBound    = &refusal{reason: ReasonBound, text: "the access token is bound to a key, which Bearer does not prove: send it with its proof, or get one that is not bound"}
+	errBound    = &refusal{reason: ReasonBound, text: "the access token is bound to a key, which the scheme Bearer does not prove: send it with its proof, or get an unbound one"}
 )
 
 // judge evaluates the claims of a token with a valid signature; text is the JSON of the claims.
@@ -241,9 +241,9 @@ func validity(err error) *refusal {
 	case errors.Is(err, jwt.ErrTokenExpired):
 		return &refusal{reason: ReasonExpired, text: "the access token has expired: get a new one"}
 	case errors.Is(err, jwt.ErrTokenRequiredClaimMissing):
-		return &refusal{reason: ReasonExpired, text: "the access token does not say until when it is good: its claim exp is missing"}
+		return &refusal{reason: ReasonExpired, text: "the access token has no expiry: its claim exp is missing"}
 	case errors.Is(err, jwt.ErrTokenNotValidYet):
-		return &refusal{reason: ReasonEarly, text: "the access token is not good yet: compare the clocks of its issuer and of this server"}
+		return &refusal{reason: ReasonEarly, text: "the access token is not valid yet: compare the clocks of its issuer and of this server"}
 	}
 	return &refusal{reason: ReasonUnknown, text: "the access token has claims that cannot be read"}
 }

@@ -34,7 +34,7 @@ const (
 )
 
 // errOtherUse means that a key states another use than signatures.
-var errOtherUse = errors.New("it is not for verifying signatures")
+var errOtherUse = errors.New("it is not intended for verifying signatures")
 
 // parseKeys parses a JWK Set (RFC 7517, section 5). It skips keys that cannot be used because of
 // their type, use or a defect. A set without keys for signatures is valid, and empty: the issuer
@@ -44,10 +44,10 @@ func parseKeys(raw []byte) (*keySet, error) {
 		Keys []json.RawMessage `json:"keys"`
 	}
 	if err := json.Unmarshal(raw, &set); err != nil {
-		return nil, fmt.Errorf("it is no JWK Set (RFC 7517): %w", err)
+		return nil, fmt.Errorf("it is not a JWK Set (RFC 7517): %w", err)
 	}
 	if set.Keys == nil {
-		return nil, errors.New(`it is no JWK Set (RFC 7517): it has no array "keys", which is empty where there are no keys`)
+		return nil, errors.New(`it is not a JWK Set (RFC 7517): it has no array "keys", which is empty where there are no keys`)
 	}
 	if len(set.Keys) > maxKeys {
 		return nil, fmt.Errorf("it has %d keys: the limit is %d", len(set.Keys), maxKeys)
@@ -92,7 +92,7 @@ func parseKey(raw []byte) (key, error) {
 		}
 	case *ecdsa.PublicKey, ed25519.PublicKey:
 	default:
-		return key{}, fmt.Errorf("key %.80q is of type %q, which verifies no signature here", m.KID, m.KTY)
+		return key{}, fmt.Errorf("key %.80q is of type %q, which is not supported", m.KID, m.KTY)
 	}
 	return key{id: m.KID, algorithm: string(m.ALG), public: jwk.Key()}, nil
 }

@@ -106,7 +106,7 @@ func (a *Authenticator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		h.Set("Allow", "GET, HEAD, OPTIONS")
-		http.Error(w, "the metadata is read with GET", http.StatusMethodNotAllowed)
+		http.Error(w, "use GET for the metadata", http.StatusMethodNotAllowed)
 	default:
 		body, again, err := read(r.Context())
 		switch {

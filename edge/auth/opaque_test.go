@@ -141,7 +141,7 @@ func TestIntrospectionFailuresAreLogged(t *testing.T) {
 	}
 }
 
-// One address cannot take all places of those that ask.
+// One address cannot use all places for introspections.
 func TestQuestionsOfOneAddress(t *testing.T) {
 	i := issuer.New("https://id.example")
 	o := asked(i)

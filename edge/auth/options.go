@@ -13,7 +13,8 @@ import (
 
 // Options configure an Authenticator.
 type Options struct {
-	// Resource is the edge's URL as clients see it, without the path of an endpoint, such as https://mcp.example.com.
+	// Resource is the edge's URL as clients see it, without the path of an endpoint, such as
+	// https://mcp.example.com.
 	Resource string
 	// Endpoints are the paths below Resource that have a metadata document each, such as /mcp. A
 	// challenge names the document of the request's endpoint, which EndpointOf returns.

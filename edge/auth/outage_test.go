@@ -34,7 +34,7 @@ func synctestRun(t *testing.T, o auth.Options, fn func(a *auth.Authenticator)) {
 	})
 }
 
-// remote are options with one issuer whose keys are fetched, by discovery.
+// remote returns options with one issuer whose keys are fetched, by discovery.
 func remote(i *issuer.Issuer) auth.Options {
 	o := options(i)
 	o.Issuers[0].ReadKeys = nil
@@ -75,7 +75,7 @@ func TestIssuerDownAtStart(t *testing.T) {
 	}
 }
 
-// The first callers wait for the keys, for a bounded time.
+// The first callers wait for the keys, for a limited time.
 func TestSlowIssuer(t *testing.T) {
 	i := issuer.New("https://id.example")
 	i.Slow(2 * time.Second)
@@ -279,7 +279,7 @@ func TestDiscoveryOfAnother(t *testing.T) {
 			t.Errorf("%s: %+v", name, tried)
 		}
 	}
-	// RFC 8414, behind the path of an issuer that does not speak OpenID Connect.
+	// RFC 8414, with the path of an issuer that does not support OpenID Connect.
 	i = issuer.New("https://id.example/realms/main")
 	o := remote(i)
 	o.Transport = direct{"id.example": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -101,12 +101,12 @@ func (d *passedDocument) fetch() {
 		d.pause = min(max(2*d.pause, retryMin), retryMax)
 		d.failure, d.next = err, now.Add(d.pause)
 		if !failing && life.Err() == nil {
-			d.log.Warn("the metadata of an issuer cannot be passed on to clients that look for it at the edge", "issuer", d.issuer, "error", err)
+			d.log.Warn("the metadata of an issuer cannot be served to clients that look for it at the edge", "issuer", d.issuer, "error", err)
 		}
 		return
 	}
 	if failing {
-		d.log.Info("the metadata of an issuer can be passed on again", "issuer", d.issuer)
+		d.log.Info("the metadata of an issuer can be served again", "issuer", d.issuer)
 	}
 	d.raw, d.at, d.failure, d.pause, d.next = raw, now, nil, 0, now.Add(refreshKeys)
 }

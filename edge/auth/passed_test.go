@@ -15,7 +15,7 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/issuer"
 )
 
-// passedOn asks for the metadata of the authorization server.
+// passedOn requests the metadata of the authorization server.
 func passedOn(a *auth.Authenticator) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	r := httptest.NewRequest("GET", auth.ServerMetadataPath, nil)
@@ -24,7 +24,7 @@ func passedOn(a *auth.Authenticator) *httptest.ResponseRecorder {
 	return w
 }
 
-// The document is the first issuer's, byte for byte, that of RFC 8414 before that of OpenID Connect, and no other issuer's.
+// The document is that of the first issuer, byte for byte; RFC 8414 is tried before OpenID Connect.
 func TestServerMetadata(t *testing.T) {
 	const own = "{ \"token_endpoint\" : \"https://id.example/a?b=1&c\", \"issuer\":\"https://id.example\",\n\"x-é\":[1.50,1e2,null] }\n"
 	serve := func(documents map[string]string) http.Handler {

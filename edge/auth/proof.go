@@ -24,11 +24,11 @@ type DPoP uint8
 
 // The modes of DPoP.
 const (
-	// DPoPOff: tokens that are bound to a key are refused.
+	// DPoPOff refuses tokens that are bound to a key.
 	DPoPOff DPoP = iota
-	// DPoPAccept: bound tokens need proofs, others do not.
+	// DPoPAccept requires proofs for bound tokens only.
 	DPoPAccept
-	// DPoPRequire: unbound tokens of issuers are refused. API keys are not tokens of an issuer.
+	// DPoPRequire refuses unbound tokens of issuers. API keys are not tokens of an issuer.
 	DPoPRequire
 )
 
@@ -66,10 +66,10 @@ const errorProof = "invalid_dpop_proof"
 func badProof(text string) *refusal { return &refusal{reason: ReasonProof, text: text} }
 
 var (
-	errUnbound  = &refusal{reason: ReasonBound, text: "the access token is not bound to a key, so that a proof says nothing: send it as Bearer"}
-	errUnspent  = &refusal{reason: ReasonUnavailable, text: "whether the DPoP proof was used before cannot be found out now: try again later, with a new one"}
-	errProofs   = &refusal{reason: ReasonLimit, text: "the caller has used " + strconv.Itoa(maxProofsOfOne) + " DPoP proofs of about a minute, the most that are remembered of one: send requests more slowly"}
-	errUnproved = &refusal{reason: ReasonBound, text: "this server takes access tokens only that are bound to a key of their client (DPoP): get such a one, and send it with a proof"}
+	errUnbound  = &refusal{reason: ReasonBound, text: "the access token is not bound to a key, so the proof has no effect: send it as Bearer"}
+	errUnspent  = &refusal{reason: ReasonUnavailable, text: "the DPoP proof cannot be checked for reuse now: try again later, with a new one"}
+	errProofs   = &refusal{reason: ReasonLimit, text: "the caller has used " + strconv.Itoa(maxProofsOfOne) + " DPoP proofs within about a minute, the limit: send requests more slowly"}
+	errUnproved = &refusal{reason: ReasonBound, text: "this server accepts only access tokens bound to a key of their client (DPoP): get one, and send it with a proof"}
 )
 
 // boundTo returns the key that a token is bound to, as its SHA-256 thumbprint (RFC 9449, section
@@ -140,13 +140,13 @@ func (a *Authenticator) readProof(r *http.Request, token, thumbprint string) (p 
 	values := r.Header[headerProof]
 	switch {
 	case len(values) == 0:
-		return p, badProof("the access token is bound to a key, and there is no proof of it: send one in the header DPoP")
+		return p, badProof("the access token is bound to a key, and the proof is missing: send one in the header DPoP")
 	case len(values) > 1:
 		return p, badProof("the header DPoP was sent " + strconv.Itoa(len(values)) + " times: send one proof")
 	case len(values[0]) > maxProof:
 		return p, badProof("the DPoP proof has " + strconv.Itoa(len(values[0])) + " bytes: the limit is " + strconv.Itoa(maxProof))
 	case !isJWT(values[0]) || !unambiguous(values[0]):
-		return p, badProof("the DPoP proof is no JWT that can be read")
+		return p, badProof("the DPoP proof is not a valid JWT")
 	}
 	claims := jwt.MapClaims{}
 	var why *refusal
@@ -176,17 +176,17 @@ func (a *Authenticator) readProof(r *http.Request, token, thumbprint string) (p 
 	case method != r.Method:
 		return p, badProof("the DPoP proof is for another method (htm) than the request's")
 	case !a.isTarget(target, r.URL):
-		return p, badProof("the DPoP proof is for another URL (htu) than the request's, which is that of this server as its metadata has it and the path")
+		return p, badProof("the DPoP proof is for another URL (htu) than the request's, which is this server's URL as in its metadata, with the request's path")
 	case subtle.ConstantTimeCompare([]byte(ath), []byte(want)) == 0:
 		return p, badProof("the DPoP proof is not for this access token (ath)")
 	case p.id == "" || len(p.id) > maxProofID || strings.Contains(p.id, "\x00"):
 		return p, badProof("the DPoP proof has no identifier (jti), or one that is too long")
 	case err != nil || issued == nil:
-		return p, badProof("the DPoP proof does not say when it was made (iat)")
+		return p, badProof("the DPoP proof has no time of issue (iat)")
 	}
 	p.issued = issued.Time
 	if age := time.Since(p.issued); age > proofAge || age < -proofAhead {
-		return p, badProof("the DPoP proof was made too long ago, or in the future (iat): make one for each request, and compare the clocks")
+		return p, badProof("the DPoP proof is too old, or from the future (iat): make one for each request, and compare the clocks")
 	}
 	return p, nil
 }
@@ -194,7 +194,7 @@ func (a *Authenticator) readProof(r *http.Request, token, thumbprint string) (p 
 // proofKey returns the key in a proof's header, which must have the thumbprint.
 func proofKey(t *jwt.Token, thumbprint string) (public any, _ *refusal) {
 	if typ, _ := t.Header["typ"].(string); !strings.EqualFold(typ, proofType) {
-		return nil, badProof("the DPoP proof's header says that it is of another type than " + proofType + " (typ)")
+		return nil, badProof("the DPoP proof's header states another type than " + proofType + " (typ)")
 	}
 	for _, extension := range []string{"crit", "b64"} {
 		if _, there := t.Header[extension]; there {
@@ -207,7 +207,7 @@ func proofKey(t *jwt.Token, thumbprint string) (public any, _ *refusal) {
 	}
 	for _, secret := range []string{"d", "p", "q", "dp", "dq", "qi", "oth", "k"} {
 		if _, there := members[secret]; there {
-			return nil, badProof("the DPoP proof's header has a private key (jwk), which is to be kept: make another")
+			return nil, badProof("the DPoP proof's header has a private key (jwk), which must stay secret: make another")
 		}
 	}
 	raw, err := json.Marshal(members)
@@ -222,7 +222,7 @@ func proofKey(t *jwt.Token, thumbprint string) (public any, _ *refusal) {
 		return nil, badProof("the DPoP proof's signature has an algorithm that does not suit its key")
 	}
 	if found, ok := thumbprintOf(raw); !ok || subtle.ConstantTimeCompare([]byte(found), []byte(thumbprint)) == 0 {
-		return nil, badProof("the DPoP proof is of another key than the one that the access token is bound to")
+		return nil, badProof("the DPoP proof has another key than the one that the access token is bound to")
 	}
 	return k.public, nil
 }

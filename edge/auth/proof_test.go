@@ -17,7 +17,7 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/issuer"
 )
 
-// proved is a request to /mcp with a token and proofs.
+// proved returns a request to /mcp with a token and proofs.
 func proved(scheme, token string, proofs ...string) *http.Request {
 	r := request(scheme + " " + token)
 	for _, p := range proofs {
@@ -46,7 +46,7 @@ func TestProofs(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		r      *http.Request
-		status int // 0: it is accepted
+		status int // 0 means accepted
 		failed string
 		says   string
 	}{
@@ -59,9 +59,9 @@ func TestProofs(t *testing.T) {
 		{"an unbound token, by Bearer", proved("Bearer", plain), 0, "", ""},
 
 		{"used before", proved("DPoP", token, used), 401, "invalid_dpop_proof", "used before"},
-		{"none", proved("DPoP", token), 401, "invalid_dpop_proof", "no proof of it"},
+		{"none", proved("DPoP", token), 401, "invalid_dpop_proof", "the proof is missing"},
 		{"two", proved("DPoP", token, proof(nil, nil), proof(nil, nil)), 401, "invalid_dpop_proof", "2 times"},
-		{"no JWT", proved("DPoP", token, "x"), 401, "invalid_dpop_proof", "no JWT"},
+		{"no JWT", proved("DPoP", token, "x"), 401, "invalid_dpop_proof", "not a valid JWT"},
 		{"too large", proved("DPoP", token, proof(nil, members{"jti": strings.Repeat("x", 9<<10)})), 401, "invalid_dpop_proof", "the limit is 8192"},
 		{"no type", proved("DPoP", token, proof(members{"typ": nil}, nil)), 401, "invalid_dpop_proof", "another type"},
 		{"another type", proved("DPoP", token, proof(members{"typ": "JWT"}, nil)), 401, "invalid_dpop_proof", "another type"},
@@ -90,10 +90,10 @@ func TestProofs(t *testing.T) {
 		{"a long identifier", proved("DPoP", token, proof(nil, members{"jti": strings.Repeat("x", 300)})), 401, "invalid_dpop_proof", "(jti)"},
 		{"no time", proved("DPoP", token, proof(nil, members{"iat": nil})), 401, "invalid_dpop_proof", "(iat)"},
 		{"a time that is none", proved("DPoP", token, proof(nil, members{"iat": "now"})), 401, "invalid_dpop_proof", "(iat)"},
-		{"old", proved("DPoP", token, proof(nil, at(-2*time.Minute))), 401, "invalid_dpop_proof", "too long ago"},
-		{"of the future", proved("DPoP", token, proof(nil, at(2*time.Minute))), 401, "invalid_dpop_proof", "too long ago"},
+		{"old", proved("DPoP", token, proof(nil, at(-2*time.Minute))), 401, "invalid_dpop_proof", "too old"},
+		{"of the future", proved("DPoP", token, proof(nil, at(2*time.Minute))), 401, "invalid_dpop_proof", "too old"},
 
-		{"a bound token, by Bearer", proved("Bearer", token, proof(nil, nil)), 401, "invalid_token", "which Bearer does not prove"},
+		{"a bound token, by Bearer", proved("Bearer", token, proof(nil, nil)), 401, "invalid_token", "which the scheme Bearer does not prove"},
 		{"an unbound token, by DPoP", proved("DPoP", plain, client.Proof("POST", resource+"/mcp", plain, nil, nil)), 401, "invalid_token", "not bound"},
 		{"bound in two ways", proved("DPoP", i.Token("alice", resource, claims{"cnf": claims{"jkt": strings.Repeat("A", 43), "x5t#S256": "x"}})), 401, "invalid_token", "bound"},
 		{"bound by a certificate", proved("Bearer", i.Token("alice", resource, claims{"cnf": claims{"x5t#S256": "x"}})), 401, "invalid_token", "bound"},
@@ -149,7 +149,7 @@ func TestProofsAreOffOrRequired(t *testing.T) {
 	for name, c := range map[string]struct {
 		a          *auth.Authenticator
 		r          *http.Request
-		challenges string // empty: it is accepted
+		challenges string // empty means accepted
 	}{
 		"off, bound by DPoP":       {off, proved("DPoP", bound, proof()), "Bearer"},
 		"off, bound by Bearer":     {off, proved("Bearer", bound, proof()), "Bearer"},
@@ -171,7 +171,7 @@ func TestProofsAreOffOrRequired(t *testing.T) {
 			t.Errorf("%s: status %d, %q", name, denied.Status, denied.Challenges)
 		}
 	}
-	// The admin address takes no proofs.
+	// The admin address accepts no proofs.
 	admin := required.Requiring("operate")
 	if _, denied := admin.Authenticate(proved("Bearer", plain)); denied != nil {
 		t.Errorf("an unbound token at the admin address: %+v", denied)
@@ -206,7 +206,7 @@ func TestProofsAreForThePublicURL(t *testing.T) {
 	} {
 		for _, path := range []string{"/mcp", "/ai/mcp"} {
 			if path == "/ai/mcp" && url == "https://example.com/ai/ai/mcp" {
-				continue // what a proxy that cuts nothing off would have been sent
+				continue // a proxy that removes nothing would have received this
 			}
 			r := proved("DPoP", token, client.Proof("POST", url, token, nil, nil))
 			r.URL.Path, r.Host = path, "localhost:8080"
@@ -217,7 +217,7 @@ func TestProofsAreForThePublicURL(t *testing.T) {
 	}
 }
 
-// storing is a store of proofs that a test writes.
+// storing is a store of proofs with a function of the test.
 type storing func(caller, id string, life time.Duration, most int) (bool, error)
 
 func (s storing) Spend(_ context.Context, caller, id string, life time.Duration, most int) (bool, error) {
@@ -234,7 +234,7 @@ func TestProofsNeedTheirStore(t *testing.T) {
 		says   string
 		after  time.Duration
 	}{
-		"away":     {errors.New("away"), 503, "cannot be found out now", 0},
+		"away":     {errors.New("away"), 503, "cannot be checked for reuse now", 0},
 		"too many": {mcp.Errorf(mcp.KindLimit, "full"), 429, "65536 DPoP proofs", 10 * time.Second},
 	} {
 		o := options(i)

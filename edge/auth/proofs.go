@@ -20,7 +20,7 @@ const (
 )
 
 // errManyProofs means that no more proofs can be remembered.
-var errManyProofs = errors.New("too many proofs are remembered")
+var errManyProofs = errors.New("too many proofs are stored")
 
 // proofs remembers used proofs in memory. It never drops one that would still be accepted: when it
 // is full, it refuses more. It is safe for concurrent use.
@@ -70,7 +70,7 @@ func (p *proofs) Spend(_ context.Context, caller, id string, life time.Duration,
 	of := p.callers[name]
 	switch {
 	case of != nil && of.count >= most:
-		return false, mcp.Errorf(mcp.KindLimit, "%d proofs of the caller are remembered, the limit", most)
+		return false, mcp.Errorf(mcp.KindLimit, "%d proofs of the caller are stored, the limit", most)
 	case len(p.used) >= p.most:
 		return false, errManyProofs
 	case of == nil:

@@ -11,45 +11,46 @@ type Reason uint8
 
 // The reasons.
 const (
-	// ReasonMissing: there are no credentials.
+	// ReasonMissing means that there are no credentials.
 	ReasonMissing Reason = iota
-	// ReasonMalformed: the header cannot be read.
+	// ReasonMalformed means that the header is malformed.
 	ReasonMalformed
-	// ReasonTooLarge: the token is longer than the bound.
+	// ReasonTooLarge means that the token exceeds the limit.
 	ReasonTooLarge
-	// ReasonUnknown: it is not an API key, and not a token that an issuer can be asked about.
+	// ReasonUnknown means that it is neither an API key nor a token that an issuer can verify.
 	ReasonUnknown
-	// ReasonIssuer: the issuer is not configured.
+	// ReasonIssuer means that the issuer is not configured.
 	ReasonIssuer
-	// ReasonAlgorithm: the signature's algorithm is not allowed, or does not suit the key.
+	// ReasonAlgorithm means that the signature's algorithm is not allowed, or does not match the
+	// key.
 	ReasonAlgorithm
-	// ReasonKey: the issuer has no such key.
+	// ReasonKey means that the issuer has no such key.
 	ReasonKey
-	// ReasonSignature: the signature does not verify.
+	// ReasonSignature means that the signature is invalid.
 	ReasonSignature
-	// ReasonExpired: it has expired, or has no expiry.
+	// ReasonExpired means that the token has expired, or has no expiry.
 	ReasonExpired
-	// ReasonEarly: it is not valid yet.
+	// ReasonEarly means that the token is not valid yet.
 	ReasonEarly
-	// ReasonAudience: it was issued for another audience.
+	// ReasonAudience means that the token was issued for another audience.
 	ReasonAudience
-	// ReasonKind: it is a token of another kind: an ID token, or one that the edge is not
-	// configured to read.
+	// ReasonKind means that it is a token of another kind: an ID token, or one that the edge is not
+	// configured to accept.
 	ReasonKind
-	// ReasonBound: it is bound to a key whose possession the request does not prove.
+	// ReasonBound means that the token is bound to a key whose possession the request does not
+	// prove.
 	ReasonBound
-	// ReasonSubject: it has no valid subject.
+	// ReasonSubject means that the token has no valid subject.
 	ReasonSubject
-	// ReasonUnavailable: the issuer cannot be reached; the response is 503.
+	// ReasonUnavailable means that the issuer cannot be reached; the response is 503.
 	ReasonUnavailable
-	// ReasonScope: its scopes do not suffice.
+	// ReasonScope means that the scopes are insufficient.
 	ReasonScope
-	// ReasonProof: the proof of the key that the token is bound to is missing, or invalid for this
-	// request.
+	// ReasonProof means that the proof for the token's key is missing, or invalid for this request.
 	ReasonProof
-	// ReasonLimit: the caller has used more proofs than are remembered; the response is 429.
+	// ReasonLimit means that the caller has used more proofs than are stored; the response is 429.
 	ReasonLimit
-	// ReasonClaim: a claim has the wrong type.
+	// ReasonClaim means that a claim has the wrong type.
 	ReasonClaim
 	reasonCount
 )
@@ -67,12 +68,12 @@ func (r Reason) String() string { return reasonNames[r] }
 type refusal struct {
 	reason Reason
 	text   string
-	// detail is what helps an operator to find the cause, for the log alone; empty: nothing.
+	// detail helps an operator to find the cause. It is logged only. Empty means none.
 	detail string
 }
 
-// because returns the refusal with a detail. Each of values, which are a token's, is clipped and quoted, as are the first of the
-// accepted ones.
+// because returns the refusal with a detail. The values come from the token; each is shortened and
+// quoted, and so are the first of the accepted values.
 func (r refusal) because(claim string, values, accepted []string) *refusal {
 	r.detail = fmt.Sprintf("its %s is %s, and accepted are %s", claim, quoted(values), quoted(accepted))
 	return &r

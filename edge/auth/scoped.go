@@ -26,7 +26,7 @@ func (a *Authenticator) Challenge(path string, c *mcp.Challenge) *web.Denial {
 	default:
 		a.refused[ReasonScope].Add(1)
 		status, said.failure = http.StatusForbidden, errorScope
-		said.description = "this needs further scopes: get an access token with those that are named here"
+		said.description = "this needs more scopes: get an access token with the scopes of this challenge"
 	}
 	return &web.Denial{Status: status, Challenges: said.each(a.dpop, "")}
 }

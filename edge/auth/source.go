@@ -156,7 +156,7 @@ func (s *source) load(ctx context.Context) error {
 	s.mu.Unlock()
 	switch {
 	case err != nil && !was:
-		s.log.Warn("the keys of an issuer cannot be read; those that there are serve on for a while", "issuer", s.issuer, "error", err)
+		s.log.Warn("the keys of an issuer cannot be read; the current ones stay in force for a limited time", "issuer", s.issuer, "error", err)
 	case err == nil && was:
 		s.log.Info("the keys of an issuer can be read again", "issuer", s.issuer, "keys", len(set.keys))
 	}

@@ -31,14 +31,14 @@ func (i *issuer) subject(claims jwt.MapClaims) (_ string, isClient bool, _ *refu
 		}
 		s, ok := v.(string)
 		if !ok {
-			return "", false, &refusal{reason: ReasonSubject, text: "the access token's subject is no string"}
+			return "", false, &refusal{reason: ReasonSubject, text: "the access token's subject is not a string"}
 		}
 		if r := checkSubject(s); r != nil {
 			return "", false, r
 		}
 		if n > 0 && i.o.subjectByDefault {
 			if name := userClaim(claims); name != "" {
-				return "", false, &refusal{reason: ReasonSubject, text: "the access token has the claim " + name + ", so it is a user's, and has no sub that says whose: " +
+				return "", false, &refusal{reason: ReasonSubject, text: "the access token has the claim " + name + ", so it belongs to a user, but has no sub that names the user: " +
 					"have its issuer put sub into access tokens"}
 
 			}
@@ -76,20 +76,20 @@ func (i *issuer) warnSubject(name string) {
 	if i.log == nil || i.warned.Swap(true) {
 		return
 	}
-	i.log.Warn("an access token has no sub: its client is the caller, and were it a user's, all users of that client would be one. "+
+	i.log.Warn("an access token has no sub, so its client is the principal. If it is a user's token, all users of that client are one principal. "+
 		"Have the issuer put sub into the tokens of users, or set claims.subject", "issuer", i.o.URL, "claim", name)
 }
 
-// checkSubject refuses subjects that could be confused with another, or with none.
+// checkSubject refuses subjects that could be mistaken for another, or for an empty one.
 func checkSubject(s string) *refusal {
 	switch {
 	case s == "":
-		return &refusal{reason: ReasonSubject, text: "the access token says of nobody that it is theirs: the claim of the subject is missing or empty"}
+		return &refusal{reason: ReasonSubject, text: "the access token has no subject: the claim of the subject is missing or empty"}
 	case len(s) > maxSubject:
 		return &refusal{reason: ReasonSubject, text: "the access token's subject is longer than " + strconv.Itoa(maxSubject) + " bytes"}
 	case !mcp.IsName(s):
-		return &refusal{reason: ReasonSubject, text: "the access token's subject begins or ends with a space, or has characters that show as nothing or as others: " +
-			"have its issuer name it otherwise, or take its subject from another claim"}
+		return &refusal{reason: ReasonSubject, text: "the access token's subject begins or ends with a space, or has invisible or ambiguous characters: " +
+			"have its issuer correct it, or configure another claim for the subject"}
 
 	}
 	return nil

@@ -107,7 +107,7 @@ func TestSubjectIsClient(t *testing.T) {
 	for name, c := range map[string]struct {
 		subject []string
 		changes claims
-		want    string // of a user, or behind "client "; empty: it is refused
+		want    string // the user, or "client " and the client; empty means refused
 	}{
 		"a user":                              {nil, claims{"sub": "alice"}, "alice"},
 		"a user of no client":                 {nil, claims{"sub": "alice", "client_id": nil}, "alice"},

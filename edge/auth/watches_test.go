@@ -66,7 +66,7 @@ func TestWatchedTokens(t *testing.T) {
 		time.Sleep(10*time.Minute + time.Second)
 		before := i.Questions.Load()
 		time.Sleep(10 * time.Minute)
-		if n := i.Questions.Load() - before; n != 10 { // alice's ended with its exp
+		if n := i.Questions.Load() - before; n != 10 { // alice's stream ended with the token's exp
 			t.Errorf("%d questions in ten minutes about one token that is watched", n)
 		}
 		if revoked.Load() != 1 || good.Load() != 0 {

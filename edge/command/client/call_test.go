@@ -126,10 +126,10 @@ func TestCallTellsWhyItWasRefused(t *testing.T) {
 		not        string
 	}{
 		"no credentials":   {[]string{"who"}, []string{"wants credentials", "the scopes mcp:first", give}, ""},
-		"wrong ones":       {[]string{"who", "--token-file", wrong}, []string{"the server says: the API key is not known", "the scopes mcp:first"}, give},
-		"in a header":      {[]string{"who", "--header", "authorization: Bearer x"}, []string{"the server says: the API key is not known"}, give},
+		"wrong ones":       {[]string{"who", "--token-file", wrong}, []string{"the server says: the API key is unknown", "the scopes mcp:first"}, give},
+		"in a header":      {[]string{"who", "--header", "authorization: Bearer x"}, []string{"the server says: the API key is unknown"}, give},
 		"no token at all":  {[]string{"who", "--token-file", spaced}, []string{spaced + ": it must hold one access token"}, give},
-		"too little scope": {[]string{"fail", "--token-file", key}, []string{"this needs further scopes", "the scopes mcp:write mcp:fail"}, give},
+		"too little scope": {[]string{"fail", "--token-file", key}, []string{"this needs more scopes", "the scopes mcp:write mcp:fail"}, give},
 		"beyond a quota":   {[]string{"who", "--token-file", key}, []string{`"few"`, "is used up: try again in 59m"}, "; try again"},
 		"an unknown tool":  {[]string{"nix", "--token-file", key}, []string{"unknown tool"}, "the server"},
 		"what a tool says": {[]string{"add", "{}", "--token-file", key}, []string{"add failed"}, "the server"},

@@ -56,7 +56,7 @@ func TestRefusedCallers(t *testing.T) {
 	}{
 		"an expired key":   {withAuth, []string{"--api-key", "old"}, []string{`the API key "old" expired at 2020-01-01T00:00:00Z: the edge answers its requests with 401`}},
 		"a valid key":      {withAuth, []string{"--api-key", "new"}, nil},
-		"another issuer":   {withAuth, []string{"--claims", `{"sub":"ann","iss":"https://x"}`}, []string{"401", `iss "https://x": the access token is of an issuer that is not accepted here; auth.issuers has https://id.example.com`}},
+		"another issuer":   {withAuth, []string{"--claims", `{"sub":"ann","iss":"https://x"}`}, []string{"401", `iss "https://x": the access token's issuer is not accepted; auth.issuers has https://id.example.com`}},
 		"expired":          {withAuth, []string{"--claims", `{"sub":"ann","exp":1}`}, []string{"401", "exp 1970-01-01T00:00:01Z: the access token has expired"}},
 		"another audience": {withAuth, []string{"--claims", `{"sub":"ann","aud":"https://other"}`}, []string{"401", `aud "https://other": the access token is not for this server`, "https://mcp.example.com/mcp"}},
 		"good claims":      {withAuth, []string{"--claims", `{"sub":"ann","iss":"https://id.example.com","exp":32503680000,"aud":"https://mcp.example.com/mcp"}`}, nil},

@@ -38,7 +38,7 @@ func (p *Proofs) Spend(ctx context.Context, caller, id string, life time.Duratio
 	case int64(1), int64(0):
 		return v == int64(1), nil
 	case int64(-1):
-		return false, mcp.Errorf(mcp.KindLimit, "%d proofs of the caller are remembered, the limit", most)
+		return false, mcp.Errorf(mcp.KindLimit, "%d proofs of the caller are stored, the limit", most)
 	}
 	return false, fmt.Errorf("a script returned %v: %w", v, state.ErrUnavailable)
 }

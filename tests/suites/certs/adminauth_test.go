@@ -115,10 +115,10 @@ func TestAdminClientCert(t *testing.T) {
 			"certificate":               {&good, "", 200, 200, byCertificate},
 			"token":                     {nil, operator, 200, 200, byToken},
 			"both":                      {&good, operator, 200, 200, byToken},
-			"nothing":                   {nil, "", 200, 401, "or a client certificate is needed here: give one that a CA of admin-tls.client-ca has issued"},
+			"nothing":                   {nil, "", 200, 401, "or a client certificate is required: send one issued by a CA of admin-tls.client-ca"},
 			"token without the scope":   {nil, alice, 200, 403, operate},
 			"certificate, and that one": {&good, alice, 200, 403, operate},
-			"certificate, and nonsense": {&good, "nonsense", 200, 401, "is not known here"},
+			"certificate, and nonsense": {&good, "nonsense", 200, 401, "is unknown"},
 			"stranger":                  {&stranger, "", 0, 0, ""},
 			"stranger, and token":       {&stranger, operator, 0, 0, ""},
 			"expired":                   {&late, "", 0, 0, ""},
@@ -162,7 +162,7 @@ func TestAdminClientCertAlone(t *testing.T) {
 			}
 			for _, token := range []string{"", "nonsense"} {
 				got := without.ask(t, e, path, token)
-				if got.status != 403 || !strings.Contains(got.message, "a client certificate is needed here") {
+				if got.status != 403 || !strings.Contains(got.message, "a client certificate is required") {
 					t.Errorf("%s without a certificate, token %q: %d %s", path, token, got.status, got.body)
 				}
 			}

@@ -53,7 +53,7 @@ func TestBoundTokens(t *testing.T) {
 			refusedProof(t, send(1, client.Proof("PUT", url, token, nil, nil)), "another method", "(htm)")
 			refusedProof(t, send(1, client.Proof(r.method, "http://"+edges[1].Host+r.path, token, nil, nil)), "the address of the replica", "(htu)")
 			refusedProof(t, send(1, issuer.NewProver().Proof(r.method, url, token, nil, nil)), "another key", "another key")
-			refusedProof(t, send(1, ""), "none", "no proof of it")
+			refusedProof(t, send(1, ""), "none", "the proof is missing")
 		})
 	}
 	stolen := newCaller(t, edges[0].URL).send(t, "POST", "{}", "Authorization", "Bearer "+token)

@@ -247,7 +247,7 @@ func TestExchangeRefused(t *testing.T) {
 			message string
 		}{
 			{400, `{"error":"access_denied"}`, 200, "-31403", "(access_denied)"},
-			{401, `{"error":"invalid_client"}`, 200, "-32603", "its operator has to see to that"},
+			{401, `{"error":"invalid_client"}`, 200, "-32603", "ask its operator to correct the configuration"},
 			{503, ``, 200, "-31502", "try again later"},
 			{400, `{"error":"invalid_grant"}`, 401, "-31401", "get a new one"},
 		} {
