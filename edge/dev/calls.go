@@ -12,31 +12,30 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// call is a request with all that was done for it: its rounds, wherever and for however many HTTP
-// requests they ran.
+// call is a request with all spans of its rounds, whatever HTTP request or replica they ran in.
 type call struct {
-	// ops are the spans of its rounds and runs, the first one first. There is at least one.
+	// ops are the spans of its rounds and runs, in order. There is at least one.
 	ops []*span
 }
 
 func (c *call) first() *span { return c.ops[0] }
 func (c *call) last() *span  { return c.ops[len(c.ops)-1] }
 
-// picture is what a snapshot shows.
+// picture is a snapshot arranged by call.
 type picture struct {
 	spans    map[key]*span
-	children map[key][]*span // by start
-	// calls, the latest first.
+	children map[key][]*span // sorted by start
+	// calls are sorted latest first.
 	calls   []*call
 	dropped uint64
 }
 
-// isOperation tells a request that the edge served from what it did for it.
+// isOperation reports whether a span is a request that the edge served, rather than a part of one.
 func isOperation(s *span) bool {
 	return s.scope == telemetry.Scope && s.kind != trace.SpanKindClient && s.get(telemetry.AttrMethod) != ""
 }
 
-// draw finds the calls in a snapshot.
+// draw arranges the spans of a snapshot by call.
 func draw(spans []*span, dropped uint64) *picture {
 	p := &picture{spans: make(map[key]*span, len(spans)), children: map[key][]*span{}, dropped: dropped}
 	sortByStart(spans)
@@ -65,9 +64,9 @@ func draw(spans []*span, dropped uint64) *picture {
 	return p
 }
 
-// root is the first round of the call that an operation is a part of, as far as it is kept.
+// root returns the first stored round of the call that an operation belongs to.
 func (p *picture) root(s *span) *span {
-	for range maxParts { // links come from anywhere, and may go round in circles
+	for range maxParts { // links are foreign input and may form cycles
 		before, _ := p.before(s)
 		if before == nil {
 			break
@@ -77,7 +76,8 @@ func (p *picture) root(s *span) *span {
 	return s
 }
 
-// before is the operation that s goes on with, and why. nil: there is none, or it is not kept.
+// before returns the operation that s continues, and why. It returns nil if there is none, or if it
+// is not stored.
 func (p *picture) before(s *span) (*span, telemetry.Reason) {
 	for i := range s.links {
 		switch why := telemetry.Reason(get(s.links[i].attrs, telemetry.AttrReason)); why {
@@ -90,10 +90,12 @@ func (p *picture) before(s *span) (*span, telemetry.Reason) {
 	return nil, ""
 }
 
-// summary is a call, or a task, as the list shows it. Times are in microseconds since 1970, durations in microseconds.
+// summary is a call or a task as an entry of the list. Times are in microseconds since 1970,
+// durations in microseconds.
 type summary struct {
 	ID string `json:"id"`
-	// Task is the id of the task that it is; empty: it is a call. A task has no method, its rounds are its runs, and its outcome is its status.
+	// Task is the id of the task. Empty means that the entry is a call. For a task, Method is
+	// empty, Rounds counts its runs, and Outcome is its status.
 	Task     string  `json:"task,omitempty"`
 	Method   string  `json:"method,omitempty"`
 	Target   string  `json:"target,omitempty"`
@@ -104,18 +106,18 @@ type summary struct {
 	Request  string  `json:"request,omitempty"`
 	Start    int64   `json:"start"`
 	Duration float64 `json:"duration"`
-	// Busy is how much of the duration the edge and its backends worked, without the wait for answers.
+	// Busy is the part of the duration without the wait for answers of the client.
 	Busy    float64 `json:"busy"`
 	Running bool    `json:"running,omitempty"`
-	// Outcome is telemetry.AttrOutcome of the last round; empty while the first one runs.
+	// Outcome is telemetry.AttrOutcome of the last round. Empty while the first round runs.
 	Outcome string `json:"outcome,omitempty"`
 	Failed  bool   `json:"failed,omitempty"`
 	Error   string `json:"error,omitempty"`
 	Rounds  int    `json:"rounds"`
-	// Attempt of a task's round; 0: not known.
+	// Attempt is the attempt of a task's round. 0 means unknown.
 	Attempt int `json:"attempt,omitempty"`
 	Spans   int `json:"spans"`
-	// TakenOver says that another replica went on with a run.
+	// TakenOver is true if another replica continued a run.
 	TakenOver bool `json:"takenOver,omitempty"`
 }
 
@@ -151,11 +153,11 @@ func (p *picture) summary(c *call, now time.Time) summary {
 	return out
 }
 
-// maxDepth bounds how deep spans are followed below an operation.
+// maxDepth is the maximum depth of spans below an operation.
 const maxDepth = 256
 
-// size is how many spans an operation led to, itself included, without the call's other rounds: those are
-// counted by themselves.
+// size returns the number of spans below an operation, including the operation. Later rounds of the
+// call are counted separately.
 func (p *picture) size(s *span, depth int) int {
 	n := 1
 	for _, child := range p.children[s.key] {
@@ -166,7 +168,7 @@ func (p *picture) size(s *span, depth int) int {
 	return n
 }
 
-// goesOn tells a later round from what was done for a round.
+// goesOn reports whether a span is a later round, rather than a part of a round.
 func (p *picture) goesOn(s *span) bool {
 	if len(s.links) == 0 || !isOperation(s) {
 		return false
@@ -175,7 +177,7 @@ func (p *picture) goesOn(s *span) bool {
 	return before != nil
 }
 
-// any is an attribute of the latest round that has it.
+// any returns an attribute of the latest round that has it.
 func (c *call) any(name attribute.Key) string {
 	for _, op := range slices.Backward(c.ops) {
 		if v := op.get(name); v != "" {
@@ -185,7 +187,7 @@ func (c *call) any(name attribute.Key) string {
 	return ""
 }
 
-// target is the tool, prompt or resource that a request is about.
+// target returns the tool, prompt or resource of a request.
 func target(s *span) string {
 	return cmp.Or(s.get(telemetry.AttrToolName), s.get(telemetry.AttrPromptName), s.get(telemetry.AttrResourceURI))
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// shape is a waterfall as a person sees it: one line a row.
+// shape returns a waterfall as text, one line per row.
 func shape(w waterfall) (out []string) {
 	for _, r := range w.Spans {
 		line := fmt.Sprintf("%*s%s %s %.0f+%.0f", r.Depth*2, "", r.Role, r.Name, r.Start/1e3, r.Duration/1e3)
@@ -34,7 +34,7 @@ func shape(w waterfall) (out []string) {
 	return out
 }
 
-// only is the one call there is.
+// only returns the single call.
 func only(t *testing.T, s *Store) (waterfall, summary) {
 	t.Helper()
 	p := draw(s.snapshot())
@@ -45,7 +45,7 @@ func only(t *testing.T, s *Store) (waterfall, summary) {
 	return w, w.Call
 }
 
-// A call without a session comes in several requests, here each in a trace of its own.
+// A call without a session comes in several requests, here each in its own trace.
 func TestCallOfSeveralRequests(t *testing.T) {
 	s := NewStore(Options{})
 	edge, grpc := tracer(t, s, "mcpedge", telemetry.Scope), tracer(t, s, "mcpedge", "otelgrpc")
@@ -67,7 +67,7 @@ func TestCallOfSeveralRequests(t *testing.T) {
 		"  grpc Call 1+5",
 		"    backend Call 2+3",
 		"      backend query 3+1",
-		"client the client gathers the answers 10+990 wait",
+		"client the client answers 10+990 wait",
 		"edge tools/call book 1000+10 round 2 answered",
 	}
 	if diff := cmp.Diff(want, shape(w)); diff != "" {
@@ -81,7 +81,8 @@ func TestCallOfSeveralRequests(t *testing.T) {
 	}
 }
 
-// Within a session the edge asks by itself, and goes on in the same trace, here after a takeover.
+// Within a session the edge asks the client itself, and continues in the same trace, here after a
+// takeover.
 func TestCallOfASession(t *testing.T) {
 	s := NewStore(Options{})
 	edge := tracer(t, s, "mcpedge", telemetry.Scope)
@@ -129,8 +130,8 @@ func TestCallThatRuns(t *testing.T) {
 	}
 }
 
-// A client that sends its own spans finds the call under them; one with a trace for all of its calls finds
-// each by itself.
+// A client that exports its spans sees the call below them. If it has one trace for all its calls,
+// each call is separate.
 func TestCallsBelowTheirClient(t *testing.T) {
 	s := NewStore(Options{})
 	edge, client := tracer(t, s, "mcpedge", telemetry.Scope), tracer(t, s, "agent", "agent")
@@ -150,7 +151,7 @@ func TestCallsBelowTheirClient(t *testing.T) {
 	}
 }
 
-// Spans come from whoever can send them: parents and links that go round in circles end.
+// Spans are foreign input: cycles of parents and links end.
 func TestCirclesEnd(t *testing.T) {
 	s := NewStore(Options{})
 	edge := tracer(t, s, "mcpedge", telemetry.Scope)

@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// pace is how often, at most, a page hears of changes.
+	// pace is the minimum interval between two events of changes on a page's stream.
 	pace = 200 * time.Millisecond
-	// pulse is how often a page hears that nothing changed, and of what runs on.
+	// pulse is the interval of events without changes, which also update running calls.
 	pulse = 2 * time.Second
 )
 
-// events tells a page the calls and tasks: all in one event "calls", and from then on in events "changes" those
-// that are new or different, with the ids of those that are gone.
+// events streams the calls and tasks to a page. The first event "calls" has all of them. Events
+// "changes" have the new and changed ones, and the ids of the removed ones.
 func (h *handler) events(w http.ResponseWriter, r *http.Request) {
 	select {
 	case h.streams <- struct{}{}:
@@ -40,7 +40,7 @@ func (h *handler) events(w http.ResponseWriter, r *http.Request) {
 		if f.tell(stream, h.listing(r.Context())) != nil {
 			return
 		}
-		select { // whatever comes close together is told together
+		select { // changes in quick succession become one event
 		case <-time.After(pace):
 		case <-r.Context().Done():
 			return
@@ -54,7 +54,7 @@ func (h *handler) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// feed is what one page knows.
+// feed is the state that one page has received.
 type feed struct {
 	known map[string]summary
 	began bool

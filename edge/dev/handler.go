@@ -18,11 +18,11 @@ import (
 //go:embed page
 var files embed.FS
 
-// policy lets the page load what this process serves and nothing else, and run no script of its markup.
+// policy allows the page to load only what this process serves, and to run no inline scripts.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// maxStreams bounds the pages that are open at a time.
+// maxStreams is the maximum number of open pages.
 const maxStreams = 16
 
 type handler struct {
@@ -32,17 +32,18 @@ type handler struct {
 	streams chan struct{}
 }
 
-// Handler serves what is in a Store, and the tasks that this replica, by its name, had to do with; t nil: there are none.
+// Handler serves the contents of a Store, and the tasks of this replica. replica is its name; a nil
+// t means that there are no tasks.
 //
 //	GET  /dev             the page
-//	GET  /dev/calls       the calls and tasks, the latest first, as JSON
-//	GET  /dev/calls/{id}  one call's waterfall
-//	GET  /dev/tasks/{id}  one task's runs
-//	GET  /dev/events      the calls and tasks as Server-Sent Events: all of them, then those that change
+//	GET  /dev/calls       the calls and tasks, latest first, as JSON
+//	GET  /dev/calls/{id}  the waterfall of a call
+//	GET  /dev/tasks/{id}  the runs of a task
+//	GET  /dev/events      the calls and tasks as Server-Sent Events: first all, then changes
 //	POST /v1/traces       spans of other processes, by OTLP/HTTP
 //
-// hosts are the names that the Host header may have: a page of any other name is refused, and so is one
-// of another origin. The streams end when their requests' contexts do.
+// hosts are the names that the Host header may have. Requests with another host or origin are
+// refused. The streams end with the contexts of their requests.
 func Handler(s *Store, t Tasks, replica string, hosts []string) http.Handler {
 	h := &handler{store: s, board: &board{from: t, replica: replica}, guard: web.NewGuard(nil, web.Options{Hosts: hosts}), streams: make(chan struct{}, maxStreams)}
 	mux := http.NewServeMux()
@@ -75,7 +76,7 @@ func Handler(s *Store, t Tasks, replica string, hosts []string) http.Handler {
 func (h *handler) file(name, kind string) http.HandlerFunc {
 	content, err := files.ReadFile(path.Join("page", name))
 	if err != nil {
-		panic(err) // it is embedded, or this does not build
+		panic(err) // the build fails if the file is not embedded
 	}
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", kind)
@@ -83,10 +84,10 @@ func (h *handler) file(name, kind string) http.HandlerFunc {
 	}
 }
 
-// listing is all calls and tasks.
+// listing holds all calls and tasks.
 type listing struct {
 	Calls []summary `json:"calls"`
-	// Dropped is how many spans were, for want of room.
+	// Dropped is the number of spans dropped because of the limits.
 	Dropped uint64 `json:"dropped"`
 }
 
@@ -116,7 +117,7 @@ func (h *handler) one(w http.ResponseWriter, r *http.Request) {
 	}
 	p := draw(h.store.snapshot())
 	for _, c := range p.calls {
-		for _, op := range c.ops { // any round names the call
+		for _, op := range c.ops { // the id of any round identifies the call
 			if op.key == id {
 				h.answer(w, p.waterfall(c, time.Now()))
 				return
@@ -129,5 +130,5 @@ func (h *handler) one(w http.ResponseWriter, r *http.Request) {
 func (h *handler) answer(w http.ResponseWriter, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	h.guard.Deadline(w)
-	_ = json.NewEncoder(w).Encode(body) // the client is gone: nobody to tell
+	_ = json.NewEncoder(w).Encode(body) // fails only if the client has disconnected
 }

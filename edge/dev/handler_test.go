@@ -39,7 +39,7 @@ func TestFilesAreServedUnderThePolicy(t *testing.T) {
 		if resp.StatusCode != 200 || len(body) == 0 || h.Get("Content-Type") != kind || h.Get("Content-Security-Policy") != policy || h.Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("%s: %s, %d bytes, %v", path, resp.Status, len(body), h)
 		}
-		// What a page could load from elsewhere, or run of its markup, is not in it.
+		// The page loads nothing from elsewhere, and has no inline scripts.
 		for _, bad := range []string{"http://", "https://", "innerHTML", "insertAdjacentHTML", "document.write", " style=", " onclick"} {
 			if text := strings.ReplaceAll(string(body), "http://www.w3.org/2000/svg", ""); strings.Contains(text, bad) {
 				t.Errorf("%s contains %q", path, bad)
@@ -51,7 +51,7 @@ func TestFilesAreServedUnderThePolicy(t *testing.T) {
 	}
 }
 
-// A name that an attacker points at loopback, or a page of another origin, reaches nothing.
+// Requests with another host, as in DNS rebinding, or from another origin are refused.
 func TestOthersAreRefused(t *testing.T) {
 	h := Handler(NewStore(Options{}), nil, "here", loopback)
 	for _, c := range []struct {
@@ -171,7 +171,7 @@ func TestEventsTellWhatChanges(t *testing.T) {
 	}
 	op.SetAttributes(outcome("ok"))
 	op.End(at(20))
-	for next.Calls[0].Running { // told anew from time to time while it runs
+	for next.Calls[0].Running { // sent repeatedly while it runs
 		_, next = events.next()
 	}
 	if len(next.Calls) != 1 || next.Calls[0].Outcome != "ok" || next.Calls[0].Duration != 10e3 || len(next.Gone) != 0 {
@@ -190,7 +190,7 @@ func TestStreamsAreBounded(t *testing.T) {
 	fetch(t, server, "/dev/events", http.StatusServiceUnavailable, nil)
 	cancel()
 	deadline := time.After(20 * time.Second)
-	for { // those that are closed make room
+	for { // closed pages make room
 		s.mu.Lock()
 		open := len(s.watchers)
 		s.mu.Unlock()

@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// tracer makes spans of a scope that go to a store.
+// tracer returns a tracer of a scope that records into a store.
 func tracer(t *testing.T, s *Store, service, scope string) trace.Tracer {
 	t.Helper()
 	p := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(s),
@@ -28,12 +28,12 @@ func tracer(t *testing.T, s *Store, service, scope string) trace.Tracer {
 	return p.Tracer(scope)
 }
 
-// at is a fixed time and some milliseconds.
+// at returns a fixed time plus some milliseconds.
 func at(ms int) trace.SpanEventOption {
 	return trace.WithTimestamp(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).Add(time.Duration(ms) * time.Millisecond))
 }
 
-// operation begins the span of a round as telemetry makes it.
+// operation begins the span of a round as telemetry does.
 func operation(ctx context.Context, tr trace.Tracer, tool string, round int, began trace.SpanEventOption, links ...trace.Link) (context.Context, trace.Span) {
 	ctx, span := tr.Start(ctx, "tools/call "+tool, trace.WithSpanKind(trace.SpanKindServer), began, trace.WithLinks(links...))
 	span.SetAttributes(telemetry.AttrMethod.String("tools/call"), telemetry.AttrToolName.String(tool), telemetry.AttrRound.Int(round))
@@ -46,7 +46,7 @@ func because(why telemetry.Reason, to trace.Span) trace.Link {
 
 func outcome(s string) attribute.KeyValue { return telemetry.AttrOutcome.String(s) }
 
-// loopback is what the handler is told of its hosts.
+// loopback is the handler's list of hosts.
 var loopback = []string{"localhost", "127.0.0.1", "::1"}
 
 func serve(t *testing.T, s *Store) *httptest.Server { return serveTasks(t, s, nil) }
@@ -59,7 +59,7 @@ func serveTasks(t *testing.T, s *Store, from Tasks) *httptest.Server {
 	return server
 }
 
-// fetch gets a path's JSON and fails unless the status is as wanted.
+// fetch gets the JSON of a path and fails unless the status is the expected one.
 func fetch(t *testing.T, server *httptest.Server, path string, status int, into any) {
 	t.Helper()
 	resp, err := server.Client().Get(server.URL + path)

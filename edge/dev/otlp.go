@@ -22,10 +22,11 @@ import (
 
 const typeProtobuf = "application/x-protobuf"
 
-// maxExport bounds one export request, unpacked.
+// maxExport is the maximum size of one export request after decompression, in bytes.
 const maxExport = 8 << 20
 
-// export takes spans from other processes by OTLP/HTTP ("OTLP Specification", OTLP/HTTP), in binary.
+// export receives spans from other processes by OTLP/HTTP ("OTLP Specification", OTLP/HTTP) in
+// protobuf encoding.
 func (h *handler) export(w http.ResponseWriter, r *http.Request) {
 	if t, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); t != typeProtobuf {
 		http.Error(w, "send spans as "+typeProtobuf+": set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf", http.StatusUnsupportedMediaType)
@@ -37,10 +38,10 @@ func (h *handler) export(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	web.WasRead(w)
-	// An ExportTraceServiceRequest is on the wire what TracesData is.
+	// ExportTraceServiceRequest and TracesData have the same encoding.
 	data := new(tracev1.TracesData)
 	if err := proto.Unmarshal(body, data); err != nil {
-		http.Error(w, "the body is no ExportTraceServiceRequest: "+err.Error(), http.StatusBadRequest)
+		http.Error(w, "the body is not an ExportTraceServiceRequest: "+err.Error(), http.StatusBadRequest)
 		return
 	}
 	h.store.add(received(data))
@@ -58,7 +59,7 @@ func unpack(body io.Reader, encoding string) ([]byte, error) {
 		}
 		body = packed
 	default:
-		return nil, fmt.Errorf("Content-Encoding %.20q is not understood: use gzip or none", encoding)
+		return nil, fmt.Errorf("Content-Encoding %.20q is not supported: use gzip or none", encoding)
 	}
 	out, err := io.ReadAll(io.LimitReader(body, maxExport+1))
 	if err == nil && len(out) > maxExport {
@@ -83,7 +84,7 @@ func received(data *tracev1.TracesData) (out []*span) {
 	return out
 }
 
-// receivedSpan is nil for one without a valid id or an end.
+// receivedSpan converts a span. It returns nil if the span has no valid id or no end.
 func receivedSpan(from *tracev1.Span) *span {
 	id, ok := receivedKey(from.GetTraceId(), from.GetSpanId())
 	if !ok || from.GetEndTimeUnixNano() == 0 {
@@ -118,7 +119,7 @@ func receivedKey(t, s []byte) (k key, ok bool) {
 	return k, k.trace.IsValid() && k.span.IsValid()
 }
 
-func instant(nanos uint64) time.Time { return time.Unix(0, int64(nanos)) } // #nosec G115 -- a time that wraps around is shown as it is
+func instant(nanos uint64) time.Time { return time.Unix(0, int64(nanos)) } // #nosec G115 -- a time that overflows is shown as it is
 
 func receivedAttrs(from []*commonv1.KeyValue) []attr {
 	out := make([]attr, 0, min(len(from), maxParts))
@@ -128,7 +129,7 @@ func receivedAttrs(from []*commonv1.KeyValue) []attr {
 	return out
 }
 
-// text shows a value; lists and maps to a depth that is enough for whoever means well.
+// text formats a value. Lists and maps are formatted to a limited depth.
 func text(v *commonv1.AnyValue, depth int) string {
 	switch x := v.GetValue().(type) {
 	case *commonv1.AnyValue_StringValue:

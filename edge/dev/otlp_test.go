@@ -19,7 +19,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// A backend in another process that exports to the edge by the standard environment stands in the same
+// A backend in another process that exports to the edge by the standard environment is in the same
 // waterfall.
 func TestSpansOfAnotherProcess(t *testing.T) {
 	s := NewStore(Options{})

@@ -12,16 +12,16 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// span is a copy of a span. It is not changed once it is in a Store.
+// span is a copy of a span. It is immutable once it is in a Store.
 type span struct {
 	key     key
-	parent  trace.SpanID // zero: a root
+	parent  trace.SpanID // zero for a root
 	name    string
 	kind    trace.SpanKind
 	service string
 	scope   string
 	start   time.Time
-	end     time.Time // zero: it runs
+	end     time.Time // zero while it runs
 	failed  bool
 	message string
 	attrs   []attr
@@ -38,7 +38,7 @@ type key struct {
 
 func (k key) String() string { return k.trace.String() + "-" + k.span.String() }
 
-// parseKey reads what String makes.
+// parseKey parses the result of key.String.
 func parseKey(s string) (k key, ok bool) {
 	t, sp, _ := strings.Cut(s, "-")
 	var err, err2 error
@@ -60,7 +60,7 @@ type link struct {
 	attrs []attr
 }
 
-// get is an attribute's value; empty: it has none.
+// get returns the value of an attribute, or "".
 func get(attrs []attr, name attribute.Key) string {
 	for i := range attrs {
 		if attrs[i].key == string(name) {
@@ -72,16 +72,16 @@ func get(attrs []attr, name attribute.Key) string {
 
 func (s *span) get(name attribute.Key) string { return get(s.attrs, name) }
 
-// Bounds of what is kept of one span, beside those of the SDK that made it.
+// The limits of one stored span, beside those of the SDK that made it.
 const (
-	maxValue = 32 << 10 // bytes of one attribute's value
-	maxParts = 256      // attributes, events, links, each
+	maxValue = 32 << 10 // bytes of an attribute's value
+	maxParts = 256      // attributes, events and links, each
 )
 
-// overhead is about what a span, an attribute, an event or a link takes beside its strings.
+// overhead is the approximate size of a span, an attribute, an event or a link without its strings.
 const overhead = 64
 
-// copied copies what the SDK has of a span, which may still run.
+// copied copies a span of the SDK, which may still run.
 func copied(from sdktrace.ReadOnlySpan) *span {
 	sc := from.SpanContext()
 	s := &span{
@@ -113,10 +113,10 @@ func copiedAttrs(from []attribute.KeyValue) []attr {
 	return out
 }
 
-// head is as much of a list as is kept.
+// head returns the first maxParts elements of a list.
 func head[T any](list []T) []T { return list[:min(len(list), maxParts)] }
 
-// clip bounds a value, says so at its end, and makes valid UTF-8 of it.
+// clip shortens a value to maxValue, notes that at its end, and replaces invalid UTF-8.
 func clip(s string) string {
 	if len(s) > maxValue {
 		cut := maxValue
@@ -128,7 +128,7 @@ func clip(s string) string {
 	return strings.ToValidUTF8(s, "\uFFFD")
 }
 
-// measure reckons how much memory the span takes.
+// measure estimates the memory of the span.
 func (s *span) measure() {
 	s.bytes = 4*overhead + len(s.name) + len(s.scope) + len(s.service) + len(s.message) + sizeOf(s.attrs)
 	for i := range s.events {

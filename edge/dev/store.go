@@ -9,13 +9,16 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Options bound what a Store keeps. Zero members mean the defaults.
+// Options are the limits of a Store. Zero fields mean the defaults.
 type Options struct {
-	// Traces is how many are kept; beyond, the one that was longest without a new span is dropped. 0: 500.
+	// Traces is the maximum number of traces. Beyond it, the trace without new spans for the
+	// longest time is dropped. 0 means 500.
 	Traces int
-	// Spans is how many are kept of one trace; beyond, the one that ended first is dropped. 0: 1,000.
+	// Spans is the maximum number of spans per trace. Beyond it, the span that ended first is
+	// dropped. 0 means 1,000.
 	Spans int
-	// Bytes bounds all that is kept, about; beyond, whole traces are dropped as by Traces. 0: 64 MiB.
+	// Bytes is the approximate maximum memory. Beyond it, whole traces are dropped, as for Traces.
+	// 0 means 64 MiB.
 	Bytes int
 }
 
@@ -32,22 +35,22 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Store keeps the last traces. Make it with NewStore. All methods are safe for concurrent use.
+// Store keeps the last traces. NewStore returns one. It is safe for concurrent use.
 type Store struct {
 	o        Options
 	mu       sync.Mutex
-	traces   map[trace.TraceID]*list.Element // of *bucket
-	recent   list.List                       // the one with the newest span is last
+	traces   map[trace.TraceID]*list.Element // elements are *bucket
+	recent   list.List                       // the trace with the newest span is last
 	bytes    int
-	dropped  uint64 // spans that ended
+	dropped  uint64 // ended spans
 	watchers map[chan struct{}]struct{}
 	closed   bool
 }
 
-// bucket is what is kept of one trace.
+// bucket holds the spans of one trace.
 type bucket struct {
 	id      trace.TraceID
-	ended   []*span // in the order in which they came; only appended to and cut at the front
+	ended   []*span // in order of arrival; only appended to and cut at the front
 	known   map[trace.SpanID]struct{}
 	running map[trace.SpanID]sdktrace.ReadOnlySpan
 	bytes   int
@@ -55,12 +58,12 @@ type bucket struct {
 
 var _ sdktrace.SpanProcessor = (*Store)(nil)
 
-// NewStore makes an empty Store.
+// NewStore returns an empty Store.
 func NewStore(o Options) *Store {
 	return &Store{o: o.withDefaults(), traces: map[trace.TraceID]*list.Element{}, watchers: map[chan struct{}]struct{}{}}
 }
 
-// OnStart implements sdktrace.SpanProcessor: what runs is shown too.
+// OnStart implements sdktrace.SpanProcessor. Running spans are shown, too.
 func (s *Store) OnStart(_ context.Context, sp sdktrace.ReadWriteSpan) {
 	sc := sp.SpanContext()
 	s.mu.Lock()
@@ -70,7 +73,7 @@ func (s *Store) OnStart(_ context.Context, sp sdktrace.ReadWriteSpan) {
 	}
 	b := s.touch(sc.TraceID())
 	if len(b.running) >= s.o.Spans {
-		return // it is seen when it ends
+		return // it is shown when it ends
 	}
 	b.running[sc.SpanID()] = sp
 	s.grow(b, overhead)
@@ -82,7 +85,7 @@ func (s *Store) OnEnd(sp sdktrace.ReadOnlySpan) { s.add([]*span{copied(sp)}) }
 // ForceFlush implements sdktrace.SpanProcessor; there is nothing to flush.
 func (s *Store) ForceFlush(context.Context) error { return nil }
 
-// Shutdown implements sdktrace.SpanProcessor: it forgets everything and keeps nothing any more.
+// Shutdown implements sdktrace.SpanProcessor. It removes all spans, and later ones are ignored.
 func (s *Store) Shutdown(context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,8 +96,8 @@ func (s *Store) Shutdown(context.Context) error {
 	return nil
 }
 
-// add keeps spans that ended. One that is there already is passed over: a process that exports to itself
-// reports each of its spans twice.
+// add stores ended spans. It ignores duplicates: a process that exports to itself reports each span
+// twice.
 func (s *Store) add(spans []*span) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,7 +123,7 @@ func (s *Store) add(spans []*span) {
 	s.tell()
 }
 
-// touch is the trace's bucket, now the most recent one.
+// touch returns the bucket of a trace, and makes it the most recent one.
 func (s *Store) touch(id trace.TraceID) *bucket {
 	if e := s.traces[id]; e != nil {
 		s.recent.MoveToBack(e)
@@ -134,7 +137,7 @@ func (s *Store) touch(id trace.TraceID) *bucket {
 	return b
 }
 
-// grow reckons with n bytes more of the most recent trace and drops others until all fit.
+// grow adds n bytes to the most recent trace, and drops other traces until the limits hold.
 func (s *Store) grow(b *bucket, n int) {
 	b.bytes += n
 	s.bytes += n
@@ -153,7 +156,7 @@ func (s *Store) dropOldest() {
 	b := s.recent.Remove(s.recent.Front()).(*bucket)
 	delete(s.traces, b.id)
 	s.bytes -= b.bytes
-	s.dropped += uint64(len(b.ended)) // what runs comes again when it ends
+	s.dropped += uint64(len(b.ended)) // running spans are added again when they end
 }
 
 func (s *Store) dropFirst(b *bucket) {
@@ -165,8 +168,8 @@ func (s *Store) dropFirst(b *bucket) {
 	s.dropped++
 }
 
-// watch returns a channel that has a value after every change, until stop is called. Changes that come
-// before the value is taken are one.
+// watch returns a channel that receives a value after every change until stop is called. Changes
+// before the value is received are coalesced.
 func (s *Store) watch() (changed <-chan struct{}, stop func()) {
 	ch := make(chan struct{}, 1)
 	s.mu.Lock()
@@ -188,7 +191,8 @@ func (s *Store) tell() {
 	}
 }
 
-// snapshot is every span that is kept, those that run as they are now, and how many were dropped so far.
+// snapshot returns all stored spans, with the current state of running ones, and the number of
+// dropped spans.
 func (s *Store) snapshot() (spans []*span, dropped uint64) {
 	s.mu.Lock()
 	n := 0

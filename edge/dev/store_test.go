@@ -11,7 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// kept counts what a store keeps and reckons anew what it takes.
+// kept counts the contents of a store and recomputes their size.
 func kept(t *testing.T, s *Store) (traces, spans, bytes int, dropped uint64) {
 	t.Helper()
 	s.mu.Lock()
@@ -36,8 +36,8 @@ func kept(t *testing.T, s *Store) (traces, spans, bytes int, dropped uint64) {
 func TestStoreIsBounded(t *testing.T) {
 	for name, c := range map[string]struct {
 		o              Options
-		traces, each   int // as they are made
-		value          int // bytes of an attribute
+		traces, each   int // numbers of traces and of spans in each
+		value          int // size of an attribute in bytes
 		wantTraces     int
 		wantSpans      int
 		wantDropped    uint64
@@ -96,7 +96,7 @@ func TestStoreBoundsWhatRuns(t *testing.T) {
 	}
 }
 
-// A trace that goes on is not the oldest one.
+// A trace with new spans is not the oldest one.
 func TestStoreDropsWhatIsOldest(t *testing.T) {
 	s := NewStore(Options{Traces: 2})
 	tr := tracer(t, s, "edge", "scope")

@@ -12,17 +12,18 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// Tasks tells of the tasks that this replica had to do with, the last one first: tasks.Tasks.
+// Tasks returns the tasks that this replica was involved in, latest first. tasks.Tasks implements
+// it.
 type Tasks interface {
 	Recent(ctx context.Context) []*tasks.History
 }
 
-// taskPace is how often, at most, tasks are read for all pages together.
+// taskPace is the minimum interval between two reads of the tasks, for all pages together.
 const taskPace = 500 * time.Millisecond
 
-// board has the tasks as they were read last, for all pages. Safe for concurrent use.
+// board caches the tasks for all pages. It is safe for concurrent use.
 type board struct {
-	from    Tasks // nil: there are none
+	from    Tasks // nil means no tasks
 	replica string
 
 	mu   sync.Mutex
@@ -30,7 +31,7 @@ type board struct {
 	all  []*tasks.History
 }
 
-// tasks reads them, if they were not a moment ago.
+// tasks returns the tasks. It reads them unless the cache is recent.
 func (b *board) tasks(ctx context.Context) []*tasks.History {
 	if b.from == nil {
 		return nil
@@ -44,10 +45,10 @@ func (b *board) tasks(ctx context.Context) []*tasks.History {
 	return b.all
 }
 
-// taskPrefix begins the id of a task in the list of calls.
+// taskPrefix is the prefix of task ids in the list of calls.
 const taskPrefix = "task-"
 
-// summaryOf is a task as the list shows it.
+// summaryOf returns a task as an entry of the list.
 func summaryOf(h *tasks.History, now time.Time) summary {
 	out := summary{
 		ID: taskPrefix + h.ID, Task: h.ID, Target: h.Tool, Client: h.Client, Version: h.Version,
@@ -70,21 +71,21 @@ func summaryOf(h *tasks.History, now time.Time) summary {
 	return out
 }
 
-// taskDetail is one task with its runs and what it said and asked.
+// taskDetail is a task with its runs, status messages and questions.
 type taskDetail struct {
 	Call summary `json:"call"`
-	// Trace is that of its runs; empty: none.
+	// Trace is the trace of its runs. Empty means none.
 	Trace string     `json:"trace,omitempty"`
 	Runs  []taskRun  `json:"runs"`
 	Steps []taskStep `json:"steps"`
 }
 
-// taskRun is one run of a task. Times are in microseconds since 1970; Ended is 0 while it goes on.
+// taskRun is one run of a task. Times are in microseconds since 1970. Ended is 0 while it runs.
 type taskRun struct {
 	Replica string `json:"replica,omitempty"`
-	// Here: that is this one.
+	// Here is true if the run was on this replica.
 	Here bool `json:"here,omitempty"`
-	// Owner counts the replicas that had the task, one twice included.
+	// Owner counts the ownerships of the task so far. A replica that owned it twice counts twice.
 	Owner   uint64 `json:"owner"`
 	Round   int    `json:"round,omitempty"`
 	Attempt int    `json:"attempt,omitempty"`
@@ -92,11 +93,11 @@ type taskRun struct {
 	Ended   int64  `json:"ended,omitempty"`
 	// End is a tasks.RunEnd.
 	End tasks.RunEnd `json:"end,omitempty"`
-	// Call is the id of the call that its spans are in; empty: they are not kept here.
+	// Call is the id of the call that has its spans. Empty means that they are not stored here.
 	Call string `json:"call,omitempty"`
 }
 
-// taskStep is a status message, or with Key a question.
+// taskStep is a status message or, if Key is set, a question.
 type taskStep struct {
 	At     int64  `json:"at"`
 	Text   string `json:"text,omitempty"`
@@ -131,13 +132,14 @@ func (b *board) detail(h *tasks.History, p *picture, now time.Time) taskDetail {
 	return out
 }
 
-// runSpans are the spans that are kept of a task: that of the request that made it, and of its runs, by their start.
+// runSpans holds the stored spans of a task: that of the request that made it, and those of its
+// runs, sorted by start.
 type runSpans struct {
-	made *span // nil: not kept
+	made *span // nil if not stored
 	runs []*span
 }
 
-// spansOf are those of the task that a request made.
+// spansOf returns the spans of the task that a request made.
 func (p *picture) spansOf(made key) (out runSpans) {
 	out.made = p.spans[made]
 	for _, c := range p.calls {
@@ -153,8 +155,9 @@ func (p *picture) spansOf(made key) (out runSpans) {
 	return out
 }
 
-// of is the id of the first span of a run of this replica's, whose clock both have; empty: none is kept. A call that became a task began in the
-// span of its request.
+// of returns the id of the first span of a run on this replica, or "" if none is stored. Span and
+// run are compared by this replica's clock. A call that became a task began in the span of its
+// request.
 func (s runSpans) of(r *tasks.Run) string {
 	for _, op := range s.runs {
 		if !op.start.Before(r.Began) && (r.Ended.IsZero() || !op.start.After(r.Ended)) {
@@ -176,5 +179,5 @@ func (h *handler) task(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	http.Error(w, "no task "+strconv.Quote(clip(id))+" is known here: it has expired, or others came after it", http.StatusNotFound)
+	http.Error(w, "no task "+strconv.Quote(clip(id))+" is stored here: it has expired, or newer tasks have replaced it", http.StatusNotFound)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// recently tells tasks, and counts how often.
+// recently returns tasks, and counts the reads.
 type recently struct {
 	all   []*tasks.History
 	asked int
@@ -24,7 +24,8 @@ func (r *recently) Recent(context.Context) []*tasks.History {
 	return r.all
 }
 
-// A run that was here leads to the first of its spans, one elsewhere to none, and all to their trace.
+// A run on this replica links to the first of its spans, one elsewhere to none, and all to their
+// trace.
 func TestRunsLeadToTheirSpans(t *testing.T) {
 	s := NewStore(Options{})
 	tr := tracer(t, s, "mcpedge", telemetry.Scope)

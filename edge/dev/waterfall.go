@@ -8,24 +8,25 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// waterfall is one call with its spans, in the order in which they are shown: those of the client above
-// the first round, then each round with what was done for it.
+// waterfall is one call with its spans in the order of display: the client's spans above the first
+// round, then each round with the spans below it.
 type waterfall struct {
 	Call  summary `json:"call"`
 	Spans []row   `json:"spans"`
-	// More is how many spans are not shown because there are too many.
+	// More is the number of spans that are not shown because there are too many.
 	More int `json:"more,omitempty"`
 }
 
-// row is one span. Start is in microseconds from the call's beginning, and negative for what began
-// before it.
+// row is one span. Start is in microseconds from the beginning of the call; it is negative for
+// earlier spans.
 type row struct {
 	ID   string `json:"id,omitempty"`
 	Name string `json:"name"`
 	Kind string `json:"kind"`
-	// Role is whose work the span is: "client", "edge", "grpc" (the way to a backend), "backend", "state".
+	// Role is the part of the system that the span belongs to: "client", "edge", "grpc" (the
+	// connection to a backend), "backend" or "state".
 	Role string `json:"role"`
-	// Service is the name of the process; of a backend inside the edge's own, the backend's.
+	// Service is the name of the process, or of the backend if that runs inside the edge.
 	Service  string  `json:"service,omitempty"`
 	Scope    string  `json:"scope,omitempty"`
 	Depth    int     `json:"depth"`
@@ -34,10 +35,11 @@ type row struct {
 	Running  bool    `json:"running,omitempty"`
 	Failed   bool    `json:"failed,omitempty"`
 	Message  string  `json:"message,omitempty"`
-	// Round of the call that begins here; 0: none does. Reason is why.
+	// Round is the number of the round that begins here. 0 means none. Reason is why it begins.
 	Round  int    `json:"round,omitempty"`
 	Reason string `json:"reason,omitempty"`
-	// Wait marks the time in which the client was to answer: no span, or that of the request to it.
+	// Wait marks the time during which the client answers: a row without a span, or the span of the
+	// request to it.
 	Wait       bool       `json:"wait,omitempty"`
 	Attributes [][]string `json:"attributes,omitempty"`
 	Events     []rowEvent `json:"events,omitempty"`
@@ -52,16 +54,16 @@ type rowEvent struct {
 
 type rowLink struct {
 	Reason string `json:"reason,omitempty"`
-	// Span is the linked one's id, Name its name, if it is kept.
+	// Span is the id of the linked span, Name its name if it is stored.
 	Span       string     `json:"span"`
 	Name       string     `json:"name,omitempty"`
 	Attributes [][]string `json:"attributes,omitempty"`
 }
 
-// maxRows bounds a waterfall.
+// maxRows is the maximum number of rows.
 const maxRows = 2000
 
-// painter makes the rows of one call.
+// painter builds the rows of one call.
 type painter struct {
 	*picture
 	call *call
@@ -69,7 +71,7 @@ type painter struct {
 	zero time.Time
 	out  waterfall
 	seen map[key]bool
-	// rounds are the call's own operations, which stand at the top.
+	// rounds are the operations of the call, which are rows of the top level.
 	rounds map[key]int
 }
 
@@ -96,7 +98,7 @@ func (p *picture) waterfall(c *call, now time.Time) waterfall {
 	return w.out
 }
 
-// above are the spans that led to the first round, the outermost first: the client's, if it sent them.
+// above returns the spans above the first round, outermost first: the client's, if it exports them.
 func (w *painter) above(s *span) (out []*span) {
 	for range maxParts {
 		parent := w.spans[key{s.key.trace, s.parent}]
@@ -113,7 +115,7 @@ func (w *painter) above(s *span) (out []*span) {
 	return out
 }
 
-// tree adds a span and, below it, what it led to, but for the call's other rounds.
+// tree adds a span and the spans below it, without the call's other rounds.
 func (w *painter) tree(s *span, depth int, above string) {
 	if w.seen[s.key] || depth > maxDepth {
 		return
@@ -136,7 +138,7 @@ const (
 	roleState   = "state"
 )
 
-// roleOf tells whose work a span is by that of the span above it.
+// roleOf returns the role of a span, which depends on that of the span above it.
 func roleOf(s *span, above string) string {
 	switch {
 	case asksClient(s):
@@ -153,7 +155,7 @@ func roleOf(s *span, above string) string {
 	return above
 }
 
-// related adds what is linked to the call without being a part of it, such as a stream that was resumed.
+// related adds operations that are linked to the call but not part of it, such as a resumed stream.
 func (w *painter) related(depth int) {
 	mine := map[key]bool{}
 	for k := range w.seen {
@@ -177,7 +179,7 @@ func (w *painter) related(depth int) {
 	}
 }
 
-// wait adds the time between two rounds in which the client had the questions, unless a span tells it.
+// wait adds the time between two rounds in which the client answers, unless a span shows it.
 func (w *painter) wait(before, after *span, depth int) {
 	if before.get(telemetry.AttrOutcome) != "input_required" || before.end.IsZero() || !after.start.After(before.end) {
 		return
@@ -188,12 +190,12 @@ func (w *painter) wait(before, after *span, depth int) {
 		}
 	}
 	w.out.Spans = append(w.out.Spans, row{
-		Name: "the client gathers the answers", Kind: "wait", Role: roleClient, Depth: depth, Wait: true,
+		Name: "the client answers", Kind: "wait", Role: roleClient, Depth: depth, Wait: true,
 		Start: w.at(before.end), Duration: micros(after.start.Sub(before.end)),
 	})
 }
 
-// asksClient tells a request that the edge sent to the client.
+// asksClient reports whether a span is a request that the edge sent to the client.
 func asksClient(s *span) bool {
 	return s.kind == trace.SpanKindClient && s.scope == telemetry.Scope && s.get(telemetry.AttrMethod) != ""
 }

@@ -1,9 +1,9 @@
-// Small helpers. Names and attributes come from clients and backends: everything is put into the page
-// as text, never as markup.
+// Helpers. Names and attributes come from clients and backends, so the page inserts everything as text,
+// never as markup.
 
 export const byId = (id) => document.getElementById(id);
 
-// el makes an element of a class with children: nodes, or strings as text; null ones are left out.
+// el returns an element with a class and children: nodes, or strings as text. null children are omitted.
 export function el(name, cls, ...children) {
   const node = document.createElement(name);
   if (cls) node.className = cls;
@@ -11,7 +11,7 @@ export function el(name, cls, ...children) {
   return node;
 }
 
-// duration tells microseconds in three digits.
+// duration formats microseconds with three digits.
 export function duration(us) {
   const sign = us < 0 ? '−' : '';
   us = Math.abs(us);
@@ -30,7 +30,7 @@ export function clock(us) {
   return `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}.${String(at.getMilliseconds()).padStart(3, '0')}`;
 }
 
-// state is how a call stands: a class, and words for it.
+// state returns the state of a call: a CSS class and its text.
 export function state(call) {
   if (call.task) return taskState(call);
   if (call.failed) return ['failed', call.outcome ? call.outcome.replaceAll('_', ' ') : 'failed'];

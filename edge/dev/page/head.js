@@ -3,7 +3,7 @@ import { byId, chip, el } from './dom.js';
 
 const mono = new Set(['Trace', 'Session', 'Task']);
 
-// head shows what call it is, how it stands, and facts: names with values, of which empty ones are left out.
+// head shows the call, its state and facts: names with values. Empty values are omitted.
 export function head(call, facts) {
   const title = call.target || call.method;
   document.title = `${title} · MCP Edge`;
@@ -15,7 +15,7 @@ export function head(call, facts) {
   trouble.textContent = call.error || '';
 }
 
-// headless says why there is nothing to show.
+// headless shows why there is nothing to show.
 export function headless(why) {
   byId('detailTitle').textContent = why;
   byId('detailOutcome').replaceChildren();

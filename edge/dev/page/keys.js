@@ -1,7 +1,7 @@
-// Rows that are one stop of the Tab key together: the keys lead from one to the next.
+// Rows that share one Tab stop: the arrow keys move between them.
 const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10, Home: -Infinity, End: Infinity };
 
-// rove has the keys lead through those rows of a table's body that fit; go is called with the row to go to.
+// rove makes the keys move through those rows of a table's body that fit; go is called with the next row.
 export function rove(body, fits, go) {
   body.addEventListener('keydown', (event) => {
     const step = steps[event.key];

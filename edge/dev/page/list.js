@@ -9,10 +9,10 @@ const work = new Set(['', 'tools/call', 'resources/read', 'prompts/get', 'comple
 let text = '';
 let which = 'all';
 let chosen = '';
-let stop = null; // the link that Tab leads to
-let visited = ''; // the call that the keyboard was at last
+let stop = null; // the link that is the Tab stop
+let visited = ''; // the call that had the focus last
 
-// focusOn leads the keyboard to a call, or else to the list's stop, or to the list.
+// focusOn focuses a call, or else the list's Tab stop, or the list.
 export function focusOn(id) {
   const entry = rows.get(id);
   (entry && !entry.row.hidden ? entry.link : stop ?? section).focus();
@@ -20,13 +20,13 @@ export function focusOn(id) {
 
 export const enter = () => focusOn('');
 
-// reveal scrolls to the row that the keyboard is at.
+// reveal scrolls to the focused row.
 export const reveal = () => current()?.scrollIntoView({ block: 'nearest' });
 
-// current is the row that the keyboard is at, if any.
+// current returns the focused row, if any.
 const current = () => (body.contains(document.activeElement) ? document.activeElement.closest('tr') : null);
 
-// keep changes the rows and leaves the keyboard at its row, in sight if it was, or at the nearest of those left.
+// keep changes the rows and keeps the focus on its row, visible if it was, or on the nearest remaining one.
 function keep(change) {
   const at = current();
   const before = at ? [...body.rows] : [];
@@ -49,7 +49,7 @@ function inSight(row) {
   return a.bottom > b.top && a.top < b.bottom;
 }
 
-// settle makes one link the stop of Tab: of the call that the keyboard was at, else of the chosen one, else the first.
+// settle makes one link the Tab stop: that of the call with the last focus, else of the selected one, else the first.
 function settle() {
   const entry = [visited, chosen].map((id) => rows.get(id)).find((e) => e && !e.row.hidden);
   const next = entry?.link ?? [...body.rows].find((r) => !r.hidden)?.querySelector('a') ?? null;
@@ -59,7 +59,7 @@ function settle() {
   stop = next;
 }
 
-// reset shows these calls and no others; change adds, replaces and removes.
+// reset replaces all calls; change adds, replaces and removes some.
 export function reset(calls) {
   const now = new Set(calls.map((c) => c.id));
   change(calls, [...rows.keys()].filter((id) => !now.has(id)), false);
@@ -113,7 +113,7 @@ function put(call, fresh) {
     entry = update(old, entry);
   } else {
     if (fresh) entry.row.classList.add('fresh');
-    let next = body.firstElementChild; // nearly always the right place: the newest call is first
+    let next = body.firstElementChild; // usually the right place: the newest call is first
     while (next && Number(next.dataset.start) > call.start) next = next.nextElementSibling;
     body.insertBefore(entry.row, next);
   }
@@ -122,7 +122,7 @@ function put(call, fresh) {
   if (call.id === chosen) choose(chosen);
 }
 
-// update keeps the row and its link, which somebody may be about to click or have the keyboard at.
+// update keeps the row and its link, which a user may be about to click or may have focused.
 function update(old, next) {
   for (const [i, cell] of [...next.row.cells].entries()) {
     if (!cell.contains(next.link)) old.row.cells[i].replaceWith(cell);

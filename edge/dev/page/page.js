@@ -1,4 +1,4 @@
-// The page: it listens to the calls and shows the one in the address.
+// The page receives the calls and shows the one in the address.
 import { byId } from './dom.js';
 import * as list from './list.js';
 import * as task from './task.js';
@@ -7,8 +7,8 @@ import * as waterfall from './waterfall.js';
 const live = byId('live');
 let paused = false;
 let connected = false;
-let shown = ''; // the call or task whose details are shown
-let held = null; // what came while paused: { all, calls, gone }
+let shown = ''; // the call or task with visible details
+let held = null; // changes received while paused: { all, calls, gone }
 
 function show() {
   const [cls, words] = paused ? ['paused', 'Paused'] : connected ? ['on', 'Live'] : ['off', 'Connecting'];
@@ -66,7 +66,7 @@ function route() {
   waterfall.open(isTask(id) ? '' : id);
   task.open(isTask(id) ? id : '');
   if (inside && !id) list.focusOn(before);
-  else list.reveal(); // there is less room, or more
+  else list.reveal(); // the room for the list has changed
 }
 
 function close() {

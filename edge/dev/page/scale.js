@@ -1,11 +1,11 @@
-// The time axis of a waterfall. A user who thinks takes longer than everything else together: times in
-// which nobody worked are drawn narrow, so that the rest can be seen.
+// The time axis of a waterfall. A user's answer takes longer than everything else, so idle times are drawn
+// narrow to keep the rest visible.
 import { duration } from './dom.js';
 
-const narrow = 0.09; // of the width, for each such gap
+const narrow = 0.09; // width of each idle gap, relative to the total
 
-// scale returns x, which puts a time at a share of the width from 0 to 1, the gaps that are drawn
-// narrow, and the marks of the axis: { at, text }.
+// scale returns x, which maps a time to a position from 0 to 1, the narrow gaps, and the marks of the axis:
+// { at, text }.
 export function scale(spans) {
   const begin = Math.min(0, ...spans.map((s) => s.start));
   const end = Math.max(begin + 1, ...spans.map((s) => s.start + s.duration));
@@ -28,7 +28,7 @@ export function scale(spans) {
   return { x, gaps, marks: gaps.length ? brokenMarks(gaps, begin, x) : evenMarks(begin, end, x) };
 }
 
-// idle finds the gaps that are long beside the time in which somebody worked.
+// idle returns the gaps that are long compared with the busy time.
 function idle(spans, begin, end) {
   const sorted = spans.toSorted((a, b) => a.start - b.start);
   const gaps = [];
@@ -49,7 +49,7 @@ function evenMarks(begin, end, x) {
   return [0, 1, 2, 3, 4].map((i) => ({ at: x(begin + i * step), text: duration(begin + i * step) }));
 }
 
-// brokenMarks tells where each stretch of work begins, and leaves out what has no room.
+// brokenMarks returns a mark for the beginning of each busy period, except those without room.
 function brokenMarks(gaps, begin, x) {
   const marks = gaps[0].from > begin ? [{ at: 0, text: duration(begin) }] : [];
   for (const gap of gaps) {

@@ -1,4 +1,4 @@
-// What is known of the selected span.
+// The details of the selected span.
 import { byId, duration, el } from './dom.js';
 import { reasonText } from './waterfall.js';
 
@@ -6,7 +6,7 @@ const panel = byId('span');
 const content = { 'gen_ai.tool.call.arguments': 'Arguments', 'gen_ai.tool.call.result': 'Result' };
 const services = { client: 'the client', edge: 'the edge', grpc: 'the edge, calling a backend', backend: 'the backend', state: 'the durable state' };
 
-// tell shows a span; go is called with the id of a linked one that is clicked.
+// tell shows a span; go is called with the id of a linked span that is clicked.
 export function tell(span, go) {
   const inside = panel.contains(document.activeElement) && document.activeElement !== panel;
   const at = stops().indexOf(document.activeElement);
@@ -15,7 +15,7 @@ export function tell(span, go) {
   if (inside) (stops()[at] ?? panel).focus({ preventScroll: true });
 }
 
-// stops are what the keyboard reaches in the panel: links, and texts that scroll.
+// stops returns the focusable elements of the panel: links, and texts that scroll.
 const stops = () => [...panel.querySelectorAll('button, [tabindex]')];
 
 function fill(span, go) {
@@ -58,7 +58,7 @@ function link(l, go) {
   return el('li', '', `${words}: `, button);
 }
 
-// pretty indents JSON; what is none stays as it is.
+// pretty indents JSON; other text is not changed.
 function pretty(value) {
   try {
     const parsed = JSON.parse(value);

@@ -1,4 +1,4 @@
-// One task: the runs it had, and what it said and asked.
+// One task: its runs, messages and questions.
 import { byId, clock, duration, el } from './dom.js';
 import { head, headless } from './head.js';
 
@@ -17,7 +17,7 @@ export function open(newId) {
   refresh();
 }
 
-// refresh asks for the task again.
+// refresh loads the task again.
 export async function refresh() {
   if (!id) return;
   const mine = ++fetching;
@@ -26,7 +26,7 @@ export async function refresh() {
     const response = await fetch(`/dev/tasks/${encodeURIComponent(id)}`);
     if (response.ok) answer = await response.json();
   } catch {
-    return; // the edge is away; the list says so
+    return; // the edge is unreachable; the list shows that
   }
   if (mine !== fetching || !id) return;
   if (answer) return draw(answer);
@@ -45,7 +45,7 @@ function draw({ call, trace, runs, steps }) {
   if (at >= 0) (task.querySelectorAll('a')[at] ?? task).focus({ preventScroll: true });
 }
 
-// fill keeps the rows that stay as they are: somebody may be about to click a link in one.
+// fill keeps unchanged rows, because a user may be about to click a link in one.
 function fill(body, count, rows) {
   const old = [...byId(body).rows];
   for (const [i, row] of rows.entries()) {

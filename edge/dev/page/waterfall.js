@@ -20,7 +20,7 @@ export function open(newId) {
   refresh();
 }
 
-// refresh asks for the call again.
+// refresh loads the call again.
 export async function refresh() {
   if (!id) return;
   const mine = ++fetching;
@@ -29,7 +29,7 @@ export async function refresh() {
     const response = await fetch(`/dev/calls/${encodeURIComponent(id)}`);
     if (response.ok) answer = await response.json();
   } catch {
-    return; // the edge is away; the list says so
+    return; // the edge is unreachable; the list shows that
   }
   if (mine !== fetching) return;
   if (answer) draw(answer);
@@ -62,14 +62,14 @@ function draw({ call, spans, more }) {
   };
 }
 
-// select shows which span is selected, and tells of it.
+// select marks a span as selected and shows it.
 function select(spans) {
   for (const row of body.querySelectorAll('tr[data-id]')) {
     const is = row.dataset.id === picked;
     row.classList.toggle('chosen', is);
     const button = row.querySelector('button');
     button.setAttribute('aria-pressed', String(is));
-    button.tabIndex = is ? 0 : -1; // one stop of Tab for all
+    button.tabIndex = is ? 0 : -1; // one Tab stop for all
   }
   tell(spans.find((s) => s.id === picked), (spanId) => {
     if (!spans.some((s) => s.id === spanId)) {

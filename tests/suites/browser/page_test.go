@@ -75,7 +75,7 @@ func TestRounds(t *testing.T) {
 	b.until(`document.querySelector("#calls .rounds")?.textContent === "3" && document.querySelector("#calls .chip.ok")`)
 	b.click("#calls a")
 	b.until(`document.querySelectorAll("#spans tr.round").length === 3`)
-	wants(t, "the waterfall without a session", b.text("#spans"), "Round 1", "the client gathers the answers", "Round 2", "the client answered what was asked before", "Round 3")
+	wants(t, "the waterfall without a session", b.text("#spans"), "Round 1", "the client answers", "Round 2", "the client answered what was asked before", "Round 3")
 	wants(t, "the call", b.text("#facts"), "waiting for answers")
 
 	openSession(t, e).bookTrip(t, 300*time.Millisecond)
