@@ -1,3 +1,4 @@
-// Package identity signs for backends who is calling: a short JWT for each RPC that is made for a caller, which a backend
-// verifies with the keys that the edge publishes as a JWK Set, and so need not trust the connection alone.
+// Package identity signs the caller's identity for backends. Each RPC for a caller carries a
+// short-lived JWT. Backends verify it with the keys that the edge publishes as a JWK Set, so they
+// need not trust the connection.
 package identity

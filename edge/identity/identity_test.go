@@ -63,7 +63,7 @@ func newRSA(t testing.TB, bits int) *rsa.PrivateKey {
 	return k
 }
 
-// file is a file of keys that a test changes.
+// file is a key file that a test changes.
 type file struct {
 	mu  sync.Mutex
 	raw []byte
@@ -92,7 +92,7 @@ func open(t testing.TB, raw []byte) (*Keys, *file) {
 	return k, f
 }
 
-// published are the public keys of the JWK Set, and their ids in its order.
+// published returns the public keys of the JWK Set, and their ids in order.
 func published(t testing.TB, k *Keys) (keys map[string]any, ids []string) {
 	t.Helper()
 	var set jwkset.JWKSMarshal
@@ -118,7 +118,7 @@ var alice = mcp.Principal{
 	Client: "desk", Actor: "agent", Forwarded: map[string]json.RawMessage{"tenant": json.RawMessage(`{"id": 7}`), "other": json.RawMessage(`1`)},
 }
 
-// Every kind of key that can be given signs what verifies with what is published, and says all that the backend is told.
+// Every supported type of key signs identities that the published keys verify, with all claims.
 func TestSign(t *testing.T) {
 	ec := newECDSA(t, elliptic.P256())
 	sec1, err := x509.MarshalECPrivateKey(ec)
@@ -175,7 +175,7 @@ func TestSign(t *testing.T) {
 	}
 }
 
-// The anonymous caller is nobody: there is a signature, and no subject.
+// The identity of the anonymous caller has no subject.
 func TestAnonymous(t *testing.T) {
 	k, _ := open(t, newEd25519(t))
 	s := &Signer{Keys: k, Issuer: "mcpedge", Audience: "crm", Claims: []string{"tenant"}}
@@ -194,7 +194,7 @@ func TestAnonymous(t *testing.T) {
 	}
 }
 
-// The key id is that of RFC 7638, by its example of section 3.1.
+// The key id is that of RFC 7638, as in the example of section 3.1.
 func TestThumbprint(t *testing.T) {
 	got, err := thumbprint(jwkset.JWKMarshal{
 		KTY: "RSA", E: "AQAB", ALG: "RS256", KID: "2011-04-29",
@@ -207,19 +207,19 @@ func TestThumbprint(t *testing.T) {
 	}
 }
 
-// A file that cannot be used is told with what is wrong and what to do.
+// The error for an unusable file says what is wrong and what to do.
 func TestOpenSaysWhatIsWrong(t *testing.T) {
 	one := newEd25519(t)
 	nine := bytes.Join([][]byte{newEd25519(t), newEd25519(t), newEd25519(t), newEd25519(t), newEd25519(t), newEd25519(t), newEd25519(t), newEd25519(t), one}, nil)
 	for want, raw := range map[string][]byte{
-		"it holds no private key: give one as PEM":               []byte("x"),
-		"it is cut off or malformed after 1 keys":                append(slices.Clone(one), one[:40]...),
-		"key number 2 is there twice":                            append(slices.Clone(one), one...),
-		"it has more than 8 keys":                                nine,
-		"key number 1: it is encrypted":                          pem.EncodeToMemory(&pem.Block{Type: "ENCRYPTED PRIVATE KEY", Bytes: []byte("x")}),
-		"key number 1: it cannot be read":                        pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: []byte("x")}),
-		"key number 1: it is an RSA key of 1024 bits: give":      pkcs8(t, newRSA(t, 1024)),
-		"key number 1: it is of a type that signs nothing here:": pkcs8(t, newECDSA(t, elliptic.P521())),
+		"it contains no private key: create one as PEM":    []byte("x"),
+		"it is truncated or malformed after 1 keys":        append(slices.Clone(one), one[:40]...),
+		"key number 2 is a duplicate":                      append(slices.Clone(one), one...),
+		"it has more than 8 keys":                          nine,
+		"key number 1: it is encrypted":                    pem.EncodeToMemory(&pem.Block{Type: "ENCRYPTED PRIVATE KEY", Bytes: []byte("x")}),
+		"key number 1: it cannot be read":                  pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: []byte("x")}),
+		"key number 1: it is an RSA key of 1024 bits: use": pkcs8(t, newRSA(t, 1024)),
+		"key number 1: its type is not supported:":         pkcs8(t, newECDSA(t, elliptic.P521())),
 	} {
 		if _, err := Open((&file{raw: raw}).read, nil); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
@@ -230,7 +230,8 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// A new key is published before it signs, and the old one stays published for a while. A file that is broken changes nothing.
+// A new key is published before it signs, and the old one stays published for some time. An invalid
+// file changes nothing.
 func TestRotate(t *testing.T) {
 	first, second := newEd25519(t), pkcs8(t, newECDSA(t, elliptic.P256()))
 	synctest.Test(t, func(t *testing.T) {
@@ -290,7 +291,7 @@ func TestRotate(t *testing.T) {
 			t.Errorf("in the end: %v", now)
 		}
 
-		// A second key in the file is known before it signs; the two then change places.
+		// A second key in the file is published before it signs; then the two are swapped.
 		f.set(append(slices.Clone(second), first...), nil)
 		time.Sleep(2 * Interval)
 		if _, now := published(t, k); !slices.Equal(now, []string{ids[0], old}) || signer() != ids[0] {
@@ -304,8 +305,7 @@ func TestRotate(t *testing.T) {
 	})
 }
 
-// BenchmarkProve is what the signature of one call costs.
-// A file that changes again and again before a new key of it signs leaves the one that signs among those that are published.
+// If a file changes repeatedly before a new key signs, the signing key stays published.
 func TestManyRotations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k, f := open(t, newEd25519(t))
@@ -325,6 +325,7 @@ func TestManyRotations(t *testing.T) {
 	})
 }
 
+// BenchmarkProve measures the signature of one call.
 func BenchmarkProve(b *testing.B) {
 	for _, c := range []struct {
 		name string
@@ -343,7 +344,8 @@ func BenchmarkProve(b *testing.B) {
 	}
 }
 
-// A client that acts for itself is signed as one, so that no backend takes it for the user of that name.
+// A client that acts for itself is marked as such, so that no backend mistakes it for a user of
+// that name.
 func TestSignClient(t *testing.T) {
 	k, _ := open(t, newEd25519(t))
 	s := &Signer{Keys: k, Issuer: "https://mcp.example.com", Audience: "crm"}

@@ -20,32 +20,32 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// The bounds of a file of keys.
+// The limits of a key file.
 const (
-	// minModulus and maxModulus bound RSA keys, in bits: smaller ones are weak, larger ones slow.
+	// minModulus and maxModulus are the accepted sizes of RSA keys, in bits.
 	minModulus, maxModulus = 2048, 8192
-	// maxKeys bounds the keys of a file.
+	// maxKeys is the maximum number of keys in a file.
 	maxKeys = 8
 )
 
-// key is a private key, with what verifiers know it by. Immutable.
+// key is a private key with its public metadata. It is immutable.
 type key struct {
-	// id is the thumbprint of the public key (RFC 7638), so that all replicas with the key give it the same one.
+	// id is the thumbprint of the public key (RFC 7638), so it is the same on all replicas.
 	id      string
 	method  jwt.SigningMethod
 	private crypto.Signer
-	// public is the key as a member of a JWK Set.
+	// public is the public key as a member of a JWK Set.
 	public jwkset.JWKMarshal
 }
 
-// parseKeys reads the private keys of a PEM file, in its order: one or more, in PKCS #8, PKCS #1 or SEC 1. Other blocks are
-// passed over; what is cut off is an error.
+// parseKeys reads the private keys of a PEM file, in order: one or more, in PKCS #8, PKCS #1 or SEC
+// 1. Other blocks are ignored. A truncated file is an error.
 func parseKeys(raw []byte) (keys []key, _ error) {
 	for rest := raw; ; {
 		var block *pem.Block
 		if block, rest = pem.Decode(rest); block == nil {
 			if bytes.Contains(rest, []byte("-----BEGIN ")) {
-				return nil, fmt.Errorf("it is cut off or malformed after %d keys: write it whole", len(keys))
+				return nil, fmt.Errorf("it is truncated or malformed after %d keys: write the complete file", len(keys))
 			}
 			break
 		}
@@ -58,22 +58,22 @@ func parseKeys(raw []byte) (keys []key, _ error) {
 		}
 		for _, other := range keys {
 			if other.id == k.id {
-				return nil, fmt.Errorf("key number %d is there twice: take one out", len(keys)+1)
+				return nil, fmt.Errorf("key number %d is a duplicate: remove it", len(keys)+1)
 			}
 		}
 		if keys = append(keys, k); len(keys) > maxKeys {
-			return nil, fmt.Errorf("it has more than %d keys: the first one signs, take out those that no backend needs any more", maxKeys)
+			return nil, fmt.Errorf("it has more than %d keys: the first one signs; remove those that no backend needs any more", maxKeys)
 		}
 	}
 	if len(keys) == 0 {
-		return nil, errors.New("it holds no private key: give one as PEM, made with: openssl genpkey -algorithm ed25519")
+		return nil, errors.New("it contains no private key: create one as PEM, with: openssl genpkey -algorithm ed25519")
 	}
 	return keys, nil
 }
 
 func parseKey(block *pem.Block) (key, error) {
 	if strings.HasPrefix(block.Type, "ENCRYPTED") || strings.Contains(block.Headers["Proc-Type"], "ENCRYPTED") {
-		return key{}, errors.New("it is encrypted, and the edge asks for no passphrase: decrypt it with openssl pkey")
+		return key{}, errors.New("it is encrypted, which is not supported: decrypt it with openssl pkey")
 	}
 	var private any
 	var err error
@@ -96,12 +96,12 @@ func parseKey(block *pem.Block) (key, error) {
 	return newKey(signer, method)
 }
 
-// methodOf is the algorithm that a key signs with.
+// methodOf returns the signature algorithm of a key.
 func methodOf(private crypto.Signer) (jwt.SigningMethod, error) {
 	switch k := private.(type) {
 	case *rsa.PrivateKey:
 		if n := k.N.BitLen(); n < minModulus || n > maxModulus {
-			return nil, fmt.Errorf("it is an RSA key of %d bits: give one of %d to %d", n, minModulus, maxModulus)
+			return nil, fmt.Errorf("it is an RSA key of %d bits: use one of %d to %d", n, minModulus, maxModulus)
 		}
 		return jwt.SigningMethodRS256, nil
 	case *ecdsa.PrivateKey:
@@ -114,7 +114,7 @@ func methodOf(private crypto.Signer) (jwt.SigningMethod, error) {
 	case ed25519.PrivateKey:
 		return jwt.SigningMethodEdDSA, nil
 	}
-	return nil, errors.New("it is of a type that signs nothing here: give an Ed25519, ECDSA (P-256, P-384) or RSA key")
+	return nil, errors.New("its type is not supported: use an Ed25519, ECDSA (P-256, P-384) or RSA key")
 }
 
 func newKey(private crypto.Signer, method jwt.SigningMethod) (key, error) {
@@ -131,7 +131,8 @@ func newKey(private crypto.Signer, method jwt.SigningMethod) (key, error) {
 	return key{public.KID, method, private, public}, nil
 }
 
-// thumbprint is that of RFC 7638, section 3: of the required members alone, in the order of their names.
+// thumbprint returns the thumbprint of RFC 7638, section 3: of the required members, in lexical
+// order.
 func thumbprint(k jwkset.JWKMarshal) (string, error) {
 	required := map[string]string{"kty": string(k.KTY)}
 	for name, value := range map[string]string{"crv": string(k.CRV), "x": k.X, "y": k.Y, "e": k.E, "n": k.N} {

@@ -15,40 +15,42 @@ import (
 )
 
 const (
-	// Interval is how often the file of keys is read again. What cannot be used is told after the second reading that came
-	// to it: the file may be being written.
+	// Interval is the interval at which the key file is read. An unusable file is reported after
+	// the second read, because the first may have seen an incomplete write.
 	Interval = time.Second
-	// KeepReplaced is for how long a key that was replaced stays in the JWK Set: tokens that it signed are good for
-	// Lifetime, and other replicas may sign with it until they have read the new file.
+	// KeepReplaced is how long a replaced key stays in the JWK Set: its tokens are valid for
+	// Lifetime, and other replicas sign with it until they have read the new file.
 	KeepReplaced = 10 * time.Minute
-	// Announced is for how long a new key is in the JWK Set before it signs, so that it is in that of every replica then.
+	// Announced is how long a new key is in the JWK Set before it signs, so that every replica has
+	// published it by then.
 	Announced = 5 * time.Second
 )
 
-// Keys are the keys that sign, as their file has them: the first one signs, once it was published for Announced, and all of
-// them are published. A file that becomes bad leaves what was read before. Make it with Open. Safe for
-// concurrent use.
+// Keys are the signing keys of a file. All are published; the first one signs after it was
+// published for Announced. If the file becomes invalid, the previous keys stay in use. Open returns
+// Keys. It is safe for concurrent use.
 type Keys struct {
 	read func() ([]byte, error)
 	log  *slog.Logger
 
 	current atomic.Pointer[ring]
-	// stale: the file, as it is now, cannot be used.
+	// stale is true if the current file is unusable.
 	stale     atomic.Bool
 	exchanges atomic.Int64
 
-	// mu guards what refresh remembers: taken is the file that the current keys were read from, last what was read last.
+	// mu guards the state of refresh: taken is the file of the current keys, last the file read
+	// last.
 	mu          sync.Mutex
 	taken, last []byte
 }
 
-// ring is what is in use. Immutable.
+// ring is the set of keys in use. It is immutable.
 type ring struct {
-	// keys of the file. The first one signs, from on; until then it is signs.
+	// keys are those of the file. The first one signs from the time from on; until then signs does.
 	keys  []key
 	signs key
 	from  time.Time
-	// replaced are keys that are in the file no more.
+	// replaced are keys that are no longer in the file.
 	replaced []replaced
 	// set is the JWK Set.
 	set []byte
@@ -59,8 +61,8 @@ type replaced struct {
 	until time.Time
 }
 
-// Open reads the keys: read gives the file, and is called again and again by Watch. log gets what operators should know; nil:
-// slog.Default.
+// Open reads the keys. read returns the file; Watch calls it repeatedly. log gets messages for
+// operators; nil uses slog.Default.
 func Open(read func() ([]byte, error), log *slog.Logger) (*Keys, error) {
 	if log == nil {
 		log = slog.Default()
@@ -78,7 +80,7 @@ func Open(read func() ([]byte, error), log *slog.Logger) (*Keys, error) {
 	return k, k.use(ring{keys: keys, signs: keys[0]})
 }
 
-// use puts keys in use.
+// use makes a ring current.
 func (k *Keys) use(r ring) error {
 	var set jwkset.JWKSMarshal
 	for _, one := range r.keys {
@@ -95,20 +97,20 @@ func (k *Keys) use(r ring) error {
 	return nil
 }
 
-// JWKS is the JWK Set of the public keys (RFC 7517): those of the file, the one that signs first, then those that were
-// replaced within KeepReplaced. It must not be changed.
+// JWKS returns the JWK Set of the public keys (RFC 7517): those of the file, beginning with the
+// signing one, then those replaced within KeepReplaced. It must not be modified.
 func (k *Keys) JWKS() []byte { return k.current.Load().set }
 
-// ID is the key id of the key that signs.
+// ID returns the key id of the signing key.
 func (k *Keys) ID() string { return k.current.Load().signs.id }
 
-// Exchanges is how often another file was taken into use.
+// Exchanges returns how often a changed file was taken into use.
 func (k *Keys) Exchanges() int64 { return k.exchanges.Load() }
 
-// Stale says whether the file, as it is now, cannot be used.
+// Stale reports whether the current file is unusable.
 func (k *Keys) Stale() bool { return k.stale.Load() }
 
-// Watch reads the file again every Interval, until ctx ends.
+// Watch reads the file every Interval until ctx ends.
 func (k *Keys) Watch(ctx context.Context) {
 	t := time.NewTicker(Interval)
 	defer t.Stop()
@@ -134,7 +136,7 @@ func (k *Keys) refresh(now time.Time) {
 	k.last = raw
 	if err == nil && bytes.Equal(raw, k.taken) {
 		if k.stale.Swap(false) {
-			k.log.Info("the keys that sign for backends are again as they were read before")
+			k.log.Info("the identity key file is usable again, with the same keys")
 		}
 		return
 	}
@@ -150,14 +152,14 @@ func (k *Keys) refresh(now time.Time) {
 		k.taken = raw
 		k.stale.Store(false)
 		k.exchanges.Add(1)
-		k.log.Info("the keys that sign for backends have changed", "kid", keys[0].id)
+		k.log.Info("the identity keys have changed", "kid", keys[0].id)
 	case settled && !k.stale.Swap(true):
-		k.log.Error("the file with the keys that sign for backends cannot be used: those that were read before sign on", "error", fmt.Errorf("identity-key: %w", err))
+		k.log.Error("the identity key file is unusable; the previous keys stay in use", "error", fmt.Errorf("identity-key: %w", err))
 	}
 }
 
-// advance has a new key sign that was announced for long enough, and takes the keys out of the set that were replaced long
-// ago.
+// advance makes a new key sign after Announced, and removes keys from the set that were replaced
+// more than KeepReplaced ago.
 func (k *Keys) advance(now time.Time) {
 	r := *k.current.Load()
 	left := slices.DeleteFunc(slices.Clone(r.replaced), func(one replaced) bool { return !now.Before(one.until) })
@@ -169,11 +171,11 @@ func (k *Keys) advance(now time.Time) {
 		r.signs = r.keys[0]
 	}
 	r.replaced = left
-	_ = k.use(r) // its keys were encoded before
+	_ = k.use(r) // cannot fail: its keys were encoded before
 }
 
-// replacedBy are the keys that stay in the set beside those of a file: the one that signs still, then those that were replaced
-// last.
+// replacedBy returns the keys that stay in the set beside those of a file: the current signing key,
+// then those that were replaced last.
 func (k *Keys) replacedBy(keys []key, now time.Time) (gone []replaced) {
 	r := k.current.Load()
 	stay := func(one replaced) {

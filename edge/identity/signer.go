@@ -13,41 +13,43 @@ import (
 )
 
 const (
-	// Metadata is the key of the gRPC metadata that a signed identity comes in.
+	// Metadata is the gRPC metadata key of a signed identity.
 	Metadata = "mcp-identity"
-	// Type is the header typ of a signed identity (RFC 8725, section 3.11): it is no access token.
+	// Type is the header typ of a signed identity (RFC 8725, section 3.11). It is not an access
+	// token.
 	Type = "mcp-identity+jwt"
-	// Lifetime is for how long one is good.
+	// Lifetime is how long an identity is valid.
 	Lifetime = time.Minute
 )
 
-// Signer signs who is calling one backend. Safe for concurrent use.
+// Signer signs callers' identities for one backend. It is safe for concurrent use.
 type Signer struct {
-	// Keys sign.
+	// Keys are the signing keys.
 	Keys *Keys
-	// Issuer is the edge, the claim iss, and Audience the backend, the claim aud.
+	// Issuer names the edge (claim iss), Audience the backend (claim aud).
 	Issuer, Audience string
-	// Claims are the names of those of mcp.Principal.Forwarded that the backend is told; nil: none.
+	// Claims are the names in mcp.Principal.Forwarded that are included. nil means none.
 	Claims []string
 
 	signed, failed atomic.Int64
 }
 
-// claims of a signed identity. Members without a value are left out.
+// claims are those of a signed identity. Empty fields are omitted.
 type claims struct {
 	jwt.RegisteredClaims
-	// SubjectID is whose subject it is: two issuers may have the same one (RFC 9493, section 3.2.3).
+	// SubjectID qualifies the subject by its issuer, because two issuers may have the same subject
+	// (RFC 9493, section 3.2.3).
 	SubjectID *subjectID `json:"sub_id,omitempty"`
-	// SubjectIsClient: the subject is the id of a client that acts for itself, and no user's.
+	// SubjectIsClient is true if the subject is a client that acts for itself, not a user.
 	SubjectIsClient bool `json:"subject_is_client,omitempty"`
 	// Transaction is the id of the call (RFC 8417, section 2.2).
 	Transaction string `json:"txn,omitempty"`
 	Client      string `json:"client_id,omitempty"`
-	// Scope has the scopes with spaces between them (RFC 8693, section 4.2).
+	// Scope has the scopes, separated by spaces (RFC 8693, section 4.2).
 	Scope string   `json:"scope,omitempty"`
 	Roles []string `json:"roles,omitempty"`
 	Actor *actor   `json:"act,omitempty"`
-	// Chosen are claims of the caller's token, by their names, as its issuer wrote them.
+	// Chosen are claims of the caller's token, by name, unchanged.
 	Chosen map[string]json.RawMessage `json:"claims,omitempty"`
 }
 
@@ -57,13 +59,14 @@ type subjectID struct {
 	Sub    string `json:"sub"`
 }
 
-// actor is who acts for the subject (RFC 8693, section 4.1).
+// actor is the party that acts for the subject (RFC 8693, section 4.1).
 type actor struct {
 	Sub string `json:"sub"`
 }
 
-// Prove gives the metadata, a key and a value, by which an RPC shows who is calling: a JWT that is good for Lifetime and for
-// this backend. txn is the id of the call; empty for a list or a watch. The anonymous caller has one, too, without a subject.
+// Prove returns the metadata that identifies the caller in an RPC to the backend: a JWT that is
+// valid for Lifetime and for this backend. txn is the id of the call; empty for a list or a watch.
+// An anonymous caller gets a JWT without a subject.
 func (s *Signer) Prove(_ context.Context, who *mcp.Principal, txn string) (key, value string, _ error) {
 	k := &s.Keys.current.Load().signs
 	t := jwt.NewWithClaims(k.method, s.claims(who, txn, time.Now()))
@@ -71,16 +74,16 @@ func (s *Signer) Prove(_ context.Context, who *mcp.Principal, txn string) (key, 
 	text, err := t.SignedString(k.private)
 	if err != nil {
 		s.failed.Add(1)
-		return "", "", &mcp.Error{Kind: mcp.KindInternal, Message: "the edge cannot sign who is calling", Err: err}
+		return "", "", &mcp.Error{Kind: mcp.KindInternal, Message: "the edge cannot sign the caller's identity", Err: err}
 	}
 	s.signed.Add(1)
 	return Metadata, text, nil
 }
 
-// Signed and Failed are how many identities were signed, and could not be.
+// Signed returns how many identities were signed.
 func (s *Signer) Signed() int64 { return s.signed.Load() }
 
-// Failed is how many could not be signed.
+// Failed returns how many identities could not be signed.
 func (s *Signer) Failed() int64 { return s.failed.Load() }
 
 func (s *Signer) claims(who *mcp.Principal, txn string, now time.Time) *claims {

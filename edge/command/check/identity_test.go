@@ -48,7 +48,7 @@ func TestCheckSigns(t *testing.T) {
 		t.Errorf("the backend takes what is not signed:\n%s", out)
 	}
 	broken := authority.File(t, filepath.Join(dir, "broken.pem"), []byte("x"))
-	if _, err := run("identity-key: " + broken + "\n" + backends + addr + "'}]"); err == nil || !strings.Contains(err.Error(), broken+": it holds no private key") {
+	if _, err := run("identity-key: " + broken + "\n" + backends + addr + "'}]"); err == nil || !strings.Contains(err.Error(), broken+": it contains no private key") {
 		t.Errorf("a key that is none: %v", err)
 	}
 }
