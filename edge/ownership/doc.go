@@ -1,8 +1,10 @@
-// Package ownership says whose a name or a URI is, also while its backend is away.
+// Package ownership determines which backend owns a name or a URI, also while a backend is
+// unreachable.
 //
-// A backend owns what the platform grants it in the configuration, a prefix of names and prefixes of URIs, and beyond
-// that what it lists, the first in the order of the backends before the others. What a backend listed last stays its own
-// while it is away: a Registry remembers that, and shares it with other replicas through a Store, so that a replica which
-// has never reached a backend answers as those that have. So does the order: one that was changed in the configuration
-// takes effect once every backend whose place it changes is there.
+// A backend owns the names and URIs whose prefixes the configuration grants it. Beyond that it owns
+// what it lists; if several backends list the same, the first in the order of the configuration
+// wins. A backend keeps the names that it listed last while it is unreachable: a Registry stores
+// them, and shares them with other replicas through a Store, so that a replica that never reached
+// the backend answers as the others do. The order is shared in the same way. A changed order takes
+// effect when every backend whose place changes is reachable.
 package ownership

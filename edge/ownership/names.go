@@ -2,27 +2,28 @@ package ownership
 
 import "slices"
 
-// Names are what one backend lists, by its own names: without the prefix that the configuration gives it. The slices
-// must not be changed.
+// Names are the names that one backend lists, without the prefix of the configuration. The slices
+// must not be modified.
 type Names struct {
 	Tools     []string `json:"tools,omitempty"`
 	Prompts   []string `json:"prompts,omitempty"`
 	Resources []string `json:"resources,omitempty"` // URIs
 	Templates []string `json:"templates,omitempty"` // RFC 6570
 	Skills    []string `json:"skills,omitempty"`    // URIs of their SKILL.md
-	Pages     []string `json:"pages,omitempty"`     // URIs that tools name as their pages
-	Prefixes  []string `json:"prefixes,omitempty"`  // URI prefixes that the backend says it serves
+	Pages     []string `json:"pages,omitempty"`     // URIs that tools declare as their pages
+	Prefixes  []string `json:"prefixes,omitempty"`  // URI prefixes that the backend declares
 }
 
-// each are the lists of n, in the order in which they are kept when there is no room for all.
+// each returns the lists of n in order of priority if the limit does not allow all.
 func (n *Names) each() [7]*[]string {
 	return [...]*[]string{&n.Tools, &n.Prompts, &n.Prefixes, &n.Templates, &n.Resources, &n.Skills, &n.Pages}
 }
 
-// entryBytes is what a name takes beside its text in a stored record: quotes and a comma.
+// entryBytes is the overhead of a name in a stored record: quotes and a comma.
 const entryBytes = 3
 
-// bounded returns names of at most that many bytes, and how many are left out. n is not changed.
+// bounded returns names of at most the given size in bytes, and the number of dropped ones. n is
+// not modified.
 func (n *Names) bounded(bytes int) (_ *Names, dropped int) {
 	out := *n
 	for _, list := range out.each() {
@@ -37,7 +38,7 @@ func (n *Names) bounded(bytes int) (_ *Names, dropped int) {
 	return &out, dropped
 }
 
-// size is what bounded counts.
+// size returns the size that bounded limits.
 func (n *Names) size() (bytes int) {
 	all := *n
 	for _, list := range all.each() {
@@ -48,7 +49,7 @@ func (n *Names) size() (bytes int) {
 	return bytes
 }
 
-// with returns the names of both, each once. Neither is changed.
+// with returns the union of both. Neither is modified.
 func (n *Names) with(o *Names) *Names {
 	out := *n
 	theirs := *o
@@ -64,10 +65,10 @@ func (n *Names) with(o *Names) *Names {
 	return &out
 }
 
-// empty reports whether there is no name. nil has none.
+// empty reports whether there are no names. nil is empty.
 func (n *Names) empty() bool { return n == nil || n.Equal(&Names{}) }
 
-// Equal reports whether both have the same names in the same order. nil equals nothing but nil.
+// Equal reports whether both have the same names in the same order. nil equals only nil.
 func (n *Names) Equal(o *Names) bool {
 	if n == nil || o == nil {
 		return n == o

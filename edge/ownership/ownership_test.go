@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// shared is a Store in memory. down: it cannot be reached.
+// shared is a Store in memory. down makes it fail.
 type shared struct {
 	mu     sync.Mutex
 	values map[string]Value
@@ -57,18 +57,19 @@ func (s *shared) Write(_ context.Context, set map[string]Value, drop []string) e
 	return s.down
 }
 
-// replica is a Registry whose backends a test places.
+// replica is a Registry whose backends the test sets.
 func replica(s Store) *Registry {
 	return New(Options{Store: s, Logger: slog.New(slog.DiscardHandler)})
 }
 
-// there is a backend that lists tools, away one that is not there.
+// there returns a reachable backend that lists tools, away an unreachable one.
 func there(name string, tools ...string) Holder {
 	return Holder{Name: name, Configured: true, Names: &Names{Tools: tools}}
 }
 func away(name string) Holder { return Holder{Name: name, Configured: true} }
 
-// update places backends and shares what is known, as often as a view would be made; it returns their names in the order in effect.
+// update sets backends and exchanges with the Store repeatedly. It returns the names in the order
+// in effect.
 func update(t *testing.T, r *Registry, holders ...Holder) (order []string) {
 	t.Helper()
 	for range 2 {
@@ -94,7 +95,8 @@ func kept(r *Registry, name string) string {
 	return strings.Join(n.Tools, " ")
 }
 
-// A replica that has never reached a backend knows its names, and those that some callers were shown; they go with the backend.
+// A replica that never reached a backend knows its names, and those that some callers see. They are
+// removed with the backend.
 func TestNamesAreShared(t *testing.T) {
 	store := &shared{}
 	knew := replica(store)
@@ -118,7 +120,8 @@ func TestNamesAreShared(t *testing.T) {
 	}
 }
 
-// What is away here is known better by a replica that reaches it, and a Store that has lost everything is told again.
+// A replica that reaches a backend is authoritative for it. A Store that lost its data gets it
+// again.
 func TestNamesFollowThoseWhoKnow(t *testing.T) {
 	store := &shared{}
 	reaches, not := replica(store), replica(store)
@@ -145,7 +148,8 @@ func TestNamesFollowThoseWhoKnow(t *testing.T) {
 	}
 }
 
-// An order that was changed takes effect once the backends are there whose place it changes, or are taken out, or own nothing.
+// A changed order takes effect when the backends whose place changes are reachable, are removed, or
+// own nothing.
 func TestOrder(t *testing.T) {
 	store := &shared{}
 	if got := update(t, replica(store), there("a", "x"), there("b", "x"), there("c")); !slices.Equal(got, []string{"a", "b", "c"}) {
@@ -178,7 +182,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// What is kept of a backend is bounded, tools before the rest, and that it is not all is reported once.
+// The names stored per backend are limited, tools first. One warning reports that names are
+// missing.
 func TestNamesAreBounded(t *testing.T) {
 	var log strings.Builder
 	r := New(Options{Bytes: 1000, Logger: slog.New(slog.NewTextHandler(&log, nil))})
@@ -194,7 +199,7 @@ func TestNamesAreBounded(t *testing.T) {
 			t.Errorf("kept %d bytes, %d tools and %d resources", n.size(), len(n.Tools), len(n.Resources))
 		}
 	}
-	if n := strings.Count(log.String(), "more names than are remembered"); n != 1 {
+	if n := strings.Count(log.String(), "more names than are stored"); n != 1 {
 		t.Errorf("reported %d times", n)
 	}
 	for i := range 100 {
@@ -205,7 +210,7 @@ func TestNamesAreBounded(t *testing.T) {
 	}
 }
 
-// A Store that cannot be reached fails Load, and what is known here stays.
+// If the Store is unreachable, Load fails, and the known names stay.
 func TestStoreAway(t *testing.T) {
 	store := &shared{down: errors.New("down")}
 	r := replica(store)
@@ -219,7 +224,7 @@ func TestStoreAway(t *testing.T) {
 	}
 }
 
-// Lookups of prefixes agree with looking at each text.
+// Lookups of prefixes agree with a linear search.
 func TestPrefixes(t *testing.T) {
 	draw := func() string {
 		b := make([]byte, rand.IntN(6))

@@ -6,26 +6,26 @@ import (
 	"strings"
 )
 
-// Prefixes finds which of its texts another text begins with. The zero value has none. Add all texts, then call
-// Build; afterwards it is immutable and safe for concurrent use. A lookup takes time logarithmic in the number of
-// texts and linear in the number of those that are prefixes of each other.
+// Prefixes finds the stored texts with which another text begins. The zero value is empty. Call Add
+// for each text, then Build; afterwards it is immutable and safe for concurrent use. A lookup takes
+// time logarithmic in the number of texts and linear in the number of nested prefixes.
 type Prefixes struct{ nodes []node }
 
-// node is one text. Nodes are sorted by text, each text once.
+// node is one text. Nodes are sorted by text, without duplicates.
 type node struct {
 	text    string
-	parent  int   // the longest other text that this one begins with; -1: none
+	parent  int   // index of the longest other text that this one begins with; -1 if none
 	holders []int // in ascending order
 }
 
-// Add gives a text to a holder. The empty text is left out: it would be a prefix of everything.
+// Add adds a text of a holder. An empty text is ignored: it would be a prefix of everything.
 func (p *Prefixes) Add(text string, holder int) {
 	if text != "" {
 		p.nodes = append(p.nodes, node{text: text, parent: -1, holders: []int{holder}})
 	}
 }
 
-// Build makes the texts that were added ready for lookups.
+// Build prepares the added texts for lookups.
 func (p *Prefixes) Build() {
 	slices.SortStableFunc(p.nodes, func(a, b node) int { return strings.Compare(a.text, b.text) })
 	out := p.nodes[:0]
@@ -44,7 +44,7 @@ func (p *Prefixes) Build() {
 	}
 }
 
-// enclosing returns the last node at or before i whose text s begins with; -1: none.
+// enclosing returns the last node at or before i whose text s begins with, or -1.
 func (p *Prefixes) enclosing(i int, s string) int {
 	for i >= 0 && !strings.HasPrefix(s, p.nodes[i].text) {
 		i = p.nodes[i].parent
@@ -52,14 +52,15 @@ func (p *Prefixes) enclosing(i int, s string) int {
 	return i
 }
 
-// find returns the longest text that s begins with; -1: none.
+// find returns the longest text that s begins with, or -1.
 func (p *Prefixes) find(s string) int {
-	// Every text between a prefix of s and s itself begins with that prefix, so the prefixes of s enclose its predecessor.
+	// Every text between a prefix of s and s itself begins with that prefix, so the prefixes of s
+	// enclose its predecessor.
 	return p.enclosing(sort.Search(len(p.nodes), func(i int) bool { return p.nodes[i].text > s })-1, s)
 }
 
-// Longest returns the holders of the longest text that s begins with, in ascending order; nil: there is none. The slice
-// must not be changed.
+// Longest returns the holders of the longest text that s begins with, in ascending order, or nil.
+// The slice must not be modified.
 func (p *Prefixes) Longest(s string) []int {
 	if i := p.find(s); i >= 0 {
 		return p.nodes[i].holders
@@ -67,8 +68,8 @@ func (p *Prefixes) Longest(s string) []int {
 	return nil
 }
 
-// First returns the least holder, of all texts that s begins with, which is below most and in allowed, where nil allows
-// all; most if there is none.
+// First returns the lowest holder of any text that s begins with, if it is below most and in
+// allowed. nil allows all. It returns most if there is none.
 func (p *Prefixes) First(s string, most int, allowed []int) int {
 	for i := p.find(s); i >= 0; i = p.nodes[i].parent {
 		for _, holder := range p.nodes[i].holders {
@@ -84,7 +85,7 @@ func (p *Prefixes) First(s string, most int, allowed []int) int {
 	return most
 }
 
-// Allows reports whether a holder is among those that a grant allows; nil allows all.
+// Allows reports whether a grant allows a holder. nil allows all.
 func Allows(allowed []int, holder int) bool {
 	return allowed == nil || slices.Contains(allowed, holder)
 }

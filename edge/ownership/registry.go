@@ -6,53 +6,54 @@ import (
 	"sync"
 )
 
-// DefaultBytes bounds what is remembered of one backend.
+// DefaultBytes is the default limit of the names stored per backend, in bytes.
 const DefaultBytes = 1 << 20
 
 // Options are the settings of a Registry. The zero value is usable.
 type Options struct {
-	// Store shares what is remembered with other replicas; nil: it is kept in this process.
+	// Store shares the names with other replicas. nil keeps them in this process.
 	Store Store
-	// Bytes bounds the names remembered of one backend; 0: DefaultBytes. What is beyond it is not its own while it is away.
+	// Bytes is the maximum size of the names stored per backend. 0 means DefaultBytes. Names beyond
+	// it are not owned while the backend is unreachable.
 	Bytes int
-	// Logger; nil: slog.Default().
+	// Logger logs warnings. nil uses slog.Default.
 	Logger *slog.Logger
 }
 
-// Registry remembers which names each backend listed last, and in which order backends win over each other. All methods
-// are safe for concurrent use.
+// Registry stores the names that each backend listed last, and the order of precedence of the
+// backends. It is safe for concurrent use.
 type Registry struct {
 	o Options
 
 	mu       sync.Mutex
 	entries  map[string]*entry
-	order    []string // as it was adopted last; nil: never
-	deferred bool     // the configuration has another order, which waits
+	order    []string // the order in effect; nil before the first
+	deferred bool     // the configuration has another order that is not in effect yet
 	changed  func()
 	wake     chan struct{}
 	sync     synced
 }
 
-// entry is what is remembered of one backend.
+// entry holds the names of one backend.
 type entry struct {
-	// configured: it is in the configuration, and so it is shared with other replicas.
+	// configured is true if the backend is in the configuration; its names are then shared.
 	configured bool
-	// present: the backend is there, and this replica knows best what it lists.
+	// present is true if the backend is reachable, so that this replica's lists are authoritative.
 	present bool
 	listed  *Names
-	// own are names that only some callers are shown.
+	// own are names that only some callers see.
 	own *Names
-	// kept is both together, within the bound; nil: not made since they changed.
+	// kept is the union of both, within the limit. nil means that it must be recomputed.
 	kept *Names
-	// value is what the Store is to have of it; its zero value: not made since that changed.
+	// value is the entry's value for the Store. Zero means that it must be recomputed.
 	value Value
-	// digest is that of the Store's value as it was written or read last; empty: never.
+	// digest is the digest of the value last written to or read from the Store. Empty means never.
 	digest string
-	// large: what was too much was reported.
+	// large is true after the warning about too many names.
 	large bool
 }
 
-// New makes a Registry that remembers nothing yet.
+// New returns an empty Registry.
 func New(o Options) *Registry {
 	if o.Bytes <= 0 {
 		o.Bytes = DefaultBytes
@@ -63,21 +64,22 @@ func New(o Options) *Registry {
 	return &Registry{o: o, entries: map[string]*entry{}, changed: func() {}, wake: make(chan struct{}, 1)}
 }
 
-// OnChange has fn called after names or the order were read from the Store that this replica did not know. It must not
-// block. Call it before Load and Run.
+// OnChange sets the function that is called after unknown names or another order were read from the
+// Store. It must not block. Call OnChange before Load and Run.
 func (r *Registry) OnChange(fn func()) { r.changed = fn }
 
-// Holder is a backend as the configuration and its connection have it now.
+// Holder is the current state of a backend.
 type Holder struct {
 	Name string
-	// Configured is false for a backend that was discovered: what is remembered of it is not shared.
+	// Configured is false for a discovered backend, whose names are not shared.
 	Configured bool
-	// Names are what it lists now, with those that are remembered for the lists that cannot be read; nil: it is away.
+	// Names are the names that it lists now, with the stored names of lists that cannot be read.
+	// nil means that the backend is unreachable.
 	Names *Names
 }
 
-// Update takes in which backends there are, in the order of the configuration, and returns the order in which they win
-// over each other, as indexes of holders. What is remembered of others is forgotten.
+// Update sets the backends, in the order of the configuration. It returns the order of precedence,
+// as indexes of holders. Names of other backends are dropped.
 func (r *Registry) Update(holders []Holder) []int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -105,14 +107,14 @@ func (r *Registry) Update(holders []Holder) []int {
 	return r.arrange(holders)
 }
 
-// Kept returns what is remembered of a backend; nil: nothing is. The pointer stays the same until that changes.
+// Kept returns the stored names of a backend, or nil. The pointer stays the same until they change.
 func (r *Registry) Kept(name string) *Names {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.keptOf(name, r.entries[name])
 }
 
-// keptOf makes what is kept of an entry, which may be nil. r.mu is held.
+// keptOf returns the stored names of an entry, which may be nil. The caller holds r.mu.
 func (r *Registry) keptOf(name string, e *entry) *Names {
 	switch {
 	case e == nil || e.listed == nil && e.own == nil:
@@ -130,14 +132,14 @@ func (r *Registry) keptOf(name string, e *entry) *Names {
 	var dropped int
 	if e.kept, dropped = all.bounded(r.o.Bytes); dropped > 0 && !e.large {
 		e.large = true
-		r.o.Logger.Warn("a backend has more names than are remembered: while it is away, another backend may take the last of them; "+
-			"give it a prefix and uris, or raise limits.name-bytes", "backend", name, "names", dropped, "bytes", r.o.Bytes)
+		r.o.Logger.Warn("a backend has more names than are stored: while it is unreachable, another backend may own the rest; "+
+			"configure prefix and uris for it, or raise limits.name-bytes", "backend", name, "names", dropped, "bytes", r.o.Bytes)
 	}
 	return e.kept
 }
 
-// Apart returns what is remembered of a backend in its two parts: what it lists for everybody, and what it showed to some callers only; nil:
-// nothing is.
+// Apart returns the stored names of a backend in two parts: those that every caller sees, and those
+// that only some callers see. Both are nil if there are none.
 func (r *Registry) Apart(name string) (listed, own *Names) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -147,20 +149,21 @@ func (r *Registry) Apart(name string) (listed, own *Names) {
 	return nil, nil
 }
 
-// Own notes names that a backend shows to some callers only.
+// Own adds names that a backend shows to some callers only.
 func (r *Registry) Own(name string, n *Names) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e := r.entries[name]
 	if e == nil {
-		return // It was taken out meanwhile.
+		return // The backend was removed meanwhile.
 	}
 	if r.addOwn(e, n) {
 		r.dirty()
 	}
 }
 
-// addOwn adds to the names that some callers were shown, and reports whether there is a new one. r.mu is held.
+// addOwn adds to the names that some callers see, and reports whether there is a new one. The
+// caller holds r.mu.
 func (r *Registry) addOwn(e *entry, n *Names) bool {
 	all := &Names{}
 	if e.own != nil {
@@ -170,13 +173,13 @@ func (r *Registry) addOwn(e *entry, n *Names) bool {
 		return false
 	}
 	if _, dropped := all.bounded(r.o.Bytes); dropped > 0 {
-		all = n // The bound is reached: begin anew, since the callers of before may not come back.
+		all = n // The limit is reached: start over, because earlier callers may not return.
 	}
 	e.own, e.kept, e.value = all, nil, Value{}
 	return true
 }
 
-// arrange returns the order that is in effect. r.mu is held.
+// arrange returns the order in effect. The caller holds r.mu.
 func (r *Registry) arrange(holders []Holder) []int {
 	wanted := make([]string, 0, len(holders))
 	for _, h := range holders {
@@ -188,7 +191,7 @@ func (r *Registry) arrange(holders []Holder) []int {
 	if was := r.rearranged(wanted); was != nil {
 		inEffect = was
 		if !r.deferred {
-			r.o.Logger.Warn("the order of the backends was changed, and backends that are away own names by the order before: it takes effect when they are back, or taken out of the configuration",
+			r.o.Logger.Warn("the order of the backends was changed, but unreachable backends own names by the previous order: the new one takes effect when they are reachable, or removed from the configuration",
 				"order", wanted, "in_effect", inEffect)
 		}
 		r.deferred = true
@@ -213,7 +216,7 @@ func (r *Registry) arrange(holders []Holder) []int {
 	return out
 }
 
-// place is a holder's in the order; those that were discovered come last.
+// place returns the position of a holder in the order. Discovered backends are last.
 func place(at map[string]int, h *Holder) int {
 	if !h.Configured {
 		return len(at)
@@ -221,8 +224,9 @@ func place(at map[string]int, h *Holder) int {
 	return at[h.Name]
 }
 
-// rearranged returns the order before, with backends that are new at the place that wanted gives them, if a backend that
-// is away and owns names has another place in it than in wanted; else nil. r.mu is held.
+// rearranged returns the previous order, with new backends at their place in wanted, if an
+// unreachable backend that owns names has another place there than in wanted. Otherwise it returns
+// nil. The caller holds r.mu.
 func (r *Registry) rearranged(wanted []string) []string {
 	var before []string
 	for _, name := range r.order {
@@ -253,7 +257,7 @@ func (r *Registry) rearranged(wanted []string) []string {
 	return before
 }
 
-// sameBefore reports whether the same backends stand before name in both orders.
+// sameBefore reports whether the same backends precede name in both orders.
 func sameBefore(a, b []string, name string) bool {
 	first, second := slices.Clone(a[:slices.Index(a, name)]), slices.Clone(b[:slices.Index(b, name)])
 	slices.Sort(first)
@@ -261,7 +265,7 @@ func sameBefore(a, b []string, name string) bool {
 	return slices.Equal(first, second)
 }
 
-// dirty has Run write what changed soon. r.mu is held.
+// dirty makes Run write the changes soon. The caller holds r.mu.
 func (r *Registry) dirty() {
 	select {
 	case r.wake <- struct{}{}:

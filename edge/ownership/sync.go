@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// Store keeps values by name for all replicas. Safe for concurrent use.
+// Store stores values by name for all replicas. It is safe for concurrent use.
 type Store interface {
 	// Digests returns the digest of each value, by name.
 	Digests(ctx context.Context) (map[string]string, error)
-	// Values returns the values of some names; one that is not there is missing.
+	// Values returns the values of the given names. Missing values are omitted.
 	Values(ctx context.Context, names []string) (map[string][]byte, error)
-	// Write replaces some values with their digests, and drops others, at once.
+	// Write sets some values with their digests and deletes others, atomically.
 	Write(ctx context.Context, set map[string]Value, drop []string) error
 }
 
@@ -26,27 +26,27 @@ type Value struct {
 }
 
 const (
-	// every is how often the Store is looked at.
+	// every is the interval at which the Store is read.
 	every = 10 * time.Second
-	// gather is how long a change waits for others before it is written.
+	// gather is how long a change waits for further changes before it is written.
 	gather = 200 * time.Millisecond
-	// within bounds one look.
+	// within is the timeout of one exchange with the Store.
 	within = 5 * time.Second
-	// orderName is the name of the order in the Store: no backend has it.
+	// orderName is the name of the order in the Store. No backend has it.
 	orderName = ""
 )
 
-// synced is what Run knows of the Store.
+// synced is the state of the Store as known to Run.
 type synced struct {
-	// loaded: it was read once. Nothing is written before.
+	// loaded is true after the first read. Nothing is written before.
 	loaded bool
-	failed bool // that was logged
-	// order is the digest of the order as it was written or read last.
+	failed bool // true after a logged failure
+	// order is the digest of the order last written or read.
 	order string
 }
 
-// Load reads what other replicas remember. A replica that serves before it may give names of a backend that is away to
-// others. Without a Store it does nothing. The error is the Store's.
+// Load reads the names that other replicas have stored. Until then, a replica may give names of an
+// unreachable backend to others. Without a Store it does nothing. The error is that of the Store.
 func (r *Registry) Load(ctx context.Context) error {
 	if r.o.Store == nil {
 		return nil
@@ -54,7 +54,7 @@ func (r *Registry) Load(ctx context.Context) error {
 	return r.exchange(ctx)
 }
 
-// Run shares what changes with other replicas until ctx ends. Without a Store it returns at once.
+// Run shares changes with other replicas until ctx ends. Without a Store it returns at once.
 func (r *Registry) Run(ctx context.Context) {
 	if r.o.Store == nil {
 		return
@@ -79,7 +79,7 @@ func (r *Registry) Run(ctx context.Context) {
 		cancel()
 		r.mu.Lock()
 		if err != nil && !r.sync.failed && ctx.Err() == nil {
-			r.o.Logger.Warn("the names of backends cannot be shared with other replicas; trying on", "error", err)
+			r.o.Logger.Warn("the names of backends cannot be shared with other replicas; retrying", "error", err)
 		}
 		r.sync.failed = err != nil
 		r.mu.Unlock()
@@ -87,14 +87,14 @@ func (r *Registry) Run(ctx context.Context) {
 	}
 }
 
-// record is what a Store has of a backend.
+// record is the stored value of a backend.
 type record struct {
-	// Listed are the names that every caller may be shown, Own those that some callers were.
+	// Listed are the names that every caller may see, Own those that some callers see.
 	Listed *Names `json:"listed,omitempty"`
 	Own    *Names `json:"own,omitempty"`
 }
 
-// exchange reads what others know of backends that are away here, and writes what this replica knows of the others.
+// exchange reads the names of backends that are unreachable here, and writes those of the others.
 func (r *Registry) exchange(ctx context.Context) error {
 	there, err := r.o.Store.Digests(ctx)
 	if err != nil {
@@ -116,7 +116,7 @@ func (r *Registry) exchange(ctx context.Context) error {
 	return r.o.Store.Write(ctx, set, drop)
 }
 
-// unknown names the values that this replica has to read.
+// unknown returns the names of the values that this replica must read.
 func (r *Registry) unknown(there map[string]string) (names []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -135,7 +135,8 @@ func (r *Registry) unknown(there map[string]string) (names []string) {
 	return names
 }
 
-// take notes what was read, and reports whether it changes anything. A value that cannot be read is as none.
+// take applies the values that were read, and reports whether they change anything. An unreadable
+// value counts as missing.
 func (r *Registry) take(there map[string]string, values map[string][]byte) (changed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -146,7 +147,8 @@ func (r *Registry) take(there map[string]string, values map[string][]byte) (chan
 				continue
 			}
 			r.sync.order = there[name]
-			// An order that this replica adopted stands until it is started anew; one that waits may be in effect elsewhere.
+			// An order in effect on this replica stays until a restart. A deferred order may be in
+			// effect elsewhere.
 			if (!r.sync.loaded || r.deferred) && !slices.Equal(order, r.order) {
 				r.order, changed = order, true
 			}
@@ -162,8 +164,9 @@ func (r *Registry) take(there map[string]string, values map[string][]byte) (chan
 	return changed
 }
 
-// takeNames notes what another replica remembers of a backend: all of it while the backend is away here, else what was
-// shown to callers there. It reports whether that changes what is kept of one that is away. r.mu is held.
+// takeNames applies another replica's names of a backend: all of them if it is unreachable here,
+// otherwise those shown to callers there. It reports whether that changes the stored names of an
+// unreachable backend. The caller holds r.mu.
 func (r *Registry) takeNames(name string, e *entry, raw []byte) (changed bool) {
 	var there record
 	if json.Unmarshal(raw, &there) != nil {
@@ -179,14 +182,14 @@ func (r *Registry) takeNames(name string, e *entry, raw []byte) (changed bool) {
 	e.listed, e.own, e.kept, e.value = there.Listed, there.Own, nil, Value{}
 	after := r.keptOf(name, e)
 	if after.Equal(before) {
-		e.kept = before // The pointer stands for what it points at.
+		e.kept = before // Equal names keep their pointer.
 		return false
 	}
 	return true
 }
 
-// pending is what the Store does not have as this replica knows it: names of backends that are there or that it has
-// lost, the order, and no backend that is not configured.
+// pending returns the changes that the Store lacks: names of backends that are or were reachable,
+// the order, and the removal of backends that are not configured.
 func (r *Registry) pending(there map[string]string) (set map[string]Value, drop []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -198,7 +201,7 @@ func (r *Registry) pending(there map[string]string) (set map[string]Value, drop 
 		}
 		digest, known := there[name]
 		if known && !e.present {
-			continue // A replica that reaches it knows better.
+			continue // A replica that reaches the backend is authoritative.
 		}
 		v := r.valueOf(name, e)
 		if e.digest = v.Digest; v.Digest != digest {
@@ -217,10 +220,10 @@ func (r *Registry) pending(there map[string]string) (set map[string]Value, drop 
 	return set, drop
 }
 
-// valueOf is what the Store is to have of a backend, within the bound. r.mu is held.
+// valueOf returns the value of a backend for the Store, within the limit. The caller holds r.mu.
 func (r *Registry) valueOf(name string, e *entry) Value {
 	if e.value.Digest == "" {
-		_ = r.keptOf(name, e) // It reports what is too much.
+		_ = r.keptOf(name, e) // It warns about too many names.
 		var out record
 		left := r.o.Bytes
 		for _, list := range []struct{ from, to **Names }{{&e.listed, &out.Listed}, {&e.own, &out.Own}} {
@@ -234,9 +237,9 @@ func (r *Registry) valueOf(name string, e *entry) Value {
 	return e.value
 }
 
-// encode makes a value of names, or of the order.
+// encode returns the value of names, or of the order.
 func encode(of any) Value {
-	raw, _ := json.Marshal(of) // strings alone
+	raw, _ := json.Marshal(of) // cannot fail: only strings
 	sum := sha256.Sum256(raw)
 	return Value{Digest: hex.EncodeToString(sum[:12]), Bytes: raw}
 }
