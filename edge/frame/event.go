@@ -9,23 +9,23 @@ import (
 
 // Event is one server-sent event.
 type Event struct {
-	// ID is the id line's value; empty: no such line.
+	// ID is the value of the id line. Empty means no such line.
 	ID string
-	// Name is the event line's value; empty: no such line, and receivers take it for "message".
+	// Name is the value of the event line. Empty means no such line; receivers then use "message".
 	Name string
-	// Data is the payload. Its lines may end in LF, CR or CRLF; they are received joined by LF.
+	// Data is the payload. Its lines may end in LF, CR or CRLF; a reader joins them by LF.
 	Data []byte
-	// Retry is how long a receiver is to wait before it reconnects, written in milliseconds, rounded
-	// up; zero or less: no such line.
+	// Retry is the receiver's delay before it reconnects. It is written in milliseconds, rounded
+	// up. Zero or less means no such line.
 	Retry time.Duration
 }
 
-// AppendEvent appends ev as it goes on the wire, its blank line included.
+// AppendEvent appends the encoding of ev, including its blank line.
 //
-// Empty Data is written as an empty data line, so that an ID alone makes a priming event; only an
-// event with neither ID nor Name goes without, which sets the receiver's reconnection time and
-// dispatches nothing. The zero Event appends nothing. CR, LF and NUL are dropped from ID and Name:
-// they cannot be represented there, and nothing may break out of its line.
+// Empty Data is encoded as an empty data line, so that an ID alone makes a priming event. An event
+// with neither ID nor Name has no data line: it sets the receiver's reconnection time and
+// dispatches nothing. The zero Event appends nothing. CR, LF and NUL are removed from ID and Name,
+// which cannot represent them.
 func AppendEvent(dst []byte, ev Event) []byte {
 	hasData := len(ev.Data) > 0 || ev.ID != "" || ev.Name != ""
 	if !hasData && ev.Retry <= 0 {
@@ -48,9 +48,9 @@ func AppendEvent(dst []byte, ev Event) []byte {
 	return append(dst, '\n')
 }
 
-// AppendComment appends text as a comment, which receivers ignore: it keeps a connection open
-// through proxies. Several lines become several comment lines; empty text is a bare colon. It must
-// not come between the lines of one event.
+// AppendComment appends text as a comment, which receivers ignore; comments keep a connection open
+// through proxies. Each line becomes a comment line; empty text becomes a bare colon. A comment
+// must not be between the lines of one event.
 func AppendComment(dst []byte, text string) []byte {
 	if text == "" {
 		return append(dst, ":\n\n"...)
@@ -58,7 +58,7 @@ func AppendComment(dst []byte, text string) []byte {
 	return append(appendLines(dst, ": ", []byte(text)), '\n')
 }
 
-// milliseconds rounds up, so that no wait becomes none.
+// milliseconds converts d, rounded up, so that a positive delay is never 0.
 func milliseconds(d time.Duration) int64 {
 	ms := d.Milliseconds()
 	if d%time.Millisecond != 0 {
@@ -81,7 +81,7 @@ func appendField(dst []byte, field, value string) []byte {
 	return append(dst, '\n')
 }
 
-// appendLines writes each line of text after prefix; one line if text is empty.
+// appendLines appends each line of text after prefix. Empty text is one line.
 func appendLines(dst []byte, prefix string, text []byte) []byte {
 	cr := bytes.IndexByte(text, '\r') >= 0
 	for {

@@ -104,7 +104,7 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// readAll reads to the first error.
+// readAll reads until the first error.
 func readAll(r *Reader) ([]Event, error) {
 	var got []Event
 	for {
@@ -116,8 +116,8 @@ func readAll(r *Reader) ([]Event, error) {
 	}
 }
 
-// TestReaderDispatchesAtOnce: an event is returned when its blank line is there, not when the
-// next byte tells whether that line's CR belongs to a CRLF.
+// TestReaderDispatchesAtOnce: an event is returned when its blank line has arrived, before the next
+// byte shows whether a CR of that line belongs to a CRLF.
 func TestReaderDispatchesAtOnce(t *testing.T) {
 	in, out := io.Pipe()
 	defer in.Close()

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// pieces reads data in pieces of the sizes given, over and over; size 0 counts as 1.
+// pieces reads data in pieces of the given sizes, repeatedly; size 0 counts as 1.
 type pieces struct {
 	data  []byte
 	sizes []byte
@@ -68,8 +68,8 @@ func checkWritten(t *testing.T, ev Event, sizes []byte) {
 	}
 }
 
-// checkStream reads data as a stream, however split, and holds it against the algorithm in its
-// plainest form.
+// checkStream reads data as a stream in pieces, and compares the result with the reference
+// implementation.
 func checkStream(t *testing.T, data, sizes []byte) {
 	want := interpret(data)
 	for _, in := range []io.Reader{bytes.NewReader(data), iotest.OneByteReader(bytes.NewReader(data)), &pieces{data: data, sizes: sizes}} {
@@ -86,7 +86,7 @@ func checkStream(t *testing.T, data, sizes []byte) {
 
 var lineEnds = regexp.MustCompile("\r\n|\r|\n")
 
-// interpret is the reference for whole streams.
+// interpret is the reference implementation, for complete streams.
 func interpret(stream []byte) []Event {
 	var events []Event
 	lines := lineEnds.Split(strings.TrimPrefix(string(stream), "\ufeff"), -1)
@@ -137,7 +137,7 @@ func FuzzLines(f *testing.F) {
 	})
 }
 
-// splitLines is the reference for whole streams.
+// splitLines splits complete streams for the reference implementation.
 func splitLines(stream string, limit int) []string {
 	var want []string
 	lines := strings.Split(stream, "\n")
@@ -155,7 +155,7 @@ func splitLines(stream string, limit int) []string {
 	return want
 }
 
-// checkLineWritten writes msg twice and reads it back, or sees it refused.
+// checkLineWritten writes msg twice and reads it back, or expects an error.
 func checkLineWritten(t *testing.T, msg, sizes []byte) {
 	var out bytes.Buffer
 	w := NewLineWriter(&out)

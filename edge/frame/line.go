@@ -9,24 +9,24 @@ import (
 	"sync"
 )
 
-// LineReader reads messages that stand one on a line. Lines end in LF or CRLF; the last one needs no
-// end. Lines of nothing but space are skipped. It is for one goroutine.
+// LineReader reads messages, one per line. Lines end in LF or CRLF; the last line needs no end.
+// Blank lines are skipped. It is not safe for concurrent use.
 type LineReader struct {
 	in       *bufio.Reader
 	max      int
-	skipping bool // within a line that was too long
+	skipping bool // inside a line that was too long
 }
 
-// NewLineReader reads lines from r. maxLine bounds one line in bytes, without its end; it must be at
-// least 1.
+// NewLineReader returns a reader of r. maxLine is the maximum length of a line in bytes without its
+// end; it must be at least 1.
 func NewLineReader(r io.Reader, maxLine int) *LineReader {
 	return &LineReader{in: bufio.NewReader(r), max: maxLine}
 }
 
-// Next returns the next line without its end; the caller owns it. A line beyond the bound gives
-// [ErrLineTooLong] as soon as the bound is crossed; the call after goes on with the next line. At
-// the end of the stream the error is io.EOF. Any other error is the stream's own, and what was read
-// of a line before it is dropped.
+// Next returns the next line without its end; the caller owns it. For a line above the limit it
+// returns [ErrLineTooLong] as soon as the limit is exceeded; the next call continues with the next
+// line. At the end of the stream it returns io.EOF. Any other error is that of the stream; an
+// incomplete line before it is dropped.
 func (r *LineReader) Next() ([]byte, error) {
 	if r.skipping {
 		if err := r.skip(); err != nil {
@@ -56,7 +56,7 @@ func (r *LineReader) read() ([]byte, error) {
 		line = append(line, piece...)
 		ended := whole || errors.Is(err, io.EOF)
 		if excess := len(line) - r.max; excess > 0 {
-			// One byte more may be the CR of a CRLF.
+			// The extra byte may be the CR of a CRLF.
 			cr := excess == 1 && line[r.max] == '\r'
 			if !cr || ended && !whole {
 				r.skipping = !whole
@@ -76,7 +76,7 @@ func (r *LineReader) read() ([]byte, error) {
 	}
 }
 
-// skip passes the rest of a line that was too long.
+// skip skips the rest of a line that was too long.
 func (r *LineReader) skip() error {
 	for {
 		_, err := r.in.ReadSlice('\n')
@@ -92,23 +92,23 @@ func (r *LineReader) skip() error {
 	}
 }
 
-// LineWriter writes messages one on a line. It may be used concurrently.
+// LineWriter writes messages, one per line. It is safe for concurrent use.
 type LineWriter struct {
 	mu  sync.Mutex
 	out io.Writer
 	buf []byte
-	err error // of a write; a line may be half written, so it stays
+	err error // the first write error; permanent, because a line may be incomplete
 }
 
-// NewLineWriter writes lines to w.
+// NewLineWriter returns a writer to w.
 func NewLineWriter(w io.Writer) *LineWriter { return &LineWriter{out: w} }
 
-// keepBuffer is the most memory that a LineWriter holds between messages, in bytes.
+// keepBuffer is the maximum size of the buffer that a LineWriter keeps between messages, in bytes.
 const keepBuffer = 64 << 10
 
-// WriteLine writes msg and a line feed in one call of the underlying Write; msg stays the caller's.
-// A message that is empty or spans lines is refused with [ErrEmptyLine] or [ErrRawNewline], and
-// nothing is written. Once a write has failed, its error is returned ever after.
+// WriteLine writes msg and a line feed in one call of the underlying Write. It does not keep msg.
+// It refuses an empty message with [ErrEmptyLine] and one with line breaks with [ErrRawNewline],
+// and then writes nothing. After a failed write, it always returns that error.
 func (w *LineWriter) WriteLine(msg []byte) error {
 	if len(msg) == 0 {
 		return ErrEmptyLine

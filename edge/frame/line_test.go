@@ -15,7 +15,7 @@ import (
 
 const tooLong = "<too long>"
 
-// readLines reads to the end; a line that was too long stands as tooLong.
+// readLines reads to the end; tooLong stands for a line that was too long.
 func readLines(r *LineReader) ([]string, error) {
 	var got []string
 	for {
@@ -32,7 +32,7 @@ func readLines(r *LineReader) ([]string, error) {
 }
 
 func TestLineReader(t *testing.T) {
-	const most = 5000 // beyond one buffer
+	const most = 5000 // more than one buffer
 	full, over := strings.Repeat("x", most), strings.Repeat("x", most+1)
 	for _, tc := range []struct {
 		name, in string
@@ -70,7 +70,8 @@ func TestLineReader(t *testing.T) {
 	}
 }
 
-// TestLineTooLongIsToldBeforeItsEnd: the peer may never send the end.
+// TestLineTooLongIsToldBeforeItsEnd: the error is returned before the end of the line, which the
+// peer may never send.
 func TestLineTooLongIsToldBeforeItsEnd(t *testing.T) {
 	in, out := io.Pipe()
 	defer in.Close()

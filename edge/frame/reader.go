@@ -11,16 +11,15 @@ import (
 	"time"
 )
 
-// Reader reads server-sent events as the WHATWG algorithm interprets an event stream: lines end in
-// LF, CR or CRLF, a byte order mark may lead, comments and unknown fields are ignored, an event that
-// the end of the stream cuts off is dropped. Bytes that are not UTF-8 are handed on as they are. It
-// is for one goroutine.
+// Reader reads server-sent events by the WHATWG algorithm: lines end in LF, CR or CRLF; a leading
+// byte order mark, comments and unknown fields are ignored; an incomplete event at the end of the
+// stream is dropped. Invalid UTF-8 is returned unchanged. It is not safe for concurrent use.
 type Reader struct {
 	in      *bufio.Reader
 	max     int
 	err     error // sticky
 	started bool
-	afterCR bool // a line ended in CR; a LF that follows belongs to it
+	afterCR bool // the last line ended in CR, so a following LF belongs to it
 	line    []byte
 	lastID  string
 	block   block
@@ -28,29 +27,29 @@ type Reader struct {
 
 // block is the event being read.
 type block struct {
-	size    int // bytes of its lines
+	size    int // size of its lines in bytes
 	event   Event
 	data    []byte
 	hasData bool
 	hasID   bool
 }
 
-// NewReader reads events from r. maxEvent bounds the bytes of one event's lines, without their ends
-// and without comments; it must be at least 1.
+// NewReader returns a reader of r. maxEvent is the maximum size of an event's lines in bytes,
+// without their ends and without comments; it must be at least 1.
 func NewReader(r io.Reader, maxEvent int) *Reader {
 	return &Reader{in: bufio.NewReader(r), max: maxEvent}
 }
 
-// LastEventID is what a client sends as Last-Event-ID when it reconnects: the id of the last block
-// that had one. Unlike Event.ID it stays over events without an id, and an empty id clears it.
+// LastEventID returns the value of Last-Event-ID for a reconnection: the id of the last block that
+// had one. Events without an id do not change it; an empty id clears it.
 func (r *Reader) LastEventID() string { return r.lastID }
 
 // Next returns the next event; the caller owns its Data. ID and Name are those of the event's own
-// lines. Beyond the algorithm, a block without data that sets the reconnection time is returned
-// too, as an Event with Retry and nil Data; Data of an event proper is never nil.
+// lines. In addition to the algorithm, it returns a block without data that sets the reconnection
+// time, as an Event with Retry and nil Data. Data of any other event is not nil.
 //
-// At the end of the stream the error is io.EOF; a longer event than allowed gives [ErrEventTooLong],
-// a failing stream its own error. Each stays.
+// At the end of the stream it returns io.EOF, for an event above the limit [ErrEventTooLong], and
+// otherwise the error of the stream. Each error is permanent.
 func (r *Reader) Next() (Event, error) {
 	for r.err == nil {
 		if r.err = r.readLine(); r.err != nil {
@@ -67,7 +66,7 @@ func (r *Reader) Next() (Event, error) {
 	return Event{}, r.err
 }
 
-// dispatch ends the block, and returns its event if it makes one.
+// dispatch ends the block, and returns its event if it has one.
 func (r *Reader) dispatch() (Event, bool) {
 	b := r.block
 	r.block = block{data: b.data[:0]}
@@ -85,7 +84,7 @@ func (r *Reader) dispatch() (Event, bool) {
 	return Event{}, false
 }
 
-// field takes the line in r.line, which is not empty, into the block.
+// field adds the non-empty line in r.line to the block.
 func (r *Reader) field() error {
 	name, value, _ := bytes.Cut(r.line, []byte(":"))
 	if len(name) == 0 {
@@ -115,10 +114,10 @@ func (r *Reader) field() error {
 }
 
 func (r *Reader) tooLong() error {
-	return fmt.Errorf("%w: more than %d bytes; raise the bound or send less", ErrEventTooLong, r.max)
+	return fmt.Errorf("%w: more than %d bytes; raise the limit or send less", ErrEventTooLong, r.max)
 }
 
-// retry reads a number of milliseconds: ASCII digits only, within what a Duration holds.
+// retry parses a number of milliseconds: ASCII digits only, within the range of a Duration.
 func retry(value string) (time.Duration, bool) {
 	if strings.Trim(value, "0123456789") != "" {
 		return 0, false
@@ -130,8 +129,8 @@ func retry(value string) (time.Duration, bool) {
 	return time.Duration(ms) * time.Millisecond, true
 }
 
-// readLine reads one whole line, without its end, into r.line. Of a comment it keeps the colon. A
-// line that the stream's end cuts off is an error: it can complete no event.
+// readLine reads one line without its end into r.line. Of a comment it keeps the colon only. An
+// incomplete line at the end of the stream is an error, because it cannot complete an event.
 func (r *Reader) readLine() error {
 	r.line = r.line[:0]
 	if !r.started {
@@ -164,15 +163,15 @@ func (r *Reader) readLine() error {
 	}
 }
 
-// byteOrderMark drops a leading U+FEFF. To wait for three bytes delays nothing, since no event is
-// shorter; an error is left for the read that follows.
+// byteOrderMark skips a leading U+FEFF. Waiting for three bytes delays nothing, because no event is
+// shorter. An error is left to the next read.
 func (r *Reader) byteOrderMark() {
 	if b, _ := r.in.Peek(3); string(b) == "\xef\xbb\xbf" {
 		r.discard(3)
 	}
 }
 
-// keep adds a piece to the line, within the bound.
+// keep adds a piece to the line, within the limit.
 func (r *Reader) keep(piece []byte) error {
 	if len(r.line) > 0 && r.line[0] == ':' {
 		return nil
@@ -198,10 +197,10 @@ func (r *Reader) buffered() ([]byte, error) {
 	return r.in.Peek(r.in.Buffered())
 }
 
-// discard drops n bytes that are buffered, which cannot fail.
+// discard drops n buffered bytes, which cannot fail.
 func (r *Reader) discard(n int) { _, _ = r.in.Discard(n) }
 
-// lineEnd is the index of the first LF or CR; the length if there is none.
+// lineEnd returns the index of the first LF or CR, or the length if there is none.
 func lineEnd(b []byte) int {
 	for i, c := range b {
 		if c == '\n' || c == '\r' {
