@@ -1,5 +1,5 @@
-// Package welcome tells whoever opens the address of the MCP listener in a browser what it is, where the
-// endpoint is and how to connect.
+// Package welcome serves a page to browsers that open the address of the MCP listener. It describes
+// the server, its endpoint and how to connect.
 package welcome
 
 import (
@@ -15,36 +15,38 @@ import (
 	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
 
-// policy lets the page have its own styles and nothing else: no script, no image, no form.
+// policy allows the page its own styles only: no script, no image, no form.
 const policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// page has the names of the fields of about in double braces. A template of the standard library would have the linker keep
-// every exported method of the program, which makes it a third larger.
+// page has the fields of about in double braces. It is not a html/template, because the linker
+// would then keep every exported method, which makes the program a third larger.
 //
 //go:embed page.html
 var page string
 
-// Options say what is there. Path is required.
+// Options describe the server. Path is required.
 type Options struct {
-	// Title is what the server calls itself; empty: "MCP Edge".
+	// Title is the name of the server. Empty means "MCP Edge".
 	Title string
-	// URL is that of the edge as clients see it, without the path of an endpoint; empty: what the request names.
+	// URL is the edge's URL as clients see it, without the path of an endpoint. Empty uses that of
+	// the request.
 	URL string
-	// Path of the endpoint, such as "/mcp".
+	// Path is the path of the endpoint, such as "/mcp".
 	Path string
-	// SSE is the path of HTTP+SSE; empty: it is not served.
+	// SSE is the path of HTTP+SSE. Empty means that it is not served.
 	SSE string
-	// Web says who may call.
+	// Web are the hosts and origins that may call.
 	Web web.Options
 }
 
-// Handler serves GET and HEAD: a page to those who accept text/html, JSON to others. Safe for concurrent use.
+// Handler serves GET and HEAD: a page to clients that accept text/html, JSON to others. It is safe
+// for concurrent use.
 type Handler struct {
 	o     Options
 	guard *web.Guard
 }
 
-// New makes a handler.
+// New returns a Handler.
 func New(o Options) *Handler {
 	if o.Title == "" {
 		o.Title = "MCP Edge"
@@ -53,8 +55,8 @@ func New(o Options) *Handler {
 	return &Handler{o: o, guard: web.NewGuard(nil, o.Web)}
 }
 
-// Wanted reports whether a request is a browser's that shows a page, rather than a client's for a stream: it
-// accepts text/html, not text/event-stream, and names no session.
+// Wanted reports whether a request is a browser's request for a page, rather than a client's
+// request for a stream: it accepts text/html, not text/event-stream, and names no session.
 func Wanted(r *http.Request) bool {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead || r.Header.Get("Mcp-Session-Id") != "" || r.Header.Get("Last-Event-Id") != "" {
 		return false
@@ -63,20 +65,20 @@ func Wanted(r *http.Request) bool {
 	return strings.Contains(accept, "text/html") && !strings.Contains(accept, web.TypeEvents)
 }
 
-// about is what the page shows, and what the JSON holds.
+// about holds the contents of the page and of the JSON.
 type about struct {
 	Name string `json:"name"`
-	// Protocol is spelled out, for those who do not know it.
+	// Protocol is the full name, for readers who do not know it.
 	Protocol string `json:"protocol"`
-	// Endpoint is the URL for Streamable HTTP, SSE that of HTTP+SSE; empty: not served.
+	// Endpoint is the URL of Streamable HTTP, SSE that of HTTP+SSE. Empty means not served.
 	Endpoint string `json:"endpoint"`
 	SSE      string `json:"sse,omitempty"`
-	// Versions of the protocol, the newest first; Stateless is the newest without sessions.
+	// Versions are those of the protocol, newest first. Stateless is the newest without sessions.
 	Versions  []string `json:"versions"`
 	Stateless string   `json:"-"`
 }
 
-// ServeHTTP implements http.Handler. The hosts and origins that may call the endpoint may see this.
+// ServeHTTP implements http.Handler. It admits the hosts and origins that may call the endpoint.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if _, ok := h.guard.Admit(w, r, "GET, HEAD, POST, DELETE, OPTIONS"); !ok {
 		return
@@ -103,10 +105,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	head.Set("Cache-Control", "no-store")
 	head.Add("Vary", "Accept")
 	h.guard.Deadline(w)
-	_, _ = w.Write(body.Bytes()) // the client is gone: nobody to tell
+	_, _ = w.Write(body.Bytes()) // fails only if the client has disconnected
 }
 
-// about names the endpoint as the caller reaches it.
+// about returns the contents, with the endpoint as the caller reaches it.
 func (h *Handler) about(r *http.Request) about {
 	base := "http://"
 	if r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https") {
@@ -136,18 +138,18 @@ func (a about) render(w io.Writer) {
 	if a.SSE != "" {
 		older = "Older clients connect by HTTP+SSE at <code>" + html.EscapeString(a.SSE) + "</code>."
 	}
-	_, _ = strings.NewReplacer( // the writer is a buffer
+	_, _ = strings.NewReplacer( // cannot fail: the writer is a buffer
 		"{{.Name}}", html.EscapeString(a.Name), "{{.Endpoint}}", html.EscapeString(a.Endpoint), "{{.Config}}", html.EscapeString(a.config()),
 		"{{.Stateless}}", html.EscapeString(a.Stateless), "{{.Versions}}", strings.Join(versions, ", "), "{{.SSE}}", older,
 	).WriteString(w, page)
 }
 
-// config is what most clients take in their configuration.
+// config returns the client configuration that most clients accept.
 func (a about) config() string {
 	type server struct {
 		Type string `json:"type"`
 		URL  string `json:"url"`
 	}
-	out, _ := json.MarshalIndent(map[string]any{"mcpServers": map[string]server{"mcpedge": {"http", a.Endpoint}}}, "", "  ") // strings alone
+	out, _ := json.MarshalIndent(map[string]any{"mcpServers": map[string]server{"mcpedge": {"http", a.Endpoint}}}, "", "  ") // cannot fail: only strings
 	return string(out)
 }

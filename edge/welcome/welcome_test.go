@@ -61,7 +61,7 @@ func TestOthersGetJSON(t *testing.T) {
 	}
 }
 
-// Who may not call the endpoint may not see this, and nothing else is served here.
+// The page admits the same hosts and origins as the endpoint. Other paths are not found.
 func TestRefusals(t *testing.T) {
 	for name, c := range map[string]struct {
 		method string
@@ -103,7 +103,7 @@ func TestWanted(t *testing.T) {
 	}
 }
 
-// Behind a proxy that serves the edge below a path, clients take the URL that the operator says.
+// Behind a proxy with a path, the page shows the configured URL.
 func TestPublicURL(t *testing.T) {
 	h := New(Options{URL: "https://tools.example/edge/", Path: "/mcp", SSE: "/sse"})
 	w := httptest.NewRecorder()
