@@ -5,12 +5,16 @@ import (
 	"strings"
 )
 
-// Forms returns the other URIs under which a backend may serve what a URI names: its normal form, its decoded form, and these
-// without dot segments and empty segments (RFC 3986, section 6.2.2), with slashes for backslashes, and without the marks of a
-// user and a port that are empty. Of a path with dot segments the authority counts as a segment, too, in a form of its own:
-// backends are in use that take docs://a/../b for b. Where the query or the fragment climbs it counts as a part of the path in
-// another one, as for who matches docs://{+path} and joins docs://a?/../b to a folder. nil: there is no other. There are 16 at
-// most.
+// Forms returns the other URIs under which a backend may serve the resource of a URI, at most 16,
+// or nil:
+//   - the normal form and the decoded form;
+//   - both without dot segments and empty segments (RFC 3986, section 6.2.2), with slashes for
+//     backslashes, and without the marks of an empty user and an empty port;
+//   - for a path with dot segments, a form in which the authority counts as a segment, because some
+//     backends read docs://a/../b as b;
+//   - if the query or the fragment has ".." segments, a form in which it counts as part of the
+//     path, because a backend may match docs://{+path} and join the path of docs://a?/../b to a
+//     directory.
 func Forms(uri string) (out []string) {
 	normal := Normal(uri)
 	colon := schemeEnd(normal)
@@ -47,7 +51,7 @@ func Forms(uri string) (out []string) {
 	return out
 }
 
-// formsOfText returns the forms of what has no scheme.
+// formsOfText returns the forms of a text without a scheme.
 func formsOfText(text, normal string) (out []string) {
 	for _, form := range []string{normal, Decode(normal)} {
 		if form != text && !slices.Contains(out, form) {
@@ -57,13 +61,13 @@ func formsOfText(text, normal string) (out []string) {
 	return out
 }
 
-// plain reports whether what is behind a scheme has one form only.
+// plain reports whether the part after the scheme has only one form.
 func plain(rest string) bool {
 	return !strings.ContainsAny(rest, `%\@`) && !strings.Contains(rest, "/.") && !strings.HasPrefix(rest, ".") &&
 		!strings.Contains(strings.TrimPrefix(rest, "//"), "//") && !emptyPort(rest)
 }
 
-// pathForms adds the forms of a path and of what follows it.
+// pathForms adds the forms of a path and the part after it.
 func pathForms(path, tail string, add func(string)) {
 	authority := ""
 	if after, there := strings.CutPrefix(path, "//"); there {
@@ -90,13 +94,13 @@ func emptyPort(rest string) bool {
 	return there && strings.HasSuffix(after, ":")
 }
 
-// separated returns a text without escapes, with slashes for backslashes.
+// separated returns a text decoded, with slashes for backslashes.
 func separated(text string) string { return strings.ReplaceAll(Decode(text), `\`, "/") }
 
 // climbs reports whether a segment of a path is "..".
 func climbs(path string) bool { return strings.Contains("/"+path+"/", "/../") }
 
-// collapse returns a path without empty segments but the last, as a file system reads it.
+// collapse returns a path without empty segments except the last, as a file system reads it.
 func collapse(path string) string {
 	if !strings.Contains(path, "//") {
 		return path

@@ -2,10 +2,11 @@ package uris
 
 import "strings"
 
-// word is a text that is looked for in URIs.
+// word is a text to search for in URIs.
 type word struct {
 	text string
-	// border is, for each prefix, the length of the longest proper prefix that also ends it (Knuth, Morris, Pratt).
+	// border has, for each prefix, the length of its longest proper prefix that is also its suffix
+	// (Knuth, Morris, Pratt).
 	border []uint16
 }
 
@@ -41,23 +42,26 @@ func (b bits) addAll(all bits) {
 type matching struct {
 	t   *Template
 	uri string
-	// fits has, for each part and then the end, the positions from which it and the parts behind it match.
+	// fits has, for each part and then for the end, the positions from which it and all later parts
+	// match.
 	fits []bits
-	// characters counts those before each position, an escaped one as one; nil: no variable is limited.
+	// characters is the number of characters before each position, an escape counting as one. nil
+	// if no variable has a maximum length.
 	characters []uint16
-	// steps counts what the match has done, each a bounded number of operations.
+	// steps counts the steps of the match, each a bounded number of operations.
 	steps int
 }
 
-// Matches reports whether a URI matches the template in its normal form. A URI of more than MaxBytes or with a percent sign
-// that begins no escape matches none.
+// Matches reports whether a URI matches the template in its normal form. A URI of more than
+// MaxBytes, or with a percent sign that begins no escape, matches no template.
 func (t *Template) Matches(uri string) bool {
 	ok, _ := t.match(uri, nil)
 	return ok
 }
 
-// Match returns the variables of a URI, decoded, without those that it leaves out. false: it does not match. Each value is the
-// longest, from the left, with which the rest matches; the values of a list are separated by commas.
+// Match returns the decoded variables of a URI, without those that it omits, and whether it
+// matches. From left to right, each value is the longest with which the rest matches. The values of
+// a list are separated by commas.
 func (t *Template) Match(uri string) (map[string]string, bool) {
 	values := make(map[string]string, len(t.variables))
 	ok, _ := t.match(uri, values)
@@ -67,8 +71,8 @@ func (t *Template) Match(uri string) (map[string]string, bool) {
 	return values, true
 }
 
-// match fills values, if it is not nil, and returns the steps it took. A URI that matches as it is spelled has the values of that: an
-// escaped character separates no values.
+// match fills values, unless nil, and returns the number of steps. If the URI matches as spelled,
+// its values are taken from that spelling, in which an escaped character separates no values.
 func (t *Template) match(uri string, values map[string]string) (ok bool, steps int) {
 	if len(uri) > MaxBytes {
 		return false, 1
@@ -108,7 +112,7 @@ func (t *Template) matchSpelled(uri string, values map[string]string) (ok bool, 
 	return true, m.steps
 }
 
-// mayMatch compares the literals at both ends, which tell most URIs apart.
+// mayMatch compares the literals at both ends, which excludes most URIs.
 func (t *Template) mayMatch(uri string) bool {
 	first, last := &t.parts[0], &t.parts[len(t.parts)-1]
 	ends := func(p *part, cut func(s, text string) bool) bool {
@@ -133,7 +137,7 @@ func (m *matching) count() {
 		if m.within(at) {
 			continue
 		}
-		// The bytes of an escaped character behind its first are no characters.
+		// Continuation bytes of an escaped character are not characters.
 		if m.uri[at] != '%' || unhex(m.uri[at+1])&0xc != 0x8 {
 			n++
 		}
@@ -146,7 +150,7 @@ func (m *matching) within(at int) bool {
 	return at > 0 && m.uri[at-1] == '%' || at > 1 && m.uri[at-2] == '%'
 }
 
-// from returns the positions from which a part and what is behind it match.
+// from returns the positions from which a part and the parts after it match.
 func (m *matching) from(p *part, behind bits) bits {
 	out := newBits(len(m.uri) + 1)
 	if p.optional {
@@ -163,7 +167,7 @@ func (m *matching) from(p *part, behind bits) bits {
 	return out
 }
 
-// begins adds the positions of a word that has one of the positions behind it.
+// begins adds the positions of a word that ends at one of the positions behind.
 func (m *matching) begins(w *word, behind, out bits) {
 	n := len(w.text)
 	if n == 0 {
@@ -187,7 +191,8 @@ func (m *matching) begins(w *word, behind, out bits) {
 	}
 }
 
-// values returns the positions from which there is a value that ends where what is behind it matches.
+// values returns the positions from which there is a value that ends at one of the positions
+// behind.
 func (m *matching) values(p *part, behind bits) bits {
 	out := newBits(len(m.uri) + 1)
 	if p.again.text != "" {
@@ -210,7 +215,7 @@ func (m *matching) values(p *part, behind bits) bits {
 	return out
 }
 
-// lists is values for an exploded list, which goes on with each separator.
+// lists is values for an exploded list, which continues after each separator.
 func (m *matching) lists(p *part, behind, out bits) {
 	separators := m.everywhere(&p.again)
 	for at := len(m.uri); at >= 0; at-- {
@@ -224,7 +229,7 @@ func (m *matching) lists(p *part, behind, out bits) {
 	}
 }
 
-// everywhere returns all positions of a word that is not empty.
+// everywhere returns all positions of a non-empty word.
 func (m *matching) everywhere(w *word) bits {
 	all, out := newBits(len(m.uri)+1), newBits(len(m.uri)+1)
 	for i := range all {
@@ -234,14 +239,14 @@ func (m *matching) everywhere(w *word) bits {
 	return out
 }
 
-// read finds the values from the left, of a URI that matches.
+// read reads the values of a matching URI from left to right.
 func (m *matching) read(values map[string]string) {
 	at := 0
 	for i := range m.t.parts {
 		p, behind := &m.t.parts[i], m.fits[i+1]
 		start := m.start(p, at)
 		if start < 0 {
-			continue // It is optional and missing.
+			continue // The variable is optional and missing.
 		}
 		if p.name == "" {
 			at = start
@@ -260,7 +265,7 @@ func (m *matching) read(values map[string]string) {
 	}
 }
 
-// start returns the position behind what begins a part, or -1 if it does not begin there.
+// start returns the position after the prefix of a part, or -1 if the part does not begin there.
 func (m *matching) start(p *part, at int) int {
 	rest := m.uri[at:]
 	if strings.HasPrefix(rest, p.before.text) {
@@ -274,7 +279,7 @@ func (m *matching) start(p *part, at int) int {
 	return -1
 }
 
-// end returns the end of the longest value from a position behind which the rest matches, or -1 if there is none.
+// end returns the end of the longest value from start after which the rest matches, or -1.
 func (m *matching) end(p *part, start int, behind bits) int {
 	var separators, reached bits
 	if p.again.text != "" {

@@ -7,11 +7,12 @@ import (
 	"strings"
 )
 
-// MaxVariables bounds the variables of a template, and with them the time that a match takes: a few steps for each variable and
-// each byte of the URI.
+// MaxVariables is the maximum number of variables of a template. It limits the time of a match,
+// which takes a few steps per variable and byte of the URI.
 const MaxVariables = 64
 
-// Template is a URI template of level 4 (RFC 6570) that is matched against URIs. Immutable; make it with Parse.
+// Template is a URI template of level 4 (RFC 6570) for matching URIs. It is immutable. Parse
+// returns one.
 type Template struct {
 	text, normal string
 	parts        []part
@@ -20,30 +21,32 @@ type Template struct {
 
 // part is a literal or a variable.
 type part struct {
-	// name of the variable; empty for a literal.
+	// name is the name of the variable; empty for a literal.
 	name string
-	// before is the literal, or what begins the variable, in normal form. Each of others may come in its place: a literal
-	// with characters that a URI has escaped, the question mark for the first variable of a query that is there.
+	// before is the literal, or the prefix of the variable, in normal form. Any of others may
+	// replace it: a literal with escaped characters, or "?" for the first variable present in a
+	// query.
 	before word
 	others []word
-	// allowed are the bytes that a value may have.
+	// allowed are the bytes allowed in a value.
 	allowed *[256]bool
-	// again separates the values of an exploded list; empty: a value is one.
+	// again separates the values of an exploded list. Empty means a single value.
 	again word
-	// between separates the values of a list; commas come in its place.
+	// between separates the values of a list in the URI; commas replace it in the result.
 	between string
-	// optional: the variable may be missing.
+	// optional is true if the variable may be missing.
 	optional bool
-	// most bounds the characters of a value; 0: there is no bound.
+	// most is the maximum number of characters of a value. 0 means no limit.
 	most int
-	// operator of the expression, or 0, and whether its values have names.
+	// operator is the operator of the expression, or 0; named is true if its values have names.
 	operator byte
 	named    bool
 }
 
-// Parse reads a template. It fails for text that is no template of RFC 6570 or no URI around its expressions, for one with more
-// than MaxBytes bytes or MaxVariables variables, and for one that has a variable twice, whose values could differ. What a
-// template expands to need not be absolute.
+// Parse parses a template. It returns an error if the text is not a template of RFC 6570, if it is
+// not a URI outside its expressions, if it has more than MaxBytes bytes or MaxVariables variables,
+// or if it has a variable twice, because the values could differ. Its expansions need not be
+// absolute.
 func Parse(text string) (*Template, error) {
 	if len(text) > MaxBytes {
 		return nil, fmt.Errorf("it has %d bytes: shorten it to at most %d", len(text), MaxBytes)
@@ -56,7 +59,7 @@ func Parse(text string) (*Template, error) {
 		return nil, err
 	}
 	t := &Template{text: text}
-	// The scheme and the host of literals are known in the whole only.
+	// Schemes and hosts in literals can be recognized in the complete text only.
 	kept := strings.Split(settled(strings.Join(literals, hole)), hole)
 	var normal strings.Builder
 	for i, literal := range kept {
@@ -81,7 +84,7 @@ func Parse(text string) (*Template, error) {
 	return t, nil
 }
 
-// hole stands for an expression among literals, which have no control characters.
+// hole is the placeholder of an expression among literals, which have no control characters.
 const hole = "\x00"
 
 // split returns the literals of a template and the expressions between them, without their braces.
@@ -100,14 +103,14 @@ func split(text string) (literals, expressions []string, err error) {
 		}
 		expression, rest, closed := strings.Cut(text[open+1:], "}")
 		if text[open] == '}' || !closed || strings.Contains(expression, "{") {
-			return nil, nil, fmt.Errorf("the brace at %.20q is of no expression (RFC 6570, section 2.2)", text[open:])
+			return nil, nil, fmt.Errorf("the brace at %.20q is not part of an expression (RFC 6570, section 2.2)", text[open:])
 		}
 		expressions = append(expressions, expression)
 		text = rest
 	}
 }
 
-// escapeOnly returns a text with escapes in place of characters that a URI must not have.
+// escapeOnly returns a text with characters escaped that a URI must not contain.
 func escapeOnly(text string) string {
 	strange := func(r rune) bool { return r > 127 || !allowedInURI(byte(r)) } // #nosec G115 -- r is at most 127
 	if !strings.ContainsFunc(text, strange) {
@@ -169,13 +172,13 @@ func (t *Template) expression(text string) error {
 		t.parts = append(t.parts, p)
 		t.variables = append(t.variables, name)
 		if len(t.variables) > MaxVariables {
-			return fmt.Errorf("is beyond %d variables of the template: use fewer", MaxVariables)
+			return fmt.Errorf("exceeds the limit of %d variables per template: use fewer", MaxVariables)
 		}
 	}
 	return nil
 }
 
-// variable reads a variable with its modifier (RFC 6570, sections 2.3 and 2.4).
+// variable parses a variable with its modifier (RFC 6570, sections 2.3 and 2.4).
 func variable(spec string) (name string, most int, explode bool, err error) {
 	name, explode = strings.CutSuffix(spec, "*")
 	name, prefix, limited := strings.Cut(name, ":")
@@ -192,7 +195,7 @@ func variable(spec string) (name string, most int, explode bool, err error) {
 	}
 	for i, label := range strings.Split(name, ".") {
 		if label == "" || strings.ContainsFunc(label, strange) {
-			return "", 0, false, fmt.Errorf("has the variable %.80q, label %d of which is no name of letters, digits and _ (RFC 6570, section 2.3)", name, i+1)
+			return "", 0, false, fmt.Errorf("has the variable %.80q, label %d of which is not a name of letters, digits and _ (RFC 6570, section 2.3)", name, i+1)
 		}
 	}
 	if name == "" {
@@ -201,8 +204,8 @@ func variable(spec string) (name string, most int, explode bool, err error) {
 	return name, most, explode, nil
 }
 
-// bytesOf returns the bytes that a value may have. Commas and dots belong to a list's value, but where they separate it from
-// the next variable.
+// bytesOf returns the bytes allowed in a value. Commas and dots are part of a list's value, unless they
+// separate it from the next variable.
 func bytesOf(reservedToo, ends bool, separator byte) *[256]bool {
 	var set [256]bool
 	for c := range 128 {
@@ -221,7 +224,8 @@ func (t *Template) String() string { return t.text }
 // Normal returns the text of the template with its literals in normal form.
 func (t *Template) Normal() string { return t.normal }
 
-// Forms returns the other texts under which a policy may know the template: in normal form, and with its literals decoded.
+// Forms returns the other texts by which a policy may name the template: in normal form, and with its
+// literals decoded.
 func (t *Template) Forms() (out []string) {
 	for _, form := range []string{t.normal, Decode(t.normal)} {
 		if form != t.text && !slices.Contains(out, form) {
@@ -231,7 +235,7 @@ func (t *Template) Forms() (out []string) {
 	return out
 }
 
-// TemplateForms returns the Forms of a template; nil for text that is none.
+// TemplateForms returns the Forms of a template, or nil if the text is not a template.
 func TemplateForms(text string) []string {
 	t, err := Parse(text)
 	if err != nil {
@@ -240,14 +244,14 @@ func TemplateForms(text string) []string {
 	return t.Forms()
 }
 
-// Variables returns the names of the variables in their order. The caller must not change them.
+// Variables returns the names of the variables in order. The caller must not modify the slice.
 func (t *Template) Variables() []string { return t.variables }
 
-// Prefix returns the literal with which every URI that matches begins in normal form. It may be empty.
+// Prefix returns the literal with which the normal form of every matching URI begins. It may be empty.
 func (t *Template) Prefix() string { return t.parts[0].before.text }
 
-// Expand returns the URI that the template has for the values, each of which is one string; variables without a value are
-// undefined (RFC 6570, section 3.2).
+// Expand returns the expansion of the template (RFC 6570, section 3.2). Each value is one string;
+// variables without a value are undefined.
 func (t *Template) Expand(values map[string]string) string {
 	var b strings.Builder
 	begun := false // the expression has a variable

@@ -26,22 +26,22 @@ func TestParse(t *testing.T) {
 		many += fmt.Sprintf("{v%d}", i)
 	}
 	for text, want := range map[string]string{
-		"x://{":                             "is of no expression",
-		"x://}":                             "is of no expression",
-		"x://{a{b}}":                        "is of no expression",
-		"x://{}":                            "is no name",
-		"x://{a..b}":                        "is no name",
-		"x://{=a}":                          "is no name",
+		"x://{":                             "is not part of an expression",
+		"x://}":                             "is not part of an expression",
+		"x://{a{b}}":                        "is not part of an expression",
+		"x://{}":                            "is not a name",
+		"x://{a..b}":                        "is not a name",
+		"x://{=a}":                          "is not a name",
 		"x://{a:0}":                         "from 1 to 9999",
 		"x://{a:10000}":                     "from 1 to 9999",
 		"x://{a:1*}":                        "from 1 to 9999",
 		"x://{a}/{a}":                       "the variable a twice",
 		"x://a b/{c}":                       "%20",
-		"x://%zz/{c}":                       "is no escape",
+		"x://%zz/{c}":                       "is not an escape",
 		"x://\x00{c}":                       "control character U+0000",
 		"x://\xff{c}":                       "not valid UTF-8",
 		"x://" + strings.Repeat("a", 8<<10): "at most 8192",
-		many:                                "beyond 64 variables",
+		many:                                "exceeds the limit of 64 variables",
 	} {
 		if _, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.60q: %v, want %q", text, err, want)
@@ -111,7 +111,7 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// hostile are templates that take other matchers long.
+// hostile are templates that make other matchers slow.
 func hostile() (out []string) {
 	var prefixed, adjacent, dashed, queries strings.Builder
 	for i := range MaxVariables {
@@ -124,7 +124,7 @@ func hostile() (out []string) {
 		"x://{a}" + strings.Repeat("a", 4000) + "{b}", "x://{a}" + strings.Repeat("ab", 2000) + "{b}"}
 }
 
-// A match takes a few steps for each byte of the URI and each part of the template, whatever they are.
+// A match takes a few steps per byte of the URI and part of the template.
 func TestMatchIsLinear(t *testing.T) {
 	most := 0.0
 	for _, text := range hostile() {
@@ -135,13 +135,14 @@ func TestMatchIsLinear(t *testing.T) {
 			most = max(most, float64(steps)/float64(len(template.parts)*len(uri)))
 		}
 	}
-	// A part looks for three words at most, of two steps a byte, and for a value and its end, twice if it is a list, in two spellings.
+	// A part searches for at most three words, two steps per byte each, and for a value and its
+	// end, twice for a list, in two spellings.
 	if most > 24 || most == 0 {
 		t.Errorf("%.1f steps for each byte and each part, want 24 at most", most)
 	}
 }
 
-// drawn is a template and a URI that it has.
+// drawn returns a template and a URI that matches it.
 func drawn(r *rand.Rand, modifiers bool) (text, uri string, values uritemplate.Values) {
 	operators := []string{"", "+", "#", ".", "/", ";", "?", "&"}
 	literals := []string{"", "/", "a", "-", "/b/", "%20", "~", "x.y"}
@@ -162,7 +163,7 @@ func drawn(r *rand.Rand, modifiers bool) (text, uri string, values uritemplate.V
 			if modifiers && r.IntN(4) == 0 {
 				b.WriteString([]string{"*", ":3"}[r.IntN(2)])
 			}
-			if modifiers || r.IntN(4) > 0 { // What lacks before a limited one leaves no trace.
+			if modifiers || r.IntN(4) > 0 { // A missing value before a limited one leaves no trace.
 				values.Set(name, uritemplate.String(drawnValue(r)))
 			}
 		}
@@ -181,7 +182,7 @@ func drawn(r *rand.Rand, modifiers bool) (text, uri string, values uritemplate.V
 }
 
 func drawnValue(r *rand.Rand) string {
-	alphabet := []rune("ab1-._~ /?%&=;") // The library escapes others wrongly.
+	alphabet := []rune("ab1-._~ /?%&=;") // The library escapes other characters incorrectly.
 	out := make([]rune, 1+r.IntN(4))
 	for i := range out {
 		out[i] = alphabet[r.IntN(len(alphabet))]
@@ -189,8 +190,9 @@ func drawnValue(r *rand.Rand) string {
 	return string(out)
 }
 
-// TestAgainstLibrary holds templates against another library, which takes exponential or quadratic time: they expand to the same URIs,
-// match them, and have the same values but where the literals of a template leave several ways to read a URI.
+// TestAgainstLibrary compares templates with another library, which takes exponential or quadratic
+// time: expansions, matches and values are the same, except where the literals of a template allow
+// several readings of a URI.
 func TestAgainstLibrary(t *testing.T) {
 	r := rand.New(rand.NewPCG(6570, 3986))
 	read, same := 0, 0
@@ -201,12 +203,12 @@ func TestAgainstLibrary(t *testing.T) {
 		for name, value := range values {
 			given[name] = value.V[0]
 		}
-		if got := template.Expand(given); got != Normal(uri) && !strings.Contains(text, ":3") { // It takes bytes for characters there.
+		if got := template.Expand(given); got != Normal(uri) && !strings.Contains(text, ":3") { // The library counts bytes as characters there.
 			t.Fatalf("%s: expands to %s, want %s", text, got, uri)
 		}
 		got, ok := template.Match(uri)
 		if !ok && strings.Contains(text, ":3") {
-			continue // A dot in a value before a limited one is taken for the end of the value.
+			continue // A dot in a value before a limited one ends the value.
 		}
 		if !ok {
 			t.Fatalf("%s does not match %s, which it expands to", text, uri)

@@ -8,12 +8,13 @@ import (
 	"unicode/utf8"
 )
 
-// MaxBytes bounds a URI and the text of a template, in bytes.
+// MaxBytes is the maximum size of a URI and of a template, in bytes.
 const MaxBytes = 8 << 10
 
-// Check returns why a text is no absolute URI that can be listed and read; nil if it is one. Characters that RFC 3986 has
-// escaped, such as spaces and letters outside ASCII, are allowed as they are, since clients and backends write them: they stand
-// for their escapes. Control characters and a percent sign without two hexadecimal digits are not.
+// Check returns an error unless the text is an absolute URI that can be listed and read. It allows
+// characters that RFC 3986 requires to be escaped, such as spaces and non-ASCII letters, because
+// clients and backends send them; they are equivalent to their escapes. It does not allow control
+// characters, or a percent sign without two hexadecimal digits.
 func Check(uri string) error {
 	if len(uri) > MaxBytes {
 		return fmt.Errorf("it has %d bytes: shorten it to at most %d", len(uri), MaxBytes)
@@ -34,7 +35,7 @@ func checkText(text string) error {
 	}
 	for at := range len(text) {
 		if text[at] == '%' && !escaped(text, at) {
-			return fmt.Errorf("%.3q is no escape: write %%25 for a percent sign (RFC 3986, section 2.1)", text[at:])
+			return fmt.Errorf("%.3q is not an escape: write %%25 for a percent sign (RFC 3986, section 2.1)", text[at:])
 		}
 	}
 	return nil
@@ -43,7 +44,7 @@ func checkText(text string) error {
 // Absolute reports whether a text begins with a scheme (RFC 3986, section 3.1).
 func Absolute(uri string) bool { return schemeEnd(uri) > 0 }
 
-// schemeEnd returns the index of the colon behind the scheme, or -1 if there is no scheme.
+// schemeEnd returns the index of the colon after the scheme, or -1 if there is none.
 func schemeEnd(text string) int {
 	for at := range len(text) {
 		c := text[at]
@@ -59,21 +60,24 @@ func schemeEnd(text string) int {
 	return -1
 }
 
-// Normal returns the normal form of a URI: the scheme in lower case, and the host, too, where the scheme is http, https or
-// file; no escapes of unreserved characters (RFC 3986, section 6.2.2), all other escapes with upper-case digits; and escapes
-// in place of characters that a URI must not have. An escaped slash is no slash. Dot segments, ports and empty parts stay as
-// they are. A URI in normal form is returned as it is, without an allocation; a percent sign that begins no escape stays. The
-// normal form of a prefix that ends in no escape and has a whole scheme is a prefix of the normal forms of what begins with it.
+// Normal returns the normal form of a URI: the scheme in lower case, and the host too for http,
+// https and file; unreserved characters not escaped (RFC 3986, section 6.2.2); other escapes in
+// upper case; and characters that a URI must not contain escaped. Escaped slashes, dot segments,
+// ports and empty parts are not changed, and neither is a percent sign that begins no escape.
+//
+// A URI in normal form is returned unchanged, without an allocation. The normal form of a prefix
+// that has a complete scheme and does not end inside an escape is a prefix of the normal forms of
+// all texts with that prefix.
 func Normal(uri string) string { return respell(uri, true) }
 
-// settled is Normal without escapes in place of characters that a URI must not have.
+// settled is Normal without escaping characters that a URI must not contain.
 func settled(text string) string { return respell(text, false) }
 
 func respell(text string, escape bool) string {
 	colon := schemeEnd(text)
 	host, end := hostOf(text, colon)
 	var out []byte
-	kept := 0 // bytes of text that are in out, or are to be copied
+	kept := 0 // bytes of text that are in out or will be copied
 	put := func(from, to int, with ...byte) {
 		if out == nil {
 			out = make([]byte, 0, len(text)+16)
@@ -108,7 +112,7 @@ func respell(text string, escape bool) string {
 	return string(append(out, text[kept:]...))
 }
 
-// hostOf returns where the host is that is the same in either case; 0, 0 if there is none.
+// hostOf returns the position of a host that is case-insensitive, or 0, 0.
 func hostOf(text string, colon int) (from, to int) {
 	if colon < 0 || !strings.HasPrefix(text[colon+1:], "//") {
 		return 0, 0
@@ -126,8 +130,9 @@ func hostOf(text string, colon int) (from, to int) {
 	return from + strings.LastIndexByte(text[from:to], '@') + 1, to
 }
 
-// Decode returns a text with its escapes decoded once. What is not UTF-8 then becomes U+FFFD, one for each part that no
-// longer sequence could begin with, as the decoders of the capability libraries do. Signs of % that begin no escape stay.
+// Decode decodes the escapes of a text once. Invalid UTF-8 becomes U+FFFD, one per maximal subpart,
+// as in the decoders of the capability libraries. A percent sign that begins no escape is not
+// changed.
 func Decode(text string) string {
 	if strings.IndexByte(text, '%') < 0 {
 		return text
@@ -147,7 +152,8 @@ func Decode(text string) string {
 	return replaced(out)
 }
 
-// replaced has U+FFFD in place of what is not UTF-8 (Unicode, section 3.9, "Substitution of Maximal Subparts").
+// replaced returns text with U+FFFD in place of invalid UTF-8 (Unicode, section 3.9, "Substitution
+// of Maximal Subparts").
 func replaced(text []byte) string {
 	var b strings.Builder
 	for len(text) > 0 {
@@ -163,7 +169,7 @@ func replaced(text []byte) string {
 	return b.String()
 }
 
-// escaped reports whether there is an escape at the percent sign.
+// escaped reports whether an escape begins at a percent sign.
 func escaped(text string, at int) bool {
 	return at+2 < len(text) && hexDigit(text[at+1]) && hexDigit(text[at+2])
 }
@@ -188,12 +194,12 @@ func lower(c byte) byte {
 	return c
 }
 
-// unreserved characters mean the same, escaped or not (RFC 3986, section 2.3).
+// unreserved reports whether a character means the same escaped or not (RFC 3986, section 2.3).
 func unreserved(c byte) bool {
 	return letter(c) || digit(c) || c == '-' || c == '.' || c == '_' || c == '~'
 }
 
-// reserved characters are delimiters (RFC 3986, section 2.2).
+// reserved reports whether a character is a delimiter (RFC 3986, section 2.2).
 func reserved(c byte) bool { return strings.IndexByte(":/?#[]@!$&'()*+,;=", c) >= 0 }
 
 func allowedInURI(c byte) bool { return unreserved(c) || reserved(c) || c == '%' }

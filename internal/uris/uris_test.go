@@ -137,7 +137,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// All spellings of a URI have one normal form, and one set of forms beside themselves.
+// All spellings of a URI have the same normal form and the same set of other forms.
 func TestSpellings(t *testing.T) {
 	r := rand.New(rand.NewPCG(3986, 1))
 	for _, uri := range []string{"file:///docs/a-b/c.txt", "doc://notes/café menu.txt", "q://x?name=a~b&c=é", "f://x/../y#z", "urn:a:b"} {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestVectors holds templates against the values that the capability libraries of all languages are held against.
+// TestVectors compares templates with the test vectors of the capability libraries.
 func TestVectors(t *testing.T) {
 	text, err := os.ReadFile("../../tests/suites/capability/testdata/templates.json")
 	if err != nil {
@@ -15,7 +15,7 @@ func TestVectors(t *testing.T) {
 	}
 	var vectors []struct {
 		Template string
-		URIs     map[string]map[string]string // nil: the URI does not match
+		URIs     map[string]map[string]string // nil if the URI does not match
 	}
 	if err := json.Unmarshal(text, &vectors); err != nil || len(vectors) == 0 {
 		t.Fatalf("%d vectors, %v", len(vectors), err)

@@ -1,4 +1,4 @@
-// Package weighted has a cache whose entries weigh differently.
+// Package weighted provides a cache with weighted entries.
 package weighted
 
 import (
@@ -7,8 +7,9 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// Cache keeps entries up to a number and a weight, and evicts the least recently used first. The newest one is kept whatever its weight. It is safe
-// for concurrent use.
+// Cache holds entries up to a maximum number and a maximum total weight. It evicts the least
+// recently used entry first. The newest entry is kept whatever its weight. It is safe for
+// concurrent use.
 type Cache[K comparable, V any] struct {
 	mu      sync.Mutex
 	entries *simplelru.LRU[K, weighed[V]]
@@ -22,14 +23,15 @@ type weighed[V any] struct {
 	weight int
 }
 
-// New makes a cache of at most so many entries, 1 or more, whose weights are at most that together.
+// New returns a cache with the given maximum number of entries, at least 1, and maximum total
+// weight.
 func New[K comparable, V any](entries, weight int) *Cache[K, V] {
 	c := &Cache[K, V]{most: weight}
-	c.entries, _ = simplelru.NewLRU(max(1, entries), func(_ K, e weighed[V]) { c.weight -= e.weight }) // it fails for less than 1 only
+	c.entries, _ = simplelru.NewLRU(max(1, entries), func(_ K, e weighed[V]) { c.weight -= e.weight }) // fails only for a size below 1
 	return c
 }
 
-// Get returns a value and makes it the most recently used one.
+// Get returns a value and makes it the most recently used.
 func (c *Cache[K, V]) Get(key K) (V, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -37,7 +39,7 @@ func (c *Cache[K, V]) Get(key K) (V, bool) {
 	return e.value, ok
 }
 
-// Add adds or replaces a value with its weight, 0 or more.
+// Add adds or replaces a value. Its weight is 0 or more.
 func (c *Cache[K, V]) Add(key K, value V, weight int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -63,7 +65,7 @@ func (c *Cache[K, V]) Len() int {
 	return c.entries.Len()
 }
 
-// Weight returns the weight of all values.
+// Weight returns the total weight.
 func (c *Cache[K, V]) Weight() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -6,7 +6,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A cache has at most its number of entries and, but for a single one, its weight; it knows the weight of what it has, and keeps what was used last.
+// The number of entries and the weight of several entries stay within the limits, Weight is the
+// total weight, and the most recently used entries stay.
 func TestBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		entries, most := rapid.IntRange(1, 5).Draw(t, "entries"), rapid.IntRange(0, 20).Draw(t, "weight")

@@ -1,4 +1,4 @@
-// Package uristest draws other spellings of URIs, for tests.
+// Package uristest generates equivalent spellings of URIs for tests.
 package uristest
 
 import (
@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Respell returns another spelling of a URI that has no escapes: some of its characters are escaped that mean the same escaped,
-// with digits in either case, and letters of the scheme are in upper case.
+// Respell returns another spelling of a URI without escapes: it escapes some unreserved characters,
+// with digits in either case, and writes letters of the scheme in upper case.
 func Respell(r *rand.Rand, uri string) string {
 	var b strings.Builder
 	colon := strings.IndexByte(uri, ':')
