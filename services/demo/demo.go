@@ -1,5 +1,5 @@
-// Package demo runs the bundled services inside the process, over real gRPC, for an edge that has no
-// backend yet.
+// Package demo runs the bundled services in the process, over real gRPC, for an edge without
+// configured backends.
 package demo
 
 import (
@@ -15,27 +15,28 @@ import (
 	tools "github.com/mcpedge/mcpedge/services/tools/server"
 )
 
-// Options adjust the services; the zero value is useful.
+// Options configure the services. The zero value is usable.
 type Options struct {
-	// ResourcesDir is the directory that resources serves; empty: bundled documents.
+	// ResourcesDir is the directory that resources serves. Empty serves bundled documents.
 	ResourcesDir string
-	// PromptsDir is the directory of Markdown files that prompts serves; empty: bundled samples.
+	// PromptsDir is the directory of Markdown files that prompts serves. Empty serves bundled
+	// samples.
 	PromptsDir string
-	// Logger is the services' own log; nil: slog.Default.
+	// Logger is the logger of the services. nil uses slog.Default.
 	Logger *slog.Logger
-	// Capability are options of every service, such as capability.WithServerOptions.
+	// Capability are options of all services, such as capability.WithServerOptions.
 	Capability []capability.Option
 }
 
 // Target is one running service.
 type Target struct {
-	// Name is the service's: "tools", "resources" or "prompts".
+	// Name is the name of the service: "tools", "resources" or "prompts".
 	Name string
-	// Addr is where it listens, a gRPC target: host:port on loopback.
+	// Addr is the gRPC target of the service: host:port on loopback.
 	Addr string
 }
 
-// Demo is the running services. Its methods may be used concurrently.
+// Demo holds the running services. It is safe for concurrent use.
 type Demo struct {
 	targets []Target
 	log     *slog.Logger
@@ -48,9 +49,9 @@ type service interface {
 	Serve(ctx context.Context, l net.Listener) error
 }
 
-// Start starts tools, resources and prompts on ports of their own on loopback. They run until ctx is
-// done or Stop is called; Stop is called in any case, and ends every goroutine. When one cannot
-// start, none is left running.
+// Start starts tools, resources and prompts on loopback ports. They run until ctx is done or Stop
+// is called. The caller must call Stop, which ends all goroutines. If one service cannot start,
+// Start stops the others.
 func Start(ctx context.Context, o Options) (*Demo, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -97,11 +98,11 @@ func (d *Demo) start(ctx context.Context, name string, s service) error {
 	return nil
 }
 
-// Targets returns the services, in a fixed order. The slice is the caller's.
+// Targets returns the services in a fixed order. The caller owns the slice.
 func (d *Demo) Targets() []Target { return append([]Target(nil), d.targets...) }
 
-// Stop stops the services, gives running calls their grace, and waits. What failed while it ran is in
-// the log. It may be called more than once.
+// Stop stops the services and waits for running calls, within their grace period. Errors of running
+// services are logged. It may be called more than once.
 func (d *Demo) Stop() {
 	d.cancel()
 	d.done.Wait()

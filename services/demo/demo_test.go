@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// describe asks a target what it serves.
+// describe returns the features of a target.
 func describe(t *testing.T, target string) *mcpedgev1.DescribeResponse {
 	t.Helper()
 	conn, err := grpc.NewClient(target, grpc.WithTransportCredentials(insecure.NewCredentials()))

@@ -1,5 +1,5 @@
-// Command prompts serves prompts by the contract: a vacation plan, a code review, and every Markdown
-// file of a directory.
+// Command prompts serves prompts as a gRPC backend: a vacation plan, a code review, and every
+// Markdown file of a directory.
 //
 //	prompts --listen 127.0.0.1:50053 --dir ./prompts
 package main

@@ -1,5 +1,5 @@
-// Command resources serves a directory as resources by the contract, or without one some bundled
-// documents; skills of a directory; and templates of sample data: weather, flights and events.
+// Command resources serves resources as a gRPC backend: the files of a directory or bundled
+// documents, skills of a directory, and templates of sample data: weather, flights and events.
 //
 //	resources --listen 127.0.0.1:50052 --dir ./docs
 package main
@@ -15,8 +15,8 @@ func main() {
 	var o server.Options
 	flag.StringVar(&o.Dir, "dir", "", "directory to serve as file:// resources; without it, bundled documents")
 	flag.StringVar(&o.Skills, "skills", "", "directory of skills to serve as skill:// resources, each a directory with a SKILL.md")
-	flag.IntVar(&o.MaxFiles, "max-files", 0, "most files and directories below --dir (0: 10000)")
-	flag.Int64Var(&o.MaxBytes, "max-bytes", 0, "most bytes of one file (0: 10 MiB)")
+	flag.IntVar(&o.MaxFiles, "max-files", 0, "maximum number of files and directories below --dir (0 means 10000)")
+	flag.Int64Var(&o.MaxBytes, "max-bytes", 0, "maximum size of a file in bytes (0 means 10 MiB)")
 	program.Main("resources", func() (program.Service, error) {
 		return server.New(o)
 	})

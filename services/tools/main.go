@@ -1,5 +1,5 @@
-// Command tools serves sample tools by the contract: arithmetic, weather, flights, a booking that asks
-// its user, a recommendation that asks the client's model, and a countdown.
+// Command tools serves sample tools as a gRPC backend: arithmetic, weather, flights, a booking that
+// asks the user, a recommendation that asks the client's model, and a countdown.
 //
 //	tools --listen 127.0.0.1:50051
 package main

@@ -82,7 +82,7 @@ func sampling(prompt string, maxTokens int64) *capability.SamplingRequest {
 	return &capability.SamplingRequest{Messages: []*capability.SamplingMessage{capability.SamplingText(capability.User, prompt)}, MaxTokens: maxTokens}
 }
 
-// said is what the client's model answered.
+// said returns the answer of the client's model as text.
 func said(r *capability.SamplingResult) string {
 	var texts []string
 	for _, content := range r.GetContent() {
@@ -96,7 +96,7 @@ func said(r *capability.SamplingResult) string {
 	return strings.Join(texts, "\n")
 }
 
-// answered is what the user did.
+// answered returns the user's reaction as text.
 func answered(r capability.ElicitResult) string {
 	content := string(r.Content)
 	if content == "" {

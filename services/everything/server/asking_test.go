@@ -15,7 +15,7 @@ func reply(answers map[string]*capability.InputResponse) func(*capability.InputR
 	return func(r *capability.InputRequest) *capability.InputResponse { return answers[r.GetKey()] }
 }
 
-// first is the first round alone.
+// first runs the first round only.
 func first(t *testing.T, c *capabilitytest.Client, name string, arguments any) *mcpedgev1.InputRequired {
 	t.Helper()
 	c.Answer = nil
@@ -148,7 +148,7 @@ func TestRounds(t *testing.T) {
 	}
 }
 
-// round is one round with what a client volunteers.
+// round runs one round with the given answers.
 func round(t *testing.T, c *capabilitytest.Client, name string, state []byte, answers map[string]*capability.InputResponse) *mcpedgev1.CallToolResponse {
 	t.Helper()
 	request := &mcpedgev1.CallToolRequest{Name: name, State: state, Context: &mcpedgev1.RequestContext{CallId: "x", Round: 1, Attempt: 1}}

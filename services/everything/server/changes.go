@@ -7,8 +7,7 @@ import (
 	"github.com/mcpedge/mcpedge/capability"
 )
 
-// addChanges adds the tools that change the lists. Each call changes them once: what the tool adds,
-// the next call removes.
+// addChanges adds tools that change the lists. Each call adds an entry, or removes it again.
 func addChanges(s *capability.Server) {
 	const dynamicTool, dynamicPrompt = "test_dynamic_tool", "test_dynamic_prompt"
 	var mu sync.Mutex

@@ -16,18 +16,18 @@ var (
 	silence  = makeWAV()
 )
 
-// makePNG is a picture of one red pixel.
+// makePNG returns an image of one red pixel.
 func makePNG() []byte {
 	picture := image.NewRGBA(image.Rect(0, 0, 1, 1))
 	picture.Set(0, 0, color.RGBA{R: 255, A: 255})
 	var b bytes.Buffer
 	if err := png.Encode(&b, picture); err != nil {
-		panic(err) // a buffer takes everything
+		panic(err) // writing to a buffer cannot fail
 	}
 	return b.Bytes()
 }
 
-// makeWAV is a hundredth of a second of silence: 8 kHz, mono, 8 bits.
+// makeWAV returns 10 ms of silence: 8 kHz, mono, 8 bits.
 func makeWAV() []byte {
 	const rate, samples = 8000, 80
 	b := []byte("RIFF")

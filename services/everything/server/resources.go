@@ -9,7 +9,7 @@ import (
 	"github.com/mcpedge/mcpedge/capability"
 )
 
-// cacheTTL is how long clients may keep what never changes.
+// cacheTTL is how long clients may cache static contents.
 const cacheTTL = 5 * time.Minute
 
 func addResources(s *capability.Server, interval time.Duration) {
@@ -50,7 +50,7 @@ func addResources(s *capability.Server, interval time.Duration) {
 
 const watchedURI = "test://watched-resource"
 
-// watched is a resource that changes by itself; it ticks only while someone watches.
+// watched is a resource that changes periodically while it is watched.
 type watched struct {
 	began    time.Time
 	interval time.Duration

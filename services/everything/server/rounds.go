@@ -11,7 +11,7 @@ import (
 	mcpedgev1 "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// addRounds adds the fixtures of the multi-round scenarios; their keys are the suite's.
+// addRounds adds the fixtures of the multi-round scenarios. The suite prescribes their keys.
 func addRounds(s *capability.Server) {
 	const prefix = "test_input_required_result_"
 	capability.AddTool(s, prefix+"elicitation", "Asks the user for a name",
@@ -33,7 +33,7 @@ func addRounds(s *capability.Server) {
 	capability.AddTool(s, prefix+"capabilities", "Asks whatever the client can answer", askTheAble, plain()...)
 }
 
-// greeting greets who gave a name.
+// greeting returns a greeting for the name in the form.
 func greeting(r capability.ElicitResult) string {
 	if r.Action != capability.Accept {
 		return fmt.Sprintf("No name was given (%s).", r.Action)
@@ -41,7 +41,7 @@ func greeting(r capability.ElicitResult) string {
 	return fmt.Sprintf("Hello, %s!", member(r, "name"))
 }
 
-// member is a string of the filled in form.
+// member returns a string of the completed form.
 func member(r capability.ElicitResult, name string) string {
 	var members map[string]any
 	if err := json.Unmarshal(r.Content, &members); err != nil {
@@ -61,7 +61,8 @@ func rootsText(roots []*capability.Root) string {
 	return fmt.Sprintf("Found %d root(s): %s", len(roots), strings.Join(uris, ", "))
 }
 
-// confirmed asks in raw mode: it does not end before both the answer and its own state are back.
+// confirmed uses InputRequired directly: it ends when both the answer and its own state have
+// arrived.
 func confirmed(mark string) func(context.Context, *capability.Call, none) (string, error) {
 	return func(_ context.Context, c *capability.Call, _ none) (string, error) {
 		state := string(c.State())

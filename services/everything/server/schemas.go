@@ -9,7 +9,7 @@ import (
 	"github.com/mcpedge/mcpedge/capability"
 )
 
-// dialectSchema uses the keywords that must survive on their way to the client, in the suite's order.
+// dialectSchema has the keywords that must reach the client unchanged, in the suite's order.
 const dialectSchema = `{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object",` +
 	`"$defs":{"address":{"$anchor":"addressDef","type":"object","properties":{"street":{"type":"string"},"city":{"type":"string"}}}},` +
 	`"properties":{"name":{"type":"string"},"address":{"$ref":"#/$defs/address"},` +

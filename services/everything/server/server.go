@@ -1,6 +1,6 @@
-// Package server is the service behind the official conformance suite: one fixture for each thing
-// that the suite probes, under the name and with the answer it expects. It serves clients of every
-// revision, and knows of none.
+// Package server implements the backend of the official conformance suite: one fixture for each
+// probe of the suite, with the expected name and answer. It serves clients of every revision in the
+// same way.
 package server
 
 import (
@@ -11,20 +11,21 @@ import (
 	"github.com/mcpedge/mcpedge/capability"
 )
 
-// Options adjust the service; the zero value is useful.
+// Options configure the service. The zero value is usable.
 type Options struct {
-	// WatchInterval is how often test://watched-resource changes; 0: 3 s.
+	// WatchInterval is the interval of changes of test://watched-resource. 0 means 3 s.
 	WatchInterval time.Duration
-	// ReconnectionDelay is how long test_reconnection takes; 0: 3 s.
+	// ReconnectionDelay is the duration of test_reconnection. 0 means 3 s.
 	ReconnectionDelay time.Duration
-	// Logger is the service's own log; nil: slog.Default.
+	// Logger is the logger of the service. nil uses slog.Default.
 	Logger *slog.Logger
-	// Capability are further options of the server, such as capability.WithServerOptions; applied last.
+	// Capability are further options of the server, such as capability.WithServerOptions. They are
+	// applied last.
 	Capability []capability.Option
 }
 
-// New returns the service, ready to be served. Its first tool succeeds without arguments, its first
-// resource can be read, and everything has a description.
+// New returns the service, ready to serve. Its first tool succeeds without arguments, its first
+// resource is readable, and every entry has a description.
 func New(o Options) *capability.Server {
 	if o.WatchInterval == 0 {
 		o.WatchInterval = 3 * time.Second
@@ -54,15 +55,15 @@ func New(o Options) *capability.Server {
 	return s
 }
 
-// none is a tool's input without arguments.
+// none is the input of a tool without arguments.
 type none struct{}
 
-// plain are the options of fixtures that may be called again and again.
+// plain returns the options of fixtures that may be called repeatedly.
 func plain() []capability.ToolOption {
 	return []capability.ToolOption{capability.ReadOnly(), capability.Idempotent(), capability.Destructive(false), capability.OpenWorld(false)}
 }
 
-// pause waits, unless the call ends before.
+// pause waits for d, or returns an error if the call ends before.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

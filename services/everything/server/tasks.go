@@ -21,10 +21,10 @@ type deleteInput struct {
 	Filename string `json:"filename" description:"The file to pretend to delete"`
 }
 
-// anyForm takes whatever the user says.
+// anyForm accepts any text.
 const anyForm = `{"type":"object","properties":{"answer":{"type":"string","description":"Whatever there is to say"}}}`
 
-// addTasks adds the fixtures of the scenarios about tasks.
+// addTasks adds the fixtures of the task scenarios.
 func addTasks(s *capability.Server) {
 	capability.AddTool(s, "greet", "Greets at once, and is never a task",
 		func(_ context.Context, _ *capability.Call, in greetInput) (string, error) {
@@ -66,7 +66,7 @@ func addTasks(s *capability.Server) {
 		}, tasks(capability.Tasks(capability.TaskRequired), capability.TasksStart(capability.TaskDeferred))...)
 }
 
-// tasks are the options of a fixture that has tasks.
+// tasks returns the options of a fixture with tasks.
 func tasks(options ...capability.ToolOption) []capability.ToolOption {
 	return append(plain(), options...)
 }

@@ -1,6 +1,6 @@
-// Package folder serves the files of one directory safely: within it, bounded, and with word of what
-// changes. Hidden files and directories (a leading dot) do not exist for it. A symbolic link is
-// followed to a file inside the directory, never out of it and never into a directory.
+// Package folder serves the files of one directory safely: confined to it, within limits, and with
+// notifications of changes. It ignores hidden files and directories (with a leading dot). It
+// follows a symbolic link only to a file inside the directory.
 package folder
 
 import (
@@ -16,21 +16,21 @@ import (
 )
 
 var (
-	// ErrTooMany: the directory has more entries than its bound.
+	// ErrTooMany means that the directory has more entries than the limit.
 	ErrTooMany = errors.New("too many files")
-	// ErrTooLarge: the file has more bytes than its bound.
+	// ErrTooLarge means that the file exceeds the limit.
 	ErrTooLarge = errors.New("file too large")
 )
 
-// Options bound a Folder.
+// Options are the limits of a Folder.
 type Options struct {
-	// Flat leaves subdirectories out.
+	// Flat excludes subdirectories.
 	Flat bool
-	// MaxFiles bounds the entries looked at, files and directories; 0: 10,000.
+	// MaxFiles is the maximum number of files and directories. 0 means 10,000.
 	MaxFiles int
-	// MaxBytes bounds a file that is read; 0: 10 MiB.
+	// MaxBytes is the maximum size of a file that is read. 0 means 10 MiB.
 	MaxBytes int64
-	// Debounce is how long changes are gathered before they are told; 0: 100 ms.
+	// Debounce is how long changes are collected before they are reported. 0 means 100 ms.
 	Debounce time.Duration
 }
 
@@ -47,13 +47,13 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Folder is one directory. It holds nothing open; its methods may be used concurrently.
+// Folder is one directory. It keeps nothing open. It is safe for concurrent use.
 type Folder struct {
 	path string
 	opts Options
 }
 
-// New returns the folder at path, which must be a directory that can be read within the bounds.
+// New returns the folder at path, which must be a readable directory within the limits.
 func New(path string, o Options) (*Folder, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
@@ -66,14 +66,14 @@ func New(path string, o Options) (*Folder, error) {
 	return f, nil
 }
 
-// Path is the directory's absolute path.
+// Path returns the directory's absolute path.
 func (f *Folder) Path() string { return f.path }
 
-// MaxBytes is the bound of a file that is read.
+// MaxBytes returns the maximum size of a file that is read.
 func (f *Folder) MaxBytes() int64 { return f.opts.MaxBytes }
 
 // Files returns the regular files, as slash-separated paths below the directory in lexical order.
-// The error wraps ErrTooMany beyond the bound.
+// The error wraps ErrTooMany if there are too many.
 func (f *Folder) Files() ([]string, error) {
 	files, err := f.scan(nil)
 	if err != nil {
@@ -87,8 +87,8 @@ func (f *Folder) Files() ([]string, error) {
 }
 
 // Read returns the contents of a file by its slash-separated path below the directory. The error
-// wraps fs.ErrNotExist for whatever is not there, hidden, outside or no regular file, and ErrTooLarge
-// beyond the bound.
+// wraps fs.ErrNotExist if the file is absent, hidden, outside the directory or not a regular file,
+// and ErrTooLarge if it exceeds the limit.
 func (f *Folder) Read(name string) ([]byte, error) {
 	if !visible(name) {
 		return nil, missing(name)
@@ -102,7 +102,7 @@ func (f *Folder) Read(name string) ([]byte, error) {
 	if info, err := root.Stat(local); err != nil || !info.Mode().IsRegular() {
 		return nil, missing(name)
 	}
-	// Without blocking: between the two calls the file may have become a pipe.
+	// O_NONBLOCK: the file may have been replaced by a pipe between the two calls.
 	file, err := root.OpenFile(local, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrPermission) {
 		return nil, err
@@ -118,14 +118,14 @@ func (f *Folder) Read(name string) ([]byte, error) {
 		return nil, missing(name)
 	}
 	if info.Size() > f.opts.MaxBytes {
-		return nil, fmt.Errorf("%w: %q has %d bytes, above the bound of %d", ErrTooLarge, name, info.Size(), f.opts.MaxBytes)
+		return nil, fmt.Errorf("%w: %q has %d bytes, above the limit of %d", ErrTooLarge, name, info.Size(), f.opts.MaxBytes)
 	}
 	data, err := io.ReadAll(io.LimitReader(file, f.opts.MaxBytes+1))
 	if err != nil {
 		return nil, err
 	}
 	if int64(len(data)) > f.opts.MaxBytes {
-		return nil, fmt.Errorf("%w: %q grew above the bound of %d bytes", ErrTooLarge, name, f.opts.MaxBytes)
+		return nil, fmt.Errorf("%w: %q grew above the limit of %d bytes", ErrTooLarge, name, f.opts.MaxBytes)
 	}
 	return data, nil
 }
@@ -134,7 +134,7 @@ func missing(name string) error {
 	return &fs.PathError{Op: "read", Path: name, Err: fs.ErrNotExist}
 }
 
-// visible: a clean relative path without a hidden element.
+// visible reports whether name is a clean relative path without a hidden element.
 func visible(name string) bool {
 	if !fs.ValidPath(name) || name == "." || !filepath.IsLocal(filepath.FromSlash(name)) {
 		return false
@@ -142,14 +142,15 @@ func visible(name string) bool {
 	return !strings.HasPrefix(name, ".") && !strings.Contains(name, "/.")
 }
 
-// entry is a file as a scan saw it.
+// entry is the state of a file in a scan.
 type entry struct {
 	name     string
 	size     int64
 	modified time.Time
 }
 
-// scan walks the directory; enter is called with each directory's path before it is read (nil: not).
+// scan walks the directory. It calls enter, unless nil, with each directory's path before reading
+// it.
 func (f *Folder) scan(enter func(path string) error) ([]entry, error) {
 	root, err := os.OpenRoot(f.path)
 	if err != nil {
@@ -162,8 +163,8 @@ func (f *Folder) scan(enter func(path string) error) ([]entry, error) {
 		if err != nil {
 			return f.forgive(name, err)
 		}
-		if seen++; seen > f.opts.MaxFiles+1 { // the directory itself is seen too
-			return fmt.Errorf("%w: %s holds more than %d; raise the bound, or serve a smaller directory", ErrTooMany, f.path, f.opts.MaxFiles)
+		if seen++; seen > f.opts.MaxFiles+1 { // the directory itself counts too
+			return fmt.Errorf("%w: %s holds more than %d; raise the limit, or serve a smaller directory", ErrTooMany, f.path, f.opts.MaxFiles)
 		}
 		if name == "." {
 			return call(enter, f.path)
@@ -176,7 +177,7 @@ func (f *Folder) scan(enter func(path string) error) ([]entry, error) {
 		case !visible(name):
 			return nil
 		}
-		info, err := root.Stat(filepath.FromSlash(name)) // through links, inside only
+		info, err := root.Stat(filepath.FromSlash(name)) // follows links inside the directory only
 		if err == nil && info.Mode().IsRegular() {
 			files = append(files, entry{name: name, size: info.Size(), modified: info.ModTime()})
 		}
@@ -185,7 +186,7 @@ func (f *Folder) scan(enter func(path string) error) ([]entry, error) {
 	return files, err
 }
 
-// forgive passes over what disappeared or may not be read below the directory itself.
+// forgive ignores entries below the directory that have disappeared or are not readable.
 func (f *Folder) forgive(name string, err error) error {
 	if name != "." && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)) {
 		return nil

@@ -32,7 +32,7 @@ func link(t *testing.T, target, path string) {
 	}
 }
 
-// guarded makes a directory with a secret beside it, and ways that seem to lead there.
+// guarded creates a directory, a secret file beside it, and paths that seem to lead there.
 func guarded(t *testing.T) (dir string) {
 	base := t.TempDir()
 	dir = filepath.Join(base, "dir")
@@ -101,7 +101,7 @@ func TestBounds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.Read("a"); !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), "has 11 bytes, above the bound of 10") {
+	if _, err := f.Read("a"); !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), "has 11 bytes, above the limit of 10") {
 		t.Errorf("eleven bytes in ten: %v", err)
 	}
 	if _, err := New(filepath.Join(dir, "missing"), Options{}); !errors.Is(err, fs.ErrNotExist) {

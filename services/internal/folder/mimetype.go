@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// byExtension are the types of common extensions, the same on every machine.
+// byExtension maps common extensions to MIME types, independent of the machine.
 var byExtension = map[string]string{
 	".txt": "text/plain", ".log": "text/plain", ".md": "text/markdown", ".markdown": "text/markdown",
 	".html": "text/html", ".htm": "text/html", ".css": "text/css", ".csv": "text/csv", ".tsv": "text/tab-separated-values",
@@ -23,7 +23,7 @@ var byExtension = map[string]string{
 	".wav": "audio/wav", ".mp3": "audio/mpeg", ".ogg": "audio/ogg", ".mp4": "video/mp4", ".webm": "video/webm",
 }
 
-// signatures are how binary files without a telling name begin.
+// signatures are the first bytes of binary files whose name has no known extension.
 var signatures = []struct{ prefix, mimeType string }{
 	{"\x89PNG\r\n\x1a\n", "image/png"},
 	{"\xff\xd8\xff", "image/jpeg"},
@@ -36,10 +36,10 @@ var signatures = []struct{ prefix, mimeType string }{
 	{"ID3", "audio/mpeg"},
 }
 
-// TypeByName is the MIME type that a file's name tells, or empty.
+// TypeByName returns the MIME type of a file name's extension, or "".
 func TypeByName(name string) string { return byExtension[strings.ToLower(path.Ext(name))] }
 
-// TypeOf is the MIME type of a file, by its name or else by its contents; never empty.
+// TypeOf returns the MIME type of a file, by its name or else by its contents. It is never empty.
 func TypeOf(name string, data []byte) string {
 	if t := TypeByName(name); t != "" {
 		return t

@@ -11,19 +11,20 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// retryScan is how soon a directory that could not be read is tried again.
+// retryScan is the delay before an unreadable directory is read again.
 const retryScan = time.Second
 
-// Change is what happened since the last one, as paths like those of Files, sorted by no rule.
+// Change describes the changes since the last one, with unsorted paths as returned by Files.
 type Change struct {
-	// Listed: files came or went, so that Files answers differently.
+	// Listed is true if files were added or removed, so that the result of Files has changed.
 	Listed bool
-	// Updated files have new contents, have come or have gone.
+	// Updated are the files that were changed, added or removed.
 	Updated []string
 }
 
-// Watch calls tell, in one goroutine, after files changed; from the moment it returns nothing is
-// missed. A change may be told twice. The caller ends it with stop, which waits for a running tell.
+// Watch calls tell, in one goroutine, after files have changed. After it returns, no change is
+// missed; a change may be reported twice. The caller must call stop, which waits for a running
+// tell.
 func (f *Folder) Watch(log *slog.Logger, tell func(Change)) (stop func(), err error) {
 	events, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -45,19 +46,19 @@ func (f *Folder) Watch(log *slog.Logger, tell func(Change)) (stop func(), err er
 	}, nil
 }
 
-// watch is one Watch; all but its creation happens in its goroutine.
+// watch is the state of one Watch. After its creation only its own goroutine uses it.
 type watch struct {
 	folder  *Folder
 	log     *slog.Logger
 	tell    func(Change)
 	events  *fsnotify.Watcher
 	known   map[string]entry
-	touched map[string]bool // written since the last look
-	failed  string          // why the last look failed, which is logged once
+	touched map[string]bool // files written since the last look
+	failed  string          // error of the last look, logged once
 }
 
-// run gathers events and looks at the directory some time after the first of them, so that a steady
-// stream of writes is told at a steady pace.
+// run collects events and looks at the directory a fixed time after the first of them, so that
+// continuous writes are reported at a steady rate.
 func (w *watch) run() {
 	timer := time.NewTimer(time.Hour)
 	timer.Stop()
@@ -76,8 +77,8 @@ func (w *watch) run() {
 			if !ok {
 				return
 			}
-			// An overflow loses events, not changes: the next look finds them.
-			w.log.Warn("watching a directory", "directory", w.folder.path, "error", err)
+			// An overflow loses events, but no changes: the next look finds them.
+			w.log.Warn("an error while watching a directory", "directory", w.folder.path, "error", err)
 		case <-timer.C:
 			armed = false
 			if w.look() {
@@ -94,8 +95,8 @@ func (w *watch) run() {
 	}
 }
 
-// note reports whether an event matters, and remembers which file was written. What is hidden
-// matters too: a link may point to it.
+// note reports whether an event matters, and records the file that was written. Events of hidden
+// files matter too, because a link may point to them.
 func (w *watch) note(event fsnotify.Event) bool {
 	if event.Op == fsnotify.Chmod {
 		return false
@@ -111,14 +112,14 @@ func (w *watch) note(event fsnotify.Event) bool {
 	return true
 }
 
-// look compares the directory with what was known and tells the difference. It reports whether the
-// directory could be read.
+// look compares the directory with its last state and reports the difference. It returns false if
+// the directory is unreadable.
 func (w *watch) look() bool {
 	now, err := w.scan()
 	if err != nil {
 		if w.failed != err.Error() {
 			w.failed = err.Error()
-			w.log.Warn("a watched directory cannot be read; trying again", "directory", w.folder.path, "error", err)
+			w.log.Warn("a watched directory cannot be read; retrying", "directory", w.folder.path, "error", err)
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			return false
@@ -151,11 +152,11 @@ func (w *watch) look() bool {
 	return err == nil
 }
 
-// scan looks at every file and makes sure that every directory is watched, each before it is read.
+// scan visits every file, and watches every directory before reading it.
 func (w *watch) scan() (map[string]entry, error) {
 	files, err := w.folder.scan(func(path string) error {
 		if err := w.events.Add(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%w (on Linux, fs.inotify.max_user_watches bounds how many directories can be watched)", err)
+			return fmt.Errorf("%w (on Linux, fs.inotify.max_user_watches limits the number of watched directories)", err)
 		}
 		return nil
 	})

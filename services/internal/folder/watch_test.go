@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// watched is a directory under watch, whose changes come on a channel.
+// watched returns a watched directory and a channel of its changes.
 func watched(t *testing.T) (dir string, changes chan Change) {
 	t.Helper()
 	dir = t.TempDir()
@@ -27,7 +27,7 @@ func watched(t *testing.T) (dir string, changes chan Change) {
 	return dir, changes
 }
 
-// await gathers changes until the condition holds of them.
+// await collects changes until the condition holds for them.
 func await(t *testing.T, changes chan Change, what string, holds func(Change) bool) {
 	t.Helper()
 	var all Change
@@ -46,7 +46,7 @@ func await(t *testing.T, changes chan Change, what string, holds func(Change) bo
 	}
 }
 
-// has: the file was told of, and whether the list changed.
+// has reports whether the file was reported, with or without a change of the list.
 func has(name string, listed bool) func(Change) bool {
 	return func(c Change) bool { return slices.Contains(c.Updated, name) && c.Listed == listed }
 }

@@ -1,4 +1,4 @@
-// Package program is the part that the bundled services' main functions share.
+// Package program has the common part of the bundled services' main functions.
 package program
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/mcpedge/mcpedge/capability"
 )
 
-// DefaultListen is where a service listens unless it is told otherwise.
+// DefaultListen is the default address of a service.
 const DefaultListen = "127.0.0.1:50051"
 
 // Service serves the contract on a listener, which it closes, until ctx is done; it then returns nil.
@@ -21,10 +21,10 @@ type Service interface {
 	Serve(ctx context.Context, l net.Listener) error
 }
 
-// Main parses the command line with the flag --listen beside the caller's own, makes the service
-// (build sees the flags parsed), and serves it until SIGTERM or SIGINT. Logs go to stderr. What fails
-// is logged, and the process exits with status 1. The edge's traces are continued where the standard
-// OTEL_… environment says so.
+// Main parses the command line, with the flag --listen and the caller's flags, calls build, and
+// serves the service until SIGTERM or SIGINT. Logs go to stderr. An error is logged, and the
+// process exits with status 1. If the standard OTEL_… environment configures an exporter, the
+// service continues the edge's traces.
 func Main(name string, build func() (Service, error)) {
 	listen := flag.String("listen", DefaultListen, "address to serve gRPC on: host:port or unix:/path")
 	flag.Parse()

@@ -13,11 +13,11 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// flushTimeout bounds how long the end of the process waits for the last spans to be sent.
+// flushTimeout is how long the program waits at its end for the export of the last spans.
 const flushTimeout = 5 * time.Second
 
-// trace has the service continue the edge's traces, where the standard environment names somebody to
-// send spans to: OTEL_TRACES_EXPORTER or an OTLP endpoint. stop sends the last ones.
+// trace makes the service continue the edge's traces if the standard environment configures an
+// exporter: OTEL_TRACES_EXPORTER or an OTLP endpoint. stop exports the last spans.
 func trace(ctx context.Context, name string) (stop func(), err error) {
 	if !wanted(os.Getenv) {
 		return func() {}, nil

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Event is a day of note.
+// Event is a notable day.
 type Event struct {
 	Date string `json:"date"`
 	Name string `json:"name"`
@@ -17,7 +17,7 @@ type Event struct {
 
 var festivals = []string{"Jazz Festival", "Travel Fair", "Film Week", "City Marathon", "Night of Museums", "Food Market"}
 
-// ParseYear reads a year from 1900 to 2100.
+// ParseYear parses a year from 1900 to 2100.
 func ParseYear(text string) (int, error) {
 	year, err := strconv.Atoi(text)
 	if err != nil || len(text) != 4 || year < 1900 || year > 2100 {
@@ -26,7 +26,7 @@ func ParseYear(text string) (int, error) {
 	return year, nil
 }
 
-// Events are those of a year, by date.
+// Events returns the events of a year, sorted by date.
 func Events(year int) []Event {
 	day := func(month time.Month, d int) string {
 		return time.Date(year, month, d, 0, 0, 0, 0, time.UTC).Format(DateLayout)
@@ -49,7 +49,7 @@ func Events(year int) []Event {
 	return events
 }
 
-// SuggestYears returns years around this one that begin with text, the nearest to come first.
+// SuggestYears returns years close to the current one that begin with text, the next ones first.
 func SuggestYears(text string, today time.Time) []string {
 	var years []string
 	for _, offset := range []int{0, 1, 2, 3, 4, 5, -1, -2, -3, -4, -5} {

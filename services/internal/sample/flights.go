@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// DateLayout is how dates are written: YYYY-MM-DD.
+// DateLayout is the layout of dates: YYYY-MM-DD.
 const DateLayout = "2006-01-02"
 
-// Flight is one connection. Times are local to nowhere in particular: this is sample data.
+// Flight is one flight. Times have no time zone: this is sample data.
 type Flight struct {
 	Number      string `json:"number" description:"Flight number"`
 	Airline     string `json:"airline"`
@@ -25,7 +25,7 @@ var airlines = []struct{ code, name string }{
 	{"XA", "Example Air"}, {"XB", "Blue Sample"}, {"XN", "Northern Demo"}, {"XO", "Orbit Lines"},
 }
 
-// ParseDate reads a date of the years 1900 to 2100. The error says what a date looks like.
+// ParseDate parses a date from 1900 to 2100. The error describes the format.
 func ParseDate(text string) (time.Time, error) {
 	date, err := time.Parse(DateLayout, text)
 	if err != nil || date.Year() < 1900 || date.Year() > 2100 {
@@ -34,8 +34,8 @@ func ParseDate(text string) (time.Time, error) {
 	return date, nil
 }
 
-// Route returns both ends of a connection, by city or code. The error says which is not known, and
-// which are.
+// Route returns both ends of a connection, by city or code. The error names the unknown place and
+// the known ones.
 func Route(origin, destination string) (from, to Place, err error) {
 	from, ok := Find(origin)
 	if !ok {
@@ -51,13 +51,14 @@ func Route(origin, destination string) (from, to Place, err error) {
 	return from, to, nil
 }
 
-// Connected reports whether there are flights from one place to the other: about three of four.
+// Connected reports whether there are flights between two places, which is so for about three of
+// four pairs.
 func Connected(from, to Place) bool {
 	return from.Code != to.Code && pick(4, "route", min(from.Code, to.Code), max(from.Code, to.Code)) != 0
 }
 
-// Flights returns the flights of a day, earliest first; date is empty for the timetable of any day,
-// else it moves the prices. It is empty where there is no connection.
+// Flights returns the flights of a day, earliest first, or none without a connection. date affects
+// the prices; an empty date means the general timetable.
 func Flights(from, to Place, date string) []Flight {
 	if !Connected(from, to) {
 		return nil

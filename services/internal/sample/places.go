@@ -1,6 +1,6 @@
-// Package sample is the made-up travel world that the bundled services share: places, flights,
-// weather and events. Everything is computed from its inputs alone, so that the same question has
-// the same answer everywhere and always.
+// Package sample is the invented travel data of the bundled services: places, flights, weather and
+// events. All values are computed from the inputs alone, so the same question always has the same
+// answer.
 package sample
 
 import (
@@ -10,20 +10,20 @@ import (
 	"strings"
 )
 
-// Notice says in results and descriptions what this data is.
+// Notice describes the data in results and descriptions.
 const Notice = "Sample data, made up for demonstration."
 
 // Place is a city with its airport.
 type Place struct {
-	// Code is the airport's IATA code.
+	// Code is the IATA code of the airport.
 	Code string
-	// City and Country are English names.
+	// City and Country are the English names.
 	City, Country string
-	// in degrees
+	// latitude and longitude are in degrees.
 	latitude, longitude float64
 }
 
-// places, by city.
+// places is sorted by city.
 var places = []Place{
 	{"AMS", "Amsterdam", "Netherlands", 52.3, 4.8},
 	{"ATH", "Athens", "Greece", 37.9, 23.9},
@@ -56,7 +56,7 @@ var places = []Place{
 	{"ZRH", "Zurich", "Switzerland", 47.5, 8.5},
 }
 
-// Places returns all places, by city. The slice is the caller's.
+// Places returns all places, sorted by city. The caller owns the slice.
 func Places() []Place { return slices.Clone(places) }
 
 // Cities returns the names of all cities, sorted.
@@ -68,8 +68,7 @@ func Cities() []string {
 	return names
 }
 
-// Find returns the place with this city name or airport code, whatever the case; "Sao Paulo" is
-// São Paulo.
+// Find returns the place with this city name or airport code. Case and accents are ignored.
 func Find(text string) (Place, bool) {
 	text = fold(text)
 	for _, p := range places {
@@ -80,9 +79,9 @@ func Find(text string) (Place, bool) {
 	return Place{}, false
 }
 
-// SuggestPlaces returns what a user who typed text may mean, cities and airport codes: for "Bar" it
-// is Barcelona and BCN. Only places that admit returns true for are considered (nil: all). For an
-// empty text it is the cities alone.
+// SuggestPlaces returns the cities that begin with text, then their airport codes and the codes that
+// begin with text: "Bar" yields Barcelona and BCN. An empty text yields cities only. Places for
+// which admit returns false are excluded; a nil admit allows all.
 func SuggestPlaces(text string, admit func(Place) bool) []string {
 	text = fold(text)
 	var cities, codes []string
@@ -103,7 +102,7 @@ func SuggestPlaces(text string, admit func(Place) bool) []string {
 	return append(cities, codes...)
 }
 
-// SuggestCities is SuggestPlaces with names of cities alone; a code finds its city.
+// SuggestCities is SuggestPlaces with names of cities only. A code yields its city.
 func SuggestCities(text string) []string {
 	text = fold(text)
 	var cities []string
@@ -117,12 +116,12 @@ func SuggestCities(text string) []string {
 
 var unaccented = strings.NewReplacer("ã", "a", "á", "a", "é", "e", "ü", "u", "ö", "o", "í", "i")
 
-// fold makes names comparable.
+// fold returns a form in which names are compared.
 func fold(text string) string {
 	return unaccented.Replace(strings.ToLower(strings.Join(strings.Fields(text), " ")))
 }
 
-// pick is a number from 0 to n-1 that looks random but follows from the parts alone.
+// pick returns a pseudorandom number from 0 to n-1 that depends on the parts only.
 func pick(n int, parts ...string) int {
 	h := fnv.New64a()
 	for _, p := range parts {
@@ -133,10 +132,10 @@ func pick(n int, parts ...string) int {
 	x ^= x >> 33
 	x *= 0xff51afd7ed558ccd
 	x ^= x >> 33
-	return int(x % uint64(n)) // #nosec G115 -- it is less than n
+	return int(x % uint64(n)) // #nosec G115 -- less than n
 }
 
-// kilometres is the great-circle distance.
+// kilometres returns the great-circle distance.
 func kilometres(a, b Place) float64 {
 	const radius, degree = 6371, math.Pi / 180
 	dLat, dLon := (b.latitude-a.latitude)*degree, (b.longitude-a.longitude)*degree

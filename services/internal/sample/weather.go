@@ -21,7 +21,7 @@ type Weather struct {
 
 var conditions = []string{"sunny", "partly cloudy", "cloudy", "light rain", "rain", "windy", "foggy"}
 
-// KnownPlaces lists the places for an error message.
+// KnownPlaces returns the list of places for an error message.
 func KnownPlaces() string {
 	names := make([]string, len(places))
 	for i, p := range places {
@@ -30,7 +30,7 @@ func KnownPlaces() string {
 	return strings.Join(names, ", ")
 }
 
-// Current is the weather of a city by name or airport code, always the same.
+// Current returns the weather of a city, by name or airport code. It is always the same.
 func Current(city string) (Weather, error) {
 	p, ok := Find(city)
 	if !ok {
@@ -40,7 +40,7 @@ func Current(city string) (Weather, error) {
 	return w, nil
 }
 
-// Forecast is the weather of a city on a date.
+// Forecast returns the weather of a city on a date.
 func Forecast(city, date string) (Weather, error) {
 	day, err := ParseDate(date)
 	if err != nil {
@@ -55,7 +55,7 @@ func Forecast(city, date string) (Weather, error) {
 	return w, nil
 }
 
-// weatherOf follows latitude and season, with some scatter.
+// weatherOf computes the weather from latitude and season, with some variation.
 func weatherOf(p Place, when string, yearDay int) Weather {
 	mean := 29 - 0.42*math.Abs(p.latitude)
 	swing := math.Min(12, 0.25*math.Abs(p.latitude))
@@ -72,7 +72,7 @@ func weatherOf(p Place, when string, yearDay int) Weather {
 	}
 }
 
-// String is the weather in one line.
+// String returns the weather as one line.
 func (w Weather) String() string {
 	day := "now"
 	if w.Date != "" {
@@ -82,8 +82,8 @@ func (w Weather) String() string {
 		w.City, w.Country, day, w.Conditions, w.Temperature, w.Humidity, w.Wind, w.Note)
 }
 
-// SuggestDates returns days from today on that begin with text: a fortnight of them, or when the
-// text leads further, up to 31 within two years.
+// SuggestDates returns days from today that begin with text, up to 31 within two years. For an
+// empty text it returns the next 14 days.
 func SuggestDates(text string, today time.Time) []string {
 	var days []string
 	for i := range 730 {

@@ -10,7 +10,7 @@ import (
 	"github.com/mcpedge/mcpedge/services/internal/sample"
 )
 
-// builtin are the names that files cannot take.
+// builtin are the names that files must not use.
 var builtin = map[string]bool{"plan-vacation": true, "code_review": true}
 
 const maxDays = 60
@@ -59,7 +59,8 @@ func planVacation(_ context.Context, _ *capability.Call, arguments map[string]st
 	return b.String(), nil
 }
 
-// suggestInterests completes the last one of a list, without those that are in it.
+// suggestInterests completes the last entry of a comma-separated list, without entries already in
+// it.
 func suggestInterests(value string) []string {
 	head, last := "", value
 	if i := strings.LastIndex(value, ","); i >= 0 {
@@ -112,7 +113,7 @@ func reviewCode(_ context.Context, _ *capability.Call, arguments map[string]stri
 	return b.String(), nil
 }
 
-// fenceFor is a Markdown fence that does not occur in the code.
+// fenceFor returns a Markdown fence that does not occur in the code.
 func fenceFor(code string) string {
 	fence := "```"
 	for strings.Contains(code, fence) {

@@ -20,7 +20,7 @@ import (
 
 const (
 	maxPrompts = 1000
-	maxPrompt  = 1 << 20 // bytes of a file
+	maxPrompt  = 1 << 20 // bytes per file
 )
 
 //go:embed samples/*.md
@@ -46,18 +46,18 @@ func addSamples(s *capability.Server) error {
 	return nil
 }
 
-// directory keeps the prompts of a Server as the files of a folder are.
+// directory keeps the prompts of a Server in sync with the files of a folder.
 type directory struct {
 	server *capability.Server
 	folder *folder.Folder
 	log    *slog.Logger
 
-	mu     sync.Mutex // one reload at a time
+	mu     sync.Mutex // held during a reload
 	loaded map[string]*loaded
-	bad    map[string]string // what was reported of a file, so that it is reported once
+	bad    map[string]string // the error reported for each file, so that it is logged once
 }
 
-// loaded is a prompt on the Server, whose text may change without another list.
+// loaded is a prompt on the Server. Its text can change without a change of the list.
 type loaded struct {
 	file *filePrompt // guarded by the directory's mutex
 	text atomic.Pointer[template]
@@ -85,7 +85,7 @@ func openDirectory(s *capability.Server, o Options) (*directory, error) {
 	return d, nil
 }
 
-// watch reloads until stop is called; what changed since the last load is loaded at once.
+// watch reloads until stop is called. It loads changes since the last load at once.
 func (d *directory) watch() (stop func(), err error) {
 	stop, err = d.folder.Watch(d.log, func(folder.Change) { d.reload() })
 	if err == nil {
@@ -94,13 +94,14 @@ func (d *directory) watch() (stop func(), err error) {
 	return stop, err
 }
 
-// reload makes the prompts what the files are. Files that are no prompts are reported and left out.
+// reload makes the prompts match the files. Files that are not valid prompts are logged and
+// skipped.
 func (d *directory) reload() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	files, err := d.folder.Files()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		d.log.Warn("the prompts stay as they are: their directory cannot be read", "directory", d.folder.Path(), "error", err)
+		d.log.Warn("the directory of prompts cannot be read; the current prompts stay", "directory", d.folder.Path(), "error", err)
 		return
 	}
 	present := map[string]bool{}
@@ -138,7 +139,7 @@ func (d *directory) read(file string) (*filePrompt, error) {
 	return parseFile(file, data)
 }
 
-// put adds a prompt, or only changes its text when the rest is as it was.
+// put adds a prompt, or changes only its text if nothing else has changed.
 func (d *directory) put(file string, p *filePrompt) {
 	old := d.loaded[file]
 	if old != nil && proto.Equal(old.file.listed, p.listed) && old.file.values == p.values {
@@ -156,5 +157,5 @@ func (d *directory) report(file string, err error) {
 		return
 	}
 	d.bad[file] = err.Error()
-	d.log.Warn("a file is left out: it is no prompt", "directory", d.folder.Path(), "file", file, "error", err)
+	d.log.Warn("a file is not a valid prompt and is skipped", "directory", d.folder.Path(), "file", file, "error", err)
 }

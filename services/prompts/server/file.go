@@ -24,53 +24,53 @@ var (
 	placeholder  = regexp.MustCompile(`\\?\{\{\s*([A-Za-z0-9_-]+)\s*\}\}`)
 )
 
-// File is the front matter of a prompt that is a Markdown file: YAML between two lines "---" at its
-// start, all of it optional. What follows is the text of one message of the user, in which {{name}}
-// stands for an argument; \{{name}} stays as it is. The file's name without .md is the prompt's.
-// Other keys are ignored.
+// File is the front matter of a Markdown file with a prompt: YAML between two lines "---" at its
+// start. All keys are optional; unknown keys are ignored. The rest of the file is the text of one
+// message of the user. In it, {{name}} is replaced by an argument, and \{{name}} is not. The file's
+// name without .md is the name of the prompt.
 type File struct {
-	// Title is the prompt's name for people.
+	// Title is the display name of the prompt.
 	Title string `yaml:"title"`
-	// Description says what it is for; without it, the title or the text's first line,
-	// or else the name.
+	// Description says what the prompt is for. The default is the title, else the first line of the
+	// text, else the name.
 	Description string `yaml:"description"`
-	// Arguments are what {{name}} may stand for.
+	// Arguments are the arguments that {{name}} may refer to.
 	Arguments []FileArgument `yaml:"arguments"`
 }
 
 // FileArgument is one argument of a File.
 type FileArgument struct {
-	// Name is what stands between the braces: 1 to 64 of A-Z a-z 0-9 _ -.
+	// Name is the name between the braces: 1 to 64 of A-Z a-z 0-9 _ -.
 	Name string `yaml:"name"`
-	// Title is its name for people.
+	// Title is its display name.
 	Title string `yaml:"title"`
-	// Description says what to give.
+	// Description describes the argument.
 	Description string `yaml:"description"`
-	// Required refuses a request without it; otherwise it is empty then.
+	// Required rejects requests without the argument. An optional argument defaults to "".
 	Required bool `yaml:"required"`
-	// Values are suggested while the user types.
+	// Values are the suggestions for the user.
 	Values []string `yaml:"values"`
 }
 
-// filePrompt is a File that was understood.
+// filePrompt is a validated File.
 type filePrompt struct {
 	listed      *capability.Prompt
 	suggestions []capability.CompleteOption
-	values      string // what the suggestions are, to compare
+	values      string // the suggestions, for comparison
 	text        template
 }
 
-// parseFile reads one file; file is its name with the extension. It never panics.
+// parseFile parses a file; file is its name with the extension. It never panics.
 func parseFile(file string, data []byte) (p *filePrompt, err error) {
 	defer func() {
-		if r := recover(); r != nil { // the YAML parser is not ours
+		if r := recover(); r != nil { // the YAML parser may panic
 			p, err = nil, fmt.Errorf("its front matter cannot be read: %v", r)
 		}
 	}()
 	name := strings.TrimSuffix(file, extension)
 	switch {
 	case !promptName.MatchString(name):
-		return nil, fmt.Errorf("its name cannot be a prompt's; use 1 to 64 of A-Z a-z 0-9 _ . - before %s", extension)
+		return nil, fmt.Errorf("its name is not valid for a prompt; use 1 to 64 of A-Z a-z 0-9 _ . - before %s", extension)
 	case builtin[name]:
 		return nil, fmt.Errorf("a prompt %q is built in; choose another file name", name)
 	case !utf8.Valid(data):
@@ -110,7 +110,7 @@ func split(data []byte) (matter []byte, text string, err error) {
 	return []byte(head), tail, nil
 }
 
-// prompt holds front matter and text against each other.
+// prompt validates front matter and text together.
 func (f File) prompt(name, text string) (*filePrompt, error) {
 	p := &filePrompt{listed: &capability.Prompt{Name: name, Title: f.Title, Description: f.describe(name, text)}}
 	known := map[string]bool{}
@@ -119,7 +119,7 @@ func (f File) prompt(name, text string) (*filePrompt, error) {
 		case !argumentName.MatchString(a.Name):
 			return nil, fmt.Errorf("its argument name %.80q is not 1 to 64 of A-Z a-z 0-9 _ -", a.Name)
 		case known[a.Name]:
-			return nil, fmt.Errorf("its argument %q is there twice", a.Name)
+			return nil, fmt.Errorf("its argument %q is declared twice", a.Name)
 		}
 		known[a.Name] = true
 		p.listed.Arguments = append(p.listed.Arguments, &capability.PromptArgument{
@@ -132,7 +132,7 @@ func (f File) prompt(name, text string) (*filePrompt, error) {
 	p.text = compile(text)
 	for _, part := range p.text {
 		if part.argument != "" && !known[part.argument] {
-			return nil, fmt.Errorf("its text has {{%s}}, which is not among its arguments; declare it in the front matter, or write \\{{%[1]s}} for the text itself", part.argument)
+			return nil, fmt.Errorf("its text has {{%s}}, which is not among its arguments; declare it in the front matter, or write \\{{%[1]s}} for literal text", part.argument)
 		}
 	}
 	return p, nil
@@ -156,10 +156,10 @@ func (f File) describe(name, text string) string {
 	return line
 }
 
-// template is a text with places for arguments.
+// template is a text with placeholders for arguments.
 type template []part
 
-// part is literal text, or an argument.
+// part is literal text or an argument.
 type part struct{ literal, argument string }
 
 func compile(text string) template {
@@ -177,7 +177,7 @@ func compile(text string) template {
 	return append(t, part{literal: text[at:]})
 }
 
-// fill puts arguments in their places; what they contain is not looked at.
+// fill replaces the placeholders by arguments; placeholders inside arguments are not replaced.
 func (t template) fill(arguments map[string]string) string {
 	var b strings.Builder
 	for _, p := range t {

@@ -42,7 +42,7 @@ func TestParseFile(t *testing.T) {
 	}
 }
 
-// TestArgumentsAreNotExpanded: what a user gives is text, braces and all.
+// TestArgumentsAreNotExpanded: an argument is literal text, including braces.
 func TestArgumentsAreNotExpanded(t *testing.T) {
 	p, err := parseFile("x.md", []byte("---\narguments: [{name: a}, {name: b}]\n---\n{{a}} {{b}}"))
 	if err != nil {
@@ -55,7 +55,7 @@ func TestArgumentsAreNotExpanded(t *testing.T) {
 
 func TestParseFileErrors(t *testing.T) {
 	for name, test := range map[string]struct{ file, data, want string }{
-		"file name":          {"a b.md", "x", "its name cannot be a prompt's"},
+		"file name":          {"a b.md", "x", "its name is not valid for a prompt"},
 		"built in":           {"code_review.md", "x", `a prompt "code_review" is built in`},
 		"not UTF-8":          {"x.md", "\xff", "not UTF-8"},
 		"never closed":       {"x.md", "---\ntitle: T\n", "does not end"},
@@ -66,7 +66,7 @@ func TestParseFileErrors(t *testing.T) {
 		"undeclared":         {"x.md", "---\narguments: [{name: a}]\n---\n{{b}}", "its text has {{b}}, which is not among its arguments"},
 		"argument's name":    {"x.md", "---\narguments: [{name: a b}]\n---\nx", `its argument name "a b"`},
 		"argument, nameless": {"x.md", "---\narguments: [{title: A}]\n---\nx", `its argument name ""`},
-		"argument, twice":    {"x.md", "---\narguments: [{name: a}, {name: a}]\n---\nx", `its argument "a" is there twice`},
+		"argument, twice":    {"x.md", "---\narguments: [{name: a}, {name: a}]\n---\nx", `its argument "a" is declared twice`},
 	} {
 		if _, err := parseFile(test.file, []byte(test.data)); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %q", name, err, test.want)

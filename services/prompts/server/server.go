@@ -1,5 +1,5 @@
-// Package server is the bundled prompts service: prompts written in Go, and prompts that are
-// Markdown files, reloaded when they change.
+// Package server implements the bundled prompts service: prompts written in Go, and prompts from
+// Markdown files, which are reloaded when they change.
 package server
 
 import (
@@ -11,25 +11,27 @@ import (
 	"github.com/mcpedge/mcpedge/capability"
 )
 
-// Options adjust the service; the zero value is useful.
+// Options configure the service. The zero value is usable.
 type Options struct {
-	// Dir holds Markdown files; empty: bundled samples. See File for what is in one.
+	// Dir is the directory of Markdown files, in the format of File. Empty serves bundled samples.
 	Dir string
-	// Logger is the service's own log, where files that are no prompts are reported; nil: slog.Default.
+	// Logger logs events of the service, such as invalid prompt files. nil uses slog.Default.
 	Logger *slog.Logger
-	// Capability are further options of the server, such as capability.WithServerOptions; applied last.
+	// Capability are further options of the server, such as capability.WithServerOptions. They are
+	// applied last.
 	Capability []capability.Option
 
-	debounce time.Duration // of the directory; 0: its own
+	debounce time.Duration // debounce of the directory; 0 means its default
 }
 
-// Service is the service; Serve it, or Register it on a server of your own beside a Watch.
+// Service is the prompts service. Call Serve, or Register and Watch for an existing gRPC server.
 type Service struct {
 	*capability.Server
-	dir *directory // nil: bundled samples, which never change
+	dir *directory // nil for bundled samples, which never change
 }
 
-// New returns the service with the prompts that Dir has now. It fails when Dir cannot be read.
+// New returns the service with the current prompts of Dir. It returns an error if Dir is
+// unreadable.
 func New(o Options) (*Service, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -51,7 +53,7 @@ func New(o Options) (*Service, error) {
 	return &Service{Server: s, dir: dir}, nil
 }
 
-// Watch reloads files that change, until stop is called.
+// Watch reloads changed files until stop is called.
 func (s *Service) Watch() (stop func(), err error) {
 	if s.dir == nil {
 		return func() {}, nil
@@ -59,7 +61,7 @@ func (s *Service) Watch() (stop func(), err error) {
 	return s.dir.watch()
 }
 
-// Serve is capability.Server.Serve with a Watch beside it.
+// Serve is capability.Server.Serve, with Watch running.
 func (s *Service) Serve(ctx context.Context, l net.Listener) error {
 	stop, err := s.Watch()
 	if err != nil {

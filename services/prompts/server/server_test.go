@@ -61,7 +61,7 @@ func names(t *testing.T, c *capabilitytest.Client) string {
 	return strings.Join(all, " ")
 }
 
-// get returns a prompt's text, or the failure's message.
+// get returns the text of a prompt, or the failure's message.
 func get(t *testing.T, c *capabilitytest.Client, name string, arguments map[string]string) string {
 	t.Helper()
 	out, err := c.GetPrompt(timed(t), name, arguments)
@@ -144,7 +144,7 @@ func (l *lines) String() string {
 	return l.b.String()
 }
 
-// changes is the feed of the list: the channel gets a value per change.
+// changes returns a channel with one value per change of the list.
 func changes(t *testing.T, c *capabilitytest.Client) chan struct{} {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

@@ -14,14 +14,14 @@ import (
 	"github.com/mcpedge/mcpedge/services/internal/folder"
 )
 
-// messageBytes is what of a gRPC message is left for a file.
+// messageBytes is the maximum size of a file that fits into a gRPC message.
 const messageBytes = 15 << 20
 
-// directory serves a folder's files as file:// resources. What it lists does not depend on their
-// contents, so a change of contents is an update and not another list.
+// directory serves the files of a folder as file:// resources. Its list does not depend on their
+// contents, so changed contents are an update and do not change the list.
 type directory struct {
 	folder *folder.Folder
-	prefix string // the directory's own URI, which ends in "/"
+	prefix string // the directory's URI, ending in "/"
 	log    *slog.Logger
 }
 
@@ -29,7 +29,7 @@ var _ capability.ResourceWatcher = (*directory)(nil)
 
 func addDirectory(s *capability.Server, o Options) error {
 	if o.MaxBytes > messageBytes {
-		return fmt.Errorf("a bound of %d bytes per file is above the %d that fit in a message; lower it", o.MaxBytes, messageBytes)
+		return fmt.Errorf("a limit of %d bytes per file exceeds the %d that fit into a message; lower it", o.MaxBytes, messageBytes)
 	}
 	f, err := folder.New(o.Dir, folder.Options{MaxFiles: o.MaxFiles, MaxBytes: o.MaxBytes})
 	if err != nil {
@@ -43,7 +43,7 @@ func addDirectory(s *capability.Server, o Options) error {
 	return nil
 }
 
-// fileURI is the file: URI of an absolute path.
+// fileURI returns the file: URI of an absolute path.
 func fileURI(absolute string) string {
 	slashed := filepath.ToSlash(absolute)
 	if !strings.HasPrefix(slashed, "/") {
@@ -56,7 +56,7 @@ func (d *directory) uri(name string) string {
 	return d.prefix + (&url.URL{Path: "/" + name}).EscapedPath()[1:]
 }
 
-// name is the path below the directory that a URI means, or empty.
+// name returns the path below the directory of a URI, or "".
 func (d *directory) name(uri string) string {
 	escaped, ok := strings.CutPrefix(uri, d.prefix)
 	if !ok || strings.ContainsAny(escaped, "?#\\") || strings.Contains(strings.ToLower(escaped), "%2f") {
@@ -99,7 +99,7 @@ func (d *directory) Read(_ context.Context, _ *capability.Call, uri string) ([]*
 	return []*capability.ResourceContents{capability.BlobContents(uri, mimeType, data)}, nil
 }
 
-// binary: contents of this type are no text, whatever their bytes.
+// binary reports whether contents of a MIME type are binary, whatever their bytes.
 func binary(mimeType string) bool {
 	kind, subtype, _ := strings.Cut(mimeType, "/")
 	switch kind {
@@ -115,7 +115,7 @@ func binary(mimeType string) bool {
 	return false
 }
 
-// Watch tells of files that come, go and change.
+// Watch reports files that are added, removed and changed.
 func (d *directory) Watch(updated func(uri string), listChanged func()) (stop func(), err error) {
 	return d.folder.Watch(d.log, func(c folder.Change) {
 		if c.Listed {

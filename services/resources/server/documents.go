@@ -12,13 +12,13 @@ import (
 //go:embed docs/*.md
 var documents embed.FS
 
-// documentPrefix begins the URIs of the bundled documents.
+// documentPrefix is the prefix of the URIs of the bundled documents.
 const documentPrefix = "docs://mcpedge/"
 
 func addDocuments(s *capability.Server) {
 	entries, err := documents.ReadDir("docs")
 	if err != nil {
-		panic(err) // the embedded directory is part of the program
+		panic(err) // the embedded directory cannot be missing
 	}
 	for _, e := range entries {
 		data, err := documents.ReadFile("docs/" + e.Name())

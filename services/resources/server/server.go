@@ -1,5 +1,5 @@
-// Package server is the bundled resources service: files of a directory with word of their changes,
-// or bundled documents, and templates of sample data with argument completion.
+// Package server implements the bundled resources service: files of a directory with notifications
+// of changes, or bundled documents, and templates of sample data with argument completion.
 package server
 
 import (
@@ -9,25 +9,28 @@ import (
 	"github.com/mcpedge/mcpedge/capability"
 )
 
-// Options adjust the service; the zero value is useful.
+// Options configure the service. The zero value is usable.
 type Options struct {
-	// Dir is the directory to serve; empty: bundled documents.
+	// Dir is the directory to serve. Empty serves bundled documents.
 	Dir string
-	// Skills is a directory of skills to serve as skill:// resources, each a directory with a SKILL.md; empty: none.
+	// Skills is a directory of skills to serve as skill:// resources, each a directory with a
+	// SKILL.md. Empty means none.
 	Skills string
-	// MaxFiles bounds the files and directories below Dir; 0: 10,000.
+	// MaxFiles is the maximum number of files and directories below Dir. 0 means 10,000.
 	MaxFiles int
-	// MaxBytes bounds one file; 0: 10 MiB. Above 15 MiB a file does not fit in a message.
+	// MaxBytes is the maximum size of a file. 0 means 10 MiB. A message holds at most 15 MiB.
 	MaxBytes int64
-	// Logger is the service's own log; nil: slog.Default.
+	// Logger is the logger of the service. nil uses slog.Default.
 	Logger *slog.Logger
-	// Capability are further options of the server, such as capability.WithServerOptions; applied last.
+	// Capability are further options of the server, such as capability.WithServerOptions. They are
+	// applied last.
 	Capability []capability.Option
-	// Now is the clock of the suggestions; nil: time.Now.
+	// Now returns the current time for suggestions. nil uses time.Now.
 	Now func() time.Time
 }
 
-// New returns the service, ready to be served. It fails when Dir or Skills cannot be served within their bounds.
+// New returns the service, ready to serve. It returns an error if Dir or Skills cannot be served
+// within the limits.
 func New(o Options) (*capability.Server, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()

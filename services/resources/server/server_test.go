@@ -101,7 +101,7 @@ func TestTextAndBlob(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 	}
-	if f := read(t, c, base+"big").Failure; f.GetReason() != capability.FailedPrecondition || !strings.Contains(f.GetMessage(), "has 100 bytes, above the bound of 99") {
+	if f := read(t, c, base+"big").Failure; f.GetReason() != capability.FailedPrecondition || !strings.Contains(f.GetMessage(), "has 100 bytes, above the limit of 99") {
 		t.Errorf("a large file: %v", f)
 	}
 }
@@ -140,9 +140,9 @@ func TestBoundsAreToldAtStart(t *testing.T) {
 	write(t, filepath.Join(dir, "a"), "")
 	write(t, filepath.Join(dir, "b"), "")
 	for want, o := range map[string]Options{
-		"more than 1":                    {Dir: dir, MaxFiles: 1},
-		"no such file":                   {Dir: filepath.Join(dir, "missing")},
-		"above the 15728640 that fit in": {Dir: dir, MaxBytes: 16 << 20},
+		"more than 1":                        {Dir: dir, MaxFiles: 1},
+		"no such file":                       {Dir: filepath.Join(dir, "missing")},
+		"exceeds the 15728640 that fit into": {Dir: dir, MaxBytes: 16 << 20},
 	} {
 		if _, err := New(o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", o, err, want)
@@ -150,7 +150,7 @@ func TestBoundsAreToldAtStart(t *testing.T) {
 	}
 }
 
-// feed puts a stream's events on a channel.
+// feed sends a stream's events to a channel.
 func feed[M any](t *testing.T, recv func() (*M, error)) chan *M {
 	t.Helper()
 	events := make(chan *M, 100)
@@ -287,7 +287,7 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// TestDestinationsDependOnTheOrigin: what is suggested has flights from there.
+// TestDestinationsDependOnTheOrigin: suggested destinations have flights from the origin.
 func TestDestinationsDependOnTheOrigin(t *testing.T) {
 	c := start(t, Options{})
 	suggest := func(origin string) []string {

@@ -9,11 +9,11 @@ import (
 	"github.com/mcpedge/mcpedge/services/internal/folder"
 )
 
-// skillPrefix begins the URIs of the skills.
+// skillPrefix is the prefix of the URIs of the skills.
 const skillPrefix = "skill://"
 
-// skills are the skills of a directory, with word of their changes. Whatever changes in a file changes a digest, and so the
-// list.
+// skills serves the skills of a directory, with notifications of changes. Every change of a file
+// changes its digest, and so the list.
 type skills struct {
 	*capability.SkillFolder
 	folder *folder.Folder
@@ -26,7 +26,8 @@ var (
 )
 
 func addSkills(s *capability.Server, o Options) error {
-	// The root stays open as long as the service: what is outside of the directory cannot be reached through links.
+	// The root stays open as long as the service runs. Links cannot reach files outside the
+	// directory.
 	root, err := os.OpenRoot(o.Skills)
 	if err != nil {
 		return fmt.Errorf("skills cannot be served: %w", err)

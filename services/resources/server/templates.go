@@ -11,7 +11,7 @@ import (
 
 const jsonType = "application/json"
 
-// addTemplates adds the sample data. It follows from the URI alone, so that clients may keep it.
+// addTemplates adds the sample data. It depends on the URI only, so clients may cache it.
 func addTemplates(s *capability.Server, now func() time.Time) {
 	capability.AddTemplate(s, &capability.ResourceTemplate{
 		UriTemplate: "weather://forecast/{city}/{date}", Name: "weather-forecast", Title: "Weather forecast",
@@ -42,7 +42,8 @@ func addTemplates(s *capability.Server, now func() time.Time) {
 		}))
 }
 
-// connectedTo admits the places with flights to or from the other end, or all when that is not known.
+// connectedTo returns a filter of the places with flights to or from other. It admits all places if
+// other is unknown.
 func connectedTo(other string) func(sample.Place) bool {
 	end, ok := sample.Find(other)
 	if !ok {

@@ -1,9 +1,9 @@
 // Package expr evaluates arithmetic expressions over 64-bit floating-point numbers.
 //
-// In order of binding, loosest first: + and -; *, / and % (the remainder, with the sign of the
-// dividend); unary + and -; ^ (a power, grouped from the right: 2^3^2 is 2^9, and -2^2 is -4). ×, ÷,
-// − and ** are other spellings of *, /, - and ^. Numbers are decimal, with an optional exponent.
-// Multiplication is always written out. Names, whatever the case, are those of Names.
+// Operators in order of precedence, lowest first: + and -; *, / and % (remainder with the sign of
+// the dividend); unary + and -; ^ (power, right-associative: 2^3^2 is 2^9, and -2^2 is -4). ×, ÷, −
+// and ** are aliases of *, /, - and ^. Numbers are decimal with an optional exponent.
+// Multiplication needs an operator. Names are those of Names; case is ignored.
 package expr
 
 import (
@@ -13,21 +13,21 @@ import (
 )
 
 const (
-	// MaxLength bounds an expression, in characters.
+	// MaxLength is the maximum length of an expression, in characters.
 	MaxLength = 1000
-	// MaxDepth bounds how deep parentheses, functions, powers and signs nest.
+	// MaxDepth is the maximum nesting of parentheses, functions, powers and signs.
 	MaxDepth = 100
 )
 
-// Error says what is wrong with an expression, and where.
+// Error describes an error in an expression and its position.
 type Error struct {
-	// Position counts characters from 1.
+	// Position is the position in characters, from 1.
 	Position int
-	// Message says what is wrong there, and what would be right.
+	// Message says what is wrong and what would be right.
 	Message string
 }
 
-// Error returns position and message.
+// Error returns the position and the message.
 func (e *Error) Error() string { return fmt.Sprintf("at position %d: %s", e.Position, e.Message) }
 
 func fail(position int, format string, args ...any) error {
@@ -52,8 +52,8 @@ func Evaluate(text string) (float64, error) {
 	return value + 0, nil // -0 + 0 is 0
 }
 
-// Format writes a value as Evaluate returns it: in full, and with an exponent only below 1e-6 and
-// from 1e21 on.
+// Format formats a value without an exponent if it is from 1e-6 to below 1e21, and with one
+// otherwise.
 func Format(value float64) string {
 	if size := math.Abs(value); size != 0 && (size < 1e-6 || size >= 1e21) {
 		return strconv.FormatFloat(value, 'e', -1, 64)

@@ -8,10 +8,10 @@ import (
 
 var constants = map[string]float64{"pi": math.Pi, "e": math.E, "tau": 2 * math.Pi}
 
-// function computes from its arguments, which are finite and as many as it wants.
+// function computes a value from its arguments, which are finite. Their number has been checked.
 type function struct {
-	least, most int // arguments; most 0: any number
-	// domain says why the arguments have no real result; empty: they have. nil: all have.
+	least, most int // number of arguments; most 0 means no maximum
+	// domain returns why the arguments have no real result, or "". nil means that all have one.
 	domain  func(a []float64) string
 	compute func(a []float64) float64
 }
@@ -65,7 +65,7 @@ var functions = map[string]function{
 	"min":   {1, 0, nil, minOf}, "max": {1, 0, nil, maxOf},
 }
 
-// Names returns what an expression may name, sorted: constants, then functions with "()".
+// Names returns the known names, sorted: constants, then functions with "()".
 func Names() []string {
 	var names, calls []string
 	for name := range constants {
@@ -89,7 +89,7 @@ func logDomain(a []float64) string {
 	return ""
 }
 
-// logarithm is to the base 10, or to the second argument.
+// logarithm returns the logarithm to the base 10, or to the second argument.
 func logarithm(a []float64) float64 {
 	if len(a) == 1 {
 		return math.Log10(a[0])
@@ -110,7 +110,7 @@ func roundDomain(a []float64) string {
 	return ""
 }
 
-// round rounds half away from zero, to whole numbers or to so many digits after the point.
+// round rounds half away from zero, to whole numbers or to the given number of decimal places.
 func round(a []float64) float64 {
 	if len(a) == 1 {
 		return math.Round(a[0])
@@ -122,7 +122,7 @@ func round(a []float64) float64 {
 	if scaled := math.Round(a[0] * scale); !math.IsInf(scaled, 0) {
 		return scaled / scale
 	}
-	return a[0] // so large that it has no digits after the point
+	return a[0] // so large that it has no decimal places
 }
 
 // name evaluates a constant, or a function with its arguments.
@@ -153,7 +153,7 @@ func (p *parser) name(t token) (float64, error) {
 	return finite(t, f.compute(arguments))
 }
 
-// arguments are those of a function, up to its closing parenthesis.
+// arguments parses the arguments of a function up to its closing parenthesis.
 func (p *parser) arguments(opening token) ([]float64, error) {
 	if p.peek().is(")") {
 		p.take()

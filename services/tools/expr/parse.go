@@ -2,7 +2,7 @@ package expr
 
 import "math"
 
-// parser evaluates while it descends.
+// parser is a recursive-descent parser that evaluates while parsing.
 type parser struct {
 	tokens []token
 	at     int
@@ -11,7 +11,7 @@ type parser struct {
 
 func (p *parser) peek() token { return p.tokens[p.at] }
 
-// take returns the next token and passes it; the end is never passed.
+// take returns the next token and advances, except at the end.
 func (p *parser) take() token {
 	t := p.tokens[p.at]
 	if t.kind != endToken {
@@ -20,7 +20,7 @@ func (p *parser) take() token {
 	return t
 }
 
-// enter goes one level deeper; each success needs a leave.
+// enter descends one level. Each successful call needs a leave.
 func (p *parser) enter() error {
 	if p.depth++; p.depth > MaxDepth {
 		return fail(p.peek().position, "the expression nests deeper than %d levels; split it up", MaxDepth)
@@ -130,7 +130,7 @@ func (p *parser) operand() (float64, error) {
 	return 0, fail(t.position, "unexpected %s; expected a number, a name or \"(\"", t)
 }
 
-// close takes the parenthesis that belongs to the opening one.
+// close consumes the parenthesis that closes the opening one.
 func (p *parser) close(opening token) error {
 	if t := p.take(); !t.is(")") {
 		return fail(t.position, "unexpected %s; expected an operator, or \")\" for the \"(\" at position %d", t, opening.position)
@@ -138,7 +138,7 @@ func (p *parser) close(opening token) error {
 	return nil
 }
 
-// finite passes what is a number.
+// finite returns value, or an error if it is not a finite number.
 func finite(at token, value float64) (float64, error) {
 	switch {
 	case math.IsNaN(value):

@@ -19,12 +19,12 @@ const (
 
 type token struct {
 	kind     kind
-	position int // of its first character, from 1
+	position int // position of its first character, from 1
 	text     string
 	number   float64
 }
 
-// String is the token as an error message shows it.
+// String returns the token as error messages show it.
 func (t token) String() string {
 	if t.kind == endToken {
 		return "end of the expression"
@@ -34,7 +34,7 @@ func (t token) String() string {
 
 func (t token) is(symbol string) bool { return t.kind == symbolToken && t.text == symbol }
 
-// scan cuts an expression into tokens, the last of which is the end.
+// scan splits an expression into tokens. The last one is the end.
 func scan(text string) ([]token, error) {
 	if !utf8.ValidString(text) {
 		return nil, fail(1, "the expression is not valid UTF-8")
@@ -98,7 +98,7 @@ func next(runes []rune, i int) (token, int, error) {
 	return token{}, 0, fail(at, "unexpected character %q; expected a number, a name, an operator or a parenthesis", r)
 }
 
-// numberSize is how many characters belong to the number that begins here.
+// numberSize returns the number of characters of the number at the start of runes.
 func numberSize(runes []rune) int {
 	i := 0
 	for i < len(runes) && (isDigit(runes[i]) || runes[i] == '.') {

@@ -46,7 +46,7 @@ func recommendFlight(_ context.Context, c *capability.Call, in recommendationQue
 	return fmt.Sprintf("%s\n\n(Recommended by %s.)", text, model(answer)), nil
 }
 
-// samplingText joins the texts of an answer.
+// samplingText joins the text blocks of an answer.
 func samplingText(r *capability.SamplingResult) string {
 	var texts []string
 	for _, content := range r.GetContent() {

@@ -1,6 +1,6 @@
-// Package server is the bundled tools service. Its tools show what a backend can do: typed
-// arguments and results, errors a model can act on, progress and log messages, and asking the user,
-// the client's model and the client's roots.
+// Package server implements the bundled tools service. Its tools show what a backend can do: typed
+// arguments and results, errors that a model can act on, progress and log messages, and questions
+// to the user, to the client's model and to the client.
 package server
 
 import (
@@ -11,20 +11,21 @@ import (
 	"github.com/mcpedge/mcpedge/capability"
 )
 
-// Options adjust the service; the zero value is useful.
+// Options configure the service. The zero value is usable.
 type Options struct {
-	// Logger is the service's own log; nil: slog.Default.
+	// Logger is the logger of the service. nil uses slog.Default.
 	Logger *slog.Logger
-	// Capability are further options of the server, such as capability.WithServerOptions; applied last.
+	// Capability are further options of the server, such as capability.WithServerOptions. They are
+	// applied last.
 	Capability []capability.Option
 }
 
-// service is the state of the tools.
+// service holds the state of the tools.
 type service struct {
 	bookings atomic.Int64
 }
 
-// New returns the service, ready to be served.
+// New returns the service, ready to serve.
 func New(o Options) *capability.Server {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -47,8 +48,8 @@ func New(o Options) *capability.Server {
 	return s
 }
 
-// harmless are the options of a tool that only computes: it changes nothing, may be repeated, and
-// reaches nothing outside.
+// harmless returns the options of a tool that only computes: it changes nothing, may be repeated,
+// and accesses no external system.
 func harmless(title string, more ...capability.ToolOption) []capability.ToolOption {
 	return append([]capability.ToolOption{capability.Title(title), capability.ReadOnly(), capability.Idempotent(),
 		capability.Destructive(false), capability.OpenWorld(false)}, more...)

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 type outcome = capabilitytest.Outcome[mcpedgev1.CallToolResult]
 
-// call calls a tool that must have a result.
+// call calls a tool and fails the test unless there is a result.
 func call(t *testing.T, c *capabilitytest.Client, name string, arguments any) *outcome {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)

@@ -70,7 +70,7 @@ func findFlights(in flightQuery) (flightList, error) {
 	return found, nil
 }
 
-// String is the list as a model or a person reads it.
+// String returns the list as text for a model or a person.
 func (l flightList) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d flights from %s to %s", len(l.Flights), l.Origin, l.Destination)

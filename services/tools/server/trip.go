@@ -22,7 +22,7 @@ type tripWishes struct {
 	Insurance bool   `json:"insurance" title:"Travel insurance" default:"false" required:"true"`
 }
 
-// tripConsent is the second.
+// tripConsent is the second form.
 type tripConsent struct {
 	Confirm bool `json:"confirm" title:"Book this trip" required:"true"`
 }
@@ -74,7 +74,8 @@ func (t *service) bookTrip(_ context.Context, c *capability.Call, in tripRequest
 		fmt.Sprintf("Booked %s: seat %s, %s room, %s. Booking number %d.", trip, wishes.Seat, wishes.Room, insured(wishes.Insurance), number)), nil
 }
 
-// notBooked is what a refusal comes to; other errors stay errors.
+// notBooked returns the result if the user declined or cancelled. It returns other errors
+// unchanged.
 func notBooked(trip string, err error) (*capability.Result, error) {
 	switch {
 	case errors.Is(err, capability.ErrDeclined):
