@@ -1,4 +1,5 @@
-// Package apiserver is an API server of Kubernetes, as far as one notices who lists and watches Services and EndpointSlices.
+// Package apiserver simulates a Kubernetes API server for clients that list and watch Services and
+// EndpointSlices.
 package apiserver
 
 import (
@@ -18,7 +19,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/kubernetes/api"
 )
 
-// Server lists and watches Services and EndpointSlices. Safe for concurrent use.
+// Server serves lists and watches of Services and EndpointSlices. It is safe for concurrent use.
 type Server struct {
 	http      *httptest.Server
 	config    api.Config
@@ -39,7 +40,7 @@ type object struct {
 	labels map[string]string
 }
 
-// event is a change, in order of its version.
+// event is one change. Events are in order of their versions.
 type event struct {
 	version     int
 	key         string
@@ -58,7 +59,7 @@ type Request struct {
 	Token string
 }
 
-// Start starts one, empty, until the test ends.
+// Start starts an empty server that runs until the test ends.
 func Start(t testing.TB) *Server {
 	t.Helper()
 	s := prepare(t)
@@ -101,7 +102,7 @@ func (s *Server) Config() *api.Config {
 // Handler is what serves, for a test that stands before it.
 func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.serve) }
 
-// GoAway has the server refuse everything, and cut what is open; or serve again.
+// GoAway makes the server refuse all requests and close open ones, or serve again.
 func (s *Server) GoAway(away bool) {
 	s.mu.Lock()
 	s.away = away
@@ -334,7 +335,7 @@ func (s *Server) Asked(verb, path string) (n int) {
 	return n
 }
 
-// AskedFor says whether a path was asked for with a label selector.
+// AskedFor reports whether a path was requested with a label selector.
 func (s *Server) AskedFor(path string) bool {
 	return slices.ContainsFunc(s.Requests(), func(r Request) bool { return r.Path+" "+r.Selector == path })
 }

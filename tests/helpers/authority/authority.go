@@ -1,4 +1,4 @@
-// Package authority issues certificates for tests, and exchanges files as those who renew certificates do.
+// Package authority issues certificates for tests, and replaces files as certificate managers do.
 package authority
 
 import (
@@ -20,18 +20,18 @@ import (
 	"time"
 )
 
-// CA issues certificates. Safe for concurrent use.
+// CA issues certificates. It is safe for concurrent use.
 type CA struct {
 	Cert *x509.Certificate
-	// PEM is Cert as a file has it.
+	// PEM is Cert in PEM.
 	PEM []byte
 	key *ecdsa.PrivateKey
 }
 
-// Pair is a certificate and its key, as files have them.
+// Pair is a certificate and its key in PEM.
 type Pair struct{ Cert, Key []byte }
 
-// New makes a CA.
+// New returns a new CA.
 func New(t testing.TB, name string) *CA {
 	t.Helper()
 	key := newKey(t)
@@ -41,7 +41,7 @@ func New(t testing.TB, name string) *CA {
 	return &CA{Cert: cert, PEM: block("CERTIFICATE", cert.Raw), key: key}
 }
 
-// Several makes so many CAs.
+// Several returns n new CAs.
 func Several(t testing.TB, name string, n int) (all []*CA) {
 	t.Helper()
 	for i := range n {
@@ -50,7 +50,7 @@ func Several(t testing.TB, name string, n int) (all []*CA) {
 	return all
 }
 
-// Pool are the CAs as those who verify take them.
+// Pool returns a pool of the CAs for verification.
 func Pool(all ...*CA) *x509.CertPool {
 	p := x509.NewCertPool()
 	for _, ca := range all {
@@ -59,7 +59,7 @@ func Pool(all ...*CA) *x509.CertPool {
 	return p
 }
 
-// Bundle are the CAs as a file has them.
+// Bundle returns the CAs in PEM.
 func Bundle(all ...*CA) (out []byte) {
 	for _, ca := range all {
 		out = append(out, ca.PEM...)
@@ -67,15 +67,15 @@ func Bundle(all ...*CA) (out []byte) {
 	return out
 }
 
-// Option changes a certificate that is issued.
+// Option modifies a certificate before it is issued.
 type Option func(*x509.Certificate)
 
-// Expired has it expire an hour ago.
+// Expired sets the expiry to an hour ago.
 func Expired(c *x509.Certificate) {
 	c.NotBefore, c.NotAfter = time.Now().Add(-2*time.Hour), time.Now().Add(-time.Hour)
 }
 
-// For gives it names: those of DNS and addresses.
+// For sets the DNS names and addresses.
 func For(names ...string) Option {
 	return func(c *x509.Certificate) {
 		c.DNSNames, c.IPAddresses = nil, nil
@@ -119,7 +119,7 @@ func (ca *CA) issue(t testing.TB, usage x509.ExtKeyUsage, options []Option) Pair
 	return Pair{block("CERTIFICATE", cert.Raw), block("PRIVATE KEY", der)}
 }
 
-// TLS is the pair as crypto/tls takes it.
+// TLS returns the pair for crypto/tls.
 func (p Pair) TLS(t testing.TB) tls.Certificate {
 	t.Helper()
 	c, err := tls.X509KeyPair(p.Cert, p.Key)
@@ -129,13 +129,13 @@ func (p Pair) TLS(t testing.TB) tls.Certificate {
 	return c
 }
 
-// Serial is the number of the certificate.
+// Serial returns the serial number of the certificate.
 func (p Pair) Serial(t testing.TB) string {
 	t.Helper()
 	return p.TLS(t).Leaf.SerialNumber.String()
 }
 
-// Fingerprint is the SHA-256 of the certificate, in hexadecimal.
+// Fingerprint returns the SHA-256 of the certificate, in hexadecimal.
 func (p Pair) Fingerprint(t testing.TB) string {
 	t.Helper()
 	sum := sha256.Sum256(p.TLS(t).Leaf.Raw)
@@ -151,7 +151,7 @@ func newKey(t testing.TB) *ecdsa.PrivateKey {
 	return key
 }
 
-// sign makes a certificate of a template; without a parent it signs itself.
+// sign creates a certificate from a template. Without a parent it is self-signed.
 func sign(t testing.TB, template, parent *x509.Certificate, key, signer *ecdsa.PrivateKey) *x509.Certificate {
 	t.Helper()
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 100))
@@ -180,14 +180,15 @@ func block(kind string, der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
 }
 
-// Mount is a folder whose files are exchanged all at once, as Kubernetes exchanges those of a mounted secret: each is a
-// symbolic link into the folder ..data, itself a link, which is replaced.
+// Mount is a directory whose files are replaced atomically, as Kubernetes does for a mounted
+// secret: each file is a symbolic link into the directory ..data, which is itself a link that is
+// replaced.
 type Mount struct {
 	dir   string
 	count int
 }
 
-// NewMount makes a folder with files, which are exchanged with Write.
+// NewMount creates a directory with files. Write replaces them.
 func NewMount(t testing.TB, files map[string][]byte) *Mount {
 	t.Helper()
 	m := &Mount{dir: t.TempDir()}
@@ -200,10 +201,10 @@ func NewMount(t testing.TB, files map[string][]byte) *Mount {
 	return m
 }
 
-// Path is that of a file, which stays.
+// Path returns the path of a file, which does not change.
 func (m *Mount) Path(name string) string { return filepath.Join(m.dir, name) }
 
-// Write exchanges all files.
+// Write replaces all files.
 func (m *Mount) Write(t testing.TB, files map[string][]byte) {
 	t.Helper()
 	m.count++

@@ -1,4 +1,4 @@
-// Package authorizer is a policy server for tests: envoy.service.auth.v3.Authorization over a socket.
+// Package authorizer is a policy server for tests: envoy.service.auth.v3.Authorization over TCP.
 package authorizer
 
 import (
@@ -17,13 +17,14 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/freeport"
 )
 
-// Decide answers a question. ctx is the RPC's.
+// Decide answers a check. ctx is that of the RPC.
 type Decide func(ctx context.Context, req *authv3.CheckRequest) (*authv3.CheckResponse, error)
 
-// Server is a policy server, which allows everything until it is told otherwise. Safe for concurrent use.
+// Server is a policy server. It allows everything until By is called. It is safe for concurrent
+// use.
 type Server struct {
 	authv3.UnimplementedAuthorizationServer
-	// Addr is host:port, the same when the server is started again.
+	// Addr is host:port. It stays the same after Again.
 	Addr string
 
 	options []grpc.ServerOption
@@ -33,7 +34,7 @@ type Server struct {
 	running *grpc.Server
 }
 
-// Serve runs a server until the test ends, or it is stopped.
+// Serve runs a server until the test ends or Stop is called.
 func Serve(t testing.TB, options ...grpc.ServerOption) *Server {
 	t.Helper()
 	l, err := freeport.Listen()
@@ -55,7 +56,7 @@ func (s *Server) serve(l net.Listener) {
 	go func() { _ = g.Serve(l) }()
 }
 
-// Stop ends the server, and what it is being asked.
+// Stop stops the server and ends running checks.
 func (s *Server) Stop() {
 	s.mu.Lock()
 	g := s.running
@@ -63,7 +64,7 @@ func (s *Server) Stop() {
 	g.Stop()
 }
 
-// Again starts a server that was stopped at its address.
+// Again restarts a stopped server at the same address.
 func (s *Server) Again(t testing.TB) {
 	t.Helper()
 	l, err := net.Listen("tcp", s.Addr)
@@ -73,14 +74,14 @@ func (s *Server) Again(t testing.TB) {
 	s.serve(l)
 }
 
-// By has the server decide otherwise from now on.
+// By sets the function that decides from now on.
 func (s *Server) By(d Decide) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.decide = d
 }
 
-// Asked are the questions since Asked was called last.
+// Asked returns the checks since the last call of Asked.
 func (s *Server) Asked() []*authv3.CheckRequest {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,7 +104,7 @@ func Allow(context.Context, *authv3.CheckRequest) (*authv3.CheckResponse, error)
 	return &authv3.CheckResponse{Status: &status.Status{Code: int32(codes.OK)}}, nil
 }
 
-// Deny denies everything, with the body of a response.
+// Deny denies everything. body is the body of the response.
 func Deny(body string) Decide {
 	return func(context.Context, *authv3.CheckRequest) (*authv3.CheckResponse, error) {
 		return &authv3.CheckResponse{
@@ -113,7 +114,7 @@ func Deny(body string) Decide {
 	}
 }
 
-// About is what a question says of its request: the metadata of the namespace of Envoy's MCP filter.
+// About returns the part of a check that describes the request: the metadata of Envoy's MCP filter.
 func About(req *authv3.CheckRequest) *structpb.Struct {
 	return req.GetAttributes().GetMetadataContext().GetFilterMetadata()[external.Namespace]
 }

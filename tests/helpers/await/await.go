@@ -1,4 +1,4 @@
-// Package await has tests wait for what other goroutines or processes bring about.
+// Package await lets tests wait for effects of other goroutines or processes.
 package await
 
 import (
@@ -6,14 +6,15 @@ import (
 	"time"
 )
 
-// Patience bounds every wait. It is no pace: what is awaited comes much sooner, also on a busy machine.
+// Patience is the timeout of every wait. The awaited event usually comes much sooner.
 const Patience = 20 * time.Second
 
-// interval is the time between two looks at a condition.
+// interval is the time between two evaluations of a condition.
 const interval = 2 * time.Millisecond
 
-// Until returns once condition holds, and ends the test if that takes longer than Patience; what says what was awaited.
-// The condition is evaluated in the caller's goroutine. In a bubble of testing/synctest time is the bubble's.
+// Until returns when condition holds, and fails the test after Patience. what describes the
+// condition. The condition is evaluated in the caller's goroutine. In a bubble of testing/synctest,
+// the bubble's clock applies.
 func Until(t testing.TB, what string, condition func() bool) {
 	t.Helper()
 	for end := time.Now().Add(Patience); !condition(); time.Sleep(interval) {
@@ -23,8 +24,8 @@ func Until(t testing.TB, what string, condition func() bool) {
 	}
 }
 
-// Receive returns the next value of a channel, or the zero value of a closed one, and ends the test if none comes within
-// Patience.
+// Receive returns the next value of a channel, or the zero value if it is closed. It fails the test
+// after Patience.
 func Receive[T any](t testing.TB, what string, from <-chan T) T {
 	t.Helper()
 	late := time.NewTimer(Patience)

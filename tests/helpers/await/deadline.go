@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// Deadline returns a context whose deadline passes when pass is called, and not before: what a test does until then may take as long
-// as it takes. What the context says of its deadline is Patience away. pass may be called again, from any goroutine.
+// Deadline returns a context whose deadline passes when pass is called, so that a test may take any
+// time before. Its Deadline method reports a time Patience away. pass may be called repeatedly,
+// from any goroutine.
 func Deadline(parent context.Context) (ctx context.Context, pass func()) {
 	d := &deadline{Context: parent, at: time.Now().Add(Patience), done: make(chan struct{})}
 	return d, sync.OnceFunc(func() { close(d.done) })

@@ -6,16 +6,16 @@ import (
 	"testing"
 )
 
-// Names of the base images, as the Dockerfile and docker-compose.yml have them, are for the caller to say; what they hold is said
-// here.
+// The caller chooses the names of the base images, as in the Dockerfile and docker-compose.yml.
+// This file defines their contents.
 
 const userPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// Golang loads a stand-in for an image of golang: this machine's toolchain, a shell, and the CAs.
+// Golang loads a substitute for a golang image: this machine's toolchain, a shell, and the CAs.
 func (e *Engine) Golang(t testing.TB, name string) {
 	t.Helper()
 	e.load(t, name, "linux/"+runtime.GOARCH, func(r *rootfs) {
-		r.text("/etc/passwd", "root:x:0:0:root:/root:/bin/sh\n") // else HOME is /, and the caches of the go command elsewhere
+		r.text("/etc/passwd", "root:x:0:0:root:/root:/bin/sh\n") // otherwise HOME is /, which moves the caches of the go command
 		r.text("/etc/group", "root:x:0:\n")
 		r.dir("/root", 0o700)
 		r.program("/bin/dash", "/bin/sh")
@@ -26,8 +26,8 @@ func (e *Engine) Golang(t testing.TB, name string) {
 	}, settings{Env: []string{"GOPATH=/go", "GOTOOLCHAIN=local", "PATH=/go/bin:/usr/local/go/bin:" + userPath}, WorkingDir: "/go"})
 }
 
-// Distroless loads a stand-in for gcr.io/distroless/static with the tag nonroot: no program, a user, the CAs and time zones.
-// A name has one platform at a time: the last loaded.
+// Distroless loads a substitute for gcr.io/distroless/static with the tag nonroot: no program, a
+// user, the CAs and time zones. A name has the platform that was loaded last.
 func (e *Engine) Distroless(t testing.TB, name, platform string) {
 	t.Helper()
 	e.load(t, name, platform, func(r *rootfs) {
@@ -42,8 +42,8 @@ func (e *Engine) Distroless(t testing.TB, name, platform string) {
 	})
 }
 
-// Redis loads a stand-in for an image of redis: this machine's server and its client. As in that image, the server lets in who has no
-// password, which Redis's own default, protected mode, does at loopback only.
+// Redis loads a substitute for a redis image: this machine's server and client. As in that image,
+// clients need no password, which Redis's default, protected mode, allows on loopback only.
 func (e *Engine) Redis(t testing.TB, name string) {
 	t.Helper()
 	e.load(t, name, "linux/"+runtime.GOARCH, func(r *rootfs) {
@@ -58,7 +58,8 @@ func (e *Engine) Redis(t testing.TB, name string) {
 	})
 }
 
-// HAProxy loads a stand-in for an image of haproxy: this machine's, and wget, which Alpine has too.
+// HAProxy loads a substitute for an haproxy image: this machine's haproxy, and wget, which Alpine
+// also has.
 func (e *Engine) HAProxy(t testing.TB, name string) {
 	t.Helper()
 	e.load(t, name, "linux/"+runtime.GOARCH, func(r *rootfs) {
@@ -83,7 +84,7 @@ func goroot(t testing.TB) string {
 	return dir
 }
 
-// Program loads an image of one static program of this machine, which runs as user 65532.
+// Program loads an image with one static program of this machine, which runs as user 65532.
 func (e *Engine) Program(t testing.TB, name, program string) {
 	t.Helper()
 	e.load(t, name, "linux/"+runtime.GOARCH, func(r *rootfs) {

@@ -1,10 +1,12 @@
-// Package engine runs a Docker engine for tests that need a real one, on a Linux machine and as root, with nothing to pull from.
+// Package engine runs a Docker engine for tests that need a real one, on Linux as root, without
+// access to a registry.
 //
-// Main starts the test program a second time, in namespaces of its own: processes, mounts and the network. In there Start runs
-// dockerd. Its bridges, its rules of iptables, its mounts and its containers exist in these namespaces only and end with their first
-// process, however that ends; the folder with its images and the control groups are removed by the program that Main began in.
-// Nothing outside can be reached from in there but files.
+// Main starts the test program a second time in its own namespaces of processes, mounts and the
+// network. Inside, Start runs dockerd. Its bridges, iptables rules, mounts and containers exist in
+// these namespaces only, and end with their first process. The outer program removes the directory
+// with the images and the control groups. From inside, only files of the machine are reachable.
 //
-// Base images are stand-ins, made from the programs of this machine: Golang, Distroless, Redis and HAProxy. They show what an image
-// of ours does on an engine, not that the published base images suit it.
+// Base images are substitutes built from programs of this machine: Golang, Distroless, Redis and
+// HAProxy. They show how our images behave on an engine, not that they work with the published base
+// images.
 package engine

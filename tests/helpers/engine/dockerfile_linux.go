@@ -8,14 +8,14 @@ import (
 	"testing"
 )
 
-// Dockerfile is what the images are built from, below the root of the repository.
+// Dockerfile is the path of the Dockerfile of the images, below the root of the repository.
 const Dockerfile = "deploy/Dockerfile"
 
-// Bases are what builds of the Dockerfile take.
+// Bases are the inputs of builds of the Dockerfile.
 type Bases struct {
-	// Toolchain and Runtime are its base images, stand-ins for this machine's platform.
+	// Toolchain and Runtime are the base images: substitutes for this machine's platform.
 	Toolchain, Runtime string
-	// Modules is the GOPROXY to give it.
+	// Modules is the GOPROXY for the build.
 	Modules string
 }
 
@@ -24,7 +24,8 @@ var (
 	cache = regexp.MustCompile(`--mount=type=cache,target=(\S*go-build)`)
 )
 
-// Bases loads the base images of the Dockerfile, and has its builds use this machine's modules and build cache.
+// Bases loads the base images of the Dockerfile, and makes its builds use this machine's modules
+// and build cache.
 func (e *Engine) Bases(t testing.TB) (b Bases) {
 	t.Helper()
 	text, err := os.ReadFile("../../../" + Dockerfile)

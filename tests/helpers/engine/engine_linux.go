@@ -17,20 +17,20 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/process"
 )
 
-// socket is where the engine listens, in the namespaces.
+// socket is the address of the engine, inside the namespaces.
 const socket = "unix:///run/docker.sock"
 
-// Engine is a dockerd in the namespaces of Main. Safe for concurrent use.
+// Engine is a dockerd in the namespaces of Main. It is safe for concurrent use.
 type Engine struct {
-	// Dir is for files of the tests; Main removes it when the namespaces have ended. Never remove it inside: the machine's
-	// build cache may be mounted below it.
+	// Dir is for files of the tests. Main removes it after the namespaces have ended. It must not
+	// be removed inside: the machine's build cache may be mounted below it.
 	Dir string
 
 	client  string
 	program *process.Process
 }
 
-// Start starts the engine, and stops it when the test has ended. Only one runs at a time.
+// Start starts the engine and stops it when the test ends. Only one can run at a time.
 func Start(t testing.TB) *Engine {
 	t.Helper()
 	skip(t)
@@ -39,7 +39,7 @@ func Start(t testing.TB) *Engine {
 		t.Fatal(err)
 	}
 	e := &Engine{Dir: os.Getenv(envDir), client: cli}
-	config := filepath.Join(e.Dir, "daemon.json") // rather than the machine's
+	config := filepath.Join(e.Dir, "daemon.json") // instead of the machine's configuration
 	if err := os.WriteFile(config, []byte("{}"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -70,8 +70,8 @@ func Start(t testing.TB) *Engine {
 	}
 }
 
-// client finds a docker command that can build with BuildKit: one older than 23, which has it inside, or one that has the plugin
-// buildx.
+// client returns a docker command with BuildKit: one older than 23, which includes it, or one with
+// the plugin buildx.
 func client() (string, error) {
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
 		name := filepath.Join(dir, "docker")
@@ -87,10 +87,11 @@ func client() (string, error) {
 			return name, nil
 		}
 	}
-	return "", errors.New("no docker command here can build with BuildKit: install docker.io, or buildx beside the one there is")
+	return "", errors.New("no docker command on this machine supports BuildKit: install docker.io, or the plugin buildx")
 }
 
-// Env is the environment of programs that use the engine: this one's without settings of edges and of Docker.
+// Env returns the environment of programs that use the engine: this process's, without settings of
+// edges and of Docker.
 func (e *Engine) Env() []string {
 	env := []string{
 		"DOCKER_HOST=" + socket, "DOCKER_BUILDKIT=1", "DOCKER_CLI_EXPERIMENTAL=enabled", "BUILDKIT_PROGRESS=plain",
@@ -108,12 +109,13 @@ func (e *Engine) Env() []string {
 	return env
 }
 
-// Run runs the docker command and returns what it prints, without the end of its last line. An error has what it said.
+// Run runs the docker command and returns its output without the final newline. An error includes
+// the command's output.
 func (e *Engine) Run(ctx context.Context, args ...string) (string, error) {
 	return e.output(e.Command(ctx, args...))
 }
 
-// Command is the docker command with arguments, to be run at the root of the repository, which is where it starts.
+// Command returns the docker command with arguments. It runs at the root of the repository.
 func (e *Engine) Command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, e.client, args...)
 	cmd.Env, cmd.Dir = e.Env(), "../../.."
@@ -129,7 +131,7 @@ func (e *Engine) output(cmd *exec.Cmd) (string, error) {
 	return strings.TrimRight(out.String(), "\n"), nil
 }
 
-// Docker is Run, which has to succeed.
+// Docker is Run, and fails the test on an error.
 func (e *Engine) Docker(t testing.TB, args ...string) string {
 	t.Helper()
 	out, err := e.Run(t.Context(), args...)
@@ -139,7 +141,8 @@ func (e *Engine) Docker(t testing.TB, args ...string) string {
 	return out
 }
 
-// Gateway is the address of the namespaces on the engine's own network, by which containers and builds reach what listens here.
+// Gateway returns the address of the namespaces on the engine's network. Containers and builds
+// reach listeners of the test there.
 func (e *Engine) Gateway(t testing.TB) string {
 	t.Helper()
 	bridge, err := net.InterfaceByName("docker0")
@@ -159,7 +162,7 @@ func (e *Engine) Gateway(t testing.TB) string {
 	panic("unreachable")
 }
 
-// Published is where a port of a container is published, as host:port.
+// Published returns the address, host:port, at which a port of a container is published.
 func (e *Engine) Published(t testing.TB, container string, port int) string {
 	t.Helper()
 	text, _, _ := strings.Cut(e.Docker(t, "port", container, strconv.Itoa(port)), "\n")

@@ -8,21 +8,21 @@ import (
 	"strings"
 )
 
-// Program is one that tests need, and the package of Debian that has it.
+// Program is a program that tests need, and its Debian package.
 type Program struct{ Name, Package string }
 
 var programsOfEngine = []Program{
 	{"dockerd", "docker.io"}, {"runc", "docker.io"}, {"iptables", "iptables"}, {"ip", "iproute2"}, {"ldd", "libc-bin"},
 }
 
-// install installs what is missing, where that can be done; the error says why it cannot.
+// install installs missing programs, if possible. The error says why it is not possible.
 func install(programs []Program) error {
-	// Some systems have no such folder in the path of everybody.
+	// On some systems PATH lacks these directories.
 	if err := os.Setenv("PATH", os.Getenv("PATH")+":/usr/sbin:/sbin"); err != nil {
 		return err
 	}
 	if os.Geteuid() != 0 {
-		return errors.New("an engine of its own takes root: run it as root")
+		return errors.New("a separate engine requires root: run the test as root")
 	}
 	packages := missing(programs)
 	if len(packages) == 0 {
@@ -30,7 +30,7 @@ func install(programs []Program) error {
 	}
 	names := strings.Join(packages, " ")
 	if _, err := exec.LookPath("apt-get"); err != nil {
-		return fmt.Errorf("%s: install what Debian has in these packages", names)
+		return fmt.Errorf("%s: install these packages of Debian", names)
 	}
 	for _, args := range [][]string{{"update", "-qq"}, append([]string{"install", "-y", "-qq", "--no-install-recommends"}, packages...)} {
 		cmd := exec.Command("apt-get", args...)
@@ -40,12 +40,12 @@ func install(programs []Program) error {
 		}
 	}
 	if packages = missing(programs); len(packages) > 0 {
-		return fmt.Errorf("installed, and still without the programs of %s", strings.Join(packages, " "))
+		return fmt.Errorf("the programs of %s are missing after the installation", strings.Join(packages, " "))
 	}
 	return nil
 }
 
-// missing are the packages of the programs that are not found.
+// missing returns the packages of the missing programs.
 func missing(programs []Program) (packages []string) {
 	for _, p := range programs {
 		if _, err := exec.LookPath(p.Name); err != nil {

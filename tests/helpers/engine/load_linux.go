@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// settings are what an image says about its containers, named as in the configuration of an image.
+// settings are the container settings of an image, named as in an image's configuration.
 type settings struct {
 	Env        []string            `json:",omitempty"`
 	User       string              `json:",omitempty"`
@@ -23,7 +23,8 @@ type settings struct {
 	Volumes    map[string]struct{} `json:",omitempty"`
 }
 
-// load makes an image of one layer. It is loaded, not imported: docker import gives every image the platform of the machine.
+// load creates an image of one layer with docker load, because docker import sets the platform of
+// the machine.
 func (e *Engine) load(t testing.TB, name, platform string, fill func(*rootfs), s settings) {
 	t.Helper()
 	layer, err := os.CreateTemp(e.Dir, "layer-")
@@ -33,7 +34,7 @@ func (e *Engine) load(t testing.TB, name, platform string, fill func(*rootfs), s
 	defer func() { _ = errors.Join(layer.Close(), os.Remove(layer.Name())) }()
 	sum := sha256.New()
 	if err := write(io.MultiWriter(layer, sum), fill); err != nil {
-		t.Fatalf("the stand-in %s: %v", name, err)
+		t.Fatalf("the substitute %s: %v", name, err)
 	}
 	system, machine, _ := strings.Cut(platform, "/")
 	config, err := json.Marshal(map[string]any{
@@ -60,11 +61,11 @@ func (e *Engine) load(t testing.TB, name, platform string, fill func(*rootfs), s
 		t.Fatal(err)
 	}
 	if err := <-sent; err != nil {
-		t.Fatalf("the stand-in %s: %v", name, err)
+		t.Fatalf("the substitute %s: %v", name, err)
 	}
 }
 
-// archive writes what docker load reads, and closes to.
+// archive writes the input of docker load, and closes to.
 func archive(to io.WriteCloser, config, manifest []byte, layer *os.File) error {
 	size, err := layer.Seek(0, io.SeekEnd)
 	if err == nil {

@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	// envDir has, in the namespaces, the folder that Main made for the engine. Unset: this is the program outside.
+	// envDir is the directory that Main created for the engine. It is unset in the outer program.
 	envDir = "MCPEDGE_ENGINE_DIR"
-	// envWithout has why there are no namespaces, and no engine in them.
+	// envWithout is the reason why there are no namespaces and no engine.
 	envWithout = "MCPEDGE_ENGINE_WITHOUT"
-	// envLeftOut is gotest's: a file for the line about what was left out.
+	// envLeftOut is set by gotest: the file for the line about skipped tests.
 	envLeftOut = "GOTEST_LEFT_OUT"
 )
 
-// Main is TestMain of a package whose tests need an engine. It installs what is missing of programs, runs prepare outside the
-// namespaces, which is where the network is, and then the tests inside. Where there can be no engine the tests are left out, and in
-// CI (CI=true) they fail.
+// Main is TestMain of a package whose tests need an engine. It installs missing programs and runs
+// prepare outside the namespaces, with network access, and then the tests inside. If no engine can
+// run, the tests are skipped; in CI (CI=true) they fail.
 func Main(m *testing.M, programs []Program, prepare func() error) {
 	if os.Getenv(envDir) != "" {
 		if err := enter(); err != nil {
@@ -59,7 +59,7 @@ func Main(m *testing.M, programs []Program, prepare func() error) {
 	os.Exit(code)
 }
 
-// inside runs this program in namespaces of its own and removes what it leaves behind.
+// inside runs this program in its own namespaces, and removes what it leaves.
 func inside() (code int, err error) {
 	dir, err := os.MkdirTemp("", "mcpedge-engine-")
 	if err != nil {
@@ -76,8 +76,9 @@ func inside() (code int, err error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET | syscall.CLONE_NEWIPC,
 	}
-	// A signal ends the tests by the death of their first process, and what they left is removed here. A program that is killed
-	// takes its tests along, too: the pipe from which they would read ends, see enter.
+	// A signal ends the tests because their first process ends; the outer program removes their
+	// files. If the outer program is killed, the pipe from which the tests read ends, and so do the
+	// tests: see enter.
 	life, err := cmd.StdinPipe()
 	if err != nil {
 		return 1, err
@@ -104,11 +105,11 @@ func inside() (code int, err error) {
 	return 0, err
 }
 
-// enter makes the namespaces fit for an engine: what is mounted here stays here, /proc shows the processes of here, /run is empty,
-// so that no other engine is found there, and the loopback interface is up.
+// enter prepares the namespaces for an engine: mounts stay inside, /proc shows the inner processes,
+// /run is empty so that no other engine is found, and the loopback interface is up.
 func enter() error {
 	go func() {
-		_, _ = os.Stdin.Read(make([]byte, 1)) // ends with the program outside
+		_, _ = os.Stdin.Read(make([]byte, 1)) // returns when the outer program ends
 		os.Exit(1)
 	}()
 	for _, mount := range []struct {
@@ -129,10 +130,11 @@ func enter() error {
 	return nil
 }
 
-// group is the control group of all containers of the engine in a folder.
+// group returns the control group of all containers of the engine in a directory.
 func group(dir string) string { return filepath.Base(dir) }
 
-// removeGroups removes the control groups below one, in every hierarchy. They are empty: their processes have ended.
+// removeGroups removes the control groups below one, in every hierarchy. They are empty, because
+// their processes have ended.
 func removeGroups(name string) (err error) {
 	hierarchies, _ := filepath.Glob("/sys/fs/cgroup/*/" + name)
 	for _, top := range append(hierarchies, "/sys/fs/cgroup/"+name) {
@@ -143,14 +145,14 @@ func removeGroups(name string) (err error) {
 			}
 			return nil
 		})
-		for i := len(all) - 1; i >= 0; i-- { // the inner ones first
+		for i := len(all) - 1; i >= 0; i-- { // inner ones first
 			err = errors.Join(err, os.Remove(all[i]))
 		}
 	}
 	return err
 }
 
-// skip leaves a test out where Main found no engine to be had.
+// skip skips a test if Main found no usable engine.
 func skip(t testing.TB) {
 	t.Helper()
 	if why := os.Getenv(envWithout); why != "" {

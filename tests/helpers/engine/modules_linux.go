@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// DownloadModules fills the machine's module cache with what the repository needs, by the GOPROXY of the environment.
+// DownloadModules fills the machine's module cache with the modules of the repository, from the
+// GOPROXY of the environment.
 func DownloadModules() error {
 	cmd := exec.Command("go", "mod", "download")
 	cmd.Dir = "../../.."
@@ -22,7 +23,8 @@ func DownloadModules() error {
 	return nil
 }
 
-// modules serves the machine's module cache to builds and returns the GOPROXY to give them. DownloadModules fills it.
+// modules serves the machine's module cache to builds and returns the GOPROXY for them.
+// DownloadModules fills the cache.
 func (e *Engine) modules(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", net.JoinHostPort(e.Gateway(t), "0"))
@@ -35,8 +37,9 @@ func (e *Engine) modules(t testing.TB) string {
 	return "http://" + l.Addr().String()
 }
 
-// buildCache has builds that mount a cache at a folder, the Dockerfile's for the go command, use this machine's build cache there:
-// a first build makes the engine create its folder, on which the machine's is then mounted. base is an image with a shell.
+// buildCache makes builds that mount a cache at a directory use this machine's build cache there. A
+// first build makes the engine create the directory, on which the machine's cache is then mounted.
+// base is an image with a shell.
 func (e *Engine) buildCache(t testing.TB, base, at string) {
 	t.Helper()
 	const mark = "the-cache-of-the-builds"
@@ -58,7 +61,7 @@ func (e *Engine) buildCache(t testing.TB, base, at string) {
 	}
 }
 
-// empty is a folder without files, for builds that take none.
+// empty returns an empty directory, for builds without files.
 func (e *Engine) empty(t testing.TB) string {
 	t.Helper()
 	dir := filepath.Join(e.Dir, "empty")

@@ -15,14 +15,15 @@ import (
 	"strings"
 )
 
-// rootfs writes the files of an image as a tar. Its methods do nothing after the first error.
+// rootfs writes the files of an image as a tar archive. Its methods do nothing after the first
+// error.
 type rootfs struct {
 	tar  *tar.Writer
 	has  map[string]bool
 	fail error
 }
 
-// write writes what fill adds.
+// write writes the files that fill adds.
 func write(to io.Writer, fill func(*rootfs)) error {
 	r := &rootfs{tar: tar.NewWriter(to), has: map[string]bool{}}
 	fill(r)
@@ -53,7 +54,7 @@ func (r *rootfs) write(name, content string, mode int64) {
 	r.add(&tar.Header{Typeflag: tar.TypeReg, Name: inTar(name), Mode: mode, Size: int64(len(content))}, strings.NewReader(content))
 }
 
-// file copies a file of this machine, what a link leads to.
+// file copies a file of this machine. It follows links.
 func (r *rootfs) file(from, name string) {
 	if r.fail != nil {
 		return
@@ -74,7 +75,7 @@ func (r *rootfs) file(from, name string) {
 
 var library = regexp.MustCompile(`(/\S+) \(0x`)
 
-// program copies a program of this machine and the libraries that it is linked with.
+// program copies a program of this machine and its shared libraries.
 func (r *rootfs) program(program, name string) {
 	if r.fail != nil {
 		return
@@ -97,7 +98,7 @@ func (r *rootfs) program(program, name string) {
 	}
 }
 
-// tree copies a folder of this machine without some of the names in it.
+// tree copies a directory of this machine, except the given names.
 func (r *rootfs) tree(from, name string, without ...string) {
 	if r.fail != nil {
 		return

@@ -1,6 +1,6 @@
-// Package freeport gives tests and benchmarks addresses that they close and open again, such as that of
-// a server which is restarted. A port from net.Listen(":0") does not serve for that: once it is closed,
-// the system may give it to any other process or connection.
+// Package freeport returns addresses that tests and benchmarks can close and open again, such as
+// that of a server that restarts. A port of net.Listen(":0") is not suitable: once closed, the
+// system may give it to another process or connection.
 package freeport
 
 import (
@@ -11,23 +11,25 @@ import (
 )
 
 const (
-	// first and end bound the ports. Systems choose ports for themselves from 32768 on at the lowest.
+	// first and end are the range of the ports. Systems allocate ports automatically from 32768 on.
 	first, end = 10000, 32768
-	// blockSize is the number of ports in a block. A process claims a block by listening on its first port and gives out the others.
+	// blockSize is the number of ports in a block. A process claims a block by listening on its
+	// first port, and hands out the others.
 	blockSize = 256
 	blocks    = (end - first) / blockSize
 )
 
-// free are the ports that this process may give out next, each once: a program may take half a minute until it opens its own, and test
-// programs run beside each other.
+// free are the ports that this process may hand out, each once: a program may take half a minute
+// until it opens its port, while other test programs run.
 var free struct {
 	sync.Mutex
 	next, last int
-	// claims are the listeners on the first ports of this process's blocks, open until it ends.
+	// claims are the listeners on the first ports of this process's blocks. They stay open until it
+	// ends.
 	claims []net.Listener
 }
 
-// next returns a port that no process got from this package before, as long as one is left.
+// next returns a port that was never handed out by this package, as long as there is one.
 func next() int {
 	free.Lock()
 	defer free.Unlock()
@@ -39,7 +41,8 @@ func next() int {
 	return port
 }
 
-// claim takes a block that no other process has. Without one it takes some block, whose ports another process may be giving out.
+// claim claims a block that no other process has. If there is none, it takes any block, whose ports
+// another process may hand out too.
 func claim() {
 	block := rand.IntN(blocks)
 	for range blocks {
@@ -54,8 +57,8 @@ func claim() {
 
 func address(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
 
-// Listen listens on a port of loopback that the system gives to nobody who does not name it, and that neither this process nor another one
-// that uses this package was given before.
+// Listen listens on a loopback port that the system does not allocate automatically, and that this
+// package has handed out neither in this nor in another process.
 func Listen() (net.Listener, error) {
 	var failed error
 	for range 100 {
@@ -68,7 +71,7 @@ func Listen() (net.Listener, error) {
 	return nil, fmt.Errorf("a hundred ports from %d to %d were tried: %w", first, end-1, failed)
 }
 
-// Addr returns an address, host:port, on which Listen could listen a moment ago.
+// Addr returns an address, host:port, on which Listen has just succeeded.
 func Addr() (string, error) {
 	l, err := Listen()
 	if err != nil {

@@ -26,7 +26,7 @@ func TestPortsCanBeOpenedAgain(t *testing.T) {
 	}
 }
 
-// A port whose server is not there yet is given to nobody else of the process.
+// A port is handed out once, even if its server has not started.
 func TestNoPortIsGivenTwice(t *testing.T) {
 	given := map[string]bool{}
 	for range 1000 {
@@ -41,7 +41,7 @@ func TestNoPortIsGivenTwice(t *testing.T) {
 	}
 }
 
-// TestMain has the test program give out ports instead of testing, as a second process does.
+// TestMain makes the test program hand out ports instead of testing, as a second process.
 func TestMain(m *testing.M) {
 	if os.Getenv("FREEPORT_GIVE") == "" {
 		os.Exit(m.Run())
@@ -53,13 +53,14 @@ func TestMain(m *testing.M) {
 		}
 		fmt.Println(addr)
 	}
-	_, _ = os.Stdin.Read(make([]byte, 1)) // Its ports are its own until it ends.
+	_, _ = os.Stdin.Read(make([]byte, 1)) // It keeps its ports until it ends.
 }
 
-// ports is how many ports a process of TestNoPortIsGivenToTwoProcesses takes: several blocks.
+// ports is the number of ports that a process of TestNoPortIsGivenToTwoProcesses takes: several
+// blocks.
 const ports = 3 * blockSize
 
-// Processes that run beside each other are given different ports.
+// Concurrent processes get different ports.
 func TestNoPortIsGivenToTwoProcesses(t *testing.T) {
 	given := map[string]int{}
 	for process := range 3 {

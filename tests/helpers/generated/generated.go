@@ -1,4 +1,4 @@
-// Package generated keeps the parts of documents that tests write.
+// Package generated compares and writes the generated parts of pages.
 package generated
 
 import (
@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// Compare fails the test unless the part of the page that is named part is want; with update it writes want there instead. The part
-// stands between the lines "<!-- generated: PART -->" and "<!-- end: PART -->". command is what writes it, for the error.
+// Compare fails the test unless the named part of the page equals want; with update it writes want.
+// The part is between the lines "<!-- generated: PART -->" and "<!-- end: PART -->". command is the
+// command that writes it, for the error message.
 func Compare(t *testing.T, page, part, want, command string, update bool) {
 	t.Helper()
 	text, err := os.ReadFile(page) // #nosec G304 -- a page of the repository, which the test names
@@ -22,15 +23,15 @@ func Compare(t *testing.T, page, part, want, command string, update bool) {
 		t.Fatalf("%s: %v", page, err)
 	case after == string(text):
 	case update:
-		if err := os.WriteFile(page, []byte(after), 0o644); err != nil { // #nosec G306 G703 -- pages are read by everybody
+		if err := os.WriteFile(page, []byte(after), 0o644); err != nil { // #nosec G306 G703 -- pages are public
 			t.Fatal(err)
 		}
 	default:
-		t.Errorf("the part %q of %s is stale: write it with `%s`. It should be:\n%s", part, page, command, want)
+		t.Errorf("the part %q of %s is stale: update it with `%s`. It should be:\n%s", part, page, command, want)
 	}
 }
 
-// replace is text with want as its part.
+// replace returns text with want as its part.
 func replace(text, part, want string) (string, error) {
 	begin, end := "<!-- generated: "+part+" -->\n", "<!-- end: "+part+" -->"
 	before, rest, opened := strings.Cut(text, begin)

@@ -12,10 +12,13 @@ import (
 	"testing"
 )
 
-// Balance puts edges behind one address that gives each request to the next of them. It knows nothing of sessions and
-// holds no response back. A request's body is read before it is passed on: while an httputil.ReverseProxy still reads it,
-// a response that begins makes net/http close it, and the connection to the edge with it. Log, Stop, Ended and what awaits
-// the end of the edge that it returns are those of the first edge, but that Stop stops them all; Admin is none.
+// Balance serves edges at one address, and sends each request to the next edge. It ignores sessions
+// and buffers no responses. It reads a request's body before forwarding it: if an
+// httputil.ReverseProxy still read the body when the response begins, net/http would close the body
+// and the connection to the edge.
+//
+// In the returned Edge, Log, Ended and the methods that await the end are those of the first edge.
+// Stop stops all edges. Admin is empty.
 func Balance(t testing.TB, edges ...*Edge) *Edge {
 	t.Helper()
 	var n atomic.Uint64

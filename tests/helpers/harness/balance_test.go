@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestBalanceBreaksNoStream: a stream that begins as soon as the request is read comes whole.
+// TestBalanceBreaksNoStream: a stream that begins when the request is read arrives completely.
 func TestBalanceBreaksNoStream(t *testing.T) {
 	const clients, requests = 8, 3000
 	var begun [clients]chan struct{}
@@ -46,7 +46,8 @@ func TestBalanceBreaksNoStream(t *testing.T) {
 	}
 }
 
-// whole posts a body and says whether the stream that answers it ends as it should, once begun was told of its beginning.
+// whole posts a body and reports whether the response stream ends correctly. It sends to begun when
+// the stream begins.
 func whole(url, body string, begun chan struct{}) bool {
 	resp, err := http.Post(url, "application/json", strings.NewReader(body))
 	if err != nil {
@@ -58,7 +59,7 @@ func whole(url, body string, begun chan struct{}) bool {
 	}
 	begun <- struct{}{}
 	rest, err := io.ReadAll(resp.Body)
-	if err != nil { // Its handler may not have taken the word.
+	if err != nil { // The handler may not have received the value.
 		select {
 		case <-begun:
 		default:

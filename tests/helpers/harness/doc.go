@@ -1,3 +1,3 @@
-// Package harness runs edges and services in a test's own process. Tests of the released program run it as a process of
-// its own: see the packages process and replicas.
+// Package harness runs edges and services in the test's process. The packages process and replicas
+// run the released program as a separate process.
 package harness

@@ -15,36 +15,37 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
-// Config is the default configuration on free ports of loopback, in front of backends, with await.Patience to drain in and to wait for the
-// backends' lists before it serves.
+// Config returns the default configuration on free loopback ports, with the given backends. The
+// timeouts for draining and for the backends' lists are await.Patience.
 func Config(backends ...config.Backend) config.Config {
 	cfg := config.Default()
 	cfg.Listen, cfg.Admin, cfg.Grace = "127.0.0.1:0", "127.0.0.1:0", await.Patience
 	cfg.Limits.StartWait = await.Patience
-	cfg.Limits.TaskPolls = 100_000 // Who awaits a task asks for it all the time.
+	cfg.Limits.TaskPolls = 100_000 // Tests poll tasks without pauses.
 	cfg.Backends = backends
 	return cfg
 }
 
-// Edge is an edge on HTTP in the test's process.
+// Edge is an edge with HTTP in the test's process.
 type Edge struct {
-	// URL is that of the MCP endpoint, Host its host:port, Admin host:port of the admin address; known once it serves.
+	// URL is that of the MCP endpoint, Host its host:port, and Admin host:port of the admin
+	// address. They are set once the edge serves.
 	URL, Host, Admin string
-	// Log is what the edge logs, from info up.
+	// Log has the log of the edge, from level info.
 	Log *Log
 
 	app    *app.App
 	stop   context.CancelFunc
 	served chan string
 	ended  chan struct{}
-	err    error // once ended is closed
-	// serves: it has begun to serve. told: the test asked how it ended.
+	err    error // set when ended is closed
+	// serves is true once the edge serves. told is true if the test has asked for the error.
 	serves atomic.Bool
 	told   atomic.Bool
 }
 
-// Start runs an edge until the test ends, and returns once it serves. The test fails when it does not, and when it ends
-// with an error that Wait did not return; then its log is shown.
+// Start runs an edge until the test ends, and returns when it serves. The test fails if the edge
+// does not serve, or ends with an error that Wait has not returned; then it shows the log.
 func Start(t testing.TB, cfg config.Config, options ...app.Option) *Edge {
 	t.Helper()
 	e := Begin(t, cfg, options...)
@@ -52,7 +53,7 @@ func Start(t testing.TB, cfg config.Config, options ...app.Option) *Edge {
 	return e
 }
 
-// Begin is Start for an edge that may not serve, and does not wait for it.
+// Begin is Start for an edge that may not serve. It does not wait.
 func Begin(t testing.TB, cfg config.Config, options ...app.Option) *Edge {
 	t.Helper()
 	if err := cfg.Validate(); err != nil {
@@ -81,7 +82,7 @@ func Begin(t testing.TB, cfg config.Config, options ...app.Option) *Edge {
 	return e
 }
 
-// AwaitServing returns once the edge serves; the test ends if it does not.
+// AwaitServing returns when the edge serves, and otherwise fails the test.
 func (e *Edge) AwaitServing(t testing.TB) {
 	t.Helper()
 	select {
@@ -97,16 +98,16 @@ func (e *Edge) AwaitServing(t testing.TB) {
 	e.Host = strings.TrimSuffix(host, "/mcp")
 }
 
-// HasServed says whether the edge has begun to serve, be it still alive or not.
+// HasServed reports whether the edge has served, even if it has ended since.
 func (e *Edge) HasServed() bool { return e.serves.Load() }
 
-// Stop begins to end the edge as a signal does, and does not wait.
+// Stop starts the shutdown of the edge, as a signal does, and does not wait.
 func (e *Edge) Stop() { e.stop() }
 
 // Ended is closed when the edge has ended.
 func (e *Edge) Ended() <-chan struct{} { return e.ended }
 
-// Wait awaits the end of an edge that ends by itself or was stopped, and returns its error.
+// Wait waits for the end of an edge that ends by itself or was stopped, and returns its error.
 func (e *Edge) Wait(t testing.TB) error {
 	t.Helper()
 	select {
@@ -119,7 +120,8 @@ func (e *Edge) Wait(t testing.TB) error {
 	}
 }
 
-// AwaitEnd awaits the end of an edge that ends by itself or was stopped. The test fails when that is with an error.
+// AwaitEnd waits for the end of an edge that ends by itself or was stopped. The test fails if it
+// ended with an error.
 func (e *Edge) AwaitEnd(t testing.TB) {
 	t.Helper()
 	told := e.told.Load()
@@ -128,16 +130,17 @@ func (e *Edge) AwaitEnd(t testing.TB) {
 	}
 }
 
-// End is Stop and AwaitEnd. It may be called again.
+// End is Stop and AwaitEnd. It may be called repeatedly.
 func (e *Edge) End(t testing.TB) {
 	t.Helper()
 	e.stop()
 	e.AwaitEnd(t)
 }
 
-// Stdio is an edge that serves one client over a pair of pipes in the test's process.
+// Stdio is an edge that serves one client over pipes in the test's process.
 type Stdio struct {
-	// In is what the client writes to: closing it ends the edge. Out is what it reads from; somebody must.
+	// In receives the client's input; closing it ends the edge. Out is the edge's output, which the
+	// test must read.
 	In  io.WriteCloser
 	Out io.Reader
 
@@ -146,7 +149,7 @@ type Stdio struct {
 	err   error
 }
 
-// StartStdio runs an edge on stdio. Who starts it awaits its end with Wait.
+// StartStdio runs an edge on stdio. The caller waits for its end with Wait.
 func StartStdio(t testing.TB, cfg config.Config) *Stdio {
 	t.Helper()
 	a, err := app.New(cfg, slog.New(slog.DiscardHandler))
@@ -164,16 +167,16 @@ func StartStdio(t testing.TB, cfg config.Config) *Stdio {
 	return e
 }
 
-// Stop ends the edge as a signal does, and does not wait.
+// Stop shuts the edge down as a signal does, and does not wait.
 func (e *Stdio) Stop() { e.stop() }
 
 // Ended is closed when the edge has ended.
 func (e *Stdio) Ended() <-chan struct{} { return e.ended }
 
-// Err is what the edge ended with. Ended must be closed.
+// Err returns the error with which the edge ended. Ended must be closed.
 func (e *Stdio) Err() error { return e.err }
 
-// Log gathers what is logged. The zero value is ready. Safe for concurrent use.
+// Log collects log output. The zero value is ready. It is safe for concurrent use.
 type Log struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -186,7 +189,7 @@ func (l *Log) Write(p []byte) (int, error) {
 	return l.text.Write(p)
 }
 
-// String is what was logged so far.
+// String returns the output so far.
 func (l *Log) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -11,15 +11,15 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/freeport"
 )
 
-// Service is a backend that serves in the test's process.
+// Service is a backend in the test's process.
 type Service struct {
 	Name string
-	// Addr is its host:port, which may be served again once it is stopped.
+	// Addr is its host:port. It can be used again after Stop.
 	Addr string
 	stop func()
 }
 
-// Serve serves s until the test ends, and fails the test when it ends with an error.
+// Serve serves s until the test ends, and fails the test if serving ends with an error.
 func Serve(t testing.TB, name string, s *capability.Server) *Service {
 	t.Helper()
 	l, err := freeport.Listen()
@@ -29,7 +29,7 @@ func Serve(t testing.TB, name string, s *capability.Server) *Service {
 	return serve(t, name, s, l)
 }
 
-// ServeAt is Serve on an address, such as that of a service that was stopped.
+// ServeAt is Serve on a given address, such as that of a stopped service.
 func ServeAt(t testing.TB, name, addr string, s *capability.Server) *Service {
 	t.Helper()
 	l, err := net.Listen("tcp", addr)
@@ -53,8 +53,8 @@ func serve(t testing.TB, name string, s *capability.Server, l net.Listener) *Ser
 	return &Service{Name: name, Addr: l.Addr().String(), stop: stop}
 }
 
-// Stop ends the service in order and waits for that. It may be called again.
+// Stop stops the service gracefully and waits. It may be called repeatedly.
 func (s *Service) Stop() { s.stop() }
 
-// Backend is the configuration of the service.
+// Backend returns the configuration of the service as a backend.
 func (s *Service) Backend() config.Backend { return config.Backend{Name: s.Name, Target: s.Addr} }

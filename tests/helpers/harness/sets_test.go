@@ -2,7 +2,7 @@ package harness
 
 import "testing"
 
-// TestOneProcess: a test about one process is left out of the run with -redis, and of no other.
+// TestOneProcess: a test of one process is skipped with -redis only.
 func TestOneProcess(t *testing.T) {
 	was := *redis
 	t.Cleanup(func() { *redis = was })

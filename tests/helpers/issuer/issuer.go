@@ -1,5 +1,5 @@
-// Package issuer is an authorization server for tests: it has keys, metadata and tokens, and may be slow, down or
-// rotate its keys. It has no login.
+// Package issuer is an authorization server for tests, without logins. It has keys, metadata and
+// tokens; it can be slow or down, and can rotate its keys.
 package issuer
 
 import (
@@ -26,17 +26,17 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// Issuer signs tokens. Safe for concurrent use.
+// Issuer signs tokens. It is safe for concurrent use.
 type Issuer struct {
 	// URL is its identifier.
 	URL string
 	// Fetches counts the requests for the keys.
 	Fetches atomic.Int64
-	// Exchanges counts those to exchange a token.
+	// Exchanges counts the token exchanges.
 	Exchanges atomic.Int64
-	// Documents counts those for its metadata.
+	// Documents counts the requests for the metadata.
 	Documents atomic.Int64
-	// Questions counts those about opaque tokens.
+	// Questions counts the introspections.
 	Questions atomic.Int64
 
 	mu    sync.Mutex
@@ -44,17 +44,19 @@ type Issuer struct {
 	delay time.Duration
 	down  bool
 	n     int
-	// exchanger replaces what exchanges tokens; nil: nothing does. exchanged is what was exchanged.
+	// exchanger replaces the token exchange; nil uses the default. exchanged are the exchanges so
+	// far.
 	exchanger func(r *http.Request) (status int, body string)
 	exchanged []Exchanged
 	// opaque are the claims of opaque tokens.
 	opaque map[string]jwt.MapClaims
 }
 
-// ClientID and ClientSecret are those of who asks about opaque tokens.
+// ClientID and ClientSecret are the credentials of the client that introspects and exchanges
+// tokens.
 const ClientID, ClientSecret = "edge:1", "s e/cret"
 
-// Opaque is a token that only the issuer can read.
+// Opaque returns a token that only the issuer can read.
 func (i *Issuer) Opaque(claims jwt.MapClaims) string {
 	token := rand.Text()
 	i.mu.Lock()
@@ -66,17 +68,17 @@ func (i *Issuer) Opaque(claims jwt.MapClaims) string {
 	return token
 }
 
-// Revoke has an opaque token be good no more.
+// Revoke revokes an opaque token.
 func (i *Issuer) Revoke(token string) {
 	i.mu.Lock()
 	delete(i.opaque, token)
 	i.mu.Unlock()
 }
 
-// IntrospectionURL is where it is asked about opaque tokens (RFC 7662).
+// IntrospectionURL returns the introspection endpoint (RFC 7662).
 func (i *Issuer) IntrospectionURL() string { return i.URL + "/introspect" }
 
-// introspect answers a question about an opaque token.
+// introspect serves the introspection of opaque tokens.
 func (i *Issuer) introspect(w http.ResponseWriter, r *http.Request) {
 	user, secret, _ := r.BasicAuth()
 	id, _ := url.QueryUnescape(user)
@@ -95,30 +97,31 @@ func (i *Issuer) introspect(w http.ResponseWriter, r *http.Request) {
 
 // Exchanged is one exchange of a token (RFC 8693).
 type Exchanged struct {
-	// Form is what was sent, Token what was given for it.
+	// Form is the request, Token the issued token.
 	Form  url.Values
 	Token string
 }
 
-// Exchanged are the exchanges so far.
+// Exchanged returns the exchanges so far.
 func (i *Issuer) Exchanged() []Exchanged {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return slices.Clone(i.exchanged)
 }
 
-// ExchangeWith has requests to exchange a token answered by fn; nil: as they should be.
+// ExchangeWith makes fn answer token exchanges. nil restores the default.
 func (i *Issuer) ExchangeWith(fn func(r *http.Request) (status int, body string)) {
 	i.mu.Lock()
 	i.exchanger = fn
 	i.mu.Unlock()
 }
 
-// TokenURL is where tokens are exchanged.
+// TokenURL returns the token endpoint.
 func (i *Issuer) TokenURL() string { return i.URL + "/token" }
 
-// exchange gives a token of five minutes for the audience or resource that is asked for, with the subject, client and, where
-// none are asked for, scopes of the one that is shown, which must be the issuer's.
+// exchange issues a token with a lifetime of five minutes for the requested audience or resource.
+// Subject and client, and scopes unless some are requested, are those of the subject token, which
+// must be the issuer's.
 func (i *Issuer) exchange(r *http.Request) (status int, body string) {
 	user, secret, _ := r.BasicAuth()
 	id, _ := url.QueryUnescape(user)
@@ -162,21 +165,22 @@ func (i *Issuer) exchange(r *http.Request) (status int, body string) {
 	return http.StatusOK, `{"access_token":"` + token + `","issued_token_type":"` + access + `","token_type":"Bearer","expires_in":300}`
 }
 
-// Key is a key that tokens are signed with.
+// Key is a signing key.
 type Key struct {
 	ID      string
 	Method  jwt.SigningMethod
 	Private crypto.Signer
 }
 
-// New makes an issuer with one key, RS256, that is known by a URL and serves nothing by itself: see ServeHTTP.
+// New returns an issuer with one key, RS256, and the given URL. The caller serves it: see
+// ServeHTTP.
 func New(url string) *Issuer {
 	i := &Issuer{URL: url}
 	i.Rotate()
 	return i
 }
 
-// Serve is New on a port of loopback until the test ends.
+// Serve returns an issuer that is served on a loopback port until the test ends.
 func Serve(t testing.TB) *Issuer {
 	t.Helper()
 	i := &Issuer{}
@@ -187,7 +191,7 @@ func Serve(t testing.TB) *Issuer {
 	return i
 }
 
-// JWKSFile is a file with the issuer's keys.
+// JWKSFile returns a file with the issuer's keys.
 func (i *Issuer) JWKSFile(t *testing.T) string {
 	t.Helper()
 	resp, err := http.Get(i.JWKS())
@@ -206,10 +210,10 @@ func (i *Issuer) JWKSFile(t *testing.T) string {
 	return path
 }
 
-// JWKS is the URL of the keys.
+// JWKS returns the URL of the keys.
 func (i *Issuer) JWKS() string { return i.URL + "/jwks" }
 
-// spare are RSA keys, which take long to make. Issuers take turns, so that those of a test have different ones.
+// spare are RSA keys, because generating them is slow. Issuers of one test get different ones.
 var spare = sync.OnceValue(func() (keys []*rsa.PrivateKey) {
 	for range 6 {
 		k, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -223,8 +227,8 @@ var spare = sync.OnceValue(func() (keys []*rsa.PrivateKey) {
 
 var turn atomic.Int64
 
-// Rotate signs with a new key from now on; the one before stays for tokens that were signed with it, those before it
-// do not.
+// Rotate signs with a new key from now on. The previous key stays in the set; older ones are
+// removed.
 func (i *Issuer) Rotate() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -234,7 +238,7 @@ func (i *Issuer) Rotate() {
 	i.keys = i.keys[:min(len(i.keys), 2)]
 }
 
-// Withdraw takes all keys away: its set has none.
+// Withdraw removes all keys, so that the set is empty.
 func (i *Issuer) Withdraw() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -248,21 +252,21 @@ func (i *Issuer) Use(k Key) {
 	i.keys = append([]Key{k}, i.keys...)
 }
 
-// Slow has it answer later.
+// Slow delays answers.
 func (i *Issuer) Slow(d time.Duration) {
 	i.mu.Lock()
 	i.delay = d
 	i.mu.Unlock()
 }
 
-// Down has it answer 500, or no more.
+// Down makes the issuer answer 500, or normally again.
 func (i *Issuer) Down(is bool) {
 	i.mu.Lock()
 	i.down = is
 	i.mu.Unlock()
 }
 
-// Claims of an access token for an audience, which a test may change.
+// Claims returns the claims of an access token for an audience. The test may modify them.
 func (i *Issuer) Claims(subject, audience string) jwt.MapClaims {
 	now := time.Now()
 	return jwt.MapClaims{
@@ -271,7 +275,7 @@ func (i *Issuer) Claims(subject, audience string) jwt.MapClaims {
 	}
 }
 
-// Token is a signed access token, with the claims and header members of changes, nil taking one away.
+// Token returns a signed access token. changes are claims and header members; nil removes one.
 func (i *Issuer) Token(subject, audience string, changes ...map[string]any) string {
 	claims := i.Claims(subject, audience)
 	for _, c := range changes {
@@ -281,7 +285,7 @@ func (i *Issuer) Token(subject, audience string, changes ...map[string]any) stri
 	return i.Sign(claims, nil)
 }
 
-// Sign signs claims with the newest key; header replaces members of the header, nil taking one away.
+// Sign signs claims with the newest key. header replaces members of the header; nil removes one.
 func (i *Issuer) Sign(claims jwt.MapClaims, header map[string]any) string {
 	i.mu.Lock()
 	k := i.keys[0]
@@ -302,7 +306,7 @@ func (k Key) Sign(claims jwt.MapClaims, header map[string]any) string {
 	return text
 }
 
-// SignText signs a header and claims as they are, whether they make sense or not.
+// SignText signs a header and claims verbatim, whether valid or not.
 func (k Key) SignText(header, claims string) string {
 	encode := base64.RawURLEncoding.EncodeToString
 	text := encode([]byte(header)) + "." + encode([]byte(claims))
@@ -313,21 +317,21 @@ func (k Key) SignText(header, claims string) string {
 	return text + "." + encode(signature)
 }
 
-// Keys are its keys, the newest first.
+// Keys returns its keys, newest first.
 func (i *Issuer) Keys() []Key {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return slices.Clone(i.keys)
 }
 
-// Newest is the key that tokens are signed with.
+// Newest returns the key that signs.
 func (i *Issuer) Newest() Key {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.keys[0]
 }
 
-// Set is its JWK Set.
+// Set returns its JWK Set.
 func (i *Issuer) Set() []byte {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -348,7 +352,7 @@ func (i *Issuer) Set() []byte {
 	return raw
 }
 
-// ServeHTTP serves its metadata, by OpenID Connect Discovery, and its keys.
+// ServeHTTP serves its metadata (OpenID Connect Discovery), its keys and its endpoints.
 func (i *Issuer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	i.mu.Lock()
 	delay, down := i.delay, i.down
@@ -364,7 +368,7 @@ func (i *Issuer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		i.Exchanges.Add(1)
 	}
 	if delay > 0 {
-		_ = r.ParseForm() // Until the body is read the server does not see that the client has left.
+		_ = r.ParseForm() // The server detects a disconnected client only after the body is read.
 		select {
 		case <-time.After(delay):
 		case <-r.Context().Done():

@@ -12,13 +12,14 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// Prover is a client with a key of its own, to which its tokens are bound (RFC 9449). Safe for concurrent use.
+// Prover is a client with a key to which its tokens are bound (RFC 9449). It is safe for concurrent
+// use.
 type Prover struct {
 	private *ecdsa.PrivateKey
 	x, y    string
 }
 
-// NewProver makes one with a new key of P-256.
+// NewProver returns a Prover with a new P-256 key.
 func NewProver() *Prover {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -31,18 +32,19 @@ func NewProver() *Prover {
 	return &Prover{private, base64.RawURLEncoding.EncodeToString(point[1:33]), base64.RawURLEncoding.EncodeToString(point[33:])}
 }
 
-// JWK is the public key.
+// JWK returns the public key.
 func (p *Prover) JWK() map[string]any {
 	return map[string]any{"kty": "EC", "crv": "P-256", "x": p.x, "y": p.y}
 }
 
-// Bound is the claim cnf of a token that is bound to the key.
+// Bound returns the claim cnf of a token that is bound to the key.
 func (p *Prover) Bound() map[string]any {
 	sum := sha256.Sum256([]byte(`{"crv":"P-256","kty":"EC","x":"` + p.x + `","y":"` + p.y + `"}`))
 	return map[string]any{"cnf": map[string]any{"jkt": base64.RawURLEncoding.EncodeToString(sum[:])}}
 }
 
-// Proof proves the key for a request with a token. Changes of header and claims replace members; nil takes one out.
+// Proof returns a proof for a request with a token. header and claims replace members; nil removes
+// one.
 func (p *Prover) Proof(method, url, token string, header, claims map[string]any) string {
 	hash := sha256.Sum256([]byte(token))
 	c := jwt.MapClaims{

@@ -1,5 +1,5 @@
-// Package locked has the settings of an edge whose callers need a key, and puts that key into the requests of clients that know
-// none: what others test of an open edge, they test of a locked one so.
+// Package locked configures an edge that requires an API key, and adds the key to requests of
+// clients that have none, so that tests of an open edge can run against a locked one.
 package locked
 
 import (
@@ -19,7 +19,7 @@ import (
 	"path/filepath"
 )
 
-// settings of an edge: callers need a key, a policy decides, calls are counted and recorded.
+// settings are those of a locked edge: API keys, a policy, quotas and an audit.
 const settings = `auth:
   api-keys: %[1]s/keys.yaml
 policy:
@@ -30,8 +30,8 @@ quotas: [{per: principal, rate: 100000/1s, burst: 100000}]
 audit: {file: "%[1]s/audit-{replica}.jsonl", arguments: whole, required: true}
 `
 
-// Configure writes the settings of a locked edge into a folder, which gets its audit, too. It returns their file and the key,
-// which is random.
+// Configure writes the settings of a locked edge into a directory, which also gets the audit. It
+// returns the settings file and the random key.
 func Configure(dir string) (config, key string, _ error) {
 	key = rand.Text()
 	keys := fmt.Sprintf("- {name: suite, sha256: %x, scopes: [use], roles: [suite]}\n", sha256.Sum256([]byte(key)))
@@ -42,8 +42,9 @@ func Configure(dir string) (config, key string, _ error) {
 	return config, key, os.WriteFile(config, fmt.Appendf(nil, settings, dir), 0o600)
 }
 
-// Kept says where a key was kept that nothing may keep: in the audit of a locked edge, in the folder of its settings, or in the
-// results of a run, which have the logs and what clients were answered. Without records in the audit it fails, too.
+// Kept returns an error if the key was stored: in the audit, in the directory of the settings, or
+// in the results of a run, which include logs and responses. It also returns an error if the audit
+// has no records.
 func Kept(key, dir, results string) error {
 	records, err := filepath.Glob(filepath.Join(dir, "audit-*.jsonl"))
 	if err != nil {
@@ -76,8 +77,8 @@ func Kept(key, dir, results string) error {
 	}))
 }
 
-// WithKey is a proxy before the host of an endpoint that adds a key to each request. A request is read whole before it is passed
-// on, see harness.Balance. The caller closes it.
+// WithKey returns a proxy of an endpoint that adds a key to each request. It reads a request
+// completely before forwarding it: see harness.Balance. The caller closes it.
 func WithKey(endpoint, key string) (*httptest.Server, error) {
 	to, err := url.Parse(endpoint)
 	if err != nil {

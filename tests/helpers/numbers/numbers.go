@@ -1,19 +1,21 @@
-// Package numbers has numbers as JSON may write them, for all who read arguments: the libraries of five languages, and services without one.
+// Package numbers has JSON numbers for tests of argument decoding, in all libraries and in services
+// without a library.
 package numbers
 
 import "math/big"
 
 // Number is one number.
 type Number struct {
-	// Text is how JSON writes it.
+	// Text is the JSON of the number.
 	Text string
-	// integer is its value; empty: it is no integer (JSON Schema 2020-12: one without a fraction, however it is written).
+	// integer is its value if it is an integer (JSON Schema 2020-12: without a fraction, however it
+	// is written). Empty means that it is not an integer.
 	integer string
 	// Double is the nearest double.
 	Double float64
 }
 
-// Integer is the value; nil if the number is no integer.
+// Integer returns the value, or nil if the number is not an integer.
 func (n Number) Integer() *big.Int {
 	i, ok := new(big.Int).SetString(n.integer, 10)
 	if !ok {
@@ -22,7 +24,7 @@ func (n Number) Integer() *big.Int {
 	return i
 }
 
-// Within reports whether the number is an integer from least to most, both included.
+// Within reports whether the number is an integer from least to most, inclusive.
 func (n Number) Within(least, most string) bool {
 	i := n.Integer()
 	return i != nil && i.Cmp(Number{integer: least}.Integer()) >= 0 && i.Cmp(Number{integer: most}.Integer()) <= 0
@@ -67,7 +69,7 @@ var All = []Number{
 	{"5e-324", "", 5e-324},
 }
 
-// Beyond are numbers for which there is no double.
+// Beyond are numbers outside the range of a double.
 var Beyond = []string{"1e400", "-1e309"}
 
 func zeros(n int) string {

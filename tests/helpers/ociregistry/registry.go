@@ -1,4 +1,5 @@
-// Package ociregistry starts a registry of OCI artefacts, docker-registry, for tests that push to one and pull from it.
+// Package ociregistry starts a registry of OCI artefacts, docker-registry, for tests that push and
+// pull.
 package ociregistry
 
 import (
@@ -11,18 +12,18 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/process"
 )
 
-// Program and Package are what the machine needs: the package is Debian's.
+// Program is the required program, Package its Debian package.
 const Program, Package = "docker-registry", "docker-registry"
 
-// Start starts a registry with its files in a folder, until the test ends, and returns its address, host:port. It is on loopback and
-// speaks no TLS.
+// Start starts a registry that stores its files in dir, until the test ends. It returns the
+// loopback address, host:port. The registry uses no TLS.
 func Start(t testing.TB, dir string) string {
 	t.Helper()
 	addr, err := freeport.Addr()
 	if err != nil {
 		t.Fatal(err)
 	}
-	config, err := json.Marshal(map[string]any{ // JSON is YAML, too
+	config, err := json.Marshal(map[string]any{ // JSON is valid YAML
 		"version": "0.1", "http": map[string]any{"addr": addr},
 		"storage": map[string]any{"filesystem": map[string]any{"rootdirectory": filepath.Join(dir, "registry")}},
 	})

@@ -8,7 +8,7 @@ import (
 	"os/exec"
 )
 
-// Bind does nothing here: only Linux can end a child with its parent.
+// Bind does nothing: only on Linux a child can end with its parent.
 func Bind(*exec.Cmd) {}
 
 // KillGroup ends cmd.

@@ -1,3 +1,3 @@
-// Package process starts and ends the programs that tests drive from outside: each with its output in a
-// file, on free loopback ports, and on Linux bound to the test's own life.
+// Package process starts and stops the programs that tests drive from outside. Their output goes to
+// files; on Linux they end with the test.
 package process

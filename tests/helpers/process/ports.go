@@ -6,11 +6,11 @@ import (
 	"net"
 )
 
-// Ports below those that systems give to outgoing connections: a program that is down for a moment finds
-// its port free when it comes back, and nobody who dials it meanwhile is connected to himself.
+// The ports are below those that systems allocate to outgoing connections: the port of a program
+// that restarts stays free, and a client that dials it meanwhile does not connect to itself.
 const lowest, highest = 15000, 32000
 
-// FreeAddrs returns n loopback addresses that were free a moment ago.
+// FreeAddrs returns n loopback addresses that were free when checked.
 func FreeAddrs(n int) ([]string, error) {
 	var addrs []string
 	for tries := 0; len(addrs) < n; tries++ {
@@ -22,7 +22,7 @@ func FreeAddrs(n int) ([]string, error) {
 			}
 			continue
 		}
-		defer l.Close() // at the end, so that no port is handed out twice
+		defer l.Close() // closed at the end, so that no port is returned twice
 		addrs = append(addrs, addr)
 	}
 	return addrs, nil

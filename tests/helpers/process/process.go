@@ -12,25 +12,25 @@ import (
 	"time"
 )
 
-// StopWithin is how long a program may take to end after SIGTERM.
+// StopWithin is the timeout for a program to end after SIGTERM.
 const StopWithin = 40 * time.Second
 
-// ReadyWithin is how long a program may take until it is ready.
+// ReadyWithin is the timeout for a program to become ready.
 const ReadyWithin = 30 * time.Second
 
-// Process is one started program. Safe for concurrent use.
+// Process is a started program. It is safe for concurrent use.
 type Process struct {
-	// Name in messages.
+	// Name identifies the process in messages.
 	Name string
 
 	cmd  *exec.Cmd
 	log  string
 	done chan struct{}
-	err  error // how it ended; read only after done
+	err  error // the exit error; valid after done is closed
 }
 
-// Start runs program with its output appended to the file log. Where the system can, the program ends
-// with the thread that calls Start (see Bind).
+// Start runs program and appends its output to the file log. On Linux, the program ends with the
+// thread that calls Start (see Bind).
 func Start(name, program, log string, args ...string) (*Process, error) {
 	out, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -53,10 +53,10 @@ func Start(name, program, log string, args ...string) (*Process, error) {
 // Done is closed when the program has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Pid is the program's process id.
+// Pid returns the process id.
 func (p *Process) Pid() int { return p.cmd.Process.Pid }
 
-// Terminate asks the program to end, with SIGTERM, and does not wait.
+// Terminate sends SIGTERM and does not wait.
 func (p *Process) Terminate() error {
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("%s: %w", p.Name, err)
@@ -64,16 +64,16 @@ func (p *Process) Terminate() error {
 	return nil
 }
 
-// Kill ends the program and what it started, with SIGKILL, and returns once it is gone.
+// Kill ends the program and the processes that it started with SIGKILL, and waits.
 func (p *Process) Kill() error {
 	err := KillGroup(p.cmd)
 	<-p.done
 	return err
 }
 
-// Stop ends the program with SIGTERM. It reports a program that had ended before, one that did not end
-// well, and one that had to be killed because it took longer than StopWithin. The nil Process is one
-// that was never started.
+// Stop ends the program with SIGTERM. It returns an error if the program had ended before, ended
+// with an error, or had to be killed after StopWithin. On a nil Process, which was never started,
+// it does nothing.
 func (p *Process) Stop() error {
 	if p == nil {
 		return nil
@@ -90,7 +90,7 @@ func (p *Process) Stop() error {
 	case <-p.done:
 		var exit *exec.ExitError
 		if errors.As(p.err, &exit) && exit.ExitCode() > 0 {
-			return fmt.Errorf("%s did not end well after SIGTERM: %v\n%s", p.Name, p.err, p.Tail())
+			return fmt.Errorf("%s ended with an error after SIGTERM: %v\n%s", p.Name, p.err, p.Tail())
 		}
 		return nil
 	case <-time.After(StopWithin):
@@ -98,10 +98,10 @@ func (p *Process) Stop() error {
 	}
 }
 
-// Tail is the end of what the program has said.
+// Tail returns the end of the program's output.
 func (p *Process) Tail() string { return Tail(p.log) }
 
-// Tail returns the end of a file, or why it cannot be read.
+// Tail returns the end of a file, or why it is unreadable.
 func Tail(file string) string {
 	const most = 4096
 	raw, err := os.ReadFile(file)
@@ -111,7 +111,7 @@ func Tail(file string) string {
 	return string(raw[max(0, len(raw)-most):])
 }
 
-// AwaitOK polls url until it answers 200. It gives up when one of the programs ends, when ctx does, and
+// AwaitOK polls url until the status is 200. It fails if one of the programs ends, if ctx ends, or
 // after ReadyWithin.
 func AwaitOK(ctx context.Context, url string, needs ...*Process) error {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
@@ -132,7 +132,7 @@ func AwaitOK(ctx context.Context, url string, needs ...*Process) error {
 	})
 }
 
-// AwaitListening polls a TCP address until it accepts connections. It gives up like AwaitOK.
+// AwaitListening polls a TCP address until it accepts connections. It fails as AwaitOK does.
 func AwaitListening(ctx context.Context, addr string, needs ...*Process) error {
 	return poll(ctx, addr+" accepts connections", needs, func(ctx context.Context) error {
 		conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
@@ -143,7 +143,7 @@ func AwaitListening(ctx context.Context, addr string, needs ...*Process) error {
 	})
 }
 
-// poll tries until it succeeds. what names the condition in errors.
+// poll calls try until it succeeds. what names the condition in errors.
 func poll(ctx context.Context, what string, needs []*Process, try func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, ReadyWithin)
 	defer cancel()
@@ -173,8 +173,8 @@ func poll(ctx context.Context, what string, needs []*Process, try func(context.C
 	}
 }
 
-// Build builds packages of this module into the folder dir. It runs where the command runs: at the root
-// of the repository.
+// Build builds packages of this module into the directory dir. The current directory must be the
+// root of the repository.
 func Build(ctx context.Context, dir string, packages ...string) error {
 	cmd := exec.CommandContext(ctx, "go", append([]string{"build", "-buildvcs=false", "-o", dir + "/"}, packages...)...)
 	Bind(cmd)

@@ -4,8 +4,8 @@ package redisserver
 
 import "syscall"
 
-// Pause stops the process where it is: its connections stay, and nothing is answered until Resume.
+// Pause suspends the process: its connections stay open, and nothing is answered until Resume.
 func (s *Server) Pause() error { return s.cmd.Process.Signal(syscall.SIGSTOP) }
 
-// Resume has a paused process go on.
+// Resume continues a paused process.
 func (s *Server) Resume() error { return s.cmd.Process.Signal(syscall.SIGCONT) }

@@ -8,18 +8,20 @@ import (
 )
 
 const (
-	// EnvProgram names the server to run, a path; unset: redis-server or else valkey-server, in PATH.
+	// EnvProgram is the path of the server to run. Unset means redis-server or valkey-server in
+	// PATH.
 	EnvProgram = "MCPEDGE_REDIS_SERVER"
-	// EnvLeaveOut, set to anything, has tests that need a server skipped where there is none, rather than
-	// fail. `make test` sets it once it has found none and could not install one, and counts them.
+	// EnvLeaveOut, if set, skips tests that need a server if there is none, instead of failing
+	// them. `make test` sets it if no server is found and none can be installed, and counts the
+	// tests.
 	EnvLeaveOut = "MCPEDGE_LEAVE_OUT_REDIS"
 )
 
-// ErrMissing says that the machine has no redis-server.
+// ErrMissing means that the machine has no redis-server.
 var ErrMissing = errors.New("redis-server is missing: install it or valkey-server, on Debian with apt-get install redis-server")
 
-// Program finds the server: EnvProgram, redis-server, or valkey-server, which takes the same arguments and
-// commands. The error is ErrMissing.
+// Program returns the server: EnvProgram, redis-server, or valkey-server, which has the same
+// arguments and commands. The error is ErrMissing.
 func Program() (string, error) {
 	for _, name := range []string{os.Getenv(EnvProgram), "redis-server", "valkey-server"} {
 		if name == "" {
@@ -32,8 +34,8 @@ func Program() (string, error) {
 	return "", ErrMissing
 }
 
-// Need returns the server for a test, which fails where there is none, or is left out where EnvLeaveOut
-// says so.
+// Need returns the server for a test. Without one the test fails, or is skipped if EnvLeaveOut is
+// set.
 func Need(t testing.TB) string {
 	t.Helper()
 	path, err := Program()

@@ -1,6 +1,6 @@
-// Package redisserver runs redis-server processes, or Valkey's, for tests and benchmarks, each on a free port
-// of loopback. The program comes from the system's package; where it is missing, that is an error which says
-// so. A test is skipped only where EnvLeaveOut asks for that.
+// Package redisserver runs redis-server or Valkey processes for tests and benchmarks, each on a
+// free loopback port. The program comes from the system's package. If it is missing, tests fail
+// unless EnvLeaveOut is set.
 package redisserver
 
 import (
@@ -20,14 +20,14 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/freeport"
 )
 
-// patience is how long a server may take to answer.
+// patience is the timeout for an answer of a server.
 const patience = 20 * time.Second
 
-// Server is a running redis-server. Its methods are for one goroutine at a time.
+// Server is a running redis-server. It is not safe for concurrent use.
 type Server struct {
 	// Addr is host:port.
 	Addr string
-	// Dir holds its files until Close.
+	// Dir has its files until Close.
 	Dir  string
 	args []string
 	port int
@@ -35,11 +35,11 @@ type Server struct {
 	out  *bytes.Buffer
 }
 
-// URL is what --redis takes.
+// URL returns the value for --redis.
 func (s *Server) URL() string { return "redis://" + s.Addr }
 
-// Start runs a server that keeps nothing on disk unless the arguments, which come last, say so. It
-// returns once the server answers. Close it.
+// Start runs a server without persistence, unless the arguments, which come last, enable it. It
+// returns when the server answers. The caller calls Close.
 func Start(args ...string) (*Server, error) {
 	l, err := freeport.Listen()
 	if err != nil {
@@ -59,7 +59,7 @@ func Start(args ...string) (*Server, error) {
 	return s, nil
 }
 
-// ForTest is Start for a test, which ends with it; see Need for where there is none.
+// ForTest is Start for a test; the server ends with it. See Need for a missing server.
 func ForTest(t testing.TB, args ...string) *Server {
 	t.Helper()
 	Need(t)
@@ -71,8 +71,8 @@ func ForTest(t testing.TB, args ...string) *Server {
 	return s
 }
 
-// Restart runs the server on its address and files again, after Kill; it returns once that has loaded
-// its data.
+// Restart runs the server again on its address and files, after Kill. It returns when the data is
+// loaded.
 func (s *Server) Restart() error {
 	path, err := Program()
 	if err != nil {
@@ -81,7 +81,7 @@ func (s *Server) Restart() error {
 	s.out = new(bytes.Buffer)
 	s.cmd = exec.Command(path, append([]string{
 		"--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--save", "", "--dir", s.Dir, "--daemonize", "no",
-		"--repl-diskless-sync-delay", "0", // It waits five seconds for more replicas.
+		"--repl-diskless-sync-delay", "0", // The default is to wait five seconds for more replicas.
 	}, s.args...)...)
 	s.cmd.Stdout, s.cmd.Stderr = s.out, s.out
 	if err := s.cmd.Start(); err != nil {
@@ -90,7 +90,7 @@ func (s *Server) Restart() error {
 	return s.await()
 }
 
-// await returns once this very process answers: another could have taken the port.
+// await returns when this process answers, because another process could have taken the port.
 func (s *Server) await() error {
 	c := redis.NewClient(&redis.Options{Addr: s.Addr, MaxRetries: -1})
 	defer func() { _ = c.Close() }()
@@ -107,7 +107,7 @@ func (s *Server) await() error {
 	}
 }
 
-// Kill ends the process at once. Its files stay.
+// Kill kills the process. Its files stay.
 func (s *Server) Kill() {
 	if s.cmd != nil && s.cmd.Process != nil {
 		_ = s.cmd.Process.Kill()
@@ -116,7 +116,7 @@ func (s *Server) Kill() {
 	}
 }
 
-// Close ends the server and removes its files. It may be called more than once.
+// Close stops the server and removes its files. It may be called repeatedly.
 func (s *Server) Close() {
 	s.Kill()
 	_ = os.RemoveAll(s.Dir)

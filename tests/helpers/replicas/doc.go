@@ -1,4 +1,4 @@
-// Package replicas runs several edges on one Redis behind a plain load balancer, as their operators do:
-// processes of the built program that share nothing but Redis, and a round-robin proxy that knows no
-// stickiness. Tests start, kill and roll them, and see which replica served what.
+// Package replicas runs several edges on one Redis behind a load balancer, as in production:
+// processes of the built program that share only Redis, and a round-robin proxy without sticky
+// sessions. Tests start, kill and roll replicas, and see which one served a request.
 package replicas

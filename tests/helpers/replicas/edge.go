@@ -13,25 +13,25 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/process"
 )
 
-// Options of a Group.
+// Options configure a Group.
 type Options struct {
-	// Program is the built edge.
+	// Program is the path of the built edge.
 	Program string
-	// Dir gets the logs.
+	// Dir is the directory for the logs.
 	Dir string
-	// Redis is the URL of the Redis that they share.
+	// Redis is the URL of the shared Redis.
 	Redis string
-	// Count of replicas.
+	// Count is the number of replicas.
 	Count int
-	// Flags of the replica with this number, from 1, beside those of its addresses, Redis and name: its
-	// backends at least.
+	// Flags returns the flags of the replica with this number, from 1, such as its backends. New
+	// adds those for addresses, Redis and the name.
 	Flags func(replica int) []string
 }
 
-// Group is a number of replicas. They are started one by one, or together by Start.
+// Group is a set of replicas. Start starts all; each can be started separately.
 type Group []*Edge
 
-// New prepares replicas with addresses of their own. Nothing is started.
+// New prepares replicas, each with its own addresses. It starts nothing.
 func New(o Options) (Group, error) {
 	addrs, err := process.FreeAddrs(2 * o.Count)
 	if err != nil {
@@ -51,10 +51,10 @@ func New(o Options) (Group, error) {
 	return g, nil
 }
 
-// Name is the name of the replica with a number, its setting replica.
+// Name returns the name of the replica with a number: its setting replica.
 func Name(number int) string { return fmt.Sprintf("edge-%d", number) }
 
-// Start starts all replicas and returns once they are ready.
+// Start starts all replicas and returns when they are ready.
 func (g Group) Start(ctx context.Context) error {
 	for _, e := range g {
 		if err := e.Start(); err != nil {
@@ -74,7 +74,7 @@ func (g Group) AwaitReady(ctx context.Context) error {
 	return nil
 }
 
-// Stop ends all replicas that were started, as their operator does.
+// Stop stops all started replicas gracefully.
 func (g Group) Stop() error {
 	var errs []error
 	for _, e := range g {
@@ -83,12 +83,12 @@ func (g Group) Stop() error {
 	return errors.Join(errs...)
 }
 
-// Edge is one replica: a succession of processes on the same addresses. Its processes are started and
-// ended by one goroutine; the rest is safe for concurrent use.
+// Edge is one replica: a succession of processes on the same addresses. Methods that start and end
+// processes are for one goroutine; the others are safe for concurrent use.
 type Edge struct {
-	// Number from 1.
+	// Number is the number of the replica, from 1.
 	Number int
-	// Addr serves MCP, Admin the rest.
+	// Addr is the MCP address, Admin the admin address.
 	Addr, Admin string
 
 	program, log string
@@ -97,13 +97,13 @@ type Edge struct {
 	incarnation  atomic.Int64
 }
 
-// Incarnation counts the processes, the running one included.
+// Incarnation returns the number of processes so far, including the running one.
 func (e *Edge) Incarnation() int { return int(e.incarnation.Load()) }
 
-// Name is the number and the incarnation, as in "2.5".
+// Name returns the number and the incarnation, as in "2.5".
 func (e *Edge) Name() string { return fmt.Sprintf("%d.%d", e.Number, e.Incarnation()) }
 
-// Start begins the next incarnation, and does not wait until it is ready.
+// Start starts the next incarnation, and does not wait until it is ready.
 func (e *Edge) Start() error {
 	e.incarnation.Add(1)
 	var err error
@@ -111,7 +111,7 @@ func (e *Edge) Start() error {
 	return err
 }
 
-// Use has the incarnations from the next Start on run another built edge.
+// Use makes later incarnations run another built edge.
 func (e *Edge) Use(program string) { e.program = program }
 
 // AwaitReady waits until the running incarnation is ready.
@@ -119,14 +119,15 @@ func (e *Edge) AwaitReady(ctx context.Context) error {
 	return process.AwaitOK(ctx, "http://"+e.Admin+"/readyz", e.proc)
 }
 
-// Kill ends the process with SIGKILL and returns once it is gone.
+// Kill ends the process with SIGKILL and waits.
 func (e *Edge) Kill() error { return e.proc.Kill() }
 
-// Stop ends the process with SIGTERM and returns once it has drained and gone. An error says that it did
-// not end well; nil, when it never began.
+// Stop ends the process with SIGTERM and waits until it has drained. It returns an error if the
+// process ended with one, and nil if it was never started.
 func (e *Edge) Stop() error { return e.proc.Stop() }
 
-// Goroutines is how many goroutines the process has, and their stacks. It needs the flag --pprof.
+// Goroutines returns the number of goroutines of the process and their stacks. It needs the flag
+// --pprof.
 func (e *Edge) Goroutines(ctx context.Context) (n int, stacks []byte, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+e.Admin+"/debug/pprof/goroutine?debug=1", nil)
 	if err != nil {

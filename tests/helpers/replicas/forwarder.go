@@ -7,17 +7,17 @@ import (
 	"sync"
 )
 
-// Forwarder is an address that stands for another one, which can be changed: what a Redis in front of
-// which something is promoted looks like. Safe for concurrent use.
+// Forwarder is a TCP forwarder with a changeable target, such as the address of a Redis with
+// failover. It is safe for concurrent use.
 type Forwarder struct {
-	// Addr it listens on.
+	// Addr is the address on which it listens.
 	Addr string
 
 	listener net.Listener
 	running  sync.WaitGroup
 
 	mu     sync.Mutex
-	target string // empty: nobody is there
+	target string // empty means no target
 	live   map[net.Conn]bool
 	ended  bool
 }
@@ -33,7 +33,7 @@ func Forward(target string) (*Forwarder, error) {
 	return f, nil
 }
 
-// Switch breaks all connections; those that follow go to target. With an empty one they are closed at
+// Switch closes all connections; later ones go to target. With an empty target they are closed at
 // once.
 func (f *Forwarder) Switch(target string) {
 	f.mu.Lock()
@@ -42,7 +42,7 @@ func (f *Forwarder) Switch(target string) {
 	f.cut()
 }
 
-// Stop breaks all connections and returns when nothing of the forwarder runs.
+// Stop closes all connections and waits for all goroutines.
 func (f *Forwarder) Stop() {
 	_ = f.listener.Close()
 	f.mu.Lock()
@@ -52,11 +52,11 @@ func (f *Forwarder) Stop() {
 	f.running.Wait()
 }
 
-// cut breaks what is connected. f.mu is locked.
+// cut closes the open connections. The caller holds f.mu.
 func (f *Forwarder) cut() {
 	for c := range f.live {
 		if tcp, ok := c.(*net.TCPConn); ok {
-			_ = tcp.SetLinger(0) // a reset, as when a machine is lost
+			_ = tcp.SetLinger(0) // a reset, as after the loss of a machine
 		}
 		_ = c.Close()
 	}
@@ -96,7 +96,7 @@ func (f *Forwarder) connect(near net.Conn) {
 	both.Wait()
 }
 
-// pass copies one direction; its end is the end of both.
+// pass copies one direction. When it ends, both directions end.
 func (f *Forwarder) pass(to, from net.Conn) {
 	_, _ = io.Copy(to, from)
 	f.mu.Lock()

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// startGreeter listens and says its name to whoever connects.
+// startGreeter listens and sends its name on each connection.
 func startGreeter(t *testing.T, name string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

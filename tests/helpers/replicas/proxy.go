@@ -14,33 +14,33 @@ import (
 	"time"
 )
 
-// ServedBy is the response header that names the incarnation of the replica that a request went to,
-// whatever came of it.
+// ServedBy is the response header with the incarnation of the replica that got the request,
+// whatever the result.
 const ServedBy = "Served-By"
 
-// pollReady is how often the proxy asks each replica whether it is ready.
+// pollReady is the interval at which the proxy checks the readiness of each replica.
 const pollReady = 50 * time.Millisecond
 
 // Target is a replica as the proxy sees it.
 type Target interface {
-	// Name goes into ServedBy.
+	// Name returns the value for ServedBy.
 	Name() string
-	// Addresses of the endpoint and of /readyz.
+	// Addresses returns those of the endpoint and of /readyz.
 	Addresses() (endpoint, admin string)
 }
 
 // Addresses implements Target.
 func (e *Edge) Addresses() (endpoint, admin string) { return e.Addr, e.Admin }
 
-// Proxy is a plain load balancer: each request goes to the next replica that is ready, whosever session
-// it belongs to. A replica that cannot be dialled is passed over; nothing else is tried again, and what
-// breaks is told with 502, or by breaking the connection once the answer has begun. Streams are passed
-// on as they come. Safe for concurrent use.
+// Proxy is a plain load balancer: each request goes to the next ready replica, whatever its
+// session. It skips a replica that cannot be dialled, and retries nothing else. A failure becomes
+// 502, or a broken connection if the response has begun. Streams are not buffered. It is safe for
+// concurrent use.
 type Proxy struct {
-	// URL of the MCP endpoint behind it.
+	// URL is that of the MCP endpoint.
 	URL string
-	// Requests, those that were sent elsewhere because a replica could not be dialled, and those that
-	// were answered with 502.
+	// Requests counts requests, Redialled those sent to another replica because one could not be
+	// dialled, and Failed those answered with 502.
 	Requests, Redialled, Failed atomic.Int64
 
 	targets   []Target
@@ -53,8 +53,8 @@ type Proxy struct {
 	running   sync.WaitGroup
 }
 
-// StartProxy starts a proxy on a free loopback port and returns once it has asked every target whether
-// it is ready.
+// StartProxy starts a proxy on a free loopback port, and returns when it has checked every target's
+// readiness.
 func StartProxy[T Target](targets []T) (*Proxy, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -83,11 +83,11 @@ func StartProxy[T Target](targets []T) (*Proxy, error) {
 		p.ask(ctx, asker, i)
 		p.running.Go(func() { p.poll(ctx, asker, i) })
 	}
-	p.running.Go(func() { _ = p.server.Serve(l) }) // ends by Stop
+	p.running.Go(func() { _ = p.server.Serve(l) }) // Stop ends it
 	return p, nil
 }
 
-// Stop breaks what is connected and returns when nothing of the proxy runs.
+// Stop closes all connections and waits for all goroutines.
 func (p *Proxy) Stop() {
 	p.stopPolls()
 	_ = p.server.Close()
@@ -95,10 +95,10 @@ func (p *Proxy) Stop() {
 	p.transport.CloseIdleConnections()
 }
 
-// CloseIdle closes the connections to replicas that serve no request.
+// CloseIdle closes idle connections to replicas.
 func (p *Proxy) CloseIdle() { p.transport.CloseIdleConnections() }
 
-// Busiest is the index of the target that serves the most POSTs at the moment; the first of several.
+// Busiest returns the index of the first target that serves the most POSTs at the moment.
 func (p *Proxy) Busiest() int {
 	best := 0
 	for i := range p.posts {
@@ -137,10 +137,10 @@ func (p *Proxy) ask(ctx context.Context, asker *http.Client, i int) {
 	p.ready[i].Store(resp.StatusCode == http.StatusOK)
 }
 
-// errNone is what a request gets when no replica is there.
+// errNone is the error if no replica is available.
 var errNone = errors.New("no replica is ready and can be dialled")
 
-// RoundTrip implements http.RoundTripper: it sends a request to the next replica.
+// RoundTrip implements http.RoundTripper. It sends a request to the next replica.
 func (p *Proxy) RoundTrip(req *http.Request) (*http.Response, error) {
 	p.Requests.Add(1)
 	var body []byte
@@ -191,7 +191,7 @@ func (p *Proxy) send(req *http.Request, body []byte, n int) (*http.Response, err
 	return resp, nil
 }
 
-// endingBody is a response's body that tells when it is closed.
+// endingBody is a response body that reports when it is closed.
 type endingBody struct {
 	io.ReadCloser
 	ended func()
@@ -202,7 +202,7 @@ func (b endingBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// servedError is an error of a request that had a replica.
+// servedError is an error of a request that reached a replica.
 type servedError struct {
 	by string
 	error
@@ -212,7 +212,7 @@ func (e servedError) Unwrap() error { return e.error }
 
 func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() != nil {
-		return // The client is gone.
+		return // The client has disconnected.
 	}
 	p.Failed.Add(1)
 	var served servedError

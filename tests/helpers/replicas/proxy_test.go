@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// target is a replica of the proxy's tests.
+// target is a replica in the proxy's tests.
 type target struct {
 	name           string
 	endpoint, asks string
@@ -27,7 +27,7 @@ type target struct {
 func (t *target) Name() string                { return t.name }
 func (t *target) Addresses() (string, string) { return t.endpoint, t.asks }
 
-// startTargets starts n replicas that answer with do, and a proxy before them.
+// startTargets starts n replicas that answer with do, and a proxy in front of them.
 func startTargets(t *testing.T, n int, do http.HandlerFunc) ([]*target, *Proxy) {
 	t.Helper()
 	var all []*target
@@ -54,7 +54,7 @@ func startTargets(t *testing.T, n int, do http.HandlerFunc) ([]*target, *Proxy) 
 	return all, p
 }
 
-// post sends a body and returns status, body, and who served it.
+// post sends a body and returns the status, the body and the ServedBy header.
 func post(t *testing.T, p *Proxy, body string) (int, string, string) {
 	t.Helper()
 	resp, err := http.Post(p.URL, "text/plain", strings.NewReader(body))
@@ -101,7 +101,7 @@ func TestProxyPassesOverUnreadyReplicas(t *testing.T) {
 	}
 }
 
-// A replica that cannot be dialled costs nothing, even before it is known to be away.
+// Requests for a replica that cannot be dialled go to another one at once.
 func TestProxyTriesDialErrorsElsewhere(t *testing.T) {
 	all, p := startTargets(t, 2, echo)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -110,7 +110,7 @@ func TestProxyTriesDialErrorsElsewhere(t *testing.T) {
 	}
 	nobody := l.Addr().String()
 	_ = l.Close()
-	gone := &target{name: "gone", endpoint: nobody, asks: all[0].asks} // ready, but not there
+	gone := &target{name: "gone", endpoint: nobody, asks: all[0].asks} // ready, but unreachable
 	q, err := StartProxy([]*target{gone, all[1]})
 	if err != nil {
 		t.Fatal(err)
@@ -127,7 +127,8 @@ func TestProxyTriesDialErrorsElsewhere(t *testing.T) {
 	_ = p
 }
 
-// What breaks after a replica was reached is not sent again: it may have been carried out.
+// A request that failed after it reached a replica is not retried, because it may have been
+// executed.
 func TestProxySendsNothingTwice(t *testing.T) {
 	var came atomic.Int64
 	_, p := startTargets(t, 2, func(w http.ResponseWriter, r *http.Request) {
@@ -140,7 +141,7 @@ func TestProxySendsNothingTwice(t *testing.T) {
 	}
 }
 
-// Events pass at once, and a stream that breaks breaks for the client too.
+// Events are forwarded at once, and a broken stream breaks for the client, too.
 func TestProxyDoesNotBufferStreams(t *testing.T) {
 	next := make(chan struct{})
 	_, p := startTargets(t, 1, func(w http.ResponseWriter, r *http.Request) {

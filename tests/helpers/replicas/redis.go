@@ -14,9 +14,10 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/redisserver"
 )
 
-// Redis is a redis-server of a test's own on a loopback port that it keeps. Not safe for concurrent use.
+// Redis is a redis-server of one test, on a loopback port that stays the same. It is not safe for
+// concurrent use.
 type Redis struct {
-	// Addr it listens on.
+	// Addr is the address on which it listens.
 	Addr string
 
 	durable bool
@@ -25,9 +26,9 @@ type Redis struct {
 	proc    *process.Process
 }
 
-// StartRedis starts an empty server with its data and log in the folder dir/name. What a durable one has
-// acknowledged is on disk (appendfsync always) and survives Restart; every write waits for the disk. The
-// data of others ends with their process.
+// StartRedis starts an empty server with its data and log in dir/name. A durable server has each
+// acknowledged write on disk (appendfsync always) and keeps it over Restart. Other servers lose
+// their data with the process.
 func StartRedis(ctx context.Context, dir, name string, durable bool) (*Redis, error) {
 	program, err := redisserver.Program()
 	if err != nil {
@@ -44,10 +45,10 @@ func StartRedis(ctx context.Context, dir, name string, durable bool) (*Redis, er
 	return r, r.start(ctx)
 }
 
-// URL is what an edge is given to use it.
+// URL returns the value for an edge's --redis.
 func (r *Redis) URL() string { return "redis://" + r.Addr }
 
-// Client is a new client; the caller closes it.
+// Client returns a new client. The caller closes it.
 func (r *Redis) Client() *redis.Client {
 	return redis.NewClient(&redis.Options{Addr: r.Addr, MaxRetries: -1})
 }
@@ -69,7 +70,7 @@ func (r *Redis) start(ctx context.Context) error {
 	return r.awaitLoaded(ctx)
 }
 
-// awaitLoaded waits until this very process answers, with its data loaded.
+// awaitLoaded waits until this process answers and its data is loaded.
 func (r *Redis) awaitLoaded(ctx context.Context) error {
 	mine := fmt.Sprintf("\r\nprocess_id:%d\r\n", r.proc.Pid())
 	return r.await(ctx, "answers with its data loaded", func(c *redis.Client) bool {
@@ -78,7 +79,7 @@ func (r *Redis) awaitLoaded(ctx context.Context) error {
 	})
 }
 
-// await polls until a condition holds. It gives up after process.ReadyWithin and when the server ends.
+// await polls until a condition holds. It fails after process.ReadyWithin, and if the server ends.
 func (r *Redis) await(ctx context.Context, what string, ok func(*redis.Client) bool) error {
 	c := r.Client()
 	defer c.Close()
@@ -98,7 +99,7 @@ func (r *Redis) await(ctx context.Context, what string, ok func(*redis.Client) b
 	return nil
 }
 
-// Restart ends the server and starts it again on the same port, a durable one with its data.
+// Restart stops the server and starts it again on the same port. A durable server keeps its data.
 func (r *Redis) Restart(ctx context.Context) error {
 	if err := r.proc.Stop(); err != nil {
 		return err
@@ -109,7 +110,7 @@ func (r *Redis) Restart(ctx context.Context) error {
 // Stop ends the server.
 func (r *Redis) Stop() error { return r.proc.Stop() }
 
-// Copy makes the server a replica of another one and returns once it has all its data, on disk too.
+// Copy makes the server a replica of another one, and returns when it has all data, also on disk.
 func (r *Redis) Copy(ctx context.Context, master *Redis) error {
 	host, port, _ := strings.Cut(master.Addr, ":")
 	c := r.Client()
@@ -122,14 +123,14 @@ func (r *Redis) Copy(ctx context.Context, master *Redis) error {
 		if err != nil || !strings.Contains(info, "\r\nmaster_link_status:up\r\n") {
 			return false
 		}
-		// Until its own file has the copy it does not even end when it is told to.
+		// The server does not stop before its own file has the copy.
 		info, err = c.Info(ctx, "persistence").Result()
 		return err == nil && strings.Contains(info, "\r\naof_rewrite_in_progress:0\r\n") &&
 			strings.Contains(info, "\r\naof_rewrite_scheduled:0\r\n")
 	})
 }
 
-// Detach makes a replica a server of its own: from here on it has none of the master's writes.
+// Detach makes a replica an independent server. It gets no further writes of the master.
 func (r *Redis) Detach(ctx context.Context) error {
 	c := r.Client()
 	defer c.Close()

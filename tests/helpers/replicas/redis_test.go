@@ -7,8 +7,8 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/redisserver"
 )
 
-// What was acknowledged is there after a restart; a replica has what came before it was detached, and
-// nothing of what came after.
+// Acknowledged writes survive a restart. A detached replica has the writes before it was detached,
+// and none after.
 func TestRedisKeepsWhatItAcknowledged(t *testing.T) {
 	redisserver.Need(t)
 	ctx, dir := context.Background(), t.TempDir()
