@@ -154,6 +154,8 @@ type tuning struct {
 	retryMin, retryMax time.Duration
 	// dialMin and dialMax do the same for connections.
 	dialMin, dialMax time.Duration
+	// connect bounds one attempt to connect.
+	connect time.Duration
 	// settle is how long the first list waits for the feeds' `started`.
 	settle time.Duration
 	// gap is the least time between two lists that a feed asked for, gapMax the longest that it grows to.
@@ -166,7 +168,7 @@ type tuning struct {
 
 var defaultTuning = tuning{
 	retryMin: 200 * time.Millisecond, retryMax: 30 * time.Second,
-	dialMin: 200 * time.Millisecond, dialMax: 5 * time.Second,
+	dialMin: 200 * time.Millisecond, dialMax: 5 * time.Second, connect: 5 * time.Second,
 	settle: 3 * time.Second,
 	gap:    100 * time.Millisecond, gapMax: 20 * time.Second, lingering: 5 * time.Second,
 	watches: MaxWatches, principals: MaxPrincipals,

@@ -16,7 +16,6 @@ import (
 const (
 	keepAliveTime    = 6 * time.Minute
 	keepAliveTimeout = 20 * time.Second
-	connectTimeout   = 5 * time.Second
 )
 
 // Flow-control windows. streamWindow is what the edge takes in for a call whose client does not read;
@@ -47,7 +46,7 @@ func dial(cfg Config, opts Options, tune *tuning, extra ...grpc.DialOption) (*gr
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepAliveTime, Timeout: keepAliveTimeout}),
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: tune.dialMin, Multiplier: 1.6, Jitter: 0.2, MaxDelay: tune.dialMax},
-			MinConnectTimeout: connectTimeout,
+			MinConnectTimeout: tune.connect,
 		}),
 	}
 	if cfg.Fixed != nil {

@@ -21,6 +21,9 @@ func (f *fault) Unwrap() error { return f.err }
 
 // explained is an error of connecting to a target, in plain words where it is about the way there. TLS faults and others stay as they are.
 func explained(err error, target string) error {
+	if silent(err.Error()) {
+		return &fault{target + " takes connections and does not answer: it may hang, or wait for another protocol than gRPC", err}
+	}
 	what, dialed := dialFault(err.Error())
 	if !dialed {
 		return err
@@ -40,6 +43,14 @@ func explained(err error, target string) error {
 			target, proxy, what)
 	}
 	return &fault{text, err}
+}
+
+// silent reports whether an error of a gRPC channel is that a server has said nothing until the attempt to connect ended, where HTTP/2 or TLS
+// begin.
+func silent(text string) bool {
+	return strings.Contains(text, "error reading server preface: ") &&
+		(strings.Contains(text, "use of closed network connection") || strings.Contains(text, "i/o timeout")) ||
+		strings.Contains(text, "authentication handshake failed: context deadline exceeded")
 }
 
 // dialFault is what a dialer said in an error of a gRPC channel, or in one within it; false: it was no dialer.

@@ -2,6 +2,7 @@ package backend
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io/fs"
 	"net"
@@ -13,6 +14,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/status"
 )
 
@@ -54,7 +56,7 @@ func TestWhyTargetsCannotBeReached(t *testing.T) {
 			defer i.Close()
 			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 			defer cancel()
-			err = i.Connect(ctx)
+			err = i.Connect(ctx, time.Minute)
 			if err == nil {
 				t.Fatal("it is reached")
 			}
@@ -87,5 +89,26 @@ func TestProxiesAreNamed(t *testing.T) {
 	}
 	if other := status.Error(codes.Unavailable, "error reading server preface: EOF"); explained(other, "a:1") != other {
 		t.Error("another fault is not what it was")
+	}
+}
+
+// A target that takes connections and says nothing is told from one that speaks something else, with TLS and without.
+func TestFaultOfSilentTargets(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	tune := fast
+	tune.connect, tune.dialMin, tune.dialMax = 50*time.Millisecond, time.Millisecond, time.Millisecond
+	for name, creds := range map[string]credentials.TransportCredentials{"plaintext": nil, "TLS": credentials.NewTLS(&tls.Config{ServerName: "x"})} { // #nosec G402 -- it gets no answer
+		i, err := Inspect(Config{Name: "shop", Target: l.Addr().String(), Credentials: creds}, Options{tune: &tune})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = i.Connect(t.Context(), 0)
+		if i.Close(); err == nil || !strings.HasPrefix(err.Error(), l.Addr().String()+" takes connections and does not answer") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package backend
 
 import (
 	"context"
+	"time"
 
 	"google.golang.org/grpc/connectivity"
 
@@ -30,21 +31,30 @@ func Inspect(cfg Config, opts Options) (*Inspection, error) {
 // Close ends the connections and all that was opened by Read, and waits for it.
 func (i *Inspection) Close() { i.close() }
 
-// Connect waits until the backend is connected, or until ctx ends; the error then is why.
-func (i *Inspection) Connect(ctx context.Context) error {
+// Connect waits until the backend is connected, or until ctx ends; the error then is why. Attempts that fail are repeated for the time
+// that again says; the one that is under way then is the last.
+func (i *Inspection) Connect(ctx context.Context, again time.Duration) error {
 	i.conn.Connect()
+	repeating, cancel := context.WithTimeout(ctx, again)
+	defer cancel()
 	for {
 		state := i.conn.GetState()
 		if state == connectivity.Ready {
 			return nil
 		}
-		if i.conn.WaitForStateChange(ctx, state) {
+		wait := ctx
+		if state == connectivity.TransientFailure {
+			wait = repeating
+		}
+		if i.conn.WaitForStateChange(wait, state) {
 			continue
 		}
 		if err := i.reason(i.group.ctx); err != nil {
 			return err
 		}
-		return ctx.Err()
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 	}
 }
 

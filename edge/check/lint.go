@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -14,8 +15,8 @@ const maxLintLines = 20
 
 // lint holds the tools, as clients are shown them, against the rules of model interfaces. What breaks one
 // breaks no contract: it is a note, by tool, place and rule. list makes the schemas' portable form; nil: they are
-// shown as they are.
-func (f *findings) lint(prefix string, tools []*pb.Tool, list *portable.List) {
+// shown as they are. Without places there is one note for all that break rules, and one for all limits.
+func (f *findings) lint(prefix string, tools []*pb.Tool, list *portable.List, places bool) {
 	refused, limited := map[lint.Profile][]string{}, map[lint.Profile][]string{}
 	bad, byForm := map[lint.Profile]int{}, map[lint.Profile]bool{}
 	for _, t := range tools {
@@ -31,7 +32,9 @@ func (f *findings) lint(prefix string, tools []*pb.Tool, list *portable.List) {
 				continue
 			}
 			refused[found.Profile] = append(refused[found.Profile], text)
-			byForm[found.Profile] = byForm[found.Profile] || found.Rule != "name"
+			if found.Rule != "name" {
+				byForm[found.Profile] = true
+			}
 			if !counted[found.Profile] {
 				counted[found.Profile] = true
 				bad[found.Profile]++
@@ -47,9 +50,12 @@ func (f *findings) lint(prefix string, tools []*pb.Tool, list *portable.List) {
 		if len(refused[p]) == 0 {
 			clean = append(clean, string(p))
 		}
+		if !places {
+			continue
+		}
 		sum := fmt.Sprintf("%s: %d of %d tools break its rules, and it may refuse all of them together", p, bad[p], len(tools))
 		if list == nil && byForm[p] {
-			sum += "; schemas: portable in this backend's settings shows its schemas in a form without what breaks them"
+			sum += portableHelps
 		}
 		f.some(refused[p], sum)
 		if n := len(limited[p]); n > 0 {
@@ -59,6 +65,35 @@ func (f *findings) lint(prefix string, tools []*pb.Tool, list *portable.List) {
 	if len(clean) > 0 && len(tools) > 0 {
 		f.ok("tools keep the rules of %s", strings.Join(clean, ", "))
 	}
+	if places {
+		return
+	}
+	f.fold(refused, func(p lint.Profile) string { return fmt.Sprintf("%s by %d of %d tools", p, bad[p], len(tools)) },
+		"rules of model interfaces are broken, each of which may refuse all tools together for it", list == nil && len(byForm) > 0)
+	f.fold(limited, func(p lint.Profile) string { return fmt.Sprintf("%s at %s", p, count(len(limited[p]), "place")) },
+		"not all arguments can be given", false)
+}
+
+// portableHelps ends a note on schemas that a setting mends.
+const portableHelps = "; schemas: portable in this backend's settings shows its schemas in a form without what breaks them"
+
+// fold notes findings of all interfaces in one line: what they are, how many of each interface, and the first.
+func (f *findings) fold(texts map[lint.Profile][]string, many func(lint.Profile) string, what string, mended bool) {
+	var counts []string
+	first := ""
+	for _, p := range lint.Profiles {
+		if len(texts[p]) > 0 {
+			counts, first = append(counts, many(p)), cmp.Or(first, texts[p][0])
+		}
+	}
+	if first == "" {
+		return
+	}
+	tail := ""
+	if mended {
+		tail = portableHelps
+	}
+	f.note("%s: %s; the first: %s; --schemas names each place%s", what, strings.Join(counts, ", "), first, tail)
 }
 
 // some notes the first of many findings, and what they come to.

@@ -43,7 +43,7 @@ func TestCheckLints(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out strings.Builder
-			_ = run(t.Context(), backend.Config{Name: "x", Prefix: "x_", Target: addr, FullSchemas: c.full}, nil, &out, &patient)
+			_ = run(t.Context(), backend.Config{Name: "x", Prefix: "x_", Target: addr, FullSchemas: c.full}, &Trial{Schemas: true}, &out, &patient)
 			noBreach(t, out.String())
 			for _, want := range c.want {
 				if !strings.Contains(out.String(), want) {
@@ -56,6 +56,36 @@ func TestCheckLints(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Without --schemas the rules of model interfaces take two lines of a backend's report.
+func TestCheckFoldsLints(t *testing.T) {
+	x := newSample()
+	x.tools = nil
+	for i := range 5 {
+		x.tools = append(x.tools, &pb.Tool{Name: fmt.Sprintf("a.%d", i), InputSchemaJson: `{"type":"object","properties":{"labels":{"type":"object","additionalProperties":{"type":"string"}}}}`})
+	}
+	var out strings.Builder
+	_ = run(t.Context(), backend.Config{Name: "x", Target: x.serve(t, 0), FullSchemas: true}, nil, &out, &patient)
+	noBreach(t, out.String())
+	lines := 0
+	for line := range strings.Lines(out.String()) {
+		if strings.Contains(line, "anthropic") || strings.Contains(line, "openai") {
+			lines++
+		}
+	}
+	for _, want := range []string{
+		"note    rules of model interfaces are broken, each of which may refuse all tools together for it: anthropic by 5 of 5 tools, openai by 5 of 5 tools",
+		`; the first: tool "a.0": anthropic: /: name: `, "; --schemas names each place",
+		"note    not all arguments can be given: openai-strict at 5 places; the first: tool \"a.0\": openai-strict: /properties/labels/additionalProperties: open-object",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is missing in:\n%s", want, &out)
+		}
+	}
+	if lines != 2 {
+		t.Errorf("%d lines:\n%s", lines, &out)
 	}
 }
 
@@ -81,7 +111,7 @@ func TestCheckBoundsItsNotes(t *testing.T) {
 	x.tools = tools
 	addr := x.serve(t, 0)
 	var out strings.Builder
-	_ = run(t.Context(), backend.Config{Name: "x", Target: addr}, nil, &out, &patient)
+	_ = run(t.Context(), backend.Config{Name: "x", Target: addr}, &Trial{Schemas: true}, &out, &patient)
 	noBreach(t, out.String())
 	if n := strings.Count(out.String(), ": openai: /: name: "); n != maxLintLines {
 		t.Errorf("%d lines of one interface", n)
@@ -100,13 +130,13 @@ func TestCheckTellsOfWithheldSchemas(t *testing.T) {
 		tools = append(tools, &pb.Tool{Name: fmt.Sprintf("t%d", i), InputSchemaJson: `{"type":"object","properties":{"a":{"type":"string"}}}`})
 	}
 	f := &findings{}
-	f.lint("", tools, portable.NewList(300))
+	f.lint("", tools, portable.NewList(300), true)
 	want := "of the last 7 of 10 tools the arguments are shown as any object"
 	if !strings.Contains(f.text.String(), want) || f.breaches > 0 {
 		t.Errorf("%q is missing in:\n%s", want, f.text.String())
 	}
 	all := &findings{}
-	if all.lint("", tools, portable.NewList(0)); strings.Contains(all.text.String(), "too large") {
+	if all.lint("", tools, portable.NewList(0), true); strings.Contains(all.text.String(), "too large") {
 		t.Errorf("told for nothing: %s", all.text.String())
 	}
 }

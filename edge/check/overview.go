@@ -10,8 +10,9 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// overview reports what a reading found: what is served, and what is wrong with it.
-func (f *findings) overview(s *backend.Survey, cfg backend.Config) {
+// overview reports what a reading found: what is served, and what is wrong with it. places names each place where a schema breaks the rules of
+// a model interface.
+func (f *findings) overview(s *backend.Survey, cfg backend.Config, places bool) {
 	if s.Described == nil {
 		f.text.WriteString("  Describe: not served; the lists were tried instead\n")
 	} else {
@@ -48,7 +49,7 @@ func (f *findings) overview(s *backend.Survey, cfg backend.Config) {
 	if !cfg.FullSchemas {
 		list = portable.NewList(0)
 	}
-	f.lint(cfg.Prefix, s.Catalog.Tools, list)
+	f.lint(cfg.Prefix, s.Catalog.Tools, list, places)
 }
 
 // list writes one kind that was read, names as clients see them, behind a prefix.

@@ -28,6 +28,10 @@ type prober struct {
 	b      *backend.Inspection
 	survey *backend.Survey
 	timing *timing
+	// calls are arguments by the tools that are to be called with them.
+	calls map[string][]string
+	// prefix is before the backend's names where clients see them.
+	prefix string
 	// trial may be nil; used are the keys of its answers that were asked for.
 	trial *Trial
 	used  []string

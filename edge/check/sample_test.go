@@ -3,6 +3,7 @@ package check
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"strconv"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/mcpedge/mcpedge/edge/backend"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
@@ -298,7 +300,12 @@ func (x *sample) serve(t *testing.T, limit int) string {
 }
 
 // patient is short, with room for a machine under load.
-var patient = timing{reach: 3 * time.Second, settle: time.Second, brief: 20 * time.Millisecond}
+var patient = timing{reach: 3 * time.Second, again: 200 * time.Millisecond, settle: time.Second, brief: 20 * time.Millisecond}
 
 // hurried is for backends that do not answer.
-var hurried = timing{reach: 500 * time.Millisecond, settle: 200 * time.Millisecond, brief: 20 * time.Millisecond}
+var hurried = timing{reach: 500 * time.Millisecond, again: 200 * time.Millisecond, settle: 200 * time.Millisecond, brief: 20 * time.Millisecond}
+
+// run checks one backend.
+func run(ctx context.Context, cfg backend.Config, trial *Trial, w io.Writer, timing *timing) error {
+	return all(ctx, []backend.Config{cfg}, trial, w, timing)
+}

@@ -30,16 +30,16 @@ func (p *prober) tools(ctx context.Context, listed []*pb.Tool) {
 	})
 	tried := 0
 	for _, t := range listed {
-		calls := p.trial.calls(t.Name)
+		calls := p.calls[t.Name]
 		readOnly := t.GetAnnotations().GetReadOnly()
 		what := fmt.Sprintf("CallTool %q", t.Name)
 		switch {
 		case len(calls) > 0:
 		case !readOnly:
-			p.note("%s: not called, since it is not marked read_only; to call it: --call '%s={…}'", what, t.Name)
+			p.note("%s: not called, since it is not marked read_only; to call it: --call '%s={…}'", what, p.prefix+t.Name)
 			continue
 		case needsArguments(t):
-			p.note("%s: not called, since it needs arguments; to call it: --call '%s={…}'", what, t.Name)
+			p.note("%s: not called, since it needs arguments; to call it: --call '%s={…}'", what, p.prefix+t.Name)
 			continue
 		case tried == maxTried:
 			p.note("%d read-only tools were called, the others were not", maxTried)
@@ -101,7 +101,7 @@ func (p *prober) callThrough(ctx context.Context, what string, t *pb.Tool, argum
 				how = "a result that is an error"
 			}
 			well := fmt.Sprintf("%s: %s after %s and %s%s", what, how, count(int(round), "round"), count(o.events, "event"), strings.Join(asks, ""))
-			if len(p.trial.calls(t.Name)) > 0 {
+			if len(p.calls[t.Name]) > 0 {
 				well += ": " + shorten(o.result)
 			}
 			return well

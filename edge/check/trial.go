@@ -2,9 +2,7 @@ package check
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -15,9 +13,9 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// Trial is what Check tries beside what it does by itself. A nil one is nothing.
+// Trial is what All tries beside what it does by itself. A nil one is nothing.
 type Trial struct {
-	// Calls are tools to call, by name, each with the arguments of every call, JSON objects.
+	// Calls are tools to call, by the name that clients see or else the backend's own, each with the arguments of every call, JSON objects.
 	Calls map[string][]string
 	// Answers are by the key of the question, JSON: what a form asks for as an object, or a whole result
 	// of elicitation with its action; a text of a model as a string; roots as an array of URIs. What has
@@ -28,44 +26,9 @@ type Trial struct {
 	// Pages, unless nil, is given what the backend serves and returns, a sentence each, what clients may not see of
 	// it: they are noted.
 	Pages func(*backend.Backend, *backend.Catalog) []string
-
-	// listed are the tools of the backends that were checked, by the names that they may be called by here.
-	listed []string
-	// prefix is that of the backend which is being checked.
-	prefix string
-}
-
-// maxListed bounds how many tools, or fields of a form, an error names.
-const maxListed = 20
-
-// Unlisted says which of the Calls are of no tool that the backends list which were checked with this trial; nil: none.
-func (t *Trial) Unlisted() error {
-	have := slices.Compact(slices.Sorted(slices.Values(t.listed)))
-	names := strings.Join(have[:min(len(have), maxListed)], ", ")
-	if more := len(have) - maxListed; more > 0 {
-		names += fmt.Sprintf(" and %d more", more)
-	}
-	if names == "" {
-		names = "none"
-	}
-	var errs []error
-	for _, name := range slices.Sorted(maps.Keys(t.Calls)) {
-		if _, found := slices.BinarySearch(have, name); !found {
-			errs = append(errs, fmt.Errorf("--call %s: no backend lists the tool; there are %s", name, names))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// calls are the arguments that a tool is to be called with, named as the backend or as clients do; none: the tool was not named.
-func (t *Trial) calls(tool string) []string {
-	switch {
-	case t == nil:
-		return nil
-	case t.prefix == "":
-		return t.Calls[tool]
-	}
-	return slices.Concat(t.Calls[tool], t.Calls[t.prefix+tool])
+	// Schemas has each place named where a tool's schema breaks the rules of a model interface; else there is one line for each
+	// interface.
+	Schemas bool
 }
 
 // refuses says what is wrong with arguments by a tool's schema, before the backend sees them.

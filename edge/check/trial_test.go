@@ -1,7 +1,9 @@
 package check
 
 import (
+	"maps"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -44,18 +46,53 @@ func TestTrialOfToolsThatAreNotListed(t *testing.T) {
 	trial := &Trial{Calls: map[string][]string{"look": {`{}`}, "lok": {`{}`}}}
 	other := newSample()
 	other.tools = []*pb.Tool{{Name: "seek"}}
-	for name, x := range map[string]*sample{"one": newSample(), "other": other} {
-		var out strings.Builder
-		if err := run(t.Context(), backend.Config{Name: name, Target: x.serve(t, 0)}, trial, &out, &patient); err != nil {
-			t.Errorf("%s: %v\n%s", name, err, &out)
-		}
-	}
-	err := trial.Unlisted()
-	if err == nil || !strings.Contains(err.Error(), `--call lok: no backend lists the tool; there are change, find, look, seek`) || strings.Contains(err.Error(), "--call look") {
+	var out strings.Builder
+	err := all(t.Context(), []backend.Config{{Name: "one", Target: newSample().serve(t, 0)}, {Name: "other", Target: other.serve(t, 0)}}, trial, &out, &patient)
+	if err == nil || err.Error() != `--call lok: no backend lists the tool; there are change, find, look, seek` {
 		t.Errorf("%v", err)
 	}
-	if err := (&Trial{}).Unlisted(); err != nil {
-		t.Error(err)
+	if err := all(t.Context(), nil, trial, &out, &patient); err == nil || !strings.Contains(err.Error(), "--call look: no backend lists the tool; there are none") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A name is that which clients see. One that is the own name of several backends' tools, or that several serve, calls none of them.
+func TestTrialOfNamesOfSeveralTools(t *testing.T) {
+	var mu sync.Mutex
+	called := map[string]int{}
+	at := func(backend string) string {
+		x := newSample()
+		x.call = func(r *pb.CallToolRequest, s grpc.ServerStreamingServer[pb.CallToolResponse]) error {
+			if r.GetName() == "change" {
+				mu.Lock()
+				called[backend]++
+				mu.Unlock()
+			}
+			return s.Send(notThere())
+		}
+		return x.serve(t, 0)
+	}
+	one, two := at("one"), at("two")
+	for name, c := range map[string]struct {
+		call, prefix string // prefix is that of two
+		calls        map[string]int
+		fail         string
+	}{
+		"as clients see it":    {"b_change", "b_", map[string]int{"two": 1}, ""},
+		"the backends' own":    {"change", "b_", nil, `--call change: several backends list such a tool, and none was called: it may be a_change of backend "one" or b_change of backend "two": give one of these names`},
+		"served by both":       {"a_change", "a_", nil, `it may be a_change of backend "one" or a_change of backend "two": give one of the backends a prefix, or check one alone`},
+		"what clients see won": {"change", "", map[string]int{"two": 1}, ""},
+	} {
+		clear(called)
+		var out strings.Builder
+		cfgs := []backend.Config{{Name: "one", Target: one, Prefix: "a_"}, {Name: "two", Target: two, Prefix: c.prefix}}
+		err := all(t.Context(), cfgs, &Trial{Calls: map[string][]string{c.call: {`{}`}}}, &out, &patient)
+		if (err == nil) != (c.fail == "") || err != nil && !strings.Contains(err.Error(), c.fail) || !maps.Equal(called, c.calls) {
+			t.Errorf("%s: %v, called %v\n%s", name, err, called, &out)
+		}
+		if c.calls == nil && !strings.Contains(out.String(), "to call it: --call 'a_change={…}'") {
+			t.Errorf("%s: the name of clients is missing in\n%s", name, &out)
+		}
 	}
 }
 

@@ -222,10 +222,15 @@ func (s *source) place(err error, others []string) error {
 		}
 		return errors.Join(errs...)
 	}
-	if path := s.pathOf(err.Error()); path != "" && !slices.Contains(others, withoutIndexes(path)) {
+	if path := s.pathOf(err.Error()); s.own(path, others) {
 		return fmt.Errorf("config %s:%d: %w", s.file, s.lines[path], err)
 	}
 	return err
+}
+
+// own reports whether a path is in the file and its key is not one of others.
+func (s *source) own(path string, others []string) bool {
+	return path != "" && !slices.Contains(others, withoutIndexes(path))
 }
 
 // pathOf is the longest path of the file that an error begins with, as in "backends[0] calc: tls.cert: it is …"; empty: none.

@@ -23,43 +23,26 @@ import (
 )
 
 // Run validates the settings, calls every RPC of each backend, and prints what it serves and what breaks the contract, to out; help to
-// stderr. It returns flag.ErrHelp when help was asked for.
+// stderr. Notes about the settings are last. It returns flag.ErrHelp when help was asked for.
 func Run(ctx context.Context, args []string, out, stderr io.Writer) error {
-	strict := slices.ContainsFunc(args, isStrict)
-	cfg, trial, err := settingsOf(slices.DeleteFunc(slices.Clone(args), isStrict), stderr)
+	strict, args := takeSwitch("strict", args)
+	cfg, trial, err := settingsOf(args, stderr)
 	if err != nil {
 		return err
 	}
-	if !strict {
-		return run(ctx, cfg, trial, out)
+	notes := &notes{to: out}
+	err = run(ctx, cfg, trial, notes)
+	notes.conclude(cfg.Locator())
+	if err == nil && strict && len(notes.held) > 0 {
+		return fmt.Errorf("check: there are %d notes about the settings, and --strict takes none", len(notes.held))
 	}
-	notes := &noted{to: out}
-	if err := run(ctx, cfg, trial, notes); err != nil {
-		return err
-	}
-	if notes.n > 0 {
-		return fmt.Errorf("check: there are %d notes about the settings, and --strict takes none", notes.n)
-	}
-	return nil
+	return err
 }
 
-// isStrict says whether an argument is --strict.
-func isStrict(arg string) bool { return arg == "--strict" || arg == "-strict" }
-
-// noted counts the notes about settings among the lines that are written to it, whole ones by each call. Those about a backend are indented.
-type noted struct {
-	to io.Writer
-	n  int
-}
-
-// Write implements io.Writer.
-func (w *noted) Write(b []byte) (int, error) {
-	for line := range bytes.Lines(b) {
-		if bytes.HasPrefix(line, []byte("note ")) {
-			w.n++
-		}
-	}
-	return w.to.Write(b)
+// takeSwitch takes a flag without a value out of the arguments of check.
+func takeSwitch(name string, args []string) (given bool, rest []string) {
+	is := func(arg string) bool { return arg == "--"+name || arg == "-"+name }
+	return slices.ContainsFunc(args, is), slices.DeleteFunc(slices.Clone(args), is)
 }
 
 // run checks settings, and the backends that they name.
@@ -84,7 +67,7 @@ func run(ctx context.Context, cfg config.Config, trial *prober.Trial, out io.Wri
 	case cfg.File == "":
 		return errors.Join(files, issuers, errors.New("check: no backend: name one with --backend NAME=TARGET or in the configuration file"))
 	default:
-		return errors.Join(files, issuers, trial.Unlisted(), cfg.NothingServed())
+		return errors.Join(files, issuers, prober.All(ctx, nil, trial, out), cfg.NothingServed())
 	}
 	backends, err := app.Backends(cfg, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -92,17 +75,12 @@ func run(ctx context.Context, cfg config.Config, trial *prober.Trial, out io.Wri
 	}
 	preview := app.Preview(cfg)
 	trial.Pages = preview.Of
-	errs := []error{files, issuers}
-	for _, b := range backends {
-		if err := prober.Run(ctx, b, trial, out); err != nil {
-			errs = append(errs, err)
-		}
-	}
+	err = prober.All(ctx, backends, trial, out)
 	for _, note := range written.Unclaimed(preview.Serves) {
 		_, _ = fmt.Fprintln(out, "note    "+note)
 	}
 	app.TellPreview(cfg, preview, preview.Complete(len(backends)) && cfg.Kubernetes == nil, out)
-	return errors.Join(append(errs, trial.Unlisted())...)
+	return errors.Join(files, issuers, err)
 }
 
 // notesOn returns the notes on settings that need no backend to be asked: what an edge warns of at its start is among them.
@@ -116,16 +94,20 @@ func notesOn(cfg *config.Config) (notes []string) {
 // trialUsage describes check and its own flags, which command.Take takes, as package flag describes the settings after it.
 const trialUsage = `mcpedge check [flags]
 
-Calls every RPC of the backends, prints what they serve and what breaks the contract. The exit status is 1 if anything does.
+Calls every RPC of the backends, up to 8 of them side by side, prints what they serve and what breaks the contract, and last what is to be
+noted about the settings. The exit status is 1 if anything breaks the contract or cannot be used. A backend that does not answer is waited for
+up to 10 s, and one where attempts to connect fail at once, as where nothing listens, for 2 s.
 
   -call NAME=JSON
-    	also calls the tool NAME, which need not be marked read-only, with these arguments;
-    	again with others: each is a call
+    	also calls the tool NAME, as clients see it, with its prefix, which need not be marked read-only, with these
+    	arguments; again with others: each is a call
   -answer KEY=JSON
     	answers the question KEY that a tool asks, once for each key: what the form asks for, as '{"sure":true}', or
     	'{"action":"decline"}'; without one it is declined
   -timeout DURATION
     	the longest time of a call's round, where the backend's own timeout is not shorter (default 10s)
+  -schemas
+    	names each place where a tool's schema breaks the rules of a model interface, which else are counted
   -strict
     	a note about the settings is a mistake, too: the exit status is 1 if there is any, as that a rule names a tool
     	which no backend has
@@ -135,6 +117,7 @@ Calls every RPC of the backends, prints what they serve and what breaks the cont
 // settingsOf reads the arguments of check. usage gets the help text. It returns flag.ErrHelp when help was asked for.
 func settingsOf(args []string, usage io.Writer) (cfg config.Config, trial *prober.Trial, err error) {
 	trial = &prober.Trial{Calls: map[string][]string{}, Answers: map[string]string{}}
+	trial.Schemas, args = takeSwitch("schemas", args)
 	calls, args, err := takePairs("call", "NAME=JSON, a tool and its arguments", args)
 	if err != nil {
 		return cfg, nil, err

@@ -390,6 +390,42 @@ func TestCheckStrictly(t *testing.T) {
 	}
 }
 
+// Notes about the settings are the last lines, with their place where it is known: not where the environment or a flag has set the key.
+func TestCheckTellsNotesLast(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "edge.yaml")
+	settings := "hosts: ['mcp.example.com:8080']\nbackends: [{name: one, target: '" + commandtest.Tools(t, "m", 1) + "'}]\n" +
+		"policy:\n  default: allow\n  rules:\n    - {name: fine, when: 'tool.name == \"m0000\"', then: allow}\n    - {name: idle, when: 'tool.name == \"gone\"', then: deny}\n"
+	if err := os.WriteFile(file, []byte(settings), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		args []string
+		host string
+	}{
+		"file": {nil, " (" + file + ":1)"},
+		"flag": {[]string{"--host=mcp.example.com:80"}, ""},
+	} {
+		var out strings.Builder
+		if err := Run(t.Context(), append([]string{"--config", file}, c.args...), &out, &out); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		_, last, _ := strings.Cut(out.String(), "nothing breaks the contract\n")
+		if strings.Count(out.String(), "\nnote ") != strings.Count("\n"+last, "\nnote ") {
+			t.Errorf("%s: a note stands before the end:\n%s", name, &out)
+		}
+		for line := range strings.Lines(last) {
+			switch host := strings.HasPrefix(line, "note    hosts"); {
+			case host && (c.host == "") != !strings.Contains(line, " ("+file), host && !strings.HasSuffix(line, c.host+"\n"),
+				strings.Contains(line, "rules[1] idle") && !strings.HasSuffix(line, " ("+file+":7)\n"):
+				t.Errorf("%s: %s", name, line)
+			}
+		}
+		if !strings.Contains(last, "note    hosts") || !strings.Contains(last, "rules[1] idle") {
+			t.Errorf("%s: a note is missing in\n%s", name, &out)
+		}
+	}
+}
+
 // A tool is called by the name that clients have for it, too.
 func TestCheckCallsByTheNameOfClients(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "edge.yaml")

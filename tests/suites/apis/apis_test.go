@@ -157,7 +157,7 @@ func configure(t *testing.T, target string) (binary, file string) {
 func check(t *testing.T, target string, flags ...string) string {
 	t.Helper()
 	binary, file := configure(t, target)
-	cmd := exec.Command(binary, append([]string{"check", "--config", file}, flags...)...)
+	cmd := exec.Command(binary, append([]string{"check", "--schemas", "--config", file}, flags...)...)
 	var out, errs strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil && len(flags) == 0 {

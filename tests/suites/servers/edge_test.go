@@ -175,7 +175,7 @@ func marshal(t *testing.T, v any) string {
 // notes returns the notes of `mcpedge check` about a backend.
 func notes(t *testing.T, backend string) (notes []string) {
 	t.Helper()
-	cmd := exec.Command(binary(t), "check", "--config", configure(t, backend))
+	cmd := exec.Command(binary(t), "check", "--schemas", "--config", configure(t, backend))
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "MCPEDGE_") }) // unknown settings are noted
 	out, err := cmd.Output()
 	if err != nil {

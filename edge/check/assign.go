@@ -1,0 +1,107 @@
+package check
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// maxListed bounds how many tools, or fields of a form, an error names.
+const maxListed = 20
+
+// tool is one that a backend lists.
+type tool struct {
+	backend int // the index of its subject
+	name    string
+	// shown is the name as clients see it.
+	shown string
+}
+
+// assign returns for each of the subjects which tools are to be called, with which arguments. A name is that which clients see, or else
+// the backend's own. The error says which names are of no tool, or of those of several backends: they are not called.
+func (t *Trial) assign(subjects []*subject) (calls []map[string][]string, err error) {
+	calls = make([]map[string][]string, len(subjects))
+	for i := range calls {
+		calls[i] = map[string][]string{}
+	}
+	if t == nil {
+		return calls, nil
+	}
+	listed := listedBy(subjects)
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(t.Calls)) {
+		switch found := named(listed, name); {
+		case len(found) == 0:
+			errs = append(errs, fmt.Errorf("--call %s: no backend lists the tool; there are %s", name, namesOf(listed)))
+		case slices.ContainsFunc(found, func(other tool) bool { return other.backend != found[0].backend }):
+			errs = append(errs, ambiguous(name, found, subjects))
+		default:
+			to := calls[found[0].backend]
+			to[found[0].name] = append(to[found[0].name], t.Calls[name]...)
+		}
+	}
+	return calls, errors.Join(errs...)
+}
+
+// listedBy returns the tools of the backends that could be read.
+func listedBy(subjects []*subject) (out []tool) {
+	for i, s := range subjects {
+		if s.survey == nil {
+			continue
+		}
+		for _, t := range s.survey.Catalog.Tools {
+			out = append(out, tool{i, t.GetName(), s.cfg.Prefix + t.GetName()})
+		}
+	}
+	return out
+}
+
+// named returns the tools that clients see under a name; if there is none, those that backends list under it.
+func named(tools []tool, name string) (out []tool) {
+	for _, by := range []func(tool) string{func(t tool) string { return t.shown }, func(t tool) string { return t.name }} {
+		for _, t := range tools {
+			if by(t) == name {
+				out = append(out, t)
+			}
+		}
+		if len(out) > 0 {
+			return out
+		}
+	}
+	return nil
+}
+
+// namesOf returns the names that tools may be called by.
+func namesOf(tools []tool) string {
+	var all []string
+	for _, t := range tools {
+		all = append(all, t.shown)
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	if len(all) == 0 {
+		return "none"
+	}
+	names := strings.Join(all[:min(len(all), maxListed)], ", ")
+	if more := len(all) - maxListed; more > 0 {
+		names += fmt.Sprintf(" and %d more", more)
+	}
+	return names
+}
+
+// ambiguous returns the error about a name of several backends' tools.
+func ambiguous(name string, found []tool, subjects []*subject) error {
+	var of, shown []string
+	for _, t := range found {
+		of = append(of, fmt.Sprintf("%s of backend %q", t.shown, subjects[t.backend].cfg.Name))
+		shown = append(shown, t.shown)
+	}
+	slices.Sort(shown)
+	mend := "give one of these names"
+	if len(slices.Compact(shown)) == 1 {
+		mend = "give one of the backends a prefix, or check one alone"
+	}
+	return fmt.Errorf("--call %s: several backends list such a tool, and none was called: it may be %s: %s", name, strings.Join(of, " or "), mend)
+}
