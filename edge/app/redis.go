@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	neturl "net/url"
 	"time"
@@ -17,7 +16,6 @@ import (
 	"github.com/mcpedge/mcpedge/edge/admin"
 	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/config"
-	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 	"github.com/mcpedge/mcpedge/edge/state/memory"
 	"github.com/mcpedge/mcpedge/edge/state/redis"
@@ -194,39 +192,4 @@ func (l redisLogger) Printf(ctx context.Context, format string, args ...any) {
 	if l.log.Enabled(ctx, slog.LevelDebug) {
 		l.log.DebugContext(ctx, fmt.Sprintf(format, args...))
 	}
-}
-
-// redisWithin bounds how long CheckRedis waits.
-const redisWithin = 5 * time.Second
-
-// CheckRedis writes to out what state Redis is in, without changing anything. An error is one with
-// which an edge refuses to serve. That Redis cannot be used now is only a note, because an edge
-// waits for it.
-func CheckRedis(ctx context.Context, cfg config.Config, out io.Writer) error {
-	if cfg.Redis == "" {
-		return nil
-	}
-	client, err := redisClient(cfg)
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	goredis.SetLogger(redisLogger{slog.New(slog.DiscardHandler)})
-	r, err := redis.New(client, redis.Options{Limits: stateLimits(cfg.Limits), Replica: cfg.ReplicaName(), Prefix: cfg.RedisPrefix, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	ctx, cancel := context.WithTimeout(ctx, redisWithin)
-	defer cancel()
-	switch err := r.Fit(ctx); {
-	case err == nil:
-		_, _ = fmt.Fprintf(out, "ok      redis %s can be reached\n", config.Redact(cfg.Redis))
-	case errors.Is(err, state.ErrUnavailable):
-		_, _ = fmt.Fprintf(out, "note    redis %s cannot be used from here: %v; an edge that starts waits for it, unready and without serving; one that runs stays ready, and refuses what needs it with 503\n", config.Redact(cfg.Redis), err)
-	default:
-		_, _ = fmt.Fprintf(out, "error   redis %s: %v\n", config.Redact(cfg.Redis), err)
-		return fmt.Errorf("redis: %w", err)
-	}
-	return nil
 }

@@ -2,6 +2,7 @@ package check
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"flag"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 
@@ -313,14 +315,28 @@ func TestCheckWithoutBackends(t *testing.T) {
 	}
 }
 
-// mcpedge check refuses a Redis that an edge would not serve with, and notes one that cannot be reached from here.
+// mcpedge check refuses a Redis that an edge would not serve with, or for which it would wait for ever, and notes one that cannot be
+// reached from here.
 func TestCheckLooksAtRedis(t *testing.T) {
-	good, evicting := redisserver.ForTest(t), redisserver.ForTest(t, "--maxmemory-policy", "allkeys-lru")
+	good, evicting, locked := redisserver.ForTest(t), redisserver.ForTest(t, "--maxmemory-policy", "allkeys-lru"), redisserver.ForTest(t)
+	client := redis.NewClient(&redis.Options{Addr: locked.Addr})
+	defer client.Close()
+	if err := client.ConfigSet(t.Context(), "requirepass", "right").Err(); err != nil {
+		t.Fatal(err)
+	}
+	secure := serveTLS(t)
 	tools := "--backend=one=" + commandtest.Tools(t, "m", 1)
 	for url, want := range map[string]struct{ out, fail string }{
-		good.URL():            {"ok      redis " + good.URL() + " can be reached", ""},
-		evicting.URL():        {"error   redis " + evicting.URL() + ": the Redis setting maxmemory-policy", "maxmemory-policy"},
-		"redis://127.0.0.1:1": {"note    redis redis://127.0.0.1:1 cannot be used from here", ""},
+		good.URL():                            {"ok      redis " + good.URL() + " can be reached", ""},
+		evicting.URL():                        {"error   redis " + evicting.URL() + ": the Redis setting maxmemory-policy", "maxmemory-policy"},
+		"redis://127.0.0.1:1":                 {"note    redis: redis://127.0.0.1:1 cannot be used from here", ""},
+		locked.URL():                          {"error   redis " + locked.URL(), "Redis wants a password"},
+		"redis://:wrong@" + locked.Addr:       {"error   redis redis://***@" + locked.Addr, "Redis does not accept the user name or password"},
+		"redis+cluster://:no@" + locked.Addr:  {"error   redis redis+cluster://***@" + locked.Addr, "WRONGPASS"},
+		"rediss://:right@" + locked.Addr:      {"error   redis rediss://***@" + locked.Addr, "speaks Redis without it: begin the URL with redis://"},
+		"rediss+cluster://right@" + good.Addr: {"error   redis rediss+cluster://***@" + good.Addr, "speaks Redis without it: begin the URL with redis+cluster://"},
+		"redis://" + secure:                   {"error   redis redis://" + secure, "speaks TLS: begin the URL with rediss://"},
+		"rediss://" + secure:                  {"error   redis rediss://" + secure, "failed to verify certificate"},
 	} {
 		var out strings.Builder
 		err := Run(t.Context(), []string{"--redis=" + url, tools}, &out, &out)
@@ -328,6 +344,29 @@ func TestCheckLooksAtRedis(t *testing.T) {
 			t.Errorf("%s: %v\n%s", url, err, &out)
 		}
 	}
+}
+
+// serveTLS takes connections with a certificate that nobody trusts until the test ends, and returns where.
+func serveTLS(t *testing.T) string {
+	t.Helper()
+	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{authority.New(t, "unknown").Server(t).TLS(t)}}) // #nosec G402 -- a test
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				_, _ = io.Copy(io.Discard, conn)
+			}()
+		}
+	}()
+	return l.Addr().String()
 }
 
 // Scopes that no API key has are noted where there are API keys alone: what needs them is refused to everybody.

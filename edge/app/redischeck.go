@@ -1,0 +1,134 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	neturl "net/url"
+	"strings"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/redis"
+)
+
+const (
+	// redisWithin bounds how long CheckRedis waits.
+	redisWithin = 5 * time.Second
+	// redisSpeaks bounds how long CheckRedis waits to see whether a server speaks TLS.
+	redisSpeaks = time.Second
+)
+
+// CheckRedis writes to out what state Redis is in, without changing anything. An error is one with
+// which an edge refuses to serve, or waits for ever: a password that is refused, or TLS that does not fit.
+// That Redis cannot be used now for another reason is only a note, because an edge waits for it.
+func CheckRedis(ctx context.Context, cfg config.Config, out io.Writer) error {
+	if cfg.Redis == "" {
+		return nil
+	}
+	client, err := redisClient(cfg)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	goredis.SetLogger(redisLogger{slog.New(slog.DiscardHandler)})
+	r, err := redis.New(client, redis.Options{Limits: stateLimits(cfg.Limits), Replica: cfg.ReplicaName(), Prefix: cfg.RedisPrefix, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	once, cancel := context.WithTimeout(ctx, redisWithin)
+	defer cancel()
+	err = r.Fit(once)
+	if err != nil && !lasting(err) {
+		err = cmp.Or(tlsMismatch(ctx, &cfg), err)
+	}
+	switch {
+	case err == nil:
+		_, _ = fmt.Fprintf(out, "ok      redis %s can be reached\n", config.Redact(cfg.Redis))
+	case errors.Is(err, state.ErrUnavailable) && !lasting(err):
+		_, _ = fmt.Fprintf(out, "note    redis: %s cannot be used from here: %v; an edge that starts waits for it, unready and without serving; one that runs stays ready, and refuses what needs it with 503\n", config.Redact(cfg.Redis), err)
+	default:
+		_, _ = fmt.Fprintf(out, "error   redis %s: %v\n", config.Redact(cfg.Redis), err)
+		return fmt.Errorf("redis: %w", err)
+	}
+	return nil
+}
+
+// lasting reports whether an error of Redis is none that passes while an edge waits.
+func lasting(err error) bool {
+	for _, word := range []string{"NOAUTH", "WRONGPASS", "NOPERM"} {
+		if reply := goredis.Error(nil); errors.As(err, &reply) && goredis.HasErrorPrefix(reply, word) {
+			return true
+		}
+	}
+	var certificate *tls.CertificateVerificationError
+	return errors.As(err, &certificate)
+}
+
+// errTLSMismatch says that a server speaks TLS and the URL asks for none, or the other way round.
+var errTLSMismatch = errors.New("TLS does not fit")
+
+// tlsMismatch returns the error of a server that speaks TLS where the URL asks for none, or the other way round; nil if it does not
+// answer in the other way.
+func tlsMismatch(ctx context.Context, cfg *config.Config) error {
+	_, plain, err := cfg.RedisURL()
+	if err != nil {
+		return nil
+	}
+	u, err := neturl.Parse(plain)
+	if err != nil {
+		return nil
+	}
+	addr := net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "6379"))
+	ctx, cancel := context.WithTimeout(ctx, redisSpeaks)
+	defer cancel()
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil
+	}
+	defer conn.Close()
+	end, _ := ctx.Deadline()
+	_ = conn.SetDeadline(end)
+	wants, other := u.Scheme, strings.TrimSuffix(u.Scheme, "s")
+	switch secure := wants == "rediss"; {
+	case secure && speaksRedis(conn):
+		return fmt.Errorf("%w: the server at %s speaks Redis without it: begin the URL with %s", errTLSMismatch, addr, strings.Replace(scheme(cfg), wants, other, 1))
+	case !secure && speaksTLS(ctx, conn):
+		return fmt.Errorf("%w: the server at %s speaks TLS: begin the URL with %s", errTLSMismatch, addr, strings.Replace(scheme(cfg), "redis", "rediss", 1))
+	}
+	return nil
+}
+
+// scheme returns what the URL of Redis begins with, such as redis+cluster://.
+func scheme(cfg *config.Config) string {
+	before, _, _ := strings.Cut(cfg.Redis, "://")
+	return before + "://"
+}
+
+// speaksRedis reports whether a server answers a command of Redis, if only with an error.
+func speaksRedis(conn net.Conn) bool {
+	first := make([]byte, 1)
+	_, err := conn.Write([]byte("PING\r\n"))
+	if err == nil {
+		_, err = io.ReadFull(conn, first)
+	}
+	return err == nil && (first[0] == '+' || first[0] == '-')
+}
+
+// speaksTLS reports whether a server answers in TLS. Nothing is sent in the connection, so whose certificate it has does not matter.
+func speaksTLS(ctx context.Context, conn net.Conn) bool {
+	client := tls.Client(conn, &tls.Config{InsecureSkipVerify: true}) // #nosec G402 -- it is closed after the handshake
+	err := client.HandshakeContext(ctx)
+	var alert tls.AlertError
+	var refused *net.OpError // of the kind "remote error", an alert
+	return err == nil || errors.As(err, &alert) || errors.As(err, &refused) && refused.Op == "remote error"
+}
