@@ -80,6 +80,9 @@ func parse(command string, c *Config, file *string, args []string, lookup func(s
 		}
 		return flagError(command, fs, err)
 	}
+	if file := fs.Arg(0); strings.HasSuffix(file, ".yaml") || strings.HasSuffix(file, ".yml") {
+		return fmt.Errorf("%q is no flag: did you mean --config %s?", file, file)
+	}
 	if fs.NArg() > 0 {
 		return fmt.Errorf("%q is no flag: see mcpedge help", fs.Arg(0))
 	}

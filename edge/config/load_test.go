@@ -273,3 +273,13 @@ func TestBytes(t *testing.T) {
 		}
 	}
 }
+
+// A file of settings without its flag is told with it.
+func TestFileWithoutFlag(t *testing.T) {
+	nothing := func(string) (string, bool) { return "", false }
+	for arg, want := range map[string]string{"edge.yaml": "did you mean --config edge.yaml?", "a.yml": "did you mean --config a.yml?", "edge": "see mcpedge help"} {
+		if _, err := Load("check", []string{arg}, nothing, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", arg, err)
+		}
+	}
+}
