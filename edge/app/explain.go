@@ -76,7 +76,7 @@ func ExplainPolicy(ctx context.Context, cfg config.Config, q Question, out io.Wr
 		if err != nil {
 			return err
 		}
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", kindNames[t.Kind], t.Name, effectOf(t, &d)+spelled(&d)+asked(&cfg, &d),
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", kindNames[t.Kind], t.Name, q.effectOf(t, &d)+spelled(&d)+asked(&cfg, &d),
 			listing(targets[i].listed && p.Listed(&who, t)))
 	}
 	return table.Flush()
@@ -96,20 +96,38 @@ func argumentsOf(t *policy.Target, given policy.Arguments) policy.Arguments {
 	return nil
 }
 
-func effectOf(t *policy.Target, d *policy.Decision) string {
+// effectOf says what was decided, and by which rule.
+func (q *Question) effectOf(t *policy.Target, d *policy.Decision) string {
 	switch {
 	case d.Err != nil:
 		return fmt.Sprintf("deny, by the rule %q, which could not be evaluated: %v", d.Rule, d.Err)
-	case d.Open && (t.Kind == policy.Tool || t.Kind == policy.Prompt):
-		return fmt.Sprintf("depends on the arguments: %s, by the rule %q, if it holds; --%s and --arguments decide it", d.Effect, d.Rule, kindNames[t.Kind])
 	case d.Open:
-		return fmt.Sprintf("depends on the arguments: %s, by the rule %q, if it holds", d.Effect, d.Rule)
+		return fmt.Sprintf("depends on the arguments: %s, by the rule %q, if it holds", d.Effect, d.Rule) + lacking(d) + q.decides(t)
 	case d.Effect == policy.StepUp:
 		return "step-up to the scopes " + strings.Join(d.Need, " ")
 	case d.Rule == policy.RuleDefault:
 		return string(d.Effect) + ", by default"
 	}
 	return fmt.Sprintf("%s, by the rule %q", d.Effect, d.Rule)
+}
+
+// lacking names the scopes without which an open decision allows nothing.
+func lacking(d *policy.Decision) string {
+	if len(d.Lacks) == 0 {
+		return ""
+	}
+	return "; what is allowed also needs the scopes " + strings.Join(d.Lacks, " ") + ", which the caller lacks"
+}
+
+// decides says what settles an open decision.
+func (q *Question) decides(t *policy.Target) string {
+	switch {
+	case t.Kind != policy.Tool && t.Kind != policy.Prompt:
+		return ""
+	case !q.everything():
+		return "; --arguments decides it"
+	}
+	return fmt.Sprintf("; --%s and --arguments decide it", kindNames[t.Kind])
 }
 
 // spelled names the spelling on which it was decided, if it is not the listed one.

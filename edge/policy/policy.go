@@ -28,7 +28,7 @@ type Policy struct {
 }
 
 // ErrHidden means that the request must be answered as if its target did not exist.
-var ErrHidden = errors.New("the policy hides it")
+var ErrHidden = errors.New("hidden")
 
 // rule is a compiled Rule.
 type rule struct {
@@ -98,6 +98,8 @@ type Decision struct {
 	Rule string
 	// Need are all scopes that the operation requires. It is set for StepUp only.
 	Need []string
+	// Lacks are all scopes that an open decision requires where it allows, if the caller lacks any of them.
+	Lacks []string
 	// Open reports that the decision depends on unknown arguments. Effect and Rule are then those of the first rule that inspects
 	// them, if its condition is true.
 	Open bool
@@ -247,8 +249,10 @@ func (p *Policy) evaluate(v *values, from int) Decision {
 // conclude applies the scopes to the decision of the rules. open is the first open decision, or nil.
 func (p *Policy) conclude(v *values, d Decision, open *Decision, possible bool) Decision {
 	may := d.Effect == Allow || possible
+	var lacks []string
 	if may {
 		need, ok := p.lacks(v)
+		lacks = need
 		may = ok || p.lists == Obtainable
 		if !ok && d.Effect == Allow {
 			d.Effect, d.Rule, d.Need, d.at = StepUp, RuleScopes, need, len(p.rules)+1
@@ -260,7 +264,7 @@ func (p *Policy) conclude(v *values, d Decision, open *Decision, possible bool) 
 			hiddenBy = d.at
 		}
 		d = *open
-		d.hiddenBy = hiddenBy
+		d.hiddenBy, d.Lacks = hiddenBy, lacks
 	}
 	d.listed = may
 	return d

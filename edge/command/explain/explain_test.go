@@ -109,7 +109,7 @@ func TestExplainPolicy(t *testing.T) {
 	}
 	file = write("edge.yaml", strings.Replace(settings, "tool.annotations.destructive", `arguments.n > 9007199254740992`, 1))
 	for arguments, want := range map[string]string{
-		"": `if it holds; --tool and --arguments decide it`, `{"n": 9007199254740993}`: `  hide, by the rule "interns destroy nothing"  listed`,
+		"": `if it holds; --arguments decides it`, `{"n": 9007199254740993}`: `  hide, by the rule "interns destroy nothing"  listed`,
 		`{"n": 1}`: "allow, by the rule \"the rest\"", `{}`: "could not be evaluated",
 	} {
 		args := []string{"--tool", name}

@@ -107,7 +107,7 @@ func TestPromptAndResource(t *testing.T) {
 		args []string
 		want string
 	}{
-		"a prompt":            {[]string{"--prompt", "greet"}, `prompt greet depends on the arguments: deny, by the rule "greetings", if it holds; --prompt and --arguments decide it listed`},
+		"a prompt":            {[]string{"--prompt", "greet"}, `prompt greet depends on the arguments: deny, by the rule "greetings", if it holds; --arguments decides it listed`},
 		"with arguments":      {[]string{"--prompt", "greet", "--arguments", `{"name":"eve"}`}, `prompt greet deny, by the rule "greetings" listed`},
 		"with others":         {[]string{"--prompt", "greet", "--arguments", `{"name":"ann"}`}, "prompt greet allow, by default listed"},
 		"a resource":          {[]string{"--resource", "doc://menu"}, "resource doc://menu allow, by default listed"},
@@ -136,5 +136,36 @@ func TestQuotasAreNamed(t *testing.T) {
 	out, err := locked(t, "quotas: [{name: few, per: principal, rate: 1/1h}]\n")("--claims", "{}", "--tool", "go")
 	if err != nil || !strings.Contains(out, "note    quotas are not part of this") {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// Where a rule looks at arguments, the scopes that the caller lacks are named beside it, and no flag is asked for that was given.
+func TestExplainNamesScopesBesideArguments(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"keys.yaml": "- {name: olga, sha256: ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad, scopes: [mcp:operate]}\n" +
+			"- {name: ada, sha256: ca7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad, scopes: [mcp:read]}\n",
+		"edge.yaml": "auth: {api-keys: keys.yaml}\npolicy: {default: allow, scopes: [{need: [mcp:read]}], " +
+			"rules: [{name: nobody named bob, when: 'has(arguments.name) && arguments.name == \"bob\"', then: deny}]}\n" +
+			"backends: [{name: one, target: '" + commandtest.Tools(t, "m", 1) + "'}]\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const open = `depends on the arguments: deny, by the rule "nobody named bob", if it holds`
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--api-key=olga", "--tool=m0000"}, open + "; what is allowed also needs the scopes mcp:read, which the caller lacks; --arguments decides it  listed"},
+		{[]string{"--api-key=olga"}, open + "; what is allowed also needs the scopes mcp:read, which the caller lacks; --tool and --arguments decide it  listed"},
+		{[]string{"--api-key=ada", "--tool=m0000"}, open + "; --arguments decides it  listed"},
+	} {
+		var out bytes.Buffer
+		err := Run(t.Context(), append([]string{"explain", "--config", filepath.Join(dir, "edge.yaml")}, c.args...), &out, &out)
+		if err != nil || !strings.Contains(out.String(), c.want) {
+			t.Errorf("%q: %v, want %s in\n%s", c.args, err, c.want, &out)
+		}
 	}
 }
