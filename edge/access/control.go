@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -92,7 +93,7 @@ func (c *Control) Policy() *policy.Policy {
 // Decide is the first stage of authorizing a round. It evaluates the rules and scopes of the policy for t, which exists.
 //
 // If they allow it, err is nil, and rule is the name of the rule that allows it, or empty if there is no policy. Otherwise err is
-// policy.ErrHidden, the error of args, or a *mcp.Error, whose Challenge names the missing scopes. A refusal is recorded. A round
+// a policy.ErrHidden that names the rule, the error of args, or a *mcp.Error, whose Challenge names the missing scopes. A refusal is recorded. A round
 // that is retried after the loss of its replica is decided again, because the lost replica may not have decided it.
 func (c *Control) Decide(ctx context.Context, rules *revision.Rules, call *mcp.Call, t *policy.Target, args policy.Arguments) (rule string, err error) {
 	p := c.policy.Load()
@@ -142,12 +143,16 @@ func (c *Control) refusal(p *inForce, rules *revision.Rules, call *mcp.Call, d *
 	switch d.Effect {
 	case policy.Hide:
 		v.Effect = audit.Hide
-		return v, policy.ErrHidden
+		return v, fmt.Errorf("%w by policy rule %q", policy.ErrHidden, d.Rule)
 	case policy.StepUp:
 		v.Effect, v.Missing = audit.StepUp, d.Need
 		return v, c.lacking(p, rules, call, d)
 	}
-	return v, mcp.Errorf(mcp.KindForbidden, "forbidden by policy rule %q", d.Rule)
+	denied := mcp.Errorf(mcp.KindForbidden, "forbidden by policy rule %q", d.Rule)
+	if d.Err != nil {
+		denied.Reason = fmt.Sprintf("policy rule %q could not be evaluated, which denies", d.Rule)
+	}
+	return v, denied
 }
 
 // ask asks the policy server to authorize a request that the policy allows. backend is empty if no backend serves it.

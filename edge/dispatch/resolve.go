@@ -61,7 +61,9 @@ func (r *round) decide(ctx context.Context) error {
 		r.named.Backend, r.target.Backend = nil, ""
 		return nil
 	}
-	return r.named.Unknown()
+	unknown := *r.named.Unknown() // which may be shared
+	unknown.Reason = err.Error()
+	return &unknown
 }
 
 // given are the arguments that rules may look at.

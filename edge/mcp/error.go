@@ -97,6 +97,8 @@ type Error struct {
 	// Challenge says which credentials the request needs. nil means that others would not help, or
 	// that it is unknown.
 	Challenge *Challenge
+	// Reason is why the request was refused, for logs only, where Message does not say it. Empty means that Message does.
+	Reason string
 	// Err is the cause, for logs only. It may be nil.
 	Err error
 }

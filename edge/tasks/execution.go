@@ -197,7 +197,7 @@ func (x *execution) observed(op *telemetry.Operation, reply mcp.Reply, err error
 	o := telemetry.Outcome{ToolError: reply.ToolError, InputRequired: reply.Input != nil, Result: reply.Result}
 	if err != nil {
 		e := mcp.AsError(err)
-		o = telemetry.Outcome{Kind: e.Kind, Code: x.rules.Code(e.Kind), Message: e.Message, Cause: e.Cause()}
+		o = telemetry.Outcome{Kind: e.Kind, Code: x.rules.Code(e.Kind), Message: e.Message, Reason: e.Reason, Cause: e.Cause()}
 	}
 	op.Pause(&o)
 }

@@ -51,11 +51,17 @@ func (t *Tasks) permit(ctx context.Context, rules *revision.Rules, c *mcp.Call, 
 	hidden, err := t.next.PermitTask(ctx, rules, c, &call)
 	switch {
 	case hidden && own:
-		return mcp.Errorf(mcp.KindForbidden, "forbidden: the policy no longer allows you the tool of this task; you can still cancel it")
+		return hiddenBecause(mcp.Errorf(mcp.KindForbidden, "forbidden: the policy no longer allows you the tool of this task; you can still cancel it"), err)
 	case hidden:
-		return unknown(v.id)
+		return hiddenBecause(unknown(v.id), err)
 	}
 	return err
+}
+
+// hiddenBecause returns the error of a task whose tool is hidden, with the reason for the log.
+func hiddenBecause(e *mcp.Error, why error) *mcp.Error {
+	e.Reason = why.Error()
+	return e
 }
 
 // createdBy reports whether a caller of the task's principal created it: by the same client, for the same actor.

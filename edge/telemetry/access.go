@@ -137,9 +137,12 @@ func targetOf(p *mcp.Params) (name string) {
 	return name
 }
 
-// reason returns which rule, scope, quota or bound refused a request, as the client is told; empty
+// reason returns which rule, scope, quota or bound refused a request, as the client is told if it may know; empty
 // means that none did.
 func (o *Outcome) reason() string {
+	if o.Reason != "" {
+		return cut(o.Reason, maxCause)
+	}
 	if o.Cause == nil && (o.Kind == mcp.KindForbidden || o.Kind == mcp.KindLimit) { // with a cause, a backend wrote it
 		return cut(o.Message, maxCause)
 	}

@@ -58,6 +58,8 @@ type Outcome struct {
 	// Cause is the cause of the error, which clients are not sent but which is logged. It may be
 	// nil.
 	Cause error
+	// Reason is that of the mcp.Error.
+	Reason string
 	// ToolError is whether the result says isError.
 	ToolError bool
 	// InputRequired is whether the round ended with questions.

@@ -34,7 +34,7 @@ func failure(rules *revision.Rules, id jsonrpc.ID, err error) outcome {
 	return outcome{
 		body: jsonrpc.AppendError(nil, id, code, me.Message, me.Data),
 		kind: me.Kind, retryAfter: me.RetryAfter, challenge: me.Challenge,
-		seen: telemetry.Outcome{Kind: me.Kind, Code: code, Message: me.Message, Cause: me.Cause()},
+		seen: telemetry.Outcome{Kind: me.Kind, Code: code, Message: me.Message, Reason: me.Reason, Cause: me.Cause()},
 	}
 }
 

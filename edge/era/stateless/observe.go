@@ -49,7 +49,7 @@ func (e *Era) observeCall(ctx context.Context, id jsonrpc.ID, rules *revision.Ru
 
 // failure is an error as an outcome.
 func failure(rules *revision.Rules, e *mcp.Error) *telemetry.Outcome {
-	return &telemetry.Outcome{Kind: e.Kind, Code: rules.Code(e.Kind), Message: e.Message, Cause: e.Cause()}
+	return &telemetry.Outcome{Kind: e.Kind, Code: rules.Code(e.Kind), Message: e.Message, Reason: e.Reason, Cause: e.Cause()}
 }
 
 // remember keeps a round's span in the state that the next one comes with.

@@ -55,7 +55,11 @@ func TestRequestLines(t *testing.T) {
 func TestLinesOfRefusals(t *testing.T) {
 	id, path := issuer.Serve(t), filepath.Join(t.TempDir(), "audit.jsonl")
 	e := startEdge(t, only(startService(t, newFixture().Server)), withAuth(id), auditTo(path), func(c *config.Config) {
-		c.Policy = &config.Policy{Default: "allow", Rules: []config.PolicyRule{{Name: "no echo", Then: "deny", When: `tool.name == "echo"`}}}
+		c.Policy = &config.Policy{Default: "allow", Rules: []config.PolicyRule{
+			{Name: "no echo", Then: "deny", When: `tool.name == "echo"`},
+			{Name: "secret", Then: "hide", When: `tool.name == "big"`},
+			{Name: "careless", Then: "deny", When: `tool.name == "rich" && arguments.nam == "bob"`},
+		}}
 		c.Quotas = []config.Quota{quota("tool", 1, "add")}
 	})
 	for _, version := range []string{vNov, v2026} {
@@ -63,6 +67,8 @@ func TestLinesOfRefusals(t *testing.T) {
 		for _, one := range []struct{ params, outcome, reason string }{
 			{`{"name":"echo","arguments":{"text":"x"}}`, "forbidden", "no echo"},
 			{`{"name":"add","arguments":{"a":1,"b":2}}`, "limit", "tool add"},
+			{`{"name":"big","arguments":{}}`, "unknown_tool", `reason="hidden by policy rule \"secret\""`},
+			{`{"name":"rich","arguments":{}}`, "forbidden", `reason="policy rule \"careless\" could not be evaluated, which denies"`},
 		} {
 			c.ask("tools/call", one.params)
 			if one.outcome == "limit" {
