@@ -32,7 +32,7 @@ func TestNothingIsAllocatedWithoutTracing(t *testing.T) {
 
 // The line of a request costs a bounded number of allocations, an unsampled span too.
 func TestAllocationsAreBounded(t *testing.T) {
-	logged := newTelemetry(t, Options{Logger: slog.New(NewHandler(io.Discard, false, slog.LevelInfo))})
+	logged := newTelemetry(t, Options{Logger: slog.New(NewHandler(io.Discard, false, slog.LevelInfo, ""))})
 	if n := testing.AllocsPerRun(1000, func() { call(context.Background(), logged) }); n > 3 {
 		t.Errorf("logged: %v allocations, want at most 3", n)
 	}

@@ -11,7 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Handler writes records to one writer, each with the trace and span of its context. The lines of
+// Handler writes records to one writer, each with the replica, and with the trace and span of its context. The lines of
 // requests wait for others, at most lineDelay, so that a busy edge does not make a system call for
 // each; every other record is written at once, after the waiting lines.
 type Handler struct {
@@ -19,14 +19,16 @@ type Handler struct {
 	out   *lines
 	// batch is whether records may wait for others.
 	batch bool
+	// replica is added to records. Empty adds none.
+	replica string
 }
 
 var _ slog.Handler = (*Handler)(nil)
 
 // NewHandler makes a handler that writes JSON or text, from a level that may change at any time.
-// Durations are in seconds, as in metrics and the audit.
-func NewHandler(w io.Writer, json bool, level slog.Leveler) *Handler {
-	h := &Handler{out: &lines{to: w}}
+// Durations are in seconds, as in metrics and the audit. Each record gets the name of the replica, unless that is empty.
+func NewHandler(w io.Writer, json bool, level slog.Leveler, replica string) *Handler {
+	h := &Handler{out: &lines{to: w}, replica: replica}
 	o := &slog.HandlerOptions{Level: level, ReplaceAttr: inSeconds}
 	if json {
 		h.inner = slog.NewJSONHandler(h.out, o)
@@ -49,6 +51,9 @@ func (h *Handler) Enabled(ctx context.Context, l slog.Level) bool { return h.inn
 
 // Handle implements slog.Handler.
 func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
+	if h.replica != "" {
+		r.AddAttrs(slog.String("replica", h.replica))
+	}
 	if sc := trace.SpanContextFromContext(ctx); sc.IsValid() {
 		r.AddAttrs(slog.String("trace_id", sc.TraceID().String()), slog.String("span_id", sc.SpanID().String()))
 	}
@@ -61,15 +66,15 @@ func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
 
 // WithAttrs implements slog.Handler.
 func (h *Handler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return &Handler{inner: h.inner.WithAttrs(attrs), out: h.out, batch: h.batch}
+	return &Handler{inner: h.inner.WithAttrs(attrs), out: h.out, batch: h.batch, replica: h.replica}
 }
 
 // WithGroup implements slog.Handler.
 func (h *Handler) WithGroup(name string) slog.Handler {
-	return &Handler{inner: h.inner.WithGroup(name), out: h.out, batch: h.batch}
+	return &Handler{inner: h.inner.WithGroup(name), out: h.out, batch: h.batch, replica: h.replica}
 }
 
-// batched returns a handler for the same writer whose records may wait for others.
+// batched returns a handler for the same writer whose records, which have the replica, may wait for others.
 func (h *Handler) batched() *Handler { return &Handler{inner: h.inner, out: h.out, batch: true} }
 
 // Flush writes the waiting lines.

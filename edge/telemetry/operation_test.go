@@ -79,8 +79,8 @@ func BenchmarkCall(b *testing.B) {
 		{"nil", nil, &callParams},
 		{"disabled", &Options{Lookup: func(k string) (string, bool) { return "true", k == "OTEL_SDK_DISABLED" }}, &callParams},
 		{"default", &Options{}, &callParams},
-		{"logged-text", &Options{Logger: slog.New(NewHandler(io.Discard, false, slog.LevelInfo))}, &callParams},
-		{"logged-json", &Options{Logger: slog.New(NewHandler(io.Discard, true, slog.LevelInfo))}, &callParams},
+		{"logged-text", &Options{Logger: slog.New(NewHandler(io.Discard, false, slog.LevelInfo, ""))}, &callParams},
+		{"logged-json", &Options{Logger: slog.New(NewHandler(io.Discard, true, slog.LevelInfo, ""))}, &callParams},
 		{"unsampled", &Options{SpanProcessors: spans, Sampler: sdktrace.NeverSample()}, &callParams},
 		{"unsampled-parent", &Options{SpanProcessors: spans}, &tracedParams},
 		{"sampled", &Options{SpanProcessors: spans}, &callParams},
@@ -129,7 +129,7 @@ func TestUnknownNamesMakeNoSeries(t *testing.T) {
 func TestLine(t *testing.T) {
 	var out bytes.Buffer
 	level := new(slog.LevelVar)
-	h := NewHandler(&out, true, level)
+	h := NewHandler(&out, true, level, "r1")
 	tel := newTelemetry(t, Options{Logger: slog.New(h), Replica: "r1"})
 	end := func(id jsonrpc.ID, o Outcome) {
 		params := mcp.Params{Target: "echo", HasTarget: true, Arguments: json.RawMessage(`{"secret":1}`)}
@@ -189,7 +189,7 @@ func TestLine(t *testing.T) {
 func TestLinesWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &shared{}
-		h := NewHandler(out, false, slog.LevelInfo)
+		h := NewHandler(out, false, slog.LevelInfo, "")
 		log := slog.New(h)
 		tel := newTelemetry(t, Options{Logger: log, Lookup: func(k string) (string, bool) { return "true", k == "OTEL_SDK_DISABLED" }})
 		call(t.Context(), tel)

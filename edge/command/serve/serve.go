@@ -40,7 +40,7 @@ func assemble(ctx context.Context, cfg *config.Config) (edge *app.App, stop func
 	}
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP) // from now on one does not end the process
-	log, level := newLogger(cfg.Log)
+	log, level := newLogger(cfg.Log, cfg.ReplicaName())
 	slog.SetDefault(log) // for what is given no logger: the balancer of gRPC connections, and libraries
 	for _, note := range config.Strays(os.Environ()) {
 		log.Warn("a variable of the environment is not used", "variable", note)
@@ -68,8 +68,8 @@ func assemble(ctx context.Context, cfg *config.Config) (edge *app.App, stop func
 	return edge, stop, nil
 }
 
-func newLogger(c config.Log) (*slog.Logger, *slog.LevelVar) {
+func newLogger(c config.Log, replica string) (*slog.Logger, *slog.LevelVar) {
 	level := new(slog.LevelVar)
 	_ = level.UnmarshalText([]byte(c.Level)) // validated
-	return slog.New(telemetry.NewHandler(os.Stderr, c.Format == "json", level)), level
+	return slog.New(telemetry.NewHandler(os.Stderr, c.Format == "json", level, replica)), level
 }

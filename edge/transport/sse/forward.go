@@ -102,7 +102,7 @@ func (h *Handler) send(ctx context.Context, replica string, m relayed) answered 
 	}
 	raw, err := h.o.Relay.Send(ctx, replica, message)
 	if err != nil {
-		h.o.Logger.Debug("a message over HTTP+SSE could not be relayed", "replica", replica, "error", err)
+		h.o.Logger.Debug("a message over HTTP+SSE could not be relayed", "to", replica, "error", err)
 		return answered{Status: http.StatusNotFound}
 	}
 	var a answered
