@@ -11,6 +11,8 @@ TESTPKGS  = ./tests/suites/e2e ./... # the longest first
 
 # Builds from archives, worktrees and other people's checkouts need no version control.
 GOFLAGS_ALL = $(strip $(filter-out -buildvcs=%,$(GOFLAGS)) -buildvcs=false)
+# What `make build` makes in a clone says its version and commit. In a worktree, and where git cannot tell, it is devel.
+STAMPED = if git status --porcelain >/dev/null 2>&1; then export GOFLAGS="$(filter-out -buildvcs=%,$(GOFLAGS_ALL)) -buildvcs=auto"; fi
 RUN = rm -f bin/left-out; mkdir -p bin; export GOFLAGS="$(GOFLAGS_ALL)"; start=$$(date +%s)
 END = code=$$?; echo "make $@: $$(($$(date +%s) - start)) s"; test ! -s bin/left-out || cat bin/left-out; exit $$code
 # What gotest installs where it can, and the file for its line about what was left out without.
@@ -22,7 +24,7 @@ help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "  make %-12s %s\n", $$1, $$2 }'
 
 build: ## Build bin/mcpedge and the bundled services in bin/services/
-	@$(RUN); mkdir -p bin/services && \
+	@$(RUN); $(STAMPED); mkdir -p bin/services && \
 	$(GO) build -tags=grpcnotrace -o bin/mcpedge ./edge && \
 	$(GO) build -o bin/services/ ./services/...; $(END)
 
