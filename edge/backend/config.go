@@ -156,6 +156,8 @@ type tuning struct {
 	dialMin, dialMax time.Duration
 	// connect bounds one attempt to connect.
 	connect time.Duration
+	// describe bounds Describe, unless the backend's timeout is shorter.
+	describe time.Duration
 	// settle is how long the first list waits for the feeds' `started`.
 	settle time.Duration
 	// gap is the least time between two lists that a feed asked for, gapMax the longest that it grows to.
@@ -169,8 +171,8 @@ type tuning struct {
 var defaultTuning = tuning{
 	retryMin: 200 * time.Millisecond, retryMax: 30 * time.Second,
 	dialMin: 200 * time.Millisecond, dialMax: 5 * time.Second, connect: 5 * time.Second,
-	settle: 3 * time.Second,
-	gap:    100 * time.Millisecond, gapMax: 20 * time.Second, lingering: 5 * time.Second,
+	describe: 10 * time.Second, settle: 3 * time.Second,
+	gap: 100 * time.Millisecond, gapMax: 20 * time.Second, lingering: 5 * time.Second,
 	watches: MaxWatches, principals: MaxPrincipals,
 }
 

@@ -2,6 +2,7 @@ package backend
 
 import (
 	"context"
+	"fmt"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -21,12 +22,15 @@ type description struct {
 	subscribe, completion, promptValues bool
 }
 
-// describe asks the backend what it is.
+// describe asks the backend what it is. One that hangs, which keeps its connection, is noticed by that.
 func (b *Backend) describe(ctx context.Context) (*description, error) {
-	ctx, cancel := context.WithTimeout(ctx, b.cfg.Timeout)
+	within := min(b.cfg.Timeout, b.tune.describe)
+	bounded, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	res, err := b.describer.Describe(ctx, &pb.DescribeRequest{})
+	res, err := b.describer.Describe(bounded, &pb.DescribeRequest{})
 	switch {
+	case err != nil && bounded.Err() != nil && ctx.Err() == nil:
+		return nil, fmt.Errorf("it takes connections, and did not answer within %v: %w", within, err)
 	case status.Code(err) == codes.Unimplemented:
 		return &description{}, nil
 	case err != nil:

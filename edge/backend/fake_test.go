@@ -287,7 +287,7 @@ func freeAddr(t *testing.T) string {
 
 var fast = tuning{
 	retryMin: 5 * time.Millisecond, retryMax: 50 * time.Millisecond,
-	dialMin: 5 * time.Millisecond, dialMax: 20 * time.Millisecond, connect: 5 * time.Second,
+	dialMin: 5 * time.Millisecond, dialMax: 20 * time.Millisecond, connect: 5 * time.Second, describe: await.Patience,
 	settle: await.Patience, gap: time.Millisecond, gapMax: 20 * time.Millisecond, lingering: 50 * time.Millisecond,
 	watches: MaxWatches, principals: MaxPrincipals,
 }

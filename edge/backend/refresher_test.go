@@ -426,3 +426,24 @@ func TestCloseAtAnyTime(t *testing.T) {
 		}
 	}
 }
+
+// A backend that hangs keeps its connection: the next Describe tells. What was wrong is no longer told once it is back.
+func TestHangs(t *testing.T) {
+	f := newFake("a")
+	addr, _ := f.serve(t, "")
+	tune := fast
+	tune.describe = 50 * time.Millisecond
+	p, b, _ := started(t, Config{Target: addr, Refresh: 10 * time.Millisecond}, tune)
+	ready(t, p)
+	await.Until(t, "ready", func() bool { return b.Status().State == Ready })
+	f.mu.Lock()
+	await.Until(t, "down", func() bool { return b.Status().State == Down })
+	if why := b.Status().LastError; !strings.Contains(why, "it takes connections, and did not answer within 50ms") {
+		t.Errorf("why it is down: %s", why)
+	}
+	f.mu.Unlock()
+	await.Until(t, "ready again, without an error", func() bool {
+		s := b.Status()
+		return s.State == Ready && s.LastError == "" && len(s.Problems) == 0
+	})
+}

@@ -38,7 +38,7 @@ type Status struct {
 	State        State
 	// Since is when the state was entered.
 	Since time.Time
-	// LastError is the last thing that went wrong, kept when the backend recovers; empty: nothing.
+	// LastError is what is wrong now, or went wrong last; empty: nothing, or the backend is ready again.
 	LastError string
 	// Progress says how far the target was learned by an adapter while it is: "learned 31 of 59 files". Empty: it is not.
 	Progress string
@@ -68,12 +68,16 @@ func (b *Backend) Status() Status {
 	return s
 }
 
-// setState records a state and what went wrong; a change of state is logged, once.
+// setState records a state and what went wrong, of which nothing is kept once the backend is ready without an error; a change of state is
+// logged, once.
 func (b *Backend) setState(s State, err error) {
 	b.statusMu.Lock()
 	before, since := b.status.State, b.status.Since
-	if err != nil {
+	switch {
+	case err != nil:
 		b.status.LastError = mcp.ClipText(err.Error())
+	case s == Ready:
+		b.status.LastError = ""
 	}
 	if before != s {
 		b.status.State, b.status.Since = s, time.Now()
