@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -327,14 +328,29 @@ func parseTime(t *time.Time, value []byte) (err error) {
 	return fmt.Errorf("%.80q is no time: write it as YYYY-MM-DDThh:mm:ssZ, or a date as YYYY-MM-DD", text)
 }
 
+// entryHint says which key of an entry may be meant by one that it does not have; empty: the error is about something else.
+func entryHint(err error) string {
+	var unknown *yaml.UnknownFieldError
+	if !errors.As(err, &unknown) || unknown.GetToken() == nil {
+		return ""
+	}
+	entry := section{fields: reflect.TypeFor[APIKey]()}
+	keys := entry.keys()
+	if meant := Nearest(asKey(unknown.GetToken().Value), keys); meant != "" {
+		return meant + " may be meant"
+	}
+	last := len(keys) - 1
+	return fmt.Sprintf("an entry has %s and %s", strings.Join(keys[:last], ", "), keys[last])
+}
+
 // ParseAPIKeys reads the file api-keys: a list, in YAML, of which an unknown member is an error, and so is nothing at all,
 // which is what a file has while it is written. The keys themselves are not in it, nor in an error. A name may have several keys, with the
 // same scopes and roles, so that a key and its successor are good at the same time.
 func ParseAPIKeys(raw []byte) ([]APIKey, error) {
 	var keys []APIKey
 	if err := yaml.UnmarshalWithOptions(raw, &keys, yaml.Strict(), yaml.CustomUnmarshaler(parseTime)); err != nil {
-		told := strings.TrimRight(yaml.FormatError(err, false, false), "\n")
-		if hint := quotesMissing(raw, err, false); hint != "" {
+		told := inYAML(strings.TrimRight(yaml.FormatError(err, false, false), "\n"))
+		if hint := cmp.Or(entryHint(err), quotesMissing(raw, err, false)); hint != "" {
 			told += ": " + hint
 		}
 		return nil, errors.New(told)

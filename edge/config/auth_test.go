@@ -142,6 +142,10 @@ func TestParseAPIKeys(t *testing.T) {
 		"- {name: a, expires: [2027-01-01], sha256: " + sumOfAbc + "}":               "is no time",
 		"- {name: a, expires: {at: 2027-01-01T00:00:00Z}, sha256: " + sumOfAbc + "}": "is no time",
 		"a: b": "",
+		"- {name: ci, sha256: " + sumOfAbc + ", scope: [a]}":        `unknown field "scope": scopes may be meant`,
+		"- {name: ci, sha: " + sumOfAbc + "}":                       `unknown field "sha": an entry has name, sha256, scopes, roles and expires`,
+		"- {name: ci, sha256: " + sumOfAbc + ", scopes: mcp:read}":  "it is a text where a list is wanted",
+		"- {name: ci, sha256: " + sumOfAbc + ", scopes: [\"a b\"]}": `"a b" is no scope: use printable ASCII without spaces`,
 	} {
 		if _, err := ParseAPIKeys([]byte(text)); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s\ngives %v\nwant  %s", text, err, want)
