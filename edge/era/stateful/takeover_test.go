@@ -86,7 +86,7 @@ func TestTakeoverIsLogged(t *testing.T) {
 		w.lose()
 		after(20 * time.Second)
 		calls := w.backend.seen()
-		want := line + " call=" + calls[len(calls)-1].ID + " method=tools/call round=1"
+		want := line + " call=" + calls[len(calls)-1].ID + " method=tools/call round=1 target=slow"
 		if n := strings.Count(log.String(), line); n != 1 || !strings.Contains(log.String(), want) {
 			t.Errorf("%d lines, want one with %s:\n%s", n, want, log.String())
 		}

@@ -109,6 +109,8 @@ type Which struct {
 	// Lapsed means that the owner's heartbeat lapsed although it had not left, so the call may be
 	// what crashes its owners.
 	Lapsed bool
+	// Lost is the name of the replica that was lost, for the log. Empty means none, or unknown.
+	Lost string
 	// Cancel means that the client has cancelled the request (Record.Cancelled).
 	Cancel bool
 	// Random are the random bits of the new epoch, drawn once for all repetitions.

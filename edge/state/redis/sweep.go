@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -184,11 +185,21 @@ func (r *Replica) orphans(ctx context.Context, most int) ([]medium.Which, error)
 	var out []medium.Which
 	for _, s := range suspects {
 		if owner := lost[s.owner]; len(out) < most && (s.overdue || owner.lost) {
-			s.which.Lapsed = owner.lost && !owner.left
+			if s.which.Lapsed = owner.lost && !owner.left; s.which.Lapsed {
+				s.which.Lost = nameOf(s.owner)
+			}
 			out = append(out, s.which)
 		}
 	}
 	return out, nil
+}
+
+// nameOf returns the configured name in the id of a replica.
+func nameOf(id string) string {
+	if at := strings.LastIndexByte(id, '-'); at >= 0 {
+		return id[:at]
+	}
+	return id
 }
 
 // indexEntry is a stream in the index: its bucket, member, and score, which is the time of its next

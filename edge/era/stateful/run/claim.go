@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/era/stateful/call"
+	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
@@ -117,7 +118,7 @@ func (r *Replica) takeOver(w medium.Which, why call.Why) call.Fault {
 				if !w.Lapsed {
 					from = "took over a call that no replica runs"
 				}
-				r.o.Log.Info(from, append(r.o.About(o.Record), "method", o.Record.Method, "round", o.Record.Round)...)
+				r.o.Log.Info(from, append(r.o.About(o.Record), aboutLost(o.Record, w.Lost)...)...)
 			}
 			r.resume(o, Reason{Why: why, Began: began}, returns)
 			return f
@@ -129,6 +130,19 @@ func (r *Replica) takeOver(w medium.Which, why call.Why) call.Fault {
 			return f
 		}
 	}
+}
+
+// aboutLost returns the log attributes of a call that was taken over from a lost replica, whose name may be unknown.
+func aboutLost(r *medium.Record, lost string) []any {
+	var p mcp.Params
+	_ = p.Parse(r.Method, r.Params) // without a target they may be kept elsewhere
+	about := []any{"method", r.Method, "round", r.Round}
+	for _, one := range [][2]string{{"target", mcp.ClipText(p.Target)}, {"backend", r.Backend}, {"subject", r.Principal.Subject}, {"lost", lost}} {
+		if one[1] != "" {
+			about = append(about, one[0], one[1])
+		}
+	}
+	return about
 }
 
 // Cancel cancels a request that does not run here by its record, on whatever replica. The replicas
