@@ -167,6 +167,7 @@ func recordOf(who *mcp.Principal, a *telemetry.Audited) audit.Record {
 	by.Session = a.Session
 	return audit.Record{
 		Who: by, Call: a.Call, Task: a.Task, Round: a.Round, Method: string(a.Method), Target: a.Target, Backend: a.Backend, Trace: a.Trace,
+		Address: addressText(a.From),
 	}
 }
 

@@ -95,7 +95,7 @@ type Record struct {
 	Event Event
 	Who   Who
 	// Listener is the address of the edge at which credentials were refused: mcp or admin. Address is the network address of the
-	// client, as trusted proxies report it.
+	// client, as trusted proxies report it, of refused credentials and of outcomes; empty if it is unknown.
 	Listener, Address string
 	// Call is the id of the call, equal in all its records, or empty if the request is no call.
 	Call string

@@ -49,7 +49,7 @@ func (a *access) line(t *Telemetry, op *Operation, o *Outcome, took time.Duratio
 	if a.log == nil || !a.log.Enabled(ctx, level) {
 		return
 	}
-	var space [17]slog.Attr
+	var space [18]slog.Attr
 	attrs := append(space[:0], slog.String("method", string(op.series.method)))
 	add := func(key, value string) {
 		if value != "" {
@@ -68,6 +68,9 @@ func (a *access) line(t *Telemetry, op *Operation, o *Outcome, took time.Duratio
 	add("call", op.call)
 	add("backend", cmp.Or(op.backend, o.Backend))
 	add("subject", op.subject)
+	if op.from.IsValid() {
+		add("address", op.from.String())
+	}
 	add("session", op.session)
 	add("client", op.clientName)
 	add("version", op.series.version)

@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"context"
+	"net/netip"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -23,6 +24,8 @@ type Auditor interface {
 // Audited is a request that is audited.
 type Audited struct {
 	Principal mcp.Principal
+	// From is the client's address. The zero Addr means unknown.
+	From netip.Addr
 	// Session is the SessionPrint of the session id, and Call the call's id. Empty means none.
 	Session, Call string
 	// Task is the SessionPrint of the id of the task that the request created, that it is about, or
@@ -86,7 +89,7 @@ func AuditedRequest(ctx context.Context) *Audited {
 
 // audit prepares the operation's request for the Auditor.
 func (op *Operation) audit(ctx context.Context, r *Request) context.Context {
-	a := &Audited{Principal: r.Principal, Session: r.Session, Call: r.Call, Round: r.Round, Method: r.Method, Backend: r.Backend}
+	a := &Audited{Principal: r.Principal, From: r.From, Session: r.Session, Call: r.Call, Round: r.Round, Method: r.Method, Backend: r.Backend}
 	switch {
 	case r.Params == nil:
 	case aboutTask(r.Method): // A task id is not a name; the tool is found when access is decided.

@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"context"
+	"net/netip"
 	"strconv"
 	"time"
 
@@ -24,6 +25,8 @@ type Request struct {
 	// Principal is the verified caller, and Call the id of the call. Empty means no call.
 	Principal mcp.Principal
 	Call      string
+	// From is the client's address, as trusted proxies report it. The zero Addr means unknown.
+	From netip.Addr
 	// Version is the negotiated revision. Empty means unknown.
 	Version string
 	// Session is the SessionPrint of the session id. Empty means none.
@@ -124,6 +127,7 @@ type Operation struct {
 	asked       string // the name in the request, for the line; it may not exist
 	task        string // print of the task id in the request, for the line
 	subject     string // of the principal; empty for an anonymous one
+	from        netip.Addr
 	client      *client
 	clientName  string
 	session     string
@@ -146,7 +150,7 @@ func (t *Telemetry) Begin(ctx context.Context, r *Request) (context.Context, Ope
 	if op.start.IsZero() {
 		op.start = time.Now()
 	}
-	op.subject = r.Principal.Subject
+	op.subject, op.from = r.Principal.Subject, r.From
 	switch {
 	case r.Params == nil:
 	case aboutTask(r.Method): // its id gives access to its result

@@ -30,7 +30,7 @@ func (e *Era) observeSince(ctx context.Context, in *mcp.Incoming, rec *record, r
 	params, _ := mcp.ParamsOf(msg)
 	r := telemetry.Request{
 		Method: mcp.Method(msg.Method), ID: msg.ID, Params: params, Version: rules.Version, Header: in.Header,
-		Pipe: in.Header == nil, Began: began, Principal: in.Principal,
+		Pipe: in.Header == nil, Began: began, Principal: in.Principal, From: in.Address,
 	}
 	if rec != nil {
 		r.Session, r.Client = rec.print, rec.clientName
@@ -87,7 +87,7 @@ func (c *execution) request() telemetry.Request {
 	q := telemetry.Request{
 		Method: c.call.Method, ID: c.id, Params: &c.call.Params, Version: c.rules.Version,
 		Session: rec.print, Client: rec.clientName, Round: c.call.Round, Attempt: c.call.Attempt,
-		Pipe: c.s.pipe.Load(), Principal: c.call.Principal, Call: c.call.ID,
+		Pipe: c.s.pipe.Load(), Principal: c.call.Principal, Call: c.call.ID, From: c.call.From,
 	}
 	q.Backend = c.call.Backend
 	return q

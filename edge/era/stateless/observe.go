@@ -16,7 +16,7 @@ func (e *Era) observe(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message
 		return ctx, telemetry.Operation{}
 	}
 	r := telemetry.Request{
-		Method: mcp.Method(msg.Method), ID: msg.ID, Params: params, Version: rules.Version, Header: in.Header, Pipe: in.Header == nil, Principal: in.Principal,
+		Method: mcp.Method(msg.Method), ID: msg.ID, Params: params, Version: rules.Version, Header: in.Header, Pipe: in.Header == nil, Principal: in.Principal, From: in.Address,
 	}
 	if params != nil {
 		r.Client = t.ClientName(params.Meta.ClientInfo)
@@ -34,7 +34,7 @@ func (e *Era) observeCall(ctx context.Context, id jsonrpc.ID, rules *revision.Ru
 	r := telemetry.Request{
 		Method: call.Method, ID: id, Params: &call.Params, Version: rules.Version, Header: call.Header, Pipe: call.Header == nil,
 		Client: t.ClientName(call.Client.Info), Round: call.Round, Attempt: call.Attempt,
-		Principal: call.Principal, Call: call.ID,
+		Principal: call.Principal, Call: call.ID, From: call.From,
 	}
 	r.Backend = call.Backend
 	if state.Before != "" {

@@ -27,12 +27,12 @@ import (
 
 // recorded is a line of the audit.
 type recorded struct {
-	Event, Issuer, Subject, Session, Listener, Call, Task, Method, Target, Backend, Decision, By, Rule, Outcome string
-	TokenID                                                                                                     string `json:"jti_sha256"`
-	Round, Code                                                                                                 int
-	Trace                                                                                                       string `json:"trace_id"`
-	Arguments                                                                                                   json.RawMessage
-	RuleFailed                                                                                                  bool `json:"rule_failed"`
+	Event, Issuer, Subject, Session, Listener, Address, Call, Task, Method, Target, Backend, Decision, By, Rule, Outcome string
+	TokenID                                                                                                              string `json:"jti_sha256"`
+	Round, Code                                                                                                          int
+	Trace                                                                                                                string `json:"trace_id"`
+	Arguments                                                                                                            json.RawMessage
+	RuleFailed                                                                                                           bool `json:"rule_failed"`
 }
 
 // String is what the record says, in a form to compare.

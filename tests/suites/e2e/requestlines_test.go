@@ -44,8 +44,8 @@ func TestRequestLines(t *testing.T) {
 					t.Errorf("%s %s: %q is not as wanted (%q) in %s", version, one.method, key, value, line)
 				}
 			}
-			if !strings.Contains(line, " subject=alice ") {
-				t.Errorf("%s %s: no subject in %s", version, one.method, line)
+			if !strings.Contains(line, " subject=alice address=127.0.0.1 ") {
+				t.Errorf("%s %s: no subject or address in %s", version, one.method, line)
 			}
 		}
 	}
@@ -88,6 +88,9 @@ func TestLinesOfRefusals(t *testing.T) {
 	for _, r := range records(t, path) {
 		if r.Event == "outcome" && !strings.Contains(e.Log.String(), " call="+r.Call+" ") {
 			t.Errorf("no line has the call of %+v", r)
+		}
+		if r.Event == "outcome" && r.Address != "127.0.0.1" {
+			t.Errorf("no address in %+v", r)
 		}
 	}
 }
