@@ -26,6 +26,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/era/stateless"
 	"github.com/mcpedge/mcpedge/edge/ownership"
 	"github.com/mcpedge/mcpedge/edge/quota"
+	"github.com/mcpedge/mcpedge/edge/reflect"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 	"github.com/mcpedge/mcpedge/edge/tasks"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
@@ -62,14 +63,16 @@ type App struct {
 	telemetry *telemetry.Telemetry
 	proxies   web.Proxies
 	memory    *budget.Budget // nil admits everything
-	tls       ends
-	identity  identityWays
-	cluster   cluster
-	dev       *dev.Store     // nil serves no page
-	level     *slog.LevelVar // nil if it cannot be changed
-	rereads   <-chan os.Signal
-	mcp       *web.Server
-	admin     *web.Server
+	// learned bounds what is learned of services behind kind: reflect; nil is no bound.
+	learned  *reflect.Memory
+	tls      ends
+	identity identityWays
+	cluster  cluster
+	dev      *dev.Store     // nil serves no page
+	level    *slog.LevelVar // nil if it cannot be changed
+	rereads  <-chan os.Signal
+	mcp      *web.Server
+	admin    *web.Server
 	// unready is why this replica should get no traffic. nil means ready.
 	unready atomic.Pointer[string]
 	// retiring makes every response close its connection.

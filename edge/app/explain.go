@@ -52,7 +52,7 @@ func ExplainPolicy(ctx context.Context, cfg config.Config, q Question, out io.Wr
 	if err != nil {
 		return err
 	}
-	pool, err := newPool(cfg, slog.New(slog.DiscardHandler), nil, new(ends), shownNothing)
+	pool, err := newPool(cfg, slog.New(slog.DiscardHandler), nil, new(ends), shownNothing, nil)
 	if err != nil {
 		return err
 	}

@@ -120,7 +120,7 @@ func (a *App) backendOf(b *kubernetes.Backend) backend.Config {
 		c.Credentials = a.cluster.tls.Client(b.Host)
 	}
 	if b.Kind == kubernetes.KindReflect {
-		c.Adapt = reflected(config.Backend{Name: b.Name, Prefix: b.Prefix, Kind: config.KindReflect}, a.log)
+		c.Adapt = reflected(config.Backend{Name: b.Name, Prefix: b.Prefix, Kind: config.KindReflect}, a.learned, a.log)
 	}
 	return c
 }

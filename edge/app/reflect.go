@@ -11,12 +11,12 @@ import (
 	"github.com/mcpedge/mcpedge/edge/reflect"
 )
 
-// reflected returns the adapter that makes tools of the methods of a service without the contract.
-func reflected(b config.Backend, log *slog.Logger) func(*grpc.ClientConn) backend.Adapter {
+// reflected returns the adapter that makes tools of the methods of a service without the contract. What it learns counts into learned; nil is no bound.
+func reflected(b config.Backend, learned *reflect.Memory, log *slog.Logger) func(*grpc.ClientConn) backend.Adapter {
 	options := reflect.Options{
 		Name: b.Name, Prefix: b.Prefix, Include: b.Include, Exclude: b.Exclude, Refresh: b.Refresh,
 		MaxBytes: int(b.MaxMessage), StreamMessages: b.MaxStreamMessages,
-		Logger: log.With("backend", b.Name),
+		Memory: learned, Logger: log.With("backend", b.Name),
 	}
 	if b.DescriptorSet != "" {
 		options.DescriptorSet = func() ([]byte, error) { return os.ReadFile(b.DescriptorSet) }

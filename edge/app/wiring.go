@@ -16,6 +16,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/era/stateful"
 	"github.com/mcpedge/mcpedge/edge/era/stateless"
 	"github.com/mcpedge/mcpedge/edge/ownership"
+	"github.com/mcpedge/mcpedge/edge/reflect"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 	"github.com/mcpedge/mcpedge/edge/tasks"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
@@ -50,7 +51,8 @@ func New(cfg config.Config, log *slog.Logger, options ...Option) (*App, error) {
 	if err = a.openIdentity(); err != nil {
 		return nil, err
 	}
-	if a.pool, err = newPool(cfg, log, a.telemetry, &a.tls, a.identityOf); err != nil {
+	a.learned = reflect.NewMemory(int64(cfg.Memory) / 4)
+	if a.pool, err = newPool(cfg, log, a.telemetry, &a.tls, a.identityOf, a.learned); err != nil {
 		return nil, err
 	}
 	if err := a.openCluster(); err != nil {
@@ -131,9 +133,9 @@ func served(cfg config.Config) catalog.Options {
 	}
 }
 
-// newPool makes the pool of the configured backends; it connects in Start. t may be nil.
-func newPool(cfg config.Config, log *slog.Logger, t *telemetry.Telemetry, e *ends, with identities) (*backend.Pool, error) {
-	backends, err := e.backends(cfg, log, with)
+// newPool makes the pool of the configured backends; it connects in Start. t may be nil. learned bounds what is learned of services; nil does not.
+func newPool(cfg config.Config, log *slog.Logger, t *telemetry.Telemetry, e *ends, with identities, learned *reflect.Memory) (*backend.Pool, error) {
+	backends, err := e.backends(cfg, log, with, learned)
 	if err != nil {
 		return nil, err
 	}
@@ -151,11 +153,11 @@ func Backends(cfg config.Config, log *slog.Logger) ([]backend.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	return new(ends).backends(cfg, log, with)
+	return new(ends).backends(cfg, log, with, nil)
 }
 
 // backends is Backends with the given identities; it adds the certificates to the TLS endpoints.
-func (e *ends) backends(cfg config.Config, log *slog.Logger, with identities) ([]backend.Config, error) {
+func (e *ends) backends(cfg config.Config, log *slog.Logger, with identities, learned *reflect.Memory) ([]backend.Config, error) {
 	var out []backend.Config
 	for _, b := range cfg.Backends {
 		c := backend.Config{
@@ -188,7 +190,7 @@ func (e *ends) backends(cfg config.Config, log *slog.Logger, with identities) ([
 			c.Credentials = creds
 		}
 		if b.Kind == config.KindReflect {
-			c.Adapt = reflected(b, log)
+			c.Adapt = reflected(b, learned, log)
 		}
 		out = append(out, c)
 	}

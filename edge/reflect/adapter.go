@@ -13,7 +13,9 @@ import (
 
 	"golang.org/x/sync/semaphore"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/status"
 
 	"github.com/mcpedge/mcpedge/edge/reflect/limit"
 )
@@ -24,6 +26,21 @@ const (
 	DefaultMaxBytes       = 16 << 20
 	DefaultStreamMessages = 1_000
 )
+
+// Memory bounds what the models of several adapters take together, as it is estimated, and what learning takes beside them as much again. What is beyond
+// is not learned, but each adapter has an equal part in any case.
+type Memory = limit.Memory
+
+// leastMemory is the least bound of a Memory, in bytes.
+const leastMemory = 16 << 20
+
+// NewMemory returns a Memory of so many bytes, but no fewer than 16 MiB; with 0 or less, nil, which is no bound.
+func NewMemory(bytes int64) *Memory {
+	if bytes <= 0 {
+		return nil
+	}
+	return limit.NewMemory(max(bytes, leastMemory))
+}
 
 // Options of an Adapter.
 type Options struct {
@@ -43,6 +60,8 @@ type Options struct {
 	MaxBytes int
 	// StreamMessages bounds the messages of a stream; 0: DefaultStreamMessages.
 	StreamMessages int
+	// Memory bounds what is learned of all services together; nil: it is not bounded.
+	Memory *Memory
 	// Logger; nil: slog.Default().
 	Logger *slog.Logger
 }
@@ -64,7 +83,15 @@ type Adapter struct {
 	// kick asks for the methods to be learned anew.
 	kick chan struct{}
 
+	share *limit.Share
+
 	mu sync.Mutex
+	// pace says when the methods may be learned again.
+	pace pace
+	// stale: the next link was opened without learning the methods, and learns them when pace lets it.
+	stale bool
+	// users counts the calls that use a model, by model, replaced ones too.
+	users map[*model]int
 	// model is what was last learned; nil: nothing yet.
 	model *model
 	// changed closes when model is replaced.
@@ -95,6 +122,7 @@ func New(target *grpc.ClientConn, opts Options) *Adapter {
 	a := &Adapter{
 		opts: opts, target: target, log: log, answers: semaphore.NewWeighted(limit.MaxAnswersMemory),
 		opening: make(chan struct{}, 1), kick: make(chan struct{}, 1), changed: make(chan struct{}),
+		share: opts.Memory.Join(), users: map[*model]int{},
 	}
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	return a
@@ -127,6 +155,15 @@ func (a *Adapter) Close() {
 	a.mu.Unlock()
 	a.cancel()
 	a.group.Wait()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.model != nil {
+		a.model.room.Release()
+	}
+	if a.share != nil {
+		a.share.Leave()
+		a.share = nil
+	}
 }
 
 var errClosed = errors.New("the adapter is closed")
@@ -232,6 +269,15 @@ func (a *Adapter) Progress() string {
 func (a *Adapter) learned(ctx context.Context) error {
 	a.mu.Lock()
 	t := a.attempt
+	wait := a.pace.wait(time.Now())
+	if t == nil && wait > 0 { // They are served as they were until then.
+		defer a.mu.Unlock()
+		if a.model == nil {
+			return fmt.Errorf("%w (tried again in %s)", a.pace.why, wait.Round(time.Second/10))
+		}
+		a.stale = true
+		return nil
+	}
 	if t == nil && !a.closed {
 		t = &attempt{done: make(chan struct{}), began: time.Now()}
 		a.attempt = t
@@ -265,20 +311,28 @@ func (a *Adapter) learned(ctx context.Context) error {
 // load learns the methods and swaps the model if they differ. One load runs at a time: while there is no
 // link, by the attempt of who opens one, then by the link's follower.
 func (a *Adapter) load(ctx context.Context, progress func(files, known int)) error {
-	before, _ := a.current()
-	m, err := learn(ctx, a.target, &a.opts, before, progress)
-	if err != nil {
-		return err
+	before, done := a.use()
+	defer done()
+	began := time.Now()
+	room := a.share.Room()
+	m, err := learn(ctx, a.target, &a.opts, before, progress, room)
+	if err == nil && (before == nil || before.version != m.version) {
+		err = a.swap(m)
+	} else {
+		room.Release()
+		m = before
 	}
 	a.mu.Lock()
-	if before != nil && before.version == m.version {
-		a.mu.Unlock()
-		return nil
+	switch {
+	case err == nil:
+		a.pace.ended(began, time.Now(), m != before)
+	case ctx.Err() == nil && !isAway(err):
+		a.pace.failed(began, time.Now(), err)
 	}
-	a.model = m
-	close(a.changed)
-	a.changed = make(chan struct{})
 	a.mu.Unlock()
+	if err != nil || m == before {
+		return err
+	}
 	a.log.Info("the service's methods were learned", "tools", len(m.tools), "version", m.version)
 	known := map[string]bool{}
 	if before != nil {
@@ -294,11 +348,68 @@ func (a *Adapter) load(ctx context.Context, progress func(files, known int)) err
 	return nil
 }
 
+// isAway reports whether learning failed since the service is away, so that trying again costs little.
+func isAway(err error) bool {
+	switch status.Code(err) {
+	case codes.Unavailable, codes.Canceled, codes.DeadlineExceeded:
+		return true
+	}
+	return false
+}
+
+// swap replaces the model. The error is that there is no room for the new one; then it holds none.
+func (a *Adapter) swap(m *model) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	old := a.model
+	var held *limit.Room
+	if old != nil && a.users[old] <= 1 { // by load
+		held = old.room
+	}
+	if err := m.room.Keep(held); err != nil {
+		m.room.Release()
+		return fmt.Errorf("the service cannot be learned: %w", err)
+	}
+	a.model = m
+	close(a.changed)
+	a.changed = make(chan struct{})
+	return nil
+}
+
+// use returns what was last learned for a call, which must call done at its end.
+func (a *Adapter) use() (m *model, done func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	m = a.model
+	if m == nil {
+		return nil, func() {}
+	}
+	a.users[m]++
+	return m, func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if a.users[m]--; a.users[m] > 0 {
+			return
+		}
+		delete(a.users, m)
+		if m != a.model {
+			m.room.Release()
+		}
+	}
+}
+
 // current is what was last learned, and a channel that closes when it is replaced.
 func (a *Adapter) current() (*model, <-chan struct{}) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.model, a.changed
+}
+
+// rest is how long the methods are not learned: for d, but at least as long as pace says.
+func (a *Adapter) rest(d time.Duration) time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return max(d, a.pace.wait(time.Now()))
 }
 
 // relearn asks for the methods to be learned anew, soon.

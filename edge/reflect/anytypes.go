@@ -39,9 +39,9 @@ const (
 	failedFor  = 10 * time.Second
 )
 
-func newAnyTypes(method string, base *protoregistry.Files) *anyTypes {
+func newAnyTypes(method string, base *protoregistry.Files, room *limit.Room) *anyTypes {
 	return &anyTypes{
-		method: method, base: base, asking: make(chan struct{}, 1), meter: limit.New(context.Background()),
+		method: method, base: base, asking: make(chan struct{}, 1), meter: limit.New(context.Background(), room),
 		found: map[protoreflect.FullName]protoreflect.MessageType{}, missed: map[protoreflect.FullName]time.Time{},
 	}
 }

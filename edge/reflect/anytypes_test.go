@@ -31,7 +31,7 @@ func TestAnyTypesAreAskedForOnce(t *testing.T) {
 		t.Run(fmt.Sprintf("the stream ends %t", quits), func(t *testing.T) {
 			symbols := map[string]string{"p.S": "shop.proto", "p.More": "more.proto", "p.Broken": "broken.proto", "p.S.Do0": "shop.proto"}
 			r := &reflected{services: []string{"p.S"}, answer: serving(metFiles(), symbols, quits)}
-			m, err := learn(t.Context(), r, &Options{}, nil, nil)
+			m, err := learn(t.Context(), r, &Options{}, nil, nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -62,7 +62,7 @@ func TestAnyTypesAreAskedForOnce(t *testing.T) {
 // A target that cannot be asked may be asked again, and one without server reflection is not asked.
 func TestAnyTypesOfATargetThatFails(t *testing.T) {
 	r := &reflected{services: []string{"p.S"}, answer: serving(metFiles(), map[string]string{"p.S": "shop.proto", "p.More": "more.proto"}, false)}
-	m, err := learn(t.Context(), r, &Options{}, nil, nil)
+	m, err := learn(t.Context(), r, &Options{}, nil, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestAnyTypesOfATargetThatFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err = learn(t.Context(), nil, &Options{DescriptorSet: func() ([]byte, error) { return raw, nil }}, nil, nil)
+	m, err = learn(t.Context(), nil, &Options{DescriptorSet: func() ([]byte, error) { return raw, nil }}, nil, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestAnyTypesOfATargetThatFails(t *testing.T) {
 
 // Callers choose the types in their arguments: what is remembered of them is bounded, and so is what one call asks.
 func TestAnyTypesAreBounded(t *testing.T) {
-	any := newAnyTypes(reflectionMethods[0], nil)
+	any := newAnyTypes(reflectionMethods[0], nil, nil)
 	r := &reflected{answer: func(*rpb.ServerReflectionRequest) (*rpb.ServerReflectionResponse, error) { return unknown() }}
 	for i := range limit.MaxAnyMissed + 10 {
 		any.find(t.Context(), r, protoreflect.FullName(fmt.Sprintf("p.Gone%d", i)))
@@ -133,7 +133,7 @@ func TestExtensionsAreAskedFor(t *testing.T) {
 			}
 			return files(req)
 		}}
-		m, err := learn(t.Context(), r, &Options{}, nil, nil)
+		m, err := learn(t.Context(), r, &Options{}, nil, nil, nil)
 		if err != nil || len(m.tools) != 1 {
 			t.Fatalf("%v, %v", m, err)
 		}

@@ -149,7 +149,7 @@ func TestStepsOfLearning(t *testing.T) {
 		limit.FreeSteps:     "schemas are left open, since it takes more than",
 		limit.FreeSteps + 1: "the service cannot be learned: it takes more than",
 	} {
-		meter := limit.New(t.Context())
+		meter := limit.New(t.Context(), nil)
 		meter.Step(before)
 		m, err := learnBy(t.Context(), nil, opts, nil, nil, meter)
 		got := fmt.Sprint(err)

@@ -45,7 +45,8 @@ func (s *server) CallTool(req *pb.CallToolRequest, stream events) (err error) {
 			err = status.Error(codes.Internal, "the call failed in the edge")
 		}
 	}()
-	m, _ := s.a.current()
+	m, done := s.a.use()
+	defer done()
 	c := &call{a: s.a, model: m, method: m.methods[req.GetName()], req: req, stream: stream}
 	defer c.letGo()
 	if c.method == nil {

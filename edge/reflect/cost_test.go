@@ -148,7 +148,7 @@ func learnFrom(t *testing.T, ctx context.Context, files ...*descriptorpb.FileDes
 	if err != nil {
 		t.Fatal(err)
 	}
-	meter := limit.New(ctx)
+	meter := limit.New(ctx, nil)
 	m, err := learnBy(ctx, nil, &Options{DescriptorSet: func() ([]byte, error) { return raw, nil }}, nil, nil, meter)
 	return m, meter, err
 }
@@ -194,7 +194,7 @@ func TestEndlessImports(t *testing.T) {
 				}
 				return found(answer(req.GetFileByFilename() + req.GetFileContainingSymbol()))
 			}}
-			m, err := learn(t.Context(), r, &Options{}, nil, nil)
+			m, err := learn(t.Context(), r, &Options{}, nil, nil, nil)
 			if err != nil || len(m.tools) != 1 {
 				t.Fatal(m, err)
 			}

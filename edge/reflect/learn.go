@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,9 +23,9 @@ import (
 
 // learn finds out what a target serves and makes tools of it; before is returned when nothing has changed
 // since. A fault in the descriptors is an error, never a panic. progress is called as files come, with
-// their number and how many are known of; nil is not.
-func learn(ctx context.Context, conn grpc.ClientConnInterface, opts *Options, before *model, progress func(files, known int)) (*model, error) {
-	return learnBy(ctx, conn, opts, before, progress, limit.New(ctx))
+// their number and how many are known of; nil is not. room, which may be nil, is what the model holds; the caller releases it.
+func learn(ctx context.Context, conn grpc.ClientConnInterface, opts *Options, before *model, progress func(files, known int), room *limit.Room) (*model, error) {
+	return learnBy(ctx, conn, opts, before, progress, limit.New(ctx, room))
 }
 
 // learnBy is learn with the meter of ctx.
@@ -41,6 +42,9 @@ func learnBy(ctx context.Context, conn grpc.ClientConnInterface, opts *Options, 
 	} else {
 		err = ask(ctx, conn, c, pick, progress)
 	}
+	if full := meter.Full(); full != nil {
+		err = full
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +53,7 @@ func learnBy(ctx context.Context, conn grpc.ClientConnInterface, opts *Options, 
 		return before, nil
 	}
 	m = build(c, pick, opts.Prefix)
-	if err := context.Cause(ctx); err != nil {
+	if err := errors.Join(context.Cause(ctx), meter.Full()); err != nil {
 		return nil, err
 	}
 	if len(m.tools) == 0 && c.bound != nil {

@@ -86,7 +86,7 @@ func TestLenient(t *testing.T) {
 				c.list = []string{"p.S"}
 			}
 			r := &reflected{services: c.list, answer: serving(files, map[string]string{"p.S": "shop.proto", "q.Item": "item.proto"}, c.quits)}
-			m, err := learn(t.Context(), r, &Options{}, nil, nil)
+			m, err := learn(t.Context(), r, &Options{}, nil, nil, nil)
 			if err != nil || len(m.tools) != 1 || m.tools[0].GetName() != "s_do0" {
 				t.Fatalf("%+v, %v", m, err)
 			}
@@ -109,7 +109,7 @@ func TestWhatIsNotDescribed(t *testing.T) {
 			fd.Dependency = []string{"gone.proto"}
 			fd.Service[0].Method[0].InputType = proto.String(".p.M2")
 			r := &reflected{services: []string{"p.S", "p.Gone"}, answer: serving(map[string]*descriptorpb.FileDescriptorProto{"shop.proto": fd}, map[string]string{"p.S": "shop.proto"}, quits)}
-			m, err := learn(t.Context(), r, &Options{}, nil, nil)
+			m, err := learn(t.Context(), r, &Options{}, nil, nil, nil)
 			if err != nil || len(m.tools) != 1 || m.tools[0].GetName() != "s_do1" {
 				t.Fatalf("%+v, %v", m, err)
 			}
@@ -128,11 +128,11 @@ func TestBothVersionsAreTried(t *testing.T) {
 	for _, code := range []codes.Code{codes.Unimplemented, codes.Unavailable, codes.Internal, codes.Unknown, codes.Unauthenticated, codes.PermissionDenied} {
 		r := &reflected{services: []string{"p.S"}, answer: serving(map[string]*descriptorpb.FileDescriptorProto{"shop.proto": file("shop.proto", 1, message("M0", ""))}, map[string]string{"p.S": "shop.proto"}, false)}
 		r.fails = map[string]error{reflectionMethods[0]: status.Error(code, "not here")}
-		if m, err := learn(t.Context(), r, &Options{}, nil, nil); err != nil || len(m.tools) != 1 {
+		if m, err := learn(t.Context(), r, &Options{}, nil, nil, nil); err != nil || len(m.tools) != 1 {
 			t.Errorf("%v: %v, %v", code, m, err)
 		}
 		r.fails[reflectionMethods[1]] = status.Error(codes.Unimplemented, "")
-		if _, err := learn(t.Context(), r, &Options{}, nil, nil); code != codes.Unimplemented && status.Code(err) != code {
+		if _, err := learn(t.Context(), r, &Options{}, nil, nil, nil); code != codes.Unimplemented && status.Code(err) != code {
 			t.Errorf("%v in both: %v", code, err)
 		}
 	}

@@ -70,8 +70,15 @@ func (a *Adapter) follow(l *link) {
 			}
 		}
 	})
-	refresh := time.NewTimer(spread(a.opts.Refresh))
+	due := a.dueFirst()
+	refresh := time.NewTimer(time.Until(due))
 	defer refresh.Stop()
+	by := func(rest time.Duration) { // learns them then, unless that is earlier anyway
+		if at := time.Now().Add(rest); at.Before(due) {
+			due = at
+			refresh.Reset(rest)
+		}
+	}
 	ready := true
 	for {
 		select {
@@ -83,18 +90,31 @@ func (a *Adapter) follow(l *link) {
 				a.target.Connect()
 			case connectivity.Ready:
 				if !ready {
-					refresh.Reset(0)
+					by(a.rest(0))
 				}
 			}
 			ready = state == connectivity.Ready
 		case <-a.kick:
-			refresh.Reset(reloadMin)
+			by(a.rest(reloadMin))
 		case <-refresh.C:
-			refresh.Reset(a.again(l.ended, ready))
+			rest := a.rest(a.again(l.ended, ready))
+			due = time.Now().Add(rest)
+			refresh.Reset(rest)
 		case <-a.ctx.Done():
 			return
 		}
 	}
+}
+
+// dueFirst is when a new link learns the methods: after the refresh, or when they may be learned if they were not at its opening.
+func (a *Adapter) dueFirst() time.Time {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.stale {
+		a.stale = false
+		return time.Now().Add(a.pace.wait(time.Now()))
+	}
+	return time.Now().Add(spread(a.opts.Refresh))
 }
 
 // again learns the methods anew and says when to do it next.

@@ -18,7 +18,7 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// model is what was learned of a target. It is immutable.
+// model is what was learned of a target. It is immutable. Its room is released when it was replaced and no call uses it (Adapter.use).
 type model struct {
 	// version is a digest: equal for equal tools.
 	version string
@@ -35,6 +35,8 @@ type model struct {
 	// operations are how the target's operations are followed; nil: they cannot be.
 	operations *operations
 	notes      []string
+	// room is the memory that it holds; nil: it is not counted.
+	room *limit.Room
 }
 
 // method is one method that is a tool.
@@ -67,7 +69,7 @@ func build(c *catalog, pick *selection, prefix string) *model {
 	files := c.linked()
 	lacks := c.findLacking(files)
 	types := resolver{dynamicpb.NewTypes(files)}
-	m := &model{methods: map[string]*method{}, types: types, any: newAnyTypes(c.method, files), codec: newCodec(types)}
+	m := &model{methods: map[string]*method{}, types: types, any: newAnyTypes(c.method, files, c.meter.Room()), codec: newCodec(types), room: c.meter.Room()}
 	var methods []*method
 	for _, name := range c.services {
 		d, err := files.FindDescriptorByName(protoreflect.FullName(name))

@@ -18,7 +18,7 @@ func learnFile(t *testing.T, fd *descriptorpb.FileDescriptorProto, opts Options)
 		t.Fatal(err)
 	}
 	opts.DescriptorSet = func() ([]byte, error) { return raw, nil }
-	m, err := learnBy(t.Context(), nil, &opts, nil, nil, limit.New(t.Context()))
+	m, err := learnBy(t.Context(), nil, &opts, nil, nil, limit.New(t.Context(), nil))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,17 +60,20 @@ const checkEvery = 1 << 10
 
 // Meter counts the work of one attempt to learn a service. It is for one goroutine.
 type Meter struct {
-	ctx context.Context
+	ctx  context.Context
+	room *Room
 
 	steps, looked      int64
 	bytes, names       int
 	elements, location int
 	schemas            int
 	err                error
+	// full is why the room takes no more; nil: it does.
+	full error
 }
 
-// New makes a meter whose work ends with ctx.
-func New(ctx context.Context) *Meter { return &Meter{ctx: ctx} }
+// New makes a meter whose work ends with ctx, and whose results are held by room, which may be nil.
+func New(ctx context.Context, room *Room) *Meter { return &Meter{ctx: ctx, room: room} }
 
 // Steps is how many steps were counted.
 func (m *Meter) Steps() int64 { return m.steps }
@@ -104,9 +107,34 @@ func (m *Meter) Step(n int) bool {
 // Err is why the work may not go on; nil: it may.
 func (m *Meter) Err() error { return m.err }
 
+// Room is what holds the results of the work; nil: nothing does.
+func (m *Meter) Room() *Room { return m.room }
+
+// Full is why the room of the meter takes no more; nil: it does. What was learned must not be used then.
+func (m *Meter) Full() error { return m.full }
+
+// take adds what is held to the room.
+func (m *Meter) take(bytes int) error {
+	if m.full == nil {
+		m.full = m.room.Take(int64(bytes))
+	}
+	if m.full != nil && m.err == nil {
+		m.err = m.full
+	}
+	return m.full
+}
+
+// MostSchemas is how many bytes all schemas may have together: MaxSchemasBytes, or less where these would take more than half of the memory.
+func (m *Meter) MostSchemas() int {
+	if most := m.room.most(); most > 0 {
+		return int(min(MaxSchemasBytes, most/2/schemaTimes))
+	}
+	return MaxSchemasBytes
+}
+
 // Schema counts a schema's bytes and reports whether it may be kept.
 func (m *Meter) Schema(bytes int) bool {
-	if m.schemas+bytes > MaxSchemasBytes {
+	if m.schemas+bytes > m.MostSchemas() || m.take(schemaTimes*bytes) != nil {
 		return false
 	}
 	m.schemas += bytes

@@ -22,7 +22,11 @@ func (m *Meter) Scan(raw []byte) error {
 		return fmt.Errorf("the descriptors have more than %d bytes", MaxDescriptorBytes)
 	}
 	m.bytes += len(raw)
-	return m.scan(fileType, raw, 0)
+	before := m.elements
+	if err := m.scan(fileType, raw, 0); err != nil {
+		return err
+	}
+	return m.take(descriptorTimes*len(raw) + elementBytes*(m.elements-before))
 }
 
 func (m *Meter) scan(of protoreflect.MessageDescriptor, raw []byte, depth int) error {
@@ -96,7 +100,7 @@ func (m *Meter) Names(fd *descriptorpb.FileDescriptorProto) error {
 	if len(fd.GetName()) > MaxName || len(fd.GetPackage()) > MaxName {
 		return fmt.Errorf("its name or its package has more than %d bytes", MaxName)
 	}
-	n := namer{m: m}
+	n, before := namer{m: m}, m.names
 	scope := len(fd.GetPackage()) + 1
 	for _, one := range fd.GetMessageType() {
 		n.message(scope, one)
@@ -113,7 +117,10 @@ func (m *Meter) Names(fd *descriptorpb.FileDescriptorProto) error {
 			n.add(inside, method.GetName())
 		}
 	}
-	return n.err
+	if n.err != nil {
+		return n.err
+	}
+	return m.take(m.names - before)
 }
 
 // namer counts names. Scopes are lengths of full names, with a dot behind them.

@@ -42,7 +42,7 @@ const sound = `{
 // Over random messages in canonical JSON the schema and protovalidate agree, both ways.
 func TestSchemaAgreesWithValidator(t *testing.T) {
 	md := message("Ruled")
-	compiled := compile(t, schema.Input(md, limit.New(t.Context())))
+	compiled := compile(t, schema.Input(md, limit.New(t.Context(), nil)))
 	types := dynamicpb.NewTypes(files)
 	validator, err := protovalidate.New()
 	if err != nil {
@@ -91,7 +91,7 @@ func TestSchemaAgreesWithValidator(t *testing.T) {
 // Each field alone, at every value of its pool: what random choice may not reach.
 func TestEachRuleAgreesWithValidator(t *testing.T) {
 	md := message("Ruled")
-	compiled := compile(t, schema.Input(md, limit.New(t.Context())))
+	compiled := compile(t, schema.Input(md, limit.New(t.Context(), nil)))
 	types := dynamicpb.NewTypes(files)
 	validator, err := protovalidate.New()
 	if err != nil {

@@ -26,7 +26,7 @@ var oracle = reflecttest.Files(reflecttest.Oracle())
 // Whatever protovalidate accepts, the schema does, in every shape of field and with every way to turn rules off.
 func TestNoFalseRefusal(t *testing.T) {
 	md := reflecttest.Message(oracle, "test.oracle.v1.Drawn")
-	compiled := compile(t, schema.Input(md, limit.New(t.Context())))
+	compiled := compile(t, schema.Input(md, limit.New(t.Context(), nil)))
 	validator, err := protovalidate.New(protovalidate.WithDisableNativeRules()) // those panic on lists of wrappers
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +92,7 @@ func TestMasks(t *testing.T) {
 		{"CreateRequest", `{"thing":{"displayName":"x"}}`, false},
 		{"CreateRequest", `{"thing":{"name":"n","displayName":"x","red":"r"}}`, true},
 	} {
-		in := schema.Input(reflecttest.Message(oracle, protoreflect.FullName("test.oracle.v1."+c.message)), limit.New(t.Context()))
+		in := schema.Input(reflecttest.Message(oracle, protoreflect.FullName("test.oracle.v1."+c.message)), limit.New(t.Context(), nil))
 		if got := accepts(t, compile(t, in), c.json); got != c.want {
 			t.Errorf("%s: %s: accepted is %v, want %v", c.message, c.json, got, c.want)
 		}

@@ -89,7 +89,7 @@ func generate(md protoreflect.MessageDescriptor, input bool, meter *limit.Meter)
 		g.note("a schema is left open, since %v", err)
 		return Schema{JSON: open, Notes: g.notes.List()}
 	case !meter.Schema(len(text)):
-		return Schema{JSON: open, Open: fmt.Errorf("the schemas of all tools have more than %d bytes", limit.MaxSchemasBytes)}
+		return Schema{JSON: open, Open: fmt.Errorf("the schemas of all tools have more than %d bytes", meter.MostSchemas())}
 	}
 	return Schema{JSON: string(text), Notes: g.notes.List()}
 }

@@ -82,7 +82,7 @@ func TestEverySchemaIsValid(t *testing.T) {
 			if md.IsMapEntry() {
 				continue
 			}
-			for _, s := range []schema.Schema{schema.Input(md, limit.New(t.Context())), schema.Output(md, limit.New(t.Context()))} {
+			for _, s := range []schema.Schema{schema.Input(md, limit.New(t.Context(), nil)), schema.Output(md, limit.New(t.Context(), nil))} {
 				compile(t, s)
 				var root struct{ Type string }
 				if err := json.Unmarshal([]byte(s.JSON), &root); err != nil || root.Type != "object" {
@@ -148,7 +148,7 @@ func TestWhatInputsTake(t *testing.T) {
 		{"test.legacy.v1.Old", `{"name":"x","count":1,"shade":"DARK","part":{"text":"y"},"[test.legacy.v1.more]":"z"}`, true},
 		{"test.legacy.v1.Old", `{"count":1}`, false},
 	} {
-		if got := accepts(t, compile(t, schema.Input(message(c.message), limit.New(t.Context()))), c.json); got != c.want {
+		if got := accepts(t, compile(t, schema.Input(message(c.message), limit.New(t.Context(), nil))), c.json); got != c.want {
 			t.Errorf("%s: %s: accepted is %v, want %v", c.message, c.json, got, c.want)
 		}
 		if c.want && !schema.Wrapped(message(c.message)) {
@@ -162,7 +162,7 @@ func TestWhatInputsTake(t *testing.T) {
 }
 
 func TestDescriptions(t *testing.T) {
-	in, out := schema.Input(message("DeleteRequest"), limit.New(t.Context())).JSON, schema.Output(message("DeleteRequest"), limit.New(t.Context())).JSON
+	in, out := schema.Input(message("DeleteRequest"), limit.New(t.Context(), nil)).JSON, schema.Output(message("DeleteRequest"), limit.New(t.Context(), nil)).JSON
 	for _, want := range []string{
 		`"id":{"description":"The thing's id.","type":"string"}`,
 		`"etag":{"type":"string","readOnly":true}`,
@@ -178,7 +178,7 @@ func TestDescriptions(t *testing.T) {
 	if !strings.Contains(out, `"secret":{"type":"string","writeOnly":true}`) || strings.Contains(out, `"additionalProperties":false`) {
 		t.Errorf("output: %s", out)
 	}
-	kinds := schema.Input(message("Kinds"), limit.New(t.Context())).JSON
+	kinds := schema.Input(message("Kinds"), limit.New(t.Context(), nil)).JSON
 	if want := `"enumField":{"description":"Color of a thing.\nCOLOR_UNSPECIFIED: Not said.\nCOLOR_RED: Like blood.","type":"string","enum":["COLOR_UNSPECIFIED","COLOR_RED","COLOR_GREEN","COLOR_BLUE"]}`; !strings.Contains(kinds, want) {
 		t.Errorf("%s", kinds)
 	}
@@ -201,7 +201,7 @@ func files2(t *testing.T, name protoreflect.FullName) protoreflect.Descriptor {
 
 // What a schema cannot hold is told, each rule by its field.
 func TestWhatCannotBeHeldIsNoted(t *testing.T) {
-	notes := schema.Input(message("Beyond"), limit.New(t.Context())).Notes
+	notes := schema.Input(message("Beyond"), limit.New(t.Context(), nil)).Notes
 	for _, want := range []string{
 		"message test.kinds.v1.Beyond: the CEL rule beyond.order (low comes first) is not in the schema",
 		"field test.kinds.v1.Beyond.high: the CEL rule beyond.even is not in the schema",
@@ -220,10 +220,10 @@ func TestWhatCannotBeHeldIsNoted(t *testing.T) {
 	if len(notes) != 9 {
 		t.Errorf("%d notes: %q", len(notes), notes)
 	}
-	if notes := schema.Input(message("Ruled"), limit.New(t.Context())).Notes; len(notes) > 0 {
+	if notes := schema.Input(message("Ruled"), limit.New(t.Context(), nil)).Notes; len(notes) > 0 {
 		t.Errorf("notes about what is held: %q", notes)
 	}
-	if notes := schema.Output(message("Beyond"), limit.New(t.Context())).Notes; len(notes) > 0 {
+	if notes := schema.Output(message("Beyond"), limit.New(t.Context(), nil)).Notes; len(notes) > 0 {
 		t.Errorf("notes about an output: %q", notes)
 	}
 }
@@ -268,7 +268,7 @@ func TestLargeSchemasAreCutByDepth(t *testing.T) {
 	} {
 		md := wide(t, c.levels)
 		for name, s := range map[string]schema.Schema{
-			"input": schema.Input(md, limit.New(t.Context())), "output": schema.Output(md, limit.New(t.Context())),
+			"input": schema.Input(md, limit.New(t.Context(), nil)), "output": schema.Output(md, limit.New(t.Context(), nil)),
 		} {
 			t.Run(fmt.Sprint(c.levels, " ", name), func(t *testing.T) {
 				if _, err := edgeschema.Compile(s.JSON); err != nil {

@@ -23,6 +23,7 @@ var learnAttacks = []attack{
 	{name: "learn-layers", what: "a service of 60 layers of files that import two others publicly", run: learning(learnLayers)},
 	{name: "learn-names", what: "a message with a name of 400 KB and 20,000 fields", run: learning(learnNames)},
 	{name: "learn-empty", what: "a file of four million empty declarations", run: learning(learnEmpty)},
+	{name: "learn-changes", what: "a service of 280,000 or 140,000 declarations that are others at each learning", run: learnedAgain},
 }
 
 // learned is a service of `kind: reflect` that describes itself as an attack says.
@@ -43,6 +44,7 @@ const (
 	learnLayers
 	learnNames
 	learnEmpty
+	learnChanges
 )
 
 // mostQuestions is how many questions one learning of the service may take.
@@ -141,6 +143,21 @@ func (l *learned) answer(req *rpb.ServerReflectionRequest) []*descriptorpb.FileD
 			names = append(names, fmt.Sprintf("f%d", i))
 		}
 		fd.MessageType = append(fd.MessageType, learnedMessage(strings.Repeat("N", 400<<10), names...))
+	case learnChanges:
+		n := l.learnings.Load()
+		size := 140
+		if n%2 == 0 {
+			size = 280
+		}
+		fields := make([]string, 1_000)
+		for i := range fields {
+			fields[i] = fmt.Sprintf("%s_%d_%d", strings.Repeat("f", 70), n, i)
+		}
+		for i := range size {
+			fd.MessageType = append(fd.MessageType, learnedMessage(fmt.Sprintf("Changed%d", i), fields...))
+			fd.Service[0].Method = append(fd.Service[0].Method, &descriptorpb.MethodDescriptorProto{Name: proto.String(fmt.Sprintf("Changed%d", i)),
+				InputType: proto.String(fmt.Sprintf(".attack.v1.Changed%d", i)), OutputType: proto.String(fmt.Sprintf(".attack.v1.Changed%d", i))})
+		}
 	case learnEmpty:
 		// An empty message is two bytes.
 		fd.ProtoReflect().SetUnknown([]byte(strings.Repeat("\x22\x00", 4_000_000)))
@@ -200,14 +217,36 @@ func learning(mode int32) func(context.Context, *site) error {
 	}
 }
 
+// learnedAgain has the service be another one at each learning, which its calls ask for. The pauses between learnings grow meanwhile, so that it may take
+// long until it is known that the service is sound again.
+func learnedAgain(ctx context.Context, s *site) error {
+	l := s.backends.learned
+	defer l.mode.Store(learnSound)
+	l.mode.Store(learnChanges)
+	from := l.learnings.Load()
+	for end := time.Now().Add(s.o.duration); time.Now().Before(end); pause(ctx, 20*time.Millisecond) {
+		if err := s.edge.gone(); err != nil {
+			return err
+		}
+	}
+	s.note("learned %d times", l.learnings.Load()-from)
+	tool := fmt.Sprintf("learned_sound%d", l.sound.Add(1))
+	l.mode.Store(learnSound)
+	return s.heardWithin(ctx, tool, longest-heardWithin)
+}
+
 // heardWithin is how soon a change of a backend must be known.
 const heardWithin = 20 * time.Second
 
 // heard waits until a tool is there.
 func (s *site) heard(ctx context.Context, tool string) error {
+	return s.heardWithin(ctx, tool, heardWithin)
+}
+
+func (s *site) heardWithin(ctx context.Context, tool string, within time.Duration) error {
 	r := s.rogue()
 	defer r.close()
-	for end := time.Now().Add(heardWithin); time.Now().Before(end); pause(ctx, 200*time.Millisecond) {
+	for end := time.Now().Add(within); time.Now().Before(end); pause(ctx, 200*time.Millisecond) {
 		a, err := r.call(ctx, tool, "{}")
 		if err != nil {
 			return err
@@ -216,5 +255,5 @@ func (s *site) heard(ctx context.Context, tool string) error {
 			return nil
 		}
 	}
-	return errors.New("its tool is not there within " + heardWithin.String())
+	return errors.New("its tool is not there within " + within.String())
 }
