@@ -57,7 +57,7 @@ func devTasks(store *dev.Store) int {
 // wants, and with arguments and results if no exporter gets those.
 func Telemetry(cfg config.Config, log *slog.Logger, store *dev.Store) (*telemetry.Telemetry, error) {
 	reportOTel(log)
-	o := telemetry.Options{Version: Version(), Logger: log, Content: cfg.TraceContent, Lookup: os.LookupEnv}
+	o := telemetry.Options{Version: Version(), Logger: log, Authenticated: cfg.Auth != nil, Content: cfg.TraceContent, Lookup: os.LookupEnv}
 	if store != nil {
 		o.SpanProcessors = []sdktrace.SpanProcessor{store}
 		o.Content = o.Content || !telemetry.ExportsTraces(os.LookupEnv)

@@ -283,3 +283,19 @@ func (nowhere) Write(_ context.Context, records []Record) (int, error) {
 }
 
 func (nowhere) Close(context.Context) error { return nil }
+
+// A record has no control characters that could move a terminal's cursor or turn its text around, and says the same.
+func TestRecordsHaveNoControls(t *testing.T) {
+	r := Record{Target: "tool\x1b[31m\u202e\u009b2J\x7f", Arguments: []byte("{\"a\":\"\u202e\"}"), Who: Who{Client: "\u2066"}}
+	line := string(r.appendLine([]byte("before "), "r1"))
+	if i := strings.IndexFunc(strings.TrimSuffix(line, "\n"), mcp.IsControl); i >= 0 {
+		t.Errorf("%q", line)
+	}
+	var back struct {
+		Target    string
+		Arguments struct{ A string }
+	}
+	if err := json.Unmarshal([]byte(strings.TrimPrefix(line, "before ")), &back); err != nil || back.Target != r.Target || back.Arguments.A != "\u202e" {
+		t.Errorf("%+v, %v", back, err)
+	}
+}

@@ -131,8 +131,9 @@ func (r *Record) size() int {
 	return n
 }
 
-// appendLine appends the record as a line of JSON without empty members.
+// appendLine appends the record as a line of JSON without empty members, in which control characters are escaped.
 func (r *Record) appendLine(dst []byte, replica string) []byte {
+	start := len(dst)
 	dst = append(dst, `{"time":"`...)
 	dst = r.Time.UTC().AppendFormat(dst, time.RFC3339Nano)
 	dst = append(dst, '"')
@@ -201,5 +202,6 @@ func (r *Record) appendLine(dst []byte, replica string) []byte {
 	if len(r.Arguments) > 0 {
 		dst = append(append(dst, `,"arguments":`...), r.Arguments...)
 	}
-	return append(dst, "}\n"...)
+	dst = append(dst, "}\n"...)
+	return append(dst[:start], mcp.EscapeControls(dst[start:])...)
 }

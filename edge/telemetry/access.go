@@ -101,7 +101,7 @@ func (a *access) task(t *Telemetry, d *Audited, o *Outcome, took time.Duration) 
 		}
 	}
 	add("method", string(d.Method))
-	add("target", cut(d.Target, maxAsked))
+	add("target", mcp.Shown(d.Target, maxAsked))
 	add("task", d.Task)
 	add("outcome", o.String())
 	r.AddAttrs(slog.Duration("duration", took))

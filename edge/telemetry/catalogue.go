@@ -119,7 +119,7 @@ var Catalogue = []Instrument{
 	{ListenDuration, Histogram, "s", "How long a subscriptions/listen was open", []attribute.Key{AttrVersion}},
 	{BackendCall, Histogram, "s", "Duration of one round of a call at a backend", []attribute.Key{AttrBackend, AttrMethod, AttrOutcome}},
 	{RedisCommand, Histogram, "s", "Duration of a round trip to Redis", []attribute.Key{AttrCommand, AttrOutcome}},
-	{ClientRequests, Counter, "{operation}", "Operations by the name their client gives itself; the first 64 names are told apart", []attribute.Key{AttrClient, AttrOutcome}},
+	{ClientRequests, Counter, "{operation}", "Operations by the name their client gives itself; 64 names are told apart: of each principal the first 8, of anonymous callers beside ones with credentials the first 16", []attribute.Key{AttrClient, AttrOutcome}},
 	{BoundHits, Counter, "{hit}", "How often a bound was met, by its setting", []attribute.Key{AttrBound}},
 	{SessionsCreated, Counter, "{session}", "Sessions created by this replica", nil},
 	{SessionsEnded, Counter, "{session}", "Sessions that their client ended at this replica", nil},

@@ -7,11 +7,15 @@ import (
 	"sync/atomic"
 
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
 const (
-	// maxClients bounds the client names with their own series in metrics. The first ones get one.
-	maxClients = 64
+	// maxClients bounds the client names with their own series in metrics. The first ones get one: maxOfOne of those that one principal sends
+	// first, maxAnonymous of those that anonymous callers do, where others have credentials.
+	maxClients   = 64
+	maxOfOne     = 8
+	maxAnonymous = 16
 	// maxClientName bounds a name, in bytes.
 	maxClientName = 64
 )
@@ -32,16 +36,20 @@ func (c *client) count(failed bool) {
 	}
 }
 
-// clients are the names that clients send. The zero value is ready to use.
+// clients are the names that clients send, as ClientName returns them. The zero value is ready to use.
 type clients struct {
+	// authenticated is whether callers have credentials, so that anonymous ones have a share of the names only.
+	authenticated bool
+
 	known atomic.Pointer[map[string]*client]
 	mu    sync.Mutex // guards adding a name
+	// added counts the names that the callers with a key sent first.
+	added map[string]int
 	rest  client
 }
 
-// named returns a name's counters, or the shared ones beyond the bound. It returns nil for an empty
-// name.
-func (c *clients) named(name string) *client {
+// named returns a name's counters, or the shared ones beyond the bounds. who sent it. It returns nil for an empty name.
+func (c *clients) named(name string, who *mcp.Principal) *client {
 	if name == "" {
 		return nil
 	}
@@ -53,10 +61,10 @@ func (c *clients) named(name string) *client {
 			return &c.rest
 		}
 	}
-	return c.add(name)
+	return c.add(name, who)
 }
 
-func (c *clients) add(name string) *client {
+func (c *clients) add(name string, who *mcp.Principal) *client {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	after := map[string]*client{}
@@ -69,6 +77,19 @@ func (c *clients) add(name string) *client {
 		}
 		after = maps.Clone(*known)
 	}
+	most, caller := maxOfOne, who.Key()
+	if caller == "" {
+		if most = maxAnonymous; !c.authenticated {
+			most = maxClients
+		}
+	}
+	if c.added[caller] >= most {
+		return &c.rest
+	}
+	if c.added == nil {
+		c.added = map[string]int{}
+	}
+	c.added[caller]++
 	one := &client{name: name}
 	after[name] = one
 	c.known.Store(&after)
@@ -87,8 +108,8 @@ func (c *clients) each(fn func(name string, ok, failed int64)) {
 	}
 }
 
-// ClientName returns the name in an Implementation object, bounded; empty if it has none. It does
-// not allocate a known name.
+// ClientName returns the name in an Implementation object as operators are shown it (mcp.Shown), bounded; empty if it has none. It does not allocate a
+// known name.
 func (t *Telemetry) ClientName(info json.RawMessage) string {
 	if t == nil || len(info) == 0 {
 		return ""
@@ -103,8 +124,5 @@ func (t *Telemetry) ClientName(info json.RawMessage) string {
 		}
 	}
 	name, _ := jsonrpc.Unquote(raw)
-	if len(name) > maxClientName {
-		name = name[:maxClientName]
-	}
-	return name
+	return mcp.Shown(name, maxClientName)
 }

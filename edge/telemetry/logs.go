@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
 // Handler writes records to one writer, each with the replica, and with the trace and span of its context. The lines of
@@ -31,11 +33,22 @@ func NewHandler(w io.Writer, json bool, level slog.Leveler, replica string) *Han
 	h := &Handler{out: &lines{to: w}, replica: replica}
 	o := &slog.HandlerOptions{Level: level, ReplaceAttr: inSeconds}
 	if json {
-		h.inner = slog.NewJSONHandler(h.out, o)
+		h.inner = slog.NewJSONHandler(escaped{h.out}, o)
 	} else {
 		h.inner = slog.NewTextHandler(h.out, o)
 	}
 	return h
+}
+
+// escaped writes lines of JSON without the control characters that JSON allows in strings. Those of text have none.
+type escaped struct{ to io.Writer }
+
+// Write implements io.Writer.
+func (e escaped) Write(p []byte) (int, error) {
+	if _, err := e.to.Write(mcp.EscapeControls(p)); err != nil {
+		return 0, err
+	}
+	return len(p), nil
 }
 
 // inSeconds converts a duration to a number of seconds.

@@ -156,12 +156,12 @@ func (t *Telemetry) Begin(ctx context.Context, r *Request) (context.Context, Ope
 	case aboutTask(r.Method): // its id gives access to its result
 		op.task = SessionPrint(r.Params.Target)
 	default:
-		op.asked = cut(targetOf(r.Params), maxAsked)
+		op.asked = mcp.Shown(targetOf(r.Params), maxAsked)
 	}
 	if r.Backend != "" {
 		op.know(r.Params, r.Backend)
 	}
-	op.client = t.clients.named(r.Client)
+	op.client = t.clients.named(r.Client, &r.Principal)
 	if t.tracer != nil {
 		ctx = op.trace(ctx, r)
 	}
@@ -200,7 +200,7 @@ func (op *Operation) know(params *mcp.Params, backend string) {
 	case mcp.MethodToolsCall, mcp.MethodPromptsGet:
 		if params != nil {
 			op.target = params.Target
-			op.series.target = op.t.targets.bounded(target{backend, op.series.method, op.target})
+			op.series.target = op.t.targets.bounded(target{backend, op.series.method, mcp.Shown(op.target, maxAsked)})
 		}
 	}
 }

@@ -28,6 +28,7 @@ func New(ctx context.Context, o Options) (*Telemetry, error) {
 	env := environment{o.Lookup}
 	t := &Telemetry{replica: o.Replica, content: o.Content, system: o.StateSystem, gatherer: prometheus.NewRegistry()}
 	t.access = newAccess(o.Logger)
+	t.clients.authenticated = o.Authenticated
 	t.gatherer.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if env.get("OTEL_SDK_DISABLED") == "true" {
 		t.meter = noopmetric.NewMeterProvider().Meter(Scope)

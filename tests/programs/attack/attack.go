@@ -22,7 +22,7 @@ type attack struct {
 // attacks in the order in which they run.
 var attacks = concat(
 	bodyAttacks, schemaAttacks, argumentAttacks, memoryAttacks, floodAttacks, http2Attacks, forgeryAttacks, raceAttacks, backendAttacks,
-	tokenAttacks, taskAttacks, redisAttacks, policyAttacks, learnAttacks, ownershipAttacks, uriAttacks, varsAttacks, headerAttacks, taskRightsAttacks, questionAttacks, leaverAttacks,
+	tokenAttacks, taskAttacks, redisAttacks, policyAttacks, learnAttacks, ownershipAttacks, uriAttacks, varsAttacks, clientNameAttacks, headerAttacks, taskRightsAttacks, questionAttacks, leaverAttacks,
 )
 
 func concat(groups ...[]attack) (all []attack) {
