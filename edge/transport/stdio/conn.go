@@ -41,6 +41,11 @@ type conn struct {
 	why    error
 	closed atomic.Bool
 
+	// stuck is closed when in has ended and the client takes no messages, so that what was read and not served never will be; sent counts the messages
+	// that it took.
+	stuck chan struct{}
+	sent  atomic.Int64
+
 	// session is the newest session; empty before the handshake. unlisten ends its standalone
 	// stream. It is nil until the message after the handshake, because nothing may be sent in
 	// between.
@@ -59,6 +64,7 @@ func (c *conn) write(msg []byte) error {
 	}
 	switch {
 	case err == nil:
+		c.sent.Add(1)
 	case errors.Is(err, frame.ErrRawNewline), errors.Is(err, frame.ErrEmptyLine):
 		c.opts.Logger.Error("a message that is no line was not sent", "error", err)
 	default:
@@ -92,6 +98,8 @@ func (c *conn) serve(stop <-chan struct{}, line []byte) {
 	case c.slots <- struct{}{}:
 	case <-c.broken:
 		return
+	case <-c.stuck:
+		return
 	case <-stop:
 		return
 	}
@@ -109,6 +117,8 @@ func (c *conn) serve(stop <-chan struct{}, line []byte) {
 	select {
 	case <-x.admitted:
 	case <-c.broken:
+		return
+	case <-c.stuck:
 		return
 	case <-stop:
 		return

@@ -96,3 +96,41 @@ func TestDeafClientCannotKeepTheProcess(t *testing.T) {
 	}
 	c.close()
 }
+
+// What a client that does not read has sent before it closed its end cannot keep the process either, where it is more than is served at a time.
+func TestDeafClientCannotKeepTheProcessByUnreadLines(t *testing.T) {
+	for name, o := range map[string]Options{"by calls in flight": {MaxInFlight: 2}, "by their admission": {}} {
+		t.Run(name, func(t *testing.T) {
+			o.Grace = 10 * time.Millisecond
+			c := connect(t, &server{post: echo}, o)
+			go func() {
+				for i := range 100 {
+					if _, err := io.WriteString(c.in, request(i, "m")+"\n"); err != nil {
+						break
+					}
+				}
+				_ = c.in.Close()
+			}()
+			select {
+			case <-c.ended:
+			case <-time.After(20 * time.Second):
+				t.Fatal("serving did not end")
+			}
+			c.close()
+		})
+	}
+}
+
+// Lines before the end of input are all served, however long that takes, while the client reads.
+func TestLinesBeforeTheEndAreServed(t *testing.T) {
+	inBubble(t, &server{post: slow(1500 * time.Millisecond)}, Options{MaxInFlight: 1}, func(t *testing.T, c *client) {
+		const n = 20
+		var lines, want []string
+		for i := range n {
+			lines, want = append(lines, request(i+2, "m")), append(want, result(i+2, `"slow"`))
+		}
+		c.send(lines...)
+		c.close()
+		c.want(want...)
+	})
+}

@@ -20,17 +20,22 @@ type Server interface {
 
 // Serve serves one client until in ends, ctx ends, or out fails. Then it ends what is in flight, as
 // configured by Options, and the client's session, and returns. The end of in or ctx is not an
-// error. Serve owns in and out from then on and closes them if they are closers, which ends blocked
+// error. Behind the end of in, lines are served for as long as the client takes messages; when it takes none for the grace period, the rest is dropped.
+// Serve owns in and out from then on and closes them if they are closers, which ends blocked
 // reads and writes. One that stays blocked is abandoned, so that a client that does not read cannot
 // keep the process alive.
 func Serve(ctx context.Context, s Server, in io.Reader, out io.Writer, o Options) error {
-	c := &conn{server: s, opts: o.withDefaults(), out: frame.NewLineWriter(out), broken: make(chan struct{})}
+	c := &conn{server: s, opts: o.withDefaults(), out: frame.NewLineWriter(out), broken: make(chan struct{}), stuck: make(chan struct{})}
 	c.slots = make(chan struct{}, c.opts.MaxInFlight)
 	c.ctx, c.kill = context.WithCancel(context.WithoutCancel(ctx))
 	defer c.kill()
-	lines, stop := read(in, c.opts.MaxLine)
+	input, served := readAhead(in), make(chan struct{})
+	lines, stop := read(input, c.opts.MaxLine)
+	go c.watchEnd(input.ended, served)
 	err := c.run(ctx, lines)
+	close(served)
 	stop()
+	input.stop()
 	closeIf(in)
 	return errors.Join(err, c.drain(out))
 }
@@ -70,6 +75,8 @@ func (c *conn) run(ctx context.Context, lines <-chan line) error {
 			return nil
 		case <-c.broken:
 			return c.why
+		case <-c.stuck:
+			return nil
 		case l := <-lines:
 			switch {
 			case l.err == nil:
