@@ -34,16 +34,16 @@ func (e *Era) listen(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message,
 			return
 		}
 	}
-	if filter.URIs, err = e.permitWatches(ctx, in, rules, id, filter.URIs); err != nil {
-		refuse(&op, out, rules, id, err)
-		return
-	}
-	release, err := e.listens.take(in.Principal.Key(), bytesOf(filter.URIs), e.opts.Telemetry)
+	release, err := e.listens.take(in.Principal.Key(), bytesOf(filter.URIs), e.opts.Telemetry) // before work is done for it
 	if err != nil {
 		refuse(&op, out, rules, id, err)
 		return
 	}
 	defer release()
+	if filter.URIs, err = e.permitWatches(ctx, in, rules, id, filter.URIs); err != nil {
+		refuse(&op, out, rules, id, err)
+		return
+	}
 	feed, err := e.dispatch.Changes(ctx, in.Principal, filter)
 	if err != nil {
 		refuse(&op, out, rules, id, err)
@@ -271,6 +271,30 @@ func (s *subscription) notify(m mcp.Method, params []byte) error {
 	return s.stream.Send(mcp.StreamEvent{Data: jsonrpc.AppendNotification(nil, string(m), params)})
 }
 
+// maxListBytes bounds the entries of a list in a filter together: each URI is compared with all templates, in all spellings.
+const maxListBytes = 256 << 10
+
+// bounded checks a list of a filter.
+func (e *Era) bounded(name string, list []string, check func(what, entry string) error) error {
+	name = "params.notifications." + name
+	if n := len(list); n > e.opts.MaxSubscriptions {
+		e.opts.Telemetry.Hit(telemetry.BoundSubscriptions)
+		return mcp.Errorf(mcp.KindInvalidParams, "%s has %d entries: the limit is %d", name, n, e.opts.MaxSubscriptions)
+	}
+	bytes := 0
+	for _, one := range list {
+		if err := check("an entry of "+name, one); err != nil {
+			return err
+		}
+		bytes += len(one)
+	}
+	if bytes > maxListBytes {
+		return mcp.Errorf(mcp.KindInvalidParams, "the entries of %s have %d bytes together: the limit is %d, listen for the rest in another request",
+			name, bytes, maxListBytes)
+	}
+	return nil
+}
+
 // filter reads what the client wants to hear of. Unknown members are ignored: what is not honoured
 // is missing from the acknowledgement.
 func (e *Era) filter(raw json.RawMessage) (mcp.Filter, error) {
@@ -294,23 +318,11 @@ func (e *Era) filter(raw json.RawMessage) (mcp.Filter, error) {
 	if err != nil {
 		return f, err
 	}
-	if n := len(f.URIs); n > e.opts.MaxSubscriptions {
-		e.opts.Telemetry.Hit(telemetry.BoundSubscriptions)
-		return f, mcp.Errorf(mcp.KindInvalidParams, "params.notifications.resourceSubscriptions has %d entries: the limit is %d", n, e.opts.MaxSubscriptions)
+	if err := e.bounded("resourceSubscriptions", f.URIs, mcp.CheckURI); err != nil {
+		return f, err
 	}
-	for _, uri := range f.URIs {
-		if err := mcp.CheckURI("an entry of params.notifications.resourceSubscriptions", uri); err != nil {
-			return f, err
-		}
-	}
-	if n := len(f.Tasks); n > e.opts.MaxSubscriptions {
-		e.opts.Telemetry.Hit(telemetry.BoundSubscriptions)
-		return f, mcp.Errorf(mcp.KindInvalidParams, "params.notifications.taskIds has %d entries: the limit is %d", n, e.opts.MaxSubscriptions)
-	}
-	for _, id := range f.Tasks {
-		if err := mcp.CheckName("an entry of params.notifications.taskIds", id); err != nil {
-			return f, err
-		}
+	if err := e.bounded("taskIds", f.Tasks, mcp.CheckName); err != nil {
+		return f, err
 	}
 	for _, list := range []*[]string{&f.URIs, &f.Tasks} {
 		slices.Sort(*list)

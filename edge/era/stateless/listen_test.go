@@ -3,6 +3,7 @@ package stateless
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -108,6 +109,21 @@ func TestListensAreBoundedInBytes(t *testing.T) {
 		t.Errorf("%d bytes count after the end", n)
 	}
 	_, leave, ended = listening(t, e, uris(2, 3))
+	leave()
+	<-ended
+}
+
+// What a filter costs is bounded by its bytes, before anything is decided.
+func TestFiltersAreBoundedInBytes(t *testing.T) {
+	e := newEra(t, &fakeDispatch{feed: newFeed()}, Options{})
+	list := func(each, n int) string {
+		return `["` + strings.Join(slices.Repeat([]string{"a:" + strings.Repeat("1", each-2)}, n), `","`) + `"]`
+	}
+	for _, filter := range []string{`"resourceSubscriptions":` + list(mcp.MaxURI, 33), `"taskIds":` + list(mcp.MaxName, 257)} {
+		b, h := request("subscriptions/listen", `"notifications":{`+filter+`}`)
+		contains(t, body(t, post(t, e, b, h, mcp.Principal{})), "-32602", "bytes together: the limit is 262144, listen for the rest in another request")
+	}
+	_, leave, ended := listening(t, e, `"notifications":{"resourceSubscriptions":`+list(mcp.MaxURI, 32)+`}`)
 	leave()
 	<-ended
 }
