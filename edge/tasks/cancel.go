@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"context"
+	"encoding/json"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
@@ -40,7 +41,7 @@ func (t *Tasks) end(ctx context.Context, memory *budget.Reservation, id string, 
 	if here := t.calls.Call(id); here != nil {
 		here.Cancel()
 	} else {
-		t.calls.Cancel(id, requestID)
+		t.calls.Cancel(id, requestID, cancellerText(by))
 	}
 	return t.awaitEnd(ctx, memory, id, who)
 }
@@ -107,6 +108,26 @@ func newCancellers() cancellers {
 func (c cancellers) note(task string, by *mcp.Principal) {
 	who := by.Identity()
 	c.last.Add(task, &who)
+}
+
+// maxCancellerText bounds the identity of a canceller in a record, in bytes.
+const maxCancellerText = 4 << 10
+
+// cancellerText returns the identity of a canceller as the record of the task has it (medium.Which), empty if it is too long.
+func cancellerText(by *mcp.Principal) string {
+	raw, err := json.Marshal(by.Identity())
+	if err != nil || len(raw) > maxCancellerText {
+		return ""
+	}
+	return string(raw)
+}
+
+// read remembers the canceller in a task's record: this replica ends the task in the place of the one that was asked to cancel it.
+func (c cancellers) read(task, text string) {
+	var by mcp.Principal
+	if text != "" && json.Unmarshal([]byte(text), &by) == nil {
+		c.note(task, &by)
+	}
 }
 
 // of returns a task's canceller; nil if it is not known.

@@ -107,4 +107,29 @@ func TestCancellerIsRecorded(t *testing.T) {
 	})
 }
 
+// TestCancellerOutlivesItsReplica: a task that a replica claimed since it was cancelled, and that is lost then, is ended by another one, which records
+// who cancelled it.
+func TestCancellerOutlivesItsReplica(t *testing.T) {
+	onMedia(t, nil, func(t *testing.T, w *world) {
+		w.backend.tools["ask"] = asking()
+		var audit cancelOutcomes
+		seen := observing(t, &audit)
+		a, b := w.replica(seen), w.replica(seen)
+		id := a.waits(t, "ask")
+		a.Close()
+		b.cut.dies.Store(true)
+		ctx, cancel := context.WithCancel(t.Context())
+		asked := make(chan struct{})
+		go func() {
+			defer close(asked)
+			_, _ = b.Revoke(ctx, id, operator) // it does not hear of the end
+		}()
+		await.Until(t, "the claim", b.cut.off.Load)
+		w.replica(seen) // which was not there to be notified
+		audit.expects(t, 1, operator)
+		cancel()
+		<-asked
+	})
+}
+
 func ptr[T any](v T) *T { return &v }

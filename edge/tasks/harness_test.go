@@ -121,6 +121,8 @@ type cut struct {
 	off atomic.Bool
 	// claimless: claims alone are cut off.
 	claimless atomic.Bool
+	// dies: it is cut off from the medium with its next claim of a task that is cancelled.
+	dies atomic.Bool
 	// written is called behind each end of a task that was stored, before its writer hears of it; nil: nothing is.
 	written atomic.Pointer[func()]
 }
@@ -161,7 +163,11 @@ func (c *cut) Claim(ctx context.Context, w medium.Which) (*medium.Owned, error) 
 	if err := c.err(); err != nil || c.claimless.Load() {
 		return nil, state.ErrUnavailable
 	}
-	return c.Store.Claim(ctx, w)
+	o, err := c.Store.Claim(ctx, w)
+	if err == nil && w.Cancel && c.dies.Load() {
+		c.off.Store(true)
+	}
+	return o, err
 }
 
 func (c *cut) Beat(ctx context.Context, max int, leaving bool) ([]medium.Which, error) {

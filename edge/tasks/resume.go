@@ -37,6 +37,7 @@ func (t *Tasks) resume(o *medium.Owned, why run.Reason) (*run.Claimed, error) {
 		return nil, err
 	}
 	x.first.Principal = callerOf(r, why)
+	t.cancellers.read(s.ID, r.CancelledBy)
 	if r.Phase != state.PhaseDispatched {
 		asked, kept, _ := openState(r.State)
 		x.keepsJob(asked, kept, false)

@@ -16,7 +16,7 @@ func (e *Era) cancelled(in *mcp.Incoming, s *localSession, msg jsonrpc.Message) 
 		return
 	}
 	in.Admit() // the store and the other replicas must not hold back a ping
-	e.calls.Cancel(s.id, id.Raw())
+	e.calls.Cancel(s.id, id.Raw(), "") // Only the session's principal can.
 }
 
 // cancelHere cancels the call with a request id if it runs here or is about to. It returns false if

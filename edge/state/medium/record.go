@@ -51,6 +51,8 @@ type Record struct {
 	// Cancelled means that it was claimed because the client has cancelled it. Its owner ends it
 	// without a response.
 	Cancelled bool
+	// CancelledBy is who did, as Which.CancelledBy of that claim. Empty means unknown.
+	CancelledBy string
 }
 
 // Apply changes the record to its state after a step, for all media and replicas alike.
@@ -125,9 +127,12 @@ func (r *Record) Missing() (n int) {
 }
 
 // Claim gives the call to a new owner. lapsed means that the last one was lost without leaving,
-// cancel that the client has cancelled the call.
-func (r *Record) Claim(random uint32, lapsed, cancel bool) {
+// cancel that the client has cancelled the call, and by is Which.CancelledBy, of which the first counts.
+func (r *Record) Claim(random uint32, lapsed, cancel bool, by string) {
 	r.Cancelled = r.Cancelled || cancel
+	if cancel && r.CancelledBy == "" {
+		r.CancelledBy = by
+	}
 	if r.Phase == state.PhaseWaiting && r.Missing() == 0 {
 		r.Phase = state.PhaseReady
 		r.Round, r.Attempt, r.Lapses = r.Round+1, 1, 0

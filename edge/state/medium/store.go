@@ -113,6 +113,8 @@ type Which struct {
 	Lost string
 	// Cancel means that the client has cancelled the request (Record.Cancelled).
 	Cancel bool
+	// CancelledBy says with Cancel who has, as text that the medium keeps with the record, so that whoever ends the call knows it. Empty means unknown.
+	CancelledBy string
 	// Random are the random bits of the new epoch, drawn once for all repetitions.
 	Random uint32
 }

@@ -44,7 +44,7 @@ func (r *Store) Answer(ctx context.Context, id, ask string, a state.Answer, rand
 	out := state.AnswerTaken
 	if next.Missing() == 0 {
 		out = state.AnswerCompleted
-		next.Claim(random, false, false)
+		next.Claim(random, false, false, "")
 	}
 	r.m.become(s, c, &next)
 	if out == state.AnswerCompleted {
@@ -105,7 +105,7 @@ func (r *Store) Claim(ctx context.Context, w medium.Which) (*medium.Owned, error
 		return nil, fmt.Errorf("call %.40q waits for its client: %w", c.ID, state.ErrFenced)
 	}
 	next := c.Record
-	next.Claim(w.Random, w.Lapsed && c.held, w.Cancel)
+	next.Claim(w.Random, w.Lapsed && c.held, w.Cancel, w.CancelledBy)
 	r.m.become(s, c, &next)
 	r.owns(c, w.Random, now)
 	return s.owned(c), nil

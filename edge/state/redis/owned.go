@@ -55,7 +55,7 @@ func (r *Replica) Asking(ctx context.Context, session, ask string) (*medium.Reco
 
 // Claim implements medium.Calls.
 func (r *Replica) Claim(ctx context.Context, w medium.Which) (*medium.Owned, error) {
-	rep, err := r.runClaiming(ctx, claimScript, w.Session, w.Call, text(w.Epoch), w.RequestID, w.Random, flag(w.Lapsed), flag(w.Cancel), indexed(w.Session, ""))
+	rep, err := r.runClaiming(ctx, claimScript, w.Session, w.Call, text(w.Epoch), w.RequestID, w.Random, flag(w.Lapsed), flag(w.Cancel)+w.CancelledBy, indexed(w.Session, ""))
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func fieldsOf(list []any) map[string]string {
 func readRecord(session, id string, f map[string]string) (*medium.Record, error) {
 	r := &medium.Record{
 		Session: session, Stream: f["st"], Batch: int(count(f["bt"])), Phase: state.Phase(count(f["ph"])), // #nosec G115 -- small counts
-		Epoch: medium.Epoch(count(f["ep"])), N: count(f["n"]), Start: count(f["sp"]), Last: count(f["la"]), Cancelled: f["cx"] == "1",
+		Epoch: medium.Epoch(count(f["ep"])), N: count(f["n"]), Start: count(f["sp"]), Last: count(f["la"]), Cancelled: f["cx"] == "1", CancelledBy: f["cb"],
 	}
 	if b := f["br"]; b != "" {
 		r.Brief = []byte(b)
@@ -167,6 +167,9 @@ func recordFields(r *medium.Record) []any {
 	}
 	if r.Cancelled {
 		out = append(out, "cx", 1)
+	}
+	if r.CancelledBy != "" {
+		out = append(out, "cb", r.CancelledBy)
 	}
 	for k, v := range r.Open {
 		out = append(out, "o:"+k, v)

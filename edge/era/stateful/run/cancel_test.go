@@ -100,7 +100,7 @@ func TestCancelledBeforeItBegins(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Cancel(session, "c")
+		r.Cancel(session, "c", "")
 		synctest.Wait()
 		begin()
 		h.wantOver("c", call.HowLost)

@@ -148,8 +148,8 @@ func aboutLost(r *medium.Record, lost string) []any {
 // Cancel cancels a request that does not run here by its record, on whatever replica. The replicas
 // that may run it are notified at once (Options.Cancel). Cancel returns after it has asked the
 // store; if the store is unavailable, it retries in the background.
-func (r *Replica) Cancel(session, requestID string) {
-	r.cancel(medium.Which{Session: session, RequestID: requestID})
+func (r *Replica) Cancel(session, requestID, by string) {
+	r.cancel(medium.Which{Session: session, RequestID: requestID, CancelledBy: by})
 }
 
 func (r *Replica) cancel(w medium.Which) {

@@ -28,7 +28,7 @@ func TestCancelWhileTheStoreIsAway(t *testing.T) {
 		h.wantOver("waits", call.HowParked)
 		h.m.Away(true)
 		for _, id := range []string{"waits", "runs"} {
-			b.Cancel(session, id)
+			b.Cancel(session, id, "")
 		}
 		sleep(10 * time.Second)
 		h.m.Away(false)
@@ -50,7 +50,7 @@ func TestCancellationsOfNothingAreBounded(t *testing.T) {
 	in(t, func(t *testing.T, h *house) {
 		r := h.replica(false)
 		for i := range 2 * maxInsisting {
-			r.Cancel(session, fmt.Sprint("made-up", i))
+			r.Cancel(session, fmt.Sprint("made-up", i), "")
 		}
 		synctest.Wait()
 		if n, inside := r.cancelling.Load(), r.work.n.Load(); n != maxInsisting || inside != maxInsisting {

@@ -258,7 +258,7 @@ func (s *soaked) client(n int) {
 			chain, k = append(chain, k), n
 		case s.d.upTo(300) == 0:
 			cancelled = true
-			s.anyReplica().Cancel(session, id)
+			s.anyReplica().Cancel(session, id, "")
 		}
 	}
 }

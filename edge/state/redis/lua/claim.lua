@@ -1,5 +1,5 @@
 -- Takes a call over. KEYS[2]: the index of unfinished streams, if it is on this server. ARGV: call, epoch or 0, request id or "", the random bits of the next epoch, '1' when the owner's
--- heartbeat lapsed, '1' when the client has cancelled it, the session as the index's entries begin with it. Returns the call.
+-- heartbeat lapsed, '1' and who has when the client has cancelled it, the session as the index's entries begin with it. Returns the call.
 local call, epoch, request, random = ARGV[A + 1], ARGV[A + 2], ARGV[A + 3], ARGV[A + 4]
 return run(function()
   if request ~= '' then call = redis.call('HGET', K .. ':m', 'r:' .. request) or '' end
@@ -16,6 +16,6 @@ return run(function()
     local late = tonumber(c[3]) > 0 and now > tonumber(c[3])
     if c[1] == WAITING and c[4] ~= '1' and tonumber(c[5]) > 0 and not late then return { 'fenced', 'the call waits for its client' } end
   end
-  claim(call, random, ARGV[A + 5] == '1' and c[4] == '1', ARGV[A + 6] == '1', KEYS[2], ARGV[A + 7])
+  claim(call, random, ARGV[A + 5] == '1' and c[4] == '1', string.sub(ARGV[A + 6], 1, 1) == '1' and string.sub(ARGV[A + 6], 2), KEYS[2], ARGV[A + 7])
   return { 'ok', owned(call) }
 end)

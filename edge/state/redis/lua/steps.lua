@@ -7,7 +7,7 @@
 --   v its layout   st its stream   bt how many calls share that, 0: it is alone   b what does not change, as packCall has it
 --   dl its deadline in ms, or 0   len the bytes that it counts, and kept those of its state and its answers
 --   ep epoch   n the last step   sp Start   la Last   ph phase   ow owner   hd 1: the lease is in force   cl when it was claimed
---   rd at lp round, attempt, lapses   pr highest progress   cx 1: cancelled   sv state   o:<key> an open URL elicitation
+--   rd at lp round, attempt, lapses   pr highest progress   cx 1: cancelled, cb by whom   sv state   o:<key> an open URL elicitation
 --   rs 1: the round may be run again from sv   br the summary of its log
 --   na number of asks   miss those without an answer   and of each: i: id, a: record, g: message, r: answer, t: its token
 --   he hs the last of its entries in the log of a batch, as its writer counts   rv the last Restore that changed it
@@ -70,12 +70,15 @@ local function index(bucket, session, stream)
   if bucket then redis.call('ZADD', bucket, string.format('%.3f', clock[1] * 1000 + clock[2] / 1000), session .. stream) end
 end
 
--- Gives a call to this replica, which sweeps see to from now on: see index.
+-- Gives a call to this replica, which sweeps see to from now on: see index. cancel: false, or who has cancelled it, '' if that is not known.
 local function claim(call, random, lapsed, cancel, bucket, session)
   local key = K .. ':c:' .. call
   local c = redis.call('HMGET', key, 'ep', 'la', 'ph', 'miss', 'st', 'bt')
   redis.call('HSET', key, 'ep', int(following(tonumber(c[1]), random)), 'n', 0, 'sp', c[2], 'ow', me, 'hd', 1, 'cl', int(now))
-  if cancel then redis.call('HSET', key, 'cx', 1) end
+  if cancel then
+    redis.call('HSET', key, 'cx', 1)
+    if cancel ~= '' then redis.call('HSETNX', key, 'cb', cancel) end
+  end
   if c[3] == WAITING and tonumber(c[4]) == 0 then
     redis.call('HSET', key, 'ph', READY, 'at', 1, 'lp', 0)
     redis.call('HINCRBY', key, 'rd', 1)

@@ -160,7 +160,7 @@ func (r *Replica) Answer(ctx context.Context, session, ask string, a state.Answe
 		if m.bug(AnyAnswerCompletes) {
 			n.rec.Phase, n.rec.Round = state.PhaseReady, n.rec.Round+1
 		}
-		n.own(r, random, false, false)
+		n.own(r, random, false, false, "")
 	}
 	m.put(n.rec.ID, &n)
 	return out, m.owned(&n), nil
@@ -190,8 +190,8 @@ func (c *call) is(r *Replica, random uint32) bool {
 	return c.held && c.owner == r && c.rec.Epoch.Random() == r.m.random(random) && c.rec.N == 0
 }
 
-func (c *call) own(r *Replica, random uint32, lapsed, cancel bool) {
-	c.rec.Claim(r.m.random(random), lapsed, cancel)
+func (c *call) own(r *Replica, random uint32, lapsed, cancel bool, by string) {
+	c.rec.Claim(r.m.random(random), lapsed, cancel, by)
 	c.owner, c.held, c.claimed = r, true, r.m.Now()
 }
 
@@ -233,7 +233,7 @@ func (r *Replica) Claim(ctx context.Context, w medium.Which) (*medium.Owned, err
 		return nil, state.ErrFenced
 	}
 	n := *c
-	n.own(r, w.Random, w.Lapsed && c.held, w.Cancel)
+	n.own(r, w.Random, w.Lapsed && c.held, w.Cancel, w.CancelledBy)
 	m.put(n.rec.ID, &n)
 	return m.owned(&n), nil
 }
