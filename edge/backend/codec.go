@@ -9,6 +9,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/mcpedge/mcpedge/internal/wire"
 )
 
 const (
@@ -44,32 +46,22 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 // decodedBytes estimates what a message in its encoding takes in memory when it is decoded, beside its content. It counts on until the sum is
 // above most. It does not check the encoding, or what is more than depth messages deep: decoding refuses that.
 func decodedBytes(md protoreflect.MessageDescriptor, raw []byte, most, depth int) (sum int) {
-	for len(raw) > 0 && sum <= most && depth > 0 {
-		number, kind, n := protowire.ConsumeTag(raw)
-		if n < 0 {
-			return sum
+	if depth <= 0 {
+		return 0
+	}
+	for f := range wire.Fields(raw) {
+		if sum > most {
+			break
 		}
-		size := protowire.ConsumeFieldValue(number, kind, raw[n:])
-		if size < 0 {
-			return sum
-		}
-		value := raw[n : n+size]
-		raw = raw[n+size:]
-		fd := md.Fields().ByNumber(number)
-		if fd == nil {
-			continue
-		}
-		content, _ := protowire.ConsumeBytes(value)
-		switch {
-		case kind != protowire.BytesType:
-			sum += valueBytes
+		switch fd := md.Fields().ByNumber(f.Number); {
+		case fd == nil:
 		case fd.Message() != nil:
 			sum += messageBytes
-			sum += decodedBytes(fd.Message(), content, most-sum, depth-1)
-		case fd.Kind() == protoreflect.StringKind || fd.Kind() == protoreflect.BytesKind:
+			sum += decodedBytes(fd.Message(), f.Content(), most-sum, depth-1)
+		case f.IsPacked(fd):
+			sum += valueBytes * wire.Elements(fd.Kind(), f.Content())
+		default:
 			sum += valueBytes
-		default: // a packed list, whose elements are a byte each at the least
-			sum += valueBytes * len(content)
 		}
 	}
 	return sum

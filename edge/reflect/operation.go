@@ -16,6 +16,7 @@ import (
 	statuspb "google.golang.org/genproto/googleapis/rpc/status"
 
 	"github.com/mcpedge/mcpedge/edge/reflect/limit"
+	"github.com/mcpedge/mcpedge/internal/wire"
 )
 
 // The names of long-running operations (google/longrunning/operations.proto).
@@ -143,23 +144,10 @@ func infoOf(raw []byte) (response, metadata string) {
 
 // eachBytes calls fn for the fields of a message that are bytes, until one cannot be read.
 func eachBytes(raw []byte, fn func(protowire.Number, []byte)) {
-	for len(raw) > 0 {
-		number, kind, n := protowire.ConsumeTag(raw)
-		if n < 0 {
-			return
+	for f := range wire.Fields(raw) {
+		if f.Type == protowire.BytesType {
+			fn(f.Number, f.Content())
 		}
-		raw = raw[n:]
-		if kind == protowire.BytesType {
-			value, n := protowire.ConsumeBytes(raw)
-			if n < 0 {
-				return
-			}
-			fn(number, value)
-		}
-		if n = protowire.ConsumeFieldValue(number, kind, raw); n < 0 {
-			return
-		}
-		raw = raw[n:]
 	}
 }
 

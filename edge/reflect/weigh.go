@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 
 	"github.com/mcpedge/mcpedge/edge/reflect/limit"
+	"github.com/mcpedge/mcpedge/internal/wire"
 )
 
 // answer is a message of the target in its encoding. It is read once it is known what that costs: two bytes of it can become a
@@ -33,19 +34,10 @@ func (c *call) read(md protoreflect.MessageDescriptor, a answer) (*dynamicpb.Mes
 
 // text is a field of a text, without what is not decoded of the answer; empty: it is not set.
 func (a answer) text(fd protoreflect.FieldDescriptor) (text []byte) {
-	for raw := a.raw; len(raw) > 0; {
-		number, kind, n := protowire.ConsumeTag(raw)
-		if n < 0 {
-			return text
+	for f := range wire.Fields(a.raw) {
+		if f.Number == fd.Number() && f.Type == protowire.BytesType {
+			text = f.Content()
 		}
-		size := protowire.ConsumeFieldValue(number, kind, raw[n:])
-		if size < 0 {
-			return text
-		}
-		if number == fd.Number() && kind == protowire.BytesType {
-			text, _ = protowire.ConsumeBytes(raw[n:])
-		}
-		raw = raw[n+size:]
 	}
 	return text
 }
@@ -122,32 +114,22 @@ func (s *scale) message(md protoreflect.MessageDescriptor, raw []byte, depth int
 	var url string
 	var inside []byte
 	isAny := md.FullName() == "google.protobuf.Any"
-	for len(raw) > 0 {
-		number, kind, n := protowire.ConsumeTag(raw)
-		if n < 0 {
-			return nil
-		}
-		size := protowire.ConsumeFieldValue(number, kind, raw[n:])
-		if size < 0 {
-			return nil
-		}
-		value := raw[n : n+size]
-		raw = raw[n+size:]
+	for f := range wire.Fields(raw) {
 		var err error
-		if fd := s.field(md, number); fd == nil || isAny && number == 2 { // It is kept as it is; what an Any holds is weighed below.
-			err = s.add(n+size, 0)
+		if fd := s.field(md, f.Number); fd == nil || isAny && f.Number == 2 { // It is kept as it is; what an Any holds is weighed below.
+			err = s.add(f.Size, 0)
 		} else {
-			err = s.value(fd, kind, value, depth)
+			err = s.value(fd, f, depth)
 		}
 		if err != nil {
 			return err
 		}
-		if content, n := protowire.ConsumeBytes(value); isAny && kind == protowire.BytesType && n > 0 {
-			switch number {
+		if isAny && f.Type == protowire.BytesType {
+			switch f.Number {
 			case 1:
-				url = string(content)
+				url = string(f.Content())
 			case 2:
-				inside = content
+				inside = f.Content()
 			}
 		}
 	}
@@ -181,35 +163,27 @@ func (s *scale) field(md protoreflect.MessageDescriptor, number protowire.Number
 }
 
 // value weighs one occurrence of a field: a value, or a packed list of them.
-func (s *scale) value(fd protoreflect.FieldDescriptor, kind protowire.Type, raw []byte, depth int) error {
+func (s *scale) value(fd protoreflect.FieldDescriptor, f wire.Field, depth int) error {
 	name := 0
 	if !fd.IsList() {
 		name = len(fd.JSONName()) + len(`"":,`)
 	}
 	switch {
-	case fd.Message() != nil && kind == protowire.BytesType:
-		content, _ := protowire.ConsumeBytes(raw)
+	case fd.Message() != nil && (f.Type == protowire.BytesType || f.Type == protowire.StartGroupType):
 		if err := s.add(valueBytes, name); err != nil {
 			return err
 		}
-		return s.message(fd.Message(), content, depth+1)
-	case fd.Message() != nil && kind == protowire.StartGroupType:
-		content, _ := protowire.ConsumeGroup(fd.Number(), raw)
-		if err := s.add(valueBytes, name); err != nil {
-			return err
-		}
-		return s.message(fd.Message(), content, depth+1)
-	case kind == protowire.BytesType && fd.IsList() && packable(fd.Kind()):
-		content, _ := protowire.ConsumeBytes(raw)
-		return s.packed(fd, content)
+		return s.message(fd.Message(), f.Content(), depth+1)
+	case f.IsPacked(fd):
+		return s.packed(fd, f.Content())
 	}
-	return s.add(valueBytes+len(raw), name+s.scalar(fd, raw))
+	return s.add(valueBytes+len(f.Value), name+s.scalar(fd, f.Value))
 }
 
 // packed weighs a packed list.
 func (s *scale) packed(fd protoreflect.FieldDescriptor, raw []byte) error {
 	for len(raw) > 0 {
-		n := protowire.ConsumeFieldValue(1, wireType(fd.Kind()), raw)
+		n := protowire.ConsumeFieldValue(1, wire.TypeOf(fd.Kind()), raw)
 		if n <= 0 {
 			return nil
 		}
@@ -260,24 +234,4 @@ func (s *scale) base(md protoreflect.MessageDescriptor) int {
 	}
 	s.bases[md.FullName()] = n
 	return n
-}
-
-// packable reports whether lists of a kind may be packed.
-func packable(kind protoreflect.Kind) bool {
-	switch kind {
-	case protoreflect.StringKind, protoreflect.BytesKind, protoreflect.MessageKind, protoreflect.GroupKind:
-		return false
-	}
-	return true
-}
-
-// wireType is that of a packable kind.
-func wireType(kind protoreflect.Kind) protowire.Type {
-	switch kind {
-	case protoreflect.Fixed32Kind, protoreflect.Sfixed32Kind, protoreflect.FloatKind:
-		return protowire.Fixed32Type
-	case protoreflect.Fixed64Kind, protoreflect.Sfixed64Kind, protoreflect.DoubleKind:
-		return protowire.Fixed64Type
-	}
-	return protowire.VarintType
 }

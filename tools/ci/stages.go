@@ -57,7 +57,8 @@ func landed() []stage {
 			name: "attack-minute", sets: lands, cores: 0.8, within: 12 * time.Minute, counts: "ATTACK_COUNTS", needs: built,
 			run: "bin/attack -edge bin/mcpedge-ci -silent=false -duration 2s -only " +
 				"items-plain,arguments-twice,bodies-http,connections,slowloris,requests,cancels,smuggling,rebinding,forged,backend-messages," +
-				"http2-reset,http2-hpack,http2-window,sessions-info,parked,race,redis-dead,schema,tokens",
+				"http2-reset,http2-hpack,http2-window,sessions-info,parked,race,redis-dead,schema,tokens," +
+				"vars-spelled,complete-denied,client-names,header-names,tasks-rights,asks-again,listens-revoked",
 		},
 		{
 			// It has the machine to itself, as it measures how long streams are silent.

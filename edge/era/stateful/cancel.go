@@ -15,7 +15,7 @@ func (e *Era) cancelled(in *mcp.Incoming, s *localSession, msg jsonrpc.Message) 
 	if err != nil || e.cancelHere(s, id.Raw()) {
 		return
 	}
-	in.Admit() // the store and the other replicas must not hold back a ping
+	in.Admit()                         // the store and the other replicas must not hold back a ping
 	e.calls.Cancel(s.id, id.Raw(), "") // Only the session's principal can.
 }
 

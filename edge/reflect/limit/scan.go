@@ -8,6 +8,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
+
+	"github.com/mcpedge/mcpedge/internal/wire"
 )
 
 var (
@@ -33,22 +35,11 @@ func (m *Meter) scan(of protoreflect.MessageDescriptor, raw []byte, depth int) e
 	if depth > MaxDepth {
 		return fmt.Errorf("its declarations nest more than %d deep", MaxDepth)
 	}
-	for len(raw) > 0 {
-		number, kind, n := protowire.ConsumeTag(raw)
-		if n < 0 {
-			return nil // reading it fails here, too
-		}
-		size := protowire.ConsumeFieldValue(number, kind, raw[n:])
-		if size < 0 {
-			return nil
-		}
-		value := raw[n : n+size]
-		raw = raw[n+size:]
-		if kind != protowire.BytesType {
+	for f := range wire.Fields(raw) { // what cannot be read fails when it is read, too
+		if f.Type != protowire.BytesType {
 			continue
 		}
-		value, _ = protowire.ConsumeBytes(value)
-		field := fieldOf(of, number)
+		field := fieldOf(of, f.Number)
 		if field == nil {
 			continue
 		}
@@ -56,7 +47,7 @@ func (m *Meter) scan(of protoreflect.MessageDescriptor, raw []byte, depth int) e
 			return err
 		}
 		if sub := field.Message(); sub != nil {
-			if err := m.scan(sub, value, depth+1); err != nil {
+			if err := m.scan(sub, f.Content(), depth+1); err != nil {
 				return err
 			}
 		}
