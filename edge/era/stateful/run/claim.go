@@ -135,7 +135,7 @@ func (r *Replica) takeOver(w medium.Which, why call.Why) call.Fault {
 // aboutLost returns the log attributes of a call that was taken over from a lost replica, whose name may be unknown.
 func aboutLost(r *medium.Record, lost string) []any {
 	var p mcp.Params
-	_ = p.Parse(r.Method, r.Params) // without a target they may be kept elsewhere
+	_ = p.Parse(r.Method, r.Params, nil) // without a target they may be kept elsewhere
 	about := []any{"method", r.Method, "round", r.Round}
 	for _, one := range [][2]string{{"target", mcp.ClipText(p.Target)}, {"backend", r.Backend}, {"subject", r.Principal.Subject}, {"lost", lost}} {
 		if one[1] != "" {
