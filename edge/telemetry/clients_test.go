@@ -60,7 +60,7 @@ func TestNamesOfClientsAreClean(t *testing.T) {
 func TestLinesHaveNoControls(t *testing.T) {
 	for _, json := range []bool{false, true} {
 		var out bytes.Buffer
-		h := NewHandler(&out, json, slog.LevelInfo)
+		h := NewHandler(&out, json, slog.LevelInfo, "")
 		slog.New(h).With("fixed", "\u202e\u009b").Info("m\x7f\u2066", "target", "\x1b[31m\u202e\u009b2J\u2028\xff", "error", fmt.Errorf("no %s", "\u200f"))
 		h.Flush()
 		line := strings.TrimSuffix(out.String(), "\n")

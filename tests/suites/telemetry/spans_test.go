@@ -98,7 +98,7 @@ func TestCausesAreInTheLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer out.Close()
-	h := telemetry.NewHandler(out, false, slog.LevelWarn)
+	h := telemetry.NewHandler(out, false, slog.LevelWarn, "")
 	lines := func() []string {
 		h.Flush()
 		text, err := os.ReadFile(file)
