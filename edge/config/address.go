@@ -80,3 +80,28 @@ func isLoopback(addr string) (bool, error) {
 	ip := net.ParseIP(host)
 	return ip != nil && ip.IsLoopback(), nil
 }
+
+// AllowedHosts are the Host names to accept: the configured ones, else, on loopback, the names of loopback.
+func (c *Config) AllowedHosts() []string { return allowedHosts(c.Hosts, c.Listen) }
+
+// AllowedAdminHosts is AllowedHosts of the admin address.
+func (c *Config) AllowedAdminHosts() []string { return allowedHosts(c.AdminHosts, c.Admin) }
+
+func allowedHosts(configured []string, addr string) []string {
+	if len(configured) > 0 {
+		return configured
+	}
+	if loopback, err := isLoopback(addr); err == nil && loopback {
+		return LoopbackHosts()
+	}
+	return nil
+}
+
+// LoopbackHosts are the names of loopback in a Host header.
+func LoopbackHosts() []string { return []string{"localhost", "127.0.0.1", "::1"} }
+
+// AdminOnLoopback says whether only this machine reaches Admin.
+func (c *Config) AdminOnLoopback() bool {
+	loopback, err := isLoopback(c.Admin)
+	return err == nil && loopback
+}
