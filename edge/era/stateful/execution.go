@@ -3,11 +3,7 @@ package stateful
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"runtime/debug"
-	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -340,124 +336,6 @@ func (c *execution) tell(r *call.Reply) {
 			"call", c.call.ID, "session", c.s.rec.Load().print, "method", string(c.call.Method), "target", c.call.Params.Target,
 			"replicas", c.record.Lapses, "attempts", c.e.o.MaxAttempts)
 	}
-}
-
-// resume makes the execution of a claimed call.
-func (e *Era) resume(o *medium.Owned, why run.Reason) (*run.Claimed, error) {
-	r := o.Record
-	id, err := jsonrpc.NewID(r.RequestID)
-	if err != nil {
-		return nil, fmt.Errorf("the call's record: %w", err)
-	}
-	s := e.put(o.Session, nil)
-	rec := s.rec.Load()
-	c := &execution{record: *r, stream: r.Stream, ctx: mcp.WithToken(context.Background(), why.Token)}
-	_, c.before, _ = openState(r.State)
-	c.call = mcp.Call{ID: r.ID, Method: r.Method, Principal: callerOf(r, why), Client: rec.client, LogLevel: r.LogLevel, Backend: r.Backend}
-	if err := c.call.Params.Parse(r.Method, r.Params, nil); err != nil {
-		return nil, fmt.Errorf("the call's record: %w", err)
-	}
-	c.init(e, s, rec, id, s.holder(e))
-	c.memory.Force(budget.Calls, copies*int64(len(r.Params))) // It was admitted when it began.
-	if err := s.register(e, c, claimed); err != nil {
-		c.memory.Release()
-		return nil, err
-	}
-	c.observeClaim(why.Why, why.Began)
-	claimed := &run.Claimed{Task: c, Context: c.ctx}
-	for i := range r.Asked {
-		q := &r.Asked[i]
-		if q.Answer == nil {
-			continue
-		}
-		if _, ok := answerOf(q); !ok {
-			claimed.Refusal = c.refusedBy(q)
-			break
-		}
-		if q.Answer.Error != nil {
-			raw, _ := jsonrpc.Member(q.Answer.Error, "code")
-			code, _ := strconv.Atoi(string(raw)) // 0: there is none
-			c.e.log.Info("the client answered a question to its user with an error: the call goes on as if the user had dismissed it",
-				"method", q.Method, "key", q.Key, "code", code)
-		}
-	}
-	return claimed, nil
-}
-
-// callerOf returns the principal with whose rights a claimed call continues: that of the answer
-// that claimed it, or of the last answer of its round, or else the one that it began with.
-func callerOf(r *medium.Record, why run.Reason) mcp.Principal {
-	if why.By != nil {
-		return *why.By
-	}
-	for _, q := range slices.Backward(r.Asked) {
-		if q.Answer != nil {
-			return q.Answer.By
-		}
-	}
-	return r.Principal
-}
-
-// refusedBy returns the response of a call whose client refused what only it could give.
-func (c *execution) refusedBy(q *medium.Question) *call.Reply {
-	text := refused(q)
-	if c.call.Method != mcp.MethodToolsCall {
-		return c.fail(mcp.Errorf(mcp.KindCancelled, "%s", text))
-	}
-	c.outcome = resultOf(c.id, toolError(text))
-	c.outcome.seen.ToolError = true
-	return &call.Reply{Kind: call.Final, Response: c.outcome.body}
-}
-
-// failures maps the failures of the machines to kinds.
-var failures = map[call.Failure]mcp.Kind{
-	call.Late: mcp.KindTimeout, call.NoSession: mcp.KindSessionNotFound, call.Leaving: mcp.KindUnavailable,
-	call.Oversized: mcp.KindTooLarge, call.OversizedAsk: mcp.KindTooLarge, call.NoIDs: mcp.KindInternal,
-	call.UnknownOutcome: mcp.KindUnknownOutcome, call.Poison: mcp.KindUnknownOutcome, call.Unheard: mcp.KindCancelled,
-}
-
-// render makes the response of a failure (call.Config). It takes no lock.
-func (e *Era) render(r *medium.Record, f call.Failure, err error) []byte {
-	rules := revision.Assumed()
-	if s := e.sessions.get(r.Session); s != nil && s.rec.Load() != nil {
-		rules = s.rec.Load().rules
-	}
-	id, _ := jsonrpc.NewID(r.RequestID)
-	return failure(rules, id, e.failed(r, f, err)).body
-}
-
-// failed returns the error of a failure. why is the store's error, or nil.
-func (e *Era) failed(r *medium.Record, f call.Failure, why error) error {
-	kind := failures[f]
-	switch f {
-	case call.Late:
-		return mcp.Errorf(kind, "the call did not end within %s, answers of the client included", e.o.CallLifetime)
-	case call.NoSession:
-		return sessionNotFound()
-	case call.Leaving:
-		return shuttingDown()
-	case call.Unheard:
-		return mcp.Errorf(kind, "%s", errNobody)
-	case call.Oversized:
-		return mcp.Errorf(kind, "the response is larger than what a stream may keep; ask for less")
-	case call.OversizedAsk:
-		return mcp.Errorf(kind, "what the call asks of the client is larger than what a stream may keep")
-	case call.NoIDs:
-		return mcp.Errorf(kind, "the client has so many requests to answer that no id was found for another")
-	case call.NoStore:
-		return stateError(state.ErrUnavailable)
-	case call.Full:
-		if errors.Is(why, state.ErrLimit) {
-			return stateError(why)
-		}
-		return stateError(state.ErrLimit)
-	case call.Poison:
-		return mcp.Errorf(kind,
-			"%d servers were lost, one after the other, while they ran the call, and it is not run again: %s may be what ends them, do not send it again unchanged",
-			r.Lapses, r.Method)
-	}
-	return mcp.Errorf(mcp.KindUnknownOutcome,
-		"the server that ran the call was lost; whether %s took effect is not known: check before you send it again", r.Method)
 }
 
 var (

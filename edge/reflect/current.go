@@ -1,0 +1,71 @@
+package reflect
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/reflect/limit"
+)
+
+// swap replaces the model. The error is that there is no room for the new one; then it holds none.
+func (a *Adapter) swap(m *model) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	old := a.model
+	var held *limit.Room
+	if old != nil && a.users[old] <= 1 { // by load
+		held = old.room
+	}
+	if err := m.room.Keep(held); err != nil {
+		m.room.Release()
+		return fmt.Errorf("the service cannot be learned: %w", err)
+	}
+	a.model = m
+	close(a.changed)
+	a.changed = make(chan struct{})
+	return nil
+}
+
+// use returns what was last learned for a call, which must call done at its end.
+func (a *Adapter) use() (m *model, done func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	m = a.model
+	if m == nil {
+		return nil, func() {}
+	}
+	a.users[m]++
+	return m, func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if a.users[m]--; a.users[m] > 0 {
+			return
+		}
+		delete(a.users, m)
+		if m != a.model {
+			m.room.Release()
+		}
+	}
+}
+
+// current is what was last learned, and a channel that closes when it is replaced.
+func (a *Adapter) current() (*model, <-chan struct{}) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.model, a.changed
+}
+
+// rest is how long the methods are not learned: for d, but at least as long as pace says.
+func (a *Adapter) rest(d time.Duration) time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return max(d, a.pace.wait(time.Now()))
+}
+
+// relearn asks for the methods to be learned anew, soon.
+func (a *Adapter) relearn() {
+	select {
+	case a.kick <- struct{}{}:
+	default:
+	}
+}
