@@ -32,6 +32,17 @@ type Status struct {
 	Sessions, Streams int
 	// State is where sessions, calls and tasks are kept.
 	State State
+	// Settings is nil without a file of settings.
+	Settings *Settings
+}
+
+// Settings is the file of settings as it was read last.
+type Settings struct {
+	File string
+	// Unusable is why it cannot be used, so that what was read before stays in force; nil: it can be.
+	Unusable error
+	// Restart has the changed keys that are in force only after a restart. It is not changed.
+	Restart []string
 }
 
 // State is the store of sessions, calls and tasks.
@@ -69,6 +80,12 @@ func (r *replica) GetStatus(context.Context, *pb.GetStatusRequest) (*pb.GetStatu
 		StartTime: timestamppb.New(s.Started), Uptime: durationpb.New(time.Since(s.Started)),
 		Sessions: int32Of(s.Sessions), Streams: int32Of(s.Streams),
 		State: &pb.State{Kind: s.State.Kind, Reachable: s.State.Reachable, Since: timestamppb.New(s.State.Since)},
+	}
+	if f := s.Settings; f != nil {
+		out.Settings = &pb.Settings{File: f.File, RestartKeys: f.Restart}
+		if f.Unusable != nil {
+			out.Settings.Error = f.Unusable.Error()
+		}
 	}
 	if err := r.ready.Ready(); err != nil {
 		out.Ready, out.Reason = false, err.Error()

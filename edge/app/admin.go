@@ -45,7 +45,7 @@ func (a *App) Status() admin.Status {
 	return admin.Status{
 		Version: Version(), Name: a.cfg.ReplicaName(), Started: a.started, Draining: a.draining(),
 		Sessions: a.stateful.Held(), Streams: int(c.Streams.Load() + c.Standalone.Load()),
-		State: a.durable.state(),
+		State: a.durable.state(), Settings: a.settings.Load(),
 	}
 }
 

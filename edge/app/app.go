@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/access"
+	"github.com/mcpedge/mcpedge/edge/admin"
 	"github.com/mcpedge/mcpedge/edge/audit"
 	"github.com/mcpedge/mcpedge/edge/auth"
 	"github.com/mcpedge/mcpedge/edge/backend"
@@ -39,10 +40,12 @@ import (
 
 // App is one edge process. Make it with New, run it once with Run.
 type App struct {
-	cfg       config.Config
-	log       *slog.Logger
-	pool      *backend.Pool
-	durable   *durable
+	cfg     config.Config
+	log     *slog.Logger
+	pool    *backend.Pool
+	durable *durable
+	// settings is the state of the settings file, or nil without one.
+	settings  atomic.Pointer[admin.Settings]
 	store     medium.Store
 	names     *ownership.Registry
 	dispatch  *dispatch.Dispatch

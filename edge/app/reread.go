@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/mcpedge/mcpedge/edge/admin"
 )
 
 // rereadInterval is the interval at which the settings file is checked. An invalid file is reported
@@ -62,6 +64,10 @@ func (a *App) watchSettings(ctx context.Context) {
 	refresh := func() {
 		a.reread.refresh()
 		restart.refresh()
+		a.settings.Store(a.readSettings(restart))
+	}
+	if a.cfg.File != "" {
+		a.settings.Store(a.readSettings(restart))
 	}
 	t := time.NewTicker(rereadInterval)
 	defer t.Stop()
@@ -83,6 +89,16 @@ func (a *App) watchSettings(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// readSettings returns the state of the settings file for operators. An error counts once it was
+// reported.
+func (a *App) readSettings(restart *restart) *admin.Settings {
+	s := &admin.Settings{File: a.cfg.File, Unusable: restart.unread, Restart: restart.told}
+	if a.reread.stale.Load() {
+		s.Unusable = a.reread.unused
+	}
+	return s
 }
 
 // logReread logs the result of a requested reload.

@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -71,4 +73,32 @@ func TestAdminStateInMemory(t *testing.T) {
 		t.Errorf("%s, reachable: %t", kind, reachable)
 	}
 	o.reaches("1")
+}
+
+// TestStatusOfTheSettings: the status names what the file of settings has that is not in force.
+func TestStatusOfTheSettings(t *testing.T) {
+	t.Parallel() // it waits for most of its time
+	const begun = "demo: true\n"
+	write, set := settingsFile(t)
+	write(begun)
+	var file string
+	_, _, o := startAdmin(t, set, func(c *config.Config) { file = c.File })
+	is := func(problem string, keys ...any) {
+		t.Helper()
+		await.Until(t, fmt.Sprintf("the error %q and the keys %q", problem, keys), func() bool {
+			r := o.get("/v1/status").want(http.StatusOK).has(file, "settings", "file")
+			text, _ := r.at("settings", "error").(string)
+			got, _ := r.at("settings", "restartKeys").([]any)
+			return (problem == "") == (text == "") && strings.Contains(text, problem) && slices.Equal(got, keys)
+		})
+	}
+	is("")
+	write(begun + "grace: 1m\nlimits: {batch: 3}\n")
+	is("", "limits.batch", "grace")
+	write(begun + "limits: {batch: 3}\n")
+	is("", "limits.batch")
+	write("demo: [\n")
+	is("edge.yaml", "limits.batch")
+	write(begun)
+	is("")
 }

@@ -82,7 +82,9 @@ type GetStatusResponse struct {
 	// The calls that backends are working on for this replica.
 	Calls int32 `protobuf:"varint,10,opt,name=calls,proto3" json:"calls,omitempty"`
 	// Where sessions, calls and tasks are kept. ready does not depend on it once the replica has been ready.
-	State         *State `protobuf:"bytes,11,opt,name=state,proto3" json:"state,omitempty"`
+	State *State `protobuf:"bytes,11,opt,name=state,proto3" json:"state,omitempty"`
+	// The file of settings; unset without one.
+	Settings      *Settings `protobuf:"bytes,12,opt,name=settings,proto3" json:"settings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -194,6 +196,77 @@ func (x *GetStatusResponse) GetState() *State {
 	return nil
 }
 
+func (x *GetStatusResponse) GetSettings() *Settings {
+	if x != nil {
+		return x.Settings
+	}
+	return nil
+}
+
+// Settings is the file of settings as it was read last.
+type Settings struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its path.
+	File string `protobuf:"bytes,1,opt,name=file,proto3" json:"file,omitempty"`
+	// Why it cannot be used, so that what was read before stays in force; empty: it can be.
+	Error string `protobuf:"bytes,2,opt,name=error,proto3" json:"error,omitempty"`
+	// The changed keys that are in force only after a restart, with dots.
+	RestartKeys   []string `protobuf:"bytes,3,rep,name=restart_keys,json=restartKeys,proto3" json:"restart_keys,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Settings) Reset() {
+	*x = Settings{}
+	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Settings) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Settings) ProtoMessage() {}
+
+func (x *Settings) ProtoReflect() protoreflect.Message {
+	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Settings.ProtoReflect.Descriptor instead.
+func (*Settings) Descriptor() ([]byte, []int) {
+	return file_mcpedge_admin_v1_replica_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Settings) GetFile() string {
+	if x != nil {
+		return x.File
+	}
+	return ""
+}
+
+func (x *Settings) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
+}
+
+func (x *Settings) GetRestartKeys() []string {
+	if x != nil {
+		return x.RestartKeys
+	}
+	return nil
+}
+
 // State is the store of sessions, calls and tasks.
 type State struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -209,7 +282,7 @@ type State struct {
 
 func (x *State) Reset() {
 	*x = State{}
-	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[2]
+	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -221,7 +294,7 @@ func (x *State) String() string {
 func (*State) ProtoMessage() {}
 
 func (x *State) ProtoReflect() protoreflect.Message {
-	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[2]
+	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -234,7 +307,7 @@ func (x *State) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use State.ProtoReflect.Descriptor instead.
 func (*State) Descriptor() ([]byte, []int) {
-	return file_mcpedge_admin_v1_replica_proto_rawDescGZIP(), []int{2}
+	return file_mcpedge_admin_v1_replica_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *State) GetKind() string {
@@ -266,7 +339,7 @@ type ListBackendsRequest struct {
 
 func (x *ListBackendsRequest) Reset() {
 	*x = ListBackendsRequest{}
-	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[3]
+	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -278,7 +351,7 @@ func (x *ListBackendsRequest) String() string {
 func (*ListBackendsRequest) ProtoMessage() {}
 
 func (x *ListBackendsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[3]
+	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -291,7 +364,7 @@ func (x *ListBackendsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBackendsRequest.ProtoReflect.Descriptor instead.
 func (*ListBackendsRequest) Descriptor() ([]byte, []int) {
-	return file_mcpedge_admin_v1_replica_proto_rawDescGZIP(), []int{3}
+	return file_mcpedge_admin_v1_replica_proto_rawDescGZIP(), []int{4}
 }
 
 type ListBackendsResponse struct {
@@ -304,7 +377,7 @@ type ListBackendsResponse struct {
 
 func (x *ListBackendsResponse) Reset() {
 	*x = ListBackendsResponse{}
-	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[4]
+	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -316,7 +389,7 @@ func (x *ListBackendsResponse) String() string {
 func (*ListBackendsResponse) ProtoMessage() {}
 
 func (x *ListBackendsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[4]
+	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -329,7 +402,7 @@ func (x *ListBackendsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBackendsResponse.ProtoReflect.Descriptor instead.
 func (*ListBackendsResponse) Descriptor() ([]byte, []int) {
-	return file_mcpedge_admin_v1_replica_proto_rawDescGZIP(), []int{4}
+	return file_mcpedge_admin_v1_replica_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ListBackendsResponse) GetBackends() []*Backend {
@@ -375,7 +448,7 @@ type Backend struct {
 
 func (x *Backend) Reset() {
 	*x = Backend{}
-	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[5]
+	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -387,7 +460,7 @@ func (x *Backend) String() string {
 func (*Backend) ProtoMessage() {}
 
 func (x *Backend) ProtoReflect() protoreflect.Message {
-	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[5]
+	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -400,7 +473,7 @@ func (x *Backend) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Backend.ProtoReflect.Descriptor instead.
 func (*Backend) Descriptor() ([]byte, []int) {
-	return file_mcpedge_admin_v1_replica_proto_rawDescGZIP(), []int{5}
+	return file_mcpedge_admin_v1_replica_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Backend) GetName() string {
@@ -516,7 +589,7 @@ type DrainRequest struct {
 
 func (x *DrainRequest) Reset() {
 	*x = DrainRequest{}
-	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[6]
+	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -528,7 +601,7 @@ func (x *DrainRequest) String() string {
 func (*DrainRequest) ProtoMessage() {}
 
 func (x *DrainRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[6]
+	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -541,7 +614,7 @@ func (x *DrainRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainRequest.ProtoReflect.Descriptor instead.
 func (*DrainRequest) Descriptor() ([]byte, []int) {
-	return file_mcpedge_admin_v1_replica_proto_rawDescGZIP(), []int{6}
+	return file_mcpedge_admin_v1_replica_proto_rawDescGZIP(), []int{7}
 }
 
 type DrainResponse struct {
@@ -552,7 +625,7 @@ type DrainResponse struct {
 
 func (x *DrainResponse) Reset() {
 	*x = DrainResponse{}
-	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[7]
+	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -564,7 +637,7 @@ func (x *DrainResponse) String() string {
 func (*DrainResponse) ProtoMessage() {}
 
 func (x *DrainResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[7]
+	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -577,7 +650,7 @@ func (x *DrainResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainResponse.ProtoReflect.Descriptor instead.
 func (*DrainResponse) Descriptor() ([]byte, []int) {
-	return file_mcpedge_admin_v1_replica_proto_rawDescGZIP(), []int{7}
+	return file_mcpedge_admin_v1_replica_proto_rawDescGZIP(), []int{8}
 }
 
 var File_mcpedge_admin_v1_replica_proto protoreflect.FileDescriptor
@@ -585,7 +658,7 @@ var File_mcpedge_admin_v1_replica_proto protoreflect.FileDescriptor
 const file_mcpedge_admin_v1_replica_proto_rawDesc = "" +
 	"\n" +
 	"\x1emcpedge/admin/v1/replica.proto\x12\x10mcpedge.admin.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x12\n" +
-	"\x10GetStatusRequest\"\xfa\x02\n" +
+	"\x10GetStatusRequest\"\xb2\x03\n" +
 	"\x11GetStatusResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x18\n" +
 	"\areplica\x18\x02 \x01(\tR\areplica\x12\x14\n" +
@@ -599,7 +672,12 @@ const file_mcpedge_admin_v1_replica_proto_rawDesc = "" +
 	"\astreams\x18\t \x01(\x05R\astreams\x12\x14\n" +
 	"\x05calls\x18\n" +
 	" \x01(\x05R\x05calls\x12-\n" +
-	"\x05state\x18\v \x01(\v2\x17.mcpedge.admin.v1.StateR\x05state\"k\n" +
+	"\x05state\x18\v \x01(\v2\x17.mcpedge.admin.v1.StateR\x05state\x126\n" +
+	"\bsettings\x18\f \x01(\v2\x1a.mcpedge.admin.v1.SettingsR\bsettings\"W\n" +
+	"\bSettings\x12\x12\n" +
+	"\x04file\x18\x01 \x01(\tR\x04file\x12\x14\n" +
+	"\x05error\x18\x02 \x01(\tR\x05error\x12!\n" +
+	"\frestart_keys\x18\x03 \x03(\tR\vrestartKeys\"k\n" +
 	"\x05State\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1c\n" +
 	"\treachable\x18\x02 \x01(\bR\treachable\x120\n" +
@@ -645,38 +723,40 @@ func file_mcpedge_admin_v1_replica_proto_rawDescGZIP() []byte {
 	return file_mcpedge_admin_v1_replica_proto_rawDescData
 }
 
-var file_mcpedge_admin_v1_replica_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_mcpedge_admin_v1_replica_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_mcpedge_admin_v1_replica_proto_goTypes = []any{
 	(*GetStatusRequest)(nil),      // 0: mcpedge.admin.v1.GetStatusRequest
 	(*GetStatusResponse)(nil),     // 1: mcpedge.admin.v1.GetStatusResponse
-	(*State)(nil),                 // 2: mcpedge.admin.v1.State
-	(*ListBackendsRequest)(nil),   // 3: mcpedge.admin.v1.ListBackendsRequest
-	(*ListBackendsResponse)(nil),  // 4: mcpedge.admin.v1.ListBackendsResponse
-	(*Backend)(nil),               // 5: mcpedge.admin.v1.Backend
-	(*DrainRequest)(nil),          // 6: mcpedge.admin.v1.DrainRequest
-	(*DrainResponse)(nil),         // 7: mcpedge.admin.v1.DrainResponse
-	(*timestamppb.Timestamp)(nil), // 8: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),   // 9: google.protobuf.Duration
+	(*Settings)(nil),              // 2: mcpedge.admin.v1.Settings
+	(*State)(nil),                 // 3: mcpedge.admin.v1.State
+	(*ListBackendsRequest)(nil),   // 4: mcpedge.admin.v1.ListBackendsRequest
+	(*ListBackendsResponse)(nil),  // 5: mcpedge.admin.v1.ListBackendsResponse
+	(*Backend)(nil),               // 6: mcpedge.admin.v1.Backend
+	(*DrainRequest)(nil),          // 7: mcpedge.admin.v1.DrainRequest
+	(*DrainResponse)(nil),         // 8: mcpedge.admin.v1.DrainResponse
+	(*timestamppb.Timestamp)(nil), // 9: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),   // 10: google.protobuf.Duration
 }
 var file_mcpedge_admin_v1_replica_proto_depIdxs = []int32{
-	8,  // 0: mcpedge.admin.v1.GetStatusResponse.start_time:type_name -> google.protobuf.Timestamp
-	9,  // 1: mcpedge.admin.v1.GetStatusResponse.uptime:type_name -> google.protobuf.Duration
-	2,  // 2: mcpedge.admin.v1.GetStatusResponse.state:type_name -> mcpedge.admin.v1.State
-	8,  // 3: mcpedge.admin.v1.State.since:type_name -> google.protobuf.Timestamp
-	5,  // 4: mcpedge.admin.v1.ListBackendsResponse.backends:type_name -> mcpedge.admin.v1.Backend
-	8,  // 5: mcpedge.admin.v1.Backend.since:type_name -> google.protobuf.Timestamp
-	8,  // 6: mcpedge.admin.v1.Backend.loaded:type_name -> google.protobuf.Timestamp
-	0,  // 7: mcpedge.admin.v1.ReplicaService.GetStatus:input_type -> mcpedge.admin.v1.GetStatusRequest
-	3,  // 8: mcpedge.admin.v1.ReplicaService.ListBackends:input_type -> mcpedge.admin.v1.ListBackendsRequest
-	6,  // 9: mcpedge.admin.v1.ReplicaService.Drain:input_type -> mcpedge.admin.v1.DrainRequest
-	1,  // 10: mcpedge.admin.v1.ReplicaService.GetStatus:output_type -> mcpedge.admin.v1.GetStatusResponse
-	4,  // 11: mcpedge.admin.v1.ReplicaService.ListBackends:output_type -> mcpedge.admin.v1.ListBackendsResponse
-	7,  // 12: mcpedge.admin.v1.ReplicaService.Drain:output_type -> mcpedge.admin.v1.DrainResponse
-	10, // [10:13] is the sub-list for method output_type
-	7,  // [7:10] is the sub-list for method input_type
-	7,  // [7:7] is the sub-list for extension type_name
-	7,  // [7:7] is the sub-list for extension extendee
-	0,  // [0:7] is the sub-list for field type_name
+	9,  // 0: mcpedge.admin.v1.GetStatusResponse.start_time:type_name -> google.protobuf.Timestamp
+	10, // 1: mcpedge.admin.v1.GetStatusResponse.uptime:type_name -> google.protobuf.Duration
+	3,  // 2: mcpedge.admin.v1.GetStatusResponse.state:type_name -> mcpedge.admin.v1.State
+	2,  // 3: mcpedge.admin.v1.GetStatusResponse.settings:type_name -> mcpedge.admin.v1.Settings
+	9,  // 4: mcpedge.admin.v1.State.since:type_name -> google.protobuf.Timestamp
+	6,  // 5: mcpedge.admin.v1.ListBackendsResponse.backends:type_name -> mcpedge.admin.v1.Backend
+	9,  // 6: mcpedge.admin.v1.Backend.since:type_name -> google.protobuf.Timestamp
+	9,  // 7: mcpedge.admin.v1.Backend.loaded:type_name -> google.protobuf.Timestamp
+	0,  // 8: mcpedge.admin.v1.ReplicaService.GetStatus:input_type -> mcpedge.admin.v1.GetStatusRequest
+	4,  // 9: mcpedge.admin.v1.ReplicaService.ListBackends:input_type -> mcpedge.admin.v1.ListBackendsRequest
+	7,  // 10: mcpedge.admin.v1.ReplicaService.Drain:input_type -> mcpedge.admin.v1.DrainRequest
+	1,  // 11: mcpedge.admin.v1.ReplicaService.GetStatus:output_type -> mcpedge.admin.v1.GetStatusResponse
+	5,  // 12: mcpedge.admin.v1.ReplicaService.ListBackends:output_type -> mcpedge.admin.v1.ListBackendsResponse
+	8,  // 13: mcpedge.admin.v1.ReplicaService.Drain:output_type -> mcpedge.admin.v1.DrainResponse
+	11, // [11:14] is the sub-list for method output_type
+	8,  // [8:11] is the sub-list for method input_type
+	8,  // [8:8] is the sub-list for extension type_name
+	8,  // [8:8] is the sub-list for extension extendee
+	0,  // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_mcpedge_admin_v1_replica_proto_init() }
@@ -690,7 +770,7 @@ func file_mcpedge_admin_v1_replica_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_mcpedge_admin_v1_replica_proto_rawDesc), len(file_mcpedge_admin_v1_replica_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   8,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
