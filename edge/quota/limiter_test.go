@@ -20,11 +20,18 @@ type shared struct {
 	Memory
 	latency  time.Duration
 	away     atomic.Bool
-	replicas int
+	replicas atomic.Int64
 	took     atomic.Int64 // round trips that took calls
 }
 
 var errAway = errors.New("away")
+
+// sharedBy returns a store that n replicas share.
+func sharedBy(n int) *shared {
+	s := &shared{}
+	s.replicas.Store(int64(n))
+	return s
+}
 
 func (s *shared) trip() error {
 	time.Sleep(s.latency)
@@ -53,12 +60,12 @@ func (s *shared) Sharing(context.Context) (int, error) {
 	if err := s.trip(); err != nil {
 		return 0, err
 	}
-	return s.replicas, nil
+	return int(s.replicas.Load()), nil
 }
 
 // replicasOn starts limiters that share a store, until the test ends.
 func replicasOn(t *testing.T, s *shared, n int, rules ...Rule) []*Limiter {
-	s.replicas = n
+	s.replicas.Store(int64(n))
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	t.Cleanup(func() { cancel(); running.Wait() })
@@ -95,7 +102,7 @@ func admitted(t *testing.T, x *Limiter, c *Call, most int) (n int, refused *Refu
 }
 
 func TestABudgetIsABurstAndARate(t *testing.T) {
-	for _, store := range []Store{nil, &shared{replicas: 1}} {
+	for _, store := range []Store{nil, sharedBy(1)} {
 		synctest.Test(t, func(t *testing.T) {
 			x := New(Options{Rules: []Rule{perPrincipal(time.Second, 10)}, Store: store})
 			n, refused := admitted(t, x, ann, 100)
@@ -252,7 +259,7 @@ func TestAStoreThatComesAndGoesGivesNoLargerShare(t *testing.T) {
 		}
 		share("while the store is away", 10)
 		s.away.Store(false)
-		s.replicas = 1
+		s.replicas.Store(1)
 		time.Sleep(2 * sweepEvery)
 		share("after one replica alone has found the store", 10)
 		s.away.Store(false)
@@ -264,7 +271,7 @@ func TestAStoreThatComesAndGoesGivesNoLargerShare(t *testing.T) {
 // A call that one rule refuses is not charged to the others.
 func TestARefusedCallCostsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for _, store := range []Store{nil, &shared{replicas: 1}} {
+		for _, store := range []Store{nil, sharedBy(1)} {
 			x := New(Options{Store: store, Rules: []Rule{
 				perPrincipal(time.Hour, 5),
 				{Name: "dear", Per: PerPrincipal, Tools: []string{"dear"}, Budget: Budget{Interval: time.Hour, Burst: 1}},
@@ -326,7 +333,7 @@ func TestMemoryOfQuotasIsBounded(t *testing.T) {
 }
 
 func BenchmarkSpend(b *testing.B) {
-	for name, s := range map[string]Store{"local": nil, "leased": &shared{replicas: 1}} {
+	for name, s := range map[string]Store{"local": nil, "leased": sharedBy(1)} {
 		b.Run(name, func(b *testing.B) {
 			x := New(Options{Rules: []Rule{perPrincipal(time.Microsecond, 1_000_000)}, Store: s})
 			b.ReportAllocs()
@@ -340,7 +347,7 @@ func BenchmarkSpend(b *testing.B) {
 // Other rules are in force at once: what was used of a budget stays used, but counts for no more than all of it now, and
 // what a replica had taken and not used is given back.
 func TestRulesAreExchanged(t *testing.T) {
-	for _, store := range []Store{nil, &shared{replicas: 1}} {
+	for _, store := range []Store{nil, sharedBy(1)} {
 		synctest.Test(t, func(t *testing.T) {
 			rule := perPrincipal(time.Hour, 100)
 			x := New(Options{Rules: []Rule{rule}, Store: store})
