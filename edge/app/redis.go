@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	neturl "net/url"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
@@ -128,19 +127,11 @@ func redisClient(cfg config.Config) (goredis.UniversalClient, error) {
 	if err != nil {
 		return nil, err
 	}
-	// An error of url.Parse repeats the URL, which may contain a password; those of go-redis name a
-	// part of it.
-	wrong := func(err error) error {
-		if u := new(neturl.Error); errors.As(err, &u) {
-			err = u.Err
-		}
-		return fmt.Errorf("redis: the URL cannot be used: %w", err)
-	}
 	switch kind {
 	case config.RedisCluster:
 		o, err := goredis.ParseClusterURL(url)
 		if err != nil {
-			return nil, wrong(err)
+			return nil, optionError(err)
 		}
 		bounds{&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout, &o.PoolTimeout, &o.PoolSize, &o.MaxRetries}.set()
 		o.DialerRetries, o.ContextTimeoutEnabled = 1, true
@@ -151,7 +142,7 @@ func redisClient(cfg config.Config) (goredis.UniversalClient, error) {
 	case config.RedisSentinel:
 		o, err := goredis.ParseFailoverURL(url)
 		if err != nil {
-			return nil, wrong(err)
+			return nil, optionError(err)
 		}
 		bounds{&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout, &o.PoolTimeout, &o.PoolSize, &o.MaxRetries}.set()
 		o.DialerRetries, o.ContextTimeoutEnabled = 1, true
@@ -160,7 +151,7 @@ func redisClient(cfg config.Config) (goredis.UniversalClient, error) {
 	}
 	o, err := goredis.ParseURL(url)
 	if err != nil {
-		return nil, wrong(err)
+		return nil, optionError(err)
 	}
 	bounds{&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout, &o.PoolTimeout, &o.PoolSize, &o.MaxRetries}.set()
 	o.DialerRetries, o.ContextTimeoutEnabled = 1, true

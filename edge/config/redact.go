@@ -7,7 +7,7 @@ import (
 
 // secretInURL is what of a URL nobody else may read: the user and password before the host, and what the query has of them. A password may
 // have any character but space, an @ too.
-var secretInURL = regexp.MustCompile(`(?i)(://)[^\s"'<>]*@|([?&](?:password|secret|token|api_?key|access_token)=)[^&\s"'<>]*`)
+var secretInURL = regexp.MustCompile(`(?i)(://)[^\s"'<>]*@|([?&](?:[a-z_]*password|secret|token|api_?key|access_token)=)[^&\s"'<>]*`)
 
 // Redact replaces the users, passwords and tokens of the URLs in a text by ***.
 func Redact(text string) string {

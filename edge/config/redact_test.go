@@ -54,6 +54,7 @@ func TestRedact(t *testing.T) {
 		"a https://u:p@h/a and b":           "a https://***@h/a and b",
 		"https://h/a?token=x&b=1":           "https://h/a?token=***&b=1",
 		"https://mcp.example.com/mcp":       "https://mcp.example.com/mcp",
+		"redis://h?sentinel_password=x&b=1": "redis://h?sentinel_password=***&b=1",
 		"mail a@b.example":                  "mail a@b.example",
 	} {
 		if got := Redact(text); got != want {
