@@ -17,9 +17,9 @@ import (
 // ends nothing, and when the drain begins and the process has stopped.
 func TestLifecycleIsLogged(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "edge.yaml")
+	const base = "{listen: '127.0.0.1:0', admin: '127.0.0.1:0', demo: true, log: {format: json}, policy: {default: allow}"
 	write := func(more string) {
 		t.Helper()
-		const base = "{listen: '127.0.0.1:0', admin: '127.0.0.1:0', demo: true, log: {format: json}, policy: {default: allow}"
 		if err := os.WriteFile(file, []byte(base+more+"}\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -87,6 +87,43 @@ func TestLifecycleIsLogged(t *testing.T) {
 	find("the file of settings is again as it was at the start: nothing waits for a restart")
 	reread()
 	find("asked to read the settings again: the file was read and is in force")
+
+	// Each other mistake is logged, and so is the end of the last one.
+	const broken = "the file of settings cannot be used: what was read before stays in force"
+	for _, name := range []string{"first", "second"} {
+		write(", " + name + ": 1")
+		if text, _ := find(broken)["error"].(string); !strings.Contains(text, name) {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	if text, _ := find(broken)["error"].(string); !strings.Contains(text, "no such file") {
+		t.Error(text)
+	}
+	write(", drain-delay: 7s")
+	find("the file of settings can be used again, and is in force")
+	if keys := find(waits)["keys"]; keys != "drain-delay" {
+		t.Errorf("keys that take a restart: %v", keys)
+	}
+
+	// A file without its policy is not as it was at the start, though no other key differs.
+	from := seen
+	const policy = ", policy: {default: allow}"
+	if err := os.WriteFile(file, []byte(strings.Replace(base, policy, "", 1)+"}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	find(broken)
+	reread()
+	find("asked to read the settings again: the file cannot be used, and what was read before stays in force")
+	const again = "the file of settings is again as it was at the start: nothing waits for a restart"
+	if strings.Contains(log()[from:], again) {
+		t.Errorf("it is said to be as it was at the start:\n%s", log()[from:])
+	}
+	write("")
+	find("the file of settings can be used again, and is in force")
+	find(again)
 
 	stop()
 	if draining := find("draining"); draining["grace"] != 30.0 {

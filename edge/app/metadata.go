@@ -79,11 +79,12 @@ type fixedValue struct {
 	mu     sync.Mutex
 	text   string
 	looked time.Time
-	// modified and size are those of the file that was read. failed is whether the last check could
-	// not read it.
+	// modified and size are those of the file that was read.
 	modified time.Time
 	size     int64
-	failed   bool
+	// failed is why the last check could not use the file, logged the failure that was logged last.
+	// Empty means none.
+	failed, logged string
 }
 
 // now returns the value; the last one if its file cannot be read any more.
@@ -96,17 +97,32 @@ func (v *fixedValue) now() string {
 	if time.Since(v.looked) < lookAgain {
 		return v.text
 	}
-	switch changed, err := v.read(); {
-	case err != nil && !v.failed:
-		v.failed = true
-		v.log.Warn("a file with metadata for a backend cannot be used: the value of before is sent on", "file", v.file, "error", err)
-	case err == nil:
-		v.failed = false
-		if changed {
-			v.log.Info("metadata for a backend was read again", "file", v.file)
-		}
+	changed, err := v.read()
+	switch {
+	case err != nil:
+		v.refused(err)
+	case changed:
+		v.log.Info("metadata for a backend was read again", "file", v.file)
+	case v.logged != "":
+		v.log.Info("a file with metadata for a backend can be used again", "file", v.file)
+	}
+	if err == nil {
+		v.failed, v.logged = "", ""
 	}
 	return v.text
+}
+
+// refused logs why the file cannot be used: the first failure, and each other one that two
+// consecutive checks find, because the file may be being written. The caller holds v.mu.
+func (v *fixedValue) refused(err error) {
+	why := err.Error()
+	settled := why == v.failed
+	v.failed = why
+	if why == v.logged || v.logged != "" && !settled {
+		return
+	}
+	v.logged = why
+	v.log.Warn("a file with metadata for a backend cannot be used: the value of before is sent on", "file", v.file, "error", err)
 }
 
 // read reads the value from its file if that has changed.

@@ -39,7 +39,12 @@ type reread struct {
 	taken, last []byte
 	// unused is why the content read last cannot be used, or nil.
 	unused error
+	// told is the failure that was logged last, while stale.
+	told unusable
 }
+
+// unusable is a content of a file and why it cannot be used. An unreadable file has no content.
+type unusable struct{ content, reason string }
 
 // newReread makes the rereading of the parts that this edge has.
 func (a *App) newReread() {
@@ -63,7 +68,7 @@ func (a *App) watchSettings(ctx context.Context) {
 	restart := a.newRestart()
 	refresh := func() {
 		a.reread.refresh()
-		restart.refresh()
+		restart.refresh(a.reread.unused != nil)
 		a.settings.Store(a.readSettings(restart))
 	}
 	if a.cfg.File != "" {
@@ -139,8 +144,15 @@ func (r *reread) refresh() {
 	switch {
 	case r.unused == nil:
 		r.taken = raw
-		r.stale.Store(false)
-	case settled && !r.stale.Swap(true):
+		if r.stale.Swap(false) {
+			r.log.Info("the file of settings can be used again, and is in force", "config", r.file)
+		}
+	case settled:
+		this := unusable{string(raw), r.unused.Error()}
+		if r.stale.Swap(true) && r.told == this {
+			return
+		}
+		r.told = this
 		r.log.Error("the file of settings cannot be used: what was read before stays in force", "config", r.file, "error", r.unused)
 	}
 }

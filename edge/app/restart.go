@@ -41,16 +41,21 @@ func (a *App) newRestart() *restart {
 	return r
 }
 
-// refresh compares the file with its content at start, after two equal readings.
-func (r *restart) refresh() {
+// refresh compares the file with its content at start, after two equal readings. unusable is whether
+// one of the others cannot use the file; then the comparison waits until it can.
+func (r *restart) refresh(unusable bool) {
 	raw, err := os.ReadFile(r.file)
-	settled := err == nil && bytes.Equal(raw, r.last)
+	if err != nil {
+		raw = nil
+	}
+	settled := bytes.Equal(raw, r.last)
 	r.last = raw
-	if !settled || bytes.Equal(raw, r.seen) {
+	if !settled || unusable || bytes.Equal(raw, r.seen) {
 		return
 	}
 	r.seen = raw
 	now, err := config.ReadFile(r.file)
+	was := r.unread
 	if r.unread = err; err != nil {
 		if len(r.others) == 0 {
 			r.log.Error("the file of settings has changed and cannot be read: an edge that starts with it would not serve", "config", r.file, "error", err)
@@ -61,6 +66,9 @@ func (r *restart) refresh() {
 		part, _, _ := strings.Cut(key, ".")
 		return slices.Contains(r.others, part)
 	})
+	if was != nil && len(r.others) == 0 {
+		r.log.Info("the file of settings can be read again", "config", r.file)
+	}
 	switch {
 	case slices.Equal(keys, r.told):
 	case len(keys) == 0:

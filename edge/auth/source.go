@@ -35,9 +35,10 @@ type source struct {
 	asked time.Time
 	// running is the fetch in progress, or nil.
 	running *fetch
-	// failing is whether the last attempt failed, which was logged. retry is when the next one is
-	// due.
+	// failing is whether the last attempt failed, told is what of that was logged. retry is when
+	// the next one is due.
 	failing bool
+	told    fault
 	retry   time.Time
 	// discovered is the URL that was discovered last.
 	discovered string
@@ -138,7 +139,7 @@ func (s *source) ask(ctx context.Context) bool {
 
 // load reads the keys and makes them current.
 func (s *source) load(ctx context.Context) error {
-	began := time.Now()
+	at := time.Now()
 	set, err := s.readSet(ctx)
 	if s.read == nil {
 		if err != nil {
@@ -151,25 +152,37 @@ func (s *source) load(ctx context.Context) error {
 		return err // the caller has stopped
 	}
 	s.mu.Lock()
-	was := s.failing
 	s.failing = err != nil
+	began, ended := s.told.note(s.cause(err))
 	s.mu.Unlock()
 	switch {
-	case err != nil && !was:
+	case began:
 		s.log.Warn("the keys of an issuer cannot be read; the current ones stay in force for a limited time", "issuer", s.issuer, "error", err)
-	case err == nil && was:
+	case ended:
 		s.log.Info("the keys of an issuer can be read again", "issuer", s.issuer, "keys", len(set.keys))
 	}
 	if err != nil {
 		return err
 	}
-	before := s.current.Swap(&loadedKeys{set, began})
+	before := s.current.Swap(&loadedKeys{set, at})
 	if had := before == nil || len(before.set.keys) > 0; had && len(set.keys) == 0 {
 		s.log.Warn("an issuer has no keys for signatures: none of its tokens is accepted until it has some", "issuer", s.issuer)
 	} else if !had && len(set.keys) > 0 {
 		s.log.Info("an issuer has keys for signatures again", "issuer", s.issuer, "keys", len(set.keys))
 	}
 	return nil
+}
+
+// errFetch stands for every failure to fetch keys.
+var errFetch = errors.New("the keys cannot be fetched")
+
+// cause returns the error that distinguishes failures in the log. Failures to fetch are one, because
+// their texts differ at each attempt.
+func (s *source) cause(err error) error {
+	if err != nil && s.read == nil {
+		return errFetch
+	}
+	return err
 }
 
 func (s *source) readSet(ctx context.Context) (*keySet, error) {

@@ -20,8 +20,9 @@ type Source struct {
 	failure atomic.Pointer[string]
 
 	mu sync.Mutex
-	// taken is the content from which current was made, last the content at the last read.
-	taken, last contents
+	// taken is the content from which current was made, last the content at the last read, and
+	// faulty the content whose failure was logged last.
+	taken, last, faulty contents
 }
 
 // A certificate and its key are not written at the same time: at the start, unusable files are read
@@ -107,9 +108,10 @@ func (s *Source) refresh() {
 	switch {
 	case err == nil:
 		s.take(m, c)
-	case settled && s.Failure() != err.Error():
+	case settled && (s.Failure() != err.Error() || !c.equal(s.faulty)):
 		why := err.Error()
 		s.failure.Store(&why)
+		s.faulty = c
 		s.log.Error("the files of TLS cannot be used: those that were read before stay in use", "tls", s.files.Name, "error", why)
 	}
 }

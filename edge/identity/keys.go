@@ -42,6 +42,8 @@ type Keys struct {
 	// last.
 	mu          sync.Mutex
 	taken, last []byte
+	// told is the failure that was logged last, while stale: the file and the reason.
+	told [2]string
 }
 
 // ring is the set of keys in use. It is immutable.
@@ -153,7 +155,12 @@ func (k *Keys) refresh(now time.Time) {
 		k.stale.Store(false)
 		k.exchanges.Add(1)
 		k.log.Info("the identity keys have changed", "kid", keys[0].id)
-	case settled && !k.stale.Swap(true):
+	case settled:
+		this := [2]string{string(raw), err.Error()}
+		if k.stale.Swap(true) && k.told == this {
+			return
+		}
+		k.told = this
 		k.log.Error("the identity key file is unusable; the previous keys stay in use", "error", fmt.Errorf("identity-key: %w", err))
 	}
 }
