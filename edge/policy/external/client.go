@@ -204,6 +204,8 @@ func (c *Client) Ask(ctx context.Context, call *mcp.Call) (Answer, error) {
 		return Answer{}, mcp.Errorf(mcp.KindCancelled, "the request ended before its policy server had answered: %w", context.Cause(ctx))
 	case err == nil && resp.GetStatus() == nil && resp.GetHttpResponse() == nil:
 		err = errors.New("its answer has no status: the server must set CheckResponse.status, to OK where it allows")
+	case err == nil && resp.GetErrorResponse() != nil:
+		err = errors.New("its answer is an error response: the server has not decided")
 	}
 	if err != nil {
 		c.health.failed(err)

@@ -33,6 +33,7 @@ var call = &mcp.Call{Method: mcp.MethodToolsCall}
 
 // An answer allows only if it says so; what is none has failed, and Open alone allows then.
 func TestAnswers(t *testing.T) {
+	failed := &authv3.CheckResponse_ErrorResponse{ErrorResponse: &authv3.DeniedHttpResponse{Body: "out of order"}}
 	denied := &authv3.CheckResponse_DeniedResponse{DeniedResponse: &authv3.DeniedHttpResponse{Body: "no"}}
 	for name, x := range map[string]struct {
 		resp *authv3.CheckResponse
@@ -45,6 +46,9 @@ func TestAnswers(t *testing.T) {
 		"no status known":        {&authv3.CheckResponse{Status: &status.Status{Code: -1}}, nil, external.Denied},
 		"OK and a denial":        {&authv3.CheckResponse{Status: &status.Status{}, HttpResponse: denied}, nil, external.Denied},
 		"a denial alone":         {&authv3.CheckResponse{HttpResponse: denied}, nil, external.Denied},
+		"an error response":      {&authv3.CheckResponse{HttpResponse: failed}, nil, external.Failed},
+		"OK and an error":        {&authv3.CheckResponse{Status: &status.Status{}, HttpResponse: failed}, nil, external.Failed},
+		"a denial and an error":  {&authv3.CheckResponse{Status: &status.Status{Code: int32(codes.Internal)}, HttpResponse: failed}, nil, external.Failed},
 		"nothing":                {&authv3.CheckResponse{}, nil, external.Failed},
 		"an error":               {nil, grpcstatus.Error(codes.PermissionDenied, "you may not ask"), external.Failed},
 		"more than can be taken": {&authv3.CheckResponse{Status: &status.Status{Message: strings.Repeat("x", 1<<20)}}, nil, external.Failed},
