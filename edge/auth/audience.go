@@ -18,7 +18,8 @@ func canonical(audience string) string {
 	}
 	u.Scheme = strings.ToLower(u.Scheme)
 	u.Host = canonicalHost(u.Scheme, u.Host)
-	if u.RawQuery == "" {
+	// An escaped slash at the end is part of another path.
+	if u.RawQuery == "" && strings.HasSuffix(u.EscapedPath(), "/") {
 		u.Path, u.RawPath = strings.TrimSuffix(u.Path, "/"), strings.TrimSuffix(u.RawPath, "/")
 	}
 	return u.String()

@@ -102,6 +102,9 @@ func TestCanonicalAudiences(t *testing.T) {
 		"https://mcp.example.com/mcp#":     false,
 		"https://mcp.example.com/mcp#x":    false,
 		"https://mcp.example.com/mcp?":     false,
+		"https://mcp.example.com/mcp%2F":   false,
+		"https://mcp.example.com/mcp%2f":   false,
+		"https://mcp.example.com/%6dcp/":   false,
 		"https://mcp.example.com/%6dcp":    false,
 		"https://u@mcp.example.com/mcp":    false,
 		"https://mcp.example.com./mcp":     false,
@@ -110,6 +113,16 @@ func TestCanonicalAudiences(t *testing.T) {
 		" https://mcp.example.com/mcp":     false,
 	} {
 		if got := have.has([]string{audience}); got != want {
+			t.Errorf("%q: %v", audience, got)
+		}
+	}
+	escaped := newAudiences([]string{"https://mcp.example.com/a%2Fb"})
+	for audience, want := range map[string]bool{
+		"https://mcp.example.com/a%2Fb":  true,
+		"https://MCP.example.com/a%2Fb/": true,
+		"https://mcp.example.com/a/b":    false,
+	} {
+		if got := escaped.has([]string{audience}); got != want {
 			t.Errorf("%q: %v", audience, got)
 		}
 	}
