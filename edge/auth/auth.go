@@ -84,6 +84,9 @@ func New(o Options) (*Authenticator, error) {
 			if err != nil {
 				return nil, fmt.Errorf("auth.issuers: %s: jwks: %w", one.URL, err)
 			}
+			if err := set.exposure(); err != nil {
+				return nil, fmt.Errorf("auth.issuers: %s: jwks: %w", one.URL, err)
+			}
 			s.current.Store(&loadedKeys{set, time.Now()})
 		}
 		i := newIssuer(one, s, o.Claims)
@@ -252,7 +255,7 @@ func (a *Authenticator) Try(ctx context.Context) []Tried {
 		t := Tried{Issuer: i.o.URL}
 		set, err := i.source.readSet(ctx)
 		if t.Err = err; err == nil {
-			t.Keys = len(set.keys)
+			t.Keys, t.Err = len(set.keys), set.exposure()
 		}
 		if i.o.Introspection != nil && t.Err == nil {
 			_, t.Err = i.o.Introspection.ReadSecret()

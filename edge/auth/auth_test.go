@@ -455,7 +455,10 @@ func TestSetsWithoutKeys(t *testing.T) {
 		`{"keys":[` + encrypts + `]}`: false,
 		`{"keys":[{"kty":"EC","key_ops":["deriveKey"],"crv":"P-256","x":"AA","y":"AA"}]}`: false,
 		`{"keys":[` + encrypts + `,{"kty":"RSA","use":"sig","n":"AQAB","e":"AQAB"}]}`:     true,
-		`{"keys":[{"kty":"RSA"}]}`: true,
+		`{"keys":[{"kty":"RSA"}]}`:               true,
+		`{"keys":[` + private(t, i, "d") + `]}`:  true,
+		`{"keys":[` + private(t, i, "D") + `]}`:  true,
+		`{"keys":[` + private(t, i, "qi") + `]}`: true,
 	} {
 		o := options(i)
 		o.Issuers[0].ReadKeys = func() ([]byte, error) { return []byte(set), nil }
@@ -470,6 +473,59 @@ func TestSetsWithoutKeys(t *testing.T) {
 			t.Errorf("%s: status %d, want 401", set, got)
 		}
 	}
+}
+
+// private returns the issuer's newest key as it is in its set, with a member of private keys beside.
+func private(t *testing.T, i *issuer.Issuer, member string) string {
+	t.Helper()
+	var set struct {
+		Keys []map[string]any `json:"keys"`
+	}
+	if err := json.Unmarshal(i.Set(), &set); err != nil {
+		t.Fatal(err)
+	}
+	k := set.Keys[0]
+	k[member] = "AAAA"
+	text, err := json.Marshal(k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// A key in a set with its private half verifies nothing, from when it is read: whoever reads the set
+// can sign with it. The other keys count.
+func TestPrivateKeysArePassedOver(t *testing.T) {
+	i := issuer.New("https://id.example")
+	other := i.Token("alice", resource)
+	public := strings.TrimSuffix(string(i.Set()), "]}")
+	i.Rotate()
+	token := i.Token("alice", resource)
+	var file atomic.Pointer[string]
+	set := string(i.Set())
+	file.Store(&set)
+	o := options(i)
+	o.Issuers[0].ReadKeys = func() ([]byte, error) { return []byte(*file.Load()), nil }
+	synctestRun(t, o, func(a *auth.Authenticator) {
+		for _, c := range []struct {
+			set           string
+			token, others int
+		}{
+			{set, 200, 200},
+			{public + "," + private(t, i, "d") + "]}", 401, 200},
+			{set, 200, 200},
+			{strings.TrimSuffix(set, "]}") + "," + private(t, i, "d") + "]}", 401, 200},
+			{strings.TrimSuffix(set, "]}") + `,{"key_ops":["sign"],` + private(t, i, "d")[1:] + "]}", 401, 200},
+			{set, 200, 200},
+			{`{"keys":[` + private(t, i, "d") + `]}`, 401, 401},
+		} {
+			file.Store(&c.set)
+			time.Sleep(2 * time.Minute) // verified tokens are cached
+			if got, others := status(a, token), status(a, other); got != c.token || others != c.others {
+				t.Errorf("%s: status %d, and with the other key %d", c.set, got, others)
+			}
+		}
+	})
 }
 
 // Without credentials callers are anonymous if that is allowed; with invalid ones they are refused.

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"crypto"
 	"crypto/ecdsa"
 	"crypto/ed25519"
 	"crypto/elliptic"
@@ -19,7 +20,11 @@ import (
 var errNoKeys = &refusal{reason: ReasonUnavailable, text: "the keys of the access token's issuer cannot be read now: try again later"}
 
 // keySet has the keys of an issuer that can verify signatures. It is immutable.
-type keySet struct{ keys []key }
+type keySet struct {
+	keys []key
+	// exposed counts the keys that were skipped because the set has their private half.
+	exposed int
+}
 
 type key struct {
 	// id and algorithm are those in the set; empty if omitted.
@@ -36,9 +41,22 @@ const (
 // errOtherUse means that a key states another use than signatures.
 var errOtherUse = errors.New("it is not intended for verifying signatures")
 
+// errPrivate means that a key has its private half.
+var errPrivate = errors.New("it has its private half, which must stay secret")
+
+// exposure returns an error if keys are exposed, or nil.
+func (s *keySet) exposure() error {
+	if s.exposed == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d of its keys have their private half, with which whoever reads them can sign: make others, and publish their public halves alone", s.exposed)
+}
+
 // parseKeys parses a JWK Set (RFC 7517, section 5). It skips keys that cannot be used because of
-// their type, use or a defect. A set without keys for signatures is valid, and empty: the issuer
-// has removed its keys. A set whose signature keys are all unusable is an error.
+// their type, use or a defect, and those with their private half: whoever reads the set can sign
+// with them. A set without keys for signatures is valid, and empty: the issuer has removed its
+// keys. So is one whose keys are exposed. Any other set whose signature keys are all unusable is an
+// error.
 func parseKeys(raw []byte) (*keySet, error) {
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`
@@ -54,21 +72,29 @@ func parseKeys(raw []byte) (*keySet, error) {
 	}
 	s := &keySet{}
 	var errs []error
+	var exposed []jwt.VerificationKey
 	for _, raw := range set.Keys {
 		k, err := parseKey(raw)
 		switch {
 		case err == nil:
 			s.keys = append(s.keys, k)
+		case errors.Is(err, errPrivate):
+			exposed = append(exposed, k.public)
 		case !errors.Is(err, errOtherUse):
 			errs = append(errs, err)
 		}
 	}
-	if len(s.keys) == 0 && len(errs) > 0 {
+	s.exposed = len(exposed)
+	s.keys = slices.DeleteFunc(s.keys, func(k key) bool { // the set may have the public half, too
+		return slices.ContainsFunc(exposed, func(public jwt.VerificationKey) bool { return equal(k.public, public) })
+	})
+	if len(s.keys) == 0 && s.exposed == 0 && len(errs) > 0 {
 		return nil, fmt.Errorf("none of its %d keys can be used to verify signatures: %w", len(set.Keys), errors.Join(errs...))
 	}
 	return s, nil
 }
 
+// parseKey parses a public key. With errPrivate it returns the public half.
 func parseKey(raw []byte) (key, error) {
 	var m jwkset.JWKMarshal
 	if err := json.Unmarshal(raw, &m); err != nil {
@@ -77,7 +103,8 @@ func parseKey(raw []byte) (key, error) {
 	if m.USE != "" && m.USE != jwkset.UseSig {
 		return key{}, fmt.Errorf("key %.80q is for use %q: %w", m.KID, m.USE, errOtherUse)
 	}
-	if len(m.KEYOPS) > 0 && !slices.Contains(m.KEYOPS, jwkset.KeyOpsVerify) {
+	private := m.D != "" || m.P != "" || m.Q != "" || m.DP != "" || m.DQ != "" || m.QI != "" || m.OTH != nil
+	if len(m.KEYOPS) > 0 && !slices.Contains(m.KEYOPS, jwkset.KeyOpsVerify) && !(private && slices.Contains(m.KEYOPS, jwkset.KeyOpsSign)) {
 		return key{}, fmt.Errorf("key %.80q has key_ops %q: %w", m.KID, m.KEYOPS, errOtherUse)
 	}
 	m.X5C, m.X5U, m.X5T, m.X5TS256 = nil, "", "", "" // the set, not a certificate, vouches for the key
@@ -94,7 +121,17 @@ func parseKey(raw []byte) (key, error) {
 	default:
 		return key{}, fmt.Errorf("key %.80q is of type %q, which is not supported", m.KID, m.KTY)
 	}
-	return key{id: m.KID, algorithm: string(m.ALG), public: jwk.Key()}, nil
+	k := key{id: m.KID, algorithm: string(m.ALG), public: jwk.Key()}
+	if private {
+		return k, fmt.Errorf("key %.80q: %w", m.KID, errPrivate)
+	}
+	return k, nil
+}
+
+// equal reports whether two public keys are the same.
+func equal(a, b jwt.VerificationKey) bool {
+	k, ok := a.(interface{ Equal(x crypto.PublicKey) bool })
+	return ok && k.Equal(b)
 }
 
 // find returns at most maxTried keys that may have made a signature: those with that id and those

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -191,6 +192,9 @@ func (a *Authenticator) readProof(r *http.Request, token, thumbprint string) (p 
 	return p, nil
 }
 
+// secretMembers are the members of private and symmetric keys (RFC 7518, section 6).
+var secretMembers = []string{"d", "p", "q", "dp", "dq", "qi", "oth", "k"}
+
 // proofKey returns the key in a proof's header, which must have the thumbprint.
 func proofKey(t *jwt.Token, thumbprint string) (public any, _ *refusal) {
 	if typ, _ := t.Header["typ"].(string); !strings.EqualFold(typ, proofType) {
@@ -205,8 +209,9 @@ func proofKey(t *jwt.Token, thumbprint string) (public any, _ *refusal) {
 	if members == nil {
 		return nil, badProof("the DPoP proof's header has no key (jwk)")
 	}
-	for _, secret := range []string{"d", "p", "q", "dp", "dq", "qi", "oth", "k"} {
-		if _, there := members[secret]; there {
+	for name := range members {
+		// The key's parser ignores the case of names.
+		if slices.Contains(secretMembers, strings.ToLower(name)) {
 			return nil, badProof("the DPoP proof's header has a private key (jwk), which must stay secret: make another")
 		}
 	}

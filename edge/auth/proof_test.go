@@ -42,6 +42,12 @@ func TestProofs(t *testing.T) {
 	at := func(d time.Duration) members { return members{"iat": time.Now().Add(d).Unix()} }
 	private := client.JWK()
 	private["d"] = "AAAA"
+	capital := client.JWK()
+	capital["D"] = "AAAA"
+	curve := client.JWK()
+	curve["crv"] = "P-384"
+	shadowed := other.JWK()
+	shadowed["X"], shadowed["Y"] = client.JWK()["x"], client.JWK()["y"]
 	used := proof(nil, nil)
 	for _, c := range []struct {
 		name   string
@@ -68,6 +74,7 @@ func TestProofs(t *testing.T) {
 		{"an extension", proved("DPoP", token, proof(members{"crit": []string{"x"}, "x": 1}, nil)), 401, "invalid_dpop_proof", "extensions"},
 		{"no key", proved("DPoP", token, proof(members{"jwk": nil}, nil)), 401, "invalid_dpop_proof", "no key"},
 		{"a private key", proved("DPoP", token, proof(members{"jwk": private}, nil)), 401, "invalid_dpop_proof", "private key"},
+		{"a private key, its member in capitals", proved("DPoP", token, proof(members{"jwk": capital}, nil)), 401, "invalid_dpop_proof", "private key"},
 		{"a symmetric key", proved("DPoP", token, proof(members{"jwk": members{"kty": "oct", "k": "AAAA"}}, nil)), 401, "invalid_dpop_proof", "private key"},
 		{"a key that is none", proved("DPoP", token, proof(members{"jwk": members{"kty": "EC", "crv": "P-256", "x": "AA", "y": "AA"}}, nil)), 401, "invalid_dpop_proof", "cannot be used"},
 		{"another key, in the header", proved("DPoP", token, proof(members{"jwk": other.JWK()}, nil)), 401, "invalid_dpop_proof", "another key"},
@@ -75,6 +82,8 @@ func TestProofs(t *testing.T) {
 		{"wrong signature", proved("DPoP", token, spoiled(proof(nil, nil))), 401, "invalid_dpop_proof", "signature"},
 		{"algorithm none", proved("DPoP", token, proof(members{"alg": "none"}, nil)), 401, "invalid_dpop_proof", "algorithm"},
 		{"HMAC", proved("DPoP", token, proof(members{"alg": "HS256"}, nil)), 401, "invalid_dpop_proof", "algorithm"},
+		{"another curve", proved("DPoP", token, proof(members{"jwk": curve}, nil)), 401, "invalid_dpop_proof", "cannot be used"},
+		{"another key beside it, in capitals", proved("DPoP", token, other.Proof("POST", resource+"/mcp", token, members{"jwk": shadowed}, nil)), 401, "invalid_dpop_proof", ""},
 		{"an algorithm of another key", proved("DPoP", token, proof(members{"alg": "RS256"}, nil)), 401, "invalid_dpop_proof", "algorithm"},
 		{"another method", proved("DPoP", token, proof(nil, members{"htm": "GET"})), 401, "invalid_dpop_proof", "(htm)"},
 		{"the method in lower case", proved("DPoP", token, proof(nil, members{"htm": "post"})), 401, "invalid_dpop_proof", "(htm)"},
@@ -83,6 +92,10 @@ func TestProofs(t *testing.T) {
 		{"another scheme", proved("DPoP", token, proof(nil, members{"htu": "http://mcp.example.com/mcp"})), 401, "invalid_dpop_proof", "(htu)"},
 		{"another port", proved("DPoP", token, proof(nil, members{"htu": "https://mcp.example.com:80/mcp"})), 401, "invalid_dpop_proof", "(htu)"},
 		{"a user in the URL", proved("DPoP", token, proof(nil, members{"htu": "https://a@mcp.example.com/mcp"})), 401, "invalid_dpop_proof", "(htu)"},
+		{"an escaped slash", proved("DPoP", token, proof(nil, members{"htu": resource + "/mcp%2F"})), 401, "invalid_dpop_proof", "(htu)"},
+		{"the path in another case", proved("DPoP", token, proof(nil, members{"htu": resource + "/MCP"})), 401, "invalid_dpop_proof", "(htu)"},
+		{"a path with segments of dots", proved("DPoP", token, proof(nil, members{"htu": resource + "/x/../mcp"})), 401, "invalid_dpop_proof", "(htu)"},
+		{"no scheme", proved("DPoP", token, proof(nil, members{"htu": "//mcp.example.com/mcp"})), 401, "invalid_dpop_proof", "(htu)"},
 		{"no URL", proved("DPoP", token, proof(nil, members{"htu": nil})), 401, "invalid_dpop_proof", "(htu)"},
 		{"no hash of the token", proved("DPoP", token, proof(nil, members{"ath": nil})), 401, "invalid_dpop_proof", "(ath)"},
 		{"another token's", proved("DPoP", token, client.Proof("POST", resource+"/mcp", plain, nil, nil)), 401, "invalid_dpop_proof", "(ath)"},
@@ -90,6 +103,7 @@ func TestProofs(t *testing.T) {
 		{"a long identifier", proved("DPoP", token, proof(nil, members{"jti": strings.Repeat("x", 300)})), 401, "invalid_dpop_proof", "(jti)"},
 		{"no time", proved("DPoP", token, proof(nil, members{"iat": nil})), 401, "invalid_dpop_proof", "(iat)"},
 		{"a time that is none", proved("DPoP", token, proof(nil, members{"iat": "now"})), 401, "invalid_dpop_proof", "(iat)"},
+		{"a time in milliseconds", proved("DPoP", token, proof(nil, members{"iat": time.Now().UnixMilli()})), 401, "invalid_dpop_proof", "too old"},
 		{"old", proved("DPoP", token, proof(nil, at(-2*time.Minute))), 401, "invalid_dpop_proof", "too old"},
 		{"of the future", proved("DPoP", token, proof(nil, at(2*time.Minute))), 401, "invalid_dpop_proof", "too old"},
 

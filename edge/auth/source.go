@@ -165,6 +165,9 @@ func (s *source) load(ctx context.Context) error {
 		return err
 	}
 	before := s.current.Swap(&loadedKeys{set, at})
+	if set.exposed > 0 && (before == nil || before.set.exposed == 0) {
+		s.log.Warn("an issuer has published private keys: tokens that are signed with them are refused", "issuer", s.issuer, "error", set.exposure())
+	}
 	if had := before == nil || len(before.set.keys) > 0; had && len(set.keys) == 0 {
 		s.log.Warn("an issuer has no keys for signatures: none of its tokens is accepted until it has some", "issuer", s.issuer)
 	} else if !had && len(set.keys) > 0 {
