@@ -72,9 +72,9 @@ func addressText(a netip.Addr) string {
 }
 
 // Watch implements web.Watcher if the other authenticator does.
-func (o observedAuthenticator) Watch(authorization string, fn func()) (stop func()) {
+func (o observedAuthenticator) Watch(authorization string, p mcp.Principal, fn func()) (stop func()) {
 	if w, ok := o.Authenticator.(web.Watcher); ok {
-		return w.Watch(authorization, fn)
+		return w.Watch(authorization, p, fn)
 	}
 	return nil
 }

@@ -4,14 +4,17 @@ import (
 	"context"
 	"crypto/sha256"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
 // watches are the API keys and opaque tokens of open streams. Their expiry is unknown or uncertain,
-// so they are rechecked: API keys whenever the file has changed, opaque tokens by introspection
+// and their rights may change, so they are rechecked: API keys whenever the file has changed, opaque tokens by introspection
 // whenever the cached answer has expired. The zero value is empty. It is safe for concurrent use.
 type watches struct {
 	mu  sync.Mutex
@@ -25,15 +28,16 @@ type watched struct {
 	token string
 	// checked is when the credentials were last known to be valid.
 	checked time.Time
-	// told are called when the credentials become invalid.
-	told map[*func()]struct{}
+	// told are called when the credentials become invalid, or give other rights than the principal
+	// has.
+	told map[*func()]mcp.Principal
 }
 
 // recheckers is the number of concurrent introspections for streams.
 const recheckers = 8
 
 // Watch implements web.Watcher.
-func (a *Authenticator) Watch(authorization string, fn func()) (stop func()) {
+func (a *Authenticator) Watch(authorization string, p mcp.Principal, fn func()) (stop func()) {
 	_, token := splitAuthorization(authorization)
 	d := digest(sha256.Sum256([]byte(token)))
 	now := time.Now()
@@ -44,14 +48,14 @@ func (a *Authenticator) Watch(authorization string, fn func()) (stop func()) {
 	case a.opaque == nil || token == "" || !isOpaque(token):
 		return nil
 	}
-	stop = a.watches.add(d, token, now, &fn)
+	stop = a.watches.add(d, token, now, p, &fn)
 	if isKey {
-		a.recheckKey(d) // it may have been removed since the request was accepted
+		a.recheckKey(d) // the file may have changed since the request was accepted
 	}
 	return stop
 }
 
-func (w *watches) add(d digest, token string, now time.Time, fn *func()) (stop func()) {
+func (w *watches) add(d digest, token string, now time.Time, p mcp.Principal, fn *func()) (stop func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	one := w.all[d]
@@ -59,10 +63,10 @@ func (w *watches) add(d digest, token string, now time.Time, fn *func()) (stop f
 		if w.all == nil {
 			w.all = map[digest]*watched{}
 		}
-		one = &watched{token: token, checked: now, told: map[*func()]struct{}{}}
+		one = &watched{token: token, checked: now, told: map[*func()]mcp.Principal{}}
 		w.all[d] = one
 	}
-	one.told[fn] = struct{}{}
+	one.told[fn] = p
 	return func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -106,15 +110,19 @@ func (w *watches) checked(d digest) time.Time {
 	return time.Now()
 }
 
-// revoke notifies the watchers of credentials.
-func (w *watches) revoke(d digest) {
+// revoke notifies the watchers of credentials whose principals have ended, and drops them.
+func (w *watches) revoke(d digest, ended func(*mcp.Principal) bool) {
 	w.mu.Lock()
-	one := w.all[d]
-	delete(w.all, d)
 	var told []*func()
-	if one != nil {
-		for fn := range one.told {
-			told = append(told, fn)
+	if one := w.all[d]; one != nil {
+		for fn, p := range one.told {
+			if ended(&p) {
+				told = append(told, fn)
+				delete(one.told, fn)
+			}
+		}
+		if len(one.told) == 0 {
+			delete(w.all, d)
 		}
 	}
 	w.mu.Unlock()
@@ -123,7 +131,18 @@ func (w *watches) revoke(d digest) {
 	}
 }
 
-// recheckKeys ends streams of API keys that are not in force.
+// sameRights reports whether two principals are the same caller with the same rights, in any order.
+// It does not compare claims: an issuer may describe one token with other claims each time.
+func sameRights(p, q *mcp.Principal) bool {
+	return p.Is(q) && p.Client == q.Client && p.Actor == q.Actor && sameTexts(p.Scopes, q.Scopes) && sameTexts(p.Roles, q.Roles)
+}
+
+// sameTexts reports whether two lists have the same elements, in any order.
+func sameTexts(a, b []string) bool {
+	return slices.Equal(a, b) || slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
+}
+
+// recheckKeys ends streams of API keys that are not in force, have other rights or expire earlier.
 func (a *Authenticator) recheckKeys() {
 	for d := range a.watches.list(false) {
 		a.recheckKey(d)
@@ -131,9 +150,10 @@ func (a *Authenticator) recheckKeys() {
 }
 
 func (a *Authenticator) recheckKey(d digest) {
-	if _, found, why := a.keys.find(d, time.Now()); !found || why != nil {
-		a.watches.revoke(d)
-	}
+	now, found, why := a.keys.find(d, time.Now())
+	a.watches.revoke(d, func(p *mcp.Principal) bool {
+		return !found || why != nil || !sameRights(p, &now) || mcp.Outlasts(p.Until, now.Until)
+	})
 }
 
 // recheckOpaque asks about watched opaque tokens whenever their cached answers have expired, until
@@ -159,12 +179,16 @@ func (a *Authenticator) recheckOpaque(ctx context.Context) {
 	}
 }
 
-// recheckToken ends streams of an opaque token that is invalid, or of unknown validity for
-// keepKeys.
+// recheckToken ends streams of an opaque token that is invalid, has other rights, or is of unknown
+// validity for keepKeys.
 func (a *Authenticator) recheckToken(ctx context.Context, d digest, token string) {
 	began := time.Now()
-	if _, ok := a.cache.get(d, began); ok {
+	changed := func(v *verified) {
 		a.watches.good(d, began)
+		a.watches.revoke(d, func(p *mcp.Principal) bool { return !sameRights(p, &v.principal) })
+	}
+	if v, ok := a.cache.get(d, began); ok {
+		changed(&v)
 		return
 	}
 	v, why := a.opaque.ask(ctx, token, d, netip.Addr{})
@@ -172,8 +196,8 @@ func (a *Authenticator) recheckToken(ctx context.Context, d digest, token string
 	case ctx.Err() != nil:
 	case why == nil:
 		a.cache.put(d, v)
-		a.watches.good(d, began)
+		changed(&v)
 	case why.reason != ReasonUnavailable || began.Sub(a.watches.checked(d)) > keepKeys:
-		a.watches.revoke(d)
+		a.watches.revoke(d, func(*mcp.Principal) bool { return true })
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/auth"
+	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/tests/helpers/issuer"
 )
 
@@ -22,12 +23,12 @@ func TestWatchedKeys(t *testing.T) {
 	o.ReadAPIKeys = func() ([]auth.APIKey, error) { return *file.Load(), nil }
 	synctestRun(t, o, func(a *auth.Authenticator) {
 		var first, second, other, stopped atomic.Int64
-		a.Watch("Bearer k1", func() { first.Add(1) })
-		a.Watch("bearer  k1", func() { second.Add(1) })
-		a.Watch("Bearer k2", func() { other.Add(1) })
-		a.Watch("Bearer k1", func() { stopped.Add(1) })()
+		a.Watch("Bearer k1", one.Principal(), func() { first.Add(1) })
+		a.Watch("bearer  k1", one.Principal(), func() { second.Add(1) })
+		a.Watch("Bearer k2", two.Principal(), func() { other.Add(1) })
+		a.Watch("Bearer k1", one.Principal(), func() { stopped.Add(1) })()
 		for _, nothing := range []string{"", "Bearer", "Bearer x", "Bearer " + i.Token("alice", resource)} {
-			if a.Watch(nothing, func() {}) != nil {
+			if a.Watch(nothing, mcp.Principal{}, func() {}) != nil {
 				t.Errorf("%q is watched", nothing)
 			}
 		}
@@ -41,24 +42,67 @@ func TestWatchedKeys(t *testing.T) {
 			t.Errorf("told %d and %d times, for the other key %d, after the end %d", first.Load(), second.Load(), other.Load(), stopped.Load())
 		}
 		// It was removed between the request and its stream.
-		a.Watch("Bearer k1", func() { first.Add(1) })
+		a.Watch("Bearer k1", one.Principal(), func() { first.Add(1) })
 		if first.Load() != 2 {
 			t.Error("a key that is gone already")
 		}
 	})
 }
 
-// The streams of an opaque token end when the issuer says that it is invalid, or does not answer
-// for an hour.
+// The streams of an API key end when the key has other rights or expires earlier, and those that were
+// opened with its new rights stay.
+func TestWatchedKeysThatChange(t *testing.T) {
+	soon, later := time.Now().Add(365*24*time.Hour), time.Now().Add(2*365*24*time.Hour)
+	before := auth.APIKey{Name: "one", SHA256: sha256.Sum256([]byte("k1")), Scopes: []string{"read", "write"}, Roles: []string{"ops"}, Expires: soon}
+	with := func(change func(*auth.APIKey)) auth.APIKey {
+		k := before
+		change(&k)
+		return k
+	}
+	for name, c := range map[string]struct {
+		after auth.APIKey
+		ends  bool
+	}{
+		"the same":                 {before, false},
+		"in another order":         {with(func(k *auth.APIKey) { k.Scopes = []string{"write", "read"} }), false},
+		"expires later":            {with(func(k *auth.APIKey) { k.Expires = later }), false},
+		"expires earlier":          {with(func(k *auth.APIKey) { k.Expires = soon.Add(-time.Hour) }), true},
+		"without a scope":          {with(func(k *auth.APIKey) { k.Scopes = []string{"read"} }), true},
+		"with another scope":       {with(func(k *auth.APIKey) { k.Scopes = []string{"read", "delete"} }), true},
+		"with a further role":      {with(func(k *auth.APIKey) { k.Roles = []string{"ops", "intern"} }), true},
+		"with the name of another": {with(func(k *auth.APIKey) { k.Name = "two" }), true},
+	} {
+		var file atomic.Pointer[[]auth.APIKey]
+		file.Store(&[]auth.APIKey{before})
+		o := options(issuer.New("https://id.example"))
+		o.ReadAPIKeys = func() ([]auth.APIKey, error) { return *file.Load(), nil }
+		synctestRun(t, o, func(a *auth.Authenticator) {
+			var old, late, now atomic.Int64
+			a.Watch("Bearer k1", before.Principal(), func() { old.Add(1) })
+			file.Store(&[]auth.APIKey{c.after})
+			time.Sleep(5 * time.Second)
+			// Accepted before the change, and watched after it.
+			a.Watch("Bearer k1", before.Principal(), func() { late.Add(1) })
+			a.Watch("Bearer k1", c.after.Principal(), func() { now.Add(1) })
+			if (old.Load() == 1) != c.ends || (late.Load() == 1) != c.ends || now.Load() != 0 {
+				t.Errorf("%s: told %d and %d times, with the new rights %d", name, old.Load(), late.Load(), now.Load())
+			}
+		})
+	}
+}
+
+// The streams of an opaque token end when the issuer says that it is invalid, or that it has other
+// rights, or does not answer for an hour.
 func TestWatchedTokens(t *testing.T) {
 	i := issuer.New("https://id.example")
 	synctestRun(t, asked(i), func(a *auth.Authenticator) {
 		watch := func(token string) *atomic.Int64 {
 			var told atomic.Int64
-			if got := status(a, token); got != 200 {
-				t.Fatalf("status %d", got)
+			p, denied := a.Authenticate(bearer(token))
+			if denied != nil {
+				t.Fatalf("%+v", denied)
 			}
-			a.Watch("Bearer "+token, func() { told.Add(1) })
+			a.Watch("Bearer "+token, p, func() { told.Add(1) })
 			return &told
 		}
 		token, other := i.Opaque(i.Claims("alice", resource)), i.Opaque(claims{"sub": "bob", "aud": resource})
@@ -85,6 +129,18 @@ func TestWatchedTokens(t *testing.T) {
 			t.Error("not told, the issuer is down for more than an hour")
 		}
 		i.Down(false)
+		scoped := i.Opaque(claims{"sub": "bob", "aud": resource, "scope": "a b"})
+		narrowed := watch(scoped)
+		i.Describe(scoped, claims{"sub": "bob", "aud": resource, "scope": "b a", "used": 2})
+		time.Sleep(3 * time.Minute)
+		if narrowed.Load() != 0 {
+			t.Error("told of a token whose rights are the same")
+		}
+		i.Describe(scoped, claims{"sub": "bob", "aud": resource, "scope": "a"})
+		time.Sleep(2*time.Minute + time.Second)
+		if narrowed.Load() != 1 {
+			t.Error("not told that the token lost a scope")
+		}
 		again := watch(other)
 		i.Revoke(other)
 		time.Sleep(2*time.Minute + time.Second)

@@ -48,12 +48,13 @@ type Incoming struct {
 	Next func()
 }
 
-// Credentials detects credentials that become invalid before Principal.Until. It is safe for
-// concurrent use.
+// Credentials detects credentials that become invalid before Principal.Until, or give other rights.
+// It is safe for concurrent use.
 type Credentials interface {
-	// Watch calls fn, at most once, when the credentials in a header are found to be invalid, until
-	// stop is called. fn must not block. A nil stop means that these credentials cannot be watched.
-	Watch(h Header, fn func()) (stop func())
+	// Watch calls fn, at most once, when the credentials in a header are found to be invalid, or to
+	// give other rights than p, which they were accepted as, until stop is called. fn must not
+	// block. A nil stop means that these credentials cannot be watched.
+	Watch(h Header, p Principal, fn func()) (stop func())
 }
 
 // DropBody frees the body and its charge to Memory. Memory must not be used concurrently.

@@ -67,7 +67,7 @@ func (e *Era) listen(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message,
 	if in.Credentials != nil {
 		good, revoke := context.WithCancel(ctx)
 		defer revoke()
-		if stop := in.Credentials.Watch(in.Header, revoke); stop != nil {
+		if stop := in.Credentials.Watch(in.Header, in.Principal, revoke); stop != nil {
 			defer stop()
 			s.good = good
 		}

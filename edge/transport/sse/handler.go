@@ -73,7 +73,7 @@ func (h *Handler) Stream(w http.ResponseWriter, r *http.Request) {
 	below := prefix(r.Header)
 	h.guard.Listen(w, r, func(ctx context.Context, l *web.Listener) {
 		defer c.memory.Release()
-		if stop := h.guard.Watch(header, c.revoke); stop != nil {
+		if stop := h.guard.Watch(header, principal, c.revoke); stop != nil {
 			defer stop()
 		}
 		h.connect(ctx, w, l, c, below)

@@ -104,14 +104,14 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, in *mcp.Incoming) 
 }
 
 // whileGood returns a context that also ends when the credentials of a request for a stream are
-// found to be invalid, until end is called. The stream of a call, which a client resumes, ends with
+// found to be invalid, or to give other rights, until end is called. The stream of a call, which a client resumes, ends with
 // its call instead.
 func (h *Handler) whileGood(ctx context.Context, in *mcp.Incoming) (_ context.Context, end func()) {
 	if in.LastEventID != "" {
 		return ctx, func() {}
 	}
 	good, cancel := context.WithCancel(ctx)
-	stop := h.guard.Watch(in.Header, func() {
+	stop := h.guard.Watch(in.Header, in.Principal, func() {
 		h.revoked.Add(1)
 		cancel()
 	})

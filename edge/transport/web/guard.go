@@ -35,12 +35,12 @@ type Authenticator interface {
 }
 
 // Watcher is an Authenticator that detects when credentials that it accepted become invalid before
-// their principal's expiry, or without one. It is safe for concurrent use.
+// their principal's expiry, or without one, or give other rights. It is safe for concurrent use.
 type Watcher interface {
 	// Watch calls fn, at most once, when it finds that the credentials in an Authorization header
-	// have become invalid, until stop is called. fn must not block. It returns nil if it cannot
-	// watch the credentials.
-	Watch(authorization string, fn func()) (stop func())
+	// have become invalid, or give other rights than p, which they were accepted as, until stop is
+	// called. fn must not block. It returns nil if it cannot watch the credentials.
+	Watch(authorization string, p mcp.Principal, fn func()) (stop func())
 }
 
 // Challenger is an Authenticator that makes the challenge for a request that was understood.
@@ -116,9 +116,9 @@ func (g *Guard) Admit(w http.ResponseWriter, r *http.Request, allowed string) (m
 }
 
 // Watch implements mcp.Credentials if the authenticator is a Watcher.
-func (g *Guard) Watch(h mcp.Header, fn func()) (stop func()) {
+func (g *Guard) Watch(h mcp.Header, p mcp.Principal, fn func()) (stop func()) {
 	if w, ok := g.auth.(Watcher); ok && h != nil {
-		return w.Watch(h.Get("Authorization"), fn)
+		return w.Watch(h.Get("Authorization"), p, fn)
 	}
 	return nil
 }

@@ -68,6 +68,13 @@ func (i *Issuer) Opaque(claims jwt.MapClaims) string {
 	return token
 }
 
+// Describe replaces the claims of an opaque token.
+func (i *Issuer) Describe(token string, claims jwt.MapClaims) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.opaque[token] = claims
+}
+
 // Revoke revokes an opaque token.
 func (i *Issuer) Revoke(token string) {
 	i.mu.Lock()
