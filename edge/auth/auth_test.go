@@ -120,6 +120,15 @@ func TestTokens(t *testing.T) {
 	}
 	forged := other.Newest()
 	forged.ID = i.Newest().ID
+	var keys struct {
+		Keys []claims `json:"keys"`
+	}
+	if err := json.Unmarshal(other.Set(), &keys); err != nil {
+		t.Fatal(err)
+	}
+	enclosed := claims{"jwk": keys.Keys[0], "jku": "https://other.example/jwks", "x5u": "https://other.example/x5u"}
+	unnamed := maps.Clone(enclosed)
+	unnamed["kid"] = nil
 	in := func(d time.Duration) int64 { return time.Now().Add(d).Unix() }
 	null := json.RawMessage("null")
 	raw := func(header, claims string) string { return i.Newest().SignText(header, claims) }
@@ -178,9 +187,12 @@ func TestTokens(t *testing.T) {
 		"algorithm not allowed":           {bearer(sign(claims{"alg": "RS512"})), mcp.Principal{}, 401, "invalid_token"},
 		"unknown kid":                     {bearer(sign(claims{"kid": "unheard of"})), mcp.Principal{}, 401, "invalid_token"},
 		"another's key under its kid":     {bearer(forged.Sign(i.Claims("alice", resource), nil)), mcp.Principal{}, 401, "invalid_token"},
+		"another's key in its header":     {bearer(forged.Sign(i.Claims("alice", resource), enclosed)), mcp.Principal{}, 401, "invalid_token"},
+		"another's key, no kid":           {bearer(forged.Sign(i.Claims("alice", resource), unnamed)), mcp.Principal{}, 401, "invalid_token"},
 		"unknown issuer":                  {bearer(other.Token("alice", resource)), mcp.Principal{}, 401, "invalid_token"},
 		"no issuer":                       {bearer(token(claims{"iss": ""})), mcp.Principal{}, 401, "invalid_token"},
 		"the issuer, with a slash":        {bearer(token(claims{"iss": i.URL + "/"})), mcp.Principal{}, 401, "invalid_token"},
+		"a list of issuers":               {bearer(token(claims{"iss": []string{i.URL}})), mcp.Principal{}, 401, "invalid_token"},
 		"crit":                            {bearer(sign(claims{"crit": []string{"x"}, "x": 1})), mcp.Principal{}, 401, "invalid_token"},
 		"logout token":                    {bearer(sign(claims{"typ": "logout+jwt"})), mcp.Principal{}, 401, "invalid_token"},
 		"ID token by its hash":            {bearer(token(claims{"at_hash": "x"})), mcp.Principal{}, 401, "invalid_token"},
@@ -190,10 +202,17 @@ func TestTokens(t *testing.T) {
 		"wrong audience":                  {bearer(token(claims{"aud": "https://other.example/mcp"})), mcp.Principal{}, 401, "invalid_token"},
 		"an audience that begins like it": {bearer(token(claims{"aud": resource + ".evil.example"})), mcp.Principal{}, 401, "invalid_token"},
 		"no audience":                     {bearer(token(claims{"aud": nil})), mcp.Principal{}, 401, "invalid_token"},
+		"an audience that is an object":   {bearer(token(claims{"aud": claims{"0": resource}})), mcp.Principal{}, 401, "invalid_token"},
+		"audiences, one of no string":     {bearer(token(claims{"aud": []any{resource, 7}})), mcp.Principal{}, 401, "invalid_token"},
+		"an audience in a list of lists":  {bearer(token(claims{"aud": []any{[]string{resource}}})), mcp.Principal{}, 401, "invalid_token"},
+		"two audiences in one text":       {bearer(token(claims{"aud": "x " + resource})), mcp.Principal{}, 401, "invalid_token"},
 		"the other issuer's audience":     {bearer(token(claims{"aud": "00000003-0000"})), mcp.Principal{}, 401, "invalid_token"},
 		"expired":                         {bearer(token(claims{"exp": in(-61 * time.Second)})), mcp.Principal{}, 401, "invalid_token"},
 		"without an end":                  {bearer(token(claims{"exp": nil})), mcp.Principal{}, 401, "invalid_token"},
 		"an end that is none":             {bearer(token(claims{"exp": "tomorrow"})), mcp.Principal{}, 401, "invalid_token"},
+		"an end in a string":              {bearer(token(claims{"exp": fmt.Sprint(in(time.Hour))})), mcp.Principal{}, 401, "invalid_token"},
+		"an end that is null":             {bearer(token(claims{"exp": null})), mcp.Principal{}, 401, "invalid_token"},
+		"an end beyond a double":          {bearer(raw(head, strings.Replace(body, `"exp":`, `"exp":1e400,"x":`, 1))), mcp.Principal{}, 401, "invalid_token"},
 		"not yet":                         {bearer(token(claims{"nbf": in(2 * time.Minute)})), mcp.Principal{}, 401, "invalid_token"},
 		"cnf under Bearer":                {bearer(token(claims{"cnf": claims{"jkt": "x"}})), mcp.Principal{}, 401, "invalid_token"},
 		"nobody":                          {bearer(token(claims{"sub": "", "client_id": nil})), mcp.Principal{}, 401, "invalid_token"},
@@ -243,6 +262,10 @@ func TestTokens(t *testing.T) {
 		"not before the end of time":    {bearer(token(claims{"nbf": 1e300})), mcp.Principal{}, 401, "invalid_token"},
 		"expired before all time":       {bearer(token(claims{"exp": -1e300})), mcp.Principal{}, 401, "invalid_token"},
 		"expired in 1970":               {bearer(token(claims{"exp": 0})), mcp.Principal{}, 401, "invalid_token"},
+		"not before a string":           {bearer(token(claims{"nbf": "0"})), mcp.Principal{}, 401, "invalid_token"},
+		"two tokens in one header":      {bearer(good + ", Bearer " + good), mcp.Principal{}, 400, "invalid_request"},
+		"API key in another case":       {bearer(strings.ToUpper(key)), mcp.Principal{}, 401, "invalid_token"},
+		"API key and padding":           {bearer(key + "="), mcp.Principal{}, 401, "invalid_token"},
 		"a tab":                         {request("Bearer\t" + good), mcp.Principal{}, 400, "invalid_request"},
 		"a tab and nothing":             {request("bearer\t"), mcp.Principal{}, 400, "invalid_request"},
 		"in the query, escaped":         {httptest.NewRequest("POST", "/mcp?access%5ftoken="+good, nil), mcp.Principal{}, 401, ""},
