@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/auth"
@@ -51,6 +52,7 @@ func TestEachMistakeInAFileIsLogged(t *testing.T) {
 			keys.set(wrong)
 			jwks.set(wrong)
 			time.Sleep(time.Minute) // of the test's clock
+			synctest.Wait()
 		}
 		for i, text := range []string{"mistake one", "mistake two", "mistake one"} {
 			wait(errors.New(text))
