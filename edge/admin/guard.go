@@ -59,7 +59,7 @@ func (g guard) admit(allowed string, next http.Handler) http.Handler {
 // maxValues bounds the JSON values in a request or a result. Decoded to protobuf, each takes many times its size in memory.
 const maxValues = 200_000
 
-// manyValues reports whether JSON has more than maxValues values. Invalid JSON is refused by whoever decodes it.
+// manyValues reports whether JSON has more than maxValues values. The decoder refuses invalid JSON.
 func manyValues(raw []byte) bool {
 	s, _ := jsonrpc.SurveyOf(raw, maxValues)
 	return s.TooMany

@@ -39,8 +39,8 @@ type reread struct {
 	taken, last []byte
 	// unused is why the content read last cannot be used, or nil.
 	unused error
-	// told is the failure that was logged last, while stale.
-	told unusable
+	// logged is the failure that was logged last, while stale.
+	logged unusable
 }
 
 // unusable is a content of a file and why it cannot be used. An unreadable file has no content.
@@ -99,7 +99,7 @@ func (a *App) watchSettings(ctx context.Context) {
 // readSettings returns the state of the settings file for operators. An error counts once it was
 // reported.
 func (a *App) readSettings(restart *restart) *admin.Settings {
-	s := &admin.Settings{File: a.cfg.File, Unusable: restart.unread, Restart: restart.told}
+	s := &admin.Settings{File: a.cfg.File, Unusable: restart.unread, Restart: restart.logged}
 	if a.reread.stale.Load() {
 		s.Unusable = a.reread.unused
 	}
@@ -115,8 +115,8 @@ func (a *App) logReread(restart *restart) {
 			return
 		}
 	}
-	if len(restart.told) > 0 {
-		a.log.Warn(asked+"the file was read, and these keys take a restart", "config", a.cfg.File, "keys", strings.Join(restart.told, ", "))
+	if len(restart.logged) > 0 {
+		a.log.Warn(asked+"the file was read, and these keys take a restart", "config", a.cfg.File, "keys", strings.Join(restart.logged, ", "))
 		return
 	}
 	a.log.Info(asked+"the file was read and is in force", "config", a.cfg.File)
@@ -149,10 +149,10 @@ func (r *reread) refresh() {
 		}
 	case settled:
 		this := unusable{string(raw), r.unused.Error()}
-		if r.stale.Swap(true) && r.told == this {
+		if r.stale.Swap(true) && r.logged == this {
 			return
 		}
-		r.told = this
+		r.logged = this
 		r.log.Error("the file of settings cannot be used: what was read before stays in force", "config", r.file, "error", r.unused)
 	}
 }

@@ -19,10 +19,10 @@ type restart struct {
 	others []string
 	// begun is the content of the file at start.
 	begun config.Config
-	// last is the content read last, seen the content when its keys were last compared, told the
+	// last is the content read last, seen the content when its keys were last compared, logged the
 	// keys that were logged.
 	last, seen []byte
-	told       []string
+	logged     []string
 	// unread is why the compared content cannot be read, or nil.
 	unread error
 }
@@ -70,11 +70,11 @@ func (r *restart) refresh(unusable bool) {
 		r.log.Info("the file of settings can be read again", "config", r.file)
 	}
 	switch {
-	case slices.Equal(keys, r.told):
+	case slices.Equal(keys, r.logged):
 	case len(keys) == 0:
 		r.log.Info("the file of settings is again as it was at the start: nothing waits for a restart", "config", r.file)
 	default:
 		r.log.Warn("the file of settings has changed: restart the edge to put these keys in force", "config", r.file, "keys", strings.Join(keys, ", "))
 	}
-	r.told = keys
+	r.logged = keys
 }

@@ -41,10 +41,10 @@ type apiKeys struct {
 	read    func() ([]APIKey, error)
 	log     *slog.Logger
 	current atomic.Pointer[map[digest]mcp.Principal]
-	// stale is whether the file, as it is now, cannot be used. told belongs to the goroutine of
+	// stale is whether the file, as it is now, cannot be used. logged belongs to the goroutine of
 	// start.
-	stale atomic.Bool
-	told  fault
+	stale  atomic.Bool
+	logged fault
 	// gone are the keys that were removed from the file since start, at most maxGone.
 	gone *cache
 	// changed is called after the keys in force have changed. It may be nil.
@@ -123,7 +123,7 @@ func (k *apiKeys) start(ctx context.Context, work *sync.WaitGroup) {
 			}
 			err := k.load()
 			k.stale.Store(err != nil)
-			switch began, ended := k.told.note(err); {
+			switch began, ended := k.logged.note(err); {
 			case began:
 				k.log.Warn("the API keys cannot be read; the previous ones stay in force, revoked ones too", "error", err)
 			case ended:

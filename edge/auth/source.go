@@ -35,10 +35,10 @@ type source struct {
 	asked time.Time
 	// running is the fetch in progress, or nil.
 	running *fetch
-	// failing is whether the last attempt failed, told is what of that was logged. retry is when
+	// failing is whether the last attempt failed, logged is which of its failures were logged. retry is when
 	// the next one is due.
 	failing bool
-	told    fault
+	logged  fault
 	retry   time.Time
 	// discovered is the URL that was discovered last.
 	discovered string
@@ -153,7 +153,7 @@ func (s *source) load(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	s.failing = err != nil
-	began, ended := s.told.note(s.cause(err))
+	began, ended := s.logged.note(s.cause(err))
 	s.mu.Unlock()
 	switch {
 	case began:

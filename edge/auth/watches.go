@@ -28,9 +28,9 @@ type watched struct {
 	token string
 	// checked is when the credentials were last known to be valid.
 	checked time.Time
-	// told are called when the credentials become invalid, or give other rights than the principal
+	// watchers are called when the credentials become invalid, or give other rights than the principal
 	// has.
-	told map[*func()]mcp.Principal
+	watchers map[*func()]mcp.Principal
 }
 
 // recheckers is the number of concurrent introspections for streams.
@@ -63,15 +63,15 @@ func (w *watches) add(d digest, token string, now time.Time, p mcp.Principal, fn
 		if w.all == nil {
 			w.all = map[digest]*watched{}
 		}
-		one = &watched{token: token, checked: now, told: map[*func()]mcp.Principal{}}
+		one = &watched{token: token, checked: now, watchers: map[*func()]mcp.Principal{}}
 		w.all[d] = one
 	}
-	one.told[fn] = p
+	one.watchers[fn] = p
 	return func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		delete(one.told, fn)
-		if len(one.told) == 0 && w.all[d] == one {
+		delete(one.watchers, fn)
+		if len(one.watchers) == 0 && w.all[d] == one {
 			delete(w.all, d)
 		}
 	}
@@ -113,20 +113,20 @@ func (w *watches) checked(d digest) time.Time {
 // revoke notifies the watchers of credentials whose principals have ended, and drops them.
 func (w *watches) revoke(d digest, ended func(*mcp.Principal) bool) {
 	w.mu.Lock()
-	var told []*func()
+	var revoked []*func()
 	if one := w.all[d]; one != nil {
-		for fn, p := range one.told {
+		for fn, p := range one.watchers {
 			if ended(&p) {
-				told = append(told, fn)
-				delete(one.told, fn)
+				revoked = append(revoked, fn)
+				delete(one.watchers, fn)
 			}
 		}
-		if len(one.told) == 0 {
+		if len(one.watchers) == 0 {
 			delete(w.all, d)
 		}
 	}
 	w.mu.Unlock()
-	for _, fn := range told {
+	for _, fn := range revoked {
 		(*fn)()
 	}
 }

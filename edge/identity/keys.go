@@ -42,8 +42,8 @@ type Keys struct {
 	// last.
 	mu          sync.Mutex
 	taken, last []byte
-	// told is the failure that was logged last, while stale: the file and the reason.
-	told [2]string
+	// logged is the failure that was logged last, while stale: the file and the reason.
+	logged [2]string
 }
 
 // ring is the set of keys in use. It is immutable.
@@ -157,10 +157,10 @@ func (k *Keys) refresh(now time.Time) {
 		k.log.Info("the identity keys have changed", "kid", keys[0].id)
 	case settled:
 		this := [2]string{string(raw), err.Error()}
-		if k.stale.Swap(true) && k.told == this {
+		if k.stale.Swap(true) && k.logged == this {
 			return
 		}
-		k.told = this
+		k.logged = this
 		k.log.Error("the identity key file is unusable; the previous keys stay in use", "error", fmt.Errorf("identity-key: %w", err))
 	}
 }

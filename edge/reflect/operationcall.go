@@ -31,8 +31,8 @@ const (
 	cancelUnderway = 250 * time.Millisecond
 	// cancelTimeout bounds how long the cancellation of an operation may take that nobody waits for.
 	cancelTimeout = 5 * time.Second
-	// answerTime is how long before the end of a call's time its operation is followed no more.
-	answerTime = time.Second
+	// leaveTimeout bounds how long the cancellation of an operation may take of the time that a call has left.
+	leaveTimeout = 250 * time.Millisecond
 	// maxStatus bounds an operation's metadata as a message to people.
 	maxStatus = 1 << 10
 )
@@ -170,16 +170,6 @@ func (c *call) track(ctx context.Context, f *followed, op *operation) error {
 	}
 }
 
-// beforeDeadline returns a context that ends a while before the deadline of ctx, so that the caller can still be told the name
-// of its operation.
-func beforeDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
-	due, ok := ctx.Deadline()
-	if !ok {
-		return ctx, func() {}
-	}
-	return context.WithDeadline(ctx, due.Add(-min(time.Until(due)/10, answerTime)))
-}
-
 // leave ends the call of an operation that has not ended in time, or whose caller has left, and cancels the operation.
 func (c *call) leave(ctx context.Context, f *followed) error {
 	if err := ctx.Err(); err != nil {
@@ -187,7 +177,7 @@ func (c *call) leave(ctx context.Context, f *followed) error {
 		return status.FromContextError(err).Err()
 	}
 	became := "Its cancellation was requested; it may go on"
-	if err := c.abandon(ctx, f.Operation, answerTime/4); err != nil {
+	if err := c.abandon(ctx, f.Operation, leaveTimeout); err != nil {
 		became = "It could not be cancelled: " + c.reason(status.Convert(err)) + ". It may go on"
 	}
 	return c.refuse(fmt.Sprintf("%s was begun as the operation %s, which has not ended within the time of a call. %s, or have ended: check before you call it again.",

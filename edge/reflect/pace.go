@@ -26,14 +26,14 @@ type pace struct {
 	next time.Time
 }
 
-// failed is told of a learning that failed, but not since the service is away. The pause doubles with each such failure in a row.
+// failed records a learning that failed for another reason than an unreachable service. The pause doubles with each such failure in a row.
 func (p *pace) failed(began, now time.Time, why error) {
 	p.failures++
 	p.why = why
 	p.next = now.Add(min(max(now.Sub(began), leastTaken)<<min(p.failures-1, mostDoublings), maxPause))
 }
 
-// ended is told of a learning: whether it found another model than the one before.
+// ended records a learning that succeeded. changed is whether its model differs from the one before.
 func (p *pace) ended(began, now time.Time, changed bool) {
 	p.failures, p.why = 0, nil
 	if now.Sub(p.changed) > calm {

@@ -52,17 +52,24 @@ func (s *came) failed(why string) []*pb.ContentBlock {
 	return text(why + "\n" + about + "\n" + strings.Join(s.texts, "\n"))
 }
 
-// beforeTimeout is how long before a call's time is over a stream is ended, so that its messages can still be told.
-func beforeTimeout(left time.Duration) time.Duration { return min(left/10, 2*time.Second) }
+// maxAnswerTime bounds the part of a call's time that is kept for its answer.
+const maxAnswerTime = 2 * time.Second
+
+// beforeDeadline returns a context that ends a while before the deadline of ctx, so that there is time to answer with what came
+// until then: messages of a stream, or the name of an operation.
+func beforeDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
+	due, ok := ctx.Deadline()
+	if !ok {
+		return ctx, func() {}
+	}
+	return context.WithDeadline(ctx, due.Add(-min(time.Until(due)/10, maxAnswerTime)))
+}
 
 // follow calls a method that answers with a stream: each message is progress at once, and the last one,
 // known only by the end, the result. A stream that fails or hangs after messages is an error that has them.
 func (c *call) follow(ctx context.Context, in *dynamicpb.Message) error {
-	if due, ok := ctx.Deadline(); ok {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, due.Add(-beforeTimeout(time.Until(due))))
-		defer cancel()
-	}
+	ctx, end := beforeDeadline(ctx)
+	defer end()
 	stream, err := c.a.target.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, "/"+c.method.full, grpc.ForceCodecV2(c.model.codec))
 	if err != nil {
 		return &upstreamError{err}
