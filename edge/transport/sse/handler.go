@@ -37,8 +37,6 @@ type Handler struct {
 	draining chan struct{}
 	drain    sync.Once
 	open     registry
-	// untold are the exchanges whose 202 another replica sends, by a random name: *exchange.
-	untold sync.Map
 	// expired counts connections that ended with their caller's credentials.
 	expired atomic.Int64
 }
@@ -123,15 +121,13 @@ func (h *Handler) Message(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	var a answered
-	var told func()
 	if replica, away := h.elsewhere(token); away {
-		a, told = h.relay(r.Context(), replica, relayed{Token: token, Caller: principal, Address: h.guard.Address(r), Body: body})
-	} else {
-		in := &mcp.Incoming{Body: body, Header: r.Header, HTTP: web.Seen(r), Principal: principal, Token: h.guard.Token(r, principal), Address: h.guard.Address(r), Memory: memory}
-		memory = nil // deliver releases it
-		a, told = h.local(token, in)
+		h.answer(w, h.relay(r.Context(), replica, relayed{Token: token, Caller: principal, Address: h.guard.Address(r), Body: body}))
+		return
 	}
+	in := &mcp.Incoming{Body: body, Header: r.Header, HTTP: web.Seen(r), Principal: principal, Token: h.guard.Token(r, principal), Address: h.guard.Address(r), Memory: memory}
+	memory = nil // deliver releases it
+	a, told := h.local(token, in)
 	defer told()
 	h.answer(w, a)
 }
@@ -146,13 +142,13 @@ func (h *Handler) answer(w http.ResponseWriter, a answered) {
 		h.guard.Refuse(w, a.Status, "no open HTTP+SSE connection has this "+parameter+": its stream has ended, or is at a replica that shares no Redis with this one. Open the stream again")
 	case a.Status == http.StatusTooManyRequests:
 		h.guard.Refuse(w, a.Status, "too many messages of this connection are being served: wait for some responses")
-	case a.Status == http.StatusAccepted:
+	case a.Status != http.StatusAccepted:
+		h.guard.Refuse(w, a.Status, "the message could not be served: try again later")
+	default:
 		w.Header().Set("Content-Length", "0")
 		h.guard.Deadline(w)
 		w.WriteHeader(a.Status)
 		_ = http.NewResponseController(w).Flush() // Send it now: the effects of the message follow it.
-	default:
-		h.guard.Refuse(w, a.Status, "the replica that has the connection could not be understood: open the stream again")
 	}
 }
 
