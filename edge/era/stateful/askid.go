@@ -47,12 +47,8 @@ func (e *Era) number(r *call.Reply) *call.Reply {
 }
 
 // askOf returns the ask that a response is for: the text of its number, without the fraction that
-// languages print whose only number type is the float, or its string, as earlier releases sent it.
-// Empty means none.
+// languages print whose only number type is the float. Empty means none.
 func askOf(id jsonrpc.ID) string {
-	text := id.String()
-	if !strings.HasPrefix(id.Raw(), `"`) {
-		text, _, _ = strings.Cut(text, ".")
-	}
+	text, _, _ := strings.Cut(id.String(), ".")
 	return text
 }

@@ -11,7 +11,7 @@ const (
 // claimer of a call draws the random bits, so two histories of a medium never have the same epoch,
 // and a repeated claim is recognized by them. Of two epochs the higher number is later; of two with
 // the same counter it wins. A double has 53 bits, so scripts and JSON hold an epoch exactly. Zero
-// means no owner yet. Epochs of earlier releases, without random bits, have counter 0.
+// means no owner yet.
 type Epoch uint64
 
 // EpochOf returns the epoch with a counter and random bits.

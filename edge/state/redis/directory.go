@@ -129,7 +129,7 @@ func (s *seen) sighting() (*state.Sighting, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &state.Sighting{Session: rec.Session, OpenCalls: s.calls, Expires: time.Now().Add(s.left)}, nil
+	return &state.Sighting{Session: rec, OpenCalls: s.calls, Expires: time.Now().Add(s.left)}, nil
 }
 
 // look reads sessions by their tags in one round trip; nil for one that does not exist.

@@ -76,7 +76,7 @@ func (r *Replica) Glance(ctx context.Context, sessions []string, stream string) 
 			if err != nil {
 				return nil, err
 			}
-			g := &medium.Glance{Session: s.Session, Brief: []byte(rep.text(1)), Ended: state.Phase(rep.number(2)) == state.PhaseDone} // #nosec G115 -- a phase
+			g := &medium.Glance{Session: s, Brief: []byte(rep.text(1)), Ended: state.Phase(rep.number(2)) == state.PhaseDone} // #nosec G115 -- a phase
 			for _, v := range rep.list(3) {
 				id, _ := v.(string)
 				g.Waits = append(g.Waits, id)

@@ -80,7 +80,7 @@ func readOwned(session string, rep reply) (*medium.Owned, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &medium.Owned{Record: call, Session: rec.Session}, nil
+	return &medium.Owned{Record: call, Session: rec}, nil
 }
 
 // fieldsOf converts the result of HGETALL.

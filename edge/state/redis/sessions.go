@@ -66,56 +66,47 @@ func (r *Replica) Load(ctx context.Context, id string, use bool) (*state.Sightin
 	if !use {
 		return r.sight(ctx, id)
 	}
-	k, requests, err := r.load(ctx, id)
+	s, requests, err := r.load(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	return &state.Sighting{Session: k.Session, Requests: requests}, nil
+	return &state.Sighting{Session: s, Requests: requests}, nil
 }
 
 // load returns a session, and the request ids of its calls that are not done.
-func (r *Replica) load(ctx context.Context, id string) (k kept, requests []string, err error) {
+func (r *Replica) load(ctx context.Context, id string) (s *state.Session, requests []string, err error) {
 	rep, err := r.run(ctx, loadScript, id)
 	if err != nil {
-		return kept{}, nil, err
+		return nil, nil, err
 	}
 	if rep.code == "gone" {
-		return kept{}, nil, noSession(id)
+		return nil, nil, noSession(id)
 	}
 	r.renewals.counted(id)
 	for _, v := range rep.list(1) {
 		request, _ := v.(string)
 		requests = append(requests, request)
 	}
-	k, err = readSession(rep.list(0))
-	return k, requests, err
-}
-
-// kept is a session as stored in Redis.
-type kept struct {
-	*state.Session
-	// inside are the subscriptions inside the record itself, where an older release stored them.
-	inside []string
+	s, err = readSession(rep.list(0))
+	return s, requests, err
 }
 
 // readSession converts the result of the scripts' function record: record, serial, subscriptions.
-func readSession(list []any) (kept, error) {
+func readSession(list []any) (*state.Session, error) {
 	rep := reply{rest: list}
 	s, err := unpackSession(rep.text(0))
 	if err != nil {
-		return kept{}, err
+		return nil, err
 	}
-	k := kept{s, s.Subscriptions}
 	if s.Serial, err = serial(s.ID, rep.text(1)); err != nil {
-		return kept{}, err
+		return nil, err
 	}
-	s.Subscriptions = slices.Clip(s.Subscriptions)
 	for _, v := range rep.list(2) {
-		if uri, ok := v.(string); ok && !slices.Contains(k.inside, uri) {
+		if uri, ok := v.(string); ok {
 			s.Subscriptions = append(s.Subscriptions, uri)
 		}
 	}
-	return k, nil
+	return s, nil
 }
 
 // Update implements medium.Sessions. It replaces the record if no other replica changed it first;
@@ -123,9 +114,9 @@ func readSession(list []any) (kept, error) {
 // caller does not know it. Repeating a patch whose reply was lost changes nothing, as documented at
 // Patch.
 func (r *Replica) Update(ctx context.Context, id string, p state.Patch) (*state.Session, error) {
-	old, read := kept{Session: p.From}, false
+	old, read := p.From, false
 	for {
-		if old.Session == nil {
+		if old == nil {
 			var err error
 			if old, _, err = r.load(ctx, id); err != nil {
 				return nil, err
@@ -137,15 +128,15 @@ func (r *Replica) Update(ctx context.Context, id string, p state.Patch) (*state.
 		case !read && (err != nil || !changed):
 			// The caller's record may be old: it can show what to change, never that nothing
 			// changes.
-			old.Session = nil
+			old = nil
 			continue
 		case err != nil:
 			return nil, fmt.Errorf("session %.40q: %w", id, err)
 		case !changed:
-			return old.Session, nil
+			return old, nil
 		}
 		next.Serial++
-		rep, err := r.run(ctx, updateScript, id, updateArgs(old, next, p, read)...)
+		rep, err := r.run(ctx, updateScript, id, updateArgs(old, next, p)...)
 		if err != nil {
 			return nil, err
 		}
@@ -166,20 +157,10 @@ func (r *Replica) Update(ctx context.Context, id string, p state.Patch) (*state.
 	}
 }
 
-// updateArgs returns the arguments of update.lua. The subscriptions to add are the patch's and
-// those that were inside the record.
-func updateArgs(old kept, next *state.Session, p state.Patch, read bool) []any {
-	wasRead := 0
-	if read {
-		wasRead = 1
-	}
+// updateArgs returns the arguments of update.lua.
+func updateArgs(old, next *state.Session, p state.Patch) []any {
 	args := []any{
-		strconv.FormatUint(old.Serial, 10), strconv.FormatUint(next.Serial, 10), packSession(next), next.Bytes(), p.Unsubscribe, wasRead,
-	}
-	for _, uri := range old.inside {
-		if uri != p.Unsubscribe {
-			args = append(args, uri)
-		}
+		strconv.FormatUint(old.Serial, 10), strconv.FormatUint(next.Serial, 10), packSession(next), next.Bytes(), p.Unsubscribe,
 	}
 	if p.Subscribe != "" && p.Subscribe != p.Unsubscribe && !slices.Contains(old.Subscriptions, p.Subscribe) {
 		args = append(args, p.Subscribe)

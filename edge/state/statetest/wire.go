@@ -80,7 +80,7 @@ var logBeforeWire = []test{
 				w.Fatalf("the page is %+v, want one that is ahead", page)
 			}
 		}
-		// An epoch of earlier releases, or an invalid one, changes nothing.
+		// An invalid epoch changes nothing.
 		if page := w.page(w.b, at{Stream: "st", Epoch: 3, Seq: 1}); page.Ahead || len(page.Entries) != 3 {
 			w.Errorf("the page is %+v, want the whole log", page)
 		}

@@ -91,8 +91,7 @@ local function ample(bytes) return math.floor(bytes + math.max(1024, bytes / 8))
 -- What the record counts, while a script runs: the calls that are not done and the last of their deadlines,
 -- the unfinished streams, until when the other keys live, and the record's own bytes. "any" says that there ever
 -- was a stream, "account" is the caller's and "lent" what that keeps for the session (see account.lua), "idx" until when its entries in indexes are
--- good, "subs" is the number of subscriptions, "kp" until when the session is kept at least, "old" that an older
--- release made the record.
+-- good, "subs" is the number of subscriptions, "kp" until when the session is kept at least.
 local sess
 
 -- Why the caller may not keep what makes the session's bytes these, 0: nothing is refused; nil: it may. What is lent for them may be more. soft are
@@ -189,7 +188,7 @@ local function run(main, hold)
   local s = redis.call('HMGET', K, 'own', 'idx', 'any', 'by', 'run', 'dl', 'open', 'aux', 'rb', 'subs', 'kp', 'acct', 'lent')
   if not s[1] then return { 'gone', '' } end
   sess = { any = s[3], run = tonumber(s[5] or 0), dl = tonumber(s[6] or 0), open = tonumber(s[7] or 0),
-    aux = tonumber(s[8] or 0), len = tonumber(s[9] or 0), subs = tonumber(s[10] or 0), kp = tonumber(s[11] or 0), old = not s[9],
+    aux = tonumber(s[8] or 0), len = tonumber(s[9] or 0), subs = tonumber(s[10] or 0), kp = tonumber(s[11] or 0),
     account = maxowned > 0 and s[12] or '', lent = tonumber(s[13] or 0), idx = s[2] }
   sess.lasts = sess.run > 0
   total = tonumber(s[4] or 0) + sess.len

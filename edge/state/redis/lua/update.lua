@@ -1,22 +1,17 @@
 -- Replaces the record if it is still the one that was read, and changes the subscriptions, whose cost is not that of
 -- the others: they are a key of their own. ARGV: old serial, new serial, new record, bytes of it with its
--- subscriptions, the subscription that ends or "", 1 if the record was read, those that begin. Returns the record in
--- force when it is not, or when it has subscriptions in it, as an older release keeps them, and was not read.
+-- subscriptions, the subscription that ends or "", the one that begins, if any. Returns the record in force if it is not.
 return run(function()
-  if redis.call('HGET', K, 'ser') ~= ARGV[A + 1] or sess.old and ARGV[A + 6] ~= '1' then return { 'conflict', record() } end
+  if redis.call('HGET', K, 'ser') ~= ARGV[A + 1] then return { 'conflict', record() } end
   local subs = sess.subs
   local more = tonumber(ARGV[A + 4]) - sess.len
   if more > 0 and not room(more) then return noroom(more) end
   local refused = more > 0 and afford(sess.account, total + more, tonumber(sess.idx))
   if refused then return refused end
   if ARGV[A + 5] ~= '' then sess.subs = sess.subs - redis.call('ZREM', K .. ':s', ARGV[A + 5]) end
-  if #ARGV > A + 6 then
+  if ARGV[A + 6] then
     local last = redis.call('ZREVRANGE', K .. ':s', 0, 0, 'WITHSCORES')
-    local place = tonumber(last[2] or 0)
-    for i = A + 7, #ARGV do
-      place = place + 1
-      sess.subs = sess.subs + redis.call('ZADD', K .. ':s', 'NX', int(place), ARGV[i])
-    end
+    sess.subs = sess.subs + redis.call('ZADD', K .. ':s', 'NX', int(tonumber(last[2] or 0) + 1), ARGV[A + 6])
   end
   total, sess.len = total + more, sess.len + more
   redis.call('HSET', K, 'ser', ARGV[A + 2], 'rec', ARGV[A + 3], 'rb', int(sess.len))
