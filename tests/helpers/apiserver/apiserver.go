@@ -195,14 +195,14 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Lock()
 	s.requests = append(s.requests, asked)
-	away := s.away
+	away, ending := s.away, s.ending // Who has seen the request can end its watch.
 	s.mu.Unlock()
 	w.Header().Set("Content-Type", "application/json")
 	switch {
 	case away:
 		w.WriteHeader(http.StatusServiceUnavailable)
 	case asked.Verb == "watch":
-		s.watch(w, r, resource, resource+"/"+namespace+"/", asked)
+		s.watch(w, r, resource, resource+"/"+namespace+"/", asked, ending)
 	default:
 		limit, _ := strconv.Atoi(q.Get("limit"))
 		s.list(w, resource, resource+"/"+namespace+"/", asked, limit)
@@ -246,7 +246,7 @@ func (s *Server) list(w http.ResponseWriter, resource, prefix string, asked Requ
 	})
 }
 
-func (s *Server) watch(w http.ResponseWriter, r *http.Request, resource, prefix string, asked Request) {
+func (s *Server) watch(w http.ResponseWriter, r *http.Request, resource, prefix string, asked Request, ending int) {
 	from, _ := strconv.Atoi(asked.Version)
 	tell := func(kind string, fields map[string]any) {
 		o := maps.Clone(fields)
@@ -254,9 +254,6 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, resource, prefix 
 		_ = json.NewEncoder(w).Encode(map[string]any{"type": kind, "object": o})
 	}
 	_ = http.NewResponseController(w).Flush()
-	s.mu.Lock()
-	ending := s.ending
-	s.mu.Unlock()
 	for {
 		s.mu.Lock()
 		grown, away, end, tooOld := s.grown, s.away, s.ending != ending, from < s.forgotten
