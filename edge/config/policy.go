@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/policy"
-	"github.com/mcpedge/mcpedge/edge/quota"
 )
 
 // Policy says what callers may do with what exists.
@@ -144,9 +143,9 @@ func (c *Config) policySettings() policy.Settings {
 func (c *Config) Idle(targets []policy.Target) (notes []string) {
 	rules, _ := c.QuotaRules()
 	for _, r := range rules {
-		for _, pattern := range r.Tools {
-			if !slices.ContainsFunc(targets, func(t policy.Target) bool { return t.Kind == policy.Tool && quota.Matches(pattern, t.Name) }) {
-				notes = append(notes, fmt.Sprintf("quotas: %s: tools: no backend lists what %q names", r.Name, pattern))
+		for _, one := range r.Tools {
+			if !slices.ContainsFunc(targets, func(t policy.Target) bool { return t.Kind == policy.Tool && one.Match(t.Name) }) {
+				notes = append(notes, fmt.Sprintf("quotas: %s: tools: no backend lists what %q names", r.Name, one.String()))
 			}
 		}
 	}

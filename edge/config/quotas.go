@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/quota"
+	"github.com/mcpedge/mcpedge/internal/pattern"
 )
 
 // Quota limits how often tools are called.
@@ -17,7 +18,7 @@ type Quota struct {
 	// Per is whom a budget belongs to: principal, principal+tool, principal+backend, client or tool. Callers who are not
 	// authenticated have one for each address.
 	Per string `yaml:"per"`
-	// Tools are the tools that it is about, * is any text; none: all.
+	// Tools are patterns for the names of the tools that it is about, see internal/pattern; none: all.
 	Tools []string `yaml:"tools"`
 	// Rate is how many calls are regained in a period, such as 600/1m.
 	Rate string `yaml:"rate" also:"limit,limits"`
@@ -31,7 +32,7 @@ func (c *Config) QuotaRules() ([]quota.Rule, error) {
 	var errs []error
 	names := map[string]bool{}
 	for i, q := range c.Quotas {
-		rule := quota.Rule{Name: q.Name, Per: quota.Per(q.Per), Tools: q.Tools}
+		rule := quota.Rule{Name: q.Name, Per: quota.Per(q.Per), Tools: pattern.NewList(q.Tools)}
 		if rule.Name == "" {
 			rule.Name = strings.Join(append([]string{cmp.Or(q.Per, "calls")}, q.Tools...), " ")
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpedge/mcpedge/edge/quota"
+	"github.com/mcpedge/mcpedge/internal/pattern"
 )
 
 func TestQuotaRules(t *testing.T) {
@@ -22,8 +23,8 @@ func TestQuotaRules(t *testing.T) {
 	got, err := c.QuotaRules()
 	want := []quota.Rule{
 		{Name: "principal", Per: quota.PerPrincipal, Budget: quota.Budget{Interval: 100 * time.Millisecond, Burst: 50}},
-		{Name: "shipping", Per: quota.PerPrincipalTool, Tools: []string{"ship", "ship_*"}, Budget: quota.Budget{Interval: 6 * time.Minute, Burst: 10}},
-		{Name: "tool a b", Per: quota.PerTool, Tools: []string{"a", "b"}, Budget: quota.Budget{Interval: time.Second, Burst: 1}},
+		{Name: "shipping", Per: quota.PerPrincipalTool, Tools: pattern.NewList([]string{"ship", "ship_*"}), Budget: quota.Budget{Interval: 6 * time.Minute, Burst: 10}},
+		{Name: "tool a b", Per: quota.PerTool, Tools: pattern.NewList([]string{"a", "b"}), Budget: quota.Budget{Interval: time.Second, Burst: 1}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v\n%s", err, diff)
@@ -38,7 +39,7 @@ func TestQuotasAreValidated(t *testing.T) {
 		`quotas[1] x: per: "": use principal`:                                          {good, {Name: "x", Rate: "1/s"}},
 		`quotas[0] calls: per: "": use principal`:                                      {{Rate: "1/s"}},
 		`name: "a\nb": give the rule a name`:                                           {{Name: "a\nb", Per: "tool", Rate: "1/s"}},
-		`quotas[0] principal [: tools: "[" is no pattern`:                              {{Per: "principal", Tools: []string{"["}, Rate: "1/s"}},
+		`quotas[0] principal: tools: "" names no tool`:                                 {{Per: "principal", Tools: []string{""}, Rate: "1/s"}},
 		`quotas[0] principal: burst: -1: give 1 to`:                                    {{Per: "principal", Rate: "1/s", Burst: -1}},
 		`quotas[1] principal: name: "principal" is used twice: give each`:              {good, good},
 		`quotas[0] principal: burst: 400: give 1 to 366, the most calls at once`:       {{Per: "principal", Rate: "1/24h", Burst: 400}},

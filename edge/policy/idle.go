@@ -9,6 +9,8 @@ import (
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/operators"
+
+	"github.com/mcpedge/mcpedge/internal/pattern"
 )
 
 // Idle says, a sentence each, which names in settings, that can be compiled, are those of nothing that exists: names and patterns of the scopes,
@@ -24,8 +26,8 @@ func (s *Settings) Idle(targets []Target) (notes []string) {
 			patterns []string
 			kind     Kind
 		}{{"tools", one.Tools, Tool}, {"prompts", one.Prompts, Prompt}} {
-			for n, p := range newPatterns(part.patterns) {
-				if !exists([]Kind{part.kind}, func(t *Target) bool { return p.MatchString(t.Name) }) {
+			for n, p := range pattern.NewList(part.patterns) {
+				if !exists([]Kind{part.kind}, func(t *Target) bool { return p.Match(t.Name) }) {
 					notes = append(notes, fmt.Sprintf("policy: scopes[%d]: %s: no backend lists what %q names", i, part.key, part.patterns[n]))
 				}
 			}

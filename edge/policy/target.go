@@ -2,10 +2,9 @@ package policy
 
 import (
 	"iter"
-	"regexp"
-	"strings"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/internal/pattern"
 	"github.com/mcpedge/mcpedge/internal/uris"
 )
 
@@ -95,58 +94,17 @@ func (h Hints) bits() (b byte) {
 	return b + '0'
 }
 
-// patterns match names: * is any text without a slash, ** any text.
-type patterns []*regexp.Regexp
-
-func newPatterns(texts []string) (out patterns) {
-	for _, text := range texts {
-		out = append(out, regexp.MustCompile(expression(text)))
-	}
-	return out
-}
-
-// expression is a pattern as a regular expression, which is matched in linear time.
-func expression(pattern string) string {
-	var b strings.Builder
-	b.WriteString(`(?s)\A`)
-	for rest := pattern; rest != ""; {
-		at := strings.IndexByte(rest, '*')
-		switch {
-		case at < 0:
-			b.WriteString(regexp.QuoteMeta(rest))
-			rest = ""
-		case strings.HasPrefix(rest[at:], "**"):
-			b.WriteString(regexp.QuoteMeta(rest[:at]) + `.*`)
-			rest = rest[at+2:]
-		default:
-			b.WriteString(regexp.QuoteMeta(rest[:at]) + `[^/]*`)
-			rest = rest[at+1:]
-		}
-	}
-	b.WriteString(`\z`)
-	return b.String()
-}
-
-func (p patterns) match(name string) bool {
-	for _, one := range p {
-		if one.MatchString(name) {
-			return true
-		}
-	}
-	return false
-}
-
 // need is Scopes, ready for use.
 type need struct {
 	all                       bool
-	tools, prompts, resources patterns
+	tools, prompts, resources pattern.List
 	scopes                    []string
 }
 
 func newNeed(s Scopes) need {
 	return need{
 		all:   len(s.Tools)+len(s.Prompts)+len(s.Resources) == 0,
-		tools: newPatterns(s.Tools), prompts: newPatterns(s.Prompts), resources: newPatterns(s.Resources),
+		tools: pattern.NewList(s.Tools), prompts: pattern.NewList(s.Prompts), resources: pattern.NewList(s.Resources),
 		scopes: s.Need,
 	}
 }
@@ -157,10 +115,10 @@ func (n *need) about(t *Target) bool {
 	}
 	switch t.Kind {
 	case Tool:
-		return n.tools.match(t.Name)
+		return n.tools.Match(t.Name)
 	case Prompt:
-		return n.prompts.match(t.Name)
+		return n.prompts.Match(t.Name)
 	default:
-		return n.resources.match(t.Name)
+		return n.resources.Match(t.Name)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/internal/pattern"
 )
 
 // shared is a Store that several replicas use, with the time that a round trip takes. It can be away.
@@ -274,7 +275,7 @@ func TestARefusedCallCostsNothing(t *testing.T) {
 		for _, store := range []Store{nil, sharedBy(1)} {
 			x := New(Options{Store: store, Rules: []Rule{
 				perPrincipal(time.Hour, 5),
-				{Name: "dear", Per: PerPrincipal, Tools: []string{"dear"}, Budget: Budget{Interval: time.Hour, Burst: 1}},
+				{Name: "dear", Per: PerPrincipal, Tools: pattern.NewList([]string{"dear"}), Budget: Budget{Interval: time.Hour, Burst: 1}},
 			}})
 			dear := *ann
 			dear.Tool = "dear"

@@ -1,16 +1,16 @@
 package quota
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
-	"path"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/internal/pattern"
 )
 
 // Per selects the owner of a budget.
@@ -39,9 +39,8 @@ type Rule struct {
 	Name string
 	// Per selects the owner of each budget.
 	Per Per
-	// Tools are patterns for the names of tools as clients see them, in the syntax of [path.Match]: * matches any text without a
-	// slash. Empty applies the rule to all tools.
-	Tools []string
+	// Tools are patterns for the names of tools, with the prefixes of their backends. Empty applies the rule to all tools.
+	Tools pattern.List
 	// Budget is the budget of each owner.
 	Budget Budget
 }
@@ -90,8 +89,8 @@ func (r *Rule) Validate() error {
 		return fmt.Errorf("per: %q: use principal, principal+tool, principal+backend, client or tool", r.Per)
 	}
 	for _, p := range r.Tools {
-		if _, err := path.Match(p, ""); err != nil || p == "" {
-			return fmt.Errorf("tools: %q is no pattern: write a tool's name, with * for any text", p)
+		if p.String() == "" {
+			return errors.New(`tools: "" names no tool: write the name of a tool, with * for any text`)
 		}
 	}
 	switch b := r.Budget; {
@@ -114,26 +113,12 @@ type Call struct {
 
 // equal reports whether the rules are equal, including their names.
 func (r *Rule) equal(o *Rule) bool {
-	return r.Name == o.Name && r.Per == o.Per && r.Budget == o.Budget && slices.Equal(r.Tools, o.Tools)
-}
-
-// Matches reports whether a valid pattern of Rule.Tools matches the name of a tool.
-func Matches(pattern, tool string) bool {
-	ok, _ := path.Match(pattern, tool)
-	return ok
+	return r.Name == o.Name && r.Per == o.Per && r.Budget == o.Budget && r.Tools.Equal(o.Tools)
 }
 
 // about reports whether the rule applies to the call.
 func (r *Rule) about(c *Call) bool {
-	if len(r.Tools) == 0 {
-		return true
-	}
-	for _, p := range r.Tools {
-		if Matches(p, c.Tool) {
-			return true
-		}
-	}
-	return false
+	return len(r.Tools) == 0 || r.Tools.Match(c.Tool)
 }
 
 // key is the key of the budget to which the call is charged. Its separators occur in no name, issuer's URL or address.

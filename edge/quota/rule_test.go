@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/internal/pattern"
 )
 
 func TestParseRate(t *testing.T) {
@@ -35,7 +36,7 @@ func TestRulesAreValidated(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, change := range map[string]func(*Rule){
-		"name": func(r *Rule) { r.Name = "" }, "per": func(r *Rule) { r.Per = "everybody" }, "tools": func(r *Rule) { r.Tools = []string{"a["} },
+		"name": func(r *Rule) { r.Name = "" }, "per": func(r *Rule) { r.Per = "everybody" }, "tools": func(r *Rule) { r.Tools = pattern.NewList([]string{""}) },
 		"rate": func(r *Rule) { r.Budget.Interval = 0 }, "burst": func(r *Rule) { r.Budget.Burst = 0 },
 	} {
 		r := good
@@ -52,7 +53,7 @@ func TestRulesAreValidated(t *testing.T) {
 }
 
 func TestToolsOfARule(t *testing.T) {
-	r := Rule{Tools: []string{"admin_*", "ship"}}
+	r := Rule{Tools: pattern.NewList([]string{"admin_*", "ship"})}
 	for tool, want := range map[string]bool{"admin_": true, "admin_drop": true, "ship": true, "shipment": false, "Admin_x": false, "": false} {
 		if got := r.about(&Call{Tool: tool}); got != want {
 			t.Errorf("about %q: %v", tool, got)

@@ -3,6 +3,8 @@ package reflect
 import (
 	"slices"
 	"strings"
+
+	"github.com/mcpedge/mcpedge/internal/pattern"
 )
 
 // selection says which methods become tools.
@@ -10,10 +12,12 @@ type selection struct {
 	include, exclude []string
 	// used are the patterns that matched something.
 	used map[string]bool
+	// patterns are those of include and exclude, and their services', by their texts.
+	patterns map[string]pattern.Pattern
 }
 
 func newSelection(include, exclude []string) *selection {
-	return &selection{include: include, exclude: exclude, used: map[string]bool{}}
+	return &selection{include: include, exclude: exclude, used: map[string]bool{}, patterns: map[string]pattern.Pattern{}}
 }
 
 // contract is what the edge itself speaks, and reflectionPackage how a service is described: they are never shown.
@@ -24,17 +28,17 @@ var infrastructure = []string{"grpc.health.", "grpc.channelz.", "grpc.lb.", "grp
 
 // service reports whether any method of a service may be selected.
 func (s *selection) service(name string) bool {
-	for _, pattern := range s.exclude {
-		service, _, methods := strings.Cut(strings.TrimPrefix(pattern, "/"), "/")
-		if !match(service, name) {
+	for _, text := range s.exclude {
+		service, _, methods := strings.Cut(strings.TrimPrefix(text, "/"), "/")
+		if !s.match(service, name) {
 			continue
 		}
 		if !methods {
-			s.used[pattern] = true
+			s.used[text] = true
 			return false
 		}
 		if hides(name) { // its methods are not looked at
-			s.used[pattern] = true
+			s.used[text] = true
 		}
 	}
 	if strings.HasPrefix(name, contract) || strings.HasPrefix(name, reflectionPackage) {
@@ -43,9 +47,9 @@ func (s *selection) service(name string) bool {
 	if len(s.include) == 0 {
 		return !hides(name)
 	}
-	for _, pattern := range s.include {
-		service, _, _ := strings.Cut(strings.TrimPrefix(pattern, "/"), "/")
-		if match(service, name) && (!hides(name) || strings.HasPrefix(service, "grpc.")) {
+	for _, text := range s.include {
+		service, _, _ := strings.Cut(strings.TrimPrefix(text, "/"), "/")
+		if s.match(service, name) && (!hides(name) || strings.HasPrefix(service, "grpc.")) {
 			return true
 		}
 	}
@@ -65,7 +69,7 @@ func (s *selection) method(full string) bool {
 
 func (s *selection) anyMatches(patterns []string, full string) (found bool) {
 	for _, p := range patterns {
-		if matches(p, full) {
+		if s.matches(p, full) {
 			s.used[p], found = true, true
 		}
 	}
@@ -73,33 +77,20 @@ func (s *selection) anyMatches(patterns []string, full string) (found bool) {
 }
 
 // matches holds a method against a pattern, or its service against one without a slash.
-func matches(pattern, full string) bool {
-	pattern = strings.TrimPrefix(pattern, "/")
-	if !strings.Contains(pattern, "/") {
+func (s *selection) matches(text, full string) bool {
+	text = strings.TrimPrefix(text, "/")
+	if !strings.Contains(text, "/") {
 		full, _, _ = strings.Cut(full, "/")
 	}
-	return match(pattern, full)
+	return s.match(text, full)
 }
 
-// match holds a text against a pattern in which * is any text.
-func match(pattern, text string) bool {
-	first, rest, star := strings.Cut(pattern, "*")
-	if !star {
-		return pattern == text
+// match reports whether a name matches the pattern with a text.
+func (s *selection) match(text, name string) bool {
+	p, known := s.patterns[text]
+	if !known {
+		p = pattern.New(text)
+		s.patterns[text] = p
 	}
-	text, ok := strings.CutPrefix(text, first)
-	if !ok {
-		return false
-	}
-	for {
-		part, more, star := strings.Cut(rest, "*")
-		if !star {
-			return strings.HasSuffix(text, part)
-		}
-		i := strings.Index(text, part)
-		if i < 0 {
-			return false
-		}
-		text, rest = text[i+len(part):], more
-	}
+	return p.Match(name)
 }

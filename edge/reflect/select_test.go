@@ -22,7 +22,7 @@ func TestPatterns(t *testing.T) {
 		{"**", "a.v1.B/C", true},
 		{"a.v1.B/C*C", "a.v1.B/C", false},
 	} {
-		if got := matches(c.pattern, c.method); got != c.want {
+		if got := newSelection(nil, nil).matches(c.pattern, c.method); got != c.want {
 			t.Errorf("%s on %s: %v", c.pattern, c.method, got)
 		}
 	}
