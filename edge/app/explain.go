@@ -65,8 +65,11 @@ func ExplainPolicy(ctx context.Context, cfg config.Config, q Question, out io.Wr
 	q.tellRefusals(&cfg, &who, out)
 	tellBeyond(&cfg, missing, out)
 	TellExternal(cfg, out)
-	targets := q.targets(pool)
+	targets := q.targets(pool, cfg.Overlay())
 	if len(targets) == 0 && !q.everything() {
+		if len(q.targets(pool, nil)) > 0 {
+			return fmt.Errorf("policy: catalog hides %q: it is unknown to every caller, and no rule decides on it", q.Tool+q.Prompt)
+		}
 		return q.notFound(missing)
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/catalog"
+	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/edge/policy"
 )
@@ -22,12 +23,12 @@ type explained struct {
 // everything reports whether the question is about all that is listed.
 func (q *Question) everything() bool { return q.Tool+q.Prompt+q.Resource == "" }
 
-// targets returns what the question is about; nil if no backend has it.
-func (q *Question) targets(pool *backend.Pool) (out []explained) {
+// targets returns what the question is about, as an overlay shows it; nil if no backend has it, or the overlay hides it.
+func (q *Question) targets(pool *backend.Pool, o *overlay.Overlay) (out []explained) {
 	if q.Resource != "" {
 		return q.resource(pool)
 	}
-	for _, t := range catalog.Targets(pool) {
+	for _, t := range catalog.Targets(pool, o) {
 		if q.everything() || t.Kind == policy.Tool && t.Name == q.Tool || t.Kind == policy.Prompt && t.Name == q.Prompt {
 			out = append(out, explained{t, true})
 		}
@@ -40,7 +41,7 @@ func (q *Question) targets(pool *backend.Pool) (out []explained) {
 func (q *Question) resource(pool *backend.Pool) []explained {
 	read, found := catalog.ReadTarget(pool, q.Resource)
 	listed := false
-	for _, t := range catalog.Targets(pool) {
+	for _, t := range catalog.Targets(pool, nil) {
 		if t.Kind == policy.Template && t.Name == q.Resource {
 			return []explained{{t, true}}
 		}

@@ -39,7 +39,7 @@ func TellPreview(cfg config.Config, p *catalog.Preview, complete bool, out io.Wr
 	if !complete {
 		return
 	}
-	for _, note := range cfg.Idle(targets) {
+	for _, note := range slices.Concat(p.Idle(), cfg.Idle(targets)) {
 		_, _ = fmt.Fprintln(out, "note    "+note)
 	}
 }

@@ -129,7 +129,7 @@ const minSessionsPerAddress = 100
 func served(cfg config.Config) catalog.Options {
 	return catalog.Options{
 		Name: cfg.Server.Name, Title: cfg.Server.Title, Version: Version(),
-		PageSize: cfg.Limits.PageSize, PageBytes: int(cfg.Limits.PageBytes), WatchedURIs: cfg.Limits.Subscriptions,
+		Overlay: cfg.Overlay(), PageSize: cfg.Limits.PageSize, PageBytes: int(cfg.Limits.PageBytes), WatchedURIs: cfg.Limits.Subscriptions,
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/catalog/changes"
+	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/ownership"
 	"github.com/mcpedge/mcpedge/edge/policy"
@@ -32,6 +33,8 @@ type Options struct {
 	// SchemaWork bounds the work of making the portable schemas of one backend's tools. 0 means
 	// portable.ListWork.
 	SchemaWork int
+	// Overlay changes how tools and prompts are shown. nil changes nothing.
+	Overlay *overlay.Overlay
 	// Jitter is the maximum random delay of a list's change notification, so that clients do not
 	// all list at once. 0 means 50 ms, a negative value disables it.
 	Jitter time.Duration
@@ -113,7 +116,7 @@ func New(pool *backend.Pool, opts Options) *Catalog {
 		}),
 		report: &reporter{log: opts.Logger},
 	}
-	c.views = newViews(pool.Backends, opts.Names, opts.PrivateViews, c.report, showing{work: opts.SchemaWork})
+	c.views = newViews(pool.Backends, opts.Names, opts.PrivateViews, c.report, showing{opts.Overlay, opts.SchemaWork})
 	c.hub = changes.New(source{c.views, c.report, opts.Visibility}, changes.Options{
 		Jitter: opts.Jitter, WatchedURIs: opts.WatchedURIs, Logger: opts.Logger,
 	})

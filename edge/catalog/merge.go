@@ -42,6 +42,7 @@ func share(c *backend.Catalog, kind listKind) (served bool, hint backend.Hint, d
 // conflicts and cursors, prefixes change names. Equal content has equal digests on every replica.
 func (m *merge) digest(kind listKind) uint64 {
 	h := fnv.New64a()
+	_, _ = h.Write(binary.BigEndian.AppendUint64(nil, m.showing.overlay.Digest()))
 	for i, p := range m.parts {
 		m.owners.fold(h, i, kind)
 		served, _, digest := share(p.Catalog, kind)
@@ -106,7 +107,7 @@ func (m *merge) list(kind listKind, what string, conflicts *[]Conflict, each fun
 		name := p.Backend.Name()
 		from := len(l.Entries)
 		for _, key := range m.owners.remembered(kind, rank) {
-			if _, taken := owners[key]; !taken && claim(key, rank) && reserve != nil {
+			if _, taken := owners[key]; !taken && !m.hidden(kind, p, key) && claim(key, rank) && reserve != nil {
 				reserve(key, rank)
 			}
 		}
@@ -127,6 +128,19 @@ func (m *merge) list(kind listKind, what string, conflicts *[]Conflict, each fun
 		l.spans[name] = span{from: from, to: len(l.Entries)}
 	}
 	return l
+}
+
+// hidden reports whether the overlay hides what a key of a part's list names.
+func (m *merge) hidden(kind listKind, p part, key string) bool {
+	own := strings.TrimPrefix(key, p.Backend.Prefix())
+	switch kind {
+	case listTools:
+		return m.showing.overlay.HidesTool(p.Backend.Name(), own)
+	case listPrompts:
+		return m.showing.overlay.HidesPrompt(p.Backend.Name(), own)
+	default:
+		return false
+	}
 }
 
 // form returns the form in which keys of different backends are compared: the normal form of a URI,

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/policy"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
@@ -39,13 +40,15 @@ func HintsOf(a *pb.ToolAnnotations) policy.Hints {
 	return h
 }
 
-// Targets returns everything that the backends list now, as clients see it.
-func Targets(pool *backend.Pool) (out []policy.Target) { return viewOf(pool).targets() }
+// Targets returns everything that the backends list now, as clients see it through an overlay, which may be nil.
+func Targets(pool *backend.Pool, o *overlay.Overlay) (out []policy.Target) {
+	return viewOf(pool, o).targets()
+}
 
 // ReadTarget returns the policy target of a read of a URI in any spelling, whether the URI is
 // listed or matches a template. It returns false if no reachable backend serves it.
 func ReadTarget(pool *backend.Pool, uri string) (policy.Target, bool) {
-	v := viewOf(pool)
+	v := viewOf(pool, nil)
 	found, ok := v.locate(&mcp.Call{Method: mcp.MethodResourcesRead}, uri, &reporter{log: slog.New(slog.DiscardHandler)})
 	if !ok || v.owners.isAway(found.owner) {
 		return policy.Target{}, false
@@ -54,12 +57,12 @@ func ReadTarget(pool *backend.Pool, uri string) (policy.Target, bool) {
 }
 
 // viewOf returns the current view of a pool's backends.
-func viewOf(pool *backend.Pool) *View {
+func viewOf(pool *backend.Pool, o *overlay.Overlay) *View {
 	var parts []part
 	for _, b := range pool.Backends() {
 		parts = append(parts, part{Backend: b, Catalog: b.Catalog()})
 	}
-	return newView(parts, nil, &reporter{log: slog.New(slog.DiscardHandler)}, showing{})
+	return newView(parts, nil, &reporter{log: slog.New(slog.DiscardHandler)}, showing{overlay: o})
 }
 
 // targets returns everything that a view lists.

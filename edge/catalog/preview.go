@@ -1,10 +1,13 @@
 package catalog
 
 import (
+	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
 	"github.com/mcpedge/mcpedge/edge/policy"
 )
 
@@ -19,11 +22,43 @@ type Preview struct {
 func NewPreview(opts Options) *Preview { return &Preview{opts: opts.withDefaults()} }
 
 // Of adds a backend and returns one sentence for each of its lists that has more than one page if
-// the backend is the only one. Some clients read only the first page.
+// the backend is the only one, because some clients read only the first page, and one for each of
+// which the overlay hides something.
 func (p *Preview) Of(b *backend.Backend, c *backend.Catalog) []string {
 	one := part{Backend: b, Catalog: c}
 	p.parts = append(p.parts, one)
-	return p.say([]part{one}, 1)
+	return append(p.say([]part{one}, 1), p.hidden(b.Name(), c)...)
+}
+
+// shownHidden bounds the hidden names in a sentence.
+const shownHidden = 20
+
+// hidden says what the overlay hides of a backend's tools and prompts.
+func (p *Preview) hidden(owner string, c *backend.Catalog) (out []string) {
+	say := func(what string, names []string, all int) {
+		n := len(names)
+		if n == 0 {
+			return
+		}
+		if n > shownHidden {
+			names = append(names[:shownHidden], "…")
+		}
+		out = append(out, fmt.Sprintf("catalog hides %d of %d %s from clients: %s", n, all, what, strings.Join(names, ", ")))
+	}
+	var tools, prompts []string
+	for _, t := range c.Tools {
+		if p.opts.Overlay.HidesTool(owner, t.GetName()) {
+			tools = append(tools, t.GetName())
+		}
+	}
+	for _, x := range c.Prompts {
+		if p.opts.Overlay.HidesPrompt(owner, x.GetName()) {
+			prompts = append(prompts, x.GetName())
+		}
+	}
+	say("tools", tools, len(c.Tools))
+	say("prompts", prompts, len(c.Prompts))
+	return out
 }
 
 // Together returns one sentence for each list that has more than one page with all added backends,
@@ -55,6 +90,22 @@ func (p *Preview) Conflicts() []Conflict { return p.view(p.parts).conflicts }
 // Targets returns everything that the backends list, as clients see it.
 func (p *Preview) Targets() []policy.Target { return p.view(p.parts).targets() }
 
+// Idle returns a note for each entry of the overlay that matches nothing of what the backends list.
+func (p *Preview) Idle() []string {
+	var listed []overlay.Listed
+	for _, one := range p.parts {
+		l := overlay.Listed{Backend: one.Backend.Name()}
+		for _, t := range one.Catalog.Tools {
+			l.Tools = append(l.Tools, t.GetName())
+		}
+		for _, x := range one.Catalog.Prompts {
+			l.Prompts = append(l.Prompts, x.GetName())
+		}
+		listed = append(listed, l)
+	}
+	return p.opts.Overlay.Idle(listed)
+}
+
 func (p *Preview) view(parts []part) *View {
-	return newView(parts, nil, &reporter{log: slog.New(slog.DiscardHandler)}, showing{work: p.opts.SchemaWork})
+	return newView(parts, nil, &reporter{log: slog.New(slog.DiscardHandler)}, showing{p.opts.Overlay, p.opts.SchemaWork})
 }

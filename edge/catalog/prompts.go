@@ -41,8 +41,14 @@ func (m *merge) prompts(prev *promptSet, digest uint64) *promptSet {
 				add("", entry{})
 				continue
 			}
+			overlaid, visible := m.showing.overlay.Prompt(p.Backend.Name(), x)
+			if !visible {
+				continue
+			}
 			name := p.Backend.Prefix() + x.GetName()
-			render := func(dst []byte, r *revision.Rules) ([]byte, error) { return translate.AppendPrompt(dst, r, x, name) }
+			render := func(dst []byte, r *revision.Rules) ([]byte, error) {
+				return translate.AppendPrompt(dst, r, overlaid, name)
+			}
 			target := policy.Target{Kind: policy.Prompt, Method: mcp.MethodPromptsGet, Name: name, Backend: p.Backend.Name()}
 			one := &Prompt{Name: name, Owner: p.Backend, Proto: x, target: target}
 			if add(name, entry{render: render, target: target}) {

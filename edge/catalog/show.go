@@ -3,12 +3,15 @@ package catalog
 import (
 	"google.golang.org/protobuf/proto"
 
+	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
 	"github.com/mcpedge/mcpedge/edge/schema/portable"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// showing bounds the schemas of arguments in tools/list.
+// showing is how what backends list is shown.
 type showing struct {
+	// overlay may be nil.
+	overlay *overlay.Overlay
 	// work bounds the work of making the portable schemas of one backend. 0 means
 	// portable.ListWork.
 	work int
@@ -22,11 +25,11 @@ func (t *Tool) show(list *portable.List, before *Tool) {
 		known = before.Form
 	}
 	t.Form = list.Schema(t.Proto.GetInputSchemaJson(), known)
-	if before != nil && before.Proto == t.Proto && before.Form == t.Form && before.stray == t.stray {
+	if before != nil && before.overlaid == t.overlaid && before.Form == t.Form && before.stray == t.stray {
 		t.Shown = before.Shown
 		return
 	}
-	if t.Shown = shown(t.Proto, t.Form); t.stray {
+	if t.Shown = shown(t.overlaid, t.Form); t.stray {
 		t.Shown = pageless(t.Shown)
 	}
 }

@@ -29,8 +29,10 @@ type toolSet struct {
 type Tool struct {
 	Name  string // as shown, with the prefix
 	Owner *backend.Backend
-	Proto *pb.Tool
-	Shown *pb.Tool // as tools/list shows it
+	Proto *pb.Tool // as the backend lists it
+	// overlaid is Proto with what the overlay changes, and Shown what tools/list shows of that.
+	overlaid *pb.Tool
+	Shown    *pb.Tool
 	// Form is the schema of its arguments in tools/list. nil means as the backend sends it.
 	Form *portable.Result
 	// stray is true if the tool is shown without the page that its `_meta` names, see strays.
@@ -57,19 +59,22 @@ func (m *merge) tools(prev *toolSet, digest uint64, strays strays) *toolSet {
 				add("", entry{})
 				continue
 			}
+			if m.showing.overlay.HidesTool(p.Backend.Name(), x.GetName()) {
+				continue
+			}
 			t := &Tool{Name: p.Backend.Prefix() + x.GetName(), Owner: p.Backend, Proto: x, Tasks: translate.TaskSupport(x.GetTaskSupport())}
 			render := func(dst []byte, r *revision.Rules) ([]byte, error) {
 				return translate.AppendTool(dst, r, t.Shown, t.Name)
 			}
-			t.Target = policy.Target{Kind: policy.Tool, Method: mcp.MethodToolsCall, Name: t.Name, Backend: t.Owner.Name(), Hints: HintsOf(x.GetAnnotations())}
-			if !add(t.Name, entry{render: render, target: t.Target}) {
-				t.Shown, t.Check = x, newToolCheck(p.Backend.Name(), x, m.report)
-				s.outranked[ownName{p.Backend.Name(), t.Name}] = t
-				continue
-			}
 			var before *Tool
 			if prev != nil {
 				before = prev.ByName[t.Name]
+			}
+			m.overlay(t, before)
+			if !add(t.Name, entry{render: render, target: t.Target}) {
+				t.Shown, t.Check = t.overlaid, newToolCheck(p.Backend.Name(), x, m.report)
+				s.outranked[ownName{p.Backend.Name(), t.Name}] = t
+				continue
 			}
 			if before != nil && before.Proto == x {
 				t.Check = before.Check
@@ -77,10 +82,10 @@ func (m *merge) tools(prev *toolSet, digest uint64, strays strays) *toolSet {
 				t.Check = newToolCheck(p.Backend.Name(), x, m.report)
 			}
 			_, t.stray = strays[[2]string{p.Backend.Name(), x.GetName()}]
-			if t.Shown = x; !t.Owner.FullSchemas() {
+			if t.Shown = t.overlaid; !t.Owner.FullSchemas() {
 				t.show(list, before)
 			} else if t.stray {
-				t.Shown = pageless(x)
+				t.Shown = pageless(t.overlaid)
 			}
 			s.ByName[t.Name] = t
 		}
@@ -88,11 +93,22 @@ func (m *merge) tools(prev *toolSet, digest uint64, strays strays) *toolSet {
 	return s
 }
 
-// Repeatable reports whether repeating a call has no further effect.
-func (t *Tool) Repeatable() bool {
-	a := t.Proto.GetAnnotations()
-	return a.GetReadOnly() || a.GetIdempotent()
+// overlay sets what the overlay changes of a tool. before is the tool of the same name in the previous view, or nil.
+func (m *merge) overlay(t, before *Tool) {
+	if before != nil && before.Proto == t.Proto {
+		t.overlaid, t.Target = before.overlaid, before.Target
+		return
+	}
+	t.overlaid, _ = m.showing.overlay.Tool(t.Owner.Name(), t.Proto)
+	hints := HintsOf(t.Proto.GetAnnotations())
+	if t.overlaid != t.Proto {
+		hints = hints.Stricter(HintsOf(t.overlaid.GetAnnotations()))
+	}
+	t.Target = policy.Target{Kind: policy.Tool, Method: mcp.MethodToolsCall, Name: t.Name, Backend: t.Owner.Name(), Hints: hints}
 }
+
+// Repeatable reports whether repeating a call has no further effect. That is the backend's promise, which the overlay can only take back.
+func (t *Tool) Repeatable() bool { return t.Target.Hints.ReadOnly || t.Target.Hints.Idempotent }
 
 // ownName is a backend's name and a tool's or prompt's name as clients see it.
 type ownName struct{ backend, name string }

@@ -79,6 +79,8 @@ type Config struct {
 	Limits Limits `yaml:"limits"`
 	// Log says what is logged.
 	Log Log `yaml:"log"`
+	// Catalog changes how the tools and prompts of backends are shown; nil: they are shown as backends list them.
+	Catalog *Catalog `yaml:"catalog"`
 	// Quotas limit how often tools are called. A call has to be within each that is about it.
 	Quotas []Quota `yaml:"quotas"`
 	// Policy says what callers may do; nil: everything.

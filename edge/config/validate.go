@@ -82,6 +82,7 @@ func (c *Config) validate(command string) error {
 	if _, err := c.CompilePolicy(); err != nil {
 		errs = append(errs, err)
 	}
+	errs = append(errs, c.validateCatalog()...)
 	errs = append(errs, c.Kubernetes.validate()...)
 	errs = append(errs, c.Audit.validate(command)...)
 	if err := c.validateAuditFile(); err != nil {

@@ -33,6 +33,11 @@ type placed struct {
 // startPlaced makes a Dispatch over backends in their order, whose names are remembered in names.
 func startPlaced(t *testing.T, names *ownership.Registry, all ...placed) *Dispatch {
 	t.Helper()
+	return startPlacedWith(t, catalog.Options{Names: names}, all...)
+}
+
+func startPlacedWith(t *testing.T, served catalog.Options, all ...placed) *Dispatch {
+	t.Helper()
 	var cfgs []backend.Config
 	for _, p := range all {
 		target := "127.0.0.1:1"
@@ -47,7 +52,7 @@ func startPlaced(t *testing.T, names *ownership.Registry, all ...placed) *Dispat
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	d := New(pool, Options{Catalog: catalog.Options{Names: names}, Logger: quiet})
+	d := New(pool, Options{Catalog: served, Logger: quiet})
 	pool.Start(t.Context())
 	if err := pool.Ready(t.Context()); err != nil {
 		t.Fatal(err)

@@ -85,6 +85,14 @@ func (t *Target) forms() []string {
 // read-only, not idempotent, of an open world.
 type Hints struct{ ReadOnly, Destructive, Idempotent, OpenWorld bool }
 
+// Stricter returns the hints that allow less: read-only and idempotent if both are, destructive and open to the world if one is.
+func (h Hints) Stricter(o Hints) Hints {
+	return Hints{
+		ReadOnly: h.ReadOnly && o.ReadOnly, Destructive: h.Destructive || o.Destructive,
+		Idempotent: h.Idempotent && o.Idempotent, OpenWorld: h.OpenWorld || o.OpenWorld,
+	}
+}
+
 func (h Hints) bits() (b byte) {
 	for i, v := range [...]bool{h.ReadOnly, h.Destructive, h.Idempotent, h.OpenWorld} {
 		if v {

@@ -98,6 +98,11 @@ func TestCheckTellsWhatIsNotServed(t *testing.T) {
 			"backends: [{name: two, target: '" + two + "'}, {name: one, target: '" + one + "'}]\n",
 			[]string{`note    backends "two" and "one" list the same tool "m0001": the first keeps it`}, []string{"nothing that it lists", `"m0002": the first`},
 		},
+		{
+			"backends: [{name: one, target: '" + one + "'}, {name: two, target: '" + two + "'}]\ncatalog:\n  tools:\n    - {backend: one, tool: 'm000[01]', hide: true}\n" +
+				"    - {backend: one, tool: 'm0*', hide: true}\n",
+			[]string{"note    catalog.tools[0]: tool: the backend one lists no tool with the name m000[01]", "note    catalog hides 3 of 3 tools from clients: m0000, m0001, m0002"}, []string{"catalog.tools[1]", "earlier backends", "list the same"},
+		},
 		{ // What one has that cannot be reached, nobody knows.
 			"backends: [{name: one, target: '" + one + "'}, {name: two, target: '127.0.0.1:1'}]\n" + policy, []string{"cannot be reached"}, idle,
 		},

@@ -139,6 +139,17 @@ func TestQuotasAreNamed(t *testing.T) {
 	}
 }
 
+// A tool that the catalog hides is named as such, and is not among everything.
+func TestHiddenToolIsExplained(t *testing.T) {
+	explain := locked(t, "catalog: {tools: [{backend: one, tool: go, hide: true}]}\n")
+	if _, err := explain("--claims", "{}", "--tool", "go"); err == nil || !strings.Contains(err.Error(), `catalog hides "go": it is unknown to every caller`) {
+		t.Errorf("the error is %v", err)
+	}
+	if out, err := explain("--claims", "{}"); err != nil || strings.Contains(out, "go ") || !strings.Contains(out, "greet") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
 // Where a rule looks at arguments, the scopes that the caller lacks are named beside it, and no flag is asked for that was given.
 func TestExplainNamesScopesBesideArguments(t *testing.T) {
 	dir := t.TempDir()

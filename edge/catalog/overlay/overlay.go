@@ -1,0 +1,211 @@
+// Package overlay changes how the tools and prompts of backends are shown: some are hidden, others get another title, description or
+// annotations. It changes no decision: policy, quotas and the audit know them by the names of their backends, and a hidden one is as one that
+// does not exist.
+package overlay
+
+import (
+	"cmp"
+	"encoding/json"
+	"hash/fnv"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+	"github.com/mcpedge/mcpedge/internal/pattern"
+)
+
+// Entry says how tools or prompts of one backend are shown. Of several entries that match, the first that sets a field sets it; what one of
+// them hides is hidden.
+type Entry struct {
+	// Place is where the entry stands in the settings, such as "catalog.tools[2]".
+	Place string
+	// Backend is the configured name of the backend.
+	Backend string
+	// Names matches their names at the backend, without its prefix.
+	Names pattern.Pattern
+	// Hide removes them from lists and answers calls as if they did not exist.
+	Hide bool
+	// Title and Description replace those of the backend. Empty keeps them.
+	Title, Description string
+	// Annotations replace those of a tool's that are set. Prompts have none.
+	Annotations Annotations
+}
+
+// Annotations are hints about a tool (MCP, "Tool annotations"). nil keeps what the backend says.
+type Annotations struct{ ReadOnly, Destructive, Idempotent, OpenWorld *bool }
+
+// Overlay is entries for tools and for prompts. It is immutable and safe for concurrent use; a nil Overlay changes nothing.
+type Overlay struct {
+	hides   bool
+	tools   []Entry
+	prompts []Entry
+	digest  uint64
+}
+
+// New returns the overlay of entries. hides hides every tool and prompt that no entry matches.
+func New(hides bool, tools, prompts []Entry) *Overlay {
+	o := &Overlay{hides: hides, tools: tools, prompts: prompts}
+	h := fnv.New64a()
+	for _, list := range [][]Entry{tools, prompts} {
+		for _, e := range list {
+			_ = json.NewEncoder(h).Encode([]any{e.Backend, e.Names.String(), e.Hide, e.Title, e.Description, e.Annotations})
+		}
+		_ = json.NewEncoder(h).Encode(hides)
+	}
+	o.digest = h.Sum64()
+	return o
+}
+
+// Tools returns the entries for tools, which must not be changed. The Overlay must not be nil.
+func (o *Overlay) Tools() []Entry { return o.tools }
+
+// Prompts is Tools for prompts.
+func (o *Overlay) Prompts() []Entry { return o.prompts }
+
+// Digest returns a number that is equal for overlays that show the same, on every replica.
+func (o *Overlay) Digest() uint64 {
+	if o == nil {
+		return 0
+	}
+	return o.digest
+}
+
+// Tool returns a tool of a backend as it is shown, which is t itself if nothing changes it. shown is false if it is hidden.
+func (o *Overlay) Tool(backend string, t *pb.Tool) (_ *pb.Tool, shown bool) {
+	if o == nil {
+		return t, true
+	}
+	e, hidden := o.of(o.tools, backend, t.GetName())
+	if hidden || !e.changes() {
+		return t, !hidden
+	}
+	out := proto.CloneOf(t)
+	out.Title, out.Description = cmp.Or(e.Title, out.Title), cmp.Or(e.Description, out.Description)
+	if e.Annotations == (Annotations{}) {
+		return out, true
+	}
+	a := out.GetAnnotations()
+	if a == nil {
+		a = &pb.ToolAnnotations{}
+		out.Annotations = a
+	}
+	a.ReadOnly = cmp.Or(e.Annotations.ReadOnly, a.ReadOnly)
+	a.Destructive = cmp.Or(e.Annotations.Destructive, a.Destructive)
+	a.Idempotent = cmp.Or(e.Annotations.Idempotent, a.Idempotent)
+	a.OpenWorld = cmp.Or(e.Annotations.OpenWorld, a.OpenWorld)
+	return out, true
+}
+
+// Prompt is Tool for prompts.
+func (o *Overlay) Prompt(backend string, p *pb.Prompt) (_ *pb.Prompt, shown bool) {
+	if o == nil {
+		return p, true
+	}
+	e, hidden := o.of(o.prompts, backend, p.GetName())
+	if hidden || !e.changes() {
+		return p, !hidden
+	}
+	out := proto.CloneOf(p)
+	out.Title, out.Description = cmp.Or(e.Title, out.Title), cmp.Or(e.Description, out.Description)
+	return out, true
+}
+
+// HidesTool reports whether the tool with a name at a backend is hidden.
+func (o *Overlay) HidesTool(backend, name string) bool {
+	if o == nil {
+		return false
+	}
+	_, hidden := o.of(o.tools, backend, name)
+	return hidden
+}
+
+// HidesPrompt is HidesTool for prompts.
+func (o *Overlay) HidesPrompt(backend, name string) bool {
+	if o == nil {
+		return false
+	}
+	_, hidden := o.of(o.prompts, backend, name)
+	return hidden
+}
+
+// of merges the entries that match a name of a backend.
+func (o *Overlay) of(entries []Entry, backend, name string) (e Entry, hidden bool) {
+	hidden = o.hides
+	hides := false
+	for i := range entries {
+		one := &entries[i]
+		if one.Backend != backend || !one.Names.Match(name) {
+			continue
+		}
+		hidden, hides = false, hides || one.Hide
+		e.Title, e.Description = cmp.Or(e.Title, one.Title), cmp.Or(e.Description, one.Description)
+		a, b := &e.Annotations, &one.Annotations
+		a.ReadOnly, a.Destructive = cmp.Or(a.ReadOnly, b.ReadOnly), cmp.Or(a.Destructive, b.Destructive)
+		a.Idempotent, a.OpenWorld = cmp.Or(a.Idempotent, b.Idempotent), cmp.Or(a.OpenWorld, b.OpenWorld)
+	}
+	return e, hidden || hides
+}
+
+// Fields returns the names of the fields that the entry sets, as the settings have them, without hide, which several entries may say.
+func (e *Entry) Fields() (set []string) {
+	for name, is := range map[string]bool{
+		"title": e.Title != "", "description": e.Description != "",
+		"annotations.read-only": e.Annotations.ReadOnly != nil, "annotations.destructive": e.Annotations.Destructive != nil,
+		"annotations.idempotent": e.Annotations.Idempotent != nil, "annotations.open-world": e.Annotations.OpenWorld != nil,
+	} {
+		if is {
+			set = append(set, name)
+		}
+	}
+	slices.Sort(set)
+	return set
+}
+
+// changes reports whether an entry sets a field.
+func (e *Entry) changes() bool {
+	return e.Title != "" || e.Description != "" || e.Annotations != Annotations{}
+}
+
+// Listed are the names that a backend lists, without its prefix.
+type Listed struct {
+	Backend        string
+	Tools, Prompts []string
+}
+
+// Idle returns the places of the entries that match nothing of what backends list, each with one sentence.
+func (o *Overlay) Idle(listed []Listed) (notes []string) {
+	if o == nil {
+		return nil
+	}
+	for _, part := range []struct {
+		entries []Entry
+		what    string
+		names   func(*Listed) []string
+	}{
+		{o.tools, "tool", func(l *Listed) []string { return l.Tools }},
+		{o.prompts, "prompt", func(l *Listed) []string { return l.Prompts }},
+	} {
+		for i := range part.entries {
+			e := &part.entries[i]
+			if !e.matchesAny(listed, part.names) {
+				notes = append(notes, e.Place+": "+part.what+": the backend "+e.Backend+" lists no "+part.what+" with the name "+e.Names.String())
+			}
+		}
+	}
+	return notes
+}
+
+func (e *Entry) matchesAny(listed []Listed, names func(*Listed) []string) bool {
+	for i := range listed {
+		if listed[i].Backend != e.Backend {
+			continue
+		}
+		for _, name := range names(&listed[i]) {
+			if e.Names.Match(name) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,85 @@
+package e2e
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/tests/helpers/harness"
+)
+
+// TestCatalog: what is hidden is unknown at each door, and what is shown otherwise is so in lists alone.
+func TestCatalog(t *testing.T) {
+	yes := true
+	_, e := startFixture(t, func(c *config.Config) {
+		name := c.Backends[0].Name
+		c.Catalog = &config.Catalog{
+			Tools: []config.CatalogTool{
+				{Backend: name, Tool: "add", Hide: true},
+				{Backend: name, Tool: "e*", Title: "Echo", Description: "Repeats a text.", Annotations: config.CatalogAnnotations{Destructive: &yes}},
+			},
+			Prompts: []config.CatalogPrompt{{Backend: name, Prompt: "gree?", Hide: true}, {Backend: name, Prompt: "g**t", Hide: true}},
+		}
+	})
+	for _, version := range append(slices.Clone(stateful), v2026) {
+		t.Run(version, func(t *testing.T) {
+			var a asker = newStateless(t, e.URL)
+			if version != v2026 {
+				a = newSession(t, e.URL, version)
+			}
+			for _, s := range surfaces {
+				if strings.HasPrefix(s.method, "resources/") || strings.Contains(s.params, "ref/resource") {
+					continue
+				}
+				got, want := unnamed(a.ask(s.method, s.params)), unnamed(a.ask(s.method, s.unknown))
+				if got != want || !strings.Contains(want, "code") {
+					t.Errorf("%s %s: hidden is\n%s\nunknown\n%s", s.method, s.params, got, want)
+				}
+			}
+			if text := string(a.ask("prompts/list", `{}`).want(http.StatusOK).body); strings.Contains(text, `"greet"`) {
+				t.Errorf("a hidden prompt is listed: %s", text)
+			}
+			tools := map[string]map[string]any{}
+			var list struct{ Tools []map[string]any }
+			if err := json.Unmarshal(a.ask("tools/list", `{}`).want(http.StatusOK).final().Result, &list); err != nil {
+				t.Fatal(err)
+			}
+			for _, tool := range list.Tools {
+				tools[tool["name"].(string)] = tool
+			}
+			echo := tools["echo"]
+			if tools["add"] != nil || echo["description"] != "Repeats a text." {
+				t.Errorf("add is %v, echo %v", tools["add"], echo)
+			}
+			if version >= vNov && echo["title"] != "Echo" {
+				t.Errorf("the title of echo is %v", echo["title"])
+			}
+			if hints, ok := echo["annotations"].(map[string]any); version > v2024 && (!ok || hints["destructiveHint"] != true) {
+				t.Errorf("the annotations of echo are %v", echo["annotations"])
+			}
+			if m := a.ask("tools/call", toolParams("echo", `{"text":"hello"}`, "")).want(http.StatusOK).final(); !strings.Contains(string(m.Result), "hello") {
+				t.Errorf("echo answers %s", m.raw)
+			}
+		})
+	}
+}
+
+// TestCatalogInREST: the REST API shows what a client sees.
+func TestCatalogInREST(t *testing.T) {
+	harness.OneProcess(t)
+	_, _, o := startAdmin(t, func(c *config.Config) {
+		c.Catalog = &config.Catalog{Default: config.CatalogHide, Tools: []config.CatalogTool{{Backend: c.Backends[0].Name, Tool: "add", Title: "Sum"}}}
+	})
+	if tools, _ := o.names("/v1/tools", "tools", "name"); !slices.Equal(tools, []string{"add"}) {
+		t.Errorf("the tools are %q, want add", tools)
+	}
+	o.get("/v1/tools/add").want(http.StatusOK).has("Sum", "tool", "title")
+	o.get("/v1/tools/echo").want(http.StatusNotFound)
+	o.post("/v1/tools/echo:call", `{"arguments":{"text":"hello"}}`).want(http.StatusNotFound)
+	if prompts, _ := o.names("/v1/prompts", "prompts", "name"); len(prompts) != 0 {
+		t.Errorf("the prompts are %q, want none", prompts)
+	}
+}
