@@ -26,12 +26,16 @@ import (
 // stderr. Notes about the settings are last. It returns flag.ErrHelp when help was asked for.
 func Run(ctx context.Context, args []string, out, stderr io.Writer) error {
 	strict, args := takeSwitch("strict", args)
+	budget, args, err := takeBudget(args)
+	if err != nil {
+		return err
+	}
 	cfg, trial, err := settingsOf(args, stderr)
 	if err != nil {
 		return err
 	}
 	notes := &notes{to: out}
-	err = run(ctx, cfg, trial, notes)
+	err = run(ctx, cfg, trial, budget, notes)
 	notes.conclude(cfg.Locator())
 	if err == nil && strict && len(notes.held) > 0 {
 		return fmt.Errorf("check: there are %d notes about the settings, and --strict takes none", len(notes.held))
@@ -45,8 +49,8 @@ func takeSwitch(name string, args []string) (given bool, rest []string) {
 	return slices.ContainsFunc(args, is), slices.DeleteFunc(slices.Clone(args), is)
 }
 
-// run checks settings, and the backends that they name.
-func run(ctx context.Context, cfg config.Config, trial *prober.Trial, out io.Writer) error {
+// run checks settings, the backends that they name and, unless budget is 0, whether the tools keep to it.
+func run(ctx context.Context, cfg config.Config, trial *prober.Trial, budget int, out io.Writer) error {
 	files, issuers := app.CheckTLS(cfg, out), errors.Join(app.CheckAuth(ctx, cfg, out), app.CheckAudit(cfg, out), app.CheckIdentity(cfg, out), app.CheckRedis(ctx, cfg, out))
 	app.TellExternal(cfg, out)
 	for _, note := range notesOn(&cfg) {
@@ -80,6 +84,9 @@ func run(ctx context.Context, cfg config.Config, trial *prober.Trial, out io.Wri
 		_, _ = fmt.Fprintln(out, "note    "+note)
 	}
 	app.TellPreview(cfg, preview, preview.Complete(len(backends)) && cfg.Kubernetes == nil, out)
+	if budget > 0 {
+		err = errors.Join(err, tellCosts(preview.Costs(), budget, out))
+	}
 	return errors.Join(files, issuers, err)
 }
 
@@ -108,6 +115,8 @@ up to 10 s, and one where attempts to connect fail at once, as where nothing lis
     	the longest time of a call's round, where the backend's own timeout is not shorter (default 10s)
   -schemas
     	names each place where a tool's schema breaks the rules of a model interface, which else are counted
+  -budget TOKENS
+    	prints about how many tokens of a model's context each tool takes; the exit status is 1 if all together take more
   -strict
     	a note about the settings is a mistake, too: the exit status is 1 if there is any, as that a rule names a tool
     	which no backend has

@@ -57,6 +57,38 @@ func TestCheckTellsOfPages(t *testing.T) {
 	}
 }
 
+// --budget prints what tools cost, as they are shown, and is kept or not.
+func TestBudget(t *testing.T) {
+	backend := commandtest.Tools(t, "m", 3)
+	file := t.TempDir() + "/edge.yaml"
+	settings := "backends: [{name: one, target: '" + backend + "', prefix: a_}]\n" +
+		"catalog: {tools: [{backend: one, tool: m0000, hide: true}, {backend: one, tool: m0001, description: " + strings.Repeat("word ", 160) + "}]}\n"
+	if err := os.WriteFile(file, []byte(settings), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	check := func(budget string) (string, error) {
+		var out strings.Builder
+		err := Run(t.Context(), []string{"--config", file, "--budget", budget}, &out, &out)
+		return out.String(), err
+	}
+	out, err := check("100")
+	if err == nil || !strings.Contains(err.Error(), "and the budget is 100: shorten") {
+		t.Errorf("the error is %v", err)
+	}
+	first, second := strings.Index(out, "  a_m0001 (one)\n"), strings.Index(out, "  a_m0002 (one)\n")
+	if first < 0 || second < first || strings.Contains(out, "  a_m0000 (one)") || !strings.Contains(out, "of 100 for the 2 tools that clients see") {
+		t.Errorf("the costs are\n%s", out)
+	}
+	if out, err := check("1000"); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	for _, wrong := range []string{"0", "-1", "many", ""} {
+		if _, err := check(wrong); err == nil || !strings.Contains(err.Error(), "give a number of tokens above 0") {
+			t.Errorf("--budget %q: %v", wrong, err)
+		}
+	}
+}
+
 // TestCheckTellsWhatIsNotServed: names as clients see them, names that are lost to an earlier backend, and names in settings that are those of
 // nothing, as far as everything is known.
 func TestCheckTellsWhatIsNotServed(t *testing.T) {

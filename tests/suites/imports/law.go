@@ -66,7 +66,7 @@ var Law = []Package{
 	{"edge/command", "what the commands share", nil},
 	{"edge/command/serve", "the commands that serve: serve and stdio", []string{"edge/app", "edge/command/demo", "edge/config", "edge/telemetry"}},
 	{"edge/command/demo", "the bundled services, beside or in the place of backends", []string{"edge/config", "edge/telemetry", "capability", "services/demo"}},
-	{"edge/command/check", "the command check", []string{"edge/app", "edge/check", "edge/command", "edge/command/demo", "edge/config"}},
+	{"edge/command/check", "the command check", []string{"edge/app", "edge/catalog", "edge/check", "edge/command", "edge/command/demo", "edge/config"}},
 	{"edge/command/explain", "the command policy explain", []string{"edge/app", "edge/command", "edge/command/demo", "edge/config"}},
 	{"edge/command/client", "the commands that call a running MCP server: call and list", []string{"edge/config", "edge/revision"}},
 	{"edge/command/commandtest", "backends for the tests of commands", []string{"capability"}},
