@@ -59,6 +59,7 @@ type App struct {
 	access    *access.Control
 	governing governing
 	limiting  rereadable // the quotas
+	curating  rereadable // the catalog
 	reread    reread
 	auth      *auth.Authenticator // nil makes every caller anonymous
 	callers   web.Authenticator   // auth with its refusals observed

@@ -15,6 +15,8 @@ func (a *App) observe() error {
 	errs = append(errs, a.observeTasks()...)
 	errs = append(errs, a.observeBackends()...)
 	errs = append(errs, a.observeMemory()...)
+	errs = append(errs, a.observeReread()...)
+	errs = append(errs, a.observeCatalog()...)
 	errs = append(errs, a.observeQuotas()...)
 	errs = append(errs, a.observePolicy()...)
 	errs = append(errs, a.observeAudit()...)

@@ -108,7 +108,6 @@ func (a *App) observePolicy() []error {
 		}),
 		a.telemetry.Observe(telemetry.PolicyDenied, func(emit telemetry.Emit) { counts(emit, func(c counted) int64 { return c.denied }) }),
 		a.telemetry.Observe(telemetry.PolicyFailed, func(emit telemetry.Emit) { counts(emit, func(c counted) int64 { return c.failed }) }),
-		a.telemetry.Observe(telemetry.PolicyStale, func(emit telemetry.Emit) { emit(one(a.reread.stale.Load())) }),
 		a.telemetry.Observe(telemetry.PolicyExchanges, func(emit telemetry.Emit) { emit(float64(g.exchanges.Load())) }),
 	}
 }

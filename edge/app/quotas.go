@@ -52,7 +52,6 @@ func (a *App) observeQuotas() []error {
 			a.quotas.Refusals(func(rule string, n int64) { emit(float64(n), telemetry.AttrQuota.String(rule)) })
 		}),
 		a.telemetry.Observe(telemetry.QuotaUnshared, func(emit telemetry.Emit) { emit(float64(a.quotas.Unshared())) }),
-		a.telemetry.Observe(telemetry.QuotaStale, func(emit telemetry.Emit) { emit(one(a.reread.stale.Load())) }),
 		a.telemetry.Observe(telemetry.QuotaExchanges, func(emit telemetry.Emit) { emit(float64(a.limiting.exchanges.Load())) }),
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/admin"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
 // rereadInterval is the interval at which the settings file is checked. An invalid file is reported
@@ -51,7 +52,7 @@ func (a *App) newReread() {
 	r := &a.reread
 	r.file, r.log = a.cfg.File, a.log
 	// The policy is the last one: what it prepares may hold a connection.
-	for _, p := range []*rereadable{&a.limiting, &a.governing.rereadable} {
+	for _, p := range []*rereadable{&a.curating, &a.limiting, &a.governing.rereadable} {
 		if p.what != "" {
 			r.parts = append(r.parts, p)
 		}
@@ -61,8 +62,13 @@ func (a *App) newReread() {
 	}
 }
 
+// observeReread registers the rereading of the settings file with telemetry.
+func (a *App) observeReread() []error {
+	return []error{a.telemetry.Observe(telemetry.SettingsStale, func(emit telemetry.Emit) { emit(one(a.reread.stale.Load())) })}
+}
+
 // watchSettings rereads the settings file when it changes and on request, until ctx ends. It
-// applies a changed policy and changed quotas, and logs that other changes need a restart. An
+// applies what of it is rereadable, and logs that other changes need a restart. An
 // invalid file is logged, and the last settings stay in force.
 func (a *App) watchSettings(ctx context.Context) {
 	restart := a.newRestart()

@@ -63,6 +63,7 @@ func New(cfg config.Config, log *slog.Logger, options ...Option) (*App, error) {
 	if a.durable, err = newDurable(cfg, log, a.telemetry, a.memory); err != nil {
 		return nil, err
 	}
+	a.newCuration()
 	if a.quotas, err = a.newQuotas(); err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ type Options struct {
 	// SchemaWork bounds the work of making the portable schemas of one backend's tools. 0 means
 	// portable.ListWork.
 	SchemaWork int
-	// Overlay changes how tools and prompts are shown. nil changes nothing.
+	// Overlay changes how tools and prompts are shown, until SetOverlay. nil changes nothing.
 	Overlay *overlay.Overlay
 	// Jitter is the maximum random delay of a list's change notification, so that clients do not
 	// all list at once. 0 means 50 ms, a negative value disables it.
@@ -116,7 +116,7 @@ func New(pool *backend.Pool, opts Options) *Catalog {
 		}),
 		report: &reporter{log: opts.Logger},
 	}
-	c.views = newViews(pool.Backends, opts.Names, opts.PrivateViews, c.report, showing{opts.Overlay, opts.SchemaWork})
+	c.views = newViews(pool.Backends, c.report, &opts)
 	c.hub = changes.New(source{c.views, c.report, opts.Visibility}, changes.Options{
 		Jitter: opts.Jitter, WatchedURIs: opts.WatchedURIs, Logger: opts.Logger,
 	})
@@ -125,6 +125,16 @@ func New(pool *backend.Pool, opts Options) *Catalog {
 	// A backend may have been listed between the first view and the registration.
 	c.hub.Changed(allKinds)
 	return c
+}
+
+// SetOverlay replaces the overlay, and notifies the subscribers whose lists differ afterwards. It returns false if the new one shows the same.
+func (c *Catalog) SetOverlay(o *overlay.Overlay) bool {
+	if before := c.views.overlay.Load(); before.Digest() == o.Digest() {
+		return false
+	}
+	c.views.overlay.Store(o)
+	c.hub.Changed(backend.Tools | backend.Prompts)
+	return true
 }
 
 // Server returns the renderer of the edge's own description.

@@ -18,6 +18,8 @@ type merge struct {
 	report  *reporter
 	showing showing
 	owners  *owners
+	// sameOverlay is whether the previous view has the overlay of this one.
+	sameOverlay bool
 	// conflicts of extensions and pages. The sets keep their own.
 	conflicts []Conflict
 }

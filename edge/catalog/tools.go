@@ -95,7 +95,7 @@ func (m *merge) tools(prev *toolSet, digest uint64, strays strays) *toolSet {
 
 // overlay sets what the overlay changes of a tool. before is the tool of the same name in the previous view, or nil.
 func (m *merge) overlay(t, before *Tool) {
-	if before != nil && before.Proto == t.Proto {
+	if m.sameOverlay && before != nil && before.Proto == t.Proto {
 		t.overlaid, t.Target = before.overlaid, before.Target
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/ownership"
 	"github.com/mcpedge/mcpedge/edge/translate"
@@ -19,6 +20,8 @@ type View struct {
 	Features  translate.Features
 	conflicts []Conflict
 	Digest    mcp.Digest
+	// overlay is the one that the entries are shown by.
+	overlay *overlay.Overlay
 
 	// instructions are those of all backends, for the model.
 	instructions string
@@ -72,8 +75,8 @@ func newView(parts []part, prev *View, report *reporter, form showing) *View {
 	if prev == nil {
 		prev = &View{}
 	}
-	m := &merge{parts: parts, report: report, showing: form, owners: newOwners(parts)}
-	v := &View{Parts: parts, owners: m.owners}
+	m := &merge{parts: parts, report: report, showing: form, owners: newOwners(parts), sameOverlay: prev.overlay == form.overlay}
+	v := &View{Parts: parts, owners: m.owners, overlay: form.overlay}
 	v.Digest = mcp.Digest{
 		Tools:     m.digest(listTools),
 		Resources: m.digest(listResources),

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/ownership"
 	"github.com/mcpedge/mcpedge/edge/translate"
@@ -22,7 +23,9 @@ type views struct {
 	names    *ownership.Registry
 	report   *reporter
 	Shared   atomic.Pointer[View]
-	showing  showing
+	overlay  atomic.Pointer[overlay.Overlay]
+	// schemaWork is Options.SchemaWork.
+	schemaWork int
 
 	// Private caches the views of callers with private lists, by privateKey.
 	Private *weighted.Cache[string, *View]
@@ -32,9 +35,10 @@ type views struct {
 // their entries and their rendering under each requested revision.
 const maxOwnBytes = 32 << 20
 
-func newViews(backends func() []*backend.Backend, names *ownership.Registry, most int, report *reporter, form showing) *views {
-	s := &views{backends: backends, names: names, report: report, showing: form}
-	s.Private = weighted.New[string, *View](most, maxOwnBytes)
+func newViews(backends func() []*backend.Backend, report *reporter, o *Options) *views {
+	s := &views{backends: backends, names: o.Names, report: report, schemaWork: o.SchemaWork}
+	s.overlay.Store(o.Overlay)
+	s.Private = weighted.New[string, *View](o.PrivateViews, maxOwnBytes)
 	s.refresh()
 	return s
 }
@@ -49,16 +53,20 @@ func (s *views) refresh() (before, after *View) {
 		parts[i] = part{Backend: b, Catalog: b.Catalog()}
 	}
 	parts = arrange(parts, before, s.names)
-	if before != nil && before.sameParts(parts) {
+	form := s.showing()
+	if before != nil && before.sameParts(parts) && before.overlay == form.overlay {
 		return before, before
 	}
-	after = newView(parts, before, s.report, s.showing)
+	after = newView(parts, before, s.report, form)
 	s.Shared.Store(after)
 	if before != nil && len(parts) < len(before.Parts) {
 		s.Private.Purge() // They may have a backend that was removed.
 	}
 	return before, after
 }
+
+// showing returns how entries are shown now.
+func (s *views) showing() showing { return showing{s.overlay.Load(), s.schemaWork} }
 
 // Of returns the view of a caller. It is one atomic load if no backend has private lists.
 func (s *views) Of(ctx context.Context, p mcp.Principal) (*View, error) {
@@ -100,6 +108,7 @@ func (s *views) own(ctx context.Context, p mcp.Principal, shared *View, needed f
 	if err != nil {
 		return nil, err
 	}
+	form := showing{shared.overlay, s.schemaWork}
 	if shared.sameParts(parts) {
 		return shared, nil
 	}
@@ -108,13 +117,13 @@ func (s *views) own(ctx context.Context, p mcp.Principal, shared *View, needed f
 		key += "\x00" // kept beside the view without failures
 	}
 	prev, known := s.Private.Get(key)
-	if known && prev.sameParts(parts) {
+	if known && prev.sameParts(parts) && prev.overlay == form.overlay {
 		return prev, nil
 	}
 	if !known {
 		prev = shared
 	}
-	v := newView(parts, prev, s.report, s.showing)
+	v := newView(parts, prev, s.report, form)
 	v.failed = failed
 	for i := range parts {
 		if c := parts[i].Catalog; c.Private && c.Present && c != shared.Parts[i].Catalog {

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -85,6 +87,25 @@ func (c *Config) Overlay() *overlay.Overlay {
 		})
 	}
 	return overlay.New(s.Default == CatalogHide, tools, prompts)
+}
+
+// ReadCatalog reads the catalog of a file of settings again. A file without one is an error: one that is being written, or whose catalog was
+// lost, must not show what is hidden. Its entries may name the backends of the file and those of the running edge.
+func ReadCatalog(file string, running *Config) (*overlay.Overlay, error) {
+	c := Default()
+	text, err := readFile(file, &c)
+	if err != nil {
+		return nil, err
+	}
+	if c.Catalog == nil {
+		return nil, fmt.Errorf("config %s: there is no catalog any more: put it back, or start the edge again to have none", file)
+	}
+	c.Backends, c.Demo = append(c.Backends, running.Backends...), c.Demo || running.Demo
+	c.Kubernetes = cmp.Or(c.Kubernetes, running.Kubernetes)
+	if errs := c.validateCatalog(); len(errs) > 0 {
+		return nil, text.place(errors.Join(errs...), nil)
+	}
+	return c.Overlay(), nil
 }
 
 // validateCatalog reports what is wrong with Catalog.

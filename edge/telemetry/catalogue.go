@@ -68,13 +68,13 @@ const (
 	MemoryLimit         = "mcpedge.memory.limit"
 	MemoryHolders       = "mcpedge.memory.holders"
 	MemoryRefused       = "mcpedge.memory.refused"
+	SettingsStale       = "mcpedge.settings.stale"
+	CatalogExchanges    = "mcpedge.catalog.exchanges"
 	QuotaRefused        = "mcpedge.quota.refused"
 	QuotaUnshared       = "mcpedge.quota.unshared"
-	QuotaStale          = "mcpedge.quota.stale"
 	QuotaExchanges      = "mcpedge.quota.exchanges"
 	PolicyDenied        = "mcpedge.policy.denied"
 	PolicyFailed        = "mcpedge.policy.failed"
-	PolicyStale         = "mcpedge.policy.stale"
 	PolicyExchanges     = "mcpedge.policy.exchanges"
 	PolicyExternal      = "mcpedge.policy.external"
 	AuditWritten        = "mcpedge.audit.written"
@@ -158,13 +158,13 @@ var Catalogue = []Instrument{
 	{MemoryLimit, Gauge, "By", "The most of it that may be held: half of the setting memory", nil},
 	{MemoryHolders, Gauge, "{caller}", "Callers that hold any: principals, or else addresses", nil},
 	{MemoryRefused, Counter, "{refusal}", "How often a caller was refused for want of memory, by what for", []attribute.Key{AttrMemory}},
+	{SettingsStale, Gauge, "{file}", "1 while the file of settings cannot be used and the policy, quotas and catalog that were read before stay in force, else 0", nil},
+	{CatalogExchanges, Counter, "{exchange}", "How often another catalog was read and put in force", nil},
 	{QuotaRefused, Counter, "{call}", "Calls of tools that were refused because a quota was used up, by its rule", []attribute.Key{AttrQuota}},
 	{QuotaUnshared, Counter, "{call}", "Calls of tools that were judged by this replica's share of a quota, because the quota of all could not be reached", nil},
-	{QuotaStale, Gauge, "{file}", "1 while the file of settings cannot be used and the quotas that were read before stay in force, else 0", nil},
 	{QuotaExchanges, Counter, "{exchange}", "How often other quotas were read and put in force", nil},
 	{PolicyDenied, Counter, "{request}", "Requests that the policy did not allow, by its rule: default where none held, scopes where scopes were lacking", []attribute.Key{AttrRule}},
 	{PolicyFailed, Counter, "{request}", "Requests that were denied because the condition of a policy's rule could not be evaluated", []attribute.Key{AttrRule}},
-	{PolicyStale, Gauge, "{file}", "1 while the file of settings cannot be used and the policy that was read before stays in force, else 0", nil},
 	{PolicyExchanges, Counter, "{exchange}", "How often another policy was read and put in force", nil},
 	{PolicyExternal, Counter, "{request}", "Requests that the policy server was asked about, by outcome: allowed, denied, failed where it did not decide, or omitted where it could not be shown all of the params", []attribute.Key{AttrExternal}},
 	{AuditWritten, Counter, "{record}", "Records of the audit that were written, by where to", []attribute.Key{AttrSink}},

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
 	"github.com/mcpedge/mcpedge/tests/helpers/harness"
 )
 
@@ -64,6 +65,45 @@ func TestCatalog(t *testing.T) {
 				t.Errorf("echo answers %s", m.raw)
 			}
 		})
+	}
+}
+
+// TestCatalogIsReadAgain: another catalog is in force soon, at each replica, and those whose lists are others are told; a file that cannot be
+// used changes nothing.
+func TestCatalogIsReadAgain(t *testing.T) {
+	t.Parallel() // it waits for most of its time
+	write, set := settingsFile(t)
+	backends := "backends: [{name: fixture, target: '127.0.0.1:1'}]\n"
+	hides := func(tool string) string {
+		return backends + "catalog:\n  tools:\n    - {backend: fixture, tool: " + tool + ", hide: true}\n"
+	}
+	write(hides("add"))
+	e := startEdge(t, only(startService(t, newFixture().Server)), set)
+	s := newSession(t, e.URL, vNov)
+	stream := s.get("").want(200).events()
+	sees := func(tool string) bool {
+		return strings.Contains(string(s.request("tools/list", "").want(200).body), `"name":"`+tool+`"`)
+	}
+	if sees("add") || !sees("echo") {
+		t.Fatal("add is listed, or echo is not")
+	}
+	write(hides("echo"))
+	await.Until(t, "the other catalog to be in force", func() bool { return sees("add") && !sees("echo") })
+	stream.awaitMethod("notifications/tools/list_changed")
+	s.call("echo", `{"text":"x"}`).want(200).json().wantError(t, -32602)
+	for _, bad := range []string{backends, hides("''"), backends + "catalog: {tools: [{backend: nix, tool: add}]}\n", "catalog: [\n", ""} {
+		write(bad)
+		awaitMetric(t, e, "mcpedge_settings_stale", 1)
+		if sees("echo") || !sees("add") {
+			t.Errorf("%q: a catalog that cannot be used is in force", bad)
+		}
+		write(hides("echo"))
+		awaitMetric(t, e, "mcpedge_settings_stale", 0)
+	}
+	write(hides("nix"))
+	stream.awaitMethod("notifications/tools/list_changed")
+	if !sees("echo") || !sees("add") {
+		t.Error("what no entry hides is hidden")
 	}
 }
 

@@ -117,13 +117,13 @@ func TestPolicyServerIsReadAgain(t *testing.T) {
 
 	for _, bad := range []string{asking("https://"+one.Addr, ""), asking(one.Addr, ", tls: {ca: nowhere.crt}")} {
 		write(bad)
-		awaitMetric(t, e, "mcpedge_policy_stale", 1)
+		awaitMetric(t, e, "mcpedge_settings_stale", 1)
 		renewed()
 		if len(one.Asked()) > 0 {
 			t.Errorf("%s is in force", bad)
 		}
 		write(asking(two.Addr, ""))
-		awaitMetric(t, e, "mcpedge_policy_stale", 0)
+		awaitMetric(t, e, "mcpedge_settings_stale", 0)
 	}
 
 	write(asking(two.Addr, ", on-failure: allow"))

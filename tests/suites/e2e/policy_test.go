@@ -305,7 +305,7 @@ func TestPolicyOverREST(t *testing.T) {
 	}
 }
 
-// settingsFile is a file of settings that an edge reads its policy and its quotas from again.
+// settingsFile is a file of settings that an edge reads its policy, its quotas and its catalog from again.
 func settingsFile(t *testing.T) (write func(settings string), set func(*config.Config)) {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "edge.yaml")
@@ -320,7 +320,7 @@ func settingsFile(t *testing.T) (write func(settings string), set func(*config.C
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.Policy, c.Quotas, c.File = read.Policy, read.Quotas, name
+		c.Policy, c.Quotas, c.Catalog, c.File = read.Policy, read.Quotas, read.Catalog, name
 	}
 }
 
@@ -358,12 +358,12 @@ func TestPolicyIsReadAgain(t *testing.T) {
 	streams = map[string]*stream{"ann": ann.get("").want(200).events(), "bob": bob.get("").want(200).events()}
 	for _, bad := range []string{rule("tool.nix", "hide"), "", "server: {name: x}\n", "policy: [\n"} {
 		write(bad)
-		awaitMetric(t, e, "mcpedge_policy_stale", 1)
+		awaitMetric(t, e, "mcpedge_settings_stale", 1)
 		if !sees(ann) || sees(bob) {
 			t.Errorf("%q: a policy that cannot be used is in force", bad)
 		}
 		write(rule(`tool.name == "add" && principal.claims.region == "us"`, "hide"))
-		awaitMetric(t, e, "mcpedge_policy_stale", 0)
+		awaitMetric(t, e, "mcpedge_settings_stale", 0)
 	}
 	// What only bob sees is told to bob alone.
 	write(rule(`tool.name == "echo" && principal.claims.region == "us" || tool.name == "add" && principal.claims.region == "us"`, "hide"))

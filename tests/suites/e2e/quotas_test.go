@@ -190,12 +190,12 @@ func TestQuotasAreReadAgain(t *testing.T) {
 	}
 	for _, bad := range []string{"quotas: [{per: tool, rate: 1}]\n", "", "policy: {default: allow}\n"} {
 		write(bad)
-		awaitMetric(t, e, "mcpedge_quota_stale", 1)
+		awaitMetric(t, e, "mcpedge_settings_stale", 1)
 		if n := admitted(); n != 0 {
 			t.Errorf("%q: %d calls beyond the quota", bad, n)
 		}
 		write("quotas: [{per: tool, tools: [add], rate: 1/h, burst: 5}]\n")
-		awaitMetric(t, e, "mcpedge_quota_stale", 0)
+		awaitMetric(t, e, "mcpedge_settings_stale", 0)
 	}
 	// A quota by another name begins whole, and the tool of the one before has none.
 	write("quotas: [{name: sums, per: principal, tools: [add], rate: 1/h, burst: 1}]\n")
@@ -219,15 +219,15 @@ func TestSettingsAreReadAgainAsAWhole(t *testing.T) {
 		"quotas: [{per: tool, rate: 1}]\npolicy: {default: deny}\n",
 	} {
 		write(bad)
-		awaitMetric(t, e, "mcpedge_quota_stale", 1)
-		awaitMetric(t, e, "mcpedge_policy_stale", 1)
+		awaitMetric(t, e, "mcpedge_settings_stale", 1)
+		awaitMetric(t, e, "mcpedge_settings_stale", 1)
 		awaitMetric(t, e, "mcpedge_quota_exchanges_total", 0)
 		awaitMetric(t, e, "mcpedge_policy_exchanges_total", 0)
 		if got := names(c.request("tools/list", nil).result()["tools"], "name"); !slices.Contains(got, "add") {
 			t.Errorf("%q: the tools are %q", bad, got)
 		}
 		write(quotas + policy)
-		awaitMetric(t, e, "mcpedge_policy_stale", 0)
+		awaitMetric(t, e, "mcpedge_settings_stale", 0)
 	}
 	c.call("add", sum).want(http.StatusOK)
 	overQuota(t, c.call("add", sum), "tool add")

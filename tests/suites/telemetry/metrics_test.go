@@ -131,6 +131,7 @@ func TestMetricsOfARealEdge(t *testing.T) {
 		}
 		c.Limits.Body = 4 << 10
 		c.Quotas = []config.Quota{{Per: "tool", Rate: "10000/1s"}}
+		c.Catalog = &config.Catalog{}
 		c.Audit = &config.Audit{File: filepath.Join(t.TempDir(), "audit.jsonl")}
 	})
 	r.exercise(e)
