@@ -32,13 +32,7 @@ func newAuth(cfg *config.Config, proxies web.Proxies, shared func() auth.Proofs,
 			Documentation: cfg.Auth.Metadata.Documentation,
 		},
 	}
-	for i := range cfg.Backends {
-		for _, name := range cfg.Backends[i].ToldClaims() {
-			if !slices.Contains(o.Claims, name) {
-				o.Claims = append(o.Claims, name)
-			}
-		}
-	}
+	o.Claims = cfg.ToldClaims()
 	if cfg.SSE {
 		o.Endpoints = append(o.Endpoints, sse.StreamPath)
 	}

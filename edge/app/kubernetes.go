@@ -25,6 +25,8 @@ type cluster struct {
 	client  *api.Config         // nil connects as from a pod
 	watcher *kubernetes.Watcher // nil looks for nothing
 	tls     *certs.Source
+	// metadata has the metadata of every backend, and nothing else.
+	metadata backend.Config
 	// told are the warnings that were logged, by Service. It belongs to the watcher's goroutine.
 	told map[string]string
 }
@@ -47,7 +49,10 @@ func (a *App) openCluster() error {
 	if t := k.TLS; t != nil {
 		files.Cert, files.Key, files.CA = t.Cert, t.Key, t.CA
 	}
-	var err error
+	err := told(&a.cluster.metadata, k.Backend(), a.log)
+	if err != nil {
+		return fmt.Errorf("kubernetes: %w", err)
+	}
 	if a.cluster.tls, err = a.tls.Open(files, a.log); err != nil {
 		return err
 	}
@@ -115,6 +120,7 @@ func (a *App) warnOf(service, message, detail string) {
 func (a *App) backendOf(b *kubernetes.Backend) backend.Config {
 	c := backend.Config{
 		Name: b.Name, Target: b.Target, Prefix: b.Prefix, Resolver: a.cluster.watcher.Resolver(), FullSchemas: a.cfg.FullSchemas(&config.Backend{Kind: b.Kind}),
+		Caller: a.cluster.metadata.Caller, Fixed: a.cluster.metadata.Fixed, Headers: a.cluster.metadata.Headers,
 	}
 	if b.TLS {
 		c.Credentials = a.cluster.tls.Client(b.Host)

@@ -25,7 +25,7 @@ type CallerValue interface {
 }
 
 // CallerPairs are the keys and values of metadata that an RPC for a caller has, a key before its value; nil: none. The error is a *mcp.Error: the
-// caller does not have what the backend is to be told.
+// caller does not have what the backend is to be told. An anonymous caller may get it with credentials.
 func (b *Backend) CallerPairs(who *mcp.Principal) ([]string, error) {
 	if len(b.cfg.Caller) == 0 {
 		return nil, nil
@@ -40,7 +40,14 @@ func (b *Backend) CallerPairs(who *mcp.Principal) ([]string, error) {
 		case value == "":
 			why = "the caller does not have"
 		}
-		if why != "" {
+		switch {
+		case why == "":
+		case who.Anonymous():
+			return nil, &mcp.Error{
+				Kind: mcp.KindUnauthenticated, Challenge: &mcp.Challenge{Anonymous: true},
+				Message: fmt.Sprintf("the backend %q is to be told %s, which %s: call with credentials", b.cfg.Name, m.Value, why),
+			}
+		default:
 			return nil, mcp.Errorf(mcp.KindForbidden, "the backend %q is to be told %s, which %s", b.cfg.Name, m.Value, why)
 		}
 		pairs = append(pairs, m.Key, value)

@@ -137,8 +137,8 @@ func (b *Backend) validateKind(i int) (errs []error) {
 	}
 	switch b.Kind {
 	case KindReflect:
-		if len(b.Claims) > 0 {
-			wrong("claims: a service of kind: reflect does not know the contract's Principal: tell it in metadata: {x-NAME: {from: principal.claims.NAME}}, and take them out")
+		if len(b.Claims) > 0 && b.Identity != IdentitySigned {
+			wrong("claims: a service of kind: reflect does not know the contract's Principal, and has no identity: signed: tell it in metadata: {x-NAME: {from: principal.claims.NAME}}, and take them out")
 		}
 	case "", KindContract:
 		if b.DescriptorSet != "" || len(b.Include)+len(b.Exclude) > 0 || b.MaxStreamMessages != 0 {

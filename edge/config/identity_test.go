@@ -17,6 +17,7 @@ func TestIdentity(t *testing.T) {
 		"{identity-key: k.pem, " + one + "}]}":                                                                                           "",
 		one + ", identity: signed}]":                                                                                                     "identity: signed needs a key to sign with",
 		one + ", identity: token}]":                                                                                                      `identity: "token": use principal, signed or exchange`,
+		"{identity-key: k.pem, " + one + ", kind: reflect, identity: signed, claims: [tenant]}]}":                                        "",
 		"{identity-key: k.pem, " + one + ", kind: reflect, identity: signed}]}":                                                          "",
 		auth + ", identity: exchange}]}":                                                                                                 "",
 		auth + ", identity: exchange, exchange: {audience: crm, scopes: [crm:read]}}]}":                                                  "",

@@ -2,7 +2,9 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -20,6 +22,10 @@ type Kubernetes struct {
 	// TLS towards those that say by annotation that they have it; its ServerName is not used. nil: the system's roots, and no
 	// certificate of the edge's own.
 	TLS *TLS `yaml:"tls"`
+	// Metadata are keys of gRPC metadata of each, as of a Backend, but none from a file; empty: none.
+	Metadata map[string]MetadataValue `yaml:"metadata"`
+	// ForwardHeaders are headers of clients' HTTP requests that each is told, as of a Backend; empty: none.
+	ForwardHeaders Names `yaml:"forward-headers"`
 }
 
 // namespaceName is what a namespace may be called.
@@ -43,7 +49,19 @@ func (k *Kubernetes) validate() (errs []error) {
 	if k.TLS != nil && k.TLS.ServerName != "" {
 		errs = append(errs, fmt.Errorf("kubernetes.tls: server-name: %q: take it out, each Service has its own name, service.namespace.svc", k.TLS.ServerName))
 	}
+	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf("kubernetes: "+format, args...)) }
+	for _, key := range slices.Sorted(maps.Keys(k.Metadata)) {
+		if k.Metadata[key].File != "" {
+			wrong("metadata.%s: file: whoever may label a Service would be sent it: name the backend that is to have it among backends, with its metadata", key)
+		}
+	}
+	k.Backend().validateMetadata(wrong)
 	return errs
+}
+
+// Backend has the settings of Services that are those of a Backend.
+func (k *Kubernetes) Backend() *Backend {
+	return &Backend{Metadata: k.Metadata, ForwardHeaders: k.ForwardHeaders}
 }
 
 // DefaultPrefix stands before the names of backends that are found, unless Kubernetes.Prefix says otherwise: a name of a

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -45,11 +44,20 @@ func (b *Backend) ToldClaims() Names {
 	return slices.Compact(out)
 }
 
-// validateMetadata checks what the backend is told in metadata.
-func (b *Backend) validateMetadata(i int) (errs []error) {
-	wrong := func(format string, args ...any) {
-		errs = append(errs, fmt.Errorf("backends[%d] %s: "+format, append([]any{i, b.Name}, args...)...))
+// ToldClaims are the claims of callers' tokens that backends are told, each once.
+func (c *Config) ToldClaims() (out Names) {
+	for i := range c.Backends {
+		out = append(out, c.Backends[i].ToldClaims()...)
 	}
+	if c.Kubernetes != nil {
+		out = append(out, c.Kubernetes.Backend().ToldClaims()...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// validateMetadata passes what is wrong with what the backend is told in metadata to wrong.
+func (b *Backend) validateMetadata(wrong func(format string, args ...any)) {
 	if len(b.Metadata) > maxMetadata {
 		wrong("metadata: there are %d keys: give at most %d", len(b.Metadata), maxMetadata)
 	}
@@ -86,7 +94,6 @@ func (b *Backend) validateMetadata(i int) (errs []error) {
 			wrong("forward-headers: %q is there twice: name each header once", name)
 		}
 	}
-	return errs
 }
 
 // notMetadata says why a key may not be set; empty: it may.
@@ -110,15 +117,22 @@ var ownMetadata = []string{
 	"upgrade", "user-agent",
 }
 
-// notForwarded says whether a header of clients is never passed on: it has credentials, or is of the connection, its proxies or its contents.
+// notForwarded says whether a header of clients is never passed on: it has credentials, or is of the connection, its proxies, its trace or its
+// contents.
 func notForwarded(key string) bool {
-	for _, prefix := range []string{"accept", "access-control-", "content-", "forwarded", "proxy-", "sec-", "x-forwarded-", "x-b3-"} {
+	for _, prefix := range []string{
+		"accept", "access-control-", "content-", "forwarded", "proxy-", "sec-", "x-forwarded-", "x-original-", "x-envoy-",
+		"ot-", "uber", "x-b3-", "x-datadog-", "x-ot-",
+	} {
 		if strings.HasPrefix(key, prefix) {
 			return true
 		}
 	}
 	return slices.Contains([]string{
-		"authorization", "b3", "cookie", "dpop", "expect", "last-event-id", "origin", "referer", "set-cookie", "via", "www-authenticate", "x-real-ip",
+		"authentication-info", "authorization", "b3", "cookie", "cookie2", "dpop", "expect", "last-event-id", "origin", "referer", "set-cookie",
+		"set-cookie2", "www-authenticate",
+		"cf-connecting-ip", "fastly-client-ip", "http2-settings", "max-forwards", "true-client-ip", "via", "x-client-ip", "x-cluster-client-ip", "x-real-ip",
+		"sentry-trace", "x-amzn-trace-id", "x-cloud-trace-context",
 	}, key)
 }
 

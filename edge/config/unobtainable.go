@@ -34,7 +34,7 @@ func (c *Config) NeededScopes() (out []NeededScope) {
 // unobtainable says, a sentence each, which settings need a caller that is known, where there is no auth, so that nobody is.
 func (c *Config) unobtainable() (notes []string) {
 	if c.Auth != nil {
-		return nil
+		return c.unobtainableMetadata()
 	}
 	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	for _, need := range c.NeededScopes() {
@@ -47,21 +47,43 @@ func (c *Config) unobtainable() (notes []string) {
 			}
 		}
 	}
-	for i := range c.Backends {
-		b := &c.Backends[i]
-		for _, key := range slices.Sorted(maps.Keys(b.Metadata)) {
-			if v := b.Metadata[key]; v.From != "" && !anonymousHas(v.From) {
-				note("backends[%d] %s: metadata.%s: from: there is no auth, and an anonymous caller does not have it: every call of the backend is refused", i, b.Name, key)
+	return append(notes, c.unobtainableMetadata()...)
+}
+
+// unobtainableMetadata says, a sentence each, which values of metadata no caller has.
+func (c *Config) unobtainableMetadata() (notes []string) {
+	why := "there is no auth, and an anonymous caller does not have it"
+	switch {
+	case c.Auth == nil:
+	case len(c.Auth.Issuers) == 0:
+		why = "auth has no issuers, and a caller with an API key has no claims"
+	default:
+		return nil
+	}
+	note := func(place string, of *Backend, backends string) {
+		for _, key := range slices.Sorted(maps.Keys(of.Metadata)) {
+			if v := of.Metadata[key]; v.From != "" && !c.hasWithoutClaims(v.From) {
+				notes = append(notes, fmt.Sprintf("%s: metadata.%s: from: %s: every call of %s is refused", place, key, why, backends))
 			}
 		}
+	}
+	for i := range c.Backends {
+		note(fmt.Sprintf("backends[%d] %s", i, c.Backends[i].Name), &c.Backends[i], "the backend")
+	}
+	if c.Kubernetes != nil {
+		note("kubernetes", c.Kubernetes.Backend(), "the backends")
 	}
 	return notes
 }
 
-// anonymousHas reports whether an anonymous caller has the value of an expression, which is valid.
-func anonymousHas(from string) bool {
+// hasWithoutClaims reports whether a caller without claims has the value of an expression, which is valid: an anonymous one, or one with an API key
+// where there is auth.
+func (c *Config) hasWithoutClaims(from string) bool {
 	value, err := policy.CompileValue(from)
 	if err != nil {
+		return true
+	}
+	if c.Auth != nil && len(value.Claims()) == 0 {
 		return true
 	}
 	text, err := value.Of(new(mcp.Principal))

@@ -11,6 +11,8 @@ func TestUnobtainable(t *testing.T) {
 	const scopes, rules = "policy: scopes[0]: need: there is no auth, so no caller has the scope \"mcp:read\": the rule refuses every caller",
 		"policy: rules[1] r: there is no auth, so every caller is anonymous and has no principal.claims, principal.scopes"
 	const metadata = "backends[0] a: metadata.x-a: from: there is no auth, and an anonymous caller does not have it: every call of the backend is refused"
+	const services = "kubernetes: metadata.x-a: from: there is no auth, and an anonymous caller does not have it: every call of the backends is refused"
+	const keys = "backends[0] a: metadata.x-a: from: auth has no issuers, and a caller with an API key has no claims: every call of the backend is refused"
 	policy := &Policy{
 		Default: "deny", Scopes: []PolicyScopes{{Need: Names{"mcp:read"}}, {Tools: Names{"t"}}},
 		Rules: []PolicyRule{
@@ -28,6 +30,10 @@ func TestUnobtainable(t *testing.T) {
 		"metadata": {Config{Backends: []Backend{{Name: "a", Target: "h:1", Metadata: map[string]MetadataValue{
 			"x-a": {From: "principal.subject"}, "x-b": {From: "principal.anonymous"}, "x-c": {Value: "v"},
 		}}}}, []string{metadata}},
+		"metadata of Services": {Config{Kubernetes: &Kubernetes{Metadata: map[string]MetadataValue{"x-a": {From: "principal.claims.tenant"}}}}, []string{services}},
+		"metadata of a claim, where callers have keys": {Config{Auth: &Auth{APIKeys: "k"}, Backends: []Backend{{Name: "a", Target: "h:1", Metadata: map[string]MetadataValue{
+			"x-a": {From: "principal.claims.tenant"}, "x-b": {From: "principal.subject"}, "x-c": {From: `has(principal.claims.t) ? principal.claims.t : "none"`},
+		}}}}, []string{keys}},
 	} {
 		if notes := x.c.Ineffective(); !slices.Equal(notes, x.want) {
 			t.Errorf("%s: %q\nwant %q", name, notes, x.want)

@@ -38,7 +38,9 @@ func (c *Config) validate(command string) error {
 		errs = append(errs, b.validateOutliers(i)...)
 		errs = append(errs, b.validateKind(i)...)
 		errs = append(errs, c.validateIdentity(i)...)
-		errs = append(errs, b.validateMetadata(i)...)
+		b.validateMetadata(func(format string, args ...any) {
+			wrong("backends[%d] %s: "+format, append([]any{i, b.Name}, args...)...)
+		})
 		errs = append(errs, b.validateExtensions(i)...)
 	}
 	if !slices.Contains([]string{"debug", "info", "warn", "error"}, c.Log.Level) {

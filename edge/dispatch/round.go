@@ -39,8 +39,10 @@ type round struct {
 	// unread is why the backend would not take the arguments; nil: nothing is known against them.
 	unread error
 
-	// key and value are the metadata that shows the backend who is calling, once proven is true; an empty key: none does.
+	// key and value are the metadata that shows the backend who is calling, and pairs what else it is told of the caller, once proven is true; an
+	// empty key: none shows it.
 	key, value string
+	pairs      []string
 	proven     bool
 	// deadline is when the backend's timeout is over, once proven is true.
 	deadline time.Time
@@ -106,8 +108,11 @@ func (r *round) due(b *backend.Backend) time.Time {
 	return time.Now().Add(b.Timeout())
 }
 
-// prove finds out what shows the backend who is calling. An error says that it cannot be shown.
+// prove finds out what shows the backend who is calling, and what it is told of the caller. An error says that it cannot be.
 func (r *round) prove(ctx context.Context, b *backend.Backend) (err error) {
+	if r.pairs, err = b.CallerPairs(&r.call.Principal); err != nil {
+		return err
+	}
 	if r.key, r.value, err = b.Prove(ctx, &r.call.Principal, r.call.ID); err != nil {
 		return r.unproven(b, err)
 	}
@@ -128,12 +133,6 @@ func (r *round) enter(ctx context.Context, b *backend.Backend, target string) (_
 			return nil, nil, err
 		}
 	}
-	told, err := b.CallerPairs(&r.call.Principal)
-	if err != nil {
-		cancel()
-		return nil, nil, err
-	}
-	told = appendHeaders(told, b.Headers(), r.call.HTTP.Header)
 	r.owner, r.began = b, time.Now()
 	if binder, ok := r.sink.(mcp.Binder); ok {
 		binder.Bind(b.Name())
@@ -141,7 +140,8 @@ func (r *round) enter(ctx context.Context, b *backend.Backend, target string) (_
 	r.d.opts.Telemetry.CalledBackend(ctx, b.Name())
 	r.cancel = cancel
 	r.expect(target, b.MaxMessageBytes())
-	return withMetadata(ctx, r.d.opts.Telemetry, r.call, target, r.key, r.value, told), cancel, nil
+	pairs := appendHeaders(r.pairs, b.Headers(), r.call.HTTP.Header)
+	return withMetadata(ctx, r.d.opts.Telemetry, r.call, target, r.key, r.value, pairs), cancel, nil
 }
 
 // unproven is why a backend cannot be shown who is calling. A call that was begun before and has lost its token was so with the

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/types"
@@ -63,8 +64,8 @@ func (v *Value) String() string { return v.text }
 func (v *Value) Claims() []string { return v.claims }
 
 // Of evaluates the expression for a principal. Numbers and booleans are formatted as in JSON, and the texts of a list are joined by
-// spaces. null and an empty list result in an empty text. It returns an error if the principal lacks the claim, or if a claim is
-// not a text, a number or a boolean.
+// spaces. null and an empty list result in an empty text. It returns an error if the principal lacks the claim, if a claim is
+// not a text, a number or a boolean, and if a text of a list is empty or has a space, which would make two of one.
 func (v *Value) Of(who *mcp.Principal) (string, error) {
 	told := *who
 	told.Claims = who.Forwarded
@@ -81,6 +82,9 @@ func (v *Value) Of(who *mcp.Principal) (string, error) {
 		text, ok := i.Next().(types.String)
 		if !ok {
 			return "", errors.New("it is a list of other things than texts")
+		}
+		if text == "" || strings.ContainsFunc(string(text), unicode.IsSpace) {
+			return "", fmt.Errorf("its list has a text with a space or none: %.80q", string(text))
 		}
 		all = append(all, string(text))
 	}

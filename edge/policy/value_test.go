@@ -11,7 +11,7 @@ import (
 
 // A value is text of what the principal has, as JSON writes it, or there is none, and why.
 func TestValues(t *testing.T) {
-	who := &mcp.Principal{Subject: "ann", Issuer: "https://i", Client: "c", Scopes: []string{"a", "b"}, Roles: []string{"r"}, Forwarded: map[string]json.RawMessage{
+	who := &mcp.Principal{Subject: "ann", Issuer: "https://i", Client: "c", Scopes: []string{"a", "b"}, Roles: []string{"r", "team admin"}, Forwarded: map[string]json.RawMessage{
 		"tenant": []byte(`"acme"`), "n": []byte(`9007199254740993`), "small": []byte(`7`), "half": []byte(`0.5`), "yes": []byte(`true`), "null": []byte(`null`),
 		"list": []byte(`["x","y"]`), "mixed": []byte(`["x",1]`), "org": []byte(`{"id":"o1"}`), "a.b": []byte(`"dots"`), "long": []byte(`1.00000000000000000001`),
 	}, Claims: map[string]json.RawMessage{"secret": []byte(`"s"`)}}
@@ -20,7 +20,10 @@ func TestValues(t *testing.T) {
 		"principal.issuer":                                 {"https://i", "", ""},
 		"principal.client_id":                              {"c", "", ""},
 		"principal.scopes":                                 {"a b", "", ""},
-		"principal.roles":                                  {"r", "", ""},
+		"principal.roles":                                  {"", `a text with a space or none: "team admin"`, ""}, // or it would be taken for two roles
+		"principal.roles[1]":                               {"team admin", "", ""},
+		`principal.roles.filter(r, !r.contains(" "))`:      {"r", "", ""},
+		`["a", ""]`:                                        {"", "a text with a space or none", ""},
 		"principal.anonymous":                              {"false", "", ""},
 		"principal.claims.tenant":                          {"acme", "", "tenant"},
 		"principal.claims.n":                               {"9007199254740993", "", "n"},

@@ -5,9 +5,11 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -17,10 +19,14 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 
 	"github.com/mcpedge/mcpedge/capability"
+	"github.com/mcpedge/mcpedge/edge/app"
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/edge/reflect/reflecttest"
+	"github.com/mcpedge/mcpedge/tests/helpers/apiserver"
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
+	"github.com/mcpedge/mcpedge/tests/helpers/harness"
 	"github.com/mcpedge/mcpedge/tests/helpers/issuer"
+	"github.com/mcpedge/mcpedge/tests/helpers/redisserver"
 )
 
 // vault is a gRPC service that knows nothing of MCP, and serves nobody without the key that it wants, reflection included.
@@ -185,5 +191,148 @@ func TestMetadataOfTheContract(t *testing.T) {
 		if got := strings.Join(w.all(key), " "); got != want {
 			t.Errorf("the backend saw %s: %q, want %q", key, got, want)
 		}
+	}
+}
+
+// every is the values of a key of each call, those of one call with "|" between them.
+func (w *witness) every(key string) (values []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, md := range w.seen {
+		values = append(values, strings.Join(md.Get(key), "|"))
+	}
+	return values
+}
+
+// tenanted is a backend that is told of the caller and of its requests in metadata.
+func tenanted(addr string) config.Backend {
+	return config.Backend{
+		Name: "told", Target: addr, ForwardHeaders: config.Names{"x-request-id"},
+		Metadata: map[string]config.MetadataValue{"x-tenant": {From: "principal.claims.tenant"}},
+	}
+}
+
+// TestMetadataOfLaterRounds: each round of a call is told of the caller, also of a call that became a task, and the headers of its own request: a round
+// without one has none.
+func TestMetadataOfLaterRounds(t *testing.T) {
+	id, w := issuer.Serve(t), &witness{}
+	s := capability.New("told", "1", w.option())
+	addWhoami(s)
+	capability.AddTool(s, "later", "Asks for a name later", func(_ context.Context, c *capability.Call, _ struct{}) (string, error) {
+		who, err := capability.Ask[person](c, "name", "Your name?")
+		return who.Name, err
+	}, capability.Tasks(capability.TaskOptional))
+	e := startEdge(t, []config.Backend{tenanted(startService(t, s).Addr)}, withAuth(id))
+	alice := id.Token("alice", public, map[string]any{"tenant": "acme"})
+	named := func(c *caller, as string) {
+		c.http.Transport = &sending{c.http.Transport, []string{"X-Request-Id", as}}
+	}
+	saw := func(what string, tenants, requests []string) {
+		t.Helper()
+		if got, ids := w.every("x-tenant"), w.every("x-request-id"); !slices.Equal(got, tenants) || !slices.Equal(ids, requests) {
+			t.Errorf("%s: the rounds saw %q of %q, want %q of %q", what, got, ids, tenants, requests)
+		}
+		w.mu.Lock()
+		w.seen = nil
+		w.mu.Unlock()
+	}
+	twice := []string{"acme", "acme"}
+
+	c := statelessAs(t, e, alice)
+	named(c.caller, "r")
+	c.askedWho("")
+	saw("without a session", twice, []string{"r", "r"})
+	in := sessionAs(t, e, vNov, alice)
+	named(in.caller, "s")
+	in.askedWho("", in)
+	saw("in a session", twice, []string{"s", ""})
+	made := in.request("tools/call", `{"name":"later","arguments":{},"task":{}}`).want(http.StatusOK).result()
+	task, _ := dig(made, "task", "taskId").(string)
+	stream := in.request("tasks/result", `{"taskId":"`+task+`"}`).events()
+	in.answer(stream.awaitMethod("elicitation/create"), answers["elicitation/create"])
+	stream.response().result(t)
+	saw("as a task", twice, []string{"s", ""})
+}
+
+// TestMetadataAfterATakeover: a call that another replica runs again is told of the caller as the first time, and no header of its request.
+func TestMetadataAfterATakeover(t *testing.T) {
+	id, w, server := issuer.Serve(t), &witness{}, redisserver.ForTest(t)
+	s := capability.New("told", "1", w.option())
+	began := make(chan struct{}, 2)
+	capability.AddTool(s, "again", "Waits, the first time", func(ctx context.Context, c *capability.Call, _ struct{}) (string, error) {
+		c.Progress(1, 2, "begun")
+		began <- struct{}{}
+		if w.calls() > 1 {
+			return "done", nil
+		}
+		<-ctx.Done()
+		return "", ctx.Err()
+	}, capability.Idempotent())
+	backends := []config.Backend{tenanted(startService(t, s).Addr)}
+	var edges []*harness.Edge
+	for range 2 {
+		edges = append(edges, startEdge(t, backends, withAuth(id), func(c *config.Config) {
+			c.Redis, c.Limits.Lease, c.Limits.StreamAfter, c.Grace = server.URL(), time.Second, 10*time.Millisecond, 500*time.Millisecond
+		}))
+	}
+	alice := id.Token("alice", public, map[string]any{"tenant": "acme"})
+	first := sessionAs(t, edges[0], vNov, alice)
+	first.http.Transport = &sending{first.http.Transport, []string{"X-Request-Id", "s"}}
+	stream := first.callWithProgress("again", "", "p").events()
+	await.Receive(t, "the first run", began)
+	stream.awaitMethod("notifications/progress")
+	edges[0].Stop()
+	_ = edges[0].Wait(t) // that the call was cut off
+	m := first.seenBy(edges[1], alice).get(stream.lastID).want(http.StatusOK).events().response()
+	if got := text(t, m.result(t)); got != "done" {
+		t.Errorf("it ended with %q", got)
+	}
+	if got, ids := w.every("x-tenant"), w.every("x-request-id"); !slices.Equal(got, []string{"acme", "acme"}) || !slices.Equal(ids, []string{"s", ""}) {
+		t.Errorf("the runs saw %q of %q", got, ids)
+	}
+}
+
+// TestMetadataOfAnonymousCallers: who has not said who it is, where that is optional, is asked to.
+func TestMetadataOfAnonymousCallers(t *testing.T) {
+	id := issuer.Serve(t)
+	v := serveVault(t, "")
+	backend := tenanted(v.addr)
+	backend.Kind = config.KindReflect
+	e := startEdge(t, []config.Backend{backend}, withAuth(id), func(c *config.Config) { c.Auth.Optional = true })
+	for version, r := range map[string]*reply{v2026: newStateless(t, e.URL).call("vault_open", `{}`), vNov: newSession(t, e.URL, vNov).call("vault_open", `{}`)} {
+		m := r.want(http.StatusUnauthorized).final()
+		if m.Error == nil || m.Error.Code != -31401 || !strings.Contains(m.Error.Message, "principal.claims.tenant") || r.header.Get("WWW-Authenticate") == "" {
+			t.Errorf("%s: %s, %v", version, m.raw, r.header)
+		}
+	}
+	if v.seen != nil {
+		t.Error("the service was called")
+	}
+}
+
+// TestMetadataOfServices: what is found in Kubernetes is told what the settings say of all that is.
+func TestMetadataOfServices(t *testing.T) {
+	id, cluster, v := issuer.Serve(t), apiserver.Start(t), serveVault(t, "")
+	cluster.Put(labelled("vault", "kind=reflect"))
+	cluster.Put(podAt(t, "vault", v.addr))
+	cfg := harness.Config()
+	withAuth(id)(&cfg)
+	cfg.Kubernetes = &config.Kubernetes{
+		Namespaces: []string{"team"}, Reflect: true, ForwardHeaders: config.Names{"x-request-id"},
+		Metadata: map[string]config.MetadataValue{"x-env": {Value: "test"}, "x-tenant": {From: "principal.claims.tenant"}},
+	}
+	e := harness.Begin(t, cfg, app.WithCluster(cluster.Config()))
+	e.AwaitServing(t)
+	alice := sessionAs(t, e, vNov, id.Token("alice", public, map[string]any{"tenant": "acme"}))
+	alice.http.Transport = &sending{alice.http.Transport, []string{"X-Request-Id", "r"}}
+	awaitTool(t, alice, "team_vault_open")
+	alice.call("team_vault_open", `{}`).result()
+	for key, want := range map[string]string{"x-env": "test", "x-tenant": "acme", "x-request-id": "r"} {
+		if got := v.saw(key); got != want {
+			t.Errorf("the service saw %s: %q, want %q", key, got, want)
+		}
+	}
+	if m := sessionAs(t, e, vNov, id.Token("bob", public)).call("team_vault_open", `{}`).final(); m.Error == nil || m.Error.Code != -31403 {
+		t.Errorf("without a tenant: %s", m.raw)
 	}
 }
