@@ -16,7 +16,11 @@ import (
 // caller returns the principal of the question.
 func (q *Question) caller(cfg *config.Config) (mcp.Principal, error) {
 	if q.APIKey == "" {
-		return claimant(cfg, q.Claims)
+		who, err := Claimant(cfg, q.Claims)
+		if err != nil {
+			return who, fmt.Errorf("policy: %w", err)
+		}
+		return who, nil
 	}
 	if cfg.Auth == nil || cfg.Auth.APIKeys == "" {
 		return mcp.Principal{}, errors.New("policy: --api-key: the settings have no auth.api-keys")
@@ -38,9 +42,10 @@ func (q *Question) caller(cfg *config.Config) (mcp.Principal, error) {
 	return mcp.Principal{}, fmt.Errorf("policy: --api-key: %s has no key named %q", cfg.Auth.APIKeys, q.APIKey)
 }
 
-// claimant returns the principal that the claims, a JSON object, stand for by the settings of their
-// issuer or, if that is not configured, of the first issuer. Without claims it is anonymous.
-func claimant(cfg *config.Config, claims json.RawMessage) (mcp.Principal, error) {
+// Claimant returns the principal that the claims, a JSON object, stand for by the settings of their
+// issuer or, if that is not configured, of the first issuer. Without claims it is anonymous. It
+// verifies nothing.
+func Claimant(cfg *config.Config, claims json.RawMessage) (mcp.Principal, error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(claims, &members); err != nil || len(members) == 0 {
 		return mcp.Principal{}, err
@@ -55,9 +60,9 @@ func claimant(cfg *config.Config, claims json.RawMessage) (mcp.Principal, error)
 			}
 		}
 	}
-	who, err := i.Principal(claims)
+	who, err := i.Principal(claims, cfg.ToldClaims()...)
 	if err != nil {
-		return who, fmt.Errorf("policy: --claims: %w", err)
+		return who, fmt.Errorf("--claims: %w", err)
 	}
 	return who, nil
 }

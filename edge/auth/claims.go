@@ -228,15 +228,16 @@ func rawClaim(text []byte, path string) json.RawMessage {
 }
 
 // Principal returns the principal that the claims of a token of the issuer, a JSON object, stand
-// for, with all claims. It verifies nothing: it is for explanations.
-func (i Issuer) Principal(raw []byte) (mcp.Principal, error) {
+// for, with all claims, and those that are forwarded, as of Options.Claims. It verifies nothing: it
+// is for explanations.
+func (i Issuer) Principal(raw []byte, forwarded ...string) (mcp.Principal, error) {
 	claims := jwt.MapClaims{}
 	if err := json.Unmarshal(raw, &claims); err != nil || claims == nil || !uniqueMembers(raw) {
 		return mcp.Principal{}, errors.New("the claims are not a JSON object, or have duplicate members")
 	}
 	var keep atomic.Pointer[keptClaims]
 	keep.Store(&keptClaims{all: true})
-	p, why := (&issuer{o: i.withDefaults(nil), keep: &keep}).principal(claims, raw)
+	p, why := (&issuer{o: i.withDefaults(nil), claims: forwarded, keep: &keep}).principal(claims, raw)
 	if why != nil {
 		return p, why
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// principal is what the backend is told of a caller.
-func (b *Backend) principal(p mcp.Principal) *pb.Principal {
+// Principal is what the backend is told of a caller.
+func (b *Backend) Principal(p mcp.Principal) *pb.Principal {
 	return &pb.Principal{
 		Subject: p.Subject, Issuer: p.Issuer, Scopes: p.Scopes, Roles: p.Roles, ClientId: p.Client, Actor: p.Actor,
 		ClaimsJson: b.ClaimsOf(p), SubjectIsClient: p.SubjectIsClient,

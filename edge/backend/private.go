@@ -163,7 +163,7 @@ func (b *Backend) readShared(ctx context.Context, key string, p mcp.Principal, g
 func (b *Backend) readOwn(ctx context.Context, p mcp.Principal) (*Catalog, error) {
 	now := b.content.Load()
 	lists := now.lists
-	who := b.principal(p)
+	who := b.Principal(p)
 	ctx, proved, err := b.proving(ctx, &p)
 	if err != nil {
 		return nil, err

@@ -155,7 +155,7 @@ func (b *Backend) watchOnce(ctx context.Context, w *watch, started func(), opts 
 	defer timeout.Stop()
 	request := &pb.WatchResourceRequest{Uri: w.key.uri}
 	if w.who != nil {
-		request.Principal = b.principal(*w.who)
+		request.Principal = b.Principal(*w.who)
 		proven, proved, err := b.proving(ctx, w.who)
 		if err != nil {
 			return err

@@ -35,7 +35,7 @@ type prober struct {
 	// trial may be nil; used are the keys of its answers that were asked for.
 	trial *Trial
 	used  []string
-	// unshown: it was said that calls do not show who is calling.
+	// unshown: it was said what calls do not show of who is calling.
 	unshown bool
 	// unresponsive: lists are no longer answered, so nothing else is tried.
 	unresponsive bool
@@ -89,7 +89,7 @@ func (p *prober) working(ctx context.Context) (context.Context, context.CancelFu
 // request is the context of one round of a client that can be asked everything.
 func (p *prober) request(call string, round uint32) *pb.RequestContext {
 	return &pb.RequestContext{
-		CallId: call, Attempt: 1, Round: round, Principal: &pb.Principal{},
+		CallId: call, Attempt: 1, Round: round, Principal: p.b.Principal(p.caller()),
 		ClientInfo: &pb.Implementation{Name: "mcpedge-check", Version: "1"},
 		ClientCapabilities: &pb.ClientCapabilities{
 			Elicitation: &pb.ElicitationCapability{Form: true, Url: true}, Sampling: &pb.SamplingCapability{}, Roots: &pb.RootsCapability{},
@@ -98,17 +98,32 @@ func (p *prober) request(call string, round uint32) *pb.RequestContext {
 	}
 }
 
-// shown adds to ctx what proves to the backend that nobody in particular makes a call.
+// caller is who makes calls.
+func (p *prober) caller() mcp.Principal {
+	if p.trial == nil {
+		return mcp.Principal{}
+	}
+	return p.trial.Caller
+}
+
+// shown adds to ctx what shows the backend who makes a call, as far as it can be shown.
 func (p *prober) shown(ctx context.Context, about *pb.RequestContext) context.Context {
-	key, value, err := p.b.Prove(ctx, &mcp.Principal{}, about.GetCallId())
-	if err != nil && !p.unshown {
+	who := p.caller()
+	pairs, missing := p.b.CallerPairs(&who)
+	key, value, err := p.b.Prove(ctx, &who, about.GetCallId())
+	if !p.unshown {
 		p.unshown = true
-		p.note("these calls do not show who is calling: %v", err)
+		if missing != nil {
+			p.note("these calls have no metadata of the caller, who is given by --claims: %v", missing)
+		}
+		if err != nil {
+			p.note("these calls do not show who is calling: %v", err)
+		}
 	}
-	if key == "" {
-		return ctx
+	if key != "" {
+		pairs = append(pairs, key, value)
 	}
-	return metadata.AppendToOutgoingContext(ctx, key, value)
+	return metadata.AppendToOutgoingContext(ctx, pairs...)
 }
 
 func newCall() string { return rand.Text() }

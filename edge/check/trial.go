@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/schema"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
@@ -21,6 +22,8 @@ type Trial struct {
 	// of elicitation with its action; a text of a model as a string; roots as an array of URIs. What has
 	// no answer is declined.
 	Answers map[string]string
+	// Caller is who calls; zero: an anonymous caller. Lists and feeds are read without.
+	Caller mcp.Principal
 	// Timeout bounds each round of work, unless the backend's own timeout is shorter; 0: 10 s.
 	Timeout time.Duration
 	// Pages, unless nil, is given what the backend serves and returns, a sentence each, what clients may not see of

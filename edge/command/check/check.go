@@ -20,6 +20,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/command"
 	"github.com/mcpedge/mcpedge/edge/command/demo"
 	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
 // Run validates the settings, calls every RPC of each backend, and prints what it serves and what breaks the contract, to out; help to
@@ -111,6 +112,9 @@ up to 10 s, and one where attempts to connect fail at once, as where nothing lis
   -answer KEY=JSON
     	answers the question KEY that a tool asks, once for each key: what the form asks for, as '{"sure":true}', or
     	'{"action":"decline"}'; without one it is declined
+  -claims JSON|FILE
+    	the claims of a token, or a file with them, which are not verified: calls are then made as that caller; without
+    	them, as an anonymous one. A token of the backend's own, identity: exchange, is not got for it
   -timeout DURATION
     	the longest time of a call's round, where the backend's own timeout is not shorter (default 10s)
   -schemas
@@ -147,11 +151,31 @@ func settingsOf(args []string, usage io.Writer) (cfg config.Config, trial *probe
 	if trial.Timeout, args, err = takeTimeout(args); err != nil {
 		return cfg, nil, err
 	}
+	claims, args, err := command.Take("check", "claims", "the claims of a token, as JSON or a file of it", args)
+	if err != nil {
+		return cfg, nil, err
+	}
 	var settings bytes.Buffer
 	if cfg, err = config.Load("check", args, os.LookupEnv, &settings); errors.Is(err, flag.ErrHelp) {
 		_, _ = fmt.Fprint(usage, trialUsage, &settings)
 	}
+	if err == nil && len(claims) > 0 {
+		trial.Caller, err = callerOf(&cfg, claims[len(claims)-1])
+	}
 	return cfg, trial, err
+}
+
+// callerOf returns the caller that the value of --claims stands for.
+func callerOf(cfg *config.Config, claims string) (mcp.Principal, error) {
+	raw, err := command.ReadClaims("check", claims)
+	if err != nil {
+		return mcp.Principal{}, err
+	}
+	who, err := app.Claimant(cfg, raw)
+	if err != nil {
+		return who, fmt.Errorf("check: %w", err)
+	}
+	return who, nil
 }
 
 // pair is a name and JSON.

@@ -11,7 +11,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/mcpedge/mcpedge/edge/app"
 	"github.com/mcpedge/mcpedge/edge/command"
@@ -83,7 +82,7 @@ func Run(ctx context.Context, args []string, out, stderr io.Writer) error {
 	case claims == "" && q.APIKey == "":
 		return errors.New("policy: --claims is missing: give the claims of a token, as JSON or a file of it; {} stands for an anonymous caller. A caller with an API key is --api-key NAME")
 	case claims != "":
-		if q.Claims, err = readClaims(claims); err != nil {
+		if q.Claims, err = command.ReadClaims("policy", claims); err != nil {
 			return err
 		}
 	}
@@ -98,21 +97,4 @@ func Run(ctx context.Context, args []string, out, stderr io.Writer) error {
 		defer stop()
 	}
 	return app.ExplainPolicy(ctx, cfg, q, out)
-}
-
-// readClaims reads the claims of a token from JSON, which begins as an object does, or from a file.
-func readClaims(given string) (json.RawMessage, error) {
-	raw, from := []byte(given), "the JSON given"
-	if !strings.HasPrefix(strings.TrimSpace(given), "{") {
-		var err error
-		if raw, err = os.ReadFile(given); err != nil { // #nosec G304 G703 -- the operator names the file
-			return nil, fmt.Errorf("policy: --claims: %w", err)
-		}
-		from = given
-	}
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &members); err != nil || members == nil {
-		return nil, fmt.Errorf("policy: --claims: %s is no JSON object: give the claims of a token, decoded", from)
-	}
-	return raw, nil
 }
