@@ -18,7 +18,7 @@ END = code=$$?; echo "make $@: $$(($$(date +%s) - start)) s"; test ! -s bin/left
 # What gotest installs where it can, and the file for its line about what was left out without.
 NEEDS_REDIS = export GOTEST_NEEDS=redis-server GOTEST_LEFT_OUT="$$PWD/bin/left-out"
 
-.PHONY: help build check test lint generate fuzz conformance chaos attack interop bench stages nightly version release
+.PHONY: help build check test lint generate fuzz conformance chaos attack interop examples bench stages nightly version release
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "  make %-12s %s\n", $$1, $$2 }'
@@ -79,6 +79,11 @@ attack: ## Attack an edge beside honest clients (Linux); ATTACK=bodies,http2 ATT
 INTEROPFLAGS =
 interop: ## Drive the edge with the SDKs and clients that people use, over every transport and on replicas; LOCKED=1 (needs npm, Python, Java with Maven, Rust)
 	@$(RUN); $(GO) run ./tests/programs/interop $(if $(LOCKED),-locked) $(INTEROPFLAGS); $(END)
+
+# Folders of examples/, separated by commas; reflect is that of services that check their callers. Empty is everything.
+EXAMPLES =
+examples: ## Build the examples of every language, and use them as clients do; EXAMPLES=go,reflect (needs npm, Python, Java with Maven, Rust)
+	@$(RUN); $(GO) run ./tests/programs/examples -only '$(EXAMPLES)'; $(END)
 
 # Which benchmarks: empty, the edge beside a bare bridge and the official SDK; waiting, 100,000 tasks that wait; languages, a trivial tool in
 # each. BENCHFLAGS is passed to them, as in: make bench BENCHFLAGS='-case modern-64 -profile bin/profiles'

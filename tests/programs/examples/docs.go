@@ -19,7 +19,7 @@ const pages = "docs/backends"
 var (
 	fenced = regexp.MustCompile("(?s)(?:Write `([^`]+)`:\n\n)?```([a-z]+)\n(.*?)\n```")
 	// addresses are those that the pages use.
-	addresses = []string{"127.0.0.1:50051", "127.0.0.1:50052", "127.0.0.1:8080", "127.0.0.1:9090"}
+	addresses = []string{"127.0.0.1:50051", "127.0.0.1:50052", "127.0.0.1:50053", "127.0.0.1:8080", "127.0.0.1:9090"}
 )
 
 // mostCode is how many lines the first tool of a page may have, without blank ones.
@@ -31,27 +31,29 @@ var manifests = []string{"Cargo.toml", "package.json", "pom.xml", "tsconfig.json
 // firstTool follows a page up to its first heading, in an empty folder, and is an error unless the client there sees the tool. It prints what
 // that takes; the time is not bounded, as it is the machine's, too.
 func (w *world) firstTool(ctx context.Context, language string) error {
-	page, err := pageOf(language)
+	file := pageOf(language)
+	page, err := read(file)
 	if err != nil {
 		return err
 	}
 	first, _, _ := strings.Cut(page, "\n## ")
 	start := time.Now()
-	cost, err := w.follow(ctx, language, first, "nothing breaks the contract", `"name":"greet"`)
+	cost, err := w.follow(ctx, file, first, "nothing breaks the contract", `"name":"greet"`)
 	took := time.Since(start)
 	if err != nil {
 		return err
 	}
 	fmt.Printf("      %s: %d lines of code and %d commands from an empty folder to the tool, in %.1f s\n", language, cost.code, cost.commands, took.Seconds())
 	if most, bounded := mostCode[language]; bounded && cost.code > most {
-		return fmt.Errorf("%s/%s.md: the first tool has %d lines, above %d", pages, language, cost.code, most)
+		return fmt.Errorf("%s: the first tool has %d lines, above %d", file, cost.code, most)
 	}
 	return nil
 }
 
 // rest follows what a page says after its first heading, if it has commands.
 func (w *world) rest(ctx context.Context, language string) error {
-	page, err := pageOf(language)
+	file := pageOf(language)
+	page, err := read(file)
 	if err != nil {
 		return err
 	}
@@ -59,13 +61,31 @@ func (w *world) rest(ctx context.Context, language string) error {
 	if !strings.Contains(rest, "```sh\n") {
 		return nil
 	}
-	_, err = w.follow(ctx, language, rest, "nothing breaks the contract")
+	_, err = w.follow(ctx, file, rest, "nothing breaks the contract")
 	return err
 }
 
-// pageOf is the page of a language, with free ports in place of those that it names.
-func pageOf(language string) (string, error) {
-	text, err := os.ReadFile(filepath.Join(pages, language+".md"))
+// identity is the page of services that know nothing of MCP and check who calls.
+const identity = folder + "/reflect/desk/README.md"
+
+// callers follows that page, and is an error unless each service knows its caller.
+func (w *world) callers(ctx context.Context) error {
+	page, err := read(identity)
+	if err != nil {
+		return err
+	}
+	_, err = w.follow(ctx, identity, page, `"caller":"ann of acme"`, `"caller":"one who has the key"`, `"caller":"someone of acme in request r-1"`,
+		`the backend "by-tenant" is to be told principal.claims.tenant, which the caller does not have`,
+		`1 round and 0 events: {"caller":"someone of acme in request "}`, "nothing breaks the contract")
+	return err
+}
+
+// pageOf is the file with the page of a language.
+func pageOf(language string) string { return pages + "/" + language + ".md" }
+
+// read is a page, with free ports in place of those that it names.
+func read(file string) (string, error) {
+	text, err := os.ReadFile(file)
 	if err != nil {
 		return "", err
 	}
@@ -100,9 +120,9 @@ func (c *cost) count(file, content string) {
 }
 
 // follow does what a part of a page says, word by word, in an empty folder. It is an error unless its commands print what is wanted.
-func (w *world) follow(ctx context.Context, language, part string, wanted ...string) (cost, error) {
+func (w *world) follow(ctx context.Context, page, part string, wanted ...string) (cost, error) {
 	var all cost
-	dir, err := os.MkdirTemp(w.dir, language+"-")
+	dir, err := os.MkdirTemp(w.dir, strings.ReplaceAll(strings.TrimSuffix(page, ".md"), "/", "-")+"-")
 	if err != nil {
 		return all, err
 	}
@@ -127,11 +147,11 @@ func (w *world) follow(ctx context.Context, language, part string, wanted ...str
 		return all, errors.Join(err, werr)
 	}
 	if err != nil {
-		return all, fmt.Errorf("%s/%s.md: %w\n%s", pages, language, err, last(out))
+		return all, fmt.Errorf("%s: %w\n%s", page, err, last(out))
 	}
 	for _, want := range wanted {
 		if !strings.Contains(string(out), want) {
-			return all, fmt.Errorf("%s/%s.md: %q is missing in what its commands print\n%s", pages, language, want, last(out))
+			return all, fmt.Errorf("%s: %q is missing in what its commands print\n%s", page, want, last(out))
 		}
 	}
 	return all, nil

@@ -3,7 +3,8 @@
 // Each folder of examples/ is built and started by the two commands of its README, one edge is put in
 // front of all of them, each under a prefix of its own, and the official Go SDK goes through all they
 // serve in one session of each era. Beside that each is checked by `mcpedge check`, asked whether it
-// continues a trace, its long tool is driven as a task before two edges on one Redis, of which one is killed, and the page of docs/backends on its language is done word by word. Every step that succeeds counts as passed; an example's first failure ends its
+// continues a trace, its long tool is driven as a task before two edges on one Redis, of which one is killed, and the page of docs/backends on its language is done word by word, as is that of
+// examples/reflect/desk, on services that check their callers. Every step that succeeds counts as passed; an example's first failure ends its
 // steps in that era. The exit status is 0 when nothing failed. "<passed> <failed>" is written to the file
 // that -counts, or else EXAMPLES_COUNTS in the environment, names.
 //
@@ -19,6 +20,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -29,6 +31,9 @@ const (
 	folder  = "examples"
 	results = "tests/programs/examples/results"
 )
+
+// reflected names the example of services that are no backends by themselves.
+const reflected = "reflect"
 
 var eras = []string{"2025-11-25", "2026-07-28"}
 
@@ -75,10 +80,15 @@ func run(ctx context.Context, only []string, counts string) (err error) {
 		r.step(e.name, "page", func() error { return w.firstTool(ctx, e.name) })
 		r.step(e.name, "page, the rest", func() error { return w.rest(ctx, e.name) })
 	}
-	for _, era := range eras {
-		visit(ctx, r, w, era)
+	if len(w.examples) > 0 {
+		for _, era := range eras {
+			visit(ctx, r, w, era)
+		}
+		w.tasksOf(ctx, r)
 	}
-	w.tasksOf(ctx, r)
+	if len(only) == 0 || slices.Contains(only, reflected) {
+		r.step(reflected, "page", func() error { return w.callers(ctx) })
+	}
 	return r.write(counts, time.Since(start))
 }
 
@@ -104,6 +114,7 @@ func discover(only []string) ([]*example, error) {
 		}
 		all = append(all, e)
 	}
+	delete(wanted, reflected)
 	for name := range wanted {
 		return nil, fmt.Errorf("%q is no folder of %s with a README", name, folder)
 	}

@@ -31,7 +31,7 @@ type world struct {
 
 func (w *world) program() string { return filepath.Join(w.dir, "mcpedge") }
 
-// start builds and starts everything. An example that cannot be built is a failed step.
+// start builds and starts everything. An example that cannot be built is a failed step; without any there is no edge.
 func (w *world) start(ctx context.Context, r *report) (err error) {
 	if w.dir, err = os.MkdirTemp("", "mcpedge-examples-"); err != nil {
 		return err
@@ -40,6 +40,9 @@ func (w *world) start(ctx context.Context, r *report) (err error) {
 	out, err := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", w.program(), "./edge").CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("go build ./edge: %w\n%s", err, out)
+	}
+	if len(w.examples) == 0 {
+		return nil
 	}
 	ports, err := freePorts(len(w.examples) + 2)
 	if err != nil {
