@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/auth"
@@ -16,7 +18,7 @@ import (
 // caller returns the principal of the question.
 func (q *Question) caller(cfg *config.Config) (mcp.Principal, error) {
 	if q.APIKey == "" {
-		who, err := Claimant(cfg, q.Claims)
+		who, err := claimant(cfg, q.Claims)
 		if err != nil {
 			return who, fmt.Errorf("policy: %w", err)
 		}
@@ -42,10 +44,36 @@ func (q *Question) caller(cfg *config.Config) (mcp.Principal, error) {
 	return mcp.Principal{}, fmt.Errorf("policy: --api-key: %s has no key named %q", cfg.Auth.APIKeys, q.APIKey)
 }
 
-// Claimant returns the principal that the claims, a JSON object, stand for by the settings of their
-// issuer or, if that is not configured, of the first issuer. Without claims it is anonymous. It
-// verifies nothing.
-func Claimant(cfg *config.Config, claims json.RawMessage) (mcp.Principal, error) {
+// ReadClaims reads the claims of a token, the value of a flag --claims, from JSON, which begins as an
+// object does, or from a file.
+func ReadClaims(given string) (json.RawMessage, error) {
+	raw, from := []byte(given), "the JSON given"
+	if !strings.HasPrefix(strings.TrimSpace(given), "{") {
+		var err error
+		if raw, err = os.ReadFile(given); err != nil { // #nosec G304 G703 -- the operator names the file
+			return nil, fmt.Errorf("--claims: %w", err)
+		}
+		from = given
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &members); err != nil || members == nil {
+		return nil, fmt.Errorf("--claims: %s is no JSON object: give the claims of a token, decoded", from)
+	}
+	return raw, nil
+}
+
+// Claimant returns the principal that the value of a flag --claims stands for. It verifies nothing.
+func Claimant(cfg *config.Config, given string) (mcp.Principal, error) {
+	claims, err := ReadClaims(given)
+	if err != nil {
+		return mcp.Principal{}, err
+	}
+	return claimant(cfg, claims)
+}
+
+// claimant returns the principal that the claims, a JSON object, stand for by the settings of their
+// issuer or, if that is not configured, of the first issuer. Without claims it is anonymous.
+func claimant(cfg *config.Config, claims json.RawMessage) (mcp.Principal, error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(claims, &members); err != nil || len(members) == 0 {
 		return mcp.Principal{}, err

@@ -20,7 +20,6 @@ import (
 	"github.com/mcpedge/mcpedge/edge/command"
 	"github.com/mcpedge/mcpedge/edge/command/demo"
 	"github.com/mcpedge/mcpedge/edge/config"
-	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
 // Run validates the settings, calls every RPC of each backend, and prints what it serves and what breaks the contract, to out; help to
@@ -160,22 +159,11 @@ func settingsOf(args []string, usage io.Writer) (cfg config.Config, trial *probe
 		_, _ = fmt.Fprint(usage, trialUsage, &settings)
 	}
 	if err == nil && len(claims) > 0 {
-		trial.Caller, err = callerOf(&cfg, claims[len(claims)-1])
+		if trial.Caller, err = app.Claimant(&cfg, claims[len(claims)-1]); err != nil {
+			return cfg, nil, fmt.Errorf("check: %w", err)
+		}
 	}
 	return cfg, trial, err
-}
-
-// callerOf returns the caller that the value of --claims stands for.
-func callerOf(cfg *config.Config, claims string) (mcp.Principal, error) {
-	raw, err := command.ReadClaims("check", claims)
-	if err != nil {
-		return mcp.Principal{}, err
-	}
-	who, err := app.Claimant(cfg, raw)
-	if err != nil {
-		return who, fmt.Errorf("check: %w", err)
-	}
-	return who, nil
 }
 
 // pair is a name and JSON.

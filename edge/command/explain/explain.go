@@ -82,8 +82,8 @@ func Run(ctx context.Context, args []string, out, stderr io.Writer) error {
 	case claims == "" && q.APIKey == "":
 		return errors.New("policy: --claims is missing: give the claims of a token, as JSON or a file of it; {} stands for an anonymous caller. A caller with an API key is --api-key NAME")
 	case claims != "":
-		if q.Claims, err = command.ReadClaims("policy", claims); err != nil {
-			return err
+		if q.Claims, err = app.ReadClaims(claims); err != nil {
+			return fmt.Errorf("policy: %w", err)
 		}
 	}
 	if err := cfg.NothingServed(); err != nil {

@@ -75,6 +75,13 @@ func (v *vault) wants(key string) {
 	v.key = key
 }
 
+// forget forgets the last call.
+func (v *vault) forget() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.seen = nil
+}
+
 // saw is what the last call had under a key.
 func (v *vault) saw(key string) string {
 	v.mu.Lock()
@@ -138,10 +145,30 @@ func TestMetadata(t *testing.T) {
 			}
 		}
 	}
-	for what, tenant := range map[string]any{"no tenant": nil, "an empty one": "", "a list": []string{"acme"}, "null": nil, "one beyond ASCII": "Zürich"} {
-		for version, r := range call(id.Token("bob", public, map[string]any{"tenant": tenant})) {
+	v.forget()
+	for what, claims := range map[string]map[string]any{
+		"no tenant": {}, "an empty one": {"tenant": ""}, "a list": {"tenant": []string{"acme"}}, "null": {"tenant": nil}, "an object": {"tenant": map[string]any{"id": "acme"}},
+		"one beyond ASCII": {"tenant": "Zürich"}, "a line break": {"tenant": "acme\r\nx-user: root"}, "a space before it": {"tenant": " acme"},
+		"a claim of another name": {"tenant.id": "acme", "Tenant": "acme"},
+	} {
+		for version, r := range call(id.Token("bob", public, claims)) {
 			if m := r.final(); m.Error == nil || !strings.Contains(m.Error.Message, `the backend "vault" is to be told principal.claims.tenant, which `) {
 				t.Errorf("%s with %s: %s", version, what, m.raw)
+			}
+		}
+	}
+	if v.saw("x-user") != "" {
+		t.Error("the service was called for a caller who was refused")
+	}
+	c := newCaller(t, e.URL)
+	c.as(id.Token("bob", public, map[string]any{"tenant": strings.Repeat("x", 100<<10)}))
+	if r := c.send(t, http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":"ping"}`); r.status < 400 || r.status >= 500 {
+		t.Errorf("a claim of 100 KiB is answered with %d", r.status)
+	}
+	for want, tenant := range map[string]any{"7": 7, "true": true, "0.5": 0.5} {
+		for version, r := range call(id.Token("bob", public, map[string]any{"tenant": tenant})) {
+			if r.final(); v.saw("x-tenant") != want {
+				t.Errorf("%s: the service saw the tenant %q, want %s", version, v.saw("x-tenant"), want)
 			}
 		}
 	}
