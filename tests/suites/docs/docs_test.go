@@ -34,7 +34,7 @@ func pages(t *testing.T) []string {
 	for _, p := range more {
 		out = append(out, filepath.Join("docs", filepath.Base(p)))
 	}
-	for _, pattern := range []string{"docs/backends/*.md", "examples/*/README.md"} {
+	for _, pattern := range []string{"docs/backends/*.md", "examples/*/README.md", "examples/reflect/*/README.md"} {
 		more, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil || len(more) == 0 {
 			t.Fatalf("no pages %s: %v", pattern, err)
