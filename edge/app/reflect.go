@@ -12,14 +12,16 @@ import (
 )
 
 // reflected returns the adapter that makes tools of the methods of a service without the contract. What it learns counts into learned; nil is no bound.
-func reflected(b config.Backend, learned *reflect.Memory, log *slog.Logger) func(*grpc.ClientConn) backend.Adapter {
+func reflected(b config.Backend, learned *reflect.Memory, log *slog.Logger) func(*grpc.ClientConn, grpc.ClientConnInterface) backend.Adapter {
 	options := reflect.Options{
-		Name: b.Name, Prefix: b.Prefix, Include: b.Include, Exclude: b.Exclude, Refresh: b.Refresh,
+		Name: b.Name, Prefix: b.Prefix, Include: b.Include, Exclude: b.Exclude,
 		MaxBytes: int(b.MaxMessage), StreamMessages: b.MaxStreamMessages,
 		Memory: learned, Logger: log.With("backend", b.Name),
 	}
 	if b.DescriptorSet != "" {
 		options.DescriptorSet = func() ([]byte, error) { return os.ReadFile(b.DescriptorSet) }
 	}
-	return func(target *grpc.ClientConn) backend.Adapter { return reflect.New(target, options) }
+	return func(target *grpc.ClientConn, calls grpc.ClientConnInterface) backend.Adapter {
+		return reflect.New(target, calls, options)
+	}
 }

@@ -3,39 +3,49 @@ package backend
 import (
 	"context"
 	"errors"
-	"net"
+	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
+
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// direct is the adapter of a target that speaks the contract itself, at addr. It can be dialed while the target is connected.
+// direct is the adapter of a target that speaks the contract itself. It is not described as long as missing says why.
 type direct struct {
-	Adapter
-	target *grpc.ClientConn
-	addr   string
+	pb.BackendServiceClient
+	pb.ToolServiceClient
+	missing *atomic.Pointer[error]
 }
 
-func (d *direct) Dial(ctx context.Context) (net.Conn, error) {
-	d.target.Connect()
-	if d.target.GetState() != connectivity.Ready {
-		return nil, errors.New("the target is away")
+func (d *direct) Describe(ctx context.Context, req *pb.DescribeRequest, opts ...grpc.CallOption) (*pb.DescribeResponse, error) {
+	if err := d.missing.Load(); err != nil {
+		return nil, *err
 	}
-	return (&net.Dialer{}).DialContext(ctx, "tcp", d.addr)
+	return d.BackendServiceClient.Describe(ctx, req, opts...)
 }
 
-func (*direct) Close()           {}
-func (*direct) Notes() []string  { return nil }
-func (*direct) Progress() string { return "" }
+func (*direct) Close()                                               {}
+func (*direct) Notes() []string                                      { return nil }
+func (*direct) Progress() string                                     { return "" }
+func (*direct) Canonical(_ string, arguments []byte) ([]byte, error) { return arguments, nil }
 
-// An adapter is dialed as soon as its target is ready, whatever backoff failed dials have led to.
-func TestAdaptersAreDialedWhenTheirTargetsAreReady(t *testing.T) {
+// adapting adapts a target to itself.
+func adapting(missing *atomic.Pointer[error]) func(*grpc.ClientConn, grpc.ClientConnInterface) Adapter {
+	return func(target *grpc.ClientConn, calls grpc.ClientConnInterface) Adapter {
+		return &direct{pb.NewBackendServiceClient(target), pb.NewToolServiceClient(calls), missing}
+	}
+}
+
+// An adapter is read as soon as its target is ready.
+func TestAdaptersAreReadWhenTheirTargetsAreReady(t *testing.T) {
 	h := health.NewServer()
 	h.SetServingStatus("", notServing)
 	f := newFake("a")
@@ -45,9 +55,27 @@ func TestAdaptersAreDialedWhenTheirTargetsAreReady(t *testing.T) {
 	})
 	tune := fast
 	tune.dialMin, tune.dialMax = time.Hour, time.Hour
-	cfg := Config{Target: addr, Adapt: func(target *grpc.ClientConn) Adapter { return &direct{target: target, addr: addr} }}
-	_, b, _ := started(t, cfg, tune)
+	_, b, _ := started(t, Config{Target: addr, Adapt: adapting(new(atomic.Pointer[error]))}, tune)
 	await.Until(t, "it is down", func() bool { return b.Status().State == Down })
 	h.SetServingStatus("", serving)
 	await.Until(t, "it is ready", func() bool { return b.Status().State == Ready })
+}
+
+// A target that cannot be described is down, for the reason that its adapter gives, told once; it is ready when it can be.
+func TestAdaptersThatCannotDescribeTheirTargets(t *testing.T) {
+	f := newFake("a")
+	addr, _ := serveMore(t, f, func(s *grpc.Server) { registerAll(s, f) })
+	missing := new(atomic.Pointer[error])
+	why := errors.New("open /nowhere/shop.binpb: no such file or directory")
+	missing.Store(&why)
+	_, b, _ := started(t, Config{Target: addr, Adapt: adapting(missing)}, fast)
+	await.Until(t, "it is down", func() bool { return b.Status().State == Down })
+	if s := b.Status(); s.LastError != why.Error() || !slices.Equal(s.Problems, []string{why.Error()}) {
+		t.Errorf("it is down: %q, %q", s.LastError, s.Problems)
+	}
+	missing.Store(nil)
+	await.Until(t, "it is ready", func() bool { return b.Status().State == Ready })
+	if problems := strings.Join(b.Status().Problems, "\n"); strings.Contains(problems, why.Error()) {
+		t.Error(problems)
+	}
 }

@@ -27,7 +27,7 @@ type Backend struct {
 	// conn carries calls, lists and feeds. side carries the resource watches, of which there may be
 	// more than a peer allows streams on one connection; it is dialled with the first watch.
 	conn, side *grpc.ClientConn
-	adapted    *adapted // nil: the target speaks the contract
+	adapter    Adapter // nil: the target speaks the contract
 	describer  pb.BackendServiceClient
 	tools      pb.ToolServiceClient
 	resources  pb.ResourceServiceClient
@@ -75,7 +75,7 @@ func newBackend(cfg Config, opts Options, tune *tuning, changed func(*Backend, K
 	b.private.init(tune.principals)
 	b.catalog.Store(absent)
 	b.release = func() { b.calls.Add(-1) }
-	if err := b.dial(opts); err != nil {
+	if err := b.dial(); err != nil {
 		return nil, err
 	}
 	b.describer = pb.NewBackendServiceClient(b.conn)
@@ -87,20 +87,17 @@ func newBackend(cfg Config, opts Options, tune *tuning, changed func(*Backend, K
 	b.resources = pb.NewResourceServiceClient(work)
 	b.prompts = pb.NewPromptServiceClient(work)
 	b.watcher = pb.NewResourceServiceClient(b.side)
+	if cfg.Adapt != nil {
+		b.adapter = cfg.Adapt(b.conn, work)
+		b.describer, b.tools = b.adapter, b.adapter
+	}
 	return b, nil
 }
 
-// dial makes the connections, to the adapter of a target that has one.
-func (b *Backend) dial(opts Options) (err error) {
-	cfg := b.cfg
-	if cfg.Adapt != nil {
-		if b.adapted, err = adapt(cfg, b.tune); err != nil {
-			return err
-		}
-		cfg, opts = b.adapted.inside(cfg, opts)
-	}
-	if b.conn, err = dial(cfg, opts, b.tune, grpc.WithIdleTimeout(0)); err == nil {
-		b.side, err = dial(cfg, opts, b.tune)
+// dial makes the connections.
+func (b *Backend) dial() (err error) {
+	if b.conn, err = dial(b.cfg, b.tune, grpc.WithIdleTimeout(0)); err == nil {
+		b.side, err = dial(b.cfg, b.tune)
 	}
 	if err != nil {
 		b.closeConns()
@@ -115,16 +112,15 @@ func (b *Backend) closeConns() {
 			_ = conn.Close()
 		}
 	}
-	b.adapted.close()
+	if b.adapter != nil {
+		b.adapter.Close()
+	}
 }
 
 // start begins to connect; ctx ends it as close does.
 func (b *Backend) start(ctx context.Context) {
 	b.group.follow(ctx)
 	b.group.run(b.followLink)
-	if b.adapted != nil {
-		b.group.run(func(ctx context.Context) { b.adapted.follow(ctx, b.conn) })
-	}
 	b.group.run(func(ctx context.Context) { (&refresher{b: b}).run(ctx) })
 }
 

@@ -102,9 +102,9 @@ type Config struct {
 	// FullSchemas: clients are shown the schemas of tools' arguments as they are, see Backend.FullSchemas. Package check lints what
 	// clients are shown.
 	FullSchemas bool
-	// Adapt makes what speaks the contract for a target that does not; nil: the target speaks it. It
-	// must not connect anything yet.
-	Adapt func(target *grpc.ClientConn) Adapter
+	// Adapt makes what speaks the contract for a target that does not, and does the work of calls through calls; nil: the target
+	// speaks it. It must not connect anything yet.
+	Adapt func(target *grpc.ClientConn, calls grpc.ClientConnInterface) Adapter
 }
 
 // Identity proves to a backend who is calling. Safe for concurrent use.
@@ -138,9 +138,6 @@ type Tracing interface {
 type Options struct {
 	// Logger; nil: slog.Default().
 	Logger *slog.Logger
-	// DialOptions are added to each dial, after the pool's own.
-	DialOptions []grpc.DialOption
-
 	// Tracing makes calls part of traces; nil: none is.
 	Tracing Tracing
 

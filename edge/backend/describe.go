@@ -31,7 +31,7 @@ func (b *Backend) describe(ctx context.Context) (*description, error) {
 	// The backend's gRPC may end the call for its deadline a moment earlier than the edge's.
 	late := bounded.Err() != nil || status.Code(err) == codes.DeadlineExceeded
 	switch {
-	case err != nil && late && ctx.Err() == nil:
+	case err != nil && late && ctx.Err() == nil && b.adapter == nil:
 		return nil, fmt.Errorf("it takes connections, and did not answer within %v: %w", within, err)
 	case status.Code(err) == codes.Unimplemented:
 		return &description{}, nil

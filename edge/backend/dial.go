@@ -29,7 +29,7 @@ const (
 const headerList = 64 << 10
 
 // dial makes a connection, which does nothing until it is used or told to connect.
-func dial(cfg Config, opts Options, tune *tuning, extra ...grpc.DialOption) (*grpc.ClientConn, error) {
+func dial(cfg Config, tune *tuning, extra ...grpc.DialOption) (*grpc.ClientConn, error) {
 	creds := cfg.Credentials
 	if creds == nil {
 		creds = insecure.NewCredentials()
@@ -55,7 +55,7 @@ func dial(cfg Config, opts Options, tune *tuning, extra ...grpc.DialOption) (*gr
 	if cfg.Resolver != nil {
 		all = append(all, grpc.WithResolvers(cfg.Resolver))
 	}
-	all = append(append(all, extra...), opts.DialOptions...)
+	all = append(all, extra...)
 	conn, err := grpc.NewClient(cfg.Target, all...)
 	if err != nil {
 		return nil, fmt.Errorf("backend %q: target %q is no gRPC target: %w", cfg.Name, cfg.Target, err)

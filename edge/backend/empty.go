@@ -22,9 +22,9 @@ func (r *refresher) emptyReason(ctx context.Context) string {
 		served = served || l.served
 	}
 	switch {
-	case r.b.adapted != nil:
+	case r.b.adapter != nil:
 		why := "include and exclude in its settings select nothing, or the service has no methods"
-		if notes := r.b.adapted.notes(); len(notes) > 0 {
+		if notes := r.b.notes(); len(notes) > 0 {
 			why = strings.Join(notes[:min(len(notes), MaxProblems)], "; ")
 		}
 		return "no method of the service became a tool: " + why

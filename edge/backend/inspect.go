@@ -100,7 +100,7 @@ func (i *Inspection) Read(ctx context.Context) (*Survey, error) {
 	if err := r.readAll(ctx, true); err != nil {
 		return nil, err
 	}
-	s := &Survey{Described: r.about.described, Notes: i.adapted.notes()}
+	s := &Survey{Described: r.about.described, Notes: i.notes()}
 	var all lists
 	for n, kind := range each {
 		l := Listing{Kind: kind, Err: r.parts[n].err}

@@ -95,9 +95,6 @@ func (b *Backend) reason(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	if refused := b.adapted.refusal(); refused != nil {
-		err = refused // as it was, and not as the channel to the adapter says it
-	}
 	// A name that resolves to nothing leaves the balancer without addresses, which is all the status says.
 	if proxyOf(b.cfg.Target) == "" { // which resolves names by itself
 		if unknown := b.unresolved(ctx); unknown != nil {

@@ -32,6 +32,8 @@ type refresher struct {
 	read time.Time
 	// reported are the kinds that are known to have changed since they were last published.
 	reported Kinds
+	// undescribed is why the backend could not be described the last time; nil: it could.
+	undescribed error
 	// reflected is why nothing of the contract is served, as found on a connection.
 	reflected struct {
 		epoch uint64
@@ -158,11 +160,14 @@ func (r *refresher) readAll(ctx context.Context, fresh bool) error {
 	r.full = time.Now().Add(jitter(r.b.cfg.Refresh))
 	r.pending = allKinds
 	about, err := r.b.describe(ctx)
-	if err != nil {
+	if err != nil && r.b.adapter == nil {
+		err = fmt.Errorf("calling Describe: %w", err)
+	}
+	if r.undescribed = err; err != nil {
 		r.full = time.Now().Add(r.retry.delay())
 		r.soon = r.full
 		for i := range r.parts {
-			r.parts[i].fail(fmt.Errorf("calling Describe: %w", err))
+			r.parts[i].fail(err)
 		}
 		return err
 	}
@@ -290,13 +295,13 @@ func (r *refresher) publish() {
 func (r *refresher) updateStatus(ctx context.Context) {
 	breaches, failures := r.problems()
 	r.b.setProblems(breaches, failures, r.emptyReason(ctx))
-	var failure error
-	working := false
+	failure, working := r.undescribed, false
 	for i, kind := range each {
-		if err := r.parts[i].err; err != nil {
-			failure = fmt.Errorf("the list of %s cannot be read: %w", kind, err)
-		} else {
+		switch err := r.parts[i].err; {
+		case err == nil:
 			working = true
+		case r.undescribed == nil:
+			failure = fmt.Errorf("the list of %s cannot be read: %w", kind, err)
 		}
 	}
 	if working {
@@ -306,10 +311,13 @@ func (r *refresher) updateStatus(ctx context.Context) {
 	}
 }
 
-// problems is what the backend does wrong, as far as it is known: breaches of the contract, and lists
-// that cannot be read.
+// problems is what the backend does wrong, as far as it is known: breaches of the contract, and what
+// cannot be read.
 func (r *refresher) problems() (breaches, failures []string) {
 	breaches = slices.Clone(r.about.problems)
+	if r.undescribed != nil {
+		failures = append(failures, r.undescribed.Error())
+	}
 	for i, kind := range each {
 		p, f := &r.parts[i], r.feeds[i]
 		switch {
@@ -319,7 +327,10 @@ func (r *refresher) problems() (breaches, failures []string) {
 		case f.slow && !f.begun.Load() && !f.missing.Load():
 			breaches = append(breaches, fmt.Sprintf("the change feed of %s does not begin with started", kind))
 		}
-		if p.err != nil {
+		switch {
+		case p.err != nil && r.undescribed != nil:
+			continue
+		case p.err != nil:
 			failures = append(failures, fmt.Sprintf("the list of %s cannot be read: %v", kind, p.err))
 			continue
 		}

@@ -63,7 +63,7 @@ func (b *Backend) Status() Status {
 	s := b.status
 	s.Problems = slices.Clone(s.Problems)
 	s.Name, s.Target = b.cfg.Name, b.cfg.Target
-	s.Present, s.Progress = b.Catalog().Present, b.adapted.progress()
+	s.Present, s.Progress = b.Catalog().Present, b.progress()
 	s.Calls, s.Watches = int(b.calls.Load()), watches
 	return s
 }

@@ -17,7 +17,7 @@ type timing struct {
 	reach time.Duration
 	// again is how long attempts to connect are repeated that fail at once.
 	again time.Duration
-	// learn bounds the attempt to connect to a target that an adapter learns.
+	// learn bounds the attempts to read a target that an adapter learns.
 	learn time.Duration
 	// settle is how long a feed may take to begin.
 	settle time.Duration

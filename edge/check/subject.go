@@ -2,9 +2,7 @@ package check
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 	"time"
 
@@ -36,10 +34,9 @@ func open(ctx context.Context, cfg backend.Config, timing *timing) *subject {
 		s.unreachable(err)
 		return s
 	}
-	survey, err := s.b.Read(ctx)
+	survey, err := s.read(ctx)
 	if err != nil {
-		fmt.Fprintf(&s.text, "  Describe fails: %v\n", err)
-		s.err = fmt.Errorf("backend %q: Describe fails: %w", cfg.Name, err)
+		s.undescribed(err)
 		return s
 	}
 	s.survey = survey
@@ -53,16 +50,20 @@ func (s *subject) close() {
 	}
 }
 
-// reach waits until the backend is connected, for timing.reach, and longer while what it serves is being learned: that has its
-// own bound.
+// reach waits until the backend is connected, for timing.reach.
 func (s *subject) reach(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.timing.reach)
+	defer cancel()
+	return s.b.Connect(ctx, s.timing.again)
+}
+
+// read reads the backend, again while what it serves is being learned: that has its own bound.
+func (s *subject) read(ctx context.Context) (*backend.Survey, error) {
 	for began := time.Now(); ; {
 		before := s.b.Status().Progress
-		once, cancel := context.WithTimeout(ctx, s.timing.reach)
-		err := s.b.Connect(once, s.timing.again)
-		cancel()
+		survey, err := s.b.Read(ctx)
 		if err == nil || before+s.b.Status().Progress == "" || time.Since(began) > s.timing.learn || ctx.Err() != nil {
-			return err
+			return survey, err
 		}
 	}
 }
@@ -75,12 +76,18 @@ func (s *subject) unreachable(err error) {
 	if s.cfg.Credentials == nil && strings.Contains(err.Error(), noPreface) {
 		err = fmt.Errorf("%w: what answers there speaks no gRPC without TLS: if the backend speaks TLS, give it tls: {} in the configuration file", err)
 	}
-	what := "cannot be reached"
-	if file := (*fs.PathError)(nil); errors.As(err, &file) {
-		what = "cannot be described" // by a file that its settings name
+	fmt.Fprintf(&s.text, "  cannot be reached: %v\n", err)
+	s.err = fmt.Errorf("backend %q at %s cannot be reached: %w", s.cfg.Name, s.cfg.Target, err)
+}
+
+// undescribed reports why the backend could not be described.
+func (s *subject) undescribed(err error) {
+	what := "Describe fails"
+	if s.b.Adapted() {
+		what = "cannot be learned"
 	}
 	fmt.Fprintf(&s.text, "  %s: %v\n", what, err)
-	s.err = fmt.Errorf("backend %q at %s %s: %w", s.cfg.Name, s.cfg.Target, what, err)
+	s.err = fmt.Errorf("backend %q: %s: %w", s.cfg.Name, what, err)
 }
 
 // overview reports what was read, and takes what is to be tried. trial may be nil.

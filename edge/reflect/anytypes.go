@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/dynamicpb"
@@ -60,7 +61,7 @@ func (t *anyTypes) find(ctx context.Context, conn grpc.ClientConnInterface, name
 	if found, known := t.known(name); known {
 		return found, false, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, limit.MaxAnyTime)
+	ctx, cancel := context.WithTimeout(metadata.NewOutgoingContext(ctx, nil), limit.MaxAnyTime)
 	defer cancel()
 	select {
 	case t.asking <- struct{}{}:

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	rpb "google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
@@ -50,7 +51,10 @@ func TestAnyTypesAreAskedForOnce(t *testing.T) {
 				{"", false, nil},
 			} {
 				r.asked = nil
-				found, _, _ := m.any.find(t.Context(), r, protoreflect.FullName(c.name))
+				found, _, _ := m.any.find(metadata.AppendToOutgoingContext(t.Context(), "authorization", "a caller's"), r, protoreflect.FullName(c.name))
+				if len(r.metadata) > 0 {
+					t.Errorf("%s: asked with %v", c.name, r.metadata)
+				}
 				if (found != nil) != c.found || fmt.Sprint(r.asked) != fmt.Sprint(c.asks) {
 					t.Errorf("%s: found %v, asked %q, want %q", c.name, found != nil, r.asked, c.asks)
 				}

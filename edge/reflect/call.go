@@ -11,7 +11,6 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/dynamicpb"
@@ -20,16 +19,13 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// events is the stream of one call.
-type events = grpc.ServerStreamingServer[pb.CallToolResponse]
-
 // call is one round of a call.
 type call struct {
 	a      *Adapter
 	model  *model
 	method *method
 	req    *pb.CallToolRequest
-	stream events
+	events *events
 	// resolver is made by types.
 	resolver *callTypes
 	// held is the weight of the answer that is being read (hold); 0: none, or a light one.
@@ -37,17 +33,26 @@ type call struct {
 }
 
 // CallTool calls the method behind a tool, after the user has confirmed it where that is asked for.
-func (s *server) CallTool(req *pb.CallToolRequest, stream events) (err error) {
+func (a *Adapter) CallTool(ctx context.Context, req *pb.CallToolRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[pb.CallToolResponse], error) {
+	req = proto.CloneOf(req) // The call may outlive the caller.
+	return open[pb.CallToolRequest, pb.CallToolResponse](ctx, a, func(e *events) error { return a.call(e, req) })
+}
+
+// call runs a round of a call.
+func (a *Adapter) call(e *events, req *pb.CallToolRequest) (err error) {
 	// What comes over the network, by descriptors nobody here wrote, must not end the process.
 	defer func() {
 		if p := recover(); p != nil {
-			s.a.log.Error("a call failed in the adapter", "tool", req.GetName(), "error", p)
+			a.log.Error("a call failed in the adapter", "tool", req.GetName(), "error", p)
 			err = status.Error(codes.Internal, "the call failed in the edge")
 		}
 	}()
-	m, done := s.a.use()
+	if err := a.served(e.ctx); err != nil {
+		return err
+	}
+	m, done := a.use()
 	defer done()
-	c := &call{a: s.a, model: m, method: m.methods[req.GetName()], req: req, stream: stream}
+	c := &call{a: a, model: m, method: m.methods[req.GetName()], req: req, events: e}
 	defer c.letGo()
 	if c.method == nil {
 		return status.Errorf(codes.NotFound, "the service has no method for tool %q", req.GetName())
@@ -68,7 +73,7 @@ func (s *server) CallTool(req *pb.CallToolRequest, stream events) (err error) {
 			return err
 		}
 	}
-	ctx, cancel := context.WithCancel(forward(stream.Context()))
+	ctx, cancel := context.WithCancel(e.ctx)
 	defer cancel()
 	switch {
 	case f != nil:
@@ -154,7 +159,7 @@ func (c *call) render(m proto.Message) (_ []byte, note string, _ error) {
 // invoke calls a method that answers once.
 func (c *call) invoke(ctx context.Context, in *dynamicpb.Message) error {
 	var came answer
-	if err := c.a.target.Invoke(ctx, "/"+c.method.full, in, &came, grpc.ForceCodecV2(c.model.codec)); err != nil {
+	if err := c.a.calls.Invoke(ctx, "/"+c.method.full, in, &came, grpc.ForceCodecV2(c.model.codec)); err != nil {
 		return &upstreamError{err}
 	}
 	out, err := c.read(c.method.desc.Output(), came)
@@ -175,13 +180,13 @@ func (c *call) progress(n int, text []byte) error {
 	if !c.req.GetContext().GetProgressWanted() {
 		return nil
 	}
-	return c.stream.Send(&pb.CallToolResponse{Message: &pb.CallToolResponse_Progress{
+	return c.events.send(&pb.CallToolResponse{Message: &pb.CallToolResponse_Progress{
 		Progress: &pb.Progress{Progress: float64(n), Message: cut(text, maxProgress)},
 	}})
 }
 
 func (c *call) answer(res *pb.CallToolResult) error {
-	return c.stream.Send(&pb.CallToolResponse{Message: &pb.CallToolResponse_Result{Result: res}})
+	return c.events.send(&pb.CallToolResponse{Message: &pb.CallToolResponse_Result{Result: res}})
 }
 
 // refuse ends the call with an error that the model sees.
@@ -190,7 +195,7 @@ func (c *call) refuse(why string) error {
 }
 
 func text(s string) []*pb.ContentBlock {
-	return []*pb.ContentBlock{{Content: &pb.ContentBlock_Text{Text: &pb.TextContent{Text: s}}}}
+	return []*pb.ContentBlock{{Content: &pb.ContentBlock_Text{Text: &pb.TextContent{Text: strings.ToValidUTF8(s, "\uFFFD")}}}}
 }
 
 // cut shortens a text to so many bytes.
@@ -202,18 +207,4 @@ func cut(b []byte, most int) string {
 		most--
 	}
 	return string(b[:most]) + "…"
-}
-
-// forward passes a call's metadata on, trace context among it, but for what belongs to the connection.
-func forward(ctx context.Context) context.Context {
-	in, _ := metadata.FromIncomingContext(ctx)
-	out := make(metadata.MD, len(in))
-	for key, values := range in {
-		if strings.HasPrefix(key, ":") || strings.HasPrefix(key, "grpc-") && key != "grpc-trace-bin" ||
-			key == "content-type" || key == "user-agent" || key == "te" {
-			continue
-		}
-		out[key] = values
-	}
-	return metadata.NewOutgoingContext(ctx, out)
 }

@@ -58,7 +58,7 @@ func (c *call) ask(ask *optionspb.Confirmation, state []byte) error {
 	if args := c.req.GetArgumentsJson(); args != "" && args != "{}" {
 		message += "\n\nArguments: " + cut([]byte(args), maxShown)
 	}
-	return c.stream.Send(&pb.CallToolResponse{Message: &pb.CallToolResponse_InputRequired{InputRequired: &pb.InputRequired{
+	return c.events.send(&pb.CallToolResponse{Message: &pb.CallToolResponse_InputRequired{InputRequired: &pb.InputRequired{
 		Requests: []*pb.InputRequest{{Key: confirmKey, Request: &pb.InputRequest_ElicitForm{
 			ElicitForm: &pb.ElicitForm{Message: message, RequestedSchemaJson: confirmForm},
 		}}},

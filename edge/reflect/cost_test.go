@@ -27,6 +27,8 @@ type reflected struct {
 	// asked are the questions, streams how many streams there were.
 	asked   []string
 	streams int
+	// metadata is what the last stream was opened with.
+	metadata metadata.MD
 	// fails are the errors of streams, by their methods.
 	fails map[string]error
 }
@@ -35,8 +37,9 @@ func (r *reflected) Invoke(context.Context, string, any, any, ...grpc.CallOption
 	return status.Error(codes.Unimplemented, "")
 }
 
-func (r *reflected) NewStream(_ context.Context, _ *grpc.StreamDesc, method string, _ ...grpc.CallOption) (grpc.ClientStream, error) {
+func (r *reflected) NewStream(ctx context.Context, _ *grpc.StreamDesc, method string, _ ...grpc.CallOption) (grpc.ClientStream, error) {
 	r.streams++
+	r.metadata, _ = metadata.FromOutgoingContext(ctx)
 	if err := r.fails[method]; err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package reflect
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/mcpedge/mcpedge/edge/reflect/limit"
 )
@@ -53,19 +52,4 @@ func (a *Adapter) current() (*model, <-chan struct{}) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.model, a.changed
-}
-
-// rest is how long the methods are not learned: for d, but at least as long as pace says.
-func (a *Adapter) rest(d time.Duration) time.Duration {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return max(d, a.pace.wait(time.Now()))
-}
-
-// relearn asks for the methods to be learned anew, soon.
-func (a *Adapter) relearn() {
-	select {
-	case a.kick <- struct{}{}:
-	default:
-	}
 }

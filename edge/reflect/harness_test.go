@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -47,24 +46,12 @@ func newEdge(t *testing.T, addr string, opts reflect.Options) *edge {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	a := reflect.New(target, opts)
-	conn, err := grpc.NewClient("passthrough:///adapter", grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
-			conn, err := a.Dial(ctx)
-			if err != nil {
-				err = errors.New(err.Error()) // a status would be taken for the channel's
-			}
-			return conn, err
-		}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := reflect.New(target, target, opts)
 	t.Cleanup(func() {
-		_ = conn.Close()
-		a.Close()
 		_ = target.Close()
+		a.Close()
 	})
-	return &edge{t: t, adapter: a, tools: pb.NewToolServiceClient(conn), about: pb.NewBackendServiceClient(conn)}
+	return &edge{t: t, adapter: a, tools: a, about: a}
 }
 
 // serveKinds serves the bundled services behind an adapter.

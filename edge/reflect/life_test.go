@@ -42,14 +42,22 @@ func echo(_ context.Context, _ protoreflect.MethodDescriptor, in *dynamicpb.Mess
 	return send(in)
 }
 
-// startPool puts a pool before one backend of this kind.
-func startPool(t *testing.T, addr string, opts reflect.Options) (*backend.Backend, <-chan backend.Kinds) {
+// startPool puts a pool before one backend of this kind, which is not read anew from time to time.
+func startPool(t testing.TB, addr string, opts reflect.Options) (*backend.Backend, <-chan backend.Kinds) {
+	t.Helper()
+	return startPoolEvery(t, time.Hour, addr, opts)
+}
+
+// startPoolEvery is startPool with a backend that is read anew.
+func startPoolEvery(t testing.TB, refresh time.Duration, addr string, opts reflect.Options) (*backend.Backend, <-chan backend.Kinds) {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	opts.Name, opts.Logger = "shop", log
 	pool, err := backend.NewPool([]backend.Config{{
-		Name: "shop", Target: addr,
-		Adapt: func(target *grpc.ClientConn) backend.Adapter { return reflect.New(target, opts) },
+		Name: "shop", Target: addr, Refresh: refresh,
+		Adapt: func(target *grpc.ClientConn, calls grpc.ClientConnInterface) backend.Adapter {
+			return reflect.New(target, calls, opts)
+		},
 	}}, backend.Options{Logger: log})
 	if err != nil {
 		t.Fatal(err)
@@ -148,7 +156,7 @@ func TestRefresh(t *testing.T) {
 	}
 	write(shop("Get"))
 	s := reflecttest.Serve(t, shop("Get", "Put"), echo, reflecttest.Options{})
-	b, changes := startPool(t, s.Addr, reflect.Options{Refresh: 20 * time.Millisecond, DescriptorSet: func() ([]byte, error) { return os.ReadFile(path) }})
+	b, changes := startPoolEvery(t, 20*time.Millisecond, s.Addr, reflect.Options{DescriptorSet: func() ([]byte, error) { return os.ReadFile(path) }})
 	<-changes
 	write(shop("Get", "Put"))
 	for {
@@ -169,7 +177,7 @@ func TestUnimplementedIsLearned(t *testing.T) {
 	var mu sync.Mutex
 	set := shop("Get", "Put")
 	s := reflecttest.Serve(t, shop("Get"), echo, reflecttest.Options{Mute: true})
-	b, _ := startPool(t, s.Addr, reflect.Options{Refresh: time.Hour, DescriptorSet: func() ([]byte, error) {
+	b, _ := startPool(t, s.Addr, reflect.Options{DescriptorSet: func() ([]byte, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		return proto.Marshal(set)
@@ -220,8 +228,8 @@ func TestCheckTellsWhatCannotBeExpressed(t *testing.T) {
 		service ShopService { rpc Get(Item) returns (Item); rpc Load(stream Item) returns (Item); }`})
 	s := reflecttest.Serve(t, set, echo, reflecttest.Options{})
 	var out bytes.Buffer
-	config := backend.Config{Name: "shop", Target: s.Addr, Adapt: func(target *grpc.ClientConn) backend.Adapter {
-		return reflect.New(target, reflect.Options{Name: "shop", Logger: slog.New(slog.DiscardHandler)})
+	config := backend.Config{Name: "shop", Target: s.Addr, Adapt: func(target *grpc.ClientConn, calls grpc.ClientConnInterface) backend.Adapter {
+		return reflect.New(target, calls, reflect.Options{Name: "shop", Logger: slog.New(slog.DiscardHandler)})
 	}}
 	if err := check.Run(t.Context(), config, nil, &out); err != nil {
 		t.Errorf("%v", err)
@@ -258,8 +266,13 @@ func TestClose(t *testing.T) {
 	if _, err := stream.Recv(); err == nil {
 		t.Error("the feed goes on")
 	}
-	if _, err := e.adapter.Dial(t.Context()); err == nil {
-		t.Error("it can still be dialled")
+	for range 2 {
+		if _, err := e.about.Describe(t.Context(), &pb.DescribeRequest{}); status.Code(err) != codes.Unavailable {
+			t.Errorf("it still describes itself: %v", err)
+		}
+		if a := e.call("kind_nothing", `{}`); status.Code(a.err) != codes.Unavailable {
+			t.Errorf("it still makes calls: %v", a)
+		}
 	}
 	e.adapter.Close()
 }

@@ -268,7 +268,7 @@ func (m *method) description() string {
 	if options, ok := m.desc.Options().(*descriptorpb.MethodOptions); ok && options.GetDeprecated() {
 		text += "\nDeprecated."
 	}
-	return strings.TrimSpace(limit.Clip(text, limit.MaxText))
+	return strings.TrimSpace(limit.Clip(strings.ToValidUTF8(text, "\uFFFD"), limit.MaxText))
 }
 
 // annotations are the hints, by the options, else by the method's idempotency_level.

@@ -124,7 +124,7 @@ func (c *call) begin(ctx context.Context, in *dynamicpb.Message, out *answer) er
 		late := time.AfterFunc(cancelTimeout, cancel)
 		context.AfterFunc(begun, func() { late.Stop() })
 	})()
-	return c.a.target.Invoke(begun, "/"+c.method.full, in, out, grpc.ForceCodecV2(c.model.codec))
+	return c.a.calls.Invoke(begun, "/"+c.method.full, in, out, grpc.ForceCodecV2(c.model.codec))
 }
 
 // operation reads an operation. With an error it has what could be read of it.
@@ -215,7 +215,7 @@ func (c *call) poll(ctx context.Context, f *followed) (*operation, error) {
 	f.Polls++
 	get := c.model.operations.get
 	var came answer
-	switch err := c.a.target.Invoke(ctx, methodPath(get), naming(get, f.Operation), &came, grpc.ForceCodecV2(c.model.codec)); {
+	switch err := c.a.calls.Invoke(ctx, methodPath(get), naming(get, f.Operation), &came, grpc.ForceCodecV2(c.model.codec)); {
 	case err != nil && ctx.Err() == nil && f.Failures < maxPollFailures && slices.Contains(unreached, status.Code(err)):
 		f.Failures++
 		return nil, nil
@@ -236,7 +236,7 @@ func (c *call) askAgain(f *followed) error {
 	if err != nil {
 		return err
 	}
-	return c.stream.Send(&pb.CallToolResponse{Message: &pb.CallToolResponse_InputRequired{InputRequired: &pb.InputRequired{
+	return c.events.send(&pb.CallToolResponse{Message: &pb.CallToolResponse_InputRequired{InputRequired: &pb.InputRequired{
 		State: state, RetryAfter: durationpb.New(f.pause()), Repeatable: true,
 	}}})
 }
@@ -337,12 +337,15 @@ func (c *call) abandon(ctx context.Context, name string, timeout time.Duration) 
 }
 
 func (a *Adapter) cancelOperation(ctx context.Context, o *operations, name string) error {
-	return a.target.Invoke(ctx, methodPath(o.cancel), naming(o.cancel, name), dynamicpb.NewMessage(o.cancel.Output()))
+	return a.calls.Invoke(ctx, methodPath(o.cancel), naming(o.cancel, name), dynamicpb.NewMessage(o.cancel.Output()))
 }
 
 // CancelCall cancels the operation that a task follows. A tool without one has nothing to cancel between two rounds.
-func (s *server) CancelCall(ctx context.Context, req *pb.CancelCallRequest) (*pb.CancelCallResponse, error) {
-	m, _ := s.a.current()
+func (a *Adapter) CancelCall(ctx context.Context, req *pb.CancelCallRequest, _ ...grpc.CallOption) (*pb.CancelCallResponse, error) {
+	if err := a.served(ctx); err != nil {
+		return nil, err
+	}
+	m, _ := a.current()
 	about := m.methods[req.GetName()]
 	if about == nil || !about.operates {
 		return nil, status.Errorf(codes.Unimplemented, "tool %q has no operations to cancel", req.GetName())
@@ -351,7 +354,7 @@ func (s *server) CancelCall(ctx context.Context, req *pb.CancelCallRequest) (*pb
 	if f == nil {
 		return &pb.CancelCallResponse{}, nil
 	}
-	switch err := s.a.cancelOperation(forward(ctx), m.operations, f.Operation); status.Code(err) {
+	switch err := a.cancelOperation(ctx, m.operations, f.Operation); status.Code(err) {
 	case codes.OK, codes.NotFound, codes.FailedPrecondition: // It has ended, or the round that began it has cancelled it.
 		return &pb.CancelCallResponse{}, nil
 	default:

@@ -98,7 +98,7 @@ type callTypes struct {
 // types returns the call's resolver.
 func (c *call) types() *callTypes {
 	if c.resolver == nil {
-		c.resolver = &callTypes{resolver: c.model.types, ctx: c.stream.Context(), a: c.a, any: c.model.any}
+		c.resolver = &callTypes{resolver: c.model.types, ctx: c.events.ctx, a: c.a, any: c.model.any}
 	}
 	return c.resolver
 }

@@ -14,24 +14,16 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// server is the contract as the edge sees it, on one link.
-type server struct {
-	pb.UnimplementedBackendServiceServer
-	pb.UnimplementedToolServiceServer
-	a *Adapter
-	l *link
-}
-
-var (
-	_ pb.BackendServiceServer = (*server)(nil)
-	_ pb.ToolServiceServer    = (*server)(nil)
-)
-
-// Describe says that there are tools, and in its version what was learned of the service.
-func (s *server) Describe(context.Context, *pb.DescribeRequest) (*pb.DescribeResponse, error) {
-	m, _ := s.a.current()
+// Describe says that there are tools, and in its version what was learned of the service. The methods are learned anew meanwhile, if they may be:
+// WatchTools reports what has changed.
+func (a *Adapter) Describe(ctx context.Context, _ *pb.DescribeRequest, _ ...grpc.CallOption) (*pb.DescribeResponse, error) {
+	a.refresh()
+	if err := a.served(ctx); err != nil {
+		return nil, err
+	}
+	m, _ := a.current()
 	return &pb.DescribeResponse{
-		Implementation: &pb.Implementation{Name: s.a.opts.Name, Version: m.version},
+		Implementation: &pb.Implementation{Name: a.opts.Name, Version: m.version},
 		Tools:          &pb.ToolFeatures{ListChanged: true},
 	}, nil
 }
@@ -41,8 +33,11 @@ const pageBytes = 1 << 20
 
 // ListTools lists the tools, the same for everybody. A page of tools that have changed since the page
 // before is refused, so that a list is of one time.
-func (s *server) ListTools(_ context.Context, req *pb.ListToolsRequest) (*pb.ListToolsResponse, error) {
-	m, _ := s.a.current()
+func (a *Adapter) ListTools(ctx context.Context, req *pb.ListToolsRequest, _ ...grpc.CallOption) (*pb.ListToolsResponse, error) {
+	if err := a.served(ctx); err != nil {
+		return nil, err
+	}
+	m, _ := a.current()
 	from := 0
 	if token := req.GetPageToken(); token != "" {
 		at, of, _ := strings.Cut(token, "@")
@@ -63,29 +58,29 @@ func (s *server) ListTools(_ context.Context, req *pb.ListToolsRequest) (*pb.Lis
 			res.NextPageToken = fmt.Sprintf("%d@%s", from+n, m.version)
 			break
 		}
-		res.Tools = append(res.Tools, t)
+		res.Tools = append(res.Tools, proto.CloneOf(t)) // which may be changed
 	}
 	return res, nil
 }
 
-// WatchTools reports every new model.
-func (s *server) WatchTools(_ *pb.WatchToolsRequest, stream grpc.ServerStreamingServer[pb.WatchToolsResponse]) error {
-	m, changed := s.a.current()
-	event := &pb.WatchToolsResponse{Event: &pb.WatchToolsResponse_Started{Started: &pb.WatchStarted{}}}
-	for {
-		if err := stream.Send(event); err != nil {
-			return err
-		}
-		for before := m; m == before; {
-			select {
-			case <-changed:
-				m, changed = s.a.current()
-			case <-s.l.ended.Done():
-				return status.Error(codes.Unavailable, "the service is away")
-			case <-stream.Context().Done():
-				return status.FromContextError(stream.Context().Err()).Err()
+// WatchTools reports every new model, also across times when the service is away.
+func (a *Adapter) WatchTools(ctx context.Context, _ *pb.WatchToolsRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[pb.WatchToolsResponse], error) {
+	return open[pb.WatchToolsRequest, pb.WatchToolsResponse](ctx, a, func(e *events) error {
+		m, changed := a.current()
+		event := &pb.WatchToolsResponse{Event: &pb.WatchToolsResponse_Started{Started: &pb.WatchStarted{}}}
+		for {
+			if err := e.send(event); err != nil {
+				return err
 			}
+			for before := m; m == before; {
+				select {
+				case <-changed:
+					m, changed = a.current()
+				case <-e.ctx.Done():
+					return e.ctx.Err()
+				}
+			}
+			event = &pb.WatchToolsResponse{Event: &pb.WatchToolsResponse_Changed{Changed: &pb.ListChanged{}}}
 		}
-		event = &pb.WatchToolsResponse{Event: &pb.WatchToolsResponse_Changed{Changed: &pb.ListChanged{}}}
-	}
+	})
 }

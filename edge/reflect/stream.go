@@ -70,7 +70,7 @@ func beforeDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
 func (c *call) follow(ctx context.Context, in *dynamicpb.Message) error {
 	ctx, end := beforeDeadline(ctx)
 	defer end()
-	stream, err := c.a.target.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, "/"+c.method.full, grpc.ForceCodecV2(c.model.codec))
+	stream, err := c.a.calls.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, "/"+c.method.full, grpc.ForceCodecV2(c.model.codec))
 	if err != nil {
 		return &upstreamError{err}
 	}
@@ -87,7 +87,7 @@ func (c *call) follow(ctx context.Context, in *dynamicpb.Message) error {
 		switch err := stream.RecvMsg(&one); {
 		case errors.Is(err, io.EOF):
 			return c.finish(s)
-		case err != nil && s.n == 0, err != nil && c.stream.Context().Err() != nil:
+		case err != nil && s.n == 0, err != nil && c.events.ctx.Err() != nil:
 			return &upstreamError{err}
 		case err != nil:
 			why := c.method.full + " failed: " + c.reason(status.Convert(err))

@@ -207,3 +207,24 @@ func TestSchemasDoNotMultiply(t *testing.T) {
 		}
 	}
 }
+
+// What was listed is the reader's, who may change it, and what was asked for stays the caller's.
+func TestMessagesAreTheirOwners(t *testing.T) {
+	e := serveKinds(t, reflect.Options{})
+	want := proto.CloneOf(e.list()["kind_walk"])
+	for _, tool := range e.list() {
+		proto.Reset(tool)
+	}
+	if got := e.list()["kind_walk"]; !proto.Equal(got, want) {
+		t.Errorf("it is listed as %v", got)
+	}
+	req := request("kind_walk", `{"label":"a"}`)
+	stream, err := e.tools.CallTool(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Name, req.ArgumentsJson = "", ""
+	if m, err := stream.Recv(); err != nil || !strings.Contains(m.GetResult().GetStructuredContentJson(), `"label":"a"`) {
+		t.Errorf("%v, %v", m, err)
+	}
+}

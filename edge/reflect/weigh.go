@@ -57,7 +57,7 @@ func (c *call) hold(weight int64) error {
 		return nil
 	}
 	weight = min(weight, limit.MaxAnswersMemory)
-	if err := c.a.answers.Acquire(c.stream.Context(), weight); err != nil {
+	if err := c.a.answers.Acquire(c.events.ctx, weight); err != nil {
 		return err
 	}
 	c.held = weight

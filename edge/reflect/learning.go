@@ -1,0 +1,189 @@
+package reflect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/mcpedge/mcpedge/edge/reflect/limit"
+)
+
+// awayError is why nothing of the target can be served. Its status is UNAVAILABLE, whatever the target answered when it was asked about its methods.
+type awayError struct{ error }
+
+func (e awayError) Unwrap() error { return e.error }
+
+// GRPCStatus makes it a status.
+func (e awayError) GRPCStatus() *status.Status { return status.New(codes.Unavailable, e.Error()) }
+
+var errClosed = errors.New("the adapter is closed")
+
+// served waits until the methods are learned as the target has them. It fails while that cannot be reached, or its methods cannot be learned; the
+// error, an awayError, says why.
+func (a *Adapter) served(ctx context.Context) error {
+	a.mu.Lock()
+	fresh, closed := a.fresh, a.closed
+	if !closed && !a.watching {
+		a.watching = true
+		a.group.Go(a.watch)
+	}
+	a.mu.Unlock()
+	if closed {
+		return awayError{errClosed}
+	}
+	err := a.reached(ctx)
+	if err == nil && !fresh {
+		err = a.learned(ctx)
+	}
+	if err != nil {
+		return awayError{err}
+	}
+	return nil
+}
+
+// reached waits until the target is connected. The error is why it cannot be: a channel fails calls with it at once.
+func (a *Adapter) reached(ctx context.Context) error {
+	if a.target.GetState() == connectivity.Ready {
+		return nil
+	}
+	ctx, cancel := context.WithCancel(metadata.NewOutgoingContext(ctx, nil)) // not the caller's
+	defer cancel()
+	_, err := a.target.NewStream(ctx, &grpc.StreamDesc{}, "/grpc.health.v1.Health/Check")
+	return err
+}
+
+// attempt is a learning of the methods that may outlast the request that began it.
+type attempt struct {
+	done  chan struct{}
+	err   error // once done is closed
+	began time.Time
+	// files is how many files have come, known how many there are as far as it is known.
+	files, known atomic.Int64
+}
+
+// String is the progress in words.
+func (t *attempt) String() string {
+	return fmt.Sprintf("learned %d of %d files", t.files.Load(), t.known.Load())
+}
+
+// Progress says how far the methods are learned while no call can be served before they are; empty: they are not being learned.
+func (a *Adapter) Progress() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.attempt == nil || a.fresh {
+		return ""
+	}
+	return a.attempt.String()
+}
+
+// learned waits until the methods are learned. The learning goes on when ctx ends, and the next request waits for it.
+func (a *Adapter) learned(ctx context.Context) error {
+	a.mu.Lock()
+	if wait := a.pace.wait(time.Now()); a.attempt == nil && wait > 0 { // They are served as they were until they may be.
+		defer a.mu.Unlock()
+		if a.model == nil {
+			return fmt.Errorf("%w (tried again in %s)", a.pace.why, wait.Round(time.Second/10))
+		}
+		a.fresh = true
+		a.later()
+		return nil
+	}
+	t := a.learning()
+	a.mu.Unlock()
+	if t == nil {
+		return errClosed
+	}
+	select {
+	case <-t.done:
+		return t.err
+	case <-ctx.Done():
+		since := time.Since(t.began).Round(time.Second / 10)
+		a.log.Info("the service's methods are not learned yet: "+t.String(), "since", since)
+		return fmt.Errorf("its methods are not learned yet: %s in %s", t, since)
+	}
+}
+
+// learning returns the attempt that is under way, and begins one if there is none; nil: the adapter is closed. The caller holds mu.
+func (a *Adapter) learning() *attempt {
+	if a.attempt != nil || a.closed {
+		return a.attempt
+	}
+	t := &attempt{done: make(chan struct{}), began: time.Now()}
+	a.attempt = t
+	losses := a.losses
+	a.group.Go(func() {
+		defer close(t.done)
+		ctx, cancel := context.WithTimeout(a.ctx, limit.MaxTime)
+		defer cancel()
+		t.err = a.load(ctx, func(files, known int) {
+			t.files.Store(int64(files))
+			t.known.Store(int64(known))
+		})
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.attempt = nil
+		switch {
+		case t.err == nil:
+			a.fresh = losses == a.losses
+		case a.fresh && ctx.Err() == nil:
+			a.log.Warn("the service's methods cannot be learned anew; the tools stay as they are", "error", t.err)
+		}
+	})
+	return t
+}
+
+// load learns the methods and swaps the model if they differ. One load runs at a time, by the attempt.
+func (a *Adapter) load(ctx context.Context, progress func(files, known int)) error {
+	before, done := a.use()
+	defer done()
+	began := time.Now()
+	room := a.share.Room()
+	m, err := learn(ctx, a.target, &a.opts, before, progress, room)
+	if err == nil && (before == nil || before.version != m.version) {
+		err = a.swap(m)
+	} else {
+		room.Release()
+		m = before
+	}
+	a.mu.Lock()
+	switch {
+	case err == nil:
+		a.pace.ended(began, time.Now(), m != before)
+	case ctx.Err() == nil && !isAway(err):
+		a.pace.failed(began, time.Now(), err)
+	}
+	a.mu.Unlock()
+	if err != nil || m == before {
+		return err
+	}
+	a.log.Info("the service's methods were learned", "tools", len(m.tools), "version", m.version)
+	known := map[string]bool{}
+	if before != nil {
+		for _, note := range before.notes {
+			known[note] = true
+		}
+	}
+	for _, note := range m.notes {
+		if !known[note] {
+			a.log.Info("a tool cannot express all of its method", "note", note)
+		}
+	}
+	return nil
+}
+
+// isAway reports whether learning failed since the service is away, so that trying again costs little.
+func isAway(err error) bool {
+	switch status.Code(err) {
+	case codes.Unavailable, codes.Canceled, codes.DeadlineExceeded:
+		return true
+	}
+	return false
+}
