@@ -96,8 +96,8 @@ var (
 	_ pb.ToolServiceClient    = (*Adapter)(nil)
 )
 
-// New makes an adapter. The target stays the caller's, who closes it after the adapter has ended its calls. Its methods are called through calls, which
-// is the target or leads there. Nothing is sent before the first request.
+// New makes an adapter. The target stays the caller's. Its methods are called through calls, which is the target or leads there; what it is asked
+// about them goes to the target itself. Nothing is sent before the first request.
 func New(target *grpc.ClientConn, calls grpc.ClientConnInterface, opts Options) *Adapter {
 	if opts.MaxBytes == 0 {
 		opts.MaxBytes = DefaultMaxBytes
