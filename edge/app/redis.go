@@ -41,13 +41,7 @@ func newDurable(cfg config.Config, log *slog.Logger, t *telemetry.Telemetry, b *
 	}
 	client.AddHook(redisHook{t})
 	goredis.SetLogger(redisLogger{log.With("component", "redis")})
-	o := redis.Options{Limits: stateLimits(cfg.Limits), Replica: cfg.ReplicaName(), Prefix: cfg.RedisPrefix, Logger: log}
-	r, err := redis.New(client, o)
-	if err != nil {
-		return nil, err
-	}
-	o.Limits, o.Prefix, o.Accounts, o.Acknowledge = taskLimits(cfg.Limits), cfg.RedisPrefix+":task", cfg.RedisPrefix, cfg.Limits.TaskReplicas
-	tasks, err := redis.New(client, o)
+	r, tasks, err := redisReplicas(cfg, client, log)
 	if err != nil {
 		return nil, err
 	}
@@ -57,6 +51,17 @@ func newDurable(cfg config.Config, log *slog.Logger, t *telemetry.Telemetry, b *
 		state:   func() admin.State { return redisState(r.Stats(), tasks.Stats()) },
 		dropped: func() uint64 { return r.Stats().Dropped },
 	}, nil
+}
+
+// redisReplicas makes the incarnations of sessions and of tasks.
+func redisReplicas(cfg config.Config, client goredis.UniversalClient, log *slog.Logger) (sessions, tasks *redis.Replica, err error) {
+	o := redis.Options{Limits: stateLimits(cfg.Limits), Replica: cfg.ReplicaName(), Prefix: cfg.RedisPrefix, Logger: log}
+	if sessions, err = redis.New(client, o); err != nil {
+		return nil, nil, err
+	}
+	o.Limits, o.Prefix, o.Accounts, o.Acknowledge = taskLimits(cfg.Limits), cfg.RedisPrefix+":task", cfg.RedisPrefix, cfg.Limits.TaskReplicas
+	tasks, err = redis.New(client, o)
+	return sessions, tasks, err
 }
 
 // inMemory has nothing to start and no key to share.

@@ -27,8 +27,9 @@ const (
 	redisSpeaks = time.Second
 )
 
-// CheckRedis writes to out what state Redis is in, without changing anything. An error is one with
-// which an edge refuses to serve, or waits for ever: a password that is refused, or TLS that does not fit.
+// CheckRedis writes to out what state Redis is in, and leaves nothing in it. An error is one with
+// which an edge refuses to serve, or waits for ever: a password that is refused, a user that may not do what an edge does, a replica that
+// is only read, memory that is full, or TLS that does not fit.
 // That Redis cannot be used now for another reason is only a note, because an edge waits for it.
 func CheckRedis(ctx context.Context, cfg config.Config, out io.Writer) error {
 	if cfg.Redis == "" {
@@ -39,25 +40,40 @@ func CheckRedis(ctx context.Context, cfg config.Config, out io.Writer) error {
 		return err
 	}
 	defer client.Close()
-	goredis.SetLogger(redisLogger{slog.New(slog.DiscardHandler)})
-	r, err := redis.New(client, redis.Options{Limits: stateLimits(cfg.Limits), Replica: cfg.ReplicaName(), Prefix: cfg.RedisPrefix, Logger: slog.New(slog.DiscardHandler)})
+	silent := slog.New(slog.DiscardHandler)
+	goredis.SetLogger(redisLogger{silent})
+	sessions, tasks, err := redisReplicas(cfg, client, silent)
 	if err != nil {
 		return err
 	}
-	defer r.Close()
+	defer sessions.Close()
+	defer tasks.Close()
 	once, cancel := context.WithTimeout(ctx, redisWithin)
 	defer cancel()
-	err = r.Fit(once)
+	told, err := sessions.Fit(once)
+	if err == nil {
+		if _, err = tasks.Fit(once); err != nil {
+			err = fmt.Errorf("tasks: %w", err)
+		}
+	}
 	if err != nil && !lasting(err) {
 		err = cmp.Or(tlsMismatch(ctx, &cfg), err)
 	}
+	return tellRedis(config.Redact(cfg.Redis), told, err, out)
+}
+
+// tellRedis writes what the check of the Redis at url has found, and returns its error unless that is one for which an edge waits.
+func tellRedis(url string, told bool, err error, out io.Writer) error {
 	switch {
 	case err == nil:
-		_, _ = fmt.Fprintf(out, "ok      redis %s can be reached\n", config.Redact(cfg.Redis))
+		_, _ = fmt.Fprintf(out, "ok      redis %s can be used\n", url)
+		if !told {
+			_, _ = fmt.Fprintf(out, "note    redis: %s does not tell its maxmemory-policy: make sure that it is noeviction, or sessions are lost when its memory is full\n", url)
+		}
 	case errors.Is(err, state.ErrUnavailable) && !lasting(err):
-		_, _ = fmt.Fprintf(out, "note    redis: %s cannot be used from here: %v; an edge that starts waits for it, unready and without serving; one that runs stays ready, and refuses what needs it with 503\n", config.Redact(cfg.Redis), err)
+		_, _ = fmt.Fprintf(out, "note    redis: %s cannot be used from here: %v; an edge that starts waits for it, unready and without serving; one that runs stays ready, and refuses what needs it with 503\n", url, err)
 	default:
-		_, _ = fmt.Fprintf(out, "error   redis %s: %v\n", config.Redact(cfg.Redis), err)
+		_, _ = fmt.Fprintf(out, "error   redis %s: %v\n", url, err)
 		return fmt.Errorf("redis: %w", err)
 	}
 	return nil
@@ -65,13 +81,8 @@ func CheckRedis(ctx context.Context, cfg config.Config, out io.Writer) error {
 
 // lasting reports whether an error of Redis is none that passes while an edge waits.
 func lasting(err error) bool {
-	for _, word := range []string{"NOAUTH", "WRONGPASS", "NOPERM"} {
-		if reply := goredis.Error(nil); errors.As(err, &reply) && goredis.HasErrorPrefix(reply, word) {
-			return true
-		}
-	}
 	var certificate *tls.CertificateVerificationError
-	return errors.As(err, &certificate)
+	return redis.Lasting(err) || errors.As(err, &certificate)
 }
 
 // errTLSMismatch says that a server speaks TLS and the URL asks for none, or the other way round.

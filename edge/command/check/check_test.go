@@ -24,6 +24,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/command/commandtest"
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/tests/helpers/authority"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
 	"github.com/mcpedge/mcpedge/tests/helpers/issuer"
 	"github.com/mcpedge/mcpedge/tests/helpers/redisserver"
 )
@@ -356,6 +357,29 @@ func TestCheckWithoutBackends(t *testing.T) {
 // reached from here.
 func TestCheckLooksAtRedis(t *testing.T) {
 	good, evicting, locked := redisserver.ForTest(t), redisserver.ForTest(t, "--maxmemory-policy", "allkeys-lru"), redisserver.ForTest(t)
+	full, other := redisserver.ForTest(t, "--maxmemory", "1"), redisserver.ForTest(t)
+	rights := redis.NewClient(&redis.Options{Addr: other.Addr})
+	defer rights.Close()
+	for user, rules := range map[string]string{
+		"keys": "~other:* &* +@all", "sessions": "~mcpedge:{* ~mcpedge:r:* &* +@all", "channels": "~* resetchannels +@all", "silent": "~* &* +@all -config",
+	} {
+		words := []any{"ACL", "SETUSER", user, "on", ">p"}
+		for _, word := range strings.Fields(rules) {
+			words = append(words, word)
+		}
+		if err := rights.Do(t.Context(), words...).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, port, _ := strings.Cut(good.Addr, ":")
+	replica := redisserver.ForTest(t, "--replicaof", "127.0.0.1", port)
+	second := redis.NewClient(&redis.Options{Addr: replica.Addr})
+	defer second.Close()
+	await.Until(t, "the replica follows its master", func() bool {
+		return strings.Contains(second.Info(t.Context(), "replication").Val(), "master_link_status:up")
+	})
+	as := func(user string) string { return "redis://" + user + ":p@" + other.Addr }
+	shown := "redis://***@" + other.Addr
 	client := redis.NewClient(&redis.Options{Addr: locked.Addr})
 	defer client.Close()
 	if err := client.ConfigSet(t.Context(), "requirepass", "right").Err(); err != nil {
@@ -364,7 +388,13 @@ func TestCheckLooksAtRedis(t *testing.T) {
 	secure := serveTLS(t)
 	tools := "--backend=one=" + commandtest.Tools(t, "m", 1)
 	for url, want := range map[string]struct{ out, fail string }{
-		good.URL():                            {"ok      redis " + good.URL() + " can be reached", ""},
+		good.URL():                            {"ok      redis " + good.URL() + " can be used", ""},
+		full.URL():                            {"error   redis " + full.URL() + ": state: unavailable: Redis is out of memory", "OOM"},
+		replica.URL():                         {"error   redis " + replica.URL() + ": state: unavailable: this Redis is a read-only replica", "READONLY"},
+		as("keys"):                            {"error   redis " + shown + ": state: unavailable: Redis does not allow this user a command, key or channel", "NOPERM"},
+		as("sessions"):                        {"error   redis " + shown + ": tasks: state: unavailable: Redis does not allow this user a command, key or channel", "NOPERM"},
+		as("channels"):                        {"error   redis " + shown + ": state: unavailable: Redis does not allow this user a command, key or channel", "channel"},
+		as("silent"):                          {"note    redis: " + shown + " does not tell its maxmemory-policy: make sure that it is noeviction", ""},
 		evicting.URL():                        {"error   redis " + evicting.URL() + ": the Redis setting maxmemory-policy", "maxmemory-policy"},
 		"redis://127.0.0.1:1":                 {"note    redis: redis://127.0.0.1:1 cannot be used from here", ""},
 		locked.URL():                          {"error   redis " + locked.URL(), "Redis wants a password"},

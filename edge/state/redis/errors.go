@@ -38,37 +38,60 @@ func ended(ctx context.Context) error {
 }
 
 // troubles are the error replies by which Redis reports that it cannot serve, by their first word,
-// with the remedy.
-var troubles = []struct{ word, why string }{
-	{"OOM", "Redis is out of memory (maxmemory, noeviction): give it more, or let sessions end"},
-	{"READONLY", "this Redis is a read-only replica: wait for the end of a failover, or name the master"},
-	{"LOADING", "Redis is loading its data: wait"},
-	{"MASTERDOWN", "this Redis is a replica that lost its master: wait for the end of a failover, or name the master"},
-	{"CLUSTERDOWN", "the Redis Cluster does not serve all slots: bring its masters back"},
-	{"TRYAGAIN", "the Redis Cluster is moving the keys: wait"},
-	{"NOREPLICAS", "Redis has too few replicas to accept writes (min-replicas-to-write)"},
-	{"MISCONF", "Redis cannot save its data and accepts no writes: look at its log"},
-	{"BUSY", "Redis is busy with a script"},
-	{"MOVED", "this Redis is part of a Cluster: connect to it as a Cluster"},
-	{"NOAUTH", "Redis wants a password"},
-	{"WRONGPASS", "Redis does not accept the user name or password"},
-	{"NOPERM", "Redis does not allow this user a command, key or channel that is needed"},
+// with the remedy. lasts means that waiting does not help.
+var troubles = []struct {
+	word, why string
+	lasts     bool
+}{
+	{"OOM", "Redis is out of memory (maxmemory, noeviction): give it more, or let sessions end", true},
+	{"READONLY", "this Redis is a read-only replica: wait for the end of a failover, or name the master", true},
+	{"LOADING", "Redis is loading its data: wait", false},
+	{"MASTERDOWN", "this Redis is a replica that lost its master: wait for the end of a failover, or name the master", false},
+	{"CLUSTERDOWN", "the Redis Cluster does not serve all slots: bring its masters back", false},
+	{"TRYAGAIN", "the Redis Cluster is moving the keys: wait", false},
+	{"NOREPLICAS", "Redis has too few replicas to accept writes (min-replicas-to-write)", false},
+	{"MISCONF", "Redis cannot save its data and accepts no writes: look at its log", false},
+	{"BUSY", "Redis is busy with a script", false},
+	{"MOVED", "this Redis is part of a Cluster: connect to it as a Cluster", true},
+	{"NOAUTH", "Redis wants a password", true},
+	{"WRONGPASS", "Redis does not accept the user name or password", true},
+	{"NOPERM", notAllowed, true},
 }
+
+// notAllowed explains an ACL.
+const notAllowed = "Redis does not allow this user a command, key or channel that is needed"
 
 // trouble explains an error reply. It returns "" if there is nothing to add.
 func trouble(err error) string {
+	why, _ := explain(err)
+	return why
+}
+
+// Lasting reports whether an error has a reply of Redis that does not change while its caller waits:
+// Redis needs other settings, or its user other rights.
+func Lasting(err error) bool {
+	_, lasts := explain(err)
+	return lasts
+}
+
+// explain returns the remedy for an error reply, and whether it lasts; "" if there is none.
+func explain(err error) (why string, lasts bool) {
 	var reply redis.Error
 	if !errors.As(err, &reply) {
-		return ""
+		return "", false
 	}
 	text := reply.Error()
 	for _, t := range troubles {
 		// Before Redis 7 the error of a command in a script is inside the script's error.
 		if redis.HasErrorPrefix(reply, t.word) || strings.HasPrefix(text, "ERR Error running script") && strings.Contains(text, ": "+t.word+" ") {
-			return t.why
+			return t.why, t.lasts
 		}
 	}
-	return ""
+	// What the ACL forbids within a script has no word of its own.
+	if strings.Contains(text, "user executing the script can't") || strings.Contains(text, "ACL failure in script") {
+		return notAllowed, true
+	}
+	return "", false
 }
 
 // noSession is the error for a session that does not exist.

@@ -12,14 +12,9 @@ import (
 
 const policyName = "maxmemory-policy"
 
-// Fit returns nil if Redis is fit to keep state, state.ErrUnavailable if it cannot be reached, or
-// an error that says that its eviction policy would drop sessions. It changes nothing, and may be
-// called before or without Start.
-func (r *Replica) Fit(ctx context.Context) error { return r.checkPolicy(ctx) }
-
-// checkPolicy refuses a Redis that would evict state. If the policy cannot be queried, as in many
-// managed services, it logs that.
-func (r *Replica) checkPolicy(ctx context.Context) error {
+// checkPolicy refuses a Redis that would evict state. told is false if the policy cannot be queried,
+// as in many managed services.
+func (r *Replica) checkPolicy(ctx context.Context) (told bool, err error) {
 	var silent atomic.Bool
 	check := func(ctx context.Context, c redis.Cmdable) error {
 		got, err := c.ConfigGet(ctx, policyName).Result()
@@ -35,17 +30,12 @@ func (r *Replica) checkPolicy(ctx context.Context) error {
 		}
 		return nil
 	}
-	var err error
 	if cluster, ok := r.client.(*redis.ClusterClient); ok {
 		err = cluster.ForEachMaster(ctx, func(ctx context.Context, c *redis.Client) error { return check(ctx, c) })
 	} else {
 		err = check(ctx, r.client)
 	}
-	if err == nil && silent.Load() {
-		r.log.Warn("Redis does not tell its eviction policy: make sure that it is noeviction, or sessions are lost when its memory is full",
-			"setting", policyName)
-	}
-	return err
+	return !silent.Load(), err
 }
 
 // forbidden reports whether the server does not allow or know CONFIG.

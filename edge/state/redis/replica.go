@@ -125,9 +125,14 @@ func (r *Replica) Store(h medium.Hooks) medium.Store {
 // after an error it may be called again. The error is state.ErrUnavailable if Redis cannot be
 // reached, and another error if its eviction policy would drop sessions.
 func (r *Replica) Start(ctx context.Context) error {
-	if err := r.checkPolicy(ctx); err != nil {
+	told, err := r.checkPolicy(ctx)
+	if err != nil {
 		r.lapses.failed(r.limits.Lease)
 		return err
+	}
+	if !told {
+		r.log.Warn("Redis does not tell its eviction policy: make sure that it is noeviction, or sessions are lost when its memory is full",
+			"setting", policyName)
 	}
 	if err := r.beat(ctx); err != nil {
 		r.lapses.failed(r.limits.Lease)
@@ -138,15 +143,26 @@ func (r *Replica) Start(ctx context.Context) error {
 	if r.closed || r.inbox != nil {
 		return errors.New("the replica was started or closed before: start a new one")
 	}
-	ps := r.client.Subscribe(ctx, r.inboxOf(r.id), r.relayOf(r.relay.address))
-	if _, err := ps.Receive(ctx); err != nil {
-		_ = ps.Close()
-		return fmt.Errorf("opening the inbox: %w", unavailable(ctx, err))
+	ps, err := r.subscribe(ctx)
+	if err != nil {
+		return err
 	}
 	r.inbox = ps
 	messages := ps.ChannelWithSubscriptions(redis.WithChannelSize(inboxSize))
 	go r.receive(messages)
 	return nil
+}
+
+// subscribe opens the inbox and the relay's channel. The caller closes them.
+func (r *Replica) subscribe(ctx context.Context) (*redis.PubSub, error) {
+	ps := r.client.Subscribe(ctx, r.inboxOf(r.id), r.relayOf(r.relay.address))
+	for range 2 {
+		if _, err := ps.Receive(ctx); err != nil {
+			_ = ps.Close()
+			return nil, fmt.Errorf("opening the inbox: %w", unavailable(ctx, err))
+		}
+	}
+	return ps, nil
 }
 
 // Close ends the inbox and the probes; it does not leave (see Beat). It may be called more than

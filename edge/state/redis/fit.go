@@ -1,0 +1,100 @@
+package redis
+
+import (
+	"context"
+	"crypto/rand"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	// fitLife is the lifetime of a key of Fit that cannot be deleted.
+	fitLife = 10 * time.Second
+	// fitTries bounds the keys that are drawn to find one of each master of a Cluster.
+	fitTries = 256
+)
+
+var fitScript = own("fit")
+
+// Fit returns nil if Redis is fit to keep state: it would evict nothing, and its user may do what a
+// replica does with keys and channels under the prefix. Else the error is state.ErrUnavailable with
+// Redis's reply, or says what its eviction policy would drop. told is false if Redis does not tell
+// that policy. Fit leaves nothing in Redis, and may be called before or without Start.
+func (r *Replica) Fit(ctx context.Context) (told bool, err error) {
+	if told, err = r.checkPolicy(ctx); err != nil {
+		return told, err
+	}
+	keys, err := r.fitKeys(ctx)
+	if err != nil {
+		return told, unavailable(ctx, err)
+	}
+	for _, key := range keys {
+		if err := r.tryKey(ctx, key); err != nil {
+			return told, unavailable(ctx, err)
+		}
+	}
+	return told, r.tryChannels(ctx)
+}
+
+// fitKeys returns keys that nothing else uses: those of a session and of the heartbeat and, of a
+// Cluster, a session's on each master.
+func (r *Replica) fitKeys(ctx context.Context) ([]string, error) {
+	keys := []string{r.heartbeat(r.id)}
+	cluster, ok := r.client.(*redis.ClusterClient)
+	if !ok {
+		return append(keys, r.session(rand.Text())), nil
+	}
+	masters := map[string]bool{}
+	for range fitTries {
+		key := r.session(rand.Text())
+		node, err := cluster.MasterForKey(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		if addr := node.Options().Addr; !masters[addr] {
+			masters[addr] = true
+			keys = append(keys, key)
+		}
+	}
+	return keys, nil
+}
+
+// tryKey does with a key what a replica does: alone, in a script and in a transaction. It deletes
+// the key.
+func (r *Replica) tryKey(ctx context.Context, key string) error {
+	if err := r.client.Set(ctx, key, r.id, fitLife).Err(); err != nil {
+		return err
+	}
+	if err := r.client.Del(ctx, key).Err(); err != nil {
+		return err
+	}
+	if err := fitScript.Run(ctx, r.client, []string{key}, r.inboxOf(r.id), fitLife.Milliseconds()).Err(); err != nil {
+		return err
+	}
+	_, err := r.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		p.HSet(ctx, key, "field", r.id)
+		p.Del(ctx, key)
+		return nil
+	})
+	if err == nil && r.acks.needed > 0 {
+		err = r.client.Do(ctx, "wait", 0, 1).Err()
+	}
+	return err
+}
+
+// tryChannels opens the channels of a replica, sends itself a message and closes them.
+func (r *Replica) tryChannels(ctx context.Context) error {
+	ps, err := r.subscribe(ctx)
+	if err != nil {
+		return err
+	}
+	defer ps.Close()
+	if err := r.client.Publish(ctx, r.inboxOf(r.id), "").Err(); err != nil {
+		return unavailable(ctx, err)
+	}
+	if _, err := ps.ReceiveMessage(ctx); err != nil {
+		return unavailable(ctx, err)
+	}
+	return nil
+}
