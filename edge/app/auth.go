@@ -149,8 +149,7 @@ func CheckAuth(ctx context.Context, cfg config.Config, out io.Writer) error {
 	if n := a.APIKeys(); n >= 0 {
 		_, _ = fmt.Fprintf(out, "ok      auth.api-keys: %d keys were read\n", n)
 		for _, key := range a.ExpiredKeys() {
-			_, _ = fmt.Fprintf(out, "info    auth.api-keys: the key %q expired at %s: its requests are answered with 401\n",
-				key.Subject, key.Until.UTC().Format(time.RFC3339))
+			_, _ = fmt.Fprintf(out, "info    auth.api-keys: %s\n", expiredText(key))
 		}
 	}
 	for _, note := range unheldScopes(&cfg, a) {
@@ -160,6 +159,18 @@ func CheckAuth(ctx context.Context, cfg config.Config, out io.Writer) error {
 		return fmt.Errorf("auth: %d issuers cannot be used", failed)
 	}
 	return nil
+}
+
+// expiredText says that a key has expired and, where it is one of several of a caller, whether another can be used.
+func expiredText(key auth.ExpiredKey) string {
+	at := key.At.UTC().Format(time.RFC3339)
+	switch {
+	case key.Named == 1:
+		return fmt.Sprintf("the key %q expired at %s: its requests are answered with 401", key.Name, at)
+	case key.Valid == 0:
+		return fmt.Sprintf("one of the %d keys named %q expired at %s: its requests are answered with 401; none of them can be used", key.Named, key.Name, at)
+	}
+	return fmt.Sprintf("one of the %d keys named %q expired at %s: its requests are answered with 401; %d of them can be used", key.Named, key.Name, at, key.Valid)
 }
 
 // unheldScopes returns, one sentence each, which scopes the settings require that no caller can

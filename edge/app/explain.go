@@ -28,6 +28,8 @@ type Question struct {
 	Tool, Prompt, Resource string
 	// Arguments are those of the tool or prompt, a JSON object. Empty means unknown.
 	Arguments json.RawMessage
+	// others describes the other entries that have the name APIKey. Empty means none.
+	others string
 }
 
 // ExplainPolicy writes to out, one line each, what the policy decides for a caller on what the

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,11 +32,12 @@ func (q *Question) caller(cfg *config.Config) (mcp.Principal, error) {
 	if err != nil {
 		return mcp.Principal{}, fmt.Errorf("policy: auth.api-keys: %w", err)
 	}
+	if n := entryOf(keys, q.APIKey); n >= 0 {
+		q.others = otherEntries(keys, n)
+		return keys[n].Principal(), nil
+	}
 	names := make([]string, 0, len(keys))
 	for i := range keys {
-		if keys[i].Name == q.APIKey {
-			return keys[i].Principal(), nil
-		}
 		names = append(names, keys[i].Name)
 	}
 	if meant := config.Nearest(q.APIKey, names); meant != "" {
@@ -71,6 +73,44 @@ func Claimant(cfg *config.Config, given string) (mcp.Principal, error) {
 	return claimant(cfg, claims)
 }
 
+// entryOf returns the index of the first key of a name that has not expired, else of the first one of
+// the name, or -1 if there is none.
+func entryOf(keys []auth.APIKey, name string) int {
+	named := func(k auth.APIKey) bool { return k.Name == name }
+	if n := slices.IndexFunc(keys, func(k auth.APIKey) bool { return named(k) && !hasExpired(k.Expires) }); n >= 0 {
+		return n
+	}
+	return slices.IndexFunc(keys, named)
+}
+
+// otherEntries describes the keys that have the name of the key with index n; empty if there are none.
+func otherEntries(keys []auth.APIKey, n int) string {
+	var all []string
+	for i := range keys {
+		if k := &keys[i]; i != n && k.Name == keys[n].Name {
+			all = append(all, fmt.Sprintf("entry %d of the file %s", i+1, expiryText(k.Expires)))
+		}
+	}
+	if all == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s; this is the answer for entry %d", strings.Join(all, ", "), n+1)
+}
+
+// expiryText says when a key expires or has expired.
+func expiryText(at time.Time) string {
+	switch {
+	case at.IsZero():
+		return "does not expire"
+	case hasExpired(at):
+		return "expired at " + at.UTC().Format(time.RFC3339)
+	}
+	return "expires at " + at.UTC().Format(time.RFC3339)
+}
+
+// hasExpired reports whether at has passed. Zero means never.
+func hasExpired(at time.Time) bool { return !at.IsZero() && !time.Now().Before(at) }
+
 // claimant returns the principal that the claims, a JSON object, stand for by the settings of their
 // issuer or, if that is not configured, of the first issuer. Without claims it is anonymous.
 func claimant(cfg *config.Config, claims json.RawMessage) (mcp.Principal, error) {
@@ -101,7 +141,10 @@ func (q *Question) tellRefusals(cfg *config.Config, who *mcp.Principal, out io.W
 	note := func(format string, args ...any) { _, _ = fmt.Fprintf(out, "note    "+format+"\n", args...) }
 	switch {
 	case q.APIKey != "":
-		if !who.Until.IsZero() && !time.Now().Before(who.Until) {
+		if q.others != "" {
+			note("the API key %q has other entries: %s", q.APIKey, q.others)
+		}
+		if hasExpired(who.Until) {
 			note("the API key %q expired at %s: the edge answers its requests with 401, and no rule decides on them", q.APIKey, who.Until.UTC().Format(time.RFC3339))
 		}
 	case cfg.Auth == nil && !who.Anonymous():

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -157,18 +158,33 @@ func (a *Authenticator) KeyScopes() []string {
 	return slices.Compact(out)
 }
 
-// ExpiredKeys returns the principals of the API keys in force that have expired, sorted by name.
-// Until is the time of expiry.
-func (a *Authenticator) ExpiredKeys() (all []mcp.Principal) {
+// ExpiredKey is an API key in force that has expired.
+type ExpiredKey struct {
+	Name string
+	// At is when it expired.
+	At time.Time
+	// Named is the number of keys with the name, and Valid that of those which have not expired.
+	Named, Valid int
+}
+
+// ExpiredKeys returns the API keys in force that have expired, sorted by name and time.
+func (a *Authenticator) ExpiredKeys() (all []ExpiredKey) {
 	if a.keys == nil {
 		return nil
 	}
+	named, valid := map[string]int{}, map[string]int{}
 	for _, p := range *a.keys.current.Load() {
+		named[p.Subject]++
 		if expired(p.Until) {
-			all = append(all, p)
+			all = append(all, ExpiredKey{Name: p.Subject, At: p.Until})
+		} else {
+			valid[p.Subject]++
 		}
 	}
-	slices.SortFunc(all, func(x, y mcp.Principal) int { return strings.Compare(x.Subject, y.Subject) })
+	for i := range all {
+		all[i].Named, all[i].Valid = named[all[i].Name], valid[all[i].Name]
+	}
+	slices.SortFunc(all, func(x, y ExpiredKey) int { return cmp.Or(strings.Compare(x.Name, y.Name), x.At.Compare(y.At)) })
 	return all
 }
 

@@ -293,7 +293,11 @@ func TestCheckNamesExpiredKeys(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"keys.yaml": "- {name: old, sha256: ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad, scopes: [a], expires: 2020-01-01T00:00:00Z}\n" +
-			"- {name: new, sha256: ca7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad, scopes: [b], expires: 2999-01-01T00:00:00Z}\n",
+			"- {name: new, sha256: ca7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad, scopes: [b], expires: 2999-01-01T00:00:00Z}\n" +
+			"- {name: rotated, sha256: da7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad, expires: 2021-01-01T00:00:00Z}\n" +
+			"- {name: rotated, sha256: ea7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad}\n" +
+			"- {name: lost, sha256: 1a7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad, expires: 2022-01-01T00:00:00Z}\n" +
+			"- {name: lost, sha256: 2a7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad, expires: 2023-01-01T00:00:00Z}\n",
 		"edge.yaml": "auth: {api-keys: " + dir + "/keys.yaml}\npolicy: {scopes: [{tools: [x], need: [a]}, {tools: [y], need: [b]}]}\n",
 	} {
 		if err := os.WriteFile(dir+"/"+name, []byte(text), 0o600); err != nil {
@@ -303,8 +307,11 @@ func TestCheckNamesExpiredKeys(t *testing.T) {
 	var out strings.Builder
 	err := Run(t.Context(), []string{"--config", dir + "/edge.yaml", "--backend=one=" + commandtest.Tools(t, "m", 1)}, &out, &out)
 	for want, times := range map[string]int{
-		"ok      auth.api-keys: 2 keys were read\n":                              1,
-		`info    auth.api-keys: the key "old" expired at 2020-01-01T00:00:00Z: `: 1,
+		"ok      auth.api-keys: 6 keys were read\n": 1,
+		"info    auth.api-keys: the key \"old\" expired at 2020-01-01T00:00:00Z: its requests are answered with 401\n":                                            1,
+		"info    auth.api-keys: one of the 2 keys named \"rotated\" expired at 2021-01-01T00:00:00Z: its requests are answered with 401; 1 of them can be used\n": 1,
+		"info    auth.api-keys: one of the 2 keys named \"lost\" expired at 2022-01-01T00:00:00Z: its requests are answered with 401; none of them can be used\n": 1,
+		"info    auth.api-keys: one of the 2 keys named \"lost\" expired at 2023-01-01T00:00:00Z: its requests are answered with 401; none of them can be used\n": 1,
 		`the key "new"`:                0,
 		`no API key has the scope "a"`: 1,
 		`no API key has the scope "b"`: 0,

@@ -27,7 +27,9 @@ func locked(t *testing.T, more string) func(args ...string) (string, error) {
 	for name, text := range map[string]string{
 		"jwks.json": `{"keys":[]}`,
 		"keys.yaml": "- {name: old, sha256: ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad, expires: 2020-01-01T00:00:00Z}\n" +
-			"- {name: new, sha256: ca7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad, expires: 2999-01-01T00:00:00Z}\n",
+			"- {name: new, sha256: ca7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad, expires: 2999-01-01T00:00:00Z}\n" +
+			"- {name: rotated, sha256: da7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad, expires: 2020-01-01T00:00:00Z}\n" +
+			"- {name: rotated, sha256: ea7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad}\n",
 		"edge.yaml": "backends: [{name: one, target: '" + commandtest.Serve(t, s) + "'}, {name: ops, target: '127.0.0.1:1', prefix: ops_}]\n" +
 			"public-url: https://mcp.example.com\n" +
 			"policy: {default: allow, rules: [" +
@@ -54,7 +56,9 @@ func TestRefusedCallers(t *testing.T) {
 		caller   []string
 		want     []string // nil: no note about the caller
 	}{
-		"an expired key":   {withAuth, []string{"--api-key", "old"}, []string{`the API key "old" expired at 2020-01-01T00:00:00Z: the edge answers its requests with 401`}},
+		"an expired key": {withAuth, []string{"--api-key", "old"}, []string{`the API key "old" expired at 2020-01-01T00:00:00Z: the edge answers its requests with 401`}},
+		"a rotated key": {withAuth, []string{"--api-key", "rotated"}, []string{
+			`the API key "rotated" has other entries: entry 3 of the file expired at 2020-01-01T00:00:00Z; this is the answer for entry 4`}},
 		"a valid key":      {withAuth, []string{"--api-key", "new"}, nil},
 		"another issuer":   {withAuth, []string{"--claims", `{"sub":"ann","iss":"https://x"}`}, []string{"401", `iss "https://x": the access token's issuer is not accepted; auth.issuers has https://id.example.com`}},
 		"expired":          {withAuth, []string{"--claims", `{"sub":"ann","exp":1}`}, []string{"401", "exp 1970-01-01T00:00:01Z: the access token has expired"}},
