@@ -52,6 +52,8 @@ type State struct {
 	// Reachable means that the replica can use it, or not, since the time Since.
 	Reachable bool
 	Since     time.Time
+	// Err is why the replica cannot use it. nil means that it can, or that the reason is unknown.
+	Err error
 }
 
 // Kinds of a State.
@@ -80,6 +82,9 @@ func (r *replica) GetStatus(context.Context, *pb.GetStatusRequest) (*pb.GetStatu
 		StartTime: timestamppb.New(s.Started), Uptime: durationpb.New(time.Since(s.Started)),
 		Sessions: int32Of(s.Sessions), Streams: int32Of(s.Streams),
 		State: &pb.State{Kind: s.State.Kind, Reachable: s.State.Reachable, Since: timestamppb.New(s.State.Since)},
+	}
+	if err := s.State.Err; err != nil {
+		out.State.Error = err.Error()
 	}
 	if f := s.Settings; f != nil {
 		out.Settings = &pb.Settings{File: f.File, RestartKeys: f.Restart}

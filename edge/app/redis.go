@@ -109,6 +109,9 @@ func redisState(one, other redis.Stats) admin.State {
 		!one.Healthy && !other.Healthy && other.Since.Before(one.Since):
 		out.Since = other.Since
 	}
+	if out.Err = one.Err; out.Err == nil {
+		out.Err = other.Err
+	}
 	return out
 }
 

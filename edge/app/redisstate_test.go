@@ -1,6 +1,7 @@
 package app
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -35,6 +36,19 @@ func TestRedisState(t *testing.T) {
 			if got.reachable != c.reachable || got.since.Unix() != c.since {
 				t.Errorf("%+v, %+v: reachable %t since %d", c.one, c.other, got.reachable, got.since.Unix())
 			}
+		}
+	}
+}
+
+// The state has the cause of a store that is not reached, that of sessions first.
+func TestRedisStateHasTheCause(t *testing.T) {
+	well, refused, full := redis.Stats{Healthy: true}, redis.Stats{Err: errors.New("refused")}, redis.Stats{Err: errors.New("full")}
+	for _, c := range []struct {
+		one, other redis.Stats
+		want       error
+	}{{well, well, nil}, {refused, well, refused.Err}, {well, full, full.Err}, {refused, full, refused.Err}, {redis.Stats{}, full, full.Err}} {
+		if got := redisState(c.one, c.other).Err; got != c.want {
+			t.Errorf("%v, %v: %v", c.one.Err, c.other.Err, got)
 		}
 	}
 }

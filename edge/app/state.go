@@ -13,6 +13,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/quota"
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
 	"github.com/mcpedge/mcpedge/edge/transport/sse"
 )
 
@@ -64,9 +65,12 @@ const (
 // since the process was then asked to end. Later failures of the state end nothing: the stateless
 // era keeps working, and the other recovers by itself.
 func (a *App) startState(ctx context.Context) error {
-	for warned := false; ; {
+	for failures := new(telemetry.Repeated); ; {
 		err := a.tryState(ctx)
 		if err == nil {
+			if failures.Ended() {
+				a.log.Info("the state can be reached")
+			}
 			return nil
 		}
 		if ctx.Err() != nil {
@@ -76,8 +80,7 @@ func (a *App) startState(ctx context.Context) error {
 			return fmt.Errorf("state: %w", err)
 		}
 		a.notReady("the state cannot be reached: %v", err)
-		if !warned {
-			warned = true
+		if failures.Failed(err, time.Now()) {
 			a.log.Warn("the state cannot be reached; trying on", "error", err)
 		}
 		select {

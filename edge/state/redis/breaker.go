@@ -132,7 +132,7 @@ func (r *Replica) tripped(s server, err error) {
 	if x.stopped {
 		return
 	}
-	r.health.trip(1)
+	r.health.opened(unavailable(context.Background(), err))
 	x.trips.Add(1)
 	r.log.Warn("Redis does not answer; until it does, what needs the state fails at once", "error", err)
 	x.probes.Go(func() { r.probe(s) })
@@ -159,9 +159,15 @@ func (r *Replica) probe(s server) {
 	}
 	s.failures.Store(0)
 	s.open.Store(false)
-	r.health.trip(-1)
-	r.log.Info("Redis answers again")
+	r.usableAgain(r.health.shut())
 	r.returned()
+}
+
+// usableAgain logs that Redis can be used again, if it can.
+func (r *Replica) usableAgain(back bool) {
+	if back {
+		r.log.Info("Redis can be used again")
+	}
 }
 
 // end stops the probes and waits for them.

@@ -28,3 +28,6 @@ func Renewed(every time.Duration, seconds int) int {
 	}
 	return len(u.due)
 }
+
+// ErrResting is the error while a breaker is open.
+var ErrResting = errResting

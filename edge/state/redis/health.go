@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"errors"
 	"sync"
 	"time"
 )
@@ -8,34 +9,65 @@ import (
 // health is whether Redis answers and stores heartbeats, and since when. It is safe for concurrent use.
 type health struct {
 	mu sync.Mutex
-	// beating means that the last heartbeat was stored.
+	// beating means that the last heartbeat was stored, and no breaker has opened since.
 	beating bool
 	// open is the number of open breakers.
 	open  int
 	since time.Time
+	// was means that it was healthy before.
+	was bool
+	// cause is why it is not healthy, if that is known.
+	cause error
 }
 
 func (h *health) healthy() bool { return h.beating && h.open == 0 }
 
-// change applies a change and notes the time if it is one of healthy.
-func (h *health) change(apply func()) {
+// change applies a change and notes the time if it is one of healthy. It reports whether health came
+// back.
+func (h *health) change(apply func()) (back bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	before := h.healthy()
 	apply()
-	if h.healthy() != before {
+	now := h.healthy()
+	if now != before {
 		h.since = time.Now()
 	}
+	back = now && !before && h.was
+	if now {
+		h.was, h.cause = true, nil
+	}
+	return back
 }
 
-// beat records whether a heartbeat was stored.
-func (h *health) beat(stored bool) { h.change(func() { h.beating = stored }) }
+// stored records that a heartbeat was stored, and reports whether health came back.
+func (h *health) stored() (back bool) { return h.change(func() { h.beating = true }) }
 
-// trip adds n, which may be negative, to the open breakers.
-func (h *health) trip(n int) { h.change(func() { h.open += n }) }
+// failed records that a heartbeat could not be stored, or that Redis cannot be used at the start.
+func (h *health) failed(err error) {
+	h.change(func() {
+		h.beating = false
+		// What opened a breaker says more.
+		if h.cause == nil || !errors.Is(err, errResting) {
+			h.cause = err
+		}
+	})
+}
 
-func (h *health) read() (healthy bool, since time.Time) {
+// opened records that a breaker opened because of an error.
+func (h *health) opened(err error) {
+	h.change(func() {
+		h.open++
+		h.beating, h.cause = false, err
+	})
+}
+
+// shut records that a breaker closed, and reports whether health came back.
+func (h *health) shut() (back bool) { return h.change(func() { h.open-- }) }
+
+// read returns whether Redis is healthy, since when, and why it is not.
+func (h *health) read() (healthy bool, since time.Time, cause error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.healthy(), h.since
+	return h.healthy(), h.since, h.cause
 }

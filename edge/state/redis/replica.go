@@ -68,6 +68,7 @@ type Replica struct {
 
 	life   sync.Mutex // held by Beat and Leave, and guards the inbox
 	left   atomic.Bool
+	silent atomic.Bool // it was logged that Redis does not tell its eviction policy
 	inbox  *redis.PubSub
 	closed bool
 	ended  chan struct{} // the inbox's reader has ended
@@ -120,32 +121,37 @@ func (r *Replica) Store(h medium.Hooks) medium.Store {
 	return r
 }
 
-// Start checks that Redis is fit to keep state, sends the first heartbeat and opens the inbox,
-// which receives session events and wake-ups until Close. Call it once, before any other method;
+// Start checks that Redis is fit to keep state, opens the inbox, which receives session events and
+// wake-ups until Close, and sends the first heartbeat. Call it once, before any other method;
 // after an error it may be called again. The error is state.ErrUnavailable if Redis cannot be
 // reached, and another error if its eviction policy would drop sessions.
 func (r *Replica) Start(ctx context.Context) error {
 	told, err := r.checkPolicy(ctx)
 	if err != nil {
+		r.health.failed(err)
 		r.lapses.failed(r.limits.Lease)
 		return err
 	}
-	if !told {
+	if !told && !r.silent.Swap(true) {
 		r.log.Warn("Redis does not tell its eviction policy: make sure that it is noeviction, or sessions are lost when its memory is full",
 			"setting", policyName)
 	}
-	if err := r.beat(ctx); err != nil {
+	ps, err := r.subscribe(ctx)
+	if err == nil {
+		if err = r.beat(ctx); err != nil {
+			_ = ps.Close()
+		}
+	}
+	if err != nil {
+		r.health.failed(err)
 		r.lapses.failed(r.limits.Lease)
 		return err
 	}
 	r.life.Lock()
 	defer r.life.Unlock()
 	if r.closed || r.inbox != nil {
+		_ = ps.Close()
 		return errors.New("the replica was started or closed before: start a new one")
-	}
-	ps, err := r.subscribe(ctx)
-	if err != nil {
-		return err
 	}
 	r.inbox = ps
 	messages := ps.ChannelWithSubscriptions(redis.WithChannelSize(inboxSize))
@@ -190,6 +196,9 @@ type Stats struct {
 	Healthy bool
 	// Since is when Healthy last changed; before the first change, when the replica was made.
 	Since time.Time
+	// Err is why Healthy is false. nil means that it is true, or that the reason is unknown, as before
+	// Start.
+	Err error
 	// Trips counts how often Redis stopped answering, Rejected the operations that failed at once
 	// until it answered again.
 	Trips, Rejected uint64
@@ -201,9 +210,9 @@ type Stats struct {
 
 // Stats returns the current numbers.
 func (r *Replica) Stats() Stats {
-	healthy, since := r.health.read()
+	healthy, since, cause := r.health.read()
 	return Stats{
-		Healthy: healthy, Since: since,
+		Healthy: healthy, Since: since, Err: cause,
 		Trips: r.breakers.trips.Load(), Rejected: r.breakers.rejected.Load(),
 		Dropped: r.dropped.Load(), Rollbacks: r.rollbacks.Load(),
 	}

@@ -100,12 +100,14 @@ func (r *Replica) beat(ctx context.Context) error {
 		r.lapses.stored(sent, missing, r.limits.Lease)
 	}
 	r.life.Unlock()
-	if err == nil || !errors.Is(ctx.Err(), context.Canceled) {
-		r.health.beat(err == nil)
-	}
 	if err != nil {
-		return unavailable(ctx, err)
+		canceled := errors.Is(ctx.Err(), context.Canceled)
+		if err = unavailable(ctx, err); !canceled {
+			r.health.failed(err)
+		}
+		return err
 	}
+	r.usableAgain(r.health.stored())
 	return nil
 }
 

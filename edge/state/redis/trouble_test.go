@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -331,3 +332,94 @@ func TestErrorRepliesAreExplained(t *testing.T) {
 		t.Errorf("stats %+v", s)
 	}
 }
+
+// A Redis that answers with errors does not count as back: the log says so when a heartbeat is stored, and Stats has the cause until then.
+func TestRedisIsBackOnceItStoresHeartbeats(t *testing.T) {
+	t.Parallel()
+	var log lines
+	srv := redisserver.ForTest(t)
+	p, admin := startProxy(t, srv.Addr), connect(t, srv.Addr)
+	password := func(is string) {
+		must(t, admin.Do(t.Context(), "ACL", "SETUSER", "edge", "on", "resetpass", ">"+is, "~*", "&*", "+@all").Err())
+	}
+	password("old")
+	o := eager(p.addr)
+	o.Username, o.Password = "edge", "old"
+	c := goredis.NewClient(o)
+	t.Cleanup(func() { _ = c.Close() })
+	r := start(t, c, redis.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	if err := r.Stats().Err; err != nil {
+		t.Errorf("reachable, with the error %v", err)
+	}
+	const away, back = "Redis does not answer", "Redis can be used again"
+	p.refuse(true)
+	await.Until(t, "Redis is found not to answer", func() bool { _, _ = r.Load(t.Context(), "s", true); return !r.Stats().Healthy })
+	if err := r.Stats().Err; err == nil || errors.Is(err, redis.ErrResting) {
+		t.Errorf("the cause is %v", err)
+	}
+	password("new")
+	p.refuse(false)
+	await.Until(t, "Redis refuses the password", func() bool {
+		err := beat(t, r)
+		return err != nil && strings.Contains(err.Error(), "WRONGPASS")
+	})
+	if s := r.Stats(); s.Healthy || !strings.Contains(s.Err.Error(), "Redis does not accept the user name or password") {
+		t.Errorf("healthy: %t, with the error %v", s.Healthy, s.Err)
+	}
+	if log.count(away) != 1 || log.count(back) != 0 {
+		t.Errorf("while the password is refused:\n%s", &log)
+	}
+	password("old")
+	await.Until(t, "Redis can be used", func() bool { return beat(t, r) == nil })
+	must(t, beat(t, r))
+	if s := r.Stats(); !s.Healthy || s.Err != nil || log.count(back) != 1 {
+		t.Errorf("healthy: %t, with the error %v:\n%s", s.Healthy, s.Err, &log)
+	}
+}
+
+// A start that is tried again says once that the eviction policy is unknown, and never that Redis can be used.
+func TestSilentPolicyIsLoggedOnce(t *testing.T) {
+	t.Parallel()
+	var log lines
+	addr := startServer(t)
+	must(t, connect(t, addr).Do(t.Context(), "ACL", "SETUSER", "edge", "on", ">PASSWORD", "~other:*", "&*", "+@all", "-config").Err())
+	r, err := redis.New(loggedIn(t, addr), redis.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	must(t, err)
+	defer r.Close()
+	for range 3 {
+		want(t, state.ErrUnavailable, r.Start(t.Context()))
+	}
+	if n := log.count("does not tell its eviction policy"); n != 1 {
+		t.Errorf("%d lines:\n%s", n, &log)
+	}
+	must(t, connect(t, addr).Do(t.Context(), "ACL", "SETUSER", "edge", "~*", "resetchannels").Err())
+	for range 3 {
+		want(t, state.ErrUnavailable, r.Start(t.Context()))
+	}
+	if n := strings.Count(log.String(), "\n"); n != 1 {
+		t.Errorf("%d lines:\n%s", n, &log)
+	}
+	if s := r.Stats(); s.Healthy || s.Err == nil || !strings.Contains(s.Err.Error(), "channel") {
+		t.Errorf("healthy: %t, with the error %v", s.Healthy, s.Err)
+	}
+}
+
+// lines is a log. It is safe for concurrent use.
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+func (l *lines) count(message string) int { return strings.Count(l.String(), message) }

@@ -50,6 +50,9 @@ func TestAdminTellsThatRedisIsAway(t *testing.T) {
 	srv.Kill()
 	var down time.Time
 	await.Until(t, "Redis is told to be away", func() bool { _, reachable, down = o.state(); return !reachable })
+	if text, _ := o.get("/v1/status").at("state", "error").(string); !strings.Contains(text, "unavailable") {
+		t.Errorf("the status does not say why: %q", text)
+	}
 	if !down.After(up) {
 		t.Errorf("away since %v, there before since %v", down, up)
 	}
@@ -60,6 +63,9 @@ func TestAdminTellsThatRedisIsAway(t *testing.T) {
 	}
 	var again time.Time
 	await.Until(t, "Redis is told to be there again", func() bool { _, reachable, again = o.state(); return reachable })
+	if text := o.get("/v1/status").at("state", "error"); text != "" {
+		t.Errorf("the status of a Redis that is there has the error %v", text)
+	}
 	if !again.After(down) {
 		t.Errorf("there again since %v, away since %v", again, down)
 	}

@@ -23,7 +23,7 @@ var Law = []Package{
 	{"edge/access", "whether a call may be made; the one place that decides", []string{"edge/audit", "edge/jsonrpc", "edge/mcp", "edge/policy", "edge/policy/external", "edge/quota", "edge/revision", "edge/telemetry"}},
 	{"edge/era", "choose the era of a message, once", []string{"edge/telemetry", "edge/mcp", "edge/jsonrpc", "edge/revision"}},
 	{"edge/era/stateful/call", "the life of one call, of its exchange and of a reader, as pure machines", []string{"edge/state", "edge/state/medium"}},
-	{"edge/era/stateful/run", "drives the machines of calls on one replica", []string{"edge/era/stateful/call", "edge/mcp", "edge/state", "edge/state/medium"}},
+	{"edge/era/stateful/run", "drives the machines of calls on one replica", []string{"edge/era/stateful/call", "edge/mcp", "edge/state", "edge/state/medium", "edge/telemetry"}},
 	{"edge/era/stateful", "handshake, sessions, requests to clients, replay, waiting calls", []string{"edge/era/stateful/call", "edge/era/stateful/run", "edge/state/medium", "edge/budget", "edge/telemetry", "edge/era", "edge/mcp", "edge/jsonrpc", "edge/revision", "edge/state"}},
 	{"edge/era/stateless", "discovery, subscriptions, multi round-trip, sealed state", []string{"edge/budget", "edge/telemetry", "edge/era", "edge/mcp", "edge/jsonrpc", "edge/revision"}},
 	{"edge/tasks", "tasks, in both eras: calls that nobody has to hold a connection for", []string{"edge/budget", "edge/era", "edge/era/stateful/call", "edge/era/stateful/run", "edge/jsonrpc", "edge/mcp", "edge/quota", "edge/revision", "edge/state", "edge/state/medium", "edge/telemetry"}},

@@ -59,9 +59,14 @@ func (r *Replica) sweep(ctx context.Context) {
 // beatOnce renews the heartbeat and returns at most that many calls without an owner.
 func (r *Replica) beatOnce(ctx context.Context, most int) []medium.Which {
 	orphans, err := r.store.Beat(ctx, most, false)
-	if err != nil && !errors.Is(ctx.Err(), context.Canceled) {
+	switch {
+	case err == nil:
+		r.beats.Ended()
+	case !errors.Is(ctx.Err(), context.Canceled):
 		r.failed(err)
-		r.o.Log.Warn("no heartbeat could be sent, or lost calls could not be looked for; other replicas take over the calls of one whose heartbeats stay away", "error", err)
+		if r.beats.Failed(err, r.o.Now()) {
+			r.o.Log.Warn("no heartbeat could be sent, or lost calls could not be looked for; other replicas take over the calls of one whose heartbeats stay away", "error", err)
+		}
 	}
 	return orphans
 }

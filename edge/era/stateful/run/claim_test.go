@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -202,5 +203,47 @@ func TestHeartbeatWhenTheStoreReturns(t *testing.T) {
 		if n := s.beats.Load() - before; n != 1 {
 			t.Errorf("%d signs of life when the store is back, want 1", n)
 		}
+	})
+}
+
+// refusing is a store whose heartbeats fail with an error, if there is one.
+type refusing struct {
+	medium.Store
+	err *atomic.Pointer[error]
+}
+
+func (s refusing) Beat(ctx context.Context, most int, leaving bool) ([]medium.Which, error) {
+	if err := s.err.Load(); err != nil {
+		return nil, *err
+	}
+	return s.Store.Beat(ctx, most, leaving)
+}
+
+// Heartbeats that fail for long are a line for each reason and minute.
+func TestFailingHeartbeatsDoNotFillTheLog(t *testing.T) {
+	in(t, func(t *testing.T, h *house) {
+		var log strings.Builder
+		h.log = &log
+		var failure atomic.Pointer[error]
+		h.wrap = func(s medium.Store) medium.Store { return refusing{s, &failure} }
+		h.replica(true)
+		fails := func(with error, d time.Duration, lines int, each string) {
+			t.Helper()
+			failure.Store(nil)
+			if with != nil {
+				failure.Store(&with)
+			}
+			time.Sleep(d)
+			synctest.Wait()
+			if got := strings.Count(log.String(), "\n"); got != lines || lines > 0 && strings.Count(log.String(), each) != lines {
+				t.Errorf("%d lines, want %d with %q:\n%s", got, lines, each, log.String())
+			}
+			log.Reset()
+		}
+		fails(nil, 10*time.Second, 0, "")
+		fails(fmt.Errorf("%w: refused", state.ErrUnavailable), 50*time.Second, 1, "refused")
+		fails(fmt.Errorf("%w: wrong password", state.ErrUnavailable), 150*time.Second, 3, "wrong password")
+		fails(nil, 10*time.Second, 0, "")
+		fails(fmt.Errorf("%w: wrong password", state.ErrUnavailable), 50*time.Second, 1, "wrong password")
 	})
 }

@@ -33,6 +33,8 @@ type house struct {
 	config *call.Config
 	// wrap wraps the store for replicas. It may be nil.
 	wrap func(medium.Store) medium.Store
+	// log gets the lines of replicas. nil discards them.
+	log io.Writer
 
 	mu       sync.Mutex
 	plans    map[string]plan
@@ -76,7 +78,7 @@ func (h *house) replica(started bool) *Replica {
 		s = h.wrap(s)
 	}
 	r = New(s, Options{
-		Call: h.config, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Call: h.config, Log: h.logger(),
 		Resume: func(o *medium.Owned, why Reason) (*Claimed, error) {
 			h.mu.Lock()
 			defer h.mu.Unlock()
@@ -97,6 +99,13 @@ func (h *house) replica(started bool) *Replica {
 	defer h.mu.Unlock()
 	h.replicas = append(h.replicas, r)
 	return r
+}
+
+func (h *house) logger() *slog.Logger {
+	if h.log == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return slog.New(slog.NewTextHandler(h.log, nil))
 }
 
 // cancelLocal is the session event of a cancellation: every replica cancels what it runs without a record.

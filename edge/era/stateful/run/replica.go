@@ -15,6 +15,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/era/stateful/call"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
 // Options configure a Replica.
@@ -148,6 +149,8 @@ type Replica struct {
 	started atomic.Bool
 	// sweeping is whether a sweep is in progress.
 	sweeping atomic.Bool
+	// beats has the failures of heartbeats.
+	beats telemetry.Repeated
 	// insisting counts the answers whose outcome is unknown, cancelling the cancellations;
 	// insistingBytes is what both hold.
 	insisting, cancelling atomic.Int32

@@ -275,7 +275,9 @@ type State struct {
 	// Whether this replica reaches it; true for memory. While it does not, new sessions and what else needs the store fail with 503.
 	Reachable bool `protobuf:"varint,2,opt,name=reachable,proto3" json:"reachable,omitempty"`
 	// Since when.
-	Since         *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=since,proto3" json:"since,omitempty"`
+	Since *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=since,proto3" json:"since,omitempty"`
+	// Why this replica does not reach it; empty: it does, or has not tried yet.
+	Error         string `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -329,6 +331,13 @@ func (x *State) GetSince() *timestamppb.Timestamp {
 		return x.Since
 	}
 	return nil
+}
+
+func (x *State) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
 }
 
 type ListBackendsRequest struct {
@@ -677,11 +686,12 @@ const file_mcpedge_admin_v1_replica_proto_rawDesc = "" +
 	"\bSettings\x12\x12\n" +
 	"\x04file\x18\x01 \x01(\tR\x04file\x12\x14\n" +
 	"\x05error\x18\x02 \x01(\tR\x05error\x12!\n" +
-	"\frestart_keys\x18\x03 \x03(\tR\vrestartKeys\"k\n" +
+	"\frestart_keys\x18\x03 \x03(\tR\vrestartKeys\"\x81\x01\n" +
 	"\x05State\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1c\n" +
 	"\treachable\x18\x02 \x01(\bR\treachable\x120\n" +
-	"\x05since\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\"\x15\n" +
+	"\x05since\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x12\x14\n" +
+	"\x05error\x18\x04 \x01(\tR\x05error\"\x15\n" +
 	"\x13ListBackendsRequest\"M\n" +
 	"\x14ListBackendsResponse\x125\n" +
 	"\bbackends\x18\x01 \x03(\v2\x19.mcpedge.admin.v1.BackendR\bbackends\"\xcb\x03\n" +
