@@ -10,6 +10,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/mcpedge/mcpedge/edge/audit"
+	"github.com/mcpedge/mcpedge/edge/auth"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 	"github.com/mcpedge/mcpedge/edge/transport/web"
@@ -88,16 +89,20 @@ func (o observedAuthenticator) Challenge(path string, c *mcp.Challenge) *web.Den
 	return nil
 }
 
-// refusals logs refused credentials: the first of a reason at once, then one line every
-// refusalsEvery with the number since, so that callers cannot fill the log. It is safe for
-// concurrent use.
+// refusals logs refused credentials: the first of a reason, or of an API key and reason, at once,
+// then one line every refusalsEvery with the number since, so that callers cannot fill the log. It is
+// safe for concurrent use.
 type refusals struct {
 	log *slog.Logger
 
 	mu sync.Mutex
-	// reasons has the reasons that occurred, of the few that Denial.Reason has.
-	reasons map[string]*refusalsOf
+	// reasons has the reasons that occurred, of the few that Denial.Reason has, with the names of API
+	// keys that are, or were, in their file.
+	reasons map[refusalOf]*refusalsOf
 }
+
+// refusalOf is a reason and the name of an API key; empty for other credentials.
+type refusalOf struct{ reason, key string }
 
 // refusalsOf counts those of one reason. times is the number since the last line. Guarded by
 // refusals.mu.
@@ -106,22 +111,30 @@ type refusalsOf struct {
 	times     int
 }
 
-// refused logs a refusal, without any part of the credentials but the issuer or audiences that they name.
+// refused logs a refusal, without any part of the credentials but the issuer or audiences that they name, and the subject of those
+// that are known.
 func (f *refusals) refused(listener string, address netip.Addr, d *web.Denial) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	of := f.reasons[d.Reason]
+	what := refusalOf{reason: d.Reason}
+	if d.Caller.Issuer == auth.APIKeyIssuer {
+		what.key = d.Caller.Subject
+	}
+	of := f.reasons[what]
 	if of == nil {
 		if f.reasons == nil {
-			f.reasons = map[string]*refusalsOf{}
+			f.reasons = map[refusalOf]*refusalsOf{}
 		}
 		of = &refusalsOf{sometimes: rate.Sometimes{Interval: refusalsEvery}}
-		f.reasons[d.Reason] = of
+		f.reasons[what] = of
 	}
 	of.times++
 	of.sometimes.Do(func() {
 		about := []any{"reason", d.Reason, "status", d.Status, "listener", listener, "address", addressText(address),
 			"issuer", d.Issuer, "error", d.Message, "refused", of.times}
+		if d.Caller.Subject != "" {
+			about = append(about, "subject", d.Caller.Subject)
+		}
 		if d.Detail != "" {
 			about = append(about, "detail", d.Detail)
 		}

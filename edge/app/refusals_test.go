@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/auth"
+	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
 
@@ -59,5 +60,12 @@ func TestRefusalsAreLoggedSometimes(t *testing.T) {
 		time.Sleep(refusalsEvery)
 		f.refused("mcp", from, expired)
 		lines("refused=2")
+		key := func(name string) *web.Denial {
+			return &web.Denial{Status: 401, Reason: "expired", Issuer: auth.APIKeyIssuer, Caller: mcp.Principal{Issuer: auth.APIKeyIssuer, Subject: name}, Message: "the API key has expired"}
+		}
+		f.refused("mcp", from, key("one"))
+		f.refused("mcp", from, key("two"))
+		f.refused("mcp", from, key("one"))
+		lines(`reason=expired status=401 listener=mcp address=192.0.2.7 issuer=mcpedge:api-keys error="the API key has expired" refused=1 subject=one`, "subject=two")
 	})
 }

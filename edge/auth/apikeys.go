@@ -81,9 +81,9 @@ func (k *apiKeys) load() error {
 		return nil
 	}
 	removed := 0
-	for d := range *former {
+	for d, p := range *former {
 		if _, kept := keys[d]; !kept {
-			k.gone.put(d, verified{until: bounded(time.Unix(maxSeconds, 0))})
+			k.gone.put(d, verified{principal: p, until: bounded(time.Unix(maxSeconds, 0))})
 			removed++
 		}
 	}
@@ -191,19 +191,19 @@ func (a *Authenticator) ExpiredKeys() (all []ExpiredKey) {
 // expired reports whether until has passed. Zero means never.
 func expired(until time.Time) bool { return !until.IsZero() && !time.Now().Before(until) }
 
-// find returns the principal of a key. found is also true for a key that was removed from the file,
-// which is refused.
+// find returns the principal of a key, also of one that is refused: because it has expired, or because
+// it was removed from the file.
 func (k *apiKeys) find(d digest, now time.Time) (p mcp.Principal, found bool, _ *refusal) {
 	if k == nil {
 		return p, false, nil
 	}
 	p, found = (*k.current.Load())[d]
 	if found && !p.Until.IsZero() && !now.Before(p.Until) {
-		return mcp.Principal{}, true, &refusal{reason: ReasonExpired, text: "the API key has expired: get a new one"}
+		return p, true, &refusal{reason: ReasonExpired, text: "the API key has expired: get a new one"}
 	}
 	if !found {
-		if _, gone := k.gone.get(d, now); gone {
-			return mcp.Principal{}, true, errUnknown
+		if v, gone := k.gone.get(d, now); gone {
+			return v.principal, true, errUnknown
 		}
 	}
 	return p, found, nil

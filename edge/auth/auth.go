@@ -155,6 +155,8 @@ func (a *Authenticator) Authenticate(r *http.Request) (mcp.Principal, *web.Denia
 type origin struct {
 	// issuer is the issuer of the token, or nil if unknown.
 	issuer *issuer
+	// key is the name of the API key, or empty if it is none that is known.
+	key string
 	// scheme is that of the header. Empty means none that is read.
 	scheme string
 	mode   DPoP
@@ -179,9 +181,13 @@ func (a *Authenticator) identify(r *http.Request, mode DPoP) (_ mcp.Principal, f
 	now, d := time.Now(), digest(sha256.Sum256([]byte(c.token)))
 	v, ok := a.cache.get(d, now)
 	if !ok || v.keep != a.keep.Load() {
-		if v, from.issuer, why = a.verify(r.Context(), c.token, d, now, a.addressOf(r)); why != nil {
-			return mcp.Principal{}, from, why
-		}
+		v, from.issuer, why = a.verify(r.Context(), c.token, d, now, a.addressOf(r))
+	}
+	if v.isKey {
+		from.key = v.principal.Subject
+	}
+	if why != nil {
+		return mcp.Principal{}, from, why
 	}
 	if why := a.prove(r, c, v); why != nil {
 		return mcp.Principal{}, from, why
@@ -210,7 +216,8 @@ func (a *Authenticator) unknown() *refusal {
 }
 
 // verify verifies a token that is not cached: an API key, a JWT, or else an opaque token, about
-// which it asks the issuer. A token in a form that needs no question is shown to no issuer.
+// which it asks the issuer. A token in a form that needs no question is shown to no issuer. An API key
+// that is refused has its principal, too.
 func (a *Authenticator) verify(ctx context.Context, token string, d digest, now time.Time, client netip.Addr) (verified, *issuer, *refusal) {
 	if why := checkToken(token); why != nil {
 		return verified{}, nil, why

@@ -648,6 +648,38 @@ func TestAPIKeysAreWatched(t *testing.T) {
 	})
 }
 
+// The refusal of an API key that has expired, or was removed, has its issuer and name for the operator, and the client gets neither.
+func TestRefusedAPIKeysAreNamed(t *testing.T) {
+	var file atomic.Pointer[[]auth.APIKey]
+	gone := auth.APIKey{Name: "gone", SHA256: sha256.Sum256([]byte("2")), Scopes: []string{"s"}}
+	file.Store(&[]auth.APIKey{{Name: "old", SHA256: sha256.Sum256([]byte("1")), Expires: time.Unix(1, 0)}, gone})
+	o := options(issuer.New("https://id.example"))
+	o.ReadAPIKeys = func() ([]auth.APIKey, error) { return *file.Load(), nil }
+	synctestRun(t, o, func(a *auth.Authenticator) {
+		rest := (*file.Load())[:1]
+		file.Store(&rest)
+		time.Sleep(5 * time.Second)
+		for key, want := range map[string]struct{ reason, issuer, subject string }{
+			"1": {"expired", auth.APIKeyIssuer, "old"}, "2": {"unknown", auth.APIKeyIssuer, "gone"}, "3": {"unknown", "", ""},
+		} {
+			for by, denied := range map[string]*web.Denial{"mcp": refusal(a, key), "admin": refusal(a.Requiring("s"), key)} {
+				if denied.Reason != want.reason || denied.Issuer != want.issuer || denied.Caller.Subject != want.subject || denied.Caller.Issuer != want.issuer {
+					t.Errorf("key %s, %s: %+v", key, by, denied)
+				}
+				if text := denied.Message + fmt.Sprint(denied.Challenges); want.subject != "" && strings.Contains(text, want.subject+" ") || strings.Contains(text, auth.APIKeyIssuer) {
+					t.Errorf("key %s, %s: the client gets %s", key, by, text)
+				}
+			}
+		}
+	})
+}
+
+// refusal returns why a key is refused.
+func refusal(by web.Authenticator, key string) *web.Denial {
+	_, denied := by.Authenticate(bearer(key))
+	return denied
+}
+
 // The log has the issuer or audiences of a refused token and the accepted ones; the client gets
 // neither.
 func TestDetailsOfRefusals(t *testing.T) {

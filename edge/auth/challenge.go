@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
 
@@ -63,6 +64,9 @@ func (a *Authenticator) deny(from origin, why *refusal, scope, metadata string) 
 	d := &web.Denial{Status: http.StatusUnauthorized, Message: why.text, Reason: why.reason.String(), Detail: why.detail}
 	if from.issuer != nil {
 		d.Issuer = from.issuer.o.URL
+	}
+	if from.key != "" {
+		d.Issuer, d.Caller = APIKeyIssuer, mcp.Principal{Issuer: APIKeyIssuer, Subject: from.key}
 	}
 	switch why.reason {
 	case ReasonUnavailable:

@@ -63,8 +63,8 @@ type Denial struct {
 	Reason, Issuer string
 	// Detail is for the log alone: what the token says and what is accepted. Empty: nothing.
 	Detail string
-	// Caller is the principal of valid credentials that do not suffice, and Missing are the scopes
-	// that they lack.
+	// Caller is the principal of valid credentials that do not suffice, or has the issuer and name of
+	// an API key that is refused. Missing are the scopes that valid credentials lack.
 	Caller  mcp.Principal
 	Missing []string
 	// RetryAfter is when to retry after 429 or 503. 0 means one second.
