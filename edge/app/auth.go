@@ -152,9 +152,7 @@ func CheckAuth(ctx context.Context, cfg config.Config, out io.Writer) error {
 			_, _ = fmt.Fprintf(out, "info    auth.api-keys: %s\n", expiredText(key))
 		}
 	}
-	for _, note := range unheldScopes(&cfg, a) {
-		_, _ = fmt.Fprintln(out, "note    "+note)
-	}
+	tellScopes(&cfg, a, out)
 	if failed > 0 {
 		return fmt.Errorf("auth: %d issuers cannot be used", failed)
 	}
@@ -171,19 +169,4 @@ func expiredText(key auth.ExpiredKey) string {
 		return fmt.Sprintf("one of the %d keys named %q expired at %s: its requests are answered with 401; none of them can be used", key.Named, key.Name, at)
 	}
 	return fmt.Sprintf("one of the %d keys named %q expired at %s: its requests are answered with 401; %d of them can be used", key.Named, key.Name, at, key.Valid)
-}
-
-// unheldScopes returns, one sentence each, which scopes the settings require that no caller can
-// have. The scopes in the tokens of an issuer are unknown.
-func unheldScopes(cfg *config.Config, a *auth.Authenticator) (notes []string) {
-	if len(cfg.Auth.Issuers) > 0 {
-		return nil
-	}
-	held := a.KeyScopes()
-	for _, need := range cfg.NeededScopes() {
-		if !slices.Contains(held, need.Scope) {
-			notes = append(notes, fmt.Sprintf("%s: no API key has the scope %q, and there is no issuer: %s", need.Setting, need.Scope, need.Effect))
-		}
-	}
-	return notes
 }

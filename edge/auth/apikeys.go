@@ -143,19 +143,18 @@ func (a *Authenticator) APIKeys() int {
 	return len(*a.keys.current.Load())
 }
 
-// KeyScopes returns the scopes of all API keys in force that have not expired, sorted, each once.
-func (a *Authenticator) KeyScopes() []string {
+// ValidKeys returns the API keys in force that have not expired, sorted by name. They have no SHA256.
+func (a *Authenticator) ValidKeys() (all []APIKey) {
 	if a.keys == nil {
 		return nil
 	}
-	var out []string
 	for _, p := range *a.keys.current.Load() {
 		if !expired(p.Until) {
-			out = append(out, p.Scopes...)
+			all = append(all, APIKey{Name: p.Subject, Scopes: p.Scopes, Roles: p.Roles, Expires: p.Until})
 		}
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	slices.SortFunc(all, func(x, y APIKey) int { return strings.Compare(x.Name, y.Name) })
+	return all
 }
 
 // ExpiredKey is an API key in force that has expired.

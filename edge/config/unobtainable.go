@@ -14,21 +14,50 @@ import (
 type NeededScope struct {
 	// Setting is the key, and Effect what follows where no caller has the Scope.
 	Setting, Scope, Effect string
+	// Exact means that no scope which includes it will do.
+	Exact bool
 }
+
+// AdminScope is the setting of a scope that the admin address requires.
+const AdminScope = "admin-auth: scope"
 
 // NeededScopes returns the scopes that the policy and the admin address require, in the order of the settings.
 func (c *Config) NeededScopes() (out []NeededScope) {
 	if c.Policy != nil {
 		for i, s := range c.Policy.Scopes {
 			for _, scope := range s.Need {
-				out = append(out, NeededScope{fmt.Sprintf("policy: scopes[%d]: need", i), scope, "the rule refuses every caller"})
+				out = append(out, NeededScope{Setting: fmt.Sprintf("policy: scopes[%d]: need", i), Scope: scope, Effect: "the rule refuses every caller"})
 			}
 		}
 	}
 	if o := c.AdminAuth; o != nil && o.Scope != "" && !o.ClientCert {
-		out = append(out, NeededScope{"admin-auth: scope", o.Scope, "no caller can use the admin address"})
+		out = append(out, NeededScope{Setting: AdminScope, Scope: o.Scope, Effect: "no caller can use the admin address", Exact: true})
 	}
 	return out
+}
+
+// ConditionScopes returns the scopes that the policy's conditions look for in callers by name. more reports that a condition inspects
+// callers' scopes in other ways, too.
+func (c *Config) ConditionScopes() (out []NeededScope, more bool) {
+	if c.Policy == nil {
+		return nil, false
+	}
+	for i, r := range c.Policy.Rules {
+		named, others := policy.ScopesOf(r.When)
+		more = more || others
+		for _, scope := range named {
+			out = append(out, NeededScope{Setting: fmt.Sprintf("policy: rules[%d] %s", i, r.Name), Scope: scope, Effect: "the condition finds it in no caller", Exact: true})
+		}
+	}
+	return out, more
+}
+
+// IncludedScopes returns scopes and all that they include by the policy's hierarchy.
+func (c *Config) IncludedScopes(scopes []string) []string {
+	if c.Policy == nil {
+		return scopes
+	}
+	return policy.Included(c.policySettings().Hierarchy, scopes)
 }
 
 // unobtainable says, a sentence each, which settings need a caller that is known, where there is no auth, so that nobody is.

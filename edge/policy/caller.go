@@ -3,6 +3,9 @@ package policy
 import (
 	"maps"
 	"slices"
+
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/operators"
 )
 
 // CallerVariables returns the sorted variables of the principal that a condition inspects, of which an anonymous caller has none. It returns nil
@@ -29,4 +32,44 @@ func CallerVariables(when string) []string {
 	}
 	slices.Sort(out)
 	return out
+}
+
+// ScopesOf returns the sorted scopes that a condition looks for by name, as "mcp:read" in principal.scopes does. more reports that it
+// inspects the caller's scopes in other ways, too. Of a condition that does not compile nothing is known.
+func ScopesOf(when string) (named []string, more bool) {
+	env, err := newEnv(maps.Keys(variables))
+	if err != nil {
+		return nil, false
+	}
+	compiled, _, err := check(env, when)
+	if err != nil {
+		return nil, false
+	}
+	checked := compiled.NativeRep()
+	for _, e := range ast.MatchDescendants(ast.NavigateAST(checked), func(e ast.NavigableExpr) bool {
+		ref, ok := checked.ReferenceMap()[e.ID()]
+		return ok && ref.Name == varScopes
+	}) {
+		if scope, ok := lookedFor(e); ok {
+			named = append(named, scope)
+		} else {
+			more = true
+		}
+	}
+	slices.Sort(named)
+	return slices.Compact(named), more
+}
+
+// lookedFor returns the constant that is looked for in the list e, and false if none is.
+func lookedFor(e ast.NavigableExpr) (string, bool) {
+	parent, ok := e.Parent()
+	if !ok || parent.Kind() != ast.CallKind {
+		return "", false
+	}
+	call := parent.AsCall()
+	if call.FunctionName() != operators.In || len(call.Args()) != 2 || call.Args()[1].ID() != e.ID() || call.Args()[0].Kind() != ast.LiteralKind {
+		return "", false
+	}
+	text, ok := call.Args()[0].AsLiteral().Value().(string)
+	return text, ok
 }

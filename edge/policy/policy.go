@@ -344,7 +344,7 @@ func newScopes(s *Settings) scopes {
 		name(s.Hierarchy[above]...)
 	}
 	for _, above := range sortedKeys(s.Hierarchy) {
-		for _, scope := range included(s.Hierarchy, s.Hierarchy[above]) {
+		for _, scope := range Included(s.Hierarchy, s.Hierarchy[above]) {
 			out.by[scope] = append(out.by[scope], above)
 		}
 	}

@@ -123,7 +123,7 @@ func (s *Settings) validate() error {
 				wrong("hierarchy: %q %s", scope, why)
 			}
 		}
-		if slices.Contains(included(s.Hierarchy, s.Hierarchy[above]), above) {
+		if slices.Contains(Included(s.Hierarchy, s.Hierarchy[above]), above) {
 			wrong("hierarchy: %q includes itself by way of those that it includes: take one of them out", above)
 		}
 	}
@@ -132,8 +132,8 @@ func (s *Settings) validate() error {
 
 func (e Effect) ofRule() bool { return e == Allow || e == Hide || e == Deny }
 
-// included are scopes and all that they include, in the order in which they are met.
-func included(hierarchy map[string][]string, scopes []string) []string {
+// Included returns scopes and all that they include by a hierarchy, in the order in which they are met.
+func Included(hierarchy map[string][]string, scopes []string) []string {
 	out := slices.Clone(scopes)
 	for i := 0; i < len(out); i++ {
 		for _, s := range hierarchy[out[i]] {
