@@ -312,22 +312,6 @@ func (k *APIKey) Sum() (sum [32]byte) {
 
 const maxKeyName = 256
 
-// parseTime reads a time in YAML: one of RFC 3339, or a date, which is its beginning in UTC; null is zero. The library takes anything else
-// for zero, which means never.
-func parseTime(t *time.Time, value []byte) (err error) {
-	text := strings.TrimSpace(string(value))
-	if text == "null" || text == "~" || text == "" {
-		return nil
-	}
-	text = strings.Trim(text, `"'`)
-	for _, form := range []string{time.RFC3339, time.DateOnly} {
-		if *t, err = time.Parse(form, text); err == nil {
-			return nil
-		}
-	}
-	return fmt.Errorf("%.80q is no time: write it as YYYY-MM-DDThh:mm:ssZ, or a date as YYYY-MM-DD", text)
-}
-
 // entryHint says which key of an entry may be meant by one that it does not have; empty: the error is about something else.
 func entryHint(err error) string {
 	var unknown *yaml.UnknownFieldError
@@ -349,6 +333,9 @@ func entryHint(err error) string {
 func ParseAPIKeys(raw []byte) ([]APIKey, error) {
 	var keys []APIKey
 	if err := yaml.UnmarshalWithOptions(raw, &keys, yaml.Strict(), yaml.CustomUnmarshaler(parseTime)); err != nil {
+		if wrong := wrongTimes(raw, err); wrong != nil {
+			return nil, wrong
+		}
 		told := inYAML(strings.TrimRight(yaml.FormatError(err, false, false), "\n"))
 		if hint := cmp.Or(entryHint(err), quotesMissing(raw, err, false)); hint != "" {
 			told += ": " + hint

@@ -153,6 +153,22 @@ func TestParseAPIKeys(t *testing.T) {
 	}
 }
 
+// Each wrong time has its place and entry, and no part of another member.
+func TestWrongTimesOfAPIKeysHaveTheirEntry(t *testing.T) {
+	const form = " is no time: write it as YYYY-MM-DDThh:mm:ssZ, or a date as YYYY-MM-DD"
+	for text, want := range map[string]string{
+		"- name: a\n  expires: 2027-01-01\n- name: bad\n  expires: 01/02/2027\n- {name: worse, sha256: secret, expires: ''}\n": `[4:12] entry 2, "bad": expires: "01/02/2027"` + form + "\n" +
+			`[5:42] entry 3, "worse": expires: ""` + form,
+		"- expires: tomorrow\n":                            `[1:12] entry 1: expires: "tomorrow"` + form,
+		"# keys\n---\n- {name: a, expires: {at: never}}\n": `[3:22] entry 1, "a": expires: "{at: never}"` + form,
+		"- {name: &t 1, expires: &x soon}\n":               `entry 1, "1": expires: "soon"` + form,
+	} {
+		if _, err := ParseAPIKeys([]byte(text)); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s\ngives %v\nwant  %s", text, err, want)
+		}
+	}
+}
+
 // What is open of the admin address.
 func TestOpens(t *testing.T) {
 	for text, want := range map[string]string{
