@@ -33,10 +33,9 @@ func (e *Era) resume(call *mcp.Call) (sealed, error) {
 		if !ok {
 			return state, mcp.Errorf(mcp.KindBadState, "requestState must be the string that was issued")
 		}
-		var err error
-		state, err = e.sealer.open(text, binding(call), time.Now())
-		if err != nil {
-			return state, mcp.Errorf(mcp.KindBadState, "%v", err)
+		var refused *mcp.Error
+		if state, refused = e.sealer.open(text, binding(call), time.Now()); refused != nil {
+			return state, refused
 		}
 	}
 	call.ID, call.Round, call.State, call.Backend = state.CallID, state.Round, state.State, state.Backend

@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -47,7 +46,15 @@ type sealingKey struct {
 
 const keySize = 32
 
-var errSeal = errors.New("requestState was not issued by this service for this request, or was changed: start the call again without it")
+// notIssued is what a client is told of a state that cannot be opened.
+const notIssued = "requestState was not issued by this service for this request, or was changed: start the call again without it"
+
+// errSeal returns the error for a state that cannot be opened, with the reason for the log.
+func errSeal(format string, args ...any) *mcp.Error {
+	err := mcp.Errorf(mcp.KindBadState, notIssued)
+	err.Reason = "requestState: " + fmt.Sprintf(format, args...)
+	return err
+}
 
 func newSealer(keys [][]byte) (*sealer, error) {
 	if len(keys) == 0 {
@@ -97,29 +104,42 @@ func (s *sealer) seal(state sealed, bind []byte) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(out), nil
 }
 
-func (s *sealer) open(text string, bind []byte, now time.Time) (sealed, error) {
+// open opens a state. The error is of KindBadState.
+func (s *sealer) open(text string, bind []byte, now time.Time) (sealed, *mcp.Error) {
 	var state sealed
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	if err != nil || strings.ContainsAny(text, "\r\n") { // which the decoder passes over
-
-		return state, errSeal
+		return state, errSeal("it is not base64url")
 	}
 	for _, key := range s.keys {
 		n := len(key.id) + key.aead.NonceSize()
-		if len(raw) < n || [4]byte(raw[:4]) != key.id {
+		if len(raw) < n {
+			return state, errSeal("it is too short")
+		}
+		if [4]byte(raw[:4]) != key.id {
 			continue
 		}
 		plain, err := key.aead.Open(nil, raw[len(key.id):n], raw[n:], bind)
 		if err != nil {
-			return state, errSeal
+			return state, errSeal("it is for another caller, method, target or arguments, or was changed")
 		}
 		if err := json.Unmarshal(plain, &state); err != nil {
-			return state, errSeal
+			return state, errSeal("its contents are those of another version")
 		}
 		if now.After(state.Expires) {
-			return state, fmt.Errorf("requestState expired at %s: start the call again without it", state.Expires.UTC().Format(time.RFC3339))
+			return state, mcp.Errorf(mcp.KindBadState, "requestState expired at %s: start the call again without it", state.Expires.UTC().Format(time.RFC3339))
 		}
 		return state, nil
 	}
-	return state, errSeal
+	return state, errSeal("it is sealed with the key %x, and this replica has %s: give all replicas the same state-keys, and keep one that was replaced for call-lifetime",
+		raw[:4], s.ids())
+}
+
+// ids returns the beginnings of the keys' SHA-256, by which states name them.
+func (s *sealer) ids() string {
+	var all []string
+	for _, key := range s.keys {
+		all = append(all, fmt.Sprintf("%x", key.id))
+	}
+	return strings.Join(all, ", ")
 }
