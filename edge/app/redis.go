@@ -55,10 +55,11 @@ func newDurable(cfg config.Config, log *slog.Logger, t *telemetry.Telemetry, b *
 
 // redisReplicas makes the incarnations of sessions and of tasks.
 func redisReplicas(cfg config.Config, client goredis.UniversalClient, log *slog.Logger) (sessions, tasks *redis.Replica, err error) {
-	o := redis.Options{Limits: stateLimits(cfg.Limits), Replica: cfg.ReplicaName(), Prefix: cfg.RedisPrefix, Logger: log}
+	o := redis.Options{Limits: stateLimits(cfg.Limits), Replica: cfg.ReplicaName(), Prefix: cfg.RedisPrefix, Logger: log.With("store", "sessions")}
 	if sessions, err = redis.New(client, o); err != nil {
 		return nil, nil, err
 	}
+	o.Logger = log.With("store", "tasks")
 	o.Limits, o.Prefix, o.Accounts, o.Acknowledge = taskLimits(cfg.Limits), cfg.RedisPrefix+":task", cfg.RedisPrefix, cfg.Limits.TaskReplicas
 	tasks, err = redis.New(client, o)
 	return sessions, tasks, err

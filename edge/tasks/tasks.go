@@ -66,7 +66,7 @@ func New(d Dispatcher, open func(medium.Hooks) medium.Store, o Options) *Tasks {
 		Call:   &call.Config{MaxAttempts: t.o.MaxAttempts, Render: t.render, Cancelled: cancelled, Claimed: t.claimed, Brief: briefOf},
 		Resume: t.goOn, Number: renamed, Cancel: t.notifyCancelled, Counters: &t.counters.Counters, Work: &t.work, Draining: t.draining,
 		StreamAfter: t.o.Grace, Lifetime: t.o.Lifetime, Heartbeat: t.o.Heartbeat, Takeovers: t.o.MaxTakeovers, Timeout: storeTimeout,
-		Log: t.o.Logger, About: printed, Name: func() string { return stream },
+		Log: t.o.Logger, Store: "tasks", About: printed, Name: func() string { return stream },
 	})
 	return t
 }

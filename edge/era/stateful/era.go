@@ -75,7 +75,7 @@ func New(d era.Dispatcher, open func(medium.Hooks) medium.Store, o Options) *Era
 		},
 		Counters: &e.counters.Counters, Work: &e.work, Draining: e.draining, Parting: e.parting,
 		StreamAfter: e.o.StreamAfter, Lifetime: e.o.CallLifetime, Heartbeat: e.o.Heartbeat, KeepAlive: e.o.KeepAlive,
-		RetryHint: e.o.RetryHint, Takeovers: e.o.MaxTakeovers, Timeout: stateTimeout, Log: e.log,
+		RetryHint: e.o.RetryHint, Takeovers: e.o.MaxTakeovers, Timeout: stateTimeout, Log: e.log, Store: "sessions",
 	})
 	return e
 }

@@ -65,7 +65,11 @@ func (r *Replica) beatOnce(ctx context.Context, most int) []medium.Which {
 	case !errors.Is(ctx.Err(), context.Canceled):
 		r.failed(err)
 		if r.beats.Failed(err, r.o.Now()) {
-			r.o.Log.Warn("no heartbeat could be sent, or lost calls could not be looked for; other replicas take over the calls of one whose heartbeats stay away", "error", err)
+			about := []any{"error", err}
+			if r.o.Store != "" {
+				about = append(about, "store", r.o.Store)
+			}
+			r.o.Log.Warn("no heartbeat could be sent, or lost calls could not be looked for; other replicas take over the calls of one whose heartbeats stay away", about...)
 		}
 	}
 	return orphans

@@ -58,6 +58,8 @@ type Options struct {
 	Parting <-chan struct{}
 	// Log is the logger. nil uses slog.Default.
 	Log *slog.Logger
+	// Store names the store in lines about its failures, as there may be several. Empty omits it.
+	Store string
 	// Now is the clock. It must advance with the process's timers. nil uses time.Now.
 	Now func() time.Time
 	// Random draws the random bits of epochs, which need not be secret. nil uses math/rand/v2.
