@@ -151,7 +151,7 @@ func TestFit(t *testing.T) {
 		{"~* &mcpedge:i:* +@all", "one of the channels"}, // No relay.
 		{"~* &* +@all -eval -evalsha", "'eval"},
 		{"~* &* +@all -multi", "'multi'"},
-		{"~* &* +@all -time", "this command"},
+		{"~* &* +@all -time", "script"},
 		{"~* &* +@all -subscribe", "'subscribe'"},
 		{"~* &* +@all -config", silent},
 		{"~* &* +@all", ""},
