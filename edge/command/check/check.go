@@ -30,12 +30,20 @@ func Run(ctx context.Context, args []string, out, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	alone, args := takeSwitch("offline", args)
 	cfg, trial, err := settingsOf(args, stderr)
 	if err != nil {
 		return err
 	}
 	notes := &notes{to: out}
-	err = run(ctx, cfg, trial, budget, notes)
+	switch {
+	case alone && (budget > 0 || len(trial.Calls)+len(trial.Answers) > 0):
+		return errors.New("check: --offline asks no backend: leave out --budget, --call and --answer, or --offline")
+	case alone:
+		err = offline(cfg, notes)
+	default:
+		err = run(ctx, cfg, trial, budget, notes)
+	}
 	notes.conclude(cfg.Locator())
 	if err == nil && strict && len(notes.held) > 0 {
 		return fmt.Errorf("check: there are %d notes about the settings, and --strict takes none", len(notes.held))
@@ -47,6 +55,22 @@ func Run(ctx context.Context, args []string, out, stderr io.Writer) error {
 func takeSwitch(name string, args []string) (given bool, rest []string) {
 	is := func(arg string) bool { return arg == "--"+name || arg == "-"+name }
 	return slices.ContainsFunc(args, is), slices.DeleteFunc(slices.Clone(args), is)
+}
+
+// offline checks settings, and the files that they name. It opens no connection.
+func offline(cfg config.Config, out io.Writer) error {
+	files := errors.Join(app.CheckTLS(cfg, out), app.CheckAudit(cfg, out), app.CheckIdentity(cfg, out))
+	for _, note := range notesOn(&cfg) {
+		_, _ = fmt.Fprintln(out, "note    "+note)
+	}
+	_, _ = fmt.Fprintln(out, "info    backends, issuers, the policy server and Redis are not asked: run check without --offline where they can be reached")
+	if files != nil {
+		return files
+	}
+	if _, err := app.Backends(cfg, slog.New(slog.DiscardHandler)); err != nil {
+		return err
+	}
+	return cfg.NothingServed()
 }
 
 // run checks settings, the backends that they name and, unless budget is 0, whether the tools keep to it.
@@ -120,6 +144,8 @@ up to 10 s, and one where attempts to connect fail at once, as where nothing lis
     	names each place where a tool's schema breaks the rules of a model interface, which else are counted
   -budget TOKENS
     	prints about how many tokens of a model's context each tool takes; the exit status is 1 if all together take more
+  -offline
+    	looks at the settings and the files that they name alone, and opens no connection: for CI that reaches no backend
   -strict
     	a note about the settings is a mistake, too: the exit status is 1 if there is any, as that a rule names a tool
     	which no backend has

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -55,6 +56,59 @@ func TestCheckTellsOfPages(t *testing.T) {
 	out := run(few, "--backend=more="+commandtest.Tools(t, "x", 600))
 	if want := "all backends together: tools/list has 2 pages, as page-size is 1000: the first has 1000 of 1200 entries"; strings.Count(out, "pages, as") != 1 || !strings.Contains(out, want) {
 		t.Errorf("%q is missing, or not alone, in:\n%.2000s", want, out)
+	}
+}
+
+// --offline opens no connection, and still finds what is wrong with the settings and their files.
+func TestOffline(t *testing.T) {
+	dir := t.TempDir()
+	check := func(settings string, args ...string) (string, error) {
+		t.Helper()
+		file := filepath.Join(dir, "edge.yaml")
+		if err := os.WriteFile(file, []byte(settings), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var out strings.Builder
+		err := Run(t.Context(), append([]string{"--config", file, "--offline"}, args...), &out, &out)
+		return out.String(), err
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	asked := make(chan struct{}, 1)
+	go func() {
+		if c, err := listener.Accept(); err == nil {
+			_ = c.Close()
+			asked <- struct{}{}
+		}
+	}()
+	addr := listener.Addr().String()
+	good := "backends: [{name: one, target: '" + addr + "'}]\nredis: redis://" + addr + "\npublic-url: https://mcp.example.com\n" +
+		"auth: {issuers: [{issuer: 'https://" + addr + "'}]}\ncatalog: {tools: [{backend: one, tool: '*', hide: true}]}\n"
+	out, err := check(good)
+	if err != nil || !strings.Contains(out, "info    backends, issuers, the policy server and Redis are not asked") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	select {
+	case <-asked:
+		t.Error("a connection was opened")
+	default:
+	}
+	for settings, want := range map[string]string{
+		good + "grace: 1\n": "a duration needs its unit",
+		"backends: [{name: one, target: '" + addr + "', tls: {ca: none.pem}}]\n": "none.pem",
+		"listen: 127.0.0.1:0\n": "backend",
+	} {
+		if _, err := check(settings); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", settings, err, want)
+		}
+	}
+	for _, args := range [][]string{{"--budget", "1"}, {"--call", "a={}"}, {"--answer", "a={}"}} {
+		if _, err := check(good, args...); err == nil || !strings.Contains(err.Error(), "--offline asks no backend") {
+			t.Errorf("%q: %v", args, err)
+		}
 	}
 }
 
