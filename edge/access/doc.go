@@ -1,3 +1,4 @@
-// Package access authorizes requests by policy, policy server and quotas. No other package does. A request is authorized after
-// its target is resolved and before its arguments are validated, so that an error precedes the first byte of the response.
+// Package access authorizes requests by policy, policy server and quotas. No other package does. Decide, by rules and
+// scopes, runs when the target is resolved; Admit, by policy server and quotas, when the round runs. Both run before the arguments are checked
+// against the tool's schema and before the first byte of the response: a call that does not fit the schema is charged to the quotas.
 package access

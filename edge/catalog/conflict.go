@@ -1,7 +1,7 @@
 package catalog
 
-// Conflict is a name that two backends list, or that one backend lists twice. The first in
-// configuration order keeps it. Replicas with the same configuration report equal conflicts.
+// Conflict is a name that two backends list, or that one backend lists twice. The backend
+// that owns it keeps it, see owners. Replicas with the same configuration report equal conflicts.
 type Conflict struct {
 	// What is "tool", "prompt", "resource", "resource template", "URI prefix", "extension", "skill"
 	// or "page of a tool". The last is a page that a tool of one backend names and another backend

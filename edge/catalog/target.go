@@ -104,7 +104,7 @@ func (c *Catalog) resolveTool(call *mcp.Call, t *Target) error {
 	case !call.Params.HasTarget:
 		return mcp.Errorf(mcp.KindInvalidParams, "params.name is missing or not a string: name the tool to call")
 	}
-	return c.reserved(t, t.view.Tools.reserved[t.name], policy.Tool, t.name)
+	return c.unlisted(t, t.view.Tools.reserved[t.name], policy.Tool, t.name)
 }
 
 // resolvePrompt resolves prompts/get.
@@ -122,7 +122,7 @@ func (c *Catalog) resolvePrompt(call *mcp.Call, t *Target) error {
 	if call.Backend != "" {
 		return gone(call)
 	}
-	return c.reserved(t, t.view.Prompts.reserved[t.name], policy.Prompt, t.name)
+	return c.unlisted(t, t.view.Prompts.reserved[t.name], policy.Prompt, t.name)
 }
 
 // resolveCompletion resolves completion/complete, which refers to a prompt, a template or a URI.
@@ -138,7 +138,7 @@ func (c *Catalog) resolveCompletion(rules *revision.Rules, call *mcp.Call, t *Ta
 	if asked.Prompt {
 		p := t.view.Prompts.byName[asked.Target]
 		if p == nil {
-			return c.reserved(t, t.view.Prompts.reserved[asked.Target], policy.Prompt, asked.Target)
+			return c.unlisted(t, t.view.Prompts.reserved[asked.Target], policy.Prompt, asked.Target)
 		}
 		target := p.target
 		target.Method = call.Method
@@ -170,7 +170,7 @@ func (c *Catalog) resolveURI(call *mcp.Call, t *Target, served bool, what string
 		return t.Unknown()
 	}
 	if t.view.owners.isAway(t.Backend) {
-		return c.reserved(t, t.Backend, policy.Resource, t.URI.Sent)
+		return c.unlisted(t, t.Backend, policy.Resource, t.URI.Sent)
 	}
 	return nil
 }
@@ -185,10 +185,10 @@ func (c *Catalog) locate(call *mcp.Call, t *Target) bool {
 	return ok
 }
 
-// reserved resolves a name of a backend that is away. A nil owner means that no backend has the
-// name. A name that the backend showed only to some callers is unknown to every caller while it is
+// unlisted resolves a name that no reachable backend lists: it is the name of owner, which is away,
+// or, if owner is nil, of no backend, and then unknown. A name that the backend showed only to some callers is unknown to every caller while it is
 // away, because the backend cannot be asked which callers may see it.
-func (c *Catalog) reserved(t *Target, owner *backend.Backend, kind policy.Kind, name string) error {
+func (c *Catalog) unlisted(t *Target, owner *backend.Backend, kind policy.Kind, name string) error {
 	if owner == nil || c.personal(owner, kind, name) {
 		t.Backend, t.Policy = nil, nil
 		return t.Unknown()

@@ -42,8 +42,8 @@ type Call struct {
 	// its claimer finishes. Zero means none.
 	Deadline time.Time
 	// Repeatable is whether the call may run again after it was lost in PhaseDispatched. The medium
-	// only stores it: a claimer that finds a dispatched call which is not repeatable, or has too
-	// many Lapses, finishes it with an unknown outcome.
+	// only stores it: a claimer that finds a dispatched call which is neither repeatable nor
+	// Resumable, or has too many Lapses, finishes it with an unknown outcome.
 	Repeatable bool
 	// Backend is the configured name of the backend that the call is bound to, with its state,
 	// questions and answers. Empty means that it was not known when the record began. The medium

@@ -1,6 +1,6 @@
 // Package overlay changes how the tools and prompts of backends are shown: some are hidden, others get another title, description or
-// annotations. It changes no decision: policy, quotas and the audit know them by the names of their backends, and a hidden one is as one that
-// does not exist.
+// annotations. A hidden one does not exist for clients. Policy, quotas and the audit use the names that are not changed here. Annotations
+// count there, too, but can only restrict: the stricter of the backend's and the overlay's is used.
 package overlay
 
 import (

@@ -86,9 +86,9 @@ const (
 // ReplyKind is how a round ended.
 type ReplyKind uint8
 
-// Final: with the call's response, or without one if no response is due.
+// The kinds of a reply.
 const (
-	// Final: with the call's response; without one when there is nobody to tell.
+	// Final: with the call's response, or without one if no response is due.
 	Final ReplyKind = iota + 1
 	// Asks: with questions to the client.
 	Asks

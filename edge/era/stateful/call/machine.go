@@ -129,51 +129,53 @@ func (c *Call) Step(e Event, buf []Effect) []Effect {
 
 type transition func(c *Call, e Event, buf []Effect) []Effect
 
-// ignore handles events that come late or add nothing in a state. It is not for impossible events.
+// ignore is the transition of an event that comes late or adds nothing in a state. It changes
+// nothing.
 func ignore(_ *Call, _ Event, buf []Effect) []Effect { return buf }
 
-// never handles events that the driver does not send in a state. They change nothing.
-func never(_ *Call, _ Event, buf []Effect) []Effect { return buf }
+// impossible is the transition of an event that the driver does not send in a state. It changes
+// nothing.
+func impossible(_ *Call, _ Event, buf []Effect) []Effect { return buf }
 
 // transitions is the transition table: a row for each state, a column for each event.
 var transitions = [states][eventKinds]transition{
 	New: {
-		Started: start, Claimed: claimed, Emitted: never, Checkpointed: never, Returned: never, Begun: never, Kept: never, Refused: never,
-		Stored: never, Failed: never, Drawn: never, Due: never,
+		Started: start, Claimed: claimed, Emitted: impossible, Checkpointed: impossible, Returned: impossible, Begun: impossible, Kept: impossible, Refused: impossible,
+		Stored: impossible, Failed: impossible, Drawn: impossible, Due: impossible,
 		Cancelled: decideSilently, Expired: decideLate, Ended: decideGone, Closed: decideLeaving, Returning: ignore, Superseded: supersede,
 	},
 	Direct: {
-		Started: never, Claimed: never, Emitted: gatherEntry, Checkpointed: noteCheckpoint, Returned: decide, Begun: attachRunning, Kept: never, Refused: unwant,
-		Stored: never, Failed: never, Drawn: never, Due: wantOnFlush,
+		Started: impossible, Claimed: impossible, Emitted: gatherEntry, Checkpointed: noteCheckpoint, Returned: decide, Begun: attachRunning, Kept: impossible, Refused: unwant,
+		Stored: impossible, Failed: impossible, Drawn: impossible, Due: wantOnFlush,
 		Cancelled: decideSilently, Expired: decideLate, Ended: decideGone, Closed: decideLeaving, Returning: ignore, Superseded: supersede,
 	},
 	Decided: {
-		Started: never, Claimed: never, Emitted: ignore, Checkpointed: ignore, Returned: ignore, Begun: attachFinishing, Kept: over, Refused: refuseAsks,
-		Stored: never, Failed: never, Drawn: never, Due: ignore,
+		Started: impossible, Claimed: impossible, Emitted: ignore, Checkpointed: ignore, Returned: ignore, Begun: attachFinishing, Kept: over, Refused: refuseAsks,
+		Stored: impossible, Failed: impossible, Drawn: impossible, Due: ignore,
 		Cancelled: withdrawSilently, Expired: withdrawLate, Ended: withdrawGone, Closed: withdrawLeaving, Returning: ignore, Superseded: supersedeDecided,
 	},
 	Running: {
-		Started: never, Claimed: never, Emitted: writeEntry, Checkpointed: checkpoint, Returned: finish, Begun: never, Kept: never, Refused: ignore,
-		Stored: wroteEntries, Failed: failedEntries, Drawn: never, Due: writeOnTimer,
+		Started: impossible, Claimed: impossible, Emitted: writeEntry, Checkpointed: checkpoint, Returned: finish, Begun: impossible, Kept: impossible, Refused: ignore,
+		Stored: wroteEntries, Failed: failedEntries, Drawn: impossible, Due: writeOnTimer,
 		Cancelled: finishSilently, Expired: finishLate, Ended: leaveGone, Closed: leaveClosed, Returning: restore, Superseded: supersede,
 	},
 	Pausing: {
-		Started: never, Claimed: never, Emitted: ignore, Checkpointed: ignore, Returned: ignore, Begun: attachPausing, Kept: never, Refused: ignore,
-		Stored: wroteEntries, Failed: failedEntries, Drawn: never, Due: markOnPause,
+		Started: impossible, Claimed: impossible, Emitted: ignore, Checkpointed: ignore, Returned: ignore, Begun: attachPausing, Kept: impossible, Refused: ignore,
+		Stored: wroteEntries, Failed: failedEntries, Drawn: impossible, Due: markOnPause,
 		Cancelled: finishSilently, Expired: finishLate, Ended: leaveGone, Closed: leaveClosed, Returning: restore, Superseded: supersede,
 	},
 	Marking: {
-		Started: never, Claimed: never, Emitted: ignore, Checkpointed: ignore, Returned: ignore, Begun: never, Kept: never, Refused: never,
-		Stored: runWhenMarked, Failed: failedEntries, Drawn: never, Due: writeOnTimer,
+		Started: impossible, Claimed: impossible, Emitted: ignore, Checkpointed: ignore, Returned: ignore, Begun: impossible, Kept: impossible, Refused: impossible,
+		Stored: runWhenMarked, Failed: failedEntries, Drawn: impossible, Due: writeOnTimer,
 		Cancelled: finishSilently, Expired: finishLate, Ended: leaveGone, Closed: leaveClosed, Returning: restore, Superseded: supersede,
 	},
 	Finishing: {
-		Started: never, Claimed: never, Emitted: ignore, Checkpointed: ignore, Returned: ignore, Begun: never, Kept: never, Refused: never,
+		Started: impossible, Claimed: impossible, Emitted: ignore, Checkpointed: ignore, Returned: ignore, Begun: impossible, Kept: impossible, Refused: impossible,
 		Stored: overWhenDone, Failed: failedEnd, Drawn: park, Due: writeOnTimer,
 		Cancelled: cancelFinishing, Expired: expireFinishing, Ended: leaveGone, Closed: leaveClosed, Returning: restore, Superseded: supersede,
 	},
 	Over: {
-		Started: never, Claimed: never, Emitted: ignore, Checkpointed: ignore, Returned: ignore, Begun: ignore, Kept: ignore, Refused: ignore,
+		Started: impossible, Claimed: impossible, Emitted: ignore, Checkpointed: ignore, Returned: ignore, Begun: ignore, Kept: ignore, Refused: ignore,
 		Stored: ignore, Failed: ignore, Drawn: ignore, Due: ignore,
 		Cancelled: cancelOver, Expired: ignore, Ended: ignore, Closed: ignore, Returning: ignore, Superseded: ignore,
 	},

@@ -5,7 +5,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// This file has the start of a call and its rounds without a record.
+// This file has how a call begins, by its request or by a claim, and how its rounds run.
 
 // run calls the backend for the round.
 func (c *Call) run(buf []Effect) []Effect {
