@@ -129,7 +129,7 @@ func New(pool *backend.Pool, opts Options) *Catalog {
 
 // SetOverlay replaces the overlay, and notifies the subscribers whose lists differ afterwards. It returns false if the new one shows the same.
 func (c *Catalog) SetOverlay(o *overlay.Overlay) bool {
-	if before := c.views.overlay.Load(); before.Digest() == o.Digest() {
+	if c.views.overlay.Load().Equal(o) {
 		return false
 	}
 	c.views.overlay.Store(o)

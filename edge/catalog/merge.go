@@ -3,10 +3,12 @@ package catalog
 import (
 	"encoding/binary"
 	"hash/fnv"
+	"io"
 	"slices"
 	"strings"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/translate"
 	"github.com/mcpedge/mcpedge/internal/uris"
@@ -44,7 +46,6 @@ func share(c *backend.Catalog, kind listKind) (served bool, hint backend.Hint, d
 // conflicts and cursors, prefixes change names. Equal content has equal digests on every replica.
 func (m *merge) digest(kind listKind) uint64 {
 	h := fnv.New64a()
-	_, _ = h.Write(binary.BigEndian.AppendUint64(nil, m.showing.overlay.Digest()))
 	for i, p := range m.parts {
 		m.owners.fold(h, i, kind)
 		served, _, digest := share(p.Catalog, kind)
@@ -52,6 +53,7 @@ func (m *merge) digest(kind listKind) uint64 {
 			continue
 		}
 		_, _ = h.Write([]byte(p.Backend.Name() + "\x00" + p.Backend.Prefix() + "\x00"))
+		m.foldOverlay(h, kind, p)
 		if kind == listTools && p.Backend.FullSchemas() {
 			_, _ = h.Write([]byte("full"))
 		}
@@ -132,17 +134,36 @@ func (m *merge) list(kind listKind, what string, conflicts *[]Conflict, each fun
 	return l
 }
 
-// hidden reports whether the overlay hides what a key of a part's list names.
-func (m *merge) hidden(kind listKind, p part, key string) bool {
-	own := strings.TrimPrefix(key, p.Backend.Prefix())
+// foldOverlay writes to a digest what the overlay changes of a part's list.
+func (m *merge) foldOverlay(h io.Writer, kind listKind, p part) {
+	entries, owner := m.shownBy(kind), p.Backend.Name()
 	switch kind {
 	case listTools:
-		return m.showing.overlay.HidesTool(p.Backend.Name(), own)
+		for _, t := range p.Catalog.Tools {
+			entries.Fold(h, owner, t.GetName())
+		}
 	case listPrompts:
-		return m.showing.overlay.HidesPrompt(p.Backend.Name(), own)
-	default:
-		return false
+		for _, x := range p.Catalog.Prompts {
+			entries.Fold(h, owner, x.GetName())
+		}
 	}
+}
+
+// shownBy returns the entries of the overlay about a list.
+func (m *merge) shownBy(kind listKind) overlay.Entries {
+	switch kind {
+	case listTools:
+		return m.showing.overlay.Tools()
+	case listPrompts:
+		return m.showing.overlay.Prompts()
+	default:
+		return overlay.Entries{}
+	}
+}
+
+// hidden reports whether the overlay hides what a key of a part's list names.
+func (m *merge) hidden(kind listKind, p part, key string) bool {
+	return m.shownBy(kind).Hides(p.Backend.Name(), strings.TrimPrefix(key, p.Backend.Prefix()))
 }
 
 // form returns the form in which keys of different backends are compared: the normal form of a URI,

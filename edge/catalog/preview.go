@@ -47,12 +47,12 @@ func (p *Preview) hidden(owner string, c *backend.Catalog) (out []string) {
 	}
 	var tools, prompts []string
 	for _, t := range c.Tools {
-		if p.opts.Overlay.HidesTool(owner, t.GetName()) {
+		if p.opts.Overlay.Tools().Hides(owner, t.GetName()) {
 			tools = append(tools, t.GetName())
 		}
 	}
 	for _, x := range c.Prompts {
-		if p.opts.Overlay.HidesPrompt(owner, x.GetName()) {
+		if p.opts.Overlay.Prompts().Hides(owner, x.GetName()) {
 			prompts = append(prompts, x.GetName())
 		}
 	}

@@ -97,7 +97,7 @@ func (c *Catalog) resolveTool(call *mcp.Call, t *Target) error {
 	case one != nil:
 		t.Tool, t.Backend, t.Policy = one, one.Owner, &one.Target
 		return nil
-	case call.Backend != "":
+	case call.Backend != "" && !t.view.hides(listTools, call):
 		return gone(call)
 	case !t.view.Features.Tools:
 		return t.NotServed()
@@ -105,6 +105,15 @@ func (c *Catalog) resolveTool(call *mcp.Call, t *Target) error {
 		return mcp.Errorf(mcp.KindInvalidParams, "params.name is missing or not a string: name the tool to call")
 	}
 	return c.unlisted(t, t.view.Tools.reserved[t.name], policy.Tool, t.name)
+}
+
+// Cancellable returns the tool that a bound call began with, also if it is hidden by now, or nil. t was resolved for the call, whether that
+// failed or not.
+func (t *Target) Cancellable(call *mcp.Call) *Tool {
+	if t.Tool != nil || t.view == nil {
+		return t.Tool
+	}
+	return t.view.Tools.hidden[ownName{call.Backend, call.Params.Target}]
 }
 
 // resolvePrompt resolves prompts/get.
@@ -119,7 +128,7 @@ func (c *Catalog) resolvePrompt(call *mcp.Call, t *Target) error {
 		t.Prompt, t.Backend, t.Policy = p, p.Owner, &p.target
 		return nil
 	}
-	if call.Backend != "" {
+	if call.Backend != "" && !t.view.hides(listPrompts, call) {
 		return gone(call)
 	}
 	return c.unlisted(t, t.view.Prompts.reserved[t.name], policy.Prompt, t.name)

@@ -20,6 +20,9 @@ type toolSet struct {
 	// outranked are the tools whose names now belong to other backends. Calls that they started
 	// continue with them.
 	outranked map[ownName]*Tool
+	// hidden are the tools that the overlay hides. Nothing calls them, but calls that they started
+	// can be cancelled.
+	hidden    map[ownName]*Tool
 	List      *list
 	conflicts []Conflict
 	digest    uint64
@@ -50,7 +53,7 @@ func (m *merge) tools(prev *toolSet, digest uint64, strays strays) *toolSet {
 	if prev != nil && prev.digest == digest && prev.List.hint == m.hint(listTools) {
 		return prev
 	}
-	s := &toolSet{ByName: make(map[string]*Tool), reserved: make(map[string]*backend.Backend), outranked: make(map[ownName]*Tool), digest: digest}
+	s := &toolSet{ByName: make(map[string]*Tool), reserved: make(map[string]*backend.Backend), outranked: make(map[ownName]*Tool), hidden: make(map[ownName]*Tool), digest: digest}
 	s.List = m.list(listTools, "tool", &s.conflicts, func(p part, add func(string, entry) bool) {
 		list := portable.NewList(m.showing.work)
 		defer m.reportWithheld(p.Backend.Name(), list)
@@ -59,10 +62,11 @@ func (m *merge) tools(prev *toolSet, digest uint64, strays strays) *toolSet {
 				add("", entry{})
 				continue
 			}
-			if m.showing.overlay.HidesTool(p.Backend.Name(), x.GetName()) {
+			t := &Tool{Name: p.Backend.Prefix() + x.GetName(), Owner: p.Backend, Proto: x, Tasks: translate.TaskSupport(x.GetTaskSupport())}
+			if m.showing.overlay.Tools().Hides(p.Backend.Name(), x.GetName()) {
+				s.hidden[ownName{p.Backend.Name(), t.Name}] = t
 				continue
 			}
-			t := &Tool{Name: p.Backend.Prefix() + x.GetName(), Owner: p.Backend, Proto: x, Tasks: translate.TaskSupport(x.GetTaskSupport())}
 			render := func(dst []byte, r *revision.Rules) ([]byte, error) {
 				return translate.AppendTool(dst, r, t.Shown, t.Name)
 			}

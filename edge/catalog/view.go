@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
@@ -60,6 +61,20 @@ func (v *View) catalog(b *backend.Backend) *backend.Catalog {
 		}
 	}
 	return &backend.Catalog{}
+}
+
+// hides reports whether the overlay hides what a call names that is bound to a backend.
+func (v *View) hides(kind listKind, call *mcp.Call) bool {
+	entries := v.overlay.Tools()
+	if kind == listPrompts {
+		entries = v.overlay.Prompts()
+	}
+	for i := range v.Parts {
+		if b := v.Parts[i].Backend; b.Name() == call.Backend {
+			return entries.Hides(b.Name(), strings.TrimPrefix(call.Params.Target, b.Prefix()))
+		}
+	}
+	return false
 }
 
 // sameParts reports whether a view was made from these catalogs.

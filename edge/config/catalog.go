@@ -119,7 +119,7 @@ func (c *Config) validateCatalog() (errs []error) {
 		wrong("catalog.default: %q: use show or hide", s.Default)
 	}
 	o := c.Overlay()
-	for _, list := range [][]overlay.Entry{o.Tools(), o.Prompts()} {
+	for _, list := range [][]overlay.Entry{o.Tools().List, o.Prompts().List} {
 		set := map[[3]string]string{} // by backend, name and field
 		for _, e := range list {
 			switch {

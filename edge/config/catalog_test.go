@@ -38,15 +38,15 @@ func TestCatalogIsRead(t *testing.T) {
 	}
 	o := c.Overlay()
 	for name, hidden := range map[string]bool{"delete_user": true, "new": true, "find": false} {
-		if o.HidesTool("crm", name) != hidden {
+		if o.Tools().Hides("crm", name) != hidden {
 			t.Errorf("hides %s: %t", name, !hidden)
 		}
 	}
-	if o.HidesPrompt("crm", "greet") || !o.HidesPrompt("crm", "new") {
+	if o.Prompts().Hides("crm", "greet") || !o.Prompts().Hides("crm", "new") {
 		t.Error("the prompts are hidden otherwise than said")
 	}
-	got, _ := o.Tool("crm", &pb.Tool{Name: "find", Annotations: &pb.ToolAnnotations{Title: "kept"}})
-	if a := got.GetAnnotations(); got.GetTitle() != "Find a customer" || !a.GetDestructive() || a.ReadOnly == nil || a.GetReadOnly() || a.OpenWorld != nil || a.GetTitle() != "kept" {
+	got, _ := o.Tool("crm", &pb.Tool{Name: "find", Annotations: &pb.ToolAnnotations{Title: "Finder"}})
+	if a := got.GetAnnotations(); got.GetTitle() != "Find a customer" || !a.GetDestructive() || a.ReadOnly == nil || a.GetReadOnly() || a.OpenWorld != nil || a.GetTitle() != "Find a customer" {
 		t.Errorf("find is shown as %v", got)
 	}
 }

@@ -90,8 +90,14 @@ func (s *source) walk(n ast.Node, t reflect.Type, path string) {
 			s.walk(v, element(t), at)
 		}
 	case *ast.NullNode:
-		if section {
+		switch {
+		case path == "" || t == nil:
+		case section:
 			s.fault(n, path, "there is nothing below it: write what it should say, {} for its defaults, or take it out")
+		case t.Kind() == reflect.Slice:
+			s.fault(n, path, "there is nothing below it: write its entries, [] for none, or take it out")
+		default:
+			s.fault(n, path, "it has no value: write one, or take it out")
 		}
 	case ast.ScalarNode:
 		s.scalar(n, t, path)

@@ -37,6 +37,7 @@ type fake struct {
 	full         bool // its schemas are shown as they are
 	concurrent   int
 	children     []*pb.Resource // of each directory, beside its skill
+	cancelled    chan string    // the tools of CancelCall
 
 	mu        sync.Mutex
 	describe  *pb.DescribeResponse
@@ -126,6 +127,13 @@ func (f *fake) CallTool(in *pb.CallToolRequest, s grpc.ServerStreamingServer[pb.
 		return s.Send(toolText("called " + f.name + "/" + in.GetName() + " " + in.GetArgumentsJson()))
 	}
 	return f.onCall(in, s)
+}
+
+func (f *fake) CancelCall(_ context.Context, in *pb.CancelCallRequest) (*pb.CancelCallResponse, error) {
+	if f.cancelled != nil {
+		f.cancelled <- in.GetName()
+	}
+	return &pb.CancelCallResponse{}, nil
 }
 
 func (f *fake) ReadResource(in *pb.ReadResourceRequest, s grpc.ServerStreamingServer[pb.ReadResourceResponse]) error {

@@ -12,6 +12,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/policy"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 	"github.com/mcpedge/mcpedge/internal/pattern"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
 func overlaid(entries ...overlay.Entry) Options {
@@ -58,8 +59,52 @@ func TestHiddenToolEndsItsCalls(t *testing.T) {
 	d := start(t, overlaid(overlay.Entry{Backend: "one", Names: pattern.New("find"), Hide: true}), &fake{name: "one", tools: []*pb.Tool{{Name: "find"}, {Name: "keep"}}})
 	call := request(t, mcp.MethodToolsCall, `{"name":"find"}`)
 	call.Backend = "one"
-	if _, err := d.Call(t.Context(), rules(t, modern), call, nil); kindOf(t, err) != mcp.KindUnavailable {
+	if _, err := d.Call(t.Context(), rules(t, modern), call, nil); kindOf(t, err) != mcp.KindUnknownTool {
 		t.Errorf("the next round of a call of a hidden tool: %v", err)
+	}
+}
+
+// A change of what is shown of tools is none of prompts.
+func TestOverlayChangesItsOwnLists(t *testing.T) {
+	f := &fake{name: "one", tools: []*pb.Tool{{Name: "find"}}, prompts: []*pb.Prompt{{Name: "ask"}}}
+	d := start(t, Options{Catalog: catalog.Options{Jitter: -1}}, f)
+	before := d.catalog.Shared().Digest
+	hide := []overlay.Entry{{Backend: "one", Names: pattern.New("find"), Hide: true}}
+	if !d.Catalog().SetOverlay(overlay.New(false, hide, nil)) {
+		t.Error("the overlay changes nothing")
+	}
+	if err := d.Catalog().Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	after := d.catalog.Shared().Digest
+	if after.Tools == before.Tools || after.Prompts != before.Prompts || after.Resources != before.Resources {
+		t.Errorf("the digests are %+v after %+v", after, before)
+	}
+	if d.Catalog().SetOverlay(overlay.New(false, hide, nil)) {
+		t.Error("an equal overlay changes something")
+	}
+	// An entry that matches nothing changes no list.
+	idle := append(hide, overlay.Entry{Backend: "one", Names: pattern.New("nix"), Title: "Nix"})
+	d.Catalog().SetOverlay(overlay.New(false, idle, nil))
+	if err := d.Catalog().Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if now := d.catalog.Shared().Digest; now != after {
+		t.Errorf("the digests are %+v after an entry that matches nothing, %+v before", now, after)
+	}
+}
+
+// The job of a call is cancelled also if its tool is hidden by then.
+func TestHiddenToolIsCancelled(t *testing.T) {
+	f := &fake{name: "one", prefix: "a_", tools: []*pb.Tool{{Name: "find"}}, cancelled: make(chan string, 1)}
+	d := start(t, overlaid(overlay.Entry{Backend: "one", Names: pattern.New("find"), Hide: true}), f)
+	call := request(t, mcp.MethodToolsCall, `{"name":"a_find"}`)
+	call.Backend, call.State = "one", []byte("job 7")
+	if err := d.CancelCall(t.Context(), rules(t, modern), call); err != nil {
+		t.Fatal(err)
+	}
+	if got := await.Receive(t, "the cancellation", f.cancelled); got != "find" {
+		t.Errorf("cancelled is %q, want find", got)
 	}
 }
 

@@ -83,7 +83,7 @@ func (r *round) callTool(ctx context.Context) (mcp.Reply, error) {
 func (d *Dispatch) CancelCall(ctx context.Context, rules *revision.Rules, call *mcp.Call) error {
 	r := &round{d: d, rules: rules}
 	err := d.catalog.Resolve(ctx, rules, call, &r.named)
-	t := r.named.Tool
+	t := r.named.Cancellable(call)
 	switch {
 	case t != nil:
 	case ctx.Err() != nil:

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"hash/fnv"
+	"io"
 	"slices"
 
 	"google.golang.org/protobuf/proto"
@@ -36,52 +37,76 @@ type Entry struct {
 type Annotations struct{ ReadOnly, Destructive, Idempotent, OpenWorld *bool }
 
 // Overlay is entries for tools and for prompts. It is immutable and safe for concurrent use; a nil Overlay changes nothing.
-type Overlay struct {
-	hides   bool
-	tools   []Entry
-	prompts []Entry
-	digest  uint64
+type Overlay struct{ tools, prompts Entries }
+
+// Entries are those about one kind. The zero value changes nothing.
+type Entries struct {
+	// List is in order of precedence. It must not be changed.
+	List []Entry
+	// hides hides what no entry matches.
+	hides  bool
+	digest uint64
 }
 
 // New returns the overlay of entries. hides hides every tool and prompt that no entry matches.
 func New(hides bool, tools, prompts []Entry) *Overlay {
-	o := &Overlay{hides: hides, tools: tools, prompts: prompts}
-	h := fnv.New64a()
-	for _, list := range [][]Entry{tools, prompts} {
-		for _, e := range list {
-			_ = json.NewEncoder(h).Encode([]any{e.Backend, e.Names.String(), e.Hide, e.Title, e.Description, e.Annotations})
-		}
-		_ = json.NewEncoder(h).Encode(hides)
-	}
-	o.digest = h.Sum64()
-	return o
+	return &Overlay{tools: newEntries(hides, tools), prompts: newEntries(hides, prompts)}
 }
 
-// Tools returns the entries for tools, which must not be changed. The Overlay must not be nil.
-func (o *Overlay) Tools() []Entry { return o.tools }
-
-// Prompts is Tools for prompts.
-func (o *Overlay) Prompts() []Entry { return o.prompts }
-
-// Digest returns a number that is equal for overlays that show the same, on every replica.
-func (o *Overlay) Digest() uint64 {
-	if o == nil {
-		return 0
+func newEntries(hides bool, list []Entry) Entries {
+	if !hides && len(list) == 0 {
+		return Entries{}
 	}
-	return o.digest
+	h := fnv.New64a()
+	_ = json.NewEncoder(h).Encode(hides)
+	for _, e := range list {
+		_ = json.NewEncoder(h).Encode([]any{e.Backend, e.Names.String(), e.Hide, e.Title, e.Description, e.Annotations})
+	}
+	return Entries{List: list, hides: hides, digest: h.Sum64()}
+}
+
+// Tools returns the entries for tools.
+func (o *Overlay) Tools() Entries {
+	if o == nil {
+		return Entries{}
+	}
+	return o.tools
+}
+
+// Prompts returns the entries for prompts.
+func (o *Overlay) Prompts() Entries {
+	if o == nil {
+		return Entries{}
+	}
+	return o.prompts
+}
+
+// Equal reports whether two overlays show the same.
+func (o *Overlay) Equal(other *Overlay) bool {
+	return o.Tools().digest == other.Tools().digest && o.Prompts().digest == other.Prompts().digest
+}
+
+// Fold writes to a digest what the entries change of a name at a backend. It writes nothing if they change nothing.
+func (l Entries) Fold(h io.Writer, backend, name string) {
+	switch e, hidden := l.of(backend, name); {
+	case hidden:
+		_ = json.NewEncoder(h).Encode([]any{name})
+	case e.changes():
+		_ = json.NewEncoder(h).Encode([]any{name, e.Title, e.Description, e.Annotations})
+	}
 }
 
 // Tool returns a tool of a backend as it is shown, which is t itself if nothing changes it. shown is false if it is hidden.
 func (o *Overlay) Tool(backend string, t *pb.Tool) (_ *pb.Tool, shown bool) {
-	if o == nil {
-		return t, true
-	}
-	e, hidden := o.of(o.tools, backend, t.GetName())
+	e, hidden := o.Tools().of(backend, t.GetName())
 	if hidden || !e.changes() {
 		return t, !hidden
 	}
 	out := proto.CloneOf(t)
 	out.Title, out.Description = cmp.Or(e.Title, out.Title), cmp.Or(e.Description, out.Description)
+	if a := out.GetAnnotations(); e.Title != "" && a.GetTitle() != "" {
+		a.Title = e.Title // Clients of older revisions show this one.
+	}
 	if e.Annotations == (Annotations{}) {
 		return out, true
 	}
@@ -99,10 +124,7 @@ func (o *Overlay) Tool(backend string, t *pb.Tool) (_ *pb.Tool, shown bool) {
 
 // Prompt is Tool for prompts.
 func (o *Overlay) Prompt(backend string, p *pb.Prompt) (_ *pb.Prompt, shown bool) {
-	if o == nil {
-		return p, true
-	}
-	e, hidden := o.of(o.prompts, backend, p.GetName())
+	e, hidden := o.Prompts().of(backend, p.GetName())
 	if hidden || !e.changes() {
 		return p, !hidden
 	}
@@ -111,30 +133,18 @@ func (o *Overlay) Prompt(backend string, p *pb.Prompt) (_ *pb.Prompt, shown bool
 	return out, true
 }
 
-// HidesTool reports whether the tool with a name at a backend is hidden.
-func (o *Overlay) HidesTool(backend, name string) bool {
-	if o == nil {
-		return false
-	}
-	_, hidden := o.of(o.tools, backend, name)
-	return hidden
-}
-
-// HidesPrompt is HidesTool for prompts.
-func (o *Overlay) HidesPrompt(backend, name string) bool {
-	if o == nil {
-		return false
-	}
-	_, hidden := o.of(o.prompts, backend, name)
+// Hides reports whether a name at a backend is hidden.
+func (l Entries) Hides(backend, name string) bool {
+	_, hidden := l.of(backend, name)
 	return hidden
 }
 
 // of merges the entries that match a name of a backend.
-func (o *Overlay) of(entries []Entry, backend, name string) (e Entry, hidden bool) {
-	hidden = o.hides
+func (l Entries) of(backend, name string) (e Entry, hidden bool) {
+	hidden = l.hides
 	hides := false
-	for i := range entries {
-		one := &entries[i]
+	for i := range l.List {
+		one := &l.List[i]
 		if one.Backend != backend || !one.Names.Match(name) {
 			continue
 		}
@@ -175,19 +185,16 @@ type Listed struct {
 
 // Idle returns the places of the entries that match nothing of what backends list, each with one sentence.
 func (o *Overlay) Idle(listed []Listed) (notes []string) {
-	if o == nil {
-		return nil
-	}
 	for _, part := range []struct {
-		entries []Entry
+		entries Entries
 		what    string
 		names   func(*Listed) []string
 	}{
-		{o.tools, "tool", func(l *Listed) []string { return l.Tools }},
-		{o.prompts, "prompt", func(l *Listed) []string { return l.Prompts }},
+		{o.Tools(), "tool", func(l *Listed) []string { return l.Tools }},
+		{o.Prompts(), "prompt", func(l *Listed) []string { return l.Prompts }},
 	} {
-		for i := range part.entries {
-			e := &part.entries[i]
+		for i := range part.entries.List {
+			e := &part.entries.List[i]
 			if !e.matchesAny(listed, part.names) {
 				notes = append(notes, e.Place+": "+part.what+": the backend "+e.Backend+" lists no "+part.what+" with the name "+e.Names.String())
 			}

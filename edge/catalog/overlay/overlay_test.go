@@ -1,6 +1,7 @@
 package overlay_test
 
 import (
+	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -25,12 +26,12 @@ func TestEntriesMerge(t *testing.T) {
 	other.Title = "Of the shop"
 	o := overlay.New(false, []overlay.Entry{first, second, hide, on("crm", "delete_user"), other}, nil)
 
-	find := &pb.Tool{Name: "find", Title: "find", Description: "Finds.", InputSchemaJson: "{}"}
+	find := &pb.Tool{Name: "find", Title: "find", Description: "Finds.", InputSchemaJson: "{}", Annotations: &pb.ToolAnnotations{Title: "Finder"}}
 	before := proto.CloneOf(find)
 	got, shown := o.Tool("crm", find)
 	want := &pb.Tool{
 		Name: "find", Title: "Find a customer", Description: "Anything.", InputSchemaJson: "{}",
-		Annotations: &pb.ToolAnnotations{Destructive: &no, ReadOnly: &yes},
+		Annotations: &pb.ToolAnnotations{Title: "Find a customer", Destructive: &no, ReadOnly: &yes},
 	}
 	if !shown || !proto.Equal(got, want) {
 		t.Errorf("the tool is shown as %v, want %v", got, want)
@@ -44,7 +45,7 @@ func TestEntriesMerge(t *testing.T) {
 	if got, _ := o.Tool("files", find); got != find {
 		t.Error("a tool that no entry is about was copied")
 	}
-	if !o.HidesTool("crm", "delete_user") || o.HidesTool("shop", "delete_user") || o.HidesPrompt("crm", "delete_user") {
+	if !o.Tools().Hides("crm", "delete_user") || o.Tools().Hides("shop", "delete_user") || o.Prompts().Hides("crm", "delete_user") {
 		t.Error("hidden are others than the tools of crm that are deleted with")
 	}
 }
@@ -54,38 +55,48 @@ func TestDefaultHides(t *testing.T) {
 	hidden.Hide = true
 	o := overlay.New(true, []overlay.Entry{on("crm", "find"), hidden}, []overlay.Entry{on("crm", "*")})
 	for name, want := range map[string]bool{"find": false, "secret": true, "new": true} {
-		if o.HidesTool("crm", name) != want {
+		if o.Tools().Hides("crm", name) != want {
 			t.Errorf("hides %s: %t", name, !want)
 		}
 	}
-	if o.HidesPrompt("crm", "new") || !o.HidesPrompt("shop", "new") {
+	if o.Prompts().Hides("crm", "new") || !o.Prompts().Hides("shop", "new") {
 		t.Error("prompts are hidden by the entries of tools")
 	}
 	var none *overlay.Overlay
-	if _, shown := none.Tool("crm", &pb.Tool{}); !shown || none.HidesTool("crm", "x") || none.HidesPrompt("crm", "x") || none.Digest() != 0 {
+	if _, shown := none.Tool("crm", &pb.Tool{}); !shown || none.Tools().Hides("crm", "x") || none.Prompts().Hides("crm", "x") {
 		t.Error("no overlay changes something")
 	}
 }
 
-// Digests are equal exactly if the same is shown.
-func TestDigest(t *testing.T) {
+// What is folded is equal exactly if the same is shown.
+func TestFold(t *testing.T) {
 	entry := on("crm", "find")
 	entry.Title = "A"
-	of := func(hides bool, e ...overlay.Entry) uint64 { return overlay.New(hides, e, nil).Digest() }
-	changed := entry
-	changed.Title = "B"
-	moved := entry
-	moved.Place = "elsewhere"
-	if of(false, entry) != of(false, moved) {
-		t.Error("the place of an entry changes the digest")
+	of := func(backend, name string, hides bool, e ...overlay.Entry) string {
+		var b strings.Builder
+		overlay.New(hides, e, nil).Tools().Fold(&b, backend, name)
+		return b.String()
 	}
-	for what, other := range map[string]uint64{
-		"default": of(true, entry), "title": of(false, changed), "none": of(false), "twice": of(false, entry, entry),
-		"of prompts": overlay.New(false, nil, []overlay.Entry{entry}).Digest(),
+	moved, changed, hide := entry, entry, on("crm", "f*")
+	moved.Place, moved.Names = "elsewhere", pattern.New("fin*")
+	changed.Description = "B"
+	hide.Hide = true
+	if of("crm", "find", false, entry) != of("crm", "find", true, moved) {
+		t.Error("entries that show the same fold differently")
+	}
+	for what, other := range map[string]string{
+		"nothing": of("crm", "find", false), "a description": of("crm", "find", false, changed), "hidden": of("crm", "find", false, entry, hide),
 	} {
-		if other == of(false, entry) {
-			t.Errorf("%s: the digest is the same", what)
+		if other == of("crm", "find", false, entry) {
+			t.Errorf("%s: the same is folded", what)
 		}
+	}
+	if text := of("shop", "find", false, entry, hide) + of("crm", "find", false, on("crm", "find")); text != "" {
+		t.Errorf("what changes nothing is folded: %s", text)
+	}
+	one, other := overlay.New(false, []overlay.Entry{entry}, nil), overlay.New(false, []overlay.Entry{entry}, nil)
+	if !one.Equal(other) || one.Equal(overlay.New(false, []overlay.Entry{changed}, nil)) || one.Equal(nil) || one.Equal(overlay.New(false, nil, []overlay.Entry{entry})) {
+		t.Error("overlays are equal that are not, or the reverse")
 	}
 }
 
