@@ -210,7 +210,7 @@ func (c *Control) lacking(p *inForce, rules *revision.Rules, call *mcp.Call, d *
 		e.Kind = mcp.KindUnauthenticated
 		e.Message = "this needs the scopes " + needs + ": send an access token that has them, in the header Authorization: Bearer"
 	default:
-		e.Message = "this needs the scopes " + needs + ", which the credentials do not all have: get an access token with them"
+		e.Message = "this needs the scopes " + needs + ", which the credentials do not all have: call again with credentials that have them"
 	}
 	return e
 }

@@ -17,7 +17,8 @@ func Preview(cfg config.Config) *catalog.Preview { return catalog.NewPreview(ser
 const shownConflicts = 20
 
 // TellPreview writes to out, one line each, what clients would not see of the added backends and,
-// if complete, which names in the settings match nothing.
+// if complete, which names in the settings match nothing. What the catalog names of added backends is
+// reported in any case.
 func TellPreview(cfg config.Config, p *catalog.Preview, complete bool, out io.Writer) {
 	for _, text := range p.Together() {
 		_, _ = fmt.Fprintln(out, "all backends together:", text)
@@ -36,10 +37,13 @@ func TellPreview(cfg config.Config, p *catalog.Preview, complete bool, out io.Wr
 			_, _ = fmt.Fprintf(out, "note    backend %q: more of its names are those of earlier backends\n", c.Dropped)
 		}
 	}
+	for _, note := range p.Idle() {
+		_, _ = fmt.Fprintln(out, "note    "+note)
+	}
 	if !complete {
 		return
 	}
-	for _, note := range slices.Concat(p.Idle(), cfg.Idle(targets)) {
+	for _, note := range cfg.Idle(targets) {
 		_, _ = fmt.Fprintln(out, "note    "+note)
 	}
 }

@@ -136,8 +136,22 @@ func (a *Authenticator) Start(ctx context.Context) {
 // Wait waits until all goroutines of Start have ended.
 func (a *Authenticator) Wait() { a.work.Wait() }
 
-// errMissing means that the request has no credentials.
-var errMissing = &refusal{reason: ReasonMissing, text: "authentication is required: send an access token in the header Authorization: Bearer"}
+// The refusals of a request without credentials: with issuers, and with API keys alone.
+var (
+	errMissing    = &refusal{reason: ReasonMissing, text: "authentication is required: send an access token in the header Authorization: Bearer"}
+	errMissingKey = &refusal{reason: ReasonMissing, text: "authentication is required: send an API key in the header Authorization: Bearer"}
+)
+
+// missing returns the refusal of a request without credentials.
+func (a *Authenticator) missing() *refusal {
+	if a.keysAlone() {
+		return errMissingKey
+	}
+	return errMissing
+}
+
+// keysAlone reports whether API keys are the only credentials.
+func (a *Authenticator) keysAlone() bool { return a.keys != nil && len(a.order) == 0 }
 
 // errInQuery is errMissing for a token in the query, where it is not read.
 var errInQuery = &refusal{reason: ReasonMissing, text: "an access token was sent in the query, which many programs log: send it in the header Authorization: Bearer"}
@@ -176,7 +190,7 @@ func (a *Authenticator) identify(r *http.Request, mode DPoP) (_ mcp.Principal, f
 		case a.optional && len(r.Header["Authorization"]) == 0:
 			return mcp.Principal{}, from, nil
 		}
-		return mcp.Principal{}, from, errMissing
+		return mcp.Principal{}, from, a.missing()
 	}
 	now, d := time.Now(), digest(sha256.Sum256([]byte(c.token)))
 	v, ok := a.cache.get(d, now)
@@ -209,7 +223,7 @@ func (a *Authenticator) unknown() *refusal {
 	switch {
 	case a.keys == nil:
 		return errUnknown
-	case len(a.order) == 0:
+	case a.keysAlone():
 		return errUnknownKey
 	}
 	return errUnknownAny

@@ -27,6 +27,9 @@ func (a *Authenticator) Challenge(path string, c *mcp.Challenge) *web.Denial {
 		a.refused[ReasonScope].Add(1)
 		status, said.failure = http.StatusForbidden, errorScope
 		said.description = "this needs more scopes: get an access token with the scopes of this challenge"
+		if a.keysAlone() {
+			said.description = "this needs more scopes: the operator of this server gives an API key its scopes"
+		}
 	}
 	return &web.Denial{Status: status, Challenges: said.each(a.dpop, "")}
 }
@@ -47,7 +50,7 @@ func (q requiring) Authenticate(r *http.Request) (mcp.Principal, *web.Denial) {
 	p, from, why := q.a.identify(r, DPoPOff)
 	switch {
 	case why == nil && p.Anonymous():
-		why = errMissing
+		why = q.a.missing()
 	case why == nil && slices.Contains(p.Scopes, q.scope):
 		return p, nil
 	}
@@ -56,7 +59,7 @@ func (q requiring) Authenticate(r *http.Request) (mcp.Principal, *web.Denial) {
 		return mcp.Principal{}, q.a.deny(from, why, q.scope, metadata)
 	}
 	q.a.refused[ReasonScope].Add(1)
-	text := "this needs the scope " + q.scope + ", which the credentials do not have: get an access token with it"
+	text := "this needs the scope " + q.scope + ", which the credentials do not have: call again with credentials that have it"
 	c := challenge{
 		scheme: schemeBearer, failure: errorScope, description: text, scope: q.scope, metadata: metadata,
 	}

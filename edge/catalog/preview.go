@@ -90,11 +90,15 @@ func (p *Preview) Conflicts() []Conflict { return p.view(p.parts).conflicts }
 // Targets returns everything that the backends list, as clients see it.
 func (p *Preview) Targets() []policy.Target { return p.view(p.parts).targets() }
 
-// Idle returns a note for each entry of the overlay that matches nothing of what the backends list.
+// Idle returns a note for each entry of the overlay that matches nothing of what its backend lists. It returns none about backends that were
+// not added, and lists that could not be read or are private.
 func (p *Preview) Idle() []string {
 	var listed []overlay.Listed
 	for _, one := range p.parts {
-		l := overlay.Listed{Backend: one.Backend.Name()}
+		if one.Catalog.Private {
+			continue
+		}
+		l := overlay.Listed{Backend: one.Backend.Name(), NoTools: one.Catalog.Unread.Has(backend.Tools), NoPrompts: one.Catalog.Unread.Has(backend.Prompts)}
 		for _, t := range one.Catalog.Tools {
 			l.Tools = append(l.Tools, t.GetName())
 		}

@@ -181,21 +181,24 @@ func (e *Entry) changes() bool {
 type Listed struct {
 	Backend        string
 	Tools, Prompts []string
+	// NoTools and NoPrompts are set if that list could not be read.
+	NoTools, NoPrompts bool
 }
 
-// Idle returns the places of the entries that match nothing of what backends list, each with one sentence.
+// Idle returns the places of the entries that match nothing of what their backends list, each with one sentence. It returns nothing about
+// backends that are not among them.
 func (o *Overlay) Idle(listed []Listed) (notes []string) {
 	for _, part := range []struct {
 		entries Entries
 		what    string
-		names   func(*Listed) []string
+		names   func(*Listed) (names []string, unread bool)
 	}{
-		{o.Tools(), "tool", func(l *Listed) []string { return l.Tools }},
-		{o.Prompts(), "prompt", func(l *Listed) []string { return l.Prompts }},
+		{o.Tools(), "tool", func(l *Listed) ([]string, bool) { return l.Tools, l.NoTools }},
+		{o.Prompts(), "prompt", func(l *Listed) ([]string, bool) { return l.Prompts, l.NoPrompts }},
 	} {
 		for i := range part.entries.List {
 			e := &part.entries.List[i]
-			if !e.matchesAny(listed, part.names) {
+			if e.idle(listed, part.names) {
 				notes = append(notes, e.Place+": "+part.what+": the backend "+e.Backend+" lists no "+part.what+" with the name "+e.Names.String())
 			}
 		}
@@ -203,15 +206,12 @@ func (o *Overlay) Idle(listed []Listed) (notes []string) {
 	return notes
 }
 
-func (e *Entry) matchesAny(listed []Listed, names func(*Listed) []string) bool {
+// idle reports whether an entry matches none of the names that its backend lists.
+func (e *Entry) idle(listed []Listed, of func(*Listed) ([]string, bool)) bool {
 	for i := range listed {
-		if listed[i].Backend != e.Backend {
-			continue
-		}
-		for _, name := range names(&listed[i]) {
-			if e.Names.Match(name) {
-				return true
-			}
+		if listed[i].Backend == e.Backend {
+			names, unread := of(&listed[i])
+			return !unread && !slices.ContainsFunc(names, e.Names.Match)
 		}
 	}
 	return false

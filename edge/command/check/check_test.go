@@ -190,6 +190,10 @@ func TestCheckTellsWhatIsNotServed(t *testing.T) {
 				"    - {backend: one, tool: 'm0*', hide: true}\n",
 			[]string{"note    catalog.tools[0]: tool: the backend one lists no tool with the name m000[01]", "note    catalog hides 3 of 3 tools from clients: m0000, m0001, m0002"}, []string{"catalog.tools[1]", "earlier backends", "list the same"},
 		},
+		{ // What is known of one does not depend on the others.
+			"backends: [{name: one, target: '" + one + "'}, {name: two, target: '127.0.0.1:1'}]\ncatalog: {tools: [{backend: one, tool: nix, hide: true}, {backend: two, tool: nix, hide: true}]}\n",
+			[]string{"note    catalog.tools[0]: tool: the backend one lists no tool with the name nix"}, []string{"catalog.tools[1]"},
+		},
 		{ // What one has that cannot be reached, nobody knows.
 			"backends: [{name: one, target: '" + one + "'}, {name: two, target: '127.0.0.1:1'}]\n" + policy, []string{"cannot be reached"}, idle,
 		},
