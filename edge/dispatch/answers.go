@@ -14,22 +14,23 @@ import (
 )
 
 const (
-	// maxMisfits is how many answers to one question in a row may fail to fit it: the question is asked again after each but the last.
+	// maxMisfits is the number of answers to one question in a row that may fail to fit it: the question is asked again after each but
+	// the last.
 	maxMisfits = 3
-	// maxFormSchema bounds the schemas of forms by which answers are judged, in bytes.
+	// maxFormSchema bounds the form schemas against which answers are checked, in bytes. Answers to larger forms are not checked.
 	maxFormSchema = 8 << 10
 )
 
-// askAgain completes questions that a backend repeats because the client's answer does not fit: each has the reason in its message. The
-// error is mcp.ErrMisfit at the last answer that a question may get. A backend that repeats a question for reasons of its own is left
-// alone, and so is one that asks something else under the same key.
+// askAgain completes questions that a backend repeats because the client's answer does not fit: it adds the reason to the message of
+// each. It returns mcp.ErrMisfit after the last answer that a question may get. It does not change a question that a backend repeats
+// for other reasons, or a different question under the same key.
 func (r *round) askAgain(in *mcp.InputRequired) error {
 	var asked misfits
 	for i := range in.Requests {
 		q := &in.Requests[i]
 		this := misfit{Question: questionOf(q)}
 		before, known := r.misfits[q.Key]
-		same := known && before.Question == this.Question || r.call.Round <= 1 // Those of a first round come without having been asked for.
+		same := known && before.Question == this.Question || r.call.Round <= 1 // In a first round, the responses were not asked for.
 		if answer := r.answerTo(q.Key); answer != nil && same {
 			if reason := misfitOf(q, answer); reason != nil {
 				if this.Count = before.Count + 1; this.Count >= maxMisfits {
@@ -48,7 +49,7 @@ func (r *round) askAgain(in *mcp.InputRequired) error {
 	return nil
 }
 
-// questionOf tells questions apart by what fits them: their method and their form.
+// questionOf returns a hash of what an answer must fit: the method and the form of a question.
 func questionOf(q *mcp.InputRequest) uint64 {
 	form, _ := jsonrpc.Member(q.Params, "requestedSchema")
 	h := fnv.New64a()
@@ -58,7 +59,7 @@ func questionOf(q *mcp.InputRequest) uint64 {
 	return h.Sum64()
 }
 
-// answerTo is the client's answer of this round to a key; nil: there is none.
+// answerTo returns the client's answer to a key in this round, nil if there is none.
 func (r *round) answerTo(key string) *mcp.InputResponse {
 	for i := range r.call.Responses {
 		if a := &r.call.Responses[i]; a.Key == key {
@@ -68,7 +69,7 @@ func (r *round) answerTo(key string) *mcp.InputResponse {
 	return nil
 }
 
-// misfitOf says why an answer does not fit a question; nil: it does, or that is not to be told.
+// misfitOf returns why an answer does not fit a question. nil means that it fits, or that this cannot be checked.
 func misfitOf(q *mcp.InputRequest, answer *mcp.InputResponse) error {
 	content, ok := translate.Answered(q.Method, answer.Result)
 	if !ok {
@@ -88,7 +89,7 @@ func misfitOf(q *mcp.InputRequest, answer *mcp.InputResponse) error {
 	return nil
 }
 
-// withReason are the params of a question with the reason behind its message, where it has a message.
+// withReason returns the params of a question with the reason appended to its message, if it has a message.
 func withReason(params json.RawMessage, reason error) json.RawMessage {
 	out := []byte{'{'}
 	err := jsonrpc.Members(params, func(key string, value json.RawMessage) error {
@@ -109,10 +110,11 @@ func withReason(params json.RawMessage, reason error) json.RawMessage {
 	return append(out, '}')
 }
 
-// misfits are the questions of a round by their keys. They are kept in the state of the round, before the backend's own.
+// misfits maps the keys of a round's questions to their failed answers. They are kept in the state of the round, before the backend's
+// own state.
 type misfits map[string]misfit
 
-// misfit is a question, and how many answers to it in a row did not fit.
+// misfit is a question, and the number of answers to it in a row that did not fit.
 type misfit struct {
 	Question uint64 `json:"q"`
 	Count    int    `json:"n,omitempty"`
@@ -121,7 +123,7 @@ type misfit struct {
 // misfitsMark begins a state that holds misfits.
 var misfitsMark = []byte("mcpedge.misfits\x00")
 
-// seal puts the misfits before a backend's own state. A state without misfits stays as it is, unless it looks like one that has some.
+// seal puts the misfits before a backend's own state. Without misfits the state is unchanged, unless it begins with misfitsMark.
 func (m misfits) seal(own []byte) []byte {
 	if len(m) == 0 && !bytes.HasPrefix(own, misfitsMark) {
 		return own
@@ -131,7 +133,7 @@ func (m misfits) seal(own []byte) []byte {
 	return append(out, own...)
 }
 
-// openMisfits reads what seal wrote.
+// openMisfits separates the misfits from the backend's own state; it is the inverse of seal.
 func openMisfits(state []byte) (m misfits, own []byte) {
 	rest, ok := bytes.CutPrefix(state, misfitsMark)
 	if !ok {
@@ -147,7 +149,7 @@ func openMisfits(state []byte) (m misfits, own []byte) {
 	return m, own
 }
 
-// withOwnState is a call with the backend's own state, and the misfits that were before it. The call itself is not changed.
+// withOwnState returns the call with the backend's own state, and the misfits that preceded it. It does not change its argument.
 func withOwnState(call *mcp.Call) (*mcp.Call, misfits) {
 	if !bytes.HasPrefix(call.State, misfitsMark) {
 		return call, nil

@@ -12,10 +12,10 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// noArguments stands for arguments that were not given.
+// noArguments replaces absent arguments.
 var noArguments = json.RawMessage(`{}`)
 
-// arguments returns the call's arguments, an object of at most ArgumentValues in which every name stands once.
+// arguments returns the call's arguments: an object of at most ArgumentValues values, without duplicate names.
 func (r *round) arguments() (json.RawMessage, error) {
 	args := r.call.Params.Arguments
 	switch t := jsonrpc.TypeOf(args); {
@@ -29,9 +29,9 @@ func (r *round) arguments() (json.RawMessage, error) {
 	return args, r.survey("params.arguments", args)
 }
 
-// forTool makes the call's arguments those that the tool's backend is to read, before anything is decided by them: without the
-// members that are null where the tool's schema has an optional property that takes none; for a target behind an adapter, in the one
-// form in which that is to see them. Arguments that cannot be read stay as they are, for whoever reads them to say.
+// forTool rewrites the call's arguments to those that the tool's backend is to read, before any decision uses them. For a target
+// behind an adapter, it brings them into the adapter's canonical form. Otherwise it removes members that are null where the tool's
+// schema has an optional property that does not accept null. It leaves malformed arguments unchanged; a later stage reports them.
 func (r *round) forTool(t *catalog.Tool) {
 	if t.Owner.Adapted() {
 		r.canonical(t)
@@ -40,8 +40,8 @@ func (r *round) forTool(t *catalog.Tool) {
 	r.withoutNulls(func(args []byte) []byte { return t.Check.Ready().Input.WithoutNulls(args) })
 }
 
-// canonical makes the call's arguments those that the adapter of the tool's backend has for them. What the target would not take is an
-// error of arguments.
+// canonical replaces the call's arguments with the canonical form of the adapter of the tool's backend. If the target would not accept
+// them, it sets r.unread to an error of kind KindInvalidParams.
 func (r *round) canonical(t *catalog.Tool) {
 	args := r.call.Params.Arguments
 	if jsonrpc.TypeOf(args) != jsonrpc.Object {
@@ -70,7 +70,7 @@ func (r *round) forPrompt() {
 	})
 }
 
-// withoutNulls makes the round's call one with other arguments, if theirs have a null.
+// withoutNulls replaces the arguments of the round's call with the result of read, if they contain a null.
 func (r *round) withoutNulls(read func(args []byte) []byte) {
 	if !bytes.Contains(r.call.Params.Arguments, []byte("null")) {
 		return
@@ -84,7 +84,7 @@ func (r *round) withoutNulls(read func(args []byte) []byte) {
 	}
 }
 
-// replaceArguments makes the round's call one with other arguments. The caller's call is not changed.
+// replaceArguments replaces the round's call with a copy that has other arguments. The caller's call is not changed.
 func (r *round) replaceArguments(changed json.RawMessage) {
 	call := *r.call
 	call.Params.Arguments = changed
@@ -107,8 +107,8 @@ func appendMember(dst []byte, name string, value []byte) []byte {
 	return append(append(jsonrpc.AppendString(dst, name), ':'), value...)
 }
 
-// survey bounds the values in a member of the params, and refuses names that stand twice in an object: which of
-// two values counts is everybody's own choice, so that the edge could check one and the backend take the other.
+// survey bounds the values in a member of the params, and rejects objects with duplicate names: parsers differ in which of two values
+// they use, so that the edge could check one and the backend use the other.
 func (r *round) survey(what string, raw json.RawMessage) error {
 	found, ok := jsonrpc.SurveyOf(raw, r.d.opts.ArgumentValues)
 	switch {
@@ -123,7 +123,7 @@ func (r *round) survey(what string, raw json.RawMessage) error {
 	return nil
 }
 
-// tooCostly refuses arguments that the tool's schema cannot be held against within bounds.
+// tooCostly returns the error for arguments that cannot be checked against the tool's schema within bounds.
 func (r *round) tooCostly(t *catalog.Tool) error {
 	return mcp.Errorf(mcp.KindInvalidParams,
 		"params.arguments of tool %q cannot be checked: its schema would be applied to their values more than %d times in all, or to larger strings than fit: send fewer, shorter or less nested values",

@@ -11,7 +11,8 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// complete runs completion/complete (MCP, "Completion"). A backend without completion suggests nothing.
+// complete runs completion/complete (MCP, "Completion"). For a backend without completion, the result
+// is empty.
 func (r *round) complete(ctx context.Context) (mcp.Reply, error) {
 	if r.named.Completion.Prompt {
 		return r.completePrompt(ctx, r.named.Completion)
@@ -81,16 +82,16 @@ func (r *round) completeTemplate(ctx context.Context, c *translate.Completion) (
 	return r.suggest(out.GetValues(), out.Total, out.GetHasMore())
 }
 
-// noSuggestion: a backend that does not implement completion suggests nothing.
+// noSuggestion returns an empty result if err says that the backend does not implement completion.
 func (r *round) noSuggestion(ctx context.Context, err error) (mcp.Reply, error) {
 	if status.Code(err) == codes.Unimplemented {
-		r.received(nil) // There is nothing to make room for the next time.
+		r.received(nil) // An absent result needs no permit the next time.
 		return r.suggest(nil, nil, false)
 	}
 	return mcp.Reply{}, r.status(ctx, err)
 }
 
-// suggest answers with the values, cut to what the specification allows.
+// suggest returns the values as a result, truncated to the limit of the specification.
 func (r *round) suggest(values []string, total *int32, more bool) (mcp.Reply, error) {
 	return mcp.Reply{Result: translate.CompleteResult(r.rules, r.d.server, values, total, more)}, nil
 }

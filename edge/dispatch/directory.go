@@ -55,11 +55,11 @@ func (r *round) readDirectory(ctx context.Context) (mcp.Reply, error) {
 	return reply, nil
 }
 
-// directoryCursors are those of one directory, for one caller: the page tokens of its backend, which another directory, or another's, must not be
-// read with.
+// directoryCursors makes the cursors of one directory for one caller. They contain the page tokens of its backend, which must not be used
+// with another directory, or by another caller.
 type directoryCursors struct{ backend, uri, caller string }
 
-// of is the cursor of a page token; empty: there is no further page.
+// of returns the cursor for a page token; empty means that there is no further page.
 func (d directoryCursors) of(token string) string {
 	if token == "" {
 		return ""
@@ -67,7 +67,7 @@ func (d directoryCursors) of(token string) string {
 	return catalog.CursorText.EncodeToString(binary.BigEndian.AppendUint64([]byte(token), d.sum(token)))
 }
 
-// sum ties a token to the directory and the caller.
+// sum binds a token to the directory and the caller.
 func (d directoryCursors) sum(token string) uint64 {
 	h := fnv.New64a()
 	for _, part := range []string{d.backend, d.uri, d.caller, token} {
@@ -77,7 +77,7 @@ func (d directoryCursors) sum(token string) uint64 {
 	return h.Sum64()
 }
 
-// token is that of the params' cursor; empty: there is none.
+// token returns the page token in the params' cursor; empty if there is no cursor.
 func (d directoryCursors) token(call *mcp.Call) (string, error) {
 	raw := call.Params.Cursor
 	if len(raw) == 0 || jsonrpc.TypeOf(raw) == jsonrpc.Null {
@@ -93,7 +93,7 @@ func (d directoryCursors) token(call *mcp.Call) (string, error) {
 	return "", mcp.Errorf(mcp.KindBadCursor, "cursor %.60s was not given out for this directory: read it again without a cursor", raw)
 }
 
-// mayRead says whether one of so many children of a directory is shown.
+// mayRead reports whether a child is shown. of is the number of children of the directory.
 func (r *round) mayRead(child *pb.Resource, of int) bool {
 	if r.d.opts.Access == nil {
 		return true

@@ -14,43 +14,42 @@ import (
 	"github.com/mcpedge/mcpedge/edge/translate"
 )
 
-// Options are the settings of a Dispatch. Zero values stand for the defaults named.
+// Options are the settings of a Dispatch. Zero values select the defaults named below.
 type Options struct {
-	// Catalog are the settings of what is served. Its Visibility is Access, and its Logger is Logger unless it has one.
+	// Catalog configures the catalog. Access replaces its Visibility; Logger is its logger if it has none.
 	Catalog catalog.Options
-	// ArgumentValues bounds the values in a call's arguments, counting objects, arrays and what is in them;
-	// 0: 50,000.
+	// ArgumentValues bounds the values in a call's arguments, counting objects, arrays and their contents. 0 means 50,000.
 	ArgumentValues int
-	// Access decides which calls may be made; nil: all.
+	// Access decides which calls are allowed. nil allows all.
 	Access Access
-	// Telemetry observes the backends' calls; nil: nothing does.
+	// Telemetry observes the calls to backends. nil disables it.
 	Telemetry *telemetry.Telemetry
-	// Logger hears of broken contracts, each once; nil: slog.Default().
+	// Logger logs violations of the contract, each once. nil means slog.Default().
 	Logger *slog.Logger
 }
 
 const defaultArguments = 50_000
 
-// Access decides which calls may be made. Safe for concurrent use.
+// Access decides which calls are allowed. It must be safe for concurrent use.
 type Access interface {
 	catalog.Visibility
-	// Decide is the first stage of the decision on a round, by rules and scopes, on what a request names, which exists. It does not
-	// block. rule is the name of the policy's rule that permits it; empty: there is no policy. An error is the request's: a
-	// *mcp.Error, that of args, or policy.ErrHidden, if the request ends as if nothing of the name existed.
+	// Decide is the first stage of the decision on a round: it applies rules and scopes to the object that a request names, which exists.
+	// It does not block. rule is the name of the policy rule that allows the round; empty without a policy. The error is a *mcp.Error,
+	// that of args, or policy.ErrHidden if the request must end as if the object did not exist.
 	Decide(ctx context.Context, rules *revision.Rules, call *mcp.Call, t *policy.Target, args policy.Arguments) (rule string, err error)
-	// Admit is the second stage, by the policy server and by quotas, which may block. rule is what Decide returned. backend is that
-	// of what the request names; empty: it does not exist for the caller. An error, a *mcp.Error, is the request's: it is not made.
+	// Admit is the second stage: the policy server and quotas. It may block. rule is the result of Decide. backend is the backend of the
+	// named object; empty if the object does not exist for the caller. The error is a *mcp.Error that ends the request.
 	Admit(ctx context.Context, rules *revision.Rules, call *mcp.Call, backend, rule string) error
-	// DecideTask is both stages for a request about a task, whose tool is the target.
+	// DecideTask runs both stages for a request that names a task, whose tool is the target.
 	DecideTask(ctx context.Context, rules *revision.Rules, call *mcp.Call, task *mcp.TaskCall, t *policy.Target, args policy.Arguments) error
-	// Restricts says whether Decide may refuse to one caller what another one may do: what came of it is nothing to share between them.
+	// Restricts reports whether Decide may deny one caller what it allows another. If so, results must not be shared between callers.
 	Restricts() bool
-	// Lacking completes an error by which the backend of a call asks for the scopes of its Challenge: it may change e.
+	// Lacking completes an error with which the backend of a call requests the scopes of the error's Challenge. It may change e.
 	Lacking(rules *revision.Rules, call *mcp.Call, e *mcp.Error)
 }
 
-// Dispatch runs the rounds of requests at the backends of a pool. Safe for concurrent use. It has no goroutine at
-// rest and needs no closing: it ends with the pool and its feeds.
+// Dispatch runs the rounds of requests at the backends of a pool. It is safe for concurrent use. It has no goroutines of its own when no
+// round runs and needs no closing: it ends with the pool and its feeds.
 type Dispatch struct {
 	opts    Options
 	catalog *catalog.Catalog
@@ -58,7 +57,7 @@ type Dispatch struct {
 	sizes   sizes
 }
 
-// New makes a Dispatch over a pool, started or not. The pool stays the caller's to close.
+// New makes a Dispatch over a pool, started or not. The caller closes the pool.
 func New(pool *backend.Pool, opts Options) *Dispatch {
 	if opts.ArgumentValues <= 0 {
 		opts.ArgumentValues = defaultArguments
@@ -86,13 +85,13 @@ func (d *Dispatch) Changes(ctx context.Context, p mcp.Principal, f mcp.Filter) (
 	return d.catalog.Changes(ctx, p, f)
 }
 
-// Catalog is what is served.
+// Catalog returns the catalog of what is served.
 func (d *Dispatch) Catalog() *catalog.Catalog {
 	return d.catalog
 }
 
-// Call runs one round of a request, which it resolves unless call.Target says that it was. It implements the eras' Dispatcher; errors are
-// *mcp.Error.
+// Call runs one round of a request. It resolves the request, unless call.Target is that of a resolved one. It implements the eras'
+// Dispatcher; errors are *mcp.Error.
 func (d *Dispatch) Call(ctx context.Context, rules *revision.Rules, call *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
 	t := call.Target
 	if t == nil || t.Handle == nil {

@@ -1,4 +1,4 @@
-// Package dispatch runs the rounds of requests. Resolve has the catalog find what a request names, reads its arguments as the backend does, and
-// has rules and scopes decide on it; Call checks arguments and structured results against the tool's schemas, and runs the backend's stream to
-// its one outcome. Each feature has its file.
+// Package dispatch runs the rounds of requests. Resolve finds what a request names in the catalog, reads its arguments as the backend does,
+// and applies rules and scopes. Call checks arguments and structured results against the tool's schemas, and reads the backend's stream
+// until its single outcome. Each feature has its own file.
 package dispatch

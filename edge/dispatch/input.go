@@ -6,9 +6,10 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// inputRequired renders what the backend wants to ask, within the contract's bounds. When the client
-// lacks a capability for it, or its revision the words, the error is KindMissingCapability: it has a
-// code of its own in the stateless era, is a result for a tool of the other, and else internal.
+// inputRequired renders the input that a backend requests, within the contract's bounds. If the
+// client lacks a capability for it, or its revision cannot express it, the error is of kind
+// KindMissingCapability: the stateless era has an error code for it; in the stateful era it is a
+// tool result, or else an internal error.
 func (r *round) inputRequired(in *pb.InputRequired) (mcp.Reply, error) {
 	out, err := translate.InputRequired(r.rules, in)
 	if err != nil {
@@ -16,7 +17,7 @@ func (r *round) inputRequired(in *pb.InputRequired) (mcp.Reply, error) {
 			return mcp.Reply{}, r.blame(e)
 		}
 	}
-	// All that is missing is named together, so this error goes before the first request's.
+	// All missing capabilities are named together, so this error precedes that of the first request.
 	if missing := translate.MissingCapability(r.rules, r.call.Client.Capabilities, in); missing != nil {
 		return mcp.Reply{}, missing
 	}

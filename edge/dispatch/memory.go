@@ -17,21 +17,21 @@ import (
 )
 
 const (
-	// smallResult is how many bytes of a result are part of what its request is charged with.
+	// smallResult is the number of bytes of a result that the charge of its request includes.
 	smallResult = 16 << 10
-	// smallCheck is how many bytes of a check are.
+	// smallCheck is the number of bytes of a check that the charge of its request includes.
 	smallCheck = 16 << 10
-	// smallMessage is the size of a message of a backend that is received without asking for room.
+	// smallMessage is the size up to which a backend's message is received without a permit.
 	smallMessage = 64 << 10
-	// whileReceived is how many times the size of a message are in memory until the client is written to: what was
-	// received, what was read of it, the result, and the response around it.
+	// whileReceived is the memory in use until the response is written to the client, as a multiple of the message's size: the received
+	// bytes, the decoded message, the result, and the response around it.
 	whileReceived = 4
-	// whileSent is how many times the size of a result are in memory until the client has read it.
+	// whileSent is the memory in use until the client has read the result, as a multiple of the result's size.
 	whileSent = 2
 )
 
-// sizes is what each tool of a backend, and each of its other methods, has sent: a *ownSizes for each backend that was called. Those of a
-// backend end with it. Safe for concurrent use.
+// sizes holds the message sizes of each tool of a backend, and of each of its other methods: one *ownSizes for each backend that was
+// called, until the backend is removed. Safe for concurrent use.
 type sizes struct{ byBackend sync.Map }
 
 // ownSizes are the sizes of one backend: a *size for each sizeKey.
@@ -43,7 +43,7 @@ type sizeKey struct {
 	tool   string
 }
 
-// of is where the size is kept.
+// of returns the size of a method or tool; it is created at the first use.
 func (s *sizes) of(b *backend.Backend, method mcp.Method, target string) *catalog.Size {
 	own, ok := s.byBackend.Load(b)
 	if !ok {
@@ -61,8 +61,8 @@ func (s *sizes) of(b *backend.Backend, method mcp.Method, target string) *catalo
 	return n.(*catalog.Size)
 }
 
-// changed forgets what came of backends that are no more, and of tools that the backend does not list to everybody any more: those that it
-// lists to some are measured again. A call that runs at a backend that is gone may keep it until the next change.
+// changed removes the sizes of backends that no longer exist, and of tools that the backend no longer lists to all callers; tools that it
+// lists to some callers are measured again. A call that still runs at a removed backend may keep its sizes until the next change.
 func (s *sizes) changed(b *backend.Backend, there []*backend.Backend) {
 	for known := range s.byBackend.Range {
 		if !slices.Contains(there, known.(*backend.Backend)) {
@@ -86,8 +86,7 @@ func (s *sizes) changed(b *backend.Backend, there []*backend.Backend) {
 	}
 }
 
-// expect notes what the backend is about to send: of what target, unless the size is known, and at most how much in a
-// message.
+// expect records what the backend will send: the target, unless its size is already known, and the largest message in bytes.
 func (r *round) expect(target string, most int) {
 	switch {
 	case r.call.Memory.Holder() == nil:
@@ -98,10 +97,10 @@ func (r *round) expect(target string, most int) {
 	r.most = int64(most)
 }
 
-// await waits until the next message of a stream may be received: gRPC has a whole message in memory before it can be charged.
-// Charged on receipt alone, 60 results of 12 MiB took 787 MiB of a budget of 512 MiB (the attack unread-streams), with these
-// permits 499 MiB. A message that is expected to be small needs none. Otherwise the stream must have begun to answer, since a
-// call that waits for its backend holds nothing. stream is nil for an RPC without a stream. The call's deadline ends the wait.
+// await waits until the next message of a stream may be received: gRPC holds a whole message in memory before it can be charged. Charged
+// on receipt alone, 60 results of 12 MiB took 787 MiB of a budget of 512 MiB (the attack unread-streams), with these permits 499 MiB. A
+// message that is expected to be small needs no permit. For others, await first waits for the stream's header, so that a call that waits
+// for its backend holds no permit. stream is nil for an RPC without a stream. The call's deadline ends the wait.
 func (r *round) await(ctx context.Context, stream grpc.ClientStream) error {
 	if r.size == nil {
 		return nil
@@ -117,7 +116,7 @@ func (r *round) await(ctx context.Context, stream grpc.ClientStream) error {
 		n = r.most
 	}
 	if stream != nil {
-		// What is wrong with the stream is told by what is read of it.
+		// An error of the stream is returned when it is read.
 		_, _ = stream.Header()
 	}
 	permit, err := r.call.Memory.Holder().Permit(ctx, budget.Results, whileReceived*n, measured)
@@ -128,15 +127,15 @@ func (r *round) await(ctx context.Context, stream grpc.ClientStream) error {
 	return nil
 }
 
-// received notes the size of a message.
+// received records the size of a message.
 func (r *round) received(m proto.Message) {
 	if r.size != nil {
 		r.size.Note(int64(proto.Size(m)), r.began)
 	}
 }
 
-// fits checks arguments, an object, once there is room for what that takes: the decoded value, and what comes of it.
-// The errors are those of the check, and one of the kind KindOverloaded where there is no room.
+// fits checks arguments, an object, after it has charged the memory that this takes: the decoded value, and what is derived from it. The
+// errors are those of the check, and one of kind KindOverloaded if the budget has no room.
 func (r *round) fits(c *catalog.ToolCheck, args []byte) error {
 	check, err := c.Arguments(args)
 	if err != nil {
@@ -150,7 +149,7 @@ func (r *round) fits(c *catalog.ToolCheck, args []byte) error {
 	return check.Run()
 }
 
-// checkResult runs the check of a result, which is here and is not refused any more.
+// checkResult runs the check of a result. The result is in memory already, so the charge is not refused.
 func (r *round) checkResult(check *schema.Check) error {
 	bytes := taken(check)
 	r.call.Memory.Force(budget.Checks, bytes)
@@ -158,7 +157,7 @@ func (r *round) checkResult(check *schema.Check) error {
 	return check.Run()
 }
 
-// taken is what a check is charged with; 0 where that is part of what its request is charged with.
+// taken returns the bytes to charge for a check; 0 if the charge of its request includes them.
 func taken(check *schema.Check) int64 {
 	if n := check.Held() + check.Bytes(); n > smallCheck {
 		return n
@@ -166,7 +165,7 @@ func taken(check *schema.Check) int64 {
 	return 0
 }
 
-// settle charges the call with what the round has come to, in the place of what was permitted for it.
+// settle replaces the round's permit with a charge for its actual result.
 func (r *round) settle(reply *mcp.Reply) {
 	bytes := int64(len(reply.Result))
 	if in := reply.Input; in != nil {

@@ -15,15 +15,14 @@ import (
 const (
 	// MetadataMethod carries the MCP method.
 	MetadataMethod = "mcp-method"
-	// MetadataName carries the backend's own name of the tool or prompt, the resource's URI, or the
-	// URI template. Outside printable ASCII it is in MCP's base64 sentinel. A value beyond 1 KiB is left
-	// out, never cut: a prefix may be another thing's name.
+	// MetadataName carries the backend's own name of the tool or prompt, the resource's URI, or the URI template. Outside printable ASCII
+	// it is in MCP's base64 sentinel. A value beyond 1 KiB is omitted, not truncated: a prefix may be the name of another object.
 	MetadataName = "mcp-name"
 )
 
 const maxMetadataName = 1 << 10
 
-// withMetadata adds them, the trace context, if key is not empty one more pair, and the pairs of more.
+// withMetadata adds these keys, the trace context, the pair key and value if key is not empty, and the pairs of more.
 func withMetadata(ctx context.Context, t *telemetry.Telemetry, call *mcp.Call, name, key, value string, more []string) context.Context {
 	var space [12]string
 	pairs := t.AppendMetadata(append(space[:0], MetadataMethod, string(call.Method)), ctx, &call.Params.Meta)
@@ -38,11 +37,11 @@ func withMetadata(ctx context.Context, t *telemetry.Telemetry, call *mcp.Call, n
 	return metadata.AppendToOutgoingContext(ctx, append(pairs, more...)...)
 }
 
-// maxHeaders bounds the names and values of headers that one call passes on, in bytes.
+// maxHeaders bounds the names and values of the headers that one call forwards, in bytes.
 const maxHeaders = 8 << 10
 
-// appendHeaders appends the headers of the client's request that a backend is told, by their canonical names: those that metadata can hold, until
-// they come to maxHeaders.
+// appendHeaders appends the headers of the client's request that are forwarded to a backend, by their canonical names: those that gRPC
+// metadata can represent, up to maxHeaders bytes.
 func appendHeaders(pairs, names []string, header map[string][]string) []string {
 	left := maxHeaders
 	for _, name := range names {

@@ -9,7 +9,7 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// admitted asks those who take long whether the round may be run.
+// admitted runs the second stage of the decision on the round, which may block.
 func (r *round) admitted(ctx context.Context) error {
 	if r.d.opts.Access == nil {
 		return nil
@@ -17,7 +17,7 @@ func (r *round) admitted(ctx context.Context) error {
 	return r.d.opts.Access.Admit(ctx, r.rules, r.call, r.target.Backend, r.allowedBy)
 }
 
-// conceals says whether something that exists may be hidden from the caller.
+// conceals reports whether an existing object may be hidden from the caller.
 func (r *round) conceals() bool {
 	if r.d.opts.Access == nil {
 		return false
@@ -26,17 +26,17 @@ func (r *round) conceals() bool {
 	return listed != nil
 }
 
-// narrow makes what a backend says of keeping an answer, which may be nil, good for the caller alone if others may be refused it.
+// narrow makes a cache hint, which may be nil, private to the caller if other callers may be denied the answer.
 func (r *round) narrow(hint *pb.CacheHint) {
 	if hint != nil && r.d.opts.Access != nil && r.d.opts.Access.Restricts() {
 		hint.Scope = pb.CacheScope_CACHE_SCOPE_PRIVATE
 	}
 }
 
-// noneGiven are the arguments of what has none.
+// noneGiven returns the arguments of a request that has none.
 func noneGiven() (map[string]any, error) { return nil, nil }
 
-// chosen are the arguments of a completion: those that were chosen before, and the one that is being typed.
+// chosen returns the arguments of a completion: those already chosen, and the one being completed.
 func chosen(c *translate.Completion) policy.Arguments {
 	return func() (map[string]any, error) {
 		out := map[string]any{c.Argument: c.Value}
@@ -47,7 +47,7 @@ func chosen(c *translate.Completion) policy.Arguments {
 	}
 }
 
-// toolArguments are those of tools/call or prompts/get, within bounds.
+// toolArguments returns the arguments of tools/call or prompts/get, within bounds.
 func (r *round) toolArguments() (map[string]any, error) {
 	raw, err := r.arguments()
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/mcpedge/mcpedge/edge/revision"
 )
 
-// PermitTask decides on a request about a task: whether its caller may call the task's tool with the arguments that were kept, now. nil:
-// the request may be made. Else it is a *mcp.Error; hidden: the request is to be answered as if there were no such task. A tool that is not
-// there any more is decided on by its name and its backend of then, with the hints of one that has no annotations.
+// PermitTask decides on a request that names a task: whether its caller may now call the task's tool with the stored arguments. nil allows
+// the request; otherwise the error is a *mcp.Error. hidden means that the request must be answered as if the task did not exist. If the
+// tool no longer exists, the decision uses its name and the backend that it had, with the hints of a tool without annotations.
 func (d *Dispatch) PermitTask(ctx context.Context, rules *revision.Rules, call *mcp.Call, task *mcp.TaskCall) (hidden bool, err error) {
 	if d.opts.Access == nil {
 		return false, nil
@@ -25,7 +25,7 @@ func (d *Dispatch) PermitTask(ctx context.Context, rules *revision.Rules, call *
 		target = t.Target
 	}
 	once := *task
-	if task.Arguments != nil { // Rules and the policy server may both look at them.
+	if task.Arguments != nil { // The rules and the policy server may both read them.
 		once.Arguments = sync.OnceValues(task.Arguments)
 	}
 	err = d.opts.Access.DecideTask(ctx, rules, call, &once, &target, func() (map[string]any, error) {

@@ -9,8 +9,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/revision"
 )
 
-// Resolve implements the eras' Dispatcher: it looks up what a request names, has its arguments as the backend reads them, and decides by
-// rules and scopes. What Call does with the target looks nothing up again.
+// Resolve implements the eras' Dispatcher: it looks up what a request names, reads its arguments as the backend does, and applies rules
+// and scopes. Call uses the target without another lookup.
 func (d *Dispatch) Resolve(ctx context.Context, rules *revision.Rules, call *mcp.Call) (*mcp.Target, error) {
 	r := &round{d: d, rules: rules, call: call}
 	r.target = mcp.Target{Backend: call.Backend, Known: call.Backend != "", Repeatable: call.Method.Repeatable(), Handle: r}
@@ -49,8 +49,8 @@ func (r *round) resolve(ctx context.Context) error {
 	return nil
 }
 
-// decide decides by rules and scopes on what the request names. To those from whom it is hidden it does not exist, and a watch of it opens
-// when it does.
+// decide applies rules and scopes to what the request names. For callers from whom it is hidden the error is that of an unknown name, and
+// a watch opens once the object exists.
 func (r *round) decide(ctx context.Context) error {
 	rule, err := r.d.opts.Access.Decide(ctx, r.rules, r.call, r.named.Policy, r.given())
 	r.allowedBy = rule
@@ -66,7 +66,7 @@ func (r *round) decide(ctx context.Context) error {
 	return &unknown
 }
 
-// given are the arguments that rules may look at.
+// given returns the arguments that rules may inspect.
 func (r *round) given() policy.Arguments {
 	switch {
 	case r.named.Completion != nil:
@@ -77,7 +77,7 @@ func (r *round) given() policy.Arguments {
 	return noneGiven
 }
 
-// take makes a resolved round that of a call, which has the params that were resolved.
+// take makes a resolved round that of a call with the same params.
 func (r *round) take(call *mcp.Call) {
 	resolved := r.call
 	r.call, r.misfits = withOwnState(call)

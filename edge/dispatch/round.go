@@ -18,55 +18,55 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// round is one round of a request, from when it is resolved until it has run. It is used by one goroutine at a time.
+// round is one round of a request, from its resolution until its end. It is used by one goroutine at a time.
 type round struct {
 	d     *Dispatch
 	rules *revision.Rules
 	call  *mcp.Call
 	sink  mcp.Sink
 
-	// named is what the request names, and target what the eras know of that.
+	// named is what the request names, and target the part of it that the eras see.
 	named  catalog.Target
 	target mcp.Target
-	// allowedBy is the rule of the policy that permits the round; empty without a policy.
+	// allowedBy is the policy rule that allows the round; empty without a policy.
 	allowedBy string
-	// rewritten: the call has other arguments than came, as the backend reads them.
+	// rewritten is true if the call's arguments were replaced by those that the backend is to read.
 	rewritten bool
 
-	// misfits are those of the rounds before.
+	// misfits are those of the previous rounds.
 	misfits misfits
 
-	// unread is why the backend would not take the arguments; nil: nothing is known against them.
+	// unread is why the backend would not accept the arguments; nil if no reason is known.
 	unread error
 
-	// key and value are the metadata that shows the backend who is calling, and pairs what else it is told of the caller, once proven is true; an
-	// empty key: none shows it.
+	// key and value are the metadata that proves the caller to the backend, and pairs the other metadata with properties of the caller; set
+	// once proven is true. An empty key means that there is no proof.
 	key, value string
 	pairs      []string
 	proven     bool
-	// deadline is when the backend's timeout is over, once proven is true.
+	// deadline is when the backend's timeout ends, set once proven is true.
 	deadline time.Time
 
-	// effects: running it twice may do more than running it once.
+	// effects is true if running the round twice may have further effects.
 	effects bool
 
-	// owner is the backend that does the work, from begin on.
+	// owner is the backend that runs the round, set by enter.
 	owner *backend.Backend
 	began time.Time
-	// progress is the highest value passed on, once told is true.
+	// progress is the highest value passed on, valid once told is true.
 	progress float64
 	told     bool
-	// cancel ends the backend's call.
+	// cancel cancels the backend's call.
 	cancel context.CancelFunc
 
-	// size is that of the messages which came of the kind that the call asks for, most the largest that
-	// may come; nil where nothing is counted. permit is for the one that is being received.
+	// size holds the message sizes for the call's kind of request, and most is the largest that may arrive. size is nil if memory is not
+	// counted. permit is that of the message being received.
 	size   *catalog.Size
 	most   int64
 	permit *budget.Permit
 }
 
-// begin is admit and enter.
+// begin runs admit, then enter.
 func (r *round) begin(ctx context.Context, b *backend.Backend, target string) (_ context.Context, end func(), _ error) {
 	release, err := r.admit(ctx, b)
 	if err != nil {
@@ -80,8 +80,9 @@ func (r *round) begin(ctx context.Context, b *backend.Backend, target string) (_
 	return ctx, func() { cancel(); release() }, nil
 }
 
-// admit takes one of the backend's places; release gives it back. Where somebody else has to be asked who is calling, that is
-// done before: it takes as long as they like, and would keep the callers away who are known. The backend's timeout counts from then.
+// admit takes one of the backend's places; release returns it. If the backend's Identity asks another server for the proof of the caller,
+// admit gets that proof first: it may take long, and the place would be unavailable to other callers meanwhile. The backend's timeout
+// includes the wait for the proof.
 func (r *round) admit(ctx context.Context, b *backend.Backend) (release func(), _ error) {
 	if b.AsksToProve() {
 		r.deadline = r.due(b)
@@ -100,7 +101,7 @@ func (r *round) admit(ctx context.Context, b *backend.Backend) (release func(), 
 	return release, nil
 }
 
-// due is when the backend's time is over: that of a task is its own.
+// due returns when the backend's timeout ends. A task has its own deadline.
 func (r *round) due(b *backend.Backend) time.Time {
 	if r.call.Task != nil {
 		return r.call.Task.Until
@@ -108,7 +109,8 @@ func (r *round) due(b *backend.Backend) time.Time {
 	return time.Now().Add(b.Timeout())
 }
 
-// prove finds out what shows the backend who is calling, and what it is told of the caller. An error says that it cannot be.
+// prove gets the metadata that proves the caller to the backend, and the other metadata with properties of the caller. It fails if either
+// is not available.
 func (r *round) prove(ctx context.Context, b *backend.Backend) (err error) {
 	if r.pairs, err = b.CallerPairs(&r.call.Principal); err != nil {
 		return err
@@ -120,8 +122,8 @@ func (r *round) prove(ctx context.Context, b *backend.Backend) (err error) {
 	return nil
 }
 
-// enter gives an admitted round its deadline and metadata. target is the backend's own name for what is
-// called. end cancels what still runs. An error says that the backend cannot be shown who is calling, or be told of the caller what it is to be told.
+// enter gives an admitted round its deadline and metadata. target is the backend's own name for what is called. end cancels what still
+// runs. enter fails if the caller's identity cannot be proved to the backend, or if the caller lacks a property that the backend requires.
 func (r *round) enter(ctx context.Context, b *backend.Backend, target string) (_ context.Context, end context.CancelFunc, _ error) {
 	if !r.proven {
 		r.deadline = r.due(b)
@@ -144,8 +146,8 @@ func (r *round) enter(ctx context.Context, b *backend.Backend, target string) (_
 	return withMetadata(ctx, r.d.opts.Telemetry, r.call, target, r.key, r.value, pairs), cancel, nil
 }
 
-// unproven is why a backend cannot be shown who is calling. A call that was begun before and has lost its token was so with the
-// replica that ran it: nobody can run it again, and whether it took effect is not known.
+// unproven returns the error for a caller whose identity cannot be proved to a backend. If the call began before and its token is lost, the
+// replica that ran it is lost too: no other replica can run it again, and its effect is unknown.
 func (r *round) unproven(b *backend.Backend, err error) error {
 	if !errors.Is(err, mcp.ErrNoToken) || !r.call.Begun {
 		return err
@@ -158,7 +160,7 @@ func (r *round) unproven(b *backend.Backend, err error) error {
 	}
 }
 
-// observe records how the backend did.
+// observe records the outcome of the backend's call.
 func (r *round) observe(ctx context.Context, reply *mcp.Reply, err error) {
 	o := telemetry.Outcome{ToolError: reply.ToolError, InputRequired: reply.Input != nil}
 	if err != nil {
@@ -167,7 +169,7 @@ func (r *round) observe(ctx context.Context, reply *mcp.Reply, err error) {
 	r.d.opts.Telemetry.BackendCalled(ctx, r.owner.Name(), r.call.Method, &o, time.Since(r.began))
 }
 
-// status is a failed RPC as an error.
+// status converts the error of a failed RPC.
 func (r *round) status(ctx context.Context, err error) *mcp.Error {
 	r.owner.Proved(ctx, &r.call.Principal, r.value, err)
 	e := translate.Status(err, r.owner.Name(), r.owner.MaxMessageBytes())
@@ -194,7 +196,7 @@ func (r *round) unknown(e *mcp.Error, reason string) *mcp.Error {
 	}
 }
 
-// refused is a backend's answer in the terms of the method.
+// refused converts a backend's error to an error of the method.
 func (r *round) refused(e *mcp.Error) *mcp.Error {
 	if e.Kind == mcp.KindContract {
 		return r.blame(e)
@@ -204,20 +206,20 @@ func (r *round) refused(e *mcp.Error) *mcp.Error {
 	}
 	e = translate.ForMethod(e, r.call.Method, r.call.Params.Target)
 	if e.Kind == mcp.KindResourceNotFound && r.conceals() {
-		// A backend may say it in words of its own, by which what is hidden could be told from what does not exist.
+		// The backend's own error text could reveal whether an object is hidden or does not exist.
 		return catalog.NotFound(r.call.Params.Target)
 	}
 	return e
 }
 
-// broken is an error about a backend that broke the contract.
+// broken returns the error for a backend that broke the contract.
 func (r *round) broken(format string, args ...any) *mcp.Error {
 	e := mcp.Errorf(mcp.KindContract, "backend %q broke the contract: %s", r.owner.Name(), fmt.Sprintf(format, args...))
 	r.d.catalog.Broken(r.owner.Name(), r.call.Method, e.Message)
 	return e
 }
 
-// blame adds the backend's name to an error found in what it sent.
+// blame adds the backend's name to an error in what it sent.
 func (r *round) blame(err error) *mcp.Error {
 	e := mcp.AsError(err)
 	if e.Kind != mcp.KindContract {
@@ -226,7 +228,7 @@ func (r *round) blame(err error) *mcp.Error {
 	return r.broken("%s", e.Message)
 }
 
-// tell adds to what a backend is told of the request what this one alone is told.
+// tell adds the claims that only this backend receives to the request's context.
 func (r *round) tell(about *pb.RequestContext, b *backend.Backend) {
 	if claims := b.ClaimsOf(r.call.Principal); claims != nil {
 		about.Principal.ClaimsJson = claims

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpedge/mcpedge/internal/uris"
 )
 
-// about is what the backend of the URI of skills/get or resources/directory/read is told of the request, once those were asked who take long.
+// about returns the request context for the backend of skills/get or resources/directory/read, after the second stage of the decision.
 func (r *round) about(ctx context.Context) (*pb.RequestContext, error) {
 	if err := r.admitted(ctx); err != nil {
 		return nil, err
@@ -25,7 +25,7 @@ func (r *round) about(ctx context.Context) (*pb.RequestContext, error) {
 	return about, nil
 }
 
-// getSkill runs skills/get (Skills, "Getting a Skill"): the backend is asked, since the answer is how the skill is now.
+// getSkill runs skills/get (Skills, "Getting a Skill"). It always calls the backend, since the result is the skill's current state.
 func (r *round) getSkill(ctx context.Context) (mcp.Reply, error) {
 	about, err := r.about(ctx)
 	if err != nil {
@@ -52,7 +52,7 @@ func (r *round) getSkill(ctx context.Context) (mcp.Reply, error) {
 	if err != nil {
 		return mcp.Reply{}, err
 	}
-	if others.OwnFileOf(out.GetSkill()) { // Lists leave it out, too.
+	if others.OwnFileOf(out.GetSkill()) { // Lists omit it, too.
 		return mcp.Reply{}, r.named.Unknown()
 	}
 	r.narrow(out.GetCache())
@@ -63,7 +63,7 @@ func (r *round) getSkill(ctx context.Context) (mcp.Reply, error) {
 	return reply, nil
 }
 
-// notThere: a backend without the RPC has nothing of the URI.
+// notThere returns the error for an unknown URI if the backend does not implement the RPC.
 func (r *round) notThere(ctx context.Context, err error) error {
 	if status.Code(err) == codes.Unimplemented {
 		r.received(nil)

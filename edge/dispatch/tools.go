@@ -27,7 +27,7 @@ func (r *round) callTool(ctx context.Context) (mcp.Reply, error) {
 	if err != nil {
 		return mcp.Reply{}, err
 	}
-	// What follows takes memory and time, so that it is done for as many calls as the backend has places.
+	// The following takes memory and time, so it is limited by the backend's places.
 	release, err := r.admit(ctx, t.Owner)
 	if err != nil {
 		return mcp.Reply{}, err
@@ -78,8 +78,8 @@ func (r *round) callTool(ctx context.Context) (mcp.Reply, error) {
 	return r.toolResult(t, check, out.result)
 }
 
-// CancelCall tells the backend of a call that it was cancelled between two rounds. A backend that has nothing to end, or cannot be told, is
-// no error.
+// CancelCall notifies the backend of a call that the call was cancelled between two rounds. It returns nil if the tool no longer exists,
+// if the call has no state, or if the backend does not implement CancelCall.
 func (d *Dispatch) CancelCall(ctx context.Context, rules *revision.Rules, call *mcp.Call) error {
 	r := &round{d: d, rules: rules}
 	err := d.catalog.Resolve(ctx, rules, call, &r.named)
@@ -89,7 +89,7 @@ func (d *Dispatch) CancelCall(ctx context.Context, rules *revision.Rules, call *
 	case ctx.Err() != nil:
 		return err
 	default:
-		return nil // It has nothing of the name any more.
+		return nil // The name no longer exists.
 	}
 	call, _ = withOwnState(call)
 	if call.State == nil {
@@ -109,7 +109,7 @@ func (d *Dispatch) CancelCall(ctx context.Context, rules *revision.Rules, call *
 	return err
 }
 
-// schemaError tells that arguments do not fit, the way the revision does.
+// schemaError reports arguments that do not fit the schema, in the form of the revision.
 func (r *round) schemaError(detail error) (mcp.Reply, error) {
 	result, err := translate.SchemaError(r.rules, r.d.server, detail.Error())
 	if err != nil {
@@ -118,7 +118,7 @@ func (r *round) schemaError(detail error) (mcp.Reply, error) {
 	return mcp.Reply{Result: result, ToolError: true}, nil
 }
 
-// toolError is an error of the backend: a result, when a model can act on it.
+// toolError converts an error of the backend: to a tool result, if a model can act on it.
 func (r *round) toolError(err error) (mcp.Reply, error) {
 	e := mcp.AsError(err)
 	if result, ok := translate.ToolError(r.rules, r.d.server, e); ok {
@@ -127,7 +127,7 @@ func (r *round) toolError(err error) (mcp.Reply, error) {
 	return mcp.Reply{}, e
 }
 
-// toolResult renders a result that keeps the tool's promise: structured content by the output schema.
+// toolResult renders a result. Structured content must match the output schema.
 func (r *round) toolResult(t *catalog.Tool, check *catalog.ToolCheck, res *pb.CallToolResult) (mcp.Reply, error) {
 	if check.HasOutput && !res.GetIsError() {
 		promise, err := check.Promised(res.GetStructuredContentJson())

@@ -16,7 +16,7 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// message is one message of a stream of work, whose result is an R.
+// message is one message of a round's stream, whose result is an R.
 type message[R any] interface {
 	GetProgress() *pb.Progress
 	GetLog() *pb.LogMessage
@@ -25,30 +25,30 @@ type message[R any] interface {
 	GetFailure() *pb.Failure
 }
 
-// toolEvents are the events that only calls of tools have.
+// toolEvents are the events that only tool calls have.
 type toolEvents interface {
 	GetDefer() *pb.Defer
 	GetCheckpoint() *pb.Checkpoint
 }
 
-// outcome is how a stream of work ended: with input, or else with a result.
+// outcome is the end of a round's stream: input if it is required, otherwise a result.
 type outcome[R any] struct {
 	result R
 	input  *pb.InputRequired
 }
 
-// linger is how long a stream may stay open behind its outcome before it is cancelled. What comes in
-// that time breaks the contract; the outcome need not wait for longer.
+// linger is how long a stream may stay open after its outcome before it is cancelled. A message that
+// arrives in that time breaks the contract. The outcome is not delayed further.
 const linger = time.Second
 
-// receive runs a stream of work to its end: events go to the sink, and exactly one outcome is due. A
-// failure or a status is an error, an *mcp.Error. The caller ends ctx afterwards.
+// receive reads a round's stream to its end. It passes events to the sink and requires exactly one
+// outcome. A failure or a status is returned as an *mcp.Error. The caller cancels ctx afterwards.
 func receive[T any, M interface {
 	*T
 	proto.Message
 	message[R]
 }, R comparable](ctx context.Context, r *round, stream grpc.ServerStreamingClient[T]) (outcome[R], error) {
-	// One message for all: what an event says is copied.
+	// One message is reused: event data is copied.
 	m := M(new(T))
 	for {
 		if err := r.await(ctx, stream); err != nil {
@@ -79,7 +79,7 @@ func receive[T any, M interface {
 	}
 }
 
-// judge passes an event on, or takes an outcome; done tells them apart.
+// judge passes an event on, or returns an outcome; done is true for an outcome.
 func judge[R comparable](ctx context.Context, r *round, m message[R]) (out outcome[R], failure *pb.Failure, done bool, err error) {
 	var none R
 	if p := m.GetProgress(); p != nil {
@@ -108,7 +108,7 @@ func judge[R comparable](ctx context.Context, r *round, m message[R]) (out outco
 	return out, nil, false, r.broken("the stream of %s holds a message that is neither an event nor an outcome", r.call.Method)
 }
 
-// closing waits for the stream's end behind its outcome, for a bounded time.
+// closing waits a bounded time for the stream to end after its outcome.
 func closing[T any](ctx context.Context, r *round, stream grpc.ServerStreamingClient[T]) error {
 	timer := time.AfterFunc(linger, r.cancel)
 	_, err := stream.Recv()
@@ -122,7 +122,7 @@ func closing[T any](ctx context.Context, r *round, stream grpc.ServerStreamingCl
 	return nil
 }
 
-// onProgress passes rising progress on, if the client asked for it.
+// onProgress passes increasing progress on, if the client requested it.
 func (r *round) onProgress(ctx context.Context, p *pb.Progress) error {
 	token, value := r.call.Params.Meta.ProgressToken, p.GetProgress()
 	if len(token) == 0 || math.IsNaN(value) || math.IsInf(value, 0) || r.told && value <= r.progress {
@@ -136,7 +136,7 @@ func (r *round) onProgress(ctx context.Context, p *pb.Progress) error {
 	return r.emit(ctx, ev)
 }
 
-// onDefer passes on that the backend wants a task, where there may be one.
+// onDefer passes the backend's request for a task on, if the sink supports tasks.
 func (r *round) onDefer(ctx context.Context) error {
 	if d, ok := r.sink.(mcp.Deferrer); ok {
 		return d.Defer(ctx)
@@ -144,7 +144,7 @@ func (r *round) onDefer(ctx context.Context) error {
 	return nil
 }
 
-// onCheckpoint passes on from where the round may be run again.
+// onCheckpoint passes on the state from which the round may be run again.
 func (r *round) onCheckpoint(p *pb.Checkpoint) error {
 	if n := len(p.GetState()); n > mcp.MaxState {
 		return r.broken("checkpoint.state has %d bytes, at most %d can be kept", n, mcp.MaxState)
@@ -155,7 +155,7 @@ func (r *round) onCheckpoint(p *pb.Checkpoint) error {
 	return nil
 }
 
-// onLog passes messages on from the call's level up.
+// onLog passes on log messages at or above the call's level.
 func (r *round) onLog(ctx context.Context, l *pb.LogMessage) error {
 	level := mcp.LogLevel(0)
 	if n := l.GetLevel(); n > 0 && int(n) <= int(mcp.LogEmergency) {
@@ -174,7 +174,7 @@ func (r *round) onLog(ctx context.Context, l *pb.LogMessage) error {
 	return r.emit(ctx, ev)
 }
 
-// emit passes an event on; without a sink nobody listens.
+// emit passes an event to the sink; without a sink it drops the event.
 func (r *round) emit(ctx context.Context, ev mcp.Event) error {
 	if r.sink == nil {
 		return nil
