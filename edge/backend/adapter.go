@@ -4,25 +4,24 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// Adapter speaks the contract for a target that does not, within this process. A list or a call fails with a status while the target is away, or is
-// not learned yet. All methods are safe for concurrent use.
+// Adapter implements the contract, in this process, for a target that does not. A list or a call fails with a status while the target is
+// unavailable, or while its description is still being read. All methods are safe for concurrent use.
 type Adapter interface {
 	pb.BackendServiceClient
 	pb.ToolServiceClient
-	// Notes are sentences, for operators, about what the contract cannot say of the target.
+	// Notes returns sentences, for operators, that describe what the contract cannot express of the target.
 	Notes() []string
-	// Progress says how far the target was learned, as long as nothing can be served before it is: "learned 31 of 59 files".
-	// Empty: it is not being learned.
+	// Progress describes how much of the target's description was read, while nothing can be served before it is complete: "learned 31 of
+	// 59 files". Empty means that it is not being read.
 	Progress() string
-	// Canonical rewrites the arguments of a tool, by the tool's own name, to the one form in which the target is to see them.
-	// They are a JSON object that is known to be valid; the result may be the same bytes. An error says in one line why the
-	// target would not take them.
+	// Canonical rewrites the arguments of a tool, by the tool's own name, to the one form that the target receives. They are a valid JSON
+	// object; the result may be the same bytes. The error says in one line why the target would not accept them.
 	Canonical(tool string, arguments []byte) ([]byte, error)
-	// Close ends all calls, and returns when no goroutine is left.
+	// Close ends all calls, and returns when all goroutines have ended.
 	Close()
 }
 
-// notes are the adapter's.
+// notes returns the adapter's notes; nil without an adapter.
 func (b *Backend) notes() []string {
 	if b.adapter == nil {
 		return nil
@@ -30,7 +29,7 @@ func (b *Backend) notes() []string {
 	return b.adapter.Notes()
 }
 
-// progress is the adapter's.
+// progress returns the adapter's progress; empty without an adapter.
 func (b *Backend) progress() string {
 	if b.adapter == nil {
 		return ""
@@ -41,7 +40,7 @@ func (b *Backend) progress() string {
 // Adapted reports whether the backend's tools are made by the edge, for a target that does not speak the contract.
 func (b *Backend) Adapted() bool { return b.adapter != nil }
 
-// Canonical is Adapter.Canonical; a target that speaks the contract gets arguments as they are.
+// Canonical calls Adapter.Canonical. Without an adapter it returns the arguments unchanged.
 func (b *Backend) Canonical(tool string, arguments []byte) ([]byte, error) {
 	if b.adapter == nil {
 		return arguments, nil

@@ -12,9 +12,9 @@ import (
 	"google.golang.org/grpc/serviceconfig"
 )
 
-// addressPolicy is a balancer that hides addresses from round_robin: those whose health service does not answer SERVING,
-// and outliers. gRPC's own health check retries without a pause where a Watch ends, and takes the answer that there is no
-// such service for unhealthy. Its own outlier detection comes only with all of xDS, and counts every status but OK.
+// addressPolicy is a balancer that hides addresses from round_robin: those whose health service does not report SERVING, and
+// outliers. gRPC's own health check retries without a pause after a Watch ends, and treats the status of an unknown service as
+// unhealthy. Its own outlier detection is available only with all of xDS, and counts every status but OK.
 const addressPolicy = "mcpedge_addresses"
 
 func init() { balancer.Register(addressBuilder{}) }
@@ -28,8 +28,8 @@ type addressConfig struct {
 	Outliers *Outliers
 }
 
-// serviceConfig balances over all addresses of the target but those that are unhealthy or outliers. An address without a
-// health service is healthy. health is the service that is asked about, or HealthOff; nil disables outlier detection.
+// serviceConfig balances over all addresses of the target except those that are unhealthy or outliers. An address without a
+// health service is healthy. health is the service whose health is watched, or HealthOff; nil disables outlier detection.
 func serviceConfig(o *Outliers, health string) string {
 	policy := map[string]any{roundrobin.Name: struct{}{}}
 	if o != nil || health != HealthOff {
@@ -124,7 +124,7 @@ func (b *addressBalancer) UpdateState(s balancer.State) {
 	b.ClientConn.UpdateState(s)
 }
 
-// addressPicker picks the SubConns of the channel, and counts how calls to judged addresses end.
+// addressPicker picks the SubConns of the channel, and counts the outcomes of calls to judged addresses.
 type addressPicker struct{ balancer.Picker }
 
 // Pick implements balancer.Picker.
@@ -151,11 +151,11 @@ func (p addressPicker) Pick(info balancer.PickInfo) (balancer.PickResult, error)
 type address struct {
 	balancer.SubConn
 	of     *addressBalancer
-	judged *judged // nil: it is not judged
+	judged *judged // nil: no outlier detection
 
 	mu       sync.Mutex
 	ejected  bool
-	listener *healthListener // nil: none is registered
+	listener *healthListener // nil if none is registered
 }
 
 // healthListener is what round_robin registered at an address. It is guarded by address.mu.
@@ -163,7 +163,7 @@ type healthListener struct {
 	call func(balancer.SubConnState)
 	// state is the last one that the health service reported; Idle: none yet.
 	state balancer.SubConnState
-	// stop ends the watch; nil: there is none.
+	// stop ends the watch; nil if there is none.
 	stop func()
 }
 

@@ -17,17 +17,17 @@ import (
 // Backend is one configured target, connected or not. All methods are safe for concurrent use.
 type Backend struct {
 	cfg Config
-	// told are the claims of callers by which what the backend answers may differ.
+	// told are the names of the callers' claims on which the backend's answers may depend.
 	told []string
 	tune *tuning
 	log  *slog.Logger
-	// discovered: it is not in the configuration.
+	// discovered is true if the backend is not in the configuration.
 	discovered bool
 
-	// conn carries calls, lists and feeds. side carries the resource watches, of which there may be
-	// more than a peer allows streams on one connection; it is dialled with the first watch.
+	// conn carries calls, lists and feeds. side carries the resource watches, whose number may exceed the streams that a peer allows on
+	// one connection; it is dialled with the first watch.
 	conn, side *grpc.ClientConn
-	adapter    Adapter // nil: the target speaks the contract
+	adapter    Adapter // nil: the target implements the contract
 	describer  pb.BackendServiceClient
 	tools      pb.ToolServiceClient
 	resources  pb.ResourceServiceClient
@@ -38,7 +38,7 @@ type Backend struct {
 	release func()
 
 	catalog atomic.Pointer[Catalog]
-	// content is what the catalog was made of; written before the catalog.
+	// content is the source of the catalog; it is written before the catalog.
 	content atomic.Pointer[content]
 	private private
 	signals signals
@@ -117,14 +117,14 @@ func (b *Backend) closeConns() {
 	}
 }
 
-// start begins to connect; ctx ends it as close does.
+// start begins to connect; the end of ctx has the effect of close.
 func (b *Backend) start(ctx context.Context) {
 	b.group.follow(ctx)
 	b.group.run(b.followLink)
 	b.group.run(func(ctx context.Context) { (&refresher{b: b}).run(ctx) })
 }
 
-// close ends everything and waits for it.
+// close ends all calls, feeds and watches, and waits for their goroutines.
 func (b *Backend) close() {
 	b.group.cancel()
 	b.closeConns()
@@ -134,17 +134,17 @@ func (b *Backend) close() {
 // Name is the configured name.
 func (b *Backend) Name() string { return b.cfg.Name }
 
-// Prefix stands before the backend's tool and prompt names; it may be empty.
+// Prefix precedes the backend's tool and prompt names; it may be empty.
 func (b *Backend) Prefix() string { return b.cfg.Prefix }
 
-// FullSchemas reports whether clients are shown the schemas of its tools' arguments as they are, and not in the form that all clients and
-// model interfaces take (see package edge/schema/portable). Arguments are checked by the full ones.
+// FullSchemas reports whether clients receive the schemas of its tools' arguments unchanged, and not in the form that all clients and
+// model interfaces accept (see package edge/schema/portable). Arguments are checked by the full ones.
 func (b *Backend) FullSchemas() bool { return b.cfg.FullSchemas }
 
-// URIs are the prefixes of URIs that the configuration gives to the backend. The slice must not be changed.
+// URIs are the prefixes of URIs that the configuration assigns to the backend. The slice must not be changed.
 func (b *Backend) URIs() []string { return b.cfg.URIs }
 
-// Discovered says that the backend is not in the configuration, and may be taken out while the edge runs.
+// Discovered reports whether the backend is not in the configuration, so that it may be removed while the edge runs.
 func (b *Backend) Discovered() bool { return b.discovered }
 
 // Timeout bounds one call.
@@ -162,8 +162,8 @@ func (b *Backend) Resources() pb.ResourceServiceClient { return b.resources }
 // Prompts is the client of the backend's PromptService, whether it is served or not.
 func (b *Backend) Prompts() pb.PromptServiceClient { return b.prompts }
 
-// Acquire admits one call. When MaxConcurrent calls are running it fails at once with KindLimit, else
-// release must be called exactly once, when the call has ended. It does not block or allocate.
+// Acquire admits one call. If MaxConcurrent calls are running it fails at once with KindLimit; otherwise release must be called exactly
+// once, when the call has ended. It does not block or allocate.
 func (b *Backend) Acquire() (release func(), err error) {
 	if b.calls.Add(1) > int64(b.cfg.MaxConcurrent) {
 		b.calls.Add(-1)
@@ -172,6 +172,6 @@ func (b *Backend) Acquire() (release func(), err error) {
 	return b.release, nil
 }
 
-// Catalog is what the backend serves to everybody, or to the anonymous caller when it has private
-// lists. Never nil; its Present is false when the backend was never reached, or not for StaleAfter.
+// Catalog returns what the backend serves to all callers, or to the anonymous caller if it has private lists. It is never nil; its
+// Present is false if the backend was never reached, or not for StaleAfter.
 func (b *Backend) Catalog() *Catalog { return b.catalog.Load() }

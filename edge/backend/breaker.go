@@ -5,19 +5,20 @@ import (
 	"time"
 )
 
-// breaker remembers that the lists of single principals cannot be read, so that not every request waits to find out. While it is open
-// one request at a time tries. The zero value is closed. Safe for concurrent use.
+// breaker remembers that the lists of single principals cannot be read, so that not every request waits to find out. While it is
+// open, one request at a time tries. The zero value is closed. Safe for concurrent use.
 type breaker struct {
 	mu    sync.Mutex
-	err   error         // why it is open; nil: it is closed
-	pause time.Duration // until the next that tries
+	err   error         // why it is open; nil if it is closed
+	pause time.Duration // until the next trial
 	until time.Time
 }
 
 // shortestPause and longestPause bound how long a breaker stays open at a time.
 const shortestPause, longestPause = time.Second, 30 * time.Second
 
-// refuses returns why nothing is tried now; nil: the caller tries, and others do not for as long as that takes.
+// refuses returns the error for which it is open. nil lets the caller try; if the breaker is open, others are refused for the
+// duration of that trial.
 func (b *breaker) refuses(trial time.Duration) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -31,7 +32,7 @@ func (b *breaker) refuses(trial time.Duration) error {
 	return nil
 }
 
-// failed opens it. Failures of requests that began before it was open count once.
+// failed opens the breaker. Failures of requests that began before it was open count once.
 func (b *breaker) failed(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -43,7 +44,7 @@ func (b *breaker) failed(err error) {
 	b.err, b.until = err, now.Add(b.pause)
 }
 
-// worked closes it.
+// worked closes the breaker.
 func (b *breaker) worked() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -14,18 +14,18 @@ type CallerMetadata struct {
 	Value CallerValue
 }
 
-// CallerValue gives a text for each caller. Safe for concurrent use.
+// CallerValue returns a text for each caller. It must be safe for concurrent use.
 type CallerValue interface {
 	// String names the value in errors.
 	fmt.Stringer
-	// Of is the caller's; empty: it has none. An error says why.
+	// Of returns the caller's value; empty if it has none. The error says why.
 	Of(who *mcp.Principal) (string, error)
-	// Claims are the names of the claims, of Principal.Forwarded, that it depends on.
+	// Claims are the names of the claims, of Principal.Forwarded, on which the value depends.
 	Claims() []string
 }
 
-// CallerPairs are the keys and values of metadata that an RPC for a caller has, a key before its value; nil: none. The error is a *mcp.Error: the
-// caller does not have what the backend is to be told. An anonymous caller may get it with credentials.
+// CallerPairs returns the metadata of an RPC for a caller, each key before its value; nil if there is none. The error is a *mcp.Error: the
+// caller lacks a value that the backend requires. An anonymous caller may get it with credentials.
 func (b *Backend) CallerPairs(who *mcp.Principal) ([]string, error) {
 	if len(b.cfg.Caller) == 0 {
 		return nil, nil
@@ -55,7 +55,7 @@ func (b *Backend) CallerPairs(who *mcp.Principal) ([]string, error) {
 	return pairs, nil
 }
 
-// toldClaims are the claims of callers by which what the backend answers may differ, sorted, each once.
+// toldClaims returns the names of the callers' claims on which the backend's answers may depend, sorted, without duplicates.
 func (c *Config) toldClaims() []string {
 	out := slices.Clone(c.Claims)
 	for _, m := range c.Caller {
@@ -65,5 +65,5 @@ func (c *Config) toldClaims() []string {
 	return slices.Compact(out)
 }
 
-// Headers are the names of the headers of clients' HTTP requests that calls have as metadata, canonical; nil: none.
+// Headers are the canonical names of the headers of clients' HTTP requests that calls forward as metadata; nil forwards none.
 func (b *Backend) Headers() []string { return b.cfg.Headers }

@@ -23,7 +23,7 @@ const (
 	allKinds = Tools | Resources | Prompts
 )
 
-// each is the kinds one by one, in the order in which they are listed.
+// each lists the kinds one by one, in the order in which they are listed.
 var each = [...]Kinds{Tools, Resources, Prompts}
 
 // Has reports whether all of k is in the set.
@@ -44,19 +44,19 @@ func (s Kinds) String() string {
 	return text
 }
 
-// Hint is what clients are told about keeping a list.
+// Hint says how clients may cache a list.
 type Hint struct {
 	// TTL is between 0 and 30 days, in whole milliseconds.
 	TTL time.Duration
-	// Public is true only when every page said so.
+	// Public is true only if every page said so.
 	Public bool
 }
 
-// Catalog is what a backend serves, as one principal sees it. It is immutable, with all it points
-// to, and may be kept as long as one likes.
+// Catalog is what a backend serves, as one principal sees it. It and everything that it points to are immutable, and may be kept
+// without limit.
 type Catalog struct {
-	// Describe is what the backend says of itself; never nil. Of a backend without Describe it holds
-	// the features that were found by probing; of an absent one it is empty.
+	// Describe is the backend's description of itself; never nil. For a backend without Describe it holds the features found by
+	// probing; for an absent backend it is empty.
 	Describe *pb.DescribeResponse
 	// The lists, in the backend's order, with its own names: unique, and free of entries that break
 	// the contract.
@@ -65,20 +65,20 @@ type Catalog struct {
 	Templates []*pb.ResourceTemplate
 	Prompts   []*pb.Prompt
 	Skills    []*pb.Skill
-	// HasTools, HasResources and HasPrompts say that the service is served; its list may be empty.
+	// HasTools, HasResources and HasPrompts report whether the service is served; its list may be empty.
 	HasTools, HasResources, HasPrompts bool
-	// HasSkills says that skills are served, by the service of resources, to whose digest they belong.
+	// HasSkills reports whether the service of resources serves skills; they are part of its digest.
 	HasSkills bool
 	// The hints are the zero value for a service that is not served.
 	ToolsHint, ResourcesHint, TemplatesHint, PromptsHint, SkillsHint Hint
-	// Private: a list is private, so each principal has a catalog of its own. OwnBytes is the length of the encoding of the lists that
-	// are this principal's own; 0: none is.
+	// Private is true if a list is private, so that each principal has its own catalog. OwnBytes is the length of the encoding of the
+	// lists that are this principal's own; 0 means none.
 	Private  bool
 	OwnBytes int
 	// Digest of the lists' content: equal content has equal digests on every replica. 0 for a service
 	// that is not served.
 	Digest mcp.Digest
-	// Present: the backend was listed, and has not been unreachable for longer than StaleAfter.
+	// Present is true if the backend was listed, and has not been unreachable for longer than StaleAfter.
 	Present bool
 	// Unread are the kinds of a present backend whose list could not be read.
 	Unread Kinds
@@ -86,8 +86,8 @@ type Catalog struct {
 	unlisted atomic.Pointer[Catalog]
 }
 
-// Unlisted is a catalog whose services are those of c, and whose lists are not known: it is not present. It is always the
-// same of one c. Safe for concurrent use.
+// Unlisted returns a catalog with the services of c whose lists are unknown: it is not present. The same c always returns the same
+// one. Safe for concurrent use.
 func (c *Catalog) Unlisted() *Catalog {
 	if u := c.unlisted.Load(); u != nil {
 		return u
@@ -99,13 +99,13 @@ func (c *Catalog) Unlisted() *Catalog {
 	return c.unlisted.Load()
 }
 
-// absent is the catalog of a backend that is not there.
+// absent is the catalog of an absent backend.
 var absent = &Catalog{Describe: &pb.DescribeResponse{}}
 
-// lists is the content of the three kinds; nil: never listed, or too long unreachable.
+// lists holds the lists of the three kinds; nil means never listed, or unreachable for too long.
 type lists [len(each)]*list
 
-// assemble makes a catalog. describe is not kept if no list is there.
+// assemble makes a catalog. It drops describe if there is no list.
 func (l *lists) assemble(describe *pb.DescribeResponse) *Catalog {
 	c := &Catalog{Describe: describe}
 	for i, one := range l {
@@ -133,7 +133,7 @@ func (l *lists) assemble(describe *pb.DescribeResponse) *Catalog {
 	return c
 }
 
-// changes says which kinds differ between two catalogs, and whether anything at all does.
+// changes returns the kinds that differ between two catalogs, and whether anything differs.
 func changes(a, b *Catalog) (kinds Kinds, differs bool) {
 	if a == b {
 		return 0, false

@@ -43,8 +43,8 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	return c.CodecV2.Unmarshal(data, v)
 }
 
-// decodedBytes estimates what a message in its encoding takes in memory when it is decoded, beside its content. It counts on until the sum is
-// above most. It does not check the encoding, or what is more than depth messages deep: decoding refuses that.
+// decodedBytes estimates the memory of a message when it is decoded, without its strings and bytes. It stops once the sum exceeds most. It
+// does not check the encoding, or messages nested deeper than depth: decoding rejects those.
 func decodedBytes(md protoreflect.MessageDescriptor, raw []byte, most, depth int) (sum int) {
 	if depth <= 0 {
 		return 0

@@ -14,7 +14,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// What a Config's zero values stand for.
+// Defaults for the zero values of a Config.
 const (
 	DefaultTimeout         = 60 * time.Second
 	DefaultMaxConcurrent   = 1024
@@ -27,17 +27,17 @@ const (
 
 // Bounds that no setting changes.
 const (
-	// MaxPages, MaxEntries and MaxListBytes bound one list of one backend, all its pages together.
-	// A list that crosses one of them is refused as a whole, and the list before it stays.
+	// MaxPages, MaxEntries and MaxListBytes bound one list of one backend, all its pages together. A list that exceeds one of them is
+	// rejected as a whole, and the previous list remains.
 	MaxPages     = 1_000
 	MaxEntries   = 10_000
 	MaxListBytes = 64 << 20
-	// MaxOwnListBytes bounds a list that a caller has for itself, as MaxListBytes does others, and maxOwnBytes those of all callers that are
-	// kept of one backend.
+	// MaxOwnListBytes bounds a caller's own list, as MaxListBytes does other lists. maxOwnBytes bounds all callers' own lists that are
+	// cached for one backend.
 	MaxOwnListBytes = 8 << 20
 	maxOwnBytes     = 32 << 20
-	// MaxTemplateVariables bounds the resource templates of one backend and their variables together, which bounds what it takes
-	// to match a URI. Templates beyond it are left out.
+	// MaxTemplateVariables bounds the resource templates of one backend and their variables together, and thereby the cost of matching a
+	// URI. Templates above the bound are left out.
 	MaxTemplateVariables = 1_000
 	// MaxWatches bounds the resource watches of one backend, each one upstream stream.
 	MaxWatches = 10_000
@@ -54,98 +54,100 @@ type Config struct {
 	// Target is any gRPC target ("dns:///tools:50051", "unix:/run/tools.sock", "localhost:50051").
 	// Required.
 	Target string
-	// Prefix is put before the backend's tool and prompt names; empty: none. Unless the backend was discovered, names that
-	// begin with it are its own.
+	// Prefix is put before the backend's tool and prompt names; empty adds none. Unless the backend was discovered, names that begin with
+	// it are reserved for it.
 	Prefix string
-	// URIs are prefixes of URIs that are the backend's own; empty: none are, and it has those that no other owns.
+	// URIs are prefixes of URIs that are reserved for the backend. Empty reserves none: the backend serves URIs that no other backend
+	// reserves.
 	URIs []string
-	// Credentials of the transport; nil: plaintext.
+	// Credentials of the transport; nil means plaintext.
 	Credentials credentials.TransportCredentials
-	// Timeout of one call, and of one list with all its pages; 0: DefaultTimeout.
+	// Timeout of one call, and of one list with all its pages; 0 means DefaultTimeout.
 	Timeout time.Duration
-	// MaxConcurrent bounds the calls that Acquire admits at a time; 0: DefaultMaxConcurrent.
+	// MaxConcurrent bounds the calls that Acquire admits at a time; 0 means DefaultMaxConcurrent.
 	MaxConcurrent int
-	// MaxMessageBytes bounds one received message; 0: DefaultMaxMessageBytes.
+	// MaxMessageBytes bounds one received message; 0 means DefaultMaxMessageBytes.
 	MaxMessageBytes int
-	// Refresh is how often the backend is listed without being told to, and how long a principal's
-	// own lists are kept; 0: DefaultRefresh.
+	// Refresh is the interval of listing the backend without a reported change, and the time for which a principal's own lists are cached;
+	// 0 means DefaultRefresh.
 	Refresh time.Duration
-	// StaleAfter is how long the last lists of an unreachable backend are served; 0: DefaultStaleAfter.
+	// StaleAfter is how long the last lists of an unreachable backend are served; 0 means DefaultStaleAfter.
 	StaleAfter time.Duration
-	// OwnLists is how long a request waits for lists that are the caller's own, which are read on for Timeout; 0: DefaultOwnLists.
+	// OwnLists is how long a request waits for the caller's own lists; reading them continues for up to Timeout. 0 means DefaultOwnLists.
 	OwnLists time.Duration
-	// Resolver finds the addresses of a target of its scheme; nil: gRPC's own. It may be an Explainer.
+	// Resolver resolves targets of its scheme; nil means gRPC's own. It may be an Explainer.
 	Resolver resolver.Builder
-	// Resolve is how often DNS is asked for the addresses of the target's name, if it is one, 1 s or more; 0:
-	// DefaultResolve.
+	// Resolve is the interval of DNS queries for the addresses of the target's name, if it is a name; at least 1 s. 0 means DefaultResolve.
 	Resolve time.Duration
-	// Outliers says when an address of the target gets no calls for a while; nil: never.
+	// Outliers says when an address of the target is ejected for a while; nil disables the detection.
 	Outliers *Outliers
-	// Health is the service that the standard health service of each address is asked about; empty: all of the address.
-	// HealthOff: none is asked. An address that has no health service counts as healthy; one that does not know a service
-	// that is named here does not.
+	// Health is the service that is queried at the standard health service of each address; empty queries the health of the whole address.
+	// HealthOff disables it. An address that has no health service counts as healthy; one that does not know a service named here does not.
 	Health string
-	// Claims of callers that the backend is told in the contract's Principal beside subject, issuer, client, actor, scopes and roles, by their names in
-	// mcp.Principal.Claims; nil: none.
+	// Claims are the names, in mcp.Principal.Claims, of the callers' claims that the backend receives in the contract's Principal beside
+	// subject, issuer, client, actor, scopes and roles; nil means none.
 	Claims []string
-	// Identity proves to the backend who is calling, beside the contract's Principal; nil: nothing does.
+	// Identity proves the caller to the backend, beside the contract's Principal; nil disables it.
 	Identity Identity
-	// Caller are keys of metadata whose values come from the caller; nil: none.
+	// Caller are keys of metadata whose values depend on the caller; nil means none.
 	Caller []CallerMetadata
-	// Fixed is the metadata of everything that is sent to the target, health checks too; nil: none.
+	// Fixed is the metadata of everything that is sent to the target, including health checks; nil means none.
 	Fixed credentials.PerRPCCredentials
-	// Headers of clients' HTTP requests that calls have as metadata, by their canonical names; nil: none. See package dispatch.
+	// Headers are the canonical names of the headers of clients' HTTP requests that calls forward as metadata; nil means none. See package
+	// dispatch.
 	Headers []string
-	// Extensions are ids of protocol extensions that the backend declares and that clients are told of, beside those the edge
-	// knows: they add no methods, notifications or results; nil: none. See Backend.Carries.
+	// Extensions are ids of protocol extensions that the backend declares and that are announced to clients, beside those the edge knows:
+	// they add no methods, notifications or results; nil means none. See Backend.Carries.
 	Extensions []string
-	// FullSchemas: clients are shown the schemas of tools' arguments as they are, see Backend.FullSchemas. Package check lints what
-	// clients are shown.
+	// FullSchemas sends the schemas of tools' arguments to clients unchanged, see Backend.FullSchemas. Package check lints the schemas that
+	// clients receive.
 	FullSchemas bool
-	// Adapt makes what speaks the contract for a target that does not, and does the work of calls through calls; nil: the target
-	// speaks it. It must not connect anything yet.
+	// Adapt makes the Adapter for a target that does not implement the contract; the adapter sends the RPCs of calls through calls. nil
+	// means that the target implements the contract. Adapt must not connect.
 	Adapt func(target *grpc.ClientConn, calls grpc.ClientConnInterface) Adapter
 }
 
-// Identity proves to a backend who is calling. Safe for concurrent use.
+// Identity proves the caller to a backend. It must be safe for concurrent use.
 type Identity interface {
-	// Prove gives the metadata, a key and a value, of an RPC that is made for a caller. call is the id of the call that it is
-	// part of; empty for a list or a watch. It may ask somebody, no longer than ctx lives. The error is a *mcp.Error.
+	// Prove returns the metadata, a key and a value, of an RPC that is made for a caller. call is the id of the call to which the RPC
+	// belongs; empty for a list or a watch. It may send a request to another server, and returns before ctx ends. The error is a
+	// *mcp.Error.
 	Prove(ctx context.Context, who *mcp.Principal, call string) (key, value string, err error)
 }
 
-// AskedIdentity is an Identity that asks somebody else, who may take long: it is asked before a call has a place of the backend's.
+// AskedIdentity is an Identity that sends a request to another server, which may take long: Prove is called before the call takes one of
+// the backend's places.
 type AskedIdentity interface {
 	Identity
-	// Refused tells that the backend did not accept the value that Prove had given for a caller (UNAUTHENTICATED). ctx is of the
-	// same request.
+	// Refused reports that the backend rejected the value that Prove returned for a caller (UNAUTHENTICATED). ctx is that of the same
+	// request.
 	Refused(ctx context.Context, who *mcp.Principal, value string)
 }
 
-// Explainer is a Resolver that knows why a target has no address. Safe for concurrent use.
+// Explainer is a Resolver that can say why a target has no address. It must be safe for concurrent use.
 type Explainer interface {
-	// Unresolved says why, for operators; nil: it has one.
+	// Unresolved returns the reason, for operators; nil if the target has an address.
 	Unresolved(target string) error
 }
 
-// Tracing watches calls. Safe for concurrent use.
+// Tracing observes calls. It must be safe for concurrent use.
 type Tracing interface {
-	// Conn is the connection for lists and calls that c is to be used through.
+	// Conn returns the connection through which lists and calls use c.
 	Conn(c grpc.ClientConnInterface) grpc.ClientConnInterface
 }
 
 // Options are common to all backends of a pool. The zero value is usable.
 type Options struct {
-	// Logger; nil: slog.Default().
+	// Logger logs the backends' states; nil means slog.Default().
 	Logger *slog.Logger
-	// Tracing makes calls part of traces; nil: none is.
+	// Tracing makes calls part of traces; nil disables it.
 	Tracing Tracing
 
-	// tune replaces timings and bounds in tests; nil: defaultTuning.
+	// tune replaces timings and bounds in tests; nil means defaultTuning.
 	tune *tuning
 }
 
-// tuning is what tests shorten.
+// tuning holds the timings and bounds that tests replace.
 type tuning struct {
 	// retryMin and retryMax bound the jittered wait before a failed list, feed or watch is tried again.
 	retryMin, retryMax time.Duration
@@ -157,9 +159,9 @@ type tuning struct {
 	describe time.Duration
 	// settle is how long the first list waits for the feeds' `started`.
 	settle time.Duration
-	// gap is the least time between two lists that a feed asked for, gapMax the longest that it grows to.
+	// gap is the least time between two lists that a feed triggers, gapMax the longest to which it grows.
 	gap, gapMax time.Duration
-	// lingering is how long a backend stays that was taken out, at least: who has seen its lists before may be about to call it.
+	// lingering is the least time for which a removed backend stays: clients that have its lists may be about to call it.
 	lingering time.Duration
 	// watches and principals replace MaxWatches and MaxPrincipals.
 	watches, principals int
@@ -173,7 +175,7 @@ var defaultTuning = tuning{
 	watches: MaxWatches, principals: MaxPrincipals,
 }
 
-// withDefaults fills the zero values in, or says which value is out of bounds.
+// withDefaults replaces zero values by defaults. The error names a value that is out of bounds.
 func (c Config) withDefaults() (Config, error) {
 	if c.Name == "" {
 		return c, errors.New("a backend has no name: give every backend one")

@@ -11,24 +11,24 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// description is what is known of a backend beside its lists. It is immutable but for the probes,
+// description is what is known of a backend beside its lists. It is immutable except for the probes,
 // which the refresher adds before it is shared.
 type description struct {
-	// described is what Describe answered; nil: it is not implemented.
+	// described is the answer of Describe; nil if it is not implemented.
 	described *pb.DescribeResponse
 	problems  []string
-	// probed says that the three below were found out.
+	// probed is true once the three below were determined.
 	probed                              bool
 	subscribe, completion, promptValues bool
 }
 
-// describe asks the backend what it is. One that hangs, which keeps its connection, is noticed by that.
+// describe calls Describe. Its timeout detects a backend that hangs while its connection stays open.
 func (b *Backend) describe(ctx context.Context) (*description, error) {
 	within := min(b.cfg.Timeout, b.tune.describe)
 	bounded, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	res, err := b.describer.Describe(bounded, &pb.DescribeRequest{})
-	// The backend's gRPC may end the call for its deadline a moment earlier than the edge's.
+	// The backend's gRPC may end the call for its deadline slightly before the edge's does.
 	late := bounded.Err() != nil || status.Code(err) == codes.DeadlineExceeded
 	switch {
 	case err != nil && late && ctx.Err() == nil && b.adapter == nil:
@@ -58,8 +58,8 @@ func (d *description) serves(kind Kinds) (served, feed bool) {
 	}
 }
 
-// probe finds out what a backend without Describe offers beside its lists: each method is called
-// once, for nothing, and is there unless it answers UNIMPLEMENTED.
+// probe determines what a backend without Describe offers beside its lists: it calls each method once,
+// without using the result. The method exists unless it answers UNIMPLEMENTED.
 func (b *Backend) probe(ctx context.Context, d *description, resources, prompts bool) {
 	ctx, cancel := context.WithTimeout(ctx, b.tune.settle)
 	defer cancel()
@@ -83,7 +83,7 @@ func (b *Backend) probe(ctx context.Context, d *description, resources, prompts 
 	d.probed = true
 }
 
-// response is the description to show: what the backend said, or what probing found.
+// response returns the description to show: the backend's own, or the features found by probing.
 func (d *description) response(lists *lists, feeds Kinds) *pb.DescribeResponse {
 	if d.described != nil {
 		return d.described

@@ -18,17 +18,17 @@ const (
 	keepAliveTimeout = 20 * time.Second
 )
 
-// Flow-control windows. streamWindow is what the edge takes in for a call whose client does not read;
-// left to itself gRPC lets it grow to 16 MiB. connWindow is shared by all calls of a connection.
+// Flow-control windows. streamWindow is how many bytes the edge buffers for a call whose client does not
+// read; gRPC's default grows to 16 MiB. connWindow is shared by all calls of a connection.
 const (
 	streamWindow = 256 << 10
 	connWindow   = 8 << 20
 )
 
-// headerList bounds the headers and the trailers of one answer, with a status' text and details among them.
+// headerList bounds the headers and the trailers of one answer, including a status' text and details.
 const headerList = 64 << 10
 
-// dial makes a connection, which does nothing until it is used or told to connect.
+// dial makes a connection. It stays idle until it is used or connected explicitly.
 func dial(cfg Config, tune *tuning, extra ...grpc.DialOption) (*grpc.ClientConn, error) {
 	creds := cfg.Credentials
 	if creds == nil {
@@ -37,7 +37,7 @@ func dial(cfg Config, tune *tuning, extra ...grpc.DialOption) (*grpc.ClientConn,
 	all := []grpc.DialOption{
 		grpc.WithTransportCredentials(creds),
 		grpc.WithDefaultServiceConfig(serviceConfig(cfg.Outliers, cfg.Health)),
-		grpc.WithDisableServiceConfig(), // the one above is not replaced by DNS, which is asked for addresses alone
+		grpc.WithDisableServiceConfig(), // DNS is queried for addresses only, and does not replace the config above
 		grpc.WithResolvers(onSchedule(cfg.Resolve)),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(cfg.MaxMessageBytes), grpc.ForceCodecV2(newCodec())),
 		grpc.WithMaxHeaderListSize(headerList),

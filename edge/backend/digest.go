@@ -7,8 +7,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// digest hashes entries in their order, FNV-1a over the deterministic encoding of each with its
-// length before it. It is never 0, which stands for a service that is not served.
+// digest hashes entries in their order, FNV-1a over the deterministic encoding of each, preceded by its
+// length. It is never 0, which means that a service is not served.
 func digest[T proto.Message](entries []T) uint64 {
 	h := fnv.New64a()
 	opts := proto.MarshalOptions{Deterministic: true}

@@ -6,23 +6,23 @@ import (
 	"time"
 )
 
-// Discovered is a backend that may come and go while the edge runs.
+// Discovered is a backend that may be added and removed while the edge runs.
 type Discovered struct {
 	Config
-	// Revision tells settings apart: a backend of the same name and revision stays as it is, one of another revision is replaced.
+	// Revision identifies the settings: a backend with the same name and revision stays unchanged; one with another revision is replaced.
 	Revision string
 }
 
-// discovered is one that is in the pool.
+// discovered is a discovered backend in the pool.
 type discovered struct {
 	backend  *Backend
 	revision string
 }
 
-// Discover replaces the backends that were discovered before by those given. One that is new is connected to, and shows what it lists
-// once it was read. One that is not among them any more shows nothing from now on, and gets no new calls; it is closed when those that run
-// there have ended, or after drain. What cannot be taken is left out, and the error says why: a name that a configured backend has,
-// one that comes twice, a malformed target, or values out of bounds. Before Start nothing is connected to.
+// Discover replaces the previously discovered backends by those given. A new one is connected, and its lists are shown once they were
+// read. One that is no longer given is hidden at once and gets no new calls; it is closed when its running calls have ended, or after
+// drain. The error says what is left out and why: a name that a configured backend has, a duplicate, a malformed target, or values out of
+// bounds. Before Start nothing is connected.
 func (p *Pool) Discover(set []Discovered, drain time.Duration) error {
 	p.mu.Lock()
 	if p.closed {
@@ -78,7 +78,7 @@ func (p *Pool) Discover(set []Discovered, drain time.Duration) error {
 	return errors.Join(errs...)
 }
 
-// dismiss closes a backend that was taken out: when nobody calls it any more, after drain, or with the pool.
+// dismiss closes a removed backend: when it has no more calls, after drain, or with the pool.
 func (p *Pool) dismiss(b *Backend, drain time.Duration) {
 	defer b.close()
 	until, tick := time.After(max(drain, p.tune.lingering)), time.NewTicker(p.tune.lingering/10)

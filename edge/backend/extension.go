@@ -8,15 +8,15 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// Carries says whether clients may be told that the backend has the protocol extension of an id: nothing of it is lost
-// between them. That is so of an extension that adds no methods, notifications or results to the protocol, because the
-// backend's `_meta`, resources and settings and the client's capabilities pass as they are. The edge knows it of MCP Apps;
-// of extensions outside the protocol's own name space Config.Extensions says it.
+// Carries reports whether the backend's protocol extension with the given id may be announced to clients, because the edge
+// transfers it completely. This holds for an extension that adds no methods, notifications or results to the protocol: the
+// backend's `_meta`, resources and settings and the client's capabilities pass unchanged. It is built in for MCP Apps;
+// Config.Extensions names others, outside the protocol's own name space.
 func (b *Backend) Carries(id string) bool {
 	return id == mcp.ExtensionApps || slices.Contains(b.cfg.Extensions, id)
 }
 
-// NotCarried says, a sentence for each, which of the extensions that a backend declares clients are not told of, in the order
+// NotCarried returns a sentence for each extension that a backend declares and that is not announced to clients, in the order
 // of their ids.
 func (b *Backend) NotCarried(declared map[string]string) (said []string) {
 	for _, id := range slices.Sorted(maps.Keys(declared)) {

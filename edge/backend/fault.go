@@ -10,7 +10,7 @@ import (
 	"golang.org/x/net/http/httpproxy"
 )
 
-// fault is why a target cannot be reached, in words for who runs it.
+// fault is the reason why a target cannot be reached, for operators.
 type fault struct {
 	text string
 	err  error
@@ -19,7 +19,8 @@ type fault struct {
 func (f *fault) Error() string { return f.text }
 func (f *fault) Unwrap() error { return f.err }
 
-// explained is an error of connecting to a target, in plain words where it is about the way there. TLS faults and others stay as they are.
+// explained explains an error of connecting to a target, if the dialer failed or the server did not answer. It returns TLS errors and
+// others unchanged.
 func explained(err error, target string) error {
 	if silent(err.Error()) {
 		return &fault{target + " takes connections and does not answer: it may hang, or wait for another protocol than gRPC", err}
@@ -45,15 +46,15 @@ func explained(err error, target string) error {
 	return &fault{text, err}
 }
 
-// silent reports whether an error of a gRPC channel is that a server has said nothing until the attempt to connect ended, where HTTP/2 or TLS
-// begin.
+// silent reports whether an error of a gRPC channel means that a server sent nothing, at the start of HTTP/2 or TLS, until the attempt to
+// connect ended.
 func silent(text string) bool {
 	return strings.Contains(text, "error reading server preface: ") &&
 		(strings.Contains(text, "use of closed network connection") || strings.Contains(text, "i/o timeout")) ||
 		strings.Contains(text, "authentication handshake failed: context deadline exceeded")
 }
 
-// dialFault is what a dialer said in an error of a gRPC channel, or in one within it; false: it was no dialer.
+// dialFault returns the text of a dialer in an error of a gRPC channel, or in a nested one; false if the error is not a dialer's.
 func dialFault(text string) (what string, dialed bool) {
 	const before, dialing = "connection error: desc = ", "transport: Error while dialing: "
 	for what = text; ; dialed = true {
@@ -70,7 +71,7 @@ func dialFault(text string) (what string, dialed bool) {
 	}
 }
 
-// partsOf takes "dial tcp 127.0.0.1:1: connect: connection refused" apart; all are empty where it is something else.
+// partsOf splits "dial tcp 127.0.0.1:1: connect: connection refused"; all are empty if the text has another form.
 func partsOf(what string) (network, address, cause string) {
 	rest, found := strings.CutPrefix(what, "dial ")
 	if !found {
@@ -81,7 +82,7 @@ func partsOf(what string) (network, address, cause string) {
 	return network, address, cause
 }
 
-// proxyOf is the proxy that gRPC connects to a target through, without its password; empty: none.
+// proxyOf returns the proxy through which gRPC connects to a target, without its password; empty if there is none.
 func proxyOf(target string) string {
 	if scheme, rest, found := strings.Cut(target, ":///"); found {
 		if scheme != "dns" {

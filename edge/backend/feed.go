@@ -13,18 +13,19 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// feed is the change feed of one kind. It is reopened for ever, unless it is not implemented.
+// feed is the change feed of one kind. It is reopened without end, unless it is not implemented.
 type feed struct {
 	kind   Kinds
 	cancel context.CancelFunc
-	// settled closes when the first attempt has started, failed, or turned out not to be implemented.
+	// settled is closed when the first attempt has started or failed, or when the feed is not
+	// implemented.
 	settled chan struct{}
 	once    sync.Once
-	// begun: it has started at least once.
+	// begun is true once it has started.
 	begun atomic.Bool
-	// missing: it is not implemented.
+	// missing is true if it is not implemented.
 	missing atomic.Bool
-	// slow: it had not settled when the lists were read without it. Only the refresher uses it.
+	// slow is true if it had not settled when the lists were read. Only the refresher uses it.
 	slow bool
 }
 
@@ -65,8 +66,8 @@ func (b *Backend) feed(ctx context.Context, f *feed) {
 	}
 }
 
-// feedOnce opens the stream and marks the kind when it starts and whenever it changes. After an
-// interruption a start counts as a change: what happened meanwhile is not known.
+// feedOnce opens the stream and marks the kind when it starts and whenever it changes. A restart
+// counts as a change, since changes during the interruption are unknown.
 func (b *Backend) feedOnce(ctx context.Context, f *feed) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -90,8 +91,8 @@ func (b *Backend) feedOnce(ctx context.Context, f *feed) error {
 	}
 }
 
-// openStream opens the feed of a kind as soon as there is a connection. recv says of an event whether
-// it is one that is known, and whether it is a change.
+// openStream opens the feed of a kind as soon as there is a connection. recv reports whether an event
+// is a known one, and whether it is a change.
 func (b *Backend) openStream(ctx context.Context, kind Kinds) (recv func() (set, changed bool, err error), err error) {
 	wait := grpc.WaitForReady(true)
 	switch kind {

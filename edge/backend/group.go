@@ -17,14 +17,14 @@ type group struct {
 
 func (g *group) init() { g.ctx, g.cancel = context.WithCancel(context.Background()) }
 
-// follow ends the group's context with ctx.
+// follow ends the group's context when ctx ends.
 func (g *group) follow(ctx context.Context) {
 	stop := context.AfterFunc(ctx, g.cancel)
 	context.AfterFunc(g.ctx, func() { stop() })
 }
 
-// add counts one more piece of work, which calls done at its end. It returns false once the group has closed: the
-// work must not begin.
+// add counts one more piece of work, which must call done at its end. It returns false if the group is closed:
+// the work must not begin.
 func (g *group) add() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -37,7 +37,7 @@ func (g *group) add() bool {
 
 func (g *group) done() { g.wg.Done() }
 
-// run starts a goroutine; false: the group has closed.
+// run starts a goroutine. It returns false if the group is closed.
 func (g *group) run(fn func(ctx context.Context)) bool {
 	if !g.add() {
 		return false
@@ -49,7 +49,7 @@ func (g *group) run(fn func(ctx context.Context)) bool {
 	return true
 }
 
-// wait closes the group and returns when nothing runs any more.
+// wait closes the group and returns when its goroutines have ended.
 func (g *group) wait() {
 	g.mu.Lock()
 	g.closed = true

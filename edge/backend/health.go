@@ -17,7 +17,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// HealthOff is the Health of a Config whose addresses are not asked.
+// HealthOff is the Health of a Config that disables health checks.
 const HealthOff = "off"
 
 // healthWatch follows the health service at one connection.
@@ -44,8 +44,8 @@ const (
 	healthPauseMax = 30 * time.Second
 )
 
-// run watches until the connection ends, or until it has no health service. While a watch that said something has ended,
-// what it said last holds until the next one has begun or failed.
+// run watches until the connection ends, or until it has no health service. After a watch that reported a state has
+// ended, that state remains until the next watch has begun or failed.
 func (w *healthWatch) run(ctx context.Context, cc grpc.ClientConnInterface) {
 	pause := healthPauseMin
 	for said := false; ; {
@@ -76,7 +76,7 @@ func (w *healthWatch) run(ctx context.Context, cc grpc.ClientConnInterface) {
 	}
 }
 
-// watch tells of the states of one Watch until it ends; spoke says that there was one.
+// watch reports the states of one Watch until it ends. spoke is true if it received a state.
 func (w *healthWatch) watch(ctx context.Context, cc grpc.ClientConnInterface) (spoke bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -109,7 +109,7 @@ func (w *healthWatch) unhealthy(why error) {
 	w.tell(balancer.SubConnState{ConnectivityState: connectivity.TransientFailure, ConnectionError: why})
 }
 
-// noService notes once that the target has no health service for all of it.
+// noService logs once that the target has no health service for the whole of it.
 func (w *healthWatch) noService(why error) {
 	w.of.noHealthNoted.Do(func() {
 		level := slog.LevelInfo

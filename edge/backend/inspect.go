@@ -9,13 +9,13 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// Inspection is a backend outside a pool: it connects and is read when told to, and nothing follows it. Its
-// clients may be used as those of any backend. Connect and Read are for one goroutine.
+// Inspection is a backend outside a pool: it connects and is read on request only, and changes are not followed. Its clients may be
+// used as those of any backend. Connect and Read must be called by one goroutine.
 type Inspection struct {
 	*Backend
 }
 
-// Inspect makes the backend without connecting. It fails as NewPool does. Close must be called.
+// Inspect makes the backend without connecting. It fails as NewPool does. The caller must call Close.
 func Inspect(cfg Config, opts Options) (*Inspection, error) {
 	tune := opts.tune
 	if tune == nil {
@@ -28,11 +28,11 @@ func Inspect(cfg Config, opts Options) (*Inspection, error) {
 	return &Inspection{b}, nil
 }
 
-// Close ends the connections and all that was opened by Read, and waits for it.
+// Close ends the connections and all streams that Read opened, and waits for it.
 func (i *Inspection) Close() { i.close() }
 
-// Connect waits until the backend is connected, or until ctx ends; the error then is why. Attempts that fail are repeated for the time
-// that again says; the one that is under way then is the last.
+// Connect waits until the backend is connected, or until ctx ends; the error then is why. Failed attempts are repeated for the
+// duration again; an attempt that is in progress then is the last.
 func (i *Inspection) Connect(ctx context.Context, again time.Duration) error {
 	i.conn.Connect()
 	repeating, cancel := context.WithTimeout(ctx, again)
@@ -58,43 +58,41 @@ func (i *Inspection) Connect(ctx context.Context, again time.Duration) error {
 	}
 }
 
-// Survey is what one reading of a backend found.
+// Survey is the result of reading a backend once.
 type Survey struct {
-	// Described is what Describe answered; nil: it is not implemented, and the catalog has the features that probing
-	// found.
+	// Described is the answer of Describe; nil if it is not implemented, in which case the catalog has the features found by probing.
 	Described *pb.DescribeResponse
 	// Catalog is what is served, as the edge itself sees it. Never nil; not present if no list could be read.
 	Catalog *Catalog
-	// Lists say how each list was read, in the order tools, resources, prompts.
+	// Lists describe how each list was read, in the order tools, resources, prompts.
 	Lists []Listing
-	// Breaches are sentences: what Describe and the lists say against the contract. Feeds are not judged.
+	// Breaches are sentences: violations of the contract in Describe and the lists. Feeds are not checked.
 	Breaches []string
 	// Failures are sentences: the lists that could not be read.
 	Failures []string
-	// Empty says why clients would see nothing of the backend; empty: they see something, or may with a
-	// principal of their own.
+	// Empty is why clients would see nothing of the backend; empty if they see something, or may with a principal of their own.
 	Empty string
-	// Notes are what an adapter says that the contract cannot express.
+	// Notes are the adapter's sentences on what the contract cannot express.
 	Notes []string
-	// Unannounced are sentences: the extensions that Describe names and that clients are not told of.
+	// Unannounced are sentences: the extensions in Describe that are not announced to clients.
 	Unannounced []string
 }
 
 // Listing is how the lists of one kind were read.
 type Listing struct {
 	Kind Kinds
-	// Err is why they could not be read; then only Kind is set beside it.
+	// Err is why they could not be read; if set, only Kind is set beside it.
 	Err error
 	// Served is false when the backend does not implement the service.
 	Served bool
-	// Feed: the change feed has begun.
+	// Feed is true if the change feed has begun.
 	Feed bool
-	// Private: a list depends on the principal.
+	// Private is true if a list depends on the principal.
 	Private bool
 }
 
-// Read describes the backend, opens its change feeds and reads all its lists, once. The error is Describe's; lists
-// that cannot be read are in the survey.
+// Read describes the backend, opens its change feeds and reads all its lists, once. The error is that of Describe; lists that cannot
+// be read are reported in the survey.
 func (i *Inspection) Read(ctx context.Context) (*Survey, error) {
 	r := &refresher{b: i.Backend, retry: i.newRetry(), about: &description{}}
 	if err := r.readAll(ctx, true); err != nil {
@@ -114,7 +112,7 @@ func (i *Inspection) Read(ctx context.Context) (*Survey, error) {
 	s.Catalog = all.assemble(r.about.response(&all, 0))
 	s.Unannounced = i.NotCarried(s.Catalog.Describe.GetExtensionsJson())
 	withoutFeeds := *r
-	withoutFeeds.feeds = [len(each)]*feed{} // they are not judged
+	withoutFeeds.feeds = [len(each)]*feed{} // feeds are not checked
 	s.Breaches, s.Failures = withoutFeeds.problems()
 	s.Empty = r.emptyReason(ctx)
 	return s, nil

@@ -12,27 +12,27 @@ import (
 	"google.golang.org/grpc/connectivity"
 )
 
-// signals carries what the connection and the feeds report to the refresher. They are levels, not events: what the
-// refresher has not taken yet coalesces.
+// signals carries the reports of the connection and the feeds to the refresher. They are levels, not events: reports that the refresher
+// has not taken yet coalesce.
 type signals struct {
 	wake chan struct{} // capacity 1
 
 	mu   sync.Mutex
 	link connectivity.State
-	// epoch is how often the connection became ready.
+	// epoch counts how often the connection became ready.
 	epoch uint64
-	// dirty are the kinds to be listed, reported those of them that the backend reported as changed.
+	// dirty are the kinds to be listed; reported are those of them for which the backend reported a change.
 	dirty, reported Kinds
 }
 
-// signal is what signals held when they were taken.
+// signal is a snapshot of signals, made by take.
 type signal struct {
 	link            connectivity.State
 	epoch           uint64
 	dirty, reported Kinds
 }
 
-// take returns the signals and empties the kinds.
+// take returns the signals and clears the kinds.
 func (s *signals) take() signal {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -51,7 +51,7 @@ func (s *signals) setLink(state connectivity.State) {
 	s.notify()
 }
 
-// mark asks for a kind to be listed. reported: the backend reported that it changed.
+// mark requests that a kind be listed. reported is true if the backend reported that it changed.
 func (s *signals) mark(kind Kinds, reported bool) {
 	s.mu.Lock()
 	s.dirty |= kind
@@ -86,8 +86,7 @@ func (b *Backend) followLink(ctx context.Context) {
 	}
 }
 
-// reason returns why the connection fails, nil if it works again. A gRPC channel has no method for that, but fails
-// calls with it at once.
+// reason returns why the connection fails, nil if it works again. A gRPC channel has no method for that, but fails calls with it at once.
 func (b *Backend) reason(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
@@ -95,7 +94,7 @@ func (b *Backend) reason(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	// A name that resolves to nothing leaves the balancer without addresses, which is all the status says.
+	// For a name that resolves to nothing, the status says only that the balancer has no addresses.
 	if proxyOf(b.cfg.Target) == "" { // which resolves names by itself
 		if unknown := b.unresolved(ctx); unknown != nil {
 			return unknown
@@ -104,8 +103,8 @@ func (b *Backend) reason(ctx context.Context) error {
 	return explained(err, b.cfg.Target)
 }
 
-// unresolved says why the target has no address: its Resolver does, or DNS, which does not know its host. nil: it has one, or that is not
-// known.
+// unresolved returns why the target has no address: the reason of its Resolver, or that DNS does not know its host. nil means that it has
+// an address, or that this is unknown.
 func (b *Backend) unresolved(ctx context.Context) error {
 	target := b.cfg.Target
 	if why, ok := b.cfg.Resolver.(Explainer); ok {
@@ -119,7 +118,7 @@ func (b *Backend) unresolved(ctx context.Context) error {
 	}
 	host, _, err := net.SplitHostPort(target)
 	if err != nil {
-		host = target // gRPC takes a target without a port, too
+		host = target // gRPC accepts a target without a port, too
 	}
 	if strings.ContainsAny(host, "/:") || net.ParseIP(host) != nil {
 		return nil

@@ -15,11 +15,11 @@ import (
 	"github.com/mcpedge/mcpedge/internal/uris"
 )
 
-// list is one kind of lists as read once, by one principal. It is immutable.
+// list is the result of reading one kind of lists once, as one principal. It is immutable.
 type list struct {
 	// served is false when the backend does not implement the service.
 	served bool
-	// private: a page said that the list depends on the principal.
+	// private is true if a page said that the list depends on the principal.
 	private bool
 
 	tools     []*pb.Tool
@@ -28,17 +28,17 @@ type list struct {
 	prompts   []*pb.Prompt
 
 	skills []*pb.Skill
-	// hasSkills: the backend implements skills; it may have none.
+	// hasSkills is true if the backend implements skills; it may have none.
 	hasSkills bool
 
 	hint, templatesHint, skillsHint Hint
 	digest                          uint64
 	problems                        []string
-	// bytes is the length of the encoding of all pages, most the bound of that of one list.
+	// bytes is the length of the encoding of all pages, and most the bound for each list.
 	bytes, most int
 }
 
-// page is what the pages of all lists have in common.
+// page holds the fields that the pages of all lists share.
 type page[T proto.Message] struct {
 	entries []T
 	next    string
@@ -46,8 +46,8 @@ type page[T proto.Message] struct {
 	bytes   int
 }
 
-// read lists one kind with all its pages, judges it and computes its digest. A nil principal is the
-// edge itself. A service that is not implemented is no error.
+// read lists one kind with all its pages, checks it and computes its digest. A nil principal is the edge itself. A service that
+// is not implemented is no error.
 func (b *Backend) read(ctx context.Context, kind Kinds, who *pb.Principal) (*list, error) {
 	ctx, cancel := context.WithTimeout(ctx, b.cfg.Timeout)
 	defer cancel()
@@ -108,8 +108,8 @@ func (l *list) readResources(ctx context.Context, client pb.ResourceServiceClien
 	return l.readSkills(ctx, client, who)
 }
 
-// affordable returns the first of the templates that have MaxTemplateVariables together, and reports the others. What a backend's
-// templates cost a read is so bounded.
+// affordable returns the first templates within MaxTemplateVariables, and reports the others. This bounds the cost of matching a
+// URI with a backend's templates.
 func (l *list) affordable(templates []*pb.ResourceTemplate) []*pb.ResourceTemplate {
 	variables := 0
 	for i, t := range templates {
@@ -156,7 +156,7 @@ func (l *list) readPrompts(ctx context.Context, client pb.PromptServiceClient, w
 	return nil
 }
 
-// sound returns the entries that can be shown and reports the others. check is a function of package vet.
+// sound returns the valid entries and reports the others. check is a function of package vet.
 func sound[T proto.Message](l *list, entries []T, check func(e T, note func(string)) (key string, err error)) []T {
 	seen := make(map[string]bool, len(entries))
 	kept := entries[:0]
@@ -176,7 +176,7 @@ func sound[T proto.Message](l *list, entries []T, check func(e T, note func(stri
 	return slices.Clip(kept)
 }
 
-// boundError says that a list breaks a bound of the edge.
+// boundError reports that a list exceeds a bound of the edge.
 type boundError struct{ text string }
 
 func (e *boundError) Error() string { return e.text }
@@ -216,11 +216,11 @@ func pages[T proto.Message](l *list, rpc string, hint *Hint, fetch func(token st
 	}
 }
 
-// maxTTL is the longest time clients may be told to keep something.
+// maxTTL is the longest time for which clients may cache a list.
 const maxTTL = 30 * 24 * time.Hour
 
-// hintOf reads one page's hint and whether it makes the list private. A TTL out of bounds is a
-// problem and becomes the nearest bound.
+// hintOf reads one page's hint and whether it makes the list private. A TTL out of bounds is recorded as a problem and replaced
+// by the nearest bound.
 func (l *list) hintOf(rpc string, c *pb.CacheHint) Hint {
 	if c == nil {
 		return Hint{}
@@ -237,7 +237,7 @@ func (l *list) hintOf(rpc string, c *pb.CacheHint) Hint {
 	return h
 }
 
-// problem records a breach of the contract, once, and not without bound.
+// problem records a violation of the contract, once, up to MaxProblems.
 func (l *list) problem(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	for _, p := range l.problems {

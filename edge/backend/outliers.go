@@ -12,20 +12,21 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Outliers says when an address of a target is ejected, which is to get no calls for a while, because calls fail there
-// and not elsewhere. It is gRPC's outlier detection by failure percentage (proposal A50), but for what counts as failed.
-// A zero field is its default.
+// Outliers says when an address of a target is ejected, which means that it gets no calls for a while, because calls
+// fail there and not elsewhere. It is gRPC's outlier detection by failure percentage (proposal A50), except for which
+// statuses count as failures. A zero field selects its default.
 type Outliers struct {
-	// Interval is how often addresses are judged, each time by the calls since the last time; 0: 10 s.
+	// Interval is how often addresses are judged, each time by the calls since the last time; 0 means 10 s.
 	Interval time.Duration
 	// Ejection is how long the first ejection lasts. Each further one in a row lasts as much longer, up to ten times
-	// that; 0: 30 s.
+	// that; 0 means 30 s.
 	Ejection time.Duration
-	// Failures is the percentage of failed calls from which on an address is an outlier; 0: 85.
+	// Failures is the percentage of failed calls from which on an address is an outlier; 0 means 85.
 	Failures int
-	// Calls is how many calls an address must have had in an interval to be judged; 0: 50.
+	// Calls is how many calls an address must have had in an interval to be judged; 0 means 50.
 	Calls int
-	// MaxEjected is the percentage of the addresses at which no further one is ejected. One always may be; 0: 50.
+	// MaxEjected is the percentage of ejected addresses at which no further address is ejected. One address may always
+	// be ejected; 0 means 50.
 	MaxEjected int
 }
 
@@ -38,7 +39,7 @@ const (
 	DefaultOutlierMaxEjected = 50
 )
 
-// maxEjections is how many times Ejection an ejection lasts at most.
+// maxEjections bounds the duration of an ejection, as a multiple of Ejection.
 const maxEjections = 10
 
 // filled returns a copy with defaults in place of zeros; nil for nil.
@@ -66,15 +67,15 @@ type detector struct {
 	addresses map[string]*judged
 }
 
-// judged is an address that is judged. What is not atomic is guarded by detector.mu.
+// judged is an address that is judged. detector.mu guards the fields that are not atomic.
 type judged struct {
 	name string
-	// calls and failed count calls that ended since the address was judged last.
+	// calls and failed count the calls that ended since the address was last judged.
 	calls, failed atomic.Int64
 	connections   map[*address]struct{}
 	ejected       bool
 	since         time.Time // of the ejection
-	// times counts ejections; each interval without one takes one off.
+	// times counts ejections; each interval without one decrements it.
 	times int
 }
 
@@ -124,7 +125,7 @@ func (d *detector) leave(j *judged, a *address) {
 	}
 }
 
-// count counts a call that ended. What callers cause is no failure of the address.
+// count counts a call that ended. Statuses that callers cause do not count as failures of the address.
 func (j *judged) count(err error) {
 	j.calls.Add(1)
 	switch status.Code(err) {
@@ -133,8 +134,8 @@ func (j *judged) count(err error) {
 	}
 }
 
-// judge ejects addresses by the calls since it was called last, and readmits those whose ejection is over. Nothing is
-// ejected where fewer than two addresses had enough calls: there is nothing to compare with.
+// judge ejects addresses by the calls since its previous run, and readmits those whose ejection is over. If fewer than
+// two addresses had enough calls, it ejects none, since there is nothing to compare with.
 func (d *detector) judge(now time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -9,20 +9,21 @@ import (
 	"sync/atomic"
 )
 
-// Pool is all backends of an edge: those that were configured, and those that were discovered, which come and go. All methods are
+// Pool is all backends of an edge: the configured ones, and the discovered ones, which may be added and removed. All methods are
 // safe for concurrent use.
 type Pool struct {
 	opts Options
 	tune *tuning
-	// all are the configured ones in their order, then the discovered ones by name. What it points at is never changed.
+	// all are the configured backends in their order, then the discovered ones by name. The slice that it points at is never
+	// changed.
 	all atomic.Pointer[[]*Backend]
 
 	mu         sync.Mutex
-	run        context.Context // of Start; nil: it was not called
+	run        context.Context // of Start; nil before it
 	closed     bool
 	configured []*Backend
 	discovered map[string]*discovered
-	// leaving are the goroutines of backends that were taken out, which end with gone.
+	// leaving counts the goroutines of removed backends, which end when gone is closed.
 	leaving sync.WaitGroup
 	gone    chan struct{}
 
@@ -56,7 +57,7 @@ func NewPool(cfgs []Config, opts Options) (*Pool, error) {
 	return p, nil
 }
 
-// publish makes the backends those that there are now. p.mu is locked, or nobody else knows p.
+// publish replaces the published backends by the current ones. p.mu is locked, or p is not shared yet.
 func (p *Pool) publish() {
 	all := slices.Clone(p.configured)
 	for _, name := range slices.Sorted(maps.Keys(p.discovered)) {
@@ -79,8 +80,8 @@ func (p *Pool) Start(ctx context.Context) {
 	}
 }
 
-// Ready waits until every backend that there is now was tried once: listed, or found to be unreachable. The error is
-// ctx's, or says that the pool was closed.
+// Ready waits until every current backend was tried once: listed, or found to be unreachable. The error is ctx's, or says that the
+// pool was closed.
 func (p *Pool) Ready(ctx context.Context) error {
 	for _, b := range p.Backends() {
 		if err := b.AwaitTried(ctx); err != nil {
@@ -91,7 +92,7 @@ func (p *Pool) Ready(ctx context.Context) error {
 }
 
 // AwaitTried waits until the backend was tried once: listed, or found to be unreachable. The error is ctx's, or says that the
-// backend was taken out.
+// backend was removed.
 func (b *Backend) AwaitTried(ctx context.Context) error {
 	if b.Tried() {
 		return nil
@@ -116,7 +117,7 @@ func (b *Backend) Tried() bool {
 	}
 }
 
-// Untried names the backends that were neither listed nor found to be unreachable yet, in their order.
+// Untried returns the names of the backends that were neither listed nor found to be unreachable yet, in their order.
 func (p *Pool) Untried() (names []string) {
 	for _, b := range p.Backends() {
 		if !b.Tried() {
@@ -126,8 +127,8 @@ func (p *Pool) Untried() (names []string) {
 	return names
 }
 
-// Close ends all connections, feeds and watches, and returns when no goroutine is left. Calls still
-// running fail. The catalogs stay readable.
+// Close ends all connections, feeds and watches, and returns when all goroutines have ended. Running calls fail. The catalogs stay
+// readable.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -149,15 +150,15 @@ func (p *Pool) Close() {
 	p.leaving.Wait()
 }
 
-// Backends returns the backends that there are now: the configured ones in their order, then the discovered ones by name. The slice
-// must not be changed.
+// Backends returns the current backends: the configured ones in their order, then the discovered ones by name. The slice must not
+// be changed.
 func (p *Pool) Backends() []*Backend { return *p.all.Load() }
 
-// OnChange has fn called after the catalog of a backend was replaced, with the kinds whose lists now
-// differ, came or went; and with all kinds after a backend was taken out. The set is empty when only the description, a hint or
-// the scope differs. For a private list that is said to have changed fn is called too, since the change may be visible to
-// some principals only. Calls for one backend do not overlap, but for that when it was taken out; fn must not block, nor close the
-// pool. Whoever registers before Start misses nothing.
+// OnChange registers fn, which is called after the catalog of a backend was replaced, with the kinds whose lists differ, were added
+// or were removed; and with all kinds after a backend was removed. The set is empty if only the description, a hint or the scope
+// differs. fn is also called if a private list is reported as changed, since the change may be visible to some principals only.
+// Calls for one backend do not overlap, except for that of its removal. fn must not block, nor close the pool. A caller that
+// registers before Start misses no change.
 func (p *Pool) OnChange(fn func(b *Backend, kinds Kinds)) {
 	p.hookMu.Lock()
 	defer p.hookMu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// Principal is what the backend is told of a caller.
+// Principal returns the part of a caller's identity that the backend receives.
 func (b *Backend) Principal(p mcp.Principal) *pb.Principal {
 	return &pb.Principal{
 		Subject: p.Subject, Issuer: p.Issuer, Scopes: p.Scopes, Roles: p.Roles, ClientId: p.Client, Actor: p.Actor,
@@ -20,7 +20,7 @@ func (b *Backend) Principal(p mcp.Principal) *pb.Principal {
 	}
 }
 
-// ClaimsOf are the claims of a caller that the backend is told, as JSON values; nil: none.
+// ClaimsOf returns the claims of a caller that the backend receives, as JSON values; nil if there are none.
 func (b *Backend) ClaimsOf(p mcp.Principal) map[string]string {
 	var claims map[string]string
 	for _, name := range b.cfg.Claims {
@@ -34,8 +34,8 @@ func (b *Backend) ClaimsOf(p mcp.Principal) map[string]string {
 	return claims
 }
 
-// Prove gives the metadata, a key and a value, that an RPC for a caller takes beside the contract's Principal; an empty key:
-// none. See Identity.
+// Prove returns the metadata, a key and a value, that an RPC for a caller has beside the contract's Principal; an empty key
+// means none. See Identity.
 func (b *Backend) Prove(ctx context.Context, who *mcp.Principal, call string) (key, value string, err error) {
 	if b.cfg.Identity == nil {
 		return "", "", nil
@@ -43,20 +43,21 @@ func (b *Backend) Prove(ctx context.Context, who *mcp.Principal, call string) (k
 	return b.cfg.Identity.Prove(ctx, who, call)
 }
 
-// AsksToProve says whether Prove asks somebody else, and so may take long.
+// AsksToProve reports whether Prove may send a request to another server, and so take long.
 func (b *Backend) AsksToProve() bool {
 	_, asks := b.cfg.Identity.(AskedIdentity)
 	return asks
 }
 
-// Proved tells who gave the value of Prove how its RPC ended.
+// Proved reports to the backend's Identity how the RPC with the value of Prove ended.
 func (b *Backend) Proved(ctx context.Context, who *mcp.Principal, value string, err error) {
 	if i, asks := b.cfg.Identity.(AskedIdentity); asks && value != "" && status.Code(err) == codes.Unauthenticated {
 		i.Refused(ctx, who, value)
 	}
 }
 
-// proving adds that metadata to the context of a list or a watch. proved is told how that ended.
+// proving adds the metadata of CallerPairs and Prove to the context of a list or a watch. The caller must call proved with
+// the error of the RPC.
 func (b *Backend) proving(ctx context.Context, who *mcp.Principal) (_ context.Context, proved func(error), _ error) {
 	pairs, err := b.CallerPairs(who)
 	if err != nil {

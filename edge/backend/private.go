@@ -14,13 +14,13 @@ import (
 	"github.com/mcpedge/mcpedge/internal/weighted"
 )
 
-// private caches the catalogs of single principals, of maxOwnBytes together: the least recently used is evicted first.
+// private caches the catalogs of single principals, up to maxOwnBytes in total: the least recently used is evicted first.
 type private struct {
 	flight singleflight.Group
 
 	mu      sync.Mutex
 	entries *weighted.Cache[string, *own]
-	// generation rises with every drop: what was begun before it is not cached after it.
+	// generation is incremented by every drop: a reading that began before a drop is not cached after it.
 	generation uint64
 	breaker    breaker
 }
@@ -34,7 +34,7 @@ type own struct {
 // init makes the cache, of size entries, 1 or more.
 func (c *private) init(size int) { c.entries = weighted.New[string, *own](size, maxOwnBytes) }
 
-// get returns a principal's catalog with its age, or nil.
+// get returns a principal's cached catalog with its age, or nil.
 func (c *private) get(key string) (found *own, generation uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -42,7 +42,7 @@ func (c *private) get(key string) (found *own, generation uint64) {
 	return found, c.generation
 }
 
-// put caches a catalog, unless all were dropped since the generation.
+// put caches a catalog, unless the cache was dropped since the generation.
 func (c *private) put(key string, o *own, generation uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -59,12 +59,11 @@ func (c *private) drop() {
 	c.entries.Purge()
 }
 
-// CatalogFor is the catalog as a principal sees it: Catalog, when no list is private or the caller is
-// anonymous; else the principal's own, read from the backend when it is not at hand. Concurrent
-// requests of one principal share one reading. It is kept for Refresh, or until the backend reports a
-// change; when the backend then cannot be reached, it is served until StaleAfter. A reading that takes longer than OwnLists goes
-// on, and is not waited for. After one that took too long, or did not reach the backend, requests of all principals fail at once for
-// a while, but for one that tries.
+// CatalogFor returns the catalog as a principal sees it: Catalog, if no list is private or the caller is anonymous; otherwise the
+// principal's own, which is read from the backend if it is not cached. Concurrent requests of one principal share one reading. It is
+// cached for Refresh, or until the backend reports a change; if the backend then cannot be reached, it is served until StaleAfter. A
+// reading that takes longer than OwnLists continues without the request. After a reading that took too long, or did not reach the
+// backend, requests of all principals fail at once for a while, except for one that tries.
 //
 // The error is ctx's, or the gRPC status of the list.
 func (b *Backend) CatalogFor(ctx context.Context, p mcp.Principal) (*Catalog, error) {
@@ -88,7 +87,7 @@ func (b *Backend) CatalogFor(ctx context.Context, p mcp.Principal) (*Catalog, er
 	return nil, err
 }
 
-// readSoon is readShared within OwnLists, unless the breaker is open.
+// readSoon is readShared bounded by OwnLists. It fails at once if the breaker is open.
 func (b *Backend) readSoon(ctx context.Context, key string, p mcp.Principal, generation uint64) (*Catalog, error) {
 	if err := b.private.breaker.refuses(b.cfg.OwnLists); err != nil {
 		return nil, err
@@ -111,7 +110,7 @@ func (b *Backend) readSoon(ctx context.Context, key string, p mcp.Principal, gen
 	return c, err
 }
 
-// KeptFor is what CatalogFor returns, if that is at hand; nil: it has to be read.
+// KeptFor returns the result of CatalogFor if it is cached; nil if it must be read.
 func (b *Backend) KeptFor(p mcp.Principal) *Catalog {
 	c := b.Catalog()
 	if !c.Private || p.Anonymous() {
@@ -124,17 +123,16 @@ func (b *Backend) KeptFor(p mcp.Principal) *Catalog {
 	return nil
 }
 
-// fresh says whether what is kept need not be read again; nil is nothing.
+// fresh reports whether a cached catalog need not be read again; false for nil.
 func (b *Backend) fresh(kept *own) bool { return kept != nil && time.Since(kept.read) < b.cfg.Refresh }
 
-// readShared reads a principal's catalog once for all who wait for it. The reading goes on when one
-// of them leaves.
+// readShared reads a principal's catalog once for all concurrent requests. The reading continues when one of them ends.
 func (b *Backend) readShared(ctx context.Context, key string, p mcp.Principal, generation uint64) (*Catalog, error) {
-	// A drop divides flights too: what is asked after a change must not get what was read before it.
+	// The key has the generation: a request after a change must not get what was read before it.
 	flight := string(appendUint([]byte(key), generation))
 	result := b.private.flight.DoChan(flight, func() (any, error) {
 		if kept, now := b.private.get(key); now == generation && b.fresh(kept) {
-			return kept.catalog, nil // A reading has ended since the caller looked.
+			return kept.catalog, nil // A reading has ended since the caller read the cache.
 		}
 		if !b.group.add() {
 			return nil, status.Error(codes.Canceled, "the edge is shutting down")
@@ -159,7 +157,7 @@ func (b *Backend) readShared(ctx context.Context, key string, p mcp.Principal, g
 	}
 }
 
-// readOwn reads the private lists as a principal; the public ones are those at hand.
+// readOwn reads the private lists as a principal; it takes the public ones from the current content.
 func (b *Backend) readOwn(ctx context.Context, p mcp.Principal) (*Catalog, error) {
 	now := b.content.Load()
 	lists := now.lists
@@ -195,8 +193,8 @@ func appendUint(dst []byte, n uint64) []byte {
 	return dst
 }
 
-// unreachable reports whether an error says nothing about the request, but that nobody answered: the backend, or who proves to it
-// who is calling.
+// unreachable reports whether an error says only that a server did not answer: the backend, or the server that proves the caller to
+// it.
 func unreachable(err error) bool {
 	var e *mcp.Error
 	if errors.As(err, &e) {

@@ -23,25 +23,25 @@ type refresher struct {
 
 	// seen is the epoch of the connection that was described.
 	seen uint64
-	// pending are the kinds to be read, from soon on; all are read, described anew, at full.
+	// pending are the kinds to be read at soon. At full, the backend is described again and all kinds are read.
 	pending    Kinds
 	soon, full time.Time
-	// gap is the least time between two reads that feeds ask for, and read when the last one was. It grows while a
-	// feed asks for the next one as soon as it may.
+	// gap is the least time between two reads that feeds trigger, and read is the time of the last one. gap grows
+	// while a feed triggers each read as soon as it may.
 	gap  time.Duration
 	read time.Time
-	// reported are the kinds that are known to have changed since they were last published.
+	// reported are the kinds that changed since they were last published.
 	reported Kinds
-	// undescribed is why the backend could not be described the last time; nil: it could.
+	// undescribed is why the last Describe failed; nil if it succeeded.
 	undescribed error
-	// reflected is why nothing of the contract is served, as found on a connection.
+	// reflected caches, for one connection, why no service of the contract is served.
 	reflected struct {
 		epoch uint64
 		text  string
 	}
 }
 
-// part is one kind: its last list, and since when and why it can no longer be read.
+// part is one kind: its last list, and since when and why reading it fails.
 type part struct {
 	list   *list
 	failed time.Time
@@ -55,7 +55,7 @@ func (p *part) fail(err error) {
 	}
 }
 
-// content is what a catalog is made of.
+// content is the source of a catalog.
 type content struct {
 	lists    lists
 	describe *pb.DescribeResponse
@@ -80,7 +80,7 @@ func (r *refresher) run(ctx context.Context) {
 	}
 }
 
-// step does what is due and returns when to look again.
+// step does what is due and returns when the next step is due.
 func (r *refresher) step(ctx context.Context) time.Duration {
 	s := r.take()
 	now := time.Now()
@@ -112,8 +112,8 @@ func (r *refresher) step(ctx context.Context) time.Duration {
 	return r.next(linked)
 }
 
-// take reads the signals. Kinds that were reported as changed are read no sooner than the gap allows, which grows with
-// a storm of reports, and shrinks to its least when there are none for a while.
+// take reads the signals. Kinds that were reported as changed are read after the gap at the earliest. The gap grows
+// while reports are frequent, and returns to its minimum when there are none for a while.
 func (r *refresher) take() signal {
 	s := r.b.signals.take()
 	r.reported |= s.reported
@@ -132,7 +132,7 @@ func (r *refresher) take() signal {
 	return s
 }
 
-// disconnected notes that there is no connection. The catalog stays until it is stale.
+// disconnected records that there is no connection. The catalog remains until it is stale.
 func (r *refresher) disconnected(ctx context.Context, link connectivity.State) {
 	err := fmt.Errorf("the connection to %s is %s", r.b.cfg.Target, link)
 	if link == connectivity.TransientFailure {
@@ -154,8 +154,8 @@ func (r *refresher) disconnected(ctx context.Context, link connectivity.State) {
 	}
 }
 
-// readAll describes the backend and reads all its lists, feeds first. fresh: the connection is new.
-// The error is Describe's; what fails later is kept with the kinds.
+// readAll describes the backend and reads all its lists, feeds first. fresh is true if the connection is new. The
+// error is that of Describe; later errors are kept with the kinds.
 func (r *refresher) readAll(ctx context.Context, fresh bool) error {
 	r.full = time.Now().Add(jitter(r.b.cfg.Refresh))
 	r.pending = allKinds
@@ -185,8 +185,8 @@ func (r *refresher) readAll(ctx context.Context, fresh bool) error {
 	return nil
 }
 
-// openFeeds opens the feeds that the backend offers, ends those it no longer does, and waits until
-// all have settled, but not for ever: a feed that starts later has its kind read again.
+// openFeeds opens the feeds that the backend offers, ends those it no longer offers, and waits a bounded time until
+// all have settled. A feed that starts later triggers another read of its kind.
 func (r *refresher) openFeeds(ctx context.Context, fresh bool) {
 	for i, kind := range each {
 		_, wanted := r.about.serves(kind)
@@ -261,7 +261,7 @@ func (r *refresher) expire() {
 	}
 }
 
-// publish swaps the catalog if it differs and says what changed.
+// publish swaps the catalog if it differs, and reports what changed.
 func (r *refresher) publish() {
 	now := &content{}
 	var feeds, private Kinds
@@ -311,8 +311,7 @@ func (r *refresher) updateStatus(ctx context.Context) {
 	}
 }
 
-// problems is what the backend does wrong, as far as it is known: breaches of the contract, and what
-// cannot be read.
+// problems returns the known problems of the backend: violations of the contract, and lists that cannot be read.
 func (r *refresher) problems() (breaches, failures []string) {
 	breaches = slices.Clone(r.about.problems)
 	if r.undescribed != nil {
@@ -342,7 +341,7 @@ func (r *refresher) problems() (breaches, failures []string) {
 	return breaches, failures
 }
 
-// next returns how long nothing is due.
+// next returns the time until something is due.
 func (r *refresher) next(linked bool) time.Duration {
 	due := time.Now().Add(maxIdle)
 	sooner := func(t time.Time) {

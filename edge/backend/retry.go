@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// retry is the jittered exponential wait before something is tried again. Not safe for concurrent use.
+// retry is a jittered exponential backoff. Not safe for concurrent use.
 type retry struct {
 	lowest, highest, next time.Duration
 }
@@ -15,7 +15,7 @@ func (b *Backend) newRetry() *retry {
 	return &retry{lowest: b.tune.retryMin, highest: b.tune.retryMax, next: b.tune.retryMin}
 }
 
-// delay is how long to wait now; the next time it is longer.
+// delay returns the time to wait now, and increases the next one.
 func (r *retry) delay() time.Duration {
 	d := r.next
 	r.next = min(d*2, r.highest)
@@ -25,14 +25,14 @@ func (r *retry) delay() time.Duration {
 // reset makes the next wait the shortest.
 func (r *retry) reset() { r.next = r.lowest }
 
-// lasted resets when what was tried held for longer than the wait that would follow.
+// lasted resets the backoff if the attempt lasted longer than the next wait.
 func (r *retry) lasted(d time.Duration) {
 	if d > r.next {
 		r.reset()
 	}
 }
 
-// wait waits; it is false when ctx ends.
+// wait waits for delay. It returns false if ctx ends.
 func (r *retry) wait(ctx context.Context) bool {
 	timer := time.NewTimer(r.delay())
 	defer timer.Stop()

@@ -7,16 +7,16 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// State is how a backend is doing.
+// State is the state of a backend's connection and lists.
 type State uint8
 
 // The states of a backend.
 const (
-	// Connecting: it was not reached yet, or the connection was just lost.
+	// Connecting means that it was not reached yet, or that the connection was just lost.
 	Connecting State = iota
-	// Ready: it is connected, and its lists were read.
+	// Ready means that it is connected, and its lists were read.
 	Ready
-	// Down: it cannot be reached, or does not answer as it should. It is tried again for ever.
+	// Down means that it cannot be reached, or does not answer correctly. It is retried without end.
 	Down
 )
 
@@ -38,18 +38,19 @@ type Status struct {
 	State        State
 	// Since is when the state was entered.
 	Since time.Time
-	// LastError is what is wrong now, or went wrong last; empty: nothing, or the backend is ready again.
+	// LastError is the current or the last error; empty if there was none, or if the backend is ready again.
 	LastError string
-	// Progress says how far the target was learned by an adapter while it is: "learned 31 of 59 files". Empty: it is not.
+	// Progress describes how much of the target's description an adapter has read, while it reads: "learned 31 of 59 files". Empty
+	// otherwise.
 	Progress string
-	// Loaded is when all lists were last read without an error; zero: never.
+	// Loaded is when all lists were last read without an error; zero means never.
 	Loaded time.Time
-	// Present is the catalog's: false when nothing of the backend is shown to clients.
+	// Present is the catalog's: false if clients see nothing of the backend.
 	Present bool
-	// Problems are breaches of the contract in what the backend serves now, lists that cannot be read,
-	// and why nothing is served where nothing is, one sentence each.
+	// Problems are violations of the contract in what the backend serves now, lists that cannot be read, and why nothing is served if
+	// that is the case; one sentence each.
 	Problems []string
-	// Calls is how many calls are running, Watches how many resource watches are open.
+	// Calls is the number of running calls, and Watches that of open resource watches.
 	Calls, Watches int
 }
 
@@ -68,8 +69,7 @@ func (b *Backend) Status() Status {
 	return s
 }
 
-// setState records a state and what went wrong, of which nothing is kept once the backend is ready without an error; a change of state is
-// logged, once.
+// setState records a state and an error. Ready without an error clears the last error. A change of state is logged once.
 func (b *Backend) setState(s State, err error) {
 	b.statusMu.Lock()
 	before, since := b.status.State, b.status.Since
@@ -96,8 +96,8 @@ func (b *Backend) setState(s State, err error) {
 	}
 }
 
-// setProblems replaces the problems. empty is why clients see nothing of the backend, "" if they see something. It logs
-// what was not among the problems before, but for failures, which were logged when they came.
+// setProblems replaces the problems. empty is why clients see nothing of the backend, "" if they see something. It logs new problems,
+// except for failures, which were logged when they occurred.
 func (b *Backend) setProblems(breaches, failures []string, empty string) {
 	problems := slices.Concat(breaches, failures)
 	for i := range problems {
@@ -127,7 +127,7 @@ func (b *Backend) markLoaded() {
 	b.statusMu.Unlock()
 }
 
-// clip is the text of an error, as it goes into logs; nil for nil.
+// clip returns the text of an error, shortened for logs; nil for nil.
 func clip(err error) any {
 	if err == nil {
 		return nil

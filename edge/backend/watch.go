@@ -17,16 +17,16 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// watchKey is what watchers share a stream by: who is empty unless the backend has private lists.
+// watchKey identifies a stream: equal keys share it. who is empty unless the backend has private lists.
 type watchKey struct{ uri, who string }
 
-// watch is one upstream stream of WatchResource and its watchers. Its fields are guarded by
-// Backend.watchMu, but for those set before it is shared.
+// watch is one upstream stream of WatchResource and its watchers. Backend.watchMu guards its fields, except for those
+// set before it is shared.
 type watch struct {
 	key    watchKey
 	who    *mcp.Principal // nil: the edge itself
 	cancel context.CancelFunc
-	// settled closes when the backend began to report, or refused; err then is why.
+	// settled is closed when the backend has begun to report, or has refused; err is why it refused.
 	settled  chan struct{}
 	err      error
 	watchers map[*watcher]struct{}
@@ -34,16 +34,15 @@ type watch struct {
 
 type watcher struct{ fn func(uri string) }
 
-// Watch has fn called whenever the backend reports that the resource, or one below it, changed: with
-// the URI that did. It may be called without a change (after a reconnection), but none is missed once
-// Watch has returned. Calls of one watch do not overlap; fn must not block.
+// Watch calls fn whenever the backend reports that the resource, or one below it, changed, with the URI that changed.
+// fn may be called without a change (after a reconnection), but no change is missed once Watch has returned. Calls of
+// one watch do not overlap; fn must not block.
 //
-// Watch returns when the backend has begun to report. Equal watches share one stream. The error is
-// the gRPC status with which the backend refused the URI, ctx's, or a *mcp.Error: KindLimit when
-// MaxWatches are open, KindUnavailable when the backend is not there.
+// Watch returns when the backend has begun to report. Equal watches share one stream. The error is the gRPC status with
+// which the backend refused the URI, ctx's, or a *mcp.Error: KindLimit if MaxWatches are open, KindUnavailable if the
+// backend is absent.
 //
-// stop ends the watch; it is idempotent, and must be called in the end. A call of fn that has begun
-// may outlast it.
+// stop ends the watch; it is idempotent, and must be called in the end. A call of fn that has begun may outlast it.
 func (b *Backend) Watch(ctx context.Context, p mcp.Principal, uri string, fn func(uri string)) (stop func(), err error) {
 	c := b.Catalog()
 	if !c.Present {
@@ -111,10 +110,10 @@ func (b *Backend) forget(w *watch) {
 	}
 }
 
-// follow keeps the stream of a watch open until its context ends or the backend refuses it at first.
+// follow keeps the stream of a watch open until its context ends, or until the first attempt fails.
 func (b *Backend) follow(ctx context.Context, w *watch) {
 	defer w.cancel()
-	// Calls and watches have connections of their own. While the one is up, the other is worth waiting for.
+	// Calls and watches have separate connections. If that of calls is up, it is worth waiting for that of watches.
 	up := grpc.WaitForReady(b.conn.GetState() == connectivity.Ready)
 	err := b.watchOnce(ctx, w, func() { close(w.settled) }, up)
 	select {
@@ -131,13 +130,13 @@ func (b *Backend) follow(ctx context.Context, w *watch) {
 	notified := false
 	for retry.wait(ctx) {
 		began := time.Now()
-		// Waiting for the connection costs nothing, and the stream is open as soon as it is back.
+		// Waiting for the connection costs nothing, and opens the stream as soon as it is back.
 		err := b.watchOnce(ctx, w, func() {
 			notified = false
 			b.notify(w, "")
 		}, grpc.WaitForReady(true))
 		if !notified && ctx.Err() == nil && refused(err) {
-			// The resource may be gone: whoever reads it now finds out.
+			// The resource may no longer exist; a watcher that reads it now gets the error.
 			notified = true
 			b.notify(w, "")
 		}
@@ -189,18 +188,18 @@ func (b *Backend) watchOnce(ctx context.Context, w *watch, started func(), opts 
 	return err
 }
 
-// covers reports whether a URI is the watched one, for which the empty one stands, or one below it. What a backend says
-// of others is for those who watch them.
+// covers reports whether a URI is the watched one, for which the empty one stands, or one below it. Reports of other
+// URIs are ignored: they have watches of their own.
 func covers(watched, uri string) bool {
 	rest, below := strings.CutPrefix(uri, watched)
 	return uri == "" || below && (rest == "" || strings.HasSuffix(watched, "/") || strings.ContainsRune("/?#", rune(rest[0]))) &&
 		len(rest) <= maxBelow
 }
 
-// maxBelow bounds how much longer than the watched URI one below it may be, in bytes.
+// maxBelow bounds how much longer than the watched URI a URI below it may be, in bytes.
 const maxBelow = 4 << 10
 
-// notify calls the watchers; an empty URI is the watched one.
+// notify calls the watchers; an empty URI means the watched one.
 func (b *Backend) notify(w *watch, uri string) {
 	if uri == "" {
 		uri = w.key.uri
@@ -216,7 +215,7 @@ func (b *Backend) notify(w *watch, uri string) {
 	}
 }
 
-// refused reports whether a status is about the request itself.
+// refused reports whether a status rejects the request itself.
 func refused(err error) bool {
 	switch status.Code(err) {
 	case codes.NotFound, codes.PermissionDenied, codes.InvalidArgument, codes.Unimplemented,
