@@ -9,21 +9,21 @@ import (
 )
 
 const (
-	// listQuestions bounds the questions to the policy server for one tasks/list.
+	// listQuestions bounds the requests to the policy server for one tasks/list.
 	listQuestions = 32
 	// listArguments bounds the arguments that are read for the decisions of one tasks/list, in bytes.
 	listArguments = 4 << 20
 )
 
-// allowances bound what the decisions on the tasks of one list cost together: the questions to the policy server, whose answers are remembered,
-// and the arguments that are read for rules. A list ends before the first task that they do not suffice for; the next page begins with it. The
-// first task of a list is always decided on, so that each page gets further. Safe for concurrent use.
+// allowances bound the total cost of the decisions on the tasks of one list: the requests to the policy server, whose answers are cached,
+// and the arguments that are read for rules. A list ends before the first task for which they do not suffice; the next page begins with it.
+// The first task of a list is always decided on, so that each page makes progress. Safe for concurrent use.
 type allowances struct {
-	// holder is charged with the arguments while they are in memory; nil charges nobody.
+	// holder is charged with the arguments while they are in memory; nil disables the charge.
 	holder *budget.Holder
 	// questions and bytes are what is left.
 	questions, bytes atomic.Int64
-	// begun: the first task of the list has its part.
+	// begun is true once the first task of the list has its part.
 	begun bool
 }
 
@@ -46,20 +46,20 @@ func (a *allowances) divide(n int) []allowance {
 	return parts
 }
 
-// errSpent refuses what the allowances do not suffice for.
+// errSpent is the error of a part that does not suffice.
 var errSpent = errors.New("the allowance of this list is spent")
 
 // allowance is the part of one decision.
 type allowance struct {
 	all *allowances
-	// first: the part suffices for everything that there is memory for.
+	// first is true for the part of the first task, which is bounded by the memory alone.
 	first bool
-	// err is why the part did not suffice: errSpent, or of the first task an *mcp.Error; nil: it did.
+	// err is why the part did not suffice: errSpent, or an *mcp.Error for the first task; nil if it did.
 	err  error
 	held budget.Reservation
 }
 
-// ask takes a question to the policy server.
+// ask takes one request to the policy server from the allowance.
 func (a *allowance) ask() error {
 	if a.all.questions.Add(-1) < 0 && !a.first {
 		a.err = errSpent
@@ -67,7 +67,7 @@ func (a *allowance) ask() error {
 	return a.err
 }
 
-// read takes arguments of n bytes and charges them until done is called.
+// read takes arguments of n bytes from the allowance and charges them until done is called.
 func (a *allowance) read(n int) error {
 	if a.all.bytes.Add(-int64(n)) < 0 && !a.first {
 		a.err = errSpent
@@ -86,7 +86,7 @@ func (a *allowance) read(n int) error {
 	return a.err
 }
 
-// done gives back what read charged.
+// done releases the charge of read.
 func (a *allowance) done() { a.held.Release() }
 
 // decided counts the tasks before the first whose part did not suffice. The error is that of the first task of a list.

@@ -8,10 +8,10 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// lookAgain is how often a task is read whose changes may be told by a replica that is lost.
+// lookAgain is how often a task is read in case the notification of a change was lost with its replica.
 const lookAgain = time.Second
 
-// await reads a task until done says that it is as the caller wants it, or ctx ends, with its error. It charges memory as load does.
+// await reads a task until done returns true, or until ctx ends, with its error. It charges memory as load does.
 func (t *Tasks) await(ctx context.Context, memory *budget.Reservation, id string, who *mcp.Principal, done func(*view) bool) (*view, error) {
 	changed := make(chan struct{}, 1)
 	defer t.store.Follow(id, stream, func() {

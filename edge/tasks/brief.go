@@ -12,20 +12,20 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// brief is what lists show of a task: a small value that is kept beside its log, and made anew with each entry. It has at most
-// medium.MaxBrief bytes as JSON: its messages are clipped.
+// brief is the part of a task that lists show: a small value that is stored beside its log, and rewritten with each entry. It has at
+// most medium.MaxBrief bytes as JSON: its messages are clipped.
 type brief struct {
 	Tool    string `json:"tool"`
 	Backend string `json:"backend,omitempty"`
-	// Arguments is the size of those of the call, in bytes.
+	// Arguments is the size of the call's arguments, in bytes.
 	Arguments int `json:"arguments,omitempty"`
 	// Poll is in milliseconds.
 	Poll    int64     `json:"poll,omitempty"`
 	Message string    `json:"message,omitempty"`
 	Updated time.Time `json:"updated"`
-	// Asked are the questions of the last round that asked.
+	// Asked are the questions of the last round that asked the client.
 	Asked []briefAsk `json:"asked,omitempty"`
-	// Ended is the status that the task ended with; empty: it goes on. ToolError is as of its end.
+	// Ended is the final status of the task; empty if it has not ended. ToolError is set at its end.
 	Ended     Status `json:"ended,omitempty"`
 	ToolError bool   `json:"toolError,omitempty"`
 }
@@ -38,7 +38,7 @@ type briefAsk struct {
 // briefText bounds the message of a brief, in bytes.
 const briefText = 512
 
-// briefOf is the brief after a step (call.Config).
+// briefOf returns the brief after a step (call.Config).
 func briefOf(r *medium.Record, w *medium.Write) []byte {
 	var b brief
 	if len(r.Brief) > 0 && json.Unmarshal(r.Brief, &b) != nil {
@@ -60,7 +60,7 @@ func briefOf(r *medium.Record, w *medium.Write) []byte {
 		b.take(x.Kind, &e)
 	}
 	raw, err := json.Marshal(&b)
-	if err == nil && len(raw) > medium.MaxBrief { // Lists know the keys of questions without it, and show no methods.
+	if err == nil && len(raw) > medium.MaxBrief { // Lists can read the keys of questions from the record, and do not show methods.
 		b.Asked = nil
 		raw, err = json.Marshal(&b)
 	}
@@ -70,7 +70,7 @@ func briefOf(r *medium.Record, w *medium.Write) []byte {
 	return raw
 }
 
-// noBrief is that of a task of which none can be made: lists read its log.
+// noBrief is the brief of a task for which none can be made: lists read its log.
 var noBrief = []byte("{}")
 
 // take is view.take for a brief.
@@ -103,7 +103,8 @@ func clipText(s string) string {
 	return strings.ToValidUTF8(s[:briefText], "") + "…"
 }
 
-// glances reads tasks for a list, without their logs; nil for what is gone. One without a brief is read whole.
+// glances reads tasks for a list, without their logs; nil for a task that no longer exists. A task without a brief is read with its
+// log.
 func (t *Tasks) glances(ctx context.Context, ids []string) ([]*view, error) {
 	sctx, cancel := bounded(ctx)
 	found, err := t.store.Glance(sctx, ids, stream)
@@ -129,7 +130,7 @@ func (t *Tasks) glances(ctx context.Context, ids []string) ([]*view, error) {
 	return views, nil
 }
 
-// glanced is the view of a task as lists show it: it has no result, no params of questions, and no arguments.
+// glanced returns the view of a task for lists: it has no result, no params of questions, and no arguments.
 func (t *Tasks) glanced(ctx context.Context, g *medium.Glance) (*view, error) {
 	s := g.Session
 	var b brief
@@ -158,7 +159,8 @@ func (t *Tasks) glanced(ctx context.Context, g *medium.Glance) (*view, error) {
 	return v, nil
 }
 
-// argumentsOf are those that a task was called with; nil: there were none. A view of a list reads them from the first entry of the log.
+// argumentsOf returns the arguments of a task's call; nil if it had none. For a partial view it reads them from the first entry of the
+// log.
 func (t *Tasks) argumentsOf(ctx context.Context, v *view) (json.RawMessage, error) {
 	if !v.partial {
 		return v.args, nil

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// cancel serves tasks/cancel, of both eras: when it returns, the task is cancelled, or has ended otherwise before.
+// cancel serves tasks/cancel, of both eras: when it returns, the task is cancelled, or had ended before.
 func (t *Tasks) cancel(ctx context.Context, rules *revision.Rules, c *mcp.Call) (mcp.Reply, error) {
 	v, err := t.load(ctx, c.Memory, c.Params.Target, &c.Principal)
 	if err != nil {
@@ -29,13 +29,13 @@ func (t *Tasks) cancel(ctx context.Context, rules *revision.Rules, c *mcp.Call) 
 			return t.acknowledged(ctx, rules, c, v)
 		}
 	}
-	if rules.Stateless { // Cancelling again, or too late, is no error.
+	if rules.Stateless { // Cancelling again, or after the end, is no error.
 		return t.acknowledged(ctx, rules, c, v)
 	}
 	return mcp.Reply{}, mcp.Errorf(mcp.KindInvalidParams, "the task cannot be cancelled: it is %s", v.status)
 }
 
-// end cancels a task of a principal's for by, whom the task's outcome names, and waits until it has ended.
+// end cancels a principal's task on behalf of by, which the task's outcome records, and waits until it has ended.
 func (t *Tasks) end(ctx context.Context, memory *budget.Reservation, id string, who, by *mcp.Principal) (*view, error) {
 	t.cancellers.note(id, by)
 	if here := t.calls.Call(id); here != nil {
@@ -57,7 +57,7 @@ func (t *Tasks) acknowledged(ctx context.Context, rules *revision.Rules, c *mcp.
 	return t.shown(ctx, rules, c, seen)
 }
 
-// awaitEnd waits until a task has ended that was cancelled, for as long as an operation on the store may take.
+// awaitEnd waits until a cancelled task has ended, at most for the timeout of one operation on the store.
 func (t *Tasks) awaitEnd(ctx context.Context, memory *budget.Reservation, id string, who *mcp.Principal) (*view, error) {
 	wctx, cancel := bounded(ctx)
 	defer cancel()
@@ -68,7 +68,7 @@ func (t *Tasks) awaitEnd(ctx context.Context, memory *budget.Reservation, id str
 	return v, err
 }
 
-// onEvent cancels a task that another replica was asked to cancel, if it runs here.
+// onEvent cancels a task that runs here, if another replica received the request to cancel it.
 func (t *Tasks) onEvent(e state.SessionEvent) {
 	if e.Kind != state.RequestCancelled || !t.work.Enter() {
 		return
@@ -92,19 +92,19 @@ func (t *Tasks) notifyCancelled(id, request string) {
 // maxCancellers bounds the tasks whose cancellers a replica remembers.
 const maxCancellers = 4096
 
-// cancellers remembers who cancelled tasks last, by the tasks' ids, from the request or the event of another replica until the end of the
-// task is recorded here. Of tasks that end elsewhere, or never, the least recently used are forgotten beyond maxCancellers. Safe for
-// concurrent use.
+// cancellers caches the last canceller of each task, by the task's id: from the request, or the event of another replica, until this
+// replica has recorded the end of the task. Tasks that end elsewhere, or never, are evicted beyond maxCancellers, the least recently used
+// first. Safe for concurrent use.
 type cancellers struct {
 	last *lru.Cache[string, *mcp.Principal]
 }
 
 func newCancellers() cancellers {
-	last, _ := lru.New[string, *mcp.Principal](maxCancellers) // its only error: no room
+	last, _ := lru.New[string, *mcp.Principal](maxCancellers) // the only error is that of a size of 0
 	return cancellers{last}
 }
 
-// note remembers the identity of a task's canceller.
+// note stores the identity of a task's canceller.
 func (c cancellers) note(task string, by *mcp.Principal) {
 	who := by.Identity()
 	c.last.Add(task, &who)
@@ -113,7 +113,7 @@ func (c cancellers) note(task string, by *mcp.Principal) {
 // maxCancellerText bounds the identity of a canceller in a record, in bytes.
 const maxCancellerText = 4 << 10
 
-// cancellerText returns the identity of a canceller as the record of the task has it (medium.Which), empty if it is too long.
+// cancellerText returns the identity of a canceller in the form of the task's record (medium.Which), empty if it is too long.
 func cancellerText(by *mcp.Principal) string {
 	raw, err := json.Marshal(by.Identity())
 	if err != nil || len(raw) > maxCancellerText {
@@ -122,7 +122,7 @@ func cancellerText(by *mcp.Principal) string {
 	return string(raw)
 }
 
-// read remembers the canceller in a task's record: this replica ends the task in the place of the one that was asked to cancel it.
+// read stores the canceller in a task's record: this replica ends the task instead of the one that received the request to cancel it.
 func (c cancellers) read(task, text string) {
 	var by mcp.Principal
 	if text != "" && json.Unmarshal([]byte(text), &by) == nil {
@@ -130,11 +130,11 @@ func (c cancellers) read(task, text string) {
 	}
 }
 
-// of returns a task's canceller; nil if it is not known.
+// of returns a task's canceller; nil if it is unknown.
 func (c cancellers) of(task string) *mcp.Principal {
 	by, _ := c.last.Get(task)
 	return by
 }
 
-// forget forgets the canceller of a task whose end was recorded.
+// forget removes the canceller of a task whose end was recorded.
 func (c cancellers) forget(task string) { c.last.Remove(task) }

@@ -6,16 +6,17 @@ import (
 	"github.com/mcpedge/mcpedge/edge/era/stateful/run"
 )
 
-// Counters count, since the stage was made, what somebody who operates it wants to know. Read them at any time.
+// Counters count events since the stage was made, for operators. They may be read at any time.
 type Counters struct {
 	run.Counters
-	// Created: requests that were answered with a task.
+	// Created counts requests that were answered with a task.
 	Created atomic.Int64
-	// Unacknowledged: creations of tasks that too few copies of the medium acknowledged in time; a call that may become a task may try several times.
+	// Unacknowledged counts creations of tasks that too few copies of the medium acknowledged in time; a call that may become a task may
+	// try several times.
 	Unacknowledged atomic.Int64
-	// AnswersUnknown: answers to no question that waits for one.
+	// AnswersUnknown counts answers that match no waiting question.
 	AnswersUnknown atomic.Int64
-	// Completed, Failed and Cancelled are the tasks that ended here.
+	// Completed, Failed and Cancelled count the tasks that ended here.
 	Completed, Failed, Cancelled atomic.Int64
 }
 

@@ -23,7 +23,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// callTool serves tools/call: plainly, at once as a task, or as a call that may become one.
+// callTool serves tools/call: as a plain call, at once as a task, or as a call that may become one.
 func (t *Tasks) callTool(ctx context.Context, rules *revision.Rules, c *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
 	if c.Target == nil { // a later round, or one that is run again
 		target, err := t.next.Resolve(ctx, rules, c)
@@ -66,8 +66,8 @@ func (t *Tasks) callTool(ctx context.Context, rules *revision.Rules, c *mcp.Call
 	return t.deferred(ctx, rules, c, x, sink)
 }
 
-// askedTTL reads params.task: how long the client wants to have the task, from its creation on; 0: it does not say. It may be more than
-// the client gets, and a task lives no shorter than others do: receivers may override it (2025-11-25, Tasks, "TTL and Resource Management").
+// askedTTL reads params.task: how long the client wants the task to be kept after its creation; 0 if it does not say. The client may get
+// less, and a task lives no shorter than others do: receivers may override it (2025-11-25, Tasks, "TTL and Resource Management").
 func askedTTL(raw json.RawMessage) (time.Duration, error) {
 	if jsonrpc.TypeOf(raw) != jsonrpc.Object {
 		return 0, mcp.Errorf(mcp.KindInvalidParams, "params.task must be an object: send {}, or leave it out for a plain call")
@@ -79,11 +79,11 @@ func askedTTL(raw json.RawMessage) (time.Duration, error) {
 	if jsonrpc.TypeOf(ttl) != jsonrpc.Number {
 		return 0, mcp.Errorf(mcp.KindInvalidParams, "params.task.ttl must be a number of milliseconds, or left out")
 	}
-	ms, _ := strconv.ParseFloat(string(ttl), 64) // One that is too large is infinite.
+	ms, _ := strconv.ParseFloat(string(ttl), 64) // Values that are too large become infinite.
 	return time.Duration(min(max(ms, 0), float64(maxTTL.Milliseconds()))) * time.Millisecond, nil
 }
 
-// how says how a task is asked for.
+// how returns how a task is requested.
 func how(rules *revision.Rules) string {
 	if rules.Tasks {
 		return `send "task":{} in the params`
@@ -91,7 +91,7 @@ func how(rules *revision.Rules) string {
 	return "protocol version " + revision.Since(func(r *revision.Rules) bool { return r.Tasks }) + " and later can"
 }
 
-// execution is that of a request. It resolves the rounds that it runs: the request's own target ends with the request.
+// execution makes the execution of a request. It resolves the rounds that it runs: the request's own target ends with the request.
 func (t *Tasks) execution(ctx context.Context, rules *revision.Rules, c *mcp.Call, target *mcp.Target) (*execution, error) {
 	var ttl time.Duration
 	if raw := c.Params.Task; raw != nil && rules.Tasks {
@@ -107,7 +107,7 @@ func (t *Tasks) execution(ctx context.Context, rules *revision.Rules, c *mcp.Cal
 		session: sessionOf(id, rules.Version, c, now),
 		span:    trace.SpanContextFromContext(ctx), reason: telemetry.ReasonContinued,
 	}
-	if ttl > t.o.TTL { // Else the task is kept for longer anyway.
+	if ttl > t.o.TTL { // Otherwise the task is kept for longer anyway.
 		x.session.Keep = now.Add(ttl)
 	}
 	if rules.Tasks {
@@ -139,7 +139,7 @@ func (t *Tasks) execution(ctx context.Context, rules *revision.Rules, c *mcp.Cal
 	return x, nil
 }
 
-// record is what the task begins with.
+// record returns the initial record of the task.
 func (x *execution) record() *medium.Record {
 	r := &medium.Record{Session: x.session.ID}
 	r.ID, r.RequestID, r.Round, r.Attempt = x.session.ID, requestID, 1, 1
@@ -147,7 +147,7 @@ func (x *execution) record() *medium.Record {
 	return r
 }
 
-// begins is the first entry of the task's log. queued: it waits for its turn to be run.
+// begins returns the first entry of the task's log. queued is true if the task waits for its turn to run.
 func (x *execution) begins(queued bool) state.Entry {
 	return begins(&entry{
 		At: x.session.Created, Tool: x.first.Params.Target, Backend: x.served, Arguments: x.first.Params.Arguments,
@@ -155,7 +155,7 @@ func (x *execution) begins(queued bool) state.Entry {
 	})
 }
 
-// atOnce makes a task before the backend is called.
+// atOnce makes a task before it calls the backend.
 func (t *Tasks) atOnce(ctx context.Context, rules *revision.Rules, c *mcp.Call, x *execution) (mcp.Reply, error) {
 	rec := x.record()
 	x.isTask.Store(true)
@@ -177,7 +177,7 @@ func (t *Tasks) atOnce(ctx context.Context, rules *revision.Rules, c *mcp.Call, 
 	}), nil
 }
 
-// notBegun tells why a task could not begin. Of one that may have nobody hears any more.
+// notBegun returns the error of a task that could not begin. If the task may exist nevertheless, it is discarded.
 func (t *Tasks) notBegun(id string, who *mcp.Principal, err error) *mcp.Error {
 	if room := (*state.PrincipalRoomError)(nil); errors.As(err, &room) {
 		t.o.Telemetry.Hit(telemetry.BoundPrincipalBytes)
@@ -204,7 +204,7 @@ func (t *Tasks) notBegun(id string, who *mcp.Principal, err error) *mcp.Error {
 	return mcp.AsError(err)
 }
 
-// discard erases a task of which it is not known whether it is there, and which nobody knows.
+// discard erases a task that may exist, and whose id no client has.
 func (t *Tasks) discard(id string) {
 	for range discardTries {
 		ctx, cancel := bounded(context.Background())
@@ -221,10 +221,10 @@ func (t *Tasks) discard(id string) {
 	}
 }
 
-// discardTries bounds how often that is tried, once a second.
+// discardTries bounds the attempts of discard, one a second.
 const discardTries = 30
 
-// deferred runs a call that becomes a task when it has run for a while, or its backend wants it.
+// deferred runs a call that becomes a task when it has run for the grace period, or when its backend requests it.
 func (t *Tasks) deferred(ctx context.Context, rules *revision.Rules, c *mcp.Call, x *execution, sink mcp.Sink) (mcp.Reply, error) {
 	x.sink, x.over = sink, make(chan struct{})
 	if len(c.Params.Meta.ProgressToken) > 0 {
@@ -258,27 +258,27 @@ func (t *Tasks) deferred(ctx context.Context, rules *revision.Rules, c *mcp.Call
 	return t.made(ctx, rules, c, v), nil
 }
 
-// request is the way back of a call that may become a task.
+// request carries the outcome of a call that may become a task back to its request.
 type request struct {
 	x    *execution
 	call *run.Call
-	// opened: the call has become a task. ended is how it ended where it has not.
+	// opened is true if the call has become a task. Otherwise ended is its reply.
 	opened bool
 	ended  *call.Reply
 }
 
 var _ run.Outgoing = (*request)(nil)
 
-// Respond implements run.Outgoing: the call has ended, and is no task.
+// Respond implements run.Outgoing: the call has ended without becoming a task.
 func (r *request) Respond(replies []*call.Reply) { r.ended = replies[0] }
 
-// Accept implements run.Outgoing: the client has left, or cancelled, before there was a task.
+// Accept implements run.Outgoing: the client disconnected, or cancelled, before the call became a task.
 func (r *request) Accept() { r.call.Cancel() }
 
-// Open implements run.Outgoing: there is a task.
+// Open implements run.Outgoing: the call has become a task.
 func (r *request) Open(context.Context, string) { r.opened = true }
 
-// unmade is the answer to a call that was to be a task by its end, and that the store did not take as one.
+// unmade is the reply to a call that was to become a task at its end, and that the store did not accept as one.
 func (t *Tasks) unmade(r *call.Reply) (mcp.Reply, error) {
 	if r.Failure != 0 {
 		return mcp.Reply{}, t.failureOf(&medium.Record{}, r.Failure)
@@ -293,7 +293,7 @@ func (t *Tasks) unmade(r *call.Reply) (mcp.Reply, error) {
 	return mcp.Reply{Result: e.Result, ToolError: e.ToolError}, nil
 }
 
-// eraseUnknown erases, once the call is over, what an attempt to make it a task may have left: its client has no task.
+// eraseUnknown erases, once the call is over, what a failed attempt to make it a task may have stored: its client has no task.
 func (x *execution) eraseUnknown() {
 	select {
 	case <-x.over:
@@ -301,19 +301,19 @@ func (x *execution) eraseUnknown() {
 		return
 	}
 	if x.isTask.Load() {
-		x.beginning.Lock() // What is being written is there then, and nothing is written any more.
+		x.beginning.Lock() // After this, a write in progress is complete, and no other one begins.
 		defer x.beginning.Unlock()
 		x.t.discard(x.session.ID)
 	}
 }
 
-// sessions is the store of tasks: the session of one is made with its record.
+// sessions is the store of tasks: it creates the session of a task with its record.
 type sessions struct {
 	medium.Store
 	t *Tasks
 }
 
-// Commit implements medium.Calls. A session that the store has lost since it was made is made again.
+// Commit implements medium.Calls. If the store has lost the session since its creation, Commit creates it again.
 func (s sessions) Commit(ctx context.Context, w *medium.Write) error {
 	if len(w.Begin) == 0 {
 		return s.Store.Commit(ctx, w)

@@ -11,8 +11,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// A cursor is a version, a hash of its caller, the id of the task that it is behind, and a checksum. It says where, never whose tasks: those
-// listed are the caller's own, whatever it says.
+// A cursor is a version, a hash of its caller, the id of the task after which the page begins, and a checksum. It grants no access: a list
+// has the caller's own tasks only.
 const cursorVersion = 1
 
 var cursorText = base64.RawURLEncoding.Strict()
@@ -27,7 +27,7 @@ func ownerHash(who *mcp.Principal, dst []byte) []byte {
 	return append(dst, sum[:8]...)
 }
 
-// parseCursor reads the params' cursor member, that of a principal; empty without an error: there is none.
+// parseCursor reads the params' cursor member, that of a principal; empty without an error if there is none.
 func parseCursor(raw json.RawMessage, who *mcp.Principal) (after string, err error) {
 	if len(raw) == 0 || jsonrpc.TypeOf(raw) == jsonrpc.Null {
 		return "", nil

@@ -1,6 +1,6 @@
-// Package tasks is the stage between the eras and dispatch: it makes tasks of calls, and serves what clients ask about them, in
-// both eras. A task is a call (package call) that nobody has to hold a connection for. Its record, its steps and its takeovers are those of
-// every call, driven by run; what differs is the rim:
+// Package tasks is the stage between the eras and dispatch: it makes tasks of calls, and serves the requests about tasks, in both
+// eras. A task is a call (package call) that needs no open connection. Its record, its steps and its takeovers are those of every call,
+// driven by run; only its interface to clients differs:
 //
 //	     tools/call                                           tasks/get, update, cancel, result
 //	         │                                                          │
@@ -18,8 +18,8 @@
 //	EntryRequest   a question to the client; kept, with its key
 //	EntryResponse  how the task ended: a result, an error, or cancelled
 //
-// Each entry has the time it was written at. The backend's answer is kept as it was rendered under the revision of the request that
-// began the task, and brought to that of whoever reads it (see render.go).
+// Each entry has the time at which it was written. The backend's answer is stored as rendered under the revision of the request that
+// began the task, and converted to the revision of each request that reads it (see render.go).
 //
-// A task belongs to its principal, from either era and any session. To others it does not exist.
+// A task belongs to its principal, from either era and any session. For other principals it does not exist.
 package tasks

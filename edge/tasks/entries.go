@@ -12,21 +12,22 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// entry is what one entry of a task's log says; which members it has follows from its kind.
+// entry is one entry of a task's log; its kind determines which members it has.
 type entry struct {
 	// At is when it was written.
 	At time.Time `json:"at"`
-	// Tool, its Backend of then, and Poll, in milliseconds, are of the first entry, an EntryNotice. It alone has a tool.
+	// Tool, its Backend at that time, and Poll, in milliseconds, are set in the first entry, an EntryNotice. No other entry has a tool.
 	Tool    string `json:"tool"`
 	Backend string `json:"backend"`
 	Poll    int64  `json:"poll"`
-	// Arguments of the call, of the first entry: requests about the task are decided by them.
+	// Arguments are those of the call, in the first entry: decisions on requests that name the task use them.
 	Arguments json.RawMessage `json:"arguments"`
-	// Token is the client's progress token, of the first entry, of revisions with sessions.
+	// Token is the client's progress token, in the first entry, for revisions with sessions.
 	Token json.RawMessage `json:"token"`
-	// Run that begins with the entry: of the first one, and of those that follow a claim; nil: none does. Releases before did not write it.
+	// Run is the run that begins with the entry: in the first one, and in those that follow a claim; nil otherwise. Previous releases did
+	// not write it.
 	Run *claim `json:"run"`
-	// Message of an EntryLog, and the progress that it was made of: numbers, or nothing.
+	// Message of an EntryLog, and the progress from which it was made: numbers, or empty.
 	Message  string          `json:"message"`
 	Progress json.RawMessage `json:"progress"`
 	Total    json.RawMessage `json:"total"`
@@ -41,25 +42,25 @@ type entry struct {
 	Cancelled bool            `json:"cancelled"`
 }
 
-// claim is who runs the task from now on, and the round that is run.
+// claim is the replica that runs the task from now on, and the round that it runs.
 type claim struct {
 	Replica string `json:"replica"`
 	// Round, Attempt and Lapses are those of the record (state.Call).
 	Round   int `json:"round"`
 	Attempt int `json:"attempt"`
 	Lapses  int `json:"lapses"`
-	// Queued: the backend is called later, when it is the task's turn.
+	// Queued means that the backend is called later, when it is the task's turn.
 	Queued bool `json:"queued"`
 }
 
-// failure is an error as it is kept: each revision has its own code for the kind.
+// failure is an error as it is stored: each revision has its own code for the kind.
 type failure struct {
 	Kind    string          `json:"kind"`
 	Message string          `json:"message"`
 	Data    json.RawMessage `json:"data"`
 }
 
-// encode keeps what is raw as it is.
+// encode writes raw members unchanged.
 func (e entry) encode() []byte {
 	if e.At.IsZero() {
 		e.At = time.Now()
@@ -117,13 +118,13 @@ func (e entry) encode() []byte {
 	return append(dst, '}')
 }
 
-// begins is the first entry of a task's log.
+// begins returns the first entry of a task's log.
 func begins(first *entry) state.Entry {
 	return state.Entry{Kind: state.EntryNotice, Data: first.encode()}
 }
 
-// claimed are the entries that the run of a claimed task begins with (call.Config). The first owner's, who is named by the first entry, tells that
-// the task waits for its turn no longer, and may be dropped; later ones are kept.
+// claimed returns the entries with which the run of a claimed task begins (call.Config). That of the first owner, whom the first entry
+// names, says only that the task no longer waits for its turn, and may be dropped; later ones are kept.
 func (t *Tasks) claimed(r *medium.Record) []state.Entry {
 	c, kind := claim{Replica: t.o.Replica, Round: r.Round, Attempt: r.Attempt, Lapses: r.Lapses}, state.EntryNotice
 	if r.Epoch.Counter() == 1 {
@@ -132,12 +133,12 @@ func (t *Tasks) claimed(r *medium.Record) []state.Entry {
 	return []state.Entry{{Kind: kind, Data: entry{Run: &c}.encode()}}
 }
 
-// says is a status message.
+// says returns a status message.
 func says(message string) *state.Entry {
 	return &state.Entry{Kind: state.EntryLog, Data: entry{Message: message}.encode()}
 }
 
-// progresses is a status message that is progress.
+// progresses returns a status message made from progress.
 func progresses(params json.RawMessage) *state.Entry {
 	e := entry{Message: statusOf(params)}
 	if raw, ok := jsonrpc.Member(params, "progress"); ok && jsonrpc.TypeOf(raw) == jsonrpc.Number {
@@ -149,13 +150,13 @@ func progresses(params json.RawMessage) *state.Entry {
 	return &state.Entry{Kind: state.EntryLog, Data: e.encode()}
 }
 
-// failed is the end of a task with an error.
+// failed returns the end of a task with an error.
 func failed(err error) []byte {
 	me := mcp.AsError(err)
 	return entry{Failure: &failure{Kind: me.Kind.String(), Message: me.Message, Data: me.Data}}.encode()
 }
 
-// error is the error that was kept.
+// error returns the stored error.
 func (f *failure) error() *mcp.Error {
 	return &mcp.Error{Kind: mcp.KindNamed(f.Kind), Message: f.Message, Data: f.Data}
 }
@@ -163,8 +164,8 @@ func (f *failure) error() *mcp.Error {
 // maxComplaint bounds complaint, in bytes.
 const maxComplaint = 256
 
-// complaint is the first text of a result with isError, shortened: what a client is told of a task that did not succeed
-// before it reads the result. Empty: it is no such result, or has no text.
+// complaint returns the first text of a result with isError, shortened: the status message that a client gets of a task that did not
+// succeed, before it reads the result. Empty if it is no such result, or has no text.
 func (e *entry) complaint() string {
 	if !e.ToolError {
 		return ""

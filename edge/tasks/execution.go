@@ -27,55 +27,56 @@ import (
 type execution struct {
 	t     *Tasks
 	rules *revision.Rules
-	// first is the request, and what its rounds are made from.
+	// first is the request, and origin the data from which its rounds are made.
 	first  mcp.Call
 	origin *origin
-	// base has the values of the request's context, and does not end.
+	// base has the values of the request's context, and is never cancelled.
 	base context.Context
-	// session is that of the task, made when the task is.
+	// session is that of the task, created with the task.
 	session *state.Session
 	support mcp.TaskSupport
 	// served is the backend that the request was resolved to.
 	served string
-	// repeatable: a run may be lost, since the next replica runs it again.
+	// repeatable is true if a run may be lost, since the next replica runs it again.
 	repeatable bool
-	// token is the client's progress token, where the task's progress is told by it.
+	// token is the client's progress token, if the task's progress is sent with it.
 	token json.RawMessage
-	// span is that of the request that made the task, and reason why it is run other than for that.
+	// span is that of the request that made the task, and reason why it runs, if not for that request.
 	span   trace.SpanContext
 	reason telemetry.Reason
-	// leave is called when the task does not run here any more; nil: nobody waits.
+	// leave is called when the task no longer runs here; may be nil.
 	leave func()
-	// over is closed when the call does not run here any more; nil: nobody waits.
+	// over is closed when the call no longer runs here; may be nil.
 	over chan struct{}
-	// made: the store has the task.
+	// made is true if the store has the task.
 	made atomic.Bool
-	// beginning is held while the beginning of the task is written: what is erased after it is not written again.
+	// beginning is held while the beginning of the task is written: after a discard it is not written again.
 	beginning sync.Mutex
 
-	// memory is what the call holds as long as there are users: the execution, and a round.
+	// memory is the charge of the call while it has users: the execution, and a round.
 	memory budget.Reservation
 	users  atomic.Int32
 
-	// isTask: it has a record, or is about to have one. events takes the status of one.
+	// isTask is true if it has a record, or is about to have one. events receives the status of a task.
 	isTask atomic.Bool
 	events run.Sink
 	// resting is restingNot, restingNow or restingOver: see rest.
 	resting atomic.Int32
-	// away is how often in a row the backend was not there to be asked about its job.
+	// away counts how often in a row the backend was unavailable when it was asked for its job.
 	away int
-	// asked is how often the client was asked before the round that runs.
+	// asked counts how often the client was asked before the current round.
 	asked int
 	// job is the job that the backend keeps between two rounds.
 	job job
 
-	// mu guards what follows: of a call that may become a task, the sink of its request, and how it ended without having become one.
+	// mu guards the following fields. sink and reply belong to a call that may become a task: the sink of its request, and the outcome if
+	// it did not become one.
 	mu   sync.Mutex
 	sink mcp.Sink
-	// backend is that which runs the call, which it belongs to from then on; empty: that of first.
+	// backend is the one that runs the call, to which the call then belongs; empty means that of first.
 	backend string
 	decided bool
-	// cause is why the last round failed, for the log; nil: it did not, or clients are told all.
+	// cause is why the last round failed, for the log; nil if it did not, or if clients get the whole error.
 	cause error
 	reply mcp.Reply
 	err   error
@@ -88,7 +89,7 @@ var (
 	_ mcp.Binder       = (*execution)(nil)
 )
 
-// Bind implements mcp.Binder. The request of a call that has not become a task is told, too: it may go on there.
+// Bind implements mcp.Binder. It also binds the request of a call that has not become a task: the call may continue there.
 func (x *execution) Bind(backend string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -98,21 +99,21 @@ func (x *execution) Bind(backend string) {
 	}
 }
 
-// belongs notes the backend of a call that was not run yet.
+// belongs records the backend of a call that has not run yet.
 func (x *execution) belongs(backend string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.backend = cmp.Or(x.backend, backend)
 }
 
-// bound is the backend that the call belongs to; empty: none yet.
+// bound returns the backend to which the call belongs; empty if none yet.
 func (x *execution) bound() string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return cmp.Or(x.backend, x.first.Backend)
 }
 
-// init charges a holder with what the execution holds.
+// init charges a holder with the memory of the execution.
 func (x *execution) init(t *Tasks, h *budget.Holder) {
 	x.t, x.memory = t, h.Begin()
 	x.users.Store(1)
@@ -131,7 +132,7 @@ func (x *execution) Run(ctx context.Context, round *medium.Record, events run.Si
 	if x.isTask.Load() {
 		x.rest()
 	}
-	if x.repeatable || round.Resumable { // Whoever drains need not wait for the run.
+	if x.repeatable || round.Resumable { // A drain need not wait for the run.
 		x.t.work.Rest()
 		defer x.t.work.Unrest()
 	}
@@ -147,7 +148,7 @@ func (x *execution) Run(ctx context.Context, round *medium.Record, events run.Si
 	}
 	x.asked = asked
 	x.job.clear()
-	if round.Resumable && kept { // It may only ask how the job is: that it is cancelled does not end the job.
+	if round.Resumable && kept { // The round may only query the state of the job: cancelling the round does not end the job.
 		x.keepsJob(asked, own, false)
 	}
 	m.Round, m.Attempt, m.Envelope = asked+1, max(round.Attempt, 1), mcp.Envelope{}
@@ -192,7 +193,7 @@ func (x *execution) observe(ctx context.Context, m *mcp.Call) (context.Context, 
 	return x.t.o.Telemetry.Begin(ctx, &q)
 }
 
-// observed ends it.
+// observed ends the span of a run.
 func (x *execution) observed(op *telemetry.Operation, reply mcp.Reply, err error) {
 	o := telemetry.Outcome{ToolError: reply.ToolError, InputRequired: reply.Input != nil, Result: reply.Result}
 	if err != nil {
@@ -202,7 +203,8 @@ func (x *execution) observed(op *telemetry.Operation, reply mcp.Reply, err error
 	op.Pause(&o)
 }
 
-// rest says, until the end, that whoever drains need not wait for the task while its backend does not run: another replica goes on with it.
+// rest excludes the task, until its end, from the tasks for which a drain waits while its backend does not run: another replica continues
+// it.
 func (x *execution) rest() {
 	if x.resting.CompareAndSwap(restingNot, restingNow) {
 		x.t.work.Rest()
@@ -226,7 +228,7 @@ func (x *execution) dispatch(ctx context.Context, m *mcp.Call) (reply mcp.Reply,
 	return x.t.next.Call(ctx, x.rules, m, x)
 }
 
-// Emit implements mcp.Sink: the progress of a task is its status, that of a call that may become one is its client's.
+// Emit implements mcp.Sink: the progress of a task becomes its status; that of a call that may become one is sent to its client.
 func (x *execution) Emit(ctx context.Context, ev mcp.Event) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -241,7 +243,7 @@ func (x *execution) Emit(ctx context.Context, ev mcp.Event) error {
 	return nil
 }
 
-// emitPlain tells the client of a call that may become a task, where it asked to be told, until the request was answered.
+// emitPlain sends events to the client of a call that may become a task, if the client requested them, until the request was answered.
 func (x *execution) emitPlain(ctx context.Context, ev mcp.Event) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -251,21 +253,21 @@ func (x *execution) emitPlain(ctx context.Context, ev mcp.Event) error {
 	return x.sink.Emit(ctx, ev)
 }
 
-// unheard says that the request was answered: nobody hears events any more.
+// unheard records that the request was answered: later events are dropped.
 func (x *execution) unheard() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.sink = nil
 }
 
-// outcome is how the call ended without becoming a task; false: it did not.
+// outcome returns how the call ended without becoming a task; false if it did not.
 func (x *execution) outcome() (mcp.Reply, error, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.reply, x.err, x.decided
 }
 
-// statusOf is progress in words.
+// statusOf returns progress as text.
 func statusOf(params json.RawMessage) string {
 	if raw, ok := jsonrpc.Member(params, "message"); ok {
 		if text, ok := jsonrpc.Unquote(raw); ok && text != "" {
@@ -297,7 +299,7 @@ func (x *execution) Complete(r *medium.Record) {
 	x.fill(r)
 }
 
-// fill gives the record of a task what is in it beside names, deadline and round.
+// fill sets the fields of a task's record other than names, deadline and round.
 func (x *execution) fill(r *medium.Record) {
 	r.Method, r.Principal, r.Repeatable = x.first.Method, x.first.Principal, x.repeatable
 	if r.Backend = x.bound(); r.Backend == "" {
@@ -305,7 +307,7 @@ func (x *execution) fill(r *medium.Record) {
 		x.belongs(r.Backend)
 	}
 	r.Began, r.Trace = x.session.Created, telemetry.FormatParent(x.span)
-	r.Params, _ = x.origin.encode() // It was encoded before, to be counted.
+	r.Params, _ = x.origin.encode() // It was encoded before, to determine its size.
 }
 
 // Stored implements run.Task.
@@ -340,7 +342,7 @@ func (x *execution) Over(how call.How, r *call.Reply) {
 	}
 }
 
-// discard says that the execution is over, or never began.
+// discard records that the execution is over, or never began.
 func (x *execution) discard() {
 	x.t.making.Delete(x.session.ID)
 	if x.resting.Swap(restingOver) == restingNow {

@@ -11,7 +11,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// render makes the end of a task that the edge itself ended (call.Config). It takes no lock.
+// render returns the end of a task that the edge itself ended (call.Config). It takes no lock.
 func (t *Tasks) render(r *medium.Record, f call.Failure, why error) []byte {
 	if room := (*state.PrincipalRoomError)(nil); f == call.Full && errors.As(why, &room) {
 		return failed(noRoom(why, room))
@@ -19,20 +19,21 @@ func (t *Tasks) render(r *medium.Record, f call.Failure, why error) []byte {
 	return failed(t.failureOf(r, f))
 }
 
-// noRoom tells a caller that it keeps as much as it may.
+// noRoom is the error for a caller that has reached the limit of what it may store.
 func noRoom(err error, room *state.PrincipalRoomError) *mcp.Error {
 	return &mcp.Error{Kind: mcp.KindLimit, Err: err, Message: fmt.Sprintf(
 		"your sessions and tasks keep %d of at most %d bytes, and %d more do not fit: cancel tasks that work, answer what waits, end sessions, or ask for less",
 		room.Used, room.Max, room.More)}
 }
 
-// printed identifies a task in the log (run.Options): by the print of its id, since the id gives access to the result.
+// printed returns the task's identification for the log (run.Options): a hash of its id, since the id gives access to
+// the result.
 func printed(r *medium.Record) []any { return []any{"task", telemetry.SessionPrint(r.Session)} }
 
-// cancelled is the end of a task that was cancelled (call.Config).
+// cancelled returns the end of a task that was cancelled (call.Config).
 func cancelled(*medium.Record) []byte { return entry{Cancelled: true}.encode() }
 
-// failureOf is the error of a failure.
+// failureOf returns the error of a failure.
 func (t *Tasks) failureOf(r *medium.Record, f call.Failure) error {
 	switch f {
 	case call.Late:

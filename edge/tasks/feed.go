@@ -15,21 +15,21 @@ import (
 	"github.com/mcpedge/mcpedge/edge/revision"
 )
 
-// feed tells one subscriber of tasks, beside all else that it subscribed to: first how each is, and then whenever one has changed. What
-// changes several times while nobody looks is told once.
+// feed sends one subscriber the state of tasks, beside everything else to which it subscribed: first the state of each, and then each
+// change. Several changes between two reads are sent as one.
 type feed struct {
 	mcp.Feed
 	t       *Tasks
 	watched []*watched
 	// plain: see mcp.Filter.TasksPlain.
 	plain bool
-	// memory is charged with the task that is read, and until the next one is with what the subscriber gets of it. It belongs to Next.
+	// memory is charged with the task that is read, and until the next read with what the subscriber gets of it. Only Next uses it.
 	memory budget.Reservation
 
 	mu sync.Mutex
-	// who subscribes, with the rights of now.
+	// who is the subscriber, with its current rights.
 	who mcp.Principal
-	// wake ends the wait that goes on; nil: none does.
+	// wake ends the current wait; nil if there is none.
 	wake context.CancelFunc
 }
 
@@ -38,14 +38,14 @@ type watched struct {
 	id      string
 	changed atomic.Bool
 	stop    func()
-	// told is what the subscriber was told last, but for what changes by itself. It belongs to Next.
+	// told is what was sent last, without what changes by itself. Only Next uses it.
 	told []byte
 	over bool
-	// progress that was told; it rises.
+	// progress is the progress that was sent; it only increases.
 	progress mcp.Rising
 }
 
-// Changes implements era.Dispatcher. Tasks that are not the caller's, or whose tool it may not use, are not honoured.
+// Changes implements era.Dispatcher. Tasks that do not belong to the caller, or whose tool it may not use, are not honoured.
 func (t *Tasks) Changes(ctx context.Context, p mcp.Principal, f mcp.Filter) (mcp.Feed, error) {
 	ids, plain := f.Tasks, f.TasksPlain
 	f.Tasks, f.TasksPlain = nil, false
@@ -75,14 +75,14 @@ func (t *Tasks) Changes(ctx context.Context, p mcp.Principal, f mcp.Filter) (mcp
 	return w, nil
 }
 
-// request is what stands for a subscription in decisions on a task.
+// request returns the call that represents a subscription in decisions on a task.
 func (w *feed) request(who *mcp.Principal, id string) *mcp.Call {
 	c := &mcp.Call{Attempt: 1, Round: 1, Method: mcp.MethodListen, Principal: *who}
 	c.Params.Target, c.Params.HasTarget = id, true
 	return c
 }
 
-// use is what the decision is for with which the feed begins. A plain one is part of a session, which names no task.
+// use returns the use of the decision at the start of the feed. A plain feed is part of a session, which names no task.
 func (w *feed) use() use {
 	if w.plain {
 		return useQuiet
@@ -90,7 +90,7 @@ func (w *feed) use() use {
 	return useRequest
 }
 
-// SetPrincipal implements mcp.Feed. What the subscriber may see is decided anew.
+// SetPrincipal implements mcp.Feed. It repeats the decision on what the subscriber may see.
 func (w *feed) SetPrincipal(ctx context.Context, p mcp.Principal) error {
 	w.mu.Lock()
 	w.who = p
@@ -98,7 +98,7 @@ func (w *feed) SetPrincipal(ctx context.Context, p mcp.Principal) error {
 	return w.Feed.SetPrincipal(ctx, p)
 }
 
-// changed notes that a task may have changed. It does not block.
+// changed records that a task may have changed. It does not block.
 func (w *feed) changed(one *watched) {
 	one.changed.Store(true)
 	w.mu.Lock()
@@ -117,7 +117,7 @@ func (w *feed) Honoured() mcp.Filter {
 	return f
 }
 
-// Next implements mcp.Feed. Tasks are looked at once in a while, too: a hint may be lost.
+// Next implements mcp.Feed. It also reads tasks periodically, since a notification may be lost.
 func (w *feed) Next(ctx context.Context, idle time.Duration) ([]mcp.Change, error) {
 	for left := idle; ; {
 		if changes := w.take(ctx); len(changes) > 0 {
@@ -142,7 +142,7 @@ func (w *feed) Next(ctx context.Context, idle time.Duration) ([]mcp.Change, erro
 	}
 }
 
-// lookAtWatched is how often watched tasks are read without having been told of.
+// lookAtWatched is how often watched tasks are read without a notification.
 const lookAtWatched = 5 * time.Second
 
 func (w *feed) lookAtAll() {
@@ -153,7 +153,7 @@ func (w *feed) lookAtAll() {
 	}
 }
 
-// wait waits for the changes of all else, until a task has changed.
+// wait waits for other changes, until a task has changed.
 func (w *feed) wait(ctx context.Context, idle time.Duration) (changes []mcp.Change, woken bool, err error) {
 	wait, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -170,10 +170,10 @@ func (w *feed) wait(ctx context.Context, idle time.Duration) (changes []mcp.Chan
 	return changes, wait.Err() != nil && ctx.Err() == nil, err
 }
 
-// largeTake is how many bytes of tasks are taken at most before the last one. The others are taken when these have been sent.
+// largeTake bounds the bytes of tasks that are taken before the last one. The others are taken after these were sent.
 const largeTake = 256 << 10
 
-// take returns the tasks that have changed since the subscriber got them last.
+// take returns the tasks that have changed since they were last sent.
 func (w *feed) take(ctx context.Context) (out []mcp.Change) {
 	taken := 0
 	w.mu.Lock()
@@ -188,7 +188,7 @@ func (w *feed) take(ctx context.Context) (out []mcp.Change) {
 		}
 		v, err := w.t.load(ctx, &w.memory, one.id, &who)
 		if err == nil && w.t.permit(ctx, revision.Stateless(), w.request(&who, one.id), v, useQuiet) != nil {
-			continue // It is looked at again, since that may change.
+			continue // It is read again later, since that may change.
 		}
 		if err != nil {
 			if one.over = mcp.AsError(err).Kind == mcp.KindInvalidParams; one.over && w.plain { // It has expired.
@@ -214,7 +214,7 @@ func (w *feed) take(ctx context.Context) (out []mcp.Change) {
 	return out
 }
 
-// takePlain tells of a task as the revisions with sessions do.
+// takePlain appends the changes of a task in the form of the revisions with sessions.
 func (w *feed) takePlain(out []mcp.Change, one *watched, v *view, first bool) []mcp.Change {
 	if first && v.status == Working && v.message == "" {
 		return out
@@ -225,7 +225,7 @@ func (w *feed) takePlain(out []mcp.Change, one *watched, v *view, first bool) []
 	return append(out, mcp.Change{Kind: mcp.TaskStatus, Task: string(w.t.appendTask(nil, revision.Negotiate(v.version), v)), Over: v.over()})
 }
 
-// appendState is what makes one state of a task another than the one before.
+// appendState appends the values by which two states of a task differ.
 func (t *Tasks) appendState(dst []byte, v *view) []byte {
 	dst = v.updated.AppendFormat(append(append(dst, v.status...), ' '), time.RFC3339Nano)
 	for _, e := range v.asks {
@@ -234,7 +234,7 @@ func (t *Tasks) appendState(dst []byte, v *view) []byte {
 	return dst
 }
 
-// Update implements mcp.Feed: tasks are of the era in which a feed stays as it is.
+// Update implements mcp.Feed: tasks exist only in the era in which a feed does not change.
 func (w *feed) Update(ctx context.Context, f mcp.Filter, tell bool) (mcp.Filter, error) {
 	f.Tasks = nil
 	return w.Feed.Update(ctx, f, tell)

@@ -10,24 +10,25 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// History is a task with what its log has of its life: its runs and questions, and the status messages that were not dropped.
+// History is a task with the part of its log that describes its life: its runs and questions, and the status messages that were not
+// dropped.
 type History struct {
 	Report
-	// Client is the name that the client gives itself; empty: none.
+	// Client is the name that the client gives itself; may be empty.
 	Client string
-	// Trace is the span of the request that made the task, as a W3C traceparent, whose trace has all its runs; empty: none.
+	// Trace is the span of the request that made the task, as a W3C traceparent, whose trace has all its runs; may be empty.
 	Trace string
-	// Runs, the first one first, and Steps, in the order in which they came.
+	// Runs, the first one first, and Steps, in the order in which they were recorded.
 	Runs  []Run
 	Steps []Step
 }
 
-// Over says whether the task has ended.
+// Over reports whether the task has ended.
 func (h *History) Over() bool {
 	return h.Status != Working && h.Status != InputRequired
 }
 
-// Attempt is how often the round in progress, or the last one, was run; 0: not known.
+// Attempt returns how often the current round, or the last one, was run; 0 means unknown.
 func (h *History) Attempt() int {
 	if len(h.Runs) == 0 {
 		return 0
@@ -35,15 +36,15 @@ func (h *History) Attempt() int {
 	return h.Runs[len(h.Runs)-1].Attempt
 }
 
-// Run is what one replica did with a task under one epoch: one round, and those after it that asked nothing of the client.
+// Run is what one replica did with a task under one epoch: one round, and those after it that asked the client nothing.
 type Run struct {
-	// Replica is its name; empty: not known, as of one of a release before.
+	// Replica is its name; empty if unknown, as for runs of previous releases.
 	Replica string
 	Epoch   medium.Epoch
-	// Round and Attempt that it began with; 0: not known.
+	// Round and Attempt at its start; 0 means unknown.
 	Round, Attempt int
-	// Began is when, or where it waits for its turn since when; Ended is zero while it goes on. The end of a run whose replica was lost is when
-	// another one went on.
+	// Began is its start, or, for a queued run, the start of its wait; Ended is zero until it ends. The end of a run whose replica was lost
+	// is when another replica continued.
 	Began, Ended time.Time
 	End          RunEnd
 
@@ -55,16 +56,17 @@ type RunEnd string
 
 // The ends of a run.
 const (
-	// RunQueued: it has not begun, and waits for its turn. RunGoesOn: it has not ended.
+	// RunQueued means that it has not begun, and waits for its turn. RunGoesOn means that it has not ended.
 	RunQueued RunEnd = "queued"
 	RunGoesOn RunEnd = ""
-	// RunAsked: it waited for answers of the client's.
+	// RunAsked means that it waited for answers of the client.
 	RunAsked RunEnd = "asked"
-	// RunLost: its replica was lost. RunHandedOver: its replica left, and another one went on. RunTakenOver: one of these, between two rounds.
+	// RunLost means that its replica was lost. RunHandedOver means that its replica left, and another one continued. RunTakenOver means one
+	// of these, between two rounds.
 	RunLost       RunEnd = "lost"
 	RunHandedOver RunEnd = "handed_over"
 	RunTakenOver  RunEnd = "taken_over"
-	// RunCompleted, RunFailed and RunCancelled: so the task ended.
+	// RunCompleted, RunFailed and RunCancelled are the ends of the task.
 	RunCompleted RunEnd = "completed"
 	RunFailed    RunEnd = "failed"
 	RunCancelled RunEnd = "cancelled"
@@ -73,15 +75,15 @@ const (
 // Step is a status message of a task, or a question to its client.
 type Step struct {
 	At time.Time
-	// Text is the message, or what a question asks; empty: it does not say.
+	// Text is the message, or what a question asks; may be empty.
 	Text string
-	// Key and Method are of a question. Waits: it has no answer.
+	// Key and Method are those of a question. Waits is true if it has no answer.
 	Key    string
 	Method mcp.Method
 	Waits  bool
 }
 
-// history reads a task, whosever it is. The errors are those of Inspect.
+// history reads a task of any principal. The errors are those of Inspect.
 func (t *Tasks) history(ctx context.Context, id string) (*History, error) {
 	sctx, cancel := bounded(ctx)
 	defer cancel()
@@ -108,7 +110,7 @@ func (t *Tasks) history(ctx context.Context, id string) (*History, error) {
 	return h, nil
 }
 
-// take is what an entry of the log tells of the task's life.
+// take adds an entry of the log to the history.
 func (h *History) take(x *medium.Entry, e *entry) {
 	h.takeRun(x, e)
 	switch x.Kind {
@@ -138,11 +140,11 @@ func (h *History) takeRun(x *medium.Entry, e *entry) {
 		if e.Run.Queued {
 			last.End = RunQueued
 		}
-	} else if other && x.Kind != state.EntryResponse { // Of a release that does not tell of runs, or whose entry is gone.
+	} else if other && x.Kind != state.EntryResponse { // Of a release that does not record runs, or whose entry was dropped.
 		h.succeed(nil, e.At)
 		h.Runs = append(h.Runs, Run{Epoch: x.Epoch, Began: e.At})
 		last = h.last()
-	} else if !other && last.End == RunQueued { // It has begun; the entry that says when was dropped.
+	} else if !other && last.End == RunQueued { // It has begun; the entry with the time was dropped.
 		last.End = RunGoesOn
 	}
 	switch {
@@ -154,7 +156,7 @@ func (h *History) takeRun(x *medium.Entry, e *entry) {
 	}
 }
 
-// endOf is how the last run ended of a task that ended; own: it told so itself.
+// endOf returns how the last run of an ended task ended; own is true if the run recorded the end itself.
 func (h *History) endOf(own bool, e *entry) RunEnd {
 	switch {
 	case e.Cancelled:
@@ -167,8 +169,8 @@ func (h *History) endOf(own bool, e *entry) RunEnd {
 	return RunCompleted
 }
 
-// succeed ends the last run where it has not ended, since another one begins. One that had waited for its turn was none. next nil: of that nothing
-// else is known.
+// succeed ends the last run if it has not ended, since another one begins. A run that was only queued is removed. A nil next means that
+// nothing else is known of the next run.
 func (h *History) succeed(next *claim, at time.Time) {
 	last := h.last()
 	if last == nil || last.End != RunGoesOn && last.End != RunQueued {
@@ -183,7 +185,7 @@ func (h *History) succeed(next *claim, at time.Time) {
 	case next == nil || last.Attempt == 0:
 	case next.Attempt > last.Attempt && next.Lapses > last.lapses, next.Attempt <= last.Attempt && next.Lapses > 0:
 		last.End = RunLost
-	case next.Attempt > 1: // Its replica gave up the lease in the middle of the round.
+	case next.Attempt > 1: // Its replica gave up the lease during the round.
 		last.End = RunHandedOver
 	}
 }

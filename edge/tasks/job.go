@@ -12,25 +12,25 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// cancelTimeout bounds the call by which a backend is told that its job is cancelled.
+// cancelTimeout bounds the RPC that notifies a backend that its job is cancelled.
 const cancelTimeout = 10 * time.Second
 
 // job is what a backend keeps between two rounds of a task: work of its own, named by the state that the round returned. The zero value
-// is no job. A job that nobody asks about again is cancelled: that of a task that was cancelled, even while the round ran that began the
-// job, and that of a task which another replica has taken without the state. Safe for concurrent use.
+// is no job. A job that no replica will query again is cancelled: that of a cancelled task, even if the task was cancelled during the
+// round that began the job, and that of a task which another replica has taken without the state. Safe for concurrent use.
 type job struct {
 	mu sync.Mutex
-	// kept cancels the job; nil: there is none, or a round runs that is not repeatable and sees its own cancellation.
+	// kept cancels the job; nil if there is none, or while a round runs that is not repeatable and sees its own cancellation.
 	kept *mcp.Call
-	// private: no other replica can know the job: its round is run by none, and known is false.
+	// private is true if no other replica can know the job: none runs its round, and known is false.
 	private bool
-	// known: the store may have a state that the round that runs returned, or checkpointed.
+	// known is true if the store may have a state that the current round returned, or checkpointed.
 	known bool
-	// cancelled: the task was cancelled. lost: another replica has it. told: kept was returned to be cancelled.
+	// cancelled: the task was cancelled. lost: another replica owns it. told: kept was returned to be cancelled.
 	cancelled, lost, told bool
 }
 
-// keep notes a job, of a round that is private unless another replica may run it. It returns the job when it is to be cancelled, and nil
+// keep stores a job of a round that is private unless another replica may run it. It returns the job if it is to be cancelled, nil
 // otherwise.
 func (j *job) keep(c *mcp.Call, private bool) (cancel *mcp.Call) {
 	j.mu.Lock()
@@ -39,14 +39,14 @@ func (j *job) keep(c *mcp.Call, private bool) (cancel *mcp.Call) {
 	return j.take()
 }
 
-// clear forgets the job: the round that runs now sees its own cancellation.
+// clear removes the job: the round that runs now sees its own cancellation.
 func (j *job) clear() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.kept, j.known = nil, false
 }
 
-// stored notes what the store answered to a write: unless it refused the write, others may know the job.
+// stored records the result of a write: unless the store refused it, other replicas may know the job.
 func (j *job) stored(w *medium.Write, err error) {
 	if len(w.State) == 0 || errors.Is(err, state.ErrFenced) || errors.Is(err, state.ErrNotFound) {
 		return
@@ -56,7 +56,7 @@ func (j *job) stored(w *medium.Write, err error) {
 	j.known, j.private = true, false
 }
 
-// over notes that the task does not run here any more. It returns the job to cancel; nil: there is none, or none yet.
+// over records that the task no longer runs here. It returns the job to cancel; nil if there is none, or none yet.
 func (j *job) over(how call.How, r *call.Reply) *mcp.Call {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -74,7 +74,7 @@ func (j *job) take() *mcp.Call {
 	return j.kept
 }
 
-// keepsJob notes the state that the backend returned from a round, before which the client was asked that often.
+// keepsJob stores the state that the backend returned from a round. asked is how often the client was asked before that round.
 func (x *execution) keepsJob(asked int, kept []byte, private bool) {
 	if len(kept) == 0 {
 		return
@@ -85,7 +85,7 @@ func (x *execution) keepsJob(asked int, kept []byte, private bool) {
 	x.cancelJob(x.job.keep(&c, private))
 }
 
-// cancelJob tells the backend that a job is cancelled; nil does nothing.
+// cancelJob notifies the backend that a job is cancelled; nil does nothing.
 func (x *execution) cancelJob(c *mcp.Call) {
 	if c == nil {
 		return

@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	// maxPage bounds a page of tasks, each of which is read, loads how many are read at a time.
+	// maxPage bounds a page of tasks, each of which is read; loads bounds the concurrent reads.
 	maxPage, loads = 100, 16
 	// listTimeout bounds how long a page may take.
 	listTimeout = 10 * time.Second
 )
 
-// list serves tasks/list of 2025-11-25 (Tasks, "Listing Tasks"): those of the caller's principal whose tools it may use and those that
-// it made itself, from either era and any session, newest first.
+// list serves tasks/list of 2025-11-25 (Tasks, "Listing Tasks"): the tasks of the caller's principal whose tools the caller may use and
+// those that it created, from either era and any session, newest first.
 func (t *Tasks) list(ctx context.Context, rules *revision.Rules, c *mcp.Call) (mcp.Reply, error) {
 	after, err := parseCursor(c.Params.Cursor, &c.Principal)
 	if err != nil {
@@ -61,7 +61,7 @@ func (t *Tasks) list(ctx context.Context, rules *revision.Rules, c *mcp.Call) (m
 	return mcp.Reply{Result: append(dst, '}')}, nil
 }
 
-// idsOf are the ids of a principal's tasks, newest first. Some may have expired of late.
+// idsOf returns the ids of a principal's tasks, newest first. Some may have expired recently.
 func (t *Tasks) idsOf(ctx context.Context, who mcp.Principal) ([]string, error) {
 	sctx, cancel := bounded(ctx)
 	defer cancel()
@@ -74,7 +74,7 @@ func (t *Tasks) idsOf(ctx context.Context, who mcp.Principal) ([]string, error) 
 	return ids, nil
 }
 
-// firstBehind is the place of the first of the ids, newest first, that is behind one that may not be there any more.
+// firstBehind returns the index of the first of the ids, newest first, that follows after, which may no longer exist.
 func firstBehind(ids []string, after string) int {
 	i, there := slices.BinarySearchFunc(ids, after, func(id, after string) int { return strings.Compare(after, id) })
 	if there {
@@ -83,7 +83,7 @@ func firstBehind(ids []string, after string) int {
 	return i
 }
 
-// together has read called for each of n tasks, a few at a time, and returns when all were.
+// together calls read for each of n tasks, at most loads at a time, and returns when all calls have.
 func together(n int, read func(i int)) {
 	turn := make(chan struct{}, loads)
 	var all sync.WaitGroup
@@ -97,8 +97,8 @@ func together(n int, read func(i int)) {
 	all.Wait()
 }
 
-// loadAll reads the first n tasks of a page of a caller's principal, as far as the caller may see them. Those that have expired meanwhile are left
-// out. n is below the page's length where the allowances are spent.
+// loadAll reads the first n tasks of a page, as far as the caller may see them. It leaves out those that have expired meanwhile. n is less
+// than the page's length if the allowances are spent.
 func (t *Tasks) loadAll(ctx context.Context, rules *revision.Rules, c *mcp.Call, page []string, left *allowances) (views []*view, n int, err error) {
 	views, err = t.glances(ctx, page)
 	if ctx.Err() != nil {

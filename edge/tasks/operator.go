@@ -8,29 +8,30 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// Report is a task as operators see it: whose it is, and how it is, without arguments, answers and results.
+// Report is a task as operators see it: its principal and its state, without arguments, answers and results.
 type Report struct {
 	ID, Tool string
-	// Version is the revision that it was made under.
+	// Version is the revision under which it was made.
 	Version   string
 	Principal mcp.Principal
 	Status    Status
-	// Message is what the backend said last, or why the task failed.
+	// Message is the last status message of the backend, or why the task failed.
 	Message string
-	// ToolError: it is completed with a result that says so itself.
+	// ToolError is true if it is completed with a result that says isError.
 	ToolError        bool
 	Created, Updated time.Time
 	// Questions are those that wait for the client.
 	Questions []Question
 }
 
-// Question is one that a task asks its client.
+// Question is a question of a task to its client.
 type Question struct {
 	Key    string
 	Method mcp.Method
 }
 
-// Inspect tells an operator of a task, whosever it is. The errors are those of the medium: state.ErrNotFound, state.ErrUnavailable.
+// Inspect returns a task of any principal, for an operator. The errors are those of the medium: state.ErrNotFound,
+// state.ErrUnavailable.
 func (t *Tasks) Inspect(ctx context.Context, id string) (*Report, error) {
 	s, err := t.store.Load(ctx, id, false)
 	if err != nil {
@@ -39,8 +40,8 @@ func (t *Tasks) Inspect(ctx context.Context, id string) (*Report, error) {
 	return t.report(ctx, s.Session)
 }
 
-// Inspected is a page of all tasks, of most at most, and the cursor of the next one; empty: there is none. The order is the medium's.
-// A cursor that was not given out is state.ErrCursor.
+// Inspected returns a page of the tasks of all principals, of at most most, and the cursor of the next page; an empty cursor means
+// that there is none. The order is the medium's. A cursor that was not issued fails with state.ErrCursor.
 func (t *Tasks) Inspected(ctx context.Context, cursor string, most int) (page []*Report, next string, err error) {
 	found, next, err := t.store.List(ctx, cursor, most)
 	if err != nil {
@@ -55,14 +56,14 @@ func (t *Tasks) Inspected(ctx context.Context, cursor string, most int) (page []
 		return nil, "", plain(err)
 	}
 	for i, v := range views {
-		if v != nil { // else it has expired meanwhile
+		if v != nil { // otherwise it has expired meanwhile
 			page = append(page, v.report(found[i].Principal))
 		}
 	}
 	return page, next, nil
 }
 
-// Revoke cancels a task for an operator, whosever it is, and tells how it ended: it may have done so before.
+// Revoke cancels a task of any principal, for an operator, and reports how it ended: it may have ended before.
 func (t *Tasks) Revoke(ctx context.Context, id string, by mcp.Principal) (*Report, error) {
 	s, err := t.store.Load(ctx, id, false)
 	if err != nil {
@@ -86,7 +87,7 @@ func (t *Tasks) report(ctx context.Context, s *state.Session) (*Report, error) {
 	return v.report(s.Principal), nil
 }
 
-// plain is what the medium said, of an error that is for a client.
+// plain returns the medium's error for an error that is meant for a client.
 func plain(err error) error {
 	switch mcp.AsError(err).Kind {
 	case mcp.KindInvalidParams:

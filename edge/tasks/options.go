@@ -10,39 +10,39 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// Options are the settings of Tasks. Zero members mean the defaults.
+// Options are the settings of Tasks. Zero values select the defaults.
 type Options struct {
-	// Grace is how long a call runs that may become a task until it does; 0: 2 s.
+	// Grace is how long a call runs before it becomes a task, if it may; 0 means 2 s.
 	Grace time.Duration
-	// Lifetime ends the work of a task, the time its user takes to answer included; 0: mcp.DefaultTaskLifetime.
+	// Lifetime bounds the work of a task, including the time its user takes to answer; 0 means mcp.DefaultTaskLifetime.
 	Lifetime time.Duration
-	// TTL is how long a task can be read after it has ended, as the medium keeps it; 0: 1 h.
+	// TTL is how long a task can be read after it has ended, as the medium keeps it; 0 means 1 h.
 	TTL time.Duration
-	// Poll is how often clients should ask for a new task, where its tool does not say; 0: 1 s. They are told to ask less often as it
-	// gets older, down to every 5 Poll.
+	// Poll is the poll interval for clients of a new task, unless its tool sets one; 0 means 1 s. The interval grows with the task's age,
+	// up to 5 Poll.
 	Poll time.Duration
-	// Polls bounds how often in a second a caller may ask this replica for one task, and list its tasks: so often in the long run, and
-	// twice as often at once; 0: 10.
+	// Polls bounds how often per second a caller may poll one task, and list its tasks, on this replica: the rate in the long run, with
+	// bursts of twice that; 0 means 10.
 	Polls int
-	// PageSize bounds a page of tasks/list, as does maxPage; 0: that alone.
+	// PageSize bounds a page of tasks/list, as does maxPage; 0 means maxPage alone.
 	PageSize int
-	// MaxRunning bounds the tasks that began at once and run on this replica, MaxRunningPerPrincipal those of one principal; more wait their
-	// turn, in turns among principals. 0: 1,024 and 100. Tasks that are gone on with, after an answer or a takeover, do not wait.
+	// MaxRunning bounds the tasks that began at once and run on this replica, MaxRunningPerPrincipal those of one principal; others are
+	// queued, with principals served in turns. 0 means 1,024 and 100. Tasks that continue after an answer or a takeover are not queued.
 	MaxRunning, MaxRunningPerPrincipal int
 	// MaxRounds, MaxAttempts, MaxTakeovers, Heartbeat: as in package stateful.
 	MaxRounds, MaxAttempts, MaxTakeovers int
 	Heartbeat                            time.Duration
-	// Replica is this one's name, which the logs of the tasks say that it runs; empty: it has none.
+	// Replica is the name of this replica in the logs of the tasks that it runs; may be empty.
 	Replica string
-	// Recent is how many of the tasks that this replica makes, runs or is asked about are remembered for Tasks.Recent; 0: none.
+	// Recent is how many of the tasks that this replica makes, runs or gets requests for are kept for Tasks.Recent; 0 disables it.
 	Recent int
-	// Memory is charged with what tasks hold that run here; nil: nothing is counted.
+	// Memory is charged with the memory of the tasks that run here; nil disables the charge.
 	Memory *budget.Budget
-	// Challenges says whether tasks/result may be answered by asking for other credentials; nil: it may not.
+	// Challenges reports whether tasks/result may be answered with a challenge for other credentials; nil means that it may not.
 	Challenges func() bool
-	// Telemetry observes what goes on; nil: nothing does.
+	// Telemetry observes the tasks; nil disables it.
 	Telemetry *telemetry.Telemetry
-	// Logger for what no client is told; nil: slog.Default.
+	// Logger logs what clients do not get; nil means slog.Default.
 	Logger *slog.Logger
 }
 
@@ -63,18 +63,18 @@ const (
 	storeTimeout = 2 * time.Second
 	// minRetry is the least pause before a round that a backend asked to be repeated.
 	minRetry = 100 * time.Millisecond
-	// slowest is how many times Poll the interval grows to.
+	// slowest bounds the poll interval, as a multiple of Poll.
 	slowest = 5
-	// maxAway is how often in a row a backend may be away in a round that it said may be run again; the pauses between double from 2 awayPause
-	// to longestAway.
+	// maxAway bounds how often in a row a backend may be unavailable in a round that it said may be run again; the pauses in between double
+	// from 2 awayPause to longestAway.
 	maxAway, awayPause, longestAway = 10, 250 * time.Millisecond, 30 * time.Second
-	// maxID bounds the ids that are looked up.
+	// maxID bounds the length of the ids that are looked up.
 	maxID = 64
-	// maxTTL bounds how long a client may have a task kept from its creation on.
+	// maxTTL bounds how long after its creation a client may have a task kept.
 	maxTTL = 7 * 24 * time.Hour
-	// stream is the name of a task's stream in its session, requestID the id that its call is claimed by.
+	// stream is the name of a task's stream in its session, requestID the id with which its call is claimed.
 	stream, requestID = "t", "0"
-	// copies of larger params are made: the record's, the log's, the call's own, and the backend's message; smallParams are part of what the request
-	// is charged with.
+	// copies is the number of copies of larger params: the record's, the log's, the call's own, and the backend's message. The charge of
+	// the request includes params of up to smallParams bytes.
 	copies, smallParams = 4, 8 << 10
 )

@@ -11,13 +11,14 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// origin is how a task began: what any replica needs, beside its session, to run its first round. The record of its call has it in the
-// place of params.
+// origin is the request that began a task: what any replica needs, beside its session, to run its first round. The record of its call has
+// it in place of params.
 type origin struct {
 	// Call is the contract's call_id, Params those of the request.
 	Call   string          `json:"call"`
 	Params json.RawMessage `json:"params"`
-	// Asked is how often the client was asked before there was a task, State what the backend kept then, and Responses the answers.
+	// Asked is how often the client was asked before the call became a task, State the backend's state at that time, and Responses the
+	// answers.
 	Asked     int        `json:"asked,omitempty"`
 	State     []byte     `json:"state,omitempty"`
 	Responses []response `json:"responses,omitempty"`
@@ -29,7 +30,7 @@ type response struct {
 	Result json.RawMessage `json:"result"`
 }
 
-// originOf is that of a request.
+// originOf returns the origin of a request.
 func originOf(c *mcp.Call) *origin {
 	o := &origin{Call: c.ID, Params: c.Params.Raw, Asked: max(c.Round, 1) - 1, State: c.State}
 	for _, r := range c.Responses {
@@ -54,7 +55,7 @@ func readOrigin(raw []byte) (*origin, error) {
 	return o, nil
 }
 
-// sessionOf is the session of a task that a request makes.
+// sessionOf returns the session of a task that a request makes.
 func sessionOf(id, version string, c *mcp.Call, created time.Time) *state.Session {
 	return &state.Session{
 		ID: id, Version: version, Principal: c.Principal, Address: c.From, Created: created,
@@ -62,13 +63,14 @@ func sessionOf(id, version string, c *mcp.Call, created time.Time) *state.Sessio
 	}
 }
 
-// keptState is what is kept of a round in the record: how often the client was asked, before the backend's own state. openState reads it.
+// keptState returns the state of a round as the record has it: how often the client was asked, before the backend's own state. openState
+// reads it.
 func keptState(asked int, own []byte) []byte {
 	b := binary.AppendUvarint(make([]byte, 0, len(own)+2), uint64(asked)) // #nosec G115 -- a count is not negative
 	return append(b, own...)
 }
 
-// openState reads what keptState wrote; ok is false where no round kept anything yet.
+// openState is the inverse of keptState; ok is false if no round has stored a state yet.
 func openState(kept []byte) (asked int, own []byte, ok bool) {
 	n, size := binary.Uvarint(kept)
 	if size <= 0 {

@@ -10,12 +10,12 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// ended counts and records how the task ended, once its end is in the store. It is called by whoever wrote that, and so once for each task,
-// whoever ran it before.
+// ended counts and records how the task ended, once its end is in the store. The replica that wrote the end calls it, and so once for each
+// task, whichever replica ran it before.
 func (x *execution) ended(r *call.Reply) {
 	status, o := x.outcomeOf(r)
 	x.t.counters.count(status)
-	if x.origin == nil { // That it has ended was only written again.
+	if x.origin == nil { // Only its end was written again.
 		return
 	}
 	a := telemetry.Audited{Principal: x.first.Principal, Call: x.first.ID, Task: x.session.ID, Method: x.first.Method, Target: x.first.Params.Target, Trace: x.span}
@@ -27,7 +27,7 @@ func (x *execution) ended(r *call.Reply) {
 	x.t.o.Telemetry.TaskEnded(a, &o, time.Since(x.session.Created))
 }
 
-// outcomeOf is how a task ended with a reply. A result that says isError counts as failed.
+// outcomeOf returns how a task ended with a reply. A result that says isError counts as failed.
 func (x *execution) outcomeOf(r *call.Reply) (Status, telemetry.Outcome) {
 	var e entry
 	err := json.Unmarshal(r.Response, &e)

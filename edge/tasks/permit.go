@@ -9,19 +9,19 @@ import (
 	"github.com/mcpedge/mcpedge/edge/revision"
 )
 
-// What a caller may do with a task of its principal's is decided as the call of the task's tool would be: now, with the rights and the
-// client of who asks, and the arguments that were kept. The creator of a task, the same principal by the same client, may always see that
-// the task exists, and cancel it: of what the tool says it then sees nothing.
+// What a caller may do with a task of its principal is decided as the call of the task's tool would be: now, with the rights and the client
+// of the caller, and the stored arguments. The creator of a task, the same principal by the same client, may always see that the task
+// exists, and cancel it: it then sees nothing of what the tool says.
 
-// use is what a decision on a task is for. The zero value: the request names the task, and the decision is counted and recorded.
+// use is the purpose of a decision on a task. The zero value: the request names the task, and the decision is counted and recorded.
 type use struct {
 	// creator: the creator of the task may always make the request.
 	creator bool
 	// quiet: the decision is part of another request.
 	quiet bool
-	// local: it is by rules and scopes alone.
+	// local: only rules and scopes decide.
 	local bool
-	// within bounds what the decision may cost; nil: nothing does.
+	// within bounds the cost of the decision; nil means no bound.
 	within *allowance
 }
 
@@ -32,8 +32,8 @@ var (
 	useLocal   = use{quiet: true, local: true}
 )
 
-// permit decides on a request about a task of the caller's principal. An error is the request's: that the task is unknown, where the
-// policy hides the tool from others than the task's creator.
+// permit decides on a request that names a task of the caller's principal. The error is the response: that the task is unknown, if the
+// policy hides the tool and the caller is not the task's creator.
 func (t *Tasks) permit(ctx context.Context, rules *revision.Rules, c *mcp.Call, v *view, what use) error {
 	own := v.createdBy(&c.Principal)
 	call := mcp.TaskCall{ID: v.id, Tool: v.tool, Backend: v.backend, Creator: own && what.creator, Quiet: what.quiet, Local: what.local}
@@ -58,7 +58,7 @@ func (t *Tasks) permit(ctx context.Context, rules *revision.Rules, c *mcp.Call, 
 	return err
 }
 
-// hiddenBecause returns the error of a task whose tool is hidden, with the reason for the log.
+// hiddenBecause returns the error for a task whose tool is hidden, with the reason for the log.
 func hiddenBecause(e *mcp.Error, why error) *mcp.Error {
 	e.Reason = why.Error()
 	return e
@@ -69,8 +69,8 @@ func (v *view) createdBy(who *mcp.Principal) bool {
 	return v.creator.Is(who) && v.creator.Client == who.Client && v.creator.Actor == who.Actor
 }
 
-// visible decides what a caller sees of a task of its principal's: nil: nothing. withheld is the error of what it does not see; nil: it
-// sees all.
+// visible returns what a caller may see of a task of its principal; nil if it may see nothing. withheld is the error for the rest; nil if
+// the caller may see everything.
 func (t *Tasks) visible(ctx context.Context, rules *revision.Rules, c *mcp.Call, v *view, what use) (seen *view, withheld error) {
 	withheld = t.permit(ctx, rules, c, v, what)
 	switch {
@@ -82,14 +82,14 @@ func (t *Tasks) visible(ctx context.Context, rules *revision.Rules, c *mcp.Call,
 	return nil, withheld
 }
 
-// bare is what the creator of a task sees of it that may not use its tool any more: that it exists, and how it is.
+// bare returns what the creator of a task sees of it if it may no longer use its tool: that it exists, and its status.
 func (v *view) bare() *view {
 	b := *v
 	b.message, b.token, b.progress, b.total, b.asks, b.args = "", nil, nil, nil, nil, nil
 	return &b
 }
 
-// get serves tasks/get. A creator that may not use the tool any more gets the task where nothing that the tool says belongs to it.
+// get serves tasks/get. A creator that may no longer use the tool gets the task as long as the response has nothing that the tool says.
 func (t *Tasks) get(ctx context.Context, rules *revision.Rules, c *mcp.Call) (mcp.Reply, error) {
 	v, err := t.load(ctx, c.Memory, c.Params.Target, &c.Principal)
 	if err != nil {
@@ -102,8 +102,8 @@ func (t *Tasks) get(ctx context.Context, rules *revision.Rules, c *mcp.Call) (mc
 	return t.shown(ctx, rules, c, seen)
 }
 
-// challenge asks for other credentials where they are needed for tasks/result, which alone of the requests about tasks may be answered late, or
-// go on with an answer of a client's. All else is decided on, and told, when the request is served.
+// challenge requests other credentials if tasks/result needs them. Of the requests about tasks, only that one may be answered late, or
+// continue with a client's answer. All others are decided, and answered, when they are served.
 func (t *Tasks) challenge(ctx context.Context, rules *revision.Rules, c *mcp.Call) error {
 	if c.Method != mcp.MethodTasksResult || t.o.Challenges == nil || !t.o.Challenges() {
 		return nil

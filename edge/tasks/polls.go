@@ -10,8 +10,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// admitPoll bounds how often a caller asks for one task, or opens its result, and lists its tasks. A stranger spends nothing of the
-// owner's. It is asked before the task is looked for.
+// admitPoll bounds how often a caller polls one task, or opens its result, and lists its tasks. Requests of other principals do not
+// count against the owner. It is called before the task is looked up.
 func (t *Tasks) admitPoll(ctx context.Context, c *mcp.Call) error {
 	switch c.Method {
 	case mcp.MethodTasksGet, mcp.MethodTasksList:
@@ -37,5 +37,5 @@ func (t *Tasks) admitPoll(ctx context.Context, c *mcp.Call) error {
 			what, t.o.Polls, wait.Round(time.Millisecond))}
 }
 
-// clip is no longer than an id may be: one that is longer is none.
+// clip truncates an id to one byte more than an id may have: a longer one is invalid anyway.
 func clip(id string) string { return id[:min(len(id), maxID+1)] }

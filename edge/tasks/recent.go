@@ -9,18 +9,17 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// recent remembers the tasks that a replica had to do with last, and what was read of them. The zero recent remembers none. Safe for
-// concurrent use.
+// recent keeps the tasks that a replica used last, and the last history read of each. The zero value keeps none. Safe for concurrent use.
 type recent struct {
 	most int
 
 	mu sync.Mutex
-	// ids, the last one last, and what was read of them.
+	// ids are in the order of use, the most recent one last; read has the last history of each.
 	ids  []string
 	read map[string]*History
 }
 
-// note remembers a task as the last one; one that is too many is forgotten.
+// note adds a task as the most recent one, and evicts the oldest one beyond most.
 func (r *recent) note(id string) {
 	if r.most == 0 {
 		return
@@ -36,7 +35,7 @@ func (r *recent) note(id string) {
 	}
 }
 
-// known is what is remembered, the last one first, and what was read of each; nil: nothing.
+// known returns the kept ids, the most recent one first, and the history of each; nil if it was not read.
 func (r *recent) known() (ids []string, read []*History) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -48,7 +47,7 @@ func (r *recent) known() (ids []string, read []*History) {
 	return ids, read
 }
 
-// keep keeps what was read of a task that is still remembered; nil: it is not there any more, and forgotten.
+// keep stores the history of a task that is still kept; nil removes a task that no longer exists.
 func (r *recent) keep(id string, h *History) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -66,8 +65,8 @@ func (r *recent) keep(id string, h *History) {
 	}
 }
 
-// Recent are the tasks, of at most Options.Recent, that this replica made, ran or was asked about last, that one first, whosever they are. Those
-// that have ended are not read again, and one that cannot be read now is as it was read last.
+// Recent returns the tasks of all principals, at most Options.Recent, that this replica last made, ran or got requests for, the most recent
+// one first. Ended tasks are not read again; for one that cannot be read now, Recent returns its last history.
 func (t *Tasks) Recent(ctx context.Context) []*History {
 	ids, out := t.recent.known()
 	together(len(ids), func(i int) {

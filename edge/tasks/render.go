@@ -12,12 +12,12 @@ import (
 	"github.com/mcpedge/mcpedge/edge/revision"
 )
 
-// How a task is shown in either era.
+// Rendering of tasks in both eras.
 
-// metaRelated is the key of `_meta` that names the task which a message of 2025-11-25 is about.
+// metaRelated is the key of `_meta` that names the task to which a message of 2025-11-25 belongs.
 const metaRelated = "io.modelcontextprotocol/related-task"
 
-// made is the answer to a request that has become a task.
+// made returns the reply to a request that has become a task.
 func (t *Tasks) made(ctx context.Context, rules *revision.Rules, c *mcp.Call, v *view) mcp.Reply {
 	if rules.Stateless {
 		reply := t.complete(ctx, rules, c, "task", t.appendTask(nil, rules, v))
@@ -28,7 +28,7 @@ func (t *Tasks) made(ctx context.Context, rules *revision.Rules, c *mcp.Call, v 
 	return mcp.Reply{Result: dst, Task: v.id}
 }
 
-// shown is the answer to tasks/get, and to tasks/cancel of 2025-11-25.
+// shown returns the reply to tasks/get, and to tasks/cancel of 2025-11-25.
 func (t *Tasks) shown(ctx context.Context, rules *revision.Rules, c *mcp.Call, v *view) (mcp.Reply, error) {
 	if !rules.Stateless {
 		return mcp.Reply{Result: append(t.appendTask([]byte{'{'}, rules, v), '}')}, nil
@@ -36,7 +36,7 @@ func (t *Tasks) shown(ctx context.Context, rules *revision.Rules, c *mcp.Call, v
 	return t.complete(ctx, rules, c, "complete", t.appendDetailed(nil, rules, v)), nil
 }
 
-// complete is a result of a stateless revision; members may be empty.
+// complete returns a result of a stateless revision; members may be empty.
 func (t *Tasks) complete(ctx context.Context, rules *revision.Rules, c *mcp.Call, kind string, members []byte) mcp.Reply {
 	dst := append(make([]byte, 0, len(members)+256), `{"resultType":"`+kind+`",`...)
 	if len(members) > 0 {
@@ -111,8 +111,8 @@ func (t *Tasks) appendDetailed(dst []byte, rules *revision.Rules, v *view) []byt
 	return dst
 }
 
-// resultFor is the result of a completed task under a revision. A stateless one says resultType, which those before do not know; they know
-// structured content that is an object, and nothing of who answered.
+// resultFor returns the result of a completed task under a revision. Stateless revisions have resultType; earlier ones do not. Earlier
+// ones accept structured content only if it is an object, and do not name the server that answered.
 func resultFor(rules *revision.Rules, v *view) json.RawMessage {
 	of := rulesOf(v.version)
 	if of.ResultType == rules.ResultType && rules.Stateless {
@@ -143,7 +143,7 @@ func resultFor(rules *revision.Rules, v *view) json.RawMessage {
 	return append(bytes.TrimSuffix(dst, []byte{','}), '}')
 }
 
-// related is a `_meta` object, or nil, that names the task as well.
+// related returns a `_meta` object with the members of meta, which may be nil, that also names the task.
 func related(meta []byte, id string) []byte {
 	dst := []byte{'{'}
 	if jsonrpc.TypeOf(meta) == jsonrpc.Object {

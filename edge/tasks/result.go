@@ -11,9 +11,9 @@ import (
 	"github.com/mcpedge/mcpedge/edge/revision"
 )
 
-// result serves tasks/result of 2025-11-25: it waits until the task has ended, and asks the client meanwhile what the task asks, as far as
-// the client has declared that it can answer. It is a call of the session as any other: its rounds, its stream and its takeovers are the
-// era's.
+// result serves tasks/result of 2025-11-25: it waits until the task has ended, and meanwhile asks the client the task's questions, as far
+// as the client has declared that it can answer them. It is a call of the session like any other: the era manages its rounds, its stream
+// and its takeovers.
 func (t *Tasks) result(ctx context.Context, rules *revision.Rules, c *mcp.Call) (mcp.Reply, error) {
 	v, err := t.load(ctx, c.Memory, c.Params.Target, &c.Principal)
 	if err != nil {
@@ -32,7 +32,7 @@ func (t *Tasks) result(ctx context.Context, rules *revision.Rules, c *mcp.Call) 
 			return mcp.Reply{}, err
 		}
 	}
-	t.work.Rest() // The task goes on without it.
+	t.work.Rest() // The task continues without it.
 	v, err = t.await(ctx, c.Memory, c.Params.Target, &c.Principal, func(v *view) bool {
 		return v.over() || v.status == InputRequired && len(answerable(v, &c.Client.Capabilities)) > 0
 	})
@@ -43,7 +43,7 @@ func (t *Tasks) result(ctx context.Context, rules *revision.Rules, c *mcp.Call) 
 	if err != nil {
 		return mcp.Reply{}, err
 	}
-	// It may have waited for long.
+	// The wait may have been long.
 	if err := t.permit(ctx, rules, c, v, useQuiet); err != nil {
 		return mcp.Reply{}, err
 	}
@@ -59,7 +59,7 @@ func (t *Tasks) result(ctx context.Context, rules *revision.Rules, c *mcp.Call) 
 	return mcp.Reply{}, v.end.Failure.error()
 }
 
-// answerable are the questions of a task that a client with these capabilities can answer.
+// answerable returns the questions of a task that a client with these capabilities can answer.
 func answerable(v *view, can *mcp.Capabilities) (out []entry) {
 	for _, e := range v.asks {
 		ok := true
@@ -82,7 +82,7 @@ func answerable(v *view, can *mcp.Capabilities) (out []entry) {
 	return out
 }
 
-// asksOf are questions of a task as a session's client is asked them.
+// asksOf returns questions of a task as requests to a session's client.
 func asksOf(id string, asks []entry) []mcp.InputRequest {
 	out := make([]mcp.InputRequest, len(asks))
 	for i, e := range asks {
@@ -91,7 +91,8 @@ func asksOf(id string, asks []entry) []mcp.InputRequest {
 	return out
 }
 
-// awaitWithdrawal is mcp.InputRequired.AwaitWithdrawal of these questions of a task: it waits until the task asks none of them, and charges h.
+// awaitWithdrawal returns the mcp.InputRequired.AwaitWithdrawal of these questions of a task: it waits until the task no longer asks any of
+// them, and charges h.
 func (t *Tasks) awaitWithdrawal(h *budget.Holder, id string, asks []entry, who mcp.Principal) func(context.Context) bool {
 	keys := make([]string, len(asks))
 	for i, e := range asks {
@@ -119,7 +120,7 @@ func orObject(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// relatedData names the task in the data of an error.
+// relatedData returns the data of an error that names the task.
 func relatedData(id string) json.RawMessage {
 	return append(append([]byte(`{"_meta":`), related(nil, id)...), '}')
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// resume makes the execution of a task that was claimed.
+// resume makes the execution of a claimed task.
 func (t *Tasks) resume(o *medium.Owned, why run.Reason) (*run.Claimed, error) {
 	r, s := o.Record, o.Session
 	ctx := mcp.WithToken(context.Background(), why.Token)
@@ -26,7 +26,7 @@ func (t *Tasks) resume(o *medium.Owned, why run.Reason) (*run.Claimed, error) {
 		x.reason = telemetry.ReasonAnswered
 	}
 	x.init(t, mcp.HolderOf(t.o.Memory, r.Principal, netip.Addr{}))
-	if len(r.Params) == 0 { // It has ended, and only that is written again.
+	if len(r.Params) == 0 { // It has ended, and only its end is written again.
 		return &run.Claimed{Task: x, Context: ctx}, nil
 	}
 	var err error
@@ -46,7 +46,7 @@ func (t *Tasks) resume(o *medium.Owned, why run.Reason) (*run.Claimed, error) {
 	return &run.Claimed{Task: x, Context: ctx}, nil
 }
 
-// call is the first round of the request, as its record has it.
+// call returns the first round of the request from its record.
 func (o *origin) call(r *medium.Record, s *state.Session) (mcp.Call, error) {
 	caps, err := mcp.ParseCapabilities(s.Capabilities)
 	if err != nil {
@@ -66,11 +66,11 @@ func (o *origin) call(r *medium.Record, s *state.Session) (mcp.Call, error) {
 	return c, nil
 }
 
-// progressToken has backends send their progress, which is the task's status.
+// progressToken makes backends send their progress, which becomes the task's status.
 var progressToken = json.RawMessage(`"task"`)
 
-// callerOf is with whose rights a task goes on: those of the answer that it was claimed by, or of the last one that its round has, else
-// those that it began with.
+// callerOf returns the principal with whose rights a task continues: that of the answer with which it was claimed, or of the last
+// answer of its round; otherwise the one with which it began.
 func callerOf(r *medium.Record, why run.Reason) mcp.Principal {
 	if why.By != nil {
 		return *why.By

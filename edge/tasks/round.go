@@ -14,14 +14,14 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// asks is what comes of a round that needs another one.
+// asks returns the reply of a round that needs another one.
 func (x *execution) asks(round *medium.Record, asked int, reply mcp.Reply) *call.Reply {
 	in := reply.Input
 	x.keepsJob(asked, in.State, !x.repeatable && !round.Resumable)
 	switch {
-	case len(in.Requests) == 0: // There may be a task meanwhile.
+	case len(in.Requests) == 0: // It may become a task meanwhile.
 		return &call.Reply{Kind: call.Busy, Pause: max(in.RetryAfter, minRetry), State: keptState(asked, in.State), Resumable: in.Repeatable}
-	case !x.isTask.Load(): // The era asks, and there is no task yet.
+	case !x.isTask.Load(): // The era asks the client, and there is no task yet.
 		return x.answer(reply, nil)
 	}
 	if err := in.Beyond(asked, x.t.o.MaxRounds); err != nil {
@@ -36,13 +36,13 @@ func (x *execution) asks(round *medium.Record, asked int, reply mcp.Reply) *call
 	return &call.Reply{Kind: call.Asks, Asks: asks, State: keptState(asked+1, in.State), Resumable: in.Repeatable}
 }
 
-// keyOf is the name of a question in the task, which none other of the task ever has: the backend's, and the round.
+// keyOf returns the key of a question in the task, unique in the task: the backend's key, and the round.
 func keyOf(key string, round int) string { return key + "." + strconv.Itoa(round) }
 
-// roundOf is the round of a question's name.
+// roundOf returns the round in a question's key.
 func roundOf(key string) string { return key[strings.LastIndexByte(key, '.')+1:] }
 
-// renamed gives questions other names, where those were taken.
+// renamed gives questions other keys if theirs were used before.
 func renamed(asks *call.Reply) *call.Reply {
 	out := *asks
 	out.Asks = slices.Clone(asks.Asks)
@@ -58,7 +58,7 @@ func renamed(asks *call.Reply) *call.Reply {
 	return &out
 }
 
-// ends is what comes of a round that ended the call.
+// ends returns the reply of a round that ended the call.
 func (x *execution) ends(reply mcp.Reply, err error) *call.Reply {
 	plain := !x.isTask.Load()
 	if plain && (!x.support.Required || err != nil) {
@@ -70,13 +70,14 @@ func (x *execution) ends(reply mcp.Reply, err error) *call.Reply {
 		x.mu.Unlock()
 		return &call.Reply{Kind: call.Final, Response: failed(err)}
 	}
-	if plain { // It is to be a task, though it has ended.
+	if plain { // It must become a task, though it has ended.
 		_ = x.Defer(context.Background())
 	}
 	return &call.Reply{Kind: call.Final, Response: entry{Result: reply.Result, ToolError: reply.ToolError}.encode()}
 }
 
-// answer notes the outcome of a call that has not become a task. Should it become one at the same time, nobody hears of that.
+// answer records the outcome of a call that has not become a task. If it becomes one at the same time, the client gets this
+// outcome, and not the task.
 func (x *execution) answer(reply mcp.Reply, err error) *call.Reply {
 	x.mu.Lock()
 	x.decided, x.reply, x.err = true, reply, err

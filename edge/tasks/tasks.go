@@ -17,13 +17,13 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// Dispatcher is what is behind the stage.
+// Dispatcher is the stage behind this one.
 type Dispatcher interface {
 	era.Dispatcher
-	// PermitTask decides on a request about a task: whether its caller may call the task's tool now. An error is a *mcp.Error; hidden:
-	// the request is to be answered as if there were no such task.
+	// PermitTask decides on a request that names a task: whether its caller may call the task's tool now. The error is a *mcp.Error;
+	// hidden means that the request must be answered as if the task did not exist.
 	PermitTask(ctx context.Context, rules *revision.Rules, call *mcp.Call, task *mcp.TaskCall) (hidden bool, err error)
-	// CancelCall tells the backend of a call that it was cancelled between two rounds; State is the last one's.
+	// CancelCall notifies the backend of a call that the call was cancelled between two rounds; State is that of the last round.
 	CancelCall(ctx context.Context, rules *revision.Rules, call *mcp.Call) error
 }
 
@@ -33,13 +33,13 @@ type Tasks struct {
 	o     Options
 	store medium.Store
 	calls *run.Replica
-	// work counts what goes on here: requests about tasks, tasks that run, and their goroutines.
+	// work counts what runs here: requests about tasks, tasks, and their goroutines.
 	work     run.InFlight
 	turns    turns
 	polls    quota.Memory
 	counters Counters
 	running  atomic.Int64
-	// making has the executions, by their ids, of the calls that began here and are, or may become, tasks.
+	// making maps the ids of the calls that began here and are, or may become, tasks to their executions.
 	making     sync.Map
 	cancellers cancellers
 	recent     recent
@@ -50,8 +50,9 @@ type Tasks struct {
 
 var _ era.Dispatcher = (*Tasks)(nil)
 
-// New makes the stage before a Dispatcher, on a store that open makes with the hooks it is given; they may be called from then on.
-// The store is for tasks alone: a session of it is a task. It is the caller's, and must outlive Close. Start begins what runs by itself.
+// New makes the stage before a Dispatcher, on a store that open makes with the given hooks; the store may call them from then on. The
+// store must be used for tasks alone: each of its sessions is a task. The caller owns it, and must close it after Close. Start begins the
+// background work.
 func New(d Dispatcher, open func(medium.Hooks) medium.Store, o Options) *Tasks {
 	t := &Tasks{next: d, o: o.withDefaults(), cancellers: newCancellers(), draining: make(chan struct{}), closing: make(chan struct{})}
 	t.turns.init(t.o.MaxRunning, t.o.MaxRunningPerPrincipal)
@@ -71,22 +72,22 @@ func New(d Dispatcher, open func(medium.Hooks) medium.Store, o Options) *Tasks {
 	return t
 }
 
-// Start begins to say that this replica lives, and to take over lost tasks. Call it once.
+// Start begins the heartbeats of this replica and the takeover of lost tasks. It must be called once.
 func (t *Tasks) Start() { t.calls.Start() }
 
-// Counters are the live counters.
+// Counters returns the live counters.
 func (t *Tasks) Counters() *Counters { return &t.counters }
 
-// Running is how many tasks, and calls that may become one, this replica runs: their backends are being called.
+// Running returns how many tasks, and calls that may become one, this replica runs: their backends are being called.
 func (t *Tasks) Running() int64 { return t.running.Load() }
 
-// Queued is how many tasks wait for their turn to run here.
+// Queued returns how many tasks wait for their turn to run here.
 func (t *Tasks) Queued() int { return t.turns.waiting() }
 
-// QueueAge is how long the task has waited that waits longest for its turn to run here; 0: none waits.
+// QueueAge returns the longest time that a task has waited for its turn to run here; 0 if no task waits.
 func (t *Tasks) QueueAge() time.Duration { return since(t.turns.longest()) }
 
-// Age is that of the oldest task that this replica runs; 0: it runs none.
+// Age returns the age of the oldest task that this replica runs; 0 if it runs none.
 func (t *Tasks) Age() time.Duration {
 	ids := t.calls.IDs()
 	if len(ids) == 0 {
@@ -102,14 +103,14 @@ func since(at time.Time) time.Duration {
 	return max(time.Since(at), 0)
 }
 
-// Drain leaves tasks to other replicas: no lost one is taken over any more, and it returns as soon as none runs here whose run may not be
-// lost, or with ctx's error. A task may be lost where it can be run again: the next replica does so. Call Close afterwards.
+// Drain leaves tasks to other replicas: it stops the takeover of lost tasks, and returns once no task runs here whose run must not be
+// lost, or with ctx's error. A run may be lost if it can be run again: the next replica does so. Call Close afterwards.
 func (t *Tasks) Drain(ctx context.Context) error {
 	t.drainOnce.Do(func() { close(t.draining) })
 	return t.work.WaitBusy(ctx)
 }
 
-// Close cuts off what still runs, and leaves it to other replicas. It returns when no goroutine is left. It may be called more than
+// Close cancels what still runs, and leaves it to other replicas. It returns when all goroutines have ended. It may be called more than
 // once.
 func (t *Tasks) Close() {
 	t.work.Close()
@@ -124,7 +125,7 @@ func (t *Tasks) Describe(ctx context.Context, rules *revision.Rules, p mcp.Princ
 	return t.next.Describe(ctx, rules, p)
 }
 
-// Resolve implements era.Dispatcher. A request about tasks names none of what there is to be called.
+// Resolve implements era.Dispatcher. A request about tasks has no target to resolve.
 func (t *Tasks) Resolve(ctx context.Context, rules *revision.Rules, c *mcp.Call) (*mcp.Target, error) {
 	if !aboutTasks(rules, c) {
 		return t.next.Resolve(ctx, rules, c)
@@ -143,7 +144,7 @@ func (t *Tasks) Call(ctx context.Context, rules *revision.Rules, c *mcp.Call, si
 	return t.next.Call(ctx, rules, c, sink)
 }
 
-// aboutTasks says whether a request is one about tasks that the revision has, and the caller may make.
+// aboutTasks reports whether a request is one about tasks that the revision has, and that the caller may make.
 func aboutTasks(rules *revision.Rules, c *mcp.Call) bool {
 	switch c.Method {
 	case mcp.MethodTasksGet, mcp.MethodTasksUpdate, mcp.MethodTasksCancel, mcp.MethodTasksResult:
@@ -154,7 +155,7 @@ func aboutTasks(rules *revision.Rules, c *mcp.Call) bool {
 	return false
 }
 
-// admit serves a request about tasks, unless the client makes too many.
+// admit serves a request about tasks, unless the client exceeds its rate.
 func (t *Tasks) admit(ctx context.Context, rules *revision.Rules, c *mcp.Call) (mcp.Reply, error) {
 	if rules.Stateless && !c.Client.Capabilities.Extension(mcp.ExtensionTasks) {
 		return mcp.Reply{}, era.TasksUndeclared(string(c.Method))
@@ -192,13 +193,13 @@ func (t *Tasks) serve(ctx context.Context, rules *revision.Rules, c *mcp.Call) (
 	}
 }
 
-// goOn makes the execution of a task that was claimed (run.Options).
+// goOn makes the execution of a claimed task (run.Options).
 func (t *Tasks) goOn(o *medium.Owned, why run.Reason) (*run.Claimed, error) {
 	t.recent.note(o.Session.ID)
 	return t.resume(o, why)
 }
 
-// has says whether a revision has a method about tasks.
+// has reports whether a revision has a method about tasks.
 func has(rules *revision.Rules, m mcp.Method) bool {
 	switch m {
 	case mcp.MethodTasksUpdate:
@@ -209,7 +210,7 @@ func has(rules *revision.Rules, m mcp.Method) bool {
 	return rules.Stateless || rules.Tasks
 }
 
-// bounded is a context for one operation on the store. A client that leaves does not interrupt it.
+// bounded returns the context of one operation on the store. A disconnect of the client does not interrupt it.
 func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 }

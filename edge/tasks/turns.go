@@ -5,14 +5,15 @@ import (
 	"time"
 )
 
-// turns bounds the tasks that run here, and gives those that wait their turn: principals in turns, of each its oldest task first.
-// Safe for concurrent use; init it.
+// turns bounds the tasks that run here, and schedules queued tasks: principals in turns, the oldest task of each first. Safe for
+// concurrent use; call init first.
 type turns struct {
 	mu        sync.Mutex
 	max, each int
 	running   int
 	closed    bool
-	// by has those who run or wait; order are those who wait and may run one more, whoever comes next first.
+	// by has the principals with running or waiting tasks; order has those with waiting tasks that may run one more, the next one
+	// first.
 	by    map[string]*runner
 	order []*runner
 }
@@ -22,11 +23,11 @@ type runner struct {
 	key     string
 	running int
 	waiting []waiter
-	// queued: it is in order.
+	// queued is true if it is in order.
 	queued bool
 }
 
-// waiter is a task that waits for its turn, and since when.
+// waiter is a task that waits for its turn, and the start of its wait.
 type waiter struct {
 	since time.Time
 	begin func()
@@ -34,7 +35,7 @@ type waiter struct {
 
 func (t *turns) init(max, each int) { t.max, t.each, t.by = max, each, map[string]*runner{} }
 
-// take begins a task of a principal's when it is its turn, which may be at once. begin is not called under a lock, and not after
+// take begins a task of a principal when it is its turn, which may be at once. begin is not called under a lock, and not after
 // close.
 func (t *turns) take(key string, x *execution, begin func()) {
 	t.mu.Lock()
@@ -49,7 +50,7 @@ func (t *turns) take(key string, x *execution, begin func()) {
 	t.next()
 }
 
-// leave says that a task of a principal's does not run any more.
+// leave records that a task of a principal no longer runs.
 func (t *turns) leave(r *runner) {
 	t.mu.Lock()
 	r.running--
@@ -61,7 +62,7 @@ func (t *turns) leave(r *runner) {
 	t.next()
 }
 
-// queue puts a principal in order that waits, and may run one more. t.mu is locked.
+// queue adds a principal to order if it has waiting tasks and may run one more. t.mu is locked.
 func (t *turns) queue(r *runner) {
 	if !r.queued && len(r.waiting) > 0 && r.running < t.each {
 		r.queued = true
@@ -69,7 +70,7 @@ func (t *turns) queue(r *runner) {
 	}
 }
 
-// next begins what may begin, and unlocks t.mu.
+// next begins the tasks whose turn it is, and unlocks t.mu.
 func (t *turns) next() {
 	var begin []waiter
 	for t.running < t.max && len(t.order) > 0 && !t.closed {
@@ -87,7 +88,7 @@ func (t *turns) next() {
 	}
 }
 
-// waiting is how many tasks wait for their turn.
+// waiting returns how many tasks wait for their turn.
 func (t *turns) waiting() (n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -97,7 +98,7 @@ func (t *turns) waiting() (n int) {
 	return n
 }
 
-// longest is since when the task waits that waits longest; zero: none waits.
+// longest returns the start of the longest wait; zero if no task waits.
 func (t *turns) longest() (since time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -109,7 +110,7 @@ func (t *turns) longest() (since time.Time) {
 	return since
 }
 
-// close begins nothing any more: what waits is left to other replicas.
+// close stops the scheduling: waiting tasks are left to other replicas.
 func (t *turns) close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

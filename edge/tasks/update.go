@@ -12,8 +12,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// update serves tasks/update (Tasks, "Task Update Requests"): answers to some of the task's questions. Those that nobody waits for are
-// ignored.
+// update serves tasks/update (Tasks, "Task Update Requests"): answers to some of the task's questions. Answers that match no waiting
+// question are ignored.
 func (t *Tasks) update(ctx context.Context, rules *revision.Rules, c *mcp.Call) (mcp.Reply, error) {
 	v, err := t.load(ctx, c.Memory, c.Params.Target, &c.Principal)
 	if err != nil {
@@ -33,8 +33,8 @@ func (t *Tasks) update(ctx context.Context, rules *revision.Rules, c *mcp.Call) 
 	return t.complete(ctx, rules, c, "complete", nil), nil
 }
 
-// pickAnswers picks from an object of results, by their keys, those of questions that are asked, in the order of the questions.
-// unknown counts the others, which are not kept. It takes time in proportion to the bytes of the object, and memory in proportion to
+// pickAnswers picks from an object of results, by their keys, the answers to the asked questions, in the order of the questions.
+// unknown counts the others, which are dropped. It takes time in proportion to the bytes of the object, and memory in proportion to
 // the questions.
 func pickAnswers(responses json.RawMessage, asked []entry) (given []mcp.InputResponse, unknown int64, err error) {
 	if jsonrpc.TypeOf(responses) != jsonrpc.Object {
@@ -48,7 +48,7 @@ func pickAnswers(responses json.RawMessage, asked []entry) (given []mcp.InputRes
 	return p.given(), p.unknown, nil
 }
 
-// ofAsked are those of the answers whose questions a task asks.
+// ofAsked returns the answers whose questions a task asks.
 func ofAsked(responses []mcp.InputResponse, asked []entry) (given []mcp.InputResponse, unknown int64, err error) {
 	p := newPicker(asked)
 	for i := range responses {
@@ -59,7 +59,7 @@ func ofAsked(responses []mcp.InputResponse, asked []entry) (given []mcp.InputRes
 	return p.given(), p.unknown, nil
 }
 
-// picker has a place for the answer to each question that is asked.
+// picker has a place for the answer to each asked question.
 type picker struct {
 	asked   []entry
 	places  map[string]int
@@ -76,7 +76,7 @@ func newPicker(asked []entry) *picker {
 	return p
 }
 
-// take takes an answer, with one look at the places. The errors are the client's.
+// take takes an answer, with one lookup of its place. The errors are for the client.
 func (p *picker) take(key []byte, result json.RawMessage) error {
 	i, ok := p.places[string(key)]
 	switch {
@@ -92,7 +92,7 @@ func (p *picker) take(key []byte, result json.RawMessage) error {
 	return nil
 }
 
-// given are the answers that were taken.
+// given returns the answers that were taken.
 func (p *picker) given() (out []mcp.InputResponse) {
 	for i, result := range p.results {
 		if result != nil {
@@ -102,8 +102,8 @@ func (p *picker) given() (out []mcp.InputResponse) {
 	return out
 }
 
-// answer gives a task answers to questions that it asks. The one that completes them has the task go on here, with the rights of who
-// gave it. A client that has left is not waited for: what is left of its answers is not given.
+// answer stores answers to the questions of a task. The answer that completes them continues the task on this replica, with the rights
+// of the caller that gave it. If the client disconnects, the remaining answers are not stored.
 func (t *Tasks) answer(ctx context.Context, id string, given []mcp.InputResponse, who *mcp.Principal) error {
 	for _, r := range given {
 		if err := ctx.Err(); err != nil {

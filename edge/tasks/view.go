@@ -16,7 +16,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// Status is how a task is. Its text is that of the wire, in both eras.
+// Status is the state of a task. Its text is that of the wire, in both eras.
 type Status string
 
 // The states of a task. Those from Completed on are final.
@@ -28,44 +28,46 @@ const (
 	Cancelled     Status = "cancelled"
 )
 
-// view is a task at one moment, as its session, its log and its record say.
+// view is a snapshot of a task, from its session, its log and its record.
 type view struct {
 	id     string
 	status Status
-	// creator made it, with the rights of then.
+	// creator is the principal that created it, with its rights at that time.
 	creator *mcp.Principal
-	// tool is what was called, by its name and with its arguments, and backend served it then. args is nil where there were none.
+	// tool and args are the name and the arguments of the call, and backend is the one that served it at that time. args is nil if there
+	// were none.
 	tool, backend string
 	args          json.RawMessage
-	// arguments is the size of args in bytes, also where they were not read.
+	// arguments is the size of args in bytes, also if they were not read.
 	arguments int
 	// version is the revision under which the result was rendered.
 	version          string
 	message          string
 	created, updated time.Time
-	// keep is until when the client wants to have the task; zero: it does not say, or would have it for longer anyway.
+	// keep is until when the client wants the task to be kept; zero if it does not say, or if the task is kept for longer anyway.
 	keep time.Time
 	poll time.Duration
-	// token is the client's progress token, progress and total the last of the backend's progress, that message tells of; nil: none.
+	// token is the client's progress token; progress and total are the backend's last progress, which message contains; nil if there is
+	// none.
 	token, progress, total json.RawMessage
 	// asks are the questions that wait for an answer.
 	asks []entry
-	// end is how it ended; nil: it goes on.
+	// end is how it ended; nil if it has not ended.
 	end *entry
-	// partial: it was made of a brief, without results, arguments and the params of questions.
+	// partial is true if it was made from a brief, without results, arguments and the params of questions.
 	partial bool
-	// trace is the span of the request that made it, as a W3C traceparent; empty: none.
+	// trace is the span of the request that made it, as a W3C traceparent; may be empty.
 	trace string
 }
 
 func (v *view) over() bool { return v.end != nil }
 
-// unknown is the error about a task that does not exist for the caller.
+// unknown returns the error for a task that does not exist for the caller.
 func unknown(id string) *mcp.Error {
 	return mcp.Errorf(mcp.KindInvalidParams, "there is no task %.64q: its id is wrong, or it has expired", id)
 }
 
-// load reads a task of a principal's. It charges memory with what is read, in place of what was charged for a task before.
+// load reads a task of a principal. It charges memory with what it reads, in place of the charge for a previous task.
 func (t *Tasks) load(ctx context.Context, memory *budget.Reservation, id string, who *mcp.Principal) (*view, error) {
 	memory.Settle(budget.Results, 0)
 	s, err := t.sessionOf(ctx, id, who)
@@ -75,7 +77,7 @@ func (t *Tasks) load(ctx context.Context, memory *budget.Reservation, id string,
 	return t.read(ctx, memory, s, func(*medium.Entry, *entry) {})
 }
 
-// sessionOf is the session of a task of a principal's.
+// sessionOf returns the session of a task of a principal.
 func (t *Tasks) sessionOf(ctx context.Context, id string, who *mcp.Principal) (*state.Session, error) {
 	if id == "" || len(id) > maxID {
 		return nil, unknown(id)
@@ -92,7 +94,7 @@ func (t *Tasks) sessionOf(ctx context.Context, id string, who *mcp.Principal) (*
 	return s.Session, nil
 }
 
-// storeError tells a client what the store said about a task.
+// storeError returns the client's error for an error of the store.
 func (t *Tasks) storeError(id string, err error) *mcp.Error {
 	if errors.Is(err, state.ErrNotFound) {
 		return unknown(id)
@@ -110,12 +112,12 @@ func unavailable(err error) *mcp.Error {
 	return &mcp.Error{Kind: mcp.KindStateUnavailable, Err: err, Message: "the state of tasks cannot be reached; try again later"}
 }
 
-// view reads the task of a session and charges nobody.
+// view reads the task of a session without charging memory.
 func (t *Tasks) view(ctx context.Context, s *state.Session) (*view, error) {
 	return t.read(ctx, nil, s, func(*medium.Entry, *entry) {})
 }
 
-// read reads the task of a session, and gives each entry of its log to see, in their order. It charges memory, unless that is nil.
+// read reads the task of a session, and calls see with each entry of its log, in their order. It charges memory, unless that is nil.
 func (t *Tasks) read(ctx context.Context, memory *budget.Reservation, s *state.Session, see func(*medium.Entry, *entry)) (*view, error) {
 	v := &view{id: s.ID, creator: &s.Principal, status: Working, version: s.Version, created: s.Created, updated: s.Created, keep: s.Keep}
 	var asked []entry
@@ -140,7 +142,7 @@ func (t *Tasks) read(ctx context.Context, memory *budget.Reservation, s *state.S
 		v.trace = page.Trace
 		more = page.More && len(page.Entries) > 0
 		if page.Ended && !more && v.end == nil {
-			v.end = &entry{At: v.updated, Cancelled: true} // It ended with nothing to tell.
+			v.end = &entry{At: v.updated, Cancelled: true} // It ended without a result.
 		}
 	}
 	if v.end == nil {
@@ -161,14 +163,14 @@ func (t *Tasks) read(ctx context.Context, memory *budget.Reservation, s *state.S
 }
 
 const (
-	// smallPage is part of what a request is charged with, in bytes.
+	// smallPage is the size of a page that the charge of a request includes, in bytes.
 	smallPage = 64 << 10
-	// whileShown is how many times the size of a page is in memory until the client has read it: the page, the entries that are decoded from
-	// it, and the response.
+	// whileShown is the memory in use until the client has read a page, as a multiple of the page's size: the page, the entries decoded
+	// from it, and the response.
 	whileShown = 3
 )
 
-// page reads a page of a task's log and charges memory with it. Where there is no room for it, it lets go of the page and waits, as for a
+// page reads a page of a task's log and charges memory with it. If the budget has no room for it, it releases the page and waits, as for a
 // result that is to come, and then reads it again.
 func (t *Tasks) page(ctx context.Context, memory *budget.Reservation, id string, after medium.Position) (medium.Page, error) {
 	read := func() (medium.Page, int64, error) {
@@ -203,7 +205,7 @@ func (t *Tasks) page(ctx context.Context, memory *budget.Reservation, id string,
 	return page, err
 }
 
-// take is what an entry of its log makes of the task. That a run begins is no change that a client sees.
+// take applies an entry of its log to the view. The start of a run is not a change for clients.
 func (v *view) take(kind state.EntryKind, e *entry) {
 	if e.Run == nil {
 		v.updated = e.At
@@ -222,11 +224,11 @@ func (v *view) take(kind state.EntryKind, e *entry) {
 	}
 }
 
-// waits finds out whether a task that has asked waits for answers, and for which.
+// waits determines whether a task that has asked waits for answers, and for which.
 func (t *Tasks) waits(ctx context.Context, v *view, asked []entry) error {
 	for _, e := range slices.Backward(asked) {
 		if roundOf(e.Key) != roundOf(asked[len(asked)-1].Key) {
-			break // Those of earlier rounds have their answers.
+			break // The questions of earlier rounds have their answers.
 		}
 		sctx, cancel := bounded(ctx)
 		rec, err := t.store.Asking(sctx, v.id, e.Key)
@@ -250,8 +252,8 @@ func (t *Tasks) waits(ctx context.Context, v *view, asked []entry) error {
 	return nil
 }
 
-// ttl is how long the task lives from its creation on, as far as is known: it lives for as long as it works or waits, and then for the
-// setting, and until its client wants to have it.
+// ttl returns how long the task lives after its creation, as far as is known: while it works or waits, and then for Options.TTL, and at
+// least until the time that its client requested.
 func (t *Tasks) ttl(v *view, now time.Time) time.Duration {
 	end := now
 	if v.over() {
@@ -264,16 +266,16 @@ func (t *Tasks) ttl(v *view, now time.Time) time.Duration {
 	return ttl
 }
 
-// pollOf is how often a client should ask for the task.
+// pollOf returns the interval at which a client should poll the task.
 func (t *Tasks) pollOf(v *view, now time.Time) time.Duration {
 	if v.poll > 0 {
 		return v.poll
 	}
-	const patience = 10 // A task that has run for 10 s is asked for every second, and so on.
+	const patience = 10 // A task that has run for 10 s is polled every second, and so on.
 	return min(max(now.Sub(v.created)/patience, t.o.Poll), slowest*t.o.Poll).Truncate(time.Millisecond)
 }
 
-// rulesOf are those of the revision that the task runs under.
+// rulesOf returns the rules of the revision under which the task runs.
 func rulesOf(version string) *revision.Rules {
 	if r, ok := revision.ByVersion(version); ok {
 		return r
