@@ -12,8 +12,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// call runs one round of a request in the exchange's own goroutine. The client's disconnect or its
-// cancellation ends ctx, and with it the backend's work.
+// call runs one round of a request in the exchange's own goroutine. The client's disconnect or cancellation ends ctx, and with it the
+// backend's work.
 func (e *Era) call(ctx context.Context, id jsonrpc.ID, rules *revision.Rules, call *mcp.Call, out mcp.Outgoing, flight *mcp.InFlight) {
 	e.calls.Add(1)
 	defer e.calls.Add(-1)
@@ -43,7 +43,7 @@ func (e *Era) call(ctx context.Context, id jsonrpc.ID, rules *revision.Rules, ca
 		o := e.cut(rules, call)
 		o.Backend = way.backend
 		op.End(o)
-		return // the client is gone: nothing may follow a cancellation
+		return // cancelled or disconnected: nothing may be written afterwards
 	}
 	if err != nil {
 		e := mcp.AsError(err)
@@ -57,7 +57,8 @@ func (e *Era) call(ctx context.Context, id jsonrpc.ID, rules *revision.Rules, ca
 	way.end(mcp.Response{Body: reply.Message(id)})
 }
 
-// cut is the outcome of a call whose connection has ended: the client has cancelled it, unless the edge itself is ending connections.
+// cut returns the outcome of a call whose connection has ended: the client has cancelled it, unless the edge itself is ending
+// connections.
 func (e *Era) cut(rules *revision.Rules, call *mcp.Call) *telemetry.Outcome {
 	switch {
 	case !e.aborting.Load():
@@ -69,7 +70,7 @@ func (e *Era) cut(rules *revision.Rules, call *mcp.Call) *telemetry.Outcome {
 	}
 }
 
-// prepare reads what `_meta` and the rounds before say about the call.
+// prepare reads what `_meta` and the previous rounds say about the call.
 func (e *Era) prepare(call *mcp.Call) (sealed, error) {
 	params := &call.Params
 	var err error
@@ -87,23 +88,23 @@ func (e *Era) prepare(call *mcp.Call) (sealed, error) {
 	return e.resume(call)
 }
 
-// answer is the way back of one call: JSON when the result comes soon and first, else a stream, from the first event on or when the
-// backend has had streamAfter. Its timer opens that, and keeps an open stream from falling silent: proxies cut what is silent, and
-// a cut is a cancellation. The mutex is between the timer and the call.
+// answer is the response of one call: JSON if the result comes soon and first; otherwise a stream, from the first event on or once
+// the backend has taken StreamAfter. Its timer opens the stream, and sends keep-alives on an open one: proxies end a silent stream,
+// and a client's disconnect is a cancellation. The mutex guards against the timer and the call running at the same time.
 type answer struct {
 	out         mcp.Outgoing
 	flight      *mcp.InFlight
 	streamAfter time.Duration
 	keepAlive   time.Duration
 	telemetry   *telemetry.Telemetry
-	// told is the progress that the client was told, in the rounds before too. It is dispatch's goroutine's.
+	// told is the progress that was sent to the client, in previous rounds too. Only dispatch's goroutine uses it.
 	told mcp.Rising
-	// backend is that of the last round; empty: there was none. It is dispatch's goroutine's, too.
+	// backend is that of the last round; empty if there was none. Only dispatch's goroutine uses it.
 	backend string
 
 	mu     sync.Mutex
-	stream mcp.Stream  // nil as long as JSON may answer
-	timer  *time.Timer // nil before the backend is called, and anything was emitted
+	stream mcp.Stream  // nil while the answer may still be JSON
+	timer  *time.Timer // nil until the backend is called or an event is emitted
 	err    error       // the stream is dead
 	ended  bool
 }
@@ -113,7 +114,7 @@ var (
 	_ mcp.Binder = (*answer)(nil)
 )
 
-// Bind implements mcp.Binder. What was decided before has a status of its own, so that the time counts from here.
+// Bind implements mcp.Binder. Errors before it have an HTTP status of their own, so StreamAfter counts from here.
 func (a *answer) Bind(backend string) {
 	a.backend = backend
 	a.mu.Lock()
@@ -126,7 +127,7 @@ func (a *answer) Bind(backend string) {
 // Emit implements mcp.Sink.
 func (a *answer) Emit(ctx context.Context, ev mcp.Event) error {
 	if ctx.Err() != nil {
-		return ctx.Err() // cancelled: nothing may follow
+		return ctx.Err() // cancelled: nothing may be written afterwards
 	}
 	if ev.Method == mcp.NotifyProgress && !a.told.Rises(ev.Progress) {
 		return nil
@@ -147,13 +148,13 @@ func (a *answer) Emit(ctx context.Context, ev mcp.Event) error {
 	return a.send(mcp.StreamEvent{Data: jsonrpc.AppendNotification(nil, string(ev.Method), ev.Params)})
 }
 
-// open makes the answer a stream; false: the client is gone.
+// open makes the answer a stream. It returns false if the client has disconnected.
 func (a *answer) open() bool {
 	a.stream, a.err = a.out.Open()
 	return a.err == nil
 }
 
-// end sends the response, whichever way is open.
+// end sends the response, as JSON or on the open stream.
 func (a *answer) end(r mcp.Response) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -168,7 +169,7 @@ func (a *answer) end(r mcp.Response) {
 	}
 }
 
-// stop leaves the stream to the transport: no keep-alive may follow.
+// stop leaves the stream to the transport: no keep-alive may be sent afterwards.
 func (a *answer) stop() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -7,7 +7,8 @@ import (
 )
 
 // cancelled serves notifications/cancelled on a connection that carries many requests (Patterns,
-// "Cancellation"): nothing more is written for the request. What is not in flight is ignored.
+// "Cancellation"): nothing more is written for the request. It ignores requests that are not in
+// flight.
 func (e *Era) cancelled(in *mcp.Incoming, msg jsonrpc.Message) {
 	id, ok := era.CancelledID(msg)
 	if !ok || !in.Conn.Cancel(id) {
@@ -18,13 +19,13 @@ func (e *Era) cancelled(in *mcp.Incoming, msg jsonrpc.Message) {
 	e.opts.Logger.Debug("request cancelled", "id", id.String(), "reason", text)
 }
 
-// cancellable is the way back of a request that may be cancelled by its id.
+// cancellable is the Outgoing of a request that may be cancelled by its id.
 type cancellable struct {
 	mcp.Outgoing
 	flight *mcp.InFlight
 }
 
-// Respond gives the id free before the client can know of the response, and says nothing after a
+// Respond frees the id before the client can receive the response, and writes nothing after a
 // cancellation.
 func (c *cancellable) Respond(r mcp.Response) {
 	if c.flight.Finish() {

@@ -10,7 +10,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// discover answers server/discover: what is served, to whom a handshake would have told it before.
+// discover serves server/discover: it describes the server as the result of `initialize` does in
+// the stateful era.
 func (e *Era) discover(ctx context.Context, in *mcp.Incoming, id jsonrpc.ID, rules *revision.Rules, out mcp.Outgoing, op *telemetry.Operation) {
 	d := e.dispatch.Describe(ctx, rules, in.Principal)
 	body := append([]byte(nil), `{"supportedVersions":[`...)
@@ -39,8 +40,8 @@ func (e *Era) discover(ctx context.Context, in *mcp.Incoming, id jsonrpc.ID, rul
 	out.Respond(mcp.Response{Body: jsonrpc.AppendResult(nil, id, body), Modern: true})
 }
 
-// appendMeta renders the `_meta` of a result of the era's own: who answers, and for a subscription
-// which one.
+// appendMeta renders the `_meta` of a result of the era's own: the server's info, and for a
+// subscription its id.
 func (e *Era) appendMeta(ctx context.Context, dst []byte, rules *revision.Rules, p mcp.Principal, subscription jsonrpc.ID) []byte {
 	return appendMeta(dst, e.dispatch.Describe(ctx, rules, p).ServerInfo, subscription)
 }

@@ -16,7 +16,7 @@ const (
 	headerName   = "Mcp-Name"
 )
 
-// methods is the whole set of requests of the era, with whether Mcp-Name mirrors their target.
+// methods maps all requests of the era to whether Mcp-Name mirrors their target.
 var methods = map[mcp.Method]bool{
 	mcp.MethodDiscover:      false,
 	mcp.MethodListen:        false,
@@ -28,7 +28,7 @@ var methods = map[mcp.Method]bool{
 	mcp.MethodPromptsList:   false,
 	mcp.MethodPromptsGet:    true,
 	mcp.MethodComplete:      false,
-	// Of the extension io.modelcontextprotocol/skills, which has nothing on Mcp-Name.
+	// Of the extension io.modelcontextprotocol/skills, which does not mention Mcp-Name.
 	mcp.MethodSkillsList:    false,
 	mcp.MethodSkillsGet:     false,
 	mcp.MethodDirectoryRead: false,
@@ -38,10 +38,9 @@ var methods = map[mcp.Method]bool{
 	mcp.MethodTasksCancel: true,
 }
 
-// envelope checks what every request must carry, in the order that decides which error is told: the
-// version header, `_meta`, their agreement, the version, Mcp-Method, the method, Mcp-Name. The rules
-// are never nil. Without headers (stdio) only the body counts. params becomes the message's, as far as it
-// could be read.
+// envelope checks the required parts of every request, in the order that determines which error is returned: the version header, `_meta`,
+// their agreement, the version, Mcp-Method, the method, Mcp-Name. The rules are never nil. Without headers (stdio) only the body is
+// checked. It sets params to the message's, as far as they could be read.
 func envelope(in *mcp.Incoming, msg jsonrpc.Message, params *mcp.Params) (*revision.Rules, error) {
 	rules := revision.Stateless()
 	version, err := metadata(in, msg, params)
@@ -71,7 +70,7 @@ func envelope(in *mcp.Incoming, msg jsonrpc.Message, params *mcp.Params) (*revis
 	return rules, err
 }
 
-// metadata reads the required members of `_meta` and holds the version header against them.
+// metadata reads the required members of `_meta` and compares the version header with them.
 func metadata(in *mcp.Incoming, msg jsonrpc.Message, params *mcp.Params) (string, error) {
 	header := ""
 	if in.Header != nil {
@@ -104,7 +103,7 @@ func metadata(in *mcp.Incoming, msg jsonrpc.Message, params *mcp.Params) (string
 	return version, nil
 }
 
-// once refuses a header that was sent again: whoever routes by it may have read the other value.
+// once rejects a repeated header: an intermediary that routes by it may have read the other value.
 func once(h mcp.Header, name string) error {
 	if n := len(h.Values(name)); n > 1 {
 		return mcp.Errorf(mcp.KindHeaderMismatch, "header %s was sent %d times: send it once", name, n)
@@ -112,7 +111,7 @@ func once(h mcp.Header, name string) error {
 	return nil
 }
 
-// name holds Mcp-Name against the request's target.
+// name compares Mcp-Name with the request's target.
 func name(in *mcp.Incoming, params *mcp.Params) error {
 	if !params.HasTarget {
 		return mcp.Errorf(mcp.KindInvalidParams, "params lacks the name, uri or taskId of what is asked for, as a string")
@@ -134,7 +133,7 @@ func name(in *mcp.Incoming, params *mcp.Params) error {
 	return nil
 }
 
-// missing says which member of _meta is missing, or that _meta is, and what to send.
+// missing returns the error that names the missing member of _meta, or _meta itself, and what to send.
 func missing(key string) error {
 	what := "params._meta is missing"
 	if key != "" {
@@ -151,7 +150,8 @@ func mismatch(header, got, member, want string) error {
 	return mcp.Errorf(mcp.KindHeaderMismatch, "header %s is %.100q, but %s is %.100q: send the same value", header, got, member, want)
 }
 
-// unsupported is the error about a version that cannot be had in `_meta`: of one that is served in sessions alone, supported are those without.
+// unsupported returns the error for a version that `_meta` cannot select. For a version that is served in sessions only, the supported
+// versions are those without sessions.
 func unsupported(version string) error {
 	message := "protocol version " + version + " is not served: use one of data.supported"
 	_, sessions := revision.ByVersion(version)

@@ -13,30 +13,30 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// Options are the settings of the era. The zero value of each member is its documented default.
+// Options are the settings of the era. Zero values select the documented defaults.
 type Options struct {
-	// Keys seal request states: 32 bytes each. The first seals, all open, so that a key can be
-	// rotated; replicas share them. None: a random key, good for one replica and one process.
+	// Keys seal request states: 32 bytes each. The first key seals, and all keys open, so that a key can be rotated; replicas share them.
+	// Empty means a random key, valid for one replica and one process.
 	Keys [][]byte
-	// MaxRounds bounds the rounds of one call that ask the client; 0: mcp.DefaultRounds.
+	// MaxRounds bounds the rounds of one call that ask the client; 0 means mcp.DefaultRounds.
 	MaxRounds int
-	// CallLifetime bounds a call from its first round to its last; 0: mcp.DefaultCallLifetime.
+	// CallLifetime bounds a call from its first round to its last; 0 means mcp.DefaultCallLifetime.
 	CallLifetime time.Duration
-	// StreamAfter is how long a backend has before the answer to its call becomes a stream, whose head and signs of life proxies see; 0: 1 s.
+	// StreamAfter is how long a backend may take before the answer to its call becomes a stream, which sends headers and keep-alives to
+	// proxies; 0 means 1 s.
 	StreamAfter time.Duration
-	// KeepAlive is how long an open stream may be silent; 0: 15 s.
+	// KeepAlive is how long an open stream may be silent; 0 means 15 s.
 	KeepAlive time.Duration
-	// MaxListens bounds the open subscriptions of one principal, and of all anonymous callers of this
-	// replica together; 0: 20,000.
+	// MaxListens bounds the open subscriptions of one principal, and of all anonymous callers of this replica together; 0 means 20,000.
 	MaxListens int
-	// MaxListenBytes bounds the URIs of the open subscriptions of one principal, each with 64 bytes beside its
-	// text; 0: 64 MiB.
+	// MaxListenBytes bounds the URIs of the open subscriptions of one principal, in bytes, each with 64 bytes beside its text; 0 means 64
+	// MiB.
 	MaxListenBytes int
-	// MaxSubscriptions bounds the resources of one subscription; 0: 1,024.
+	// MaxSubscriptions bounds the resources of one subscription; 0 means 1,024.
 	MaxSubscriptions int
-	// Telemetry observes the requests; nil: nothing does.
+	// Telemetry observes the requests; nil disables it.
 	Telemetry *telemetry.Telemetry
-	// Logger gets what operators should know; nil: slog.Default.
+	// Logger logs events for operators; nil means slog.Default.
 	Logger *slog.Logger
 }
 
@@ -78,16 +78,16 @@ type Era struct {
 	drain    context.CancelFunc
 	// listening counts the open subscriptions.
 	listening atomic.Int64
-	// expired counts those that ended with their caller's credentials.
+	// expired counts the subscriptions that ended because their caller's credentials expired.
 	expired atomic.Int64
-	// aborting is whether the edge ends connections (Abort), calls the number of calls that are being served.
+	// aborting is true once the edge ends connections (Abort); calls is the number of calls being served.
 	aborting atomic.Bool
 	calls    atomic.Int64
 }
 
 var _ era.Stateless = (*Era)(nil)
 
-// New makes the era. It fails when a key has not 32 bytes.
+// New makes the era. It fails if a key does not have 32 bytes.
 func New(d era.Dispatcher, o Options) (*Era, error) {
 	o = o.withDefaults()
 	s, err := newSealer(o.Keys)
@@ -99,7 +99,7 @@ func New(d era.Dispatcher, o Options) (*Era, error) {
 	return e, nil
 }
 
-// SealWith is Options.Keys with one key, for who learns it after New. Call it before the first message.
+// SealWith sets Options.Keys to one key, for a key that is only known after New. It must be called before the first message.
 func (e *Era) SealWith(key []byte) error {
 	s, err := newSealer([][]byte{key})
 	if err == nil {
@@ -108,23 +108,23 @@ func (e *Era) SealWith(key []byte) error {
 	return err
 }
 
-// Listening is how many subscriptions are open.
+// Listening returns the number of open subscriptions.
 func (e *Era) Listening() int64 { return e.listening.Load() }
 
-// Expired is how many subscriptions have ended with their caller's credentials.
+// Expired returns the number of subscriptions that ended because their caller's credentials expired.
 func (e *Era) Expired() int64 { return e.expired.Load() }
 
-// ListenBytes is what the URIs of the open subscriptions count for Options.MaxListenBytes, of all principals
-// together.
+// ListenBytes returns the bytes that the URIs of the open subscriptions of all principals together count for Options.MaxListenBytes.
 func (e *Era) ListenBytes() int64 { return e.listens.bytes.Load() }
 
-// Drain ends every subscription with its result, so that clients subscribe again elsewhere. Calls run on.
+// Drain ends every subscription with its result, so that clients subscribe again at other replicas. Calls continue.
 func (e *Era) Drain() { e.drain() }
 
-// Abort says that the edge ends connections from now on, with the calls on them: it was not their clients who cancelled them.
+// Abort records that the edge ends connections, and the calls on them, from now on: these calls are not counted as cancelled by their
+// clients.
 func (e *Era) Abort() { e.aborting.Store(true) }
 
-// awaitInterval is the interval at which Await looks.
+// awaitInterval is the polling interval of Await.
 const awaitInterval = 5 * time.Millisecond
 
 // Await waits until no call is being served, or ctx ends.
@@ -146,7 +146,7 @@ func (e *Era) Message(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message
 	case jsonrpc.Request:
 		e.request(ctx, in, msg, out)
 	case jsonrpc.Notification:
-		// Over HTTP no notification of a client means anything: a call is cancelled by its connection.
+		// Over HTTP, clients' notifications have no effect: a call is cancelled by its connection.
 		_, op := e.observe(ctx, in, msg, revision.Stateless(), nil)
 		if mcp.Method(msg.Method) == mcp.NotifyCancelled {
 			e.cancelled(in, msg)
@@ -197,7 +197,7 @@ func (e *Era) request(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message
 	e.call(ctx, msg.ID, rules, call, out, flight)
 }
 
-// refuse ends an exchange, and the operation it is, with an error.
+// refuse ends an exchange, and its operation, with an error.
 func refuse(op *telemetry.Operation, out mcp.Outgoing, rules *revision.Rules, id jsonrpc.ID, err error) {
 	op.End(failure(rules, mcp.AsError(err)))
 	fail(out, rules, id, err)

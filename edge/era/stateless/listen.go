@@ -17,9 +17,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// listen serves subscriptions/listen: acknowledged with the part of the filter that is honoured, then
-// changes, each tagged with the subscription's id, until the client leaves, its credentials have expired, or the replica
-// drains.
+// listen serves subscriptions/listen: it acknowledges the part of the filter that is honoured, then sends changes, each
+// tagged with the subscription's id, until the client disconnects, its credentials expire, or the replica drains.
 func (e *Era) listen(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, rules *revision.Rules, params *mcp.Params, out mcp.Outgoing, flight *mcp.InFlight) {
 	ctx, op := e.observe(ctx, in, msg, rules, params)
 	id := msg.ID
@@ -34,7 +33,7 @@ func (e *Era) listen(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message,
 			return
 		}
 	}
-	release, err := e.listens.take(in.Principal.Key(), bytesOf(filter.URIs), e.opts.Telemetry) // before work is done for it
+	release, err := e.listens.take(in.Principal.Key(), bytesOf(filter.URIs), e.opts.Telemetry) // before any work for it
 	if err != nil {
 		refuse(&op, out, rules, id, err)
 		return
@@ -52,7 +51,7 @@ func (e *Era) listen(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message,
 	defer feed.Close()
 	if ctx.Err() != nil {
 		op.End(&telemetry.Outcome{Kind: mcp.KindCancelled, Message: "the client cancelled the subscription"})
-		out.Accept() // cancelled: nothing may follow
+		out.Accept() // cancelled: nothing may be written afterwards
 		return
 	}
 	stream, err := out.Open()
@@ -88,11 +87,11 @@ func (e *Era) listen(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message,
 	_ = stream.Send(mcp.StreamEvent{Data: jsonrpc.AppendResult(nil, id, result)})
 }
 
-// permitAtOnce is how many resources of a filter it is asked about at once, which takes time where a policy server decides.
+// permitAtOnce bounds the concurrent decisions on the resources of one filter; a decision by a policy server takes time.
 const permitAtOnce = 16
 
-// permitWatches asks which of the resources of a filter may be watched. The error names the scopes that all of them need
-// together. What may not be watched whatever the scopes is no error: it is not honoured.
+// permitWatches returns the resources of a filter that may be watched. The error names the scopes that all of them need
+// together. A resource that may not be watched with any scopes is no error: it is not honoured.
 func (e *Era) permitWatches(ctx context.Context, in *mcp.Incoming, rules *revision.Rules, id jsonrpc.ID, uris []string) ([]string, error) {
 	errs := make([]error, len(uris))
 	var asking errgroup.Group
@@ -127,7 +126,7 @@ func (e *Era) permitWatches(ctx context.Context, in *mcp.Incoming, rules *revisi
 	return permitted, nil
 }
 
-// permitWatch asks whether a resource may be watched. A panic there denies it, and ends nothing else.
+// permitWatch decides whether a resource may be watched. A panic in the decision denies it, and has no further effect.
 func (e *Era) permitWatch(ctx context.Context, in *mcp.Incoming, rules *revision.Rules, id jsonrpc.ID, uri string) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -148,7 +147,7 @@ func (e *Era) permitWatch(ctx context.Context, in *mcp.Incoming, rules *revision
 	return err
 }
 
-// together is what two requests lack, of which the first may be nil.
+// together combines what two requests lack; the first may be nil.
 func together(a, b *mcp.Error) *mcp.Error {
 	if a == nil {
 		return b
@@ -167,14 +166,14 @@ type subscription struct {
 	id     jsonrpc.ID
 	stream mcp.Stream
 	feed   mcp.Feed
-	// good ends with the request, and when its credentials are found not to be good any more.
+	// good ends with the request, and when its credentials are found to be invalid.
 	good context.Context
-	// until is when the credentials of the request have expired; zero: they do not.
+	// until is when the credentials of the request expire; zero if they do not.
 	until time.Time
 }
 
-// follow passes changes on. nil: the replica drains, or the credentials have expired, and the result is due; else the
-// client is gone.
+// follow passes changes on. It returns nil if the result must be sent, because the replica drains or the credentials have
+// expired; an error means that the client has disconnected.
 func (s *subscription) follow(ctx context.Context, e *Era) error {
 	wait, cancel := context.WithCancel(s.good)
 	defer cancel()
@@ -252,15 +251,15 @@ func (s *subscription) acknowledge() error {
 	return s.notify(mcp.NotifyAcknowledged, append(params, `}}`...))
 }
 
-// cancelled tells the client that the server ends the subscription. Only a connection that many share
-// needs it: elsewhere the stream ends (Patterns, "Cancellation").
+// cancelled notifies the client that the server ends the subscription. It is needed only on a connection that carries many
+// requests: elsewhere the stream ends (Patterns, "Cancellation").
 func (s *subscription) cancelled() error {
 	params := append(s.params(), `,"requestId":`...)
 	params = append(append(params, s.id.Raw()...), '}')
 	return s.notify(mcp.NotifyCancelled, params)
 }
 
-// params opens a params object with the subscription's id in its `_meta`.
+// params begins a params object with the subscription's id in its `_meta`.
 func (s *subscription) params() []byte {
 	params := append([]byte(nil), `{"_meta":{"`+mcp.MetaSubscriptionID+`":`...)
 	params = append(params, s.id.Raw()...)
@@ -271,7 +270,8 @@ func (s *subscription) notify(m mcp.Method, params []byte) error {
 	return s.stream.Send(mcp.StreamEvent{Data: jsonrpc.AppendNotification(nil, string(m), params)})
 }
 
-// maxListBytes bounds the entries of a list in a filter together: each URI is compared with all templates, in all spellings.
+// maxListBytes bounds the total bytes of the entries of a list in a filter: each URI is compared with all templates, in all
+// spellings.
 const maxListBytes = 256 << 10
 
 // bounded checks a list of a filter.
@@ -295,14 +295,13 @@ func (e *Era) bounded(name string, list []string, check func(what, entry string)
 	return nil
 }
 
-// filter reads what the client wants to hear of. Unknown members are ignored: what is not honoured
-// is missing from the acknowledgement.
+// filter reads the client's filter. Unknown members are ignored: what is not honoured is missing from the acknowledgement.
 func (e *Era) filter(raw json.RawMessage) (mcp.Filter, error) {
 	var f mcp.Filter
 	if jsonrpc.TypeOf(raw) != jsonrpc.Object {
 		return f, mcp.Errorf(mcp.KindInvalidParams, "params.notifications must be an object: it names what to listen for")
 	}
-	// By exact names: encoding/json would take others for them.
+	// Names must match exactly: encoding/json would ignore case.
 	err := jsonrpc.Members(raw, func(key string, value json.RawMessage) error {
 		flag, list := map[string]*bool{
 			"toolsListChanged": &f.Tools, "promptsListChanged": &f.Prompts, "resourcesListChanged": &f.Resources,

@@ -8,10 +8,10 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// uriOverhead is what an URI takes beside its text in a filter and the watches made for it.
+// uriOverhead is the memory of a URI beside its text, in bytes, in a filter and the watches made for it.
 const uriOverhead = 64
 
-// bytesOf is what the URIs of a subscription count for MaxListenBytes.
+// bytesOf returns the bytes that the URIs of a subscription count for MaxListenBytes.
 func bytesOf(uris []string) (n int) {
 	for _, uri := range uris {
 		n += uriOverhead + len(uri)
@@ -20,24 +20,25 @@ func bytesOf(uris []string) (n int) {
 }
 
 // listens bounds the open subscriptions of each principal: by number, and by the bytes of their URIs, since no
-// session keeps them. Safe for concurrent use.
+// session holds them. Safe for concurrent use.
 type listens struct {
 	maxCount, maxBytes int
 
-	// bytes is that of all principals.
+	// bytes is the total of all principals.
 	bytes atomic.Int64
 	mu    sync.Mutex
 	held  map[string]share
 }
 
-// share is what one principal holds.
+// share is the number and bytes of one principal's subscriptions.
 type share struct{ count, bytes int }
 
 func newListens(maxCount, maxBytes int) *listens {
 	return &listens{maxCount: maxCount, maxBytes: maxBytes, held: map[string]share{}}
 }
 
-// take counts one more, or says which bound is reached. release is called once.
+// take counts one more subscription, or returns an error that names the bound reached. release must be called
+// once.
 func (l *listens) take(key string, bytes int, t *telemetry.Telemetry) (release func(), err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -60,7 +61,7 @@ func (l *listens) take(key string, bytes int, t *telemetry.Telemetry) (release f
 	}, nil
 }
 
-// add changes what a principal holds. l.mu is locked.
+// add changes the share of a principal. l.mu is locked.
 func (l *listens) add(key string, count, bytes int) {
 	h := l.held[key]
 	h.count += count

@@ -25,7 +25,7 @@ func (e *Era) observe(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message
 }
 
 // observeCall begins the operation of one round of a call. A round whose request names no trace joins
-// that of the round before, which it is linked to in any case.
+// the trace of the previous round; it is linked to that round in any case.
 func (e *Era) observeCall(ctx context.Context, id jsonrpc.ID, rules *revision.Rules, call *mcp.Call, state *sealed) (context.Context, telemetry.Operation) {
 	t := e.opts.Telemetry
 	if t == nil {
@@ -47,12 +47,12 @@ func (e *Era) observeCall(ctx context.Context, id jsonrpc.ID, rules *revision.Ru
 	return t.Begin(ctx, &r)
 }
 
-// failure is an error as an outcome.
+// failure converts an error to an outcome.
 func failure(rules *revision.Rules, e *mcp.Error) *telemetry.Outcome {
 	return &telemetry.Outcome{Kind: e.Kind, Code: rules.Code(e.Kind), Message: e.Message, Reason: e.Reason, Cause: e.Cause()}
 }
 
-// remember keeps a round's span in the state that the next one comes with.
+// remember stores a round's span in the state that the next round receives.
 func (s *sealed) remember(op *telemetry.Operation) {
 	if sc := op.SpanContext(); sc.IsValid() {
 		if s.Before = telemetry.FormatParent(sc); s.Origin == "" {

@@ -11,16 +11,16 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// multiRound are the requests that may take several rounds.
+// multiRound reports whether requests of a method may take several rounds.
 func multiRound(m mcp.Method) bool {
 	return m == mcp.MethodToolsCall || m == mcp.MethodPromptsGet || m == mcp.MethodResourcesRead
 }
 
-// maxStateWait bounds how long an answer without questions is held back on the backend's wish.
+// maxStateWait bounds how long an answer without questions is delayed at the backend's request.
 const maxStateWait = 5 * time.Second
 
-// resume makes a call what its earlier rounds made it: id, round, answers and state. A first round,
-// and answers that come without a state, start a call of their own.
+// resume restores the call from its previous rounds: id, round, answers and state. A first round, and answers without a
+// state, start a new call.
 func (e *Era) resume(call *mcp.Call) (sealed, error) {
 	params := &call.Params
 	state := sealed{CallID: mcp.NewCallID(), Round: 1, Expires: time.Now().Add(e.opts.CallLifetime)}
@@ -44,12 +44,12 @@ func (e *Era) resume(call *mcp.Call) (sealed, error) {
 	return state, err
 }
 
-// maxVolunteered bounds the answers that come without a state, and so without having been asked for.
+// maxVolunteered bounds the answers that arrive without a state, and so were not asked for.
 const maxVolunteered = 64
 
-// responses reads inputResponses. After a round, answers that nobody asked for are left out, as the
-// specification wants (MCP, "Multi Round-Trip Requests"). Without one, what was asked under a key is left open, and the
-// first maxVolunteered count.
+// responses reads inputResponses. After a round, it leaves out answers that were not asked for, as the specification
+// requires (MCP, "Multi Round-Trip Requests"). Without a previous round, any key is accepted with its method left open,
+// up to the first maxVolunteered.
 func responses(raw json.RawMessage, resumed bool, asked map[string]mcp.Method) ([]mcp.InputResponse, error) {
 	if raw == nil {
 		return nil, nil

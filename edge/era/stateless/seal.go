@@ -15,18 +15,18 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// sealed is what a call remembers between its rounds. It travels through the client as requestState.
+// sealed is the state of a call between its rounds. It passes through the client as requestState.
 type sealed struct {
 	CallID  string                `json:"c"`
-	Round   int                   `json:"r"` // of the round that comes next
+	Round   int                   `json:"r"` // of the next round
 	Asked   int                   `json:"a"` // rounds that asked the client something
 	Expires time.Time             `json:"e"`
 	Methods map[string]mcp.Method `json:"m,omitempty"` // what was asked, by key
 	State   []byte                `json:"s,omitempty"` // the backend's own
-	Backend string                `json:"w,omitempty"` // whose State and questions those are
-	// Progress that the client was told so far.
+	Backend string                `json:"w,omitempty"` // the backend of State and the questions
+	// Progress is the progress sent to the client so far.
 	Progress mcp.Rising `json:"p,omitzero"`
-	// The spans of the first round and of the one before, as traceparents; empty: not traced.
+	// The spans of the first and the previous round, as traceparents; empty if they are not traced.
 	Origin string `json:"o,omitempty"`
 	Before string `json:"b,omitempty"`
 }
@@ -46,7 +46,7 @@ type sealingKey struct {
 
 const keySize = 32
 
-// notIssued is what a client is told of a state that cannot be opened.
+// notIssued is the error message for a state that cannot be opened.
 const notIssued = "requestState was not issued by this service for this request, or was changed: start the call again without it"
 
 // errSeal returns the error for a state that cannot be opened, with the reason for the log.
@@ -81,7 +81,7 @@ func newSealer(keys [][]byte) (*sealer, error) {
 	return s, nil
 }
 
-// binding is the associated data of a call.
+// binding returns the associated data of a call.
 func binding(call *mcp.Call) []byte {
 	h := sha256.New()
 	for _, part := range []string{call.Principal.Key(), string(call.Method), call.Params.Target} {
@@ -108,7 +108,7 @@ func (s *sealer) seal(state sealed, bind []byte) (string, error) {
 func (s *sealer) open(text string, bind []byte, now time.Time) (sealed, *mcp.Error) {
 	var state sealed
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if err != nil || strings.ContainsAny(text, "\r\n") { // which the decoder passes over
+	if err != nil || strings.ContainsAny(text, "\r\n") { // which the decoder ignores
 		return state, errSeal("it is not base64url")
 	}
 	for _, key := range s.keys {
@@ -135,7 +135,7 @@ func (s *sealer) open(text string, bind []byte, now time.Time) (sealed, *mcp.Err
 		raw[:4], s.ids())
 }
 
-// ids returns the beginnings of the keys' SHA-256, by which states name them.
+// ids returns the prefixes of the keys' SHA-256 with which states name them.
 func (s *sealer) ids() string {
 	var all []string
 	for _, key := range s.keys {
