@@ -1,10 +1,8 @@
-// Package admin serves what operators and load balancers ask: liveness, readiness, metrics, and
-// mcpedge.admin.v1 as REST. Unless the options say who may, everybody who reaches it may do everything, so the listener
-// then stays on loopback unless told otherwise.
+// Package admin serves the endpoints for operators and load balancers: liveness, readiness, metrics, and mcpedge.admin.v1 as REST. Without
+// Options.Auth, every caller that reaches it may do everything, so the listener then stays on loopback unless configured otherwise.
 //
-// To the rest of the edge the REST face is one more transport: what it calls and reads are messages of
-// the newest stateless revision, sent in process to the era that serves them, from the principal who is authenticated here
-// or, where nobody is, from the principal admin.
+// To the rest of the edge the REST API is one more transport: its calls and reads are messages of the newest stateless revision, sent in
+// process to the era that serves them, from the principal authenticated here, or from the principal admin without authentication.
 package admin
 
 import (
@@ -18,52 +16,52 @@ import (
 	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
 
-// Readiness says whether traffic should come here. Safe for concurrent use.
+// Readiness reports whether the edge should receive traffic. It must be safe for concurrent use.
 type Readiness interface {
-	// Ready returns nil when it should, else why not.
+	// Ready returns nil if it should; otherwise the error says why not.
 	Ready() error
 }
 
-// livePath is where it is told that the process lives, readyPath where readiness is.
+// livePath serves liveness, and readyPath readiness.
 const (
 	livePath  = "/healthz"
 	readyPath = "/readyz"
 )
 
-// JWKSPath is where the public keys are told.
+// JWKSPath serves the public keys.
 const JWKSPath = "/.well-known/jwks.json"
 
-// Options are what is served beside liveness and readiness, and to whom.
+// Options are what is served beside liveness and readiness, and who may use it.
 type Options struct {
-	// Web bounds requests, and says which hosts and origins may call what is more than a probe.
+	// Web bounds requests, and says which hosts and origins may call endpoints other than the probes.
 	Web web.Options
-	// API is served below /v1/, with its description at /openapi.json; nil: it is not.
+	// API is served below /v1/, with its description at /openapi.json; nil disables both.
 	API *API
-	// Profiles serves the Go runtime's at /debug/pprof/.
+	// Profiles serves the profiles of the Go runtime at /debug/pprof/.
 	Profiles bool
-	// Metrics serves /metrics; nil: it is not served.
+	// Metrics serves /metrics; nil disables it.
 	Metrics http.Handler
-	// Audit records what operators do; nil: nothing is recorded.
+	// Audit records what operators do; nil disables the records.
 	Audit Auditor
-	// Level of the log, told and changed at /loglevel; nil: it is not served.
+	// Level is the level of the log, read and set at /loglevel; nil disables that path.
 	Level *slog.LevelVar
-	// ClientCertificates has all but the probes, /healthz and /readyz, and JWKSPath demand a client certificate. The listener must
-	// verify those that clients give.
+	// ClientCertificates requires a client certificate for every path but the probes, /healthz and /readyz, and JWKSPath. The listener must
+	// verify the certificates that clients send.
 	ClientCertificates bool
-	// Dev serves /dev, what is below it, and POST /v1/traces; nil: they are not served.
+	// Dev serves /dev, what is below it, and POST /v1/traces; nil disables them.
 	Dev http.Handler
-	// JWKS gives the public keys with which backends verify who is calling, served at JWKSPath to everybody, as they are no
-	// secret; nil: it is not served.
+	// JWKS returns the public keys with which backends verify the caller's identity. They are served at JWKSPath without authentication,
+	// since they are no secret; nil disables the path.
 	JWKS func() []byte
-	// Auth says who may use what is not open; nil: everybody, as the administrator.
+	// Auth authenticates the callers of paths that are not open; nil allows every caller, as the administrator.
 	Auth web.Authenticator
-	// LockProbes, LockMetrics and LockDev have Auth asked for liveness and readiness, for Metrics, and for Dev, too.
+	// LockProbes, LockMetrics and LockDev require authentication by Auth for liveness and readiness, for Metrics, and for Dev, too.
 	LockProbes, LockMetrics, LockDev bool
 }
 
-// New makes the handler: an index at /, /healthz (the process lives) and /readyz (503 with the reason until it can
-// serve, and again while it drains; with the progress of backends that are being learned), which like /metrics may be asked by any name, and what the options
-// say.
+// New makes the handler: an index at /, /healthz (the process lives) and /readyz (503 with the reason until it can serve, and again while
+// it drains; with the progress of backends whose description is still being read), and what the options say. Unless locked, /healthz,
+// /readyz and /metrics accept any host name.
 func New(ready Readiness, pool *backend.Pool, o Options) http.Handler {
 	o.Web.Refusal = refusal
 	g := guard{web.NewGuard(o.Auth, o.Web)}
@@ -95,7 +93,7 @@ func New(ready Readiness, pool *backend.Pool, o Options) http.Handler {
 	return g.bound(mux)
 }
 
-// learning is a line for each backend that is being learned, each behind a line break.
+// learning returns a line for each backend whose description is still being read, each after a line break.
 func learning(pool *backend.Pool) string {
 	var lines strings.Builder
 	for _, b := range pool.Backends() {
@@ -106,7 +104,7 @@ func learning(pool *backend.Pool) string {
 	return lines.String()
 }
 
-// mount serves what not every web page may ask.
+// mount serves the endpoints that not every web page may call.
 func (g guard) mount(mux *http.ServeMux, ready Readiness, pool *backend.Pool, o Options) {
 	const reading = "GET, OPTIONS"
 	mux.Handle("/{$}", g.admit(reading, index(o)))

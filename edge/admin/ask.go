@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// maxReason bounds what is read of the reason why an edge is not ready.
+// maxReason bounds the bytes that are read of the reason why an edge is not ready.
 const maxReason = 4 << 10
 
-// Ask asks the edge whose admin address is addr, as it is configured, whether it is ready: one without a
-// host, or of all interfaces, stands for this machine. secure: the address speaks TLS, whose certificate is not
-// verified, since it may be for other names than this machine's, and nothing is told to whoever answers. Ask returns
-// nil when the edge is ready, else its own reason, or why it cannot be asked. ctx bounds it.
+// Ask queries the readiness of the edge with the admin address addr, as configured: without a host, or with that of
+// all interfaces, it stands for this machine. secure means that the address uses TLS. The certificate is not
+// verified, since it may be for other names than this machine's, and since the request has no secrets. Ask returns
+// nil if the edge is ready; otherwise the edge's reason, or why the request failed. ctx bounds it.
 func Ask(ctx context.Context, addr string, secure bool) error {
 	scheme := "http"
 	if secure {

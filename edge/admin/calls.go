@@ -65,7 +65,7 @@ func (c *catalog) GetPrompt(ctx context.Context, in *pb.GetPromptRequest) (*pb.G
 	return &pb.GetPromptResponse{Outcome: &pb.GetPromptResponse_Result{Result: result}}, nil
 }
 
-// rounds is a request that may take several.
+// rounds is a request that may take several rounds.
 type rounds interface {
 	GetRound() *pb.Round
 	GetClientCapabilities() *structpb.Struct
@@ -91,7 +91,7 @@ func (c *catalog) round(ctx context.Context, method mcp.Method, p params, in rou
 	return result, nil, nil
 }
 
-// inputRequired reads an InputRequiredResult, whose requests are in the backend's order.
+// inputRequired reads an InputRequiredResult, with its requests in the backend's order.
 func inputRequired(raw json.RawMessage) (*pb.InputRequired, error) {
 	out := &pb.InputRequired{}
 	text, _ := jsonrpc.Member(raw, "requestState")

@@ -50,7 +50,7 @@ func (c *catalog) ListSkills(ctx context.Context, in *pb.ListSkillsRequest) (*pb
 	return out, c.list(ctx, mcp.MethodSkillsList, in.GetPageToken(), "skills", out)
 }
 
-// GetTool implements CatalogService: it goes through the list.
+// GetTool implements CatalogService: it searches the list.
 func (c *catalog) GetTool(ctx context.Context, in *pb.GetToolRequest) (*pb.GetToolResponse, error) {
 	for token, first := "", true; first || token != ""; first = false {
 		page, err := c.ListTools(ctx, &pb.ListToolsRequest{PageToken: token})
@@ -67,7 +67,7 @@ func (c *catalog) GetTool(ctx context.Context, in *pb.GetToolRequest) (*pb.GetTo
 	return nil, status.Errorf(codes.NotFound, "unknown tool %.256q: GET /v1/tools names those that exist", in.GetName())
 }
 
-// list asks for a page and reads it into a response whose entries have the name that MCP gives them. The page is empty where no backend serves
+// list requests a page and reads it into a response whose entries have the name that MCP gives them. The page is empty if no backend serves
 // the kind.
 func (c *catalog) list(ctx context.Context, method mcp.Method, token, name string, out proto.Message) error {
 	var p params
@@ -90,7 +90,7 @@ func (c *catalog) list(ctx context.Context, method mcp.Method, token, name strin
 	return read(json.RawMessage(append(page, '}')), out)
 }
 
-// read makes protobuf of a result.
+// read converts a result to protobuf.
 func read(result json.RawMessage, out proto.Message) error {
 	if manyValues(result) {
 		return status.Errorf(codes.Internal, "the result has more than %d values, the limit of the REST API: request less, or use MCP", maxValues)

@@ -20,10 +20,11 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/admin/v1"
 )
 
-// administrator is who calls by REST where nobody is authenticated. No token's issuer is without a scheme, so nobody else is this one.
+// administrator is the caller by REST without authentication. Every token's issuer has a scheme, so no authenticated principal equals
+// it.
 var administrator = mcp.Principal{Subject: "admin", Issuer: "mcpedge"}
 
-// everything is what a caller may be asked: it sees the requests and can answer them, or not.
+// everything are the capabilities of a caller that declares none: it receives all requests, and may answer them.
 const everything = `{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{},"context":{}},"roots":{}}`
 
 // client sends requests of the newest stateless revision to the edge it is a part of.
@@ -31,7 +32,7 @@ type client struct {
 	server Server
 	// info is the clientInfo.
 	info []byte
-	// memory is charged with results, until the answer is made of them.
+	// memory is charged with results until the response is made.
 	memory *budget.Holder
 }
 
@@ -40,7 +41,7 @@ func newClient(s Server, version string, memory *budget.Holder) *client {
 	return &client{server: s, info: append(info, '}'), memory: memory}
 }
 
-// params are a request's params while they are written.
+// params are a request's params while they are being written.
 type params []byte
 
 func (p *params) key(name string) {
@@ -62,7 +63,7 @@ func (p *params) raw(name string, value []byte) {
 	*p = append(*p, value...)
 }
 
-// object writes a Struct; nil is left out.
+// object writes a Struct; nil is omitted.
 func (p *params) object(name string, value *structpb.Struct) error {
 	if value == nil {
 		return nil
@@ -75,7 +76,7 @@ func (p *params) object(name string, value *structpb.Struct) error {
 	return nil
 }
 
-// round writes what a later round has of those before it.
+// round writes the data of previous rounds that a later round needs.
 func (p *params) round(r *pb.Round) error {
 	if r.GetState() != "" {
 		p.text("requestState", r.GetState())
@@ -93,7 +94,7 @@ func (p *params) round(r *pb.Round) error {
 	return nil
 }
 
-// call sends one request and returns its result. capabilities may be nil: everything.
+// call sends one request and returns its result. nil capabilities mean everything.
 func (c *client) call(ctx context.Context, method mcp.Method, p params, capabilities *structpb.Struct) (json.RawMessage, error) {
 	var meta params
 	meta.text(mcp.MetaVersion, revision.Stateless().Version)
@@ -118,20 +119,20 @@ func (c *client) call(ctx context.Context, method mcp.Method, p params, capabili
 	return x.result(ctx)
 }
 
-// traceHeaders go on as what `_meta` calls by the same names.
+// traceHeaders are forwarded as the members of `_meta` with the same names.
 var traceHeaders = [...]string{mcp.MetaTraceParent, mcp.MetaTraceState, mcp.MetaBaggage}
 
 type traceKey string
 
 type requestKey struct{}
 
-// seen is the HTTP request that a call is made for.
+// seen returns the HTTP request for which a call is made.
 func seen(ctx context.Context) mcp.HTTP {
 	h, _ := ctx.Value(requestKey{}).(mcp.HTTP)
 	return h
 }
 
-// traced lets an HTTP request, and its trace context, reach the calls that are made for it.
+// traced passes an HTTP request, and its trace context, to the calls that are made for it.
 func traced(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx := context.WithValue(r.Context(), requestKey{}, web.Seen(r))

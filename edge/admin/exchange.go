@@ -12,13 +12,13 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// Server is what a transport hands its exchanges to. Each method ends the exchange before it returns.
+// Server receives the exchanges of a transport. Each method ends the exchange before it returns.
 type Server interface {
 	Post(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing)
 	End(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing)
 }
 
-// exchange keeps what a server answers. It has no stream: who is asked for neither progress nor messages
+// exchange stores a server's response. It has no stream: a request for neither progress nor messages
 // needs none.
 type exchange struct {
 	response *mcp.Response
@@ -41,7 +41,7 @@ func (x *exchange) Open() (mcp.Stream, error) {
 	return nil, errors.New("a unary call has no stream")
 }
 
-// result is the outcome of a request.
+// result returns the outcome of a request.
 func (x *exchange) result(ctx context.Context) (json.RawMessage, error) {
 	switch {
 	case x.response == nil:

@@ -17,15 +17,15 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/admin/v1"
 )
 
-// API is what mcpedge.admin.v1 is served from.
+// API has the sources of mcpedge.admin.v1.
 type API struct {
-	// Server takes calls, and the ends of sessions.
+	// Server serves calls, and ends sessions.
 	Server Server
-	// Memory is charged with what calls hold; nil: nobody is.
+	// Memory is charged with the memory of calls; nil disables the charge.
 	Memory *budget.Holder
-	// Sessions is where they are looked up.
+	// Sessions looks up sessions.
 	Sessions Directory
-	// Tasks is where tasks are looked up.
+	// Tasks looks up tasks.
 	Tasks Tasks
 	// Replica is this process.
 	Replica Replica
@@ -39,7 +39,7 @@ func newGateway(ready Readiness, pool *backend.Pool, api *API, acts operations) 
 		}),
 		// A name may have any character, "/" as %2F too.
 		runtime.WithUnescapingMode(runtime.UnescapingModeAllCharacters),
-		// Else a POST with a form, which any web page can send, would be taken for a GET.
+		// Otherwise a POST with a form, which any web page can send, would be treated as a GET.
 		runtime.WithDisablePathLengthFallback(),
 		runtime.WithIncomingHeaderMatcher(func(string) (string, bool) { return "", false }),
 		runtime.WithErrorHandler(fail),
@@ -58,7 +58,7 @@ func newGateway(ready Readiness, pool *backend.Pool, api *API, acts operations) 
 	return traced(mux)
 }
 
-// fail answers with an error, and says when to come back where its status asks for it.
+// fail responds with an error, and with Retry-After if its status has a delay.
 func fail(ctx context.Context, mux *runtime.ServeMux, m runtime.Marshaler, w http.ResponseWriter, r *http.Request, err error) {
 	code := runtime.HTTPStatusFromCode(status.Code(err))
 	if h := (*runtime.HTTPStatusError)(nil); errors.As(err, &h) {
@@ -68,7 +68,7 @@ func fail(ctx context.Context, mux *runtime.ServeMux, m runtime.Marshaler, w htt
 	runtime.DefaultHTTPErrorHandler(ctx, mux, m, w, r, err)
 }
 
-// lost answers what no route leads to.
+// lost responds to requests without a route.
 func lost(ctx context.Context, mux *runtime.ServeMux, m runtime.Marshaler, w http.ResponseWriter, r *http.Request, code int) {
 	const see = ": see /openapi.json for what is"
 	err := &runtime.HTTPStatusError{HTTPStatus: code, Err: status.Error(codes.NotFound, web.Quoted(r.URL.Path)+" is not served here"+see)}

@@ -18,11 +18,12 @@ import (
 	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
 
-// guard keeps web pages of strangers, and what is too large or too slow, away from a handler.
+// guard protects a handler from web pages of other origins, and from requests that are too large or too slow.
 type guard struct{ *web.Guard }
 
-// admit lets in whom web.Guard lets in, with one of the methods. The body of a POST is JSON and was read; a GET and a
-// DELETE have none, whatever was announced: what is behind reads it, and would wait for it.
+// admit allows the requests that web.Guard admits, with one of the methods. It replaces the body of a POST, which is JSON,
+// by the bytes read. It removes the body of a GET and a DELETE, even if one was announced: the next handler would read it,
+// and wait for it.
 func (g guard) admit(allowed string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		who, ok := g.Admit(w, r, allowed)
@@ -49,7 +50,7 @@ func (g guard) admit(allowed string, next http.Handler) http.Handler {
 			}
 			r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 		case r.Method != http.MethodPut && r.ContentLength != 0:
-			r = r.WithContext(r.Context()) // the server looks at the body of its own
+			r = r.WithContext(r.Context()) // a copy, because the server reads the body in its own request
 			r.Body, r.ContentLength = http.NoBody, 0
 		}
 		next.ServeHTTP(w, r)
@@ -59,13 +60,13 @@ func (g guard) admit(allowed string, next http.Handler) http.Handler {
 // maxValues bounds the JSON values in a request or a result. Decoded to protobuf, each takes many times its size in memory.
 const maxValues = 200_000
 
-// manyValues reports whether JSON has more than maxValues values. The decoder refuses invalid JSON.
+// manyValues reports whether JSON has more than maxValues values. The decoder rejects invalid JSON.
 func manyValues(raw []byte) bool {
 	s, _ := jsonrpc.SurveyOf(raw, maxValues)
 	return s.TooMany
 }
 
-// admitIf is admit, for reading, of what is locked.
+// admitIf is admit for read-only paths if they are locked; otherwise it returns next.
 func (g guard) admitIf(locked bool, next http.Handler) http.Handler {
 	if !locked {
 		return next
@@ -73,7 +74,7 @@ func (g guard) admitIf(locked bool, next http.Handler) http.Handler {
 	return g.admit("GET, OPTIONS", next)
 }
 
-// authenticated lets in who has credentials, to what has a guard of its own for the rest.
+// authenticated requires credentials, for a handler that has a guard of its own otherwise.
 func (g guard) authenticated(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, ok := g.Admit(w, r, "GET, HEAD, POST, OPTIONS"); ok {
@@ -84,7 +85,7 @@ func (g guard) authenticated(next http.Handler) http.Handler {
 
 type callerKey struct{}
 
-// caller is who calls: the principal who was authenticated, else the administrator.
+// caller returns the authenticated principal, or the administrator without authentication.
 func caller(ctx context.Context) mcp.Principal {
 	if p, ok := ctx.Value(callerKey{}).(mcp.Principal); ok {
 		return p
@@ -92,7 +93,7 @@ func caller(ctx context.Context) mcp.Principal {
 	return administrator
 }
 
-// bound gives every write its deadline.
+// bound sets a deadline for each write.
 func (g guard) bound(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		g.Deadline(w)
@@ -120,7 +121,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return b.ResponseWriter.Write(p)
 }
 
-// refusals are the codes of what is refused before anything looks at it.
+// refusals maps the HTTP statuses of requests that are refused before a handler runs to their codes.
 var refusals = map[int]codes.Code{
 	http.StatusForbidden:             codes.PermissionDenied,
 	http.StatusUnauthorized:          codes.Unauthenticated,
@@ -129,7 +130,7 @@ var refusals = map[int]codes.Code{
 	http.StatusServiceUnavailable:    codes.Unavailable,
 }
 
-// refusal is a refused request's body, like that of any other error.
+// refusal returns the body of a refused request, in the form of every other error.
 func refusal(status int, message string) []byte {
 	code, ok := refusals[status]
 	if !ok {

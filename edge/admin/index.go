@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// entry is a path of the admin address, and what is there.
+// entry is a path of the admin address, and what it serves.
 type entry struct{ Path, What string }
 
-// entries are what the options have served, besides the index itself.
+// entries returns the paths that the options enable, besides the index itself.
 func entries(o Options) []entry {
 	var out []entry
 	add := func(served bool, path, what string) {
@@ -36,7 +36,7 @@ func entries(o Options) []entry {
 	return out
 }
 
-// lists are the paths of the API that answer a plain GET, in order, as its description has them.
+// lists returns the paths of the API that answer a plain GET, in the order of its description.
 func lists() []entry {
 	var api struct {
 		Paths map[string]struct {
@@ -71,7 +71,7 @@ const (
 	indexEnd = "</dl>\n</html>\n"
 )
 
-// index lists what is at the admin address: as a page to browsers, as text to others.
+// index lists the paths of the admin address: as a page for browsers, as text for others.
 func index(o Options) http.Handler {
 	list := entries(o)
 	var page, text bytes.Buffer

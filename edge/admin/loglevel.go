@@ -21,7 +21,7 @@ func tellLevel(w http.ResponseWriter, level *slog.LevelVar) {
 	_, _ = fmt.Fprintln(w, strings.ToLower(level.Level().String()))
 }
 
-// setLevel takes a level's name as the body, until the process ends.
+// setLevel sets the level named in the body, until the process ends.
 func setLevel(w http.ResponseWriter, r *http.Request, level *slog.LevelVar, acts operations) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 64))
 	name := strings.ToLower(strings.TrimSpace(string(body)))

@@ -17,12 +17,12 @@ import (
 	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
 
-// Act is what an operator does on the admin address, calls of tools and what else a client could do aside, which are recorded as those of
-// clients are.
+// Act is what an operator does on the admin address, except for calls of tools and other requests that a client could make, which are
+// recorded as those of clients are.
 type Act struct {
-	// Operator is who does it: the principal who was authenticated, or the administrator where nobody is.
+	// Operator is the authenticated principal, or the administrator without authentication.
 	Operator mcp.Principal
-	// Address it came from; zero: not known.
+	// Address is the source of the request; zero if unknown.
 	Address netip.Addr
 	// Method is one of the constants below.
 	Method string
@@ -38,17 +38,17 @@ const (
 	ActLogLevel   = "admin/loglevel"
 )
 
-// Auditor records acts. Safe for concurrent use.
+// Auditor records acts. It must be safe for concurrent use.
 type Auditor interface {
-	// Operate records an act before it has an effect. ended is called once, when it has ended, with ok or a word for what went wrong. The
+	// Operate records an act before it has an effect. ended must be called once, when it has ended, with ok or a word for the error. The
 	// error, a *mcp.Error, says that the act cannot be recorded, and must not be done.
 	Operate(ctx context.Context, a *Act) (ended func(outcome string), err error)
 }
 
-// operations has acts recorded. A nil Auditor records nothing.
+// operations records acts. A nil Auditor records nothing.
 type operations struct{ records Auditor }
 
-// do records an act, does it and records how it ended. The error is that of fn, or a status that says that it cannot be recorded.
+// do records an act, runs fn and records how it ended. The error is that of fn, or a status that says that the act cannot be recorded.
 func (o operations) do(ctx context.Context, a Act, fn func() error) error {
 	if o.records == nil {
 		return fn()
@@ -64,7 +64,7 @@ func (o operations) do(ctx context.Context, a Act, fn func() error) error {
 	return err
 }
 
-// unrecorded is the status of an act that cannot be recorded.
+// unrecorded returns the status of an act that cannot be recorded.
 func unrecorded(err error) error {
 	st := status.New(codes.Unavailable, err.Error())
 	if e := (*mcp.Error)(nil); errors.As(err, &e) && e.RetryAfter > 0 {
@@ -75,7 +75,7 @@ func unrecorded(err error) error {
 	return st.Err()
 }
 
-// outcomeOf is ok, or the code of a status in small letters: not_found.
+// outcomeOf returns ok, or the code of a status in lower case: not_found.
 func outcomeOf(err error) string {
 	if err == nil {
 		return "ok"
@@ -92,7 +92,7 @@ func outcomeOf(err error) string {
 
 type addressKey struct{}
 
-// addressed lets acts know the address of an HTTP request.
+// addressed adds the client address of an HTTP request to its context, for acts.
 func addressed(r *http.Request) context.Context {
 	return context.WithValue(r.Context(), addressKey{}, web.Proxies(nil).Address(r))
 }

@@ -12,36 +12,38 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/admin/v1"
 )
 
-// Replica is the process that is administered. Safe for concurrent use.
+// Replica is the administered process. It must be safe for concurrent use.
 type Replica interface {
-	// Status is a snapshot.
+	// Status returns a snapshot.
 	Status() Status
-	// Drain begins the end of the process and returns at once. It may be called again.
+	// Drain begins the shutdown of the process and returns at once. It may be called again.
 	Drain()
 }
 
-// Status is how a replica is doing.
+// Status is the state of a replica.
 type Status struct {
 	// Version of the edge, and the replica's name.
 	Version, Name string
 	// Started is when the process began.
 	Started time.Time
-	// Draining: it is on its way out.
+	// Draining is true while it shuts down.
 	Draining bool
-	// Sessions that it has a copy of, and the open streams of sessions.
+	// Sessions counts the sessions of which it has a copy, and Streams the open streams of sessions.
 	Sessions, Streams int
-	// State is where sessions, calls and tasks are kept.
+	// State is the store of sessions, calls and tasks.
 	State State
 	// Settings is nil without a file of settings.
 	Settings *Settings
 }
 
-// Settings is the file of settings as it was read last.
+// Settings is the file of settings as it was last read.
 type Settings struct {
 	File string
-	// Unusable is why it cannot be used, so that what was read before stays in force; nil: it can be.
+	// Unusable is why it cannot be used, in which case the previous settings remain in force; nil if
+	// it can be used.
 	Unusable error
-	// Restart has the changed keys that are in force only after a restart. It is not changed.
+	// Restart has the changed keys that take effect only after a restart. The slice must not be
+	// changed.
 	Restart []string
 }
 

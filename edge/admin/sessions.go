@@ -18,11 +18,12 @@ import (
 
 const (
 	defaultSessions, maxSessions = 100, 1000
-	// directoryTimeout bounds one look into the state.
+	// directoryTimeout bounds one read of the state.
 	directoryTimeout = 5 * time.Second
 )
 
-// Directory lets operators look at the sessions of a medium, which to it is no use of them. Safe for concurrent use.
+// Directory reads the sessions of a medium for operators, which does not count as a use of a session. It must be
+// safe for concurrent use.
 type Directory interface {
 	// Load reads one session, as medium.Sessions says; use is false.
 	Load(ctx context.Context, id string, use bool) (*state.Sighting, error)
@@ -69,7 +70,7 @@ func (s *sessions) GetSession(ctx context.Context, in *pb.GetSessionRequest) (*p
 	return &pb.GetSessionResponse{Session: out}, nil
 }
 
-// EndSession implements SessionService: its owner sends a DELETE.
+// EndSession implements SessionService: it sends a DELETE on behalf of the session's owner.
 func (s *sessions) EndSession(ctx context.Context, in *pb.EndSessionRequest) (out *pb.EndSessionResponse, err error) {
 	err = s.acts.do(ctx, Act{Method: ActEndSession, Session: in.GetId()}, func() (err error) {
 		out, err = s.end(ctx, in)
@@ -102,7 +103,7 @@ func (s *sessions) look(ctx context.Context, id string) (*state.Sighting, error)
 	return one, nil
 }
 
-// summary is a session without what may be long.
+// summary returns a session without its potentially long fields.
 func summary(s *state.Sighting) *pb.Session {
 	out := &pb.Session{
 		Id: s.ID, LogId: telemetry.SessionPrint(s.ID), Revision: s.Version, ClientInfo: object(s.ClientInfo),
@@ -120,7 +121,7 @@ func owner(p *mcp.Principal) *pb.Principal {
 	return &pb.Principal{Subject: p.Subject, Issuer: p.Issuer, SubjectIsClient: p.SubjectIsClient}
 }
 
-// object is what a client declared; nil when it did not, or not in a way that protobuf has.
+// object returns what a client declared; nil if it declared nothing, or nothing that protobuf can represent.
 func object(raw []byte) *structpb.Struct {
 	v, ok := value(raw)
 	if !ok {

@@ -20,7 +20,7 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/admin/v1"
 )
 
-// kinds is the one table from kinds to gRPC codes; grpc-gateway makes HTTP statuses of those.
+// kinds is the only table from kinds to gRPC codes; grpc-gateway maps those to HTTP statuses.
 var kinds = map[mcp.Kind]codes.Code{
 	mcp.KindParse:              codes.InvalidArgument,
 	mcp.KindInvalidRequest:     codes.InvalidArgument,
@@ -53,8 +53,8 @@ var kinds = map[mcp.Kind]codes.Code{
 	mcp.KindInternal:           codes.Internal,
 }
 
-// failed makes a status of a JSON-RPC error response. Its code and data are among the details, and when to try again if
-// it says so. An unknown outcome is 502 over HTTP, which clients do not retry by themselves.
+// failed converts a JSON-RPC error response to a status. Its code and data are among the details, and the delay before
+// a retry if it has one. An unknown outcome is 502 over HTTP, which clients do not retry by themselves.
 func failed(r *mcp.Response) error {
 	code, ok := kinds[r.Kind]
 	if !ok {
@@ -86,7 +86,7 @@ func failed(r *mcp.Response) error {
 	return st.Err()
 }
 
-// retryAfter is when an error says to try again; 0: it does not.
+// retryAfter returns the delay of an error before a retry; 0 if it has none.
 func retryAfter(err error) time.Duration {
 	for _, d := range status.Convert(err).Details() {
 		if info, ok := d.(*errdetails.RetryInfo); ok {
@@ -96,7 +96,7 @@ func retryAfter(err error) time.Duration {
 	return 0
 }
 
-// value is JSON as protobuf has it; false when it has a number that no double can hold, or a name twice.
+// value converts JSON to protobuf; false if it has a number that no double can represent, or a duplicate name.
 func value(raw json.RawMessage) (*structpb.Value, bool) {
 	v := &structpb.Value{}
 	return v, protojson.Unmarshal(raw, v) == nil

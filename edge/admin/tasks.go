@@ -17,16 +17,17 @@ import (
 
 const defaultTasks, maxTasks = 100, 1000
 
-// revokeTimeout bounds how long the end of a task that is cancelled is waited for.
+// revokeTimeout bounds the wait for the end of a cancelled task.
 const revokeTimeout = 15 * time.Second
 
-// Tasks lets operators look at tasks, and cancel them. Safe for concurrent use. The errors are those of the medium.
+// Tasks reads and cancels tasks for operators. It must be safe for concurrent use. The errors are those of the
+// medium.
 type Tasks interface {
-	// Inspect tells of one task.
+	// Inspect returns one task.
 	Inspect(ctx context.Context, id string) (*tasks.Report, error)
-	// Inspected is a page of all.
+	// Inspected returns a page of all tasks.
 	Inspected(ctx context.Context, cursor string, most int) (page []*tasks.Report, next string, err error)
-	// Revoke cancels one for an operator.
+	// Revoke cancels a task for an operator.
 	Revoke(ctx context.Context, id string, by mcp.Principal) (*tasks.Report, error)
 }
 
