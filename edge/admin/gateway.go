@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/budget"
+	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/transport/web"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/admin/v1"
 )
@@ -34,9 +35,9 @@ type API struct {
 // newGateway serves the API as REST, in process: there is no gRPC server.
 func newGateway(ready Readiness, pool *backend.Pool, api *API, acts operations) http.Handler {
 	mux := runtime.NewServeMux(
-		runtime.WithMarshalerOption(runtime.MIMEWildcard, &runtime.JSONPb{
+		runtime.WithMarshalerOption(runtime.MIMEWildcard, marshaler{&runtime.JSONPb{
 			MarshalOptions: protojson.MarshalOptions{EmitDefaultValues: true},
-		}),
+		}}),
 		// A name may have any character, "/" as %2F too.
 		runtime.WithUnescapingMode(runtime.UnescapingModeAllCharacters),
 		// Otherwise a POST with a form, which any web page can send, would be treated as a GET.
@@ -56,6 +57,16 @@ func newGateway(ready Readiness, pool *backend.Pool, api *API, acts operations) 
 		panic(err) // The generated code registers its own constant patterns.
 	}
 	return traced(mux)
+}
+
+// marshaler makes JSON in which all control characters are escaped, also those that JSON allows in strings: clients and backends choose names,
+// and operators read responses in terminals.
+type marshaler struct{ *runtime.JSONPb }
+
+// Marshal implements runtime.Marshaler.
+func (m marshaler) Marshal(v any) ([]byte, error) {
+	text, err := m.JSONPb.Marshal(v)
+	return mcp.EscapeControls(text), err
 }
 
 // fail responds with an error, and with Retry-After if its status has a delay.

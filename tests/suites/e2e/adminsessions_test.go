@@ -1,12 +1,37 @@
 package e2e
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
 )
+
+// TestAdminShowsNoControlCharacters: what a client calls itself is shown whole, escaped where it would change what a terminal shows.
+func TestAdminShowsNoControlCharacters(t *testing.T) {
+	_, e, o := startAdmin(t)
+	name := "a\u202eb\u009bc\u001b[2Jd\u2066e"
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":%q,"capabilities":{},"clientInfo":{"name":%s,"version":"1"}}}`, vNov, strconv.QuoteToASCII(name))
+	body = strings.ReplaceAll(body, `\x1b`, `\u001b`)
+	resp, err := http.Post(e.URL, "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	id := resp.Header.Get("Mcp-Session-Id")
+	for _, path := range []string{"/v1/sessions", "/v1/sessions/" + id, "/v1/sessions/" + url.PathEscape(name)} {
+		if r := o.get(path); strings.ContainsFunc(strings.TrimSpace(r.text), mcp.IsControl) {
+			t.Errorf("%s: %q", path, r.text)
+		}
+	}
+	o.get("/v1/sessions/"+id).want(http.StatusOK).has(name, "session", "clientInfo", "name")
+}
 
 // TestAdminSessions: an operator sees the sessions of all replicas at any of them, and ends one there.
 func TestAdminSessions(t *testing.T) {
