@@ -22,7 +22,7 @@ func (r *round) complete(ctx context.Context) (mcp.Reply, error) {
 
 func (r *round) completePrompt(ctx context.Context, c *translate.Completion) (mcp.Reply, error) {
 	p := r.named.Prompt
-	if err := r.admitted(ctx); err != nil {
+	if err := r.authorize(ctx); err != nil {
 		return mcp.Reply{}, err
 	}
 	if !r.named.Completes {
@@ -53,7 +53,7 @@ func (r *round) completePrompt(ctx context.Context, c *translate.Completion) (mc
 
 func (r *round) completeTemplate(ctx context.Context, c *translate.Completion) (mcp.Reply, error) {
 	t := r.named.Template
-	if err := r.admitted(ctx); err != nil {
+	if err := r.authorize(ctx); err != nil {
 		return mcp.Reply{}, err
 	}
 	if t == nil || !r.named.Completes { // a plain URI has no variables

@@ -122,7 +122,7 @@ func (r *round) run(ctx context.Context) (mcp.Reply, error) {
 	case r.call.Method == mcp.MethodComplete:
 		return r.complete(ctx)
 	case r.call.Method == mcp.MethodSubscribe:
-		return mcp.Reply{}, r.admitted(ctx)
+		return mcp.Reply{}, r.authorize(ctx)
 	case !r.rules.Stateless: // the extension of skills is for revisions without sessions
 	case r.call.Method == mcp.MethodSkillsGet:
 		return r.getSkill(ctx)

@@ -13,14 +13,11 @@ import (
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/mcp"
-	"github.com/mcpedge/mcpedge/edge/schema"
 )
 
 const (
 	// smallResult is the number of bytes of a result that the charge of its request includes.
 	smallResult = 16 << 10
-	// smallCheck is the number of bytes of a check that the charge of its request includes.
-	smallCheck = 16 << 10
 	// smallMessage is the size up to which a backend's message is received without a permit.
 	smallMessage = 64 << 10
 	// whileReceived is the memory in use until the response is written to the client, as a multiple of the message's size: the received
@@ -132,37 +129,6 @@ func (r *round) received(m proto.Message) {
 	if r.size != nil {
 		r.size.Note(int64(proto.Size(m)), r.began)
 	}
-}
-
-// fits checks arguments, an object, after it has charged the memory that this takes: the decoded value, and what is derived from it. The
-// errors are those of the check, and one of kind KindOverloaded if the budget has no room.
-func (r *round) fits(c *catalog.ToolCheck, args []byte) error {
-	check, err := c.Arguments(args)
-	if err != nil {
-		return err
-	}
-	bytes := taken(&check)
-	if err := r.call.Memory.Grow(budget.Checks, bytes); err != nil {
-		return mcp.Overloaded(err)
-	}
-	defer r.call.Memory.Shrink(budget.Checks, bytes)
-	return check.Run()
-}
-
-// checkResult runs the check of a result. The result is in memory already, so the charge is not refused.
-func (r *round) checkResult(check *schema.Check) error {
-	bytes := taken(check)
-	r.call.Memory.Force(budget.Checks, bytes)
-	defer r.call.Memory.Shrink(budget.Checks, bytes)
-	return check.Run()
-}
-
-// taken returns the bytes to charge for a check; 0 if the charge of its request includes them.
-func taken(check *schema.Check) int64 {
-	if n := check.Held() + check.Bytes(); n > smallCheck {
-		return n
-	}
-	return 0
 }
 
 // settle replaces the round's permit with a charge for its actual result.

@@ -9,8 +9,8 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// admitted runs the second stage of the decision on the round, which may block.
-func (r *round) admitted(ctx context.Context) error {
+// authorize runs the second stage of the decision on the round, which may block.
+func (r *round) authorize(ctx context.Context) error {
 	if r.d.opts.Access == nil {
 		return nil
 	}

@@ -14,7 +14,7 @@ import (
 // getPrompt runs prompts/get (MCP, "Prompts", "Getting a Prompt").
 func (r *round) getPrompt(ctx context.Context) (mcp.Reply, error) {
 	p := r.named.Prompt
-	if err := r.admitted(ctx); err != nil {
+	if err := r.authorize(ctx); err != nil {
 		return mcp.Reply{}, err
 	}
 	if args := r.call.Params.Arguments; len(args) > 0 {

@@ -11,7 +11,7 @@ import (
 // readResource runs resources/read (MCP, "Resources", "Reading Resources").
 func (r *round) readResource(ctx context.Context) (mcp.Reply, error) {
 	found, owner, uri := &r.named.URI, r.named.Backend, r.call.Params.Target
-	if err := r.admitted(ctx); err != nil {
+	if err := r.authorize(ctx); err != nil {
 		return mcp.Reply{}, err
 	}
 	req, err := translate.ReadResourceRequest(r.call)

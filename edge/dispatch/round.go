@@ -66,9 +66,9 @@ type round struct {
 	permit *budget.Permit
 }
 
-// begin runs admit, then enter.
+// begin runs acquire, then enter.
 func (r *round) begin(ctx context.Context, b *backend.Backend, target string) (_ context.Context, end func(), _ error) {
-	release, err := r.admit(ctx, b)
+	release, err := r.acquire(ctx, b)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -80,10 +80,10 @@ func (r *round) begin(ctx context.Context, b *backend.Backend, target string) (_
 	return ctx, func() { cancel(); release() }, nil
 }
 
-// admit takes one of the backend's places; release returns it. If the backend's Identity asks another server for the proof of the caller,
-// admit gets that proof first: it may take long, and the place would be unavailable to other callers meanwhile. The backend's timeout
+// acquire takes one of the backend's places; release returns it. If the backend's Identity asks another server for the proof of the caller,
+// acquire gets that proof first: it may take long, and the place would be unavailable to other callers meanwhile. The backend's timeout
 // includes the wait for the proof.
-func (r *round) admit(ctx context.Context, b *backend.Backend) (release func(), _ error) {
+func (r *round) acquire(ctx context.Context, b *backend.Backend) (release func(), _ error) {
 	if b.AsksToProve() {
 		r.deadline = r.due(b)
 		bounded, cancel := context.WithDeadline(ctx, r.deadline)
@@ -122,7 +122,7 @@ func (r *round) prove(ctx context.Context, b *backend.Backend) (err error) {
 	return nil
 }
 
-// enter gives an admitted round its deadline and metadata. target is the backend's own name for what is called. end cancels what still
+// enter gives a round that has a place its deadline and metadata. target is the backend's own name for what is called. end cancels what still
 // runs. enter fails if the caller's identity cannot be proved to the backend, or if the caller lacks a property that the backend requires.
 func (r *round) enter(ctx context.Context, b *backend.Backend, target string) (_ context.Context, end context.CancelFunc, _ error) {
 	if !r.proven {

@@ -14,7 +14,7 @@ import (
 
 // about returns the request context for the backend of skills/get or resources/directory/read, after the second stage of the decision.
 func (r *round) about(ctx context.Context) (*pb.RequestContext, error) {
-	if err := r.admitted(ctx); err != nil {
+	if err := r.authorize(ctx); err != nil {
 		return nil, err
 	}
 	about, err := translate.Context(r.call)

@@ -20,7 +20,7 @@ import (
 func (r *round) callTool(ctx context.Context) (mcp.Reply, error) {
 	t := r.named.Tool
 	r.effects = !t.Repeatable()
-	if err := r.admitted(ctx); err != nil {
+	if err := r.authorize(ctx); err != nil {
 		return mcp.Reply{}, err
 	}
 	args, err := r.arguments()
@@ -28,7 +28,7 @@ func (r *round) callTool(ctx context.Context) (mcp.Reply, error) {
 		return mcp.Reply{}, err
 	}
 	// The following takes memory and time, so it is limited by the backend's places.
-	release, err := r.admit(ctx, t.Owner)
+	release, err := r.acquire(ctx, t.Owner)
 	if err != nil {
 		return mcp.Reply{}, err
 	}
@@ -39,7 +39,7 @@ func (r *round) callTool(ctx context.Context) (mcp.Reply, error) {
 			return mcp.Reply{}, err
 		}
 	}
-	if err := r.fits(check, args); errors.Is(err, schema.ErrCost) {
+	if err := r.checkArguments(check, args); errors.Is(err, schema.ErrCost) {
 		return mcp.Reply{}, r.tooCostly(t)
 	} else if full := (*mcp.Error)(nil); errors.As(err, &full) {
 		return mcp.Reply{}, full
