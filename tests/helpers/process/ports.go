@@ -1,29 +1,16 @@
 package process
 
-import (
-	"fmt"
-	"math/rand/v2"
-	"net"
-)
+import "github.com/mcpedge/mcpedge/tests/helpers/freeport"
 
-// The ports are below those that systems allocate to outgoing connections: the port of a program
-// that restarts stays free, and a client that dials it meanwhile does not connect to itself.
-const lowest, highest = 15000, 32000
-
-// FreeAddrs returns n loopback addresses that were free when checked.
+// FreeAddrs returns n loopback addresses of package freeport, for programs that are started later:
+// no other test program gets them.
 func FreeAddrs(n int) ([]string, error) {
-	var addrs []string
-	for tries := 0; len(addrs) < n; tries++ {
-		addr := fmt.Sprintf("127.0.0.1:%d", lowest+rand.IntN(highest-lowest))
-		l, err := net.Listen("tcp", addr)
-		if err != nil {
-			if tries > 1000 {
-				return nil, fmt.Errorf("no free port from %d to %d: %w", lowest, highest, err)
-			}
-			continue
+	addrs := make([]string, n)
+	for i := range addrs {
+		var err error
+		if addrs[i], err = freeport.Addr(); err != nil {
+			return nil, err
 		}
-		defer l.Close() // closed at the end, so that no port is returned twice
-		addrs = append(addrs, addr)
 	}
 	return addrs, nil
 }
