@@ -12,7 +12,7 @@ func (a *App) newCuration() {
 	}
 }
 
-// prepareCatalog is prepare of the catalog.
+// prepareCatalog implements rereadable.prepare for the catalog.
 func (a *App) prepareCatalog(file string) (apply func() bool, err error) {
 	o, err := config.ReadCatalog(file, &a.cfg)
 	return func() bool { return a.dispatch.Catalog().SetOverlay(o) }, err

@@ -24,7 +24,7 @@ type Kubernetes struct {
 	TLS *TLS `yaml:"tls"`
 	// Metadata are keys of gRPC metadata of each, as of a Backend, but none from a file; empty: none.
 	Metadata map[string]MetadataValue `yaml:"metadata"`
-	// ForwardHeaders are headers of clients' HTTP requests that each is told, as of a Backend; empty: none.
+	// ForwardHeaders are headers of clients' HTTP requests that each gets as metadata, as of a Backend; empty: none.
 	ForwardHeaders Names `yaml:"forward-headers"`
 }
 

@@ -29,7 +29,7 @@ const (
 
 var metadataKey = regexp.MustCompile(`^[0-9a-z_.-]{1,128}$`)
 
-// ToldClaims are the claims of callers' tokens that the backend is told, in the contract's Principal or in metadata, each once.
+// ToldClaims are the claims of callers' tokens that are sent to the backend, in the contract's Principal or in metadata, each once.
 func (b *Backend) ToldClaims() Names {
 	out := slices.Clone(b.Claims)
 	for _, v := range b.Metadata {
@@ -44,7 +44,7 @@ func (b *Backend) ToldClaims() Names {
 	return slices.Compact(out)
 }
 
-// ToldClaims are the claims of callers' tokens that backends are told, each once.
+// ToldClaims are the claims of callers' tokens that are sent to backends, each once.
 func (c *Config) ToldClaims() (out Names) {
 	for i := range c.Backends {
 		out = append(out, c.Backends[i].ToldClaims()...)
@@ -56,7 +56,7 @@ func (c *Config) ToldClaims() (out Names) {
 	return slices.Compact(out)
 }
 
-// validateMetadata passes what is wrong with what the backend is told in metadata to wrong.
+// validateMetadata calls wrong for each mistake in the metadata of the backend.
 func (b *Backend) validateMetadata(wrong func(format string, args ...any)) {
 	if len(b.Metadata) > maxMetadata {
 		wrong("metadata: there are %d keys: give at most %d", len(b.Metadata), maxMetadata)
