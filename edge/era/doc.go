@@ -1,4 +1,4 @@
-// Package era chooses, once, which era of the protocol a message belongs to, and declares what both
-// eras need of the stages behind them. The eras themselves are era/stateful (the revisions with a
-// handshake and sessions) and era/stateless (everything a request needs comes with it).
+// Package era selects, once, the era of a message, and declares the stages that both eras need. The
+// eras are era/stateful (revisions with a handshake and sessions) and era/stateless (every request
+// is self-contained).
 package era

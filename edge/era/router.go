@@ -15,18 +15,19 @@ import (
 // HeaderVersion carries the protocol version over HTTP.
 const HeaderVersion = "Mcp-Protocol-Version"
 
-// Router parses what a transport received and hands it to the era it belongs to: the stateless one
-// when the message's `_meta` names a protocol version or the version header is a stateless
-// revision's, or when it cancels a request of that era on the same connection; else the stateful one. An initialize without
-// such a `_meta` is the stateful era's, whatever the header says: it negotiates. A request outside a session whose header names
-// no revision that is known is the stateless era's, which says those that are.
+// Router parses received messages and passes each to its era. A message is stateless if its `_meta`
+// names a protocol version, if the version header is a stateless revision's, or if it cancels a
+// stateless request on the same connection. Otherwise it is stateful. An initialize is stateless
+// only by its `_meta`, because it negotiates whatever the header says. A request outside a session
+// whose header names an unknown revision is stateless; that era's error lists the known revisions.
+//
 // Safe for concurrent use.
 type Router struct {
 	Stateless Stateless
 	Stateful  Stateful
-	// MaxBatch bounds the messages of one batch; 0: 64.
+	// MaxBatch bounds the messages of one batch; 0 means 64.
 	MaxBatch int
-	// Telemetry counts the batches beyond it; nil: nothing does.
+	// Telemetry counts the batches that exceed MaxBatch; nil disables it.
 	Telemetry *telemetry.Telemetry
 }
 
@@ -49,7 +50,8 @@ func (r *Router) Post(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) {
 	r.Stateful.Message(ctx, in, msg, out)
 }
 
-// modern tells a message's era. A cancellation needs no `_meta`: what it cancels has one.
+// modern reports whether a message is of the stateless era. A cancellation needs no `_meta`,
+// because the cancelled request has one.
 func modern(in *mcp.Incoming, msg jsonrpc.Message) bool {
 	asks := msg.Kind == jsonrpc.Request
 	switch {
@@ -68,7 +70,7 @@ func modern(in *mcp.Incoming, msg jsonrpc.Message) bool {
 	return ok && in.Conn.Has(id)
 }
 
-// CancelledID reads which request a cancellation names; false when it names none.
+// CancelledID returns the id of the request that a cancellation names; false if there is none.
 func CancelledID(msg jsonrpc.Message) (jsonrpc.ID, bool) {
 	raw, ok := jsonrpc.Member(msg.Params, "requestId")
 	if !ok {
@@ -78,8 +80,8 @@ func CancelledID(msg jsonrpc.Message) (jsonrpc.ID, bool) {
 	return id, err == nil
 }
 
-// refuse answers a body that is no message. On a connection a peer's response gone wrong is passed
-// over: the two would answer each other's errors for ever.
+// refuse answers a malformed body. It ignores a malformed response on a connection: two peers would
+// otherwise answer each other's errors without end.
 func refuse(in *mcp.Incoming, out mcp.Outgoing, err error) {
 	var pe *jsonrpc.ParseError
 	if in.Conn != nil && errors.As(err, &pe) && pe.Reply {
@@ -89,7 +91,7 @@ func refuse(in *mcp.Incoming, out mcp.Outgoing, err error) {
 	RespondParseError(out, err, modernHeader(in))
 }
 
-// Listen serves a reader: only the stateful era has streams that outlive their request.
+// Listen serves a GET. Only the stateful era has streams that outlive their request.
 func (r *Router) Listen(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) {
 	r.Stateful.Listen(mcp.WithToken(ctx, in.Token), in, out)
 }
@@ -122,7 +124,7 @@ func (r *Router) batch(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) 
 	r.Stateful.Batch(ctx, in, batch, out)
 }
 
-// RespondParseError answers a body that is no message. The id is echoed when it could be read.
+// RespondParseError answers a malformed body. It echoes the id if the body has a readable one.
 func RespondParseError(out mcp.Outgoing, err error, modern bool) {
 	var pe *jsonrpc.ParseError
 	if !errors.As(err, &pe) {
@@ -141,7 +143,7 @@ func modernHeader(in *mcp.Incoming) bool {
 	return in.Header != nil && revision.Modern(in.Header.Get(HeaderVersion))
 }
 
-// unknownHeader says whether the version header names no revision.
+// unknownHeader reports whether the version header names an unknown revision.
 func unknownHeader(in *mcp.Incoming) bool {
 	if in.Header == nil || in.Header.Get(HeaderVersion) == "" {
 		return false
@@ -150,7 +152,7 @@ func unknownHeader(in *mcp.Incoming) bool {
 	return !ok
 }
 
-// modernMeta looks for the version key in `_meta` without opening the rest.
+// modernMeta reports whether `_meta` has the version key, without decoding the rest.
 func modernMeta(msg jsonrpc.Message) bool {
 	if len(msg.Params) == 0 {
 		return false

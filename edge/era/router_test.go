@@ -9,7 +9,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// eras notes which era was asked.
+// eras records which era was called.
 type eras struct{ asked string }
 
 type statelessEra struct{ *eras }
@@ -30,7 +30,7 @@ func (e statefulEra) Batch(context.Context, *mcp.Incoming, []jsonrpc.BatchEntry,
 func (e statefulEra) Listen(context.Context, *mcp.Incoming, mcp.Outgoing) { e.asked += "listen" }
 func (e statefulEra) End(context.Context, *mcp.Incoming, mcp.Outgoing)    { e.asked += "end" }
 
-// out notes what the router itself said.
+// out records the response of the router.
 type out struct{ said string }
 
 func (o *out) Session(string)            { o.said += "session" }
@@ -102,7 +102,7 @@ func TestRouterRefuses(t *testing.T) {
 		{"empty batch", `[]`, nil, new(mcp.Conn), `"code":-32600`},
 		{"batch by header", `[1]`, version("2026-07-28"), nil, `"code":-32600`},
 		{"large batch", `[1,2,3]`, nil, new(mcp.Conn), "more than 2 messages"},
-		// Two peers on one connection would answer each other's errors for ever.
+		// Two peers on one connection would otherwise answer each other's errors without end.
 		{"spoilt response", `{"jsonrpc":"2.0","id":3,"result":1,"error":2}`, nil, new(mcp.Conn), "accepted"},
 		{"spoilt response over HTTP", `{"jsonrpc":"2.0","id":3,"result":1,"error":2}`, version(""), nil, `"code":-32600`},
 	} {

@@ -2,7 +2,8 @@ package era
 
 import "github.com/mcpedge/mcpedge/edge/mcp"
 
-// TasksUndeclared refuses what only a client can have that has declared the extension of tasks with its request.
+// TasksUndeclared returns the error for a request that requires the extension of tasks, which its
+// client has not declared. what names the request.
 func TasksUndeclared(what string) *mcp.Error {
 	return &mcp.Error{
 		Kind: mcp.KindMissingCapability,

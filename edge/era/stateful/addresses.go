@@ -10,7 +10,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// maxAddresses bounds the addresses that are tracked one by one. Addresses beyond it share one
+// maxAddresses bounds the addresses that are tracked individually. Addresses beyond it share one
 // limiter.
 const maxAddresses = 1 << 16
 
@@ -21,9 +21,9 @@ type addresses struct {
 	each  rate.Limit
 
 	mu sync.Mutex
-	// begun has the addresses that recently began sessions.
+	// begun maps the addresses that recently began sessions to their limiters.
 	begun map[netip.Addr]*rate.Limiter
-	// others limits the addresses that do not fit in begun.
+	// others limits the addresses without a limiter in begun.
 	others *rate.Limiter
 	swept  time.Time
 }

@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// An address begins as many sessions at once as the limit says, and regains them over the period; others are not
-// concerned. A network of 64 bits is one address, none is bounded by nothing.
+// An address may begin a burst of sessions up to the limit, which refills over the period. Other
+// addresses are unaffected. A network of 64 bits counts as one address. Callers without an address
+// are not limited.
 func TestSessionsOfAnAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAddresses(10, time.Hour)
@@ -43,7 +44,7 @@ func TestSessionsOfAnAddress(t *testing.T) {
 	})
 }
 
-// What is remembered is bounded, and forgotten once it makes no difference.
+// The tracked addresses are bounded, and dropped once their burst has refilled.
 func TestAddressesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAddresses(2, time.Hour)

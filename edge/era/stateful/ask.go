@@ -17,15 +17,15 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// asks makes server requests, whose ids number sets. If a URL elicitation is among the open ones,
-// with the same URL, it keeps its elicitation id.
-func (c *execution) asks(in []mcp.InputRequest, open map[string]string) []state.Ask {
+// asks makes server requests; number sets their ids. A URL elicitation keeps its elicitation id if
+// an open one has the same URL.
+func (c *runner) asks(in []mcp.InputRequest, open map[string]string) []state.Ask {
 	asks := make([]state.Ask, len(in))
 	for i, q := range in {
 		a := &asks[i]
 		*a = state.Ask{Key: q.Key, Method: q.Method}
 		params := telemetry.WithTrace(q.Params, c.op.Promise())
-		if q.URLMode && c.rules.ElicitationID {
+		if q.URLMode && c.Rules.ElicitationID {
 			a.ElicitationID = elicitationID(q.Params, open[q.Key])
 			params = withElicitationID(params, a.ElicitationID)
 		}
@@ -34,8 +34,9 @@ func (c *execution) asks(in []mcp.InputRequest, open map[string]string) []state.
 	return asks
 }
 
-// elicitationID returns the id of the URL elicitation with params: the open one if that is of the same URL, and else a new one.
-// An id ends with a digest of its URL. open is empty if none is open under the key.
+// elicitationID returns the id of the URL elicitation with params. It returns open if that is the
+// id of an elicitation of the same URL, and otherwise a new id. An id ends with a digest of its
+// URL. open is empty if no elicitation is open under the key.
 func elicitationID(params json.RawMessage, open string) string {
 	raw, _ := jsonrpc.Member(params, "url")
 	url, _ := jsonrpc.Unquote(raw)
@@ -61,8 +62,7 @@ func withElicitationID(params json.RawMessage, id string) json.RawMessage {
 	return append(b, rest...)
 }
 
-// completed makes the notices of URL elicitations that are complete: those that asks does not
-// repeat.
+// completed makes the notices of completed URL elicitations: those that asks does not repeat.
 func completed(r *medium.Record, asks []state.Ask) (out []state.Entry) {
 	for key, id := range r.Open {
 		if asksAgain(asks, id) {
@@ -86,12 +86,12 @@ func asksAgain(asks []state.Ask, id string) bool {
 	return false
 }
 
-// answered takes a client's response to a server request. The answer that completes a set makes
-// this replica the owner of the call; release is then not nil and runs the next round. Call it
+// answered accepts a client's response to a server request. The answer that completes a set makes
+// this replica the owner of the call; release is then not nil and runs the next round. Call release
 // after the client's answer was acknowledged. Answers to unknown requests are accepted and counted.
 //
-// The call continues with the credentials of the client that answered: those that it began with may
-// have expired.
+// The call continues with the credentials of the client that answered, because the original ones
+// may have expired.
 func (e *Era) answered(ctx context.Context, in *mcp.Incoming, s *localSession, msg jsonrpc.Message) (release func(), _ *mcp.Error) {
 	ask := askOf(msg.ID)
 	if ask == "" {
@@ -99,14 +99,14 @@ func (e *Era) answered(ctx context.Context, in *mcp.Incoming, s *localSession, m
 		return nil, nil
 	}
 	given := state.Answer{Result: bytes.Clone(msg.Result), Error: bytes.Clone(msg.Error), Token: rand.Text(), By: in.Principal}
-	outcome, release, err := e.calls.Answer(ctx, s.id, ask, given, in.Principal)
+	status, release, err := e.calls.Answer(ctx, s.id, ask, given, in.Principal)
 	if err != nil {
 		if errors.Is(err, state.ErrLimit) {
 			e.o.Telemetry.Hit(limitOf(err, telemetry.BoundSessionBytes))
 		}
-		return nil, e.lost(s, err)
+		return nil, e.storeError(s, err)
 	}
-	switch outcome {
+	switch status {
 	case state.AnswerUnknown:
 		e.counters.AnswersUnknown.Add(1)
 	case state.AnswerDuplicate:
@@ -115,7 +115,7 @@ func (e *Era) answered(ctx context.Context, in *mcp.Incoming, s *localSession, m
 	return release, nil
 }
 
-// refused returns why a call ends whose client answered a request with an error.
+// refused returns the reason for the end of a call whose client answered a request with an error.
 func refused(q *medium.Question) string {
 	text := "the client refused " + string(q.Method)
 	raw, _ := jsonrpc.Member(q.Answer.Error, "message")
@@ -123,20 +123,6 @@ func refused(q *medium.Question) string {
 		text += ": " + m
 	}
 	return text
-}
-
-// answerOf converts an answer for the backend. It returns false if the client refused what only it
-// could give: an elicitation can be cancelled, sampling and roots cannot.
-func answerOf(q *medium.Question) (mcp.InputResponse, bool) {
-	r := mcp.InputResponse{Key: q.Key, Method: q.Method, Result: q.Answer.Result}
-	if q.Answer.Error == nil {
-		return r, true
-	}
-	if q.Method != mcp.MethodElicit {
-		return r, false
-	}
-	r.Result = []byte(`{"action":"cancel"}`)
-	return r, true
 }
 
 func notification(m mcp.Method, params json.RawMessage) []byte {

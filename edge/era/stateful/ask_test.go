@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"go.opentelemetry.io/otel/trace"
-
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
@@ -32,7 +30,7 @@ func elicit(key string) mcp.InputRequest {
 	return mcp.InputRequest{Key: key, Method: mcp.MethodElicit, Params: []byte(fmt.Sprintf(`{"message":%q}`, key))}
 }
 
-// asking is a tool that asks once and then returns the answer.
+// asking returns a tool that asks once and then returns the answer.
 func asking(requests ...mcp.InputRequest) tool {
 	return func(_ context.Context, c *mcp.Call, _ mcp.Sink) (mcp.Reply, error) {
 		if len(c.Responses) < len(requests) {
@@ -46,7 +44,7 @@ func asking(requests ...mcp.InputRequest) tool {
 	}
 }
 
-// asked are the server requests on a stream: their ids by the params' text.
+// asked returns the ids of the server requests on a stream, by the text of their params.
 func asked(t *testing.T, x *client) (ids []string, params []string) {
 	t.Helper()
 	for _, m := range x.messages() {
@@ -77,7 +75,7 @@ func TestAskingAndAnsweringAnywhere(t *testing.T) {
 		if n := w.a.Counters().CallsParked.Load(); n != 1 {
 			t.Fatalf("%d calls parked", n)
 		}
-		// Answers arrive at the other replica, out of order, one of them twice.
+		// The answers arrive at the other replica, out of order, and one of them twice.
 		w.wantAccepted(w.post(w.b, s, answer(ids[1], `{"n":42}`)))
 		w.wantAccepted(w.post(w.b, s, answer(ids[1], `{"n":43}`)))
 		w.wantAccepted(w.post(w.a, s, answer(`"stranger"`, `{}`)))
@@ -103,7 +101,8 @@ func TestAskingAndAnsweringAnywhere(t *testing.T) {
 	})
 }
 
-// Ids of requests to the client are drawn again where the session has them, in the same asking or another.
+// An id of a request to the client is drawn again if the session already uses it, in the same round
+// or another call.
 func TestIdsOfRequestsAreDrawnAgain(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
@@ -132,8 +131,8 @@ func TestIdsOfRequestsAreDrawnAgain(t *testing.T) {
 	})
 }
 
-// The client hears that its answer was taken before anything of what comes of it, alone and in a batch.
-func TestAnswerIsAcceptedBeforeWhatItReleases(t *testing.T) {
+// An answer is acknowledged before its effects are visible, alone and in a batch.
+func TestAnswerIsAcceptedBeforeItsEffects(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v0326)
 		w.backend.tools["ask"] = asking(mcp.InputRequest{Key: "k", Method: mcp.MethodListRoots, Params: []byte(`{}`)})
@@ -165,7 +164,8 @@ func TestAnswerIsAcceptedBeforeWhatItReleases(t *testing.T) {
 	})
 }
 
-// A float's text is its integer's; and a call that an earlier release has asked for waits under a string.
+// A float id is equal to its integer. A call that an earlier release asked for waits under a string
+// id.
 func TestIdsOfAnswers(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
@@ -178,15 +178,15 @@ func TestIdsOfAnswers(t *testing.T) {
 			t.Error("the answer under a float was not taken")
 		}
 
-		call := state.Call{ID: "c", RequestID: "2", Method: mcp.MethodToolsCall, Params: []byte(`{"name":"ask"}`), Round: 1, Attempt: 1, Backend: "fake"}
+		call := state.Request{ID: "c", RequestID: "2", Method: mcp.MethodToolsCall, Params: []byte(`{"name":"ask"}`), Round: 1, Attempt: 1, Backend: "fake"}
 		first := medium.Epoch(0).Next(1)
 		const id = "J7XQ2LZB5WTRV4KMEY6HNPCADS"
 		ask := state.Ask{ID: id, Key: "name", Method: mcp.MethodElicit, Message: []byte(`{}`)}
 		if err := w.store("old").Commit(t.Context(), &medium.Write{
 			Session: s, Stream: "stream", Call: "c", Epoch: first, N: 1, Seq: 1, Next: medium.NextWaiting,
-			Begin:   []*medium.Record{{Call: call, Session: s, Stream: "stream", Phase: state.PhaseDispatched, Epoch: first}},
+			Begin:   []*medium.Record{{Request: call, Session: s, Stream: "stream", Phase: state.PhaseDispatched, Epoch: first}},
 			Entries: []state.Entry{{Kind: state.EntryRequest, Data: ask.Message}},
-			Asks:    []state.Ask{ask}, State: keptState(1, trace.SpanContext{}, []byte("kept")),
+			Asks:    []state.Ask{ask}, State: []byte("\x01\x00kept"),
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -215,8 +215,8 @@ func TestWaitingCallNeedsNoReplica(t *testing.T) {
 	})
 }
 
-// An answer with the text of the edge's own records is an answer: the call continues with it, not
-// as one whose question was withdrawn.
+// An answer with the text of the edge's own withdrawal record is an ordinary answer: the call
+// continues with it, and its question does not count as withdrawn.
 func TestAnswerThatSaysWithdrawn(t *testing.T) {
 	const own = `{"withdrawn":true}`
 	for _, version := range []string{v1125, "2025-06-18", "2025-03-26"} {
@@ -261,9 +261,9 @@ func TestClientErrorAnswers(t *testing.T) {
 	})
 }
 
-// Progress rises over all rounds of a request (Utilities, "Progress"), wherever they run: if a
-// backend counts from the start in each round, its progress is reported from where it exceeds the
-// last.
+// Progress increases over all rounds of a request (Utilities, "Progress"), on whichever replicas
+// they run. If a backend restarts its count in each round, its progress is reported once it exceeds
+// the last value.
 func TestProgressRisesOverAllRounds(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
@@ -276,7 +276,7 @@ func TestProgressRisesOverAllRounds(t *testing.T) {
 			}
 			again := mcp.Reply{Input: &mcp.InputRequired{State: append(c.State, 'x'), RetryAfter: time.Second}}
 			switch steps {
-			case 2, 3: // at first and in the end the backend wants no answer
+			case 2, 3: // In the first and the last round the backend needs no answer.
 				again.Input.Requests = []mcp.InputRequest{elicit("go on")}
 			case 5:
 				return text("counted"), nil
@@ -290,15 +290,15 @@ func TestProgressRisesOverAllRounds(t *testing.T) {
 			w.wantAccepted(w.post(at, s, answer(ids[len(ids)-1], `{}`)))
 		}
 		after(4 * time.Second)
-		var told []string
+		var sent []string
 		for _, m := range x.messages() {
 			if msg := mustParse(m); msg.Method == string(mcp.NotifyProgress) {
-				told = append(told, string(msg.Params))
+				sent = append(sent, string(msg.Params))
 			}
 		}
 		want := `{"progress":1} {"progress":2} {"progress":3} {"progress":4} {"progress":5}`
-		if got := strings.Join(told, " "); got != want || !x.ended() {
-			t.Errorf("told %s, want %s; ended %t", got, want, x.ended())
+		if got := strings.Join(sent, " "); got != want || !x.ended() {
+			t.Errorf("got %s, want %s; ended %t", got, want, x.ended())
 		}
 	})
 }
@@ -350,7 +350,8 @@ func TestURLElicitation(t *testing.T) {
 	})
 }
 
-// Another URL under the key of the one before is another elicitation: it has an id of its own, and the end of the one before is told.
+// Another URL under the key of the previous one is another elicitation, with its own id. The client
+// is notified of the end of the previous one.
 func TestAnotherURLUnderTheSameKey(t *testing.T) {
 	urls := []string{"https://a.example/", "https://b.example/", "https://b.example/"}
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
@@ -380,14 +381,14 @@ func TestAnotherURLUnderTheSameKey(t *testing.T) {
 		if eid[0] == eid[1] || eid[1] != eid[2] {
 			t.Errorf("the ids are %q, want the same for the last two alone", eid)
 		}
-		var told []string
+		var sent []string
 		for _, m := range x.messages() {
 			if msg := mustParse(m); msg.Method == string(mcp.NotifyElicitComplete) {
-				told = append(told, string(msg.Params))
+				sent = append(sent, string(msg.Params))
 			}
 		}
-		if want := []string{`{"elicitationId":"` + eid[0] + `"}`, `{"elicitationId":"` + eid[2] + `"}`}; !slices.Equal(told, want) {
-			t.Errorf("told the end of %q, want %q", told, want)
+		if want := []string{`{"elicitationId":"` + eid[0] + `"}`, `{"elicitationId":"` + eid[2] + `"}`}; !slices.Equal(sent, want) {
+			t.Errorf("got the end of %q, want %q", sent, want)
 		}
 	})
 }

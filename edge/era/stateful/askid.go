@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mcpedge/mcpedge/edge/era/stateful/call"
+	"github.com/mcpedge/mcpedge/edge/call"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 )
 
@@ -23,8 +23,8 @@ func drawID() int64 {
 	}
 }
 
-// number returns a copy of a reply whose questions have distinct ids. Their messages are params
-// without an id, or with an id that the session already has and that is drawn again.
+// number returns a copy of a reply whose questions have distinct ids. The message of a question is
+// its params without an id, or with an id that the session already uses and that is drawn again.
 func (e *Era) number(r *call.Reply) *call.Reply {
 	next := *r
 	next.Asks = slices.Clone(r.Asks)
@@ -46,8 +46,8 @@ func (e *Era) number(r *call.Reply) *call.Reply {
 	return &next
 }
 
-// askOf returns the ask that a response is for: the text of its number, without the fraction that
-// languages print whose only number type is the float. Empty means none.
+// askOf returns the ask of a response: the text of the id without the fraction that languages print
+// whose only number type is the float. Empty means that there is none.
 func askOf(id jsonrpc.ID) string {
 	text, _, _ := strings.Cut(id.String(), ".")
 	return text

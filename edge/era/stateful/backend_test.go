@@ -15,7 +15,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/revision"
 )
 
-// backend is a fake dispatcher: each tool is a function.
+// backend is a fake Dispatcher: each tool is a function.
 type backend struct {
 	mu         sync.Mutex
 	tools      map[string]tool
@@ -42,7 +42,7 @@ func text(s string) mcp.Reply {
 	return mcp.Reply{Result: []byte(fmt.Sprintf(`{"text":%q}`, s))}
 }
 
-func (b *backend) Describe(context.Context, *revision.Rules, mcp.Principal) mcp.Description {
+func (b *backend) Describe(context.Context, *revision.Rules, string, mcp.Principal) mcp.Description {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return mcp.Description{
@@ -56,7 +56,7 @@ func (b *backend) Call(ctx context.Context, _ *revision.Rules, c *mcp.Call, sink
 	b.calls = append(b.calls, *c)
 	fn := b.tools[c.Params.Target]
 	b.mu.Unlock()
-	if c.Method == mcp.MethodSubscribe { // It is only decided on.
+	if c.Method == mcp.MethodSubscribe { // The request is only decided.
 		return mcp.Reply{}, nil
 	}
 	if fn == nil {
@@ -65,7 +65,7 @@ func (b *backend) Call(ctx context.Context, _ *revision.Rules, c *mcp.Call, sink
 	if bound, ok := sink.(mcp.Binder); ok {
 		bound.Bind("fake")
 	}
-	if (c.Round > 1 || c.Attempt > 1) && c.Backend != "fake" { // Every later round and attempt belongs to the backend of the first.
+	if (c.Round > 1 || c.Attempt > 1) && c.Backend != "fake" { // Every later round and attempt must use the backend of the first.
 		return mcp.Reply{}, mcp.Errorf(mcp.KindInternal, "round %d, attempt %d is of the backend %q", c.Round, c.Attempt, c.Backend)
 	}
 	reply, err := fn(ctx, c, sink)
@@ -87,7 +87,7 @@ func (b *backend) Resolve(_ context.Context, _ *revision.Rules, c *mcp.Call) (*m
 	}, nil
 }
 
-func (b *backend) Changes(_ context.Context, _ mcp.Principal, f mcp.Filter) (mcp.Feed, error) {
+func (b *backend) Changes(_ context.Context, _ string, _ mcp.Principal, f mcp.Filter) (mcp.Feed, error) {
 	fd := &feed{b: b, token: make(chan struct{}, 1), ended: make(chan struct{})}
 	_, _ = fd.Update(context.Background(), f, false)
 	b.mu.Lock()
@@ -131,7 +131,7 @@ func (f *feed) offer(c mcp.Change) {
 	defer f.mu.Unlock()
 	wanted := c.Kind == mcp.ToolsChanged && f.filter.Tools || c.Kind == mcp.PromptsChanged && f.filter.Prompts ||
 		c.Kind == mcp.ResourceUpdated && slices.Contains(f.filter.URIs, c.URI) ||
-		f.filter.TasksPlain && slices.Contains(f.filter.Tasks, c.URI) // tests name the task so
+		f.filter.TasksPlain && slices.Contains(f.filter.Tasks, c.URI) // The tests name the task in URI.
 	if !wanted || slices.Contains(f.pending, c) {
 		return
 	}
@@ -169,7 +169,7 @@ func (f *feed) Next(ctx context.Context, idle time.Duration) ([]mcp.Change, erro
 	}
 }
 
-// SetPrincipal reports changed tools: the caller has other tools by its new rights.
+// SetPrincipal reports changed tools, because the rights of the caller have changed.
 func (f *feed) SetPrincipal(context.Context, mcp.Principal) error {
 	f.offer(mcp.Change{Kind: mcp.ToolsChanged})
 	return nil
@@ -192,7 +192,7 @@ func (f *feed) Close() {
 	}
 }
 
-// forget lets go of the calls that were seen.
+// forget drops the recorded calls.
 func (b *backend) forget() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

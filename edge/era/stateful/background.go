@@ -9,8 +9,8 @@ import (
 )
 
 // Start begins the background work: heartbeats, the revalidation of held sessions and the takeover
-// of lost calls. It returns after the first heartbeat was tried. The revalidation stops when ctx is
-// done, everything with Close. Call it once.
+// of lost calls. It returns after the attempt of the first heartbeat. The end of ctx stops the
+// revalidation; Close stops everything. Call it once.
 func (e *Era) Start(ctx context.Context) {
 	e.calls.Start()
 	e.loops.Go(func() { e.every(ctx, e.revalidate) })
@@ -35,17 +35,17 @@ func (e *Era) every(ctx context.Context, job func(context.Context)) {
 const (
 	// touchAtOnce bounds the sessions that one operation revalidates.
 	touchAtOnce = 1024
-	// idleBeats is the number of heartbeats between two revalidations of a session that is held but
-	// idle: one with only an idle stream, or unused since. A replica may have ten thousands of
-	// them. It bounds how long a change without an event stays unknown here.
+	// idleBeats is the number of heartbeats between two revalidations of an idle held session: one
+	// with only an idle stream, or unused since the last revalidation. A replica may hold tens of
+	// thousands of them. idleBeats bounds how long a change without an event stays unnoticed.
 	idleBeats = 5
 )
 
 // revalidate extends the expiry of the sessions in use here, finds those that changed or ended
-// without an event, and evicts copies that were unused for a while. Holding a copy is not a use.
+// without an event, and evicts copies that were unused for a while. A held copy alone is not a use.
 func (e *Era) revalidate(ctx context.Context) {
 	now := time.Now()
-	// Half a heartbeat less, because ticks are not exact.
+	// The duration is half a heartbeat shorter, because ticks are not exact.
 	idle := min(idleBeats*e.o.Heartbeat, e.o.SessionTTL/2) - e.o.Heartbeat/2
 	var due, unused []*localSession
 	for _, s := range e.sessions.all() {
@@ -82,7 +82,7 @@ func (e *Era) revalidate(ctx context.Context) {
 	e.touchAll(ctx, unused, false)
 }
 
-// touchAll revalidates sessions. use is whether that counts as a use of them.
+// touchAll revalidates sessions. use is true if that counts as a use.
 func (e *Era) touchAll(ctx context.Context, due []*localSession, use bool) {
 	for len(due) > 0 && ctx.Err() == nil {
 		n := min(len(due), touchAtOnce)
@@ -102,7 +102,7 @@ func (e *Era) touch(ctx context.Context, sessions []*localSession, use bool) boo
 		return false
 	}
 	defer e.work.Leave()
-	sctx, cancel := e.bounded(ctx)
+	sctx, cancel := state.Bounded(ctx)
 	defer cancel()
 	ids := make([]string, len(sessions))
 	for i, s := range sessions {
@@ -130,4 +130,11 @@ func (e *Era) touch(ctx context.Context, sessions []*localSession, use bool) boo
 		s.lastTouched = began
 	}
 	return true
+}
+
+// works reports whether calls of the session run or are followed.
+func (s *localSession) works() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.running) > 0 || len(s.readers) > 0
 }

@@ -9,34 +9,34 @@ import (
 	"github.com/mcpedge/mcpedge/edge/revision"
 )
 
-// Batch serves an array of messages (Base Protocol, "Batching"). Its requests are answered together:
-// with one array if all end in time, else on one stream that the last response ends.
+// Batch serves an array of messages (Base Protocol, "Batching"). Its requests are answered
+// together: with one array if all end in time, otherwise on one stream that the last response ends.
 func (e *Era) Batch(ctx context.Context, in *mcp.Incoming, batch []jsonrpc.BatchEntry, out mcp.Outgoing) {
 	refuse := func(rules *revision.Rules, err *mcp.Error) {
 		e.refuseBatch(ctx, in, out, rules, batch, err)
 	}
 	if !e.work.Enter() {
-		refuse(revision.Assumed(), shuttingDown())
+		refuse(assumed(in), mcp.ShuttingDown())
 		return
 	}
 	defer e.work.Leave()
 	if err := checkVersion(in); err != nil {
-		refuse(revision.Assumed(), err)
+		refuse(assumed(in), err)
 		return
 	}
 	for _, b := range batch {
 		if err := admit(in, b.Kind, b.Method); err != nil {
-			refuse(revision.Assumed(), err)
+			refuse(assumed(in), err)
 			return
 		}
 		if b.Kind == jsonrpc.Request && mcp.Method(b.Method) == mcp.MethodInitialize {
-			refuse(revision.Assumed(), mcp.Errorf(mcp.KindInvalidRequest, "initialize cannot be part of a batch; send it alone"))
+			refuse(assumed(in), mcp.Errorf(mcp.KindInvalidRequest, "initialize cannot be part of a batch; send it alone"))
 			return
 		}
 	}
 	s, rec, err := e.hold(ctx, in)
 	if err != nil {
-		refuse(revision.Assumed(), err)
+		refuse(assumed(in), err)
 		return
 	}
 	if !rec.rules.Batching {
@@ -51,16 +51,16 @@ func (e *Era) Batch(ctx context.Context, in *mcp.Incoming, batch []jsonrpc.Batch
 			// No call of the batch has run yet.
 			x.discard(err)
 			e.refuseBatch(ctx, in, out, rec.rules, batch[i:], err)
-			x.goOn()
+			x.releaseAnswered()
 			return
 		}
 	}
 	if len(x.calls) == 0 {
 		x.respondAll(nil)
-		x.goOn()
+		x.releaseAnswered()
 		return
 	}
-	x.goOn() // The responses of the batch's requests may take long.
+	x.releaseAnswered() // The responses of the batch's own requests may take long.
 	in.Admit()
 	if x.resolve(); len(x.calls) == 0 {
 		x.respondAll(nil)
@@ -104,7 +104,7 @@ func (e *Era) entry(ctx context.Context, in *mcp.Incoming, x *exchange, b *jsonr
 }
 
 // refuseBatch answers a whole batch with one error, which is the outcome of each of its requests.
-// left are the entries that telemetry has not seen.
+// left are the entries without an operation in telemetry.
 func (e *Era) refuseBatch(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing, rules *revision.Rules, left []jsonrpc.BatchEntry, err *mcp.Error) {
 	for i := range left {
 		if left[i].Err == nil && left[i].Kind == jsonrpc.Request {
@@ -114,8 +114,8 @@ func (e *Era) refuseBatch(ctx context.Context, in *mcp.Incoming, out mcp.Outgoin
 	e.refuse(ctx, in, out, rules, jsonrpc.Message{}, err)
 }
 
-// goOn runs the calls that the batch's answers completed.
-func (x *exchange) goOn() {
+// releaseAnswered runs the calls that the batch's answers completed.
+func (x *exchange) releaseAnswered() {
 	for _, run := range x.released {
 		run()
 	}

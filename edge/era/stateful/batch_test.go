@@ -87,7 +87,7 @@ func TestBatchRefusedInMidway(t *testing.T) {
 		x := w.post(w.a, s, batch(callTool(1, "echo"), answer(`"x"`, `{}`)))
 		w.wantKind(x, mcp.KindStateUnavailable)
 		w.faults.set(false, false)
-		// Nothing of it ran, and its request id is free.
+		// No call of the batch ran, and its request id is free.
 		if n := len(w.backend.seen()); n != 0 {
 			t.Errorf("%d calls were made", n)
 		}
@@ -95,7 +95,8 @@ func TestBatchRefusedInMidway(t *testing.T) {
 	})
 }
 
-// Every request of a batch is seen once, however it ends: refused by itself, or with all of the batch.
+// Telemetry observes every request of a batch once, whether it is refused alone or with the whole
+// batch.
 func TestRefusedEntriesAreObserved(t *testing.T) {
 	o := Options{MaxCallsPerSession: 1}
 	spans := observed(t, &o)
@@ -127,7 +128,7 @@ func TestRefusedEntriesAreObserved(t *testing.T) {
 	})
 }
 
-// What the store lost of a batch is restored, in the log that its calls share.
+// Entries of a batch that the store lost are restored in the log that its calls share.
 func TestABatchIsRestored(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v0326)

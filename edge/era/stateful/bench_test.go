@@ -11,7 +11,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/memory"
 )
 
-// discard is a transport that forgets.
+// discard is a transport that drops everything.
 type discard struct{ session string }
 
 func (d *discard) Session(id string)         { d.session = id }
@@ -19,7 +19,7 @@ func (d *discard) Respond(mcp.Response)      {}
 func (d *discard) Accept()                   {}
 func (d *discard) Open() (mcp.Stream, error) { panic("a direct call was opened") }
 
-// hotPath returns what runs a call that is answered directly, in a session.
+// hotPath returns a function that runs a call in a session with a direct response.
 func hotPath(t testing.TB) func() {
 	m := memory.New(state.Limits{})
 	t.Cleanup(m.Close)
@@ -45,7 +45,7 @@ func BenchmarkDirectCall(b *testing.B) {
 	}
 }
 
-// TestDirectCallAllocates holds the era's part of the hot path to a ceiling.
+// TestDirectCallAllocates bounds the allocations of the era on the hot path.
 func TestDirectCallAllocates(t *testing.T) {
 	if n := testing.AllocsPerRun(1000, hotPath(t)); n > 11 {
 		t.Errorf("a direct call makes %v allocations, want at most 11", n)

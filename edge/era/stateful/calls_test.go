@@ -30,8 +30,9 @@ func TestInitialize(t *testing.T) {
 	})
 }
 
-// What a session stores about its client is bounded, because no client is authenticated yet.
-func TestWhatAClientDeclaresIsBounded(t *testing.T) {
+// The data that a session stores about its client is bounded, because no client is authenticated
+// yet.
+func TestClientDeclarationsAreBounded(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		for size, fits := range map[int]bool{mcp.MaxClientInfo - 100: true, mcp.MaxClientInfo: false} {
 			x := w.post(w.a, "", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",`+
@@ -122,7 +123,7 @@ func TestSlowCallBecomesStream(t *testing.T) {
 			if primed != (v == v1125) {
 				t.Errorf("%s: events at first are %v", v, evs)
 			}
-			// The stream's head leaves with something: where nothing is due, with a sign of life.
+			// A stream opens with an event if one is due, and otherwise with a keep-alive.
 			begun := 0
 			if !primed {
 				begun = 1
@@ -162,12 +163,13 @@ func TestEventsAreInTheLogAndInOrder(t *testing.T) {
 			}
 			ids[ev.ID] = true
 		}
-		// Cut and resumed at every event, on the other replica: no gap, no duplicate.
+		// The stream is cut and resumed at every event, on the other replica, without a gap or a
+		// duplicate.
 		for i, ev := range x.all() {
 			y := w.listen(w.b, s, ev.ID)
 			w.wantMessages(y, want[i:]...)
 			if !y.ended() {
-				t.Error("a finished stream goes on")
+				t.Error("a finished stream continues")
 			}
 		}
 	})
@@ -185,7 +187,7 @@ func TestClientThatLeavesDoesNotCancel(t *testing.T) {
 		}
 		direct := w.post(w.a, s, callTool(1, "slow"))
 		direct.cancel()
-		after(time.Second) // when it would become a stream
+		after(time.Second) // the time after which it would become a stream
 		if !direct.ended() || !direct.accepted {
 			t.Error("the exchange did not end with its client")
 		}
@@ -204,7 +206,7 @@ func TestClientThatLeavesDoesNotCancel(t *testing.T) {
 		}
 		w.wantMessages(resumed, progressMessage(1), `{"jsonrpc":"2.0","id":2,"result":{"text":"late"}}`)
 		if n := w.medium.Stats().Streams; n != 1 {
-			t.Errorf("%d streams, want one: nobody heard of the direct call", n)
+			t.Errorf("%d streams, want one: no other replica knows the direct call", n)
 		}
 	})
 }
@@ -218,7 +220,7 @@ func TestDuplicateRequestID(t *testing.T) {
 		}
 		x := w.post(w.a, s, callTool(1, "slow"))
 		w.wantKind(w.post(w.a, s, callTool(1, "echo")), mcp.KindInvalidRequest)
-		// Equal ids of other sessions, and of the other type, do not meet.
+		// Equal ids of other sessions, or of the other type, do not conflict.
 		other := w.initialize(v1125)
 		w.wantBody(w.post(w.a, other, callTool(1, "echo")), `{"jsonrpc":"2.0","id":1,"result":{"text":"{\"n\":1}"}}`)
 		w.post(w.a, s, callTool(2, "slow"))
@@ -238,13 +240,13 @@ func TestRequestIDOfAWaitingCallIsTaken(t *testing.T) {
 		ids, _ := asked(t, x)
 		w.wantAccepted(w.post(w.a, s, answer(ids[0], `{}`)))
 		if !x.ended() {
-			t.Fatal("the answered call goes on")
+			t.Fatal("the answered call runs")
 		}
 		w.wantKind(w.post(w.a, s, callTool(1, "echo")), mcp.KindNone)
 	})
 }
 
-// The client may use an id again as soon as it has the response.
+// The client may reuse an id once it has the response.
 func TestRequestIDIsFreeWithTheResponse(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
@@ -304,7 +306,7 @@ func TestStateDownInMidCall(t *testing.T) {
 		}
 		w.backend.tools["ask"] = asking(elicit("name"))
 		w.faults.set(true, false)
-		// Without a record: progress is dropped, the answer is JSON.
+		// Without a record, progress is dropped and the response is JSON.
 		x := w.post(w.a, s, callTool(1, "busy"))
 		w.wantKind(w.post(w.a, s, callTool(2, "ask")), mcp.KindStateUnavailable)
 		after(6 * time.Second)
@@ -312,7 +314,7 @@ func TestStateDownInMidCall(t *testing.T) {
 		if w.a.Counters().DroppedUnread.Load() != 1 {
 			t.Error("the dropped event was not counted")
 		}
-		// With a record: the response is held until the state accepts it.
+		// With a record, the response is held until the store accepts it.
 		w.faults.set(false, false)
 		x = w.post(w.a, s, callTool(3, "busy"))
 		w.faults.set(true, false)
@@ -329,7 +331,7 @@ func TestStateDownInMidCall(t *testing.T) {
 	})
 }
 
-func TestStdioHearsNothingButAnswers(t *testing.T) {
+func TestStdioSendsOnlyAnswers(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		w.header = nil
 		x := w.begin(func(ctx context.Context, x *client) {

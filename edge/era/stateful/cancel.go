@@ -5,18 +5,18 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// cancelled serves notifications/cancelled (Utilities, "Cancellation"): the call ends wherever it
-// runs or waits, without a response. A stream just ends. An exchange that is not a stream is
-// accepted without a body, which sends nothing on stdio. A call that has ended or is unknown is
-// ignored.
+// cancelled serves notifications/cancelled (Utilities, "Cancellation"). The call ends without a
+// response on whichever replica it runs or waits. A stream ends without a further event. An
+// exchange that is not a stream is accepted without a body, which sends nothing on stdio. The
+// cancellation of an ended or unknown call is ignored.
 func (e *Era) cancelled(in *mcp.Incoming, s *localSession, msg jsonrpc.Message) {
 	raw, _ := jsonrpc.Member(msg.Params, "requestId")
 	id, err := jsonrpc.NewID(string(raw))
 	if err != nil || e.cancelHere(s, id.Raw()) {
 		return
 	}
-	in.Admit()                         // the store and the other replicas must not hold back a ping
-	e.calls.Cancel(s.id, id.Raw(), "") // Only the session's principal can.
+	in.Admit()                          // the store and the other replicas must not delay a ping
+	e.calls.Cancel(s.id, id.Raw(), nil) // Only the session's principal may cancel.
 }
 
 // cancelHere cancels the call with a request id if it runs here or is about to. It returns false if
@@ -29,11 +29,15 @@ func (e *Era) cancelHere(s *localSession, id string) bool {
 		return false
 	}
 	r := c.run
-	if r == nil && c.exchange != nil { // It is about to run: see exchange.serve.
+	if r == nil && c.exchange != nil { // The call is about to run: see exchange.serve.
 		c.cancelled = true
 		s.mu.Unlock()
 		return true
 	}
 	s.mu.Unlock()
-	return c.cancel(r)
+	if r == nil { // a claimed call
+		return e.calls.CancelHere(c.First.ID)
+	}
+	r.Cancel()
+	return true
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// untilCancelled is a tool that ends with its context and reports when.
+// untilCancelled returns a tool that ends with its context and then reports to ended.
 func untilCancelled(ended chan<- struct{}, emit bool) tool {
 	return func(ctx context.Context, _ *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
 		if emit {
@@ -63,8 +63,8 @@ func TestCancelAnywhere(t *testing.T) {
 	}
 }
 
-// A cancellation that crosses the response on its way is no error (Utilities, "Cancellation"): it is taken at
-// once, and nothing is said of it.
+// A cancellation that crosses the response is not an error (Utilities, "Cancellation"): it is
+// accepted at once and has no effect.
 func TestCancelOfACallThatHasEnded(t *testing.T) {
 	for _, streamed := range []bool{false, true} {
 		t.Run(fmt.Sprintf("streamed=%t", streamed), func(t *testing.T) {
@@ -116,8 +116,8 @@ func TestCancelOfAWaitingCall(t *testing.T) {
 	})
 }
 
-// A cancellation that another replica takes before the call has a record, and that the call's own replica hears of
-// when it has asked the client, is not lost.
+// Another replica accepts a cancellation before the call has a record. The call's replica gets it
+// after the call has asked the client. The cancellation still ends the call.
 func TestCancelOfACallThatComesToWait(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
@@ -143,7 +143,7 @@ func TestCancelOfACallThatComesToWait(t *testing.T) {
 	})
 }
 
-// A cancellation that finds a run whose call another replica has taken over ends it there.
+// A cancellation at a replica that has lost the call to another one ends the call at its new owner.
 func TestCancelOfACallThatWasTakenOver(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
@@ -192,7 +192,8 @@ func TestEndOfASession(t *testing.T) {
 	})
 }
 
-// A cancellation in the batch of its request finds a call that is registered and does not run yet: it is not lost.
+// A cancellation in the batch of its request finds a call that is registered and does not run yet.
+// The call is still cancelled.
 func TestCancelInTheBatchOfTheRequest(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v0326)
@@ -204,7 +205,7 @@ func TestCancelInTheBatchOfTheRequest(t *testing.T) {
 			t.Errorf("ended: alone %t, beside another call %t", alone.ended(), beside.ended())
 		}
 		w.wantAccepted(alone)
-		for id := range 3 { // If it runs on, the test must not hang here.
+		for id := range 3 { // cancels a call that still runs, so that the test does not hang
 			w.post(w.a, s, cancelOf(id+1))
 		}
 		w.wantKind(w.post(w.a, s, callTool(1, "echo")), mcp.KindNone)

@@ -5,20 +5,19 @@ import (
 	"time"
 )
 
-// farewell bounds how long before the end of the grace period streams are closed whose calls still
-// run.
+// farewell is how long before the end of the grace period the streams of running calls are closed.
 const farewell = time.Second
 
 // Drain prepares this replica for shutdown. The streams of calls run to their end, since few
 // clients resume one; then the standalone streams are closed. Near the deadline of ctx, at a second
-// or a quarter of the time before it, the remaining streams that a client can resume are closed
-// after an event id and a retry hint, while their calls run on into the log. Until then all
-// messages but new standalone streams are served; lost calls are left to other replicas. Drain
-// returns when no exchange is served and no call runs here, or with the error of ctx. A call runs
-// while it waits for a busy backend or for the store; a parked call, which waits for its client's
-// answers, has no owner. Call Close afterwards.
+// or a quarter of the time before it, the remaining resumable streams are closed after an event id
+// and a retry hint. Their calls continue and write to the log. Until then all messages but new
+// standalone streams are served; lost calls are left to other replicas. Drain returns when no
+// exchange is served and no call runs here, or with the error of ctx. A call runs while it waits
+// for a busy backend or for the store. A parked call, which waits for its client's answers, has no
+// owner. Call Close afterwards.
 func (e *Era) Drain(ctx context.Context) error {
-	e.drainOnce.Do(func() { close(e.draining) })
+	e.calls.Drain()
 	near, cancel := context.WithCancel(ctx)
 	if end, ok := ctx.Deadline(); ok {
 		left := time.Until(end)
@@ -26,7 +25,7 @@ func (e *Era) Drain(ctx context.Context) error {
 	}
 	_ = e.work.WaitBusy(near)
 	cancel()
-	e.partOnce.Do(func() { close(e.parting) })
+	e.calls.CloseStreams()
 	for _, s := range e.sessions.all() {
 		s.mu.Lock()
 		s.endStandalone(errClosed)
@@ -35,28 +34,18 @@ func (e *Era) Drain(ctx context.Context) error {
 	return e.work.Wait(ctx)
 }
 
-func (e *Era) isDraining() bool {
-	select {
-	case <-e.draining:
-		return true
-	default:
-		return false
-	}
-}
-
-// Close ends the Era: it stops what still runs, leaves its records to other replicas and releases
-// its leases. It returns when no goroutine is left. It may be called more than once.
+// Close ends the Era: it stops the remaining work, leaves its records to other replicas and
+// releases its leases. It returns when all goroutines have ended. It may be called more than once.
 func (e *Era) Close() {
 	e.closed.Store(true)
 	e.work.Close()
 	e.withdrawals.Close()
-	e.drainOnce.Do(func() { close(e.draining) })
-	e.partOnce.Do(func() { close(e.parting) })
+	e.calls.CloseStreams()
 	e.kill()
 	for _, s := range e.sessions.all() {
 		s.end(errClosed)
 	}
 	e.calls.Close()
 	e.loops.Wait()
-	_ = e.withdrawals.Wait(context.Background()) // Their context has ended.
+	_ = e.withdrawals.Wait(context.Background()) // Their context is done.
 }

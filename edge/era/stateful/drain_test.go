@@ -23,8 +23,8 @@ func sleepy(d time.Duration) tool {
 	}
 }
 
-// TestDrain: the streams of calls run to their end in every revision, since clients in use never come back to one;
-// then the standalone streams are closed.
+// TestDrain: the streams of calls run to their end in every revision, because common clients do not
+// resume them. The standalone streams are closed afterwards.
 func TestDrain(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		w.backend.tools["slow"], w.backend.tools["ask"] = sleepy(5*time.Second), asking(elicit("name"))
@@ -34,7 +34,7 @@ func TestDrain(t *testing.T) {
 		}
 		ids, _ := asked(t, calls[2])
 		calls[2].cancel()
-		calls[2] = w.listen(w.a, young, calls[2].lastID()) // the stream of a call without an owner
+		calls[2] = w.listen(w.a, young, calls[2].lastID()) // the stream of a parked call
 		standalone, bare := w.listen(w.a, young, ""), w.listen(w.a, old, "")
 		drained := make(chan error, 1)
 		go func() { drained <- w.drain(time.Minute) }()
@@ -79,8 +79,8 @@ func TestDrain(t *testing.T) {
 	})
 }
 
-// TestEndOfTheGrace: shortly before it, what still runs is closed where a client can come back to it, after an id to
-// come back with.
+// TestEndOfTheGrace: shortly before the end of the grace period, a stream that its client can
+// resume is closed after an event id.
 func TestEndOfTheGrace(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		w.backend.tools["slow"] = sleepy(15 * time.Second)

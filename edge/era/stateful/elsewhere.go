@@ -3,17 +3,13 @@ package stateful
 import (
 	"errors"
 	"hash/maphash"
-
-	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// A request id is in use until its call has ended, wherever that runs or waits. This replica knows
-// the ids of the calls that it runs; those of other calls with a record are hints, from the session
-// as loaded, from state.RequestBegan and from the calls that left this replica. Only a request whose
-// id is hinted is checked in the store, so that other requests make no round trip. A call without a
-// record is unknown to other replicas.
+// The request ids of calls with a record that do not run here are hints, from the loaded session,
+// from state.RequestBegan and from the calls that left this replica. A call without a record is
+// unknown to other replicas. See requestids.go.
 
-// maxElsewhere bounds the hints of a session. When there are more, they are dropped, and the next
+// maxElsewhere bounds the hints of a session. If there are more, they are dropped, and the next
 // request loads the session.
 const maxElsewhere = 256
 
@@ -29,10 +25,10 @@ var (
 type elsewhere struct {
 	// ids maps the hash of an id to the value of loads when it was added.
 	ids map[uint64]uint32
-	// loads counts the loads of the session that have begun.
+	// loads counts the started loads of the session.
 	loads uint32
-	// asOf is the value of Era.returns as of which the hints are complete. 0 means that they are
-	// not.
+	// asOf is the value of Era.returns up to which the hints are complete. 0 means that they are
+	// incomplete.
 	asOf uint64
 }
 
@@ -60,8 +56,8 @@ func (w *elsewhere) has(id string) bool {
 	return ok
 }
 
-// loaded replaces the hints that were added before the last load began with those that it returned,
-// as far as there is room. The load began when Era.returns was asOf.
+// loaded replaces the hints from before the start of the last load by the loaded ones, up to the
+// bound. The load began when Era.returns was asOf.
 func (w *elsewhere) loaded(ids []string, asOf uint64) {
 	for id, at := range w.ids {
 		if at < w.loads {
@@ -102,27 +98,4 @@ func (s *localSession) loadEnds(ids []string, asOf uint64) {
 		}
 	}
 	s.elsewhere.loaded(other, asOf)
-}
-
-// register registers a call of the exchange under its request id. If the id may be in use elsewhere,
-// it loads the session to know.
-func (x *exchange) register(c *execution) error {
-	err := x.s.register(x.e, c, unchecked)
-	if !errors.Is(err, errElsewhere) {
-		return err
-	}
-	loadErr := x.e.refresh(x.ctx, x.s)
-	err = x.s.register(x.e, c, checked)
-	switch {
-	case !errors.Is(err, errElsewhere):
-		return err
-	case loadErr != nil:
-		return stateError(loadErr)
-	}
-	return idInUse(c.id.Raw())
-}
-
-// idInUse is the error for a request whose id is that of a call that has not ended.
-func idInUse(id string) *mcp.Error {
-	return mcp.Errorf(mcp.KindInvalidRequest, "the request id %.40s is in use by a request that still runs; use a new one", id)
 }

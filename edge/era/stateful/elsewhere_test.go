@@ -9,7 +9,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// saying is a tool that sends one event, with which its call has a record, and runs for 10 s.
+// saying is a tool that sends one event, so that its call has a record, and runs for 10 s.
 func saying(ctx context.Context, _ *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
 	if err := sink.Emit(ctx, progress(1)); err != nil {
 		return mcp.Reply{}, err
@@ -21,8 +21,8 @@ func saying(ctx context.Context, _ *mcp.Call, sink mcp.Sink) (mcp.Reply, error) 
 	return text("ok"), ctx.Err()
 }
 
-// A request that is posted again to another replica while its call has a record does not run again: the id is in use there as it is at the
-// replica that runs the call, and free with the response.
+// A request that is sent again to another replica while its call has a record does not run again.
+// The id is in use on both replicas, and free on both with the response.
 func TestRequestIDIsInUseElsewhere(t *testing.T) {
 	for _, version := range []string{v2024, v0326, v0618, v1125} {
 		for _, held := range []bool{true, false} {
@@ -48,7 +48,7 @@ func TestRequestIDIsInUseElsewhere(t *testing.T) {
 					}
 					after(11 * time.Second)
 					if !x.ended() {
-						t.Fatal("the call goes on")
+						t.Fatal("the call continues")
 					}
 					w.wantKind(w.post(w.b, s, callTool(2, "echo")), mcp.KindNone)
 				})
@@ -57,7 +57,7 @@ func TestRequestIDIsInUseElsewhere(t *testing.T) {
 	}
 }
 
-// In a batch, too, an id that is in use elsewhere is refused, and the other requests run.
+// A request of a batch whose id is in use elsewhere is refused; the other requests run.
 func TestRequestIDOfABatchIsInUseElsewhere(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v0326)
@@ -70,7 +70,8 @@ func TestRequestIDOfABatchIsInUseElsewhere(t *testing.T) {
 	})
 }
 
-// The id of a call that waits for its client is in use although its client has left, wherever it is posted, until the call has ended.
+// The id of a call that waits for its client is in use on every replica until the call has ended,
+// even if its client has disconnected.
 func TestRequestIDOfALeftCallIsTaken(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
@@ -90,8 +91,8 @@ func TestRequestIDOfALeftCallIsTaken(t *testing.T) {
 	})
 }
 
-// The id of a call that another replica has taken over is in use at the replica that lost it; and those of all other calls are known where the
-// session is held only since one was taken over.
+// The id of a call that was taken over is in use at the replica that lost the call. A replica that
+// only holds the session learns the ids of all other calls with the takeover.
 func TestRequestIDOfALostCallIsTaken(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
@@ -124,7 +125,8 @@ func TestRequestIDOfALostCallIsTaken(t *testing.T) {
 	})
 }
 
-// While the store is away, an id that another replica was heard to use is not run, and others are.
+// While the store is unavailable, a request with an id that another replica is known to use is
+// refused; other requests run.
 func TestRequestIDInUseWithoutStore(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
@@ -141,7 +143,7 @@ func TestRequestIDInUseWithoutStore(t *testing.T) {
 	})
 }
 
-// What a replica knows of ids elsewhere is bounded: beyond the bound it asks the store, once.
+// The hints of a replica are bounded. Beyond the bound the replica queries the store once.
 func TestRequestIDsElsewhereAreBounded(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)

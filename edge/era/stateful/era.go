@@ -6,9 +6,9 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/mcpedge/mcpedge/edge/call"
+	"github.com/mcpedge/mcpedge/edge/call/runtime"
 	"github.com/mcpedge/mcpedge/edge/era"
-	"github.com/mcpedge/mcpedge/edge/era/stateful/call"
-	"github.com/mcpedge/mcpedge/edge/era/stateful/run"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
@@ -26,61 +26,50 @@ type Era struct {
 	log       *slog.Logger
 	counters  Counters
 	// calls runs the calls.
-	calls    *run.Replica
+	calls    *runtime.Replica
 	sessions localSessions
 
-	// life is cancelled by Close. Only work outside the requests' path uses it.
+	// life is cancelled by Close. Only background work uses it.
 	life   context.Context
 	kill   context.CancelFunc
 	closed atomic.Bool
-	// returns counts the returns of the store, from 1: whatever was heard before may be incomplete.
+	// returns counts the returns of the store, from 1. Events from before the last return may be
+	// incomplete.
 	returns atomic.Uint64
 	// work counts exchanges, the calls that outlive them or have a record, and the goroutines of
-	// both; loops the goroutines of Start.
-	work  run.InFlight
+	// both. loops counts the goroutines of Start.
+	work  runtime.InFlight
 	loops sync.WaitGroup
 	// withdrawals counts the goroutines of watchWithdrawal.
-	withdrawals run.InFlight
+	withdrawals runtime.InFlight
 	// draw draws ids. It is drawID, except in tests.
 	draw func() int64
-
-	// draining is closed when a drain begins, parting when streams are to be closed that a client
-	// can resume.
-	draining, parting   chan struct{}
-	drainOnce, partOnce sync.Once
 }
 
 var _ era.Stateful = (*Era)(nil)
 
-// New makes an Era on the store that open makes. open gets the Era's hooks, which may be called
+// New makes an Era on the store that open returns. open gets the Era's hooks, which may be called
 // from then on. New starts no goroutine: without Start nothing is revalidated or taken over. The
-// store belongs to the caller and must outlive Close.
+// caller owns the store, which must outlive Close.
 func New(d era.Dispatcher, open func(medium.Hooks) medium.Store, o Options) *Era {
-	e := &Era{dispatch: d, o: o.withDefaults(), draining: make(chan struct{}), parting: make(chan struct{}), draw: drawID}
+	e := &Era{dispatch: d, o: o.withDefaults(), draw: drawID}
 	e.log = e.o.Logger
 	e.returns.Store(1)
 	e.addresses = newAddresses(e.o.MaxSessionsPerAddress, e.o.SessionTTL)
 	e.life, e.kill = context.WithCancel(context.Background())
-	ready := make(chan struct{})
-	defer close(ready)
-	e.store = open(medium.Hooks{
-		Event:     func(b state.SessionEvent) { <-ready; e.onSessionEvent(b) },
-		Returning: func() { <-ready; e.returns.Add(1); e.calls.Returning() },
-	})
-	e.calls = run.New(e.store, run.Options{
+	e.calls = runtime.New(open, runtime.Options{
 		Call:   &call.Config{MaxAttempts: e.o.MaxAttempts, Render: e.render, Completed: completed, Keep: mcp.Keep},
 		Resume: e.resume, Number: e.number,
-		Cancel: func(session, id string) {
-			e.notify(e.life, state.SessionEvent{Kind: state.RequestCancelled, Session: session, RequestID: id})
-		},
-		Counters: &e.counters.Counters, Work: &e.work, Draining: e.draining, Parting: e.parting,
+		Counters: &e.counters.Counters, Work: &e.work,
+		Event: e.onSessionEvent, Returning: func() { e.returns.Add(1) },
 		StreamAfter: e.o.StreamAfter, Lifetime: e.o.CallLifetime, Heartbeat: e.o.Heartbeat, KeepAlive: e.o.KeepAlive,
-		RetryHint: e.o.RetryHint, Takeovers: e.o.MaxTakeovers, Timeout: stateTimeout, Log: e.log, Store: "sessions",
+		RetryHint: e.o.RetryHint, Takeovers: e.o.MaxTakeovers, MaxRounds: e.o.MaxRounds, Telemetry: e.o.Telemetry, Log: e.log, Store: "sessions",
 	})
+	e.store = e.calls.Store()
 	return e
 }
 
-// Held returns the number of sessions that this replica has a copy of.
+// Held returns the number of sessions of which this replica holds a copy.
 func (e *Era) Held() int { return e.sessions.count() }
 
 // Counters returns the live counters.
@@ -89,17 +78,17 @@ func (e *Era) Counters() *Counters { return &e.counters }
 // Message serves one message of a session, or the handshake that creates one.
 func (e *Era) Message(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, out mcp.Outgoing) {
 	if !e.work.Enter() {
-		e.refuse(ctx, in, out, revision.Assumed(), msg, shuttingDown())
+		e.refuse(ctx, in, out, assumed(in), msg, mcp.ShuttingDown())
 		return
 	}
 	defer e.work.Leave()
 	initialize := msg.Kind == jsonrpc.Request && mcp.Method(msg.Method) == mcp.MethodInitialize
-	if err := checkVersion(in); err != nil && !initialize { // which negotiates
-		e.refuse(ctx, in, out, revision.Assumed(), msg, err)
+	if err := checkVersion(in); err != nil && !initialize { // initialize negotiates instead
+		e.refuse(ctx, in, out, assumed(in), msg, err)
 		return
 	}
 	if err := admit(in, msg.Kind, msg.Method); err != nil {
-		e.refuse(ctx, in, out, revision.Assumed(), msg, err)
+		e.refuse(ctx, in, out, assumed(in), msg, err)
 		return
 	}
 	if initialize {
@@ -108,14 +97,14 @@ func (e *Era) Message(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message
 	}
 	if in.Conn != nil && in.Session == "" && msg.Kind == jsonrpc.Request && mcp.Method(msg.Method) == mcp.MethodPing {
 		// The one request that may come before the handshake (Lifecycle, "Initialization").
-		_, op := e.observe(ctx, in, nil, revision.Assumed(), msg)
+		_, op := e.observe(ctx, in, nil, assumed(in), msg)
 		op.End(&telemetry.Outcome{})
 		respond(out, resultOf(msg.ID, nil))
 		return
 	}
 	s, rec, err := e.hold(ctx, in)
 	if err != nil {
-		e.refuse(ctx, in, out, revision.Assumed(), msg, err)
+		e.refuse(ctx, in, out, assumed(in), msg, err)
 		return
 	}
 	var release func()
@@ -146,20 +135,20 @@ func (e *Era) End(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) {
 		e.refuse(ctx, in, out, rules, jsonrpc.Message{}, err)
 	}
 	if !e.work.Enter() {
-		refuse(revision.Assumed(), shuttingDown())
+		refuse(assumed(in), mcp.ShuttingDown())
 		return
 	}
 	defer e.work.Leave()
 	if err := checkVersion(in); err != nil {
-		refuse(revision.Assumed(), err)
+		refuse(assumed(in), err)
 		return
 	}
 	s, rec, err := e.hold(ctx, in)
 	if err != nil {
-		refuse(revision.Assumed(), err)
+		refuse(assumed(in), err)
 		return
 	}
-	sctx, cancel := e.bounded(ctx)
+	sctx, cancel := state.Bounded(ctx)
 	defer cancel()
 	serr := e.store.Delete(sctx, s.id)
 	if serr == nil {
@@ -167,7 +156,7 @@ func (e *Era) End(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) {
 		e.o.Telemetry.SessionEnded(rec.Created, rec.rules.Version, in.Header == nil)
 		e.notify(ctx, state.SessionEvent{Kind: state.SessionDeleted, Session: s.id})
 	}
-	if err := e.lost(s, serr); err != nil {
+	if err := e.storeError(s, serr); err != nil {
 		refuse(rec.rules, err)
 		return
 	}
@@ -176,7 +165,7 @@ func (e *Era) End(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) {
 }
 
 // checkVersion checks the version header, if there is one (Base Protocol, "Protocol Version
-// Header"): a version that this era does not serve is refused, even without a session.
+// Header"). It refuses a version that this era does not serve, even without a session.
 func checkVersion(in *mcp.Incoming) *mcp.Error {
 	if in.Header == nil {
 		return nil
@@ -192,14 +181,9 @@ func checkVersion(in *mcp.Incoming) *mcp.Error {
 		"the protocol version %.40q in MCP-Protocol-Version is not served with sessions; send the one that initialize negotiated", v)
 }
 
-// bounded returns a context for one operation on the store, which the end of ctx does not cancel.
-func (e *Era) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), stateTimeout)
-}
-
-// lost converts an error of the store about a session, and drops the copy of a session that does
-// not exist any more.
-func (e *Era) lost(s *localSession, err error) *mcp.Error {
+// storeError converts an error of the store about a session. It drops the copy of a session that no
+// longer exists.
+func (e *Era) storeError(s *localSession, err error) *mcp.Error {
 	if err == nil {
 		return nil
 	}

@@ -10,7 +10,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// Causes of cancelled contexts: why a call, a reader or an attachment ended early.
+// These errors are the causes of cancelled contexts: the reasons for the early end of a call, a
+// reader or an attachment.
 var (
 	errCancelled  = errors.New("the client cancelled the request")
 	errGone       = errors.New("the session has ended")
@@ -20,9 +21,6 @@ var (
 
 // errEvicted means that the copy was evicted between lookup and use. Look it up again.
 var errEvicted = errors.New("the copy is no longer held")
-
-// errNobody means that the client left before it was sent an event id, so no reader is left.
-var errNobody = errors.New("nobody reads the call's events")
 
 // stateError converts an error of the store for the client.
 func stateError(err error) *mcp.Error {
@@ -52,7 +50,7 @@ func stateError(err error) *mcp.Error {
 }
 
 // limitOf returns the bound that an ErrLimit is about: the bytes of the session or of its
-// principal, or else other.
+// principal, otherwise other.
 func limitOf(err error, other telemetry.Bound) telemetry.Bound {
 	if errors.As(err, new(*state.PrincipalRoomError)) {
 		return telemetry.BoundPrincipalBytes
@@ -67,11 +65,8 @@ func sessionNotFound() *mcp.Error {
 	return mcp.Errorf(mcp.KindSessionNotFound, "the session does not exist or has ended; send initialize for a new one")
 }
 
-func shuttingDown() *mcp.Error {
-	return mcp.Errorf(mcp.KindUnavailable, "this server is shutting down; send the request again")
-}
-
-// sessionRequired is the error for a message without a session. It names both ways to send one.
+// sessionRequired returns the error for a message without a session. It names both ways to send
+// one.
 func sessionRequired(in *mcp.Incoming) *mcp.Error {
 	where := "header MCP-Protocol-Version: " + revision.Stateless().Version
 	if in.Header == nil {

@@ -5,40 +5,39 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/mcpedge/mcpedge/edge/era/stateful/call"
-	"github.com/mcpedge/mcpedge/edge/era/stateful/run"
+	"github.com/mcpedge/mcpedge/edge/call"
+	"github.com/mcpedge/mcpedge/edge/call/runtime"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
 // exchange is one POST: the calls that share its response, and their stream once a call needs one.
-// It implements run.Outgoing.
+// It implements runtime.Outgoing.
 type exchange struct {
 	e   *Era
 	s   *localSession
 	rec *record
 	in  *mcp.Incoming
 	// ctx and out are the transport's.
-	ctx  context.Context
-	out  mcp.Outgoing
-	unit run.Unit
+	ctx   context.Context
+	out   mcp.Outgoing
+	group runtime.Group
 
-	calls []*execution
-	// ready are messages that are known before any call runs: the batch entries that need no
-	// backend.
+	calls []*runner
+	// ready are the responses of the batch entries that need no backend.
 	ready [][]byte
 	array bool
-	// released run the calls that the batch's answers completed.
+	// released are functions that run the calls which the batch's answers completed.
 	released []func()
-	// opened is whether it has become a stream.
+	// opened is true once the exchange is a stream.
 	opened bool
-	// over is whether it has ended. Guarded by s.mu.
+	// over is true once the exchange has ended. Guarded by s.mu.
 	over bool
 
-	// first and only back the calls of exchanges with one call.
-	first execution
-	only  [1]*execution
+	// first and only are the storage of an exchange with one call.
+	first runner
+	only  [1]*runner
 }
 
 func (e *Era) newExchange(ctx context.Context, s *localSession, rec *record, in *mcp.Incoming, out mcp.Outgoing) *exchange {
@@ -47,30 +46,31 @@ func (e *Era) newExchange(ctx context.Context, s *localSession, rec *record, in 
 	return x
 }
 
-// add registers one call, which serve runs. It copies the params: a call may outlive its exchange.
+// add registers one call, which serve runs. It copies the params, because a call may outlive its
+// exchange.
 func (x *exchange) add(msg jsonrpc.Message) error {
 	c := &x.first
 	if len(x.calls) > 0 {
-		c = new(execution)
+		c = new(runner)
 	}
-	c.call = mcp.Call{
-		ID: mcp.NewCallID(), Attempt: 1, Round: 1, Method: mcp.Method(msg.Method),
+	c.First = mcp.Call{
+		ID: mcp.NewCallID(), Attempt: 1, Round: 1, Method: mcp.Method(msg.Method), Set: x.rec.Set,
 		HTTP: x.in.HTTP, Principal: x.in.Principal, From: x.in.Address, Client: x.rec.client, LogLevel: x.rec.LogLevel,
 	}
-	if err := c.call.Params.Parse(c.call.Method, append([]byte(nil), msg.Params...), msg.Outline); err != nil {
+	if err := c.First.Params.Parse(c.First.Method, append([]byte(nil), msg.Params...), msg.Outline); err != nil {
 		return err
 	}
 	c.init(x.e, x.s, x.rec, msg.ID, x.in.Memory.Holder())
 	c.exchange = x
-	if err := c.charge(); err != nil {
+	if err := c.Charge(len(c.First.Params.Raw), copies); err != nil {
 		return err
 	}
 	if err := x.register(c); err != nil {
-		c.memory.Release()
+		c.Memory.Release()
 		return err
 	}
 	c.observe(x.ctx, x.in)
-	c.users.Add(1) // the exchange
+	c.Hold() // released by the exchange
 	x.calls = append(x.calls, c)
 	return nil
 }
@@ -78,7 +78,7 @@ func (x *exchange) add(msg jsonrpc.Message) error {
 // resolve resolves the targets of the calls. Calls that fail are answered and removed from the
 // exchange.
 func (x *exchange) resolve() {
-	x.calls = slices.DeleteFunc(x.calls, func(c *execution) bool {
+	x.calls = slices.DeleteFunc(x.calls, func(c *runner) bool {
 		err := c.resolve()
 		if err == nil {
 			return false
@@ -87,13 +87,13 @@ func (x *exchange) resolve() {
 		x.s.mu.Lock()
 		silent := c.cancelled
 		x.s.mu.Unlock()
-		o := failure(c.rules, c.id, err)
+		o := failure(c.Rules, c.id, err)
 		if silent {
-			o = outcome{seen: cancelled}
+			o = response{outcome: cancelled}
 		}
-		c.op.End(&o.seen)
+		c.op.End(&o.outcome)
 		c.s.unregister(c, call.HowEnded)
-		c.memory.Release()
+		c.Memory.Release()
 		switch {
 		case !x.array:
 			respond(x.out, o)
@@ -104,17 +104,17 @@ func (x *exchange) resolve() {
 	})
 }
 
-// serve runs the calls and ends the exchange. A client that leaves does not end the calls.
+// serve runs the calls and ends the exchange. A disconnect of the client does not end the calls.
 func (x *exchange) serve() {
 	e := x.e
 	e.counters.Calls.Add(int64(len(x.calls)))
-	e.calls.Init(&x.unit, len(x.calls))
+	e.calls.Init(&x.group, len(x.calls))
 	if len(x.ready) > 0 {
-		x.unit.Ready(notices(x.ready))
+		x.group.Ready(notices(x.ready))
 	}
 	x.s.mu.Lock()
 	for _, c := range x.calls {
-		c.run = x.unit.Add(c.ctx, c.begins(), c)
+		c.run = x.group.Add(c.Context, c.begins(), c)
 	}
 	gone := errors.Is(x.s.ended, errGone)
 	x.s.mu.Unlock()
@@ -122,11 +122,11 @@ func (x *exchange) serve() {
 		if gone {
 			c.run.End()
 		}
-		if c.cancelled { // It cannot be set any more.
+		if c.cancelled { // The flag cannot be set any more.
 			c.run.Cancel()
 		}
 	}
-	x.unit.Serve(x.ctx, x)
+	x.group.Serve(x.ctx, x)
 	x.s.mu.Lock()
 	x.over = true
 	for _, c := range x.calls {
@@ -138,10 +138,10 @@ func (x *exchange) serve() {
 	}
 }
 
-// release releases the exchange's use of what its calls hold.
+// release releases the exchange's reference to the memory of its calls.
 func (x *exchange) release() {
 	for _, c := range x.calls {
-		c.release()
+		c.Release()
 	}
 }
 
@@ -153,10 +153,10 @@ func notices(messages [][]byte) []state.Entry {
 	return out
 }
 
-// Respond implements run.Outgoing.
+// Respond implements runtime.Outgoing.
 func (x *exchange) Respond(replies []*call.Reply) {
 	if !x.array {
-		respond(x.out, x.calls[0].outcomeOf(replies[0]))
+		respond(x.out, x.calls[0].responseOf(replies[0]))
 		return
 	}
 	x.respondAll(replies)
@@ -181,30 +181,30 @@ func (x *exchange) respondAll(replies []*call.Reply) {
 	x.out.Respond(mcp.Response{Body: body})
 }
 
-// Accept implements run.Outgoing.
+// Accept implements runtime.Outgoing.
 func (x *exchange) Accept() { x.out.Accept() }
 
-// Open implements run.Outgoing. A stream may stay open for long: it frees the body, which the calls
-// have copied, and releases what they hold.
+// Open implements runtime.Outgoing. Because a stream may stay open for long, it frees the body,
+// which the calls have copied, and releases the calls' memory.
 func (x *exchange) Open(ctx context.Context, stream string) {
 	x.opened = true
 	x.in.DropBody()
 	x.release()
 	st, err := x.out.Open()
 	if err != nil {
-		return // The client is gone; the calls run on into the log.
+		return // The client has disconnected; the calls continue and write to the log.
 	}
-	x.e.follow(ctx, st, x.s, x.rec, x.in.Memory.Holder(), run.Log{Stream: stream, Prime: x.rec.rules.Priming, Opens: true})
+	x.e.follow(ctx, st, x.s, x.rec, x.in.Memory.Holder(), runtime.Log{Stream: stream, Prime: x.rec.rules.Priming, Opens: true})
 }
 
-// discard gives up calls that were added but did not run.
+// discard ends calls that were added but did not run.
 func (x *exchange) discard(err *mcp.Error) {
-	seen := failure(x.rec.rules, jsonrpc.ID{}, err).seen
+	seen := failure(x.rec.rules, jsonrpc.ID{}, err).outcome
 	for _, c := range x.calls {
 		c.op.End(&seen)
 		c.s.unregister(c, call.HowEnded)
-		c.memory.Release()
+		c.Memory.Release()
 	}
 }
 
-var _ run.Outgoing = (*exchange)(nil)
+var _ runtime.Outgoing = (*exchange)(nil)

@@ -9,12 +9,12 @@ import (
 )
 
 // A standalone stream ends when the credentials of its session have expired, unless a later request
-// of the session, on any replica, came with newer ones. That replica writes them to the record at
-// its next revalidation; the replica with the stream reads the record before it ends the stream.
-// The streams of calls end with their call only.
+// of the session, on any replica, had newer ones. The replica of that request writes them to the
+// record at its next revalidation. The replica with the stream reads the record before it ends the
+// stream. The stream of a call ends only with the call.
 
-// renew notes when the credentials of a request expire. It takes no lock, and writes nothing shared
-// unless they are newer.
+// renew records when the credentials of a request expire. It takes no lock, and writes to shared
+// memory only if they are newer.
 func (s *localSession) renew(until time.Time) {
 	ns := int64(forever)
 	if !until.IsZero() {
@@ -30,9 +30,9 @@ func (s *localSession) renew(until time.Time) {
 // forever is localSession.until for credentials without expiry.
 const forever = 1<<63 - 1
 
-// good returns when the session's credentials expire, as far as this replica knows. Zero means
+// expiry returns when the session's credentials expire, as far as this replica knows. Zero means
 // unknown or never.
-func (s *localSession) good() time.Time {
+func (s *localSession) expiry() time.Time {
 	rec := s.rec.Load()
 	until := rec.Principal.Until
 	switch ns := s.until.Load(); {
@@ -44,11 +44,12 @@ func (s *localSession) good() time.Time {
 	return until
 }
 
-// cameWith notes the credentials of a request if they differ from the record's. Which list changes
-// a session is sent depends on the rights of its last credentials. It writes nothing shared unless
-// they change. The record may lack what another replica wrote a moment ago: a request whose
-// credentials equal the older ones is then not noted, and the session's next request is.
-func (s *localSession) cameWith(rec *record, who *mcp.Principal) {
+// noteCaller records the credentials of a request if they differ from the record's. The list changes
+// that a session gets depend on the rights of its last credentials. noteCaller writes to shared
+// memory only if the credentials change. The record may lack a recent write of another replica. A
+// request whose credentials equal the older ones is then not recorded; the session's next request
+// is.
+func (s *localSession) noteCaller(rec *record, who *mcp.Principal) {
 	if who.SameRights(&rec.Principal) {
 		return
 	}
@@ -58,8 +59,8 @@ func (s *localSession) cameWith(rec *record, who *mcp.Principal) {
 	}
 }
 
-// renewed returns the patch with what renew and cameWith noted. It returns false if the record has
-// it.
+// renewed returns the patch with the credentials from renew and noteCaller. It returns false if the
+// record already has them.
 func (s *localSession) renewed() (p state.Patch, changed bool) {
 	rec := s.rec.Load()
 	if rec == nil {
@@ -69,13 +70,13 @@ func (s *localSession) renewed() (p state.Patch, changed bool) {
 		p.Principal, changed = who, true
 	}
 	if s.until.Load() != 0 && !rec.Principal.Until.IsZero() {
-		until := s.good()
+		until := s.expiry()
 		p.Until, changed = &until, changed || mcp.Outlasts(until, rec.Principal.Until)
 	}
 	return p, changed
 }
 
-// noteRenewals writes to the records what was noted since the last time.
+// noteRenewals writes new credentials to the records.
 func (e *Era) noteRenewals(ctx context.Context, sessions []*localSession) {
 	for _, s := range sessions {
 		p, changed := s.renewed()
@@ -93,30 +94,31 @@ func (e *Era) noteRenewals(ctx context.Context, sessions []*localSession) {
 		}
 		e.work.Leave()
 		if err != nil && err.Kind == mcp.KindStateUnavailable {
-			return // It is written when the store is back.
+			return // They are written when the store is available again.
 		}
 	}
 }
 
 // untilExpiry returns how long the stream may be silent: KeepAlive, or less if its credentials
-// expire earlier. It returns false if they have expired and no other replica has noted newer ones.
+// expire earlier. It returns false if they have expired and no other replica has recorded newer
+// ones.
 func (w *standalone) untilExpiry() (time.Duration, bool) {
 	pause := w.e.o.KeepAlive
 	if !w.expires {
 		return pause, true
 	}
-	until := w.s.good()
+	until := w.s.expiry()
 	if until.IsZero() {
 		return pause, true
 	}
-	left := time.Until(until.Add(2 * w.e.o.Heartbeat)) // in which other replicas write what they have noted
+	left := time.Until(until.Add(2 * w.e.o.Heartbeat)) // The margin is for other replicas' writes.
 	if left > 0 {
 		return min(pause, left), true
 	}
 	if err := w.e.refresh(w.ctx, w.s); err != nil {
 		return 0, false
 	}
-	if until = w.s.good(); until.IsZero() {
+	if until = w.s.expiry(); until.IsZero() {
 		return pause, true
 	}
 	left = time.Until(until.Add(2 * w.e.o.Heartbeat))

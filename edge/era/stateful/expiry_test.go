@@ -9,8 +9,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// A standalone stream ends with the credentials, shortly after, unless a later request came with others, here or at
-// another replica.
+// A standalone stream ends shortly after its credentials expire, unless a later request on any
+// replica had newer ones.
 func TestStreamEndsWithTheCredentials(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		w.who = mcp.Principal{Subject: "alice", Issuer: "https://i", Until: time.Now().Add(time.Minute)}
@@ -43,7 +43,7 @@ func TestStreamEndsWithTheCredentials(t *testing.T) {
 			}
 		}
 
-		// Credentials without an end are for ever.
+		// Credentials without an expiry never expire.
 		w.who.Until = time.Now().Add(time.Minute)
 		x = w.listen(w.a, s, "")
 		w.who.Until = time.Time{}
@@ -73,14 +73,14 @@ func TestAnswerBringsItsCredentials(t *testing.T) {
 	})
 }
 
-// A standalone stream reports what its caller may see by its last credentials, here or at another
+// A standalone stream reports the lists that its caller may see with its last credentials, on any
 // replica.
 func TestStreamFollowsTheRights(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		w.who = mcp.Principal{Subject: "alice", Issuer: "https://i", TokenID: "1", Scopes: []string{"read"}}
 		s := w.initialize(v1125)
 		x := w.listen(w.a, s, "")
-		told := func() (n int) {
+		notified := func() (n int) {
 			for _, m := range x.messages() {
 				if strings.Contains(m, `"notifications/tools/list_changed"`) {
 					n++
@@ -92,16 +92,16 @@ func TestStreamFollowsTheRights(t *testing.T) {
 		for at, e := range []*Era{w.a, w.b, w.a} {
 			w.post(e, s, fmt.Sprintf(`{"jsonrpc":"2.0","id":"same %d","method":"ping"}`, at))
 			after(3 * time.Second)
-			if n := told(); n != want {
-				t.Fatalf("%d times told before other credentials came, want %d", n, want)
+			if n := notified(); n != want {
+				t.Fatalf("%d times notified before other credentials came, want %d", n, want)
 			}
 			w.who.TokenID = fmt.Sprint(2 + at)
 			w.who.Scopes = append(w.who.Scopes, "more")
 			w.post(e, s, fmt.Sprintf(`{"jsonrpc":"2.0","id":"other %d","method":"ping"}`, at))
 			want++
 			after(3 * time.Second)
-			if n := told(); n != want {
-				t.Fatalf("%d times told of the lists that other rights see, want %d", n, want)
+			if n := notified(); n != want {
+				t.Fatalf("%d times notified of the lists that other rights see, want %d", n, want)
 			}
 		}
 		if rec := w.a.sessions.get(s).rec.Load(); len(rec.Principal.Scopes) != 4 {

@@ -30,7 +30,7 @@ func TestResultTooLargeForAStream(t *testing.T) {
 				t.Errorf("ended with %v", msgs)
 			}
 		}
-		// What no stream has to keep may be larger.
+		// An entry that no stream must keep may be larger.
 		w.backend.tools["plain"] = func(context.Context, *mcp.Call, mcp.Sink) (mcp.Reply, error) { return text(big), nil }
 		w.backend.tools["quick"] = func(ctx context.Context, _ *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
 			return text(big), sink.Emit(ctx, progress(1))
@@ -52,7 +52,7 @@ func TestBounds(t *testing.T) {
 	})
 }
 
-// A slow store does not block the backend; what may be lost is, the rest is not.
+// A slow store does not block the backend. Only droppable events are dropped.
 func TestSlowStoreNeverBlocksTheBackend(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
@@ -83,7 +83,7 @@ func TestSlowStoreNeverBlocksTheBackend(t *testing.T) {
 	})
 }
 
-// The medium forgot a write: it is given back, and the call ends with one response.
+// A write that the medium lost is restored, and the call ends with one response.
 func TestLostWrites(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
@@ -102,7 +102,7 @@ func TestLostWrites(t *testing.T) {
 	})
 }
 
-// A cancellation that arrives while the call is being parked is not lost.
+// A cancellation that arrives during the parking of the call takes effect.
 func TestCancelWhileParking(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
@@ -133,7 +133,7 @@ func TestStateDownForAnswersAndReaders(t *testing.T) {
 		if x.ended() || x.alive() == 0 {
 			t.Errorf("the stream ended: %t, kept alive %d times", x.ended(), x.alive())
 		}
-		// The client does not try again; the answer is taken all the same.
+		// The client does not retry; its answer is accepted nevertheless.
 		w.faults.set(false, false)
 		after(3 * time.Second)
 		if msgs := x.messages(); !x.ended() || len(msgs) != 2 {
@@ -142,8 +142,8 @@ func TestStateDownForAnswersAndReaders(t *testing.T) {
 	})
 }
 
-// An answer whose reply was lost made this replica the owner of the call, which continues once it
-// knows.
+// An answer whose reply was lost made this replica the owner of the call. The call continues once
+// the replica knows.
 func TestLostReplyToAnAnswer(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
@@ -152,7 +152,7 @@ func TestLostReplyToAnAnswer(t *testing.T) {
 		ids, _ := asked(t, x)
 		w.faults.unsaid = 2
 		w.wantKind(w.post(w.a, s, answer(ids[0], `{"a":1}`)), mcp.KindStateUnavailable)
-		// The client gives it again, which changes nothing.
+		// The client repeats the answer, without effect.
 		w.post(w.b, s, answer(ids[0], `{"a":2}`))
 		after(3 * time.Second)
 		msgs := x.messages()
@@ -165,7 +165,7 @@ func TestLostReplyToAnAnswer(t *testing.T) {
 	})
 }
 
-// A cancellation whose claim got no reply is not left undone.
+// A cancellation whose claim got no reply still takes effect.
 func TestLostReplyToAClaim(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
@@ -184,7 +184,8 @@ func TestLostReplyToAClaim(t *testing.T) {
 	})
 }
 
-// Writes that the store lost are noticed, and given back though the first reply to that is lost.
+// Writes that the store lost are detected and restored, even if the reply to the first restore is
+// lost.
 func TestLostReplyToARestore(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
@@ -212,7 +213,8 @@ func TestLostReplyToARestore(t *testing.T) {
 	})
 }
 
-// A reading that failed is made again soon: what it was woken for is there, and nothing wakes it again.
+// A failed read is retried soon, because its entry is in the store and no further event wakes the
+// reader.
 func TestFailedReadingIsRepeated(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
@@ -232,7 +234,8 @@ func TestFailedReadingIsRepeated(t *testing.T) {
 	})
 }
 
-// The end of the grace closes no stream that the client has no id of: it would be lost to it.
+// The end of the grace period does not close a stream without an event id, which its client could
+// not resume.
 func TestDrainLeavesNoStreamWithoutAnID(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
@@ -253,7 +256,7 @@ func TestDrainLeavesNoStreamWithoutAnID(t *testing.T) {
 	})
 }
 
-// A Begin that happened though the store was lost leaves nothing behind.
+// A Begin that succeeded while the store seemed unavailable leaves no data.
 func TestUnsureBegin(t *testing.T) {
 	inLimits(t, Options{}, state.Limits{StreamsPerSession: 1}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
@@ -275,7 +278,7 @@ func TestUnsureBegin(t *testing.T) {
 	})
 }
 
-// Many at once, in one session and on both replicas: nothing is mixed up.
+// Many concurrent calls, in one session and on both replicas, do not mix their data.
 func TestManyAtOnce(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
@@ -331,8 +334,8 @@ func TestSessionGoneUnheard(t *testing.T) {
 	})
 }
 
-// An idle stream costs the state little: what is used is revalidated at every heartbeat, what is merely held
-// at every fifth, and at the next one after the state was away.
+// A session in use is revalidated at every heartbeat. A held session that is not in use is
+// revalidated at every fifth heartbeat, and at the first one after the store was unavailable.
 func TestIdleSessionsAreRevalidatedSeldom(t *testing.T) {
 	inWorld(t, Options{Heartbeat: time.Second}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
@@ -373,7 +376,7 @@ func TestIdleSessionsAreRevalidatedSeldom(t *testing.T) {
 	})
 }
 
-// However short sessions live, an idle stream keeps its own.
+// An idle stream keeps its session alive, even with a short TTL.
 func TestIdleStreamsKeepShortSessions(t *testing.T) {
 	inLimits(t, Options{}, state.Limits{SessionTTL: 3 * time.Second}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
@@ -386,8 +389,8 @@ func TestIdleStreamsKeepShortSessions(t *testing.T) {
 	})
 }
 
-// Clients that cut their connection at every event and come back anywhere, while a replica is lost and
-// another drains: each call has exactly one response, no gap and no duplicate.
+// Clients cut their connection at every event and reconnect to any replica, while one replica is
+// lost. Each call has exactly one response, without a gap or a duplicate.
 func TestOneResponseWhateverHappens(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		w.backend.tools["safe"] = func(ctx context.Context, c *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
@@ -428,7 +431,7 @@ func TestOneResponseWhateverHappens(t *testing.T) {
 				}
 				first[i] = w.listen(at, s, last)
 				if len(first[i].all()) == 0 {
-					// Nothing new: the next cut resumes from the same place.
+					// There was no new event: the next cut resumes from the same position.
 					first[i].set(func() { first[i].events = []mcp.StreamEvent{{ID: last}} })
 				}
 			}

@@ -14,18 +14,18 @@ import (
 )
 
 // initialize negotiates the revision and creates a session (Lifecycle, "Initialization"). It
-// ignores a session named by the message: the client wants a new one.
+// ignores a session id in the message, because the client requests a new session.
 func (e *Era) initialize(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, out mcp.Outgoing) {
 	began := time.Now()
 	refuse := func(rules *revision.Rules, err *mcp.Error) {
 		o := failure(rules, msg.ID, err)
 		_, op := e.observeSince(ctx, in, nil, rules, msg, began)
-		op.End(&o.seen)
+		op.End(&o.outcome)
 		respond(out, o)
 	}
 	sess, err := newSession(in, msg)
 	if err != nil {
-		refuse(revision.Assumed(), err)
+		refuse(assumed(in), err)
 		return
 	}
 	if in.Principal.Anonymous() && !e.addresses.begin(in.Address) {
@@ -37,9 +37,9 @@ func (e *Era) initialize(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Mess
 	}
 	rules := revision.Negotiate(sess.Version)
 	sess.Version = rules.Version
-	desc := e.dispatch.Describe(ctx, rules, in.Principal)
+	desc := e.dispatch.Describe(ctx, rules, in.Set, in.Principal)
 	sess.Digest = desc.Digest
-	sctx, cancel := e.bounded(ctx)
+	sctx, cancel := state.Bounded(ctx)
 	defer cancel()
 	returns := e.returns.Load()
 	if err := e.store.Create(sctx, sess); err != nil {
@@ -64,7 +64,8 @@ func (e *Era) initialize(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Mess
 	respond(out, resultOf(msg.ID, initializeResult(rules, desc)))
 }
 
-// newSession reads the params of initialize. Its version is the requested one.
+// newSession reads the params of initialize. The version of the returned session is the requested
+// one.
 func newSession(in *mcp.Incoming, msg jsonrpc.Message) (*state.Session, *mcp.Error) {
 	p, err := mcp.ParamsOf(msg)
 	if err != nil {
@@ -85,6 +86,7 @@ func newSession(in *mcp.Incoming, msg jsonrpc.Message) (*state.Session, *mcp.Err
 	return &state.Session{
 		ID:           rand.Text(),
 		Version:      version,
+		Set:          in.Set,
 		Principal:    in.Principal,
 		Address:      in.Address,
 		ClientInfo:   bytes.Clone(p.ClientInfo),

@@ -30,12 +30,12 @@ const (
 	v2024, v0326, v0618, v1125 = "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"
 )
 
-// flushed is when events that wait for others are written.
+// flushed is the delay after which waiting events are written.
 const flushed = time.Millisecond
 
-// client records what a transport was sent.
+// client is a transport that records everything it is sent.
 type client struct {
-	cancel context.CancelFunc // the client leaves
+	cancel context.CancelFunc // disconnects the client
 	done   chan struct{}
 
 	mu         sync.Mutex
@@ -46,7 +46,8 @@ type client struct {
 	events     []mcp.StreamEvent
 	keepalives int
 	broken     bool // writes fail
-	// onResponse is called when a response is handed to the transport, onAccept when it is to accept.
+	// onResponse is called when a response is sent to the transport, and onAccept when the message
+	// is accepted.
 	onResponse, onAccept func()
 }
 
@@ -91,7 +92,7 @@ func (x *client) Send(ev mcp.StreamEvent) error {
 }
 func (x *client) KeepAlive() error { x.set(func() { x.keepalives++ }); return nil }
 
-// ended reports whether the era has let go of the exchange.
+// ended reports whether the era has ended the exchange.
 func (x *client) ended() bool {
 	select {
 	case <-x.done:
@@ -101,7 +102,7 @@ func (x *client) ended() bool {
 	}
 }
 
-// messages are the events that have data; ids those of all events.
+// messages returns the data of the events that have data.
 func (x *client) messages() []string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -114,7 +115,7 @@ func (x *client) messages() []string {
 	return out
 }
 
-// all returns every event; streaming whether the exchange is a stream; alive how often it was kept so.
+// all returns every event.
 func (x *client) all() []mcp.StreamEvent {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -162,13 +163,13 @@ func (x *client) kind() mcp.Kind {
 	return x.response.Kind
 }
 
-// world is a medium with replicas on it.
+// world is a medium with replicas.
 type world struct {
 	t       *testing.T
 	backend *backend
 	medium  *memory.Medium
 	a, b    *Era
-	faults  *faults // of a's store
+	faults  *faults // of replica a's store
 	who     mcp.Principal
 	header  header
 	memory  *budget.Budget
@@ -203,7 +204,7 @@ func inLimits(t *testing.T, o Options, l state.Limits, test func(t *testing.T, w
 	})
 }
 
-// era makes a replica, whose store has faults; nil: it has none.
+// era makes a replica. f injects faults into its store; nil injects none.
 func (w *world) era(id string, o Options, f *faults) *Era {
 	return New(w.backend, func(h medium.Hooks) medium.Store {
 		s := w.medium.Store(id, h)
@@ -215,14 +216,15 @@ func (w *world) era(id string, o Options, f *faults) *Era {
 	}, o)
 }
 
-// store is the medium as one more replica sees it.
+// store returns a store of a further replica on the medium.
 func (w *world) store(id string) medium.Store { return w.medium.Store(id, medium.Hooks{}) }
 
 func (w *world) incoming(session string) *mcp.Incoming {
 	return &mcp.Incoming{Session: session, Principal: w.who, Header: w.header}
 }
 
-// received is a message that a transport has charged: what it holds is released as a transport does.
+// received returns a message whose memory is charged as by a transport, and released as by a
+// transport.
 func (w *world) received(session, body string) *mcp.Incoming {
 	in := w.incoming(session)
 	in.Body = []byte(body)
@@ -232,7 +234,8 @@ func (w *world) received(session, body string) *mcp.Incoming {
 	return in
 }
 
-// wantReleased checks that the budget has everything back once both replicas are closed and no session is left.
+// wantReleased checks that all memory is released once both replicas are closed and all sessions
+// are deleted.
 func (w *world) wantReleased() {
 	w.t.Helper()
 	synctest.Wait()
@@ -269,7 +272,8 @@ func (w *world) begin(fn func(ctx context.Context, x *client)) *client {
 	return x
 }
 
-// post sends a message and returns when nothing moves any more, and no event waits for others.
+// post sends a message. It returns when all goroutines are blocked and no event waits to be
+// written.
 func (w *world) post(e *Era, session, body string) *client {
 	w.t.Helper()
 	in := w.received(session, body)
@@ -288,7 +292,7 @@ func (w *world) post(e *Era, session, body string) *client {
 			panic(err)
 		}
 		e.Message(ctx, in, msg, x)
-		// A transport uses its buffers again.
+		// A transport reuses its buffers.
 		clear(in.Body)
 	})
 	synctest.Wait()
@@ -313,7 +317,7 @@ func (w *world) end(e *Era, session string) *client {
 	return x
 }
 
-// initialize makes a session of a version.
+// initialize creates a session of a version.
 func (w *world) initialize(version string) string {
 	w.t.Helper()
 	x := w.post(w.a, "", fmt.Sprintf(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":%q,`+
@@ -324,7 +328,7 @@ func (w *world) initialize(version string) string {
 	return x.session
 }
 
-// drain drains a with a grace.
+// drain drains replica a with a grace period.
 func (w *world) drain(grace time.Duration) error {
 	ctx, cancel := context.WithTimeout(w.t.Context(), grace)
 	defer cancel()
@@ -341,7 +345,7 @@ func (w *world) wantBody(x *client, want string) {
 		w.t.Errorf("body is %s, want %s", got, want)
 	}
 	if !x.ended() {
-		w.t.Error("the exchange goes on")
+		w.t.Error("the exchange continues")
 	}
 }
 
@@ -374,7 +378,7 @@ func progressMessage(v float64) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":%v}}`, v)
 }
 
-// after lets virtual time pass.
+// after advances virtual time.
 func after(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()

@@ -42,7 +42,8 @@ func TestClientsLeaveTheirExchanges(t *testing.T) {
 	})
 }
 
-// A client that left while nothing was on the wire hears of no event either, however soon it comes.
+// No stream is begun for a client that disconnected before the first event, even if the event
+// follows immediately.
 func TestNoStreamIsBegunForAClientThatLeft(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
@@ -61,7 +62,8 @@ func TestNoStreamIsBegunForAClientThatLeft(t *testing.T) {
 	})
 }
 
-// A replica that goes lets clients come back elsewhere at last, while their calls run on.
+// A draining replica finally closes streams so that clients resume them elsewhere, while their
+// calls continue.
 func TestADrainEndsExchanges(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		w.backend.tools["slow"] = sleepy(5 * time.Second)

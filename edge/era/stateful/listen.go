@@ -6,22 +6,21 @@ import (
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/budget"
-	"github.com/mcpedge/mcpedge/edge/era/stateful/run"
+	"github.com/mcpedge/mcpedge/edge/call/runtime"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
-	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// Listen serves a reader: it resumes the stream that in.LastEventID names (Transports, "Resumability
+// Listen serves a GET: it resumes the stream that in.LastEventID names (Transports, "Resumability
 // and Redelivery"), or attaches the session's standalone stream.
 func (e *Era) Listen(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) {
-	rules := revision.Assumed()
+	rules := assumed(in)
 	refuse := func(err *mcp.Error) { e.refuse(ctx, in, out, rules, jsonrpc.Message{}, err) }
 	if !e.work.Enter() {
-		refuse(shuttingDown())
+		refuse(mcp.ShuttingDown())
 		return
 	}
 	defer e.work.Leave()
@@ -30,8 +29,8 @@ func (e *Era) Listen(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) {
 		return
 	}
 	if in.Session == "" && in.LastEventID == "" {
-		// Clients also open their stream before they have a session, and take 405 to mean that
-		// there is none yet.
+		// Some clients open their stream before they have a session. They take 405 to mean that
+		// there is no stream yet.
 		refuse(mcp.Errorf(mcp.KindNoStream, "there is no stream without a session: send initialize by POST first, then GET with its session id"))
 		return
 	}
@@ -51,7 +50,7 @@ func (e *Era) Listen(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) {
 		refuse(err)
 	}
 	if w != nil {
-		w.stay() // last, so that an idle stream keeps nothing else alive
+		w.serve() // called last, so that an idle stream keeps no other data alive
 	}
 }
 
@@ -61,20 +60,20 @@ func (e *Era) resumeStream(ctx context.Context, in *mcp.Incoming, s *localSessio
 	if err != nil {
 		return mcp.Errorf(mcp.KindBadEventID, "Last-Event-ID: %w", err)
 	}
-	sctx, cancel := e.bounded(ctx)
+	sctx, cancel := state.Bounded(ctx)
 	defer cancel()
 	began := time.Now()
 	page, err := e.store.Read(sctx, s.id, stream, at, 1)
 	switch {
 	case errors.Is(err, state.ErrNotFound):
 		if _, err := e.store.Load(sctx, s.id, true); err != nil {
-			return e.lost(s, err)
+			return e.storeError(s, err)
 		}
 		if !e.calls.WasAway() { // Otherwise the stream may be restored.
 			return unknownStream(in.LastEventID)
 		}
 	case err != nil:
-		return e.lost(s, err)
+		return e.storeError(s, err)
 	case page.Ahead && at.Epoch.Counter() > page.Last.Epoch.Counter()+medium.MaxAhead:
 		return unknownStream(in.LastEventID)
 	case page.Ended && len(page.Entries) == 0 && !page.Ahead && e.responded(sctx, s.id, stream, at):
@@ -86,8 +85,8 @@ func (e *Era) resumeStream(ctx context.Context, in *mcp.Incoming, s *localSessio
 		return nil
 	}
 	e.counters.StreamsResumed.Add(1)
-	trace := page.Trace // and nothing else of the page
-	e.follow(ctx, st, s, rec, in.Memory.Holder(), run.Log{Stream: stream, After: at, CaughtUp: func(replayed int) {
+	trace := page.Trace // the only part of the page that is still needed
+	e.follow(ctx, st, s, rec, in.Memory.Holder(), runtime.Log{Stream: stream, After: at, CaughtUp: func(replayed int) {
 		e.counters.EventsReplayed.Add(int64(replayed))
 		e.o.Telemetry.Resumed(in.Header, telemetry.ParseParent(trace), rec.print, replayed, began)
 	}})
@@ -96,9 +95,9 @@ func (e *Era) resumeStream(ctx context.Context, in *mcp.Incoming, s *localSessio
 
 // responded reports whether the entry at a position is a response.
 //
-// Clients with an older TypeScript SDK, such as Gemini CLI, resume the stream of each call that ends,
-// although they have its response. If the resumed stream ended at once, they would open a standalone
-// stream in its place, one more with each call. They take 405 to mean that there is none.
+// Clients with an older TypeScript SDK, such as Gemini CLI, resume the stream of each call that
+// ends, although they have its response. If the resumed stream ended at once, they would open a
+// standalone stream in its place, one more for each call. They take 405 to mean that there is none.
 func (e *Era) responded(ctx context.Context, session, stream string, at medium.Position) bool {
 	if at.Seq == 0 {
 		return false
@@ -113,7 +112,7 @@ func unknownStream(id string) *mcp.Error {
 }
 
 // reader is one follower of a stream on this replica. A client that reconnects replaces its
-// previous reader, whose loss may not have been noticed: no event goes to two connections.
+// previous reader, whose disconnect may not have been noticed: no event goes to two connections.
 type reader struct {
 	cancel context.CancelCauseFunc
 }
@@ -148,13 +147,14 @@ func (s *localSession) removeReader(stream string, r *reader) {
 	s.mu.Unlock()
 }
 
-// follow sends what a log has and gets, until the stream has ended, the client leaves, this replica
-// closes, or another connection takes over. h is charged for what is being sent.
-func (e *Era) follow(ctx context.Context, st mcp.Stream, s *localSession, rec *record, h *budget.Holder, l run.Log) {
+// follow sends the existing and the new entries of a log. It returns when the stream has ended, the
+// client disconnects, this replica closes, or another connection takes over. h is charged for the
+// page being sent.
+func (e *Era) follow(ctx context.Context, st mcp.Stream, s *localSession, rec *record, h *budget.Holder, l runtime.Log) {
 	ctx, r := s.addReader(ctx, l.Stream)
 	defer s.removeReader(l.Stream, r)
-	l.Session, l.Parts = s.id, rec.rules.Priming
-	l.Answered = func() { s.answeredHere(l.Stream) }
+	l.Session, l.Resumable = s.id, rec.rules.Priming
+	l.Responding = func() { s.releaseParkedIDs(l.Stream) }
 	p := &pages{e: e, session: s.id, stream: l.Stream, holder: h, memory: h.Begin()}
 	l.Read = p.read
 	e.calls.Follow(ctx, st, l)

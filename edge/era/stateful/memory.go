@@ -11,20 +11,18 @@ import (
 )
 
 const (
-	// smallParams is the size of params up to which the request's charge covers them.
-	smallParams = 8 << 10
-	// copies is how often larger params are copied: for the call, and in the backend's message.
+	// copies is the number of copies of larger params: the call's, and the backend's message.
 	copies = 2
-	// smallPage is the size of a page up to which the stream's charge covers it.
+	// smallPage is the size of a page up to which the stream's charge includes it.
 	smallPage = 64 << 10
-	// framed is how many times the size of an event is in memory, beside the log, until the client
-	// has read it: it is copied into a buffer that grows.
+	// framed is the memory of an event, beside the log, until the client has read it, as a multiple
+	// of its size: it is copied into a growing buffer.
 	framed = 2
-	// copyBytes is the size of a held copy of a session, beside what its client sent.
+	// copyBytes is the size of a held copy of a session, without the client's own data.
 	copyBytes = 2 << 10
 )
 
-// admit returns an error if there is no memory for what a message begins. Messages that may free
+// admit returns an error if there is no memory for the work of a message. Messages that may free
 // memory are always admitted.
 func admit(in *mcp.Incoming, kind jsonrpc.Kind, method string) *mcp.Error {
 	if kind != jsonrpc.Request || mcp.Method(method) == mcp.MethodPing || mcp.Method(method) == mcp.MethodUnsubscribe {
@@ -36,19 +34,7 @@ func admit(in *mcp.Incoming, kind jsonrpc.Kind, method string) *mcp.Error {
 	return nil
 }
 
-// charge charges a call for the copies of its params.
-func (c *execution) charge() error {
-	n := len(c.call.Params.Raw)
-	if n <= smallParams {
-		return nil
-	}
-	if err := c.memory.Grow(budget.Calls, copies*int64(n)); err != nil {
-		return mcp.Overloaded(err)
-	}
-	return nil
-}
-
-// holder returns who is charged for the work of the session.
+// holder returns the holder that is charged for the work of the session.
 func (s *localSession) holder(e *Era) *budget.Holder {
 	if h := s.payer.Load(); h != nil {
 		return h
@@ -75,7 +61,7 @@ func (s *localSession) chargeCopy(e *Era, rec *record) {
 	s.memory.Settle(budget.Sessions, int64(n))
 }
 
-// forget releases what the copy was charged.
+// forget releases the charge of the copy.
 func (s *localSession) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,19 +69,19 @@ func (s *localSession) forget() {
 	s.memory.Release()
 }
 
-// pages reads the pages of a log for one client. Each is charged to a holder until it was sent.
+// pages reads the pages of a log for one client. Each page is charged to a holder until it is sent.
 type pages struct {
 	e               *Era
 	session, stream string
 	holder          *budget.Holder
-	// memory is the charge for the page being sent, permit its permission to be read.
+	// memory is the charge for the page being sent, and permit the permission to read it.
 	memory budget.Reservation
 	permit *budget.Permit
 }
 
-// read reads a page (run.Log). If there is no memory for it, it drops the page and waits for a
-// permit, as for a result of unknown size; then it reads the page again. So one stream at a time is
-// sent and frees its log, even if logs hold all memory.
+// read reads a page (runtime.Log). If there is no memory for it, read drops the page, waits for a
+// permit as for a result of unknown size, and reads the page again. Therefore one stream at a time
+// is sent and frees its log, even if logs hold all memory.
 func (p *pages) read(ctx context.Context, after medium.Position) (medium.Page, func(), error) {
 	page, err := p.e.store.Read(ctx, p.session, p.stream, after, 0)
 	if err != nil {
@@ -117,7 +103,8 @@ func (p *pages) read(ctx context.Context, after medium.Position) (medium.Page, f
 	return page, p.release, nil
 }
 
-// bytes returns what is held until a page was sent. 0 means little.
+// bytes returns the memory to charge until a page is sent. 0 means that the stream's charge
+// includes it.
 func (p *pages) bytes(page *medium.Page) int64 {
 	total, largest := 0, 0
 	for i := range page.Entries {
@@ -126,7 +113,7 @@ func (p *pages) bytes(page *medium.Page) int64 {
 		largest = max(largest, n)
 	}
 	n := framed * largest
-	if p.e.o.ChargeCopies { // the page is a copy
+	if p.e.o.ChargeCopies { // The page is a copy.
 		n += total
 	}
 	if n <= smallPage {

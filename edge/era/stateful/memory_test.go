@@ -14,10 +14,10 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// That calls of every kind leave nothing behind is held against by every test of this package: see wantReleased.
+// Every test of this package checks that calls leave no charge behind: see wantReleased.
 
-// What each replica holds of a session is charged where the store keeps it elsewhere, and released with the session,
-// or when a replica gives its copy up.
+// Each replica's copy of a session is charged if the store keeps the original elsewhere. The charge
+// is released with the session, or with the eviction of the copy.
 func TestCopiesAreCharged(t *testing.T) {
 	inLimits(t, Options{ChargeCopies: true}, state.Limits{SessionTTL: time.Hour}, func(t *testing.T, w *world) {
 		used := func() int64 { return w.memory.UsedFor(budget.Sessions) }
@@ -60,12 +60,13 @@ func TestCopiesAreCharged(t *testing.T) {
 	})
 }
 
-// A stream is charged with what was sent and is not read. Where there is no room, one at a time is sent all the same,
-// however much its own client holds, and the next when the first has had its time.
+// A stream is charged with the unread data that was sent. Without room in the budget, one stream at
+// a time is still sent, however much its client holds. The next one is sent after the first one's
+// time.
 func TestUnreadStreamsAreCharged(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		const large = 1 << 20
-		w.backend.tools["told"] = func(ctx context.Context, _ *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
+		w.backend.tools["chatty"] = func(ctx context.Context, _ *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
 			if err := sink.Emit(ctx, mcp.Event{Method: mcp.NotifyProgress, Params: []byte(`{"progressToken":1,"progress":1}`), Progress: 1}); err != nil {
 				return mcp.Reply{}, err
 			}
@@ -74,7 +75,7 @@ func TestUnreadStreamsAreCharged(t *testing.T) {
 		}
 		session := w.initialize(v1125)
 		begin := func(id int, unread chan struct{}) *client {
-			in := w.received(session, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"told","_meta":{"progressToken":1}}}`, id))
+			in := w.received(session, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"chatty","_meta":{"progressToken":1}}}`, id))
 			msg, err := jsonrpc.Parse(in.Body)
 			if err != nil {
 				t.Fatal(err)
@@ -92,7 +93,7 @@ func TestUnreadStreamsAreCharged(t *testing.T) {
 		x := begin(1, unread)
 		after(10 * time.Second)
 		if n := held(); n < stream || n >= two {
-			t.Errorf("%d bytes are held for a stream of %d that nobody reads", n, large)
+			t.Errorf("%d bytes are held for a stream of %d without a reader", n, large)
 		}
 		close(unread)
 		after(time.Second)
@@ -119,7 +120,7 @@ func TestUnreadStreamsAreCharged(t *testing.T) {
 	})
 }
 
-// A stream keeps neither the body of its request nor what was charged for it.
+// A stream keeps neither the body of its request nor the charge for it.
 func TestStreamReleasesTheBody(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
@@ -148,7 +149,8 @@ func TestStreamReleasesTheBody(t *testing.T) {
 	})
 }
 
-// What there is no room for is refused before anything has begun; what makes room, and what was admitted, is not.
+// Without room in the budget, messages that begin work are refused. Messages that free memory, and
+// admitted ones, are not.
 func TestRefusedWithoutRoom(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
@@ -168,14 +170,14 @@ func TestRefusedWithoutRoom(t *testing.T) {
 	})
 }
 
-// One who holds all there is, with results that were read before anybody could refuse them, takes nothing of what
-// another may have.
-func TestResultsOfOneRefuseNobodyElse(t *testing.T) {
+// A caller whose results exceed the budget, because they could not be refused, does not prevent
+// other callers' calls.
+func TestResultsOfOneRefuseNoOthers(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		w.who = mcp.Principal{Subject: "hog"}
 		hogs := w.initialize(v1125)
 		w.backend.tools["large"] = func(ctx context.Context, c *mcp.Call, _ mcp.Sink) (mcp.Reply, error) {
-			c.Memory.Force(budget.Results, w.memory.Limit()) // What backends sent is here.
+			c.Memory.Force(budget.Results, w.memory.Limit()) // The results of backends are in memory.
 			<-ctx.Done()
 			return mcp.Reply{}, ctx.Err()
 		}

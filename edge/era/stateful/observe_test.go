@@ -17,7 +17,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// observed gives a world's replicas a recorder of spans.
+// observed adds a recorder of spans to a world's replicas.
 func observed(t *testing.T, o *Options) *tracetest.InMemoryExporter {
 	t.Helper()
 	spans := tracetest.NewInMemoryExporter()
@@ -76,8 +76,8 @@ func wantStory(t *testing.T, spans *tracetest.InMemoryExporter, want ...string) 
 	}
 }
 
-// A takeover is a span of the call's trace, linked to what the lost replica ran, and the lost replica's
-// own span says that it lost the call.
+// A takeover is a span of the call's trace, linked to the run of the lost replica. That replica's
+// own span records that it lost the call.
 func TestTakeoverIsLinked(t *testing.T) {
 	var o Options
 	spans := observed(t, &o)
@@ -96,9 +96,9 @@ func TestTakeoverIsLinked(t *testing.T) {
 		w.lose()
 		after(10 * time.Second)
 		if len(x.messages()) == 0 {
-			t.Fatal("nothing was told")
+			t.Fatal("nothing was sent")
 		}
-		w.a.Close() // the lost replica's run ends
+		w.a.Close() // ends the run of the lost replica
 		after(time.Second)
 		wantStory(t, spans,
 			"client state.begin below #4",
@@ -109,7 +109,7 @@ func TestTakeoverIsLinked(t *testing.T) {
 	})
 }
 
-// A call of unknown outcome ends as an error of the call's trace.
+// A call whose outcome is unknown ends as an error in the call's trace.
 func TestUnknownOutcomeIsLinked(t *testing.T) {
 	var o Options
 	spans := observed(t, &o)
@@ -135,8 +135,8 @@ func TestUnknownOutcomeIsLinked(t *testing.T) {
 	})
 }
 
-// Each round is linked to the one that asked, wherever it was answered; the duration of the call, its
-// user's included, is recorded once.
+// Each round is linked to the round that asked, on whichever replica it was answered. The duration
+// of the call, including its user's time, is recorded once.
 func TestRoundsAreLinked(t *testing.T) {
 	var o Options
 	spans := observed(t, &o)
@@ -151,7 +151,7 @@ func TestRoundsAreLinked(t *testing.T) {
 		}
 		x := w.post(w.a, s, callTool(1, "ask"))
 		for i, replica := range []*Era{w.b, w.a} {
-			after(20*time.Second - flushed) // post waited already
+			after(20*time.Second - flushed) // post has waited already
 			ask := mustParse(x.messages()[i])
 			w.wantAccepted(w.post(replica, s, `{"jsonrpc":"2.0","id":`+ask.ID.Raw()+`,"result":{"action":"accept"}}`))
 		}
@@ -193,7 +193,7 @@ func TestRoundsAreLinked(t *testing.T) {
 	})
 }
 
-// The client learns which span its answer ends.
+// A request to a client carries its span, so that the client can link its answer.
 func TestRequestsToClientsCarryTheirSpan(t *testing.T) {
 	var o Options
 	spans := observed(t, &o)
@@ -211,7 +211,7 @@ func TestRequestsToClientsCarryTheirSpan(t *testing.T) {
 				continue
 			}
 			if !promised.IsValid() || span.SpanContext.SpanID() != promised.SpanID() || span.SpanContext.TraceID() != promised.TraceID() {
-				t.Errorf("the span is %v, the client was told %v in %s", span.SpanContext, promised, message)
+				t.Errorf("the span is %v, the client was sent %v in %s", span.SpanContext, promised, message)
 			}
 			if span.Status.Code != codes.Error || span.Status.Description != "no" {
 				t.Errorf("status %v", span.Status)
@@ -222,7 +222,8 @@ func TestRequestsToClientsCarryTheirSpan(t *testing.T) {
 	})
 }
 
-// What the store takes to create a session is part of the handshake's duration, whether it succeeds or not.
+// The time that the store takes to create a session is part of the handshake's duration, on success
+// and on failure.
 func TestHandshakeLastsAsLongAsItsStore(t *testing.T) {
 	for _, down := range []bool{false, true} {
 		var o Options
@@ -241,22 +242,5 @@ func TestHandshakeLastsAsLongAsItsStore(t *testing.T) {
 				t.Errorf("down %t: %d spans", down, n)
 			}
 		})
-	}
-}
-
-func TestKeptState(t *testing.T) {
-	sc := telemetry.ParseParent("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
-	for _, round := range []trace.SpanContext{{}, sc} {
-		for _, own := range []string{"", "x", "state \x00\xff"} {
-			asked, got, back := openState(keptState(300, round, []byte(own)))
-			if asked != 300 || !got.Equal(round) || string(back) != own {
-				t.Errorf("%q under %v came back as %d, %v, %q", own, round, asked, got, back)
-			}
-		}
-	}
-	for _, spoilt := range []string{"", "\x80", "\x01", "\x01\x80", "\x01\x09x"} {
-		if _, got, own := openState([]byte(spoilt)); got.IsValid() || own != nil {
-			t.Errorf("%q gives %v, %q", spoilt, got, own)
-		}
 	}
 }

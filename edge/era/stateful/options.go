@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/budget"
-	"github.com/mcpedge/mcpedge/edge/era/stateful/run"
+	"github.com/mcpedge/mcpedge/edge/call/runtime"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
@@ -40,14 +40,15 @@ type Options struct {
 	// MaxSessionsPerAddress bounds the sessions that anonymous callers of one address begin at
 	// once. It refills over SessionTTL. 0 means 50,000.
 	MaxSessionsPerAddress int
-	// MaxAttempts is how many replicas may be lost, without having left, while they run one round
-	// of a call. Until then a repeatable round runs again. 0 means mcp.DefaultAttempts.
+	// MaxAttempts bounds the replicas that are lost, without a drain, while they run one round of a
+	// call. Until then a repeatable round runs again. 0 means mcp.DefaultAttempts.
 	MaxAttempts int
 	// MaxTakeovers bounds the concurrent takeovers of lost calls. 0 means mcp.DefaultTakeovers.
 	MaxTakeovers int
-	// Memory is charged for what calls hold beyond their exchange. nil counts nothing.
+	// Memory is charged for the memory of calls beyond that of their exchange. nil disables the
+	// charge.
 	Memory *budget.Budget
-	// ChargeCopies also charges the copies of sessions held here, because the store keeps the
+	// ChargeCopies also charges the copies of sessions held here. It is set if the store keeps the
 	// originals elsewhere.
 	ChargeCopies bool
 	// Challenges reports whether requests may be answered with a challenge for other credentials.
@@ -55,15 +56,13 @@ type Options struct {
 	Challenges func() bool
 	// Telemetry observes the Era. nil disables it.
 	Telemetry *telemetry.Telemetry
-	// Logger logs what no client is sent. nil uses slog.Default.
+	// Logger logs events that clients are not sent. nil uses slog.Default.
 	Logger *slog.Logger
 }
 
 func (o Options) withDefaults() Options {
-	orDefault(&o.StreamAfter, time.Second)
 	orDefault(&o.KeepAlive, 15*time.Second)
 	orDefault(&o.SessionStale, 30*time.Second)
-	orDefault(&o.MaxRounds, mcp.DefaultRounds)
 	orDefault(&o.CallLifetime, mcp.DefaultCallLifetime)
 	orDefault(&o.RetryHint, time.Second)
 	orDefault(&o.MaxCallsPerSession, 256)
@@ -71,7 +70,6 @@ func (o Options) withDefaults() Options {
 	orDefault(&o.SessionTTL, time.Hour)
 	orDefault(&o.MaxSessionsPerAddress, 50_000)
 	orDefault(&o.MaxAttempts, mcp.DefaultAttempts)
-	orDefault(&o.MaxTakeovers, mcp.DefaultTakeovers)
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
@@ -85,31 +83,27 @@ func orDefault[T int | time.Duration](v *T, d T) {
 }
 
 const (
-	// stateTimeout bounds one operation on the store.
-	stateTimeout = 2 * time.Second
 	// holdFor is how long an unused copy of a session is kept.
 	holdFor = time.Minute
-	// minRetry is the shortest pause before a round that a backend asked to repeat.
-	minRetry = 100 * time.Millisecond
 	// watchTimeout bounds how long a backend may take to begin or refuse a watch.
 	watchTimeout = 10 * time.Second
-	// maxSessionID bounds a session id that is looked up.
+	// maxSessionID bounds the length of the session ids that are looked up.
 	maxSessionID = 128
 )
 
-// Counters count, since the Era was made, what operators need. They may be read at any time.
+// Counters count events since the Era was made, for operators. They may be read at any time.
 type Counters struct {
-	run.Counters
-	// SessionsCreated and SessionsEnded (by DELETE) on this replica.
+	runtime.Counters
+	// SessionsCreated and SessionsEnded (by DELETE) count those on this replica.
 	SessionsCreated, SessionsEnded atomic.Int64
-	// Calls counts the calls that began.
+	// Calls counts the started calls.
 	Calls atomic.Int64
 	// AnswersUnknown and AnswersDuplicate count answers that were accepted and ignored.
 	AnswersUnknown, AnswersDuplicate atomic.Int64
-	// StreamsResumed counts the streams that a client resumed.
+	// StreamsResumed counts the streams that clients resumed.
 	StreamsResumed atomic.Int64
 	// Standalone is the number of open standalone streams.
 	Standalone atomic.Int64
-	// Expired counts the standalone streams that ended with their caller's credentials.
+	// Expired counts the standalone streams that ended because their caller's credentials expired.
 	Expired atomic.Int64
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// heap is what lives after a collection.
+// heap returns the live heap after a collection.
 func heap() int {
-	// What is in a pool survives one.
+	// Objects in a pool survive one collection.
 	runtime.GC()
 	runtime.GC()
 	var m runtime.MemStats
@@ -20,7 +20,8 @@ func heap() int {
 	return int(m.HeapAlloc)
 }
 
-// A call that waits for its user is its record and little else, whether or not the client stays to hear of it.
+// A call that waits for its user takes little memory beyond its record, whether or not the client
+// stays connected.
 func TestParkedCallIsItsRecord(t *testing.T) {
 	for _, leaves := range []bool{true, false} {
 		t.Run(fmt.Sprint("the client leaves ", leaves), func(t *testing.T) {
@@ -38,7 +39,7 @@ func TestParkedCallIsItsRecord(t *testing.T) {
 						x.cancel()
 						after(time.Millisecond)
 						if !x.ended() {
-							t.Fatal("the exchange goes on without its client")
+							t.Fatal("the exchange continues without its client")
 						}
 					}
 					w.backend.forget()

@@ -22,7 +22,7 @@ func (e *Era) request(ctx context.Context, in *mcp.Incoming, s *localSession, re
 		return
 	}
 	if !in.ResolveBeforeAdmit {
-		in.Admit() // Its target may need a query.
+		in.Admit() // Resolving the target may need a query.
 	}
 	if x.resolve(); len(x.calls) == 0 {
 		return
@@ -31,24 +31,25 @@ func (e *Era) request(ctx context.Context, in *mcp.Incoming, s *localSession, re
 	x.serve()
 }
 
-// permitAnswer returns a challenge if the call that an answer is for could not continue with the
-// credentials of the answer; the call keeps waiting. Other obstacles are reported in the call's own
-// response, as are those of the answers in a batch.
+// permitAnswer returns a challenge if the answered call could not continue with the credentials of
+// the answer. The call then keeps waiting. Other obstacles are reported in the call's own response,
+// as are all obstacles of answers in a batch.
 func (e *Era) permitAnswer(ctx context.Context, in *mcp.Incoming, s *localSession, rec *record, msg jsonrpc.Message) *mcp.Error {
 	ask := askOf(msg.ID)
 	if ask == "" || e.o.Challenges == nil || !e.o.Challenges() {
 		return nil
 	}
-	sctx, cancel := e.bounded(ctx)
+	sctx, cancel := state.Bounded(ctx)
 	defer cancel()
 	asking, err := e.store.Asking(sctx, s.id, ask)
 	if err != nil || asking == nil {
-		return nil // The handler of the answer reports why it cannot be taken.
+		return nil // The handler of the answer reports why it is not accepted.
 	}
 	c := named(in, jsonrpc.Message{ID: msg.ID, Method: string(asking.Method), Params: asking.Params})
 	if c == nil {
 		return nil
 	}
+	c.Backend = asking.Backend // to which the name belongs, whatever is shown by it
 	var refused *mcp.Error
 	if _, err := e.dispatch.Resolve(ctx, rec.rules, c); !errors.As(err, &refused) || refused.Challenge == nil {
 		return nil
@@ -57,10 +58,10 @@ func (e *Era) permitAnswer(ctx context.Context, in *mcp.Incoming, s *localSessio
 }
 
 // named returns a request as a call that is only resolved, never run. It returns nil if its params
-// are invalid; the handler of the request reports that.
+// are invalid, which the handler of the request reports.
 func named(in *mcp.Incoming, msg jsonrpc.Message) *mcp.Call {
 	call := &mcp.Call{
-		Attempt: 1, Round: 1, Method: mcp.Method(msg.Method), Envelope: mcp.Envelope{ID: msg.ID},
+		Attempt: 1, Round: 1, Method: mcp.Method(msg.Method), Set: in.Set, Envelope: mcp.Envelope{ID: msg.ID},
 		HTTP: in.HTTP, Principal: in.Principal, From: in.Address,
 	}
 	if call.Params.Parse(call.Method, msg.Params, msg.Outline) != nil {
@@ -69,23 +70,24 @@ func named(in *mcp.Incoming, msg jsonrpc.Message) *mcp.Call {
 	return call
 }
 
-// beginError converts the error of a call that could not begin for the client.
+// beginError converts the error of a call that could not begin to the client's error.
 func beginError(err error) *mcp.Error {
 	switch {
 	case errors.Is(err, errGone):
 		return sessionNotFound()
 	case errors.Is(err, errClosed):
-		return shuttingDown()
+		return mcp.ShuttingDown()
 	default:
 		return mcp.AsError(err)
 	}
 }
 
-// local serves requests that the edge answers itself. It returns false for requests for dispatch.
-func (e *Era) local(ctx context.Context, in *mcp.Incoming, s *localSession, rec *record, msg jsonrpc.Message) (outcome, bool) {
+// local serves requests that the edge answers itself. It returns false for requests that dispatch
+// serves.
+func (e *Era) local(ctx context.Context, in *mcp.Incoming, s *localSession, rec *record, msg jsonrpc.Message) (response, bool) {
 	m := mcp.Method(msg.Method)
 	if !isLocal(m) {
-		return outcome{}, false
+		return response{}, false
 	}
 	var err *mcp.Error
 	ctx, op := e.observe(ctx, in, rec, rec.rules, msg)
@@ -108,11 +110,11 @@ func (e *Era) local(ctx context.Context, in *mcp.Incoming, s *localSession, rec 
 	if err != nil {
 		o = failure(rec.rules, msg.ID, err)
 	}
-	op.End(&o.seen)
+	op.End(&o.outcome)
 	return o, true
 }
 
-// isLocal reports whether the edge itself answers a method, if only to refuse it.
+// isLocal reports whether the edge itself answers, or refuses, a method.
 func isLocal(m mcp.Method) bool {
 	switch m {
 	case mcp.MethodPing, mcp.MethodSetLevel, mcp.MethodSubscribe, mcp.MethodUnsubscribe,
@@ -141,15 +143,15 @@ func (e *Era) setLevel(ctx context.Context, s *localSession, msg jsonrpc.Message
 	return nil
 }
 
-// notified handles a notification. It never fails: what is not understood is ignored.
+// notified handles a notification. It never fails: unknown and invalid notifications are ignored.
 func (e *Era) notified(ctx context.Context, in *mcp.Incoming, s *localSession, rec *record, msg jsonrpc.Message) {
 	ctx, op := e.observe(ctx, in, rec, rec.rules, msg)
 	defer op.End(&telemetry.Outcome{})
 	switch mcp.Method(msg.Method) {
 	case mcp.NotifyInitialized:
 		if !rec.Initialized {
-			// Nothing waits for it: a session is served from the start (a SHOULD of the
-			// specification).
+			// A session is served from its creation (a SHOULD of the specification), so the result
+			// is not awaited.
 			_, _ = e.update(ctx, s, state.Patch{Initialized: true})
 		}
 	case mcp.NotifyCancelled:

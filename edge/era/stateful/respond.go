@@ -10,36 +10,36 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// outcome is how a request ended: with one response, or without one if it was cancelled.
-type outcome struct {
-	body []byte // nil: no response
+// response is the response to a request, or nothing if the request was cancelled.
+type response struct {
+	body []byte // nil means no response
 	kind mcp.Kind
-	// retryAfter is how long to wait according to an error. 0 means that it does not say.
+	// retryAfter is the retry delay of an error. 0 means that it has none.
 	retryAfter time.Duration
-	// challenge says which credentials the request needs. nil asks for none.
+	// challenge requests other credentials. nil requests none.
 	challenge *mcp.Challenge
-	// seen is what telemetry gets: the code and message of an error, or whether a result says
-	// isError.
-	seen telemetry.Outcome
+	// outcome is the outcome in telemetry: the code and message of an error, or whether a result
+	// has isError.
+	outcome telemetry.Outcome
 }
 
-func resultOf(id jsonrpc.ID, result []byte) outcome {
-	return outcome{body: jsonrpc.AppendResult(make([]byte, 0, len(result)+len(id.Raw())+40), id, result)}
+func resultOf(id jsonrpc.ID, result []byte) response {
+	return response{body: jsonrpc.AppendResult(make([]byte, 0, len(result)+len(id.Raw())+40), id, result)}
 }
 
 // failure renders an error.
-func failure(rules *revision.Rules, id jsonrpc.ID, err error) outcome {
+func failure(rules *revision.Rules, id jsonrpc.ID, err error) response {
 	me := mcp.AsError(err)
 	code := rules.Code(me.Kind)
-	return outcome{
+	return response{
 		body: jsonrpc.AppendError(nil, id, code, me.Message, me.Data),
 		kind: me.Kind, retryAfter: me.RetryAfter, challenge: me.Challenge,
-		seen: telemetry.Outcome{Kind: me.Kind, Code: code, Message: me.Message, Reason: me.Reason, Cause: me.Cause()},
+		outcome: telemetry.Outcome{Kind: me.Kind, Code: code, Message: me.Message, Reason: me.Reason, Cause: me.Cause()},
 	}
 }
 
-// respond ends an exchange with an outcome.
-func respond(out mcp.Outgoing, o outcome) {
+// respond ends an exchange with a response.
+func respond(out mcp.Outgoing, o response) {
 	if o.body == nil {
 		out.Accept()
 		return
@@ -48,7 +48,7 @@ func respond(out mcp.Outgoing, o outcome) {
 }
 
 // refuse ends an exchange whose message was not served. On a symmetric transport without headers,
-// the peer would take the answer to anything but a request for a new message, so it gets none.
+// only requests are answered: the peer would take any other answer for a new message.
 func (e *Era) refuse(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing, rules *revision.Rules, msg jsonrpc.Message, err *mcp.Error) {
 	switch {
 	case msg.Kind == jsonrpc.Request:
@@ -60,16 +60,16 @@ func (e *Era) refuse(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing, ru
 	}
 }
 
-// refused returns the outcome of a request that did not begin. rec is nil if its session is not
-// known.
-func (e *Era) refused(ctx context.Context, in *mcp.Incoming, rec *record, rules *revision.Rules, msg jsonrpc.Message, err *mcp.Error) outcome {
+// refused returns the response to a request that did not begin. rec is nil if its session is
+// unknown.
+func (e *Era) refused(ctx context.Context, in *mcp.Incoming, rec *record, rules *revision.Rules, msg jsonrpc.Message, err *mcp.Error) response {
 	o := failure(rules, msg.ID, err)
 	_, op := e.observe(ctx, in, rec, rules, msg)
-	op.End(&o.seen)
+	op.End(&o.outcome)
 	return o
 }
 
-// toolError returns a tool result that says what went wrong, for a model.
+// toolError returns a tool result with an error text for a model.
 func toolError(text string) []byte {
 	b := append([]byte(nil), `{"content":[{"type":"text","text":`...)
 	b = jsonrpc.AppendString(b, text)

@@ -27,8 +27,9 @@ func TestBadEventIDs(t *testing.T) {
 	})
 }
 
-// A client that resumes a stream behind its last response, as older SDKs do, is told that there is none: if the stream ended at once, they would
-// open a standalone one in its place. Behind an earlier event, and of a call without a response, it is resumed.
+// An older SDK resumes a stream after its last response. It gets an error, because it would open a
+// standalone stream if the resumed one ended at once. A stream is resumed after an earlier event,
+// and if its call has no response.
 func TestNothingIsLeftToResume(t *testing.T) {
 	for _, version := range []string{v2024, v0326, v0618, v1125} {
 		t.Run(version, func(t *testing.T) {
@@ -109,7 +110,8 @@ func TestSlowClientIsLetGo(t *testing.T) {
 	})
 }
 
-// idBehind is the id of an event that a client has and the store has lost: so many entries behind those that x has.
+// idBehind returns the id of an event that a client has and the store has lost. It is behind
+// entries after the last one of x.
 func idBehind(t *testing.T, x *client, behind uint64) string {
 	t.Helper()
 	stream, pos, err := medium.ParseEventID(x.lastID())
@@ -120,13 +122,13 @@ func idBehind(t *testing.T, x *client, behind uint64) string {
 	return pos.EventID(stream)
 }
 
-// wantIDs checks that no event has the id of another, and returns how many have none.
+// wantIDs checks that no two events share an id, and returns the number of events without one.
 func wantIDs(t *testing.T, events ...mcp.StreamEvent) (without int) {
 	t.Helper()
 	seen := map[string]bool{"": true}
 	for _, ev := range events {
 		switch {
-		case len(ev.Data) == 0: // priming
+		case len(ev.Data) == 0: // a priming event
 		case ev.ID == "":
 			without++
 		case seen[ev.ID]:
@@ -137,8 +139,8 @@ func wantIDs(t *testing.T, events ...mcp.StreamEvent) (without int) {
 	return without
 }
 
-// A reader that has more than the store waits and changes nothing: the author repeats the same writes under their ids, also
-// those that it notices to be lost.
+// A reader ahead of the store waits without effect. The author repeats its writes under the same
+// ids, also if it detects the loss itself.
 func TestAReaderAheadOfItsLogWaits(t *testing.T) {
 	for _, loses := range []bool{false, true} {
 		t.Run(fmt.Sprintf("the author notices a loss %t", loses), func(t *testing.T) {
@@ -174,8 +176,8 @@ func TestAReaderAheadOfItsLogWaits(t *testing.T) {
 	}
 }
 
-// The store went back, and the author of the rest is lost with the client's answer: the client is
-// asked again.
+// The store was rolled back, and the author of the lost entries is lost, too, with the client's
+// answer. The client is asked again.
 func TestAReaderAheadOfItsLogIsAskedAgain(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
@@ -203,9 +205,9 @@ func TestAReaderAheadOfItsLogIsAskedAgain(t *testing.T) {
 	})
 }
 
-// The store went back to an end of the log that the client has not seen: the client is sent the
+// The store was rolled back to an end of the log that the client has not seen. The client gets the
 // call's response.
-func TestAReaderAheadOfALogThatEndedIsToldItsEnd(t *testing.T) {
+func TestReaderAheadOfAnEndedLogGetsItsEnd(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
 		w.backend.tools["say"] = func(ctx context.Context, _ *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {

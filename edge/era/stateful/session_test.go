@@ -80,7 +80,8 @@ func TestSubscriptions(t *testing.T) {
 		w.backend.change(mcp.Change{Kind: mcp.ResourceUpdated, URI: "x://1"})
 		after(time.Second)
 		w.wantMessages(x, updated("x://1"), updated("x://2"))
-		// Attached again elsewhere: changes that may have been missed are reported.
+		// The stream is attached on the other replica: it reports changes that may have been
+		// missed.
 		y := w.listen(w.b, s, "")
 		w.wantMessages(y, updated("x://2"))
 		w.backend.change(mcp.Change{Kind: mcp.ResourceUpdated, URI: "x://2"})
@@ -118,15 +119,15 @@ func TestStandaloneStream(t *testing.T) {
 		if !x.ended() || w.backend.openFeeds() != 0 {
 			t.Fatal("the stream did not end with its client")
 		}
-		// There is no reader; the next attachment is sent the change once, and has it from then on.
+		// There is no stream. The next attachment gets the change once.
 		w.backend.change(mcp.Change{Kind: mcp.PromptsChanged})
 		y := w.listen(w.b, s, "")
 		w.wantMessages(y, listChanged("prompts"))
 	})
 }
 
-// TestSeveralStandaloneStreams: of a client's streams only the newest gets notifications; when it ends, the newest of the others does, also on
-// another replica. Each message comes once.
+// TestSeveralStandaloneStreams: of a client's streams only the newest gets notifications. When it
+// ends, the newest of the others is attached, also on another replica. Each message is sent once.
 func TestSeveralStandaloneStreams(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
@@ -158,7 +159,7 @@ func TestSeveralStandaloneStreams(t *testing.T) {
 		if n := w.backend.openFeeds(); n != 0 {
 			t.Errorf("%d feeds are open", n)
 		}
-		// A change while no stream is attached is sent on the one that is attached next.
+		// A change without an attached stream is sent on the next attached stream.
 		older, newest := w.listen(w.a, s, ""), w.listen(w.b, s, "")
 		newest.cancel()
 		w.backend.change(mcp.Change{Kind: mcp.ToolsChanged})
@@ -167,13 +168,13 @@ func TestSeveralStandaloneStreams(t *testing.T) {
 	})
 }
 
-// TestSpareStreamsMissNoTurn: a stream is attached in turn also if the newest ended before it was registered as spare, and if the one
-// that was chosen ends in that moment.
+// TestSpareStreamsMissNoTurn: a spare stream is attached even if the newest ended before it was
+// registered, and if the chosen one ends at that moment.
 func TestSpareStreamsMissNoTurn(t *testing.T) {
 	s := newLocalSession("s")
 	s.rec.Store(&record{})
 	stream := func() *spare { return &spare{cancel: func(error) {}, wanted: make(chan struct{}, 1)} }
-	if s.wake() {
+	if s.chooseSpare() {
 		t.Error("a stream is there that was not registered")
 	}
 	first, second := stream(), stream()
@@ -193,7 +194,7 @@ func TestSpareStreamsMissNoTurn(t *testing.T) {
 	}
 }
 
-// TestSpareStreamsAreBounded: the oldest beyond the bound ends.
+// TestSpareStreamsAreBounded: the oldest stream beyond the bound ends.
 func TestSpareStreamsAreBounded(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
@@ -235,13 +236,13 @@ func TestCopiesAreRevalidated(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
 		w.post(w.a, s, callTool(1, "echo"))
-		// Deleted behind everybody's back: noticed within a second.
+		// The session was deleted without an event, which is noticed within a second.
 		if err := w.store("c").Delete(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}
 		after(1100 * time.Millisecond)
 		w.wantKind(w.post(w.a, s, callTool(2, "echo")), mcp.KindSessionNotFound)
-		// Unused copies are given up, and the session outlives that.
+		// Unused copies are evicted; the session outlives them.
 		s = w.initialize(v1125)
 		after(2 * time.Minute)
 		if w.a.sessions.get(s) != nil {
@@ -259,7 +260,7 @@ func TestCopiesAreRevalidated(t *testing.T) {
 	})
 }
 
-// On a connection a ping may come before the handshake, and nothing else.
+// On a connection only a ping is permitted before the handshake.
 func TestPingBeforeTheHandshake(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		post := func(body string, conn *mcp.Conn) *client {
@@ -283,7 +284,8 @@ func TestPingBeforeTheHandshake(t *testing.T) {
 	})
 }
 
-// What a session keeps for its client is bounded as a whole, and the client hears which bytes find no room.
+// The stored bytes of a session are bounded in total. The error names the bytes that exceed the
+// bound.
 func TestSessionBytesAreBounded(t *testing.T) {
 	inLimits(t, Options{}, state.Limits{SessionBytes: 32 << 10}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
@@ -303,14 +305,14 @@ func TestSessionBytesAreBounded(t *testing.T) {
 		if got := w.medium.Stats().Bytes; made != 7 || got < made*4000 || got > 32<<10 {
 			t.Errorf("%d subscriptions of 4,004 bytes were made, the session keeps %d bytes of 32 KiB", made, got)
 		}
-		// A call that asks finds no room for its record, and says so.
+		// A call that asks is refused if its record exceeds the bound.
 		w.backend.tools["ask"] = asking(elicit("name"))
 		ask := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask","arguments":{"n":"` + strings.Repeat("n", 8<<10) + `"}}}`
 		x := w.post(w.a, s, ask)
 		if !strings.Contains(x.body(), `"code":-31429`) || !strings.Contains(x.body(), "more do not fit") {
 			t.Errorf("the call that asks: %s", x.body())
 		}
-		// A plain call needs none.
+		// A plain call needs no stored bytes.
 		w.wantKind(w.post(w.a, s, subscribe("subscribe", uri(41))), mcp.KindLimit)
 		if x := w.post(w.a, s, callTool(2, "echo")); x.kind() != mcp.KindNone || x.body() == "" {
 			t.Errorf("a plain call: %s", x.body())
@@ -324,8 +326,8 @@ func TestSessionBytesAreBounded(t *testing.T) {
 	})
 }
 
-// The question of a call that finds no room ends the call, with what was missing; an answer that finds none is
-// refused, and may come again.
+// A call whose question exceeds the bound ends with an error that names the bound. An answer that
+// exceeds it is refused, and may be sent again.
 func TestQuestionsAndAnswersFindRoom(t *testing.T) {
 	inLimits(t, Options{}, state.Limits{SessionBytes: 16 << 10}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
@@ -363,7 +365,7 @@ func TestUnusedSessionFreesItsPlace(t *testing.T) {
 		if w.post(w.a, "", initialize).session == "" {
 			t.Error("no place is free 2 s after a session's TTL")
 		}
-		// An open stream is a use.
+		// An open stream counts as a use.
 		w.wantKind(w.post(w.a, "", initialize), mcp.KindLimit)
 		after(time.Minute)
 		if x.ended() {

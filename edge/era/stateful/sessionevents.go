@@ -26,19 +26,19 @@ func (e *Era) onSessionEvent(b state.SessionEvent) {
 	case state.RequestBegan:
 		s.begunElsewhere(b.RequestID)
 	case state.StreamLeft:
-		s.wake()
+		s.chooseSpare()
 	case state.RootsChanged:
-		// Roots are queried whenever a backend needs them: there is no copy to drop.
+		// Roots are not cached: they are queried whenever a backend needs them.
 	}
 }
 
-// notify sends an event to the other replicas that hold the session. They find a lost event a
-// second later.
+// notify sends an event to the other replicas that hold the session. They detect a lost event
+// within a second.
 func (e *Era) notify(ctx context.Context, b state.SessionEvent) {
-	sctx, cancel := e.bounded(ctx)
+	sctx, cancel := state.Bounded(ctx)
 	defer cancel()
 	if err := e.store.Notify(sctx, b); err != nil {
 		e.counters.StateErrors.Add(1)
-		e.log.Debug("another replica could not be told of a session event", "error", err)
+		e.log.Debug("another replica could not be notified of a session event", "error", err)
 	}
 }

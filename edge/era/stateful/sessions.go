@@ -16,7 +16,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// record is a session as loaded, with what is derived from it. It never changes.
+// record is a loaded session with derived values. It is immutable.
 type record struct {
 	*state.Session
 	rules  *revision.Rules
@@ -30,7 +30,7 @@ func (e *Era) newRecord(s *state.Session) *record {
 	if t := e.o.Telemetry; t != nil {
 		r.print, r.clientName = telemetry.SessionPrint(s.ID), t.ClientName(s.ClientInfo)
 	}
-	// initialize has refused invalid capabilities.
+	// The error is ignored, because initialize has refused invalid capabilities.
 	caps, _ := mcp.ParseCapabilities(s.Capabilities)
 	r.client = mcp.Client{Info: s.ClientInfo, Capabilities: caps}
 	return r
@@ -43,46 +43,47 @@ type localSession struct {
 	// fresh is when the record was last confirmed, in Unix nanoseconds.
 	fresh atomic.Int64
 	// until is the latest expiry of the credentials of requests here, in Unix nanoseconds. 0 means
-	// that no request came yet.
+	// that there was no request yet.
 	until atomic.Int64
 	// caller is the principal of a request here whose credentials differ from the record's, until
-	// the record has them. nil means none.
+	// the record has them. nil means that there is none.
 	caller atomic.Pointer[mcp.Principal]
-	// used is whether a message arrived for the session, or work of it began, since the last check.
+	// used is true if a message arrived for the session, or work of it began, since the last check.
 	used atomic.Bool
-	// pipe is whether its messages come over a pipe.
+	// pipe is true if its messages arrive over a pipe.
 	pipe atomic.Bool
-	// payer is who is charged for the session's work here. nil means that no request has come yet.
+	// payer is charged for the session's work here. nil means that there was no request yet.
 	payer atomic.Pointer[budget.Holder]
 
-	// Loads are numbered: a load that began after a request for one satisfies it.
+	// Loads are numbered: a load that began after a request for a load satisfies the request.
 	loading sync.Mutex
 	asked   atomic.Uint64
-	loaded  uint64 // guarded by loading, as the last one's error
+	loaded  uint64 // guarded by loading, as is the error of the last load
 	loadErr error
 
 	mu         sync.Mutex
-	ended      error                 // errGone, errEvicted, errClosed: nothing may begin any more
-	running    map[string]*execution // by their request ids
-	readers    map[string]*reader    // the newest follower of each stream
+	ended      error              // errGone, errEvicted, errClosed: no work may begin any more
+	running    map[string]*runner // by request id
+	readers    map[string]*reader // the newest follower of each stream
 	standalone *attachment
 	spares     []*spare // the newest last
 	elsewhere  elsewhere
-	unattached bool // the attached stream ended while there was no spare one here
+	unattached bool // the attached stream ended without a spare one here
 	memory     budget.Reservation
-	forgotten  bool // what was charged was released, and nothing more is
+	forgotten  bool // the charge was released, and no further charge is made
 
-	// These belong to the revalidation loop. working is whether calls of the session ran or were
+	// The revalidation loop owns these fields. working is true if calls of the session ran or were
 	// followed at the last check.
 	working               bool
 	lastUsed, lastTouched time.Time
 }
 
 func newLocalSession(id string) *localSession {
-	return &localSession{id: id, running: map[string]*execution{}, lastUsed: time.Now()}
+	return &localSession{id: id, running: map[string]*runner{}, lastUsed: time.Now()}
 }
 
-// hold finds the session of an incoming message and checks that it belongs to its principal.
+// hold finds the session of an incoming message and checks that it belongs to its principal and
+// its set.
 func (e *Era) hold(ctx context.Context, in *mcp.Incoming) (*localSession, *record, *mcp.Error) {
 	if in.Session == "" {
 		return nil, nil, sessionRequired(in)
@@ -98,6 +99,9 @@ func (e *Era) hold(ctx context.Context, in *mcp.Incoming) (*localSession, *recor
 		s.pipe.Store(true)
 	}
 	rec := s.rec.Load()
+	if rec.Set != in.Set {
+		return nil, nil, sessionNotFound()
+	}
 	if !rec.Principal.Is(&in.Principal) {
 		if err := e.o.Telemetry.Foreign(ctx, in, in.Session); err != nil {
 			return nil, nil, mcp.AsError(err)
@@ -111,12 +115,12 @@ func (e *Era) hold(ctx context.Context, in *mcp.Incoming) (*localSession, *recor
 		s.renew(in.Principal.Until)
 	}
 	if in.Principal.Subject != "" {
-		s.cameWith(rec, &in.Principal)
+		s.noteCaller(rec, &in.Principal)
 	}
 	return s, rec, nil
 }
 
-// session returns the held copy. It loads the record if there is none or it is stale.
+// session returns the held copy. It loads the record if there is no copy or the copy is stale.
 func (e *Era) session(ctx context.Context, id string) (*localSession, error) {
 	s := e.keep(id)
 	if s.rec.Load() != nil && time.Now().UnixNano()-s.fresh.Load() <= int64(e.o.SessionStale) {
@@ -128,8 +132,8 @@ func (e *Era) session(ctx context.Context, id string) (*localSession, error) {
 	return s, nil
 }
 
-// keep returns the copy of a session, empty if it is new, and marks it as used, so that it is not
-// evicted soon.
+// keep returns the copy of a session, empty if it is new. It marks the copy as used, which delays
+// its eviction.
 func (e *Era) keep(id string) *localSession {
 	for {
 		s := e.sessions.get(id)
@@ -150,7 +154,7 @@ func (s *localSession) evicted() bool {
 	return errors.Is(s.ended, errEvicted)
 }
 
-// refresh reloads the record. It drops a session that does not exist any more.
+// refresh reloads the record. It drops a session that no longer exists.
 func (e *Era) refresh(ctx context.Context, s *localSession) error {
 	ticket := s.asked.Add(1)
 	s.loading.Lock()
@@ -166,7 +170,7 @@ func (e *Era) refresh(ctx context.Context, s *localSession) error {
 func (e *Era) reload(ctx context.Context, s *localSession) error {
 	began, returns := time.Now().UnixNano(), e.returns.Load()
 	s.loadBegins()
-	sctx, cancel := e.bounded(ctx)
+	sctx, cancel := state.Bounded(ctx)
 	defer cancel()
 	got, err := e.store.Load(sctx, s.id, true)
 	if err != nil {
@@ -186,8 +190,8 @@ func (e *Era) reload(ctx context.Context, s *localSession) error {
 	return nil
 }
 
-// install makes a record the current copy, unless a newer one is. A standalone stream that was
-// superseded becomes spare; with sync, the subscriptions of an attached one are updated in the
+// install makes a record the current one, unless the current one is newer. A superseded standalone
+// stream becomes spare. With sync, the subscriptions of an attached one are updated in the
 // background. The caller has entered e.work.
 func (e *Era) install(s *localSession, got *state.Session, sync bool) {
 	rec := e.newRecord(got)
@@ -205,14 +209,14 @@ func (e *Era) install(s *localSession, got *state.Session, sync bool) {
 	case got.Attachment > a.number:
 		a.cancel(errSuperseded)
 	default:
-		a.tasks.tell(got.Tasks, false)
+		a.tasks.set(got.Tasks, false)
 	}
 	switch {
 	case a == nil || got.Attachment > a.number:
 	case !got.Principal.SameRights(a.principal.Load()):
 		who := got.Principal
 		a.principal.Store(&who)
-		e.work.Spawn(func() { e.become(a, who) })
+		e.work.Spawn(func() { e.setPrincipal(a, who) })
 	}
 	switch {
 	case a == nil || got.Attachment > a.number:
@@ -221,8 +225,8 @@ func (e *Era) install(s *localSession, got *state.Session, sync bool) {
 	}
 }
 
-// put holds a session whose record the store has just returned. payer is charged, if no payer is
-// known yet; nil charges its principal.
+// put stores a session whose record the store has just returned. payer is charged if the session
+// has no payer yet; nil charges its principal.
 func (e *Era) put(got *state.Session, payer *budget.Holder) *localSession {
 	s := e.keep(got.ID)
 	if payer != nil {
@@ -233,17 +237,17 @@ func (e *Era) put(got *state.Session, payer *budget.Holder) *localSession {
 	return s
 }
 
-// update changes the record and installs the result. A caller that changes subscriptions updates
-// those of the stream itself.
+// update changes the record and installs the result. A caller that changes subscriptions must
+// update those of the stream itself.
 func (e *Era) update(ctx context.Context, s *localSession, p state.Patch) (*record, *mcp.Error) {
-	sctx, cancel := e.bounded(ctx)
+	sctx, cancel := state.Bounded(ctx)
 	defer cancel()
 	if rec := s.rec.Load(); rec != nil {
 		p.From = rec.Session
 	}
 	got, err := e.store.Update(sctx, s.id, p)
 	if err != nil {
-		return nil, e.lost(s, err)
+		return nil, e.storeError(s, err)
 	}
 	e.install(s, got, p.Subscribe == "" && p.Unsubscribe == "")
 	return e.newRecord(got), nil

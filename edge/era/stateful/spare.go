@@ -9,12 +9,12 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// A client may have several standalone streams open (2025-11-25, Transports, "Multiple
-// Connections"). The newest is attached and gets the notifications; the others are spare and only
-// kept alive. When the attached stream ends, the newest spare is attached. Ending spares instead
-// would loop with clients that reopen every stream that ends.
+// A client may have several open standalone streams (2025-11-25, Transports, "Multiple
+// Connections"). The newest is attached and gets the notifications. The others are spare and only
+// kept alive. When the attached stream ends, the newest spare is attached. If spares were ended
+// instead, clients that reopen every ended stream would loop.
 
-// maxSpare bounds the spare streams of a session on a replica. Beyond it the oldest is ended.
+// maxSpare bounds the spare streams of a session on a replica. Beyond it the oldest ends.
 const maxSpare = 7
 
 // spare is a standalone stream that is not attached.
@@ -24,7 +24,7 @@ type spare struct {
 	wanted chan struct{}
 }
 
-// spare keeps the stream alive until it ends or is attached again. It returns true in the latter
+// spare keeps the stream alive until it ends or is attached again, and returns true in the latter
 // case.
 func (w *standalone) spare() bool {
 	ctx, cancel := context.WithCancelCause(w.client)
@@ -35,7 +35,7 @@ func (w *standalone) spare() bool {
 	}
 	defer func() {
 		if w.s.removeSpare(sp) {
-			w.e.leave(w.s)
+			w.e.promoteSpare(w.s)
 		}
 	}()
 	w.ctx = ctx
@@ -50,10 +50,10 @@ func (w *standalone) spare() bool {
 		t.Reset(pause)
 		select {
 		case <-ctx.Done():
-			w.part(ctx)
+			w.sendRetryHint(ctx)
 			return false
 		case <-sp.wanted:
-			w.s.removeSpare(sp) // before it can be chosen again
+			w.s.removeSpare(sp) // before the stream can be chosen again
 			return w.attachAgain()
 		case <-t.C:
 			if w.keepAlive() != nil {
@@ -77,8 +77,8 @@ func (w *standalone) attachAgain() bool {
 	return true
 }
 
-// addSpare registers a spare stream. If the attached stream has ended before, the spare is wanted
-// at once. It returns false if the session has ended here.
+// addSpare registers a spare stream. If the attached stream has already ended, the spare is wanted
+// at once. addSpare returns false if the session has ended here.
 func (s *localSession) addSpare(sp *spare) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,10 +111,10 @@ func (s *localSession) removeSpare(sp *spare) (missed bool) {
 	}
 }
 
-// wake chooses the newest spare stream here to be attached, unless one is attached or the session
-// has ended. It returns false if there is no spare stream here; the next that is registered is
-// chosen then.
-func (s *localSession) wake() bool {
+// chooseSpare chooses the newest spare stream here to be attached, unless one is attached or the
+// session has ended. It returns false if there is no spare stream here; the next registered one is
+// then chosen.
+func (s *localSession) chooseSpare() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.standalone != nil || s.ended != nil {
@@ -131,11 +131,11 @@ func (s *localSession) wake() bool {
 	return true
 }
 
-// leave attaches a spare stream, here or on another replica, after the client closed the attached
-// one.
-func (e *Era) leave(s *localSession) {
+// promoteSpare attaches a spare stream, here or on another replica, after the client has closed the
+// attached one.
+func (e *Era) promoteSpare(s *localSession) {
 	rec := s.rec.Load()
-	if s.wake() || rec.Attachment < 2 || e.isDraining() || e.closed.Load() {
+	if s.chooseSpare() || rec.Attachment < 2 || e.calls.IsDraining() || e.closed.Load() {
 		return
 	}
 	e.notify(e.life, state.SessionEvent{Kind: state.StreamLeft, Session: s.id})

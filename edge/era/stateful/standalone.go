@@ -12,18 +12,18 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// attachment is the session's standalone stream while this replica has it. It carries state, not
-// history: its events have no ids, and a new attachment sends what was missed. Of several streams
-// of a client the newest is attached, so that each message goes to one; the others are spare.
+// attachment is the session's standalone stream on this replica. It carries state, not history: its
+// events have no ids, and a new attachment sends the missed changes. Of several streams of a client
+// only the newest is attached, so that each message goes to one; the others are spare.
 type attachment struct {
 	number uint64
 	cancel context.CancelCauseFunc
 	feed   mcp.Feed
 	// principal is the caller whose lists the stream reports.
 	principal atomic.Pointer[mcp.Principal]
-	// updating orders the changes of the filter.
+	// updating serializes the changes of the filter.
 	updating sync.Mutex
-	tasks    tasksTold
+	tasks    taskReports
 }
 
 var listsOnly = mcp.Filter{Tools: true, Resources: true, Prompts: true}
@@ -34,9 +34,9 @@ func standaloneFilter(rec *record) mcp.Filter {
 	return f
 }
 
-// attach makes the exchange the session's standalone stream; the caller calls stay. The newest
-// attachment wins. An error means that nothing was opened. nil and nil mean that the client has
-// left.
+// attach makes the exchange the session's standalone stream; the caller then calls serve. The
+// newest attachment wins. An error means that nothing was opened. A nil stream and a nil error mean
+// that the client has disconnected.
 func (e *Era) attach(ctx context.Context, in *mcp.Incoming, s *localSession, out mcp.Outgoing) (*standalone, *mcp.Error) {
 	w := &standalone{client: ctx, e: e, s: s, expires: in.Header != nil}
 	patch := state.Patch{Attach: true, Token: rand.Text()}
@@ -60,13 +60,13 @@ func (e *Era) attach(ctx context.Context, in *mcp.Incoming, s *localSession, out
 	return nil, err
 }
 
-// begin attaches the stream. If w.a is set afterwards, the caller must detach it, also after an
-// error. If w.a and the error are nil, the client has left.
+// begin attaches the stream. If w.a is set afterwards, the caller must detach it, even after an
+// error. If w.a and the error are nil, the client has disconnected.
 func (w *standalone) begin(patch state.Patch, who mcp.Principal) *mcp.Error {
 	e, ctx := w.e, w.client
 	w.a = nil
-	if e.isDraining() {
-		return shuttingDown()
+	if e.calls.IsDraining() {
+		return mcp.ShuttingDown()
 	}
 	rec, err := e.update(ctx, w.s, patch)
 	if err != nil {
@@ -74,7 +74,7 @@ func (w *standalone) begin(patch state.Patch, who mcp.Principal) *mcp.Error {
 	}
 	e.notify(ctx, state.SessionEvent{Kind: state.SessionChanged, Session: w.s.id})
 	// Resources are watched once the stream is open: a slow backend must not delay it.
-	feed, ferr := e.dispatch.Changes(ctx, who, listsOnly)
+	feed, ferr := e.dispatch.Changes(ctx, rec.Set, who, listsOnly)
 	if ferr != nil && ctx.Err() != nil {
 		return nil
 	}
@@ -97,15 +97,15 @@ func (w *standalone) detach() {
 	w.a.feed.Close()
 }
 
-// occupy makes a the session's attachment here.
+// occupy makes a the session's attachment on this replica.
 func (e *Era) occupy(s *localSession, a *attachment) *mcp.Error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case s.ended != nil:
 		return sessionNotFound()
-	case e.closed.Load(), e.isDraining():
-		return shuttingDown()
+	case e.closed.Load(), e.calls.IsDraining():
+		return mcp.ShuttingDown()
 	case s.standalone != nil && s.standalone.number > a.number, s.rec.Load().Attachment > a.number:
 		a.cancel(errSuperseded)
 		return nil
@@ -124,7 +124,7 @@ func (s *localSession) vacate(a *attachment) {
 	s.mu.Unlock()
 }
 
-// attached returns the session's attachment here, or nil.
+// attached returns the session's attachment on this replica, or nil.
 func (s *localSession) attached() *attachment {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,39 +132,39 @@ func (s *localSession) attached() *attachment {
 }
 
 // sync updates an attachment's filter to the newest record. It returns false if a backend did not
-// answer. With tell, each resource that begins to be watched is reported as updated.
-func (e *Era) sync(ctx context.Context, s *localSession, a *attachment, tell bool) bool {
+// answer. If report is true, each newly watched resource is reported as updated.
+func (e *Era) sync(ctx context.Context, s *localSession, a *attachment, report bool) bool {
 	ctx, cancel := context.WithTimeout(ctx, watchTimeout)
 	defer cancel()
 	a.updating.Lock()
 	defer a.updating.Unlock()
-	_, err := a.feed.Update(ctx, standaloneFilter(s.rec.Load()), tell)
+	_, err := a.feed.Update(ctx, standaloneFilter(s.rec.Load()), report)
 	if err != nil {
 		e.log.Debug("a standalone stream's subscriptions could not be updated", "error", err)
 	}
 	return err == nil
 }
 
-// spawnSync calls sync in the background, for callers that must not wait for a backend. The client
-// subscribed on another replica: changes since then may have been missed.
+// spawnSync calls sync in the background, for callers that must not wait for a backend. Because the
+// client subscribed on another replica, changes since then may have been missed.
 func (e *Era) spawnSync(s *localSession, a *attachment) {
 	e.work.Spawn(func() { e.sync(e.life, s, a, true) })
 }
 
-// become makes a standalone stream report what a caller with other credentials may see.
-func (e *Era) become(a *attachment, who mcp.Principal) {
+// setPrincipal sets the caller whose rights filter a standalone stream.
+func (e *Era) setPrincipal(a *attachment, who mcp.Principal) {
 	ctx, cancel := context.WithTimeout(e.life, watchTimeout)
 	defer cancel()
 	a.updating.Lock()
 	defer a.updating.Unlock()
 	if err := a.feed.SetPrincipal(ctx, who); err != nil {
-		e.log.Debug("a standalone stream could not be told of other rights", "error", err)
+		e.log.Debug("a standalone stream could not be given other rights", "error", err)
 	}
 }
 
-// standalone writes to an attached stream: in its exchange's goroutine and, for tasks, in theirs.
+// standalone writes to an attached stream, in its exchange's goroutine and in those of its tasks.
 type standalone struct {
-	// client is the exchange's context. ctx ends with it, and when the attachment is superseded.
+	// client is the exchange's context. ctx ends with it, or when the attachment is superseded.
 	client, ctx context.Context
 
 	e  *Era
@@ -173,18 +173,18 @@ type standalone struct {
 	st mcp.Stream
 	// writing guards st.
 	writing sync.Mutex
-	// expires is whether the stream ends with its caller's credentials. A transport with a
-	// connection ends that itself.
+	// expires is true if the stream ends with its caller's credentials. A transport with a
+	// connection ends the connection instead.
 	expires bool
-	// unwatched is whether some subscriptions are not in force yet.
+	// unwatched is true while some subscriptions are not in force.
 	unwatched bool
 }
 
-// greet reports what the client may have missed: changed lists by their digest, and every
+// greet reports changes that the client may have missed: changed lists by their digest, and every
 // subscription once it is watched again.
 func (w *standalone) greet(ctx context.Context) error {
 	rec := w.s.rec.Load()
-	now := w.e.dispatch.Describe(ctx, rec.rules, *w.a.principal.Load()).Digest
+	now := w.e.dispatch.Describe(ctx, rec.rules, rec.Set, *w.a.principal.Load()).Digest
 	if err := w.send(ctx, listChanges(rec.Digest, now)); err != nil {
 		return err
 	}
@@ -232,25 +232,25 @@ func listChanges(old, now mcp.Digest) []mcp.Change {
 	return out
 }
 
-// stay sends changes and keeps the stream alive until its exchange ends, and then detaches it. It
-// needs no other goroutine: its wait for changes ends when a keep-alive is due. Its callers need
-// small frames, which wait with it on every idle stream: the runtime shrinks a stack only while
-// little of it is used.
-func (w *standalone) stay() {
+// serve sends changes and keeps the stream alive until its exchange ends, and then detaches it. It
+// needs no other goroutine: its wait for changes ends when a keep-alive is due. Its callers must
+// have small frames, which stay on the stack of every idle stream: the runtime shrinks a stack only
+// if little of it is used.
+func (w *standalone) serve() {
 	w.e.work.Rest() // A drain closes these streams last.
 	defer w.e.work.Unrest()
-	for w.tell() && w.spare() {
+	for w.forward() && w.spare() {
 	}
 }
 
-// tell sends changes while the stream is attached. It returns true if a newer stream of the client
-// has replaced it.
-func (w *standalone) tell() (superseded bool) {
+// forward sends changes while the stream is attached. It returns true if a newer stream of the
+// client has replaced it.
+func (w *standalone) forward() (superseded bool) {
 	ctx := w.ctx
 	defer func() {
 		w.detach()
 		if !superseded && !errors.Is(context.Cause(ctx), errClosed) {
-			w.e.leave(w.s)
+			w.e.promoteSpare(w.s)
 		}
 	}()
 	for ctx.Err() == nil {
@@ -273,12 +273,12 @@ func (w *standalone) tell() (superseded bool) {
 			return false
 		}
 	}
-	w.part(ctx)
+	w.sendRetryHint(ctx)
 	return errors.Is(context.Cause(ctx), errSuperseded)
 }
 
-// part sends a retry hint on a stream that the edge closes, if the revision has one.
-func (w *standalone) part(ctx context.Context) {
+// sendRetryHint sends a retry hint on a stream that the edge closes, if the revision has one.
+func (w *standalone) sendRetryHint(ctx context.Context) {
 	if errors.Is(context.Cause(ctx), errClosed) && w.s.rec.Load().rules.Priming {
 		_ = w.write(mcp.StreamEvent{Retry: w.e.o.RetryHint})
 	}
@@ -286,14 +286,14 @@ func (w *standalone) part(ctx context.Context) {
 
 func isList(c mcp.Change) bool { return c.Kind != mcp.ResourceUpdated }
 
-// send writes notifications. After a list change it notes the digest that the client knows.
+// send writes notifications. After a list change it records the digest that the client knows.
 func (w *standalone) send(ctx context.Context, changes []mcp.Change) error {
 	lists := slices.ContainsFunc(changes, isList)
 	rec := w.s.rec.Load()
 	var now mcp.Digest
 	if lists {
-		// Before the client is notified: changes in between are reported again.
-		now = w.e.dispatch.Describe(ctx, rec.rules, *w.a.principal.Load()).Digest
+		// The digest is taken before the client is notified: a change in between is reported again.
+		now = w.e.dispatch.Describe(ctx, rec.rules, rec.Set, *w.a.principal.Load()).Digest
 	}
 	for _, c := range changes {
 		var params []byte

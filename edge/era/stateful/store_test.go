@@ -9,24 +9,24 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// faults is a store that can be unreachable, silent or forgetful.
+// faults is a store with injected faults.
 type faults struct {
 	medium.Store
 	hooks medium.Hooks
 	mu    sync.Mutex
 	down  bool
-	mute  bool // no sign of life
-	// Before an operation is passed on; nil: nothing.
+	mute  bool // heartbeats fail
+	// onPark and onRing are called before the operation; nil disables them.
 	onPark, onRing func()
-	lose           bool // the medium forgets entries that it has acknowledged
-	deaf           bool // records that begin are reported as failed
-	unsaid         int  // so many replies to Answer, Claim and Restore are lost
-	blind          int  // so many readings fail
+	lose           bool // the medium forgets acknowledged entries
+	deaf           bool // Begin is reported as failed
+	unsaid         int  // the number of replies to Answer, Claim and Restore that are lost
+	blind          int  // the number of reads that fail
 	slow           time.Duration
-	// commits and loads count those that were passed on, touched the sessions that were.
+	// commits and loads count the forwarded operations, and touched the sessions of forwarded ones.
 	commits, loads, touched int
-	forget                  bool // the medium forgets a last step that it has acknowledged
-	// forgetAnswer: the medium forgets an Answer beside which others are missing.
+	forget                  bool // the medium forgets an acknowledged last step
+	// forgetAnswer makes the medium forget an Answer while other answers are missing.
 	forgetAnswer bool
 }
 
@@ -134,7 +134,7 @@ func (f *faults) Notify(ctx context.Context, b state.SessionEvent) error {
 	return f.Store.Notify(ctx, b)
 }
 
-func (f *faults) Answer(ctx context.Context, s, ask string, a state.Answer, random uint32) (state.AnswerOutcome, *medium.Owned, error) {
+func (f *faults) Answer(ctx context.Context, s, ask string, a state.Answer, random uint32) (state.AnswerStatus, *medium.Owned, error) {
 	if err := f.err(); err != nil {
 		return 0, nil, err
 	}
@@ -145,11 +145,11 @@ func (f *faults) Answer(ctx context.Context, s, ask string, a state.Answer, rand
 	if forget {
 		return state.AnswerUnknown, nil, nil
 	}
-	outcome, o, err := f.Store.Answer(ctx, s, ask, a, random)
+	status, o, err := f.Store.Answer(ctx, s, ask, a, random)
 	if err == nil && f.unheard() {
 		return 0, nil, state.ErrUnavailable
 	}
-	return outcome, o, err
+	return status, o, err
 }
 
 func (f *faults) Claim(ctx context.Context, w medium.Which) (*medium.Owned, error) {
@@ -171,7 +171,7 @@ func (f *faults) Restore(ctx context.Context, r *medium.Record, entries []medium
 	return v, err
 }
 
-// unheard says that a reply is lost.
+// unheard reports whether a reply is lost.
 func (f *faults) unheard() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

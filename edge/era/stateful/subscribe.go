@@ -18,14 +18,14 @@ func (e *Era) subscribe(ctx context.Context, in *mcp.Incoming, s *localSession, 
 	if err != nil {
 		return err
 	}
-	if !subscribes(e.dispatch.Describe(ctx, rec.rules, in.Principal).Capabilities) {
+	if !subscribes(e.dispatch.Describe(ctx, rec.rules, rec.Set, in.Principal).Capabilities) {
 		return mcp.Errorf(mcp.KindMethodNotFound, "resources cannot be subscribed to here: the capability is not advertised")
 	}
-	// The watch made for the check stays until the stream's own is in force.
+	// The watch of the check stays open until the stream's own watch is in force.
 	wctx, cancel := context.WithTimeout(ctx, watchTimeout)
 	defer cancel()
 	defer context.AfterFunc(e.life, cancel)()
-	feed, ferr := e.dispatch.Changes(wctx, in.Principal, mcp.Filter{URIs: []string{uri}})
+	feed, ferr := e.dispatch.Changes(wctx, rec.Set, in.Principal, mcp.Filter{URIs: []string{uri}})
 	if errors.Is(ferr, context.DeadlineExceeded) {
 		return mcp.Errorf(mcp.KindTimeout, "the resource's backend did not begin to watch it within %s; try again later", watchTimeout)
 	}
@@ -43,8 +43,8 @@ func (e *Era) subscribe(ctx context.Context, in *mcp.Incoming, s *localSession, 
 	return e.resubscribe(ctx, s, state.Patch{Subscribe: uri})
 }
 
-// permitWatch decides whether the resource that a request names may be watched. It leaves invalid
-// params to the handler.
+// permitWatch decides whether the named resource may be watched. It leaves invalid params to the
+// handler.
 func (e *Era) permitWatch(ctx context.Context, in *mcp.Incoming, rec *record, msg jsonrpc.Message) *mcp.Error {
 	c := named(in, msg)
 	if c == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// lose makes replica a lost: it gives no sign of life and takes over nothing, but still works.
+// lose makes replica a lost: its heartbeats fail and it takes over nothing, but it still works.
 func (w *world) lose() { w.faults.set(false, true) }
 
 func TestTakeoverRunsRepeatableCallsAgain(t *testing.T) {
@@ -44,7 +44,7 @@ func TestTakeoverRunsRepeatableCallsAgain(t *testing.T) {
 		logOf := func(n int) string {
 			return fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"%d"}}`, n)
 		}
-		// Events of the first run are not sent again; the follower on the lost replica continues.
+		// Events of the first run are not sent again. The follower on the lost replica continues.
 		w.wantMessages(x, logOf(1), progressMessage(1), logOf(1), progressMessage(2),
 			progressMessage(3), `{"jsonrpc":"2.0","id":1,"result":{"text":"attempt 2"}}`)
 		if err := <-zombie; err == nil {
@@ -60,7 +60,7 @@ func TestTakeoverRunsRepeatableCallsAgain(t *testing.T) {
 	})
 }
 
-// The logs say which replica took over a call: one line, of that replica, and none for a call
+// A takeover is logged in one line by the replica that took over. No line is logged for a call
 // without a lost owner.
 func TestTakeoverIsLogged(t *testing.T) {
 	var log strings.Builder
@@ -124,10 +124,10 @@ func TestCrashBetweenAnswerAndDispatch(t *testing.T) {
 		w.backend.tools["ask"] = asking(elicit("name"))
 		x := w.post(w.b, s, callTool(1, "ask"))
 		ids, _ := asked(t, x)
-		// The answer is taken by a replica that dies before it calls the backend.
-		outcome, _, err := w.store("c").Answer(t.Context(), s, ids[0], stateAnswer(`{"a":1}`), 1)
-		if err != nil || outcome != state.AnswerCompleted {
-			t.Fatalf("outcome %d, %v", outcome, err)
+		// A replica accepts the answer and is lost before it calls the backend.
+		status, _, err := w.store("c").Answer(t.Context(), s, ids[0], stateAnswer(`{"a":1}`), 1)
+		if err != nil || status != state.AnswerCompleted {
+			t.Fatalf("status %d, %v", status, err)
 		}
 		after(8 * time.Second)
 		msgs := x.messages()
@@ -179,7 +179,7 @@ func TestManyLostCalls(t *testing.T) {
 	})
 }
 
-// fleet is replicas beside those of the world, each of which can be lost by itself.
+// fleet is a set of further replicas, each of which can be lost separately.
 type fleet []struct {
 	era    *Era
 	faults *faults
@@ -201,7 +201,7 @@ func (f fleet) close() {
 	}
 }
 
-// end ends whichever runs the call now, of those that did not end yet.
+// end calls how for each replica that runs the call again.
 func (f fleet) end(how func(i int)) {
 	for i, r := range f {
 		if r.era != nil && r.era.Counters().Reruns.Load() > 0 {
@@ -210,7 +210,7 @@ func (f fleet) end(how func(i int)) {
 	}
 }
 
-// never is a tool that runs until its replica ends, until that has happened often enough.
+// never returns a tool that runs until its replica ends, for the first until attempts.
 func never(until int) tool {
 	return func(ctx context.Context, c *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
 		_ = sink.Emit(ctx, progress(float64(c.Attempt)))
@@ -222,8 +222,8 @@ func never(until int) tool {
 	}
 }
 
-// A call that is safe to run again is, while it helps: until so many replicas were lost with it that it may be what ends
-// them.
+// A repeatable call is run again until MaxAttempts replicas were lost with it, because it may be
+// the cause.
 func TestACallIsRunAgainUntilItIsPoison(t *testing.T) {
 	for _, c := range []struct {
 		fails int
@@ -244,7 +244,7 @@ func TestACallIsRunAgainUntilItIsPoison(t *testing.T) {
 			for range 5 {
 				after(6 * time.Second)
 				if len(lost) == 4 {
-					break // the last one finishes the call, or says what is known
+					break // the last replica ends the call, with its result or as lost
 				}
 				all.end(func(i int) {
 					lost[i] = true
@@ -260,7 +260,7 @@ func TestACallIsRunAgainUntilItIsPoison(t *testing.T) {
 	}
 }
 
-// A replica that leaves does not end calls that other replicas run.
+// The drain of a replica does not count as an attempt, however many replicas leave.
 func TestACallIsRunAgainHoweverManyReplicasLeave(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		all := w.fleet(8)
@@ -319,8 +319,8 @@ func TestNoReplicaTakesOverItself(t *testing.T) {
 	})
 }
 
-// forget makes the medium forget the next last step of replica a that it acknowledges; returned
-// notifies a that the store was away.
+// forget makes the medium forget the next acknowledged last step of replica a. returned notifies a
+// that the store was unavailable.
 func (w *world) forget() {
 	w.faults.mu.Lock()
 	defer w.faults.mu.Unlock()
@@ -329,15 +329,15 @@ func (w *world) forget() {
 
 func (w *world) returned() { w.faults.hooks.Returning() }
 
-// What ended a call here is restored when the store has been away, so that what it lost is there: the client is asked, and
-// gets the result of the one run.
+// The end of a call here is restored after the store was unavailable and lost it: the client is
+// asked, and gets the result of the only run.
 func TestEndsThatTheStoreLostAreRestored(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
 		w.backend.tools["ask"] = asking(elicit("name"))
 		w.backend.tools["safe"] = func(ctx context.Context, c *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
 			_ = sink.Emit(ctx, progress(1))
-			time.Sleep(2 * flushed) // so that there is a record
+			time.Sleep(2 * flushed) // ensures that there is a record
 			return text(fmt.Sprint("attempt ", c.Attempt)), nil
 		}
 		lost := func(tool string, id int) *client {
@@ -346,8 +346,8 @@ func TestEndsThatTheStoreLostAreRestored(t *testing.T) {
 			return w.post(w.a, s, callTool(id, tool))
 		}
 		x, y := lost("ask", 1), lost("safe", 2)
-		z := w.post(w.a, s, callTool(3, "ask")) // nothing of it is lost
-		for range 2 {                           // the second changes nothing
+		z := w.post(w.a, s, callTool(3, "ask")) // not lost
+		for range 2 {                           // the second call has no effect
 			w.returned()
 		}
 		after(10 * time.Millisecond)
@@ -367,7 +367,7 @@ func TestEndsThatTheStoreLostAreRestored(t *testing.T) {
 	})
 }
 
-// The same for a call that was concluded in one write: who follows its stream is sent it.
+// The same holds for a call that was concluded in one write: a follower of its stream gets it.
 func TestConcludedStreamsThatTheStoreLostAreRestored(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
@@ -380,7 +380,7 @@ func TestConcludedStreamsThatTheStoreLostAreRestored(t *testing.T) {
 		if w.medium.Stats().Streams != 0 {
 			t.Fatal("nothing was lost")
 		}
-		for range 2 { // the second changes nothing
+		for range 2 { // the second call has no effect
 			w.returned()
 		}
 		after(2 * time.Second)
@@ -391,7 +391,7 @@ func TestConcludedStreamsThatTheStoreLostAreRestored(t *testing.T) {
 	})
 }
 
-// A write may be acknowledged before the store was away and be noted only when it is back.
+// A write may be acknowledged before the store is lost, and recorded only after the store is back.
 func TestEndsThatAreNotedLate(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
@@ -400,14 +400,15 @@ func TestEndsThatAreNotedLate(t *testing.T) {
 		w.forget()
 		w.backend.tools["ask"] = asking(elicit("name"))
 		x := w.post(w.a, s, callTool(1, "ask"))
-		after(stateTimeout)
+		after(state.Timeout)
 		if ids, _ := asked(t, x); len(ids) != 1 {
 			t.Errorf("asked %v", ids)
 		}
 	})
 }
 
-// A call that was taken over runs with the rights that it began with, not with those of the session.
+// A call that is taken over runs with the rights with which it began, not with those of the
+// session.
 func TestTakeoverKeepsTheCallersRights(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		w.who = mcp.Principal{Subject: "u", Issuer: "https://i", Scopes: []string{"admin"}, Roles: []string{"root"}}

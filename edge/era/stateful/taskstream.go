@@ -11,16 +11,16 @@ import (
 )
 
 // The session's standalone stream reports the tasks that were made in the session (2025-11-25,
-// Tasks, "Task Status Notifications"): their states, and progress if it was requested. The record
-// of the session has their ids, as it has the subscriptions, so that any replica that has the
-// stream reports them, whichever runs the task. A session that never had a stream keeps none.
+// Tasks, "Task Status Notifications"): their states, and their progress if it was requested. The
+// record of the session has their ids, as it has the subscriptions. So any replica with the stream
+// reports them, whichever runs the task. A session that never had a stream keeps no ids.
 
-// taskPause is the shortest interval between two reads of a task. Changes within it are reported
+// taskPause is the minimum interval between two reads of a task. Changes within it are reported
 // once.
 const taskPause = 100 * time.Millisecond
 
-// taskMade notes that a call of the session became a task. It does not block: the client is sent
-// the task first.
+// taskMade records that a call of the session became a task. It does not block, because the
+// response with the task is sent first.
 func (e *Era) taskMade(s *localSession, id string) {
 	if s.rec.Load().Attachment == 0 {
 		return
@@ -32,60 +32,60 @@ func (e *Era) taskMade(s *localSession, id string) {
 	})
 }
 
-// tasksTold reports tasks on an attached stream, each in a goroutine of its own until the task has
+// taskReports reports tasks on an attached stream, each in its own goroutine until the task has
 // ended. The zero value is closed and reports nothing.
-type tasksTold struct {
+type taskReports struct {
 	w *standalone
 
 	mu sync.Mutex
-	// open is whether the stream can be written to and is still attached.
+	// open is true while the stream is attached and can be written to.
 	open bool
-	// telling has the cancel function of each reporting goroutine, by task id.
-	telling map[string]context.CancelFunc
-	all     sync.WaitGroup
+	// reporting maps the task ids to the cancel functions of their reporting goroutines.
+	reporting map[string]context.CancelFunc
+	all       sync.WaitGroup
 }
 
-// begin opens it. The client may have been sent the progress of existing tasks before.
-func (t *tasksTold) begin(w *standalone) {
+// begin opens it. The client may already have the progress of existing tasks.
+func (t *taskReports) begin(w *standalone) {
 	t.mu.Lock()
 	t.w, t.open = w, true
 	t.mu.Unlock()
-	t.tell(w.s.rec.Load().Tasks, true)
+	t.set(w.s.rec.Load().Tasks, true)
 }
 
 // end waits until all goroutines have ended. The stream's context is done.
-func (t *tasksTold) end() {
+func (t *taskReports) end() {
 	t.mu.Lock()
 	t.open = false
 	t.mu.Unlock()
 	t.all.Wait()
 }
 
-// tell makes ids the tasks that are reported. It does not block.
-func (t *tasksTold) tell(ids []string, again bool) {
+// set sets the ids of the tasks that are reported. It does not block.
+func (t *taskReports) set(ids []string, again bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for id, end := range t.telling {
+	for id, end := range t.reporting {
 		if !slices.Contains(ids, id) {
 			end()
 		}
 	}
 	for _, id := range ids {
-		if t.telling[id] != nil || !t.open {
+		if t.reporting[id] != nil || !t.open {
 			continue
 		}
-		if t.telling == nil {
-			t.telling = map[string]context.CancelFunc{}
+		if t.reporting == nil {
+			t.reporting = map[string]context.CancelFunc{}
 		}
 		ctx, end := context.WithCancel(t.w.ctx)
-		t.telling[id] = end
+		t.reporting[id] = end
 		t.all.Go(func() {
 			defer end()
 			if t.w.follow(ctx, id, again) {
 				t.w.taskOver(id)
 			}
 			t.mu.Lock()
-			delete(t.telling, id)
+			delete(t.reporting, id)
 			t.mu.Unlock()
 		})
 	}
@@ -93,13 +93,13 @@ func (t *tasksTold) tell(ids []string, again bool) {
 
 // follow reports a task until nothing more can be reported. It returns true if the task has ended.
 func (w *standalone) follow(ctx context.Context, id string, again bool) (over bool) {
-	feed, err := w.e.dispatch.Changes(ctx, *w.a.principal.Load(), mcp.Filter{Tasks: []string{id}, TasksPlain: true})
+	feed, err := w.e.dispatch.Changes(ctx, w.s.rec.Load().Set, *w.a.principal.Load(), mcp.Filter{Tasks: []string{id}, TasksPlain: true})
 	if err != nil {
 		return false
 	}
 	defer feed.Close()
 	if len(feed.Honoured().Tasks) == 0 {
-		return true // It has expired.
+		return true // The task has expired.
 	}
 	for {
 		changes, err := feed.Next(ctx, w.e.o.KeepAlive)
@@ -135,8 +135,8 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// taskOver removes a task whose end the client was sent. If that fails, the next stream reports the
-// end again.
+// taskOver removes a task after its end was sent to the client. If that fails, the next stream
+// reports the end again.
 func (w *standalone) taskOver(id string) {
 	if slices.Contains(w.s.rec.Load().Tasks, id) {
 		_, _ = w.e.update(w.ctx, w.s, state.Patch{TaskOver: id})

@@ -11,9 +11,9 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// TestTasksOfASession: a session with a stream keeps a bounded number of its tasks, and its current
-// stream reports them, at any replica, until each has ended; a session that never had a stream
-// keeps none.
+// TestTasksOfASession: a session with a stream keeps a bounded number of its tasks. Its current
+// stream, on any replica, reports each until it has ended. A session that never had a stream keeps
+// none.
 func TestTasksOfASession(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		made := 0
@@ -34,7 +34,7 @@ func TestTasksOfASession(t *testing.T) {
 		status := func(id, is string, over bool) {
 			w.backend.change(mcp.Change{Kind: mcp.TaskStatus, URI: id, Task: fmt.Sprintf(`"taskId":%q,"status":%q`, id, is), Over: over})
 		}
-		told := func(id, is string) string {
+		reported := func(id, is string) string {
 			return fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/tasks/status","params":{"taskId":%q,"status":%q}}`, id, is)
 		}
 		progress := mcp.Change{Kind: mcp.TaskProgress, Task: `"progressToken":1,"progress":1`}
@@ -62,9 +62,9 @@ func TestTasksOfASession(t *testing.T) {
 		progress.URI = "t3"
 		w.backend.change(progress)
 		after(time.Second)
-		w.wantMessages(x, told("t2", "working"), progressed)
+		w.wantMessages(x, reported("t2", "working"), progressed)
 
-		y := w.listen(w.b, s, "") // The client may have heard the progress that there is.
+		y := w.listen(w.b, s, "") // The client may already have the existing progress.
 		progress.URI = "t2"
 		w.backend.change(progress)
 		after(time.Second)
@@ -72,7 +72,7 @@ func TestTasksOfASession(t *testing.T) {
 		after(time.Second)
 		status("t2", "completed", true)
 		after(time.Second)
-		w.wantMessages(y, progressed, told("t2", "completed"))
+		w.wantMessages(y, progressed, reported("t2", "completed"))
 		if got := tasks(s); !slices.Equal(got, []string{"t3"}) || w.backend.openFeeds() != 2 {
 			t.Errorf("the session keeps %v, and %d feeds are open", got, w.backend.openFeeds())
 		}

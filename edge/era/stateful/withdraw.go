@@ -9,19 +9,19 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// answeredInterval is how often a replica that awaits the withdrawal of questions checks whether
-// the client has answered them.
+// answeredInterval is the interval at which a replica that awaits the withdrawal of questions
+// checks whether the client has answered them.
 const answeredInterval = 5 * time.Second
 
 // watchWithdrawal continues a parked call without answers once its questions are withdrawn
-// (mcp.InputRequired). Only this replica watches, until it stops or the call's deadline: a call
+// (mcp.InputRequired). Only this replica watches, until it stops or the call's deadline. A call
 // whose replica is lost waits for its client or its deadline.
-func (e *Era) watchWithdrawal(c *execution) {
+func (e *Era) watchWithdrawal(c *runner) {
 	if c.withdrawal == nil || len(c.open) == 0 || !e.withdrawals.Enter() {
 		return
 	}
 	defer e.withdrawals.Leave()
-	await, session, asks, who, until := c.withdrawal, c.s.id, c.open, c.call.Principal, c.record.Deadline
+	await, session, asks, who, until := c.withdrawal, c.s.id, c.open, c.First.Principal, c.record.Deadline
 	e.withdrawals.Spawn(func() {
 		ctx, cancel := context.WithDeadline(e.life, until)
 		defer cancel()
@@ -33,7 +33,7 @@ func (e *Era) watchWithdrawal(c *execution) {
 			case withdrawn:
 				e.withdraw(ctx, session, asks, who)
 				return
-			case !waited: // There is nothing left to wait for.
+			case !waited: // No question is left to wait for.
 				return
 			case !e.stillAsks(ctx, session, asks):
 				return
@@ -42,11 +42,11 @@ func (e *Era) watchWithdrawal(c *execution) {
 	})
 }
 
-// stillAsks reports whether one of the questions is open. It returns true if the store does not
-// answer.
+// stillAsks reports whether one of the questions is open. It also returns true if the store does
+// not answer.
 func (e *Era) stillAsks(ctx context.Context, session string, asks []string) bool {
 	for _, ask := range asks {
-		sctx, cancel := e.bounded(ctx)
+		sctx, cancel := state.Bounded(ctx)
 		asking, err := e.store.Asking(sctx, session, ask)
 		cancel()
 		if err != nil || asking != nil {

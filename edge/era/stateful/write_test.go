@@ -11,8 +11,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// Events that come as fast as they can are on the stream in their order, before the response, and cost the
-// store few writes.
+// A burst of events is on the stream in order, before the response, and takes few writes to the
+// store.
 func TestEventsThatWaitGoWithTheResponse(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
@@ -39,7 +39,8 @@ func TestEventsThatWaitGoWithTheResponse(t *testing.T) {
 	})
 }
 
-// A call that ends while its first events wait is one write, and one that takes longer has a record by then.
+// A call that ends while its first events wait takes one write. One that takes longer has a record
+// before its end.
 func TestQuickCallsAreOneWrite(t *testing.T) {
 	for _, version := range []string{v1125, v0618} {
 		inWorld(t, Options{}, func(t *testing.T, w *world) {
@@ -63,12 +64,12 @@ func TestQuickCallsAreOneWrite(t *testing.T) {
 				after(time.Second)
 				w.wantMessages(x, progressMessage(0), progressMessage(1), fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"text":"ok"}}`, i+1))
 				if !x.ended() {
-					t.Errorf("after %v the exchange goes on", pause)
+					t.Errorf("after %v the exchange continues", pause)
 				}
 				if n := w.faults.commits; n != c.writes {
 					t.Errorf("after %v there were %d writes in all, want %d", pause, n, c.writes)
 				}
-				// It is there for any replica.
+				// The stream is in the store for every replica.
 				y := w.listen(w.b, s, idBehind(t, x, ^uint64(1)))
 				w.wantMessages(y, x.messages()[1:]...)
 			}
@@ -79,9 +80,9 @@ func TestQuickCallsAreOneWrite(t *testing.T) {
 	}
 }
 
-// A large result that is kept in a log takes no more memory than it is counted for.
+// A large result in a log takes no more memory than is charged.
 func TestKeptResultsHaveNoRoom(t *testing.T) {
-	for _, pause := range []time.Duration{0, 2 * flushed} { // concluded, and finished
+	for _, pause := range []time.Duration{0, 2 * flushed} { // with a concluding write, and with a finishing write
 		inWorld(t, Options{}, func(t *testing.T, w *world) {
 			s := w.initialize(v1125)
 			w.backend.tools["large"] = func(ctx context.Context, c *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
@@ -104,7 +105,7 @@ func TestKeptResultsHaveNoRoom(t *testing.T) {
 	}
 }
 
-// Where no log can be begun what waits is dropped, and the response is the exchange's body.
+// If no log can be begun, waiting events are dropped, and the response is the body of the exchange.
 func TestEventsThatWaitInVain(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)

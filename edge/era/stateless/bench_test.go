@@ -7,7 +7,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// discard is a transport that forgets.
+// discard is a transport that drops everything.
 type discard struct{}
 
 func (discard) Session(string)            {}
@@ -15,7 +15,8 @@ func (discard) Respond(mcp.Response)      {}
 func (discard) Accept()                   {}
 func (discard) Open() (mcp.Stream, error) { panic("a direct call was opened") }
 
-// hotPath returns what runs a call that is answered directly, from the body on.
+// hotPath returns a function that runs a call with a direct response, including the parsing of the
+// body.
 func hotPath(t testing.TB) func() {
 	e, err := New(&fakeDispatch{call: complete}, Options{})
 	if err != nil {
@@ -35,7 +36,7 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-// TestCallAllocates holds the era's part of the hot path, with the reading of the message, to a ceiling.
+// TestCallAllocates bounds the allocations of the era and of parsing on the hot path.
 func TestCallAllocates(t *testing.T) {
 	if n := testing.AllocsPerRun(1000, hotPath(t)); n > 9 {
 		t.Errorf("a call makes %v allocations, want at most 9", n)

@@ -12,8 +12,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// call runs one round of a request in the exchange's own goroutine. The client's disconnect or cancellation ends ctx, and with it the
-// backend's work.
+// call runs one round of a request in the exchange's own goroutine. The client's disconnect or
+// cancellation ends ctx and thereby the backend's work.
 func (e *Era) call(ctx context.Context, id jsonrpc.ID, rules *revision.Rules, call *mcp.Call, out mcp.Outgoing, flight *mcp.InFlight) {
 	e.calls.Add(1)
 	defer e.calls.Add(-1)
@@ -24,8 +24,8 @@ func (e *Era) call(ctx context.Context, id jsonrpc.ID, rules *revision.Rules, ca
 		refuse(&op, out, rules, id, err)
 		return
 	}
-	way := &answer{
-		out: out, flight: flight, streamAfter: e.opts.StreamAfter, keepAlive: e.opts.KeepAlive, telemetry: e.opts.Telemetry, told: state.Progress,
+	way := &response{
+		out: out, flight: flight, streamAfter: e.opts.StreamAfter, keepAlive: e.opts.KeepAlive, telemetry: e.opts.Telemetry, progress: state.Progress,
 	}
 	defer way.stop()
 	var reply mcp.Reply
@@ -36,7 +36,11 @@ func (e *Era) call(ctx context.Context, id jsonrpc.ID, rules *revision.Rules, ca
 	}
 	if err == nil && reply.Input != nil {
 		state.remember(&op)
-		state.Progress, state.Backend = way.told, cmp.Or(way.backend, state.Backend)
+		state.Progress, state.Backend = way.progress, cmp.Or(way.backend, state.Backend)
+		if call.Params.Shown != "" {
+			state.Name = call.Params.Target
+		}
+		state.Added = call.Params.Added
 		reply.Result, err = e.inputRequired(ctx, rules, call, state, reply.Input)
 	}
 	if ctx.Err() != nil {
@@ -57,8 +61,8 @@ func (e *Era) call(ctx context.Context, id jsonrpc.ID, rules *revision.Rules, ca
 	way.end(mcp.Response{Body: reply.Message(id)})
 }
 
-// cut returns the outcome of a call whose connection has ended: the client has cancelled it, unless the edge itself is ending
-// connections.
+// cut returns the outcome of a call whose connection has ended. The client has cancelled the call,
+// unless the edge itself is ending connections.
 func (e *Era) cut(rules *revision.Rules, call *mcp.Call) *telemetry.Outcome {
 	switch {
 	case !e.aborting.Load():
@@ -70,7 +74,7 @@ func (e *Era) cut(rules *revision.Rules, call *mcp.Call) *telemetry.Outcome {
 	}
 }
 
-// prepare reads what `_meta` and the previous rounds say about the call.
+// prepare reads the data about the call in `_meta` and in the state of the previous rounds.
 func (e *Era) prepare(call *mcp.Call) (sealed, error) {
 	params := &call.Params
 	var err error
@@ -88,34 +92,38 @@ func (e *Era) prepare(call *mcp.Call) (sealed, error) {
 	return e.resume(call)
 }
 
-// answer is the response of one call: JSON if the result comes soon and first; otherwise a stream, from the first event on or once
-// the backend has taken StreamAfter. Its timer opens the stream, and sends keep-alives on an open one: proxies end a silent stream,
-// and a client's disconnect is a cancellation. The mutex guards against the timer and the call running at the same time.
-type answer struct {
+// response is the response of one call: JSON if the result is ready before StreamAfter and before
+// any event, otherwise a stream. Its timer opens the stream, and sends keep-alives on an open one:
+// proxies end a silent stream, and a client's disconnect is a cancellation. The mutex guards
+// against concurrent use by the timer and the call.
+type response struct {
 	out         mcp.Outgoing
 	flight      *mcp.InFlight
 	streamAfter time.Duration
 	keepAlive   time.Duration
 	telemetry   *telemetry.Telemetry
-	// told is the progress that was sent to the client, in previous rounds too. Only dispatch's goroutine uses it.
-	told mcp.Rising
-	// backend is that of the last round; empty if there was none. Only dispatch's goroutine uses it.
+	// progress is the progress sent to the client, including previous rounds. Only dispatch's
+	// goroutine uses it.
+	progress mcp.Rising
+	// backend is that of the last round; empty if there was none. Only dispatch's goroutine uses
+	// it.
 	backend string
 
 	mu     sync.Mutex
-	stream mcp.Stream  // nil while the answer may still be JSON
+	stream mcp.Stream  // nil while it may still be JSON
 	timer  *time.Timer // nil until the backend is called or an event is emitted
-	err    error       // the stream is dead
+	err    error       // not nil once the stream has failed
 	ended  bool
 }
 
 var (
-	_ mcp.Sink   = (*answer)(nil)
-	_ mcp.Binder = (*answer)(nil)
+	_ mcp.Sink   = (*response)(nil)
+	_ mcp.Binder = (*response)(nil)
 )
 
-// Bind implements mcp.Binder. Errors before it have an HTTP status of their own, so StreamAfter counts from here.
-func (a *answer) Bind(backend string) {
+// Bind implements mcp.Binder. StreamAfter counts from here, because errors before it have their own
+// HTTP status.
+func (a *response) Bind(backend string) {
 	a.backend = backend
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -125,11 +133,11 @@ func (a *answer) Bind(backend string) {
 }
 
 // Emit implements mcp.Sink.
-func (a *answer) Emit(ctx context.Context, ev mcp.Event) error {
+func (a *response) Emit(ctx context.Context, ev mcp.Event) error {
 	if ctx.Err() != nil {
 		return ctx.Err() // cancelled: nothing may be written afterwards
 	}
-	if ev.Method == mcp.NotifyProgress && !a.told.Rises(ev.Progress) {
+	if ev.Method == mcp.NotifyProgress && !a.progress.Rises(ev.Progress) {
 		return nil
 	}
 	a.telemetry.Event(ctx, &ev)
@@ -148,14 +156,14 @@ func (a *answer) Emit(ctx context.Context, ev mcp.Event) error {
 	return a.send(mcp.StreamEvent{Data: jsonrpc.AppendNotification(nil, string(ev.Method), ev.Params)})
 }
 
-// open makes the answer a stream. It returns false if the client has disconnected.
-func (a *answer) open() bool {
+// open makes the response a stream. It returns false if the client has disconnected.
+func (a *response) open() bool {
 	a.stream, a.err = a.out.Open()
 	return a.err == nil
 }
 
 // end sends the response, as JSON or on the open stream.
-func (a *answer) end(r mcp.Response) {
+func (a *response) end(r mcp.Response) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.ended = true
@@ -165,12 +173,12 @@ func (a *answer) end(r mcp.Response) {
 		return
 	}
 	if a.flight.Finish() {
-		_ = a.send(mcp.StreamEvent{Data: r.Body, More: true}) // the stream's end
+		_ = a.send(mcp.StreamEvent{Data: r.Body, More: true}) // ends the stream
 	}
 }
 
-// stop leaves the stream to the transport: no keep-alive may be sent afterwards.
-func (a *answer) stop() {
+// stop leaves the stream to the transport: no keep-alive is sent afterwards.
+func (a *response) stop() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.ended = true
@@ -179,14 +187,14 @@ func (a *answer) stop() {
 	}
 }
 
-func (a *answer) send(ev mcp.StreamEvent) error {
+func (a *response) send(ev mcp.StreamEvent) error {
 	if a.err == nil {
 		a.err = a.stream.Send(ev)
 	}
 	return a.err
 }
 
-func (a *answer) tick() {
+func (a *response) tick() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.ended || a.err != nil || a.stream == nil && !a.open() {

@@ -74,7 +74,8 @@ func TestOpenStreamIsKeptAlive(t *testing.T) {
 	})
 }
 
-// A call that says nothing becomes a stream when its backend has had StreamAfter, and is kept alive from then on: proxies cut what is silent.
+// A call without events becomes a stream after StreamAfter and is kept alive from then on, because
+// proxies end silent responses.
 func TestSilentCallBecomesAStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for took, want := range map[time.Duration]int{900 * time.Millisecond: 0, 1500 * time.Millisecond: 1, 3500 * time.Millisecond: 3} {
@@ -107,7 +108,7 @@ func TestDisconnectCancels(t *testing.T) {
 	}
 }
 
-// What the request says of the client reaches dispatch, per request.
+// The client's data in the request reaches dispatch, for each request.
 func TestCallCarriesTheClient(t *testing.T) {
 	var got *mcp.Call
 	e := newEra(t, &fakeDispatch{call: func(ctx context.Context, c *mcp.Call, s mcp.Sink) (mcp.Reply, error) {

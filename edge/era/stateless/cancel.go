@@ -25,8 +25,8 @@ type cancellable struct {
 	flight *mcp.InFlight
 }
 
-// Respond frees the id before the client can receive the response, and writes nothing after a
-// cancellation.
+// Respond frees the id before the client can receive the response. After a cancellation it writes
+// nothing.
 func (c *cancellable) Respond(r mcp.Response) {
 	if c.flight.Finish() {
 		c.Outgoing.Respond(r)

@@ -14,7 +14,8 @@ type connection struct {
 	conn   mcp.Conn
 }
 
-// begin serves a message in a goroutine; admitted is closed once the next may be served, ended when it ended.
+// begin serves a message in a goroutine. admitted is closed once the next message may be served,
+// and ended once the message has ended.
 func (c *connection) begin(t *testing.T, body string) (r *recorder, admitted, ended chan struct{}) {
 	r, admitted, ended = newRecorder(), make(chan struct{}), make(chan struct{})
 	in := &mcp.Incoming{Body: []byte(body), Conn: &c.conn, Next: func() { close(admitted) }}
@@ -89,7 +90,7 @@ func TestCancelledListenSaysNothingMore(t *testing.T) {
 	}
 }
 
-func TestDrainTellsOfListensThatEnd(t *testing.T) {
+func TestDrainNotifiesEndedListens(t *testing.T) {
 	e := newEra(t, &fakeDispatch{feed: newFeed()}, Options{})
 	c := &connection{router: era.Router{Stateless: e}}
 	b, _ := request("subscriptions/listen", `"notifications":{}`)

@@ -13,7 +13,7 @@ import (
 // discover serves server/discover: it describes the server as the result of `initialize` does in
 // the stateful era.
 func (e *Era) discover(ctx context.Context, in *mcp.Incoming, id jsonrpc.ID, rules *revision.Rules, out mcp.Outgoing, op *telemetry.Operation) {
-	d := e.dispatch.Describe(ctx, rules, in.Principal)
+	d := e.dispatch.Describe(ctx, rules, in.Set, in.Principal)
 	body := append([]byte(nil), `{"supportedVersions":[`...)
 	for i, v := range revision.Supported() {
 		if i > 0 {
@@ -42,8 +42,8 @@ func (e *Era) discover(ctx context.Context, in *mcp.Incoming, id jsonrpc.ID, rul
 
 // appendMeta renders the `_meta` of a result of the era's own: the server's info, and for a
 // subscription its id.
-func (e *Era) appendMeta(ctx context.Context, dst []byte, rules *revision.Rules, p mcp.Principal, subscription jsonrpc.ID) []byte {
-	return appendMeta(dst, e.dispatch.Describe(ctx, rules, p).ServerInfo, subscription)
+func (e *Era) appendMeta(ctx context.Context, dst []byte, rules *revision.Rules, set string, p mcp.Principal, subscription jsonrpc.ID) []byte {
+	return appendMeta(dst, e.dispatch.Describe(ctx, rules, set, p).ServerInfo, subscription)
 }
 
 func appendMeta(dst []byte, serverInfo []byte, subscription jsonrpc.ID) []byte {

@@ -38,9 +38,10 @@ var methods = map[mcp.Method]bool{
 	mcp.MethodTasksCancel: true,
 }
 
-// envelope checks the required parts of every request, in the order that determines which error is returned: the version header, `_meta`,
-// their agreement, the version, Mcp-Method, the method, Mcp-Name. The rules are never nil. Without headers (stdio) only the body is
-// checked. It sets params to the message's, as far as they could be read.
+// envelope checks the required parts of every request. The order of the checks determines which
+// error is returned: the version header, `_meta`, their agreement, the version, Mcp-Method, the
+// method, Mcp-Name. The rules are never nil. Without headers (stdio) only the body is checked.
+// envelope sets params to the readable part of the message's params.
 func envelope(in *mcp.Incoming, msg jsonrpc.Message, params *mcp.Params) (*revision.Rules, error) {
 	rules := revision.Stateless()
 	version, err := metadata(in, msg, params)
@@ -103,7 +104,7 @@ func metadata(in *mcp.Incoming, msg jsonrpc.Message, params *mcp.Params) (string
 	return version, nil
 }
 
-// once rejects a repeated header: an intermediary that routes by it may have read the other value.
+// once refuses a repeated header: an intermediary that routes by it may have read the other value.
 func once(h mcp.Header, name string) error {
 	if n := len(h.Values(name)); n > 1 {
 		return mcp.Errorf(mcp.KindHeaderMismatch, "header %s was sent %d times: send it once", name, n)
@@ -133,7 +134,8 @@ func name(in *mcp.Incoming, params *mcp.Params) error {
 	return nil
 }
 
-// missing returns the error that names the missing member of _meta, or _meta itself, and what to send.
+// missing returns the error that names the missing member of _meta, or _meta itself, and what to
+// send.
 func missing(key string) error {
 	what := "params._meta is missing"
 	if key != "" {
@@ -150,8 +152,8 @@ func mismatch(header, got, member, want string) error {
 	return mcp.Errorf(mcp.KindHeaderMismatch, "header %s is %.100q, but %s is %.100q: send the same value", header, got, member, want)
 }
 
-// unsupported returns the error for a version that `_meta` cannot select. For a version that is served in sessions only, the supported
-// versions are those without sessions.
+// unsupported returns the error for a version that `_meta` cannot select. For a version that only
+// sessions support, the error lists the versions without sessions.
 func unsupported(version string) error {
 	message := "protocol version " + version + " is not served: use one of data.supported"
 	_, sessions := revision.ByVersion(version)

@@ -14,8 +14,8 @@ func complete(context.Context, *mcp.Call, mcp.Sink) (mcp.Reply, error) {
 	return mcp.Reply{Result: []byte(`{"content":[],"resultType":"complete"}`)}, nil
 }
 
-// Each row spoils one thing of a well-formed request. The order of the checks decides which error is
-// told when two things are wrong.
+// Each row breaks one part of a well-formed request. The order of the checks decides which of two
+// errors is returned.
 func TestEnvelope(t *testing.T) {
 	e := newEra(t, &fakeDispatch{call: complete}, Options{})
 	const named = `"name":"echo","arguments":{}`
@@ -106,7 +106,7 @@ func TestEnvelope(t *testing.T) {
 	}
 }
 
-func TestUnsupportedVersionListsWhatIsServed(t *testing.T) {
+func TestUnsupportedVersionListsServedVersions(t *testing.T) {
 	e := newEra(t, &fakeDispatch{call: complete}, Options{})
 	b, h := request("server/discover", "")
 	h.Set("Mcp-Protocol-Version", "2099-01-01")
@@ -114,8 +114,8 @@ func TestUnsupportedVersionListsWhatIsServed(t *testing.T) {
 	contains(t, body(t, r), `"data":{"supported":["2026-07-28","2025-11-25"`, `"requested":"2099-01-01"}`)
 }
 
-// A first request by hand learns what to send.
-func TestMissingMetaTellsWhatToSend(t *testing.T) {
+// The error for a request without `_meta` says what to send.
+func TestMissingMetaNamesWhatToSend(t *testing.T) {
 	e := newEra(t, &fakeDispatch{call: complete}, Options{})
 	_, h := request("tools/list", "")
 	for _, params := range []string{``, `,"params":{}`, `,"params":{"_meta":{}}`, `,"params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}`} {
@@ -124,7 +124,7 @@ func TestMissingMetaTellsWhatToSend(t *testing.T) {
 	}
 }
 
-// Without headers, as on stdio, only the body counts.
+// Without headers, as on stdio, only the body is checked.
 func TestNoHeadersToCheck(t *testing.T) {
 	e := newEra(t, &fakeDispatch{call: complete}, Options{})
 	b, _ := request("tools/call", `"name":"echo"`)

@@ -15,22 +15,24 @@ import (
 
 // Options are the settings of the era. Zero values select the documented defaults.
 type Options struct {
-	// Keys seal request states: 32 bytes each. The first key seals, and all keys open, so that a key can be rotated; replicas share them.
-	// Empty means a random key, valid for one replica and one process.
+	// Keys seal request states: 32 bytes each. The first key seals, and all keys open, so that a
+	// key can be rotated. All replicas must have the same keys. Empty means a random key, valid for
+	// one replica and one process.
 	Keys [][]byte
 	// MaxRounds bounds the rounds of one call that ask the client; 0 means mcp.DefaultRounds.
 	MaxRounds int
 	// CallLifetime bounds a call from its first round to its last; 0 means mcp.DefaultCallLifetime.
 	CallLifetime time.Duration
-	// StreamAfter is how long a backend may take before the answer to its call becomes a stream, which sends headers and keep-alives to
-	// proxies; 0 means 1 s.
+	// StreamAfter is how long a backend may take before the response of its call becomes a stream,
+	// which sends headers and keep-alives to proxies; 0 means 1 s.
 	StreamAfter time.Duration
 	// KeepAlive is how long an open stream may be silent; 0 means 15 s.
 	KeepAlive time.Duration
-	// MaxListens bounds the open subscriptions of one principal, and of all anonymous callers of this replica together; 0 means 20,000.
+	// MaxListens bounds the open subscriptions of one principal, and of all anonymous callers of
+	// this replica together; 0 means 20,000.
 	MaxListens int
-	// MaxListenBytes bounds the URIs of the open subscriptions of one principal, in bytes, each with 64 bytes beside its text; 0 means 64
-	// MiB.
+	// MaxListenBytes bounds the bytes of the URIs of one principal's open subscriptions. Each URI
+	// counts its length plus 64 bytes. 0 means 64 MiB.
 	MaxListenBytes int
 	// MaxSubscriptions bounds the resources of one subscription; 0 means 1,024.
 	MaxSubscriptions int
@@ -80,7 +82,8 @@ type Era struct {
 	listening atomic.Int64
 	// expired counts the subscriptions that ended because their caller's credentials expired.
 	expired atomic.Int64
-	// aborting is true once the edge ends connections (Abort); calls is the number of calls being served.
+	// aborting is true once the edge ends connections (Abort). calls is the number of calls being
+	// served.
 	aborting atomic.Bool
 	calls    atomic.Int64
 }
@@ -99,7 +102,8 @@ func New(d era.Dispatcher, o Options) (*Era, error) {
 	return e, nil
 }
 
-// SealWith sets Options.Keys to one key, for a key that is only known after New. It must be called before the first message.
+// SealWith sets Options.Keys to one key, for a key that is only known after New. It must be called
+// before the first message.
 func (e *Era) SealWith(key []byte) error {
 	s, err := newSealer([][]byte{key})
 	if err == nil {
@@ -111,17 +115,19 @@ func (e *Era) SealWith(key []byte) error {
 // Listening returns the number of open subscriptions.
 func (e *Era) Listening() int64 { return e.listening.Load() }
 
-// Expired returns the number of subscriptions that ended because their caller's credentials expired.
+// Expired returns the number of subscriptions that ended because their caller's credentials
+// expired.
 func (e *Era) Expired() int64 { return e.expired.Load() }
 
-// ListenBytes returns the bytes that the URIs of the open subscriptions of all principals together count for Options.MaxListenBytes.
+// ListenBytes returns the bytes of all open subscriptions, counted as for Options.MaxListenBytes.
 func (e *Era) ListenBytes() int64 { return e.listens.bytes.Load() }
 
-// Drain ends every subscription with its result, so that clients subscribe again at other replicas. Calls continue.
+// Drain ends every subscription with its result, so that clients subscribe again at other replicas.
+// Calls continue.
 func (e *Era) Drain() { e.drain() }
 
-// Abort records that the edge ends connections, and the calls on them, from now on: these calls are not counted as cancelled by their
-// clients.
+// Abort records that the edge ends connections, and the calls on them, from now on. These calls are
+// not counted as cancelled by their clients.
 func (e *Era) Abort() { e.aborting.Store(true) }
 
 // awaitInterval is the polling interval of Await.
@@ -160,7 +166,7 @@ func (e *Era) Message(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message
 }
 
 func (e *Era) request(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, out mcp.Outgoing) {
-	call := &mcp.Call{Attempt: 1, Method: mcp.Method(msg.Method), Header: in.Header, HTTP: in.HTTP, Principal: in.Principal, From: in.Address, Memory: in.Memory}
+	call := &mcp.Call{Attempt: 1, Method: mcp.Method(msg.Method), Set: in.Set, Header: in.Header, HTTP: in.HTTP, Principal: in.Principal, From: in.Address, Memory: in.Memory}
 	params := &call.Params
 	rules, err := envelope(in, msg, params)
 	if err != nil {

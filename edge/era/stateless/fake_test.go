@@ -15,7 +15,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/revision"
 )
 
-// fakeDispatch runs each call as the test says.
+// fakeDispatch runs each call with the test's function.
 type fakeDispatch struct {
 	call func(ctx context.Context, call *mcp.Call, sink mcp.Sink) (mcp.Reply, error)
 	feed *fakeFeed
@@ -23,7 +23,7 @@ type fakeDispatch struct {
 
 var _ era.Dispatcher = (*fakeDispatch)(nil)
 
-func (f *fakeDispatch) Describe(context.Context, *revision.Rules, mcp.Principal) mcp.Description {
+func (f *fakeDispatch) Describe(context.Context, *revision.Rules, string, mcp.Principal) mcp.Description {
 	return mcp.Description{ServerInfo: json.RawMessage(`{"name":"t","version":"1"}`), Capabilities: json.RawMessage(`{"tools":{}}`), Instructions: "be kind"}
 }
 
@@ -31,10 +31,10 @@ func (f *fakeDispatch) Call(ctx context.Context, _ *revision.Rules, call *mcp.Ca
 	if bound, ok := sink.(mcp.Binder); ok {
 		bound.Bind("fake")
 	}
-	if call.Round > 1 && call.Backend != "fake" { // Every later round belongs to the backend of the first.
+	if call.Round > 1 && call.Backend != "fake" { // Every later round must use the backend of the first.
 		return mcp.Reply{}, mcp.Errorf(mcp.KindInternal, "round %d is of the backend %q", call.Round, call.Backend)
 	}
-	if call.Method == mcp.MethodSubscribe { // It is only decided on.
+	if call.Method == mcp.MethodSubscribe { // The request is only decided.
 		return mcp.Reply{}, nil
 	}
 	return f.call(ctx, call, sink)
@@ -44,7 +44,7 @@ func (*fakeDispatch) Resolve(context.Context, *revision.Rules, *mcp.Call) (*mcp.
 	return &mcp.Target{Backend: "fake", Known: true}, nil
 }
 
-func (f *fakeDispatch) Changes(_ context.Context, _ mcp.Principal, filter mcp.Filter) (mcp.Feed, error) {
+func (f *fakeDispatch) Changes(_ context.Context, _ string, _ mcp.Principal, filter mcp.Filter) (mcp.Feed, error) {
 	f.feed.honoured = filter
 	return f.feed, nil
 }
@@ -78,7 +78,7 @@ func (f *fakeFeed) Update(context.Context, mcp.Filter, bool) (mcp.Filter, error)
 func (f *fakeFeed) SetPrincipal(context.Context, mcp.Principal) error { return nil }
 func (f *fakeFeed) Close()                                            { f.closed.Do(func() { close(f.done) }) }
 
-// recorder is an exchange's way back that keeps what was written.
+// recorder is an Outgoing that records everything written.
 type recorder struct {
 	mu       sync.Mutex
 	response *mcp.Response
@@ -121,7 +121,7 @@ func (r *recorder) seen() []string {
 
 const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
 
-// request is a well-formed request; tests spoil it.
+// request returns a well-formed request, which tests modify.
 func request(method, params string) (body string, header http.Header) {
 	if params != "" {
 		params += ","
@@ -139,7 +139,7 @@ func newEra(t *testing.T, d *fakeDispatch, o Options) *Era {
 	return e
 }
 
-// post sends one message the way a transport would, through the router.
+// post sends one message through the router, as a transport does.
 func post(t *testing.T, e *Era, body string, header http.Header, p mcp.Principal) *recorder {
 	t.Helper()
 	r := newRecorder()
@@ -159,7 +159,7 @@ func post(t *testing.T, e *Era, body string, header http.Header, p mcp.Principal
 
 func body(t *testing.T, r *recorder) string {
 	t.Helper()
-	if r.response == nil && len(r.seen()) == 1 { // it took longer than a second
+	if r.response == nil && len(r.seen()) == 1 { // The call took longer than a second.
 		return r.seen()[0]
 	}
 	if r.response == nil {

@@ -17,8 +17,9 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// listen serves subscriptions/listen: it acknowledges the part of the filter that is honoured, then sends changes, each
-// tagged with the subscription's id, until the client disconnects, its credentials expire, or the replica drains.
+// listen serves subscriptions/listen. It acknowledges the honoured part of the filter and then
+// sends changes, each with the subscription's id, until the client disconnects, its credentials
+// expire, or the replica drains.
 func (e *Era) listen(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, rules *revision.Rules, params *mcp.Params, out mcp.Outgoing, flight *mcp.InFlight) {
 	ctx, op := e.observe(ctx, in, msg, rules, params)
 	id := msg.ID
@@ -33,7 +34,7 @@ func (e *Era) listen(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message,
 			return
 		}
 	}
-	release, err := e.listens.take(in.Principal.Key(), bytesOf(filter.URIs), e.opts.Telemetry) // before any work for it
+	release, err := e.listens.take(in.Principal.Key(), bytesOf(filter.URIs), e.opts.Telemetry) // before any work for the subscription
 	if err != nil {
 		refuse(&op, out, rules, id, err)
 		return
@@ -43,7 +44,7 @@ func (e *Era) listen(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message,
 		refuse(&op, out, rules, id, err)
 		return
 	}
-	feed, err := e.dispatch.Changes(ctx, in.Principal, filter)
+	feed, err := e.dispatch.Changes(ctx, in.Set, in.Principal, filter)
 	if err != nil {
 		refuse(&op, out, rules, id, err)
 		return
@@ -83,15 +84,17 @@ func (e *Era) listen(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message,
 		return
 	}
 	result := append([]byte(nil), `{"resultType":"complete","_meta":`...)
-	result = append(e.appendMeta(ctx, result, rules, in.Principal, id), '}')
+	result = append(e.appendMeta(ctx, result, rules, in.Set, in.Principal, id), '}')
 	_ = stream.Send(mcp.StreamEvent{Data: jsonrpc.AppendResult(nil, id, result)})
 }
 
-// permitAtOnce bounds the concurrent decisions on the resources of one filter; a decision by a policy server takes time.
+// permitAtOnce bounds the concurrent decisions on the resources of one filter; a decision by a
+// policy server takes time.
 const permitAtOnce = 16
 
-// permitWatches returns the resources of a filter that may be watched. The error names the scopes that all of them need
-// together. A resource that may not be watched with any scopes is no error: it is not honoured.
+// permitWatches returns the resources of a filter that may be watched. The error names the scopes
+// that all of them together need. A resource that no scope permits is not honoured, without an
+// error.
 func (e *Era) permitWatches(ctx context.Context, in *mcp.Incoming, rules *revision.Rules, id jsonrpc.ID, uris []string) ([]string, error) {
 	errs := make([]error, len(uris))
 	var asking errgroup.Group
@@ -126,7 +129,8 @@ func (e *Era) permitWatches(ctx context.Context, in *mcp.Incoming, rules *revisi
 	return permitted, nil
 }
 
-// permitWatch decides whether a resource may be watched. A panic in the decision denies it, and has no further effect.
+// permitWatch decides whether a resource may be watched. A panic in the decision denies the watch,
+// without further effect.
 func (e *Era) permitWatch(ctx context.Context, in *mcp.Incoming, rules *revision.Rules, id jsonrpc.ID, uri string) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -135,7 +139,7 @@ func (e *Era) permitWatch(ctx context.Context, in *mcp.Incoming, rules *revision
 		}
 	}()
 	call := &mcp.Call{
-		Attempt: 1, Method: mcp.MethodSubscribe, Envelope: mcp.Envelope{ID: id},
+		Attempt: 1, Method: mcp.MethodSubscribe, Set: in.Set, Envelope: mcp.Envelope{ID: id},
 		Principal: in.Principal, Header: in.Header, HTTP: in.HTTP, From: in.Address,
 	}
 	call.Params.Target, call.Params.HasTarget = uri, true
@@ -147,7 +151,7 @@ func (e *Era) permitWatch(ctx context.Context, in *mcp.Incoming, rules *revision
 	return err
 }
 
-// together combines what two requests lack; the first may be nil.
+// together combines the missing scopes of two requests; the first may be nil.
 func together(a, b *mcp.Error) *mcp.Error {
 	if a == nil {
 		return b
@@ -166,14 +170,14 @@ type subscription struct {
 	id     jsonrpc.ID
 	stream mcp.Stream
 	feed   mcp.Feed
-	// good ends with the request, and when its credentials are found to be invalid.
+	// good ends with the request, or when its credentials become invalid.
 	good context.Context
 	// until is when the credentials of the request expire; zero if they do not.
 	until time.Time
 }
 
-// follow passes changes on. It returns nil if the result must be sent, because the replica drains or the credentials have
-// expired; an error means that the client has disconnected.
+// follow forwards changes. It returns nil if the result must be sent, because the replica drains or
+// the credentials have expired. An error means that the client has disconnected.
 func (s *subscription) follow(ctx context.Context, e *Era) error {
 	wait, cancel := context.WithCancel(s.good)
 	defer cancel()
@@ -251,8 +255,8 @@ func (s *subscription) acknowledge() error {
 	return s.notify(mcp.NotifyAcknowledged, append(params, `}}`...))
 }
 
-// cancelled notifies the client that the server ends the subscription. It is needed only on a connection that carries many
-// requests: elsewhere the stream ends (Patterns, "Cancellation").
+// cancelled notifies the client that the server ends the subscription. It is needed only on a
+// connection that carries many requests: otherwise the stream ends (Patterns, "Cancellation").
 func (s *subscription) cancelled() error {
 	params := append(s.params(), `,"requestId":`...)
 	params = append(append(params, s.id.Raw()...), '}')
@@ -270,8 +274,8 @@ func (s *subscription) notify(m mcp.Method, params []byte) error {
 	return s.stream.Send(mcp.StreamEvent{Data: jsonrpc.AppendNotification(nil, string(m), params)})
 }
 
-// maxListBytes bounds the total bytes of the entries of a list in a filter: each URI is compared with all templates, in all
-// spellings.
+// maxListBytes bounds the total bytes of the entries of a list in a filter, because each URI is
+// compared with all templates in all spellings.
 const maxListBytes = 256 << 10
 
 // bounded checks a list of a filter.
@@ -295,7 +299,8 @@ func (e *Era) bounded(name string, list []string, check func(what, entry string)
 	return nil
 }
 
-// filter reads the client's filter. Unknown members are ignored: what is not honoured is missing from the acknowledgement.
+// filter reads the client's filter. Unknown members are ignored: they are missing from the
+// acknowledgement.
 func (e *Era) filter(raw json.RawMessage) (mcp.Filter, error) {
 	var f mcp.Filter
 	if jsonrpc.TypeOf(raw) != jsonrpc.Object {

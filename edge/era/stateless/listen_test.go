@@ -13,7 +13,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// listening starts a subscription and returns when its acknowledgement is on the wire.
+// listening starts a subscription and returns when its acknowledgement was sent.
 func listening(t *testing.T, e *Era, params string) (r *recorder, leave func(), ended <-chan struct{}) {
 	t.Helper()
 	b, h := request("subscriptions/listen", params)
@@ -78,7 +78,7 @@ func TestListenIsKeptAlive(t *testing.T) {
 	})
 }
 
-// There is no session to charge the resources to: they are charged to the principal.
+// Subscribed resources are charged to the principal, because there is no session.
 func TestListensAreBoundedInBytes(t *testing.T) {
 	const each = 1000 + uriOverhead
 	e := newEra(t, &fakeDispatch{feed: newFeed()}, Options{MaxListenBytes: 3 * each})
@@ -99,7 +99,7 @@ func TestListensAreBoundedInBytes(t *testing.T) {
 		t.Error(body(t, r))
 	}
 	contains(t, body(t, r), fmt.Sprintf("have %d of at most %d bytes, and %d more", 2*each, 3*each, 2*each))
-	// Who listens for no resource needs none of it, and another principal has its own.
+	// A subscription without resources takes none of the bytes, and another principal has its own.
 	_, leave2, ended2 := listening(t, e, `"notifications":{"toolsListChanged":true}`)
 	leave2()
 	<-ended2
@@ -113,7 +113,7 @@ func TestListensAreBoundedInBytes(t *testing.T) {
 	<-ended
 }
 
-// What a filter costs is bounded by its bytes, before anything is decided.
+// The bytes of a filter are bounded before any decision.
 func TestFiltersAreBoundedInBytes(t *testing.T) {
 	e := newEra(t, &fakeDispatch{feed: newFeed()}, Options{})
 	list := func(each, n int) string {
@@ -145,7 +145,7 @@ func TestListensAreBounded(t *testing.T) {
 	contains(t, body(t, post(t, e, b, h, mcp.Principal{})), "-32602", "params.notifications")
 }
 
-// A member of the wrong type is told by its name and what it must be.
+// The error for a member of the wrong type names the member and the required type.
 func TestListensOfWrongTypes(t *testing.T) {
 	e := newEra(t, &fakeDispatch{feed: newFeed()}, Options{})
 	for members, want := range map[string]string{

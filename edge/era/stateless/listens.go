@@ -8,10 +8,10 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// uriOverhead is the memory of a URI beside its text, in bytes, in a filter and the watches made for it.
+// uriOverhead is the memory of a URI in bytes, beside its text, in a filter and in its watches.
 const uriOverhead = 64
 
-// bytesOf returns the bytes that the URIs of a subscription count for MaxListenBytes.
+// bytesOf returns the bytes of a subscription's URIs, counted for MaxListenBytes.
 func bytesOf(uris []string) (n int) {
 	for _, uri := range uris {
 		n += uriOverhead + len(uri)
@@ -19,8 +19,8 @@ func bytesOf(uris []string) (n int) {
 	return n
 }
 
-// listens bounds the open subscriptions of each principal: by number, and by the bytes of their URIs, since no
-// session holds them. Safe for concurrent use.
+// listens bounds the number of each principal's open subscriptions, and the bytes of their URIs,
+// since no session holds them. Safe for concurrent use.
 type listens struct {
 	maxCount, maxBytes int
 
@@ -37,8 +37,8 @@ func newListens(maxCount, maxBytes int) *listens {
 	return &listens{maxCount: maxCount, maxBytes: maxBytes, held: map[string]share{}}
 }
 
-// take counts one more subscription, or returns an error that names the bound reached. release must be called
-// once.
+// take counts one more subscription, or returns an error that names the reached bound. release must
+// be called once.
 func (l *listens) take(key string, bytes int, t *telemetry.Telemetry) (release func(), err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -9,14 +9,14 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// observe begins the operation of a message that is no call. params may be nil.
+// observe begins the operation of a message that is not a call. params may be nil.
 func (e *Era) observe(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, rules *revision.Rules, params *mcp.Params) (context.Context, telemetry.Operation) {
 	t := e.opts.Telemetry
 	if t == nil {
 		return ctx, telemetry.Operation{}
 	}
 	r := telemetry.Request{
-		Method: mcp.Method(msg.Method), ID: msg.ID, Params: params, Version: rules.Version, Header: in.Header, Pipe: in.Header == nil, Principal: in.Principal, From: in.Address,
+		Method: mcp.Method(msg.Method), ID: msg.ID, Params: params, Version: rules.Version, Set: in.Set, Header: in.Header, Pipe: in.Header == nil, Principal: in.Principal, From: in.Address,
 	}
 	if params != nil {
 		r.Client = t.ClientName(params.Meta.ClientInfo)
@@ -24,15 +24,15 @@ func (e *Era) observe(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message
 	return t.Begin(ctx, &r)
 }
 
-// observeCall begins the operation of one round of a call. A round whose request names no trace joins
-// the trace of the previous round; it is linked to that round in any case.
+// observeCall begins the operation of one round of a call. It links the round to the previous
+// round. If the request names no trace, the round also joins that round's trace.
 func (e *Era) observeCall(ctx context.Context, id jsonrpc.ID, rules *revision.Rules, call *mcp.Call, state *sealed) (context.Context, telemetry.Operation) {
 	t := e.opts.Telemetry
 	if t == nil {
 		return ctx, telemetry.Operation{}
 	}
 	r := telemetry.Request{
-		Method: call.Method, ID: id, Params: &call.Params, Version: rules.Version, Header: call.Header, Pipe: call.Header == nil,
+		Method: call.Method, ID: id, Params: &call.Params, Version: rules.Version, Set: call.Set, Header: call.Header, Pipe: call.Header == nil,
 		Client: t.ClientName(call.Client.Info), Round: call.Round, Attempt: call.Attempt,
 		Principal: call.Principal, Call: call.ID, From: call.From,
 	}

@@ -16,11 +16,11 @@ func multiRound(m mcp.Method) bool {
 	return m == mcp.MethodToolsCall || m == mcp.MethodPromptsGet || m == mcp.MethodResourcesRead
 }
 
-// maxStateWait bounds how long an answer without questions is delayed at the backend's request.
+// maxStateWait bounds the delay of a response without questions that the backend requests.
 const maxStateWait = 5 * time.Second
 
-// resume restores the call from its previous rounds: id, round, answers and state. A first round, and answers without a
-// state, start a new call.
+// resume restores the call from its previous rounds: id, round, answers and state. A first round
+// starts a new call, as do answers without a state.
 func (e *Era) resume(call *mcp.Call) (sealed, error) {
 	params := &call.Params
 	state := sealed{CallID: mcp.NewCallID(), Round: 1, Expires: time.Now().Add(e.opts.CallLifetime)}
@@ -39,17 +39,23 @@ func (e *Era) resume(call *mcp.Call) (sealed, error) {
 		}
 	}
 	call.ID, call.Round, call.State, call.Backend = state.CallID, state.Round, state.State, state.Backend
+	if state.Name != "" {
+		params.Rename(state.Name)
+	}
+	if state.Added != nil {
+		params.Restore(state.Added)
+	}
 	var err error
 	call.Responses, err = responses(params.InputResponses, params.RequestState != nil, state.Methods)
 	return state, err
 }
 
-// maxVolunteered bounds the answers that arrive without a state, and so were not asked for.
+// maxVolunteered bounds the accepted answers without a state, which no question requested.
 const maxVolunteered = 64
 
-// responses reads inputResponses. After a round, it leaves out answers that were not asked for, as the specification
-// requires (MCP, "Multi Round-Trip Requests"). Without a previous round, any key is accepted with its method left open,
-// up to the first maxVolunteered.
+// responses reads inputResponses. After a round, it drops answers to unasked questions, as the
+// specification requires (MCP, "Multi Round-Trip Requests"). Without a previous round, it accepts
+// the first maxVolunteered answers under any key, with an unknown method.
 func responses(raw json.RawMessage, resumed bool, asked map[string]mcp.Method) ([]mcp.InputResponse, error) {
 	if raw == nil {
 		return nil, nil
@@ -82,7 +88,7 @@ func responses(raw json.RawMessage, resumed bool, asked map[string]mcp.Method) (
 	return out, nil
 }
 
-// inputRequired renders the result of a round that needs another one.
+// inputRequired renders the result of a round that needs another round.
 func (e *Era) inputRequired(ctx context.Context, rules *revision.Rules, call *mcp.Call, state sealed, in *mcp.InputRequired) ([]byte, error) {
 	state.Round++
 	state.State = in.State
@@ -111,7 +117,7 @@ func (e *Era) inputRequired(ctx context.Context, rules *revision.Rules, call *mc
 	out = append(out, `,"requestState":`...)
 	out = jsonrpc.AppendString(out, text)
 	out = append(out, `,"_meta":`...)
-	out = e.appendMeta(ctx, out, rules, call.Principal, jsonrpc.ID{})
+	out = e.appendMeta(ctx, out, rules, call.Set, call.Principal, jsonrpc.ID{})
 	return append(out, '}'), nil
 }
 

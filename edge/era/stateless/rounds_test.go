@@ -14,7 +14,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// asker asks for a name first, keeps a state, then greets.
+// asker asks for a name first, keeps a state, and then greets.
 func asker(_ context.Context, call *mcp.Call, _ mcp.Sink) (mcp.Reply, error) {
 	for _, r := range call.Responses {
 		if r.Key == "user_name" && bytes.Contains(r.Result, []byte("Ada")) {
@@ -29,7 +29,7 @@ func asker(_ context.Context, call *mcp.Call, _ mcp.Sink) (mcp.Reply, error) {
 
 const askParams = `"name":"ask","arguments":{"a":1}`
 
-// ask runs one round and returns the whole answer and its state.
+// ask runs one round and returns the whole response and its state.
 func ask(t *testing.T, e *Era, params string, p mcp.Principal) (text, state string) {
 	t.Helper()
 	b, h := request("tools/call", params)
@@ -65,7 +65,7 @@ func TestRounds(t *testing.T) {
 	contains(t, text, `"greeted":"secret"`, `"method":"elicitation/create"`)
 }
 
-// What a client answers is its answer, also where it reads like what the edge notes of a question that it withdrew.
+// A client's answer with the text of the edge's own withdrawal record is an ordinary answer.
 func TestAnswerThatSaysWithdrawn(t *testing.T) {
 	var heard []mcp.InputResponse
 	e := newEra(t, &fakeDispatch{call: func(ctx context.Context, call *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
@@ -82,14 +82,15 @@ func TestAnswerThatSaysWithdrawn(t *testing.T) {
 	}
 }
 
-// Answers without a state start a call of their own: the backend sees them and decides.
+// Answers without a state start a new call: the backend gets them and decides.
 func TestVolunteeredAnswers(t *testing.T) {
 	e := newEra(t, &fakeDispatch{call: asker}, Options{})
 	text, _ := ask(t, e, askParams+`,"inputResponses":{"user_name":{"action":"accept","content":{"name":"Ada"}}}`, mcp.Principal{})
 	contains(t, text, `"greeted":""`, `"method":""`)
 }
 
-// A state opens for the very request it was sealed for, by whoever shares the key, until it expires.
+// A state opens only for the request for which it was sealed, on every replica with the key, until
+// it expires.
 func TestStateIsBound(t *testing.T) {
 	key, other := bytes.Repeat([]byte{1}, 32), bytes.Repeat([]byte{2}, 32)
 	ada, bob := mcp.Principal{Subject: "ada"}, mcp.Principal{Subject: "bob"}
@@ -108,7 +109,7 @@ func TestStateIsBound(t *testing.T) {
 		"spaces in arguments":   {e, withState(`"name":"ask","arguments":{ "a": 1 }`, state), ada, true},
 		"another key":           {stranger, withState(askParams, state), ada, false},
 		"another principal":     {e, withState(askParams, state), bob, false},
-		"nobody":                {e, withState(askParams, state), mcp.Principal{}, false},
+		"anonymous":             {e, withState(askParams, state), mcp.Principal{}, false},
 		"other arguments":       {e, withState(`"name":"ask","arguments":{"a":2}`, state), ada, false},
 		"something appended":    {e, withState(askParams, state+"-TAMPERED"), ada, false},
 		"a line break added":    {e, withState(askParams, state+`\r\n`), ada, false},
@@ -129,8 +130,8 @@ func TestStateIsBound(t *testing.T) {
 	}
 }
 
-// Progress rises over all rounds of a request (Utilities, "Progress"), whichever replica runs the next: each is told
-// from where it exceeds what the client was told before.
+// Progress increases over all rounds of a request (Utilities, "Progress"), on whichever replicas
+// they run. Each round reports only progress that exceeds the last value sent to the client.
 func TestProgressRisesOverAllRounds(t *testing.T) {
 	key := bytes.Repeat([]byte{1}, 32)
 	counter := func(ctx context.Context, call *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
@@ -157,7 +158,7 @@ func TestProgressRisesOverAllRounds(t *testing.T) {
 		h.Set("Mcp-Name", "ask")
 		seen := post(t, e, b, h, mcp.Principal{}).seen()
 		if want := `"params":` + strconv.Itoa(round); len(seen) != 2 || !strings.Contains(seen[0], want) {
-			t.Fatalf("round %d told %v, want one progress with %s and a result", round+1, seen, want)
+			t.Fatalf("round %d sent %v, want one progress with %s and a result", round+1, seen, want)
 		}
 		var last struct{ Result struct{ RequestState string } }
 		if err := json.Unmarshal([]byte(seen[1]), &last); err != nil {
@@ -199,7 +200,8 @@ func TestRoundsAreBounded(t *testing.T) {
 	contains(t, text, `-31429,"message":"the call asks \"k\" after round 3 of questions, the maximum by the setting rounds"`)
 }
 
-// A round without questions is held back for the backend's retry_after, and does not count as one.
+// A round without questions is delayed by the backend's retry_after, and does not count as a round
+// that asks.
 func TestRoundWithoutQuestions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEra(t, &fakeDispatch{call: func(_ context.Context, call *mcp.Call, _ mcp.Sink) (mcp.Reply, error) {
@@ -218,7 +220,8 @@ func TestRoundWithoutQuestions(t *testing.T) {
 	})
 }
 
-// Answers that nobody asked for do not reach the backend once something was asked; before, a few do.
+// After a round that asked, answers to unasked questions do not reach the backend. Before, a
+// bounded number does.
 func TestUnaskedAnswers(t *testing.T) {
 	var got []mcp.InputResponse
 	e := newEra(t, &fakeDispatch{call: func(ctx context.Context, call *mcp.Call, s mcp.Sink) (mcp.Reply, error) {

@@ -18,23 +18,28 @@ import (
 // sealed is the state of a call between its rounds. It passes through the client as requestState.
 type sealed struct {
 	CallID  string                `json:"c"`
-	Round   int                   `json:"r"` // of the next round
-	Asked   int                   `json:"a"` // rounds that asked the client something
+	Round   int                   `json:"r"` // the number of the next round
+	Asked   int                   `json:"a"` // the number of rounds that asked the client
 	Expires time.Time             `json:"e"`
-	Methods map[string]mcp.Method `json:"m,omitempty"` // what was asked, by key
-	State   []byte                `json:"s,omitempty"` // the backend's own
+	Methods map[string]mcp.Method `json:"m,omitempty"` // the methods of the questions, by key
+	State   []byte                `json:"s,omitempty"` // the backend's own state
 	Backend string                `json:"w,omitempty"` // the backend of State and the questions
+	// Name is the canonical name of the tool or prompt. Empty means the name that the client uses.
+	Name string `json:"n,omitempty"`
+	// Added are the arguments, as an object, that the client did not send.
+	Added json.RawMessage `json:"x,omitempty"`
 	// Progress is the progress sent to the client so far.
 	Progress mcp.Rising `json:"p,omitzero"`
-	// The spans of the first and the previous round, as traceparents; empty if they are not traced.
+	// Origin is the span of the first round, as a traceparent, and the other that of the previous
+	// round; empty if not traced.
 	Origin string `json:"o,omitempty"`
 	Before string `json:"b,omitempty"`
 }
 
-// sealer seals with AES-256-GCM. The request that the state belongs to (principal, method, target,
-// arguments) is the associated data, so a state opens for that request only.
+// sealer seals with AES-256-GCM. The associated data is the request of the state (principal,
+// set, method, target, arguments), so a state opens for that request only.
 //
-// On the wire: base64url of key id (4 bytes) · nonce (12) · ciphertext and tag.
+// The encoding is base64url of key id (4 bytes) · nonce (12) · ciphertext and tag.
 type sealer struct {
 	keys []sealingKey
 }
@@ -84,10 +89,13 @@ func newSealer(keys [][]byte) (*sealer, error) {
 // binding returns the associated data of a call.
 func binding(call *mcp.Call) []byte {
 	h := sha256.New()
-	for _, part := range []string{call.Principal.Key(), string(call.Method), call.Params.Target} {
+	for _, part := range []string{call.Principal.Key(), string(call.Method), call.Params.Requested()} {
 		fmt.Fprintf(h, "%d:%s", len(part), part)
 	}
-	h.Write(jsonrpc.Compact(nil, call.Params.Arguments))
+	if call.Set != "" { // The root's is that of earlier releases.
+		fmt.Fprintf(h, "set %d:%s", len(call.Set), call.Set)
+	}
+	h.Write(jsonrpc.Compact(nil, call.Params.SentArguments()))
 	return h.Sum(nil)
 }
 
@@ -108,7 +116,7 @@ func (s *sealer) seal(state sealed, bind []byte) (string, error) {
 func (s *sealer) open(text string, bind []byte, now time.Time) (sealed, *mcp.Error) {
 	var state sealed
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if err != nil || strings.ContainsAny(text, "\r\n") { // which the decoder ignores
+	if err != nil || strings.ContainsAny(text, "\r\n") { // the decoder would ignore these
 		return state, errSeal("it is not base64url")
 	}
 	for _, key := range s.keys {
@@ -121,7 +129,7 @@ func (s *sealer) open(text string, bind []byte, now time.Time) (sealed, *mcp.Err
 		}
 		plain, err := key.aead.Open(nil, raw[len(key.id):n], raw[n:], bind)
 		if err != nil {
-			return state, errSeal("it is for another caller, method, target or arguments, or was changed")
+			return state, errSeal("it is for another caller, set, method, target or arguments, or was changed")
 		}
 		if err := json.Unmarshal(plain, &state); err != nil {
 			return state, errSeal("its contents are those of another version")
@@ -135,7 +143,7 @@ func (s *sealer) open(text string, bind []byte, now time.Time) (sealed, *mcp.Err
 		raw[:4], s.ids())
 }
 
-// ids returns the prefixes of the keys' SHA-256 with which states name them.
+// ids returns the prefixes of the keys' SHA-256, by which states name their key.
 func (s *sealer) ids() string {
 	var all []string
 	for _, key := range s.keys {

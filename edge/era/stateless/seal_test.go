@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A state that is refused has its reason for the log, and the client is told no more than before.
+// The error of a refused state has a reason for the log. The client's message does not contain it.
 func TestRefusedStatesHaveTheirReason(t *testing.T) {
 	key := func(b byte) []byte { return bytes.Repeat([]byte{b}, keySize) }
 	sealers := make([]*sealer, 3)
@@ -29,12 +29,12 @@ func TestRefusedStatesHaveTheirReason(t *testing.T) {
 		text   string
 		bind   string
 		at     time.Time
-		reason string // empty: it opens
+		reason string // empty if the state opens
 	}{
 		"its own":         {sealers[0], text, "bound", now, ""},
 		"another replica": {sealers[1], text, "bound", now, "it is sealed with the key 66687aad, and this replica has 72cd6e84, 8c0cc17a: give all replicas the same state-keys"},
-		"another request": {sealers[0], text, "other", now, "it is for another caller, method, target or arguments, or was changed"},
-		"changed":         {sealers[0], changed, "bound", now, "it is for another caller, method, target or arguments, or was changed"},
+		"another request": {sealers[0], text, "other", now, "it is for another caller, set, method, target or arguments, or was changed"},
+		"changed":         {sealers[0], changed, "bound", now, "it is for another caller, set, method, target or arguments, or was changed"},
 		"short":           {sealers[0], text[:8], "bound", now, "it is too short"},
 		"no base64":       {sealers[0], "?" + text, "bound", now, "it is not base64url"},
 		"with a newline":  {sealers[0], text + "\n", "bound", now, "it is not base64url"},

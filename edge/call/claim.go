@@ -1,0 +1,54 @@
+package call
+
+import (
+	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
+)
+
+// claimed decides how a call continues after its owner changed: whether a lost call is run again,
+// and with which failure it ends otherwise.
+func claimed(c *Call, e Event, buf []Effect) []Effect {
+	c.round = e.Record
+	c.j.attach(e.Record, c.o.Brief)
+	r := c.round
+	switch {
+	case r.Cancelled:
+		return c.end(c.silent(), buf)
+	case e.Late:
+		return c.fail(Late, buf)
+	case e.Reply != nil: // The client refused a required answer.
+		return c.end(e.Reply, buf)
+	case e.Why == ByLoss && r.Phase == state.PhaseWaiting:
+		return c.fail(Late, buf)
+	case e.Why == ByLoss && r.Phase == state.PhaseDispatched && !r.Repeatable && !r.Resumable:
+		return c.fail(UnknownOutcome, buf)
+	case e.Why == ByLoss && r.Phase == state.PhaseDispatched && r.Lapses >= c.o.MaxAttempts:
+		return c.fail(Poison, buf)
+	}
+	c.progress, c.hasProgress = r.Progress, r.HasProgress
+	c.suppressed = r.HasProgress && r.Phase == state.PhaseDispatched
+	if c.o.Claimed != nil {
+		c.j.prepend(c.o.Claimed(r))
+	}
+	return c.mark(buf)
+}
+
+// mark writes that the backend is being called.
+func (c *Call) mark(buf []Effect) []Effect {
+	c.state = Marking
+	w := &medium.Write{Next: medium.NextDispatched}
+	if c.j.rec.Round != c.round.Round { // The step with this round was not sent yet.
+		w.Round, w.State, w.Resumable = c.round.Round, c.round.State, c.round.Resumable
+	}
+	c.j.take(w)
+	return c.j.flush(buf)
+}
+
+func runWhenMarked(c *Call, _ Event, buf []Effect) []Effect {
+	done, buf := c.j.stored(buf)
+	if done == medium.NextDispatched {
+		c.state = Running
+		buf = c.run(buf)
+	}
+	return c.j.flush(buf)
+}

@@ -1,0 +1,314 @@
+package call
+
+import (
+	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
+)
+
+// This file contains the writes and the end of a call under a lease.
+
+// finish handles the backend's reply under a lease.
+func finish(c *Call, e Event, buf []Effect) []Effect { return c.finishBy(e.Reply, buf) }
+
+func (c *Call) finishBy(r *Reply, buf []Effect) []Effect {
+	c.reply = r
+	switch r.Kind {
+	case Asks:
+		c.state = Finishing
+		return c.ask(buf)
+	case Busy:
+		c.busy(r)
+		c.takeRound(medium.NextReady)
+		return c.j.flush(append(buf, Effect{Kind: SetTimer, Timer: TimerPause, After: r.Pause}))
+	}
+	return c.end(r, buf)
+}
+
+// ask writes the questions as the last step.
+func (c *Call) ask(buf []Effect) []Effect {
+	w := &medium.Write{Next: medium.NextWaiting, Asks: c.reply.Asks, State: c.reply.State, Resumable: c.reply.Resumable}
+	if c.j.rec.Round != c.round.Round {
+		w.Round = c.round.Round
+	}
+	w.Entries = c.completed(c.reply.Asks)
+	for i := range c.reply.Asks {
+		w.Entries = append(w.Entries, state.Entry{Kind: state.EntryRequest, Data: c.reply.Asks[i].Message})
+	}
+	c.j.take(w)
+	return c.j.flush(buf)
+}
+
+// end writes the response as the last step.
+func (c *Call) end(r *Reply, buf []Effect) []Effect {
+	c.state, c.reply = Finishing, r
+	w := &medium.Write{Next: medium.NextDone}
+	if r.Response != nil {
+		data := r.Response
+		if c.o.Keep != nil {
+			data = c.o.Keep(data)
+		}
+		w.Entries = append(c.completed(nil), state.Entry{Kind: state.EntryResponse, Data: data})
+	}
+	c.j.take(w)
+	return c.j.flush(append(buf, Effect{Kind: Free}))
+}
+
+// completed returns the notices of URL elicitations that are complete.
+func (c *Call) completed(asks []state.Ask) []state.Entry {
+	if len(c.j.rec.Open) == 0 || c.o.Completed == nil {
+		return nil
+	}
+	return c.o.Completed(c.j.rec, asks)
+}
+
+func (c *Call) fail(f Failure, buf []Effect) []Effect { return c.end(c.failureHere(f), buf) }
+
+// failureHere returns a failure that fits any limit. If the store refuses it too, the machine gives
+// up the call.
+func (c *Call) failureHere(f Failure) *Reply {
+	c.failed = true
+	return c.failure(f)
+}
+
+// full returns the failure of a call for which the store has no room.
+func (c *Call) full(err error) *Reply {
+	c.failed = true
+	return c.failureOf(Full, err)
+}
+
+// finishBefore ends a call before its backend has returned.
+func (c *Call) finishBefore(r *Reply, buf []Effect) []Effect {
+	if c.j.link == unlinked {
+		return c.settle(r, buf)
+	}
+	if c.state == Running {
+		buf = append(buf, Effect{Kind: Stop})
+	}
+	return c.end(r, buf)
+}
+
+func finishSilently(c *Call, _ Event, buf []Effect) []Effect {
+	c.noteCancelled()
+	return c.finishBefore(c.silent(), buf)
+}
+func finishLate(c *Call, _ Event, buf []Effect) []Effect {
+	return c.finishBefore(c.failure(Late), buf)
+}
+
+// leave gives up the call without a write to the store.
+func (c *Call) leave(how How, buf []Effect) []Effect {
+	if c.state == Running {
+		buf = append(buf, Effect{Kind: Stop})
+	}
+	if c.j.link != unlinked && how == HowLost {
+		// If the store loses the other owner's claim, this may be the only copy.
+		buf = append(buf, Effect{Kind: Keep, Record: c.j.rec, Entries: c.j.window})
+	}
+	if how == HowLost {
+		buf = c.cancelByRecord(buf)
+	}
+	return c.overHere(how, buf)
+}
+
+// cancelByRecord cancels the call by its record, once, if its client has cancelled it.
+func (c *Call) cancelByRecord(buf []Effect) []Effect {
+	if c.cancellation != cancelledHere {
+		return buf
+	}
+	c.cancellation = cancelledByRecord
+	return append(buf, Effect{Kind: CancelByRecord})
+}
+
+// cancelOver handles a cancellation that arrives when the machine is over. A call that waits or has
+// another owner is cancelled by its record.
+func cancelOver(c *Call, _ Event, buf []Effect) []Effect {
+	if c.how != HowParked && c.how != HowLost {
+		return buf
+	}
+	c.noteCancelled()
+	return c.cancelByRecord(buf)
+}
+
+// supersede gives up the call to another machine, which knows the record. A call without a record
+// continues unless it is cancelled.
+func supersede(c *Call, e Event, buf []Effect) []Effect {
+	if e.Why == ByCancel {
+		c.cancellation = cancelledByRecord
+	}
+	switch {
+	case c.j.link != unlinked && c.how != 0:
+		return c.endHere(buf)
+	case c.j.link != unlinked:
+		return c.leave(HowLost, buf)
+	case e.Why == ByCancel:
+		return finishSilently(c, e, buf)
+	}
+	return buf
+}
+
+// overHere ends the machine.
+func (c *Call) overHere(how How, buf []Effect) []Effect {
+	c.state, c.how = Over, how
+	c.j.window = nil // Keep has copied the entries.
+	return append(dropped(c.j.drop(), Gone, buf), Effect{Kind: OverHere, How: how, Reply: c.reply})
+}
+
+func leaveGone(c *Call, e Event, buf []Effect) []Effect {
+	if c.j.link == unlinked {
+		return c.finishBefore(c.failure(NoSession), buf)
+	}
+	return c.leave(HowGone, buf)
+}
+
+func leaveClosed(c *Call, e Event, buf []Effect) []Effect {
+	if c.j.link == unlinked {
+		return c.finishBefore(c.failure(Leaving), buf)
+	}
+	return c.leave(HowLost, buf)
+}
+
+func over(c *Call, _ Event, buf []Effect) []Effect { return c.overHere(HowEnded, buf) }
+
+func restore(c *Call, _ Event, buf []Effect) []Effect { return c.j.rewound(buf) }
+
+func wroteEntries(c *Call, _ Event, buf []Effect) []Effect {
+	_, buf = c.j.stored(buf)
+	return c.j.flush(buf)
+}
+
+// failedEntries handles the fault of a step that is not the last.
+func failedEntries(c *Call, e Event, buf []Effect) []Effect {
+	switch e.Fault {
+	case Fenced:
+		return c.leave(HowLost, buf)
+	case Gone:
+		return c.leave(HowGone, buf)
+	case TooLarge, NoRoom, IDTaken:
+		what := c.j.refused()
+		buf = dropped(len(what.Entries), e.Fault, buf)
+		switch {
+		case what.Next == medium.NextSame || c.j.unsent(): // A later step has the same content.
+		case len(what.Entries) > 0:
+			what.Entries = nil
+			c.j.take(what)
+		case e.Fault == NoRoom: // The store refused the content of the step itself.
+			return c.finishBefore(c.full(e.Err), buf)
+		default:
+			return c.finishBefore(c.failureHere(Oversized), buf)
+		}
+		return c.j.flush(buf)
+	}
+	return c.j.failed(e.Fault, buf)
+}
+
+func writeOnTimer(c *Call, e Event, buf []Effect) []Effect {
+	switch {
+	case e.Timer == TimerRetry && c.j.link == retrying:
+		return c.j.again(buf)
+	case e.Timer == TimerGiveUp:
+		return c.leave(HowLost, buf)
+	}
+	return buf
+}
+
+func markOnPause(c *Call, e Event, buf []Effect) []Effect {
+	switch {
+	case e.Timer != TimerPause:
+		return writeOnTimer(c, e, buf)
+	case c.j.link == unlinked:
+		c.state = Direct
+		return c.run(buf)
+	}
+	return c.mark(buf)
+}
+
+// overWhenDone ends the run once its last step was acknowledged, unless the store may have lost it
+// again.
+func overWhenDone(c *Call, _ Event, buf []Effect) []Effect {
+	done, buf := c.j.stored(buf)
+	switch done {
+	case medium.NextWaiting:
+		c.how = HowParked
+	case medium.NextDone:
+		c.how = HowEnded
+	}
+	if c.how == 0 || c.j.stale {
+		return c.j.flush(buf)
+	}
+	return c.endHere(buf)
+}
+
+// endHere ends the run after its last step.
+func (c *Call) endHere(buf []Effect) []Effect {
+	buf = append(buf, Effect{Kind: Keep, Record: c.j.rec, Entries: c.j.window})
+	if c.how == HowParked {
+		buf = c.cancelByRecord(buf)
+	}
+	return c.overHere(c.how, buf)
+}
+
+// failedEnd handles the fault of the last step, or of a step before it.
+func failedEnd(c *Call, e Event, buf []Effect) []Effect {
+	if c.how != 0 && (e.Fault == Fenced || e.Fault == Gone) {
+		return c.endHere(buf)
+	}
+	if e.Fault < TooLarge || c.j.unsent() {
+		return failedEntries(c, e, buf)
+	}
+	what := c.j.refused()
+	if before := len(what.Entries) - endEntries(what); before > 0 {
+		// The entries before the end may be the cause.
+		what.Entries = what.Entries[before:]
+		c.j.take(what)
+		return c.j.flush(dropped(before, e.Fault, buf))
+	}
+	switch {
+	case c.failed:
+		return c.leave(HowLost, buf)
+	case e.Fault == IDTaken && c.draws < maxDraws:
+		c.draws++
+		return append(buf, Effect{Kind: Draw, Reply: c.reply})
+	case e.Fault == IDTaken:
+		return c.fail(NoIDs, buf)
+	case e.Fault == NoRoom:
+		return c.end(c.full(e.Err), buf)
+	case what.Next == medium.NextWaiting:
+		return c.fail(OversizedAsk, buf)
+	}
+	return c.fail(Oversized, buf)
+}
+
+// endEntries returns the number of entries that belong to the last step itself.
+func endEntries(w *medium.Write) int {
+	if w.Next == medium.NextWaiting {
+		return len(w.Asks)
+	}
+	if n := len(w.Entries); n > 0 && w.Entries[n-1].Kind == state.EntryResponse {
+		return 1
+	}
+	return 0
+}
+
+// park asks again with new ids.
+func park(c *Call, e Event, buf []Effect) []Effect {
+	if c.reply.Kind != Asks {
+		return buf
+	}
+	c.reply = e.Reply
+	return c.ask(buf)
+}
+
+// cancelFinishing withdraws questions that are not sent yet. Questions in flight are cancelled once
+// they are stored.
+func cancelFinishing(c *Call, _ Event, buf []Effect) []Effect {
+	c.noteCancelled()
+	if c.reply.Kind == Asks && c.j.unsent() {
+		return c.end(c.silent(), buf)
+	}
+	return buf
+}
+
+// expireFinishing bounds how long a response is offered to a store that does not accept it.
+func expireFinishing(c *Call, _ Event, buf []Effect) []Effect {
+	return append(buf, Effect{Kind: SetTimer, Timer: TimerGiveUp, After: giveUp})
+}

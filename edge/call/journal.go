@@ -1,0 +1,265 @@
+package call
+
+import (
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
+)
+
+// Timer identifies a timer of a machine. A machine has at most one of each.
+type Timer uint8
+
+// The timers.
+const (
+	// TimerFlush: send the first events of a call, which waited for further ones.
+	TimerFlush Timer = iota + 1
+	// TimerRetry: send a step again.
+	TimerRetry
+	// TimerPause: call the busy backend again.
+	TimerPause
+	// TimerGiveUp: give up a step that was not acknowledged.
+	TimerGiveUp
+	// TimerOpen: turn the exchange into a stream.
+	TimerOpen
+	// TimerRead: read the log again.
+	TimerRead
+)
+
+const (
+	// queueEntries and queueBytes bound the entries that wait to be written to one log.
+	queueEntries, queueBytes = 256, 1 << 20
+	// windowBytes bounds the acknowledged entries that are kept for a Restore.
+	windowBytes = 256 << 10
+	// gather is how long first events wait. firstRetry and lastRetry bound the pause before a step
+	// is sent again.
+	gather                = time.Millisecond
+	firstRetry, lastRetry = 20 * time.Millisecond, time.Second
+	// giveUp is how long a response is offered to the store after the call's lifetime has passed.
+	giveUp = 2 * time.Second
+)
+
+// link is the state of the journal towards the store.
+type link uint8
+
+const (
+	// unlinked: there is no record.
+	unlinked link = iota
+	// idle: every step was acknowledged.
+	idle
+	// sending: a step is in flight.
+	sending
+	// restoring: the store has lost steps; a Restore is in flight.
+	restoring
+	// retrying: the timer will send a step or a Restore again.
+	retrying
+)
+
+// journal writes the steps of one call, one at a time. It keeps the last acknowledged record, and
+// recently acknowledged entries of the lease, to restore them if the store has lost writes.
+type journal struct {
+	link link
+	// rec is the acknowledged record. place and number are the last place and number given to a
+	// step.
+	rec           *medium.Record
+	place, number uint64
+	// window has the newest acknowledged entries of the lease.
+	window []medium.Entry
+	bytes  int
+	// brief is Config.Brief.
+	brief func(*medium.Record, *medium.Write) []byte
+	// queue has the entries that wait to be sent.
+	queue  []state.Entry
+	queued int
+	// sent is the step in flight or to be sent again. nil means that there is none.
+	sent *medium.Write
+	// step is the step that follows the queue. nil means that there is none.
+	step *medium.Write
+	// stale is true if the store was unavailable, so that acknowledged writes may be lost.
+	stale bool
+	// restored is true if a Restore was sent since the last acknowledged step.
+	restored bool
+	pause    time.Duration
+}
+
+// attach sets the journal's record.
+func (j *journal) attach(r *medium.Record, brief func(*medium.Record, *medium.Write) []byte) {
+	j.rec, j.place, j.number, j.link, j.brief = r, r.Last, r.N, idle, brief
+}
+
+// push queues an entry. Over the bounds it drops the oldest progress and log entries and returns
+// their number.
+func (j *journal) push(e *state.Entry) (dropped int) {
+	j.queue = append(j.queue, *e)
+	j.queued += len(e.Data)
+	for len(j.queue) > queueEntries || j.queued > queueBytes {
+		if !j.dropOldest() {
+			break
+		}
+		dropped++
+	}
+	return dropped
+}
+
+// prepend puts entries before the queue.
+func (j *journal) prepend(entries []state.Entry) {
+	if len(entries) == 0 {
+		return
+	}
+	j.queue = append(entries[:len(entries):len(entries)], j.queue...)
+	for i := range entries {
+		j.queued += len(entries[i].Data)
+	}
+}
+
+// drop empties the queue and returns the number of its events.
+func (j *journal) drop() (n int) {
+	n = len(j.queue)
+	j.queue, j.queued = nil, 0
+	return n
+}
+
+func (j *journal) dropOldest() bool {
+	for i := range j.queue {
+		if k := j.queue[i].Kind; k == state.EntryProgress || k == state.EntryLog {
+			j.queued -= len(j.queue[i].Data)
+			j.queue = append(j.queue[:i:i], j.queue[i+1:]...)
+			return true
+		}
+	}
+	return false
+}
+
+// take sets the step that follows the queue. It replaces a step that was not sent yet.
+func (j *journal) take(w *medium.Write) { j.step = w }
+
+// checkpoint makes the next step store a state from which the round begins again.
+func (j *journal) checkpoint(round int, state []byte) {
+	if j.step == nil {
+		j.step = &medium.Write{}
+	}
+	j.step.Round, j.step.State, j.step.Resumable = round, state, true
+}
+
+// unsent reports whether the last step is still to be sent.
+func (j *journal) unsent() bool { return j.step != nil }
+
+// flush sends the queue and the step, unless a step is in flight.
+func (j *journal) flush(buf []Effect) []Effect {
+	if j.link != idle {
+		return buf
+	}
+	if j.stale {
+		return j.restore(buf)
+	}
+	if len(j.queue) == 0 && j.step == nil {
+		return buf
+	}
+	w := j.step
+	if w == nil {
+		w = &medium.Write{}
+	}
+	w.Entries = append(j.queue[:len(j.queue):len(j.queue)], w.Entries...)
+	w.Session, w.Stream, w.Call, w.Epoch = j.rec.Session, j.rec.Stream, j.rec.ID, j.rec.Epoch
+	j.number++
+	w.N, w.After, w.Seq = j.number, j.rec.N, j.place+1
+	j.place += uint64(len(w.Entries))
+	j.queue, j.queued = nil, 0
+	if j.brief != nil && len(w.Entries) > 0 {
+		w.Brief = j.brief(j.rec, w)
+	}
+	j.step, j.sent = nil, w
+	return j.send(buf)
+}
+
+func (j *journal) send(buf []Effect) []Effect {
+	j.link = sending
+	return append(buf, Effect{Kind: Commit, Write: j.sent})
+}
+
+func (j *journal) restore(buf []Effect) []Effect {
+	j.link, j.stale = restoring, false
+	return append(buf, Effect{Kind: Restore, Record: j.rec, Entries: j.window})
+}
+
+// again resends the unacknowledged step or Restore.
+func (j *journal) again(buf []Effect) []Effect {
+	switch {
+	case j.stale:
+		return j.restore(buf)
+	case j.sent != nil:
+		return j.send(buf)
+	}
+	j.link = idle
+	return j.flush(buf)
+}
+
+// rewound records that the store may have lost acknowledged writes.
+func (j *journal) rewound(buf []Effect) []Effect {
+	if j.link == unlinked {
+		return buf
+	}
+	j.stale = true
+	return j.flush(buf)
+}
+
+// stored handles an acknowledgement. done is the acknowledged step; medium.NextSame for a Restore.
+func (j *journal) stored(buf []Effect) (done medium.Next, _ []Effect) {
+	j.pause = 0
+	was := j.link
+	j.link = idle
+	if was == sending {
+		done = j.sent.Next
+		rec := *j.rec
+		rec.Apply(j.sent)
+		j.rec = &rec
+		j.remember()
+		j.sent, j.restored = nil, false
+	}
+	if was == restoring && j.sent != nil && !j.stale {
+		return medium.NextSame, j.send(buf)
+	}
+	return done, buf
+}
+
+// remember adds the entries of the acknowledged step to the window.
+func (j *journal) remember() {
+	for _, e := range j.sent.Placed() {
+		j.window = append(j.window, e) // Effects hold shorter slices of the window, which this does not change.
+		j.bytes += len(e.Data)
+	}
+	drop := 0
+	for j.bytes > windowBytes && drop < len(j.window) {
+		j.bytes -= len(j.window[drop].Data)
+		drop++
+	}
+	j.window = j.window[drop:]
+}
+
+// failed handles a fault that is not final: it sends the step again later, or restores the lost
+// writes.
+func (j *journal) failed(f Fault, buf []Effect) []Effect {
+	if f == Rewound {
+		// A Restore, or the same step again, waits first, because the store loses writes
+		// repeatedly.
+		j.stale = true
+		if j.link == sending && !j.restored {
+			j.restored = true
+			return j.restore(buf)
+		}
+	}
+	if j.link == restoring {
+		j.stale = true
+	}
+	j.link = retrying
+	j.pause = min(max(2*j.pause, firstRetry), lastRetry)
+	return append(buf, Effect{Kind: SetTimer, Timer: TimerRetry, After: j.pause})
+}
+
+// refused drops a step whose content was refused, and returns a copy. Its places are not used
+// again, because some history of the store may contain them.
+func (j *journal) refused() (what *medium.Write) {
+	again := *j.sent
+	j.sent, j.link, j.pause = nil, idle, 0
+	return &again
+}

@@ -1,0 +1,205 @@
+package call
+
+import (
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
+)
+
+// State is the state of a call on the replica that runs it.
+type State uint8
+
+// The states of a call.
+const (
+	// New: no event has arrived.
+	New State = iota
+	// Direct: the backend runs. There is no record; the exchange may still be answered with one
+	// body.
+	Direct
+	// Decided: the round is over. There is no record; the call waits for the exchange to keep its
+	// reply or to begin a stream.
+	Decided
+	// Running: the backend runs under a lease.
+	Running
+	// Pausing: the backend was busy and is called again later.
+	Pausing
+	// Marking: the backend is called once the record says so.
+	Marking
+	// Finishing: the round is over. Its last step, the response or the questions, is being written.
+	Finishing
+	// Over: this machine no longer runs the call.
+	Over
+
+	states
+)
+
+// maxDraws bounds how often new ids are drawn for one set of questions.
+const maxDraws = 16
+
+// Config configures machines. It is shared and never changes.
+type Config struct {
+	// MaxAttempts bounds the replicas that are lost, without a drain, while they run a round. After
+	// that the call is poison.
+	MaxAttempts int
+	// Render makes the response for a failure. err is the store's error; it may be nil. Render is
+	// pure and takes no lock.
+	Render func(c *medium.Record, f Failure, err error) []byte
+	// Cancelled makes the response of a call that its client cancelled. It is pure. nil ends such a
+	// call without a response.
+	Cancelled func(c *medium.Record) []byte
+	// Completed makes the notices for open URL elicitations (Record.Open) that asks does not
+	// repeat: a call completes them when it ends or asks. It is pure. nil makes none.
+	Completed func(c *medium.Record, asks []state.Ask) []state.Entry
+	// Claimed makes the entries that are written before a claimed call runs. It is pure. nil makes
+	// none.
+	Claimed func(c *medium.Record) []state.Entry
+	// Brief makes the summary of the log after a step (medium.Write.Brief) from the record before
+	// the step and the step with its entries. It is pure. nil makes no summary.
+	Brief func(c *medium.Record, w *medium.Write) []byte
+	// Keep converts a response to its form in a log. nil keeps it unchanged.
+	Keep func(response []byte) []byte
+}
+
+// Call is one call while a replica runs it: from its request, the answer that completed its
+// questions, or a takeover, to its response or its next questions. It is not safe for concurrent
+// use; its inbox passes it one event at a time.
+type Call struct {
+	o *Config
+	// id is the record with which the call was made.
+	id    *medium.Record
+	state State
+	j     journal
+	// round is the round to run, with its answers and its initial state.
+	round *medium.Record
+	reply *Reply
+	draws int
+	// wanted is true if the call has asked for a record.
+	wanted       bool
+	cancellation cancellation
+	// checkpoint is the checkpoint of a round that runs without a record. nil means that there is
+	// none.
+	checkpoint []byte
+	// how is the way in which the run ends, once its last step was acknowledged or the machine is
+	// over. 0 means neither.
+	how How
+	// failed is true if the response is one of the edge's own failures, which fit any limit.
+	failed bool
+	// progress is the highest progress that was sent or queued. suppressed drops all events of a
+	// repeated round until it exceeds progress.
+	progress    float64
+	hasProgress bool
+	suppressed  bool
+}
+
+// cancellation is how far the client's cancellation of a call has come. It only advances. The zero
+// value means that the client has not cancelled the call.
+type cancellation uint8
+
+const (
+	// cancelledHere: this machine ends the call. If another replica owns the call, or it waits, it
+	// is cancelled by its record.
+	cancelledHere cancellation = iota + 1
+	// cancelledByRecord: the cancellation by the record was requested, or is left to the machine
+	// that superseded this one.
+	cancelledByRecord
+)
+
+// noteCancelled records that the client has cancelled the call.
+func (c *Call) noteCancelled() { c.cancellation = max(c.cancellation, cancelledHere) }
+
+// Silent ends a call that its client cancelled, without a response.
+var Silent = &Reply{Kind: Final, Cancelled: true}
+
+// silent returns the reply of a call that its client cancelled.
+func (c *Call) silent() *Reply {
+	if c.o.Cancelled == nil {
+		return Silent
+	}
+	return &Reply{Kind: Final, Response: c.o.Cancelled(c.Record()), Cancelled: true}
+}
+
+// State returns the state of the machine.
+func (c *Call) State() State { return c.state }
+
+// Record returns the last acknowledged record, or the request if there is no record.
+func (c *Call) Record() *medium.Record {
+	if c.j.link == unlinked {
+		return c.round
+	}
+	return c.j.rec
+}
+
+// Waiting returns the number of backend events that wait to be written.
+func (c *Call) Waiting() int { return len(c.j.queue) }
+
+// Held reports whether this replica holds the call's lease.
+func (c *Call) Held() bool { return c.j.link != unlinked && c.state != Over }
+
+// Step takes an event and appends its effects to buf, in order.
+func (c *Call) Step(e Event, buf []Effect) []Effect {
+	return transitions[c.state][e.Kind](c, e, buf)
+}
+
+type transition func(c *Call, e Event, buf []Effect) []Effect
+
+// ignore is the transition of an event that is late or has no effect in a state. It changes
+// nothing.
+func ignore(_ *Call, _ Event, buf []Effect) []Effect { return buf }
+
+// impossible is the transition of an event that the driver does not send in a state. It changes
+// nothing.
+func impossible(_ *Call, _ Event, buf []Effect) []Effect { return buf }
+
+// transitions is the transition table: a row for each state, a column for each event.
+var transitions = [states][eventKinds]transition{
+	New: {
+		Started: start, Claimed: claimed, Emitted: impossible, Checkpointed: impossible, Returned: impossible, Begun: impossible, Kept: impossible, Refused: impossible,
+		Stored: impossible, Failed: impossible, Drawn: impossible, Due: impossible,
+		Cancelled: finishSilently, Expired: finishLate, Ended: leaveGone, Closed: leaveClosed, Returning: ignore, Superseded: supersede,
+	},
+	Direct: {
+		Started: impossible, Claimed: impossible, Emitted: gatherEntry, Checkpointed: keepCheckpoint, Returned: decide, Begun: attachRunning, Kept: impossible, Refused: unwant,
+		Stored: impossible, Failed: impossible, Drawn: impossible, Due: wantOnFlush,
+		Cancelled: finishSilently, Expired: finishLate, Ended: leaveGone, Closed: leaveClosed, Returning: ignore, Superseded: supersede,
+	},
+	Decided: {
+		Started: impossible, Claimed: impossible, Emitted: ignore, Checkpointed: ignore, Returned: ignore, Begun: attachFinishing, Kept: over, Refused: refuseAsks,
+		Stored: impossible, Failed: impossible, Drawn: impossible, Due: ignore,
+		Cancelled: finishSilently, Expired: finishLate, Ended: leaveGone, Closed: leaveClosed, Returning: ignore, Superseded: supersede,
+	},
+	Running: {
+		Started: impossible, Claimed: impossible, Emitted: writeEntry, Checkpointed: checkpoint, Returned: finish, Begun: impossible, Kept: impossible, Refused: ignore,
+		Stored: wroteEntries, Failed: failedEntries, Drawn: impossible, Due: writeOnTimer,
+		Cancelled: finishSilently, Expired: finishLate, Ended: leaveGone, Closed: leaveClosed, Returning: restore, Superseded: supersede,
+	},
+	Pausing: {
+		Started: impossible, Claimed: impossible, Emitted: ignore, Checkpointed: ignore, Returned: ignore, Begun: attachPausing, Kept: impossible, Refused: ignore,
+		Stored: wroteEntries, Failed: failedEntries, Drawn: impossible, Due: markOnPause,
+		Cancelled: finishSilently, Expired: finishLate, Ended: leaveGone, Closed: leaveClosed, Returning: restore, Superseded: supersede,
+	},
+	Marking: {
+		Started: impossible, Claimed: impossible, Emitted: ignore, Checkpointed: ignore, Returned: ignore, Begun: impossible, Kept: impossible, Refused: impossible,
+		Stored: runWhenMarked, Failed: failedEntries, Drawn: impossible, Due: writeOnTimer,
+		Cancelled: finishSilently, Expired: finishLate, Ended: leaveGone, Closed: leaveClosed, Returning: restore, Superseded: supersede,
+	},
+	Finishing: {
+		Started: impossible, Claimed: impossible, Emitted: ignore, Checkpointed: ignore, Returned: ignore, Begun: impossible, Kept: impossible, Refused: impossible,
+		Stored: overWhenDone, Failed: failedEnd, Drawn: park, Due: writeOnTimer,
+		Cancelled: cancelFinishing, Expired: expireFinishing, Ended: leaveGone, Closed: leaveClosed, Returning: restore, Superseded: supersede,
+	},
+	Over: {
+		Started: impossible, Claimed: impossible, Emitted: ignore, Checkpointed: ignore, Returned: ignore, Begun: ignore, Kept: ignore, Refused: ignore,
+		Stored: ignore, Failed: ignore, Drawn: ignore, Due: ignore,
+		Cancelled: cancelOver, Expired: ignore, Ended: ignore, Closed: ignore, Returning: ignore, Superseded: ignore,
+	},
+}
+
+// ID returns the call's id, which never changes.
+func (c *Call) ID() string { return c.id.ID }
+
+// Names returns the ids of the session and of the call, which never change.
+func (c *Call) Names() (session, id string) { return c.id.Session, c.id.ID }
+
+// Deadline returns the call's deadline, which never changes. Zero means none.
+func (c *Call) Deadline() time.Time { return c.id.Deadline }

@@ -1,0 +1,186 @@
+package call
+
+import (
+	"bytes"
+
+	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
+)
+
+// This file contains the start of a call by its request, and the run of its rounds.
+
+// run calls the backend for the round.
+func (c *Call) run(buf []Effect) []Effect {
+	return append(buf, Effect{Kind: Run, Record: c.round})
+}
+
+func start(c *Call, _ Event, buf []Effect) []Effect {
+	c.state = Direct
+	return c.run(buf)
+}
+
+// push queues an event of the backend. Progress only increases, over all rounds and attempts.
+func (c *Call) push(e Event, buf []Effect) []Effect {
+	if e.Entry.Kind == state.EntryProgress {
+		if c.hasProgress && e.Entry.Progress <= c.progress {
+			return buf
+		}
+		c.progress, c.hasProgress, c.suppressed = e.Entry.Progress, true, false
+	}
+	if c.suppressed {
+		return buf
+	}
+	return dropped(c.j.push(e.Entry), NoFault, buf)
+}
+
+func gatherEntry(c *Call, e Event, buf []Effect) []Effect {
+	buf = c.push(e, buf)
+	if !c.wanted && len(c.j.queue) > 0 {
+		c.wanted = true
+		buf = append(buf, Effect{Kind: SetTimer, Timer: TimerFlush, After: gather})
+	}
+	return buf
+}
+
+func wantOnFlush(c *Call, e Event, buf []Effect) []Effect {
+	if e.Timer != TimerFlush {
+		return buf
+	}
+	return append(buf, Effect{Kind: Want})
+}
+
+// keepCheckpoint keeps the state from which the round may run again, for a later record.
+func keepCheckpoint(c *Call, e Event, buf []Effect) []Effect {
+	c.checkpoint = e.State
+	return buf
+}
+
+// checkpoint writes the state from which the round may run again.
+func checkpoint(c *Call, e Event, buf []Effect) []Effect {
+	c.j.checkpoint(c.round.Round, e.State)
+	return c.j.flush(buf)
+}
+
+// unwant drops the queue: the exchange cannot become a stream for now.
+func unwant(c *Call, _ Event, buf []Effect) []Effect {
+	c.wanted = false
+	return dropped(c.j.drop(), Gone, buf)
+}
+
+// dropped reports events that readers lose.
+func dropped(n int, f Fault, buf []Effect) []Effect {
+	if n == 0 {
+		return buf
+	}
+	return append(buf, Effect{Kind: Dropped, Count: int32(n), Fault: f}) // #nosec G115 -- at most queueEntries
+}
+
+func writeEntry(c *Call, e Event, buf []Effect) []Effect { return c.j.flush(c.push(e, buf)) }
+
+// decide passes the reply to the exchange, since there is no record.
+func decide(c *Call, e Event, buf []Effect) []Effect {
+	c.reply = e.Reply
+	if e.Reply.Kind == Busy {
+		c.busy(e.Reply)
+		return append(buf, Effect{Kind: SetTimer, Timer: TimerPause, After: e.Reply.Pause})
+	}
+	c.state = Decided
+	if e.Reply.Kind == Asks || len(c.j.queue) > 0 {
+		buf = append(buf, Effect{Kind: Want})
+	}
+	if e.Reply.Kind == Asks {
+		return buf
+	}
+	return append(buf, Effect{Kind: Decide, Reply: c.reply})
+}
+
+// busy prepares the next round, which needs no answer of the client.
+func (c *Call) busy(r *Reply) {
+	c.state, c.checkpoint = Pausing, nil
+	next := *c.round
+	next.State, next.Asked, next.Resumable = r.State, nil, r.Resumable
+	next.Round, next.Attempt = next.Round+1, 1
+	c.round = &next
+}
+
+// decideBy ends a call without a record before its backend has returned.
+func (c *Call) decideBy(r *Reply, buf []Effect) []Effect {
+	if c.state == Direct {
+		buf = append(buf, Effect{Kind: Stop})
+	}
+	c.state, c.reply = Decided, r
+	return append(buf, Effect{Kind: Decide, Reply: r})
+}
+
+func (c *Call) failure(f Failure) *Reply {
+	return c.failureOf(f, nil)
+}
+
+// failureOf returns a failure with the store's error, which may be nil.
+func (c *Call) failureOf(f Failure, err error) *Reply {
+	return &Reply{Kind: Final, Failure: f, Err: err, Response: c.o.Render(c.Record(), f, err)}
+}
+
+// settle is decideBy, but it does not replace the backend's response, only questions that were not
+// sent yet.
+func (c *Call) settle(r *Reply, buf []Effect) []Effect {
+	if c.state == Decided && c.reply.Kind != Asks {
+		return buf
+	}
+	return c.decideBy(r, buf)
+}
+
+// refuseAsks ends a call that cannot ask its client. If the session is gone, it replaces any
+// reply.
+func refuseAsks(c *Call, e Event, buf []Effect) []Effect {
+	f := NoStore
+	switch e.Fault {
+	case Gone:
+		return c.decideBy(c.failure(NoSession), buf)
+	case NoRoom:
+		return c.settle(c.failureOf(Full, e.Err), buf)
+	case Fenced:
+		f = NoClient
+	}
+	return c.settle(c.failure(f), buf)
+}
+
+// initial returns the record with which a call begins: its round, from its checkpoint if there is
+// one.
+func (c *Call) initial() *medium.Record {
+	if c.checkpoint == nil {
+		return c.round
+	}
+	r := *c.round
+	r.State, r.Resumable = c.checkpoint, true
+	return &r
+}
+
+func attachRunning(c *Call, e Event, buf []Effect) []Effect {
+	c.state = Running
+	c.j.attach(e.Record, c.o.Brief)
+	c.takeRound(medium.NextDispatched)
+	if c.checkpoint != nil && !(e.Record.Resumable && bytes.Equal(e.Record.State, c.checkpoint)) {
+		c.j.checkpoint(c.round.Round, c.checkpoint)
+	}
+	return c.j.flush(buf)
+}
+
+func attachPausing(c *Call, e Event, buf []Effect) []Effect {
+	c.j.attach(e.Record, c.o.Brief)
+	c.takeRound(medium.NextReady)
+	return c.j.flush(buf)
+}
+
+// takeRound writes the round if the record began in an earlier one, and the phase if the backend is
+// still to be called: a record begins as dispatched.
+func (c *Call) takeRound(next medium.Next) {
+	if c.j.rec.Round != c.round.Round || next == medium.NextReady && c.j.rec.Phase != state.PhaseReady {
+		c.j.take(&medium.Write{Next: next, Round: c.round.Round, State: c.round.State, Resumable: c.round.Resumable})
+	}
+}
+
+func attachFinishing(c *Call, e Event, buf []Effect) []Effect {
+	c.j.attach(e.Record, c.o.Brief)
+	return c.finishBy(c.reply, buf)
+}

@@ -1,0 +1,214 @@
+package runtime
+
+import (
+	"context"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/call"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+const (
+	// unmatchedFor is how long an answer to an unknown question is kept: the store may have lost
+	// the question, which may be restored. A return of the store restarts the time.
+	unmatchedFor = lostFor
+	// maxUnmatched and unmatchedBytes bound these answers of a replica, sessionUnmatched those of
+	// one session. The oldest are dropped first.
+	maxUnmatched, unmatchedBytes, sessionUnmatched = 1024, 1 << 20, 32
+	// unmatchedSize is the size of the largest such answer that is kept.
+	unmatchedSize = 64 << 10
+	// retryTries bounds the retries, one a second, of an answer or cancellation that
+	// may have been stored.
+	retryTries = 20
+	// maxRetries bounds the concurrently retried answers, and cancellations; maxRetryBytes bounds
+	// their memory. Over the bounds there is no retry.
+	maxRetries, maxRetryBytes = 256, 4 << 20
+	// answerOverhead is the counted size of an answer beside its result or error.
+	answerOverhead = 256
+)
+
+// answer is a client's answer in progress.
+type answer struct {
+	session, ask string
+	given        state.Answer
+	random       uint32
+	// by is the principal that answered, with token.
+	by    mcp.Principal
+	token mcp.Token
+}
+
+// bytes returns the counted bytes of x.
+func (x *answer) bytes() int {
+	return answerOverhead + len(x.session) + len(x.ask) + len(x.given.Token) + x.given.Bytes() + len(x.token.Reveal())
+}
+
+// unmatched is an answer to an unknown question.
+type unmatched struct {
+	answer
+	until time.Duration
+}
+
+// Answer takes a client's answer to a question. The answer that completes a set makes this replica
+// the owner of the call; release is then not nil and continues the call. Call release after the
+// client's answer was acknowledged. After an error the answer may have been stored: the client
+// should retry, and the replica also retries. The call continues with the credentials of by and the
+// token of ctx, even if the answer is stored several times.
+func (r *Replica) Answer(ctx context.Context, session, ask string, a state.Answer, by mcp.Principal) (_ state.AnswerStatus, release func(), _ error) {
+	x := answer{session: session, ask: ask, given: a, random: r.o.Random(), by: by, token: mcp.TokenOf(ctx)}
+	out, release, err := r.answer(context.WithoutCancel(ctx), x)
+	switch {
+	case call.FaultOf(err) == call.Unavailable:
+		r.retryAnswer(x)
+	case err == nil && out == state.AnswerUnknown:
+		r.keepUnmatched(x)
+	}
+	return out, release, err
+}
+
+func (r *Replica) answer(ctx context.Context, x answer) (state.AnswerStatus, func(), error) {
+	ctx, cancel := context.WithTimeout(ctx, state.Timeout)
+	defer cancel()
+	began, returns := time.Now(), r.returns.Load()
+	out, o, err := r.store.Answer(ctx, x.session, x.ask, x.given, x.random)
+	if err != nil {
+		return out, nil, err
+	}
+	switch {
+	case out == state.AnswerTaken && (o.Record.Phase == state.PhaseWaiting || o.Record.Phase == state.PhaseReady && o.Record.N == 0):
+		// The replica that takes later steps keeps those.
+		r.keep(o.Record, nil)
+		if r.returns.Load() != returns {
+			r.restoreCall(o.Record.ID)
+		}
+	case out == state.AnswerCompleted:
+		return out, func() { r.resume(o, Reason{Why: call.ByAnswer, Began: began, By: &x.by, Token: x.token}, returns) }, nil
+	}
+	return out, nil, nil
+}
+
+// retryAnswer retries an answer until it is known whether it was stored, because it may make this
+// replica the owner of the call.
+func (r *Replica) retryAnswer(x answer) {
+	r.retryLater(&r.answerRetries, x.bytes(), func() {
+		for range retryTries {
+			if !r.sleep(time.Second) {
+				return
+			}
+			_, release, err := r.answer(r.life, x)
+			if release != nil {
+				release()
+			}
+			if call.FaultOf(err) != call.Unavailable {
+				return
+			}
+		}
+	})
+}
+
+// retryLater calls fn in a goroutine. It does nothing if n, the number of running goroutines of its
+// kind, or the bytes of all of them exceed their bounds.
+func (r *Replica) retryLater(n *atomic.Int32, bytes int, fn func()) {
+	size := int64(bytes)
+	done := func() {
+		n.Add(-1)
+		r.retryBytes.Add(-size)
+	}
+	most, held := n.Add(1) > maxRetries, r.retryBytes.Add(size) > maxRetryBytes
+	if most || held {
+		done()
+		return
+	}
+	r.work.Spawn(func() {
+		defer done()
+		fn()
+	})
+}
+
+// keepUnmatched keeps an answer to an unknown question. It is stored again if the store was
+// recently unavailable.
+func (r *Replica) keepUnmatched(x answer) {
+	if x.bytes() > unmatchedSize {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.now()
+	r.forgetUnmatched(now)
+	bytes, ofSession := x.bytes(), 1
+	for i := range r.unmatched {
+		bytes += r.unmatched[i].bytes()
+		if r.unmatched[i].session == x.session {
+			ofSession++
+		}
+	}
+	n := len(r.unmatched) + 1
+	r.unmatched = slices.DeleteFunc(r.unmatched, func(o unmatched) bool {
+		same := o.session == x.session
+		if n <= maxUnmatched && bytes <= unmatchedBytes && (!same || ofSession <= sessionUnmatched) {
+			return false
+		}
+		n, bytes = n-1, bytes-o.bytes()
+		if same {
+			ofSession--
+		}
+		return true
+	})
+	r.unmatched = append(r.unmatched, unmatched{x, now + unmatchedFor})
+	if now-r.back < unmatchedFor {
+		r.matchAgain()
+	}
+}
+
+// forgetUnmatched drops unmatched answers that have expired. The caller holds r.mu.
+func (r *Replica) forgetUnmatched(now time.Duration) {
+	r.unmatched = slices.DeleteFunc(r.unmatched, func(o unmatched) bool { return o.until <= now })
+	if len(r.unmatched) == 0 {
+		r.unmatched = nil
+	}
+}
+
+// matchAgain starts a goroutine that stores the unmatched answers again, once a second, unless one
+// runs. The caller holds r.mu.
+func (r *Replica) matchAgain() {
+	if r.matching || len(r.unmatched) == 0 {
+		return
+	}
+	r.matching = true
+	r.work.Spawn(func() {
+		for r.sleep(time.Second) {
+			for _, l := range r.allUnmatched() {
+				out, release, err := r.answer(r.life, l.answer)
+				if release != nil {
+					release()
+				}
+				if err == nil && out != state.AnswerUnknown {
+					r.dropUnmatched(l)
+				}
+			}
+			r.mu.Lock()
+			if r.matching = len(r.unmatched) > 0 && r.now()-r.back < unmatchedFor; !r.matching {
+				r.mu.Unlock()
+				return
+			}
+			r.mu.Unlock()
+		}
+	})
+}
+
+// allUnmatched returns the unmatched answers that have not expired.
+func (r *Replica) allUnmatched() []unmatched {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.forgetUnmatched(r.now())
+	return slices.Clone(r.unmatched)
+}
+
+// dropUnmatched drops an answer whose question was found.
+func (r *Replica) dropUnmatched(l unmatched) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.unmatched = slices.DeleteFunc(r.unmatched, func(o unmatched) bool { return o.given.Token == l.given.Token })
+}

@@ -1,0 +1,135 @@
+package runtime
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	crand "crypto/rand"
+
+	"github.com/mcpedge/mcpedge/edge/call"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
+)
+
+// Options configure a Replica.
+type Options struct {
+	// Call configures the machines. It must not be nil.
+	Call *call.Config
+	// Resume makes the Runner of a claimed call. After an error the call is left to the sweepers.
+	// It must not be nil.
+	Resume func(o *medium.Owned, why Reason) (*Claimed, error)
+	// Begin stores a write that begins the records of a Runner's exchange, or of its call; it may
+	// be called again with the same write, but not after Done. If all its calls fail, they may have
+	// stored the record nevertheless: the Runner erases it when it is done. nil commits the write,
+	// and the Replica ends such records.
+	Begin func(ctx context.Context, c Runner, w *medium.Write) error
+	// Rests is true if a call with a record does not keep InFlight.WaitBusy waiting between its
+	// rounds, because another replica continues it. Its Runner decides that for its rounds.
+	Rests bool
+	// Number returns a copy of a reply whose questions have new ids. It must not be nil if calls
+	// ask.
+	Number func(asks *call.Reply) *call.Reply
+	// Event and Returning are the hooks of the store, which are called once New has returned. Event
+	// must not be nil if the store has events. Returning, which may be nil, is called before the
+	// Replica's own work.
+	Event     func(state.SessionEvent)
+	Returning func()
+	// Counters to use. nil uses new ones.
+	Counters *Counters
+	// Work counts running work. nil uses a new InFlight. Callers of the Replica's methods must have
+	// entered it, except for Start, Close and methods that only read.
+	Work *InFlight
+	// StreamAfter is how long an exchange waits for its body before it becomes a stream. 0 means 1
+	// s.
+	StreamAfter time.Duration
+	// MaxRounds bounds the rounds in which a call may ask its client. 0 means mcp.DefaultRounds.
+	MaxRounds int
+	// Lifetime bounds a call whose record has no deadline. 0 means mcp.DefaultCallLifetime.
+	Lifetime time.Duration
+	// Heartbeat is the interval of heartbeats and of the search for lost calls. 0 means 1 s.
+	Heartbeat time.Duration
+	// KeepAlive is how long a stream may be idle before a keep-alive is written. 0 means 15 s.
+	KeepAlive time.Duration
+	// RetryHint is how long a client should wait before it resumes a stream. 0 sends no hint.
+	RetryHint time.Duration
+	// Takeovers bounds the concurrent takeovers of lost calls. 0 means mcp.DefaultTakeovers.
+	Takeovers int
+	// Telemetry counts the reached bounds. nil disables it.
+	Telemetry *telemetry.Telemetry
+	// Log is the logger. nil uses slog.Default.
+	Log *slog.Logger
+	// Store names the store in log lines about its failures, as there may be several. Empty omits
+	// it.
+	Store string
+	// Now is the clock. It must advance with the process's timers. nil uses time.Now.
+	Now func() time.Time
+	// Random draws the random bits of epochs, which need not be secret. nil uses math/rand/v2.
+	Random func() uint32
+	// About returns the log attributes, keys and values in turn, that identify a call. nil uses its
+	// id as "call".
+	About func(*medium.Record) []any
+	// Name draws the name of a stream: random, at least 80 bits, without a dot. nil uses
+	// crypto/rand.
+	Name func() string
+}
+
+func (o Options) withDefaults() Options {
+	o.StreamAfter, o.KeepAlive = cmp.Or(o.StreamAfter, time.Second), cmp.Or(o.KeepAlive, 15*time.Second)
+	o.Lifetime, o.Heartbeat = cmp.Or(o.Lifetime, mcp.DefaultCallLifetime), cmp.Or(o.Heartbeat, time.Second)
+	o.MaxRounds, o.Takeovers = cmp.Or(o.MaxRounds, mcp.DefaultRounds), cmp.Or(o.Takeovers, mcp.DefaultTakeovers)
+	o.Counters, o.Work, o.Log = cmp.Or(o.Counters, new(Counters)), cmp.Or(o.Work, new(InFlight)), cmp.Or(o.Log, slog.Default())
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Random == nil {
+		o.Random = rand.Uint32
+	}
+	if o.Name == nil {
+		o.Name = func() string { return crand.Text()[:16] }
+	}
+	if o.About == nil {
+		o.About = func(r *medium.Record) []any { return []any{"call", r.ID} }
+	}
+	return o
+}
+
+// Reason is the reason for a claim.
+type Reason struct {
+	// Why is ByAnswer, ByLoss or ByCancel.
+	Why call.Why
+	// Began is the start of the claim.
+	Began time.Time
+	// By is the principal whose answer the call continues with. nil if no answer claimed it.
+	By *mcp.Principal
+	// Token is the token of By, if tokens are kept.
+	Token mcp.Token
+}
+
+// Caller returns the principal with whose rights a claimed call continues: that of the answer that
+// claimed it, otherwise that of the last answer of its round, otherwise the original one.
+func (why Reason) Caller(r *medium.Record) mcp.Principal {
+	if why.By != nil {
+		return *why.By
+	}
+	for _, q := range slices.Backward(r.Asked) {
+		if q.Answer != nil {
+			return q.Answer.By
+		}
+	}
+	return r.Principal
+}
+
+// Claimed is a call that was claimed.
+type Claimed struct {
+	Runner Runner
+	// Context provides the values of the contexts of its runs; its end does not end them.
+	Context context.Context
+	// Refusal is the call's response if the client refused a required answer. It may be nil.
+	Refusal *call.Reply
+}

@@ -1,0 +1,306 @@
+package runtime
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/call"
+	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
+)
+
+// Replica drives the calls of one incarnation of an edge. It is safe for concurrent use.
+type Replica struct {
+	o     Options
+	store medium.Store
+	began time.Time
+	count *Counters
+	// draining is closed by Drain, closingStreams by CloseStreams, closing by Close. life is
+	// cancelled when no work is left.
+	draining, closingStreams, closing signal
+	life                              context.Context
+	kill                              context.CancelFunc
+	// unclosed is cancelled by Close, when closing is closed.
+	unclosed context.Context
+	cutOff   context.CancelFunc
+	work     *InFlight
+	// loops waits for the goroutine of Start and the sweep.
+	loops   sync.WaitGroup
+	started atomic.Bool
+	// sweeping is true while a sweep is in progress.
+	sweeping atomic.Bool
+	// beats limits the log lines about failed heartbeats.
+	beats telemetry.Repeated
+	// answerRetries counts the answers that may have been stored, and cancelRetries the
+	// cancellations. retryBytes is the memory of both.
+	answerRetries, cancelRetries atomic.Int32
+	retryBytes                   atomic.Int64
+	// returns counts the returns of the store.
+	returns atomic.Uint64
+	timers  sync.Pool
+	// takeovers has an element for each takeover in progress.
+	takeovers chan struct{}
+
+	mu sync.Mutex
+	// calls maps ids to the calls that outlive their exchange here: those with a record, about to
+	// have one, or whose client has disconnected.
+	calls map[string]*Driver
+	// streams counts these calls by stream.
+	streams map[string]int
+	keeper  call.Keeper
+	// claiming are the lost calls whose takeover is in progress or queued.
+	claiming map[string]struct{}
+	// unmatched are answers to unknown questions. matching is true while a goroutine stores them
+	// again.
+	unmatched []unmatched
+	matching  bool
+	// back is the time of the store's last return, in keeper time. Before the first one it is
+	// lostFor before the start.
+	back time.Duration
+}
+
+// New makes a Replica on the store that open returns. The caller owns the store, which must outlive
+// Close. The store may call the hooks from then on. Start begins the background work of the
+// Replica.
+func New(open func(medium.Hooks) medium.Store, o Options) *Replica {
+	r := &Replica{
+		o: o.withDefaults(), draining: newSignal(), closingStreams: newSignal(), closing: newSignal(),
+		calls: map[string]*Driver{}, streams: map[string]int{}, claiming: map[string]struct{}{}, back: -lostFor,
+	}
+	ready := make(chan struct{})
+	defer close(ready)
+	r.takeovers = make(chan struct{}, r.o.Takeovers)
+	r.began, r.count, r.work = r.o.Now(), r.o.Counters, r.o.Work
+	r.life, r.kill = context.WithCancel(context.Background())
+	r.unclosed, r.cutOff = context.WithCancel(r.life)
+	r.store = open(medium.Hooks{
+		Event:     func(e state.SessionEvent) { <-ready; r.o.Event(e) },
+		Returning: func() { <-ready; r.Returning() },
+	})
+	return r
+}
+
+// Store returns the store.
+func (r *Replica) Store() medium.Store { return r.store }
+
+// Drain leaves lost calls to other replicas from now on. It may be called again, as may Part.
+func (r *Replica) Drain() { r.draining.send() }
+
+// Draining is closed once Drain or Close was called.
+func (r *Replica) Draining() <-chan struct{} { return r.draining.c }
+
+// IsDraining reports whether Drain or Close was called.
+func (r *Replica) IsDraining() bool { return r.draining.sent() }
+
+// CloseStreams closes the streams of calls that their clients can resume.
+func (r *Replica) CloseStreams() { r.closingStreams.send() }
+
+// Closing is closed once Close was called.
+func (r *Replica) Closing() <-chan struct{} { return r.closing.c }
+
+// signal is a channel that is closed once.
+type signal struct {
+	c    chan struct{}
+	once *sync.Once
+}
+
+func newSignal() signal { return signal{make(chan struct{}), new(sync.Once)} }
+
+// send closes the channel. It returns false if it was closed before.
+func (s signal) send() (first bool) {
+	s.once.Do(func() { close(s.c); first = true })
+	return first
+}
+
+func (s signal) sent() bool {
+	select {
+	case <-s.c:
+		return true
+	default:
+		return false
+	}
+}
+
+// Start begins heartbeats and the takeover of lost calls. Call it once.
+func (r *Replica) Start() {
+	r.started.Store(true)
+	r.sweeping.Store(true)
+	ctx, cancel := r.bounded()
+	defer cancel()
+	r.sweep(ctx)
+	r.loops.Go(func() {
+		t := time.NewTicker(r.o.Heartbeat)
+		defer t.Stop()
+		for {
+			select {
+			case <-t.C:
+				r.beat()
+			case <-r.closing.c:
+				return
+			}
+		}
+	})
+}
+
+// Close stops the remaining work. Calls without a record end with an error; the others are left to
+// other replicas at once. Close returns when all goroutines have ended. It may be called again.
+func (r *Replica) Close() {
+	r.Drain()
+	first := r.closing.send()
+	r.cutOff()
+	for _, c := range r.all() {
+		c.post(call.Event{Kind: call.Closed})
+	}
+	r.loops.Wait()
+	_ = r.work.Wait(context.Background())
+	if first && r.started.Load() {
+		ctx, cancel := context.WithTimeout(context.Background(), state.Timeout)
+		defer cancel()
+		if _, err := r.store.Beat(ctx, 0, true); err != nil {
+			r.o.Log.Warn("the leases of this replica could not be released; they expire", "error", err)
+		}
+	}
+	r.kill()
+}
+
+func (r *Replica) isClosing() bool { return r.closing.sent() }
+
+// now returns the time since the start, as used by the keeper.
+func (r *Replica) now() time.Duration { return r.o.Now().Sub(r.began) }
+
+// bounded returns a context for one operation of the store.
+func (r *Replica) bounded() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(r.life, state.Timeout)
+}
+
+// sleep waits for d. It returns false if the replica closes first.
+func (r *Replica) sleep(d time.Duration) bool {
+	t := r.timer(d)
+	defer r.putTimer(t)
+	select {
+	case <-t.C:
+		return true
+	case <-r.closing.c:
+		return false
+	}
+}
+
+func (r *Replica) timer(d time.Duration) *time.Timer {
+	if t, ok := r.timers.Get().(*time.Timer); ok {
+		t.Reset(d)
+		return t
+	}
+	return time.NewTimer(d)
+}
+
+func (r *Replica) putTimer(t *time.Timer) {
+	t.Stop()
+	r.timers.Put(t)
+}
+
+// register adds a call to the tables, in place of another with its id.
+func (r *Replica) register(c *Driver) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.enter(c)
+}
+
+// enter is register, and returns the replaced call. The caller holds r.mu.
+func (r *Replica) enter(c *Driver) (old *Driver) {
+	id := c.machine().ID()
+	if old = r.calls[id]; old == c {
+		return nil
+	}
+	if old != nil {
+		r.forget(old)
+	}
+	r.calls[id] = c
+	r.work.n.Add(1) // The call counts as work, also while it waits for a timer without a goroutine.
+	if r.o.Rests {
+		r.work.Rest()
+	}
+	r.streams[c.g.stream]++
+	return old
+}
+
+// forget removes a call from the tables. The caller holds r.mu.
+func (r *Replica) forget(c *Driver) {
+	delete(r.calls, c.machine().ID())
+	if r.streams[c.g.stream]--; r.streams[c.g.stream] == 0 {
+		delete(r.streams, c.g.stream)
+	}
+	if r.o.Rests {
+		r.work.Unrest()
+	}
+	r.work.Leave()
+}
+
+func (r *Replica) unregister(c *Driver) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.calls[c.machine().ID()] == c {
+		r.forget(c)
+	}
+}
+
+// writes reports whether this replica writes to a stream.
+func (r *Replica) writes(stream string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.streams[stream] > 0
+}
+
+func (r *Replica) all() []*Driver {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := make([]*Driver, 0, len(r.calls))
+	for _, c := range r.calls {
+		out = append(out, c)
+	}
+	return out
+}
+
+// Driver returns the call with an id that runs here and has a record, is about to have one, or
+// whose client has disconnected. It may return nil.
+func (r *Replica) Driver(id string) *Driver {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.calls[id]
+}
+
+// CancelHere cancels the call with an id if Driver finds it. It returns false if there is none.
+func (r *Replica) CancelHere(id string) bool {
+	c := r.Driver(id)
+	if c != nil {
+		c.Cancel()
+	}
+	return c != nil
+}
+
+// IDs returns the ids of the calls that Driver finds, in no particular order.
+func (r *Replica) IDs() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Collect(maps.Keys(r.calls))
+}
+
+// End ends the calls of an ended session that have a record or whose client has disconnected. Other
+// calls end through their exchange: see Call.End.
+func (r *Replica) End(session string) {
+	for _, c := range r.all() {
+		if of, _ := c.machine().Names(); of == session {
+			c.End()
+		}
+	}
+}
+
+func (r *Replica) keep(rec *medium.Record, entries []medium.Entry) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.keeper.Keep(rec, entries, r.now())
+}

@@ -1,0 +1,121 @@
+package stateful
+
+import (
+	"errors"
+
+	"github.com/mcpedge/mcpedge/edge/call"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
+)
+
+// A request id is in use until its call has ended, on whichever replica the call runs or waits; the
+// client may then use it again. register bounds the calls of a session and refuses an id in use.
+// This replica knows the ids of the calls that it runs. Those of other calls with a record are
+// hints (see elsewhere.go): only a request with a hinted id is checked in the store, so that other
+// requests make no round trip.
+
+// register registers a call of the exchange under its request id. If the id may be in use
+// elsewhere, register loads the session to find out.
+func (x *exchange) register(c *runner) error {
+	err := x.s.register(x.e, c, unchecked)
+	if !errors.Is(err, errElsewhere) {
+		return err
+	}
+	loadErr := x.e.refresh(x.ctx, x.s)
+	err = x.s.register(x.e, c, checked)
+	switch {
+	case !errors.Is(err, errElsewhere):
+		return err
+	case loadErr != nil:
+		return stateError(loadErr)
+	}
+	return idInUse(c.id.Raw())
+}
+
+// registration is how a call is registered.
+type registration uint8
+
+const (
+	// unchecked means that the id may be in use elsewhere, which errElsewhere reports.
+	unchecked registration = iota
+	// checked means that the session was loaded: only the ids known from the load are in use
+	// elsewhere.
+	checked
+	// claimed means that the call replaces the id's holder.
+	claimed
+)
+
+// register registers a call under its request id.
+func (s *localSession) register(e *Era, c *runner, how registration) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended != nil {
+		return s.ended
+	}
+	if e.closed.Load() {
+		return errClosed
+	}
+	key := c.id.Raw()
+	if how != claimed {
+		switch {
+		case s.running[key] != nil:
+			return idInUse(key)
+		case s.elsewhere.has(key), how == unchecked && s.elsewhere.asOf != e.returns.Load():
+			return errElsewhere
+		}
+		if len(s.running) >= e.o.MaxCallsPerSession {
+			e.o.Telemetry.Hit(telemetry.BoundCalls)
+			return mcp.Errorf(mcp.KindLimit, "%d requests of this session are running; wait for some to end", len(s.running))
+		}
+	}
+	s.running[key] = c
+	s.used.Store(true)
+	return nil
+}
+
+// unregister frees the request id of a call that is over here or is about to respond. The id
+// of a parked call stays in use while a reader here follows its stream. The id of a call that did
+// not end is in use elsewhere.
+func (s *localSession) unregister(c *runner, how call.How) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c.parked = how == call.HowParked
+	followed := c.parked && (s.readers[c.stream] != nil || c.exchange != nil && !c.exchange.over)
+	if key := c.id.Raw(); s.running[key] == c && !followed {
+		delete(s.running, key)
+		if c.parked || how == call.HowLost {
+			s.elsewhere.add(key)
+		}
+	}
+}
+
+// releaseParkedIDs frees the request ids of a stream's parked calls before a response is sent, so
+// that the client may reuse them at once.
+func (s *localSession) releaseParkedIDs(stream string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.freeParkedOf(stream)
+}
+
+// freeParkedOf frees the request ids of a stream's parked calls. The caller holds s.mu.
+func (s *localSession) freeParkedOf(stream string) {
+	for _, c := range s.running {
+		if c.stream == stream {
+			s.freeParked(c)
+		}
+	}
+}
+
+// freeParked frees the request id of a parked call; the store knows whether the call has ended
+// since. The caller holds s.mu.
+func (s *localSession) freeParked(c *runner) {
+	if key := c.id.Raw(); c.parked && s.running[key] == c {
+		delete(s.running, key)
+		s.elsewhere.add(key)
+	}
+}
+
+// idInUse is the error for a request whose id is that of a call that has not ended.
+func idInUse(id string) *mcp.Error {
+	return mcp.Errorf(mcp.KindInvalidRequest, "the request id %.40s is in use by a request that still runs; use a new one", id)
+}
