@@ -18,7 +18,7 @@ const (
 // info and capabilities, and an allowance for the rest. It takes time in proportion to the
 // subscriptions.
 func (s *Session) Bytes() int {
-	n := sessionOverhead + len(s.ID) + principalBytes(&s.Principal) + len(s.ClientInfo) + len(s.Capabilities)
+	n := sessionOverhead + len(s.ID) + len(s.Set) + principalBytes(&s.Principal) + len(s.ClientInfo) + len(s.Capabilities)
 	for _, uri := range s.Subscriptions {
 		n += subscriptionOverhead + len(uri)
 	}
@@ -48,7 +48,7 @@ func principalBytes(p *mcp.Principal) int {
 // Bytes returns what the call counts for SessionBytes until it is done: its params, its principal,
 // and an allowance for the rest. The state and the answers of a waiting call count in addition,
 // with their length.
-func (c *Call) Bytes() int {
+func (c *Request) Bytes() int {
 	return callOverhead + len(c.ID) + len(c.RequestID) + len(c.Params) + len(c.Trace) + principalBytes(&c.Principal)
 }
 

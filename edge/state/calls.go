@@ -23,9 +23,9 @@ const (
 	PhaseDone
 )
 
-// Call is the record of a request whose exchange became a stream: all that any replica needs to
-// finish it.
-type Call struct {
+// Request is a client's request in the record of its call (medium.Record), with the number of its
+// run: what any replica needs, beside the state of the rounds, to finish it.
+type Request struct {
 	// ID is the contract's call_id.
 	ID string
 	// RequestID is the client's JSON-RPC id, as JSON text.
@@ -84,20 +84,20 @@ type Answer struct {
 	// Withdrawn means that the edge withdrew the question, which needs no answer any more. The call
 	// continues without one.
 	Withdrawn bool
-	// By is the caller that answered, as in Call.Principal.
+	// By is the caller that answered, as in Request.Principal.
 	By mcp.Principal
 	// Token makes the answer idempotent (see medium.Calls): random, chosen once for all
 	// repetitions.
 	Token string
 }
 
-// AnswerOutcome is the effect of an answer.
-type AnswerOutcome uint8
+// AnswerStatus is the effect of an answer.
+type AnswerStatus uint8
 
-// The outcomes.
+// The statuses.
 const (
 	// AnswerUnknown: no such question is open; the answer is ignored and counted.
-	AnswerUnknown AnswerOutcome = iota
+	AnswerUnknown AnswerStatus = iota
 	// AnswerDuplicate: the question was answered before, and the call has not asked again or ended
 	// since. The first answer stands.
 	AnswerDuplicate

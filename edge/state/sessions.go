@@ -16,6 +16,9 @@ type Session struct {
 	ID string
 	// Version is the negotiated revision.
 	Version string
+	// Set is the set of the endpoint at which the session was created, and at which alone it exists.
+	// Empty means the root.
+	Set string
 	// Principal owns the session; the token is never stored. Its Until is the latest of all
 	// credentials that the session came with; its other fields are those of the last credentials.
 	Principal mcp.Principal

@@ -1,5 +1,5 @@
 // Package medium defines the operations of a medium of durable state for calls that are machines
-// (edge/era/stateful/call): fifteen methods, and the rules by which all media and replicas derive
+// (edge/call): fifteen methods, and the rules by which all media and replicas derive
 // the same record. The terms, the records of sessions and the errors are those of edge/state.
 //
 // # Terms

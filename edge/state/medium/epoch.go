@@ -10,8 +10,9 @@ const (
 // Epoch numbers the owners of a call in 52 bits: a counter of 20 bits above 32 random bits. The
 // claimer of a call draws the random bits, so two histories of a medium never have the same epoch,
 // and a repeated claim is recognized by them. Of two epochs the higher number is later; of two with
-// the same counter it wins. A double has 53 bits, so scripts and JSON hold an epoch exactly. Zero
-// means no owner yet.
+// the same counter it wins. A step under an older epoch than the record's is fenced (Calls.Commit):
+// memory/commit.go and redis/lua/commit.lua check it, and call/finish.go ends the machine. A double
+// has 53 bits, so scripts and JSON hold an epoch exactly. Zero means no owner yet.
 type Epoch uint64
 
 // EpochOf returns the epoch with a counter and random bits.

@@ -22,7 +22,7 @@ const Layout = 1
 // *Record is shared: its receiver does not change it or its slices. Apply, Answered, Claim and
 // Merge are for a private copy.
 type Record struct {
-	state.Call
+	state.Request
 	Session, Stream string
 	// Batch is the number of calls that share the stream, this one included; 0 means that it is
 	// alone. In a batch the medium assigns all entries their places in the log (see Calls.Commit);
@@ -127,7 +127,8 @@ func (r *Record) Missing() (n int) {
 }
 
 // Claim gives the call to a new owner. lapsed means that the last one was lost without leaving,
-// cancel that the client has cancelled the call, and by is Which.CancelledBy, of which the first counts.
+// cancel that the client has cancelled the call, and by is Which.CancelledBy, of which the first
+// counts.
 func (r *Record) Claim(random uint32, lapsed, cancel bool, by string) {
 	r.Cancelled = r.Cancelled || cancel
 	if cancel && r.CancelledBy == "" {

@@ -41,16 +41,17 @@ type Sessions interface {
 
 // Calls keeps the calls that run or wait.
 type Calls interface {
-	// Commit begins the records of w.Begin and the log of w.Stream, and then takes w's step, all or nothing.
+	// Commit begins the records of w.Begin and the log of w.Stream, and then takes w's step, all or
+	// nothing.
 	//
 	// The records are indexed before they exist, so that no orphan is missed, and this replica owns
 	// them. They are the records of all calls of the stream, whose name has no dot. If a record
 	// exists under the same epoch, and nothing but the step was written under it, the write is a
 	// repetition; any other existing record, or another log of that name, is ErrExists. ErrLimit:
-	// one stream too many, unless the step ends it, or the session has no room. The other holders of
-	// the session get an event state.RequestBegan for each record, unless the step ends it; Commit
-	// does not wait for them.
-	// state.ErrUnacknowledged: a medium that requires a number of copies did not reach it in time.
+	// one stream too many, unless the step ends it, or the session has no room. The other holders
+	// of the session get an event state.RequestBegan for each record, unless the step ends it;
+	// Commit does not wait for them. state.ErrUnacknowledged: a medium that requires a number of
+	// copies did not reach it in time.
 	//
 	// A step is applied as by Record.Apply, and its entries are appended at their places
 	// (Write.Placed). In the log of a batch they are appended in the order of arrival, under an
@@ -65,13 +66,13 @@ type Calls interface {
 	// state.RoomError) if the session has no room for asks or a state.
 	Commit(ctx context.Context, w *Write) error
 	// Answer records the answer to an open question of the session, once. The answer that completes
-	// the set claims the call, as by Record.Claim with the random bits: the outcome is
+	// the set claims the call, as by Record.Claim with the random bits: the status is
 	// AnswerCompleted, and this replica is the owner. Owned is nil for AnswerUnknown and
-	// AnswerDuplicate. A repeated Token has the same outcome: AnswerCompleted as long as the claim
+	// AnswerDuplicate. A repeated Token has the same status: AnswerCompleted as long as the claim
 	// stands and nothing was written under it, else AnswerTaken, never AnswerDuplicate. A set that
 	// a Restore completed is an orphan. ErrNotFound: the session does not exist. ErrLimit: the
 	// answer does not fit; the question stays open.
-	Answer(ctx context.Context, session, ask string, a state.Answer, random uint32) (state.AnswerOutcome, *Owned, error)
+	Answer(ctx context.Context, session, ask string, a state.Answer, random uint32) (state.AnswerStatus, *Owned, error)
 	// Asking returns the call that waits for the answer to an open question of the session, or nil.
 	// It does not change the call. ErrNotFound: the session does not exist.
 	Asking(ctx context.Context, session, ask string) (*Record, error)
@@ -113,7 +114,8 @@ type Which struct {
 	Lost string
 	// Cancel means that the client has cancelled the request (Record.Cancelled).
 	Cancel bool
-	// CancelledBy says with Cancel who has, as text that the medium keeps with the record, so that whoever ends the call knows it. Empty means unknown.
+	// CancelledBy is, with Cancel, the canceller. The medium stores the text with the record, for
+	// the replica that ends the call. Empty means unknown.
 	CancelledBy string
 	// Random are the random bits of the new epoch, drawn once for all repetitions.
 	Random uint32

@@ -35,7 +35,8 @@ type Write struct {
 	// Session and Stream are always set.
 	Session, Stream string
 	// Begin are the calls whose records, and whose log, begin here. Their epoch is their first,
-	// their phase is dispatched, and the random bits of the epoch identify a repetition.
+	// their phase is dispatched, and the random bits of the epoch identify a repetition. One that
+	// begins in a later round, or behind a checkpoint, has its State and Resumable.
 	Begin []*Record
 	// Call is the call that the step is about. Empty means no step; the following fields are then
 	// zero.
@@ -91,6 +92,11 @@ func (w *Write) Check(maxResult int) error {
 			return fmt.Errorf("call %.40q begins twice: %w", b.ID, state.ErrExists)
 		}
 	}
+	for _, b := range w.Begin {
+		if err := bounded(b.ID, "a state", len(b.State), maxResult); err != nil {
+			return err
+		}
+	}
 	if w.Call == "" {
 		return nil
 	}
@@ -100,13 +106,15 @@ func (w *Write) Check(maxResult int) error {
 	return w.checkEntries(maxResult)
 }
 
-func (w *Write) checkEntries(maxResult int) error {
-	bounded := func(what string, n int) error {
-		if n <= maxResult {
-			return nil
-		}
-		return fmt.Errorf("call %.40q: %s of %d bytes, at most %d can be kept: %w", w.Call, what, n, maxResult, state.ErrTooLarge)
+// bounded returns state.ErrTooLarge if n bytes of a call exceed most.
+func bounded(call, what string, n, most int) error {
+	if n <= most {
+		return nil
 	}
+	return fmt.Errorf("call %.40q: %s of %d bytes, at most %d can be kept: %w", call, what, n, most, state.ErrTooLarge)
+}
+
+func (w *Write) checkEntries(maxResult int) error {
 	for i := range w.Entries {
 		switch e := &w.Entries[i]; {
 		case e.Kind == state.EntryProgress, e.Kind == state.EntryLog:
@@ -116,7 +124,7 @@ func (w *Write) checkEntries(maxResult int) error {
 		case e.Kind < state.EntryProgress || e.Kind > state.EntryResponse:
 			return fmt.Errorf("call %.40q: an entry of the unknown kind %d", w.Call, e.Kind)
 		default:
-			if err := bounded("an entry", len(e.Data)); err != nil {
+			if err := bounded(w.Call, "an entry", len(e.Data), maxResult); err != nil {
 				return err
 			}
 		}
@@ -124,5 +132,5 @@ func (w *Write) checkEntries(maxResult int) error {
 	if len(w.Brief) > MaxBrief {
 		return fmt.Errorf("call %.40q: a summary of %d bytes, at most %d are kept", w.Call, len(w.Brief), MaxBrief)
 	}
-	return bounded("a state", len(w.State))
+	return bounded(w.Call, "a state", len(w.State), maxResult)
 }

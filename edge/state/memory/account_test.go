@@ -54,14 +54,14 @@ func TestSessionsAreCharged(t *testing.T) {
 		t.Fatalf("a record counts %d bytes with a subscription, %d without", subscribed, created)
 	}
 	held("subscribed", subscribed, 0)
-	calls := []state.Call{{ID: "c", RequestID: "1", Method: mcp.MethodToolsCall, Params: make([]byte, 5000)}}
+	calls := []state.Request{{ID: "c", RequestID: "1", Method: mcp.MethodToolsCall, Params: make([]byte, 5000)}}
 	w, err := statetest.Begin(t.Context(), r, "s", "one", calls...)
 	must(err)
 	begun := streamBytes + int64(calls[0].Bytes())
 	held("begun", subscribed, begun)
 	must(w[0].Ask(t.Context(), nil, state.Ask{ID: "a", Message: make([]byte, 100)}))
 	held("parked", subscribed, begun+100)
-	must(statetest.Conclude(t.Context(), r, "s", "two", state.Call{ID: "d", RequestID: "2"}, make([]byte, 7000)))
+	must(statetest.Conclude(t.Context(), r, "s", "two", state.Request{ID: "d", RequestID: "2"}, make([]byte, 7000)))
 	held("concluded", subscribed, begun+100+streamBytes+7000)
 	must(r.Delete(t.Context(), "s"))
 	held("deleted", 0, 0)
@@ -79,7 +79,7 @@ func TestEndedStreamsMakeRoom(t *testing.T) {
 	r := m.Store("r", medium.Hooks{})
 	conclude := func(session, stream string) {
 		t.Helper()
-		if err := statetest.Conclude(t.Context(), r, session, stream, state.Call{ID: stream, RequestID: "1"}, make([]byte, 10<<10)); err != nil {
+		if err := statetest.Conclude(t.Context(), r, session, stream, state.Request{ID: stream, RequestID: "1"}, make([]byte, 10<<10)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -119,7 +119,7 @@ func TestEndedStreamsStay(t *testing.T) {
 		if err := r.Create(t.Context(), &state.Session{ID: task, Principal: mcp.Principal{Subject: "hog"}}); err != nil {
 			t.Fatal(err)
 		}
-		if err := statetest.Conclude(t.Context(), r, task, "t", state.Call{ID: task, RequestID: "1"}, make([]byte, 10<<10)); err != nil {
+		if err := statetest.Conclude(t.Context(), r, task, "t", state.Request{ID: task, RequestID: "1"}, make([]byte, 10<<10)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// call is the record of one call. Guarded by its session's mu.
-type call struct {
+// storedCall is the record of one call. Guarded by its session's mu.
+type storedCall struct {
 	medium.Record
 	stream *stream
 	// logged is the place of the last entry that was appended to the log of a batch, as numbered by
@@ -22,7 +22,7 @@ type call struct {
 }
 
 // orphaned reports whether any replica may claim a call that is not done.
-func (c *call) orphaned(now time.Time) bool {
+func (c *storedCall) orphaned(now time.Time) bool {
 	switch {
 	case c.late(now):
 		return true
@@ -33,20 +33,20 @@ func (c *call) orphaned(now time.Time) bool {
 	return unwritten || c.owner.lost(now)
 }
 
-func (c *call) late(now time.Time) bool { return !c.Deadline.IsZero() && now.After(c.Deadline) }
+func (c *storedCall) late(now time.Time) bool { return !c.Deadline.IsZero() && now.After(c.Deadline) }
 
 // claimedBy reports whether a replica owns the call by a claim with these random bits, and nothing
 // was written since.
-func (c *call) claimedBy(r *Store, random uint32) bool {
+func (c *storedCall) claimedBy(r *Store, random uint32) bool {
 	return c.held && c.owner == r && c.Epoch.Random() == random && c.N == 0
 }
 
 // asks reports whether the call waits for the answer to a question.
-func (c *call) asks(id string) bool {
+func (c *storedCall) asks(id string) bool {
 	i := c.question(id)
 	return i >= 0 && c.Phase == state.PhaseWaiting && c.Asked[i].Answer == nil
 }
 
-func (c *call) question(id string) int {
+func (c *storedCall) question(id string) int {
 	return slices.IndexFunc(c.Asked, func(q medium.Question) bool { return q.ID == id })
 }

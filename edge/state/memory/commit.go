@@ -56,7 +56,7 @@ func (r *Store) Commit(ctx context.Context, w *medium.Write) error {
 	if w.Call != "" {
 		r.m.step(s, c, w, &next)
 	}
-	r.tellBegun(s, begun)
+	r.notifyBegun(s, begun)
 	return nil
 }
 
@@ -75,7 +75,7 @@ func weight(r *medium.Record) int {
 	if r.Phase == state.PhaseDone {
 		return 0
 	}
-	n := r.Call.Bytes() + len(r.State)
+	n := r.Request.Bytes() + len(r.State)
 	for i := range r.Asked {
 		if a := r.Asked[i].Answer; a != nil {
 			n += a.Bytes()
@@ -86,7 +86,7 @@ func weight(r *medium.Record) int {
 
 // begins makes the calls that a write begins in a locked session, with their stream; none if they
 // exist.
-func (r *Store) begins(s *session, w *medium.Write, now time.Time) ([]*call, error) {
+func (r *Store) begins(s *session, w *medium.Write, now time.Time) ([]*storedCall, error) {
 	if len(w.Begin) == 0 {
 		return nil, nil
 	}
@@ -103,14 +103,14 @@ func (r *Store) begins(s *session, w *medium.Write, now time.Time) ([]*call, err
 		if s.calls[b.ID] != nil {
 			return nil, fmt.Errorf("call %.40q: %w", b.ID, state.ErrExists)
 		}
-		l.calls = append(l.calls, &call{Record: *b, stream: l, owner: r, held: true, claimed: now})
+		l.calls = append(l.calls, &storedCall{Record: *b, stream: l, owner: r, held: true, claimed: now})
 	}
 	return l.calls, nil
 }
 
 // repeated returns why an existing stream was not begun by an earlier attempt of the write.
 func (r *Store) repeated(l *stream, w *medium.Write) error {
-	same := func(c *call, b *medium.Record) bool {
+	same := func(c *storedCall, b *medium.Record) bool {
 		return c.ID == b.ID && c.Epoch == b.Epoch && c.owner == r && (w.Call != "" || c.N == 0 && c.held)
 	}
 	if !slices.EqualFunc(l.calls, w.Begin, same) {
@@ -120,7 +120,7 @@ func (r *Store) repeated(l *stream, w *medium.Write) error {
 }
 
 // begin adds calls that begins has made, all of one stream, to their locked session.
-func (m *Medium) begin(s *session, calls []*call) {
+func (m *Medium) begin(s *session, calls []*storedCall) {
 	for i, c := range calls {
 		if i == 0 {
 			m.open(s, c.stream)
@@ -138,7 +138,7 @@ func (m *Medium) open(s *session, l *stream) {
 }
 
 // run adds a call to a locked session.
-func (m *Medium) run(s *session, c *call) {
+func (m *Medium) run(s *session, c *storedCall) {
 	put(&s.calls, c.ID, c)
 	if len(s.running) == 0 {
 		m.running.add(s)
@@ -148,7 +148,7 @@ func (m *Medium) run(s *session, c *call) {
 }
 
 // fenced returns why a step is refused, or nil if it is to be taken or was taken.
-func (r *Store) fenced(c *call, w *medium.Write, now time.Time) error {
+func (r *Store) fenced(c *storedCall, w *medium.Write, now time.Time) error {
 	if c == nil || c.Stream != w.Stream || r.m.lapsed(c.stream, now) {
 		r.m.rollbacks.Add(1)
 		return fmt.Errorf("call %.40q: %w", w.Call, &medium.RewoundError{})
@@ -170,7 +170,7 @@ func (r *Store) fenced(c *call, w *medium.Write, now time.Time) error {
 }
 
 // mayAsk returns why a call of a locked session cannot ask.
-func (s *session) mayAsk(c *call, asks []state.Ask) error {
+func (s *session) mayAsk(c *storedCall, asks []state.Ask) error {
 	for i := range asks {
 		id := asks[i].ID
 		other := s.asks[id]
@@ -182,7 +182,7 @@ func (s *session) mayAsk(c *call, asks []state.Ask) error {
 }
 
 // step applies a step to a call of a locked session.
-func (m *Medium) step(s *session, c *call, w *medium.Write, next *medium.Record) {
+func (m *Medium) step(s *session, c *storedCall, w *medium.Write, next *medium.Record) {
 	l := c.stream
 	m.become(s, c, next)
 	c.held = w.Next != medium.NextWaiting && w.Next != medium.NextDone
@@ -199,7 +199,7 @@ func (m *Medium) step(s *session, c *call, w *medium.Write, next *medium.Record)
 
 // append adds entries to the log of a call of a locked session, at their places or, in a batch, at
 // new ones.
-func (m *Medium) append(s *session, c *call, entries []medium.Entry) {
+func (m *Medium) append(s *session, c *storedCall, entries []medium.Entry) {
 	c.stream.entries = slices.Grow(c.stream.entries, len(entries))
 	for _, e := range entries {
 		if c.Batch > 0 {
@@ -210,7 +210,7 @@ func (m *Medium) append(s *session, c *call, entries []medium.Entry) {
 }
 
 // become replaces the record of a call of a locked session.
-func (m *Medium) become(s *session, c *call, next *medium.Record) {
+func (m *Medium) become(s *session, c *storedCall, next *medium.Record) {
 	for i := range c.Asked {
 		if id := c.Asked[i].ID; s.asks[id] == c {
 			delete(s.asks, id)
@@ -234,7 +234,7 @@ func bytesOf(asks []state.Ask) (n int) {
 }
 
 // over ends the stream of a call that is done, if it was the last.
-func (m *Medium) over(s *session, c *call) {
+func (m *Medium) over(s *session, c *storedCall) {
 	delete(s.running, c)
 	if len(s.running) == 0 {
 		m.running.remove(s)

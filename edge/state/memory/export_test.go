@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// Snapshot copies what there is of the calls of a session; back puts the copy in the place of what there is then.
+// Snapshot copies what there is of the calls of a session; back puts the copy in the place of what
+// there is then.
 func (m *Medium) Snapshot(id string) (back func()) {
 	v, _ := m.sessions.Load(id)
 	s := v.(*session)
@@ -28,7 +29,7 @@ func (m *Medium) Snapshot(id string) (back func()) {
 
 // copied copies what a session has of calls and streams.
 func (s *session) copied() *session {
-	streams, calls := map[*stream]*stream{}, map[*call]*call{}
+	streams, calls := map[*stream]*stream{}, map[*storedCall]*storedCall{}
 	for _, l := range s.streams {
 		c := *l
 		c.entries, c.calls = slices.Clone(l.entries), slices.Clone(l.calls)
@@ -41,7 +42,7 @@ func (s *session) copied() *session {
 			calls[one], c.calls[i] = &other, &other
 		}
 	}
-	byName := func(m map[string]*call) map[string]*call {
+	byName := func(m map[string]*storedCall) map[string]*storedCall {
 		m = maps.Clone(m)
 		for k, c := range m {
 			m[k] = calls[c]

@@ -41,7 +41,7 @@ func use(t *testing.T, r *Store, id string) {
 	}
 	must(r.Create(ctx, &state.Session{ID: id, Principal: mcp.Principal{Subject: id}}))
 	for _, stream := range []string{"waits", "done"} {
-		w, err := statetest.Begin(ctx, r, id, stream, state.Call{ID: stream, RequestID: stream, Deadline: time.Now().Add(time.Hour)})
+		w, err := statetest.Begin(ctx, r, id, stream, state.Request{ID: stream, RequestID: stream, Deadline: time.Now().Add(time.Hour)})
 		must(err)
 		must(w[0].Ask(ctx, nil, state.Ask{ID: stream}))
 	}
@@ -50,7 +50,7 @@ func use(t *testing.T, r *Store, id string) {
 	must(statetest.Own(r, o.Record).Finish(ctx, []byte("{}")))
 }
 
-func TestIndexesForgetWhatIsErased(t *testing.T) {
+func TestIndexesForgetErasedSessions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := New(state.Limits{})
 		defer m.Close()
@@ -117,7 +117,7 @@ func BenchmarkAppend(b *testing.B) {
 	if err := r.Create(ctx, &state.Session{ID: "s"}); err != nil {
 		b.Fatal(err)
 	}
-	w, err := statetest.Begin(ctx, r, "s", "st", state.Call{ID: "c"})
+	w, err := statetest.Begin(ctx, r, "s", "st", state.Request{ID: "c"})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -100,7 +100,7 @@ func (r *Store) Glance(ctx context.Context, sessions []string, stream string) ([
 }
 
 // glance returns the Glance of a call of a locked session.
-func (s *session) glance(c *call) *medium.Glance {
+func (s *session) glance(c *storedCall) *medium.Glance {
 	g := &medium.Glance{Session: s.record, Brief: c.Brief, Ended: c.Phase == state.PhaseDone}
 	if c.Phase == state.PhaseWaiting && !c.held {
 		for i := range c.Asked {

@@ -24,8 +24,8 @@ func record(id string) *state.Session {
 	return &state.Session{ID: id, Principal: mcp.Principal{Subject: id}}
 }
 
-func call(id string) state.Call {
-	return state.Call{ID: id, RequestID: id, Method: mcp.MethodToolsCall, Deadline: time.Now().Add(time.Hour)}
+func storedCall(id string) state.Request {
+	return state.Request{ID: id, RequestID: id, Method: mcp.MethodToolsCall, Deadline: time.Now().Add(time.Hour)}
 }
 
 // fill makes a session with a finished stream.
@@ -34,7 +34,7 @@ func fill(t *testing.T, r *memory.Store, id string) {
 	if err := r.Create(t.Context(), record(id)); err != nil {
 		t.Fatal(err)
 	}
-	w, err := statetest.Begin(t.Context(), r, id, "st", call("c"))
+	w, err := statetest.Begin(t.Context(), r, id, "st", storedCall("c"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func fill(t *testing.T, r *memory.Store, id string) {
 	}
 }
 
-func TestSweepFreesWhatNobodyAsksFor(t *testing.T) {
+func TestSweepFreesUnusedSessions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := memory.New(state.Limits{})
 		defer m.Close()
@@ -101,7 +101,7 @@ func TestStatsCountLosses(t *testing.T) {
 	if err := r.Create(t.Context(), record("s")); err != nil {
 		t.Fatal(err)
 	}
-	w, err := statetest.Begin(t.Context(), r, "s", "st", call("c"))
+	w, err := statetest.Begin(t.Context(), r, "s", "st", storedCall("c"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,9 +54,9 @@ func (r *Store) Notify(ctx context.Context, b state.SessionEvent) error {
 	return nil
 }
 
-// tellBegun notifies the other holders of a locked session of the calls that have begun and are not
-// done. It does not wait for them.
-func (r *Store) tellBegun(s *session, begun []*call) {
+// notifyBegun notifies the other holders of a locked session of the calls that have begun and are
+// not done. It does not wait for them.
+func (r *Store) notifyBegun(s *session, begun []*storedCall) {
 	if len(begun) == 0 {
 		return
 	}

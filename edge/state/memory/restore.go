@@ -44,7 +44,7 @@ func (r *Store) Restore(ctx context.Context, rec *medium.Record, entries []mediu
 	if next.Batch == 0 {
 		r.m.mend(s, l, medium.MergeLog(l.entries, rec, entries, &next))
 	} else if lost := medium.Lost(c.logged, &next, rec, entries); verdict == medium.Restored || len(lost) > 0 {
-		l.epoch = max(l.epoch, next.Epoch).Next(rand.Uint32()) // #nosec G404 -- it tells histories apart and is no secret
+		l.epoch = max(l.epoch, next.Epoch).Next(rand.Uint32()) // #nosec G404 -- it distinguishes histories and is no secret
 		r.m.append(s, c, lost)
 	}
 	if next.Phase == state.PhaseDone && before.Phase != state.PhaseDone {
@@ -57,7 +57,7 @@ func (r *Store) Restore(ctx context.Context, rec *medium.Record, entries []mediu
 
 // place finds a call of a locked session. If it is unknown, place makes one that is not in the
 // session yet.
-func (m *Medium) place(s *session, rec *medium.Record, now time.Time) (c *call, known bool, err error) {
+func (m *Medium) place(s *session, rec *medium.Record, now time.Time) (c *storedCall, known bool, err error) {
 	l := m.streamOf(s, rec.Stream, now)
 	switch c = s.calls[rec.ID]; {
 	case c != nil && c.stream == l:
@@ -67,7 +67,7 @@ func (m *Medium) place(s *session, rec *medium.Record, now time.Time) (c *call, 
 	case l == nil:
 		l = &stream{name: rec.Stream, unfinished: max(rec.Batch, 1), keep: s.record.Keep}
 	}
-	return &call{Record: medium.Record{Call: state.Call{ID: rec.ID}}, stream: l}, false, nil
+	return &storedCall{Record: medium.Record{Request: state.Request{ID: rec.ID}}, stream: l}, false, nil
 }
 
 // mend restores the lost entries of a log of a locked session.

@@ -20,12 +20,12 @@ type session struct {
 	record  *state.Session
 	holders []*Store
 	streams map[string]*stream
-	calls   map[string]*call
+	calls   map[string]*storedCall
 	// requests finds calls by the client's ids, asks by the edge's. Of two calls with one client id
 	// it finds the younger.
-	requests, asks map[string]*call
+	requests, asks map[string]*storedCall
 	// running are the calls that are not done.
-	running   map[*call]struct{}
+	running   map[*storedCall]struct{}
 	followers map[string]map[*follower]struct{}
 	// open is the number of unfinished streams. finished are the others, in the order of their
 	// ends.

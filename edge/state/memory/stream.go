@@ -10,7 +10,7 @@ import (
 // stream is the log of one stream. Guarded by its session's mu.
 type stream struct {
 	name  string
-	calls []*call
+	calls []*storedCall
 	// entries are in the order of Seq. If the medium assigns their places, seq is the last.
 	entries []medium.Entry
 	seq     uint64

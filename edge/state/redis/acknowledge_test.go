@@ -29,9 +29,10 @@ func made(t *testing.T, r *redis.Replica, session string) (*statetest.Writer, er
 	return w[0], nil
 }
 
-// What begins is acknowledged by as many replicas of Redis as are demanded, or it is an error that says so: none is there, it is paused,
-// it is lost, it is back. Nothing else waits for replicas, and the server counts as one that answers.
-func TestWhatBeginsIsAcknowledged(t *testing.T) {
+// What begins is acknowledged by as many replicas of Redis as are demanded, or it is an error that
+// says so: none is there, it is paused, it is lost, it is back. Nothing else waits for replicas,
+// and the server counts as one that answers.
+func TestBeginIsAcknowledged(t *testing.T) {
 	t.Parallel()
 	master, second := redisserver.ForTest(t), redisserver.ForTest(t)
 	r := start(t, connect(t, master.Addr), redis.Options{Acknowledge: 1})
@@ -75,7 +76,7 @@ func TestWhatBeginsIsAcknowledged(t *testing.T) {
 }
 
 // A beginning that is sent again is not taken for acknowledged.
-func TestARepeatedBeginningIsAcknowledged(t *testing.T) {
+func TestRepeatedBeginIsAcknowledged(t *testing.T) {
 	t.Parallel()
 	master, second := redisserver.ForTest(t), redisserver.ForTest(t)
 	replicate(t, connect(t, second.Addr), master.Addr)
@@ -96,7 +97,7 @@ func TestARepeatedBeginningIsAcknowledged(t *testing.T) {
 }
 
 // Many that wait for replicas that are gone leave connections for what need not wait.
-func TestWhatWaitsLeavesConnections(t *testing.T) {
+func TestWaitingLeavesConnections(t *testing.T) {
 	t.Parallel()
 	master := redisserver.ForTest(t)
 	c := goredis.NewClient(&goredis.Options{Addr: master.Addr, PoolSize: 24, PoolTimeout: 300 * time.Millisecond, ContextTimeoutEnabled: true})
@@ -122,7 +123,7 @@ func TestWhatWaitsLeavesConnections(t *testing.T) {
 }
 
 // What was acknowledged is there when the replica takes the place of its master.
-func TestWhatWasAcknowledgedOutlivesAFailover(t *testing.T) {
+func TestAcknowledgedWritesOutliveAFailover(t *testing.T) {
 	t.Parallel()
 	first, second := redisserver.ForTest(t), redisserver.ForTest(t)
 	promoted := connect(t, second.Addr)

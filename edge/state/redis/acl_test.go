@@ -94,9 +94,9 @@ func asUser(t *testing.T, c goredis.UniversalClient) {
 	ctx := t.Context()
 	for _, o := range []redis.Options{{}, {Prefix: "mcpedge:task", Accounts: "mcpedge", Acknowledge: 1}} {
 		r := start(t, c, o)
-		told, err := r.Fit(ctx)
-		if err != nil || !told {
-			t.Errorf("fit %v, and the eviction policy is told %t", err, told)
+		known, err := r.Fit(ctx)
+		if err != nil || !known {
+			t.Errorf("fit %v, and the eviction policy is known %t", err, known)
 		}
 		must(t, r.Create(ctx, record("s")))
 		_, err = statetest.Begin(ctx, r, "s", "st", call("c"))
@@ -142,7 +142,7 @@ func TestFit(t *testing.T) {
 		defer r.Close()
 		return r.Fit(t.Context())
 	}
-	const silent = "does not tell its eviction policy"
+	const silent = "does not report its eviction policy"
 	for _, c := range []struct{ rules, lacks string }{
 		{"~other:* &* +@all", "one of the keys"},
 		{"~mcpedge:{* &* +@all", "one of the keys"}, // No heartbeats.
@@ -157,11 +157,11 @@ func TestFit(t *testing.T) {
 		{"~* &* +@all", ""},
 	} {
 		must(t, admin.Do(t.Context(), append([]any{"ACL", "SETUSER", "edge", "reset", "on", ">PASSWORD"}, words(c.rules)...)...).Err())
-		told, err := fit(loggedIn(t, srv), redis.Options{})
+		known, err := fit(loggedIn(t, srv), redis.Options{})
 		switch {
 		case c.lacks == "" || c.lacks == silent:
-			if err != nil || told != (c.lacks == "") {
-				t.Errorf("%s: %v, and the eviction policy is told: %t", c.rules, err, told)
+			if err != nil || known != (c.lacks == "") {
+				t.Errorf("%s: %v, and the eviction policy is known: %t", c.rules, err, known)
 			}
 		case !errors.Is(err, state.ErrUnavailable) || !strings.Contains(err.Error(), c.lacks) || !strings.Contains(err.Error(), "Redis does not allow this user") || !redis.Lasting(err):
 			t.Errorf("%s: %v does not have %s, or passes: %t", c.rules, err, c.lacks, !redis.Lasting(err))
@@ -174,8 +174,8 @@ func TestFit(t *testing.T) {
 		t.Errorf("%d keys are left", n)
 	}
 	c := startCluster(t)
-	if told, err := fit(c, redis.Options{}); err != nil || !told {
-		t.Errorf("a Cluster: %v, and the eviction policy is told: %t", err, told)
+	if known, err := fit(c, redis.Options{}); err != nil || !known {
+		t.Errorf("a Cluster: %v, and the eviction policy is known: %t", err, known)
 	}
 	must(t, c.ForEachMaster(t.Context(), func(ctx context.Context, n *goredis.Client) error {
 		if size := n.DBSize(ctx).Val(); size != 0 {

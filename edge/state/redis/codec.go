@@ -139,6 +139,9 @@ func packSession(s *state.Session) string {
 	p.time(s.Created)
 	p.texts(s.Tasks)
 	p.time(s.Keep)
+	if s.Set != "" { // Records of the root are those of earlier releases.
+		p.text(s.Set)
+	}
 	return string(p)
 }
 
@@ -150,6 +153,9 @@ func unpackSession(record string) (*state.Session, error) {
 	s.Digest = mcp.Digest{Tools: u.number(), Resources: u.number(), Prompts: u.number()}
 	s.Attachment, s.Serial, s.AttachedBy, s.Created = u.number(), u.number(), u.text(), u.time()
 	s.Tasks, s.Keep = u.texts(), u.time()
+	if len(u.rest) > 0 {
+		s.Set = u.text()
+	}
 	return s, u.err()
 }
 
@@ -211,7 +217,7 @@ func (u *unpacker) forwarded() (claims map[string]json.RawMessage) {
 }
 
 // packCall packs the fields of a call that never change.
-func packCall(c *state.Call) string {
+func packCall(c *state.Request) string {
 	p := packer{format}
 	p.text(c.RequestID)
 	p.text(string(c.Method))
@@ -226,9 +232,9 @@ func packCall(c *state.Call) string {
 	return string(p)
 }
 
-func unpackCall(id, record string) (state.Call, error) {
+func unpackCall(id, record string) (state.Request, error) {
 	u := open(record)
-	c := state.Call{ID: id, RequestID: u.text(), Method: mcp.Method(u.text()), Params: u.bytes()}
+	c := state.Request{ID: id, RequestID: u.text(), Method: mcp.Method(u.text()), Params: u.bytes()}
 	c.LogLevel, c.Repeatable = mcp.LogLevel(u.number()), u.flag() // #nosec G115 -- packed from a LogLevel
 	c.Deadline, c.Trace, c.Began = u.time(), u.text(), u.time()
 	c.Principal, c.Backend = u.principal(), u.text()

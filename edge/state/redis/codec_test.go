@@ -12,10 +12,10 @@ import (
 )
 
 // Every record says whether its principal is a client.
-func TestRecordsTellClientsFromUsers(t *testing.T) {
+func TestRecordsDistinguishClientsFromUsers(t *testing.T) {
 	claims := map[string]json.RawMessage{"region": json.RawMessage(`"eu"`), "tenant": json.RawMessage(`9007199254740993`)}
 	for name, who := range map[string]mcp.Principal{
-		"nobody":                          {},
+		"anonymous":                       {},
 		"a user":                          {Subject: "alice", Issuer: "https://id", Client: "desk"},
 		"a user of a client of that name": {Subject: "alice", Issuer: "https://id", Client: "alice"},
 		"a client":                        {Subject: "alice", Issuer: "https://id", Client: "alice", SubjectIsClient: true},
@@ -29,7 +29,7 @@ func TestRecordsTellClientsFromUsers(t *testing.T) {
 			}
 		}
 		for _, backend := range []string{"", "b"} {
-			c, err := unpackCall("c", packCall(&state.Call{Principal: who, Backend: backend}))
+			c, err := unpackCall("c", packCall(&state.Request{Principal: who, Backend: backend}))
 			if err != nil || !cmp.Equal(c.Principal, who) || c.Backend != backend {
 				t.Errorf("%s, of a call of %q: %+v, %q, %v", name, backend, c.Principal, c.Backend, err)
 			}
@@ -43,7 +43,8 @@ func TestRecordsTellClientsFromUsers(t *testing.T) {
 	}
 }
 
-// A time that no number of nanoseconds can have is kept as the last one that there is, not as one that is past.
+// A time that no number of nanoseconds can have is kept as the last one that there is, not as one
+// that is past.
 func TestTimesBeyondNanoseconds(t *testing.T) {
 	for _, c := range []struct{ put, want time.Time }{
 		{time.Time{}, time.Time{}},

@@ -25,7 +25,7 @@ func (r *Replica) Commit(ctx context.Context, w *medium.Write) error {
 		pinnedBytes(w.Entries), w.Brief, softBytes(w.Entries, r.limits.LogBytes),
 	}
 	for _, b := range w.Begin {
-		args = append(args, b.ID, b.RequestID, packCall(&b.Call), millis(b.Deadline), b.Round, b.Attempt, b.Call.Bytes(), text(b.Epoch), b.Trace)
+		args = append(args, b.ID, b.RequestID, packCall(&b.Request), millis(b.Deadline), b.Round, b.Attempt, b.Request.Bytes(), text(b.Epoch), b.Trace, b.State, flag(b.Resumable))
 	}
 	for i := range w.Asks {
 		a := &w.Asks[i]

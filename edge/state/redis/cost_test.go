@@ -39,15 +39,15 @@ func (x *trips) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.Pr
 	}
 }
 
-// mostCommands bounds what the scripts run that are on the way of a call's events. Where a session needs more than its caller's account has lent
-// it, that takes seven of them.
+// mostCommands bounds what the scripts run that are on the way of a call's events. Where a session
+// needs more than its caller's account has lent it, that takes seven of them.
 var mostCommands = map[string]int{
 	"Begin": 33, "Append of one event": 14, "Append of 32 events": 19, "Finish": 30, "Finish behind 32 events": 31,
 	"Conclude behind 32 events": 28, "Touch": 1,
 }
 
-// What each operation takes: round trips, the commands that its script runs, and Redis's time. What is on
-// the way of a call's events is one round trip.
+// What each operation takes: round trips, the commands that its script runs, and Redis's time. What
+// is on the way of a call's events is one round trip.
 func TestRoundTrips(t *testing.T) {
 	t.Parallel()
 	addr := startServer(t)
@@ -158,8 +158,8 @@ func TestRoundTrips(t *testing.T) {
 	t.Logf("\n%s", table.String())
 }
 
-// A subscription costs what it takes itself, whatever the session has: neither the others nor the record with them
-// go over the wire, and Redis's work is of a handful of commands.
+// A subscription costs what it takes itself, whatever the session has: neither the others nor the
+// record with them go over the wire, and Redis's work is of a handful of commands.
 func TestInvariant7ASubscriptionCostsItself(t *testing.T) {
 	t.Parallel()
 	c := connect(t, startServer(t))
@@ -231,7 +231,7 @@ func TestInvariant7BytesOfAnIdleSession(t *testing.T) {
 				return n
 			}
 		}
-		t.Fatal("Redis does not tell its memory")
+		t.Fatal("Redis does not report its memory")
 		return 0
 	}
 	must(t, r.Create(ctx, session(0)))

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
 const (
@@ -78,7 +79,7 @@ func (r *Replica) sightings(ctx context.Context, tags []string) ([]*state.Sighti
 		}
 		one, err := s.sighting()
 		if err != nil {
-			r.log.Warn("a session cannot be listed", "session", tags[i], "error", err)
+			r.log.Warn("a session cannot be listed", "session", telemetry.SessionPrint(idOf(tags[i])), "error", err)
 			continue
 		}
 		out = append(out, one)

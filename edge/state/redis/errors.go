@@ -67,8 +67,8 @@ func trouble(err error) string {
 	return why
 }
 
-// Lasting reports whether an error has a reply of Redis that does not change while its caller waits:
-// Redis needs other settings, or its user other rights.
+// Lasting reports whether an error has a reply of Redis that does not change while its caller
+// waits: Redis needs other settings, or its user other rights.
 func Lasting(err error) bool {
 	_, lasts := explain(err)
 	return lasts

@@ -20,8 +20,9 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/redisserver"
 )
 
-// replicate makes a Redis the replica of the one at addr, and waits until it has the data and what is written after it: for up to a
-// second after its link is up, a replica that was sent no command yet may be sent none.
+// replicate makes a Redis the replica of the one at addr, and waits until it has the data and what
+// is written after it: for up to a second after its link is up, a replica that was sent no command
+// yet may be sent none.
 func replicate(t *testing.T, c *goredis.Client, addr string) {
 	t.Helper()
 	host, port, _ := strings.Cut(addr, ":")
@@ -71,7 +72,7 @@ func TestInvariant2APromotedReplicaLacksTheLastWrites(t *testing.T) {
 
 	var rewound *medium.RewoundError
 	if err := w.append(); !errors.As(err, &rewound) || rewound.Epoch != last.Epoch || rewound.N != 2 {
-		t.Fatalf("got error %v, want one that tells of lost writes behind the second step", err)
+		t.Fatalf("got error %v, want one that reports lost writes behind the second step", err)
 	}
 	p, err := w.b.Read(ctx, "s", "st", last, 0)
 	must(t, err)

@@ -17,24 +17,25 @@ const (
 
 var fitScript = own("fit")
 
-// Fit returns nil if Redis is fit to keep state: it would evict nothing, and its user may do what a
-// replica does with keys and channels under the prefix. Else the error is state.ErrUnavailable with
-// Redis's reply, or says what its eviction policy would drop. told is false if Redis does not tell
-// that policy. Fit leaves nothing in Redis, and may be called before or without Start.
-func (r *Replica) Fit(ctx context.Context) (told bool, err error) {
-	if told, err = r.checkPolicy(ctx); err != nil {
-		return told, err
+// Fit returns nil if Redis is fit to keep state: it evicts nothing, and its user has the rights of
+// a replica to keys and channels under the prefix. Otherwise the error is state.ErrUnavailable with
+// Redis's reply, or says what the eviction policy would drop. known is false if Redis does not
+// report its eviction policy. Fit leaves nothing in Redis, and may be called before or without
+// Start.
+func (r *Replica) Fit(ctx context.Context) (known bool, err error) {
+	if known, err = r.checkPolicy(ctx); err != nil {
+		return known, err
 	}
 	keys, err := r.fitKeys(ctx)
 	if err != nil {
-		return told, unavailable(ctx, err)
+		return known, unavailable(ctx, err)
 	}
 	for _, key := range keys {
 		if err := r.tryKey(ctx, key); err != nil {
-			return told, unavailable(ctx, err)
+			return known, unavailable(ctx, err)
 		}
 	}
-	return told, r.tryChannels(ctx)
+	return known, r.tryChannels(ctx)
 }
 
 // fitKeys returns keys that nothing else uses: those of a session and of the heartbeat and, of a

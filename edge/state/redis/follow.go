@@ -200,7 +200,7 @@ func (r *Replica) refollow(ctx context.Context) error {
 		}
 		now := time.Now()
 		r.followers.mu.Lock()
-		for i, f := range batch {
+		for i, f := range batch { // The registration in an unreadable session lapses.
 			if f.renewed = now; replies[i].code == "gone" {
 				f.wake()
 			}

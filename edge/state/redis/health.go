@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// health is whether Redis answers and stores heartbeats, and since when. It is safe for concurrent use.
+// health is whether Redis answers and stores heartbeats, and since when. It is safe for concurrent
+// use.
 type health struct {
 	mu sync.Mutex
 	// beating means that the last heartbeat was stored, and no breaker has opened since.
@@ -22,8 +23,8 @@ type health struct {
 
 func (h *health) healthy() bool { return h.beating && h.open == 0 }
 
-// change applies a change and notes the time if it is one of healthy. It reports whether health came
-// back.
+// change applies a change and notes the time if it is one of healthy. It reports whether health
+// came back.
 func (h *health) change(apply func()) (back bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

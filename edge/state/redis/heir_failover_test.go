@@ -12,7 +12,7 @@ import (
 )
 
 // A replica is promoted that lacks the last writes, and their author is gone too: who takes the call over gives no
-// event id to another entry, though nobody is left to tell that the log was longer.
+// event id to another entry, though no replica remembers that the log was longer.
 func TestInvariant2AnHeirAfterAFailoverGivesNoIDAgain(t *testing.T) {
 	t.Parallel()
 	anHeirAfterAFailover(t, false)

@@ -31,6 +31,7 @@ func (r *Replica) receive(messages <-chan any) {
 			r.forget()
 			r.followers.wakeAll("")
 			r.returned()
+			r.unverified.Store(true)
 			r.restoreSecret()
 		case *redis.Message:
 			if m.Channel == r.inboxOf(r.id) {

@@ -5,14 +5,16 @@ import (
 	"time"
 )
 
-// recovery is how long it takes at most until a replica sends heartbeats again to a Redis that was away: probes are
-// probeLast apart, the client dials again after a second, and a heartbeat is due each second.
+// recovery is the longest time until a replica sends heartbeats again after Redis was unavailable:
+// probes are probeLast apart, the client reconnects after a second, and heartbeats are a second
+// apart.
 const recovery = 3 * time.Second
 
-// lapses decides when a missing heartbeat means that its replica is lost. Redis's clock goes on while Redis is away, or
-// leaps, and then the heartbeats of replicas that live expire, too. So a replica trusts that others are lost only if they
-// could have beaten for a lease: its own heartbeat did not expire, and none of its Beats has failed, for that long, and
-// its last heartbeat was stored just now. It is safe for concurrent use.
+// lapses decides when a missing heartbeat means that its replica is lost. Redis's clock advances
+// while Redis is unavailable, and may jump; the heartbeats of live replicas then expire, too. So a
+// replica counts missing heartbeats only after a lease in which its own heartbeat did not expire
+// and none of its Beats failed, and directly after it has stored a heartbeat. It is safe for
+// concurrent use.
 type lapses struct {
 	mu sync.Mutex
 	// from is when missing heartbeats begin to count.
@@ -21,8 +23,8 @@ type lapses struct {
 	beat time.Time
 }
 
-// stored records that a heartbeat was stored, and whether the one before was missing: it had expired, or this is the
-// first.
+// stored records a stored heartbeat. missing reports that there was none before: it had expired, or
+// this is the first.
 func (l *lapses) stored(sent time.Time, missing bool, lease time.Duration) {
 	if missing {
 		l.delay(lease)
@@ -32,7 +34,7 @@ func (l *lapses) stored(sent time.Time, missing bool, lease time.Duration) {
 	l.beat = sent
 }
 
-// delay makes missing heartbeats count no earlier than after d.
+// delay ignores missing heartbeats for at least d.
 func (l *lapses) delay(d time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -44,7 +46,7 @@ func (l *lapses) delay(d time.Duration) {
 // failed records that a Beat of this replica failed.
 func (l *lapses) failed(lease time.Duration) { l.delay(max(lease, recovery)) }
 
-// count reports whether heartbeats count that are missing now.
+// count reports whether missing heartbeats count now.
 func (l *lapses) count(lease time.Duration) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

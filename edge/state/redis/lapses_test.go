@@ -59,8 +59,8 @@ func (w *lapsing) expire() {
 	must(w.T, w.direct.Del(w.Context(), keys...).Err())
 }
 
-// trusted waits until a replica would find a lost one: it beats, like the others, for as long as a missing heartbeat is
-// not taken for a loss. A replica that is lost shows when that is over.
+// trusted waits until a replica would find a lost one: it beats, like the others, for as long as a
+// missing heartbeat is not taken for a loss. A replica that is lost shows when that is over.
 func (w *lapsing) trusted(by *redis.Replica, others ...*redis.Replica) {
 	w.Helper()
 	w.n++
@@ -87,7 +87,8 @@ func contains(t *testing.T, r *redis.Replica, call string) bool {
 	return false
 }
 
-// While Redis is away no replica can send a heartbeat, so one that finds it back first takes no calls of the others.
+// While Redis is away no replica can send a heartbeat, so one that finds it back first takes no
+// calls of the others.
 func TestSilenceWhileRedisIsAwayIsNoLoss(t *testing.T) {
 	t.Parallel()
 	w := startLapsing(t)
@@ -121,7 +122,8 @@ func TestSilenceWhileRedisIsAwayIsNoLoss(t *testing.T) {
 	await.Until(t, "the call of a is an orphan", func() bool { return contains(t, w.b, call.Record.ID) })
 }
 
-// A replica whose own heartbeat has expired does not take that of others for lost: Redis's clock leapt, or the machine stood still.
+// A replica whose own heartbeat has expired does not take that of others for lost: Redis's clock
+// leapt, or the machine stood still.
 func TestHeartbeatsThatExpireTogetherAreNoLoss(t *testing.T) {
 	t.Parallel()
 	w := startLapsing(t)
@@ -138,7 +140,8 @@ func TestHeartbeatsThatExpireTogetherAreNoLoss(t *testing.T) {
 	}
 }
 
-// A replica that has just started does not know whether Redis was away before: it waits a lease, but not for the calls of those who left.
+// A replica that has just started does not know whether Redis was away before: it waits a lease,
+// but not for the calls of those who left.
 func TestNewReplicasGiveOthersALease(t *testing.T) {
 	t.Parallel()
 	w := startLapsing(t)
@@ -158,7 +161,7 @@ func TestNewReplicasGiveOthersALease(t *testing.T) {
 	await.Until(t, "the call of the silent replica is an orphan", func() bool { return contains(t, next, silent.Record.ID) })
 }
 
-// A sweep that took so long that the heartbeats of all expired meanwhile finds nobody lost.
+// A sweep that took so long that the heartbeats of all expired meanwhile finds no replica lost.
 func TestHeartbeatsThatExpireDuringASweepAreNoLoss(t *testing.T) {
 	t.Parallel()
 	w := startLapsing(t)
@@ -174,7 +177,7 @@ func TestHeartbeatsThatExpireDuringASweepAreNoLoss(t *testing.T) {
 	await.Until(t, "the heartbeats of both have expired", func() bool { return !w.beats("a") && !w.beats("slow") })
 	close(slow.held)
 	if <-done {
-		t.Error("a call is taken from a replica whose heartbeat expired while nobody could send one")
+		t.Error("a call is taken from a replica whose heartbeat expired while none could be sent")
 	}
 }
 
@@ -209,7 +212,8 @@ func TestHeartbeatsDoNotWaitForSweeps(t *testing.T) {
 	must(t, <-done)
 }
 
-// slowSweep holds the first sweep of a client, which begins by asking for the time, until held is closed.
+// slowSweep holds the first sweep of a client, which begins by asking for the time, until held is
+// closed.
 type slowSweep struct {
 	entered, held chan struct{}
 	once          sync.Once

@@ -68,6 +68,9 @@ func (r *Replica) Glance(ctx context.Context, sessions []string, stream string) 
 			return nil, err
 		}
 		for _, rep := range replies {
+			if rep.err != nil {
+				return nil, rep.err
+			}
 			if rep.code != "ok" {
 				out = append(out, nil)
 				continue

@@ -27,7 +27,8 @@ func startLossy(t *testing.T, retries int) *lossy {
 	c := goredis.NewClient(&goredis.Options{Addr: p.addr, MaxRetries: retries, ContextTimeoutEnabled: true})
 	t.Cleanup(func() { _ = c.Close() })
 	l := &lossy{T: t, p: p, r: start(t, c, redis.Options{}), c: connect(t, addr)}
-	// The scripts are known from now on: what is lost is their reply, not a question for their source.
+	// The scripts are known from now on: what is lost is their reply, not a question for their
+	// source.
 	ctx := t.Context()
 	calls, stop := use(t, l.r, "warm")
 	stop()
@@ -56,7 +57,7 @@ func (l *lossy) losing(script string, do func() error) {
 	}
 }
 
-func (l *lossy) answer(session, ask, token string) (state.AnswerOutcome, *statetest.Writer) {
+func (l *lossy) answer(session, ask, token string) (state.AnswerStatus, *statetest.Writer) {
 	l.Helper()
 	out, o, err := l.r.Answer(l.Context(), session, ask, state.Answer{Result: []byte(`{}`), Token: token}, 7)
 	must(l.T, err)
@@ -89,7 +90,7 @@ func TestLostRepliesSentAgainByTheClient(t *testing.T) {
 		return nil
 	})
 	l.losing("answer", func() error {
-		var out state.AnswerOutcome
+		var out state.AnswerStatus
 		if out, x = l.answer("s", "q2", "t2"); out != state.AnswerCompleted {
 			return fmt.Errorf("outcome %d of the last answer, want completed", out)
 		}

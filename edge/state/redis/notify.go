@@ -170,8 +170,8 @@ func (r *Replica) onBegun(body string) {
 	}
 }
 
-// handle runs the handler of session events, and then done. If too many handlers run, or the replica
-// has left, it does nothing.
+// handle runs the handler of session events, and then done. If too many handlers run, or the
+// replica has left, it does nothing.
 func (r *Replica) handle(b state.SessionEvent, done func()) {
 	if r.left.Load() {
 		return

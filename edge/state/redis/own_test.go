@@ -21,8 +21,8 @@ func record(id string) *state.Session {
 	return &state.Session{ID: id, Principal: mcp.Principal{Subject: "alice", Issuer: "https://issuer.example"}}
 }
 
-func call(id string) state.Call {
-	return state.Call{
+func call(id string) state.Request {
+	return state.Request{
 		ID: id, RequestID: `"` + id + `"`, Method: mcp.MethodToolsCall, Params: []byte(`{"name":"t"}`),
 		Deadline: time.Now().Add(time.Hour), Round: 1, Attempt: 1,
 	}
@@ -42,8 +42,8 @@ func want(t *testing.T, kind, err error) {
 	}
 }
 
-// use makes a session with one call that waits for an answer, one that runs and one that is done, and a
-// follower.
+// use makes a session with one call that waits for an answer, one that runs and one that is done,
+// and a follower.
 func use(t *testing.T, r *redis.Replica, id string) (calls []*statetest.Writer, stop func()) {
 	t.Helper()
 	ctx := t.Context()
@@ -108,7 +108,8 @@ func TestEveryKeyOfAConcludedCallExpires(t *testing.T) {
 	}
 }
 
-// Keys that went when they were empty expire when they come back, whether or not a use is counted with that.
+// Keys that went when they were empty expire when they come back, whether or not a use is counted
+// with that.
 func TestEveryKeyThatComesBackExpires(t *testing.T) {
 	t.Parallel()
 	c := connect(t, startServer(t))
@@ -271,7 +272,7 @@ func streamsIndexed(t *testing.T, c *goredis.Client) (n int64) {
 	return n
 }
 
-// A list goes on where its cursor says, also with more principals than a cursor carries, and in a
+// A list continues at its cursor, also with more principals than a cursor carries, and in a
 // keyspace that it shares.
 func TestListAmongManyPrincipals(t *testing.T) {
 	t.Parallel()

@@ -1,7 +1,6 @@
 package redis
 
 import (
-	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -10,64 +9,6 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
-
-// outcomes maps the reply codes of answer.lua.
-var outcomes = map[string]state.AnswerOutcome{
-	"unknown": state.AnswerUnknown, "duplicate": state.AnswerDuplicate,
-	"taken": state.AnswerTaken, "completed": state.AnswerCompleted,
-}
-
-// Answer implements medium.Calls.
-func (r *Replica) Answer(ctx context.Context, session, ask string, a state.Answer, random uint32) (state.AnswerOutcome, *medium.Owned, error) {
-	rep, err := r.runClaiming(ctx, answerScript, session, ask, packAnswer(a), a.Token, a.Bytes(), random, indexed(session, ""))
-	if err != nil {
-		return state.AnswerUnknown, nil, err
-	}
-	if err := r.refused(session, ask, rep); err != nil {
-		return state.AnswerUnknown, nil, err
-	}
-	out := outcomes[rep.code]
-	if out != state.AnswerTaken && out != state.AnswerCompleted {
-		return out, nil, nil
-	}
-	o, err := readOwned(session, rep)
-	if err == nil && out == state.AnswerCompleted {
-		r.reindex(ctx, o)
-	}
-	return out, o, err
-}
-
-// Asking implements medium.Calls.
-func (r *Replica) Asking(ctx context.Context, session, ask string) (*medium.Record, error) {
-	rep, err := r.runOften(ctx, askingScript, session, []string{r.session(session)}, ask)
-	if err != nil {
-		return nil, err
-	}
-	if err := r.refused(session, ask, rep); err != nil || rep.code == "unknown" {
-		return nil, err
-	}
-	o, err := readOwned(session, rep)
-	if err != nil {
-		return nil, err
-	}
-	return o.Record, nil
-}
-
-// Claim implements medium.Calls.
-func (r *Replica) Claim(ctx context.Context, w medium.Which) (*medium.Owned, error) {
-	rep, err := r.runClaiming(ctx, claimScript, w.Session, w.Call, text(w.Epoch), w.RequestID, w.Random, flag(w.Lapsed), flag(w.Cancel)+w.CancelledBy, indexed(w.Session, ""))
-	if err != nil {
-		return nil, err
-	}
-	if err := r.refused(w.Session, w.Call+w.RequestID, rep); err != nil {
-		return nil, err
-	}
-	o, err := readOwned(w.Session, rep)
-	if err == nil {
-		r.reindex(ctx, o)
-	}
-	return o, err
-}
 
 // readOwned reads the result of the scripts' function owned: session record, call id, the call's
 // fields.
@@ -109,7 +50,7 @@ func readRecord(session, id string, f map[string]string) (*medium.Record, error)
 		return r, nil
 	}
 	var err error
-	if r.Call, err = unpackCall(id, f["b"]); err != nil {
+	if r.Request, err = unpackCall(id, f["b"]); err != nil {
 		return nil, fmt.Errorf("call %.40q: %w", id, err)
 	}
 	r.Round, r.Attempt, r.Lapses = int(count(f["rd"])), int(count(f["at"])), int(count(f["lp"])) // #nosec G115 -- small counts
@@ -158,7 +99,7 @@ func recordFields(r *medium.Record) []any {
 	if r.Phase == state.PhaseDone {
 		return out
 	}
-	out = append(out, "b", packCall(&r.Call), "rd", r.Round, "at", r.Attempt, "lp", r.Lapses, "len", r.Call.Bytes(), "kept", keptBytes(r), "sv", r.State)
+	out = append(out, "b", packCall(&r.Request), "rd", r.Round, "at", r.Attempt, "lp", r.Lapses, "len", r.Request.Bytes(), "kept", keptBytes(r), "sv", r.State)
 	if r.HasProgress {
 		out = append(out, "pr", strconv.FormatFloat(r.Progress, 'g', -1, 64))
 	}

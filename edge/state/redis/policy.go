@@ -12,9 +12,9 @@ import (
 
 const policyName = "maxmemory-policy"
 
-// checkPolicy refuses a Redis that would evict state. told is false if the policy cannot be queried,
-// as in many managed services.
-func (r *Replica) checkPolicy(ctx context.Context) (told bool, err error) {
+// checkPolicy returns an error for a Redis that would evict state. known is false if the policy
+// cannot be queried, as in many managed services.
+func (r *Replica) checkPolicy(ctx context.Context) (known bool, err error) {
 	var silent atomic.Bool
 	check := func(ctx context.Context, c redis.Cmdable) error {
 		got, err := c.ConfigGet(ctx, policyName).Result()

@@ -32,7 +32,8 @@ func quotasOn(t *testing.T, client goredis.UniversalClient) quota.Store {
 	return r.Quotas()
 }
 
-// The script gives a budget as Memory does: a burst, a rate, what is given back, and no more than the burst.
+// The script gives a budget as Memory does: a burst, a rate, what is given back, and no more than
+// the burst.
 func TestQuotas(t *testing.T) {
 	t.Parallel()
 	addr := startServer(t)
@@ -47,7 +48,7 @@ func TestQuotas(t *testing.T) {
 			t.Errorf("the key %s does not expire: %v, %v", key, ttl, err)
 		}
 		if strings.Contains(key, "ann") {
-			t.Errorf("the key %s tells who the caller is", key)
+			t.Errorf("the key %s reveals the caller", key)
 		}
 	}
 }
@@ -95,7 +96,8 @@ func quotasAre(t *testing.T, client goredis.UniversalClient) {
 	if n, wait := take("ann", quota.Budget{Interval: time.Minute, Burst: 5}, 1); n != 0 || wait > time.Minute {
 		t.Errorf("a smaller budget than the one that was used up: %d, after %s; want none for a minute", n, wait)
 	}
-	// A larger budget takes the place of one that is used up for hours: it is regained at its own rate.
+	// A larger budget takes the place of one that is used up for hours: it is regained at its own
+	// rate.
 	take("raised", hour, 10)
 	quick := quota.Budget{Interval: 20 * time.Millisecond, Burst: 1}
 	await.Until(t, "a call of the larger budget", func() bool { n, _ := take("raised", quick, 1); return n == 1 })

@@ -55,8 +55,8 @@ func relays(t *testing.T, clients ...func() goredis.UniversalClient) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	if _, err := a.Send(ctx, "NOBODY", []byte("m")); err == nil {
-		t.Error("nobody answered, and there was no error")
+	if _, err := a.Send(ctx, "NONE", []byte("m")); err == nil {
+		t.Error("no replica answered, and there was no error")
 	}
 	if _, err := b.Send(ctx, a.Address(), []byte("m")); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a replica that serves no messages: %v", err)

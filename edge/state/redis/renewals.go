@@ -112,6 +112,9 @@ func (r *Replica) Touch(ctx context.Context, ids []string, use bool) (map[string
 			return nil, err
 		}
 		for i, rep := range replies {
+			if rep.err != nil {
+				return nil, rep.err
+			}
 			if rep.code != "ok" {
 				continue
 			}

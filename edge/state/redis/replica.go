@@ -68,12 +68,14 @@ type Replica struct {
 
 	life   sync.Mutex // held by Beat and Leave, and guards the inbox
 	left   atomic.Bool
-	silent atomic.Bool // it was logged that Redis does not tell its eviction policy
+	silent atomic.Bool // a warning was logged that Redis does not report its eviction policy
 	inbox  *redis.PubSub
 	closed bool
 	ended  chan struct{} // the inbox's reader has ended
 
-	secret             atomic.Pointer[[]byte]
+	secret atomic.Pointer[[]byte]
+	// unverified means that Redis may have lost the secret since it was last found there.
+	unverified         atomic.Bool
 	dropped, rollbacks atomic.Uint64
 }
 
@@ -126,14 +128,14 @@ func (r *Replica) Store(h medium.Hooks) medium.Store {
 // after an error it may be called again. The error is state.ErrUnavailable if Redis cannot be
 // reached, and another error if its eviction policy would drop sessions.
 func (r *Replica) Start(ctx context.Context) error {
-	told, err := r.checkPolicy(ctx)
+	known, err := r.checkPolicy(ctx)
 	if err != nil {
 		r.health.failed(err)
 		r.lapses.failed(r.limits.Lease)
 		return err
 	}
-	if !told && !r.silent.Swap(true) {
-		r.log.Warn("Redis does not tell its eviction policy: make sure that it is noeviction, or sessions are lost when its memory is full",
+	if !known && !r.silent.Swap(true) {
+		r.log.Warn("Redis does not report its eviction policy: make sure that it is noeviction, or sessions are lost when its memory is full",
 			"setting", policyName)
 	}
 	ps, err := r.subscribe(ctx)
@@ -196,8 +198,8 @@ type Stats struct {
 	Healthy bool
 	// Since is when Healthy last changed; before the first change, when the replica was made.
 	Since time.Time
-	// Err is why Healthy is false. nil means that it is true, or that the reason is unknown, as before
-	// Start.
+	// Err is why Healthy is false. nil means that it is true, or that the reason is unknown, as
+	// before Start.
 	Err error
 	// Trips counts how often Redis stopped answering, Rejected the operations that failed at once
 	// until it answered again.

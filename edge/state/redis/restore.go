@@ -117,7 +117,7 @@ func (r *Replica) replace(ctx context.Context, k *known, next *medium.Record, wh
 	}
 	size, kept := 0, 0
 	if next.Phase != state.PhaseDone {
-		size, kept = next.Call.Bytes(), keptBytes(next)
+		size, kept = next.Request.Bytes(), keptBytes(next)
 		if r.bucketsApart {
 			if err := r.index(ctx, next.Session, next.Stream); err != nil {
 				return err
@@ -129,7 +129,7 @@ func (r *Replica) replace(ctx context.Context, k *known, next *medium.Record, wh
 	case what == "replace":
 		packed = packLog(log, r.limits.LogBytes)
 	case what == "append":
-		last = medium.Position{Epoch: medium.Epoch(mrand.Uint32())} // #nosec G404 -- it tells histories apart and keeps nothing secret
+		last = medium.Position{Epoch: medium.Epoch(mrand.Uint32())} // #nosec G404 -- it distinguishes histories and keeps nothing secret
 		packed = packEntries(bare(log), r.limits.LogBytes)
 		if n := len(log); n > 0 {
 			has = log[n-1].Position()

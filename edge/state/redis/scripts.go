@@ -70,6 +70,8 @@ var (
 type reply struct {
 	code string
 	rest []any
+	// err is set by each, in place of the others.
+	err error
 }
 
 func (p reply) at(i int) any {
@@ -205,7 +207,8 @@ func (r *Replica) renew(ctx context.Context, session, due string) {
 	}
 }
 
-// each runs a script on several sessions in one round trip. The results are in their order.
+// each runs a script on several sessions in one round trip. The results are in their order; that of
+// a session whose record the script cannot read is its error.
 func (r *Replica) each(ctx context.Context, s *script, sessions []string, own func(i int) []any) ([]reply, error) {
 	if err := ctx.Err(); err != nil || len(sessions) == 0 {
 		return nil, err
@@ -224,6 +227,10 @@ func (r *Replica) each(ctx context.Context, s *script, sessions []string, own fu
 		v, err := cmd.Result()
 		if redis.HasErrorPrefix(err, "NOSCRIPT") {
 			v, err = r.eval(ctx, s, []string{r.session(sessions[i])}, r.args("0", own(i)...)...)
+		}
+		if unreadable(err) {
+			out[i].err = unavailable(ctx, err)
+			continue
 		}
 		if err != nil {
 			return nil, unavailable(ctx, err)

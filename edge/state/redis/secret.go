@@ -21,7 +21,7 @@ func (r *Replica) secretKey() string { return r.prefix + ":secret" }
 func (r *Replica) Secret(ctx context.Context) ([]byte, error) {
 	fresh := make([]byte, secretSize)
 	_, _ = rand.Read(fresh)
-	kept, err := r.keepSecret(ctx, fresh)
+	kept, _, err := r.keepSecret(ctx, fresh)
 	if err != nil {
 		return nil, err
 	}
@@ -29,34 +29,45 @@ func (r *Replica) Secret(ctx context.Context) ([]byte, error) {
 	return kept, nil
 }
 
-// keepSecret stores a secret unless one is stored, and returns the stored one.
-func (r *Replica) keepSecret(ctx context.Context, secret []byte) ([]byte, error) {
+// keepSecret stores a secret unless one is stored, and returns the stored one. missing means that
+// none was.
+func (r *Replica) keepSecret(ctx context.Context, secret []byte) (kept []byte, missing bool, err error) {
 	var old string
-	err := r.send(ctx, r.secretKey(), func() (err error) {
+	err = r.send(ctx, r.secretKey(), func() (err error) {
 		old, err = r.client.SetArgs(ctx, r.secretKey(), secret, redis.SetArgs{Mode: "NX", Get: true}).Result()
 		return err
 	})
 	switch {
 	case errors.Is(err, redis.Nil):
-		return secret, nil
+		return secret, true, nil
 	case err != nil:
-		return nil, unavailable(ctx, err)
+		return nil, false, unavailable(ctx, err)
 	case len(old) != secretSize:
-		return nil, errors.Join(state.ErrUnavailable, errors.New("the key "+r.secretKey()+" in Redis is not this service's: delete it, or use another prefix"))
+		return nil, false, errors.Join(state.ErrUnavailable, errors.New("the key "+r.secretKey()+" in Redis is not this service's: delete it, or use another prefix"))
 	}
-	return []byte(old), nil
+	return []byte(old), false, nil
 }
 
-// restoreSecret stores the secret again, because Redis may have lost it.
+// restoreSecret stores the secret again if it is unverified. The secret has no expiry: a Redis
+// without it has lost everything, which the replica that finds it logs. If Redis cannot be used, the
+// secret stays unverified, and the next heartbeat tries again.
 func (r *Replica) restoreSecret() {
 	mine := r.secret.Load()
-	if mine == nil {
+	if mine == nil || !r.unverified.CompareAndSwap(true, false) {
 		return
 	}
 	ctx, cancel := aside(context.Background())
 	defer cancel()
-	kept, err := r.keepSecret(ctx, *mine)
-	if err == nil && string(kept) != string(*mine) {
+	kept, missing, err := r.keepSecret(ctx, *mine)
+	if err != nil {
+		r.unverified.Store(true)
+		return
+	}
+	if missing {
+		r.log.Warn("Redis came back without the state that it had, as one that is new or was emptied: sessions, tasks and their logs are lost, and clients begin anew",
+			"prefix", r.prefix)
+	}
+	if string(kept) != string(*mine) {
 		r.log.Warn("Redis lost the replicas' secret and has another one now: calls of stateless clients that wait for an answer begin anew; to avoid this, give all replicas the same state key")
 	}
 }

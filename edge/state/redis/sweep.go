@@ -45,6 +45,8 @@ type sweeps struct {
 	busy sync.Mutex
 	mu   sync.Mutex
 	next [buckets]int64
+	// unreadable are the sessions whose unreadable records were logged. Guarded by busy.
+	unreadable map[string]struct{}
 }
 
 // Beat implements medium.Replicas. It also renews this replica's registrations as a follower. One
@@ -80,7 +82,7 @@ func (r *Replica) beatAndSweep(ctx context.Context, most int) ([]medium.Which, e
 	return r.orphans(ctx, most)
 }
 
-// beat sends the heartbeat.
+// beat sends the heartbeat, and restores the secret if that is due.
 func (r *Replica) beat(ctx context.Context) error {
 	r.life.Lock()
 	if r.left.Load() {
@@ -108,6 +110,7 @@ func (r *Replica) beat(ctx context.Context) error {
 		return err
 	}
 	r.usableAgain(r.health.stored())
+	r.restoreSecret()
 	return nil
 }
 
@@ -249,7 +252,8 @@ func (r *Replica) unfinished(ctx context.Context) (map[string][]indexEntry, erro
 }
 
 // suspects asks the sessions for their unfinished calls, prunes the index, and parks waiting
-// streams.
+// streams. It passes over sessions with unreadable records, whose calls cannot be continued, so that
+// they do not prevent the takeover of all others.
 func (r *Replica) suspects(ctx context.Context, sessions map[string][]indexEntry) ([]suspect, error) {
 	ids := make([]string, 0, len(sessions))
 	for id := range sessions {
@@ -273,6 +277,10 @@ func (r *Replica) suspects(ctx context.Context, sessions map[string][]indexEntry
 			return nil, err
 		}
 		for i, rep := range replies {
+			if rep.err != nil {
+				r.passOver(batch[i], rep.err)
+				continue
+			}
 			streams, again := reply{rest: rep.list(0)}, reply{rest: rep.list(1)}
 			for j, e := range sessions[batch[i]] {
 				calls := streams.list(j)
@@ -327,7 +335,8 @@ func (r *Replica) prune(ctx context.Context, stale map[string][]any) error {
 // fate is the fate of a call's owner: whether it is lost, and whether it left before.
 type fate struct{ lost, left bool }
 
-// lost returns which owners have left, or have no heartbeat while that counts. An empty owner is none, and never lost.
+// lost returns which owners have left, or have no heartbeat while that counts. An empty owner is
+// none, and never lost.
 func (r *Replica) lost(ctx context.Context, suspects []suspect) (map[string]fate, error) {
 	alive, left := map[string]*redis.IntCmd{}, map[string]*redis.IntCmd{}
 	err := r.pipe(ctx, func(p redis.Pipeliner) {

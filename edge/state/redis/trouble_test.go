@@ -28,7 +28,8 @@ func eager(addr string) *goredis.Options {
 	}
 }
 
-// troubled is a Redis behind a proxy, two replicas that use it, and a session with a call that runs.
+// troubled is a Redis behind a proxy, two replicas that use it, and a session with a call that
+// runs.
 type troubled struct {
 	*testing.T
 	srv  *redisserver.Server
@@ -95,7 +96,8 @@ func (w *troubled) trip() {
 	})
 }
 
-// fast says that everything that needs Redis fails at once: nothing is sent. To follow a stream needs nothing.
+// fast says that everything that needs Redis fails at once: nothing is sent. To follow a stream
+// needs nothing.
 func (w *troubled) fast() {
 	w.Helper()
 	ctx := w.Context()
@@ -203,7 +205,7 @@ func TestRedisRestartsWithItsData(t *testing.T) {
 }
 
 // A replica is notified that Redis was away, whether its connections broke or its requests hung.
-func TestReplicasAreToldThatRedisWasAway(t *testing.T) {
+func TestReplicasAreNotifiedThatRedisWasAway(t *testing.T) {
 	t.Parallel()
 	for name, away := range map[string]func(w *troubled){
 		"broken": func(w *troubled) { w.p.refuse(false) },
@@ -211,17 +213,17 @@ func TestReplicasAreToldThatRedisWasAway(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			told := [2]chan struct{}{make(chan struct{}, 100), make(chan struct{}, 100)}
+			notified := [2]chan struct{}{make(chan struct{}, 100), make(chan struct{}, 100)}
 			w := startTroubled(t)
 			for i, r := range []*redis.Replica{w.a, w.b} {
-				r.Store(medium.Hooks{Returning: func() { told[i] <- struct{}{} }})
+				r.Store(medium.Hooks{Returning: func() { notified[i] <- struct{}{} }})
 			}
 			away(w)
-			for i := range told {
+			for i := range notified {
 				select {
-				case <-told[i]:
+				case <-notified[i]:
 				case <-time.After(patience):
-					t.Fatalf("replica %d was not told within %s", i, patience)
+					t.Fatalf("replica %d was not notified within %s", i, patience)
 				}
 			}
 			w.recovered()
@@ -251,7 +253,7 @@ func TestRedisRestartsEmpty(t *testing.T) {
 }
 
 // However many wait for a Redis that hangs, each knows in time.
-func TestNobodyQueuesForARedisThatHangs(t *testing.T) {
+func TestHangingRedisHasNoQueue(t *testing.T) {
 	t.Parallel()
 	srv := redisserver.ForTest(t)
 	p := startProxy(t, srv.Addr)
@@ -333,7 +335,8 @@ func TestErrorRepliesAreExplained(t *testing.T) {
 	}
 }
 
-// A Redis that answers with errors does not count as back: the log says so when a heartbeat is stored, and Stats has the cause until then.
+// A Redis that answers with errors does not count as back: the log says so when a heartbeat is
+// stored, and Stats has the cause until then.
 func TestRedisIsBackOnceItStoresHeartbeats(t *testing.T) {
 	t.Parallel()
 	var log lines
@@ -377,7 +380,8 @@ func TestRedisIsBackOnceItStoresHeartbeats(t *testing.T) {
 	}
 }
 
-// A start that is tried again says once that the eviction policy is unknown, and never that Redis can be used.
+// A start that is tried again says once that the eviction policy is unknown, and never that Redis
+// can be used.
 func TestSilentPolicyIsLoggedOnce(t *testing.T) {
 	t.Parallel()
 	var log lines
@@ -389,7 +393,7 @@ func TestSilentPolicyIsLoggedOnce(t *testing.T) {
 	for range 3 {
 		want(t, state.ErrUnavailable, r.Start(t.Context()))
 	}
-	if n := log.count("does not tell its eviction policy"); n != 1 {
+	if n := log.count("does not report its eviction policy"); n != 1 {
 		t.Errorf("%d lines:\n%s", n, &log)
 	}
 	must(t, connect(t, addr).Do(t.Context(), "ACL", "SETUSER", "edge", "~*", "resetchannels").Err())

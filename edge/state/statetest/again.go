@@ -75,7 +75,7 @@ var again = []test{
 func answerAgain(w *world) {
 	x := w.three()
 	x.park("q1", "q2")
-	give := func(s *replica, ask, token string, want state.AnswerOutcome) *medium.Record {
+	give := func(s *replica, ask, token string, want state.AnswerStatus) *medium.Record {
 		w.Helper()
 		a := answer(ask)
 		a.Token = token
@@ -125,14 +125,14 @@ func claimAgain(w *world) {
 	which := x.which()
 	which.Random = 7
 	c := twice(w.b, which)
-	if c.Epoch != first.Next(7) || c.Call.Attempt != 2 || c.Phase != state.PhaseDispatched {
+	if c.Epoch != first.Next(7) || c.Request.Attempt != 2 || c.Phase != state.PhaseDispatched {
 		w.Errorf("claimed %+v, want the second epoch and attempt 2 of a dispatched call", c)
 	}
 	_, err := w.a.Claim(w.Context(), which)
 	w.want(state.ErrFenced, err)
 	y := w.under(w.b, c)
 	y.park("q1", "q2")
-	w.outcome(w.a, "q1", state.AnswerTaken)
+	w.wantAnswer(w.a, "q1", state.AnswerTaken)
 	_, err = w.b.Claim(w.Context(), which)
 	w.want(state.ErrFenced, err)
 
@@ -140,7 +140,7 @@ func claimAgain(w *world) {
 	if c.Epoch.Counter() != 3 || c.Phase != state.PhaseWaiting || len(answered(c)) != 1 {
 		w.Errorf("claimed %+v, want the third epoch of a waiting call with one answer", c)
 	}
-	w.outcome(w.a, "q2", state.AnswerUnknown)
+	w.wantAnswer(w.a, "q2", state.AnswerUnknown)
 	w.must(w.b.Finish(w.Context(), w.under(w.b, c).next(), nil))
 	_, err = w.b.Claim(w.Context(), medium.Which{Session: "s", RequestID: `"c"`, Random: 8})
 	w.want(state.ErrFenced, err)

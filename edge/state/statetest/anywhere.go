@@ -35,7 +35,7 @@ var anywhere = []test{
 		}
 	}},
 	{"patches apply on any replica and a copy never changes", state.Limits{}, patches},
-	{"touch tells serials and what is gone", state.Limits{}, func(w *world) {
+	{"touch returns serials and what is gone", state.Limits{}, func(w *world) {
 		w.session(w.a, "s")
 		w.session(w.b, "gone")
 		w.must(w.a.Delete(w.Context(), "gone"))
@@ -70,12 +70,12 @@ var anywhere = []test{
 		_, err = w.a.Load(w.Context(), "s")
 		w.want(state.ErrNotFound, err)
 	}},
-	{"a stream tells everywhere which trace its first call began with", state.Limits{}, func(w *world) {
+	{"a stream reports everywhere which trace its first call began with", state.Limits{}, func(w *world) {
 		w.session(w.a, "s")
 		x := w.begin(w.a, "s", "st", "c1", "c2")
 		untraced := callOf("c3")
 		untraced.Trace = ""
-		_, err := w.a.Begin(w.Context(), "s", "st2", []state.Call{untraced, callOf("c4")})
+		_, err := w.a.Begin(w.Context(), "s", "st2", []state.Request{untraced, callOf("c4")})
 		w.must(err)
 		traces := func(when string) {
 			for stream, want := range map[string]string{"st": traceOf("c1"), "st2": ""} {
@@ -172,7 +172,7 @@ func gone(w *world) {
 	w.want(state.ErrNotFound, err)
 	_, err = w.a.Update(ctx, "s", state.Patch{Attach: true})
 	w.want(state.ErrNotFound, err)
-	_, err = w.a.Begin(ctx, "s", "st2", []state.Call{callOf("c2")})
+	_, err = w.a.Begin(ctx, "s", "st2", []state.Request{callOf("c2")})
 	w.want(state.ErrNotFound, err)
 	_, err = w.a.Read(ctx, "s", at{Stream: "st"}, 0)
 	w.want(state.ErrNotFound, err)

@@ -30,11 +30,11 @@ var asking = []test{
 	{"answers are set once and only the last one claims", state.Limits{}, setOnce},
 	{"an unknown answer does nothing", state.Limits{}, func(w *world) {
 		x := w.three()
-		w.outcome(w.a, "never", state.AnswerUnknown)
+		w.wantAnswer(w.a, "never", state.AnswerUnknown)
 		x.park("q1")
-		w.outcome(w.a, "", state.AnswerUnknown)
-		w.outcome(w.a, "c", state.AnswerUnknown)
-		w.outcome(w.b, "q1", state.AnswerCompleted)
+		w.wantAnswer(w.a, "", state.AnswerUnknown)
+		w.wantAnswer(w.a, "c", state.AnswerUnknown)
+		w.wantAnswer(w.b, "q1", state.AnswerCompleted)
 	}},
 	{"a new asking replaces the old one", state.Limits{}, func(w *world) {
 		x := w.three()
@@ -43,27 +43,27 @@ var asking = []test{
 		w.must(err)
 		y := w.under(w.b, c)
 		y.park("q2", "q3")
-		w.outcome(w.a, "q1", state.AnswerUnknown)
-		w.outcome(w.a, "q3", state.AnswerTaken)
+		w.wantAnswer(w.a, "q1", state.AnswerUnknown)
+		w.wantAnswer(w.a, "q3", state.AnswerTaken)
 		_, c, err = w.a.Answer(w.Context(), "s", "q2", answer("2"))
 		w.must(err)
-		if c == nil || c.Call.Round != 3 || len(answered(c)) != 2 || answered(c)[0].ID != "q2" || answered(c)[1].ID != "q3" {
+		if c == nil || c.Request.Round != 3 || len(answered(c)) != 2 || answered(c)[0].ID != "q2" || answered(c)[1].ID != "q3" {
 			w.Fatalf("claimed %+v, want round 3 with the answers to q2 and q3", c)
 		}
 		w.under(w.a, c).finish()
-		w.outcome(w.a, "q2", state.AnswerUnknown)
+		w.wantAnswer(w.a, "q2", state.AnswerUnknown)
 	}},
 	{"a cancelled call is not asked about any more", state.Limits{}, func(w *world) {
 		x := w.three()
 		x.park("q1", "q2")
-		w.outcome(w.a, "q2", state.AnswerTaken)
+		w.wantAnswer(w.a, "q2", state.AnswerTaken)
 		c, y := w.claim(w.b, medium.Which{Session: "s", RequestID: `"c"`})
 		if c.Phase != state.PhaseWaiting || len(answered(c)) != 1 || answered(c)[0].ID != "q2" {
 			w.Errorf("claimed %+v, want it waiting with one answer", c)
 		}
-		w.outcome(w.a, "q1", state.AnswerUnknown)
+		w.wantAnswer(w.a, "q1", state.AnswerUnknown)
 		w.must(w.b.Finish(w.Context(), y.next(), nil))
-		w.outcome(w.a, "q1", state.AnswerUnknown)
+		w.wantAnswer(w.a, "q1", state.AnswerUnknown)
 	}},
 	{"two calls of a session wait for their own answers", state.Limits{}, func(w *world) {
 		w.session(w.a, "s")
@@ -73,16 +73,16 @@ var asking = []test{
 		w.must(w.a.Park(w.Context(), x[1].same(), asksOf("q2"), nil))
 		_, c, err := w.b.Answer(w.Context(), "s", "q2", answer("2"))
 		w.must(err)
-		if c == nil || c.Call.ID != "c2" {
+		if c == nil || c.Request.ID != "c2" {
 			w.Fatalf("claimed %+v, want c2", c)
 		}
-		w.outcome(w.b, "q1", state.AnswerCompleted)
+		w.wantAnswer(w.b, "q1", state.AnswerCompleted)
 	}},
-	{"URL elicitations are open until their completion is told", state.Limits{}, elicitations},
+	{"URL elicitations are open until their completion is reported", state.Limits{}, elicitations},
 }
 
 // outcome answers and compares the outcome.
-func (w *world) outcome(s *replica, ask string, want state.AnswerOutcome) {
+func (w *world) wantAnswer(s *replica, ask string, want state.AnswerStatus) {
 	w.Helper()
 	found, err := s.Asking(w.Context(), "s", ask)
 	w.must(err)
@@ -107,7 +107,7 @@ func setOnce(w *world) {
 		s    *replica
 		ask  string
 		a    state.Answer
-		want state.AnswerOutcome
+		want state.AnswerStatus
 	}{
 		{w.b, "q2", state.Answer{Result: buf, By: caller("bob")}, state.AnswerTaken},
 		{w.a, "q2", answer("again"), state.AnswerDuplicate},
@@ -137,10 +137,10 @@ func setOnce(w *world) {
 	if d := cmp.Diff(want, c.Asked, equate); d != "" {
 		w.Errorf("answers (-want +got):\n%s", d)
 	}
-	if c.Phase != state.PhaseReady || c.Call.Round != 2 || c.Call.Attempt != 1 || c.Epoch.Counter() != 2 {
+	if c.Phase != state.PhaseReady || c.Request.Round != 2 || c.Request.Attempt != 1 || c.Epoch.Counter() != 2 {
 		w.Errorf("claimed %+v, want ready, round 2, attempt 1, epoch 2", c)
 	}
-	w.outcome(w.a, "q1", state.AnswerDuplicate)
+	w.wantAnswer(w.a, "q1", state.AnswerDuplicate)
 	w.under(w.b, c).finish()
 }
 

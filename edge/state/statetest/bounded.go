@@ -63,7 +63,7 @@ var bounded = []test{
 		w.session(w.a, "s2")
 		x := w.begin(w.a, "s", "st1", "c1")[0]
 		w.begin(w.b, "s", "st2", "c2", "c3")
-		_, err := w.b.Begin(w.Context(), "s", "st3", []state.Call{callOf("c4")})
+		_, err := w.b.Begin(w.Context(), "s", "st3", []state.Request{callOf("c4")})
 		w.want(state.ErrLimit, err)
 		w.begin(w.b, "s2", "st3", "c4")
 		x.finish()

@@ -36,7 +36,7 @@ var concluded = []test{
 			w.Errorf("repeated, the log is %q", got)
 		}
 		w.want(state.ErrExists, conclude(w.a, "st", "other"))
-		_, err := w.a.Begin(w.Context(), "s", "st", []state.Call{callOf("c")})
+		_, err := w.a.Begin(w.Context(), "s", "st", []state.Request{callOf("c")})
 		w.want(state.ErrExists, err)
 		w.begin(w.a, "s", "open", "c2")
 		w.want(state.ErrExists, conclude(w.b, "open", "c2"))
@@ -54,7 +54,7 @@ var concluded = []test{
 	}},
 	{"a call of several that ends with their beginning", state.Limits{}, func(w *world) {
 		w.session(w.a, "s")
-		calls := recordsOf("s", "st", []state.Call{callOf("c1"), callOf("c2")})
+		calls := recordsOf("s", "st", []state.Request{callOf("c1"), callOf("c2")})
 		write := &medium.Write{
 			Session: "s", Stream: "st", Begin: calls, Call: "c1", Epoch: first, N: 1, Seq: 1, Next: medium.NextDone,
 			Entries: ending([]state.Entry{notice("1")}, response("c1")),
@@ -76,7 +76,7 @@ var concluded = []test{
 		w.session(w.a, "s")
 		w.begin(w.a, "s", "other", "c0")[0].park("q")
 		write := &medium.Write{
-			Session: "s", Stream: "st", Begin: recordsOf("s", "st", []state.Call{callOf("c")}), Call: "c", Epoch: first, N: 1, Seq: 1,
+			Session: "s", Stream: "st", Begin: recordsOf("s", "st", []state.Request{callOf("c")}), Call: "c", Epoch: first, N: 1, Seq: 1,
 			Next: medium.NextWaiting, Asks: asksOf("q"),
 		}
 		w.want(state.ErrExists, w.a.Commit(w.Context(), write))
@@ -88,7 +88,7 @@ var concluded = []test{
 		w.want(state.ErrNotFound, err)
 		write.Asks, write.State = asksOf("q2"), nil
 		w.must(w.a.Commit(w.Context(), write))
-		w.outcome(w.b, "q2", state.AnswerCompleted)
+		w.wantAnswer(w.b, "q2", state.AnswerCompleted)
 	}},
 	{"a concluded call keeps to the bounds", state.Limits{LogEvents: 3, ResultBytes: 1000, StreamsPerSession: 2}, func(w *world) {
 		w.session(w.a, "s")

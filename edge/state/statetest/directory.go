@@ -37,7 +37,7 @@ var directory = []test{
 		w.must(w.a.Delete(w.Context(), want[3]))
 		w.list(7, slices.Delete(want, 3, 4)...)
 	}},
-	{"the sessions of a principal are told by any replica, and no others", state.Limits{}, func(w *world) {
+	{"the sessions of a principal are returned by any replica, and no others", state.Limits{}, func(w *world) {
 		who := func(i int) (p mcp.Principal) {
 			if i > 0 {
 				p.Subject, p.Issuer = "alice", fmt.Sprint("issuer", i)
@@ -102,7 +102,7 @@ var directory = []test{
 		w.want(state.ErrNotFound, err)
 		w.list(10)
 	}},
-	{"to look makes nobody a holder", state.Limits{}, func(w *world) {
+	{"to look makes no replica a holder", state.Limits{}, func(w *world) {
 		e := w.listen(w.a, w.b)
 		w.session(w.a, "s")
 		_, err := w.b.Look(w.Context(), "s")

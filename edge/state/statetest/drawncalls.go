@@ -42,8 +42,11 @@ func (w *drawn) begin(t *rapid.T) {
 	w.calls++
 	id := fmt.Sprint(w.session, "-", w.calls)
 	rec := medium.Record{Session: w.session, Stream: "st-" + id, Phase: state.PhaseDispatched, Epoch: medium.EpochOf(1, w.random(t))}
-	rec.Call = callOf(id)
+	rec.Request = callOf(id)
 	rec.Deadline = [...]time.Time{{}, time.Now().Add(time.Hour), time.Now().Add(-time.Hour)}[rapid.IntRange(0, 2).Draw(t, "deadline")].Truncate(time.Millisecond)
+	if rapid.IntRange(0, 3).Draw(t, "in a later round") == 0 {
+		rec.Round, rec.Attempt, rec.State, rec.Resumable = 2, 1, []byte("state of "+id), rapid.Bool().Draw(t, "resumable")
+	}
 	l := &lease{of: w.replica(t), rec: rec}
 	write := &medium.Write{Session: w.session, Stream: rec.Stream, Begin: []*medium.Record{&rec}}
 	if rapid.Bool().Draw(t, "with a step") {

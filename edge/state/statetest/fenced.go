@@ -101,26 +101,26 @@ var fenced = []test{
 		w.session(w.a, "s")
 		x := w.begin(w.a, "s", "st", "c1", "c2")
 		again := w.begin(w.a, "s", "st", "c1", "c2")
-		for _, calls := range [][]state.Call{{callOf("c1")}, {callOf("c1"), callOf("c3")}} {
+		for _, calls := range [][]state.Request{{callOf("c1")}, {callOf("c1"), callOf("c3")}} {
 			_, err := w.a.Begin(w.Context(), "s", "st", calls)
 			w.want(state.ErrExists, err)
 		}
-		for _, calls := range [][]state.Call{{callOf("c1")}, {callOf("c3"), callOf("c3")}} {
+		for _, calls := range [][]state.Request{{callOf("c1")}, {callOf("c3"), callOf("c3")}} {
 			_, err := w.a.Begin(w.Context(), "s", "st2", calls)
 			w.want(state.ErrExists, err)
 		}
-		_, err := w.b.Begin(w.Context(), "s", "st", []state.Call{callOf("c1"), callOf("c2")})
+		_, err := w.b.Begin(w.Context(), "s", "st", []state.Request{callOf("c1"), callOf("c2")})
 		w.want(state.ErrExists, err)
 		again[0].finish()
-		_, err = w.a.Begin(w.Context(), "s", "st", []state.Call{callOf("c1"), callOf("c2")})
+		_, err = w.a.Begin(w.Context(), "s", "st", []state.Request{callOf("c1"), callOf("c2")})
 		w.want(state.ErrExists, err)
 		x[1].finish()
 		for _, bad := range []string{"", "a.b"} {
-			if _, err := w.a.Begin(w.Context(), "s", bad, []state.Call{callOf("c9")}); err == nil {
+			if _, err := w.a.Begin(w.Context(), "s", bad, []state.Request{callOf("c9")}); err == nil {
 				w.Errorf("a stream of the name %q has event ids that cannot be read", bad)
 			}
 		}
-		if _, err := w.a.Begin(w.Context(), "s", "st3", []state.Call{callOf("")}); err == nil {
+		if _, err := w.a.Begin(w.Context(), "s", "st3", []state.Request{callOf("")}); err == nil {
 			w.Error("a call without an id cannot be written about")
 		}
 		if _, err := w.a.Begin(w.Context(), "s", "st3", nil); err == nil {

@@ -40,11 +40,11 @@ var noStranger = []test{
 		w.session(w.a, "s")
 		one, text := callOf("c1"), callOf("c2")
 		one.RequestID, text.RequestID = `1`, `"1"`
-		_, err := w.a.Begin(w.Context(), "s", "st", []state.Call{one, text})
+		_, err := w.a.Begin(w.Context(), "s", "st", []state.Request{one, text})
 		w.must(err)
 		for id, want := range map[string]string{`1`: "c1", `"1"`: "c2"} {
-			if c, _ := w.claim(w.b, medium.Which{Session: "s", RequestID: id}); c.Call.ID != want {
-				w.Errorf("request %s is call %s, want %s", id, c.Call.ID, want)
+			if c, _ := w.claim(w.b, medium.Which{Session: "s", RequestID: id}); c.Request.ID != want {
+				w.Errorf("request %s is call %s, want %s", id, c.Request.ID, want)
 			}
 		}
 	}},
@@ -212,12 +212,12 @@ var noLeak = []test{
 		w.begin(w.a, "s", "st1", "c1")[0].finish()
 		younger := callOf("c2")
 		younger.RequestID = callOf("c1").RequestID
-		_, err := w.a.Begin(w.Context(), "s", "st2", []state.Call{younger})
+		_, err := w.a.Begin(w.Context(), "s", "st2", []state.Request{younger})
 		w.must(err)
 		w.m.Advance(w.T, 2*short)
 		w.begin(w.a, "s", "st1", "c3")
-		if c, _ := w.claim(w.b, medium.Which{Session: "s", RequestID: younger.RequestID}); c.Call.ID != "c2" {
-			w.Errorf("claimed %s, want c2", c.Call.ID)
+		if c, _ := w.claim(w.b, medium.Which{Session: "s", RequestID: younger.RequestID}); c.Request.ID != "c2" {
+			w.Errorf("claimed %s, want c2", c.Request.ID)
 		}
 	}},
 	{"an ended context is an error", state.Limits{}, func(w *world) {

@@ -179,7 +179,7 @@ func (w *world) chatty(session string, n int) (calls []*writer) {
 		w.must(w.b.Create(w.Context(), record(id)))
 		c := callOf("c" + id)
 		c.Deadline = time.Now().Add(time.Hour)
-		records, err := w.a.Begin(w.Context(), id, "st", []state.Call{c})
+		records, err := w.a.Begin(w.Context(), id, "st", []state.Request{c})
 		w.must(err)
 		calls = append(calls, w.under(w.a, records[0]))
 	}
@@ -204,7 +204,7 @@ func (w *world) fill(session string, bytes int, life time.Duration) error {
 	c.Params = nil
 	c.Params = make([]byte, bytes-c.Bytes())
 	c.Deadline = time.Now().Add(life)
-	_, err := w.a.Begin(w.Context(), session, "st", []state.Call{c})
+	_, err := w.a.Begin(w.Context(), session, "st", []state.Request{c})
 	return err
 }
 

@@ -145,8 +145,8 @@ func manyAnswers(w *world) {
 			w.Fatalf("%d taken and %d completed, want 2 and 1", taken, done)
 		}
 		c := claimed.Load()
-		if len(answered(c)) != 3 || c.Call.Round != round+2 {
-			w.Fatalf("%d answers, round %d, want 3 and %d", len(answered(c)), c.Call.Round, round+2)
+		if len(answered(c)) != 3 || c.Request.Round != round+2 {
+			w.Fatalf("%d answers, round %d, want 3 and %d", len(answered(c)), c.Request.Round, round+2)
 		}
 		x = w.under(*owner.Load(), c)
 	}
@@ -258,7 +258,7 @@ func deleting(w *world) {
 		var deleted atomic.Int32
 		w.race(func(i int, s *replica) {
 			stream := fmt.Sprint("st", round, i)
-			records, err := s.Begin(w.Context(), "s", stream, []state.Call{callOf(stream)})
+			records, err := s.Begin(w.Context(), "s", stream, []state.Request{callOf(stream)})
 			if err == nil {
 				_, stop := s.Follow("s", stream)
 				defer stop()

@@ -2,6 +2,7 @@ package statetest
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -44,6 +45,45 @@ var oneResponse = []test{
 			w.Errorf("the log is %q, want three notices and the response", got)
 		}
 	}},
+	{"a call that begins in a later round has its state", state.Limits{SessionBytes: beside(22 * kib), ResultBytes: 20 * kib}, func(w *world) {
+		w.session(w.a, "s")
+		begin := func(stream string, kept ...int) ([]*medium.Record, error) {
+			var calls []state.Request
+			for i := range kept {
+				calls = append(calls, callOf(fmt.Sprint(stream, i)))
+			}
+			records := recordsOf("s", stream, calls)
+			for i, n := range kept {
+				records[i].Round, records[i].Attempt, records[i].State, records[i].Resumable = 3, 1, []byte(strings.Repeat("s", n)), i == 0
+			}
+			return records, w.a.Commit(w.Context(), &medium.Write{Session: "s", Stream: stream, Begin: records})
+		}
+		records, err := begin("st", 9*kib, 1)
+		w.must(err)
+		for i, rec := range records {
+			c, x := w.claim(w.b, w.under(w.a, rec).which())
+			if c.Round != 3 || c.Resumable != (i == 0) || string(c.State) != string(rec.State) || c.Phase != state.PhaseDispatched {
+				w.Errorf("call %d: phase %v, round %d with a state of %d bytes, resumable %v", i, c.Phase, c.Round, len(c.State), c.Resumable)
+			}
+			defer x.finish()
+		}
+		// The state counts until the call ends.
+		_, err = begin("st2", 12*kib)
+		w.want(state.ErrLimit, err)
+		_, err = begin("st3", 20*kib+1)
+		w.want(state.ErrTooLarge, err)
+		records, err = begin("st4", 9*kib)
+		w.must(err)
+		w.under(w.a, records[0]).finish()
+		records, err = begin("st5", 9*kib)
+		w.must(err)
+		x := w.under(w.a, records[0])
+		s := x.next() // The state of the next round replaces that of the first.
+		s.Next, s.Round, s.State = medium.NextReady, 4, []byte("next")
+		w.must(w.a.make(w.Context(), s))
+		_, err = begin("st6", 9*kib)
+		w.must(err)
+	}},
 	{"the lost replica's calls are orphans and are finished elsewhere", state.Limits{Lease: short}, lost},
 	{"who beats keeps its calls", state.Limits{Lease: short}, func(w *world) {
 		x := w.three()
@@ -69,7 +109,7 @@ var oneResponse = []test{
 	{"a takeover says phase and attempt and what was sent", state.Limits{}, takeover},
 	{"a call survives every replica while it waits, and after its answer", state.Limits{Lease: short}, survive},
 	{"a call past its deadline is an orphan, waiting too", state.Limits{}, deadline},
-	{"a round without asks goes on under its lease", state.Limits{}, func(w *world) {
+	{"a round without asks continues under its lease", state.Limits{}, func(w *world) {
 		x := w.three()
 		w.must(w.a.Park(w.Context(), x.next(), nil, []byte("later")))
 		if _, ok := w.isOrphan(w.b, "c"); ok {
@@ -78,7 +118,7 @@ var oneResponse = []test{
 		x.append(notice("4"))
 		w.must(w.a.Leave(w.Context()))
 		c, y := w.claim(w.b, w.orphan(w.b, "c"))
-		if c.Phase != state.PhaseReady || c.Call.Round != 2 || c.Call.Attempt != 1 || string(c.State) != "later" || answered(c) != nil {
+		if c.Phase != state.PhaseReady || c.Request.Round != 2 || c.Request.Attempt != 1 || string(c.State) != "later" || answered(c) != nil {
 			w.Errorf("claimed %+v, want round 2 ready with its state", c)
 		}
 		y.finish()
@@ -139,22 +179,22 @@ func lapses(w *world) {
 		}
 		var c *medium.Record
 		c, y = w.claim(next, w.orphan(next, "c"))
-		if c.Call.Lapses != step.lapses || c.Call.Attempt != i+2 {
-			w.Errorf("takeover %d: attempt %d, %d lapses, want attempt %d, %d lapses", i+1, c.Call.Attempt, c.Call.Lapses, i+2, step.lapses)
+		if c.Request.Lapses != step.lapses || c.Request.Attempt != i+2 {
+			w.Errorf("takeover %d: attempt %d, %d lapses, want attempt %d, %d lapses", i+1, c.Request.Attempt, c.Request.Lapses, i+2, step.lapses)
 		}
 		y.append(notice("runs")) // A claim without a write may be taken over without a lapse.
 		at = next
 	}
 	// Its owner claims it itself, and then it asks: neither counts as a loss.
 	c, y := w.claim(at, y.which())
-	if c.Call.Lapses != 2 {
-		w.Errorf("a call that its owner claims has %d lapses, want 2", c.Call.Lapses)
+	if c.Request.Lapses != 2 {
+		w.Errorf("a call that its owner claims has %d lapses, want 2", c.Request.Lapses)
 	}
 	y.park("q")
 	_, c, err := w.b.Answer(w.Context(), "s", "q", answer("x"))
 	w.must(err)
-	if c.Call.Lapses != 0 || c.Call.Attempt != 1 {
-		w.Errorf("the next round begins with attempt %d and %d lapses, want 1 and 0", c.Call.Attempt, c.Call.Lapses)
+	if c.Request.Lapses != 0 || c.Request.Attempt != 1 {
+		w.Errorf("the next round begins with attempt %d and %d lapses, want 1 and 0", c.Request.Attempt, c.Request.Lapses)
 	}
 }
 
@@ -168,8 +208,8 @@ func takeover(w *world) {
 	c, y := owned.Record, w.under(w.b, owned.Record)
 	want := callOf("c")
 	want.Attempt = 2
-	want.Deadline = c.Call.Deadline
-	if d := cmp.Diff(want, c.Call, equate); d != "" {
+	want.Deadline = c.Request.Deadline
+	if d := cmp.Diff(want, c.Request, equate); d != "" {
 		w.Errorf("the call (-want +got):\n%s", d)
 	}
 	if c.Epoch.Counter() != 2 || c.Phase != state.PhaseDispatched || c.Progress != 7 || !c.HasProgress {
@@ -179,14 +219,14 @@ func takeover(w *world) {
 		w.Errorf("the session (-want +got):\n%s", d)
 	}
 	// A second one is an orphan too; its attempt counts the lost re-run.
-	if c, y = w.claim(w.a, y.which()); c.Call.Attempt != 3 || c.Phase != state.PhaseDispatched {
-		w.Errorf("claimed %+v, want attempt 3", c.Call)
+	if c, y = w.claim(w.a, y.which()); c.Request.Attempt != 3 || c.Phase != state.PhaseDispatched {
+		w.Errorf("claimed %+v, want attempt 3", c.Request)
 	}
 	y.park("q")
 	_, c, err = w.b.Answer(w.Context(), "s", "q", answer("x"))
 	w.must(err)
 	// Ready: lost before the backend was called, so nothing was tried yet.
-	if c, y = w.claim(w.a, w.under(w.b, c).which()); c.Phase != state.PhaseReady || c.Call.Attempt != 1 || c.Call.Round != 2 {
+	if c, y = w.claim(w.a, w.under(w.b, c).which()); c.Phase != state.PhaseReady || c.Request.Attempt != 1 || c.Request.Round != 2 {
 		w.Errorf("claimed %+v, want ready, round 2, attempt 1", c)
 	}
 	if len(answered(c)) != 1 || answered(c)[0].ID != "q" || string(c.State) != "state" {
@@ -195,11 +235,11 @@ func takeover(w *world) {
 	write := y.next()
 	write.Next = medium.NextDispatched
 	w.must(w.a.Append(w.Context(), write))
-	if c, _ = w.claim(w.b, y.which()); c.Phase != state.PhaseDispatched || c.Call.Attempt != 2 {
+	if c, _ = w.claim(w.b, y.which()); c.Phase != state.PhaseDispatched || c.Request.Attempt != 2 {
 		w.Errorf("claimed %+v, want dispatched, attempt 2", c)
 	}
 	if c, _ = w.claim(w.b, w.begin(w.a, "s", "st2", "c2")[0].which()); c.HasProgress {
-		w.Errorf("progress %v that nobody sent", c.Progress)
+		w.Errorf("progress %v that was never sent", c.Progress)
 	}
 }
 
@@ -210,7 +250,7 @@ func survive(w *world) {
 	w.m.Advance(w.T, 2*short)
 	third := w.replica("third")
 	if o, ok := w.isOrphan(third, "c"); ok {
-		w.Fatalf("%+v waits and is nobody's, yet an orphan", o)
+		w.Fatalf("%+v waits and has no owner, yet an orphan", o)
 	}
 	out, _, err := third.Answer(w.Context(), "s", "q2", answer("2"))
 	w.must(err)
@@ -243,7 +283,7 @@ func deadline(w *world) {
 	runs.Deadline = time.Now().Add(short)
 	waits.Deadline = runs.Deadline
 	free.Deadline = time.Time{}
-	records, err := w.a.Begin(w.Context(), "s", "st", []state.Call{runs, waits, free})
+	records, err := w.a.Begin(w.Context(), "s", "st", []state.Request{runs, waits, free})
 	w.must(err)
 	w.under(w.a, records[1]).park("q")
 	w.m.Advance(w.T, 2*short)

@@ -9,7 +9,7 @@ import (
 
 // rewinds tests media that lost what they had acknowledged.
 var rewinds = []test{
-	{"a step that does not follow what there is tells of lost writes", state.Limits{}, func(w *world) {
+	{"a step that does not follow what there is reports lost writes", state.Limits{}, func(w *world) {
 		x := w.three()
 		back := w.m.Snapshot(w.T, "s")
 		x.append(notice("4"))
@@ -27,7 +27,7 @@ var rewinds = []test{
 		w.places(w.b, at{Stream: "st", Epoch: first, Seq: 3},
 			medium.Position{Epoch: first, Seq: 4}, medium.Position{Epoch: first, Seq: 5}, medium.Position{Epoch: first, Seq: 6})
 	}},
-	{"a step of a call that is lost tells of that, and the call is given back", state.Limits{}, func(w *world) {
+	{"a step of a call that is lost reports that, and the call is given back", state.Limits{}, func(w *world) {
 		w.session(w.a, "s")
 		back := w.m.Snapshot(w.T, "s")
 		x := w.begin(w.a, "s", "st", "c")[0]
@@ -107,11 +107,11 @@ var rewinds = []test{
 		_, one, err := w.a.Answer(w.Context(), "s", "q1", answer("1"))
 		w.must(err)
 		back()
-		w.outcome(w.b, "q2", state.AnswerTaken)
+		w.wantAnswer(w.b, "q2", state.AnswerTaken)
 		if v := w.under(w.a, one).restore(false); v != medium.Restored {
 			w.Fatalf("verdict %d, want restored", v)
 		}
-		w.outcome(w.b, "q1", state.AnswerDuplicate)
+		w.wantAnswer(w.b, "q1", state.AnswerDuplicate)
 		c, y := w.claim(w.b, w.orphan(w.b, "c"))
 		if c.Phase != state.PhaseReady || c.Round != 2 || len(answered(c)) != 2 {
 			w.Errorf("claimed %+v, want the second round with both answers", c)
@@ -156,13 +156,13 @@ var rewinds = []test{
 		back()
 		big := callOf("big")
 		big.Params = make([]byte, 3*kib)
-		_, err := w.b.Begin(w.Context(), "s", "other", []state.Call{big})
+		_, err := w.b.Begin(w.Context(), "s", "other", []state.Request{big})
 		w.must(err)
 		if v := x.restore(true); v != medium.Restored {
 			w.Fatalf("verdict %d, want restored", v)
 		}
 		w.holds(`{"notice":"2"}`, `{"notice":"4"}`, `{"notice":"5"}`)
-		_, err = w.b.Begin(w.Context(), "s", "more", []state.Call{callOf("more")})
+		_, err = w.b.Begin(w.Context(), "s", "more", []state.Request{callOf("more")})
 		w.want(state.ErrLimit, err)
 		x.finish()
 	}},

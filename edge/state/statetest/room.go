@@ -110,7 +110,7 @@ func (w *world) beginBig(i int) (*writer, error) {
 	c.Params = nil
 	c.Params = make([]byte, 8*kib-c.Bytes())
 	c.Deadline = time.Now().Add(time.Hour)
-	records, err := w.a.Begin(w.Context(), "s", fmt.Sprint("st", i), []state.Call{c})
+	records, err := w.a.Begin(w.Context(), "s", fmt.Sprint("st", i), []state.Request{c})
 	if err != nil {
 		return nil, err
 	}

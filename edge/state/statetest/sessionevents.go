@@ -70,7 +70,7 @@ var sessionEvents = []test{
 		w.requests("s")
 		younger := callOf("c4")
 		younger.RequestID = `"c1"`
-		_, err := w.b.Begin(w.Context(), "s", "st4", []state.Call{younger})
+		_, err := w.b.Begin(w.Context(), "s", "st4", []state.Request{younger})
 		w.must(err)
 		w.requests("s", `"c1"`)
 	}},
@@ -159,7 +159,8 @@ func (w *world) notify(s *replica, b state.SessionEvent, e *ears, want ...*repli
 	clear(e.heard)
 }
 
-// hear waits until a replica, and no other, has heard of requests that have begun, and clears what was heard.
+// hear waits until exactly one replica has received the events of requests that have begun, and
+// clears them.
 func (w *world) hear(e *ears, s *replica, requests ...string) {
 	w.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {

@@ -11,9 +11,9 @@ import (
 )
 
 // recordsOf returns the records that calls begin with.
-func recordsOf(session, stream string, calls []state.Call) (out []*medium.Record) {
+func recordsOf(session, stream string, calls []state.Request) (out []*medium.Record) {
 	for _, c := range calls {
-		rec := &medium.Record{Call: c, Session: session, Stream: stream, Phase: state.PhaseDispatched, Epoch: first}
+		rec := &medium.Record{Request: c, Session: session, Stream: stream, Phase: state.PhaseDispatched, Epoch: first}
 		if len(calls) > 1 {
 			rec.Batch = len(calls)
 		}
@@ -45,8 +45,8 @@ func record(id string) *state.Session {
 }
 
 // callOf returns the call that tests begin: its request id is its id in quotes.
-func callOf(id string) state.Call {
-	return state.Call{
+func callOf(id string) state.Request {
+	return state.Request{
 		ID: id, RequestID: `"` + id + `"`, Method: mcp.MethodToolsCall, Params: json.RawMessage(`{"name":"t"}`),
 		LogLevel: mcp.LogInfo, Deadline: time.Now().Add(time.Hour), Repeatable: true, Round: 1, Attempt: 1,
 		Trace: traceOf(id), Began: time.Unix(1_700_000_000, 987_654_321), Principal: caller("alice"), Backend: "backend",

@@ -48,10 +48,10 @@ var logBeforeWire = []test{
 			w.Errorf("the page is %+v, want one that is ahead of a log that has ended, with its response", page)
 		}
 	}},
-	{"who is ahead is told of the questions that wait", state.Limits{}, func(w *world) {
+	{"a reader that is ahead gets the waiting questions", state.Limits{}, func(w *world) {
 		x := w.three()
 		x.park("q1", "q2")
-		w.outcome(w.b, "q1", state.AnswerTaken)
+		w.wantAnswer(w.b, "q1", state.AnswerTaken)
 		page := w.page(w.b, at{Stream: "st", Epoch: first.Next(1), Seq: 9})
 		if !page.Ahead || page.Ended || len(page.Entries) != 1 || string(page.Entries[0].Data) != string(asksOf("q2")[0].Message) {
 			w.Errorf("the page is %+v, want one that is ahead, with the question that waits", page)

@@ -106,7 +106,7 @@ func (r *replica) Read(ctx context.Context, session string, after at, most int) 
 }
 
 // Answer draws a token if there is none. The medium draws the random bits of the next epoch.
-func (r *replica) Answer(ctx context.Context, session, ask string, a state.Answer) (state.AnswerOutcome, *medium.Record, error) {
+func (r *replica) Answer(ctx context.Context, session, ask string, a state.Answer) (state.AnswerStatus, *medium.Record, error) {
 	if a.Token == "" {
 		a.Token = fmt.Sprint(rand.Uint64()) // #nosec G404 -- a test
 	}
@@ -124,15 +124,15 @@ func (r *replica) Claim(ctx context.Context, w medium.Which) (*medium.Record, er
 }
 
 // Begin begins calls on one stream.
-func (r *replica) Begin(ctx context.Context, session, stream string, calls []state.Call) ([]*medium.Record, error) {
+func (r *replica) Begin(ctx context.Context, session, stream string, calls []state.Request) ([]*medium.Record, error) {
 	w := &medium.Write{Session: session, Stream: stream, Begin: recordsOf(session, stream, calls)}
 	return w.Begin, r.Commit(ctx, w)
 }
 
 // Conclude begins a call and ends it in one step.
-func (r *replica) Conclude(ctx context.Context, session, stream string, c state.Call, response []byte, before ...state.Entry) error {
+func (r *replica) Conclude(ctx context.Context, session, stream string, c state.Request, response []byte, before ...state.Entry) error {
 	return r.Commit(ctx, &medium.Write{
-		Session: session, Stream: stream, Begin: recordsOf(session, stream, []state.Call{c}),
+		Session: session, Stream: stream, Begin: recordsOf(session, stream, []state.Request{c}),
 		Call: c.ID, Epoch: first, N: 1, Seq: 1, Next: medium.NextDone, Entries: ending(before, response),
 	})
 }
@@ -191,7 +191,7 @@ func (w *world) rewound(err error, epoch medium.Epoch, n uint64) {
 	w.Helper()
 	var got *medium.RewoundError
 	if !errors.As(err, &got) || got.Epoch != epoch || got.N != n {
-		w.Fatalf("got error %v, want one that tells of lost writes, and of epoch %d, step %d", err, epoch, n)
+		w.Fatalf("got error %v, want one that reports lost writes, and of epoch %d, step %d", err, epoch, n)
 	}
 }
 
@@ -206,7 +206,7 @@ func (w *world) session(s *replica, id string) *state.Session {
 // begin begins calls on one stream and returns their writers.
 func (w *world) begin(s *replica, session, stream string, ids ...string) []*writer {
 	w.Helper()
-	var calls []state.Call
+	var calls []state.Request
 	for _, id := range ids {
 		calls = append(calls, callOf(id))
 	}

@@ -18,7 +18,7 @@ type Writer struct {
 }
 
 // Begin begins calls on one stream. Repeated calls use the same epoch.
-func Begin(ctx context.Context, s medium.Store, session, stream string, calls ...state.Call) ([]*Writer, error) {
+func Begin(ctx context.Context, s medium.Store, session, stream string, calls ...state.Request) ([]*Writer, error) {
 	w := &medium.Write{Session: session, Stream: stream, Begin: recordsOf(session, stream, calls)}
 	var out []*Writer
 	for _, r := range w.Begin {
@@ -28,9 +28,9 @@ func Begin(ctx context.Context, s medium.Store, session, stream string, calls ..
 }
 
 // Conclude begins a call and ends it in one step.
-func Conclude(ctx context.Context, s medium.Store, session, stream string, c state.Call, response []byte, before ...state.Entry) error {
+func Conclude(ctx context.Context, s medium.Store, session, stream string, c state.Request, response []byte, before ...state.Entry) error {
 	return s.Commit(ctx, &medium.Write{
-		Session: session, Stream: stream, Begin: recordsOf(session, stream, []state.Call{c}),
+		Session: session, Stream: stream, Begin: recordsOf(session, stream, []state.Request{c}),
 		Call: c.ID, Epoch: first, N: 1, Seq: 1, Next: medium.NextDone, Entries: ending(before, response),
 	})
 }

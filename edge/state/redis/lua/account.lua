@@ -1,9 +1,11 @@
--- What a caller keeps, all sessions of all media together, behind no library and before those of the session scripts.
+-- Functions on the accounts of callers, which bound what all sessions of a caller keep, in all
+-- media together. This file needs no library and precedes the session scripts.
 --
--- An account is a sorted set, of sessions by until when they are believed to live, and a hash with ":b" behind its name, of the bytes that each
--- has, and of their sum under the empty name. Both end with the last of the sessions.
+-- An account is a sorted set of sessions, scored by their expected end, and a hash, with the suffix
+-- ":b", of the bytes that each session has, with their sum under the empty name. Both keys expire
+-- with the last session.
 
--- Gives back what a session has.
+-- Removes a session from an account.
 local function giveback(account, session)
   local had = tonumber(redis.call('HGET', account .. ':b', session) or 0)
   redis.call('ZREM', account, session)
@@ -15,7 +17,8 @@ local function giveback(account, session)
   end
 end
 
--- Has an account keep want bytes for a session until a time, or at least so many; the bound does not hold for what is forced. Returns how many it
+-- Lends a session want bytes until a time, or at least the least. force ignores the bound. Returns
+-- the bytes lent; if they do not fit, nil and the bytes of the other sessions.
 -- keeps, or nil and how many it keeps of others.
 local function borrow(account, session, want, least, most, now, till, force)
   local function int(n) return string.format('%.0f', n) end
@@ -35,7 +38,8 @@ local function borrow(account, session, want, least, most, now, till, force)
   return want
 end
 
--- Some sessions of an account, those first that are believed to end first; none where they were looked at within the last second.
+-- Returns some sessions of an account, those with the earliest expected end first; none if that was
+-- done within the last second.
 local function ending(account)
   if not redis.call('SET', account .. ':c', 1, 'NX', 'PX', 1000) then return {} end
   return redis.call('ZRANGE', account, 0, 255)

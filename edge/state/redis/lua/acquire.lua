@@ -1,6 +1,6 @@
--- Counts a session of a principal. KEYS[1]: its sessions, each with the time until which it is believed
--- to live. ARGV: session, bound, life of a reservation in ms, 1 to ask for sessions worth checking.
--- Returns ok, had, or full with some sessions that may have ended.
+-- Counts a session of a principal. KEYS[1]: its sessions, scored by their expected end. ARGV:
+-- session, bound, life of a reservation in ms, 1 to request sessions to check. Returns ok, had, or
+-- full with some sessions that may have ended.
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local function int(n) return string.format('%.0f', n) end
@@ -10,7 +10,8 @@ if redis.call('ZSCORE', KEYS[1], ARGV[1]) then return { 'had', {} } end
 if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[2]) then
   if ARGV[4] ~= '1' or not redis.call('SET', KEYS[1] .. ':checked', 1, 'NX', 'PX', 1000) then return { 'full', {} } end
   local suspects = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', int(now + life - 1000), 'LIMIT', 0, 256)
-  -- What is believed to live for longer than a session without calls may have had one, which is done.
+  -- A session whose expected end is later than the life of a session without calls may have had a
+  -- call that is done.
   for _, s in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. int(now + life), '+inf', 'LIMIT', 0, 256)) do
     table.insert(suspects, s)
   end

@@ -1,6 +1,6 @@
--- Records an answer. KEYS[2]: the index of unfinished streams, if it is on this server. ARGV: ask, answer, token, bytes of the answer,
--- the random bits of the next epoch, the session as the index's entries begin with it. Returns the
--- call with the codes "completed" and "taken".
+-- Records an answer. KEYS[2]: the index of unfinished streams, if it is on this server. ARGV: ask,
+-- answer, token, bytes of the answer, the random bits of the next epoch, the session as in the
+-- index's entries. Returns the call with the codes "completed" and "taken".
 local random = ARGV[A + 5]
 return run(function()
   local where = redis.call('HGET', K .. ':m', 'q:' .. ARGV[A + 1])
@@ -11,7 +11,7 @@ return run(function()
   if c[6] and c[6] ~= LAYOUT then return { 'layout', c[6] } end
   if c[5] then
     if c[4] ~= token then return { 'duplicate' } end
-    -- The same attempt again: its reply was lost on the way.
+    -- This is a repetition of an attempt whose reply was lost.
     return { claimed(call, random) and 'completed' or 'taken', owned(call) }
   end
   if c[1] ~= WAITING or c[2] == '1' then return { 'unknown' } end

@@ -1,4 +1,4 @@
--- Finds the call that waits for an answer. ARGV: ask. Returns the call with the code "waits".
+-- Returns the call that waits for an answer, with the code "waits". ARGV: ask.
 return run(function()
   local where = redis.call('HGET', K .. ':m', 'q:' .. ARGV[A + 1])
   if not where then return { 'unknown' } end

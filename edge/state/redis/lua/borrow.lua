@@ -1,7 +1,8 @@
--- Has an account keep bytes for a session, where the session is on another server. KEYS[1]: the account. ARGV: the session, bytes that are kept at most and
--- the least that do, the bound, for how long in ms, '1' to exceed the bound, the bytes below which
--- sessions that may have ended are looked for, or nothing. No bytes are given back. Returns the bytes that it keeps, or -1, those of others then,
--- and some sessions that may have ended.
+-- Lends bytes to a session that is on another server. KEYS[1]: the account. ARGV: the session, the
+-- most bytes to lend and the least that suffice, the bound, for how long in ms, '1' to exceed the
+-- bound, the number of bytes below which sessions that may have ended are returned, or "". It never
+-- reduces a loan. Returns the bytes lent, or -1, then the bytes of other sessions, and some
+-- sessions that may have ended.
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 if tonumber(ARGV[2]) == 0 then

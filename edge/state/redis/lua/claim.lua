@@ -1,5 +1,7 @@
--- Takes a call over. KEYS[2]: the index of unfinished streams, if it is on this server. ARGV: call, epoch or 0, request id or "", the random bits of the next epoch, '1' when the owner's
--- heartbeat lapsed, '1' and who has when the client has cancelled it, the session as the index's entries begin with it. Returns the call.
+-- Claims a call. KEYS[2]: the index of unfinished streams, if it is on this server. ARGV: call,
+-- epoch or 0, request id or "", the random bits of the next epoch, '1' if the owner's heartbeat
+-- lapsed, '1' and by whom if the client has cancelled the call, the session as in the index's
+-- entries. Returns the call.
 local call, epoch, request, random = ARGV[A + 1], ARGV[A + 2], ARGV[A + 3], ARGV[A + 4]
 return run(function()
   if request ~= '' then call = redis.call('HGET', K .. ':m', 'r:' .. request) or '' end
@@ -9,7 +11,7 @@ return run(function()
   if not c[1] then return { 'missing' } end
   if c[6] ~= LAYOUT then return { 'layout', c[6] or '' } end
   if c[1] == DONE then return { 'fenced', 'the call is done' } end
-  -- The same attempt again: its reply was lost on the way.
+  -- This is a repetition of an attempt whose reply was lost.
   if claimed(call, random) then return { 'ok', owned(call) } end
   if epoch ~= '0' then
     if epoch ~= c[2] then return { 'fenced', 'the call is at epoch ' .. c[2] .. ', not ' .. epoch } end

@@ -1,19 +1,24 @@
--- Begins records, and takes a step of a call. KEYS[2]: the index of unfinished streams, if it is on this server. ARGV:
--- stream, call or "", epoch, n, after, the place of the first entry, how many entries, the entries as addall takes them,
--- next, the round that begins or 0, state, the stream's entry in the index, life of that in ms, how many calls begin,
--- how many asks, '1' when the round may be run again, the bytes of the entries that may not be dropped, without questions, the summary of the log or "", the bytes of the entries that may be dropped; for each call that begins: id, request id, record, deadline in ms or 0, round, attempt, the bytes that
--- it counts, epoch, trace; for each ask: id, key, elicitation id, message, record.
--- Returns how many entries were dropped, 1 when the stream has ended, the epoch and number of the log's last entry, how many
+-- Creates records, and stores a step of a call. KEYS[2]: the index of unfinished streams, if it is
+-- on this server. ARGV: stream, call or "", epoch, n, after, the place of the first entry, the
+-- number of entries, the entries in the form of addall, next, the round that begins or 0, state,
+-- the stream's entry in the index, life of that in ms, the number of calls that begin, the number
+-- of asks, '1' if the round may be repeated, the bytes of the entries that may not be dropped,
+-- without questions, the summary of the log or "", the bytes of droppable entries; for each call
+-- that begins: id, request id, record, deadline in ms or 0, round, attempt, the bytes that it
+-- counts, epoch, trace, state, '1' if the round may be repeated; for each ask: id, key, elicitation id, message, record.
+-- Returns the number of dropped entries, 1 if the stream has ended, the epoch and number of the
+-- log's last entry, the number of added entries, and 1 if the stream has begun.
 -- were added, and 1 when the stream has begun.
 local stream, call, epoch, n, after = ARGV[A + 1], ARGV[A + 2], tonumber(ARGV[A + 3]), tonumber(ARGV[A + 4]), tonumber(ARGV[A + 5])
 local place, count, entries, next = tonumber(ARGV[A + 6]), tonumber(ARGV[A + 7]), ARGV[A + 8], ARGV[A + 9]
 local round, state, begins, asks, resumable = tonumber(ARGV[A + 10]), ARGV[A + 11], tonumber(ARGV[A + 14]), tonumber(ARGV[A + 15]), ARGV[A + 16]
 local CALLS, PREPARES, ASKS, ENDS = '1', '2', '3', '4'
 local pinned, brief, soft = tonumber(ARGV[A + 17]), ARGV[A + 18], tonumber(ARGV[A + 19])
-local function new(i, j) return ARGV[A + 19 + (i - 1) * 9 + j] end
-local function ask(i, j) return ARGV[A + 19 + begins * 9 + (i - 1) * 5 + j] end
+local function new(i, j) return ARGV[A + 19 + (i - 1) * 11 + j] end
+local function ask(i, j) return ARGV[A + 19 + begins * 11 + (i - 1) * 5 + j] end
 
--- Why a stream that is there was not begun by an earlier attempt; nil: it was.
+-- Returns why an existing stream was not begun by an earlier attempt of this script, or nil if it
+-- was.
 local function begun(calls)
   if #calls ~= 2 * begins then return { 'exists', 'stream' } end
   for i = 1, begins do
@@ -25,13 +30,13 @@ local function begun(calls)
   return nil
 end
 
--- Whether a log has entries at the step's place or behind.
+-- Reports whether a log has entries at the step's place or after it.
 local function reaches(s)
   local last = redis.call('XREVRANGE', K .. ':l:' .. stream, '+', '-', 'COUNT', 1)[1]
   return last and tonumber(string.match(last[1], '^%d+')) >= place
 end
 
--- Why the step is refused, or was made; nil: it is to be made.
+-- Returns why the step is refused, or that it is stored already; nil if it is to be stored.
 local function fence(c, s)
   if epoch > c.ep then return { 'rewound', int(c.ep), int(c.n) } end
   if epoch < c.ep then return { 'fenced', 'epoch ' .. int(epoch) .. " is not the call's, which is " .. int(c.ep) } end
@@ -42,7 +47,7 @@ local function fence(c, s)
   return nil
 end
 
--- The call and its stream, or what the script returns.
+-- Returns the call and its stream, or else the result of the script.
 local function load()
   local c = redis.call('HMGET', K .. ':c:' .. call, 'st', 'ep', 'n', 'hd', 'ph', 'ow', 'dl', 'len', 'kept', 'na', 'pr', 'sp', 'la', 'v', 'br')
   if c[14] and c[14] ~= LAYOUT then return { 'layout', c[14] } end
@@ -52,7 +57,7 @@ local function load()
     len = tonumber(c[8] or 0), kept = tonumber(c[9] or 0), asks = tonumber(c[10] or 0), progress = c[11], start = c[12], last = c[13] }
 end
 
--- Why a question cannot be asked; nil: it can.
+-- Returns why a question cannot be asked, or nil.
 local function taken()
   local seen = {}
   for i = 1, asks do
@@ -65,8 +70,8 @@ local function taken()
   return nil
 end
 
--- Tells the other holders of the session the request ids of the calls that begin.
-local function tell()
+-- Sends the request ids of the calls that begin to the other holders of the session.
+local function announce()
   for _, holder in ipairs(redis.call('ZRANGE', K .. ':h', 0, -1)) do
     if holder ~= me then
       for i = 1, begins do redis.call('PUBLISH', inbox .. holder, 'd' .. #K .. ':' .. K .. new(i, 2)) end
@@ -74,7 +79,7 @@ local function tell()
   end
 end
 
--- Makes the records, and their stream unless the step ends it.
+-- Creates the records, and their stream unless the step ends it.
 local function begin(s, ends)
   local calls, keys, map = {}, streamkeys(stream), { 's:' .. stream, '' }
   for i = 1, begins do
@@ -85,7 +90,7 @@ local function begin(s, ends)
   end
   map[2] = cmsgpack.pack(calls)
   redis.call('HSET', K .. ':m', unpack(map))
-  -- An expired session of the same id may have left some.
+  -- An expired session with the same id may have left some.
   redis.call('DEL', unpack(keys))
   sess.open, sess.any, s.calls, s.ends = sess.open + 1, sess.any or true, calls, ends
   if ends then return end
@@ -99,18 +104,19 @@ local function begin(s, ends)
     local id, deadline = new(i, 1), tonumber(new(i, 4))
     local till = deadline > 0 and deadline or now + endless
     redis.call('HSET', K .. ':c:' .. id, 'v', LAYOUT, 'st', stream, 'bt', s.batch, 'b', new(i, 3), 'dl', new(i, 4), 'rd', new(i, 5),
-      'at', new(i, 6), 'lp', 0, 'len', new(i, 7), 'kept', 0, 'ph', DISPATCHED, 'ow', me, 'hd', 1, 'ep', new(i, 8), 'n', 0, 'sp', 0, 'la', 0)
+      'at', new(i, 6), 'lp', 0, 'len', new(i, 7), 'kept', #new(i, 10), 'ph', DISPATCHED, 'ow', me, 'hd', 1, 'ep', new(i, 8), 'n', 0, 'sp', 0, 'la', 0)
+    if new(i, 10) ~= '' or new(i, 11) == '1' then redis.call('HSET', K .. ':c:' .. id, 'sv', new(i, 10), 'rs', new(i, 11)) end
     redis.call('PEXPIREAT', K .. ':c:' .. id, int(math.max(till, now) + ttl))
     longest = math.max(longest, till)
   end
   sess.run, sess.dl, s.till = sess.run + begins, math.max(sess.dl, longest), math.max(longest, now) + ttl
-  -- The client that waits for the calls follows their stream here.
+  -- The client that waits for the calls follows their stream on this replica.
   redis.call('ZADD', K .. ':f', int(now + math.max(lease, renewal)), me .. ' 0 ' .. stream)
   redis.call('PEXPIREAT', K .. ':f', int(math.max(sess.aux, now + math.max(lease, renewal))))
-  tell()
+  announce()
 end
 
--- Makes the record of a call what the step makes of it, but for its end.
+-- Updates the record of a call by the step, except for its end.
 local function apply(c, highest)
   local key = K .. ':c:' .. call
   local fields = { 'n', int(n) }
@@ -139,7 +145,8 @@ local function apply(c, highest)
   redis.call('HSET', key, unpack(fields))
 end
 
--- Keeps of a call that is done what fences late writers, and what a Restore needs.
+-- Removes from a finished call all fields that do not fence late writers and that Restore does not
+-- need.
 local function finished(s, c)
   local key = K .. ':c:' .. call
   if not s.ends then
@@ -166,10 +173,10 @@ return run(function()
       batch = begins > 1 and begins or 0, segments = {} }
     for i = 1, begins do
       if redis.call('HEXISTS', K .. ':m', 'c:' .. new(i, 1)) == 1 then return { 'exists', 'call ' .. new(i, 1) } end
-      more = more + tonumber(new(i, 7))
+      more = more + tonumber(new(i, 7)) + #new(i, 10)
       if new(i, 1) == call then
         c = { ep = tonumber(new(i, 8)), n = 0, held = true, phase = DISPATCHED, owner = me, deadline = new(i, 4), len = tonumber(new(i, 7)),
-          kept = 0, asks = 0, start = '0', last = '0' }
+          kept = #new(i, 10), asks = 0, start = '0', last = '0' }
       end
     end
   end
@@ -186,10 +193,10 @@ return run(function()
     more = more + (next == ENDS and 0 or c.len + kept) - c.len - c.kept + messages
   end
   if more > 0 and not (fresh and room(more) or not fresh and makeroom(s, more)) then return noroom(more) end
-  -- What the edge itself says fits always, so that what was begun can end.
+  -- The edge's own messages always fit, so that every call can end.
   local growth = more + pinned
   local must = growth > 0 and (fresh or next == ASKS or growth > 4096) and total + growth or 0
-  -- A stream of which nothing may be dropped is counted afterwards.
+  -- A stream without droppable entries is counted afterwards.
   if must > 0 or count > 0 and growth + soft > 0 and s.soft + soft > 0 then
     local refused = afford(sess.account, must, tonumber(sess.idx), total + growth + soft - must)
     if refused then return refused end
@@ -230,7 +237,7 @@ return run(function()
     if call ~= '' and not fresh and (next == ENDS or next == ASKS or now > tonumber(c.deadline)) then keepstream(stream, call) end
   end
   if count > 0 or next == ENDS then wake(stream) end
-  -- Who was registered with the beginning is here, and reads the end.
+  -- The follower registered with the beginning has its stream on this replica, and reads the end.
   if s.unf == 0 and not ends then redis.call('ZREM', K .. ':f', me .. ' 0 ' .. stream) end
   return { 'ok', s.dropped, s.unf == 0 and 1 or 0, int(s.ep), int(s.seq), s.added, fresh and 1 or 0 }
 end)

@@ -1,5 +1,5 @@
--- Makes a session. ARGV: record, serial, index key, nonce, bytes of the record, until when it is kept at least in ms or 0, the caller's account,
--- subscriptions.
+-- Creates a session. ARGV: record, serial, index key, nonce, bytes of the record, the earliest
+-- expiry in ms or 0, the caller's account, subscriptions.
 if redis.call('EXISTS', K) == 1 and redis.call('HGET', K, 'nonce') ~= ARGV[A + 4] then
   return { 'exists', '' }
 end
@@ -11,7 +11,7 @@ if refused then
   return refused
 end
 if redis.call('HSETNX', K, 'rec', ARGV[A + 1]) == 1 then
-  -- An expired session of the same id may have left some.
+  -- An expired session with the same id may have left some.
   redis.call('DEL', K .. ':s')
   for i = A + 8, #ARGV do redis.call('ZADD', K .. ':s', i - A - 7, ARGV[i]) end
   redis.call('HSET', K, 'ser', ARGV[A + 2], 'rb', ARGV[A + 5], 'acct', ARGV[A + 7], 'lent', int(sess.lent))

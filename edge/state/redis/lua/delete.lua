@@ -1,6 +1,6 @@
--- Erases a session and all that belongs to it; its holders can be notified for a while more. ARGV: that
--- while in ms. Returns the index key, the unfinished streams, and the caller's account, which may be on another
--- server.
+-- Deletes a session with all its keys; its holders can be notified for some time longer. ARGV: that
+-- time in ms. Returns the index key, the unfinished streams, and the caller's account, which may be
+-- on another server.
 if redis.call('EXISTS', K) == 0 then
   return { redis.call('EXISTS', K .. ':x') == 1 and 'erased' or 'gone', '' }
 end
@@ -14,7 +14,7 @@ for _, field in ipairs(redis.call('HKEYS', K .. ':m')) do
   end
 end
 wake(nil)
--- This replica too: another one may erase it again, should the reply be lost.
+-- This includes this replica: if the reply is lost, another one may repeat the deletion.
 redis.call('ZADD', K .. ':h', now, me)
 redis.call('RENAME', K .. ':h', K .. ':x')
 redis.call('PEXPIRE', K .. ':x', ARGV[A + 1])

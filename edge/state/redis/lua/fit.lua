@@ -1,5 +1,5 @@
--- Tries what the other scripts do. KEYS[1]: a key that nothing else uses. ARGV: a channel of the caller, and for how many milliseconds
--- the key stays if this script is ended. Returns 1, and leaves nothing.
+-- Uses all commands of the other scripts. KEYS[1]: an unused key. ARGV: a channel of the caller,
+-- and the key's life in ms in case this script is killed. Returns 1, and leaves nothing.
 redis.call('TIME')
 redis.call('HSET', KEYS[1], 'field', 1)
 redis.call('PEXPIRE', KEYS[1], ARGV[2])

@@ -1,5 +1,5 @@
--- Registers a follower, or renews it. It is no use of the session, but keeps it while the replica lives.
--- ARGV: member.
+-- Registers a follower, or renews it. It does not count as a use of the session, but keeps the
+-- session while the replica lives. ARGV: member.
 if redis.call('EXISTS', K) == 0 then return { 'gone', '' } end
 local till = now + math.max(lease, renewal)
 redis.call('ZADD', K .. ':f', int(till), ARGV[A + 1])

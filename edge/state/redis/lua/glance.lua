@@ -1,5 +1,6 @@
--- Tells of the call of a stream that has one, without its log. It is no use of the session. ARGV: stream. Returns the record, the summary of the log,
--- the phase of the call, and where it waits the questions that have no answer.
+-- Returns the call of a stream that has one call, without its log: the record, the summary of the
+-- log, the phase and, if it waits, the unanswered questions. It does not count as a use of the
+-- session. ARGV: stream.
 local calls = redis.call('EXISTS', K) == 1 and callsof(ARGV[A + 1])
 if not calls or lapsed(ARGV[A + 1]) then return { 'gone', '' } end
 local key, waits = K .. ':c:' .. calls[1], {}

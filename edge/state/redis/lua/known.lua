@@ -1,7 +1,8 @@
--- Tells what is known of a call, for a Restore to merge. ARGV: stream, call, epoch, n, '1' when what stands and was
--- never restored need not be told, '1' when this replica runs the call. Returns "stands", with the lease released where the
--- replica does not run the call, or the call's fields, none where it is not known, how many calls of the stream are
--- known, and how many there are, 0: one, its log, the floor of that and where its epochs begin.
+-- Returns the stored state of a call, for Restore to merge. ARGV: stream, call, epoch, n, '1' to
+-- skip a call that is current and was never restored, '1' if this replica runs the call. Returns
+-- "stands" for a skipped call, and releases its lease if the replica does not run it. Otherwise it
+-- returns the call's fields (none if it is unknown), how many calls of the stream are known, how
+-- many there are (0: one that is no batch), its log, the log's floor, and where its epochs begin.
 local stream, call = ARGV[A + 1], ARGV[A + 2]
 return run(function()
   local calls, key = standing(stream), K .. ':c:' .. call

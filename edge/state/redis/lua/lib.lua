@@ -1,4 +1,4 @@
--- What the scripts of a session share; it precedes each of them.
+-- Common code of the session scripts; it precedes each of them.
 --
 -- KEYS[1] is the session's record. The other keys of the session are its name and a suffix: they have
 -- the same hash tag, hence the same slot.
@@ -11,23 +11,25 @@ local K = KEYS[1]
 local me, ttl, logttl, lease = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local maxevents, maxbytes, inbox = tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[7]
 local maxtotal, maxstreams, claimlife = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
--- The longest pause between two uses that a replica counts; a session lives so much longer.
+-- The longest time between two uses that a replica counts. A session lives longer by that time.
 local renewal = tonumber(ARGV[11])
--- This replica's use of the session was counted less than renewal ago: it is among the holders.
+-- '1' if this replica counted a use of the session less than renewal ago: it is then among the
+-- holders.
 local counted = ARGV[12] == '1'
--- What all sessions of a caller may keep together, in bytes; '1' where its account may be on another server; and then what that lends, '' or the bytes,
--- and '1' where it has no more.
+-- The bound of what all sessions of a caller keep, in bytes; '1' if its account may be on another
+-- server; in that case the bytes that the account has lent, or '', and '1' if it has no more.
 local maxowned, apart, lent, utmost = tonumber(ARGV[13]), ARGV[14] == '1', tonumber(ARGV[15]), ARGV[16] == '1'
--- A script's own arguments begin behind these.
+-- The index of the last common argument. A script's own arguments follow.
 local A = 16
 
--- What the session keeps, in bytes: its record, its calls that are not done, and its logs; see run.
+-- The bytes that the session keeps: its record, its unfinished calls, and its logs; see run.
 local total = 0
 
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 
--- A call without a deadline is kept so long after its last write; a silent holder so long after its last use.
+-- The life in ms of a call without a deadline after its last write, and of a holder after its last
+-- use.
 local endless, holding = 30 * 24 * 3600 * 1000, 600 * 1000
 
 -- The phases of a call.
@@ -39,13 +41,14 @@ local function streamkeys(stream)
   return { K .. ':t:' .. stream, K .. ':l:' .. stream }
 end
 
--- The calls of a stream, as call, request id, call, request id ...; nil when there is no such stream.
+-- Returns the calls of a stream, as call, request id, call, request id ...; nil if there is no such
+-- stream.
 local function callsof(stream)
   local packed = redis.call('HGET', K .. ':m', 's:' .. stream)
   return packed and cmsgpack.unpack(packed)
 end
 
--- Forgets a finished stream and its calls. Its keys may have expired, so its size is in the map too.
+-- Deletes a finished stream and its calls. Its keys may have expired, so the map has its size, too.
 local function dropstream(stream)
   local m = redis.call('HMGET', K .. ':m', 's:' .. stream, 'z:' .. stream)
   local calls, keys, fields, requests = m[1] and cmsgpack.unpack(m[1]) or {}, streamkeys(stream), { 's:' .. stream, 'z:' .. stream }, {}
@@ -65,14 +68,14 @@ local function dropstream(stream)
   total = total - tonumber(m[2] or 0)
 end
 
--- Whether a finished stream can no longer be replayed.
+-- Reports whether a finished stream can no longer be replayed.
 local function lapsed(stream)
   local ended = redis.call('ZSCORE', K .. ':e', stream)
   return ended and now - tonumber(ended) > logttl and now > tonumber(redis.call('HGET', K, 'kp') or 0)
 end
 
--- Forgets finished streams, the oldest first, until so many bytes more fit into the session; false when
--- what is left does not let them fit.
+-- Deletes finished streams, the oldest first, until more bytes fit into the session. Returns false
+-- if they do not fit.
 local function room(more)
   while total + more > maxtotal do
     local oldest = redis.call('ZRANGE', K .. ':e', 0, 0)[1]
@@ -82,20 +85,23 @@ local function room(more)
   return true
 end
 
--- That so many bytes more do not fit.
+-- Returns the result for bytes that do not fit.
 local function noroom(more) return { 'room', int(total), int(more) } end
 
--- What is kept of bytes more than these is lent on: the account is asked again when that is used up, and told when much of it is not needed.
+-- Returns the bytes to borrow for a need, with a reserve: the account is contacted again if the
+-- reserve is used up or too large.
 local function ample(bytes) return math.floor(bytes + math.max(1024, bytes / 8)) end
 
--- What the record counts, while a script runs: the calls that are not done and the last of their deadlines,
--- the unfinished streams, until when the other keys live, and the record's own bytes. "any" says that there ever
--- was a stream, "account" is the caller's and "lent" what that keeps for the session (see account.lua), "idx" until when its entries in indexes are
--- good, "subs" is the number of subscriptions, "kp" until when the session is kept at least.
+-- The session's counters while a script runs: unfinished calls and the last of their deadlines,
+-- unfinished streams, the expiry of the other keys, and the bytes of the record. "any" is set once
+-- the session has had a stream, "account" is the caller's, "lent" what that has lent to the session
+-- (see account.lua), "idx" the expiry of its entries in indexes, "subs" the number of
+-- subscriptions, "kp" the earliest expiry.
 local sess
 
--- Why the caller may not keep what makes the session's bytes these, 0: nothing is refused; nil: it may. What is lent for them may be more. soft are
--- bytes beside them that are kept as far as sess.lent then goes.
+-- Borrows so that the session may keep so many bytes. Returns why the caller may not, or nil; 0
+-- bytes are never refused. More may be lent. soft are further bytes, which are kept as far as
+-- sess.lent suffices.
 local function afford(account, bytes, till, soft)
   local want = bytes + (soft or 0)
   if account == '' or want <= sess.lent then return nil end
@@ -122,15 +128,16 @@ local function afford(account, bytes, till, soft)
   return nil
 end
 
--- The record, its serial and its subscriptions.
+-- Returns the record, its serial and its subscriptions.
 local function record()
   local r = redis.call('HMGET', K, 'rec', 'ser')
   return { r[1], r[2], redis.call('ZRANGE', K .. ':s', 0, -1) }
 end
 
--- Counts a use of the session: registers the holder unless hold is false, and sets the expiry of its keys.
--- What was done less than renewal ago is not done again. Returns the index entry that is due to be renewed,
--- as "until key", or ""; and with it, where the account may be on another server, "bytes life account" that it is to be told.
+-- Counts a use of the session: registers the holder unless hold is false, and extends the expiry of
+-- its keys, each at most once in renewal. Returns the index entry that is due for renewal, as
+-- "until key", or "", followed, if the account may be on another server, by "bytes life account"
+-- for its settlement.
 local function keep(hold, own, idx)
   local till = math.max(now + ttl + renewal, sess.kp)
   if sess.run > 0 then till = math.max(till, sess.dl + ttl) end
@@ -140,7 +147,7 @@ local function keep(hold, own, idx)
     end
     if sess.any then redis.call('ZREMRANGEBYSCORE', K .. ':f', '-inf', int(now)) end
   elseif sess.lasts and now + renewal <= sess.dl then
-    -- It lives as long as its calls already.
+    -- The index entry expires with the last of the calls.
     sess.idx = idx
     return ''
   end
@@ -167,8 +174,9 @@ local function keep(hold, own, idx)
   return due and idx .. ' ' .. own or ''
 end
 
--- Tells the account what the session keeps, where that is more than was lent or much less, or its place there is due to be renewed. Returns that for
--- the caller of the script to tell, or nothing.
+-- Sets the loan in the account if the session keeps more than was lent or much less, or if its
+-- entry there is due for renewal. Returns the settlement if the caller of the script must do it, or
+-- nothing.
 local function settle(due)
   if sess.account == '' then return due end
   local lending = sess.lent
@@ -182,8 +190,8 @@ local function settle(due)
   return due
 end
 
--- Runs a script's main on a session that is there, as a use of it. The result is main's with what keep
--- returns put second.
+-- Runs main on an existing session and counts a use. Returns main's result with the result of keep
+-- as its second element.
 local function run(main, hold)
   local s = redis.call('HMGET', K, 'own', 'idx', 'any', 'by', 'run', 'dl', 'open', 'aux', 'rb', 'subs', 'kp', 'acct', 'lent')
   if not s[1] then return { 'gone', '' } end

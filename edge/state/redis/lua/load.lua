@@ -1,4 +1,4 @@
--- Reads a session. Returns what record does, and the request ids of the calls that are not done.
+-- Reads a session. Returns the result of record, and the request ids of the unfinished calls.
 return run(function()
   local requests = {}
   local map = sess.run > 0 and redis.call('HGETALL', K .. ':m') or {}

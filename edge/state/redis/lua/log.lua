@@ -1,7 +1,8 @@
--- What the scripts that work on calls and logs share of logs, behind lib.lua. Scripts that only load or touch a
--- session do without: they are by far the most frequent.
+-- Common code of the scripts on calls and logs; it follows lib.lua. Scripts that only load or touch
+-- a session, by far the most frequent ones, do not include it.
 
--- Tells the other replicas that follow a stream, or any if it is nil, that its log changed.
+-- Notifies the other replicas that follow a stream, or any stream if it is nil, of a change of its
+-- log.
 local function wake(stream)
   local told, own = {}, me .. ' '
   for _, m in ipairs(redis.call('ZRANGE', K .. ':f', 0, -1)) do
@@ -15,7 +16,8 @@ local function wake(stream)
   end
 end
 
--- The calls of a stream, as callsof has them. One that can no longer be replayed is forgotten.
+-- Returns the calls of a stream as callsof does. A stream that can no longer be replayed is
+-- deleted.
 local function standing(stream)
   local calls = callsof(stream)
   if not calls or not lapsed(stream) then return calls end
@@ -31,28 +33,29 @@ local function loadstream(stream)
     batch = tonumber(v[8] or 0), segments = v[9] and cmsgpack.unpack(v[9]) or {} }
 end
 
--- Writes the stream's counters, and other fields given.
+-- Writes the stream's counters, and further fields.
 local function savestream(s, ...)
   redis.call('HSET', K .. ':t:' .. s.name, 'ep', int(s.ep), 'seq', int(s.seq), 'cnt', s.cnt, 'len', int(s.len),
     'soft', s.soft, 'unf', s.unf, 'floor', int(s.floor), ...)
 end
 
--- Sets until when the keys of an unfinished stream and of one of its calls live.
+-- Sets the expiry of the keys of an unfinished stream and of one of its calls.
 local function keepstream(stream, call)
   local deadline = tonumber(redis.call('HGET', K .. ':c:' .. call, 'dl') or 0)
   local till = (deadline > 0 and math.max(deadline, now) or now + endless) + ttl
   redis.call('PEXPIREAT', K .. ':c:' .. call, int(till))
   for _, key in ipairs(streamkeys(stream)) do
-    -- It lives as long as the longest of its calls.
+    -- The stream expires with the last of its calls.
     if redis.call('PTTL', key) < till - now then redis.call('PEXPIREAT', key, int(till)) end
   end
 end
 
--- A log is a Redis stream. What may be dropped is kept in chunks: entries that were written together, under
--- the number of the last of them, as "s" and what packChunk made of them. Other entries are kept one by one, as
--- "k", kind, "d", data. Of the droppable entries those up to the stream's floor are gone, wherever they stand.
+-- A log is a Redis stream. Droppable entries are stored in chunks of entries written together,
+-- under the number of the last one, as "s" and the result of packChunk. Other entries are stored
+-- individually, as "k", kind, "d", data. Droppable entries up to the stream's floor count as
+-- dropped, wherever they are stored.
 
--- Drops the oldest droppable entries for as long as over says so and there are any.
+-- Drops the oldest droppable entries while over returns true.
 local function shed(s, over)
   local log = K .. ':l:' .. s.name
   local from = '(' .. int(s.floor) .. '-0'
@@ -82,7 +85,7 @@ local function grow(s, count, bytes)
   s.seq, s.cnt, s.len, total = s.seq + count, s.cnt + count, s.len + bytes, total + bytes
 end
 
--- Appends an entry that is kept; bound must follow.
+-- Appends an entry that is not droppable. The caller must call bound afterwards.
 local function add(s, kind, data)
   grow(s, 1, #data)
   redis.call('XADD', K .. ':l:' .. s.name, int(s.seq) .. '-0', 'k', kind, 'd', data)
@@ -91,19 +94,20 @@ end
 local function full(s) return s.cnt > maxevents or s.len > maxbytes end
 local function crowded() return not room(0) end
 
--- Holds the bounds on the log, then on the session, by dropping the oldest entries that may be dropped.
+-- Enforces the bounds of the log, then of the session, by dropping the oldest droppable entries.
 local function bound(s)
   shed(s, full)
   if crowded() then shed(s, crowded) end
 end
 
--- Drops the oldest entries that may be dropped for as long as the session keeps more than afford has got for it.
+-- Drops the oldest droppable entries while the session keeps more than afford has borrowed.
 local function spare(s)
   local function owes() return total > sess.lent end
   if sess.account ~= '' and owes() then shed(s, owes) end
 end
 
--- Makes room for so many bytes more, at the cost of the stream's droppable entries too; false when there is none.
+-- Makes room for more bytes, if necessary by dropping entries of the stream. Returns false if there
+-- is none.
 local function makeroom(s, more)
   if more <= 0 or room(more) then return true end
   shed(s, function() return not room(more) end)
@@ -111,14 +115,15 @@ local function makeroom(s, more)
   return room(more)
 end
 
--- Sets until when the log lives, if it may be new.
+-- Sets the expiry of the log, if it may be new.
 local function keeplog(s)
   if s.added > 0 and s.had == 0 then
     redis.call('PEXPIRE', K .. ':l:' .. s.name, math.max(redis.call('PTTL', K .. ':t:' .. s.name), 1))
   end
 end
 
--- Appends what packEntries made, if anything. Returns the highest progress, given that so far or nil.
+-- Appends the result of packEntries, if any. Returns the highest progress including the given one,
+-- or nil.
 local function addall(s, call, packed, highest)
   local e = packed ~= '' and cmsgpack.unpack(packed) or {}
   for i = 1, #e, 5 do
@@ -140,10 +145,10 @@ local function addall(s, call, packed, highest)
   return highest
 end
 
--- Makes a stream the last of the finished ones: its keys, and those of its calls, live on for replays. Returns
--- how many there are.
+-- Moves a stream to the finished ones: its keys and those of its calls remain for replays. Returns
+-- the number of finished streams.
 local function retire(s, calls)
-  -- To the microsecond: the oldest are forgotten first.
+  -- The score has microseconds, because the oldest streams are deleted first.
   redis.call('ZADD', K .. ':e', string.format('%.3f', clock[1] * 1000 + clock[2] / 1000), s.name)
   local till, kept = int(math.max(now + logttl, sess.kp) + 1), redis.call('ZCARD', K .. ':e')
   for i = 1, #calls, 2 do redis.call('PEXPIREAT', K .. ':c:' .. calls[i], till) end
@@ -155,5 +160,5 @@ local function retire(s, calls)
   return kept
 end
 
--- How many owners an epoch counts (see state.Epoch).
+-- Returns the number of owners in an epoch (see state.Epoch).
 local function counter(epoch) return math.floor(epoch / 4294967296) end

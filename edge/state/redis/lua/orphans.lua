@@ -1,6 +1,8 @@
--- Tells how the calls of some streams stand. It is no use of the session. ARGV: how long a stream that waits is not looked at, in ms,
--- at most; streams. Returns for each stream its calls that are not done, as id, epoch, owner or "", 1 if anybody may claim it; no call
--- means that the stream is not there or has ended. And for each the time in ms from when it need be looked at again unless it is
+-- Returns the unfinished calls of some streams. It does not count as a use of the session. ARGV:
+-- the longest time in ms for which a waiting stream need not be checked; streams. Returns for each
+-- stream its unfinished calls, as id, epoch, owner or "", 1 if any replica may claim it; no call
+-- means that the stream does not exist or has ended. It also returns for each stream the time in ms
+-- until the next check, unless it is indexed before; 0 means at once.
 -- indexed before; 0: at once.
 local out, again = {}, {}
 for i = A + 2, #ARGV do

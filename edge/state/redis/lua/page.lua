@@ -1,7 +1,9 @@
--- Reads a log behind a position; it changes nothing and is no use of the session. ARGV: stream, epoch, seq, most chunks,
--- bytes that end a page. Returns what the Redis stream has (see shed), which may begin with entries up to the position,
--- the floor, 1 when that is all, 1 when the stream has ended, the trace of its first call, 1 when the position is ahead: then
--- the entries are all that are kept, the epoch and number of the log's last entry, where its epochs begin, and, if it is
+-- Reads a log after a position. It changes nothing, and does not count as a use of the session.
+-- ARGV: stream, epoch, seq, most chunks, bytes that end a page. Returns the items of the Redis
+-- stream (see shed), which may begin with entries up to the position, the floor, 1 if the log has
+-- no more, 1 if the stream has ended, the trace of its first call, 1 if the position is ahead of
+-- the log: the items are then the whole log, the epoch and number of the log's last entry, where
+-- its epochs begin, and, if the position is ahead, the unanswered questions.
 -- ahead, the questions that wait for their answers.
 local stream, epoch, seq, most = ARGV[A + 1], tonumber(ARGV[A + 2]), tonumber(ARGV[A + 3]), tonumber(ARGV[A + 4])
 if redis.call('EXISTS', K) == 0 then return { 'gone', '' } end

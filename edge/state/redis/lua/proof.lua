@@ -1,6 +1,6 @@
--- Spends a proof of a caller. KEYS[1]: the caller's proofs, by when each is over, in milliseconds. ARGV: the proof, for how many
--- milliseconds it is remembered, and the most of the caller's that are. Returns 1, or 0 if it was spent before, or -1 if there are
--- as many as there may be.
+-- Records the use of a caller's proof. KEYS[1]: the caller's proofs, scored by their expiry in ms.
+-- ARGV: the proof, for how many ms it is kept, and the bound of the caller's proofs. Returns 1, or
+-- 0 if it was used before, or -1 if the bound is reached.
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)

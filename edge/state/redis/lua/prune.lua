@@ -1,5 +1,5 @@
--- Takes stale entries out of a bucket, but for those whose stream may just be beginning. KEYS[1]: the
--- bucket. ARGV: age in ms from which an entry is stale, members.
+-- Removes stale entries from a bucket, except for young ones, whose streams may not have begun yet.
+-- KEYS[1]: the bucket. ARGV: the age in ms from which an entry is stale, members.
 local clock = redis.call('TIME')
 local now, gone = clock[1] * 1000 + math.floor(clock[2] / 1000), 0
 for i = 2, #ARGV do

@@ -1,11 +1,12 @@
--- Spends and gives back calls of a budget, by the generic cell rate algorithm. KEYS[1]: when the budget is whole again,
--- in microseconds. ARGV: the interval between two calls in microseconds, the most calls at once, how many calls are
--- wanted or, below 0, given back. Returns how many were granted and, if none was, after how many microseconds one is.
+-- Takes calls from a budget or returns them, by the generic cell rate algorithm. KEYS[1]: when the
+-- budget is full again, in microseconds. ARGV: the interval between two calls in microseconds, the
+-- most calls at once, the number of calls to take or, if negative, to return. Returns how many were
+-- granted and, if none was, the microseconds until one is available.
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
 local interval, burst, want = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local kept, empty = tonumber(redis.call('GET', KEYS[1]) or now), now + interval * burst
--- What another budget had used up before it was exchanged for this one counts for no more than all of this one.
+-- The use of a previous budget under this key counts for at most the whole of this one.
 local full = math.min(empty, math.max(now, kept))
 local granted, wait = want, 0
 if want > 0 then

@@ -1,11 +1,13 @@
--- Replaces what is known of a call by what a Restore has made of it, if it is still what known.lua told. KEYS[2]: the index
--- of unfinished streams, if it is on this server. ARGV: stream, call, what is expected as "epoch n held owner restore", ""
--- for nothing, the name of this restore, request id, trace, deadline in ms or 0, the bytes that the call counts and those
--- of its state and answers, phase, how many calls share the stream or 0, what to do with the log: "replace" it, "append" to
--- it, or "leave" it; its entries, as chunks with the numbers of their last entries or as addall takes them, the epoch and
--- number of its last entry, or of a batch the next random bits and nothing, the last entry of the call in the log of a
--- batch, as epoch and number, the stream's entry in the index, life of that in ms, how many asks, their ids, and the
--- fields of the call.
+-- Replaces the stored state of a call by the result of Restore, if it is still as known.lua
+-- returned it. KEYS[2]: the index of unfinished streams, if it is on this server. ARGV: stream,
+-- call, the expected state as "epoch n held owner restore" or "" for none, the name of this
+-- restore, request id, trace, deadline in ms or 0, the bytes that the call counts and those of its
+-- state and answers, phase, how many calls share the stream or 0, what to do with the log:
+-- "replace", "append" or "leave"; its entries, as chunks with the numbers of their last entries or
+-- in the form of addall, the epoch and number of its last entry, or for a batch the next random
+-- bits and nothing, the last entry of the call in the log of a batch, as epoch and number, the
+-- stream's entry in the index, life of that in ms, the number of asks, their ids, and the fields of
+-- the call.
 local stream, call, expected, name = ARGV[A + 1], ARGV[A + 2], ARGV[A + 3], ARGV[A + 4]
 local deadline, done, batch, what = tonumber(ARGV[A + 7]), ARGV[A + 10] == DONE, tonumber(ARGV[A + 11]), ARGV[A + 12]
 local asks = tonumber(ARGV[A + 20])

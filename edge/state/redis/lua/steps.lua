@@ -1,4 +1,4 @@
--- What the scripts on records share, behind log.lua.
+-- Common code of the scripts on records; it follows log.lua.
 --
 -- The map :m has  s:<stream> -> its calls   c:<call> -> its stream
 --                  r:<request id> -> call    q:<request to the client> -> "place call"
@@ -17,7 +17,7 @@ local LAYOUT = '1'
 
 local function following(epoch, drawn) return math.min(counter(epoch) + 1, 1048575) * 4294967296 + tonumber(drawn) end
 
--- Makes an epoch that of the next entries of a log.
+-- Assigns an epoch to the next entries of a log.
 local function under(s, epoch)
   local g = s.segments
   s.ep = epoch
@@ -29,7 +29,7 @@ end
 
 local function savelog(s, ...) savestream(s, 'sg', cmsgpack.pack(s.segments), ...) end
 
--- Takes no more answers to the last asking of a call.
+-- Removes the asks of a call, so that late answers are refused.
 local function forget(call, count)
   local key = K .. ':c:' .. call
   for i = 1, count do
@@ -40,7 +40,7 @@ local function forget(call, count)
   end
 end
 
--- Forgets the open URL elicitations of a call.
+-- Removes the open URL elicitations of a call.
 local function closeall(call)
   local key = K .. ':c:' .. call
   for _, field in ipairs(redis.call('HKEYS', key)) do
@@ -48,29 +48,31 @@ local function closeall(call)
   end
 end
 
--- Whether a call waits for the answer to a question.
+-- Reports whether a call waits for the answer to a question.
 local function waits(where)
   local i, call = string.match(where, '^(%d+) (.*)$')
   local c = redis.call('HMGET', K .. ':c:' .. call, 'ph', 'r:' .. i)
   return c[1] == WAITING and not c[2], call
 end
 
--- What the owner of a call gets.
+-- Returns what the owner of a call receives.
 local function owned(call) return record(), call, redis.call('HGETALL', K .. ':c:' .. call) end
 
--- Whether a call is this replica's by a claim with these random bits, and nothing was written under it.
+-- Reports whether this replica owns a call by a claim with these random bits, and has written
+-- nothing since.
 local function claimed(call, random)
   local c = redis.call('HMGET', K .. ':c:' .. call, 'ow', 'hd', 'ep', 'n')
   return c[1] == me and c[2] == '1' and tonumber(c[3]) % 4294967296 == tonumber(random) and c[4] == '0'
 end
 
--- Has a stream be looked at by sweeps from now on. bucket is the index, where it is on this server, and session the session as its
--- entries begin with it.
+-- Makes sweeps check a stream from now on. bucket is the index, if it is on this server, and
+-- session the session as in the index's entries.
 local function index(bucket, session, stream)
   if bucket then redis.call('ZADD', bucket, string.format('%.3f', clock[1] * 1000 + clock[2] / 1000), session .. stream) end
 end
 
--- Gives a call to this replica, which sweeps see to from now on: see index. cancel: false, or who has cancelled it, '' if that is not known.
+-- Assigns a call to this replica, and makes sweeps check it, see index. cancel is false, or by whom
+-- the call was cancelled, '' if that is unknown.
 local function claim(call, random, lapsed, cancel, bucket, session)
   local key = K .. ':c:' .. call
   local c = redis.call('HMGET', key, 'ep', 'la', 'ph', 'miss', 'st', 'bt')
@@ -90,19 +92,21 @@ local function claim(call, random, lapsed, cancel, bucket, session)
     local epoch = tonumber(redis.call('HGET', K .. ':t:' .. c[5], 'ep'))
     redis.call('HSET', K .. ':t:' .. c[5], 'ep', int(following(epoch, random)))
   elseif tonumber(c[2]) > tonumber(redis.call('HGET', K .. ':t:' .. c[5], 'seq') or 0) then
-    -- The owner before gave out places whose entries were lost: the new epoch begins behind them.
+    -- The previous owner may have assigned numbers whose entries were lost: the new epoch begins
+    -- after them.
     redis.call('HSET', K .. ':t:' .. c[5], 'seq', c[2])
   end
   keepstream(c[5], call)
   index(bucket, session, c[5])
 end
 
--- Keeps the map, which may be new.
+-- Extends the expiry of the map, which may be new.
 local function keepmap()
   redis.call('PEXPIREAT', K .. ':m', int(math.max(sess.aux, sess.kp, now + math.max(lease, renewal, ttl))))
 end
 
--- Ends a stream whose calls are all done. bucket is the index, where it is on this server, and member the stream's entry.
+-- Ends a stream whose calls are all done. bucket is the index, if it is on this server, and member
+-- the stream's entry.
 local function finish(s, calls, bucket, member)
   sess.open = math.max(sess.open - 1, 0)
   redis.call('HSET', K .. ':m', 'z:' .. s.name, int(s.len))

@@ -1,4 +1,4 @@
--- Ends a registration of follow.lua, as a use of the session. ARGV: member.
+-- Removes a registration of follow.lua, and counts a use of the session. ARGV: member.
 return run(function()
   redis.call('ZREM', K .. ':f', ARGV[A + 1])
   return { 'ok' }

@@ -1,6 +1,6 @@
--- Replaces the record if it is still the one that was read, and changes the subscriptions, whose cost is not that of
--- the others: they are a key of their own. ARGV: old serial, new serial, new record, bytes of it with its
--- subscriptions, the subscription that ends or "", the one that begins, if any. Returns the record in force if it is not.
+-- Replaces the record if it was not changed since it was read, and changes the subscriptions, which have
+-- a key of their own. ARGV: old serial, new serial, new record, bytes of it with its subscriptions, the
+-- subscription that ends or "", the one that begins, if any. Returns the current record if it was changed.
 return run(function()
   if redis.call('HGET', K, 'ser') ~= ARGV[A + 1] then return { 'conflict', record() } end
   local subs = sess.subs

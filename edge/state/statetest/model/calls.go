@@ -23,7 +23,7 @@ func (r *Replica) Commit(ctx context.Context, w *medium.Write) error {
 	if err != nil {
 		return err
 	}
-	var next *call
+	var next *storedCall
 	if w.Call != "" {
 		c := begun[w.Call]
 		if c == nil {
@@ -47,8 +47,8 @@ func (r *Replica) Commit(ctx context.Context, w *medium.Write) error {
 
 // begin makes the calls that a write begins, by their ids; none if they exist. The caller holds
 // m.mu.
-func (r *Replica) begin(w *medium.Write) (map[string]*call, error) {
-	m, out, there := r.m, map[string]*call{}, 0
+func (r *Replica) begin(w *medium.Write) (map[string]*storedCall, error) {
+	m, out, there := r.m, map[string]*storedCall{}, 0
 	for _, b := range w.Begin {
 		if c := m.calls[b.ID]; c != nil {
 			if there++; c.rec.Epoch != m.epoch(b.Epoch) || c.owner != r || w.Call == "" && (c.rec.N > 0 || !c.held) {
@@ -56,7 +56,7 @@ func (r *Replica) begin(w *medium.Write) (map[string]*call, error) {
 			}
 			continue
 		}
-		c := &call{rec: *b, owner: r, held: true, claimed: m.Now()}
+		c := &storedCall{rec: *b, owner: r, held: true, claimed: m.Now()}
 		c.rec.Epoch = m.epoch(b.Epoch)
 		out[b.ID] = c
 	}
@@ -71,7 +71,7 @@ func (r *Replica) begin(w *medium.Write) (map[string]*call, error) {
 }
 
 // step returns a call after a step, or nil if the step was made before. The caller holds m.mu.
-func (r *Replica) step(w *medium.Write, c *call) (*call, error) {
+func (r *Replica) step(w *medium.Write, c *storedCall) (*storedCall, error) {
 	m := r.m
 	switch {
 	case c == nil:
@@ -108,7 +108,7 @@ func (r *Replica) step(w *medium.Write, c *call) (*call, error) {
 
 // pending finds the call that asks a question, or else one that has asked it. The caller holds
 // m.mu.
-func (m *Medium) pending(session, ask string) (found *call, at int) {
+func (m *Medium) pending(session, ask string) (found *storedCall, at int) {
 	for _, id := range m.ids {
 		c := m.calls[id]
 		if c == nil || c.rec.Session != session {
@@ -123,7 +123,7 @@ func (m *Medium) pending(session, ask string) (found *call, at int) {
 }
 
 // Answer implements medium.Calls.
-func (r *Replica) Answer(ctx context.Context, session, ask string, a state.Answer, random uint32) (state.AnswerOutcome, *medium.Owned, error) {
+func (r *Replica) Answer(ctx context.Context, session, ask string, a state.Answer, random uint32) (state.AnswerStatus, *medium.Owned, error) {
 	m := r.m
 	err := m.op(ctx)
 	defer m.mu.Unlock()
@@ -186,16 +186,16 @@ func (r *Replica) Asking(ctx context.Context, session, ask string) (*medium.Reco
 
 // is reports whether a replica owns the call by a claim with these random bits, and nothing was
 // written since.
-func (c *call) is(r *Replica, random uint32) bool {
+func (c *storedCall) is(r *Replica, random uint32) bool {
 	return c.held && c.owner == r && c.rec.Epoch.Random() == r.m.random(random) && c.rec.N == 0
 }
 
-func (c *call) own(r *Replica, random uint32, lapsed, cancel bool, by string) {
+func (c *storedCall) own(r *Replica, random uint32, lapsed, cancel bool, by string) {
 	c.rec.Claim(r.m.random(random), lapsed, cancel, by)
 	c.owner, c.held, c.claimed = r, true, r.m.Now()
 }
 
-func (m *Medium) owned(c *call) *medium.Owned {
+func (m *Medium) owned(c *storedCall) *medium.Owned {
 	rec := c.rec
 	return &medium.Owned{Record: &rec, Session: m.sessions[rec.Session]}
 }
@@ -238,10 +238,12 @@ func (r *Replica) Claim(ctx context.Context, w medium.Which) (*medium.Owned, err
 	return m.owned(&n), nil
 }
 
-func (m *Medium) late(c *call) bool { return !c.rec.Deadline.IsZero() && m.Now().After(c.rec.Deadline) }
+func (m *Medium) late(c *storedCall) bool {
+	return !c.rec.Deadline.IsZero() && m.Now().After(c.rec.Deadline)
+}
 
 // find finds a call of a session; of several with one request id, the youngest.
-func (m *Medium) find(w medium.Which) (found *call) {
+func (m *Medium) find(w medium.Which) (found *storedCall) {
 	for _, id := range m.ids {
 		c := m.calls[id]
 		if c != nil && c.rec.Session == w.Session && (w.RequestID == "" && id == w.Call || w.RequestID != "" && c.rec.RequestID == w.RequestID) {
@@ -262,7 +264,7 @@ func (r *Replica) Restore(ctx context.Context, rec *medium.Record, entries []med
 	case m.sessions[rec.Session] == nil:
 		return 0, state.ErrNotFound
 	}
-	c, n := m.calls[rec.ID], call{}
+	c, n := m.calls[rec.ID], storedCall{}
 	if c != nil {
 		n = *c
 	}

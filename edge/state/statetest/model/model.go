@@ -13,8 +13,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// call is a call in the medium. It is immutable: each write replaces it.
-type call struct {
+// storedCall is a call in the medium. It is immutable: each write replaces it.
+type storedCall struct {
 	rec medium.Record
 	log []medium.Entry
 	// owner is the replica that holds the lease, if held.
@@ -26,7 +26,7 @@ type call struct {
 // written is the state that a write replaced.
 type written struct {
 	id     string
-	before *call
+	before *storedCall
 }
 
 // Medium is shared by replicas. Set its fields before its first use. It is safe for concurrent use.
@@ -42,7 +42,7 @@ type Medium struct {
 
 	mu       sync.Mutex
 	sessions map[string]*state.Session
-	calls    map[string]*call
+	calls    map[string]*storedCall
 	// ids are the ids of calls in the order of their first appearance.
 	ids      []string
 	undo     []written
@@ -76,7 +76,7 @@ func (m *Medium) Replica(h medium.Hooks) *Replica {
 		m.Now = time.Now
 	}
 	if m.calls == nil {
-		m.calls, m.sessions = map[string]*call{}, map[string]*state.Session{}
+		m.calls, m.sessions = map[string]*storedCall{}, map[string]*state.Session{}
 	}
 	m.Limits = m.Limits.OrDefaults()
 	r := &Replica{m: m, hooks: h, beat: m.Now()}
@@ -166,7 +166,7 @@ func (m *Medium) op(ctx context.Context) error {
 	return m.away
 }
 
-func (m *Medium) put(id string, c *call) {
+func (m *Medium) put(id string, c *storedCall) {
 	if !slices.Contains(m.ids, id) {
 		m.ids = append(m.ids, id)
 	}
@@ -181,7 +181,8 @@ func (m *Medium) put(id string, c *call) {
 	}
 }
 
-// lost reports whether a replica has left or was silent for longer than the lease while it could beat.
+// lost reports whether a replica has left or was silent for longer than the lease while it could
+// beat.
 func (m *Medium) lost(r *Replica) bool {
 	since := r.beat
 	if m.back.After(since) && !m.bug(LapsesWhileAway) {

@@ -99,7 +99,7 @@ func (r *Replica) Beat(ctx context.Context, most int, leaving bool) (out []mediu
 	return out, nil
 }
 
-func (m *Medium) orphan(c *call) bool {
+func (m *Medium) orphan(c *storedCall) bool {
 	waits := c.rec.Phase == state.PhaseWaiting
 	switch {
 	case c.rec.Phase == state.PhaseDone:
@@ -209,7 +209,7 @@ func (r *Replica) Delete(ctx context.Context, id string) error {
 		return state.ErrNotFound
 	}
 	delete(r.m.sessions, id)
-	maps.DeleteFunc(r.m.calls, func(_ string, c *call) bool { return c.rec.Session == id })
+	maps.DeleteFunc(r.m.calls, func(_ string, c *storedCall) bool { return c.rec.Session == id })
 	return nil
 }
 

@@ -1,0 +1,23 @@
+package redis
+
+import (
+	"context"
+
+	"github.com/mcpedge/mcpedge/edge/state/medium"
+)
+
+// Claim implements medium.Calls.
+func (r *Replica) Claim(ctx context.Context, w medium.Which) (*medium.Owned, error) {
+	rep, err := r.runClaiming(ctx, claimScript, w.Session, w.Call, text(w.Epoch), w.RequestID, w.Random, flag(w.Lapsed), flag(w.Cancel)+w.CancelledBy, indexed(w.Session, ""))
+	if err != nil {
+		return nil, err
+	}
+	if err := r.refused(w.Session, w.Call+w.RequestID, rep); err != nil {
+		return nil, err
+	}
+	o, err := readOwned(w.Session, rep)
+	if err == nil {
+		r.reindex(ctx, o)
+	}
+	return o, err
+}
