@@ -13,20 +13,22 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// What zero values of Options stand for.
+// The defaults of Options.
 const (
 	DefaultMaxBytes       = 16 << 20
 	DefaultStreamMessages = 1_000
 )
 
-// Memory bounds what the models of several adapters take together, as it is estimated, and what learning takes beside them as much again. What is beyond
-// is not learned, but each adapter has an equal part in any case.
+// Memory bounds the estimated memory of the models of several adapters, and separately, by the same
+// amount, the memory of learning. A service that exceeds it is not learned, but each adapter is
+// guaranteed an equal part.
 type Memory = limit.Memory
 
 // leastMemory is the least bound of a Memory, in bytes.
 const leastMemory = 16 << 20
 
-// NewMemory returns a Memory of so many bytes, but no fewer than 16 MiB; with 0 or less, nil, which is no bound.
+// NewMemory returns a Memory of so many bytes, at least 16 MiB. For 0 or less it returns nil, which
+// means no bound.
 func NewMemory(bytes int64) *Memory {
 	if bytes <= 0 {
 		return nil
@@ -36,27 +38,31 @@ func NewMemory(bytes int64) *Memory {
 
 // Options of an Adapter.
 type Options struct {
-	// Name is the backend's, for Describe.
+	// Name is the backend's name, returned by Describe.
 	Name string
-	// Prefix is what the edge puts before the names of the tools: it counts into the 64 characters that a name may have.
+	// Prefix is prepended to the names of the tools by the edge. It counts towards the 64
+	// characters of a name.
 	Prefix string
-	// DescriptorSet reads a serialized google.protobuf.FileDescriptorSet with all imports; nil: the
-	// service is asked by server reflection. It is read anew at every learning.
+	// DescriptorSet reads a serialized google.protobuf.FileDescriptorSet with all imports. It is
+	// called each time the service is learned. nil uses server reflection.
 	DescriptorSet func() ([]byte, error)
-	// Include selects methods, Exclude takes some of them out again. Patterns of "package.Service/Method"
-	// where * is any text; one without a slash is about whole services. No Include: all.
+	// Include selects methods, and Exclude removes methods from these. They are patterns of
+	// "package.Service/Method" in which * is any text; a pattern without a slash matches services.
+	// An empty Include means all.
 	Include, Exclude []string
-	// MaxBytes bounds a result as JSON, and all messages of a stream together; 0: DefaultMaxBytes.
+	// MaxBytes bounds the JSON of a result, and of all messages of a stream together; 0 means
+	// DefaultMaxBytes.
 	MaxBytes int
-	// StreamMessages bounds the messages of a stream; 0: DefaultStreamMessages.
+	// StreamMessages bounds the messages of a stream; 0 means DefaultStreamMessages.
 	StreamMessages int
-	// Memory bounds what is learned of all services together; nil: it is not bounded.
+	// Memory bounds the memory of all adapters together; nil means no bound.
 	Memory *Memory
-	// Logger; nil: slog.Default().
+	// Logger of the adapter; nil uses slog.Default().
 	Logger *slog.Logger
 }
 
-// Adapter speaks the contract for one target, by its clients' interfaces. All methods are safe for concurrent use.
+// Adapter implements the clients of the contract for one target. All methods are safe for
+// concurrent use.
 type Adapter struct {
 	opts   Options
 	target *grpc.ClientConn
@@ -67,27 +73,28 @@ type Adapter struct {
 	cancel context.CancelFunc
 	group  sync.WaitGroup
 
-	// answers bounds what the answers that are being read take in memory.
+	// answers bounds the memory of the answers that are being decoded.
 	answers *semaphore.Weighted
 	share   *limit.Share
 
 	mu sync.Mutex
-	// pace says when the methods may be learned again.
+	// pace determines when the methods may be learned again.
 	pace pace
-	// users counts the calls that use a model, by model, replaced ones too.
+	// users counts the calls that use a model. It includes replaced models.
 	users map[*model]int
-	// model is what was last learned; nil: nothing yet.
+	// model is the last learned model; nil before the first.
 	model *model
 	// changed closes when model is replaced.
 	changed chan struct{}
-	// fresh: model was learned since the target was last lost. losses counts how often it was.
+	// fresh reports that model was learned since the target was last lost. losses counts the
+	// losses.
 	fresh  bool
 	losses int
-	// attempt is the learning of the methods that is under way; nil: there is none.
+	// attempt is the running attempt to learn the methods; nil if there is none.
 	attempt *attempt
-	// due: the methods will be learned anew.
+	// due reports that learning is scheduled.
 	due bool
-	// watching: the connection to the target is being followed.
+	// watching reports that a goroutine follows the connection to the target.
 	watching, closed bool
 }
 
@@ -96,8 +103,8 @@ var (
 	_ pb.ToolServiceClient    = (*Adapter)(nil)
 )
 
-// New makes an adapter. The target stays the caller's. Its methods are called through calls, which is the target or leads there; what it is asked
-// about them goes to the target itself. Nothing is sent before the first request.
+// New returns an Adapter. The target remains the caller's. Methods are called through calls, which
+// is the target or wraps it; reflection uses the target directly. New sends nothing.
 func New(target *grpc.ClientConn, calls grpc.ClientConnInterface, opts Options) *Adapter {
 	if opts.MaxBytes == 0 {
 		opts.MaxBytes = DefaultMaxBytes
@@ -117,7 +124,8 @@ func New(target *grpc.ClientConn, calls grpc.ClientConnInterface, opts Options) 
 	return a
 }
 
-// Notes are sentences about what the tools cannot express of the service, and what became no tool.
+// Notes returns sentences about the parts of the service that the tools cannot express, and about
+// methods that did not become tools.
 func (a *Adapter) Notes() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -127,7 +135,7 @@ func (a *Adapter) Notes() []string {
 	return slices.Clone(a.model.notes)
 }
 
-// Close ends all calls, and returns when no goroutine is left.
+// Close cancels all calls, and returns after all goroutines have ended.
 func (a *Adapter) Close() {
 	a.mu.Lock()
 	a.closed = true

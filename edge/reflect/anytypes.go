@@ -16,25 +16,26 @@ import (
 	"github.com/mcpedge/mcpedge/edge/reflect/limit"
 )
 
-// anyTypes are the messages that were met in a google.protobuf.Any and that the files of a model do not describe. The target
-// is asked about each when it is first met. What they cost together is bounded as learning is. All methods are safe for
-// concurrent use.
+// anyTypes are message types that were found in a google.protobuf.Any and that the model's files do
+// not describe. Each is requested from the target once. Their total cost is bounded as learning is.
+// All methods are safe for concurrent use.
 type anyTypes struct {
-	// method is the one of server reflection that answered; empty: there is none to ask.
+	// method is the reflection method that answered; empty if the target has none.
 	method string
-	// base is what the model was made of.
+	// base has the files of the model.
 	base *protoregistry.Files
-	// asking is held by the goroutine that asks, which alone uses meter.
+	// asking is a lock of meter, held by the goroutine that sends requests.
 	asking chan struct{}
 	meter  *limit.Meter
 
 	mu    sync.Mutex
 	found map[protoreflect.FullName]protoreflect.MessageType
-	// missed are the types that were not found, and when they may be asked about again.
+	// missed are the types that were not found, with the time at which each may be requested again.
 	missed map[protoreflect.FullName]time.Time
 }
 
-// How long a type is not asked about again that the target does not know, or could not be asked about.
+// How long a type is not requested again: after the target did not know it, or could not be
+// reached.
 const (
 	refusedFor = 10 * time.Minute
 	failedFor  = 10 * time.Second
@@ -52,8 +53,10 @@ func typeOf(url string) protoreflect.FullName {
 	return protoreflect.FullName(url[strings.LastIndexByte(url, '/')+1:])
 }
 
-// find returns a type, nil if it is not known. The target is asked with the metadata of no caller, since what it answers is
-// used for all; asked reports whether it was. The error is why a type is not known now, and was not known to be before.
+// find returns a type, or nil if it is unknown. It requests the type from the target without the
+// caller's metadata, because the answer serves all callers; asked reports that it did. It returns
+// an error if the type was not found by this request, and nil if it was already known to be
+// missing.
 func (t *anyTypes) find(ctx context.Context, conn grpc.ClientConnInterface, name protoreflect.FullName) (found protoreflect.MessageType, asked bool, err error) {
 	if t.method == "" || !isName(name) {
 		return nil, false, nil
@@ -77,7 +80,8 @@ func (t *anyTypes) find(ctx context.Context, conn grpc.ClientConnInterface, name
 	return found, true, err
 }
 
-// known returns a type, nil for one that was asked about in vain, and whether it need not be asked about.
+// known returns the type, or nil if it is known to be missing. known is false if it should be
+// requested.
 func (t *anyTypes) known(name protoreflect.FullName) (found protoreflect.MessageType, known bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -87,7 +91,7 @@ func (t *anyTypes) known(name protoreflect.FullName) (found protoreflect.Message
 	return nil, time.Now().Before(t.missed[name])
 }
 
-// keep remembers what came of a question.
+// keep stores the result of a request.
 func (t *anyTypes) keep(name protoreflect.FullName, found protoreflect.MessageType, refused bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -100,7 +104,7 @@ func (t *anyTypes) keep(name protoreflect.FullName, found protoreflect.MessageTy
 	if refused {
 		until = refusedFor
 	}
-	for other := range t.missed { // any of them: callers choose the names in their arguments
+	for other := range t.missed { // evict an arbitrary entry: callers choose the names
 		if len(t.missed) < limit.MaxAnyMissed {
 			break
 		}
@@ -109,7 +113,8 @@ func (t *anyTypes) keep(name protoreflect.FullName, found protoreflect.MessageTy
 	t.missed[name] = time.Now().Add(until)
 }
 
-// ask asks the target about a type. A fault in the descriptors is an error, never a panic. refused: asking again is of no use.
+// ask requests a type from the target. An invalid descriptor is an error, never a panic. refused
+// means that a retry is useless.
 func (t *anyTypes) ask(ctx context.Context, conn grpc.ClientConnInterface, name protoreflect.FullName) (found protoreflect.MessageType, refused bool, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -21,11 +21,13 @@ var reflectionMethods = []string{
 	"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
 }
 
-// maxWindow is how many questions are asked before their answers have come, at most. It begins with one and rises with
-// each answer, since the first answers may hold what would be asked about next.
+// maxWindow bounds the requests that are sent before their answers arrive. The window starts at one
+// and grows with each answer, because the first answers may already contain the files that would be
+// requested next.
 const maxWindow = 32
 
-// ask learns a target's services by server reflection, in the newest version that answers.
+// ask reads a target's services by server reflection, in the newest version that the target
+// supports.
 func ask(ctx context.Context, conn grpc.ClientConnInterface, c *catalog, pick *selection, progress func(files, known int)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -55,17 +57,17 @@ func ask(ctx context.Context, conn grpc.ClientConnInterface, c *catalog, pick *s
 	return fmt.Errorf("server reflection: %w", failed)
 }
 
-// question is one about a file or a symbol.
+// question is a request for a file or a symbol.
 type question struct {
 	req *rpb.ServerReflectionRequest
-	// depth is how many imports lead to what is asked about.
+	// depth is the length of the import chain to the file.
 	depth int
-	// refused is called when the target does not know it; nil: then nothing is lost.
+	// refused is called if the target does not know it; nil ignores that.
 	refused func(why error)
 }
 
-// asker asks questions on one stream, several at a time, and on the next one where a target ends the stream at what it
-// does not know.
+// asker sends reflection requests on one stream, several at a time. If the target ends the stream
+// because of an unknown symbol, it continues on a new stream.
 type asker struct {
 	ctx      context.Context
 	conn     grpc.ClientConnInterface
@@ -73,18 +75,18 @@ type asker struct {
 	catalog  *catalog
 	progress func(files, known int)
 
-	stream grpc.ClientStream // nil: none is open
-	// waiting are questions to be asked, open those without an answer yet, in their order.
+	stream grpc.ClientStream // nil if no stream is open
+	// waiting are requests to send, open those without an answer, in the order of sending.
 	waiting, open []question
-	// asked are the files and symbols that were asked about, ever.
+	// asked are all files and symbols that were requested.
 	asked map[string]bool
-	// files is how many questions about files wait or are open.
+	// files is how many requests for files wait or are open.
 	files int
-	// window is how many may be open, received how many bytes the answers had.
+	// window bounds len(open); received is the size of all answers, in bytes.
 	window, received int
 }
 
-// list asks for the names of all services.
+// list requests the names of all services.
 func (a *asker) list() ([]string, error) {
 	res, err := a.first(&rpb.ServerReflectionRequest{MessageRequest: &rpb.ServerReflectionRequest_ListServices{}})
 	if err != nil {
@@ -97,7 +99,7 @@ func (a *asker) list() ([]string, error) {
 	return names, nil
 }
 
-// first opens the stream with a question that must be answered.
+// first opens the stream with a request that must succeed.
 func (a *asker) first(req *rpb.ServerReflectionRequest) (*rpb.ServerReflectionResponse, error) {
 	if err := a.send(req); err != nil {
 		return nil, err
@@ -109,7 +111,8 @@ func (a *asker) first(req *rpb.ServerReflectionRequest) (*rpb.ServerReflectionRe
 	return res, refusal(res)
 }
 
-// send asks a question, on a new stream if none is open. A stream that has ended is no error: receive says why.
+// send sends a request, on a new stream if none is open. It ignores the end of the stream: receive
+// returns its error.
 func (a *asker) send(req *rpb.ServerReflectionRequest) error {
 	if a.stream == nil {
 		stream, err := a.conn.NewStream(a.ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, a.method,
@@ -138,7 +141,7 @@ func (a *asker) receive() (*rpb.ServerReflectionResponse, error) {
 	return res, nil
 }
 
-// refusal is the error that an answer holds; nil: it answers.
+// refusal returns the error in an answer, or nil.
 func refusal(res *rpb.ServerReflectionResponse) error {
 	if e := res.GetErrorResponse(); e != nil {
 		return status.Error(codes.Code(e.GetErrorCode()), e.GetErrorMessage()) // #nosec G115 -- a code that gRPC does not have stays one
@@ -154,8 +157,8 @@ func (a *asker) close() error {
 	return a.stream.CloseSend()
 }
 
-// all asks for the files of the services, for what they import, and for the types that are used and were in none of
-// these.
+// all requests the files of the services, their imports, and the files of types that are used but
+// in none of these.
 func (a *asker) all() error {
 	for _, name := range a.catalog.services {
 		a.symbol(protoreflect.FullName(name), func(why error) {
@@ -169,7 +172,8 @@ func (a *asker) all() error {
 	return a.rest()
 }
 
-// rest asks for the types that are used and not described yet, and for the extensions of messages, until there are no more.
+// rest requests the types that are used and not described, and the extensions of messages, until
+// nothing is missing.
 func (a *asker) rest() error {
 	for range limit.MaxDepth {
 		for _, name := range a.catalog.unresolved() {
@@ -190,8 +194,8 @@ func (a *asker) rest() error {
 	return nil
 }
 
-// operationTypes asks for the types that operation_info names, in files that need not be imported: under the first of
-// the names that is known. One that is not known under any is noted later.
+// operationTypes requests the types that operation_info names, whose files need not be imported,
+// under the first of their possible names that is known. A type that is never found is noted later.
 func (a *asker) operationTypes() {
 	var next func(names []protoreflect.FullName)
 	next = func(names []protoreflect.FullName) {
@@ -206,7 +210,7 @@ func (a *asker) operationTypes() {
 	}
 }
 
-// symbol asks for the file of a symbol, unless that was asked before.
+// symbol requests the file of a symbol, once.
 func (a *asker) symbol(name protoreflect.FullName, refused func(error)) {
 	if a.once("symbol " + string(name)) {
 		a.waiting = append(a.waiting, question{refused: refused, req: &rpb.ServerReflectionRequest{
@@ -215,7 +219,7 @@ func (a *asker) symbol(name protoreflect.FullName, refused func(error)) {
 	}
 }
 
-// extensions asks which extensions a message has.
+// extensions requests the numbers of a message's extensions.
 func (a *asker) extensions(of protoreflect.FullName) {
 	if a.once("extensions " + string(of)) {
 		a.waiting = append(a.waiting, question{req: &rpb.ServerReflectionRequest{
@@ -224,7 +228,7 @@ func (a *asker) extensions(of protoreflect.FullName) {
 	}
 }
 
-// extension asks for the file of an extension.
+// extension requests the file of an extension.
 func (a *asker) extension(of protoreflect.FullName, number int32) {
 	if a.once(fmt.Sprintf("extension %d of %s", number, of)) {
 		a.waiting = append(a.waiting, question{req: &rpb.ServerReflectionRequest{
@@ -235,7 +239,8 @@ func (a *asker) extension(of protoreflect.FullName, number int32) {
 	}
 }
 
-// file asks for a file, unless that was asked before. One that the target does not know is taken from this program.
+// file requests a file, once. If the target does not know it, the file linked into this program is
+// used.
 func (a *asker) file(name string, depth int) {
 	if depth > limit.MaxDepth {
 		a.catalog.exceeds(fmt.Sprintf("the file %.200q", name), fmt.Errorf("files import each other more than %d deep", limit.MaxDepth))
@@ -249,7 +254,7 @@ func (a *asker) file(name string, depth int) {
 	}
 }
 
-// once reports whether something may be asked: it was not, and there are not too many questions.
+// once reports whether a request may be sent: it was not sent before, and there are not too many.
 func (a *asker) once(what string) bool {
 	if a.asked[what] || !a.catalog.meter.Step(1) {
 		return false
@@ -262,7 +267,7 @@ func (a *asker) once(what string) bool {
 	return true
 }
 
-// needless reports whether the answer to a question is known by now.
+// needless reports whether the answer to a request is already known.
 func (a *asker) needless(q question) bool {
 	if a.catalog.full() {
 		return true
@@ -279,7 +284,7 @@ func (a *asker) needless(q question) bool {
 	return false
 }
 
-// run asks until nothing waits.
+// run sends requests until none wait.
 func (a *asker) run() error {
 	for {
 		for len(a.waiting) > 0 && len(a.open) <= a.window {
@@ -303,15 +308,15 @@ func (a *asker) run() error {
 	}
 }
 
-// settled counts a question that needs no answer any more.
+// settled records that a request needs no answer any more.
 func (a *asker) settled(q question) {
 	if q.req.GetFileByFilename() != "" {
 		a.files--
 	}
 }
 
-// answer takes the answer to the question that is open longest. A target that ends the stream instead has refused that
-// question; the others are asked again.
+// answer processes the answer to the oldest open request. If the target ends the stream instead,
+// that request counts as refused, and the other open ones are sent again.
 func (a *asker) answer() error {
 	q := a.open[0]
 	res, err := a.receive()
@@ -336,7 +341,7 @@ func (a *asker) answer() error {
 	return a.keep(res, q)
 }
 
-// keep takes the files of an answer and asks for what they import, or for the extensions that it names.
+// keep stores the files of an answer and requests their imports, or the extensions that it names.
 func (a *asker) keep(res *rpb.ServerReflectionResponse, q question) error {
 	for _, raw := range res.GetFileDescriptorResponse().GetFileDescriptorProto() {
 		if a.received += len(raw); a.received > limit.MaxAnswerBytes {

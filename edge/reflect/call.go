@@ -26,21 +26,21 @@ type call struct {
 	method *method
 	req    *pb.CallToolRequest
 	events *events
-	// resolver is made by types.
+	// resolver is created by types on first use.
 	resolver *callTypes
-	// held is the weight of the answer that is being read (hold); 0: none, or a light one.
+	// held is the weight acquired by hold for the answer that is being decoded; 0 means none.
 	held int64
 }
 
-// CallTool calls the method behind a tool, after the user has confirmed it where that is asked for.
+// CallTool calls the method of a tool, after the user's confirmation if the method requires one.
 func (a *Adapter) CallTool(ctx context.Context, req *pb.CallToolRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[pb.CallToolResponse], error) {
-	req = proto.CloneOf(req) // The call may outlive the caller.
+	req = proto.CloneOf(req) // the call may outlive the caller
 	return open[pb.CallToolRequest, pb.CallToolResponse](ctx, a, func(e *events) error { return a.call(e, req) })
 }
 
 // call runs a round of a call.
 func (a *Adapter) call(e *events, req *pb.CallToolRequest) (err error) {
-	// What comes over the network, by descriptors nobody here wrote, must not end the process.
+	// Descriptors and messages come over the network: an unexpected one must not end the process.
 	defer func() {
 		if p := recover(); p != nil {
 			a.log.Error("a call failed in the adapter", "tool", req.GetName(), "error", p)
@@ -65,7 +65,7 @@ func (a *Adapter) call(e *events, req *pb.CallToolRequest) (err error) {
 	if c.method.operates {
 		f = readFollowed(req.GetState(), c.method)
 	}
-	if f == nil && bytes.HasPrefix(req.GetState(), followedMark) { // It must not begin another one.
+	if f == nil && bytes.HasPrefix(req.GetState(), followedMark) { // do not start a second operation
 		return status.Errorf(codes.FailedPrecondition, "the operation behind tool %q cannot be followed any more: its method has changed", req.GetName())
 	}
 	if ask := c.method.options.GetConfirm(); ask != nil && f == nil {
@@ -92,12 +92,12 @@ func (a *Adapter) call(e *events, req *pb.CallToolRequest) (err error) {
 	return err
 }
 
-// upstreamError is the service's answer, apart from the stream's own errors.
+// upstreamError is an error of the service, as opposed to one of the event stream.
 type upstreamError struct{ err error }
 
 func (e *upstreamError) Error() string { return e.err.Error() }
 
-// arguments reads the arguments as the method's message.
+// arguments decodes the arguments as the method's request message.
 func (c *call) arguments() (*dynamicpb.Message, error) {
 	md := c.method.desc.Input()
 	text := []byte(c.req.GetArgumentsJson())
@@ -119,7 +119,7 @@ func (c *call) arguments() (*dynamicpb.Message, error) {
 	if err := readMessage(c.types(), text, in); err != nil {
 		return nil, fmt.Errorf("the arguments are no %s: %s", md.FullName(), plain(err))
 	}
-	if c.types().found { // by a type that was not known when the policy looked at the arguments
+	if c.types().found { // the policy did not know this type when it inspected the arguments
 		if err := sameForAll(c.types(), text, md); err != nil {
 			return nil, err
 		}
@@ -127,17 +127,17 @@ func (c *call) arguments() (*dynamicpb.Message, error) {
 	return in, nil
 }
 
-// plain is an error of the protobuf library without its mark.
+// plain returns the text of an error of the protobuf library without its prefix.
 func plain(err error) string {
 	text := strings.ReplaceAll(err.Error(), "\u00a0", " ")
 	return strings.TrimSpace(strings.TrimPrefix(text, "proto:"))
 }
 
-// envelope is what a result has beside its JSON, at most.
+// envelope bounds the size of a result without its JSON.
 const envelope = 1 << 10
 
-// render writes a message as the JSON that the output schema describes. The note says which fields are left out, since JSON
-// cannot say them; empty: none.
+// render encodes a message as JSON that conforms to the output schema. note lists the fields that
+// are left out because JSON cannot represent them; empty means none.
 func (c *call) render(m proto.Message) (_ []byte, note string, _ error) {
 	text, note, err := strippedJSON(c.types(), m, true)
 	if err != nil {
@@ -147,7 +147,7 @@ func (c *call) render(m proto.Message) (_ []byte, note string, _ error) {
 	if schema.Wrapped(m.ProtoReflect().Descriptor()) {
 		text = append(append([]byte(`{"`+schema.Wrapper+`":`), text...), '}')
 	}
-	if err := json.Compact(&b, text); err != nil { // the library spaces at random
+	if err := json.Compact(&b, text); err != nil { // protojson adds random spaces
 		return nil, "", err
 	}
 	if b.Len() > c.a.opts.MaxBytes-envelope {
@@ -156,7 +156,7 @@ func (c *call) render(m proto.Message) (_ []byte, note string, _ error) {
 	return b.Bytes(), note, nil
 }
 
-// invoke calls a method that answers once.
+// invoke calls a unary method.
 func (c *call) invoke(ctx context.Context, in *dynamicpb.Message) error {
 	var came answer
 	if err := c.a.calls.Invoke(ctx, "/"+c.method.full, in, &came, grpc.ForceCodecV2(c.model.codec)); err != nil {
@@ -173,7 +173,7 @@ func (c *call) invoke(ctx context.Context, in *dynamicpb.Message) error {
 	return c.answer(result(text, note))
 }
 
-// maxProgress bounds a message as progress, which is for people to read.
+// maxProgress bounds the text of a progress notification, in bytes.
 const maxProgress = 4 << 10
 
 func (c *call) progress(n int, text []byte) error {
@@ -189,7 +189,7 @@ func (c *call) answer(res *pb.CallToolResult) error {
 	return c.events.send(&pb.CallToolResponse{Message: &pb.CallToolResponse_Result{Result: res}})
 }
 
-// refuse ends the call with an error that the model sees.
+// refuse ends the call with an error that is shown to the model.
 func (c *call) refuse(why string) error {
 	return c.answer(&pb.CallToolResult{IsError: true, Content: text(why)})
 }
@@ -198,7 +198,7 @@ func text(s string) []*pb.ContentBlock {
 	return []*pb.ContentBlock{{Content: &pb.ContentBlock_Text{Text: &pb.TextContent{Text: strings.ToValidUTF8(s, "\uFFFD")}}}}
 }
 
-// cut shortens a text to so many bytes.
+// cut shortens a text to at most most bytes.
 func cut(b []byte, most int) string {
 	if len(b) <= most {
 		return string(b)

@@ -79,7 +79,7 @@ func members(t *testing.T, text string) map[string]any {
 	return out
 }
 
-// Arguments that are none are told by field, before the service is called.
+// Invalid arguments are reported by field, before the service is called.
 func TestWrongArguments(t *testing.T) {
 	e := serveKinds(t, reflect.Options{})
 	for _, c := range []struct{ tool, args, want string }{
@@ -123,7 +123,7 @@ func TestStream(t *testing.T) {
 		t.Errorf("an empty stream: %v", none.result)
 	}
 	many := e.call("kind_count", `{"to":6}`)
-	if !many.result.GetIsError() || !strings.Contains(many.text(), "goes on after 5 messages") || !strings.Contains(many.text(), `{"number":5,"text":""}`) {
+	if !many.result.GetIsError() || !strings.Contains(many.text(), "sent more than 5 messages") || !strings.Contains(many.text(), `{"number":5,"text":""}`) {
 		t.Errorf("too many messages: %v", many.result)
 	}
 	large := e.call("kind_count", `{"to":5,"text":"`+strings.Repeat("x", 1500)+`"}`)
@@ -136,7 +136,7 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// What a service tells its caller reaches the model with its details; the rest keeps its status.
+// An error of a service for its caller reaches the model with its details; other errors keep their status.
 func TestFailures(t *testing.T) {
 	e := serveKinds(t, reflect.Options{})
 	args := func(code codes.Code, message string, details ...proto.Message) string {

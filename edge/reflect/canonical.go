@@ -14,12 +14,14 @@ import (
 	"github.com/mcpedge/mcpedge/edge/reflect/schema"
 )
 
-// Canonical rewrites the arguments of a tool, a JSON object that is known to be valid, to one of the forms that protobuf's JSON
-// mapping has for the same message, so that a policy and a schema see what the service will: members have their JSON names, a
-// null that leaves its field unset is left out, whole numbers in quotes and numbers of enums become numbers and names, and paths
-// of field masks are in lowerCamelCase where they can be. What cannot be read is left for the schema to refuse. The result may
-// be the arguments themselves, of which nothing else changes. The error says that two members are one field. Arguments of tools
-// that the adapter does not have are returned as they are.
+// Canonical rewrites the arguments of a tool, a valid JSON object, to one canonical form among
+// those that protobuf's JSON mapping accepts for the same message. Policies and schemas thus see
+// the values that the service will. It replaces names of members by their JSON names, removes nulls
+// that leave a field unset, replaces quoted integers and numbers of enums by numbers and names, and
+// converts paths of field masks to lowerCamelCase where possible. It leaves unreadable values for
+// the schema to refuse. The result may share memory with the arguments, and everything else in it
+// is unchanged. It returns an error if two members set the same field. For unknown tools it returns
+// the arguments unchanged.
 func (a *Adapter) Canonical(tool string, arguments []byte) (_ []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -34,7 +36,8 @@ func (a *Adapter) Canonical(tool string, arguments []byte) (_ []byte, err error)
 	return c.root(m.methods[tool].desc.Input())
 }
 
-// sameForAll refuses a message in JSON that is not in canonical form: others have seen another one in it.
+// sameForAll returns an error if the JSON of a message is not canonical: the policy and the schema
+// may have read another message in it.
 func sameForAll(types types, text []byte, md protoreflect.MessageDescriptor) error {
 	c := newCanon(types, text)
 	tok, first, err := c.next()
@@ -48,20 +51,21 @@ func sameForAll(types types, text []byte, md protoreflect.MessageDescriptor) err
 		"without null, enums by name and whole numbers without quotes")
 }
 
-// maxAny is how deep messages in an Any may nest in one another.
+// maxAny bounds the nesting of google.protobuf.Any.
 const maxAny = 8
 
-// canon rewrites one JSON text. It reads token by token, and copies the text of what it does not rewrite.
+// canon rewrites one JSON text token by token. It copies the text of what it does not rewrite.
 type canon struct {
 	types types
 	raw   []byte
 	d     *json.Decoder
 	out   []byte
-	// changed: out differs from raw by more than space.
+	// changed reports that out differs from raw in more than white space.
 	changed bool
-	// anys is how many Any are around.
+	// anys is the number of enclosing Any.
 	anys int
-	// lifted are the masks that protojson does not read, which are replaced by names; nil: masks stay texts.
+	// lifted collects the field masks that protojson cannot parse, which are replaced by
+	// placeholders; nil disables that.
 	lifted *[][]string
 }
 
@@ -71,7 +75,7 @@ func newCanon(types types, raw []byte) *canon {
 	return c
 }
 
-// root rewrites arguments, which may hold the message as one member.
+// root rewrites arguments. The message may be a member of them, see Wrapper.
 func (c *canon) root(md protoreflect.MessageDescriptor) ([]byte, error) {
 	tok, text, err := c.next()
 	switch {
@@ -115,7 +119,7 @@ func (c *canon) copy(tok json.Token, text []byte, err error) error {
 	return err
 }
 
-// rest is the text of the value that begins with a token.
+// rest returns the text of the value that begins with a token.
 func (c *canon) rest(tok json.Token, text []byte) ([]byte, error) {
 	start := int(c.d.InputOffset()) - len(text)
 	for depth := nesting(tok); depth > 0; {
@@ -138,7 +142,7 @@ func nesting(tok json.Token) int {
 	return 0
 }
 
-// object rewrites an object whose first token was read: value writes each member's value.
+// object rewrites an object whose first token was read. value rewrites a member's value.
 func (c *canon) object(value func(name string) error) error {
 	c.out = append(c.out, '{')
 	for first := true; c.d.More(); first = false {
@@ -225,7 +229,7 @@ func (c *canon) fields(md protoreflect.MessageDescriptor) error {
 	return err
 }
 
-// field finds the field that a member is, as protojson does; nil: none.
+// field returns the field for a member's name as protojson finds it, or nil.
 func (c *canon) field(md protoreflect.MessageDescriptor, name string) protoreflect.FieldDescriptor {
 	if strings.HasPrefix(name, "[") && strings.HasSuffix(name, "]") {
 		x, err := c.types.FindExtensionByName(protoreflect.FullName(name[1 : len(name)-1]))
@@ -317,7 +321,7 @@ func isInteger(kind protoreflect.Kind) bool {
 	return false
 }
 
-// isDecimal reports whether a text is a whole number as JSON writes it, of at most 20 digits.
+// isDecimal reports whether a text is an integer in JSON of at most 20 digits.
 func isDecimal(text string) bool {
 	digits := strings.TrimPrefix(text, "-")
 	if digits == "" || len(digits) > 20 || digits[0] == '0' && text != "0" {
@@ -348,7 +352,7 @@ func (c *canon) any(tok json.Token, text []byte) error {
 	return err
 }
 
-// typeURL is the member @type of an object; empty: it has none.
+// typeURL returns the member @type of an object, or an empty string.
 func typeURL(raw []byte) (url string) {
 	c := newCanon(resolver{}, raw)
 	tok, _, err := c.next()

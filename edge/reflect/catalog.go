@@ -16,47 +16,47 @@ import (
 	"github.com/mcpedge/mcpedge/edge/reflect/limit"
 )
 
-// catalog is what a target says of itself, as far as the bounds of learning let it be read.
+// catalog has a target's services and files, as far as the bounds of learning allow.
 type catalog struct {
 	meter *limit.Meter
 	// services are full names, sorted, each once.
 	services []string
-	// operations: google.longrunning.Operations is served, or may be.
+	// operations reports that google.longrunning.Operations is or may be served.
 	operations bool
-	// files by their names. What is read of a file is changed by linked.
+	// files by their names. linked modifies them.
 	files map[string]*descriptorpb.FileDescriptorProto
-	// symbols are the messages, enums and services of the files. One that several files declare is of
-	// the one whose name sorts first.
+	// symbols are the messages, enums and services of the files. If several files declare a symbol,
+	// the file whose name sorts first is used.
 	symbols map[protoreflect.FullName]symbol
-	// used are the references to types that were not looked at by unresolved yet.
+	// used are the references to types that unresolved has not processed.
 	used []reference
-	// extensible are the messages with extensions whose extensions were not asked for yet; extensions are those that the
-	// files declare.
+	// extensible are the messages whose extensions were not requested yet; extensions are those
+	// that the files declare.
 	extensible []protoreflect.FullName
 	extensions map[extension]bool
-	// base has files that are described already, beside those here; nil: none are.
+	// base has files that are described already, in addition to files; nil means none.
 	base *protoregistry.Files
-	// method is the one of server reflection that answered; empty: none was asked.
+	// method is the reflection method that answered; empty without reflection.
 	method string
 
 	notes limit.Notes
-	// bound is the last bound that kept a file or a service out; nil: none did.
+	// bound is the last bound that excluded a file or a service; nil means none.
 	bound error
 }
 
-// symbol is where a type or a service is declared, and whether it is an enum.
+// symbol is the file of a type or service, and whether it is an enum.
 type symbol struct {
 	file string
 	enum bool
 }
 
-// extension is one by the message that it extends.
+// extension is an extension and the message that it extends.
 type extension struct {
 	of     protoreflect.FullName
 	number int32
 }
 
-// reference is a type's name as a file has it, and the scope that it stands in.
+// reference is the name of a type as written in a file, and its scope.
 type reference struct{ scope, name string }
 
 func newCatalog(m *limit.Meter) *catalog {
@@ -68,19 +68,19 @@ func newCatalog(m *limit.Meter) *catalog {
 
 func (c *catalog) note(format string, args ...any) { c.notes.Add(format, args...) }
 
-// exceeds notes a bound that something is beyond, and so is not read.
+// exceeds notes that something is left out because of a bound.
 func (c *catalog) exceeds(what string, err error) {
 	c.bound = err
 	c.note("%s is not read: %v", what, err)
 }
 
-// full reports whether reading more files is of no use.
+// full reports whether reading more files is useless.
 func (c *catalog) full() bool {
 	return len(c.files) >= limit.MaxFiles || c.bound != nil && c.meter.IsFatal(c.bound)
 }
 
-// add keeps a file and returns it; nil: it is there already, or crosses a bound, which is noted. The error is that raw
-// is no file descriptor.
+// add adds a file and returns it. It returns nil if the file is present already, or exceeds a
+// bound, which is noted. It returns an error if raw is not a file descriptor.
 func (c *catalog) add(raw []byte) (*descriptorpb.FileDescriptorProto, error) {
 	if len(c.files) >= limit.MaxFiles {
 		c.exceeds("the rest of the service", fmt.Errorf("its descriptors are more than %d files", limit.MaxFiles))
@@ -112,7 +112,7 @@ func (c *catalog) add(raw []byte) (*descriptorpb.FileDescriptorProto, error) {
 	return fd, nil
 }
 
-// fileName reads the name of a serialized file alone.
+// fileName reads only the name from a serialized file.
 func fileName(raw []byte) (name string) {
 	eachBytes(raw, func(number protoreflect.FieldNumber, value []byte) {
 		if number == 1 {
@@ -122,7 +122,7 @@ func fileName(raw []byte) (name string) {
 	return name
 }
 
-// index enters what a file declares into the symbols.
+// index adds the declarations of a file to symbols.
 func (c *catalog) index(fd *descriptorpb.FileDescriptorProto) {
 	enter := func(scope, name string, enum bool) string {
 		full := protoreflect.FullName(join(scope, name))
@@ -135,7 +135,7 @@ func (c *catalog) index(fd *descriptorpb.FileDescriptorProto) {
 	messages = func(scope string, all []*descriptorpb.DescriptorProto) {
 		for _, m := range all {
 			inside := enter(scope, m.GetName(), false)
-			if len(m.GetExtensionRange()) > 0 && fd.GetPackage() != "google.protobuf" { // whose are options
+			if len(m.GetExtensionRange()) > 0 && fd.GetPackage() != "google.protobuf" { // google.protobuf has options only
 				c.extensible = append(c.extensible, protoreflect.FullName(inside))
 			}
 			c.extend(m.GetExtension())
@@ -155,14 +155,14 @@ func (c *catalog) index(fd *descriptorpb.FileDescriptorProto) {
 	}
 }
 
-// extend enters extensions, by the names of messages as they are written.
+// extend adds extensions by the names of the extended messages as written.
 func (c *catalog) extend(all []*descriptorpb.FieldDescriptorProto) {
 	for _, x := range all {
 		c.extensions[extension{protoreflect.FullName(strings.TrimPrefix(x.GetExtendee(), ".")), x.GetNumber()}] = true
 	}
 }
 
-// join is a name within a scope, which may be empty.
+// join returns a name within a scope, which may be empty.
 func join(scope, name string) string {
 	if scope == "" {
 		return name
@@ -170,8 +170,9 @@ func join(scope, name string) string {
 	return scope + "." + name
 }
 
-// find resolves a type's name, innermost scope first, among the files and then among those that are linked into this
-// program. The file is empty if nothing has that name; then full is what it most likely means.
+// find resolves a type's name, innermost scope first, among the files and then among those linked
+// into this program. If nothing has the name, found has no file, and full is its most likely full
+// name.
 func (c *catalog) find(scope, name string) (full protoreflect.FullName, found symbol) {
 	bare, absolute := strings.CutPrefix(name, ".")
 	if !absolute {
@@ -209,7 +210,7 @@ func (c *catalog) lookup(name string) (full protoreflect.FullName, found symbol)
 	return full, symbol{}
 }
 
-// unresolved returns the types that the files use and nothing declares, among those that it has not looked at before.
+// unresolved returns the types that the files use and no file declares, each once over all calls.
 func (c *catalog) unresolved() (out []protoreflect.FullName) {
 	used := c.used
 	c.used = nil
@@ -225,7 +226,7 @@ func (c *catalog) unresolved() (out []protoreflect.FullName) {
 	return slices.Compact(out)
 }
 
-// based reports whether a file is described already.
+// based reports whether base has a file.
 func (c *catalog) based(name string) bool {
 	if c.base == nil {
 		return false
@@ -234,7 +235,7 @@ func (c *catalog) based(name string) bool {
 	return err == nil
 }
 
-// common adds a file that is linked into this program; one that is not is left out.
+// common adds a file that is linked into this program, if there is one.
 func (c *catalog) common(name string) {
 	fd, err := protoregistry.GlobalFiles.FindFileByPath(name)
 	if err != nil {
@@ -249,7 +250,7 @@ func (c *catalog) common(name string) {
 	}
 }
 
-// choose keeps the services that are selected, each once, within the bounds.
+// choose adds the selected services, without duplicates, within the bounds.
 func (c *catalog) choose(names []string, pick *selection) {
 	spoken := false
 	for _, name := range names {
@@ -271,7 +272,7 @@ func (c *catalog) choose(names []string, pick *selection) {
 	}
 }
 
-// digest is equal for equal catalogs.
+// digest returns a digest that is equal for equal catalogs.
 func (c *catalog) digest() [sha256.Size]byte {
 	h := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(c.files)) {

@@ -9,18 +9,18 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// confirmKey names the question and the answer.
+// confirmKey is the key of the elicitation and of its answer.
 const confirmKey = "confirm"
 
-// confirmForm asks for a yes or no.
+// confirmForm requests a boolean.
 const confirmForm = `{"type":"object","properties":{"confirm":{"type":"boolean","title":"Confirm","description":"Run it as shown"}},"required":["confirm"]}`
 
 // maxShown bounds the arguments shown in the question.
 const maxShown = 2 << 10
 
-// confirm asks the user before the call. It is done when the call goes no further: the question was sent,
-// or the answer was no. An answer counts only together with the state that this very question, about these
-// arguments, was asked with; what a client volunteers does not.
+// confirm asks the user before the call. done means that the call ends: the question was sent, or
+// the answer was no. An answer counts only together with the state that was sent with this question
+// about these arguments; an unsolicited answer is ignored.
 func (c *call) confirm(ask *optionspb.Confirmation) (done bool, err error) {
 	asked := c.question()
 	if !bytes.Equal(c.req.GetState(), asked) {
@@ -41,7 +41,7 @@ func (c *call) confirm(ask *optionspb.Confirmation) (done bool, err error) {
 	return true, c.ask(ask, asked)
 }
 
-// question identifies what is asked about.
+// question returns a digest of the question's subject.
 func (c *call) question() []byte {
 	h := sha256.New()
 	h.Write([]byte(c.method.full))

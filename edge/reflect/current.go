@@ -6,13 +6,14 @@ import (
 	"github.com/mcpedge/mcpedge/edge/reflect/limit"
 )
 
-// swap replaces the model. The error is that there is no room for the new one; then it holds none.
+// swap replaces the model. If m does not fit in memory, swap returns an error, releases m's room
+// and keeps the previous model.
 func (a *Adapter) swap(m *model) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	old := a.model
 	var held *limit.Room
-	if old != nil && a.users[old] <= 1 { // by load
+	if old != nil && a.users[old] <= 1 { // the one user is load
 		held = old.room
 	}
 	if err := m.room.Keep(held); err != nil {
@@ -25,7 +26,7 @@ func (a *Adapter) swap(m *model) error {
 	return nil
 }
 
-// use returns what was last learned for a call, which must call done at its end.
+// use returns the current model for a call. The caller must call done at the end of the call.
 func (a *Adapter) use() (m *model, done func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -47,7 +48,7 @@ func (a *Adapter) use() (m *model, done func()) {
 	}
 }
 
-// current is what was last learned, and a channel that closes when it is replaced.
+// current returns the current model, and a channel that closes when it is replaced.
 func (a *Adapter) current() (*model, <-chan struct{}) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

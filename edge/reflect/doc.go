@@ -1,10 +1,11 @@
-// Package reflect speaks the contract for gRPC services that know nothing of it.
+// Package reflect implements the contract for gRPC services that do not implement it.
 //
-// An Adapter stands between the edge and such a service. It learns the service's methods from server
-// reflection or from a descriptor set, makes a tool of each that takes one message, and implements the
-// clients of ToolService and BackendService, so that the rest of the edge sees a backend like any other. It
-// follows the connection: when the service was away, or may have been deployed anew, the tools are learned
-// again and a change is reported.
+// An Adapter stands between the edge and such a service. It learns the service's methods from
+// server reflection or from a descriptor set, makes a tool of each unary or server-streaming
+// method, and implements the clients of ToolService and BackendService, so that the rest of the
+// edge sees an ordinary backend. It watches the connection: after the service was away, or may have
+// been redeployed, it learns the tools again and reports a change.
 //
-// Arguments and results are protobuf's JSON mapping. Metadata, deadline and cancellation pass through.
+// Arguments and results use protobuf's JSON mapping. Metadata, deadline and cancellation are passed
+// on.
 package reflect

@@ -10,20 +10,21 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// events is the stream of a call or a feed within this process: one goroutine of the adapter's sends, one of the caller's receives.
+// events is an in-process stream of a call or feed: a goroutine of the adapter sends, and one of
+// the caller receives.
 type events struct {
-	// ctx ends with the caller's, and when the adapter is closed.
+	// ctx ends with caller, and when the adapter is closed.
 	ctx context.Context
-	// caller is the caller's own.
+	// caller is the caller's context.
 	caller context.Context
 	sent   chan proto.Message
-	// err is the stream's end, once sent is closed: io.EOF, or a status.
+	// err is the result of the stream, valid after sent is closed: io.EOF, or a status.
 	err error
-	// next is the message that Header found; nil: none.
+	// next is the message that Header received; nil if none.
 	next proto.Message
 }
 
-// open begins a stream that ends with run, in a goroutine of the adapter's.
+// open starts a stream. It runs run in a goroutine of the adapter, and ends with it.
 func open[Req, Res any](ctx context.Context, a *Adapter, run func(*events) error) (grpc.ServerStreamingClient[Res], error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -42,7 +43,7 @@ func open[Req, Res any](ctx context.Context, a *Adapter, run func(*events) error
 	return &grpc.GenericClientStream[Req, Res]{ClientStream: e}, nil
 }
 
-// outcome is how a stream ends, as gRPC says it.
+// outcome converts the result of run to gRPC's result of a stream.
 func outcome(err error) error {
 	if err == nil {
 		return io.EOF
@@ -53,7 +54,7 @@ func outcome(err error) error {
 	return status.FromContextError(err).Err()
 }
 
-// send passes a message on, which is not the sender's any more. It waits for the receiver.
+// send transfers the ownership of a message to the receiver. It waits for the receiver.
 func (e *events) send(m proto.Message) error {
 	select {
 	case e.sent <- m:
@@ -105,7 +106,7 @@ func (*events) Trailer() metadata.MD { return nil }
 // CloseSend implements grpc.ClientStream.
 func (*events) CloseSend() error { return nil }
 
-// SendMsg implements grpc.ClientStream: the request was there from the beginning.
+// SendMsg implements grpc.ClientStream. The request was passed to open.
 func (*events) SendMsg(any) error { return io.EOF }
 
 // Context implements grpc.ClientStream.

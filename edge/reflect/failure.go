@@ -15,18 +15,18 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 )
 
-// told are the codes with which a service speaks to its caller: a model is told, and may act on it.
-// The others are about the way there or the service's inner workings, and stay statuses, which the edge
-// gives their kind.
-var told = []codes.Code{
+// reported are the codes of errors for the caller, which are reported to the model as errors of the
+// tool. Other codes concern the transport or the service's internals; they remain statuses, which
+// the edge maps to error kinds.
+var reported = []codes.Code{
 	codes.InvalidArgument, codes.NotFound, codes.AlreadyExists, codes.PermissionDenied, codes.ResourceExhausted,
 	codes.FailedPrecondition, codes.Aborted, codes.OutOfRange,
 }
 
-// kept are the codes that keep their kind whatever their details are.
+// kept are the codes that remain statuses even with details.
 var kept = []codes.Code{codes.Unavailable, codes.DeadlineExceeded, codes.Canceled, codes.Unauthenticated}
 
-// codeNames are the canonical names, as documentation and models know them.
+// codeNames are the canonical names of codes.
 var codeNames = map[codes.Code]string{
 	codes.Unknown: "UNKNOWN", codes.InvalidArgument: "INVALID_ARGUMENT", codes.NotFound: "NOT_FOUND",
 	codes.AlreadyExists: "ALREADY_EXISTS", codes.PermissionDenied: "PERMISSION_DENIED",
@@ -35,10 +35,11 @@ var codeNames = map[codes.Code]string{
 	codes.Internal: "INTERNAL", codes.DataLoss: "DATA_LOSS",
 }
 
-// failed ends the call with the service's status: as a tool's error when a model can act on it.
+// failed ends the call with the service's status, as an error of the tool if the model can act on
+// it.
 func (c *call) failed(err error) error {
 	st := status.Convert(err)
-	if st.Code() == codes.Unimplemented { // deployed anew without the method?
+	if st.Code() == codes.Unimplemented { // the service may have been redeployed without the method
 		c.a.relearn()
 	}
 	var size, most int
@@ -47,7 +48,7 @@ func (c *call) failed(err error) error {
 			c.method.full, size, most))
 	}
 	lines := c.details(st.Proto().GetDetails())
-	if slices.Contains(kept, st.Code()) || len(lines) == 0 && !slices.Contains(told, st.Code()) {
+	if slices.Contains(kept, st.Code()) || len(lines) == 0 && !slices.Contains(reported, st.Code()) {
 		return bare(st)
 	}
 	name := codeNames[st.Code()]
@@ -61,14 +62,15 @@ func (c *call) failed(err error) error {
 	return c.refuse(strings.Join(append([]string{first}, lines...), "\n"))
 }
 
-// bare is a status without its details but for when to try again.
+// bare returns a status without its details, except for the retry delay.
 func bare(st *status.Status) error {
 	p := st.Proto()
 	p.Details = slices.DeleteFunc(p.Details, func(d *anypb.Any) bool { return !d.MessageIs((*errdetails.RetryInfo)(nil)) })
 	return status.ErrorProto(p)
 }
 
-// details are lines about a status's details. Debug information is for the service's authors, and left out.
+// details returns lines that describe a status's details. Debug information is for the service's
+// authors, and left out.
 func (c *call) details(all []*anypb.Any) (lines []string) {
 	add := func(format string, args ...any) { lines = append(lines, "- "+fmt.Sprintf(format, args...)) }
 	for _, raw := range all {
@@ -120,7 +122,7 @@ func (c *call) details(all []*anypb.Any) (lines []string) {
 	return lines
 }
 
-// unknown is a detail of the service's own type, as JSON; empty: its type is not known.
+// unknown returns a detail of another type as JSON, or an empty string if the type is unknown.
 func (c *call) unknown(raw *anypb.Any) string {
 	text, err := protojson.MarshalOptions{Resolver: c.types()}.Marshal(raw)
 	if err != nil {
@@ -145,7 +147,7 @@ func pairs(m map[string]string) string {
 	return ": " + strings.Join(out, ", ")
 }
 
-// path is a field's path as protovalidate prints it.
+// path formats a field's path as protovalidate does.
 func path(p *validate.FieldPath) string {
 	var b strings.Builder
 	for i, e := range p.GetElements() {

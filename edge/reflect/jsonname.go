@@ -7,8 +7,8 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 )
 
-// distinguish gives fields of a message that share a JSON name their own names, which differ: of one JSON name, only the first
-// field could be reached.
+// distinguish replaces JSON names that several fields of a message share by the fields' own names.
+// Otherwise only the first field could be set.
 func (c *catalog) distinguish(fd *descriptorpb.FileDescriptorProto) {
 	var messages func(scope string, all []*descriptorpb.DescriptorProto)
 	messages = func(scope string, all []*descriptorpb.DescriptorProto) {
@@ -25,7 +25,8 @@ func (c *catalog) distinguish(fd *descriptorpb.FileDescriptorProto) {
 	messages(fd.GetPackage(), fd.GetMessageType())
 }
 
-// distinguishOnce reports whether it has changed a name. Each time more fields go by their own names, so that it ends.
+// distinguishOnce reports whether it has changed a name. Each change makes another field use its
+// own name, so repeating it terminates.
 func distinguishOnce(m *descriptorpb.DescriptorProto) (changed bool) {
 	fields := map[string][]*descriptorpb.FieldDescriptorProto{}
 	for _, f := range m.GetField() {
@@ -46,7 +47,7 @@ func distinguishOnce(m *descriptorpb.DescriptorProto) (changed bool) {
 	return changed
 }
 
-// jsonName is a field's name in JSON.
+// jsonName returns a field's name in JSON.
 func jsonName(f *descriptorpb.FieldDescriptorProto) string {
 	if f.JsonName != nil {
 		return f.GetJsonName()
@@ -54,7 +55,7 @@ func jsonName(f *descriptorpb.FieldDescriptorProto) string {
 	return camel(f.GetName())
 }
 
-// camel turns a_field into aField, as protobuf's JSON mapping does.
+// camel converts a_field to aField, as protobuf's JSON mapping does.
 func camel(name string) string {
 	var b strings.Builder
 	upper := false

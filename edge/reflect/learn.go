@@ -16,19 +16,20 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/reflect/limit"
 
-	// What services' options may use must be known when their descriptors are read.
+	// Options of services are decoded only if their types are linked into this program.
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	_ "google.golang.org/genproto/googleapis/api/annotations"
 )
 
-// learn finds out what a target serves and makes tools of it; before is returned when nothing has changed
-// since. A fault in the descriptors is an error, never a panic. progress is called as files come, with
-// their number and how many are known of; nil is not. room, which may be nil, is what the model holds; the caller releases it.
+// learn reads a target's services and creates their tools. It returns before if nothing has
+// changed. An invalid descriptor is an error, never a panic. progress, unless nil, is called with
+// the number of files received and the number known. room, which may be nil, accounts for the
+// model's memory; the caller releases it.
 func learn(ctx context.Context, conn grpc.ClientConnInterface, opts *Options, before *model, progress func(files, known int), room *limit.Room) (*model, error) {
 	return learnBy(ctx, conn, opts, before, progress, limit.New(ctx, room))
 }
 
-// learnBy is learn with the meter of ctx.
+// learnBy is learn with a given meter.
 func learnBy(ctx context.Context, conn grpc.ClientConnInterface, opts *Options, before *model, progress func(files, known int), meter *limit.Meter) (m *model, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -63,7 +64,16 @@ func learnBy(ctx context.Context, conn grpc.ClientConnInterface, opts *Options, 
 	return m, nil
 }
 
-// readSet takes the services from a descriptor set.
+// CheckDescriptorSet returns how many tools the descriptor set of the options makes, or why it cannot be used. It asks no service.
+func CheckDescriptorSet(ctx context.Context, opts Options) (tools int, err error) {
+	m, err := learn(ctx, nil, &opts, nil, nil, nil)
+	if err != nil {
+		return 0, err
+	}
+	return len(m.tools), nil
+}
+
+// readSet adds the services of a descriptor set.
 func (c *catalog) readSet(read func() ([]byte, error), pick *selection) error {
 	raw, err := read()
 	if err != nil {
@@ -92,7 +102,7 @@ func (c *catalog) readSet(read func() ([]byte, error), pick *selection) error {
 	return nil
 }
 
-// version is a digest of the tools, the same for the same descriptors.
+// version returns a digest of the tools, equal for equal descriptors.
 func version(parts ...[]byte) string {
 	h := sha256.New()
 	for _, p := range parts {
@@ -102,11 +112,10 @@ func version(parts ...[]byte) string {
 	return hex.EncodeToString(h.Sum(nil)[:6])
 }
 
-// lacking are the messages below which something is used that is described nowhere, each with the name of one such
-// thing.
+// lacking maps each message that depends on an undescribed type to the name of one such type.
 type lacking map[protoreflect.FullName]protoreflect.FullName
 
-// of returns what a message lacks; empty: nothing.
+// of returns a type that a message lacks, or an empty string.
 func (l lacking) of(md protoreflect.MessageDescriptor) protoreflect.FullName {
 	if md.IsPlaceholder() {
 		return md.FullName()
@@ -114,9 +123,9 @@ func (l lacking) of(md protoreflect.MessageDescriptor) protoreflect.FullName {
 	return l[md.FullName()]
 }
 
-// findLacking looks at every field once.
+// findLacking computes lacking. It visits every field once.
 func (c *catalog) findLacking(files *protoregistry.Files) lacking {
-	users := map[protoreflect.FullName][]protoreflect.FullName{} // of what is not described, and of messages
+	users := map[protoreflect.FullName][]protoreflect.FullName{} // by messages, and by types that are not described
 	var undescribed []protoreflect.FullName
 	var messages func(all protoreflect.MessageDescriptors)
 	messages = func(all protoreflect.MessageDescriptors) {

@@ -16,18 +16,19 @@ import (
 	"github.com/mcpedge/mcpedge/edge/reflect/limit"
 )
 
-// awayError is why nothing of the target can be served. Its status is UNAVAILABLE, whatever the target answered when it was asked about its methods.
+// awayError means that the target's methods are not known. Its status is UNAVAILABLE, even if the
+// target answered reflection with another one.
 type awayError struct{ error }
 
 func (e awayError) Unwrap() error { return e.error }
 
-// GRPCStatus makes it a status.
+// GRPCStatus implements the interface of package status.
 func (e awayError) GRPCStatus() *status.Status { return status.New(codes.Unavailable, e.Error()) }
 
 var errClosed = errors.New("the adapter is closed")
 
-// served waits until the methods are learned as the target has them. It fails while that cannot be reached, or its methods cannot be learned; the
-// error, an awayError, says why.
+// served waits until the current methods of the target are learned. It returns an awayError if the
+// target cannot be reached, or if its methods cannot be learned.
 func (a *Adapter) served(ctx context.Context) error {
 	a.mu.Lock()
 	fresh, closed := a.fresh, a.closed
@@ -49,32 +50,34 @@ func (a *Adapter) served(ctx context.Context) error {
 	return nil
 }
 
-// reached waits until the target is connected. The error is why it cannot be: a channel fails calls with it at once.
+// reached waits until the target is connected. If it cannot be, it returns the channel's error
+// without delay.
 func (a *Adapter) reached(ctx context.Context) error {
 	if a.target.GetState() == connectivity.Ready {
 		return nil
 	}
-	ctx, cancel := context.WithCancel(metadata.NewOutgoingContext(ctx, nil)) // not the caller's
+	ctx, cancel := context.WithCancel(metadata.NewOutgoingContext(ctx, nil)) // without the caller's metadata
 	defer cancel()
 	_, err := a.target.NewStream(ctx, &grpc.StreamDesc{}, "/grpc.health.v1.Health/Check")
 	return err
 }
 
-// attempt is a learning of the methods that may outlast the request that began it.
+// attempt is a run of learning, which may outlast the request that started it.
 type attempt struct {
 	done  chan struct{}
-	err   error // once done is closed
+	err   error // valid after done is closed
 	began time.Time
-	// files is how many files have come, known how many there are as far as it is known.
+	// files is the number of files received, known the number of files known so far.
 	files, known atomic.Int64
 }
 
-// String is the progress in words.
+// String describes the progress.
 func (t *attempt) String() string {
 	return fmt.Sprintf("learned %d of %d files", t.files.Load(), t.known.Load())
 }
 
-// Progress says how far the methods are learned while no call can be served before they are; empty: they are not being learned.
+// Progress describes the progress of learning while no call can be served without it. It is empty
+// at other times.
 func (a *Adapter) Progress() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -84,10 +87,11 @@ func (a *Adapter) Progress() string {
 	return a.attempt.String()
 }
 
-// learned waits until the methods are learned. The learning goes on when ctx ends, and the next request waits for it.
+// learned waits until the methods are learned. If ctx ends first, learning continues, and the next
+// request waits for it.
 func (a *Adapter) learned(ctx context.Context) error {
 	a.mu.Lock()
-	if wait := a.pace.wait(time.Now()); a.attempt == nil && wait > 0 { // They are served as they were until they may be.
+	if wait := a.pace.wait(time.Now()); a.attempt == nil && wait > 0 { // serve the previous model until pace allows another attempt
 		defer a.mu.Unlock()
 		if a.model == nil {
 			return fmt.Errorf("%w (tried again in %s)", a.pace.why, wait.Round(time.Second/10))
@@ -111,7 +115,8 @@ func (a *Adapter) learned(ctx context.Context) error {
 	}
 }
 
-// learning returns the attempt that is under way, and begins one if there is none; nil: the adapter is closed. The caller holds mu.
+// learning returns the running attempt, and starts one if there is none. It returns nil if the
+// adapter is closed. The caller holds mu.
 func (a *Adapter) learning() *attempt {
 	if a.attempt != nil || a.closed {
 		return a.attempt
@@ -140,7 +145,8 @@ func (a *Adapter) learning() *attempt {
 	return t
 }
 
-// load learns the methods and swaps the model if they differ. One load runs at a time, by the attempt.
+// load learns the methods, and swaps the model if they differ. The attempt ensures that only one
+// load runs.
 func (a *Adapter) load(ctx context.Context, progress func(files, known int)) error {
 	before, done := a.use()
 	defer done()
@@ -179,7 +185,8 @@ func (a *Adapter) load(ctx context.Context, progress func(files, known int)) err
 	return nil
 }
 
-// isAway reports whether learning failed since the service is away, so that trying again costs little.
+// isAway reports whether learning failed because the service is unreachable, so that a retry is
+// cheap.
 func isAway(err error) bool {
 	switch status.Code(err) {
 	case codes.Unavailable, codes.Canceled, codes.DeadlineExceeded:

@@ -12,8 +12,9 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 )
 
-// linked makes descriptors of the files. What a file imports is found by the types that it uses, not by the names of its
-// imports, which servers leave out or have otherwise. A file that cannot be linked is noted and left out.
+// linked creates the descriptors of the files. It computes each file's imports from the types that
+// it uses, because servers omit imports or name them differently. A file that cannot be linked is
+// noted and left out.
 func (c *catalog) linked() *protoregistry.Files {
 	files := &protoregistry.Files{}
 	begun := map[string]bool{}
@@ -48,7 +49,7 @@ func (c *catalog) linked() *protoregistry.Files {
 	return files
 }
 
-// above finds what files have, then what base has, unless that is nil.
+// above resolves from files, then from base, which may be nil.
 type above struct{ files, base *protoregistry.Files }
 
 // FindFileByPath implements protodesc.Resolver.
@@ -69,8 +70,9 @@ func (a above) FindDescriptorByName(name protoreflect.FullName) (protoreflect.De
 	return d, err
 }
 
-// resolve rewrites a file so that it can be linked: types by their full names, and as its imports the files that declare
-// them. It takes out what another file declares, too.
+// resolve rewrites a file so that it can be linked: it replaces the names of types by full names,
+// and the imports by the files that declare these. It removes declarations that another file has,
+// too.
 func (c *catalog) resolve(fd *descriptorpb.FileDescriptorProto) {
 	c.undouble(fd)
 	imports := map[string]bool{}
@@ -94,7 +96,8 @@ func (c *catalog) resolve(fd *descriptorpb.FileDescriptorProto) {
 	fd.PublicDependency, fd.WeakDependency, fd.OptionDependency = nil, nil, nil
 }
 
-// undouble takes out of a file what another one declares: the same file under two names is one.
+// undouble removes declarations that another file has, too: servers may send one file under two
+// names.
 func (c *catalog) undouble(fd *descriptorpb.FileDescriptorProto) {
 	elsewhere := func(name string) bool {
 		full, found := c.lookup(join(fd.GetPackage(), name))
@@ -110,12 +113,12 @@ func (c *catalog) undouble(fd *descriptorpb.FileDescriptorProto) {
 	fd.EnumType = slices.DeleteFunc(fd.EnumType, func(e *descriptorpb.EnumDescriptorProto) bool { return elsewhere(e.GetName()) })
 	fd.Service = slices.DeleteFunc(fd.Service, func(s *descriptorpb.ServiceDescriptorProto) bool { return elsewhere(s.GetName()) })
 	if len(fd.MessageType)+len(fd.EnumType)+len(fd.Service) < before {
-		fd.SourceCodeInfo = nil // it counts the declarations
+		fd.SourceCodeInfo = nil // its paths have indexes of declarations
 	}
 }
 
-// eachReference calls fn for every name of a type in a file, with the scope that it stands in, so that fn may replace it.
-// The field is nil for what methods take and give.
+// eachReference calls fn for every name of a type in a file, with the scope of the name; fn may
+// replace it. field is nil for request and response types of methods.
 func eachReference(fd *descriptorpb.FileDescriptorProto, fn func(scope string, name *string, field *descriptorpb.FieldDescriptorProto)) {
 	fields := func(scope string, all []*descriptorpb.FieldDescriptorProto) {
 		for _, f := range all {
@@ -151,7 +154,7 @@ func eachReference(fd *descriptorpb.FileDescriptorProto, fn func(scope string, n
 	}
 }
 
-// nameEntries gives the entries of maps the names that they must have, after their fields.
+// nameEntries gives map entries the required names, derived from their fields.
 func nameEntries(fd *descriptorpb.FileDescriptorProto) {
 	var messages func(all []*descriptorpb.DescriptorProto)
 	messages = func(all []*descriptorpb.DescriptorProto) {
@@ -186,7 +189,7 @@ func nameEntriesOf(m *descriptorpb.DescriptorProto, entries map[string]*descript
 	}
 }
 
-// entryName is the name of the entries of a map field: map_field has MapFieldEntry.
+// entryName returns the name of the entries of a map field: MapFieldEntry for map_field.
 func entryName(field string) string {
 	var b strings.Builder
 	upper := true

@@ -11,7 +11,8 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
-// mask rewrites a field mask: paths in snake case become lowerCamelCase, where that is the same path.
+// mask rewrites a field mask: it converts paths in snake case to lowerCamelCase if that conversion
+// is reversible.
 func (c *canon) mask(tok json.Token, text []byte) error {
 	said, is := tok.(string)
 	if !is {
@@ -46,10 +47,11 @@ func (c *canon) mask(tok json.Token, text []byte) error {
 	return c.copy(tok, text, nil)
 }
 
-// unreadable reports whether protojson refuses a path that services take: in snake case, or with an asterisk.
+// unreadable reports whether protojson refuses a path that services accept: in snake case, or with
+// an asterisk.
 func unreadable(path string) bool { return strings.ContainsAny(path, "_*") }
 
-// snakePath turns aField.other into a_field.other.
+// snakePath converts aField.other to a_field.other.
 func snakePath(path string) string {
 	var b strings.Builder
 	for i := range len(path) {
@@ -63,10 +65,11 @@ func snakePath(path string) string {
 	return b.String()
 }
 
-// placeholder begins the path that stands for a mask until the message is read. No field of a service is named like it.
+// placeholder begins the path that replaces a mask until the message is decoded. No service has
+// such a field.
 const placeholder = "mcpedgeLiftedMask"
 
-// readMessage reads JSON as a message, also with masks whose paths protojson refuses.
+// readMessage decodes JSON to a message. It accepts masks whose paths protojson refuses.
 func readMessage(types types, text []byte, in *dynamicpb.Message) error {
 	read := protojson.UnmarshalOptions{Resolver: types}
 	err := read.Unmarshal(text, in)
@@ -90,7 +93,7 @@ func readMessage(types types, text []byte, in *dynamicpb.Message) error {
 	return nil
 }
 
-// putMasks puts masks where their placeholders are.
+// putMasks replaces placeholders by their masks.
 func putMasks(m protoreflect.Message, masks [][]string) {
 	if m.Descriptor().FullName() == "google.protobuf.FieldMask" {
 		list := m.Mutable(m.Descriptor().Fields().ByName("paths")).List()

@@ -18,28 +18,30 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// model is what was learned of a target. It is immutable. Its room is released when it was replaced and no call uses it (Adapter.use).
+// model has the tools of a target. It is immutable. Its room is released after it was replaced and
+// the last call has stopped using it, see Adapter.use.
 type model struct {
 	// version is a digest: equal for equal tools.
 	version string
-	// source is a digest of what it was made of.
+	// source is the digest of the catalog that it was built from.
 	source [sha256.Size]byte
 	// tools are in the order of their methods' full names.
 	tools   []*pb.Tool
 	methods map[string]*method
 	types   resolver
-	// any has the types of google.protobuf.Any that types lacks.
+	// any has types for google.protobuf.Any that types does not have.
 	any *anyTypes
-	// codec reads answers with types.
+	// codec decodes answers with types.
 	codec codec
-	// operations are how the target's operations are followed; nil: they cannot be.
+	// operations are the methods for long-running operations; nil if the target does not serve
+	// them.
 	operations *operations
 	notes      []string
-	// room is the memory that it holds; nil: it is not counted.
+	// room accounts for its memory; nil disables that.
 	room *limit.Room
 }
 
-// method is one method that is a tool.
+// method is a method that became a tool.
 type method struct {
 	desc protoreflect.MethodDescriptor
 	// full is "package.Service/Method".
@@ -47,13 +49,14 @@ type method struct {
 	prefix  string
 	options *optionspb.ToolOptions
 	tool    *pb.Tool
-	// operates: it begins an operation, which is followed to its end. response is what that gives; nil: it is not known.
+	// operates reports that it starts a long-running operation, which the call follows. response is
+	// the type of its result; nil if unknown.
 	operates bool
 	response protoreflect.MessageDescriptor
 	notes    []string
 }
 
-// repeatable: running it twice does no more than running it once.
+// repeatable reports whether the method is idempotent.
 func (m *method) repeatable() bool {
 	hints := m.tool.GetAnnotations()
 	return hints.GetIdempotent() || hints.GetReadOnly()
@@ -63,7 +66,7 @@ func (m *method) note(format string, args ...any) {
 	m.notes = append(m.notes, fmt.Sprintf(format, args...))
 }
 
-// build makes tools of a catalog. prefix is what the edge puts before their names.
+// build creates the tools of a catalog. prefix is prepended to their names by the edge.
 func build(c *catalog, pick *selection, prefix string) *model {
 	c.disown()
 	files := c.linked()
@@ -116,7 +119,7 @@ func build(c *catalog, pick *selection, prefix string) *model {
 	return m
 }
 
-// judge notes what is likely a mistake about all methods: patterns that match nothing, and methods that nothing is said of.
+// judge notes likely mistakes: patterns that match nothing, and methods without a description.
 func (c *catalog) judge(pick *selection, methods []*method) {
 	for _, p := range pick.include {
 		if !pick.used[p] {
@@ -135,7 +138,7 @@ func (c *catalog) judge(pick *selection, methods []*method) {
 	}
 }
 
-// methods are those of a service that become tools.
+// methods returns the methods of a service that become tools.
 func (c *catalog) methods(service protoreflect.ServiceDescriptor, pick *selection, lacks lacking) (out []*method) {
 	about, err := schema.Private[*optionspb.ServiceToolOptions](service, optionspb.E_Service)
 	c.unread(err)
@@ -170,32 +173,33 @@ func (c *catalog) methods(service protoreflect.ServiceDescriptor, pick *selectio
 	return out
 }
 
-// unread notes an option that cannot be read; nil: nothing.
+// unread notes an option that cannot be decoded. It ignores nil.
 func (c *catalog) unread(err error) {
 	if err != nil {
 		c.note("%v, and is not used", err)
 	}
 }
 
-// maxSchema is what the edge reads of a schema; a larger one goes unchecked.
+// maxSchema is the largest schema that the edge compiles. Arguments are not checked against a
+// larger one.
 const maxSchema = 256 << 10
 
-// schemas writes schemas, each once.
+// schemas generates schemas and caches them.
 type schemas struct {
 	meter *limit.Meter
 	known map[schemaOf]schema.Schema
-	// open is how many schemas are open for the bound why.
+	// open is the number of schemas that accept everything because of the bound why.
 	open int
 	why  error
 }
 
-// schemaOf says what a schema is of.
+// schemaOf is the key of a cached schema.
 type schemaOf struct {
 	message protoreflect.FullName
 	input   bool
 }
 
-// of returns the schema of what a method takes (input) or gives.
+// of returns the schema of a method's request (input) or response.
 func (s *schemas) of(md protoreflect.MessageDescriptor, input bool) schema.Schema {
 	key := schemaOf{md.FullName(), input}
 	if known, there := s.known[key]; there && s.meter.Schema(len(known.JSON)) {
@@ -213,7 +217,7 @@ func (s *schemas) of(md protoreflect.MessageDescriptor, input bool) schema.Schem
 	return made
 }
 
-// describe fills the tool in, whose name is set.
+// describe sets the fields of the tool, except its name.
 func (m *method) describe(written *schemas) {
 	t := m.tool
 	if t.Title = limit.Clip(m.options.GetTitle(), limit.MaxName); t.Title == "" {
@@ -239,7 +243,8 @@ func (m *method) describe(written *schemas) {
 	}
 }
 
-// follows makes the tool one that gives what the method's operations end with, and whose calls may become tasks.
+// follows makes the tool one that returns the result of the method's operations, and whose calls
+// may become tasks.
 func (m *method) follows(all *model, lacks lacking) {
 	if all.operations == nil {
 		m.note("it gives an operation, but the target does not serve %s, so that the operation is its result", operationsService)
@@ -250,7 +255,7 @@ func (m *method) follows(all *model, lacks lacking) {
 	m.tool.TaskSupport = &pb.TaskSupport{Mode: pb.TaskMode_TASK_MODE_OPTIONAL}
 }
 
-// description is what the model is told.
+// description returns the description of the tool.
 func (m *method) description() string {
 	text := limit.Clip(m.options.GetDescription(), limit.MaxText)
 	if text == "" {
@@ -271,7 +276,8 @@ func (m *method) description() string {
 	return strings.TrimSpace(limit.Clip(strings.ToValidUTF8(text, "\uFFFD"), limit.MaxText))
 }
 
-// annotations are the hints, by the options, else by the method's idempotency_level.
+// annotations returns the hints of the tool: from its options, or else from the method's
+// idempotency_level.
 func (m *method) annotations() *pb.ToolAnnotations {
 	o := m.options
 	a := &pb.ToolAnnotations{}

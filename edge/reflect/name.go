@@ -10,21 +10,22 @@ import (
 )
 
 const (
-	// maxName is the contract's bound of a tool's name, with what the edge puts before it.
+	// maxName is the contract's bound of a tool's name, including the edge's prefix.
 	maxName = 64
-	// minRoom is what a name has in any case: a few letters and a digest.
+	// minRoom is the least length that a prefix leaves for a name: a few letters and a digest.
 	minRoom = 12
 )
 
-// validName reports whether a name is what the contract asks for, and has at most so many bytes.
+// validName reports whether a name satisfies the contract and has at most most bytes.
 func validName(name string, most int) bool {
 	return name != "" && len(name) <= most && strings.IndexFunc(name, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("_.-", r)
 	}) < 0
 }
 
-// shortName is a tool's name by default: service and method in snake case, the service without the word
-// Service at its end. prefix, if there is one, stands for the service. The name has at most so many bytes.
+// shortName returns a tool's default name: service and method in snake case, the service without
+// "Service" at its end. A prefix, if there is one, replaces the service. The name has at most most
+// bytes.
 func shortName(md protoreflect.MethodDescriptor, prefix string, most int) string {
 	if prefix == "" {
 		service := string(md.Parent().Name())
@@ -36,12 +37,12 @@ func shortName(md protoreflect.MethodDescriptor, prefix string, most int) string
 	return fit(prefix+snake(string(md.Name())), md, most)
 }
 
-// longName has the package too, for methods whose short names are the same.
+// longName returns a name with the package, for methods whose short names collide.
 func longName(md protoreflect.MethodDescriptor, most int) string {
 	return fit(snake(strings.ReplaceAll(string(md.FullName()), ".", "_")), md, most)
 }
 
-// fit cuts a name that is too long, with a digest of the method so that it stays its own.
+// fit shortens a name that is too long, with a digest of the method that keeps it unique.
 func fit(name string, md protoreflect.MethodDescriptor, most int) string {
 	if len(name) <= most {
 		return name
@@ -50,7 +51,7 @@ func fit(name string, md protoreflect.MethodDescriptor, most int) string {
 	return name[:most-9] + "_" + hex.EncodeToString(sum[:4])
 }
 
-// snake turns HTTPServer into http_server.
+// snake converts HTTPServer to http_server.
 func snake(name string) string {
 	var b strings.Builder
 	runes := []rune(name)
@@ -64,7 +65,7 @@ func snake(name string) string {
 	return b.String()
 }
 
-// words turns GetUser into "Get user".
+// words converts GetUser to "Get user".
 func words(name string) string {
 	text := strings.ReplaceAll(snake(name), "_", " ")
 	if text == "" {
@@ -73,9 +74,9 @@ func words(name string) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// names gives every method a name of its own. What a method's options name wins, then the methods in the
-// order of their full names; those whose short names are the same all get the long one, so that a name
-// does not depend on which came first. prefix is what the edge puts before them.
+// names gives every method a unique name. A name in a method's options takes precedence, then the
+// order of full names decides. All methods whose short names collide get long names, so that names
+// do not depend on the order of methods. prefix is prepended by the edge.
 func names(methods []*method, prefix string, note func(format string, args ...any)) {
 	most := max(maxName-len(prefix), minRoom)
 	taken := map[string]*method{}

@@ -19,7 +19,7 @@ import (
 	"github.com/mcpedge/mcpedge/internal/wire"
 )
 
-// The names of long-running operations (google/longrunning/operations.proto).
+// Names of long-running operations (google/longrunning/operations.proto).
 const (
 	operationsService = "google.longrunning.Operations"
 	operationMessage  = "google.longrunning.Operation"
@@ -27,10 +27,11 @@ const (
 	operationInfoOption protowire.Number = 1049
 )
 
-// operations are the methods by which a target's operations are followed, as its own descriptors have them.
+// operations are the methods that query and cancel a target's operations, from its own descriptors.
 type operations struct{ get, cancel protoreflect.MethodDescriptor }
 
-// findOperations finds the methods; nil: the target does not serve them, or describes them otherwise.
+// findOperations returns the methods, or nil if the target does not serve them in the expected
+// form.
 func (c *catalog) findOperations(files *protoregistry.Files) *operations {
 	if !c.operations {
 		return nil
@@ -52,7 +53,8 @@ func (c *catalog) findOperations(files *protoregistry.Files) *operations {
 	return o
 }
 
-// isOperation reports whether a message is google.longrunning.Operation, with the fields that are read.
+// isOperation reports whether a message is google.longrunning.Operation with the fields that
+// operation reads.
 func isOperation(md protoreflect.MessageDescriptor) bool {
 	if md.FullName() != operationMessage {
 		return false
@@ -72,22 +74,24 @@ func isMessage(fd protoreflect.FieldDescriptor, name protoreflect.FullName) bool
 	return fd != nil && fd.Message() != nil && fd.Message().FullName() == name && !fd.IsList()
 }
 
-// begins reports whether a method begins an operation. Those that tell of one do not.
+// begins reports whether a method starts an operation. The methods of google.longrunning.Operations
+// do not.
 func begins(md protoreflect.MethodDescriptor) bool {
 	return !md.IsStreamingServer() && isOperation(md.Output()) && md.Parent().FullName() != operationsService
 }
 
-// operation is one, as the target told of it.
+// operation is a decoded google.longrunning.Operation.
 type operation struct {
 	name     string
 	done     bool
 	metadata *anypb.Any
-	// failure and response: at most one of them, once it is done.
+	// failure and response are results of an operation that is done; at most one is set.
 	failure  *statuspb.Status
 	response *anypb.Any
 }
 
-// readOperation reads a message of which isOperation. With an error it has what could be read, its name among it.
+// readOperation decodes a message for which isOperation is true. With an error it returns the
+// fields that it could decode, including the name.
 func readOperation(m *dynamicpb.Message) (*operation, error) {
 	fields := m.Descriptor().Fields()
 	value := func(name protoreflect.Name) protoreflect.Value { return m.Get(fields.ByName(name)) }
@@ -111,20 +115,21 @@ func readOperation(m *dynamicpb.Message) (*operation, error) {
 	return o, nil
 }
 
-// operationInfo is the option google.longrunning.operation_info of a method; empty: not set.
+// operationInfo returns the option google.longrunning.operation_info of a method; empty if it is
+// not set.
 func operationInfo(md protoreflect.MethodDescriptor) (response, metadata string) {
 	options, ok := md.Options().(*descriptorpb.MethodOptions)
 	if !ok || options == nil {
 		return "", ""
 	}
-	raw, err := proto.Marshal(options) // whether the option is known to this program or not
+	raw, err := proto.Marshal(options) // works for known and unknown options
 	if err != nil {
 		return "", ""
 	}
 	return infoOf(raw)
 }
 
-// infoOf reads google.longrunning.OperationInfo from the bytes of a method's options.
+// infoOf decodes google.longrunning.OperationInfo from the bytes of a method's options.
 func infoOf(raw []byte) (response, metadata string) {
 	eachBytes(raw, func(number protowire.Number, info []byte) {
 		if number != operationInfoOption {
@@ -142,7 +147,7 @@ func infoOf(raw []byte) (response, metadata string) {
 	return response, metadata
 }
 
-// eachBytes calls fn for the fields of a message that are bytes, until one cannot be read.
+// eachBytes calls fn for the length-delimited fields of a message, up to the first invalid one.
 func eachBytes(raw []byte, fn func(protowire.Number, []byte)) {
 	for f := range wire.Fields(raw) {
 		if f.Type == protowire.BytesType {
@@ -151,7 +156,7 @@ func eachBytes(raw []byte, fn func(protowire.Number, []byte)) {
 	}
 }
 
-// namesFor are the full names that a type's name may mean in a package: the innermost first.
+// namesFor returns the full names that a type's name may have in a package, innermost first.
 func namesFor(name, pkg string) []protoreflect.FullName {
 	if bare, ok := strings.CutPrefix(name, "."); ok {
 		return []protoreflect.FullName{protoreflect.FullName(bare)}
@@ -164,7 +169,8 @@ func namesFor(name, pkg string) []protoreflect.FullName {
 	return append(out, protoreflect.FullName(name))
 }
 
-// operationTypes are the types that the operation_info of the files' methods name: each by the names that it may have.
+// operationTypes returns the types that operation_info of the files' methods name, each with its
+// possible names.
 func (c *catalog) operationTypes() (out [][]protoreflect.FullName) {
 	for _, fd := range c.files {
 		for _, service := range fd.GetService() {
@@ -186,7 +192,7 @@ func (c *catalog) operationTypes() (out [][]protoreflect.FullName) {
 	return slices.CompactFunc(out, slices.Equal)
 }
 
-// declaresAny reports whether a message of one of the names is in a file of the catalog, or is linked into this program.
+// declaresAny reports whether a file of the catalog or this program declares one of the names.
 func (c *catalog) declaresAny(names []protoreflect.FullName) bool {
 	return slices.ContainsFunc(names, func(name protoreflect.FullName) bool {
 		_, found := c.lookup(string(name))
@@ -194,7 +200,8 @@ func (c *catalog) declaresAny(names []protoreflect.FullName) bool {
 	})
 }
 
-// responseOf finds the message that a method's operations give; nil: it is not said, or not described.
+// responseOf returns the type of the result of a method's operations; nil if it is not declared or
+// not described.
 func (m *method) responseOf(types resolver, lacks lacking) protoreflect.MessageDescriptor {
 	name, _ := operationInfo(m.desc)
 	if name == "" || len(name) > limit.MaxName {

@@ -97,7 +97,7 @@ func TestOperationRounds(t *testing.T) {
 	repeats(t, first)
 	second := elsewhere.call("harvest_pick", `{"field":"a"}`, asTask(first))
 	repeats(t, second)
-	for _, a := range []*answer{first, second} { // Before there was a task it may have reached nobody.
+	for _, a := range []*answer{first, second} { // before the task existed it may have reached no client
 		if !slices.Equal(a.progress, []string{`{"field":"a","rows":2}`}) {
 			t.Errorf("told: %q", a.progress)
 		}
@@ -202,7 +202,7 @@ func TestOperationInACall(t *testing.T) {
 	await.Receive(t, "the call to end", done)
 }
 
-// A call whose time is over is told the name of its operation, which is cancelled, also while a question about it hangs.
+// A call whose time is over gets the name of its operation, which is cancelled, also while a query of it hangs.
 func TestOperationTakesTooLong(t *testing.T) {
 	h := reflecttest.NewHarvest()
 	e := newEdge(t, h.Serve(t, reflecttest.Options{}).Addr, reflect.Options{})
@@ -276,7 +276,7 @@ func TestOperationCancelledAsItBegins(t *testing.T) {
 	}
 }
 
-// What operation_info names and nobody describes is noted, and the tool has no schema; a descriptor set serves as well as
+// A type that operation_info names and no file describes is noted, and the tool has no schema; a descriptor set serves as well as
 // reflection.
 func TestOperationTypeNotDescribed(t *testing.T) {
 	h := reflecttest.NewHarvest()

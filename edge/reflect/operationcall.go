@@ -23,39 +23,42 @@ import (
 )
 
 const (
-	// firstPoll is the pause before an operation is first asked about; it grows by half each time, to lastPoll.
+	// firstPoll is the pause before the first query of an operation; it grows by half each time, up
+	// to lastPoll.
 	firstPoll, lastPoll = 500 * time.Millisecond, 5 * time.Second
-	// maxPollFailures is how often in a row it may be that an operation cannot be asked about.
+	// maxPollFailures is how many consecutive queries of an operation may fail.
 	maxPollFailures = 10
-	// cancelUnderway is how long a cancellation may be on its way that was sent before the caller had the operation's name.
+	// cancelUnderway is how long a round waits for an operation's name after its cancellation.
 	cancelUnderway = 250 * time.Millisecond
-	// cancelTimeout bounds how long the cancellation of an operation may take that nobody waits for.
+	// cancelTimeout bounds the cancellation of an operation after its caller has left.
 	cancelTimeout = 5 * time.Second
-	// leaveTimeout bounds how long the cancellation of an operation may take of the time that a call has left.
+	// leaveTimeout is the part of a call's time that is reserved for the cancellation of its
+	// operation.
 	leaveTimeout = 250 * time.Millisecond
-	// maxStatus bounds an operation's metadata as a message to people.
+	// maxStatus bounds an operation's metadata in a progress message, in bytes.
 	maxStatus = 1 << 10
 )
 
-// unreached are the codes after which an operation is asked about again.
+// unreached are the codes after which the query of an operation is retried.
 var unreached = []codes.Code{codes.Unavailable, codes.DeadlineExceeded, codes.ResourceExhausted, codes.Aborted}
 
-// followed is what a round hands to the next one about the operation that it follows.
+// followed is the state that a round passes to the next one about its operation.
 type followed struct {
-	// Method began the operation: "package.Service/Method".
+	// Method started the operation: "package.Service/Method".
 	Method    string `json:"method"`
 	Operation string `json:"operation"`
-	// Polls is how often it was asked about, Failures how often in a row in vain.
+	// Polls is the number of queries, Failures the number of failed ones since the last success.
 	Polls    int `json:"polls,omitempty"`
 	Failures int `json:"failures,omitempty"`
-	// Said is a digest of the metadata that was told last.
+	// Said is a digest of the metadata that was last sent as progress.
 	Said uint64 `json:"said,omitempty"`
 }
 
-// followedMark begins the state of such a round.
+// followedMark is the prefix of such a state.
 var followedMark = []byte("operation:")
 
-// readFollowed reads a round's state; nil: it is none of an operation of the method's.
+// readFollowed decodes a round's state. It returns nil if the state is not about an operation of
+// the method.
 func readFollowed(state []byte, m *method) *followed {
 	raw, ok := bytes.CutPrefix(state, followedMark)
 	f := &followed{}
@@ -70,7 +73,7 @@ func (f *followed) state() ([]byte, error) {
 	return append(bytes.Clone(followedMark), raw...), err
 }
 
-// pause is how long to wait before the operation is asked about next.
+// pause returns the pause before the next query.
 func (f *followed) pause() time.Duration {
 	d := firstPoll
 	for range min(f.Polls, 10) {
@@ -79,7 +82,7 @@ func (f *followed) pause() time.Duration {
 	return d
 }
 
-// operate calls a method that begins an operation, and follows that.
+// operate calls a method that starts an operation, and follows the operation.
 func (c *call) operate(ctx context.Context, in *dynamicpb.Message) error {
 	var came answer
 	if err := c.begin(ctx, in, &came); err != nil {
@@ -90,10 +93,11 @@ func (c *call) operate(ctx context.Context, in *dynamicpb.Message) error {
 		return c.unread(ctx, &followed{Operation: op.name}, err)
 	}
 	if !op.done && op.name == "" {
-		return c.refuse(c.method.full + " gave an operation without a name, which nobody can ask about")
+		return c.refuse(c.method.full + " returned an operation without a name, which cannot be queried")
 	}
 	err = c.track(ctx, &followed{Method: c.method.full, Operation: op.name}, op)
-	// The round that begins an operation is not run again, unless the method is idempotent: nobody else knows the operation.
+	// A round that starts an operation is not retried, unless the method is idempotent: the
+	// operation would be lost.
 	if op.done || !c.asTask() || c.method.repeatable() {
 		return err
 	}
@@ -110,8 +114,8 @@ func (c *call) operate(ctx context.Context, in *dynamicpb.Message) error {
 // asTask reports whether the call is a task, or may become one.
 func (c *call) asTask() bool { return c.req.GetContext().GetTask() != nil }
 
-// begin calls a method that begins an operation. It waits for the operation's name for a while when ctx is cancelled: without
-// it the operation could not be cancelled.
+// begin calls a method that starts an operation. After the cancellation of ctx it waits a short
+// time for the operation's name, which is needed to cancel the operation.
 func (c *call) begin(ctx context.Context, in *dynamicpb.Message, out *answer) error {
 	begun, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -127,7 +131,7 @@ func (c *call) begin(ctx context.Context, in *dynamicpb.Message, out *answer) er
 	return c.a.calls.Invoke(begun, "/"+c.method.full, in, out, grpc.ForceCodecV2(c.model.codec))
 }
 
-// operation reads an operation. With an error it has what could be read of it.
+// operation decodes an operation. With an error it returns the fields that it could decode.
 func (c *call) operation(md protoreflect.MessageDescriptor, a answer) (*operation, error) {
 	m, err := c.read(md, a)
 	if err != nil {
@@ -136,14 +140,14 @@ func (c *call) operation(md protoreflect.MessageDescriptor, a answer) (*operatio
 	return readOperation(m)
 }
 
-// track follows an operation to its end, within the round where the call is no task and cannot become one: its client waits. A
-// call that is one, or may become one, ends its round, and the next one asks.
+// track follows an operation. If the call cannot become a task, the client waits, and track returns
+// after the operation. Otherwise track ends the round, and the next round queries the operation.
 func (c *call) track(ctx context.Context, f *followed, op *operation) error {
 	following, end := beforeDeadline(ctx)
 	defer end()
 	for {
 		if op != nil {
-			if err := c.tellOf(f, op); err != nil {
+			if err := c.reportMetadata(f, op); err != nil {
 				return err
 			}
 			if op.done {
@@ -170,7 +174,8 @@ func (c *call) track(ctx context.Context, f *followed, op *operation) error {
 	}
 }
 
-// leave ends the call of an operation that has not ended in time, or whose caller has left, and cancels the operation.
+// leave ends a call whose operation has not finished in time, or whose caller has left. It cancels
+// the operation.
 func (c *call) leave(ctx context.Context, f *followed) error {
 	if err := ctx.Err(); err != nil {
 		_ = c.abandon(ctx, f.Operation, cancelTimeout)
@@ -184,7 +189,8 @@ func (c *call) leave(ctx context.Context, f *followed) error {
 		c.method.full, f.Operation, became))
 }
 
-// unread ends the call of an operation whose state cannot be read. It may go on: its name is the only trace of it.
+// unread ends the call of an operation whose state cannot be read. The operation may still be
+// running; the error contains its name.
 func (c *call) unread(ctx context.Context, f *followed, err error) error {
 	if ctx.Err() != nil {
 		return err
@@ -192,7 +198,7 @@ func (c *call) unread(ctx context.Context, f *followed, err error) error {
 	why := err.Error()
 	var failed *upstreamError
 	if errors.As(err, &failed) {
-		if status.Code(failed.err) == codes.Unimplemented { // deployed anew without the method?
+		if status.Code(failed.err) == codes.Unimplemented { // the service may have been redeployed without the method
 			c.a.relearn()
 		}
 		why = c.reason(status.Convert(failed.err))
@@ -201,7 +207,7 @@ func (c *call) unread(ctx context.Context, f *followed, err error) error {
 		c.method.full, f.Operation, why))
 }
 
-// resume is a round that asks about an operation.
+// resume runs a round that queries an operation.
 func (c *call) resume(ctx context.Context, f *followed) error {
 	op, err := c.poll(ctx, f)
 	if err != nil {
@@ -210,7 +216,7 @@ func (c *call) resume(ctx context.Context, f *followed) error {
 	return c.track(ctx, f, op)
 }
 
-// poll asks about the operation; nil: it could not be asked about now.
+// poll queries the operation. It returns nil if the query failed and may be retried.
 func (c *call) poll(ctx context.Context, f *followed) (*operation, error) {
 	f.Polls++
 	get := c.model.operations.get
@@ -230,7 +236,7 @@ func (c *call) poll(ctx context.Context, f *followed) (*operation, error) {
 	return op, nil
 }
 
-// askAgain ends the round: the next one asks about the operation, at whichever edge.
+// askAgain ends the round. The next one, on any replica, queries the operation.
 func (c *call) askAgain(f *followed) error {
 	state, err := f.state()
 	if err != nil {
@@ -241,9 +247,9 @@ func (c *call) askAgain(f *followed) error {
 	}}})
 }
 
-// tellOf passes an operation's metadata on as progress, where it has changed. Before there is a task nobody may hear of it, and
-// it is told again.
-func (c *call) tellOf(f *followed, op *operation) error {
+// reportMetadata sends an operation's metadata as progress if it has changed. Before the task exists no
+// client receives the progress, so it is sent again later.
+func (c *call) reportMetadata(f *followed, op *operation) error {
 	text := c.metadata(op)
 	digest := fnv.New64a()
 	_, _ = digest.Write(text)
@@ -256,7 +262,8 @@ func (c *call) tellOf(f *followed, op *operation) error {
 	return nil
 }
 
-// metadata is that of an operation as JSON; empty: there is none, or its type is not described.
+// metadata returns that of an operation as JSON; empty if there is none, or its type is not
+// described.
 func (c *call) metadata(op *operation) []byte {
 	m := c.open(op.metadata)
 	if m == nil {
@@ -270,7 +277,8 @@ func (c *call) metadata(op *operation) []byte {
 	return b.Bytes()
 }
 
-// open reads what an Any holds; nil: nothing, or what is not described.
+// open decodes the message in an Any. It returns nil if there is none, or its type is not
+// described.
 func (c *call) open(a *anypb.Any) proto.Message {
 	if a == nil {
 		return nil
@@ -286,8 +294,9 @@ func (c *call) open(a *anypb.Any) proto.Message {
 	return m
 }
 
-// conclude ends the call as the operation has ended. A response has the type that operation_info names, if it does: the tool's
-// output schema is that one's. Any other is an Any in JSON, with its `@type`.
+// conclude ends the call with the operation's result. A response of the type in operation_info is
+// returned as that type's JSON, which the output schema describes; any other one as the JSON of an
+// Any, with `@type`.
 func (c *call) conclude(op *operation) error {
 	if op.failure.GetCode() != int32(codes.OK) {
 		return &upstreamError{status.ErrorProto(op.failure)}
@@ -298,7 +307,7 @@ func (c *call) conclude(op *operation) error {
 		switch {
 		case want == nil:
 			return c.answer(&pb.CallToolResult{Content: text(about)})
-		case want.FullName() == "google.protobuf.Empty": // which says no more
+		case want.FullName() == "google.protobuf.Empty": // an empty response has no type to compare
 			return c.answer(&pb.CallToolResult{Content: text(about), StructuredContentJson: "{}"})
 		}
 		return c.refuse(fmt.Sprintf("%s Its operation_info promises a %s.", about, want.FullName()))
@@ -323,15 +332,15 @@ func (c *call) conclude(op *operation) error {
 	return c.answer(result(out, note))
 }
 
-// abandon cancels an operation whose outcome nobody waits for: its client has left, or the time for the call is over. It takes
-// no longer than timeout.
+// abandon cancels an operation whose result is not needed: its client has left, or the call's time
+// is over. It returns within timeout.
 func (c *call) abandon(ctx context.Context, name string, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	defer cancel()
 	defer context.AfterFunc(c.a.ctx, cancel)()
 	err := c.a.cancelOperation(ctx, c.model.operations, name)
 	if err != nil {
-		c.a.log.Warn("an operation that nobody waits for could not be cancelled", "tool", c.method.tool.GetName(), "error", err)
+		c.a.log.Warn("an operation could not be cancelled after its caller had left", "tool", c.method.tool.GetName(), "error", err)
 	}
 	return err
 }
@@ -340,7 +349,7 @@ func (a *Adapter) cancelOperation(ctx context.Context, o *operations, name strin
 	return a.calls.Invoke(ctx, methodPath(o.cancel), naming(o.cancel, name), dynamicpb.NewMessage(o.cancel.Output()))
 }
 
-// CancelCall cancels the operation that a task follows. A tool without one has nothing to cancel between two rounds.
+// CancelCall cancels the operation of a task. It does nothing if the tool starts none.
 func (a *Adapter) CancelCall(ctx context.Context, req *pb.CancelCallRequest, _ ...grpc.CallOption) (*pb.CancelCallResponse, error) {
 	if err := a.served(ctx); err != nil {
 		return nil, err
@@ -355,19 +364,19 @@ func (a *Adapter) CancelCall(ctx context.Context, req *pb.CancelCallRequest, _ .
 		return &pb.CancelCallResponse{}, nil
 	}
 	switch err := a.cancelOperation(ctx, m.operations, f.Operation); status.Code(err) {
-	case codes.OK, codes.NotFound, codes.FailedPrecondition: // It has ended, or the round that began it has cancelled it.
+	case codes.OK, codes.NotFound, codes.FailedPrecondition: // it has ended, or was cancelled by the round that started it
 		return &pb.CancelCallResponse{}, nil
 	default:
 		return nil, err
 	}
 }
 
-// methodPath is how gRPC names a method.
+// methodPath returns the path of a method in gRPC.
 func methodPath(m protoreflect.MethodDescriptor) string {
 	return "/" + string(m.Parent().FullName()) + "/" + string(m.Name())
 }
 
-// naming is a method's request about the operation of that name.
+// naming returns the request of a method about the operation with that name.
 func naming(m protoreflect.MethodDescriptor, name string) *dynamicpb.Message {
 	in := dynamicpb.NewMessage(m.Input())
 	in.Set(m.Input().Fields().ByName("name"), protoreflect.ValueOfString(name))

@@ -13,8 +13,8 @@ import (
 	optionspb "github.com/mcpedge/mcpedge/gen/mcpedge/options/v1"
 )
 
-// own are this project's options. Their numbers are of the range that every organization may use for itself,
-// so a target may have something else there.
+// own are this project's options. Their numbers are from the range for use within an organization,
+// so a target may use them for other options.
 var own = []protoreflect.ExtensionType{optionspb.E_Tool, optionspb.E_Service, optionspb.E_Field}
 
 // others finds the extensions that are linked into this program, without the project's own.
@@ -29,8 +29,8 @@ func (o others) FindExtensionByNumber(message protoreflect.FullName, number prot
 	return x, err
 }
 
-// unmarshal reads descriptors. The project's own options stay unknown fields, which schema.Private reads: what
-// another organization has under their numbers is no mistake in the descriptors.
+// unmarshal decodes descriptors. The project's own options remain unknown fields, which
+// schema.Private decodes: another organization's option under the same number is not an error.
 func unmarshal(raw []byte, m proto.Message) error {
 	return proto.UnmarshalOptions{Resolver: others{protoregistry.GlobalTypes}}.Unmarshal(raw, m)
 }
@@ -38,8 +38,8 @@ func unmarshal(raw []byte, m proto.Message) error {
 // optionsFile declares this project's options.
 var optionsFile = optionspb.E_Tool.TypeDescriptor().ParentFile().Path()
 
-// disown takes options out of the files that another project declares under the numbers of this one's, and out of those
-// that do not import this one's: there the numbers mean something else.
+// disown removes options with the numbers of this project's from files that declare them otherwise,
+// and from files that do not import this project's: they have another meaning there.
 func (c *catalog) disown() {
 	names := slices.Sorted(maps.Keys(c.files))
 	imports := c.importers(names)
@@ -74,11 +74,12 @@ func (c *catalog) disown() {
 	}
 }
 
-// importers are the files that import this project's options, under whatever name, also by what others import publicly.
+// importers returns the files that import this project's options, under any name, directly or by
+// public imports.
 func (c *catalog) importers(names []string) map[string]bool {
 	is := map[string]bool{optionsFile: true}
-	public := map[string][]string{} // the files that import a file publicly
-	direct := map[string][]string{} // those that import it at all
+	public := map[string][]string{} // files by the file that they import publicly
+	direct := map[string][]string{} // files by the file that they import
 	for _, name := range names {
 		fd := c.files[name]
 		for _, x := range fd.GetExtension() {
@@ -110,8 +111,8 @@ func (c *catalog) importers(names []string) map[string]bool {
 	return out
 }
 
-// declares returns the name of the extension that has the message and the number of x and is not x; empty: there
-// is none.
+// declares returns the name of an extension other than x with the message and the number of x, or
+// an empty string.
 func declares(scope string, extensions []*descriptorpb.FieldDescriptorProto, messages []*descriptorpb.DescriptorProto, x protoreflect.ExtensionType) string {
 	about := x.TypeDescriptor()
 	if scope != "" {
@@ -132,7 +133,8 @@ func declares(scope string, extensions []*descriptorpb.FieldDescriptorProto, mes
 	return ""
 }
 
-// erase removes an unknown field from every message of a type below m, and reports whether there was one.
+// erase removes an unknown field from every message of a type within m, and reports whether it
+// found one.
 func erase(m protoreflect.Message, of protoreflect.FullName, number protoreflect.FieldNumber) (found bool) {
 	if m.Descriptor().FullName() == of {
 		var kept []byte

@@ -87,7 +87,7 @@ func TestFieldsAreDescribed(t *testing.T) {
 }
 
 // Another organization may use the numbers of this project's options for its own: its services are served
-// all the same, and what they say there is shown to nobody.
+// all the same, and their texts are shown to no client.
 func TestOptionsOfOthersUnderTheSameNumbers(t *testing.T) {
 	for kind, c := range map[string]struct{ declared, value string }{
 		"text":    {"string column", `(acme.column) = "col_x"`},
@@ -151,7 +151,7 @@ func renumber(t *testing.T, set *descriptorpb.FileDescriptorSet, from, to int32)
 	}
 }
 
-// An option that nobody declares and that is not this project's is named, and the tools are served.
+// An option without a declaration that is not this project's is named, and the tools are served.
 func TestAnOptionThatCannotBeRead(t *testing.T) {
 	for kind, raw := range map[string][]byte{
 		"text":   protowire.AppendString(protowire.AppendTag(nil, 51733, protowire.BytesType), "hello"),
@@ -220,7 +220,7 @@ func TestAnOptionInParts(t *testing.T) {
 	}
 }
 
-// What stands under this project's number in a file that does not import its options is somebody else's: it names no
+// An option with this project's number in a file that does not import its options has another owner: it names no
 // tool, even where the file that declares it is not served.
 func TestAnOptionOfAFileThatIsNotServed(t *testing.T) {
 	set := reflecttest.Compile(map[string]string{"shop.proto": `syntax = "proto3"; package acme;

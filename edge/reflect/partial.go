@@ -12,28 +12,29 @@ import (
 	"github.com/mcpedge/mcpedge/edge/reflect/schema"
 )
 
-// maxLeftOut bounds how many fields are named that JSON cannot say.
+// maxLeftOut bounds how many removed fields are named.
 const maxLeftOut = 10
 
-// partial takes the fields out of a message that have no JSON, such as a Timestamp of the year 0 or an Any of a type that nothing
-// describes, and names them.
+// partial removes fields from a message that JSON cannot represent, such as a Timestamp of the year
+// 0 or an Any of an unknown type, and records their names.
 type partial struct {
 	types types
-	// way leads to the value that is looked at.
+	// way is the path to the current value.
 	way []step
-	// names are the first maxLeftOut of the fields that were taken out, as "leaves[2].when: why"; count is how many there were.
+	// names describe the first maxLeftOut removed fields, as in "leaves[2].when: why"; count is the
+	// number of all.
 	names []string
 	count int
 }
 
-// step is a field, and the element of a list or the entry of a map in it.
+// step is a field, or an element of a list or entry of a map in it.
 type step struct {
 	field protoreflect.FieldDescriptor
-	index int                 // -1: it is no list
-	key   protoreflect.MapKey // invalid: it is no map
+	index int                 // -1 if it is not a list
+	key   protoreflect.MapKey // invalid if it is not a map
 }
 
-// at names the way.
+// at formats the path.
 func (p *partial) at() string {
 	var b strings.Builder
 	for i, s := range p.way {
@@ -51,7 +52,7 @@ func (p *partial) at() string {
 	return b.String()
 }
 
-// says reports whether a message has JSON, which is asked of messages with a JSON of their own.
+// says reports whether a well-known message has a JSON representation.
 func (p *partial) says(m protoreflect.Message) bool {
 	_, err := protojson.MarshalOptions{Resolver: p.types, AllowPartial: true}.Marshal(m.Interface())
 	if err == nil {
@@ -63,7 +64,8 @@ func (p *partial) says(m protoreflect.Message) bool {
 	return false
 }
 
-// keeps reports whether the message behind a step has JSON, after what has none was taken out of it.
+// keeps reports whether the value at a step has a JSON representation, after removing parts that
+// have none.
 func (p *partial) keeps(s step, v protoreflect.Value) bool {
 	p.way = append(p.way, s)
 	defer func() { p.way = p.way[:len(p.way)-1] }()
@@ -74,7 +76,7 @@ func (p *partial) keeps(s step, v protoreflect.Value) bool {
 	return true
 }
 
-// strip takes out of a message what has no JSON.
+// strip removes the parts of a message without a JSON representation.
 func (p *partial) strip(m protoreflect.Message) {
 	m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
 		switch {
@@ -105,7 +107,7 @@ func (p *partial) strip(m protoreflect.Message) {
 	})
 }
 
-// note says what was left out; empty: nothing.
+// note describes the removed fields; empty if there are none.
 func (p *partial) note() string {
 	if p.count == 0 {
 		return ""
@@ -117,9 +119,9 @@ func (p *partial) note() string {
 	return "Left out, since JSON cannot say it: " + strings.Join(p.names, "; ") + more + "."
 }
 
-// strippedJSON is the JSON of a message, with default values if defaults is true, without the fields that have none, and a note of
-// these. The error is that nothing of it
-// has, or what is left lacks a field that must be there.
+// strippedJSON returns the JSON of a message without the fields that have no representation, and a
+// note about these. defaults includes default values. It returns an error if nothing remains, or if
+// a required field is removed.
 func strippedJSON(types types, m proto.Message, defaults bool) (text []byte, note string, err error) {
 	marshal := protojson.MarshalOptions{Resolver: types, EmitDefaultValues: defaults}
 	if text, err = marshal.Marshal(m); err == nil || schema.IsWellKnown(m.ProtoReflect().Descriptor()) {

@@ -14,8 +14,9 @@ import (
 	"github.com/mcpedge/mcpedge/edge/reflect/limit"
 )
 
-// resolver finds messages and extensions of the target, then messages that are linked into this program. What is no name, or longer than
-// names that are read of a target, is not looked for: registries look each of the dotted beginnings of a name up. Safe for concurrent use.
+// resolver resolves messages and extensions of the target, then those linked into this program. It
+// rejects invalid and overlong names first, because registries look up every prefix of a name. Safe
+// for concurrent use.
 type resolver struct{ types *dynamicpb.Types }
 
 // isName reports whether a text may be the full name of a declaration.
@@ -56,13 +57,13 @@ func (r resolver) FindExtensionByNumber(message protoreflect.FullName, field pro
 	return r.types.FindExtensionByNumber(message, field)
 }
 
-// types finds what JSON may name.
+// types resolves the types that JSON may name.
 type types interface {
 	protoregistry.MessageTypeResolver
 	protoregistry.ExtensionTypeResolver
 }
 
-// knownTypes is the resolver of what is known by now, without asking the target.
+// knownTypes resolves types that are known already, without a request to the target.
 type knownTypes struct {
 	resolver
 	any *anyTypes
@@ -82,16 +83,16 @@ func (k knownTypes) FindMessageByURL(url string) (protoreflect.MessageType, erro
 	return nil, protoregistry.NotFound
 }
 
-// callTypes is the resolver of one call. The target is asked for what a google.protobuf.Any holds that its files do not describe.
-// It is for one goroutine.
+// callTypes is the resolver of one call. It requests undescribed types in a google.protobuf.Any
+// from the target. It is for one goroutine.
 type callTypes struct {
 	resolver
 	ctx context.Context
 	a   *Adapter
 	any *anyTypes
-	// asked is how often the call has asked.
+	// asked is the number of requests of the call.
 	asked int
-	// found: it has used a type that the target's files do not describe.
+	// found reports that the call has used a requested type.
 	found bool
 }
 
@@ -123,7 +124,7 @@ func (t *callTypes) FindMessageByURL(url string) (protoreflect.MessageType, erro
 	return found, nil
 }
 
-// codec is gRPC's codec of messages, which reads the extensions that the target's files declare.
+// codec is a gRPC codec that decodes the extensions in the target's files.
 type codec struct {
 	encoding.CodecV2
 	types resolver
@@ -133,10 +134,11 @@ func newCodec(types resolver) codec {
 	return codec{encoding.GetCodecV2(encodingproto.Name), types}
 }
 
-// Name implements encoding.CodecV2. The empty name leaves the content type as it is without a codec.
+// Name implements encoding.CodecV2. An empty name leaves the content type unchanged.
 func (codec) Name() string { return "" }
 
-// Unmarshal implements encoding.CodecV2. v is a proto.Message, or an *answer, which is not decoded yet.
+// Unmarshal implements encoding.CodecV2. v is a proto.Message, or an *answer, whose decoding is
+// deferred.
 func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	if a, ok := v.(*answer); ok {
 		a.raw = data.Materialize()

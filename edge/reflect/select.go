@@ -7,12 +7,12 @@ import (
 	"github.com/mcpedge/mcpedge/internal/pattern"
 )
 
-// selection says which methods become tools.
+// selection selects the methods that become tools.
 type selection struct {
 	include, exclude []string
 	// used are the patterns that matched something.
 	used map[string]bool
-	// patterns are those of include and exclude, and their services', by their texts.
+	// patterns are the compiled patterns of include, exclude and their services, by their texts.
 	patterns map[string]pattern.Pattern
 }
 
@@ -20,13 +20,15 @@ func newSelection(include, exclude []string) *selection {
 	return &selection{include: include, exclude: exclude, used: map[string]bool{}, patterns: map[string]pattern.Pattern{}}
 }
 
-// contract is what the edge itself speaks, and reflectionPackage how a service is described: they are never shown.
+// contract and reflectionPackage are the prefixes of services that are never shown: the edge's
+// contract, and reflection.
 const contract, reflectionPackage = "mcpedge.v1.", "grpc.reflection."
 
-// infrastructure is how servers are run and looked at. It is shown only where it is included by name.
+// infrastructure are prefixes of services for operating servers. They are shown only if included by
+// name.
 var infrastructure = []string{"grpc.health.", "grpc.channelz.", "grpc.lb.", "grpc.binarylog.", "grpc.gcp."}
 
-// service reports whether any method of a service may be selected.
+// service reports whether a method of a service may be selected.
 func (s *selection) service(name string) bool {
 	for _, text := range s.exclude {
 		service, _, methods := strings.Cut(strings.TrimPrefix(text, "/"), "/")
@@ -37,7 +39,7 @@ func (s *selection) service(name string) bool {
 			s.used[text] = true
 			return false
 		}
-		if hides(name) { // its methods are not looked at
+		if hides(name) { // methods of hidden services need an explicit pattern
 			s.used[text] = true
 		}
 	}
@@ -76,7 +78,7 @@ func (s *selection) anyMatches(patterns []string, full string) (found bool) {
 	return found
 }
 
-// matches holds a method against a pattern, or its service against one without a slash.
+// matches reports whether a pattern matches a method, or its service if the pattern has no slash.
 func (s *selection) matches(text, full string) bool {
 	text = strings.TrimPrefix(text, "/")
 	if !strings.Contains(text, "/") {
@@ -85,7 +87,7 @@ func (s *selection) matches(text, full string) bool {
 	return s.match(text, full)
 }
 
-// match reports whether a name matches the pattern with a text.
+// match reports whether the pattern with a text matches a name.
 func (s *selection) match(text, name string) bool {
 	p, known := s.patterns[text]
 	if !known {

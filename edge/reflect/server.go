@@ -14,8 +14,8 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// Describe says that there are tools, and in its version what was learned of the service. The methods are learned anew meanwhile, if they may be:
-// WatchTools reports what has changed.
+// Describe reports that there are tools, with the version of the learned methods. It also starts
+// learning them again, if pace allows. WatchTools reports changes.
 func (a *Adapter) Describe(ctx context.Context, _ *pb.DescribeRequest, _ ...grpc.CallOption) (*pb.DescribeResponse, error) {
 	a.refresh()
 	if err := a.served(ctx); err != nil {
@@ -28,11 +28,11 @@ func (a *Adapter) Describe(ctx context.Context, _ *pb.DescribeRequest, _ ...grpc
 	}, nil
 }
 
-// pageBytes is how large a page of tools becomes, beyond its first tool.
+// pageBytes is the size at which a page of tools ends. A page has at least one tool.
 const pageBytes = 1 << 20
 
-// ListTools lists the tools, the same for everybody. A page of tools that have changed since the page
-// before is refused, so that a list is of one time.
+// ListTools lists the tools, which are the same for all callers. If the tools have changed since
+// the previous page, it returns an error, so that a list is consistent.
 func (a *Adapter) ListTools(ctx context.Context, req *pb.ListToolsRequest, _ ...grpc.CallOption) (*pb.ListToolsResponse, error) {
 	if err := a.served(ctx); err != nil {
 		return nil, err
@@ -58,12 +58,12 @@ func (a *Adapter) ListTools(ctx context.Context, req *pb.ListToolsRequest, _ ...
 			res.NextPageToken = fmt.Sprintf("%d@%s", from+n, m.version)
 			break
 		}
-		res.Tools = append(res.Tools, proto.CloneOf(t)) // which may be changed
+		res.Tools = append(res.Tools, proto.CloneOf(t)) // the caller may modify it
 	}
 	return res, nil
 }
 
-// WatchTools reports every new model, also across times when the service is away.
+// WatchTools reports every new model, also after the service was away.
 func (a *Adapter) WatchTools(ctx context.Context, _ *pb.WatchToolsRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[pb.WatchToolsResponse], error) {
 	return open[pb.WatchToolsRequest, pb.WatchToolsResponse](ctx, a, func(e *events) error {
 		m, changed := a.current()

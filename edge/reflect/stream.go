@@ -16,18 +16,18 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// maxCame bounds the messages of a stream that are told with its error: the last ones that fit.
+// maxCame bounds the last messages of a stream that are shown with its error, in bytes.
 const maxCame = 16 << 10
 
-// came are the messages of a stream that has not ended well yet.
+// came are the messages of a stream that has not ended successfully.
 type came struct {
-	// texts are the last ones, of at most maxCame bytes together but for the last one.
+	// texts are the last messages, together at most maxCame bytes, but at least one.
 	texts []string
 	bytes int
 	n     int
 	size  int
 	last  []byte
-	// notes of what the last message lacks.
+	// note lists the fields that the last message's JSON omits.
 	note string
 }
 
@@ -43,7 +43,7 @@ func (s *came) add(text []byte, note string) {
 	}
 }
 
-// failed says why a stream ended, and what had come by then.
+// failed returns the content for a failed stream: the reason, and the messages received.
 func (s *came) failed(why string) []*pb.ContentBlock {
 	about := fmt.Sprintf("%d messages came before that:", s.n)
 	if len(s.texts) < s.n {
@@ -52,11 +52,11 @@ func (s *came) failed(why string) []*pb.ContentBlock {
 	return text(why + "\n" + about + "\n" + strings.Join(s.texts, "\n"))
 }
 
-// maxAnswerTime bounds the part of a call's time that is kept for its answer.
+// maxAnswerTime bounds the part of a call's time that is reserved for its answer.
 const maxAnswerTime = 2 * time.Second
 
-// beforeDeadline returns a context that ends a while before the deadline of ctx, so that there is time to answer with what came
-// until then: messages of a stream, or the name of an operation.
+// beforeDeadline returns a context that ends some time before the deadline of ctx. That leaves time
+// to return the messages of a stream received so far, or the name of an operation.
 func beforeDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
 	due, ok := ctx.Deadline()
 	if !ok {
@@ -65,8 +65,8 @@ func beforeDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithDeadline(ctx, due.Add(-min(time.Until(due)/10, maxAnswerTime)))
 }
 
-// follow calls a method that answers with a stream: each message is progress at once, and the last one,
-// known only by the end, the result. A stream that fails or hangs after messages is an error that has them.
+// follow calls a server-streaming method. Each message becomes progress at once, and the last one
+// becomes the result. A stream that fails or hangs results in an error with the messages received.
 func (c *call) follow(ctx context.Context, in *dynamicpb.Message) error {
 	ctx, end := beforeDeadline(ctx)
 	defer end()
@@ -74,7 +74,7 @@ func (c *call) follow(ctx context.Context, in *dynamicpb.Message) error {
 	if err != nil {
 		return &upstreamError{err}
 	}
-	// An error of sending is the stream's end, which receiving tells.
+	// SendMsg reports io.EOF if the stream has ended; RecvMsg returns the status.
 	if err := stream.SendMsg(in); err != nil && !errors.Is(err, io.EOF) {
 		return &upstreamError{err}
 	}
@@ -98,7 +98,7 @@ func (c *call) follow(ctx context.Context, in *dynamicpb.Message) error {
 		}
 		if s.n == c.a.opts.StreamMessages {
 			return c.answer(&pb.CallToolResult{IsError: true, Content: s.failed(fmt.Sprintf(
-				"%s goes on after %d messages, the most that are read (max-stream-messages), and was ended.", c.method.full, s.n))})
+				"%s sent more than %d messages, the most that are read (max-stream-messages), and was cancelled.", c.method.full, s.n))})
 		}
 		text, note, err := c.shown(one)
 		if err != nil {
@@ -109,7 +109,7 @@ func (c *call) follow(ctx context.Context, in *dynamicpb.Message) error {
 		}
 		if s.add(text, note); s.size > c.a.opts.MaxBytes {
 			return c.answer(&pb.CallToolResult{IsError: true, Content: s.failed(fmt.Sprintf(
-				"%s goes on after %d bytes in %d messages, more than are read (max-message), and was ended.", c.method.full, s.size, s.n))})
+				"%s sent more than %d bytes in %d messages, the most that are read (max-message), and was cancelled.", c.method.full, s.size, s.n))})
 		}
 		if err := c.progress(s.n, text); err != nil {
 			return err
@@ -117,7 +117,7 @@ func (c *call) follow(ctx context.Context, in *dynamicpb.Message) error {
 	}
 }
 
-// shown is the JSON of a message of the stream, and a note of what that leaves out.
+// shown returns the JSON of a message of the stream, and a note about omitted fields.
 func (c *call) shown(a answer) (json []byte, note string, _ error) {
 	m, err := c.read(c.method.desc.Output(), a)
 	if err != nil {
@@ -126,7 +126,7 @@ func (c *call) shown(a answer) (json []byte, note string, _ error) {
 	return c.render(m)
 }
 
-// reason is a status as a model reads it.
+// reason formats a status for a model.
 func (c *call) reason(st *status.Status) string {
 	name := codeNames[st.Code()]
 	switch {
@@ -142,7 +142,8 @@ func (c *call) reason(st *status.Status) string {
 	return strings.Join(append(lines, c.details(st.Proto().GetDetails())...), "\n")
 }
 
-// finish answers with the last message of a stream. One that had none has no result, which its output schema demands.
+// finish returns the last message of a stream as the result. A stream without messages is an error,
+// because the output schema requires a result.
 func (c *call) finish(s *came) error {
 	if s.n == 0 {
 		return c.refuse(c.method.full + " was called and ended without a message, so that there is no result: it may have found nothing.")
@@ -150,7 +151,7 @@ func (c *call) finish(s *came) error {
 	return c.answer(result(s.last, s.note))
 }
 
-// result is a result with what its JSON lacks said beside it.
+// result returns a result with a note about the fields that its JSON omits.
 func result(json []byte, note string) *pb.CallToolResult {
 	res := &pb.CallToolResult{StructuredContentJson: string(json)}
 	if note != "" {

@@ -17,7 +17,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/reflect/reflecttest"
 )
 
-// Text of a service that is no UTF-8, in a status or a comment, reaches nobody as it is.
+// Invalid UTF-8 of a service, in a status or a comment, reaches no client unchanged.
 func TestTextThatIsNoUTF8(t *testing.T) {
 	set := shop("Get")
 	set.File[0].SourceCodeInfo = &descriptorpb.SourceCodeInfo{Location: []*descriptorpb.SourceCodeInfo_Location{

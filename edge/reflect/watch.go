@@ -6,8 +6,9 @@ import (
 	"google.golang.org/grpc/connectivity"
 )
 
-// watch follows the connection to the target until the adapter is closed. What may have been deployed anew is learned anew: while calls wait for it where
-// the target was lost, and else, where another connection has taken the place of the one before, while they go on.
+// watch follows the connection to the target until the adapter is closed. After the connection was
+// lost, the methods are learned again before calls are served. If another connection has replaced
+// it without a loss, they are learned again while calls continue.
 func (a *Adapter) watch() {
 	for up := false; ; {
 		state := a.target.GetState()
@@ -25,7 +26,8 @@ func (a *Adapter) watch() {
 	}
 }
 
-// back notes that the target is connected. again: it was before, and not lost since.
+// back records that the target is connected. again means that it was connected before and not lost
+// since.
 func (a *Adapter) back(again bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -37,7 +39,7 @@ func (a *Adapter) back(again bool) {
 	}
 }
 
-// lost notes that the target is away.
+// lost records that the target is away.
 func (a *Adapter) lost() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -45,7 +47,7 @@ func (a *Adapter) lost() {
 	a.losses++
 }
 
-// refresh learns the methods anew, if they are served and may be learned already.
+// refresh learns the methods again, if they are served and pace allows.
 func (a *Adapter) refresh() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -54,10 +56,11 @@ func (a *Adapter) refresh() {
 	}
 }
 
-// reloadMin is the least time until the methods are learned anew that something has cast doubt on: it may be the first of many.
+// reloadMin is the least delay of learning after a reason to suspect a change, of which there may
+// be many.
 const reloadMin = time.Second
 
-// relearn has the methods learned anew soon, once for all who ask for it until then.
+// relearn schedules learning. Further calls until it begins have no effect.
 func (a *Adapter) relearn() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -81,7 +84,7 @@ func (a *Adapter) later() {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		a.due = false
-		if a.fresh { // else who asks next learns them
+		if a.fresh { // otherwise the next request learns them
 			a.learning()
 		}
 	})

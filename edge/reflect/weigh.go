@@ -12,11 +12,11 @@ import (
 	"github.com/mcpedge/mcpedge/internal/wire"
 )
 
-// answer is a message of the target in its encoding. It is read once it is known what that costs: two bytes of it can become a
-// message of many fields, each with its default value in JSON.
+// answer is an encoded message of the target. It is decoded after its cost is known: two of its
+// bytes can become a message of many fields, each with a default value in JSON.
 type answer struct{ raw []byte }
 
-// read decodes an answer of a type. The error is the bound that it exceeds, or why it cannot be decoded.
+// read decodes an answer. It returns an error if the answer exceeds a bound or is invalid.
 func (c *call) read(md protoreflect.MessageDescriptor, a answer) (*dynamicpb.Message, error) {
 	s := &scale{types: c.types(), most: c.a.opts.MaxBytes, bases: map[protoreflect.FullName]int{}}
 	if err := s.message(md, a.raw, 0); err != nil {
@@ -32,7 +32,8 @@ func (c *call) read(md protoreflect.MessageDescriptor, a answer) (*dynamicpb.Mes
 	return m, nil
 }
 
-// text is a field of a text, without what is not decoded of the answer; empty: it is not set.
+// text returns a field of type string without decoding the rest of the answer; empty if it is not
+// set.
 func (a answer) text(fd protoreflect.FieldDescriptor) (text []byte) {
 	for f := range wire.Fields(a.raw) {
 		if f.Number == fd.Number() && f.Type == protowire.BytesType {
@@ -43,14 +44,15 @@ func (a answer) text(fd protoreflect.FieldDescriptor) (text []byte) {
 }
 
 const (
-	// asJSON is how often the JSON of an answer is in memory at a time, about.
+	// asJSON is the approximate number of copies of an answer's JSON in memory.
 	asJSON = 3
-	// light is the weight up to which answers do not wait for others.
+	// light is the weight up to which an answer does not wait for others.
 	light = 1 << 20
 )
 
-// hold waits until the answers that are read for other calls of the backend leave room for one of a weight, which the call holds
-// until it reads the next one or ends. It fails when the call's context ends.
+// hold waits until there is memory for an answer of a weight besides the other answers of the
+// backend. The call holds it until it reads the next answer or ends. It returns an error if the
+// call's context ends.
 func (c *call) hold(weight int64) error {
 	c.letGo()
 	if weight <= light {
@@ -64,33 +66,34 @@ func (c *call) hold(weight int64) error {
 	return nil
 }
 
-// letGo ends what hold began.
+// letGo releases what hold acquired.
 func (c *call) letGo() {
 	c.a.answers.Release(c.held)
 	c.held = 0
 }
 
 const (
-	// messageBytes and valueBytes are about what a decoded message, and a value in one, take in memory beside their content.
+	// messageBytes and valueBytes are the approximate memory overhead of a decoded message and of a
+	// value in one.
 	messageBytes = 400
 	valueBytes   = 48
 )
 
-// scale adds up what an answer costs, from its encoding.
+// scale sums up the cost of an answer from its encoding.
 type scale struct {
 	types types
 	// most is the bound of the JSON (max-message).
 	most int
-	// memory and json are about the bytes that the answer takes when it is decoded, and as JSON.
+	// memory and json are the approximate sizes of the decoded answer and of its JSON.
 	memory, json int
-	// anys is how many google.protobuf.Any lead to what is being weighed.
+	// anys is the number of google.protobuf.Any that enclose the current message.
 	anys int
-	// bases are what messages without a set field have as JSON, by type.
+	// bases are the JSON sizes of messages without a set field, by type.
 	bases map[protoreflect.FullName]int
 }
 
-// add counts memory and JSON. The error is the bound that they exceed. The size as JSON is an estimate: where it is exact, that of the JSON itself is
-// compared with the bound.
+// add adds memory and JSON. It returns an error if they exceed a bound. The size of the JSON is
+// estimated; the actual JSON is checked again.
 func (s *scale) add(memory, json int) error {
 	s.memory += memory
 	s.json += json
@@ -103,7 +106,8 @@ func (s *scale) add(memory, json int) error {
 	return nil
 }
 
-// message weighs a message in its encoding, which it does not check: decoding does.
+// message adds the cost of an encoded message. It ignores invalid encodings, which the decoder
+// rejects.
 func (s *scale) message(md protoreflect.MessageDescriptor, raw []byte, depth int) error {
 	if depth > limit.MaxDepth {
 		return fmt.Errorf("nests messages more than %d deep", limit.MaxDepth)
@@ -116,7 +120,7 @@ func (s *scale) message(md protoreflect.MessageDescriptor, raw []byte, depth int
 	isAny := md.FullName() == "google.protobuf.Any"
 	for f := range wire.Fields(raw) {
 		var err error
-		if fd := s.field(md, f.Number); fd == nil || isAny && f.Number == 2 { // It is kept as it is; what an Any holds is weighed below.
+		if fd := s.field(md, f.Number); fd == nil || isAny && f.Number == 2 { // kept encoded; the content of an Any is added below
 			err = s.add(f.Size, 0)
 		} else {
 			err = s.value(fd, f, depth)
@@ -147,7 +151,7 @@ func (s *scale) message(md protoreflect.MessageDescriptor, raw []byte, depth int
 	return s.message(t.Descriptor(), inside, depth+1)
 }
 
-// field finds a field or an extension; nil: there is none.
+// field returns a field or an extension, or nil.
 func (s *scale) field(md protoreflect.MessageDescriptor, number protowire.Number) protoreflect.FieldDescriptor {
 	if fd := md.Fields().ByNumber(number); fd != nil {
 		return fd
@@ -162,7 +166,7 @@ func (s *scale) field(md protoreflect.MessageDescriptor, number protowire.Number
 	return x.TypeDescriptor()
 }
 
-// value weighs one occurrence of a field: a value, or a packed list of them.
+// value adds the cost of one occurrence of a field: a value, or a packed list.
 func (s *scale) value(fd protoreflect.FieldDescriptor, f wire.Field, depth int) error {
 	name := 0
 	if !fd.IsList() {
@@ -180,7 +184,7 @@ func (s *scale) value(fd protoreflect.FieldDescriptor, f wire.Field, depth int) 
 	return s.add(valueBytes+len(f.Value), name+s.scalar(fd, f.Value))
 }
 
-// packed weighs a packed list.
+// packed adds the cost of a packed list.
 func (s *scale) packed(fd protoreflect.FieldDescriptor, raw []byte) error {
 	for len(raw) > 0 {
 		n := protowire.ConsumeFieldValue(1, wire.TypeOf(fd.Kind()), raw)
@@ -195,7 +199,7 @@ func (s *scale) packed(fd protoreflect.FieldDescriptor, raw []byte) error {
 	return nil
 }
 
-// scalar is about how long a value is as JSON, at the least.
+// scalar returns the approximate minimum length of a value in JSON.
 func (s *scale) scalar(fd protoreflect.FieldDescriptor, raw []byte) int {
 	switch fd.Kind() {
 	case protoreflect.StringKind:
@@ -214,7 +218,8 @@ func (s *scale) scalar(fd protoreflect.FieldDescriptor, raw []byte) int {
 	return 1
 }
 
-// base is the length of a message as JSON in which no field is set: fields without presence have their defaults.
+// base returns the length of the JSON of a message without set fields: fields without presence have
+// their defaults.
 func (s *scale) base(md protoreflect.MessageDescriptor) int {
 	if n, known := s.bases[md.FullName()]; known {
 		return n

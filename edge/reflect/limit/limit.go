@@ -1,5 +1,5 @@
-// Package limit bounds what learning a service costs: what is received, what is read of it and the
-// work on it, whatever the service's descriptors say. A Meter counts all of it for one attempt.
+// Package limit bounds the cost of learning a service, whatever its descriptors contain: received
+// bytes, decoded descriptors and computation. A Meter counts them for one attempt.
 package limit
 
 import (
@@ -10,55 +10,55 @@ import (
 
 // Bounds of one attempt to learn a service (docs/reflect.md, "Bounds of learning").
 const (
-	// MaxTime bounds the attempt, questions and computation together.
+	// MaxTime bounds the duration of an attempt.
 	MaxTime = 2 * time.Minute
-	// MaxServices bounds the services that are asked about, MaxFiles the files that may describe them.
+	// MaxServices bounds the services that are read, MaxFiles the files that describe them.
 	MaxServices = 1_000
 	MaxFiles    = 10_000
-	// MaxDescriptorBytes bounds the files together, MaxAnswerBytes the answers of server reflection,
-	// which may hold a file many times.
+	// MaxDescriptorBytes bounds the size of all files, MaxAnswerBytes that of all reflection
+	// answers, which may repeat files.
 	MaxDescriptorBytes = 32 << 20
 	MaxAnswerBytes     = 8 * MaxDescriptorBytes
-	// MaxElements bounds the declarations in the files and what their options hold, MaxLocations what
-	// the files say of places in the source.
+	// MaxElements bounds the declarations in the files and the contents of their options,
+	// MaxLocations the source locations.
 	MaxElements  = 300_000
 	MaxLocations = 2_000_000
-	// MaxDepth bounds how deep declarations nest, how deep files import each other, and how deep the
-	// messages of a schema nest.
+	// MaxDepth bounds the nesting of declarations, of imports, and of messages in a schema.
 	MaxDepth = 128
 	// MaxName bounds a full name or the name of a file, MaxNameBytes the full names of all
 	// declarations together.
 	MaxName      = 512
 	MaxNameBytes = 64 << 20
-	// MaxTools bounds the tools.
+	// MaxTools bounds the number of tools.
 	MaxTools = 5_000
 	// MaxText bounds a comment or a description, in bytes.
 	MaxText = 16 << 10
-	// MaxSchemasBytes bounds the schemas of all tools together, as JSON.
+	// MaxSchemasBytes bounds the JSON of all schemas together.
 	MaxSchemasBytes = 40 << 20
-	// MaxAnswerMemory bounds what an answer takes in memory when it is decoded, as it is estimated from its encoding;
-	// MaxAnswersMemory those of a backend that are read at a time, with their JSON.
+	// MaxAnswerMemory bounds the estimated memory of a decoded answer; MaxAnswersMemory that of all
+	// answers of a backend that are decoded at the same time, with their JSON.
 	MaxAnswerMemory  = 64 << 20
 	MaxAnswersMemory = 128 << 20
-	// MaxAnyTime bounds the questions about a type that is met in a google.protobuf.Any, MaxAnyAsked such types in one call.
-	// MaxAnyMissed bounds the types that are remembered as not known. What they take together is bounded as an attempt is.
+	// MaxAnyTime bounds the time to request a type found in a google.protobuf.Any, MaxAnyAsked the
+	// number of requested types per call, MaxAnyMissed the stored names of unknown types. Their
+	// total cost is bounded as that of an attempt.
 	MaxAnyTime   = 5 * time.Second
 	MaxAnyAsked  = 32
 	MaxAnyMissed = 1_000
-	// MaxNotes bounds the notes, MaxNote one of them, in bytes.
+	// MaxNotes bounds the number of notes, MaxNote the size of one, in bytes.
 	MaxNotes = 1_000
 	MaxNote  = 600
-	// MaxSteps bounds the steps of the computation: a declaration looked at, a field of a schema, a
-	// rule. Below it they are bounded by FreeSteps and StepsPerByte of the descriptors.
+	// MaxSteps bounds the computation: visited declarations, fields of schemas, rules. For small
+	// descriptors the bound is lower, FreeSteps plus StepsPerByte for each of their bytes.
 	MaxSteps     = 4_000_000
 	FreeSteps    = 1_000_000
 	StepsPerByte = 16
 )
 
-// checkEvery is how many steps pass between two looks at the context.
+// checkEvery is the number of steps between two checks of the context.
 const checkEvery = 1 << 10
 
-// Meter counts the work of one attempt to learn a service. It is for one goroutine.
+// Meter counts the cost of one attempt to learn a service. It is for one goroutine.
 type Meter struct {
 	ctx  context.Context
 	room *Room
@@ -68,25 +68,27 @@ type Meter struct {
 	elements, location int
 	schemas            int
 	err                error
-	// full is why the room takes no more; nil: it does.
+	// full is the error of a full room, or nil.
 	full error
 }
 
-// New makes a meter whose work ends with ctx, and whose results are held by room, which may be nil.
+// New returns a Meter whose work ends with ctx and whose results are accounted to room, which may
+// be nil.
 func New(ctx context.Context, room *Room) *Meter { return &Meter{ctx: ctx, room: room} }
 
-// Steps is how many steps were counted.
+// Steps returns the number of counted steps.
 func (m *Meter) Steps() int64 { return m.steps }
 
-// Bytes is how many bytes of descriptors were counted.
+// Bytes returns the number of counted bytes of descriptors.
 func (m *Meter) Bytes() int { return m.bytes }
 
-// allowed is how many steps there may be for what was received so far.
+// allowed returns the bound of the steps for the bytes received so far.
 func (m *Meter) allowed() int64 {
 	return min(FreeSteps+StepsPerByte*int64(m.bytes), MaxSteps)
 }
 
-// Step counts n steps and reports whether the work may go on. Once it may not, it never may again.
+// Step counts n steps and reports whether the work may continue. After it has returned false it
+// always does.
 func (m *Meter) Step(n int) bool {
 	if m.err != nil {
 		return false
@@ -104,16 +106,16 @@ func (m *Meter) Step(n int) bool {
 	return m.err == nil
 }
 
-// Err is why the work may not go on; nil: it may.
+// Err returns why the work may not continue, or nil.
 func (m *Meter) Err() error { return m.err }
 
-// Room is what holds the results of the work; nil: nothing does.
+// Room returns the room that accounts for the results, or nil.
 func (m *Meter) Room() *Room { return m.room }
 
-// Full is why the room of the meter takes no more; nil: it does. What was learned must not be used then.
+// Full returns the error of a full room, or nil. After an error the results must not be used.
 func (m *Meter) Full() error { return m.full }
 
-// take adds what is held to the room.
+// take accounts for bytes in the room.
 func (m *Meter) take(bytes int) error {
 	if m.full == nil {
 		m.full = m.room.Take(int64(bytes))
@@ -124,7 +126,8 @@ func (m *Meter) take(bytes int) error {
 	return m.full
 }
 
-// MostSchemas is how many bytes all schemas may have together: MaxSchemasBytes, or less where these would take more than half of the memory.
+// MostSchemas returns the bound of the size of all schemas: MaxSchemasBytes, or less if these would
+// take more than half of the memory.
 func (m *Meter) MostSchemas() int {
 	if most := m.room.most(); most > 0 {
 		return int(min(MaxSchemasBytes, most/2/schemaTimes))
@@ -141,12 +144,12 @@ func (m *Meter) Schema(bytes int) bool {
 	return true
 }
 
-// Clip shortens a text to most bytes, and marks that it was.
+// Clip shortens a text to most bytes, with a mark at its end.
 func Clip(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}
-	for most > 0 && text[most]&0xC0 == 0x80 { // within a character
+	for most > 0 && text[most]&0xC0 == 0x80 { // do not cut a character
 		most--
 	}
 	return text[:most] + "…"

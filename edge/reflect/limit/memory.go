@@ -5,27 +5,29 @@ import (
 	"sync"
 )
 
-// Estimates of what a model takes in memory. A declaration becomes a descriptor with its entries in maps. Its options are kept as they are. A schema is
-// in the model, in the lists of the backend and in what clients are sent.
+// Estimates of a model's memory. A declaration becomes a descriptor with entries in maps. Its
+// options stay encoded. A schema is stored in the model, in the backend's lists and in responses to
+// clients.
 const (
 	elementBytes    = 800
 	descriptorTimes = 2
 	schemaTimes     = 3
 )
 
-// Memory bounds what the models of services take that a process has learned, and what learning takes beside them as much again, in bytes as they are
-// estimated. All methods are safe for concurrent use.
+// Memory bounds the estimated memory of the models of a process, and separately, by the same
+// amount, that of learning. All methods are safe for concurrent use.
 type Memory struct {
 	most int64
 
-	mu sync.Mutex // guards what follows, and all shares and rooms
-	// shares is how many backends learn.
+	mu sync.Mutex // guards the fields below, and all shares and rooms
+	// shares is the number of backends with a share.
 	shares int
-	// kept is what models hold, learning what attempts to learn one hold.
+	// kept is the memory of models, learning that of running attempts.
 	kept, learning int64
 }
 
-// NewMemory returns a Memory for so many bytes of models; with 0 or less, nil, which has no bound.
+// NewMemory returns a Memory that bounds models to so many bytes. For 0 or less it returns nil,
+// which has no bound.
 func NewMemory(most int64) *Memory {
 	if most <= 0 {
 		return nil
@@ -33,7 +35,7 @@ func NewMemory(most int64) *Memory {
 	return &Memory{most: most}
 }
 
-// Used returns the bytes that models, and attempts to learn one, hold.
+// Used returns the memory of models and of running attempts.
 func (m *Memory) Used() (kept, learning int64) {
 	if m == nil {
 		return 0, 0
@@ -43,7 +45,7 @@ func (m *Memory) Used() (kept, learning int64) {
 	return m.kept, m.learning
 }
 
-// Join returns the share of one backend; nil if m is nil.
+// Join returns a share for one backend; nil if m is nil.
 func (m *Memory) Join() *Share {
 	if m == nil {
 		return nil
@@ -54,8 +56,8 @@ func (m *Memory) Join() *Share {
 	return &Share{of: m}
 }
 
-// Share is what one backend has of a Memory. While its models take no more than an equal part they are never refused, whatever others
-// hold. nil has no bound.
+// Share is the part of a Memory that belongs to one backend. Models that take at most an equal part
+// are never refused, whatever others use. nil has no bound.
 type Share struct{ of *Memory }
 
 // Leave ends the share. Its rooms stay until they are released.
@@ -68,18 +70,20 @@ func (s *Share) Leave() {
 	s.of.shares--
 }
 
-// Room begins what one attempt to learn the service holds.
+// Room returns an empty room for one attempt to learn the service.
 func (s *Share) Room() *Room { return &Room{share: s} }
 
-// Room is the memory of one model: of an attempt to learn it, and of the model once Keep was called. nil has no bound.
+// Room accounts for the memory of one attempt to learn a service, and after Keep, of its model. nil
+// has no bound.
 type Room struct {
 	share *Share
 	bytes int64
-	// kept: it is a model's. released: it holds nothing, and takes no more.
+	// kept reports that it belongs to a model. released means that it is empty and refuses Take.
 	kept, released bool
 }
 
-// Take adds bytes to what the room holds. The error is the bound that they would exceed; then it holds what it held.
+// Take adds bytes to the room. If they would exceed the bound, it returns an error and adds
+// nothing.
 func (r *Room) Take(bytes int64) error {
 	if r == nil || r.share == nil {
 		return nil
@@ -102,8 +106,8 @@ func (r *Room) Take(bytes int64) error {
 	return nil
 }
 
-// Keep makes the room that of a model, in place of the model that has old, which may be nil. The error is the bound that it would exceed; then it
-// stays what it is.
+// Keep assigns the room to a model that replaces the model of old, which may be nil. If that would
+// exceed the bound, it returns an error and changes nothing.
 func (r *Room) Keep(old *Room) error {
 	if r == nil || r.share == nil {
 		return nil
@@ -124,7 +128,7 @@ func (r *Room) Keep(old *Room) error {
 	return nil
 }
 
-// Release ends what the room holds. It may be called more than once.
+// Release empties the room. It may be called more than once.
 func (r *Room) Release() {
 	if r == nil || r.share == nil {
 		return
@@ -142,7 +146,7 @@ func (r *Room) Release() {
 	r.released = true
 }
 
-// most is the bound of the room's memory; 0: there is none.
+// most returns the bound of the room's memory; 0 means none.
 func (r *Room) most() int64 {
 	if r == nil || r.share == nil {
 		return 0
@@ -150,10 +154,10 @@ func (r *Room) most() int64 {
 	return r.share.of.most
 }
 
-// part is an equal part of the memory. The caller holds mu.
+// part returns an equal part of the memory. The caller holds mu.
 func (m *Memory) part() int64 { return m.most / int64(max(m.shares, 1)) }
 
-// full is the error that there is no more room. The caller holds mu.
+// full returns the error of a full Memory. The caller holds mu.
 func (m *Memory) full(kept bool) error {
 	what := "the services that are being learned"
 	if kept {

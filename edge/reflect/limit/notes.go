@@ -2,14 +2,14 @@ package limit
 
 import "fmt"
 
-// Notes are sentences, each once, in the order in which they came. The zero value is empty.
+// Notes are sentences without duplicates, in the order of Add. The zero value is empty.
 type Notes struct {
 	all  []string
 	seen map[string]bool
 	more int
 }
 
-// Add adds a sentence, shortened to MaxNote, unless it is there already or there are MaxNotes.
+// Add adds a sentence, shortened to MaxNote. It ignores duplicates and sentences beyond MaxNotes.
 func (n *Notes) Add(format string, args ...any) {
 	text := Clip(fmt.Sprintf(format, args...), MaxNote)
 	switch {
@@ -25,7 +25,7 @@ func (n *Notes) Add(format string, args ...any) {
 	}
 }
 
-// List returns the sentences, and as the last one how many were left out, if any.
+// List returns the sentences. If some were ignored, a last sentence has their number.
 func (n *Notes) List() []string {
 	if n.more == 0 {
 		return n.all

@@ -17,8 +17,9 @@ var (
 	locationName = (*descriptorpb.SourceCodeInfo_Location)(nil).ProtoReflect().Descriptor().FullName()
 )
 
-// Scan counts a serialized google.protobuf.FileDescriptorProto before it is read: two bytes of it can
-// become hundreds in memory. The error says which bound it crosses; then it must not be read.
+// Scan counts a serialized google.protobuf.FileDescriptorProto before it is decoded: two of its
+// bytes can become hundreds in memory. If it exceeds a bound, Scan returns an error, and it must
+// not be decoded.
 func (m *Meter) Scan(raw []byte) error {
 	if m.bytes+len(raw) > MaxDescriptorBytes {
 		return fmt.Errorf("the descriptors have more than %d bytes", MaxDescriptorBytes)
@@ -35,7 +36,7 @@ func (m *Meter) scan(of protoreflect.MessageDescriptor, raw []byte, depth int) e
 	if depth > MaxDepth {
 		return fmt.Errorf("its declarations nest more than %d deep", MaxDepth)
 	}
-	for f := range wire.Fields(raw) { // what cannot be read fails when it is read, too
+	for f := range wire.Fields(raw) { // invalid bytes are an error of the decoder
 		if f.Type != protowire.BytesType {
 			continue
 		}
@@ -55,7 +56,8 @@ func (m *Meter) scan(of protoreflect.MessageDescriptor, raw []byte, depth int) e
 	return nil
 }
 
-// fieldOf finds a field, or an extension that is known to this program; nil: it is kept as bytes.
+// fieldOf returns a field, or an extension that is linked into this program. nil means that the
+// decoder keeps its bytes.
 func fieldOf(of protoreflect.MessageDescriptor, number protowire.Number) protoreflect.FieldDescriptor {
 	if field := of.Fields().ByNumber(number); field != nil {
 		return field
@@ -85,8 +87,8 @@ func (m *Meter) element(field protoreflect.FieldDescriptor) error {
 	return nil
 }
 
-// Names counts the full names that linking a file will make, of everything declared in it. The error
-// says which bound they cross; then the file must not be linked.
+// Names counts the full names of all declarations in a file. If they exceed a bound, it returns an
+// error, and the file must not be linked.
 func (m *Meter) Names(fd *descriptorpb.FileDescriptorProto) error {
 	if len(fd.GetName()) > MaxName || len(fd.GetPackage()) > MaxName {
 		return fmt.Errorf("its name or its package has more than %d bytes", MaxName)
@@ -114,7 +116,7 @@ func (m *Meter) Names(fd *descriptorpb.FileDescriptorProto) error {
 	return m.take(m.names - before)
 }
 
-// namer counts names. Scopes are lengths of full names, with a dot behind them.
+// namer counts names. Scopes are lengths of full names, including a dot at the end.
 type namer struct {
 	m   *Meter
 	err error
@@ -164,8 +166,7 @@ func (n *namer) message(scope int, md *descriptorpb.DescriptorProto) {
 	}
 }
 
-// IsFatal reports whether an error of Scan or Names is about all files, so that reading more of them
-// is of no use.
+// IsFatal reports whether an error of Scan or Names applies to all further files.
 func (m *Meter) IsFatal(err error) bool {
 	return m.err != nil || errors.Is(err, errNames) || m.elements > MaxElements || m.location > MaxLocations
 }

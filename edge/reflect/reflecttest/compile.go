@@ -15,7 +15,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
 
-	// What the files may import.
+	// Types that the files may import.
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	_ "google.golang.org/genproto/googleapis/api/annotations"
 
@@ -28,7 +28,7 @@ var protos embed.FS
 // Kinds compiles the bundled files: a service with every kind of field, and the rules.
 func Kinds() *descriptorpb.FileDescriptorSet { return bundled("kinds.proto", "legacy.proto") }
 
-// Oracle compiles the bundled file of messages that are drawn to be held against protovalidate.
+// Oracle compiles the bundled file of messages for comparisons with protovalidate.
 func Oracle() *descriptorpb.FileDescriptorSet { return bundled("oracle.proto") }
 
 // bundled compiles bundled files.
@@ -44,8 +44,8 @@ func bundled(names ...string) *descriptorpb.FileDescriptorSet {
 	return Compile(files)
 }
 
-// Compile makes a set of the files, by name, and of all that they import, comments included. It panics
-// on a mistake in them.
+// Compile compiles files, by name, to a set with their imports and comments. It panics on an error
+// in them.
 func Compile(files map[string]string) *descriptorpb.FileDescriptorSet {
 	var names []string
 	for name := range files {
@@ -88,7 +88,7 @@ func Compile(files map[string]string) *descriptorpb.FileDescriptorSet {
 	return remarshal(set)
 }
 
-// remarshal reads the set anew, so that options have their Go types.
+// remarshal decodes the set again, so that options have their Go types.
 func remarshal(set *descriptorpb.FileDescriptorSet) *descriptorpb.FileDescriptorSet {
 	raw, err := proto.Marshal(set)
 	if err != nil {

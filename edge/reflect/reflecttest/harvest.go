@@ -23,12 +23,13 @@ import (
 	_ "google.golang.org/protobuf/types/known/emptypb"
 )
 
-// Harvest is a service with google.longrunning.Operation: each call of it begins an operation, by the name that its field has,
-// and the test says what becomes of it. Safe for concurrent use.
+// Harvest is a service with google.longrunning.Operation: each call starts an operation named after
+// its field, whose result the test sets. Safe for concurrent use.
 type Harvest struct {
 	Set   *descriptorpb.FileDescriptorSet
 	files *protoregistry.Files
-	// Began gets the field of each operation that begins, Cancelled of each that is cancelled, once.
+	// Began receives the field of each started operation, Cancelled that of each cancelled one,
+	// once.
 	Began, Cancelled chan string
 
 	mu    sync.Mutex
@@ -36,13 +37,13 @@ type Harvest struct {
 	asked map[string]int
 	away  bool
 	hang  bool
-	// cancelled holds the fields of the operations that were cancelled.
+	// cancelled has the fields of cancelled operations.
 	cancelled map[string]bool
-	// hold is what answers of methods that begin operations wait for; nil: nothing.
+	// hold delays the responses of methods that start operations until it is closed; nil does not.
 	hold chan struct{}
 }
 
-// NewHarvest makes one. Serve its Set with its Handle.
+// NewHarvest returns a Harvest. Serve its Set with its Handle.
 func NewHarvest() *Harvest {
 	text := func(name string) string {
 		raw, err := fs.ReadFile(protos, "protos/"+name)
@@ -63,7 +64,7 @@ func NewHarvest() *Harvest {
 // Serve serves it until the test ends.
 func (h *Harvest) Serve(t testing.TB, opts Options) *Server { return Serve(t, h.Set, h.Handle, opts) }
 
-// message makes one of the set's.
+// message returns a new message of the set.
 func (h *Harvest) message(name protoreflect.FullName, set func(m *dynamicpb.Message, fields protoreflect.FieldDescriptors)) *dynamicpb.Message {
 	m := dynamicpb.NewMessage(Message(h.files, name))
 	set(m, m.Descriptor().Fields())
@@ -93,7 +94,7 @@ func (h *Harvest) set(field string, fill func(op *dynamicpb.Message, fields prot
 	h.table["operations/"+field] = op
 }
 
-// Rows says how far an operation is, in its metadata.
+// Rows sets the progress of an operation, in its metadata.
 func (h *Harvest) Rows(field string, rows int) {
 	h.set(field, func(op *dynamicpb.Message, _ protoreflect.FieldDescriptors) {
 		anything(op, "metadata", h.message("test.tea.v1.Picking", func(m *dynamicpb.Message, fields protoreflect.FieldDescriptors) {
@@ -103,7 +104,8 @@ func (h *Harvest) Rows(field string, rows int) {
 	})
 }
 
-// Finish ends an operation with a Harvest of so many kilos; below 0: with an Empty.
+// Finish ends an operation with a Harvest of so many kilos; a negative number ends it with an
+// Empty.
 func (h *Harvest) Finish(field string, kilos int) {
 	h.set(field, func(op *dynamicpb.Message, fields protoreflect.FieldDescriptors) {
 		op.Set(fields.ByName("done"), protoreflect.ValueOfBool(true))
@@ -128,35 +130,35 @@ func (h *Harvest) Fail(field string, c code.Code, message string) {
 	})
 }
 
-// Asked is how often it was asked about an operation.
+// Asked returns how often an operation was queried.
 func (h *Harvest) Asked(field string) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.asked["operations/"+field]
 }
 
-// Away says whether questions about operations are answered with UNAVAILABLE from now on.
+// Away makes queries of operations fail with UNAVAILABLE, or succeed again.
 func (h *Harvest) Away(away bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.away = away
 }
 
-// Hang says whether questions about operations are left without an answer from now on.
+// Hang makes queries of operations block, or succeed again.
 func (h *Harvest) Hang(hang bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.hang = hang
 }
 
-// Hold has methods begin operations, but not answer before Release.
+// Hold delays the responses of methods that start operations until Release.
 func (h *Harvest) Hold() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.hold = make(chan struct{})
 }
 
-// Release lets them answer.
+// Release ends Hold.
 func (h *Harvest) Release() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -164,7 +166,7 @@ func (h *Harvest) Release() {
 	h.hold = nil
 }
 
-// Handle is the Handler.
+// Handle implements Handler.
 func (h *Harvest) Handle(ctx context.Context, method protoreflect.MethodDescriptor, in *dynamicpb.Message, send func(*dynamicpb.Message) error) error {
 	text := func(field protoreflect.Name) string { return in.Get(in.Descriptor().Fields().ByName(field)).String() }
 	switch method.Name() {
@@ -172,7 +174,7 @@ func (h *Harvest) Handle(ctx context.Context, method protoreflect.MethodDescript
 		h.mu.Lock()
 		op, hold := h.table["operations/"+text("field")], h.hold
 		h.mu.Unlock()
-		if op == nil { // unless the test has said what it is
+		if op == nil { // the test has not set its state
 			h.set(text("field"), func(*dynamicpb.Message, protoreflect.FieldDescriptors) {})
 		}
 		h.Began <- text("field")
@@ -190,7 +192,7 @@ func (h *Harvest) Handle(ctx context.Context, method protoreflect.MethodDescript
 			return status.FromContextError(ctx.Err()).Err()
 		}
 		if away {
-			return status.Error(codes.Unavailable, "nobody is there")
+			return status.Error(codes.Unavailable, "the service is away")
 		}
 		return h.send(text("name"), send)
 	case "CancelOperation":

@@ -18,16 +18,17 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
-// Handler answers a call of any method. It sends one message, or as many as it likes for a stream.
+// Handler handles a call of any method. It sends one message, or any number for a stream.
 type Handler func(ctx context.Context, method protoreflect.MethodDescriptor, in *dynamicpb.Message, send func(*dynamicpb.Message) error) error
 
-// Options of a Server. The zero value listens anywhere and serves reflection v1.
+// Options of a Server. The zero value listens on any port and serves reflection v1.
 type Options struct {
-	// Addr to listen on; empty: any port of loopback.
+	// Addr to listen on; empty means any port of loopback.
 	Addr string
 	// Alpha serves reflection v1alpha instead of v1, Mute none.
 	Alpha, Mute bool
-	// Single answers each question of reflection with one file, and calls the function before; nil: with all that a file imports.
+	// Single, unless nil, makes reflection answer with single files, without imports. It is called
+	// before each answer.
 	Single func(*rpb.ServerReflectionRequest)
 	// Server are further options of the gRPC server.
 	Server []grpc.ServerOption
@@ -102,7 +103,7 @@ func method(files *protoregistry.Files, path string) protoreflect.MethodDescript
 	return nil
 }
 
-// extensions tells reflection of extensions, those of messages left out.
+// extensions resolves extensions for reflection, except those of the left-out messages.
 type extensions struct {
 	*dynamicpb.Types
 	files *protoregistry.Files
@@ -121,7 +122,7 @@ func (e extensions) RangeExtensionsByMessage(of protoreflect.FullName, fn func(p
 	})
 }
 
-// services tells reflection what is served.
+// services lists the services for reflection.
 type services struct{ files *protoregistry.Files }
 
 // GetServiceInfo implements reflection.ServiceInfoProvider.
@@ -136,8 +137,8 @@ func (s services) GetServiceInfo() map[string]grpc.ServiceInfo {
 	return out
 }
 
-// Answer handles the bundled services. Echo, Walk, Every and the like give back what they get, Count
-// counts, Fail fails as it is told, and the others answer with nothing.
+// Answer handles the bundled services. Echo, Walk, Every and similar methods return their request,
+// Count counts, Fail returns the requested status, and the others return an empty message.
 func Answer(_ context.Context, method protoreflect.MethodDescriptor, in *dynamicpb.Message, send func(*dynamicpb.Message) error) error {
 	out := dynamicpb.NewMessage(method.Output())
 	field := func(m *dynamicpb.Message, name protoreflect.Name) protoreflect.Value {

@@ -10,8 +10,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 )
 
-// single is a reflection service that answers with the file that is asked for and no other, as those of most languages do. It
-// does not know extensions.
+// single is a reflection service that answers with the requested file only, as most languages' do.
+// It does not support extensions.
 type single struct {
 	rpb.UnimplementedServerReflectionServer
 	files  *protoregistry.Files

@@ -12,8 +12,8 @@ import (
 	optionspb "github.com/mcpedge/mcpedge/gen/mcpedge/options/v1"
 )
 
-// Comment is what the source says of a declaration, cleared of what is meant for tools; empty: nothing,
-// or the descriptors came without source information.
+// Comment returns the source comment of a declaration without directives for tools. It is empty if
+// there is none, or if the descriptors have no source information.
 func Comment(d protoreflect.Descriptor) string {
 	loc := d.ParentFile().SourceLocations().ByDescriptor(d)
 	text := loc.LeadingComments
@@ -42,7 +42,7 @@ func describe(d protoreflect.Descriptor) string { return Comment(d) }
 // maxValues bounds how many values of an enum are described.
 const maxValues = 64
 
-// describeEnum is the comment of an enum and of its values.
+// describeEnum returns the comments of an enum and of its values.
 func describeEnum(ed protoreflect.EnumDescriptor) string {
 	text := Comment(ed)
 	if ed.Values().Len() > maxValues {
@@ -58,7 +58,7 @@ func describeEnum(ed protoreflect.EnumDescriptor) string {
 	return join(text, strings.Join(lines, "\n"))
 }
 
-// describeField is what a field's option says, else its comment.
+// describeField returns the description in a field's option, or else its comment.
 func (g *generator) describeField(fd protoreflect.FieldDescriptor) string {
 	said, err := Private[*optionspb.FieldToolOptions](fd, optionspb.E_Field)
 	if err != nil {
@@ -77,7 +77,7 @@ func join(a, b string) string {
 	return a + "\n" + b
 }
 
-// decorate adds what the declaration of a field says beside its type.
+// decorate adds attributes of a field's declaration to its schema.
 func (g *generator) decorate(s *object, fd protoreflect.FieldDescriptor) *object {
 	behavior := behaviors(fd)
 	about := g.describeField(fd)

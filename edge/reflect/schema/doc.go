@@ -1,14 +1,14 @@
-// Package schema writes JSON Schema 2020-12 for protobuf messages as protobuf's JSON mapping has them.
+// Package schema generates JSON Schema 2020-12 for protobuf messages in protobuf's JSON mapping.
 //
-// An input schema takes what the mapping takes, in its canonical forms: members under their JSON names,
-// enums by name, 64-bit integers as strings or numbers, bytes in either base64 alphabet. It holds the
-// fields that are required (google.api.field_behavior, protovalidate, proto2) and protovalidate's
-// standard rules. A rule it cannot hold is a note, never dropped in silence. Over canonical JSON it
-// agrees with protovalidate, but for what the notes name.
+// An input schema accepts the canonical forms of the mapping: members under their JSON names, enums
+// by name, 64-bit integers as strings or numbers, bytes in either base64 alphabet. It enforces
+// required fields (google.api.field_behavior, protovalidate, proto2) and protovalidate's standard
+// rules. A rule that it cannot express becomes a note. For canonical JSON it agrees with
+// protovalidate, except for the noted rules.
 //
-// An output schema describes what protojson writes with its default values emitted. It holds no rules:
-// what a service answers is its own affair.
+// An output schema describes the output of protojson with default values. It has no rules, because
+// a service's responses are not validated.
 //
-// Both have an object at their root. A message whose JSON is no object (a Timestamp, a wrapper) stands
-// as the member "value".
+// Both have an object at their root. A message whose JSON is not an object (a Timestamp, a wrapper)
+// becomes the member "value".
 package schema

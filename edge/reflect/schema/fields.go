@@ -7,7 +7,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// field is the schema of one field, and whether it must be there.
+// field returns the schema of a field, and whether the field is required.
 func (g *generator) field(fd protoreflect.FieldDescriptor, of *messageRules) (s *object, must bool) {
 	rules := g.fieldRules(fd, of)
 	must = fd.Cardinality() == protoreflect.Required
@@ -27,8 +27,8 @@ func (g *generator) field(fd protoreflect.FieldDescriptor, of *messageRules) (s 
 	return g.decorate(s, fd), must
 }
 
-// presence says whether a field must be there: it is required, or, where absence is the zero value, its
-// rules refuse that value.
+// presence determines whether a field is required: by its declaration or, if absence means the zero
+// value, because its rules refuse that value.
 func (g *generator) presence(s *object, fd protoreflect.FieldDescriptor, rules *ruleSet, must bool) (*object, bool) {
 	if g.as.partial {
 		return s, must
@@ -50,7 +50,7 @@ func (g *generator) presence(s *object, fd protoreflect.FieldDescriptor, rules *
 	return s, must
 }
 
-// singular is the schema of one value of a field, of an element, or of a map's value.
+// singular returns the schema of a field's value, or of one element of a list or map.
 func (g *generator) singular(fd protoreflect.FieldDescriptor, rules *ruleSet) *object {
 	if fd.Message() != nil {
 		rules.unwrapped(g, fd)
@@ -59,7 +59,8 @@ func (g *generator) singular(fd protoreflect.FieldDescriptor, rules *ruleSet) *o
 	return g.scalar(fd, rules)
 }
 
-// element is singular for elements of lists, map keys and map values, whose zero value may be passed over.
+// element is singular for list elements, map keys and map values, for which a rule may ignore the
+// zero value.
 func (g *generator) element(fd protoreflect.FieldDescriptor, rules *ruleSet) *object {
 	s := g.singular(fd, rules)
 	if fd.Message() == nil && rules.ignoresZero() {
@@ -71,7 +72,7 @@ func (g *generator) element(fd protoreflect.FieldDescriptor, rules *ruleSet) *ob
 	return s
 }
 
-// list is the schema of a repeated field.
+// list returns the schema of a repeated field.
 func (g *generator) list(fd protoreflect.FieldDescriptor, rules *ruleSet) *object {
 	r := rules.repeated(g)
 	s := obj("type", "array", "items", g.element(fd, r.items))
@@ -82,7 +83,7 @@ func (g *generator) list(fd protoreflect.FieldDescriptor, rules *ruleSet) *objec
 	return s
 }
 
-// mapping is the schema of a map field.
+// mapping returns the schema of a map field.
 func (g *generator) mapping(fd protoreflect.FieldDescriptor, rules *ruleSet) *object {
 	r := rules.mapping(g)
 	s := obj("type", "object")
@@ -94,7 +95,7 @@ func (g *generator) mapping(fd protoreflect.FieldDescriptor, rules *ruleSet) *ob
 	return s
 }
 
-// key is the schema of a map's keys, which are texts in JSON; nil: any.
+// key returns the schema of a map's keys, which are strings in JSON; nil accepts any.
 func (g *generator) key(fd protoreflect.FieldDescriptor, rules *ruleSet) *object {
 	switch kind := fd.Kind(); kind {
 	case protoreflect.BoolKind:
@@ -121,7 +122,7 @@ func (g *generator) key(fd protoreflect.FieldDescriptor, rules *ruleSet) *object
 	}
 }
 
-// oneofs lets at most one, or exactly one, member of each oneof be there.
+// oneofs adds the conditions that at most one, or exactly one, member of each oneof is present.
 func (g *generator) oneofs(s *object, md protoreflect.MessageDescriptor, rules *messageRules) {
 	var conditions []any
 	add := func(names []string, required bool) {
@@ -152,7 +153,8 @@ func (g *generator) oneofs(s *object, md protoreflect.MessageDescriptor, rules *
 	}
 }
 
-// choice is the condition that at most one member is there, or exactly one; nil: no condition.
+// choice returns the condition that at most one member is present, or exactly one if required; nil
+// means no condition.
 func choice(names []string, required bool) *object {
 	if len(names) == 0 || len(names) == 1 && !required {
 		return nil

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// interval is a range of integers, both ends in it.
+// interval is a range of integers that includes both ends.
 type interval struct{ lo, hi *big.Int }
 
-// integers is a set of integers: disjoint intervals in rising order.
+// integers is a set of integers: disjoint intervals in ascending order.
 type integers []interval
 
 var one = big.NewInt(1)
@@ -18,7 +18,7 @@ var one = big.NewInt(1)
 func less(n *big.Int) *big.Int { return new(big.Int).Sub(n, one) }
 func more(n *big.Int) *big.Int { return new(big.Int).Add(n, one) }
 
-// within keeps what is in [lo, hi]; nil: no end on that side.
+// within returns the intersection with [lo, hi]; nil means unbounded.
 func (s integers) within(lo, hi *big.Int) integers {
 	var out integers
 	for _, i := range s {
@@ -36,7 +36,7 @@ func (s integers) within(lo, hi *big.Int) integers {
 	return out
 }
 
-// without leaves numbers out.
+// without removes numbers.
 func (s integers) without(numbers []*big.Int) integers {
 	numbers = slices.Clone(numbers)
 	slices.SortFunc(numbers, (*big.Int).Cmp)
@@ -60,7 +60,7 @@ func (s integers) without(numbers []*big.Int) integers {
 	return out
 }
 
-// only keeps what is among the numbers.
+// only returns the intersection with the numbers.
 func (s integers) only(numbers []*big.Int) integers {
 	numbers = slices.Clone(numbers)
 	slices.SortFunc(numbers, (*big.Int).Cmp)
@@ -76,7 +76,7 @@ func (s integers) only(numbers []*big.Int) integers {
 	return out
 }
 
-// points lists the numbers when there are at most so many.
+// points returns the elements if there are at most atMost.
 func (s integers) points(atMost int64) ([]*big.Int, bool) {
 	var out []*big.Int
 	for _, i := range s {
@@ -90,8 +90,8 @@ func (s integers) points(atMost int64) ([]*big.Int, bool) {
 	return out, true
 }
 
-// pattern is a regular expression for the decimal texts of the numbers. An end of the set that is an end
-// of all (such as the largest int64) is left open.
+// pattern returns a regular expression for the decimal texts of the numbers. A bound of the set
+// that is also a bound of all (such as the largest int64) is not enforced.
 func (s integers) pattern(all interval) string {
 	var alternatives []string
 	for _, i := range s {
@@ -110,7 +110,7 @@ func (s integers) pattern(all interval) string {
 	return "^(?:" + strings.Join(alternatives, "|") + ")$"
 }
 
-// decimals are expressions for the decimal texts of lo to hi; nil: no end.
+// decimals returns expressions for the decimal texts from lo to hi; nil means unbounded.
 func decimals(lo, hi *big.Int) []string {
 	switch {
 	case lo == nil && hi == nil:
@@ -141,7 +141,7 @@ func minus(alternatives []string) []string {
 	return out
 }
 
-// natural does it for ends from 0 on, length by length.
+// natural is decimals for bounds of at least 0. It handles each number of digits separately.
 func natural(lo, hi *big.Int) []string {
 	var out []string
 	for length := len(lo.String()); length <= len(hi.String()); length++ {
@@ -162,7 +162,7 @@ func natural(lo, hi *big.Int) []string {
 	return out
 }
 
-// between does it for two texts of the same length.
+// between is decimals for two texts of equal length.
 func between(lo, hi string) []string {
 	if lo == "" {
 		return []string{""}

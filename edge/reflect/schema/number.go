@@ -10,10 +10,10 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// maxPoints is how many numbers are written one by one.
+// maxPoints is the size up to which a set is written as an enumeration.
 const maxPoints = 64
 
-// integers is what the rules leave of a kind.
+// integers returns the integers of a kind that the rules accept.
 func (r *ruleSet) integers(g *generator, kind protoreflect.Kind) integers {
 	all := extent(kind)
 	set := integers{all}
@@ -39,13 +39,14 @@ func (r *ruleSet) integers(g *generator, kind protoreflect.Kind) integers {
 		}
 		return true
 	})
-	if low != nil && high != nil && r.reversed(g, kind) { // outside of both instead of between them
+	if low != nil && high != nil && r.reversed(g, kind) { // protovalidate then accepts the outside of the range
 		return append(set.within(nil, high), set.within(low, nil)...)
 	}
 	return set.within(low, high)
 }
 
-// reversed reports whether the upper bound is below the lower one, which protovalidate reads as a gap.
+// reversed reports whether the upper bound is below the lower one, which protovalidate reads as an
+// excluded range.
 func (r *ruleSet) reversed(g *generator, kind protoreflect.Kind) bool {
 	rules := r.of(g, kind.String())
 	var low, high protoreflect.Value
@@ -99,7 +100,8 @@ func (s integers) with0(kind protoreflect.Kind) integers {
 	return append(out, s.within(zero, extent(kind).hi)...)
 }
 
-// integer is the schema of the numbers of a set: of 64 bits as texts, and in inputs as numbers too.
+// integer returns the schema of a set of integers. 64-bit integers are strings, and in inputs
+// numbers, too.
 func (g *generator) integer(kind protoreflect.Kind, set integers) *object {
 	all := extent(kind)
 	wide := all.hi.BitLen() > 32
@@ -136,7 +138,7 @@ func (g *generator) integer(kind protoreflect.Kind, set integers) *object {
 	return s.set("anyOf", ranges)
 }
 
-// counted counts the bytes of a text that goes into the schema, and returns it.
+// counted counts the bytes of a text in the schema, and returns the text.
 func (g *generator) counted(text string) string {
 	g.size += len(text)
 	return text
@@ -147,13 +149,13 @@ func ends(s *object, i interval) *object {
 	return s.set("maximum", json.Number(i.hi.String()))
 }
 
-// specials are the floats that JSON has no number for.
+// specials are the floats without a JSON number.
 var specials = []struct {
 	name  string
 	value float64
 }{{"NaN", math.NaN()}, {"Infinity", math.Inf(1)}, {"-Infinity", math.Inf(-1)}}
 
-// floatRules is what the rules ask of a float.
+// floatRules are the rules of a float.
 type floatRules struct {
 	low, high         *float64
 	lowIn, highIn     bool
@@ -161,7 +163,7 @@ type floatRules struct {
 	constant          *float64
 	among, notAmong   []float64
 	limited, excluded bool
-	// amongSet and notAmongSet have what among and notAmong list.
+	// amongSet and notAmongSet are among and notAmong as sets.
 	amongSet, notAmongSet map[float64]bool
 }
 
@@ -209,7 +211,7 @@ func setOf(list []float64) map[float64]bool {
 	return set
 }
 
-// accepts applies the rules to a value.
+// accepts reports whether a value satisfies the rules.
 func (f *floatRules) accepts(x float64) bool {
 	above := f.low == nil || x > *f.low || f.lowIn && x == *f.low
 	below := f.high == nil || x < *f.high || f.highIn && x == *f.high
@@ -221,7 +223,7 @@ func (f *floatRules) accepts(x float64) bool {
 		(f.constant == nil || x == *f.constant) && (!f.limited || f.amongSet[x]) && !f.notAmongSet[x]
 }
 
-// float is a number, or the name of what is none.
+// float returns the schema of a float: a number, or the name of a special.
 func (g *generator) float(kind protoreflect.Kind, rules *ruleSet) *object {
 	f := rules.floats(g, kind)
 	var names []any
@@ -242,7 +244,7 @@ func (g *generator) float(kind protoreflect.Kind, rules *ruleSet) *object {
 	return obj("anyOf", []any{number, obj("enum", names)})
 }
 
-// number is the schema of the finite values; nil: there is none.
+// number returns the schema of the finite values; nil if none is accepted.
 func (f *floatRules) number(kind protoreflect.Kind) *object {
 	if f.constant != nil || f.limited {
 		candidates := f.among
@@ -286,8 +288,8 @@ func (f *floatRules) number(kind protoreflect.Kind) *object {
 	return s
 }
 
-// bound adds one bound; false: no number keeps it. outward is the infinity that bounds nothing away: 1
-// for a lower bound, which only +Inf makes impossible.
+// bound adds a bound, and returns false if no number satisfies it. impossible is the sign of the
+// infinity that no number satisfies as the bound: 1 for a lower bound.
 func (f *floatRules) bound(s *object, kind protoreflect.Kind, x float64, inclusive, exclusive string, in bool, impossible int) bool {
 	switch {
 	case math.IsNaN(x):
@@ -304,7 +306,7 @@ func (f *floatRules) bound(s *object, kind protoreflect.Kind, x float64, inclusi
 	return true
 }
 
-// real writes a float as protojson does, so that a float32 is as near to its neighbours here as there.
+// real formats a float as protojson does, so that a float32 has the same precision.
 func real(kind protoreflect.Kind, x float64) json.Number {
 	bits := 64
 	if kind == protoreflect.FloatKind {

@@ -5,14 +5,14 @@ import (
 	"encoding/json"
 )
 
-// object is a JSON object that keeps the order of its members. Values are objects, lists and what encoding/json
-// marshals.
+// object is a JSON object with ordered members. Values are objects, lists and anything that
+// encoding/json accepts.
 type object struct {
 	keys   []string
 	values map[string]any
 }
 
-// obj makes an object of keys and values in turn.
+// obj returns an object of alternating keys and values.
 func obj(pairs ...any) *object {
 	o := &object{values: make(map[string]any, len(pairs)/2)}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -21,7 +21,7 @@ func obj(pairs ...any) *object {
 	return o
 }
 
-// never is the schema that nothing fits.
+// never returns the schema that accepts nothing.
 func never() *object { return obj("not", obj()) }
 
 func (o *object) set(key string, value any) *object {
@@ -32,7 +32,7 @@ func (o *object) set(key string, value any) *object {
 	return o
 }
 
-// first puts a member before all others.
+// first inserts a member before all others.
 func (o *object) first(key string, value any) *object {
 	if _, there := o.values[key]; !there {
 		o.keys = append([]string{key}, o.keys...)
@@ -46,7 +46,7 @@ func (o *object) has(key string) bool {
 	return there
 }
 
-// also adds one more condition: as members while they are free, else under allOf.
+// also adds a condition: as members if the names are unused, else under allOf.
 func (o *object) also(more *object) {
 	for _, k := range more.keys {
 		if !o.has(k) {
@@ -58,15 +58,15 @@ func (o *object) also(more *object) {
 	}
 }
 
-// marshal writes JSON without the escapes meant for HTML.
+// marshal encodes JSON without HTML escapes.
 func marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	err := write(&b, v)
 	return b.Bytes(), err
 }
 
-// write appends a value as JSON. Objects and lists are written here, each once: encoding/json copies what a value writes at
-// each level above it.
+// write appends a value as JSON. It encodes objects and lists itself, because encoding/json copies
+// the output of a Marshaler at each level above it.
 func write(b *bytes.Buffer, v any) error {
 	switch v := v.(type) {
 	case *object:
@@ -89,7 +89,7 @@ func write(b *bytes.Buffer, v any) error {
 	if err := e.Encode(v); err != nil {
 		return err
 	}
-	b.Truncate(b.Len() - 1) // Encode ends with a new line
+	b.Truncate(b.Len() - 1) // Encode adds a newline
 	return nil
 }
 

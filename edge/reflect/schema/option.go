@@ -8,7 +8,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// Option reads an option of a declaration; false: not set, or not of that type.
+// Option returns an option of a declaration. It returns false if the option is not set, or has
+// another type.
 func Option[T any](d protoreflect.Descriptor, x protoreflect.ExtensionType) (T, bool) {
 	var none T
 	options := d.Options()
@@ -19,8 +20,9 @@ func Option[T any](d protoreflect.Descriptor, x protoreflect.ExtensionType) (T, 
 	return v, ok
 }
 
-// Private reads an option whose number is not reserved for it worldwide: a message, known to the descriptors or
-// among their unknown fields. T's zero value: not set. An error: what is there under its number is something else.
+// Private returns an option whose number is not registered globally: a message, known to the
+// descriptors or among their unknown fields. It returns the zero value if the option is not set,
+// and an error if another option has its number.
 func Private[T proto.Message](d protoreflect.Descriptor, x protoreflect.ExtensionType) (T, error) {
 	var none T
 	if v, ok := Option[T](d, x); ok {
@@ -31,7 +33,7 @@ func Private[T proto.Message](d protoreflect.Descriptor, x protoreflect.Extensio
 		return none, nil
 	}
 	number := x.TypeDescriptor().Number()
-	var raw []byte // one after the other they are merged, as everywhere in protobuf
+	var raw []byte // protobuf merges repeated occurrences of a message
 	for rest := options.ProtoReflect().GetUnknown(); len(rest) > 0; {
 		n, kind, size := protowire.ConsumeField(rest)
 		if size < 0 {

@@ -10,18 +10,18 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// ruleSet is protovalidate's rules of a field, an element or a key. A nil one has no rules.
+// ruleSet has protovalidate's rules of a field, an element or a key. nil has no rules.
 type ruleSet struct {
 	rules *validate.FieldRules
-	// where names the place in notes.
+	// where is the position in notes.
 	where string
-	// optional passes over the zero value without being told to.
+	// optional ignores the zero value even without an explicit rule.
 	optional bool
-	// never: no rule counts, here or in messages below (IGNORE_ALWAYS).
+	// never disables all rules, here and in nested messages (IGNORE_ALWAYS).
 	never bool
 }
 
-// messageRules is protovalidate's rules of a message as a whole.
+// messageRules has protovalidate's rules of a message.
 type messageRules struct{ oneofs []messageOneof }
 
 type messageOneof struct {
@@ -29,7 +29,7 @@ type messageOneof struct {
 	required      bool
 }
 
-// messageRules reads the rules of a message, with a note for what cannot be held.
+// messageRules returns the rules of a message, and notes those that a schema cannot express.
 func (g *generator) messageRules(md protoreflect.MessageDescriptor) *messageRules {
 	found := &messageRules{}
 	rules, ok := Option[*validate.MessageRules](md, validate.E_Message)
@@ -56,7 +56,7 @@ func (g *generator) messageRules(md protoreflect.MessageDescriptor) *messageRule
 	return found
 }
 
-// fieldRules reads the rules of a field; nil: none.
+// fieldRules returns the rules of a field, or nil.
 func (g *generator) fieldRules(fd protoreflect.FieldDescriptor, of *messageRules) *ruleSet {
 	rules, ok := Option[*validate.FieldRules](fd, validate.E_Field)
 	if !ok || !g.input || g.as.unruled {
@@ -71,7 +71,7 @@ func (g *generator) fieldRules(fd protoreflect.FieldDescriptor, of *messageRules
 	return r
 }
 
-// rulesOf wraps rules, with a note for CEL; nil: there are none.
+// rulesOf wraps rules, and notes CEL expressions. It returns nil if there are none.
 func (g *generator) rulesOf(rules *validate.FieldRules, where string) *ruleSet {
 	switch {
 	case rules == nil:
@@ -84,7 +84,7 @@ func (g *generator) rulesOf(rules *validate.FieldRules, where string) *ruleSet {
 	return &ruleSet{rules: rules, where: where}
 }
 
-// expressions notes CEL.
+// expressions notes CEL expressions.
 func (g *generator) expressions(where string, cel []*validate.Rule, bare []string) {
 	for _, rule := range cel {
 		name := rule.GetId()
@@ -101,7 +101,7 @@ func (g *generator) expressions(where string, cel []*validate.Rule, bare []strin
 	}
 }
 
-// strange notes rules that this release does not know: newer ones, or predefined ones of the service's own.
+// strange notes unknown rules: of a newer protovalidate, or predefined by the service.
 func (g *generator) strange(where string, rules proto.Message) {
 	m := rules.ProtoReflect()
 	unknown := len(m.GetUnknown()) > 0
@@ -114,17 +114,17 @@ func (g *generator) strange(where string, rules proto.Message) {
 	}
 }
 
-// off reports whether no rule counts, here or in messages below.
+// off reports whether all rules are disabled, here and in nested messages.
 func (r *ruleSet) off() bool { return r != nil && r.never }
 
 func (r *ruleSet) required() bool { return r != nil && r.rules.GetRequired() }
 
-// ignoresZero reports whether the zero value is passed over.
+// ignoresZero reports whether the rules ignore the zero value.
 func (r *ruleSet) ignoresZero() bool {
 	return r != nil && (r.optional || r.rules.GetIgnore() == validate.Ignore_IGNORE_IF_ZERO_VALUE)
 }
 
-// of returns the rules of one type, such as "string"; nil: none. Rules of another type are noted.
+// of returns the rules of one type, such as "string", or nil. It notes rules of other types.
 func (r *ruleSet) of(g *generator, name string) protoreflect.Message {
 	if r == nil {
 		return nil
@@ -143,7 +143,8 @@ func (r *ruleSet) of(g *generator, name string) protoreflect.Message {
 	return rules
 }
 
-// each calls fn with every rule that is set, in the order of their numbers. What fn does not take is noted.
+// each calls fn with every rule that is set, in the order of their numbers. A rule for which fn
+// returns false is noted.
 func (r *ruleSet) each(g *generator, rules protoreflect.Message, fn func(name string, v protoreflect.Value) bool) {
 	if rules == nil {
 		return
@@ -161,7 +162,7 @@ func (r *ruleSet) each(g *generator, rules protoreflect.Message, fn func(name st
 	}
 }
 
-// maxListed is how many values a rule may list.
+// maxListed bounds the values of a rule.
 const maxListed = 1_000
 
 // listed counts the values of a rule, and reports whether they may be written.
@@ -178,15 +179,15 @@ func (g *generator) listed(values protoreflect.List) bool {
 			size += len(v)
 		}
 	}
-	return g.meter.Step(4*values.Len()) && g.goesOn(size)
+	return g.meter.Step(4*values.Len()) && g.spend(size)
 }
 
-// approximate notes a rule that the schema holds in part.
+// approximate notes a rule that the schema enforces in part.
 func (r *ruleSet) approximate(g *generator, rule, how string) {
 	g.note("%s: the rule %s is in the schema only %s", r.where, rule, how)
 }
 
-// unwrapped notes rules that a message other than a well-known type cannot have.
+// unwrapped notes rules of a message field that apply to well-known types only.
 func (r *ruleSet) unwrapped(g *generator, fd protoreflect.FieldDescriptor) {
 	if r == nil || IsWellKnown(fd.Message()) {
 		return

@@ -13,7 +13,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/reflect/limit"
 )
 
-// scalar is the schema of a value that is no message.
+// scalar returns the schema of a value that is not a message.
 func (g *generator) scalar(fd protoreflect.FieldDescriptor, rules *ruleSet) *object {
 	switch kind := fd.Kind(); kind {
 	case protoreflect.BoolKind:
@@ -35,7 +35,7 @@ func (g *generator) scalar(fd protoreflect.FieldDescriptor, rules *ruleSet) *obj
 	}
 }
 
-// boolean is the one value a bool may have; false: both.
+// boolean returns the only accepted value. ok is false if both are accepted.
 func (r *ruleSet) boolean(g *generator) (want, ok bool) {
 	r.each(g, r.of(g, "bool"), func(name string, v protoreflect.Value) bool {
 		if name == "const" {
@@ -46,7 +46,8 @@ func (r *ruleSet) boolean(g *generator) (want, ok bool) {
 	return want, ok
 }
 
-// enum is a value's name. Numbers without a name, which an open enum may carry, are for outputs only.
+// enum returns the schema of an enum's names. Numbers without a name, which an open enum may have,
+// are accepted in outputs only.
 func (g *generator) enum(ed protoreflect.EnumDescriptor, rules *ruleSet) *object {
 	if ed.FullName() == "google.protobuf.NullValue" {
 		return obj("type", "null")
@@ -75,7 +76,7 @@ func (g *generator) enum(ed protoreflect.EnumDescriptor, rules *ruleSet) *object
 	var names []any
 	for i := range ed.Values().Len() {
 		v := ed.Values().Get(i)
-		if !g.goesOn(len(v.Name()) + len(`"",`)) {
+		if !g.spend(len(v.Name()) + len(`"",`)) {
 			break
 		}
 		if allowed(v.Number()) {
@@ -92,13 +93,13 @@ func (g *generator) enum(ed protoreflect.EnumDescriptor, rules *ruleSet) *object
 	return s
 }
 
-// base64 in both alphabets, with or without padding, and as protojson writes it.
+// base64 patterns: both alphabets with or without padding, and the form that protojson writes.
 const (
 	anyBase64  = `^[A-Za-z0-9+/_-]*={0,2}$`
 	base64Char = `[A-Za-z0-9+/_-]`
 )
 
-// bytes is base64.
+// bytes returns the schema of base64.
 func (g *generator) bytes(rules *ruleSet) *object {
 	s := obj("type", "string", "contentEncoding", "base64")
 	if !g.input {
@@ -152,10 +153,11 @@ func (g *generator) bytes(rules *ruleSet) *object {
 	return rules.sized(g, s, low, high)
 }
 
-// maxRepeat is how often RE2 repeats at most.
+// maxRepeat is RE2's maximum repetition count.
 const maxRepeat = 1000
 
-// sized bounds the number of bytes, by the number of characters without padding where that can be counted.
+// sized bounds the number of bytes by the number of characters without padding, where a pattern can
+// count them.
 func (r *ruleSet) sized(g *generator, s *object, low, high uint64) *object {
 	if low <= maxRepeat/2 && (high == math.MaxUint64 || high <= maxRepeat/2) {
 		upper := ""
@@ -175,7 +177,7 @@ func (r *ruleSet) sized(g *generator, s *object, low, high uint64) *object {
 	return s
 }
 
-// chars is how many characters n bytes take without padding.
+// chars returns the number of base64 characters for n bytes without padding.
 func chars(n uint64) uint64 { return (n*4 + 2) / 3 }
 
 func clamp(n uint64) uint64 { return min(n, 1<<31) }
@@ -190,7 +192,7 @@ func encodings(list protoreflect.List) []any {
 	return out
 }
 
-// bounds sets two counts.
+// bounds sets the two members for a minimum and a maximum.
 func bounds(s *object, lowest, highest string, low, high *uint64) {
 	if low != nil && *low > 0 {
 		s.set(lowest, clamp(*low))
@@ -200,7 +202,7 @@ func bounds(s *object, lowest, highest string, low, high *uint64) {
 	}
 }
 
-// zeroOf is the zero value of a field as protojson writes it.
+// zeroOf returns the zero value of a field as protojson writes it.
 func zeroOf(fd protoreflect.FieldDescriptor) any {
 	switch {
 	case fd.IsMap():
@@ -211,7 +213,7 @@ func zeroOf(fd protoreflect.FieldDescriptor) any {
 	return zeroElement(fd)
 }
 
-// zeroElement is the zero value of an element of a field, or of the field if it has but one.
+// zeroElement returns the zero value of an element of a field, or of a singular field.
 func zeroElement(fd protoreflect.FieldDescriptor) any {
 	switch fd.Kind() {
 	case protoreflect.BoolKind:
@@ -229,7 +231,7 @@ func zeroElement(fd protoreflect.FieldDescriptor) any {
 	return 0
 }
 
-// nonZero is the condition that a field is not at its zero value, in any of its forms.
+// nonZero returns the condition that a field is not at its zero value, in any of its forms.
 func nonZero(fd protoreflect.FieldDescriptor) *object {
 	switch {
 	case fd.IsMap():
@@ -256,11 +258,11 @@ func nonZero(fd protoreflect.FieldDescriptor) *object {
 	return obj("not", obj("enum", []any{0, "0"}))
 }
 
-// refusesSteps is what refuses costs, which compiles a schema.
+// refusesSteps is the cost of refuses, which compiles a schema, in steps.
 const refusesSteps = 20
 
-// refuses reports whether a schema does not accept a zero value. References stand only in what lists and
-// maps hold, of which their zero values have nothing.
+// refuses reports whether a schema rejects a zero value. Only elements of lists and maps have
+// references, and zero values have no elements.
 func refuses(s *object, value any) bool {
 	switch value.(type) {
 	case []any:
@@ -286,7 +288,7 @@ func refuses(s *object, value any) bool {
 	return err == nil && compiled.Validate(value) != nil
 }
 
-// extent is all integers of a kind.
+// extent returns the range of all integers of a kind.
 func extent(kind protoreflect.Kind) interval {
 	switch kind {
 	case protoreflect.Uint32Kind, protoreflect.Fixed32Kind:

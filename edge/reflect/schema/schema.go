@@ -11,72 +11,74 @@ import (
 	"github.com/mcpedge/mcpedge/edge/schema"
 )
 
-// Wrapper is the member that holds a message whose JSON is no object.
+// Wrapper is the member for a message whose JSON is not an object.
 const Wrapper = "value"
 
-// Schema is what was written.
+// Schema is a generated schema.
 type Schema struct {
 	// JSON is the schema, an object at its root.
 	JSON string
-	// Notes are sentences about what the schema cannot hold, naming field and rule. Each once.
+	// Notes are sentences about rules that the schema does not enforce, with field and rule,
+	// without duplicates.
 	Notes []string
-	// Open is the bound on all schemas together that this one would cross, so that it accepts every object; nil: it is
-	// within them.
+	// Open is the bound on the size of all schemas that this one would exceed, so that it accepts
+	// every object; nil if it is within the bound.
 	Open error
 }
 
-// Input writes the schema of what a method takes. Its cost counts on the meter. Where the schema of all that the message
-// consists of would be larger than schema.Compile takes, the messages below a depth are objects of any content, and a note names
-// the depth. A schema that is larger even so accepts every object, and a note says so.
+// Input generates the schema of a method's request. The meter counts its cost. If the complete
+// schema would be larger than schema.Compile accepts, messages below some depth become objects of
+// any content, and a note has the depth. If even that is too large, the schema accepts every
+// object, with a note.
 func Input(md protoreflect.MessageDescriptor, meter *limit.Meter) Schema {
 	return generate(md, true, meter)
 }
 
-// Output writes the schema of what a method gives, as Input does.
+// Output generates the schema of a method's response, as Input does.
 func Output(md protoreflect.MessageDescriptor, meter *limit.Meter) Schema {
 	return generate(md, false, meter)
 }
 
-// generator writes one schema.
+// generator generates one schema.
 type generator struct {
 	input bool
 	meter *limit.Meter
 	root  protoreflect.FullName
-	// shared are the messages that stand in $defs: those that recur, or are used in several places.
+	// shared are the messages in $defs: recursive ones, and those used in several places.
 	shared map[protoreflect.FullName]bool
 	defs   map[definition]*object
-	// as is what applies to the message that is being written.
+	// as is the variant of the current message.
 	as variant
-	// mask: a field of that message says what of it is to be updated.
+	// mask reports that a field of the current message is an update mask.
 	mask bool
-	// queue are the messages in $defs, those from written on still without their schema.
+	// queue are the messages in $defs; those from index written on have no schema yet.
 	queue   []queued
 	written int
-	// depth is how many messages lead to the one that is being written, deepest the most of them so far. Messages at the depth
-	// most, at most limit.MaxDepth, are not described.
+	// depth is the nesting of the current message, deepest the maximum so far. Messages at depth
+	// most, which is at most limit.MaxDepth, are not described.
 	depth, deepest, most int
-	// size is about how long the schema is by now.
+	// size is the approximate size of the schema so far.
 	size  int
 	notes limit.Notes
 }
 
-// definition is a message in $defs, as a place has it.
+// definition is a message in $defs in one variant.
 type definition struct {
 	name protoreflect.FullName
 	as   variant
 }
 
-// key is its name in $defs. No message has a hyphen in its name.
+// key returns its name in $defs. Names of messages have no hyphen, so keys are unique.
 func (d definition) key() string { return string(d.name) + d.as.suffix() }
 
-// queued is a definition to be written, and how many messages lead to it.
+// queued is a definition without a schema, and its depth.
 type queued struct {
 	definition
 	md    protoreflect.MessageDescriptor
 	depth int
 }
 
-// anyObject is the schema of what is not described.
+// anyObject returns the schema of a message that is not described.
 func anyObject() *object { return obj("type", "object") }
 
 func generate(md protoreflect.MessageDescriptor, input bool, meter *limit.Meter) Schema {
@@ -94,8 +96,8 @@ func generate(md protoreflect.MessageDescriptor, input bool, meter *limit.Meter)
 	return Schema{JSON: string(text), Notes: g.notes.List()}
 }
 
-// deepest writes a schema with the messages down to the greatest depth at which it is within its bounds, and returns it with its
-// generator. The error is the bound that it crosses with no message in it described.
+// deepest generates the schema with the greatest depth that is within the bounds, and returns it
+// with its generator. It returns the exceeded bound if even depth 0 is too large.
 func deepest(md protoreflect.MessageDescriptor, input bool, meter *limit.Meter) ([]byte, *generator, error) {
 	shared := survey(md, meter)
 	write := func(most int) ([]byte, *generator, error) {
@@ -125,7 +127,7 @@ func deepest(md protoreflect.MessageDescriptor, input bool, meter *limit.Meter) 
 	return text, g, nil
 }
 
-// write writes the schema as JSON. The error is the bound that it crosses.
+// write generates the JSON of the schema. It returns the bound that the schema exceeds.
 func (g *generator) write(md protoreflect.MessageDescriptor) ([]byte, error) {
 	var root *object
 	if Wrapped(md) {
@@ -143,7 +145,7 @@ func (g *generator) write(md protoreflect.MessageDescriptor) ([]byte, error) {
 		g.depth = next.depth
 		g.defs[next.definition] = g.described(next.md, next.as)
 	}
-	if !g.goesOn(0) {
+	if !g.spend(0) {
 		return nil, fmt.Errorf("it has more than %d bytes", schema.MaxBytes)
 	}
 	if len(g.queue) > 0 {
@@ -161,13 +163,13 @@ func (g *generator) write(md protoreflect.MessageDescriptor) ([]byte, error) {
 	return text, err
 }
 
-// goesOn counts a step and so many bytes of the schema, and reports whether it is within the bounds.
-func (g *generator) goesOn(bytes int) bool {
+// spend counts a step and bytes of the schema, and reports whether they are within the bounds.
+func (g *generator) spend(bytes int) bool {
 	g.size += bytes
 	return g.meter.Step(1) && g.size <= schema.MaxBytes
 }
 
-// survey finds the messages that stand in $defs.
+// survey returns the messages that belong in $defs.
 func survey(md protoreflect.MessageDescriptor, meter *limit.Meter) map[protoreflect.FullName]bool {
 	shared := map[protoreflect.FullName]bool{}
 	seen := map[protoreflect.FullName]bool{md.FullName(): true}
@@ -195,10 +197,10 @@ func survey(md protoreflect.MessageDescriptor, meter *limit.Meter) map[protorefl
 	return shared
 }
 
-// note records what cannot be held.
+// note records a rule that the schema does not enforce.
 func (g *generator) note(format string, args ...any) { g.notes.Add(format, args...) }
 
-// message is the schema of a message where it is used: itself, or a reference.
+// message returns the schema of a message where it is used: inline, or a reference.
 func (g *generator) message(md protoreflect.MessageDescriptor, rules *ruleSet, as variant) *object {
 	if special := g.wellKnown(md, rules); special != nil {
 		return special
@@ -219,13 +221,13 @@ func (g *generator) message(md protoreflect.MessageDescriptor, rules *ruleSet, a
 		return g.described(md, as)
 	default:
 		g.deepest = max(g.deepest, g.depth+1)
-		g.defs[def] = obj() // stands for it until it is written
+		g.defs[def] = obj() // replaced when the queue is written
 		g.queue = append(g.queue, queued{def, md, g.depth + 1})
 	}
 	return obj("$ref", "#/$defs/"+def.key())
 }
 
-// described is body as a place has the message.
+// described returns body for one variant of a message.
 func (g *generator) described(md protoreflect.MessageDescriptor, as variant) *object {
 	before := g.as
 	defer func() { g.as = before }()
@@ -233,10 +235,10 @@ func (g *generator) described(md protoreflect.MessageDescriptor, as variant) *ob
 	return g.body(md)
 }
 
-// fieldBytes is about what a field has in a schema, beside its name and its description.
+// fieldBytes is the approximate size of a field in a schema, without its name and description.
 const fieldBytes = 40
 
-// body is the schema of a message with its fields.
+// body returns the schema of a message with its fields.
 func (g *generator) body(md protoreflect.MessageDescriptor) *object {
 	s := obj("type", "object")
 	if text := describe(md); text != "" && md.FullName() != g.root {
@@ -251,7 +253,7 @@ func (g *generator) body(md protoreflect.MessageDescriptor) *object {
 	var required []any
 	for i := range md.Fields().Len() {
 		fd := md.Fields().Get(i)
-		if !g.goesOn(len(fd.JSONName()) + fieldBytes) {
+		if !g.spend(len(fd.JSONName()) + fieldBytes) {
 			return s
 		}
 		property, must := g.field(fd, rules)

@@ -199,7 +199,7 @@ func files2(t *testing.T, name protoreflect.FullName) protoreflect.Descriptor {
 	return d
 }
 
-// What a schema cannot hold is told, each rule by its field.
+// Rules that a schema cannot express are noted, each with its field.
 func TestWhatCannotBeHeldIsNoted(t *testing.T) {
 	notes := schema.Input(message("Beyond"), limit.New(t.Context(), nil)).Notes
 	for _, want := range []string{

@@ -8,19 +8,20 @@ import (
 	"github.com/mcpedge/mcpedge/edge/schema/portable"
 )
 
-// form is a kind of text that protovalidate knows by name.
+// form is a named string format of protovalidate.
 type form struct {
-	// pattern is exact; empty: the rule is more than an expression can say.
+	// pattern is exact; empty if no regular expression can express the rule.
 	pattern string
-	// format is JSON Schema's name; empty: it has none. Validators need not assert it.
+	// format is the format name in JSON Schema, which validators need not assert; empty if there is
+	// none.
 	format string
-	// least is the fewest characters, where there is no pattern.
+	// least is the minimum number of characters, if there is no pattern.
 	least int
 }
 
 const octet = `(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])`
 
-// forms are the rules of strings that are named after a kind of text.
+// forms are protovalidate's string rules with a named format.
 var forms = map[string]form{
 	"email": {format: "email", pattern: "^[a-zA-Z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?" +
 		`(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$`},
@@ -45,14 +46,14 @@ var forms = map[string]form{
 	"protobuf_dot_fqn":    {pattern: `^\.[A-Za-z_][A-Za-z_0-9]*(?:\.[A-Za-z_][A-Za-z_0-9]*)*$`},
 }
 
-// HTTP headers, as protovalidate has them; with strict off anything on one line will do.
+// Patterns of HTTP headers as in protovalidate. Without strict, any single line is accepted.
 const (
 	headerName  = "^:?[0-9a-zA-Z!#$%&'*+.\\-^_|~\x60]+$"
 	headerValue = `^[^\x00-\x08\x0a-\x1f\x7f]*$`
 	looseHeader = `^[^\x00\x0a\x0d]+$`
 )
 
-// text is a string.
+// text returns the schema of a string.
 func (g *generator) text(rules *ruleSet) *object {
 	s := obj("type", "string")
 	m := rules.of(g, "string")
@@ -110,7 +111,7 @@ func (g *generator) text(rules *ruleSet) *object {
 			if rules.rules.GetString().GetWellKnownRegex() == validate.KnownRegex_KNOWN_REGEX_HTTP_HEADER_NAME {
 				s.also(obj("minLength", 1))
 			}
-		case "strict": // read with well_known_regex
+		case "strict": // well_known_regex reads it
 		default:
 			return false
 		}
@@ -129,7 +130,7 @@ func header(rules *validate.StringRules) string {
 	return headerValue
 }
 
-// form adds a kind of text.
+// form adds the conditions of a named format.
 func (r *ruleSet) form(g *generator, s *object, name string, f form) {
 	if f.format != "" {
 		s.set("format", f.format)

@@ -2,15 +2,16 @@ package schema
 
 import "google.golang.org/protobuf/reflect/protoreflect"
 
-// variant is how the place where a message is used changes its schema.
+// variant modifies the schema of a message depending on where it is used.
 type variant struct {
-	// unruled: protovalidate's rules are turned off (IGNORE_ALWAYS).
+	// unruled disables protovalidate's rules (IGNORE_ALWAYS).
 	unruled bool
-	// partial: a field mask beside the message says which of its fields count, so that none of them must be there.
+	// partial makes all fields optional, because a field mask next to the message selects those
+	// that count.
 	partial bool
 }
 
-// suffix follows the message's name in $defs.
+// suffix returns the suffix of the message's name in $defs.
 func (v variant) suffix() (out string) {
 	if v.unruled {
 		out += "-unruled"
@@ -21,8 +22,8 @@ func (v variant) suffix() (out string) {
 	return out
 }
 
-// inside is how a message is described that is the value of a field, or an element of it, with the field's or the element's
-// rules. A mask does not reach into lists and maps: their elements are whole.
+// inside returns the variant for the message in a field, or in an element of it, with the rules of
+// the field or element. A mask does not apply within lists and maps: their elements are complete.
 func (g *generator) inside(fd protoreflect.FieldDescriptor, rules *ruleSet) variant {
 	v := variant{unruled: g.as.unruled || rules.off()}
 	if parent := fd.ContainingMessage(); !fd.IsList() && !parent.IsMapEntry() {
@@ -31,8 +32,8 @@ func (g *generator) inside(fd protoreflect.FieldDescriptor, rules *ruleSet) vari
 	return v
 }
 
-// masked reports whether a field of the message is a mask of what is to be updated (AIP-134). One that is named read_mask says
-// what is to be answered (AIP-157).
+// masked reports whether a field of the message is an update mask (AIP-134). A field named
+// read_mask selects fields of the response instead (AIP-157).
 func masked(md protoreflect.MessageDescriptor) bool {
 	for i := range md.Fields().Len() {
 		fd := md.Fields().Get(i)

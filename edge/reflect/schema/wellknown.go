@@ -4,13 +4,15 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// The texts of Duration as protojson reads it, and of FieldMask with paths in either case and with asterisks, as services take them (AIP-161).
+// Patterns of Duration as protojson reads it, and of FieldMask with paths in either case and with
+// asterisks, as services accept them (AIP-161).
 const (
 	durationPattern  = `^[-+]?(?:[0-9]+(?:\.[0-9]{0,9})?|\.[0-9]{1,9})s$`
 	fieldMaskPattern = `^(?:[A-Za-z0-9_*]+(?:\.[A-Za-z0-9_*]+)*(?:,[A-Za-z0-9_*]+(?:\.[A-Za-z0-9_*]+)*)*)?$`
 )
 
-// wellKnownTypes are the messages that have a JSON of their own; object: it is always an object.
+// wellKnownTypes are the messages with a special JSON form. object means that the form is always an
+// object.
 var wellKnownTypes = map[protoreflect.FullName]struct{ object bool }{
 	"google.protobuf.Any":         {true},
 	"google.protobuf.Struct":      {true},
@@ -31,19 +33,20 @@ var wellKnownTypes = map[protoreflect.FullName]struct{ object bool }{
 	"google.protobuf.BytesValue":  {},
 }
 
-// IsWellKnown reports whether a message has a JSON of its own.
+// IsWellKnown reports whether a message has a special JSON form.
 func IsWellKnown(md protoreflect.MessageDescriptor) bool {
 	_, ok := wellKnownTypes[md.FullName()]
 	return ok
 }
 
-// Wrapped reports whether the JSON of a message is no object, so that it stands as the member Wrapper.
+// Wrapped reports whether the JSON of a message is not an object, so that it becomes the member
+// Wrapper.
 func Wrapped(md protoreflect.MessageDescriptor) bool {
 	t, ok := wellKnownTypes[md.FullName()]
 	return ok && !t.object
 }
 
-// wellKnown is the schema of a message that has a JSON of its own; nil: it has none.
+// wellKnown returns the schema of a message with a special JSON form, or nil.
 func (g *generator) wellKnown(md protoreflect.MessageDescriptor, rules *ruleSet) *object {
 	if !IsWellKnown(md) {
 		return nil
@@ -76,12 +79,12 @@ func (g *generator) wellKnown(md protoreflect.MessageDescriptor, rules *ruleSet)
 	return g.scalar(md.Fields().ByName("value"), rules) // a wrapper
 }
 
-// unheld notes all rules of a type: they compare what a schema can only describe.
+// unheld notes all rules of a type: a schema cannot express its comparisons.
 func (r *ruleSet) unheld(g *generator, name string) {
 	r.each(g, r.of(g, name), func(string, protoreflect.Value) bool { return false })
 }
 
-// anything is an Any: a message beside the URL of its type.
+// anything returns the schema of an Any: a message with the URL of its type.
 func (g *generator) anything(rules *ruleSet) *object {
 	url := obj("type", "string", "description", "URL of the message's type, such as type.googleapis.com/google.protobuf.Duration")
 	typed := false
