@@ -89,7 +89,9 @@ func TestDecode(t *testing.T) {
 func TestForms(t *testing.T) {
 	for uri, want := range map[string][]string{
 		"docs://README":                  nil,
-		"docs://a/b.txt?at=../x":         nil,
+		"docs://a/b.txt?at=../x":         {"docs://a/b.txt"},
+		"file:///":                       nil,
+		"x:/":                            nil,
 		"urn:isbn:1":                     nil,
 		"docs://bob@admin.x/y":           nil,
 		"docs://a%20b":                   {"docs://a b"},
@@ -120,7 +122,25 @@ func TestForms(t *testing.T) {
 		"docs://guide#/..%2fadmin":       {"docs://admin"},
 		"docs:guide?/../admin":           {"docs:admin"},
 		"docs://@admin/x":                {"docs://admin/x"},
+		"docs://:@admin/x":               {"docs://admin/x"},
 		"docs://admin:/x":                {"docs://admin/x"},
+		"file:///secret#":                {"file:///secret"},
+		"file:///secret?":                {"file:///secret"},
+		"file:///secret?x#y":             {"file:///secret?x", "file:///secret"},
+		"file:///secret/":                {"file:///secret"},
+		"file:///secret//?x":             {"file:///secret?x", "file:///secret"},
+		"file:///secret/?x#y":            {"file:///secret?x#y", "file:///secret?x", "file:///secret/", "file:///secret"},
+		"docs://admin/":                  {"docs://admin"},
+		"urn:a:b/":                       {"urn:a:b"},
+		"file:///secret%23":              {"file:///secret"},
+		"file:///secret%3Fx":             {"file:///secret"},
+		"file:///secret%2F":              {"file:///secret"},
+		"file:///secret/%2E":             {"file:///secret"},
+		`file:///secret\#a`:              {"file:///secret"},
+		"file:///caf%C3%A9#":             {"file:///caf%C3%A9", "file:///café"},
+		"docs://a/../b/7%3Fx/../y":       {"docs://b/7", "docs://a/b/7"},
+		"docs://guide?/../admin#x":       {"docs://admin"},
+		"docs://guide?/../admin?x":       {"docs://admin"},
 	} {
 		got := Forms(uri)
 		if len(want) == 0 && len(got) > 0 {
@@ -131,8 +151,26 @@ func TestForms(t *testing.T) {
 				t.Errorf("%s: %q, want %q among them", uri, got, form)
 			}
 		}
-		if len(got) > 16 || slices.Contains(got, uri) {
+		if len(got) > MaxForms || slices.Contains(got, uri) {
 			t.Errorf("%s: %d forms, %q", uri, len(got), got)
+		}
+	}
+}
+
+// The forms of a URI are its equivalents, and these without the parts that backends may drop.
+func TestEquivalents(t *testing.T) {
+	for uri, want := range map[string][]string{
+		"docs://a":         nil,
+		"docs://a/?x#y":    nil,
+		"docs://a%2Fb/?x#": {"docs://a/b/?x#"},
+		"docs://a/./b/?x":  {"docs://a/b/?x"},
+	} {
+		got, all := Equivalents(uri), Forms(uri)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", uri, got, want)
+		}
+		if len(all) < len(got) || !slices.Equal(all[:len(got)], got) {
+			t.Errorf("%s: its forms are %q, its equivalents %q", uri, all, got)
 		}
 	}
 }
@@ -158,7 +196,7 @@ func TestSpellings(t *testing.T) {
 }
 
 func FuzzURI(f *testing.F) {
-	for _, uri := range []string{"HTTP://u@H:1/%7e/%2f?a=%zz#é", "file:///a/..%2fb\\c", "a:%", "://", "x://\xff%ff", "docs://@a:/./..//b?/../c"} {
+	for _, uri := range []string{"HTTP://u@H:1/%7e/%2f?a=%zz#é", "file:///a/..%2fb\\c", "a:%", "://", "x://\xff%ff", "docs://@a:/./..//b?/../c", `d://@a%3f:/%23/..\é/..//%2e/b%2F/?x/../é/?/../y#z/../w/`} {
 		f.Add(uri)
 	}
 	f.Fuzz(func(t *testing.T, uri string) {
@@ -170,14 +208,14 @@ func FuzzURI(f *testing.F) {
 			t.Errorf("the normal form of %d bytes has %d", len(uri), len(normal))
 		}
 		forms := Forms(uri)
-		if len(forms) > 16 {
+		if len(forms) > MaxForms {
 			t.Errorf("%q has %d forms", uri, len(forms))
 		}
 		bytes := 0
 		for _, form := range forms {
 			bytes += len(form)
 		}
-		if bytes > 16*3*len(uri)+64 {
+		if bytes > MaxForms*(3*len(uri)+4) {
 			t.Errorf("the forms of %d bytes have %d", len(uri), bytes)
 		}
 	})
