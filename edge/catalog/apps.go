@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 	"github.com/mcpedge/mcpedge/internal/uris"
@@ -137,6 +138,25 @@ func (s *resourceSet) pageOwner(uri string, rank int) (holder int, foreign bool)
 		holder = min(holder, listed)
 	}
 	return holder, holder != none && holder != rank
+}
+
+// ownedPage is the URI of a page, in normal form, at its backend.
+type ownedPage struct {
+	owner *backend.Backend
+	uri   string
+}
+
+// pages returns the pages of the tools that are shown.
+func (s *toolSet) pages() map[ownedPage]bool {
+	out := map[ownedPage]bool{}
+	for _, t := range s.ByName {
+		for _, uri := range pagesOf(t.Shown.GetMetaJson()) {
+			if normal := uris.Normal(uri); strings.HasPrefix(normal, pageScheme) {
+				out[ownedPage{t.Owner, normal}] = true
+			}
+		}
+	}
+	return out
 }
 
 // fold mixes the stray tools into a digest of tools, because their pages are not shown. Without

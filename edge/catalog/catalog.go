@@ -24,8 +24,8 @@ type Options struct {
 	Name, Version string
 	// Title, Description and WebsiteURL complete serverInfo. Empty omits them.
 	Title, Description, WebsiteURL string
-	// PageSize bounds the entries of one page of a list. 0 means 1,000. Some clients read only the
-	// first page.
+	// PageSize bounds the entries of one page of a list, because some clients read only the first
+	// page. 0 means 1,000.
 	PageSize int
 	// PageBytes bounds the rendered entries of one page, in bytes. A single larger entry gets a
 	// page of its own. 0 means 1 MiB.
@@ -33,8 +33,10 @@ type Options struct {
 	// SchemaWork bounds the work of making the portable schemas of one backend's tools. 0 means
 	// portable.ListWork.
 	SchemaWork int
-	// Overlay changes how tools and prompts are shown, until SetOverlay. nil changes nothing.
+	// Overlay changes how tools and prompts are shown, until Exchange. nil changes nothing.
 	Overlay *overlay.Overlay
+	// Sets are parts of what is served, until Exchange. nil has none.
+	Sets overlay.Sets
 	// Jitter is the maximum random delay of a list's change notification, so that clients do not
 	// all list at once. 0 means 50 ms, a negative value disables it.
 	Jitter time.Duration
@@ -43,8 +45,10 @@ type Options struct {
 	// WatchedURIs bounds the resources that one feed watches. Further ones are not honoured. 0
 	// means 256.
 	WatchedURIs int
-	// Visibility decides which entries a caller sees. nil shows every entry to every caller.
-	Visibility Visibility
+	// Visibility returns what decides now which entries a caller sees: equal results (==) decide
+	// alike. Views keep the result of when they were made, and are made anew by Exchange. nil shows
+	// every entry to every caller.
+	Visibility func() Visibility
 	// Names stores the names that backends listed last, for use while they are away. nil stores
 	// them in this process.
 	Names *ownership.Registry
@@ -82,7 +86,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Visibility decides which entries a caller sees. It is safe for concurrent use.
+// Visibility decides which entries a caller sees. It does not change, and is safe for concurrent
+// use.
 type Visibility interface {
 	// May reports whether a caller may make a request without arguments. The decision is not
 	// counted.
@@ -108,16 +113,15 @@ type Catalog struct {
 // the pool.
 func New(pool *backend.Pool, opts Options) *Catalog {
 	opts = opts.withDefaults()
-	c := &Catalog{
-		opts: opts,
-		server: translate.NewServer(&pb.Implementation{
-			Name: opts.Name, Version: opts.Version, Title: opts.Title,
+	server := func(title string) *translate.Server {
+		return translate.NewServer(&pb.Implementation{
+			Name: opts.Name, Version: opts.Version, Title: title,
 			Description: opts.Description, WebsiteUrl: opts.WebsiteURL,
-		}),
-		report: &reporter{log: opts.Logger},
+		})
 	}
-	c.views = newViews(pool.Backends, c.report, &opts)
-	c.hub = changes.New(source{c.views, c.report, opts.Visibility}, changes.Options{
+	c := &Catalog{opts: opts, server: server(opts.Title), report: &reporter{log: opts.Logger}}
+	c.views = newViews(pool.Backends, viewOptions{c.report, server}, &opts)
+	c.hub = changes.New(source{c.views, c.report}, changes.Options{
 		Jitter: opts.Jitter, WatchedURIs: opts.WatchedURIs, Logger: opts.Logger,
 	})
 	opts.Names.OnChange(func() { c.hub.Changed(0) })
@@ -127,26 +131,24 @@ func New(pool *backend.Pool, opts Options) *Catalog {
 	return c
 }
 
-// SetOverlay replaces the overlay, and notifies the subscribers whose lists differ afterwards. It returns false if the new one shows the same.
-func (c *Catalog) SetOverlay(o *overlay.Overlay) bool {
-	if c.views.overlay.Load().Equal(o) {
-		return false
-	}
-	c.views.overlay.Store(o)
-	c.hub.Changed(backend.Tools | backend.Prompts)
-	return true
-}
+// Server returns the renderer of the edge's own description in results for a target.
+func (c *Catalog) Server(t *Target) *translate.Server { return c.serverOf(t.view) }
 
-// Server returns the renderer of the edge's own description.
-func (c *Catalog) Server() *translate.Server { return c.server }
+// serverOf returns the renderer for a view, which may be nil.
+func (c *Catalog) serverOf(v *View) *translate.Server {
+	if v == nil || v.server == nil {
+		return c.server
+	}
+	return v.server
+}
 
 // Shared returns the view that all callers share.
 func (c *Catalog) Shared() *View { return c.views.Shared.Load() }
 
-// Of returns the view of a caller. It waits for the caller's private lists, and fails only when ctx
-// ends.
-func (c *Catalog) Of(ctx context.Context, who mcp.Principal) (*View, error) {
-	return c.views.Of(ctx, who)
+// Of returns the view of a caller in a set; empty means the root. It waits for the caller's private
+// lists, and fails only when ctx ends.
+func (c *Catalog) Of(ctx context.Context, set string, who mcp.Principal) (*View, error) {
+	return c.views.Of(ctx, set, who)
 }
 
 // Kept returns the number of cached views of callers with private lists.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/catalog/changes"
+	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/policy"
 	"github.com/mcpedge/mcpedge/internal/uris"
@@ -12,91 +13,105 @@ import (
 
 const allKinds = backend.Tools | backend.Resources | backend.Prompts
 
-// Changes opens a feed of changes for one subscriber. It waits until the backends watch the
+// Changes opens a feed of changes for one subscriber in a set; empty means the root. It waits until the backends watch the
 // filter's URIs or refuse them, so that no later change is missed. A feed without URIs costs
 // neither a call nor a goroutine. It fails when ctx ends.
-func (c *Catalog) Changes(ctx context.Context, p mcp.Principal, f mcp.Filter) (mcp.Feed, error) {
-	return c.hub.Open(ctx, p, f)
+func (c *Catalog) Changes(ctx context.Context, set string, p mcp.Principal, f mcp.Filter) (mcp.Feed, error) {
+	return c.hub.Open(ctx, set, p, f)
 }
 
 // Settle waits until the view shows every change that the backends have reported so far. It fails
 // when ctx ends.
 func (c *Catalog) Settle(ctx context.Context) error { return c.hub.Settle(ctx) }
 
-// Exchange calls swap, which replaces the rules behind Visibility, and notifies the subscribers
-// whose lists differ afterwards. It ends watches that are no longer allowed and opens those that
-// are allowed now. outdated means that the principals of open feeds lack data that the new rules
-// read: these feeds are notified of every kind, now and at each later Exchange. It must not be
-// called concurrently.
-func (c *Catalog) Exchange(swap func(), outdated bool) {
-	c.hub.Exchange(func(p mcp.Principal) mcp.Digest { return c.views.known(p).seenBy(c.opts.Visibility, &p).digest }, differences, swap, outdated)
+// Exchange replaces the overlay and the sets, and calls swap, which may replace what
+// Options.Visibility returns and the backends of the pool. All take effect together: a request is
+// resolved and decided by the settings of before, or by those of after. It notifies the subscribers
+// whose lists differ afterwards, ends watches that are no longer allowed and opens those that are
+// allowed now. outdated means that the principals of open feeds lack data that the new rules read:
+// these feeds are notified of every kind, now and at each later Exchange. It must not be called
+// concurrently.
+func (c *Catalog) Exchange(o *overlay.Overlay, sets overlay.Sets, swap func(), outdated bool) {
+	look := func(set string, p mcp.Principal) mcp.Digest { return c.views.known(set, p).seenBy(&p).digest }
+	var before, after *View
+	c.hub.Exchange(look, differences, func() { before, after = c.views.exchange(o, sets, swap) }, outdated)
+	if after.private && (!before.overlay.Equal(o) || before.sets != after.sets) {
+		c.hub.Changed(allKinds) // Lists of single callers may differ.
+	}
 }
 
 // source implements changes.Source on the views.
 type source struct {
 	views  *views
 	report *reporter
-	access Visibility // nil allows every watch
 }
 
 // Refresh implements changes.Source.
-func (s source) Refresh(reported backend.Kinds) (kinds backend.Kinds, replaced bool) {
+func (s source) Refresh(reported backend.Kinds) (kinds backend.Kinds, seen func(set string, p mcp.Principal) backend.Kinds, replaced bool) {
 	before, after := s.views.refresh()
 	if after.private || before.private {
 		kinds = reported // a shared list changes only with its digest
 	}
-	return kinds | differences(before.Digest, after.Digest), before != after
+	kinds |= differences(before.Digest, after.Digest)
+	if kinds == 0 || after.access == nil && len(*after.sets) == 0 || after.private || before.private {
+		return kinds, nil, before != after
+	}
+	return kinds, func(set string, p mcp.Principal) backend.Kinds {
+		return differences(s.views.in(before, set).seenBy(&p).digest, s.views.in(after, set).seenBy(&p).digest)
+	}, true
 }
 
 // View implements changes.Source.
-func (s source) View(ctx context.Context, p mcp.Principal) (changes.View, error) {
-	v, err := s.views.Of(ctx, p)
+func (s source) View(ctx context.Context, set string, p mcp.Principal) (changes.View, error) {
+	v, err := s.views.Of(ctx, set, p)
 	if err != nil {
 		return nil, err
 	}
-	return callerView{v, s.report, s.access, p}, nil
+	return callerView{v, s.report, set, p}, nil
 }
 
 // Differ implements changes.Source.
-func (s source) Differ(ctx context.Context, a, b mcp.Principal) (backend.Kinds, error) {
+func (s source) Differ(ctx context.Context, set string, a, b mcp.Principal) (backend.Kinds, error) {
 	var digests [2]mcp.Digest
 	for i, p := range []mcp.Principal{a, b} {
-		v, err := s.views.Of(ctx, p)
+		v, err := s.views.Of(ctx, set, p)
 		if err != nil {
 			return 0, err
 		}
-		digests[i] = v.seenBy(s.access, &p).digest
+		digests[i] = v.seenBy(&p).digest
 	}
 	return differences(digests[0], digests[1]), nil
 }
 
-// Revoked implements changes.Revoker. A watch is revoked if the policy denies it, or if another
-// backend is known to own the resource.
-func (s source) Revoked(p mcp.Principal, uri string, owner changes.Owner) bool {
-	now, known := s.views.known(p).locate(&mcp.Call{}, uri, s.report)
-	if s.denies(p, uri, owner, &now, known) {
+// Revoked implements changes.Revoker. A watch is revoked if the overlay or the set conceals the resource, the
+// policy denies it, or another backend is known to own it.
+func (s source) Revoked(set string, p mcp.Principal, uri string, owner changes.Owner) bool {
+	v := s.views.known(set, p)
+	now, known := v.locate(&mcp.Call{}, uri, s.report)
+	if s.denies(v, set, p, uri, owner, &now, known) {
 		return true
 	}
 	return known && now.watched(uri) != owner
 }
 
 // Hides implements changes.Hider.
-func (s source) Hides(p mcp.Principal, uri string, owner changes.Owner) bool {
-	if s.access == nil {
-		return false
-	}
-	now, known := s.views.known(p).locate(&mcp.Call{}, uri, s.report)
-	return s.denies(p, uri, owner, &now, known)
+func (s source) Hides(set string, p mcp.Principal, uri string, owner changes.Owner) bool {
+	v := s.views.known(set, p)
+	now, known := v.locate(&mcp.Call{}, uri, s.report)
+	return s.denies(v, set, p, uri, owner, &now, known)
 }
 
-// denies reports whether the policy denies a caller the watch of a resource. The policy sees the
-// resource as located in now, or at its owner if known is false.
-func (s source) denies(p mcp.Principal, uri string, owner changes.Owner, now *Located, known bool) bool {
+// denies reports whether the overlay, the set or the policy denies a caller the watch of a resource. Both
+// see the resource as located in now, or at its owner if known is false.
+func (s source) denies(v *View, set string, p mcp.Principal, uri string, owner changes.Owner, now *Located, known bool) bool {
 	target := policy.Target{Kind: policy.Resource, Method: mcp.MethodSubscribe, Name: uris.Normal(uri), Backend: owner.Name()}
 	if known {
 		target = now.target(mcp.MethodSubscribe)
+	} else if v.concealsAt(owner.Name(), uri) {
+		return true
 	}
-	return s.access != nil && !s.access.May(&p, &target)
+	target.Set = set
+	return v.access != nil && !v.access.May(&p, &target)
 }
 
 func differences(a, b mcp.Digest) (kinds backend.Kinds) {
@@ -116,13 +131,13 @@ func differences(a, b mcp.Digest) (kinds backend.Kinds) {
 type callerView struct {
 	*View
 	report *reporter
-	access Visibility
+	inSet  string
 	who    mcp.Principal
 }
 
 // Reportable implements changes.View. It returns the kinds whose feature is served, or may be
-// served by a backend that is not known yet. The edge reports changes of any list, because backends
-// come and go.
+// served by a backend that is not known yet. The edge reports changes of every list, because
+// backends are added and removed.
 func (v callerView) Reportable(f mcp.Filter) (kinds backend.Kinds) {
 	perhaps := v.Incomplete()
 	if f.Tools && (v.Features.Tools || perhaps) {
@@ -144,6 +159,7 @@ func (v callerView) Owner(uri string) changes.Owner {
 		return nil
 	}
 	target := found.target(mcp.MethodSubscribe)
+	target.Set = v.inSet
 	if v.access != nil && !v.access.May(&v.who, &target) {
 		return nil
 	}

@@ -24,6 +24,12 @@ func (r *reporter) conflict(c Conflict) {
 	if c.What == "tool" || c.What == "prompt" { // these have the backend's prefix
 		advice += ", or configure a prefix"
 	}
+	if c.Kept == c.Dropped {
+		r.once("twice\x00"+c.What+"\x00"+c.Key+"\x00"+c.Kept,
+			"two of a backend's "+c.What+"s have the same name or alias: the first keeps it; the backend lists it twice, or the catalog gives one the name of the other",
+			"key", c.Key, "backend", c.Kept)
+		return
+	}
 	r.once("conflict\x00"+c.What+"\x00"+c.Key+"\x00"+c.Kept+"\x00"+c.Dropped,
 		"two backends serve the same "+c.What+": the first keeps it; "+advice,
 		"key", c.Key, "kept", c.Kept, "dropped", c.Dropped)

@@ -10,14 +10,17 @@ import (
 	"github.com/mcpedge/mcpedge/internal/uris"
 )
 
-// contenders returns a filter for the ranks of backends that may have what a request names, in the
-// view that all callers share. named is false if the request names nothing. A backend is excluded
-// if an earlier one with shared lists has the name.
+// contenders returns a filter for the ranks of backends that may have the named object, in the view
+// that all callers share. named is false if the request names nothing. A backend is excluded if an
+// earlier one with shared lists has the name.
 func (v *View) contenders(call *mcp.Call) (may func(rank int) bool, named bool) {
 	if call.Backend != "" {
 		return func(rank int) bool { return v.Parts[rank].Backend.Name() == call.Backend }, true
 	}
 	name := call.Params.Target
+	if given, ok := entriesOf(v.overlay, namedBy(call.Method)).Owner(name); ok {
+		return func(rank int) bool { return v.Parts[rank].Backend.Name() == given }, true
+	}
 	switch call.Method {
 	case mcp.MethodToolsCall:
 		var owner *backend.Backend
@@ -44,6 +47,17 @@ func (v *View) contenders(call *mcp.Call) (may func(rank int) bool, named bool) 
 		return v.contend(allowed, owner, func(p *part) bool { return p.Catalog.HasResources }), true
 	}
 	return nil, false
+}
+
+// namedBy returns the list whose names a method uses, or 0 for other methods.
+func namedBy(m mcp.Method) listKind {
+	switch m {
+	case mcp.MethodToolsCall:
+		return listTools
+	case mcp.MethodPromptsGet:
+		return listPrompts
+	}
+	return 0
 }
 
 // contend returns a filter for ranks. It accepts the parts that allowed permits, where nil permits

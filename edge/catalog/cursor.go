@@ -12,7 +12,7 @@ import (
 )
 
 // cursor is a position in a list: after one entry of one backend. It is valid on every replica, and
-// after the list has changed: the entry is found by its key or, if it was removed, by its former
+// after a change of the list: the entry is found by its key or, if it was removed, by its former
 // position.
 type cursor struct {
 	list  listKind

@@ -11,19 +11,19 @@ import (
 
 // Describe returns serverInfo, which is always the edge's own, the capabilities and the
 // instructions. If a caller's private lists cannot be read, it describes the shared view and marks
-// the result as not cacheable.
-func (c *Catalog) Describe(ctx context.Context, rules *revision.Rules, p mcp.Principal) mcp.Description {
-	v, err := c.views.Of(ctx, p)
+// the result as not cacheable. set is the caller's set; empty means the root.
+func (c *Catalog) Describe(ctx context.Context, rules *revision.Rules, set string, p mcp.Principal) mcp.Description {
+	v, err := c.views.Of(ctx, set, p)
 	if err != nil {
-		v = c.views.Shared.Load()
+		v = c.views.in(c.views.Shared.Load(), set)
 	}
 	features := v.Features
 	features.TasksList = !p.Anonymous()
 	out := mcp.Description{
-		ServerInfo:   c.server.Info(rules),
+		ServerInfo:   c.serverOf(v).Info(rules),
 		Capabilities: translate.Capabilities(rules, features),
 		Instructions: v.instructions,
-		Digest:       v.seenBy(c.opts.Visibility, &p).digest,
+		Digest:       v.seenBy(&p).digest,
 	}
 	if hint := v.hint(); err == nil && !v.Incomplete() {
 		out.TTL, out.Public = int64(hint.TTL/time.Millisecond), hint.Public

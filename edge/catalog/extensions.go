@@ -9,9 +9,9 @@ import (
 	"github.com/mcpedge/mcpedge/edge/translate"
 )
 
-// extensions adds the extensions of a backend that the edge passes on to clients unchanged, and
-// reports the others. If several backends declare one, the first one's settings are used, and
-// differing later ones are conflicts.
+// extensions adds the extensions of a backend that the edge forwards to clients unchanged, and
+// reports the others. If several backends declare one, the first one's settings are used, and later
+// ones that differ are conflicts.
 func (m *merge) extensions(f *translate.Features, owner *backend.Backend, settings map[string]string) {
 	for _, said := range owner.NotCarried(settings) {
 		m.report.once("extension\x00"+owner.Name()+"\x00"+said, said, "backend", owner.Name())

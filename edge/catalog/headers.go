@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"strings"
 
+	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/schema"
@@ -150,10 +151,17 @@ func isToken(s string) bool {
 }
 
 // CheckParamHeaders compares the headers with the arguments that they mirror. An absent or null
-// argument needs no header, and a header without an argument is ignored.
-func CheckParamHeaders(headers []paramHeader, h mcp.Header, args json.RawMessage) error {
+// argument needs no header, and a header without an argument is ignored. A pinned argument has no
+// header.
+func (t *Tool) CheckParamHeaders(headers []paramHeader, h mcp.Header, args json.RawMessage) error {
 	values := mirrored(headers, args)
 	for i := range headers {
+		if overlay.PinOf(t.Arguments, headers[i].path[0]) != nil {
+			if len(h.Values(headers[i].name)) > 0 {
+				return headers[i].mismatch("mirrors no argument: leave it out")
+			}
+			continue
+		}
 		if err := headers[i].check(h, values[i]); err != nil {
 			return err
 		}

@@ -122,7 +122,7 @@ func TestParamHeaderValues(t *testing.T) {
 		if tc.value != "" {
 			args = `{"o":{"v":` + tc.value + `}}`
 		}
-		err := CheckParamHeaders(headers, http.Header{"Mcp-Param-V": tc.header}, []byte(args))
+		err := new(Tool).CheckParamHeaders(headers, http.Header{"Mcp-Param-V": tc.header}, []byte(args))
 		if (err == nil) != tc.ok || err != nil && mcp.AsError(err).Kind != mcp.KindHeaderMismatch {
 			t.Errorf("%d: %s against %.40q: %v", i, tc.value, tc.header, err)
 		}
@@ -131,7 +131,7 @@ func TestParamHeaderValues(t *testing.T) {
 
 func TestHeaderErrorsSayWhatToDo(t *testing.T) {
 	headers := []paramHeader{{name: "Mcp-Param-V", path: []string{"v"}}}
-	err := CheckParamHeaders(headers, http.Header{}, []byte(`{"v":1}`))
+	err := new(Tool).CheckParamHeaders(headers, http.Header{}, []byte(`{"v":1}`))
 	if got := fmt.Sprint(err); got != "header Mcp-Param-V is missing: it must mirror the argument v" {
 		t.Error(got)
 	}

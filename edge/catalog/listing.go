@@ -37,7 +37,7 @@ func (c *Catalog) List(t *Target, rules *revision.Rules, call *mcp.Call) (mcp.Re
 	case !served:
 		return mcp.Reply{}, t.NotServed()
 	}
-	s := t.view.seenBy(c.opts.Visibility, &call.Principal)
+	s := t.view.seenBy(&call.Principal)
 	l := s.list(kind)
 	from, present, err := parseCursor(call.Params.Cursor, l.kind, s.entitlement)
 	if err != nil {
@@ -72,7 +72,7 @@ func (c *Catalog) closeList(t *Target, rules *revision.Rules, dst []byte, next s
 	if t.view.Incomplete() {
 		hint = translate.CacheHint{}
 	}
-	return append(translate.AppendListTail(dst, rules, c.server, next, hint), '}')
+	return append(translate.AppendListTail(dst, rules, c.Server(t), next, hint), '}')
 }
 
 // reportPages logs that a list has more than one page, the first of which ends with the entry last.

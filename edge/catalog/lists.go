@@ -80,7 +80,9 @@ type list struct {
 type entry struct {
 	owner string
 	key   string // name as shown, URI or template
-	hash  uint64
+	// aliases are further keys by which it can be called.
+	aliases []string
+	hash    uint64
 	// target is the input of policy rules for the entry.
 	target policy.Target
 	// render appends the entry's JSON.

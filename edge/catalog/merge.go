@@ -3,7 +3,6 @@ package catalog
 import (
 	"encoding/binary"
 	"hash/fnv"
-	"io"
 	"slices"
 	"strings"
 
@@ -11,7 +10,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/translate"
-	"github.com/mcpedge/mcpedge/internal/uris"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
 // merge builds one view from the parts.
@@ -20,8 +19,15 @@ type merge struct {
 	report  *reporter
 	showing showing
 	owners  *owners
-	// sameOverlay is whether the previous view has the overlay of this one.
-	sameOverlay bool
+	// sameOverlay is true if the previous view has the same overlay, and sameBackends if it has the
+	// same backends, to which its tools and prompts point.
+	sameOverlay, sameBackends bool
+	// changes caches the overlay's changes of each name.
+	changes map[overlaidName]overlay.Entry
+	// skillsBy are the skills of each backend that entries match, and skillsShown its skills without
+	// hidden files, filled by shownSkills.
+	skillsBy    map[*backend.Backend]overlaidSkills
+	skillsShown map[*backend.Backend][]*pb.Skill
 	// conflicts of extensions and pages. The sets keep their own.
 	conflicts []Conflict
 }
@@ -53,10 +59,22 @@ func (m *merge) digest(kind listKind) uint64 {
 			continue
 		}
 		_, _ = h.Write([]byte(p.Backend.Name() + "\x00" + p.Backend.Prefix() + "\x00"))
-		m.foldOverlay(h, kind, p)
+		if shown, some := m.foldOverlay(h, kind, p); some {
+			digest = shown
+		}
 		if kind == listTools && p.Backend.FullSchemas() {
 			_, _ = h.Write([]byte("full"))
 		}
+		_, _ = h.Write(binary.BigEndian.AppendUint64(nil, digest))
+	}
+	return h.Sum64()
+}
+
+// content combines the backends' digests of a list, whatever the overlay hides.
+func (m *merge) content(kind listKind) uint64 {
+	h := fnv.New64a()
+	for _, p := range m.parts {
+		_, _, digest := share(p.Catalog, kind)
 		_, _ = h.Write(binary.BigEndian.AppendUint64(nil, digest))
 	}
 	return h.Sum64()
@@ -80,99 +98,56 @@ func (m *merge) hint(kind listKind) translate.CacheHint {
 	return out
 }
 
-// list merges the parts' entries. It calls each for every part, which adds the part's entries. A
-// key that belongs to another backend is dropped and becomes a conflict. reserve is called with
-// each remembered key of a part whose list is missing, unless the key belongs to another backend.
-// nil ignores these keys.
-func (m *merge) list(kind listKind, what string, conflicts *[]Conflict, each func(p part, add func(key string, e entry) bool), reserve func(key string, rank int)) *list {
+// list merges the parts' entries. It calls each for every part, which adds the part's entries by
+// their names or URIs at the backend. add returns the keys by which clients find the entry: its
+// own, then aliases. A key that belongs to another backend is dropped and becomes a conflict; an
+// entry without its own key has none. reserve is called with each key of the remembered names of a
+// part whose list is missing, unless the key belongs to another backend. nil ignores these names.
+func (m *merge) list(kind listKind, what string, conflicts *[]Conflict, each func(p part, add func(name string, e entry) []string), reserve func(key, name string, rank int)) *list {
 	l := newList(kind, m.report)
 	l.hint = m.hint(kind)
-	owners := make(map[string]string)
-	// forms maps the compared form of a key to the key, so that no backend has a spelling of
-	// another's key.
-	forms := make(map[string]string)
+	c := &claims{merge: m, kind: kind, owners: make(map[string]string), forms: make(map[string]string)}
 	claim := func(key string, rank int) bool {
-		name, form := m.parts[rank].Backend.Name(), kind.form(key)
-		kept, taken := owners[key]
-		if by, known := forms[form]; known && by != name && !taken {
-			kept, taken = by, true
+		kept, ok := c.claim(key, rank)
+		if !ok {
+			*conflicts = append(*conflicts, Conflict{What: what, Key: key, Kept: kept, Dropped: m.parts[rank].Backend.Name()})
 		}
-		if holder, foreign := m.owners.foreign(kind, key, rank); foreign && !taken {
-			kept, taken = m.parts[holder].Backend.Name(), true
-		}
-		if taken {
-			*conflicts = append(*conflicts, Conflict{What: what, Key: key, Kept: kept, Dropped: name})
-			return false
-		}
-		owners[key], forms[form] = name, name
-		return true
+		return ok
 	}
 	for rank, p := range m.parts {
 		name := p.Backend.Name()
 		from := len(l.Entries)
-		for _, key := range m.owners.remembered(kind, rank) {
-			if _, taken := owners[key]; !taken && !m.hidden(kind, p, key) && claim(key, rank) && reserve != nil {
-				reserve(key, rank)
+		for _, own := range m.owners.remembered(kind, rank) {
+			for _, key := range m.keys(kind, p, own) {
+				if _, taken := c.owners[key]; !taken && claim(key, rank) && reserve != nil {
+					reserve(key, own, rank)
+				}
 			}
 		}
-		each(p, func(key string, e entry) bool {
-			if key == "" {
+		each(p, func(own string, e entry) (keys []string) {
+			if own == "" {
 				m.report.once("unnamed\x00"+name+"\x00"+kind.String(),
 					"a list entry without a name or URI breaks the contract and is left out",
 					"backend", name, "list", kind.String())
-				return false
+				return nil
 			}
-			if !claim(key, rank) {
-				return false
+			for i, key := range m.keys(kind, p, own) {
+				switch {
+				case claim(key, rank):
+					keys = append(keys, key)
+				case i == 0:
+					return nil
+				}
 			}
-			e.owner, e.key, e.hash = name, key, keyHash(key)
-			l.Entries = append(l.Entries, &e)
-			return true
+			if len(keys) > 0 {
+				e.owner, e.key, e.aliases, e.hash = name, keys[0], keys[1:], keyHash(keys[0])
+				l.Entries = append(l.Entries, &e)
+			}
+			return keys
 		})
 		l.spans[name] = span{from: from, to: len(l.Entries)}
 	}
 	return l
-}
-
-// foldOverlay writes to a digest what the overlay changes of a part's list.
-func (m *merge) foldOverlay(h io.Writer, kind listKind, p part) {
-	entries, owner := m.shownBy(kind), p.Backend.Name()
-	switch kind {
-	case listTools:
-		for _, t := range p.Catalog.Tools {
-			entries.Fold(h, owner, t.GetName())
-		}
-	case listPrompts:
-		for _, x := range p.Catalog.Prompts {
-			entries.Fold(h, owner, x.GetName())
-		}
-	}
-}
-
-// shownBy returns the entries of the overlay about a list.
-func (m *merge) shownBy(kind listKind) overlay.Entries {
-	switch kind {
-	case listTools:
-		return m.showing.overlay.Tools()
-	case listPrompts:
-		return m.showing.overlay.Prompts()
-	default:
-		return overlay.Entries{}
-	}
-}
-
-// hidden reports whether the overlay hides what a key of a part's list names.
-func (m *merge) hidden(kind listKind, p part, key string) bool {
-	return m.shownBy(kind).Hides(p.Backend.Name(), strings.TrimPrefix(key, p.Backend.Prefix()))
-}
-
-// form returns the form in which keys of different backends are compared: the normal form of a URI,
-// and a name unchanged.
-func (k listKind) form(key string) string {
-	if k == listTools || k == listPrompts {
-		return key
-	}
-	return uris.Normal(key)
 }
 
 // rank returns the index of p in m.parts.
@@ -180,8 +155,8 @@ func (m *merge) rank(p part) int {
 	return slices.IndexFunc(m.parts, func(o part) bool { return o.Backend == p.Backend })
 }
 
-// features combines what the backends support. The edge itself reports list changes, because
-// backends come and go, whether or not they report any.
+// features combines the features of the backends. The edge itself reports list changes, because
+// backends are added and removed, whether or not they report any.
 func (m *merge) features() translate.Features {
 	f := translate.Features{}
 	for _, p := range m.parts {
@@ -229,13 +204,17 @@ func canCompletePrompts(c *backend.Catalog) bool {
 }
 
 // instructions returns the instructions of a single backend unchanged, or those of several
-// backends, each under a heading with the backend's name.
+// backends, each under a heading with the backend's name. It omits those of withheld backends.
 func (m *merge) instructions() string {
-	if len(m.parts) == 1 {
+	withheld := func(p part) bool { return m.showing.overlay.Tools().Withholds(p.Backend.Name()) }
+	if len(m.parts) == 1 && !withheld(m.parts[0]) {
 		return m.parts[0].Catalog.Describe.GetInstructions()
 	}
 	var out []string
 	for _, p := range m.parts {
+		if withheld(p) {
+			continue
+		}
 		if text := strings.TrimSpace(p.Catalog.Describe.GetInstructions()); text != "" {
 			out = append(out, "## "+p.Backend.Name()+"\n\n"+text)
 		}

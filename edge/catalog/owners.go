@@ -46,7 +46,7 @@ func newOwners(parts []part) *owners {
 		}
 		o.names[i] = p.names
 		if p.Backend.Discovered() {
-			continue // A discovered Service grants nothing.
+			continue // A discovered Service has no grants.
 		}
 		o.granted.Add(p.Backend.Prefix(), i)
 		for _, uri := range p.Backend.URIs() {
@@ -151,7 +151,7 @@ func (o *owners) covered(uri string, rank int) (holder int, covered bool) {
 	return holder, holder < rank
 }
 
-// remembered returns the keys of a missing list, as clients see them.
+// remembered returns the names or URIs of a missing list, as the backend has them.
 func (o *owners) remembered(kind listKind, rank int) []string {
 	if !o.away(rank, kind) {
 		return nil
@@ -159,9 +159,9 @@ func (o *owners) remembered(kind listKind, rank int) []string {
 	n := o.names[rank]
 	switch kind {
 	case listTools:
-		return shownNames(o.parts[rank].Backend.Prefix(), n.Tools)
+		return n.Tools
 	case listPrompts:
-		return shownNames(o.parts[rank].Backend.Prefix(), n.Prompts)
+		return n.Prompts
 	case listResources:
 		return n.Resources
 	case listTemplates:
@@ -169,17 +169,6 @@ func (o *owners) remembered(kind listKind, rank int) []string {
 	default:
 		return n.Skills
 	}
-}
-
-func shownNames(prefix string, names []string) []string {
-	if prefix == "" {
-		return names
-	}
-	out := make([]string, len(names))
-	for i, name := range names {
-		out[i] = prefix + name
-	}
-	return out
 }
 
 // away reports whether the list of a part is missing.
@@ -217,7 +206,7 @@ func (o *owners) isAway(b *backend.Backend) bool {
 	return i < 0 || o.away(i, listResources)
 }
 
-// fold adds to a digest what affects a part's share of a list beside the list itself.
+// fold adds to a digest everything that affects a part's share of a list beside the list itself.
 func (o *owners) fold(h hash.Hash, rank int, kind listKind) {
 	p := &o.parts[rank]
 	_, _ = io.WriteString(h, strings.Join(p.Backend.URIs(), "\x00"))
@@ -315,7 +304,7 @@ func namesOf(c *backend.Catalog, kept *ownership.Names) *ownership.Names {
 	switch {
 	case away.Has(backend.Tools) || away.Has(backend.Resources):
 		n.Pages = kept.Pages
-	case c.HasResources: // without resources it serves no page
+	case c.HasResources: // A backend without resources serves no page.
 		var pages []string
 		for _, t := range c.Tools {
 			for _, uri := range pagesOf(t.GetMetaJson()) {

@@ -7,7 +7,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/revision"
 )
 
-// overflow describes what the first page of a list leaves out.
+// overflow describes the entries that the first page of a list omits.
 type overflow struct {
 	// entries counts the entries of the list, and first those on the first page.
 	entries, first int
@@ -31,7 +31,7 @@ const (
 	settingPageBytes = "page-bytes"
 )
 
-// say describes the lists with entries from at least owners of the parts.
+// say describes the lists that have entries of at least owners parts.
 func (p *Preview) say(parts []part, owners int) (said []string) {
 	v := p.view(parts)
 	for _, l := range []*list{v.Tools.List, v.Resources.List, v.Resources.TemplateList, v.Prompts.List, v.Resources.skillList} {

@@ -40,36 +40,63 @@ func HintsOf(a *pb.ToolAnnotations) policy.Hints {
 	return h
 }
 
-// Targets returns everything that the backends list now, as clients see it through an overlay, which may be nil.
-func Targets(pool *backend.Pool, o *overlay.Overlay) (out []policy.Target) {
-	return viewOf(pool, o).targets()
+// Listed is the policy target of an entry of a list.
+type Listed struct {
+	policy.Target
+	// Shown are the name or URI in the list, then the aliases.
+	Shown []string
+	// Arguments are the overlay's changes of the arguments of a tool or prompt.
+	Arguments []overlay.Argument
+}
+
+// Targets returns all objects that the backends list now, as clients of a set see them through an
+// overlay. Both may be nil; without a set it is the root.
+func Targets(pool *backend.Pool, o *overlay.Overlay, set *overlay.Set) []Listed {
+	return viewOf(pool, o, set).targets()
 }
 
 // ReadTarget returns the policy target of a read of a URI in any spelling, whether the URI is
-// listed or matches a template. It returns false if no reachable backend serves it.
-func ReadTarget(pool *backend.Pool, uri string) (policy.Target, bool) {
-	v := viewOf(pool, nil)
+// listed or matches a template. It returns false if no reachable backend serves it, if the overlay
+// hides it, or if it is no member of the set. Overlay and set may be nil.
+func ReadTarget(pool *backend.Pool, o *overlay.Overlay, set *overlay.Set, uri string) (policy.Target, bool) {
+	v := viewOf(pool, o, set)
 	found, ok := v.locate(&mcp.Call{Method: mcp.MethodResourcesRead}, uri, &reporter{log: slog.New(slog.DiscardHandler)})
 	if !ok || v.owners.isAway(found.owner) {
 		return policy.Target{}, false
 	}
-	return found.target(mcp.MethodResourcesRead), true
+	target := found.target(mcp.MethodResourcesRead)
+	if set != nil {
+		target.Set = set.Name
+	}
+	return target, true
 }
 
-// viewOf returns the current view of a pool's backends.
-func viewOf(pool *backend.Pool, o *overlay.Overlay) *View {
+// viewOf returns the current view of a pool's backends, or of a set, which may be nil.
+func viewOf(pool *backend.Pool, o *overlay.Overlay, set *overlay.Set) *View {
 	var parts []part
 	for _, b := range pool.Backends() {
 		parts = append(parts, part{Backend: b, Catalog: b.Catalog()})
 	}
-	return newView(parts, nil, &reporter{log: slog.New(slog.DiscardHandler)}, showing{overlay: o})
+	silent := &reporter{log: slog.New(slog.DiscardHandler)}
+	v := newView(parts, nil, silent, showing{overlay: o})
+	if set != nil {
+		v = v.narrow(set, &viewOptions{report: silent})
+	}
+	return v
 }
 
-// targets returns everything that a view lists.
-func (v *View) targets() (out []policy.Target) {
+// targets returns all objects that a view lists.
+func (v *View) targets() (out []Listed) {
 	for _, l := range []*list{v.Tools.List, v.Prompts.List, v.Resources.List, v.Resources.TemplateList, v.Resources.skillList} {
-		for i := range l.Entries {
-			out = append(out, l.Entries[i].target)
+		for _, e := range l.Entries {
+			one := Listed{Target: e.target, Shown: append([]string{e.key}, e.aliases...)}
+			switch l.kind {
+			case listTools:
+				one.Arguments = v.Tools.ByName[e.key].Arguments
+			case listPrompts:
+				one.Arguments = v.Prompts.byName[e.key].Arguments
+			}
+			out = append(out, one)
 		}
 	}
 	return out

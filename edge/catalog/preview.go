@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -11,58 +12,117 @@ import (
 	"github.com/mcpedge/mcpedge/edge/policy"
 )
 
-// Preview computes from catalogs what clients would see, before there is a client. It is not safe
-// for concurrent use.
+// Preview computes, from catalogs and before any client connects, the lists that clients would see.
+// It is not safe for concurrent use.
 type Preview struct {
-	opts  Options
-	parts []part
+	opts   Options
+	parts  []part
+	faults []error
 }
 
 // NewPreview returns a Preview of a Catalog with these options.
 func NewPreview(opts Options) *Preview { return &Preview{opts: opts.withDefaults()} }
 
-// Of adds a backend and returns one sentence for each of its lists that has more than one page if
-// the backend is the only one, because some clients read only the first page, and one for each of
-// which the overlay hides something.
+// Of adds a backend and returns one sentence for each of its lists that would have more than one
+// page if it were the only backend, because some clients read only the first page. It also returns
+// one for each list of which the overlay hides entries or gives them names.
 func (p *Preview) Of(b *backend.Backend, c *backend.Catalog) []string {
 	one := part{Backend: b, Catalog: c}
 	p.parts = append(p.parts, one)
-	return append(p.say([]part{one}, 1), p.hidden(b.Name(), c)...)
-}
-
-// shownHidden bounds the hidden names in a sentence.
-const shownHidden = 20
-
-// hidden says what the overlay hides of a backend's tools and prompts.
-func (p *Preview) hidden(owner string, c *backend.Catalog) (out []string) {
-	say := func(what string, names []string, all int) {
-		n := len(names)
-		if n == 0 {
-			return
-		}
-		if n > shownHidden {
-			names = append(names[:shownHidden], "…")
-		}
-		out = append(out, fmt.Sprintf("catalog hides %d of %d %s from clients: %s", n, all, what, strings.Join(names, ", ")))
-	}
-	var tools, prompts []string
+	out := p.say([]part{one}, 1)
+	tools, prompts, resources := p.curated(b, listTools), p.curated(b, listPrompts), p.curated(b, listResources)
 	for _, t := range c.Tools {
-		if p.opts.Overlay.Tools().Hides(owner, t.GetName()) {
-			tools = append(tools, t.GetName())
-		}
+		e := tools.add(t.GetName())
+		_, err := e.Tool(t)
+		p.fault(&e, "tool", t.GetName(), err)
 	}
 	for _, x := range c.Prompts {
-		if p.opts.Overlay.Prompts().Hides(owner, x.GetName()) {
-			prompts = append(prompts, x.GetName())
+		e := prompts.add(x.GetName())
+		_, err := e.Prompt(x)
+		p.fault(&e, "prompt", x.GetName(), err)
+	}
+	uris := resourceNames(c)
+	for _, uri := range uris {
+		resources.add(uri)
+	}
+	return slices.Concat(out, tools.notes("tools", len(c.Tools)), prompts.notes("prompts", len(c.Prompts)), resources.notes("resources", len(uris)))
+}
+
+// resourceNames returns the names by which the overlay knows what a backend lists beside tools and
+// prompts: the URIs of resources and skills, and the texts of templates.
+func resourceNames(c *backend.Catalog) (out []string) {
+	for _, x := range c.Resources {
+		out = append(out, x.GetUri())
+	}
+	for _, x := range c.Templates {
+		out = append(out, x.GetUriTemplate())
+	}
+	for _, x := range c.Skills {
+		if !slices.Contains(out, x.GetUri()) { // It may be listed as a resource, too.
+			out = append(out, x.GetUri())
 		}
 	}
-	say("tools", tools, len(c.Tools))
-	say("prompts", prompts, len(c.Prompts))
 	return out
 }
 
-// Together returns one sentence for each list that has more than one page with all added backends,
-// for lists to which several backends contribute.
+// curated are the names of one list of a backend that the overlay hides or to which it gives names.
+type curated struct {
+	entries         overlay.List
+	backend         *backend.Backend
+	hidden, renamed []string
+}
+
+func (p *Preview) curated(b *backend.Backend, kind listKind) *curated {
+	return &curated{entries: entriesOf(p.opts.Overlay, kind), backend: b}
+}
+
+func (c *curated) add(name string) overlay.Entry {
+	e := c.entries.Of(c.backend.Name(), name)
+	switch {
+	case e.Hide:
+		c.hidden = append(c.hidden, name)
+	case e.Name != "":
+		c.renamed = append(c.renamed, c.backend.Prefix()+name+" as "+strings.Join(e.Given(), ", also "))
+	case len(e.Aliases) > 0:
+		c.renamed = append(c.renamed, c.backend.Prefix()+name+", also "+strings.Join(e.Aliases, ", also "))
+	}
+	return e
+}
+
+// fault adds an impossible change of a tool or prompt to the faults. A nil error adds none.
+func (p *Preview) fault(e *overlay.Entry, what, name string, err error) {
+	if err != nil {
+		p.faults = append(p.faults, fmt.Errorf("%s: arguments: the %s %s is hidden, because they cannot be changed: %w", e.Place, what, name, err))
+	}
+}
+
+// Faults returns an error for each tool and prompt whose change the overlay cannot apply.
+func (p *Preview) Faults() error { return errors.Join(p.faults...) }
+
+// notes returns the sentences about all names of the list. what names the list.
+func (c *curated) notes(what string, all int) (out []string) {
+	if n := len(c.hidden); n > 0 {
+		out = append(out, fmt.Sprintf("catalog hides %d of %d %s from clients: %s", n, all, what, some(c.hidden)))
+	}
+	if n := len(c.renamed); n > 0 {
+		out = append(out, fmt.Sprintf("catalog gives names to %d of %d %s: %s", n, all, what, some(c.renamed)))
+	}
+	return out
+}
+
+// shownNames bounds the names in a sentence.
+const shownNames = 20
+
+// some returns the first names of a list.
+func some(names []string) string {
+	if len(names) > shownNames {
+		names = append(names[:shownNames:shownNames], "…")
+	}
+	return strings.Join(names, ", ")
+}
+
+// Together returns one sentence for each list to which several of the added backends contribute and
+// that has more than one page.
 func (p *Preview) Together() []string { return p.say(p.parts, 2) }
 
 // Complete reports whether exactly this number of backends was added and none of them has private
@@ -87,18 +147,34 @@ func (p *Preview) Serves(name string) (names, uris bool) {
 // Conflicts returns the names that several of the backends list, in their order.
 func (p *Preview) Conflicts() []Conflict { return p.view(p.parts).conflicts }
 
-// Targets returns everything that the backends list, as clients see it.
-func (p *Preview) Targets() []policy.Target { return p.view(p.parts).targets() }
+// Targets returns the policy targets of all objects that the backends list, as clients see them.
+func (p *Preview) Targets() (out []policy.Target) {
+	for _, one := range p.view(p.parts).targets() {
+		out = append(out, one.Target)
+	}
+	return out
+}
 
-// Idle returns a note for each entry of the overlay that matches nothing of what its backend lists. It returns none about backends that were
-// not added, and lists that could not be read or are private.
+// Idle returns a note for each entry of the overlay that matches none of its backend's names. It
+// ignores backends that were not added, and lists that could not be read or are private.
 func (p *Preview) Idle() []string {
 	var listed []overlay.Listed
 	for _, one := range p.parts {
 		if one.Catalog.Private {
 			continue
 		}
-		l := overlay.Listed{Backend: one.Backend.Name(), NoTools: one.Catalog.Unread.Has(backend.Tools), NoPrompts: one.Catalog.Unread.Has(backend.Prompts)}
+		unread := one.Catalog.Unread
+		l := overlay.Listed{
+			Backend: one.Backend.Name(), NoTools: unread.Has(backend.Tools), NoPrompts: unread.Has(backend.Prompts), NoResources: unread.Has(backend.Resources),
+			Resources: resourceNames(one.Catalog), Reads: one.Catalog.Describe.GetResources().GetUriPrefixes(),
+		}
+		for _, t := range one.Catalog.Templates {
+			head, _, _ := strings.Cut(t.GetUriTemplate(), "{")
+			l.Reads = append(l.Reads, head)
+		}
+		for _, x := range one.Catalog.Skills {
+			l.Reads = append(l.Reads, strings.TrimSuffix(x.GetUri(), SkillFile[1:]))
+		}
 		for _, t := range one.Catalog.Tools {
 			l.Tools = append(l.Tools, t.GetName())
 		}
@@ -111,5 +187,5 @@ func (p *Preview) Idle() []string {
 }
 
 func (p *Preview) view(parts []part) *View {
-	return newView(parts, nil, &reporter{log: slog.New(slog.DiscardHandler)}, showing{p.opts.Overlay, p.opts.SchemaWork})
+	return newView(parts, nil, &reporter{log: slog.New(slog.DiscardHandler)}, showing{overlay: p.opts.Overlay, work: p.opts.SchemaWork})
 }

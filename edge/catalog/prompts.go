@@ -1,7 +1,10 @@
 package catalog
 
 import (
+	"cmp"
+
 	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/policy"
 	"github.com/mcpedge/mcpedge/edge/revision"
@@ -11,53 +14,62 @@ import (
 
 // promptSet is the prompts of a view.
 type promptSet struct {
-	byName map[string]*Prompt
-	// reserved maps the prompt names of backends that are away to them.
-	reserved map[string]*backend.Backend
-	// outranked is as in toolSet.
-	outranked map[ownName]*Prompt
+	// byName, reserved and own are as in toolSet.
+	byName    map[string]*Prompt
+	reserved  map[string]reserved
+	own       map[canonicalName]*Prompt
 	List      *list
 	conflicts []Conflict
+	problems  []problem
 	digest    uint64
 }
 
 // Prompt is one prompt of one backend.
 type Prompt struct {
-	Name  string // as shown, with the prefix
-	Owner *backend.Backend
-	Proto *pb.Prompt
+	// Name is the canonical name: the backend's, after its prefix. ShownName is the one in lists,
+	// which the overlay may have changed.
+	Name, ShownName string
+	Owner           *backend.Backend
+	Proto           *pb.Prompt
+	// Arguments are the changes of its arguments by the overlay.
+	Arguments []overlay.Argument
 	// target is the input of policy rules for the prompt.
 	target policy.Target
 }
 
 func (m *merge) prompts(prev *promptSet, digest uint64) *promptSet {
-	if prev != nil && prev.digest == digest && prev.List.hint == m.hint(listPrompts) {
+	if prev != nil && m.sameBackends && prev.digest == digest && prev.List.hint == m.hint(listPrompts) {
 		return prev
 	}
-	s := &promptSet{byName: make(map[string]*Prompt), reserved: make(map[string]*backend.Backend), outranked: make(map[ownName]*Prompt), digest: digest}
-	s.List = m.list(listPrompts, "prompt", &s.conflicts, func(p part, add func(string, entry) bool) {
+	s := &promptSet{byName: make(map[string]*Prompt), reserved: make(map[string]reserved), own: make(map[canonicalName]*Prompt), digest: digest}
+	s.List = m.list(listPrompts, "prompt", &s.conflicts, func(p part, add func(string, entry) []string) {
 		for _, x := range p.Catalog.Prompts {
 			if x.GetName() == "" {
 				add("", entry{})
 				continue
 			}
-			overlaid, visible := m.showing.overlay.Prompt(p.Backend.Name(), x)
-			if !visible {
+			change := m.changed(listPrompts, p, x.GetName())
+			overlaid, err := change.Prompt(x)
+			if err != nil || change.Hide {
+				m.reportUnchanged(&s.problems, p, "prompt", x.GetName(), err)
 				continue
 			}
-			name := p.Backend.Prefix() + x.GetName()
+			name := canonical(listPrompts, p.Backend, x.GetName())
+			shownName := cmp.Or(change.Name, name)
 			render := func(dst []byte, r *revision.Rules) ([]byte, error) {
-				return translate.AppendPrompt(dst, r, overlaid, name)
+				return translate.AppendPrompt(dst, r, overlaid, shownName)
 			}
 			target := policy.Target{Kind: policy.Prompt, Method: mcp.MethodPromptsGet, Name: name, Backend: p.Backend.Name()}
-			one := &Prompt{Name: name, Owner: p.Backend, Proto: x, target: target}
-			if add(name, entry{render: render, target: target}) {
-				s.byName[name] = one
-			} else {
-				s.outranked[ownName{p.Backend.Name(), name}] = one
+			one, own := &Prompt{Name: name, ShownName: shownName, Owner: p.Backend, Proto: x, Arguments: overlay.Texts(change.Arguments), target: target}, canonicalName{p.Backend.Name(), name}
+			keys := add(x.GetName(), entry{render: render, target: target})
+			for _, key := range keys {
+				s.byName[key] = one
+			}
+			if len(keys) > 0 || s.own[own] == nil {
+				s.own[own] = one
 			}
 		}
-	}, func(name string, rank int) { s.reserved[name] = m.parts[rank].Backend })
+	}, func(key, name string, rank int) { s.reserved[key] = m.reserved(listPrompts, name, rank) })
 	return s
 }
 
@@ -74,9 +86,8 @@ func (p *Prompt) Lacking(args map[string]string) []string {
 
 // promptOf returns the prompt that a call names, by the rules of toolOf.
 func (v *View) promptOf(call *mcp.Call, name string) *Prompt {
-	p := v.Prompts.byName[name]
-	if call.Backend == "" || p != nil && p.Owner.Name() == call.Backend {
-		return p
+	if call.Backend == "" {
+		return v.Prompts.byName[name]
 	}
-	return v.Prompts.outranked[ownName{call.Backend, name}]
+	return v.Prompts.own[canonicalName{call.Backend, name}]
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/policy"
 	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/translate"
+	"github.com/mcpedge/mcpedge/internal/uris"
 )
 
 // resourceSet is the resources and templates of a view, with the owners of URIs.
@@ -17,43 +18,54 @@ type resourceSet struct {
 	templates    []*Template    // by rank
 	byText       map[string]*Template
 	byNormal     map[string]*Template     // by the normal form of its text; the first wins
-	owned        map[*backend.Backend]int // how many templates each has
+	owned        map[*backend.Backend]int // how many templates and variables of them each has
 	spelled      spellings
 	skillList    *list
 	List         *list
 	TemplateList *list
 	conflicts    []Conflict
 	digest       uint64
+	// content is the digest of everything that is listed, also of hidden entries.
+	content uint64
 }
 
 func (m *merge) resources(prev *resourceSet, digest uint64) *resourceSet {
-	if prev != nil && prev.digest == digest && prev.List.hint == m.hint(listResources) &&
+	content := m.content(listResources)
+	if prev != nil && prev.digest == digest && prev.content == content && prev.List.hint == m.hint(listResources) &&
 		prev.TemplateList.hint == m.hint(listTemplates) && prev.skillList.hint == m.hint(listSkills) && m.owners.sameURIs(prev.owners) {
 		return prev
 	}
 	s := &resourceSet{
 		owners: m.owners, byURI: make(map[string]int), byText: make(map[string]*Template), byNormal: make(map[string]*Template), owned: make(map[*backend.Backend]int),
-		conflicts: m.prefixes(), digest: digest,
+		conflicts: m.prefixes(), digest: digest, content: content,
 	}
-	s.List = m.list(listResources, "resource", &s.conflicts, func(p part, add func(string, entry) bool) {
+	s.List = m.list(listResources, "resource", &s.conflicts, func(p part, add func(string, entry) []string) {
 		for _, x := range p.Catalog.Resources {
-			render := func(dst []byte, r *revision.Rules) ([]byte, error) { return translate.AppendResource(dst, r, x) }
+			change := m.changed(listResources, p, x.GetUri())
+			overlaid := change.Resource(x)
+			render := func(dst []byte, r *revision.Rules) ([]byte, error) { return translate.AppendResource(dst, r, overlaid) }
 			target := s.entryTarget(mcp.MethodResourcesRead, x.GetUri(), p.Backend, len(p.Catalog.Resources))
-			if add(x.GetUri(), entry{render: render, target: target}) {
+			target.IsListed = true
+			if len(add(x.GetUri(), entry{render: render, target: target})) > 0 {
 				s.byURI[x.GetUri()] = m.rank(p)
 			}
 		}
-	}, func(uri string, rank int) { s.byURI[uri] = rank })
-	s.TemplateList = m.list(listTemplates, "resource template", &s.conflicts, func(p part, add func(string, entry) bool) {
+	}, func(uri, _ string, rank int) { s.byURI[uri] = rank })
+	s.TemplateList = m.list(listTemplates, "resource template", &s.conflicts, func(p part, add func(string, entry) []string) {
 		for _, x := range p.Catalog.Templates {
-			render := func(dst []byte, r *revision.Rules) ([]byte, error) { return translate.AppendTemplate(dst, r, x) }
+			change := m.changed(listTemplates, p, x.GetUriTemplate())
+			overlaid := change.Template(x)
+			render := func(dst []byte, r *revision.Rules) ([]byte, error) { return translate.AppendTemplate(dst, r, overlaid) }
 			target := policy.Target{Kind: policy.Template, Method: mcp.MethodResourcesRead, Name: x.GetUriTemplate(), Backend: p.Backend.Name()}
-			if !add(x.GetUriTemplate(), entry{render: render, target: target}) {
-				continue
+			if shown := len(add(x.GetUriTemplate(), entry{render: render, target: target})) > 0; shown || change.Hide {
+				t := newTemplate(x.GetUriTemplate(), p.Backend, m.rank(p), m.report)
+				t.hidden = change.Hide
+				s.addTemplate(t)
 			}
-			s.addTemplate(newTemplate(x.GetUriTemplate(), p.Backend, m.rank(p), m.report))
 		}
-	}, func(text string, rank int) { s.addTemplate(newTemplate(text, m.parts[rank].Backend, rank, m.report)) })
+	}, func(text, _ string, rank int) {
+		s.addTemplate(newTemplate(text, m.parts[rank].Backend, rank, m.report))
+	})
 	m.skills(s)
 	s.spelled = m.spellings()
 	return s
@@ -62,27 +74,41 @@ func (m *merge) resources(prev *resourceSet, digest uint64) *resourceSet {
 func (s *resourceSet) addTemplate(t *Template) {
 	s.templates = append(s.templates, t)
 	s.owned[t.Owner]++
+	if t.parsed != nil {
+		s.owned[t.Owner] += len(t.parsed.Variables())
+	}
+	if t.hidden {
+		return // It only gives variables to policy rules.
+	}
 	s.byText[t.Text] = t
 	if normal := t.normal(); s.byNormal[normal] == nil {
 		s.byNormal[normal] = t
 	}
 }
 
-// maxReadings bounds the matches of URIs with templates when the policy filters one list or
-// directory: each entry is matched with each template of its backend. Beyond it, rules that use
-// resource.vars deny the entries, as they deny a URI that matches too many templates.
-const maxReadings = 1 << 20
+// maxWork bounds the comparisons of the URIs of one list, directory or result with the templates of
+// their backend, and with the entries of the catalog: the bytes of a URI and its forms, for each
+// template, variable and entry. Each URI has an equal share. A URI that exceeds its share is denied
+// by rules that use resource.vars, as one that matches too many templates, and is hidden by a
+// catalog with entries about its backend.
+const maxWork = 1 << 28
 
 // entryTarget returns the policy target of a URI in a backend's list of the given length. The
 // variables of templates are computed when a rule first uses them, from the spelling that the
 // backend would receive.
 func (s *resourceSet) entryTarget(method mcp.Method, uri string, owner *backend.Backend, of int) policy.Target {
 	return policy.Target{Kind: policy.Resource, Method: method, Name: uri, Backend: owner.Name(), Vars: sync.OnceValue(func() []map[string]string {
-		if s.owned[owner]*of > maxReadings {
+		if s.owned[owner]*len(uri)*(1+len(uris.Shorter(uri))) > maxWork/max(1, of) {
 			return make([]map[string]string, policy.MaxReadings+1)
 		}
 		return s.variables(s.spelled.sent(owner, uri), owner)
 	})}
+}
+
+// lists reports whether the list of resources has a URI of a backend in this spelling.
+func (s *resourceSet) lists(uri string, owner *backend.Backend) bool {
+	rank, listed := s.byURI[uri]
+	return listed && s.owners.parts[rank].Backend == owner
 }
 
 // ownerOf returns the backend of the URI that a call names, in the backend's spelling. That is the

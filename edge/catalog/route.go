@@ -35,7 +35,7 @@ func (s *resourceSet) byTemplate(uri string, below int, allowed []int, report *r
 			break
 		}
 		switch {
-		case found != nil && found.Owner == t.Owner, !ownership.Allows(allowed, t.rank), !t.matches(uri):
+		case t.hidden, found != nil && found.Owner == t.Owner, !ownership.Allows(allowed, t.rank), !t.matches(uri):
 		case found == nil:
 			found = t
 		default:
@@ -54,6 +54,7 @@ type Template struct {
 	Owner  *backend.Backend
 	rank   int            // the owner's
 	parsed *uris.Template // nil: it cannot be parsed and matches nothing
+	hidden bool           // by the overlay: it routes no URI
 }
 
 func newTemplate(text string, owner *backend.Backend, rank int, report *reporter) *Template {

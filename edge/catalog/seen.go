@@ -9,9 +9,10 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/policy"
+	"github.com/mcpedge/mcpedge/edge/revision"
 )
 
-// seen is what callers with one entitlement see of a view's lists. It is immutable.
+// seen has the lists of a view for callers with one entitlement. It is immutable.
 type seen struct {
 	tools, resources, templates, prompts, skills *list
 	digest                                       mcp.Digest
@@ -36,14 +37,14 @@ func (s *seen) list(kind listKind) *list {
 	}
 }
 
-// These bound what a view caches: entitlements, and different lists. A list takes some 40 bytes for
-// each entry, and again as many for each requested revision.
+// These bound the cache of a view: the entitlements, and the different lists. A list takes some 40
+// bytes for each entry, and again as many for each requested revision.
 const (
 	maxEntitlements  = 512
 	maxFilteredLists = 256
 )
 
-// filtered caches what entitlements see of a view. Entitlements that see the same entries share
+// filtered caches the lists of a view by entitlement. Entitlements that see the same entries share
 // their list. The zero value is empty. It is safe for concurrent use.
 type filtered struct {
 	once  sync.Once
@@ -56,16 +57,16 @@ func (f *filtered) init() {
 	f.Lists, _ = lru.New[string, *list](maxFilteredLists)
 }
 
-// seenBy returns what a caller sees. A nil access shows everything.
-func (v *View) seenBy(access Visibility, who *mcp.Principal) *seen {
+// seenBy returns the lists that a caller sees.
+func (v *View) seenBy(who *mcp.Principal) *seen {
 	entitlement, listed := "", (func(*policy.Target) bool)(nil)
-	if access != nil {
-		entitlement, listed = access.Lists(who)
+	if v.access != nil {
+		entitlement, listed = v.access.Lists(who)
 	}
 	if listed == nil {
 		return &seen{
 			tools: v.Tools.List, resources: v.Resources.List, templates: v.Resources.TemplateList, prompts: v.Prompts.List,
-			skills: v.Resources.skillList, digest: v.Digest,
+			skills: v.Resources.skillList, digest: v.Digest, entitlement: v.cursors(nil),
 		}
 	}
 	v.Filtered.once.Do(v.Filtered.init)
@@ -76,19 +77,33 @@ func (v *View) seenBy(access Visibility, who *mcp.Principal) *seen {
 		tools: v.Filtered.list(v.Tools.List, listed), resources: v.Filtered.list(v.Resources.List, listed),
 		templates: v.Filtered.list(v.Resources.TemplateList, listed), prompts: v.Filtered.list(v.Prompts.List, listed),
 		skills: v.Filtered.list(v.Resources.skillList, listed),
-		own:    true, entitlement: max(1, keyHash(entitlement)),
+		own:    true, entitlement: v.cursors(&entitlement),
 	}
 	resources := []*list{s.resources, s.templates}
 	if v.Features.Skills {
 		resources = append(resources, s.skills)
 	}
 	s.digest = mcp.Digest{
-		Tools:     digestOf(v.Digest.Tools, s.tools),
-		Resources: digestOf(v.Digest.Resources, resources...),
-		Prompts:   digestOf(v.Digest.Prompts, s.prompts),
+		Tools:     digestOf(s.tools),
+		Resources: digestOf(resources...),
+		Prompts:   digestOf(s.prompts),
 	}
 	v.Filtered.Seen.Add(entitlement, s)
 	return s
+}
+
+// cursors returns what distinguishes the cursors of lists: that of the entitlement, nil for none, and
+// of the view's set. 0 means that both are absent.
+func (v *View) cursors(entitlement *string) uint64 {
+	switch {
+	case v.set == nil && entitlement == nil:
+		return 0
+	case v.set == nil:
+		return max(1, keyHash(*entitlement))
+	case entitlement == nil:
+		return max(1, keyHash("set\x00"+v.set.Name))
+	}
+	return max(1, keyHash("set\x00"+v.set.Name+"\x00"+*entitlement))
 }
 
 // list returns the entries of l that listed accepts.
@@ -108,14 +123,21 @@ func (f *filtered) list(l *list, listed func(*policy.Target) bool) *list {
 	if known, ok := f.Lists.Get(string(visible)); ok {
 		return known
 	}
+	out := l.subset(func(i int) bool { return visible[1+i/8]&(1<<(i%8)) != 0 })
+	f.Lists.Add(string(visible), out)
+	return out
+}
+
+// subset returns the list of the entries whose indexes member accepts. It shares the renderings of
+// l.
+func (l *list) subset(member func(i int) bool) *list {
 	out := newList(l.kind, l.report)
 	out.hint, out.whole = l.hint, l
-	out.Entries, out.numbers = make([]*entry, 0, n), make([]int, 0, n)
 	for owner := range l.spans {
 		out.spans[owner] = span{}
 	}
 	for i := range l.Entries {
-		if visible[1+i/8]&(1<<(i%8)) == 0 {
+		if !member(i) {
 			continue
 		}
 		e := l.Entries[i]
@@ -127,19 +149,23 @@ func (f *filtered) list(l *list, listed func(*policy.Target) bool) *list {
 		out.spans[e.owner] = s
 		out.Entries, out.numbers = append(out.Entries, e), append(out.numbers, i)
 	}
-	f.Lists.Add(string(visible), out)
 	return out
 }
 
-// digestOf returns the digest of filtered lists. all is the digest of the unfiltered ones.
-func digestOf(all uint64, lists ...*list) uint64 {
+// digestOf returns the digest of lists as a caller sees them: of their entries in the newest
+// revision of each era. It does not depend on entries that the caller does not see.
+func digestOf(lists ...*list) uint64 {
 	h := fnv.New64a()
-	_, _ = h.Write(binary.BigEndian.AppendUint64(nil, all))
 	for _, l := range lists {
-		for i := range l.Entries {
-			_, _ = h.Write(binary.BigEndian.AppendUint64(nil, l.Entries[i].hash))
+		for _, r := range []*revision.Rules{revision.Negotiate(""), revision.Stateless()} {
+			out := l.under(r)
+			for i := range out.items {
+				text := out.body[out.items[i].from:out.items[i].to]
+				_, _ = h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(text))))
+				_, _ = h.Write(text)
+			}
+			_, _ = h.Write([]byte{0})
 		}
-		_, _ = h.Write([]byte{0})
 	}
 	return h.Sum64()
 }

@@ -8,10 +8,14 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// showing is how what backends list is shown.
+// showing is how listed entries are shown.
 type showing struct {
 	// overlay may be nil.
 	overlay *overlay.Overlay
+	// access decides which entries a caller sees. nil shows all.
+	access Visibility
+	// sets may be nil.
+	sets *overlay.Sets
 	// work bounds the work of making the portable schemas of one backend. 0 means
 	// portable.ListWork.
 	work int
@@ -21,10 +25,10 @@ type showing struct {
 // the tool of the same name in the previous view, or nil; results for the same schema are reused.
 func (t *Tool) show(list *portable.List, before *Tool) {
 	var known *portable.Result
-	if before != nil && before.Proto.GetInputSchemaJson() == t.Proto.GetInputSchemaJson() {
+	if before != nil && before.overlaid.GetInputSchemaJson() == t.overlaid.GetInputSchemaJson() {
 		known = before.Form
 	}
-	t.Form = list.Schema(t.Proto.GetInputSchemaJson(), known)
+	t.Form = list.Schema(t.overlaid.GetInputSchemaJson(), known)
 	if before != nil && before.overlaid == t.overlaid && before.Form == t.Form && before.stray == t.stray {
 		t.Shown = before.Shown
 		return

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// period is how long a message's size is remembered at least. It is forgotten after at most two
+// period is the minimum time for which a message's size is kept. It is dropped after at most two
 // periods if other messages arrive, so that one large result does not count forever.
 const period = 5 * time.Minute
 

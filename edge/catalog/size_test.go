@@ -26,7 +26,7 @@ func TestLargeResultIsForgotten(t *testing.T) {
 	want(large)
 	s.Note(10, at.Add(3*period))
 	want(20)
-	s.Note(large, at) // late
+	s.Note(large, at) // after both periods
 	want(large)
 	s.Note(10, at.Add(100*period))
 	want(large)

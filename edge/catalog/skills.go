@@ -1,6 +1,9 @@
 package catalog
 
 import (
+	"slices"
+
+	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/translate"
@@ -13,8 +16,8 @@ const SkillFile = "/SKILL.md"
 // DirectoryType is the MIME type of directories (Skills, "Directory Resources").
 const DirectoryType = "inode/directory"
 
-// skillsFeature sets whether skills are served. Directories are served only if every backend with
-// skills serves them, because clients learn of all skills at once.
+// skillsFeature enables skills if they are served. It enables directories only if every backend
+// with skills serves them, because clients learn of all skills at once.
 func (m *merge) skillsFeature(f *translate.Features) {
 	f.Directories = true
 	for _, p := range m.parts {
@@ -38,17 +41,39 @@ func (m *merge) skillsFeature(f *translate.Features) {
 // skills adds the skills to resources. A skill is a conflict if another backend owns one of its
 // files, because clients would read a file that does not belong to the skill.
 func (m *merge) skills(s *resourceSet) {
-	s.skillList = m.list(listSkills, "skill", &s.conflicts, func(p part, add func(string, entry) bool) {
-		for _, x := range p.Catalog.Skills {
+	s.skillList = m.list(listSkills, "skill", &s.conflicts, func(p part, add func(string, entry) []string) {
+		shown, _ := m.shownSkills(p)
+		for i, x := range p.Catalog.Skills {
 			if kept := s.foreign(x, m.rank(p)); kept != "" {
 				s.conflicts = append(s.conflicts, Conflict{What: "skill", Key: x.GetUri(), Kept: kept, Dropped: p.Backend.Name()})
 				continue
 			}
-			render := func(dst []byte, _ *revision.Rules) ([]byte, error) { return translate.AppendSkill(dst, x) }
+			render := func(dst []byte, _ *revision.Rules) ([]byte, error) { return translate.AppendSkill(dst, shown[i]) }
 			target := s.entryTarget(mcp.MethodSkillsGet, x.GetUri(), p.Backend, len(p.Catalog.Skills))
 			add(x.GetUri(), entry{render: render, target: target})
 		}
 	}, nil)
+}
+
+// shownSkills returns the skills of a part without the files that the overlay hides. changed reports
+// whether it hides any.
+func (m *merge) shownSkills(p part) (shown []*pb.Skill, changed bool) {
+	shown, known := m.skillsShown[p.Backend]
+	if !known {
+		of := 0
+		for _, x := range p.Catalog.Skills {
+			of += len(x.GetFiles())
+		}
+		shown = make([]*pb.Skill, len(p.Catalog.Skills))
+		for i, x := range p.Catalog.Skills {
+			shown[i] = shownSkill(m.overlay(listSkills), m.skillsBy[p.Backend], p.Backend.Name(), x, of/listWork)
+		}
+		if m.skillsShown == nil {
+			m.skillsShown = make(map[*backend.Backend][]*pb.Skill)
+		}
+		m.skillsShown[p.Backend] = shown
+	}
+	return shown, !slices.Equal(shown, p.Catalog.Skills)
 }
 
 // foreign returns the name of another backend that owns a file of the skill, or an empty name.

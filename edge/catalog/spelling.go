@@ -25,37 +25,43 @@ type Located struct {
 }
 
 // locate finds the backend of the URI that a call names, in any spelling. It returns false if there
-// is none.
+// is none, or if the overlay hides the URI or the view's set does not have it.
 func (v *View) locate(call *mcp.Call, uri string, report *reporter) (Located, bool) {
 	sent, listed := v.Resources.spelled.of(uri)
 	found := Located{owner: v.ownerOf(call, sent, report), Sent: sent, set: v.Resources}
 	if found.owner != nil && !listed {
 		found.Sent = v.Resources.spelled.below(found.owner, sent)
 	}
-	return found, found.owner != nil
+	return found, found.owner != nil && !v.conceals(found.owner, found.Sent, 1)
 }
 
 // target returns the policy target: the URI as the backend receives it.
 func (l *Located) target(method mcp.Method) policy.Target {
 	set, owner, sent := l.set, l.owner, l.Sent
-	return policy.Target{Kind: policy.Resource, Method: method, Name: sent, Backend: owner.Name(),
+	return policy.Target{Kind: policy.Resource, Method: method, Name: sent, Backend: owner.Name(), IsListed: set.lists(sent, owner),
 		Vars: func() []map[string]string { return set.variables(sent, owner) }}
 }
 
-// variables returns the variables of a URI by each matching template of its backend, because the
-// backend may use any of them. Equal ones are returned once. It stops one beyond
-// policy.MaxReadings. It returns nil if no template matches.
+// variables returns the variables of a URI, and of the shorter URIs that the backend may read it as
+// (see uris.Shorter), by each matching template of its backend, because the backend may use any of
+// them. Equal ones are returned once. It stops one beyond policy.MaxReadings. It returns nil if no
+// template matches. If only a shorter URI matches, the first element is empty.
 func (s *resourceSet) variables(uri string, owner *backend.Backend) (all []map[string]string) {
-	for _, t := range s.templates {
-		if t.Owner != owner || t.parsed == nil {
-			continue
-		}
-		vars, ok := t.parsed.Match(uri)
-		if !ok || slices.ContainsFunc(all, func(one map[string]string) bool { return maps.Equal(one, vars) }) {
-			continue
-		}
-		if all = append(all, vars); len(all) > policy.MaxReadings {
-			break
+	for i, read := range append([]string{uri}, uris.Shorter(uri)...) {
+		for _, t := range s.templates {
+			if t.Owner != owner || t.parsed == nil {
+				continue
+			}
+			vars, ok := t.parsed.Match(read)
+			if !ok || slices.ContainsFunc(all, func(one map[string]string) bool { return maps.Equal(one, vars) }) {
+				continue
+			}
+			if i > 0 && all == nil {
+				all = append(all, map[string]string{})
+			}
+			if all = append(all, vars); len(all) > policy.MaxReadings {
+				return all
+			}
 		}
 	}
 	return all

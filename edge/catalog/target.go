@@ -14,14 +14,22 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// Target is what the request of one round names, as its caller sees it. The zero value is ready for
-// Resolve, after which it is not changed.
+// Target is the object that the request of one round names, as its caller sees it. The zero value
+// is ready for Resolve, after which it is not changed.
 type Target struct {
 	view   *View
 	method mcp.Method
-	name   string
+	// name is the one that the request has, shown the one that errors have.
+	name, shown string
 
-	// Backend owns it. nil means that the request names nothing that exists for the caller.
+	// inSet is Policy with the name of the request's set.
+	inSet policy.Target
+
+	// Access decides about the object, of the same generation of settings as the rest of the target.
+	// nil allows everything.
+	Access Visibility
+	// Backend owns the object. nil means that the request names no object that exists for the
+	// caller.
 	Backend *backend.Backend
 	// Away is true if the backend cannot be reached now, or its list is not known.
 	Away bool
@@ -31,26 +39,41 @@ type Target struct {
 	// means none.
 	Tool   *Tool
 	Prompt *Prompt
-	// URI is what a request about a resource, a skill or a directory names.
+	// URI is the URI of a request about a resource, a skill or a directory.
 	URI Located
-	// Completion is the request of completion/complete, and Template what it refers to; nil means a
-	// plain URI. Completes is true if the backend supports completion.
+	// Completion is the request of completion/complete. Template is the template to which it
+	// refers; nil means a plain URI. Completes is true if the backend supports completion.
 	Completion *translate.Completion
 	Template   *Template
 	Completes  bool
 }
 
-// Resolve looks up what a request names, once. If it names something, the lists of those backends
-// are read that may have it. An error is the *mcp.Error that answers the request. A
-// resources/subscribe of a missing resource is no error: the watch opens when the resource appears.
+// Resolve looks up the object that a request names, once. It reads the lists of the backends that
+// may have the object. An error is the *mcp.Error that answers the request. A resources/subscribe
+// of a missing resource is no error: the watch opens when the resource appears.
 func (c *Catalog) Resolve(ctx context.Context, rules *revision.Rules, call *mcp.Call, t *Target) error {
+	err := c.resolve(ctx, rules, call, t)
+	if t.Policy != nil && call.Set != "" {
+		t.inSet = *t.Policy
+		t.inSet.Set = call.Set
+		t.Policy = &t.inSet
+	}
+	return err
+}
+
+func (c *Catalog) resolve(ctx context.Context, rules *revision.Rules, call *mcp.Call, t *Target) error {
 	t.method, t.name = call.Method, call.Params.Target
 	if err := c.awaitOwner(ctx, call.Backend); err != nil {
 		return err
 	}
 	var err error
+	t.shown = call.Params.Requested()
 	if t.view, err = c.views.forCall(ctx, call); err != nil {
 		return err
+	}
+	t.Access = t.view.access
+	if call.Backend != "" && call.Params.Shown == "" {
+		t.shown = t.view.shownName(call)
 	}
 	switch features := &t.view.Features; {
 	case call.Method == mcp.MethodToolsCall:
@@ -72,8 +95,8 @@ func (c *Catalog) Resolve(ctx context.Context, rules *revision.Rules, call *mcp.
 	return nil
 }
 
-// awaitOwner waits until the backend that a call is bound to was tried once, because this replica
-// may have taken over the call before it knew its backends' lists. It fails only when ctx ends.
+// awaitOwner waits until the backend to which a call is bound was tried once, because this replica
+// may have taken over the call before it had its backends' lists. It fails only when ctx ends.
 func (c *Catalog) awaitOwner(ctx context.Context, name string) error {
 	if name == "" {
 		return nil
@@ -104,16 +127,22 @@ func (c *Catalog) resolveTool(call *mcp.Call, t *Target) error {
 	case !call.Params.HasTarget:
 		return mcp.Errorf(mcp.KindInvalidParams, "params.name is missing or not a string: name the tool to call")
 	}
-	return c.unlisted(t, t.view.Tools.reserved[t.name], policy.Tool, t.name)
+	return c.reserved(t, t.view.Tools.reserved[t.name], policy.Tool)
 }
 
-// Cancellable returns the tool that a bound call began with, also if it is hidden by now, or nil. t was resolved for the call, whether that
-// failed or not.
+// Cancellable returns the tool with which a bound call began, even if it is hidden now or the set
+// does not have it any more, or nil. t was resolved for the call, with or without success.
 func (t *Target) Cancellable(call *mcp.Call) *Tool {
 	if t.Tool != nil || t.view == nil {
 		return t.Tool
 	}
-	return t.view.Tools.hidden[ownName{call.Backend, call.Params.Target}]
+	own, tools := canonicalName{call.Backend, call.Params.Target}, t.view.Tools
+	if whole := t.view.whole; whole != nil {
+		if tools = whole.Tools; tools.own[own] != nil {
+			return tools.own[own]
+		}
+	}
+	return tools.hidden[own]
 }
 
 // resolvePrompt resolves prompts/get.
@@ -131,7 +160,7 @@ func (c *Catalog) resolvePrompt(call *mcp.Call, t *Target) error {
 	if call.Backend != "" && !t.view.hides(listPrompts, call) {
 		return gone(call)
 	}
-	return c.unlisted(t, t.view.Prompts.reserved[t.name], policy.Prompt, t.name)
+	return c.reserved(t, t.view.Prompts.reserved[t.name], policy.Prompt)
 }
 
 // resolveCompletion resolves completion/complete, which refers to a prompt, a template or a URI.
@@ -147,7 +176,7 @@ func (c *Catalog) resolveCompletion(rules *revision.Rules, call *mcp.Call, t *Ta
 	if asked.Prompt {
 		p := t.view.Prompts.byName[asked.Target]
 		if p == nil {
-			return c.unlisted(t, t.view.Prompts.reserved[asked.Target], policy.Prompt, asked.Target)
+			return c.reserved(t, t.view.Prompts.reserved[asked.Target], policy.Prompt)
 		}
 		target := p.target
 		target.Method = call.Method
@@ -155,11 +184,12 @@ func (c *Catalog) resolveCompletion(rules *revision.Rules, call *mcp.Call, t *Ta
 		return nil
 	}
 	target, owner := t.view.Resources.completed(asked.Target)
-	if owner == nil {
+	t.Template = t.view.Resources.template(asked.Target)
+	if owner == nil || t.Template == nil && t.view.outside(owner, target.Name, 1) {
 		return t.Unknown()
 	}
 	t.Backend, t.Policy = owner, &target
-	if t.Template = t.view.Resources.template(asked.Target); t.Template != nil {
+	if t.Template != nil {
 		t.Away, t.Completes = t.view.owners.isAway(owner), canCompleteTemplates(t.view.catalog(owner))
 	}
 	return nil
@@ -173,7 +203,7 @@ func (c *Catalog) resolveURI(call *mcp.Call, t *Target, served bool, what string
 	case !call.Params.HasTarget || t.name == "":
 		return mcp.Errorf(mcp.KindInvalidParams, "params.uri is missing or not a string: %s", what)
 	case c.locate(call, t):
-	case call.Backend != "":
+	case call.Backend != "" && t.view.ownerOf(call, t.name, c.report) == nil:
 		return gone(call)
 	default:
 		return t.Unknown()
@@ -194,9 +224,16 @@ func (c *Catalog) locate(call *mcp.Call, t *Target) bool {
 	return ok
 }
 
-// unlisted resolves a name that no reachable backend lists: it is the name of owner, which is away,
-// or, if owner is nil, of no backend, and then unknown. A name that the backend showed only to some callers is unknown to every caller while it is
-// away, because the backend cannot be asked which callers may see it.
+// reserved resolves a name that no reachable backend lists, by its reservation. The zero value
+// means that there is none.
+func (c *Catalog) reserved(t *Target, r reserved, kind policy.Kind) error {
+	return c.unlisted(t, r.owner, kind, r.name)
+}
+
+// unlisted resolves a name that no reachable backend lists. It is the name of owner, which is away,
+// or, if owner is nil, unknown. A name that its backend showed only to some callers is unknown to
+// every caller while the backend is away, because the backend cannot be asked which callers may see
+// it.
 func (c *Catalog) unlisted(t *Target, owner *backend.Backend, kind policy.Kind, name string) error {
 	if owner == nil || c.personal(owner, kind, name) {
 		t.Backend, t.Policy = nil, nil
@@ -215,7 +252,7 @@ func (t *Target) Unavailable() *mcp.Error {
 	return mcp.Errorf(mcp.KindUnavailable, "it belongs to the backend %q, which cannot be reached now: try again later", t.Backend.Name())
 }
 
-// gone is the error of a call whose backend is away, or no longer has what the call names. Its
+// gone is the error of a call whose backend is away, or no longer has the named object. The call's
 // state and the client's answers are never sent to another backend.
 func gone(call *mcp.Call) *mcp.Error {
 	return mcp.Errorf(mcp.KindUnavailable, "the call is bound to the backend %q, which cannot continue it now: try again later, or start the call again",
@@ -228,9 +265,9 @@ func (t *Target) Unknown() *mcp.Error {
 	case t.view.failed != nil:
 		return mcp.AsError(t.view.failed)
 	case t.method == mcp.MethodToolsCall:
-		return mcp.Errorf(mcp.KindUnknownTool, "unknown tool %q: tools/list names those that exist", Clip(t.name))
+		return mcp.Errorf(mcp.KindUnknownTool, "unknown tool %q: tools/list names those that exist", Clip(t.shown))
 	case t.method == mcp.MethodPromptsGet:
-		return mcp.Errorf(mcp.KindUnknownPrompt, "unknown prompt %q: prompts/list names those that exist", Clip(t.name))
+		return mcp.Errorf(mcp.KindUnknownPrompt, "unknown prompt %q: prompts/list names those that exist", Clip(t.shown))
 	case t.Completion == nil:
 		return NotFound(t.name)
 	case t.Completion.Prompt:
@@ -272,7 +309,7 @@ type Others struct {
 // Others returns all backends except the target's, after reading all their lists. It fails if the
 // target's backend is no longer configured, or when ctx ends.
 func (c *Catalog) Others(ctx context.Context, who mcp.Principal, t *Target) (*Others, error) {
-	v, err := c.views.Of(ctx, who)
+	v, err := c.views.Of(ctx, "", who)
 	if err != nil {
 		return nil, err
 	}
@@ -286,7 +323,10 @@ func (c *Catalog) Others(ctx context.Context, who mcp.Principal, t *Target) (*Ot
 // Entry returns the policy target of one of several URIs that the target's backend returned for the
 // request. of is their number.
 func (t *Target) Entry(method mcp.Method, uri string, of int) policy.Target {
-	return t.view.Resources.entryTarget(method, uri, t.Backend, of)
+	target := t.view.Resources.entryTarget(method, uri, t.Backend, of)
+	target.IsListed = t.view.Resources.lists(uri, t.Backend)
+	target.Set = t.Policy.Set
+	return target
 }
 
 // Own reports whether one of the backends owns a URI.
@@ -305,9 +345,17 @@ func (o *Others) OwnFileOf(x *pb.Skill) bool {
 	return true
 }
 
-// KnownTool returns the tool with a name from the cached view, without asking backends, or nil.
-func (c *Catalog) KnownTool(who mcp.Principal, name string) *Tool {
-	return c.views.known(who).Tools.ByName[name]
+// Current reports whether the catalog still changes entries, and has sets, as it did when t was
+// resolved.
+func (t *Target) Current(c *Catalog) bool {
+	return t.view.overlay == c.views.overlay.Load() && t.view.sets == c.views.sets.Load()
+}
+
+// KnownTool returns a backend's tool by its canonical name from the cached view of the root, without
+// asking backends, or nil, and what decides about it.
+func (c *Catalog) KnownTool(who mcp.Principal, backend, name string) (*Tool, Visibility) {
+	v := c.views.known("", who)
+	return v.Tools.own[canonicalName{backend, name}], v.access
 }
 
 // Broken logs a contract violation of a backend, once for each message.

@@ -88,7 +88,7 @@ func (c *ToolCheck) Arguments(args []byte) (schema.Check, error) {
 }
 
 // Promised returns the check of the structured content of a tool with an output schema. Pass the
-// check's error to Misfit. Promised fails if the content is missing or not valid JSON.
+// check's error to Misfit. Promised fails if the content is missing or invalid JSON.
 func (c *ToolCheck) Promised(content string) (schema.Check, error) {
 	if content == "" {
 		return schema.Check{}, errors.New("structured_content_json is missing, though the tool declares an output schema")

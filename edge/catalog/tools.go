@@ -1,9 +1,11 @@
 package catalog
 
 import (
+	"cmp"
 	"sync/atomic"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/policy"
 	"github.com/mcpedge/mcpedge/edge/revision"
@@ -14,47 +16,53 @@ import (
 
 // toolSet is the tools of a view.
 type toolSet struct {
+	// ByName has the tools by the names that calls may use, which are those in lists and aliases.
 	ByName map[string]*Tool
-	// reserved maps the tool names of backends that are away to them.
-	reserved map[string]*backend.Backend
-	// outranked are the tools whose names now belong to other backends. Calls that they started
-	// continue with them.
-	outranked map[ownName]*Tool
-	// hidden are the tools that the overlay hides. Nothing calls them, but calls that they started
-	// can be cancelled.
-	hidden    map[ownName]*Tool
-	List      *list
-	conflicts []Conflict
-	digest    uint64
+	// reserved has the tools of backends that are away, by the same names.
+	reserved map[string]reserved
+	// own has all tools by their canonical names. Running calls continue with these, even if
+	// another backend now has the name that the client used. hidden are the tools that the overlay
+	// hides. No call can begin with them, but running calls can be cancelled.
+	own, hidden map[canonicalName]*Tool
+	List        *list
+	conflicts   []Conflict
+	problems    []problem
+	digest      uint64
 }
 
 // Tool is one tool of one backend.
 type Tool struct {
-	Name  string // as shown, with the prefix
-	Owner *backend.Backend
-	Proto *pb.Tool // as the backend lists it
-	// overlaid is Proto with what the overlay changes, and Shown what tools/list shows of that.
+	// Name is the canonical name: the backend's, after its prefix. ShownName is the one in lists,
+	// which the overlay may have changed.
+	Name, ShownName string
+	Owner           *backend.Backend
+	Proto           *pb.Tool // the backend's own
+	// overlaid is Proto with the overlay's changes. Shown is the form of that in tools/list.
 	overlaid *pb.Tool
 	Shown    *pb.Tool
-	// Form is the schema of its arguments in tools/list. nil means as the backend sends it.
+	// Form is the schema of its arguments in tools/list. nil means the backend's own schema.
 	Form *portable.Result
 	// stray is true if the tool is shown without the page that its `_meta` names, see strays.
 	stray bool
 	Check *ToolCheck
-	// Tasks says whether a call of it may become a task.
+	// Tasks is how a call of it may become a task.
 	Tasks mcp.TaskSupport
 	// Target is the input of policy rules for the tool.
 	Target policy.Target
-	// Size points to the expected size of its messages. nil means not looked up yet.
+	// Arguments are the changes of its arguments by the overlay.
+	Arguments []overlay.Argument
+	// MaxTokens bounds its results; longer ones are shortened. 0 means no bound.
+	MaxTokens int
+	// Size points to the expected size of its messages. nil means that it was not looked up yet.
 	Size atomic.Pointer[Size]
 }
 
 func (m *merge) tools(prev *toolSet, digest uint64, strays strays) *toolSet {
-	if prev != nil && prev.digest == digest && prev.List.hint == m.hint(listTools) {
+	if prev != nil && m.sameOverlay && m.sameBackends && prev.digest == digest && prev.List.hint == m.hint(listTools) {
 		return prev
 	}
-	s := &toolSet{ByName: make(map[string]*Tool), reserved: make(map[string]*backend.Backend), outranked: make(map[ownName]*Tool), hidden: make(map[ownName]*Tool), digest: digest}
-	s.List = m.list(listTools, "tool", &s.conflicts, func(p part, add func(string, entry) bool) {
+	s := &toolSet{ByName: make(map[string]*Tool), reserved: make(map[string]reserved), own: make(map[canonicalName]*Tool), hidden: make(map[canonicalName]*Tool), digest: digest}
+	s.List = m.list(listTools, "tool", &s.conflicts, func(p part, add func(string, entry) []string) {
 		list := portable.NewList(m.showing.work)
 		defer m.reportWithheld(p.Backend.Name(), list)
 		for _, x := range p.Catalog.Tools {
@@ -62,22 +70,25 @@ func (m *merge) tools(prev *toolSet, digest uint64, strays strays) *toolSet {
 				add("", entry{})
 				continue
 			}
-			t := &Tool{Name: p.Backend.Prefix() + x.GetName(), Owner: p.Backend, Proto: x, Tasks: translate.TaskSupport(x.GetTaskSupport())}
-			if m.showing.overlay.Tools().Hides(p.Backend.Name(), x.GetName()) {
-				s.hidden[ownName{p.Backend.Name(), t.Name}] = t
+			t := &Tool{Name: canonical(listTools, p.Backend, x.GetName()), Owner: p.Backend, Proto: x, Tasks: translate.TaskSupport(x.GetTaskSupport())}
+			own := canonicalName{p.Backend.Name(), t.Name}
+			change := m.changed(listTools, p, x.GetName())
+			if err := m.overlayTool(t, prev, &change); err != nil || change.Hide {
+				m.reportUnchanged(&s.problems, p, "tool", x.GetName(), err)
+				s.hidden[own] = t
 				continue
 			}
+			t.ShownName, t.MaxTokens = cmp.Or(change.Name, t.Name), change.MaxTokens
 			render := func(dst []byte, r *revision.Rules) ([]byte, error) {
-				return translate.AppendTool(dst, r, t.Shown, t.Name)
+				return translate.AppendTool(dst, r, t.Shown, t.ShownName)
 			}
-			var before *Tool
-			if prev != nil {
-				before = prev.ByName[t.Name]
+			before := prev.of(own)
+			keys := add(x.GetName(), entry{render: render, target: t.Target})
+			if len(keys) > 0 || s.own[own] == nil {
+				s.own[own] = t
 			}
-			m.overlay(t, before)
-			if !add(t.Name, entry{render: render, target: t.Target}) {
+			if len(keys) == 0 {
 				t.Shown, t.Check = t.overlaid, newToolCheck(p.Backend.Name(), x, m.report)
-				s.outranked[ownName{p.Backend.Name(), t.Name}] = t
 				continue
 			}
 			if before != nil && before.Proto == x {
@@ -91,38 +102,66 @@ func (m *merge) tools(prev *toolSet, digest uint64, strays strays) *toolSet {
 			} else if t.stray {
 				t.Shown = pageless(t.overlaid)
 			}
-			s.ByName[t.Name] = t
+			for _, key := range keys {
+				s.ByName[key] = t
+			}
 		}
-	}, func(name string, rank int) { s.reserved[name] = m.parts[rank].Backend })
+	}, func(key, name string, rank int) { s.reserved[key] = m.reserved(listTools, name, rank) })
 	return s
 }
 
-// overlay sets what the overlay changes of a tool. before is the tool of the same name in the previous view, or nil.
-func (m *merge) overlay(t, before *Tool) {
-	if m.sameOverlay && before != nil && before.Proto == t.Proto {
-		t.overlaid, t.Target = before.overlaid, before.Target
-		return
+// of returns a tool of a view, or nil. The view may be nil.
+func (s *toolSet) of(name canonicalName) *Tool {
+	if s == nil {
+		return nil
 	}
-	t.overlaid, _ = m.showing.overlay.Tool(t.Owner.Name(), t.Proto)
+	return s.own[name]
+}
+
+// overlayTool applies the overlay's changes to a tool. prev is the previous view's set, or nil. The
+// error says why the tool cannot be shown.
+func (m *merge) overlayTool(t *Tool, prev *toolSet, change *overlay.Entry) (err error) {
+	before := prev.of(canonicalName{t.Owner.Name(), t.Name})
+	if m.sameOverlay && before != nil && before.Proto == t.Proto {
+		t.overlaid, t.Target, t.Arguments = before.overlaid, before.Target, before.Arguments
+		return nil
+	}
+	if t.overlaid, err = change.Tool(t.Proto); err != nil {
+		return err
+	}
+	t.Arguments = overlay.Typed(change.Arguments, t.Proto.GetInputSchemaJson())
 	hints := HintsOf(t.Proto.GetAnnotations())
 	if t.overlaid != t.Proto {
 		hints = hints.Stricter(HintsOf(t.overlaid.GetAnnotations()))
 	}
 	t.Target = policy.Target{Kind: policy.Tool, Method: mcp.MethodToolsCall, Name: t.Name, Backend: t.Owner.Name(), Hints: hints}
+	return nil
 }
 
-// Repeatable reports whether repeating a call has no further effect. That is the backend's promise, which the overlay can only take back.
+// Repeatable reports whether repeating a call has no further effect. That is the backend's promise,
+// which the overlay can only revoke.
 func (t *Tool) Repeatable() bool { return t.Target.Hints.ReadOnly || t.Target.Hints.Idempotent }
 
-// ownName is a backend's name and a tool's or prompt's name as clients see it.
-type ownName struct{ backend, name string }
+// canonicalName is a backend's name and the canonical name of one of its tools or prompts.
+type canonicalName struct{ backend, name string }
 
-// toolOf returns the tool that a call names, or nil. If the call is bound to a backend, it returns
-// that backend's tool.
+// reserved is a tool or prompt of a backend that is away. name is its canonical name.
+type reserved struct {
+	owner *backend.Backend
+	name  string
+}
+
+// reserved returns a remembered name of the part with a rank.
+func (m *merge) reserved(kind listKind, name string, rank int) reserved {
+	b := m.parts[rank].Backend
+	return reserved{b, canonical(kind, b, name)}
+}
+
+// toolOf returns the tool that a call names, or nil. A call that is bound to a backend names a tool
+// of it by the canonical name.
 func (v *View) toolOf(call *mcp.Call) *Tool {
-	t := v.Tools.ByName[call.Params.Target]
-	if call.Backend == "" || t != nil && t.Owner.Name() == call.Backend {
-		return t
+	if call.Backend == "" {
+		return v.Tools.ByName[call.Params.Target]
 	}
-	return v.Tools.outranked[ownName{call.Backend, call.Params.Target}]
+	return v.Tools.own[canonicalName{call.Backend, call.Params.Target}]
 }

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -21,8 +22,16 @@ type View struct {
 	Features  translate.Features
 	conflicts []Conflict
 	Digest    mcp.Digest
-	// overlay is the one that the entries are shown by.
+	// overlay is the one that the entries are shown by, and access decides who sees them. Both are of
+	// one generation of settings, as is all that is resolved in the view. nil access shows all.
 	overlay *overlay.Overlay
+	access  Visibility
+	// skills are the skills of each backend that entries of the overlay match.
+	skills map[*backend.Backend]overlaidSkills
+	// pages are those of the shown tools. nil if the overlay shows URIs by default.
+	pages map[ownedPage]bool
+	// sets are the parts of the view that Narrowed caches, of the same generation. nil has none.
+	sets *overlay.Sets
 
 	// instructions are those of all backends, for the model.
 	instructions string
@@ -33,6 +42,16 @@ type View struct {
 	missing bool
 	// Filtered caches the lists as entitlements see them.
 	Filtered filtered
+	// Narrowed caches the views of sets.
+	Narrowed narrowedViews
+	// whole is the view of which this one is a part, for the members of set. Both are nil for a
+	// whole view.
+	whole *View
+	set   *overlay.Set
+	// members decides which URIs are members of set. nil for a whole view.
+	members *resourceMembers
+	// server renders the edge's description with the title of the set. nil means the edge's own.
+	server *translate.Server
 	// failed is the reason why a backend is missing from a caller's own view. nil means that none
 	// is.
 	failed error
@@ -63,18 +82,29 @@ func (v *View) catalog(b *backend.Backend) *backend.Catalog {
 	return &backend.Catalog{}
 }
 
-// hides reports whether the overlay hides what a call names that is bound to a backend.
+// hides reports whether the overlay hides what a bound call names, or the view's set lacks it.
 func (v *View) hides(kind listKind, call *mcp.Call) bool {
-	entries := v.overlay.Tools()
-	if kind == listPrompts {
-		entries = v.overlay.Prompts()
-	}
 	for i := range v.Parts {
-		if b := v.Parts[i].Backend; b.Name() == call.Backend {
-			return entries.Hides(b.Name(), strings.TrimPrefix(call.Params.Target, b.Prefix()))
+		if b := v.Parts[i].Backend; b.Name() == call.Backend && v.excludesName(b, kind, call.Params.Target) {
+			return true
 		}
 	}
-	return false
+	return v.changeOf(kind, call).Hide
+}
+
+// shownName returns the name by which clients see what a call names that is bound to a backend.
+func (v *View) shownName(call *mcp.Call) string {
+	return cmp.Or(v.changeOf(namedBy(call.Method), call).Name, call.Params.Target)
+}
+
+// changeOf returns what the overlay changes of what a call names that is bound to a backend.
+func (v *View) changeOf(kind listKind, call *mcp.Call) overlay.Entry {
+	for i := range v.Parts {
+		if b := v.Parts[i].Backend; b.Name() == call.Backend {
+			return entriesOf(v.overlay, kind).Of(b.Name(), strings.TrimPrefix(call.Params.Target, b.Prefix()))
+		}
+	}
+	return overlay.Entry{}
 }
 
 // sameParts reports whether a view was made from these catalogs.
@@ -91,7 +121,9 @@ func newView(parts []part, prev *View, report *reporter, form showing) *View {
 		prev = &View{}
 	}
 	m := &merge{parts: parts, report: report, showing: form, owners: newOwners(parts), sameOverlay: prev.overlay == form.overlay}
-	v := &View{Parts: parts, owners: m.owners, overlay: form.overlay}
+	m.sameBackends = slices.EqualFunc(prev.Parts, parts, func(a, b part) bool { return a.Backend == b.Backend })
+	m.skillsBy = m.skillsByOverlay()
+	v := &View{Parts: parts, owners: m.owners, overlay: form.overlay, access: form.access, skills: m.skillsBy, sets: form.sets}
 	v.Digest = mcp.Digest{
 		Tools:     m.digest(listTools),
 		Resources: m.digest(listResources),
@@ -101,6 +133,9 @@ func newView(parts []part, prev *View, report *reporter, form showing) *View {
 	strays := m.strays(v.Resources)
 	v.Digest.Tools = strays.fold(v.Digest.Tools)
 	v.Tools = m.tools(prev.Tools, v.Digest.Tools, strays)
+	if form.overlay.Resources().HidesOthers() {
+		v.pages = v.Tools.pages()
+	}
 	v.Prompts = m.prompts(prev.Prompts, v.Digest.Prompts)
 	v.Features = m.features()
 	v.instructions = m.instructions()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
@@ -22,9 +23,14 @@ type views struct {
 	backends func() []*backend.Backend
 	names    *ownership.Registry
 	report   *reporter
-	Shared   atomic.Pointer[View]
-	overlay  atomic.Pointer[overlay.Overlay]
-	// schemaWork is Options.SchemaWork.
+	// mu serializes refresh and exchange.
+	mu      sync.Mutex
+	Shared  atomic.Pointer[View]
+	overlay atomic.Pointer[overlay.Overlay]
+	sets    atomic.Pointer[overlay.Sets]
+	narrow  viewOptions
+	// access is Options.Visibility, schemaWork Options.SchemaWork.
+	access     func() Visibility
 	schemaWork int
 
 	// Private caches the views of callers with private lists, by privateKey.
@@ -35,17 +41,40 @@ type views struct {
 // their entries and their rendering under each requested revision.
 const maxOwnBytes = 32 << 20
 
-func newViews(backends func() []*backend.Backend, report *reporter, o *Options) *views {
-	s := &views{backends: backends, names: o.Names, report: report, schemaWork: o.SchemaWork}
+func newViews(backends func() []*backend.Backend, narrow viewOptions, o *Options) *views {
+	s := &views{backends: backends, names: o.Names, report: narrow.report, narrow: narrow, access: o.Visibility, schemaWork: o.SchemaWork}
 	s.overlay.Store(o.Overlay)
+	s.sets.Store(&o.Sets)
 	s.Private = weighted.New[string, *View](o.PrivateViews, maxOwnBytes)
 	s.refresh()
 	return s
 }
 
-// refresh rebuilds the shared view and returns the previous one, nil at first, and the new one. It
-// must not be called concurrently.
+// refresh rebuilds the shared view and returns the previous one, nil at first, and the new one.
 func (s *views) refresh() (before, after *View) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.rebuild()
+}
+
+// exchange replaces the overlay and the sets, calls swap, which may replace backends and what
+// Options.Visibility returns, and rebuilds the shared view: no view has some of the changes. It
+// returns the results of refresh.
+func (s *views) exchange(o *overlay.Overlay, sets overlay.Sets, swap func()) (before, after *View) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.overlay.Load().Equal(o) {
+		s.overlay.Store(o)
+	}
+	if !s.sets.Load().Equal(sets) {
+		s.sets.Store(&sets)
+	}
+	swap()
+	return s.rebuild()
+}
+
+// rebuild implements refresh. s.mu is locked.
+func (s *views) rebuild() (before, after *View) {
 	before = s.Shared.Load()
 	backends := s.backends()
 	parts := make([]part, len(backends))
@@ -54,32 +83,53 @@ func (s *views) refresh() (before, after *View) {
 	}
 	parts = arrange(parts, before, s.names)
 	form := s.showing()
-	if before != nil && before.sameParts(parts) && before.overlay == form.overlay {
+	if before != nil && before.sameParts(parts) && before.overlay == form.overlay && before.access == form.access && before.sets == form.sets {
 		return before, before
 	}
 	after = newView(parts, before, s.report, form)
 	s.Shared.Store(after)
-	if before != nil && len(parts) < len(before.Parts) {
+	if before != nil && slices.ContainsFunc(before.Parts, func(p part) bool { return !slices.Contains(backends, p.Backend) }) {
 		s.Private.Purge() // They may have a backend that was removed.
 	}
 	return before, after
 }
 
 // showing returns how entries are shown now.
-func (s *views) showing() showing { return showing{s.overlay.Load(), s.schemaWork} }
-
-// Of returns the view of a caller. It is one atomic load if no backend has private lists.
-func (s *views) Of(ctx context.Context, p mcp.Principal) (*View, error) {
-	v := s.Shared.Load()
-	if !v.private {
-		return v, nil
+func (s *views) showing() showing {
+	form := showing{overlay: s.overlay.Load(), sets: s.sets.Load(), work: s.schemaWork}
+	if s.access != nil {
+		form.access = s.access()
 	}
-	return s.own(ctx, p, v, func(int) bool { return true })
+	return form
 }
 
-// forCall returns the view that serves a request. If the request names something, only the private
-// lists of backends that may have it are read. Others are used as cached.
+// Of returns the view of a caller in a set; empty means the root. It is one atomic load at the root
+// if no backend has private lists.
+func (s *views) Of(ctx context.Context, set string, p mcp.Principal) (*View, error) {
+	v, err := s.Shared.Load(), error(nil)
+	if v.private {
+		v, err = s.own(ctx, p, v, func(int) bool { return true })
+	}
+	return s.in(v, set), err
+}
+
+// in returns the part of a view, which may be nil, that a set has.
+func (s *views) in(v *View, set string) *View {
+	if v == nil || set == "" {
+		return v
+	}
+	return v.in(set, &s.narrow)
+}
+
+// forCall returns the view that serves a request. If the request names an object, only the private
+// lists of backends that may have it are read; others are used as cached.
 func (s *views) forCall(ctx context.Context, call *mcp.Call) (*View, error) {
+	v, err := s.wholeForCall(ctx, call)
+	return s.in(v, call.Set), err
+}
+
+// wholeForCall is forCall at the root.
+func (s *views) wholeForCall(ctx context.Context, call *mcp.Call) (*View, error) {
 	v := s.Shared.Load()
 	if !v.private {
 		return v, nil
@@ -108,7 +158,7 @@ func (s *views) own(ctx context.Context, p mcp.Principal, shared *View, needed f
 	if err != nil {
 		return nil, err
 	}
-	form := showing{shared.overlay, s.schemaWork}
+	form := showing{shared.overlay, shared.access, shared.sets, s.schemaWork}
 	if shared.sameParts(parts) {
 		return shared, nil
 	}
@@ -117,7 +167,7 @@ func (s *views) own(ctx context.Context, p mcp.Principal, shared *View, needed f
 		key += "\x00" // kept beside the view without failures
 	}
 	prev, known := s.Private.Get(key)
-	if known && prev.sameParts(parts) && prev.overlay == form.overlay {
+	if known && prev.sameParts(parts) && prev.overlay == form.overlay && prev.access == form.access && prev.sets == form.sets {
 		return prev, nil
 	}
 	if !known {
@@ -143,7 +193,7 @@ func (v *View) ownBytes() (sum int) {
 }
 
 // ownParts sets the caller's own catalogs in parts. Catalogs that are not needed are used only if
-// cached. failed is why the last unreadable one is missing. err is set when ctx ends.
+// they are cached. failed is why the last unreadable one is missing. err is set when ctx ends.
 func (s *views) ownParts(ctx context.Context, p mcp.Principal, parts []part, needed func(rank int) bool) (failed, err error) {
 	var missing []int
 	for i := range parts {
@@ -193,19 +243,25 @@ func (s *views) readParts(ctx context.Context, p mcp.Principal, parts []part, mi
 	return failed, nil
 }
 
-// known returns the cached view of the caller, without asking backends.
-func (s *views) known(p mcp.Principal) *View {
+// known returns the view of the caller in a set with the cached private lists, without asking
+// backends.
+func (s *views) known(set string, p mcp.Principal) *View {
 	v := s.Shared.Load()
 	if v.private {
-		if own, ok := s.Private.Get(privateKey(p)); ok {
-			return own
+		key := privateKey(p)
+		if own, ok := s.Private.Get(key); ok {
+			if own.overlay != v.overlay || own.access != v.access || own.sets != v.sets {
+				own = newView(own.Parts, own, s.report, showing{v.overlay, v.access, v.sets, s.schemaWork})
+				s.Private.Add(key, own, own.ownBytes())
+			}
+			v = own
 		}
 	}
-	return v
+	return s.in(v, set)
 }
 
-// privateKey returns a key that is equal only for callers with equal private lists. It contains
-// everything that backends may learn of the caller.
+// privateKey returns a key that is equal only for callers with equal private lists. It contains all
+// data of the caller that backends may get.
 func privateKey(p mcp.Principal) string {
 	if p.Anonymous() {
 		return ""

@@ -23,6 +23,9 @@ type Call struct {
 	// number whose backend was busy. Without sessions that is unknown and false.
 	Begun  bool
 	Method Method
+	// Set is the name of the set in which the request was made, and which resolves its names. Empty means
+	// the root, which has everything.
+	Set    string
 	Params Params
 	// Envelope is the message that the result is rendered into.
 	Envelope Envelope

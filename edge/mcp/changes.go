@@ -75,10 +75,10 @@ type Feed interface {
 	// Next waits for changes and returns all that are pending, or none after idle, which must be
 	// positive. It fails when ctx ends or the feed closes.
 	Next(ctx context.Context, idle time.Duration) ([]Change, error)
-	// Update replaces the filter; what stays in it is not interrupted. With tell, URIs that begin
+	// Update replaces the filter; what stays in it is not interrupted. With notify, URIs that begin
 	// to be watched count as changed, because the subscriber relied on them before. It returns
 	// Honoured.
-	Update(ctx context.Context, f Filter, tell bool) (Filter, error)
+	Update(ctx context.Context, f Filter, notify bool) (Filter, error)
 	// SetPrincipal replaces the rights of the feed's caller, whose subject and issuer stay the
 	// same. List kinds that differ by the new rights count as changed, and resources are watched as
 	// the new rights allow. It may ask backends; if ctx ends before they answer, it fails, and all

@@ -50,7 +50,8 @@ const (
 	KindUnauthenticated
 	// KindTooLarge: a bound on bytes or counts was exceeded.
 	KindTooLarge
-	// KindLimit: too many sessions, streams or calls at the edge; a retry may succeed later.
+	// KindLimit: too many sessions, streams or calls at the edge, or a quota of the edge is used up; a
+	// retry may succeed later.
 	KindLimit
 	// KindQuota: the backend reports that a quota is exhausted, or a call has used all its rounds.
 	KindQuota
@@ -97,7 +98,8 @@ type Error struct {
 	// Challenge says which credentials the request needs. nil means that others would not help, or
 	// that it is unknown.
 	Challenge *Challenge
-	// Reason is why the request was refused, for logs only, where Message does not say it. Empty means that Message does.
+	// Reason is why the request was refused, for logs only, where Message does not say it. Empty
+	// means that Message does.
 	Reason string
 	// Err is the cause, for logs only. It may be nil.
 	Err error
@@ -139,6 +141,11 @@ func Errorf(kind Kind, format string, args ...any) *Error {
 // Overloaded makes the error for memory that could not be reserved, such as a *budget.Full.
 func Overloaded(err error) *Error {
 	return &Error{Kind: KindOverloaded, Message: err.Error(), Err: err}
+}
+
+// ShuttingDown makes the error for a request to a replica that is shutting down.
+func ShuttingDown() *Error {
+	return Errorf(KindUnavailable, "this server is shutting down; send the request again")
 }
 
 // AsError converts any error: an Error is returned as it is; any other becomes internal, and

@@ -21,6 +21,9 @@ type Incoming struct {
 	HTTP HTTP
 	// Principal is the verified caller.
 	Principal Principal
+	// Set is the name of the set that the endpoint serves, which the principal may use. Empty means the
+	// root.
+	Set string
 	// Token identifies the caller, if a backend needs another token for it; see Token.
 	Token Token
 	// Credentials watches the validity of the request's credentials, which are in Header. nil

@@ -14,8 +14,17 @@ type Params struct {
 	// Target is the value that Mcp-Name mirrors and spans name: the member with the method's
 	// target, a tool's or prompt's `name` or a resource's `uri`. HasTarget is false if the member
 	// is absent or not a string, and for a method without one.
+	//
+	// In a call that is bound to a backend (Call.Backend), the name of a tool or prompt is the
+	// canonical one: the backend's own, after its prefix. Otherwise it is the one that clients see.
 	Target    string
 	HasTarget bool
+	// Shown is the name that the client used for Target. Empty means Target itself.
+	Shown string
+	// Added are the members of Arguments that the edge added, as an object, and Sent the arguments
+	// without them, as the client sent them, which may be nil. A nil Added means that Arguments are
+	// the client's.
+	Sent, Added json.RawMessage
 
 	Arguments      json.RawMessage // tools/call, prompts/get
 	Cursor         json.RawMessage // lists
@@ -85,11 +94,10 @@ func ParamsOf(msg jsonrpc.Message) (*Params, error) {
 	return p, p.Parse(Method(msg.Method), msg.Params, msg.Outline)
 }
 
-// Parse parses the params of a message that jsonrpc.Parse accepted, or a copy of them, with the message's outline; without one it
-// scans them again. It fails, and leaves p zero, if
-// a member that is read is duplicated, because another reader may take the other value, if `_meta`
-// is not absent, null or an object, and if something is longer than MaxURI, MaxName or
-// MaxClientInfo.
+// Parse parses the params of a message that jsonrpc.Parse accepted, or a copy of them, with the
+// message's outline; without one it scans them again. It fails, and leaves p zero, if a member that
+// is read is duplicated, because another reader may take the other value, if `_meta` is not absent,
+// null or an object, and if something is longer than MaxURI, MaxName or MaxClientInfo.
 func (p *Params) Parse(method Method, raw json.RawMessage, outline *jsonrpc.Outline) error {
 	*p = Params{Raw: raw}
 	if len(raw) == 0 {

@@ -5,8 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// Shown returns a name that a client or a backend chose as operators are shown it: of at most most bytes, with U+FFFD for each byte that is no UTF-8 and
-// each character that IsControl. It does not allocate if there is nothing to change.
+// Shown returns a name that a client or a backend chose as operators are shown it: of at most most
+// bytes, with U+FFFD for each byte that is no UTF-8 and each character that IsControl. It does not
+// allocate if there is nothing to change.
 func Shown(name string, most int) string {
 	if len(name) > most {
 		for most > 0 && !utf8.RuneStart(name[most]) {
@@ -35,8 +36,9 @@ func cleaned(name string, most int) string {
 	return string(out)
 }
 
-// EscapeControls returns a JSON text in which the characters that IsControl are escaped, also those that JSON allows in strings. New lines between values
-// stay. It changes and returns the text itself if there are none.
+// EscapeControls returns a JSON text in which the characters that IsControl are escaped, also those
+// that JSON allows in strings. New lines between values stay. It changes and returns the text
+// itself if there are none.
 func EscapeControls(json []byte) []byte {
 	from := 0
 	for from < len(json) && json[from] < 0x7f { // JSON has no other control characters in strings

@@ -13,7 +13,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// errFeedClosed is what Next returns once the feed is closed.
+// errFeedClosed is the error of Next once the feed is closed.
 var errFeedClosed = errors.New("the feed of changes is closed")
 
 // maxPendingURIs bounds the pending changed URIs of a feed. Beyond it, a change below a watched
@@ -22,10 +22,12 @@ const maxPendingURIs = 1024
 
 // feed is one subscriber's queue of changes. It implements mcp.Feed.
 type feed struct {
-	hub       *Hub
+	hub *Hub
+	// set is the set whose changes the feed reports; empty means the root.
+	set       string
 	principal atomic.Pointer[mcp.Principal]
-	// outdated means that the principal lacks data that decides on lists. Used by Hub.Exchange.
-	outdated bool
+	// outdated means that the principal lacks data that decides on lists.
+	outdated atomic.Bool
 	// next is the principal that SetPrincipal is about to set. nil means none.
 	next atomic.Pointer[mcp.Principal]
 	// ctx ends with the feed, and with it the wait for backends.
@@ -59,8 +61,8 @@ type changedURI struct {
 
 var _ mcp.Feed = (*feed)(nil)
 
-func newFeed(h *Hub, p mcp.Principal) *feed {
-	f := &feed{hub: h, wake: make(chan struct{}, 1)}
+func newFeed(h *Hub, set string, p mcp.Principal) *feed {
+	f := &feed{hub: h, set: set, wake: make(chan struct{}, 1)}
 	f.principal.Store(&p)
 	f.ctx, f.close = context.WithCancel(context.Background())
 	return f

@@ -19,30 +19,32 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// Source knows what is served now. Its methods are safe for concurrent use, except Refresh.
+// Source provides the current lists and owners, of a set or, for an empty name, of the root. Its methods
+// are safe for concurrent use, except Refresh.
 type Source interface {
 	// Refresh reads the current lists of the backends. reported are the kinds that backends
-	// reported as changed since the last call, and kinds are those to notify subscribers of.
-	// replaced is true if owners of resources may have changed. It is not called concurrently.
-	Refresh(reported backend.Kinds) (kinds backend.Kinds, replaced bool)
+	// reported as changed since the last call. kinds are those that changed, and seen, which may be
+	// nil, returns those of them whose change a caller can see; nil means all. replaced is true if
+	// owners of resources may have changed. It is not called concurrently.
+	Refresh(reported backend.Kinds) (kinds backend.Kinds, seen func(set string, p mcp.Principal) backend.Kinds, replaced bool)
 	// View returns what a caller sees. It may call backends. It fails when ctx ends.
-	View(ctx context.Context, p mcp.Principal) (View, error)
+	View(ctx context.Context, set string, p mcp.Principal) (View, error)
 	// Differ returns the kinds of lists that two callers see differently. It may call backends. It
 	// fails when ctx ends.
-	Differ(ctx context.Context, a, b mcp.Principal) (backend.Kinds, error)
+	Differ(ctx context.Context, set string, a, b mcp.Principal) (backend.Kinds, error)
 }
 
 // Revoker is a Source that knows, without calling backends, which watches are no longer allowed.
 type Revoker interface {
 	// Revoked reports whether a caller may not watch a resource at a backend. It does not block.
-	Revoked(p mcp.Principal, uri string, owner Owner) bool
+	Revoked(set string, p mcp.Principal, uri string, owner Owner) bool
 }
 
-// Hider is a Source that hides resources from callers.
+// Hider is a Source that can hide resources from callers.
 type Hider interface {
 	// Hides reports whether updates of a resource are hidden from a caller who watches a resource
 	// above it at a backend. It does not block.
-	Hides(p mcp.Principal, uri string, owner Owner) bool
+	Hides(set string, p mcp.Principal, uri string, owner Owner) bool
 }
 
 // View is what one caller sees at one time. It is immutable.
@@ -99,11 +101,11 @@ func New(source Source, opts Options) *Hub {
 	return &Hub{source: source, opts: opts, feeds: make(map[*feed]struct{}), viewSlots: make(chan struct{}, watchesAtOnce)}
 }
 
-// Open opens a feed for one subscriber. It waits until the backends watch the filter's URIs or
+// Open opens a feed for one subscriber in a set; empty means the root. It waits until the backends watch the filter's URIs or
 // refuse them, so that no later change is missed. A feed without URIs costs neither a call nor a
 // goroutine. It fails when ctx ends.
-func (h *Hub) Open(ctx context.Context, p mcp.Principal, f mcp.Filter) (mcp.Feed, error) {
-	feed := newFeed(h, p)
+func (h *Hub) Open(ctx context.Context, set string, p mcp.Principal, f mcp.Filter) (mcp.Feed, error) {
+	feed := newFeed(h, set, p)
 	h.add(feed)
 	if _, err := feed.Update(ctx, f, false); err != nil {
 		feed.Close()
@@ -146,18 +148,20 @@ func (h *Hub) Settle(ctx context.Context) error {
 // whose digests differ afterwards. look returns the digest of what a caller sees now. outdated
 // means that the principals of open feeds lack data that look reads from now on: they are notified
 // of every kind, now and at each later Exchange. It must not be called concurrently.
-func (h *Hub) Exchange(look func(mcp.Principal) mcp.Digest, differ func(a, b mcp.Digest) backend.Kinds, swap func(), outdated bool) {
+func (h *Hub) Exchange(look func(set string, p mcp.Principal) mcp.Digest, differ func(a, b mcp.Digest) backend.Kinds, swap func(), outdated bool) {
 	before := map[*feed]mcp.Digest{}
 	for _, f := range h.snapshot() {
-		before[f] = look(*f.principal.Load())
+		before[f] = look(f.set, *f.principal.Load())
 	}
 	swap()
 	for _, f := range h.snapshot() {
 		was, there := before[f] // a feed that is missing was opened before or after swap
-		f.outdated = f.outdated || outdated
-		if f.outdated || !there {
+		if outdated {
+			f.outdated.Store(true)
+		}
+		if f.outdated.Load() || !there {
 			f.listsChanged(backend.Tools | backend.Resources | backend.Prompts)
-		} else if kinds := differ(was, look(*f.principal.Load())); kinds != 0 {
+		} else if kinds := differ(was, look(f.set, *f.principal.Load())); kinds != 0 {
 			f.listsChanged(kinds)
 		}
 	}
@@ -201,10 +205,14 @@ func (h *Hub) refresh() {
 		h.pending, h.dirty = 0, false
 		h.mu.Unlock()
 
-		kinds, replaced := h.source.Refresh(kinds)
+		kinds, seen, replaced := h.source.Refresh(kinds)
 		if kinds != 0 {
 			for _, f := range h.snapshot() {
-				f.listsChanged(kinds)
+				own := kinds
+				if seen != nil && !f.outdated.Load() {
+					own = seen(f.set, *f.principal.Load())
+				}
+				f.listsChanged(own)
 			}
 		}
 		if replaced {

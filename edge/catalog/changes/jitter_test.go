@@ -12,7 +12,7 @@ import (
 // List changes are delayed by at most the jitter. Updates of resources are not delayed.
 func TestJitter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newFeed(New(nil, Options{Jitter: time.Hour}), mcp.Principal{})
+		f := newFeed(New(nil, Options{Jitter: time.Hour}), "", mcp.Principal{})
 		defer f.Close()
 		f.kinds = allKinds
 		begun := time.Now()

@@ -14,7 +14,7 @@ import (
 // revoking is a world that knows which URI callers with scopes may not watch.
 type revoking struct{ *world }
 
-func (w revoking) Revoked(p mcp.Principal, uri string, _ Owner) bool {
+func (w revoking) Revoked(_ string, p mcp.Principal, uri string, _ Owner) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(p.Scopes) > 0 && uri == w.hidden
@@ -56,8 +56,8 @@ type revokingBoth struct {
 	stuck *stuck
 }
 
-func (w revokingBoth) View(ctx context.Context, p mcp.Principal) (View, error) {
-	v, err := w.revoking.View(ctx, p)
+func (w revokingBoth) View(ctx context.Context, _ string, p mcp.Principal) (View, error) {
+	v, err := w.revoking.View(ctx, "", p)
 	own, _ := v.(seen)
 	return both{own, w.stuck}, err
 }
@@ -69,7 +69,7 @@ func TestRevocationDoesNotWait(t *testing.T) {
 	w := revokingBoth{revoking{&world{owners: map[string]*owner{"x:secret": quick, "x:plain": quick}}}, slow}
 	h := New(w, Options{WatchedURIs: 10, Logger: slog.New(slog.DiscardHandler)})
 	open := func(uris ...string) mcp.Feed {
-		f, err := h.Open(t.Context(), mcp.Principal{Scopes: []string{"s"}}, mcp.Filter{URIs: uris})
+		f, err := h.Open(t.Context(), "", mcp.Principal{Scopes: []string{"s"}}, mcp.Filter{URIs: uris})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +90,7 @@ func TestRevocationDoesNotWait(t *testing.T) {
 		t.Fatal("it is not watched")
 	}
 	revoke := func(uri string) {
-		h.Exchange(func(mcp.Principal) mcp.Digest { return mcp.Digest{} }, nothing, func() {
+		h.Exchange(func(string, mcp.Principal) mcp.Digest { return mcp.Digest{} }, nothing, func() {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.hidden = uri
@@ -120,7 +120,7 @@ func TestSetPrincipalDoesNotWait(t *testing.T) {
 	quick, slow := &owner{}, &stuck{opening: make(chan struct{}, 10), release: make(chan struct{})}
 	w := revokingBoth{revoking{&world{owners: map[string]*owner{"x:secret": quick}, hidden: "x:secret"}}, slow}
 	h := New(w, Options{WatchedURIs: 10, Logger: slog.New(slog.DiscardHandler)})
-	f, err := h.Open(t.Context(), mcp.Principal{}, mcp.Filter{URIs: []string{"x:secret"}})
+	f, err := h.Open(t.Context(), "", mcp.Principal{}, mcp.Filter{URIs: []string{"x:secret"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ type watch struct {
 func (f *feed) Update(ctx context.Context, filter mcp.Filter, tell bool) (mcp.Filter, error) {
 	f.updating.Lock()
 	defer f.updating.Unlock()
-	v, err := f.hub.source.View(ctx, *f.principal.Load())
+	v, err := f.hub.source.View(ctx, f.set, *f.principal.Load())
 	if err != nil {
 		return mcp.Filter{}, err
 	}
@@ -64,7 +64,7 @@ func (f *feed) SetPrincipal(ctx context.Context, p mcp.Principal) error {
 	f.revoke(p)
 	f.updating.Lock()
 	defer f.updating.Unlock()
-	kinds, err := f.hub.source.Differ(ctx, *f.principal.Load(), p)
+	kinds, err := f.hub.source.Differ(ctx, f.set, *f.principal.Load(), p)
 	if err != nil { // It is unknown which lists differ: report all of them.
 		kinds = backend.Tools | backend.Resources | backend.Prompts
 	}
@@ -74,7 +74,7 @@ func (f *feed) SetPrincipal(ctx context.Context, p mcp.Principal) error {
 	if len(f.asked.URIs) == 0 {
 		return err
 	}
-	v, err := f.hub.source.View(ctx, p)
+	v, err := f.hub.source.View(ctx, f.set, p)
 	if err != nil { // The reroute, which has no deadline, ends the watches that p may not have.
 		f.hub.rerouteSoon()
 		return err
@@ -112,7 +112,7 @@ func (f *feed) rerouteWatches() {
 		f.updating.Lock()
 		select {
 		case f.hub.viewSlots <- struct{}{}:
-			v, err := f.hub.source.View(f.ctx, *f.principal.Load())
+			v, err := f.hub.source.View(f.ctx, f.set, *f.principal.Load())
 			<-f.hub.viewSlots
 			if err == nil {
 				f.rewatch(f.ctx, v, true)
@@ -131,14 +131,14 @@ func (f *feed) revoked(uri string, owner Owner) bool {
 		return false
 	}
 	next := f.next.Load()
-	return source.Revoked(*f.principal.Load(), uri, owner) || next != nil && source.Revoked(*next, uri, owner)
+	return source.Revoked(f.set, *f.principal.Load(), uri, owner) || next != nil && source.Revoked(f.set, *next, uri, owner)
 }
 
 // isVisible reports whether the feed's principal may learn of changes of a resource below a watched
 // one.
 func (f *feed) isVisible(uri string, owner Owner) bool {
 	source, ok := f.hub.source.(Hider)
-	return !ok || !source.Hides(*f.principal.Load(), uri, owner)
+	return !ok || !source.Hides(f.set, *f.principal.Load(), uri, owner)
 }
 
 // revoke ends the watches that a principal may not have. It does not block. Watches that are being
@@ -151,7 +151,7 @@ func (f *feed) revoke(p mcp.Principal) {
 	f.mu.Lock()
 	var ended []*watch
 	for uri, w := range f.watches {
-		if source.Revoked(p, uri, w.owner) {
+		if source.Revoked(f.set, p, uri, w.owner) {
 			w.ended = true
 			delete(f.watches, uri)
 			ended = append(ended, w)
@@ -167,8 +167,8 @@ func (f *feed) revoke(p mcp.Principal) {
 }
 
 // rewatch stops the watches that the filter or the view no longer has, and opens the missing ones.
-// With tell, each opened watch counts as a change, because changes before it were not observed.
-// updating is held.
+// If tell is true, each opened watch counts as a change, because changes before it were not
+// observed. updating is held.
 func (f *feed) rewatch(ctx context.Context, v View, tell bool) {
 	if len(f.asked.URIs) == 0 {
 		f.stopStale(nil)

@@ -1,6 +1,7 @@
-// Package overlay changes how the tools and prompts of backends are shown: some are hidden, others get another title, description or
-// annotations. A hidden one does not exist for clients. Policy, quotas and the audit use the names that are not changed here. Annotations
-// count there, too, but can only restrict: the stricter of the backend's and the overlay's is used.
+// Package overlay changes how the tools, prompts and resources of backends are shown: some are
+// hidden, others get another name, title, description or annotations. A hidden one does not exist
+// for clients. Policy, quotas and the audit use the unchanged names. Annotations also affect policy,
+// but can only restrict: the stricter of the backend's and the overlay's is used.
 package overlay
 
 import (
@@ -9,6 +10,7 @@ import (
 	"hash/fnv"
 	"io"
 	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 
@@ -16,99 +18,228 @@ import (
 	"github.com/mcpedge/mcpedge/internal/pattern"
 )
 
-// Entry says how tools or prompts of one backend are shown. Of several entries that match, the first that sets a field sets it; what one of
-// them hides is hidden.
+// Entry changes how tools, prompts or resources of one backend are shown. Each field is taken from
+// the first matching entry that sets it. A name is hidden if any matching entry hides it.
 type Entry struct {
-	// Place is where the entry stands in the settings, such as "catalog.tools[2]".
+	// Place is the position of the entry in the settings, such as "catalog.tools[2]". If several
+	// entries were merged, it is that of the first with Arguments, if any.
 	Place string
 	// Backend is the configured name of the backend.
 	Backend string
-	// Names matches their names at the backend, without its prefix.
+	// Names matches the names at the backend, without its prefix; for resources, the URIs of
+	// resources and skills, and the texts of templates.
 	Names pattern.Pattern
-	// Hide removes them from lists and answers calls as if they did not exist.
+	// Hide removes the matching names from lists and answers calls as if they did not exist.
 	Hide bool
+	// Name is the name that clients see and use in place of the backend's name and its prefix.
+	// Empty keeps these. Names must match only one name, and Name must not be a name or an alias of
+	// another entry. It belongs to Backend, whatever other backends list. Resources have none.
+	Name string
+	// Aliases are further names that calls may use and that are not in lists. They belong to
+	// Backend as Name does.
+	Aliases []string
 	// Title and Description replace those of the backend. Empty keeps them.
 	Title, Description string
-	// Annotations replace those of a tool's that are set. Prompts have none.
+	// Annotations replace those annotations of a tool that are set here. Only tools have them.
 	Annotations Annotations
+	// Groups are names by which sets select what the entry matches. Clients do not see them.
+	Groups []string
+	// Arguments are changes of arguments, each with a different name. Resources have none.
+	Arguments []Argument
+	// MaxTokens bounds the results of a tool; longer ones are shortened. 0 means no bound. Only tools
+	// have it.
+	MaxTokens int
 }
 
-// Annotations are hints about a tool (MCP, "Tool annotations"). nil keeps what the backend says.
+// Annotations are hints about a tool (MCP, "Tool annotations"). nil keeps the backend's hint.
 type Annotations struct{ ReadOnly, Destructive, Idempotent, OpenWorld *bool }
 
-// Overlay is entries for tools and for prompts. It is immutable and safe for concurrent use; a nil Overlay changes nothing.
-type Overlay struct{ tools, prompts Entries }
+// Overlay has the entries for all lists. It is immutable and safe for concurrent use; a nil Overlay
+// changes nothing.
+type Overlay struct{ tools, prompts, resources List }
 
-// Entries are those about one kind. The zero value changes nothing.
+// Entries are the entries for all lists, each in order of precedence.
 type Entries struct {
-	// List is in order of precedence. It must not be changed.
-	List []Entry
-	// hides hides what no entry matches.
-	hides  bool
-	digest uint64
+	// Hides is true if every tool, prompt and resource without an entry is hidden.
+	Hides bool
+	// Withheld are the names of backends of which everything is hidden, whatever the entries say.
+	Withheld                  []string
+	Tools, Prompts, Resources []Entry
 }
 
-// New returns the overlay of entries. hides hides every tool and prompt that no entry matches.
-func New(hides bool, tools, prompts []Entry) *Overlay {
-	return &Overlay{tools: newEntries(hides, tools), prompts: newEntries(hides, prompts)}
+// List has the entries for tools, for prompts or for resources. The zero value changes nothing.
+type List struct {
+	// Entries is in order of precedence. It must not be changed.
+	Entries []Entry
+	// hides is true if names without an entry are hidden.
+	hides bool
+	// withheld is Entries.Withheld.
+	withheld []string
+	digest   uint64
+	// about maps each backend to its entries, in order.
+	about map[string][]*Entry
+	// given maps names and aliases to the backends that own them.
+	given map[string]string
 }
 
-func newEntries(hides bool, list []Entry) Entries {
-	if !hides && len(list) == 0 {
-		return Entries{}
+// New returns an overlay with the given entries, which must not be changed afterwards.
+func New(e Entries) *Overlay {
+	return &Overlay{tools: newList(&e, e.Tools), prompts: newList(&e, e.Prompts), resources: newList(&e, e.Resources)}
+}
+
+func newList(all *Entries, entries []Entry) List {
+	if !all.Hides && len(entries)+len(all.Withheld) == 0 {
+		return List{}
 	}
+	out := List{Entries: entries, hides: all.Hides, withheld: all.Withheld, about: make(map[string][]*Entry), given: make(map[string]string)}
 	h := fnv.New64a()
-	_ = json.NewEncoder(h).Encode(hides)
-	for _, e := range list {
-		_ = json.NewEncoder(h).Encode([]any{e.Backend, e.Names.String(), e.Hide, e.Title, e.Description, e.Annotations})
+	_ = json.NewEncoder(h).Encode(all.Hides)
+	if len(all.Withheld) > 0 {
+		_ = json.NewEncoder(h).Encode(all.Withheld)
 	}
-	return Entries{List: list, hides: hides, digest: h.Sum64()}
+	for i := range entries {
+		e := &entries[i]
+		_ = json.NewEncoder(h).Encode([]any{e.Backend, e.Names.String(), e.Hide, e.Name, e.Aliases, e.Title, e.Description, e.Annotations, foldAll(e.Arguments), e.MaxTokens, e.Groups})
+		out.about[e.Backend] = append(out.about[e.Backend], e)
+		for _, name := range e.Given() {
+			out.given[name] = e.Backend
+		}
+	}
+	out.digest = h.Sum64()
+	return out
 }
 
 // Tools returns the entries for tools.
-func (o *Overlay) Tools() Entries {
+func (o *Overlay) Tools() List {
 	if o == nil {
-		return Entries{}
+		return List{}
 	}
 	return o.tools
 }
 
 // Prompts returns the entries for prompts.
-func (o *Overlay) Prompts() Entries {
+func (o *Overlay) Prompts() List {
 	if o == nil {
-		return Entries{}
+		return List{}
 	}
 	return o.prompts
 }
 
-// Equal reports whether two overlays show the same.
-func (o *Overlay) Equal(other *Overlay) bool {
-	return o.Tools().digest == other.Tools().digest && o.Prompts().digest == other.Prompts().digest
+// Resources returns the entries for resources, templates and skills.
+func (o *Overlay) Resources() List {
+	if o == nil {
+		return List{}
+	}
+	return o.resources
 }
 
-// Fold writes to a digest what the entries change of a name at a backend. It writes nothing if they change nothing.
-func (l Entries) Fold(h io.Writer, backend, name string) {
-	switch e, hidden := l.of(backend, name); {
-	case hidden:
-		_ = json.NewEncoder(h).Encode([]any{name})
-	case e.changes():
-		_ = json.NewEncoder(h).Encode([]any{name, e.Title, e.Description, e.Annotations})
+// Equal reports whether two overlays have the same effect.
+func (o *Overlay) Equal(other *Overlay) bool {
+	return o.Tools().digest == other.Tools().digest && o.Prompts().digest == other.Prompts().digest &&
+		o.Resources().digest == other.Resources().digest
+}
+
+// Owner returns the backend to which a name or an alias of an entry belongs. ok is false for any
+// other name.
+func (l List) Owner(name string) (backend string, ok bool) {
+	backend, ok = l.given[name]
+	return backend, ok
+}
+
+// About reports whether the entries may change a name of a backend.
+func (l List) About(backend string) bool {
+	return l.hides || len(l.about[backend]) > 0 || l.Withholds(backend)
+}
+
+// Withholds reports whether everything of a backend is hidden.
+func (l List) Withholds(backend string) bool { return slices.Contains(l.withheld, backend) }
+
+// Count returns the number of entries about a backend.
+func (l List) Count(backend string) int { return len(l.about[backend]) }
+
+// Of returns the change of a name at a backend. Its Hide is true if the name is hidden. The zero
+// Entry changes nothing.
+func (l List) Of(backend, name string) Entry {
+	e, matched, hide := Entry{}, false, l.Withholds(backend)
+	for _, one := range l.about[backend] {
+		if !one.Names.Match(name) {
+			continue
+		}
+		matched, hide = true, hide || one.Hide
+		e.Name, e.Title, e.Description = cmp.Or(e.Name, one.Name), cmp.Or(e.Title, one.Title), cmp.Or(e.Description, one.Description)
+		if len(e.Aliases) == 0 {
+			e.Aliases = one.Aliases
+		}
+		if len(e.Groups) == 0 {
+			e.Groups = one.Groups
+		}
+		if len(one.Arguments) > 0 {
+			e.Place = cmp.Or(e.Place, one.Place)
+		}
+		e.Arguments = mergeArguments(e.Arguments, one.Arguments)
+		e.MaxTokens = cmp.Or(e.MaxTokens, one.MaxTokens)
+		a, b := &e.Annotations, &one.Annotations
+		a.ReadOnly, a.Destructive = cmp.Or(a.ReadOnly, b.ReadOnly), cmp.Or(a.Destructive, b.Destructive)
+		a.Idempotent, a.OpenWorld = cmp.Or(a.Idempotent, b.Idempotent), cmp.Or(a.OpenWorld, b.OpenWorld)
+	}
+	e.Hide = hide || l.hides && !matched
+	return e
+}
+
+// Says reports whether entries match a name at a backend, and whether one of them hides it. Of also
+// applies the default for names without an entry.
+func (l List) Says(backend, name string) (matched, hides bool) {
+	if l.Withholds(backend) {
+		return true, true
+	}
+	for _, one := range l.about[backend] {
+		if one.Names.Match(name) {
+			matched, hides = true, hides || one.Hide
+		}
+	}
+	return matched, hides
+}
+
+// HidesOthers reports whether names without an entry are hidden.
+func (l List) HidesOthers() bool { return l.hides }
+
+// Fold writes the entry's change of a backend's name to a digest. It writes nothing if the entry
+// changes nothing, or hides the name.
+func (e *Entry) Fold(h io.Writer, name string) {
+	if !e.Hide && (e.Name != "" || len(e.Aliases) > 0 || e.rewrites()) {
+		_ = json.NewEncoder(h).Encode([]any{name, e.Name, e.Aliases, e.Title, e.Description, e.Annotations, foldAll(e.Arguments)})
 	}
 }
 
-// Tool returns a tool of a backend as it is shown, which is t itself if nothing changes it. shown is false if it is hidden.
-func (o *Overlay) Tool(backend string, t *pb.Tool) (_ *pb.Tool, shown bool) {
-	e, hidden := o.Tools().of(backend, t.GetName())
-	if hidden || !e.changes() {
-		return t, !hidden
+// Given returns Name, if it is set, and Aliases.
+func (e *Entry) Given() []string {
+	if e.Name == "" {
+		return e.Aliases
+	}
+	return append([]string{e.Name}, e.Aliases...)
+}
+
+// Tool returns a tool with the entry's texts, annotations and arguments. It returns t itself if
+// there is no change. t is not modified. The error names the argument that cannot be changed, and
+// the reason; the tool must not be shown then.
+func (e *Entry) Tool(t *pb.Tool) (*pb.Tool, error) {
+	if !e.rewrites() {
+		return t, nil
 	}
 	out := proto.CloneOf(t)
+	if len(e.Arguments) > 0 {
+		schema, err := argumentSchema(t.GetInputSchemaJson(), e.Arguments)
+		if err != nil {
+			return nil, err
+		}
+		out.InputSchemaJson = schema
+	}
 	out.Title, out.Description = cmp.Or(e.Title, out.Title), cmp.Or(e.Description, out.Description)
 	if a := out.GetAnnotations(); e.Title != "" && a.GetTitle() != "" {
-		a.Title = e.Title // Clients of older revisions show this one.
+		a.Title = e.Title // Clients of older revisions show this title.
 	}
 	if e.Annotations == (Annotations{}) {
-		return out, true
+		return out, nil
 	}
 	a := out.GetAnnotations()
 	if a == nil {
@@ -119,91 +250,117 @@ func (o *Overlay) Tool(backend string, t *pb.Tool) (_ *pb.Tool, shown bool) {
 	a.Destructive = cmp.Or(e.Annotations.Destructive, a.Destructive)
 	a.Idempotent = cmp.Or(e.Annotations.Idempotent, a.Idempotent)
 	a.OpenWorld = cmp.Or(e.Annotations.OpenWorld, a.OpenWorld)
-	return out, true
+	return out, nil
 }
 
 // Prompt is Tool for prompts.
-func (o *Overlay) Prompt(backend string, p *pb.Prompt) (_ *pb.Prompt, shown bool) {
-	e, hidden := o.Prompts().of(backend, p.GetName())
-	if hidden || !e.changes() {
-		return p, !hidden
+func (e *Entry) Prompt(p *pb.Prompt) (*pb.Prompt, error) {
+	if !e.rewrites() {
+		return p, nil
 	}
 	out := proto.CloneOf(p)
 	out.Title, out.Description = cmp.Or(e.Title, out.Title), cmp.Or(e.Description, out.Description)
-	return out, true
+	var err error
+	out.Arguments, err = promptArguments(p.GetArguments(), e.Arguments)
+	return out, err
 }
 
-// Hides reports whether a name at a backend is hidden.
-func (l Entries) Hides(backend, name string) bool {
-	_, hidden := l.of(backend, name)
-	return hidden
-}
-
-// of merges the entries that match a name of a backend.
-func (l Entries) of(backend, name string) (e Entry, hidden bool) {
-	hidden = l.hides
-	hides := false
-	for i := range l.List {
-		one := &l.List[i]
-		if one.Backend != backend || !one.Names.Match(name) {
-			continue
-		}
-		hidden, hides = false, hides || one.Hide
-		e.Title, e.Description = cmp.Or(e.Title, one.Title), cmp.Or(e.Description, one.Description)
-		a, b := &e.Annotations, &one.Annotations
-		a.ReadOnly, a.Destructive = cmp.Or(a.ReadOnly, b.ReadOnly), cmp.Or(a.Destructive, b.Destructive)
-		a.Idempotent, a.OpenWorld = cmp.Or(a.Idempotent, b.Idempotent), cmp.Or(a.OpenWorld, b.OpenWorld)
+// Resource is Tool for resources.
+func (e *Entry) Resource(x *pb.Resource) *pb.Resource {
+	if !e.rewrites() {
+		return x
 	}
-	return e, hidden || hides
+	out := proto.CloneOf(x)
+	out.Title, out.Description = cmp.Or(e.Title, out.Title), cmp.Or(e.Description, out.Description)
+	return out
 }
 
-// Fields returns the names of the fields that the entry sets, as the settings have them, without hide, which several entries may say.
+// Template is Tool for resource templates.
+func (e *Entry) Template(x *pb.ResourceTemplate) *pb.ResourceTemplate {
+	if !e.rewrites() {
+		return x
+	}
+	out := proto.CloneOf(x)
+	out.Title, out.Description = cmp.Or(e.Title, out.Title), cmp.Or(e.Description, out.Description)
+	return out
+}
+
+// rewrites reports whether the entry changes texts, annotations or arguments.
+func (e *Entry) rewrites() bool {
+	return e.Title != "" || e.Description != "" || e.Annotations != Annotations{} || len(e.Arguments) > 0
+}
+
+// Fields returns the names of the fields that the entry sets, as in the settings. It omits hide,
+// which several entries may set.
 func (e *Entry) Fields() (set []string) {
 	for name, is := range map[string]bool{
-		"title": e.Title != "", "description": e.Description != "",
-		"annotations.read-only": e.Annotations.ReadOnly != nil, "annotations.destructive": e.Annotations.Destructive != nil,
+		"name": e.Name != "", "aliases": len(e.Aliases) > 0, "title": e.Title != "", "description": e.Description != "", "groups": len(e.Groups) > 0,
+		"max-result": e.MaxTokens != 0, "annotations.read-only": e.Annotations.ReadOnly != nil, "annotations.destructive": e.Annotations.Destructive != nil,
 		"annotations.idempotent": e.Annotations.Idempotent != nil, "annotations.open-world": e.Annotations.OpenWorld != nil,
 	} {
 		if is {
 			set = append(set, name)
 		}
 	}
+	for i := range e.Arguments {
+		a := &e.Arguments[i]
+		for name, is := range map[string]bool{"value": a.pinned(), "default": a.Default != nil, "description": a.Description != ""} {
+			if is {
+				set = append(set, "arguments."+a.Name+"."+name)
+			}
+		}
+	}
 	slices.Sort(set)
 	return set
 }
 
-// changes reports whether an entry sets a field.
-func (e *Entry) changes() bool {
-	return e.Title != "" || e.Description != "" || e.Annotations != Annotations{}
-}
-
-// Listed are the names that a backend lists, without its prefix.
+// Listed has the names that a backend lists, without its prefix.
 type Listed struct {
-	Backend        string
-	Tools, Prompts []string
-	// NoTools and NoPrompts are set if that list could not be read.
-	NoTools, NoPrompts bool
+	Backend string
+	// Resources are the URIs of resources and skills, and the texts of templates.
+	Tools, Prompts, Resources []string
+	// Reads are the literal beginnings of URIs that are read though no list has them: prefixes, and the
+	// beginnings of templates.
+	Reads []string
+	// NoTools, NoPrompts and NoResources are true if that list could not be read.
+	NoTools, NoPrompts, NoResources bool
 }
 
-// Idle returns the places of the entries that match nothing of what their backends list, each with one sentence. It returns nothing about
-// backends that are not among them.
+// Idle returns a sentence for each entry that matches none of its backend's names, by the entry's
+// place. It ignores backends that are not in listed. A pattern for resources may also match URIs that
+// no list has.
 func (o *Overlay) Idle(listed []Listed) (notes []string) {
 	for _, part := range []struct {
-		entries Entries
-		what    string
-		names   func(*Listed) (names []string, unread bool)
+		list  List
+		what  string
+		names func(*Listed) (names []string, unread bool)
 	}{
 		{o.Tools(), "tool", func(l *Listed) ([]string, bool) { return l.Tools, l.NoTools }},
 		{o.Prompts(), "prompt", func(l *Listed) ([]string, bool) { return l.Prompts, l.NoPrompts }},
+		{o.Resources(), "resource", func(l *Listed) ([]string, bool) { return l.Resources, l.NoResources }},
 	} {
-		for i := range part.entries.List {
-			e := &part.entries.List[i]
-			if e.idle(listed, part.names) {
+		for i := range part.list.Entries {
+			e := &part.list.Entries[i]
+			if e.idle(listed, part.names) && (part.what != "resource" || !e.mayBeRead(listed)) {
 				notes = append(notes, e.Place+": "+part.what+": the backend "+e.Backend+" lists no "+part.what+" with the name "+e.Names.String())
 			}
 		}
 	}
 	return notes
+}
+
+// mayBeRead reports whether a pattern may match URIs that its backend serves without listing them.
+func (e *Entry) mayBeRead(listed []Listed) bool {
+	literal, _, star := strings.Cut(e.Names.String(), "*")
+	for i := range listed {
+		if listed[i].Backend != e.Backend {
+			continue
+		}
+		return slices.ContainsFunc(listed[i].Reads, func(head string) bool {
+			return strings.HasPrefix(literal, head) || star && strings.HasPrefix(head, literal)
+		})
+	}
+	return false
 }
 
 // idle reports whether an entry matches none of the names that its backend lists.

@@ -1,6 +1,7 @@
 package overlay_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,7 +16,8 @@ func on(backend, names string) overlay.Entry {
 	return overlay.Entry{Backend: backend, Names: pattern.New(names)}
 }
 
-// The first entry that sets a field sets it, and what one entry hides no other shows.
+// Each field is set by the first entry that sets it. A name that one entry hides is not shown by
+// another.
 func TestEntriesMerge(t *testing.T) {
 	yes, no := true, false
 	first, second, hide, other := on("crm", "find"), on("crm", "*"), on("crm", "delete_*"), on("shop", "find")
@@ -24,28 +26,36 @@ func TestEntriesMerge(t *testing.T) {
 	second.Annotations = overlay.Annotations{Destructive: &yes, ReadOnly: &yes}
 	hide.Hide = true
 	other.Title = "Of the shop"
-	o := overlay.New(false, []overlay.Entry{first, second, hide, on("crm", "delete_user"), other}, nil)
+	o := overlay.New(overlay.Entries{Tools: []overlay.Entry{first, second, hide, on("crm", "delete_user"), other}})
 
 	find := &pb.Tool{Name: "find", Title: "find", Description: "Finds.", InputSchemaJson: "{}", Annotations: &pb.ToolAnnotations{Title: "Finder"}}
 	before := proto.CloneOf(find)
-	got, shown := o.Tool("crm", find)
+	show := func(backend string, tool *pb.Tool) *pb.Tool {
+		e := o.Tools().Of(backend, tool.GetName())
+		shown, err := e.Tool(tool)
+		if err != nil {
+			t.Error(err)
+		}
+		return shown
+	}
+	got := show("crm", find)
 	want := &pb.Tool{
 		Name: "find", Title: "Find a customer", Description: "Anything.", InputSchemaJson: "{}",
 		Annotations: &pb.ToolAnnotations{Title: "Find a customer", Destructive: &no, ReadOnly: &yes},
 	}
-	if !shown || !proto.Equal(got, want) {
+	if !proto.Equal(got, want) {
 		t.Errorf("the tool is shown as %v, want %v", got, want)
 	}
 	if !proto.Equal(find, before) {
 		t.Errorf("the backend's tool was changed: %v", find)
 	}
-	if got, _ := o.Tool("shop", find); got.GetTitle() != "Of the shop" || got.GetDescription() != "Finds." {
+	if got := show("shop", find); got.GetTitle() != "Of the shop" || got.GetDescription() != "Finds." {
 		t.Errorf("the tool of another backend is shown as %v", got)
 	}
-	if got, _ := o.Tool("files", find); got != find {
+	if got := show("files", find); got != find {
 		t.Error("a tool that no entry is about was copied")
 	}
-	if !o.Tools().Hides("crm", "delete_user") || o.Tools().Hides("shop", "delete_user") || o.Prompts().Hides("crm", "delete_user") {
+	if !o.Tools().Of("crm", "delete_user").Hide || o.Tools().Of("shop", "delete_user").Hide || o.Prompts().Of("crm", "delete_user").Hide {
 		t.Error("hidden are others than the tools of crm that are deleted with")
 	}
 }
@@ -53,57 +63,82 @@ func TestEntriesMerge(t *testing.T) {
 func TestDefaultHides(t *testing.T) {
 	hidden := on("crm", "secret")
 	hidden.Hide = true
-	o := overlay.New(true, []overlay.Entry{on("crm", "find"), hidden}, []overlay.Entry{on("crm", "*")})
+	o := overlay.New(overlay.Entries{Hides: true, Tools: []overlay.Entry{on("crm", "find"), hidden}, Prompts: []overlay.Entry{on("crm", "*")}})
 	for name, want := range map[string]bool{"find": false, "secret": true, "new": true} {
-		if o.Tools().Hides("crm", name) != want {
+		if o.Tools().Of("crm", name).Hide != want {
 			t.Errorf("hides %s: %t", name, !want)
 		}
 	}
-	if o.Prompts().Hides("crm", "new") || !o.Prompts().Hides("shop", "new") {
+	if o.Prompts().Of("crm", "new").Hide || !o.Prompts().Of("shop", "new").Hide {
 		t.Error("prompts are hidden by the entries of tools")
 	}
 	var none *overlay.Overlay
-	if _, shown := none.Tool("crm", &pb.Tool{}); !shown || none.Tools().Hides("crm", "x") || none.Prompts().Hides("crm", "x") {
+	if none.Tools().About("crm") || none.Tools().Of("crm", "x").Hide || none.Prompts().Of("crm", "x").Hide {
 		t.Error("no overlay changes something")
 	}
 }
 
-// What is folded is equal exactly if the same is shown.
+// Digests are equal exactly if the overlays have the same effect.
 func TestFold(t *testing.T) {
 	entry := on("crm", "find")
 	entry.Title = "A"
 	of := func(backend, name string, hides bool, e ...overlay.Entry) string {
 		var b strings.Builder
-		overlay.New(hides, e, nil).Tools().Fold(&b, backend, name)
+		merged := overlay.New(overlay.Entries{Hides: hides, Tools: e}).Tools().Of(backend, name)
+		merged.Fold(&b, name)
 		return b.String()
 	}
-	moved, changed, hide := entry, entry, on("crm", "f*")
+	moved, changed, renamed, aliased, hide := entry, entry, entry, entry, on("crm", "f*")
 	moved.Place, moved.Names = "elsewhere", pattern.New("fin*")
-	changed.Description = "B"
+	changed.Description, renamed.Name, aliased.Aliases = "B", "b", []string{"b"}
 	hide.Hide = true
 	if of("crm", "find", false, entry) != of("crm", "find", true, moved) {
 		t.Error("entries that show the same fold differently")
 	}
 	for what, other := range map[string]string{
 		"nothing": of("crm", "find", false), "a description": of("crm", "find", false, changed), "hidden": of("crm", "find", false, entry, hide),
+		"a name": of("crm", "find", false, renamed), "an alias": of("crm", "find", false, aliased),
 	} {
 		if other == of("crm", "find", false, entry) {
 			t.Errorf("%s: the same is folded", what)
 		}
 	}
+	for name, text := range map[string]string{"find": of("crm", "find", false, entry, hide), "new": of("crm", "new", true, entry)} {
+		if text != "" { // no subscriber is notified of the hidden name
+			t.Errorf("%s is hidden, and folded: %s", name, text)
+		}
+	}
 	if text := of("shop", "find", false, entry, hide) + of("crm", "find", false, on("crm", "find")); text != "" {
 		t.Errorf("what changes nothing is folded: %s", text)
 	}
-	one, other := overlay.New(false, []overlay.Entry{entry}, nil), overlay.New(false, []overlay.Entry{entry}, nil)
-	if !one.Equal(other) || one.Equal(overlay.New(false, []overlay.Entry{changed}, nil)) || one.Equal(nil) || one.Equal(overlay.New(false, nil, []overlay.Entry{entry})) {
+	one, other := overlay.New(overlay.Entries{Tools: []overlay.Entry{entry}}), overlay.New(overlay.Entries{Tools: []overlay.Entry{entry}})
+	if !one.Equal(other) || one.Equal(overlay.New(overlay.Entries{Tools: []overlay.Entry{changed}})) || one.Equal(nil) || one.Equal(overlay.New(overlay.Entries{Prompts: []overlay.Entry{entry}})) {
 		t.Error("overlays are equal that are not, or the reverse")
+	}
+}
+
+// A name and its aliases come from the first entry that has some, and belong to its backend.
+func TestNames(t *testing.T) {
+	first, second, other := on("crm", "find"), on("crm", "find"), on("shop", "find")
+	first.Name, second.Name, second.Aliases, other.Aliases = "find_customer", "late", []string{"old", "older"}, []string{"find_article"}
+	tools := overlay.New(overlay.Entries{Tools: []overlay.Entry{first, second, other}}).Tools()
+	if e := tools.Of("crm", "find"); !slices.Equal(e.Given(), []string{"find_customer", "old", "older"}) {
+		t.Errorf("find of crm has the names %q", e.Given())
+	}
+	if e := tools.Of("shop", "find"); e.Name != "" || !slices.Equal(e.Given(), []string{"find_article"}) {
+		t.Errorf("find of the shop has the names %q", e.Given())
+	}
+	for name, want := range map[string]string{"find_customer": "crm", "old": "crm", "find_article": "shop", "find": ""} {
+		if got, ok := tools.Owner(name); got != want || ok != (want != "") {
+			t.Errorf("%s belongs to %q, want %q", name, got, want)
+		}
 	}
 }
 
 func TestIdle(t *testing.T) {
 	used, idle, prompt := on("crm", "find"), on("crm", "del*"), on("shop", "greet")
 	idle.Place, prompt.Place = "catalog.tools[1]", "catalog.prompts[0]"
-	got := overlay.New(false, []overlay.Entry{used, idle}, []overlay.Entry{prompt}).Idle([]overlay.Listed{
+	got := overlay.New(overlay.Entries{Tools: []overlay.Entry{used, idle}, Prompts: []overlay.Entry{prompt}}).Idle([]overlay.Listed{
 		{Backend: "crm", Tools: []string{"find"}, Prompts: []string{"greet"}}, {Backend: "shop", Tools: []string{"delete", "greet"}},
 	})
 	want := []string{

@@ -1,0 +1,25 @@
+package catalog
+
+import "slices"
+
+// ShownTool returns the name in lists of the tool that calls may name by an alias. It returns name
+// itself if that is no alias.
+func (c *Catalog) ShownTool(name string) string {
+	tools := c.views.overlay.Load().Tools()
+	for i := range tools.Entries {
+		e := &tools.Entries[i]
+		if !slices.Contains(e.Aliases, name) {
+			continue
+		}
+		own := e.Names.String() // An entry with aliases has no stars.
+		if change := tools.Of(e.Backend, own); change.Name != "" {
+			return change.Name
+		}
+		for _, b := range c.views.backends() {
+			if b.Name() == e.Backend {
+				return canonical(listTools, b, own)
+			}
+		}
+	}
+	return name
+}

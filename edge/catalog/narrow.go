@@ -1,0 +1,255 @@
+package catalog
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/translate"
+)
+
+// narrowedViews caches the views of sets that are made of one view, each at its first use. It has at
+// most one for each name of a set. The zero value is empty. It is safe for concurrent use.
+type narrowedViews struct {
+	byName sync.Map // of func() *View
+}
+
+// of returns the view of a set of a name.
+func (n *narrowedViews) of(name string, narrow func() *View) *View {
+	made, known := n.byName.Load(name)
+	if !known {
+		made, _ = n.byName.LoadOrStore(name, sync.OnceValue(narrow))
+	}
+	return made.(func() *View)()
+}
+
+// noSet is the set that a view has in place of one that does not exist any more. It has no members.
+var noSet = &overlay.Set{Private: true}
+
+// in returns the part of a view that a set has. An empty name means the whole view.
+func (v *View) in(name string, c *viewOptions) *View {
+	if name == "" {
+		return v
+	}
+	var set *overlay.Set
+	if v.sets != nil {
+		set = (*v.sets)[name]
+	}
+	if set == nil {
+		set = noSet
+	}
+	return v.Narrowed.of(set.Name, func() *View { return v.narrow(set, c) })
+}
+
+// viewOptions are what views of sets are made with.
+type viewOptions struct {
+	report *reporter
+	// server returns the renderer of the edge's description with another title. It may be nil.
+	server func(title string) *translate.Server
+}
+
+// narrow makes the view of a set. It decides which backend has a name or URI as v does, so that a
+// set never has a name of another backend than v.
+func (v *View) narrow(set *overlay.Set, c *viewOptions) *View {
+	n := &View{
+		Parts: v.Parts, owners: v.owners, overlay: v.overlay, access: v.access, sets: v.sets, skills: v.skills, pages: v.pages, private: v.private, failed: v.failed,
+		whole: v, set: set,
+	}
+	if set.Title != "" && c.server != nil {
+		n.server = c.server(set.Title)
+	}
+	s := &narrowing{whole: v, set: set, backends: make(map[string]*backend.Backend, len(v.Parts)), listed: make(map[*backend.Backend]bool)}
+	for i := range v.Parts {
+		s.backends[v.Parts[i].Backend.Name()] = v.Parts[i].Backend
+	}
+	n.Tools = s.tools()
+	n.Prompts = s.prompts()
+	n.members = s.resourceMembers(n.Tools)
+	n.Resources = s.resources(n.members)
+	n.Features = s.features(n, c.report)
+	n.instructions = s.instructions()
+	n.missing = slices.ContainsFunc(v.Parts, func(p part) bool {
+		return (!p.Catalog.Present || p.Catalog.Unread != 0) && s.mayHaveAny(p.Backend.Name())
+	})
+	resources := []*list{n.Resources.List, n.Resources.TemplateList}
+	if n.Features.Skills {
+		resources = append(resources, n.Resources.skillList)
+	}
+	n.Digest = mcp.Digest{Tools: digestOf(n.Tools.List), Resources: digestOf(resources...), Prompts: digestOf(n.Prompts.List)}
+	return n
+}
+
+// narrowing makes the view of a set.
+type narrowing struct {
+	whole    *View
+	set      *overlay.Set
+	backends map[string]*backend.Backend
+	// listed are the backends of which the set lists something.
+	listed map[*backend.Backend]bool
+}
+
+// has reports whether a backend's own name is a member of the set.
+func (s *narrowing) has(kind overlay.Kind, b *backend.Backend, name string) bool {
+	return s.set.Has(s.whole.overlay, kind, b.Name(), name)
+}
+
+// hasNamed reports whether a canonical name of a tool or prompt is a member of the set.
+func (s *narrowing) hasNamed(kind overlay.Kind, b *backend.Backend, name string) bool {
+	return s.has(kind, b, strings.TrimPrefix(name, b.Prefix()))
+}
+
+// mayHave reports whether something of a kind of a backend may be a member of the set.
+func (s *narrowing) mayHave(kind overlay.Kind, name string) bool {
+	return s.set.Include.MayHave(s.whole.overlay, kind, name) && !s.set.Exclude.Backends.Match(name)
+}
+
+func (s *narrowing) mayHaveAny(name string) bool {
+	return s.mayHave(overlay.KindTool, name) || s.mayHave(overlay.KindPrompt, name) || s.mayHave(overlay.KindResource, name)
+}
+
+// list returns the members of a list. Its entries tell policy the set.
+func (s *narrowing) list(l *list, member func(e *entry) bool) *list {
+	out := l.subset(func(i int) bool { return member(l.Entries[i]) })
+	for i, e := range out.Entries {
+		own := *e
+		own.target.Set = s.set.Name
+		out.Entries[i] = &own
+		s.listed[s.backends[e.owner]] = true
+	}
+	out.hint = s.hint(l.kind, out)
+	return out
+}
+
+// hint returns the cache hint of a list, by the rules of merge.hint: of the backends with entries
+// in it or, if it is empty, of those that may have some.
+func (s *narrowing) hint(kind listKind, l *list) translate.CacheHint {
+	m := &merge{showing: showing{overlay: s.whole.overlay}}
+	for _, p := range s.whole.Parts {
+		span := l.spans[p.Backend.Name()]
+		if span.to > span.from || len(l.Entries) == 0 && s.mayHave(kindOfMembers(kind), p.Backend.Name()) {
+			m.parts = append(m.parts, p)
+		}
+	}
+	hint := m.hint(kind)
+	hint.Public = hint.Public && !s.set.Private
+	return hint
+}
+
+// kindOfMembers returns the kind of a list's entries.
+func kindOfMembers(kind listKind) overlay.Kind {
+	switch kind {
+	case listTools:
+		return overlay.KindTool
+	case listPrompts:
+		return overlay.KindPrompt
+	}
+	return overlay.KindResource
+}
+
+func (s *narrowing) tools() *toolSet {
+	all := s.whole.Tools
+	out := &toolSet{ByName: make(map[string]*Tool), reserved: make(map[string]reserved), own: make(map[canonicalName]*Tool)}
+	for own, t := range all.own {
+		if s.has(overlay.KindTool, t.Owner, t.Proto.GetName()) {
+			out.own[own] = t
+		}
+	}
+	for key, t := range all.ByName {
+		if s.has(overlay.KindTool, t.Owner, t.Proto.GetName()) {
+			out.ByName[key] = t
+		}
+	}
+	for key, r := range all.reserved {
+		if s.hasNamed(overlay.KindTool, r.owner, r.name) {
+			out.reserved[key] = r
+		}
+	}
+	out.List = s.list(all.List, func(e *entry) bool { return out.ByName[e.key] != nil })
+	return out
+}
+
+func (s *narrowing) prompts() *promptSet {
+	all := s.whole.Prompts
+	out := &promptSet{byName: make(map[string]*Prompt), reserved: make(map[string]reserved), own: make(map[canonicalName]*Prompt)}
+	for own, p := range all.own {
+		if s.has(overlay.KindPrompt, p.Owner, p.Proto.GetName()) {
+			out.own[own] = p
+		}
+	}
+	for key, p := range all.byName {
+		if s.has(overlay.KindPrompt, p.Owner, p.Proto.GetName()) {
+			out.byName[key] = p
+		}
+	}
+	for key, r := range all.reserved {
+		if s.hasNamed(overlay.KindPrompt, r.owner, r.name) {
+			out.reserved[key] = r
+		}
+	}
+	out.List = s.list(all.List, func(e *entry) bool { return out.byName[e.key] != nil })
+	return out
+}
+
+// instructions returns the instructions of the set: its own, or those of the backends that it
+// includes as such. Those of other backends may describe what the set does not have.
+func (s *narrowing) instructions() string {
+	if s.set.Instructions != "" {
+		return s.set.Instructions
+	}
+	m := &merge{showing: showing{overlay: s.whole.overlay}}
+	for _, p := range s.whole.Parts {
+		if name := p.Backend.Name(); s.set.Include.Backends.Match(name) && !s.set.Exclude.Backends.Match(name) {
+			m.parts = append(m.parts, p)
+		}
+	}
+	return m.instructions()
+}
+
+// features returns the features of the set. They do not depend on what is listed, so that a
+// client need not connect again when a backend lists more.
+func (s *narrowing) features(n *View, report *reporter) translate.Features {
+	serving := &merge{report: report}
+	for _, p := range s.whole.Parts {
+		if s.mayHaveAny(p.Backend.Name()) || s.listed[p.Backend] {
+			serving.parts = append(serving.parts, p)
+		}
+	}
+	f := serving.features()
+	may := func(kind overlay.Kind) bool {
+		return slices.ContainsFunc(serving.parts, func(p part) bool { return s.mayHave(kind, p.Backend.Name()) })
+	}
+	resources := may(overlay.KindResource)
+	f.Tools = f.Tools && may(overlay.KindTool)
+	f.Prompts = f.Prompts && may(overlay.KindPrompt)
+	f.Resources = f.Resources && (resources || len(n.members.pages) > 0)
+	f.Subscribe = f.Subscribe && f.Resources
+	f.Completions = f.Completions && (f.Prompts || f.Resources)
+	if f.Skills = f.Skills && resources; !f.Skills {
+		f.Directories = false
+		delete(f.Extensions, mcp.ExtensionSkills)
+	}
+	if f.Tasks = f.Tasks && slices.ContainsFunc(n.Tools.List.Entries, func(e *entry) bool {
+		tasks := n.Tools.ByName[e.key].Tasks
+		return tasks.Optional || tasks.Required
+	}); !f.Tasks {
+		delete(f.Extensions, mcp.ExtensionTasks)
+	}
+	for id := range f.Extensions { // those that backends have, of backends that the set shows
+		if id != mcp.ExtensionSkills && id != mcp.ExtensionTasks && !s.showsExtension(id) {
+			delete(f.Extensions, id)
+		}
+	}
+	f.ToolsChanged, f.ResourcesChanged, f.PromptsChanged = f.Tools, f.Resources, f.Prompts
+	return f
+}
+
+// showsExtension reports whether a backend of which the set lists something declares an extension.
+func (s *narrowing) showsExtension(id string) bool {
+	return slices.ContainsFunc(s.whole.Parts, func(p part) bool {
+		_, declared := p.Catalog.Describe.GetExtensionsJson()[id]
+		return declared && p.Backend.Carries(id) && s.listed[p.Backend]
+	})
+}

@@ -1,0 +1,41 @@
+package overlay
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+// Sent returns the arguments that a backend receives for those that a caller gives, a JSON object. It
+// is for commands that explain or try calls; the edge itself keeps the bytes of a call. The error
+// names the argument, and says why a call with these is refused.
+func Sent(arguments []Argument, who *mcp.Principal, given json.RawMessage) (json.RawMessage, error) {
+	if len(arguments) == 0 {
+		return given, nil
+	}
+	members := map[string]json.RawMessage{}
+	if err := json.Unmarshal(given, &members); err != nil || members == nil {
+		return nil, fmt.Errorf("%.60q is no JSON object", given)
+	}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		if pin := PinOf(arguments, name); pin != nil {
+			return nil, fmt.Errorf("the catalog pins the argument %s, and %s is given", pin.Name, name)
+		}
+	}
+	for i := range arguments {
+		switch a := &arguments[i]; {
+		case a.Pin != nil:
+			value, err := a.Value(who)
+			if err != nil {
+				return nil, fmt.Errorf("the catalog pins the argument %s: %w", a.Name, err)
+			}
+			members[a.Name] = value
+		case a.Default != nil && (members[a.Name] == nil || string(members[a.Name]) == "null"):
+			members[a.Name] = a.Default
+		}
+	}
+	return json.Marshal(members)
+}

@@ -1,0 +1,73 @@
+package catalog
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
+	"github.com/mcpedge/mcpedge/edge/catalog/snapshot"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/revision"
+)
+
+// Snapshot returns what a caller sees of a pool's backends now, under the newest revision, through an
+// overlay, which may be nil, and how many entries access, which may be nil, hides from it.
+func Snapshot(pool *backend.Pool, o *overlay.Overlay, access Visibility, who *mcp.Principal) (now *snapshot.Snapshot, hidden int) {
+	v := viewOf(pool, o, nil)
+	all := v.seenBy(who)
+	v.access = access
+	s := v.seenBy(who)
+	now = &snapshot.Snapshot{
+		Tools: v.snapshot(s.tools), Prompts: v.snapshot(s.prompts), Resources: v.snapshot(s.resources),
+		Templates: v.snapshot(s.templates), Skills: v.snapshot(s.skills),
+	}
+	for _, kind := range []listKind{listTools, listPrompts, listResources, listTemplates, listSkills} {
+		hidden += len(all.list(kind).Entries) - len(s.list(kind).Entries)
+	}
+	return now, hidden
+}
+
+// snapshot returns the entries of a list that can be rendered.
+func (v *View) snapshot(l *list) (out []snapshot.Entry) {
+	all := l.under(revision.Stateless())
+	for _, item := range all.items {
+		e := l.Entries[item.entry]
+		one := snapshot.Entry{Name: e.key, Backend: e.owner, Aliases: e.aliases, Shown: json.RawMessage(all.body[item.from:item.to])}
+		switch l.kind {
+		case listTools:
+			t := v.Tools.ByName[e.key]
+			one.Sends, one.MaxResultTokens = sends(t.Name, t.Arguments), t.MaxTokens
+		case listPrompts:
+			one.Sends = sends(e.target.Name, v.Prompts.byName[e.key].Arguments)
+		}
+		if (l.kind == listTools || l.kind == listPrompts) && e.target.Name != e.key {
+			one.Canonical = e.target.Name
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+// sends returns what the edge adds to the arguments of a tool or prompt with a canonical name.
+func sends(canonical string, arguments []overlay.Argument) (out []snapshot.Sent) {
+	for i := range arguments {
+		a := &arguments[i]
+		one := snapshot.Sent{Argument: a.Name}
+		switch pin := a.Pin.(type) {
+		case nil:
+			if one.Default = a.Default; len(a.Default) == 0 {
+				continue
+			}
+		case overlay.Fixed:
+			one.Value = snapshot.Digest(canonical, a.Name, json.RawMessage(pin))
+		case fmt.Stringer:
+			one.From = pin.String()
+		}
+		out = append(out, one)
+	}
+	slices.SortFunc(out, func(a, b snapshot.Sent) int { return cmp.Compare(a.Argument, b.Argument) })
+	return out
+}

@@ -1,0 +1,119 @@
+package snapshot
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/mcpedge/mcpedge/edge/catalog/snapshot/variance"
+)
+
+// properties returns the differences of the members of objects.
+func (s *schemas) properties(at place, g *variance.Group, before, after map[string]any) (out []difference) {
+	old, _ := before["properties"].(map[string]any)
+	now, _ := after["properties"].(map[string]any)
+	for _, name := range keysOf(old, now) {
+		a, had := old[name]
+		b, kept := now[name]
+		here := at.member(name)
+		switch {
+		case !kept:
+			out = append(out, difference{Breaks, fmt.Sprintf("the %s %q is gone", s.what, here.path), true})
+		case had:
+			out = append(out, s.node(here, a, b)...)
+			out = append(out, s.header(here, a, b)...)
+		case s.input && contains(listOf(after["required"]), name): // required reports it.
+		case s.free(at, before) || s.fits(orTrue(before["additionalProperties"]), b, here):
+			out = append(out, difference{Widens, fmt.Sprintf("the %s %q is new", s.what, here.path), true})
+		case s.input:
+			out = append(out, difference{Breaks, fmt.Sprintf("the %s %q is declared now, and accepts less than additional ones did", s.what, here.path), true})
+		default:
+			out = append(out, difference{Breaks, fmt.Sprintf("the %s %q is new, and additionalProperties excluded it", s.what, here.path), true})
+		}
+	}
+	if a, b := orTrue(before["additionalProperties"]), orTrue(after["additionalProperties"]); !s.equal(a, b, at.member("")) {
+		kind := Breaks
+		if s.fits(a, b, at.member("")) {
+			kind = Widens
+		}
+		out = append(out, difference{kind, fmt.Sprintf("additionalProperties%s was %s and is %s", of(s.what, at.path), text(before["additionalProperties"]), text(after["additionalProperties"])), true})
+	}
+	if a, b := before["patternProperties"], after["patternProperties"]; !reflect.DeepEqual(a, b) {
+		if kind, changed := s.kind(at, g, before, after); changed {
+			out = append(out, difference{kind, fmt.Sprintf("patternProperties%s was %s and is %s", of(s.what, at.path), text(a), text(b)), true})
+		}
+	}
+	return out
+}
+
+// free reports whether callers cannot have sent a member that a schema did not declare, because they
+// knew of none.
+func (s *schemas) free(at place, before map[string]any) bool {
+	properties, _ := before["properties"].(map[string]any)
+	return s.input && before["additionalProperties"] == nil && before["patternProperties"] == nil && (len(properties) > 0 || at.level == 0)
+}
+
+// required returns the differences of the members that are required.
+func (s *schemas) required(at place, before, after map[string]any) (out []difference) {
+	old, now := listOf(before["required"]), listOf(after["required"])
+	more, less := Breaks, Widens
+	if !s.input {
+		more, less = less, more
+	}
+	for _, name := range now {
+		if !contains(old, name) {
+			out = append(out, difference{more, fmt.Sprintf("the %s %s%s is required now", s.what, text(name), in(at.path)), true})
+		}
+	}
+	declared, _ := before["properties"].(map[string]any)
+	properties, _ := after["properties"].(map[string]any)
+	for _, name := range old {
+		key, _ := name.(string)
+		_, was := declared[key]
+		_, is := properties[key]
+		if gone := was && !is; !gone && !contains(now, name) { // properties reports what is gone.
+			out = append(out, difference{less, fmt.Sprintf("the %s %s%s is optional now", s.what, text(name), in(at.path)), true})
+		}
+	}
+	return out
+}
+
+// header is the keyword of an argument that clients send in a header, too (MCP, "Streamable HTTP",
+// "Custom Headers from Tool Parameters").
+const header = "x-mcp-header"
+
+// header returns the difference of the headers of an argument. A call that has the argument without
+// its header is refused, and so is one with a header by another name.
+func (s *schemas) header(at place, before, after any) []difference {
+	old, now := s.headerOf(at, before), s.headerOf(at, after)
+	x, _ := before.(map[string]any)
+	y, _ := after.(map[string]any)
+	switch {
+	case strings.EqualFold(old, now) && !reflect.DeepEqual(x[header], y[header]):
+		return []difference{{Words, header + of(s.what, at.path) + " has changed", false}}
+	case strings.EqualFold(old, now):
+		return nil
+	case now == "":
+		return []difference{{Words, fmt.Sprintf("%s%s was %q and is absent", header, of(s.what, at.path), old), false}}
+	case old == "":
+		return []difference{{Breaks, fmt.Sprintf("%s%s is %q now: calls of the newest revision over HTTP that have the argument are refused without that header", header, of(s.what, at.path), now), false}}
+	}
+	return []difference{{Breaks, fmt.Sprintf("%s%s was %q and is %q: calls of the newest revision over HTTP that have the argument are refused without that header", header, of(s.what, at.path), old, now), false}}
+}
+
+// headerOf returns the header of an argument, or an empty text if it has none, or none that is used.
+func (s *schemas) headerOf(at place, schema any) string {
+	members, _ := schema.(map[string]any)
+	kind, _ := members["type"].(string)
+	if !s.input || !at.direct || !slices.Contains([]string{"string", "integer", "boolean"}, kind) {
+		return ""
+	}
+	name, _ := members[header].(string)
+	return name
+}
+
+// contains reports whether a list has a value.
+func contains(list []any, value any) bool {
+	return slices.ContainsFunc(list, func(one any) bool { return variance.Same(one, value) })
+}

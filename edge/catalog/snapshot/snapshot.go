@@ -1,0 +1,125 @@
+// Package snapshot writes what clients see of the backends to a file, and says how two such files
+// differ, for reviews and CI.
+package snapshot
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// Snapshot is the lists that a caller sees, under the newest revision. Each is sorted by name.
+type Snapshot struct {
+	Tools     []Entry `json:"tools"`
+	Prompts   []Entry `json:"prompts"`
+	Resources []Entry `json:"resources"`
+	Templates []Entry `json:"resourceTemplates"`
+	Skills    []Entry `json:"skills"`
+}
+
+// Entries returns the number of entries of all lists.
+func (s *Snapshot) Entries() int {
+	return len(s.Tools) + len(s.Prompts) + len(s.Resources) + len(s.Templates) + len(s.Skills)
+}
+
+// Entry is one entry of a list.
+type Entry struct {
+	// Name is the name, the URI or the text of the template by which clients know it.
+	Name string `json:"name"`
+	// Backend is the configured name of its backend.
+	Backend string `json:"backend"`
+	// Canonical is the name of a tool or prompt that decisions use, its backend's own after its prefix,
+	// if it is another one than Name.
+	Canonical string `json:"canonical,omitempty"`
+	// Aliases are further names that can be called.
+	Aliases []string `json:"aliases,omitempty"`
+	// Sends are the arguments that the edge adds to calls, sorted by name.
+	Sends []Sent `json:"sends,omitempty"`
+	// MaxResultTokens bounds the results of a tool; 0 means no bound.
+	MaxResultTokens int `json:"maxResultTokens,omitempty"`
+	// Shown is the entry as clients see it, a JSON object.
+	Shown json.RawMessage `json:"shown"`
+}
+
+// Sent is an argument that the edge adds to calls, by one of Value, From and Default.
+type Sent struct {
+	Argument string `json:"argument"`
+	// Value is the digest of the value to which the argument is pinned, which may be a secret.
+	Value string `json:"value,omitempty"`
+	// From is the expression that computes the value from the caller.
+	From string `json:"from,omitempty"`
+	// Default is the value that is sent if the caller sends none.
+	Default json.RawMessage `json:"default,omitempty"`
+}
+
+// Digest returns a text that is equal for equal values of an argument of a tool or prompt, given by its
+// canonical name. Short values can be guessed from it.
+func Digest(canonical, argument string, value json.RawMessage) string {
+	sum := sha256.Sum256([]byte(canonical + "\x00" + argument + "\x00" + string(value)))
+	return "sha256:" + hex.EncodeToString(sum[:16])
+}
+
+// Write writes a snapshot as indented JSON. Equal snapshots have equal bytes: entries are sorted by
+// name, and members of objects by key.
+func (s *Snapshot) Write(w io.Writer) error {
+	var out Snapshot
+	for _, l := range s.lists(&out) {
+		*l.other = slices.Clone(*l.entries)
+		slices.SortFunc(*l.other, func(a, b Entry) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Backend, b.Backend)) })
+		for i := range *l.other {
+			e := &(*l.other)[i]
+			value, err := decode(e.Shown)
+			if err != nil {
+				return fmt.Errorf("snapshot: the %s %q: %w", l.what, e.Name, err)
+			}
+			if e.Shown, err = json.Marshal(value); err != nil { // It sorts the members of objects.
+				return fmt.Errorf("snapshot: the %s %q: %w", l.what, e.Name, err)
+			}
+		}
+		if *l.other == nil {
+			*l.other = []Entry{}
+		}
+	}
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(out)
+}
+
+// Read reads what Write has written. An unknown member is an error.
+func Read(r io.Reader) (*Snapshot, error) {
+	d := json.NewDecoder(r)
+	d.DisallowUnknownFields()
+	s := &Snapshot{}
+	if err := d.Decode(s); err != nil {
+		return nil, fmt.Errorf("it is no snapshot of a catalog: %w", err)
+	}
+	return s, nil
+}
+
+// decode decodes JSON and keeps the digits of numbers.
+func decode(raw json.RawMessage) (value any, err error) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	err = d.Decode(&value)
+	return value, err
+}
+
+// pairOfLists is one list of two snapshots.
+type pairOfLists struct {
+	what           string
+	entries, other *[]Entry
+}
+
+// lists returns the lists of s, each beside that of other.
+func (s *Snapshot) lists(other *Snapshot) []pairOfLists {
+	return []pairOfLists{
+		{"tool", &s.Tools, &other.Tools}, {"prompt", &s.Prompts, &other.Prompts}, {"resource", &s.Resources, &other.Resources},
+		{"resource template", &s.Templates, &other.Templates}, {"skill", &s.Skills, &other.Skills},
+	}
+}

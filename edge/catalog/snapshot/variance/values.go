@@ -1,0 +1,187 @@
+package variance
+
+import (
+	"encoding/json"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// types is a set of types of JSON Schema. A number that is no integer has a type of its own here.
+type types uint8
+
+const (
+	isNull types = 1 << iota
+	isBool
+	isString
+	isObject
+	isArray
+	isInteger
+	isFraction
+	everyType = isNull | isBool | isString | isObject | isArray | isInteger | isFraction
+)
+
+var typeNames = map[string]types{
+	"null": isNull, "boolean": isBool, "string": isString, "object": isObject, "array": isArray, "integer": isInteger, "number": isInteger | isFraction,
+}
+
+// named returns the types of a keyword `type`. An unknown name is every type.
+func named(keyword any) (out types) {
+	if keyword == nil {
+		return everyType
+	}
+	for _, one := range listOf(keyword) {
+		name, _ := one.(string)
+		t, known := typeNames[name]
+		if !known {
+			return everyType
+		}
+		out |= t
+	}
+	return out
+}
+
+// typesOf returns the types that values of a normal schema may have.
+func typesOf(s map[string]any) types {
+	out := named(s["type"])
+	if values, ok := s["enum"].([]any); ok {
+		var of types
+		for _, v := range values {
+			of |= typeOf(v)
+		}
+		out &= of
+	}
+	return out
+}
+
+func typeOf(value any) types {
+	switch v := value.(type) {
+	case nil:
+		return isNull
+	case bool:
+		return isBool
+	case string:
+		return isString
+	case map[string]any:
+		return isObject
+	case []any:
+		return isArray
+	default:
+		if r := rational(v); r != nil && r.IsInt() {
+			return isInteger
+		} else if r != nil {
+			return isFraction
+		}
+		return isInteger | isFraction
+	}
+}
+
+// commonTypes returns the names of the types that both keywords accept.
+func commonTypes(a, b any) []any {
+	both := named(a) & named(b)
+	out := []any{}
+	for _, name := range []string{"null", "boolean", "string", "object", "array", "number", "integer"} {
+		if t := typeNames[name]; t&both == t {
+			out, both = append(out, name), both&^t
+		}
+	}
+	return out
+}
+
+// maxExponent bounds the exponents of numbers that are compared.
+const maxExponent = 400
+
+// rational returns a number, or nil for other values and for numbers with a huge exponent.
+func rational(value any) *big.Rat {
+	var text string
+	switch v := value.(type) {
+	case json.Number:
+		text = v.String()
+	case float64:
+		text = strconv.FormatFloat(v, 'g', -1, 64)
+	default:
+		return nil
+	}
+	if at := strings.IndexAny(text, "eE"); at >= 0 {
+		if n, err := strconv.Atoi(text[at+1:]); err != nil || n > maxExponent || n < -maxExponent {
+			return nil
+		}
+	}
+	r, ok := new(big.Rat).SetString(text)
+	if !ok {
+		return nil
+	}
+	return r
+}
+
+// Same reports whether two JSON values are equal; 1 and 1.0 are.
+func Same(a, b any) bool {
+	switch x := a.(type) {
+	case map[string]any:
+		y, ok := b.(map[string]any)
+		if !ok || len(x) != len(y) {
+			return false
+		}
+		for key, value := range x {
+			if other, has := y[key]; !has || !Same(value, other) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		y, ok := b.([]any)
+		return ok && slices.EqualFunc(x, y, Same)
+	case json.Number:
+		if y, ok := b.(json.Number); ok && x == y {
+			return true
+		}
+		p, q := rational(a), rational(b)
+		return p != nil && q != nil && p.Cmp(q) == 0
+	}
+	switch b.(type) {
+	case map[string]any, []any:
+		return false
+	}
+	return a == b
+}
+
+func contains(list []any, value any) bool {
+	return slices.ContainsFunc(list, func(one any) bool { return Same(one, value) })
+}
+
+// allIn reports whether all of a list are in another one.
+func allIn(a, b []any) bool {
+	return !slices.ContainsFunc(a, func(one any) bool { return !contains(b, one) })
+}
+
+func common(a, b []any) []any {
+	out := []any{}
+	for _, one := range a {
+		if contains(b, one) {
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+func union(a, b []any) []any {
+	out := slices.Clone(a)
+	for _, one := range b {
+		if !contains(out, one) {
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+// listOf returns a list, or a list of one value. nil gives none.
+func listOf(value any) []any {
+	switch v := value.(type) {
+	case nil:
+		return nil
+	case []any:
+		return v
+	}
+	return []any{value}
+}

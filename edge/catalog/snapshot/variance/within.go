@@ -1,0 +1,164 @@
+package variance
+
+import "reflect"
+
+// Pair proves that the values of schemas of one document are among those of schemas of another. It is
+// not safe for concurrent use.
+type Pair struct {
+	sub, super *Doc
+	mode       Mode
+	// known has the results of pairs of schemas. A pair that is being compared is assumed to hold if it
+	// is met again below itself, as recursive schemas need; trail has the results that may depend on
+	// such an assumption, in their order.
+	known map[pairKey]*result
+	trail []pairKey
+	// kept has the schemas of known, so that no others get their addresses.
+	kept []map[string]any
+	// level is the number of members and elements that lead to the compared values.
+	level, depth, steps int
+}
+
+type pairKey struct{ sub, super uintptr }
+
+type result struct {
+	open, holds bool
+	level       int
+}
+
+const (
+	// maxSteps bounds the compared pairs, maxDepth their nesting, and maxSplit the values of an
+	// enumeration that are compared one by one. Beyond a bound nothing is proved.
+	maxSteps = 50_000
+	maxDepth = 300
+	maxSplit = 100
+)
+
+// NewPair returns a Pair for schemas of two documents.
+func NewPair(sub, super *Doc, mode Mode) *Pair {
+	return &Pair{sub: sub, super: super, mode: mode, known: map[pairKey]*result{}}
+}
+
+// Within reports whether it is proved that every value that the schema a of the first document accepts
+// is accepted by the schema b of the second. level is the number of members and elements that lead to
+// the value; 0 is the root.
+func (p *Pair) Within(a, b any, level int) bool {
+	p.level = level
+	return p.within(a, b)
+}
+
+func (p *Pair) within(a, b any) bool {
+	if p.sub.opaque || p.super.opaque {
+		return reflect.DeepEqual(p.sub.Root, p.super.Root) && reflect.DeepEqual(a, b)
+	}
+	m, isA := a.(map[string]any)
+	n, isB := b.(map[string]any)
+	if !isA || !isB {
+		return p.normals(p.sub.Normal(a), p.super.Normal(b))
+	}
+	key := pairKey{reflect.ValueOf(m).Pointer(), reflect.ValueOf(n).Pointer()}
+	if r := p.known[key]; r != nil {
+		return r.holds && (!r.open || r.level < p.level)
+	}
+	r, mark := &result{open: true, holds: true, level: p.level}, len(p.trail)
+	p.known[key], p.kept = r, append(p.kept, m, n)
+	r.holds = p.normals(p.sub.Normal(a), p.super.Normal(b))
+	if !r.holds {
+		for _, made := range p.trail[mark:] {
+			delete(p.known, made)
+		}
+		p.trail = p.trail[:mark]
+	} else {
+		p.trail = append(p.trail, key)
+	}
+	r.open = false
+	return r.holds
+}
+
+// below is within for members and elements of the compared values.
+func (p *Pair) below(a, b any) bool {
+	p.level++
+	defer func() { p.level-- }()
+	return p.within(a, b)
+}
+
+// normals compares normal schemas.
+func (p *Pair) normals(a, b map[string]any) bool {
+	p.steps++
+	p.depth++
+	defer func() { p.depth-- }()
+	switch {
+	case p.steps > maxSteps, p.depth > maxDepth:
+		return false
+	case isNever(a), typesOf(a) == 0:
+		return true
+	case isNever(b):
+		return false
+	}
+	return p.all(a, b) || p.split(a, b)
+}
+
+// all reports whether a fits each group of keywords of b.
+func (p *Pair) all(a, b map[string]any) bool {
+	for i := range groups {
+		if !p.fitsGroup(&groups[i], a, b) {
+			return false
+		}
+	}
+	return true
+}
+
+// split compares the alternatives of a one by one.
+func (p *Pair) split(a, b map[string]any) bool {
+	for _, keyword := range []string{"anyOf", "oneOf"} {
+		if branches, ok := a[keyword].([]any); ok && p.each(a, keyword, branches, b) {
+			return true
+		}
+	}
+	for _, part := range listOf(a["allOf"]) {
+		if p.normals(p.sub.Normal(part), b) {
+			return true
+		}
+	}
+	if !hasAny(b, []string{"anyOf", "oneOf"}) {
+		return false
+	}
+	if values := listOf(a["enum"]); len(values) > 1 && len(values) <= maxSplit {
+		var one []any
+		for _, v := range values {
+			one = append(one, map[string]any{"enum": []any{v}})
+		}
+		return p.each(a, "enum", one, b)
+	}
+	if names := typeList(a); len(names) > 1 {
+		var one []any
+		for _, name := range names {
+			one = append(one, map[string]any{"type": name})
+		}
+		return p.each(a, "type", one, b)
+	}
+	return false
+}
+
+// typeList returns the names of the types of a schema, each to be looked at alone.
+func typeList(s map[string]any) []any {
+	if s["type"] == nil {
+		return []any{"null", "boolean", "string", "object", "array", "number"}
+	}
+	return listOf(s["type"])
+}
+
+// each reports whether each branch, in the place of a keyword of a, is within b.
+func (p *Pair) each(a map[string]any, keyword string, branches []any, b map[string]any) bool {
+	rest := map[string]any{}
+	for key, value := range a {
+		if key != keyword {
+			rest[key] = value
+		}
+	}
+	for _, branch := range branches {
+		if !p.normals(merge(p.sub.Normal(branch), rest), b) {
+			return false
+		}
+	}
+	return len(branches) > 0
+}
