@@ -28,7 +28,8 @@ type Options struct {
 	Policy *policy.Policy
 	// External authorizes what the initial policy allows. nil disables it.
 	External *external.Client
-	// Authenticates enables challenges for more scopes. If false, a request that lacks scopes is denied.
+	// Authenticates enables challenges for more scopes. If false, a request that lacks scopes is
+	// denied.
 	Authenticates bool
 	// Records records the decisions. nil disables the audit.
 	Records *audit.Log
@@ -41,14 +42,18 @@ type Control struct {
 	o Options
 	// tokenless is set when the transport cannot carry a token.
 	tokenless atomic.Bool
-	policy    atomic.Pointer[inForce]
+	decider   atomic.Pointer[Decider]
 	// asked counts the requests to policy servers, by outcome.
 	asked [external.Outcomes]atomic.Int64
 }
 
-// inForce is a policy with its policy server and its caches.
-type inForce struct {
-	*policy.Policy
+// Decider decides by one policy. It does not change: requests that have begun when the policy is
+// replaced are decided by the previous one. It is safe for concurrent use. Control.InForce returns
+// the current one.
+type Decider struct {
+	c *Control
+	// policy is nil if everything is allowed.
+	policy *policy.Policy
 	// external authorizes what the policy allows. nil disables it.
 	external *external.Client
 	// failing are the names of the rules whose evaluation error was logged.
@@ -67,78 +72,83 @@ func New(o Options) *Control {
 	return c
 }
 
-// SetPolicy replaces the policy and its policy server. A nil policy allows everything, and server is ignored; a nil server is
-// not asked. The previous server may be closed afterwards: requests that it did not answer are decided again.
+// SetPolicy replaces the policy and its policy server. A nil policy allows everything, and server
+// is ignored; a nil server is not asked. Requests for which the previous Decider was taken are
+// decided by it. The previous server may be closed afterwards: see policy.ErrReplaced.
 func (c *Control) SetPolicy(p *policy.Policy, server *external.Client) {
-	if p == nil {
-		c.policy.Store(nil)
-		return
+	d := &Decider{c: c}
+	if p != nil {
+		d.policy, d.external = p, server
+		d.answers, _ = lru.New[taskKey, *taskAnswer](maxTaskAnswers) // fails only for sizes below 1
 	}
-	f := &inForce{Policy: p, external: server}
-	f.answers, _ = lru.New[taskKey, *taskAnswer](maxTaskAnswers) // fails only for sizes below 1
-	c.policy.Store(f)
+	c.decider.Store(d)
 }
 
-// WithoutTokens disables challenges, as Options.Authenticates set to false does. It is for stdio, which carries no token.
+// InForce returns what decides now. Results are equal (==) until SetPolicy.
+func (c *Control) InForce() *Decider { return c.decider.Load() }
+
+// WithoutTokens disables challenges, as Options.Authenticates set to false does. It is for stdio,
+// which carries no token.
 func (c *Control) WithoutTokens() { c.tokenless.Store(true) }
 
 // Policy returns the policy in force, or nil if there is none.
-func (c *Control) Policy() *policy.Policy {
-	if p := c.policy.Load(); p != nil {
-		return p.Policy
-	}
-	return nil
-}
+func (c *Control) Policy() *policy.Policy { return c.InForce().policy }
 
-// Decide is the first stage of authorizing a round. It evaluates the rules and scopes of the policy for t, which exists.
+// Decide is the first stage of authorizing a round. It evaluates the rules and scopes of the policy
+// for t, which exists.
 //
-// If they allow it, err is nil, and rule is the name of the rule that allows it, or empty if there is no policy. Otherwise err is
-// a policy.ErrHidden that names the rule, the error of args, or a *mcp.Error, whose Challenge names the missing scopes. A refusal is recorded. A round
-// that is retried after the loss of its replica is decided again, because the lost replica may not have decided it.
-func (c *Control) Decide(ctx context.Context, rules *revision.Rules, call *mcp.Call, t *policy.Target, args policy.Arguments) (rule string, err error) {
-	p := c.policy.Load()
-	if p == nil {
+// If they allow it, err is nil, and rule is the name of the rule that allows it, or empty if there
+// is no policy. Otherwise err is a policy.ErrHidden that names the rule, the error of args, or a
+// *mcp.Error, whose Challenge names the missing scopes. A refusal is recorded. A round that is
+// retried after the loss of its replica is decided again, because the lost replica may not have
+// decided it.
+func (x *Decider) Decide(ctx context.Context, rules *revision.Rules, call *mcp.Call, t *policy.Target, args policy.Arguments) (rule string, err error) {
+	if x.policy == nil {
 		return "", nil
 	}
-	d, err := p.Decide(&call.Principal, t, args)
+	d, err := x.policy.Decide(&call.Principal, t, args)
 	if err != nil {
 		return "", err
 	}
 	if d.Err != nil {
-		c.report(p, call, t.Name, &d)
+		x.report(call, t.Name, &d)
 	}
 	if d.Effect == policy.Allow {
 		return d.Rule, nil
 	}
-	v, err := c.refusal(p, rules, call, &d)
-	return "", c.decided(ctx, call, t.Backend, v, err)
+	v, err := x.refusal(rules, call, &d)
+	return "", x.c.decided(ctx, call, t.Backend, v, err)
 }
 
-// Admit is the second stage of authorizing a round. It asks the policy server and then, for a tool call, charges the quotas. It
-// blocks until both have answered.
+// Admit is the second stage of authorizing a round. It asks the policy server and then, for a tool
+// call, charges the quotas. It blocks until both have answered.
 //
-// backend serves what the request names. It is empty if that does not exist for the caller: no rule applied, and the policy
-// server alone decides. rule is the result of Decide. Admit returns nil if the request is allowed, which is recorded for a tool
-// call, and a *mcp.Error otherwise.
-func (c *Control) Admit(ctx context.Context, rules *revision.Rules, call *mcp.Call, backend, rule string) error {
-	p := c.policy.Load()
-	if p != nil && p.external != nil {
-		err := c.ask(ctx, p.external, call, backend)
-		if errors.Is(err, external.ErrClosed) && c.policy.Load() != p {
-			return c.Admit(ctx, rules, call, backend, rule) // the policy was replaced
-		}
-		if err != nil {
+// backend serves what the request names. It is empty if that does not exist for the caller: no rule
+// applied, and the policy server alone decides. rule is the result of Decide. Admit returns nil if
+// the request is allowed, which is recorded for a tool call, and otherwise policy.ErrReplaced or
+// a *mcp.Error.
+func (x *Decider) Admit(ctx context.Context, rules *revision.Rules, call *mcp.Call, backend, rule string) error {
+	if x.external != nil {
+		if err := x.ask(ctx, call, backend); err != nil {
 			return err
 		}
 	}
 	if call.Method != mcp.MethodToolsCall {
 		return nil
 	}
-	return c.admitTool(ctx, rules, call, backend, rule)
+	return x.c.admitTool(ctx, rules, call, backend, rule)
+}
+
+// closed returns the error for a request whose policy server was closed.
+func (x *Decider) closed(err error) error {
+	if x.c.InForce() != x {
+		return policy.ErrReplaced
+	}
+	return mcp.Errorf(mcp.KindUnavailable, "the server is shutting down; retry: %w", err)
 }
 
 // refusal returns the audited verdict and the error of a decision other than Allow.
-func (c *Control) refusal(p *inForce, rules *revision.Rules, call *mcp.Call, d *policy.Decision) (audit.Verdict, error) {
+func (x *Decider) refusal(rules *revision.Rules, call *mcp.Call, d *policy.Decision) (audit.Verdict, error) {
 	v := audit.Verdict{Effect: audit.Deny, By: audit.ByPolicy, Rule: d.Rule, Failed: d.Err != nil}
 	switch d.Effect {
 	case policy.Hide:
@@ -146,7 +156,7 @@ func (c *Control) refusal(p *inForce, rules *revision.Rules, call *mcp.Call, d *
 		return v, fmt.Errorf("%w by policy rule %q", policy.ErrHidden, d.Rule)
 	case policy.StepUp:
 		v.Effect, v.Missing = audit.StepUp, d.Need
-		return v, c.lacking(p, rules, call, d)
+		return v, x.lacking(rules, call, d)
 	}
 	denied := mcp.Errorf(mcp.KindForbidden, "forbidden by policy rule %q", d.Rule)
 	if d.Err != nil {
@@ -155,25 +165,26 @@ func (c *Control) refusal(p *inForce, rules *revision.Rules, call *mcp.Call, d *
 	return v, denied
 }
 
-// ask asks the policy server to authorize a request that the policy allows. backend is empty if no backend serves it.
-func (c *Control) ask(ctx context.Context, server *external.Client, call *mcp.Call, backend string) error {
-	a, err := server.Ask(ctx, call)
+// ask asks the policy server to authorize a request that the policy allows. backend is empty if no
+// backend serves it.
+func (x *Decider) ask(ctx context.Context, call *mcp.Call, backend string) error {
+	a, err := x.external.Ask(ctx, call)
 	if errors.Is(err, external.ErrClosed) {
-		return mcp.Errorf(mcp.KindUnavailable, "the server is shutting down; retry: %w", err)
+		return x.closed(err)
 	}
 	if err != nil {
 		return err
 	}
-	c.asked[a.Outcome].Add(1)
+	x.c.asked[a.Outcome].Add(1)
 	v := audit.Verdict{Effect: audit.Deny, By: audit.ByExternal, Rule: a.Outcome.String()}
 	switch {
 	case a.Allow && a.Outcome == external.Failed:
 		v.Effect = audit.Allow
-		return c.decided(ctx, call, backend, v, nil)
+		return x.c.decided(ctx, call, backend, v, nil)
 	case a.Allow:
 		return nil
 	}
-	return c.decided(ctx, call, backend, v, denial(&a))
+	return x.c.decided(ctx, call, backend, v, denial(&a))
 }
 
 // denial returns the error of an answer by which the policy server denies a request.
@@ -200,9 +211,9 @@ func (c *Control) Asked(fn func(o external.Outcome, n int64)) {
 }
 
 // lacking returns the error of a request that lacks the scopes of d.
-func (c *Control) lacking(p *inForce, rules *revision.Rules, call *mcp.Call, d *policy.Decision) *mcp.Error {
+func (x *Decider) lacking(rules *revision.Rules, call *mcp.Call, d *policy.Decision) *mcp.Error {
 	needs := strings.Join(d.Need, " ")
-	e := &mcp.Error{Kind: mcp.KindForbidden, Data: mcp.LackingData(d.Need), Challenge: c.challenge(p, rules, call, d.Need)}
+	e := &mcp.Error{Kind: mcp.KindForbidden, Data: mcp.LackingData(d.Need), Challenge: x.challenge(rules, call, d.Need)}
 	switch {
 	case e.Challenge == nil:
 		e.Message = "this needs the scopes " + needs + ", but callers are not authenticated here: require none in the policy, or call over HTTP with an access token"
@@ -215,26 +226,29 @@ func (c *Control) lacking(p *inForce, rules *revision.Rules, call *mcp.Call, d *
 	return e
 }
 
-// Challenges reports whether a request may be answered with a challenge: the policy requires scopes, and callers are authenticated.
+// Challenges reports whether a request may be answered with a challenge: the policy requires
+// scopes, and callers are authenticated.
 func (c *Control) Challenges() bool {
-	p := c.policy.Load()
+	p := c.Policy()
 	return p != nil && p.NeedsScopes() && c.o.Authenticates && !c.tokenless.Load()
 }
 
-// Restricts reports whether a policy is in force, so that a result for one caller must not be served to another.
-func (c *Control) Restricts() bool { return c.policy.Load() != nil }
+// Restricts reports whether there is a policy, so that a result for one caller must not be served
+// to another.
+func (x *Decider) Restricts() bool { return x.policy != nil }
 
-// challenge returns the challenge for the scopes of need, or nil if callers are not authenticated. A client up to 2025-11-25
-// requests only the scopes of the challenge and loses those that it had, so that the challenge has these, too.
-func (c *Control) challenge(p *inForce, rules *revision.Rules, call *mcp.Call, need []string) *mcp.Challenge {
-	if !c.o.Authenticates || c.tokenless.Load() {
+// challenge returns the challenge for the scopes of need, or nil if callers are not authenticated.
+// A client up to 2025-11-25 requests only the scopes of the challenge and loses those that it had,
+// so that the challenge has these, too.
+func (x *Decider) challenge(rules *revision.Rules, call *mcp.Call, need []string) *mcp.Challenge {
+	if !x.c.o.Authenticates || x.c.tokenless.Load() {
 		return nil
 	}
 	out := &mcp.Challenge{Scopes: slices.Clone(need), Anonymous: call.Principal.Anonymous()}
-	if rules.Stateless || p == nil || p.Policy == nil {
+	if rules.Stateless || x.policy == nil {
 		return out
 	}
-	for _, s := range p.Held(&call.Principal) {
+	for _, s := range x.policy.Held(&call.Principal) {
 		if !slices.Contains(out.Scopes, s) {
 			out.Scopes = append(out.Scopes, s)
 		}
@@ -242,19 +256,19 @@ func (c *Control) challenge(p *inForce, rules *revision.Rules, call *mcp.Call, n
 	return out
 }
 
-// Lacking completes an error whose Challenge has the scopes that a backend requires, as the policy's own challenges are. It
-// modifies e.
-func (c *Control) Lacking(rules *revision.Rules, call *mcp.Call, e *mcp.Error) {
-	e.Challenge = c.challenge(c.policy.Load(), rules, call, e.Challenge.Scopes)
+// Lacking completes an error whose Challenge has the scopes that a backend requires, as the
+// policy's own challenges are. It modifies e.
+func (x *Decider) Lacking(rules *revision.Rules, call *mcp.Call, e *mcp.Error) {
+	e.Challenge = x.challenge(rules, call, e.Challenge.Scopes)
 	if e.Challenge != nil && e.Challenge.Anonymous {
 		e.Kind = mcp.KindUnauthenticated
 	}
 }
 
 // report logs the evaluation error of a rule for a call of a target, once for each rule.
-func (c *Control) report(p *inForce, call *mcp.Call, target string, d *policy.Decision) {
+func (x *Decider) report(call *mcp.Call, target string, d *policy.Decision) {
 	for {
-		before := p.failing.Load()
+		before := x.failing.Load()
 		var names []string
 		if before != nil {
 			names = *before
@@ -263,29 +277,29 @@ func (c *Control) report(p *inForce, call *mcp.Call, target string, d *policy.De
 			return
 		}
 		names = append(slices.Clone(names), d.Rule)
-		if p.failing.CompareAndSwap(before, &names) {
+		if x.failing.CompareAndSwap(before, &names) {
 			break
 		}
 	}
-	c.o.Logger.Warn("the condition of a policy's rule could not be evaluated, which denies: ask with has() whether a claim or an argument is there",
+	x.c.o.Logger.Warn("the condition of a policy's rule could not be evaluated, which denies: ask with has() whether a claim or an argument is there",
 		"rule", d.Rule, "error", d.Err, "method", string(call.Method), "target", mcp.ClipText(target), "subject", call.Principal.Subject,
 		"further", "the audit has them as rule_failed, and mcpedge.policy.failed counts them")
 }
 
-// May reports whether the policy allows a request without arguments for t. The decision is not counted.
-func (c *Control) May(who *mcp.Principal, t *policy.Target) bool {
-	p := c.policy.Load()
-	if p == nil {
+// May reports whether the policy allows a request without arguments for t. The decision is not
+// counted.
+func (x *Decider) May(who *mcp.Principal, t *policy.Target) bool {
+	if x.policy == nil {
 		return true
 	}
-	d, err := p.Explain(who, t, func() (map[string]any, error) { return nil, nil })
+	d, err := x.policy.Explain(who, t, func() (map[string]any, error) { return nil, nil })
 	return err == nil && d.Effect == policy.Allow
 }
 
-// Lists returns the filter for the lists of a caller. entitlement is equal for callers with equal lists. listed is nil if all
-// callers get whole lists.
-func (c *Control) Lists(who *mcp.Principal) (entitlement string, listed func(*policy.Target) bool) {
-	p := c.policy.Load()
+// Lists returns the filter for the lists of a caller. entitlement is equal for callers with equal
+// lists. listed is nil if all callers get whole lists.
+func (x *Decider) Lists(who *mcp.Principal) (entitlement string, listed func(*policy.Target) bool) {
+	p := x.policy
 	if p == nil || !p.Filters() {
 		return "", nil
 	}
@@ -293,12 +307,14 @@ func (c *Control) Lists(who *mcp.Principal) (entitlement string, listed func(*po
 	return string(p.AppendEntitlement(id[:], who)), func(t *policy.Target) bool { return p.Listed(who, t) }
 }
 
-// admitTool charges the quotas for a round of a call of the tool call.Params.Target. It returns nil if the call is allowed. If a
-// quota is exhausted, it returns a *mcp.Error of KindLimit with the time of the retry.
+// admitTool charges the quotas for a round of a call of the tool call.Params.Target. It returns nil
+// if the call is allowed. If a quota is exhausted, it returns a *mcp.Error of KindLimit with the
+// time of the retry.
 //
-// A call of a session, and a task, is charged and recorded once, with its first round. If that round is retried after the loss of
-// its replica, it is recorded again and not charged. Any other call is charged in each round, because each is a request of its
-// own, which a client can repeat without bound.
+// A call of a session, and a task, is charged and recorded once, with its first round. If that
+// round is retried after the loss of its replica, it is recorded again and not charged. Any other
+// call is charged in each round, because each is a request of its own, which a client can repeat
+// without bound.
 func (c *Control) admitTool(ctx context.Context, rules *revision.Rules, call *mcp.Call, backend, rule string) error {
 	again := call.Begun && (!rules.Stateless || call.Task != nil)
 	if again && (call.Round > 1 || call.Attempt == 1) {
@@ -311,7 +327,7 @@ func (c *Control) admitTool(ctx context.Context, rules *revision.Rules, call *mc
 	if again || c.o.Quotas == nil {
 		return c.decided(ctx, call, backend, v, nil)
 	}
-	err := c.o.Quotas.Spend(ctx, &quota.Call{Principal: call.Principal, From: call.From, Tool: call.Params.Target, Backend: backend})
+	err := c.o.Quotas.Spend(ctx, &quota.Call{Principal: call.Principal, From: call.From, Tool: call.Params.Target, Backend: backend, Set: call.Set})
 	var refused *quota.Refused
 	switch {
 	case err == nil:

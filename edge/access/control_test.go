@@ -24,7 +24,7 @@ func TestWhatCounts(t *testing.T) {
 		for i := range 3 {
 			call := &mcp.Call{Method: mcp.MethodToolsCall, Round: 1, Attempt: 1 + i/2, Begun: i > 0}
 			call.Params.Target = "t"
-			err := c.Admit(t.Context(), rules, call, "b", "")
+			err := c.InForce().Admit(t.Context(), rules, call, "b", "")
 			if err == nil {
 				admitted++
 				continue

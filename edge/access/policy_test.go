@@ -30,10 +30,10 @@ func governed(t *testing.T, o Options, s policy.Settings) *Control {
 	return New(o)
 }
 
-// Where nobody can get a token, what lacks scopes is denied and not challenged.
+// If no caller can get a token, a request that lacks scopes is denied and not challenged.
 func TestLackingWithoutAuthentication(t *testing.T) {
 	c := governed(t, Options{}, policy.Settings{Scopes: []policy.Scopes{{Need: []string{"w"}}}})
-	_, err := c.Decide(t.Context(), revision.Stateless(), &mcp.Call{Attempt: 1}, &tool, none)
+	_, err := c.InForce().Decide(t.Context(), revision.Stateless(), &mcp.Call{Attempt: 1}, &tool, none)
 	if e := mcp.AsError(err); e.Kind != mcp.KindForbidden || e.Challenge != nil || !strings.Contains(e.Message, "callers are not authenticated here") {
 		t.Errorf("%+v", e)
 	}
@@ -47,7 +47,7 @@ func TestRunAgain(t *testing.T) {
 		rules   *revision.Rules
 		attempt int
 	}{{legacy, 1}, {legacy, 2}, {revision.Stateless(), 1}} {
-		if _, err := c.Decide(t.Context(), x.rules, &mcp.Call{Attempt: x.attempt}, &tool, none); err == nil {
+		if _, err := c.InForce().Decide(t.Context(), x.rules, &mcp.Call{Attempt: x.attempt}, &tool, none); err == nil {
 			t.Errorf("%s, attempt %d is not denied", x.rules.Version, x.attempt)
 		}
 	}
@@ -64,7 +64,7 @@ func TestFailuresAreLoggedOnce(t *testing.T) {
 		for _, name := range []string{"a", "b"} {
 			target := tool
 			target.Name = name
-			if _, err := c.Decide(t.Context(), revision.Stateless(), &mcp.Call{}, &target, none); mcp.AsError(err).Kind != mcp.KindForbidden {
+			if _, err := c.InForce().Decide(t.Context(), revision.Stateless(), &mcp.Call{}, &target, none); mcp.AsError(err).Kind != mcp.KindForbidden {
 				t.Error(err)
 			}
 		}
@@ -78,10 +78,10 @@ func TestFailuresAreLoggedOnce(t *testing.T) {
 func TestSetPolicy(t *testing.T) {
 	c := New(Options{})
 	ask := func() error {
-		_, err := c.Decide(t.Context(), revision.Stateless(), &mcp.Call{}, &tool, none)
+		_, err := c.InForce().Decide(t.Context(), revision.Stateless(), &mcp.Call{}, &tool, none)
 		return err
 	}
-	if _, listed := c.Lists(&mcp.Principal{}); ask() != nil || listed != nil || !c.May(&mcp.Principal{}, &tool) {
+	if _, listed := c.InForce().Lists(&mcp.Principal{}); ask() != nil || listed != nil || !c.InForce().May(&mcp.Principal{}, &tool) {
 		t.Error("without a policy something is not allowed")
 	}
 	p, err := policy.Compile(policy.Settings{Default: policy.Hide})
@@ -89,7 +89,7 @@ func TestSetPolicy(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.SetPolicy(p, nil)
-	if _, listed := c.Lists(&mcp.Principal{}); !errors.Is(ask(), policy.ErrHidden) || listed == nil || listed(&tool) || c.May(&mcp.Principal{}, &tool) {
+	if _, listed := c.InForce().Lists(&mcp.Principal{}); !errors.Is(ask(), policy.ErrHidden) || listed == nil || listed(&tool) || c.InForce().May(&mcp.Principal{}, &tool) {
 		t.Error("a policy that hides everything does not")
 	}
 	c.SetPolicy(nil, nil)
@@ -98,7 +98,8 @@ func TestSetPolicy(t *testing.T) {
 	}
 }
 
-// What is about to be asked of a policy server when another is put in force is decided by that one.
+// If another policy server is put in force, and the previous one is closed before a request was sent
+// to it, the request is decided again by the new one.
 func TestSetPolicyServer(t *testing.T) {
 	before, after := authorizer.Serve(t), authorizer.Serve(t)
 	after.By(authorizer.Deny("the later one"))
@@ -114,7 +115,8 @@ func TestSetPolicyServer(t *testing.T) {
 	c := governed(t, Options{External: asked}, policy.Settings{
 		Default: policy.Deny, Rules: []policy.Rule{{Name: "r", When: `has(arguments.x)`, Then: policy.Allow}},
 	})
-	_, err := c.Decide(t.Context(), revision.Stateless(), &mcp.Call{}, &tool, func() (map[string]any, error) {
+	previous := c.InForce()
+	_, err := previous.Decide(t.Context(), revision.Stateless(), &mcp.Call{}, &tool, func() (map[string]any, error) {
 		c.SetPolicy(c.Policy(), later)
 		asked.Close()
 		return map[string]any{"x": 1}, nil
@@ -122,7 +124,10 @@ func TestSetPolicyServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = c.Admit(t.Context(), revision.Stateless(), &mcp.Call{}, "b", "")
+	if err = previous.Admit(t.Context(), revision.Stateless(), &mcp.Call{}, "b", ""); !errors.Is(err, policy.ErrReplaced) {
+		t.Error(err)
+	}
+	err = c.InForce().Admit(t.Context(), revision.Stateless(), &mcp.Call{}, "b", "")
 	if mcp.AsError(err).Kind != mcp.KindForbidden || !strings.Contains(err.Error(), "the later one") || len(before.Asked()) > 0 {
 		t.Error(err)
 	}
@@ -132,12 +137,13 @@ func TestSetPolicyServer(t *testing.T) {
 		}
 	})
 	later.Close()
-	if err := c.Admit(t.Context(), revision.Stateless(), &mcp.Call{}, "b", ""); mcp.AsError(err).Kind != mcp.KindUnavailable {
+	if err := c.InForce().Admit(t.Context(), revision.Stateless(), &mcp.Call{}, "b", ""); mcp.AsError(err).Kind != mcp.KindUnavailable {
 		t.Errorf("a server that is closed allows, or says %v", err)
 	}
 }
 
-// Replacing the policy server fails none of the requests that wait for a decision.
+// Replacing the policy server fails none of the requests that wait for a decision: if the previous
+// server is closed before it was asked, another decider is in force, by which the request is decided anew.
 func TestPolicyServersAreExchangedWhileTheyAreAsked(t *testing.T) {
 	s := authorizer.Serve(t)
 	s.By(authorizer.Allow)
@@ -161,7 +167,11 @@ func TestPolicyServersAreExchangedWhileTheyAreAsked(t *testing.T) {
 					return
 				default:
 				}
-				if err := c.Admit(t.Context(), revision.Stateless(), &mcp.Call{}, "b", ""); err != nil {
+				decider := c.InForce()
+				err := decider.Admit(t.Context(), revision.Stateless(), &mcp.Call{}, "b", "")
+				switch {
+				case errors.Is(err, policy.ErrReplaced) && c.InForce() != decider: // the caller decides it anew
+				case err != nil:
 					t.Error(err)
 					return
 				}

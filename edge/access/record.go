@@ -2,33 +2,44 @@ package access
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/mcpedge/mcpedge/edge/audit"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// decided records the verdict on a call for the backend. It is called once for each decision. It returns err, the error of the
-// verdict, or the error of the audit if the verdict cannot be recorded.
+// decided records the verdict on a call for the backend. It is called once for each decision. It
+// returns err, the error of the verdict, or the error of the audit if the verdict cannot be
+// recorded.
 //
-// The error of a hidden target is returned even if it cannot be recorded: another one would tell a hidden target from a missing one.
+// The error of a hidden target is returned even if it cannot be recorded: another error would
+// reveal that the target exists.
 func (c *Control) decided(ctx context.Context, call *mcp.Call, backend string, v audit.Verdict, err error) error {
 	return c.record(ctx, call, backend, "", v, err)
 }
 
-// record implements decided and decidedTask. task is the digest of the task's id, or empty if the request is about none.
+// record implements decided and decidedTask. task is the digest of the task's id, or empty if the
+// request is about none.
 func (c *Control) record(ctx context.Context, call *mcp.Call, backend, task string, v audit.Verdict, err error) error {
 	if c.o.Records == nil {
 		return err
 	}
 	r := audit.Record{
 		Who:  audit.WhoOf(&call.Principal),
-		Call: call.ID, Task: task, Round: call.Round, Attempt: call.Attempt, Method: string(call.Method), Target: call.Params.Target, Backend: backend, Verdict: v,
+		Call: call.ID, Task: task, Round: call.Round, Attempt: call.Attempt, Set: call.Set, Method: string(call.Method), Target: call.Params.Target, Shown: call.Params.Shown,
+		Backend: backend, Verdict: v,
 	}
 	if a := telemetry.AuditedRequest(ctx); a != nil {
 		r.Who.Session, r.Trace = a.Session, a.Trace
 	}
-	if refused := c.o.Records.Decided(ctx, &r, call.Params.Arguments); refused != nil && v.Effect != audit.Hide {
+	arguments := audit.CallArguments{Effective: call.Params.Arguments}
+	if call.Params.Added != nil && arguments.Effective != nil {
+		if arguments.Sent = call.Params.Sent; arguments.Sent == nil {
+			arguments.Sent = json.RawMessage("{}")
+		}
+	}
+	if refused := c.o.Records.Decided(ctx, &r, arguments); refused != nil && v.Effect != audit.Hide {
 		return refused
 	}
 	return err

@@ -22,7 +22,7 @@ func (brokenSink) Write(context.Context, []audit.Record) (int, error) { return 0
 
 func (brokenSink) Close(context.Context) error { return nil }
 
-// What is hidden is not to be told from what does not exist, also while records cannot be written: nothing is recorded of the
+// A hidden target cannot be distinguished from a missing one, also while records cannot be written: nothing is recorded of the
 // latter.
 func TestHiddenWhileNothingIsRecorded(t *testing.T) {
 	for effect, want := range map[policy.Effect]mcp.Kind{policy.Hide: 0, policy.Deny: mcp.KindStateUnavailable} {
@@ -30,7 +30,7 @@ func TestHiddenWhileNothingIsRecorded(t *testing.T) {
 			Sinks: map[string]audit.Sink{"broken": brokenSink{}}, Required: true, Queue: 1, Logger: slog.New(slog.DiscardHandler),
 		})
 		c := governed(t, Options{Records: records}, policy.Settings{Default: effect})
-		_, err := c.Decide(t.Context(), revision.Stateless(), &mcp.Call{Attempt: 1}, &tool, none)
+		_, err := c.InForce().Decide(t.Context(), revision.Stateless(), &mcp.Call{Attempt: 1}, &tool, none)
 		if effect == policy.Hide {
 			if !errors.Is(err, policy.ErrHidden) {
 				t.Errorf("%s: %v, want that it is hidden", effect, err)
@@ -77,9 +77,9 @@ func TestAllowedCallsNameTheirRule(t *testing.T) {
 			control = governed(t, o, *c.settings)
 		}
 		call := &mcp.Call{Method: mcp.MethodToolsCall, Round: 1, Attempt: 1}
-		rule, err := control.Decide(t.Context(), revision.Stateless(), call, &tool, none)
+		rule, err := control.InForce().Decide(t.Context(), revision.Stateless(), call, &tool, none)
 		if err == nil {
-			err = control.Admit(t.Context(), revision.Stateless(), call, "b", rule)
+			err = control.InForce().Admit(t.Context(), revision.Stateless(), call, "b", rule)
 		}
 		_ = o.Records.Close(t.Context())
 		if err != nil || len(kept.records) != 1 {

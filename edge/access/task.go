@@ -14,20 +14,22 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// DecideTask authorizes a request about a task. It returns nil if the caller may call the task's tool, t, with the stored
-// arguments now, and otherwise policy.ErrHidden, a *mcp.Error, or the error of args, as Decide does. Each decision is recorded with
-// the caller, the method and the task, unless task.Quiet is set.
+// DecideTask authorizes a request about a task. It returns nil if the caller may call the task's
+// tool, t, with the stored arguments now, and otherwise policy.ErrHidden, policy.ErrReplaced, a
+// *mcp.Error, or the error of args, as Decide does. Each decision is recorded with the caller, the
+// method and the task, unless task.Quiet is set.
 //
-// The policy server authorizes what the policy allows, as a tools/call of the tool with the arguments. Its answer is cached by task
-// and credentials until the policy is replaced. A failure to ask it is not cached.
-func (c *Control) DecideTask(ctx context.Context, rules *revision.Rules, call *mcp.Call, task *mcp.TaskCall, t *policy.Target, args policy.Arguments) error {
+// The policy server authorizes what the policy allows, as a tools/call of the tool with the
+// arguments. Its answer is cached by task and credentials until the policy is replaced. A failure
+// to ask it is not cached.
+func (x *Decider) DecideTask(ctx context.Context, rules *revision.Rules, call *mcp.Call, task *mcp.TaskCall, t *policy.Target, args policy.Arguments) error {
 	v := audit.Verdict{Effect: audit.Allow}
-	p := c.policy.Load()
+	p := x.policy
 	if p != nil && task.Creator {
 		v.By = audit.ByOwnership
 	}
 	if p == nil || task.Creator {
-		return c.decidedTask(ctx, call, task, t, v, nil)
+		return x.c.decidedTask(ctx, call, task, t, v, nil)
 	}
 	decide := p.Decide
 	if task.Quiet {
@@ -38,40 +40,40 @@ func (c *Control) DecideTask(ctx context.Context, rules *revision.Rules, call *m
 		return err
 	}
 	if d.Err != nil {
-		c.report(p, call, t.Name, &d)
+		x.report(call, t.Name, &d)
 	}
 	v.By = audit.ByPolicy
 	if d.Effect != policy.Allow {
-		v, err = c.refusal(p, rules, call, &d)
-		return c.decidedTask(ctx, call, task, t, v, err)
+		v, err = x.refusal(rules, call, &d)
+		return x.c.decidedTask(ctx, call, task, t, v, err)
 	}
-	if p.external == nil || task.Local {
-		return c.decidedTask(ctx, call, task, t, v, nil)
+	if x.external == nil || task.Local {
+		return x.c.decidedTask(ctx, call, task, t, v, nil)
 	}
-	a, err := c.askOnce(ctx, p, call, task)
+	a, err := x.askOnce(ctx, call, task)
 	switch {
-	case errors.Is(err, external.ErrClosed) && c.policy.Load() != p:
-		return c.DecideTask(ctx, rules, call, task, t, args)
 	case errors.Is(err, external.ErrClosed):
-		return mcp.Errorf(mcp.KindUnavailable, "the server is shutting down; retry: %w", err)
+		return x.closed(err)
 	case err != nil:
 		return err
 	}
 	v.By, v.Rule = audit.ByExternal, a.Outcome.String()
 	if !a.Allow {
 		v.Effect = audit.Deny
-		return c.decidedTask(ctx, call, task, t, v, denial(&a))
+		return x.c.decidedTask(ctx, call, task, t, v, denial(&a))
 	}
-	return c.decidedTask(ctx, call, task, t, v, nil)
+	return x.c.decidedTask(ctx, call, task, t, v, nil)
 }
 
-// maxTaskAnswers bounds the cached answers of the policy server about tasks. The least recently used one is evicted.
+// maxTaskAnswers bounds the cached answers of the policy server about tasks. The least recently
+// used one is evicted.
 const maxTaskAnswers = 16 << 10
 
 // taskKey is the SHA-256 of a task's id and the caller's credentials.
 type taskKey [sha256.Size]byte
 
-// keyOf returns the key for a task and the credentials of a request: its token, or the whole principal if it has no token.
+// keyOf returns the key for a task and the credentials of a request: its token, or the whole
+// principal if it has no token.
 func keyOf(ctx context.Context, who *mcp.Principal, task string) taskKey {
 	b := append([]byte(task), 0)
 	if token := mcp.TokenOf(ctx); !token.IsZero() {
@@ -82,24 +84,24 @@ func keyOf(ctx context.Context, who *mcp.Principal, task string) taskKey {
 	return sha256.Sum256(b)
 }
 
-// taskAnswer is the answer of the policy server about a task for a caller. turn is a lock of the other fields: sending to it
-// locks, receiving from it unlocks.
+// taskAnswer is the answer of the policy server about a task for a caller. turn is a lock of the
+// other fields: sending to it locks, receiving from it unlocks.
 type taskAnswer struct {
 	turn  chan struct{}
 	known bool
 	external.Answer
 }
 
-// askOnce returns the cached answer of the policy server about a tools/call of a task's tool, or asks it. A concurrent call with the
-// same key waits for the first one, until ctx ends.
-func (c *Control) askOnce(ctx context.Context, p *inForce, call *mcp.Call, task *mcp.TaskCall) (external.Answer, error) {
+// askOnce returns the cached answer of the policy server about a tools/call of a task's tool, or
+// asks it. A concurrent call with the same key waits for the first one, until ctx ends.
+func (x *Decider) askOnce(ctx context.Context, call *mcp.Call, task *mcp.TaskCall) (external.Answer, error) {
 	key := keyOf(ctx, &call.Principal, task.ID)
 	fresh := &taskAnswer{turn: make(chan struct{}, 1)}
-	a, had, _ := p.answers.PeekOrAdd(key, fresh)
+	a, had, _ := x.answers.PeekOrAdd(key, fresh)
 	if !had {
 		a = fresh
 	} else {
-		p.answers.Get(key) // marks it as used
+		x.answers.Get(key) // marks it as used
 	}
 	select {
 	case a.turn <- struct{}{}:
@@ -119,11 +121,11 @@ func (c *Control) askOnce(ctx context.Context, p *inForce, call *mcp.Call, task 
 	if err != nil {
 		return external.Answer{}, err
 	}
-	said, err := p.external.Ask(ctx, asked)
+	said, err := x.external.Ask(ctx, asked)
 	if err != nil {
 		return said, err
 	}
-	c.asked[said.Outcome].Add(1)
+	x.c.asked[said.Outcome].Add(1)
 	a.Answer, a.known = said, said.Outcome != external.Failed
 	return said, nil
 }

@@ -56,7 +56,7 @@ func TestTaskIsAskedAboutOnce(t *testing.T) {
 	decide := func(m mcp.Method, token, by string, task mcp.TaskCall) error {
 		call := &mcp.Call{ID: "c", Attempt: 1, Method: m, Principal: mcp.Principal{Subject: "ada", Issuer: "i", Client: by}}
 		call.Params.Target = task.ID
-		return c.DecideTask(mcp.WithToken(t.Context(), mcp.NewToken(token)), revision.Stateless(), call, &task, &tool, none)
+		return c.InForce().DecideTask(mcp.WithToken(t.Context(), mcp.NewToken(token)), revision.Stateless(), call, &task, &tool, none)
 	}
 	for range 3 {
 		for _, m := range []mcp.Method{mcp.MethodTasksGet, mcp.MethodTasksResult, mcp.MethodTasksUpdate} {
@@ -122,7 +122,7 @@ func TestTaskIsAskedAboutAgain(t *testing.T) {
 	c := governed(t, Options{External: client}, policy.Settings{Default: policy.Allow})
 	task := mcp.TaskCall{ID: "task-1", Tool: "t"}
 	decide := func() error {
-		return c.DecideTask(t.Context(), revision.Stateless(), &mcp.Call{Attempt: 1, Method: mcp.MethodTasksGet}, &task, &tool, none)
+		return c.InForce().DecideTask(t.Context(), revision.Stateless(), &mcp.Call{Attempt: 1, Method: mcp.MethodTasksGet}, &task, &tool, none)
 	}
 	if err := decide(); err != nil {
 		t.Error(err)
@@ -154,7 +154,7 @@ func TestTaskQuestionsAreBounded(t *testing.T) {
 	spent := errors.New("spent")
 	decide := func(ask func() error) error {
 		task := mcp.TaskCall{ID: "task-1", Tool: "t", Quiet: true, Ask: ask}
-		return c.DecideTask(t.Context(), revision.Stateless(), &mcp.Call{Attempt: 1, Method: mcp.MethodTasksList}, &task, &tool, none)
+		return c.InForce().DecideTask(t.Context(), revision.Stateless(), &mcp.Call{Attempt: 1, Method: mcp.MethodTasksList}, &task, &tool, none)
 	}
 	refuse := func() error { return spent }
 	if err := decide(refuse); !errors.Is(err, spent) || len(server.Asked()) != 0 {
@@ -185,7 +185,7 @@ func TestTaskIsNotWaitedForBeyondItsRequest(t *testing.T) {
 	c := governed(t, Options{External: client}, policy.Settings{Default: policy.Allow})
 	task := mcp.TaskCall{ID: "task-1", Tool: "t"}
 	decide := func(ctx context.Context) error {
-		return c.DecideTask(ctx, revision.Stateless(), &mcp.Call{Attempt: 1, Method: mcp.MethodTasksGet}, &task, &tool, none)
+		return c.InForce().DecideTask(ctx, revision.Stateless(), &mcp.Call{Attempt: 1, Method: mcp.MethodTasksGet}, &task, &tool, none)
 	}
 	first := make(chan error, 1)
 	go func() { first <- decide(t.Context()) }()

@@ -86,7 +86,7 @@ func with(t *testing.T, o Options, fn func(t *testing.T, l *Log, s *shelf)) {
 }
 
 func decide(t *testing.T, l *Log, target string) error {
-	return l.Decided(t.Context(), &Record{Target: target, Verdict: Verdict{Effect: Allow}}, nil)
+	return l.Decided(t.Context(), &Record{Target: target, Verdict: Verdict{Effect: Allow}}, CallArguments{})
 }
 
 func lost(l *Log) (n int64) {
@@ -110,8 +110,8 @@ func TestRecordsAreWrittenInOrder(t *testing.T) {
 	})
 }
 
-// Unless records are required, a sink that fails or hangs delays nobody; what does not fit is lost and counted, and what
-// fits is written when the sink is back.
+// Unless records are required, a sink that fails or hangs delays no call; what does not fit is lost
+// and counted, and what fits is written when the sink is back.
 func TestSlowSink(t *testing.T) {
 	with(t, Options{Queue: 4 * (overhead + 1)}, func(t *testing.T, l *Log, s *shelf) {
 		s.set(nil, time.Hour)
@@ -154,8 +154,8 @@ func TestRequired(t *testing.T) {
 	})
 }
 
-// While a required sink fails, everything is refused at once, nothing is lost, and outcomes of what was in flight are
-// written when it is back.
+// While a required sink fails, everything is refused at once, nothing is lost, and outcomes of what
+// was in flight are written when it is back.
 func TestRequiredSinkFails(t *testing.T) {
 	with(t, Options{Required: true, Timeout: time.Second, Queue: 2 * overhead}, func(t *testing.T, l *Log, s *shelf) {
 		s.set(errors.New("no space left on device"), 0)
@@ -186,7 +186,7 @@ func TestClose(t *testing.T) {
 		s.set(errors.New("gone"), 0)
 		answered := make(chan error, 1)
 		go func() {
-			answered <- l.Decided(context.Background(), &Record{}, nil)
+			answered <- l.Decided(context.Background(), &Record{}, CallArguments{})
 		}()
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
@@ -217,13 +217,13 @@ func TestArguments(t *testing.T) {
 	} {
 		with(t, x.o, func(t *testing.T, l *Log, s *shelf) {
 			given := []byte(raw)
-			if err := l.Decided(t.Context(), &Record{}, given); err != nil {
+			if err := l.Decided(t.Context(), &Record{}, CallArguments{Effective: given, Sent: given}); err != nil {
 				t.Fatal(err)
 			}
 			clear(given) // they stay the caller's
 			time.Sleep(gather)
 			synctest.Wait()
-			if r := s.kept[0]; string(r.Arguments) != x.want || r.ArgumentsDigest != x.digest {
+			if r := s.kept[0]; string(r.Arguments) != x.want || r.ArgumentsDigest != x.digest || string(r.SentArguments) != x.want || r.SentArgumentsDigest != x.digest {
 				t.Errorf("%s, %s; want %s, %s", r.Arguments, r.ArgumentsDigest, x.want, x.digest)
 			}
 		})
@@ -233,7 +233,7 @@ func TestArguments(t *testing.T) {
 // What was asked of a full record is in its line, and the line is JSON.
 func TestLine(t *testing.T) {
 	r := Record{
-		Time: time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC), Event: EventOutcome,
+		Time: time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC), Event: EventOutcome, Settings: "0a1b",
 		Who:      Who{Issuer: "https://id", Subject: "a\"\nb", SubjectIsClient: true, Client: "c", TokenID: "7f", Session: "5e"},
 		Listener: "mcp", Call: "k", Task: "7a", Round: 2, Method: "tools/call", Target: "ship", Backend: "crm",
 		Verdict: Verdict{Effect: StepUp, By: ByPolicy, Rule: "r", Missing: []string{"x", "y"}},
@@ -241,7 +241,7 @@ func TestLine(t *testing.T) {
 		Trace:     trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{15: 1}, SpanID: trace.SpanID{7: 1}}),
 		Arguments: json.RawMessage(`{"a":1}`), ArgumentsDigest: "d1",
 	}
-	const want = `{"time":"2026-01-02T03:04:05.000006Z","event":"outcome","replica":"r1","issuer":"https://id","subject":"a\"\nb",` +
+	const want = `{"time":"2026-01-02T03:04:05.000006Z","event":"outcome","replica":"r1","settings":"0a1b","issuer":"https://id","subject":"a\"\nb",` +
 		`"subject_is_client":true,"client_id":"c","jti_sha256":"7f","session":"5e","listener":"mcp","call":"k","task":"7a","round":2,"method":"tools/call","target":"ship",` +
 		`"backend":"crm","decision":"step_up","by":"policy","rule":"r","missing_scopes":["x","y"],"outcome":"limit","code":-31429,` +
 		`"duration":0.001500,"trace_id":"00000000000000000000000000000001","arguments_hmac_sha256":"d1","arguments":{"a":1}}` + "\n"
@@ -260,7 +260,7 @@ func BenchmarkDecided(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		d, o := r, r
-		if err := l.Decided(b.Context(), &d, nil); err != nil {
+		if err := l.Decided(b.Context(), &d, CallArguments{}); err != nil {
 			b.Fatal(err)
 		}
 		l.Ended(&o)
@@ -284,7 +284,8 @@ func (nowhere) Write(_ context.Context, records []Record) (int, error) {
 
 func (nowhere) Close(context.Context) error { return nil }
 
-// A record has no control characters that could move a terminal's cursor or turn its text around, and says the same.
+// A record has no control characters that could move a terminal's cursor or reverse its text. Its
+// value is unchanged.
 func TestRecordsHaveNoControls(t *testing.T) {
 	r := Record{Target: "tool\x1b[31m\u202e\u009b2J\x7f", Arguments: []byte("{\"a\":\"\u202e\"}"), Who: Who{Client: "\u2066"}}
 	line := string(r.appendLine([]byte("before "), "r1"))

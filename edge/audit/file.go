@@ -10,8 +10,9 @@ import (
 	"path/filepath"
 )
 
-// File is a Sink that appends lines of JSON to a file. For log rotation, it reopens the path before a write if the file was
-// moved or removed. It holds an exclusive advisory lock on the open file, except on Windows and on file systems without locks.
+// File is a Sink that appends lines of JSON to a file. For log rotation, it reopens the path before
+// a write if the file was moved or removed. It holds an exclusive advisory lock on the open file,
+// except on Windows and on file systems without locks.
 type File struct {
 	path, replica string
 	file          *os.File
@@ -24,8 +25,9 @@ var _ Sink = (*File)(nil)
 // mode is the mode of created files: readable by their owner alone.
 const mode = 0o600
 
-// NewFile opens or creates a file to append to. The directory of path must exist. replica names this replica in each line; empty
-// leaves the member out. It returns an error if another File, of this process or another one, has the lock.
+// NewFile opens or creates a file to append to. The directory of path must exist. replica names
+// this replica in each line; empty leaves the member out. It returns an error if another File, of
+// this process or another one, has the lock.
 func NewFile(path, replica string) (*File, error) {
 	f := &File{path: path, replica: replica}
 	if err := f.open(); err != nil {
@@ -34,12 +36,13 @@ func NewFile(path, replica string) (*File, error) {
 	return f, nil
 }
 
-// CheckFile returns an error if NewFile would fail. It changes nothing, and does not look for a lock: a running edge may have it.
+// CheckFile returns an error if NewFile would fail. It changes nothing, and does not look for a
+// lock: a running edge may have it.
 func CheckFile(path string) error {
 	if err := regular(path); errors.Is(err, fs.ErrNotExist) {
 		probe, err := os.CreateTemp(filepath.Dir(path), ".mcpedge-audit-*")
 		if errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("the folder %s is not there: make it", filepath.Dir(path))
+			return noFolder(path)
 		}
 		if err != nil {
 			return fmt.Errorf("no file can be made in the folder %s: %w", filepath.Dir(path), errors.Unwrap(err))
@@ -55,7 +58,17 @@ func CheckFile(path string) error {
 	return f.Close()
 }
 
-// regular returns an error if path is no regular file: writing to others, such as a pipe without a reader, may block.
+// noFolder returns the error for a file whose folder is missing. It wraps fs.ErrNotExist.
+func noFolder(path string) error { return missingFolder(filepath.Dir(path)) }
+
+type missingFolder string
+
+func (f missingFolder) Error() string { return "the folder " + string(f) + " is not there: make it" }
+
+func (f missingFolder) Is(target error) bool { return target == fs.ErrNotExist }
+
+// regular returns an error if path is no regular file: writing to others, such as a pipe without a
+// reader, may block.
 func regular(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -72,6 +85,9 @@ func (f *File) open() error {
 		return err
 	}
 	file, err := os.OpenFile(f.path, os.O_APPEND|os.O_CREATE|os.O_RDWR, mode) // #nosec G304 -- the operator names the file
+	if errors.Is(err, fs.ErrNotExist) {
+		return noFolder(f.path)
+	}
 	if err != nil {
 		return err
 	}
@@ -86,7 +102,8 @@ func (f *File) open() error {
 	return f.mend()
 }
 
-// mend terminates a last line that is incomplete because its writer was killed or the disk was full.
+// mend terminates a last line that is incomplete because its writer was killed or the disk was
+// full.
 func (f *File) mend() error {
 	if f.info.Size() == 0 {
 		return nil

@@ -68,8 +68,8 @@ func TestLockBeforeMending(t *testing.T) {
 	}
 }
 
-// After a rotation the new file is locked, and the one that was moved away is free. While another writer has the new one,
-// nothing is taken.
+// After a rotation the new file is locked, and the one that was moved away is free. While another
+// writer has the new one, nothing is taken.
 func TestLockAfterRotation(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	f := opened(t, path, "a")

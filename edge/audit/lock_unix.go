@@ -8,8 +8,9 @@ import (
 	"syscall"
 )
 
-// lock takes an exclusive advisory lock on an open file, which is released when the file is closed or the process ends. It
-// reports whether another open file holds it. On a file system without locks it does nothing.
+// lock takes an exclusive advisory lock on an open file, which is released when the file is closed
+// or the process ends. It reports whether another open file holds it. On a file system without
+// locks it does nothing.
 func lock(f *os.File) (held bool) { return lockWith(syscall.Flock, int(f.Fd())) }
 
 // lockWith is lock for a descriptor, by a function such as syscall.Flock.

@@ -17,7 +17,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// Arguments selects what is recorded of the arguments of calls.
+// Arguments selects how the arguments of calls are recorded.
 type Arguments uint8
 
 // Values of Arguments.
@@ -34,16 +34,19 @@ const (
 type Options struct {
 	// Sinks are keyed by their names in metrics. Each gets every record.
 	Sinks map[string]Sink
-	// Arguments selects what is recorded of arguments. Key is the key of digests.
+	// Arguments selects how arguments are recorded. Key is the key of digests.
 	Arguments Arguments
 	Key       []byte
 	// Required refuses requests that cannot be recorded.
 	Required bool
 	// Timeout bounds the write of a required record. 0 uses 5 s.
 	Timeout time.Duration
-	// Queue bounds the records that wait for a sink, in bytes. 0 uses 16 MiB. Required outcomes may exceed it, for the calls that
-	// were in flight when it became full.
+	// Queue bounds the records that wait for a sink, in bytes. 0 uses 16 MiB. Required outcomes may
+	// exceed it, for the calls that were in flight when it became full.
 	Queue int
+	// Settings returns the member settings of each record: the digest of the settings in force. nil
+	// leaves it out.
+	Settings func() string
 	// Logger logs failures of sinks. nil uses slog.Default.
 	Logger *slog.Logger
 }
@@ -78,7 +81,8 @@ func New(o Options) *Log {
 	return l
 }
 
-// Close writes the queued records until ctx ends and rejects new ones. The error has the number of records that were lost.
+// Close writes the queued records until ctx ends and rejects new ones. The error has the number of
+// records that were lost.
 func (l *Log) Close(ctx context.Context) error {
 	var errs []error
 	for _, q := range l.queues {
@@ -94,12 +98,13 @@ func (l *Log) Close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Decided records a decision. It returns a *mcp.Error, with which the request must be refused, if the record is required and was
-// not written in time. arguments are the arguments of the call or nil. Decided does not retain them. It sets Event, Arguments and
-// ArgumentsDigest of r, and a zero Time to now.
-func (l *Log) Decided(ctx context.Context, r *Record, arguments json.RawMessage) error {
-	r.Event = EventDecision
-	l.describe(r, arguments)
+// Decided records a decision. It returns a *mcp.Error, with which the request must be refused, if
+// the record is required and was not written in time. It sets Event, Settings and the members of r
+// for arguments, and sets a zero Time to now.
+func (l *Log) Decided(ctx context.Context, r *Record, a CallArguments) error {
+	l.begin(r, EventDecision)
+	r.Arguments, r.ArgumentsDigest = l.describe(a.Effective)
+	r.SentArguments, r.SentArgumentsDigest = l.describe(a.Sent)
 	if !l.o.Required {
 		l.put(r, false)
 		return nil
@@ -107,31 +112,36 @@ func (l *Log) Decided(ctx context.Context, r *Record, arguments json.RawMessage)
 	return l.require(ctx, r)
 }
 
-// Ended records an outcome. It does not block.
+// Ended records an outcome. It sets Event and Settings, and a zero Time to now. It does not block.
 func (l *Log) Ended(r *Record) {
-	r.Event = EventOutcome
-	if r.Time.IsZero() {
-		r.Time = time.Now()
-	}
+	l.begin(r, EventOutcome)
 	l.put(r, l.o.Required)
 }
 
-// describe sets the time and the arguments of a record.
-func (l *Log) describe(r *Record, arguments json.RawMessage) {
+// begin sets what all records of an event have.
+func (l *Log) begin(r *Record, event Event) {
+	r.Event = event
 	if r.Time.IsZero() {
 		r.Time = time.Now()
 	}
+	if l.o.Settings != nil {
+		r.Settings = l.o.Settings()
+	}
+}
+
+// describe returns the recorded form of arguments: whole, as a digest, or none. It does not retain
+// them.
+func (l *Log) describe(arguments json.RawMessage) (whole json.RawMessage, digest string) {
 	if len(arguments) == 0 || l.o.Arguments == ArgumentsNone {
-		return
+		return nil, ""
 	}
 	compact := jsonrpc.Compact(nil, arguments)
 	if l.o.Arguments == ArgumentsWhole {
-		r.Arguments = compact
-		return
+		return compact, ""
 	}
 	mac := hmac.New(sha256.New, l.o.Key)
 	mac.Write(compact)
-	r.ArgumentsDigest = hex.EncodeToString(mac.Sum(nil))
+	return nil, hex.EncodeToString(mac.Sum(nil))
 }
 
 // put adds a record to all queues and counts it as lost where it is rejected.

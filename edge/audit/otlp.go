@@ -15,7 +15,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// OTLP is a Sink that exports OpenTelemetry logs. A record is written when the collector has acknowledged it.
+// OTLP is a Sink that exports OpenTelemetry logs. A record is written when the collector has
+// acknowledged it.
 type OTLP struct {
 	exporter sdklog.Exporter
 	provider *sdklog.LoggerProvider
@@ -31,8 +32,8 @@ const Scope = "github.com/mcpedge/mcpedge/audit"
 // exportTimeout bounds one export, including the exporter's retries.
 const exportTimeout = 10 * time.Second
 
-// NewOTLP returns an OTLP with the exporter that the environment selects (OTEL_LOGS_EXPORTER, OTEL_EXPORTER_OTLP_…). res describes
-// the process.
+// NewOTLP returns an OTLP with the exporter that the environment selects (OTEL_LOGS_EXPORTER,
+// OTEL_EXPORTER_OTLP_…). res describes the process.
 func NewOTLP(ctx context.Context, res *resource.Resource) (*OTLP, error) {
 	exporter, err := autoexport.NewLogExporter(ctx)
 	if err != nil {
@@ -83,14 +84,18 @@ func (o *OTLP) emit(r *Record) {
 	o.logger.Emit(ctx, out)
 }
 
-// attributes returns the members of the record's line, with their names prefixed by "mcpedge.audit.".
+// attributes returns the members of the record's line, with their names prefixed by
+// "mcpedge.audit.".
 func (r *Record) attributes() (out []attribute.KeyValue) {
 	const prefix = "mcpedge.audit."
 	for _, x := range []struct{ key, value string }{
+		{"settings", r.Settings},
 		{"issuer", r.Who.Issuer}, {"subject", r.Who.Subject}, {"client_id", r.Who.Client}, {"jti_sha256", r.Who.TokenID},
-		{"session", r.Who.Session}, {"listener", r.Listener}, {"address", r.Address}, {"call", r.Call}, {"task", r.Task}, {"method", r.Method}, {"target", r.Target},
+		{"session", r.Who.Session}, {"listener", r.Listener}, {"address", r.Address}, {"call", r.Call}, {"task", r.Task}, {"set", r.Set}, {"method", r.Method}, {"target", r.Target},
+		{"shown", r.Shown},
 		{"backend", r.Backend}, {"decision", string(r.Verdict.Effect)}, {"by", string(r.Verdict.By)}, {"rule", r.Verdict.Rule},
 		{"outcome", r.Outcome}, {"arguments_hmac_sha256", r.ArgumentsDigest}, {"arguments", string(r.Arguments)},
+		{"sent_arguments_hmac_sha256", r.SentArgumentsDigest}, {"sent_arguments", string(r.SentArguments)},
 	} {
 		if x.value != "" {
 			out = append(out, attribute.String(prefix+x.key, x.value))

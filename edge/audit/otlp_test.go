@@ -31,7 +31,8 @@ func (c *collector) Export(_ context.Context, records []sdklog.Record) error {
 func (*collector) Shutdown(context.Context) error   { return nil }
 func (*collector) ForceFlush(context.Context) error { return nil }
 
-// Records are log records of the process, in their trace; a collector that does not take them gets them again.
+// Records are log records of the process, in their trace. They are sent again to a collector that
+// refuses them.
 func TestOTLP(t *testing.T) {
 	c := &collector{err: errors.New("unavailable")}
 	o := newOTLP(c, resource.NewSchemaless(attribute.String("service.name", "mcpedge")))

@@ -11,8 +11,8 @@ import (
 
 // Sink writes records. It is used by one goroutine at a time.
 type Sink interface {
-	// Write writes records in order and returns how many it has written. It returns an error if that is fewer than all, and is
-	// called again with the rest.
+	// Write writes records in order and returns how many it has written. It returns an error if
+	// that is fewer than all, and is called again with the rest.
 	Write(ctx context.Context, records []Record) (taken int, _ error)
 	// Close releases the resources of the sink after the last Write. ctx bounds it.
 	Close(ctx context.Context) error
@@ -76,7 +76,8 @@ var (
 	errClosed  = errors.New("the edge is about to end")
 )
 
-// put adds a record and returns its batch. It returns an error if the queue is closed, or full and forced is false.
+// put adds a record and returns its batch. It returns an error if the queue is closed, or full and
+// forced is false.
 func (q *queue) put(r *Record, forced bool) (*batch, error) {
 	size := r.size()
 	q.mu.Lock()
@@ -176,7 +177,8 @@ func (q *queue) take() (b *batch, closed bool) {
 	return b, q.closed
 }
 
-// write writes a batch with retries until it succeeds. It returns false if ctx ended first; the rest of the batch is lost then.
+// write writes a batch with retries until it succeeds. It returns false if ctx ended first; the
+// rest of the batch is lost then.
 func (q *queue) write(ctx context.Context, b *batch) bool {
 	wait := leastRetry
 	for rest := b.records; ; {
@@ -236,7 +238,8 @@ func (q *queue) release(records []Record) {
 	q.count -= len(records)
 }
 
-// close rejects new records, writes the waiting ones until ctx ends, and returns the number of records that were lost.
+// close rejects new records, writes the waiting ones until ctx ends, and returns the number of
+// records that were lost.
 func (q *queue) close(ctx context.Context, stop context.CancelFunc) (lost int64, _ error) {
 	before := q.lost.Load()
 	q.mu.Lock()

@@ -43,21 +43,26 @@ type By string
 
 // Components that decide.
 const (
-	// ByAuthentication marks refused credentials. The rule is the reason, as the metric mcpedge.auth.refused has it. Accepted
-	// credentials have no record of their own.
+	// ByAuthentication marks refused credentials. The rule is the reason, as the metric
+	// mcpedge.auth.refused has it. Accepted credentials have no record of their own.
 	ByAuthentication By = "authentication"
-	// ByOwnership marks a request for a session or connection of another principal, and a request about a task by its creator, who
-	// needs no permission by the policy.
+	// ByOwnership marks a request for a session or connection of another principal, and a request
+	// about a task by its creator, who needs no permission by the policy.
 	ByOwnership By = "ownership"
 	// ByPolicy marks a decision by the rules and scopes of the policy.
 	ByPolicy By = "policy"
-	// ByExternal marks a decision by the policy server. The rule is denied; omitted if the server could not be sent all of the
-	// params; or failed if it did not answer, and then the setting on-failure is the effect. An allowed request has no record of
-	// its own, except for one about a task.
+	// ByExternal marks a decision by the policy server. The rule is denied; omitted if the server
+	// could not be sent all of the params; or failed if it did not answer, and then the setting
+	// on-failure is the effect. An allowed request has no record of its own, except for one about a
+	// task.
 	ByExternal By = "external"
+	// BySet marks the refusal of a caller who may not use a set, at its endpoint. The rule is the name of
+	// the set.
+	BySet By = "set"
 	// ByQuota marks a decision by the quotas.
 	ByQuota By = "quota"
-	// ByOperator marks an action on the admin address: the end of a session, the cancellation of a task, a log level, a drain.
+	// ByOperator marks an action on the admin address: the end of a session, the cancellation of a
+	// task, a log level, a rollback of the settings, a drain.
 	ByOperator By = "operator"
 )
 
@@ -89,34 +94,59 @@ type Verdict struct {
 	Missing []string
 }
 
-// Record is one line of the audit. It is immutable after it was passed to a Log, and owns all that it refers to.
+// Record is one line of the audit. It is immutable after it was passed to a Log, and owns all that
+// it refers to.
 type Record struct {
 	Time  time.Time
 	Event Event
 	Who   Who
-	// Listener is the address of the edge at which credentials were refused: mcp or admin. Address is the network address of the
-	// client, as trusted proxies report it, of refused credentials and of outcomes; empty if it is unknown.
+	// Settings is the digest of the settings in force, shortened, or empty if there is no file of
+	// settings.
+	Settings string
+	// Listener is the address of the edge at which credentials were refused: mcp or admin. Address
+	// is the network address of the client, as trusted proxies report it, of refused credentials
+	// and of outcomes; empty if it is unknown.
 	Listener, Address string
 	// Call is the id of the call, equal in all its records, or empty if the request is no call.
 	Call string
-	// Task is the digest of the id of the call's task, see telemetry.SessionPrint, or empty if it has none. Two outcomes have it:
-	// that of the request and that of the task.
+	// Task is the digest of the id of the call's task, see telemetry.SessionPrint, or empty if it
+	// has none. Two outcomes have it: that of the request and that of the task.
 	Task string
-	// Round is the number of the call's round, from 1, or 0 if the request is no call. Attempt is the number of the attempt at the
-	// round: 0 or 1 is the first, and each loss of a replica during the round adds one.
+	// Round is the number of the call's round, from 1, or 0 if the request is no call. Attempt is
+	// the number of the attempt at the round: 0 or 1 is the first, and each loss of a replica
+	// during the round adds one.
 	Round, Attempt int
-	// Method, Target and Backend describe the request. Unknown ones are empty.
-	Method, Target, Backend string
-	Verdict                 Verdict
-	// Outcome is the result, with the values of the access log. Code is the code of the JSON-RPC error, or 0 if there is none.
+	// Set is the name of the set in which the request was made; empty means the root.
+	Set string
+	// Method, Target and Backend describe the request. Unknown ones are empty. Shown is the name
+	// that the client used, if the catalog shows the target by another name.
+	Method, Target, Shown, Backend string
+	Verdict                        Verdict
+	// Outcome is the result, with the values of the access log. Code is the code of the JSON-RPC
+	// error, or 0 if there is none.
 	Outcome string
 	Code    int
-	// Duration is the time from the receipt of the request to its end, including questions to the user.
+	// Duration is the time from the receipt of the request to its end, including questions to the
+	// user.
 	Duration time.Duration
 	Trace    trace.SpanContext
-	// Arguments are compact JSON, ArgumentsDigest is their HMAC-SHA-256 in hexadecimal. At most one of them is set.
+	// Arguments are compact JSON, ArgumentsDigest is their HMAC-SHA-256 in hexadecimal. At most one
+	// of them is set.
 	Arguments       json.RawMessage
 	ArgumentsDigest string
+	// SentArguments and SentArgumentsDigest are the client's own arguments, if the catalog adds
+	// some. Otherwise they are empty.
+	SentArguments       json.RawMessage
+	SentArgumentsDigest string
+}
+
+// CallArguments are the arguments of a call whose decision is recorded. A Log does not retain them.
+type CallArguments struct {
+	// Effective are the arguments that the backend reads, or nil.
+	Effective json.RawMessage
+	// Sent are the client's own arguments, if the catalog added some. nil means that they equal
+	// Effective.
+	Sent json.RawMessage
 }
 
 // overhead estimates the size of a record without its strings, in bytes.
@@ -131,7 +161,8 @@ func (r *Record) size() int {
 	return n
 }
 
-// appendLine appends the record as a line of JSON without empty members, in which control characters are escaped.
+// appendLine appends the record as a line of JSON without empty members, in which control
+// characters are escaped.
 func (r *Record) appendLine(dst []byte, replica string) []byte {
 	start := len(dst)
 	dst = append(dst, `{"time":"`...)
@@ -151,6 +182,7 @@ func (r *Record) appendLine(dst []byte, replica string) []byte {
 	}
 	text("event", string(r.Event))
 	text("replica", replica)
+	text("settings", r.Settings)
 	text("issuer", r.Who.Issuer)
 	text("subject", r.Who.Subject)
 	if r.Who.SubjectIsClient {
@@ -167,8 +199,10 @@ func (r *Record) appendLine(dst []byte, replica string) []byte {
 	if r.Attempt > 1 {
 		number("attempt", r.Attempt)
 	}
+	text("set", r.Set)
 	text("method", r.Method)
 	text("target", r.Target)
+	text("shown", r.Shown)
 	text("backend", r.Backend)
 	text("decision", string(r.Verdict.Effect))
 	text("by", string(r.Verdict.By))
@@ -199,8 +233,12 @@ func (r *Record) appendLine(dst []byte, replica string) []byte {
 		dst = append(dst, '"')
 	}
 	text("arguments_hmac_sha256", r.ArgumentsDigest)
+	text("sent_arguments_hmac_sha256", r.SentArgumentsDigest)
 	if len(r.Arguments) > 0 {
 		dst = append(append(dst, `,"arguments":`...), r.Arguments...)
+	}
+	if len(r.SentArguments) > 0 {
+		dst = append(append(dst, `,"sent_arguments":`...), r.SentArguments...)
 	}
 	dst = append(dst, "}\n"...)
 	return append(dst[:start], mcp.EscapeControls(dst[start:])...)

@@ -8,8 +8,9 @@ import (
 	"cel.dev/cel-go/common/operators"
 )
 
-// CallerVariables returns the sorted variables of the principal that a condition inspects, of which an anonymous caller has none. It returns nil
-// for a condition that inspects principal.anonymous, which provides for such callers, and for one that does not compile.
+// CallerVariables returns the sorted variables of the principal that a condition inspects and that
+// are empty for an anonymous caller. It returns nil for a condition that also inspects
+// principal.anonymous, because it handles such callers, and for one that does not compile.
 func CallerVariables(when string) []string {
 	env, err := newEnv(maps.Keys(variables))
 	if err != nil {
@@ -34,9 +35,19 @@ func CallerVariables(when string) []string {
 	return out
 }
 
-// ScopesOf returns the sorted scopes that a condition looks for by name, as "mcp:read" in principal.scopes does. more reports that it
-// inspects the caller's scopes in other ways, too. Of a condition that does not compile nothing is known.
-func ScopesOf(when string) (named []string, more bool) {
+// Claims is the variable of the claims of a caller's token.
+const Claims = varClaims
+
+// ScopesOf returns the sorted scopes that a condition names, as in "mcp:read" in principal.scopes.
+// more reports that it also inspects the caller's scopes in other ways. For a condition that does
+// not compile both are empty.
+func ScopesOf(when string) (named []string, more bool) { return namesIn(when, varScopes) }
+
+// RolesOf is ScopesOf for the caller's roles.
+func RolesOf(when string) (named []string, more bool) { return namesIn(when, varRoles) }
+
+// namesIn returns the sorted texts that a condition looks for in a variable, a list.
+func namesIn(when, variable string) (named []string, more bool) {
 	env, err := newEnv(maps.Keys(variables))
 	if err != nil {
 		return nil, false
@@ -48,7 +59,7 @@ func ScopesOf(when string) (named []string, more bool) {
 	checked := compiled.NativeRep()
 	for _, e := range ast.MatchDescendants(ast.NavigateAST(checked), func(e ast.NavigableExpr) bool {
 		ref, ok := checked.ReferenceMap()[e.ID()]
-		return ok && ref.Name == varScopes
+		return ok && ref.Name == variable
 	}) {
 		if scope, ok := lookedFor(e); ok {
 			named = append(named, scope)
@@ -60,7 +71,8 @@ func ScopesOf(when string) (named []string, more bool) {
 	return slices.Compact(named), more
 }
 
-// lookedFor returns the constant that is looked for in the list e, and false if none is.
+// lookedFor returns the constant whose presence in the list e is tested. It returns false if e is
+// used otherwise.
 func lookedFor(e ast.NavigableExpr) (string, bool) {
 	parent, ok := e.Parent()
 	if !ok || parent.Kind() != ast.CallKind {

@@ -13,8 +13,9 @@ import (
 	"cel.dev/cel-go/interpreter"
 )
 
-// exactly replaces CEL's comparisons of what may be numbers, which make doubles of integers, by exact ones: ==, !=, <, <=, >, >= and in,
-// also within lists and maps. double() of what no double has exactly is an error.
+// exactly replaces CEL's comparisons of values that may be numbers by exact ones, because CEL
+// converts integers to doubles: ==, !=, <, <=, >, >= and in, also within lists and maps. double()
+// of a number without an exact double is an error.
 func exactly(checked *ast.AST) interpreter.InterpretableDecoratorV2 {
 	return func(i interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
 		call, ok := i.(interpreter.InterpretableCall)
@@ -33,7 +34,8 @@ func exactly(checked *ast.AST) interpreter.InterpretableDecoratorV2 {
 	}
 }
 
-// numeric reports whether a value of a type may be or have a number, as far as is known when the expression is compiled.
+// numeric reports whether a value of type t may be or contain a number, as far as the compiler
+// knows.
 func numeric(t *types.Type) bool {
 	switch t.Kind() {
 	case types.BoolKind, types.StringKind, types.BytesKind, types.NullTypeKind, types.TypeKind, types.DurationKind, types.TimestampKind:
@@ -49,10 +51,11 @@ func numeric(t *types.Type) bool {
 	return true
 }
 
-// opaque hides that an argument is a constant: a list of them would be made a set, whose numbers are doubles, too.
+// opaque hides that an argument is a constant: CEL would convert a constant list to a set, whose
+// numbers are doubles.
 type opaque struct{ interpreter.InterpretableV2 }
 
-// exactCall is a call of one or two arguments with another function behind it.
+// exactCall is a call of one or two arguments with a replaced function.
 type exactCall struct {
 	interpreter.InterpretableCall
 	args []interpreter.InterpretableV2
@@ -65,7 +68,8 @@ func (c *exactCall) Args() []interpreter.InterpretableV2 { return c.args }
 // Eval implements interpreter.Interpretable.
 func (c *exactCall) Eval(a interpreter.Activation) ref.Val { return c.Exec(interpreter.AsFrame(a)) }
 
-// Exec implements interpreter.InterpretableV2. An argument that is an error or unknown is the outcome.
+// Exec implements interpreter.InterpretableV2. If an argument is an error or unknown, that is the
+// result.
 func (c *exactCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	var values [2]ref.Val
 	var unknown *types.Unknown
@@ -82,7 +86,7 @@ func (c *exactCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	return types.LabelErrNode(c.ID(), c.fn(values))
 }
 
-// comparisons are the functions of CEL that compare, by their operators.
+// comparisons are CEL's comparison functions by their operators.
 var comparisons = map[string]func(args [2]ref.Val) ref.Val{
 	operators.Equals: func(args [2]ref.Val) ref.Val { return equal(args[0], args[1]) },
 	operators.NotEquals: func(args [2]ref.Val) ref.Val {
@@ -120,8 +124,8 @@ func ordered(holds func(order types.Int) bool) func(args [2]ref.Val) ref.Val {
 	}
 }
 
-// equal reports whether two values are equal, as CEL's == but for numbers, which are compared exactly. An element that is an error
-// is the outcome unless others differ.
+// equal is CEL's == with an exact comparison of numbers. An element that is an error is the result,
+// unless other elements differ.
 func equal(a, b ref.Val) ref.Val {
 	for _, v := range [...]ref.Val{a, b} {
 		if types.IsUnknownOrError(v) {
@@ -140,7 +144,7 @@ func equal(a, b ref.Val) ref.Val {
 		if y, ok := b.(traits.Mapper); ok {
 			return equalMaps(x, y)
 		}
-	case *decimal: // b is no number
+	case *decimal: // b is not a number
 		return types.False
 	}
 	return types.Equal(a, b)
@@ -185,7 +189,7 @@ func equalMaps(a, b traits.Mapper) ref.Val {
 	return out
 }
 
-// in reports whether a list has an element that is equal, or a map such a key.
+// in reports whether a list has an equal element, or a map an equal key.
 func in(v, all ref.Val) ref.Val {
 	list, ok := all.(traits.Lister)
 	if !ok {
@@ -208,7 +212,7 @@ func in(v, all ref.Val) ref.Val {
 	return out
 }
 
-// double is double(v), or an error where v has other digits.
+// double is CEL's double(v), and an error if that changes the number.
 func double(v ref.Val) ref.Val {
 	switch v := v.(type) {
 	case types.Double:
@@ -232,7 +236,7 @@ func inexact(v ref.Val) ref.Val {
 	return types.NewErr("double(%v) would have other digits: compare it as it is", v.Value())
 }
 
-// checkLiterals refuses the doubles of an expression that are not what is written.
+// checkLiterals returns an error if an expression has a literal whose double has another value.
 func checkLiterals(checked *ast.AST, text string) error {
 	runes := []rune(text)
 	for _, e := range ast.MatchDescendants(ast.NavigateAST(checked), ast.KindMatcher(ast.LiteralKind)) {
@@ -251,7 +255,7 @@ func checkLiterals(checked *ast.AST, text string) error {
 	return nil
 }
 
-// literalText is the number at the start of a text, with its sign; empty: there is none.
+// literalText returns the number at the start of a text, with its sign, or an empty string.
 func literalText(text []rune) string {
 	end := 0
 	for end < len(text) {

@@ -18,9 +18,10 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// costLimit bounds the evaluation of a condition that iterates over lists or matches regular expressions, in CEL's units of about a
-// function call each. Exceeding it is an error. Other conditions are bounded by the number of their operators and the size of the
-// request, and counting their cost would double it.
+// costLimit bounds the evaluation of a condition that iterates over lists or matches regular
+// expressions, in CEL's units of about a function call each. Exceeding it is an error. Other
+// conditions are bounded by the number of their operators and the size of the request, and counting
+// their cost would double it.
 const costLimit = 100_000
 
 // Variables. One that a target does not have is the zero value of its type.
@@ -35,6 +36,7 @@ const (
 	varAnonymous = "principal.anonymous"
 
 	varMethod = "request.method"
+	varSet    = "request.set"
 
 	// varBackend is the backend of the target.
 	varBackend = "backend"
@@ -57,12 +59,13 @@ const (
 	varArguments = "arguments"
 )
 
-// variables are the variables with their types. A misspelled one is an error when the policy is compiled.
+// variables are the variables with their types. A misspelled one is an error when the policy is
+// compiled.
 var variables = map[string]*cel.Type{
 	varSubject: cel.StringType, varIssuer: cel.StringType, varClient: cel.StringType, varIsClient: cel.BoolType, varAnonymous: cel.BoolType,
 	varScopes: cel.ListType(cel.StringType), varRoles: cel.ListType(cel.StringType),
 	varClaims: cel.MapType(cel.StringType, cel.DynType),
-	varMethod: cel.StringType, varBackend: cel.StringType,
+	varMethod: cel.StringType, varSet: cel.StringType, varBackend: cel.StringType,
 	varTool: cel.StringType, varToolBackend: cel.StringType,
 	varReadOnly: cel.BoolType, varDestructive: cel.BoolType, varIdempotent: cel.BoolType, varOpenWorld: cel.BoolType,
 	varURI: cel.StringType, varIsTemplate: cel.BoolType, varResourceBackend: cel.StringType,
@@ -83,14 +86,16 @@ func newEnv(names iter.Seq[string]) (*cel.Env, error) {
 // condition is a compiled expression.
 type condition struct {
 	program cel.Program
-	// partial evaluates the condition with unknown arguments and template variables. It is nil if the condition does not inspect them.
+	// partial evaluates the condition with unknown arguments and template variables. It is nil if
+	// the condition does not inspect them.
 	partial cel.Program
 }
 
 // uses are the variables and claims that the conditions of a policy inspect.
 type uses struct {
 	variables map[string]bool
-	// claims are the sorted names of the claims. allClaims reports that a condition inspects claims whose names are not constant.
+	// claims are the sorted names of the claims. allClaims reports that a condition inspects claims
+	// whose names are not constant.
 	claims    []string
 	allClaims bool
 }
@@ -115,7 +120,8 @@ func compile(env *cel.Env, text string, u *uses) (condition, error) {
 	return c, err
 }
 
-// check parses and type-checks an expression. options make numbers exact and bound the cost of its evaluation.
+// check parses and type-checks an expression. options make numbers exact and bound the cost of its
+// evaluation.
 func check(env *cel.Env, text string) (_ *cel.Ast, options []cel.ProgramOption, _ error) {
 	checked, issues := env.Compile(text)
 	if issues.Err() != nil {
@@ -130,7 +136,7 @@ func check(env *cel.Env, text string) (_ *cel.Ast, options []cel.ProgramOption, 
 		for _, name := range unknown(env, text, names) {
 			about += fmt.Sprintf("There is no variable %s. ", name)
 		}
-		return nil, nil, fmt.Errorf("it is no expression that can be used: %w\n%sThe variables are %s", issues.Err(), about, strings.Join(names, ", "))
+		return nil, nil, fmt.Errorf("it is no expression that can be used: %s%w\nThe variables are %s", about, issues.Err(), strings.Join(names, ", "))
 	}
 	if err := checkLiterals(checked.NativeRep(), text); err != nil {
 		return nil, nil, err
@@ -142,8 +148,9 @@ func check(env *cel.Env, text string) (_ *cel.Ast, options []cel.ProgramOption, 
 	return checked, options, nil
 }
 
-// unknown returns the dotted names in an expression that share their first part with a known variable but are none, such as
-// principal.scope. CEL's own error names the first part only. It returns nil if the expression cannot be parsed.
+// unknown returns the dotted names in an expression that share their first part with a known
+// variable but are none, such as principal.scope. CEL's own error names the first part only. It
+// returns nil if the expression cannot be parsed.
 func unknown(env *cel.Env, text string, known []string) []string {
 	parsed, issues := env.Parse(text)
 	if issues.Err() != nil {
@@ -168,8 +175,8 @@ func unknown(env *cel.Env, text string, known []string) []string {
 	return out
 }
 
-// dotted returns a chain of selections such as a.b.c as its first name, a, and the rest, .b.c. Both are empty if the chain does not
-// begin with a name.
+// dotted returns a chain of selections such as a.b.c as its first name, a, and the rest, .b.c. Both
+// are empty if the chain does not begin with a name.
 func dotted(e ast.Expr) (first, rest string) {
 	for ; e.Kind() == ast.SelectKind; e = e.AsSelect().Operand() {
 		rest = "." + e.AsSelect().FieldName() + rest
@@ -187,7 +194,8 @@ func costly(checked *ast.AST) bool {
 	})) > 0
 }
 
-// add adds what an expression inspects, and reports whether it inspects the arguments or the variables of a template.
+// add adds what an expression inspects, and reports whether it inspects the arguments or the
+// variables of a template.
 func (u *uses) add(checked *ast.AST) (arguments bool) {
 	root := ast.NavigateAST(checked)
 	for _, e := range ast.MatchDescendants(root, func(e ast.NavigableExpr) bool {
@@ -210,7 +218,8 @@ func (u *uses) add(checked *ast.AST) (arguments bool) {
 	return arguments
 }
 
-// claimOf returns the name of the claim that is selected from e, all claims, and false if it is not constant.
+// claimOf returns the name of the claim that is selected from e, all claims, and false if it is not
+// constant.
 func claimOf(e ast.NavigableExpr) (string, bool) {
 	parent, ok := e.Parent()
 	if !ok {
@@ -230,13 +239,13 @@ func claimOf(e ast.NavigableExpr) (string, bool) {
 	return "", false
 }
 
-// truth is what a condition comes to.
+// truth is the value of a condition.
 type truth byte
 
 const (
 	isFalse truth = iota
 	isTrue
-	isOpen // it depends on the arguments
+	isOpen // it depends on unknown arguments
 )
 
 var errNotBool = errors.New("it is neither true nor false")
@@ -281,7 +290,8 @@ type values struct {
 	claims, args, vars ref.Val
 }
 
-// variables are those of a template: of what was matched, or of a completion, whose arguments they are.
+// variables returns the variables of the template: those of the matched URI or, for a completion,
+// its arguments.
 func (v *values) variables() ref.Val {
 	if v.vars != nil {
 		return v.vars
@@ -335,6 +345,8 @@ func (v *values) ResolveName(name string) (any, bool) {
 		return v.who.Anonymous(), true
 	case varMethod:
 		return string(v.target.Method), true
+	case varSet:
+		return v.target.Set, true
 	case varBackend:
 		return v.target.Backend, true
 	case varTool:

@@ -12,8 +12,8 @@ import (
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// AppendEntitlement appends the attributes of a caller that the policy inspects. Callers with equal entitlements have equal rights.
-// It contains claims of credentials and must not leave the process.
+// AppendEntitlement appends the attributes of a caller that the policy inspects. Callers with equal
+// entitlements have equal rights. It contains claims of credentials and must not leave the process.
 func (p *Policy) AppendEntitlement(dst []byte, who *mcp.Principal) []byte {
 	u := p.uses.variables
 	for _, one := range [...]struct{ name, value string }{{varSubject, who.Subject}, {varIssuer, who.Issuer}, {varClient, who.Client}} {
@@ -68,6 +68,9 @@ func (p *Policy) appendTarget(dst []byte, t *Target) []byte {
 	if p.uses.variables[varMethod] {
 		dst = appendText(dst, string(t.Method))
 	}
+	if p.uses.variables[varSet] {
+		dst = appendText(dst, t.Set)
+	}
 	if p.uses.variables[varVars] {
 		vars := t.variables()
 		dst = binary.AppendUvarint(dst, uint64(len(vars)))
@@ -78,7 +81,8 @@ func (p *Policy) appendTarget(dst []byte, t *Target) []byte {
 	return append(appendText(dst, t.Backend), t.Name...)
 }
 
-// appendText appends a text with its length, so that different lists of texts have different encodings.
+// appendText appends a text with its length, so that different lists of texts have different
+// encodings.
 func appendText(dst []byte, s string) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
 }
@@ -98,14 +102,16 @@ func yes(v bool) byte {
 	return 0
 }
 
-// cacheEntries bounds the decisions in each of a cache's two generations, cacheKey the size of a key in bytes.
+// cacheEntries bounds the decisions in each of a cache's two generations, cacheKey the size of a
+// key in bytes.
 const (
 	cacheEntries = 8 << 10
 	cacheKey     = 1 << 10
 )
 
-// cache caches decisions in two generations. When the young one is full, it replaces the old one, and an entry found in the old one
-// is moved to the young one. The zero value is empty. Safe for concurrent use. Reads of young entries take no lock.
+// cache caches decisions in two generations. When the young one is full, it replaces the old one,
+// and an entry found in the old one is moved to the young one. The zero value is empty. Safe for
+// concurrent use. Reads of young entries take no lock.
 type cache struct {
 	young, old atomic.Pointer[generation]
 	mu         sync.Mutex // serializes the replacement of generations

@@ -13,15 +13,15 @@ import (
 	"github.com/mcpedge/mcpedge/internal/pattern"
 )
 
-// Idle says, a sentence each, which names in settings, that can be compiled, are those of nothing that exists: names and patterns of the scopes,
-// and texts that conditions compare names with. What matches by other means is taken to name something. It also says which rules never decide,
-// since one before them always does.
+// Idle returns notes on names in valid settings that match nothing that exists: names and patterns
+// of the scopes, and texts that conditions compare names with. Other ways of matching are not
+// checked. It also returns notes on rules that never decide because an earlier one always does.
 func (s *Settings) Idle(targets []Target) (notes []string) {
 	exists := func(kinds []Kind, holds func(*Target) bool) bool {
 		return slices.ContainsFunc(targets, func(t Target) bool { return slices.Contains(kinds, t.Kind) && holds(&t) })
 	}
 	for i, one := range s.Scopes {
-		for _, part := range []struct { // a URI that is not listed may be read
+		for _, part := range []struct { // URIs that are not listed may exist, so resources are skipped
 			key      string
 			patterns []string
 			kind     Kind
@@ -54,10 +54,11 @@ func (s *Settings) Idle(targets []Target) (notes []string) {
 	return notes
 }
 
-// comparison is a variable that a condition compares with a text.
+// comparison is a comparison of a variable with a text in a condition.
 type comparison struct{ variable, text string }
 
-// named is of which kinds of targets a variable has a value, and which; nil: of too many to know.
+// named returns the kinds of targets for which a variable has a value, and their values. nil means
+// that the values cannot be enumerated.
 type named struct {
 	kinds []Kind
 	value func(*Target) string
@@ -79,10 +80,10 @@ func (c comparison) of() named {
 	case varBackend:
 		return named{[]Kind{Tool, Prompt, Resource, Template}, backend}
 	}
-	return named{} // a URI that is not listed may be read
+	return named{} // URIs that are not listed may exist
 }
 
-// compared are the variables that an expression compares with texts, by == or as one of a list.
+// compared returns the comparisons of variables with texts in an expression, by == or by in.
 func compared(env *cel.Env, text string) (out []comparison) {
 	checked, issues := env.Compile(text)
 	if issues.Err() != nil {
@@ -121,7 +122,7 @@ func compared(env *cel.Env, text string) (out []comparison) {
 	return out
 }
 
-// literal is the text that an expression is; false: it is another.
+// literal returns the text of an expression that is a text literal, else false.
 func literal(e ast.Expr) (string, bool) {
 	if e.Kind() != ast.LiteralKind {
 		return "", false

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Rules behind one that always holds are told, and so only where there are any.
+// Rules after one that always matches are reported, and only if there are any.
 func TestRulesThatNeverDecide(t *testing.T) {
 	always, other := Rule{Name: "all", When: " true ", Then: Allow}, Rule{Name: "admins", When: `"admin" in principal.roles`, Then: Deny}
 	for name, c := range map[string]struct {

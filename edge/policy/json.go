@@ -11,10 +11,11 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 )
 
-// DecodeObject decodes a JSON object for Arguments. Strings, booleans, null, arrays and objects are as encoding/json has them. Numbers
-// keep their digits: those that a double has are float64; others are int64, uint64, or of a type that CEL compares exactly. An error
-// says what cannot be read, that a number is too long to be compared, or that an object has two members of one name, of which a
-// backend may take the other one. null gives nil.
+// DecodeObject decodes a JSON object for Arguments. Strings, booleans, null, arrays and objects are
+// decoded as by encoding/json. Numbers keep their value: those that a double represents exactly are
+// float64; others are int64, uint64, or of a type that CEL compares exactly. It returns an error
+// for invalid JSON, for a number that is too long to compare, and for an object with duplicate
+// members, of which a backend may read the other one. null gives nil.
 func DecodeObject(raw []byte) (map[string]any, error) {
 	v, err := decode(raw)
 	if err != nil || v == nil {
@@ -27,7 +28,7 @@ func DecodeObject(raw []byte) (map[string]any, error) {
 	return object, nil
 }
 
-// maxDepth bounds the depth of what is decoded: messages and tokens are less deep.
+// maxDepth bounds the nesting. Messages and tokens are bounded further.
 const maxDepth = 1000
 
 // decode decodes one JSON value.
@@ -84,7 +85,7 @@ func decodeObject(d *json.Decoder, depth int) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		name, _ := token.(string) // nothing else is read there
+		name, _ := token.(string) // a member's name is always a string
 		if _, twice := out[name]; twice {
 			return nil, fmt.Errorf("an object has the member %.64q twice: send it once", name)
 		}
@@ -96,7 +97,8 @@ func decodeObject(d *json.Decoder, depth int) (any, error) {
 	return out, err
 }
 
-// claimAdapter makes claims values as they are looked at, each from its JSON. One that cannot be is an error.
+// claimAdapter decodes a claim's JSON when it is inspected. A claim that cannot be decoded is an
+// error.
 type claimAdapter struct{ types.Adapter }
 
 var claims = claimAdapter{types.DefaultTypeAdapter}

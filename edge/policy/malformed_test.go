@@ -7,7 +7,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// Arguments that cannot be read do not tell what is hidden whatever they are from what does not exist.
+// Unreadable arguments do not reveal whether a target that is hidden for all arguments exists.
 func TestMalformedArguments(t *testing.T) {
 	p, err := Compile(Settings{Default: Allow, Rules: []Rule{
 		{Name: "region", When: `has(arguments.region) && arguments.region == "us"`, Then: Deny},

@@ -12,17 +12,18 @@ import (
 )
 
 const (
-	// exactBelow bounds the doubles each of which stands for one integer.
+	// exactBelow is the bound below which doubles represent all integers.
 	exactBelow = 1 << 53
-	// maxNumber bounds the text of a number, in bytes, and maxExponent its exponent, either way.
+	// maxNumber bounds the text of a number, in bytes, and maxExponent the absolute value of its
+	// exponent.
 	maxNumber, maxExponent = 1 << 10, 1 << 30
 )
 
-// number is a number of JSON as CEL has it: a double where one has its digits, an int64 or uint64 where none has and one of them does,
-// else a *decimal. Integers from 2^53 on are int64 or uint64 if they fit. Texts that denote the same number give the same value. The
-// error says that the number is longer than maxNumber, or further from 1 than maxExponent.
+// number converts a JSON number to a CEL value: a double that represents it exactly, else an int64
+// or uint64, else a *decimal. Integers from 2^53 on are int64 or uint64 if they fit. Texts of the
+// same number give equal values. The error means that the number exceeds maxNumber or maxExponent.
 func number(text string) (any, error) {
-	if len(text) <= 15 && !strings.ContainsAny(text, "eE") { // a double has 15 digits of any number
+	if len(text) <= 15 && !strings.ContainsAny(text, "eE") { // a double represents 15 digits
 		return strconv.ParseFloat(text, 64)
 	}
 	if len(text) > maxNumber {
@@ -32,7 +33,7 @@ func number(text string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, _ := strconv.ParseFloat(text, 64) // infinite if it is too large
+	f, _ := strconv.ParseFloat(text, 64) // infinite if too large
 	if math.Abs(f) < exactBelow {
 		if d.compare(decimalOf(f)) == 0 {
 			return f, nil
@@ -53,7 +54,7 @@ func number(text string) (any, error) {
 	return d, nil
 }
 
-// IsDouble reports whether a double has the digits of a number of JSON.
+// IsDouble reports whether a double represents a JSON number exactly.
 func IsDouble(text string) bool {
 	if len(text) <= 15 && !strings.ContainsAny(text, "eE") {
 		return true
@@ -66,16 +67,16 @@ func IsDouble(text string) bool {
 	return err == nil && !math.IsInf(f, 0) && d.compare(decimalOf(f)) == 0
 }
 
-// decimal is a number whose digits no double, int64 or uint64 has. It implements ref.Val: it is equal to its like alone, and ordered
-// exactly among numbers. There is no arithmetic on it.
+// decimal is a number that no double, int64 or uint64 represents exactly. It implements ref.Val: it
+// is equal to the same decimal only, and ordered exactly among all numbers. It has no arithmetic.
 type decimal struct {
 	negative bool
-	// digits are without zeros at either end; empty: the number is 0. The number is 0.digits × 10^exponent.
+	// digits have no zeros at either end; empty means 0. The number is 0.digits × 10^exponent.
 	digits   string
 	exponent int
 }
 
-// parseDecimal reads a number as JSON, or CEL, writes it.
+// parseDecimal parses a number in the notation of JSON or CEL.
 func parseDecimal(text string) (*decimal, error) {
 	d := &decimal{}
 	rest, negative := strings.CutPrefix(text, "-")
@@ -97,17 +98,18 @@ func parseDecimal(text string) (*decimal, error) {
 	return d, nil
 }
 
-// decimalOf is a finite double: an integer exactly, another one by the shortest text that gives it.
+// decimalOf converts a finite double: an integer exactly, others by the shortest text that parses
+// to it.
 func decimalOf(f float64) *decimal {
 	text := strconv.FormatFloat(f, 'e', -1, 64)
 	if math.Abs(f) >= exactBelow {
 		text = strconv.FormatFloat(f, 'f', 0, 64)
 	}
-	d, _ := parseDecimal(text) // it is no other text than those
+	d, _ := parseDecimal(text) // text is always valid
 	return d
 }
 
-// integer is the number's text without point and exponent, if it is an integer of 20 digits at most.
+// integer returns the number without point and exponent, if it is an integer of at most 20 digits.
 func (d *decimal) integer() (string, bool) {
 	if d.exponent < len(d.digits) || d.exponent > 20 {
 		return "", false
@@ -119,7 +121,7 @@ func (d *decimal) integer() (string, bool) {
 	return text, true
 }
 
-// compare is -1, 0 or 1.
+// compare returns -1, 0 or 1.
 func (d *decimal) compare(e *decimal) int {
 	sign := func(d *decimal) int {
 		switch {
@@ -147,7 +149,7 @@ func (d *decimal) compare(e *decimal) int {
 	return s * strings.Compare(d.digits, e.digits)
 }
 
-// String is the number as JSON has it.
+// String returns the number in the notation of JSON.
 func (d *decimal) String() string {
 	sign := ""
 	if d.negative {
@@ -158,7 +160,7 @@ func (d *decimal) String() string {
 
 var _ ref.Val = (*decimal)(nil)
 
-// decimalType is the type of a decimal, by which it is no other number to CEL's own functions.
+// decimalType is the type of a decimal. CEL's own functions do not treat it as a number.
 var decimalType = types.NewObjectType("mcpedge.Decimal")
 
 // ConvertToNative implements ref.Val.
@@ -188,7 +190,8 @@ func (d *decimal) misfit() error {
 	return fmt.Errorf("the number %.64s has more digits than a double or an integer of 64 bits: it can be compared only", d)
 }
 
-// compareNumbers compares exactly. ok is false if one of the values is no number; unordered if one is no number to order (NaN).
+// compareNumbers compares exactly. ok is false if one of the values is not a number. unordered is
+// true if one is NaN.
 func compareNumbers(a, b ref.Val) (order int, unordered, ok bool) {
 	switch x := a.(type) {
 	case types.Int:
@@ -221,7 +224,7 @@ func compareNumbers(a, b ref.Val) (order int, unordered, ok bool) {
 		return 0, false, false
 	case x == nil || y == nil:
 		return 0, true, true
-	case infiniteX != 0 || infiniteY != 0: // one of the two is no double, so is finite
+	case infiniteX != 0 || infiniteY != 0: // the other is a decimal, which is finite
 		return infiniteX - infiniteY, false, true
 	}
 	return x.compare(y), false, true
@@ -237,7 +240,8 @@ func compareOrdered[T types.Int | types.Uint | types.Double](a, b T) int {
 	return 0
 }
 
-// decimalFrom is a number's decimal. That of NaN is nil; infinite is the sign of an infinite number, else 0.
+// decimalFrom converts a number to a decimal. d is nil for NaN, and 0 for an infinity. infinite is
+// the sign of an infinity, else 0.
 func decimalFrom(v ref.Val) (d *decimal, infinite int, ok bool) {
 	switch v := v.(type) {
 	case *decimal:

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"cel.dev/cel-go/cel"
+
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
@@ -22,13 +24,21 @@ type Policy struct {
 	uses    uses
 	scopes  scopes
 	decided cache
-	// denied and failed count refusals and evaluation errors by rule. The last two elements are RuleDefault and RuleScopes.
+	// restrictions apply to what rules allow.
+	restrictions restrictions
+	// denied and failed count refusals and evaluation errors by rule: those of rules, RuleDefault,
+	// RuleScopes, and those of restrictions.
 	denied, failed []atomic.Int64
 	id             [8]byte
 }
 
 // ErrHidden means that the request must be answered as if its target did not exist.
 var ErrHidden = errors.New("hidden")
+
+// ErrReplaced means that a request was not decided, because the policy server of the policy by which
+// it is decided was closed before it was asked. The policy was replaced; the request can be decided
+// again by the one in force.
+var ErrReplaced = errors.New("the policy was replaced while the request was decided")
 
 // rule is a compiled Rule.
 type rule struct {
@@ -40,7 +50,7 @@ type rule struct {
 // Compile returns the policy of settings. The error lists all invalid settings with their paths.
 func Compile(s Settings) (*Policy, error) {
 	errs := []error{s.validate()}
-	env, err := newEnv(maps.Keys(variables))
+	env, err := ruleEnv()
 	if err != nil {
 		return nil, err
 	}
@@ -58,6 +68,9 @@ func Compile(s Settings) (*Policy, error) {
 		}
 		p.rules = append(p.rules, rule{r.Name, when, r.Then})
 	}
+	for i := range s.Restrictions {
+		errs = append(errs, p.restrictions.add(&s.Restrictions[i], env, &p.uses))
+	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
@@ -71,12 +84,19 @@ func Compile(s Settings) (*Policy, error) {
 	}
 	sum := sha256.Sum256(raw)
 	copy(p.id[:], sum[:])
-	p.denied, p.failed = make([]atomic.Int64, len(p.rules)+2), make([]atomic.Int64, len(p.rules)+2)
+	n := len(p.rules) + ownNames + len(p.restrictions.rules)
+	p.denied, p.failed = make([]atomic.Int64, n), make([]atomic.Int64, n)
 	return p, nil
 }
 
-// Claims returns the names of the claims that rules inspect, besides the other attributes of a principal. all reports that a rule
-// inspects claims whose names are not constant.
+// ownNames is the number of names of decisions without a rule: RuleDefault and RuleScopes.
+const ownNames = 2
+
+// ruleEnv returns the CEL environment of conditions.
+func ruleEnv() (*cel.Env, error) { return newEnv(maps.Keys(variables)) }
+
+// Claims returns the names of the claims that rules inspect, besides the other attributes of a
+// principal. all reports that a rule inspects claims whose names are not constant.
 func (p *Policy) Claims() (names []string, all bool) { return p.uses.claims, p.uses.allClaims }
 
 // UsesRoles reports whether rules inspect the caller's roles.
@@ -87,40 +107,46 @@ func (p *Policy) ID() [8]byte { return p.id }
 
 // Filters reports whether the policy may remove entries from lists.
 func (p *Policy) Filters() bool {
-	return len(p.rules) > 0 || p.last != Allow || p.lists == Allowed && len(p.needs) > 0
+	return len(p.rules) > 0 || p.last != Allow || len(p.restrictions.rules) > 0 || p.lists == Allowed && p.NeedsScopes()
 }
 
 // Decision is the result of evaluating a policy for an operation.
 type Decision struct {
 	// Effect is Allow, Hide, Deny or StepUp.
 	Effect Effect
-	// Rule is the name of the rule that decided, RuleDefault or RuleScopes.
+	// Rule is the name of the rule that decided, RuleDefault or RuleScopes. That of a Restriction is
+	// qualified by its owner.
 	Rule string
 	// Need are all scopes that the operation requires. It is set for StepUp only.
 	Need []string
-	// Lacks are all scopes that an open decision requires where it allows, if the caller lacks any of them.
+	// Lacks are all scopes that an open decision requires where it allows, if the caller lacks any
+	// of them.
 	Lacks []string
-	// Open reports that the decision depends on unknown arguments. Effect and Rule are then those of the first rule that inspects
-	// them, if its condition is true.
+	// Open reports that the decision depends on unknown arguments. Effect and Rule are then those
+	// of the first rule that inspects them, if its condition is true.
 	Open bool
 	// Form is the form of the URI or template that was evaluated, or empty for the target's name.
 	Form string
 	// Err is the error of a condition that could not be evaluated, which denies the operation.
 	Err error
 
-	// at is the index of the rule.
-	at int
-	// hiddenBy, of an open decision, is the index of the rule that hides the target if no rule that inspects arguments applies and
-	// none of these allows, or -1 if there is none.
+	// at is the index of the rule in the counts, and from that of the rule from which an open decision is
+	// evaluated again once the arguments are known.
+	at, from int
+	// hiddenBy, of an open decision, is the index of the rule that hides the target if no rule that
+	// inspects arguments applies and none of these allows, or -1 if there is none.
 	hiddenBy int
-	// listed reports whether the operation is allowed, or requires a step-up only, for some values of unknown arguments.
+	// listed reports whether the operation is allowed, or requires a step-up only, for some values
+	// of unknown arguments.
 	listed bool
 }
 
-// Arguments returns the arguments of a call, decoded as by encoding/json. It is called at most once, and only if rules inspect them.
+// Arguments returns the arguments of a call, decoded as by encoding/json. It is called at most
+// once, and only if rules inspect them.
 type Arguments func() (map[string]any, error)
 
-// Decide evaluates the policy for an operation and counts a refusal. The error is the error of args.
+// Decide evaluates the policy for an operation and counts a refusal. The error is the error of
+// args.
 func (p *Policy) Decide(who *mcp.Principal, t *Target, args Arguments) (Decision, error) {
 	d, err := p.Explain(who, t, args)
 	if err != nil {
@@ -135,9 +161,11 @@ func (p *Policy) Decide(who *mcp.Principal, t *Target, args Arguments) (Decision
 	return d, nil
 }
 
-// Explain evaluates the policy as Decide does, without counting. If args is nil, the arguments are unknown and the decision may be
-// open. A URI or a template is allowed only if each of its equivalent forms is, see uris.Forms, with the variables of each template
-// that matches, because a backend may read it as any of them.
+// Explain evaluates the policy as Decide does, without counting. If args is nil, the arguments are
+// unknown and the decision may be open. A URI or a template is allowed only if each of its forms
+// is, see uris.Forms, with the variables of each template that matches, because a backend may read
+// it as any of them. A listed URI may lack parts of which only the default refuses the rest, see
+// Target.IsListed.
 func (p *Policy) Explain(who *mcp.Principal, t *Target, args Arguments) (Decision, error) {
 	if t.Vars != nil {
 		once := *t
@@ -154,7 +182,7 @@ func (p *Policy) Explain(who *mcp.Principal, t *Target, args Arguments) (Decisio
 			Err: fmt.Errorf("more than %d templates of the backend match %.200q, each with other variables: have fewer that match the same", MaxReadings, t.Name)}, nil
 	}
 	for other := range t.others(n) {
-		if read, err := p.explain(who, other, args); err != nil || read.Effect != Allow {
+		if read, err := p.explain(who, other, args); err != nil || read.Effect != Allow && !t.excuses(other.Name, &read) {
 			if other.Name != t.Name {
 				read.Form = other.Name
 			}
@@ -184,11 +212,11 @@ func (p *Policy) explain(who *mcp.Principal, t *Target, args Arguments) (Decisio
 		}
 		return Decision{}, err
 	}
-	return p.evaluate(&values{who: who, target: t, arguments: known, known: true}, d.at), nil
+	return p.evaluate(&values{who: who, target: t, arguments: known, known: true}, d.from), nil
 }
 
-// Listed reports whether an entry is listed for a caller: the operation is allowed for some arguments or, with Obtainable, would be
-// with more scopes.
+// Listed reports whether an entry is listed for a caller: the operation is allowed for some
+// arguments or, with Obtainable, would be with more scopes.
 func (p *Policy) Listed(who *mcp.Principal, t *Target) bool {
 	if listed := p.without(who, t).listed; !listed || t.Kind == Tool || t.Kind == Prompt {
 		return listed
@@ -198,7 +226,7 @@ func (p *Policy) Listed(who *mcp.Principal, t *Target) bool {
 		return false
 	}
 	for other := range t.others(n) {
-		if !p.without(who, other).listed {
+		if d := p.without(who, other); !d.listed && !t.excuses(other.Name, &d) {
 			return false
 		}
 	}
@@ -207,7 +235,7 @@ func (p *Policy) Listed(who *mcp.Principal, t *Target) bool {
 
 // without returns the cached decision without arguments, or evaluates and caches it.
 func (p *Policy) without(who *mcp.Principal, t *Target) Decision {
-	if len(p.rules) == 0 {
+	if len(p.rules)+len(p.restrictions.rules) == 0 {
 		return p.evaluate(&values{who: who, target: t}, 0)
 	}
 	var space [256]byte
@@ -227,7 +255,7 @@ func (p *Policy) evaluate(v *values, from int) Decision {
 	for i := from; i < len(p.rules); i++ {
 		r := &p.rules[i]
 		truth, err := r.when.holds(v)
-		d := Decision{Effect: r.then, Rule: r.name, at: i}
+		d := Decision{Effect: r.then, Rule: r.name, at: i, from: i}
 		switch {
 		case err != nil:
 			d.Effect, d.Err = Deny, err
@@ -243,72 +271,77 @@ func (p *Policy) evaluate(v *values, from int) Decision {
 		}
 		return p.conclude(v, d, open, possible)
 	}
-	return p.conclude(v, Decision{Effect: p.last, Rule: RuleDefault, at: len(p.rules)}, open, possible)
+	return p.conclude(v, Decision{Effect: p.last, Rule: RuleDefault, at: len(p.rules), from: len(p.rules)}, open, possible)
 }
 
-// conclude applies the scopes to the decision of the rules. open is the first open decision, or nil.
+// conclude applies the restrictions and the scopes to the decision of the rules. open is the first
+// open decision, or nil. possible reports that an open rule may allow.
 func (p *Policy) conclude(v *values, d Decision, open *Decision, possible bool) Decision {
-	may := d.Effect == Allow || possible
-	var lacks []string
-	if may {
-		need, ok := p.lacks(v)
-		lacks = need
-		may = ok || p.lists == Obtainable
-		if !ok && d.Effect == Allow {
-			d.Effect, d.Rule, d.Need, d.at = StepUp, RuleScopes, need, len(p.rules)+1
-		}
+	if d.Effect != Allow && !possible {
+		return withOpen(d, open, d.Effect == Hide, nil)
 	}
-	if open != nil {
-		hiddenBy := -1
-		if d.Effect == Hide && !possible {
-			hiddenBy = d.at
-		}
-		d = *open
-		d.hiddenBy, d.Lacks = hiddenBy, lacks
+	refused, conditional := p.restrict(v)
+	if open == nil && conditional != nil {
+		conditional.from = d.from
+		open = conditional
 	}
-	d.listed = may
+	if refused != nil {
+		hidden := d.Effect != Deny && refused.Effect == Hide
+		if d.Effect == Allow {
+			d = *refused
+		}
+		return withOpen(d, open, hidden, nil)
+	}
+	need, ok := p.lacks(v)
+	if !ok && d.Effect == Allow {
+		d.Effect, d.Rule, d.Need, d.at = StepUp, RuleScopes, need, len(p.rules)+1
+	}
+	d = withOpen(d, open, false, need)
+	d.listed = ok || p.lists == Obtainable
+	return d
+}
+
+// withOpen returns open if it is not nil, else d. hides reports that d hides the target if no open
+// rule applies, and lacks are the scopes that the caller lacks for what is allowed.
+func withOpen(d Decision, open *Decision, hides bool, lacks []string) Decision {
+	if open == nil {
+		return d
+	}
+	hiddenBy := -1
+	if hides {
+		hiddenBy = d.at
+	}
+	d = *open
+	d.hiddenBy, d.Lacks = hiddenBy, lacks
 	return d
 }
 
 // NeedsScopes reports whether an operation requires scopes.
-func (p *Policy) NeedsScopes() bool { return len(p.needs) > 0 }
+func (p *Policy) NeedsScopes() bool { return len(p.needs)+len(p.restrictions.needs) > 0 }
 
-// lacks returns the scopes that an operation requires. ok reports whether the caller has all of them.
-func (p *Policy) lacks(v *values) (need []string, ok bool) {
-	for i := range p.needs {
-		if n := &p.needs[i]; n.about(v.target) {
-			for _, s := range n.scopes {
-				if !p.scopes.has(v.who.Scopes, s) {
-					return n.scopes, false
-				}
-			}
-			break
-		}
-	}
-	return nil, true
-}
-
-// Denied calls fn with the number of operations that each rule has refused so far, and how many of these had an evaluation error.
-// The rules include RuleDefault and RuleScopes.
+// Denied calls fn with the number of operations that each rule has refused so far, and how many of
+// these had an evaluation error. The rules include RuleDefault and RuleScopes.
 func (p *Policy) Denied(fn func(rule string, denied, failed int64)) {
 	for i := range p.denied {
 		fn(p.name(i), p.denied[i].Load(), p.failed[i].Load())
 	}
 }
 
-// name returns the name of the rule at an index, including RuleDefault and RuleScopes.
+// name returns the name of the rule at an index of the counts.
 func (p *Policy) name(i int) string {
 	switch {
 	case i < len(p.rules):
 		return p.rules[i].name
 	case i == len(p.rules):
 		return RuleDefault
+	case i == len(p.rules)+1:
+		return RuleScopes
 	}
-	return RuleScopes
+	return p.restrictions.rules[i-len(p.rules)-ownNames].name
 }
 
-// Held returns the caller's scopes that the policy names. A client that requests them together with those that an operation requires
-// loses no permission.
+// Held returns the caller's scopes that the policy names. A client that requests them together with
+// those that an operation requires loses no permission.
 func (p *Policy) Held(who *mcp.Principal) (out []string) {
 	for _, s := range who.Scopes {
 		if _, named := p.scopes.by[s]; named && !slices.Contains(out, s) {
@@ -316,47 +349,4 @@ func (p *Policy) Held(who *mcp.Principal) (out []string) {
 		}
 	}
 	return out
-}
-
-// scopes is the hierarchy of scopes.
-type scopes struct {
-	// by maps each scope that the policy names to the scopes that include it, including itself.
-	by map[string][]string
-	// order maps each scope to its index.
-	order map[string]int
-}
-
-func newScopes(s *Settings) scopes {
-	out := scopes{map[string][]string{}, map[string]int{}}
-	name := func(list ...string) {
-		for _, scope := range list {
-			if _, known := out.by[scope]; !known {
-				out.order[scope] = len(out.by)
-				out.by[scope] = []string{scope}
-			}
-		}
-	}
-	for _, one := range s.Scopes {
-		name(one.Need...)
-	}
-	for _, above := range sortedKeys(s.Hierarchy) {
-		name(above)
-		name(s.Hierarchy[above]...)
-	}
-	for _, above := range sortedKeys(s.Hierarchy) {
-		for _, scope := range Included(s.Hierarchy, s.Hierarchy[above]) {
-			out.by[scope] = append(out.by[scope], above)
-		}
-	}
-	return out
-}
-
-// has reports whether held contains a scope, or one that includes it.
-func (s *scopes) has(held []string, scope string) bool {
-	for _, by := range s.by[scope] {
-		if slices.Contains(held, by) {
-			return true
-		}
-	}
-	return false
 }

@@ -325,8 +325,8 @@ func TestWrongSettings(t *testing.T) {
 		{Settings{Default: Deny, Rules: []Rule{{"r", "true", StepUp}}}, `rules[0] r: then: "step-up"`},
 		{Settings{Default: Deny, Rules: []Rule{{"r", "principal.role == 'x'", Allow}}}, "rules[0] r: when: it is no expression"},
 		{Settings{Default: Deny, Rules: []Rule{{"r", "tool.annotations.destructiv", Allow}}}, "undeclared reference"},
-		{Settings{Default: Deny, Rules: []Rule{{"r", "tool.annotations.destructiv", Allow}}}, "\nThere is no variable tool.annotations.destructiv. The variables are arguments, "},
-		{Settings{Default: Deny, Rules: []Rule{{"r", "'x' in principal.scope && principal.scope.exists(s, s.a == 'tool.x') && tool.name == x.y", Allow}}}, "\nThere is no variable principal.scope. The variables are"},
+		{Settings{Default: Deny, Rules: []Rule{{"r", "tool.annotations.destructiv", Allow}}}, "that can be used: There is no variable tool.annotations.destructiv. ERROR"},
+		{Settings{Default: Deny, Rules: []Rule{{"r", "'x' in principal.scope && principal.scope.exists(s, s.a == 'tool.x') && tool.name == x.y", Allow}}}, "that can be used: There is no variable principal.scope. ERROR"},
 		{Settings{Default: Deny, Rules: []Rule{{"r", "principal.claims.a.b == 1 && tool.name == x", Allow}}}, "\nThe variables are"},
 		{Settings{Default: Deny, Rules: []Rule{{"r", "tool.name == 1", Allow}}}, "no matching overload"},
 		{Settings{Default: Deny, Rules: []Rule{{"r", "principal.claims.x", Allow}}}, "it is of type dyn"},
@@ -380,7 +380,7 @@ func BenchmarkDecide(b *testing.B) {
 	})
 }
 
-// A condition with a variable that does not exist is told of those that do.
+// The error about an unknown variable lists the existing ones.
 func TestMisspelledVariable(t *testing.T) {
 	_, err := Compile(Settings{Default: Deny, Rules: []Rule{{Name: "r", When: "tool.nam == 'x'", Then: Allow}}})
 	if err == nil || !strings.Contains(err.Error(), "tool.name") || !strings.Contains(err.Error(), "principal.roles") {
@@ -388,7 +388,7 @@ func TestMisspelledVariable(t *testing.T) {
 	}
 }
 
-// A client is told from a user of the same subject, also where what was decided for the one is remembered.
+// A client and a user with the same subject are distinguished, also if the decision for one of them is cached.
 func TestClientsAreNoUsers(t *testing.T) {
 	p := when(t, `!principal.subject_is_client`)
 	for range 2 {

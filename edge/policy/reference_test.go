@@ -267,7 +267,7 @@ func drawWorld(r *rand.Rand) *world {
 	return w
 }
 
-// possibleArguments stand for all that there may be: no expression tells others apart.
+// possibleArguments stand for all possible arguments: no expression distinguishes others.
 var possibleArguments = []map[string]any{{}, {"region": "eu"}, {"region": "us"}, {"region": "elsewhere"}}
 
 // A policy decides as a plain evaluator of its settings does, and lists what some arguments make usable.

@@ -13,23 +13,27 @@ import (
 
 // Settings are the settings of a policy. The zero value allows everything.
 type Settings struct {
-	// Default is the effect if no condition is true: Allow, Hide or Deny. Empty allows, and is valid without Rules only.
+	// Default is the effect if no condition is true: Allow, Hide or Deny. Empty allows, and is
+	// valid without Rules only.
 	Default Effect
 	// Hierarchy maps a scope to the scopes that it includes. Inclusion is transitive.
 	Hierarchy map[string][]string
-	// Scopes are the required scopes of operations. The first element that applies to an operation decides. An operation to which
-	// none applies requires no scope.
+	// Scopes are the required scopes of operations. The first element that applies to an operation
+	// decides. An operation to which none applies requires no scope.
 	Scopes []Scopes
 	// Rules are evaluated in order. The first one whose condition is true decides.
 	Rules []Rule
 	// Lists selects the listed entries. Empty means Obtainable.
 	Lists Lists
+	// Restrictions apply to what Rules allow.
+	Restrictions []Restriction `json:",omitempty"`
 }
 
 // Scopes are the scopes that some operations require.
 type Scopes struct {
-	// Tools, Prompts and Resources are patterns for names and URIs: * matches any text without a slash, ** any text. A resource
-	// template is matched by its own text. If all are empty, the scopes apply to every operation.
+	// Tools, Prompts and Resources are patterns for names and URIs: * matches any text without a
+	// slash, ** any text. A resource template is matched by its own text. If all are empty, the
+	// scopes apply to every operation.
 	Tools, Prompts, Resources []string
 	// Need are the required scopes. Empty requires none.
 	Need []string
@@ -105,18 +109,16 @@ func (s *Settings) validate() error {
 			wrong("rules[%d] %s: then: %q: use allow, hide or deny", i, r.Name, r.Then)
 		}
 	}
-	for i, one := range s.Scopes {
-		for _, p := range slices.Concat(one.Tools, one.Prompts, one.Resources) {
-			if p == "" {
-				wrong("scopes[%d]: a pattern is empty: write a name or a URI, with * or ** for any text", i)
-			}
-		}
-		for _, scope := range one.Need {
-			if why := mcp.NotScope(scope); why != "" {
-				wrong("scopes[%d]: need: %q %s", i, scope, why)
+	for _, r := range s.Restrictions {
+		for _, one := range r.Rules {
+			if name := r.Qualified(one.Name); names[name] {
+				wrong("restrictions of %s: the name %q is that of another rule, too: give each its own", r.Owner, name)
+			} else {
+				names[name] = true
 			}
 		}
 	}
+	errs = append(errs, invalidScopes(s.Scopes)...)
 	for _, above := range slices.Sorted(maps.Keys(s.Hierarchy)) {
 		for _, scope := range append([]string{above}, s.Hierarchy[above]...) {
 			if why := mcp.NotScope(scope); why != "" {
@@ -130,9 +132,28 @@ func (s *Settings) validate() error {
 	return errors.Join(errs...)
 }
 
+// invalidScopes returns the errors of required scopes.
+func invalidScopes(list []Scopes) (errs []error) {
+	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	for i, one := range list {
+		for _, p := range slices.Concat(one.Tools, one.Prompts, one.Resources) {
+			if p == "" {
+				wrong("scopes[%d]: a pattern is empty: write a name or a URI, with * or ** for any text", i)
+			}
+		}
+		for _, scope := range one.Need {
+			if why := mcp.NotScope(scope); why != "" {
+				wrong("scopes[%d]: need: %q %s", i, scope, why)
+			}
+		}
+	}
+	return errs
+}
+
 func (e Effect) ofRule() bool { return e == Allow || e == Hide || e == Deny }
 
-// Included returns scopes and all that they include by a hierarchy, in the order in which they are met.
+// Included returns scopes and all that they include by a hierarchy, in the order in which they are
+// met.
 func Included(hierarchy map[string][]string, scopes []string) []string {
 	out := slices.Clone(scopes)
 	for i := 0; i < len(out); i++ {

@@ -46,6 +46,53 @@ func TestOtherFormsOfURIs(t *testing.T) {
 	}
 }
 
+// A URI is refused of which a backend may drop the fragment, the query or the last slash, unless it
+// is listed and only the default refuses what is left.
+func TestURIsWithoutParts(t *testing.T) {
+	compiled := func(s Settings) *Policy {
+		p, err := Compile(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	denies := compiled(Settings{Default: Allow, Rules: []Rule{{Name: "secret", When: `resource.uri == "file:///secret" || resource.uri.endsWith(".key")`, Then: Deny}},
+		Scopes: []Scopes{{Resources: []string{"file:///scoped"}, Need: []string{"admin"}}}})
+	allows := compiled(Settings{Default: Deny, Rules: []Rule{
+		{Name: "hidden", When: `resource.uri == "file:///public/hidden"`, Then: Hide},
+		{Name: "public", When: `resource.uri.startsWith("file:///public/") || resource.uri.startsWith("q://x?name=")`, Then: Allow}}})
+	for _, c := range []struct {
+		p                *Policy
+		uri              string
+		want, wantListed Effect
+	}{
+		{denies, "file:///public#secret", Allow, Allow},
+		{denies, "file:///secret#", Deny, Deny},
+		{denies, "file:///secret?", Deny, Deny},
+		{denies, "file:///secret?x", Deny, Deny},
+		{denies, "file:///secret/", Deny, Deny},
+		{denies, "file:///a.key%23", Deny, Deny},
+		{denies, "file:///scoped?x", StepUp, StepUp},
+		{allows, "file:///public/a/?x#y", Allow, Allow},
+		{allows, "file:///public/", Deny, Allow},
+		{allows, "q://x?name=1", Deny, Allow},
+		{allows, "q://x?name=1#z", Deny, Allow},
+		{allows, "file:///public/hidden/", Hide, Hide},
+		{allows, "file:///public/../x/", Deny, Deny},
+	} {
+		for listed, want := range map[bool]Effect{false: c.want, true: c.wantListed} {
+			target := &Target{Kind: Resource, Name: c.uri, IsListed: listed}
+			d, err := c.p.Explain(&mcp.Principal{}, target, noArguments)
+			if err != nil || d.Effect != want {
+				t.Errorf("%s, listed %v: %s of the form %q, %v; want %s", c.uri, listed, d.Effect, d.Form, err, want)
+			}
+			if got := c.p.Listed(&mcp.Principal{}, target); got != (want == Allow || want == StepUp) {
+				t.Errorf("%s, listed %v: is in lists %v", c.uri, listed, got)
+			}
+		}
+	}
+}
+
 // What libraries decode before they hand it to a backend is decided on decoded, and a template by its own text in every form.
 func TestDecodedForms(t *testing.T) {
 	p, err := Compile(Settings{

@@ -2,13 +2,14 @@ package policy
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/internal/pattern"
 	"github.com/mcpedge/mcpedge/internal/uris"
 )
 
-// Kind is what sort of thing a caller names.
+// Kind is the kind of a target.
 type Kind byte
 
 // The kinds.
@@ -16,35 +17,43 @@ const (
 	Tool     Kind = 't'
 	Prompt   Kind = 'p'
 	Resource Kind = 'r'
-	// Template is a resource template, as it is listed and completed. What is read by it is a Resource.
+	// Template is a resource template, as it is listed and completed. A resource read by it is a
+	// Resource.
 	Template Kind = 'm'
 )
 
-// Target is something that exists, and that a caller names.
+// Target is an existing object that a caller names.
 type Target struct {
 	Kind Kind
-	// Method is what the caller does with it; for lists the method by which an entry is used.
+	// Method is the operation; for lists, the operation by which an entry is used.
 	Method mcp.Method
-	// Name is that of a tool or prompt as clients see it, a resource's URI, or a template's text.
+	// Name is the name of a tool or prompt as clients see it, a resource's URI, or a template's
+	// text.
 	Name string
-	// Backend serves it.
+	// Backend is the backend that serves it.
 	Backend string
-	// Vars returns the variables of a Resource by each template of its backend that matches, decoded as the backend gets them: those
-	// that differ, of which more than MaxReadings need not be complete. nil, or none: there are none. It is called only if conditions
-	// look at them.
+	// IsListed is true for a Resource that the backend lists in the spelling of Name. A form of it
+	// that lacks a part is then refused only by a rule or for its scopes, not by the default.
+	IsListed bool
+	// Set is the set in which the caller makes the request. Empty means the root.
+	Set string
+	// Vars returns the variables of a Resource by each matching template of its backend, decoded as
+	// the backend gets them, without duplicates; beyond MaxReadings it may be incomplete. nil and
+	// an empty result mean none. It is called only if conditions inspect the variables.
 	Vars func() []map[string]string
-	// Hints of a tool. The zero value has those of a tool without annotations but for Destructive and OpenWorld, which are
-	// then true: see [Hints].
+	// Hints of a tool. The zero value stands for a tool without annotations, for which Destructive
+	// and OpenWorld are true, see [Hints].
 	Hints Hints
 
-	// reading is the index, in what Vars returns, of the variables that are looked at.
+	// reading is the index of the evaluated variables in the result of Vars.
 	reading int
 }
 
-// MaxReadings bounds the templates with other variables that match one URI, on each of which is decided. What more match is denied.
+// MaxReadings bounds the different sets of variables for one URI, each of which is evaluated. A URI
+// with more is denied.
 const MaxReadings = 16
 
-// variables are those of a resource; never nil.
+// variables returns the evaluated variables of a resource, never nil.
 func (t *Target) variables() map[string]string {
 	if t.Vars == nil || t.Kind != Resource {
 		return map[string]string{}
@@ -55,8 +64,8 @@ func (t *Target) variables() map[string]string {
 	return map[string]string{}
 }
 
-// others are the readings of a target beside its own: each of its forms, and each with the variables of each template, of which there
-// are n at least 1.
+// others returns the other readings of a target: each of its equivalent forms, each with each of
+// the n sets of variables. n is at least 1.
 func (t *Target) others(n int) iter.Seq[*Target] {
 	return func(yield func(*Target) bool) {
 		names := append([]string{t.Name}, t.forms()...)
@@ -70,7 +79,7 @@ func (t *Target) others(n int) iter.Seq[*Target] {
 	}
 }
 
-// forms are the other names under which a backend may serve what is named, by which it is decided on, too.
+// forms returns the other names under which a backend may serve the target.
 func (t *Target) forms() []string {
 	switch t.Kind {
 	case Resource:
@@ -81,11 +90,18 @@ func (t *Target) forms() []string {
 	return nil
 }
 
-// Hints are a tool's annotations with the defaults of MCP for those that are absent: not read-only, destructive unless it is
-// read-only, not idempotent, of an open world.
+// excuses reports whether the target is allowed although a decision refuses one of its forms: it is
+// listed, the form lacks a part of it, and no rule refuses it.
+func (t *Target) excuses(form string, d *Decision) bool {
+	return t.IsListed && t.Kind == Resource && d.Err == nil && d.Rule == RuleDefault && form != t.Name && !slices.Contains(uris.Equivalents(t.Name), form)
+}
+
+// Hints are a tool's annotations. Absent ones have the defaults of MCP: not read-only, destructive
+// unless read-only, not idempotent, open world.
 type Hints struct{ ReadOnly, Destructive, Idempotent, OpenWorld bool }
 
-// Stricter returns the hints that allow less: read-only and idempotent if both are, destructive and open to the world if one is.
+// Stricter returns the stricter of two hints: read-only and idempotent if both are, destructive and
+// open world if one is.
 func (h Hints) Stricter(o Hints) Hints {
 	return Hints{
 		ReadOnly: h.ReadOnly && o.ReadOnly, Destructive: h.Destructive || o.Destructive,
@@ -102,7 +118,7 @@ func (h Hints) bits() (b byte) {
 	return b + '0'
 }
 
-// need is Scopes, ready for use.
+// need is a compiled Scopes.
 type need struct {
 	all                       bool
 	tools, prompts, resources pattern.List

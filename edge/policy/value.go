@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -14,23 +15,29 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/common/types/traits"
 
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
 // callerVariables are the variables of a Value: those of the principal.
 var callerVariables = []string{varSubject, varIssuer, varClient, varIsClient, varScopes, varRoles, varClaims, varAnonymous}
 
-// Value is a CEL expression that computes a text from a principal, such as principal.claims.tenant or
-// "team-" + principal.roles[0]. It has the variables of rules that begin with principal. Safe for concurrent use.
+// Value is a CEL expression that computes a text from a principal, such as principal.claims.tenant
+// or "team-" + principal.roles[0]. It has the variables of rules that begin with principal. Safe
+// for concurrent use.
 type Value struct {
 	text    string
 	program cel.Program
 	claims  []string
-	// list reports that the expression has the type list. A claim whose value is a list does not make it one.
+	// attributes are the other variables that the expression inspects, sorted.
+	attributes []string
+	// list reports that the expression has the type list. A claim whose value is a list does not
+	// make it one.
 	list bool
 }
 
-// CompileValue compiles an expression. It returns an error for an invalid syntax or type, and for claims whose names are not constant.
+// CompileValue compiles an expression. It returns an error for an invalid syntax or type, and for
+// claims whose names are not constant.
 func CompileValue(text string) (*Value, error) {
 	env, err := newEnv(slices.Values(callerVariables))
 	if err != nil {
@@ -54,22 +61,29 @@ func CompileValue(text string) (*Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Value{text: text, program: program, claims: u.claims, list: checked.OutputType().Kind() == types.ListKind}, nil
+	delete(u.variables, varClaims)
+	return &Value{text: text, program: program, claims: u.claims, attributes: sortedKeys(u.variables), list: checked.OutputType().Kind() == types.ListKind}, nil
 }
 
 // String returns the expression.
 func (v *Value) String() string { return v.text }
 
-// Claims returns the sorted names of the claims in Principal.Forwarded that the expression inspects.
+// Claims returns the sorted names of the claims in Principal.Forwarded that the expression
+// inspects.
 func (v *Value) Claims() []string { return v.claims }
 
-// Of evaluates the expression for a principal. Numbers and booleans are formatted as in JSON, and the texts of a list are joined by
-// spaces. null and an empty list result in an empty text. It returns an error if the principal lacks the claim, if a claim is
-// not a text, a number or a boolean, and if a text of a list is empty or has a space, which would make two of one.
+// Attributes returns the sorted variables that the expression inspects, such as principal.subject,
+// without that of the claims.
+func (v *Value) Attributes() []string { return v.attributes }
+
+// Of evaluates the expression for a principal. Numbers and booleans are formatted as in JSON, and
+// the texts of a list are joined with spaces. null and an empty list give an empty text. It returns
+// an error if the principal lacks the claim, if a claim is not a text, number or boolean, and if a
+// text in a list is empty or has a space, which would make it ambiguous.
 func (v *Value) Of(who *mcp.Principal) (string, error) {
-	told := *who
-	told.Claims = who.Forwarded
-	out, _, err := v.program.Eval(&values{who: &told, target: &Target{}})
+	forwarded := *who
+	forwarded.Claims = who.Forwarded
+	out, _, err := v.program.Eval(&values{who: &forwarded, target: &Target{}})
 	if err != nil {
 		return "", err
 	}
@@ -89,6 +103,28 @@ func (v *Value) Of(who *mcp.Principal) (string, error) {
 		all = append(all, string(text))
 	}
 	return strings.Join(all, " "), nil
+}
+
+// JSON evaluates the expression for a principal, as a JSON string, number or boolean. It returns an error for any other result, null
+// included, and if the principal lacks the claim.
+func (v *Value) JSON(who *mcp.Principal) (json.RawMessage, error) {
+	given := *who
+	given.Claims = who.Forwarded
+	out, _, err := v.program.Eval(&values{who: &given, target: &Target{}})
+	if err != nil {
+		return nil, err
+	}
+	switch x := out.(type) {
+	case types.String:
+		return jsonrpc.AppendString(nil, string(x)), nil
+	case types.Null:
+		return nil, errors.New("it is null")
+	}
+	text, err := textOf(out)
+	if err != nil {
+		return nil, err
+	}
+	return json.RawMessage(text), nil
 }
 
 func textOf(v ref.Val) (string, error) {

@@ -23,45 +23,48 @@ import (
 type Options struct {
 	// Target is any gRPC target.
 	Target string
-	// Credentials of the connection; nil: plaintext.
+	// Credentials of the connection; nil means plaintext.
 	Credentials credentials.TransportCredentials
-	// Timeout bounds a question, the time to connect included; 0 or less: DefaultTimeout.
+	// Timeout bounds a request, including the time to connect; 0 or less means DefaultTimeout.
 	Timeout time.Duration
-	// Open allows what the server could not be asked about; else it is denied.
+	// Open allows a request if the server fails. Otherwise it is denied.
 	Open bool
-	// MaxParams bounds the params that the server is shown, in bytes of JSON; 0 or less: DefaultMaxParams.
+	// MaxParams bounds the params that are sent to the server, in bytes of JSON; 0 or less means
+	// DefaultMaxParams.
 	MaxParams int
-	// AskOmitted has the server asked about params of which it is not shown all, with ParamsOmitted; else they are denied.
+	// AskOmitted asks the server about requests of whose params it receives a part, with
+	// ParamsOmitted. Otherwise they are denied.
 	AskOmitted bool
-	// Tracing makes the connection part of traces; nil: it is not.
+	// Tracing adds the connection to traces; nil disables tracing.
 	Tracing func(grpc.ClientConnInterface) grpc.ClientConnInterface
-	// Logger hears when the server cannot be asked, and when it can be again; nil: slog.Default().
+	// Logger logs when the server begins to fail, and when it recovers; nil uses slog.Default().
 	Logger *slog.Logger
 }
 
-// DefaultTimeout is that of Options.
+// DefaultTimeout is the default of Options.Timeout.
 const DefaultTimeout = 200 * time.Millisecond
 
-// What is received is bounded: only the reason of a denial is read.
+// maxResponse bounds a response, of which only the reason of a denial is read.
 const maxResponse = 256 << 10
 
-// After connecting has failed it is tried again at these intervals.
+// The pause after a failed connection attempt grows from the first to the last of these.
 const (
 	reconnectMin = 100 * time.Millisecond
 	reconnectMax = 2 * time.Second
 )
 
-// Keepalive pings are no more frequent than every gRPC server permits by default (5 minutes); keepAliveTimeout also bounds
-// how long sent bytes may go unacknowledged, so that a connection to a host that is gone is given up.
+// keepAliveTime is the interval of keepalive pings, longer than the 5 minutes that gRPC servers
+// require by default. keepAliveTimeout also bounds how long sent bytes may remain unacknowledged,
+// so that a connection to a lost host is closed.
 const (
 	keepAliveTime    = 6 * time.Minute
 	keepAliveTimeout = 20 * time.Second
 )
 
-// ErrClosed says that the Client was closed before it asked.
+// ErrClosed means that the Client was closed before it sent the request.
 var ErrClosed = errors.New("the connection to the policy server is closed")
 
-// Outcome is how a question ended.
+// Outcome is the result of a request to the server.
 type Outcome int
 
 // The outcomes.
@@ -70,28 +73,30 @@ const (
 	Allowed Outcome = iota
 	// Denied by the server.
 	Denied
-	// Failed: the server did not decide, in time or at all.
+	// Failed means that the server did not decide, or not in time.
 	Failed
-	// Omitted: the server was not asked, since it could not be shown all that it would decide on.
+	// Omitted means that the server was not asked, because the params exceed MaxParams or cannot be
+	// represented.
 	Omitted
-	// Outcomes is how many there are.
+	// Outcomes is the number of outcomes.
 	Outcomes
 )
 
-// String is the outcome as metrics have it.
+// String returns the outcome as named in metrics.
 func (o Outcome) String() string { return [...]string{"allowed", "denied", "failed", "omitted"}[o] }
 
-// Answer is what follows from a question.
+// Answer is the decision on a request.
 type Answer struct {
 	Outcome Outcome
-	// Allow: the request may be made. Of Failed it is Options.Open.
+	// Allow permits the request. For Failed it is Options.Open.
 	Allow bool
-	// Reason of a denial, as the server gave it, for the caller: at most MaxReason characters, none of them a control. Empty:
-	// it gave none. Of Omitted it is what could not be shown.
+	// Reason of a denial, as the server gave it, for the caller: at most MaxReason characters
+	// without control characters; empty if it gave none. For Omitted it describes what could not be
+	// sent.
 	Reason string
 }
 
-// Client asks one server. Safe for concurrent use. Make it with New.
+// Client sends requests to one policy server. Use New to create one. Safe for concurrent use.
 type Client struct {
 	o      Options
 	conn   *grpc.ClientConn
@@ -103,7 +108,7 @@ type Client struct {
 	closed bool
 }
 
-// New makes a Client, which connects when it is first asked. The caller closes it.
+// New returns a Client, which connects when it is first used. The caller closes it.
 func New(o Options) (*Client, error) {
 	if o.Timeout <= 0 {
 		o.Timeout = DefaultTimeout
@@ -120,7 +125,7 @@ func New(o Options) (*Client, error) {
 	conn, err := grpc.NewClient(o.Target,
 		grpc.WithTransportCredentials(o.Credentials),
 		grpc.WithDefaultServiceConfig(`{"loadBalancingConfig":[{"round_robin":{}}]}`),
-		grpc.WithDisableServiceConfig(), // the one above is not replaced by DNS, which is asked for addresses alone
+		grpc.WithDisableServiceConfig(), // DNS is asked for addresses only, and cannot replace the config above
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxResponse)),
 		grpc.WithIdleTimeout(0),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepAliveTime, Timeout: keepAliveTimeout}),
@@ -146,11 +151,11 @@ func New(o Options) (*Client, error) {
 	}, nil
 }
 
-// Start connects, so that the first question need not.
+// Start connects, so that the first request need not.
 func (c *Client) Start() { c.conn.Connect() }
 
-// Close lets no more questions be asked, and closes the connection once those that are open have ended. It does not wait for
-// them, which their timeout bounds.
+// Close refuses new requests, and closes the connection after the running ones, which their timeout
+// bounds. It does not wait for them.
 func (c *Client) Close() {
 	c.mu.Lock()
 	c.closed = true
@@ -161,7 +166,7 @@ func (c *Client) Close() {
 	}
 }
 
-// begin begins a question; false: the Client is closed.
+// begin registers a running request. It returns false if the Client is closed.
 func (c *Client) begin() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -181,9 +186,10 @@ func (c *Client) end() {
 	}
 }
 
-// Ask asks whether a request may be made. It returns when there is an answer, when the timeout is over, or when ctx ends. The
-// error is ErrClosed, or a *mcp.Error: the request has ended, or cannot be described to the server, and may not be made
-// whatever the Options are, so that nobody can have themselves allowed by what the server cannot be asked about.
+// Ask authorizes a request. It returns when the server has answered, after the timeout, or when ctx
+// ends. The error is ErrClosed, or a *mcp.Error: the request was cancelled, or cannot be
+// represented for the server. The latter is refused regardless of Options.Open, so that a caller
+// cannot get a request allowed by making it unrepresentable.
 func (c *Client) Ask(ctx context.Context, call *mcp.Call) (Answer, error) {
 	req, omitted, err := request(call, c.o.MaxParams)
 	if err != nil {

@@ -7,22 +7,22 @@ import (
 	"time"
 )
 
-// logInterval is how often it is logged, at most, that the server cannot be asked: one that fails now and then would be with
-// each request.
+// logInterval is the shortest interval of log lines about failures: a server that fails
+// occasionally would otherwise cause one for each request.
 const logInterval = time.Minute
 
-// health logs that the server cannot be asked, and that it can be again. Safe for concurrent use.
+// health logs when the policy server begins to fail, and when it recovers. Safe for concurrent use.
 type health struct {
 	log *slog.Logger
-	// follows is what becomes of requests meanwhile.
+	// follows describes what happens to requests meanwhile.
 	follows string
-	// failing: it was logged that the server cannot be asked, and not yet that it can be.
+	// failing reports that a failure was logged, and no recovery since.
 	failing atomic.Bool
 	mu      sync.Mutex
-	logged  time.Time // when a failure was logged last
+	logged  time.Time // of the last logged failure
 }
 
-// failed is told of a question without an answer.
+// failed records a failed request.
 func (h *health) failed(err error) {
 	if h.failing.Load() {
 		return
@@ -39,7 +39,7 @@ func (h *health) failed(err error) {
 	}
 }
 
-// answered is told of a question with one.
+// answered records a request with an answer.
 func (h *health) answered() {
 	if h.failing.Load() && h.failing.CompareAndSwap(true, false) {
 		h.log.Info("the policy server can be asked again")

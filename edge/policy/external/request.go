@@ -12,29 +12,34 @@ import (
 )
 
 const (
-	// Namespace of the metadata that a request is described by, that of Envoy's MCP filter. Its members are method; id, as the
-	// client sent it; params; MetaOmitted and ParamsOmitted.
+	// Namespace is the metadata namespace of Envoy's MCP filter. It has the members method; id, as
+	// the client sent it; params; MetaOmitted and ParamsOmitted.
 	Namespace = "envoy.filters.http.mcp"
-	// MetaOmitted is true if `_meta`, and the sealed requestState, were left out of the params, which had not fitted else.
+	// MetaOmitted is true if `_meta` and the sealed requestState were removed from the params
+	// because the params were too large.
 	MetaOmitted = "meta_omitted"
-	// ParamsOmitted is true if more than that was left out: see Options.AskOmitted.
+	// ParamsOmitted is true if more than that was removed, see Options.AskOmitted.
 	ParamsOmitted = "params_omitted"
-	// DefaultMaxParams is that of Options.MaxParams.
+	// DefaultMaxParams is the default of Options.MaxParams.
 	DefaultMaxParams = 64 << 10
-	// MaxDepth is how deep params may be nested to be told. A level takes three of protobuf's, of which many servers read 100.
+	// MaxDepth bounds the nesting of params. Each level needs three levels in protobuf, of which
+	// many servers accept 100.
 	MaxDepth = 28
-	// CallerNamespace of the metadata that say who calls beside source.principal: issuer, client_id, scopes, roles and subject_is_client.
+	// CallerNamespace is the metadata namespace with the caller's attributes in addition to
+	// source.principal: issuer, client_id, scopes, roles and subject_is_client. It also has the set of the
+	// request, unless that is the root.
 	CallerNamespace = "mcpedge.principal"
-	// MaxReason is the most characters of a reason.
+	// MaxReason bounds a reason, in characters.
 	MaxReason = 200
 )
 
-// withheld are the headers that are not told: credentials, and the id of a session.
+// withheld are the headers that are not sent: credentials, and session ids.
 var withheld = map[string]bool{"authorization": true, "proxy-authorization": true, "cookie": true, "dpop": true, "mcp-session-id": true}
 
-// request describes a call as Envoy's ext_authz filter does. Texts that protobuf cannot have, since they are not UTF-8, have
-// U+FFFD where they are not. most bounds the params, in bytes of JSON. omitted says what of them is not shown and why, beside `_meta`;
-// empty: all is. An error says that the params cannot be shown at all, which is the client's fault.
+// request describes a call as Envoy's ext_authz filter does. Bytes that are not UTF-8 become
+// U+FFFD, because protobuf cannot represent them. most bounds the params, in bytes of JSON. omitted
+// says which params, other than `_meta`, are not sent and why; empty means none. The error means
+// that the params cannot be sent at all, which is the client's fault.
 func request(call *mcp.Call, most int) (req *authv3.CheckRequest, omitted string, _ error) {
 	about := map[string]*structpb.Value{"method": structpb.NewStringValue(string(call.Method))}
 	if id := call.Envelope.ID; !id.IsZero() {
@@ -58,15 +63,19 @@ func request(call *mcp.Call, most int) (req *authv3.CheckRequest, omitted string
 		about[ParamsOmitted] = structpb.NewBoolValue(true)
 	}
 	p := &call.Principal
+	caller := map[string]*structpb.Value{
+		"issuer": structpb.NewStringValue(text(p.Issuer)), "client_id": structpb.NewStringValue(text(p.Client)),
+		"scopes": list(p.Scopes), "roles": list(p.Roles), "subject_is_client": structpb.NewBoolValue(p.SubjectIsClient),
+	}
+	if call.Set != "" {
+		caller["set"] = structpb.NewStringValue(call.Set)
+	}
 	return &authv3.CheckRequest{Attributes: &authv3.AttributeContext{
 		Source:  &authv3.AttributeContext_Peer{Address: addressOf(call), Principal: text(p.Subject)},
 		Request: &authv3.AttributeContext_Request{Http: httpOf(call)},
 		MetadataContext: &corev3.Metadata{FilterMetadata: map[string]*structpb.Struct{
-			Namespace: {Fields: about},
-			CallerNamespace: {Fields: map[string]*structpb.Value{
-				"issuer": structpb.NewStringValue(text(p.Issuer)), "client_id": structpb.NewStringValue(text(p.Client)),
-				"scopes": list(p.Scopes), "roles": list(p.Roles), "subject_is_client": structpb.NewBoolValue(p.SubjectIsClient),
-			}},
+			Namespace:       {Fields: about},
+			CallerNamespace: {Fields: caller},
 		}},
 	}}, params.omitted, nil
 }
@@ -105,7 +114,8 @@ func list(texts []string) *structpb.Value {
 
 func text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
-// reason is what a denial says to the caller: the body of the response that Envoy would send, else the status's message.
+// reason returns the text of a denial: the body of the response that Envoy would send, or else the
+// message of the status.
 func reason(resp *authv3.CheckResponse) string {
 	said := resp.GetDeniedResponse().GetBody()
 	if said == "" {

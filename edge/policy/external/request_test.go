@@ -37,7 +37,7 @@ func TestReason(t *testing.T) {
 	}
 }
 
-// An id is told as the client sent it, a number or a text.
+// An id is sent as the client sent it, a number or a text.
 func TestID(t *testing.T) {
 	for raw, want := range map[string]any{`7`: 7.0, `"seven"`: "seven"} {
 		id, err := jsonrpc.NewID(raw)

@@ -14,22 +14,24 @@ import (
 	"github.com/mcpedge/mcpedge/edge/policy"
 )
 
-// shown is what the policy server sees of params.
+// shown is the part of the params that is sent to the policy server.
 type shown struct {
-	// value is the params, without what is left out; nil: there are none.
+	// value is the params without the removed members; nil if there are none.
 	value *structpb.Value
-	// meta: `_meta` and requestState were left out.
+	// meta reports that `_meta` and requestState were removed.
 	meta bool
-	// omitted is what else was left out, and why; empty: nothing was.
+	// omitted describes what else was removed, and why; empty means nothing.
 	omitted string
 }
 
-// sealed are the members that are left out first: `_meta` is about the request and not of it, and nobody but the edge reads requestState.
+// sealed are the members that are removed first: `_meta` is about the request, and only the edge
+// can read requestState.
 var sealed = []string{"_meta", "requestState"}
 
-// show shows params in at most so many bytes of JSON: whole; else without sealed; else name, URI, what is completed, and of the arguments
-// those that are scalars, the shortest first. What a double does not have the digits of, and what is nested deeper than MaxDepth, is not
-// shown: the server would decide on something else. The error says that the params are no JSON that protobuf can have.
+// show converts params to at most most bytes of JSON. It tries all params; then without sealed;
+// then the name, the URI, the completed argument and the scalar arguments, the shortest first. It
+// removes numbers that a double changes, and values nested deeper than MaxDepth: the server would
+// decide on other values. The error means that the params are not JSON that protobuf can represent.
 func show(raw json.RawMessage, most int) (out shown, err error) {
 	if len(raw) == 0 || jsonrpc.TypeOf(raw) == jsonrpc.Null {
 		return out, nil
@@ -60,8 +62,8 @@ func show(raw json.RawMessage, most int) (out shown, err error) {
 	return out, err
 }
 
-// scalars are the members of params that are always shown: those that say what is asked for, and of the arguments those that are no
-// arrays or objects, the shortest first, as long as they fit.
+// scalars selects the members of params that remain: those that name the target, and the arguments
+// that are not arrays or objects, the shortest first, as long as they fit.
 func scalars(members []member, most int) (kept []member, _ error) {
 	var arguments []member
 	room := most
@@ -74,7 +76,7 @@ func scalars(members []member, most int) (kept []member, _ error) {
 	}
 	for _, m := range members {
 		switch m.name {
-		case "name", "uri": // their length is bounded where they are read
+		case "name", "uri": // their length is bounded by their readers
 			kept = append(kept, m)
 		case "ref", "argument", "context":
 			if fits(m) {
@@ -101,7 +103,7 @@ func scalars(members []member, most int) (kept []member, _ error) {
 	return kept, nil
 }
 
-// misfit says why a value is not shown in so many bytes; empty: it can be.
+// misfit returns why a value cannot be sent in most bytes, or an empty string if it can.
 func misfit(raw []byte, most int) string {
 	if len(raw) > most {
 		return fmt.Sprintf("they have %d bytes of at most %d", len(raw), most)
@@ -137,13 +139,13 @@ func partOfNumber(c byte) bool {
 	return c >= '0' && c <= '9' || c == '.' || c == 'e' || c == 'E' || c == '+' || c == '-'
 }
 
-// member is one of a JSON object.
+// member is a member of a JSON object.
 type member struct {
 	name  string
 	value json.RawMessage
 }
 
-// membersOf are the members of an object, each of its own name.
+// membersOf returns the members of an object. Duplicate names are an error.
 func membersOf(raw json.RawMessage) (out []member, _ error) {
 	seen := map[string]bool{}
 	err := jsonrpc.Members(raw, func(name string, value json.RawMessage) error {
@@ -169,7 +171,7 @@ func object(members []member) []byte {
 }
 
 func valueOf(raw []byte) (*structpb.Value, error) {
-	raw = bytes.Clone(raw) // It is the request's.
+	raw = bytes.Clone(raw) // raw belongs to the request
 	jsonrpc.MendSurrogates(raw)
 	v := new(structpb.Value)
 	return v, protojson.Unmarshal(raw, v)
