@@ -80,19 +80,46 @@ func (k *apiKeys) load() error {
 	if maps.EqualFunc(*former, keys, samePrincipal) {
 		return nil
 	}
-	removed := 0
 	for d, p := range *former {
 		if _, kept := keys[d]; !kept {
 			k.gone.put(d, verified{principal: p, until: bounded(time.Unix(maxSeconds, 0))})
-			removed++
 		}
 	}
 	k.current.Store(&keys)
-	k.log.Info("the API keys have changed", "keys", len(keys), "added", len(keys)-len(*former)+removed, "removed", removed)
+	k.log.Info("the API keys have changed", "keys", len(keys), "added", namesOf(keys, *former), "removed", namesOf(*former, keys), "changed", changedNames(*former, keys))
 	if k.changed != nil {
 		k.changed()
 	}
 	return nil
+}
+
+// maxNames bounds the names of keys in a log line.
+const maxNames = 20
+
+// namesOf returns the names of the keys in keys that are not in other, sorted and joined.
+func namesOf(keys, other map[digest]mcp.Principal) string {
+	var names []string
+	for d, p := range keys {
+		if _, both := other[d]; !both {
+			names = append(names, p.Subject)
+		}
+	}
+	slices.Sort(names)
+	if len(names) > maxNames {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNames], " "), len(names)-maxNames)
+	}
+	return strings.Join(names, " ")
+}
+
+// changedNames returns the names of the keys whose scopes, roles or expiry differ, as namesOf.
+func changedNames(former, keys map[digest]mcp.Principal) string {
+	changed := map[digest]mcp.Principal{}
+	for d, p := range keys {
+		if before, both := former[d]; both && !samePrincipal(before, p) {
+			changed[d] = p
+		}
+	}
+	return namesOf(changed, nil)
 }
 
 // samePrincipal reports whether two entries of a key have the same principal.
@@ -143,7 +170,8 @@ func (a *Authenticator) APIKeys() int {
 	return len(*a.keys.current.Load())
 }
 
-// ValidKeys returns the API keys in force that have not expired, sorted by name. They have no SHA256.
+// ValidKeys returns the API keys in force that have not expired, sorted by name. They have no
+// SHA256.
 func (a *Authenticator) ValidKeys() (all []APIKey) {
 	if a.keys == nil {
 		return nil
@@ -190,8 +218,8 @@ func (a *Authenticator) ExpiredKeys() (all []ExpiredKey) {
 // expired reports whether until has passed. Zero means never.
 func expired(until time.Time) bool { return !until.IsZero() && !time.Now().Before(until) }
 
-// find returns the principal of a key, also of one that is refused: because it has expired, or because
-// it was removed from the file.
+// find returns the principal of a key, also of one that is refused: because it has expired, or
+// because it was removed from the file.
 func (k *apiKeys) find(d digest, now time.Time) (p mcp.Principal, found bool, _ *refusal) {
 	if k == nil {
 		return p, false, nil

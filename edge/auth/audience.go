@@ -51,6 +51,11 @@ func newAudiences(list []string) audiences {
 // list returns the audiences, sorted.
 func (a audiences) list() []string { return slices.Sorted(maps.Keys(a)) }
 
+// any reports whether one of a list in canonical form is among the audiences.
+func (a audiences) any(canonical []string) bool {
+	return slices.ContainsFunc(canonical, func(one string) bool { return a[one] })
+}
+
 // has reports whether a token has one of the audiences.
 func (a audiences) has(token []string) bool {
 	for _, one := range token {

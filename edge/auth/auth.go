@@ -38,7 +38,11 @@ type Authenticator struct {
 	addressOf     func(r *http.Request) netip.Addr
 	initialScopes string
 	// keep are the claims that principals keep.
-	keep    atomic.Pointer[keptClaims]
+	keep atomic.Pointer[KeptClaims]
+	// root are the audiences of the edge as a whole, if issuers configure no others.
+	root    audiences
+	sets    atomic.Pointer[setTable]
+	options Options
 	refused counts
 	watches watches
 	work    sync.WaitGroup
@@ -67,6 +71,7 @@ func New(o Options) (*Authenticator, error) {
 		}
 		return newProofs(maxProofs)
 	})
+	a.KeepClaims(KeptClaims{Forwarded: o.Claims})
 	var err error
 	if a.resource, err = url.Parse(o.Resource); err != nil {
 		return nil, err
@@ -76,21 +81,21 @@ func New(o Options) (*Authenticator, error) {
 		own = append(own, o.Resource+endpoint)
 	}
 	client := newClient(o.Transport)
-	for _, one := range o.Issuers {
+	for at, one := range o.Issuers {
 		one = one.withDefaults(own)
 		s := &source{issuer: one.URL, jwks: one.JWKS, read: one.ReadKeys, client: client, log: o.Logger}
 		if s.read != nil {
 			set, err := s.readSet(context.Background())
 			if err != nil {
-				return nil, fmt.Errorf("auth.issuers: %s: jwks: %w", one.URL, err)
+				return nil, fmt.Errorf("auth.issuers[%d]: %s: jwks: %w", at, one.URL, err)
 			}
 			if err := set.exposure(); err != nil {
-				return nil, fmt.Errorf("auth.issuers: %s: jwks: %w", one.URL, err)
+				return nil, fmt.Errorf("auth.issuers[%d]: %s: jwks: %w", at, one.URL, err)
 			}
 			s.current.Store(&loadedKeys{set, time.Now()})
 		}
-		i := newIssuer(one, s, o.Claims)
-		i.keep, i.log = &a.keep, o.Logger
+		i := newIssuer(one, s)
+		i.keep, i.sets, i.log = &a.keep, &a.sets, o.Logger
 		a.issuers[one.URL] = i
 		a.order = append(a.order, i)
 		if one.Exchange != nil {
@@ -115,6 +120,8 @@ func New(o Options) (*Authenticator, error) {
 	if a.documents, err = newDocuments(o); err != nil {
 		return nil, err
 	}
+	a.root, a.options = newAudiences(own), o
+	a.sets.Store(&setTable{})
 	return a, a.observe(o.Telemetry)
 }
 
@@ -158,9 +165,10 @@ var errInQuery = &refusal{reason: ReasonMissing, text: "an access token was sent
 
 // Authenticate implements web.Authenticator.
 func (a *Authenticator) Authenticate(r *http.Request) (mcp.Principal, *web.Denial) {
-	p, from, why := a.identify(r, a.dpop)
+	endpoint := a.endpointOf(r.URL.Path)
+	p, from, why := a.identify(r, a.dpop, endpoint)
 	if why != nil {
-		return mcp.Principal{}, a.deny(from, why, a.initialScopes, a.metadataOf(a.endpointOf(r.URL.Path)))
+		return mcp.Principal{}, a.deny(from, why, a.scopesOf(endpoint), a.metadataOf(endpoint))
 	}
 	return p, nil
 }
@@ -176,8 +184,9 @@ type origin struct {
 	mode   DPoP
 }
 
-// identify returns the caller, or why its credentials are refused.
-func (a *Authenticator) identify(r *http.Request, mode DPoP) (_ mcp.Principal, from origin, _ *refusal) {
+// identify returns the caller of an endpoint, or why its credentials are refused. Any endpoint that is
+// not one of a set has the audience of the edge as a whole.
+func (a *Authenticator) identify(r *http.Request, mode DPoP, endpoint string) (_ mcp.Principal, from origin, _ *refusal) {
 	from.mode = mode
 	c, why := readCredentials(r, mode)
 	if why != nil {
@@ -201,6 +210,9 @@ func (a *Authenticator) identify(r *http.Request, mode DPoP) (_ mcp.Principal, f
 		from.key = v.principal.Subject
 	}
 	if why != nil {
+		return mcp.Principal{}, from, why
+	}
+	if why := a.serves(v, endpoint); why != nil {
 		return mcp.Principal{}, from, why
 	}
 	if why := a.prove(r, c, v); why != nil {
@@ -230,8 +242,8 @@ func (a *Authenticator) unknown() *refusal {
 }
 
 // verify verifies a token that is not cached: an API key, a JWT, or else an opaque token, about
-// which it asks the issuer. A token in a form that needs no question is shown to no issuer. An API key
-// that is refused has its principal, too.
+// which it asks the issuer. A token in a form that needs no question is shown to no issuer. An API
+// key that is refused has its principal, too.
 func (a *Authenticator) verify(ctx context.Context, token string, d digest, now time.Time, client netip.Addr) (verified, *issuer, *refusal) {
 	if why := checkToken(token); why != nil {
 		return verified{}, nil, why
@@ -263,7 +275,7 @@ func (a *Authenticator) verify(ctx context.Context, token string, d digest, now 
 // Tried is the result of reading the keys of an issuer.
 type Tried struct {
 	Issuer string
-	// Keys is the number of usable keys.
+	// Keys is the number of usable keys, or -1 if they were not read.
 	Keys int
 	// Err is why the keys, a secret or the token endpoint for exchanges cannot be read, or nil.
 	Err error
@@ -278,15 +290,46 @@ func (a *Authenticator) Try(ctx context.Context) []Tried {
 		if t.Err = err; err == nil {
 			t.Keys, t.Err = len(set.keys), set.exposure()
 		}
-		if i.o.Introspection != nil && t.Err == nil {
-			_, t.Err = i.o.Introspection.ReadSecret()
+		if t.Err == nil {
+			t.Err = i.trySecrets()
 		}
 		if i.o.Exchange != nil && t.Err == nil {
-			t.Err = a.exchanges.issuers[i.o.URL].try(ctx)
+			_, t.Err = a.exchanges.issuers[i.o.URL].where(ctx)
 		}
 		out = append(out, t)
 	}
 	return out
+}
+
+// TryFiles is Try without connections, of the issuers that have files: their keys, or the edge's secrets.
+func (a *Authenticator) TryFiles() []Tried {
+	var out []Tried
+	for _, i := range a.order {
+		if i.source.read == nil && i.o.Introspection == nil && i.o.Exchange == nil {
+			continue
+		}
+		t := Tried{Issuer: i.o.URL, Keys: -1, Err: i.trySecrets()}
+		if set := i.source.current.Load(); set != nil { // New has read the file.
+			t.Keys = len(set.set.keys)
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+// trySecrets reads the files of the edge's secrets at the issuer.
+func (i *issuer) trySecrets() error {
+	if n := i.o.Introspection; n != nil {
+		if _, err := n.ReadSecret(); err != nil {
+			return fmt.Errorf("introspection.client-secret-file: %w", err)
+		}
+	}
+	if x := i.o.Exchange; x != nil {
+		if _, err := x.ReadSecret(); err != nil {
+			return fmt.Errorf("exchange.client-secret-file: %w", err)
+		}
+	}
+	return nil
 }
 
 // observe registers the counters with telemetry.
@@ -315,11 +358,9 @@ func (a *Authenticator) observe(t *telemetry.Telemetry) error {
 			if a.exchanges == nil {
 				return
 			}
-			for _, x := range a.exchanges.all {
-				for outcome := range x.counts {
-					emit(float64(x.counts[outcome].Load()), telemetry.AttrBackend.String(x.backend), telemetry.AttrOutcome.String(exchangeOutcomes[outcome]))
-				}
-			}
+			a.exchanges.each(func(backend string, outcome exchangeOutcome, n int64) {
+				emit(float64(n), telemetry.AttrBackend.String(backend), telemetry.AttrOutcome.String(exchangeOutcomes[outcome]))
+			})
 		}),
 		t.Observe(telemetry.AuthStale, func(emit telemetry.Emit) {
 			if k := a.keys; k != nil {

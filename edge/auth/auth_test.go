@@ -516,7 +516,7 @@ func private(t *testing.T, i *issuer.Issuer, member string) string {
 	return string(text)
 }
 
-// A key in a set with its private half verifies nothing, from when it is read: whoever reads the set
+// A key in a set with its private half verifies nothing, from when it is read: any reader of the set
 // can sign with it. The other keys count.
 func TestPrivateKeysArePassedOver(t *testing.T) {
 	i := issuer.New("https://id.example")

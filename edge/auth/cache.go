@@ -20,10 +20,13 @@ type verified struct {
 	boundTo string
 	// isKey is whether it is an API key.
 	isKey bool
+	// audiences are those of a token, in canonical form, that name the edge or one of its sets. nil
+	// means that the credentials are accepted everywhere.
+	audiences []string
 	// until is when it must be verified again.
 	until time.Time
 	// keep are the claims that the principal was made with.
-	keep *keptClaims
+	keep *KeptClaims
 }
 
 // cache caches valid tokens, and evicts the least recently used. It is split into shards, so that

@@ -189,7 +189,8 @@ func (i *issuer) actor(claims jwt.MapClaims) (string, *refusal) {
 
 // chosen returns the claims that are sent to backends, as written; nil if none.
 func (i *issuer) chosen(text []byte) (found map[string]json.RawMessage, _ *refusal) {
-	for _, path := range i.claims {
+	paths := i.keptClaims().Forwarded
+	for _, path := range paths {
 		v := rawClaim(text, path)
 		switch {
 		case v == nil:
@@ -197,7 +198,7 @@ func (i *issuer) chosen(text []byte) (found map[string]json.RawMessage, _ *refus
 		case len(v) > maxClaim:
 			return nil, &refusal{reason: ReasonTooLarge, text: "a claim of the access token that is forwarded to backends is longer than " + strconv.Itoa(maxClaim) + " bytes"}
 		case found == nil:
-			found = make(map[string]json.RawMessage, len(i.claims))
+			found = make(map[string]json.RawMessage, len(paths))
 		}
 		found[path] = v
 	}
@@ -235,46 +236,59 @@ func (i Issuer) Principal(raw []byte, forwarded ...string) (mcp.Principal, error
 	if err := json.Unmarshal(raw, &claims); err != nil || claims == nil || !uniqueMembers(raw) {
 		return mcp.Principal{}, errors.New("the claims are not a JSON object, or have duplicate members")
 	}
-	var keep atomic.Pointer[keptClaims]
-	keep.Store(&keptClaims{all: true})
-	p, why := (&issuer{o: i.withDefaults(nil), claims: forwarded, keep: &keep}).principal(claims, raw)
+	var keep atomic.Pointer[KeptClaims]
+	keep.Store(&KeptClaims{All: true, Forwarded: forwarded})
+	p, why := (&issuer{o: i.withDefaults(nil), keep: &keep}).principal(claims, raw)
 	if why != nil {
 		return p, why
 	}
 	return p, nil
 }
 
-// keptClaims are the claims that principals keep.
-type keptClaims struct {
-	names []string
-	all   bool
+// KeptClaims are the claims that principals keep.
+type KeptClaims struct {
+	// Names are those for mcp.Principal.Claims. All keeps every claim there.
+	Names []string
+	All   bool
+	// Forwarded are those for mcp.Principal.Forwarded, see Options.Claims.
+	Forwarded []string
+}
+
+func (k *KeptClaims) equal(o *KeptClaims) bool {
+	return k.All == o.All && slices.Equal(k.Names, o.Names) && slices.Equal(k.Forwarded, o.Forwarded)
 }
 
 // KeepClaims sets the claims that principals keep. Tokens that were verified before are verified
-// again.
-func (a *Authenticator) KeepClaims(names []string, all bool) {
-	if before := a.keep.Load(); before != nil && before.all == all && slices.Equal(before.names, names) {
-		return
+// again. The slices must not be changed afterwards.
+func (a *Authenticator) KeepClaims(k KeptClaims) {
+	if before := a.keep.Load(); before == nil || !before.equal(&k) {
+		a.keep.Store(&k)
 	}
-	a.keep.Store(&keptClaims{slices.Clone(names), all})
 }
 
-// kept returns the claims that principals keep by the current settings, each with its own text; nil
-// if none. raw is the JSON of all claims.
-func (i *issuer) kept(raw []byte) map[string]json.RawMessage {
-	if i.keep == nil || i.keep.Load() == nil {
-		return nil
+// keptClaims returns the claims that principals keep by the current settings.
+func (i *issuer) keptClaims() *KeptClaims {
+	if i.keep != nil {
+		if keep := i.keep.Load(); keep != nil {
+			return keep
+		}
 	}
-	keep := i.keep.Load()
-	if !keep.all && len(keep.names) == 0 {
+	return &KeptClaims{}
+}
+
+// kept returns the claims for mcp.Principal.Claims, each with its own text; nil if none. raw is the
+// JSON of all claims.
+func (i *issuer) kept(raw []byte) map[string]json.RawMessage {
+	keep := i.keptClaims()
+	if !keep.All && len(keep.Names) == 0 {
 		return nil
 	}
 	var claims map[string]json.RawMessage
-	if json.Unmarshal(raw, &claims) != nil || keep.all {
+	if json.Unmarshal(raw, &claims) != nil || keep.All {
 		return claims
 	}
 	var out map[string]json.RawMessage
-	for _, name := range keep.names {
+	for _, name := range keep.Names {
 		if v, there := claims[name]; there {
 			if out == nil {
 				out = map[string]json.RawMessage{}

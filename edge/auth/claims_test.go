@@ -10,18 +10,38 @@ func TestKeptClaims(t *testing.T) {
 	if got := i.kept(raw); got != nil {
 		t.Errorf("no claim is to be kept: %v", got)
 	}
-	a.KeepClaims([]string{"tenant", "absent", "limits"}, false)
+	a.KeepClaims(KeptClaims{Names: []string{"tenant", "absent", "limits"}})
 	before := a.keep.Load()
 	if got := i.kept(raw); len(got) != 2 || string(got["tenant"]) != "9007199254740993" || string(got["limits"]) != "[1e400,1.50]" {
 		t.Errorf("kept %s", got)
 	}
-	a.KeepClaims([]string{"tenant", "absent", "limits"}, false)
+	a.KeepClaims(KeptClaims{Names: []string{"tenant", "absent", "limits"}})
 	if a.keep.Load() != before {
 		t.Error("tokens are verified again though the same claims are kept")
 	}
-	a.KeepClaims(nil, true)
+	a.KeepClaims(KeptClaims{All: true})
 	if got := i.kept(raw); len(got) != 4 || a.keep.Load() == before {
 		t.Errorf("kept %v", got)
+	}
+}
+
+// Other claims can be forwarded to backends from one token on.
+func TestForwardedClaimsAreReplaced(t *testing.T) {
+	a := &Authenticator{}
+	i := &issuer{keep: &a.keep}
+	raw := []byte(`{"tenant":7,"org":{"unit":"x"}}`)
+	for _, paths := range [][]string{nil, {"tenant"}, {"org.unit", "tenant"}, {"absent"}} {
+		a.KeepClaims(KeptClaims{Forwarded: paths})
+		got, why := i.chosen(raw)
+		want := map[string]string{"tenant": "7", "org.unit": `"x"`}
+		for _, path := range paths {
+			if string(got[path]) != want[path] {
+				t.Errorf("%q: %s", paths, got)
+			}
+		}
+		if why != nil || len(got) > len(paths) {
+			t.Errorf("%q: %s, %v", paths, got, why)
+		}
 	}
 }
 

@@ -2,7 +2,6 @@ package auth
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -12,9 +11,9 @@ import (
 
 // serverMetadata is the used part of an authorization server's metadata.
 type serverMetadata struct {
-	Issuer string `json:"issuer"`
-	JWKS   string `json:"jwks_uri"`
-	Token  string `json:"token_endpoint"`
+	Issuer string // issuer
+	JWKS   string // jwks_uri
+	Token  string // token_endpoint
 }
 
 // wellKnown returns the URLs of an issuer's metadata: by OpenID Connect Discovery 1.0, section 4,
@@ -72,7 +71,7 @@ func readMetadata(ctx context.Context, c *http.Client, place, issuer string) (m 
 	if raw, err = get(ctx, c, place); err != nil {
 		return m, nil, err
 	}
-	if err := json.Unmarshal(raw, &m); err != nil {
+	if err := decodeMembers(raw, map[string]any{"issuer": &m.Issuer, "jwks_uri": &m.JWKS, "token_endpoint": &m.Token}); err != nil {
 		return m, nil, fmt.Errorf("%s is not valid metadata: %w", place, err)
 	}
 	// RFC 8414, section 3.3: otherwise one issuer could impersonate another.

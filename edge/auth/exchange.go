@@ -1,12 +1,16 @@
 package auth
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -52,9 +56,6 @@ const (
 	// exchangeMargin is how long before its expiry a token is exchanged again; a tenth of its
 	// lifetime, if that is less.
 	exchangeMargin = 10 * time.Second
-	// maxExchanging bounds the concurrent exchanges at one issuer. Further ones wait, as long as
-	// one may take.
-	maxExchanging = 64
 )
 
 // The parameters of RFC 8693, section 2.1 and 3.
@@ -90,6 +91,26 @@ type exchanged struct {
 func newExchanges(log *slog.Logger) *exchanges {
 	known, _ := simplelru.NewLRU[digest, exchanged](exchangedEntries, nil) // fails only for a size of 0
 	return &exchanges{issuers: map[string]*exchangeIssuer{}, log: log, known: known}
+}
+
+// each calls fn with the number of exchanges of each backend, by outcome.
+func (x *exchanges) each(fn func(backend string, outcome exchangeOutcome, n int64)) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	sums := map[string]*[exchangeOutcomeCount]int64{} // a backend may have had several
+	for _, one := range x.all {
+		if sums[one.backend] == nil {
+			sums[one.backend] = new([exchangeOutcomeCount]int64)
+		}
+		for outcome := range one.counts {
+			sums[one.backend][outcome] += one.counts[outcome].Load()
+		}
+	}
+	for backend, counts := range sums {
+		for outcome, n := range counts {
+			fn(backend, exchangeOutcome(outcome), n)
+		}
+	}
 }
 
 func (x *exchanges) get(d digest, now time.Time) (exchanged, bool) {
@@ -148,15 +169,15 @@ type Exchanger struct {
 	breakers map[*exchangeIssuer]*breaker
 	counts   [exchangeOutcomeCount]atomic.Int64
 
-	// noted guards failing, the last logged error (empty after none or a recovery), and told, when
-	// it was logged.
-	noted   sync.Mutex
-	failing string
-	told    time.Time
+	// noted guards failing, the last logged error (empty after none or a recovery), and loggedAt,
+	// the time of that log line.
+	noted    sync.Mutex
+	failing  string
+	loggedAt time.Time
 }
 
-// Exchanger returns the Exchanger for what a backend wants. At least one issuer must have an
-// Exchange. Call it before Start.
+// Exchanger returns the Exchanger for what a backend wants, which is the same for the same. At least
+// one issuer must have an Exchange.
 func (a *Authenticator) Exchanger(w Wanted) *Exchanger {
 	form := url.Values{"grant_type": {grantExchange}, "subject_token_type": {typeAccess}, "requested_token_type": {typeAccess}}
 	for name, value := range map[string]string{"audience": w.Audience, "resource": w.Resource, "scope": strings.Join(w.Scopes, " ")} {
@@ -164,7 +185,15 @@ func (a *Authenticator) Exchanger(w Wanted) *Exchanger {
 			form.Set(name, value)
 		}
 	}
-	x := &Exchanger{x: a.exchanges, backend: w.Backend, form: form, key: []byte(w.Backend + "\x00" + form.Encode())}
+	key := []byte(w.Backend + "\x00" + form.Encode())
+	a.exchanges.mu.Lock()
+	defer a.exchanges.mu.Unlock()
+	for _, x := range a.exchanges.all {
+		if bytes.Equal(x.key, key) {
+			return x
+		}
+	}
+	x := &Exchanger{x: a.exchanges, backend: w.Backend, form: form, key: key}
 	x.breakers = map[*exchangeIssuer]*breaker{}
 	for _, from := range a.exchanges.issuers {
 		x.breakers[from] = &breaker{}
@@ -184,7 +213,7 @@ func (x *Exchanger) Prove(ctx context.Context, who *mcp.Principal, _ string) (ke
 		x.counts[exchangeImpossible].Add(1)
 		return "", "", x.impossible(who, from)
 	}
-	d := x.digest(token)
+	d := x.digest(token, who)
 	e, known := x.x.get(d, time.Now())
 	switch {
 	case known && e.refused != nil:
@@ -197,7 +226,7 @@ func (x *Exchanger) Prove(ctx context.Context, who *mcp.Principal, _ string) (ke
 	done := x.x.running.DoChan(string(d[:]), func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchTimeout)
 		defer cancel()
-		return x.inTurn(ctx, from, token, who.Until, d), nil
+		return x.inTurn(ctx, from, token, who, d), nil
 	})
 	select {
 	case r := <-done:
@@ -220,19 +249,27 @@ func (x *Exchanger) Prove(ctx context.Context, who *mcp.Principal, _ string) (ke
 
 // Refused drops a token from Prove that the backend refused, so that the next call gets another
 // one.
-func (x *Exchanger) Refused(ctx context.Context, _ *mcp.Principal, value string) {
+func (x *Exchanger) Refused(ctx context.Context, who *mcp.Principal, value string) {
 	if token := mcp.TokenOf(ctx); !token.IsZero() {
-		x.x.forget(x.digest(token), strings.TrimPrefix(value, schemeBearer+" "), time.Now())
+		x.x.forget(x.digest(token, who), strings.TrimPrefix(value, schemeBearer+" "), time.Now())
 	}
 }
 
 // metadataToken is the key of the token's metadata.
 const metadataToken = "authorization"
 
-// digest identifies what is wanted with a token.
-func (x *Exchanger) digest(token mcp.Token) digest {
+// digest identifies what is wanted with a token of a caller as it is known now: the issuer may
+// describe an opaque token differently later.
+func (x *Exchanger) digest(token mcp.Token, who *mcp.Principal) digest {
 	sum := sha256.Sum256([]byte(token.Reveal()))
-	return sha256.Sum256(append(sum[:], x.key...))
+	rights := sha256.Sum256(who.AppendIdentity(nil, slices.Sorted(maps.Keys(who.Forwarded))))
+	text := append(sum[:], rights[:]...)
+	if len(who.Claims) > 0 {
+		raw, _ := json.Marshal(who.Claims) // sorted; they are JSON
+		claims := sha256.Sum256(raw)
+		text = append(text, claims[:]...)
+	}
+	return sha256.Sum256(append(text, x.key...))
 }
 
 // impossible returns why there is nothing to exchange.
@@ -263,23 +300,22 @@ func (x *Exchanger) away(again time.Duration) *mcp.Error {
 }
 
 // inTurn asks an issuer once there is a place, unless its breaker is open.
-func (x *Exchanger) inTurn(ctx context.Context, from *exchangeIssuer, token mcp.Token, until time.Time, d digest) exchanged {
+func (x *Exchanger) inTurn(ctx context.Context, from *exchangeIssuer, token mcp.Token, who *mcp.Principal, d digest) exchanged {
 	b := x.breakers[from]
 	if wait := b.wait(time.Now()); wait > 0 {
 		return exchanged{refused: x.away(wait)}
 	}
-	select {
-	case from.places <- struct{}{}:
-		defer func() { <-from.places }()
-	case <-ctx.Done():
+	leave, err := from.turns.enter(ctx, who.Key())
+	if err != nil {
 		return exchanged{refused: x.away(0)}
 	}
+	defer leave()
 	began := time.Now()
 	probe, ok := b.begin(began)
 	if !ok {
 		return exchanged{refused: x.away(b.wait(began))}
 	}
-	e := x.exchange(ctx, from, token, until, d)
+	e := x.exchange(ctx, from, token, who.Until, d)
 	b.end(probe, e.refused != nil && e.refused.Kind == mcp.KindUnavailable, began, time.Now())
 	return e
 }
@@ -340,9 +376,9 @@ func (x *Exchanger) note(from *exchangeIssuer, err error) {
 	}
 	x.noted.Lock()
 	now := time.Now()
-	silent := text == x.failing || !x.told.IsZero() && now.Sub(x.told) < noteAgain
+	silent := text == x.failing || !x.loggedAt.IsZero() && now.Sub(x.loggedAt) < noteAgain
 	if !silent {
-		x.failing, x.told = text, now
+		x.failing, x.loggedAt = text, now
 	}
 	x.noted.Unlock()
 	switch {

@@ -362,7 +362,7 @@ func TestSlowIssuerDelaysNoOther(t *testing.T) {
 		o.Transport = direct{"slow.example": slow, "well.example": well}
 		x := newAuth(t, o).Exchanger(auth.Wanted{Backend: "crm", Audience: "crm"})
 		slow.Slow(time.Hour)
-		for n := range auth.MaxExchanging {
+		for n := range auth.MaxAsking {
 			ctx, who := of(t, slow, slow.Token(fmt.Sprint("caller", n), resource))
 			go func() { _, _, _ = x.Prove(ctx, who, "call") }()
 		}
@@ -372,6 +372,42 @@ func TestSlowIssuerDelaysNoOther(t *testing.T) {
 		defer cancel()
 		if _, _, err := x.Prove(ctx, who, "call"); err != nil {
 			t.Errorf("the caller of the issuer that answers: %v", err)
+		}
+		time.Sleep(time.Minute) // until the others have timed out
+	})
+}
+
+// One caller with many tokens holds its share of the places at a slow issuer, and delays no other caller.
+func TestOneCallersTokensDelayNoOther(t *testing.T) {
+	i := issuer.New("https://slow.example")
+	synctest.Test(t, func(t *testing.T) {
+		o := remote(i)
+		o.Issuers[0].Exchange = exchangeOf()
+		o.Transport = direct{"slow.example": i}
+		x := newAuth(t, o).Exchanger(auth.Wanted{Backend: "crm", Audience: "crm"})
+		alices := i.Token("alice", resource)
+		var held atomic.Int64
+		i.ExchangeWith(func(r *http.Request) (int, string) {
+			if r.PostFormValue("subject_token") != alices {
+				held.Add(1)
+				<-r.Context().Done()
+			}
+			return http.StatusOK, `{"access_token":"for-crm","issued_token_type":"urn:ietf:params:oauth:token-type:access_token","token_type":"Bearer","expires_in":60}`
+		})
+		for n := range 2 * auth.MaxAsking {
+			ctx, who := of(t, i, i.Token("mallory", resource, map[string]any{"jti": fmt.Sprint(n)}))
+			who.Subject = "mallory"
+			go func() { _, _, _ = x.Prove(ctx, who, "call") }()
+		}
+		synctest.Wait()
+		if n := held.Load(); n != auth.MaxAskingOfOne {
+			t.Errorf("one caller has %d concurrent exchanges, want %d", n, auth.MaxAskingOfOne)
+		}
+		ctx, who := of(t, i, alices)
+		ctx, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		if _, value, err := x.Prove(ctx, who, "call"); err != nil || value != "Bearer for-crm" {
+			t.Errorf("the other caller: %q, %v", value, err)
 		}
 		time.Sleep(time.Minute) // until the others have timed out
 	})

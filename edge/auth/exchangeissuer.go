@@ -22,9 +22,9 @@ type exchangeIssuer struct {
 	o      Exchange
 	// client follows redirects, for metadata; alone follows none.
 	client, alone *http.Client
-	// places limits the running exchanges, so that an issuer that does not answer delays no other
-	// issuer's callers.
-	places chan struct{}
+	// turns limits the exchanges by the caller, so that an issuer that does not answer delays no
+	// other issuer's callers, and one caller's tokens no other caller.
+	turns *turns[string]
 
 	mu sync.Mutex
 	// found is the token endpoint that was discovered last, at is when; again is when discovery may
@@ -38,16 +38,7 @@ func newExchangeIssuer(i *issuer, o Exchange, c *http.Client) *exchangeIssuer {
 	// On a redirect 307 or 308, the client would send the token and the edge's credentials to
 	// another server.
 	alone.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &exchangeIssuer{issuer: i, o: o, client: c, alone: &alone, places: make(chan struct{}, maxExchanging)}
-}
-
-// try checks, without a token, whether tokens could be exchanged.
-func (i *exchangeIssuer) try(ctx context.Context) error {
-	if _, err := i.o.ReadSecret(); err != nil {
-		return err
-	}
-	_, err := i.where(ctx)
-	return err
+	return &exchangeIssuer{issuer: i, o: o, client: c, alone: &alone, turns: newTurns[string]()}
 }
 
 // where returns the URL of the token endpoint. If the metadata cannot be read, it is the one found
@@ -78,12 +69,17 @@ func (i *exchangeIssuer) where(ctx context.Context) (string, error) {
 
 // exchangeAnswer is the used part of a successful response (RFC 8693, section 2.2.1).
 type exchangeAnswer struct {
-	Token string `json:"access_token"`
-	Type  string `json:"token_type"`
+	Token string // access_token
+	Type  string // token_type
 	// Issued is the kind of the token. Empty means that the issuer omits it, although it is
 	// required.
-	Issued    string  `json:"issued_token_type"`
-	ExpiresIn seconds `json:"expires_in"`
+	Issued    string  // issued_token_type
+	ExpiresIn seconds // expires_in
+}
+
+// decode reads an answer.
+func (a *exchangeAnswer) decode(raw []byte) error {
+	return decodeMembers(raw, map[string]any{"access_token": &a.Token, "token_type": &a.Type, "issued_token_type": &a.Issued, "expires_in": &a.ExpiresIn})
 }
 
 // seconds is a JSON number, or a string of digits, which some servers send.
@@ -133,22 +129,25 @@ func (i *exchangeIssuer) ask(ctx context.Context, form url.Values, token mcp.Tok
 	r.SetBasicAuth(url.QueryEscape(i.o.Client), url.QueryEscape(strings.TrimSpace(string(secret))))
 	resp, err := i.alone.Do(r)
 	if err != nil {
-		return a, err
+		return a, conceal(err, r, token.Reveal())
 	}
 	defer func() { _ = resp.Body.Close() }()
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxDocument+1))
 	switch {
 	case err != nil:
-		return a, fmt.Errorf("%s: %w", r.URL.Redacted(), err)
+		return a, conceal(fmt.Errorf("%s: %w", r.URL.Redacted(), err), r, token.Reveal())
 	case len(raw) > maxDocument:
 		return a, &exchangeError{text: fmt.Sprintf("%s answers more than %d bytes", r.URL.Redacted(), maxDocument)}
 	case resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode >= 500:
-		return a, fmt.Errorf("%s answers %s", r.URL.Redacted(), resp.Status)
+		return a, &statusError{r.URL.Redacted(), resp.StatusCode}
 	case resp.StatusCode != http.StatusOK:
 		code := errorCode(raw)
-		return a, &exchangeError{code, strings.TrimSpace(fmt.Sprintf("%s answers %s %s", r.URL.Redacted(), resp.Status, code))}
+		if code == token.Reveal() {
+			code = ""
+		}
+		return a, &exchangeError{code, strings.TrimSpace(fmt.Sprintf("%s answers %s %s", r.URL.Redacted(), statusText(resp.StatusCode), code))}
 	}
-	if err := json.Unmarshal(raw, &a); err != nil || !uniqueMembers(raw) {
+	if err := a.decode(raw); err != nil || !uniqueMembers(raw) {
 		return a, &exchangeError{text: r.URL.Redacted() + " returned something other than a JSON object, or one with duplicate members"}
 	}
 	return a, a.check(r.URL.Redacted(), token)
@@ -171,14 +170,12 @@ func (a *exchangeAnswer) check(where string, token mcp.Token) error {
 
 // errorCode returns the code of an error response; empty if it has none.
 func errorCode(raw []byte) string {
-	var said struct {
-		Error string `json:"error"`
-	}
-	if json.Unmarshal(raw, &said) != nil || len(said.Error) > 64 ||
-		strings.ContainsFunc(said.Error, func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') }) {
+	var code string
+	if decodeMembers(raw, map[string]any{"error": &code}) != nil || len(code) > 64 ||
+		strings.ContainsFunc(code, func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') }) {
 		return ""
 	}
-	return said.Error
+	return code
 }
 
 func cloneForm(form url.Values) url.Values {

@@ -1,8 +1,8 @@
 package auth
 
-// fault decides which failures of something that is read periodically are logged: the first one, and
-// each other one that two consecutive readings have, because a file may be read while it is being
-// written. The zero value has no failure. It is not safe for concurrent use.
+// fault decides which failures of something that is read periodically are logged: the first one,
+// and each other one that two consecutive readings have, because a file may be read while it is
+// being written. The zero value has no failure. It is not safe for concurrent use.
 type fault struct {
 	// last is the failure of the last reading, logged the one that was logged last. Empty means
 	// none.

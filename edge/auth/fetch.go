@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -40,13 +43,41 @@ func get(ctx context.Context, c *http.Client, url string) ([]byte, error) {
 
 // statusError is a response status other than 200.
 type statusError struct {
-	url    string
-	code   int
-	status string
+	url  string
+	code int
 }
 
 // Error implements error.
-func (e *statusError) Error() string { return e.url + " answers " + e.status }
+func (e *statusError) Error() string { return e.url + " answers " + statusText(e.code) }
+
+// statusText returns a status with its standard reason phrase. That of the server may quote secrets of the request.
+func statusText(code int) string {
+	return strings.TrimSpace(strconv.Itoa(code) + " " + http.StatusText(code))
+}
+
+// conceal replaces an error whose text contains a token or the credentials of the request r: errors
+// of HTTP clients quote malformed responses, which may quote the request.
+func conceal(err error, r *http.Request, token string) error {
+	if err == nil {
+		return nil
+	}
+	secrets := []string{token, url.QueryEscape(token)}
+	if _, password, ok := r.BasicAuth(); ok {
+		plain, _ := url.QueryUnescape(password) // ask and answer escape it
+		secrets = append(secrets, strings.TrimPrefix(r.Header.Get("Authorization"), "Basic "), password, plain)
+	}
+	text := err.Error()
+	before := text
+	for _, secret := range secrets {
+		if secret != "" {
+			text = strings.ReplaceAll(text, secret, "[removed]")
+		}
+	}
+	if text == before {
+		return err
+	}
+	return errors.New(text)
+}
 
 // tooLargeError means that a response exceeds the bound.
 type tooLargeError struct {
@@ -68,7 +99,7 @@ func do(c *http.Client, r *http.Request, most int) ([]byte, error) {
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK {
-		return nil, &statusError{r.URL.Redacted(), resp.StatusCode, resp.Status}
+		return nil, &statusError{r.URL.Redacted(), resp.StatusCode}
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(most)+1))
 	switch {

@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -32,14 +31,6 @@ type Introspection struct {
 }
 
 const (
-	// maxAsking bounds the concurrent introspections, and maxAskingOfOne those for the requests of
-	// one address, so that one client cannot block the others. Further ones wait, as long as one
-	// may take.
-	maxAsking, maxAskingOfOne = 64, 16
-	// maxWaiting bounds the introspections that run or wait, over all addresses, and
-	// maxWaitingOfOne those of one address: each holds its token, also after its request has ended.
-	// Further ones are refused at once.
-	maxWaiting, maxWaitingOfOne = 8 << 10, 1 << 10
 	// inactiveEntries bounds the tokens cached as inactive, inactiveTTL how long.
 	inactiveEntries = 16 << 10
 	inactiveTTL     = 10 * time.Second
@@ -53,9 +44,9 @@ type introspector struct {
 	// inactive caches tokens that the issuer recently reported as inactive.
 	inactive *cache
 	asking   singleflight.Group
-	places   chan struct{}
-	ofOne    shares
-	log      *slog.Logger
+	// turns limits the introspections by the address of the request.
+	turns *turns[netip.Addr]
+	log   *slog.Logger
 	// failing is whether the last introspection failed, which was logged.
 	failing atomic.Bool
 	// answered and failed count requests.
@@ -71,7 +62,7 @@ func newIntrospector(i *issuer, o Introspection, c *http.Client, log *slog.Logge
 	// another server.
 	alone.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &introspector{
-		issuer: i, o: o, client: &alone, log: log, places: make(chan struct{}, maxAsking),
+		issuer: i, o: o, client: &alone, log: log, turns: newTurns[netip.Addr](),
 		inactive: newCache(inactiveEntries),
 	}
 }
@@ -88,7 +79,7 @@ func (n *introspector) ask(ctx context.Context, token string, d digest, client n
 	done := n.asking.DoChan(string(d[:]), func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchTimeout)
 		defer cancel()
-		leave, err := n.enter(ctx, client)
+		leave, err := n.turns.enter(ctx, network(client))
 		if err != nil {
 			n.failed.Add(1)
 			return nil, err // a failure of the callers, not of the issuer
@@ -111,38 +102,6 @@ func (n *introspector) ask(ctx context.Context, token string, d digest, client n
 	case <-ctx.Done():
 		return verified{}, &refusal{reason: ReasonUnavailable, text: "the request ended during the introspection of the access token"}
 	}
-}
-
-// errWaiting means that too many introspections wait.
-var errWaiting = errors.New("too many introspections of opaque tokens are waiting")
-
-// enter waits for a place among the introspections of an address, and among all. leave releases
-// both.
-func (n *introspector) enter(ctx context.Context, client netip.Addr) (leave func(), _ error) {
-	own := n.ofOne.of(client)
-	if own == nil {
-		return nil, errWaiting
-	}
-	select {
-	case own.places <- struct{}{}:
-	case <-ctx.Done():
-		n.ofOne.drop(client)
-		return nil, ctx.Err()
-	}
-	release := func() {
-		<-own.places
-		n.ofOne.drop(client)
-	}
-	select {
-	case n.places <- struct{}{}:
-	case <-ctx.Done():
-		release()
-		return nil, ctx.Err()
-	}
-	return func() {
-		<-n.places
-		release()
-	}, nil
 }
 
 // note counts an introspection, and logs the first that fails and the first that succeeds again.
@@ -187,7 +146,7 @@ func (n *introspector) answer(ctx context.Context, token string) (none answer, _
 		return none, nil // concerns this token alone
 	}
 	if err != nil {
-		return none, err
+		return none, conceal(err, r, token)
 	}
 	claims := jwt.MapClaims{}
 	if err := json.Unmarshal(raw, &claims); err != nil || !uniqueMembers(raw) {
@@ -223,7 +182,8 @@ func (n *introspector) judge(a answer) (v verified, _ *refusal) {
 		return v, r
 	}
 	audience, err := claims.GetAudience()
-	if err != nil || !i.audiences.has(audience) {
+	own, accepted := i.accepts(audience)
+	if err != nil || !accepted {
 		return v, errAudience.because("aud", audience, i.audiences.list())
 	}
 	bound, why := boundTo(claims)
@@ -241,59 +201,10 @@ func (n *introspector) judge(a answer) (v verified, _ *refusal) {
 			until = p.Until
 		}
 	}
-	return verified{principal: p, until: until, boundTo: bound}, nil
+	return verified{principal: p, until: until, boundTo: bound, audiences: own}, nil
 }
 
-// shares limits single addresses. It has a share for each address with an introspection. The zero
-// value is empty. It is safe for concurrent use.
-type shares struct {
-	mu  sync.Mutex
-	all map[netip.Addr]*share
-	// users is the number of users of all shares.
-	users int
-}
-
-// share limits one address.
-type share struct {
-	places chan struct{}
-	// users is how many callers hold the share and will drop it. Guarded by shares.mu.
-	users int
-}
-
-// of returns the share of an address, until the caller drops it. IPv6 addresses of one /64 network,
-// which one client has, share one. It returns nil if the share, or all together, have too many
-// users.
-func (s *shares) of(client netip.Addr) *share {
-	client = network(client)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	own := s.all[client]
-	if s.users >= maxWaiting || own != nil && own.users >= maxWaitingOfOne {
-		return nil
-	}
-	if own == nil {
-		if s.all == nil {
-			s.all = map[netip.Addr]*share{}
-		}
-		own = &share{places: make(chan struct{}, maxAskingOfOne)}
-		s.all[client] = own
-	}
-	own.users++
-	s.users++
-	return own
-}
-
-func (s *shares) drop(client netip.Addr) {
-	client = network(client)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	own := s.all[client]
-	s.users--
-	if own.users--; own.users == 0 {
-		delete(s.all, client)
-	}
-}
-
+// network returns the network of an address that one client has: for IPv6 the first of its /64.
 func network(client netip.Addr) netip.Addr {
 	if client.Is6() {
 		if p, err := client.Prefix(64); err == nil {

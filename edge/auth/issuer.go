@@ -20,22 +20,22 @@ import (
 type issuer struct {
 	o         Issuer
 	audiences audiences
-	// claims is Options.Claims.
-	claims    []string
 	validator *jwt.Validator
 	// answers validates the times in answers of introspection, which are optional.
 	answers *jwt.Validator
 	source  *source
 	// keep are the claims that principals keep. It may be nil.
-	keep *atomic.Pointer[keptClaims]
+	keep *atomic.Pointer[KeptClaims]
+	// sets are those whose audiences are accepted beside audiences. It may be nil.
+	sets *atomic.Pointer[setTable]
 	// log gets one warning about a subject other than sub, and warned records that. log may be nil.
 	log    *slog.Logger
 	warned atomic.Bool
 }
 
-func newIssuer(o Issuer, s *source, claims []string) *issuer {
+func newIssuer(o Issuer, s *source) *issuer {
 	return &issuer{
-		o: o, claims: claims, audiences: newAudiences(o.Audiences), source: s,
+		o: o, audiences: newAudiences(o.Audiences), source: s,
 		answers:   jwt.NewValidator(jwt.WithLeeway(o.Skew)),
 		validator: jwt.NewValidator(jwt.WithLeeway(o.Skew), jwt.WithExpirationRequired(), jwt.WithIssuer(o.URL)),
 	}
@@ -76,7 +76,7 @@ func (a *Authenticator) verifyJWT(ctx context.Context, token string) (v verified
 	}
 	claims, from, named, why, err := a.parse(ctx, token)
 	if err != nil && why == nil && !named && errors.Is(err, jwt.ErrTokenSignatureInvalid) && from.source.ask(ctx) {
-		// Its key may be new, without an id to tell.
+		// The key may be new, and the token has no key id that would show it.
 		claims, from, _, why, err = a.parse(ctx, token)
 	}
 	switch {
@@ -208,7 +208,8 @@ func (i *issuer) judge(claims jwt.MapClaims, text []byte) (v verified, _ *refusa
 		return v, r
 	}
 	audience, err := claims.GetAudience()
-	if err != nil || !i.audiences.has(audience) {
+	own, accepted := i.accepts(audience)
+	if err != nil || !accepted {
 		return v, errAudience.because("aud", audience, i.audiences.list())
 	}
 	bound, r := boundTo(claims)
@@ -221,7 +222,7 @@ func (i *issuer) judge(claims jwt.MapClaims, text []byte) (v verified, _ *refusa
 	}
 	exp, _ := claims.GetExpirationTime() // validated
 	v = i.good(p, exp.Time)
-	v.boundTo = bound
+	v.boundTo, v.audiences = bound, own
 	return v, nil
 }
 

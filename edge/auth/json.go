@@ -55,6 +55,24 @@ func uniqueIn(d *json.Decoder, depth int) bool {
 	return err == nil
 }
 
+// decodeMembers decodes the members of a JSON object that into names. It matches exact names only;
+// encoding/json would also take a member that differs in case for a field of a struct. An absent
+// member leaves its value unchanged.
+func decodeMembers(text []byte, into map[string]any) error {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(text, &members); err != nil {
+		return err
+	}
+	for name, value := range into {
+		if raw, ok := members[name]; ok {
+			if err := json.Unmarshal(raw, value); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // maxSeconds bounds times, in seconds since 1970: the year 2255. Later times do not fit in 64 bits
 // of nanoseconds.
 const maxSeconds = 9_000_000_000

@@ -49,13 +49,13 @@ func (s *keySet) exposure() error {
 	if s.exposed == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d of its keys have their private half, with which whoever reads them can sign: make others, and publish their public halves alone", s.exposed)
+	return fmt.Errorf("%d of its keys have their private half, with which anyone can sign tokens: make others, and publish their public halves alone", s.exposed)
 }
 
 // parseKeys parses a JWK Set (RFC 7517, section 5). It skips keys that cannot be used because of
-// their type, use or a defect, and those with their private half: whoever reads the set can sign
-// with them. A set without keys for signatures is valid, and empty: the issuer has removed its
-// keys. So is one whose keys are exposed. Any other set whose signature keys are all unusable is an
+// their type, use or a defect, and those with their private half, with which any reader of the set
+// can sign. A set without keys for signatures is valid, and empty: the issuer has removed its keys.
+// So is one whose keys are exposed. Any other set whose signature keys are all unusable is an
 // error.
 func parseKeys(raw []byte) (*keySet, error) {
 	var set struct {

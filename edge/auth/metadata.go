@@ -18,6 +18,10 @@ const MetadataPath = "/.well-known/oauth-protected-resource"
 
 // documents are the metadata of the edge and of each of its endpoints. They never change.
 type documents struct {
+	// resource is Options.Resource, and root the same parsed. common is what all documents have.
+	resource string
+	root     *url.URL
+	common   resourceMetadata
 	// byPath has the documents by request path.
 	byPath map[string][]byte
 	// urls has the documents' URLs by endpoint.
@@ -56,20 +60,28 @@ func newDocuments(o Options) (*documents, error) {
 	for _, i := range o.Issuers {
 		m.Servers = append(m.Servers, i.URL)
 	}
-	d := &documents{byPath: map[string][]byte{}, urls: map[string]string{}}
+	d := &documents{resource: o.Resource, root: root, common: m, byPath: map[string][]byte{}, urls: map[string]string{}}
 	for _, endpoint := range append([]string{""}, o.Endpoints...) {
-		m.Resource = o.Resource + endpoint
-		body, err := json.Marshal(m)
-		if err != nil {
+		if err := d.add(endpoint, m); err != nil {
 			return nil, err
 		}
-		at := *root
-		at.Path = MetadataPath + strings.TrimRight(root.Path, "/") + endpoint
-		d.urls[endpoint] = at.String()
-		d.byPath[at.Path] = body
-		d.byPath[MetadataPath+endpoint] = body
 	}
 	return d, nil
+}
+
+// add adds the document of an endpoint.
+func (d *documents) add(endpoint string, m resourceMetadata) error {
+	m.Resource = d.resource + endpoint
+	body, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	at := *d.root
+	at.Path = MetadataPath + strings.TrimRight(d.root.Path, "/") + endpoint
+	d.urls[endpoint] = at.String()
+	d.byPath[at.Path] = body
+	d.byPath[MetadataPath+endpoint] = body
+	return nil
 }
 
 // metadataOf returns the URL of the document of an endpoint, or of the edge as a whole; empty if
@@ -81,7 +93,24 @@ func (a *Authenticator) metadataOf(endpoint string) string {
 	if u, ok := a.documents.urls[endpoint]; ok {
 		return u
 	}
+	if d := a.sets.Load().documents; d != nil && d.urls[endpoint] != "" {
+		return d.urls[endpoint]
+	}
 	return a.documents.urls[""]
+}
+
+// document returns the document at a path, or nil.
+func (a *Authenticator) document(path string) []byte {
+	if a.documents == nil {
+		return nil
+	}
+	if body := a.documents.byPath[path]; body != nil {
+		return body
+	}
+	if d := a.sets.Load().documents; d != nil {
+		return d.byPath[path]
+	}
+	return nil
 }
 
 // ServeHTTP serves the metadata; mount it at MetadataPath and below it, and at ServerMetadataPath.
@@ -91,8 +120,8 @@ func (a *Authenticator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var read func(context.Context) ([]byte, time.Duration, error)
 	if path := strings.TrimRight(r.URL.Path, "/"); path == ServerMetadataPath && a.passed != nil {
 		read = a.passed.get
-	} else if a.documents != nil && a.documents.byPath[path] != nil {
-		read = func(context.Context) ([]byte, time.Duration, error) { return a.documents.byPath[path], 0, nil }
+	} else if body := a.document(path); body != nil {
+		read = func(context.Context) ([]byte, time.Duration, error) { return body, 0, nil }
 	}
 	h := w.Header()
 	h.Set("Access-Control-Allow-Origin", "*")

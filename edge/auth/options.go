@@ -29,7 +29,7 @@ type Options struct {
 	// ReadAPIKeys rereads the API keys. nil means that there are none.
 	ReadAPIKeys func() ([]APIKey, error)
 	// Claims are the claims of tokens that principals have, beside those of their identity: names,
-	// or paths with dots, as in Issuer.Subject. nil means none.
+	// or paths with dots, as in Issuer.Subject, until KeepClaims. nil means none.
 	Claims []string
 	// DPoP is whether tokens may, or must, be bound to a key.
 	DPoP DPoP
@@ -58,8 +58,10 @@ type Issuer struct {
 	// ReadKeys reads a JWK Set (RFC 7517) from a file. It is called repeatedly.
 	ReadKeys func() ([]byte, error)
 	// Audiences are the accepted audiences; a token must have one. Empty means Options.Resource and
-	// its endpoints.
+	// its endpoints and, for the endpoints of sets, what SetSets states.
 	Audiences []string
+	// audiencesByDefault is whether Audiences was empty.
+	audiencesByDefault bool
 	// Algorithms are the accepted signature algorithms (RFC 7518, section 3.1). Empty means
 	// DefaultAlgorithms.
 	Algorithms []string
@@ -140,6 +142,7 @@ func (i Issuer) withDefaults(audiences []string) Issuer {
 		}
 		return list
 	}
+	i.audiencesByDefault = i.audiencesByDefault || len(i.Audiences) == 0
 	i.subjectByDefault = i.subjectByDefault || len(i.Subject) == 0
 	i.Algorithms, i.Audiences = or(i.Algorithms, DefaultAlgorithms), or(i.Audiences, audiences)
 	i.Subject, i.Scopes, i.Roles = or(i.Subject, DefaultSubject), or(i.Scopes, DefaultScopes), or(i.Roles, DefaultRoles)

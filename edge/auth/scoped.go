@@ -47,7 +47,7 @@ type requiring struct {
 
 // Authenticate implements web.Authenticator. A caller without the scope gets 403 with its name.
 func (q requiring) Authenticate(r *http.Request) (mcp.Principal, *web.Denial) {
-	p, from, why := q.a.identify(r, DPoPOff)
+	p, from, why := q.a.identify(r, DPoPOff, "")
 	switch {
 	case why == nil && p.Anonymous():
 		why = q.a.missing()

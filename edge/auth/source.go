@@ -35,8 +35,8 @@ type source struct {
 	asked time.Time
 	// running is the fetch in progress, or nil.
 	running *fetch
-	// failing is whether the last attempt failed, logged is which of its failures were logged. retry is when
-	// the next one is due.
+	// failing is whether the last attempt failed, logged is which of its failures were logged.
+	// retry is when the next one is due.
 	failing bool
 	logged  fault
 	retry   time.Time
@@ -179,8 +179,8 @@ func (s *source) load(ctx context.Context) error {
 // errFetch stands for every failure to fetch keys.
 var errFetch = errors.New("the keys cannot be fetched")
 
-// cause returns the error that distinguishes failures in the log. Failures to fetch are one, because
-// their texts differ at each attempt.
+// cause returns the error that distinguishes failures in the log. Failures to fetch are one,
+// because their texts differ at each attempt.
 func (s *source) cause(err error) error {
 	if err != nil && s.read == nil {
 		return errFetch

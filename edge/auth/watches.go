@@ -14,8 +14,9 @@ import (
 )
 
 // watches are the API keys and opaque tokens of open streams. Their expiry is unknown or uncertain,
-// and their rights may change, so they are rechecked: API keys whenever the file has changed, opaque tokens by introspection
-// whenever the cached answer has expired. The zero value is empty. It is safe for concurrent use.
+// and their rights may change, so they are rechecked: API keys whenever the file has changed,
+// opaque tokens by introspection whenever the cached answer has expired. The zero value is empty.
+// It is safe for concurrent use.
 type watches struct {
 	mu  sync.Mutex
 	all map[digest]*watched
@@ -28,8 +29,8 @@ type watched struct {
 	token string
 	// checked is when the credentials were last known to be valid.
 	checked time.Time
-	// watchers are called when the credentials become invalid, or give other rights than the principal
-	// has.
+	// watchers are called when the credentials become invalid, or give other rights than the
+	// principal has.
 	watchers map[*func()]mcp.Principal
 }
 

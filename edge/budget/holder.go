@@ -50,7 +50,7 @@ func (b *Budget) Named(name string) *Holder {
 func (h *Holder) String() string {
 	switch {
 	case h == nil:
-		return "nobody"
+		return "no holder"
 	case h.key.name != "":
 		return h.key.name
 	case h.key.client:

@@ -2,9 +2,10 @@ package quota
 
 import "time"
 
-// spend takes up to want calls of a budget. full is when the budget is full again, the theoretical arrival time of GCRA. A time
-// in the past, such as the zero time, means that it is full now. spend returns how many calls it took, the new time, and, if it
-// took none, the wait until one is available.
+// spend takes up to want calls of a budget. full is when the budget is full again, the theoretical
+// arrival time of GCRA. A time in the past, such as the zero time, means that it is full now. spend
+// returns how many calls it took, the new time, and, if it took none, the wait until one is
+// available.
 //
 // The script of the Redis store implements the same.
 func (b Budget) spend(now, full time.Time, want int) (granted int, _ time.Time, wait time.Duration) {
@@ -22,8 +23,8 @@ func (b Budget) restore(now, full time.Time, n int) time.Time {
 	return b.within(now, full.Add(-time.Duration(n)*b.Interval))
 }
 
-// within clamps full, which another budget of the same key may have set, to the range from now to the time at which b would be
-// full again if it were empty now.
+// within clamps full, which another budget of the same key may have set, to the range from now to
+// the time at which b would be full again if it were empty now.
 func (b Budget) within(now, full time.Time) time.Time {
 	switch empty := now.Add(b.whole()); {
 	case full.Before(now):

@@ -11,7 +11,8 @@ const (
 	leasePart = 20
 	// takeTimeout bounds how long a call waits for the store.
 	takeTimeout = 250 * time.Millisecond
-	// askAgain bounds how long a refusal by the store is cached: another replica may have returned calls meanwhile.
+	// askAgain bounds how long a refusal by the store is cached: another replica may have returned
+	// calls meanwhile.
 	askAgain = time.Second
 )
 
@@ -26,7 +27,8 @@ type lease struct {
 	mu sync.Mutex
 	// left counts the leased calls that are unused. used counts those used since the last sweep.
 	left, used int
-	// ready is when a call will be available. Calls before asked, which is no later, are refused without a request to the store.
+	// ready is when a call will be available. Calls before asked, which is no later, are refused
+	// without a request to the store.
 	ready, asked time.Time
 	// taking is closed when the Take in flight has ended. It is nil if none is in flight.
 	taking chan struct{}
@@ -34,8 +36,8 @@ type lease struct {
 	ended bool
 }
 
-// spend uses one call. ok is false if the lease has ended. wait is 0 if the call is admitted, and otherwise the time until one
-// is available.
+// spend uses one call. ok is false if the lease has ended. wait is 0 if the call is admitted, and
+// otherwise the time until one is available.
 func (l *lease) spend(ctx context.Context, x *Limiter) (wait time.Duration, ok bool, err error) {
 	for {
 		l.mu.Lock()
@@ -84,7 +86,8 @@ func (l *lease) spend(ctx context.Context, x *Limiter) (wait time.Duration, ok b
 	}
 }
 
-// take leases calls from the store, of which the caller uses the first ones. The caller has set taking.
+// take leases calls from the store, of which the caller uses the first ones. The caller has set
+// taking.
 func (l *lease) take(ctx context.Context, x *Limiter, uses int) (granted int, wait time.Duration, err error) {
 	// The cancellation of the first caller must not fail the others that wait for the same Take.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), takeTimeout)
@@ -113,8 +116,8 @@ func (l *lease) take(ctx context.Context, x *Limiter, uses int) (granted int, wa
 	return granted, wait, err
 }
 
-// sweep returns how many calls to return to the store: all except as many as were used since the last sweep. ended reports
-// whether the lease holds neither calls nor a cached refusal.
+// sweep returns how many calls to return to the store: all except as many as were used since the
+// last sweep. ended reports whether the lease holds neither calls nor a cached refusal.
 func (l *lease) sweep(now time.Time, all bool) (back int, ended bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

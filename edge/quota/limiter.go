@@ -26,7 +26,8 @@ func (r *Refused) Error() string {
 
 // Options of a Limiter.
 type Options struct {
-	// Rules are valid, see Rule.Validate. A call must be within the budgets of all rules that apply to it.
+	// Rules are valid, see Rule.Validate. A call must be within the budgets of all rules that apply
+	// to it.
 	Rules []Rule
 	// Store shares the budgets between replicas. nil keeps them in this process.
 	Store Store
@@ -71,8 +72,9 @@ func New(o Options) *Limiter {
 	return x
 }
 
-// SetRules replaces the rules by valid ones and reports whether they differ. Calls that were charged to a rule's budget stay
-// charged if the rule keeps its name, up to the whole of the new budget.
+// SetRules replaces the rules by valid ones and reports whether they differ. Calls that were
+// charged to a rule's budget stay charged if the rule keeps its name, up to the whole of the new
+// budget.
 func (x *Limiter) SetRules(rules []Rule) (exchanged bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -95,8 +97,8 @@ func (x *Limiter) SetRules(rules []Rule) (exchanged bool) {
 	return true
 }
 
-// Spend charges a call to the budgets of all rules that apply to it. It returns a *Refused if one of them is exhausted, and then
-// charges none, or the error of ctx.
+// Spend charges a call to the budgets of all rules that apply to it. It returns a *Refused if one
+// of them is exhausted, and then charges none, or the error of ctx.
 func (x *Limiter) Spend(ctx context.Context, c *Call) error {
 	rules := *x.rules.Load()
 	for i := range rules {
@@ -121,7 +123,8 @@ func (x *Limiter) Spend(ctx context.Context, c *Call) error {
 	return nil
 }
 
-// spend charges one call to a key's budget. wait is 0 if it did, and otherwise the time until a call is available.
+// spend charges one call to a key's budget. wait is 0 if it did, and otherwise the time until a
+// call is available.
 func (x *Limiter) spend(ctx context.Context, key string, b Budget) (wait time.Duration, err error) {
 	if x.store == nil {
 		_, wait, err = x.local.Take(ctx, key, b, 1)
@@ -153,7 +156,8 @@ func (x *Limiter) retire(ctx context.Context, l *lease) {
 	go x.giveBack(context.WithoutCancel(ctx), l, back)
 }
 
-// giveBack returns unused calls of a lease to the store. Calls that cannot be returned are lost until the budget regains them.
+// giveBack returns unused calls of a lease to the store. Calls that cannot be returned are lost
+// until the budget regains them.
 func (x *Limiter) giveBack(ctx context.Context, l *lease, n int) {
 	if n == 0 || x.away.Load() {
 		return
@@ -201,7 +205,8 @@ func (x *Limiter) answered() {
 	}
 }
 
-// Refusals calls fn with the number of calls that each rule has refused so far, including replaced rules.
+// Refusals calls fn with the number of calls that each rule has refused so far, including replaced
+// rules.
 func (x *Limiter) Refusals(fn func(rule string, n int64)) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -213,15 +218,16 @@ func (x *Limiter) Refusals(fn func(rule string, n int64)) {
 // Unshared returns how many calls were decided by this replica's share of a budget so far.
 func (x *Limiter) Unshared() int64 { return x.unshared.Load() }
 
-// sweepEvery is the interval at which unused calls are returned. A call unused for two sweeps is returned within a second.
+// sweepEvery is the interval at which unused calls are returned. A call unused for two sweeps is
+// returned within a second.
 const sweepEvery = 500 * time.Millisecond
 
-// settled is how long after a failure of the store a lower number of replicas is not believed: the others may not have found the
-// store again.
+// settled is how long after a failure of the store a lower number of replicas is not believed: the
+// others may not have found the store again.
 const settled = 5 * time.Second
 
-// Run returns unused calls to the store and counts the replicas until ctx ends. Then it returns all calls. Without a Store it
-// returns at once.
+// Run returns unused calls to the store and counts the replicas until ctx ends. Then it returns all
+// calls. Without a Store it returns at once.
 func (x *Limiter) Run(ctx context.Context) {
 	if x.store == nil {
 		return

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// maxKeys bounds the budgets that a Memory keeps. Full budgets are removed. Beyond the bound, new keys share one budget.
+// maxKeys bounds the budgets that a Memory keeps. Full budgets are removed. Beyond the bound, new
+// keys share one budget.
 const maxKeys = 100_000
 
 // overflow is the key of the budget shared beyond maxKeys. No rule has this key.
