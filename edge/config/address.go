@@ -13,7 +13,7 @@ import (
 // maxPort is the largest port of TCP.
 const maxPort = 1<<16 - 1
 
-// notAddress says why something is no address to listen at; empty: it is one.
+// notAddress returns why an address cannot be listened on, or an empty string if it can.
 func notAddress(addr string) string {
 	_, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -31,7 +31,7 @@ func notAddress(addr string) string {
 	return ""
 }
 
-// largePort says that a port is too large; empty: it is not, or no number.
+// largePort returns an error text if a port is a number above maxPort, else an empty string.
 func largePort(port string) string {
 	if n, err := strconv.ParseUint(port, 10, 64); err == nil && n > maxPort {
 		return fmt.Sprintf("has the port %d: ports are at most %d", n, maxPort)
@@ -39,7 +39,8 @@ func largePort(port string) string {
 	return ""
 }
 
-// hasLargePort reports whether the host of a URL, or one that its query has under a key, has a port that is too large.
+// hasLargePort reports whether the port of a URL's host is too large, or that of a host in its
+// query under a key.
 func hasLargePort(u *url.URL, key string) bool {
 	return slices.ContainsFunc(append([]string{u.Host}, u.Query()[key]...), func(host string) bool {
 		_, port, err := net.SplitHostPort(host)
@@ -47,10 +48,10 @@ func hasLargePort(u *url.URL, key string) bool {
 	})
 }
 
-// portOf is the port at the end of an address. No group of an IPv6 address has so many digits.
+// portOf matches the port at the end of an address. No group of an IPv6 address has so many digits.
 var portOf = regexp.MustCompile(`:(\d{5,19})$`)
 
-// largePortIn is largePort for the addresses of a gRPC target.
+// largePortIn is largePort for each address of a gRPC target.
 func largePortIn(target string) string {
 	if strings.HasPrefix(target, "unix") {
 		return ""
@@ -65,7 +66,7 @@ func largePortIn(target string) string {
 	return ""
 }
 
-// isLoopback reports whether only this machine reaches an address to listen at.
+// isLoopback reports whether a listen address can be reached from this machine alone.
 func isLoopback(addr string) (bool, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -81,10 +82,18 @@ func isLoopback(addr string) (bool, error) {
 	return ip != nil && ip.IsLoopback(), nil
 }
 
-// AllowedHosts are the Host names to accept: the configured ones, else, on loopback, the names of loopback.
-func (c *Config) AllowedHosts() []string { return allowedHosts(c.Hosts, c.Listen) }
+// AllowedHosts are the Host names to accept: the configured ones, else, on loopback, the names of
+// loopback; and, beside either, the host of PublicURL. nil means any.
+func (c *Config) AllowedHosts() []string {
+	hosts := allowedHosts(c.Hosts, c.Listen)
+	if u, err := url.Parse(c.PublicURL); err == nil && u.Hostname() != "" && hosts != nil {
+		hosts = append(slices.Clone(hosts), u.Hostname())
+	}
+	return hosts
+}
 
-// AllowedAdminHosts is AllowedHosts of the admin address.
+// AllowedAdminHosts are the Host names to accept on the admin address: the configured ones, else, on
+// loopback, the names of loopback. nil means any.
 func (c *Config) AllowedAdminHosts() []string { return allowedHosts(c.AdminHosts, c.Admin) }
 
 func allowedHosts(configured []string, addr string) []string {

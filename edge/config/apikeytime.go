@@ -11,15 +11,15 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// timeError is the error of a text that is no time.
+// timeError is the error of a text that is not a time.
 type timeError string
 
 func (e timeError) Error() string {
 	return fmt.Sprintf("%.80q is no time: write it as YYYY-MM-DDThh:mm:ssZ, or a date as YYYY-MM-DD", string(e))
 }
 
-// parseTime reads a time in YAML: one of RFC 3339, or a date, which is its beginning in UTC; null is zero. The library takes anything else
-// for zero, which means never.
+// parseTime reads a time in YAML: RFC 3339, or a date, which means its beginning in UTC. null is
+// the zero time. The library would read any other text as the zero time, which means never.
 func parseTime(t *time.Time, value []byte) (err error) {
 	text := strings.TrimSpace(string(value))
 	if text == "null" || text == "~" || text == "" {
@@ -34,8 +34,8 @@ func parseTime(t *time.Time, value []byte) (err error) {
 	return timeError(text)
 }
 
-// wrongTimes returns the error of a file of API keys with texts that are no times, each with its place and entry. It returns nil for
-// another error.
+// wrongTimes returns an error for each entry of a file of API keys whose time is invalid, with its
+// position. It returns nil if err is not a timeError.
 func wrongTimes(raw []byte, err error) error {
 	var wrong timeError
 	if !errors.As(err, &wrong) {

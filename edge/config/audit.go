@@ -5,35 +5,38 @@ import (
 	"time"
 )
 
-// Audit says where decisions and outcomes are recorded, and what happens when they cannot be.
+// Audit configures where decisions and outcomes are recorded, and what happens if recording fails.
 type Audit struct {
-	// File gets lines of JSON; AuditStdout: standard output does. {replica} in it is replaced by the replica's name. Empty: there is none.
+	// File receives records as lines of JSON. {replica} is replaced by the replica's name,
+	// AuditStdout means standard output, empty disables the file.
 	File string `yaml:"file" names:"output" also:"path"`
-	// OTLP sends OpenTelemetry logs to where the environment says, OTEL_EXPORTER_OTLP_….
+	// OTLP exports records as OpenTelemetry logs, to the endpoint in OTEL_EXPORTER_OTLP_….
 	OTLP bool `yaml:"otlp"`
-	// Arguments says what is recorded of the arguments of calls: AuditNone, also when empty, AuditDigest or AuditWhole.
+	// Arguments selects how the arguments of calls are recorded: AuditNone, AuditDigest or
+	// AuditWhole; empty means AuditNone.
 	Arguments string `yaml:"arguments"`
-	// DigestKeyFile has the key of AuditDigest, of 32 bytes at least.
+	// DigestKeyFile has the key of AuditDigest, at least 32 bytes.
 	DigestKeyFile string `yaml:"digest-key-file" names:"file"`
-	// Required refuses what cannot be recorded; else what cannot be recorded is lost and counted.
+	// Required refuses a call that cannot be recorded. Without it the record is dropped and
+	// counted.
 	Required bool `yaml:"required"`
-	// Timeout is how long what is Required may take to be written; 0: 5 s.
+	// Timeout bounds the write of a record if Required is set; 0 means 5 s.
 	Timeout time.Duration `yaml:"timeout"`
-	// Queue bounds what waits to be written; 0: 16 MiB.
+	// Queue bounds the records that wait to be written, in bytes; 0 means 16 MiB.
 	Queue Bytes `yaml:"queue"`
 }
 
-// AuditStdout is the File that is standard output.
+// AuditStdout as File means standard output.
 const AuditStdout = "-"
 
-// What is recorded of arguments.
+// How arguments are recorded.
 const (
 	AuditNone   = "none"
 	AuditDigest = "digest"
 	AuditWhole  = "whole"
 )
 
-// leastQueue leaves room for a hundred records.
+// leastQueue is the least Queue: it holds a hundred records.
 const leastQueue = 64 << 10
 
 func (a *Audit) validate(command string) (errs []error) {
@@ -58,9 +61,6 @@ func (a *Audit) validate(command string) (errs []error) {
 		}
 	default:
 		wrong("arguments: %q: use none, digest or whole", a.Arguments)
-	}
-	if a.Timeout < 0 {
-		wrong("timeout: %s: give a duration above 0", a.Timeout)
 	}
 	if a.Timeout > 0 && !a.Required {
 		wrong("timeout: it is for required: true: set that, or take it out")

@@ -8,13 +8,14 @@ import (
 	"strings"
 )
 
-// replicaPlaceholder stands for the name of the replica in Audit.File.
+// replicaPlaceholder is replaced by the replica's name in Audit.File.
 const replicaPlaceholder = "{replica}"
 
-// placeholder matches a placeholder in Audit.File, or a brace that is none.
+// placeholder matches a placeholder in Audit.File, or an unpaired brace.
 var placeholder = regexp.MustCompile(`\{[^{}]*\}?|\}`)
 
-// ReplicaName returns the name of this replica: Replica, or else the host's name. It is empty if the host has none.
+// ReplicaName returns the name of this replica: Replica, or else the host's name. It is empty if
+// the host has none.
 func (c *Config) ReplicaName() string {
 	if c.Replica != "" {
 		return c.Replica
@@ -23,8 +24,8 @@ func (c *Config) ReplicaName() string {
 	return host
 }
 
-// AuditFile returns the name of the file that the audit goes to: Audit.File with the name of the replica for {replica}. It is
-// AuditStdout for standard output, and empty if there is none. The settings have to be valid.
+// AuditFile returns the path of the audit file: Audit.File with the replica's name for {replica}.
+// It returns AuditStdout for standard output, and empty without a file. The settings must be valid.
 func (c *Config) AuditFile() string {
 	if c.Audit == nil {
 		return ""
@@ -32,7 +33,7 @@ func (c *Config) AuditFile() string {
 	return strings.ReplaceAll(c.Audit.File, replicaPlaceholder, c.ReplicaName())
 }
 
-// validateAuditFile returns an error if AuditFile would return no name of a file.
+// validateAuditFile returns an error if AuditFile would not return a valid path.
 func (c *Config) validateAuditFile() error {
 	if c.Audit == nil {
 		return nil

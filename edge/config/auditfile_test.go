@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// audited loads settings whose audit goes to a file, written in quotation marks, and returns the name of the folder of the settings, too.
+// audited loads settings with an audit file, whose name is written in quotation marks. It also
+// returns the directory of the settings.
 func audited(t *testing.T, file string, args ...string) (c Config, dir string, err error) {
 	t.Helper()
 	dir = t.TempDir()
@@ -55,7 +56,7 @@ func TestAuditFileOfReplica(t *testing.T) {
 	}
 }
 
-// A name that cannot be made is told with its key and line.
+// A name that cannot be created is reported with its key and line.
 func TestAuditFileIsValidated(t *testing.T) {
 	for _, c := range []struct{ file, want, replica string }{
 		{"audit-{host}.jsonl", "edge.yaml:3: audit.file: {host} is unknown: {replica} alone is replaced, by the name of the replica", "a"},

@@ -17,22 +17,23 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// Auth says who may call: whoever has an access token of one of the issuers, or one of the API keys.
+// Auth configures which callers are authenticated: by access tokens of the issuers, or by API keys.
 type Auth struct {
 	// Issuers are authorization servers.
 	Issuers []Issuer `yaml:"issuers"`
-	// APIKeys is a file with the keys of machines, see ParseAPIKeys; it is watched. Empty: there are none.
+	// APIKeys is a file of API keys, see ParseAPIKeys; it is watched. Empty disables API keys.
 	APIKeys string `yaml:"api-keys" names:"file"`
-	// DPoP says whether tokens may, or must, be bound to a key: DPoPAccept or DPoPRequire; empty or DPoPOff: bound ones are
-	// refused.
+	// DPoP selects whether tokens may or must be bound to a key: DPoPAccept or DPoPRequire. Empty
+	// and DPoPOff refuse bound tokens.
 	DPoP string `yaml:"dpop"`
-	// Optional lets callers without credentials in as the anonymous one. Wrong credentials are refused.
+	// Optional admits callers without credentials as the anonymous principal. Invalid credentials
+	// are refused.
 	Optional bool `yaml:"optional"`
-	// Metadata is what clients are told beside the issuers.
+	// Metadata is published to clients in addition to the issuers.
 	Metadata AuthMetadata `yaml:"metadata"`
 }
 
-// What DPoP may be.
+// The values of Auth.DPoP.
 const (
 	DPoPOff     = "off"
 	DPoPAccept  = "accept"
@@ -41,75 +42,83 @@ const (
 
 // Issuer is an authorization server.
 type Issuer struct {
-	// Issuer is its identifier, a URL, exactly as its tokens have it.
+	// Issuer is its identifier, a URL, exactly as in the claim iss of its tokens.
 	Issuer string `yaml:"issuer"`
-	// JWKS is the URL of its keys, or a file, which is watched; empty: its metadata names them.
+	// JWKS is the URL of its keys, or a file, which is watched; empty reads the URL from its
+	// metadata.
 	JWKS string `yaml:"jwks" names:"file"`
-	// Audiences of which a token must have one; empty: PublicURL, its /mcp and its /sse.
+	// Audiences are those of which a token must have one; empty means PublicURL, its /mcp and its
+	// /sse.
 	Audiences Names `yaml:"audiences"`
-	// Algorithms that signatures may have; empty: RS256, PS256, ES256, ES384 and EdDSA.
+	// Algorithms are those accepted in signatures; empty means RS256, PS256, ES256, ES384 and
+	// EdDSA.
 	Algorithms Names `yaml:"algorithms"`
-	// Skew is by how much clocks may differ; nil: DefaultSkew.
+	// Skew is the accepted difference of clocks; nil means DefaultSkew.
 	Skew *time.Duration `yaml:"skew"`
-	// Claims say where a token has what.
+	// Claims names the claims for subject, scopes and roles.
 	Claims Claims `yaml:"claims"`
-	// Introspection is how it is asked about opaque tokens; nil: they are refused.
+	// Introspection configures the verification of opaque tokens; nil refuses them.
 	Introspection *Introspection `yaml:"introspection"`
-	// Exchange is how its tokens are exchanged for those of backends with IdentityExchange; nil: they are not.
+	// Exchange configures the token exchange for backends with IdentityExchange; nil disables it.
 	Exchange *IssuerExchange `yaml:"exchange"`
 }
 
-// IssuerExchange is an endpoint of RFC 8693.
+// IssuerExchange is a token exchange endpoint (RFC 8693).
 type IssuerExchange struct {
-	// URL of the token endpoint; empty: the issuer's metadata names it.
+	// URL of the token endpoint; empty reads it from the issuer's metadata.
 	URL string `yaml:"url"`
-	// ClientID and ClientSecretFile are the edge's own credentials there. The file is read for each request.
+	// ClientID and ClientSecretFile are the edge's own credentials at the endpoint. The file is
+	// read for each request.
 	ClientID         string `yaml:"client-id"`
 	ClientSecretFile string `yaml:"client-secret-file" names:"file"`
 }
 
-// Introspection is an endpoint of RFC 7662.
+// Introspection is a token introspection endpoint (RFC 7662).
 type Introspection struct {
 	URL string `yaml:"url"`
-	// ClientID and ClientSecretFile are the edge's own credentials there. The file is read for each request.
+	// ClientID and ClientSecretFile are the edge's own credentials at the endpoint. The file is
+	// read for each request.
 	ClientID         string `yaml:"client-id"`
 	ClientSecretFile string `yaml:"client-secret-file" names:"file"`
-	// TTL is for how long an answer is remembered; 0: 60 s.
+	// TTL is how long a response is cached; 0 means 60 s.
 	TTL time.Duration `yaml:"ttl"`
 }
 
 // Claims are names of claims, or paths with dots.
 type Claims struct {
-	// Subject: the first that is there; empty: sub or, for tokens that are no user's, client_id, azp.
+	// Subject names claims, of which the first present is used; empty means sub or, for tokens
+	// without a user, client_id, azp.
 	Subject Names `yaml:"subject"`
-	// Scopes: the first that is there; empty: scope, scp, scopes.
+	// Scopes names claims, of which the first present is used; empty means scope, scp, scopes.
 	Scopes Names `yaml:"scopes"`
-	// Roles: all of them; empty: roles, realm_access.roles. Groups are roles only where this says so: in many directories users make
-	// groups of their own.
+	// Roles names claims, which are merged; empty means roles, realm_access.roles. Groups are roles
+	// only if named here: in many directories users create groups of their own.
 	Roles Names `yaml:"roles"`
 }
 
 // AuthMetadata is a part of the protected-resource metadata (RFC 9728).
 type AuthMetadata struct {
-	// ScopesSupported are scopes that clients may ask for.
+	// ScopesSupported are the scopes that clients may request.
 	ScopesSupported Names `yaml:"scopes-supported"`
-	// InitialScopes are those that a client without a token is told to ask for.
+	// InitialScopes are the scopes that a client without a token is asked to request.
 	InitialScopes Names `yaml:"initial-scopes"`
-	// Documentation is a URL.
+	// Documentation is the URL of a page.
 	Documentation string `yaml:"documentation"`
 }
 
-// AdminAuth says who may use the admin address.
+// AdminAuth configures who may use the admin address.
 type AdminAuth struct {
-	// Scope that the credentials must have; it may be empty without Config.Auth.
+	// Scope is required of the credentials; it may be empty without Config.Auth.
 	Scope string `yaml:"scope"`
-	// ClientCert lets in who has a certificate of AdminTLS.ClientCA, which stands for Scope, beside who has other credentials.
+	// ClientCert accepts a certificate of AdminTLS.ClientCA as if it had Scope, in addition to
+	// other credentials.
 	ClientCert bool `yaml:"client-cert"`
-	// Open is what needs no credentials: OpenProbes, OpenMetrics and OpenDev; nil: the first.
+	// Open lists what needs no credentials: OpenProbes, OpenMetrics and OpenDev; nil means
+	// OpenProbes.
 	Open Names `yaml:"open"`
 }
 
-// What of the admin address may be open to everybody.
+// The values of AdminAuth.Open.
 const (
 	// OpenProbes are /healthz and /readyz.
 	OpenProbes = "probes"
@@ -119,7 +128,7 @@ const (
 	OpenDev = "dev"
 )
 
-// Opens says whether something of the admin address needs no credentials.
+// Opens reports whether a part of the admin address needs no credentials.
 func (c *Config) Opens(what string) bool {
 	switch {
 	case c.AdminAuth == nil:
@@ -130,14 +139,15 @@ func (c *Config) Opens(what string) bool {
 	return slices.Contains(c.AdminAuth.Open, what)
 }
 
-// DefaultSkew is by how much an issuer's clock and the edge's may differ.
+// DefaultSkew is the accepted difference between an issuer's clock and the edge's.
 const DefaultSkew = 60 * time.Second
 
-// Algorithms are those of signatures that can be verified: none and those with a shared secret are not among them.
+// algorithms are the supported signature algorithms. "none" and those with a shared secret are not
+// among them.
 var algorithms = []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
 
-// PublicURLOrListen is PublicURL or, if that is empty and Listen is a port of loopback, the URL of that, without a
-// slash at the end. Empty: it is not known.
+// PublicURLOrListen returns PublicURL without a slash at its end. If that is empty and Listen is a
+// port of loopback, it returns the URL of Listen. Empty means that the URL is unknown.
 func (c *Config) PublicURLOrListen() string {
 	if c.PublicURL != "" {
 		return strings.TrimRight(c.PublicURL, "/")
@@ -166,7 +176,7 @@ func (c *Config) validateAuth() (errs []error) {
 		return errs
 	}
 	if len(a.Issuers) == 0 && a.APIKeys == "" {
-		wrong("auth: there are neither issuers nor api-keys, so nobody could call: add some, or take auth out")
+		wrong("auth: there are neither issuers nor api-keys, so no caller could authenticate: add some, or take auth out")
 	}
 	if c.PublicURLOrListen() == "" {
 		wrong("public-url: it is missing, and needed with auth unless listen is a port of 127.0.0.1: it is the audience of tokens, and where clients find the issuers")
@@ -181,7 +191,7 @@ func (c *Config) validateAuth() (errs []error) {
 		one := &a.Issuers[i]
 		if one.Introspection != nil {
 			if opaque++; opaque == 2 {
-				wrong("auth.issuers[%d]: another issuer has introspection, too: leave it with one, since an opaque token does not say whose it is and must be shown to nobody else", i)
+				wrong("auth.issuers[%d]: another issuer has introspection, too: leave it with one, since an opaque token does not name its issuer and must not be sent to another", i)
 			}
 		}
 		if names[one.Issuer] {
@@ -208,7 +218,7 @@ func (c *Config) validateAuth() (errs []error) {
 func (a *AdminAuth) validate(c *Config) (errs []error) {
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if c.Auth == nil && !a.ClientCert {
-		wrong("admin-auth: there is no auth, so nobody has credentials: say there who may call, set client-cert, or take admin-auth out")
+		wrong("admin-auth: there is no auth, so no caller has credentials: add auth, set client-cert, or take admin-auth out")
 	}
 	if why := mcp.NotScope(a.Scope); why != "" && (c.Auth != nil || a.Scope != "") {
 		wrong("admin-auth.scope: %q %s", a.Scope, why)
@@ -234,7 +244,7 @@ func (i *Issuer) validate() (errs []error) {
 			wrong("%s: algorithms: %q is not accepted: use some of %s", i.Issuer, name, strings.Join(algorithms, ", "))
 		}
 	}
-	if i.Skew != nil && (*i.Skew < 0 || *i.Skew > maxSkew) {
+	if i.Skew != nil && *i.Skew > maxSkew {
 		wrong("%s: skew: %s: give 0 to %s", i.Issuer, *i.Skew, maxSkew)
 	}
 	if n := i.Introspection; n != nil {
@@ -244,8 +254,8 @@ func (i *Issuer) validate() (errs []error) {
 		if n.ClientID == "" || n.ClientSecretFile == "" {
 			wrong("%s: introspection: client-id and client-secret-file are needed: the edge has to say who asks", i.Issuer)
 		}
-		if n.TTL < 0 || n.TTL > time.Hour {
-			wrong("%s: introspection.ttl: %s: give at most 1h, or 0 for 60s: a token that is revoked is good for so long", i.Issuer, n.TTL)
+		if n.TTL > time.Hour {
+			wrong("%s: introspection.ttl: %s: give at most 1h, or leave it out for 60s: a token that is revoked is good for so long", i.Issuer, n.TTL)
 		}
 	}
 	if x := i.Exchange; x != nil {
@@ -264,10 +274,10 @@ func (i *Issuer) validate() (errs []error) {
 	return errs
 }
 
-// maxSkew is the most by which clocks may differ: an expired token is good for so long.
+// maxSkew bounds Skew: an expired token remains valid for that long.
 const maxSkew = 10 * time.Minute
 
-// SkewOrDefault is Skew or, without one, DefaultSkew.
+// SkewOrDefault returns Skew, or DefaultSkew if it is nil.
 func (i *Issuer) SkewOrDefault() time.Duration {
 	if i.Skew == nil {
 		return DefaultSkew
@@ -275,12 +285,12 @@ func (i *Issuer) SkewOrDefault() time.Duration {
 	return *i.Skew
 }
 
-// IsURL tells a URL from the name of a file.
+// IsURL reports whether a text is a URL, not the name of a file.
 func IsURL(s string) bool {
 	return strings.HasPrefix(s, "https://") || strings.HasPrefix(s, "http://")
 }
 
-// notURL says why something is no URL of a server or of what is on it; empty: it is.
+// notURL returns why a text is not the URL of a server, or an empty string if it is.
 func notURL(s string) string {
 	u, err := url.Parse(s)
 	switch {
@@ -294,17 +304,17 @@ func notURL(s string) string {
 
 // APIKey is one key of the file api-keys.
 type APIKey struct {
-	// Name of the machine, unique: the subject of its principal.
+	// Name of the machine: the subject of its principal. Several keys may have the same name.
 	Name string `yaml:"name"`
 	// SHA256 of the key, in hexadecimal digits.
 	SHA256 string `yaml:"sha256"`
 	Scopes Names  `yaml:"scopes"`
 	Roles  Names  `yaml:"roles"`
-	// Expires is when it ceases to be good, in the form of RFC 3339; zero: never.
+	// Expires is the end of its validity, in the form of RFC 3339; zero means never.
 	Expires time.Time `yaml:"expires"`
 }
 
-// Sum is the decoded SHA256. ParseAPIKeys has checked it.
+// Sum returns the decoded SHA256, which ParseAPIKeys has validated.
 func (k *APIKey) Sum() (sum [32]byte) {
 	_, _ = hex.Decode(sum[:], []byte(k.SHA256))
 	return sum
@@ -312,7 +322,8 @@ func (k *APIKey) Sum() (sum [32]byte) {
 
 const maxKeyName = 256
 
-// entryHint says which key of an entry may be meant by one that it does not have; empty: the error is about something else.
+// entryHint returns the key that an unknown key of an entry may stand for. It is empty for other
+// errors.
 func entryHint(err error) string {
 	var unknown *yaml.UnknownFieldError
 	if !errors.As(err, &unknown) || unknown.GetToken() == nil {
@@ -327,20 +338,21 @@ func entryHint(err error) string {
 	return fmt.Sprintf("an entry has %s and %s", strings.Join(keys[:last], ", "), keys[last])
 }
 
-// ParseAPIKeys reads the file api-keys: a list, in YAML, of which an unknown member is an error, and so is nothing at all,
-// which is what a file has while it is written. The keys themselves are not in it, nor in an error. A name may have several keys, with the
-// same scopes and roles, so that a key and its successor are good at the same time.
+// ParseAPIKeys parses the file api-keys, a list in YAML. An unknown member is an error, and so is
+// an empty file, which may be half written. The file has hashes of the keys; errors contain
+// neither. A name may have several keys with the same scopes and roles, so that a key and its
+// successor are valid at the same time.
 func ParseAPIKeys(raw []byte) ([]APIKey, error) {
 	var keys []APIKey
 	if err := yaml.UnmarshalWithOptions(raw, &keys, yaml.Strict(), yaml.CustomUnmarshaler(parseTime)); err != nil {
 		if wrong := wrongTimes(raw, err); wrong != nil {
 			return nil, wrong
 		}
-		told := inYAML(strings.TrimRight(yaml.FormatError(err, false, false), "\n"))
+		text := inYAML(strings.TrimRight(yaml.FormatError(err, false, false), "\n"))
 		if hint := cmp.Or(entryHint(err), quotesMissing(raw, err, false)); hint != "" {
-			told += ": " + hint
+			text += ": " + hint
 		}
-		return nil, errors.New(told)
+		return nil, errors.New(text)
 	}
 	if keys == nil {
 		return nil, errors.New("it has no list: write [] for no keys")

@@ -43,7 +43,7 @@ func TestAuthIsChecked(t *testing.T) {
 		"auth: {}":                               "neither issuers nor api-keys",
 		"{listen: '0.0.0.0:1', " + id + "}]}}":   "public-url: it is missing",
 		"{listen: '127.0.0.1:0', " + id + "}]}}": "public-url: it is missing",
-		"{listen: '0.0.0.0:1', public-url: 'https://x', auth: {optional: true, api-keys: k}}": "with auth.optional nobody needs credentials",
+		"{listen: '0.0.0.0:1', public-url: 'https://x', auth: {optional: true, api-keys: k}}": "with auth.optional callers need no credentials",
 		"{public-url: 'ftp://x', listen: '127.0.0.1:1'}":                                      "is no http or https URL",
 		"admin-auth: {scope: a}":                "there is no auth",
 		"{auth: {api-keys: k}, admin-auth: {}}": "admin-auth.scope",
@@ -51,7 +51,7 @@ func TestAuthIsChecked(t *testing.T) {
 		"{admin-auth: {client-cert: true, scope: 'a b'}, admin-tls: {cert: a, key: b, client-ca: c}}":        "admin-auth.scope",
 		"{admin-auth: {client-cert: false}, admin-tls: {cert: a, key: b, client-ca: c}}":                     "set client-cert, or take admin-auth out",
 		"{auth: {api-keys: k}, admin-auth: {scope: a, open: [all]}}":                                         `"all": use some of`,
-		"{admin: '0.0.0.0:1'}":                                                   "say with admin-auth who may",
+		"{admin: '0.0.0.0:1'}":                                                   "set admin-auth",
 		"{public-url: 'https://x/?a=b'}":                                         "has a user, a query",
 		"auth: {issuers: [{issuer: id.example}]}":                                `"id.example" is no http or https URL`,
 		"auth: {issuers: [{issuer: 'https://a'}, {issuer: 'https://a'}]}":        "is there twice",
@@ -77,7 +77,7 @@ func TestAuthIsChecked(t *testing.T) {
 		}
 	}
 	_, err := Load("serve", []string{"--listen", "0.0.0.0:1"}, env(nil), io.Discard)
-	if err == nil || !strings.Contains(err.Error(), "say with auth who may call") {
+	if err == nil || !strings.Contains(err.Error(), "set auth") {
 		t.Error(err)
 	}
 	cfg, err := Load("serve", []string{"--config", file(t, id+"}]}")}, env(nil), io.Discard)

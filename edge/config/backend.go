@@ -15,23 +15,24 @@ const (
 	KindReflect = "reflect"
 )
 
-// How backends are shown who is calling.
+// How a backend learns the caller's identity.
 const (
-	// IdentityPrincipal is the contract's Principal alone.
+	// IdentityPrincipal sends the contract's Principal alone.
 	IdentityPrincipal = "principal"
-	// IdentitySigned is a JWT of the edge's beside it, see Config.IdentityKey.
+	// IdentitySigned adds a JWT signed by the edge, see Config.IdentityKey.
 	IdentitySigned = "signed"
-	// IdentityExchange is an access token of its own for the caller, see Issuer.Exchange.
+	// IdentityExchange adds an access token of the caller for this backend, see Issuer.Exchange.
 	IdentityExchange = "exchange"
 )
 
-// BackendExchange is the token that a backend gets for a caller.
+// BackendExchange configures the access tokens requested for a backend.
 type BackendExchange struct {
-	// Audience that it is asked for with; empty: the backend's name, unless there is a Resource.
+	// Audience of the token; empty means the backend's name, unless Resource is set.
 	Audience string `yaml:"audience"`
-	// Resource is the same as a URL, for issuers that want that (RFC 8693, section 2.1); empty: none.
+	// Resource is the audience as a URL, for issuers that require one (RFC 8693, section 2.1);
+	// empty sends none.
 	Resource string `yaml:"resource"`
-	// Scopes that it is asked for with; empty: as the issuer likes.
+	// Scopes to request; empty leaves them to the issuer.
 	Scopes Names `yaml:"scopes"`
 }
 
@@ -41,41 +42,44 @@ type Backend struct {
 	Name string `yaml:"name"`
 	// Target is any gRPC target.
 	Target string `yaml:"target" also:"url,address,addr,endpoint,host"`
-	// Kind is KindContract, also when empty, or KindReflect.
+	// Kind is KindContract or KindReflect; empty means KindContract.
 	Kind string `yaml:"kind"`
-	// Schemas is the form in which the schemas of its tools' arguments are shown; empty: Config.Schemas.
+	// Schemas is the form of its tools' input schemas; empty means Config.Schemas.
 	Schemas string `yaml:"schemas"`
-	// DescriptorSet is a file with the serialized descriptors of a service of KindReflect; empty: it is
-	// asked by server reflection.
+	// DescriptorSet is a file with the serialized descriptors of a service of KindReflect; empty
+	// uses server reflection.
 	DescriptorSet string `yaml:"descriptor-set" names:"file"`
-	// Include and Exclude select the methods of a service of KindReflect that become tools: patterns of
-	// "package.Service/Method" in which * is any text. No Include: all.
+	// Include and Exclude select the methods of a service of KindReflect that become tools:
+	// patterns of "package.Service/Method" in which * is any text. An empty Include means all.
 	Include []string `yaml:"include"`
 	Exclude []string `yaml:"exclude"`
 	// MaxStreamMessages bounds the messages of one stream of a service of KindReflect; 0: 1,000.
 	MaxStreamMessages int `yaml:"max-stream-messages"`
-	// Claims of the access token that the backend is told beside subject, issuer, client, actor, scopes and roles: names, or
-	// paths with dots; empty: none.
+	// Claims of the access token that are sent to the backend in addition to subject, issuer,
+	// client, actor, scopes and roles: names, or paths with dots; empty sends none.
 	Claims Names `yaml:"claims"`
-	// Identity is how it is shown who is calling: IdentityPrincipal, also when empty, IdentitySigned or
-	// IdentityExchange.
+	// Identity is how the backend learns the caller's identity: IdentityPrincipal, IdentitySigned
+	// or IdentityExchange; empty means IdentityPrincipal.
 	Identity string `yaml:"identity"`
-	// Exchange says which token it gets with IdentityExchange; nil: one for the audience Name.
+	// Exchange configures the token of IdentityExchange; nil requests one for the audience Name.
 	Exchange *BackendExchange `yaml:"exchange"`
-	// Metadata are keys of gRPC metadata that calls of it have, lower case, with their values; empty: none. Values that do not depend on
-	// the caller are sent with everything, health checks and reflection too.
+	// Metadata is gRPC metadata, by lower-case key, that is added to calls of the backend; empty
+	// adds none. Values that do not depend on the caller are added to every RPC, health checks and
+	// reflection included.
 	Metadata map[string]MetadataValue `yaml:"metadata"`
-	// ForwardHeaders are headers of clients' HTTP requests that calls have as metadata; empty: none. A round that is run without its request, as
-	// later ones of a task, has none.
+	// ForwardHeaders are headers of clients' HTTP requests that become metadata of the call; empty
+	// forwards none. A round that runs without the request, such as a later one of a task, has
+	// none.
 	ForwardHeaders Names `yaml:"forward-headers"`
-	// Extensions are ids of protocol extensions that clients are told of when the backend declares them, beside those that the
-	// edge knows to pass whole: each adds no methods, notifications or results to the protocol; empty: none.
+	// Extensions are ids of protocol extensions that are announced to clients if the backend
+	// declares them, in addition to those that the edge implements. Such an extension adds no
+	// methods, notifications or results to the protocol. Empty adds none.
 	Extensions Names `yaml:"extensions"`
-	// Prefix is put before its tools' and prompts' names: at most 63 letters, digits, "_", ".", "-" and "/";
-	// empty: none. No other backend has a name that begins with it.
+	// Prefix is prepended to the names of its tools and prompts: at most 63 letters, digits, "_",
+	// ".", "-" and "/"; empty adds none. Names with this prefix are reserved for the backend.
 	Prefix string `yaml:"prefix"`
-	// URIs are prefixes of URIs that no other backend has, each with a scheme; empty: the URIs of the backend are its own only as
-	// far as no backend before it has them.
+	// URIs are prefixes of URIs, each with a scheme, that are reserved for the backend; empty: a
+	// URI belongs to the first backend that lists it.
 	URIs Names `yaml:"uris"`
 	// TLS to the backend; nil: plaintext.
 	TLS *TLS `yaml:"tls"`
@@ -87,33 +91,33 @@ type Backend struct {
 	MaxMessage Bytes `yaml:"max-message"`
 	// Refresh is how often its lists are read without a change event; 0: 60 s.
 	Refresh time.Duration `yaml:"refresh"`
-	// Resolve is how often DNS is asked for the addresses of the name in Target; 0: 10 s.
+	// Resolve is the interval of DNS lookups of Target; 0: 10 s.
 	Resolve time.Duration `yaml:"resolve"`
-	// Outliers says when an address of Target gets no calls for a while; nil: never.
+	// Outliers ejects addresses of Target whose calls fail; nil disables it.
 	Outliers *Outliers `yaml:"outlier-detection"`
-	// Health says what the standard health service of each address is asked; nil: about all of it.
+	// Health configures the health check of each address; nil checks the server as a whole.
 	Health *Health `yaml:"health"`
-	// StaleAfter is how long the lists of an unreachable backend are served; 0: 5 min.
+	// StaleAfter is how long the last lists of an unreachable backend are served; 0: 5 min.
 	StaleAfter time.Duration `yaml:"stale-after"`
-	// OwnLists is how long a request waits for lists that are the caller's own; 0: 2 s.
+	// OwnLists is how long a request waits for the lists read for its caller; 0: 2 s.
 	OwnLists time.Duration `yaml:"own-lists"`
 }
 
-// Health is about the standard health service, grpc.health.v1.Health, of a backend's addresses.
+// Health configures checks by the standard health service, grpc.health.v1.Health.
 type Health struct {
-	// Service is the name that is asked about, or HealthOff; empty: all of an address. An address that does not know
-	// a service that is named here is unhealthy.
+	// Service is the name to check; empty checks the server as a whole, HealthOff disables checks.
+	// An address that does not know a named service is unhealthy.
 	Service string `yaml:"service"`
 }
 
-// HealthOff is the Service of a Health that is not asked.
+// HealthOff as Service disables health checks.
 const HealthOff = "off"
 
 // TLS towards a backend. All paths are PEM files.
 type TLS struct {
 	// CA verifies the backend; empty: the system's roots.
 	CA string `yaml:"ca" names:"file"`
-	// Cert and Key are the edge's own, for mutual TLS; both or none.
+	// Cert and Key are the edge's own, for mutual TLS. Set both or neither.
 	Cert string `yaml:"cert" names:"file"`
 	Key  string `yaml:"key" names:"file"`
 	// ServerName overrides the name in the backend's certificate; empty: the target's host.
@@ -124,13 +128,13 @@ var backendName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 var methodPattern = regexp.MustCompile(`^/?[A-Za-z0-9_.*]+(/[A-Za-z0-9_*]+)?$`)
 
-// minResolve is the least time between two questions to DNS.
+// minResolve is the least interval of DNS lookups.
 const minResolve = time.Second
 
-// maxClaims bounds the claims that one backend is told.
+// maxClaims bounds the claims that are sent to one backend.
 const maxClaims = 32
 
-// validateKind checks what only services of one kind have.
+// validateKind checks the settings that belong to services of one kind.
 func (b *Backend) validateKind(i int) (errs []error) {
 	wrong := func(format string, args ...any) {
 		errs = append(errs, fmt.Errorf("backends[%d] %s: "+format, append([]any{i, b.Name}, args...)...))
@@ -138,7 +142,7 @@ func (b *Backend) validateKind(i int) (errs []error) {
 	switch b.Kind {
 	case KindReflect:
 		if len(b.Claims) > 0 && b.Identity != IdentitySigned {
-			wrong("claims: a service of kind: reflect does not know the contract's Principal, and has no identity: signed: tell it in metadata: {x-NAME: {from: principal.claims.NAME}}, and take them out")
+			wrong("claims: a service of kind: reflect does not know the contract's Principal, and has no identity: signed: send them in metadata: {x-NAME: {from: principal.claims.NAME}}, and take them out")
 		}
 	case "", KindContract:
 		if b.DescriptorSet != "" || len(b.Include)+len(b.Exclude) > 0 || b.MaxStreamMessages != 0 {
@@ -162,9 +166,6 @@ func (b *Backend) validateKind(i int) (errs []error) {
 		if !methodPattern.MatchString(p) {
 			wrong("%q is no pattern of methods: write package.Service/Method, with * for any text", p)
 		}
-	}
-	if b.MaxStreamMessages < 0 {
-		wrong("max-stream-messages: %d: give a number above 0, or 0 for 1000", b.MaxStreamMessages)
 	}
 	return errs
 }

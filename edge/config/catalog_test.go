@@ -3,6 +3,7 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,7 +19,7 @@ func loadText(t *testing.T, text string) (Config, error) {
 	return Load(check, []string{"--config", file}, func(string) (string, bool) { return "", false }, nil)
 }
 
-const oneBackend = "backends:\n  - {name: crm, target: \"127.0.0.1:1\"}\n"
+const oneBackend = "backends: [{name: hr, target: \"127.0.0.1:2\", prefix: hr_},\n  {name: crm, target: \"127.0.0.1:1\"}]\n"
 
 func TestCatalogIsRead(t *testing.T) {
 	c, err := loadText(t, oneBackend+`catalog:
@@ -27,6 +28,8 @@ func TestCatalogIsRead(t *testing.T) {
     - {backend: crm, tool: "delete_*", hide: true}
     - backend: crm
       tool: find
+      name: find_customer
+      aliases: [search]
       title: Find a customer
       description: Finds customers by name or number.
       annotations: {destructive: true, read-only: false}
@@ -38,14 +41,18 @@ func TestCatalogIsRead(t *testing.T) {
 	}
 	o := c.Overlay()
 	for name, hidden := range map[string]bool{"delete_user": true, "new": true, "find": false} {
-		if o.Tools().Hides("crm", name) != hidden {
+		if o.Tools().Of("crm", name).Hide != hidden {
 			t.Errorf("hides %s: %t", name, !hidden)
 		}
 	}
-	if o.Prompts().Hides("crm", "greet") || !o.Prompts().Hides("crm", "new") {
+	if o.Prompts().Of("crm", "greet").Hide || !o.Prompts().Of("crm", "new").Hide {
 		t.Error("the prompts are hidden otherwise than said")
 	}
-	got, _ := o.Tool("crm", &pb.Tool{Name: "find", Annotations: &pb.ToolAnnotations{Title: "Finder"}})
+	find := o.Tools().Of("crm", "find")
+	got, _ := find.Tool(&pb.Tool{Name: "find", Annotations: &pb.ToolAnnotations{Title: "Finder"}})
+	if !slices.Equal(find.Given(), []string{"find_customer", "search"}) {
+		t.Errorf("find has the names %q", find.Given())
+	}
 	if a := got.GetAnnotations(); got.GetTitle() != "Find a customer" || !a.GetDestructive() || a.ReadOnly == nil || a.GetReadOnly() || a.OpenWorld != nil || a.GetTitle() != "Find a customer" {
 		t.Errorf("find is shown as %v", got)
 	}
@@ -53,14 +60,28 @@ func TestCatalogIsRead(t *testing.T) {
 
 func TestCatalogIsValidated(t *testing.T) {
 	for text, want := range map[string]string{
-		"{default: no}":                      `catalog.default: "no": use show or hide`,
-		"{tools: [{backend: crn, tool: a}]}": `catalog.tools[0]: backend: "crn" is no backend: use the name`,
-		"{tools: [{tool: a}]}":               `catalog.tools[0]: backend: it is missing`,
-		"{prompts: [{backend: crm}]}":        `catalog.prompts[0]: the name is missing`,
-		"{tools: [{backend: crm, tool: a, title: x}, {backend: crm, tool: a, title: y}]}": `catalog.tools[1]: title: it is set for "a" in catalog.tools[0], too: keep one`,
-		"{tools: [{backend: crm, tool: a, hyde: true}]}":                                  `hide, under catalog.tools, may be meant`,
-		"{tools: [{backend: crm, tool: a, annotations: {readOnlyHint: true}}]}":           `under catalog.tools.annotations there are read-only, destructive, idempotent and open-world`,
-		"{prompts: [{backend: crm, prompt: a, annotations: {read-only: true}}]}":          `unknown field "annotations"`,
+		"{default: no}":                                           `catalog.default: "no": use show or hide`,
+		"{tools: [{backend: crn, tool: a}]}":                      `catalog.tools[0]: backend: "crn" is no backend: use the name`,
+		"{tools: [{tool: a}]}":                                    `catalog.tools[0]: backend: it is missing`,
+		`{tools: [{backend: crm, tool: a, aliases: [hr_b]}]}`:     `catalog.tools[0]: name: "hr_b" begins with the prefix "hr_" of the backend "hr"`,
+		"{resources: [{backend: crm}]}":                           `catalog.resources[0]: resource: it is missing`,
+		"{resources: [{backend: crm, resource: 'x:1', name: y}]}": `unknown field "name"`,
+		"{resources: [{backend: crm, resource: 'x:1', title: a}, {backend: crm, resource: 'x:1', title: b}]}": `catalog.resources[1]: title: it is set for "x:1" in catalog.resources[0], too: keep one`,
+		"{prompts: [{backend: crm}]}": `catalog.prompts[0]: prompt: it is missing`,
+		"{tools: [{backend: crm, tool: a, title: x}, {backend: crm, tool: a, title: y}]}":                                     `catalog.tools[1]: title: it is set for "a" in catalog.tools[0], too: keep one`,
+		`{tools: [{backend: crm, tool: "a*", name: b}]}`:                                                                      `catalog.tools[0]: name: "a*" may match several tools: an entry with a name or aliases names one`,
+		`{tools: [{backend: crm, tool: a, aliases: [b c]}]}`:                                                                  `catalog.tools[0]: aliases: "b c" is no name of a tool: use at most 128 letters, digits, dots, _ and -`,
+		`{tools: [{backend: crm, tool: a, name: b}, {backend: crm, tool: c, aliases: [b]}]}`:                                  `catalog.tools[1]: aliases: "b" is given to "a" in catalog.tools[0]: keep one`,
+		`{tools: [{backend: crm, tool: a, aliases: [b, b]}]}`:                                                                 `catalog.tools[0]: aliases: "b" is there twice: keep one`,
+		`{tools: [{backend: crm, tool: a, arguments: {t: {value: x, from: principal.subject}}}]}`:                             `catalog.tools[0]: arguments.t: give value or from, not both`,
+		`{tools: [{backend: crm, tool: a, arguments: {t: {value: x, description: y}}}]}`:                                      `catalog.tools[0]: arguments.t: a pinned argument is not shown`,
+		`{tools: [{backend: crm, tool: a, arguments: {t: {from: "principal.nothing"}}}]}`:                                     `catalog.tools[0]: arguments.t: from: `,
+		`{tools: [{backend: crm, tool: a, arguments: {t: {}}}]}`:                                                              `catalog.tools[0]: arguments.t: nothing is set`,
+		`{prompts: [{backend: crm, prompt: a, arguments: {t: {value: 7}}}]}`:                                                  `catalog.prompts[0]: arguments.t: value: arguments of prompts are texts`,
+		`{tools: [{backend: crm, tool: a, arguments: {t: {value: 1}}}, {backend: crm, tool: a, arguments: {t: {value: 2}}}]}`: `catalog.tools[1]: arguments.t.value: it is set for "a" in catalog.tools[0], too: keep one`,
+		"{tools: [{backend: crm, tool: a, hyde: true}]}":                                                                      `hide, under catalog.tools, may be meant`,
+		"{tools: [{backend: crm, tool: a, annotations: {readOnlyHint: true}}]}":                                               `under catalog.tools.annotations there are read-only, destructive, idempotent and open-world`,
+		"{prompts: [{backend: crm, prompt: a, annotations: {read-only: true}}]}":                                              `unknown field "annotations"`,
 	} {
 		_, err := loadText(t, oneBackend+"catalog: "+text+"\n")
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -72,6 +93,8 @@ func TestCatalogIsValidated(t *testing.T) {
 	for _, text := range []string{
 		"{tools: [{backend: crm, tool: a, hide: true}, {backend: crm, tool: a, hide: true, title: x}]}",
 		"{tools: [{backend: crm, tool: a, title: x}, {backend: crm, tool: \"*\", title: y}]}",
+		"{tools: [{backend: crm, tool: a, name: b}, {backend: crm, tool: b, name: a}], prompts: [{backend: crm, prompt: x, name: b}]}",
+		"{resources: [{backend: crm, resource: 'x://{id}', hide: true}]}",
 		"{}",
 	} {
 		if _, err := loadText(t, oneBackend+"catalog: "+text+"\n"); err != nil {

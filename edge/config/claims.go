@@ -5,11 +5,12 @@ import (
 	"slices"
 )
 
-// Unclaimed says, a sentence each, which backends' names and URIs are their own by their place alone, so that another backend may have them where
-// this one was never reached, and which several are given. Nil: none, or there is only one backend.
+// Unclaimed returns a note for each backend whose names or URIs are not reserved by a prefix or by
+// uris, so that another backend may take them while this one was never reached, and for each
+// reservation that several backends share. It returns nil for a single backend.
 //
-// serves reports what a backend serves, by its name: tools and prompts, which have names, and resources, which have URIs. Of one that could not be
-// asked it reports both.
+// serves reports whether the named backend serves tools or prompts (names), and resources (uris).
+// If the backend could not be asked, both are true.
 func (c *Config) Unclaimed(serves func(backend string) (names, uris bool)) (notes []string) {
 	if len(c.Backends) < 2 && c.Kubernetes == nil {
 		return nil
@@ -31,7 +32,7 @@ func (c *Config) Unclaimed(serves func(backend string) (names, uris bool)) (note
 	return notes
 }
 
-// shared says what a backend is given that an earlier one has, too.
+// shared returns notes on the reservations of a backend that an earlier one has, too.
 func (c *Config) shared(i int, serves func(backend string) (names, uris bool)) (notes []string) {
 	b := &c.Backends[i]
 	names, uris := serves(b.Name)
@@ -42,7 +43,7 @@ func (c *Config) shared(i int, serves func(backend string) (names, uris bool)) (
 		})
 	}
 	if at := first(func(one *Backend, n, _ bool) bool { return n && one.Prefix == b.Prefix }); names && b.Prefix != "" && at >= 0 {
-		notes = append(notes, fmt.Sprintf("backends[%d] %s: its prefix %q is that of backends[%d] %s, too: a name that both have is served of one of them alone, and others do not tell whose they are: "+
+		notes = append(notes, fmt.Sprintf("backends[%d] %s: its prefix %q is that of backends[%d] %s, too: a name that both have is served from one of them alone, and the prefix does not show which: "+
 			"give each its own", i, b.Name, b.Prefix, at, c.Backends[at].Name))
 	}
 	for _, uri := range b.URIs {

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Backends without a prefix or URIs of their own are noted, unless there is no other backend, or they serve nothing that would need them.
+// A backend without a prefix or URIs of its own is noted, unless there is no other backend, or it
+// serves nothing that needs them.
 func TestUnclaimed(t *testing.T) {
 	unknown := func(string) (names, uris bool) { return true, true }
 	c := Config{Backends: []Backend{{Name: "a"}}}

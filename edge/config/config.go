@@ -7,92 +7,117 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// Config is every setting of the edge. Default states the values of a setting nobody set; units are in
-// the types.
+// Config has every setting of the edge. Default returns the values of settings that are not set;
+// the types state the units.
 type Config struct {
 	// Listen is the address of the MCP endpoint.
 	Listen string `yaml:"listen"`
 	// Admin is the address of health, readiness and administration.
 	Admin string `yaml:"admin"`
-	// TLS of Listen; its zero value: plain HTTP.
+	// TLS of Listen; the zero value means plain HTTP.
 	TLS ListenerTLS `yaml:"tls"`
-	// AdminTLS is TLS of Admin. With ClientCA all but health and readiness demand a client certificate, unless
-	// AdminAuth.ClientCert is set.
+	// AdminTLS is TLS of Admin. If ClientCA is set, everything but health and readiness requires a
+	// client certificate, unless AdminAuth.ClientCert is set.
 	AdminTLS ListenerTLS `yaml:"admin-tls"`
-	// AllowRemoteAdmin allows an Admin beyond loopback: nobody is authenticated there.
+	// AllowRemoteAdmin allows an Admin beyond loopback without authentication.
 	AllowRemoteAdmin bool `yaml:"allow-remote-admin"`
-	// AdminHosts are the names the Host header may have on Admin, but for health and readiness; empty:
-	// loopback names on a loopback listener, any elsewhere.
+	// AdminHosts are the accepted Host headers on Admin, except for health and readiness. Empty
+	// means the names of loopback on a loopback listener, and any name elsewhere.
 	AdminHosts []string `yaml:"admin-hosts"`
-	// PublicURL is the URL of the edge as clients see it, without the path of an endpoint; empty: with Auth, that of a
-	// Listen on loopback.
+	// PublicURL is the URL of the edge as clients see it, without the path of an endpoint. If it is
+	// empty and Auth is set, a Listen on loopback determines it.
 	PublicURL string `yaml:"public-url"`
-	// Auth says who may call; nil: everybody, and nobody is told from others.
+	// Auth configures authentication; nil disables it: every caller is anonymous.
 	Auth *Auth `yaml:"auth"`
-	// AdminAuth says who may use Admin; nil: whoever reaches it.
+	// AdminAuth configures authentication on Admin; nil disables it.
 	AdminAuth *AdminAuth `yaml:"admin-auth"`
 	// AllowAnonymous allows a Listen beyond loopback without authentication.
 	AllowAnonymous bool `yaml:"allow-anonymous"`
 	// SSE serves HTTP+SSE beside Streamable HTTP.
 	SSE bool `yaml:"sse"`
-	// Dev keeps the last calls in memory and shows them on Admin, at /dev, with their arguments and
-	// results; Admin must be on loopback.
+	// Dev keeps recent calls in memory, with their arguments and results, and shows them on Admin
+	// at /dev. Admin must be on loopback.
 	Dev bool `yaml:"dev"`
 	// Pprof serves the Go runtime's profiles on Admin, at /debug/pprof/.
 	Pprof bool `yaml:"pprof"`
 	// Origins of browsers that may call; "*" allows any.
 	Origins []string `yaml:"origins"`
-	// Hosts are the names the Host header may have; empty: loopback names on a loopback listener,
-	// any elsewhere.
+	// Hosts are the accepted Host headers, beside the host of PublicURL. Empty means the names of
+	// loopback and that host on a loopback listener, and any name elsewhere.
 	Hosts []string `yaml:"hosts"`
-	// TrustedProxies are addresses and networks (CIDR) of proxies, whose word is taken for the address of a client.
+	// TrustedProxies are addresses and networks (CIDR) of proxies whose forwarding headers name the
+	// client's address.
 	TrustedProxies []string `yaml:"trusted-proxies"`
-	// Backends in the order in which they win over each other. Settings of a file have some, or Kubernetes, or Demo.
+	// Backends, in the order of precedence. A file must have some, or set Kubernetes or Demo.
 	Backends []Backend `yaml:"backends"`
-	// Kubernetes finds more of them, which come behind; nil: none are looked for.
+	// Kubernetes discovers further backends, which come after Backends; nil disables discovery.
 	Kubernetes *Kubernetes `yaml:"kubernetes"`
-	// Demo starts the bundled services, behind Backends if there are any.
+	// Demo starts the bundled services, after Backends.
 	Demo bool `yaml:"demo"`
-	// Redis keeps the state of any number of replicas: a URL, see RedisURL. Empty: the state is kept in
-	// the process, for one replica.
+	// Redis is the URL of the Redis that keeps the state of all replicas, see RedisURL. Empty keeps
+	// the state in the process, for one replica.
 	Redis string `yaml:"redis"`
-	// RedisPrefix begins every key and channel in it: replicas with the same one belong together.
+	// RedisPrefix begins every key and channel in Redis: replicas with the same prefix form one
+	// edge.
 	RedisPrefix string `yaml:"redis-prefix"`
-	// Replica names this replica in logs, in Redis and, for {replica}, in Audit.File; empty: the host's name.
+	// Replica names this replica in logs, in Redis and in place of {replica} in Audit.File; empty
+	// uses the host name.
 	Replica string `yaml:"replica"`
-	// StateKeys seal request states: base64 of 32 bytes each, the first seals. Replicas share them; none:
-	// a random one, which replicas share through Redis.
+	// StateKeys seal request states: 32 bytes each, in base64. The first seals, all open. Replicas
+	// must have the same. Empty generates one, which replicas share through Redis.
 	StateKeys []string `yaml:"state-keys"`
-	// IdentityKey is a PEM file with the private key, or keys, of which the first signs who is calling for backends with
-	// IdentitySigned; replicas share it, and it is watched. Empty: there is none.
+	// IdentityKey is a PEM file of private keys, which is watched. The first signs callers'
+	// identities for backends with IdentitySigned. Replicas must have the same. Empty disables
+	// signing.
 	IdentityKey string `yaml:"identity-key" names:"file"`
-	// Schemas is the form in which tools/list shows the schemas of tools' arguments: SchemasAuto, the default,
-	// SchemasPortable or SchemasFull. A backend may have another.
+	// Schemas is the form of input schemas in tools/list: SchemasAuto, SchemasPortable or
+	// SchemasFull. A backend may override it.
 	Schemas string `yaml:"schemas"`
-	// Server is how the edge names itself to clients.
+	// Server is the edge's Implementation in MCP.
 	Server Server `yaml:"server"`
-	// Memory is what the process may take, in bytes: the limit that Go's runtime keeps to, unless GOMEMLIMIT is set, and
-	// half of it is what callers may hold. 0: the program chooses GOMEMLIMIT, else 0.8 of the container's limit, else half
-	// of the machine's memory. Else it is at least LeastMemory.
+	// Memory is the memory limit of the process, in bytes: the limit of Go's runtime, unless
+	// GOMEMLIMIT is set. Half of it is for callers. 0 means GOMEMLIMIT, else 0.8 of the container's
+	// limit, else half of the machine's memory. Other values must be at least LeastMemory.
 	Memory Bytes `yaml:"memory"`
-	// Limits bound what clients and backends may use.
+	// Limits bound the resources that clients and backends may use.
 	Limits Limits `yaml:"limits"`
-	// Log says what is logged.
+	// Log configures logging.
 	Log Log `yaml:"log"`
-	// Catalog changes how the tools and prompts of backends are shown; nil: they are shown as backends list them.
+	// Catalog changes how the tools and prompts of backends are shown; nil shows them as backends
+	// list them.
 	Catalog *Catalog `yaml:"catalog"`
-	// Quotas limit how often tools are called. A call has to be within each that is about it.
+	// Sets are parts of what the backends list, by name: lower-case letters, digits and -, at most 63. Each
+	// has endpoints, metadata and an audience of its own.
+	Sets map[string]Set `yaml:"sets"`
+	// Root is what /mcp and /sse serve: RootAll, RootOff, or the name of a set; empty means RootAll. A
+	// change takes a restart.
+	Root string `yaml:"root"`
+	// Set is the set of a client over stdio; empty means what Root says.
+	Set string `yaml:"-"`
+	// Quotas limit how often tools are called. A call must be within every quota that applies to
+	// it.
 	Quotas []Quota `yaml:"quotas"`
-	// Policy says what callers may do; nil: everything.
+	// Policy decides what callers may do; nil allows everything.
 	Policy *Policy `yaml:"policy"`
-	// File is where the settings were read from; empty: from none.
+	// Include reads settings of other owners from their files, see Owners.
+	Include []Include `yaml:"include"`
+	// teams are what is in force of the files of Include, in its order. The backends of an
+	// Include without an element are hidden.
+	teams []team
+	// File is the file that the settings were read from; empty means none.
 	File string `yaml:"-"`
-	// Audit records decisions and outcomes; nil: nothing is recorded.
+	// ruled is true for the settings of an edge that was started with a policy, or with owners that may
+	// have rules: it always has a policy, which may allow everything.
+	ruled bool
+
+	// origins are the sources of the settings; nil for settings that were not read.
+	origins *origins
+	// Audit records decisions and outcomes; nil disables it.
 	Audit *Audit `yaml:"audit"`
 	// TraceContent puts the arguments and results of tool calls into spans; they may be sensitive.
 	TraceContent bool `yaml:"trace-content"`
-	// DrainDelay is how long the edge keeps serving, unready, after SIGTERM; Grace how long it then
-	// waits for what runs.
+	// DrainDelay is how long the edge keeps serving after SIGTERM while it reports unready. Grace
+	// is how long it then waits for running calls.
 	DrainDelay time.Duration `yaml:"drain-delay"`
 	Grace      time.Duration `yaml:"grace"`
 }
@@ -103,7 +128,7 @@ type Server struct {
 	Title string `yaml:"title"`
 }
 
-// Log says what is logged, to stderr.
+// Log configures logging to stderr.
 type Log struct {
 	// Level: debug, info, warn or error.
 	Level string `yaml:"level"`
@@ -111,12 +136,13 @@ type Log struct {
 	Format string `yaml:"format"`
 }
 
-// The forms in which schemas are shown.
+// The values of Config.Schemas.
 const (
-	// SchemasAuto is SchemasFull for backends of KindContract, whose authors wrote the schemas or chose a library that does, and
-	// SchemasPortable for those of KindReflect, whose schemas the edge makes.
+	// SchemasAuto is SchemasFull for backends of KindContract, whose schemas come from their
+	// authors or libraries, and SchemasPortable for those of KindReflect, whose schemas the edge
+	// generates.
 	SchemasAuto = "auto"
-	// SchemasPortable is the form that clients and model interfaces take.
+	// SchemasPortable is the subset that all clients and model interfaces accept.
 	SchemasPortable = "portable"
 	// SchemasFull is what backends send.
 	SchemasFull = "full"
@@ -124,7 +150,7 @@ const (
 
 var forms = []string{SchemasAuto, SchemasPortable, SchemasFull}
 
-// FullSchemas reports whether the schemas of a backend's tools are shown as it sends them.
+// FullSchemas reports whether the schemas of a backend's tools are shown unchanged.
 func (c *Config) FullSchemas(b *Backend) bool {
 	switch form := cmp.Or(b.Schemas, c.Schemas); form {
 	case SchemasFull:
@@ -135,7 +161,7 @@ func (c *Config) FullSchemas(b *Backend) bool {
 	return b.Kind != KindReflect
 }
 
-// Default returns the settings of an edge that was told nothing.
+// Default returns the settings without a file, environment or flags.
 func Default() Config {
 	return Config{
 		Listen: "127.0.0.1:8080", Admin: "127.0.0.1:9090", SSE: true,

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// Differences are the keys whose settings differ, as the file names them, such as limits.page-size, in the order of the file's
-// documentation; a list is one key. File is none of them.
+// Differences returns the keys whose settings differ, as the file spells them, such as
+// limits.page-size, in the order of Config. A list is one key. File is not compared.
 func Differences(a, b *Config) []string {
 	return differences("", reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem())
 }
 
-// differences compares two structs; above is the key that they stand under, with a dot at its end.
+// differences compares two structs. above is the path of their key with a dot at its end.
 func differences(above string, a, b reflect.Value) (keys []string) {
 	for i := range a.NumField() {
 		field := a.Type().Field(i)

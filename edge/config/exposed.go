@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// Exposed are notes on credentials, and on what they are verified by, that go over the network without TLS, where others may read
-// or change them. Whether something else secures the connection, such as a mesh, cannot be known.
+// Exposed returns notes on credentials, and on keys that verify them, that are sent without TLS, so
+// that others on the network may read or change them. It cannot know of other encryption, such as a
+// mesh.
 func (c *Config) Exposed() (notes []string) {
 	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	for i := range c.Backends {
@@ -23,7 +24,7 @@ func (c *Config) Exposed() (notes []string) {
 			note("backends[%d] %s: identity: exchange sends callers' access tokens to %s without TLS, where others on the network may read and use them: "+
 				"set tls of this backend, unless a mesh or the like encrypts the connection", i, b.Name, b.Target)
 		case IdentitySigned:
-			note("backends[%d] %s: identity: signed tells %s without TLS who is calling, where others on the network may read it and change the rest of the call: "+
+			note("backends[%d] %s: identity: signed sends callers' identities to %s without TLS, where others on the network may read them and change the rest of the call: "+
 				"set tls of this backend, unless a mesh or the like encrypts the connection", i, b.Name, b.Target)
 		}
 		for _, key := range slices.Sorted(maps.Keys(b.Metadata)) {
@@ -44,7 +45,7 @@ func (c *Config) Exposed() (notes []string) {
 	return notes
 }
 
-// exposed are what an issuer is asked for, or told, without TLS.
+// exposed returns notes on requests to an issuer without TLS.
 func (i *Issuer) exposed() (notes []string) {
 	switch {
 	case i.JWKS == "" && isExposed(i.Issuer):
@@ -61,13 +62,13 @@ func (i *Issuer) exposed() (notes []string) {
 	return notes
 }
 
-// isExposed says whether a URL is one without TLS of another machine.
+// isExposed reports whether a URL is without TLS and on another machine.
 func isExposed(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && u.Scheme == "http" && !isLocalHost(u.Hostname())
 }
 
-// isLocalTarget says whether a gRPC target is certain to be on this machine.
+// isLocalTarget reports whether a gRPC target is certain to be on this machine.
 func isLocalTarget(target string) bool {
 	scheme, rest, found := strings.Cut(target, ":")
 	switch {

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Credentials that go over the network without TLS are named, with the setting; on this machine they may.
+// Credentials that are sent over the network without TLS are noted with their setting. Connections
+// on this machine are not.
 func TestExposed(t *testing.T) {
 	for target, exposed := range map[string]bool{
 		"crm:50051": true, "dns:///crm.internal:50051": true, "dns://8.8.8.8/crm:50051": true, "10.0.0.1:1": true, "crm": true,

@@ -8,13 +8,13 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// maxExtensions bounds the extensions that are named for one backend.
+// maxExtensions bounds the Extensions of one backend.
 const maxExtensions = 32
 
-// extensionID is an extension's id: a domain name in reverse, a slash, and a name.
+// extensionID matches an extension's id: a domain name in reverse, a slash, and a name.
 var extensionID = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]*(\.[A-Za-z0-9-]+)+/[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
 
-// validateExtensions checks the extensions that are named for it.
+// validateExtensions checks the Extensions of a backend.
 func (b *Backend) validateExtensions(i int) (errs []error) {
 	wrong := func(format string, args ...any) {
 		errs = append(errs, fmt.Errorf("backends[%d] %s: extensions: "+format, append([]any{i, b.Name}, args...)...))

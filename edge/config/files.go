@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// beside makes the relative names of files in settings that were read from a file, the members with the tag names:"file" or names:"output",
-// names beside that file. A file that is read, and is not there but in the working directory, is an error: relative names were looked for there
-// once. An output need not exist.
+// beside resolves relative file names against the directory of the settings file. It covers all
+// members with the tag names:"file" or names:"output". It returns an error if an input file exists
+// in the working directory only: relative names were once resolved there. An output need not exist.
 func beside(file string, c *Config) error {
 	dir := filepath.Dir(file)
 	var errs []error
@@ -39,7 +39,7 @@ func beside(file string, c *Config) error {
 				f := v.Type().Field(i)
 				key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
 				switch at := strings.TrimPrefix(path+"."+key, "."); {
-				case !f.IsExported() || key == "-":
+				case !f.IsExported() || key == "-" || f.Tag.Get("names") == "pattern":
 				case f.Tag.Get("names") != "":
 					name := v.Field(i).String()
 					if relocate(v.Field(i), dir); f.Tag.Get("names") == "file" && isMisplaced(name, v.Field(i).String()) {
@@ -55,14 +55,15 @@ func beside(file string, c *Config) error {
 	return errors.Join(errs...)
 }
 
-// relocate makes a relative name one in a directory.
+// relocate resolves a relative name against a directory.
 func relocate(v reflect.Value, dir string) {
 	if name := v.String(); name != "" && name != AuditStdout && !IsURL(name) && !filepath.IsAbs(name) {
 		v.SetString(filepath.Join(dir, name))
 	}
 }
 
-// isMisplaced reports whether the file of a relative name is not where it was relocated to, but in the working directory.
+// isMisplaced reports whether a file exists under its relative name in the working directory, and
+// not where it was relocated to.
 func isMisplaced(name, relocated string) bool {
 	if name == relocated {
 		return false

@@ -43,7 +43,8 @@ backends: [{name: a, target: 'h:1', tls: {ca: a.crt}}, {name: b, target: 'h:2', 
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
-	// What is in the working directory alone was found there before, and does not hide other mistakes.
+	// A file that is only in the working directory was found there by earlier releases. Its error
+	// does not hide other mistakes.
 	if err := os.WriteFile("keys.yaml", []byte("[]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +66,8 @@ backends: [{name: a, target: 'h:1', tls: {ca: a.crt}}, {name: b, target: 'h:2', 
 	}
 }
 
-// A file that is written need not exist: one of that name in the working directory belongs to somebody else.
+// An output file need not exist: one of that name in the working directory belongs to another
+// program.
 func TestOutputsBesideTheSettings(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(t.TempDir())

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// flagPaths returns the keys of the file that the flags of serve set, by the flags' names: log.level by log-level.
+// flagPaths maps each flag of serve to the key of the file that it sets: log-level to log.level.
 func flagPaths() map[string]string {
 	var c Config
 	paths := map[uintptr]string{}
@@ -36,7 +36,7 @@ func flagPaths() map[string]string {
 	return out
 }
 
-// setBy returns the address of what a flag sets.
+// setBy returns the address of the variable that a flag sets.
 func setBy(f *flag.Flag) uintptr {
 	switch v := f.Value.(type) {
 	case duration:
@@ -46,10 +46,11 @@ func setBy(f *flag.Flag) uintptr {
 	case *backends:
 		return reflect.ValueOf(v.values).Pointer()
 	}
-	return reflect.ValueOf(f.Value).Pointer() // those of package flag, and Bytes, are what they set
+	return reflect.ValueOf(f.Value).Pointer() // Bytes and the values of package flag are pointers to the variable
 }
 
-// flagHint says how the file has what a flag sets, unless the key has the flag's name; empty: there is no such flag.
+// flagHint returns the key to write in the file for a flag whose key has another name. It is empty
+// if there is no such flag.
 func flagHint(name string) string {
 	path := flagPaths()[name]
 	if path == "" || path[strings.LastIndexByte(path, '.')+1:] == name {
@@ -58,7 +59,7 @@ func flagHint(name string) string {
 	return fmt.Sprintf("%s is a flag: %s", name, flagAsKey(name))
 }
 
-// flagAsKey says what to write in the file in place of a flag.
+// flagAsKey returns what to write in the file for a flag.
 func flagAsKey(name string) string {
 	above, key, nested := strings.Cut(flagPaths()[name], ".")
 	if !nested {
@@ -67,8 +68,8 @@ func flagAsKey(name string) string {
 	return fmt.Sprintf("write %s: {%s: …} in the file", above, key)
 }
 
-// isFlagOf reports whether a flag is more likely to be meant in a section than a key of the same name elsewhere: at the top, and where its own
-// key stands.
+// isFlagOf reports whether a name more likely means a flag than a key of the same name elsewhere:
+// at the top, and in the section that has the flag's key.
 func isFlagOf(name string, in section) bool {
 	above, _, nested := strings.Cut(flagPaths()[name], ".")
 	return in.path == "" || nested && above == in.path

@@ -11,7 +11,8 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// hint returns what to write instead of what an error of the YAML decoder is about, or an empty string if nothing is known.
+// hint returns what to write to correct an error of the YAML decoder, or an empty string if it has
+// no suggestion.
 func (s *source) hint(err error) string {
 	var unknown *yaml.UnknownFieldError
 	if errors.As(err, &unknown) {
@@ -26,33 +27,55 @@ func (s *source) hint(err error) string {
 	return quotesMissing(s.raw, err, true)
 }
 
-// unknownBeside returns an error for each unknown key but the one that an error of the YAML decoder is about, which may be nil.
+// unknownBeside returns an error for each unknown key except the one that err, an error of the YAML
+// decoder or nil, reports.
 func (s *source) unknownBeside(err error) (errs []error) {
-	var told position
+	var reported position
 	var unknown *yaml.UnknownFieldError
 	if errors.As(err, &unknown) && unknown.GetToken() != nil {
-		told = position{unknown.GetToken().Position.Line, unknown.GetToken().Position.Column}
+		reported = position{unknown.GetToken().Position.Line, unknown.GetToken().Position.Column}
 	}
 	for _, k := range s.unknown {
-		if k.at != told {
+		if k.at != reported {
 			errs = append(errs, fmt.Errorf("config %s:%d: unknown field %.80q: %s", s.file, k.at.line, k.key, hintFor(k.key, k.in)))
 		}
 	}
 	return errs
 }
 
-// typeFault is how the YAML decoder says that a value has the wrong type: in the terms of Go.
+// typeFault matches the YAML decoder's error for a value of the wrong type, in terms of Go.
 var typeFault = regexp.MustCompile(`cannot unmarshal (\S+(?: \{\})?) into Go (?:struct field|value of type) (?:\S+ of type )?(\S+)|(\w+) was used where (\w+) is expected`)
 
-// inYAML says what a value is and what is wanted in the words of YAML.
+// named adds the key of the wrong value to the text of a type error.
+func (s *source) named(err error, text string) string {
+	var fault yaml.Error
+	if !errors.As(err, &fault) || fault.GetToken() == nil {
+		return text
+	}
+	at := fault.GetToken().Position
+	if path := s.paths[position{at.Line, at.Column}]; path != "" {
+		return strings.Replace(text, "] it is ", "] "+path+": it is ", 1)
+	}
+	return text
+}
+
+// tab is the YAML decoder's error for a line that begins with a tab.
+const tab = "found character '\t' that cannot start any token"
+
+// nonMap is the YAML decoder's error for a line of a section that is no key.
+const nonMap = "non-map value is specified"
+
+// inYAML replaces Go's terms in a type error by those of YAML.
 func inYAML(text string) string {
+	text = strings.Replace(text, nonMap, "the line is no key with a value: write a colon after the key", 1)
+	text = strings.Replace(text, tab, "the line begins with a tab: indent it with spaces", 1)
 	return typeFault.ReplaceAllStringFunc(text, func(fault string) string {
 		m := typeFault.FindStringSubmatch(fault)
 		return fmt.Sprintf("it is %s where %s is wanted", kindInYAML(m[1]+m[3]), kindInYAML(m[2]+m[4]))
 	})
 }
 
-// kindInYAML is the name of one of Go's types, or of the decoder's own for them, as people who write YAML call it.
+// kindInYAML returns the YAML term for a Go type or for a node type of the decoder.
 func kindInYAML(name string) string {
 	switch name = strings.TrimLeft(name, "*"); {
 	case name == "time.Duration":
@@ -73,7 +96,8 @@ func kindInYAML(name string) string {
 	return "a section with keys of its own"
 }
 
-// Nearest returns the name that is most like a misspelled one, or an empty string if none is like it.
+// Nearest returns the name that is most like a misspelled one, or an empty string if none is like
+// it.
 func Nearest(name string, names []string) string {
 	name = strings.ReplaceAll(strings.ToLower(name), "_", "-")
 	best, distance := "", max(1, len(name)/4)+1
@@ -85,8 +109,8 @@ func Nearest(name string, names []string) string {
 	return best
 }
 
-// edits is how many letters must be inserted, removed, replaced or swapped with the next one to make b of a (the optimal
-// string alignment distance).
+// edits returns how many letters must be inserted, removed, replaced or swapped with the next one
+// to turn a into b (the optimal string alignment distance).
 func edits(a, b string) int {
 	var before []int // the row before the last
 	last := make([]int, len(b)+1)
@@ -110,11 +134,11 @@ func edits(a, b string) int {
 	return last[len(b)]
 }
 
-// undefined is how package flag begins its error about a flag that does not exist.
+// undefined is the beginning of package flag's error about an unknown flag.
 const undefined = "flag provided but not defined: -"
 
-// flagError says what may be meant by a flag that a command does not have.
-func flagError(command string, fs *flag.FlagSet, err error) error {
+// FlagError adds a suggestion to an error about a flag that a command does not have.
+func FlagError(command string, fs *flag.FlagSet, err error) error {
 	name, found := strings.CutPrefix(err.Error(), undefined)
 	if !found {
 		return err

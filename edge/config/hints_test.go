@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Every flag whose name is no key of the file is told of with the key that it sets.
+// Every flag whose name is not a key of the file is reported with the key that it sets.
 func TestFlagsAsKeys(t *testing.T) {
 	var c Config
 	keys := map[string]bool{}
@@ -29,7 +29,7 @@ func TestFlagsAsKeys(t *testing.T) {
 	})
 }
 
-// One mistake does not hide another: all unknown keys are told, beside the values that cannot be read.
+// One mistake does not hide another: all unknown keys are reported, beside invalid values.
 func TestUnknownKeysAreAllTold(t *testing.T) {
 	const log, needs = `edge.yaml:3: unknown field "log-level": log-level is a flag`, `unknown field "needs"`
 	for text, want := range map[string][]string{
@@ -45,7 +45,7 @@ func TestUnknownKeysAreAllTold(t *testing.T) {
 	}
 }
 
-// A hint about quotation marks is given where they make the text readable, and tells no secret.
+// A hint about quotation marks is given if they make the text readable, and reveals no secret.
 func TestQuotationMarks(t *testing.T) {
 	for text, want := range map[string]bool{
 		"grace: [1s\nhosts: [a:b]\n":                         false,

@@ -7,7 +7,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// validateIdentity checks how a backend is shown who is calling.
+// validateIdentity checks the Identity of a backend and the settings that it needs.
 func (c *Config) validateIdentity(i int) (errs []error) {
 	b := &c.Backends[i]
 	wrong := func(format string, args ...any) {
@@ -34,7 +34,7 @@ func (c *Config) validateIdentity(i int) (errs []error) {
 	return errs
 }
 
-// validateExchange checks which token the backend gets.
+// validateExchange checks the Exchange of a backend.
 func (b *Backend) validateExchange(wrong func(format string, args ...any)) {
 	x := b.Exchange
 	if x == nil {
@@ -50,7 +50,7 @@ func (b *Backend) validateExchange(wrong func(format string, args ...any)) {
 	}
 }
 
-// Exchanges says whether some backend gets a token of its own for callers.
+// Exchanges reports whether a backend uses IdentityExchange.
 func (c *Config) Exchanges() bool {
 	return slices.ContainsFunc(c.Backends, func(b Backend) bool { return b.Identity == IdentityExchange })
 }

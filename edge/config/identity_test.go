@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// How backends are shown who is calling is told whole, and what is wrong with it is said with what to do.
+// The settings of callers' identities are read completely, and errors in them say what to do.
 func TestIdentity(t *testing.T) {
 	const one = "backends: [{name: a, target: 'a:1'"
 	const auth = "{auth: {issuers: [{issuer: 'https://i', exchange: {client-id: e, client-secret-file: f}}, {issuer: 'https://j'}]}, " + one

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// Ineffective says, a sentence each, which settings cannot do what they seem to be there for. Nil: none.
+// Ineffective returns notes on settings that have no effect, or not the intended one; nil if there
+// are none.
 func (c *Config) Ineffective() (notes []string) {
 	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	for _, list := range []struct {
@@ -30,10 +31,13 @@ func (c *Config) Ineffective() (notes []string) {
 		switch path := strings.TrimRight(u.Path, "/"); path {
 		case "":
 		case "/mcp", "/sse":
-			note("public-url: %q names an endpoint, which is put behind it: clients would be told of %s/mcp; write it without %s", c.PublicURL, strings.TrimRight(c.PublicURL, "/"), path)
+			note("public-url: %q names an endpoint, to which the edge adds the path of the endpoint: the URL given to clients would be %s/mcp; write it without %s", c.PublicURL, strings.TrimRight(c.PublicURL, "/"), path)
 		default:
 			note("public-url: %q has a path: clients call %s/mcp, so a proxy has to take %s away before it hands requests on", c.PublicURL, strings.TrimRight(c.PublicURL, "/"), path)
 		}
+	}
+	if rest, plain := strings.CutPrefix(c.PublicURL, "http://"); plain && c.TLS.Enabled() {
+		note("public-url: %q is without TLS, which listen speaks alone, by tls: write https://%s, unless a proxy before it takes requests without TLS", c.PublicURL, rest)
 	}
 	for i := range c.Backends {
 		if b := &c.Backends[i]; withoutPort(b.Target) {
@@ -43,7 +47,7 @@ func (c *Config) Ineffective() (notes []string) {
 	return append(notes, c.unobtainable()...)
 }
 
-// notHost says why a name stands in no Host header, without its port; empty: it may.
+// notHost returns why a name cannot be the host of a Host header, or an empty string if it can.
 func notHost(host string) string {
 	if _, err := netip.ParseAddr(host); err == nil {
 		return ""
@@ -60,7 +64,7 @@ func notHost(host string) string {
 	return ""
 }
 
-// notOrigin says why a browser sends no such Origin; empty: it may.
+// notOrigin returns why a browser sends no such Origin, or an empty string if it may.
 func notOrigin(origin string) string {
 	if origin == "*" {
 		return ""
@@ -79,10 +83,10 @@ func notOrigin(origin string) string {
 	return ""
 }
 
-// withoutPort reports whether a gRPC target is a name or an address without a port, which gRPC then chooses.
+// withoutPort reports whether a gRPC target has no port, so that gRPC chooses one.
 func withoutPort(target string) bool {
 	rest := strings.TrimPrefix(target, "dns:")
-	if strings.HasPrefix(rest, "//") { // and an authority, which may be empty
+	if strings.HasPrefix(rest, "//") { // followed by an authority, which may be empty
 		_, rest, _ = strings.Cut(rest[2:], "/")
 	}
 	if rest == "" || strings.Contains(rest, "/") || strings.HasPrefix(target, "unix") || strings.HasPrefix(target, "passthrough:") {

@@ -5,11 +5,12 @@ import (
 	"testing"
 )
 
-// What cannot match or is taken in another way than it is written is told of; what is right is not.
+// Settings that cannot match, or that have another meaning than intended, are reported; correct
+// ones are not.
 func TestIneffective(t *testing.T) {
 	for _, x := range []struct {
 		c    Config
-		want string // empty: nothing is told
+		want string // empty means no note
 	}{
 		{Config{Hosts: []string{"mcp.example.com", "10.0.0.1", "::1", "localhost"}}, ""},
 		{Config{Hosts: []string{"https://mcp.example.com"}}, `hosts[0]: "https://mcp.example.com" matches no Host: write the name alone, mcp.example.com`},
@@ -23,6 +24,9 @@ func TestIneffective(t *testing.T) {
 		{Config{Origins: []string{"https://*.example"}}, `there are no patterns but * alone`},
 		{Config{Origins: []string{"https://app.example:443"}}, `write https://app.example`},
 		{Config{PublicURL: "https://mcp.example.com/"}, ""},
+		{Config{PublicURL: "http://mcp.example.com"}, ""},
+		{Config{PublicURL: "https://mcp.example.com", TLS: ListenerTLS{Cert: "c", Key: "k"}}, ""},
+		{Config{PublicURL: "http://mcp.example.com", TLS: ListenerTLS{Cert: "c", Key: "k"}}, `public-url: "http://mcp.example.com" is without TLS, which listen speaks alone, by tls: write https://mcp.example.com`},
 		{Config{PublicURL: "https://example.com/tools"}, `public-url: "https://example.com/tools" has a path: clients call https://example.com/tools/mcp`},
 		{Config{PublicURL: "https://example.com/mcp"}, `names an endpoint`},
 		{Config{Backends: []Backend{{Name: "a", Target: "h:1"}, {Name: "b", Target: "dns:///h:1"}, {Name: "c", Target: "unix:/run/x"}, {Name: "d", Target: "passthrough:///x"}}}, ""},

@@ -8,15 +8,15 @@ import (
 	"unicode"
 )
 
-// section is a part of the file with keys of its own. Its zero value is one of which nothing is known.
+// section is a section of the file. The zero value is an unknown section.
 type section struct {
-	// path of its key, without the indexes of lists: policy.scopes. Empty at the top.
+	// path of its key, without the indexes of lists, such as policy.scopes. Empty at the top.
 	path string
-	// fields has its keys.
+	// fields is the struct type that has its keys.
 	fields reflect.Type
 }
 
-// shownKeys is the most keys of a section that a hint lists.
+// shownKeys is how many keys of a section a hint lists.
 const shownKeys = 8
 
 // keys returns the keys of the section, in the order of its type.
@@ -32,7 +32,7 @@ func (in section) keys() (out []string) {
 	return out
 }
 
-// meant returns the key of the section that people give another name, by the tag also; empty: none.
+// meant returns the key of the section that has a synonym in its tag "also", or an empty string.
 func (in section) meant(key string) string {
 	if in.fields == nil {
 		return ""
@@ -46,7 +46,7 @@ func (in section) meant(key string) string {
 	return ""
 }
 
-// place is where a key may stand: the key of the section it belongs under, or empty at the top.
+// place is where a key may stand: the key of its section, or empty at the top.
 type place struct{ key, under string }
 
 // places returns all keys of the configuration file.
@@ -74,7 +74,7 @@ func places() []place {
 	return out
 }
 
-// String says where the place is.
+// String returns a description of the place.
 func (p place) String() string {
 	switch {
 	case p.under == "":
@@ -85,16 +85,18 @@ func (p place) String() string {
 	return "under " + p.under
 }
 
-// isNear reports whether the place is in a section that has the given one within it, or is within it: a wrong indentation away.
+// isNear reports whether the place is in a section that contains the given one or is contained in
+// it, as after a wrong indentation.
 func (p place) isNear(in section) bool {
 	within := func(inner, outer string) bool {
 		return inner == outer || outer == "" || strings.HasPrefix(inner, outer+".")
 	}
-	own := strings.TrimPrefix(p.under+"."+p.key, ".") // the section is within this very key
+	own := strings.TrimPrefix(p.under+"."+p.key, ".") // the path of the key itself, which may be a section
 	return !within(in.path, own) && (within(p.under, in.path) || within(in.path, p.under))
 }
 
-// hintFor returns what may be meant by a key that a section does not have, or where it belongs.
+// hintFor returns the key that an unknown key of a section may stand for, or the section that it
+// belongs to.
 func hintFor(written string, in section) string {
 	key := asKey(written)
 	if meant := in.meant(key); meant != "" {
@@ -134,7 +136,7 @@ func hintFor(written string, in section) string {
 	return elsewhere(key)
 }
 
-// listed names the keys of a section.
+// listed formats keys of a section as a list for a hint.
 func listed(in section, keys []string) string {
 	last := len(keys) - 1
 	if last == 0 {
@@ -143,7 +145,7 @@ func listed(in section, keys []string) string {
 	return fmt.Sprintf("%s there are %s and %s", place{under: in.path}, strings.Join(keys[:last], ", "), keys[last])
 }
 
-// elsewhere returns the key of any section, or the flag, that is most like a misspelled one.
+// elsewhere returns the key of any section, or the flag, that is most similar to a misspelled one.
 func elsewhere(key string) string {
 	all := places()
 	var names []string
@@ -164,7 +166,8 @@ func elsewhere(key string) string {
 	return "docs/configuration.md lists the keys"
 }
 
-// asKey returns a name as keys and flags are spelled: MCPEDGE_LOG_LEVEL and logLevel are log-level.
+// asKey spells a name as keys and flags are spelled: MCPEDGE_LOG_LEVEL and logLevel become
+// log-level.
 func asKey(name string) string {
 	name = strings.TrimPrefix(name, environment)
 	var out strings.Builder

@@ -8,27 +8,29 @@ import (
 	"strings"
 )
 
-// Kubernetes has Services of the cluster that the edge runs in be backends while they have a label.
+// Kubernetes discovers backends among the Services of the cluster that the edge runs in.
 type Kubernetes struct {
-	// Selector of labels; empty: mcpedge.io/backend=true.
+	// Selector of labels; empty means mcpedge.io/backend=true.
 	Selector string `yaml:"selector"`
-	// Namespaces that are looked at; empty: that of the edge's pod.
+	// Namespaces to watch; empty means that of the edge's pod.
 	Namespaces []string `yaml:"namespaces"`
-	// Prefix stands before the names of tools and prompts of each, with {namespace} and {service} in the place of those of the
-	// Service; nil: DefaultPrefix, with a warning for each; empty: none. A Service chooses none itself.
+	// Prefix is prepended to the names of each Service's tools and prompts; {namespace} and
+	// {service} are replaced by those of the Service. nil means DefaultPrefix, with a warning for
+	// each Service; empty adds none. A Service cannot choose it.
 	Prefix *string `yaml:"prefix"`
-	// Reflect lets Services say by annotation that they are any gRPC services, whose methods become tools.
+	// Reflect allows Services to set KindReflect by annotation.
 	Reflect bool `yaml:"reflect"`
-	// TLS towards those that say by annotation that they have it; its ServerName is not used. nil: the system's roots, and no
-	// certificate of the edge's own.
+	// TLS towards Services that enable it by annotation; its ServerName is not used. nil verifies
+	// by the system's roots and sends no client certificate.
 	TLS *TLS `yaml:"tls"`
-	// Metadata are keys of gRPC metadata of each, as of a Backend, but none from a file; empty: none.
+	// Metadata is added to the calls of each Service, as that of a Backend, without values from
+	// files; empty adds none.
 	Metadata map[string]MetadataValue `yaml:"metadata"`
-	// ForwardHeaders are headers of clients' HTTP requests that each gets as metadata, as of a Backend; empty: none.
+	// ForwardHeaders are forwarded to each Service, as those of a Backend; empty forwards none.
 	ForwardHeaders Names `yaml:"forward-headers"`
 }
 
-// namespaceName is what a namespace may be called.
+// namespaceName matches the name of a namespace.
 var namespaceName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 
 func (k *Kubernetes) validate() (errs []error) {
@@ -52,23 +54,23 @@ func (k *Kubernetes) validate() (errs []error) {
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf("kubernetes: "+format, args...)) }
 	for _, key := range slices.Sorted(maps.Keys(k.Metadata)) {
 		if k.Metadata[key].File != "" {
-			wrong("metadata.%s: file: whoever may label a Service would be sent it: name the backend that is to have it among backends, with its metadata", key)
+			wrong("metadata.%s: file: every user who may label a Service would receive it: name the backend that is to have it among backends, with its metadata", key)
 		}
 	}
 	k.Backend().validateMetadata(wrong)
 	return errs
 }
 
-// Backend has the settings of Services that are those of a Backend.
+// Backend returns the settings of Services that have the meaning of a Backend's.
 func (k *Kubernetes) Backend() *Backend {
 	return &Backend{Metadata: k.Metadata, ForwardHeaders: k.ForwardHeaders}
 }
 
-// DefaultPrefix stands before the names of backends that are found, unless Kubernetes.Prefix says otherwise: a name of a
-// namespace has no "_", so no Service has names of another namespace.
+// DefaultPrefix is the prefix if Kubernetes.Prefix is nil. A namespace's name has no "_", so the
+// names of two namespaces never collide.
 const DefaultPrefix = "{namespace}_"
 
-// PrefixOf stands before the names of tools and prompts of a Service. It is not checked: see ValidPrefix.
+// PrefixOf returns the prefix of a Service. It is not validated, see ValidPrefix.
 func (k *Kubernetes) PrefixOf(namespace, service string) string {
 	prefix := DefaultPrefix
 	if k.Prefix != nil {
@@ -77,14 +79,15 @@ func (k *Kubernetes) PrefixOf(namespace, service string) string {
 	return strings.NewReplacer("{namespace}", namespace, "{service}", service).Replace(prefix)
 }
 
-// HasBackends says whether there are other backends than the bundled ones, or may be.
+// HasBackends reports whether backends other than the bundled ones are configured or may be
+// discovered.
 func (c *Config) HasBackends() bool { return len(c.Backends) > 0 || c.Kubernetes != nil }
 
-// ServesDemo says whether the bundled services are served: where Demo wants them, and where nothing says what else to serve, neither a file nor a
-// flag.
+// ServesDemo reports whether the bundled services are served: if Demo is set, or if neither a file
+// nor a flag configures backends.
 func (c *Config) ServesDemo() bool { return c.Demo || c.File == "" && !c.HasBackends() }
 
-// NothingServed says why an edge cannot begin that has nothing to serve; nil: it has something.
+// NothingServed returns an error if the settings leave the edge nothing to serve, else nil.
 func (c *Config) NothingServed() error {
 	if c.HasBackends() || c.ServesDemo() {
 		return nil
@@ -92,5 +95,5 @@ func (c *Config) NothingServed() error {
 	return fmt.Errorf("config %s: there is no backend: name some under backends, or serve the bundled demo with demo: true", c.File)
 }
 
-// ValidPrefix says whether something may stand before the names of a backend's tools.
+// ValidPrefix reports whether a text may be a backend's Prefix.
 func ValidPrefix(prefix string) bool { return toolPrefix.MatchString(prefix) }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Limits are the bounds. Crossing one gives the client a clear error.
+// Limits bound resources. Exceeding one gives the client a clear error.
 type Limits struct {
 	Body                 Bytes         `yaml:"body"`
 	Batch                int           `yaml:"batch"`
@@ -37,45 +37,50 @@ type Limits struct {
 	TaskPoll             time.Duration `yaml:"task-poll"`
 	TaskPolls            int           `yaml:"task-polls"`
 	TasksPerPrincipal    int           `yaml:"tasks-per-principal"`
-	// TaskReplicas is how many replicas of Redis have to have a task before its client is told of it; 0: none.
+	// TaskReplicas is how many Redis replicas must have a task before the client receives its id;
+	// 0: none.
 	TaskReplicas int `yaml:"task-replicas"`
-	// RunningTasks and RunningTasksPerPrincipal bound those that run on one replica.
+	// RunningTasks and RunningTasksPerPrincipal bound the tasks that run on one replica.
 	RunningTasks             int   `yaml:"running-tasks"`
 	RunningTasksPerPrincipal int   `yaml:"running-tasks-per-principal"`
 	PageSize                 int   `yaml:"page-size"`
 	PageBytes                Bytes `yaml:"page-bytes"`
 	ArgumentValues           int   `yaml:"argument-values"`
-	// NameBytes bounds what is remembered of the names of one backend, for while it is away.
+	// NameBytes bounds the names of one backend that are kept while it is unreachable.
 	NameBytes    Bytes         `yaml:"name-bytes"`
 	Lease        time.Duration `yaml:"lease"`
 	HTTP2Streams int           `yaml:"http2-streams"`
-	// ConnectionAge is how old a connection may be when it gets an answer, an older one is closed with it; 0: any.
+	// ConnectionAge is the age from which on a connection is closed after its next response; 0
+	// means no limit.
 	ConnectionAge time.Duration `yaml:"connection-age"`
-	// Connections to Listen; 0: 0.8 of the files that the process may have open.
+	// Connections bounds those of Listen; 0: 0.8 of the file descriptors of the process.
 	Connections int `yaml:"connections"`
 	// ConnectionsPerAddress bounds those of one address; 0: half of Connections.
 	ConnectionsPerAddress int `yaml:"connections-per-address"`
-	// SessionsPerAddress bounds those that anonymous callers of one address begin at once; they are regained over
-	// SessionTTL. 0: half of SessionsPerPrincipal, 100 at least, since a session that has ended does not count as one less.
+	// SessionsPerAddress bounds the sessions that anonymous callers of one address begin at once;
+	// the budget refills over SessionTTL. 0: half of SessionsPerPrincipal, at least 100, since the
+	// end of a session returns nothing to the budget.
 	SessionsPerAddress int           `yaml:"sessions-per-address"`
 	StartWait          time.Duration `yaml:"start-wait"`
 }
 
-// maxTaskTTL bounds how long tasks are kept that have ended.
+// maxTaskTTL bounds how long finished tasks are kept.
 const maxTaskTTL = 7 * 24 * time.Hour
 
-// minLease leaves room for three signs of life within a lease.
+// minLease allows for three renewals within a lease.
 const minLease = 500 * time.Millisecond
 
 const (
-	// leastMemory is what an edge of a few backends takes for itself, and as much for callers and garbage.
+	// leastMemory is the need of an edge with a few backends: itself, and as much again for callers
+	// and garbage.
 	leastMemory = 64 << 20
-	// bodiesInMemory is how many times the largest body the memory must have: half of it is for callers, and a call
-	// with such a body takes four, with a larger buffer to read it into and two copies of its params.
+	// bodiesInMemory is the least ratio of memory to the largest body. Half of the memory is for
+	// callers, and a call with a body of that size needs four times its size: a larger buffer to
+	// read it and two copies of its params.
 	bodiesInMemory = 8
 )
 
-// LeastMemory is the least Memory with which an edge with these limits serves its clients.
+// LeastMemory returns the least Memory that suffices for these limits.
 func (c *Config) LeastMemory() Bytes {
 	return max(leastMemory, bodiesInMemory*min(c.Limits.Body, math.MaxInt64/bodiesInMemory))
 }

@@ -6,27 +6,30 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 	"strings"
 	"time"
 
 	"github.com/goccy/go-yaml"
 )
 
-// serve is the command that listens, and check the one that says what it would refuse. The others have no flags about listeners, and pass over
-// what the file and the environment say of them.
+// serve is the command that listens. check validates the same settings. Other commands have no
+// flags for listeners, and ignore settings of listeners in the file and the environment.
 const (
 	serve = "serve"
 	check = "check"
+	stdio = "stdio"
 )
 
-// Ready is the command that asks a running edge. It knows of nothing but where that one's admin address
-// is told.
+// Ready is the command that asks a running edge. Its only settings are those of the admin address.
 const Ready = "ready"
 
-// Load reads the settings of one command: the arguments behind its name, and an environment lookup
-// such as os.LookupEnv. usage gets the help text. It returns flag.ErrHelp when help was asked for.
+// Load reads the settings of a command from its arguments, without the command's name, and from an
+// environment lookup such as os.LookupEnv. It writes the help text to usage and returns
+// flag.ErrHelp if help was requested. With any
+// other error, the settings are those that were read before it, of which only Log is useful.
 //
-// Errors show no value of the file and no password of a URL: they are printed and logged.
+// Errors contain no values of the file and no passwords of URLs: they are printed and logged.
 func Load(command string, args []string, lookup func(string) (string, bool), usage io.Writer) (Config, error) {
 	cfg, err := load(command, args, lookup, usage)
 	return cfg, redact(err)
@@ -34,36 +37,69 @@ func Load(command string, args []string, lookup func(string) (string, bool), usa
 
 func load(command string, args []string, lookup func(string) (string, bool), usage io.Writer) (Config, error) {
 	probe := Default()
+	probe.origins = new(origins)
 	file := ""
 	if err := parse(command, &probe, &file, args, lookup, usage); err != nil {
-		return Config{}, err
+		return probe, err
 	}
-	cfg := Default()
 	if file == "" {
-		return probe, probe.validate(command)
+		return probe, probe.Locate(probe.validate(command))
 	}
-	text, err := decodeFile(file, &cfg)
+	raw, err := readText(file)
 	if err != nil {
-		return Config{}, err
+		return probe, err
 	}
-	written := cfg
+	cfg, misplaced, err := compose(command, file, raw, args, lookup)
+	switch {
+	case err != nil && cfg.origins == nil:
+		return probe, err
+	case err != nil:
+		return cfg, err
+	}
+	cfg.origins.taken = raw
+	if err := errors.Join(misplaced, cfg.Locate(cfg.validate(command))); err != nil {
+		return cfg, err
+	}
+	if command != Ready {
+		cfg.origins.included = cfg.readIncluded()
+		cfg.takeIncluded(cfg.origins.included, nil)
+	}
+	return cfg, nil
+}
+
+// compose returns the settings of a file's content, the environment and the arguments, without
+// validating them. misplaced are the errors of file names. After an error of the content the
+// settings have no origins.
+func compose(command, file string, raw []byte, args []string, lookup func(string) (string, bool)) (cfg Config, misplaced, err error) {
+	cfg = Default()
+	text, err := decode(file, raw, &cfg)
+	if err != nil {
+		return Config{}, nil, err
+	}
 	if err := parse(command, &cfg, &file, args, lookup, io.Discard); err != nil {
-		return Config{}, err
+		return cfg, nil, err
 	}
 	cfg.File = file
-	return cfg, text.place(errors.Join(text.misplaced, cfg.validate(command)), Differences(&written, &cfg))
+	cfg.origins.command = command
+	cfg.origins.again = func(raw []byte) (Config, error, error) { return compose(command, file, raw, args, lookup) }
+	return cfg, text.misplaced, nil
 }
 
 // parse applies the environment and then the arguments.
 func parse(command string, c *Config, file *string, args []string, lookup func(string) (string, bool), usage io.Writer) error {
-	// Environment and flags each replace a list as a whole, so each has its own set of flags.
+	// The environment and the arguments each replace a list as a whole, so each has its own flag
+	// set.
 	env := flags(command, c, file)
+	c.origins.others = map[string]string{}
 	var errs []error
 	env.VisitAll(func(f *flag.Flag) {
 		name := variable(f.Name)
 		if v, ok := lookup(name); ok {
+			c.origins.set(f, name)
 			if err := f.Value.Set(v); err != nil {
 				errs = append(errs, fmt.Errorf("%s: %w", name, err))
+			} else if err := checkNumber(f, name); err != nil {
+				errs = append(errs, err)
 			}
 		}
 	})
@@ -78,7 +114,7 @@ func parse(command string, c *Config, file *string, args []string, lookup func(s
 			fs.PrintDefaults()
 			return err
 		}
-		return flagError(command, fs, err)
+		return FlagError(command, fs, err)
 	}
 	if file := fs.Arg(0); strings.HasSuffix(file, ".yaml") || strings.HasSuffix(file, ".yml") {
 		return fmt.Errorf("%q is no flag: did you mean --config %s?", file, file)
@@ -86,10 +122,18 @@ func parse(command string, c *Config, file *string, args []string, lookup func(s
 	if fs.NArg() > 0 {
 		return fmt.Errorf("%q is no flag: see mcpedge help", fs.Arg(0))
 	}
-	return nil
+	fs.Visit(func(f *flag.Flag) {
+		c.origins.set(f, "--"+f.Name)
+		if err := checkNumber(f, "--"+f.Name); err != nil {
+			errs = append(errs, err)
+		}
+	})
+	c.origins.setBackends(c)
+	return errors.Join(errs...)
 }
 
-// Usages are what the flags of `mcpedge serve` say of themselves, by their names. The caller owns the map.
+// Usages returns the descriptions of the flags of `mcpedge serve` by their names. The caller owns
+// the map.
 func Usages() map[string]string {
 	cfg, file := Default(), ""
 	out := map[string]string{}
@@ -97,7 +141,7 @@ func Usages() map[string]string {
 	return out
 }
 
-// flags are a command's. They print nothing by themselves: an error is its caller's to print, once.
+// flags returns the flag set of a command. It prints nothing: the caller prints the error, once.
 func flags(command string, c *Config, file *string) *flag.FlagSet {
 	fs := flag.NewFlagSet("mcpedge "+command, flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
@@ -112,12 +156,15 @@ func flags(command string, c *Config, file *string) *flag.FlagSet {
 	fs.Var(&backends{values: &c.Backends}, "backend", "`NAME=TARGET` of a gRPC backend, repeatable; none, and no --config: the bundled demo")
 	if command == serve || command == check {
 		fs.Var(&list{values: &c.Origins}, "origin", "`origin` of a browser that may call, repeatable; * allows any")
-		fs.Var(&list{values: &c.Hosts}, "host", "`name` the Host header may have, repeatable")
+		fs.Var(&list{values: &c.Hosts}, "host", "`name` the Host header may have, beside the host of public-url, repeatable")
 		fs.Var(&list{values: &c.TrustedProxies}, "trusted-proxy", "`address` or network of a proxy that names its clients in X-Forwarded-For or Forwarded, repeatable")
 		fs.Var(&list{values: &c.AdminHosts}, "admin-host", "`name` the Host header may have on the admin address, repeatable")
 		for _, s := range c.listeners() {
 			s.register(fs)
 		}
+	}
+	if command == stdio {
+		fs.StringVar(&c.Set, "set", c.Set, "`name` of the set that the client uses; none: what root says")
 	}
 	fs.Var(&list{values: &c.StateKeys}, "state-key", "`key` that seals request states, base64 of 32 bytes, repeatable; replicas share them")
 	for _, s := range c.settings() {
@@ -126,48 +173,69 @@ func flags(command string, c *Config, file *string) *flag.FlagSet {
 	return fs
 }
 
-// ReadFile reads a file of settings alone: what the environment and the flags say is not in it, and neither is validated whether an edge could
-// start with it. Errors are like Load's.
+// ReadFile reads a file of settings alone, without environment and flags, and does not validate
+// whether an edge could start with it. Its errors are like Load's.
 func ReadFile(path string) (Config, error) {
-	c := Default()
-	_, err := readFile(path, &c)
-	c.File = path
-	return c, redact(err)
-}
-
-// readFile is decodeFile for settings that are not validated: a name of a file that is misplaced is an error of its own.
-func readFile(path string, c *Config) (*source, error) {
-	text, err := decodeFile(path, c)
+	raw, err := readText(path)
 	if err != nil {
-		return nil, err
+		return Default(), redact(err)
 	}
-	return text, text.misplaced
+	c, misplaced, err := alone(path, raw)
+	return c, redact(errors.Join(misplaced, err))
 }
 
-// decodeFile reads a file of settings into c. What is wrong with names of files is in the source.
-func decodeFile(path string, c *Config) (*source, error) {
+// alone returns the settings of a file's content, without environment and flags. misplaced are the
+// errors of file names.
+func alone(path string, raw []byte) (c Config, misplaced, err error) {
+	c = Default()
+	c.File = path
+	text, err := decode(path, raw, &c)
+	if err != nil {
+		return c, nil, err
+	}
+	return c, text.misplaced, nil
+}
+
+// readText reads a file of settings.
+func readText(path string) ([]byte, error) {
 	raw, err := os.ReadFile(path) // #nosec G304 -- the operator names the file
 	if err != nil {
 		return nil, fmt.Errorf("config: %w", err)
 	}
-	text, empty := newSource(path, raw)
+	return raw, nil
+}
+
+// decode reads the content of a file of settings into c. Errors of misplaced files are in the
+// source.
+func decode(path string, raw []byte, c *Config) (*source, error) {
+	text, empty := newSource(path, raw, reflect.TypeFor[Config]())
+	c.origins = &text.origins
 	if empty {
 		return text, nil
 	}
-	if len(text.faults) > 0 {
-		return nil, errors.Join(append(text.faults, text.unknownBeside(nil)...)...)
+	if err := text.decode(raw, c); err != nil {
+		return nil, err
+	}
+	text.setBackends(c)
+	text.misplaced = text.place(beside(path, c))
+	return text, nil
+}
+
+// decode reads the content of the file into settings, which have the type that it was parsed for.
+func (s *source) decode(raw []byte, into any) error {
+	if len(s.faults) > 0 {
+		return errors.Join(append(s.faults, s.unknownBeside(nil)...)...)
 	}
 	days := yaml.CustomUnmarshaler(func(d *time.Duration, value []byte) (err error) {
-		*d, err = parseDuration(strings.Trim(strings.TrimSpace(string(value)), `"'`))
+		*d, err = ParseDuration(strings.Trim(strings.TrimSpace(string(value)), `"'`))
 		return err
 	})
-	if err := yaml.UnmarshalWithOptions(raw, c, yaml.Strict(), days); err != nil {
-		told := withoutValues(inYAML(strings.TrimRight(yaml.FormatError(err, false, true), "\n")))
-		if h := text.hint(err); h != "" {
-			told += "\n" + h
+	if err := yaml.UnmarshalWithOptions(raw, into, yaml.Strict(), days); err != nil {
+		shown := withoutValues(s.named(err, inYAML(strings.TrimRight(yaml.FormatError(err, false, true), "\n"))))
+		if h := s.hint(err); h != "" {
+			shown += "\n" + h
 		}
-		return nil, errors.Join(append([]error{fmt.Errorf("config %s: %s", path, told)}, text.unknownBeside(err)...)...)
+		return errors.Join(append([]error{fmt.Errorf("config %s: %s", s.file, shown)}, s.unknownBeside(err)...)...)
 	}
-	text.misplaced = text.place(beside(path, c), nil)
-	return text, nil
+	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -93,16 +94,16 @@ func TestMistakesAreNamed(t *testing.T) {
 		"negative":          {yaml: "limits: {rounds: -1}\n", want: []string{"limits.rounds", "-1"}},
 		"task replicas":     {yaml: "limits: {task-replicas: 1}\n", want: []string{"limits.task-replicas", "1", "redis"}},
 		"claims twice":      {yaml: "backends: [{name: a, target: h:1, claims: [x, x]}]\n", want: []string{"backends[0] a", `"x"`, "once"}},
-		"claims of reflect": {yaml: "backends: [{name: a, target: h:1, kind: reflect, claims: [x]}]\n", want: []string{"backends[0] a", "tell it in metadata"}},
+		"claims of reflect": {yaml: "backends: [{name: a, target: h:1, kind: reflect, claims: [x]}]\n", want: []string{"backends[0] a", "send them in metadata"}},
 		"no extension":      {yaml: "backends: [{name: a, target: h:1, extensions: [ui]}]\n", want: []string{"backends[0] a", `"ui"`, "com.example/name"}},
 		"own extension":     {yaml: "backends: [{name: a, target: h:1, extensions: [io.modelcontextprotocol/ui]}]\n", want: []string{"the protocol's own"}},
 		"extension twice":   {yaml: "backends: [{name: a, target: h:1, extensions: [a.b/c, a.b/c]}]\n", want: []string{`"a.b/c"`, "once"}},
 		"too often":         {yaml: "backends: [{name: a, target: h:1, resolve: 10ms}]\n", want: []string{"backends[0] a", "resolve: 10ms", "1s or more"}},
 		"judged too often": {
-			yaml: "backends: [{name: a, target: h:1, outlier-detection: {interval: 10ms, ejection: 1ms, failures: 101, calls: -1, max-ejected: -2}}]\n",
+			yaml: "backends: [{name: a, target: h:1, outlier-detection: {interval: 10ms, ejection: 1ms, failures: 101, max-ejected: 200}}]\n",
 			want: []string{
 				"backends[0] a", "outlier-detection.interval: 10ms: give 1s", "outlier-detection.ejection: 1ms: give 1s",
-				"outlier-detection.failures: 101: give", "outlier-detection.calls: -1: give", "outlier-detection.max-ejected: -2: give",
+				"outlier-detection.failures: 101: give", "outlier-detection.max-ejected: 200: give",
 			},
 		},
 		"unknown kind":      {yaml: "backends: [{name: a, target: h:1, kind: rest}]\n", want: []string{"backends[0] a", `"rest"`, "use contract or reflect"}},
@@ -154,7 +155,7 @@ func TestMistakesAreNamed(t *testing.T) {
 	}
 }
 
-// A command without listeners has no flags about them, and what others say of them is not its business.
+// A command without listeners has no flags for them, and ignores their settings from other sources.
 func TestCommandWithoutListeners(t *testing.T) {
 	path := file(t, "listen: 0.0.0.0:80\n")
 	if _, err := Load("stdio", []string{"--config", path}, env(map[string]string{"MCPEDGE_ADMIN": "x"}), io.Discard); err != nil {
@@ -167,7 +168,8 @@ func TestCommandWithoutListeners(t *testing.T) {
 	}
 }
 
-// `mcpedge ready` finds the admin address wherever the edge itself would, and is disturbed by no other setting.
+// `mcpedge ready` finds the admin address in every source that the edge uses, and ignores invalid
+// other settings.
 func TestReadyKnowsTheAdminAddress(t *testing.T) {
 	path := file(t, "listen: 0.0.0.0:80\nadmin: 127.0.0.1:1\n")
 	for want, c := range map[string]struct {
@@ -202,7 +204,7 @@ func TestMistakesPrintNoUsage(t *testing.T) {
 	}
 }
 
-// A scheme that nothing resolves is refused when the configuration is read, not found out with the first call.
+// A scheme without a resolver is refused when the settings are read, not at the first call.
 func TestTargetsOfUnknownSchemes(t *testing.T) {
 	for _, target := range []string{"xds:///svc", "kubernetes:///team/tea", "consul://h/svc"} {
 		b := Backend{Name: "a", Target: target}
@@ -251,6 +253,20 @@ func TestOpenListenAndHosts(t *testing.T) {
 	if cfg.AllowedAdminHosts() != nil {
 		t.Error("the endpoint's hosts restrict the admin address")
 	}
+	for hosts, flags := range map[string][]string{
+		"localhost 127.0.0.1 ::1 mcp.example.com": {"--public-url", "https://mcp.example.com"},
+		"localhost 127.0.0.1 ::1 2001:db8::1":     {"--public-url", "https://[2001:db8::1]:8443"},
+		"a mcp.example.com":                       {"--host", "a", "--public-url", "https://mcp.example.com:8443/"},
+		"":                                        {"--listen", ":8080", "--allow-anonymous", "--public-url", "https://mcp.example.com"},
+	} {
+		cfg, err := Load("serve", flags, env(nil), io.Discard)
+		if got := strings.Join(cfg.AllowedHosts(), " "); err != nil || got != hosts {
+			t.Errorf("%q: hosts %q, %v, want %q", flags, got, err, hosts)
+		}
+		if slices.Contains(cfg.AllowedAdminHosts(), "mcp.example.com") {
+			t.Errorf("%q: the public URL's host is one of the admin address", flags)
+		}
+	}
 	cfg, err = Load("serve", []string{"--admin-host", "a", "--admin-host", "b"}, env(nil), io.Discard)
 	if err != nil || len(cfg.AllowedAdminHosts()) != 2 {
 		t.Errorf("hosts %v, %v", cfg.AllowedAdminHosts(), err)
@@ -274,7 +290,7 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// A file of settings without its flag is told with it.
+// A settings file without its flag is reported with the flag.
 func TestFileWithoutFlag(t *testing.T) {
 	nothing := func(string) (string, bool) { return "", false }
 	for arg, want := range map[string]string{"edge.yaml": "did you mean --config edge.yaml?", "a.yml": "did you mean --config a.yml?", "edge": "see mcpedge help"} {

@@ -10,27 +10,29 @@ import (
 	"github.com/mcpedge/mcpedge/edge/policy"
 )
 
-// MetadataValue is the value of a key of gRPC metadata. One of its members is set.
+// MetadataValue is the value of a key of gRPC metadata. Exactly one member is set.
 type MetadataValue struct {
-	// Value is sent as it stands. A secret belongs in a file.
+	// Value is sent unchanged. Secrets belong in a file.
 	Value string `yaml:"value"`
-	// File has the value, without the spaces around it. It is read again when it changes.
+	// File contains the value; surrounding space is removed. It is read again when it changes.
 	File string `yaml:"file" names:"file"`
-	// From is an expression in CEL over the variables principal of policies. It gives a text, a number or a boolean, such as
-	// principal.claims.tenant or "team-" + principal.roles[0], or is a list of texts, such as principal.roles, which is sent with
-	// spaces between them. A caller that does not have it is refused.
+	// From is a CEL expression over the variable principal of policies. It results in a text, a
+	// number or a boolean, such as principal.claims.tenant or "team-" + principal.roles[0], or in a
+	// list of texts, such as principal.roles, which is joined with spaces. A caller without the
+	// value is refused.
 	From string `yaml:"from"`
 }
 
 const (
-	// maxMetadata bounds the keys of one backend, maxForwarded the headers that it is told.
+	// maxMetadata bounds the keys of one backend, maxForwarded its forwarded headers.
 	maxMetadata, maxForwarded = 32, 32
 )
 
 var metadataKey = regexp.MustCompile(`^[0-9a-z_.-]{1,128}$`)
 
-// ToldClaims are the claims of callers' tokens that are sent to the backend, in the contract's Principal or in metadata, each once.
-func (b *Backend) ToldClaims() Names {
+// ForwardedClaims returns the claims of callers' tokens that are sent to the backend, in the
+// contract's Principal or in metadata, without duplicates.
+func (b *Backend) ForwardedClaims() Names {
 	out := slices.Clone(b.Claims)
 	for _, v := range b.Metadata {
 		if v.From == "" {
@@ -44,13 +46,16 @@ func (b *Backend) ToldClaims() Names {
 	return slices.Compact(out)
 }
 
-// ToldClaims are the claims of callers' tokens that are sent to backends, each once.
-func (c *Config) ToldClaims() (out Names) {
+// ForwardedClaims returns the claims of callers' tokens that are sent to any backend, including
+// those in arguments, without duplicates.
+func (c *Config) ForwardedClaims() (out Names) {
+	out = c.Catalog.pinnedClaims()
+	c.inForce(func(_ *Include, p *part) { out = append(out, p.catalog().pinnedClaims()...) })
 	for i := range c.Backends {
-		out = append(out, c.Backends[i].ToldClaims()...)
+		out = append(out, c.Backends[i].ForwardedClaims()...)
 	}
 	if c.Kubernetes != nil {
-		out = append(out, c.Kubernetes.Backend().ToldClaims()...)
+		out = append(out, c.Kubernetes.Backend().ForwardedClaims()...)
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
@@ -96,7 +101,7 @@ func (b *Backend) validateMetadata(wrong func(format string, args ...any)) {
 	}
 }
 
-// notMetadata says why a key may not be set; empty: it may.
+// notMetadata returns why a key may not be set, or an empty string if it may.
 func (b *Backend) notMetadata(key string) string {
 	switch {
 	case !metadataKey.MatchString(key):
@@ -111,14 +116,14 @@ func (b *Backend) notMetadata(key string) string {
 	return ""
 }
 
-// ownMetadata are keys that the edge or gRPC sets.
+// ownMetadata are the keys that the edge or gRPC sets.
 var ownMetadata = []string{
 	"baggage", "connection", "content-length", "content-type", "host", "keep-alive", "te", "traceparent", "tracestate", "trailer", "transfer-encoding",
 	"upgrade", "user-agent",
 }
 
-// notForwarded says whether a header of clients is never passed on: it has credentials, or is of the connection, its proxies, its trace or its
-// contents.
+// notForwarded reports whether a client's header is never forwarded: it carries credentials, or
+// describes the connection, its proxies, its trace or the body.
 func notForwarded(key string) bool {
 	for _, prefix := range []string{
 		"accept", "access-control-", "content-", "forwarded", "proxy-", "sec-", "x-forwarded-", "x-original-", "x-envoy-",
@@ -136,7 +141,7 @@ func notForwarded(key string) bool {
 	}, key)
 }
 
-// set is 1 for a text that is not empty.
+// set returns 1 for a text that is not empty, else 0.
 func set(text string) int {
 	if text == "" {
 		return 0

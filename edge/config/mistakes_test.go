@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestMistakes: what people write wrong is refused with its key, its line and what to write, and alike by the command that serves and by the one
-// that checks.
+// TestMistakes: a common mistake is refused with its key, its line and what to write. serve and
+// check report it equally.
 func TestMistakes(t *testing.T) {
 	for _, c := range []struct{ yaml, want string }{
 		// The form of the file.
@@ -88,10 +88,10 @@ func TestMistakes(t *testing.T) {
 		{"backends:\n- name: a\n  target: h:1\n  metadata:\n    Authorization: {value: x}\n", ":5: backends[0] a: metadata.Authorization: the key is no key of metadata: use 1 to 128 of a-z"},
 		{"backends:\n- name: a\n  target: h:1\n  metadata:\n    x-a: {}\n", "metadata.x-a: give one of value, file and from"},
 		{"backends:\n- name: a\n  target: h:1\n  metadata:\n    x-a: {value: b, file: c}\n", "metadata.x-a: give one of value, file and from"},
-		{"backends:\n- name: a\n  target: h:1\n  metadata:\n    x-a: b\n", "[5:10] it is a text where a section"},
+		{"backends:\n- name: a\n  target: h:1\n  metadata:\n    x-a: b\n", "[5:10] backends[0].metadata.x-a: it is a text where a section"},
 		{"backends:\n- name: a\n  target: h:1\n  metadata:\n    x-a: {form: b}\n", "form"},
 		{"backends:\n- name: a\n  target: h:1\n  metadata:\n    x-a: {value: Zürich}\n", "metadata.x-a: value: it has characters other than"},
-		{"backends:\n- name: a\n  target: h:1\n  metadata:\n    x-a: {from: principal.tenant}\n", "metadata.x-a: from: it is no expression that can be used: ERROR: <input>:1:1: undeclared reference"},
+		{"backends:\n- name: a\n  target: h:1\n  metadata:\n    x-a: {from: principal.tenant}\n", "metadata.x-a: from: it is no expression that can be used: There is no variable principal.tenant. ERROR: <input>:1:1: undeclared reference"},
 		{"backends:\n- name: a\n  target: h:1\n  metadata:\n    x-a: {from: principal.claims.}\n", "metadata.x-a: from: it is no expression that can be used: ERROR: <input>:1:18: Syntax error"},
 		{"backends:\n- name: a\n  target: h:1\n  metadata: {grpc-timeout: {value: 1S}}\n", "metadata.grpc-timeout: the key is set by the edge or by gRPC"},
 		{"backends:\n- name: a\n  target: h:1\n  metadata: {mcp-name: {value: a}}\n", "metadata.mcp-name: the key is set by the edge"},
@@ -109,11 +109,11 @@ func TestMistakes(t *testing.T) {
 		{"backends:\n- name: a\n  target: h:1\n  forward-headers: [HTTP2-Settings]\n", "has credentials, or is of the connection"},
 		{"backends:\n- name: a\n  target: h:1\n  forward-headers: [':path']\n", "is no key of metadata"},
 		{"backends:\n- name: a\n  target: h:1\n  forward-headers: [x-data-bin]\n", "is for bytes"},
-		{"kubernetes:\n  metadata:\n    x-a: {file: /etc/hostname}\n", ":3: kubernetes: metadata.x-a: file: whoever may label a Service would be sent it"},
+		{"kubernetes:\n  metadata:\n    x-a: {file: /etc/hostname}\n", ":3: kubernetes: metadata.x-a: file: every user who may label a Service would receive it"},
 		{"kubernetes:\n  metadata: {grpc-a: {value: a}}\n", ":2: kubernetes: metadata.grpc-a: the key is set by the edge"},
 		{"kubernetes:\n  metadata: {x-a: {from: subject}}\n", ":2: kubernetes: metadata.x-a: from: it is no expression that can be used"},
 		{"kubernetes:\n  forward-headers: [cookie]\n", ":2: kubernetes: forward-headers: \"cookie\" has credentials"},
-		{"backends:\n- name: a\n  target: h:1\n  kind: reflect\n  claims: [tenant]\n", "tell it in metadata: {x-NAME: {from: principal.claims.NAME}}"},
+		{"backends:\n- name: a\n  target: h:1\n  kind: reflect\n  claims: [tenant]\n", "send them in metadata: {x-NAME: {from: principal.claims.NAME}}"},
 		// Sizes and counts.
 		{"limits: {body: 4M}\n", ":1: limits.body: \"4M\" is no size: write a number, or one with KiB, MiB, GiB, kB, MB or GB"},
 		{"limits: {body: much}\n", ":1: limits.body: \"much\" is no size"},
@@ -210,7 +210,8 @@ func TestTakenAsMeant(t *testing.T) {
 	}
 }
 
-// Variables that look like settings are told of, with what may be meant; those of services of Kubernetes are not.
+// Variables that look like settings are reported, with a suggestion. Those of Kubernetes services
+// are not.
 func TestStrays(t *testing.T) {
 	got := Strays([]string{
 		"PATH=/bin", "MCPEDGE_LISTEN=x", "MCPEDGE_LISTN=x", "MCPEDGE_ZZZ_QQQ=x", "MCPEDGE_CONFIG=f", "MCPEDGE_SERVICE_HOST=10.0.0.1",

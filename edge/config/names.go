@@ -4,9 +4,9 @@ import (
 	"fmt"
 )
 
-// Names are a list of texts such as mcp:read or https://example.com. goccy/go-yaml takes a text with a colon for a mapping
-// where it stands in a sequence within a flow mapping, {scopes: [mcp:read]}, though YAML has one only before a space
-// (YAML 1.2.2, section 7.3.3): here it is read as the text that it is.
+// Names is a list of texts such as mcp:read or https://example.com. goccy/go-yaml reads a text with
+// a colon as a mapping if it stands in a sequence within a flow mapping, {scopes: [mcp:read]}. YAML
+// requires a space after the colon (YAML 1.2.2, section 7.3.3), so Names reads it as a text.
 type Names []string
 
 // UnmarshalYAML implements yaml.InterfaceUnmarshaler.
@@ -27,7 +27,7 @@ func (n *Names) UnmarshalYAML(unmarshal func(any) error) error {
 	return nil
 }
 
-// plain is a text, or one that was taken for a mapping.
+// plain returns the text of a value that is a text, or that was read as a mapping.
 func plain(v any) (string, bool) {
 	switch v := v.(type) {
 	case string:

@@ -2,8 +2,8 @@ package config
 
 import "fmt"
 
-// OpenAdmin says that the admin address takes no credentials although callers of the endpoint need some. Nil: it takes some, nobody needs any,
-// or allow-remote-admin says that it is meant.
+// OpenAdmin returns a note if callers of the endpoint need credentials and callers of the admin
+// address do not. It returns nil if allow-remote-admin permits that.
 func (c *Config) OpenAdmin() (notes []string) {
 	if c.Auth == nil || c.AdminAuth != nil || c.AdminTLS.ClientCA != "" || c.AllowRemoteAdmin {
 		return nil

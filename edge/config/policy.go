@@ -4,24 +4,28 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
+	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
 	"github.com/mcpedge/mcpedge/edge/policy"
 )
 
-// Policy says what callers may do with what exists.
+// Policy decides what callers may do.
 type Policy struct {
-	// Default is what happens where no rule holds: allow, hide or deny; empty: allow, without rules only.
+	// Default applies if no rule matches: allow, hide or deny. Without rules it may be empty, which
+	// means allow.
 	Default string `yaml:"default"`
 	// Hierarchy says which scopes a scope includes.
 	Hierarchy map[string]Names `yaml:"hierarchy"`
-	// Scopes say what operations need; the first that is about one does.
+	// Scopes are what operations require; the first entry that matches an operation applies.
 	Scopes []PolicyScopes `yaml:"scopes"`
-	// Rules decide; the first whose condition holds does.
+	// Rules decide; the first whose condition is true applies.
 	Rules []PolicyRule `yaml:"rules"`
-	// Lists is obtainable or allowed; empty: obtainable.
+	// Lists is obtainable or allowed; empty means obtainable.
 	Lists string `yaml:"lists"`
-	// External is asked about what rules and scopes allow; nil: nobody is.
+	// External authorizes what rules and scopes allow; nil disables it.
 	External *External `yaml:"external"`
 }
 
@@ -29,24 +33,25 @@ type Policy struct {
 type External struct {
 	// Target is any gRPC target.
 	Target string `yaml:"target"`
-	// Timeout bounds a question; 0: 200 ms, at most 10 s.
+	// Timeout of a request to the server, at most 10 s; 0: 200 ms.
 	Timeout time.Duration `yaml:"timeout"`
-	// OnFailure is deny or allow; empty: deny.
+	// OnFailure is deny or allow; empty means deny.
 	OnFailure string `yaml:"on-failure"`
-	// MaxParams bounds the params of a request that the server is shown, in bytes of JSON; 0: 64 KiB, at most 1 MiB. `_meta` is left
-	// out first.
+	// MaxParams bounds the params of a request that are sent to the server, in bytes of JSON
+	// without `_meta`, at most 1 MiB; 0: 64 KiB.
 	MaxParams Bytes `yaml:"max-params"`
-	// OnOmitted is what follows where the server cannot be shown all of the params: deny, or ask, which asks it with the name, the URI
-	// and the arguments that are scalars and fit; empty: deny.
+	// OnOmitted applies if the params exceed MaxParams: deny, or ask, which sends the name, the URI
+	// and the scalar arguments that fit; empty means deny.
 	OnOmitted string `yaml:"on-omitted"`
 	// TLS to the server; nil: plaintext.
 	TLS *TLS `yaml:"tls"`
 }
 
-// AsksOmitted reports whether the server is asked about params of which it is not shown all.
+// AsksOmitted reports whether the server is asked about requests of whose params it receives a
+// part.
 func (e *External) AsksOmitted() bool { return e.OnOmitted == onOmittedAsk }
 
-// Allows says whether what the server cannot be asked about is allowed.
+// Allows reports whether a request is allowed if the server fails.
 func (e *External) Allows() bool { return e.OnFailure == onFailureAllow }
 
 const (
@@ -64,14 +69,14 @@ func (e *External) validate() error {
 	if why := notTarget(e.Target, "it"); why != "" {
 		wrong("%s", why)
 	}
-	if e.Timeout < 0 || e.Timeout > maxExternal {
-		wrong("timeout: %s: use more than 0, and at most %s", e.Timeout, maxExternal)
+	if e.Timeout > maxExternal {
+		wrong("timeout: %s: give at most %s", e.Timeout, maxExternal)
 	}
 	if e.OnFailure != "" && e.OnFailure != onFailureDeny && e.OnFailure != onFailureAllow {
 		wrong("on-failure: %q: use deny or allow", e.OnFailure)
 	}
-	if e.MaxParams < 0 || e.MaxParams > maxParams {
-		wrong("max-params: %d: use more than 0, and at most 1MiB", e.MaxParams)
+	if e.MaxParams > maxParams {
+		wrong("max-params: %s: give at most 1MiB", e.MaxParams)
 	}
 	if e.OnOmitted != "" && e.OnOmitted != onOmittedDeny && e.OnOmitted != onOmittedAsk {
 		wrong("on-omitted: %q: use deny or ask", e.OnOmitted)
@@ -82,19 +87,20 @@ func (e *External) validate() error {
 	return errors.Join(errs...)
 }
 
-// PolicyScopes are the scopes that operations need. Without tools, prompts and resources it is about every operation.
+// PolicyScopes are the scopes that operations require. Without tools, prompts and resources it
+// applies to every operation.
 type PolicyScopes struct {
 	// Tools, Prompts and Resources are patterns: * is any text without a slash, ** any text.
 	Tools     Names `yaml:"tools"`
 	Prompts   Names `yaml:"prompts"`
 	Resources Names `yaml:"resources"`
-	// Need are the scopes, all of them.
+	// Need are the required scopes, all of them.
 	Need Names `yaml:"need" also:"scopes,scope,required"`
 }
 
-// PolicyRule is a condition and what follows.
+// PolicyRule is a condition and its effect.
 type PolicyRule struct {
-	// Name in metrics, errors and explanations.
+	// Name of the rule in metrics, errors and explanations.
 	Name string `yaml:"name"`
 	// When is an expression in CEL.
 	When string `yaml:"when" also:"if,condition,expression"`
@@ -102,34 +108,61 @@ type PolicyRule struct {
 	Then string `yaml:"then" also:"effect,action,decision"`
 }
 
-// CompilePolicy reads Policy; nil: there is none.
+// CompilePolicy compiles Policy with the rules of the owners of Include; it returns nil if there is
+// no Policy and no Include may have rules.
 func (c *Config) CompilePolicy() (*policy.Policy, error) {
+	return c.compile(c.policySettings())
+}
+
+// compileOwn is CompilePolicy without the rules of the owners of Include.
+func (c *Config) compileOwn() (*policy.Policy, error) {
+	return c.compile(c.ownPolicy())
+}
+
+func (c *Config) compile(settings policy.Settings) (*policy.Policy, error) {
 	s := c.Policy
-	if s == nil {
+	if s == nil && !c.grantsPolicy() && !c.ruled {
 		return nil, nil
 	}
-	if s.External != nil {
+	if s != nil && s.External != nil {
 		if err := s.External.validate(); err != nil {
 			return nil, err
 		}
 	}
-	p, err := policy.Compile(c.policySettings())
+	p, err := policy.Compile(settings)
 	if err != nil {
 		return nil, fmt.Errorf("policy: %w", err)
 	}
 	return p, nil
 }
 
-// policySettings are those of Policy, which is there.
+// policySettings converts Policy, which may be nil, and the rules of the owners of Include.
 func (c *Config) policySettings() policy.Settings {
+	out := c.ownPolicy()
+	out.Restrictions = c.restrictions()
+	return out
+}
+
+// ownPolicy converts Policy, which may be nil.
+func (c *Config) ownPolicy() policy.Settings {
 	s := c.Policy
-	out := policy.Settings{Default: policy.Effect(s.Default), Lists: policy.Lists(s.Lists)}
+	if s == nil {
+		return policy.Settings{}
+	}
+	rules := partPolicy{Rules: s.Rules, Scopes: s.Scopes}
+	out := rules.settings()
+	out.Default, out.Lists = policy.Effect(s.Default), policy.Lists(s.Lists)
 	if len(s.Hierarchy) > 0 {
 		out.Hierarchy = map[string][]string{}
 		for above, below := range s.Hierarchy {
 			out.Hierarchy[above] = below
 		}
 	}
+	return out
+}
+
+// settings converts rules and scopes.
+func (s *partPolicy) settings() (out policy.Settings) {
 	for _, one := range s.Scopes {
 		out.Scopes = append(out.Scopes, policy.Scopes{Tools: one.Tools, Prompts: one.Prompts, Resources: one.Resources, Need: one.Need})
 	}
@@ -139,7 +172,8 @@ func (c *Config) policySettings() policy.Settings {
 	return out
 }
 
-// Idle says, a sentence each, which names of quotas and of the policy are those of nothing that exists. The settings are valid.
+// Idle returns a note for each name in quotas and the policy that matches nothing that exists. The
+// settings must be valid.
 func (c *Config) Idle(targets []policy.Target) (notes []string) {
 	rules, _ := c.QuotaRules()
 	for _, r := range rules {
@@ -149,27 +183,42 @@ func (c *Config) Idle(targets []policy.Target) (notes []string) {
 			}
 		}
 	}
-	if c.Policy != nil {
-		s := c.policySettings()
-		notes = append(notes, s.Idle(targets)...)
+	own := c.ownPolicy()
+	notes = append(notes, own.Idle(targets)...)
+	c.inForce(func(_ *Include, p *part) {
+		s := p.settings.Policy.settings()
+		for _, note := range s.Idle(targets) {
+			notes = append(notes, p.text.locate(note))
+		}
+	})
+	for i, note := range notes {
+		notes[i] = note + c.shownNameIn(note)
 	}
 	return notes
 }
 
-// ReadPolicy reads the policy of a file of settings again, which has one: a file without is an error, since one that is being
-// written, or whose policy was lost, must not allow everything. The policy server is nil if there is none.
-func ReadPolicy(file string) (*policy.Policy, *External, error) {
-	c := Default()
-	text, err := readFile(file, &c)
-	if err != nil {
-		return nil, nil, err
+// shownNameIn returns an explanation for a note about a name that the catalog gives, since settings
+// use canonical names.
+func (c *Config) shownNameIn(note string) string {
+	o := c.Overlay()
+	for _, list := range [][]overlay.Entry{o.Tools().Entries, o.Prompts().Entries} {
+		for _, e := range list {
+			for _, name := range e.Given() {
+				if strings.Contains(note, strconv.Quote(name)) {
+					return fmt.Sprintf("; %s gives this name, and rules and quotas use the backend's: %s", e.Place, c.prefixOf(e.Backend)+e.Names.String())
+				}
+			}
+		}
 	}
-	if c.Policy == nil {
-		return nil, nil, fmt.Errorf("config %s: there is no policy any more: put it back, or start the edge again to have none", file)
+	return ""
+}
+
+// prefixOf returns the prefix of a configured backend.
+func (c *Config) prefixOf(backend string) string {
+	for i := range c.Backends {
+		if c.Backends[i].Name == backend {
+			return c.Backends[i].Prefix
+		}
 	}
-	p, err := c.CompilePolicy()
-	if err != nil {
-		return nil, nil, text.place(err, nil)
-	}
-	return p, c.Policy.External, nil
+	return ""
 }

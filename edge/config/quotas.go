@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,28 +14,31 @@ import (
 
 // Quota limits how often tools are called.
 type Quota struct {
-	// Name of the rule in errors and metrics; empty: per, and the tools.
+	// Name of the rule in errors and metrics; empty uses Per and the tools.
 	Name string `yaml:"name"`
-	// Per is whom a budget belongs to: principal, principal+tool, principal+backend, client or tool. Callers who are not
-	// authenticated have one for each address.
+	// Per is the owner of a budget: principal, principal+tool, principal+backend, client, tool, set or
+	// principal+set. Anonymous callers have one for each address.
 	Per string `yaml:"per"`
-	// Tools are patterns for the names of the tools that it is about, see internal/pattern; none: all.
+	// Tools are patterns of the names of the tools that it applies to, see internal/pattern; empty
+	// means all.
 	Tools []string `yaml:"tools"`
-	// Rate is how many calls are regained in a period, such as 600/1m.
+	// Sets are patterns of names of sets; the quota applies to calls in these. Empty means all calls.
+	Sets Names `yaml:"sets" also:"set"`
+	// Rate is how many calls the budget regains in a period, such as 600/1m.
 	Rate string `yaml:"rate" also:"limit,limits"`
-	// Burst is the most calls at once; 0: as many as the rate's period has.
+	// Burst is the most calls at once; 0 means the calls of one period.
 	Burst int `yaml:"burst"`
 }
 
-// QuotaRules reads Quotas.
+// QuotaRules converts Quotas.
 func (c *Config) QuotaRules() ([]quota.Rule, error) {
 	var rules []quota.Rule
 	var errs []error
 	names := map[string]bool{}
 	for i, q := range c.Quotas {
-		rule := quota.Rule{Name: q.Name, Per: quota.Per(q.Per), Tools: pattern.NewList(q.Tools)}
+		rule := quota.Rule{Name: q.Name, Per: quota.Per(q.Per), Tools: pattern.NewList(q.Tools), Sets: pattern.NewList(q.Sets)}
 		if rule.Name == "" {
-			rule.Name = strings.Join(append([]string{cmp.Or(q.Per, "calls")}, q.Tools...), " ")
+			rule.Name = strings.Join(slices.Concat([]string{cmp.Or(q.Per, "calls")}, q.Tools, q.Sets), " ")
 		}
 		calls, period, err := quota.ParseRate(q.Rate)
 		if err == nil {
@@ -54,22 +58,4 @@ func (c *Config) QuotaRules() ([]quota.Rule, error) {
 		rules = append(rules, rule)
 	}
 	return rules, errors.Join(errs...)
-}
-
-// ReadQuotas reads the quotas of a file of settings again, which has some: a file without is an error, since one that is being
-// written, or whose quotas were lost, must not lift all limits.
-func ReadQuotas(file string) ([]quota.Rule, error) {
-	c := Default()
-	text, err := readFile(file, &c)
-	if err != nil {
-		return nil, err
-	}
-	if len(c.Quotas) == 0 {
-		return nil, fmt.Errorf("config %s: there are no quotas any more: put them back, or start the edge again to have none", file)
-	}
-	rules, err := c.QuotaRules()
-	if err != nil {
-		return nil, text.place(err, nil)
-	}
-	return rules, nil
 }

@@ -1,8 +1,6 @@
 package config
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -31,7 +29,7 @@ func TestQuotaRules(t *testing.T) {
 	}
 }
 
-// What is wrong is told with its place, its value and what to write.
+// An invalid setting is reported with its place, its value and what to write.
 func TestQuotasAreValidated(t *testing.T) {
 	good := Quota{Per: "principal", Rate: "600/1m"}
 	for want, quotas := range map[string][]Quota{
@@ -48,30 +46,6 @@ func TestQuotasAreValidated(t *testing.T) {
 		c.Quotas = quotas
 		if err := c.Validate(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v; want %s", quotas, err, want)
-		}
-	}
-}
-
-// The quotas of a file are read again as they were read first, and a file without any does not take them away.
-func TestQuotasAreReadAgain(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "edge.yaml")
-	for _, x := range []struct {
-		text, want string
-		rules      int
-	}{
-		{"quotas: [{per: tool, rate: 1/h}, {per: principal, rate: 600/1m, burst: 50}]\n", "", 2},
-		{"", "there are no quotas any more", 0},
-		{"quotas: []\n", "there are no quotas any more", 0},
-		{"quotas: [{per: tool, rate: 1/h}, {per: tool, rate: 2/h}]\n", "is used twice", 0},
-		{"quotas: [{per: nobody, rate: 1/h}]\n", "nobody", 0},
-		{"quotas: [\n", "edge.yaml", 0},
-	} {
-		if err := os.WriteFile(name, []byte(x.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		rules, err := ReadQuotas(name)
-		if len(rules) != x.rules || (err == nil) != (x.want == "") || err != nil && !strings.Contains(err.Error(), x.want) {
-			t.Errorf("%q: %d rules, %v", x.text, len(rules), err)
 		}
 	}
 }

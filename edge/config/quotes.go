@@ -13,21 +13,23 @@ import (
 )
 
 var (
-	// keyFirst is a line of which withoutValues shows the value.
+	// keyFirst matches a line whose value withoutValues may show.
 	keyFirst = regexp.MustCompile(`^ *(?:- +)*[A-Za-z0-9_-]+:(?: |$)`)
-	// quoted is a text between quotation marks, and a comment.
+	// quoted matches a text in quotation marks, or a comment.
 	quoted = regexp.MustCompile(`"[^"]*"|'[^']*'|(?:^|\s)#.*$`)
-	// withColon is a text without a space that has a colon before its end.
+	// withColon matches a text without spaces that has a colon before its end.
 	withColon = regexp.MustCompile(`[^\s"'{}\[\],]*:[^\s"'{}\[\],]*[^\s"'{}\[\],:]`)
-	// wholeValue is a key, and a value that is neither in quotation marks nor a list or section, unless it begins with an IPv6 address.
+	// wholeValue matches a key and a value without quotation marks that is not a list or section,
+	// or that begins with an IPv6 address.
 	wholeValue = regexp.MustCompile(`^\s*(?:- +)*[^\s"'{}\[\],:]+: +(\[[0-9A-Fa-f:.]*\]:.*?|[^\s"'{}\[\]|>&*!%@` + "`" + `].*?)\s*$`)
 )
 
-// shownLines is how many lines before and behind a mistake an error of the decoder shows.
+// shownLines is how many lines before and after an error the decoder shows.
 const shownLines = 3
 
-// quotesMissing returns a hint if a syntax error of YAML is not there, or comes later, once a text with a colon in its line has quotation marks;
-// else an empty string. It shows the text if asked to, and if the decoder's error shows the line, in which nothing may be a secret.
+// quotesMissing returns a hint if quotation marks around a text with a colon would remove a YAML
+// syntax error, or move it behind that line; else an empty string. The hint contains the text only
+// if shows is set and the decoder's error shows the line, which then may not contain a secret.
 func quotesMissing(raw []byte, err error, shows bool) string {
 	at, found := syntaxError(err)
 	lines := bytes.SplitAfter(raw, []byte("\n"))
@@ -39,7 +41,7 @@ func quotesMissing(raw []byte, err error, shows bool) string {
 		text := line[part[0]:part[1]]
 		mended := line[:part[0]] + `"` + text + `"` + line[part[1]:]
 		_, e := parser.ParseBytes(bytes.Join([][]byte{before, []byte(mended), after}, nil), 0)
-		const marks = 2 // by which an error that is still there has moved
+		const marks = 2 // the two quotation marks move an error that remains by two columns
 		if still, found := syntaxError(e); found && (still.line < at.line || still.line == at.line && still.column <= at.column+marks) {
 			continue
 		}
@@ -51,7 +53,7 @@ func quotesMissing(raw []byte, err error, shows bool) string {
 	return ""
 }
 
-// syntaxError returns where an error of the YAML parser is. found is false for other errors.
+// syntaxError returns the position of an error of the YAML parser. found is false for other errors.
 func syntaxError(err error) (at position, found bool) {
 	var syntax *yaml.SyntaxError
 	if !errors.As(err, &syntax) || syntax.GetToken() == nil {
@@ -61,7 +63,8 @@ func syntaxError(err error) (at position, found bool) {
 	return position{p.Line, p.Column}, true
 }
 
-// colons returns the ranges of a line that are texts with a colon and without quotation marks: words first, then the whole value.
+// colons returns the ranges of the texts in a line that have a colon and no quotation marks: words
+// first, then the whole value.
 func colons(line string) (parts [][2]int) {
 	plain := quoted.ReplaceAllStringFunc(line, func(s string) string { return strings.Repeat(" ", len(s)) })
 	for _, m := range withColon.FindAllStringIndex(plain, -1) {

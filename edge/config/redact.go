@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// secretInURL is what of a URL nobody else may read: the user and password before the host, and what the query has of them. A password may
-// have any character but space, an @ too.
+// secretInURL matches the secrets in a URL: user and password before the host, and passwords and
+// tokens in the query. A password may have any character except space, including @.
 var secretInURL = regexp.MustCompile(`(?i)(://)[^\s"'<>]*@|([?&](?:[a-z_]*password|secret|token|api_?key|access_token)=)[^&\s"'<>]*`)
 
-// Redact replaces the users, passwords and tokens of the URLs in a text by ***.
+// Redact replaces users, passwords and tokens in the URLs of a text by ***.
 func Redact(text string) string {
 	return secretInURL.ReplaceAllStringFunc(text, func(found string) string {
 		m := secretInURL.FindStringSubmatch(found)
@@ -20,7 +20,7 @@ func Redact(text string) string {
 	})
 }
 
-// redacted is an error about settings, which may have URLs with passwords.
+// redacted is an error whose text may have URLs with passwords.
 type redacted struct{ err error }
 
 // Error implements error.
@@ -36,21 +36,34 @@ func redact(err error) error {
 	return redacted{err}
 }
 
-// excerptLine is a line of the file as an error of the YAML decoder shows it: its mark, number and indentation, dashes, key, and the rest.
+// excerptLine is a line of the file as an error of the YAML decoder shows it: its mark, number and
+// indentation, dashes, key, and the rest.
 var excerptLine = regexp.MustCompile(`(?m)^(>?)(\s*\d+ \| *)((?:- +)*)([A-Za-z0-9_-]+:(?: |$))?(.*)$`)
 
-// secretive is in lines that have a secret, or stand near one: the names of settings that do, URLs with a user, and what is as long as a key.
+// secretive matches lines that may have a secret, or be next to one: names of settings with
+// secrets, URLs with a user, and words as long as a key.
 var secretive = regexp.MustCompile(`(?i)redis|state-?key|secret|passw|token|credential|://|@|[^\s"'{}\[\],:]{24,}`)
 
-// withoutValues shows of the lines of a file the keys alone, and the value of the line that is wrong if nothing near it may be a secret.
+// caretLine is the line below the erroneous line that marks the column.
+var caretLine = regexp.MustCompile(`(?m)^ *\^\n?`)
+
+// withoutValues removes the values from an excerpt of the file. It keeps the value of the erroneous
+// line if no line near it may contain a secret, else it also removes the mark of the column.
 func withoutValues(text string) string {
 	_, excerpt, _ := strings.Cut(text, "\n")
 	near := secretive.MatchString(excerpt)
-	return excerptLine.ReplaceAllStringFunc(text, func(line string) string {
+	kept := false
+	out := excerptLine.ReplaceAllStringFunc(text, func(line string) string {
 		m := excerptLine.FindStringSubmatch(line)
-		if shown := m[1] != "" && m[4] != "" && !near; m[5] != "" && !shown {
+		shown := m[1] != "" && m[4] != "" && !near
+		kept = kept || shown
+		if m[5] != "" && !shown {
 			m[5] = "…"
 		}
 		return strings.Join(m[1:], "")
 	})
+	if !kept {
+		out = strings.TrimRight(caretLine.ReplaceAllString(out, ""), "\n")
+	}
+	return out
 }

@@ -12,19 +12,19 @@ import (
 const (
 	// RedisSingle: redis:// or rediss:// (TLS) is one server.
 	RedisSingle = ""
-	// RedisCluster: redis+cluster:// or rediss+cluster:// is a Cluster; more nodes to begin with are
+	// RedisCluster: redis+cluster:// or rediss+cluster:// is a Cluster; further seed nodes are
 	// addr=HOST:PORT in the query.
 	RedisCluster = "cluster"
-	// RedisSentinel: redis+sentinel:// or rediss+sentinel:// are Sentinels that know the master
-	// master_name; more of them are addr=HOST:PORT in the query.
+	// RedisSentinel: redis+sentinel:// or rediss+sentinel:// are Sentinels that monitor the master
+	// master_name; further Sentinels are addr=HOST:PORT in the query.
 	RedisSentinel = "sentinel"
 )
 
-// redisSchemes says how a URL of Redis may begin.
+// redisSchemes is the part of an error that lists the valid schemes.
 const redisSchemes = "begin with redis://, rediss://, redis+cluster:// or redis+sentinel://"
 
-// RedisURL returns which kind of Redis is meant and its URL as go-redis reads it. No error has more
-// of the URL than its scheme: anything behind it may be a part of a password.
+// RedisURL returns the kind of Redis and its URL in the form of go-redis. Errors contain no more of
+// the URL than its scheme: anything after that may be part of a password.
 func (c *Config) RedisURL() (kind, plain string, err error) {
 	scheme, rest, ok := strings.Cut(c.Redis, "://")
 	base, kind, _ := strings.Cut(scheme, "+")
@@ -55,9 +55,9 @@ var (
 	databasePath = regexp.MustCompile(`^/?([0-9]{1,9}/?)?$`)
 )
 
-// isUnescaped reports whether user, password or query of a URL have characters that must be
-// percent-encoded. rest is the URL behind its scheme. A Redis URL has no fragment, one @ at most, and
-// none behind its host: any other ends a password that has a / ? or @ itself.
+// isUnescaped reports whether the user, password or query of a URL has characters that must be
+// percent-encoded. rest is the URL without its scheme. A Redis URL has no fragment and at most one
+// @, before the host: another @ means that the password itself has a / ? or @.
 func isUnescaped(rest string) bool {
 	end := strings.IndexAny(rest, "/?#")
 	if end < 0 {

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// A URL of Redis whose user or password is not percent-encoded is refused with advice, and no error repeats a part of it.
+// A URL of Redis whose user or password is not percent-encoded is refused with advice. No error
+// contains a part of them.
 func TestRedisURLIsEncoded(t *testing.T) {
 	for _, url := range []string{
 		"redis://:7/kQsecretrest@127.0.0.1:26379", "redis://:My@Secret/Pass@127.0.0.1:26379", "redis://:p@ss#1/x@127.0.0.1:26379",

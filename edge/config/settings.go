@@ -2,12 +2,10 @@ package config
 
 import (
 	"flag"
-	"fmt"
-	"strconv"
 	"time"
 )
 
-// setting is one scalar setting: its flag, its place in the configuration, and what it means.
+// setting is one scalar setting: its flag, the variable that it sets, and its description.
 type setting struct {
 	name  string
 	value any // *string, *bool, *int, *Bytes, *time.Duration
@@ -29,37 +27,20 @@ func (s setting) register(fs *flag.FlagSet) {
 	}
 }
 
-func (s setting) duration() time.Duration {
-	if d, ok := s.value.(*time.Duration); ok {
-		return *d
-	}
-	return 0
-}
-
-func (s setting) text() string {
-	switch v := s.value.(type) {
-	case *int:
-		return strconv.Itoa(*v)
-	case *Bytes:
-		return v.String()
-	}
-	return fmt.Sprint(s.duration())
-}
-
 func (c *Config) admin() setting {
 	return setting{"admin", &c.Admin, "address of /healthz, /readyz, /metrics and the REST API"}
 }
 
-// listeners are the settings of who may call, and where.
+// listeners returns the settings of listeners and their protection.
 func (c *Config) listeners() []setting {
 	return append([]setting{
 		{"listen", &c.Listen, "address of the MCP endpoint, served at /mcp"},
 		c.admin(),
-		{"public-url", &c.PublicURL, "URL of the edge as clients see it, such as https://mcp.example.com; needed with auth beyond loopback"},
-		{"allow-anonymous", &c.AllowAnonymous, "listen beyond loopback although nobody is authenticated"},
-		{"allow-remote-admin", &c.AllowRemoteAdmin, "serve the admin address beyond loopback although nobody is authenticated there"},
+		{"public-url", &c.PublicURL, "URL of the edge as clients see it, such as https://mcp.example.com; its host is accepted in Host; needed with auth beyond loopback"},
+		{"allow-anonymous", &c.AllowAnonymous, "listen beyond loopback without authentication"},
+		{"allow-remote-admin", &c.AllowRemoteAdmin, "serve the admin address beyond loopback without authentication"},
 		{"sse", &c.SSE, "serve HTTP+SSE, the oldest revision's transport, at /sse and /message"},
-		{"dev", &c.Dev, "show the last calls, with arguments and results, on the admin address at /dev; the demo does without being told"},
+		{"dev", &c.Dev, "show the last calls, with arguments and results, on the admin address at /dev; always on in the demo"},
 		{"pprof", &c.Pprof, "serve the Go runtime's profiles on the admin address, at /debug/pprof/"},
 	}, c.tls()...)
 }
@@ -121,7 +102,7 @@ func (l *Limits) settings() []setting {
 		{"task-poll", &l.TaskPoll, "how often clients should ask for a task; less often as it gets older, down to a fifth"},
 		{"task-polls", &l.TaskPolls, "how often in a second a caller may ask one replica for one task, twice as often at once"},
 		{"tasks-per-principal", &l.TasksPerPrincipal, "most tasks of one principal, or of all anonymous callers, those that ended and can be read included"},
-		{"task-replicas", &l.TaskReplicas, "replicas of Redis that have to have a task before its client is told of it; it takes --redis"},
+		{"task-replicas", &l.TaskReplicas, "Redis replicas that must have a task before the client receives its id; it takes --redis"},
 		{"running-tasks", &l.RunningTasks, "most tasks that run on one replica; more wait for their turn"},
 		{"running-tasks-per-principal", &l.RunningTasksPerPrincipal, "most tasks of one principal that run on one replica; more wait for their turn"},
 		{"page-size", &l.PageSize, "most entries on one page of a list"},

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -13,18 +12,19 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// source is a file of settings as it was written: where its keys are, and what is wrong with its values that a decoder would take. Nil: there is none.
+// source is the parsed settings file: the positions of its keys, and errors that the decoder would
+// accept. nil means that there is no file.
 type source struct {
-	file string
-	raw  []byte
-	// misplaced are errors of names of files, each with its place.
+	origins
+	raw []byte
+	// misplaced are errors of file names, each with its position; see beside.
 	misplaced error
-	// unknown are the keys that their section does not have, in the order of the file.
+	// unknown are the unknown keys, in the order of the file.
 	unknown []unknownKey
-	// lines of the keys and of the entries of lists, by their paths, such as limits.page-size and backends[0].
-	lines map[string]int
 	// faults of values.
 	faults []error
+	// paths maps the positions of values to their keys.
+	paths map[position]string
 }
 
 // position is a line and a column, both from 1.
@@ -37,9 +37,10 @@ type unknownKey struct {
 	in  section
 }
 
-// newSource reads the text of a file. empty: it has no settings. An error of its syntax is the decoder's to tell.
-func newSource(file string, raw []byte) (s *source, empty bool) {
-	s = &source{file: file, raw: raw, lines: map[string]int{}}
+// newSource parses a file, whose settings are of type t. empty reports that it has no settings. Syntax
+// errors are ignored: the decoder reports them.
+func newSource(file string, raw []byte, t reflect.Type) (s *source, empty bool) {
+	s = &source{origins: origins{file: file, lines: map[string]int{}}, raw: raw, paths: map[position]string{}}
 	parsed, err := parser.ParseBytes(raw, 0)
 	if err != nil {
 		return s, false
@@ -51,11 +52,11 @@ func newSource(file string, raw []byte) (s *source, empty bool) {
 	if len(documents) > 1 {
 		s.fault(documents[1].Body, "", "a second document begins here: put all settings into one")
 	}
-	s.walk(documents[0].Body, reflect.TypeFor[Config](), "")
+	s.walk(documents[0].Body, t, "")
 	return s, false
 }
 
-// blank reports whether a node says nothing.
+// blank reports whether a node is nil, null or empty.
 func blank(n ast.Node) bool {
 	switch n.(type) {
 	case nil, *ast.NullNode, *ast.CommentGroupNode:
@@ -64,8 +65,13 @@ func blank(n ast.Node) bool {
 	return false
 }
 
-// walk notes the lines of what is below a node, which stands at a path, and holds the values against the type that they are decoded to; nil: any.
+// walk records the lines of the nodes below n, which is at path, and checks the values against t,
+// the type that they are decoded to; nil means any type.
 func (s *source) walk(n ast.Node, t reflect.Type, path string) {
+	if n != nil && n.GetToken() != nil {
+		at := n.GetToken().Position
+		s.paths[position{at.Line, at.Column}] = path
+	}
 	section := t != nil && t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Struct
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -104,7 +110,8 @@ func (s *source) walk(n ast.Node, t reflect.Type, path string) {
 	}
 }
 
-// noDuration tells of a list or a section where a duration is wanted, of which the decoder tells no place.
+// noDuration records an error for a list or section in the place of a duration: the decoder's error
+// has no position.
 func (s *source) noDuration(n ast.Node, t reflect.Type, path string) {
 	if t == reflect.TypeFor[time.Duration]() {
 		s.fault(n, path, "it is no duration: write a number with its unit, such as 30s")
@@ -127,7 +134,7 @@ func (s *source) member(v *ast.MappingValueNode, t reflect.Type, path string) {
 	s.walk(v.Value, member, at)
 }
 
-// element is the type of the entries of a list; nil: any.
+// element returns the type of a list's entries; nil means any.
 func element(t reflect.Type) reflect.Type {
 	if t == nil || t.Kind() != reflect.Slice || t == reflect.TypeFor[Names]() {
 		return nil
@@ -135,7 +142,7 @@ func element(t reflect.Type) reflect.Type {
 	return t.Elem()
 }
 
-// memberOf is the type of a member of a section or a map; nil: any.
+// memberOf returns the type of a member of a section or map; nil means any.
 func memberOf(t reflect.Type, key string) reflect.Type {
 	switch {
 	case t == nil:
@@ -152,49 +159,43 @@ func memberOf(t reflect.Type, key string) reflect.Type {
 	return nil
 }
 
-// mayBeZero are the keys of which the documentation says what 0 means. That of others would be taken for their default.
-var mayBeZero = []string{
-	"memory", "drain-delay", "grace", "limits.connections", "limits.connections-per-address", "limits.sessions-per-address",
-	"limits.task-replicas", "limits.connection-age", "auth.issuers.skew",
-}
-
-// scalar checks numbers, sizes and durations, of which the decoder takes 1.5 for 1, and tells no place.
+// scalar checks numbers, sizes and durations: the decoder reads 1.5 as 1, and its errors have no
+// position.
 func (s *source) scalar(n ast.ScalarNode, t reflect.Type, path string) {
 	if t == nil {
 		return
 	}
 	text := n.GetToken().Value
-	var zero bool
+	var value int64
 	var err error
 	switch {
 	case t == reflect.TypeFor[time.Duration]():
 		var d time.Duration
-		d, err = parseDuration(text)
-		zero = d == 0
+		d, err = ParseDuration(text)
+		value = int64(d)
 	case t == reflect.TypeFor[Bytes]():
 		var b Bytes
 		b, err = ParseBytes(text)
-		zero = b == 0
+		value = int64(b)
 	case t.Kind() == reflect.Int:
-		var i int64
-		if i, err = strconv.ParseInt(strings.ReplaceAll(text, "_", ""), 0, 64); err != nil {
+		if value, err = strconv.ParseInt(strings.ReplaceAll(text, "_", ""), 0, 64); err != nil {
 			err = fmt.Errorf("%.40q is no whole number", text)
 		}
-		zero = i == 0
 	default:
 		return
 	}
+	advice := outOfRange(withoutIndexes(path), value)
 	switch {
 	case err != nil && secretive.MatchString(text):
 		s.fault(n, path, "its value is none of its kind")
 	case err != nil:
 		s.fault(n, path, err.Error())
-	case zero && !slices.Contains(mayBeZero, withoutIndexes(path)):
-		s.fault(n, path, text+": give a value above 0, or leave the key out for its default")
+	case advice != "":
+		s.fault(n, path, text+": "+advice)
 	}
 }
 
-// withoutIndexes is a path without the numbers of the entries of lists.
+// withoutIndexes removes the indexes of list entries from a path.
 func withoutIndexes(path string) string {
 	var out strings.Builder
 	for rest := path; rest != ""; {
@@ -213,48 +214,4 @@ func (s *source) fault(n ast.Node, path, what string) {
 		what = path + ": " + what
 	}
 	s.faults = append(s.faults, fmt.Errorf("config %s:%d: %s", s.file, n.GetToken().Position.Line, what))
-}
-
-// place puts the file and the line before each of the errors of a validation that is about a key of the file, which it begins with. The keys of
-// others are those that the environment or a flag has set since.
-func (s *source) place(err error, others []string) error {
-	if s == nil || err == nil {
-		return err
-	}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		var errs []error
-		for _, one := range joined.Unwrap() {
-			errs = append(errs, s.place(one, others))
-		}
-		return errors.Join(errs...)
-	}
-	if path := s.pathOf(err.Error()); s.own(path, others) {
-		return fmt.Errorf("config %s:%d: %w", s.file, s.lines[path], err)
-	}
-	return err
-}
-
-// own reports whether a path is in the file and its key is not one of others.
-func (s *source) own(path string, others []string) bool {
-	return path != "" && !slices.Contains(others, withoutIndexes(path))
-}
-
-// pathOf is the longest path of the file that an error begins with, as in "backends[0] calc: tls.cert: it is …"; empty: none.
-func (s *source) pathOf(text string) (path string) {
-	for i, part := range strings.SplitN(text, ": ", 6) {
-		word, _, _ := strings.Cut(part, " ")
-		if path != "" {
-			word = path + "." + word
-		}
-		for word != "" && word != path && s.lines[word] == 0 {
-			word = word[:max(strings.LastIndexByte(word, '.'), 0)]
-		}
-		if word != "" {
-			path = word
-		}
-		if i == 0 && path == "" {
-			return ""
-		}
-	}
-	return path
 }

@@ -7,17 +7,21 @@ import (
 	"strings"
 )
 
-// environment begins the names of the variables that are settings.
+// environment is the prefix of the variables that are settings.
 const environment = "MCPEDGE_"
 
-// ofServices are the variables that Kubernetes and Docker set for services and links whose names begin with mcpedge.
+// ofServices matches the variables that Kubernetes and Docker set for services and links whose
+// names begin with mcpedge.
 var ofServices = regexp.MustCompile(`^MCPEDGE(_[A-Z0-9_]+)?_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT(_[0-9]+_(TCP|UDP|SCTP)(_[A-Z]+)?)?|NAME)$`)
 
-// Strays says, a sentence each, which variables of an environment, as os.Environ gives it, look like settings and are none.
+// Strays returns a note for each variable that looks like a setting and is none. environ has the
+// form of os.Environ.
 func Strays(environ []string) (notes []string) {
 	var c Config
 	var known []string
-	flags(serve, &c, new(string)).VisitAll(func(f *flag.Flag) { known = append(known, f.Name) })
+	for _, command := range []string{serve, stdio} {
+		flags(command, &c, new(string)).VisitAll(func(f *flag.Flag) { known = append(known, f.Name) })
+	}
 	for _, entry := range environ {
 		name, _, _ := strings.Cut(entry, "=")
 		if !strings.HasPrefix(name, environment) || slices.ContainsFunc(known, func(flag string) bool { return variable(flag) == name }) || ofServices.MatchString(name) {
@@ -33,7 +37,7 @@ func Strays(environ []string) (notes []string) {
 	return notes
 }
 
-// variable is that of a flag.
+// variable returns the environment variable of a flag.
 func variable(flag string) string {
 	return environment + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }

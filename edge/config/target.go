@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// toolPrefix is what may stand before a tool's name: a name of which it is the beginning can still be one
-// that MCP clients accept, 1 to 64 of these characters.
+// toolPrefix matches the valid prefixes. MCP clients accept tool names of 1 to 64 of these
+// characters, so one is left for the name.
 var toolPrefix = regexp.MustCompile(`^[A-Za-z0-9_./-]{0,63}$`)
 
-// webSchemes are those that people write before the address of a gRPC server, though gRPC knows none of
-// them; true: with TLS.
+// webSchemes are schemes that users write before the address of a gRPC server, although gRPC does
+// not know them. true means with TLS.
 var webSchemes = map[string]bool{
 	"http": false, "h2c": false, "grpc": false, "tcp": false,
 	"https": true, "h2": true, "grpcs": true, "tls": true,
 }
 
-// validateTarget checks the address of a backend and what stands before its names.
+// validateTarget checks the Target and the Prefix of a backend.
 func (b *Backend) validateTarget(i int) (errs []error) {
 	wrong := func(format string, args ...any) {
 		errs = append(errs, fmt.Errorf("backends[%d] %s: "+format, append([]any{i, b.Name}, args...)...))
@@ -33,13 +33,13 @@ func (b *Backend) validateTarget(i int) (errs []error) {
 	return append(errs, b.validateURIs(i)...)
 }
 
-// The bounds of the URI prefixes that one backend is given.
+// maxURIs and maxURIBytes bound the URI prefixes of one backend: their number and their lengths.
 const maxURIs, maxURIBytes = 256, 4 << 10
 
-// uriPrefix begins with a scheme.
+// uriPrefix matches a text that begins with a scheme.
 var uriPrefix = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:`)
 
-// validateURIs checks the URI prefixes that are given to a backend.
+// validateURIs checks the URIs of a backend.
 func (b *Backend) validateURIs(i int) (errs []error) {
 	wrong := func(format string, args ...any) {
 		errs = append(errs, fmt.Errorf("backends[%d] %s: uris: "+format, append([]any{i, b.Name}, args...)...))
@@ -62,10 +62,11 @@ func (b *Backend) validateURIs(i int) (errs []error) {
 	return errs
 }
 
-// grpcSchemes are the schemes of targets that are resolved.
+// grpcSchemes are the schemes for which gRPC has a resolver.
 var grpcSchemes = map[string]bool{"dns": true, "passthrough": true, "unix": true, "unix-abstract": true}
 
-// notTarget says why something is no gRPC target, of which what is the server; empty: it is one.
+// notTarget returns why a text is not a gRPC target, or an empty string if it is. what names the
+// server in the text.
 func notTarget(target, what string) string {
 	if target == "" {
 		return "target is missing: give a gRPC target such as host:port"

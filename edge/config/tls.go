@@ -6,21 +6,22 @@ import (
 	"slices"
 )
 
-// ListenerTLS is TLS of a listener. All paths are PEM files, which are read again while the edge runs. The zero value
-// is none.
+// ListenerTLS is TLS of a listener. All paths are PEM files, which are read again when they change.
+// The zero value disables TLS.
 type ListenerTLS struct {
-	// Cert is the certificate, followed by its intermediates, and Key its private key; both or none.
+	// Cert is the certificate, followed by its intermediates, and Key its private key; both or
+	// none.
 	Cert string `yaml:"cert" names:"file"`
 	Key  string `yaml:"key" names:"file"`
-	// ClientCA are the CAs of clients' certificates, which are then demanded, unless AdminAuth.ClientCert has them be one way in
-	// of several; empty: none is asked for.
+	// ClientCA verifies clients' certificates, which are required unless AdminAuth.ClientCert makes
+	// them optional. Empty requests none.
 	ClientCA string `yaml:"client-ca" names:"file"`
 
-	// given: the section is in the file.
+	// given reports that the file has the section.
 	given bool
 }
 
-// Enabled says whether the listener speaks TLS.
+// Enabled reports whether the listener uses TLS.
 func (t ListenerTLS) Enabled() bool { return t.Cert != "" }
 
 // UnmarshalYAML implements yaml.InterfaceUnmarshaler.
@@ -30,7 +31,8 @@ func (t *ListenerTLS) UnmarshalYAML(unmarshal func(any) error) error {
 	return unmarshal((*plain)(t))
 }
 
-// validate reports what lacks for a listener to speak TLS: without it the section would have it speak plain HTTP.
+// validate returns an error if the section is incomplete: the listener would otherwise use plain
+// HTTP.
 func (t ListenerTLS) validate(setting string) (errs []error) {
 	if (t.Cert == "") != (t.Key == "") {
 		errs = append(errs, fmt.Errorf("%[1]s: %[1]s.cert and %[1]s.key go together: give both or none", setting))
@@ -40,7 +42,7 @@ func (t ListenerTLS) validate(setting string) (errs []error) {
 	return errs
 }
 
-// validateTLS checks the TLS of both listeners, and that certificates of clients can be verified where they let in.
+// validateTLS checks the TLS of both listeners, and that AdminAuth.ClientCert has a ClientCA.
 func (c *Config) validateTLS() []error {
 	errs := slices.Concat(c.TLS.validate("tls"), c.AdminTLS.validate("admin-tls"))
 	if c.AdminAuth != nil && c.AdminAuth.ClientCert && c.AdminTLS.ClientCA == "" {
@@ -49,7 +51,7 @@ func (c *Config) validateTLS() []error {
 	return errs
 }
 
-// settings are the flags of a listener's TLS. where is its place in the configuration.
+// settings returns the flags of a listener's TLS. where is the path of the section.
 func (t *ListenerTLS) settings(where, listener string) []setting {
 	return []setting{
 		{where + "-cert", &t.Cert, "PEM file of the certificate of the " + listener + " address, which then speaks TLS alone; read again while in use"},
@@ -58,7 +60,7 @@ func (t *ListenerTLS) settings(where, listener string) []setting {
 	}
 }
 
-// AdminScheme is how a URL of Admin begins: http or https.
+// AdminScheme returns the scheme of Admin's URL: http or https.
 func (c *Config) AdminScheme() string {
 	if c.AdminTLS.Enabled() {
 		return "https"

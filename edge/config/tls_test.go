@@ -41,7 +41,7 @@ func TestListenerTLS(t *testing.T) {
 	}
 }
 
-// A section that would have the listener speak plain HTTP is an error, and so is what is misspelled in it.
+// A TLS section that would result in plain HTTP is an error, as is a misspelled key in it.
 func TestHalfListenerTLS(t *testing.T) {
 	for yaml, want := range map[string]string{
 		"tls: {}":                         "tls: tls.cert and tls.key are missing: give the PEM files of the listener's certificate and its key, or take tls out",

@@ -12,22 +12,28 @@ import (
 
 // NeededScope is a scope that a setting requires of callers.
 type NeededScope struct {
-	// Setting is the key, and Effect what follows where no caller has the Scope.
+	// Setting is the key that requires Scope. Effect describes the consequence if no caller has it.
 	Setting, Scope, Effect string
-	// Exact means that no scope which includes it will do.
+	// Exact means that a scope which includes it does not suffice.
 	Exact bool
 }
 
-// AdminScope is the setting of a scope that the admin address requires.
+// AdminScope is the NeededScope.Setting of the admin address.
 const AdminScope = "admin-auth: scope"
 
-// NeededScopes returns the scopes that the policy and the admin address require, in the order of the settings.
+// NeededScopes returns the scopes that the policy, the sets and the admin address require, in the order of
+// the settings.
 func (c *Config) NeededScopes() (out []NeededScope) {
-	if c.Policy != nil {
-		for i, s := range c.Policy.Scopes {
+	c.eachPolicy(func(rules []PolicyRule, scopes []PolicyScopes, placed func(string) string) {
+		for i, s := range scopes {
 			for _, scope := range s.Need {
-				out = append(out, NeededScope{Setting: fmt.Sprintf("policy: scopes[%d]: need", i), Scope: scope, Effect: "the rule refuses every caller"})
+				out = append(out, NeededScope{Setting: placed(fmt.Sprintf("policy: scopes[%d]: need", i)), Scope: scope, Effect: "the rule refuses every caller"})
 			}
+		}
+	})
+	for _, name := range slices.Sorted(maps.Keys(c.Sets)) {
+		for _, scope := range c.Sets[name].Scopes {
+			out = append(out, NeededScope{Setting: "sets." + name + ".scopes", Scope: scope, Effect: "no caller can use the set"})
 		}
 	}
 	if o := c.AdminAuth; o != nil && o.Scope != "" && !o.ClientCert {
@@ -36,23 +42,40 @@ func (c *Config) NeededScopes() (out []NeededScope) {
 	return out
 }
 
-// ConditionScopes returns the scopes that the policy's conditions look for in callers by name. more reports that a condition inspects
-// callers' scopes in other ways, too.
+// ConditionScopes returns the scopes that conditions of the policy name. more reports that a
+// condition also uses callers' scopes in other ways.
 func (c *Config) ConditionScopes() (out []NeededScope, more bool) {
-	if c.Policy == nil {
-		return nil, false
-	}
-	for i, r := range c.Policy.Rules {
-		named, others := policy.ScopesOf(r.When)
-		more = more || others
-		for _, scope := range named {
-			out = append(out, NeededScope{Setting: fmt.Sprintf("policy: rules[%d] %s", i, r.Name), Scope: scope, Effect: "the condition finds it in no caller", Exact: true})
+	c.eachPolicy(func(rules []PolicyRule, _ []PolicyScopes, placed func(string) string) {
+		for i, r := range rules {
+			named, others := policy.ScopesOf(r.When)
+			more = more || others
+			for _, scope := range named {
+				out = append(out, NeededScope{Setting: placed(fmt.Sprintf("policy: rules[%d] %s", i, r.Name)), Scope: scope, Effect: "the condition finds it in no caller", Exact: true})
+			}
 		}
-	}
+	})
 	return out, more
 }
 
-// IncludedScopes returns scopes and all that they include by the policy's hierarchy.
+// ConditionRoles returns the roles that conditions of the policy name. more reports that a
+// condition also uses callers' roles in other ways.
+func (c *Config) ConditionRoles() (out []NeededRole, more bool) {
+	c.eachPolicy(func(rules []PolicyRule, _ []PolicyScopes, placed func(string) string) {
+		for i, r := range rules {
+			named, others := policy.RolesOf(r.When)
+			more = more || others
+			for _, role := range named {
+				out = append(out, NeededRole{Setting: placed(fmt.Sprintf("policy: rules[%d] %s", i, r.Name)), Role: role})
+			}
+		}
+	})
+	return out, more
+}
+
+// NeededRole is a role that the condition of a setting names.
+type NeededRole struct{ Setting, Role string }
+
+// IncludedScopes returns scopes and those that they include by the policy's hierarchy.
 func (c *Config) IncludedScopes(scopes []string) []string {
 	if c.Policy == nil {
 		return scopes
@@ -60,33 +83,106 @@ func (c *Config) IncludedScopes(scopes []string) []string {
 	return policy.Included(c.policySettings().Hierarchy, scopes)
 }
 
-// unobtainable says, a sentence each, which settings need a caller that is known, where there is no auth, so that nobody is.
+// unobtainable returns a note for each setting that requires authenticated callers although auth is
+// not set.
 func (c *Config) unobtainable() (notes []string) {
 	if c.Auth != nil {
-		return c.unobtainableMetadata()
+		return slices.Concat(c.unobtainableClaims(), c.unobtainableMetadata(), c.unobtainablePins())
 	}
 	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	for _, need := range c.NeededScopes() {
 		note("%s: there is no auth, so no caller has the scope %q: %s", need.Setting, need.Scope, need.Effect)
 	}
-	if c.Policy != nil {
-		for i, r := range c.Policy.Rules {
+	c.eachPolicy(func(rules []PolicyRule, _ []PolicyScopes, placed func(string) string) {
+		for i, r := range rules {
 			if used := policy.CallerVariables(r.When); len(used) > 0 {
-				note("policy: rules[%d] %s: there is no auth, so every caller is anonymous and has no %s", i, r.Name, strings.Join(used, ", "))
+				note("%s: there is no auth, so every caller is anonymous and has no %s", placed(fmt.Sprintf("policy: rules[%d] %s", i, r.Name)), strings.Join(used, ", "))
 			}
 		}
+	})
+	for _, name := range slices.Sorted(maps.Keys(c.Sets)) {
+		when := c.Sets[name].When
+		if when == nil {
+			continue
+		}
+		if used := policy.CallerVariables(*when); len(used) > 0 {
+			note("sets.%s.when: there is no auth, so every caller is anonymous and has no %s", name, strings.Join(used, ", "))
+		}
 	}
-	return append(notes, c.unobtainableMetadata()...)
+	return slices.Concat(notes, c.unobtainableMetadata(), c.unobtainablePins())
 }
 
-// unobtainableMetadata says, a sentence each, which values of metadata no caller has.
-func (c *Config) unobtainableMetadata() (notes []string) {
-	why := "there is no auth, and an anonymous caller does not have it"
+// unobtainableClaims returns a note for each condition on claims if all callers have API keys,
+// which have no claims.
+func (c *Config) unobtainableClaims() (notes []string) {
+	if len(c.Auth.Issuers) > 0 {
+		return nil
+	}
+	c.eachPolicy(func(rules []PolicyRule, _ []PolicyScopes, placed func(string) string) {
+		for i, r := range rules {
+			if slices.Contains(policy.CallerVariables(r.When), policy.Claims) {
+				notes = append(notes, placed(fmt.Sprintf("policy: rules[%d] %s: auth has no issuers, and a caller with an API key has no %s", i, r.Name, policy.Claims)))
+			}
+		}
+	})
+	return notes
+}
+
+// noIssuer returns why no caller has claims, or an empty string if callers may have them.
+func (c *Config) noIssuer() string {
 	switch {
 	case c.Auth == nil:
+		return "there is no auth, and an anonymous caller does not have it"
 	case len(c.Auth.Issuers) == 0:
-		why = "auth has no issuers, and a caller with an API key has no claims"
-	default:
+		return "auth has no issuers, and a caller with an API key has no claims"
+	}
+	return ""
+}
+
+// unobtainablePins returns a note for each pinned argument that no caller can have.
+func (c *Config) unobtainablePins() (notes []string) {
+	why := c.noIssuer()
+	if why == "" {
+		return nil
+	}
+	check := func(s *Catalog, placed func(string) string) {
+		note := func(place string, arguments map[string]CatalogArgument) {
+			for _, name := range slices.Sorted(maps.Keys(arguments)) {
+				if from := arguments[name].From; from != "" && !c.hasWithoutClaims(from) {
+					notes = append(notes, placed(fmt.Sprintf("%s: arguments.%s: from: %s: every call is refused", place, name, why)))
+				}
+			}
+		}
+		for i := range s.Tools {
+			note(fmt.Sprintf("catalog.tools[%d]", i), s.Tools[i].Arguments)
+		}
+		for i := range s.Prompts {
+			note(fmt.Sprintf("catalog.prompts[%d]", i), s.Prompts[i].Arguments)
+		}
+	}
+	if c.Catalog != nil {
+		check(c.Catalog, unplaced)
+	}
+	c.inForce(func(_ *Include, p *part) { check(p.catalog(), p.text.locate) })
+	return notes
+}
+
+// eachPolicy calls fn for the rules and scopes of Policy and of the files of Include. placed prefixes a
+// note with its place in a file of Include.
+func (c *Config) eachPolicy(fn func(rules []PolicyRule, scopes []PolicyScopes, placed func(note string) string)) {
+	if c.Policy != nil {
+		fn(c.Policy.Rules, c.Policy.Scopes, unplaced)
+	}
+	c.inForce(func(_ *Include, p *part) { fn(p.settings.Policy.Rules, p.settings.Policy.Scopes, p.text.locate) })
+}
+
+// unplaced returns a note about the settings file, which Locator places.
+func unplaced(note string) string { return note }
+
+// unobtainableMetadata returns a note for each value of metadata that no caller can have.
+func (c *Config) unobtainableMetadata() (notes []string) {
+	why := c.noIssuer()
+	if why == "" {
 		return nil
 	}
 	note := func(place string, of *Backend, backends string) {
@@ -105,8 +201,8 @@ func (c *Config) unobtainableMetadata() (notes []string) {
 	return notes
 }
 
-// hasWithoutClaims reports whether a caller without claims has the value of an expression, which is valid: an anonymous one, or one with an API key
-// where there is auth.
+// hasWithoutClaims reports whether a valid expression has a value for a caller without claims: an
+// anonymous one or, if auth is set, one with an API key.
 func (c *Config) hasWithoutClaims(from string) bool {
 	value, err := policy.CompileValue(from)
 	if err != nil {

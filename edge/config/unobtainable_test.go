@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What needs a caller that is known is noted where nobody is.
+// Settings that require an authenticated caller are noted if there is no authentication.
 func TestUnobtainable(t *testing.T) {
 	const scopes, rules = "policy: scopes[0]: need: there is no auth, so no caller has the scope \"mcp:read\": the rule refuses every caller",
 		"policy: rules[1] r: there is no auth, so every caller is anonymous and has no principal.claims, principal.scopes"
@@ -25,7 +25,8 @@ func TestUnobtainable(t *testing.T) {
 		want []string
 	}{
 		"a policy":       {Config{Policy: policy}, []string{scopes, rules}},
-		"with auth":      {Config{Policy: policy, Auth: &Auth{APIKeys: "k"}}, nil},
+		"with keys":      {Config{Policy: policy, Auth: &Auth{APIKeys: "k"}}, []string{"policy: rules[1] r: auth has no issuers, and a caller with an API key has no principal.claims"}},
+		"with issuers":   {Config{Policy: policy, Auth: &Auth{APIKeys: "k", Issuers: []Issuer{{Issuer: "https://h"}}}}, nil},
 		"without either": {Config{}, nil},
 		"metadata": {Config{Backends: []Backend{{Name: "a", Target: "h:1", Metadata: map[string]MetadataValue{
 			"x-a": {From: "principal.subject"}, "x-b": {From: "principal.anonymous"}, "x-c": {Value: "v"},
@@ -41,7 +42,8 @@ func TestUnobtainable(t *testing.T) {
 	}
 }
 
-// An admin address that needs no credentials is noted where callers of the endpoint do, unless the settings say that it is meant.
+// An admin address without authentication is noted if the endpoint has authentication, unless the
+// settings permit it.
 func TestOpenAdmin(t *testing.T) {
 	auth := &Auth{APIKeys: "k"}
 	for name, x := range map[string]struct {

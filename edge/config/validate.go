@@ -8,41 +8,18 @@ import (
 	"strings"
 )
 
-// Validate reports everything that is wrong with the settings of an edge that listens, each with its
-// value and what to do. Load has done it.
+// Validate returns all errors in the settings of `mcpedge serve`, each with the value and what to
+// do. Load has called it.
 func (c *Config) Validate() error { return c.validate(serve) }
 
-// validate passes over the listeners of a command that has none.
+// validate ignores the settings of listeners for commands that do not listen.
 func (c *Config) validate(command string) error {
 	var errs []error
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if command == serve || command == check {
 		errs = c.validateListeners()
 	}
-	names := map[string]bool{}
-	for i, b := range c.Backends {
-		if !backendName.MatchString(b.Name) {
-			wrong("backends[%d]: name %q: use 1 to 64 letters, digits, - and _", i, b.Name)
-		}
-		if names[b.Name] {
-			wrong("backends[%d]: name %q is used twice: give each backend its own", i, b.Name)
-		}
-		names[b.Name] = true
-		errs = append(errs, b.validateTarget(i)...)
-		if b.TLS != nil && (b.TLS.Cert == "") != (b.TLS.Key == "") {
-			wrong("backends[%d] %s: tls.cert and tls.key go together: give both or none", i, b.Name)
-		}
-		if b.Resolve != 0 && b.Resolve < minResolve {
-			wrong("backends[%d] %s: resolve: %s: give %s or more, or leave it out for 10s", i, b.Name, b.Resolve, minResolve)
-		}
-		errs = append(errs, b.validateOutliers(i)...)
-		errs = append(errs, b.validateKind(i)...)
-		errs = append(errs, c.validateIdentity(i)...)
-		b.validateMetadata(func(format string, args ...any) {
-			wrong("backends[%d] %s: "+format, append([]any{i, b.Name}, args...)...)
-		})
-		errs = append(errs, b.validateExtensions(i)...)
-	}
+	errs = append(errs, c.validateBackends()...)
 	if !slices.Contains([]string{"debug", "info", "warn", "error"}, c.Log.Level) {
 		wrong("log.level: %q: use debug, info, warn or error", c.Log.Level)
 	}
@@ -81,18 +58,48 @@ func (c *Config) validate(command string) error {
 	if _, err := c.QuotaRules(); err != nil {
 		errs = append(errs, err)
 	}
-	if _, err := c.CompilePolicy(); err != nil {
+	if _, err := c.compileOwn(); err != nil {
 		errs = append(errs, err)
 	}
 	errs = append(errs, c.validateCatalog()...)
+	errs = append(errs, c.validateIncludes()...)
+	errs = append(errs, c.validateSets()...)
 	errs = append(errs, c.Kubernetes.validate()...)
 	errs = append(errs, c.Audit.validate(command)...)
 	if err := c.validateAuditFile(); err != nil {
 		errs = append(errs, err)
 	}
-	errs = append(errs, c.Limits.validate()...)
 	errs = append(errs, c.validateAuth()...)
 	return errors.Join(errs...)
+}
+
+func (c *Config) validateBackends() (errs []error) {
+	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	names := map[string]bool{}
+	for i, b := range c.Backends {
+		if !backendName.MatchString(b.Name) {
+			wrong("backends[%d]: name %q: use 1 to 64 letters, digits, - and _", i, b.Name)
+		}
+		if names[b.Name] {
+			wrong("backends[%d]: name %q is used twice: give each backend its own", i, b.Name)
+		}
+		names[b.Name] = true
+		errs = append(errs, b.validateTarget(i)...)
+		if b.TLS != nil && (b.TLS.Cert == "") != (b.TLS.Key == "") {
+			wrong("backends[%d] %s: tls.cert and tls.key go together: give both or none", i, b.Name)
+		}
+		if b.Resolve != 0 && b.Resolve < minResolve {
+			wrong("backends[%d] %s: resolve: %s: give %s or more, or leave it out for 10s", i, b.Name, b.Resolve, minResolve)
+		}
+		errs = append(errs, b.validateOutliers(i)...)
+		errs = append(errs, b.validateKind(i)...)
+		errs = append(errs, c.validateIdentity(i)...)
+		b.validateMetadata(func(format string, args ...any) {
+			wrong("backends[%d] %s: "+format, append([]any{i, b.Name}, args...)...)
+		})
+		errs = append(errs, b.validateExtensions(i)...)
+	}
+	return errs
 }
 
 func (c *Config) validateListeners() (errs []error) {
@@ -102,9 +109,9 @@ func (c *Config) validateListeners() (errs []error) {
 	case err != nil:
 		wrong("listen: %q %s", c.Listen, notAddress(c.Listen))
 	case !loopback && !c.AllowAnonymous && c.Auth == nil:
-		wrong("listen: %q is reachable from other machines and nobody is authenticated: listen on 127.0.0.1, say with auth who may call, or set allow-anonymous", c.Listen)
+		wrong("listen: %q is reachable from other machines without authentication: listen on 127.0.0.1, set auth, or set allow-anonymous", c.Listen)
 	case !loopback && !c.AllowAnonymous && c.Auth.Optional:
-		wrong("listen: %q is reachable from other machines, and with auth.optional nobody needs credentials: take that out, or set allow-anonymous", c.Listen)
+		wrong("listen: %q is reachable from other machines, and with auth.optional callers need no credentials: take that out, or set allow-anonymous", c.Listen)
 	}
 	errs = append(errs, c.validateTLS()...)
 	loopback, err = isLoopback(c.Admin)
@@ -114,7 +121,7 @@ func (c *Config) validateListeners() (errs []error) {
 	case c.Dev && !loopback:
 		wrong("dev: %q is reachable from other machines, and the page shows what was called with what: have admin on 127.0.0.1, or leave dev out", c.Admin)
 	case !loopback && !c.AllowRemoteAdmin && c.AdminAuth == nil:
-		wrong("admin: %q is reachable from other machines, and whoever reaches it may call, end sessions and stop the edge: use 127.0.0.1, say with admin-auth who may, or set allow-remote-admin", c.Admin)
+		wrong("admin: %q is reachable from other machines, which could call, end sessions and stop the edge without credentials: use 127.0.0.1, set admin-auth, or set allow-remote-admin", c.Admin)
 	}
 	if _, port, _ := net.SplitHostPort(c.Listen); c.Listen == c.Admin && port != "0" {
 		wrong("admin: %q is the address of listen, too: give it another port", c.Admin)

@@ -2,16 +2,17 @@ package config
 
 import (
 	"encoding/base64"
+	"flag"
 	"fmt"
 	"net/netip"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
 )
 
-// Bytes is a size in bytes, written as a number with or without a unit: 65536, 64KiB, 16MiB, 1GiB, or in powers of ten 64kB, 16MB, 1GB.
+// Bytes is a size in bytes, written as a number with or without a unit: 65536, 64KiB, 16MiB, 1GiB,
+// or in powers of ten 64kB, 16MB, 1GB.
 type Bytes int64
 
 // ParseBytes reads a size.
@@ -60,8 +61,9 @@ func (b *Bytes) Set(s string) error {
 // UnmarshalText lets YAML read a size.
 func (b *Bytes) UnmarshalText(text []byte) error { return b.Set(string(text)) }
 
-// parseDuration is time.ParseDuration with days before the rest, 1d12h, and an error that says what to write.
-func parseDuration(s string) (time.Duration, error) {
+// ParseDuration is time.ParseDuration with days before the rest, 1d12h, and an error that says what
+// to write.
+func ParseDuration(s string) (time.Duration, error) {
 	days, rest, found := strings.Cut(s, "d")
 	if n, err := strconv.ParseUint(days, 10, 16); found && err == nil { // 16 bits of days are less than the longest duration
 		d := time.Duration(n) * 24 * time.Hour
@@ -85,6 +87,11 @@ func parseDuration(s string) (time.Duration, error) {
 // duration is a flag of a duration.
 type duration struct{ value *time.Duration }
 
+// DurationVar defines a flag of a duration, whose default is the value of the variable.
+func DurationVar(fs *flag.FlagSet, value *time.Duration, name, usage string) {
+	fs.Var(duration{value}, name, usage)
+}
+
 // String implements flag.Value.
 func (d duration) String() string {
 	if d.value == nil {
@@ -95,15 +102,15 @@ func (d duration) String() string {
 
 // Set implements flag.Value.
 func (d duration) Set(s string) error {
-	v, err := parseDuration(s)
+	v, err := ParseDuration(s)
 	if err == nil {
 		*d.value = v
 	}
 	return err
 }
 
-// list is a flag that may be repeated, or hold several values between commas. The first Set replaces
-// what was there before.
+// list is a flag that may be repeated, or have several values separated by commas. The first Set
+// replaces the default.
 type list struct {
 	values *[]string
 	set    bool
@@ -188,21 +195,4 @@ func (c *Config) Proxies() ([]netip.Prefix, error) {
 		out = append(out, network)
 	}
 	return out, nil
-}
-
-func (l *Limits) validate() []error {
-	var errs []error
-	for _, s := range l.settings() {
-		n := int64(s.duration())
-		switch v := s.value.(type) {
-		case *int:
-			n = int64(*v)
-		case *Bytes:
-			n = int64(*v)
-		}
-		if n < 0 || n == 0 && !slices.Contains(mayBeZero, "limits."+s.name) {
-			errs = append(errs, fmt.Errorf("limits.%s: %s: give a value above 0", s.name, s.text()))
-		}
-	}
-	return errs
 }

@@ -1,0 +1,203 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+
+	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/policy"
+	"github.com/mcpedge/mcpedge/internal/pattern"
+)
+
+// Set is a part of what the backends list, with endpoints of its own: /mcp/NAME, /sse/NAME and /message/NAME.
+type Set struct {
+	// Title replaces that of server.title for clients of the set; empty keeps it.
+	Title string `yaml:"title"`
+	// Instructions replace those of the backends for clients of the set; empty means those of include.backends.
+	Instructions string `yaml:"instructions"`
+	// Include selects the members: everything that one of its keys names.
+	Include SetMembers `yaml:"include"`
+	// Exclude selects members to leave out.
+	Exclude SetMembers `yaml:"exclude"`
+	// When is an expression in CEL over those variables of policies that begin with principal. Callers for whom it is not true cannot use
+	// the set; absent means that every caller can.
+	When *string `yaml:"when" also:"if,condition,expression"`
+	// Scopes are what a caller needs to use the set, all of them.
+	Scopes Names `yaml:"scopes" also:"need,scope,required"`
+	// AcceptRoot also accepts access tokens whose audience is the edge as a whole.
+	AcceptRoot bool `yaml:"accept-root"`
+}
+
+// SetMembers selects tools, prompts and resources. Patterns are as in Policy.
+type SetMembers struct {
+	// Backends are patterns of the names of backends, of which everything is selected.
+	Backends Names `yaml:"backends"`
+	// Groups are patterns of the groups of entries in Catalog.
+	Groups Names `yaml:"groups"`
+	// Tools are patterns of the backends' own names of tools, without prefixes.
+	Tools Names `yaml:"tools"`
+	// Prompts are patterns of the backends' own names of prompts, without prefixes.
+	Prompts Names `yaml:"prompts"`
+	// Resources are patterns of URIs and of the texts of templates. A template or a skill has its URIs.
+	Resources Names `yaml:"resources"`
+}
+
+// The values of Config.Root that are no name of a set.
+const (
+	// RootAll serves everything at /mcp.
+	RootAll = "all"
+	// RootOff serves nothing at /mcp.
+	RootOff = "off"
+)
+
+// RootSet returns the set that /mcp serves: empty for everything. served is false if it serves
+// nothing.
+func (c *Config) RootSet() (set string, served bool) {
+	switch c.Root {
+	case "", RootAll:
+		return "", true
+	case RootOff:
+		return "", false
+	}
+	return c.Root, true
+}
+
+// StdioSet returns the set of a client over stdio: empty for everything.
+func (c *Config) StdioSet() string {
+	if c.Set != "" {
+		return c.Set
+	}
+	set, _ := c.RootSet()
+	return set
+}
+
+// OpenSet is a compiled Set.
+type OpenSet struct {
+	*overlay.Set
+	// When is nil if every caller may use the set.
+	When *policy.CallerCondition
+	// Scopes and AcceptRoot are as in Set.
+	Scopes     []string
+	AcceptRoot bool
+}
+
+// OpenSets compiles Sets.
+func (c *Config) OpenSets() (map[string]*OpenSet, error) {
+	if len(c.Sets) == 0 {
+		return nil, nil
+	}
+	out := make(map[string]*OpenSet, len(c.Sets))
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(c.Sets)) {
+		s := c.Sets[name]
+		one := &OpenSet{Scopes: s.Scopes, AcceptRoot: s.AcceptRoot, Set: &overlay.Set{
+			Name: name, Title: s.Title, Instructions: s.Instructions, Private: s.When != nil || len(s.Scopes) > 0,
+			Include: s.Include.selection(), Exclude: s.Exclude.selection(),
+		}}
+		if s.When != nil {
+			var err error
+			if one.When, err = policy.CompileCallerCondition(*s.When); err != nil {
+				errs = append(errs, fmt.Errorf("sets.%s.when: %w", name, err))
+			}
+		}
+		out[name] = one
+	}
+	return out, errors.Join(errs...)
+}
+
+func (m *SetMembers) selection() overlay.Selection {
+	return overlay.Selection{
+		Backends: pattern.NewList(m.Backends), Groups: pattern.NewList(m.Groups), Tools: pattern.NewList(m.Tools),
+		Prompts: pattern.NewList(m.Prompts), Resources: pattern.NewList(m.Resources),
+	}
+}
+
+// parts returns the lists of the members by their keys.
+func (m *SetMembers) parts() map[string]Names {
+	return map[string]Names{"backends": m.Backends, "groups": m.Groups, "tools": m.Tools, "prompts": m.Prompts, "resources": m.Resources}
+}
+
+// Overlays returns the sets of a generation for the catalog.
+func (g *Generation) Overlays() overlay.Sets {
+	out := make(overlay.Sets, len(g.Sets))
+	for name, one := range g.Sets {
+		out[name] = one.Set
+	}
+	return out
+}
+
+// setName is the form of the names of sets, which are parts of paths and of audiences.
+var setName = regexp.MustCompile(`^[a-z0-9-]{1,63}$`)
+
+// validateSets returns the errors of Sets, Root and Set.
+func (c *Config) validateSets() (errs []error) {
+	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	names := slices.Sorted(maps.Keys(c.Sets))
+	groups := c.groups()
+	for _, name := range names {
+		s := c.Sets[name]
+		switch {
+		case !setName.MatchString(name):
+			wrong("sets: %.80q is no name of a set: use 1 to 63 lower-case letters, digits and -", name)
+		case name == RootAll || name == RootOff:
+			wrong("sets.%s: it is a value of root: give the set another name", name)
+		}
+		empty := true
+		for key, members := range map[string]*SetMembers{"include": &s.Include, "exclude": &s.Exclude} {
+			parts := members.parts()
+			for _, part := range slices.Sorted(maps.Keys(parts)) {
+				empty = empty && (key == "exclude" || len(parts[part]) == 0)
+				for _, text := range parts[part] {
+					at := fmt.Sprintf("sets.%s.%s.%s", name, key, part)
+					switch p := pattern.New(text); {
+					case text == "":
+						wrong("%s: an entry is empty: write a name, with * or ** for any text", at)
+					case part == "backends" && p.Literal() && !c.hasBackendNamed(text):
+						wrong("%s: %q is no backend: use the name of one under backends", at, text)
+					case part == "groups" && !slices.ContainsFunc(groups, p.Match):
+						wrong("%s: no entry of the catalog has the group %q: write groups: [%s] in one", at, text, text)
+					}
+				}
+			}
+		}
+		if empty {
+			wrong("sets.%s: include: it is missing, and the set has nothing: name backends, groups, tools, prompts or resources", name)
+		}
+		for _, scope := range s.Scopes {
+			if why := mcp.NotScope(scope); why != "" {
+				wrong("sets.%s.scopes: %q %s", name, scope, why)
+			}
+		}
+	}
+	if _, err := c.OpenSets(); err != nil {
+		errs = append(errs, err)
+	}
+	if set, _ := c.RootSet(); set != "" && !slices.Contains(names, set) {
+		wrong("root: %q is no set: use all, off, or the name of one under sets", set)
+	}
+	if c.Set != "" && !slices.Contains(names, c.Set) {
+		wrong("set: %q is no set: use the name of one under sets", c.Set)
+	}
+	return errs
+}
+
+// hasBackendNamed reports whether a name may be that of a backend. Those of clusters and of the demo
+// are not known.
+func (c *Config) hasBackendNamed(name string) bool {
+	return c.Kubernetes != nil || c.Demo || hasBackend(c.Backends, name)
+}
+
+// groups returns the groups of all entries of the catalog.
+func (c *Config) groups() (all []string) {
+	o := c.Overlay()
+	for _, list := range [][]overlay.Entry{o.Tools().Entries, o.Prompts().Entries, o.Resources().Entries} {
+		for i := range list {
+			all = append(all, list[i].Groups...)
+		}
+	}
+	return all
+}

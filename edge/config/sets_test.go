@@ -1,0 +1,70 @@
+package config
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+func TestSetsAreRead(t *testing.T) {
+	c, err := loadText(t, oneBackend+`catalog: {tools: [{backend: crm, tool: send, groups: [support]}]}
+sets:
+  support:
+    title: Support
+    instructions: Be kind.
+    include: {backends: [hr], groups: [support], tools: ["find_*"], resources: ["docs://**"]}
+    exclude: {tools: [find_secret]}
+    when: '"support" in principal.roles'
+    scopes: [support:use]
+    accept-root: true
+root: support
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sets, err := c.OpenSets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, o := sets["support"], c.Overlay()
+	for name, want := range map[string]bool{"find_one": true, "find_secret": false, "other": false, "send": true} {
+		if s.Has(o, overlay.KindTool, "crm", name) != want {
+			t.Errorf("has %s: %t", name, !want)
+		}
+	}
+	if !s.Has(o, overlay.KindPrompt, "hr", "any") || s.Has(o, overlay.KindPrompt, "crm", "any") || !s.Has(o, overlay.KindResource, "crm", "docs://a/b") {
+		t.Error("it has other prompts and resources than said")
+	}
+	if in, _ := s.When.Holds(&mcp.Principal{Roles: []string{"support"}}); !in || !s.Private || !s.AcceptRoot || s.Scopes[0] != "support:use" || s.Title != "Support" {
+		t.Errorf("the set is %+v", s)
+	}
+	if set, served := c.RootSet(); set != "support" || !served {
+		t.Errorf("the root is %q, %t", set, served)
+	}
+}
+
+func TestInvalidSets(t *testing.T) {
+	for text, want := range map[string]string{
+		"sets: {Support: {include: {tools: [a]}}}":                         `sets: "Support" is no name of a set`,
+		"sets: {" + strings.Repeat("a", 64) + ": {include: {tools: [a]}}}": "is no name of a set",
+		"sets: {all: {include: {tools: [a]}}}":                             "sets.all: it is a value of root",
+		"sets: {a: {title: A}}":                                            "sets.a: include: it is missing",
+		"sets:\n  a:\n    include: {backends: [nix]}\n":                    `5: sets.a.include.backends: "nix" is no backend`,
+		"sets:\n  a:\n    include: {tools: [a]}\n    when: ''\n":           "6: sets.a.when: ",
+		"sets:\n  a:\n    include: {tools: [a]}\n    when: tool.name\n":    "6: sets.a.when: it is no expression",
+		"sets: {a: {include: {groups: [g]}}}":                              `no entry of the catalog has the group "g"`,
+		"sets: {a: {include: {tools: ['']}}}":                              "an entry is empty",
+		"sets: {a: {include: {tools: [a]}, scopes: ['a b']}}":              "sets.a.scopes",
+		"sets: {a: {include: {tools: [a]}, whem: x}}":                      "whem",
+		"root: nix": `root: "nix" is no set`,
+	} {
+		if _, err := loadText(t, oneBackend+text+"\n"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+	if _, err := Load(stdio, []string{"--set", "nix"}, func(string) (string, bool) { return "", false }, nil); err == nil || !strings.Contains(err.Error(), `--set: "nix" is no set`) && !strings.Contains(err.Error(), `"nix" is no set`) {
+		t.Errorf("--set: %v", err)
+	}
+}
