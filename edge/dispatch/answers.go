@@ -14,16 +14,18 @@ import (
 )
 
 const (
-	// maxMisfits is the number of answers to one question in a row that may fail to fit it: the question is asked again after each but
-	// the last.
+	// maxMisfits bounds the consecutive misfitting answers to one question. The edge asks the
+	// question again after each but the last.
 	maxMisfits = 3
-	// maxFormSchema bounds the form schemas against which answers are checked, in bytes. Answers to larger forms are not checked.
+	// maxFormSchema bounds the form schemas against which answers are checked, in bytes. Answers to
+	// larger forms are not checked.
 	maxFormSchema = 8 << 10
 )
 
-// askAgain completes questions that a backend repeats because the client's answer does not fit: it adds the reason to the message of
-// each. It returns mcp.ErrMisfit after the last answer that a question may get. It does not change a question that a backend repeats
-// for other reasons, or a different question under the same key.
+// askAgain completes questions that a backend repeats because the client's answer does not fit: it
+// appends the reason to the message of each. It returns mcp.ErrMisfit after the last permitted
+// answer. It does not change a question that is repeated for another reason, or a different
+// question under the same key.
 func (r *round) askAgain(in *mcp.InputRequired) error {
 	var asked misfits
 	for i := range in.Requests {
@@ -69,7 +71,8 @@ func (r *round) answerTo(key string) *mcp.InputResponse {
 	return nil
 }
 
-// misfitOf returns why an answer does not fit a question. nil means that it fits, or that this cannot be checked.
+// misfitOf returns why an answer does not fit a question. nil means that it fits, or that the edge
+// cannot check it.
 func misfitOf(q *mcp.InputRequest, answer *mcp.InputResponse) error {
 	content, ok := translate.Answered(q.Method, answer.Result)
 	if !ok {
@@ -89,7 +92,8 @@ func misfitOf(q *mcp.InputRequest, answer *mcp.InputResponse) error {
 	return nil
 }
 
-// withReason returns the params of a question with the reason appended to its message, if it has a message.
+// withReason returns the params of a question with the reason appended to its message, if it has a
+// message.
 func withReason(params json.RawMessage, reason error) json.RawMessage {
 	out := []byte{'{'}
 	err := jsonrpc.Members(params, func(key string, value json.RawMessage) error {
@@ -110,11 +114,11 @@ func withReason(params json.RawMessage, reason error) json.RawMessage {
 	return append(out, '}')
 }
 
-// misfits maps the keys of a round's questions to their failed answers. They are kept in the state of the round, before the backend's
-// own state.
+// misfits maps the keys of a round's questions to their failed answers. The state of the round
+// stores them before the backend's own state.
 type misfits map[string]misfit
 
-// misfit is a question, and the number of answers to it in a row that did not fit.
+// misfit is a question, and the number of consecutive answers to it that did not fit.
 type misfit struct {
 	Question uint64 `json:"q"`
 	Count    int    `json:"n,omitempty"`
@@ -123,7 +127,8 @@ type misfit struct {
 // misfitsMark begins a state that holds misfits.
 var misfitsMark = []byte("mcpedge.misfits\x00")
 
-// seal puts the misfits before a backend's own state. Without misfits the state is unchanged, unless it begins with misfitsMark.
+// seal puts the misfits before a backend's own state. Without misfits the state is unchanged,
+// unless it begins with misfitsMark.
 func (m misfits) seal(own []byte) []byte {
 	if len(m) == 0 && !bytes.HasPrefix(own, misfitsMark) {
 		return own
@@ -149,7 +154,8 @@ func openMisfits(state []byte) (m misfits, own []byte) {
 	return m, own
 }
 
-// withOwnState returns the call with the backend's own state, and the misfits that preceded it. It does not change its argument.
+// withOwnState returns the call with the backend's own state, and the misfits that preceded it. It
+// does not change its argument.
 func withOwnState(call *mcp.Call) (*mcp.Call, misfits) {
 	if !bytes.HasPrefix(call.State, misfitsMark) {
 		return call, nil

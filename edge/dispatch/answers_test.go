@@ -9,7 +9,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// What a backend keeps comes back as it was, whatever it looks like, and the misfits with it.
+// The backend's own state is returned unchanged, whatever its bytes, together with the misfits.
 func TestMisfitsAreKeptBesideTheState(t *testing.T) {
 	for _, own := range [][]byte{nil, []byte("own"), misfitsMark, append(bytes.Clone(misfitsMark), "{}\x00own"...), {0}} {
 		for _, m := range []misfits{nil, {"name": {1, 1}}, {"a\x00b": {1 << 63, 2}, "c": {2, 0}}} {
@@ -35,7 +35,7 @@ func TestMisfitsAreKeptBesideTheState(t *testing.T) {
 	}
 }
 
-// Why an answer does not fit is told where it can be: by the schema of a form that can be read, and within bounds.
+// A misfit has a reason only if the form's schema can be read and checked within bounds.
 func TestMisfitOf(t *testing.T) {
 	form := func(schema string) *mcp.InputRequest {
 		return &mcp.InputRequest{Method: mcp.MethodElicit, Params: json.RawMessage(`{"message":"m","requestedSchema":` + schema + `}`)}
@@ -72,7 +72,7 @@ func TestMisfitOf(t *testing.T) {
 	}
 }
 
-// The reason stands behind the message, and nothing else changes.
+// withReason appends the reason to the message and changes nothing else.
 func TestWithReason(t *testing.T) {
 	reason := misfitOf(&mcp.InputRequest{Method: mcp.MethodElicit}, &mcp.InputResponse{Result: json.RawMessage(`7`)})
 	for params, want := range map[string]string{
@@ -86,7 +86,8 @@ func TestWithReason(t *testing.T) {
 	}
 }
 
-// A backend may ask another question under the key of the one before: the answer to that is not held against it.
+// A backend may ask another question under the key of the previous one. The answer to the previous
+// question does not count as a misfit.
 func TestAnotherQuestionUnderTheSameKey(t *testing.T) {
 	question := func(member string) *mcp.InputRequired {
 		return &mcp.InputRequired{Requests: []mcp.InputRequest{{Key: "step", Method: mcp.MethodElicit, Params: json.RawMessage(
@@ -107,7 +108,7 @@ func TestAnotherQuestionUnderTheSameKey(t *testing.T) {
 		r = &round{}
 		r.call, r.misfits = withOwnState(next)
 	}
-	// The same question again, after an answer that does not fit, has the reason.
+	// The repeated question gets the reason after an answer that does not fit.
 	again := question("phone")
 	r.call.Responses[0].Result = json.RawMessage(`{"action":"accept","content":{}}`)
 	if err := r.askAgain(again); err != nil || !strings.Contains(string(again.Requests[0].Params), "did not fit") {

@@ -13,7 +13,7 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
-// paged is a backend whose tool "show" names a page, and which reads any URI as its own.
+// paged returns a backend whose tool "show" names a page, and which answers a read of any URI.
 func paged(name, meta string, resources ...*pb.Resource) *fake {
 	f := &fake{name: name, prefix: name + "_", tools: []*pb.Tool{{Name: "show", MetaJson: meta}, {Name: "plain", MetaJson: `{"k":1}`}}, resources: resources}
 	f.onRead = func(req *pb.ReadResourceRequest, s grpc.ServerStreamingServer[pb.ReadResourceResponse]) error {
@@ -41,7 +41,7 @@ func readPage(t *testing.T, d *Dispatch, uri string) string {
 	return string(reply.Result)
 }
 
-// A page that nobody lists is read from the backend whose tool names it.
+// A page that no backend lists is read from the backend whose tool names it.
 func TestPagesNeedNotBeListed(t *testing.T) {
 	meta := `{"ui":{"resourceUri":"ui://b/page","visibility":["app"]}}`
 	a, b := paged("a", `{"ui/resourceUri":"ui://a/page"}`), paged("b", meta)
@@ -57,12 +57,12 @@ func TestPagesNeedNotBeListed(t *testing.T) {
 	if got := toolList(t, d); !strings.Contains(got, meta) || !strings.Contains(got, `"ui/resourceUri":"ui://a/page"`) {
 		t.Errorf("_meta is not as it was: %s", got)
 	}
-	// The tool goes, and with it the page.
+	// Removing the tool removes its page.
 	b.change(func() { b.tools = b.tools[1:] })
 	await.Until(t, "the page to go", func() bool { return strings.Contains(readPage(t, d, "ui://b/page"), "not found") })
 }
 
-// A tool never points to the page of another backend.
+// A tool never refers to a page of another backend.
 func TestPagesOfTheSameURI(t *testing.T) {
 	const uri = "ui://dashboard"
 	named := `{"k":"v","ui":{"visibility":["app"],"resourceUri":"` + uri + `"},"ui/resourceUri":"` + uri + `"}`
@@ -98,28 +98,29 @@ func TestPagesOfTheSameURI(t *testing.T) {
 	}
 }
 
-// Clients hear of it when a page becomes another's, or nobody else's.
+// The digest of the tools changes when the owner of a page changes.
 func TestPagesThatChangeHands(t *testing.T) {
 	const uri = "ui://dashboard"
 	a, b := paged("a", `{}`), paged("b", `{"ui":{"resourceUri":"`+uri+`"}}`)
 	d := start(t, Options{}, a, b)
-	before := d.Describe(t.Context(), rules(t, modern), mcp.Principal{}).Digest.Tools
+	before := d.Describe(t.Context(), rules(t, modern), "", mcp.Principal{}).Digest.Tools
 	if got := toolList(t, d); !strings.Contains(got, uri) {
 		t.Fatalf("got %s", got)
 	}
 	a.change(func() { a.resources = []*pb.Resource{{Uri: uri, Name: "p"}} })
 	await.Until(t, "the page to be a's", func() bool { return !strings.Contains(toolList(t, d), uri) })
-	if now := d.Describe(t.Context(), rules(t, modern), mcp.Principal{}).Digest.Tools; now == before {
+	if now := d.Describe(t.Context(), rules(t, modern), "", mcp.Principal{}).Digest.Tools; now == before {
 		t.Error("the digest of the tools is the same")
 	}
 	a.change(func() { a.resources = nil })
 	await.Until(t, "the page to be b's again", func() bool { return strings.Contains(toolList(t, d), uri) })
-	if now := d.Describe(t.Context(), rules(t, modern), mcp.Principal{}).Digest.Tools; now != before {
+	if now := d.Describe(t.Context(), rules(t, modern), "", mcp.Principal{}).Digest.Tools; now != before {
 		t.Error("the digest of the tools is not what it was")
 	}
 }
 
-// A tool does not point to the page of another backend by any spelling of the members that name pages, nor by one of the two alone.
+// A tool does not refer to a page of another backend, by any spelling of the members that name
+// pages, or by only one of the two members.
 func TestPagesByEverySpelling(t *testing.T) {
 	const uri = "ui://a/page"
 	for name, meta := range map[string]string{
@@ -139,7 +140,7 @@ func TestPagesByEverySpelling(t *testing.T) {
 	}
 }
 
-// A tool does not point to a page that another backend lists by another spelling of its URI.
+// A tool does not refer to a page that another backend lists by another spelling of its URI.
 func TestPagesThatOthersListByAnotherSpelling(t *testing.T) {
 	for _, uri := range []string{"ui://a/page", "ui://a/p%61ge", "UI://a/page"} {
 		a := paged("a", `{}`, &pb.Resource{Uri: "ui://a/page", Name: "p"})

@@ -15,7 +15,8 @@ import (
 // noArguments replaces absent arguments.
 var noArguments = json.RawMessage(`{}`)
 
-// arguments returns the call's arguments: an object of at most ArgumentValues values, without duplicate names.
+// arguments returns the call's arguments: an object of at most ArgumentValues values, without
+// duplicate names.
 func (r *round) arguments() (json.RawMessage, error) {
 	args := r.call.Params.Arguments
 	switch t := jsonrpc.TypeOf(args); {
@@ -29,9 +30,10 @@ func (r *round) arguments() (json.RawMessage, error) {
 	return args, r.survey("params.arguments", args)
 }
 
-// forTool rewrites the call's arguments to those that the tool's backend is to read, before any decision uses them. For a target
-// behind an adapter, it brings them into the adapter's canonical form. Otherwise it removes members that are null where the tool's
-// schema has an optional property that does not accept null. It leaves malformed arguments unchanged; a later stage reports them.
+// forTool rewrites the call's arguments to those that the tool's backend reads, before any decision
+// uses them. For a target behind an adapter, it brings them into the adapter's canonical form.
+// Otherwise it removes null members if the tool's schema has an optional property of that name that
+// does not accept null. It leaves malformed arguments unchanged; a later stage reports them.
 func (r *round) forTool(t *catalog.Tool) {
 	if t.Owner.Adapted() {
 		r.canonical(t)
@@ -40,8 +42,9 @@ func (r *round) forTool(t *catalog.Tool) {
 	r.withoutNulls(func(args []byte) []byte { return t.Check.Ready().Input.WithoutNulls(args) })
 }
 
-// canonical replaces the call's arguments with the canonical form of the adapter of the tool's backend. If the target would not accept
-// them, it sets r.unread to an error of kind KindInvalidParams.
+// canonical replaces the call's arguments with the canonical form of the adapter of the tool's
+// backend. If the target would not accept them, it sets r.unread to an error of kind
+// KindInvalidParams.
 func (r *round) canonical(t *catalog.Tool) {
 	args := r.call.Params.Arguments
 	if jsonrpc.TypeOf(args) != jsonrpc.Object {
@@ -62,7 +65,7 @@ func (r *round) forPrompt() {
 		out := append(make([]byte, 0, len(args)), '{')
 		_ = jsonrpc.Members(args, func(name string, value json.RawMessage) error { // They were surveyed.
 			if jsonrpc.TypeOf(value) != jsonrpc.Null {
-				out = appendMember(out, name, value)
+				out = jsonrpc.AppendMember(out, name, value)
 			}
 			return nil
 		})
@@ -70,7 +73,8 @@ func (r *round) forPrompt() {
 	})
 }
 
-// withoutNulls replaces the arguments of the round's call with the result of read, if they contain a null.
+// withoutNulls replaces the arguments of the round's call with the result of read, if they contain
+// a null.
 func (r *round) withoutNulls(read func(args []byte) []byte) {
 	if !bytes.Contains(r.call.Params.Arguments, []byte("null")) {
 		return
@@ -84,31 +88,17 @@ func (r *round) withoutNulls(read func(args []byte) []byte) {
 	}
 }
 
-// replaceArguments replaces the round's call with a copy that has other arguments. The caller's call is not changed.
+// replaceArguments replaces the round's call with a copy that has other arguments. The caller's
+// call is not changed.
 func (r *round) replaceArguments(changed json.RawMessage) {
 	call := *r.call
-	call.Params.Arguments = changed
-	params := append(make([]byte, 0, len(call.Params.Raw)), '{')
-	_ = jsonrpc.Members(call.Params.Raw, func(name string, value json.RawMessage) error { // The era has parsed them.
-		if name == "arguments" {
-			value = changed
-		}
-		params = appendMember(params, name, value)
-		return nil
-	})
-	call.Params.Raw = append(params, '}')
+	call.Params.ReplaceArguments(changed)
 	r.call, r.rewritten = &call, true
 }
 
-func appendMember(dst []byte, name string, value []byte) []byte {
-	if len(dst) > 1 {
-		dst = append(dst, ',')
-	}
-	return append(append(jsonrpc.AppendString(dst, name), ':'), value...)
-}
-
-// survey bounds the values in a member of the params, and rejects objects with duplicate names: parsers differ in which of two values
-// they use, so that the edge could check one and the backend use the other.
+// survey bounds the values in a member of the params and rejects objects with duplicate names.
+// Parsers differ in which of two values they use, so the edge could check one and the backend use
+// the other.
 func (r *round) survey(what string, raw json.RawMessage) error {
 	found, ok := jsonrpc.SurveyOf(raw, r.d.opts.ArgumentValues)
 	switch {
@@ -123,9 +113,10 @@ func (r *round) survey(what string, raw json.RawMessage) error {
 	return nil
 }
 
-// tooCostly returns the error for arguments that cannot be checked against the tool's schema within bounds.
+// tooCostly returns the error for arguments that cannot be checked against the tool's schema within
+// bounds.
 func (r *round) tooCostly(t *catalog.Tool) error {
 	return mcp.Errorf(mcp.KindInvalidParams,
 		"params.arguments of tool %q cannot be checked: its schema would be applied to their values more than %d times in all, or to larger strings than fit: send fewer, shorter or less nested values",
-		catalog.Clip(t.Name), schema.MaxValues)
+		catalog.Clip(t.ShownName), schema.MaxValues)
 }

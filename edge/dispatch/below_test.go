@@ -8,14 +8,14 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
-// Who watches a resource hears of those below it that it may watch, and of no other.
+// A watcher of a resource gets the updates of only those resources below it that it may watch.
 func TestUpdatesBelowPassThePolicy(t *testing.T) {
 	f := everything()
 	f.describe.Resources.Subscribe = true
-	d := start(t, Options{Access: control(t, policy.Settings{Default: policy.Allow, Rules: []policy.Rule{{
+	d := start(t, Options{Access: decider(t, policy.Settings{Default: policy.Allow, Rules: []policy.Rule{{
 		Name: "secrets are hidden", Then: policy.Hide, When: `resource.uri.startsWith("docs://one/secret")`,
 	}}})}, f)
-	feed, err := d.Changes(t.Context(), mcp.Principal{}, mcp.Filter{URIs: []string{"docs://one"}})
+	feed, err := d.Changes(t.Context(), "", mcp.Principal{}, mcp.Filter{URIs: []string{"docs://one"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,13 +11,15 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// hotCalls are tools/calls over a real connection: of a tool that takes any object, and of one with a schema.
+// hotCalls are tools/calls over a real connection: of a tool that takes any object, and of one with
+// a schema.
 var hotCalls = map[string]string{
 	"free":  `{"name":"echo","arguments":{"a":1,"b":2}}`,
 	"typed": `{"name":"add","arguments":{"a":1,"b":2}}`,
 }
 
-// hotPath returns what runs each of them, and the same RPC with nothing of ours around it, to read them by.
+// hotPath returns functions that run each of hotCalls, and one that runs the bare RPC without the
+// edge, as the baseline.
 func hotPath(t testing.TB) (calls map[string]func(), bare func()) {
 	f := &fake{name: "a", tools: []*pb.Tool{{Name: "echo", InputSchemaJson: `{"type":"object"}`}, {Name: "add", InputSchemaJson: addSchema}}}
 	f.onCall = stream(nil, toolText("hello"))
@@ -58,8 +60,8 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-// TestCallAllocates holds what dispatching adds to a bare RPC to a ceiling. The validator's part of a typed
-// call is the library's.
+// TestCallAllocates bounds the allocations that dispatch adds to a bare RPC. The validator's
+// allocations in a call with a schema are the library's.
 func TestCallAllocates(t *testing.T) {
 	calls, bare := hotPath(t)
 	const runs = 2000

@@ -10,14 +10,15 @@ import (
 // smallCheck is the number of bytes of a check that the charge of its request includes.
 const smallCheck = 16 << 10
 
-// checkArguments checks arguments, an object, after it has charged the memory that this takes: the decoded value, and what is derived from it. The
-// errors are those of the check, and one of kind KindOverloaded if the budget has no room.
+// checkArguments charges the memory of a check (the decoded value and its derivatives), and then
+// checks arguments, an object. The errors are those of the check, or of kind KindOverloaded if the
+// budget has no room.
 func (r *round) checkArguments(c *catalog.ToolCheck, args []byte) error {
 	check, err := c.Arguments(args)
 	if err != nil {
 		return err
 	}
-	bytes := taken(&check)
+	bytes := chargeOf(&check)
 	if err := r.call.Memory.Grow(budget.Checks, bytes); err != nil {
 		return mcp.Overloaded(err)
 	}
@@ -25,16 +26,18 @@ func (r *round) checkArguments(c *catalog.ToolCheck, args []byte) error {
 	return check.Run()
 }
 
-// checkResult runs the check of a result. The result is in memory already, so the charge is not refused.
+// checkResult runs the check of a result. The result is in memory already, so the charge is not
+// refused.
 func (r *round) checkResult(check *schema.Check) error {
-	bytes := taken(check)
+	bytes := chargeOf(check)
 	r.call.Memory.Force(budget.Checks, bytes)
 	defer r.call.Memory.Shrink(budget.Checks, bytes)
 	return check.Run()
 }
 
-// taken returns the bytes to charge for a check; 0 if the charge of its request includes them.
-func taken(check *schema.Check) int64 {
+// chargeOf returns the bytes to charge for a check. 0 means that the charge of its request includes
+// them.
+func chargeOf(check *schema.Check) int64 {
 	if n := check.Held() + check.Bytes(); n > smallCheck {
 		return n
 	}

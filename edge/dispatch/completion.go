@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"context"
+	"slices"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -11,8 +12,8 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// complete runs completion/complete (MCP, "Completion"). For a backend without completion, the result
-// is empty.
+// complete runs completion/complete (MCP, "Completion"). For a backend without completion, the
+// result is empty.
 func (r *round) complete(ctx context.Context) (mcp.Reply, error) {
 	if r.named.Completion.Prompt {
 		return r.completePrompt(ctx, r.named.Completion)
@@ -25,14 +26,18 @@ func (r *round) completePrompt(ctx context.Context, c *translate.Completion) (mc
 	if err := r.authorize(ctx); err != nil {
 		return mcp.Reply{}, err
 	}
-	if !r.named.Completes {
+	silent, err := r.curateCompletion(p.Arguments)
+	if err != nil {
+		return mcp.Reply{}, err
+	}
+	if silent || !r.named.Completes {
 		return r.suggest(nil, nil, false)
 	}
 	about, err := translate.Context(r.call)
 	if err != nil {
 		return mcp.Reply{}, err
 	}
-	r.tell(about, p.Owner)
+	r.addClaims(about, p.Owner)
 	ctx, end, err := r.begin(ctx, p.Owner, p.Proto.GetName())
 	if err != nil {
 		return mcp.Reply{}, err
@@ -63,7 +68,7 @@ func (r *round) completeTemplate(ctx context.Context, c *translate.Completion) (
 	if err != nil {
 		return mcp.Reply{}, err
 	}
-	r.tell(about, t.Owner)
+	r.addClaims(about, t.Owner)
 	ctx, end, err := r.begin(ctx, t.Owner, t.Text)
 	if err != nil {
 		return mcp.Reply{}, err
@@ -79,8 +84,17 @@ func (r *round) completeTemplate(ctx context.Context, c *translate.Completion) (
 		return r.noSuggestion(ctx, err)
 	}
 	r.received(out)
-	return r.suggest(out.GetValues(), out.Total, out.GetHasMore())
+	given := out.GetValues()[:min(len(out.GetValues()), maxSuggestions)]
+	values := r.named.ShownValues(slices.Clone(given))
+	if len(values) < len(given) {
+		out.Total = nil // It counts hidden values.
+	}
+	return r.suggest(values, out.Total, out.GetHasMore() || len(given) < len(out.GetValues()))
 }
+
+// maxSuggestions bounds the suggested values that are compared with the catalog. The result has
+// fewer, as the specification requires.
+const maxSuggestions = 1000
 
 // noSuggestion returns an empty result if err says that the backend does not implement completion.
 func (r *round) noSuggestion(ctx context.Context, err error) (mcp.Reply, error) {
@@ -93,5 +107,5 @@ func (r *round) noSuggestion(ctx context.Context, err error) (mcp.Reply, error) 
 
 // suggest returns the values as a result, truncated to the limit of the specification.
 func (r *round) suggest(values []string, total *int32, more bool) (mcp.Reply, error) {
-	return mcp.Reply{Result: translate.CompleteResult(r.rules, r.d.server, values, total, more)}, nil
+	return mcp.Reply{Result: translate.CompleteResult(r.rules, r.server(), values, total, more)}, nil
 }

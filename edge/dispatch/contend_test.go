@@ -13,7 +13,7 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// hanging is a backend whose lists are each caller's own, and which gives none to ann. asked counts how often she is asked for.
+// hanging returns a backend with private lists that hang for ann. asked counts her list requests.
 func hanging(t *testing.T, name, prefix string) (f *fake, asked *atomic.Int64) {
 	t.Helper()
 	asked = new(atomic.Int64)
@@ -29,14 +29,15 @@ func hanging(t *testing.T, name, prefix string) (f *fake, asked *atomic.Int64) {
 		}}, asked
 }
 
-// A backend whose lists hang is not waited for by calls of what it cannot have: names that another was granted, that an earlier backend
-// has, that do not begin with its prefix, and URIs, if it has none. What it may have is waited for once, and briefly.
-func TestListsThatHangHurtNobodyElse(t *testing.T) {
+// A call does not wait for hanging lists that cannot contain its object: a name granted to another
+// backend, owned by an earlier one, or without the prefix, or a URI, if the backend has none.
+// Otherwise it waits once, for a bounded time.
+func TestHangingListsDelayNoOthers(t *testing.T) {
 	const wait = time.Second
 	for name, c := range map[string]struct {
 		prefix string
-		first  bool   // in the order
-		call   string // that does not wait
+		first  bool   // true: the hanging backend is the first
+		call   string // a call that does not wait
 	}{
 		"another prefix":       {"h_", true, `{"name":"b_x"}`},
 		"a name that is given": {"", true, `{"name":"b_x"}`},
@@ -69,7 +70,7 @@ func TestListsThatHangHurtNobodyElse(t *testing.T) {
 		if n := asked.Load(); n != 0 {
 			t.Errorf("%s: the backend was asked for its lists %d times", name, n)
 		}
-		// Its lists are waited for, and then not any more.
+		// The first list request waits for the hanging lists; later ones do not.
 		list := func() {
 			t.Helper()
 			if got, err := do(mcp.MethodToolsList, `{}`); err != nil || !strings.Contains(got, `"b_x"`) || !strings.Contains(got, `"free"`) {
@@ -82,11 +83,11 @@ func TestListsThatHangHurtNobodyElse(t *testing.T) {
 			t.Errorf("%s: the caller's own lists were not waited for: %v", name, took)
 		}
 		n := asked.Load()
-		view, _ := d.catalog.Of(t.Context(), mcp.Principal{Subject: "ann", Issuer: "i"})
+		view, _ := d.catalog.Of(t.Context(), "", mcp.Principal{Subject: "ann", Issuer: "i"})
 		for range 5 {
 			list()
 		}
-		if again, _ := d.catalog.Of(t.Context(), mcp.Principal{Subject: "ann", Issuer: "i"}); again != view {
+		if again, _ := d.catalog.Of(t.Context(), "", mcp.Principal{Subject: "ann", Issuer: "i"}); again != view {
 			t.Errorf("%s: the view without those lists is made again each time", name)
 		}
 		if _, err := do(mcp.MethodToolsCall, `{"name":"`+c.prefix+`hers"}`); kindOf(t, err) != mcp.KindTimeout {
@@ -98,14 +99,14 @@ func TestListsThatHangHurtNobodyElse(t *testing.T) {
 	}
 }
 
-// A feed is opened, though a backend hangs that has lists of the caller's own.
+// A feed opens although the caller's private lists hang at one backend.
 func TestFeedsBesideListsThatHang(t *testing.T) {
 	h, _ := hanging(t, "h", "")
 	b := &fake{name: "b", resources: []*pb.Resource{{Uri: "doc://1", Name: "1"}}}
 	d := startPlaced(t, nil, placed{fake: h, ownLists: time.Second}, placed{fake: b})
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	f, err := d.Changes(ctx, mcp.Principal{Subject: "ann", Issuer: "i"}, mcp.Filter{Resources: true, URIs: []string{"doc://1"}})
+	f, err := d.Changes(ctx, "", mcp.Principal{Subject: "ann", Issuer: "i"}, mcp.Filter{Resources: true, URIs: []string{"doc://1"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"slices"
 
+	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/catalog"
 
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
@@ -14,15 +15,15 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// readDirectory runs resources/directory/read (Skills, "Reading Directories"). Children that belong to another backend, or that the caller
-// may not read, are left out.
+// readDirectory runs resources/directory/read (Skills, "Reading Directories"). Children that belong
+// to another backend, or that the caller may not read, are left out.
 func (r *round) readDirectory(ctx context.Context) (mcp.Reply, error) {
 	about, err := r.about(ctx)
 	if err != nil {
 		return mcp.Reply{}, err
 	}
 	found, owner := &r.named.URI, r.named.Backend
-	cursors := directoryCursors{backend: owner.Name(), uri: found.Sent, caller: r.call.Principal.Key()}
+	cursors := directoryCursors{backend: owner.Name(), uri: found.Sent, caller: r.call.Principal.Key(), set: r.call.Set}
 	token, err := cursors.token(r.call)
 	if err != nil {
 		return mcp.Reply{}, err
@@ -41,23 +42,42 @@ func (r *round) readDirectory(ctx context.Context) (mcp.Reply, error) {
 		return mcp.Reply{}, r.notThere(ctx, err)
 	}
 	r.received(out)
+	children, err := r.children(out)
+	if err != nil {
+		return mcp.Reply{}, err
+	}
 	others, err := r.d.catalog.Others(ctx, r.call.Principal, &r.named)
 	if err != nil {
 		return mcp.Reply{}, err
 	}
-	children := slices.DeleteFunc(out.GetResources(), func(c *pb.Resource) bool {
-		return others.Own(c.GetUri()) || !r.mayRead(c, len(out.GetResources()))
+	of := len(children)
+	children = slices.DeleteFunc(children, func(c *pb.Resource) bool {
+		return others.Own(c.GetUri()) || r.named.Hides(c.GetUri(), of) || !r.mayRead(c, of)
 	})
-	reply, err := translate.DirectoryResult(r.rules, r.d.server, r.call.Envelope, children, cursors.of(out.GetNextPageToken()))
+	reply, err := translate.DirectoryResult(r.rules, r.server(), r.call.Envelope, children, cursors.of(out.GetNextPageToken()))
 	if err != nil {
 		return mcp.Reply{}, r.blame(err)
 	}
 	return reply, nil
 }
 
-// directoryCursors makes the cursors of one directory for one caller. They contain the page tokens of its backend, which must not be used
-// with another directory, or by another caller.
-type directoryCursors struct{ backend, uri, caller string }
+// children returns the valid children of a directory, as the entries of a list are validated, and
+// logs the others.
+func (r *round) children(out *pb.ListResourceDirectoryResponse) ([]*pb.Resource, error) {
+	valid, problems, err := backend.Children(out.GetResources())
+	if err != nil {
+		return nil, r.broken("%v", err)
+	}
+	for _, problem := range problems {
+		r.d.catalog.Broken(r.owner.Name(), r.call.Method, problem)
+	}
+	return valid, nil
+}
+
+// directoryCursors makes the cursors of one directory for one caller in one set. They contain the page
+// tokens of its backend, which must not be used with another directory, by another caller or in another
+// set.
+type directoryCursors struct{ backend, uri, caller, set string }
 
 // of returns the cursor for a page token; empty means that there is no further page.
 func (d directoryCursors) of(token string) string {
@@ -67,10 +87,14 @@ func (d directoryCursors) of(token string) string {
 	return catalog.CursorText.EncodeToString(binary.BigEndian.AppendUint64([]byte(token), d.sum(token)))
 }
 
-// sum binds a token to the directory and the caller.
+// sum binds a token to the directory, the caller and the set.
 func (d directoryCursors) sum(token string) uint64 {
 	h := fnv.New64a()
-	for _, part := range []string{d.backend, d.uri, d.caller, token} {
+	parts := []string{d.backend, d.uri, d.caller, token}
+	if d.set != "" {
+		parts = append(parts, d.set)
+	}
+	for _, part := range parts {
 		_, _ = h.Write(binary.AppendUvarint(nil, uint64(len(part))))
 		_, _ = h.Write([]byte(part))
 	}
@@ -95,7 +119,8 @@ func (d directoryCursors) token(call *mcp.Call) (string, error) {
 
 // mayRead reports whether a child is shown. of is the number of children of the directory.
 func (r *round) mayRead(child *pb.Resource, of int) bool {
-	if r.d.opts.Access == nil {
+	decider := r.decider()
+	if decider == nil {
 		return true
 	}
 	method := mcp.MethodResourcesRead
@@ -103,5 +128,5 @@ func (r *round) mayRead(child *pb.Resource, of int) bool {
 		method = mcp.MethodDirectoryRead
 	}
 	target := r.named.Entry(method, child.GetUri(), of)
-	return r.d.opts.Access.May(&r.call.Principal, &target)
+	return decider.May(&r.call.Principal, &target)
 }

@@ -11,17 +11,19 @@ import (
 	"github.com/mcpedge/mcpedge/edge/policy"
 	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
-	"github.com/mcpedge/mcpedge/edge/translate"
 )
 
 // Options are the settings of a Dispatch. Zero values select the defaults named below.
 type Options struct {
-	// Catalog configures the catalog. Access replaces its Visibility; Logger is its logger if it has none.
+	// Catalog configures the catalog. Access replaces its Visibility; Logger is its logger if it
+	// has none.
 	Catalog catalog.Options
-	// ArgumentValues bounds the values in a call's arguments, counting objects, arrays and their contents. 0 means 50,000.
+	// ArgumentValues bounds the values in a call's arguments, counting objects, arrays and their
+	// contents. 0 means 50,000.
 	ArgumentValues int
-	// Access decides which calls are allowed. nil allows all.
-	Access Access
+	// Access returns what decides now which calls are allowed: equal results (==) decide alike. A
+	// round is decided by the result of when its view of the catalog was made. nil allows all.
+	Access func() Decider
 	// Telemetry observes the calls to backends. nil disables it.
 	Telemetry *telemetry.Telemetry
 	// Logger logs violations of the contract, each once. nil means slog.Default().
@@ -30,30 +32,33 @@ type Options struct {
 
 const defaultArguments = 50_000
 
-// Access decides which calls are allowed. It must be safe for concurrent use.
-type Access interface {
+// Decider decides which calls are allowed. It does not change, and is safe for concurrent use.
+type Decider interface {
 	catalog.Visibility
-	// Decide is the first stage of the decision on a round: it applies rules and scopes to the object that a request names, which exists.
-	// It does not block. rule is the name of the policy rule that allows the round; empty without a policy. The error is a *mcp.Error,
-	// that of args, or policy.ErrHidden if the request must end as if the object did not exist.
+	// Decide is the first stage of the decision on a round: it applies rules and scopes to the
+	// existing object that a request names. It does not block. rule is the name of the policy rule
+	// that allows the round; empty without a policy. The error is a *mcp.Error, the error of args,
+	// or policy.ErrHidden if the request must end as if the object did not exist.
 	Decide(ctx context.Context, rules *revision.Rules, call *mcp.Call, t *policy.Target, args policy.Arguments) (rule string, err error)
-	// Admit is the second stage: the policy server and quotas. It may block. rule is the result of Decide. backend is the backend of the
-	// named object; empty if the object does not exist for the caller. The error is a *mcp.Error that ends the request.
+	// Admit is the second stage: the policy server and quotas. It may block. rule is the result of
+	// Decide. backend is the backend of the named object; empty if the object does not exist for
+	// the caller. The error is a *mcp.Error that ends the request, or policy.ErrReplaced.
 	Admit(ctx context.Context, rules *revision.Rules, call *mcp.Call, backend, rule string) error
 	// DecideTask runs both stages for a request that names a task, whose tool is the target.
 	DecideTask(ctx context.Context, rules *revision.Rules, call *mcp.Call, task *mcp.TaskCall, t *policy.Target, args policy.Arguments) error
-	// Restricts reports whether Decide may deny one caller what it allows another. If so, results must not be shared between callers.
+	// Restricts reports whether Decide may deny one caller what it allows another. If so, results
+	// must not be shared between callers.
 	Restricts() bool
-	// Lacking completes an error with which the backend of a call requests the scopes of the error's Challenge. It may change e.
+	// Lacking completes an error with which the backend of a call requests the scopes of the
+	// error's Challenge. It may change e.
 	Lacking(rules *revision.Rules, call *mcp.Call, e *mcp.Error)
 }
 
-// Dispatch runs the rounds of requests at the backends of a pool. It is safe for concurrent use. It has no goroutines of its own when no
-// round runs and needs no closing: it ends with the pool and its feeds.
+// Dispatch runs the rounds of requests at the backends of a pool. It is safe for concurrent use. It
+// has no goroutines between rounds and needs no Close: it ends with the pool and its feeds.
 type Dispatch struct {
 	opts    Options
 	catalog *catalog.Catalog
-	server  *translate.Server
 	sizes   sizes
 }
 
@@ -66,23 +71,22 @@ func New(pool *backend.Pool, opts Options) *Dispatch {
 		opts.Catalog.Logger = opts.Logger
 	}
 	if opts.Access != nil {
-		opts.Catalog.Visibility = opts.Access
+		opts.Catalog.Visibility = func() catalog.Visibility { return opts.Access() }
 	}
 	d := &Dispatch{opts: opts}
 	pool.OnChange(func(b *backend.Backend, _ backend.Kinds) { d.sizes.changed(b, pool.Backends()) })
 	d.catalog = catalog.New(pool, opts.Catalog)
-	d.server = d.catalog.Server()
 	return d
 }
 
 // Describe implements the eras' Dispatcher.
-func (d *Dispatch) Describe(ctx context.Context, rules *revision.Rules, p mcp.Principal) mcp.Description {
-	return d.catalog.Describe(ctx, rules, p)
+func (d *Dispatch) Describe(ctx context.Context, rules *revision.Rules, set string, p mcp.Principal) mcp.Description {
+	return d.catalog.Describe(ctx, rules, set, p)
 }
 
 // Changes implements the eras' Dispatcher.
-func (d *Dispatch) Changes(ctx context.Context, p mcp.Principal, f mcp.Filter) (mcp.Feed, error) {
-	return d.catalog.Changes(ctx, p, f)
+func (d *Dispatch) Changes(ctx context.Context, set string, p mcp.Principal, f mcp.Filter) (mcp.Feed, error) {
+	return d.catalog.Changes(ctx, set, p, f)
 }
 
 // Catalog returns the catalog of what is served.
@@ -90,8 +94,8 @@ func (d *Dispatch) Catalog() *catalog.Catalog {
 	return d.catalog
 }
 
-// Call runs one round of a request. It resolves the request, unless call.Target is that of a resolved one. It implements the eras'
-// Dispatcher; errors are *mcp.Error.
+// Call runs one round of a request. It resolves the request, unless call.Target is already
+// resolved. It implements the eras' Dispatcher; errors are *mcp.Error.
 func (d *Dispatch) Call(ctx context.Context, rules *revision.Rules, call *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
 	t := call.Target
 	if t == nil || t.Handle == nil {
@@ -123,7 +127,7 @@ func (r *round) run(ctx context.Context) (mcp.Reply, error) {
 		return r.complete(ctx)
 	case r.call.Method == mcp.MethodSubscribe:
 		return mcp.Reply{}, r.authorize(ctx)
-	case !r.rules.Stateless: // the extension of skills is for revisions without sessions
+	case !r.rules.Stateless: // the skills extension requires a revision without sessions
 	case r.call.Method == mcp.MethodSkillsGet:
 		return r.getSkill(ctx)
 	case r.call.Method == mcp.MethodDirectoryRead:

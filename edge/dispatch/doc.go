@@ -1,4 +1,5 @@
-// Package dispatch runs the rounds of requests. Resolve finds what a request names in the catalog, reads its arguments as the backend does,
-// and applies rules and scopes. Call checks arguments and structured results against the tool's schemas, and reads the backend's stream
-// until its single outcome. Each feature has its own file.
+// Package dispatch runs the rounds of requests. Resolve looks up the object that a request names,
+// reads the arguments as the backend does, and applies rules and scopes. Call checks arguments and
+// structured results against the tool's schemas, and reads the backend's stream until its single
+// outcome. Each feature has its own file.
 package dispatch

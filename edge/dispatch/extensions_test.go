@@ -10,7 +10,8 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// Clients are told of the extensions of all backends that pass whole, and of no other, in any revision.
+// Clients see exactly the extensions that the edge forwards unchanged, of all backends, in every
+// revision.
 func TestExtensionsOfSeveralBackends(t *testing.T) {
 	var log lockedBuffer
 	describe := func(settings map[string]string) *pb.DescribeResponse {
@@ -22,11 +23,11 @@ func TestExtensionsOfSeveralBackends(t *testing.T) {
 	b := &fake{name: "b", carried: []string{"com.example/data"}, describe: describe(map[string]string{
 		"io.modelcontextprotocol/ui": `{}`, "com.example/data": `{"v": 1}`,
 	})}
-	// The same extension as b's, but nothing says that it passes from here.
+	// c has the same extension as b, but its configuration does not forward it.
 	c := &fake{name: "c", describe: describe(map[string]string{"io.modelcontextprotocol/ui": `{}`, "com.example/data": `{"v":2}`})}
 	d := start(t, Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, a, b, c)
 	for _, r := range revision.All() {
-		got := string(d.Describe(t.Context(), r, mcp.Principal{}).Capabilities)
+		got := string(d.Describe(t.Context(), r, "", mcp.Principal{}).Capabilities)
 		want := `,"extensions":{"com.example/data":{"v":1},"io.modelcontextprotocol/ui":{}}}`
 		if !r.Extensions {
 			want = `}`

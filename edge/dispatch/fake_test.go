@@ -24,7 +24,8 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
-// fake is a backend on a loopback socket. Its fields may be changed under mu; change tells the feeds.
+// fake is a backend on a loopback socket. Hold mu to change its fields; change also notifies the
+// feeds.
 type fake struct {
 	pb.UnimplementedBackendServiceServer
 	pb.UnimplementedToolServiceServer
@@ -34,25 +35,25 @@ type fake struct {
 	name, prefix string
 	services     string // which of "trp" are served; empty: all
 	timeout      time.Duration
-	full         bool // its schemas are shown as they are
+	full         bool // true: its schemas are shown unchanged
 	concurrent   int
 	children     []*pb.Resource // of each directory, beside its skill
 	cancelled    chan string    // the tools of CancelCall
 
 	mu        sync.Mutex
 	describe  *pb.DescribeResponse
-	carried   []string // extensions that the configuration names
+	carried   []string // extensions that the configuration forwards
 	tools     []*pb.Tool
 	resources []*pb.Resource
 	templates []*pb.ResourceTemplate
 	prompts   []*pb.Prompt
 	skills    []*pb.Skill // nil: not served
 	cache     *pb.CacheHint
-	// own is what a private backend lists for a subject.
+	// own maps a subject to the tools that a private backend lists for it.
 	own map[string][]*pb.Tool
-	// refuseList is why a subject may not list.
+	// refuseList maps a subject to the error of its lists.
 	refuseList map[string]error
-	// onList, if there is one, runs before tools are listed for a subject.
+	// onList runs before tools are listed for a subject; nil disables it.
 	onList func(subject string)
 	signal chan struct{} // closed by change
 
@@ -62,11 +63,11 @@ type fake struct {
 	onComplete func(name, argument, value string) ([]string, error)
 
 	watched map[string]int         // open watches by URI
-	updates map[string]chan string // by watched URI: what to tell
-	refuse  map[string]error       // watches refused
+	updates map[string]chan string // by watched URI: the URIs of the updates
+	refuse  map[string]error       // errors of watches, by URI
 	server  *grpc.Server
 	calls   int         // CallTool, ReadResource and GetPrompt
-	md      metadata.MD // of the last of them
+	md      metadata.MD // of the last counted call
 }
 
 func (f *fake) Describe(context.Context, *pb.DescribeRequest) (*pb.DescribeResponse, error) {
@@ -174,7 +175,7 @@ func (f *fake) suggest(name, argument, value string) ([]string, error) {
 	return f.onComplete(name, argument, value)
 }
 
-// follow tells a list feed of every change.
+// follow notifies a list feed of every change.
 func (f *fake) follow(ctx context.Context, started, changed func() error) error {
 	f.mu.Lock()
 	signal := f.signal
@@ -254,7 +255,7 @@ func (f *fake) WatchResource(in *pb.WatchResourceRequest, s grpc.ServerStreaming
 	}
 }
 
-// update has the watchers of a URI told that another, below it, changed.
+// update sends the watchers of a URI an update of another URI below it.
 func (f *fake) update(t testing.TB, watched, changed string) {
 	t.Helper()
 	f.mu.Lock()
@@ -263,7 +264,7 @@ func (f *fake) update(t testing.TB, watched, changed string) {
 	select {
 	case ch <- changed:
 	case <-time.After(10 * time.Second):
-		t.Fatalf("nobody watches %s", watched)
+		t.Fatalf("no feed watches %s", watched)
 	}
 }
 
@@ -273,7 +274,7 @@ func (f *fake) watchers(uri string) int {
 	return f.watched[uri]
 }
 
-// change edits the lists and tells the feeds.
+// change edits the lists and notifies the feeds.
 func (f *fake) change(edit func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -328,7 +329,7 @@ func (f *fake) serve(t testing.TB) string {
 	return l.Addr().String()
 }
 
-// start makes a Dispatch over the fakes, in their order, listed.
+// start makes a Dispatch over the fakes, in their order, and waits until all are listed.
 func start(t testing.TB, opts Options, fakes ...*fake) *Dispatch {
 	t.Helper()
 	d, _ := startPool(t, opts, fakes...)
@@ -356,7 +357,7 @@ func startPool(t testing.TB, opts Options, fakes ...*fake) (*Dispatch, *backend.
 	if err := pool.Ready(ctx); err != nil {
 		t.Fatal(err)
 	}
-	// Ready is about the pool: the view follows at once.
+	// Ready refers to the pool; the view follows asynchronously.
 	await.Until(t, "the view to hold every backend", func() bool { return !d.catalog.Shared().Incomplete() })
 	return d, pool
 }
@@ -367,7 +368,7 @@ func toolText(text string) *pb.CallToolResponse {
 	}}}
 }
 
-// rules returns a revision's.
+// rules returns the rules of a revision.
 func rules(t testing.TB, version string) *revision.Rules {
 	t.Helper()
 	r, ok := revision.ByVersion(version)
@@ -382,7 +383,7 @@ const (
 	legacy = "2025-11-25"
 )
 
-// request makes a call of params.
+// request makes a call with params.
 func request(t testing.TB, method mcp.Method, params string) *mcp.Call {
 	t.Helper()
 	p, err := mcp.ParamsOf(jsonrpc.Message{Method: string(method), Params: []byte(params)})
@@ -392,7 +393,7 @@ func request(t testing.TB, method mcp.Method, params string) *mcp.Call {
 	return &mcp.Call{ID: "call-1", Attempt: 1, Round: 1, Method: method, Params: *p}
 }
 
-// events is a sink that keeps what it is told.
+// events is a sink that stores the events.
 type events struct {
 	got  []mcp.Event
 	fail error

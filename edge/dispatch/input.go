@@ -17,7 +17,8 @@ func (r *round) inputRequired(in *pb.InputRequired) (mcp.Reply, error) {
 			return mcp.Reply{}, r.blame(e)
 		}
 	}
-	// All missing capabilities are named together, so this error precedes that of the first request.
+	// All missing capabilities are named together, so this error precedes that of the first
+	// request.
 	if missing := translate.MissingCapability(r.rules, r.call.Client.Capabilities, in); missing != nil {
 		return mcp.Reply{}, missing
 	}

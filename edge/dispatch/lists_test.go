@@ -21,7 +21,8 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
-// A list of more than one page is reported once for each change of it: some clients read the first page alone.
+// A list of more than one page is logged once for each change of it: some clients read only the
+// first page.
 func TestSeveralPagesAreReported(t *testing.T) {
 	var log bytes.Buffer
 	a := &fake{name: "a", tools: tools(0, 3), prompts: []*pb.Prompt{{Name: "p"}}}
@@ -58,7 +59,7 @@ func TestSeveralPagesAreReported(t *testing.T) {
 	}
 }
 
-// Callers that have lists of their own have one report together.
+// The private lists of all callers are reported once.
 func TestSeveralPagesOfPrivateListsAreReportedOnce(t *testing.T) {
 	var log bytes.Buffer
 	a := &fake{name: "a", cache: &pb.CacheHint{Scope: pb.CacheScope_CACHE_SCOPE_PRIVATE},
@@ -74,8 +75,8 @@ func TestSeveralPagesOfPrivateListsAreReportedOnce(t *testing.T) {
 	}
 }
 
-// Before there is a client, a Preview tells of the lists that one sees in several pages, of a backend alone and of all
-// together, with the setting that divides them.
+// Preview returns the lists that have several pages, for one backend and for all together, and the
+// setting that divides them, before any client connects.
 func TestPaging(t *testing.T) {
 	a := &fake{name: "a", prefix: "a_", tools: tools(0, 3), prompts: []*pb.Prompt{{Name: "p"}}}
 	b := &fake{name: "b", tools: tools(0, 2), resources: []*pb.Resource{
@@ -108,7 +109,7 @@ func tools(from, to int) (out []*pb.Tool) {
 	return out
 }
 
-// page is a list's answer.
+// page is the decoded response to a list request.
 type page struct {
 	Tools             []struct{ Name string }
 	Resources         []struct{ URI string }
@@ -196,7 +197,8 @@ func TestPagesAreBoundedByBytes(t *testing.T) {
 	}
 }
 
-// What is there from the first page to the last is seen exactly once, whatever comes and goes.
+// An entry that exists from the first page to the last is listed exactly once, whatever is added or
+// removed meanwhile.
 func TestPaginationIsStableUnderChange(t *testing.T) {
 	for name, edit := range map[string]func(a, b *fake){
 		"inserted before":     func(a, _ *fake) { a.tools = append(tools(100, 105), a.tools...) },

@@ -20,15 +20,18 @@ const (
 	smallResult = 16 << 10
 	// smallMessage is the size up to which a backend's message is received without a permit.
 	smallMessage = 64 << 10
-	// whileReceived is the memory in use until the response is written to the client, as a multiple of the message's size: the received
-	// bytes, the decoded message, the result, and the response around it.
+	// whileReceived is the memory in use until the response is written to the client, as a multiple
+	// of the message's size: the received bytes, the decoded message, the result, and the response
+	// around it.
 	whileReceived = 4
-	// whileSent is the memory in use until the client has read the result, as a multiple of the result's size.
+	// whileSent is the memory in use until the client has read the result, as a multiple of the
+	// result's size.
 	whileSent = 2
 )
 
-// sizes holds the message sizes of each tool of a backend, and of each of its other methods: one *ownSizes for each backend that was
-// called, until the backend is removed. Safe for concurrent use.
+// sizes holds the message sizes of each tool of a backend, and of each of its other methods: one
+// *ownSizes for each backend that was called, until the backend is removed. Safe for concurrent
+// use.
 type sizes struct{ byBackend sync.Map }
 
 // ownSizes are the sizes of one backend: a *size for each sizeKey.
@@ -58,8 +61,9 @@ func (s *sizes) of(b *backend.Backend, method mcp.Method, target string) *catalo
 	return n.(*catalog.Size)
 }
 
-// changed removes the sizes of backends that no longer exist, and of tools that the backend no longer lists to all callers; tools that it
-// lists to some callers are measured again. A call that still runs at a removed backend may keep its sizes until the next change.
+// changed removes the sizes of backends that no longer exist, and of tools that the backend no
+// longer lists to all callers; tools that it lists to some callers are measured again. A call that
+// still runs at a removed backend may keep its sizes until the next change.
 func (s *sizes) changed(b *backend.Backend, there []*backend.Backend) {
 	for known := range s.byBackend.Range {
 		if !slices.Contains(there, known.(*backend.Backend)) {
@@ -83,7 +87,8 @@ func (s *sizes) changed(b *backend.Backend, there []*backend.Backend) {
 	}
 }
 
-// expect records what the backend will send: the target, unless its size is already known, and the largest message in bytes.
+// expect records the expected response: the target, unless its size is already known, and the
+// largest message in bytes.
 func (r *round) expect(target string, most int) {
 	switch {
 	case r.call.Memory.Holder() == nil:
@@ -94,10 +99,12 @@ func (r *round) expect(target string, most int) {
 	r.most = int64(most)
 }
 
-// await waits until the next message of a stream may be received: gRPC holds a whole message in memory before it can be charged. Charged
-// on receipt alone, 60 results of 12 MiB took 787 MiB of a budget of 512 MiB (the attack unread-streams), with these permits 499 MiB. A
-// message that is expected to be small needs no permit. For others, await first waits for the stream's header, so that a call that waits
-// for its backend holds no permit. stream is nil for an RPC without a stream. The call's deadline ends the wait.
+// await waits for permission to receive the next message of a stream: gRPC holds a whole message in
+// memory before it can be charged. With a charge only on receipt, 60 results of 12 MiB took 787 MiB
+// of a budget of 512 MiB (the attack unread-streams); with permits, 499 MiB. A message that is
+// expected to be small needs no permit. For others, await first waits for the stream's header, so
+// that a call that waits for its backend holds no permit. stream is nil for an RPC without a
+// stream. The call's deadline ends the wait.
 func (r *round) await(ctx context.Context, stream grpc.ClientStream) error {
 	if r.size == nil {
 		return nil

@@ -17,7 +17,7 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
-// large is the rendered size, about, of what the tool "large" answers.
+// large is the approximate size of the rendered result of the tool "large".
 const large = 1 << 20
 
 func largeTool(t *testing.T) *Dispatch {
@@ -25,7 +25,7 @@ func largeTool(t *testing.T) *Dispatch {
 	return d
 }
 
-// largeToolSeen is largeTool, with a channel that has each call that came to the backend, up to ten.
+// largeToolSeen returns largeTool, and a channel with the first ten calls that reach the backend.
 func largeToolSeen(t *testing.T) (*Dispatch, chan struct{}) {
 	seen := make(chan struct{}, 10)
 	f := &fake{name: "a", tools: []*pb.Tool{{Name: "large", InputSchemaJson: `{"type":"object","properties":{"a":{"type":"string"}}}`}}}
@@ -40,8 +40,8 @@ func largeToolSeen(t *testing.T) (*Dispatch, chan struct{}) {
 	return start(t, Options{}, f), seen
 }
 
-// A call is charged with its result, and with nothing else once it has it: whether there was room for all that might
-// have come, or not.
+// A completed call is charged only with its result, whether or not the budget had room for the
+// largest message.
 func TestCallIsChargedWithItsResult(t *testing.T) {
 	d := largeTool(t)
 	for name, limit := range map[string]int64{"roomy": 1 << 30, "tight": 40 << 20} {
@@ -63,7 +63,7 @@ func TestCallIsChargedWithItsResult(t *testing.T) {
 	}
 }
 
-// measure calls the tool once, so that the size of what it sends is known.
+// measure calls the tool once, so that the size of its messages is known.
 func measure(t *testing.T, d *Dispatch, b *budget.Budget) {
 	t.Helper()
 	memory := b.Named("first").Begin()
@@ -75,7 +75,7 @@ func measure(t *testing.T, d *Dispatch, b *budget.Budget) {
 	}
 }
 
-// While there is no room a result stays with its backend: until there is, or the call's time has come.
+// A result stays at its backend until the budget has room or the call's deadline passes.
 func TestResultWaitsForRoom(t *testing.T) {
 	d, seen := largeToolSeen(t)
 	b := budget.New(40 << 20)
@@ -117,8 +117,8 @@ func TestResultWaitsForRoom(t *testing.T) {
 	}
 }
 
-// One whose results fill all there is, and more, since they were here before anybody could refuse them, keeps nobody
-// else from calling.
+// A caller whose results exceed the budget, because they could not be refused, does not prevent
+// other callers' calls.
 func TestResultsOfOneLeaveRoomForOthers(t *testing.T) {
 	d := largeTool(t)
 	b := budget.New(64 << 20)
@@ -148,7 +148,8 @@ func TestResultsOfOneLeaveRoomForOthers(t *testing.T) {
 	}
 }
 
-// Of a tool that was never called a result is received though there is no room, one at a time, and the next one waits.
+// The first result of a tool is received without room in the budget, one at a time; the next one
+// waits.
 func TestFirstResultIsReceivedWithoutRoom(t *testing.T) {
 	d, seen := largeToolSeen(t)
 	b := budget.New(40 << 20)
@@ -179,7 +180,8 @@ func TestFirstResultIsReceivedWithoutRoom(t *testing.T) {
 	}
 }
 
-// Of completions without a suggestion, and of those that a backend does not have, only the first is expected to be large.
+// Only the first completion is expected to be large, if completions have no suggestion or the
+// backend does not implement them.
 func TestEmptyCompletionsAreMeasured(t *testing.T) {
 	for name, refusal := range map[string]error{"empty": nil, "none": status.Error(codes.Unimplemented, "none")} {
 		b := budget.New(1 << 30)
@@ -205,7 +207,8 @@ func TestEmptyCompletionsAreMeasured(t *testing.T) {
 	}
 }
 
-// What is known to be small is received whatever is held, and who waits for a backend holds nothing.
+// A result that is known to be small is received although the budget is exhausted. A call that
+// waits for a backend holds no memory.
 func TestSmallResultsNeedNoRoom(t *testing.T) {
 	f := &fake{name: "a", tools: []*pb.Tool{{Name: "small", InputSchemaJson: `{"type":"object"}`}}}
 	f.onCall = stream(nil, toolText("little"))
@@ -242,7 +245,7 @@ func TestSmallResultsNeedNoRoom(t *testing.T) {
 	}
 }
 
-// Arguments are validated when there is room to decode them.
+// Arguments are validated only if the budget has room to decode them.
 func TestCheckWithoutRoom(t *testing.T) {
 	d := largeTool(t)
 	b := budget.New(64 << 10)
@@ -258,13 +261,13 @@ func TestCheckWithoutRoom(t *testing.T) {
 	}
 }
 
-// What was measured of a backend ends with it, and of a tool with the tool.
+// Measured sizes are dropped with their backend or their tool.
 func TestSizesEndWithTheirBackend(t *testing.T) {
 	f := &fake{name: "a", tools: []*pb.Tool{{Name: "large", InputSchemaJson: `{"type":"object"}`}, {Name: "kept", InputSchemaJson: `{"type":"object"}`}}}
 	f.onCall = stream(nil, toolText("x"))
 	d, pool := startPool(t, Options{})
 	target := f.serve(t)
-	if err := pool.Discover([]backend.Discovered{{Config: backend.Config{Name: "a", Target: target}}}, time.Second); err != nil {
+	if err := pool.Discover([]backend.Config{{Name: "a", Target: target}}, time.Second); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"large", "kept"} {

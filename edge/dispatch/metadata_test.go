@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// A call passes on the headers that were named, each of their lines that metadata can hold, up to a bound of all.
+// A call forwards the configured headers: each line that metadata can represent, up to a bound on
+// all of them.
 func TestForwardedHeaders(t *testing.T) {
 	names := []string{"X-Request-Id", "X-Other", "X-Last"}
 	long := strings.Repeat("x", 4<<10)

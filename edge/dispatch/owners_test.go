@@ -21,16 +21,17 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
-// placed is a backend with its place in the configuration. away: nothing answers at its address.
+// placed is a backend in the order of the configuration. away means that its address does not
+// answer.
 type placed struct {
 	*fake
 	away bool
 	uris []string
-	// ownLists is how long it is waited for; 0: the default.
+	// ownLists bounds the wait for private lists; 0 means the default.
 	ownLists time.Duration
 }
 
-// startPlaced makes a Dispatch over backends in their order, whose names are remembered in names.
+// startPlaced makes a Dispatch over backends in the given order. names remembers their names.
 func startPlaced(t *testing.T, names *ownership.Registry, all ...placed) *Dispatch {
 	t.Helper()
 	return startPlacedWith(t, catalog.Options{Names: names}, all...)
@@ -70,7 +71,7 @@ func startPlacedWith(t *testing.T, served catalog.Options, all ...placed) *Dispa
 	return d
 }
 
-// doors are requests by which something named or addressed reaches a backend.
+// doors are requests that reach a backend by a name or a URI.
 var doors = []struct {
 	name   string
 	method mcp.Method
@@ -89,7 +90,7 @@ var doors = []struct {
 	{"the directory of a skill", mcp.MethodDirectoryRead, `{"uri":"skill://s"}`},
 }
 
-// full is a backend with everything that doors ask for.
+// full returns a backend that serves all doors.
 func full(name string) *fake {
 	f := skilled(name, true, "skill://s/SKILL.md")
 	f.tools = []*pb.Tool{{Name: "pay", MetaJson: `{"ui":{"resourceUri":"ui://pay"}}`}}
@@ -101,8 +102,8 @@ func full(name string) *fake {
 	return f
 }
 
-// What a backend listed is its own while it is away, on a replica that has never reached it, and with the backends in another
-// order: no door leads to the backend that has the same.
+// While a backend is away, its listed names and URIs stay its own: on a replica that never reached
+// it, and in another order of the backends. No door leads to another backend with the same name.
 func TestNamesOfABackendThatIsAway(t *testing.T) {
 	store := &memoryStore{}
 	knew := ownership.New(ownership.Options{Store: store})
@@ -132,7 +133,7 @@ func TestNamesOfABackendThatIsAway(t *testing.T) {
 			t.Errorf("%s: a name of a backend that is away is listed: %s", name, got)
 		}
 	}
-	// It is taken out of the configuration: its names are free.
+	// Once the backend is removed from the configuration, its names are free.
 	alone := ownership.New(ownership.Options{Store: store})
 	d := startPlaced(t, alone, placed{fake: full("second")})
 	if err := errors.Join(alone.Load(t.Context()), d.Catalog().Settle(t.Context())); err != nil {
@@ -145,8 +146,8 @@ func TestNamesOfABackendThatIsAway(t *testing.T) {
 	}
 }
 
-// TestPersonalNamesOfABackendThatIsAway: what a backend showed to some callers only is, while it is away, unknown to everybody, as it was to
-// the others before, and still of no other backend.
+// TestPersonalNamesOfABackendThatIsAway: names that a backend lists only to some callers are
+// unknown to all callers while it is away. They still belong to no other backend.
 func TestPersonalNamesOfABackendThatIsAway(t *testing.T) {
 	store := &memoryStore{}
 	knew := ownership.New(ownership.Options{Store: store})
@@ -165,22 +166,23 @@ func TestPersonalNamesOfABackendThatIsAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, x := range []struct {
-		method       mcp.Method
-		hers, nobody string
+		method        mcp.Method
+		hers, unowned string
 	}{
 		{mcp.MethodToolsCall, `{"name":"hers"}`, `{"name":"nixx"}`},
 		{mcp.MethodPromptsGet, `{"name":"hers"}`, `{"name":"nixx"}`},
 		{mcp.MethodResourcesRead, `{"uri":"mine://hers"}`, `{"uri":"mine://nixx"}`},
 		{mcp.MethodResourcesRead, `{"uri":"mine://of/hers"}`, `{"uri":"mine://of/nixx"}`},
 	} {
-		hers, nobody := ask(t, d, x.method, x.hers), ask(t, d, x.method, x.nobody)
-		if hers != strings.ReplaceAll(nobody, "nixx", "hers") || strings.Contains(hers, "second") || strings.Contains(hers, "first") {
-			t.Errorf("%s %s: %s; of what nobody has: %s", x.method, x.hers, hers, nobody)
+		hers, unowned := ask(t, d, x.method, x.hers), ask(t, d, x.method, x.unowned)
+		if hers != strings.ReplaceAll(unowned, "nixx", "hers") || strings.Contains(hers, "second") || strings.Contains(hers, "first") {
+			t.Errorf("%s %s: %s; of an unknown name: %s", x.method, x.hers, hers, unowned)
 		}
 	}
 }
 
-// A backend that comes back has its names again, and one that comes late wins by its place.
+// A backend that returns owns its names again. A backend that starts late wins by its place in the
+// configuration.
 func TestABackendThatComesLate(t *testing.T) {
 	a, b := full("a"), full("b")
 	d := start(t, Options{}, a, b)
@@ -200,7 +202,8 @@ func TestABackendThatComesLate(t *testing.T) {
 	}
 }
 
-// What the platform grants is of no other backend, whether its holder is away, has never come up, or does not list it.
+// A granted name belongs to no other backend, whether its owner is away, was never reached, or does
+// not list it.
 func TestGrants(t *testing.T) {
 	hostile := full("hostile")
 	hostile.tools = []*pb.Tool{{Name: "desk_pay"}, {Name: "free"}}
@@ -248,7 +251,8 @@ func TestGrants(t *testing.T) {
 	}
 }
 
-// Earlier backends keep their URIs: a later one has none of them by an exact resource, a longer prefix, a skill or a page.
+// An earlier backend keeps its URIs: a later one does not get them by an exact resource, a longer
+// prefix, a skill or a page.
 func TestURIsOfAnEarlierBackend(t *testing.T) {
 	a := &fake{name: "a", describe: &pb.DescribeResponse{Resources: &pb.ResourceFeatures{UriPrefixes: []string{"pre://x/"}}},
 		templates: []*pb.ResourceTemplate{{UriTemplate: "tpl://{x}", Name: "t"}, {UriTemplate: "ui://{x}", Name: "p"}}}
@@ -267,7 +271,8 @@ func TestURIsOfAnEarlierBackend(t *testing.T) {
 	}
 }
 
-// A call goes on with the backend that asked: with no other, and with it though an earlier backend has come by the name meanwhile.
+// A call continues only at the backend that asked, even if an earlier backend has acquired the name
+// since.
 func TestRoundsBelongToTheirBackend(t *testing.T) {
 	asking := func(name string) *fake {
 		f := full(name)
@@ -293,7 +298,7 @@ func TestRoundsBelongToTheirBackend(t *testing.T) {
 		for _, other := range []string{"gone", "a"} {
 			got, err := later(door.method, door.params, other)
 			if door.method == mcp.MethodResourcesRead && other == "a" {
-				continue // It is there, and may say itself what it has.
+				continue // The resource is a's, so that a answers.
 			}
 			if kindOf(t, err) != mcp.KindUnavailable {
 				t.Errorf("%s of %s: %s, %v", door.name, other, got, err)
@@ -309,11 +314,11 @@ func TestRoundsBelongToTheirBackend(t *testing.T) {
 		t.Errorf("a call that b began: %s, %v", got, err)
 	}
 	if err := d.CancelCall(t.Context(), rules(t, modern), &mcp.Call{ID: "c", Method: mcp.MethodToolsCall, Backend: "gone", Params: mcp.Params{Target: "pay"}}); err != nil {
-		t.Errorf("cancelled with nobody: %v", err)
+		t.Errorf("cancelled without an owner: %v", err)
 	}
 }
 
-// waiting tells when somebody waits for a context to end.
+// waiting calls begun when a goroutine waits for the end of the context.
 type waiting struct {
 	context.Context
 	begun func()
@@ -324,8 +329,8 @@ func (w waiting) Done() <-chan struct{} {
 	return w.Context.Done()
 }
 
-// A call that a backend began and that comes to a replica which has not tried that backend yet, as one taken over from a lost replica may,
-// waits until it has.
+// A call that is bound to a backend, as after a takeover, waits on a replica that has not reached
+// that backend yet.
 func TestBoundCallWaitsForItsBackend(t *testing.T) {
 	quiet := slog.New(slog.DiscardHandler)
 	pool, err := backend.NewPool([]backend.Config{{Name: "first", Target: full("first").serve(t), Timeout: 20 * time.Second}}, backend.Options{Logger: quiet})

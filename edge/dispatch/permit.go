@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"context"
+	"errors"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/policy"
@@ -11,24 +12,54 @@ import (
 
 // authorize runs the second stage of the decision on the round, which may block.
 func (r *round) authorize(ctx context.Context) error {
-	if r.d.opts.Access == nil {
+	decider := r.decider()
+	if decider == nil {
 		return nil
 	}
-	return r.d.opts.Access.Admit(ctx, r.rules, r.call, r.target.Backend, r.allowedBy)
+	err := decider.Admit(ctx, r.rules, r.call, r.target.Backend, r.allowedBy)
+	if errors.Is(err, policy.ErrReplaced) {
+		return r.authorizeAnew(ctx)
+	}
+	return err
+}
+
+// decider returns what decides about the round. nil allows it.
+func (r *round) decider() Decider {
+	decider, _ := r.named.Access.(Decider)
+	return decider
+}
+
+// authorizeAnew decides on the round again, by the rules in force: those by which it was resolved
+// were replaced, and their policy server is gone. It must not run if the catalog was changed with
+// the rules, because rules are written for the arguments that the catalog sends.
+func (r *round) authorizeAnew(ctx context.Context) error {
+	now := r.d.opts.Access() // before the catalog is compared, which is exchanged first
+	if !r.named.Current(r.d.catalog) {
+		return mcp.Errorf(mcp.KindUnavailable, "the settings of the server have changed during the request; send it again")
+	}
+	r.named.Access = now
+	if r.named.Backend != nil {
+		if err := r.decide(ctx); err != nil {
+			return err
+		}
+	}
+	return r.authorize(ctx)
 }
 
 // conceals reports whether an existing object may be hidden from the caller.
 func (r *round) conceals() bool {
-	if r.d.opts.Access == nil {
+	decider := r.decider()
+	if decider == nil {
 		return false
 	}
-	_, listed := r.d.opts.Access.Lists(&r.call.Principal)
+	_, listed := decider.Lists(&r.call.Principal)
 	return listed != nil
 }
 
-// narrow makes a cache hint, which may be nil, private to the caller if other callers may be denied the answer.
+// narrow makes a cache hint, which may be nil, private to the caller if other callers may be denied
+// the answer or may not use the set.
 func (r *round) narrow(hint *pb.CacheHint) {
-	if hint != nil && r.d.opts.Access != nil && r.d.opts.Access.Restricts() {
+	if decider := r.decider(); hint != nil && (r.named.Private() || decider != nil && decider.Restricts()) {
 		hint.Scope = pb.CacheScope_CACHE_SCOPE_PRIVATE
 	}
 }

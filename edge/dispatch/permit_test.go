@@ -28,7 +28,7 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
-// control is an access.Control with a policy.
+// control returns an access.Control with a policy.
 func control(t testing.TB, s policy.Settings) *access.Control {
 	t.Helper()
 	p, err := policy.Compile(s)
@@ -38,7 +38,16 @@ func control(t testing.TB, s policy.Settings) *access.Control {
 	return access.New(access.Options{Policy: p, Authenticates: true})
 }
 
-// everything is a backend that has all that a caller may name.
+// decider returns Options.Access for a policy.
+func decider(t testing.TB, s policy.Settings) func() Decider {
+	t.Helper()
+	return by(control(t, s))
+}
+
+// by returns Options.Access for a Control.
+func by(c *access.Control) func() Decider { return func() Decider { return c.InForce() } }
+
+// everything returns a backend with each kind of named object.
 func everything() *fake {
 	return &fake{
 		name: "a", tools: []*pb.Tool{{Name: "one"}, {Name: "two", Annotations: &pb.ToolAnnotations{ReadOnly: proto.Bool(true)}}},
@@ -53,7 +62,7 @@ func everything() *fake {
 	}
 }
 
-// named are requests about NAME, which all that a caller may name is called by.
+// named are the requests about each kind of object, whose name is NAME.
 var named = []struct {
 	method mcp.Method
 	params string
@@ -67,26 +76,26 @@ var named = []struct {
 	{mcp.MethodComplete, `{"ref":{"type":"ref/resource","uri":"docs://NAME"},"argument":{"name":"id","value":"v"}}`},
 }
 
-// about makes a request about one name.
+// about makes a request about an object by its name.
 func about(t testing.TB, i int, name string, who mcp.Principal) *mcp.Call {
 	call := request(t, named[i].method, strings.ReplaceAll(named[i].params, "NAME", name))
 	call.Principal = who
 	return call
 }
 
-// told is all that a client is told of an error, with its name replaced.
-func told(err error, name string) string {
+// seenBy returns the part of an error that a client sees, with the object's name replaced.
+func seenBy(err error, name string) string {
 	e := mcp.AsError(err)
 	return strings.ReplaceAll(fmt.Sprintf("%s %s %s %v", e.Kind, e.Message, e.Data, e.Challenge), name, "NAME")
 }
 
-// What is hidden is answered for exactly as what does not exist, whatever is asked for.
+// A hidden object gets the same response as one that does not exist, for every kind of request.
 func TestHidden(t *testing.T) {
 	f := everything()
 	f.onRead = func(in *pb.ReadResourceRequest, _ grpc.ServerStreamingServer[pb.ReadResourceResponse]) error {
 		return status.Error(codes.NotFound, "no such page in this library: "+in.GetUri())
 	}
-	d := start(t, Options{Access: control(t, policy.Settings{Default: policy.Allow, Rules: []policy.Rule{{
+	d := start(t, Options{Access: decider(t, policy.Settings{Default: policy.Allow, Rules: []policy.Rule{{
 		Name: "one is hidden", Then: policy.Hide, When: `[tool.name, prompt.name].exists(n, n == "one") || resource.uri == "docs://one" || resource.uri.startsWith("one:")`,
 	}}})}, f)
 	for i := range named {
@@ -97,21 +106,21 @@ func TestHidden(t *testing.T) {
 				t.Errorf("%s: the backend was asked for what is hidden", named[i].params)
 			}
 			_, unknown := d.Call(t.Context(), rules(t, version), about(t, i, "nix", mcp.Principal{}), nil)
-			if unknown == nil || told(hidden, "one") != told(unknown, "nix") {
-				t.Errorf("%s: hidden is\n%s\nunknown\n%s", named[i].params, told(hidden, "one"), told(unknown, "nix"))
+			if unknown == nil || seenBy(hidden, "one") != seenBy(unknown, "nix") {
+				t.Errorf("%s: hidden is\n%s\nunknown\n%s", named[i].params, seenBy(hidden, "one"), seenBy(unknown, "nix"))
 			}
-			if _, err := d.Resolve(t.Context(), rules(t, version), about(t, i, "one", mcp.Principal{})); err == nil || told(err, "one") != told(unknown, "nix") {
+			if _, err := d.Resolve(t.Context(), rules(t, version), about(t, i, "one", mcp.Principal{})); err == nil || seenBy(err, "one") != seenBy(unknown, "nix") {
 				t.Errorf("%s: resolved, hidden is %v", named[i].params, err)
 			}
 		}
 	}
 }
 
-// What is denied is refused openly; what lacks scopes says which, those of the operation and, in revisions with
-// sessions, those that the policy knows of the caller's.
+// A denied request is refused openly. If scopes are missing, the error names them: those of the
+// operation and, in revisions with sessions, those of the caller that the policy knows.
 func TestDenied(t *testing.T) {
 	f := everything()
-	d := start(t, Options{Access: control(t, policy.Settings{
+	d := start(t, Options{Access: decider(t, policy.Settings{
 		Default: policy.Deny,
 		Rules:   []policy.Rule{{Name: "two", Then: policy.Allow, When: `tool.name == "two" || prompt.name == "two" || resource.uri.endsWith("two") || resource.uri.startsWith("two:")`}},
 		Scopes:  []policy.Scopes{{Need: []string{"w"}}}, Hierarchy: map[string][]string{"a": {"r"}},
@@ -153,9 +162,9 @@ func TestDenied(t *testing.T) {
 	}
 }
 
-// The arguments that rules look at are those that the backend gets.
+// Rules inspect the same arguments that the backend gets.
 func TestArgumentsDecide(t *testing.T) {
-	d := start(t, Options{ArgumentValues: 10, Access: control(t, policy.Settings{
+	d := start(t, Options{ArgumentValues: 10, Access: decider(t, policy.Settings{
 		Default: policy.Deny,
 		Rules: []policy.Rule{
 			{Name: "number", Then: policy.Allow, When: `tool.name == "one" && arguments.n == 9007199254740993`},
@@ -193,12 +202,13 @@ func TestArgumentsDecide(t *testing.T) {
 	}
 }
 
-// Lists show what the policy lets a caller use, page by page, and cursors are those of who got them.
+// Lists show only what the policy lets a caller use, page by page. A cursor is valid only for its
+// caller.
 func TestFilteredLists(t *testing.T) {
 	f := everything()
 	f.tools = tools(0, 100)
 	b := &fake{name: "b", prefix: "b_", services: "t", tools: tools(0, 10), cache: f.cache}
-	d := start(t, Options{Catalog: catalog.Options{PageSize: 7}, Access: control(t, policy.Settings{
+	d := start(t, Options{Catalog: catalog.Options{PageSize: 7}, Access: decider(t, policy.Settings{
 		Default: policy.Deny, Rules: []policy.Rule{{Name: "own", Then: policy.Allow, When: `principal.roles.exists(r, tool.name.endsWith(r))`}},
 	})}, f, b)
 	role := func(r string) mcp.Principal { return mcp.Principal{Subject: r, Roles: []string{r}} }
@@ -231,29 +241,30 @@ func TestFilteredLists(t *testing.T) {
 	}
 	_, err := listPage(t, d, modern, mcp.MethodToolsList, fmt.Sprintf(`{"cursor":%q}`, cursors[0]), role("4"))
 	_, invented := listPage(t, d, modern, mcp.MethodToolsList, `{"cursor":"x"}`, role("4"))
-	if kindOf(t, err) != mcp.KindBadCursor || told(err, cursors[0]) != told(invented, "x") {
+	if kindOf(t, err) != mcp.KindBadCursor || seenBy(err, cursors[0]) != seenBy(invented, "x") {
 		t.Errorf("a cursor of one with other rights: %v; an invented one: %v", err, invented)
 	}
 	if got, _ := all(role("none")); len(got) != 0 {
 		t.Errorf("listed to one without rights: %q", got)
 	}
-	a, z := d.Describe(t.Context(), rules(t, modern), role("3")), d.Describe(t.Context(), rules(t, modern), role("4"))
+	a, z := d.Describe(t.Context(), rules(t, modern), "", role("3")), d.Describe(t.Context(), rules(t, modern), "", role("4"))
 	if a.Digest == z.Digest || a.Digest.Prompts != z.Digest.Prompts {
 		t.Errorf("digests %v and %v", a.Digest, z.Digest)
 	}
 }
 
-// What a backend says may be shared between callers is private where a policy may refuse it to one of them.
+// A cache hint that a backend marks as public is private if a policy may deny the answer to some
+// callers.
 func TestCacheScopeUnderPolicy(t *testing.T) {
 	when := policy.Rule{Name: "own", Then: policy.Allow, When: `principal.roles.exists(r, r == "reader")`}
 	for name, c := range map[string]struct {
-		access Access
+		access func() Decider
 		want   string
 	}{
 		"no policy":    {nil, "public"},
-		"none yet":     {access.New(access.Options{Authenticates: true}), "public"},
-		"rules":        {control(t, policy.Settings{Default: policy.Deny, Rules: []policy.Rule{when}}), "private"},
-		"scopes alone": {control(t, policy.Settings{Scopes: []policy.Scopes{{Need: []string{"mcp:read"}}}}), "private"},
+		"none yet":     {by(access.New(access.Options{Authenticates: true})), "public"},
+		"rules":        {decider(t, policy.Settings{Default: policy.Deny, Rules: []policy.Rule{when}}), "private"},
+		"scopes alone": {decider(t, policy.Settings{Scopes: []policy.Scopes{{Need: []string{"mcp:read"}}}}), "private"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := skilled("a", true, "skill://one/SKILL.md")
@@ -277,9 +288,9 @@ func TestCacheScopeUnderPolicy(t *testing.T) {
 	}
 }
 
-// Callers with the same rights share what is kept of lists.
+// Callers with the same rights share cached lists.
 func TestEntitlementsShareLists(t *testing.T) {
-	d := start(t, Options{Access: control(t, policy.Settings{
+	d := start(t, Options{Access: decider(t, policy.Settings{
 		Default: policy.Deny, Rules: []policy.Rule{{Name: "own", Then: policy.Allow, When: `principal.roles.exists(r, tool.name.endsWith(r))`}},
 	})}, &fake{name: "a", tools: tools(0, 100)})
 	for i := range 10_000 {
@@ -294,17 +305,17 @@ func TestEntitlementsShareLists(t *testing.T) {
 	}
 }
 
-// Without rules, and with what further scopes would open listed, all see the same list.
+// Without rules, all callers see the same list, including entries that need further scopes.
 func TestScopesAloneDoNotFilter(t *testing.T) {
 	f := everything()
-	d := start(t, Options{Access: control(t, policy.Settings{Scopes: []policy.Scopes{{Need: []string{"w"}}}})}, f)
+	d := start(t, Options{Access: decider(t, policy.Settings{Scopes: []policy.Scopes{{Need: []string{"w"}}}})}, f)
 	p, err := listPage(t, d, modern, mcp.MethodToolsList, `{}`, mcp.Principal{})
 	if err != nil || len(p.Tools) != 2 || p.CacheScope != "public" {
 		t.Errorf("%+v, %v", p, err)
 	}
 }
 
-// A new policy is told to exactly those whose lists are others, and ends and begins watches.
+// A new policy notifies exactly the callers whose lists change, and closes and opens watches.
 func TestExchangedPolicy(t *testing.T) {
 	f := everything()
 	settings := func(role string) policy.Settings {
@@ -313,10 +324,10 @@ func TestExchangedPolicy(t *testing.T) {
 		}}}
 	}
 	c := control(t, settings("a"))
-	d := start(t, Options{Catalog: catalog.Options{Jitter: -1}, Access: c}, f)
+	d := start(t, Options{Catalog: catalog.Options{Jitter: -1}, Access: by(c)}, f)
 	feeds := map[string]mcp.Feed{}
 	for _, role := range []string{"a", "b", "c"} {
-		feed, err := d.Changes(t.Context(), mcp.Principal{Subject: role, Roles: []string{role}}, mcp.Filter{Tools: true, Prompts: true, URIs: []string{"docs://one"}})
+		feed, err := d.Changes(t.Context(), "", mcp.Principal{Subject: role, Roles: []string{role}}, mcp.Filter{Tools: true, Prompts: true, URIs: []string{"docs://one"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -330,16 +341,16 @@ func TestExchangedPolicy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.Catalog().Exchange(func() { c.SetPolicy(p, nil) }, false)
+	d.Catalog().Exchange(nil, nil, func() { c.SetPolicy(p, nil) }, false)
 	for role, changed := range map[string]bool{"a": true, "b": true, "c": false} {
 		idle := await.Patience
-		if !changed { // Nothing comes.
+		if !changed { // No change is expected.
 			idle = 50 * time.Millisecond
 		}
 		got, err := feeds[role].Next(t.Context(), idle)
 		tools := slices.Contains(got, mcp.Change{Kind: mcp.ToolsChanged})
 		if err != nil || tools != changed || slices.Contains(got, mcp.Change{Kind: mcp.PromptsChanged}) {
-			t.Errorf("%s is told %v, %v", role, got, err)
+			t.Errorf("%s gets %v, %v", role, got, err)
 		}
 	}
 	awaitWatch := func(role string, want int) {
@@ -351,16 +362,16 @@ func TestExchangedPolicy(t *testing.T) {
 	awaitWatch("c", 1)
 }
 
-// No list shows, and no call reaches, what the policy does not allow.
+// No list shows, and no call reaches, an object that the policy denies.
 func TestNothingPassesThePolicy(t *testing.T) {
 	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, 7))
 	f := everything()
 	f.tools = tools(0, 20)
 	c := control(t, policy.Settings{})
-	d := start(t, Options{Access: c}, f)
+	d := start(t, Options{Access: by(c)}, f)
 	for range 60 {
-		// Each role sees, is denied or has hidden tools at random.
+		// Each role sees, is denied, or does not see tools, at random.
 		effects := map[string]policy.Effect{}
 		s := policy.Settings{Default: policy.Deny, Lists: policy.Allowed, Scopes: []policy.Scopes{{Tools: []string{"t000*"}, Need: []string{"w"}}}}
 		for _, role := range []string{"a", "b"} {
@@ -381,7 +392,7 @@ func TestNothingPassesThePolicy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.SetPolicy(compiled, nil)
+		d.Catalog().Exchange(nil, nil, func() { c.SetPolicy(compiled, nil) }, false)
 		for range 10 {
 			role := []string{"a", "b"}[r.IntN(2)]
 			who := mcp.Principal{Subject: "s", Roles: []string{role}, Scopes: [][]string{nil, {"w"}}[r.IntN(2)]}
@@ -405,9 +416,9 @@ func TestNothingPassesThePolicy(t *testing.T) {
 	}
 }
 
-// What fails while it is asked is the request's error.
+// An error of the decision is the request's error.
 func TestAccessFails(t *testing.T) {
-	d := start(t, Options{Access: failing{}}, everything())
+	d := start(t, Options{Access: func() Decider { return failing{by(access.New(access.Options{}))()} }}, everything())
 	for i := range named {
 		if _, err := d.Call(t.Context(), rules(t, modern), about(t, i, "one", mcp.Principal{}), nil); !errors.Is(err, errFailing) {
 			t.Errorf("%s: %v", named[i].params, err)
@@ -417,13 +428,13 @@ func TestAccessFails(t *testing.T) {
 
 var errFailing = errors.New("failing")
 
-type failing struct{ Access }
+type failing struct{ Decider }
 
 func (failing) Decide(context.Context, *revision.Rules, *mcp.Call, *policy.Target, policy.Arguments) (string, error) {
 	return "", errFailing
 }
 
-// Rules and the backend see the same arguments: an optional member that is null is there for neither.
+// Rules and the backend see the same arguments: an optional null member is absent for both.
 func TestNullArgumentsAreAbsent(t *testing.T) {
 	var mu sync.Mutex
 	var got string
@@ -437,7 +448,7 @@ func TestNullArgumentsAreAbsent(t *testing.T) {
 		got = in.GetArgumentsJson()
 		return s.Send(toolText("called"))
 	}
-	d := start(t, Options{Access: control(t, policy.Settings{
+	d := start(t, Options{Access: decider(t, policy.Settings{
 		Default: policy.Allow,
 		Rules: []policy.Rule{
 			{Name: "dry", Then: policy.Deny, When: `has(arguments.dry) || has(arguments.x)`},

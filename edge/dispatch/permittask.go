@@ -12,23 +12,26 @@ import (
 	"github.com/mcpedge/mcpedge/edge/revision"
 )
 
-// PermitTask decides on a request that names a task: whether its caller may now call the task's tool with the stored arguments. nil allows
-// the request; otherwise the error is a *mcp.Error. hidden means that the request must be answered as if the task did not exist. If the
-// tool no longer exists, the decision uses its name and the backend that it had, with the hints of a tool without annotations.
+// PermitTask decides on a request that names a task: whether its caller may now call the task's
+// tool with the stored arguments. nil allows the request; otherwise the error is a *mcp.Error.
+// hidden means that the request must be answered as if the task did not exist. If the tool no
+// longer exists, the decision uses its name, its former backend, and the hints of a tool without
+// annotations.
 func (d *Dispatch) PermitTask(ctx context.Context, rules *revision.Rules, call *mcp.Call, task *mcp.TaskCall) (hidden bool, err error) {
 	if d.opts.Access == nil {
 		return false, nil
 	}
-	target := policy.Target{Kind: policy.Tool, Method: mcp.MethodToolsCall, Name: task.Tool, Backend: task.Backend, Hints: catalog.HintsOf(nil)}
-	t := d.catalog.KnownTool(call.Principal, task.Tool)
+	target := policy.Target{Kind: policy.Tool, Method: mcp.MethodToolsCall, Name: task.Tool, Backend: task.Backend, Set: call.Set, Hints: catalog.HintsOf(nil)}
+	t, known := d.catalog.KnownTool(call.Principal, task.Backend, task.Tool)
 	if t != nil {
 		target = t.Target
+		target.Set = call.Set
 	}
 	once := *task
 	if task.Arguments != nil { // The rules and the policy server may both read them.
 		once.Arguments = sync.OnceValues(task.Arguments)
 	}
-	err = d.opts.Access.DecideTask(ctx, rules, call, &once, &target, func() (map[string]any, error) {
+	args := func() (map[string]any, error) {
 		asked := *call
 		asked.Params.Arguments = nil
 		if once.Arguments != nil {
@@ -41,6 +44,10 @@ func (d *Dispatch) PermitTask(ctx context.Context, rules *revision.Rules, call *
 			r.forTool(t)
 		}
 		return r.toolArguments()
-	})
+	}
+	err = known.(Decider).DecideTask(ctx, rules, call, &once, &target, args)
+	for errors.Is(err, policy.ErrReplaced) {
+		err = d.opts.Access().DecideTask(ctx, rules, call, &once, &target, args)
+	}
 	return errors.Is(err, policy.ErrHidden), err
 }

@@ -27,9 +27,9 @@ func (r *round) getPrompt(ctx context.Context) (mcp.Reply, error) {
 		return mcp.Reply{}, err
 	}
 	if lacking := p.Lacking(req.GetArguments()); len(lacking) > 0 {
-		return mcp.Reply{}, mcp.Errorf(mcp.KindInvalidParams, "prompt %q needs the arguments: %s", catalog.Clip(p.Name), strings.Join(lacking, ", "))
+		return mcp.Reply{}, mcp.Errorf(mcp.KindInvalidParams, "prompt %q needs the arguments: %s", catalog.Clip(p.ShownName), strings.Join(lacking, ", "))
 	}
-	r.tell(req.Context, p.Owner)
+	r.addClaims(req.Context, p.Owner)
 	ctx, end, err := r.begin(ctx, p.Owner, p.Proto.GetName())
 	if err != nil {
 		return mcp.Reply{}, err
@@ -46,7 +46,7 @@ func (r *round) getPrompt(ctx context.Context) (mcp.Reply, error) {
 	if out.input != nil {
 		return r.inputRequired(out.input)
 	}
-	result, err := translate.PromptResult(r.rules, r.d.server, out.result)
+	result, err := translate.PromptResult(r.rules, r.server(), out.result)
 	if err != nil {
 		return mcp.Reply{}, r.blame(err)
 	}

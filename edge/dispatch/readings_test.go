@@ -10,8 +10,8 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// Rules on the variables of templates decide on what is listed, also in directories, as on what is read: by allowing one's own, and by hiding
-// what is another's.
+// Rules on template variables decide on listed entries and directories as on reads, both by
+// allowing the caller's own and by hiding others'.
 func TestVariablesDecideOnWhatIsListed(t *testing.T) {
 	own := `has(resource.vars.tenant) && resource.vars.tenant == principal.subject`
 	for name, s := range map[string]policy.Settings{
@@ -30,7 +30,7 @@ func TestVariablesDecideOnWhatIsListed(t *testing.T) {
 				f.resources = append(f.resources, &pb.Resource{Uri: uri, Name: uri})
 				f.children = append(f.children, &pb.Resource{Uri: uri + "/child", Name: "child"}, &pb.Resource{Uri: uri + "-child", Name: "child"})
 			}
-			d := start(t, Options{Access: control(t, s)}, f)
+			d := start(t, Options{Access: decider(t, s)}, f)
 			acme := mcp.Principal{Issuer: "i", Subject: "acme"}
 			p, err := listPage(t, d, modern, mcp.MethodResourcesList, `{}`, acme)
 			if err != nil || !slices.Equal(p.names(), []string{"t://acme/plan"}) {
@@ -47,14 +47,49 @@ func TestVariablesDecideOnWhatIsListed(t *testing.T) {
 	}
 }
 
-// A completion of a URI that a rule on the variables of templates hides is answered as that of a URI that does not exist.
+// Rules on template variables also see those of a URI without the parts that the backend may drop,
+// and a listed URI is readable whose rest the default refuses.
+func TestVariablesOfURIsWithoutParts(t *testing.T) {
+	f := everything()
+	f.templates = []*pb.ResourceTemplate{{UriTemplate: "t://{tenant}/{doc}", Name: "docs"}}
+	f.describe = &pb.DescribeResponse{Resources: &pb.ResourceFeatures{UriPrefixes: []string{"t:", "l:"}}}
+	f.resources = []*pb.Resource{{Uri: "l://open?a=1", Name: "l"}}
+	read := func(d *Dispatch, uri string) error {
+		call := request(t, mcp.MethodResourcesRead, `{"uri":"`+uri+`"}`)
+		call.Principal = mcp.Principal{Issuer: "i", Subject: "acme"}
+		_, err := d.Call(t.Context(), rules(t, modern), call, nil)
+		return err
+	}
+	hides := start(t, Options{Access: decider(t, policy.Settings{Default: policy.Allow, Rules: []policy.Rule{
+		{Name: "others'", When: `has(resource.vars.tenant) && resource.vars.tenant != principal.subject`, Then: policy.Hide}}})}, f)
+	for _, uri := range []string{"t://globex/plan", "t://globex/plan#", "t://globex/plan?x", "t://globex/plan/", "t://globex/plan/?x#y"} {
+		if err := read(hides, uri); kindOf(t, err) != mcp.KindResourceNotFound {
+			t.Errorf("%s: %v", uri, err)
+		}
+	}
+	for _, uri := range []string{"t://acme/plan", "t://acme/plan?x", "l://open?a=1"} {
+		if err := read(hides, uri); err != nil {
+			t.Errorf("%s: %v", uri, err)
+		}
+	}
+	allows := start(t, Options{Access: decider(t, policy.Settings{Default: policy.Hide, Rules: []policy.Rule{
+		{Name: "own", When: `has(resource.vars.tenant) && resource.vars.tenant == principal.subject || resource.uri == "l://open?a=1"`, Then: policy.Allow}}})}, f)
+	for uri, readable := range map[string]bool{"t://acme/plan": true, "t://acme/plan?x": false, "l://open?a=1": true, "l://open?a=1#": false, "l://open": false} {
+		if err := read(allows, uri); (err == nil) != readable {
+			t.Errorf("%s by an allow-list: %v", uri, err)
+		}
+	}
+}
+
+// A completion of a URI that a rule on template variables hides gets the response of a URI that
+// does not exist.
 func TestVariablesDecideOnCompletedURIs(t *testing.T) {
 	f := everything()
 	f.templates = append(f.templates, &pb.ResourceTemplate{UriTemplate: "t://{tenant}/{doc}", Name: "docs"})
 	for _, uri := range []string{"t://acme/plan", "t://globex/merger", "t://gl%6fbex/another"} {
 		f.resources = append(f.resources, &pb.Resource{Uri: uri, Name: uri})
 	}
-	d := start(t, Options{Access: control(t, policy.Settings{Default: policy.Allow, Rules: []policy.Rule{
+	d := start(t, Options{Access: decider(t, policy.Settings{Default: policy.Allow, Rules: []policy.Rule{
 		{Name: "others'", When: `has(resource.vars.tenant) && resource.vars.tenant != principal.subject`, Then: policy.Hide},
 	}})}, f)
 	complete := func(uri string) error {
@@ -74,7 +109,7 @@ func TestVariablesDecideOnCompletedURIs(t *testing.T) {
 	}
 }
 
-// A mesh that reads metadata sees the name that the backend reads in the body, however the client spells a URI.
+// The name in the gRPC metadata equals the name in the body, however the client spells a URI.
 func TestMetadataHasTheNameOfTheBody(t *testing.T) {
 	f := everything()
 	f.templates = append(f.templates, &pb.ResourceTemplate{UriTemplate: "t://{tenant}/{doc}", Name: "docs"})

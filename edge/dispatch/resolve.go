@@ -9,8 +9,11 @@ import (
 	"github.com/mcpedge/mcpedge/edge/revision"
 )
 
-// Resolve implements the eras' Dispatcher: it looks up what a request names, reads its arguments as the backend does, and applies rules
-// and scopes. Call uses the target without another lookup.
+// Resolve implements the eras' Dispatcher: it looks up the target of a request, normalizes its
+// arguments to the form that the backend reads, and applies rules and scopes. Call uses the target
+// without another lookup. Resolve changes call: if the catalog renames the target, it replaces the
+// name in the params by the canonical one, if the catalog changes arguments, it replaces these, and
+// in both cases it binds the call to the backend. So policy, records and audit use canonical names.
 func (d *Dispatch) Resolve(ctx context.Context, rules *revision.Rules, call *mcp.Call) (*mcp.Target, error) {
 	r := &round{d: d, rules: rules, call: call}
 	r.target = mcp.Target{Backend: call.Backend, Known: call.Backend != "", Repeatable: call.Method.Repeatable(), Handle: r}
@@ -31,14 +34,22 @@ func (r *round) resolve(ctx context.Context) error {
 		return nil
 	}
 	r.target.Backend, r.target.Known = t.Backend.Name(), t.Tool != nil || t.Prompt != nil
+	bound := r.call.Backend != ""
+	r.rename()
+	var refused error
 	switch {
 	case t.Tool != nil:
 		r.target.Tasks, r.target.Repeatable = t.Tool.Tasks, t.Tool.Repeatable()
+		refused = r.curate(t.Tool.Arguments, bound, func(args []byte) ([]byte, error) { return t.Backend.Canonical(t.Tool.Proto.GetName(), args) })
 		r.forTool(t.Tool)
 	case t.Prompt != nil && t.Completion == nil:
+		refused = r.curate(t.Prompt.Arguments, bound, func(args []byte) ([]byte, error) { return args, nil })
 		r.forPrompt()
 	}
-	if r.d.opts.Access != nil {
+	if refused != nil {
+		r.unread = refused // rules cannot read refused arguments
+	}
+	if r.decider() != nil {
 		if err := r.decide(ctx); err != nil {
 			return err
 		}
@@ -46,13 +57,27 @@ func (r *round) resolve(ctx context.Context) error {
 	if t.Away {
 		return t.Unavailable()
 	}
-	return nil
+	return refused
 }
 
-// decide applies rules and scopes to what the request names. For callers from whom it is hidden the error is that of an unknown name, and
-// a watch opens once the object exists.
+// rename replaces the name of a tool or prompt by the canonical one.
+func (r *round) rename() {
+	params, name := &r.call.Params, r.named.Policy.Name
+	switch c := r.named.Completion; {
+	case r.call.Method == mcp.MethodToolsCall || r.call.Method == mcp.MethodPromptsGet:
+		if params.Target != name {
+			params.Rename(name)
+			r.call.Backend = r.named.Backend.Name()
+		}
+	case c != nil && c.Prompt && c.Target != name:
+		params.RenameRef(name)
+	}
+}
+
+// decide applies rules and scopes to what the request names. For callers from whom it is hidden the
+// error is that of an unknown name, and a watch opens once the object exists.
 func (r *round) decide(ctx context.Context) error {
-	rule, err := r.d.opts.Access.Decide(ctx, r.rules, r.call, r.named.Policy, r.given())
+	rule, err := r.decider().Decide(ctx, r.rules, r.call, r.named.Policy, r.given())
 	r.allowedBy = rule
 	switch {
 	case !errors.Is(err, policy.ErrHidden):

@@ -12,27 +12,27 @@ import (
 
 // counting counts the decisions on requests.
 type counting struct {
-	Access
+	Decider
 	decided, admitted int
 }
 
 func (c *counting) Decide(ctx context.Context, rules *revision.Rules, call *mcp.Call, t *policy.Target, args policy.Arguments) (string, error) {
 	c.decided++
-	return c.Access.Decide(ctx, rules, call, t, args)
+	return c.Decider.Decide(ctx, rules, call, t, args)
 }
 
 func (c *counting) Admit(ctx context.Context, rules *revision.Rules, call *mcp.Call, backend, rule string) error {
 	c.admitted++
-	return c.Access.Admit(ctx, rules, call, backend, rule)
+	return c.Decider.Admit(ctx, rules, call, backend, rule)
 }
 
-// A request is looked up and decided on once: what it was resolved to is called, though the lists, and with them what the name stands for,
-// have changed since. A later round is resolved anew.
+// A request is resolved and decided once. The resolved object is called even if the lists have
+// changed since. A later round is resolved again.
 func TestARequestIsResolvedOnce(t *testing.T) {
 	for i := range named {
 		f := everything()
-		c := &counting{Access: control(t, policy.Settings{Default: policy.Allow})}
-		d := start(t, Options{Access: c}, f)
+		c := &counting{Decider: decider(t, policy.Settings{Default: policy.Allow})()}
+		d := start(t, Options{Access: func() Decider { return c }}, f)
 		call := about(t, i, "two", mcp.Principal{})
 		var err error
 		if call.Target, err = d.Resolve(t.Context(), rules(t, modern), call); err != nil {

@@ -19,7 +19,7 @@ func (r *round) readResource(ctx context.Context) (mcp.Reply, error) {
 		return mcp.Reply{}, err
 	}
 	req.Uri = found.Sent
-	r.tell(req.Context, owner)
+	r.addClaims(req.Context, owner)
 	ctx, end, err := r.begin(ctx, owner, found.Sent)
 	if err != nil {
 		return mcp.Reply{}, err
@@ -37,8 +37,12 @@ func (r *round) readResource(ctx context.Context) (mcp.Reply, error) {
 		return r.inputRequired(out.input)
 	}
 	r.narrow(out.result.GetCache())
+	had := len(out.result.GetContents())
+	if out.result.Contents = r.named.ShownContents(out.result.Contents); len(out.result.Contents) == 0 && had > 0 {
+		return mcp.Reply{}, r.named.Unknown()
+	}
 	found.Respell(out.result.GetContents(), uri)
-	reply, err := translate.ReadResult(r.rules, r.d.server, r.call.Envelope, out.result)
+	reply, err := translate.ReadResult(r.rules, r.server(), r.call.Envelope, out.result)
 	if err != nil {
 		return mcp.Reply{}, r.blame(err)
 	}

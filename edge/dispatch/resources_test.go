@@ -27,19 +27,19 @@ func TestResourceRouting(t *testing.T) {
 	d := start(t, Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, a, b)
 	for uri, want := range map[string]string{
 		"x://exact/1":                            "a",
-		"x://items/special":                      "a", // the template of the first, before the resource of another
-		"x://items/7":                            "a", // ambiguous: the first
+		"x://items/special":                      "a", // the template of the first backend wins over the resource of another
+		"x://items/7":                            "a", // ambiguous: the first backend
 		"x://items/8?q=1":                        "a",
 		"x://other/7":                            "b",
 		"x://items/a%20b":                        "a",
-		"x://items/a b":                          "a", // It stands for the escape.
+		"x://items/a b":                          "a", // A space is equal to its escape.
 		"X://items/%37":                          "a",
 		"X://ITEMS/7":                            "b", // by x://{kind}/{id}
 		"plain://text":                           "a",
 		"tree://a/b/c":                           "b",
 		"files:a":                                "a",
-		"files:b/c":                              "a", // the first, though the prefix of another is longer
-		"deep:x":                                 "a", // equal prefixes: the first
+		"files:b/c":                              "a", // the first backend, although another prefix is longer
+		"deep:x":                                 "a", // equal prefixes: the first backend
 		"unknown:x":                              "",
 		"x://items/" + strings.Repeat("y", 8000): "a",
 		"files:" + strings.Repeat("y", 8000):     "a",

@@ -18,29 +18,31 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// round is one round of a request, from its resolution until its end. It is used by one goroutine at a time.
+// round is one round of a request, from its resolution until its end. It is used by one goroutine
+// at a time.
 type round struct {
 	d     *Dispatch
 	rules *revision.Rules
 	call  *mcp.Call
 	sink  mcp.Sink
 
-	// named is what the request names, and target the part of it that the eras see.
+	// named is the object that the request names, and target the part of it that the eras see.
 	named  catalog.Target
 	target mcp.Target
 	// allowedBy is the policy rule that allows the round; empty without a policy.
 	allowedBy string
-	// rewritten is true if the call's arguments were replaced by those that the backend is to read.
+	// rewritten is true if the call's arguments were replaced by those that the backend reads.
 	rewritten bool
 
 	// misfits are those of the previous rounds.
 	misfits misfits
 
-	// unread is why the backend would not accept the arguments; nil if no reason is known.
+	// unread is why the backend would reject the arguments; nil if no reason is known.
 	unread error
 
-	// key and value are the metadata that proves the caller to the backend, and pairs the other metadata with properties of the caller; set
-	// once proven is true. An empty key means that there is no proof.
+	// key and value are the metadata that proves the caller to the backend. pairs is the other
+	// metadata with properties of the caller. All are set once proven is true. An empty key means
+	// that there is no proof.
 	key, value string
 	pairs      []string
 	proven     bool
@@ -53,18 +55,21 @@ type round struct {
 	// owner is the backend that runs the round, set by enter.
 	owner *backend.Backend
 	began time.Time
-	// progress is the highest value passed on, valid once told is true.
-	progress float64
-	told     bool
+	// progress is the highest forwarded value, valid once hasProgress is true.
+	progress    float64
+	hasProgress bool
 	// cancel cancels the backend's call.
 	cancel context.CancelFunc
 
-	// size holds the message sizes for the call's kind of request, and most is the largest that may arrive. size is nil if memory is not
-	// counted. permit is that of the message being received.
+	// size holds the message sizes for the call's kind of request; nil disables accounting. most is
+	// the largest message that may arrive. permit is that of the message being received.
 	size   *catalog.Size
 	most   int64
 	permit *budget.Permit
 }
+
+// server renders the edge's own description, as the round's set has it.
+func (r *round) server() *translate.Server { return r.d.catalog.Server(&r.named) }
 
 // begin runs acquire, then enter.
 func (r *round) begin(ctx context.Context, b *backend.Backend, target string) (_ context.Context, end func(), _ error) {
@@ -80,9 +85,9 @@ func (r *round) begin(ctx context.Context, b *backend.Backend, target string) (_
 	return ctx, func() { cancel(); release() }, nil
 }
 
-// acquire takes one of the backend's places; release returns it. If the backend's Identity asks another server for the proof of the caller,
-// acquire gets that proof first: it may take long, and the place would be unavailable to other callers meanwhile. The backend's timeout
-// includes the wait for the proof.
+// acquire takes one of the backend's places; release returns it. If the backend's Identity gets the
+// proof of the caller from another server, acquire waits for that proof first, because a slow proof
+// would occupy the place. The backend's timeout includes the wait for the proof.
 func (r *round) acquire(ctx context.Context, b *backend.Backend) (release func(), _ error) {
 	if b.AsksToProve() {
 		r.deadline = r.due(b)
@@ -109,8 +114,8 @@ func (r *round) due(b *backend.Backend) time.Time {
 	return time.Now().Add(b.Timeout())
 }
 
-// prove gets the metadata that proves the caller to the backend, and the other metadata with properties of the caller. It fails if either
-// is not available.
+// prove gets the metadata that proves the caller to the backend, and the other metadata with
+// properties of the caller. It fails if either is not available.
 func (r *round) prove(ctx context.Context, b *backend.Backend) (err error) {
 	if r.pairs, err = b.CallerPairs(&r.call.Principal); err != nil {
 		return err
@@ -122,8 +127,9 @@ func (r *round) prove(ctx context.Context, b *backend.Backend) (err error) {
 	return nil
 }
 
-// enter gives a round that has a place its deadline and metadata. target is the backend's own name for what is called. end cancels what still
-// runs. enter fails if the caller's identity cannot be proved to the backend, or if the caller lacks a property that the backend requires.
+// enter gives a round that has a place its deadline and metadata. target is the backend's own name
+// of the called object. end cancels what still runs. enter fails if the caller's identity cannot be
+// proved to the backend, or if the caller lacks a property that the backend requires.
 func (r *round) enter(ctx context.Context, b *backend.Backend, target string) (_ context.Context, end context.CancelFunc, _ error) {
 	if !r.proven {
 		r.deadline = r.due(b)
@@ -146,8 +152,9 @@ func (r *round) enter(ctx context.Context, b *backend.Backend, target string) (_
 	return withMetadata(ctx, r.d.opts.Telemetry, r.call, target, r.key, r.value, pairs), cancel, nil
 }
 
-// unproven returns the error for a caller whose identity cannot be proved to a backend. If the call began before and its token is lost, the
-// replica that ran it is lost too: no other replica can run it again, and its effect is unknown.
+// unproven returns the error for a caller whose identity cannot be proved to a backend. If the call
+// began earlier and its token is lost, so is the replica that ran it: no other replica can run it
+// again, and its effect is unknown.
 func (r *round) unproven(b *backend.Backend, err error) error {
 	if !errors.Is(err, mcp.ErrNoToken) || !r.call.Begun {
 		return err
@@ -184,11 +191,22 @@ func (r *round) status(ctx context.Context, err error) *mcp.Error {
 		return &mcp.Error{Kind: mcp.KindUnavailable, Message: "the backend dropped the request, as servers do that shut down; try again later", Data: e.Data, Err: e.Err}
 	case cancelled:
 		return &mcp.Error{Kind: mcp.KindInternal, Message: "the backend cancelled the call", Data: e.Data, Err: e.Err}
+	case e.Kind == mcp.KindTimeout && !time.Now().Before(r.deadline): // The timer of ctx may be later.
+		e.Err = r.late(e.Err)
 	}
 	return r.refused(e)
 }
 
-// unknown returns e as the error for a request that was sent and has no answer; reason begins its message.
+// late returns the cause of an error after the deadline of the round: the bound that ended it.
+func (r *round) late(err error) error {
+	if r.call.Task != nil {
+		return fmt.Errorf("the round took longer than the task may live: %w", err)
+	}
+	return fmt.Errorf("the round took longer than the backend's timeout of %s: %w", r.owner.Timeout(), err)
+}
+
+// unknown returns e as the error for a request that was sent and not answered; reason begins its
+// message.
 func (r *round) unknown(e *mcp.Error, reason string) *mcp.Error {
 	return &mcp.Error{
 		Kind: mcp.KindUnknownOutcome, Data: e.Data, Err: e.Err,
@@ -201,8 +219,8 @@ func (r *round) refused(e *mcp.Error) *mcp.Error {
 	if e.Kind == mcp.KindContract {
 		return r.blame(e)
 	}
-	if e.Challenge != nil && r.d.opts.Access != nil {
-		r.d.opts.Access.Lacking(r.rules, r.call, e)
+	if e.Challenge != nil && r.decider() != nil {
+		r.decider().Lacking(r.rules, r.call, e)
 	}
 	e = translate.ForMethod(e, r.call.Method, r.call.Params.Target)
 	if e.Kind == mcp.KindResourceNotFound && r.conceals() {
@@ -219,7 +237,7 @@ func (r *round) broken(format string, args ...any) *mcp.Error {
 	return e
 }
 
-// blame adds the backend's name to an error in what it sent.
+// blame adds the backend's name to an error about data that it sent.
 func (r *round) blame(err error) *mcp.Error {
 	e := mcp.AsError(err)
 	if e.Kind != mcp.KindContract {
@@ -228,8 +246,8 @@ func (r *round) blame(err error) *mcp.Error {
 	return r.broken("%s", e.Message)
 }
 
-// tell adds the claims that only this backend receives to the request's context.
-func (r *round) tell(about *pb.RequestContext, b *backend.Backend) {
+// addClaims adds the claims that only this backend receives to the request's context.
+func (r *round) addClaims(about *pb.RequestContext, b *backend.Backend) {
 	if claims := b.ClaimsOf(r.call.Principal); claims != nil {
 		about.Principal.ClaimsJson = claims
 	}

@@ -16,13 +16,14 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
-// seekSchema has what model interfaces refuse: a combinator at the root, a reference, additionalProperties.
+// seekSchema has features that model interfaces refuse: a combinator at the root, a reference,
+// additionalProperties.
 const seekSchema = `{"type":"object","properties":{"id":{"$ref":"#/$defs/id"},"name":{"type":"string","minLength":2}},` +
 	`"oneOf":[{"required":["id"]},{"required":["name"]}],"additionalProperties":false,"$defs":{"id":{"type":"integer"}}}`
 
 const seekShown = `{"type":"object","properties":{"id":{"type":"integer"},"name":{"type":"string","description":"At least 2 characters."}}}`
 
-// listed is a tool as tools/list has it.
+// listed is a tool in the result of tools/list.
 type listed struct {
 	Description               string
 	InputSchema, OutputSchema json.RawMessage
@@ -50,8 +51,8 @@ func listedTools(t *testing.T, d *Dispatch, r *revision.Rules) map[string]listed
 	return out
 }
 
-// tools/list has the portable form of the arguments' schemas unless the full ones are asked for, in every
-// revision; schemas of results stay as they are.
+// tools/list shows the portable form of input schemas, unless full ones are configured, in every
+// revision. Output schemas are unchanged.
 func TestSchemasAreShown(t *testing.T) {
 	const plain = `{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`
 	for name, c := range map[string]struct {
@@ -85,7 +86,8 @@ func TestSchemasAreShown(t *testing.T) {
 	}
 }
 
-// Whatever is shown, arguments are checked by the schema that the backend sent, and reach it as they are.
+// Whatever form is shown, arguments are checked against the backend's full schema and forwarded
+// unchanged.
 func TestArgumentsAreCheckedByTheFullSchema(t *testing.T) {
 	for name, full := range map[string]bool{"portable": false, "full": true} {
 		t.Run(name, func(t *testing.T) {
@@ -93,11 +95,11 @@ func TestArgumentsAreCheckedByTheFullSchema(t *testing.T) {
 			d := start(t, Options{}, f)
 			for _, c := range []struct{ args, says string }{
 				{`{"id":7}`, `called one/seek {\"id\":7}`},
-				{`{"id":7,"name":"xy"}`, "id"}, // the portable form takes both
-				{`{}`, "id"},                   // and none
+				{`{"id":7,"name":"xy"}`, "id"}, // the portable form accepts both
+				{`{}`, "id"},                   // and neither
 				{`{"name":"x"}`, "'/name'"},    // and a shorter text
 				{`{"name":"xy","b":1}`, `'b'`}, // and other members
-				{`{"id":"7"}`, "want integer"}, // what both refuse
+				{`{"id":"7"}`, "want integer"}, // refused by both
 				{`{"name":"xy"}`, "called one/seek"},
 			} {
 				before, _ := f.seen()
@@ -115,8 +117,8 @@ func TestArgumentsAreCheckedByTheFullSchema(t *testing.T) {
 	}
 }
 
-// An argument that is mirrored in a header is shown with its annotation, and held against the header, though its
-// schema is shown in another form.
+// An argument that is mirrored in a header is shown with its annotation and compared with the
+// header, although its schema is shown in another form.
 func TestHeadersOfShownSchemas(t *testing.T) {
 	const schema = `{"type":"object","properties":{"region":{"type":"string","minLength":1,"x-mcp-header":"Region"}},"additionalProperties":false}`
 	d := start(t, Options{}, &fake{name: "one", tools: []*pb.Tool{{Name: "t", InputSchemaJson: schema}}})
@@ -133,11 +135,11 @@ func TestHeadersOfShownSchemas(t *testing.T) {
 	}
 }
 
-// The form is part of the list's digest: a session that saw the other one is told that the list has changed.
+// The form is part of the list's digest: a change of the form is a change of the list for sessions.
 func TestTheFormIsInTheDigest(t *testing.T) {
 	digest := func(full bool) mcp.Digest {
 		d := start(t, Options{}, &fake{name: "one", full: full, tools: []*pb.Tool{{Name: "seek", InputSchemaJson: seekSchema}}})
-		return d.Describe(t.Context(), rules(t, modern), mcp.Principal{}).Digest
+		return d.Describe(t.Context(), rules(t, modern), "", mcp.Principal{}).Digest
 	}
 	portable, full := digest(false), digest(true)
 	if portable.Tools == full.Tools || portable != digest(false) {
@@ -148,8 +150,8 @@ func TestTheFormIsInTheDigest(t *testing.T) {
 	}
 }
 
-// The work on the schemas of one backend's tools is bounded: those of the last ones are not shown, which is logged
-// once, and its arguments are checked all the same. Other backends' tools are shown.
+// The work on the schemas of one backend's tools is bounded. Beyond the bound, schemas are not
+// shown, which is logged once; arguments are still checked. Other backends' tools are unaffected.
 func TestSchemasOfOneBackendAreBounded(t *testing.T) {
 	var log lockedBuffer
 	var many []*pb.Tool
@@ -177,7 +179,7 @@ func TestSchemasOfOneBackendAreBounded(t *testing.T) {
 	}
 }
 
-// A list that is read again, by whomever, costs no schema anew that has not changed.
+// Reading a list again does not convert unchanged schemas again, for any caller.
 func TestSchemasAreMadeOnce(t *testing.T) {
 	f := &fake{name: "a", tools: []*pb.Tool{{Name: "add", InputSchemaJson: addSchema}, {Name: "seek", InputSchemaJson: seekSchema}}}
 	d := start(t, Options{}, f)

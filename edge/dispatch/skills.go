@@ -6,13 +6,15 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/translate"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 	"github.com/mcpedge/mcpedge/internal/uris"
 )
 
-// about returns the request context for the backend of skills/get or resources/directory/read, after the second stage of the decision.
+// about returns the request context for the backend of skills/get or resources/directory/read,
+// after the second stage of the decision.
 func (r *round) about(ctx context.Context) (*pb.RequestContext, error) {
 	if err := r.authorize(ctx); err != nil {
 		return nil, err
@@ -21,11 +23,12 @@ func (r *round) about(ctx context.Context) (*pb.RequestContext, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.tell(about, r.named.Backend)
+	r.addClaims(about, r.named.Backend)
 	return about, nil
 }
 
-// getSkill runs skills/get (Skills, "Getting a Skill"). It always calls the backend, since the result is the skill's current state.
+// getSkill runs skills/get (Skills, "Getting a Skill"). It always calls the backend, since the
+// result is the skill's current state.
 func (r *round) getSkill(ctx context.Context) (mcp.Reply, error) {
 	about, err := r.about(ctx)
 	if err != nil {
@@ -45,6 +48,9 @@ func (r *round) getSkill(ctx context.Context) (mcp.Reply, error) {
 		return mcp.Reply{}, r.notThere(ctx, err)
 	}
 	r.received(out)
+	if err := backend.ValidSkill(out.GetSkill()); err != nil {
+		return mcp.Reply{}, r.broken("GetSkill of %.200q: %v", found.Sent, err)
+	}
 	if got := out.GetSkill().GetUri(); got != found.Sent && uris.Normal(got) != uris.Normal(found.Sent) {
 		return mcp.Reply{}, r.broken("GetSkill of %.200q answered with the skill %.200q", found.Sent, got)
 	}
@@ -52,11 +58,12 @@ func (r *round) getSkill(ctx context.Context) (mcp.Reply, error) {
 	if err != nil {
 		return mcp.Reply{}, err
 	}
-	if others.OwnFileOf(out.GetSkill()) { // Lists omit it, too.
+	if others.OwnFileOf(out.GetSkill()) || r.named.HidesFileOf(out.GetSkill()) { // Lists omit it, too.
 		return mcp.Reply{}, r.named.Unknown()
 	}
 	r.narrow(out.GetCache())
-	reply, err := translate.SkillResult(r.rules, r.d.server, r.call.Envelope, out)
+	out.Skill = r.named.ShownSkill(out.GetSkill())
+	reply, err := translate.SkillResult(r.rules, r.server(), r.call.Envelope, out)
 	if err != nil {
 		return mcp.Reply{}, r.blame(err)
 	}

@@ -46,7 +46,7 @@ func (f *fake) ListResourceDirectory(_ context.Context, req *pb.ListResourceDire
 	return nil, status.Error(codes.NotFound, "no directory")
 }
 
-// skilled is a backend with skills.
+// skilled returns a backend with skills.
 func skilled(name string, directories bool, uris ...string) *fake {
 	f := &fake{name: name, skills: []*pb.Skill{}, describe: &pb.DescribeResponse{Resources: &pb.ResourceFeatures{Directories: directories}}}
 	for _, uri := range uris {
@@ -71,7 +71,8 @@ func ask(t *testing.T, d *Dispatch, method mcp.Method, params string) string {
 func TestSkillsOfSeveralBackends(t *testing.T) {
 	a := skilled("a", true, "skill://one/SKILL.md", "skill://both/SKILL.md")
 	b := skilled("b", true, "skill://both/SKILL.md", "skill://team/two/SKILL.md", "skill://taken/SKILL.md")
-	// The whole scheme is c's, which has no skills and comes last; what is a skill's is its backend's all the same.
+	// c has the whole scheme and no skills, and is last. A URI of a skill still belongs to the
+	// skill's backend.
 	c := &fake{name: "c", resources: []*pb.Resource{{Uri: "skill://taken/SKILL.md", Name: "r"}},
 		describe: &pb.DescribeResponse{Resources: &pb.ResourceFeatures{UriPrefixes: []string{"skill://"}}}}
 	d := start(t, Options{}, a, b, c)
@@ -99,7 +100,7 @@ func TestSkillsOfSeveralBackends(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	for _, r := range revision.All() {
-		got := string(d.Describe(t.Context(), r, mcp.Principal{}).Capabilities)
+		got := string(d.Describe(t.Context(), r, "", mcp.Principal{}).Capabilities)
 		if strings.Contains(got, `"extensions":{"io.modelcontextprotocol/skills":{"directoryRead":true}}`) != r.Stateless || strings.Contains(got, "skills") != r.Stateless {
 			t.Errorf("%s: %s", r.Version, got)
 		}
@@ -114,7 +115,8 @@ func TestSkillsOfSeveralBackends(t *testing.T) {
 	}
 }
 
-// A skill with a file of another backend is not got, as it is not listed, whether that lists the file or may have it by a template.
+// A skill with a file of another backend is neither listed nor returned, whether the other backend
+// lists the file or matches it by a template.
 func TestSkillsWithForeignFiles(t *testing.T) {
 	for name, first := range map[string]*fake{
 		"a resource": {name: "a", resources: []*pb.Resource{{Uri: "skill://one/docs/guide", Name: "guide"}}},
@@ -137,10 +139,10 @@ func TestSkillsWithForeignFiles(t *testing.T) {
 	}
 }
 
-// Directories are announced and read only if all skills have them.
+// Directories are announced and readable only if all backends with skills have them.
 func TestSkillsWithoutDirectories(t *testing.T) {
 	d := start(t, Options{}, skilled("a", true, "skill://one/SKILL.md"), skilled("b", false))
-	if got := string(d.Describe(t.Context(), rules(t, modern), mcp.Principal{}).Capabilities); !strings.Contains(got, `"io.modelcontextprotocol/skills":{}`) {
+	if got := string(d.Describe(t.Context(), rules(t, modern), "", mcp.Principal{}).Capabilities); !strings.Contains(got, `"io.modelcontextprotocol/skills":{}`) {
 		t.Errorf("got %s", got)
 	}
 	if got := ask(t, d, mcp.MethodDirectoryRead, `{"uri":"skill://one"}`); got != "no backend serves resources/directory/read" {
@@ -152,15 +154,16 @@ func TestSkillsWithoutDirectories(t *testing.T) {
 			t.Errorf("got %s", got)
 		}
 	}
-	if got := string(none.Describe(t.Context(), rules(t, modern), mcp.Principal{}).Capabilities); strings.Contains(got, "extensions") {
+	if got := string(none.Describe(t.Context(), rules(t, modern), "", mcp.Principal{}).Capabilities); strings.Contains(got, "extensions") {
 		t.Errorf("got %s", got)
 	}
 }
 
-// Skills and directories pass the decision point: what is hidden is not listed, and answers as what does not exist.
+// Skills and directories pass the policy: a hidden one is not listed and gets the response of one
+// that does not exist.
 func TestSkillsPassPolicy(t *testing.T) {
 	a := skilled("a", true, "skill://open/SKILL.md", "skill://secret/SKILL.md", "skill://part/SKILL.md")
-	d := start(t, Options{Access: control(t, policy.Settings{
+	d := start(t, Options{Access: decider(t, policy.Settings{
 		Default: "allow",
 		Rules: []policy.Rule{
 			{Name: "secret", When: `resource.uri.startsWith("skill://secret") || resource.uri == "skill://part/sub"`, Then: "hide"},
@@ -198,7 +201,7 @@ func TestSkillsPassPolicy(t *testing.T) {
 	}
 }
 
-// A backend that answers about another skill, or with one that is none, breaks the contract.
+// A backend that returns another skill, or an invalid one, breaks the contract.
 func TestSkillsThatBreakTheContract(t *testing.T) {
 	a := skilled("a", true, "skill://one/SKILL.md", "skill://two/SKILL.md")
 	d := start(t, Options{}, a)

@@ -17,7 +17,8 @@ import (
 	"github.com/mcpedge/mcpedge/internal/uris/uristest"
 )
 
-// spelled is a backend that lists URIs in spellings of its own. It notes how it gets them, and answers with that.
+// spelled returns a backend that lists URIs in its own spellings. It stores each requested spelling
+// and returns it.
 func spelled(got *string) *fake {
 	f := &fake{name: "a",
 		describe: &pb.DescribeResponse{Resources: &pb.ResourceFeatures{Subscribe: true, Directories: true, UriPrefixes: []string{"files:", "Deep://café/"}}},
@@ -36,7 +37,8 @@ func spelled(got *string) *fake {
 	return f
 }
 
-// A backend gets its own spelling of what it lists, and the normal form of what it does not; clients get back their own.
+// A backend gets its own spelling of a listed URI and the normal form of any other. Clients get
+// back their own spelling.
 func TestReadsByEverySpelling(t *testing.T) {
 	var got string
 	d := start(t, Options{}, spelled(&got))
@@ -78,11 +80,11 @@ func TestReadsByEverySpelling(t *testing.T) {
 	}
 }
 
-// What is listed stays readable by every spelling, and what is decided does not depend on the spelling.
+// A listed resource is readable by every spelling, and decisions do not depend on the spelling.
 func TestDrawnSpellings(t *testing.T) {
 	var got string
 	r := rand.New(rand.NewPCG(8, 37))
-	d := start(t, Options{Access: control(t, policy.Settings{Default: policy.Allow, Rules: []policy.Rule{
+	d := start(t, Options{Access: decider(t, policy.Settings{Default: policy.Allow, Rules: []policy.Rule{
 		{Name: "slash", When: `resource.uri.startsWith("doc://notes/secret/")`, Then: policy.Deny},
 		{Name: "vars", When: `has(resource.vars.name) && resource.vars.name == "secret"`, Then: policy.Deny},
 	}})}, spelled(&got))
@@ -93,7 +95,7 @@ func TestDrawnSpellings(t *testing.T) {
 		for range 50 {
 			uri := uristest.Respell(r, decoded)
 			if slices.Contains([]string{"doc://notes/a%2db"}, uri) {
-				continue // That is listed, too.
+				continue // That one is listed, too.
 			}
 			got = ""
 			params, _ := json.Marshal(map[string]string{"uri": uri})
@@ -110,7 +112,7 @@ func TestDrawnSpellings(t *testing.T) {
 	}
 }
 
-// Updates name a resource as its subscriber does, and watches are opened as the backend spells it.
+// Updates use the subscriber's spelling of a resource. Watches are opened with the backend's.
 func TestUpdatesKeepTheSpelling(t *testing.T) {
 	var got string
 	a := spelled(&got)
@@ -127,7 +129,8 @@ func TestUpdatesKeepTheSpelling(t *testing.T) {
 	}
 }
 
-// A later backend takes no URI of an earlier one by listing another spelling of it, nor one that the platform grants to another.
+// A later backend cannot take a URI of an earlier one, or one granted to another, by listing
+// another spelling of it.
 func TestSpellingsOfAnEarlierBackend(t *testing.T) {
 	const escaped = "doc://notes/caf%C3%A9%20menu.txt"
 	for _, own := range []string{"doc://notes/café menu.txt", "DOC://notes/caf%C3%A9%20menu.txt", "doc://notes/caf%c3%a9%20menu.txt"} {
@@ -147,12 +150,12 @@ func TestSpellingsOfAnEarlierBackend(t *testing.T) {
 	}
 }
 
-// Rules hold for the variables of each of the backend's templates that matches, and of no other's.
+// Rules apply to the variables of each matching template of the backend, and of no other backend's.
 func TestVariablesOfEachTemplate(t *testing.T) {
 	template := func(text string) *pb.ResourceTemplate { return &pb.ResourceTemplate{UriTemplate: text, Name: text} }
 	a := &fake{name: "a", templates: []*pb.ResourceTemplate{template("t://{tenant}/{name}"), template("t://{name}/{tenant}")}}
 	b := &fake{name: "b", templates: []*pb.ResourceTemplate{template("t://{a}/{tenant}")}}
-	d := start(t, Options{Access: control(t, policy.Settings{Default: policy.Deny, Rules: []policy.Rule{
+	d := start(t, Options{Access: decider(t, policy.Settings{Default: policy.Deny, Rules: []policy.Rule{
 		{Name: "own", When: `resource.vars.tenant == "ann"`, Then: policy.Allow},
 	}})}, a, b)
 	for uri, want := range map[string]mcp.Kind{"t://ann/ann": mcp.KindNone, "t://ann/bob": mcp.KindForbidden, "t://bob/ann": mcp.KindForbidden} {

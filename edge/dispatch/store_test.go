@@ -8,7 +8,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/ownership"
 )
 
-// memoryStore is an ownership.Store of several replicas in one process.
+// memoryStore is an ownership.Store that several replicas in one process share.
 type memoryStore struct {
 	mu     sync.Mutex
 	values map[string]ownership.Value

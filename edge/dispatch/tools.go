@@ -9,9 +9,11 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/mcpedge/mcpedge/edge/dispatch/shorten"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/schema"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
 	"github.com/mcpedge/mcpedge/edge/translate"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
@@ -35,7 +37,7 @@ func (r *round) callTool(ctx context.Context) (mcp.Reply, error) {
 	defer release()
 	check := t.Check.Ready()
 	if r.rules.Stateless && r.call.Header != nil && len(check.Headers) > 0 {
-		if err := catalog.CheckParamHeaders(check.Headers, r.call.Header, args); err != nil {
+		if err := t.CheckParamHeaders(check.Headers, r.call.Header, args); err != nil {
 			return mcp.Reply{}, err
 		}
 	}
@@ -44,7 +46,7 @@ func (r *round) callTool(ctx context.Context) (mcp.Reply, error) {
 	} else if full := (*mcp.Error)(nil); errors.As(err, &full) {
 		return mcp.Reply{}, full
 	} else if err != nil {
-		return r.schemaError(err)
+		return r.schemaError(withoutPins(err, t.Arguments))
 	}
 	req, err := translate.CallToolRequest(r.call, t.Proto.GetName())
 	if err != nil {
@@ -54,7 +56,7 @@ func (r *round) callTool(ctx context.Context) (mcp.Reply, error) {
 		r.size = r.d.sizes.of(t.Owner, mcp.MethodToolsCall, t.Proto.GetName())
 		t.Size.Store(r.size)
 	}
-	r.tell(req.Context, t.Owner)
+	r.addClaims(req.Context, t.Owner)
 	ctx, end, err := r.enter(ctx, t.Owner, t.Proto.GetName())
 	if err != nil {
 		return mcp.Reply{}, err
@@ -78,8 +80,9 @@ func (r *round) callTool(ctx context.Context) (mcp.Reply, error) {
 	return r.toolResult(t, check, out.result)
 }
 
-// CancelCall notifies the backend of a call that the call was cancelled between two rounds. It returns nil if the tool no longer exists,
-// if the call has no state, or if the backend does not implement CancelCall.
+// CancelCall notifies the backend of a call that the call was cancelled between two rounds. It
+// returns nil if the tool no longer exists, if the call has no state, or if the backend does not
+// implement CancelCall.
 func (d *Dispatch) CancelCall(ctx context.Context, rules *revision.Rules, call *mcp.Call) error {
 	r := &round{d: d, rules: rules}
 	err := d.catalog.Resolve(ctx, rules, call, &r.named)
@@ -102,7 +105,7 @@ func (d *Dispatch) CancelCall(ctx context.Context, rules *revision.Rules, call *
 	}
 	defer end()
 	req := translate.CancelCallRequest(call, t.Proto.GetName())
-	r.tell(req.Context, t.Owner)
+	r.addClaims(req.Context, t.Owner)
 	if _, err = t.Owner.Tools().CancelCall(ctx, req); status.Code(err) == codes.Unimplemented {
 		return nil
 	}
@@ -111,7 +114,7 @@ func (d *Dispatch) CancelCall(ctx context.Context, rules *revision.Rules, call *
 
 // schemaError reports arguments that do not fit the schema, in the form of the revision.
 func (r *round) schemaError(detail error) (mcp.Reply, error) {
-	result, err := translate.SchemaError(r.rules, r.d.server, detail.Error())
+	result, err := translate.SchemaError(r.rules, r.server(), detail.Error())
 	if err != nil {
 		return mcp.Reply{}, err
 	}
@@ -121,7 +124,7 @@ func (r *round) schemaError(detail error) (mcp.Reply, error) {
 // toolError converts an error of the backend: to a tool result, if a model can act on it.
 func (r *round) toolError(err error) (mcp.Reply, error) {
 	e := mcp.AsError(err)
-	if result, ok := translate.ToolError(r.rules, r.d.server, e); ok {
+	if result, ok := translate.ToolError(r.rules, r.server(), e); ok {
 		return mcp.Reply{Result: result, ToolError: true}, nil
 	}
 	return mcp.Reply{}, e
@@ -138,7 +141,13 @@ func (r *round) toolResult(t *catalog.Tool, check *catalog.ToolCheck, res *pb.Ca
 			return mcp.Reply{}, r.broken("tool %q: %v", t.Proto.GetName(), err)
 		}
 	}
-	reply, err := translate.ToolResult(r.rules, r.d.server, r.call.Envelope, res)
+	if t.MaxTokens > 0 {
+		short, cut := shorten.Result(res, t.MaxTokens, t.Shown.GetInputSchemaJson(), check.HasOutput)
+		if res = short; cut {
+			r.d.opts.Telemetry.Hit(telemetry.BoundToolResult)
+		}
+	}
+	reply, err := translate.ToolResult(r.rules, r.server(), r.call.Envelope, res)
 	if err != nil {
 		return mcp.Reply{}, r.blame(err)
 	}

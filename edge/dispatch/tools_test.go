@@ -71,7 +71,7 @@ func TestArgumentsAreCheckedBeforeTheCall(t *testing.T) {
 	}
 }
 
-// Arguments are refused for their number, and for names that stand twice, whether the tool has a schema or not.
+// Too many arguments, and duplicate names, are refused whether or not the tool has a schema.
 func TestArgumentsAreBounded(t *testing.T) {
 	f := &fake{name: "one", tools: []*pb.Tool{{Name: "free"}, {Name: "typed", InputSchemaJson: `{"type":"object","properties":{"a":{"type":"array"}}}`}},
 		prompts: []*pb.Prompt{{Name: "p"}}, onComplete: func(string, string, string) ([]string, error) { return nil, nil }}
@@ -106,8 +106,8 @@ func TestArgumentsAreBounded(t *testing.T) {
 	}
 }
 
-// What cannot be checked within bounds is refused, unless it is the schema that is to blame: then the call goes on
-// unchecked, and the operator hears of it once. A refused check gives the backend's place back.
+// Arguments that cannot be checked within bounds are refused. If the schema is the cause, the call
+// runs unchecked, which is logged once. A refused check releases the backend's place.
 func TestChecksAreBounded(t *testing.T) {
 	multiplying := `{"type":"object","properties":{"a":{"$ref":"#"}},"patternProperties":{"^a":{"$ref":"#"}},"required":["a"]}`
 	f := &fake{name: "one", concurrent: 1, tools: []*pb.Tool{
@@ -150,7 +150,8 @@ func TestChecksAreBounded(t *testing.T) {
 	}
 }
 
-// A call is checked once the backend has a place for it, so that no more run at a time.
+// Arguments are checked only after the backend has a place for the call, so that its limit also
+// bounds concurrent checks.
 func TestChecksWaitForAdmission(t *testing.T) {
 	hold, held := make(chan struct{}), make(chan struct{})
 	f := &fake{name: "one", concurrent: 1, tools: []*pb.Tool{{Name: "add", InputSchemaJson: addSchema}}}
@@ -181,7 +182,7 @@ func TestChecksWaitForAdmission(t *testing.T) {
 	}
 }
 
-// logBuffer is a log that may be read while it is written.
+// logBuffer is a log that tests may read during writes.
 type logBuffer struct {
 	mu sync.Mutex
 	b  strings.Builder
@@ -200,7 +201,7 @@ func (l *logBuffer) String() string {
 }
 
 func TestToolMetadata(t *testing.T) {
-	long := strings.Repeat("ß", 500) // in base64 it is beyond 1 KiB
+	long := strings.Repeat("ß", 500) // exceeds 1 KiB in base64
 	f := &fake{name: "one", prefix: "p_", tools: []*pb.Tool{{Name: "plain"}, {Name: "größe"}, {Name: long}}}
 	d := start(t, Options{}, f)
 	for name, want := range map[string][]string{
@@ -254,8 +255,8 @@ func TestOutcomes(t *testing.T) {
 		"result":                {"free", nil, []*pb.CallToolResponse{toolText("hi")}, 0, false, `"hi"`},
 		"nothing":               {"free", nil, nil, mcp.KindContract, false, "without an outcome"},
 		"unset message":         {"free", nil, []*pb.CallToolResponse{{}}, mcp.KindContract, false, "neither an event nor an outcome"},
-		"two results":           {"free", nil, []*pb.CallToolResponse{toolText("a"), toolText("b")}, mcp.KindContract, false, "goes on behind its outcome"},
-		"result and status":     {"free", status.Error(codes.Internal, "late"), []*pb.CallToolResponse{toolText("a")}, mcp.KindContract, false, "a status behind its outcome"},
+		"two results":           {"free", nil, []*pb.CallToolResponse{toolText("a"), toolText("b")}, mcp.KindContract, false, "continues after its outcome"},
+		"result and status":     {"free", status.Error(codes.Internal, "late"), []*pb.CallToolResponse{toolText("a")}, mcp.KindContract, false, "a status after its outcome"},
 		"unavailable":           {"free", status.Error(codes.Unavailable, "x"), nil, mcp.KindUnavailable, false, ""},
 		"invalid argument":      {"free", status.Error(codes.InvalidArgument, "too big"), nil, 0, true, "too big"},
 		"precondition":          {"free", status.Error(codes.FailedPrecondition, "closed"), nil, 0, true, "closed"},
@@ -398,7 +399,7 @@ func TestBoundsOfACall(t *testing.T) {
 	}
 }
 
-// A backend that keeps its stream open behind the outcome holds the answer up for a bounded time.
+// A backend that keeps its stream open after the outcome delays the response for a bounded time.
 func TestLingeringStream(t *testing.T) {
 	f := &fake{name: "one", tools: []*pb.Tool{{Name: "t"}}}
 	f.onCall = func(_ *pb.CallToolRequest, s grpc.ServerStreamingServer[pb.CallToolResponse]) error {
@@ -516,7 +517,7 @@ func TestRepeatable(t *testing.T) {
 	}
 }
 
-// lockedBuffer is a log that tests read while it is written.
+// lockedBuffer is a log that tests may read during writes.
 type lockedBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer

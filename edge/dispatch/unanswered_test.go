@@ -12,8 +12,8 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// A call whose connection breaks after it was sent has an unknown outcome, whatever came before, unless its tool may be run again; one that could not be
-// sent can be tried again.
+// If a connection breaks after the call was sent, the outcome is unknown, unless the tool may be
+// run again. A call that could not be sent may be retried.
 func TestConnectionsThatBreak(t *testing.T) {
 	yes := true
 	for name, c := range map[string]struct {
@@ -54,7 +54,8 @@ func TestConnectionsThatBreak(t *testing.T) {
 	}
 }
 
-// A call that the server's library cancels, as gRPC's C core does during a shutdown, has an unknown outcome unless its tool may be run again.
+// If the server's library cancels a call, as gRPC's C core does during a shutdown, the outcome is
+// unknown, unless the tool may be run again.
 func TestCallsThatAreDropped(t *testing.T) {
 	yes := true
 	for name, c := range map[string]struct {

@@ -14,7 +14,7 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
-// asking is an access.Control with rules and a policy server.
+// asking returns an access.Control with rules and a policy server.
 func asking(t *testing.T, s policy.Settings) (*access.Control, *authorizer.Server) {
 	t.Helper()
 	pdp := authorizer.Serve(t)
@@ -30,12 +30,13 @@ func asking(t *testing.T, s policy.Settings) (*access.Control, *authorizer.Serve
 	return access.New(access.Options{Policy: p, External: client}), pdp
 }
 
-// The policy server is asked about a watch of what is not there, or hidden, when the watch is asked for: it may be there later.
+// The policy server decides on a watch of a missing or hidden resource when the watch is requested,
+// since the resource may appear later.
 func TestPolicyServerDecidesOnWatchesOfTheUnknown(t *testing.T) {
 	c, pdp := asking(t, policy.Settings{Default: policy.Allow, Rules: []policy.Rule{{
 		Name: "hidden", Then: policy.Hide, When: `resource.uri == "docs://two"`,
 	}}})
-	d := start(t, Options{Access: c}, &fake{name: "a", resources: []*pb.Resource{{Uri: "docs://one", Name: "one"}, {Uri: "docs://two", Name: "two"}}})
+	d := start(t, Options{Access: by(c)}, &fake{name: "a", resources: []*pb.Resource{{Uri: "docs://one", Name: "one"}, {Uri: "docs://two", Name: "two"}}})
 	for _, version := range []string{legacy, modern} {
 		var denials []string
 		for _, uri := range []string{"docs://one", "docs://two", "docs://none"} {
@@ -50,7 +51,7 @@ func TestPolicyServerDecidesOnWatchesOfTheUnknown(t *testing.T) {
 				t.Errorf("%s, %s, denied: %v", version, uri, err)
 				continue
 			}
-			denials = append(denials, told(err, uri))
+			denials = append(denials, seenBy(err, uri))
 			if n := len(pdp.Asked()); n != 2 {
 				t.Errorf("%s, %s: the server is asked %d times, want 2", version, uri, n)
 			}
@@ -60,21 +61,22 @@ func TestPolicyServerDecidesOnWatchesOfTheUnknown(t *testing.T) {
 		}
 		for _, text := range denials {
 			if text != denials[0] {
-				t.Errorf("%s: denials tell apart what is there: %s", version, strings.Join(denials, "; "))
+				t.Errorf("%s: denials distinguish what is there: %s", version, strings.Join(denials, "; "))
 			}
 		}
 	}
 }
 
-// A watch that the server allowed before its resource was there opens with it, and costs no further question.
+// A watch that was allowed before its resource existed opens with the resource, without another
+// request to the policy server.
 func TestWatchesOfTheUnknownAreAskedAboutOnce(t *testing.T) {
 	f := &fake{name: "a", describe: &pb.DescribeResponse{Resources: &pb.ResourceFeatures{Subscribe: true}}, resources: []*pb.Resource{{Uri: "docs://two", Name: "two"}}}
 	c, pdp := asking(t, policy.Settings{Default: policy.Allow})
-	d := start(t, Options{Access: c}, f)
+	d := start(t, Options{Access: by(c)}, f)
 	if _, err := d.Call(t.Context(), rules(t, modern), request(t, mcp.MethodSubscribe, `{"uri":"docs://one"}`), nil); err != nil {
 		t.Fatal(err)
 	}
-	feed, err := d.Changes(t.Context(), mcp.Principal{}, mcp.Filter{URIs: []string{"docs://one"}})
+	feed, err := d.Changes(t.Context(), "", mcp.Principal{}, mcp.Filter{URIs: []string{"docs://one"}})
 	if err != nil {
 		t.Fatal(err)
 	}

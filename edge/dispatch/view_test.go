@@ -49,14 +49,14 @@ func TestDuplicatesKeepTheFirst(t *testing.T) {
 	if err != nil || !strings.Contains(string(reply.Result), "called a/same") {
 		t.Errorf("got %s, %v", reply.Result, err)
 	}
-	// Another view of the same lists reports nothing new.
+	// Another view of unchanged lists logs nothing new.
 	before := d.catalog.Shared()
 	c.change(func() { c.tools = append(c.tools, &pb.Tool{Name: "new"}) })
 	await.Until(t, "the view to follow", func() bool { return d.catalog.Shared() != before })
 	if n := strings.Count(log.String(), "two backends serve the same"); n != len(want) {
 		t.Errorf("%d reports: %s", n, log.String())
 	}
-	// A prefix is put before the names of tools and prompts, and before nothing else.
+	// A prefix applies only to the names of tools and prompts.
 	if n := strings.Count(log.String(), "configure a prefix"); n != 3 {
 		t.Errorf("%d reports advise a prefix, want those of two tools and a prompt: %s", n, log.String())
 	}
@@ -67,7 +67,7 @@ func TestDescribe(t *testing.T) {
 	b := &fake{name: "beta", services: "r", describe: &pb.DescribeResponse{Instructions: "Use B."},
 		onComplete: func(string, string, string) ([]string, error) { return nil, nil }}
 	d := start(t, Options{Catalog: catalog.Options{Name: "edge", Version: "9", Title: "The edge"}}, a, b)
-	got := d.Describe(t.Context(), rules(t, modern), mcp.Principal{})
+	got := d.Describe(t.Context(), rules(t, modern), "", mcp.Principal{})
 	if s := string(got.ServerInfo); s != `{"name":"edge","version":"9","title":"The edge"}` {
 		t.Errorf("serverInfo %s", s)
 	}
@@ -83,7 +83,7 @@ func TestDescribe(t *testing.T) {
 
 	alone := start(t, Options{}, &fake{name: "solo", describe: &pb.DescribeResponse{Instructions: "Just me."},
 		cache: &pb.CacheHint{Ttl: durationpb.New(time.Second), Scope: pb.CacheScope_CACHE_SCOPE_PUBLIC}})
-	one := alone.Describe(t.Context(), rules(t, modern), mcp.Principal{})
+	one := alone.Describe(t.Context(), rules(t, modern), "", mcp.Principal{})
 	if one.Instructions != "Just me." || one.TTL != 1000 || !one.Public {
 		t.Errorf("got %+v", one)
 	}
@@ -91,7 +91,7 @@ func TestDescribe(t *testing.T) {
 
 func TestDigestIsOfTheContent(t *testing.T) {
 	describe := func(fakes ...*fake) mcp.Digest {
-		return start(t, Options{}, fakes...).Describe(t.Context(), rules(t, modern), mcp.Principal{}).Digest
+		return start(t, Options{}, fakes...).Describe(t.Context(), rules(t, modern), "", mcp.Principal{}).Digest
 	}
 	mk := func(n int) *fake { return &fake{name: "a", tools: tools(0, n), prompts: []*pb.Prompt{{Name: "p"}}} }
 	one, same, other := describe(mk(3)), describe(mk(3)), describe(mk(4))
@@ -119,13 +119,14 @@ func TestUnreachableBackend(t *testing.T) {
 	if err != nil || len(p.Tools) != 1 || *p.TTLMs != 0 || p.CacheScope != "private" {
 		t.Errorf("an incomplete list is not to be kept: %+v, %v", p, err)
 	}
-	// Nobody knows whether the missing backend has prompts.
+	// It is unknown whether the missing backend has prompts.
 	if _, err := listPage(t, d, modern, mcp.MethodPromptsList, `{}`, mcp.Principal{}); kindOf(t, err) != mcp.KindUnavailable {
 		t.Errorf("got %v", err)
 	}
 }
 
-// A list beyond the bounds is not there: the operator reads why, and clients are not told that there is none.
+// A list beyond the bounds is unavailable: the reason is logged, and clients get an error instead
+// of an empty list.
 func TestListThatCannotBeRead(t *testing.T) {
 	f := &fake{name: "big", tools: tools(0, backend.MaxEntries+1), prompts: []*pb.Prompt{{Name: "p"}}}
 	var log lockedBuffer
@@ -176,8 +177,8 @@ func TestPrivateLists(t *testing.T) {
 			t.Errorf("%s calls b_ann: %v", want, err)
 		}
 	}
-	v1, _ := d.catalog.Of(t.Context(), ann)
-	v2, _ := d.catalog.Of(t.Context(), ann)
+	v1, _ := d.catalog.Of(t.Context(), "", ann)
+	v2, _ := d.catalog.Of(t.Context(), "", ann)
 	if v1 != v2 {
 		t.Error("a caller's view is made again though nothing changed")
 	}
@@ -185,7 +186,7 @@ func TestPrivateLists(t *testing.T) {
 		t.Error("what is not private is not shared")
 	}
 	for _, s := range []string{"carl", "dora", "emil"} {
-		if _, err := d.catalog.Of(t.Context(), mcp.Principal{Subject: s, Issuer: "i"}); err != nil {
+		if _, err := d.catalog.Of(t.Context(), "", mcp.Principal{Subject: s, Issuer: "i"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -194,12 +195,12 @@ func TestPrivateLists(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := d.catalog.Of(ctx, mcp.Principal{Subject: "zoe", Issuer: "i"}); err != nil && kindOf(t, err) != mcp.KindCancelled {
+	if _, err := d.catalog.Of(ctx, "", mcp.Principal{Subject: "zoe", Issuer: "i"}); err != nil && kindOf(t, err) != mcp.KindCancelled {
 		t.Errorf("got %v", err)
 	}
 }
 
-// A private backend that cannot be asked is missing from its caller's lists, not from all calls.
+// A private backend whose lists fail is missing from its caller's lists, but not from all calls.
 func TestPrivateListsThatCannotBeRead(t *testing.T) {
 	a := &fake{name: "a", services: "t", tools: tools(0, 1)}
 	b := &fake{name: "b", services: "t", cache: &pb.CacheHint{Ttl: durationpb.New(time.Hour), Scope: pb.CacheScope_CACHE_SCOPE_PRIVATE},
@@ -217,12 +218,13 @@ func TestPrivateListsThatCannotBeRead(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if got := d.Describe(t.Context(), rules(t, modern), ann); got.TTL != 0 || !strings.Contains(string(got.Capabilities), `"tools"`) {
+	if got := d.Describe(t.Context(), rules(t, modern), "", ann); got.TTL != 0 || !strings.Contains(string(got.Capabilities), `"tools"`) {
 		t.Errorf("got %+v", got)
 	}
 }
 
-// The backends that have lists for a caller are asked together: here none answers before all were asked.
+// The backends that have lists for a caller are asked together: here none answers before all were
+// asked.
 func TestPrivateListsAreReadTogether(t *testing.T) {
 	const backends = 4
 	var asked atomic.Int64
@@ -244,7 +246,7 @@ func TestPrivateListsAreReadTogether(t *testing.T) {
 	d := start(t, Options{}, fakes...)
 	names := make(chan []string, 1)
 	go func() {
-		v, err := d.catalog.Of(t.Context(), mcp.Principal{Subject: "ann", Issuer: "i"})
+		v, err := d.catalog.Of(t.Context(), "", mcp.Principal{Subject: "ann", Issuer: "i"})
 		if err != nil {
 			t.Error(err)
 			names <- nil
@@ -259,7 +261,7 @@ func TestPrivateListsAreReadTogether(t *testing.T) {
 	}
 }
 
-// Calls, lists and feeds go on while everything changes.
+// Calls, lists and feeds continue while all lists change.
 func TestChurn(t *testing.T) {
 	a, b := &fake{name: "a", tools: tools(0, 5)}, &fake{name: "b", prefix: "b_", tools: tools(0, 5), resources: []*pb.Resource{{Uri: "x:1", Name: "1"}}}
 	d := start(t, Options{Catalog: catalog.Options{PageSize: 3, Jitter: -1}}, a, b)
@@ -284,7 +286,7 @@ func TestChurn(t *testing.T) {
 		}
 	})
 	work(func() {
-		feed, err := d.Changes(t.Context(), mcp.Principal{}, mcp.Filter{Tools: true, URIs: []string{"x:1"}})
+		feed, err := d.Changes(t.Context(), "", mcp.Principal{}, mcp.Filter{Tools: true, URIs: []string{"x:1"}})
 		if err != nil {
 			t.Error(err)
 			return

@@ -31,14 +31,14 @@ type toolEvents interface {
 	GetCheckpoint() *pb.Checkpoint
 }
 
-// outcome is the end of a round's stream: input if it is required, otherwise a result.
-type outcome[R any] struct {
+// ending is the end of a round's stream: input if it is required, otherwise a result.
+type ending[R any] struct {
 	result R
 	input  *pb.InputRequired
 }
 
-// linger is how long a stream may stay open after its outcome before it is cancelled. A message that
-// arrives in that time breaks the contract. The outcome is not delayed further.
+// linger is how long a stream may stay open after its outcome before it is cancelled. A message
+// that arrives in that time breaks the contract. The outcome is not delayed further.
 const linger = time.Second
 
 // receive reads a round's stream to its end. It passes events to the sink and requires exactly one
@@ -47,40 +47,40 @@ func receive[T any, M interface {
 	*T
 	proto.Message
 	message[R]
-}, R comparable](ctx context.Context, r *round, stream grpc.ServerStreamingClient[T]) (outcome[R], error) {
+}, R comparable](ctx context.Context, r *round, stream grpc.ServerStreamingClient[T]) (ending[R], error) {
 	// One message is reused: event data is copied.
 	m := M(new(T))
 	for {
 		if err := r.await(ctx, stream); err != nil {
-			return outcome[R]{}, err
+			return ending[R]{}, err
 		}
 		err := stream.RecvMsg(m)
 		if err != nil {
 			if errors.Is(err, io.EOF) {
-				return outcome[R]{}, r.broken("the stream of %s ended without an outcome", r.call.Method)
+				return ending[R]{}, r.broken("the stream of %s ended without an outcome", r.call.Method)
 			}
-			return outcome[R]{}, r.status(ctx, err)
+			return ending[R]{}, r.status(ctx, err)
 		}
 		r.received(m)
 		out, failure, done, err := judge[R](ctx, r, m)
 		if err != nil {
-			return outcome[R]{}, err
+			return ending[R]{}, err
 		}
 		if !done {
 			continue
 		}
 		if err := closing(ctx, r, stream); err != nil {
-			return outcome[R]{}, err
+			return ending[R]{}, err
 		}
 		if failure != nil {
-			return outcome[R]{}, r.refused(translate.Failure(failure, r.owner.Name()))
+			return ending[R]{}, r.refused(translate.Failure(failure, r.owner.Name()))
 		}
 		return out, nil
 	}
 }
 
 // judge passes an event on, or returns an outcome; done is true for an outcome.
-func judge[R comparable](ctx context.Context, r *round, m message[R]) (out outcome[R], failure *pb.Failure, done bool, err error) {
+func judge[R comparable](ctx context.Context, r *round, m message[R]) (out ending[R], failure *pb.Failure, done bool, err error) {
 	var none R
 	if p := m.GetProgress(); p != nil {
 		return out, nil, false, r.onProgress(ctx, p)
@@ -115,9 +115,9 @@ func closing[T any](ctx context.Context, r *round, stream grpc.ServerStreamingCl
 	timer.Stop()
 	switch {
 	case err == nil:
-		return r.broken("the stream of %s goes on behind its outcome", r.call.Method)
+		return r.broken("the stream of %s continues after its outcome", r.call.Method)
 	case !errors.Is(err, io.EOF) && ctx.Err() == nil:
-		return r.broken("the stream of %s ends with a status behind its outcome: %v", r.call.Method, err)
+		return r.broken("the stream of %s ends with a status after its outcome: %v", r.call.Method, err)
 	}
 	return nil
 }
@@ -125,14 +125,14 @@ func closing[T any](ctx context.Context, r *round, stream grpc.ServerStreamingCl
 // onProgress passes increasing progress on, if the client requested it.
 func (r *round) onProgress(ctx context.Context, p *pb.Progress) error {
 	token, value := r.call.Params.Meta.ProgressToken, p.GetProgress()
-	if len(token) == 0 || math.IsNaN(value) || math.IsInf(value, 0) || r.told && value <= r.progress {
+	if len(token) == 0 || math.IsNaN(value) || math.IsInf(value, 0) || r.hasProgress && value <= r.progress {
 		return nil
 	}
 	ev, err := translate.Progress(r.rules, token, p)
 	if err != nil {
 		return r.blame(err)
 	}
-	r.progress, r.told = value, true
+	r.progress, r.hasProgress = value, true
 	return r.emit(ctx, ev)
 }
 
@@ -180,7 +180,7 @@ func (r *round) emit(ctx context.Context, ev mcp.Event) error {
 		return nil
 	}
 	if err := r.sink.Emit(ctx, ev); err != nil {
-		return &mcp.Error{Kind: mcp.KindCancelled, Message: "the call was cancelled: nobody takes its events any more", Err: err}
+		return &mcp.Error{Kind: mcp.KindCancelled, Message: "the call was cancelled: its events have no reader", Err: err}
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/redisserver"
 )
 
-// replicated is a world on a Redis with a replica that has to acknowledge tasks.
+// replicated returns a world on a Redis server whose replica must acknowledge tasks.
 func replicated(t *testing.T) (w *world, replica *redisserver.Server) {
 	t.Helper()
 	master := redisserver.ForTest(t)
@@ -38,8 +38,9 @@ func replicated(t *testing.T) (w *world, replica *redisserver.Server) {
 	return newWorld(t, open), replica
 }
 
-// TestUnacknowledgedIsNoTask: a task that too few replicas of Redis acknowledged is not begun, its backend is not called, and nothing of
-// it stays; a call that is to become one later goes on without, gives its result, and becomes one when they are there again.
+// TestUnacknowledgedIsNoTask: a task that too few replicas of Redis acknowledged is not begun, does
+// not call its backend, and leaves no data. A call that may become a task continues without one and
+// returns its result. It becomes a task once the replicas are available again.
 func TestUnacknowledgedIsNoTask(t *testing.T) {
 	w, replica := replicated(t)
 	w.backend.tools["gate"] = w.backend.gated(atOnce, true)

@@ -5,23 +5,27 @@ import (
 	"sync/atomic"
 
 	"github.com/mcpedge/mcpedge/edge/budget"
+	"github.com/mcpedge/mcpedge/edge/call/runtime"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
 const (
 	// listQuestions bounds the requests to the policy server for one tasks/list.
 	listQuestions = 32
-	// listArguments bounds the arguments that are read for the decisions of one tasks/list, in bytes.
+	// listArguments bounds the arguments that are read for the decisions of one tasks/list, in
+	// bytes.
 	listArguments = 4 << 20
 )
 
-// allowances bound the total cost of the decisions on the tasks of one list: the requests to the policy server, whose answers are cached,
-// and the arguments that are read for rules. A list ends before the first task for which they do not suffice; the next page begins with it.
-// The first task of a list is always decided on, so that each page makes progress. Safe for concurrent use.
+// allowances bound the total cost of the decisions on the tasks of one list: the requests to the
+// policy server, whose answers are cached, and the arguments that are read for rules. A list ends
+// before the first task for which they do not suffice; the next page begins with that task. The
+// first task of a list is always decided, so that each page makes progress. Safe for concurrent
+// use.
 type allowances struct {
 	// holder is charged with the arguments while they are in memory; nil disables the charge.
 	holder *budget.Holder
-	// questions and bytes are what is left.
+	// questions and bytes are the remaining allowances.
 	questions, bytes atomic.Int64
 	// begun is true once the first task of the list has its part.
 	begun bool
@@ -52,9 +56,10 @@ var errSpent = errors.New("the allowance of this list is spent")
 // allowance is the part of one decision.
 type allowance struct {
 	all *allowances
-	// first is true for the part of the first task, which is bounded by the memory alone.
+	// first is true for the part of the first task, which only the memory bounds.
 	first bool
-	// err is why the part did not suffice: errSpent, or an *mcp.Error for the first task; nil if it did.
+	// err is why the part did not suffice: errSpent, or an *mcp.Error for the first task. nil means
+	// that it did.
 	err  error
 	held budget.Reservation
 }
@@ -73,7 +78,7 @@ func (a *allowance) read(n int) error {
 		a.err = errSpent
 		return a.err
 	}
-	if a.all.holder == nil || n <= smallParams {
+	if a.all.holder == nil || n <= runtime.SmallParams {
 		return nil
 	}
 	var err error
@@ -89,7 +94,8 @@ func (a *allowance) read(n int) error {
 // done releases the charge of read.
 func (a *allowance) done() { a.held.Release() }
 
-// decided counts the tasks before the first whose part did not suffice. The error is that of the first task of a list.
+// decided counts the tasks before the first whose part did not suffice. The error is that of the
+// first task of a list.
 func decided(parts []allowance) (int, error) {
 	for i := range parts {
 		switch err := parts[i].err; {

@@ -13,7 +13,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// pages lists all tasks of alice's, and calls after with each page's number of tasks.
+// pages lists all tasks of alice, and calls after with each page's number of tasks.
 func (r *replica) pages(t *testing.T, after func(tasks int)) (ids []string) {
 	t.Helper()
 	for params, i := "", 0; i < 1000; i++ {
@@ -32,8 +32,9 @@ func (r *replica) pages(t *testing.T, after func(tasks int)) (ids []string) {
 	return nil
 }
 
-// TestListAsksAFewAtATime: a list asks the policy server about so many tasks at most, and the next page about the next ones, of which none is asked
-// about twice. It gets further where all are denied, too.
+// TestListAsksAFewAtATime: the requests of one list to the policy server are bounded. The next page
+// continues with the next tasks, and no task is asked about twice. A list makes progress even if
+// all tasks are denied.
 func TestListAsksAFewAtATime(t *testing.T) {
 	onMedia(t, nil, func(t *testing.T, w *world) {
 		w.backend.tools["gate"] = w.backend.gated(atOnce, true)
@@ -69,7 +70,7 @@ func TestListAsksAFewAtATime(t *testing.T) {
 				}
 				before = questions
 			})
-			// The creator sees all of them, whatever it may.
+			// The creator sees all its tasks, whatever its rights.
 			if !slices.Equal(ids, want) || questions != len(want) {
 				t.Errorf("denied %t: %d questions, %d tasks are listed: %v; want %v", denied, questions, len(ids), ids, want)
 			}
@@ -77,8 +78,9 @@ func TestListAsksAFewAtATime(t *testing.T) {
 	})
 }
 
-// TestListReadsArgumentsWithinTheBudget: a list whose tasks are decided by their arguments reads so many bytes of them at most, charged to its caller
-// while they are in memory, and the next page reads the next ones. Where there is no room for those of the first task the list is refused.
+// TestListReadsArgumentsWithinTheBudget: the bytes of arguments that one list reads for decisions
+// are bounded, and charged to its caller while they are in memory. The next page continues with the
+// next tasks. If the budget has no room for the first task, the list is refused.
 func TestListReadsArgumentsWithinTheBudget(t *testing.T) {
 	onMedia(t, nil, func(t *testing.T, w *world) {
 		w.backend.tools["gate"] = w.backend.gated(atOnce, true)
@@ -120,7 +122,7 @@ func TestListReadsArgumentsWithinTheBudget(t *testing.T) {
 			return err
 		}
 		if err := list(); err != nil || uncharged > 0 {
-			t.Errorf("%v, and arguments of %d tasks that nobody is charged with", err, uncharged)
+			t.Errorf("%v, and arguments of %d tasks that are not charged", err, uncharged)
 		}
 		if n := memory.UsedFor(budget.Checks); n != 0 {
 			t.Errorf("%d bytes are charged when the list has ended", n)
@@ -135,7 +137,8 @@ func TestListReadsArgumentsWithinTheBudget(t *testing.T) {
 	})
 }
 
-// TestBriefOfManyQuestions: a task with more questions than its summary has room for is listed without its log.
+// TestBriefOfManyQuestions: a task with more questions than its brief can hold is listed without
+// its log.
 func TestBriefOfManyQuestions(t *testing.T) {
 	w := &medium.Write{Entries: []state.Entry{begins(&entry{Tool: "t", Backend: "b"})}}
 	first := briefOf(&medium.Record{}, w)

@@ -8,10 +8,12 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// lookAgain is how often a task is read in case the notification of a change was lost with its replica.
+// lookAgain is the interval of the reads without a notification, since a notification may be lost
+// with its replica.
 const lookAgain = time.Second
 
-// await reads a task until done returns true, or until ctx ends, with its error. It charges memory as load does.
+// await reads a task until done returns true. It returns ctx's error if ctx ends first. It charges
+// memory as load does.
 func (t *Tasks) await(ctx context.Context, memory *budget.Reservation, id string, who *mcp.Principal, done func(*view) bool) (*view, error) {
 	changed := make(chan struct{}, 1)
 	defer t.store.Follow(id, stream, func() {
@@ -35,8 +37,8 @@ func (t *Tasks) await(ctx context.Context, memory *budget.Reservation, id string
 		case <-again.C:
 		case <-ctx.Done():
 			return nil, ctx.Err()
-		case <-t.closing:
-			return nil, mcp.Errorf(mcp.KindUnavailable, "this server is shutting down; send the request again")
+		case <-t.calls.Closing():
+			return nil, mcp.ShuttingDown()
 		}
 	}
 }

@@ -12,8 +12,9 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// brief is the part of a task that lists show: a small value that is stored beside its log, and rewritten with each entry. It has at
-// most medium.MaxBrief bytes as JSON: its messages are clipped.
+// brief is the part of a task that lists show: a small value that is stored beside its log and
+// rewritten with each entry. It has at most medium.MaxBrief bytes as JSON: its messages are
+// clipped.
 type brief struct {
 	Tool    string `json:"tool"`
 	Backend string `json:"backend,omitempty"`
@@ -25,7 +26,8 @@ type brief struct {
 	Updated time.Time `json:"updated"`
 	// Asked are the questions of the last round that asked the client.
 	Asked []briefAsk `json:"asked,omitempty"`
-	// Ended is the final status of the task; empty if it has not ended. ToolError is set at its end.
+	// Ended is the final status of the task; empty if it has not ended. ToolError is set at its
+	// end.
 	Ended     Status `json:"ended,omitempty"`
 	ToolError bool   `json:"toolError,omitempty"`
 }
@@ -60,7 +62,7 @@ func briefOf(r *medium.Record, w *medium.Write) []byte {
 		b.take(x.Kind, &e)
 	}
 	raw, err := json.Marshal(&b)
-	if err == nil && len(raw) > medium.MaxBrief { // Lists can read the keys of questions from the record, and do not show methods.
+	if err == nil && len(raw) > medium.MaxBrief { // Lists read the keys of questions from the record, and show no methods.
 		b.Asked = nil
 		raw, err = json.Marshal(&b)
 	}
@@ -70,7 +72,7 @@ func briefOf(r *medium.Record, w *medium.Write) []byte {
 	return raw
 }
 
-// noBrief is the brief of a task for which none can be made: lists read its log.
+// noBrief is the brief of a task whose brief cannot be made: lists read its log.
 var noBrief = []byte("{}")
 
 // take is view.take for a brief.
@@ -103,10 +105,10 @@ func clipText(s string) string {
 	return strings.ToValidUTF8(s[:briefText], "") + "…"
 }
 
-// glances reads tasks for a list, without their logs; nil for a task that no longer exists. A task without a brief is read with its
-// log.
+// glances reads tasks for a list without their logs; nil for a task that no longer exists. A task
+// without a brief is read with its log.
 func (t *Tasks) glances(ctx context.Context, ids []string) ([]*view, error) {
-	sctx, cancel := bounded(ctx)
+	sctx, cancel := state.Bounded(ctx)
 	found, err := t.store.Glance(sctx, ids, stream)
 	cancel()
 	if err != nil {
@@ -121,7 +123,7 @@ func (t *Tasks) glances(ctx context.Context, ids []string) ([]*view, error) {
 	for i, err := range errs {
 		switch {
 		case err == nil:
-		case mcp.AsError(err).Kind == mcp.KindInvalidParams: // It has expired meanwhile.
+		case mcp.AsError(err).Kind == mcp.KindInvalidParams: // The task has expired since.
 			views[i] = nil
 		default:
 			return nil, err
@@ -130,7 +132,7 @@ func (t *Tasks) glances(ctx context.Context, ids []string) ([]*view, error) {
 	return views, nil
 }
 
-// glanced returns the view of a task for lists: it has no result, no params of questions, and no arguments.
+// glanced returns the view of a task for lists, without result, arguments and params of questions.
 func (t *Tasks) glanced(ctx context.Context, g *medium.Glance) (*view, error) {
 	s := g.Session
 	var b brief
@@ -138,7 +140,7 @@ func (t *Tasks) glanced(ctx context.Context, g *medium.Glance) (*view, error) {
 		return t.view(ctx, s)
 	}
 	v := &view{
-		id: s.ID, creator: &s.Principal, status: Working, version: s.Version, created: s.Created, updated: b.Updated, keep: s.Keep,
+		id: s.ID, creator: &s.Principal, set: s.Set, status: Working, version: s.Version, created: s.Created, updated: b.Updated, keep: s.Keep,
 		tool: b.Tool, backend: b.Backend, poll: time.Duration(b.Poll) * time.Millisecond, message: b.Message, partial: true,
 		arguments: b.Arguments,
 	}
@@ -159,13 +161,13 @@ func (t *Tasks) glanced(ctx context.Context, g *medium.Glance) (*view, error) {
 	return v, nil
 }
 
-// argumentsOf returns the arguments of a task's call; nil if it had none. For a partial view it reads them from the first entry of the
-// log.
+// argumentsOf returns the arguments of a task's call; nil if there were none. For a partial view it
+// reads them from the first entry of the log.
 func (t *Tasks) argumentsOf(ctx context.Context, v *view) (json.RawMessage, error) {
 	if !v.partial {
 		return v.args, nil
 	}
-	sctx, cancel := bounded(ctx)
+	sctx, cancel := state.Bounded(ctx)
 	defer cancel()
 	page, err := t.store.Read(sctx, v.id, stream, medium.Position{}, 1)
 	if err != nil || len(page.Entries) == 0 {

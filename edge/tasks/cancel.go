@@ -2,7 +2,6 @@ package tasks
 
 import (
 	"context"
-	"encoding/json"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
@@ -12,7 +11,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// cancel serves tasks/cancel, of both eras: when it returns, the task is cancelled, or had ended before.
+// cancel serves tasks/cancel of both eras. When it returns, the task is cancelled or had ended
+// before.
 func (t *Tasks) cancel(ctx context.Context, rules *revision.Rules, c *mcp.Call) (mcp.Reply, error) {
 	v, err := t.load(ctx, c.Memory, c.Params.Target, &c.Principal)
 	if err != nil {
@@ -35,13 +35,12 @@ func (t *Tasks) cancel(ctx context.Context, rules *revision.Rules, c *mcp.Call) 
 	return mcp.Reply{}, mcp.Errorf(mcp.KindInvalidParams, "the task cannot be cancelled: it is %s", v.status)
 }
 
-// end cancels a principal's task on behalf of by, which the task's outcome records, and waits until it has ended.
+// end cancels a principal's task on behalf of by, which the task's outcome records, and waits until
+// it has ended.
 func (t *Tasks) end(ctx context.Context, memory *budget.Reservation, id string, who, by *mcp.Principal) (*view, error) {
 	t.cancellers.note(id, by)
-	if here := t.calls.Call(id); here != nil {
-		here.Cancel()
-	} else {
-		t.calls.Cancel(id, requestID, cancellerText(by))
+	if !t.calls.CancelHere(id) {
+		t.calls.Cancel(id, requestID, by)
 	}
 	return t.awaitEnd(ctx, memory, id, who)
 }
@@ -57,9 +56,10 @@ func (t *Tasks) acknowledged(ctx context.Context, rules *revision.Rules, c *mcp.
 	return t.shown(ctx, rules, c, seen)
 }
 
-// awaitEnd waits until a cancelled task has ended, at most for the timeout of one operation on the store.
+// awaitEnd waits until a cancelled task has ended, at most for the timeout of one operation on the
+// store.
 func (t *Tasks) awaitEnd(ctx context.Context, memory *budget.Reservation, id string, who *mcp.Principal) (*view, error) {
-	wctx, cancel := bounded(ctx)
+	wctx, cancel := state.Bounded(ctx)
 	defer cancel()
 	v, err := t.await(wctx, memory, id, who, func(v *view) bool { return v.over() })
 	if wctx.Err() != nil && err != nil {
@@ -77,24 +77,16 @@ func (t *Tasks) onEvent(e state.SessionEvent) {
 	if e.By != nil {
 		t.cancellers.note(e.Session, e.By)
 	}
-	if c := t.calls.Call(e.Session); c != nil {
-		c.Cancel()
-	}
-}
-
-// notifyCancelled notifies the replicas that hold a task, one of which may run it, that it was cancelled, and by whom.
-func (t *Tasks) notifyCancelled(id, request string) {
-	ctx, cancel := bounded(context.Background())
-	defer cancel()
-	_ = t.store.Notify(ctx, state.SessionEvent{Kind: state.RequestCancelled, Session: id, RequestID: request, By: t.cancellers.of(id)})
+	t.calls.CancelHere(e.Session)
 }
 
 // maxCancellers bounds the tasks whose cancellers a replica remembers.
 const maxCancellers = 4096
 
-// cancellers caches the last canceller of each task, by the task's id: from the request, or the event of another replica, until this
-// replica has recorded the end of the task. Tasks that end elsewhere, or never, are evicted beyond maxCancellers, the least recently used
-// first. Safe for concurrent use.
+// cancellers caches the last canceller of each task by the task's id, from the request or another
+// replica's event, until this replica has recorded the end of the task. Entries of tasks that end
+// elsewhere, or never, are evicted beyond maxCancellers, the least recently used first. Safe for
+// concurrent use.
 type cancellers struct {
 	last *lru.Cache[string, *mcp.Principal]
 }
@@ -108,26 +100,6 @@ func newCancellers() cancellers {
 func (c cancellers) note(task string, by *mcp.Principal) {
 	who := by.Identity()
 	c.last.Add(task, &who)
-}
-
-// maxCancellerText bounds the identity of a canceller in a record, in bytes.
-const maxCancellerText = 4 << 10
-
-// cancellerText returns the identity of a canceller in the form of the task's record (medium.Which), empty if it is too long.
-func cancellerText(by *mcp.Principal) string {
-	raw, err := json.Marshal(by.Identity())
-	if err != nil || len(raw) > maxCancellerText {
-		return ""
-	}
-	return string(raw)
-}
-
-// read stores the canceller in a task's record: this replica ends the task instead of the one that received the request to cancel it.
-func (c cancellers) read(task, text string) {
-	var by mcp.Principal
-	if text != "" && json.Unmarshal([]byte(text), &by) == nil {
-		c.note(task, &by)
-	}
 }
 
 // of returns a task's canceller; nil if it is unknown.

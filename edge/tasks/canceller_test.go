@@ -11,7 +11,7 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
-// cancelOutcomes is an auditor that keeps who is recorded as having cancelled tasks.
+// cancelOutcomes is an auditor that stores the recorded cancellers of tasks.
 type cancelOutcomes struct {
 	mu   sync.Mutex
 	seen []mcp.Principal
@@ -33,7 +33,7 @@ func (o *cancelOutcomes) all() []mcp.Principal {
 	return o.seen
 }
 
-// expects waits for the n-th outcome of a cancelled task and compares whom it names.
+// expects waits for the n-th outcome of a cancelled task and compares its canceller.
 func (o *cancelOutcomes) expects(t *testing.T, n int, want mcp.Principal) {
 	t.Helper()
 	await.Until(t, "the outcome", func() bool { return len(o.all()) >= n })
@@ -43,7 +43,7 @@ func (o *cancelOutcomes) expects(t *testing.T, n int, want mcp.Principal) {
 	}
 }
 
-// waits begins a task of alice's without a client that runs, or waits for an answer, until it is cancelled.
+// waits begins a task of alice that runs, or waits for an answer, until it is cancelled.
 func (r *replica) waits(t *testing.T, tool string) (id string) {
 	t.Helper()
 	id = r.begin(tool, "never")
@@ -59,9 +59,10 @@ var (
 	operator      = mcp.Principal{Subject: "olivia", Issuer: "ops", Client: "admin", TokenID: "0123"}
 )
 
-// TestCancellerIsRecorded: the outcome of a cancelled task names who cancelled it, a client of its principal's or an operator, on whichever
-// replica that is asked for and wherever the task runs, while it waits, where its owner ends it since its record cannot be claimed, and where
-// its end is seen before it is recorded.
+// TestCancellerIsRecorded: the outcome of a cancelled task names its canceller, a client of its
+// principal or an operator. That holds on either replica, for running and waiting tasks, if the
+// owner ends the task because its record cannot be claimed, and if the end is visible before it is
+// recorded.
 func TestCancellerIsRecorded(t *testing.T) {
 	onMedia(t, nil, func(t *testing.T, w *world) {
 		w.backend.tools["gate"], w.backend.tools["ask"] = w.backend.gated(atOnce, true), asking()
@@ -107,8 +108,8 @@ func TestCancellerIsRecorded(t *testing.T) {
 	})
 }
 
-// TestCancellerOutlivesItsReplica: a task that a replica claimed since it was cancelled, and that is lost then, is ended by another one, which records
-// who cancelled it.
+// TestCancellerOutlivesItsReplica: a replica that claimed a cancelled task is lost. Another replica
+// ends the task and records the canceller.
 func TestCancellerOutlivesItsReplica(t *testing.T) {
 	onMedia(t, nil, func(t *testing.T, w *world) {
 		w.backend.tools["ask"] = asking()
@@ -122,10 +123,10 @@ func TestCancellerOutlivesItsReplica(t *testing.T) {
 		asked := make(chan struct{})
 		go func() {
 			defer close(asked)
-			_, _ = b.Revoke(ctx, id, operator) // it does not hear of the end
+			_, _ = b.Revoke(ctx, id, operator) // This replica never sees the end.
 		}()
 		await.Until(t, "the claim", b.cut.off.Load)
-		w.replica(seen) // which was not there to be notified
+		w.replica(seen) // This replica did not exist when the event was sent.
 		audit.expects(t, 1, operator)
 		cancel()
 		<-asked

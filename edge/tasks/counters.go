@@ -3,16 +3,16 @@ package tasks
 import (
 	"sync/atomic"
 
-	"github.com/mcpedge/mcpedge/edge/era/stateful/run"
+	"github.com/mcpedge/mcpedge/edge/call/runtime"
 )
 
 // Counters count events since the stage was made, for operators. They may be read at any time.
 type Counters struct {
-	run.Counters
+	runtime.Counters
 	// Created counts requests that were answered with a task.
 	Created atomic.Int64
-	// Unacknowledged counts creations of tasks that too few copies of the medium acknowledged in time; a call that may become a task may
-	// try several times.
+	// Unacknowledged counts creations of tasks that too few copies of the medium acknowledged in
+	// time. A call that may become a task may count several times.
 	Unacknowledged atomic.Int64
 	// AnswersUnknown counts answers that match no waiting question.
 	AnswersUnknown atomic.Int64

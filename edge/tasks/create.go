@@ -11,10 +11,9 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/mcpedge/mcpedge/edge/budget"
+	"github.com/mcpedge/mcpedge/edge/call"
+	"github.com/mcpedge/mcpedge/edge/call/runtime"
 	"github.com/mcpedge/mcpedge/edge/era"
-	"github.com/mcpedge/mcpedge/edge/era/stateful/call"
-	"github.com/mcpedge/mcpedge/edge/era/stateful/run"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
@@ -23,9 +22,9 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// callTool serves tools/call: as a plain call, at once as a task, or as a call that may become one.
+// callTool serves tools/call as a plain call, at once as a task, or as a call that may become one.
 func (t *Tasks) callTool(ctx context.Context, rules *revision.Rules, c *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
-	if c.Target == nil { // a later round, or one that is run again
+	if c.Target == nil { // a later round, or a repeated one
 		target, err := t.next.Resolve(ctx, rules, c)
 		if err != nil {
 			return mcp.Reply{}, err
@@ -44,19 +43,19 @@ func (t *Tasks) callTool(ctx context.Context, rules *revision.Rules, c *mcp.Call
 	}
 	switch {
 	case wanted && !s.Optional && !s.Required:
-		return mcp.Reply{}, mcp.Errorf(mcp.KindMethodNotFound, "the tool %q cannot be called as a task: leave out params.task", c.Params.Target)
+		return mcp.Reply{}, mcp.Errorf(mcp.KindMethodNotFound, "the tool %q cannot be called as a task: leave out params.task", c.Params.Requested())
 	case s.Required && rules.Stateless && !declared:
-		return mcp.Reply{}, era.TasksUndeclared("the tool " + c.Params.Target)
+		return mcp.Reply{}, era.TasksUndeclared("the tool " + c.Params.Requested())
 	case s.Required && !rules.Stateless && !wanted:
-		return mcp.Reply{}, mcp.Errorf(mcp.KindMethodNotFound, "the tool %q can only be called as a task: %s", c.Params.Target, how(rules))
+		return mcp.Reply{}, mcp.Errorf(mcp.KindMethodNotFound, "the tool %q can only be called as a task: %s", c.Params.Requested(), how(rules))
 	case !declared && !wanted:
 		return t.next.Call(ctx, rules, c, sink)
 	}
 	if !t.work.Enter() {
-		return mcp.Reply{}, mcp.Errorf(mcp.KindUnavailable, "this server is shutting down; send the request again")
+		return mcp.Reply{}, mcp.ShuttingDown()
 	}
 	defer t.work.Leave()
-	x, err := t.execution(ctx, rules, c, c.Target)
+	x, err := t.newRunner(ctx, rules, c, c.Target)
 	if err != nil {
 		return mcp.Reply{}, err
 	}
@@ -66,8 +65,9 @@ func (t *Tasks) callTool(ctx context.Context, rules *revision.Rules, c *mcp.Call
 	return t.deferred(ctx, rules, c, x, sink)
 }
 
-// askedTTL reads params.task: how long the client wants the task to be kept after its creation; 0 if it does not say. The client may get
-// less, and a task lives no shorter than others do: receivers may override it (2025-11-25, Tasks, "TTL and Resource Management").
+// askedTTL reads the lifetime that the client requests in params.task; 0 if there is none. The task
+// may be kept for less, and is kept at least as long as other tasks: receivers may override it
+// (2025-11-25, Tasks, "TTL and Resource Management").
 func askedTTL(raw json.RawMessage) (time.Duration, error) {
 	if jsonrpc.TypeOf(raw) != jsonrpc.Object {
 		return 0, mcp.Errorf(mcp.KindInvalidParams, "params.task must be an object: send {}, or leave it out for a plain call")
@@ -91,8 +91,9 @@ func how(rules *revision.Rules) string {
 	return "protocol version " + revision.Since(func(r *revision.Rules) bool { return r.Tasks }) + " and later can"
 }
 
-// execution makes the execution of a request. It resolves the rounds that it runs: the request's own target ends with the request.
-func (t *Tasks) execution(ctx context.Context, rules *revision.Rules, c *mcp.Call, target *mcp.Target) (*execution, error) {
+// newRunner makes the runner of a request. The runner resolves its rounds itself: the
+// request's own target ends with the request.
+func (t *Tasks) newRunner(ctx context.Context, rules *revision.Rules, c *mcp.Call, target *mcp.Target) (*runner, error) {
 	var ttl time.Duration
 	if raw := c.Params.Task; raw != nil && rules.Tasks {
 		var err error
@@ -102,11 +103,11 @@ func (t *Tasks) execution(ctx context.Context, rules *revision.Rules, c *mcp.Cal
 	}
 	now := time.Now()
 	id := newID(now)
-	x := &execution{
-		rules: rules, base: context.WithoutCancel(ctx), first: *c, origin: originOf(c), support: target.Tasks, repeatable: target.Repeatable, served: target.Backend,
-		session: sessionOf(id, rules.Version, c, now),
-		span:    trace.SpanContextFromContext(ctx), reason: telemetry.ReasonContinued,
+	x := &runner{
+		t: t, origin: originOf(c), support: target.Tasks, session: sessionOf(id, rules.Version, c, now),
+		span: trace.SpanContextFromContext(ctx), reason: telemetry.ReasonContinued,
 	}
+	x.Rules, x.Context, x.Served, x.Repeatable = rules, context.WithoutCancel(ctx), target.Backend, target.Repeatable
 	if ttl > t.o.TTL { // Otherwise the task is kept for longer anyway.
 		x.session.Keep = now.Add(ttl)
 	}
@@ -117,11 +118,9 @@ func (t *Tasks) execution(ctx context.Context, rules *revision.Rules, c *mcp.Cal
 	if err != nil {
 		return nil, err
 	}
-	x.init(t, c.Memory.Holder())
-	if n := int64(len(raw)); n > smallParams {
-		if err := x.memory.Grow(budget.Calls, copies*n); err != nil {
-			return nil, mcp.Overloaded(err)
-		}
+	x.Init(t.calls, c.Memory.Holder())
+	if err := x.Charge(len(raw), copies); err != nil {
+		return nil, err
 	}
 	var first mcp.Call
 	if x.origin, err = readOrigin(raw); err == nil {
@@ -130,39 +129,38 @@ func (t *Tasks) execution(ctx context.Context, rules *revision.Rules, c *mcp.Cal
 		first, err = x.origin.call(&began, x.session)
 	}
 	if err != nil {
-		x.release()
+		x.Release()
 		return nil, err
 	}
 	first.HTTP, first.Header, first.From, first.Begun = c.HTTP, c.Header, c.From, c.Begun
-	x.first = first
-	t.making.Store(id, x)
+	x.First = first
 	return x, nil
 }
 
 // record returns the initial record of the task.
-func (x *execution) record() *medium.Record {
+func (x *runner) record() *medium.Record {
 	r := &medium.Record{Session: x.session.ID}
 	r.ID, r.RequestID, r.Round, r.Attempt = x.session.ID, requestID, 1, 1
 	r.Deadline = x.session.Created.Add(x.t.o.Lifetime)
 	return r
 }
 
-// begins returns the first entry of the task's log. queued is true if the task waits for its turn to run.
-func (x *execution) begins(queued bool) state.Entry {
+// begins returns the first entry of the task's log. queued is true if the task waits for its turn.
+func (x *runner) begins(queued bool) state.Entry {
 	return begins(&entry{
-		At: x.session.Created, Tool: x.first.Params.Target, Backend: x.served, Arguments: x.first.Params.Arguments,
+		At: x.session.Created, Tool: x.First.Params.Target, Backend: x.Served, Arguments: x.First.Params.Arguments,
 		Poll: x.support.Poll.Milliseconds(), Token: x.token, Run: &claim{Replica: x.t.o.Replica, Round: 1, Attempt: 1, Queued: queued},
 	})
 }
 
 // atOnce makes a task before it calls the backend.
-func (t *Tasks) atOnce(ctx context.Context, rules *revision.Rules, c *mcp.Call, x *execution) (mcp.Reply, error) {
+func (t *Tasks) atOnce(ctx context.Context, rules *revision.Rules, c *mcp.Call, x *runner) (mcp.Reply, error) {
 	rec := x.record()
-	x.isTask.Store(true)
+	x.advance(stageBegins)
 	x.fill(rec)
-	begin, err := t.calls.Begin(ctx, rec, []state.Entry{x.begins(true)}, &run.Claimed{Task: x, Context: x.base})
+	begin, err := t.calls.Begin(ctx, rec, []state.Entry{x.begins(true)}, &runtime.Claimed{Runner: x, Context: x.Context})
 	if err != nil {
-		x.discard()
+		x.Release()
 		return mcp.Reply{}, t.notBegun(x.session.ID, &c.Principal, err)
 	}
 	t.counters.Created.Add(1)
@@ -173,11 +171,12 @@ func (t *Tasks) atOnce(ctx context.Context, rules *revision.Rules, c *mcp.Call, 
 		begin()
 	})
 	return t.made(ctx, rules, c, &view{
-		id: x.session.ID, status: Working, version: rules.Version, created: x.session.Created, updated: x.session.Created, keep: x.session.Keep, poll: x.support.Poll,
+		id: x.session.ID, set: x.session.Set, status: Working, version: rules.Version, created: x.session.Created, updated: x.session.Created, keep: x.session.Keep, poll: x.support.Poll,
 	}), nil
 }
 
-// notBegun returns the error of a task that could not begin. If the task may exist nevertheless, it is discarded.
+// notBegun returns the error of a task that could not begin. It erases the task, which may exist
+// nevertheless.
 func (t *Tasks) notBegun(id string, who *mcp.Principal, err error) *mcp.Error {
 	if room := (*state.PrincipalRoomError)(nil); errors.As(err, &room) {
 		t.o.Telemetry.Hit(telemetry.BoundPrincipalBytes)
@@ -191,7 +190,7 @@ func (t *Tasks) notBegun(id string, who *mcp.Principal, err error) *mcp.Error {
 	if call.FaultOf(err) == call.Unavailable {
 		t.counters.StateErrors.Add(1)
 		t.o.Logger.Warn("a task could not be created", "error", err)
-		t.work.Spawn(func() { t.discard(id) })
+		t.work.Spawn(func() { t.erase(id) })
 		if errors.Is(err, state.ErrUnacknowledged) {
 			return &mcp.Error{Kind: mcp.KindStateUnavailable, Err: err,
 				Message: "the task was not begun: it could not be kept in as many places as are demanded here; try again later"}
@@ -204,10 +203,10 @@ func (t *Tasks) notBegun(id string, who *mcp.Principal, err error) *mcp.Error {
 	return mcp.AsError(err)
 }
 
-// discard erases a task that may exist, and whose id no client has.
-func (t *Tasks) discard(id string) {
-	for range discardTries {
-		ctx, cancel := bounded(context.Background())
+// erase erases a task that may exist and whose id was not sent to any client.
+func (t *Tasks) erase(id string) {
+	for range eraseTries {
+		ctx, cancel := state.Bounded(context.Background())
 		err := t.store.Delete(ctx, id)
 		cancel()
 		if call.FaultOf(err) != call.Unavailable {
@@ -215,32 +214,32 @@ func (t *Tasks) discard(id string) {
 		}
 		select {
 		case <-time.After(time.Second):
-		case <-t.draining:
+		case <-t.calls.Draining():
 			return
 		}
 	}
 }
 
-// discardTries bounds the attempts of discard, one a second.
-const discardTries = 30
+// eraseTries bounds the attempts of erase, one a second.
+const eraseTries = 30
 
-// deferred runs a call that becomes a task when it has run for the grace period, or when its backend requests it.
-func (t *Tasks) deferred(ctx context.Context, rules *revision.Rules, c *mcp.Call, x *execution, sink mcp.Sink) (mcp.Reply, error) {
+// deferred runs a call that becomes a task after the grace period, or when its backend requests it.
+func (t *Tasks) deferred(ctx context.Context, rules *revision.Rules, c *mcp.Call, x *runner, sink mcp.Sink) (mcp.Reply, error) {
 	x.sink, x.over = sink, make(chan struct{})
-	if len(c.Params.Meta.ProgressToken) > 0 {
-		x.first.Params.Meta.ProgressToken = c.Params.Meta.ProgressToken
+	if x.wantsProgress = len(c.Params.Meta.ProgressToken) > 0; x.wantsProgress {
+		x.First.Params.Meta.ProgressToken = c.Params.Meta.ProgressToken
 	}
-	x.first.LogLevel = c.LogLevel
-	u := new(run.Unit)
-	t.calls.Init(u, 1)
-	u.Ready([]state.Entry{x.begins(false)})
-	out := &request{x: x, call: u.Add(ctx, x.record(), x)}
-	u.Serve(ctx, out)
-	x.unheard()
+	x.First.LogLevel = c.LogLevel
+	g := new(runtime.Group)
+	t.calls.Init(g, 1)
+	g.Ready([]state.Entry{x.begins(false)})
+	out := &request{x: x, call: g.Add(ctx, x.record(), x)}
+	g.Serve(ctx, out)
+	x.detach()
 	if !out.opened {
-		t.work.Spawn(func() { x.eraseUnknown() })
+		t.work.Spawn(x.eraseAfterwards)
 	}
-	reply, err, answered := x.outcome()
+	reply, err, answered := x.plainReply()
 	switch {
 	case ctx.Err() != nil:
 		return mcp.Reply{}, mcp.Errorf(mcp.KindCancelled, "the client cancelled the call")
@@ -258,27 +257,29 @@ func (t *Tasks) deferred(ctx context.Context, rules *revision.Rules, c *mcp.Call
 	return t.made(ctx, rules, c, v), nil
 }
 
-// request carries the outcome of a call that may become a task back to its request.
+// request receives the end of a call that may become a task for the call's request.
 type request struct {
-	x    *execution
-	call *run.Call
+	x    *runner
+	call *runtime.Driver
 	// opened is true if the call has become a task. Otherwise ended is its reply.
 	opened bool
 	ended  *call.Reply
 }
 
-var _ run.Outgoing = (*request)(nil)
+var _ runtime.Outgoing = (*request)(nil)
 
-// Respond implements run.Outgoing: the call has ended without becoming a task.
+// Respond implements runtime.Outgoing: the call has ended without becoming a task.
 func (r *request) Respond(replies []*call.Reply) { r.ended = replies[0] }
 
-// Accept implements run.Outgoing: the client disconnected, or cancelled, before the call became a task.
+// Accept implements runtime.Outgoing: the client disconnected, or cancelled, before the call became
+// a task.
 func (r *request) Accept() { r.call.Cancel() }
 
-// Open implements run.Outgoing: the call has become a task.
+// Open implements runtime.Outgoing: the call has become a task.
 func (r *request) Open(context.Context, string) { r.opened = true }
 
-// unmade is the reply to a call that was to become a task at its end, and that the store did not accept as one.
+// unmade returns the reply to a call that was to become a task at its end, and that the store did
+// not accept.
 func (t *Tasks) unmade(r *call.Reply) (mcp.Reply, error) {
 	if r.Failure != 0 {
 		return mcp.Reply{}, t.failureOf(&medium.Record{}, r.Failure)
@@ -293,60 +294,32 @@ func (t *Tasks) unmade(r *call.Reply) (mcp.Reply, error) {
 	return mcp.Reply{Result: e.Result, ToolError: e.ToolError}, nil
 }
 
-// eraseUnknown erases, once the call is over, what a failed attempt to make it a task may have stored: its client has no task.
-func (x *execution) eraseUnknown() {
+// eraseAfterwards waits for the end of the call, and then erases everything that it may have left
+// in the store. Its client has no task.
+func (x *runner) eraseAfterwards() {
 	select {
 	case <-x.over:
-	case <-x.t.closing:
+	case <-x.t.calls.Closing():
 		return
 	}
-	if x.isTask.Load() {
-		x.beginning.Lock() // After this, a write in progress is complete, and no other one begins.
-		defer x.beginning.Unlock()
-		x.t.discard(x.session.ID)
+	if x.isTask() {
+		x.t.erase(x.session.ID)
 	}
 }
 
-// sessions is the store of tasks: it creates the session of a task with its record.
-type sessions struct {
-	medium.Store
-	t *Tasks
-}
-
-// Commit implements medium.Calls. If the store has lost the session since its creation, Commit creates it again.
-func (s sessions) Commit(ctx context.Context, w *medium.Write) error {
-	if len(w.Begin) == 0 {
-		return s.Store.Commit(ctx, w)
-	}
-	err := s.begin(ctx, w)
-	if errors.Is(err, state.ErrNotFound) {
-		err = s.begin(ctx, w)
-	}
-	if errors.Is(err, state.ErrNotFound) {
-		return fmt.Errorf("the session of a task that begins is lost again and again: %w", state.ErrUnavailable)
-	}
-	return err
-}
-
-func (s sessions) begin(ctx context.Context, w *medium.Write) error {
-	for _, r := range w.Begin {
-		making, ok := s.t.making.Load(r.Session)
-		if !ok {
-			return notMade(r.Session)
+// begin stores the beginning of a task: its session, its record and its first entries
+// (runtime.Options). If the store loses the session before the record is written, begin creates it
+// again.
+func (t *Tasks) begin(ctx context.Context, by runtime.Runner, w *medium.Write) error {
+	session := by.(*runner).session
+	for range 2 {
+		err := t.store.Create(ctx, session)
+		if err == nil || errors.Is(err, state.ErrExists) {
+			err = t.store.Commit(ctx, w)
 		}
-		x := making.(*execution)
-		x.beginning.Lock()
-		defer x.beginning.Unlock()
-		if _, ok := s.t.making.Load(r.Session); !ok { // It has ended meanwhile, and may have been erased.
-			return notMade(r.Session)
-		}
-		if err := s.Create(ctx, x.session); err != nil && !errors.Is(err, state.ErrExists) {
+		if !errors.Is(err, state.ErrNotFound) {
 			return err
 		}
 	}
-	return s.Store.Commit(ctx, w)
-}
-
-func notMade(id string) error {
-	return fmt.Errorf("task %.40q is not made here, or not any more: %w", id, state.ErrFenced)
+	return fmt.Errorf("the session of a task that begins is lost again and again: %w", state.ErrUnavailable)
 }

@@ -11,24 +11,40 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// A cursor is a version, a hash of its caller, the id of the task after which the page begins, and a checksum. It grants no access: a list
-// has the caller's own tasks only.
+// A cursor consists of a version, a hash of its caller and set, the beginning of the id of the last
+// task of the previous page, as far as that distinguishes it from the next one, and a checksum. It
+// grants no access: a list has only the caller's own tasks, and an incomplete id names none. The last
+// task may be one that the list does not show.
 const cursorVersion = 1
 
 var cursorText = base64.RawURLEncoding.Strict()
 
-func cursorBehind(id string, who *mcp.Principal) string {
-	b := append(ownerHash(who, []byte{cursorVersion}), id...)
+func cursorBehind(id, set string, who *mcp.Principal) string {
+	b := append(ownerHash(set, who, []byte{cursorVersion}), id...)
 	return cursorText.EncodeToString(binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b)))
 }
 
-func ownerHash(who *mcp.Principal, dst []byte) []byte {
-	sum := sha256.Sum256([]byte("tasks/list\x00" + who.Key()))
+func ownerHash(set string, who *mcp.Principal, dst []byte) []byte {
+	of := "tasks/list\x00" + who.Key()
+	if set != "" {
+		of += "\x00set\x00" + set
+	}
+	sum := sha256.Sum256([]byte(of))
 	return append(dst, sum[:8]...)
 }
 
-// parseCursor reads the params' cursor member, that of a principal; empty without an error if there is none.
-func parseCursor(raw json.RawMessage, who *mcp.Principal) (after string, err error) {
+// between returns the shortest beginning of an id that sorts after the next one, newest first.
+func between(last, next string) string {
+	n := 0
+	for n < len(last) && n < len(next) && last[n] == next[n] {
+		n++
+	}
+	return last[:min(n+1, len(last))]
+}
+
+// parseCursor reads the cursor in params, which must be of the principal and the set. Empty without an error
+// means that there is none.
+func parseCursor(raw json.RawMessage, set string, who *mcp.Principal) (after string, err error) {
 	if len(raw) == 0 || jsonrpc.TypeOf(raw) == jsonrpc.Null {
 		return "", nil
 	}
@@ -39,7 +55,7 @@ func parseCursor(raw json.RawMessage, who *mcp.Principal) (after string, err err
 	const head, sum = 1 + 8, 4
 	b, err := cursorText.DecodeString(text)
 	if err == nil && len(b) > head+sum && len(b) <= head+maxID+sum {
-		if id := string(b[head : len(b)-sum]); cursorBehind(id, who) == text {
+		if id := string(b[head : len(b)-sum]); cursorBehind(id, set, who) == text {
 			return id, nil
 		}
 	}

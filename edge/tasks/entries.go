@@ -14,28 +14,31 @@ import (
 
 // entry is one entry of a task's log; its kind determines which members it has.
 type entry struct {
-	// At is when it was written.
+	// At is the time of the write.
 	At time.Time `json:"at"`
-	// Tool, its Backend at that time, and Poll, in milliseconds, are set in the first entry, an EntryNotice. No other entry has a tool.
+	// Tool, its Backend at that time, and Poll, in milliseconds, are set only in the first entry,
+	// an EntryNotice.
 	Tool    string `json:"tool"`
 	Backend string `json:"backend"`
 	Poll    int64  `json:"poll"`
-	// Arguments are those of the call, in the first entry: decisions on requests that name the task use them.
+	// Arguments are those of the call, in the first entry. Decisions on requests that name the task
+	// use them.
 	Arguments json.RawMessage `json:"arguments"`
 	// Token is the client's progress token, in the first entry, for revisions with sessions.
 	Token json.RawMessage `json:"token"`
-	// Run is the run that begins with the entry: in the first one, and in those that follow a claim; nil otherwise. Previous releases did
-	// not write it.
+	// Run is the run that begins with the entry: in the first entry and after a claim. nil
+	// otherwise, and in entries of previous releases.
 	Run *claim `json:"run"`
-	// Message of an EntryLog, and the progress from which it was made: numbers, or empty.
+	// Message is set in an EntryLog, with the progress from which it was made: numbers, or empty.
 	Message  string          `json:"message"`
 	Progress json.RawMessage `json:"progress"`
 	Total    json.RawMessage `json:"total"`
-	// Key, Method and Params of an EntryRequest. The key is the id of its Ask.
+	// Key, Method and Params are set in an EntryRequest. The key is the id of its Ask.
 	Key    string          `json:"key"`
 	Method mcp.Method      `json:"method"`
 	Params json.RawMessage `json:"params"`
-	// Of an EntryResponse: Result, Failure, or Cancelled. ToolError: the result says isError.
+	// Result, Failure or Cancelled is set in an EntryResponse. ToolError is true if the result has
+	// isError.
 	Result    json.RawMessage `json:"result"`
 	ToolError bool            `json:"toolError"`
 	Failure   *failure        `json:"error"`
@@ -45,15 +48,15 @@ type entry struct {
 // claim is the replica that runs the task from now on, and the round that it runs.
 type claim struct {
 	Replica string `json:"replica"`
-	// Round, Attempt and Lapses are those of the record (state.Call).
+	// Round, Attempt and Lapses are those of the record (state.Request).
 	Round   int `json:"round"`
 	Attempt int `json:"attempt"`
 	Lapses  int `json:"lapses"`
-	// Queued means that the backend is called later, when it is the task's turn.
+	// Queued means that the backend is called later, in the task's turn.
 	Queued bool `json:"queued"`
 }
 
-// failure is an error as it is stored: each revision has its own code for the kind.
+// failure is a stored error. Each revision has its own code for the kind.
 type failure struct {
 	Kind    string          `json:"kind"`
 	Message string          `json:"message"`
@@ -123,8 +126,9 @@ func begins(first *entry) state.Entry {
 	return state.Entry{Kind: state.EntryNotice, Data: first.encode()}
 }
 
-// claimed returns the entries with which the run of a claimed task begins (call.Config). That of the first owner, whom the first entry
-// names, says only that the task no longer waits for its turn, and may be dropped; later ones are kept.
+// claimed returns the entries with which the run of a claimed task begins (call.Config). The entry
+// of the first owner, whom the first entry names, only ends the wait for the turn and may be
+// dropped. Later ones are kept.
 func (t *Tasks) claimed(r *medium.Record) []state.Entry {
 	c, kind := claim{Replica: t.o.Replica, Round: r.Round, Attempt: r.Attempt, Lapses: r.Lapses}, state.EntryNotice
 	if r.Epoch.Counter() == 1 {
@@ -164,8 +168,8 @@ func (f *failure) error() *mcp.Error {
 // maxComplaint bounds complaint, in bytes.
 const maxComplaint = 256
 
-// complaint returns the first text of a result with isError, shortened: the status message that a client gets of a task that did not
-// succeed, before it reads the result. Empty if it is no such result, or has no text.
+// complaint returns the first text of a result with isError, shortened, or an empty text. It is the
+// status message of a failed task, for clients that have not read the result.
 func (e *entry) complaint() string {
 	if !e.ToolError {
 		return ""

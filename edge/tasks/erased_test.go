@@ -2,8 +2,9 @@ package tasks
 
 import (
 	"context"
+	"errors"
+	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
@@ -11,58 +12,65 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
-// slow is a store that lets a session be made only after one was deleted, or after a while in which none was.
-type slow struct {
+// forgetful is a store whose acknowledgements of a task's beginning are lost.
+type forgetful struct {
 	medium.Store
-	begun, deleted chan struct{}
+	t *testing.T
+	// session is the id of the last created session. begun counts the writes of a beginning. erased
+	// is true once the session was deleted.
+	session atomic.Pointer[string]
+	begun   atomic.Int64
+	erased  atomic.Bool
 }
 
-func (s *slow) Create(ctx context.Context, session *state.Session) error {
-	close(s.begun)
-	select {
-	case <-s.deleted:
-	case <-time.After(200 * time.Millisecond):
+func (s *forgetful) Create(ctx context.Context, session *state.Session) error {
+	if s.erased.Load() {
+		s.t.Errorf("the session %s is created again after it was erased", session.ID)
 	}
+	s.session.Store(&session.ID)
 	return s.Store.Create(ctx, session)
 }
 
-func (s *slow) Delete(ctx context.Context, id string) error {
-	err := s.Store.Delete(ctx, id)
-	close(s.deleted)
+func (s *forgetful) Commit(ctx context.Context, w *medium.Write) error {
+	err := s.Store.Commit(ctx, w)
+	if len(w.Begin) > 0 {
+		s.begun.Add(1)
+		return errors.Join(state.ErrUnavailable, err)
+	}
 	return err
 }
 
-// TestWhatIsErasedIsNotBegunAgain: the beginning of a task that is on its way to the store while the call ends without one does not come
-// there after it was erased.
-func TestWhatIsErasedIsNotBegunAgain(t *testing.T) {
+func (s *forgetful) Delete(ctx context.Context, id string) error {
+	s.erased.Store(true)
+	return s.Store.Delete(ctx, id)
+}
+
+// TestErasedTaskIsNotBegunAgain: a call whose task may have been stored, and that ended without
+// one, leaves nothing in the store, and its beginning is not stored again.
+func TestErasedTaskIsNotBegunAgain(t *testing.T) {
 	onMedia(t, nil, func(t *testing.T, w *world) {
 		w.backend.tools["later"] = w.backend.gated(later, true)
 		a := w.replica()
-		store := &slow{a.store, make(chan struct{}), make(chan struct{})}
+		store := &forgetful{Store: a.store, t: t}
 		a.store = store
-		x, err := a.execution(t.Context(), modern, requestOf(t, modern, "alice", mcp.MethodToolsCall, `"name":"later"`), &mcp.Target{Backend: "b", Known: true, Tasks: later})
-		if err != nil {
+		answered := make(chan map[string]any, 1)
+		go func() {
+			out, err := a.ask(modern, "alice", mcp.MethodToolsCall, `"name":"later","arguments":{"name":"x"}`)
+			if err != nil {
+				t.Error(err)
+			}
+			answered <- out
+		}()
+		await.Until(t, "the beginning to be stored", func() bool { return store.begun.Load() > 0 })
+		close(w.backend.gate("x"))
+		if got := await.Receive(t, "the answer", answered); got["resultType"] != "complete" {
+			t.Errorf("got %v, want the result", got)
+		}
+		if err := a.work.Wait(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		x.over = make(chan struct{})
-		x.isTask.Store(true)
-		written, erased := make(chan error, 1), make(chan struct{})
-		record := x.record()
-		x.fill(record)
-		go func() {
-			written <- sessions{store, a.Tasks}.Commit(t.Context(), &medium.Write{Session: record.Session, Begin: []*medium.Record{record}})
-		}()
-		await.Receive(t, "the beginning to be written", store.begun)
-		x.discard()
-		close(x.over)
-		go func() {
-			x.eraseUnknown()
-			close(erased)
-		}()
-		await.Receive(t, "the beginning to be written", written) // whatever became of it
-		await.Receive(t, "what there is to be erased", erased)
-		if _, err := store.Load(t.Context(), x.session.ID, false); err == nil {
-			t.Error("the session of a task that nobody has is there")
+		if _, err := store.Load(t.Context(), *store.session.Load(), false); !errors.Is(err, state.ErrNotFound) {
+			t.Errorf("the session of a task that no client has: error %v", err)
 		}
 	})
 }

@@ -15,15 +15,18 @@ import (
 	"github.com/mcpedge/mcpedge/edge/revision"
 )
 
-// feed sends one subscriber the state of tasks, beside everything else to which it subscribed: first the state of each, and then each
-// change. Several changes between two reads are sent as one.
+// feed sends one subscriber the state of tasks, beside its other subscriptions: first the state of
+// each task, and then each change. Several changes between two reads are sent as one.
 type feed struct {
 	mcp.Feed
 	t       *Tasks
 	watched []*watched
+	// set is the set of the subscriber; empty means the root.
+	set string
 	// plain: see mcp.Filter.TasksPlain.
 	plain bool
-	// memory is charged with the task that is read, and until the next read with what the subscriber gets of it. Only Next uses it.
+	// memory is charged with the task that is read, and with the changes returned by Next until the
+	// next read. Only Next uses it.
 	memory budget.Reservation
 
 	mu sync.Mutex
@@ -38,22 +41,23 @@ type watched struct {
 	id      string
 	changed atomic.Bool
 	stop    func()
-	// told is what was sent last, without what changes by itself. Only Next uses it.
-	told []byte
+	// sent is the last sent state, without the values that change by themselves. Only Next uses it.
+	sent []byte
 	over bool
 	// progress is the progress that was sent; it only increases.
 	progress mcp.Rising
 }
 
-// Changes implements era.Dispatcher. Tasks that do not belong to the caller, or whose tool it may not use, are not honoured.
-func (t *Tasks) Changes(ctx context.Context, p mcp.Principal, f mcp.Filter) (mcp.Feed, error) {
+// Changes implements era.Dispatcher. It does not honour tasks of other principals, or those whose
+// tool the caller may not use.
+func (t *Tasks) Changes(ctx context.Context, set string, p mcp.Principal, f mcp.Filter) (mcp.Feed, error) {
 	ids, plain := f.Tasks, f.TasksPlain
 	f.Tasks, f.TasksPlain = nil, false
-	inner, err := t.next.Changes(ctx, p, f)
+	inner, err := t.next.Changes(ctx, set, p, f)
 	if err != nil || len(ids) == 0 {
 		return inner, err
 	}
-	w := &feed{Feed: inner, t: t, who: p, plain: plain, memory: mcp.HolderOf(t.o.Memory, p, netip.Addr{}).Begin()}
+	w := &feed{Feed: inner, t: t, set: set, who: p, plain: plain, memory: mcp.HolderOf(t.o.Memory, p, netip.Addr{}).Begin()}
 	defer w.memory.Settle(budget.Results, 0)
 	for _, id := range ids {
 		v, err := t.load(ctx, &w.memory, id, &p)
@@ -77,12 +81,13 @@ func (t *Tasks) Changes(ctx context.Context, p mcp.Principal, f mcp.Filter) (mcp
 
 // request returns the call that represents a subscription in decisions on a task.
 func (w *feed) request(who *mcp.Principal, id string) *mcp.Call {
-	c := &mcp.Call{Attempt: 1, Round: 1, Method: mcp.MethodListen, Principal: *who}
+	c := &mcp.Call{Attempt: 1, Round: 1, Method: mcp.MethodListen, Set: w.set, Principal: *who}
 	c.Params.Target, c.Params.HasTarget = id, true
 	return c
 }
 
-// use returns the use of the decision at the start of the feed. A plain feed is part of a session, which names no task.
+// use returns the use of the first decision of the feed. A plain feed is part of a session, whose
+// requests name no task.
 func (w *feed) use() use {
 	if w.plain {
 		return useQuiet
@@ -90,7 +95,8 @@ func (w *feed) use() use {
 	return useRequest
 }
 
-// SetPrincipal implements mcp.Feed. It repeats the decision on what the subscriber may see.
+// SetPrincipal implements mcp.Feed. The next read repeats the decision on what the subscriber may
+// see.
 func (w *feed) SetPrincipal(ctx context.Context, p mcp.Principal) error {
 	w.mu.Lock()
 	w.who = p
@@ -153,7 +159,7 @@ func (w *feed) lookAtAll() {
 	}
 }
 
-// wait waits for other changes, until a task has changed.
+// wait waits for other changes until a task has changed. woken reports that one has.
 func (w *feed) wait(ctx context.Context, idle time.Duration) (changes []mcp.Change, woken bool, err error) {
 	wait, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -170,7 +176,8 @@ func (w *feed) wait(ctx context.Context, idle time.Duration) (changes []mcp.Chan
 	return changes, wait.Err() != nil && ctx.Err() == nil, err
 }
 
-// largeTake bounds the bytes of tasks that are taken before the last one. The others are taken after these were sent.
+// largeTake bounds the bytes of the tasks that one take reads before its last task. The next take
+// reads the rest.
 const largeTake = 256 << 10
 
 // take returns the tasks that have changed since they were last sent.
@@ -188,21 +195,21 @@ func (w *feed) take(ctx context.Context) (out []mcp.Change) {
 		}
 		v, err := w.t.load(ctx, &w.memory, one.id, &who)
 		if err == nil && w.t.permit(ctx, revision.Stateless(), w.request(&who, one.id), v, useQuiet) != nil {
-			continue // It is read again later, since that may change.
+			continue // The task is read again later, since the decision may change.
 		}
 		if err != nil {
-			if one.over = mcp.AsError(err).Kind == mcp.KindInvalidParams; one.over && w.plain { // It has expired.
+			if one.over = mcp.AsError(err).Kind == mcp.KindInvalidParams; one.over && w.plain { // The task has expired.
 				out = append(out, mcp.Change{Kind: mcp.TaskStatus, Over: true})
 			}
 			continue
 		}
 		state := w.t.appendState(nil, v)
 		one.over = v.over()
-		if bytes.Equal(state, one.told) {
+		if bytes.Equal(state, one.sent) {
 			continue
 		}
-		first := one.told == nil
-		one.told = state
+		first := one.sent == nil
+		one.sent = state
 		if w.plain {
 			out = w.takePlain(out, one, v, first)
 			continue
@@ -225,7 +232,7 @@ func (w *feed) takePlain(out []mcp.Change, one *watched, v *view, first bool) []
 	return append(out, mcp.Change{Kind: mcp.TaskStatus, Task: string(w.t.appendTask(nil, revision.Negotiate(v.version), v)), Over: v.over()})
 }
 
-// appendState appends the values by which two states of a task differ.
+// appendState appends the values that distinguish two states of a task.
 func (t *Tasks) appendState(dst []byte, v *view) []byte {
 	dst = v.updated.AppendFormat(append(append(dst, v.status...), ' '), time.RFC3339Nano)
 	for _, e := range v.asks {
@@ -234,10 +241,11 @@ func (t *Tasks) appendState(dst []byte, v *view) []byte {
 	return dst
 }
 
-// Update implements mcp.Feed: tasks exist only in the era in which a feed does not change.
-func (w *feed) Update(ctx context.Context, f mcp.Filter, tell bool) (mcp.Filter, error) {
+// Update implements mcp.Feed. It does not change the watched tasks: no era updates a feed with
+// tasks.
+func (w *feed) Update(ctx context.Context, f mcp.Filter, report bool) (mcp.Filter, error) {
 	f.Tasks = nil
-	return w.Feed.Update(ctx, f, tell)
+	return w.Feed.Update(ctx, f, report)
 }
 
 // Close implements mcp.Feed.

@@ -26,7 +26,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// limits are those of the media under test: losses are found soon.
+// limits returns the limits of the media under test, with a short lease so that losses are found
+// soon.
 func limits(adjust func(*state.Limits)) state.Limits {
 	l := state.DefaultLimits()
 	l.Lease, l.SessionTTL, l.LogTTL, l.LogEvents = 600*time.Millisecond, time.Minute, time.Minute, 8
@@ -36,7 +37,7 @@ func limits(adjust func(*state.Limits)) state.Limits {
 	return l
 }
 
-// media open a medium for a test, of which each replica then opens its store.
+// media open a medium for a test. Each replica opens its store on it.
 var media = map[string]func(t *testing.T, l state.Limits) func(medium.Hooks) medium.Store{
 	"memory": func(_ *testing.T, l state.Limits) func(medium.Hooks) medium.Store {
 		m, n := memory.New(l), 0
@@ -76,14 +77,14 @@ func newWorld(t *testing.T, open func(medium.Hooks) medium.Store) *world {
 	return &world{t: t, open: open, backend: &backend{tools: map[string]tool{}, gates: map[string]chan struct{}{}, cancelled: make(chan string, 10)}}
 }
 
-// world is replicas on one medium, before one backend.
+// world is a set of replicas on one medium, before one backend.
 type world struct {
 	t       *testing.T
 	open    func(medium.Hooks) medium.Store
 	backend *backend
 }
 
-// replica is one of them. Its store can be cut off.
+// replica is one replica of a world. Its store can be cut off.
 type replica struct {
 	*Tasks
 	w   *world
@@ -94,7 +95,7 @@ func (w *world) replica(adjust ...func(*Options)) *replica {
 	w.t.Helper()
 	r := &replica{w: w}
 	o := Options{
-		Polls:     100_000, // Who awaits a task asks for it all the time.
+		Polls:     100_000, // A test that awaits a task polls it continuously.
 		Heartbeat: 50 * time.Millisecond, Grace: 100 * time.Millisecond, TTL: time.Minute, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}
 	for _, fn := range adjust {
@@ -109,21 +110,24 @@ func (w *world) replica(adjust ...func(*Options)) *replica {
 	return r
 }
 
-// back lets it reach the medium again, as a medium tells that was away.
+// back reconnects the replica to the medium, and notifies it as a medium does that was unavailable.
 func (r *replica) back() {
 	r.cut.off.Store(false)
 	r.calls.Returning()
 }
 
-// cut is a store that can be cut off from the medium.
+// cut is a store that can be disconnected from the medium.
 type cut struct {
 	medium.Store
 	off atomic.Bool
-	// claimless: claims alone are cut off.
+	// claimless disconnects claims only.
 	claimless atomic.Bool
-	// dies: it is cut off from the medium with its next claim of a task that is cancelled.
+	// dies disconnects the store at its next claim of a cancelled task.
 	dies atomic.Bool
-	// written is called behind each end of a task that was stored, before its writer hears of it; nil: nothing is.
+	// begins disconnects the store once a task has begun.
+	begins atomic.Bool
+	// written is called after each stored end of a task, before the writer gets the result; nil
+	// disables it.
 	written atomic.Pointer[func()]
 }
 
@@ -153,6 +157,9 @@ func (c *cut) Commit(ctx context.Context, w *medium.Write) error {
 		return err
 	}
 	err := c.Store.Commit(ctx, w)
+	if err == nil && len(w.Begin) > 0 && c.begins.Load() {
+		c.off.Store(true)
+	}
 	if written := c.written.Load(); written != nil && err == nil && w.Next == medium.NextDone {
 		(*written)()
 	}
@@ -191,16 +198,16 @@ type tool struct {
 	run        func(ctx context.Context, c *mcp.Call, sink mcp.Sink) (mcp.Reply, error)
 }
 
-// backend is what is behind the stage: tools, and nothing else.
+// backend is the Dispatcher behind the stage, with tools only.
 type backend struct {
-	// decide is PermitTask; nil: everything is allowed.
+	// decide implements PermitTask; nil allows every request.
 	decide func(c *mcp.Call, task *mcp.TaskCall) (hidden bool, err error)
 	tools  map[string]tool
-	// ids are the call_ids that it saw.
+	// ids are the received call_ids.
 	ids sync.Map
-	// cancelled gets the states of calls that were cancelled between two rounds.
+	// cancelled receives the states of calls that were cancelled between two rounds.
 	cancelled chan string
-	// running is how many runs there are now, most the most at a time, ran how many there were.
+	// running is the number of current runs, most its maximum, and ran the number of all runs.
 	running, most, ran atomic.Int64
 
 	mu    sync.Mutex
@@ -209,7 +216,8 @@ type backend struct {
 
 var _ Dispatcher = (*backend)(nil)
 
-// gate is what runs of the tool gate wait for that have the name; close it to let them go on.
+// gate returns the channel on which runs of the tool gate with that name wait; close it to let them
+// continue.
 func (b *backend) gate(name string) chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -219,7 +227,7 @@ func (b *backend) gate(name string) chan struct{} {
 	return b.gates[name]
 }
 
-func (b *backend) Describe(context.Context, *revision.Rules, mcp.Principal) mcp.Description {
+func (b *backend) Describe(context.Context, *revision.Rules, string, mcp.Principal) mcp.Description {
 	return mcp.Description{ServerInfo: json.RawMessage(`{"name":"t","version":"1"}`)}
 }
 
@@ -236,7 +244,7 @@ func (b *backend) Call(ctx context.Context, rules *revision.Rules, c *mcp.Call, 
 	if bound, ok := sink.(mcp.Binder); ok {
 		bound.Bind("b")
 	}
-	if (c.Round > 1 || c.Attempt > 1) && c.Backend != "b" { // Every later round and attempt belongs to the backend of the first.
+	if (c.Round > 1 || c.Attempt > 1) && c.Backend != "b" { // Every later round and attempt must use the backend of the first.
 		return mcp.Reply{}, mcp.Errorf(mcp.KindInternal, "round %d, attempt %d is of the backend %q", c.Round, c.Attempt, c.Backend)
 	}
 	reply, err := t.run(ctx, c, sink)
@@ -253,7 +261,7 @@ func (b *backend) Resolve(_ context.Context, _ *revision.Rules, c *mcp.Call) (*m
 	}
 	return &mcp.Target{Backend: "b", Known: true, Tasks: t.support, Repeatable: t.repeatable}, nil
 }
-func (b *backend) Changes(context.Context, mcp.Principal, mcp.Filter) (mcp.Feed, error) {
+func (b *backend) Changes(context.Context, string, mcp.Principal, mcp.Filter) (mcp.Feed, error) {
 	return quiet{}, nil
 }
 func (b *backend) PermitTask(_ context.Context, _ *revision.Rules, c *mcp.Call, task *mcp.TaskCall) (bool, error) {
@@ -268,7 +276,7 @@ func (b *backend) CancelCall(_ context.Context, _ *revision.Rules, c *mcp.Call) 
 	return nil
 }
 
-// quiet is a feed of nothing.
+// quiet is a feed without changes.
 type quiet struct{}
 
 func (quiet) Honoured() mcp.Filter { return mcp.Filter{} }
@@ -284,12 +292,13 @@ func (quiet) Update(context.Context, mcp.Filter, bool) (mcp.Filter, error) { ret
 func (quiet) SetPrincipal(context.Context, mcp.Principal) error            { return nil }
 func (quiet) Close()                                                       {}
 
-// result is a tool's result with a text.
+// result returns a tool's result with a text.
 func result(text string) mcp.Reply {
 	return mcp.Reply{Result: json.RawMessage(`{"content":[{"type":"text","text":"` + text + `"}]}`)}
 }
 
-// gated is a tool that waits for the gate that its argument `name` names, and says what it was told before, as status.
+// gated returns a tool that emits a status message and waits for the gate that its argument `name`
+// names.
 func (b *backend) gated(s mcp.TaskSupport, repeatable bool) tool {
 	return tool{s, repeatable, func(ctx context.Context, c *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
 		name, _ := jsonString(c.Params.Arguments, "name")
@@ -305,7 +314,7 @@ func (b *backend) gated(s mcp.TaskSupport, repeatable bool) tool {
 	}}
 }
 
-// asking is a tool that asks for two names, one after the other, under one key.
+// asking returns a tool that asks for two names, one after the other, under one key.
 func asking() tool {
 	question := mcp.InputRequest{Key: "name", Method: mcp.MethodElicit, Params: json.RawMessage(`{"mode":"form","message":"Your name?"}`)}
 	return tool{mcp.TaskSupport{Required: true, AtOnce: true}, false, func(_ context.Context, c *mcp.Call, _ mcp.Sink) (mcp.Reply, error) {
@@ -335,7 +344,7 @@ var (
 	later  = mcp.TaskSupport{Optional: true}
 )
 
-// requestOf makes a call of a principal's; params without braces.
+// requestOf makes a call of a principal. params has no braces.
 func requestOf(t *testing.T, rules *revision.Rules, who string, m mcp.Method, params string) *mcp.Call {
 	t.Helper()
 	c := &mcp.Call{ID: mcp.NewCallID(), Attempt: 1, Round: 1, Method: m, Principal: mcp.Principal{Subject: who, Issuer: "test"}}
@@ -350,7 +359,7 @@ func requestOf(t *testing.T, rules *revision.Rules, who string, m mcp.Method, pa
 	return c
 }
 
-// ask is a request and what comes of it, decoded.
+// ask sends a request and decodes its response.
 func (r *replica) ask(rules *revision.Rules, who string, m mcp.Method, params string) (map[string]any, error) {
 	r.w.t.Helper()
 	reply, err := r.Call(r.w.t.Context(), rules, requestOf(r.w.t, rules, who, m, params), nil)
@@ -373,7 +382,7 @@ func (r *replica) must(rules *revision.Rules, who string, m mcp.Method, params s
 	return out
 }
 
-// begin makes a task of alice's.
+// begin makes a task of alice.
 func (r *replica) begin(tool, name string) (id string) {
 	r.w.t.Helper()
 	out := r.must(modern, "alice", mcp.MethodToolsCall, `"name":"`+tool+`","arguments":{"name":"`+name+`"}`)
@@ -391,18 +400,22 @@ func (r *replica) get(id string) map[string]any {
 	return r.must(modern, "alice", mcp.MethodTasksGet, about(id))
 }
 
-// awaits waits until a task has a status, and gives it.
+// awaits waits until a task has a status, and returns the task. It fails the test if the task has
+// ended with another one.
 func (r *replica) awaits(id string, status Status) (out map[string]any) {
 	r.w.t.Helper()
 	await.Until(r.w.t, "the task to be "+string(status), func() bool {
 		got, err := r.ask(modern, "alice", mcp.MethodTasksGet, about(id))
 		out = got
+		if s, _ := got["status"].(string); err == nil && s != string(status) && (s == string(Completed) || s == string(Failed) || s == string(Cancelled)) {
+			r.w.t.Fatalf("the task is %v, want it to be %s", got, status)
+		}
 		return err == nil && got["status"] == string(status)
 	})
 	return out
 }
 
-// text is that of a task's result.
+// text returns the text of a task's result.
 func text(task map[string]any) string {
 	r, _ := task["result"].(map[string]any)
 	content, _ := r["content"].([]any)
@@ -414,7 +427,7 @@ func text(task map[string]any) string {
 	return s
 }
 
-// keys are those of a task's questions.
+// keys returns the keys of a task's questions.
 func keys(task map[string]any) (out []string) {
 	requests, _ := task["inputRequests"].(map[string]any)
 	for k := range requests {

@@ -10,15 +10,16 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// History is a task with the part of its log that describes its life: its runs and questions, and the status messages that were not
-// dropped.
+// History is a task with the part of its log that describes its life: its runs and questions, and
+// the status messages that were not dropped.
 type History struct {
 	Report
-	// Client is the name that the client gives itself; may be empty.
+	// Client is the client's name for itself; may be empty.
 	Client string
-	// Trace is the span of the request that made the task, as a W3C traceparent, whose trace has all its runs; may be empty.
+	// Trace is the span of the request that made the task, as a W3C traceparent; may be empty. All
+	// runs are in its trace.
 	Trace string
-	// Runs, the first one first, and Steps, in the order in which they were recorded.
+	// Runs are ordered by their start, and Steps as recorded.
 	Runs  []Run
 	Steps []Step
 }
@@ -28,7 +29,7 @@ func (h *History) Over() bool {
 	return h.Status != Working && h.Status != InputRequired
 }
 
-// Attempt returns how often the current round, or the last one, was run; 0 means unknown.
+// Attempt returns the attempt of the current or last round; 0 means unknown.
 func (h *History) Attempt() int {
 	if len(h.Runs) == 0 {
 		return 0
@@ -36,15 +37,16 @@ func (h *History) Attempt() int {
 	return h.Runs[len(h.Runs)-1].Attempt
 }
 
-// Run is what one replica did with a task under one epoch: one round, and those after it that asked the client nothing.
+// Run is the work of one replica on a task under one epoch: one round, and the following rounds
+// that did not ask the client.
 type Run struct {
-	// Replica is its name; empty if unknown, as for runs of previous releases.
+	// Replica is the replica's name; empty if unknown, as for runs of previous releases.
 	Replica string
 	Epoch   medium.Epoch
-	// Round and Attempt at its start; 0 means unknown.
+	// Round and Attempt are those at its start; 0 means unknown.
 	Round, Attempt int
-	// Began is its start, or, for a queued run, the start of its wait; Ended is zero until it ends. The end of a run whose replica was lost
-	// is when another replica continued.
+	// Began is the start of the run, or of its wait if it was queued. Ended is zero until it ends.
+	// If its replica was lost, Ended is when another replica continued.
 	Began, Ended time.Time
 	End          RunEnd
 
@@ -56,13 +58,14 @@ type RunEnd string
 
 // The ends of a run.
 const (
-	// RunQueued means that it has not begun, and waits for its turn. RunGoesOn means that it has not ended.
+	// RunQueued means that the run has not begun and waits for its turn. RunGoesOn means that it
+	// has not ended.
 	RunQueued RunEnd = "queued"
-	RunGoesOn RunEnd = ""
-	// RunAsked means that it waited for answers of the client.
+	RunActive RunEnd = ""
+	// RunAsked means that the run waited for answers of the client.
 	RunAsked RunEnd = "asked"
-	// RunLost means that its replica was lost. RunHandedOver means that its replica left, and another one continued. RunTakenOver means one
-	// of these, between two rounds.
+	// RunLost means that the run's replica was lost. RunHandedOver means that its replica left and
+	// another one continued. RunTakenOver means either, between two rounds.
 	RunLost       RunEnd = "lost"
 	RunHandedOver RunEnd = "handed_over"
 	RunTakenOver  RunEnd = "taken_over"
@@ -77,7 +80,7 @@ type Step struct {
 	At time.Time
 	// Text is the message, or what a question asks; may be empty.
 	Text string
-	// Key and Method are those of a question. Waits is true if it has no answer.
+	// Key and Method are those of a question. Waits is true while it has no answer.
 	Key    string
 	Method mcp.Method
 	Waits  bool
@@ -85,7 +88,7 @@ type Step struct {
 
 // history reads a task of any principal. The errors are those of Inspect.
 func (t *Tasks) history(ctx context.Context, id string) (*History, error) {
-	sctx, cancel := bounded(ctx)
+	sctx, cancel := state.Bounded(ctx)
 	defer cancel()
 	s, err := t.store.Load(sctx, id, false)
 	if err != nil {
@@ -97,7 +100,7 @@ func (t *Tasks) history(ctx context.Context, id string) (*History, error) {
 		return nil, plain(err)
 	}
 	h.Report, h.Trace = *v.report(s.Principal), v.trace
-	if name, ok := jsonrpc.Member(orObject(s.ClientInfo), "name"); ok {
+	if name, ok := jsonrpc.Member(s.ClientInfo, "name"); ok {
 		h.Client, _ = jsonrpc.Unquote(name)
 	}
 	for i := range h.Steps {
@@ -120,7 +123,7 @@ func (h *History) take(x *medium.Entry, e *entry) {
 		}
 	case state.EntryRequest:
 		s := Step{At: e.At, Key: e.Key, Method: e.Method}
-		if text, ok := jsonrpc.Member(orObject(e.Params), "message"); ok {
+		if text, ok := jsonrpc.Member(e.Params, "message"); ok {
 			s.Text, _ = jsonrpc.Unquote(text)
 		}
 		h.Steps = append(h.Steps, s)
@@ -136,19 +139,19 @@ func (h *History) takeRun(x *medium.Entry, e *entry) {
 			last = h.last()
 		}
 		last.Replica, last.Round, last.Attempt, last.lapses = e.Run.Replica, e.Run.Round, e.Run.Attempt, e.Run.Lapses
-		last.Began, last.End = e.At, RunGoesOn
+		last.Began, last.End = e.At, RunActive
 		if e.Run.Queued {
 			last.End = RunQueued
 		}
-	} else if other && x.Kind != state.EntryResponse { // Of a release that does not record runs, or whose entry was dropped.
+	} else if other && x.Kind != state.EntryResponse { // The release does not record runs, or the entry was dropped.
 		h.succeed(nil, e.At)
 		h.Runs = append(h.Runs, Run{Epoch: x.Epoch, Began: e.At})
 		last = h.last()
-	} else if !other && last.End == RunQueued { // It has begun; the entry with the time was dropped.
-		last.End = RunGoesOn
+	} else if !other && last.End == RunQueued { // The run has begun; the entry with the time was dropped.
+		last.End = RunActive
 	}
 	switch {
-	case last == nil || last.End != RunGoesOn && last.End != RunQueued:
+	case last == nil || last.End != RunActive && last.End != RunQueued:
 	case x.Kind == state.EntryRequest:
 		last.End, last.Ended = RunAsked, e.At
 	case x.Kind == state.EntryResponse:
@@ -156,7 +159,8 @@ func (h *History) takeRun(x *medium.Entry, e *entry) {
 	}
 }
 
-// endOf returns how the last run of an ended task ended; own is true if the run recorded the end itself.
+// endOf returns how the last run of an ended task ended. own is true if the run recorded the end
+// itself.
 func (h *History) endOf(own bool, e *entry) RunEnd {
 	switch {
 	case e.Cancelled:
@@ -169,11 +173,11 @@ func (h *History) endOf(own bool, e *entry) RunEnd {
 	return RunCompleted
 }
 
-// succeed ends the last run if it has not ended, since another one begins. A run that was only queued is removed. A nil next means that
-// nothing else is known of the next run.
+// succeed ends the last run, if it has not ended, because another one begins. It removes a run that
+// was only queued. A nil next means that the next run is otherwise unknown.
 func (h *History) succeed(next *claim, at time.Time) {
 	last := h.last()
-	if last == nil || last.End != RunGoesOn && last.End != RunQueued {
+	if last == nil || last.End != RunActive && last.End != RunQueued {
 		return
 	}
 	if last.End == RunQueued && next != nil && next.Round == 1 && next.Attempt == 1 {
@@ -185,7 +189,7 @@ func (h *History) succeed(next *claim, at time.Time) {
 	case next == nil || last.Attempt == 0:
 	case next.Attempt > last.Attempt && next.Lapses > last.lapses, next.Attempt <= last.Attempt && next.Lapses > 0:
 		last.End = RunLost
-	case next.Attempt > 1: // Its replica gave up the lease during the round.
+	case next.Attempt > 1: // The replica gave up the lease during the round.
 		last.End = RunHandedOver
 	}
 }

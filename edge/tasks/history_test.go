@@ -13,12 +13,12 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
-// remembering is a replica of a name that remembers tasks.
+// remembering sets the name of a replica and the number of tasks that it remembers.
 func remembering(name string, most int) func(*Options) {
 	return func(o *Options) { o.Replica, o.Recent = name, most }
 }
 
-// ran are the runs of a task, as a text each.
+// ran returns the runs of a task as texts.
 func ran(h *History) (out []string) {
 	for _, r := range h.Runs {
 		out = append(out, r.Replica+" "+string(r.End))
@@ -26,7 +26,7 @@ func ran(h *History) (out []string) {
 	return out
 }
 
-// recently is a task as a replica remembers it.
+// recently returns the history of a task that a replica remembers.
 func (r *replica) recently(id string) *History {
 	r.w.t.Helper()
 	all := r.Recent(r.w.t.Context())
@@ -37,7 +37,7 @@ func (r *replica) recently(id string) *History {
 	return all[i]
 }
 
-// TestHistoryOfAsking: a task that asks has a run before each answer, and its questions.
+// TestHistoryOfAsking: a task that asks has its questions, and a run before each answer.
 func TestHistoryOfAsking(t *testing.T) {
 	onMedia(t, nil, func(t *testing.T, w *world) {
 		w.backend.tools["asking"] = asking()
@@ -67,7 +67,8 @@ func TestHistoryOfAsking(t *testing.T) {
 	})
 }
 
-// TestHistoryOfLoss: another replica knows the run that was lost with its replica, and the one that it gave up in order.
+// TestHistoryOfLoss: another replica reports both the run that was lost with its replica and the
+// one that was handed over.
 func TestHistoryOfLoss(t *testing.T) {
 	onMedia(t, nil, func(t *testing.T, w *world) {
 		w.backend.tools["gate"] = w.backend.gated(atOnce, true)
@@ -96,7 +97,8 @@ func TestHistoryOfLoss(t *testing.T) {
 	})
 }
 
-// TestHistoryOfTheQueue: a task that waits for its turn says so, and one that is cancelled how its run ended.
+// TestHistoryOfTheQueue: a task that waits for its turn is shown as queued, and a cancelled one has
+// the end of its run.
 func TestHistoryOfTheQueue(t *testing.T) {
 	onMedia(t, nil, func(t *testing.T, w *world) {
 		w.backend.tools["gate"] = w.backend.gated(atOnce, true)
@@ -117,7 +119,7 @@ func TestHistoryOfTheQueue(t *testing.T) {
 		if _, err := b.ask(modern, "bob", mcp.MethodTasksGet, about(second)); err == nil {
 			t.Error("bob got alice's task")
 		}
-		b.recently(first) // Who has no right to a task has it remembered by nobody.
+		b.recently(first) // A request without a right to a task does not make the task recent.
 		b.get(second)
 		if all := b.Recent(t.Context()); len(all) != 1 || all[0].ID != second {
 			t.Errorf("remembered are %d, want the last one alone", len(all))
@@ -132,7 +134,7 @@ func TestHistoryOfTheQueue(t *testing.T) {
 	})
 }
 
-// TestHistoryIsKept: a backend that says much drops its own messages, and no run.
+// TestHistoryIsKept: many messages of a backend evict its own older messages, and no run.
 func TestHistoryIsKept(t *testing.T) {
 	onMedia(t, nil, func(t *testing.T, w *world) {
 		w.backend.tools["chatty"] = tool{atOnce, true, func(ctx context.Context, c *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
@@ -164,7 +166,8 @@ func TestHistoryIsKept(t *testing.T) {
 	})
 }
 
-// TestRunsOfBothReleases: a release that knows nothing of runs reads over them, and its own runs are seen as far as its entries tell.
+// TestRunsOfBothReleases: a release without runs ignores them, and its own runs are shown as far as
+// its entries permit.
 func TestRunsOfBothReleases(t *testing.T) {
 	old := struct {
 		At      time.Time
@@ -173,7 +176,7 @@ func TestRunsOfBothReleases(t *testing.T) {
 	}{}
 	t0 := medium.Epoch(0).Next(7)
 	tasks := &Tasks{o: Options{Replica: "a"}}
-	r := &medium.Record{Call: state.Call{Round: 1, Attempt: 2, Lapses: 1}}
+	r := &medium.Record{Request: state.Request{Round: 1, Attempt: 2, Lapses: 1}}
 	if err := json.Unmarshal(tasks.claimed(r)[0].Data, &old); err != nil || old.Message != "" || old.At.IsZero() {
 		t.Errorf("an older release reads %+v: %v", old, err)
 	}
@@ -192,7 +195,7 @@ func TestRunsOfBothReleases(t *testing.T) {
 	}
 }
 
-// TestRecentWhileTheStoreIsAway: what was read last is shown.
+// TestRecentWhileTheStoreIsAway: the last read history is shown.
 func TestRecentWhileTheStoreIsAway(t *testing.T) {
 	onMedia(t, nil, func(t *testing.T, w *world) {
 		w.backend.tools["gate"] = w.backend.gated(atOnce, true)
@@ -203,7 +206,7 @@ func TestRecentWhileTheStoreIsAway(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		if all := a.Recent(ctx); len(all) != 1 || all[0].ID != id {
-			t.Errorf("%d are told while the store is away", len(all))
+			t.Errorf("%d are returned while the store is away", len(all))
 		}
 		a.back()
 		close(w.backend.gate("x"))

@@ -7,19 +7,20 @@ import (
 	"time"
 )
 
-// newID returns the id of a task that is created now: the time, so that the order of ids is that of creation, and 130
-// random bits.
+// newID returns the id of a task that is created now: the time, so that ids sort by creation, and
+// 130 random bits.
 func newID(now time.Time) string {
 	at := binary.BigEndian.AppendUint64(nil, uint64(now.UnixNano())) // #nosec G115 -- not negative until 2262
 	return idTime.EncodeToString(at) + rand.Text()
 }
 
-// idTime preserves the order of what it encodes. timeText is the length of the time at the beginning of an id.
+// idTime is an encoding that preserves the order of its inputs. timeText is the length of the time
+// at the beginning of an id.
 var idTime = base32.HexEncoding.WithPadding(base32.NoPadding)
 
 const timeText = 13
 
-// createdAt returns when the task with an id was created; zero if it is no id.
+// createdAt returns when the task with an id was created; zero if the id is invalid.
 func createdAt(id string) time.Time {
 	at, err := idTime.DecodeString(id[:min(len(id), timeText)])
 	if err != nil || len(at) != 8 {

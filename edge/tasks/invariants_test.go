@@ -24,8 +24,8 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/redisserver"
 )
 
-// TestT1DurableBeforeTheReply: whoever has the id of a task finds it, at any replica, though the one that made it is cut off at the
-// same moment; and without the state there is no task.
+// TestT1DurableBeforeTheReply: a task whose id was sent is found on every replica, even if its own
+// replica is cut off at that moment. Without the store no task is made.
 func TestT1DurableBeforeTheReply(t *testing.T) {
 	onMedia(t, nil, func(t *testing.T, w *world) {
 		w.backend.tools["gate"] = w.backend.gated(atOnce, true)
@@ -42,7 +42,7 @@ func TestT1DurableBeforeTheReply(t *testing.T) {
 				t.Errorf("%s gave %q elsewhere", tool, got)
 			}
 			a.back()
-			if tool == "gate" { // Its lease was lost; it begins anew as another replica would.
+			if tool == "gate" { // Its lease was lost. A new replica begins, as after a restart.
 				a = w.replica()
 			}
 		}
@@ -57,7 +57,8 @@ func TestT1DurableBeforeTheReply(t *testing.T) {
 	})
 }
 
-// TestT2OneTerminalState: a task that is cancelled while it ends is one or the other, everywhere and for ever.
+// TestT2OneTerminalState: a task that is cancelled during its end has one final state, on all
+// replicas and permanently.
 func TestT2OneTerminalState(t *testing.T) {
 	onMedia(t, nil, func(t *testing.T, w *world) {
 		w.backend.tools["gate"] = w.backend.gated(atOnce, false)
@@ -89,7 +90,7 @@ func TestT2OneTerminalState(t *testing.T) {
 	})
 }
 
-// TestT3Fenced: who lost a task writes nothing about it any more.
+// TestT3Fenced: a replica that lost a task cannot write to it.
 func TestT3Fenced(t *testing.T) {
 	onMedia(t, nil, func(t *testing.T, w *world) {
 		w.backend.tools["gate"] = w.backend.gated(atOnce, false)
@@ -98,14 +99,14 @@ func TestT3Fenced(t *testing.T) {
 		await.Until(t, "the backend to run", func() bool { return w.backend.running.Load() == 1 })
 		await.Until(t, "the run to be in the record", func() bool { return a.get(id)["statusMessage"] == "waiting for x" })
 		a.cut.off.Store(true)
-		lost := b.awaits(id, Failed) // It is not repeatable.
+		lost := b.awaits(id, Failed) // The run is not repeatable.
 		if code := lost["error"].(map[string]any)["code"]; code != float64(-31520) {
 			t.Errorf("the code is %v", code)
 		}
 		close(w.backend.gate("x"))
 		await.Until(t, "the backend to end", func() bool { return w.backend.running.Load() == 0 })
 		a.back()
-		await.Until(t, "the loser to hear", func() bool { return a.calls.Call(id) == nil })
+		await.Until(t, "the loser to hear", func() bool { return a.calls.Driver(id) == nil })
 		for _, r := range []*replica{a, b} {
 			if got := r.get(id)["status"]; got != string(Failed) {
 				t.Errorf("the task is %v", got)
@@ -114,7 +115,8 @@ func TestT3Fenced(t *testing.T) {
 	})
 }
 
-// TestT4NoInputKeyTwice: a question has a key that no other of the task ever has, though its backend uses one for all.
+// TestT4NoInputKeyTwice: each question has a key that is unique in its task, even if its backend
+// uses one key for all.
 func TestT4NoInputKeyTwice(t *testing.T) {
 	onMedia(t, nil, func(t *testing.T, w *world) {
 		w.backend.tools["ask"] = asking()
@@ -139,7 +141,8 @@ func TestT4NoInputKeyTwice(t *testing.T) {
 	})
 }
 
-// TestT5NoAnswerLostOrTakenTwice: of answers to one question that come at the same time, everywhere, one is taken, once.
+// TestT5NoAnswerLostOrTakenTwice: of concurrent answers to one question, on all replicas, exactly
+// one is accepted.
 func TestT5NoAnswerLostOrTakenTwice(t *testing.T) {
 	onMedia(t, nil, func(t *testing.T, w *world) {
 		w.backend.tools["ask"] = asking()
@@ -172,7 +175,8 @@ func TestT5NoAnswerLostOrTakenTwice(t *testing.T) {
 	})
 }
 
-// TestT6OneRunAtATime: a task that is taken over runs once under each epoch, and the run of who lost it is cancelled once that hears.
+// TestT6OneRunAtATime: a task that is taken over runs once under each epoch. The run of the
+// previous owner is cancelled once that replica knows.
 func TestT6OneRunAtATime(t *testing.T) {
 	onMedia(t, nil, func(t *testing.T, w *world) {
 		w.backend.tools["gate"] = w.backend.gated(atOnce, true)
@@ -195,7 +199,8 @@ func TestT6OneRunAtATime(t *testing.T) {
 	})
 }
 
-// TestT7InvisibleToStrangers: to others a task does not exist, whatever they ask, in either era; and it is not to be told from one that never was.
+// TestT7InvisibleToStrangers: for other principals a task does not exist, with any request, in
+// either era. The response equals that for an id that never existed.
 func TestT7InvisibleToStrangers(t *testing.T) {
 	onMedia(t, nil, func(t *testing.T, w *world) {
 		w.backend.tools["ask"] = asking()
@@ -223,11 +228,11 @@ func TestT7InvisibleToStrangers(t *testing.T) {
 			}
 			switch list, err := b.ask(legacy, who, mcp.MethodTasksList, ""); {
 			case who == "" && kindOf(err) != mcp.KindMethodNotFound:
-				t.Errorf("nobody lists: %v, %v", list, err)
+				t.Errorf("an anonymous caller lists: %v, %v", list, err)
 			case who != "" && (err != nil || len(list["tasks"].([]any)) > 0):
 				t.Errorf("%q lists: %v, %v", who, list, err)
 			}
-			feed, err := b.Changes(t.Context(), mcp.Principal{Subject: who, Issuer: "test"}, mcp.Filter{Tasks: []string{id, none}})
+			feed, err := b.Changes(t.Context(), "", mcp.Principal{Subject: who, Issuer: "test"}, mcp.Filter{Tasks: []string{id, none}})
 			if err != nil || len(feed.Honoured().Tasks) > 0 {
 				t.Errorf("%q subscribed: %v, %v", who, err, feed.Honoured())
 			}
@@ -239,14 +244,15 @@ func TestT7InvisibleToStrangers(t *testing.T) {
 	})
 }
 
-// TestT8ReachableUntilTTL: a task can be read until createdAt + ttl, as was told last, and expires after that.
+// TestT8ReachableUntilTTL: a task can be read until createdAt + ttl, as last reported, and expires
+// after that.
 func TestT8ReachableUntilTTL(t *testing.T) {
 	const ttl = 1500 * time.Millisecond
 	onMedia(t, func(l *state.Limits) { l.SessionTTL, l.LogTTL = ttl, ttl }, func(t *testing.T, w *world) {
 		w.backend.tools["gate"] = w.backend.gated(atOnce, false)
 		a := w.replica(func(o *Options) { o.TTL = ttl })
 		id := a.begin("gate", "x")
-		// It lives for as long as it works, longer than a task lives that has ended.
+		// A running task does not expire, even if it runs for longer than the TTL of an ended one.
 		worked := time.Now().Add(2 * ttl)
 		await.Until(t, "the task to have worked for longer than it is kept", func() bool {
 			if got := a.get(id)["status"]; got != "working" {
@@ -272,23 +278,23 @@ func TestT8ReachableUntilTTL(t *testing.T) {
 	})
 }
 
-// TestT8ReachableAsAsked: a client of 2025-11-25 has a task for as long as it asks, from its creation on, if that is longer than tasks are kept,
-// up to a week; one that asks for less has it as long as others.
+// TestT8ReachableAsAsked: a client of 2025-11-25 may request a lifetime from the task's creation
+// that is longer than Options.TTL, up to a week. A shorter one has no effect.
 func TestT8ReachableAsAsked(t *testing.T) {
 	const ttl, asked = 500 * time.Millisecond, 4 * time.Second
 	onMedia(t, func(l *state.Limits) { l.SessionTTL, l.LogTTL = ttl, ttl }, func(t *testing.T, w *world) {
 		w.backend.tools["gate"] = w.backend.gated(atOnce, false)
 		close(w.backend.gate("x"))
 		a, b := w.replica(func(o *Options) { o.TTL = ttl }), w.replica(func(o *Options) { o.TTL = ttl })
-		begin := func(ttl string) (id string, told time.Duration) {
+		begin := func(ttl string) (id string, granted time.Duration) {
 			made := a.must(legacy, "alice", mcp.MethodToolsCall, `"name":"gate","arguments":{"name":"x"},"task":{"ttl":`+ttl+`}`)["task"].(map[string]any)
 			return made["taskId"].(string), time.Duration(made["ttl"].(float64)) * time.Millisecond
 		}
 		for text, want := range map[string]time.Duration{
 			"null": ttl, "1": ttl, "0": ttl, "-5": ttl, "-1e999": ttl, "1e999": maxTTL, "1e12": maxTTL, "604800000": maxTTL, "3600000": time.Hour, "90000.7": 90 * time.Second,
 		} {
-			if _, told := begin(text); told != want {
-				t.Errorf("who asks for %s ms gets %s, want %s", text, told, want)
+			if _, granted := begin(text); granted != want {
+				t.Errorf("who asks for %s ms gets %s, want %s", text, granted, want)
 			}
 		}
 		for _, text := range []string{`"1000"`, "true", "{}"} {
@@ -298,9 +304,9 @@ func TestT8ReachableAsAsked(t *testing.T) {
 			}
 		}
 		short, _ := begin("1")
-		id, told := begin(strconv.Itoa(int(asked.Milliseconds())))
-		if told != asked {
-			t.Errorf("it is told that it has the task for %s", told)
+		id, granted := begin(strconv.Itoa(int(asked.Milliseconds())))
+		if granted != asked {
+			t.Errorf("the task has a lifetime of %s", granted)
 		}
 		a.awaits(id, Completed)
 		await.Until(t, "the other task to expire", func() bool {
@@ -325,8 +331,9 @@ func TestT8ReachableAsAsked(t *testing.T) {
 	})
 }
 
-// TestT9PlainCallsCostNothing: a call that is to be no task goes to the backend with no allocation more than without this
-// stage, and without the state: it is served while that is away. What it takes of the processor is in bench.
+// TestT9PlainCallsCostNothing: a call that does not become a task reaches the backend without
+// additional allocations in this stage, and without the store: it is served while the store is
+// unavailable. bench measures its CPU time.
 func TestT9PlainCallsCostNothing(t *testing.T) {
 	onMedia(t, nil, func(t *testing.T, w *world) {
 		reply := mcp.Reply{Result: json.RawMessage(`{"content":[]}`)}
@@ -341,11 +348,12 @@ func TestT9PlainCallsCostNothing(t *testing.T) {
 		}{
 			"without sessions": {modern, "plain"},
 			"with sessions":    {legacy, "plain"},
-			// A client of 2025-11-25 that does not ask for a task has none.
+			// A client of 2025-11-25 that does not request a task gets none.
 			"a tool that may have tasks": {legacy, "optional"},
 		} {
 			call := requestOf(t, c.rules, "alice", mcp.MethodToolsCall, `"name":"`+c.tool+`"`)
-			// The least of several measurements: those of the whole process count, its heartbeats among them.
+			// The minimum of several measurements counts, since they include the whole process and
+			// its heartbeats.
 			allocations := func(by era.Dispatcher) float64 {
 				least := math.Inf(1)
 				for range 20 {
@@ -368,8 +376,8 @@ func TestT9PlainCallsCostNothing(t *testing.T) {
 	})
 }
 
-// TestT10BoundedAndExpiring: a principal has so many tasks, another is not hindered, those beyond what may run wait, and all that was
-// written expires.
+// TestT10BoundedAndExpiring: the number of tasks of a principal is bounded, without effect on
+// others. Tasks beyond the running limit wait. All stored data expires.
 func TestT10BoundedAndExpiring(t *testing.T) {
 	onMedia(t, func(l *state.Limits) { l.SessionsPerPrincipal = 4 }, func(t *testing.T, w *world) {
 		w.backend.tools["gate"] = w.backend.gated(atOnce, false)
@@ -386,7 +394,7 @@ func TestT10BoundedAndExpiring(t *testing.T) {
 		if n := a.turns.waiting(); n != 2 {
 			t.Errorf("%d wait", n)
 		}
-		_ = a.must(modern, "alice", mcp.MethodTasksCancel, about(ids[3])) // which waits
+		_ = a.must(modern, "alice", mcp.MethodTasksCancel, about(ids[3])) // This task waits.
 		for i := range 4 {
 			close(w.backend.gate(fmt.Sprint(i)))
 		}
@@ -435,8 +443,9 @@ func TestT10BoundedAndExpiring(t *testing.T) {
 	})
 }
 
-// TestT10PollsAreBounded: who asks for a task, or opens its result, all the time is told when to ask again; others, other tasks, and what
-// is no poll are not hindered, and a stranger hinders nobody.
+// TestT10PollsAreBounded: a caller that polls a task, or opens its result, too often is refused
+// with a retry delay. Other callers, other tasks, and requests that are not polls are unaffected,
+// and a stranger's polls do not count against the owner.
 func TestT10PollsAreBounded(t *testing.T) {
 	onMedia(t, nil, func(t *testing.T, w *world) {
 		w.backend.tools["gate"] = w.backend.gated(atOnce, false)
@@ -444,7 +453,7 @@ func TestT10PollsAreBounded(t *testing.T) {
 		id, other := a.begin("gate", "x"), a.begin("gate", "y")
 		refused := func(who string, m mcp.Method, params string) {
 			t.Helper()
-			for range 2 { // The burst is twice what is regained in a second.
+			for range 2 { // The burst is the refill of two seconds.
 				if _, err := a.ask(legacy, who, m, params); kindOf(err) == mcp.KindLimit {
 					t.Errorf("%s: %v", m, err)
 				}

@@ -3,13 +3,14 @@ package tasks
 import (
 	"testing"
 
-	"github.com/mcpedge/mcpedge/edge/era/stateful/call"
+	"github.com/mcpedge/mcpedge/edge/call"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// TestJob: a job is cancelled once, when its task was cancelled, or when the task was lost to a replica that cannot know the job.
+// TestJob: a job is cancelled once, if its task was cancelled, or if the task was lost to a replica
+// that cannot know the job.
 func TestJob(t *testing.T) {
 	state7 := &medium.Write{State: []byte("job 7")}
 	ended := &call.Reply{Cancelled: true}

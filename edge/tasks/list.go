@@ -9,19 +9,21 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
+	"github.com/mcpedge/mcpedge/edge/state"
 )
 
 const (
-	// maxPage bounds a page of tasks, each of which is read; loads bounds the concurrent reads.
+	// maxPage bounds a page of tasks, each of which is read. loads bounds the concurrent reads.
 	maxPage, loads = 100, 16
 	// listTimeout bounds how long a page may take.
 	listTimeout = 10 * time.Second
 )
 
-// list serves tasks/list of 2025-11-25 (Tasks, "Listing Tasks"): the tasks of the caller's principal whose tools the caller may use and
-// those that it created, from either era and any session, newest first.
+// list serves tasks/list of 2025-11-25 (Tasks, "Listing Tasks"). It lists the tasks of the caller's
+// principal that the caller created or whose tools it may use, of either era and any session
+// of the set, newest first.
 func (t *Tasks) list(ctx context.Context, rules *revision.Rules, c *mcp.Call) (mcp.Reply, error) {
-	after, err := parseCursor(c.Params.Cursor, &c.Principal)
+	after, err := parseCursor(c.Params.Cursor, c.Set, &c.Principal)
 	if err != nil {
 		return mcp.Reply{}, err
 	}
@@ -56,14 +58,14 @@ func (t *Tasks) list(ctx context.Context, rules *revision.Rules, c *mcp.Call) (m
 	}
 	dst = append(dst, ']')
 	if len(ids) > 0 {
-		dst = append(append(append(dst, `,"nextCursor":"`...), cursorBehind(last, &c.Principal)...), '"')
+		dst = append(append(append(dst, `,"nextCursor":"`...), cursorBehind(between(last, ids[0]), c.Set, &c.Principal)...), '"')
 	}
 	return mcp.Reply{Result: append(dst, '}')}, nil
 }
 
 // idsOf returns the ids of a principal's tasks, newest first. Some may have expired recently.
 func (t *Tasks) idsOf(ctx context.Context, who mcp.Principal) ([]string, error) {
-	sctx, cancel := bounded(ctx)
+	sctx, cancel := state.Bounded(ctx)
 	defer cancel()
 	ids, err := t.store.Of(sctx, who)
 	if err != nil {
@@ -74,7 +76,8 @@ func (t *Tasks) idsOf(ctx context.Context, who mcp.Principal) ([]string, error) 
 	return ids, nil
 }
 
-// firstBehind returns the index of the first of the ids, newest first, that follows after, which may no longer exist.
+// firstBehind returns the index of the first of the ids, newest first, that follows after. after
+// may no longer exist.
 func firstBehind(ids []string, after string) int {
 	i, there := slices.BinarySearchFunc(ids, after, func(id, after string) int { return strings.Compare(after, id) })
 	if there {
@@ -83,7 +86,8 @@ func firstBehind(ids []string, after string) int {
 	return i
 }
 
-// together calls read for each of n tasks, at most loads at a time, and returns when all calls have.
+// together calls read for each of n tasks, at most loads at a time, and returns when all calls
+// have.
 func together(n int, read func(i int)) {
 	turn := make(chan struct{}, loads)
 	var all sync.WaitGroup
@@ -97,8 +101,8 @@ func together(n int, read func(i int)) {
 	all.Wait()
 }
 
-// loadAll reads the first n tasks of a page, as far as the caller may see them. It leaves out those that have expired meanwhile. n is less
-// than the page's length if the allowances are spent.
+// loadAll reads the first n tasks of a page, as far as the caller may see them, without those that
+// have expired since. n is less than the page's length if the allowances are spent.
 func (t *Tasks) loadAll(ctx context.Context, rules *revision.Rules, c *mcp.Call, page []string, left *allowances) (views []*view, n int, err error) {
 	views, err = t.glances(ctx, page)
 	if ctx.Err() != nil {
@@ -110,7 +114,7 @@ func (t *Tasks) loadAll(ctx context.Context, rules *revision.Rules, c *mcp.Call,
 	who, parts := &c.Principal, left.divide(len(page))
 	together(len(page), func(i int) {
 		v := views[i]
-		if v == nil || !v.creator.Is(who) {
+		if v == nil || v.set != c.Set || !v.creator.Is(who) {
 			views[i] = nil
 			return
 		}

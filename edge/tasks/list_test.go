@@ -14,7 +14,8 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
-// lists gives the ids of all tasks of a caller's, page by page, from replica to replica, and the pages' cursors.
+// lists returns the ids of all tasks of a caller, page by page from alternating replicas, and the
+// cursors of the pages.
 func lists(who string, replicas ...*replica) (ids, cursors []string) {
 	params := ""
 	for i := 0; ; i++ {
@@ -31,7 +32,7 @@ func lists(who string, replicas ...*replica) (ids, cursors []string) {
 	}
 }
 
-// briefly fails what lists do not need.
+// briefly is a store that fails the test on reads that lists must not make.
 type briefly struct {
 	medium.Store
 	t *testing.T
@@ -47,7 +48,8 @@ func (b briefly) Asking(context.Context, string, string) (*medium.Record, error)
 	return nil, state.ErrUnavailable
 }
 
-// TestListReadsNoLogs: a list, a client's or an operator's, shows of tasks what tasks/get does, and reads no log and no record.
+// TestListReadsNoLogs: a client's or an operator's list shows the same data of tasks as tasks/get,
+// and reads no log and no record.
 func TestListReadsNoLogs(t *testing.T) {
 	onMedia(t, nil, func(t *testing.T, w *world) {
 		w.backend.tools["gate"], w.backend.tools["ask"] = w.backend.gated(atOnce, true), asking()
@@ -95,7 +97,7 @@ func TestListReadsNoLogs(t *testing.T) {
 	})
 }
 
-// TestList: a caller gets its own tasks, of either era, the newest first, from any replica, and nobody else's.
+// TestList: a caller gets only its own tasks, of either era, newest first, from any replica.
 func TestList(t *testing.T) {
 	onMedia(t, nil, func(t *testing.T, w *world) {
 		w.backend.tools["gate"] = w.backend.gated(atOnce, true)
@@ -125,7 +127,7 @@ func TestList(t *testing.T) {
 				}
 			}
 		}
-		// A task that is made, or erased, while somebody pages moves nothing.
+		// A task that is created or erased between two pages does not move other tasks.
 		if err := a.store.Delete(t.Context(), want[2]); err != nil {
 			t.Fatal(err)
 		}
@@ -159,7 +161,7 @@ func TestList(t *testing.T) {
 	})
 }
 
-// TestListForgetsExpired: what has expired is not listed.
+// TestListForgetsExpired: expired tasks are not listed.
 func TestListForgetsExpired(t *testing.T) {
 	const ttl = time.Second
 	onMedia(t, func(l *state.Limits) { l.SessionTTL, l.LogTTL = ttl, ttl }, func(t *testing.T, w *world) {

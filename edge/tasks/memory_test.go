@@ -13,8 +13,8 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
-// TestReadingATaskIsCharged: what a request reads of a task is charged to its memory. Where there is no room it waits for some, and is refused
-// when it ends before there is any.
+// TestReadingATaskIsCharged: the data that a request reads of a task is charged to its memory.
+// Without room in the budget the request waits, and is refused if it ends before there is room.
 func TestReadingATaskIsCharged(t *testing.T) {
 	const size = 1 << 20
 	onMedia(t, nil, func(t *testing.T, w *world) {
@@ -71,7 +71,7 @@ func TestReadingATaskIsCharged(t *testing.T) {
 				t.Errorf("%s: %d bytes stay charged", name, n)
 			}
 		}
-		feed, err := r.Changes(t.Context(), mcp.Principal{Subject: "alice", Issuer: "test"}, mcp.Filter{Tasks: []string{id}})
+		feed, err := r.Changes(t.Context(), "", mcp.Principal{Subject: "alice", Issuer: "test"}, mcp.Filter{Tasks: []string{id}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +85,7 @@ func TestReadingATaskIsCharged(t *testing.T) {
 	})
 }
 
-// TestTasksAreTakenAFewAtATime: a subscriber of many large tasks gets them one after the other.
+// TestTasksAreTakenAFewAtATime: a subscriber to many large tasks gets them one after another.
 func TestTasksAreTakenAFewAtATime(t *testing.T) {
 	onMedia(t, nil, func(t *testing.T, w *world) {
 		w.backend.tools["large"] = tool{atOnce, true, func(context.Context, *mcp.Call, mcp.Sink) (mcp.Reply, error) {
@@ -99,7 +99,7 @@ func TestTasksAreTakenAFewAtATime(t *testing.T) {
 		for _, id := range ids {
 			await.Until(t, "the task to end", func() bool { return r.get(id)["status"] == string(Completed) })
 		}
-		feed, err := r.Changes(t.Context(), mcp.Principal{Subject: "alice", Issuer: "test"}, mcp.Filter{Tasks: ids})
+		feed, err := r.Changes(t.Context(), "", mcp.Principal{Subject: "alice", Issuer: "test"}, mcp.Filter{Tasks: ids})
 		if err != nil {
 			t.Fatal(err)
 		}

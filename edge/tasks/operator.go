@@ -8,19 +8,20 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// Report is a task as operators see it: its principal and its state, without arguments, answers and results.
+// Report is a task for operators: its principal and its state, without arguments, answers and
+// results.
 type Report struct {
 	ID, Tool string
-	// Version is the revision under which it was made.
+	// Version is the revision of the request that made the task.
 	Version   string
 	Principal mcp.Principal
 	Status    Status
 	// Message is the last status message of the backend, or why the task failed.
 	Message string
-	// ToolError is true if it is completed with a result that says isError.
+	// ToolError is true if the task is completed with a result that has isError.
 	ToolError        bool
 	Created, Updated time.Time
-	// Questions are those that wait for the client.
+	// Questions are the unanswered questions.
 	Questions []Question
 }
 
@@ -30,8 +31,8 @@ type Question struct {
 	Method mcp.Method
 }
 
-// Inspect returns a task of any principal, for an operator. The errors are those of the medium: state.ErrNotFound,
-// state.ErrUnavailable.
+// Inspect returns a task of any principal, for an operator. The errors are those of the medium:
+// state.ErrNotFound, state.ErrUnavailable.
 func (t *Tasks) Inspect(ctx context.Context, id string) (*Report, error) {
 	s, err := t.store.Load(ctx, id, false)
 	if err != nil {
@@ -40,8 +41,9 @@ func (t *Tasks) Inspect(ctx context.Context, id string) (*Report, error) {
 	return t.report(ctx, s.Session)
 }
 
-// Inspected returns a page of the tasks of all principals, of at most most, and the cursor of the next page; an empty cursor means
-// that there is none. The order is the medium's. A cursor that was not issued fails with state.ErrCursor.
+// Inspected returns a page of at most most tasks of all principals, and the cursor of the next
+// page; an empty cursor means that there is none. The order is the medium's. A cursor that was not
+// issued fails with state.ErrCursor.
 func (t *Tasks) Inspected(ctx context.Context, cursor string, most int) (page []*Report, next string, err error) {
 	found, next, err := t.store.List(ctx, cursor, most)
 	if err != nil {
@@ -56,14 +58,15 @@ func (t *Tasks) Inspected(ctx context.Context, cursor string, most int) (page []
 		return nil, "", plain(err)
 	}
 	for i, v := range views {
-		if v != nil { // otherwise it has expired meanwhile
+		if v != nil { // otherwise the task has expired since
 			page = append(page, v.report(found[i].Principal))
 		}
 	}
 	return page, next, nil
 }
 
-// Revoke cancels a task of any principal, for an operator, and reports how it ended: it may have ended before.
+// Revoke cancels a task of any principal for an operator, and returns its state. The task may have
+// ended before.
 func (t *Tasks) Revoke(ctx context.Context, id string, by mcp.Principal) (*Report, error) {
 	s, err := t.store.Load(ctx, id, false)
 	if err != nil {
@@ -87,7 +90,7 @@ func (t *Tasks) report(ctx context.Context, s *state.Session) (*Report, error) {
 	return v.report(s.Principal), nil
 }
 
-// plain returns the medium's error for an error that is meant for a client.
+// plain converts a client's error to the error of the medium.
 func plain(err error) error {
 	switch mcp.AsError(err).Kind {
 	case mcp.KindInvalidParams:

@@ -12,33 +12,38 @@ import (
 
 // Options are the settings of Tasks. Zero values select the defaults.
 type Options struct {
-	// Grace is how long a call runs before it becomes a task, if it may; 0 means 2 s.
+	// Grace is how long a call that may become a task runs before it becomes one; 0 means 2 s.
 	Grace time.Duration
-	// Lifetime bounds the work of a task, including the time its user takes to answer; 0 means mcp.DefaultTaskLifetime.
+	// Lifetime bounds the work of a task, including the time its user takes to answer; 0 means
+	// mcp.DefaultTaskLifetime.
 	Lifetime time.Duration
 	// TTL is how long a task can be read after it has ended, as the medium keeps it; 0 means 1 h.
 	TTL time.Duration
-	// Poll is the poll interval for clients of a new task, unless its tool sets one; 0 means 1 s. The interval grows with the task's age,
-	// up to 5 Poll.
+	// Poll is the poll interval for clients of a new task, unless its tool sets one; 0 means 1 s.
+	// The interval grows with the task's age, up to 5 Poll.
 	Poll time.Duration
-	// Polls bounds how often per second a caller may poll one task, and list its tasks, on this replica: the rate in the long run, with
-	// bursts of twice that; 0 means 10.
+	// Polls bounds the polls of one task, and the lists, per second and caller on this replica: the
+	// long-term rate, with bursts of twice that; 0 means 10.
 	Polls int
 	// PageSize bounds a page of tasks/list, as does maxPage; 0 means maxPage alone.
 	PageSize int
-	// MaxRunning bounds the tasks that began at once and run on this replica, MaxRunningPerPrincipal those of one principal; others are
-	// queued, with principals served in turns. 0 means 1,024 and 100. Tasks that continue after an answer or a takeover are not queued.
+	// MaxRunning bounds the tasks that began at once and run on this replica,
+	// MaxRunningPerPrincipal those of one principal. Other tasks are queued, and principals are
+	// served in turns. 0 means 1,024 and 100. Tasks that continue after an answer or a takeover are
+	// not queued.
 	MaxRunning, MaxRunningPerPrincipal int
 	// MaxRounds, MaxAttempts, MaxTakeovers, Heartbeat: as in package stateful.
 	MaxRounds, MaxAttempts, MaxTakeovers int
 	Heartbeat                            time.Duration
 	// Replica is the name of this replica in the logs of the tasks that it runs; may be empty.
 	Replica string
-	// Recent is how many of the tasks that this replica makes, runs or gets requests for are kept for Tasks.Recent; 0 disables it.
+	// Recent is how many tasks Tasks.Recent keeps of those that this replica makes, runs or gets
+	// requests for; 0 disables it.
 	Recent int
 	// Memory is charged with the memory of the tasks that run here; nil disables the charge.
 	Memory *budget.Budget
-	// Challenges reports whether tasks/result may be answered with a challenge for other credentials; nil means that it may not.
+	// Challenges reports whether tasks/result may be answered with a challenge for other
+	// credentials; nil means that it may not.
 	Challenges func() bool
 	// Telemetry observes the tasks; nil disables it.
 	Telemetry *telemetry.Telemetry
@@ -48,33 +53,28 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	o.Grace, o.Lifetime, o.TTL = cmp.Or(o.Grace, 2*time.Second), cmp.Or(o.Lifetime, mcp.DefaultTaskLifetime), cmp.Or(o.TTL, time.Hour)
-	o.Poll, o.Heartbeat = cmp.Or(o.Poll, time.Second), cmp.Or(o.Heartbeat, time.Second)
-	o.Polls = cmp.Or(o.Polls, 10)
+	o.Poll, o.Polls = cmp.Or(o.Poll, time.Second), cmp.Or(o.Polls, 10)
 	o.PageSize = min(cmp.Or(o.PageSize, maxPage), maxPage)
 	o.MaxRunning, o.MaxRunningPerPrincipal = cmp.Or(o.MaxRunning, 1024), cmp.Or(o.MaxRunningPerPrincipal, 100)
-	o.MaxRounds, o.MaxAttempts = cmp.Or(o.MaxRounds, mcp.DefaultRounds), cmp.Or(o.MaxAttempts, mcp.DefaultAttempts)
-	o.MaxTakeovers = cmp.Or(o.MaxTakeovers, mcp.DefaultTakeovers)
+	o.MaxAttempts = cmp.Or(o.MaxAttempts, mcp.DefaultAttempts)
 	o.Logger = cmp.Or(o.Logger, slog.Default())
 	return o
 }
 
 const (
-	// storeTimeout bounds one operation on the store.
-	storeTimeout = 2 * time.Second
-	// minRetry is the least pause before a round that a backend asked to be repeated.
-	minRetry = 100 * time.Millisecond
 	// slowest bounds the poll interval, as a multiple of Poll.
 	slowest = 5
-	// maxAway bounds how often in a row a backend may be unavailable in a round that it said may be run again; the pauses in between double
-	// from 2 awayPause to longestAway.
+	// maxAway bounds the consecutive times that a backend may be unavailable in a round that it
+	// marked as repeatable. The pauses in between double from 2 awayPause to longestAway.
 	maxAway, awayPause, longestAway = 10, 250 * time.Millisecond, 30 * time.Second
 	// maxID bounds the length of the ids that are looked up.
 	maxID = 64
-	// maxTTL bounds how long after its creation a client may have a task kept.
+	// maxTTL bounds the lifetime, from its creation, that a client may request for a task.
 	maxTTL = 7 * 24 * time.Hour
-	// stream is the name of a task's stream in its session, requestID the id with which its call is claimed.
+	// stream is the name of a task's stream in its session; requestID is the id by which its call
+	// is claimed.
 	stream, requestID = "t", "0"
-	// copies is the number of copies of larger params: the record's, the log's, the call's own, and the backend's message. The charge of
-	// the request includes params of up to smallParams bytes.
-	copies, smallParams = 4, 8 << 10
+	// copies is the number of copies of larger params: in the record, the log, the call and the
+	// backend's message.
+	copies = 4
 )

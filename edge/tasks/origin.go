@@ -2,7 +2,6 @@ package tasks
 
 import (
 	"bytes"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -11,14 +10,14 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// origin is the request that began a task: what any replica needs, beside its session, to run its first round. The record of its call has
-// it in place of params.
+// origin is the request that began a task: the data, beside its session, from which any replica can
+// run its first round. The record of its call stores it in place of params.
 type origin struct {
-	// Call is the contract's call_id, Params those of the request.
+	// Call is the contract's call_id. Params are those of the request.
 	Call   string          `json:"call"`
 	Params json.RawMessage `json:"params"`
-	// Asked is how often the client was asked before the call became a task, State the backend's state at that time, and Responses the
-	// answers.
+	// Asked counts the rounds that asked the client before the call became a task. State is the
+	// backend's state at that time, and Responses are the answers.
 	Asked     int        `json:"asked,omitempty"`
 	State     []byte     `json:"state,omitempty"`
 	Responses []response `json:"responses,omitempty"`
@@ -58,26 +57,7 @@ func readOrigin(raw []byte) (*origin, error) {
 // sessionOf returns the session of a task that a request makes.
 func sessionOf(id, version string, c *mcp.Call, created time.Time) *state.Session {
 	return &state.Session{
-		ID: id, Version: version, Principal: c.Principal, Address: c.From, Created: created,
+		ID: id, Version: version, Set: c.Set, Principal: c.Principal, Address: c.From, Created: created,
 		ClientInfo: bytes.Clone(c.Client.Info), Capabilities: bytes.Clone(c.Client.Capabilities.Raw),
 	}
-}
-
-// keptState returns the state of a round as the record has it: how often the client was asked, before the backend's own state. openState
-// reads it.
-func keptState(asked int, own []byte) []byte {
-	b := binary.AppendUvarint(make([]byte, 0, len(own)+2), uint64(asked)) // #nosec G115 -- a count is not negative
-	return append(b, own...)
-}
-
-// openState is the inverse of keptState; ok is false if no round has stored a state yet.
-func openState(kept []byte) (asked int, own []byte, ok bool) {
-	n, size := binary.Uvarint(kept)
-	if size <= 0 {
-		return 0, nil, false
-	}
-	if own = kept[size:]; len(own) == 0 {
-		own = nil
-	}
-	return int(n), own, true // #nosec G115 -- keptState wrote it, from an int
 }

@@ -9,17 +9,22 @@ import (
 	"github.com/mcpedge/mcpedge/edge/revision"
 )
 
-// What a caller may do with a task of its principal is decided as the call of the task's tool would be: now, with the rights and the client
-// of the caller, and the stored arguments. The creator of a task, the same principal by the same client, may always see that the task
-// exists, and cancel it: it then sees nothing of what the tool says.
+// Decisions on a request about a task are those on a call of the task's tool now, with the rights
+// and the client of the caller, and the stored arguments. The creator of a task, the same principal
+// by the same client, may always see that the task exists, and cancel it. Without the right to the
+// tool, it sees no data of the tool.
+//
+// A task belongs to the set in which it was created, whose endpoint decides who may use it. At
+// another endpoint only its creator sees that it exists, and may cancel it.
 
-// use is the purpose of a decision on a task. The zero value: the request names the task, and the decision is counted and recorded.
+// use is the purpose of a decision on a task. The zero value means that the request names the task,
+// and the decision is counted and recorded.
 type use struct {
-	// creator: the creator of the task may always make the request.
+	// creator means that the creator of the task may always make the request.
 	creator bool
-	// quiet: the decision is part of another request.
+	// quiet means that the decision is part of another request.
 	quiet bool
-	// local: only rules and scopes decide.
+	// local means that only rules and scopes decide.
 	local bool
 	// within bounds the cost of the decision; nil means no bound.
 	within *allowance
@@ -32,10 +37,22 @@ var (
 	useLocal   = use{quiet: true, local: true}
 )
 
-// permit decides on a request that names a task of the caller's principal. The error is the response: that the task is unknown, if the
-// policy hides the tool and the caller is not the task's creator.
+// permit decides on a request that names a task of the caller's principal. The error is the
+// response. The task is reported as unknown if the policy hides the tool and the caller is not the
+// creator.
 func (t *Tasks) permit(ctx context.Context, rules *revision.Rules, c *mcp.Call, v *view, what use) error {
 	own := v.createdBy(&c.Principal)
+	if v.set != c.Set {
+		switch {
+		case !own:
+			return unknown(v.id)
+		case !what.creator:
+			return elsewhere(v.set)
+		}
+		there := *c
+		there.Set = v.set
+		c = &there
+	}
 	call := mcp.TaskCall{ID: v.id, Tool: v.tool, Backend: v.backend, Creator: own && what.creator, Quiet: what.quiet, Local: what.local}
 	call.Arguments = func() (json.RawMessage, error) { return t.argumentsOf(ctx, v) }
 	if what.within != nil {
@@ -58,19 +75,28 @@ func (t *Tasks) permit(ctx context.Context, rules *revision.Rules, c *mcp.Call, 
 	return err
 }
 
+// elsewhere returns the error for a request about a task of a set at another endpoint.
+func elsewhere(set string) *mcp.Error {
+	if set == "" {
+		return mcp.Errorf(mcp.KindForbidden, "forbidden: the task belongs to the endpoint without a set: send the request there; here the task can be seen and cancelled")
+	}
+	return mcp.Errorf(mcp.KindForbidden, "forbidden: the task belongs to the set %q: send the request to its endpoint; here the task can be seen and cancelled", set)
+}
+
 // hiddenBecause returns the error for a task whose tool is hidden, with the reason for the log.
 func hiddenBecause(e *mcp.Error, why error) *mcp.Error {
 	e.Reason = why.Error()
 	return e
 }
 
-// createdBy reports whether a caller of the task's principal created it: by the same client, for the same actor.
+// createdBy reports whether a caller of the task's principal created it: by the same client, for
+// the same actor.
 func (v *view) createdBy(who *mcp.Principal) bool {
 	return v.creator.Is(who) && v.creator.Client == who.Client && v.creator.Actor == who.Actor
 }
 
-// visible returns what a caller may see of a task of its principal; nil if it may see nothing. withheld is the error for the rest; nil if
-// the caller may see everything.
+// visible returns the part of a task of the caller's principal that the caller may see; nil if
+// none. withheld is the error for the rest; nil if there is none.
 func (t *Tasks) visible(ctx context.Context, rules *revision.Rules, c *mcp.Call, v *view, what use) (seen *view, withheld error) {
 	withheld = t.permit(ctx, rules, c, v, what)
 	switch {
@@ -82,14 +108,16 @@ func (t *Tasks) visible(ctx context.Context, rules *revision.Rules, c *mcp.Call,
 	return nil, withheld
 }
 
-// bare returns what the creator of a task sees of it if it may no longer use its tool: that it exists, and its status.
+// bare returns the view of a creator that may no longer use the tool: the existence and the status
+// of the task.
 func (v *view) bare() *view {
 	b := *v
 	b.message, b.token, b.progress, b.total, b.asks, b.args = "", nil, nil, nil, nil, nil
 	return &b
 }
 
-// get serves tasks/get. A creator that may no longer use the tool gets the task as long as the response has nothing that the tool says.
+// get serves tasks/get. A creator that may no longer use the tool gets the task if the response has
+// no data of the tool.
 func (t *Tasks) get(ctx context.Context, rules *revision.Rules, c *mcp.Call) (mcp.Reply, error) {
 	v, err := t.load(ctx, c.Memory, c.Params.Target, &c.Principal)
 	if err != nil {
@@ -102,8 +130,9 @@ func (t *Tasks) get(ctx context.Context, rules *revision.Rules, c *mcp.Call) (mc
 	return t.shown(ctx, rules, c, seen)
 }
 
-// challenge requests other credentials if tasks/result needs them. Of the requests about tasks, only that one may be answered late, or
-// continue with a client's answer. All others are decided, and answered, when they are served.
+// challenge requests other credentials if tasks/result needs them. Of the requests about tasks,
+// only that one may be answered late, or continue with a client's answer. All others are decided
+// when they are served.
 func (t *Tasks) challenge(ctx context.Context, rules *revision.Rules, c *mcp.Call) error {
 	if c.Method != mcp.MethodTasksResult || t.o.Challenges == nil || !t.o.Challenges() {
 		return nil
@@ -116,5 +145,5 @@ func (t *Tasks) challenge(ctx context.Context, rules *revision.Rules, c *mcp.Cal
 	if err := t.permit(ctx, rules, c, v, useLocal); !errors.As(err, &lacking) || lacking.Challenge == nil {
 		return nil
 	}
-	return t.permit(ctx, rules, c, v, useRequest) // which is recorded
+	return t.permit(ctx, rules, c, v, useRequest) // This decision is recorded.
 }

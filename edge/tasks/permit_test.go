@@ -11,7 +11,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/revision"
 )
 
-// as makes a request of alice's by one of her clients, with scopes.
+// as sends a request of alice by one of her clients, with scopes.
 func (r *replica) as(rules *revision.Rules, client, scope string, m mcp.Method, params string) (map[string]any, error) {
 	r.w.t.Helper()
 	c := requestOf(r.w.t, rules, "alice", m, params)
@@ -27,7 +27,7 @@ func (r *replica) as(rules *revision.Rules, client, scope string, m mcp.Method, 
 	return out, nil
 }
 
-// scoped denies what the scope admin is missing for, and counts the decisions that are recorded.
+// scoped denies requests without the scope admin, and counts the recorded decisions.
 func scoped(recorded *atomic.Int64) func(*mcp.Call, *mcp.TaskCall) (bool, error) {
 	return func(c *mcp.Call, task *mcp.TaskCall) (bool, error) {
 		if !task.Quiet {
@@ -40,8 +40,8 @@ func scoped(recorded *atomic.Int64) func(*mcp.Call, *mcp.TaskCall) (bool, error)
 	}
 }
 
-// TestDecidedLikeCalls: a client without the rights for a task's tool sees nothing of its user's tasks, answers none and cancels none; the client
-// that made the task sees that it exists, and cancels it, whatever it may now.
+// TestDecidedLikeCalls: a client without the rights to a task's tool cannot see, answer or cancel
+// its user's tasks. The client that made the task can always see that it exists, and cancel it.
 func TestDecidedLikeCalls(t *testing.T) {
 	onMedia(t, nil, func(t *testing.T, w *world) {
 		w.backend.tools["ask"] = asking()
@@ -86,11 +86,11 @@ func TestDecidedLikeCalls(t *testing.T) {
 	})
 }
 
-// feeds subscribes to a task by a client with the rights and by one without.
+// feeds subscribes to a task with and without the rights.
 func (w *world) feeds(t *testing.T, r *replica, id string) {
 	for scope, want := range map[string]int{"read": 0, "admin": 1} {
 		p := mcp.Principal{Subject: "alice", Issuer: "test", Client: "reader", Scopes: []string{scope}}
-		f, err := r.Changes(t.Context(), p, mcp.Filter{Tasks: []string{id}})
+		f, err := r.Changes(t.Context(), "", p, mcp.Filter{Tasks: []string{id}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +104,7 @@ func (w *world) feeds(t *testing.T, r *replica, id string) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			if got, err := f.Next(ctx, 50*time.Millisecond); err != nil || len(got) != 0 {
-				t.Errorf("a subscriber that has lost its rights is told %v, %v", got, err)
+				t.Errorf("a subscriber that has lost its rights gets %v, %v", got, err)
 			}
 			cancel()
 		}
@@ -112,7 +112,7 @@ func (w *world) feeds(t *testing.T, r *replica, id string) {
 	}
 }
 
-// creators are the requests of the client that made a task, without the rights for its tool.
+// creators sends the requests of a task's creator without the rights to its tool.
 func (w *world) creators(t *testing.T, r *replica, id, answer string) {
 	if got, err := r.as(legacy, "console", "read", mcp.MethodTasksGet, about(id)); err != nil || got["status"] != string(InputRequired) || got["statusMessage"] != nil {
 		t.Errorf("tasks/get of the creator: %v, %v", got, err)
@@ -133,8 +133,8 @@ func (w *world) creators(t *testing.T, r *replica, id, answer string) {
 	}
 }
 
-// TestDecidedNow: what a policy hides from now on cannot be read of the tasks from before, which are then unknown to all but their creator. It
-// is decided with the arguments that were kept.
+// TestDecidedNow: a policy applies to existing tasks. A hidden task is unknown to all clients but
+// its creator. The decision uses the stored arguments.
 func TestDecidedNow(t *testing.T) {
 	onMedia(t, nil, func(t *testing.T, w *world) {
 		w.backend.tools["gate"] = w.backend.gated(atOnce, true)

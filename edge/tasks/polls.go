@@ -10,14 +10,15 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// admitPoll bounds how often a caller polls one task, or opens its result, and lists its tasks. Requests of other principals do not
-// count against the owner. It is called before the task is looked up.
+// admitPoll bounds how often a caller polls one task, opens its result, or lists its tasks.
+// Requests of other principals do not count against the owner. It is called before the task is
+// looked up.
 func (t *Tasks) admitPoll(ctx context.Context, c *mcp.Call) error {
 	switch c.Method {
 	case mcp.MethodTasksGet, mcp.MethodTasksList:
 	case mcp.MethodTasksResult:
 		if len(c.Responses) > 0 || c.Attempt > 1 {
-			return nil // It was opened before.
+			return nil // The result was opened before.
 		}
 	default:
 		return nil
@@ -37,5 +38,5 @@ func (t *Tasks) admitPoll(ctx context.Context, c *mcp.Call) error {
 			what, t.o.Polls, wait.Round(time.Millisecond))}
 }
 
-// clip truncates an id to one byte more than an id may have: a longer one is invalid anyway.
+// clip truncates an id to one byte more than the maximum: a longer one is invalid anyway.
 func clip(id string) string { return id[:min(len(id), maxID+1)] }

@@ -9,12 +9,13 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// recent keeps the tasks that a replica used last, and the last history read of each. The zero value keeps none. Safe for concurrent use.
+// recent holds the most recently used tasks of a replica, and the last history read of each. The
+// zero value holds none. Safe for concurrent use.
 type recent struct {
 	most int
 
 	mu sync.Mutex
-	// ids are in the order of use, the most recent one last; read has the last history of each.
+	// ids are in the order of use, the most recent one last. read has the last history of each.
 	ids  []string
 	read map[string]*History
 }
@@ -35,7 +36,8 @@ func (r *recent) note(id string) {
 	}
 }
 
-// known returns the kept ids, the most recent one first, and the history of each; nil if it was not read.
+// known returns the kept ids, the most recent one first, and the history of each; nil if it was not
+// read.
 func (r *recent) known() (ids []string, read []*History) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -65,8 +67,9 @@ func (r *recent) keep(id string, h *History) {
 	}
 }
 
-// Recent returns the tasks of all principals, at most Options.Recent, that this replica last made, ran or got requests for, the most recent
-// one first. Ended tasks are not read again; for one that cannot be read now, Recent returns its last history.
+// Recent returns at most Options.Recent tasks of all principals that this replica made, ran or got
+// requests for, the most recent first. It does not read ended tasks again. For a task that cannot
+// be read now, it returns the last known history.
 func (t *Tasks) Recent(ctx context.Context) []*History {
 	ids, out := t.recent.known()
 	together(len(ids), func(i int) {

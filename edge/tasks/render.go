@@ -43,7 +43,7 @@ func (t *Tasks) complete(ctx context.Context, rules *revision.Rules, c *mcp.Call
 		dst = append(append(dst, members...), ',')
 	}
 	dst = append(dst, `"_meta":{"`+mcp.MetaServerInfo+`":`...)
-	dst = append(dst, t.Describe(ctx, rules, c.Principal).ServerInfo...)
+	dst = append(dst, t.Describe(ctx, rules, c.Set, c.Principal).ServerInfo...)
 	return mcp.Reply{Result: append(dst, '}', '}')}
 }
 
@@ -51,7 +51,7 @@ func (t *Tasks) complete(ctx context.Context, rules *revision.Rules, c *mcp.Call
 func (t *Tasks) appendTask(dst []byte, rules *revision.Rules, v *view) []byte {
 	now, status := time.Now(), v.status
 	if !rules.Stateless && v.over() && v.end.ToolError {
-		status = Failed // Since 2026-07-28 a result with isError is completed, and before it is failed.
+		status = Failed // Since 2026-07-28 a result with isError is completed; before it is failed.
 	}
 	dst = jsonrpc.AppendString(append(dst, `"taskId":`...), v.id)
 	dst = append(dst, `,"status":"`+string(status)+`"`...)
@@ -76,7 +76,7 @@ func appendProgress(dst []byte, v *view) []byte {
 		dst = append(append(dst, `,"total":`...), v.total...)
 		plain += " of " + string(v.total)
 	}
-	if v.message != plain { // It is the backend's own.
+	if v.message != plain { // The message is the backend's own.
 		dst = jsonrpc.AppendString(append(dst, `,"message":`...), v.message)
 	}
 	return dst
@@ -111,8 +111,9 @@ func (t *Tasks) appendDetailed(dst []byte, rules *revision.Rules, v *view) []byt
 	return dst
 }
 
-// resultFor returns the result of a completed task under a revision. Stateless revisions have resultType; earlier ones do not. Earlier
-// ones accept structured content only if it is an object, and do not name the server that answered.
+// resultFor returns the result of a completed task under a revision. Stateless revisions have
+// resultType; earlier ones do not. Earlier ones accept structured content only if it is an object,
+// and do not name the server that answered.
 func resultFor(rules *revision.Rules, v *view) json.RawMessage {
 	of := rulesOf(v.version)
 	if of.ResultType == rules.ResultType && rules.Stateless {
@@ -143,7 +144,8 @@ func resultFor(rules *revision.Rules, v *view) json.RawMessage {
 	return append(bytes.TrimSuffix(dst, []byte{','}), '}')
 }
 
-// related returns a `_meta` object with the members of meta, which may be nil, that also names the task.
+// related returns a `_meta` object with the members of meta, which may be nil, that also names the
+// task.
 func related(meta []byte, id string) []byte {
 	dst := []byte{'{'}
 	if jsonrpc.TypeOf(meta) == jsonrpc.Object {

@@ -11,9 +11,9 @@ import (
 	"github.com/mcpedge/mcpedge/edge/revision"
 )
 
-// result serves tasks/result of 2025-11-25: it waits until the task has ended, and meanwhile asks the client the task's questions, as far
-// as the client has declared that it can answer them. It is a call of the session like any other: the era manages its rounds, its stream
-// and its takeovers.
+// result serves tasks/result of 2025-11-25. It waits until the task has ended. Meanwhile it asks
+// the client those of the task's questions that the client has declared to support. It is a call of
+// the session like any other: the era manages its rounds, its stream and its takeovers.
 func (t *Tasks) result(ctx context.Context, rules *revision.Rules, c *mcp.Call) (mcp.Reply, error) {
 	v, err := t.load(ctx, c.Memory, c.Params.Target, &c.Principal)
 	if err != nil {
@@ -38,12 +38,12 @@ func (t *Tasks) result(ctx context.Context, rules *revision.Rules, c *mcp.Call) 
 	})
 	t.work.Unrest()
 	if ctx.Err() != nil && err != nil {
-		return mcp.Reply{}, mcp.Errorf(mcp.KindCancelled, "the request was cancelled; the task goes on")
+		return mcp.Reply{}, mcp.Errorf(mcp.KindCancelled, "the request was cancelled; the task continues")
 	}
 	if err != nil {
 		return mcp.Reply{}, err
 	}
-	// The wait may have been long.
+	// The decision is repeated: the wait may have been long.
 	if err := t.permit(ctx, rules, c, v, useQuiet); err != nil {
 		return mcp.Reply{}, err
 	}
@@ -70,7 +70,7 @@ func answerable(v *view, can *mcp.Capabilities) (out []entry) {
 				ok = can.ElicitURL
 			}
 		case mcp.MethodCreateMessage:
-			_, tools := jsonrpc.Member(orObject(e.Params), "tools")
+			_, tools := jsonrpc.Member(e.Params, "tools")
 			ok = can.Sampling && (can.SamplingTools || !tools)
 		case mcp.MethodListRoots:
 			ok = can.Roots
@@ -91,8 +91,8 @@ func asksOf(id string, asks []entry) []mcp.InputRequest {
 	return out
 }
 
-// awaitWithdrawal returns the mcp.InputRequired.AwaitWithdrawal of these questions of a task: it waits until the task no longer asks any of
-// them, and charges h.
+// awaitWithdrawal returns the mcp.InputRequired.AwaitWithdrawal of these questions: it waits until
+// none of them is open, and charges h.
 func (t *Tasks) awaitWithdrawal(h *budget.Holder, id string, asks []entry, who mcp.Principal) func(context.Context) bool {
 	keys := make([]string, len(asks))
 	for i, e := range asks {
@@ -104,20 +104,13 @@ func (t *Tasks) awaitWithdrawal(h *budget.Holder, id string, asks []entry, who m
 		_, err := t.await(ctx, &memory, id, &who, func(v *view) bool {
 			return v.over() || !slices.ContainsFunc(v.asks, func(e entry) bool { return slices.Contains(keys, e.Key) })
 		})
-		return err == nil || mcp.AsError(err).Kind == mcp.KindInvalidParams // It has expired.
+		return err == nil || mcp.AsError(err).Kind == mcp.KindInvalidParams // The task has expired.
 	}
 }
 
 func urlMode(params json.RawMessage) bool {
-	mode, _ := jsonrpc.Member(orObject(params), "mode")
+	mode, _ := jsonrpc.Member(params, "mode")
 	return string(mode) == `"url"`
-}
-
-func orObject(raw json.RawMessage) json.RawMessage {
-	if len(raw) == 0 {
-		return json.RawMessage("{}")
-	}
-	return raw
 }
 
 // relatedData returns the data of an error that names the task.

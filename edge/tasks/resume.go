@@ -3,47 +3,51 @@ package tasks
 import (
 	"context"
 	"encoding/json"
+	"math"
 	"net/netip"
-	"slices"
 
 	"github.com/mcpedge/mcpedge/edge/budget"
-	"github.com/mcpedge/mcpedge/edge/era/stateful/call"
-	"github.com/mcpedge/mcpedge/edge/era/stateful/run"
+	"github.com/mcpedge/mcpedge/edge/call"
+	"github.com/mcpedge/mcpedge/edge/call/runtime"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// resume makes the execution of a claimed task.
-func (t *Tasks) resume(o *medium.Owned, why run.Reason) (*run.Claimed, error) {
+// resume makes the runner of a claimed task (runtime.Options).
+func (t *Tasks) resume(o *medium.Owned, why runtime.Reason) (*runtime.Claimed, error) {
 	r, s := o.Record, o.Session
+	t.recent.note(s.ID)
 	ctx := mcp.WithToken(context.Background(), why.Token)
-	x := &execution{rules: rulesOf(s.Version), base: ctx, session: s, repeatable: r.Repeatable}
-	x.isTask.Store(true)
-	x.made.Store(true)
+	x := &runner{t: t, session: s}
+	x.Rules, x.Context, x.Repeatable = rulesOf(s.Version), ctx, r.Repeatable
+	x.advance(stageMade)
+	x.attempt.Store(int32(min(runtime.AttemptOf(r, why.Why), math.MaxInt32))) // #nosec G115 -- bounded
 	if x.span, x.reason = telemetry.ParseParent(r.Trace), telemetry.ReasonTakenOver; why.Why == call.ByAnswer {
 		x.reason = telemetry.ReasonAnswered
 	}
-	x.init(t, mcp.HolderOf(t.o.Memory, r.Principal, netip.Addr{}))
-	if len(r.Params) == 0 { // It has ended, and only its end is written again.
-		return &run.Claimed{Task: x, Context: ctx}, nil
+	x.Init(t.calls, mcp.HolderOf(t.o.Memory, r.Principal, netip.Addr{}))
+	if len(r.Params) == 0 { // The task has ended, and only its end is written again.
+		return &runtime.Claimed{Runner: x, Context: ctx}, nil
 	}
 	var err error
 	if x.origin, err = readOrigin(r.Params); err != nil {
 		return nil, err
 	}
-	if x.first, err = x.origin.call(r, s); err != nil {
+	if x.First, err = x.origin.call(r, s); err != nil {
 		return nil, err
 	}
-	x.first.Principal = callerOf(r, why)
-	t.cancellers.read(s.ID, r.CancelledBy)
-	if r.Phase != state.PhaseDispatched {
-		asked, kept, _ := openState(r.State)
-		x.keepsJob(asked, kept, false)
+	x.First.Principal = why.Caller(r)
+	if by := runtime.Canceller(r); by != nil {
+		t.cancellers.note(s.ID, by)
 	}
-	x.memory.Force(budget.Calls, copies*int64(len(r.Params))) // It was admitted when it began.
-	return &run.Claimed{Task: x, Context: ctx}, nil
+	if r.Phase != state.PhaseDispatched {
+		asked, _, own, _ := runtime.OpenState(r.State)
+		x.keepsJob(asked, own, false)
+	}
+	x.Memory.Force(budget.Calls, copies*int64(len(r.Params))) // The memory was admitted when the task began.
+	return &runtime.Claimed{Runner: x, Context: ctx}, nil
 }
 
 // call returns the first round of the request from its record.
@@ -53,7 +57,7 @@ func (o *origin) call(r *medium.Record, s *state.Session) (mcp.Call, error) {
 		return mcp.Call{}, err
 	}
 	c := mcp.Call{
-		ID: o.Call, Method: r.Method, Principal: r.Principal, State: o.State, Backend: r.Backend,
+		ID: o.Call, Round: o.Asked + 1, Method: r.Method, Set: s.Set, Principal: r.Principal, State: o.State, Backend: r.Backend,
 		Client: mcp.Client{Info: s.ClientInfo, Capabilities: caps},
 	}
 	if err := c.Params.Parse(r.Method, o.Params, nil); err != nil {
@@ -68,17 +72,3 @@ func (o *origin) call(r *medium.Record, s *state.Session) (mcp.Call, error) {
 
 // progressToken makes backends send their progress, which becomes the task's status.
 var progressToken = json.RawMessage(`"task"`)
-
-// callerOf returns the principal with whose rights a task continues: that of the answer with which it was claimed, or of the last
-// answer of its round; otherwise the one with which it began.
-func callerOf(r *medium.Record, why run.Reason) mcp.Principal {
-	if why.By != nil {
-		return *why.By
-	}
-	for _, q := range slices.Backward(r.Asked) {
-		if q.Answer != nil {
-			return q.Answer.By
-		}
-	}
-	return r.Principal
-}

@@ -10,13 +10,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpedge/mcpedge/edge/call/runtime"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
-// TestDeferred: a call that may become a task is answered when it ends soon, and becomes a task when it has run for a while, or its
-// backend wants it.
+// TestDeferred: a call that may become a task is answered directly if it ends soon. It becomes a
+// task after the grace period, or when its backend requests it.
 func TestDeferred(t *testing.T) {
 	onMedia(t, nil, func(t *testing.T, w *world) {
 		w.backend.tools["gate"] = w.backend.gated(later, false)
@@ -35,7 +36,7 @@ func TestDeferred(t *testing.T) {
 			}
 		}}
 		w.backend.tools["fails"] = tool{later, false, func(context.Context, *mcp.Call, mcp.Sink) (mcp.Reply, error) {
-			return mcp.Reply{}, mcp.Errorf(mcp.KindUnavailable, "nobody is there")
+			return mcp.Reply{}, mcp.Errorf(mcp.KindUnavailable, "no connection")
 		}}
 		a := w.replica(func(o *Options) { o.Grace = 300 * time.Millisecond })
 		close(w.backend.gate("soon"))
@@ -59,7 +60,8 @@ func TestDeferred(t *testing.T) {
 	})
 }
 
-// TestClientLeavesBeforeTheTask: the call is cancelled, as any other of the stateless era.
+// TestClientLeavesBeforeTheTask: a disconnect before there is a task cancels the call, as in the
+// stateless era.
 func TestClientLeavesBeforeTheTask(t *testing.T) {
 	onMedia(t, nil, func(t *testing.T, w *world) {
 		w.backend.tools["gate"] = w.backend.gated(later, false)
@@ -79,13 +81,13 @@ func TestClientLeavesBeforeTheTask(t *testing.T) {
 	})
 }
 
-// sink takes the events of a call that has not become a task.
+// sink drops the events of a call that has not become a task.
 type sink struct{}
 
 func (sink) Emit(context.Context, mcp.Event) error { return nil }
 
-// TestRequiredAfterQuestions: questions before there is a task are the era's, and what was answered is part of the task, wherever it
-// runs.
+// TestRequiredAfterQuestions: the era asks the questions before there is a task. Their answers are
+// part of the task, on every replica.
 func TestRequiredAfterQuestions(t *testing.T) {
 	onMedia(t, nil, func(t *testing.T, w *world) {
 		w.backend.tools["ask"] = tool{mcp.TaskSupport{Required: true}, true, func(ctx context.Context, c *mcp.Call, s mcp.Sink) (mcp.Reply, error) {
@@ -125,8 +127,9 @@ func TestRequiredAfterQuestions(t *testing.T) {
 	})
 }
 
-// TestWhoGetsTasks: by revision, what the client declared or asked for, and what the tool says.
-func TestWhoGetsTasks(t *testing.T) {
+// TestClientsThatGetTasks: the revision, the client's declaration and request, and the tool decide
+// whether a call becomes a task.
+func TestClientsThatGetTasks(t *testing.T) {
 	onMedia(t, nil, func(t *testing.T, w *world) {
 		quick := func(s mcp.TaskSupport) tool {
 			return tool{s, false, func(context.Context, *mcp.Call, mcp.Sink) (mcp.Reply, error) { return result("plain"), nil }}
@@ -186,7 +189,8 @@ func TestWhoGetsTasks(t *testing.T) {
 	})
 }
 
-// TestAcrossEras: a task of one era is read, answered and cancelled from the other, each in its own words.
+// TestAcrossEras: a task of one era is read, answered and cancelled from the other, each in its own
+// form.
 func TestAcrossEras(t *testing.T) {
 	onMedia(t, nil, func(t *testing.T, w *world) {
 		w.backend.tools["ask"], w.backend.tools["gate"] = asking(), w.backend.gated(atOnce, false)
@@ -249,7 +253,8 @@ func TestAcrossEras(t *testing.T) {
 	})
 }
 
-// TestWithdrawnQuestions: tasks/result withdraws its questions once somebody else has answered them, or the task has ended.
+// TestWithdrawnQuestions: tasks/result withdraws its questions once another client has answered
+// them, or the task has ended.
 func TestWithdrawnQuestions(t *testing.T) {
 	onMedia(t, nil, func(t *testing.T, w *world) {
 		w.backend.tools["ask"] = asking()
@@ -279,7 +284,8 @@ func TestWithdrawnQuestions(t *testing.T) {
 	})
 }
 
-// TestAnswerThatSaysWithdrawn: a client's own answer {"withdrawn":true} to a task is its answer, in either era.
+// TestAnswerThatSaysWithdrawn: a client's answer {"withdrawn":true} to a task is an ordinary
+// answer, in either era.
 func TestAnswerThatSaysWithdrawn(t *testing.T) {
 	const own = `{"withdrawn":true}`
 	onMedia(t, nil, func(t *testing.T, w *world) {
@@ -315,8 +321,9 @@ func TestAnswerThatSaysWithdrawn(t *testing.T) {
 	})
 }
 
-// TestAsksWhoCanAnswer: tasks/result asks a client only what it declared, and waits for others to answer the rest.
-func TestAsksWhoCanAnswer(t *testing.T) {
+// TestAsksClientsThatCanAnswer: tasks/result asks a client only the questions whose capability it
+// declared, and waits until other clients answer the rest.
+func TestAsksClientsThatCanAnswer(t *testing.T) {
 	onMedia(t, nil, func(t *testing.T, w *world) {
 		form := mcp.InputRequest{Key: "form", Method: mcp.MethodElicit, Params: json.RawMessage(`{"mode":"form","message":"?"}`)}
 		link := mcp.InputRequest{Key: "link", Method: mcp.MethodElicit, URLMode: true, Params: json.RawMessage(`{"mode":"url","message":"?","url":"https://example.com"}`)}
@@ -358,24 +365,25 @@ func TestAsksWhoCanAnswer(t *testing.T) {
 		}
 		ctx, stop := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer stop()
-		if _, err := result(ctx, `{}`); kindOf(err) != mcp.KindCancelled { // the request's own time was over
+		if _, err := result(ctx, `{}`); kindOf(err) != mcp.KindCancelled { // the request's own timeout has passed
 			t.Errorf("a client that can answer nothing: %v", err)
 		}
 	})
 }
 
-// TestWatchedTasks: a subscriber is told how each task is, and then what changes, wherever it runs.
+// TestWatchedTasks: a subscriber gets the state of each task, and then each change, on whichever
+// replica the task runs.
 func TestWatchedTasks(t *testing.T) {
 	onMedia(t, nil, func(t *testing.T, w *world) {
 		w.backend.tools["ask"] = asking()
 		a, b := w.replica(), w.replica()
 		id := a.begin("ask", "")
-		feed, err := b.Changes(t.Context(), mcp.Principal{Subject: "alice", Issuer: "test"}, mcp.Filter{Tasks: []string{id}})
+		feed, err := b.Changes(t.Context(), "", mcp.Principal{Subject: "alice", Issuer: "test"}, mcp.Filter{Tasks: []string{id}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer feed.Close()
-		told := func(want Status) map[string]any {
+		awaited := func(want Status) map[string]any {
 			t.Helper()
 			for {
 				ctx, cancel := context.WithTimeout(t.Context(), await.Patience)
@@ -396,18 +404,19 @@ func TestWatchedTasks(t *testing.T) {
 			}
 		}
 		for _, key := range []string{"name.1", "name.2"} {
-			if got := keys(told(InputRequired)); len(got) != 1 || got[0] != key {
+			if got := keys(awaited(InputRequired)); len(got) != 1 || got[0] != key {
 				t.Errorf("asked %v, want %s", got, key)
 			}
 			a.must(modern, "alice", mcp.MethodTasksUpdate, about(id)+`,"inputResponses":{"`+key+`":{"name":"N"}}`)
 		}
-		if got := text(told(Completed)); got != "Hello, N N" {
+		if got := text(awaited(Completed)); got != "Hello, N N" {
 			t.Errorf("got %q", got)
 		}
 	})
 }
 
-// TestDrainHandsTasksOver: what can be run again is left to the next replica at once; what cannot has the time that there is.
+// TestDrainHandsTasksOver: a repeatable run is left to the next replica at once. A drain waits for
+// the others until its deadline.
 func TestDrainHandsTasksOver(t *testing.T) {
 	onMedia(t, nil, func(t *testing.T, w *world) {
 		w.backend.tools["safe"], w.backend.tools["unsafe"] = w.backend.gated(atOnce, true), w.backend.gated(atOnce, false)
@@ -421,7 +430,7 @@ func TestDrainHandsTasksOver(t *testing.T) {
 		await.Until(t, "both to run", func() bool { return w.backend.running.Load() == 2 })
 		drained := make(chan error, 1)
 		go func() { drained <- a.Drain(context.Background()) }()
-		await.Receive(t, "the drain to begin", a.draining)
+		await.Receive(t, "the drain to begin", a.calls.Draining())
 		select {
 		case err := <-drained:
 			t.Fatalf("drained while a task ran that cannot be run again: %v", err)
@@ -443,7 +452,8 @@ func TestDrainHandsTasksOver(t *testing.T) {
 	})
 }
 
-// TestBusyBackend: a backend with jobs of its own answers with a handle, its state, until the job is done; another replica goes on asking.
+// TestBusyBackend: a backend with its own jobs returns a state until the job is done. Another
+// replica continues to query the job.
 func TestBusyBackend(t *testing.T) {
 	onMedia(t, nil, func(t *testing.T, w *world) {
 		w.backend.tools["job"] = tool{atOnce, true, func(_ context.Context, c *mcp.Call, _ mcp.Sink) (mcp.Reply, error) {
@@ -467,8 +477,8 @@ func TestBusyBackend(t *testing.T) {
 	})
 }
 
-// TestCheckpoint: a task that may not be run again from its beginning is run again from its checkpoint, with what was answered before, and
-// its losses are counted anew from there.
+// TestCheckpoint: a task that is not repeatable from its beginning is run again from its
+// checkpoint, with the earlier answers. Its losses are counted from the checkpoint.
 func TestCheckpoint(t *testing.T) {
 	onMedia(t, nil, func(t *testing.T, w *world) {
 		w.backend.tools["steps"] = tool{atOnce, false, func(ctx context.Context, c *mcp.Call, s mcp.Sink) (mcp.Reply, error) {
@@ -494,11 +504,11 @@ func TestCheckpoint(t *testing.T) {
 		kept := func(r *replica, want string) {
 			t.Helper()
 			await.Until(t, "the checkpoint "+want, func() bool {
-				c := r.calls.Call(id)
+				c := r.calls.Driver(id)
 				if c == nil {
 					return false
 				}
-				_, own, _ := openState(c.Kept().State)
+				_, _, own, _ := runtime.OpenState(c.Kept().State)
 				return string(own) == want
 			})
 		}
@@ -518,7 +528,7 @@ func TestCheckpoint(t *testing.T) {
 	})
 }
 
-// TestTaskRoundsAreBounded: a task asks in as many rounds as it may, and asking once more is its end.
+// TestTaskRoundsAreBounded: a task may ask in a bounded number of rounds; one more ends it.
 func TestTaskRoundsAreBounded(t *testing.T) {
 	onMedia(t, nil, func(t *testing.T, w *world) {
 		w.backend.tools["ask"] = asking() // in two rounds
@@ -537,8 +547,8 @@ func TestTaskRoundsAreBounded(t *testing.T) {
 	})
 }
 
-// TestRepeatableRounds: a round that its backend says may be run again is, though its tool does not say so; and the backend is told of a job that is not
-// wanted any more.
+// TestRepeatableRounds: a round that its backend marked as repeatable is run again, even if its
+// tool is not repeatable. The backend is notified of a job that is no longer needed.
 func TestRepeatableRounds(t *testing.T) {
 	onMedia(t, nil, func(t *testing.T, w *world) {
 		hang := make(chan struct{})
@@ -558,9 +568,9 @@ func TestRepeatableRounds(t *testing.T) {
 		if got := b.get(id)["status"]; got != "working" {
 			t.Errorf("the task is %v", got)
 		}
-		b.must(modern, "alice", mcp.MethodTasksCancel, about(id)) // in the middle of a round, which hears of it, and which only asks about the job
-		if got := await.Receive(t, "the backend to be told, too", w.backend.cancelled); got != "job 7" {
-			t.Errorf("it was told of %q", got)
+		b.must(modern, "alice", mcp.MethodTasksCancel, about(id)) // during a round, which only queries the job, and which is cancelled, too
+		if got := await.Receive(t, "the backend to be notified, too", w.backend.cancelled); got != "job 7" {
+			t.Errorf("it was notified of %q", got)
 		}
 		a.back()
 		await.Until(t, "the runs to end", func() bool { return w.backend.running.Load() == 0 })
@@ -568,18 +578,19 @@ func TestRepeatableRounds(t *testing.T) {
 		ran := w.backend.ran.Load()
 		await.Until(t, "some rounds", func() bool { return w.backend.ran.Load() > ran+2 })
 		b.must(modern, "alice", mcp.MethodTasksCancel, about(id))
-		if got := await.Receive(t, "the backend to be told", w.backend.cancelled); got != "job 7" || len(w.backend.cancelled) > 0 {
-			t.Errorf("it was told of %q, and of %d more", got, len(w.backend.cancelled))
+		if got := await.Receive(t, "the backend to be notified", w.backend.cancelled); got != "job 7" || len(w.backend.cancelled) > 0 {
+			t.Errorf("it was notified of %q, and of %d more", got, len(w.backend.cancelled))
 		}
 	})
 }
 
-// TestCancelledWhileTheJobBegins: a round that gives a job after its task was cancelled, here or at another replica, has the job cancelled.
+// TestCancelledWhileTheJobBegins: if a round returns a job after its task was cancelled, on any
+// replica, the job is cancelled.
 func TestCancelledWhileTheJobBegins(t *testing.T) {
 	onMedia(t, nil, func(t *testing.T, w *world) {
 		w.backend.tools["job"] = tool{atOnce, false, func(_ context.Context, c *mcp.Call, _ mcp.Sink) (mcp.Reply, error) {
 			name, _ := jsonString(c.Params.Arguments, "name")
-			<-w.backend.gate(name) // It has begun the job, and does not see the cancellation.
+			<-w.backend.gate(name) // The job has begun; the round ignores its cancellation.
 			return mcp.Reply{Input: &mcp.InputRequired{State: []byte("job " + name), Repeatable: true, RetryAfter: time.Hour}}, nil
 		}}
 		a, b := w.replica(), w.replica()
@@ -587,16 +598,17 @@ func TestCancelledWhileTheJobBegins(t *testing.T) {
 			id := a.begin("job", name)
 			await.Until(t, "the round to run", func() bool { return w.backend.running.Load() == 1 })
 			canceller.must(modern, "alice", mcp.MethodTasksCancel, about(id))
-			await.Until(t, "the task to end where it runs", func() bool { return a.calls.Call(id) == nil })
+			await.Until(t, "the task to end where it runs", func() bool { return a.calls.Driver(id) == nil })
 			close(w.backend.gate(name))
-			if got := await.Receive(t, "the backend to be told", w.backend.cancelled); got != "job "+name || len(w.backend.cancelled) > 0 {
-				t.Errorf("it was told of %q, and of %d more", got, len(w.backend.cancelled))
+			if got := await.Receive(t, "the backend to be notified", w.backend.cancelled); got != "job "+name || len(w.backend.cancelled) > 0 {
+				t.Errorf("it was notified of %q, and of %d more", got, len(w.backend.cancelled))
 			}
 		}
 	})
 }
 
-// TestBackendAwayWhileItIsAsked: a backend that is away when it is asked about a job is asked again; one that is away when the job is to begin has not begun it.
+// TestBackendAwayWhileItIsAsked: a backend that is unavailable at a query of its job is queried
+// again. One that is unavailable at the start of the job has not begun it.
 func TestBackendAwayWhileItIsAsked(t *testing.T) {
 	onMedia(t, nil, func(t *testing.T, w *world) {
 		var away atomic.Int32
@@ -604,7 +616,7 @@ func TestBackendAwayWhileItIsAsked(t *testing.T) {
 			name, _ := jsonString(c.Params.Arguments, "name")
 			switch {
 			case name == "gone", c.State != nil && away.Add(1) < 3:
-				return mcp.Reply{}, mcp.Errorf(mcp.KindUnavailable, "nobody is there")
+				return mcp.Reply{}, mcp.Errorf(mcp.KindUnavailable, "no connection")
 			case c.State != nil:
 				return result("done by " + string(c.State)), nil
 			}
@@ -619,8 +631,9 @@ func TestBackendAwayWhileItIsAsked(t *testing.T) {
 	})
 }
 
-// TestBusyBeforeTheTask: a backend with jobs of its own needs no word for a call that may become a task: the edge asks it again, answers with the result of a
-// job that is done soon, and makes a task for any other. Whoever cancels before there is a task has cancelled the job.
+// TestBusyBeforeTheTask: the edge queries the job of a call that may become a task. It returns the
+// result of a job that is done soon, and makes a task of any other, without a request of the
+// backend. A cancellation before there is a task cancels the job.
 func TestBusyBeforeTheTask(t *testing.T) {
 	onMedia(t, nil, func(t *testing.T, w *world) {
 		w.backend.tools["job"] = tool{later, false, func(_ context.Context, c *mcp.Call, _ mcp.Sink) (mcp.Reply, error) {
@@ -651,11 +664,12 @@ func TestBusyBeforeTheTask(t *testing.T) {
 		if err := await.Receive(t, "the call to end", done); kindOf(err) != mcp.KindCancelled {
 			t.Errorf("it ended with %v", err)
 		}
-		if got := await.Receive(t, "the backend to be told", w.backend.cancelled); got != "job" {
-			t.Errorf("it was told of %q", got)
+		if got := await.Receive(t, "the backend to be notified", w.backend.cancelled); got != "job" {
+			t.Errorf("it was notified of %q", got)
 		}
 		a, b := w.replica(), w.replica()
 		id := a.begin("job", "late")
+		await.Until(t, "the job to be in the record", func() bool { return a.calls.Driver(id).Kept().Resumable })
 		a.cut.off.Store(true)
 		close(w.backend.gate("late"))
 		if got := text(b.awaits(id, Completed)); got != "job of late" {
@@ -664,7 +678,7 @@ func TestBusyBeforeTheTask(t *testing.T) {
 	})
 }
 
-// TestCancelledAsItBegins: a cancellation meets a run that has only begun, and reads nothing that the run writes.
+// TestCancelledAsItBegins: a cancellation of a run that is just beginning does not race with it.
 func TestCancelledAsItBegins(t *testing.T) {
 	onMedia(t, nil, func(t *testing.T, w *world) {
 		w.backend.tools["silent"] = tool{atOnce, false, func(ctx context.Context, _ *mcp.Call, _ mcp.Sink) (mcp.Reply, error) {
@@ -680,9 +694,10 @@ func TestCancelledAsItBegins(t *testing.T) {
 	})
 }
 
-// TestToldAsSessionsHaveIt: a task that is as it was made is not told; then its states are, without results, and progress that rises, by the
-// client's token; and that it has ended, or is gone.
-func TestToldAsSessionsHaveIt(t *testing.T) {
+// TestNotificationsOfSessions: a session's subscriber gets no notification of an unchanged task. It
+// gets the later states, without results, increasing progress under the client's token, and the end
+// or the expiry.
+func TestNotificationsOfSessions(t *testing.T) {
 	onMedia(t, nil, func(t *testing.T, w *world) {
 		steps := make(chan string)
 		w.backend.tools["steps"] = tool{atOnce, false, func(ctx context.Context, _ *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
@@ -698,7 +713,7 @@ func TestToldAsSessionsHaveIt(t *testing.T) {
 		made := a.must(legacy, "alice", mcp.MethodToolsCall, `"name":"steps","task":{},"_meta":{"progressToken":"p"}`)
 		id := made["task"].(map[string]any)["taskId"].(string)
 		filter := mcp.Filter{Tasks: []string{id}, TasksPlain: true}
-		feed, err := b.Changes(t.Context(), alice, filter)
+		feed, err := b.Changes(t.Context(), "", alice, filter)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -732,7 +747,7 @@ func TestToldAsSessionsHaveIt(t *testing.T) {
 		hear(`notifications/tasks/status {"status":"working","statusMessage":"1 of 3"}`)
 		steps <- `{"progressToken":"task","progress":2,"message":"half"}`
 		hear(`notifications/tasks/status {"status":"working","statusMessage":"half"}`)
-		steps <- `{"progressToken":"task","progress":2,"message":"still"}` // which dispatch would not pass on
+		steps <- `{"progressToken":"task","progress":2,"message":"still"}` // dispatch would drop this event
 		hear(`notifications/tasks/status {"status":"working","statusMessage":"still"}`)
 		close(steps)
 		hear(`notifications/tasks/status {"status":"completed","statusMessage":"still"}`)
@@ -744,7 +759,7 @@ func TestToldAsSessionsHaveIt(t *testing.T) {
 		if !over || !slices.Equal(heard, want) {
 			t.Errorf("over: %v, heard\n%s\nwant\n%s", over, strings.Join(heard, "\n"), strings.Join(want, "\n"))
 		}
-		late, err := a.Changes(t.Context(), alice, filter)
+		late, err := a.Changes(t.Context(), "", alice, filter)
 		if err != nil {
 			t.Fatal(err)
 		}

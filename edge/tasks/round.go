@@ -7,42 +7,43 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mcpedge/mcpedge/edge/era/stateful/call"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/mcpedge/mcpedge/edge/call"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
-	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// asks returns the reply of a round that needs another one.
-func (x *execution) asks(round *medium.Record, asked int, reply mcp.Reply) *call.Reply {
+// asks returns the reply of a round that needs another round.
+func (x *runner) asks(round *medium.Record, reply mcp.Reply) *call.Reply {
 	in := reply.Input
-	x.keepsJob(asked, in.State, !x.repeatable && !round.Resumable)
+	x.keepsJob(x.Asked, in.State, !x.Repeatable && !round.Resumable)
 	switch {
-	case len(in.Requests) == 0: // It may become a task meanwhile.
-		return &call.Reply{Kind: call.Busy, Pause: max(in.RetryAfter, minRetry), State: keptState(asked, in.State), Resumable: in.Repeatable}
-	case !x.isTask.Load(): // The era asks the client, and there is no task yet.
-		return x.answer(reply, nil)
+	case len(in.Requests) == 0: // The call may become a task meanwhile.
+		return x.Repeat(in)
+	case !x.isTask(): // The era asks the client: there is no task yet.
+		return x.endPlain(reply, nil)
 	}
-	if err := in.Beyond(asked, x.t.o.MaxRounds); err != nil {
-		x.t.o.Telemetry.Hit(telemetry.BoundRounds)
-		return x.ends(mcp.Reply{}, err)
+	if err := x.Beyond(in); err != nil {
+		return x.endRound(mcp.Reply{}, err)
 	}
 	asks := make([]state.Ask, len(in.Requests))
 	for i, q := range in.Requests {
 		e := entry{Key: keyOf(q.Key, round.Round), Method: q.Method, Params: q.Params}
 		asks[i] = state.Ask{ID: e.Key, Key: q.Key, Method: q.Method, Message: e.encode()}
 	}
-	return &call.Reply{Kind: call.Asks, Asks: asks, State: keptState(asked+1, in.State), Resumable: in.Repeatable}
+	return x.Ask(in, trace.SpanContext{}, asks)
 }
 
-// keyOf returns the key of a question in the task, unique in the task: the backend's key, and the round.
+// keyOf returns the key of a question in the task, unique in the task: the backend's key, and the
+// round.
 func keyOf(key string, round int) string { return key + "." + strconv.Itoa(round) }
 
 // roundOf returns the round in a question's key.
 func roundOf(key string) string { return key[strings.LastIndexByte(key, '.')+1:] }
 
-// renamed gives questions other keys if theirs were used before.
+// renamed replaces the keys of questions that were used before.
 func renamed(asks *call.Reply) *call.Reply {
 	out := *asks
 	out.Asks = slices.Clone(asks.Asks)
@@ -58,11 +59,11 @@ func renamed(asks *call.Reply) *call.Reply {
 	return &out
 }
 
-// ends returns the reply of a round that ended the call.
-func (x *execution) ends(reply mcp.Reply, err error) *call.Reply {
-	plain := !x.isTask.Load()
+// endRound returns the reply of a round that ended the call.
+func (x *runner) endRound(reply mcp.Reply, err error) *call.Reply {
+	plain := !x.isTask()
 	if plain && (!x.support.Required || err != nil) {
-		return x.answer(reply, err)
+		return x.endPlain(reply, err)
 	}
 	if err != nil {
 		x.mu.Lock()
@@ -70,15 +71,15 @@ func (x *execution) ends(reply mcp.Reply, err error) *call.Reply {
 		x.mu.Unlock()
 		return &call.Reply{Kind: call.Final, Response: failed(err)}
 	}
-	if plain { // It must become a task, though it has ended.
+	if plain { // The call must become a task, although it has ended.
 		_ = x.Defer(context.Background())
 	}
 	return &call.Reply{Kind: call.Final, Response: entry{Result: reply.Result, ToolError: reply.ToolError}.encode()}
 }
 
-// answer records the outcome of a call that has not become a task. If it becomes one at the same time, the client gets this
-// outcome, and not the task.
-func (x *execution) answer(reply mcp.Reply, err error) *call.Reply {
+// endPlain records the reply to a call that has not become a task. If it becomes one at the same
+// time, the client still gets this reply.
+func (x *runner) endPlain(reply mcp.Reply, err error) *call.Reply {
 	x.mu.Lock()
 	x.decided, x.reply, x.err = true, reply, err
 	x.mu.Unlock()

@@ -3,88 +3,82 @@ package tasks
 import (
 	"context"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/mcpedge/mcpedge/edge/call"
+	"github.com/mcpedge/mcpedge/edge/call/runtime"
 	"github.com/mcpedge/mcpedge/edge/era"
-	"github.com/mcpedge/mcpedge/edge/era/stateful/call"
-	"github.com/mcpedge/mcpedge/edge/era/stateful/run"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/quota"
 	"github.com/mcpedge/mcpedge/edge/revision"
-	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
 // Dispatcher is the stage behind this one.
 type Dispatcher interface {
 	era.Dispatcher
-	// PermitTask decides on a request that names a task: whether its caller may call the task's tool now. The error is a *mcp.Error;
-	// hidden means that the request must be answered as if the task did not exist.
+	// PermitTask decides on a request that names a task: whether its caller may call the task's
+	// tool now. The error is a *mcp.Error; hidden means that the request must be answered as if the
+	// task did not exist.
 	PermitTask(ctx context.Context, rules *revision.Rules, call *mcp.Call, task *mcp.TaskCall) (hidden bool, err error)
-	// CancelCall notifies the backend of a call that the call was cancelled between two rounds; State is that of the last round.
+	// CancelCall notifies the backend of a call that the call was cancelled between two rounds;
+	// State is that of the last round.
 	CancelCall(ctx context.Context, rules *revision.Rules, call *mcp.Call) error
 }
 
-// Tasks is the stage between the eras, whose Dispatcher it is, and the next one. Safe for concurrent use.
+// Tasks is the stage between the eras, whose Dispatcher it is, and the next one. Safe for
+// concurrent use.
 type Tasks struct {
 	next  Dispatcher
 	o     Options
 	store medium.Store
-	calls *run.Replica
-	// work counts what runs here: requests about tasks, tasks, and their goroutines.
-	work     run.InFlight
-	turns    turns
-	polls    quota.Memory
-	counters Counters
-	running  atomic.Int64
-	// making maps the ids of the calls that began here and are, or may become, tasks to their executions.
-	making     sync.Map
+	calls *runtime.Replica
+	// work counts the work of this replica: requests about tasks, tasks, and their goroutines.
+	work       runtime.InFlight
+	turns      turns
+	polls      quota.Memory
+	counters   Counters
+	running    atomic.Int64
 	cancellers cancellers
 	recent     recent
-
-	draining, closing    chan struct{}
-	drainOnce, closeOnce sync.Once
 }
 
 var _ era.Dispatcher = (*Tasks)(nil)
 
-// New makes the stage before a Dispatcher, on a store that open makes with the given hooks; the store may call them from then on. The
-// store must be used for tasks alone: each of its sessions is a task. The caller owns it, and must close it after Close. Start begins the
-// background work.
+// New makes the stage before a Dispatcher, on the store that open returns. The store may call the
+// hooks from then on. It must be used for tasks alone: each of its sessions is a task. The caller
+// owns the store, and must close it after Close. Start begins the background work.
 func New(d Dispatcher, open func(medium.Hooks) medium.Store, o Options) *Tasks {
-	t := &Tasks{next: d, o: o.withDefaults(), cancellers: newCancellers(), draining: make(chan struct{}), closing: make(chan struct{})}
+	t := &Tasks{next: d, o: o.withDefaults(), cancellers: newCancellers()}
 	t.turns.init(t.o.MaxRunning, t.o.MaxRunningPerPrincipal)
 	t.recent.most = t.o.Recent
-	ready := make(chan struct{})
-	defer close(ready)
-	t.store = open(medium.Hooks{
-		Event:     func(e state.SessionEvent) { <-ready; t.onEvent(e) },
-		Returning: func() { <-ready; t.calls.Returning() },
-	})
-	t.calls = run.New(sessions{t.store, t}, run.Options{
+	t.calls = runtime.New(open, runtime.Options{
 		Call:   &call.Config{MaxAttempts: t.o.MaxAttempts, Render: t.render, Cancelled: cancelled, Claimed: t.claimed, Brief: briefOf},
-		Resume: t.goOn, Number: renamed, Cancel: t.notifyCancelled, Counters: &t.counters.Counters, Work: &t.work, Draining: t.draining,
-		StreamAfter: t.o.Grace, Lifetime: t.o.Lifetime, Heartbeat: t.o.Heartbeat, Takeovers: t.o.MaxTakeovers, Timeout: storeTimeout,
+		Resume: t.resume, Begin: t.begin, Rests: true, Number: renamed, Counters: &t.counters.Counters, Work: &t.work, Event: t.onEvent,
+		StreamAfter: t.o.Grace, Lifetime: t.o.Lifetime, Heartbeat: t.o.Heartbeat, Takeovers: t.o.MaxTakeovers, MaxRounds: t.o.MaxRounds, Telemetry: t.o.Telemetry,
 		Log: t.o.Logger, Store: "tasks", About: printed, Name: func() string { return stream },
 	})
+	t.store = t.calls.Store()
 	return t
 }
 
-// Start begins the heartbeats of this replica and the takeover of lost tasks. It must be called once.
+// Start begins the heartbeats of this replica and the takeover of lost tasks. It must be called
+// once.
 func (t *Tasks) Start() { t.calls.Start() }
 
 // Counters returns the live counters.
 func (t *Tasks) Counters() *Counters { return &t.counters }
 
-// Running returns how many tasks, and calls that may become one, this replica runs: their backends are being called.
+// Running returns the number of tasks, and calls that may become one, whose backend this replica
+// calls now.
 func (t *Tasks) Running() int64 { return t.running.Load() }
 
 // Queued returns how many tasks wait for their turn to run here.
 func (t *Tasks) Queued() int { return t.turns.waiting() }
 
-// QueueAge returns the longest time that a task has waited for its turn to run here; 0 if no task waits.
+// QueueAge returns the longest time that a task has waited for its turn to run here; 0 if no task
+// waits.
 func (t *Tasks) QueueAge() time.Duration { return since(t.turns.longest()) }
 
 // Age returns the age of the oldest task that this replica runs; 0 if it runs none.
@@ -103,26 +97,25 @@ func since(at time.Time) time.Duration {
 	return max(time.Since(at), 0)
 }
 
-// Drain leaves tasks to other replicas: it stops the takeover of lost tasks, and returns once no task runs here whose run must not be
-// lost, or with ctx's error. A run may be lost if it can be run again: the next replica does so. Call Close afterwards.
+// Drain leaves tasks to other replicas: it stops the takeover of lost tasks, and waits until no
+// task runs here whose run must not be lost. If ctx ends first, it returns ctx's error. A run may
+// be lost if it can be run again: the next replica does so. Call Close afterwards.
 func (t *Tasks) Drain(ctx context.Context) error {
-	t.drainOnce.Do(func() { close(t.draining) })
+	t.calls.Drain()
 	return t.work.WaitBusy(ctx)
 }
 
-// Close cancels what still runs, and leaves it to other replicas. It returns when all goroutines have ended. It may be called more than
-// once.
+// Close cancels the remaining runs, and leaves them to other replicas. It returns when all
+// goroutines have ended. It may be called more than once.
 func (t *Tasks) Close() {
 	t.work.Close()
-	t.drainOnce.Do(func() { close(t.draining) })
-	t.closeOnce.Do(func() { close(t.closing) })
 	t.turns.close()
 	t.calls.Close()
 }
 
 // Describe implements era.Dispatcher.
-func (t *Tasks) Describe(ctx context.Context, rules *revision.Rules, p mcp.Principal) mcp.Description {
-	return t.next.Describe(ctx, rules, p)
+func (t *Tasks) Describe(ctx context.Context, rules *revision.Rules, set string, p mcp.Principal) mcp.Description {
+	return t.next.Describe(ctx, rules, set, p)
 }
 
 // Resolve implements era.Dispatcher. A request about tasks has no target to resolve.
@@ -144,7 +137,8 @@ func (t *Tasks) Call(ctx context.Context, rules *revision.Rules, c *mcp.Call, si
 	return t.next.Call(ctx, rules, c, sink)
 }
 
-// aboutTasks reports whether a request is one about tasks that the revision has, and that the caller may make.
+// aboutTasks reports whether a request is one about tasks that the revision has, and that the
+// caller may make.
 func aboutTasks(rules *revision.Rules, c *mcp.Call) bool {
 	switch c.Method {
 	case mcp.MethodTasksGet, mcp.MethodTasksUpdate, mcp.MethodTasksCancel, mcp.MethodTasksResult:
@@ -164,7 +158,7 @@ func (t *Tasks) admit(ctx context.Context, rules *revision.Rules, c *mcp.Call) (
 		return mcp.Reply{}, mcp.Errorf(mcp.KindInvalidParams, "params.taskId is missing or not a string: name the task")
 	}
 	if !t.work.Enter() {
-		return mcp.Reply{}, mcp.Errorf(mcp.KindUnavailable, "this server is shutting down; send the request again")
+		return mcp.Reply{}, mcp.ShuttingDown()
 	}
 	defer t.work.Leave()
 	if err := t.admitPoll(ctx, c); err != nil {
@@ -193,12 +187,6 @@ func (t *Tasks) serve(ctx context.Context, rules *revision.Rules, c *mcp.Call) (
 	}
 }
 
-// goOn makes the execution of a claimed task (run.Options).
-func (t *Tasks) goOn(o *medium.Owned, why run.Reason) (*run.Claimed, error) {
-	t.recent.note(o.Session.ID)
-	return t.resume(o, why)
-}
-
 // has reports whether a revision has a method about tasks.
 func has(rules *revision.Rules, m mcp.Method) bool {
 	switch m {
@@ -208,9 +196,4 @@ func has(rules *revision.Rules, m mcp.Method) bool {
 		return rules.Tasks
 	}
 	return rules.Stateless || rules.Tasks
-}
-
-// bounded returns the context of one operation on the store. A disconnect of the client does not interrupt it.
-func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 }

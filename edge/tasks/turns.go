@@ -5,25 +5,25 @@ import (
 	"time"
 )
 
-// turns bounds the tasks that run here, and schedules queued tasks: principals in turns, the oldest task of each first. Safe for
-// concurrent use; call init first.
+// turns bounds the tasks that run here, and schedules queued tasks: principals in turns, the oldest
+// task of each first. Safe for concurrent use; call init first.
 type turns struct {
 	mu        sync.Mutex
 	max, each int
 	running   int
 	closed    bool
-	// by has the principals with running or waiting tasks; order has those with waiting tasks that may run one more, the next one
-	// first.
-	by    map[string]*runner
-	order []*runner
+	// by has the principals with running or waiting tasks. order has those with waiting tasks that
+	// may run one more, the next one first.
+	by    map[string]*queue
+	order []*queue
 }
 
-// runner is one principal.
-type runner struct {
+// queue has the tasks of one principal.
+type queue struct {
 	key     string
 	running int
 	waiting []waiter
-	// queued is true if it is in order.
+	// queued is true if the principal is in order.
 	queued bool
 }
 
@@ -33,40 +33,40 @@ type waiter struct {
 	begin func()
 }
 
-func (t *turns) init(max, each int) { t.max, t.each, t.by = max, each, map[string]*runner{} }
+func (t *turns) init(max, each int) { t.max, t.each, t.by = max, each, map[string]*queue{} }
 
-// take begins a task of a principal when it is its turn, which may be at once. begin is not called under a lock, and not after
-// close.
-func (t *turns) take(key string, x *execution, begin func()) {
+// take begins a task of a principal when it is its turn, which may be at once. begin is called
+// without the lock, and never after close.
+func (t *turns) take(key string, x *runner, begin func()) {
 	t.mu.Lock()
-	r := t.by[key]
-	if r == nil {
-		r = &runner{key: key}
-		t.by[key] = r
+	q := t.by[key]
+	if q == nil {
+		q = &queue{key: key}
+		t.by[key] = q
 	}
-	x.leave = sync.OnceFunc(func() { t.leave(r) })
-	r.waiting = append(r.waiting, waiter{time.Now(), begin})
-	t.queue(r)
+	x.leave = sync.OnceFunc(func() { t.leave(q) })
+	q.waiting = append(q.waiting, waiter{time.Now(), begin})
+	t.enqueue(q)
 	t.next()
 }
 
 // leave records that a task of a principal no longer runs.
-func (t *turns) leave(r *runner) {
+func (t *turns) leave(q *queue) {
 	t.mu.Lock()
-	r.running--
+	q.running--
 	t.running--
-	if r.running == 0 && len(r.waiting) == 0 {
-		delete(t.by, r.key)
+	if q.running == 0 && len(q.waiting) == 0 {
+		delete(t.by, q.key)
 	}
-	t.queue(r)
+	t.enqueue(q)
 	t.next()
 }
 
-// queue adds a principal to order if it has waiting tasks and may run one more. t.mu is locked.
-func (t *turns) queue(r *runner) {
-	if !r.queued && len(r.waiting) > 0 && r.running < t.each {
-		r.queued = true
-		t.order = append(t.order, r)
+// enqueue adds a principal to order if it has waiting tasks and may run one more. t.mu is locked.
+func (t *turns) enqueue(q *queue) {
+	if !q.queued && len(q.waiting) > 0 && q.running < t.each {
+		q.queued = true
+		t.order = append(t.order, q)
 	}
 }
 
@@ -74,13 +74,13 @@ func (t *turns) queue(r *runner) {
 func (t *turns) next() {
 	var begin []waiter
 	for t.running < t.max && len(t.order) > 0 && !t.closed {
-		r := t.order[0]
-		t.order, r.queued = t.order[1:], false
-		begin = append(begin, r.waiting[0])
-		r.waiting = r.waiting[1:]
-		r.running++
+		q := t.order[0]
+		t.order, q.queued = t.order[1:], false
+		begin = append(begin, q.waiting[0])
+		q.waiting = q.waiting[1:]
+		q.running++
 		t.running++
-		t.queue(r)
+		t.enqueue(q)
 	}
 	t.mu.Unlock()
 	for _, w := range begin {
@@ -92,8 +92,8 @@ func (t *turns) next() {
 func (t *turns) waiting() (n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, r := range t.by {
-		n += len(r.waiting)
+	for _, q := range t.by {
+		n += len(q.waiting)
 	}
 	return n
 }
@@ -102,9 +102,9 @@ func (t *turns) waiting() (n int) {
 func (t *turns) longest() (since time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, r := range t.by {
-		if len(r.waiting) > 0 && (since.IsZero() || r.waiting[0].since.Before(since)) {
-			since = r.waiting[0].since
+	for _, q := range t.by {
+		if len(q.waiting) > 0 && (since.IsZero() || q.waiting[0].since.Before(since)) {
+			since = q.waiting[0].since
 		}
 	}
 	return since

@@ -12,8 +12,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// update serves tasks/update (Tasks, "Task Update Requests"): answers to some of the task's questions. Answers that match no waiting
-// question are ignored.
+// update serves tasks/update (Tasks, "Task Update Requests"): answers to some of the task's
+// questions. It ignores answers that match no waiting question.
 func (t *Tasks) update(ctx context.Context, rules *revision.Rules, c *mcp.Call) (mcp.Reply, error) {
 	v, err := t.load(ctx, c.Memory, c.Params.Target, &c.Principal)
 	if err != nil {
@@ -33,9 +33,9 @@ func (t *Tasks) update(ctx context.Context, rules *revision.Rules, c *mcp.Call) 
 	return t.complete(ctx, rules, c, "complete", nil), nil
 }
 
-// pickAnswers picks from an object of results, by their keys, the answers to the asked questions, in the order of the questions.
-// unknown counts the others, which are dropped. It takes time in proportion to the bytes of the object, and memory in proportion to
-// the questions.
+// pickAnswers picks, from an object of results by key, the answers to the asked questions, in the
+// order of the questions. unknown counts the others, which are dropped. Its time is linear in the
+// bytes of the object, and its memory linear in the questions.
 func pickAnswers(responses json.RawMessage, asked []entry) (given []mcp.InputResponse, unknown int64, err error) {
 	if jsonrpc.TypeOf(responses) != jsonrpc.Object {
 		return nil, 0, mcp.Errorf(mcp.KindInvalidParams, "params.inputResponses must be an object of results, by the keys of inputRequests")
@@ -48,7 +48,7 @@ func pickAnswers(responses json.RawMessage, asked []entry) (given []mcp.InputRes
 	return p.given(), p.unknown, nil
 }
 
-// ofAsked returns the answers whose questions a task asks.
+// ofAsked returns the answers to questions that a task asks.
 func ofAsked(responses []mcp.InputResponse, asked []entry) (given []mcp.InputResponse, unknown int64, err error) {
 	p := newPicker(asked)
 	for i := range responses {
@@ -59,7 +59,7 @@ func ofAsked(responses []mcp.InputResponse, asked []entry) (given []mcp.InputRes
 	return p.given(), p.unknown, nil
 }
 
-// picker has a place for the answer to each asked question.
+// picker holds the answer to each asked question.
 type picker struct {
 	asked   []entry
 	places  map[string]int
@@ -102,8 +102,9 @@ func (p *picker) given() (out []mcp.InputResponse) {
 	return out
 }
 
-// answer stores answers to the questions of a task. The answer that completes them continues the task on this replica, with the rights
-// of the caller that gave it. If the client disconnects, the remaining answers are not stored.
+// answer stores answers to the questions of a task. The answer that completes them continues the
+// task on this replica, with the rights of the caller that answered. If the client disconnects, the
+// remaining answers are not stored.
 func (t *Tasks) answer(ctx context.Context, id string, given []mcp.InputResponse, who *mcp.Principal) error {
 	for _, r := range given {
 		if err := ctx.Err(); err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// questions are n of a task.
+// questions returns n questions of a task.
 func questions(n int) (out []entry) {
 	for i := range n {
 		out = append(out, entry{Key: fmt.Sprintf("q%d.1", i), Method: mcp.MethodElicit})
@@ -17,8 +17,8 @@ func questions(n int) (out []entry) {
 	return out
 }
 
-// TestAnswersCostWhatWasAsked: answers to questions that are not asked take no memory, however many there are.
-func TestAnswersCostWhatWasAsked(t *testing.T) {
+// TestCostOfAnswers: answers to unasked questions take no memory, however many there are.
+func TestCostOfAnswers(t *testing.T) {
 	asked := questions(16)
 	object := func(n int) json.RawMessage {
 		var b strings.Builder
@@ -35,7 +35,7 @@ func TestAnswersCostWhatWasAsked(t *testing.T) {
 			}
 		})
 	}
-	// What other goroutines allocate meanwhile is counted, too.
+	// Allocations of other goroutines are counted, too.
 	small, large := cost(object(10)), cost(object(100_000))
 	if large > 2*small {
 		t.Errorf("%g allocations with 100,000 answers to nothing, %g with 10", large, small)
@@ -45,7 +45,8 @@ func TestAnswersCostWhatWasAsked(t *testing.T) {
 	}
 }
 
-// FuzzAnswers: any object is read in one pass: each member is looked for once, and what is kept are answers to questions, each one once.
+// FuzzAnswers: every object is read in one pass. Each member is looked up once, and only answers to
+// questions are kept, each once.
 func FuzzAnswers(f *testing.F) {
 	f.Add([]byte(`{"q0.1":{},"q1.1":{"a":[{}]},"x":1}`), uint8(2))
 	f.Add([]byte(`{"q0.1":{},"\u00710.1":{}}`), uint8(1))

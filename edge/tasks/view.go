@@ -16,7 +16,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// Status is the state of a task. Its text is that of the wire, in both eras.
+// Status is the state of a task. Its text is that of the protocol, in both eras.
 type Status string
 
 // The states of a task. Those from Completed on are final.
@@ -34,8 +34,10 @@ type view struct {
 	status Status
 	// creator is the principal that created it, with its rights at that time.
 	creator *mcp.Principal
-	// tool and args are the name and the arguments of the call, and backend is the one that served it at that time. args is nil if there
-	// were none.
+	// set is the set in which it was created. Empty means the root.
+	set string
+	// tool and args are the name and the arguments of the call, and backend is the one that served
+	// it at that time. nil args means that there were none.
 	tool, backend string
 	args          json.RawMessage
 	// arguments is the size of args in bytes, also if they were not read.
@@ -44,19 +46,21 @@ type view struct {
 	version          string
 	message          string
 	created, updated time.Time
-	// keep is until when the client wants the task to be kept; zero if it does not say, or if the task is kept for longer anyway.
+	// keep is until when the client wants the task to be kept; zero if the client gives no time, or
+	// one within Options.TTL.
 	keep time.Time
 	poll time.Duration
-	// token is the client's progress token; progress and total are the backend's last progress, which message contains; nil if there is
-	// none.
+	// token is the client's progress token. progress and total are the backend's last progress,
+	// which message contains. Each is nil if there is none.
 	token, progress, total json.RawMessage
-	// asks are the questions that wait for an answer.
+	// asks are the unanswered questions.
 	asks []entry
-	// end is how it ended; nil if it has not ended.
+	// end is the entry with the end; nil if the task has not ended.
 	end *entry
-	// partial is true if it was made from a brief, without results, arguments and the params of questions.
+	// partial is true if the view was made from a brief, without results, arguments and the params
+	// of questions.
 	partial bool
-	// trace is the span of the request that made it, as a W3C traceparent; may be empty.
+	// trace is the span of the request that made the task, as a W3C traceparent; may be empty.
 	trace string
 }
 
@@ -67,7 +71,8 @@ func unknown(id string) *mcp.Error {
 	return mcp.Errorf(mcp.KindInvalidParams, "there is no task %.64q: its id is wrong, or it has expired", id)
 }
 
-// load reads a task of a principal. It charges memory with what it reads, in place of the charge for a previous task.
+// load reads a task of a principal. It charges memory with what it reads, in place of the charge
+// for a previous task.
 func (t *Tasks) load(ctx context.Context, memory *budget.Reservation, id string, who *mcp.Principal) (*view, error) {
 	memory.Settle(budget.Results, 0)
 	s, err := t.sessionOf(ctx, id, who)
@@ -82,7 +87,7 @@ func (t *Tasks) sessionOf(ctx context.Context, id string, who *mcp.Principal) (*
 	if id == "" || len(id) > maxID {
 		return nil, unknown(id)
 	}
-	sctx, cancel := bounded(ctx)
+	sctx, cancel := state.Bounded(ctx)
 	defer cancel()
 	s, err := t.store.Load(sctx, id, false)
 	if err != nil {
@@ -117,9 +122,10 @@ func (t *Tasks) view(ctx context.Context, s *state.Session) (*view, error) {
 	return t.read(ctx, nil, s, func(*medium.Entry, *entry) {})
 }
 
-// read reads the task of a session, and calls see with each entry of its log, in their order. It charges memory, unless that is nil.
+// read reads the task of a session and calls see with each entry of its log, in their order. It
+// charges memory; nil disables the charge.
 func (t *Tasks) read(ctx context.Context, memory *budget.Reservation, s *state.Session, see func(*medium.Entry, *entry)) (*view, error) {
-	v := &view{id: s.ID, creator: &s.Principal, status: Working, version: s.Version, created: s.Created, updated: s.Created, keep: s.Keep}
+	v := &view{id: s.ID, creator: &s.Principal, set: s.Set, status: Working, version: s.Version, created: s.Created, updated: s.Created, keep: s.Keep}
 	var asked []entry
 	for after, more := (medium.Position{}), true; more; {
 		page, err := t.page(ctx, memory, s.ID, after)
@@ -142,7 +148,7 @@ func (t *Tasks) read(ctx context.Context, memory *budget.Reservation, s *state.S
 		v.trace = page.Trace
 		more = page.More && len(page.Entries) > 0
 		if page.Ended && !more && v.end == nil {
-			v.end = &entry{At: v.updated, Cancelled: true} // It ended without a result.
+			v.end = &entry{At: v.updated, Cancelled: true} // The task ended without a result.
 		}
 	}
 	if v.end == nil {
@@ -165,16 +171,16 @@ func (t *Tasks) read(ctx context.Context, memory *budget.Reservation, s *state.S
 const (
 	// smallPage is the size of a page that the charge of a request includes, in bytes.
 	smallPage = 64 << 10
-	// whileShown is the memory in use until the client has read a page, as a multiple of the page's size: the page, the entries decoded
-	// from it, and the response.
+	// whileShown is the memory in use until the client has read a page, as a multiple of the page's
+	// size: the page, the entries decoded from it, and the response.
 	whileShown = 3
 )
 
-// page reads a page of a task's log and charges memory with it. If the budget has no room for it, it releases the page and waits, as for a
-// result that is to come, and then reads it again.
+// page reads a page of a task's log and charges memory with it. If the budget has no room for it,
+// page drops it, waits for a permit as for a result of unknown size, and reads it again.
 func (t *Tasks) page(ctx context.Context, memory *budget.Reservation, id string, after medium.Position) (medium.Page, error) {
 	read := func() (medium.Page, int64, error) {
-		sctx, cancel := bounded(ctx)
+		sctx, cancel := state.Bounded(ctx)
 		defer cancel()
 		page, err := t.store.Read(sctx, id, stream, after, 0)
 		if err != nil {
@@ -224,20 +230,20 @@ func (v *view) take(kind state.EntryKind, e *entry) {
 	}
 }
 
-// waits determines whether a task that has asked waits for answers, and for which.
+// waits determines whether a task that has asked waits for answers, and to which questions.
 func (t *Tasks) waits(ctx context.Context, v *view, asked []entry) error {
 	for _, e := range slices.Backward(asked) {
 		if roundOf(e.Key) != roundOf(asked[len(asked)-1].Key) {
-			break // The questions of earlier rounds have their answers.
+			break // The questions of earlier rounds are answered.
 		}
-		sctx, cancel := bounded(ctx)
+		sctx, cancel := state.Bounded(ctx)
 		rec, err := t.store.Asking(sctx, v.id, e.Key)
 		cancel()
 		if err != nil {
 			return t.storeError(v.id, err)
 		}
 		if rec == nil {
-			continue // It was answered, or the backend runs again.
+			continue // The question was answered, or the backend runs again.
 		}
 		for i := range rec.Asked {
 			q := &rec.Asked[i]
@@ -252,8 +258,8 @@ func (t *Tasks) waits(ctx context.Context, v *view, asked []entry) error {
 	return nil
 }
 
-// ttl returns how long the task lives after its creation, as far as is known: while it works or waits, and then for Options.TTL, and at
-// least until the time that its client requested.
+// ttl returns the known lifetime of the task from its creation: until now or its end, plus
+// Options.TTL. It extends at least to the time that its client requested.
 func (t *Tasks) ttl(v *view, now time.Time) time.Duration {
 	end := now
 	if v.over() {

@@ -55,14 +55,14 @@ func TestFailuresAreDocumented(t *testing.T) {
 	if want := "\n| OUT_OF_RANGE (a status only) " + row(Status(status.Error(codes.OutOfRange, "x"), "b", 0)) + "\n"; !strings.Contains(page, want) {
 		t.Errorf("docs/backends/failures.md lacks%s", want)
 	}
-	_, rest, _ := strings.Cut(page, "Of a status it is told for ")
+	_, rest, _ := strings.Cut(page, "That of a status is sent for ")
 	list, _, found := strings.Cut(rest, ";")
 	if !found {
-		t.Fatal("docs/backends/failures.md does not say which messages are told")
+		t.Fatal("docs/backends/failures.md does not say which messages are sent")
 	}
 	for _, of := range outcomes {
 		if strings.Contains(list, of.name) != (of.text == "") {
-			t.Errorf("%s: its message is told: %v; the page says %q", of.name, of.text == "", list)
+			t.Errorf("%s: its message is sent: %v; the page says %q", of.name, of.text == "", list)
 		}
 	}
 }

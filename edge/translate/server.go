@@ -85,7 +85,7 @@ func (s *Server) appendTail(dst []byte, r *revision.Rules, meta string) ([]byte,
 	return closeObject(dst, open), nil
 }
 
-// CacheHint tells clients how long to cache a result.
+// CacheHint states how long clients may cache a result.
 type CacheHint struct {
 	// TTL is how long it may be cached, in whole milliseconds. Less than one disables caching.
 	TTL time.Duration

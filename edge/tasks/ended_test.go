@@ -15,7 +15,7 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
-// outcomes is an auditor that keeps how tasks ended, of all replicas.
+// outcomes is an auditor that stores the outcomes of tasks of all replicas.
 type outcomes struct {
 	mu   sync.Mutex
 	seen []string
@@ -24,7 +24,15 @@ type outcomes struct {
 func (o *outcomes) Ended(a *telemetry.Audited, outcome string, code int, took time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.seen = append(o.seen, fmt.Sprint(a.Principal.Subject, " ", a.Method, " ", a.Target, " ", a.Backend, " ", outcome, " ", code, " ", a.Task, " ", took > 0 && a.Call != "" && a.Round == 0))
+	o.seen = append(o.seen, fmt.Sprint(a.Principal.Subject, " ", a.Method, " ", a.Target, " ", a.Backend, " ", outcome, " ", code, " ", a.Task, " ", took > 0 && a.Call != "" && a.Round == 0, attempts(a)))
+}
+
+// attempts returns a text with the attempt of an outcome, if it is not the first.
+func attempts(a *telemetry.Audited) string {
+	if a.Attempt > 1 {
+		return fmt.Sprint(" attempt ", a.Attempt)
+	}
+	return ""
 }
 
 func (*outcomes) Foreign(context.Context, *mcp.Principal, *telemetry.Audited) error { return nil }
@@ -35,7 +43,7 @@ func (o *outcomes) all() []string {
 	return slices.Clone(o.seen)
 }
 
-// observing has a replica tell an auditor.
+// observing makes a replica report to an auditor.
 func observing(t *testing.T, a telemetry.Auditor) func(*Options) {
 	tel, err := telemetry.New(t.Context(), telemetry.Options{})
 	if err != nil {
@@ -46,8 +54,9 @@ func observing(t *testing.T, a telemetry.Auditor) func(*Options) {
 	return func(o *Options) { o.Telemetry = tel }
 }
 
-// TestOneOutcome: of each task it is recorded once how it ended, by whichever replica ended it: it was completed, or failed, cancelled where
-// it ran, elsewhere or while it waited, its time was over, or nobody knows since its replica was lost; and not of a call that became no task.
+// TestOneOutcome: the outcome of each task is recorded once, by the replica that ended it:
+// completed, failed, timed out, unknown since its replica was lost, or cancelled where it ran, on
+// another replica, or in the queue. No outcome is recorded for a call that did not become a task.
 func TestOneOutcome(t *testing.T) {
 	onMedia(t, nil, func(t *testing.T, w *world) {
 		w.backend.tools["gate"] = w.backend.gated(atOnce, true)
@@ -64,8 +73,9 @@ func TestOneOutcome(t *testing.T) {
 		seen := observing(t, &audit)
 		a, b := w.replica(seen), w.replica(seen)
 		var want []string
-		wants := func(id, tool, outcome string, code int) {
-			want = append(want, fmt.Sprint("alice tools/call ", tool, " b ", outcome, " ", code, " ", telemetry.SessionPrint(id), " true"))
+		wants := func(id, tool, outcome string, code int, attempt ...int) {
+			of := append(attempt, 1)[0]
+			want = append(want, fmt.Sprint("alice tools/call ", tool, " b ", outcome, " ", code, " ", telemetry.SessionPrint(id), " true", attempts(&telemetry.Audited{Attempt: of})))
 		}
 		for _, tool := range []string{"gate", "later"} {
 			close(w.backend.gate("soon " + tool))
@@ -87,7 +97,7 @@ func TestOneOutcome(t *testing.T) {
 		a.awaits(id, Failed)
 		wants(id, "fails", mcp.KindContract.String(), modern.Code(mcp.KindContract))
 
-		for i, r := range []*replica{a, b} { // Cancelled where it runs, and elsewhere.
+		for i, r := range []*replica{a, b} { // cancelled on the replica that runs it, and on the other
 			id = a.begin("gate", fmt.Sprint("cancelled", i))
 			r.must(modern, "alice", mcp.MethodTasksCancel, about(id))
 			wants(id, "gate", "cancelled", modern.Code(mcp.KindCancelled))
@@ -108,12 +118,12 @@ func TestOneOutcome(t *testing.T) {
 		}
 		a.cut.off.Store(true)
 		b.awaits(unsafe, Failed)
-		wants(unsafe, "unsafe", "unknown_outcome", modern.Code(mcp.KindUnknownOutcome))
+		wants(unsafe, "unsafe", "unknown_outcome", modern.Code(mcp.KindUnknownOutcome), 2)
 		close(w.backend.gate("lost"))
 		b.awaits(lost, Completed)
-		wants(lost, "gate", "ok", 0)
+		wants(lost, "gate", "ok", 0, 2)
 		a.back()
-		await.Until(t, "the first replica to have heard of its losses", func() bool { return a.calls.Call(lost) == nil && a.calls.Call(unsafe) == nil })
+		await.Until(t, "the first replica to have heard of its losses", func() bool { return a.calls.Driver(lost) == nil && a.calls.Driver(unsafe) == nil })
 
 		await.Until(t, "all outcomes", func() bool { return len(audit.all()) >= len(want) })
 		got := audit.all()

@@ -1,0 +1,144 @@
+package shorten
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/proto"
+
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+// sized is a block with what counts of it, in bytes.
+type sized struct {
+	block *pb.ContentBlock
+	// text is what can be cut; cuttable is false for a block that is passed on whole or not at all.
+	text     string
+	cuttable bool
+	// beside is what counts and cannot be cut.
+	beside int
+}
+
+// bytes returns what counts of a block, which is never nothing: many empty blocks are long, too.
+func (s *sized) bytes() int { return max(BytesPerToken, len(s.text)+s.beside) }
+
+type sizedBlocks []sized
+
+func measure(blocks []*pb.ContentBlock) sizedBlocks {
+	out := make(sizedBlocks, len(blocks))
+	for i, c := range blocks {
+		out[i] = sizeOf(c)
+	}
+	return out
+}
+
+// sizeOf measures a block.
+func sizeOf(c *pb.ContentBlock) sized {
+	s := sized{block: c, beside: len(c.GetMetaJson()) + proto.Size(c.GetAnnotations())}
+	switch x := c.GetContent().(type) {
+	case *pb.ContentBlock_Text:
+		s.text, s.cuttable = x.Text.GetText(), true
+	case *pb.ContentBlock_Resource:
+		if t, ok := x.Resource.GetBody().(*pb.ResourceContents_Text); ok {
+			s.text, s.cuttable = t.Text, true
+		}
+		s.beside += len(x.Resource.GetUri()) + len(x.Resource.GetMimeType()) + len(x.Resource.GetMetaJson())
+	case *pb.ContentBlock_Image:
+		s.beside += len(x.Image.GetMimeType())
+	case *pb.ContentBlock_Audio:
+		s.beside += len(x.Audio.GetMimeType())
+	case *pb.ContentBlock_ResourceLink:
+		s.beside += proto.Size(x.ResourceLink)
+	case *pb.ContentBlock_RawJson:
+		raw := readRaw(x.RawJson)
+		s.text, s.cuttable = raw.text, raw.cuttable
+		s.beside += raw.beside
+	}
+	return s
+}
+
+func (blocks sizedBlocks) total() (sum int) {
+	for i := range blocks {
+		sum += blocks[i].bytes()
+	}
+	return sum
+}
+
+// within returns the blocks, in their order, that have at most the given number of bytes together.
+// Blocks that cannot be cut, such as links, are kept as long as they fit into half of that, or into
+// what the texts leave. Of the texts the first one beyond the rest is cut, and further ones are left
+// out; so is one that is too long without its text.
+func (blocks sizedBlocks) within(most int) (out []*pb.ContentBlock) {
+	texts := 0
+	for i := range blocks {
+		if blocks[i].cuttable {
+			texts += blocks[i].bytes()
+		}
+	}
+	room, kept := max(most/2, most-texts), make([]bool, len(blocks))
+	for i := range blocks {
+		if b := &blocks[i]; !b.cuttable && b.bytes() <= room {
+			kept[i], room, most = true, room-b.bytes(), most-b.bytes()
+		}
+	}
+	for i := range blocks {
+		switch b := &blocks[i]; {
+		case !b.cuttable:
+			if kept[i] {
+				out = append(out, b.block)
+			}
+		case b.bytes() <= most:
+			most -= b.bytes()
+			out = append(out, b.block)
+		case b.beside <= most:
+			if part := b.cut(most); part != nil {
+				out = append(out, part)
+			}
+			most = 0
+		}
+	}
+	return out
+}
+
+// cut returns the block with a text that is cut so that it has at most the given number of bytes,
+// which is not less than beside. It returns nil if nothing would be left. An embedded resource keeps its
+// URI even if no text is left.
+func (s *sized) cut(most int) *pb.ContentBlock {
+	if most < BytesPerToken {
+		return nil
+	}
+	part := head(s.text, min(most-s.beside, len(s.text)))
+	out := &pb.ContentBlock{Annotations: s.block.GetAnnotations(), MetaJson: s.block.GetMetaJson()}
+	switch x := s.block.GetContent().(type) {
+	case *pb.ContentBlock_Text:
+		if part == "" {
+			return nil
+		}
+		out.Content = &pb.ContentBlock_Text{Text: &pb.TextContent{Text: part}}
+	case *pb.ContentBlock_Resource:
+		out.Content = &pb.ContentBlock_Resource{Resource: &pb.ResourceContents{
+			Uri: x.Resource.GetUri(), MimeType: x.Resource.GetMimeType(), MetaJson: x.Resource.GetMetaJson(), Body: &pb.ResourceContents_Text{Text: part},
+		}}
+	case *pb.ContentBlock_RawJson:
+		out.Content = &pb.ContentBlock_RawJson{RawJson: replaceText(x.RawJson, part)}
+	}
+	return out
+}
+
+// head returns the beginning of a text with at most n bytes. It ends with a line or else a word, if
+// one ends in the second half, and never within a character.
+func head(text string, n int) string {
+	if n == len(text) {
+		return text
+	}
+	part := text[:n]
+	for _, at := range []int{strings.LastIndexByte(part, '\n'), strings.LastIndexAny(part, " \t,;")} {
+		if at >= 0 && at+1 >= n/2 {
+			return part[:at+1]
+		}
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n]
+}

@@ -1,0 +1,281 @@
+package tasks
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"sync"
+	"sync/atomic"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/mcpedge/mcpedge/edge/call"
+	"github.com/mcpedge/mcpedge/edge/call/runtime"
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
+)
+
+// runner is one task while this replica runs it, or a call that may become one. It implements
+// runtime.Runner.
+type runner struct {
+	runtime.Rounds
+	t *Tasks
+	// origin is the data from which the rounds are made.
+	origin *origin
+	// session is the session of the task; it is created with the task.
+	session *state.Session
+	support mcp.TaskSupport
+	// token is the client's progress token, if the task's progress is sent with it.
+	token json.RawMessage
+	// wantsProgress is true if the client of a call that may become a task gave a progress token.
+	// Otherwise the call has the token progressToken, under which the client gets no progress.
+	wantsProgress bool
+	// span is the span of the request that made the task. reason is why another run began, if the
+	// request itself did not begin it.
+	span   trace.SpanContext
+	reason telemetry.Reason
+	// leave is called when the task no longer runs here; may be nil.
+	leave func()
+	// over is closed when the call no longer runs here; may be nil.
+	over chan struct{}
+	// stage is a stage; see advance.
+	stage atomic.Uint32
+	// attempt is that of the round that runs or ran last.
+	attempt atomic.Int32
+	// away counts the consecutive queries of the job at which the backend was unavailable.
+	away int
+	// job is the job that the backend keeps between two rounds.
+	job job
+
+	// mu guards the following fields. sink and reply belong to a call that may become a task: the
+	// sink of its request, and the reply if it did not become one.
+	mu      sync.Mutex
+	sink    mcp.Sink
+	decided bool
+	// cause is the error of the last round, for the log; nil if the round succeeded, or if clients
+	// get the whole error.
+	cause error
+	reply mcp.Reply
+	err   error
+}
+
+var (
+	_ runtime.Runner = (*runner)(nil)
+	_ mcp.Deferrer   = (*runner)(nil)
+)
+
+// Bind implements mcp.Binder. It also binds the request of a call that has not become a task: the
+// call may continue at that backend.
+func (x *runner) Bind(backend string) {
+	x.Rounds.Bind(backend)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if b, ok := x.sink.(mcp.Binder); ok {
+		b.Bind(backend)
+	}
+}
+
+// Run implements runtime.Runner.
+func (x *runner) Run(ctx context.Context, round *medium.Record, events *runtime.Driver) *call.Reply {
+	x.Hold()
+	defer x.Release()
+	if x.Repeatable || round.Resumable { // A drain need not wait for the run.
+		x.t.work.Rest()
+		defer x.t.work.Unrest()
+	}
+	x.t.running.Add(1)
+	defer x.t.running.Add(-1)
+	m, kept := x.Next(round, events)
+	x.attempt.Store(int32(min(m.Attempt, math.MaxInt32))) // #nosec G115 -- bounded
+	x.job.clear()
+	if round.Resumable && kept { // The round may only query the state of the job: cancelling the round does not end the job.
+		x.keepsJob(x.Asked, m.State, false)
+	}
+	m.Task = &mcp.CallTask{Until: round.Deadline}
+	if x.isTask() {
+		m.Task.ID = x.session.ID
+	}
+	ctx, op := x.observe(ctx, m)
+	reply, err := x.Call(ctx, x.t.next, m, x)
+	x.observed(&op, reply, err)
+	if err == nil && reply.Input != nil {
+		x.away = 0
+		return x.asks(round, reply)
+	}
+	if err != nil && round.Resumable && kept && ctx.Err() == nil && mcp.AsError(err).Kind == mcp.KindUnavailable && x.away < maxAway {
+		x.away++
+		return &call.Reply{Kind: call.Busy, Pause: min(awayPause<<x.away, longestAway), State: round.State, Resumable: true}
+	}
+	return x.endRound(reply, err)
+}
+
+// observe begins the span of a run of a task. A call that may become a task is part of its
+// request's span.
+func (x *runner) observe(ctx context.Context, m *mcp.Call) (context.Context, telemetry.Operation) {
+	if m.Task.ID == "" {
+		return ctx, telemetry.Operation{}
+	}
+	q := telemetry.Request{
+		Set:    x.First.Set,
+		Method: m.Method, Params: &m.Params, Version: x.Rules.Version, Principal: m.Principal, Call: m.ID,
+		Round: m.Round, Attempt: m.Attempt, Origin: x.span, Before: x.span, Reason: x.reason, Internal: true,
+	}
+	q.Backend = cmp.Or(m.Backend, x.Served)
+	x.reason = telemetry.ReasonContinued
+	return x.t.o.Telemetry.Begin(ctx, &q)
+}
+
+// observed ends the span of a run.
+func (x *runner) observed(op *telemetry.Operation, reply mcp.Reply, err error) {
+	o := telemetry.Outcome{ToolError: reply.ToolError, InputRequired: reply.Input != nil, Result: reply.Result}
+	if err != nil {
+		e := mcp.AsError(err)
+		o = telemetry.Outcome{Kind: e.Kind, Code: x.Rules.Code(e.Kind), Message: e.Message, Reason: e.Reason, Cause: e.Cause()}
+	}
+	op.Pause(&o)
+}
+
+// stage is what the store has of a call. It only advances. In the diagram, the first line is
+// where a runner begins:
+//
+//	a call that may become a task     a call that is a task at once     a claimed task
+//	             │                                 │                          │
+//	             ▼        its record begins        ▼       acknowledged       ▼
+//	         stagePlain ────────────────────► stageBegins ───────────────► stageMade
+//
+// A call that ends in stagePlain has left nothing. One that ends in stageBegins may have left a
+// task that its client does not know: it is erased. So is a task that was made after its client had
+// disconnected.
+type stage uint32
+
+const (
+	// stagePlain: the call has no record.
+	stagePlain stage = iota
+	// stageBegins: the record is being stored, and may have been.
+	stageBegins
+	// stageMade: the task is in the store.
+	stageMade
+)
+
+// advance sets the stage.
+func (x *runner) advance(s stage) { x.stage.Store(uint32(s)) }
+
+// isTask reports whether the call has a record or is about to have one.
+func (x *runner) isTask() bool { return x.stage.Load() != uint32(stagePlain) }
+
+// isMade reports whether the task is in the store.
+func (x *runner) isMade() bool { return x.stage.Load() == uint32(stageMade) }
+
+// Emit implements mcp.Sink: the progress of a task becomes its status; that of a call that may
+// become one is sent to its client.
+func (x *runner) Emit(ctx context.Context, ev mcp.Event) error {
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case !x.isTask():
+		return x.emitPlain(ctx, ev)
+	case ev.Method != mcp.NotifyProgress:
+		return nil
+	}
+	return x.Send(ctx, progresses(ev.Params))
+}
+
+// emitPlain sends events to the client of a call that may become a task, if the client requested
+// them, until the request is answered.
+func (x *runner) emitPlain(ctx context.Context, ev mcp.Event) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.sink == nil || ev.Method == mcp.NotifyProgress && !x.wantsProgress {
+		return nil
+	}
+	return x.sink.Emit(ctx, ev)
+}
+
+// detach records that the request is answered: later events are dropped.
+func (x *runner) detach() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.sink = nil
+}
+
+// plainReply returns how the call ended without becoming a task. The bool is false if it did not.
+func (x *runner) plainReply() (mcp.Reply, error, bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.reply, x.err, x.decided
+}
+
+// statusOf returns progress as text.
+func statusOf(params json.RawMessage) string {
+	if raw, ok := jsonrpc.Member(params, "message"); ok {
+		if text, ok := jsonrpc.Unquote(raw); ok && text != "" {
+			return text
+		}
+	}
+	progress, _ := jsonrpc.Member(params, "progress")
+	if total, ok := jsonrpc.Member(params, "total"); ok {
+		return string(progress) + " of " + string(total)
+	}
+	return string(progress)
+}
+
+// Defer implements mcp.Deferrer.
+func (x *runner) Defer(ctx context.Context) error {
+	if x.isTask() {
+		return nil
+	}
+	return x.Send(context.WithoutCancel(ctx), says(""))
+}
+
+// Deliver implements runtime.Runner.
+func (x *runner) Deliver(e runtime.Event) {
+	switch {
+	case e.Begins != nil: // The call becomes a task.
+		x.advance(stageBegins)
+		x.fill(e.Begins)
+	case e.Stored != nil:
+		x.stored(e.Stored)
+	}
+}
+
+// fill sets the fields of a task's record other than names, deadline and round.
+func (x *runner) fill(r *medium.Record) {
+	x.Settle()
+	x.Fill(r)
+	r.Began, r.Trace = x.session.Created, telemetry.FormatParent(x.span)
+	r.Params, _ = x.origin.encode() // It was encoded before, to determine its size.
+}
+
+// stored handles the result of a write of the call.
+func (x *runner) stored(w *runtime.Stored) {
+	if w.Err == nil && len(w.Write.Begin) > 0 {
+		x.advance(stageMade)
+	}
+	x.job.stored(w.Write, w.Err)
+	if errors.Is(w.Err, state.ErrUnacknowledged) {
+		x.t.counters.Unacknowledged.Add(1)
+	}
+	if w.Err != nil {
+		x.t.o.Logger.Debug("a step of a task was not stored", "error", w.Err)
+	}
+}
+
+// Done implements runtime.Runner.
+func (x *runner) Done(how call.How, r *call.Reply) {
+	if x.isMade() && how == call.HowEnded && r != nil {
+		x.ended(r)
+	}
+	x.cancelJob(x.job.over(how, r))
+	if x.leave != nil {
+		x.leave()
+	}
+	x.Release()
+	if x.over != nil {
+		close(x.over)
+	}
+}
