@@ -91,3 +91,12 @@ func appendHead(dst []byte, id ID) []byte {
 	}
 	return dst
 }
+
+// AppendMember appends a member to the text of an object that begins in dst with "{" and is not
+// closed yet. It adds a comma unless the member is the first one.
+func AppendMember(dst []byte, name string, value []byte) []byte {
+	if dst[len(dst)-1] != '{' {
+		dst = append(dst, ',')
+	}
+	return append(append(AppendString(dst, name), ':'), value...)
+}

@@ -51,8 +51,8 @@ type Message struct {
 // not checked.
 func Parse(data []byte) (Message, error) { return ParseOutlined(data, nil) }
 
-// ParseOutlined is [Parse] that notes in o, in the same scan, where the members of the params stand. The message refers to o, which
-// must be left unchanged for as long.
+// ParseOutlined is [Parse] that notes in o, in the same scan, where the members of the params
+// stand. The message refers to o, which must be left unchanged for as long.
 func ParseOutlined(data []byte, o *Outline) (Message, error) {
 	s := scanner{data: data}
 	e := envelope{outline: o}
@@ -110,7 +110,7 @@ type envelope struct {
 	duplicate member          // the first repeated member, if dupAt > 0
 	dupAt     int
 	twoIDs    bool
-	outline   *Outline // of the params; nil: none is made
+	outline   *Outline // of the params; nil disables it
 }
 
 func (e *envelope) repeated(m member, at int) {

@@ -8,12 +8,14 @@ import (
 // metaName is the member of params whose own members an [Outline] has, too.
 const metaName = "_meta"
 
-// maxPlaces bounds the members that an outline has: more than any method of MCP and its `_meta` define together.
+// maxPlaces bounds the members that an outline has: more than any method of MCP and its `_meta`
+// define together.
 const maxPlaces = 24
 
-// Outline has the places of the members of a message's params, and of the members of `_meta` in them, as [ParseOutlined] met them.
-// They are offsets into the params: an outline serves a copy of them as well, and keeps nothing of the text alive. The zero
-// value and nil are an outline of nothing, for which its methods scan the text.
+// Outline has the places of the members of a message's params, and of the members of `_meta` in
+// them, as [ParseOutlined] met them. They are offsets into the params: an outline serves a copy of
+// them as well, and keeps nothing of the text alive. The zero value and nil are an outline of
+// nothing, for which its methods scan the text.
 type Outline struct {
 	places [maxPlaces]place
 	n      int

@@ -160,7 +160,7 @@ func (f *failing) Accept() (net.Conn, error) {
 }
 
 // No error but the listener's end is one for the server.
-func TestAcceptGoesOn(t *testing.T) {
+func TestAcceptContinues(t *testing.T) {
 	log, logged := logger()
 	inner := &failing{loopback(t), []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.EMFILE}}
 	f := NewFiles(inner, FilesOptions{Logger: log})
@@ -222,8 +222,9 @@ func TestOnClose(t *testing.T) {
 	}
 }
 
-// Until its server says that a connection has a request, or waits for one, LimitReads bounds it although nobody has set
-// a deadline: the server of HTTP/2 over TLS sets none while it waits for the client's first bytes.
+// Until its server says that a connection has a request, or waits for one, LimitReads bounds it
+// even without a deadline: the server of HTTP/2 over TLS sets none while it waits for the client's
+// first bytes.
 func TestLimitReadsOfANewConnection(t *testing.T) {
 	for name, before := range map[string]bool{"known before": true, "accepted after": false} {
 		t.Run(name, func(t *testing.T) {

@@ -6,9 +6,9 @@ import (
 )
 
 const (
-	// minTold and maxTold bound, depending on Options.Max, how many refused connections are sent
-	// the reason at a time; the others are closed at once.
-	minTold, maxTold = 4, 64
+	// minRefusals and maxRefusals bound, depending on Options.Max, how many refused connections are
+	// sent the reason at a time; the others are closed at once.
+	minRefusals, maxRefusals = 4, 64
 	// linger is how long a client has to read the refusal and to close the connection: bytes of the
 	// client that stay unread would destroy the response in transit.
 	linger = time.Second
@@ -20,9 +20,9 @@ type refusals chan struct{}
 // newRefusals makes a limit that is small compared with the number of connections.
 func newRefusals(connections int) refusals {
 	if connections <= 0 {
-		return make(refusals, maxTold)
+		return make(refusals, maxRefusals)
 	}
-	return make(refusals, min(max(connections/16, minTold), maxTold))
+	return make(refusals, min(max(connections/16, minRefusals), maxRefusals))
 }
 
 // refuse sends the answer and closes the connection. It does not block.
@@ -31,14 +31,14 @@ func (r refusals) refuse(c net.Conn, answer []byte) {
 	case r <- struct{}{}:
 		go func() {
 			defer func() { <-r }()
-			tell(c, answer)
+			sendRefusal(c, answer)
 		}()
 	default:
 		_ = c.Close()
 	}
 }
 
-func tell(c net.Conn, answer []byte) {
+func sendRefusal(c net.Conn, answer []byte) {
 	defer func() { _ = c.Close() }()
 	_ = c.SetDeadline(time.Now().Add(linger))
 	if _, err := c.Write(answer); err != nil {

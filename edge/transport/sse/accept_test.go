@@ -121,7 +121,7 @@ func TestAcceptReturnsAfterThe202(t *testing.T) {
 						if _, after, ok := strings.Cut(s, "sessionId="); ok {
 							token <- strings.TrimSpace(after)
 						}
-					}}, get)
+					}}, get, "")
 				})
 				uri := sse.MessagePath + "?sessionId=" + <-token
 				post := httptest.NewRequestWithContext(ctx, http.MethodPost, uri, strings.NewReader(`{}`))
@@ -131,7 +131,7 @@ func TestAcceptReturnsAfterThe202(t *testing.T) {
 						t.Errorf("status %d", status)
 					}
 					seen.note("202")
-				}}, post)
+				}}, post, "")
 				<-ended
 				if !slices.Contains(b.want, seen.String()) {
 					t.Errorf("%s; want one of %q", &seen, b.want)

@@ -14,8 +14,11 @@ import (
 
 // conn is one open GET: the stream to a client, and the owner of its session.
 type conn struct {
-	h         *Handler
-	token     string
+	h     *Handler
+	token string
+	// set is the set that the connection uses; empty means the root. at is the part of its path that
+	// names the set.
+	set, at   string
 	principal mcp.Principal
 	// bearer is the token of the GET, if tokens are kept.
 	bearer mcp.Token
@@ -61,7 +64,7 @@ func (c *conn) serve(events *web.Events, endpoint string) {
 	defer expiry.Stop()
 	draining, leaving := c.h.draining, false
 	for !leaving || c.busy() {
-		if expired(expiry, c.good()) && !c.busy() {
+		if expired(expiry, c.expires()) && !c.busy() {
 			c.h.expired.Add(1)
 			return
 		}
@@ -109,8 +112,8 @@ func (c *conn) revoke() {
 	}
 }
 
-// good returns when the credentials expire. Zero means never.
-func (c *conn) good() time.Time {
+// expires returns when the credentials expire. Zero means never.
+func (c *conn) expires() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.until
@@ -148,7 +151,7 @@ func (c *conn) take() string {
 
 // begin serves a message in its own goroutine, in the current session. What the message holds is
 // released when that has ended, or by the caller if the message was not taken.
-func (c *conn) begin(in *mcp.Incoming, x *exchange) verdict {
+func (c *conn) begin(in *mcp.Incoming, x *outgoing) verdict {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
@@ -168,7 +171,7 @@ func (c *conn) begin(in *mcp.Incoming, x *exchange) verdict {
 		defer c.recovered()
 		defer x.settle()
 		c.h.server.Post(c.ctx, in, x)
-		x.goOn(in)
+		x.resume(in)
 	})
 	return taken
 }
@@ -209,13 +212,13 @@ func (c *conn) endSession(id string) {
 	if id == "" {
 		return
 	}
-	in := &mcp.Incoming{Principal: c.principal, Session: id}
+	in := &mcp.Incoming{Set: c.set, Principal: c.principal, Session: id}
 	for attempt := range endAttempts {
 		if attempt > 0 {
 			time.Sleep(pause)
 		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), endTimeout)
-		verdict := &unheard{}
+		verdict := &detached{}
 		c.h.server.End(ctx, in, verdict)
 		cancel()
 		if verdict.kind != mcp.KindStateUnavailable {

@@ -20,21 +20,24 @@ type answered struct {
 	Challenges []string `json:"challenges,omitempty"`
 }
 
-// local serves a POST on a connection of this process. Call told when the POST was answered.
-func (h *Handler) local(token string, in *mcp.Incoming) (_ answered, told func()) {
+// local serves a POST on a connection of this process. Call postDone when the POST was answered.
+func (h *Handler) local(token string, in *mcp.Incoming) (_ answered, postDone func()) {
 	a, x := h.deliver(token, in)
 	if x == nil {
 		return a, func() {}
 	}
-	return a, func() { close(x.told) }
+	return a, func() { close(x.postDone) }
 }
 
 // deliver serves a message on a connection of this process and waits until the POST can be
 // answered. 404 without a body means that the principal has no such connection. x is nil if nothing
-// is being served; otherwise close x.told, once. What the message holds is released after it was
-// served.
-func (h *Handler) deliver(token string, in *mcp.Incoming) (_ answered, x *exchange) {
+// is being served; otherwise close x.postDone, once. What the message holds is released after it
+// was served.
+func (h *Handler) deliver(token string, in *mcp.Incoming) (_ answered, x *outgoing) {
 	c, principal := h.open.find(token), in.Principal.Key()
+	if c != nil && c.set != in.Set {
+		c = nil // The connections of another set do not exist here.
+	}
 	if c != nil && c.principal.Key() != principal {
 		if err := h.o.Web.Telemetry.Foreign(context.Background(), in, token); err != nil {
 			in.Memory.Release()
@@ -52,7 +55,7 @@ func (h *Handler) deliver(token string, in *mcp.Incoming) (_ answered, x *exchan
 	if in.Token.IsZero() && sameRights(&in.Principal, &c.principal) {
 		in.Token = c.bearer // Another replica has read the message, and tokens are not relayed.
 	}
-	x = newExchange(c)
+	x = newOutgoing(c)
 	switch c.begin(in, x) {
 	case full:
 		in.Memory.Release()

@@ -33,6 +33,8 @@ const relayWait = 5 * time.Second
 // relayed is a POST that is forwarded to another replica.
 type relayed struct {
 	Token string `json:"token"`
+	// Set is the set at whose endpoint it arrived; empty means the root.
+	Set string `json:"set,omitempty"`
 	// Caller is the principal by the POST's credentials, which may not be those of the connection.
 	Caller mcp.Principal `json:"caller"`
 	// Address is the address of the client, see mcp.Incoming.
@@ -40,7 +42,8 @@ type relayed struct {
 	Body    []byte     `json:"body"`
 }
 
-// tokenOf makes a connection's token. If there may be other replicas, it ends with "-" and the address of this one.
+// tokenOf makes a connection's token. If there may be other replicas, it ends with "-" and the
+// address of this one.
 func (h *Handler) tokenOf(random string) string {
 	if h.o.Relay == nil {
 		return random
@@ -81,9 +84,9 @@ func (h *Handler) received(message []byte) []byte {
 	var m relayed
 	a := answered{Status: http.StatusBadRequest}
 	if json.Unmarshal(message, &m) == nil {
-		var told func()
-		a, told = h.local(m.Token, &mcp.Incoming{Body: m.Body, Header: http.Header{}, Address: m.Address, Principal: m.Caller, Memory: new(budget.Reservation)})
-		told()
+		var postDone func()
+		a, postDone = h.local(m.Token, &mcp.Incoming{Body: m.Body, Set: m.Set, Header: http.Header{}, Address: m.Address, Principal: m.Caller, Memory: new(budget.Reservation)})
+		postDone()
 	}
 	raw, err := json.Marshal(a)
 	if err != nil {

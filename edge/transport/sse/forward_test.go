@@ -37,7 +37,7 @@ func TestAnotherReplica(t *testing.T) {
 		t.Errorf("no JSON: status %d, %s", resp.StatusCode, text)
 	}
 	if resp, _ := do(t, c.http, http.MethodPost, strings.Replace(c.post, "sessionId=", "sessionId=X", 1), rpc("4", "ping", "")); resp.StatusCode != http.StatusNotFound {
-		t.Errorf("a token that nobody has: status %d", resp.StatusCode)
+		t.Errorf("a token of no session: status %d", resp.StatusCode)
 	}
 	a.End(t)
 	if resp, _ := do(t, c.http, http.MethodPost, c.post, rpc("5", "ping", "")); resp.StatusCode != http.StatusNotFound {

@@ -51,8 +51,10 @@ func New(s Server, auth web.Authenticator, o Options) *Handler {
 	return h
 }
 
-// Stream serves the GET of a connection. Mount it at StreamPath.
-func (h *Handler) Stream(w http.ResponseWriter, r *http.Request) {
+// Stream serves the GET of a connection to a set; empty means the root. Mount it at StreamPath, and for
+// a set below it at the set's name. The authenticator decides, by the path, whether the caller may use
+// the set.
+func (h *Handler) Stream(w http.ResponseWriter, r *http.Request, set string) {
 	principal, ok := h.guard.Admit(w, r, allowedStream)
 	if !ok {
 		return
@@ -61,6 +63,8 @@ func (h *Handler) Stream(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c := newConn(h, principal)
+	c.at = strings.TrimPrefix(strings.TrimSuffix(r.URL.Path, "/"), StreamPath)
+	c.set = set
 	c.bearer = h.guard.Token(r, principal)
 	header := r.Header
 	h.guard.Charge(&c.memory, r, principal)
@@ -98,12 +102,12 @@ func (h *Handler) connect(ctx context.Context, w http.ResponseWriter, l *web.Lis
 		return
 	}
 	defer events.Close()
-	c.serve(events, below+MessagePath+"?"+parameter+"="+c.token)
+	c.serve(events, below+MessagePath+c.at+"?"+parameter+"="+c.token)
 }
 
 // Message serves a POST of one message, or of a batch if the negotiated revision has them. Mount it
-// at MessagePath.
-func (h *Handler) Message(w http.ResponseWriter, r *http.Request) {
+// at MessagePath, and for a set below it at the set's name.
+func (h *Handler) Message(w http.ResponseWriter, r *http.Request, set string) {
 	principal, ok := h.guard.Admit(w, r, allowedMessage)
 	if !ok {
 		return
@@ -122,13 +126,13 @@ func (h *Handler) Message(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if replica, away := h.elsewhere(token); away {
-		h.answer(w, h.relay(r.Context(), replica, relayed{Token: token, Caller: principal, Address: h.guard.Address(r), Body: body}))
+		h.answer(w, h.relay(r.Context(), replica, relayed{Token: token, Set: set, Caller: principal, Address: h.guard.Address(r), Body: body}))
 		return
 	}
-	in := &mcp.Incoming{Body: body, Header: r.Header, HTTP: web.Seen(r), Principal: principal, Token: h.guard.Token(r, principal), Address: h.guard.Address(r), Memory: memory}
+	in := &mcp.Incoming{Body: body, Set: set, Header: r.Header, HTTP: web.Seen(r), Principal: principal, Token: h.guard.Token(r, principal), Address: h.guard.Address(r), Memory: memory}
 	memory = nil // deliver releases it
-	a, told := h.local(token, in)
-	defer told()
+	a, postDone := h.local(token, in)
+	defer postDone()
 	h.answer(w, a)
 }
 

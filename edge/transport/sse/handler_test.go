@@ -74,8 +74,8 @@ func serve(t *testing.T, f *fake, auth web.Authenticator, o sse.Options) (*sse.H
 	t.Cleanup(func() { wantReleased(t, b) })
 	h := sse.New(f, auth, o)
 	mux := http.NewServeMux()
-	mux.HandleFunc(sse.StreamPath, h.Stream)
-	mux.HandleFunc(sse.MessagePath, h.Message)
+	mux.HandleFunc(sse.StreamPath, func(w http.ResponseWriter, r *http.Request) { h.Stream(w, r, "") })
+	mux.HandleFunc(sse.MessagePath, func(w http.ResponseWriter, r *http.Request) { h.Message(w, r, "") })
 	s := httptest.NewServer(mux)
 	t.Cleanup(s.Close)
 	return h, s.URL
@@ -128,7 +128,7 @@ func TestRefusals(t *testing.T) {
 		"no token":           {"POST", base + "/message", "{}", nil, 400},
 		"unknown token":      {"POST", base + "/message?sessionId=NOSUCH", "{}", nil, 404},
 		"long token":         {"POST", base + "/message?sessionId=" + strings.Repeat("x", 4096), "{}", nil, 404},
-		"somebody else":      {"POST", c.post, "{}", []string{"Authorization", "mallory"}, 404},
+		"another caller":     {"POST", c.post, "{}", []string{"Authorization", "mallory"}, 404},
 		"wrong type":         {"POST", c.post, "{}", []string{"Content-Type", "text/plain"}, 415},
 		"wrong charset":      {"POST", c.post, "{}", []string{"Content-Type", "application/json; charset=latin1"}, 415},
 		"encoding":           {"POST", c.post, "{}", []string{"Content-Encoding", "gzip"}, 415},
@@ -153,7 +153,7 @@ func TestRefusals(t *testing.T) {
 	}
 	_, text := do(t, c.http, "POST", base+"/message?sessionId=NOSUCH", "{}", "Authorization", "alice")
 	if !strings.Contains(text, "replica") {
-		t.Errorf("the 404 %s does not tell what several replicas need", text)
+		t.Errorf("the 404 %s does not say what several replicas need", text)
 	}
 }
 
@@ -284,7 +284,8 @@ func TestConnectionResumesItself(t *testing.T) {
 	}
 }
 
-// initialize once more makes a new session and ends the old; the standalone stream is the new one's.
+// initialize once more makes a new session and ends the old; the standalone stream is the new
+// one's.
 func TestInitializeAgain(t *testing.T) {
 	listening := make(chan string, 2)
 	n := 0

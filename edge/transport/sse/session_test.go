@@ -90,7 +90,7 @@ func asked(t *testing.T, c *client, version string) {
 func watched(t *testing.T, f *fixture, c *client) {
 	t.Helper()
 	c.ask("16", "resources/subscribe", `{"uri":"test://note"}`).want(t, "{}")
-	await.Until(t, "the change is told", func() bool {
+	await.Until(t, "the change is sent", func() bool {
 		f.ResourceUpdated("test://note")
 		select {
 		case ev := <-c.events:
@@ -120,8 +120,8 @@ func batched(t *testing.T, c *client, version string) {
 	}
 }
 
-// The session lives with the GET: when the client leaves, its call is cut, its token unknown, and its
-// place among the sessions free.
+// The session lives with the GET: when the client leaves, its call is cut, its token unknown, and
+// its place among the sessions free.
 func TestDisconnectEndsTheSession(t *testing.T) {
 	f, e := startEdge(t, func(c *config.Config) { c.Limits.SessionsPerPrincipal = 1 })
 	c := connect(t, base(e))
@@ -192,7 +192,7 @@ func TestBadMessages(t *testing.T) {
 	if m := c.response("2"); m.Error == nil || !strings.Contains(m.Error.Message, "1999-01-01") {
 		t.Errorf("an unknown version: %s", m.raw)
 	}
-	c.send(`{"jsonrpc":"2.0","id":"nobody","result":{}}`)
+	c.send(`{"jsonrpc":"2.0","id":"unknown","result":{}}`)
 }
 
 // Without the flag both paths are unknown.
@@ -206,8 +206,8 @@ func TestFlagOff(t *testing.T) {
 	}
 }
 
-// A drain closes a connection that has nothing to do, and another when its call has been answered, even
-// in the revision whose streams a client could resume elsewhere.
+// A drain closes a connection that has nothing to do, and another when its call has been answered,
+// even in the revision whose streams a client could resume elsewhere.
 func TestDrain(t *testing.T) {
 	f, e := startEdge(t)
 	idle := connect(t, base(e))
@@ -223,7 +223,7 @@ func TestDrain(t *testing.T) {
 	}
 	e.Stop()
 	if before := idle.ended(); len(before) > 0 {
-		t.Errorf("an idle connection was told %s", before)
+		t.Errorf("an idle connection got %s", before)
 	}
 	for range busy {
 		f.open <- struct{}{}

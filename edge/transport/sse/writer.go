@@ -19,17 +19,17 @@ type writer struct {
 	// broken is called once, after a failed write.
 	broken func()
 
-	mu     sync.Mutex
-	events *web.Events
-	err    error
-	told   time.Time // when something was last written
+	mu      sync.Mutex
+	events  *web.Events
+	err     error
+	wroteAt time.Time // when something was last written
 }
 
 // open sets the writer's stream. Call it before the other methods.
 func (w *writer) open(events *web.Events) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.events, w.told = events, time.Now()
+	w.events, w.wroteAt = events, time.Now()
 }
 
 // endpoint writes the first event.
@@ -46,7 +46,7 @@ func (w *writer) message(data []byte) error {
 // again.
 func (w *writer) keepAlive(silence time.Duration) (next time.Duration, err error) {
 	w.mu.Lock()
-	next = silence - time.Since(w.told)
+	next = silence - time.Since(w.wroteAt)
 	w.mu.Unlock()
 	if next > 0 {
 		return next, nil
@@ -67,7 +67,7 @@ func (w *writer) write(fn func() error) error {
 		w.broken()
 		return w.err
 	}
-	w.told = time.Now()
+	w.wroteAt = time.Now()
 	return nil
 }
 

@@ -7,10 +7,12 @@ import (
 	"time"
 )
 
-// aheadBytes is how much is read before it is needed, so that the end of a pipe is seen behind what it holds: 64 KiB by default, 1 MiB at most.
+// aheadBytes bounds reading ahead, which detects the end of a pipe behind its buffered bytes: a
+// pipe holds 64 KiB by default, and at most 1 MiB.
 const aheadBytes = 1 << 20
 
-// ahead reads a stream ahead in its own goroutine, until it ends or stop is called. Read is for one goroutine.
+// ahead reads a stream ahead in its own goroutine, until it ends or stop is called. Read is for one
+// goroutine.
 type ahead struct {
 	// ended is closed when the stream has ended, though not all of it was taken yet.
 	ended chan struct{}
@@ -18,7 +20,7 @@ type ahead struct {
 	mu      sync.Mutex
 	changed *sync.Cond
 	held    bytes.Buffer
-	err     error // of the stream, once what is held was taken
+	err     error // of the stream, returned after the buffered bytes
 	stopped bool
 }
 
@@ -77,7 +79,8 @@ func (a *ahead) stop() {
 	a.changed.Broadcast()
 }
 
-// watchEnd closes c.stuck when the stream has ended and the client then takes no message for the grace period.
+// watchEnd closes c.stuck when the stream has ended and the client then takes no message for the
+// grace period.
 func (c *conn) watchEnd(ended, served <-chan struct{}) {
 	select {
 	case <-ended:

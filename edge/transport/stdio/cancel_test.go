@@ -119,7 +119,7 @@ func TestEndOfInputWithCallsInFlight(t *testing.T) {
 	e.awaitEnd()
 }
 
-func TestEndOfInputCancelsCallsThatGoOn(t *testing.T) {
+func TestEndOfInputCancelsRunningCalls(t *testing.T) {
 	b := newBackend()
 	e := start(t, b)
 	e.handshake("2025-11-25")

@@ -41,8 +41,8 @@ type conn struct {
 	why    error
 	closed atomic.Bool
 
-	// stuck is closed when in has ended and the client takes no messages, so that what was read and not served never will be; sent counts the messages
-	// that it took.
+	// stuck is closed when in has ended and the client reads no messages, so that the waiting
+	// messages are never served; sent counts the messages that it took.
 	stuck chan struct{}
 	sent  atomic.Int64
 
@@ -105,8 +105,8 @@ func (c *conn) serve(stop <-chan struct{}, line []byte) {
 	}
 	memory := c.opts.Holder.Begin()
 	memory.Offer(budget.Requests, lineBytes+int64(len(line))) // It is in memory already.
-	x := newExchange(c)
-	in := &mcp.Incoming{Body: line, Session: c.session, Conn: &c.link, Next: x.admit, Memory: &memory}
+	x := newOutgoing(c)
+	in := &mcp.Incoming{Body: line, Set: c.opts.Set, Session: c.session, Conn: &c.link, Next: x.admit, Memory: &memory}
 	c.running.Go(func() {
 		defer memory.Release()
 		defer x.release()
@@ -132,7 +132,7 @@ func (c *conn) serve(stop <-chan struct{}, line []byte) {
 }
 
 // rescue ends an exchange that panicked; the others continue.
-func (c *conn) rescue(x *exchange, line []byte) {
+func (c *conn) rescue(x *outgoing, line []byte) {
 	p := recover()
 	if p == nil {
 		return

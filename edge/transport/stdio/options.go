@@ -12,6 +12,8 @@ type Options struct {
 	// MaxLine bounds one message, in bytes. 0 means DefaultMaxLine. A longer one is answered with
 	// an error, and the next line is served.
 	MaxLine int
+	// Set is the set that the client uses. Empty means the root.
+	Set string
 	// MaxInFlight bounds the exchanges that have not ended and are not streams. 0 means 1,024. At
 	// the bound nothing more is read. The eras bound the cost of streams.
 	MaxInFlight int

@@ -20,10 +20,10 @@ type Server interface {
 
 // Serve serves one client until in ends, ctx ends, or out fails. Then it ends what is in flight, as
 // configured by Options, and the client's session, and returns. The end of in or ctx is not an
-// error. Behind the end of in, lines are served for as long as the client takes messages; when it takes none for the grace period, the rest is dropped.
-// Serve owns in and out from then on and closes them if they are closers, which ends blocked
-// reads and writes. One that stays blocked is abandoned, so that a client that does not read cannot
-// keep the process alive.
+// error. Behind the end of in, lines are served for as long as the client takes messages; when it
+// takes none for the grace period, the rest is dropped. Serve owns in and out from then on and
+// closes them if they are closers, which ends blocked reads and writes. One that stays blocked is
+// abandoned, so that a client that does not read cannot keep the process alive.
 func Serve(ctx context.Context, s Server, in io.Reader, out io.Writer, o Options) error {
 	c := &conn{server: s, opts: o.withDefaults(), out: frame.NewLineWriter(out), broken: make(chan struct{}), stuck: make(chan struct{})}
 	c.slots = make(chan struct{}, c.opts.MaxInFlight)
@@ -40,7 +40,7 @@ func Serve(ctx context.Context, s Server, in io.Reader, out io.Writer, o Options
 	return errors.Join(err, c.drain(out))
 }
 
-// line is what was read: a message, or an error.
+// line is the result of a read: a message, or an error.
 type line struct {
 	text []byte
 	err  error

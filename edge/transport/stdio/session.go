@@ -32,7 +32,7 @@ func (c *conn) listen() {
 		for pause := firstPause; ctx.Err() == nil; pause = min(2*pause, lastPause) {
 			w := &background{conn: c}
 			began := time.Now()
-			c.server.Listen(ctx, &mcp.Incoming{Session: session, Conn: &c.link}, w)
+			c.server.Listen(ctx, &mcp.Incoming{Set: c.opts.Set, Session: session, Conn: &c.link}, w)
 			if w.kind == mcp.KindSessionNotFound {
 				return
 			}
@@ -60,7 +60,7 @@ func (c *conn) stopListening() {
 // end ends a session.
 func (c *conn) end(ctx context.Context, session string) {
 	w := &background{conn: c}
-	c.server.End(ctx, &mcp.Incoming{Session: session, Conn: &c.link}, w)
+	c.server.End(ctx, &mcp.Incoming{Set: c.opts.Set, Session: session, Conn: &c.link}, w)
 	if w.kind != mcp.KindNone && w.kind != mcp.KindSessionNotFound {
 		c.opts.Logger.Warn("the session could not be ended; it expires")
 	}

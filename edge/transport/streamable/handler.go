@@ -26,7 +26,7 @@ const (
 	allowedWithoutSession = "POST, OPTIONS"
 )
 
-// Handler serves one MCP endpoint. It is safe for concurrent use.
+// Handler serves the MCP endpoint, and those of sets. It is safe for concurrent use.
 type Handler struct {
 	server Server
 	guard  *web.Guard
@@ -41,15 +41,19 @@ func New(s Server, auth Authenticator, o Options) *Handler {
 	return &Handler{server: s, guard: web.NewGuard(auth, o)}
 }
 
-// ServeHTTP serves POST, GET, DELETE and OPTIONS.
-func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// ServeHTTP serves POST, GET, DELETE and OPTIONS at the root.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.Serve(w, r, "") }
+
+// Serve is ServeHTTP at the endpoint of a set; empty means the root. The authenticator decides, by the
+// path, whether the caller may use the set.
+func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, set string) {
 	principal, ok := h.guard.Admit(w, r, allowed)
 	if !ok {
 		return
 	}
 	in := &mcp.Incoming{
 		Header: r.Header, HTTP: web.Seen(r), Principal: principal, Token: h.guard.Token(r, principal), Credentials: h.guard, Address: h.guard.Address(r),
-		Session: r.Header.Get(headerSession), LastEventID: r.Header.Get(headerLastEventID),
+		Set: set, Session: r.Header.Get(headerSession), LastEventID: r.Header.Get(headerLastEventID),
 	}
 	switch r.Method {
 	case http.MethodPost:
@@ -57,7 +61,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case http.MethodGet:
 		h.get(w, r, in)
 	case http.MethodDelete:
-		h.server.End(r.Context(), in, h.exchange(w, r, http.StatusNoContent))
+		h.server.End(r.Context(), in, h.outgoing(w, r))
 	}
 }
 
@@ -66,7 +70,7 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request, in *mcp.Incoming)
 	if !ok {
 		return
 	}
-	x := h.exchange(w, r, http.StatusAccepted)
+	x := h.outgoing(w, r)
 	x.accepts = accepted
 	h.guard.Charge(&x.memory, r, in.Principal)
 	defer x.memory.Release()
@@ -84,7 +88,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, in *mcp.Incoming) 
 	if _, ok := h.guard.Accepts(w, r, web.TypeEvents); !ok {
 		return
 	}
-	x := h.exchange(w, r, http.StatusAccepted)
+	x := h.outgoing(w, r)
 	h.guard.Charge(&x.memory, r, in.Principal)
 	if in.LastEventID != "" {
 		x.memory.Force(budget.Streams, web.StreamBytes) // What was admitted must not wait for its reader.
@@ -104,8 +108,8 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, in *mcp.Incoming) 
 }
 
 // whileGood returns a context that also ends when the credentials of a request for a stream are
-// found to be invalid, or to give other rights, until end is called. The stream of a call, which a client resumes, ends with
-// its call instead.
+// found to be invalid, or to give other rights, until end is called. The stream of a call, which a
+// client resumes, ends with its call instead.
 func (h *Handler) whileGood(ctx context.Context, in *mcp.Incoming) (_ context.Context, end func()) {
 	if in.LastEventID != "" {
 		return ctx, func() {}
@@ -133,6 +137,6 @@ func (h *Handler) Expired() int64 { return h.revoked.Load() }
 // it after the http.Server was shut down, which does not wait for them.
 func (h *Handler) Wait(ctx context.Context) error { return h.guard.Wait(ctx) }
 
-func (h *Handler) exchange(w http.ResponseWriter, r *http.Request, accepted int) *exchange {
-	return &exchange{w: w, guard: h.guard, path: r.URL.Path, accepted: accepted, accepts: web.Accepted{JSON: true, Events: true}}
+func (h *Handler) outgoing(w http.ResponseWriter, r *http.Request) *outgoing {
+	return &outgoing{w: w, guard: h.guard, path: r.URL.Path, accepted: acceptedStatus(r.Method), accepts: web.Accepted{JSON: true, Events: true}}
 }

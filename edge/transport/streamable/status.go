@@ -33,3 +33,12 @@ func Status(modern bool, kind mcp.Kind) int {
 	}
 	return http.StatusOK
 }
+
+// acceptedStatus returns the HTTP status of an exchange that ends without a body: 202 for
+// notifications, responses and cancelled requests, 204 for the end of a session.
+func acceptedStatus(method string) int {
+	if method == http.MethodDelete {
+		return http.StatusNoContent
+	}
+	return http.StatusAccepted
+}

@@ -13,7 +13,7 @@ import (
 // and the responses become one JSON body at the end. Any other message (a request to the client,
 // the acknowledgement of a subscription) needs an event stream, which is then opened.
 type unary struct {
-	x         *exchange
+	x         *outgoing
 	responses [][]byte
 	// stream is nil while the response is JSON.
 	stream *stream
@@ -64,7 +64,7 @@ func (u *unary) end() {
 	case u.stream != nil:
 		return
 	case len(u.responses) == 0:
-		x.guard.Refuse(x.w, http.StatusBadGateway, "the call goes on without this request, and its response can be had on a stream alone: accept "+web.TypeEvents)
+		x.guard.Refuse(x.w, http.StatusBadGateway, "the call continues without this request, and its response is available on a stream only: accept "+web.TypeEvents)
 		return
 	}
 	body := u.responses[0]

@@ -61,10 +61,10 @@ type Denial struct {
 	// Reason is a word for the reason, for metrics and records; Issuer is the configured issuer
 	// that was asked. Both may be empty, and are not sent.
 	Reason, Issuer string
-	// Detail is for the log alone: what the token says and what is accepted. Empty: nothing.
+	// Detail is for the log alone: values of the token and the accepted ones. It may be empty.
 	Detail string
-	// Caller is the principal of valid credentials that do not suffice, or has the issuer and name of
-	// an API key that is refused. Missing are the scopes that valid credentials lack.
+	// Caller is the principal of valid credentials that do not suffice, or has the issuer and name
+	// of an API key that is refused. Missing are the scopes that valid credentials lack.
 	Caller  mcp.Principal
 	Missing []string
 	// RetryAfter is when to retry after 429 or 503. 0 means one second.
@@ -89,7 +89,10 @@ func NewGuard(auth Authenticator, o Options) *Guard {
 // method, and answers a browser's preflight. allowed lists the methods as in an Allow header,
 // including OPTIONS. false means that the request was answered.
 func (g *Guard) Admit(w http.ResponseWriter, r *http.Request, allowed string) (mcp.Principal, bool) {
-	if why := g.policy.check(r); why != "" {
+	if reason, why := g.policy.check(r); why != "" {
+		if g.o.Refused != nil {
+			g.o.Refused(r, reason, why)
+		}
 		g.Refuse(w, http.StatusForbidden, why)
 		return mcp.Principal{}, false
 	}

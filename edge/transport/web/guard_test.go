@@ -34,6 +34,41 @@ func TestDenial(t *testing.T) {
 	}
 }
 
+// A refused host or origin is reported with its reason, and the message to the caller names the setting
+// that would allow it, if there is one.
+func TestForeignCallersAreReported(t *testing.T) {
+	o := Options{Hosts: []string{"localhost"}, HostsKey: "hosts", OriginsKey: "origins"}
+	for name, c := range map[string]struct {
+		o                     Options
+		header, value, reason string
+		want                  string
+	}{
+		"a host":                {o, "Host", "MCP.example.com:8080", ReasonHost, `host "MCP.example.com:8080" is not served here: call the edge by a name it is configured for, or add mcp.example.com to its setting hosts`},
+		"a host, no setting":    {Options{Hosts: o.Hosts}, "Host", "a.example", ReasonHost, `host "a.example" is not served here: call the edge by a name it is configured for`},
+		"a malformed host":      {o, "Host", "a..b", ReasonMalformed, `host "a..b" is malformed: send a name or an address, with a port or without a colon`},
+		"an origin":             {o, "Origin", "https://a.example", ReasonOrigin, `origin "https://a.example" is not allowed: if its pages may call, add it to the edge's setting origins`},
+		"an origin, no setting": {Options{}, "Origin", "https://a.example", ReasonOrigin, `origin "https://a.example" is not allowed`},
+		"another site":          {o, "Sec-Fetch-Site", "cross-site", ReasonSite, `a page of another site may not call (Sec-Fetch-Site: "cross-site"): open the address itself`},
+		"allowed":               {o, "Origin", "http://localhost", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var reason, message string
+			c.o.Refused = func(_ *http.Request, r, m string) { reason, message = r, m }
+			r := httptest.NewRequest("GET", "/", nil)
+			if r.Host = "localhost"; c.header == "Host" {
+				r.Host = c.value
+			} else {
+				r.Header.Set(c.header, c.value)
+			}
+			w := httptest.NewRecorder()
+			NewGuard(nil, c.o).Admit(w, r, "GET")
+			if reason != c.reason || message != c.want || (w.Code == http.StatusForbidden) != (c.want != "") {
+				t.Errorf("%d, reason %q, message %q; want %q, %q", w.Code, reason, message, c.reason, c.want)
+			}
+		})
+	}
+}
+
 // What stands in the way comes in a fixed order: host and origin, the preflight, credentials, the method.
 func TestEnter(t *testing.T) {
 	local := Options{Hosts: []string{"localhost", "::1"}, Origins: []string{"https://App.example/"}}

@@ -27,6 +27,12 @@ type Options struct {
 	// Hosts are the allowed names in the Host header, without port. Empty allows any. A listener on
 	// loopback must set them, or a web page could reach it by DNS rebinding.
 	Hosts []string
+	// HostsKey and OriginsKey are the settings that add to Hosts and Origins, for messages. Empty
+	// means that none does.
+	HostsKey, OriginsKey string
+	// Refused is called for each request whose host or origin is refused, with one of Reasons and the
+	// message to the caller. It must be safe for concurrent use. nil ignores them.
+	Refused func(r *http.Request, reason, message string)
 	// Linked allows navigation from pages of other sites, by a link or an address, for a handler
 	// whose GET has no effect and is cheap.
 	Linked bool

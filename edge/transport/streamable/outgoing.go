@@ -10,8 +10,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
 
-// exchange is the response side of one HTTP request.
-type exchange struct {
+// outgoing is the response side of one HTTP request.
+type outgoing struct {
 	w        http.ResponseWriter
 	guard    *web.Guard
 	path     string // of the request
@@ -29,13 +29,13 @@ type exchange struct {
 	memory budget.Reservation
 }
 
-var _ mcp.Outgoing = (*exchange)(nil)
+var _ mcp.Outgoing = (*outgoing)(nil)
 
 // Session implements mcp.Outgoing.
-func (x *exchange) Session(id string) { x.w.Header().Set(headerSession, id) }
+func (x *outgoing) Session(id string) { x.w.Header().Set(headerSession, id) }
 
 // Respond implements mcp.Outgoing.
-func (x *exchange) Respond(r mcp.Response) {
+func (x *outgoing) Respond(r mcp.Response) {
 	status := Status(r.Modern, r.Kind)
 	if denied := x.guard.Challenge(x.path, r.Challenge); denied != nil {
 		status = denied.Status
@@ -60,7 +60,7 @@ func (x *exchange) Respond(r mcp.Response) {
 }
 
 // respondAsStream is Respond for a client that only accepts event streams.
-func (x *exchange) respondAsStream(r mcp.Response) {
+func (x *outgoing) respondAsStream(r mcp.Response) {
 	x.events = x.guard.Answering(x.w)
 	if err := x.events.Hold(frame.Event{Name: messageEvent, Data: r.Body}); err == nil && r.Owned {
 		mcp.Recycle(r.Body)
@@ -68,7 +68,7 @@ func (x *exchange) respondAsStream(r mcp.Response) {
 }
 
 // Accept implements mcp.Outgoing.
-func (x *exchange) Accept() {
+func (x *outgoing) Accept() {
 	if x.accepted == http.StatusAccepted {
 		x.w.Header()["Content-Length"] = nothing
 	}
@@ -80,7 +80,7 @@ func (x *exchange) Accept() {
 
 // Open implements mcp.Outgoing. A requested stream begins with a comment: there may be nothing else
 // to write for long, and proxies delay headers until bytes follow.
-func (x *exchange) Open() (_ mcp.Stream, err error) {
+func (x *outgoing) Open() (_ mcp.Stream, err error) {
 	if x.listener == nil && !x.accepts.Events {
 		x.unary = &unary{x: x}
 		return x.unary, nil
@@ -98,7 +98,7 @@ func (x *exchange) Open() (_ mcp.Stream, err error) {
 }
 
 // end is called when the era has finished the exchange.
-func (x *exchange) end() {
+func (x *outgoing) end() {
 	if x.unary != nil {
 		x.unary.end()
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// exchange is the response side of one line.
-type exchange struct {
+// outgoing is the response side of one line.
+type outgoing struct {
 	conn *conn
 	// admitted is closed when the next line may be served.
 	admitted chan struct{}
@@ -20,29 +20,29 @@ type exchange struct {
 	ended bool
 }
 
-var _ mcp.Outgoing = (*exchange)(nil)
+var _ mcp.Outgoing = (*outgoing)(nil)
 
-func newExchange(c *conn) *exchange {
-	x := &exchange{conn: c, admitted: make(chan struct{})}
+func newOutgoing(c *conn) *outgoing {
+	x := &outgoing{conn: c, admitted: make(chan struct{})}
 	x.admit = sync.OnceFunc(func() { close(x.admitted) })
 	x.release = sync.OnceFunc(func() { <-c.slots })
 	return x
 }
 
 // Session implements mcp.Outgoing.
-func (x *exchange) Session(id string) { x.session = id }
+func (x *outgoing) Session(id string) { x.session = id }
 
 // Respond implements mcp.Outgoing.
-func (x *exchange) Respond(r mcp.Response) {
+func (x *outgoing) Respond(r mcp.Response) {
 	x.ended = true
 	_ = x.conn.write(r.Body)
 }
 
 // Accept implements mcp.Outgoing. It writes nothing.
-func (x *exchange) Accept() { x.ended = true }
+func (x *outgoing) Accept() { x.ended = true }
 
 // Open implements mcp.Outgoing. A stream takes no slot among those in flight.
-func (x *exchange) Open() (mcp.Stream, error) {
+func (x *outgoing) Open() (mcp.Stream, error) {
 	x.ended = true
 	x.release()
 	return stream{x.conn}, nil

@@ -11,9 +11,9 @@ import (
 	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
 
-// exchange is the response side of one POST: a status for it, and the connection's stream for the
+// outgoing is the response side of one POST: a status for it, and the connection's stream for the
 // rest.
-type exchange struct {
+type outgoing struct {
 	c *conn
 	// settled is closed when the POST can be answered: with refusal, or else with 202.
 	settled chan struct{}
@@ -24,23 +24,23 @@ type exchange struct {
 	denied *web.Denial
 	// accepted is whether Accept answers the POST with 202 and waits until it was sent.
 	accepted bool
-	// told is closed when the POST was answered.
-	told chan struct{}
+	// postDone is closed when the POST was answered.
+	postDone chan struct{}
 	// created is the session that the exchange created.
 	created string
 	stream  *stream
 }
 
-var _ mcp.Outgoing = (*exchange)(nil)
+var _ mcp.Outgoing = (*outgoing)(nil)
 
-func newExchange(c *conn) *exchange {
-	return &exchange{c: c, settled: make(chan struct{}), told: make(chan struct{})}
+func newOutgoing(c *conn) *outgoing {
+	return &outgoing{c: c, settled: make(chan struct{}), postDone: make(chan struct{})}
 }
 
-func (x *exchange) settle() { x.once.Do(func() { close(x.settled) }) }
+func (x *outgoing) settle() { x.once.Do(func() { close(x.settled) }) }
 
 // Session implements mcp.Outgoing.
-func (x *exchange) Session(id string) {
+func (x *outgoing) Session(id string) {
 	x.created = id
 	x.c.adopt(id)
 }
@@ -48,9 +48,9 @@ func (x *exchange) Session(id string) {
 // Respond implements mcp.Outgoing. The response to a request goes to the stream. An error that is
 // not for a request refuses the POST, as does one that asks for other credentials, unless the POST
 // was answered before.
-func (x *exchange) Respond(r mcp.Response) {
+func (x *outgoing) Respond(r mcp.Response) {
 	_, answers := jsonrpc.Member(r.Body, "id")
-	denied := x.c.h.guard.Challenge(MessagePath, r.Challenge)
+	denied := x.c.h.guard.Challenge(MessagePath+x.c.at, r.Challenge)
 	if r.Kind != mcp.KindNone && !answers || denied != nil {
 		refused := false
 		x.once.Do(func() {
@@ -70,7 +70,7 @@ func (x *exchange) Respond(r mcp.Response) {
 
 // Accept implements mcp.Outgoing. It returns when the 202 was sent, or the connection ends, so that
 // the effects of the message follow it. It does not wait if the message was admitted before.
-func (x *exchange) Accept() {
+func (x *outgoing) Accept() {
 	x.once.Do(func() {
 		x.accepted = true
 		close(x.settled)
@@ -79,25 +79,25 @@ func (x *exchange) Accept() {
 		return
 	}
 	select {
-	case <-x.told:
+	case <-x.postDone:
 	case <-x.c.ctx.Done():
 	}
 }
 
 // Open implements mcp.Outgoing.
-func (x *exchange) Open() (mcp.Stream, error) {
+func (x *outgoing) Open() (mcp.Stream, error) {
 	x.settle()
 	x.stream = &stream{w: &x.c.writer}
 	return x.stream, x.c.writer.state()
 }
 
-// goOn resumes a stream that the era closed early, as it does with streams that a client could
+// resume resumes a stream that the era closed early, as it does with streams that a client could
 // resume. Here a client cannot, so the connection does.
-func (x *exchange) goOn(in *mcp.Incoming) {
+func (x *outgoing) resume(in *mcp.Incoming) {
 	for s := x.stream; s != nil && s.comeBack > 0 && sleep(x.c.ctx, s.comeBack); {
 		again := &reading{w: &x.c.writer}
 		x.c.h.server.Listen(x.c.ctx, &mcp.Incoming{
-			Principal: in.Principal, Session: in.Session, LastEventID: s.last,
+			Set: x.c.set, Principal: in.Principal, Session: in.Session, LastEventID: s.last,
 		}, again)
 		switch {
 		case again.stream != nil:
@@ -159,7 +159,7 @@ func (c *conn) listen(session string) {
 func (c *conn) attach(ctx context.Context, session string) {
 	for ctx.Err() == nil {
 		out := &reading{w: &c.writer}
-		c.h.server.Listen(ctx, &mcp.Incoming{Principal: c.principal, Token: c.bearer, Session: session}, out)
+		c.h.server.Listen(ctx, &mcp.Incoming{Set: c.set, Principal: c.principal, Token: c.bearer, Session: session}, out)
 		if out.kind == mcp.KindSessionNotFound && ctx.Err() == nil {
 			c.cancel()
 			return
@@ -170,19 +170,19 @@ func (c *conn) attach(ctx context.Context, session string) {
 	}
 }
 
-// unheard is the response side of an exchange without a waiting client.
-type unheard struct{ kind mcp.Kind }
+// detached is the response side of an exchange without a waiting client.
+type detached struct{ kind mcp.Kind }
 
-var _ mcp.Outgoing = (*unheard)(nil)
+var _ mcp.Outgoing = (*detached)(nil)
 
-func (u *unheard) Session(string)            {}
-func (u *unheard) Accept()                   {}
-func (u *unheard) Respond(r mcp.Response)    { u.kind = r.Kind }
-func (u *unheard) Open() (mcp.Stream, error) { return nil, errEnded }
+func (u *detached) Session(string)            {}
+func (u *detached) Accept()                   {}
+func (u *detached) Respond(r mcp.Response)    { u.kind = r.Kind }
+func (u *detached) Open() (mcp.Stream, error) { return nil, errEnded }
 
 // reading is the response side of a stream without a waiting POST.
 type reading struct {
-	unheard
+	detached
 	w      *writer
 	stream *stream // nil if refused
 }

@@ -15,10 +15,12 @@ type callerPolicy struct {
 	origins map[string]bool
 	any     bool
 	linked  bool
+	// hostsKey and originsKey are those of Options.
+	hostsKey, originsKey string
 }
 
 func newCallerPolicy(o Options) callerPolicy {
-	p := callerPolicy{hosts: map[string]bool{}, origins: map[string]bool{}, linked: o.Linked}
+	p := callerPolicy{hosts: map[string]bool{}, origins: map[string]bool{}, linked: o.Linked, hostsKey: o.HostsKey, originsKey: o.OriginsKey}
 	for _, h := range o.Hosts {
 		p.hosts[strings.ToLower(h)] = true
 	}
@@ -31,57 +33,78 @@ func newCallerPolicy(o Options) callerPolicy {
 	return p
 }
 
-// check returns why a request is refused; empty if it is allowed.
-func (p callerPolicy) check(r *http.Request) string {
-	if why := p.checkHost(r); why != "" {
-		return why
+// Reasons of a refused host or origin: it is not an allowed one, a page of another site made the
+// browser send the request, or it is in a form that no client sends.
+const (
+	ReasonHost      = "host"
+	ReasonOrigin    = "origin"
+	ReasonSite      = "site"
+	ReasonMalformed = "malformed"
+)
+
+// Reasons are all of them.
+var Reasons = []string{ReasonHost, ReasonOrigin, ReasonSite, ReasonMalformed}
+
+// check returns for which of the Reasons a request is refused, and the message to its caller; both
+// are empty if it is allowed.
+func (p callerPolicy) check(r *http.Request) (reason, why string) {
+	if reason, why = p.checkHost(r); why != "" {
+		return reason, why
 	}
 	if n := len(r.Header.Values("Origin")); n > 1 {
-		return "origin was sent " + strconv.Itoa(n) + " times: send it once"
+		return ReasonMalformed, "origin was sent " + strconv.Itoa(n) + " times: send it once"
 	}
 	origin := r.Header.Get("Origin")
 	switch {
 	case origin == "":
 		return p.checkSite(r)
 	case p.allows(origin, r.Host, r.TLS != nil):
-		return ""
+		return "", ""
 	}
-	return "origin " + Quoted(origin) + " is not allowed: add it to the edge's allowed origins"
+	why = "origin " + Quoted(origin) + " is not allowed"
+	if p.originsKey != "" {
+		why += ": if its pages may call, add it to the edge's setting " + p.originsKey
+	}
+	return ReasonOrigin, why
 }
 
 // checkHost refuses names that the edge does not have, and texts that no client sends: another
 // server might read another name in them.
-func (p callerPolicy) checkHost(r *http.Request) string {
+func (p callerPolicy) checkHost(r *http.Request) (reason, why string) {
 	if also := r.Header.Values("Host"); len(also) > 1 || len(also) == 1 && !strings.EqualFold(also[0], r.Host) {
-		return "host was sent more than once: send it once" // of HTTP/2, beside :authority
+		return ReasonMalformed, "host was sent more than once: send it once" // of HTTP/2, beside :authority
 	}
 	if r.Host == "" && len(p.hosts) == 0 {
-		return ""
+		return "", ""
 	}
 	name, ok := hostname(r.Host)
 	if !ok {
-		return "host " + Quoted(r.Host) + " is malformed: send a name or an address, with a port or without a colon"
+		return ReasonMalformed, "host " + Quoted(r.Host) + " is malformed: send a name or an address, with a port or without a colon"
 	}
-	if len(p.hosts) > 0 && !p.hosts[name] {
-		return "host " + Quoted(r.Host) + " is not served here: call the edge by a name it is configured for"
+	if len(p.hosts) == 0 || p.hosts[name] {
+		return "", ""
 	}
-	return ""
+	why = "host " + Quoted(r.Host) + " is not served here: call the edge by a name it is configured for"
+	if p.hostsKey != "" {
+		why += ", or add " + name + " to its setting " + p.hostsKey
+	}
+	return ReasonHost, why
 }
 
 // checkSite refuses requests that a page of another site makes a browser send without an Origin: a
 // link, a picture, a form's GET (Fetch Metadata, section 2.2). Such a request has effects or costs,
 // although the page cannot read the response.
-func (p callerPolicy) checkSite(r *http.Request) string {
+func (p callerPolicy) checkSite(r *http.Request) (reason, why string) {
 	h := r.Header
 	if p.linked && r.Method == http.MethodGet && h.Get("Sec-Fetch-Mode") == "navigate" && h.Get("Sec-Fetch-Dest") == "document" {
-		return "" // a link to a page, in a window of its own
+		return "", "" // a link to a page, in a window of its own
 	}
 	for _, site := range h.Values("Sec-Fetch-Site") {
 		if site != "same-origin" && site != "none" && !p.any {
-			return "a page of another site may not call (Sec-Fetch-Site: " + Quoted(site) + "): open the address itself"
+			return ReasonSite, "a page of another site may not call (Sec-Fetch-Site: " + Quoted(site) + "): open the address itself"
 		}
 	}
-	return ""
+	return "", ""
 }
 
 // allows reports whether a page of the origin may call an edge that it addresses as host. If both
@@ -177,7 +200,8 @@ func hostname(hostport string) (name string, ok bool) {
 	return strings.ToLower(name), true
 }
 
-// isName reports whether a text is a host's name, or an IPv4 address, of letters, digits, dots between them, - and _.
+// isName reports whether a text is a host's name, or an IPv4 address, of letters, digits, dots
+// between them, - and _.
 func isName(s string) bool {
 	for label := range strings.SplitSeq(s, ".") {
 		if label == "" {
