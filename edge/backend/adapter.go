@@ -4,18 +4,21 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// Adapter implements the contract, in this process, for a target that does not. A list or a call fails with a status while the target is
-// unavailable, or while its description is still being read. All methods are safe for concurrent use.
+// Adapter implements the contract, in this process, for a target that does not. A list or a call
+// fails with a status while the target is unavailable, or while its description is still being
+// read. All methods are safe for concurrent use.
 type Adapter interface {
 	pb.BackendServiceClient
 	pb.ToolServiceClient
-	// Notes returns sentences, for operators, that describe what the contract cannot express of the target.
+	// Notes returns sentences, for operators, that describe what the contract cannot express of the
+	// target.
 	Notes() []string
-	// Progress describes how much of the target's description was read, while nothing can be served before it is complete: "learned 31 of
-	// 59 files". Empty means that it is not being read.
+	// Progress describes how much of the target's description was read, while nothing can be served
+	// before it is complete: "learned 31 of 59 files". Empty means that it is not being read.
 	Progress() string
-	// Canonical rewrites the arguments of a tool, by the tool's own name, to the one form that the target receives. They are a valid JSON
-	// object; the result may be the same bytes. The error says in one line why the target would not accept them.
+	// Canonical rewrites the arguments of a tool, by the tool's own name, to the one form that the
+	// target receives. They are a valid JSON object; the result may be the same bytes. The error
+	// says in one line why the target would not accept them.
 	Canonical(tool string, arguments []byte) ([]byte, error)
 	// Close ends all calls, and returns when all goroutines have ended.
 	Close()
@@ -37,7 +40,8 @@ func (b *Backend) progress() string {
 	return b.adapter.Progress()
 }
 
-// Adapted reports whether the backend's tools are made by the edge, for a target that does not speak the contract.
+// Adapted reports whether the backend's tools are made by the edge, for a target that does not
+// speak the contract.
 func (b *Backend) Adapted() bool { return b.adapter != nil }
 
 // Canonical calls Adapter.Canonical. Without an adapter it returns the arguments unchanged.

@@ -18,7 +18,8 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// direct is the adapter of a target that speaks the contract itself. It is not described as long as missing says why.
+// direct is the adapter of a target that implements the contract itself. Its description fails with
+// missing, unless that is empty.
 type direct struct {
 	pb.BackendServiceClient
 	pb.ToolServiceClient
@@ -61,7 +62,8 @@ func TestAdaptersAreReadWhenTheirTargetsAreReady(t *testing.T) {
 	await.Until(t, "it is ready", func() bool { return b.Status().State == Ready })
 }
 
-// A target that cannot be described is down, for the reason that its adapter gives, told once; it is ready when it can be.
+// A target that cannot be described is down with its adapter's reason, logged once. It is ready
+// once it can be described.
 func TestAdaptersThatCannotDescribeTheirTargets(t *testing.T) {
 	f := newFake("a")
 	addr, _ := serveMore(t, f, func(s *grpc.Server) { registerAll(s, f) })

@@ -12,9 +12,10 @@ import (
 	"google.golang.org/grpc/serviceconfig"
 )
 
-// addressPolicy is a balancer that hides addresses from round_robin: those whose health service does not report SERVING, and
-// outliers. gRPC's own health check retries without a pause after a Watch ends, and treats the status of an unknown service as
-// unhealthy. Its own outlier detection is available only with all of xDS, and counts every status but OK.
+// addressPolicy is a balancer that hides addresses from round_robin: those whose health service
+// does not report SERVING, and outliers. gRPC's own health check retries without a pause after a
+// Watch ends, and treats the status of an unknown service as unhealthy. Its own outlier detection
+// is available only with all of xDS, and counts every status but OK.
 const addressPolicy = "mcpedge_addresses"
 
 func init() { balancer.Register(addressBuilder{}) }
@@ -28,8 +29,9 @@ type addressConfig struct {
 	Outliers *Outliers
 }
 
-// serviceConfig balances over all addresses of the target except those that are unhealthy or outliers. An address without a
-// health service is healthy. health is the service whose health is watched, or HealthOff; nil disables outlier detection.
+// serviceConfig balances over all addresses of the target except those that are unhealthy or
+// outliers. An address without a health service is healthy. health is the service whose health is
+// watched, or HealthOff; nil disables outlier detection.
 func serviceConfig(o *Outliers, health string) string {
 	policy := map[string]any{roundrobin.Name: struct{}{}}
 	if o != nil || health != HealthOff {
@@ -60,7 +62,8 @@ func (addressBuilder) Build(cc balancer.ClientConn, opts balancer.BuildOptions) 
 	return b
 }
 
-// addressBalancer stands between a channel and round_robin: it is the Balancer of the one and the ClientConn of the other.
+// addressBalancer stands between a channel and round_robin: it is the Balancer of the one and the
+// ClientConn of the other.
 type addressBalancer struct {
 	balancer.ClientConn
 	target string
@@ -71,7 +74,8 @@ type addressBalancer struct {
 	noHealthNoted sync.Once
 }
 
-// UpdateClientConnState implements balancer.Balancer. The configuration of a channel does not change.
+// UpdateClientConnState implements balancer.Balancer. The configuration of a channel does not
+// change.
 func (b *addressBalancer) UpdateClientConnState(s balancer.ClientConnState) error {
 	if b.config == nil {
 		c, ok := s.BalancerConfig.(*addressConfig)
@@ -90,7 +94,8 @@ func (b *addressBalancer) UpdateClientConnState(s balancer.ClientConnState) erro
 // ResolverError implements balancer.Balancer.
 func (b *addressBalancer) ResolverError(err error) { b.child.ResolverError(err) }
 
-// UpdateSubConnState implements balancer.Balancer. gRPC does not call it, because every SubConn has a listener.
+// UpdateSubConnState implements balancer.Balancer. gRPC does not call it, because every SubConn has
+// a listener.
 func (b *addressBalancer) UpdateSubConnState(balancer.SubConn, balancer.SubConnState) {}
 
 // ExitIdle implements balancer.Balancer.
@@ -124,7 +129,8 @@ func (b *addressBalancer) UpdateState(s balancer.State) {
 	b.ClientConn.UpdateState(s)
 }
 
-// addressPicker picks the SubConns of the channel, and counts the outcomes of calls to judged addresses.
+// addressPicker picks the SubConns of the channel, and counts the outcomes of calls to judged
+// addresses.
 type addressPicker struct{ balancer.Picker }
 
 // Pick implements balancer.Picker.
@@ -147,7 +153,8 @@ func (p addressPicker) Pick(info balancer.PickInfo) (balancer.PickResult, error)
 	return result, err
 }
 
-// address is a connection to one address. round_robin sees it as ready while its health service says so and it is not ejected.
+// address is a connection to one address. round_robin sees it as ready while its health service
+// says so and it is not ejected.
 type address struct {
 	balancer.SubConn
 	of     *addressBalancer
@@ -161,7 +168,7 @@ type address struct {
 // healthListener is what round_robin registered at an address. It is guarded by address.mu.
 type healthListener struct {
 	call func(balancer.SubConnState)
-	// state is the last one that the health service reported; Idle: none yet.
+	// state is the last state that the health service reported; Idle before the first.
 	state balancer.SubConnState
 	// stop ends the watch; nil if there is none.
 	stop func()
@@ -185,7 +192,7 @@ func (a *address) RegisterHealthListener(call func(balancer.SubConnState)) {
 	case a.of.config.Health == HealthOff:
 		a.report(l, balancer.SubConnState{ConnectivityState: connectivity.Ready})
 	default:
-		w := &healthWatch{of: a.of, tell: func(s balancer.SubConnState) { a.report(l, s) }}
+		w := &healthWatch{of: a.of, report: func(s balancer.SubConnState) { a.report(l, s) }}
 		_, stop := a.GetOrBuildProducer(w) // the end of the connection ends it, too
 		a.mu.Lock()
 		l.stop = stop
@@ -193,7 +200,8 @@ func (a *address) RegisterHealthListener(call func(balancer.SubConnState)) {
 	}
 }
 
-// report passes a state of the health service on to a listener, unless another listener has been registered since.
+// report passes a state of the health service on to a listener, unless another listener has been
+// registered since.
 func (a *address) report(l *healthListener, s balancer.SubConnState) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -221,7 +229,8 @@ func (a *address) show() {
 	case a.ejected:
 		s = balancer.SubConnState{ConnectivityState: connectivity.TransientFailure, ConnectionError: errEjected}
 	}
-	// The channel calls a new listener of its own once, in order with its other calls, if the connection is still ready.
+	// The channel calls a new listener of its own once, in order with its other calls, if the
+	// connection is still ready.
 	a.SubConn.RegisterHealthListener(func(balancer.SubConnState) { call(s) })
 }
 

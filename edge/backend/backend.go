@@ -17,15 +17,16 @@ import (
 // Backend is one configured target, connected or not. All methods are safe for concurrent use.
 type Backend struct {
 	cfg Config
-	// told are the names of the callers' claims on which the backend's answers may depend.
-	told []string
-	tune *tuning
-	log  *slog.Logger
+	// claims are the names of the callers' claims that are sent to the backend: its answers may
+	// depend on them.
+	claims []string
+	tune   *tuning
+	log    *slog.Logger
 	// discovered is true if the backend is not in the configuration.
 	discovered bool
 
-	// conn carries calls, lists and feeds. side carries the resource watches, whose number may exceed the streams that a peer allows on
-	// one connection; it is dialled with the first watch.
+	// conn carries calls, lists and feeds. side carries the resource watches, whose number may
+	// exceed the streams that a peer allows on one connection; it is dialled with the first watch.
 	conn, side *grpc.ClientConn
 	adapter    Adapter // nil: the target implements the contract
 	describer  pb.BackendServiceClient
@@ -65,7 +66,7 @@ func newBackend(cfg Config, opts Options, tune *tuning, changed func(*Backend, K
 		log = slog.Default()
 	}
 	b := &Backend{
-		cfg: cfg, told: cfg.toldClaims(), tune: tune, log: log.With("backend", cfg.Name), changed: changed,
+		cfg: cfg, claims: cfg.forwardedClaims(), tune: tune, log: log.With("backend", cfg.Name), changed: changed,
 		watches: map[watchKey]*watch{},
 		status:  Status{Since: time.Now()},
 		tried:   make(chan struct{}),
@@ -137,14 +138,17 @@ func (b *Backend) Name() string { return b.cfg.Name }
 // Prefix precedes the backend's tool and prompt names; it may be empty.
 func (b *Backend) Prefix() string { return b.cfg.Prefix }
 
-// FullSchemas reports whether clients receive the schemas of its tools' arguments unchanged, and not in the form that all clients and
-// model interfaces accept (see package edge/schema/portable). Arguments are checked by the full ones.
+// FullSchemas reports whether clients receive the schemas of its tools' arguments unchanged, and
+// not in the form that all clients and model interfaces accept (see package edge/schema/portable).
+// Arguments are checked by the full ones.
 func (b *Backend) FullSchemas() bool { return b.cfg.FullSchemas }
 
-// URIs are the prefixes of URIs that the configuration assigns to the backend. The slice must not be changed.
+// URIs are the prefixes of URIs that the configuration assigns to the backend. The slice must not
+// be changed.
 func (b *Backend) URIs() []string { return b.cfg.URIs }
 
-// Discovered reports whether the backend is not in the configuration, so that it may be removed while the edge runs.
+// Discovered reports whether the backend is not in the configuration, so that it may be removed
+// while the edge runs.
 func (b *Backend) Discovered() bool { return b.discovered }
 
 // Timeout bounds one call.
@@ -162,8 +166,9 @@ func (b *Backend) Resources() pb.ResourceServiceClient { return b.resources }
 // Prompts is the client of the backend's PromptService, whether it is served or not.
 func (b *Backend) Prompts() pb.PromptServiceClient { return b.prompts }
 
-// Acquire admits one call. If MaxConcurrent calls are running it fails at once with KindLimit; otherwise release must be called exactly
-// once, when the call has ended. It does not block or allocate.
+// Acquire admits one call. If MaxConcurrent calls are running it fails at once with KindLimit;
+// otherwise release must be called exactly once, when the call has ended. It does not block or
+// allocate.
 func (b *Backend) Acquire() (release func(), err error) {
 	if b.calls.Add(1) > int64(b.cfg.MaxConcurrent) {
 		b.calls.Add(-1)
@@ -172,6 +177,7 @@ func (b *Backend) Acquire() (release func(), err error) {
 	return b.release, nil
 }
 
-// Catalog returns what the backend serves to all callers, or to the anonymous caller if it has private lists. It is never nil; its
-// Present is false if the backend was never reached, or not for StaleAfter.
+// Catalog returns what the backend serves to all callers, or to the anonymous caller if it has
+// private lists. It is never nil; its Present is false if the backend was never reached, or not for
+// StaleAfter.
 func (b *Backend) Catalog() *Catalog { return b.catalog.Load() }

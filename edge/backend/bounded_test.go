@@ -35,7 +35,7 @@ func (swollen) CallTool(r *pb.CallToolRequest, s grpc.ServerStreamingServer[pb.C
 	return status.Error(codes.InvalidArgument, "small")
 }
 
-// The headers and trailers of a backend are bounded: what is larger fails the call, and is not kept.
+// The headers and trailers of a backend are bounded: larger ones fail the call, and are not stored.
 func TestHeaderList(t *testing.T) {
 	f := newFake("a")
 	addr, _ := serveMore(t, f, func(s *grpc.Server) { pb.RegisterToolServiceServer(s, swollen{}) })
@@ -77,7 +77,8 @@ func TestLongErrorsAreClipped(t *testing.T) {
 	}
 }
 
-// A backend that reports a change all the time is listed ever more rarely, and one that reports a few at once.
+// A backend that reports changes continuously is listed at increasing intervals. One that reports
+// few changes is listed at once.
 func TestStormOfChanges(t *testing.T) {
 	tune := fast
 	tune.gap, tune.gapMax = 10*time.Millisecond, time.Hour
@@ -98,7 +99,7 @@ func TestStormOfChanges(t *testing.T) {
 	}
 }
 
-// A backend reports changes of what is watched and of what is below it; of others nobody hears.
+// A backend reports changes of what is watched and of what is below it; other changes are ignored.
 func TestUpdatesOfOthers(t *testing.T) {
 	f := newFake("a")
 	addr, _ := f.serve(t, "")

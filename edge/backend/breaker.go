@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// breaker remembers that the lists of single principals cannot be read, so that not every request waits to find out. While it is
-// open, one request at a time tries. The zero value is closed. Safe for concurrent use.
+// breaker remembers that the lists of single principals cannot be read, so that not every request
+// waits to find out. While it is open, one request at a time tries. The zero value is closed. Safe
+// for concurrent use.
 type breaker struct {
 	mu    sync.Mutex
 	err   error         // why it is open; nil if it is closed
@@ -17,8 +18,8 @@ type breaker struct {
 // shortestPause and longestPause bound how long a breaker stays open at a time.
 const shortestPause, longestPause = time.Second, 30 * time.Second
 
-// refuses returns the error for which it is open. nil lets the caller try; if the breaker is open, others are refused for the
-// duration of that trial.
+// refuses returns the error for which it is open. nil lets the caller try; if the breaker is open,
+// others are refused for the duration of that trial.
 func (b *breaker) refuses(trial time.Duration) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -18,14 +18,15 @@ type CallerMetadata struct {
 type CallerValue interface {
 	// String names the value in errors.
 	fmt.Stringer
-	// Of returns the caller's value; empty if it has none. The error says why.
+	// Of returns the caller's value, or an empty text and an error if it has none.
 	Of(who *mcp.Principal) (string, error)
 	// Claims are the names of the claims, of Principal.Forwarded, on which the value depends.
 	Claims() []string
 }
 
-// CallerPairs returns the metadata of an RPC for a caller, each key before its value; nil if there is none. The error is a *mcp.Error: the
-// caller lacks a value that the backend requires. An anonymous caller may get it with credentials.
+// CallerPairs returns the metadata of an RPC for a caller, each key before its value; nil if there
+// is none. The error is a *mcp.Error: the caller lacks a value that the backend requires. An
+// anonymous caller may get it with credentials.
 func (b *Backend) CallerPairs(who *mcp.Principal) ([]string, error) {
 	if len(b.cfg.Caller) == 0 {
 		return nil, nil
@@ -45,18 +46,19 @@ func (b *Backend) CallerPairs(who *mcp.Principal) ([]string, error) {
 		case who.Anonymous():
 			return nil, &mcp.Error{
 				Kind: mcp.KindUnauthenticated, Challenge: &mcp.Challenge{Anonymous: true},
-				Message: fmt.Sprintf("the backend %q is to be told %s, which %s: call with credentials", b.cfg.Name, m.Value, why),
+				Message: fmt.Sprintf("the backend %q requires %s, which %s: call with credentials", b.cfg.Name, m.Value, why),
 			}
 		default:
-			return nil, mcp.Errorf(mcp.KindForbidden, "the backend %q is to be told %s, which %s", b.cfg.Name, m.Value, why)
+			return nil, mcp.Errorf(mcp.KindForbidden, "the backend %q requires %s, which %s", b.cfg.Name, m.Value, why)
 		}
 		pairs = append(pairs, m.Key, value)
 	}
 	return pairs, nil
 }
 
-// toldClaims returns the names of the callers' claims on which the backend's answers may depend, sorted, without duplicates.
-func (c *Config) toldClaims() []string {
+// forwardedClaims returns the names of the callers' claims on which the backend's answers may
+// depend, sorted, without duplicates.
+func (c *Config) forwardedClaims() []string {
 	out := slices.Clone(c.Claims)
 	for _, m := range c.Caller {
 		out = append(out, m.Value.Claims()...)
@@ -65,5 +67,6 @@ func (c *Config) toldClaims() []string {
 	return slices.Compact(out)
 }
 
-// Headers are the canonical names of the headers of clients' HTTP requests that calls forward as metadata; nil forwards none.
+// Headers are the canonical names of the headers of clients' HTTP requests that calls forward as
+// metadata; nil forwards none.
 func (b *Backend) Headers() []string { return b.cfg.Headers }

@@ -22,7 +22,8 @@ func (t texts) Of(who *mcp.Principal) (string, error) {
 	return text, nil
 }
 
-// A backend is told of a caller what metadata can hold, or its RPC is refused: nothing is left out or cut.
+// A backend receives a caller's values if metadata can represent them; otherwise the RPC is
+// refused. No value is omitted or truncated.
 func TestCallerPairs(t *testing.T) {
 	b := &Backend{cfg: Config{Name: "b", Caller: []CallerMetadata{
 		{Key: "x-first", Value: texts{"ann": "a", "": "", "inject": "a"}},
@@ -37,7 +38,7 @@ func TestCallerPairs(t *testing.T) {
 		"long": "above 4 KiB", "space": "has spaces around it", "empty": "the caller does not have", "absent": "does not have: there is none",
 	} {
 		pairs, err := b.CallerPairs(&mcp.Principal{Subject: subject})
-		if e := mcp.AsError(err); pairs != nil || e.Kind != mcp.KindForbidden || !strings.Contains(e.Message, `the backend "b" is to be told its text, which `) || !strings.Contains(e.Message, want) {
+		if e := mcp.AsError(err); pairs != nil || e.Kind != mcp.KindForbidden || !strings.Contains(e.Message, `the backend "b" requires its text, which `) || !strings.Contains(e.Message, want) {
 			t.Errorf("%s: %q, %v; want %q", subject, pairs, err, want)
 		}
 	}

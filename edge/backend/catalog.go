@@ -52,11 +52,11 @@ type Hint struct {
 	Public bool
 }
 
-// Catalog is what a backend serves, as one principal sees it. It and everything that it points to are immutable, and may be kept
-// without limit.
+// Catalog is what a backend serves, as one principal sees it. It and everything that it points to
+// are immutable, and may be kept without limit.
 type Catalog struct {
-	// Describe is the backend's description of itself; never nil. For a backend without Describe it holds the features found by
-	// probing; for an absent backend it is empty.
+	// Describe is the backend's description of itself; never nil. For a backend without Describe it
+	// holds the features found by probing; for an absent backend it is empty.
 	Describe *pb.DescribeResponse
 	// The lists, in the backend's order, with its own names: unique, and free of entries that break
 	// the contract.
@@ -65,20 +65,23 @@ type Catalog struct {
 	Templates []*pb.ResourceTemplate
 	Prompts   []*pb.Prompt
 	Skills    []*pb.Skill
-	// HasTools, HasResources and HasPrompts report whether the service is served; its list may be empty.
+	// HasTools, HasResources and HasPrompts report whether the service is served; its list may be
+	// empty.
 	HasTools, HasResources, HasPrompts bool
-	// HasSkills reports whether the service of resources serves skills; they are part of its digest.
+	// HasSkills reports whether the service of resources serves skills; they are part of its
+	// digest.
 	HasSkills bool
 	// The hints are the zero value for a service that is not served.
 	ToolsHint, ResourcesHint, TemplatesHint, PromptsHint, SkillsHint Hint
-	// Private is true if a list is private, so that each principal has its own catalog. OwnBytes is the length of the encoding of the
-	// lists that are this principal's own; 0 means none.
+	// Private is true if a list is private, so that each principal has its own catalog. OwnBytes is
+	// the length of the encoding of the lists that are this principal's own; 0 means none.
 	Private  bool
 	OwnBytes int
-	// Digest of the lists' content: equal content has equal digests on every replica. 0 for a service
-	// that is not served.
+	// Digest of the lists' content: equal content has equal digests on every replica. 0 for a
+	// service that is not served.
 	Digest mcp.Digest
-	// Present is true if the backend was listed, and has not been unreachable for longer than StaleAfter.
+	// Present is true if the backend was listed, and has not been unreachable for longer than
+	// StaleAfter.
 	Present bool
 	// Unread are the kinds of a present backend whose list could not be read.
 	Unread Kinds
@@ -86,8 +89,8 @@ type Catalog struct {
 	unlisted atomic.Pointer[Catalog]
 }
 
-// Unlisted returns a catalog with the services of c whose lists are unknown: it is not present. The same c always returns the same
-// one. Safe for concurrent use.
+// Unlisted returns a catalog with the services of c whose lists are unknown: it is not present. The
+// same c always returns the same one. Safe for concurrent use.
 func (c *Catalog) Unlisted() *Catalog {
 	if u := c.unlisted.Load(); u != nil {
 		return u

@@ -14,21 +14,25 @@ import (
 )
 
 const (
-	// unweighed is the encoded size up to which messages are decoded without an estimate: their memory is bounded by it.
+	// unweighed is the encoded size up to which messages are decoded without an estimate: their
+	// memory is bounded by it.
 	unweighed = 64 << 10
-	// maxDecoded bounds the estimated memory of a decoded message, without its strings and bytes: messageBytes for each
-	// embedded message, of which one can be encoded in two bytes, and valueBytes for each other value.
+	// maxDecoded bounds the estimated memory of a decoded message, without its strings and bytes:
+	// messageBytes for each embedded message, of which one can be encoded in two bytes, and
+	// valueBytes for each other value.
 	maxDecoded   = 64 << 20
 	messageBytes = 128
 	valueBytes   = 16
 )
 
-// codec is gRPC's protobuf codec, except that it refuses messages whose decoded form would exceed maxDecoded.
+// codec is gRPC's protobuf codec, except that it refuses messages whose decoded form would exceed
+// maxDecoded.
 type codec struct{ encoding.CodecV2 }
 
 func newCodec() codec { return codec{encoding.GetCodecV2(encodingproto.Name)} }
 
-// Name implements encoding.CodecV2. The empty name leaves the content type as it is without a codec.
+// Name implements encoding.CodecV2. The empty name leaves the content type as it is without a
+// codec.
 func (codec) Name() string { return "" }
 
 // Unmarshal implements encoding.CodecV2.
@@ -43,8 +47,9 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	return c.CodecV2.Unmarshal(data, v)
 }
 
-// decodedBytes estimates the memory of a message when it is decoded, without its strings and bytes. It stops once the sum exceeds most. It
-// does not check the encoding, or messages nested deeper than depth: decoding rejects those.
+// decodedBytes estimates the memory of a message when it is decoded, without its strings and bytes.
+// It stops once the sum exceeds most. It does not check the encoding, or messages nested deeper
+// than depth: decoding rejects those.
 func decodedBytes(md protoreflect.MessageDescriptor, raw []byte, most, depth int) (sum int) {
 	if depth <= 0 {
 		return 0

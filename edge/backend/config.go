@@ -27,17 +27,17 @@ const (
 
 // Bounds that no setting changes.
 const (
-	// MaxPages, MaxEntries and MaxListBytes bound one list of one backend, all its pages together. A list that exceeds one of them is
-	// rejected as a whole, and the previous list remains.
+	// MaxPages, MaxEntries and MaxListBytes bound one list of one backend, all its pages together.
+	// A list that exceeds one of them is rejected as a whole, and the previous list remains.
 	MaxPages     = 1_000
 	MaxEntries   = 10_000
 	MaxListBytes = 64 << 20
-	// MaxOwnListBytes bounds a caller's own list, as MaxListBytes does other lists. maxOwnBytes bounds all callers' own lists that are
-	// cached for one backend.
+	// MaxOwnListBytes bounds a caller's own list, as MaxListBytes does other lists. maxOwnBytes
+	// bounds all callers' own lists that are cached for one backend.
 	MaxOwnListBytes = 8 << 20
 	maxOwnBytes     = 32 << 20
-	// MaxTemplateVariables bounds the resource templates of one backend and their variables together, and thereby the cost of matching a
-	// URI. Templates above the bound are left out.
+	// MaxTemplateVariables bounds the resource templates of one backend and their variables
+	// together, and thereby the cost of matching a URI. Templates above the bound are left out.
 	MaxTemplateVariables = 1_000
 	// MaxWatches bounds the resource watches of one backend, each one upstream stream.
 	MaxWatches = 10_000
@@ -51,14 +51,17 @@ const (
 type Config struct {
 	// Name identifies the backend in logs, errors and metrics. Required, unique in a pool.
 	Name string
+	// Revision identifies the settings among those with the same name: a backend that is given again
+	// with its revision stays as it is, and one with another is replaced.
+	Revision string
 	// Target is any gRPC target ("dns:///tools:50051", "unix:/run/tools.sock", "localhost:50051").
 	// Required.
 	Target string
-	// Prefix is put before the backend's tool and prompt names; empty adds none. Unless the backend was discovered, names that begin with
-	// it are reserved for it.
+	// Prefix is put before the backend's tool and prompt names; empty adds none. Unless the backend
+	// was discovered, names that begin with it are reserved for it.
 	Prefix string
-	// URIs are prefixes of URIs that are reserved for the backend. Empty reserves none: the backend serves URIs that no other backend
-	// reserves.
+	// URIs are prefixes of URIs that are reserved for the backend. Empty reserves none: the backend
+	// serves URIs that no other backend reserves.
 	URIs []string
 	// Credentials of the transport; nil means plaintext.
 	Credentials credentials.TransportCredentials
@@ -68,63 +71,73 @@ type Config struct {
 	MaxConcurrent int
 	// MaxMessageBytes bounds one received message; 0 means DefaultMaxMessageBytes.
 	MaxMessageBytes int
-	// Refresh is the interval of listing the backend without a reported change, and the time for which a principal's own lists are cached;
-	// 0 means DefaultRefresh.
+	// Refresh is the interval of listing the backend without a reported change, and the time for
+	// which a principal's own lists are cached; 0 means DefaultRefresh.
 	Refresh time.Duration
-	// StaleAfter is how long the last lists of an unreachable backend are served; 0 means DefaultStaleAfter.
+	// StaleAfter is how long the last lists of an unreachable backend are served; 0 means
+	// DefaultStaleAfter.
 	StaleAfter time.Duration
-	// OwnLists is how long a request waits for the caller's own lists; reading them continues for up to Timeout. 0 means DefaultOwnLists.
+	// OwnLists is how long a request waits for the caller's own lists; reading them continues for
+	// up to Timeout. 0 means DefaultOwnLists.
 	OwnLists time.Duration
 	// Resolver resolves targets of its scheme; nil means gRPC's own. It may be an Explainer.
 	Resolver resolver.Builder
-	// Resolve is the interval of DNS queries for the addresses of the target's name, if it is a name; at least 1 s. 0 means DefaultResolve.
+	// Resolve is the interval of DNS queries for the addresses of the target's name, if it is a
+	// name; at least 1 s. 0 means DefaultResolve.
 	Resolve time.Duration
-	// Outliers says when an address of the target is ejected for a while; nil disables the detection.
+	// Outliers says when an address of the target is ejected for a while; nil disables the
+	// detection.
 	Outliers *Outliers
-	// Health is the service that is queried at the standard health service of each address; empty queries the health of the whole address.
-	// HealthOff disables it. An address that has no health service counts as healthy; one that does not know a service named here does not.
+	// Health is the service that is queried at the standard health service of each address; empty
+	// queries the health of the whole address. HealthOff disables it. An address that has no health
+	// service counts as healthy; one that does not know a service named here does not.
 	Health string
-	// Claims are the names, in mcp.Principal.Claims, of the callers' claims that the backend receives in the contract's Principal beside
-	// subject, issuer, client, actor, scopes and roles; nil means none.
+	// Claims are the names, in mcp.Principal.Claims, of the callers' claims that the backend
+	// receives in the contract's Principal beside subject, issuer, client, actor, scopes and roles;
+	// nil means none.
 	Claims []string
 	// Identity proves the caller to the backend, beside the contract's Principal; nil disables it.
 	Identity Identity
 	// Caller are keys of metadata whose values depend on the caller; nil means none.
 	Caller []CallerMetadata
-	// Fixed is the metadata of everything that is sent to the target, including health checks; nil means none.
+	// Fixed is the metadata of everything that is sent to the target, including health checks; nil
+	// means none.
 	Fixed credentials.PerRPCCredentials
-	// Headers are the canonical names of the headers of clients' HTTP requests that calls forward as metadata; nil means none. See package
-	// dispatch.
+	// Headers are the canonical names of the headers of clients' HTTP requests that calls forward
+	// as metadata; nil means none. See package dispatch.
 	Headers []string
-	// Extensions are ids of protocol extensions that the backend declares and that are announced to clients, beside those the edge knows:
-	// they add no methods, notifications or results; nil means none. See Backend.Carries.
+	// Extensions are ids of protocol extensions that the backend declares and that are announced to
+	// clients, beside those the edge knows: they add no methods, notifications or results; nil
+	// means none. See Backend.Carries.
 	Extensions []string
-	// FullSchemas sends the schemas of tools' arguments to clients unchanged, see Backend.FullSchemas. Package check lints the schemas that
-	// clients receive.
+	// FullSchemas sends the schemas of tools' arguments to clients unchanged, see
+	// Backend.FullSchemas. Package check lints the schemas that clients receive.
 	FullSchemas bool
-	// Adapt makes the Adapter for a target that does not implement the contract; the adapter sends the RPCs of calls through calls. nil
-	// means that the target implements the contract. Adapt must not connect.
+	// Adapt makes the Adapter for a target that does not implement the contract; the adapter sends
+	// the RPCs of calls through calls. nil means that the target implements the contract. Adapt
+	// must not connect.
 	Adapt func(target *grpc.ClientConn, calls grpc.ClientConnInterface) Adapter
 }
 
 // Identity proves the caller to a backend. It must be safe for concurrent use.
 type Identity interface {
-	// Prove returns the metadata, a key and a value, of an RPC that is made for a caller. call is the id of the call to which the RPC
-	// belongs; empty for a list or a watch. It may send a request to another server, and returns before ctx ends. The error is a
-	// *mcp.Error.
+	// Prove returns the metadata, a key and a value, of an RPC that is made for a caller. call is
+	// the id of the call to which the RPC belongs; empty for a list or a watch. It may send a
+	// request to another server, and returns before ctx ends. The error is a *mcp.Error.
 	Prove(ctx context.Context, who *mcp.Principal, call string) (key, value string, err error)
 }
 
-// AskedIdentity is an Identity that sends a request to another server, which may take long: Prove is called before the call takes one of
-// the backend's places.
+// AskedIdentity is an Identity that sends a request to another server, which may take long: Prove
+// is called before the call takes one of the backend's places.
 type AskedIdentity interface {
 	Identity
-	// Refused reports that the backend rejected the value that Prove returned for a caller (UNAUTHENTICATED). ctx is that of the same
-	// request.
+	// Refused reports that the backend rejected the value that Prove returned for a caller
+	// (UNAUTHENTICATED). ctx is that of the same request.
 	Refused(ctx context.Context, who *mcp.Principal, value string)
 }
 
-// Explainer is a Resolver that can say why a target has no address. It must be safe for concurrent use.
+// Explainer is a Resolver that can say why a target has no address. It must be safe for concurrent
+// use.
 type Explainer interface {
 	// Unresolved returns the reason, for operators; nil if the target has an address.
 	Unresolved(target string) error
@@ -149,7 +162,8 @@ type Options struct {
 
 // tuning holds the timings and bounds that tests replace.
 type tuning struct {
-	// retryMin and retryMax bound the jittered wait before a failed list, feed or watch is tried again.
+	// retryMin and retryMax bound the jittered wait before a failed list, feed or watch is tried
+	// again.
 	retryMin, retryMax time.Duration
 	// dialMin and dialMax do the same for connections.
 	dialMin, dialMax time.Duration
@@ -159,9 +173,11 @@ type tuning struct {
 	describe time.Duration
 	// settle is how long the first list waits for the feeds' `started`.
 	settle time.Duration
-	// gap is the least time between two lists that a feed triggers, gapMax the longest to which it grows.
+	// gap is the least time between two lists that a feed triggers, gapMax the longest to which it
+	// grows.
 	gap, gapMax time.Duration
-	// lingering is the least time for which a removed backend stays: clients that have its lists may be about to call it.
+	// lingering is the least time for which a removed backend stays: clients that have its lists
+	// may be about to call it.
 	lingering time.Duration
 	// watches and principals replace MaxWatches and MaxPrincipals.
 	watches, principals int

@@ -11,7 +11,7 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// description is what is known of a backend beside its lists. It is immutable except for the probes,
+// description is a backend's description without its lists. It is immutable except for the probes,
 // which the refresher adds before it is shared.
 type description struct {
 	// described is the answer of Describe; nil if it is not implemented.
@@ -22,7 +22,8 @@ type description struct {
 	subscribe, completion, promptValues bool
 }
 
-// describe calls Describe. Its timeout detects a backend that hangs while its connection stays open.
+// describe calls Describe. Its timeout detects a backend that hangs while its connection stays
+// open.
 func (b *Backend) describe(ctx context.Context) (*description, error) {
 	within := min(b.cfg.Timeout, b.tune.describe)
 	bounded, cancel := context.WithTimeout(ctx, within)
@@ -58,8 +59,8 @@ func (d *description) serves(kind Kinds) (served, feed bool) {
 	}
 }
 
-// probe determines what a backend without Describe offers beside its lists: it calls each method once,
-// without using the result. The method exists unless it answers UNIMPLEMENTED.
+// probe determines what a backend without Describe offers beside its lists: it calls each method
+// once, without using the result. The method exists unless it answers UNIMPLEMENTED.
 func (b *Backend) probe(ctx context.Context, d *description, resources, prompts bool) {
 	ctx, cancel := context.WithTimeout(ctx, b.tune.settle)
 	defer cancel()

@@ -18,14 +18,15 @@ const (
 	keepAliveTimeout = 20 * time.Second
 )
 
-// Flow-control windows. streamWindow is how many bytes the edge buffers for a call whose client does not
-// read; gRPC's default grows to 16 MiB. connWindow is shared by all calls of a connection.
+// Flow-control windows. streamWindow is how many bytes the edge buffers for a call whose client
+// does not read; gRPC's default grows to 16 MiB. connWindow is shared by all calls of a connection.
 const (
 	streamWindow = 256 << 10
 	connWindow   = 8 << 20
 )
 
-// headerList bounds the headers and the trailers of one answer, including a status' text and details.
+// headerList bounds the headers and the trailers of one answer, including a status' text and
+// details.
 const headerList = 64 << 10
 
 // dial makes a connection. It stays idle until it is used or connected explicitly.

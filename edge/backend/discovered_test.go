@@ -15,9 +15,9 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
-// found is a backend that was discovered, as others are not listed unless they are told to.
-func found(name, target, revision string) Discovered {
-	return Discovered{Config{Name: name, Target: target, Refresh: time.Hour}, revision}
+// found is a discovered backend, which is not listed without a request.
+func found(name, target, revision string) Config {
+	return Config{Name: name, Target: target, Refresh: time.Hour, Revision: revision}
 }
 
 // named are the names of the backends that there are.
@@ -35,7 +35,7 @@ func TestDiscover(t *testing.T) {
 	p, configured, changes := started(t, Config{Name: "m", Target: one}, fast)
 	await.Receive(t, "the configured one", changes)
 
-	err := p.Discover([]Discovered{found("z", two, "1"), found("b", two, "1"), found("m", two, "1"), found("b", one, "2"), found("x", "", "1")}, 0)
+	err := p.Discover([]Config{found("z", two, "1"), found("b", two, "1"), found("m", two, "1"), found("b", one, "2"), found("x", "", "1")}, 0)
 	if err == nil || !strings.Contains(err.Error(), `"m" was discovered and is left out: a configured backend`) ||
 		!strings.Contains(err.Error(), `"b" was discovered and is left out: another one`) || !strings.Contains(err.Error(), `"x" has no target`) {
 		t.Errorf("the error is %v", err)
@@ -51,7 +51,7 @@ func TestDiscover(t *testing.T) {
 	ready(t, p)
 
 	kept, replaced := p.Backends()[1], p.Backends()[2]
-	if err := p.Discover([]Discovered{found("b", two, "1"), found("z", one, "2")}, 0); err != nil {
+	if err := p.Discover([]Config{found("b", two, "1"), found("z", one, "2")}, 0); err != nil {
 		t.Fatal(err)
 	}
 	if all := p.Backends(); all[1] != kept || all[2] == replaced {
@@ -64,7 +64,7 @@ func TestDismissedBackendEndsItsCalls(t *testing.T) {
 	f := newFake("slow")
 	target, _ := f.serve(t, "")
 	p, _, changes := started(t, Config{Name: "m", Target: freeAddr(t)}, fast)
-	if err := p.Discover([]Discovered{found("b", target, "1")}, time.Minute); err != nil {
+	if err := p.Discover([]Config{found("b", target, "1")}, time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	await.Receive(t, "its list", changes)
@@ -105,7 +105,7 @@ func TestDismissedBackendIsClosedWithCalls(t *testing.T) {
 	target, _ := newFake("a").serve(t, "")
 	p, _, changes := started(t, Config{Name: "m", Target: freeAddr(t)}, fast)
 	for _, drain := range []time.Duration{0, time.Hour} {
-		if err := p.Discover([]Discovered{found("b", target, "1")}, drain); err != nil {
+		if err := p.Discover([]Config{found("b", target, "1")}, drain); err != nil {
 			t.Fatal(err)
 		}
 		await.Until(t, "its list", func() bool { return (<-changes).catalog.Present })
@@ -121,7 +121,7 @@ func TestDismissedBackendIsClosedWithCalls(t *testing.T) {
 		}
 		await.Until(t, "it to be closed", func() bool { return b.conn.GetState() == connectivity.Shutdown })
 	}
-	if err := p.Discover([]Discovered{found("b", target, "1")}, 0); err == nil || len(p.Backends()) != 1 {
+	if err := p.Discover([]Config{found("b", target, "1")}, 0); err == nil || len(p.Backends()) != 1 {
 		t.Errorf("a closed pool takes backends: %v", err)
 	}
 }
@@ -134,7 +134,7 @@ func TestDiscoverBeforeStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	if err := p.Discover([]Discovered{found("b", target, "1")}, 0); err != nil {
+	if err := p.Discover([]Config{found("b", target, "1")}, 0); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

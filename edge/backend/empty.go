@@ -10,8 +10,9 @@ import (
 	rpb "google.golang.org/grpc/reflection/grpc_reflection_v1"
 )
 
-// emptyReason returns why clients see nothing of a backend whose lists were all read; empty if they see something,
-// or may with a principal of their own. It queries the backend once for each connection.
+// emptyReason returns why clients see nothing of a backend whose lists were all read; empty if they
+// see something, or may with a principal of their own. It queries the backend once for each
+// connection.
 func (r *refresher) emptyReason(ctx context.Context) string {
 	served := false
 	for i := range r.parts {
@@ -37,8 +38,8 @@ func (r *refresher) emptyReason(ctx context.Context) string {
 	return r.reflected.text
 }
 
-// withoutContract describes, for a target that serves none of the contract's services, what it serves and what to
-// do.
+// withoutContract describes, for a target that serves none of the contract's services, its services
+// and what to do.
 func (b *Backend) withoutContract(ctx context.Context) string {
 	const none = "none of ToolService, ResourceService and PromptService of mcpedge.v1 is served"
 	ctx, cancel := context.WithTimeout(ctx, b.tune.settle)
@@ -62,8 +63,8 @@ var reflectionMethods = []string{
 	"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
 }
 
-// services returns the names of the services of a target, without infrastructure, by server reflection; nil if it
-// has no reflection or does not answer.
+// services returns the names of the services of a target, without infrastructure, by server
+// reflection; nil if it has no reflection or does not answer.
 func (b *Backend) services(ctx context.Context) []string {
 	for _, method := range reflectionMethods {
 		stream, err := b.conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, method)

@@ -147,7 +147,7 @@ func (f *fake) WatchTools(_ *pb.WatchToolsRequest, s grpc.ServerStreamingServer[
 	}
 }
 
-// changeTools tells all feeds of a change; cut ends them instead.
+// changeTools notifies all feeds of a change; cut ends them instead.
 func (f *fake) changeTools(cut bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -190,7 +190,7 @@ func (f *fake) WatchResource(r *pb.WatchResourceRequest, s grpc.ServerStreamingS
 	}
 }
 
-// update tells the watches of a URI that sub changed; cut ends them instead.
+// update notifies the watches of a URI that sub changed; cut ends them instead.
 func (f *fake) update(uri, sub string, cut bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -275,7 +275,7 @@ func serveOn(t *testing.T, s *grpc.Server, l net.Listener) (string, func()) {
 	return l.Addr().String(), stop
 }
 
-// freeAddr is an address where nobody listens.
+// freeAddr is an address without a listener.
 func freeAddr(t *testing.T) string {
 	t.Helper()
 	addr, err := freeport.Addr()

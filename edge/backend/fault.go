@@ -19,13 +19,20 @@ type fault struct {
 func (f *fault) Error() string { return f.text }
 func (f *fault) Unwrap() error { return f.err }
 
-// explained explains an error of connecting to a target, if the dialer failed or the server did not answer. It returns TLS errors and
-// others unchanged.
-func explained(err error, target string) error {
+// noPreface is gRPC's error for a server that accepts a connection and does not begin HTTP/2.
+const noPreface = "error reading server preface"
+
+// explained explains an error of connecting to a target, if the dialer failed, the server did not
+// answer, or it speaks no gRPC without TLS. secure means that the edge speaks TLS. It returns TLS
+// errors and others unchanged.
+func explained(err error, target string, secure bool) error {
 	if silent(err.Error()) {
 		return &fault{target + " takes connections and does not answer: it may hang, or wait for another protocol than gRPC", err}
 	}
 	what, dialed := dialFault(err.Error())
+	if !dialed && !secure && strings.Contains(err.Error(), noPreface) {
+		return &fault{err.Error() + ": what answers there speaks no gRPC without TLS: if the backend speaks TLS, give it tls: {} in the configuration file", err}
+	}
 	if !dialed {
 		return err
 	}
@@ -46,15 +53,16 @@ func explained(err error, target string) error {
 	return &fault{text, err}
 }
 
-// silent reports whether an error of a gRPC channel means that a server sent nothing, at the start of HTTP/2 or TLS, until the attempt to
-// connect ended.
+// silent reports whether an error of a gRPC channel means that a server sent nothing, at the start
+// of HTTP/2 or TLS, until the attempt to connect ended.
 func silent(text string) bool {
 	return strings.Contains(text, "error reading server preface: ") &&
 		(strings.Contains(text, "use of closed network connection") || strings.Contains(text, "i/o timeout")) ||
 		strings.Contains(text, "authentication handshake failed: context deadline exceeded")
 }
 
-// dialFault returns the text of a dialer in an error of a gRPC channel, or in a nested one; false if the error is not a dialer's.
+// dialFault returns the text of a dialer in an error of a gRPC channel, or in a nested one; false
+// if the error is not a dialer's.
 func dialFault(text string) (what string, dialed bool) {
 	const before, dialing = "connection error: desc = ", "transport: Error while dialing: "
 	for what = text; ; dialed = true {
@@ -71,7 +79,8 @@ func dialFault(text string) (what string, dialed bool) {
 	}
 }
 
-// partsOf splits "dial tcp 127.0.0.1:1: connect: connection refused"; all are empty if the text has another form.
+// partsOf splits "dial tcp 127.0.0.1:1: connect: connection refused"; all are empty if the text has
+// another form.
 func partsOf(what string) (network, address, cause string) {
 	rest, found := strings.CutPrefix(what, "dial ")
 	if !found {
@@ -82,7 +91,8 @@ func partsOf(what string) (network, address, cause string) {
 	return network, address, cause
 }
 
-// proxyOf returns the proxy through which gRPC connects to a target, without its password; empty if there is none.
+// proxyOf returns the proxy through which gRPC connects to a target, without its password; empty if
+// there is none.
 func proxyOf(target string) string {
 	if scheme, rest, found := strings.Cut(target, ":///"); found {
 		if scheme != "dns" {

@@ -91,8 +91,8 @@ func (b *Backend) feedOnce(ctx context.Context, f *feed) error {
 	}
 }
 
-// openStream opens the feed of a kind as soon as there is a connection. recv reports whether an event
-// is a known one, and whether it is a change.
+// openStream opens the feed of a kind as soon as there is a connection. recv reports whether an
+// event is a known one, and whether it is a change.
 func (b *Backend) openStream(ctx context.Context, kind Kinds) (recv func() (set, changed bool, err error), err error) {
 	wait := grpc.WaitForReady(true)
 	switch kind {

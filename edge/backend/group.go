@@ -23,8 +23,8 @@ func (g *group) follow(ctx context.Context) {
 	context.AfterFunc(g.ctx, func() { stop() })
 }
 
-// add counts one more piece of work, which must call done at its end. It returns false if the group is closed:
-// the work must not begin.
+// add counts one more piece of work, which must call done at its end. It returns false if the group
+// is closed: the work must not begin.
 func (g *group) add() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

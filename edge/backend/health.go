@@ -23,8 +23,8 @@ const HealthOff = "off"
 // healthWatch follows the health service at one connection.
 type healthWatch struct {
 	of *addressBalancer
-	// tell is called with each state that the service reports, by one goroutine.
-	tell func(balancer.SubConnState)
+	// report is called with each state that the service reports, by one goroutine.
+	report func(balancer.SubConnState)
 }
 
 // Build implements balancer.ProducerBuilder: it begins the watch.
@@ -44,8 +44,8 @@ const (
 	healthPauseMax = 30 * time.Second
 )
 
-// run watches until the connection ends, or until it has no health service. After a watch that reported a state has
-// ended, that state remains until the next watch has begun or failed.
+// run watches until the connection ends, or until it has no health service. After a watch that
+// reported a state has ended, that state remains until the next watch has begun or failed.
 func (w *healthWatch) run(ctx context.Context, cc grpc.ClientConnInterface) {
 	pause := healthPauseMin
 	for said := false; ; {
@@ -58,7 +58,7 @@ func (w *healthWatch) run(ctx context.Context, cc grpc.ClientConnInterface) {
 		switch {
 		case code == codes.Unimplemented, code == codes.NotFound && w.of.config.Health == "":
 			w.noService(err)
-			w.tell(balancer.SubConnState{ConnectivityState: connectivity.Ready})
+			w.report(balancer.SubConnState{ConnectivityState: connectivity.Ready})
 			return
 		case !spoke && (!said || code != codes.OK):
 			w.unhealthy(fmt.Errorf("its health service %q answers: %w", w.of.config.Health, err))
@@ -95,10 +95,10 @@ func (w *healthWatch) watch(ctx context.Context, cc grpc.ClientConnInterface) (s
 		spoke = true
 		switch s := res.GetStatus(); {
 		case s == healthpb.HealthCheckResponse_SERVING:
-			w.tell(balancer.SubConnState{ConnectivityState: connectivity.Ready})
+			w.report(balancer.SubConnState{ConnectivityState: connectivity.Ready})
 		case s == healthpb.HealthCheckResponse_SERVICE_UNKNOWN && w.of.config.Health == "":
 			w.noService(errors.New(s.String()))
-			w.tell(balancer.SubConnState{ConnectivityState: connectivity.Ready})
+			w.report(balancer.SubConnState{ConnectivityState: connectivity.Ready})
 		default:
 			w.unhealthy(fmt.Errorf("its health service says %s of %q", s, w.of.config.Health))
 		}
@@ -106,7 +106,7 @@ func (w *healthWatch) watch(ctx context.Context, cc grpc.ClientConnInterface) (s
 }
 
 func (w *healthWatch) unhealthy(why error) {
-	w.tell(balancer.SubConnState{ConnectivityState: connectivity.TransientFailure, ConnectionError: why})
+	w.report(balancer.SubConnState{ConnectivityState: connectivity.TransientFailure, ConnectionError: why})
 }
 
 // noService logs once that the target has no health service for the whole of it.

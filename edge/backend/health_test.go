@@ -21,7 +21,8 @@ const (
 	notKnown   = healthpb.HealthCheckResponse_SERVICE_UNKNOWN
 )
 
-// watched is a health service whose Watch is what a test says; it gets the number of the watch, from 1 on.
+// watched is a health service with the test's Watch function, which gets the number of the watch,
+// from 1.
 type watched struct {
 	healthpb.UnimplementedHealthServer
 	watches atomic.Int32
@@ -47,12 +48,13 @@ func unwell(t *testing.T, h healthpb.HealthServer, cfg Config) (*Pool, *Backend)
 	return p, b
 }
 
-// Health services as servers have them: what an answer means, and that none is asked more than once a second.
+// The states of common health services have their effect, and no service is queried more than once
+// a second.
 func TestHealthServices(t *testing.T) {
 	official := health.NewServer()
 	official.SetServingStatus("shop", serving)
 	unaware := health.NewServer()
-	unaware.SetServingStatus("", notKnown) // as those that were not told of the server as a whole
+	unaware.SetServingStatus("", notKnown) // as servers that have no status for the server as a whole
 	script := func(watch func(n int32, send func(healthpb.HealthCheckResponse_ServingStatus), ctx context.Context) error) *watched {
 		return &watched{watch: watch}
 	}

@@ -9,13 +9,15 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// Inspection is a backend outside a pool: it connects and is read on request only, and changes are not followed. Its clients may be
-// used as those of any backend. Connect and Read must be called by one goroutine.
+// Inspection is a backend outside a pool: it connects and is read on request only, and changes are
+// not followed. Its clients may be used as those of any backend. Connect and Read must be called by
+// one goroutine.
 type Inspection struct {
 	*Backend
 }
 
-// Inspect makes the backend without connecting. It fails as NewPool does. The caller must call Close.
+// Inspect makes the backend without connecting. It fails as NewPool does. The caller must call
+// Close.
 func Inspect(cfg Config, opts Options) (*Inspection, error) {
 	tune := opts.tune
 	if tune == nil {
@@ -31,8 +33,8 @@ func Inspect(cfg Config, opts Options) (*Inspection, error) {
 // Close ends the connections and all streams that Read opened, and waits for it.
 func (i *Inspection) Close() { i.close() }
 
-// Connect waits until the backend is connected, or until ctx ends; the error then is why. Failed attempts are repeated for the
-// duration again; an attempt that is in progress then is the last.
+// Connect waits until the backend is connected, or until ctx ends; the error then is why. Failed
+// attempts are repeated for the duration again; an attempt that is in progress then is the last.
 func (i *Inspection) Connect(ctx context.Context, again time.Duration) error {
 	i.conn.Connect()
 	repeating, cancel := context.WithTimeout(ctx, again)
@@ -60,17 +62,21 @@ func (i *Inspection) Connect(ctx context.Context, again time.Duration) error {
 
 // Survey is the result of reading a backend once.
 type Survey struct {
-	// Described is the answer of Describe; nil if it is not implemented, in which case the catalog has the features found by probing.
+	// Described is the answer of Describe; nil if it is not implemented, in which case the catalog
+	// has the features found by probing.
 	Described *pb.DescribeResponse
-	// Catalog is what is served, as the edge itself sees it. Never nil; not present if no list could be read.
+	// Catalog has the lists as the edge reads them. Never nil; not present if no list could be
+	// read.
 	Catalog *Catalog
 	// Lists describe how each list was read, in the order tools, resources, prompts.
 	Lists []Listing
-	// Breaches are sentences: violations of the contract in Describe and the lists. Feeds are not checked.
+	// Breaches are sentences: violations of the contract in Describe and the lists. Feeds are not
+	// checked.
 	Breaches []string
 	// Failures are sentences: the lists that could not be read.
 	Failures []string
-	// Empty is why clients would see nothing of the backend; empty if they see something, or may with a principal of their own.
+	// Empty is why clients would see nothing of the backend; empty if they see something, or may
+	// with a principal of their own.
 	Empty string
 	// Notes are the adapter's sentences on what the contract cannot express.
 	Notes []string
@@ -91,8 +97,8 @@ type Listing struct {
 	Private bool
 }
 
-// Read describes the backend, opens its change feeds and reads all its lists, once. The error is that of Describe; lists that cannot
-// be read are reported in the survey.
+// Read describes the backend, opens its change feeds and reads all its lists, once. The error is
+// that of Describe; lists that cannot be read are reported in the survey.
 func (i *Inspection) Read(ctx context.Context) (*Survey, error) {
 	r := &refresher{b: i.Backend, retry: i.newRetry(), about: &description{}}
 	if err := r.readAll(ctx, true); err != nil {

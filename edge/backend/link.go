@@ -12,8 +12,8 @@ import (
 	"google.golang.org/grpc/connectivity"
 )
 
-// signals carries the reports of the connection and the feeds to the refresher. They are levels, not events: reports that the refresher
-// has not taken yet coalesce.
+// signals carries the reports of the connection and the feeds to the refresher. They are levels,
+// not events: reports that the refresher has not taken yet coalesce.
 type signals struct {
 	wake chan struct{} // capacity 1
 
@@ -21,7 +21,8 @@ type signals struct {
 	link connectivity.State
 	// epoch counts how often the connection became ready.
 	epoch uint64
-	// dirty are the kinds to be listed; reported are those of them for which the backend reported a change.
+	// dirty are the kinds to be listed; reported are those of them for which the backend reported a
+	// change.
 	dirty, reported Kinds
 }
 
@@ -69,7 +70,8 @@ func (s *signals) notify() {
 	}
 }
 
-// followLink reconnects whenever the connection is idle, and signals its state to the refresher until ctx ends.
+// followLink reconnects whenever the connection is idle, and signals its state to the refresher
+// until ctx ends.
 func (b *Backend) followLink(ctx context.Context) {
 	for {
 		state := b.conn.GetState()
@@ -86,7 +88,8 @@ func (b *Backend) followLink(ctx context.Context) {
 	}
 }
 
-// reason returns why the connection fails, nil if it works again. A gRPC channel has no method for that, but fails calls with it at once.
+// reason returns why the connection fails, nil if it works again. A gRPC channel has no method for
+// that, but fails calls with it at once.
 func (b *Backend) reason(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
@@ -100,11 +103,11 @@ func (b *Backend) reason(ctx context.Context) error {
 			return unknown
 		}
 	}
-	return explained(err, b.cfg.Target)
+	return explained(err, b.cfg.Target, b.cfg.Credentials != nil)
 }
 
-// unresolved returns why the target has no address: the reason of its Resolver, or that DNS does not know its host. nil means that it has
-// an address, or that this is unknown.
+// unresolved returns why the target has no address: the reason of its Resolver, or that DNS does
+// not know its host. nil means that it has an address, or that this is unknown.
 func (b *Backend) unresolved(ctx context.Context) error {
 	target := b.cfg.Target
 	if why, ok := b.cfg.Resolver.(Explainer); ok {

@@ -46,8 +46,8 @@ type page[T proto.Message] struct {
 	bytes   int
 }
 
-// read lists one kind with all its pages, checks it and computes its digest. A nil principal is the edge itself. A service that
-// is not implemented is no error.
+// read lists one kind with all its pages, checks it and computes its digest. A nil principal is the
+// edge itself. A service that is not implemented is no error.
 func (b *Backend) read(ctx context.Context, kind Kinds, who *pb.Principal) (*list, error) {
 	ctx, cancel := context.WithTimeout(ctx, b.cfg.Timeout)
 	defer cancel()
@@ -82,7 +82,7 @@ func (l *list) readTools(ctx context.Context, client pb.ToolServiceClient, who *
 		return err
 	}
 	l.tools = sound(l, entries, vet.Tool)
-	l.digest = digest(l.tools)
+	l.digest = DigestOf(l.tools)
 	return nil
 }
 
@@ -104,12 +104,12 @@ func (l *list) readResources(ctx context.Context, client pb.ResourceServiceClien
 	}
 	l.resources = sound(l, entries, vet.Resource)
 	l.templates = l.affordable(sound(l, templates, vet.Template))
-	l.digest = digest(l.resources)*31 + digest(l.templates)
+	l.digest = DigestOf(l.resources)*31 + DigestOf(l.templates)
 	return l.readSkills(ctx, client, who)
 }
 
-// affordable returns the first templates within MaxTemplateVariables, and reports the others. This bounds the cost of matching a
-// URI with a backend's templates.
+// affordable returns the first templates within MaxTemplateVariables, and reports the others. This
+// bounds the cost of matching a URI with a backend's templates.
 func (l *list) affordable(templates []*pb.ResourceTemplate) []*pb.ResourceTemplate {
 	variables := 0
 	for i, t := range templates {
@@ -139,7 +139,7 @@ func (l *list) readSkills(ctx context.Context, client pb.ResourceServiceClient, 
 		return err
 	}
 	l.hasSkills, l.skills = true, sound(l, entries, vet.Skill)
-	l.digest = l.digest*31 + digest(l.skills)
+	l.digest = l.digest*31 + DigestOf(l.skills)
 	return nil
 }
 
@@ -152,7 +152,7 @@ func (l *list) readPrompts(ctx context.Context, client pb.PromptServiceClient, w
 		return err
 	}
 	l.prompts = sound(l, entries, vet.Prompt)
-	l.digest = digest(l.prompts)
+	l.digest = DigestOf(l.prompts)
 	return nil
 }
 
@@ -219,8 +219,8 @@ func pages[T proto.Message](l *list, rpc string, hint *Hint, fetch func(token st
 // maxTTL is the longest time for which clients may cache a list.
 const maxTTL = 30 * 24 * time.Hour
 
-// hintOf reads one page's hint and whether it makes the list private. A TTL out of bounds is recorded as a problem and replaced
-// by the nearest bound.
+// hintOf reads one page's hint and whether it makes the list private. A TTL out of bounds is
+// recorded as a problem and replaced by the nearest bound.
 func (l *list) hintOf(rpc string, c *pb.CacheHint) Hint {
 	if c == nil {
 		return Hint{}

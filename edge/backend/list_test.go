@@ -63,12 +63,12 @@ func TestHints(t *testing.T) {
 
 func TestDigest(t *testing.T) {
 	a, b := &pb.Tool{Name: "a"}, &pb.Tool{Name: "b"}
-	if digest([]*pb.Tool{a, b}) != digest([]*pb.Tool{proto.CloneOf(a), proto.CloneOf(b)}) {
+	if DigestOf([]*pb.Tool{a, b}) != DigestOf([]*pb.Tool{proto.CloneOf(a), proto.CloneOf(b)}) {
 		t.Error("equal content has different digests")
 	}
 	distinct := map[uint64]bool{}
 	for _, l := range [][]*pb.Tool{nil, {a}, {b}, {a, b}, {b, a}, {{Name: "ab"}}, {{}, {}}} {
-		distinct[digest(l)] = true
+		distinct[DigestOf(l)] = true
 	}
 	if len(distinct) != 7 || distinct[0] {
 		t.Errorf("digests of 7 lists = %v", distinct)

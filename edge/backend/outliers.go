@@ -12,21 +12,24 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Outliers says when an address of a target is ejected, which means that it gets no calls for a while, because calls
-// fail there and not elsewhere. It is gRPC's outlier detection by failure percentage (proposal A50), except for which
-// statuses count as failures. A zero field selects its default.
+// Outliers says when an address of a target is ejected, which means that it gets no calls for a
+// while, because calls fail there and not elsewhere. It is gRPC's outlier detection by failure
+// percentage (proposal A50), except for which statuses count as failures. A zero field selects its
+// default.
 type Outliers struct {
-	// Interval is how often addresses are judged, each time by the calls since the last time; 0 means 10 s.
+	// Interval is how often addresses are judged, each time by the calls since the last time; 0
+	// means 10 s.
 	Interval time.Duration
-	// Ejection is how long the first ejection lasts. Each further one in a row lasts as much longer, up to ten times
-	// that; 0 means 30 s.
+	// Ejection is how long the first ejection lasts. Each further one in a row lasts as much
+	// longer, up to ten times that; 0 means 30 s.
 	Ejection time.Duration
-	// Failures is the percentage of failed calls from which on an address is an outlier; 0 means 85.
+	// Failures is the percentage of failed calls from which on an address is an outlier; 0 means
+	// 85.
 	Failures int
 	// Calls is how many calls an address must have had in an interval to be judged; 0 means 50.
 	Calls int
-	// MaxEjected is the percentage of ejected addresses at which no further address is ejected. One address may always
-	// be ejected; 0 means 50.
+	// MaxEjected is the percentage of ejected addresses at which no further address is ejected. One
+	// address may always be ejected; 0 means 50.
 	MaxEjected int
 }
 
@@ -125,7 +128,8 @@ func (d *detector) leave(j *judged, a *address) {
 	}
 }
 
-// count counts a call that ended. Statuses that callers cause do not count as failures of the address.
+// count counts a call that ended. Statuses that callers cause do not count as failures of the
+// address.
 func (j *judged) count(err error) {
 	j.calls.Add(1)
 	switch status.Code(err) {
@@ -134,8 +138,9 @@ func (j *judged) count(err error) {
 	}
 }
 
-// judge ejects addresses by the calls since its previous run, and readmits those whose ejection is over. If fewer than
-// two addresses had enough calls, it ejects none, since there is nothing to compare with.
+// judge ejects addresses by the calls since its previous run, and readmits those whose ejection is
+// over. If fewer than two addresses had enough calls, it ejects none, since there is nothing to
+// compare with.
 func (d *detector) judge(now time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

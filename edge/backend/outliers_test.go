@@ -13,8 +13,8 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
-// An address where calls fail gets none while others serve, and gets them again after a while. Without Outliers it goes on
-// getting its turns.
+// An address where calls fail gets none while others serve, and gets them again after a while.
+// Without Outliers it continues getting its turns.
 func TestOutliersGetNoCalls(t *testing.T) {
 	good, bad := newFake("a"), newFake("a")
 	_, port, _ := net.SplitHostPort(freeAddr(t))
@@ -49,7 +49,8 @@ func TestOutliersGetNoCalls(t *testing.T) {
 	await.Until(t, "it gets calls again", func() bool { return turns(watched) == 5 })
 }
 
-// Addresses are judged by percentage, volume and comparison; ejections grow, end, and never hide all.
+// Addresses are judged by percentage, volume and comparison. Ejections grow, end, and never affect
+// all addresses.
 func TestOutliersAreJudged(t *testing.T) {
 	type ended struct{ calls, failed int }
 	type step struct {
@@ -109,7 +110,8 @@ func TestOutliersAreJudged(t *testing.T) {
 	}
 }
 
-// What a caller can cause does not count against an address, and an address that is connected anew starts anew.
+// Errors that a caller can cause do not count against an address. A new connection to an address
+// starts without a history.
 func TestOutliersOfCallers(t *testing.T) {
 	d := &detector{o: *(&Outliers{Calls: 1}).filled(), addresses: map[string]*judged{}}
 	a := &address{of: &addressBalancer{outliers: d}}

@@ -9,20 +9,20 @@ import (
 	"sync/atomic"
 )
 
-// Pool is all backends of an edge: the configured ones, and the discovered ones, which may be added and removed. All methods are
-// safe for concurrent use.
+// Pool is all backends of an edge: the configured ones, and the discovered ones. Both may be added
+// and removed while it runs. All methods are safe for concurrent use.
 type Pool struct {
 	opts Options
 	tune *tuning
-	// all are the configured backends in their order, then the discovered ones by name. The slice that it points at is never
-	// changed.
+	// all are the configured backends in their order, then the discovered ones by name. The slice
+	// that it points at is never changed.
 	all atomic.Pointer[[]*Backend]
 
 	mu         sync.Mutex
 	run        context.Context // of Start; nil before it
 	closed     bool
 	configured []*Backend
-	discovered map[string]*discovered
+	discovered map[string]*Backend
 	// leaving counts the goroutines of removed backends, which end when gone is closed.
 	leaving sync.WaitGroup
 	gone    chan struct{}
@@ -38,30 +38,21 @@ func NewPool(cfgs []Config, opts Options) (*Pool, error) {
 	if tune == nil {
 		tune = &defaultTuning
 	}
-	p := &Pool{opts: opts, tune: tune, discovered: map[string]*discovered{}, gone: make(chan struct{})}
-	seen := map[string]bool{}
-	for _, cfg := range cfgs {
-		b, err := newBackend(cfg, opts, tune, p.notify)
-		if err == nil && seen[cfg.Name] {
-			b.close()
-			err = fmt.Errorf("two backends are named %q: give each a name of its own", cfg.Name)
-		}
-		if err != nil {
-			p.Close()
-			return nil, err
-		}
-		seen[cfg.Name] = true
-		p.configured = append(p.configured, b)
-	}
+	p := &Pool{opts: opts, tune: tune, discovered: map[string]*Backend{}, gone: make(chan struct{})}
 	p.publish()
+	first, err := p.Prepare(cfgs)
+	if err != nil {
+		return nil, err
+	}
+	first.Apply(0)
 	return p, nil
 }
 
-// publish replaces the published backends by the current ones. p.mu is locked, or p is not shared yet.
+// publish replaces the published backends by the current ones. p.mu is locked, or p is not shared.
 func (p *Pool) publish() {
 	all := slices.Clone(p.configured)
 	for _, name := range slices.Sorted(maps.Keys(p.discovered)) {
-		all = append(all, p.discovered[name].backend)
+		all = append(all, p.discovered[name])
 	}
 	p.all.Store(&all)
 }
@@ -80,8 +71,8 @@ func (p *Pool) Start(ctx context.Context) {
 	}
 }
 
-// Ready waits until every current backend was tried once: listed, or found to be unreachable. The error is ctx's, or says that the
-// pool was closed.
+// Ready waits until every current backend was tried once: listed, or found to be unreachable. The
+// error is ctx's, or says that the pool was closed.
 func (p *Pool) Ready(ctx context.Context) error {
 	for _, b := range p.Backends() {
 		if err := b.AwaitTried(ctx); err != nil {
@@ -91,8 +82,8 @@ func (p *Pool) Ready(ctx context.Context) error {
 	return nil
 }
 
-// AwaitTried waits until the backend was tried once: listed, or found to be unreachable. The error is ctx's, or says that the
-// backend was removed.
+// AwaitTried waits until the backend was tried once: listed, or found to be unreachable. The error
+// is ctx's, or says that the backend was removed.
 func (b *Backend) AwaitTried(ctx context.Context) error {
 	if b.Tried() {
 		return nil
@@ -107,7 +98,8 @@ func (b *Backend) AwaitTried(ctx context.Context) error {
 	}
 }
 
-// Tried reports whether the backend was listed, or found to be unreachable, since it was configured.
+// Tried reports whether the backend was listed, or found to be unreachable, since it was
+// configured.
 func (b *Backend) Tried() bool {
 	select {
 	case <-b.tried:
@@ -117,7 +109,8 @@ func (b *Backend) Tried() bool {
 	}
 }
 
-// Untried returns the names of the backends that were neither listed nor found to be unreachable yet, in their order.
+// Untried returns the names of the backends that were neither listed nor found to be unreachable
+// yet, in their order.
 func (p *Pool) Untried() (names []string) {
 	for _, b := range p.Backends() {
 		if !b.Tried() {
@@ -127,8 +120,8 @@ func (p *Pool) Untried() (names []string) {
 	return names
 }
 
-// Close ends all connections, feeds and watches, and returns when all goroutines have ended. Running calls fail. The catalogs stay
-// readable.
+// Close ends all connections, feeds and watches, and returns when all goroutines have ended.
+// Running calls fail. The catalogs stay readable.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -137,10 +130,7 @@ func (p *Pool) Close() {
 	}
 	p.closed = true
 	close(p.gone)
-	all := slices.Clone(p.configured)
-	if set := p.all.Load(); set != nil {
-		all = *set
-	}
+	all := p.Backends()
 	for _, b := range all {
 		b.group.cancel()
 	}
@@ -150,22 +140,32 @@ func (p *Pool) Close() {
 	p.leaving.Wait()
 }
 
-// Backends returns the current backends: the configured ones in their order, then the discovered ones by name. The slice must not
-// be changed.
+// Backends returns the current backends: the configured ones in their order, then the discovered
+// ones by name. The slice must not be changed.
 func (p *Pool) Backends() []*Backend { return *p.all.Load() }
 
-// OnChange registers fn, which is called after the catalog of a backend was replaced, with the kinds whose lists differ, were added
-// or were removed; and with all kinds after a backend was removed. The set is empty if only the description, a hint or the scope
-// differs. fn is also called if a private list is reported as changed, since the change may be visible to some principals only.
-// Calls for one backend do not overlap, except for that of its removal. fn must not block, nor close the pool. A caller that
-// registers before Start misses no change.
+// OnChange registers fn, which is called after the catalog of a backend was replaced, with the
+// kinds whose lists differ, were added or were removed; and with all kinds after a backend was
+// removed or a configured one was added. The set is empty if only the description, a hint or the
+// scope differs. fn is also called if a private list is reported as changed, since the change may
+// be visible to some principals only. Calls for one backend do not overlap, except for that of its
+// removal. fn must not block, nor close the pool. A caller that registers before Start misses no
+// change.
 func (p *Pool) OnChange(fn func(b *Backend, kinds Kinds)) {
 	p.hookMu.Lock()
 	defer p.hookMu.Unlock()
 	p.hooks = append(p.hooks[:len(p.hooks):len(p.hooks)], fn)
 }
 
+// notify reports a changed catalog of a backend. Those of backends that are not in the pool yet are
+// not reported: they are when the backend is added.
 func (p *Pool) notify(b *Backend, kinds Kinds) {
+	if slices.Contains(p.Backends(), b) {
+		p.report(b, kinds)
+	}
+}
+
+func (p *Pool) report(b *Backend, kinds Kinds) {
 	p.hookMu.RLock()
 	hooks := p.hooks
 	p.hookMu.RUnlock()

@@ -20,7 +20,8 @@ func (b *Backend) Principal(p mcp.Principal) *pb.Principal {
 	}
 }
 
-// ClaimsOf returns the claims of a caller that the backend receives, as JSON values; nil if there are none.
+// ClaimsOf returns the claims of a caller that the backend receives, as JSON values; nil if there
+// are none.
 func (b *Backend) ClaimsOf(p mcp.Principal) map[string]string {
 	var claims map[string]string
 	for _, name := range b.cfg.Claims {
@@ -34,8 +35,8 @@ func (b *Backend) ClaimsOf(p mcp.Principal) map[string]string {
 	return claims
 }
 
-// Prove returns the metadata, a key and a value, that an RPC for a caller has beside the contract's Principal; an empty key
-// means none. See Identity.
+// Prove returns the metadata, a key and a value, that an RPC for a caller has beside the contract's
+// Principal; an empty key means none. See Identity.
 func (b *Backend) Prove(ctx context.Context, who *mcp.Principal, call string) (key, value string, err error) {
 	if b.cfg.Identity == nil {
 		return "", "", nil
@@ -56,8 +57,8 @@ func (b *Backend) Proved(ctx context.Context, who *mcp.Principal, value string, 
 	}
 }
 
-// proving adds the metadata of CallerPairs and Prove to the context of a list or a watch. The caller must call proved with
-// the error of the RPC.
+// proving adds the metadata of CallerPairs and Prove to the context of a list or a watch. The
+// caller must call proved with the error of the RPC.
 func (b *Backend) proving(ctx context.Context, who *mcp.Principal) (_ context.Context, proved func(error), _ error) {
 	pairs, err := b.CallerPairs(who)
 	if err != nil {

@@ -14,13 +14,15 @@ import (
 	"github.com/mcpedge/mcpedge/internal/weighted"
 )
 
-// private caches the catalogs of single principals, up to maxOwnBytes in total: the least recently used is evicted first.
+// private caches the catalogs of single principals, up to maxOwnBytes in total: the least recently
+// used is evicted first.
 type private struct {
 	flight singleflight.Group
 
 	mu      sync.Mutex
 	entries *weighted.Cache[string, *own]
-	// generation is incremented by every drop: a reading that began before a drop is not cached after it.
+	// generation is incremented by every drop: a reading that began before a drop is not cached
+	// after it.
 	generation uint64
 	breaker    breaker
 }
@@ -59,11 +61,13 @@ func (c *private) drop() {
 	c.entries.Purge()
 }
 
-// CatalogFor returns the catalog as a principal sees it: Catalog, if no list is private or the caller is anonymous; otherwise the
-// principal's own, which is read from the backend if it is not cached. Concurrent requests of one principal share one reading. It is
-// cached for Refresh, or until the backend reports a change; if the backend then cannot be reached, it is served until StaleAfter. A
-// reading that takes longer than OwnLists continues without the request. After a reading that took too long, or did not reach the
-// backend, requests of all principals fail at once for a while, except for one that tries.
+// CatalogFor returns the catalog as a principal sees it: Catalog, if no list is private or the
+// caller is anonymous; otherwise the principal's own, which is read from the backend if it is not
+// cached. Concurrent requests of one principal share one reading. It is cached for Refresh, or
+// until the backend reports a change; if the backend then cannot be reached, it is served until
+// StaleAfter. A reading that takes longer than OwnLists continues without the request. After a
+// reading that took too long, or did not reach the backend, requests of all principals fail at once
+// for a while, except for one that tries.
 //
 // The error is ctx's, or the gRPC status of the list.
 func (b *Backend) CatalogFor(ctx context.Context, p mcp.Principal) (*Catalog, error) {
@@ -72,12 +76,12 @@ func (b *Backend) CatalogFor(ctx context.Context, p mcp.Principal) (*Catalog, er
 		return c, nil
 	}
 	var space [128]byte
-	key := string(p.AppendIdentity(space[:0], b.told))
+	key := string(p.AppendIdentity(space[:0], b.claims))
 	kept, generation := b.private.get(key)
 	if b.fresh(kept) {
 		return kept.catalog, nil
 	}
-	fresh, err := b.readSoon(ctx, key, p, generation)
+	fresh, err := b.readBounded(ctx, key, p, generation)
 	if err == nil {
 		return fresh, nil
 	}
@@ -87,8 +91,8 @@ func (b *Backend) CatalogFor(ctx context.Context, p mcp.Principal) (*Catalog, er
 	return nil, err
 }
 
-// readSoon is readShared bounded by OwnLists. It fails at once if the breaker is open.
-func (b *Backend) readSoon(ctx context.Context, key string, p mcp.Principal, generation uint64) (*Catalog, error) {
+// readBounded is readShared bounded by OwnLists. It fails at once if the breaker is open.
+func (b *Backend) readBounded(ctx context.Context, key string, p mcp.Principal, generation uint64) (*Catalog, error) {
 	if err := b.private.breaker.refuses(b.cfg.OwnLists); err != nil {
 		return nil, err
 	}
@@ -117,7 +121,7 @@ func (b *Backend) KeptFor(p mcp.Principal) *Catalog {
 		return c
 	}
 	var space [128]byte
-	if kept, _ := b.private.get(string(p.AppendIdentity(space[:0], b.told))); b.fresh(kept) {
+	if kept, _ := b.private.get(string(p.AppendIdentity(space[:0], b.claims))); b.fresh(kept) {
 		return kept.catalog
 	}
 	return nil
@@ -126,7 +130,8 @@ func (b *Backend) KeptFor(p mcp.Principal) *Catalog {
 // fresh reports whether a cached catalog need not be read again; false for nil.
 func (b *Backend) fresh(kept *own) bool { return kept != nil && time.Since(kept.read) < b.cfg.Refresh }
 
-// readShared reads a principal's catalog once for all concurrent requests. The reading continues when one of them ends.
+// readShared reads a principal's catalog once for all concurrent requests. The reading continues
+// when one of them ends.
 func (b *Backend) readShared(ctx context.Context, key string, p mcp.Principal, generation uint64) (*Catalog, error) {
 	// The key has the generation: a request after a change must not get what was read before it.
 	flight := string(appendUint([]byte(key), generation))
@@ -157,7 +162,8 @@ func (b *Backend) readShared(ctx context.Context, key string, p mcp.Principal, g
 	}
 }
 
-// readOwn reads the private lists as a principal; it takes the public ones from the current content.
+// readOwn reads the private lists as a principal; it takes the public ones from the current
+// content.
 func (b *Backend) readOwn(ctx context.Context, p mcp.Principal) (*Catalog, error) {
 	now := b.content.Load()
 	lists := now.lists
@@ -193,8 +199,8 @@ func appendUint(dst []byte, n uint64) []byte {
 	return dst
 }
 
-// unreachable reports whether an error says only that a server did not answer: the backend, or the server that proves the caller to
-// it.
+// unreachable reports whether an error says only that a server did not answer: the backend, or the
+// server that proves the caller to it.
 func unreachable(err error) bool {
 	var e *mcp.Error
 	if errors.As(err, &e) {

@@ -9,7 +9,8 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// TestOwnListsAreBoundedByBytes: a list of a caller's own is shorter than one for all, and those that are kept take no more than a bound together.
+// TestOwnListsAreBoundedByBytes: a caller's own list has a lower bound than a shared one, and the
+// cached ones have a common bound.
 func TestOwnListsAreBoundedByBytes(t *testing.T) {
 	l := &list{most: MaxOwnListBytes}
 	_, err := pages(l, "ListTools", &l.hint, func(string) (page[*pb.Tool], error) { return page[*pb.Tool]{bytes: MaxOwnListBytes + 1}, nil })

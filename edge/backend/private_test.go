@@ -73,7 +73,8 @@ func TestPrivateLists(t *testing.T) {
 	if _, err := b.CatalogFor(t.Context(), mcp.Principal{Subject: "ann", Scopes: []string{"x"}}); err != nil || asked.Load() != 3 {
 		t.Fatalf("other scopes: %v, asked %d times", err, asked.Load())
 	}
-	// So are roles, client, actor and the claims that the backend is told, and no two of them are taken for one.
+	// Roles, client, actor and the received claims also distinguish callers, and no two values are
+	// confused.
 	for i, who := range []mcp.Principal{
 		{Subject: "ann", Roles: []string{"x"}}, {Subject: "ann", Client: "x"}, {Subject: "ann", Actor: "x"},
 		{Subject: "ann", Scopes: []string{"a\x00b"}}, {Subject: "ann", Scopes: []string{"a", "b"}}, {Subject: "ann", Scopes: []string{"a"}, Roles: []string{"b"}},
@@ -91,7 +92,7 @@ func TestPrivateLists(t *testing.T) {
 		}
 	}
 	before := asked.Load()
-	for _, other := range []string{"a", "b"} { // which the backend is not told
+	for _, other := range []string{"a", "b"} { // The backend does not receive this claim.
 		if _, err := b.CatalogFor(t.Context(), mcp.Principal{Subject: "cem", Forwarded: map[string]json.RawMessage{"other": []byte(`"` + other + `"`)}}); err != nil {
 			t.Fatal(err)
 		}
@@ -126,7 +127,7 @@ func TestPrivateShared(t *testing.T) {
 	addr, _ := f.serve(t, "")
 	p, b, _ := started(t, Config{Target: addr}, fast)
 	ready(t, p)
-	// One gives up; the reading it began goes on for the others.
+	// One request ends; the read that it began continues for the others.
 	ctx, cancel := context.WithCancel(t.Context())
 	gone := make(chan error)
 	go func() {
@@ -204,7 +205,8 @@ func (p *prover) Prove(context.Context, *mcp.Principal, string) (key, value stri
 	return "mcp-identity", "x", nil
 }
 
-// The lists of a caller outlast the outage of whoever proves who that is, as they do the backend's; not that it refuses.
+// A caller's cached lists are served during an outage of the issuer that proves the caller's
+// identity, as during one of the backend. They are not served after the issuer's refusal.
 func TestPrivateWhileNobodyProves(t *testing.T) {
 	f := newFake()
 	f.tools = privateTools(nil)

@@ -13,7 +13,8 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// refresher keeps one backend's catalog current. It runs in one goroutine, which alone uses its fields.
+// refresher keeps one backend's catalog current. It runs in one goroutine, which alone uses its
+// fields.
 type refresher struct {
 	b     *Backend
 	parts [len(each)]part
@@ -23,11 +24,12 @@ type refresher struct {
 
 	// seen is the epoch of the connection that was described.
 	seen uint64
-	// pending are the kinds to be read at soon. At full, the backend is described again and all kinds are read.
+	// pending are the kinds to be read at soon. At full, the backend is described again and all
+	// kinds are read.
 	pending    Kinds
 	soon, full time.Time
-	// gap is the least time between two reads that feeds trigger, and read is the time of the last one. gap grows
-	// while a feed triggers each read as soon as it may.
+	// gap is the least time between two reads that feeds trigger, and read is the time of the last
+	// one. gap grows while a feed triggers each read as soon as it may.
 	gap  time.Duration
 	read time.Time
 	// reported are the kinds that changed since they were last published.
@@ -112,8 +114,9 @@ func (r *refresher) step(ctx context.Context) time.Duration {
 	return r.next(linked)
 }
 
-// take reads the signals. Kinds that were reported as changed are read after the gap at the earliest. The gap grows
-// while reports are frequent, and returns to its minimum when there are none for a while.
+// take reads the signals. Kinds that were reported as changed are read after the gap at the
+// earliest. The gap grows while reports are frequent, and returns to its minimum when there are
+// none for a while.
 func (r *refresher) take() signal {
 	s := r.b.signals.take()
 	r.reported |= s.reported
@@ -154,8 +157,8 @@ func (r *refresher) disconnected(ctx context.Context, link connectivity.State) {
 	}
 }
 
-// readAll describes the backend and reads all its lists, feeds first. fresh is true if the connection is new. The
-// error is that of Describe; later errors are kept with the kinds.
+// readAll describes the backend and reads all its lists, feeds first. fresh is true if the
+// connection is new. The error is that of Describe; later errors are kept with the kinds.
 func (r *refresher) readAll(ctx context.Context, fresh bool) error {
 	r.full = time.Now().Add(jitter(r.b.cfg.Refresh))
 	r.pending = allKinds
@@ -185,8 +188,8 @@ func (r *refresher) readAll(ctx context.Context, fresh bool) error {
 	return nil
 }
 
-// openFeeds opens the feeds that the backend offers, ends those it no longer offers, and waits a bounded time until
-// all have settled. A feed that starts later triggers another read of its kind.
+// openFeeds opens the feeds that the backend offers, ends those it no longer offers, and waits a
+// bounded time until all have settled. A feed that starts later triggers another read of its kind.
 func (r *refresher) openFeeds(ctx context.Context, fresh bool) {
 	for i, kind := range each {
 		_, wanted := r.about.serves(kind)
@@ -311,7 +314,8 @@ func (r *refresher) updateStatus(ctx context.Context) {
 	}
 }
 
-// problems returns the known problems of the backend: violations of the contract, and lists that cannot be read.
+// problems returns the known problems of the backend: violations of the contract, and lists that
+// cannot be read.
 func (r *refresher) problems() (breaches, failures []string) {
 	breaches = slices.Clone(r.about.problems)
 	if r.undescribed != nil {

@@ -427,7 +427,8 @@ func TestCloseAtAnyTime(t *testing.T) {
 	}
 }
 
-// A backend that hangs keeps its connection: the next Describe tells. What was wrong is no longer told once it is back.
+// A backend that hangs keeps its connection; the next Describe detects it. The error is removed
+// once the backend answers again.
 func TestHangs(t *testing.T) {
 	f := newFake("a")
 	addr, _ := f.serve(t, "")

@@ -7,13 +7,14 @@ import (
 	"google.golang.org/grpc/resolver/dns"
 )
 
-// minResolve is the least time between two DNS queries for one target, also after connections broke.
+// minResolve is the least time between two DNS queries for one target, also after connections
+// broke.
 const minResolve = time.Second
 
 func init() { dns.SetMinResolutionInterval(minResolve) }
 
-// scheduled makes DNS resolvers that query again on a schedule. gRPC's own queries again only when a connection breaks, so
-// that it does not find added addresses.
+// scheduled makes DNS resolvers that query again on a schedule. gRPC's own queries again only when
+// a connection breaks, so that it does not find added addresses.
 type scheduled struct {
 	resolver.Builder
 	every time.Duration

@@ -72,8 +72,8 @@ func (s *nameServer) answer(question []byte) []byte {
 	return out
 }
 
-// A name is resolved again on a schedule: an address that is added gets calls without a connection's break, and one that is
-// taken away gets none any more.
+// A name is resolved again on a schedule: an address that is added gets calls without a
+// connection's break, and one that is taken away gets none any more.
 func TestNamesAreResolvedAgain(t *testing.T) {
 	first, second := newFake("a"), newFake("a")
 	_, port, _ := net.SplitHostPort(freeAddr(t))
@@ -106,8 +106,9 @@ func TestNamesAreResolvedAgain(t *testing.T) {
 	await.Until(t, "the second is alone", func() bool { return turns() == 4 })
 }
 
-// DNS is asked for addresses alone. A service configuration there, gRPC's own way, could have calls repeated; and a resolver that
-// cannot say that there is none, as in a network without a way out, would hold every backend up for as long as it is waited for.
+// DNS is asked for addresses alone. A service configuration there, gRPC's own way, could have calls
+// repeated; and a resolver that cannot say that there is none, as in a network without a way out,
+// would hold every backend up for as long as it is waited for.
 func TestOnlyAddressesAreAskedFor(t *testing.T) {
 	f := newFake("a")
 	_, port, _ := net.SplitHostPort(freeAddr(t))

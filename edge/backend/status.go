@@ -16,7 +16,8 @@ const (
 	Connecting State = iota
 	// Ready means that it is connected, and its lists were read.
 	Ready
-	// Down means that it cannot be reached, or does not answer correctly. It is retried without end.
+	// Down means that it cannot be reached, or does not answer correctly. It is retried without
+	// end.
 	Down
 )
 
@@ -38,17 +39,18 @@ type Status struct {
 	State        State
 	// Since is when the state was entered.
 	Since time.Time
-	// LastError is the current or the last error; empty if there was none, or if the backend is ready again.
+	// LastError is the current or the last error; empty if there was none, or if the backend is
+	// ready again.
 	LastError string
-	// Progress describes how much of the target's description an adapter has read, while it reads: "learned 31 of 59 files". Empty
-	// otherwise.
+	// Progress describes how much of the target's description an adapter has read, while it reads:
+	// "learned 31 of 59 files". Empty otherwise.
 	Progress string
 	// Loaded is when all lists were last read without an error; zero means never.
 	Loaded time.Time
 	// Present is the catalog's: false if clients see nothing of the backend.
 	Present bool
-	// Problems are violations of the contract in what the backend serves now, lists that cannot be read, and why nothing is served if
-	// that is the case; one sentence each.
+	// Problems are violations of the contract in what the backend serves now, lists that cannot be
+	// read, and why nothing is served if that is the case; one sentence each.
 	Problems []string
 	// Calls is the number of running calls, and Watches that of open resource watches.
 	Calls, Watches int
@@ -69,7 +71,8 @@ func (b *Backend) Status() Status {
 	return s
 }
 
-// setState records a state and an error. Ready without an error clears the last error. A change of state is logged once.
+// setState records a state and an error. Ready without an error clears the last error. A change of
+// state is logged once.
 func (b *Backend) setState(s State, err error) {
 	b.statusMu.Lock()
 	before, since := b.status.State, b.status.Since
@@ -96,8 +99,8 @@ func (b *Backend) setState(s State, err error) {
 	}
 }
 
-// setProblems replaces the problems. empty is why clients see nothing of the backend, "" if they see something. It logs new problems,
-// except for failures, which were logged when they occurred.
+// setProblems replaces the problems. empty is why clients see nothing of the backend, "" if they
+// see something. It logs new problems, except for failures, which were logged when they occurred.
 func (b *Backend) setProblems(breaches, failures []string, empty string) {
 	problems := slices.Concat(breaches, failures)
 	for i := range problems {

@@ -17,16 +17,18 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// watchKey identifies a stream: equal keys share it. who is empty unless the backend has private lists.
+// watchKey identifies a stream: equal keys share it. who is empty unless the backend has private
+// lists.
 type watchKey struct{ uri, who string }
 
-// watch is one upstream stream of WatchResource and its watchers. Backend.watchMu guards its fields, except for those
-// set before it is shared.
+// watch is one upstream stream of WatchResource and its watchers. Backend.watchMu guards its
+// fields, except for those set before it is shared.
 type watch struct {
 	key    watchKey
 	who    *mcp.Principal // nil: the edge itself
 	cancel context.CancelFunc
-	// settled is closed when the backend has begun to report, or has refused; err is why it refused.
+	// settled is closed when the backend has begun to report, or has refused; err is why it
+	// refused.
 	settled  chan struct{}
 	err      error
 	watchers map[*watcher]struct{}
@@ -34,15 +36,16 @@ type watch struct {
 
 type watcher struct{ fn func(uri string) }
 
-// Watch calls fn whenever the backend reports that the resource, or one below it, changed, with the URI that changed.
-// fn may be called without a change (after a reconnection), but no change is missed once Watch has returned. Calls of
-// one watch do not overlap; fn must not block.
+// Watch calls fn whenever the backend reports that the resource, or one below it, changed, with the
+// URI that changed. fn may be called without a change (after a reconnection), but no change is
+// missed once Watch has returned. Calls of one watch do not overlap; fn must not block.
 //
-// Watch returns when the backend has begun to report. Equal watches share one stream. The error is the gRPC status with
-// which the backend refused the URI, ctx's, or a *mcp.Error: KindLimit if MaxWatches are open, KindUnavailable if the
-// backend is absent.
+// Watch returns when the backend has begun to report. Equal watches share one stream. The error is
+// the gRPC status with which the backend refused the URI, ctx's, or a *mcp.Error: KindLimit if
+// MaxWatches are open, KindUnavailable if the backend is absent.
 //
-// stop ends the watch; it is idempotent, and must be called in the end. A call of fn that has begun may outlast it.
+// stop ends the watch; it is idempotent, and must be called in the end. A call of fn that has begun
+// may outlast it.
 func (b *Backend) Watch(ctx context.Context, p mcp.Principal, uri string, fn func(uri string)) (stop func(), err error) {
 	c := b.Catalog()
 	if !c.Present {
@@ -51,7 +54,7 @@ func (b *Backend) Watch(ctx context.Context, p mcp.Principal, uri string, fn fun
 	key := watchKey{uri: uri}
 	var who *mcp.Principal
 	if c.Private {
-		key.who = string(p.AppendIdentity(nil, b.told))
+		key.who = string(p.AppendIdentity(nil, b.claims))
 		who = &p
 	}
 	me := &watcher{fn: fn}
@@ -113,7 +116,8 @@ func (b *Backend) forget(w *watch) {
 // follow keeps the stream of a watch open until its context ends, or until the first attempt fails.
 func (b *Backend) follow(ctx context.Context, w *watch) {
 	defer w.cancel()
-	// Calls and watches have separate connections. If that of calls is up, it is worth waiting for that of watches.
+	// Calls and watches have separate connections. If that of calls is up, it is worth waiting for
+	// that of watches.
 	up := grpc.WaitForReady(b.conn.GetState() == connectivity.Ready)
 	err := b.watchOnce(ctx, w, func() { close(w.settled) }, up)
 	select {
@@ -144,8 +148,8 @@ func (b *Backend) follow(ctx context.Context, w *watch) {
 	}
 }
 
-// watchOnce opens the stream, calls started with its first event, and passes events on until it ends.
-// A backend that does not begin within the timeout fails with DEADLINE_EXCEEDED.
+// watchOnce opens the stream, calls started with its first event, and passes events on until it
+// ends. A backend that does not begin within the timeout fails with DEADLINE_EXCEEDED.
 func (b *Backend) watchOnce(ctx context.Context, w *watch, started func(), opts ...grpc.CallOption) (ended error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -188,8 +192,8 @@ func (b *Backend) watchOnce(ctx context.Context, w *watch, started func(), opts 
 	return err
 }
 
-// covers reports whether a URI is the watched one, for which the empty one stands, or one below it. Reports of other
-// URIs are ignored: they have watches of their own.
+// covers reports whether a URI is the watched one, for which the empty one stands, or one below it.
+// Reports of other URIs are ignored: they have watches of their own.
 func covers(watched, uri string) bool {
 	rest, below := strings.CutPrefix(uri, watched)
 	return uri == "" || below && (rest == "" || strings.HasSuffix(watched, "/") || strings.ContainsRune("/?#", rune(rest[0]))) &&
