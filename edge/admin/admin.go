@@ -1,8 +1,10 @@
-// Package admin serves the endpoints for operators and load balancers: liveness, readiness, metrics, and mcpedge.admin.v1 as REST. Without
-// Options.Auth, every caller that reaches it may do everything, so the listener then stays on loopback unless configured otherwise.
+// Package admin serves the endpoints for operators and load balancers: liveness, readiness,
+// metrics, and mcpedge.admin.v1 as REST. Without Options.Auth, every caller that reaches it may do
+// everything, so the listener then stays on loopback unless configured otherwise.
 //
-// To the rest of the edge the REST API is one more transport: its calls and reads are messages of the newest stateless revision, sent in
-// process to the era that serves them, from the principal authenticated here, or from the principal admin without authentication.
+// To the rest of the edge the REST API is one more transport: its calls and reads are messages of
+// the newest stateless revision, sent in process to the era that serves them, from the principal
+// authenticated here, or from the principal admin without authentication.
 package admin
 
 import (
@@ -31,9 +33,10 @@ const (
 // JWKSPath serves the public keys.
 const JWKSPath = "/.well-known/jwks.json"
 
-// Options are what is served beside liveness and readiness, and who may use it.
+// Options configure the endpoints in addition to liveness and readiness, and their authentication.
 type Options struct {
-	// Web bounds requests, and says which hosts and origins may call endpoints other than the probes.
+	// Web bounds requests, and says which hosts and origins may call endpoints other than the
+	// probes.
 	Web web.Options
 	// API is served below /v1/, with its description at /openapi.json; nil disables both.
 	API *API
@@ -45,23 +48,26 @@ type Options struct {
 	Audit Auditor
 	// Level is the level of the log, read and set at /loglevel; nil disables that path.
 	Level *slog.LevelVar
-	// ClientCertificates requires a client certificate for every path but the probes, /healthz and /readyz, and JWKSPath. The listener must
-	// verify the certificates that clients send.
+	// ClientCertificates requires a client certificate for every path but the probes, /healthz and
+	// /readyz, and JWKSPath. The listener must verify the certificates that clients send.
 	ClientCertificates bool
 	// Dev serves /dev, what is below it, and POST /v1/traces; nil disables them.
 	Dev http.Handler
-	// JWKS returns the public keys with which backends verify the caller's identity. They are served at JWKSPath without authentication,
-	// since they are no secret; nil disables the path.
+	// JWKS returns the public keys with which backends verify the caller's identity. They are
+	// served at JWKSPath without authentication, since they are no secret; nil disables the path.
 	JWKS func() []byte
-	// Auth authenticates the callers of paths that are not open; nil allows every caller, as the administrator.
+	// Auth authenticates the callers of paths that are not open; nil allows every caller, as the
+	// administrator.
 	Auth web.Authenticator
-	// LockProbes, LockMetrics and LockDev require authentication by Auth for liveness and readiness, for Metrics, and for Dev, too.
+	// LockProbes, LockMetrics and LockDev require authentication by Auth for liveness and
+	// readiness, for Metrics, and for Dev, too.
 	LockProbes, LockMetrics, LockDev bool
 }
 
-// New makes the handler: an index at /, /healthz (the process lives) and /readyz (503 with the reason until it can serve, and again while
-// it drains; with the progress of backends whose description is still being read), and what the options say. Unless locked, /healthz,
-// /readyz and /metrics accept any host name.
+// New makes the handler: an index at /, /healthz (the process lives) and /readyz (503 with the
+// reason until it can serve, and again while it drains; with the progress of backends whose
+// description is still being read), and what the options say. Unless locked, /healthz, /readyz and
+// /metrics accept any host name.
 func New(ready Readiness, pool *backend.Pool, o Options) http.Handler {
 	o.Web.Refusal = refusal
 	g := guard{web.NewGuard(o.Auth, o.Web)}
@@ -93,7 +99,19 @@ func New(ready Readiness, pool *backend.Pool, o Options) http.Handler {
 	return g.bound(mux)
 }
 
-// learning returns a line for each backend whose description is still being read, each after a line break.
+// noMCP answers clients of MCP that were given the admin address, with a status and, unless it is
+// empty, the methods of the path.
+func (g guard) noMCP(status int, allowed string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if allowed != "" {
+			w.Header().Set("Allow", allowed)
+		}
+		g.Refuse(w, status, "this is the admin address of an edge: MCP is at the address of --listen, such as http://127.0.0.1:8080/mcp")
+	})
+}
+
+// learning returns a line for each backend whose description is still being read, each after a line
+// break.
 func learning(pool *backend.Pool) string {
 	var lines strings.Builder
 	for _, b := range pool.Backends() {
@@ -108,6 +126,10 @@ func learning(pool *backend.Pool) string {
 func (g guard) mount(mux *http.ServeMux, ready Readiness, pool *backend.Pool, o Options) {
 	const reading = "GET, OPTIONS"
 	mux.Handle("/{$}", g.admit(reading, index(o)))
+	mux.Handle("POST /{$}", g.admit("POST", g.noMCP(http.StatusMethodNotAllowed, reading)))
+	for _, path := range []string{"/mcp", "/mcp/", "/sse", "/message"} {
+		mux.Handle(path, g.admit("GET, POST, DELETE, OPTIONS", g.noMCP(http.StatusNotFound, "")))
+	}
 	if o.API != nil {
 		mux.Handle("/v1/", g.admit("GET, POST, DELETE, OPTIONS", newGateway(ready, pool, o.API, operations{o.Audit})))
 		mux.Handle("/openapi.json", g.admit(reading, http.HandlerFunc(describe)))
@@ -127,7 +149,7 @@ func (g guard) mount(mux *http.ServeMux, ready Readiness, pool *backend.Pool, o 
 				setLevel(w, r, o.Level, operations{o.Audit})
 				return
 			}
-			tellLevel(w, o.Level)
+			writeLevel(w, o.Level)
 		})))
 	}
 	if o.Profiles {

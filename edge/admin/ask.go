@@ -13,10 +13,15 @@ import (
 // maxReason bounds the bytes that are read of the reason why an edge is not ready.
 const maxReason = 4 << 10
 
-// Ask queries the readiness of the edge with the admin address addr, as configured: without a host, or with that of
-// all interfaces, it stands for this machine. secure means that the address uses TLS. The certificate is not
-// verified, since it may be for other names than this machine's, and since the request has no secrets. Ask returns
-// nil if the edge is ready; otherwise the edge's reason, or why the request failed. ctx bounds it.
+// plainOverTLS is part of the response of package net/http to a request without TLS at a listener
+// with TLS.
+const plainOverTLS = "HTTP request to an HTTPS server"
+
+// Ask queries the readiness of the edge with the admin address addr, as configured: without a host,
+// or with that of all interfaces, it stands for this machine. secure means that the address uses
+// TLS. The certificate is not verified, since it may be for other names than this machine's, and
+// since the request has no secrets. Ask returns nil if the edge is ready; otherwise the edge's
+// reason, or why the request failed. ctx bounds it.
 func Ask(ctx context.Context, addr string, secure bool) error {
 	scheme := "http"
 	if secure {
@@ -43,5 +48,8 @@ func Ask(ctx context.Context, addr string, secure bool) error {
 		return nil
 	}
 	reason, _ := io.ReadAll(io.LimitReader(resp.Body, maxReason))
+	if resp.StatusCode == http.StatusBadRequest && strings.Contains(string(reason), plainOverTLS) {
+		return fmt.Errorf("the edge at %s speaks TLS: give --config with its file of settings, or --admin-tls-cert and --admin-tls-key as it has them", addr)
+	}
 	return fmt.Errorf("the edge at %s is not ready: %s: %s", addr, resp.Status, strings.TrimSpace(string(reason)))
 }

@@ -18,6 +18,7 @@ import (
 type catalog struct {
 	pb.UnimplementedCatalogServiceServer
 	client *client
+	shown  func(name string) string // see API.ShownTool
 }
 
 // ListTools implements CatalogService.
@@ -50,15 +51,19 @@ func (c *catalog) ListSkills(ctx context.Context, in *pb.ListSkillsRequest) (*pb
 	return out, c.list(ctx, mcp.MethodSkillsList, in.GetPageToken(), "skills", out)
 }
 
-// GetTool implements CatalogService: it searches the list.
+// GetTool implements CatalogService: it searches the list, in which aliases are not.
 func (c *catalog) GetTool(ctx context.Context, in *pb.GetToolRequest) (*pb.GetToolResponse, error) {
+	name := in.GetName()
+	if c.shown != nil {
+		name = c.shown(name)
+	}
 	for token, first := "", true; first || token != ""; first = false {
 		page, err := c.ListTools(ctx, &pb.ListToolsRequest{PageToken: token})
 		if err != nil {
 			return nil, err
 		}
 		for _, t := range page.GetTools() {
-			if t.GetFields()["name"].GetStringValue() == in.GetName() {
+			if t.GetFields()["name"].GetStringValue() == name {
 				return &pb.GetToolResponse{Tool: t}, nil
 			}
 		}
@@ -67,8 +72,8 @@ func (c *catalog) GetTool(ctx context.Context, in *pb.GetToolRequest) (*pb.GetTo
 	return nil, status.Errorf(codes.NotFound, "unknown tool %.256q: GET /v1/tools names those that exist", in.GetName())
 }
 
-// list requests a page and reads it into a response whose entries have the name that MCP gives them. The page is empty if no backend serves
-// the kind.
+// list requests a page and reads it into a response whose entries have the name that MCP gives
+// them. The page is empty if no backend serves the kind.
 func (c *catalog) list(ctx context.Context, method mcp.Method, token, name string, out proto.Message) error {
 	var p params
 	if token != "" {

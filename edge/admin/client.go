@@ -20,11 +20,12 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/admin/v1"
 )
 
-// administrator is the caller by REST without authentication. Every token's issuer has a scheme, so no authenticated principal equals
-// it.
+// administrator is the caller by REST without authentication. Every token's issuer has a scheme, so
+// no authenticated principal equals it.
 var administrator = mcp.Principal{Subject: "admin", Issuer: "mcpedge"}
 
-// everything are the capabilities of a caller that declares none: it receives all requests, and may answer them.
+// everything are the capabilities of a caller that declares none: it receives all requests, and may
+// answer them.
 const everything = `{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{},"context":{}},"roots":{}}`
 
 // client sends requests of the newest stateless revision to the edge it is a part of.
@@ -112,11 +113,11 @@ func (c *client) call(ctx context.Context, method mcp.Method, p params, capabili
 	p.raw("_meta", append(meta, '}'))
 	body := append([]byte(`{"jsonrpc":"2.0","id":1,"method":`), jsonrpc.AppendString(nil, string(method))...)
 	body = append(append(body, `,"params":`...), p...)
-	var x exchange
+	var out unary
 	memory := c.memory.Begin()
 	defer memory.Release()
-	c.server.Post(ctx, &mcp.Incoming{Body: append(body, "}}"...), HTTP: seen(ctx), Principal: caller(ctx), Memory: &memory}, &x)
-	return x.result(ctx)
+	c.server.Post(ctx, &mcp.Incoming{Body: append(body, "}}"...), HTTP: seen(ctx), Principal: caller(ctx), Memory: &memory}, &out)
+	return out.result(ctx)
 }
 
 // traceHeaders are forwarded as the members of `_meta` with the same names.

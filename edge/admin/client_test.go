@@ -51,7 +51,8 @@ func (e *echo) posted(t *testing.T) map[string]any {
 	return m.Params
 }
 
-// A call is a request of the newest stateless revision, by the administrator, in its caller's trace.
+// A call is a request of the newest stateless revision, from the administrator, in its caller's
+// trace.
 func TestCallIsARequest(t *testing.T) {
 	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	e := &echo{result: `{"content":[]}`}
@@ -97,7 +98,7 @@ func TestCallIsARequest(t *testing.T) {
 	}
 }
 
-// What protobuf's JSON cannot hold is said to be so, and never told wrong.
+// Values that protobuf's JSON cannot represent are reported as such, and never changed.
 func TestResultsThatDoNotFit(t *testing.T) {
 	for _, result := range []string{`{"n":1e999}`, `{"a":1,"a":2}`, `[]`} {
 		e := &echo{result: result}

@@ -22,6 +22,9 @@ import (
 type API struct {
 	// Server serves calls, and ends sessions.
 	Server Server
+	// ShownTool returns the name in lists of a tool that a caller may name by an alias; nil means that
+	// there are no aliases.
+	ShownTool func(name string) string
 	// Memory is charged with the memory of calls; nil disables the charge.
 	Memory *budget.Holder
 	// Sessions looks up sessions.
@@ -48,7 +51,7 @@ func newGateway(ready Readiness, pool *backend.Pool, api *API, acts operations) 
 	)
 	ctx := context.Background()
 	err := errors.Join(
-		pb.RegisterCatalogServiceHandlerServer(ctx, mux, &catalog{client: newClient(api.Server, api.Replica.Status().Version, api.Memory)}),
+		pb.RegisterCatalogServiceHandlerServer(ctx, mux, &catalog{client: newClient(api.Server, api.Replica.Status().Version, api.Memory), shown: api.ShownTool}),
 		pb.RegisterSessionServiceHandlerServer(ctx, mux, &sessions{server: api.Server, directory: api.Sessions, acts: acts}),
 		pb.RegisterTaskServiceHandlerServer(ctx, mux, &taskService{tasks: api.Tasks, acts: acts}),
 		pb.RegisterReplicaServiceHandlerServer(ctx, mux, &replica{ready: ready, pool: pool, self: api.Replica, acts: acts}),
@@ -59,8 +62,8 @@ func newGateway(ready Readiness, pool *backend.Pool, api *API, acts operations) 
 	return traced(mux)
 }
 
-// marshaler makes JSON in which all control characters are escaped, also those that JSON allows in strings: clients and backends choose names,
-// and operators read responses in terminals.
+// marshaler makes JSON in which all control characters are escaped, also those that JSON allows in
+// strings: clients and backends choose names, and operators read responses in terminals.
 type marshaler struct{ *runtime.JSONPb }
 
 // Marshal implements runtime.Marshaler.

@@ -18,12 +18,13 @@ import (
 	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
 
-// guard protects a handler from web pages of other origins, and from requests that are too large or too slow.
+// guard protects a handler from web pages of other origins, and from requests that are too large or
+// too slow.
 type guard struct{ *web.Guard }
 
-// admit allows the requests that web.Guard admits, with one of the methods. It replaces the body of a POST, which is JSON,
-// by the bytes read. It removes the body of a GET and a DELETE, even if one was announced: the next handler would read it,
-// and wait for it.
+// admit allows the requests that web.Guard admits, with one of the methods. It replaces the body of
+// a POST, which is JSON, by the bytes read. It removes the body of a GET and a DELETE, even if one
+// was announced, because the next handler would wait for it.
 func (g guard) admit(allowed string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		who, ok := g.Admit(w, r, allowed)
@@ -57,7 +58,8 @@ func (g guard) admit(allowed string, next http.Handler) http.Handler {
 	})
 }
 
-// maxValues bounds the JSON values in a request or a result. Decoded to protobuf, each takes many times its size in memory.
+// maxValues bounds the JSON values in a request or a result. Decoded to protobuf, each takes many
+// times its size in memory.
 const maxValues = 200_000
 
 // manyValues reports whether JSON has more than maxValues values. The decoder rejects invalid JSON.
@@ -121,7 +123,8 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return b.ResponseWriter.Write(p)
 }
 
-// refusals maps the HTTP statuses of requests that are refused before a handler runs to their codes.
+// refusals maps the HTTP statuses of requests that are refused before a handler runs to their
+// codes.
 var refusals = map[int]codes.Code{
 	http.StatusForbidden:             codes.PermissionDenied,
 	http.StatusUnauthorized:          codes.Unauthenticated,

@@ -17,7 +17,7 @@ var levels = map[string]slog.Level{
 	"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError,
 }
 
-func tellLevel(w http.ResponseWriter, level *slog.LevelVar) {
+func writeLevel(w http.ResponseWriter, level *slog.LevelVar) {
 	_, _ = fmt.Fprintln(w, strings.ToLower(level.Level().String()))
 }
 
@@ -40,5 +40,5 @@ func setLevel(w http.ResponseWriter, r *http.Request, level *slog.LevelVar, acts
 		http.Error(w, status.Convert(err).Message(), http.StatusServiceUnavailable)
 		return
 	}
-	tellLevel(w, level)
+	writeLevel(w, level)
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
 
-// Act is what an operator does on the admin address, except for calls of tools and other requests that a client could make, which are
-// recorded as those of clients are.
+// Act is an operator's action on the admin address. Calls of tools and other requests that a client
+// could make are no acts: they are recorded as those of clients are.
 type Act struct {
 	// Operator is the authenticated principal, or the administrator without authentication.
 	Operator mcp.Principal
@@ -34,21 +34,24 @@ type Act struct {
 const (
 	ActEndSession = "admin/sessions/end"
 	ActCancelTask = "admin/tasks/cancel"
+	ActRollBack   = "admin/settings/rollback"
 	ActDrain      = "admin/drain"
 	ActLogLevel   = "admin/loglevel"
 )
 
 // Auditor records acts. It must be safe for concurrent use.
 type Auditor interface {
-	// Operate records an act before it has an effect. ended must be called once, when it has ended, with ok or a word for the error. The
-	// error, a *mcp.Error, says that the act cannot be recorded, and must not be done.
+	// Operate records an act before it has an effect. ended must be called once, when it has ended,
+	// with ok or a word for the error. The error, a *mcp.Error, says that the act cannot be
+	// recorded, and must not be done.
 	Operate(ctx context.Context, a *Act) (ended func(outcome string), err error)
 }
 
 // operations records acts. A nil Auditor records nothing.
 type operations struct{ records Auditor }
 
-// do records an act, runs fn and records how it ended. The error is that of fn, or a status that says that the act cannot be recorded.
+// do records an act, runs fn and records its outcome. The error is that of fn, or a status if the
+// act cannot be recorded.
 func (o operations) do(ctx context.Context, a Act, fn func() error) error {
 	if o.records == nil {
 		return fn()

@@ -34,7 +34,8 @@ func (olga) Authenticate(*http.Request) (mcp.Principal, *web.Denial) {
 	return mcp.Principal{Subject: "olga", Issuer: "https://id"}, nil
 }
 
-// A level that is set is recorded with the operator's principal, and not set where that cannot be recorded.
+// A change of the log level is recorded with the operator's principal. It has no effect if it
+// cannot be recorded.
 func TestLevelsAreRecorded(t *testing.T) {
 	pool, err := backend.NewPool(nil, backend.Options{})
 	if err != nil {

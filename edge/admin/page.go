@@ -5,7 +5,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// pageSize returns the maximum number of entries of a page: asked, from 1 to most, or standard if asked is 0.
+// pageSize returns the maximum number of entries of a page: asked, from 1 to most, or standard if
+// asked is 0.
 func pageSize(asked int32, standard, most int) (int, error) {
 	size := int(asked)
 	switch {

@@ -3,8 +3,11 @@ package admin
 import (
 	"context"
 	"math"
+	"slices"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -18,6 +21,12 @@ type Replica interface {
 	Status() Status
 	// Drain begins the shutdown of the process and returns at once. It may be called again.
 	Drain()
+	// Problems returns one sentence for each tool and prompt of a backend that the setting catalog
+	// hides because it cannot change it as it should.
+	Problems(backend string) []string
+	// RollBack puts the settings that were in force before in force again. The error says why it
+	// cannot, in which case nothing changes.
+	RollBack(ctx context.Context) error
 }
 
 // Status is the state of a replica.
@@ -28,7 +37,8 @@ type Status struct {
 	Started time.Time
 	// Draining is true while it shuts down.
 	Draining bool
-	// Sessions counts the sessions of which it has a copy, and Streams the open streams of sessions.
+	// Sessions counts the sessions of which it has a copy, and Streams the open streams of
+	// sessions.
 	Sessions, Streams int
 	// State is the store of sessions, calls and tasks.
 	State State
@@ -39,12 +49,38 @@ type Status struct {
 // Settings is the file of settings as it was last read.
 type Settings struct {
 	File string
-	// Unusable is why it cannot be used, in which case the previous settings remain in force; nil if
-	// it can be used.
+	// Unusable is why it cannot be used, in which case the previous settings remain in force; nil
+	// if it can be used.
 	Unusable error
 	// Restart has the changed keys that take effect only after a restart. The slice must not be
 	// changed.
 	Restart []string
+	// Generation counts the settings that were in force in this process, from 1. Digest identifies
+	// those that are: it is equal on every replica. Since is when they were put in force.
+	Generation int64
+	Digest     string
+	Since      time.Time
+	// RolledBack is true while RollBack has put them in force and File has others. Previous is the digest of those to which
+	// RollBack would return; empty means none.
+	RolledBack bool
+	Previous   string
+	// Owners are the owners of included files, in the order of the settings. The slice must not be
+	// changed.
+	Owners []Owner
+}
+
+// Owner is an owner of included files of settings.
+type Owner struct {
+	// Name of its grant, and the Pattern of its files.
+	Name, Pattern string
+	// Files are those in force.
+	Files []string
+	// State is in-force, stale or hidden. Digest identifies what is in force since the time Since; it is
+	// empty if State is hidden.
+	State, Digest string
+	Since         time.Time
+	// Err is why the files cannot be used; nil if they can.
+	Err error
 }
 
 // State is the store of sessions, calls and tasks.
@@ -73,7 +109,7 @@ type replica struct {
 	acts  operations
 }
 
-// int32Of is a number of things as the API has it: what is beyond its type is as much as it can say.
+// int32Of converts a count to the API's type. Larger values become the maximum.
 func int32Of(n int) int32 { return int32(min(n, math.MaxInt32)) } // #nosec G115 -- no number of things is negative
 
 // GetStatus implements ReplicaService.
@@ -88,12 +124,7 @@ func (r *replica) GetStatus(context.Context, *pb.GetStatusRequest) (*pb.GetStatu
 	if err := s.State.Err; err != nil {
 		out.State.Error = err.Error()
 	}
-	if f := s.Settings; f != nil {
-		out.Settings = &pb.Settings{File: f.File, RestartKeys: f.Restart}
-		if f.Unusable != nil {
-			out.Settings.Error = f.Unusable.Error()
-		}
-	}
+	out.Settings = settingsOf(s.Settings)
 	if err := r.ready.Ready(); err != nil {
 		out.Ready, out.Reason = false, err.Error()
 	}
@@ -101,6 +132,42 @@ func (r *replica) GetStatus(context.Context, *pb.GetStatusRequest) (*pb.GetStatu
 		out.Calls += int32Of(b.Status().Calls)
 	}
 	return out, nil
+}
+
+// settingsOf converts the state of the settings file; nil without one.
+func settingsOf(f *Settings) *pb.Settings {
+	if f == nil {
+		return nil
+	}
+	out := &pb.Settings{
+		File: f.File, RestartKeys: f.Restart, Generation: f.Generation, Digest: f.Digest, Since: timestamppb.New(f.Since),
+		RolledBack: f.RolledBack, PreviousDigest: f.Previous,
+	}
+	if f.Unusable != nil {
+		out.Error = f.Unusable.Error()
+	}
+	for _, o := range f.Owners {
+		one := &pb.SettingsOwner{Name: o.Name, Pattern: o.Pattern, Files: o.Files, State: o.State, Digest: o.Digest, Since: timestamppb.New(o.Since)}
+		if o.Err != nil {
+			one.Error = o.Err.Error()
+		}
+		out.Owners = append(out.Owners, one)
+	}
+	return out
+}
+
+// RollBackSettings implements ReplicaService.
+func (r *replica) RollBackSettings(ctx context.Context, _ *pb.RollBackSettingsRequest) (*pb.RollBackSettingsResponse, error) {
+	err := r.acts.do(ctx, Act{Method: ActRollBack}, func() error {
+		if err := r.self.RollBack(ctx); err != nil {
+			return status.Error(codes.FailedPrecondition, err.Error())
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &pb.RollBackSettingsResponse{Settings: settingsOf(r.self.Status().Settings)}, nil
 }
 
 // Drain implements ReplicaService.
@@ -122,7 +189,7 @@ func (r *replica) ListBackends(context.Context, *pb.ListBackendsRequest) (*pb.Li
 		s, c := b.Status(), b.Catalog()
 		one := &pb.Backend{
 			Name: s.Name, Target: s.Target, Prefix: b.Prefix(), State: s.State.String(), Since: timestamppb.New(s.Since),
-			LastError: s.LastError, Problems: s.Problems, Present: s.Present,
+			LastError: s.LastError, Problems: slices.Concat(s.Problems, r.self.Problems(s.Name)), Present: s.Present,
 			Tools: int32Of(len(c.Tools)), Resources: int32Of(len(c.Resources)),
 			ResourceTemplates: int32Of(len(c.Templates)), Prompts: int32Of(len(c.Prompts)),
 			Calls: int32Of(s.Calls), Watches: int32Of(s.Watches),

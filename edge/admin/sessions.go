@@ -22,8 +22,8 @@ const (
 	directoryTimeout = 5 * time.Second
 )
 
-// Directory reads the sessions of a medium for operators, which does not count as a use of a session. It must be
-// safe for concurrent use.
+// Directory reads the sessions of a medium for operators, which does not count as a use of a
+// session. It must be safe for concurrent use.
 type Directory interface {
 	// Load reads one session, as medium.Sessions says; use is false.
 	Load(ctx context.Context, id string, use bool) (*state.Sighting, error)
@@ -84,12 +84,12 @@ func (s *sessions) end(ctx context.Context, in *pb.EndSessionRequest) (*pb.EndSe
 	if err != nil {
 		return nil, err
 	}
-	var x exchange
-	s.server.End(ctx, &mcp.Incoming{Session: one.ID, Principal: one.Principal}, &x)
-	if x.accepted {
+	var out unary
+	s.server.End(ctx, &mcp.Incoming{Session: one.ID, Set: one.Set, Principal: one.Principal}, &out)
+	if out.accepted {
 		return &pb.EndSessionResponse{}, nil
 	}
-	_, err = x.result(ctx)
+	_, err = out.result(ctx)
 	return nil, err
 }
 
@@ -121,7 +121,8 @@ func owner(p *mcp.Principal) *pb.Principal {
 	return &pb.Principal{Subject: p.Subject, Issuer: p.Issuer, SubjectIsClient: p.SubjectIsClient}
 }
 
-// object returns what a client declared; nil if it declared nothing, or nothing that protobuf can represent.
+// object returns what a client declared; nil if it declared nothing, or nothing that protobuf can
+// represent.
 func object(raw []byte) *structpb.Struct {
 	v, ok := value(raw)
 	if !ok {

@@ -53,8 +53,9 @@ var kinds = map[mcp.Kind]codes.Code{
 	mcp.KindInternal:           codes.Internal,
 }
 
-// failed converts a JSON-RPC error response to a status. Its code and data are among the details, and the delay before
-// a retry if it has one. An unknown outcome is 502 over HTTP, which clients do not retry by themselves.
+// failed converts a JSON-RPC error response to a status. Its code and data are among the details,
+// and the delay before a retry if it has one. An unknown outcome is 502 over HTTP, which clients do
+// not retry by themselves.
 func failed(r *mcp.Response) error {
 	code, ok := kinds[r.Kind]
 	if !ok {
@@ -96,7 +97,8 @@ func retryAfter(err error) time.Duration {
 	return 0
 }
 
-// value converts JSON to protobuf; false if it has a number that no double can represent, or a duplicate name.
+// value converts JSON to protobuf; false if it has a number that no double can represent, or a
+// duplicate name.
 func value(raw json.RawMessage) (*structpb.Value, bool) {
 	v := &structpb.Value{}
 	return v, protojson.Unmarshal(raw, v) == nil

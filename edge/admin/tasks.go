@@ -20,8 +20,8 @@ const defaultTasks, maxTasks = 100, 1000
 // revokeTimeout bounds the wait for the end of a cancelled task.
 const revokeTimeout = 15 * time.Second
 
-// Tasks reads and cancels tasks for operators. It must be safe for concurrent use. The errors are those of the
-// medium.
+// Tasks reads and cancels tasks for operators. It must be safe for concurrent use. The errors are
+// those of the medium.
 type Tasks interface {
 	// Inspect returns one task.
 	Inspect(ctx context.Context, id string) (*tasks.Report, error)

@@ -161,15 +161,15 @@ const maxDepth = 256
 func (p *picture) size(s *span, depth int) int {
 	n := 1
 	for _, child := range p.children[s.key] {
-		if depth < maxDepth && !p.goesOn(child) {
+		if depth < maxDepth && !p.isLaterRound(child) {
 			n += p.size(child, depth+1)
 		}
 	}
 	return n
 }
 
-// goesOn reports whether a span is a later round, rather than a part of a round.
-func (p *picture) goesOn(s *span) bool {
+// isLaterRound reports whether a span is a later round, rather than a part of a round.
+func (p *picture) isLaterRound(s *span) bool {
 	if len(s.links) == 0 || !isOperation(s) {
 		return false
 	}

@@ -37,7 +37,7 @@ func (h *handler) events(w http.ResponseWriter, r *http.Request) {
 	ticker := time.NewTicker(pulse)
 	defer ticker.Stop()
 	for {
-		if f.tell(stream, h.listing(r.Context())) != nil {
+		if f.send(stream, h.listing(r.Context())) != nil {
 			return
 		}
 		select { // changes in quick succession become one event
@@ -66,7 +66,7 @@ type changes struct {
 	Gone []string `json:"gone,omitempty"`
 }
 
-func (f *feed) tell(stream *web.Events, now listing) error {
+func (f *feed) send(stream *web.Events, now listing) error {
 	name, out := "changes", changes{listing: listing{Calls: []summary{}, Dropped: now.Dropped}}
 	if !f.began {
 		name, f.began = "calls", true

@@ -43,9 +43,9 @@ type handler struct {
 //	POST /v1/traces       spans of other processes, by OTLP/HTTP
 //
 // hosts are the names that the Host header may have. Requests with another host or origin are
-// refused. The streams end with the contexts of their requests.
-func Handler(s *Store, t Tasks, replica string, hosts []string) http.Handler {
-	h := &handler{store: s, board: &board{from: t, replica: replica}, guard: web.NewGuard(nil, web.Options{Hosts: hosts}), streams: make(chan struct{}, maxStreams)}
+// refused; refused is as web.Options.Refused. The streams end with the contexts of their requests.
+func Handler(s *Store, t Tasks, replica string, hosts []string, refused func(r *http.Request, reason, message string)) http.Handler {
+	h := &handler{store: s, board: &board{from: t, replica: replica}, guard: web.NewGuard(nil, web.Options{Hosts: hosts, Refused: refused}), streams: make(chan struct{}, maxStreams)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /dev", h.file("index.html", "text/html; charset=utf-8"))
 	mux.HandleFunc("GET /dev/{$}", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/dev", http.StatusMovedPermanently) })

@@ -53,7 +53,7 @@ func TestFilesAreServedUnderThePolicy(t *testing.T) {
 
 // Requests with another host, as in DNS rebinding, or from another origin are refused.
 func TestOthersAreRefused(t *testing.T) {
-	h := Handler(NewStore(Options{}), nil, "here", loopback)
+	h := Handler(NewStore(Options{}), nil, "here", loopback, nil)
 	for _, c := range []struct {
 		method, path, host, origin string
 		status                     int

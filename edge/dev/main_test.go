@@ -53,7 +53,7 @@ func serve(t *testing.T, s *Store) *httptest.Server { return serveTasks(t, s, ni
 
 func serveTasks(t *testing.T, s *Store, from Tasks) *httptest.Server {
 	t.Helper()
-	server := httptest.NewServer(Handler(s, from, "here", loopback))
+	server := httptest.NewServer(Handler(s, from, "here", loopback, nil))
 	t.Cleanup(server.Close)
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
 	return server

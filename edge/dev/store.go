@@ -92,7 +92,7 @@ func (s *Store) Shutdown(context.Context) error {
 	s.closed = true
 	s.traces, s.bytes = map[trace.TraceID]*list.Element{}, 0
 	s.recent.Init()
-	s.tell()
+	s.notify()
 	return nil
 }
 
@@ -120,7 +120,7 @@ func (s *Store) add(spans []*span) {
 			s.dropFirst(b)
 		}
 	}
-	s.tell()
+	s.notify()
 }
 
 // touch returns the bucket of a trace, and makes it the most recent one.
@@ -148,7 +148,7 @@ func (s *Store) grow(b *bucket, n int) {
 		s.dropFirst(b)
 	}
 	if n > 0 {
-		s.tell()
+		s.notify()
 	}
 }
 
@@ -182,7 +182,7 @@ func (s *Store) watch() (changed <-chan struct{}, stop func()) {
 	}
 }
 
-func (s *Store) tell() {
+func (s *Store) notify() {
 	for ch := range s.watchers {
 		select {
 		case ch <- struct{}{}:

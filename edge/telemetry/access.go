@@ -49,7 +49,7 @@ func (a *access) line(t *Telemetry, op *Operation, o *Outcome, took time.Duratio
 	if a.log == nil || !a.log.Enabled(ctx, level) {
 		return
 	}
-	var space [18]slog.Attr
+	var space [19]slog.Attr
 	attrs := append(space[:0], slog.String("method", string(op.series.method)))
 	add := func(key, value string) {
 		if value != "" {
@@ -57,6 +57,7 @@ func (a *access) line(t *Telemetry, op *Operation, o *Outcome, took time.Duratio
 		}
 	}
 	add("target", op.asked)
+	add("shown", op.shown)
 	add("task", op.task)
 	add("outcome", o.String())
 	attrs = append(attrs, slog.Duration("duration", took))
@@ -71,6 +72,7 @@ func (a *access) line(t *Telemetry, op *Operation, o *Outcome, took time.Duratio
 	if op.from.IsValid() {
 		add("address", op.from.String())
 	}
+	add("set", op.series.set)
 	add("session", op.session)
 	add("client", op.clientName)
 	add("version", op.series.version)
@@ -110,6 +112,7 @@ func (a *access) task(t *Telemetry, d *Audited, o *Outcome, took time.Duration) 
 	}
 	add("error", o.cause())
 	add("call", d.Call)
+	add("set", d.Set)
 	add("backend", d.Backend)
 	add("subject", d.Principal.Subject)
 	add("replica", t.replica)
@@ -140,8 +143,8 @@ func targetOf(p *mcp.Params) (name string) {
 	return name
 }
 
-// reason returns which rule, scope, quota or bound refused a request, as the client is told if it may know; empty
-// means that none did.
+// reason returns which rule, scope, quota or bound refused a request, as in the client's error if
+// that names it; empty means that none did.
 func (o *Outcome) reason() string {
 	if o.Reason != "" {
 		return cut(o.Reason, maxCause)

@@ -30,11 +30,16 @@ type Audited struct {
 	Session, Call string
 	// Task is the SessionPrint of the id of the task that the request created, that it is about, or
 	// that has ended. Empty means none.
-	Task   string
-	Round  int
+	Task string
+	// Attempt is that of Round; 0 and 1 are the first. A task that has ended has the attempt of its
+	// last round, and no Round.
+	Round, Attempt int
+	// Set is the set in which it was made. Empty means the root.
+	Set    string
 	Method mcp.Method
-	// Target is the named target, Backend the backend that serves it, if known.
-	Target, Backend string
+	// Target is the canonical name of the target, or the requested one if that is unknown. Shown is
+	// the requested name if it is another one. Backend is the backend that serves it, if known.
+	Target, Shown, Backend string
 	// Trace is the operation's span, or the trace that the request belongs to.
 	Trace trace.SpanContext
 }
@@ -66,8 +71,8 @@ func aboutTask(m mcp.Method) bool {
 	return false
 }
 
-// TaskEnded logs the end of a task and reports it to the Auditor, once, by the code that ended it. a
-// has the task's id, not its print. took is the time since its creation.
+// TaskEnded logs the end of a task and reports it to the Auditor, once, by the code that ended it.
+// a has the task's id, not its print. took is the time since its creation.
 func (t *Telemetry) TaskEnded(a Audited, o *Outcome, took time.Duration) {
 	if t == nil {
 		return
@@ -89,19 +94,26 @@ func AuditedRequest(ctx context.Context) *Audited {
 
 // audit prepares the operation's request for the Auditor.
 func (op *Operation) audit(ctx context.Context, r *Request) context.Context {
-	a := &Audited{Principal: r.Principal, From: r.From, Session: r.Session, Call: r.Call, Round: r.Round, Method: r.Method, Backend: r.Backend}
+	a := &Audited{Principal: r.Principal, From: r.From, Session: r.Session, Call: r.Call, Round: r.Round, Attempt: r.Attempt, Set: r.Set, Method: r.Method, Backend: r.Backend}
 	switch {
 	case r.Params == nil:
 	case aboutTask(r.Method): // A task id is not a name; the tool is found when access is decided.
 		a.Task = SessionPrint(r.Params.Target)
 	default:
-		a.Target = cut(r.Params.Target, maxTarget)
+		a.name(r.Params)
 	}
 	if a.Trace = op.spanContext; !a.Trace.IsValid() {
 		a.Trace = originOf(r)
 	}
 	op.audited = a
 	return context.WithValue(ctx, auditedKey{}, a)
+}
+
+// name sets the names of what params name.
+func (a *Audited) name(params *mcp.Params) {
+	if a.Target == "" || params.Shown != "" {
+		a.Target, a.Shown = cut(params.Target, maxTarget), cut(params.Shown, maxTarget)
+	}
 }
 
 // maxTarget bounds a name that a client sent, in bytes.

@@ -29,6 +29,8 @@ const (
 	BoundAddressSessions
 	BoundTasks
 	BoundPolls
+	// BoundToolResult is max-result in the setting catalog.
+	BoundToolResult
 	// BoundFiles is the process's limit of open files, which is not a setting of the edge.
 	BoundFiles
 	boundCount
@@ -39,7 +41,7 @@ var boundNames = [boundCount]string{
 	"listens-per-principal", "subscriptions", "rounds", "call-lifetime", "result-bytes", "max-concurrent",
 	"argument-values",
 	"session-bytes", "principal-bytes", "listen-bytes",
-	"read-timeout", "connections", "connections-per-address", "sessions-per-address", "tasks-per-principal", "task-polls", "files",
+	"read-timeout", "connections", "connections-per-address", "sessions-per-address", "tasks-per-principal", "task-polls", "max-result", "files",
 }
 
 // String returns the setting's name.

@@ -69,6 +69,9 @@ const (
 	MemoryHolders       = "mcpedge.memory.holders"
 	MemoryRefused       = "mcpedge.memory.refused"
 	SettingsStale       = "mcpedge.settings.stale"
+	SettingsOwnerStale  = "mcpedge.settings.owner.stale"
+	SettingsRolledBack  = "mcpedge.settings.rolled_back"
+	SettingsGeneration  = "mcpedge.settings.generation"
 	CatalogExchanges    = "mcpedge.catalog.exchanges"
 	QuotaRefused        = "mcpedge.quota.refused"
 	QuotaUnshared       = "mcpedge.quota.unshared"
@@ -81,6 +84,7 @@ const (
 	AuditLost           = "mcpedge.audit.lost"
 	AuditRefused        = "mcpedge.audit.refused"
 	AuditQueue          = "mcpedge.audit.queue"
+	HTTPRefused         = "mcpedge.http.refused"
 	AuthRefused         = "mcpedge.auth.refused"
 	AuthKeyFetches      = "mcpedge.auth.key_fetches"
 	AuthKeyAge          = "mcpedge.auth.key_age"
@@ -107,7 +111,7 @@ const (
 
 var operationAttributes = []attribute.Key{
 	AttrMethod, AttrToolName, AttrPromptName, AttrOperation, AttrVersion, AttrTransport, AttrProtocolName,
-	AttrErrorType, AttrStatusCode,
+	AttrErrorType, AttrStatusCode, AttrSet,
 }
 
 // Catalogue lists every metric of the edge, in the order of the documentation. Attributes without a
@@ -119,7 +123,7 @@ var Catalogue = []Instrument{
 	{ListenDuration, Histogram, "s", "How long a subscriptions/listen was open", []attribute.Key{AttrVersion}},
 	{BackendCall, Histogram, "s", "Duration of one round of a call at a backend", []attribute.Key{AttrBackend, AttrMethod, AttrOutcome}},
 	{RedisCommand, Histogram, "s", "Duration of a round trip to Redis", []attribute.Key{AttrCommand, AttrOutcome}},
-	{ClientRequests, Counter, "{operation}", "Operations by the name their client gives itself; 64 names are told apart: of each principal the first 8, of anonymous callers beside ones with credentials the first 16", []attribute.Key{AttrClient, AttrOutcome}},
+	{ClientRequests, Counter, "{operation}", "Operations by the name their client gives itself; 64 names have their own series: the first 8 of each principal, and the first 16 of anonymous callers if other callers have credentials", []attribute.Key{AttrClient, AttrOutcome}},
 	{BoundHits, Counter, "{hit}", "How often a bound was met, by its setting", []attribute.Key{AttrBound}},
 	{SessionsCreated, Counter, "{session}", "Sessions created by this replica", nil},
 	{SessionsEnded, Counter, "{session}", "Sessions that their client ended at this replica", nil},
@@ -139,7 +143,7 @@ var Catalogue = []Instrument{
 	{CallsCancelled, Counter, "{call}", "Calls of sessions that the client cancelled", nil},
 	{CallsTakenOver, Counter, "{call}", "Calls taken over from a replica that was lost", nil},
 	{CallsRerun, Counter, "{call}", "Calls taken over that were run again", nil},
-	{CallsUnknown, Counter, "{call}", "Calls taken over whose outcome nobody knows", nil},
+	{CallsUnknown, Counter, "{call}", "Calls taken over whose outcome is unknown", nil},
 	{TasksCreated, Counter, "{task}", "Requests that were answered with a task", nil},
 	{TasksUnacknowledged, Counter, "{task}", "Tasks that were not made because fewer replicas of Redis acknowledged them in time than task-replicas demands", nil},
 	{TasksRunning, Gauge, "{task}", "Tasks that this replica runs, calls that may become one included", nil},
@@ -151,14 +155,17 @@ var Catalogue = []Instrument{
 	{TasksQueueAge, Gauge, "s", "How long the task has waited that waits longest for its turn to run here; 0 without one", nil},
 	{TasksQueueTime, Histogram, "s", "How long a task waited for its turn to run, from its creation; those that are gone on with do not wait", nil},
 	{WritesFenced, Counter, "{write}", "Writes refused because another replica has the call", nil},
-	{AnswersIgnored, Counter, "{answer}", "Answers of clients that nobody waited for: unknown or duplicate", []attribute.Key{AttrOutcome}},
+	{AnswersIgnored, Counter, "{answer}", "Answers of clients that match no open question: unknown or duplicate", []attribute.Key{AttrOutcome}},
 	{StateErrors, Counter, "{error}", "Operations on the durable state that failed", nil},
-	{StateReachable, Gauge, "{replica}", "1 while this replica reaches Redis, as /v1/status tells, or has its state in memory, else 0", nil},
+	{StateReachable, Gauge, "{replica}", "1 while this replica reaches Redis, as /v1/status reports, or has its state in memory, else 0", nil},
 	{MemoryAdmitted, Gauge, "By", "Memory that is held on behalf of callers, by what for", []attribute.Key{AttrMemory}},
 	{MemoryLimit, Gauge, "By", "The most of it that may be held: half of the setting memory", nil},
 	{MemoryHolders, Gauge, "{caller}", "Callers that hold any: principals, or else addresses", nil},
 	{MemoryRefused, Counter, "{refusal}", "How often a caller was refused for want of memory, by what for", []attribute.Key{AttrMemory}},
-	{SettingsStale, Gauge, "{file}", "1 while the file of settings cannot be used and the policy, quotas and catalog that were read before stay in force, else 0", nil},
+	{SettingsStale, Gauge, "{file}", "1 while the file of settings cannot be used and the backends, catalog, sets, include, policy and quotas that were read before stay in force, else 0", nil},
+	{SettingsOwnerStale, Gauge, "{owner}", "1 while the files of an owner, an entry of the setting include, cannot be used: what was read before stays in force, or its backends are hidden; else 0", []attribute.Key{AttrOwner}},
+	{SettingsRolledBack, Gauge, "{replica}", "1 while an operator has rolled the settings back and the file has others, which a restart would put in force, else 0", nil},
+	{SettingsGeneration, Gauge, "{generation}", "How many generations of backends, catalog, sets, include, policy and quotas this process has put in force; 1 after its start", nil},
 	{CatalogExchanges, Counter, "{exchange}", "How often another catalog was read and put in force", nil},
 	{QuotaRefused, Counter, "{call}", "Calls of tools that were refused because a quota was used up, by its rule", []attribute.Key{AttrQuota}},
 	{QuotaUnshared, Counter, "{call}", "Calls of tools that were judged by this replica's share of a quota, because the quota of all could not be reached", nil},
@@ -171,6 +178,7 @@ var Catalogue = []Instrument{
 	{AuditLost, Counter, "{record}", "Records of the audit that were lost, because the queue was full or the edge ended before they could be written, by where to", []attribute.Key{AttrSink}},
 	{AuditRefused, Counter, "{request}", "Requests that were refused because they could not be recorded, with audit.required", nil},
 	{AuditQueue, Gauge, "{record}", "Records of the audit that wait to be written, by where to", []attribute.Key{AttrSink}},
+	{HTTPRefused, Counter, "{request}", "Requests at either address that were refused for their Host or Origin, by why: host (not among hosts, admin-hosts), origin (not among origins), site (sent by a page of another site), malformed (in a form that no client sends)", []attribute.Key{AttrForeign}},
 	{AuthRefused, Counter, "{request}", "Requests whose credentials were not accepted, by why; with the setting auth", []attribute.Key{AttrRefusal}},
 	{AuthKeyFetches, Counter, "{fetch}", "Attempts to fetch the keys of an issuer of tokens, by how they ended", []attribute.Key{AttrIssuer, AttrOutcome}},
 	{AuthKeyAge, Gauge, "s", "Time since the keys of an issuer of tokens were read", []attribute.Key{AttrIssuer}},
@@ -180,12 +188,12 @@ var Catalogue = []Instrument{
 	{IdentitySigned, Counter, "{identity}", "Identities of callers that were signed for backends, by how that ended", []attribute.Key{AttrBackend, AttrOutcome}},
 	{IdentityExchanges, Counter, "{token}", "Access tokens that were asked for backends, for callers: ok (the issuer gave one), cached, refused (it gave none), unavailable (it cannot be asked), impossible (the caller has no token that could be exchanged)", []attribute.Key{AttrBackend, AttrOutcome}},
 	{IdentityStale, Gauge, "{file}", "1 while the file with the key that signs for backends cannot be used and the one that was read before signs on, else 0", nil},
-	{Ready, Gauge, "{replica}", "1 while this replica takes traffic, as /readyz tells, else 0", nil},
+	{Ready, Gauge, "{replica}", "1 while this replica takes traffic, as /readyz reports, else 0", nil},
 	{BackendUp, Gauge, "{backend}", "1 when the backend is connected and listed, else 0", []attribute.Key{AttrBackend}},
 	{BackendInState, Gauge, "{backend}", "1 for the state that the backend is in, else 0", []attribute.Key{AttrBackend, AttrBackendState}},
 	{BackendCalls, Gauge, "{call}", "Calls that the backend is running", []attribute.Key{AttrBackend}},
 	{BackendWatches, Gauge, "{watch}", "Resources that the backend is watching", []attribute.Key{AttrBackend}},
-	{BackendProblems, Gauge, "{problem}", "Breaches of the contract in what the backend serves, and lists that cannot be read", []attribute.Key{AttrBackend}},
+	{BackendProblems, Gauge, "{problem}", "Breaches of the contract in what the backend serves, lists that cannot be read, and tools and prompts that are hidden because the catalog cannot change their arguments as it should", []attribute.Key{AttrBackend}},
 	{CatalogEntries, Gauge, "{entry}", "Entries of the backend's lists", []attribute.Key{AttrBackend, AttrKind}},
 	{CatalogAge, Gauge, "s", "Time since all lists of the backend were read", []attribute.Key{AttrBackend}},
 	{TLSExpiry, Gauge, "s", "Time until what TLS has in use expires, negative afterwards: the first certificate of a chain, the last of several CAs", []attribute.Key{AttrTLS, AttrTLSFile}},

@@ -11,8 +11,9 @@ import (
 )
 
 const (
-	// maxClients bounds the client names with their own series in metrics. The first ones get one: maxOfOne of those that one principal sends
-	// first, maxAnonymous of those that anonymous callers do, where others have credentials.
+	// maxClients bounds the client names with their own series in metrics. The first ones get one:
+	// maxOfOne of those that one principal sends first, maxAnonymous of those that anonymous
+	// callers do, where others have credentials.
 	maxClients   = 64
 	maxOfOne     = 8
 	maxAnonymous = 16
@@ -36,9 +37,11 @@ func (c *client) count(failed bool) {
 	}
 }
 
-// clients are the names that clients send, as ClientName returns them. The zero value is ready to use.
+// clients are the names that clients send, as ClientName returns them. The zero value is ready to
+// use.
 type clients struct {
-	// authenticated is whether callers have credentials, so that anonymous ones have a share of the names only.
+	// authenticated is whether callers have credentials, so that anonymous ones have a share of the
+	// names only.
 	authenticated bool
 
 	known atomic.Pointer[map[string]*client]
@@ -48,7 +51,8 @@ type clients struct {
 	rest  client
 }
 
-// named returns a name's counters, or the shared ones beyond the bounds. who sent it. It returns nil for an empty name.
+// named returns a name's counters, or the shared ones beyond the bounds. who sent it. It returns
+// nil for an empty name.
 func (c *clients) named(name string, who *mcp.Principal) *client {
 	if name == "" {
 		return nil
@@ -108,8 +112,8 @@ func (c *clients) each(fn func(name string, ok, failed int64)) {
 	}
 }
 
-// ClientName returns the name in an Implementation object as operators are shown it (mcp.Shown), bounded; empty if it has none. It does not allocate a
-// known name.
+// ClientName returns the name in an Implementation object as operators are shown it (mcp.Shown),
+// bounded; empty if it has none. It does not allocate a known name.
 func (t *Telemetry) ClientName(info json.RawMessage) string {
 	if t == nil || len(info) == 0 {
 		return ""

@@ -13,9 +13,9 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// Handler writes records to one writer, each with the replica, and with the trace and span of its context. The lines of
-// requests wait for others, at most lineDelay, so that a busy edge does not make a system call for
-// each; every other record is written at once, after the waiting lines.
+// Handler writes records to one writer, each with the replica, and with the trace and span of its
+// context. The lines of requests wait for others, at most lineDelay, so that a busy edge does not
+// make a system call for each; every other record is written at once, after the waiting lines.
 type Handler struct {
 	inner slog.Handler
 	out   *lines
@@ -28,7 +28,8 @@ type Handler struct {
 var _ slog.Handler = (*Handler)(nil)
 
 // NewHandler makes a handler that writes JSON or text, from a level that may change at any time.
-// Durations are in seconds, as in metrics and the audit. Each record gets the name of the replica, unless that is empty.
+// Durations are in seconds, as in metrics and the audit. Each record gets the name of the replica,
+// unless that is empty.
 func NewHandler(w io.Writer, json bool, level slog.Leveler, replica string) *Handler {
 	h := &Handler{out: &lines{to: w}, replica: replica}
 	o := &slog.HandlerOptions{Level: level, ReplaceAttr: inSeconds}
@@ -40,7 +41,8 @@ func NewHandler(w io.Writer, json bool, level slog.Leveler, replica string) *Han
 	return h
 }
 
-// escaped writes lines of JSON without the control characters that JSON allows in strings. Those of text have none.
+// escaped writes lines of JSON without the control characters that JSON allows in strings. Those of
+// text have none.
 type escaped struct{ to io.Writer }
 
 // Write implements io.Writer.
@@ -87,7 +89,8 @@ func (h *Handler) WithGroup(name string) slog.Handler {
 	return &Handler{inner: h.inner.WithGroup(name), out: h.out, batch: h.batch, replica: h.replica}
 }
 
-// batched returns a handler for the same writer whose records, which have the replica, may wait for others.
+// batched returns a handler for the same writer whose records, which have the replica, may wait for
+// others.
 func (h *Handler) batched() *Handler { return &Handler{inner: h.inner, out: h.out, batch: true} }
 
 // Flush writes the waiting lines.

@@ -29,6 +29,8 @@ const (
 const (
 	// AttrBackend is a backend's configured name.
 	AttrBackend = attribute.Key("mcpedge.backend.name")
+	// AttrSet is the name of a configured set; absent at the root.
+	AttrSet = attribute.Key("mcpedge.set")
 	// AttrBackendState is connecting, ready or down.
 	AttrBackendState = attribute.Key("mcpedge.backend.state")
 	// AttrOutcome is how a request ended: ok, tool_error, input_required, or the kind of its error.
@@ -53,6 +55,8 @@ const (
 	AttrMemory = attribute.Key("mcpedge.memory.for")
 	// AttrRule is the name of a policy rule; default or scopes if none decided.
 	AttrRule = attribute.Key("mcpedge.policy.rule")
+	// AttrOwner is the name of an entry of the setting include.
+	AttrOwner = attribute.Key("mcpedge.settings.owner")
 	// AttrExternal is the outcome of a request to the policy server: allowed, denied or failed.
 	AttrExternal = attribute.Key("mcpedge.policy.outcome")
 	// AttrQuota is the name of a quota's rule.
@@ -61,6 +65,8 @@ const (
 	AttrSink = attribute.Key("mcpedge.audit.sink")
 	// AttrRefusal is why credentials were refused; docs/access.md lists the values.
 	AttrRefusal = attribute.Key("mcpedge.auth.reason")
+	// AttrForeign is why a host or origin was refused: host, origin, site or malformed.
+	AttrForeign = attribute.Key("mcpedge.http.reason")
 	// AttrIssuer is the configured URL of a token issuer.
 	AttrIssuer = attribute.Key("mcpedge.auth.issuer")
 	// AttrAuthFile is the content of a file of the setting auth: api-keys or jwks.
@@ -88,7 +94,8 @@ const (
 	ReasonAnswered Reason = "answered"
 	// ReasonContinued: the linked round asked nothing and is continued.
 	ReasonContinued Reason = "continued"
-	// ReasonCancelled: the client cancelled the linked call at another replica than the one that ran it, or while it waited.
+	// ReasonCancelled: the client cancelled the linked call at another replica than the one that
+	// ran it, or while it waited.
 	ReasonCancelled Reason = "cancelled"
 	// ReasonTakenOver: the replica that ran the linked span was lost.
 	ReasonTakenOver Reason = "taken_over"

@@ -27,6 +27,8 @@ type Request struct {
 	Call      string
 	// From is the client's address, as trusted proxies report it. The zero Addr means unknown.
 	From netip.Addr
+	// Set is the name of the set in which it is made, which is a configured one. Empty means the root.
+	Set string
 	// Version is the negotiated revision. Empty means unknown.
 	Version string
 	// Session is the SessionPrint of the session id. Empty means none.
@@ -124,7 +126,8 @@ type Operation struct {
 	span        trace.Span        // nil if not sampled
 	series      series
 	target      string // the span's name includes it
-	asked       string // the name in the request, for the line; it may not exist
+	asked       string // the canonical name, for the line; it may not exist
+	shown       string // the name in the request where it is another one
 	task        string // print of the task id in the request, for the line
 	subject     string // of the principal; empty for an anonymous one
 	from        netip.Addr
@@ -145,7 +148,7 @@ func (t *Telemetry) Begin(ctx context.Context, r *Request) (context.Context, Ope
 	}
 	op := Operation{
 		t: t, start: r.Began, clientName: r.Client, session: r.Session, call: r.Call, backend: r.Backend, id: r.ID,
-		series: series{method: knownMethod(r.Method), version: r.Version, pipe: r.Pipe},
+		series: series{method: knownMethod(r.Method), version: r.Version, set: r.Set, pipe: r.Pipe},
 	}
 	if op.start.IsZero() {
 		op.start = time.Now()
@@ -156,7 +159,7 @@ func (t *Telemetry) Begin(ctx context.Context, r *Request) (context.Context, Ope
 	case aboutTask(r.Method): // its id gives access to its result
 		op.task = SessionPrint(r.Params.Target)
 	default:
-		op.asked = mcp.Shown(targetOf(r.Params), maxAsked)
+		op.asked, op.shown = mcp.Shown(targetOf(r.Params), maxAsked), mcp.Shown(r.Params.Shown, maxAsked)
 	}
 	if r.Backend != "" {
 		op.know(r.Params, r.Backend)
@@ -178,8 +181,12 @@ func (op *Operation) Found(params *mcp.Params, backend string, known bool) {
 		return
 	}
 	op.backend = backend
+	if params.Shown != "" {
+		op.asked, op.shown = mcp.Shown(params.Target, maxAsked), mcp.Shown(params.Shown, maxAsked)
+	}
 	if op.audited != nil {
 		op.audited.Backend = backend
+		op.audited.name(params)
 	}
 	if known && op.target == "" {
 		op.know(params, backend)

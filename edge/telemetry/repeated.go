@@ -13,8 +13,8 @@ const (
 	maxReasons = 16
 )
 
-// Repeated decides which failures of something that is tried again and again are logged: the first of
-// each reason, and then one a minute. Reasons that differ only in digits, as in the port of a
+// Repeated decides which failures of something that is tried again and again are logged: the first
+// of each reason, and then one a minute. Reasons that differ only in digits, as in the port of a
 // connection, are the same. The zero value has no failure. It is safe for concurrent use.
 type Repeated struct {
 	mu sync.Mutex

@@ -9,23 +9,28 @@ import (
 )
 
 // series is the key of an operation's duration series. All parts are bounded: the method is one of
-// MCP, the target one that a backend serves, the failure one of the edge's.
+// MCP, the target one that a backend serves, the set one of the settings, the failure one of the edge's.
 type series struct {
 	method  mcp.Method
 	target  string
 	version string
-	pipe    bool
+	// set is a configured one.
+	set  string
+	pipe bool
 	// failure is the error.type; code is the JSON-RPC error's, or 0.
 	failure string
 	code    int
 }
 
 func (s series) attributes() []attribute.KeyValue {
-	out := make([]attribute.KeyValue, 0, 8)
+	out := make([]attribute.KeyValue, 0, 9)
 	out = append(out, AttrMethod.String(string(s.method)))
 	out = append(out, s.about()...)
 	if s.version != "" {
 		out = append(out, AttrVersion.String(s.version))
+	}
+	if s.set != "" {
+		out = append(out, AttrSet.String(s.set))
 	}
 	out = append(out, transport(s.pipe)...)
 	if s.failure != "" {

@@ -56,7 +56,7 @@ func TestEnvironment(t *testing.T) {
 			if tel.Tracing() != c.tracing || (tel.Conn(nil) != nil) != c.tracing {
 				t.Errorf("tracing %t, want %t", tel.Tracing(), c.tracing)
 			}
-			_ = tel.Shutdown(t.Context()) // nobody takes what is sent
+			_ = tel.Shutdown(t.Context()) // there is no receiver
 		})
 	}
 }

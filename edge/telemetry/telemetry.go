@@ -27,7 +27,8 @@ type Options struct {
 	// StateSystem is the database of the durable state, as in db.system.name. Empty means none, and
 	// no spans for it.
 	StateSystem string
-	// Authenticated is whether callers have credentials. Then anonymous ones have few of the clients' names in metrics.
+	// Authenticated is whether callers have credentials. Then anonymous ones have few of the
+	// clients' names in metrics.
 	Authenticated bool
 	// Content records the arguments and results of tool calls in spans. They may be sensitive.
 	Content bool

@@ -6,8 +6,8 @@ const panel = byId('span');
 const content = { 'gen_ai.tool.call.arguments': 'Arguments', 'gen_ai.tool.call.result': 'Result' };
 const services = { client: 'the client', edge: 'the edge', grpc: 'the edge, calling a backend', backend: 'the backend', state: 'the durable state' };
 
-// tell shows a span; go is called with the id of a linked span that is clicked.
-export function tell(span, go) {
+// show shows a span; go is called with the id of a linked span that is clicked.
+export function show(span, go) {
   const inside = panel.contains(document.activeElement) && document.activeElement !== panel;
   const at = stops().indexOf(document.activeElement);
   panel.replaceChildren();

@@ -3,7 +3,7 @@ import { byId, clock, duration, el } from './dom.js';
 import { head, headless } from './head.js';
 import { rove } from './keys.js';
 import { scale } from './scale.js';
-import { tell } from './span.js';
+import { show } from './span.js';
 
 const body = byId('spans');
 let id = '';
@@ -71,7 +71,7 @@ function select(spans) {
     button.setAttribute('aria-pressed', String(is));
     button.tabIndex = is ? 0 : -1; // one Tab stop for all
   }
-  tell(spans.find((s) => s.id === picked), (spanId) => {
+  show(spans.find((s) => s.id === picked), (spanId) => {
     if (!spans.some((s) => s.id === spanId)) {
       location.hash = spanId;
       return;

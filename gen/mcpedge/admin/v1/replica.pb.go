@@ -211,7 +211,19 @@ type Settings struct {
 	// Why it cannot be used, so that what was read before stays in force; empty: it can be.
 	Error string `protobuf:"bytes,2,opt,name=error,proto3" json:"error,omitempty"`
 	// The changed keys that are in force only after a restart, with dots.
-	RestartKeys   []string `protobuf:"bytes,3,rep,name=restart_keys,json=restartKeys,proto3" json:"restart_keys,omitempty"`
+	RestartKeys []string `protobuf:"bytes,3,rep,name=restart_keys,json=restartKeys,proto3" json:"restart_keys,omitempty"`
+	// How many generations of backends, catalog, policy and quotas this process has put in force, from 1.
+	Generation int64 `protobuf:"varint,4,opt,name=generation,proto3" json:"generation,omitempty"`
+	// Identifies the backends, catalog, policy and quotas in force: equal on every replica that has read the same.
+	Digest string `protobuf:"bytes,5,opt,name=digest,proto3" json:"digest,omitempty"`
+	// Since when they are in force.
+	Since *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=since,proto3" json:"since,omitempty"`
+	// Whether an operator has put them in force again and the file has others; false once it has the same.
+	RolledBack bool `protobuf:"varint,7,opt,name=rolled_back,json=rolledBack,proto3" json:"rolled_back,omitempty"`
+	// The digest of those to which they can be rolled back; empty: there are none.
+	PreviousDigest string `protobuf:"bytes,8,opt,name=previous_digest,json=previousDigest,proto3" json:"previous_digest,omitempty"`
+	// The owners of the files that it includes, in its order.
+	Owners        []*SettingsOwner `protobuf:"bytes,9,rep,name=owners,proto3" json:"owners,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -267,6 +279,148 @@ func (x *Settings) GetRestartKeys() []string {
 	return nil
 }
 
+func (x *Settings) GetGeneration() int64 {
+	if x != nil {
+		return x.Generation
+	}
+	return 0
+}
+
+func (x *Settings) GetDigest() string {
+	if x != nil {
+		return x.Digest
+	}
+	return ""
+}
+
+func (x *Settings) GetSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Since
+	}
+	return nil
+}
+
+func (x *Settings) GetRolledBack() bool {
+	if x != nil {
+		return x.RolledBack
+	}
+	return false
+}
+
+func (x *Settings) GetPreviousDigest() string {
+	if x != nil {
+		return x.PreviousDigest
+	}
+	return ""
+}
+
+func (x *Settings) GetOwners() []*SettingsOwner {
+	if x != nil {
+		return x.Owners
+	}
+	return nil
+}
+
+// SettingsOwner is the state of the files of one entry of the setting include.
+type SettingsOwner struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name of the entry; the pattern of its files if it has none.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The pattern of its files.
+	Pattern string `protobuf:"bytes,2,opt,name=pattern,proto3" json:"pattern,omitempty"`
+	// The files that are in force.
+	Files []string `protobuf:"bytes,3,rep,name=files,proto3" json:"files,omitempty"`
+	// in-force; stale: what was read before stays in force; hidden: nothing is in force, and its backends are hidden.
+	State string `protobuf:"bytes,4,opt,name=state,proto3" json:"state,omitempty"`
+	// Identifies what is in force of it: equal on every replica that has read the same; empty: nothing is.
+	Digest string `protobuf:"bytes,5,opt,name=digest,proto3" json:"digest,omitempty"`
+	// Since when this digest is in force.
+	Since *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=since,proto3" json:"since,omitempty"`
+	// Why the files cannot be used; empty: they can.
+	Error         string `protobuf:"bytes,7,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SettingsOwner) Reset() {
+	*x = SettingsOwner{}
+	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SettingsOwner) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SettingsOwner) ProtoMessage() {}
+
+func (x *SettingsOwner) ProtoReflect() protoreflect.Message {
+	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SettingsOwner.ProtoReflect.Descriptor instead.
+func (*SettingsOwner) Descriptor() ([]byte, []int) {
+	return file_mcpedge_admin_v1_replica_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *SettingsOwner) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *SettingsOwner) GetPattern() string {
+	if x != nil {
+		return x.Pattern
+	}
+	return ""
+}
+
+func (x *SettingsOwner) GetFiles() []string {
+	if x != nil {
+		return x.Files
+	}
+	return nil
+}
+
+func (x *SettingsOwner) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *SettingsOwner) GetDigest() string {
+	if x != nil {
+		return x.Digest
+	}
+	return ""
+}
+
+func (x *SettingsOwner) GetSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Since
+	}
+	return nil
+}
+
+func (x *SettingsOwner) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
+}
+
 // State is the store of sessions, calls and tasks.
 type State struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -284,7 +438,7 @@ type State struct {
 
 func (x *State) Reset() {
 	*x = State{}
-	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[3]
+	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -296,7 +450,7 @@ func (x *State) String() string {
 func (*State) ProtoMessage() {}
 
 func (x *State) ProtoReflect() protoreflect.Message {
-	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[3]
+	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -309,7 +463,7 @@ func (x *State) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use State.ProtoReflect.Descriptor instead.
 func (*State) Descriptor() ([]byte, []int) {
-	return file_mcpedge_admin_v1_replica_proto_rawDescGZIP(), []int{3}
+	return file_mcpedge_admin_v1_replica_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *State) GetKind() string {
@@ -348,7 +502,7 @@ type ListBackendsRequest struct {
 
 func (x *ListBackendsRequest) Reset() {
 	*x = ListBackendsRequest{}
-	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[4]
+	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -360,7 +514,7 @@ func (x *ListBackendsRequest) String() string {
 func (*ListBackendsRequest) ProtoMessage() {}
 
 func (x *ListBackendsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[4]
+	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -373,7 +527,7 @@ func (x *ListBackendsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBackendsRequest.ProtoReflect.Descriptor instead.
 func (*ListBackendsRequest) Descriptor() ([]byte, []int) {
-	return file_mcpedge_admin_v1_replica_proto_rawDescGZIP(), []int{4}
+	return file_mcpedge_admin_v1_replica_proto_rawDescGZIP(), []int{5}
 }
 
 type ListBackendsResponse struct {
@@ -386,7 +540,7 @@ type ListBackendsResponse struct {
 
 func (x *ListBackendsResponse) Reset() {
 	*x = ListBackendsResponse{}
-	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[5]
+	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -398,7 +552,7 @@ func (x *ListBackendsResponse) String() string {
 func (*ListBackendsResponse) ProtoMessage() {}
 
 func (x *ListBackendsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[5]
+	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -411,7 +565,7 @@ func (x *ListBackendsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBackendsResponse.ProtoReflect.Descriptor instead.
 func (*ListBackendsResponse) Descriptor() ([]byte, []int) {
-	return file_mcpedge_admin_v1_replica_proto_rawDescGZIP(), []int{5}
+	return file_mcpedge_admin_v1_replica_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ListBackendsResponse) GetBackends() []*Backend {
@@ -436,7 +590,8 @@ type Backend struct {
 	Since *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=since,proto3" json:"since,omitempty"`
 	// What is wrong now, or went wrong last; empty once it is ready again.
 	LastError string `protobuf:"bytes,6,opt,name=last_error,json=lastError,proto3" json:"last_error,omitempty"`
-	// What it does against the contract, one sentence each.
+	// What it does against the contract, and what of it the setting catalog hides because it cannot change it as it
+	// should, one sentence each.
 	Problems []string `protobuf:"bytes,7,rep,name=problems,proto3" json:"problems,omitempty"`
 	// When all its lists were last read without an error; absent: never.
 	Loaded *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=loaded,proto3" json:"loaded,omitempty"`
@@ -457,7 +612,7 @@ type Backend struct {
 
 func (x *Backend) Reset() {
 	*x = Backend{}
-	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[6]
+	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -469,7 +624,7 @@ func (x *Backend) String() string {
 func (*Backend) ProtoMessage() {}
 
 func (x *Backend) ProtoReflect() protoreflect.Message {
-	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[6]
+	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -482,7 +637,7 @@ func (x *Backend) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Backend.ProtoReflect.Descriptor instead.
 func (*Backend) Descriptor() ([]byte, []int) {
-	return file_mcpedge_admin_v1_replica_proto_rawDescGZIP(), []int{6}
+	return file_mcpedge_admin_v1_replica_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Backend) GetName() string {
@@ -590,6 +745,87 @@ func (x *Backend) GetWatches() int32 {
 	return 0
 }
 
+type RollBackSettingsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RollBackSettingsRequest) Reset() {
+	*x = RollBackSettingsRequest{}
+	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RollBackSettingsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RollBackSettingsRequest) ProtoMessage() {}
+
+func (x *RollBackSettingsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RollBackSettingsRequest.ProtoReflect.Descriptor instead.
+func (*RollBackSettingsRequest) Descriptor() ([]byte, []int) {
+	return file_mcpedge_admin_v1_replica_proto_rawDescGZIP(), []int{8}
+}
+
+type RollBackSettingsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The file of settings, and what is in force now.
+	Settings      *Settings `protobuf:"bytes,1,opt,name=settings,proto3" json:"settings,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RollBackSettingsResponse) Reset() {
+	*x = RollBackSettingsResponse{}
+	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RollBackSettingsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RollBackSettingsResponse) ProtoMessage() {}
+
+func (x *RollBackSettingsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RollBackSettingsResponse.ProtoReflect.Descriptor instead.
+func (*RollBackSettingsResponse) Descriptor() ([]byte, []int) {
+	return file_mcpedge_admin_v1_replica_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *RollBackSettingsResponse) GetSettings() *Settings {
+	if x != nil {
+		return x.Settings
+	}
+	return nil
+}
+
 type DrainRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -598,7 +834,7 @@ type DrainRequest struct {
 
 func (x *DrainRequest) Reset() {
 	*x = DrainRequest{}
-	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[7]
+	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -610,7 +846,7 @@ func (x *DrainRequest) String() string {
 func (*DrainRequest) ProtoMessage() {}
 
 func (x *DrainRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[7]
+	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -623,7 +859,7 @@ func (x *DrainRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainRequest.ProtoReflect.Descriptor instead.
 func (*DrainRequest) Descriptor() ([]byte, []int) {
-	return file_mcpedge_admin_v1_replica_proto_rawDescGZIP(), []int{7}
+	return file_mcpedge_admin_v1_replica_proto_rawDescGZIP(), []int{10}
 }
 
 type DrainResponse struct {
@@ -634,7 +870,7 @@ type DrainResponse struct {
 
 func (x *DrainResponse) Reset() {
 	*x = DrainResponse{}
-	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[8]
+	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -646,7 +882,7 @@ func (x *DrainResponse) String() string {
 func (*DrainResponse) ProtoMessage() {}
 
 func (x *DrainResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[8]
+	mi := &file_mcpedge_admin_v1_replica_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -659,7 +895,7 @@ func (x *DrainResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainResponse.ProtoReflect.Descriptor instead.
 func (*DrainResponse) Descriptor() ([]byte, []int) {
-	return file_mcpedge_admin_v1_replica_proto_rawDescGZIP(), []int{8}
+	return file_mcpedge_admin_v1_replica_proto_rawDescGZIP(), []int{11}
 }
 
 var File_mcpedge_admin_v1_replica_proto protoreflect.FileDescriptor
@@ -682,11 +918,28 @@ const file_mcpedge_admin_v1_replica_proto_rawDesc = "" +
 	"\x05calls\x18\n" +
 	" \x01(\x05R\x05calls\x12-\n" +
 	"\x05state\x18\v \x01(\v2\x17.mcpedge.admin.v1.StateR\x05state\x126\n" +
-	"\bsettings\x18\f \x01(\v2\x1a.mcpedge.admin.v1.SettingsR\bsettings\"W\n" +
+	"\bsettings\x18\f \x01(\v2\x1a.mcpedge.admin.v1.SettingsR\bsettings\"\xc4\x02\n" +
 	"\bSettings\x12\x12\n" +
 	"\x04file\x18\x01 \x01(\tR\x04file\x12\x14\n" +
 	"\x05error\x18\x02 \x01(\tR\x05error\x12!\n" +
-	"\frestart_keys\x18\x03 \x03(\tR\vrestartKeys\"\x81\x01\n" +
+	"\frestart_keys\x18\x03 \x03(\tR\vrestartKeys\x12\x1e\n" +
+	"\n" +
+	"generation\x18\x04 \x01(\x03R\n" +
+	"generation\x12\x16\n" +
+	"\x06digest\x18\x05 \x01(\tR\x06digest\x120\n" +
+	"\x05since\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x12\x1f\n" +
+	"\vrolled_back\x18\a \x01(\bR\n" +
+	"rolledBack\x12'\n" +
+	"\x0fprevious_digest\x18\b \x01(\tR\x0epreviousDigest\x127\n" +
+	"\x06owners\x18\t \x03(\v2\x1f.mcpedge.admin.v1.SettingsOwnerR\x06owners\"\xc9\x01\n" +
+	"\rSettingsOwner\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
+	"\apattern\x18\x02 \x01(\tR\apattern\x12\x14\n" +
+	"\x05files\x18\x03 \x03(\tR\x05files\x12\x14\n" +
+	"\x05state\x18\x04 \x01(\tR\x05state\x12\x16\n" +
+	"\x06digest\x18\x05 \x01(\tR\x06digest\x120\n" +
+	"\x05since\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x12\x14\n" +
+	"\x05error\x18\a \x01(\tR\x05error\"\x81\x01\n" +
 	"\x05State\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1c\n" +
 	"\treachable\x18\x02 \x01(\bR\treachable\x120\n" +
@@ -712,12 +965,16 @@ const file_mcpedge_admin_v1_replica_proto_rawDesc = "" +
 	"\x12resource_templates\x18\f \x01(\x05R\x11resourceTemplates\x12\x18\n" +
 	"\aprompts\x18\r \x01(\x05R\aprompts\x12\x14\n" +
 	"\x05calls\x18\x0e \x01(\x05R\x05calls\x12\x18\n" +
-	"\awatches\x18\x0f \x01(\x05R\awatches\"\x0e\n" +
+	"\awatches\x18\x0f \x01(\x05R\awatches\"\x19\n" +
+	"\x17RollBackSettingsRequest\"R\n" +
+	"\x18RollBackSettingsResponse\x126\n" +
+	"\bsettings\x18\x01 \x01(\v2\x1a.mcpedge.admin.v1.SettingsR\bsettings\"\x0e\n" +
 	"\fDrainRequest\"\x0f\n" +
-	"\rDrainResponse2\x8f\x02\n" +
+	"\rDrainResponse2\xfa\x02\n" +
 	"\x0eReplicaService\x12T\n" +
 	"\tGetStatus\x12\".mcpedge.admin.v1.GetStatusRequest\x1a#.mcpedge.admin.v1.GetStatusResponse\x12]\n" +
-	"\fListBackends\x12%.mcpedge.admin.v1.ListBackendsRequest\x1a&.mcpedge.admin.v1.ListBackendsResponse\x12H\n" +
+	"\fListBackends\x12%.mcpedge.admin.v1.ListBackendsRequest\x1a&.mcpedge.admin.v1.ListBackendsResponse\x12i\n" +
+	"\x10RollBackSettings\x12).mcpedge.admin.v1.RollBackSettingsRequest\x1a*.mcpedge.admin.v1.RollBackSettingsResponse\x12H\n" +
 	"\x05Drain\x12\x1e.mcpedge.admin.v1.DrainRequest\x1a\x1f.mcpedge.admin.v1.DrainResponseBP\n" +
 	"\x13io.mcpedge.admin.v1P\x01Z7github.com/mcpedge/mcpedge/gen/mcpedge/admin/v1;adminv1b\x06proto3"
 
@@ -733,40 +990,49 @@ func file_mcpedge_admin_v1_replica_proto_rawDescGZIP() []byte {
 	return file_mcpedge_admin_v1_replica_proto_rawDescData
 }
 
-var file_mcpedge_admin_v1_replica_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_mcpedge_admin_v1_replica_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_mcpedge_admin_v1_replica_proto_goTypes = []any{
-	(*GetStatusRequest)(nil),      // 0: mcpedge.admin.v1.GetStatusRequest
-	(*GetStatusResponse)(nil),     // 1: mcpedge.admin.v1.GetStatusResponse
-	(*Settings)(nil),              // 2: mcpedge.admin.v1.Settings
-	(*State)(nil),                 // 3: mcpedge.admin.v1.State
-	(*ListBackendsRequest)(nil),   // 4: mcpedge.admin.v1.ListBackendsRequest
-	(*ListBackendsResponse)(nil),  // 5: mcpedge.admin.v1.ListBackendsResponse
-	(*Backend)(nil),               // 6: mcpedge.admin.v1.Backend
-	(*DrainRequest)(nil),          // 7: mcpedge.admin.v1.DrainRequest
-	(*DrainResponse)(nil),         // 8: mcpedge.admin.v1.DrainResponse
-	(*timestamppb.Timestamp)(nil), // 9: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),   // 10: google.protobuf.Duration
+	(*GetStatusRequest)(nil),         // 0: mcpedge.admin.v1.GetStatusRequest
+	(*GetStatusResponse)(nil),        // 1: mcpedge.admin.v1.GetStatusResponse
+	(*Settings)(nil),                 // 2: mcpedge.admin.v1.Settings
+	(*SettingsOwner)(nil),            // 3: mcpedge.admin.v1.SettingsOwner
+	(*State)(nil),                    // 4: mcpedge.admin.v1.State
+	(*ListBackendsRequest)(nil),      // 5: mcpedge.admin.v1.ListBackendsRequest
+	(*ListBackendsResponse)(nil),     // 6: mcpedge.admin.v1.ListBackendsResponse
+	(*Backend)(nil),                  // 7: mcpedge.admin.v1.Backend
+	(*RollBackSettingsRequest)(nil),  // 8: mcpedge.admin.v1.RollBackSettingsRequest
+	(*RollBackSettingsResponse)(nil), // 9: mcpedge.admin.v1.RollBackSettingsResponse
+	(*DrainRequest)(nil),             // 10: mcpedge.admin.v1.DrainRequest
+	(*DrainResponse)(nil),            // 11: mcpedge.admin.v1.DrainResponse
+	(*timestamppb.Timestamp)(nil),    // 12: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),      // 13: google.protobuf.Duration
 }
 var file_mcpedge_admin_v1_replica_proto_depIdxs = []int32{
-	9,  // 0: mcpedge.admin.v1.GetStatusResponse.start_time:type_name -> google.protobuf.Timestamp
-	10, // 1: mcpedge.admin.v1.GetStatusResponse.uptime:type_name -> google.protobuf.Duration
-	3,  // 2: mcpedge.admin.v1.GetStatusResponse.state:type_name -> mcpedge.admin.v1.State
+	12, // 0: mcpedge.admin.v1.GetStatusResponse.start_time:type_name -> google.protobuf.Timestamp
+	13, // 1: mcpedge.admin.v1.GetStatusResponse.uptime:type_name -> google.protobuf.Duration
+	4,  // 2: mcpedge.admin.v1.GetStatusResponse.state:type_name -> mcpedge.admin.v1.State
 	2,  // 3: mcpedge.admin.v1.GetStatusResponse.settings:type_name -> mcpedge.admin.v1.Settings
-	9,  // 4: mcpedge.admin.v1.State.since:type_name -> google.protobuf.Timestamp
-	6,  // 5: mcpedge.admin.v1.ListBackendsResponse.backends:type_name -> mcpedge.admin.v1.Backend
-	9,  // 6: mcpedge.admin.v1.Backend.since:type_name -> google.protobuf.Timestamp
-	9,  // 7: mcpedge.admin.v1.Backend.loaded:type_name -> google.protobuf.Timestamp
-	0,  // 8: mcpedge.admin.v1.ReplicaService.GetStatus:input_type -> mcpedge.admin.v1.GetStatusRequest
-	4,  // 9: mcpedge.admin.v1.ReplicaService.ListBackends:input_type -> mcpedge.admin.v1.ListBackendsRequest
-	7,  // 10: mcpedge.admin.v1.ReplicaService.Drain:input_type -> mcpedge.admin.v1.DrainRequest
-	1,  // 11: mcpedge.admin.v1.ReplicaService.GetStatus:output_type -> mcpedge.admin.v1.GetStatusResponse
-	5,  // 12: mcpedge.admin.v1.ReplicaService.ListBackends:output_type -> mcpedge.admin.v1.ListBackendsResponse
-	8,  // 13: mcpedge.admin.v1.ReplicaService.Drain:output_type -> mcpedge.admin.v1.DrainResponse
-	11, // [11:14] is the sub-list for method output_type
-	8,  // [8:11] is the sub-list for method input_type
-	8,  // [8:8] is the sub-list for extension type_name
-	8,  // [8:8] is the sub-list for extension extendee
-	0,  // [0:8] is the sub-list for field type_name
+	12, // 4: mcpedge.admin.v1.Settings.since:type_name -> google.protobuf.Timestamp
+	3,  // 5: mcpedge.admin.v1.Settings.owners:type_name -> mcpedge.admin.v1.SettingsOwner
+	12, // 6: mcpedge.admin.v1.SettingsOwner.since:type_name -> google.protobuf.Timestamp
+	12, // 7: mcpedge.admin.v1.State.since:type_name -> google.protobuf.Timestamp
+	7,  // 8: mcpedge.admin.v1.ListBackendsResponse.backends:type_name -> mcpedge.admin.v1.Backend
+	12, // 9: mcpedge.admin.v1.Backend.since:type_name -> google.protobuf.Timestamp
+	12, // 10: mcpedge.admin.v1.Backend.loaded:type_name -> google.protobuf.Timestamp
+	2,  // 11: mcpedge.admin.v1.RollBackSettingsResponse.settings:type_name -> mcpedge.admin.v1.Settings
+	0,  // 12: mcpedge.admin.v1.ReplicaService.GetStatus:input_type -> mcpedge.admin.v1.GetStatusRequest
+	5,  // 13: mcpedge.admin.v1.ReplicaService.ListBackends:input_type -> mcpedge.admin.v1.ListBackendsRequest
+	8,  // 14: mcpedge.admin.v1.ReplicaService.RollBackSettings:input_type -> mcpedge.admin.v1.RollBackSettingsRequest
+	10, // 15: mcpedge.admin.v1.ReplicaService.Drain:input_type -> mcpedge.admin.v1.DrainRequest
+	1,  // 16: mcpedge.admin.v1.ReplicaService.GetStatus:output_type -> mcpedge.admin.v1.GetStatusResponse
+	6,  // 17: mcpedge.admin.v1.ReplicaService.ListBackends:output_type -> mcpedge.admin.v1.ListBackendsResponse
+	9,  // 18: mcpedge.admin.v1.ReplicaService.RollBackSettings:output_type -> mcpedge.admin.v1.RollBackSettingsResponse
+	11, // 19: mcpedge.admin.v1.ReplicaService.Drain:output_type -> mcpedge.admin.v1.DrainResponse
+	16, // [16:20] is the sub-list for method output_type
+	12, // [12:16] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_mcpedge_admin_v1_replica_proto_init() }
@@ -780,7 +1046,7 @@ func file_mcpedge_admin_v1_replica_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_mcpedge_admin_v1_replica_proto_rawDesc), len(file_mcpedge_admin_v1_replica_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   9,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

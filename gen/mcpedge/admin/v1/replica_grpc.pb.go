@@ -19,9 +19,10 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	ReplicaService_GetStatus_FullMethodName    = "/mcpedge.admin.v1.ReplicaService/GetStatus"
-	ReplicaService_ListBackends_FullMethodName = "/mcpedge.admin.v1.ReplicaService/ListBackends"
-	ReplicaService_Drain_FullMethodName        = "/mcpedge.admin.v1.ReplicaService/Drain"
+	ReplicaService_GetStatus_FullMethodName        = "/mcpedge.admin.v1.ReplicaService/GetStatus"
+	ReplicaService_ListBackends_FullMethodName     = "/mcpedge.admin.v1.ReplicaService/ListBackends"
+	ReplicaService_RollBackSettings_FullMethodName = "/mcpedge.admin.v1.ReplicaService/RollBackSettings"
+	ReplicaService_Drain_FullMethodName            = "/mcpedge.admin.v1.ReplicaService/Drain"
 )
 
 // ReplicaServiceClient is the client API for ReplicaService service.
@@ -34,6 +35,9 @@ type ReplicaServiceClient interface {
 	GetStatus(ctx context.Context, in *GetStatusRequest, opts ...grpc.CallOption) (*GetStatusResponse, error)
 	// Lists the backends as this replica sees them, in the order in which they win over each other.
 	ListBackends(ctx context.Context, in *ListBackendsRequest, opts ...grpc.CallOption) (*ListBackendsResponse, error)
+	// Puts the settings that were in force before in force again, on this replica alone: backends, catalog, policy and
+	// quotas. They stay until the file of settings changes, or the process ends. Only one step back is possible.
+	RollBackSettings(ctx context.Context, in *RollBackSettingsRequest, opts ...grpc.CallOption) (*RollBackSettingsResponse, error)
 	// Begins the end of this replica, exactly as SIGTERM does: it drains, and then the process ends. The
 	// answer comes at once; again it does nothing.
 	Drain(ctx context.Context, in *DrainRequest, opts ...grpc.CallOption) (*DrainResponse, error)
@@ -67,6 +71,16 @@ func (c *replicaServiceClient) ListBackends(ctx context.Context, in *ListBackend
 	return out, nil
 }
 
+func (c *replicaServiceClient) RollBackSettings(ctx context.Context, in *RollBackSettingsRequest, opts ...grpc.CallOption) (*RollBackSettingsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RollBackSettingsResponse)
+	err := c.cc.Invoke(ctx, ReplicaService_RollBackSettings_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *replicaServiceClient) Drain(ctx context.Context, in *DrainRequest, opts ...grpc.CallOption) (*DrainResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(DrainResponse)
@@ -87,6 +101,9 @@ type ReplicaServiceServer interface {
 	GetStatus(context.Context, *GetStatusRequest) (*GetStatusResponse, error)
 	// Lists the backends as this replica sees them, in the order in which they win over each other.
 	ListBackends(context.Context, *ListBackendsRequest) (*ListBackendsResponse, error)
+	// Puts the settings that were in force before in force again, on this replica alone: backends, catalog, policy and
+	// quotas. They stay until the file of settings changes, or the process ends. Only one step back is possible.
+	RollBackSettings(context.Context, *RollBackSettingsRequest) (*RollBackSettingsResponse, error)
 	// Begins the end of this replica, exactly as SIGTERM does: it drains, and then the process ends. The
 	// answer comes at once; again it does nothing.
 	Drain(context.Context, *DrainRequest) (*DrainResponse, error)
@@ -105,6 +122,9 @@ func (UnimplementedReplicaServiceServer) GetStatus(context.Context, *GetStatusRe
 }
 func (UnimplementedReplicaServiceServer) ListBackends(context.Context, *ListBackendsRequest) (*ListBackendsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListBackends not implemented")
+}
+func (UnimplementedReplicaServiceServer) RollBackSettings(context.Context, *RollBackSettingsRequest) (*RollBackSettingsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RollBackSettings not implemented")
 }
 func (UnimplementedReplicaServiceServer) Drain(context.Context, *DrainRequest) (*DrainResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Drain not implemented")
@@ -166,6 +186,24 @@ func _ReplicaService_ListBackends_Handler(srv interface{}, ctx context.Context, 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _ReplicaService_RollBackSettings_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RollBackSettingsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ReplicaServiceServer).RollBackSettings(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ReplicaService_RollBackSettings_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ReplicaServiceServer).RollBackSettings(ctx, req.(*RollBackSettingsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _ReplicaService_Drain_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(DrainRequest)
 	if err := dec(in); err != nil {
@@ -198,6 +236,10 @@ var ReplicaService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListBackends",
 			Handler:    _ReplicaService_ListBackends_Handler,
+		},
+		{
+			MethodName: "RollBackSettings",
+			Handler:    _ReplicaService_RollBackSettings_Handler,
 		},
 		{
 			MethodName: "Drain",

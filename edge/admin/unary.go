@@ -18,31 +18,31 @@ type Server interface {
 	End(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing)
 }
 
-// exchange stores a server's response. It has no stream: a request for neither progress nor messages
-// needs none.
-type exchange struct {
+// unary stores a server's response. It has no stream: a request for neither progress nor
+// messages needs none.
+type unary struct {
 	response *mcp.Response
 	accepted bool
 }
 
-var _ mcp.Outgoing = (*exchange)(nil)
+var _ mcp.Outgoing = (*unary)(nil)
 
 // Session implements mcp.Outgoing.
-func (x *exchange) Session(string) {}
+func (x *unary) Session(string) {}
 
 // Respond implements mcp.Outgoing.
-func (x *exchange) Respond(r mcp.Response) { x.response = &r }
+func (x *unary) Respond(r mcp.Response) { x.response = &r }
 
 // Accept implements mcp.Outgoing.
-func (x *exchange) Accept() { x.accepted = true }
+func (x *unary) Accept() { x.accepted = true }
 
 // Open implements mcp.Outgoing.
-func (x *exchange) Open() (mcp.Stream, error) {
+func (x *unary) Open() (mcp.Stream, error) {
 	return nil, errors.New("a unary call has no stream")
 }
 
 // result returns the outcome of a request.
-func (x *exchange) result(ctx context.Context) (json.RawMessage, error) {
+func (x *unary) result(ctx context.Context) (json.RawMessage, error) {
 	switch {
 	case x.response == nil:
 		if err := ctx.Err(); err != nil {
