@@ -52,13 +52,19 @@ func TestLifecycleIsLogged(t *testing.T) {
 		}
 	}
 
-	const waits = "the file of settings has changed: restart the edge to put these keys in force"
-	write(", limits: {page-size: 7, rounds: 3}, quotas: [{per: tool, rate: 1/s}]")
-	if keys := find(waits)["keys"]; keys != "limits.rounds, limits.page-size, quotas" {
-		t.Errorf("keys that take a restart: %v", keys)
+	const waits, none = "a key of the file of settings has changed: restart the edge to put it in force", "no key of the file of settings waits for a restart any more"
+	waiting := func(keys ...string) {
+		t.Helper()
+		for _, key := range keys {
+			if entry := find(waits); entry["key"] != key || entry["config"] != file || entry["place"] != file+":1" {
+				t.Errorf("%v waits for a restart, at %v; want %s", entry["key"], entry["place"], key)
+			}
+		}
 	}
+	write(", limits: {page-size: 7, rounds: 3}, quotas: [{per: tool, rate: 1/s}]")
+	waiting("limits.rounds", "limits.page-size", "quotas")
 	write("")
-	find("the file of settings is again as it was at the start: nothing waits for a restart")
+	find(none)
 
 	write(", server: {title: Other}")
 	reread := func() {
@@ -67,29 +73,26 @@ func TestLifecycleIsLogged(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	waiting("server.title")
 	reread()
-	if keys := find(waits)["keys"]; keys != "server.title" {
-		t.Errorf("keys that take a restart: %v", keys)
-	}
 	if read := find("asked to read the settings again: the file was read, and these keys take a restart"); read["config"] != file || read["keys"] != "server.title" {
 		t.Errorf("%v", read)
 	}
 
+	const broken, refused = "the file of settings cannot be used: what was read before stays in force", "asked to read the settings again: the file cannot be used, and what was read before stays in force"
 	write(", nonsense: 1")
-	find("the file of settings cannot be used: what was read before stays in force")
+	find(broken)
 	reread()
-	refused := find("asked to read the settings again: the file cannot be used, and what was read before stays in force")
-	if text, _ := refused["error"].(string); !strings.Contains(text, "nonsense") {
-		t.Errorf("%v", refused)
+	if text, _ := find(refused)["error"].(string); !strings.Contains(text, "nonsense") {
+		t.Error(text)
 	}
 
 	write("")
-	find("the file of settings is again as it was at the start: nothing waits for a restart")
+	find(none)
 	reread()
 	find("asked to read the settings again: the file was read and is in force")
 
 	// Each other mistake is logged, and so is the end of the last one.
-	const broken = "the file of settings cannot be used: what was read before stays in force"
 	for _, name := range []string{"first", "second"} {
 		write(", " + name + ": 1")
 		if text, _ := find(broken)["error"].(string); !strings.Contains(text, name) {
@@ -103,12 +106,11 @@ func TestLifecycleIsLogged(t *testing.T) {
 		t.Error(text)
 	}
 	write(", drain-delay: 7s")
-	find("the file of settings can be used again, and is in force")
-	if keys := find(waits)["keys"]; keys != "drain-delay" {
-		t.Errorf("keys that take a restart: %v", keys)
-	}
+	waiting("drain-delay")
+	const usable = "the file of settings can be used again, and is in force"
+	find(usable)
 
-	// A file without its policy is not as it was at the start, though no other key differs.
+	// A file without its policy cannot be used, though no other key differs.
 	from := seen
 	const policy = ", policy: {default: allow}"
 	if err := os.WriteFile(file, []byte(strings.Replace(base, policy, "", 1)+"}\n"), 0o600); err != nil {
@@ -116,14 +118,19 @@ func TestLifecycleIsLogged(t *testing.T) {
 	}
 	find(broken)
 	reread()
-	find("asked to read the settings again: the file cannot be used, and what was read before stays in force")
-	const again = "the file of settings is again as it was at the start: nothing waits for a restart"
-	if strings.Contains(log()[from:], again) {
-		t.Errorf("it is said to be as it was at the start:\n%s", log()[from:])
+	find(refused)
+	if strings.Contains(log()[from:], none) {
+		t.Errorf("no key is said to wait:\n%s", log()[from:])
 	}
 	write("")
-	find("the file of settings can be used again, and is in force")
-	find(again)
+	find(none)
+	find(usable)
+
+	// What is in force after a change is logged with its number.
+	write(", catalog: {default: hide}")
+	if other := find("other settings are in force"); other["generation"] != 2.0 || other["changed"] != "catalog" || len(other["digest"].(string)) != 12 {
+		t.Errorf("%v", other)
+	}
 
 	stop()
 	if draining := find("draining"); draining["grace"] != 30.0 {

@@ -1,5 +1,5 @@
-// Command mcpedge is the edge: it speaks the Model Context Protocol to clients and the gRPC contract
-// to backends. See mcpedge help.
+// Command mcpedge is the edge: it speaks the Model Context Protocol to clients and the gRPC
+// contract to backends. See mcpedge help.
 package main
 
 import (
@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/app"
 	"github.com/mcpedge/mcpedge/edge/command"
+	"github.com/mcpedge/mcpedge/edge/command/catalog"
 	"github.com/mcpedge/mcpedge/edge/command/check"
 	"github.com/mcpedge/mcpedge/edge/command/client"
 	"github.com/mcpedge/mcpedge/edge/command/explain"
@@ -34,6 +35,11 @@ const help = `mcpedge: the Model Context Protocol in front, gRPC services behind
   mcpedge ready [--admin A]  ask the edge that runs on this machine whether it is ready: exit status 0 or 1
   mcpedge policy explain     say what the policy decides, and by which rule: --claims JSON has the claims of a token,
                              --tool NAME asks about one tool, --arguments JSON about a call of it
+  mcpedge catalog snapshot   print what a caller sees of the backends, as JSON for reviews; catalog diff OLD [NEW] says how it
+                             has changed: exit status 1 if callers would break, 2 if it could not be compared
+  mcpedge catalog rollback URL
+                             put the backends, catalog, sets, include, policy and quotas in force that were so before, on the
+                             replica with that admin address
   mcpedge proto --out DIR    write the contract's .proto files
   mcpedge version            print the version, the commit and its date
   mcpedge help               print this
@@ -46,8 +52,14 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(&command.Terminal{To: os.Stderr}, "mcpedge: "+err.Error())
-		os.Exit(1)
+		if reported := (*command.Reported)(nil); !errors.As(err, &reported) {
+			fmt.Fprintln(&command.Terminal{To: os.Stderr}, "mcpedge: "+err.Error())
+		}
+		status := 1
+		if exit := (*command.Exit)(nil); errors.As(err, &exit) {
+			status = exit.Status
+		}
+		os.Exit(status)
 	}
 }
 
@@ -81,6 +93,8 @@ func run(ctx context.Context, args []string) error {
 		return ready(ctx, args)
 	case "policy":
 		return explain.Run(ctx, args, out, stderr)
+	case "catalog":
+		return catalog.Run(ctx, args, out, stderr)
 	case "proto":
 		return writeProto(args)
 	case "version":
@@ -95,7 +109,7 @@ func run(ctx context.Context, args []string) error {
 }
 
 // commands are those that help lists.
-var commands = []string{"serve", "stdio", "check", "list", "call", config.Ready, "policy", "proto", "version", "help"}
+var commands = []string{"serve", "stdio", "check", "list", "call", config.Ready, "policy", "catalog", "proto", "version", "help"}
 
 func unknownCommand(name string) error {
 	if meant := config.Nearest(name, commands); meant != "" {

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 
+	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/proto"
 )
 
@@ -15,8 +17,13 @@ import (
 func writeProto(args []string) error {
 	flags := flag.NewFlagSet("mcpedge proto", flag.ContinueOnError)
 	out := flags.String("out", "", "`directory` to write to, made when missing")
-	if err := flags.Parse(args); err != nil {
+	flags.SetOutput(io.Discard) // main prints the error
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		flags.SetOutput(os.Stderr)
+		flags.Usage()
 		return err
+	} else if err != nil {
+		return fmt.Errorf("proto: %w", config.FlagError("proto", flags, err))
 	}
 	if *out == "" {
 		return errors.New("proto: --out DIR is missing")

@@ -85,7 +85,7 @@ func TestLogsHaveNoSecrets(t *testing.T) {
 			_ = res.Body.Close()
 		}
 		write("edge.yaml", settings+"redis: redis://user:"+secret()+"@127.0.0.1:1\n")
-		await.Until(t, "the change to be told", func() bool { return strings.Contains(log(), "restart the edge to put these keys in force") })
+		await.Until(t, "the warning about the change", func() bool { return strings.Contains(log(), "restart the edge to put it in force") })
 		write("edge.yaml", settings+"redis: [redis://user:"+secret()+"@127.0.0.1:1\n")
 		await.Until(t, "the mistake to be told", func() bool { return strings.Contains(log(), "cannot be used") })
 		stop()

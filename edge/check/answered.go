@@ -11,10 +11,11 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// answeredBy is how a question was answered that has an answer in the trial.
+// answeredBy describes a question that was answered from the trial.
 const answeredBy = "answered"
 
-// answered are the questions of one call that the trial answered, by key, as they were last asked.
+// answered has the questions of a call that the trial answered, by key, in the form in which they
+// were asked last.
 type answered map[string]asked
 
 // asked is a question, and the state of the round that asked it.
@@ -23,8 +24,9 @@ type asked struct {
 	state    []byte
 }
 
-// fits says why a backend does not take an answer of the trial, by the schema of the form, or since it asked the very
-// same before and remembers no more than then; nil: it may take it. state is that of the round that asks.
+// fits returns why an answer of the trial is useless: it violates the form's schema, or the backend
+// asks the same question again in the same state. It returns nil otherwise. state is that of the
+// round that asks.
 func (given answered) fits(q *pb.InputRequest, a *pb.InputResponse, state []byte) error {
 	if err := misfit(q.GetElicitForm(), a.GetElicit()); err != nil {
 		return fmt.Errorf("--answer %s: the answer does not fit: %w", q.GetKey(), err)
@@ -37,7 +39,8 @@ func (given answered) fits(q *pb.InputRequest, a *pb.InputResponse, state []byte
 	return nil
 }
 
-// misfit says how accepted content breaks the form's schema; nil: it does not, or the schema is not to be judged here.
+// misfit returns how accepted content violates the form's schema. It returns nil if it conforms, or
+// if the schema is invalid.
 func misfit(form *pb.ElicitForm, result *pb.ElicitResult) error {
 	if form == nil || result.GetAction() != pb.ElicitAction_ELICIT_ACTION_ACCEPT {
 		return nil

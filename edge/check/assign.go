@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,16 +12,18 @@ import (
 // maxListed bounds how many tools, or fields of a form, an error names.
 const maxListed = 20
 
-// tool is one that a backend lists.
+// tool is a tool that a backend lists.
 type tool struct {
 	backend int // the index of its subject
 	name    string
-	// shown is the name as clients see it.
-	shown string
+	// shown is the name as clients see it, and aliases are others that they may use.
+	shown   string
+	aliases []string
 }
 
-// assign returns for each of the subjects which tools are to be called, with which arguments. A name is that which clients see, or else
-// the backend's own. The error says which names are of no tool, or of those of several backends: they are not called.
+// assign returns, for each subject, the tools to call with their arguments. A name of Trial.Calls
+// is one that clients use, or else the backend's own. It returns an error for names of no tool
+// and of tools of several backends, which are not called.
 func (t *Trial) assign(subjects []*subject) (calls []map[string][]string, err error) {
 	calls = make([]map[string][]string, len(subjects))
 	for i := range calls {
@@ -29,7 +32,7 @@ func (t *Trial) assign(subjects []*subject) (calls []map[string][]string, err er
 	if t == nil {
 		return calls, nil
 	}
-	listed := listedBy(subjects)
+	listed := t.listedBy(subjects)
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(t.Calls)) {
 		switch found := named(listed, name); {
@@ -46,23 +49,29 @@ func (t *Trial) assign(subjects []*subject) (calls []map[string][]string, err er
 }
 
 // listedBy returns the tools of the backends that could be read.
-func listedBy(subjects []*subject) (out []tool) {
+func (t *Trial) listedBy(subjects []*subject) (out []tool) {
 	for i, s := range subjects {
 		if s.survey == nil {
 			continue
 		}
-		for _, t := range s.survey.Catalog.Tools {
-			out = append(out, tool{i, t.GetName(), s.cfg.Prefix + t.GetName()})
+		for _, x := range s.survey.Catalog.Tools {
+			if c := t.curated(s.cfg.Name, x); !c.Hidden {
+				out = append(out, tool{i, x.GetName(), cmp.Or(c.Name, s.cfg.Prefix+x.GetName()), c.Aliases})
+			}
 		}
 	}
 	return out
 }
 
-// named returns the tools that clients see under a name; if there is none, those that backends list under it.
+// named returns the tools that clients call by a name, which may be an alias, or, if there are none,
+// those that backends list under it.
 func named(tools []tool, name string) (out []tool) {
-	for _, by := range []func(tool) string{func(t tool) string { return t.shown }, func(t tool) string { return t.name }} {
+	for _, is := range []func(tool) bool{
+		func(t tool) bool { return t.shown == name || slices.Contains(t.aliases, name) },
+		func(t tool) bool { return t.name == name },
+	} {
 		for _, t := range tools {
-			if by(t) == name {
+			if is(t) {
 				out = append(out, t)
 			}
 		}
@@ -73,7 +82,7 @@ func named(tools []tool, name string) (out []tool) {
 	return nil
 }
 
-// namesOf returns the names that tools may be called by.
+// namesOf returns the names by which tools may be called.
 func namesOf(tools []tool) string {
 	var all []string
 	for _, t := range tools {
@@ -91,7 +100,7 @@ func namesOf(tools []tool) string {
 	return names
 }
 
-// ambiguous returns the error about a name of several backends' tools.
+// ambiguous returns the error about a name that tools of several backends have.
 func ambiguous(name string, found []tool, subjects []*subject) error {
 	var of, shown []string
 	for _, t := range found {

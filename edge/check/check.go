@@ -1,5 +1,5 @@
-// Package check judges a backend by the contract: it calls every RPC of mcpedge.v1 and reports, in plain words, what
-// is served and what breaks the contract.
+// Package check tests a backend against the contract: it calls every RPC of mcpedge.v1 and reports
+// what the backend serves and what breaks the contract.
 package check
 
 import (
@@ -11,17 +11,18 @@ import (
 	"github.com/mcpedge/mcpedge/edge/backend"
 )
 
-// timing is what tests shorten.
+// timing has the durations that tests shorten.
 type timing struct {
-	// reach bounds the attempts to connect, and each call unless the backend's own timeout is shorter.
+	// reach bounds the attempts to connect, and each call unless the backend's own timeout is
+	// shorter.
 	reach time.Duration
-	// again is how long attempts to connect are repeated that fail at once.
+	// again is how long failed attempts to connect are repeated.
 	again time.Duration
-	// learn bounds the attempts to read a target that an adapter learns.
+	// learn bounds the time to read a target that an adapter must learn.
 	learn time.Duration
 	// settle is how long a feed may take to begin.
 	settle time.Duration
-	// brief is the first deadline of the calls that are abandoned on purpose.
+	// brief is the first deadline of calls that are abandoned on purpose.
 	brief time.Duration
 }
 
@@ -29,21 +30,22 @@ var defaultTiming = timing{
 	reach: 10 * time.Second, again: 2 * time.Second, learn: 3 * time.Minute, settle: 3 * time.Second, brief: 20 * time.Millisecond,
 }
 
-// Run is All of one backend.
+// Run is All for one backend.
 func Run(ctx context.Context, cfg backend.Config, trial *Trial, w io.Writer) error {
 	return All(ctx, []backend.Config{cfg}, trial, w)
 }
 
-// All dials backends, calls every RPC of the contract, and writes to w what they serve and what
-// breaks the contract, in plain words: lines that begin with ok, breaks or note. It makes no call that
-// changes anything: of the tools it calls those marked read-only that need no arguments, and those named
-// in trial, whose answers it gives; whatever else they ask, it declines.
+// All connects to backends, calls every RPC of the contract, and writes to w what they serve and
+// what breaks the contract: lines that begin with ok, breaks or note. It calls only tools that are
+// marked read-only and need no arguments, and the tools of trial, with the answers of trial. It
+// declines other questions.
 //
-// Backends are looked at side by side, no more than atOnce at a time, and reported in the order of cfgs.
+// Up to atOnce backends are checked concurrently, and reported in the order of cfgs.
 //
-// The error joins those of the backends: that one cannot be reached within 10 s, or failed to be for 2 s, or cannot be learned within
-// 3 minutes, or before ctx ends, that a list cannot be read, or that the contract is broken. It also names the calls of trial that
-// are of no tool, or of several. An error of w is ignored.
+// The error joins those of the backends: a backend cannot be reached within 10 s, attempts to
+// connect failed for 2 s, it cannot be learned within 3 minutes or before ctx ends, a list cannot
+// be read, or the contract is broken. It also names the calls of trial that match no tool, or
+// several. Errors of w are ignored.
 func All(ctx context.Context, cfgs []backend.Config, trial *Trial, w io.Writer) error {
 	return all(ctx, cfgs, trial, w, &defaultTiming)
 }

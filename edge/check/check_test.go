@@ -83,7 +83,7 @@ func TestCheckUnreachable(t *testing.T) {
 	}
 }
 
-// Extensions of which clients are not told are notes: they break nothing.
+// Extensions that are not announced to clients are notes: they break nothing.
 func TestCheckOfExtensions(t *testing.T) {
 	s := newSample()
 	s.about.ExtensionsJson = map[string]string{

@@ -2,11 +2,12 @@ package check
 
 import "sync"
 
-// atOnce bounds the backends that are looked at at a time.
+// atOnce bounds the backends that are checked concurrently.
 const atOnce = 8
 
-// each calls do for 0 to n-1, side by side, and returns when all have returned. after, unless nil, is called for each in order, by the
-// calling goroutine, as soon as its do and those before it have returned.
+// each calls do for 0 to n-1 concurrently, and returns after all have returned. The calling
+// goroutine calls after, unless it is nil, for each in order, as soon as do has returned for it and
+// all before it.
 func each(n int, do func(int), after func(int)) {
 	slots, done := make(chan struct{}, atOnce), make([]chan struct{}, n)
 	var all sync.WaitGroup

@@ -15,7 +15,7 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// receive waits for the next event of a feed and says whether it is started.
+// receive waits for the next event of a feed and reports whether it is started.
 type receive func() (started bool, err error)
 
 // opener opens a feed.
@@ -52,13 +52,13 @@ func (p *prober) feedOf(kind backend.Kinds) (rpc string, open opener) {
 	}
 }
 
-// feed follows the change feed of a kind.
+// feed checks the change feed of a kind.
 func (p *prober) feed(ctx context.Context, kind backend.Kinds) {
 	rpc, open := p.feedOf(kind)
 	p.try(func() string { return p.follow(ctx, rpc, p.promised(kind), open) })
 }
 
-// promised reports whether Describe says that the change feed of a kind is served.
+// promised reports whether Describe announces the change feed of a kind.
 func (p *prober) promised(kind backend.Kinds) bool {
 	switch kind {
 	case backend.Tools:
@@ -70,8 +70,8 @@ func (p *prober) promised(kind backend.Kinds) bool {
 	}
 }
 
-// follow opens a feed: started comes first, and it stays open. promised: Describe says that it is
-// served.
+// follow checks a feed: its first event is started, and it stays open. promised means that Describe
+// announces it.
 func (p *prober) follow(ctx context.Context, rpc string, promised bool, open opener) (ok string) {
 	ctx, cancel := context.WithTimeout(ctx, p.timing.settle)
 	defer cancel()
@@ -90,7 +90,7 @@ func (p *prober) follow(ctx context.Context, rpc string, promised bool, open ope
 	case code == codes.Unimplemented && promised:
 		p.breaks("%s: UNIMPLEMENTED, although Describe says that it is served", rpc)
 	case code == codes.Unimplemented:
-		p.note("%s: UNIMPLEMENTED: nobody is told of changes", rpc)
+		p.note("%s: UNIMPLEMENTED: clients are not notified of changes", rpc)
 	case code == codes.DeadlineExceeded:
 		p.breaks("%s: started does not come within %v", rpc, p.timing.settle)
 	default:
@@ -124,8 +124,8 @@ func (p *prober) staysOpen(ctx context.Context, cancel context.CancelFunc, rpc s
 	return rpc + ": begins with started and stays open"
 }
 
-// abandonFeeds opens many feeds at a time and cancels them, and checks that lists are answered while they are open
-// and afterwards.
+// abandonFeeds opens many feeds at the same time and cancels them, and checks that lists are
+// answered meanwhile and afterwards.
 func (p *prober) abandonFeeds(ctx context.Context, kind backend.Kinds) {
 	rpc, open := p.feedOf(kind)
 	p.try(func() string {

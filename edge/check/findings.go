@@ -9,15 +9,16 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// findings is a report in the making: what a check found, a line each.
+// findings are the results of a check, written as one line each.
 type findings struct {
 	text     strings.Builder
 	breaches int
 	// first is the first breach.
 	first string
-	// work bounds a round of work, and backend is the backend's own timeout: the shorter counts.
+	// work bounds a round of work, and backend is the backend's own timeout: the shorter one
+	// applies.
 	work, backend time.Duration
-	// mistake is the first thing that is wrong with what was to be tried.
+	// mistake is the first invalid part of the trial.
 	mistake string
 }
 
@@ -25,13 +26,13 @@ func (f *findings) line(label, format string, args ...any) {
 	fmt.Fprintf(&f.text, "  %-7s %s\n", label, fmt.Sprintf(format, args...))
 }
 
-// ok says what was tried and is as it should be.
+// ok reports a successful probe.
 func (f *findings) ok(format string, args ...any) { f.line("ok", format, args...) }
 
-// note says what is allowed, but worth knowing.
+// note reports something that the contract permits but that is worth knowing.
 func (f *findings) note(format string, args ...any) { f.line("note", format, args...) }
 
-// breaks says what the contract forbids.
+// breaks reports a violation of the contract.
 func (f *findings) breaks(format string, args ...any) {
 	f.line("breaks", format, args...)
 	if f.breaches++; f.breaches == 1 {
@@ -39,7 +40,7 @@ func (f *findings) breaks(format string, args ...any) {
 	}
 }
 
-// wrong says what keeps a trial from being made: it is no fault of the backend.
+// wrong reports why a part of the trial cannot be tried, which is not the backend's fault.
 func (f *findings) wrong(format string, args ...any) {
 	f.line("wrong", format, args...)
 	if f.mistake == "" {
@@ -47,7 +48,7 @@ func (f *findings) wrong(format string, args ...any) {
 	}
 }
 
-// count is a number of things, in words.
+// count formats a number of things.
 func count(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
@@ -67,7 +68,8 @@ func (f *findings) conclude() {
 	fmt.Fprintf(&f.text, "  breaches of the contract: %d\n", f.breaches)
 }
 
-// try runs one probe and reports the text it returns as ok, unless that is empty or the probe reported a breach.
+// try runs a probe and reports the returned text as ok, unless it is empty or the probe reported a
+// violation.
 func (f *findings) try(probe func() (ok string)) {
 	before := f.breaches
 	if text := probe(); text != "" && f.breaches == before {
@@ -75,13 +77,13 @@ func (f *findings) try(probe func() (ok string)) {
 	}
 }
 
-// crashed reports whether a status is what servers answer when a handler fails unexpectedly.
+// crashed reports whether a status is one that servers return if a handler fails unexpectedly.
 func crashed(err error) bool {
 	code := status.Code(err)
 	return code == codes.Unknown || code == codes.Internal
 }
 
-// statusText is a status in words.
+// statusText formats a status.
 func statusText(err error) string {
 	s := status.Convert(err)
 	return fmt.Sprintf("status %s (%.120s)", s.Code(), s.Message())

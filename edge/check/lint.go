@@ -10,12 +10,13 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// maxLintLines bounds what is printed of one profile.
+// maxLintLines bounds the lines for one profile.
 const maxLintLines = 20
 
-// lint holds the tools, as clients are shown them, against the rules of model interfaces. What breaks one
-// breaks no contract: it is a note, by tool, place and rule. list makes the schemas' portable form; nil: they are
-// shown as they are. Without places there is one note for all that break rules, and one for all limits.
+// lint checks the tools, in the form that clients see, against the rules of model interfaces. A
+// violation breaks no contract: it is a note with tool, place and rule. list makes the schemas
+// portable; nil shows them unchanged. Without places, one note summarizes all violations, and one
+// all limits.
 func (f *findings) lint(prefix string, tools []*pb.Tool, list *portable.List, places bool) {
 	refused, limited := map[lint.Profile][]string{}, map[lint.Profile][]string{}
 	bad, byForm := map[lint.Profile]int{}, map[lint.Profile]bool{}
@@ -74,10 +75,11 @@ func (f *findings) lint(prefix string, tools []*pb.Tool, list *portable.List, pl
 		"not all arguments can be given", false)
 }
 
-// portableHelps ends a note on schemas that a setting mends.
+// portableHelps ends a note about schemas that the setting schemas: portable repairs.
 const portableHelps = "; schemas: portable in this backend's settings shows its schemas in a form without what breaks them"
 
-// fold notes findings of all interfaces in one line: what they are, how many of each interface, and the first.
+// fold writes findings of all interfaces as one note: a summary, the number for each interface, and
+// the first finding.
 func (f *findings) fold(texts map[lint.Profile][]string, many func(lint.Profile) string, what string, mended bool) {
 	var counts []string
 	first := ""
@@ -96,7 +98,7 @@ func (f *findings) fold(texts map[lint.Profile][]string, many func(lint.Profile)
 	f.note("%s: %s; the first: %s; --schemas names each place%s", what, strings.Join(counts, ", "), first, tail)
 }
 
-// some notes the first of many findings, and what they come to.
+// some writes the first of many findings, and a summary.
 func (f *findings) some(texts []string, sum string) {
 	for i, text := range texts {
 		if i == maxLintLines {

@@ -123,7 +123,7 @@ func TestCheckBoundsItsNotes(t *testing.T) {
 	}
 }
 
-// Schemas that are not shown since those of the tools before them take too much work are told of.
+// Schemas that are not shown since those of the tools before them take too much work are reported.
 func TestCheckTellsOfWithheldSchemas(t *testing.T) {
 	var tools []*pb.Tool
 	for i := range 10 {

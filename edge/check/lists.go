@@ -13,7 +13,7 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// lister asks for one page of one list.
+// lister requests one page of one list.
 type lister struct {
 	rpc  string
 	page func(ctx context.Context, token string, size int32) (keys []string, next string, bytes int, err error)
@@ -41,7 +41,7 @@ func (p *prober) listers(kind backend.Kinds) []lister {
 	}}}
 }
 
-// lists reads each list once more in the smallest pages, and asks for a page that was never offered.
+// lists reads each list again in the smallest pages, and requests a page with an invalid token.
 func (p *prober) lists(ctx context.Context, kind backend.Kinds) {
 	for _, l := range p.listers(kind) {
 		p.try(func() string { return p.pages(ctx, l) })
@@ -97,11 +97,11 @@ func (p *prober) strayToken(ctx context.Context, l lister) (ok string) {
 	case code == codes.InvalidArgument:
 		return l.rpc + ", a page_token that was never given: INVALID_ARGUMENT"
 	case err == nil:
-		p.note("%s, a page_token that was never given: answered with %d entries; INVALID_ARGUMENT tells mistakes sooner", l.rpc, len(keys))
+		p.note("%s, a page_token that was never given: answered with %d entries; INVALID_ARGUMENT would reveal mistakes sooner", l.rpc, len(keys))
 	case crashed(err) || code == codes.DeadlineExceeded:
 		p.breaks("%s, a page_token that was never given: %s: it must be INVALID_ARGUMENT", l.rpc, statusText(err))
 	case code != codes.Unimplemented:
-		p.note("%s, a page_token that was never given: %s; INVALID_ARGUMENT tells more", l.rpc, statusText(err))
+		p.note("%s, a page_token that was never given: %s; INVALID_ARGUMENT would be clearer", l.rpc, statusText(err))
 	}
 	return ""
 }

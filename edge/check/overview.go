@@ -10,8 +10,8 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// overview reports what a reading found: what is served, and what is wrong with it. places names each place where a schema breaks the rules of
-// a model interface.
+// overview reports what a backend serves, and what is invalid in it. places reports each place
+// where a schema violates a rule of a model interface.
 func (f *findings) overview(s *backend.Survey, cfg backend.Config, places bool) {
 	if s.Described == nil {
 		f.text.WriteString("  Describe: not served; the lists were tried instead\n")
@@ -34,7 +34,7 @@ func (f *findings) overview(s *backend.Survey, cfg backend.Config, places bool) 
 	if s.Empty != "" {
 		implemented := slices.ContainsFunc(s.Lists, func(l backend.Listing) bool { return l.Served })
 		if implemented && cfg.Adapt == nil {
-			f.note("%s", s.Empty) // it may come to serve something
+			f.note("%s", s.Empty) // it may serve something later
 		} else {
 			f.breaks("%s", s.Empty)
 		}
@@ -52,7 +52,7 @@ func (f *findings) overview(s *backend.Survey, cfg backend.Config, places bool) 
 	f.lint(cfg.Prefix, s.Catalog.Tools, list, places)
 }
 
-// list writes one kind that was read, names as clients see them, behind a prefix.
+// list writes the entries of one kind, with names as clients see them, after a prefix.
 func (f *findings) list(l backend.Listing, c *backend.Catalog, prefix string) {
 	if !l.Served {
 		fmt.Fprintf(&f.text, "  %s: not served\n", l.Kind)
@@ -68,7 +68,7 @@ func (f *findings) list(l backend.Listing, c *backend.Catalog, prefix string) {
 	case backend.Tools:
 		names = collect(c.Tools, (*pb.Tool).GetName)
 	case backend.Resources:
-		prefix = "" // URIs have none
+		prefix = "" // URIs have no prefix
 		names, templates = collect(c.Resources, (*pb.Resource).GetUri), c.Templates
 		extra = append(extra, fmt.Sprintf("%d templates", len(templates)), offers(c.Describe.GetResources().GetSubscribe(), "subscriptions"),
 			offers(c.Describe.GetResources().GetCompletion(), "completion"))
@@ -76,7 +76,7 @@ func (f *findings) list(l backend.Listing, c *backend.Catalog, prefix string) {
 		names = collect(c.Prompts, (*pb.Prompt).GetName)
 		extra = append(extra, offers(c.Describe.GetPrompts().GetCompletion(), "completion"))
 	}
-	scope := "the same for everybody"
+	scope := "the same for all callers"
 	if l.Private {
 		scope = "private to each caller"
 	}

@@ -14,11 +14,12 @@ import (
 const (
 	// unknownName is a name, token or URI that no backend has.
 	unknownName = "mcpedge-check-no-such-thing"
-	// maxTried bounds the pages of one entry that are asked for, and the entries that are tried one by one.
+	// maxTried bounds the pages of a list that are requested, and the entries that are tried.
 	maxTried = 25
-	// abandoned is how many streams are opened at a time and abandoned, to see that the backend ends them.
+	// abandoned is how many streams are opened concurrently and cancelled, to check that the
+	// backend ends them.
 	abandoned = 40
-	// pageBytes is what gRPC receivers take by default.
+	// pageBytes is the default message limit of gRPC receivers.
 	pageBytes = 4 << 20
 )
 
@@ -28,16 +29,16 @@ type prober struct {
 	b      *backend.Inspection
 	survey *backend.Survey
 	timing *timing
-	// calls are arguments by the tools that are to be called with them.
+	// calls are the arguments of the tools to call, by tool.
 	calls map[string][]string
-	// prefix is before the backend's names where clients see them.
+	// prefix is the prefix of the backend's names for clients.
 	prefix string
-	// trial may be nil; used are the keys of its answers that were asked for.
+	// trial may be nil. used has the keys of its answers that were used.
 	trial *Trial
 	used  []string
-	// unshown: it was said what calls do not show of who is calling.
+	// unshown reports that a note about the caller's identity in calls was written.
 	unshown bool
-	// unresponsive: lists are no longer answered, so nothing else is tried.
+	// unresponsive reports that the backend no longer answers lists, so that the check stops.
 	unresponsive bool
 }
 
@@ -76,17 +77,17 @@ func (p *prober) all(ctx context.Context) {
 	p.unused()
 }
 
-// bounded limits ctx to the time of one call.
+// bounded returns a context with the timeout of one call.
 func (p *prober) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, min(p.b.Timeout(), p.timing.reach))
 }
 
-// working limits ctx to the time of one round of work.
+// working returns a context with the timeout of one round of work.
 func (p *prober) working(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, min(p.b.Timeout(), p.work))
 }
 
-// request is the context of one round of a client that can be asked everything.
+// request returns the context of one round, of a client with all capabilities.
 func (p *prober) request(call string, round uint32) *pb.RequestContext {
 	return &pb.RequestContext{
 		CallId: call, Attempt: 1, Round: round, Principal: p.b.Principal(p.caller()),
@@ -98,7 +99,7 @@ func (p *prober) request(call string, round uint32) *pb.RequestContext {
 	}
 }
 
-// caller is who makes calls.
+// caller returns the principal of the calls.
 func (p *prober) caller() mcp.Principal {
 	if p.trial == nil {
 		return mcp.Principal{}
@@ -106,7 +107,7 @@ func (p *prober) caller() mcp.Principal {
 	return p.trial.Caller
 }
 
-// shown adds to ctx what shows the backend who makes a call, as far as it can be shown.
+// shown adds the caller's identity for the backend to ctx, as far as possible.
 func (p *prober) shown(ctx context.Context, about *pb.RequestContext) context.Context {
 	who := p.caller()
 	pairs, missing := p.b.CallerPairs(&who)
@@ -128,7 +129,7 @@ func (p *prober) shown(ctx context.Context, about *pb.RequestContext) context.Co
 
 func newCall() string { return rand.Text() }
 
-// answers reports whether a list of a kind is answered soon.
+// answers reports whether the backend answers a list of a kind soon.
 func (p *prober) answers(ctx context.Context, kind backend.Kinds) bool {
 	ctx, cancel := p.bounded(ctx)
 	defer cancel()

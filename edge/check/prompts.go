@@ -12,7 +12,7 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// prompts gets what is listed and what does not exist, and completes every argument.
+// prompts gets the listed prompts and an unknown one, and completes every argument.
 func (p *prober) prompts(ctx context.Context, list []*pb.Prompt) {
 	p.try(func() string {
 		const what = "GetPrompt, an unknown prompt"
@@ -21,7 +21,7 @@ func (p *prober) prompts(ctx context.Context, list []*pb.Prompt) {
 	for _, listed := range list[:min(len(list), maxTried)] {
 		given := map[string]string{}
 		for _, a := range listed.GetArguments() {
-			given[a.GetName()] = "example:value" // a URI too, where one is wanted
+			given[a.GetName()] = "example:value" // valid as a URI, too
 			p.completed(fmt.Sprintf("CompletePrompt %q, %s", listed.Name, a.GetName()), p.survey.Described.GetPrompts().GetCompletion(),
 				func() (suggestions, error) {
 					ctx, cancel := p.bounded(ctx)
@@ -77,7 +77,7 @@ func (p *prober) getListed(ctx context.Context, what, name string, given map[str
 	return fmt.Sprintf("%s: %d messages", what, len(o.result.GetMessages()))
 }
 
-// with says which arguments a prompt was given.
+// with formats the arguments of a prompt.
 func with(given map[string]string) string {
 	if len(given) == 0 {
 		return "without arguments"

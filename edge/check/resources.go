@@ -12,7 +12,7 @@ import (
 	"github.com/mcpedge/mcpedge/internal/uris"
 )
 
-// resources reads what is listed, what the templates describe, and what does not exist; it completes
+// resources reads the listed resources, some of each template, and an unknown one. It completes
 // every variable, and watches the first resource.
 func (p *prober) resources(ctx context.Context, listed []*pb.Resource, templates []*pb.ResourceTemplate) {
 	unknown := unknownName + ":/nothing"
@@ -81,7 +81,7 @@ func (p *prober) contents(what string, c *pb.ResourceContents) {
 	}
 }
 
-// template completes all variables of a template, and reads what the first suggestions make.
+// template completes all variables of a template, and reads the resource of the first suggestions.
 func (p *prober) template(ctx context.Context, t *pb.ResourceTemplate) {
 	parsed, err := uris.Parse(t.UriTemplate)
 	if err != nil {
@@ -114,13 +114,13 @@ func (p *prober) template(ctx context.Context, t *pb.ResourceTemplate) {
 	p.try(func() string { return p.readListed(ctx, fmt.Sprintf("ReadResource %q, by its template", uri), uri) })
 }
 
-// suggestions is what both completions answer.
+// suggestions is the result of both kinds of completions.
 type suggestions interface {
 	GetValues() []string
 	GetTotal() int32
 }
 
-// completed judges one completion; promised: Describe says that there is completion.
+// completed checks a completion. promised means that Describe announces completions.
 func (p *prober) completed(what string, promised bool, complete func() (suggestions, error)) {
 	r, err := complete()
 	switch code := status.Code(err); {
@@ -142,7 +142,8 @@ func (p *prober) completed(what string, promised bool, complete func() (suggesti
 	}
 }
 
-// watchResource watches one resource: started comes first, and the feed stays open.
+// watchResource watches a resource and checks that the first event is started and that the feed
+// stays open.
 func (p *prober) watchResource(ctx context.Context, uri string) {
 	promised := p.survey.Described.GetResources().GetSubscribe()
 	what := fmt.Sprintf("WatchResource %q", uri)

@@ -7,8 +7,9 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// schemas compiles the tools' schemas. unusable are those that a validator cannot compile: such a tool is served,
-// but its arguments go unvalidated. multiplying are those that go so where they would take too long.
+// schemas compiles the tools' schemas. It returns the tools whose arguments the edge does not
+// validate: unusable, because the schema does not compile, and multiplying, because validation
+// would take too long.
 func schemas(tools []*pb.Tool) (unusable, multiplying []string) {
 	for _, t := range tools {
 		for _, s := range [...]struct{ field, text string }{

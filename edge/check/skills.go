@@ -13,7 +13,7 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// skills gets what is listed and what does not exist, and lists the directories of what is.
+// skills gets the listed skills and an unknown one, and lists the directories of the former.
 func (p *prober) skills(ctx context.Context, listed []*pb.Skill) {
 	p.try(func() string {
 		_, err := p.getSkill(ctx, unknownName+"://nothing/SKILL.md")
@@ -46,7 +46,7 @@ func (p *prober) directory(ctx context.Context, uri string) (*pb.ListResourceDir
 	return p.b.Resources().ListResourceDirectory(ctx, &pb.ListResourceDirectoryRequest{Uri: uri, Context: p.request(newCall(), 1)})
 }
 
-// notFound judges the status of what does not exist.
+// notFound checks the status for an unknown skill.
 func (p *prober) notFound(what string, err error) (ok string) {
 	if status.Code(err) != codes.NotFound {
 		p.breaks("%s: %s: it must be NOT_FOUND", what, statusText(err))

@@ -3,22 +3,21 @@ package check
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
 )
 
-// subject is one backend that is checked, and its report. Its methods are for one goroutine at a time.
+// subject is a checked backend with its report. Its methods are for one goroutine at a time.
 type subject struct {
 	findings
 	cfg    backend.Config
 	timing *timing
 	// b is nil if the configuration cannot be used.
 	b *backend.Inspection
-	// survey is nil if the backend could not be read; err then is why.
+	// survey is nil if the backend could not be read; err is then the reason.
 	survey *backend.Survey
-	// calls are arguments by the tools that are to be called with them.
+	// calls are the arguments of the tools to call, by tool.
 	calls map[string][]string
 	err   error
 }
@@ -57,7 +56,7 @@ func (s *subject) reach(ctx context.Context) error {
 	return s.b.Connect(ctx, s.timing.again)
 }
 
-// read reads the backend, again while what it serves is being learned: that has its own bound.
+// read reads the backend. It repeats that while an adapter is learning it, which has its own bound.
 func (s *subject) read(ctx context.Context) (*backend.Survey, error) {
 	for began := time.Now(); ; {
 		before := s.b.Status().Progress
@@ -68,14 +67,8 @@ func (s *subject) read(ctx context.Context) (*backend.Survey, error) {
 	}
 }
 
-// noPreface is what gRPC says of a server that accepts a connection and does not begin HTTP/2.
-const noPreface = "error reading server preface"
-
-// unreachable reports why the backend could not be connected.
+// unreachable reports why the backend could not be reached.
 func (s *subject) unreachable(err error) {
-	if s.cfg.Credentials == nil && strings.Contains(err.Error(), noPreface) {
-		err = fmt.Errorf("%w: what answers there speaks no gRPC without TLS: if the backend speaks TLS, give it tls: {} in the configuration file", err)
-	}
 	fmt.Fprintf(&s.text, "  cannot be reached: %v\n", err)
 	s.err = fmt.Errorf("backend %q at %s cannot be reached: %w", s.cfg.Name, s.cfg.Target, err)
 }
@@ -90,7 +83,7 @@ func (s *subject) undescribed(err error) {
 	s.err = fmt.Errorf("backend %q: %s: %w", s.cfg.Name, what, err)
 }
 
-// overview reports what was read, and takes what is to be tried. trial may be nil.
+// overview reports what the backend serves, and stores the calls to try. trial may be nil.
 func (s *subject) overview(trial *Trial, calls map[string][]string) {
 	s.calls, s.work, s.backend = calls, s.timing.reach, s.b.Timeout()
 	if trial != nil && trial.Timeout > 0 {
@@ -104,7 +97,7 @@ func (s *subject) overview(trial *Trial, calls map[string][]string) {
 	}
 }
 
-// probe calls every RPC of a backend that was read.
+// probe calls every RPC of the backend.
 func (s *subject) probe(ctx context.Context, trial *Trial) {
 	if s.survey == nil {
 		return

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,7 +22,7 @@ import (
 // maxRounds bounds the rounds of one call of a tool.
 const maxRounds = 5
 
-// tools calls a tool that does not exist, and those that change nothing or were asked for.
+// tools calls an unknown tool, and the tools that are read-only or were requested.
 func (p *prober) tools(ctx context.Context, listed []*pb.Tool) {
 	p.try(func() string {
 		const what = "CallTool, an unknown tool"
@@ -31,15 +32,22 @@ func (p *prober) tools(ctx context.Context, listed []*pb.Tool) {
 	tried := 0
 	for _, t := range listed {
 		calls := p.calls[t.Name]
-		readOnly := t.GetAnnotations().GetReadOnly()
-		what := fmt.Sprintf("CallTool %q", t.Name)
+		curated := p.trial.curated(p.b.Name(), t)
+		readOnly := t.GetAnnotations().GetReadOnly() && !curated.Unsafe
+		what, shown := fmt.Sprintf("CallTool %q", t.Name), cmp.Or(curated.Name, p.prefix+t.Name)
 		switch {
-		case len(calls) > 0:
-		case !readOnly:
-			p.note("%s: not called, since it is not marked read_only; to call it: --call '%s={…}'", what, p.prefix+t.Name)
+		case curated.Hidden:
+			p.note("%s: not called, since the catalog hides it", what)
 			continue
-		case needsArguments(t):
-			p.note("%s: not called, since it needs arguments; to call it: --call '%s={…}'", what, p.prefix+t.Name)
+		case len(calls) > 0:
+		case !readOnly && t.GetAnnotations().GetReadOnly():
+			p.note("%s: not called, since the catalog marks it as not read-only or as destructive; to call it: --call '%s={…}'", what, shown)
+			continue
+		case !readOnly:
+			p.note("%s: not called, since it is not marked read_only; to call it: --call '%s={…}'", what, shown)
+			continue
+		case needsArguments(t) && curated.Sent == nil:
+			p.note("%s: not called, since it needs arguments; to call it: --call '%s={…}'", what, shown)
 			continue
 		case tried == maxTried:
 			p.note("%d read-only tools were called, the others were not", maxTried)
@@ -48,15 +56,27 @@ func (p *prober) tools(ctx context.Context, listed []*pb.Tool) {
 			calls = []string{"{}"}
 			tried++
 		}
+		sent := make([]string, 0, len(calls))
 		for _, arguments := range calls {
 			call := what
 			if len(calls) > 1 {
 				call = fmt.Sprintf("%s with %.80s", what, arguments)
 			}
+			if curated.Sent != nil {
+				var err error
+				if arguments, err = curated.Sent(arguments); err != nil {
+					p.note("%s: not called: %v", call, err)
+					continue
+				}
+			}
+			if sent = append(sent, arguments); refuses(t, arguments) != nil && len(p.calls[t.Name]) == 0 {
+				p.note("%s: not called, since it needs arguments; to call it: --call '%s={…}'", call, shown)
+				continue
+			}
 			p.try(func() string { return p.callThrough(ctx, call, t, arguments) })
 		}
-		if readOnly && refuses(t, calls[0]) == nil {
-			p.try(func() string { return p.abandonTool(ctx, what, t, calls[0]) })
+		if readOnly && len(sent) > 0 && refuses(t, sent[0]) == nil {
+			p.try(func() string { return p.abandonTool(ctx, what, t, sent[0]) })
 		}
 		if p.unresponsive {
 			return
@@ -80,7 +100,7 @@ func (p *prober) callTool(ctx context.Context, what string, r *pb.CallToolReques
 	return drain(ctx, p.findings, what, stream.Recv, (*pb.CallToolResponse).GetResult)
 }
 
-// callThrough calls a tool through all its rounds and answers what it asks, or declines.
+// callThrough calls a tool in all its rounds, and answers or declines its questions.
 func (p *prober) callThrough(ctx context.Context, what string, t *pb.Tool, arguments string) (ok string) {
 	if err := refuses(t, arguments); err != nil {
 		p.wrong("%s: not called, since its schema refuses the arguments: %v", what, err)
@@ -130,10 +150,10 @@ func (p *prober) callThrough(ctx context.Context, what string, t *pb.Tool, argum
 	return fmt.Sprintf("%s: still asks after %d rounds%s", what, maxRounds, strings.Join(asks, ""))
 }
 
-// maxShown bounds what is shown of a result, in bytes.
+// maxShown bounds the shown part of a result, in bytes.
 const maxShown = 500
 
-// shorten is what a person reads of a result: its texts, else its structured content, on one line.
+// shorten formats a result as one line: its texts, or else its structured content.
 func shorten(r *pb.CallToolResult) string {
 	var texts []string
 	for _, b := range r.GetContent() {
@@ -154,7 +174,7 @@ func shorten(r *pb.CallToolResult) string {
 	return all
 }
 
-// decline answers a question with as little as there is.
+// decline returns the minimal answer to a question.
 func decline(q *pb.InputRequest) *pb.InputResponse {
 	a := &pb.InputResponse{Key: q.GetKey()}
 	switch {
@@ -172,7 +192,7 @@ func decline(q *pb.InputRequest) *pb.InputResponse {
 	return a
 }
 
-// toolResult judges a result by the contract and by the tool's output schema.
+// toolResult checks a result against the contract and the tool's output schema.
 func (p *prober) toolResult(what string, t *pb.Tool, r *pb.CallToolResult) {
 	for i, block := range r.GetContent() {
 		p.block(fmt.Sprintf("%s: content[%d]", what, i), block)
@@ -204,7 +224,7 @@ func (p *prober) toolResult(what string, t *pb.Tool, r *pb.CallToolResult) {
 	}
 }
 
-// block judges a content block.
+// block checks a content block.
 func (p *prober) block(what string, b *pb.ContentBlock) {
 	switch {
 	case b.GetContent() == nil:
@@ -229,8 +249,8 @@ func (p *prober) block(what string, b *pb.ContentBlock) {
 	}
 }
 
-// abandonTool has the deadline end many calls, and checks that the backend still answers. A backend that is too slow
-// to begin them all before the deadline gets a later one.
+// abandonTool lets the deadline of many calls pass, and checks that the backend still answers. If
+// the backend is too slow to begin all calls before the deadline, it repeats with a later one.
 func (p *prober) abandonTool(ctx context.Context, what string, t *pb.Tool, arguments string) (ok string) {
 	begun := 0
 	for brief := p.timing.brief; begun < abandoned && brief <= p.timing.settle; brief *= 2 {
@@ -243,7 +263,8 @@ func (p *prober) abandonTool(ctx context.Context, what string, t *pb.Tool, argum
 	return fmt.Sprintf("%s: %d calls at a time, left at their deadline, and calls are still answered", what, begun)
 }
 
-// abandonCalls begins calls that share a deadline, waits for it, and says how many could be begun.
+// abandonCalls begins calls with a common deadline, waits for the deadline, and returns how many it
+// could begin.
 func (p *prober) abandonCalls(ctx context.Context, t *pb.Tool, arguments string, brief time.Duration) (begun int) {
 	ctx, cancel := context.WithTimeout(ctx, brief)
 	defer cancel()
@@ -251,7 +272,7 @@ func (p *prober) abandonCalls(ctx context.Context, t *pb.Tool, arguments string,
 		about := p.request(newCall(), 1)
 		if _, err := p.b.Tools().CallTool(p.shown(ctx, about), &pb.CallToolRequest{
 			Name: t.Name, ArgumentsJson: arguments, Context: about}); err != nil {
-			break // the time is over
+			break // the deadline has passed
 		}
 	}
 	<-ctx.Done()

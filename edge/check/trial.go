@@ -14,27 +14,53 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// Trial is what All tries beside what it does by itself. A nil one is nothing.
+// Curated is what the catalog in the settings changes of a tool.
+type Curated struct {
+	// Name is the name by which clients see it, without a prefix. Empty means the backend's name after
+	// its prefix.
+	Name string
+	// Aliases are further names by which clients may call it.
+	Aliases []string
+	// Hidden means that clients do not see it.
+	Hidden bool
+	// Unsafe means that the catalog does not let it pass as read-only, whatever the backend says.
+	Unsafe bool
+	// Sent returns the arguments that the backend receives for those of the caller. nil changes none.
+	Sent func(arguments string) (string, error)
+}
+
+// curated returns what the catalog changes of a tool of a backend.
+func (t *Trial) curated(backend string, x *pb.Tool) Curated {
+	if t == nil || t.Curate == nil {
+		return Curated{}
+	}
+	return t.Curate(backend, x)
+}
+
+// Trial has inputs for calls that All does not make by itself. nil has none.
 type Trial struct {
-	// Calls are tools to call, by the name that clients see or else the backend's own, each with the arguments of every call, JSON objects.
+	// Calls has the tools to call, by the name or an alias that clients use or else the backend's own, each
+	// with the arguments of every call as JSON objects.
 	Calls map[string][]string
-	// Answers are by the key of the question, JSON: what a form asks for as an object, or a whole result
-	// of elicitation with its action; a text of a model as a string; roots as an array of URIs. What has
-	// no answer is declined.
+	// Curate returns what the catalog changes of a backend's tool. nil changes nothing.
+	Curate func(backend string, t *pb.Tool) Curated
+	// Answers has answers in JSON by the key of the question: for a form an object with its fields,
+	// or a result of elicitation with its action; for sampling a string; for roots an array of
+	// URIs. Questions without an answer are declined.
 	Answers map[string]string
-	// Caller is who calls; zero: an anonymous caller. Lists and feeds are read without.
+	// Caller is the caller of calls; zero means anonymous. Lists and feeds are read without it.
 	Caller mcp.Principal
-	// Timeout bounds each round of work, unless the backend's own timeout is shorter; 0: 10 s.
+	// Timeout bounds each round of work, unless the backend's own timeout is shorter; 0 means 10 s.
 	Timeout time.Duration
-	// Pages, unless nil, is given what the backend serves and returns, a sentence each, what clients may not see of
-	// it: they are noted.
+	// Pages returns sentences about parts of a backend's catalog that clients may not see, which
+	// become notes. nil returns none.
 	Pages func(*backend.Backend, *backend.Catalog) []string
-	// Schemas has each place named where a tool's schema breaks the rules of a model interface; else there is one line for each
-	// interface.
+	// Schemas reports each place where a tool's schema violates a rule of a model interface.
+	// Without it there is one line for each interface.
 	Schemas bool
 }
 
-// refuses says what is wrong with arguments by a tool's schema, before the backend sees them.
+// refuses returns how arguments violate a tool's schema.
 func refuses(t *pb.Tool, arguments string) error {
 	var members map[string]json.RawMessage
 	if json.Unmarshal([]byte(arguments), &members) != nil || members == nil {
@@ -42,13 +68,13 @@ func refuses(t *pb.Tool, arguments string) error {
 	}
 	s, err := schema.Compile(t.InputSchemaJson)
 	if err != nil {
-		return nil // reported with the list: such a tool goes unvalidated
+		return nil // reported with the list: its arguments are not validated
 	}
 	return s.Validate([]byte(arguments))
 }
 
-// answer answers a question as the trial says; how is what was done. The error says that the answer there is
-// cannot be given.
+// answer answers a question from the trial. how describes the answer. It returns an error for an
+// invalid answer in the trial.
 func (p *prober) answer(q *pb.InputRequest) (a *pb.InputResponse, how string, err error) {
 	var text string
 	given := false
@@ -99,7 +125,7 @@ func (p *prober) answer(q *pb.InputRequest) (a *pb.InputResponse, how string, er
 	return a, answeredBy, nil
 }
 
-// wantsForm says what the answer of a form is, with the fields that it has; nil: of a URL.
+// wantsForm describes the expected answer of a form with its fields; for a URL, without fields.
 func wantsForm(form *pb.ElicitForm) string {
 	if form == nil {
 		return `the question is a URL to open: give {"action":"accept"}, or decline or cancel`
@@ -135,7 +161,8 @@ func wantsForm(form *pb.ElicitForm) string {
 	return wants + " " + strings.Join(fields, ", ")
 }
 
-// elicited reads the answer of a form: its content, or a result with an action; nil: it is no object.
+// elicited parses the answer of a form: its content, or a result with an action. It returns nil if
+// it is not an object.
 func elicited(raw json.RawMessage) *pb.ElicitResult {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(raw, &members) != nil || members == nil {
@@ -154,7 +181,7 @@ func elicited(raw json.RawMessage) *pb.ElicitResult {
 	return &pb.ElicitResult{Action: pb.ElicitAction_ELICIT_ACTION_ACCEPT, ContentJson: string(raw)}
 }
 
-// unused notes the answers that unknownName asked for.
+// unused notes the answers of the trial that were not used.
 func (p *prober) unused() {
 	if p.trial == nil {
 		return

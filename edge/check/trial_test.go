@@ -161,7 +161,7 @@ func TestTrialOfSlowTools(t *testing.T) {
 	}
 }
 
-// A status DEADLINE_EXCEEDED of the tool's own is told as it is: more time does not help.
+// A status DEADLINE_EXCEEDED of the tool's own is reported unchanged: more time does not help.
 func TestTrialOfDeadlinesOfTheService(t *testing.T) {
 	x := newSample()
 	x.call = func(r *pb.CallToolRequest, s grpc.ServerStreamingServer[pb.CallToolResponse]) error {

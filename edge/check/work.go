@@ -23,7 +23,7 @@ const (
 	maxRetryAfter = time.Hour
 )
 
-// workMessage is what CallTool, ReadResource and GetPrompt stream alike.
+// workMessage is the common part of the messages that CallTool, ReadResource and GetPrompt stream.
 type workMessage interface {
 	GetProgress() *pb.Progress
 	GetLog() *pb.LogMessage
@@ -31,7 +31,8 @@ type workMessage interface {
 	GetFailure() *pb.Failure
 }
 
-// outcome is how a round of work ended. At most one is set; none: it broke the contract.
+// outcome is the result of a round of work. At most one member is set. If none is, the round broke
+// the contract.
 type outcome[R any] struct {
 	result   *R
 	required *pb.InputRequired
@@ -40,7 +41,8 @@ type outcome[R any] struct {
 	events   int
 }
 
-// drain reads one round of work to its end: events, then exactly one outcome, then nothing.
+// drain reads a round of work to its end: events, then exactly one outcome, then the end of the
+// stream.
 func drain[M workMessage, R any](ctx context.Context, f *findings, what string, recv func() (M, error), result func(M) *R) outcome[R] {
 	var o outcome[R]
 	highest, ended := math.Inf(-1), false
@@ -85,10 +87,10 @@ func drain[M workMessage, R any](ctx context.Context, f *findings, what string, 
 	}
 }
 
-// expiring is how long before a deadline a service may have seen it pass.
+// expiring is how long before a deadline a service may consider it passed.
 const expiring = 100 * time.Millisecond
 
-// status judges a status that ends work. ctx has the deadline of the round.
+// status reports a status that ended work. ctx has the deadline of the round.
 func (f *findings) status(ctx context.Context, what string, err error) {
 	switch status.Code(err) {
 	case codes.Unknown:
@@ -104,7 +106,7 @@ func (f *findings) status(ctx context.Context, what string, err error) {
 	}
 }
 
-// slow notes work that ended at its deadline, and says how to give it more time.
+// slow reports work that ended at its deadline, and how to allow more time.
 func (f *findings) slow(what string) {
 	if f.backend < f.work {
 		f.note("%s: no outcome within %v, the timeout of this backend: a call that takes longer needs a longer backends[].timeout", what, f.backend)
@@ -137,7 +139,7 @@ func (f *findings) failure(what string, failure *pb.Failure) {
 	}
 }
 
-// required judges what ends a round to ask the client.
+// required checks the questions that ended a round.
 func (f *findings) required(what string, r *pb.InputRequired) {
 	if r == nil {
 		return
@@ -176,7 +178,7 @@ func (f *findings) required(what string, r *pb.InputRequired) {
 	}
 }
 
-// judgeUnknown judges work on something that does not exist.
+// judgeUnknown checks work on an unknown object.
 func judgeUnknown[R any](f *findings, what string, o outcome[R]) (ok string) {
 	reason := o.failure.GetReason()
 	switch {
@@ -193,9 +195,9 @@ func judgeUnknown[R any](f *findings, what string, o outcome[R]) (ok string) {
 	case o.failure != nil && reason == pb.FailureReason_FAILURE_REASON_INTERNAL:
 		f.breaks("%s: a Failure INTERNAL: it must be NOT_FOUND", what)
 	case o.failure != nil:
-		f.note("%s: a Failure of reason %v; NOT_FOUND tells clients more", what, reason)
+		f.note("%s: a Failure of reason %v; NOT_FOUND would be clearer to clients", what, reason)
 	case o.err != nil && status.Code(o.err) != codes.Unimplemented:
-		f.note("%s: %s; NOT_FOUND tells clients more", what, statusText(o.err))
+		f.note("%s: %s; NOT_FOUND would be clearer to clients", what, statusText(o.err))
 	}
 	return ""
 }

@@ -1,5 +1,5 @@
-// Package command has what the commands of mcpedge share. Each command, or two that belong together, is a package below it; main chooses among
-// them.
+// Package command has the code that the commands of mcpedge share. Each command, or two related
+// ones, is a package below it; main selects among them.
 package command
 
 import (
@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// Take takes the values of a flag out of the arguments of a command, in their order. The flag is none of the settings, so the environment and
-// the file do not have it. want says what its value is, for the error of one that lacks it.
+// Take takes the values of a flag out of the arguments of a command, in their order. The flag is
+// none of the settings, so the environment and the file do not have it. want says what its value
+// is, for the error of one that lacks it.
 func Take(command, flag, want string, args []string) (values, rest []string, err error) {
 	for i := 0; i < len(args); i++ {
 		value, found := strings.CutPrefix("-"+strings.TrimLeft(args[i], "-"), "-"+flag+"=")

@@ -7,8 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// Terminal writes what backends and servers say to a terminal. Control characters, which could move its cursor, rewrite lines
-// or turn text around, are escaped, but for new lines and tabs. It is for one goroutine.
+// Terminal writes texts of backends and servers to a terminal. It escapes control characters, which
+// could move its cursor, rewrite lines or reverse text, except for newlines and tabs. It is for one
+// goroutine.
 type Terminal struct {
 	To io.Writer
 	// rest is the beginning of a character of which the end was not written yet.

@@ -1,4 +1,4 @@
-// Package lint holds a tool against the rules that model interfaces publish for the tools they are given.
+// Package lint checks a tool against the rules that model interfaces publish for tools.
 // docs/schemas.md lists the rules with their sources.
 package lint
 
@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// Profile is an interface that takes tools.
+// Profile is a model interface.
 type Profile string
 
-// The profiles. OpenAIStrict is OpenAI's with strict schemas, after what that interface does to a schema by
-// itself: every object is closed and every member required.
+// The profiles. OpenAIStrict is OpenAI with strict schemas, after the changes that clients make for
+// it: every object is closed and every member required.
 const (
 	Anthropic    Profile = "anthropic"
 	OpenAI       Profile = "openai"
@@ -21,7 +21,7 @@ const (
 	Gemini       Profile = "gemini"
 )
 
-// Profiles are all of them, in the order of reports.
+// Profiles are all profiles, in the order of reports.
 var Profiles = []Profile{Anthropic, OpenAI, OpenAIStrict, Gemini}
 
 // Tool is what a client hands to an interface.
@@ -32,15 +32,15 @@ type Tool struct {
 	Schema string
 }
 
-// Finding is one place of one tool that breaks a rule.
+// Finding is a violation of a rule at one place of a tool.
 type Finding struct {
 	Profile Profile
 	Rule    string
-	// Place is a JSON pointer into the schema; empty: its root, or the tool's name.
+	// Place is a JSON pointer into the schema; empty means its root, or the tool's name.
 	Place string
 	// Text says what is wrong, with which value.
 	Text string
-	// Limit: the tool is taken, but not all of its arguments can be given.
+	// Limit means that the interface accepts the tool, but cannot supply all of its arguments.
 	Limit bool
 }
 
@@ -55,8 +55,8 @@ func (f Finding) String() string {
 // maxFindings bounds the findings of one tool and profile.
 const maxFindings = 100
 
-// Check holds a tool against the rules of all profiles. The findings are in the order of Profiles, then of
-// places.
+// Check checks a tool against the rules of all profiles. The findings are in the order of Profiles,
+// then of places.
 func Check(t Tool) (found []Finding) {
 	doc, err := decode(t.Schema)
 	var invalid error
@@ -93,11 +93,11 @@ func decode(text string) (map[string]any, error) {
 	return doc, nil
 }
 
-// check is one tool under one profile.
+// check is the check of one tool for one profile.
 type check struct {
 	profile Profile
 	found   []Finding
-	// What is counted over the whole schema.
+	// Totals over the whole schema.
 	properties, values, letters int
 }
 
@@ -115,10 +115,11 @@ func (c *check) limit(rule, place, format string, args ...any) {
 	}
 }
 
-// in reports whether the profile is one of those named.
+// in reports whether the profile is one of profiles.
 func (c *check) in(profiles ...Profile) bool { return slices.Contains(profiles, c.profile) }
 
-// walk visits a schema and all below it, by their places. level counts the objects around it and itself.
+// walk visits a schema and its subschemas, with their places. level is the nesting of objects,
+// including this one.
 func (c *check) walk(value any, place string, level int) {
 	s, ok := value.(map[string]any)
 	if !ok {

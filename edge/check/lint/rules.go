@@ -58,7 +58,7 @@ func (c *check) name(name string) {
 	}
 }
 
-// document checks what is said of the schema as a whole; invalid: why it is no JSON Schema.
+// document checks the schema as a whole. invalid is why it is not a JSON Schema, or nil.
 func (c *check) document(doc map[string]any, invalid error) {
 	if invalid != nil && c.in(Anthropic, OpenAI, OpenAIStrict) {
 		c.add("json-schema", "", "it is no JSON Schema 2020-12: %.200s", strings.ReplaceAll(invalid.Error(), "\n", " "))
@@ -88,7 +88,7 @@ func (c *check) document(doc map[string]any, invalid error) {
 		}
 	}
 	if c.profile == Gemini && len(doc) <= 2 && len(properties) == 0 {
-		return // without arguments no parameters are given at all
+		return // a tool without arguments is sent without parameters
 	}
 	c.walk(doc, "", 0)
 	if c.profile == OpenAIStrict {
@@ -96,7 +96,7 @@ func (c *check) document(doc map[string]any, invalid error) {
 	}
 }
 
-// Keywords of the interfaces that refuse others.
+// known are the keywords of the interfaces that refuse others.
 var known = map[Profile][]string{
 	OpenAIStrict: {"type", "title", "description", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf", "$ref",
 		"$defs", "pattern", "format", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minItems", "maxItems"},
@@ -104,7 +104,7 @@ var known = map[Profile][]string{
 		"maxProperties", "propertyOrdering", "minLength", "maxLength", "pattern", "minimum", "maximum", "anyOf", "default", "example"},
 }
 
-// formats of strings.
+// formats are the accepted string formats.
 var formats = map[Profile][]string{
 	OpenAIStrict: {"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"},
 	Gemini:       {"date-time", "enum"},
@@ -112,7 +112,7 @@ var formats = map[Profile][]string{
 
 var jsonTypes = []string{"string", "number", "integer", "boolean", "object", "array", "null"}
 
-// schema checks one schema, whatever is below it aside.
+// schema checks one schema without its subschemas.
 func (c *check) schema(s map[string]any, place string, level int) {
 	c.keywords(s, place)
 	c.types(s, place)
@@ -133,7 +133,7 @@ func (c *check) schema(s map[string]any, place string, level int) {
 	}
 }
 
-// keywords checks that there are only those that the interface knows.
+// keywords checks that the interface knows all keywords.
 func (c *check) keywords(s map[string]any, place string) {
 	for _, key := range keys(s) {
 		at := place + "/" + escape(key)
@@ -149,7 +149,7 @@ func (c *check) keywords(s map[string]any, place string) {
 	}
 }
 
-// types checks that a place says what type it has.
+// types checks that a schema states its type.
 func (c *check) types(s map[string]any, place string) {
 	if !c.in(OpenAIStrict, Gemini) {
 		return
@@ -173,7 +173,7 @@ func (c *check) types(s map[string]any, place string) {
 	}
 }
 
-// gemini checks what only that interface asks for.
+// gemini checks the rules of Gemini alone.
 func (c *check) gemini(s map[string]any, place string) {
 	if _, there := s["anyOf"]; there && len(s) > 1 {
 		c.add("any-of-alone", place, "anyOf stands beside %s", strings.Join(slices.DeleteFunc(keys(s), func(k string) bool { return k == "anyOf" }), ", "))
@@ -201,7 +201,7 @@ func (c *check) gemini(s map[string]any, place string) {
 	}
 }
 
-// Sizes that strict schemas may have.
+// Bounds of strict schemas.
 const (
 	maxLevels      = 10
 	maxProperties  = 5000
@@ -211,7 +211,7 @@ const (
 	maxEnumLetters = 15_000
 )
 
-// strict checks and counts what only strict schemas are bounded by.
+// strict checks and counts what is bounded in strict schemas only.
 func (c *check) strict(s map[string]any, place string, level int) {
 	properties, _ := s["properties"].(map[string]any)
 	if level == maxLevels+1 && (hasType(s, "object") || properties != nil) {
@@ -263,13 +263,13 @@ func (c *check) size() {
 	}
 }
 
-// hasType reports whether a type is the schema's, or one of them.
+// hasType reports whether a schema has a type, possibly among others.
 func hasType(s map[string]any, name string) bool {
 	list, _ := s["type"].([]any)
 	return s["type"] == name || slices.Contains(list, any(name))
 }
 
-// show prints a value in a message.
+// show formats a value for a message.
 func show(v any) string {
 	if v == nil {
 		return "null"
@@ -291,7 +291,8 @@ type noLoader struct{}
 // Load implements jsonschema.URLLoader.
 func (noLoader) Load(url string) (any, error) { return nil, errors.New(url + " is another document") }
 
-// compile reports whether a text is a JSON Schema. The validator must not end the process.
+// compile returns an error if a text is not a JSON Schema. It recovers from panics of the
+// validator.
 func compile(text string) (err error) {
 	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
 	if err != nil {

@@ -9,16 +9,16 @@ import (
 	"github.com/mcpedge/mcpedge/internal/uris"
 )
 
-// What every client takes of one skill (Skills, "Limits").
+// Bounds of a skill that every client accepts (Skills, "Limits").
 const (
 	MaxSkillFiles = 512
 	MaxSkillBytes = 16 << 20
 )
 
-// skillFile ends the URI of a skill.
+// skillFile is the suffix of a skill's URI.
 const skillFile = "/SKILL.md"
 
-// Skill judges an entry of a list of skills (Skills, "Skill Entries"). The key is its URI.
+// Skill validates an entry of a list of skills (Skills, "Skill Entries"). The key is its URI.
 func Skill(s *pb.Skill, note func(string)) (string, error) {
 	if s == nil || s.Uri == "" {
 		return "", fmt.Errorf("uri is empty: it is required")
@@ -46,7 +46,7 @@ func Skill(s *pb.Skill, note func(string)) (string, error) {
 	return s.Uri, skillFiles(s, root, note)
 }
 
-// skillFiles judges the files of a skill with a directory.
+// skillFiles validates the files of a skill with a directory.
 func skillFiles(s *pb.Skill, root string, note func(string)) error {
 	if s.Dynamic {
 		if len(s.Files) > 0 {

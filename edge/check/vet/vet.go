@@ -1,9 +1,9 @@
-// Package vet holds what a backend answers against the contract, mcpedge.v1: entries of lists, Describe, and the
-// fields that carry JSON or URIs.
+// Package vet validates a backend's answers by the contract, mcpedge.v1: entries of lists,
+// Describe, and fields that contain JSON or URIs.
 //
-// The function of an entry returns the key that must be unique within its list, and an error when the entry must
-// not be shown. What can be mended is mended in place, each with a call of note, which gets a sentence. All are safe
-// for concurrent use with different entries.
+// The function of an entry returns the key that must be unique within its list, and an error if the
+// entry must not be shown. It repairs minor defects in place, and calls note with a sentence about
+// each. All functions are safe for concurrent use with different entries.
 package vet
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/mcpedge/mcpedge/internal/uris"
 )
 
-// Tool judges an entry of a list of tools. The key is its name.
+// Tool validates an entry of a list of tools. The key is its name.
 func Tool(t *pb.Tool, note func(string)) (string, error) {
 	if t == nil || t.Name == "" {
 		return "", fmt.Errorf("name is empty: it is required")
@@ -43,7 +43,7 @@ func Tool(t *pb.Tool, note func(string)) (string, error) {
 	return t.Name, Meta(t.MetaJson)
 }
 
-// Resource judges an entry of a list of resources. The key is its URI.
+// Resource validates an entry of a list of resources. The key is its URI.
 func Resource(r *pb.Resource, note func(string)) (string, error) {
 	switch {
 	case r == nil || r.Uri == "":
@@ -63,7 +63,7 @@ func Resource(r *pb.Resource, note func(string)) (string, error) {
 	return r.Uri, Meta(r.MetaJson)
 }
 
-// Template judges an entry of a list of resource templates. The key is the template.
+// Template validates an entry of a list of resource templates. The key is the template.
 func Template(t *pb.ResourceTemplate, note func(string)) (string, error) {
 	if t == nil || t.UriTemplate == "" {
 		return "", fmt.Errorf("uri_template is empty: it is required")
@@ -79,7 +79,7 @@ func Template(t *pb.ResourceTemplate, note func(string)) (string, error) {
 	return t.UriTemplate, Meta(t.MetaJson)
 }
 
-// Prompt judges an entry of a list of prompts. The key is its name.
+// Prompt validates an entry of a list of prompts. The key is its name.
 func Prompt(p *pb.Prompt, note func(string)) (string, error) {
 	if p == nil || p.Name == "" {
 		return "", fmt.Errorf("name is empty: it is required")
@@ -98,7 +98,7 @@ func Prompt(p *pb.Prompt, note func(string)) (string, error) {
 	return p.Name, Meta(p.MetaJson)
 }
 
-// Describe mends what a backend says of itself, in place.
+// Describe repairs a backend's description of itself, in place.
 func Describe(d *pb.DescribeResponse, note func(string)) {
 	if i := d.Implementation; i != nil {
 		if i.Name == "" || i.Version == "" {
@@ -123,7 +123,7 @@ func Describe(d *pb.DescribeResponse, note func(string)) {
 	}
 }
 
-// Meta judges a meta_json: empty, or a JSON object.
+// Meta validates a meta_json: empty, or a JSON object.
 func Meta(meta string) error {
 	if meta == "" {
 		return nil
@@ -159,7 +159,8 @@ func annotations(a *pb.Annotations, note func(string)) {
 	}
 }
 
-// Object opens a JSON object one level deep; text that is none is an error, which names the field.
+// Object parses a JSON object one level deep. It returns an error that names the field if text is
+// not an object.
 func Object(field, text string) (map[string]json.RawMessage, error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(text), &members); err != nil {
@@ -171,7 +172,7 @@ func Object(field, text string) (map[string]json.RawMessage, error) {
 	return members, nil
 }
 
-// toolName reports whether a name is what the contract asks of a tool's.
+// toolName reports whether a name is valid for a tool by the contract.
 func toolName(name string) bool {
 	return len(name) <= 64 && strings.IndexFunc(name, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("_.-", r)

@@ -10,7 +10,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/command"
 )
 
-// takeBudget takes --budget out of the arguments of check. 0 means that it is not there. Of several the last counts.
+// takeBudget removes --budget from the arguments of check and returns its value. 0 means that it is
+// absent. The last of several counts.
 func takeBudget(args []string) (budget int, rest []string, err error) {
 	const want = "a number of tokens above 0, as 8000"
 	values, rest, err := command.Take("check", "budget", want, args)
@@ -24,8 +25,9 @@ func takeBudget(args []string) (budget int, rest []string, err error) {
 	return budget, rest, nil
 }
 
-// tellCosts writes to out what each tool takes of a model's context. The error says that all together exceed the budget.
-func tellCosts(costs []catalog.ToolCost, budget int, out io.Writer) error {
+// printCosts writes to out how much of a model's context each tool takes. It returns an error if the
+// sum exceeds the budget.
+func printCosts(costs []catalog.ToolCost, budget int, out io.Writer) error {
 	sum := 0
 	for _, c := range costs {
 		sum += c.Tokens

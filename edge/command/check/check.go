@@ -22,8 +22,9 @@ import (
 	"github.com/mcpedge/mcpedge/edge/config"
 )
 
-// Run validates the settings, calls every RPC of each backend, and prints what it serves and what breaks the contract, to out; help to
-// stderr. Notes about the settings are last. It returns flag.ErrHelp when help was asked for.
+// Run validates the settings, calls every RPC of each backend, and prints the served objects and
+// the violations of the contract to out, and help to stderr. Notes about the settings are last. It
+// returns flag.ErrHelp if help was requested.
 func Run(ctx context.Context, args []string, out, stderr io.Writer) error {
 	strict, args := takeSwitch("strict", args)
 	budget, args, err := takeBudget(args)
@@ -40,11 +41,13 @@ func Run(ctx context.Context, args []string, out, stderr io.Writer) error {
 	case alone && (budget > 0 || len(trial.Calls)+len(trial.Answers) > 0):
 		return errors.New("check: --offline asks no backend: leave out --budget, --call and --answer, or --offline")
 	case alone:
-		err = offline(cfg, notes)
+		err = offline(ctx, cfg, notes)
 	default:
 		err = run(ctx, cfg, trial, budget, notes)
 	}
+	err = errors.Join(err, cfg.Unusable())
 	notes.conclude(cfg.Locator())
+	err = cfg.Locate(err)
 	if err == nil && strict && len(notes.held) > 0 {
 		return fmt.Errorf("check: there are %d notes about the settings, and --strict takes none", len(notes.held))
 	}
@@ -58,8 +61,8 @@ func takeSwitch(name string, args []string) (given bool, rest []string) {
 }
 
 // offline checks settings, and the files that they name. It opens no connection.
-func offline(cfg config.Config, out io.Writer) error {
-	files := errors.Join(app.CheckTLS(cfg, out), app.CheckAudit(cfg, out), app.CheckIdentity(cfg, out))
+func offline(ctx context.Context, cfg config.Config, out io.Writer) error {
+	files := errors.Join(app.CheckTLS(cfg, out), app.CheckAuthFiles(cfg, out), app.CheckAudit(cfg, out), app.CheckIdentity(cfg, out), app.CheckDescriptors(ctx, cfg, out))
 	for _, note := range notesOn(&cfg) {
 		_, _ = fmt.Fprintln(out, "note    "+note)
 	}
@@ -73,10 +76,10 @@ func offline(cfg config.Config, out io.Writer) error {
 	return cfg.NothingServed()
 }
 
-// run checks settings, the backends that they name and, unless budget is 0, whether the tools keep to it.
+// run checks settings, their backends and, unless budget is 0, whether the tools are within it.
 func run(ctx context.Context, cfg config.Config, trial *prober.Trial, budget int, out io.Writer) error {
 	files, issuers := app.CheckTLS(cfg, out), errors.Join(app.CheckAuth(ctx, cfg, out), app.CheckAudit(cfg, out), app.CheckIdentity(cfg, out), app.CheckRedis(ctx, cfg, out))
-	app.TellExternal(cfg, out)
+	app.ReportExternal(cfg, out)
 	for _, note := range notesOn(&cfg) {
 		_, _ = fmt.Fprintln(out, "note    "+note)
 	}
@@ -103,18 +106,21 @@ func run(ctx context.Context, cfg config.Config, trial *prober.Trial, budget int
 	}
 	preview := app.Preview(cfg)
 	trial.Pages = preview.Of
+	trial.Curate = curation(&cfg, &trial.Caller)
 	err = prober.All(ctx, backends, trial, out)
 	for _, note := range written.Unclaimed(preview.Serves) {
 		_, _ = fmt.Fprintln(out, "note    "+note)
 	}
-	app.TellPreview(cfg, preview, preview.Complete(len(backends)) && cfg.Kubernetes == nil, out)
+	app.ReportPreview(cfg, preview, preview.Complete(len(backends)) && cfg.Kubernetes == nil, out)
+	err = errors.Join(err, preview.Faults())
 	if budget > 0 {
-		err = errors.Join(err, tellCosts(preview.Costs(), budget, out))
+		err = errors.Join(err, printCosts(preview.Costs(), budget, out))
 	}
 	return errors.Join(files, issuers, err)
 }
 
-// notesOn returns the notes on settings that need no backend to be asked: what an edge warns of at its start is among them.
+// notesOn returns the notes on settings that can be determined without backends, including an
+// edge's warnings at its start.
 func notesOn(cfg *config.Config) (notes []string) {
 	for _, w := range app.Warnings(*cfg) {
 		notes = append(notes, w.Setting)
@@ -122,7 +128,8 @@ func notesOn(cfg *config.Config) (notes []string) {
 	return slices.Concat(notes, cfg.OpenAdmin(), config.Strays(os.Environ()))
 }
 
-// trialUsage describes check and its own flags, which command.Take takes, as package flag describes the settings after it.
+// trialUsage describes check and its own flags, which command.Take takes, as package flag describes
+// the settings after it.
 const trialUsage = `mcpedge check [flags]
 
 Calls every RPC of the backends, up to 8 of them side by side, prints what they serve and what breaks the contract, and last what is to be
@@ -152,7 +159,8 @@ up to 10 s, and one where attempts to connect fail at once, as where nothing lis
 
 `
 
-// settingsOf reads the arguments of check. usage gets the help text. It returns flag.ErrHelp when help was asked for.
+// settingsOf reads the arguments of check. usage gets the help text. It returns flag.ErrHelp if
+// help was requested.
 func settingsOf(args []string, usage io.Writer) (cfg config.Config, trial *prober.Trial, err error) {
 	trial = &prober.Trial{Calls: map[string][]string{}, Answers: map[string]string{}}
 	trial.Schemas, args = takeSwitch("schemas", args)
@@ -195,7 +203,8 @@ func settingsOf(args []string, usage io.Writer) (cfg config.Config, trial *probe
 // pair is a name and JSON.
 type pair struct{ name, json string }
 
-// takePairs takes a repeatable flag with a name and JSON, --call or --answer, out of the arguments of check, in their order.
+// takePairs removes a repeatable flag with a name and JSON, --call or --answer, from the arguments
+// of check, and returns its values in order.
 func takePairs(flag, want string, args []string) (pairs []pair, rest []string, err error) {
 	values, rest, err := command.Take("check", flag, want, args)
 	if err != nil {
@@ -211,7 +220,8 @@ func takePairs(flag, want string, args []string) (pairs []pair, rest []string, e
 	return pairs, rest, nil
 }
 
-// takeTimeout takes --timeout out of the arguments of check; 0: it is not there. Of several the last counts.
+// takeTimeout removes --timeout from the arguments of check and returns its value. 0 means that it
+// is absent. The last of several counts.
 func takeTimeout(args []string) (timeout time.Duration, rest []string, err error) {
 	const want = "a duration above 0, as 2m"
 	values, rest, err := command.Take("check", "timeout", want, args)
@@ -219,7 +229,10 @@ func takeTimeout(args []string) (timeout time.Duration, rest []string, err error
 		return 0, rest, err
 	}
 	last := values[len(values)-1]
-	if timeout, err = time.ParseDuration(last); err != nil || timeout <= 0 {
+	if timeout, err = config.ParseDuration(last); err != nil {
+		return 0, nil, fmt.Errorf("check: --timeout: %w", err)
+	}
+	if timeout <= 0 {
 		return 0, nil, fmt.Errorf("check: --timeout %q: give %s", last, want)
 	}
 	return timeout, rest, nil

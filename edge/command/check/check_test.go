@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -30,8 +31,8 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/redisserver"
 )
 
-// mcpedge check tells of lists that clients get in pages, by the settings of the edge: clients are in use that read
-// the first page only.
+// mcpedge check reports lists that clients get in pages with the edge's settings, because some
+// clients read only the first page.
 func TestCheckTellsOfPages(t *testing.T) {
 	run := func(args ...string) string {
 		t.Helper()
@@ -144,8 +145,8 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// TestCheckTellsWhatIsNotServed: names as clients see them, names that are lost to an earlier backend, and names in settings that are those of
-// nothing, as far as everything is known.
+// TestCheckTellsWhatIsNotServed: check reports names as clients see them, names that are lost to an
+// earlier backend, and names in settings that match nothing.
 func TestCheckTellsWhatIsNotServed(t *testing.T) {
 	one, two := commandtest.Tools(t, "m", 3), commandtest.Tools(t, "m", 2)
 	file := t.TempDir() + "/edge.yaml"
@@ -194,7 +195,7 @@ func TestCheckTellsWhatIsNotServed(t *testing.T) {
 			"backends: [{name: one, target: '" + one + "'}, {name: two, target: '127.0.0.1:1'}]\ncatalog: {tools: [{backend: one, tool: nix, hide: true}, {backend: two, tool: nix, hide: true}]}\n",
 			[]string{"note    catalog.tools[0]: tool: the backend one lists no tool with the name nix"}, []string{"catalog.tools[1]"},
 		},
-		{ // What one has that cannot be reached, nobody knows.
+		{ // the names of an unreachable backend are unknown
 			"backends: [{name: one, target: '" + one + "'}, {name: two, target: '127.0.0.1:1'}]\n" + policy, []string{"cannot be reached"}, idle,
 		},
 	} {
@@ -212,6 +213,78 @@ func TestCheckTellsWhatIsNotServed(t *testing.T) {
 	}
 }
 
+// Hidden tools are not called, nor those that the catalog marks as dangerous; pinned arguments are sent for the caller of
+// --claims, and names, patterns and pins that can have no effect are noted.
+func TestCatalogIsTried(t *testing.T) {
+	s := capability.New("one", "1", capability.WithLogger(slog.New(slog.DiscardHandler)))
+	var mu sync.Mutex
+	var called []string
+	add := func(name, description string) {
+		capability.AddTool(s, name, description, func(_ context.Context, _ *capability.Call, in struct {
+			Tenant string `json:"tenant"`
+		}) (string, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			called = append(called, name+" "+in.Tenant)
+			return "done", nil
+		}, capability.ReadOnly())
+	}
+	add("gone", "Is hidden")
+	add("wipe", "Is said to be read-only")
+	add("find", "Finds, like one_gone")
+	add("fixed", "Is pinned")
+	dir := t.TempDir()
+	file := filepath.Join(dir, "edge.yaml")
+	settings := "backends: [{name: one, target: '" + commandtest.Serve(t, s) + "', prefix: one_}]\n" +
+		"quotas: [{per: tool, tools: [search], rate: 1/s}]\n" +
+		"catalog:\n  tools:\n    - {backend: one, tool: gone, hide: true}\n    - {backend: one, tool: wipe, name: wiper, annotations: {destructive: true}}\n" +
+		"    - {backend: one, tool: find, name: search, arguments: {tenant: {from: principal.claims.tenant}}}\n    - {backend: one, tool: fixed, arguments: {tenant: {value: t1}}}\n" +
+		"  resources:\n    - {backend: one, resource: 'nix://**', hide: true}\n"
+	if err := os.WriteFile(file, []byte(settings), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := func(args ...string) string {
+		var out strings.Builder
+		if err := Run(t.Context(), append([]string{"--config", file}, args...), &out, &out); err != nil {
+			t.Fatalf("%v\n%s", err, &out)
+		}
+		return out.String()
+	}
+	out := run("--claims", `{"sub":"x","tenant":"acme"}`, "--call", "search={}")
+	for _, want := range []string{
+		`CallTool "gone": not called, since the catalog hides it`, "--call 'wiper={…}'", "since the catalog marks it as not read-only or as destructive",
+		"catalog: old names in the description of the tool find of the backend one: one_gone, which is hidden",
+		"catalog.resources[0]: resource: the backend one lists no resource with the name nix://**",
+		"catalog.tools[2]: arguments.tenant: from: there is no auth", `catalog.tools[2] gives this name, and rules and quotas use the backend's: one_find`,
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%s is missing in\n%s", want, out)
+		}
+	}
+	slices.Sort(called)
+	if got := slices.Compact(called); !slices.Equal(got, []string{"find acme", "fixed t1"}) {
+		t.Errorf("called were %q", got)
+	}
+	if out := run("--claims", `{"sub":"x","tenant":"acme"}`, "--call", `search={"tenant":"evil"}`); !strings.Contains(out, "not called: the catalog pins the argument tenant") {
+		t.Errorf("a pinned argument is given:\n%s", out)
+	}
+}
+
+// A change that a tool's schema does not allow is an error with file, line and entry.
+func TestImpossiblePinsNameTheirEntry(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "edge.yaml")
+	settings := "backends: [{name: one, target: '" + commandtest.Tools(t, "m", 1) + "'}]\ncatalog:\n  tools:\n    - {backend: one, tool: \"*\", title: T}\n" +
+		"    - {backend: one, tool: m0000, arguments: {nix: {value: 1}}}\n"
+	if err := os.WriteFile(file, []byte(settings), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	err := Run(t.Context(), []string{"--config", file}, &out, &out)
+	if err == nil || !strings.Contains(err.Error(), "edge.yaml:5: catalog.tools[1]: arguments: the tool m0000 is hidden") {
+		t.Errorf("%v\n%s", err, &out)
+	}
+}
+
 func TestTakePairs(t *testing.T) {
 	calls, rest, err := takePairs("call", "NAME=JSON", []string{"--backend", "a=x:1", "--call", `t={"a":"b=c"}`, "-call=u={}", "--log-level=warn", "--call=v={}"})
 	if err != nil || !slices.Equal(rest, []string{"--backend", "a=x:1", "--log-level=warn"}) ||
@@ -225,7 +298,7 @@ func TestTakePairs(t *testing.T) {
 	}
 }
 
-// Every call that was asked for is made, one answer is given to a key, and a deadline can be chosen.
+// Every requested call is made, each key gets one answer, and the deadline is configurable.
 func TestCheckSettingsOfTrials(t *testing.T) {
 	_, trial, err := settingsOf([]string{"--call", `t={"n":1}`, "--call=u={}", "--call", `t={"n":2}`, "--timeout", "2m", "--answer=k={}"}, io.Discard)
 	if err != nil || !slices.Equal(trial.Calls["t"], []string{`{"n":1}`, `{"n":2}`}) || len(trial.Calls["u"]) != 1 || trial.Timeout != 2*time.Minute {
@@ -233,7 +306,7 @@ func TestCheckSettingsOfTrials(t *testing.T) {
 	}
 	for want, args := range map[string][]string{
 		`--answer k is given twice, as "{}" and "1"`: {"--answer=k={}", "--answer", "k=1"},
-		`--timeout "soon": give a duration`:          {"--timeout=soon"},
+		`--timeout: "soon" is no duration`:           {"--timeout=soon"},
 		`--timeout "0s": give a duration above 0`:    {"--timeout=0s"},
 		`--timeout lacks a duration`:                 {"--timeout"},
 	} {
@@ -260,7 +333,8 @@ func TestCheckHelp(t *testing.T) {
 	}
 }
 
-// mcpedge check says what the files of TLS hold, what is wrong with them, and why a handshake with a backend fails.
+// mcpedge check reports the content of TLS files, their faults, and why a handshake with a backend
+// fails.
 func TestCheckTellsOfTLS(t *testing.T) {
 	ca, other, dir := authority.New(t, "ca"), authority.New(t, "other"), t.TempDir()
 	file := func(name string, data []byte) string { return authority.File(t, filepath.Join(dir, name), data) }
@@ -380,7 +454,8 @@ func TestCheckNamesExpiredKeys(t *testing.T) {
 	}
 }
 
-// mcpedge check of a file without a backend checks what it has, and says that mcpedge would not serve with it.
+// mcpedge check validates a file without backends, and reports that mcpedge would not serve with
+// it.
 func TestCheckWithoutBackends(t *testing.T) {
 	good, bad := issuer.Serve(t), issuer.Serve(t)
 	bad.Down(true)
@@ -418,8 +493,8 @@ func TestCheckWithoutBackends(t *testing.T) {
 	}
 }
 
-// mcpedge check refuses a Redis that an edge would not serve with, or for which it would wait for ever, and notes one that cannot be
-// reached from here.
+// mcpedge check refuses a Redis with which an edge would not serve, or for which it would wait for
+// ever. It only notes one that is currently unavailable.
 func TestCheckLooksAtRedis(t *testing.T) {
 	good, evicting, locked := redisserver.ForTest(t), redisserver.ForTest(t, "--maxmemory-policy", "allkeys-lru"), redisserver.ForTest(t)
 	full, other := redisserver.ForTest(t, "--maxmemory", "1"), redisserver.ForTest(t)
@@ -459,7 +534,7 @@ func TestCheckLooksAtRedis(t *testing.T) {
 		as("keys"):                            {"error   redis " + shown + ": state: unavailable: Redis does not allow this user a command, key or channel", "NOPERM"},
 		as("sessions"):                        {"error   redis " + shown + ": tasks: state: unavailable: Redis does not allow this user a command, key or channel", "NOPERM"},
 		as("channels"):                        {"error   redis " + shown + ": state: unavailable: Redis does not allow this user a command, key or channel", "channel"},
-		as("silent"):                          {"note    redis: " + shown + " does not tell its maxmemory-policy: make sure that it is noeviction", ""},
+		as("silent"):                          {"note    redis: " + shown + " does not report its maxmemory-policy: make sure that it is noeviction", ""},
 		evicting.URL():                        {"error   redis " + evicting.URL() + ": the Redis setting maxmemory-policy", "maxmemory-policy"},
 		"redis://127.0.0.1:1":                 {"note    redis: redis://127.0.0.1:1 cannot be used from here", ""},
 		locked.URL():                          {"error   redis " + locked.URL(), "Redis wants a password"},
@@ -478,7 +553,8 @@ func TestCheckLooksAtRedis(t *testing.T) {
 	}
 }
 
-// serveTLS takes connections with a certificate that nobody trusts until the test ends, and returns where.
+// serveTLS accepts connections with an untrusted certificate until the test ends, and returns the
+// address.
 func serveTLS(t *testing.T) string {
 	t.Helper()
 	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{authority.New(t, "unknown").Server(t).TLS(t)}}) // #nosec G402 -- a test
@@ -501,7 +577,8 @@ func serveTLS(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// Scopes that no API key has are noted where there are API keys alone: what needs them is refused to everybody.
+// Scopes that no API key has are noted if keys are the only credentials, because every caller would
+// be refused.
 func TestCheckTellsOfScopesThatNobodyHas(t *testing.T) {
 	dir, keys := t.TempDir(), "[{name: ci, sha256: '"+strings.Repeat("0", 64)+"', scopes: [mcp:read]}]\n"
 	issuers := issuer.Serve(t)
@@ -561,7 +638,8 @@ func TestCheckStrictly(t *testing.T) {
 	}
 }
 
-// Notes about the settings are the last lines, with their place where it is known: not where the environment or a flag has set the key.
+// Notes about the settings are the last lines, with the place of the key in the file, unless the
+// environment or a flag has set it.
 func TestCheckTellsNotesLast(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "edge.yaml")
 	settings := "hosts: ['mcp.example.com:8080']\nbackends: [{name: one, target: '" + commandtest.Tools(t, "m", 1) + "'}]\n" +
@@ -597,21 +675,24 @@ func TestCheckTellsNotesLast(t *testing.T) {
 	}
 }
 
-// A tool is called by the name that clients have for it, too.
+// A tool is called by the name or an alias that clients have for it, too.
 func TestCheckCallsByTheNameOfClients(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "edge.yaml")
-	if err := os.WriteFile(file, []byte("backends: [{name: one, target: '"+commandtest.Tools(t, "m", 1)+"', prefix: x_}]\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"m0000", "x_m0000"} {
+	backends := "backends: [{name: one, target: '" + commandtest.Tools(t, "m", 1) + "', prefix: x_}]\n"
+	renamed := "catalog: {tools: [{backend: one, tool: m0000, name: shown, aliases: [old]}]}\n"
+	for _, c := range [][2]string{{"m0000", ""}, {"x_m0000", ""}, {"m0000", renamed}, {"shown", renamed}, {"old", renamed}} {
+		if err := os.WriteFile(file, []byte(backends+c[1]), 0o600); err != nil {
+			t.Fatal(err)
+		}
 		var out strings.Builder
-		if err := Run(t.Context(), []string{"--config", file, "--call", name + "={}"}, &out, &out); err != nil || strings.Contains(out.String(), "not called") {
-			t.Errorf("%s: %v\n%s", name, err, &out)
+		if err := Run(t.Context(), []string{"--config", file, "--call", c[0] + "={}"}, &out, &out); err != nil || strings.Contains(out.String(), "not called") {
+			t.Errorf("%s: %v\n%s", c[0], err, &out)
 		}
 	}
 }
 
-// Everything that an edge warns of at its start by its settings is a note, also where no backend is there to be asked.
+// Every warning of an edge at its start about its settings is a note, even if no backend can be
+// reached.
 func TestCheckTellsWhatServeWarnsOf(t *testing.T) {
 	dir := t.TempDir()
 	id := issuer.Serve(t)
@@ -654,8 +735,8 @@ func TestCheckTellsWhatServeWarnsOf(t *testing.T) {
 	}
 }
 
-// A backend needs uris where it serves resources, and a prefix where it serves tools or prompts, or where it cannot be asked. One prefix is for
-// one backend.
+// A backend needs uris if it serves resources, and a prefix if it serves tools or prompts, or if it
+// cannot be reached. A prefix must belong to one backend.
 func TestCheckTellsOfNamesThatAreUnclaimed(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "edge.yaml")
 	tools, more := commandtest.Tools(t, "m", 1), commandtest.Tools(t, "n", 1)

@@ -15,8 +15,9 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/authority"
 )
 
-// mcpedge check makes its calls as the caller of --claims, which the backend is told of in metadata and in the Principal. Without one, or where the
-// caller lacks it, calls come without, and it is noted once.
+// mcpedge check makes its calls as the caller of --claims, whom the backend gets in metadata and in
+// the Principal. Without one, or where the caller lacks it, calls come without, and it is noted
+// once.
 func TestCheckTellsOfTheCaller(t *testing.T) {
 	var mu sync.Mutex
 	var seen []string

@@ -6,7 +6,8 @@ import (
 	"io"
 )
 
-// notes passes lines on, which are written whole by each call, and holds the notes about settings back. Notes about a backend are indented.
+// notes writes lines, each complete in one call, and delays the notes about settings. Notes about a
+// backend are indented.
 type notes struct {
 	to   io.Writer
 	held []string

@@ -7,12 +7,18 @@ import (
 	"testing"
 
 	"github.com/mcpedge/mcpedge/edge/command/commandtest"
+	"github.com/mcpedge/mcpedge/tests/helpers/authority"
 	"github.com/mcpedge/mcpedge/tests/helpers/issuer"
 )
 
-// mcpedge check compares the scopes that the settings name with those that clients are told to ask for, and with those of API keys.
+// mcpedge check compares the scopes in the settings with the published ones and with those of API
+// keys.
 func TestCheckTellsOfMistypedScopes(t *testing.T) {
 	is := issuer.Serve(t)
+	ca := authority.New(t, "ca")
+	server, certs := ca.Server(t), t.TempDir()
+	files := strings.NewReplacer("CERT", authority.File(t, filepath.Join(certs, "tls.crt"), server.Cert),
+		"KEY", authority.File(t, filepath.Join(certs, "tls.key"), server.Key), "CA", authority.File(t, filepath.Join(certs, "ca.crt"), ca.PEM))
 	backend := "backends: [{name: one, target: '" + commandtest.Tools(t, "m", 1) + "'}]\n"
 	issuers := ", issuers: [{issuer: '" + is.URL + "'}]"
 	const supported = ", metadata: {scopes-supported: [mcp:read, mcp:write]}"
@@ -26,17 +32,19 @@ func TestCheckTellsOfMistypedScopes(t *testing.T) {
 		"well": {issuers + supported, "admin-auth: {scope: mcp:operate}\npolicy: {default: allow, hierarchy: {'mcp:all': [mcp:write]}, scopes: [{tools: [x], need: [mcp:write]}, {need: [mcp:read]}], " +
 			`rules: [{name: w, when: '"mcp:write" in principal.scopes', then: allow}]}` + "\n", "mcp:operate", nil},
 		"need": {issuers + supported, "policy: {default: allow, scopes: [{need: [mcp:raed]}]}\n", "mcp:read", []string{
-			`note    policy: scopes[0]: need: the scope "mcp:raed" is not in auth.metadata.scopes-supported, which clients are told of, and no API key has it: did you mean "mcp:read"? (FILE:2)`}},
+			`note    policy: scopes[0]: need: the scope "mcp:raed" is not in auth.metadata.scopes-supported, which lists the scopes for clients, and no API key has it: did you mean "mcp:read"? (FILE:2)`}},
 		"a condition": {issuers + supported, `policy: {rules: [{name: w, when: '"mcp:wirte" in principal.scopes', then: allow}], default: deny}` + "\n", "", []string{
-			`note    policy: rules[0] w: the scope "mcp:wirte" is not in auth.metadata.scopes-supported, which clients are told of, and no API key has it: did you mean "mcp:write"? (FILE:2)`}},
+			`note    policy: rules[0] w: the scope "mcp:wirte" is not in auth.metadata.scopes-supported, which lists the scopes for clients, and no API key has it: did you mean "mcp:write"? (FILE:2)`}},
 		"the admin address": {issuers + supported, "admin-auth: {scope: mcp:opperate}\n", "mcp:operate", []string{
-			`note    admin-auth: scope: the scope "mcp:opperate" is not in auth.metadata.scopes-supported, which clients are told of, and no API key has it: did you mean "mcp:operate"? (FILE:2)`,
+			`note    admin-auth: scope: the scope "mcp:opperate" is not in auth.metadata.scopes-supported, which lists the scopes for clients, and no API key has it: did you mean "mcp:operate"? (FILE:2)`,
 			`note    auth.api-keys: "ci" has the scope "mcp:operate", which no setting names: did you mean "mcp:opperate"?`}},
 		"the admin address alone": {issuers + supported, "admin-auth: {scope: operators}\n", "", []string{
-			`info    admin-auth: scope: the scope "operators" is not in auth.metadata.scopes-supported, which clients are told of, and no API key has it`}},
+			`info    admin-auth: scope: the scope "operators" is not in auth.metadata.scopes-supported, which lists the scopes for clients, and no API key has it`}},
 		"a key": {issuers + supported, "policy: {default: allow, scopes: [{need: [mcp:read]}]}\n", "mcp:raed, other, mcp:write", []string{
 			`note    auth.api-keys: "ci" has the scope "mcp:raed", which no setting names: did you mean "mcp:read"?`,
 			`info    auth.api-keys: "ci" has the scope "other", which no setting names`}},
+		"the admin address, which a certificate opens, too": {issuers + supported, "admin-auth: {scope: mcp:operate, client-cert: true}\nadmin-tls: {cert: CERT, key: KEY, client-ca: CA}\npolicy: {default: allow, scopes: [{need: [mcp:read]}]}\n", "mcp:operate, mcp:opperate", []string{
+			`note    auth.api-keys: "ci" has the scope "mcp:opperate", which no setting names: did you mean "mcp:operate"?`}},
 		"a key, and all scopes are looked at": {issuers + supported, `policy: {rules: [{name: w, when: 'principal.scopes.exists(s, s.startsWith("mcp:"))', then: allow}], default: deny}` + "\n", "mcp:raed", nil},
 		"a key, and no scope is needed":       {issuers, "", "mcp:raed", nil},
 		"what clients ask for is unknown":     {issuers, "policy: {default: allow, scopes: [{need: [mcp:raed]}]}\n", "mcp:read", []string{`note    auth.api-keys: "ci" has the scope "mcp:read", which no setting names: did you mean "mcp:raed"?`}},
@@ -46,7 +54,7 @@ func TestCheckTellsOfMistypedScopes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			file := filepath.Join(dir, "edge.yaml")
-			for path, text := range map[string]string{filepath.Join(dir, "keys.yaml"): key(c.keys), file: "auth: {api-keys: keys.yaml" + c.auth + "}\n" + c.rest + backend} {
+			for path, text := range map[string]string{filepath.Join(dir, "keys.yaml"): key(c.keys), file: "auth: {api-keys: keys.yaml" + c.auth + "}\n" + files.Replace(c.rest) + backend} {
 				if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 					t.Fatal(err)
 				}

@@ -18,7 +18,8 @@ type answers struct {
 
 	mu   sync.Mutex
 	left []answer
-	// asked are the keys of the questions so far, each once; of those without a key, questions counts them.
+	// asked are the keys of the questions so far, without duplicates. questions counts the
+	// questions without a key.
 	asked     []string
 	questions int
 }
@@ -65,7 +66,7 @@ func (a *answers) of(key string, question *mcp.ElicitParams) (*mcp.ElicitResult,
 	return a.take(key, question, func(given answer) bool { return given.key == key })
 }
 
-// next takes the answer to a question of a revision in which questions have no keys: the first that is left.
+// next returns the first remaining answer, for a question of a revision without keys.
 func (a *answers) next(question *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	a.mu.Lock()
 	a.questions++
@@ -93,7 +94,8 @@ func (a *answers) take(key string, question *mcp.ElicitParams, is func(answer) b
 	return &mcp.ElicitResult{Action: "decline"}, err
 }
 
-// wanted is an answer's form: the fields of a schema with a value of each one's type, of an enum all of its values.
+// wanted is the form of an answer: the fields of a schema, each with a value of its type, or with
+// all values of an enum.
 func wanted(schema any) string {
 	fields := map[string]any{}
 	object, _ := schema.(map[string]any)

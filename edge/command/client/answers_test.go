@@ -10,7 +10,8 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/harness"
 )
 
-// remover is an edge with a tool that asks two questions, one after the other, and one that has a URL opened.
+// remover is an edge with a tool that asks two questions, one after the other, and a tool that
+// requests the visit of a URL.
 func remover(t *testing.T) (url string) {
 	t.Helper()
 	s := capability.New("fixture", "1")
@@ -41,8 +42,8 @@ func remover(t *testing.T) (url string) {
 	return harness.Start(t, harness.Config(harness.Serve(t, "fixture", s).Backend())).URL
 }
 
-// TestAnswers: the questions of a tool are answered by their keys, and in their order in a revision without keys; a
-// question without an answer is declined, with what to write.
+// TestAnswers: the questions of a tool are answered by their keys, and in their order in a revision
+// without keys; a question without an answer is declined, with what to write.
 func TestAnswers(t *testing.T) {
 	url := remover(t)
 	for _, revision := range []string{"2025-06-18", "2025-11-25", "2026-07-28"} {

@@ -56,8 +56,9 @@ func parseCall(args []string, version string, stderr io.Writer) (*callSettings, 
 // maxRounds bounds how often one call may ask.
 const maxRounds = 10
 
-// Call runs mcpedge call: it calls a tool of an MCP server and prints the result to out, progress, questions and help to
-// stderr. version is that of this program. It returns flag.ErrHelp when help was asked for.
+// Call runs mcpedge call: it calls a tool of an MCP server and prints the result to out, and
+// progress, questions and help to stderr. version is the version of this program. It returns
+// flag.ErrHelp if help was requested.
 func Call(ctx context.Context, args []string, version string, out, stderr io.Writer) error {
 	s, err := parseCall(args, version, stderr)
 	if err != nil {
@@ -99,7 +100,8 @@ func Call(ctx context.Context, args []string, version string, out, stderr io.Wri
 	return errors.Join(failed, s.unused())
 }
 
-// run calls the tool, again with the answers while its result asks for input (2026-07-28, multi round-trip requests).
+// run calls the tool, and repeats the call with answers while its result requests input
+// (2026-07-28, multi round-trip requests).
 func (s *callSettings) run(ctx context.Context, conn *connection) (*mcp.CallToolResult, error) {
 	params := &mcp.CallToolParams{Name: s.tool, Meta: mcp.Meta{}}
 	if s.arguments != nil {

@@ -93,7 +93,7 @@ func TestCall(t *testing.T) {
 		"mcpedge call URL":     {url},
 		"write it as 'NAME":    {url, "add", "--header", "x"},
 		"no such file":         {url, "add", "--token-file", key + "s"},
-		"flag provided but":    {url, "add", "--no-such-flag"},
+		"there is no flag --n": {url, "add", "--no-such-flag"},
 		"4 arguments: write m": {url, "add", "{}", "{}"},
 	} {
 		if _, _, err := call(args...); err == nil || !strings.Contains(err.Error(), want) {
@@ -102,7 +102,7 @@ func TestCall(t *testing.T) {
 	}
 }
 
-// Whoever is refused is told why, as the server says it, and to give credentials if there were none.
+// A refused caller sees the server's reason, and the advice to give credentials if there were none.
 func TestCallTellsWhyItWasRefused(t *testing.T) {
 	url, key := lockedEdge(t, func(c *config.Config) {
 		c.Auth.Metadata.InitialScopes = []string{"mcp:first"}
@@ -198,7 +198,7 @@ func TestCallSendsCredentialsToOneHost(t *testing.T) {
 	}
 }
 
-// A call waits for an address where nobody listens yet, if it is told to.
+// A call waits for an address without a listener if --wait is set.
 func TestCallWaits(t *testing.T) {
 	at, key := lockedEdge(t)
 	edge, err := url.Parse(at)
@@ -222,6 +222,32 @@ func TestCallWaits(t *testing.T) {
 	}
 	if err := errors.Join(server.Close(), <-ended); err == nil || !errors.Is(err, http.ErrServerClosed) {
 		t.Error(err)
+	}
+}
+
+// The admin address of an edge is recognized, also if it wants credentials first.
+func TestAdminAddress(t *testing.T) {
+	cfg := harness.Config(harness.Serve(t, "fixture", capability.New("fixture", "1")).Backend())
+	open := harness.Start(t, cfg)
+	cfg.PublicURL = "http://127.0.0.1"
+	cfg.Auth = &config.Auth{APIKeys: authority.File(t, filepath.Join(t.TempDir(), "keys.yaml"), []byte("[]"))}
+	cfg.AdminAuth = &config.AdminAuth{Scope: "operate"}
+	locked := harness.Start(t, cfg)
+	const there = "this is the admin address of an edge: MCP is at the address of --listen, such as http://127.0.0.1:8080/mcp"
+	for url, want := range map[string]string{
+		"http://" + open.Admin: there, "http://" + open.Admin + "/mcp": there, "http://" + open.Admin + "/sse": there,
+		"http://" + open.Admin + "/healthz": "no MCP server is at the path", "http://" + open.Admin + "/v1/status": "admin address of an edge",
+		"http://" + locked.Admin:          "if this is the admin address of an edge, MCP is at the address of --listen",
+		"http://" + locked.Admin + "/mcp": "if this is the admin address of an edge, MCP is at the address of --listen",
+	} {
+		for name, command := range map[string]error{
+			"call": Call(t.Context(), []string{url, "x"}, "test", io.Discard, io.Discard),
+			"list": List(t.Context(), []string{url}, "test", io.Discard, io.Discard),
+		} {
+			if command == nil || strings.Count(command.Error(), want) != 1 {
+				t.Errorf("%s %s: %v; want %q", name, url, command, want)
+			}
+		}
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 // dialAgain is the pause between attempts to connect.
 const dialAgain = 200 * time.Millisecond
 
-// dialer connects to the server. Until it has once, it tries again while --wait has not passed since the first attempt. It
-// is safe for concurrent use.
+// dialer connects to the server. Until the first success it retries, as long as --wait has not
+// passed since the first attempt. It is safe for concurrent use.
 type dialer struct {
 	// wait is --wait. 0 tries once.
 	wait time.Duration
@@ -53,7 +53,7 @@ func (d *dialer) dial(ctx context.Context, network, addr string) (net.Conn, erro
 	}
 }
 
-// until is when attempts end; false: there is one alone.
+// until returns when attempts end. It returns false if only one attempt is made.
 func (d *dialer) until() (end time.Time, waits bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// TestWaitIsForTheFirstConnection: once the server was reached, a connection that is refused is not waited for.
+// TestWaitIsForTheFirstConnection: once the server was reached, a refused connection is not
+// retried.
 func TestWaitIsForTheFirstConnection(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

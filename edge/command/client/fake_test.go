@@ -17,7 +17,8 @@ const sessionOfFake = "FAKESESSIONID234567"
 type fake struct {
 	// annotations of the tool, JSON; empty: tools/list is not served.
 	annotations string
-	// call serves tools/call with an id, resume the GETs that resume its stream, of which n counts from 1.
+	// call serves tools/call with an id. resume serves the GETs that resume its stream; n counts
+	// them from 1.
 	call   func(w http.ResponseWriter, r *http.Request, id string)
 	resume func(w http.ResponseWriter, r *http.Request, n int)
 

@@ -12,13 +12,13 @@ import (
 	"syscall"
 )
 
-// headed adds headers to requests to one server, which is a scheme, a host and a port. A redirect to another one, also
-// from https to http, does not get them.
+// headed adds headers to requests to one server, identified by scheme, host and port. A redirect to
+// another server, such as from https to http, does not get them.
 type headed struct {
 	header http.Header
 	server *url.URL
 	base   *http.Transport
-	// refused is the last refusal since what is done began; nil if there is none.
+	// refused is the last refusal in the current operation; nil if there is none.
 	refused atomic.Pointer[refusal]
 	// answers is whether the server has answered over the scheme of its URL.
 	answers atomic.Bool
@@ -50,8 +50,8 @@ func (h *headed) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// explain completes an error: with the reason and the remedy of a refusal, or what to change where the server speaks
-// another scheme or its certificate is not trusted.
+// explain completes an error with the reason and the remedy of a refusal, or with what to change if
+// the server uses another scheme or its certificate is not trusted.
 func (h *headed) explain(err error) error {
 	if refused := h.refused.Load(); refused != nil {
 		return refused.explain(err, h.server.Path, h.header.Get("Authorization") != "")

@@ -29,8 +29,8 @@ type inventory struct {
 	Templates []*mcp.ResourceTemplate `json:"resourceTemplates"`
 }
 
-// List runs mcpedge list: it prints to out what an MCP server lists, help to stderr. version is that of this program. It
-// returns flag.ErrHelp when help was asked for.
+// List runs mcpedge list: it prints the lists of an MCP server to out, and help to stderr. version
+// is the version of this program. It returns flag.ErrHelp if help was requested.
 func List(ctx context.Context, args []string, version string, out, stderr io.Writer) error {
 	s := &server{command: "list", version: version}
 	flags := s.flags(listUsage, stderr)

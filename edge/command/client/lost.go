@@ -11,8 +11,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// failed is the error of the call. If the response was lost, it says that the call may have taken effect, and whether it is
-// safe to send it again.
+// failed is the error of the call. If the response was lost, it says that the call may have taken
+// effect, and whether it is safe to send it again.
 func (s *callSettings) failed(ctx context.Context, conn *connection, err error) error {
 	failed := conn.failed(ctx, s.tool, err)
 	if !conn.lost(err) {
@@ -21,11 +21,12 @@ func (s *callSettings) failed(ctx context.Context, conn *connection, err error) 
 	return fmt.Errorf("%w; the call may have taken effect, and %s", failed, s.again(ctx))
 }
 
-// rejected is the error that the SDK adds where its transport has no response to a request, and does not export.
+// rejected is the SDK's error for a request without a response from its transport. The SDK does not
+// export it.
 var rejected = jsonrpc.Error{Code: -32005, Message: "rejected by transport"}
 
-// lost reports whether the error of a call leaves open whether the server made the call: it was sent, and neither a
-// response nor a refusal came. A call that the user interrupted is not lost.
+// lost reports whether it is unknown if the server made a call: the call was sent, and neither a
+// response nor a refusal arrived. A call that the user interrupted is not lost.
 func (c *connection) lost(err error) bool {
 	var answered *jsonrpc.Error
 	var unsent *net.OpError
@@ -57,8 +58,8 @@ func (s *callSettings) again(ctx context.Context) string {
 // annotationsWithin bounds the time to read the annotations of a tool after its call was lost.
 const annotationsWithin = 5 * time.Second
 
-// annotations reads those of the tool over a connection of its own, since that of the call may be broken. The zero value
-// has the defaults.
+// annotations reads the tool's annotations over a separate connection, since that of the call may
+// be broken. The zero value has the defaults.
 func (s *callSettings) annotations(ctx context.Context) (mcp.ToolAnnotations, error) {
 	ctx, cancel := context.WithTimeout(ctx, annotationsWithin)
 	defer cancel()

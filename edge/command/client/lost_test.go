@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestCallIsLost: the error of a call whose response is lost says that it may have taken effect, and whether it is safe to send it again.
+// TestCallIsLost: the error of a call with a lost response says that it may have taken effect, and
+// whether a repetition is safe.
 func TestCallIsLost(t *testing.T) {
 	ends := map[string]func(w http.ResponseWriter, r *http.Request, id string){
 		"the stream ends": func(w http.ResponseWriter, _ *http.Request, _ string) { events(w, ": nothing\n\n") },

@@ -14,7 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 )
 
-// The bounds of what is read of a refused request, in bytes, and of what is printed of it, in characters.
+// Bounds of a refusal's body, in bytes, and of the printed part of it, in characters.
 const (
 	maxRefusal = 64 << 10
 	maxReason  = 1 << 10
@@ -26,14 +26,18 @@ const endpointPath = "/mcp"
 // refusal is how a server refused a request.
 type refusal struct {
 	status int
-	// reason is why, in the server's words, and scopes are those that it wants; either may be empty.
+	// reason is the server's explanation, and scopes are those that it requires; either may be
+	// empty.
 	reason, scopes string
-	// again is when to retry: seconds, or a date (RFC 9110, section 10.2.3); empty if the server does not say.
+	// again is the retry time, in seconds or as a date (RFC 9110, section 10.2.3); empty if the
+	// response has none.
 	again string
 	// wantsTLS is set if the server speaks TLS and the request came without.
 	wantsTLS bool
 	// elsewhere is set if nothing that speaks MCP is at the path.
 	elsewhere bool
+	// rest is set if the body has the form of errors of a REST API, as that of the admin address.
+	rest bool
 	// resuming is set if the request was to resume a stream, whose call was not refused.
 	resuming bool
 }
@@ -43,6 +47,7 @@ func refusalOf(resp *http.Response) *refusal {
 	r := &refusal{status: resp.StatusCode}
 	switch resp.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden:
+		_, _, r.rest = peek(resp)
 		challenges, err := oauthex.ParseWWWAuthenticate(resp.Header.Values("WWW-Authenticate"))
 		if err != nil {
 			break
@@ -56,12 +61,12 @@ func refusalOf(resp *http.Response) *refusal {
 			}
 		}
 	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		head, message := peek(resp)
+		head, message, _ := peek(resp)
 		r.reason = message
 		r.again = printable(resp.Header.Get("Retry-After"))
 		r.wantsTLS = resp.Request.URL.Scheme == "http" && bytes.Contains(head, []byte("HTTP request")) && bytes.Contains(head, []byte("HTTPS"))
 	case http.StatusNotFound, http.StatusMethodNotAllowed:
-		_, r.reason = peek(resp)
+		_, r.reason, r.rest = peek(resp)
 		r.elsewhere = r.reason == ""
 	default:
 		return nil
@@ -69,18 +74,24 @@ func refusalOf(resp *http.Response) *refusal {
 	return r
 }
 
-// peek reads the beginning of a body, which can be read again, and the message of the JSON-RPC error that it is; empty if it is none.
-func peek(resp *http.Response) (head []byte, message string) {
+// peek reads the beginning of a body, which can be read again. message is that of the error in the
+// body, of JSON-RPC or, if rest is true, of a REST API; empty if there is none.
+func peek(resp *http.Response) (head []byte, message string, rest bool) {
 	head, _ = io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
 	resp.Body = struct {
 		io.Reader
 		io.Closer
 	}{io.MultiReader(bytes.NewReader(head), resp.Body), resp.Body}
-	var failure struct{ Error struct{ Message string } }
-	if json.Unmarshal(head, &failure) == nil {
-		message = printable(failure.Error.Message)
+	var failure struct {
+		Error   struct{ Message string }
+		Code    int
+		Message string
 	}
-	return head, message
+	if json.Unmarshal(head, &failure) != nil {
+		return head, "", false
+	}
+	rest = failure.Error.Message == "" && failure.Code != 0 && failure.Message != ""
+	return head, printable(cmp.Or(failure.Error.Message, failure.Message)), rest
 }
 
 // printable is what a terminal may be shown of a server's words.
@@ -108,6 +119,9 @@ func (r *refusal) explain(err error, path string, credentials bool) error {
 		said = append(said, "the server says: "+r.reason)
 	case r.status == http.StatusUnauthorized:
 		said = append(said, "the server wants other credentials")
+	}
+	if r.rest && !strings.Contains(r.reason, "admin address") {
+		said = append(said, "if this is the admin address of an edge, MCP is at the address of --listen")
 	}
 	if r.scopes != "" {
 		said = append(said, "it wants a token with the scopes "+r.scopes)

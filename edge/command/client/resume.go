@@ -7,11 +7,12 @@ import (
 	"strings"
 )
 
-// maxResumes bounds how often in a row a stream is resumed without an event between. The SDK waits for as long as the
-// server says in the field retry, then longer each time; --timeout ends it.
+// maxResumes bounds the consecutive resumptions of a stream without an event. The SDK waits for the
+// duration in the field retry, then longer each time; --timeout ends it.
 const maxResumes = 5
 
-// lastEventID is the header of a request to resume a stream, with the id of the last event that came.
+// lastEventID is the header of a request to resume a stream. It has the id of the last received
+// event.
 const lastEventID = "Last-Event-ID"
 
 // isResuming reports whether a request is to resume a stream.
@@ -19,10 +20,11 @@ func isResuming(r *http.Request) bool {
 	return r.Method == http.MethodGet && r.Header.Get(lastEventID) != ""
 }
 
-// resumed completes a response to a GET that resumes a stream from an event (Streamable HTTP, "Resumability and
-// Redelivery"), for the SDK's client. That gives up for ever if a proxy answers that it has no replica now, or if the
-// resumed stream ends without an event, as it does at a replica that is about to end, too. So the first is made an error,
-// after which it tries again, and the stream begins with the id that it is resumed from. Other responses are unchanged.
+// resumed changes a response to a GET that resumes a stream from an event (Streamable HTTP,
+// "Resumability and Redelivery"), for the SDK's client. That client gives up if a proxy has no
+// replica, or if the resumed stream ends without an event, as it may at a draining replica.
+// Therefore resumed makes the former an error, after which the client retries, and begins the
+// stream with the id from which it is resumed. Other responses are unchanged.
 func resumed(r *http.Request, resp *http.Response) (*http.Response, error) {
 	if !isResuming(r) {
 		return resp, nil

@@ -20,8 +20,8 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/redisserver"
 )
 
-// TestCallResumes: a stream that ends after its priming event is resumed from that, also past a resumed stream without
-// events and a proxy that has no replica for a moment.
+// TestCallResumes: a stream that ends after its priming event is resumed from that, also past a
+// resumed stream without events and a proxy that has no replica for a moment.
 func TestCallResumes(t *testing.T) {
 	var id string
 	f := &fake{
@@ -47,8 +47,8 @@ func TestCallResumes(t *testing.T) {
 	}
 }
 
-// TestCallOutlivesItsReplica: a replica that drains with a grace shorter than the call ends its stream, and the call is
-// finished by another replica for mcpedge call.
+// TestCallOutlivesItsReplica: a replica that drains with a grace shorter than the call ends its
+// stream, and the call is finished by another replica for mcpedge call.
 func TestCallOutlivesItsReplica(t *testing.T) {
 	redis := redisserver.ForTest(t)
 	started, open := make(chan struct{}, 2), make(chan struct{})
@@ -91,7 +91,8 @@ func TestCallOutlivesItsReplica(t *testing.T) {
 	}
 }
 
-// TestCallPrintsNoSession: an error has no session id, which the SDK writes into it. The call whose stream cannot be resumed is lost.
+// TestCallPrintsNoSession: no printed error has the session id that the SDK writes into it. A call
+// whose stream cannot be resumed is lost.
 func TestCallPrintsNoSession(t *testing.T) {
 	f := &fake{
 		call:   func(w http.ResponseWriter, _ *http.Request, _ string) { events(w, "id: 7\nretry: 1\n\n") },

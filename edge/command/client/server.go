@@ -1,5 +1,6 @@
-// Package client has the commands that call a running MCP server over Streamable HTTP: call, which calls a tool,
-// and list, which lists what the server has. They work with any server of the protocol, not only with the edge.
+// Package client has the commands that call a running server over HTTP: call, which calls a tool,
+// and list, which prints the server's lists, for any MCP server, and catalog rollback for the admin
+// address of an edge.
 package client
 
 import (
@@ -21,10 +22,11 @@ import (
 	"github.com/mcpedge/mcpedge/edge/revision"
 )
 
-// server is the MCP server that a command calls, and how: its URL, and the flags that all commands have.
+// server is the server that a command calls: its URL, and the values of the flags that all
+// commands have.
 type server struct {
 	command   string // in messages
-	version   string // of this program, which it tells the server
+	version   string // of this program, sent to the server
 	url       string
 	header    http.Header
 	tokenFile string
@@ -33,15 +35,27 @@ type server struct {
 	timeout   time.Duration
 	wait      time.Duration
 	dialer    dialer
+	// help prints the usage and the flags.
+	help func()
 }
 
-// flags are the flags of a command with the text that --help prints before them. The caller adds its own.
+// flags returns the flags of a command that calls an MCP server. usage is the text that --help
+// prints before them. The caller adds its own flags.
 func (s *server) flags(usage string, stderr io.Writer) *flag.FlagSet {
+	flags := s.flagsOfHTTP(usage, stderr)
+	flags.StringVar(&s.revision, "protocol-version", "", "`revision` of the protocol to speak, a date; without it, the newest that both have")
+	return flags
+}
+
+// flagsOfHTTP returns the flags of every command.
+func (s *server) flagsOfHTTP(usage string, stderr io.Writer) *flag.FlagSet {
 	s.header = http.Header{}
 	flags := flag.NewFlagSet(s.command, flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	flags.Usage = func() {
+	flags.SetOutput(io.Discard) // the caller prints the error, once
+	flags.Usage = func() {}
+	s.help = func() {
 		_, _ = io.WriteString(stderr, usage)
+		flags.SetOutput(stderr)
 		flags.PrintDefaults()
 	}
 	flags.Func("header", "`'NAME: VALUE'` of a header to send, repeatable", func(text string) error {
@@ -54,17 +68,22 @@ func (s *server) flags(usage string, stderr io.Writer) *flag.FlagSet {
 	})
 	flags.StringVar(&s.tokenFile, "token-file", "", "`file` with an access token or an API key, sent as Authorization: Bearer")
 	flags.StringVar(&s.ca, "ca", "", "PEM `file` with the CAs that verify the server; without it, those of the system")
-	flags.StringVar(&s.revision, "protocol-version", "", "`revision` of the protocol to speak, a date; without it, the newest that both have")
-	flags.DurationVar(&s.timeout, "timeout", time.Minute, "longest time for the whole command")
-	flags.DurationVar(&s.wait, "wait", 0, "how long to retry while the connection is refused, within timeout: the server may be starting")
+	s.timeout = time.Minute
+	config.DurationVar(flags, &s.timeout, "timeout", "longest `duration` of the whole command")
+	config.DurationVar(flags, &s.wait, "wait", "for what `duration` to retry while the connection is refused, within timeout: the server may be starting")
 	return flags
 }
 
-// parse reads the command line and returns the operands. Flags may stand before, between and after them.
+// parse reads the command line and returns the operands. Flags may precede, separate and follow
+// them.
 func (s *server) parse(flags *flag.FlagSet, args []string) (operands []string, err error) {
 	for len(args) > 0 {
-		if err := flags.Parse(args); err != nil {
+		switch err := flags.Parse(args); {
+		case errors.Is(err, flag.ErrHelp):
+			s.help()
 			return nil, err
+		case err != nil:
+			return nil, s.errorf("%w", config.FlagError(s.command, flags, err))
 		}
 		if args = flags.Args(); len(args) > 0 {
 			operands, args = append(operands, args[0]), args[1:]
@@ -92,8 +111,9 @@ type connection struct {
 	transport *headed
 }
 
-// connect opens a session. The caller closes the connection.
-func (s *server) connect(ctx context.Context, options *mcp.ClientOptions) (*connection, error) {
+// transport returns the transport of the command's requests, with its headers and CAs. what is what
+// the URL is of.
+func (s *server) transport(ctx context.Context, what string) (*headed, error) {
 	if s.tokenFile != "" {
 		token, err := os.ReadFile(s.tokenFile) // #nosec G304 G703 -- the user of the command names the file
 		if err != nil {
@@ -105,16 +125,9 @@ func (s *server) connect(ctx context.Context, options *mcp.ClientOptions) (*conn
 		}
 		s.header.Set("Authorization", "Bearer "+text)
 	}
-	if _, known := revision.ByVersion(s.revision); s.revision != "" && !known {
-		var all []string
-		for _, r := range revision.All() {
-			all = append(all, r.Version)
-		}
-		return nil, s.errorf("--protocol-version %.40q is no revision that is known here: use one of %s", s.revision, strings.Join(all, ", "))
-	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url, nil)
 	if err != nil || request.URL.Host == "" {
-		return nil, s.errorf("%q is no URL of an MCP server, such as http://127.0.0.1:8080/mcp", config.Redact(s.url))
+		return nil, s.errorf("%q is no URL of %s", config.Redact(s.url), what)
 	}
 	transport := &headed{header: s.header, server: request.URL, base: &http.Transport{
 		Proxy: http.ProxyFromEnvironment, DialContext: s.dialer.dial, ForceAttemptHTTP2: true,
@@ -125,6 +138,22 @@ func (s *server) connect(ctx context.Context, options *mcp.ClientOptions) (*conn
 			return nil, err
 		}
 		transport.base.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	}
+	return transport, nil
+}
+
+// connect opens a session. The caller closes the connection.
+func (s *server) connect(ctx context.Context, options *mcp.ClientOptions) (*connection, error) {
+	if _, known := revision.ByVersion(s.revision); s.revision != "" && !known {
+		var all []string
+		for _, r := range revision.All() {
+			all = append(all, r.Version)
+		}
+		return nil, s.errorf("--protocol-version %.40q is no revision that is known here: use one of %s", s.revision, strings.Join(all, ", "))
+	}
+	transport, err := s.transport(ctx, "an MCP server, such as http://127.0.0.1:8080/mcp")
+	if err != nil {
+		return nil, err
 	}
 	client := mcp.NewClient(&mcp.Implementation{Name: "mcpedge", Version: s.version}, options)
 	session, err := client.Connect(ctx, &mcp.StreamableClientTransport{
@@ -145,13 +174,14 @@ func (c *connection) Close() {
 	c.transport.base.CloseIdleConnections()
 }
 
-// failed is the error of what could not be done at the server within ctx, with the reason that the server gave.
+// failed returns the error of an operation at the server that failed within ctx, with the server's
+// reason.
 func (c *connection) failed(ctx context.Context, what string, err error) error {
 	return c.server.errorf("%s: %s", what, c.reason(ctx, err))
 }
 
-// reason is the text of an error, completed with what the server said and with what to do. It has no credentials and no
-// session id.
+// reason returns the text of an error, completed with the server's explanation and with advice. It
+// contains no credentials and no session id.
 func (c *connection) reason(ctx context.Context, err error) string {
 	if late := c.server.late(ctx, err); late != "" {
 		return late

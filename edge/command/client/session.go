@@ -6,7 +6,8 @@ import (
 	"sync"
 )
 
-// sessionIDs are the session ids of a server, which its operators keep out of logs. It is safe for concurrent use.
+// sessionIDs are the session ids of a server, which its operators keep out of logs. It is safe for
+// concurrent use.
 type sessionIDs struct {
 	mu  sync.Mutex
 	ids []string

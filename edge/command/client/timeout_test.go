@@ -10,7 +10,8 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/freeport"
 )
 
-// TestTimeoutIsNamed: what takes longer than --timeout or --wait says so by the name of the flag, and why it waited.
+// TestTimeoutIsNamed: the error of an operation that exceeds --timeout or --wait names the flag and
+// the reason for the wait.
 func TestTimeoutIsNamed(t *testing.T) {
 	hanging := func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // so that the end of the client ends the context
@@ -33,6 +34,8 @@ func TestTimeoutIsNamed(t *testing.T) {
 		"no listener":       {[]string{nobody, "--wait=300ms"}, []string{"connection refused", "300ms", "--wait"}},
 		"a longer wait":     {[]string{nobody, "--wait=1m", "--timeout=500ms"}, []string{"no answer within 500ms", "--timeout", "connection refused"}},
 		"no time":           {[]string{nobody, "--timeout=0s"}, []string{"--timeout 0s: give a duration above 0"}},
+		"no unit":           {[]string{nobody, "--timeout", "10"}, []string{"flag -timeout: a duration needs its unit: 10s, 10ms or 10m rather than 10"}},
+		"no unit of wait":   {[]string{nobody, "--wait=5"}, []string{"flag -wait: a duration needs its unit"}},
 		"a negative wait":   {[]string{nobody, "--wait=-1s"}, []string{"--wait -1s: give a duration, 0 or above"}},
 	} {
 		for command, run := range map[string]func() error{

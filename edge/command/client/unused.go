@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// unused is the error of the answers that no question of the tool took; nil if there are none. Where questions have keys, a
-// second answer to a key that was asked is not among them.
+// unused returns an error for the answers that no question of the tool used; nil if there are none.
+// With keys, a second answer to an asked key is not an error.
 func (s *callSettings) unused() error {
 	keys, asked := s.answers.unused()
 	if len(keys) == 0 {
@@ -30,7 +30,8 @@ func (s *callSettings) unused() error {
 	return s.errorf("%s: %s asked %d questions, which the answers before took", given, s.tool, s.answers.questions)
 }
 
-// unused are the keys of the answers that are left and that no question had, and the quoted keys of the questions.
+// unused returns the keys of the remaining answers that no question had, and the quoted keys of the
+// questions.
 func (a *answers) unused() (keys, asked []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestUnusedAnswers: an answer that no question took is an error, which names the keys that were asked; the result is printed.
+// TestUnusedAnswers: an answer that no question used is an error, which names the asked keys. The
+// result is printed.
 func TestUnusedAnswers(t *testing.T) {
 	url := remover(t)
 	for name, c := range map[string]struct {
@@ -45,7 +46,7 @@ func TestUnusedAnswers(t *testing.T) {
 	}
 }
 
-// TestUnusedAnswerOfAFailure: the error of the tool and the answers that nothing asked for are both said.
+// TestUnusedAnswerOfAFailure: both the error of the tool and the unused answers are reported.
 func TestUnusedAnswerOfAFailure(t *testing.T) {
 	err := Call(t.Context(), []string{remover(t), "remove", `{"path":"x"}`, "--answer", `confirm={"sure":true}`}, "test", &bytes.Buffer{}, &bytes.Buffer{})
 	if err == nil || !strings.Contains(err.Error(), "remove failed") || !strings.Contains(err.Error(), `--answer "confirm"`) {

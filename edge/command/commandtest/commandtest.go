@@ -11,7 +11,7 @@ import (
 	"github.com/mcpedge/mcpedge/capability"
 )
 
-// Tools serves so many tools until the test ends, and returns where.
+// Tools serves a number of tools until the test ends, and returns the address.
 func Tools(t testing.TB, name string, n int) string {
 	t.Helper()
 	s := capability.New(name, "1", capability.WithLogger(slog.New(slog.DiscardHandler)))

@@ -1,4 +1,5 @@
-// Package demo has the bundled services serve beside, or in the place of, configured backends. It is the one place of the edge that knows services.
+// Package demo runs the bundled services beside, or in place of, configured backends. It is the
+// only package of the edge that imports services.
 package demo
 
 import (
@@ -11,8 +12,8 @@ import (
 )
 
 // Add starts the bundled services in this process, over real gRPC on loopback, so that the edge
-// works on a machine that has nothing else, and adds them behind the backends there are. t may be nil. stop
-// ends them.
+// works on a machine without other services, and adds them after the configured backends. t may be
+// nil. stop ends them.
 func Add(ctx context.Context, cfg *config.Config, t *telemetry.Telemetry) (stop func(), err error) {
 	o := services.Options{}
 	if t.Tracing() {

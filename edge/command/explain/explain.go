@@ -33,13 +33,15 @@ not part of the answer: what is allowed is refused when a quota is used up.
   --tool NAME, --prompt NAME, --resource URI
         one tool, prompt or resource, which may be one of a template, or the text of a template; without them, everything
         that is listed
+  --set NAME
+        the set in which the caller is, with what it has; without it, the root, which has everything
   --arguments JSON
         the arguments of a call of that tool, or of that prompt; without them, a rule that looks at them decides nothing yet
 
 `
 
-// Run prints to out what the policy decides for the claims of a token, and by which rule; help to stderr. args are those behind policy. It
-// returns flag.ErrHelp when help was asked for.
+// Run prints to out the policy's decisions for the claims of a token, and their rules, and help to
+// stderr. args are those after policy. It returns flag.ErrHelp if help was requested.
 func Run(ctx context.Context, args []string, out, stderr io.Writer) error {
 	asked := len(args) > 0 && slices.Contains([]string{"-h", "-help", "--help"}, args[0])
 	switch {
@@ -54,7 +56,7 @@ func Run(ctx context.Context, args []string, out, stderr io.Writer) error {
 	for _, own := range []struct {
 		flag  string
 		value *string
-	}{{"claims", &claims}, {"api-key", &q.APIKey}, {"tool", &q.Tool}, {"prompt", &q.Prompt}, {"resource", &q.Resource}, {"arguments", &arguments}} {
+	}{{"claims", &claims}, {"api-key", &q.APIKey}, {"tool", &q.Tool}, {"prompt", &q.Prompt}, {"resource", &q.Resource}, {"arguments", &arguments}, {"set", &q.Set}} {
 		values, rest, err := command.Take("policy", own.flag, "its value", args)
 		if err != nil {
 			return err

@@ -17,7 +17,8 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/authorizer"
 )
 
-// TestExplainPolicy explains the policy of the documentation to a token's claims, over the bundled backends.
+// TestExplainPolicy explains the policy of the documentation to a token's claims, over the bundled
+// backends.
 func TestExplainPolicy(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/access.md")
 	if err != nil {
@@ -145,7 +146,8 @@ func TestExplainHelp(t *testing.T) {
 	}
 }
 
-// Both commands say that a policy server is asked, and what follows if it does not decide; neither asks it.
+// Both commands report that a policy server is configured, and the consequence of its failure.
+// Neither calls it.
 func TestPolicyServerIsNamed(t *testing.T) {
 	pdp := authorizer.Serve(t)
 	pdp.By(authorizer.Deny("never"))

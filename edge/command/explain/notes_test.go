@@ -13,7 +13,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/command/commandtest"
 )
 
-// locked writes settings with a policy, which end with more, beside files that they name, and explains them.
+// locked writes settings with a policy, which end with more, and the files that they name, and
+// explains the policy.
 func locked(t *testing.T, more string) func(args ...string) (string, error) {
 	t.Helper()
 	s := capability.New("one", "1", capability.WithLogger(slog.New(slog.DiscardHandler)))
@@ -49,7 +50,8 @@ func locked(t *testing.T, more string) func(args ...string) (string, error) {
 
 const withAuth = "auth: {api-keys: DIR/keys.yaml, issuers: [{issuer: 'https://id.example.com', jwks: DIR/jwks.json}]}\n"
 
-// TestRefusedCallers: a caller whom the edge would not let in is explained with a note that says so.
+// TestRefusedCallers: the explanation for a caller that the edge would refuse has a note about
+// that.
 func TestRefusedCallers(t *testing.T) {
 	for name, c := range map[string]struct {
 		settings string
@@ -154,7 +156,65 @@ func TestHiddenToolIsExplained(t *testing.T) {
 	}
 }
 
-// Where a rule looks at arguments, the scopes that the caller lacks are named beside it, and no flag is asked for that was given.
+// A renamed tool is explained by its canonical name, by the one that clients see and by an alias.
+func TestRenamedToolIsExplained(t *testing.T) {
+	explain := locked(t, "catalog: {tools: [{backend: one, tool: go, name: walk, aliases: [run]}]}\n")
+	for _, name := range []string{"go", "walk", "run"} {
+		if out, err := explain("--claims", "{}", "--tool", name); err != nil || !strings.Contains(out, "go, shown as walk") {
+			t.Errorf("%s: %v\n%s", name, err, out)
+		}
+	}
+}
+
+// Rules decide on the arguments that the backend receives: pinned values and defaults of the catalog
+// are part of them, and the pins are named.
+func TestPinnedArgumentsAreExplained(t *testing.T) {
+	for arguments, cases := range map[string]map[string]string{
+		"{name: {from: principal.claims.who}}": {
+			`{"who":"eve"} {}`:             `deny, by the rule "greetings"; always sent with name="eve"`,
+			`{"who":"bob"} {}`:             `allow, by default; always sent with name="bob"`,
+			`{"who":"bob"} {"NAME":"eve"}`: `this call is refused: the catalog pins the argument name, and NAME is given`,
+			`{} {}`:                        `every call is refused, because the catalog pins the argument name`,
+			`{"who":"bob"} `:               `; always sent with name="bob"`,
+		},
+		"{name: {default: eve}}": {
+			`{} {}`:             `deny, by the rule "greetings"`,
+			`{} {"name":null}`:  `deny, by the rule "greetings"`,
+			`{} {"name":"bob"}`: `allow, by default`,
+		},
+	} {
+		explain := locked(t, "catalog: {prompts: [{backend: one, prompt: greet, arguments: "+arguments+"}]}\nauth: {issuers: [{issuer: https://id.example, jwks: DIR/jwks.json}]}\n")
+		for given, want := range cases {
+			claims, args, _ := strings.Cut(given, " ")
+			flags := []string{"--claims", strings.Replace(claims, "{", `{"iss":"https://id.example","sub":"s",`, 1), "--prompt", "greet"}
+			if claims == "{}" {
+				flags[1] = `{"iss":"https://id.example","sub":"s"}`
+			}
+			if args != "" {
+				flags = append(flags, "--arguments", args)
+			}
+			if out, err := explain(flags...); err != nil || !strings.Contains(out, want) {
+				t.Errorf("%s, %s: %v, want %s in\n%s", arguments, given, err, want, out)
+			}
+		}
+	}
+}
+
+// A URI or template that the catalog hides is named as such.
+func TestHiddenResourceIsExplained(t *testing.T) {
+	explain := locked(t, "catalog: {resources: [{backend: one, resource: 'doc://of/{day}', hide: true}]}\n")
+	for _, uri := range []string{"doc://of/{day}", "doc://of/monday"} {
+		if _, err := explain("--claims", "{}", "--resource", uri); err == nil || !strings.Contains(err.Error(), "catalog hides") {
+			t.Errorf("%s: the error is %v", uri, err)
+		}
+	}
+	if out, err := explain("--claims", "{}", "--resource", "doc://menu"); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// If a rule uses arguments, the caller's missing scopes are named, too. No flag that was given is
+// suggested.
 func TestExplainNamesScopesBesideArguments(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{

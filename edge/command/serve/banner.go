@@ -10,8 +10,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/config"
 )
 
-// greet tells a newcomer where the server is and what to do with it, if there is nothing but the demo, and a developer where its calls
-// are shown. What needs credentials that the reader may not have is not advised.
+// greet prints the endpoint and first steps if only the demo is served, and the URL of the page of
+// calls if Dev is set. It suggests nothing that requires credentials which the reader may not have.
 func greet(w io.Writer, cfg *config.Config, demo bool, endpoint, admin string) {
 	here := onThisMachine(endpoint)
 	switch {
@@ -26,7 +26,8 @@ func greet(w io.Writer, cfg *config.Config, demo bool, endpoint, admin string) {
 	}
 }
 
-// onThisMachine is an endpoint as a client on this machine calls it: one of all interfaces is localhost.
+// onThisMachine returns the endpoint's URL for clients on this machine: all interfaces become
+// localhost.
 func onThisMachine(endpoint string) string {
 	u, err := url.Parse(endpoint)
 	if err != nil {

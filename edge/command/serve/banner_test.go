@@ -11,7 +11,8 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/harness"
 )
 
-// A newcomer is told of what will work: with credentials where they are needed, and of the page of calls where a browser may see it.
+// The banner suggests commands that work: with credentials if they are needed, and the page of
+// calls if a browser may see it.
 func TestBanner(t *testing.T) {
 	const token, page = "--token-file", "http://127.0.0.1:9090/dev"
 	open := &config.AdminAuth{Scope: "mcp:operate", Open: config.Names{config.OpenDev}}

@@ -10,22 +10,25 @@ import (
 	"github.com/mcpedge/mcpedge/edge/config"
 )
 
-// gcPercent is the value of GOGC unless the operator sets it: garbage may gather up to four times what lives. An edge
-// keeps little and allocates a lot, so that Go's default, 100, would have it collect dozens of times a second.
+// gcPercent is the value of GOGC unless the operator sets it: garbage may reach four times the live
+// heap. An edge keeps little and allocates a lot, so that Go's default, 100, would collect dozens
+// of times a second.
 const gcPercent = 400
 
-// containerShare is how much of its container's limit an edge takes: what Go's runtime does not count, such as the
-// kernel's buffers of connections, is beside it.
+// containerShare is the part of the container's limit that an edge uses. The rest is for memory
+// that Go's runtime does not count, such as the kernel's buffers of connections.
 const containerShare = 0.8
 
-// programSize is what the program itself has in memory, in bytes: the pages of its file that have run or been read. Go's
-// runtime does not count them. It is measured (RssFile in /proc/PID/status) and rounded up.
+// programSize is the resident size of the program file in bytes: the pages that were executed or
+// read. Go's runtime does not count them. It is measured (RssFile in /proc/PID/status) and rounded
+// up.
 const programSize = 48 << 20
 
-// limitMemory has Go's runtime keep to what the process may take, unless the operator set GOMEMLIMIT, and returns that:
-// the setting memory, of which the runtime has what programSize leaves, or seven eighths of a small one; with 0
-// GOMEMLIMIT, else a share of the container's limit, else half of the machine's memory. Where none of these is known it
-// returns 0 and limits nothing.
+// limitMemory sets the memory limit of Go's runtime, unless the operator set GOMEMLIMIT, and
+// returns the limit of the process. That is the setting memory; with 0, GOMEMLIMIT, else a share of
+// the container's limit, else half of the machine's memory. The runtime gets the limit without
+// programSize, or seven eighths of a small one. If no limit is known, limitMemory returns 0 and
+// limits nothing.
 func limitMemory(setting config.Bytes) config.Bytes {
 	runtimeLimit := debug.SetMemoryLimit(-1) // GOMEMLIMIT, else the largest number
 	operator := os.Getenv("GOMEMLIMIT") != ""
@@ -56,8 +59,7 @@ func availableMemory() config.Bytes {
 	return 0
 }
 
-// SetGCPercent has Go's runtime collect as gcPercent says, unless the operator set GOGC. The limit of memory counts
-// either way.
+// SetGCPercent sets gcPercent, unless the operator set GOGC. The memory limit applies either way.
 func SetGCPercent() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)

@@ -30,7 +30,8 @@ func TestSetGCPercent(t *testing.T) {
 	}
 }
 
-// The runtime keeps to the setting, or to what there is without one; the operator's GOMEMLIMIT has the last word.
+// The runtime's limit follows the setting, or the available memory without one. The operator's
+// GOMEMLIMIT overrides both.
 func TestLimitMemory(t *testing.T) {
 	was := debug.SetMemoryLimit(-1)
 	defer debug.SetMemoryLimit(was)

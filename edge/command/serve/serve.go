@@ -18,22 +18,25 @@ import (
 func HTTP(ctx context.Context, args []string) error {
 	cfg, err := config.Load("serve", args, os.LookupEnv, os.Stderr)
 	if err != nil {
-		return err
+		return unstarted(&cfg, err)
 	}
 	only := cfg.ServesDemo() && !cfg.HasBackends()
 	cfg.Dev = cfg.Dev || only && cfg.AdminOnLoopback()
 	edge, stop, err := assemble(ctx, &cfg)
 	if err != nil {
-		return err
+		return unstarted(&cfg, err)
 	}
 	defer stop()
-	return edge.Run(ctx, func(endpoint string) {
-		greet(os.Stderr, &cfg, only, endpoint, edge.AdminAddr())
-	})
+	return stopped(&cfg, edge.Run(ctx, func(endpoint string) {
+		if !inJSON(&cfg) {
+			greet(os.Stderr, &cfg, only, endpoint, edge.AdminAddr())
+		}
+	}))
 }
 
-// assemble wires an edge, in front of the bundled backends when the settings have none or want them, too. stop ends those
-// and is called once the edge has ended. SIGHUP has the edge read its file of settings again.
+// assemble wires an edge, in front of the bundled backends if the settings have no backends or set
+// demo. stop ends the bundled backends, and is called once the edge has ended. On SIGHUP the edge
+// rereads its settings file.
 func assemble(ctx context.Context, cfg *config.Config) (edge *app.App, stop func(), err error) {
 	if err := cfg.NothingServed(); err != nil {
 		return nil, nil, err
@@ -41,7 +44,7 @@ func assemble(ctx context.Context, cfg *config.Config) (edge *app.App, stop func
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP) // from now on one does not end the process
 	log, level := newLogger(cfg.Log, cfg.ReplicaName())
-	slog.SetDefault(log) // for what is given no logger: the balancer of gRPC connections, and libraries
+	slog.SetDefault(log) // used by libraries, and by the balancer of gRPC connections
 	for _, note := range config.Strays(os.Environ()) {
 		log.Warn("a variable of the environment is not used", "variable", note)
 	}

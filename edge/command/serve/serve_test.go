@@ -14,7 +14,8 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/harness"
 )
 
-// TestDefaultLogger: what is given no logger, as the balancer of gRPC connections, logs in the format of the settings.
+// TestDefaultLogger: code without a logger of its own, such as the balancer of gRPC connections,
+// logs in the configured format.
 func TestDefaultLogger(t *testing.T) {
 	stderr, before := os.Stderr, slog.Default()
 	file, err := os.Create(filepath.Join(t.TempDir(), "log"))

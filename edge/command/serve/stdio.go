@@ -9,12 +9,12 @@ import (
 	"github.com/mcpedge/mcpedge/edge/config"
 )
 
-// Stdio serves the one client that started this process. Its stdout belongs to the protocol: whatever
-// else in the process would print to it prints to stderr.
+// Stdio serves the one client that started this process. stdout carries only the protocol: other
+// output of the process to stdout is redirected to stderr.
 func Stdio(ctx context.Context, args []string) error {
 	cfg, err := config.Load("stdio", args, os.LookupEnv, os.Stderr)
 	if err != nil {
-		return err
+		return unstarted(&cfg, err)
 	}
 	cfg.Dev = false // the page is the admin listener's, and there is none
 	cfg.TLS, cfg.AdminTLS = config.ListenerTLS{}, config.ListenerTLS{}
@@ -23,8 +23,8 @@ func Stdio(ctx context.Context, args []string) error {
 	signal.Ignore(syscall.SIGPIPE) // a client that is gone is an error of a write, which ends the process in order
 	edge, stop, err := assemble(ctx, &cfg)
 	if err != nil {
-		return err
+		return unstarted(&cfg, err)
 	}
 	defer stop()
-	return edge.Stdio(ctx, in, out)
+	return stopped(&cfg, edge.Stdio(ctx, in, out))
 }

@@ -1,0 +1,169 @@
+package catalog
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcpedge/mcpedge/capability"
+	"github.com/mcpedge/mcpedge/edge/command"
+	"github.com/mcpedge/mcpedge/edge/command/commandtest"
+)
+
+func run(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	var out bytes.Buffer
+	err := Run(t.Context(), args, &out, &out)
+	return out.String(), err
+}
+
+func file(t *testing.T, name, text string) string {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// A snapshot equals the next one, and what the catalog in the settings changes is a difference.
+func TestSnapshotAndDiff(t *testing.T) {
+	dir := t.TempDir()
+	backends := "backends: [{name: one, target: '" + commandtest.Tools(t, "m", 2) + "'}]\n"
+	plain := file(t, filepath.Join(dir, "plain.yaml"), backends)
+	changed := file(t, filepath.Join(dir, "changed.yaml"), backends+"catalog:\n  tools:\n    - {backend: one, tool: m0000, hide: true}\n    - {backend: one, tool: m0001, description: New.}\n")
+	first, err := run(t, "snapshot", "--config", plain)
+	if err != nil || !strings.Contains(first, `"name": "m0000"`) || !strings.Contains(first, `"prompts": []`) {
+		t.Fatalf("%v\n%s", err, first)
+	}
+	old := file(t, filepath.Join(dir, "old.json"), first)
+	for _, c := range []struct {
+		args  []string
+		fails bool
+		want  string
+	}{
+		{[]string{"diff", old, "--config", plain}, false, ""},
+		{[]string{"diff", old, old}, false, ""},
+		{[]string{"diff", old, "--config", changed}, true, "breaks  tool m0000: it is gone\nwords   tool m0001: description has changed\n"},
+		{[]string{"diff", "--fail", "never", old, "--config", changed}, false, "breaks  tool m0000: it is gone\nwords   tool m0001: description has changed\n"},
+		{[]string{"diff", old, "--fail=words", "--config", plain}, false, ""},
+		{[]string{"diff", "--config", changed, old}, true, "breaks  tool m0000: it is gone\nwords   tool m0001: description has changed\n"},
+		{[]string{"diff", "--config", plain, old, "--fail", "words"}, false, ""},
+		{[]string{"diff", old, "--fail", "changes", old}, false, ""},
+	} {
+		if got, err := run(t, c.args...); (err != nil) != c.fails || got != c.want || err != nil && status(err) != 1 {
+			t.Errorf("%v: status %d: %v\n%s\nwant\n%s", c.args, status(err), err, got, c.want)
+		}
+	}
+}
+
+// status returns the exit status for an error.
+func status(err error) int {
+	if exit := (*command.Exit)(nil); errors.As(err, &exit) {
+		return exit.Status
+	}
+	return 1
+}
+
+// A snapshot has what the edge sends, without pinned values, and shortens; diff compares it.
+func TestWhatIsSent(t *testing.T) {
+	dir := t.TempDir()
+	backend := capability.New("m", "1", capability.WithLogger(slog.New(slog.DiscardHandler)))
+	capability.AddTool(backend, "m0000", "", func(context.Context, *capability.Call, struct{ Text string }) (string, error) { return "", nil })
+	target := commandtest.Serve(t, backend)
+	at := func(name, catalog string) string {
+		return file(t, filepath.Join(dir, name), "backends: [{name: one, target: '"+target+"'}]\ncatalog:\n  tools:\n    - {backend: one, tool: m0000, "+catalog+"}\n")
+	}
+	before := at("before.yaml", "name: first, max-result: {tokens: 200}, arguments: {Text: {value: secret-1}}")
+	for catalog, want := range map[string]string{
+		"name: first, max-result: {tokens: 200}, arguments: {Text: {value: secret-1}}":               "",
+		"name: first, max-result: {tokens: 200}, arguments: {Text: {value: secret-2}}":               `changes tool first: the argument "Text" is pinned to another value, before a fixed one` + "\n",
+		"name: first, max-result: {tokens: 1}, aliases: [x], arguments: {Text: {value: secret-1}}":   "changes tool first: max-result was 200 tokens and is 1 tokens: longer results are cut\nwidens  tool first: it also answers to the alias \"x\"\n",
+		"name: first, max-result: {tokens: 200}, arguments: {Text: {from: principal.claims.tenant}}": `breaks  tool first: the argument "Text" is computed from the caller by "principal.claims.tenant", before a fixed one: callers without a value are refused` + "\n",
+	} {
+		first, err := run(t, "snapshot", "--config", before)
+		if err != nil || !strings.Contains(first, `"canonical": "m0000"`) || strings.Contains(first, "secret") {
+			t.Fatalf("%v\n%s", err, first)
+		}
+		old := file(t, filepath.Join(dir, "old.json"), first)
+		if got, err := run(t, "diff", old, "--fail", "never", "--config", at("after.yaml", catalog)); err != nil || got != want {
+			t.Errorf("%s: %v\n%s\nwant\n%s", catalog, err, got, want)
+		}
+	}
+}
+
+// A snapshot has what the policy lists for an anonymous caller, or for that with the claims of --claims.
+func TestSnapshotOfACaller(t *testing.T) {
+	dir := t.TempDir()
+	backends := "backends: [{name: one, target: '" + commandtest.Tools(t, "m", 3) + "'}]\n"
+	open := file(t, filepath.Join(dir, "open.yaml"), backends)
+	policy := file(t, filepath.Join(dir, "policy.yaml"), backends+`policy:
+  default: deny
+  rules:
+    - {name: staff, when: 'has(principal.claims.team) && principal.claims.team == "staff" && tool.name != "m0002"', then: allow}
+    - {name: all, when: 'tool.name == "m0000"', then: allow}
+`)
+	all, _ := run(t, "snapshot", "--config", open)
+	old := file(t, filepath.Join(dir, "old.json"), all)
+	const note = "note: the policy hides %s of 3 entries from this caller%s\n"
+	gone := func(name string) string { return "breaks  tool " + name + ": it is gone\n" }
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{nil, fmt.Sprintf(note, "2", ", who is anonymous: --claims has the claims of another one") + gone("m0001") + gone("m0002")},
+		{[]string{"--claims", `{"sub":"ann","team":"staff"}`}, fmt.Sprintf(note, "1", "") + gone("m0002")},
+	} {
+		if got, err := run(t, slices.Concat([]string{"diff", old, "--fail", "never", "--config", policy}, c.args)...); err != nil || got != c.want {
+			t.Errorf("%v: %v\n%s\nwant\n%s", c.args, err, got, c.want)
+		}
+	}
+	if out, err := run(t, "snapshot", "--config", policy, "--claims", "{"); err == nil {
+		t.Errorf("bad claims are taken: %s", out)
+	}
+}
+
+// Mistakes in the command, files that are no snapshots, and backends that cannot be asked are errors.
+func TestMistakes(t *testing.T) {
+	dir := t.TempDir()
+	bad := file(t, filepath.Join(dir, "bad.json"), `{"tool": []}`)
+	good := file(t, filepath.Join(dir, "good.json"), `{"tools":[]}`)
+	away := file(t, filepath.Join(dir, "away.yaml"), "backends: [{name: one, target: '127.0.0.1:1'}]\nlimits: {start-wait: 200ms}\n")
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "write mcpedge catalog snapshot"},
+		{[]string{"nix"}, "write mcpedge catalog snapshot"},
+		{[]string{"diff"}, "write mcpedge catalog diff OLD NEW"},
+		{[]string{"diff", good, good, good}, "write mcpedge catalog diff OLD NEW"},
+		{[]string{"diff", good, good, "--config", away}, "write mcpedge catalog diff OLD NEW"},
+		{[]string{"diff", bad, good}, "bad.json: it is no snapshot of a catalog"},
+		{[]string{"diff", filepath.Join(dir, "nix"), good}, "no such file"},
+		{[]string{"diff", good, good, "--fail", "all"}, "use breaks, changes, widens, words or never"},
+		{[]string{"diff", good, "--config", away}, `the backend "one" could not be asked for its lists`},
+		{[]string{"diff", good, "--nix"}, "nix"},
+		{[]string{"diff", good, good, "--claims", "{}"}, "write mcpedge catalog diff OLD NEW"},
+		{[]string{"snapshot", "--config", away}, `the backend "one" could not be asked for its lists`},
+	} {
+		out, err := run(t, c.args...)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: %v, want %s\n%s", c.args, err, c.want, out)
+		}
+		if isDiff := len(c.args) > 0 && c.args[0] == "diff"; isDiff != (status(err) == 2) {
+			t.Errorf("%v: the exit status is %d", c.args, status(err))
+		}
+	}
+	for _, args := range [][]string{{"--help"}, {"snapshot", "--help"}, {"diff", "--help"}} {
+		if out, err := run(t, args...); !errors.Is(err, flag.ErrHelp) || !strings.Contains(out, "mcpedge catalog snapshot") {
+			t.Errorf("%v: %v\n%s", args, err, out)
+		}
+	}
+}

@@ -1,0 +1,35 @@
+package check
+
+import (
+	"encoding/json"
+
+	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
+	prober "github.com/mcpedge/mcpedge/edge/check"
+	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+// curation returns what the catalog changes of the tools that are tried, for a caller. It returns nil
+// if there is no catalog.
+func curation(cfg *config.Config, who *mcp.Principal) func(backend string, t *pb.Tool) prober.Curated {
+	o := cfg.Overlay()
+	if o == nil {
+		return nil
+	}
+	tools := o.Tools()
+	return func(backend string, t *pb.Tool) prober.Curated {
+		e := tools.Of(backend, t.GetName())
+		_, err := e.Tool(t)
+		out := prober.Curated{Name: e.Name, Aliases: e.Aliases, Hidden: e.Hide || err != nil}
+		a := &e.Annotations
+		out.Unsafe = a.ReadOnly != nil && !*a.ReadOnly || a.Destructive != nil && *a.Destructive
+		if arguments := overlay.Typed(e.Arguments, t.GetInputSchemaJson()); len(arguments) > 0 {
+			out.Sent = func(given string) (string, error) {
+				sent, err := overlay.Sent(arguments, who, json.RawMessage(given))
+				return string(sent), err
+			}
+		}
+		return out
+	}
+}

@@ -1,0 +1,54 @@
+package check
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mcpedge/mcpedge/edge/command/commandtest"
+)
+
+// TestCheckReadsFilesOfOwners: check fails for a file of an owner that cannot be used, with its place, and
+// for one that is not there, also with --offline.
+func TestCheckReadsFilesOfOwners(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("edge.yaml", "backends: [{name: crm, target: '"+commandtest.Tools(t, "find", 2)+"'}]\n"+
+		"include: [{name: crm-team, file: crm.yaml, owns: {backends: [crm]}, may: [catalog, policy]}]\n")
+	for _, c := range []struct {
+		text, fault string
+		said        []string
+	}{
+		{"catalog: {tools: [{tool: find0, hide: true}, {tool: nothing, hide: true}]}\npolicy: {rules: [{name: x, when: 'tool.name == \"nothing\"', then: deny}]}\n", "",
+			[]string{"crm.yaml:1: catalog.tools[1]: tool: the backend crm lists no tool with the name nothing", `crm.yaml:2: policy: rules[0] x: tool.name: no backend has "nothing"`}},
+		{"catalog: {default: hide}\n", "crm.yaml:1: catalog.default: it is the platform's", nil},
+		{"", "crm.yaml: it is empty", nil},
+		{"-", "crm.yaml: there is no such file", nil},
+	} {
+		write("crm.yaml", c.text)
+		if c.text == "-" {
+			if err := os.Remove(filepath.Join(dir, "crm.yaml")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, args := range [][]string{nil, {"--offline"}} {
+			var out strings.Builder
+			err := Run(t.Context(), append(args, "--config", filepath.Join(dir, "edge.yaml")), &out, &out)
+			switch {
+			case c.fault == "" && err != nil, c.fault != "" && (err == nil || !strings.Contains(err.Error(), c.fault) || !strings.Contains(err.Error(), `The files of "crm-team" cannot be used`)):
+				t.Errorf("%q, %q: %v", args, c.text, err)
+			}
+			for _, want := range c.said {
+				if args == nil && !strings.Contains(out.String(), want) {
+					t.Errorf("%q is missing in\n%s", want, &out)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,30 @@
+package serve
+
+import (
+	"errors"
+	"flag"
+
+	"github.com/mcpedge/mcpedge/edge/command"
+	"github.com/mcpedge/mcpedge/edge/config"
+)
+
+// inJSON reports whether stderr has only lines of JSON.
+func inJSON(cfg *config.Config) bool { return cfg.Log.Format == "json" }
+
+// unstarted logs why an edge cannot start, if the log is JSON. Otherwise main prints the error.
+func unstarted(cfg *config.Config, err error) error {
+	if err == nil || !inJSON(cfg) || errors.Is(err, flag.ErrHelp) {
+		return err
+	}
+	log, _ := newLogger(cfg.Log, cfg.ReplicaName())
+	log.Error("the edge cannot start", "error", err)
+	return &command.Reported{Err: err}
+}
+
+// stopped marks the error that an edge has logged at its end as reported, if the log is JSON.
+func stopped(cfg *config.Config, err error) error {
+	if err == nil || !inJSON(cfg) {
+		return err
+	}
+	return &command.Reported{Err: err}
+}
