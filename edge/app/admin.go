@@ -18,7 +18,7 @@ var _ admin.Replica = (*App)(nil)
 func (a *App) administration(router *era.Router) http.Handler {
 	var page http.Handler
 	if a.dev != nil {
-		page = dev.Handler(a.dev, a.tasks, a.cfg.ReplicaName(), config.LoopbackHosts())
+		page = dev.Handler(a.dev, a.tasks, a.cfg.ReplicaName(), config.LoopbackHosts(), a.foreign.on("admin"))
 	}
 	var records admin.Auditor
 	if a.audit != nil {
@@ -27,10 +27,10 @@ func (a *App) administration(router *era.Router) http.Handler {
 	return admin.New(a, a.pool, admin.Options{
 		Web: web.Options{
 			MaxBody: int64(a.cfg.Limits.Body), ReadTimeout: a.cfg.Limits.ReadTimeout, WriteTimeout: a.cfg.Limits.WriteTimeout,
-			Hosts: a.cfg.AllowedAdminHosts(), Telemetry: a.telemetry, Holder: a.memory.Named("admin"),
+			Hosts: a.cfg.AllowedAdminHosts(), HostsKey: "admin-hosts", Refused: a.foreign.on("admin"), Telemetry: a.telemetry, Holder: a.memory.Named("admin"),
 			Tokens: a.cfg.Exchanges(),
 		},
-		API:      &admin.API{Server: router, Memory: a.memory.Named("admin"), Sessions: a.store, Tasks: a.tasks, Replica: a},
+		API:      &admin.API{Server: router, ShownTool: a.dispatch.Catalog().ShownTool, Memory: a.memory.Named("admin"), Sessions: a.store, Tasks: a.tasks, Replica: a},
 		Profiles: a.cfg.Pprof, Metrics: a.metrics(), Level: a.level, Dev: page, Audit: records,
 		JWKS:               a.jwks(),
 		ClientCertificates: a.cfg.AdminTLS.ClientCA != "" && (a.cfg.AdminAuth == nil || !a.cfg.AdminAuth.ClientCert),
@@ -45,9 +45,12 @@ func (a *App) Status() admin.Status {
 	return admin.Status{
 		Version: Version(), Name: a.cfg.ReplicaName(), Started: a.started, Draining: a.draining(),
 		Sessions: a.stateful.Held(), Streams: int(c.Streams.Load() + c.Standalone.Load()),
-		State: a.durable.state(), Settings: a.settings.Load(),
+		State: a.durable.state(), Settings: a.settings.status.Load(),
 	}
 }
+
+// Problems implements admin.Replica.
+func (a *App) Problems(backend string) []string { return a.dispatch.Catalog().Problems(backend) }
 
 // AdminAddr returns the address of the admin listener; empty before Run opens it.
 func (a *App) AdminAddr() string {

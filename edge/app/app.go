@@ -9,12 +9,12 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/access"
-	"github.com/mcpedge/mcpedge/edge/admin"
 	"github.com/mcpedge/mcpedge/edge/audit"
 	"github.com/mcpedge/mcpedge/edge/auth"
 	"github.com/mcpedge/mcpedge/edge/backend"
@@ -40,12 +40,16 @@ import (
 
 // App is one edge process. Make it with New, run it once with Run.
 type App struct {
-	cfg     config.Config
-	log     *slog.Logger
-	pool    *backend.Pool
-	durable *durable
-	// settings is the state of the settings file, or nil without one.
-	settings  atomic.Pointer[admin.Settings]
+	cfg      config.Config
+	log      *slog.Logger
+	pool     *backend.Pool
+	durable  *durable
+	settings settingsFile
+	// current is the generation of settings in force, and exchanges counts the changes of its parts.
+	current   atomic.Pointer[generation]
+	exchanges exchanges
+	// gone sums the denials and failures of earlier policies, by rule.
+	gone      policyCounts
 	store     medium.Store
 	names     *ownership.Registry
 	dispatch  *dispatch.Dispatch
@@ -57,17 +61,16 @@ type App struct {
 	quotas    *quota.Limiter // nil limits nothing
 	endQuotas func()
 	access    *access.Control
-	governing governing
-	limiting  rereadable // the quotas
-	curating  rereadable // the catalog
-	reread    reread
 	auth      *auth.Authenticator // nil makes every caller anonymous
-	callers   web.Authenticator   // auth with its refusals observed
-	audit     *audit.Log          // nil records nothing
-	telemetry *telemetry.Telemetry
-	proxies   web.Proxies
-	memory    *budget.Budget // nil admits everything
-	// learned bounds what is learned of services behind kind: reflect; nil is no bound.
+	callers   web.Authenticator   // auth with its refusals observed, and the guard of sets
+	// failedSets are for the log.
+	failedSets failedSets
+	audit      *audit.Log // nil records nothing
+	telemetry  *telemetry.Telemetry
+	proxies    web.Proxies
+	foreign    *foreign
+	memory     *budget.Budget // nil admits everything
+	// learned bounds the memory of all adapters for kind: reflect; nil means no bound.
 	learned  *reflect.Memory
 	tls      ends
 	identity identityWays
@@ -108,7 +111,7 @@ func (a *App) notReady(format string, args ...any) {
 // ctx that ends before serving began is not an error.
 func (a *App) Run(ctx context.Context, started func(endpoint string)) error {
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
-	defer func() { a.closeExternal(a.governing.server) }()
+	defer func() { a.closeExternal(a.current.Load().server) }()
 	var watching sync.WaitGroup
 	defer watching.Wait()
 	defer stop()
@@ -116,7 +119,7 @@ func (a *App) Run(ctx context.Context, started func(endpoint string)) error {
 	defer cancel()
 	mcpListener, adminListener, err := a.listen()
 	if err != nil {
-		return err
+		return a.ended(err)
 	}
 	failed := make(chan error, 2)
 	serve := func(s *web.Server, l *accept.Listener) {
@@ -124,7 +127,7 @@ func (a *App) Run(ctx context.Context, started func(endpoint string)) error {
 			failed <- err
 		}
 	}
-	a.startExternal(a.governing.server)
+	a.startExternal(a.current.Load().server)
 	watching.Go(func() { a.tls.Watch(run) })
 	watching.Go(func() { a.watchSettings(run) })
 	if keys := a.identity.keys; keys != nil {
@@ -166,6 +169,7 @@ func (a *App) Run(ctx context.Context, started func(endpoint string)) error {
 
 // ended logs that the process ends, and returns the error that it ends with.
 func (a *App) ended(err error) error {
+	err = a.cfg.Locate(err)
 	a.logStopped(err)
 	return err
 }
@@ -191,16 +195,34 @@ func (a *App) shutdown() error {
 	go func() { connections <- a.drainSSE(grace) }()
 	tasks := make(chan error, 1)
 	go func() { tasks <- a.tasks.Drain(grace) }()
-	err := errors.Join(a.stateful.Drain(grace), <-connections, <-tasks)
+	drained := errors.Join(a.stateful.Drain(grace), <-connections, <-tasks)
 	a.limitReads(min(reading, left(grace)/2))
-	e := a.mcp.Shutdown(grace)
-	if e == nil {
-		e = a.endpoint.Wait(grace)
+	served := a.mcp.Shutdown(grace)
+	if served == nil {
+		served = a.endpoint.Wait(grace)
 	}
-	if e != nil {
-		err = errors.Join(err, fmt.Errorf("drain: some calls did not end within the grace of %s", a.cfg.Grace), a.cut())
+	var err error
+	if drained != nil || served != nil { // Both errors mean only that the grace period has passed.
+		err = a.unended()
+	}
+	if served != nil {
+		err = errors.Join(err, a.cut())
 	}
 	return errors.Join(err, a.close(grace))
+}
+
+// unended returns an error that names the calls that did not end within the grace period.
+func (a *App) unended() error {
+	var of []string
+	for _, b := range a.pool.Backends() {
+		if n := b.Status().Calls; n > 0 {
+			of = append(of, fmt.Sprintf("%d of the backend %q", n, b.Name()))
+		}
+	}
+	if len(of) == 0 {
+		return fmt.Errorf("drain: after the grace of %s there were connections of clients that had not read or sent all", a.cfg.Grace)
+	}
+	return fmt.Errorf("drain: after the grace of %s calls had not ended: %s", a.cfg.Grace, strings.Join(of, ", "))
 }
 
 // cutWithin bounds the wait for calls to end after their connections have.
@@ -263,11 +285,11 @@ func (a *App) retire(next http.Handler) http.Handler {
 }
 
 // first serves requests to the endpoint, which are nearly all, without the mux, whose lookup takes
-// longer than some of the later stages. A browser gets the page.
+// longer than some of the later stages. A browser gets the page, if there is one.
 func first(endpoint, page, mux http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if p := r.URL.Path; p == endpointPath || p == endpointPath+"/" {
-			if r.Method != http.MethodPost && welcome.Wanted(r) {
+			if page != nil && r.Method != http.MethodPost && welcome.Wanted(r) {
 				page.ServeHTTP(w, r)
 				return
 			}
@@ -283,12 +305,14 @@ const endpointPath = "/mcp"
 func (a *App) servers(router *era.Router) {
 	options := web.Options{
 		MaxBody: int64(a.cfg.Limits.Body), ReadTimeout: a.cfg.Limits.ReadTimeout, WriteTimeout: a.cfg.Limits.WriteTimeout,
-		Origins: a.cfg.Origins, Hosts: a.cfg.AllowedHosts(), Telemetry: a.telemetry, Proxies: a.proxies, Budget: a.memory,
+		Origins: a.cfg.Origins, Hosts: a.cfg.AllowedHosts(), HostsKey: "hosts", OriginsKey: "origins", Refused: a.foreign.on("mcp"),
+		Telemetry: a.telemetry, Proxies: a.proxies, Budget: a.memory,
 		Tokens: a.cfg.Exchanges(),
 	}
 	mux := http.NewServeMux()
 	a.endpoint = streamable.New(router, a.authenticator(), options)
-	mux.Handle(endpointPath, a.endpoint)
+	endpoint := a.atSets(a.endpoint.Serve)
+	a.mount(mux, endpointPath, endpoint)
 	if a.auth != nil {
 		mux.Handle(auth.MetadataPath, a.auth)
 		mux.Handle(auth.MetadataPath+"/", a.auth)
@@ -300,10 +324,13 @@ func (a *App) servers(router *era.Router) {
 		about.SSE = sse.StreamPath
 		a.serveSSE(mux, options)
 	}
-	page := welcome.New(about)
-	mux.Handle("/{$}", page)
+	var page http.Handler
+	if _, served := a.cfg.RootSet(); served {
+		page = welcome.New(about)
+		mux.Handle("/{$}", page)
+	}
 	errorLog := slog.NewLogLogger(a.log.Handler(), slog.LevelDebug)
-	a.mcp = web.NewServer(a.retire(first(a.endpoint, page, mux)), web.ServerOptions{
+	a.mcp = web.NewServer(a.retire(first(endpoint, page, mux)), web.ServerOptions{
 		ReadTimeout: a.cfg.Limits.ReadTimeout, MaxHeader: int(a.cfg.Limits.Headers), HTTP2Streams: a.cfg.Limits.HTTP2Streams,
 		MaxAge: a.cfg.Limits.ConnectionAge, Proxies: a.proxies, MaxPerAddress: a.connections().perAddress, Refused: func() { a.telemetry.Hit(telemetry.BoundAddress) },
 		TLS: a.tls.mcpServer(), ErrorLog: errorLog,

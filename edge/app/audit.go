@@ -25,10 +25,10 @@ func (a *App) newAudit() (_ *audit.Log, err error) {
 	}
 	o := audit.Options{
 		Sinks: map[string]audit.Sink{}, Required: c.Required, Timeout: c.Timeout, Queue: int(c.Queue), Logger: a.log,
-		Arguments: recordedArguments(c.Arguments),
+		Arguments: recordedArguments(c.Arguments), Settings: a.recorded,
 	}
 	if o.Key, err = readDigestKey(c); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("audit.digest-key-file: %w", err)
 	}
 	replica := a.cfg.ReplicaName()
 	switch c.File {
@@ -76,10 +76,10 @@ func readDigestKey(c *config.Audit) ([]byte, error) {
 	}
 	key, err := os.ReadFile(c.DigestKeyFile)
 	if err != nil {
-		return nil, fmt.Errorf("audit.digest-key-file: %w", err)
+		return nil, err // It names the file.
 	}
 	if key = bytes.TrimSpace(key); len(key) < leastDigestKey {
-		return nil, fmt.Errorf("audit.digest-key-file: %s has %d bytes: give it %d or more, random ones", c.DigestKeyFile, len(key), leastDigestKey)
+		return nil, fmt.Errorf("%s has %d bytes: give it %d or more, random ones", c.DigestKeyFile, len(key), leastDigestKey)
 	}
 	return key, nil
 }
@@ -92,7 +92,7 @@ func CheckAudit(cfg config.Config, out io.Writer) error {
 		return nil
 	}
 	var errs []error
-	tell := func(what string, err error) {
+	report := func(what string, err error) {
 		if err != nil {
 			_, _ = fmt.Fprintf(out, "error   %s: %v\n", what, err)
 			errs = append(errs, fmt.Errorf("%s: %w", what, err))
@@ -102,11 +102,11 @@ func CheckAudit(cfg config.Config, out io.Writer) error {
 	}
 	if c.File != "" && c.File != config.AuditStdout {
 		file := cfg.AuditFile()
-		tell("audit.file "+file, audit.CheckFile(file))
+		report("audit.file "+file, audit.CheckFile(file))
 	}
 	if c.DigestKeyFile != "" {
 		_, err := readDigestKey(c)
-		tell("audit.digest-key-file "+c.DigestKeyFile, err)
+		report("audit.digest-key-file", err)
 	}
 	return errors.Join(errs...)
 }
@@ -127,7 +127,7 @@ func (x auditor) Ended(a *telemetry.Audited, outcome string, code int, took time
 func (x auditor) Foreign(ctx context.Context, who *mcp.Principal, a *telemetry.Audited) error {
 	r := recordOf(who, a)
 	r.Verdict = audit.Verdict{Effect: audit.Hide, By: audit.ByOwnership}
-	return x.records.Decided(ctx, &r, nil)
+	return x.records.Decided(ctx, &r, audit.CallArguments{})
 }
 
 // operators records the actions of operators.
@@ -153,7 +153,7 @@ func (x operators) Operate(ctx context.Context, a *admin.Act) (ended func(outcom
 	}
 	outcome := r
 	outcome.Verdict = audit.Verdict{}
-	if err := x.records.Decided(ctx, &r, nil); err != nil {
+	if err := x.records.Decided(ctx, &r, audit.CallArguments{}); err != nil {
 		return nil, err
 	}
 	return func(how string) {
@@ -166,7 +166,7 @@ func recordOf(who *mcp.Principal, a *telemetry.Audited) audit.Record {
 	by := audit.WhoOf(who)
 	by.Session = a.Session
 	return audit.Record{
-		Who: by, Call: a.Call, Task: a.Task, Round: a.Round, Method: string(a.Method), Target: a.Target, Backend: a.Backend, Trace: a.Trace,
+		Who: by, Call: a.Call, Task: a.Task, Round: a.Round, Attempt: a.Attempt, Set: a.Set, Method: string(a.Method), Target: a.Target, Shown: a.Shown, Backend: a.Backend, Trace: a.Trace,
 		Address: addressText(a.From),
 	}
 }

@@ -24,16 +24,19 @@ func newAuth(cfg *config.Config, proxies web.Proxies, shared func() auth.Proofs,
 		return nil, nil
 	}
 	o := auth.Options{
-		Resource: cfg.PublicURLOrListen(), Endpoints: []string{endpointPath}, EndpointOf: endpointOf,
+		Resource: cfg.PublicURLOrListen(), EndpointOf: endpointOf,
 		DPoP: dpopModes[cfg.Auth.DPoP], Proofs: shared, Optional: cfg.Auth.Optional, AddressOf: proxies.Address, Telemetry: t, Logger: log,
 		Metadata: auth.Metadata{
 			Name: cfg.Server.Title, Scopes: cfg.Auth.Metadata.ScopesSupported, Initial: cfg.Auth.Metadata.InitialScopes,
 			Documentation: cfg.Auth.Metadata.Documentation,
 		},
 	}
-	o.Claims = cfg.ToldClaims()
-	if cfg.SSE {
-		o.Endpoints = append(o.Endpoints, sse.StreamPath)
+	o.Claims = cfg.ForwardedClaims()
+	if _, served := cfg.RootSet(); served {
+		o.Endpoints = []string{endpointPath}
+		if cfg.SSE {
+			o.Endpoints = append(o.Endpoints, sse.StreamPath)
+		}
 	}
 	for i := range cfg.Auth.Issuers {
 		o.Issuers = append(o.Issuers, issuerOf(&cfg.Auth.Issuers[i]))
@@ -92,17 +95,24 @@ func readAPIKeys(file string) ([]auth.APIKey, error) {
 
 // endpointOf returns the endpoint of a path, as clients configure it.
 func endpointOf(path string) string {
-	switch strings.TrimSuffix(path, "/") {
-	case sse.StreamPath, sse.MessagePath:
-		return sse.StreamPath
+	path = strings.TrimSuffix(path, "/")
+	if rest, ok := strings.CutPrefix(path, sse.MessagePath); ok && (rest == "" || rest[0] == '/') {
+		return sse.StreamPath + rest
+	}
+	if path == sse.StreamPath || strings.HasPrefix(path, sse.StreamPath+"/") || strings.HasPrefix(path, endpointPath+"/") {
+		return path
 	}
 	return endpointPath
 }
 
-// authenticator returns the authenticator of all transports; nil authenticates nothing.
+// authenticator returns the authenticator of all transports, which also guards sets; nil authenticates
+// nothing.
 func (a *App) authenticator() web.Authenticator {
 	if a.callers == nil && a.auth != nil {
 		a.callers = a.observed("mcp", a.auth)
+	}
+	if _, guarded := a.callers.(setGuard); !guarded && servesSets(&a.cfg) {
+		a.callers = setGuard{a, a.callers}
 	}
 	return a.callers
 }
@@ -129,15 +139,28 @@ func (a *App) adminAuthenticator() web.Authenticator {
 // can be read. The error says that some cannot, or that auth cannot be used at all. Without the
 // setting it writes nothing.
 func CheckAuth(ctx context.Context, cfg config.Config, out io.Writer) error {
+	return checkAuth(cfg, out, func(a *auth.Authenticator) []auth.Tried { return a.Try(ctx) })
+}
+
+// CheckAuthFiles is CheckAuth for the files that auth names. It opens no connection.
+func CheckAuthFiles(cfg config.Config, out io.Writer) error {
+	return checkAuth(cfg, out, (*auth.Authenticator).TryFiles)
+}
+
+func checkAuth(cfg config.Config, out io.Writer, try func(*auth.Authenticator) []auth.Tried) error {
 	a, err := newAuth(&cfg, nil, nil, slog.New(slog.DiscardHandler), nil)
 	if a == nil || err != nil {
 		return err
 	}
 	failed := 0
-	for _, t := range a.Try(ctx) {
+	for _, t := range try(a) {
 		if t.Err != nil {
 			failed++
 			_, _ = fmt.Fprintf(out, "error   issuer %s: its keys, or what is needed to ask it, cannot be read: %v\n", t.Issuer, t.Err)
+			continue
+		}
+		if t.Keys < 0 {
+			_, _ = fmt.Fprintf(out, "ok      issuer %s: the edge's secrets were read\n", t.Issuer)
 			continue
 		}
 		_, _ = fmt.Fprintf(out, "ok      issuer %s: %d keys were read\n", t.Issuer, t.Keys)
@@ -151,14 +174,15 @@ func CheckAuth(ctx context.Context, cfg config.Config, out io.Writer) error {
 			_, _ = fmt.Fprintf(out, "info    auth.api-keys: %s\n", expiredText(key))
 		}
 	}
-	tellScopes(&cfg, a, out)
+	reportScopes(&cfg, a, out)
 	if failed > 0 {
 		return fmt.Errorf("auth: %d issuers cannot be used", failed)
 	}
 	return nil
 }
 
-// expiredText says that a key has expired and, where it is one of several of a caller, whether another can be used.
+// expiredText says that a key has expired and, where it is one of several of a caller, whether
+// another can be used.
 func expiredText(key auth.ExpiredKey) string {
 	at := key.At.UTC().Format(time.RFC3339)
 	switch {

@@ -11,7 +11,7 @@ import (
 // images are built without the repository's history. Empty uses what the go command has recorded.
 var version, commit, date string
 
-// unknown is the value of what a build cannot know.
+// unknown is the value of members of Build that the build cannot determine.
 const unknown = "unknown"
 
 // Build is the source of a program. Its members are never empty: unknown ones are "unknown".

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"strings"
 	"text/tabwriter"
 
@@ -23,9 +22,12 @@ type Question struct {
 	// APIKey is the name of the caller's key in the file auth.api-keys, instead of claims. Empty
 	// means none.
 	APIKey string
-	// Tool, Prompt and Resource are the only tool, prompt, and URI or template to explain. At most one
-	// is set; none explains everything that is listed.
+	// Tool, Prompt and Resource are the only tool, prompt, and URI or template to explain. At most
+	// one is set; none explains everything that is listed. A tool or prompt may have the name that
+	// rules know, or the one that clients see.
 	Tool, Prompt, Resource string
+	// Set is the name of the set in which the caller is; empty means the root.
+	Set string
 	// Arguments are those of the tool or prompt, a JSON object. Empty means unknown.
 	Arguments json.RawMessage
 	// others describes the other entries that have the name APIKey. Empty means none.
@@ -35,13 +37,11 @@ type Question struct {
 // ExplainPolicy writes to out, one line each, what the policy decides for a caller on what the
 // backends list now.
 func ExplainPolicy(ctx context.Context, cfg config.Config, q Question, out io.Writer) error {
-	var given policy.Arguments
 	if len(q.Arguments) > 0 {
 		values, err := policy.DecodeObject(q.Arguments)
 		if err != nil || values == nil {
 			return fmt.Errorf("policy: --arguments %.200q: it is no JSON object with the arguments of a call: %w", q.Arguments, cmp.Or(err, errors.New("it is null")))
 		}
-		given = func() (map[string]any, error) { return values, nil }
 	}
 	p, err := cfg.CompilePolicy()
 	if err != nil {
@@ -54,54 +54,68 @@ func ExplainPolicy(ctx context.Context, cfg config.Config, q Question, out io.Wr
 	if err != nil {
 		return err
 	}
-	pool, err := newPool(cfg, slog.New(slog.DiscardHandler), nil, new(ends), shownNothing, nil)
+	set, err := q.set(&cfg, p, &who)
+	if err != nil {
+		return err
+	}
+	pool, missing, err := askBackends(ctx, cfg)
 	if err != nil {
 		return err
 	}
 	defer pool.Close()
-	pool.Start(ctx)
-	bounded, cancel := context.WithTimeout(ctx, cfg.Limits.StartWait)
-	defer cancel()
-	_ = pool.Ready(bounded) // an error is of backends that unasked names
-	missing := unasked(pool)
-	q.tellRefusals(&cfg, &who, out)
-	tellBeyond(&cfg, missing, out)
-	TellExternal(cfg, out)
-	targets := q.targets(pool, cfg.Overlay())
+	q.reportRefusals(&cfg, &who, out)
+	reportBeyond(&cfg, missing, out)
+	ReportExternal(cfg, out)
+	if set.refusal != "" {
+		_, _ = fmt.Fprintln(out, "note    "+set.refusal)
+	}
+	targets := q.targets(pool, cfg.Overlay(), set.set)
 	if len(targets) == 0 && !q.everything() {
-		if len(q.targets(pool, nil)) > 0 {
-			return fmt.Errorf("policy: catalog hides %q: it is unknown to every caller, and no rule decides on it", q.Tool+q.Prompt)
+		if set.set != nil && len(q.targets(pool, cfg.Overlay(), nil)) > 0 {
+			return fmt.Errorf("policy: %q is not in the set %q: it is unknown to every caller there, and no rule decides on it", q.Tool+q.Prompt+q.Resource, q.Set)
+		}
+		if len(q.targets(pool, nil, nil)) > 0 {
+			return fmt.Errorf("policy: catalog hides %q: it is unknown to every caller, and no rule decides on it", q.Tool+q.Prompt+q.Resource)
 		}
 		return q.notFound(missing)
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for i := range targets {
 		t := &targets[i].Target
-		d, err := p.Explain(&who, t, argumentsOf(t, given))
+		args, pinned := targets[i].sent(&who, q.Arguments)
+		d, err := p.Explain(&who, t, args)
 		if err != nil {
 			return err
 		}
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", kindNames[t.Kind], t.Name, q.effectOf(t, &d)+spelled(&d)+asked(&cfg, &d),
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", kindNames[t.Kind], targets[i].name(), q.effectOf(t, &d)+spelled(&d)+asked(&cfg, &d)+pinned,
 			listing(targets[i].listed && p.Listed(&who, t)))
 	}
 	return table.Flush()
 }
 
-var kindNames = map[policy.Kind]string{policy.Tool: "tool", policy.Prompt: "prompt", policy.Resource: "resource", policy.Template: "template"}
-
-// argumentsOf returns no arguments for a target without any, and the given ones for a tool or
-// prompt; nil means unknown.
-func argumentsOf(t *policy.Target, given policy.Arguments) policy.Arguments {
-	switch t.Kind {
-	case policy.Resource:
-		return func() (map[string]any, error) { return nil, nil }
-	case policy.Tool, policy.Prompt:
-		return given
+// name returns the name that rules know, and the one that clients see if it is another one.
+func (e *explained) name() string {
+	if e.shown == e.Name {
+		return e.Name
 	}
-	return nil
+	return e.Name + ", shown as " + e.shown
 }
 
-// effectOf says what was decided, and by which rule.
+var kindNames = map[policy.Kind]string{policy.Tool: "tool", policy.Prompt: "prompt", policy.Resource: "resource", policy.Template: "template"}
+
+// argumentsOf returns no arguments for a target without any, and the given JSON object for a tool or
+// prompt; nil means unknown.
+func argumentsOf(t *policy.Target, given json.RawMessage) policy.Arguments {
+	switch {
+	case t.Kind == policy.Resource:
+		return func() (map[string]any, error) { return nil, nil }
+	case t.Kind == policy.Template, len(given) == 0:
+		return nil
+	}
+	return func() (map[string]any, error) { return policy.DecodeObject(given) }
+}
+
+// effectOf describes a decision and the rule that made it.
 func (q *Question) effectOf(t *policy.Target, d *policy.Decision) string {
 	switch {
 	case d.Err != nil:
@@ -124,7 +138,7 @@ func lacking(d *policy.Decision) string {
 	return "; what is allowed also needs the scopes " + strings.Join(d.Lacks, " ") + ", which the caller lacks"
 }
 
-// decides says what settles an open decision.
+// decides describes the arguments on which an open decision depends.
 func (q *Question) decides(t *policy.Target) string {
 	switch {
 	case t.Kind != policy.Tool && t.Kind != policy.Prompt:

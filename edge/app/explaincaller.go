@@ -46,8 +46,8 @@ func (q *Question) caller(cfg *config.Config) (mcp.Principal, error) {
 	return mcp.Principal{}, fmt.Errorf("policy: --api-key: %s has no key named %q", cfg.Auth.APIKeys, q.APIKey)
 }
 
-// ReadClaims reads the claims of a token, the value of a flag --claims, from JSON, which begins as an
-// object does, or from a file.
+// ReadClaims reads the claims of a token, the value of a flag --claims, from JSON, which begins as
+// an object does, or from a file.
 func ReadClaims(given string) (json.RawMessage, error) {
 	raw, from := []byte(given), "the JSON given"
 	if !strings.HasPrefix(strings.TrimSpace(given), "{") {
@@ -73,8 +73,8 @@ func Claimant(cfg *config.Config, given string) (mcp.Principal, error) {
 	return claimant(cfg, claims)
 }
 
-// entryOf returns the index of the first key of a name that has not expired, else of the first one of
-// the name, or -1 if there is none.
+// entryOf returns the index of the first key of a name that has not expired, else of the first one
+// of the name, or -1 if there is none.
 func entryOf(keys []auth.APIKey, name string) int {
 	named := func(k auth.APIKey) bool { return k.Name == name }
 	if n := slices.IndexFunc(keys, func(k auth.APIKey) bool { return named(k) && !hasExpired(k.Expires) }); n >= 0 {
@@ -83,7 +83,8 @@ func entryOf(keys []auth.APIKey, name string) int {
 	return slices.IndexFunc(keys, named)
 }
 
-// otherEntries describes the keys that have the name of the key with index n; empty if there are none.
+// otherEntries describes the keys that have the name of the key with index n; empty if there are
+// none.
 func otherEntries(keys []auth.APIKey, n int) string {
 	var all []string
 	for i := range keys {
@@ -128,16 +129,16 @@ func claimant(cfg *config.Config, claims json.RawMessage) (mcp.Principal, error)
 			}
 		}
 	}
-	who, err := i.Principal(claims, cfg.ToldClaims()...)
+	who, err := i.Principal(claims, cfg.ForwardedClaims()...)
 	if err != nil {
 		return who, fmt.Errorf("--claims: %w", err)
 	}
 	return who, nil
 }
 
-// tellRefusals writes to out, one line each, why the edge would not serve the caller, or would take
-// it for another, whatever the policy decides.
-func (q *Question) tellRefusals(cfg *config.Config, who *mcp.Principal, out io.Writer) {
+// reportRefusals writes to out, one line each, why the edge would not serve the caller, or would
+// take it for another, whatever the policy decides.
+func (q *Question) reportRefusals(cfg *config.Config, who *mcp.Principal, out io.Writer) {
 	note := func(format string, args ...any) { _, _ = fmt.Fprintf(out, "note    "+format+"\n", args...) }
 	switch {
 	case q.APIKey != "":

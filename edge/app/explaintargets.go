@@ -2,9 +2,12 @@ package app
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
@@ -14,23 +17,29 @@ import (
 	"github.com/mcpedge/mcpedge/edge/policy"
 )
 
-// explained is what ExplainPolicy explains, and whether a backend lists it.
+// explained is what ExplainPolicy explains, the name by which clients see it, and whether a backend
+// lists it.
 type explained struct {
 	policy.Target
+	shown  string
 	listed bool
+	// arguments are the catalog's changes of its arguments.
+	arguments []overlay.Argument
 }
 
 // everything reports whether the question is about all that is listed.
 func (q *Question) everything() bool { return q.Tool+q.Prompt+q.Resource == "" }
 
-// targets returns what the question is about, as an overlay shows it; nil if no backend has it, or the overlay hides it.
-func (q *Question) targets(pool *backend.Pool, o *overlay.Overlay) (out []explained) {
+// targets returns what the question is about, as an overlay and a set show it; nil if no backend has
+// it, if the overlay hides it, or if it is no member of the set. Both may be nil.
+func (q *Question) targets(pool *backend.Pool, o *overlay.Overlay, set *overlay.Set) (out []explained) {
 	if q.Resource != "" {
-		return q.resource(pool)
+		return q.resource(pool, o, set)
 	}
-	for _, t := range catalog.Targets(pool, o) {
-		if q.everything() || t.Kind == policy.Tool && t.Name == q.Tool || t.Kind == policy.Prompt && t.Name == q.Prompt {
-			out = append(out, explained{t, true})
+	is := func(t *catalog.Listed, asked string) bool { return t.Name == asked || slices.Contains(t.Shown, asked) }
+	for _, t := range catalog.Targets(pool, o, set) {
+		if q.everything() || t.Kind == policy.Tool && is(&t, q.Tool) || t.Kind == policy.Prompt && is(&t, q.Prompt) {
+			out = append(out, explained{t.Target, t.Shown[0], true, t.Arguments})
 		}
 	}
 	return out
@@ -38,22 +47,22 @@ func (q *Question) targets(pool *backend.Pool, o *overlay.Overlay) (out []explai
 
 // resource returns the template with the text of the question, or else the URI, which need not be
 // listed.
-func (q *Question) resource(pool *backend.Pool) []explained {
-	read, found := catalog.ReadTarget(pool, q.Resource)
+func (q *Question) resource(pool *backend.Pool, o *overlay.Overlay, set *overlay.Set) []explained {
+	read, found := catalog.ReadTarget(pool, o, set, q.Resource)
 	listed := false
-	for _, t := range catalog.Targets(pool, nil) {
+	for _, t := range catalog.Targets(pool, o, set) {
 		if t.Kind == policy.Template && t.Name == q.Resource {
-			return []explained{{t, true}}
+			return []explained{{Target: t.Target, shown: t.Name, listed: true}}
 		}
 		listed = listed || t.Kind == policy.Resource && t.Name == read.Name
 	}
 	if !found {
 		return nil
 	}
-	return []explained{{read, listed}}
+	return []explained{{Target: read, shown: read.Name, listed: listed}}
 }
 
-// notFound is the error of a question about what no backend has, of those that could be asked.
+// notFound returns the error for a target that no reachable backend has.
 func (q *Question) notFound(missing []unread) error {
 	text := fmt.Sprintf("policy: no backend has a tool %q now", q.Tool)
 	switch {
@@ -66,6 +75,24 @@ func (q *Question) notFound(missing []unread) error {
 		text += fmt.Sprintf("; the backend %q could not be asked for %s: %s", m.backend, m.what, m.why)
 	}
 	return errors.New(text + ": without --tool, --prompt and --resource everything is explained that there is")
+}
+
+// askBackends connects to the configured backends and reads their lists, for a command. missing has
+// those that could not be asked. The caller closes the pool.
+func askBackends(ctx context.Context, cfg config.Config) (pool *backend.Pool, missing []unread, err error) {
+	silent := slog.New(slog.DiscardHandler)
+	backends, err := (&opener{tls: new(ends), with: shownNothing, log: silent}).open(&cfg, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	if pool, err = newPool(backends, silent, nil); err != nil {
+		return nil, nil, err
+	}
+	pool.Start(ctx)
+	bounded, cancel := context.WithTimeout(ctx, cfg.Limits.StartWait)
+	defer cancel()
+	_ = pool.Ready(bounded) // an error is of backends that unasked names
+	return pool, unasked(pool), nil
 }
 
 // unread is a backend that could not be asked for something, and why.
@@ -90,11 +117,16 @@ func unasked(pool *backend.Pool) (out []unread) {
 	return out
 }
 
-// tellBeyond writes to out, one line each, what the explanation lacks: backends that could not be
+// reportBeyond writes to out, one line each, what the explanation lacks: backends that could not be
 // asked, and quotas.
-func tellBeyond(cfg *config.Config, missing []unread, out io.Writer) {
+func reportBeyond(cfg *config.Config, missing []unread, out io.Writer) {
 	for _, m := range missing {
 		_, _ = fmt.Fprintf(out, "note    the backend %q could not be asked for %s, so what it has may be missing here: %s\n", m.backend, m.what, m.why)
+	}
+	for _, o := range cfg.Owners() {
+		if o.Err != nil {
+			_, _ = fmt.Fprintf(out, "note    the files of the owner %q cannot be used: its backends are hidden here: %s\n", o.Name, o.Err)
+		}
 	}
 	if cfg.Kubernetes != nil {
 		_, _ = fmt.Fprintln(out, "note    backends that are found in Kubernetes are not asked here: what they have is not explained")

@@ -66,9 +66,9 @@ func (a *App) closeExternal(s policyServer) {
 	}
 }
 
-// TellExternal writes to out which policy server is asked, and when. Without one in the settings it
-// writes nothing.
-func TellExternal(cfg config.Config, out io.Writer) {
+// ReportExternal writes to out which policy server authorizes requests, and when. Without one in the settings
+// it writes nothing.
+func ReportExternal(cfg config.Config, out io.Writer) {
 	e := externalOf(&cfg)
 	if e == nil {
 		return

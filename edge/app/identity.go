@@ -3,10 +3,14 @@ package app
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
+	"slices"
+	"sync"
 
 	"github.com/mcpedge/mcpedge/edge/auth"
 	"github.com/mcpedge/mcpedge/edge/backend"
@@ -26,8 +30,37 @@ func shownNothing(*config.Backend) backend.Identity { return nil }
 // identityWays are the means to identify callers to backends.
 type identityWays struct {
 	keys *identity.Keys // nil signs nothing
-	// signers are those of the backends with identity: signed, by name.
-	signers map[string]*identity.Signer
+
+	mu sync.Mutex
+	// signers are all that were made, so that the counts of a backend continue when it is changed.
+	signers []*identity.Signer
+}
+
+// signerOf returns the signer of a backend with identity: signed, which is the same for the same
+// settings. issuer names the edge.
+func (w *identityWays) signerOf(b *config.Backend, issuer string) *identity.Signer {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, s := range w.signers {
+		if s.Audience == b.Name && slices.Equal(s.Claims, b.Claims) {
+			return s
+		}
+	}
+	s := &identity.Signer{Keys: w.keys, Issuer: issuer, Audience: b.Name, Claims: b.Claims}
+	w.signers = append(w.signers, s)
+	return s
+}
+
+// counts returns how many identities were signed, and could not be, by backend.
+func (w *identityWays) counts() (signed, failed map[string]int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	signed, failed = map[string]int64{}, map[string]int64{}
+	for _, s := range w.signers {
+		signed[s.Audience] += s.Signed()
+		failed[s.Audience] += s.Failed()
+	}
+	return signed, failed
 }
 
 // edgeName is the issuer of signed identities if the edge has no URL.
@@ -35,7 +68,6 @@ const edgeName = "mcpedge"
 
 // openIdentity reads the signing key, if there is one.
 func (a *App) openIdentity() (err error) {
-	a.identity.signers = map[string]*identity.Signer{}
 	if a.cfg.IdentityKey == "" {
 		return nil
 	}
@@ -46,6 +78,9 @@ func (a *App) openIdentity() (err error) {
 func openKeys(cfg *config.Config, log *slog.Logger) (*identity.Keys, error) {
 	keys, err := identity.Open(func() ([]byte, error) { return os.ReadFile(cfg.IdentityKey) }, log)
 	if err != nil {
+		if _, unread := errors.AsType[*fs.PathError](err); unread {
+			return nil, fmt.Errorf("identity-key: %w", err)
+		}
 		return nil, fmt.Errorf("identity-key: %s: %w", cfg.IdentityKey, err)
 	}
 	return keys, nil
@@ -61,17 +96,13 @@ func signing(cfg *config.Config, log *slog.Logger) (identities, error) {
 func (a *App) identityOf(b *config.Backend) backend.Identity {
 	switch {
 	case b.Identity == config.IdentityExchange && a.auth == nil:
-		return nobody{}
+		return noCaller{}
 	case b.Identity == config.IdentityExchange:
 		return a.auth.Exchanger(wantedBy(b))
 	case b.Identity != config.IdentitySigned:
 		return nil
 	}
-	s := &identity.Signer{
-		Keys: a.identity.keys, Issuer: cmp.Or(a.cfg.PublicURLOrListen(), edgeName), Audience: b.Name, Claims: b.Claims,
-	}
-	a.identity.signers[b.Name] = s
-	return s
+	return a.identity.signerOf(b, cmp.Or(a.cfg.PublicURLOrListen(), edgeName))
 }
 
 var _ backend.AskedIdentity = (*auth.Exchanger)(nil)
@@ -88,15 +119,15 @@ func wantedBy(b *config.Backend) auth.Wanted {
 	return w
 }
 
-// nobody is the identity for calls without a caller whose token could be exchanged.
-type nobody struct{}
+// noCaller is the identity for calls without a caller whose token could be exchanged.
+type noCaller struct{}
 
 // Prove implements backend.Identity.
-func (nobody) Prove(context.Context, *mcp.Principal, string) (key, value string, err error) {
+func (noCaller) Prove(context.Context, *mcp.Principal, string) (key, value string, err error) {
 	return "", "", mcp.Errorf(mcp.KindForbidden, "it has identity: exchange, and there is no caller whose token could be exchanged")
 }
 
-// jwks returns what the admin address serves; nil serves nothing.
+// jwks returns a function that returns the public keys for the admin address, or nil without keys.
 func (a *App) jwks() func() []byte {
 	if a.identity.keys == nil {
 		return nil
@@ -112,9 +143,10 @@ func (a *App) observeIdentity() []error {
 	}
 	return []error{
 		a.telemetry.Observe(telemetry.IdentitySigned, func(emit telemetry.Emit) {
-			for name, s := range a.identity.signers {
-				emit(float64(s.Signed()), telemetry.AttrBackend.String(name), telemetry.AttrOutcome.String("ok"))
-				emit(float64(s.Failed()), telemetry.AttrBackend.String(name), telemetry.AttrOutcome.String("error"))
+			signed, failed := a.identity.counts()
+			for name, n := range signed {
+				emit(float64(n), telemetry.AttrBackend.String(name), telemetry.AttrOutcome.String("ok"))
+				emit(float64(failed[name]), telemetry.AttrBackend.String(name), telemetry.AttrOutcome.String("error"))
 			}
 		}),
 		a.telemetry.Observe(telemetry.IdentityStale, func(emit telemetry.Emit) { emit(one(keys.Stale())) }),

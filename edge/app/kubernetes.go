@@ -20,15 +20,15 @@ const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 // WithCluster sets how to reach the API server of Kubernetes, instead of as from a pod.
 func WithCluster(c *api.Config) Option { return func(a *App) { a.cluster.client = c } }
 
-// cluster is the connection to Kubernetes and what was found there.
+// cluster is the discovery of backends in Kubernetes.
 type cluster struct {
 	client  *api.Config         // nil connects as from a pod
 	watcher *kubernetes.Watcher // nil looks for nothing
 	tls     *certs.Source
 	// metadata has the metadata of every backend, and nothing else.
 	metadata backend.Config
-	// told are the warnings that were logged, by Service. It belongs to the watcher's goroutine.
-	told map[string]string
+	// warned has the last logged warning about each Service. It belongs to the watcher's goroutine.
+	warned map[string]string
 }
 
 // openCluster prepares the search for backends in Kubernetes, if it is configured.
@@ -45,15 +45,11 @@ func (a *App) openCluster() error {
 		}
 		namespaces = []string{strings.TrimSpace(string(name))}
 	}
-	files := certs.Files{Name: "kubernetes.tls"}
-	if t := k.TLS; t != nil {
-		files.Cert, files.Key, files.CA = t.Cert, t.Key, t.CA
-	}
-	err := told(&a.cluster.metadata, k.Backend(), a.log)
+	err := addMetadata(&a.cluster.metadata, k.Backend(), a.log)
 	if err != nil {
-		return fmt.Errorf("kubernetes: %w", err)
+		return fmt.Errorf("kubernetes.%w", err)
 	}
-	if a.cluster.tls, err = a.tls.Open(files, a.log); err != nil {
+	if a.cluster.tls, err = a.tls.Open(kubernetesFiles(k), a.log); err != nil {
 		return err
 	}
 	a.cluster.watcher, err = kubernetes.New(kubernetes.Options{
@@ -67,14 +63,14 @@ func (a *App) openCluster() error {
 
 // discovered makes backends of the Services that were found.
 func (a *App) discovered(found []kubernetes.Backend) {
-	var out []backend.Discovered
+	var out []backend.Config
 	for i := range found {
 		b := &found[i]
 		if why := a.granted(b); why != "" {
 			a.warnOf(b.Name, "a Service has the label of backends and cannot be one", why)
 			continue
 		}
-		out = append(out, backend.Discovered{Config: a.backendOf(b), Revision: b.Revision()})
+		out = append(out, a.backendOf(b))
 	}
 	if err := a.pool.Discover(out, a.cfg.Limits.CallLifetime); err != nil {
 		a.log.Warn("some Services cannot be backends", "error", err)
@@ -106,20 +102,20 @@ func (a *App) granted(b *kubernetes.Backend) (why string) {
 
 // warnOf logs a warning about a Service unless it repeats the last one.
 func (a *App) warnOf(service, message, detail string) {
-	if a.cluster.told == nil {
-		a.cluster.told = map[string]string{}
+	if a.cluster.warned == nil {
+		a.cluster.warned = map[string]string{}
 	}
-	if a.cluster.told[service] == message+detail {
+	if a.cluster.warned[service] == message+detail {
 		return
 	}
-	a.cluster.told[service] = message + detail
+	a.cluster.warned[service] = message + detail
 	a.log.Warn(message, "service", service, "detail", detail)
 }
 
 // backendOf returns the backend settings of a Service.
 func (a *App) backendOf(b *kubernetes.Backend) backend.Config {
 	c := backend.Config{
-		Name: b.Name, Target: b.Target, Prefix: b.Prefix, Resolver: a.cluster.watcher.Resolver(), FullSchemas: a.cfg.FullSchemas(&config.Backend{Kind: b.Kind}),
+		Name: b.Name, Revision: b.Revision(), Target: b.Target, Prefix: b.Prefix, Resolver: a.cluster.watcher.Resolver(), FullSchemas: a.cfg.FullSchemas(&config.Backend{Kind: b.Kind}),
 		Caller: a.cluster.metadata.Caller, Fixed: a.cluster.metadata.Fixed, Headers: a.cluster.metadata.Headers,
 	}
 	if b.TLS {

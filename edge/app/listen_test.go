@@ -9,7 +9,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/config"
 )
 
-// Who starts a second edge on one machine learns which of its two addresses is taken, and which setting moves it.
+// The error of a second edge on one machine names the address that is in use, and the setting that
+// changes it.
 func TestAddressInUse(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -20,22 +20,22 @@ import (
 	"github.com/mcpedge/mcpedge/edge/policy"
 )
 
-// told adds the configured metadata to a backend's settings. An error means that a file cannot be
-// read.
-func told(c *backend.Config, b *config.Backend, log *slog.Logger) error {
+// addMetadata adds the configured metadata to a backend's settings. An error, which begins with the
+// key below the backend, means that a file cannot be read.
+func addMetadata(c *backend.Config, b *config.Backend, log *slog.Logger) error {
 	fixed := &fixedMetadata{values: map[string]*fixedValue{}}
 	for _, key := range slices.Sorted(maps.Keys(b.Metadata)) {
 		switch v := b.Metadata[key]; {
 		case v.From != "":
 			from, err := policy.CompileValue(v.From)
 			if err != nil {
-				return fmt.Errorf("backend %s: metadata.%s: from: %w", b.Name, key, err)
+				return fmt.Errorf("metadata.%s: from: %w", key, err)
 			}
 			c.Caller = append(c.Caller, backend.CallerMetadata{Key: key, Value: from})
 		default:
 			one := &fixedValue{text: v.Value, file: v.File, log: log.With("backend", b.Name, "key", key)}
 			if _, err := one.read(); err != nil {
-				return fmt.Errorf("backend %s: metadata.%s: file: %w", b.Name, key, err)
+				return fmt.Errorf("metadata.%s: file: %w", key, err)
 			}
 			fixed.values[key] = one
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/config"
 )
 
-// A value in a file follows the file. An unusable one keeps the last value and is logged once; at start it is
-// an error.
+// A value in a file follows the file. An unusable one keeps the last value and is logged once; at
+// start it is an error.
 func TestFixedMetadata(t *testing.T) {
 	var log bytes.Buffer
 	file := filepath.Join(t.TempDir(), "key")
@@ -32,12 +32,12 @@ func TestFixedMetadata(t *testing.T) {
 	}
 	made := func() (*backend.Config, error) {
 		c := &backend.Config{}
-		return c, told(c, settings, slog.New(slog.NewTextHandler(&log, nil)))
+		return c, addMetadata(c, settings, slog.New(slog.NewTextHandler(&log, nil)))
 	}
 	start := time.Now().Add(-time.Hour)
 	for text, want := range map[string]string{"": "is empty", "\n": "is empty", "ü": "ASCII", strings.Repeat("x", 5000): "4 KiB"} {
 		write(text, start)
-		if _, err := made(); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "backend b: metadata.x-key: file: ") {
+		if _, err := made(); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "metadata.x-key: file: ") {
 			t.Errorf("with %.10q: %v, want %q", text, err, want)
 		}
 	}

@@ -15,13 +15,13 @@ func (a *App) observe() error {
 	errs = append(errs, a.observeTasks()...)
 	errs = append(errs, a.observeBackends()...)
 	errs = append(errs, a.observeMemory()...)
-	errs = append(errs, a.observeReread()...)
-	errs = append(errs, a.observeCatalog()...)
+	errs = append(errs, a.observeGeneration())
 	errs = append(errs, a.observeQuotas()...)
 	errs = append(errs, a.observePolicy()...)
 	errs = append(errs, a.observeAudit()...)
 	errs = append(errs, a.observeTLS()...)
 	errs = append(errs, a.observeIdentity()...)
+	errs = append(errs, a.foreign.observe(a.telemetry))
 	return errors.Join(errs...)
 }
 
@@ -106,7 +106,7 @@ func (a *App) observeBackends() (errs []error) {
 	value(telemetry.BackendUp, func(s backend.Status) float64 { return one(s.State == backend.Ready) })
 	value(telemetry.BackendCalls, func(s backend.Status) float64 { return float64(s.Calls) })
 	value(telemetry.BackendWatches, func(s backend.Status) float64 { return float64(s.Watches) })
-	value(telemetry.BackendProblems, func(s backend.Status) float64 { return float64(len(s.Problems)) })
+	value(telemetry.BackendProblems, func(s backend.Status) float64 { return float64(len(s.Problems) + len(a.Problems(s.Name))) })
 	each(telemetry.BackendInState, func(b *backend.Backend, s backend.Status, emit telemetry.Emit) {
 		for _, state := range backendStates {
 			emit(one(s.State == state), telemetry.AttrBackend.String(b.Name()), telemetry.AttrBackendState.String(state.String()))

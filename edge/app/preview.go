@@ -16,30 +16,35 @@ func Preview(cfg config.Config) *catalog.Preview { return catalog.NewPreview(ser
 // shownConflicts bounds the reported names that a backend loses to an earlier one.
 const shownConflicts = 20
 
-// TellPreview writes to out, one line each, what clients would not see of the added backends and,
-// if complete, which names in the settings match nothing. What the catalog names of added backends is
-// reported in any case.
-func TellPreview(cfg config.Config, p *catalog.Preview, complete bool, out io.Writer) {
+// ReportPreview writes to out, one line each, what clients would not see of the added backends and,
+// if complete, which names in the settings match nothing. What the catalog names of added backends
+// is reported in any case.
+func ReportPreview(cfg config.Config, p *catalog.Preview, complete bool, out io.Writer) {
 	for _, text := range p.Together() {
 		_, _ = fmt.Fprintln(out, "all backends together:", text)
 	}
-	targets, told := p.Targets(), map[string]int{}
+	targets, lost := p.Targets(), map[string]int{}
 	for _, c := range p.Conflicts() {
 		served := slices.ContainsFunc(targets, func(t policy.Target) bool { return t.Backend == c.Dropped })
-		switch told[c.Dropped]++; {
-		case !served && told[c.Dropped] == 1:
+		if c.Kept == c.Dropped {
+			_, _ = fmt.Fprintf(out, "note    backend %q: two of its %ss have the name or alias %q: the first keeps it; it lists the name twice, or the catalog gives one the name of the other\n", c.Kept, c.What, c.Key)
+			continue
+		}
+		switch lost[c.Dropped]++; {
+		case !served && lost[c.Dropped] == 1:
 			_, _ = fmt.Fprintf(out, "note    backend %q: nothing that it lists is served: its names are all those of earlier backends, such as %q of %q: rename them, or give it a prefix of its own\n",
 				c.Dropped, c.Key, c.Kept)
 		case !served:
-		case told[c.Dropped] <= shownConflicts:
+		case lost[c.Dropped] <= shownConflicts:
 			_, _ = fmt.Fprintf(out, "note    backends %q and %q list the same %s %q: the first keeps it; rename one, or give one a prefix of its own\n", c.Kept, c.Dropped, c.What, c.Key)
-		case told[c.Dropped] == shownConflicts+1:
+		case lost[c.Dropped] == shownConflicts+1:
 			_, _ = fmt.Fprintf(out, "note    backend %q: more of its names are those of earlier backends\n", c.Dropped)
 		}
 	}
-	for _, note := range p.Idle() {
+	for _, note := range slices.Concat(p.Idle(), p.Mentions()) {
 		_, _ = fmt.Fprintln(out, "note    "+note)
 	}
+	reportSets(&cfg, p, complete, out)
 	if !complete {
 		return
 	}

@@ -3,25 +3,16 @@ package app
 import (
 	"context"
 
-	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/edge/quota"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// newQuotas makes the limiter of the configured quotas; nil if there are none.
-func (a *App) newQuotas() (*quota.Limiter, error) {
-	rules, err := a.cfg.QuotaRules()
-	if err != nil || len(rules) == 0 {
-		return nil, err
+// newQuotas makes the limiter of the quotas of the first generation; nil if there are none.
+func (a *App) newQuotas(g *generation) *quota.Limiter {
+	if len(g.Quotas) == 0 {
+		return nil
 	}
-	a.limiting.what, a.limiting.prepare = "quotas", a.prepareQuotas
-	return quota.New(quota.Options{Rules: rules, Store: a.durable.quotas, Logger: a.log}), nil
-}
-
-// prepareQuotas is prepare of the quotas.
-func (a *App) prepareQuotas(file string) (apply func() bool, err error) {
-	rules, err := config.ReadQuotas(file)
-	return func() bool { return a.quotas.SetRules(rules) }, err
+	return quota.New(quota.Options{Rules: g.Quotas, Store: a.durable.quotas, Logger: a.log})
 }
 
 // startQuotas makes the limiter share the quotas with other replicas, until endQuotas returns this
@@ -52,6 +43,5 @@ func (a *App) observeQuotas() []error {
 			a.quotas.Refusals(func(rule string, n int64) { emit(float64(n), telemetry.AttrQuota.String(rule)) })
 		}),
 		a.telemetry.Observe(telemetry.QuotaUnshared, func(emit telemetry.Emit) { emit(float64(a.quotas.Unshared())) }),
-		a.telemetry.Observe(telemetry.QuotaExchanges, func(emit telemetry.Emit) { emit(float64(a.limiting.exchanges.Load())) }),
 	}
 }

@@ -101,7 +101,8 @@ func (m inRedis) Close() error {
 	return err
 }
 
-// redisState returns the state of a Redis that two replicas use: reachable since both reach it, or not since the first does not.
+// redisState returns the state of a Redis that two replicas use: reachable since both reach it, or
+// not since the first does not.
 func redisState(one, other redis.Stats) admin.State {
 	out := admin.State{Kind: admin.StateRedis, Reachable: one.Healthy && other.Healthy, Since: one.Since}
 	switch {

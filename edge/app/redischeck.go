@@ -27,10 +27,10 @@ const (
 	redisSpeaks = time.Second
 )
 
-// CheckRedis writes to out what state Redis is in, and leaves nothing in it. An error is one with
-// which an edge refuses to serve, or waits for ever: a password that is refused, a user that may not do what an edge does, a replica that
-// is only read, memory that is full, or TLS that does not fit.
-// That Redis cannot be used now for another reason is only a note, because an edge waits for it.
+// CheckRedis writes the state of Redis to out, and leaves nothing in Redis. It returns an error
+// with which an edge refuses to serve or waits for ever: a wrong password, a user without the
+// required rights, a read-only replica, full memory, or a TLS mismatch. Any other reason why Redis
+// cannot be used now is only a note, because an edge waits until it is over.
 func CheckRedis(ctx context.Context, cfg config.Config, out io.Writer) error {
 	if cfg.Redis == "" {
 		return nil
@@ -50,7 +50,7 @@ func CheckRedis(ctx context.Context, cfg config.Config, out io.Writer) error {
 	defer tasks.Close()
 	once, cancel := context.WithTimeout(ctx, redisWithin)
 	defer cancel()
-	told, err := sessions.Fit(once)
+	known, err := sessions.Fit(once)
 	if err == nil {
 		if _, err = tasks.Fit(once); err != nil {
 			err = fmt.Errorf("tasks: %w", err)
@@ -59,16 +59,17 @@ func CheckRedis(ctx context.Context, cfg config.Config, out io.Writer) error {
 	if err != nil && !lasting(err) {
 		err = cmp.Or(tlsMismatch(ctx, &cfg), err)
 	}
-	return tellRedis(config.Redact(cfg.Redis), told, err, out)
+	return reportRedis(config.Redact(cfg.Redis), known, err, out)
 }
 
-// tellRedis writes what the check of the Redis at url has found, and returns its error unless that is one for which an edge waits.
-func tellRedis(url string, told bool, err error, out io.Writer) error {
+// reportRedis writes the result of the check of the Redis at url. It returns err unless an edge
+// would wait for its end. known reports that the eviction policy was read.
+func reportRedis(url string, known bool, err error, out io.Writer) error {
 	switch {
 	case err == nil:
 		_, _ = fmt.Fprintf(out, "ok      redis %s can be used\n", url)
-		if !told {
-			_, _ = fmt.Fprintf(out, "note    redis: %s does not tell its maxmemory-policy: make sure that it is noeviction, or sessions are lost when its memory is full\n", url)
+		if !known {
+			_, _ = fmt.Fprintf(out, "note    redis: %s does not report its maxmemory-policy: make sure that it is noeviction, or sessions are lost when its memory is full\n", url)
 		}
 	case errors.Is(err, state.ErrUnavailable) && !lasting(err):
 		_, _ = fmt.Fprintf(out, "note    redis: %s cannot be used from here: %v; an edge that starts waits for it, unready and without serving; one that runs stays ready, and refuses what needs it with 503\n", url, err)
@@ -79,17 +80,17 @@ func tellRedis(url string, told bool, err error, out io.Writer) error {
 	return nil
 }
 
-// lasting reports whether an error of Redis is none that passes while an edge waits.
+// lasting reports whether waiting does not resolve an error of Redis.
 func lasting(err error) bool {
 	var certificate *tls.CertificateVerificationError
 	return redis.Lasting(err) || errors.As(err, &certificate)
 }
 
-// errTLSMismatch says that a server speaks TLS and the URL asks for none, or the other way round.
+// errTLSMismatch means that the server uses TLS and the URL does not, or the reverse.
 var errTLSMismatch = errors.New("TLS does not fit")
 
-// tlsMismatch returns the error of a server that speaks TLS where the URL asks for none, or the other way round; nil if it does not
-// answer in the other way.
+// tlsMismatch connects with TLS if the URL has none, and without if it has. It returns an error if
+// the server answers, and nil otherwise.
 func tlsMismatch(ctx context.Context, cfg *config.Config) error {
 	_, plain, err := cfg.RedisURL()
 	if err != nil {
@@ -119,13 +120,13 @@ func tlsMismatch(ctx context.Context, cfg *config.Config) error {
 	return nil
 }
 
-// scheme returns what the URL of Redis begins with, such as redis+cluster://.
+// scheme returns the scheme of the URL of Redis with its separator, such as redis+cluster://.
 func scheme(cfg *config.Config) string {
 	before, _, _ := strings.Cut(cfg.Redis, "://")
 	return before + "://"
 }
 
-// speaksRedis reports whether a server answers a command of Redis, if only with an error.
+// speaksRedis reports whether a server answers a Redis command, even with an error.
 func speaksRedis(conn net.Conn) bool {
 	first := make([]byte, 1)
 	_, err := conn.Write([]byte("PING\r\n"))
@@ -135,7 +136,8 @@ func speaksRedis(conn net.Conn) bool {
 	return err == nil && (first[0] == '+' || first[0] == '-')
 }
 
-// speaksTLS reports whether a server answers in TLS. Nothing is sent in the connection, so whose certificate it has does not matter.
+// speaksTLS reports whether a server answers a TLS handshake. No data is sent over the connection,
+// so the certificate is not verified.
 func speaksTLS(ctx context.Context, conn net.Conn) bool {
 	client := tls.Client(conn, &tls.Config{InsecureSkipVerify: true}) // #nosec G402 -- it is closed after the handshake
 	err := client.HandshakeContext(ctx)

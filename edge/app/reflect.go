@@ -1,6 +1,10 @@
 package app
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
 	"log/slog"
 	"os"
 
@@ -11,17 +15,47 @@ import (
 	"github.com/mcpedge/mcpedge/edge/reflect"
 )
 
-// reflected returns the adapter that makes tools of the methods of a service without the contract. What it learns counts into learned; nil is no bound.
+// reflected returns the adapter that makes tools of the methods of a service without the contract.
+// learned is charged with its memory; nil means no bound.
 func reflected(b config.Backend, learned *reflect.Memory, log *slog.Logger) func(*grpc.ClientConn, grpc.ClientConnInterface) backend.Adapter {
+	options := reflection(&b, learned, log)
+	return func(target *grpc.ClientConn, calls grpc.ClientConnInterface) backend.Adapter {
+		return reflect.New(target, calls, options)
+	}
+}
+
+func reflection(b *config.Backend, learned *reflect.Memory, log *slog.Logger) reflect.Options {
 	options := reflect.Options{
 		Name: b.Name, Prefix: b.Prefix, Include: b.Include, Exclude: b.Exclude,
 		MaxBytes: int(b.MaxMessage), StreamMessages: b.MaxStreamMessages,
 		Memory: learned, Logger: log.With("backend", b.Name),
 	}
 	if b.DescriptorSet != "" {
-		options.DescriptorSet = func() ([]byte, error) { return os.ReadFile(b.DescriptorSet) }
+		options.DescriptorSet = func() ([]byte, error) {
+			return os.ReadFile(b.DescriptorSet) // #nosec G304 G703 -- the operator names the file
+		}
 	}
-	return func(target *grpc.ClientConn, calls grpc.ClientConnInterface) backend.Adapter {
-		return reflect.New(target, calls, options)
+	return options
+}
+
+// CheckDescriptors reads the descriptor sets of backends. It writes to out, one line each, the
+// number of their tools or why they cannot be used, which is also the error. It opens no
+// connection.
+func CheckDescriptors(ctx context.Context, cfg config.Config, out io.Writer) error {
+	var errs []error
+	for i := range cfg.Backends {
+		b := &cfg.Backends[i]
+		if b.DescriptorSet == "" {
+			continue
+		}
+		what := fmt.Sprintf("backends[%d] %s: descriptor-set", i, b.Name)
+		tools, err := reflect.CheckDescriptorSet(ctx, reflection(b, nil, slog.New(slog.DiscardHandler)))
+		if err != nil {
+			_, _ = fmt.Fprintf(out, "error   %s: %v\n", what, err)
+			errs = append(errs, fmt.Errorf("%s: %w", what, err))
+			continue
+		}
+		_, _ = fmt.Fprintf(out, "ok      %s: it makes %d tools\n", what, tools)
 	}
+	return errors.Join(errs...)
 }

@@ -56,7 +56,7 @@ func (o observedAuthenticator) Authenticate(r *http.Request) (mcp.Principal, *we
 	err := o.records.Decided(r.Context(), &audit.Record{
 		Who: who, Listener: o.listener, Address: addressText(address), Trace: telemetry.TraceOf(r.Header),
 		Verdict: audit.Verdict{Effect: effect, By: audit.ByAuthentication, Rule: denied.Reason, Missing: denied.Missing},
-	}, nil)
+	}, audit.CallArguments{})
 	if err != nil {
 		e := mcp.AsError(err)
 		return mcp.Principal{}, &web.Denial{Status: http.StatusServiceUnavailable, Message: e.Message, RetryAfter: e.RetryAfter}
@@ -90,14 +90,14 @@ func (o observedAuthenticator) Challenge(path string, c *mcp.Challenge) *web.Den
 }
 
 // refusals logs refused credentials: the first of a reason, or of an API key and reason, at once,
-// then one line every refusalsEvery with the number since, so that callers cannot fill the log. It is
-// safe for concurrent use.
+// then one line every refusalsEvery with the number since, so that callers cannot fill the log. It
+// is safe for concurrent use.
 type refusals struct {
 	log *slog.Logger
 
 	mu sync.Mutex
-	// reasons has the reasons that occurred, of the few that Denial.Reason has, with the names of API
-	// keys that are, or were, in their file.
+	// reasons has the reasons that occurred, of the few that Denial.Reason has, with the names of
+	// API keys that are, or were, in their file.
 	reasons map[refusalOf]*refusalsOf
 }
 
@@ -111,8 +111,8 @@ type refusalsOf struct {
 	times     int
 }
 
-// refused logs a refusal, without any part of the credentials but the issuer or audiences that they name, and the subject of those
-// that are known.
+// refused logs a refusal, without any part of the credentials but the issuer or audiences that they
+// name, and the subject of those that are known.
 func (f *refusals) refused(listener string, address netip.Addr, d *web.Denial) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

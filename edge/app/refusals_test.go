@@ -25,8 +25,7 @@ func TestTransportsShareTheLogOfRefusals(t *testing.T) {
 	}
 }
 
-// A flood of refusals is a line every ten seconds for each reason, with how many there were, and what is refused for another reason has its
-// line at once.
+// Repeated refusals are logged once every ten seconds for each reason, with their number.
 func TestRefusalsAreLoggedSometimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder

@@ -7,8 +7,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/config"
 )
 
-// What `mcpedge check` and the pool take as settings of a backend has the form in which schemas are shown: what its author wrote as it is,
-// and what the edge makes in the form that all take, by schemas: auto; a backend may choose for itself.
+// With schemas: auto, check and the pool show schemas of a backend's author unchanged, and schemas
+// that the edge generates in the portable form. A backend may override that.
 func TestBackendsKnowTheFormOfSchemas(t *testing.T) {
 	for _, c := range []struct {
 		form, own         string

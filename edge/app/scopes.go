@@ -9,22 +9,24 @@ import (
 	"github.com/mcpedge/mcpedge/edge/config"
 )
 
-// tellScopes writes, one line each, which scopes that the settings name may be mistyped: those that no caller can have, or that clients
-// are not told of, and those of API keys that nothing names.
-func tellScopes(cfg *config.Config, a *auth.Authenticator, out io.Writer) {
+// reportScopes writes a line for each scope that may be mistyped: scopes in settings that no caller
+// can have or that scopes-supported lacks, and scopes of API keys that no setting names.
+func reportScopes(cfg *config.Config, a *auth.Authenticator, out io.Writer) {
 	named, all := cfg.ConditionScopes()
 	named = slices.Concat(cfg.NeededScopes(), named)
 	x := scopeCheck{cfg: cfg, keys: a.ValidKeys(), named: named, out: out}
 	switch supported := cfg.Auth.Metadata.ScopesSupported; {
 	case len(cfg.Auth.Issuers) == 0:
-		x.tellUnheld()
+		x.reportUnheld()
 	case len(supported) > 0:
-		x.tellUnsupported(supported)
+		x.reportUnsupported(supported)
 	}
-	// What a condition makes of other scopes is unknown, and without any the scopes of keys are for others.
+	// A condition may inspect unnamed scopes in other ways; without named scopes, only backends use
+	// them.
 	if !all && len(named) > 0 {
-		x.tellUnnamed()
+		x.reportUnnamed()
 	}
+	x.checkRoles()
 }
 
 // scopeCheck compares the scopes that settings name with those that callers can have.
@@ -32,7 +34,7 @@ type scopeCheck struct {
 	cfg *config.Config
 	// keys are the API keys that have not expired.
 	keys []auth.APIKey
-	// named are the scopes that settings require or look for.
+	// named are the scopes that settings require or inspect.
 	named []config.NeededScope
 	out   io.Writer
 }
@@ -53,8 +55,8 @@ func (x *scopeCheck) has(scopes []string, need *config.NeededScope) bool {
 	return slices.Contains(scopes, need.Scope)
 }
 
-// tellUnheld writes the scopes that no key has, where keys are the only credentials.
-func (x *scopeCheck) tellUnheld() {
+// reportUnheld writes the scopes that no key has, if keys are the only credentials.
+func (x *scopeCheck) reportUnheld() {
 	for i := range x.named {
 		if need := &x.named[i]; !x.has(x.held(), need) {
 			x.line("note", "%s: no API key has the scope %q, and there is no issuer: %s", need.Setting, need.Scope, need.Effect)
@@ -62,9 +64,9 @@ func (x *scopeCheck) tellUnheld() {
 	}
 }
 
-// tellUnsupported writes the scopes that clients are not told to ask for, and that no key has either. One for operators is
-// legitimately not told, so that it is a note only where it is like another.
-func (x *scopeCheck) tellUnsupported(supported []string) {
+// reportUnsupported writes the scopes that neither supported nor a key has. The scope for operators
+// may deliberately be unpublished, so that is a note only if it resembles another scope.
+func (x *scopeCheck) reportUnsupported(supported []string) {
 	known := slices.Concat(supported, x.held())
 	for i := range x.named {
 		need := &x.named[i]
@@ -76,16 +78,19 @@ func (x *scopeCheck) tellUnsupported(supported []string) {
 		if need.Setting == config.AdminScope && meant == "" {
 			kind = "info"
 		}
-		x.line(kind, "%s: the scope %q is not in auth.metadata.scopes-supported, which clients are told of, and no API key has it%s", need.Setting, need.Scope, orMeant(meant))
+		x.line(kind, "%s: the scope %q is not in auth.metadata.scopes-supported, which lists the scopes for clients, and no API key has it%s", need.Setting, need.Scope, orMeant(meant))
 	}
 }
 
-// tellUnnamed writes the scopes of keys that no setting names. A backend may want them, so that one is a note only where it is like
-// another.
-func (x *scopeCheck) tellUnnamed() {
+// reportUnnamed writes the scopes of keys that no setting names. Backends may use them, so that is
+// a note only if the scope resembles another one.
+func (x *scopeCheck) reportUnnamed() {
 	known := slices.Concat(x.cfg.Auth.Metadata.ScopesSupported, x.cfg.Auth.Metadata.InitialScopes)
 	for i := range x.named {
 		known = append(known, x.named[i].Scope)
+	}
+	if o := x.cfg.AdminAuth; o != nil && o.Scope != "" { // also where a client certificate suffices
+		known = append(known, o.Scope)
 	}
 	if p := x.cfg.Policy; p != nil {
 		for above, below := range p.Hierarchy {
@@ -93,14 +98,14 @@ func (x *scopeCheck) tellUnnamed() {
 		}
 	}
 	slices.Sort(known)
-	told := map[[2]string]bool{}
+	seen := map[[2]string]bool{}
 	for i := range x.keys {
 		for _, scope := range x.keys[i].Scopes {
 			of := [2]string{x.keys[i].Name, scope}
-			if slices.Contains(known, scope) || told[of] {
+			if slices.Contains(known, scope) || seen[of] {
 				continue
 			}
-			told[of] = true
+			seen[of] = true
 			meant := config.Nearest(scope, known)
 			kind := "note"
 			if meant == "" {
@@ -111,12 +116,48 @@ func (x *scopeCheck) tellUnnamed() {
 	}
 }
 
+// checkRoles writes the roles that conditions name and no key has, if keys are the only credentials.
+// It also writes the roles of keys that no condition names. Backends may use the latter, so that is
+// a note only if the role resembles another one.
+func (x *scopeCheck) checkRoles() {
+	needed, more := x.cfg.ConditionRoles()
+	var held, looked []string
+	for i := range x.keys {
+		held = append(held, x.keys[i].Roles...)
+	}
+	for _, need := range needed {
+		looked = append(looked, need.Role)
+		if len(x.cfg.Auth.Issuers) == 0 && !slices.Contains(held, need.Role) {
+			x.line("note", "%s: no API key has the role %q, and there is no issuer: the condition finds it in no caller%s", need.Setting, need.Role, orMeant(config.Nearest(need.Role, held)))
+		}
+	}
+	if more || len(looked) == 0 {
+		return
+	}
+	noted := map[[2]string]bool{}
+	for i := range x.keys {
+		for _, role := range x.keys[i].Roles {
+			of := [2]string{x.keys[i].Name, role}
+			if slices.Contains(looked, role) || noted[of] {
+				continue
+			}
+			noted[of] = true
+			meant := config.Nearest(role, looked)
+			kind := "note"
+			if meant == "" {
+				kind = "info"
+			}
+			x.line(kind, "auth.api-keys: %q has the role %q, which no condition of the policy looks for%s", of[0], role, orMeant(meant))
+		}
+	}
+}
+
 // line writes a line of a kind, note or info.
 func (x *scopeCheck) line(kind, format string, args ...any) {
 	_, _ = fmt.Fprintf(x.out, "%-8s"+format+"\n", append([]any{kind}, args...)...)
 }
 
-// orMeant asks whether a scope was meant; empty without one.
+// orMeant returns a question that suggests a scope; empty if scope is empty.
 func orMeant(scope string) string {
 	if scope == "" {
 		return ""

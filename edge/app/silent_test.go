@@ -29,7 +29,8 @@ type silence struct {
 	// admin: it is done to the admin listener too, whose path and method are put in.
 	admin bool
 	do    func(c *client)
-	// status that comes, "": none does, and when; gone is when the connection is. Both are from its beginning.
+	// status that comes, "": none does, and when; gone is when the connection is. Both are from its
+	// beginning.
 	status         string
 	answered, gone time.Duration
 }
@@ -95,8 +96,8 @@ var silences = []silence{
 	{name: "reads nothing of an open stream", do: func(c *client) { c.stream() }, status: "HTTP/1.1 200", gone: 10 * s},
 }
 
-// TestSilentClients: whatever a client leaves out, its connection is gone in time, and what can be answered without
-// it is answered at once. The page for operators has the table.
+// TestSilentClients: whatever a client leaves out, its connection is gone in time, and what can be
+// answered without it is answered at once. The page for operators has the table.
 func TestSilentClients(t *testing.T) {
 	clearOTel(t)
 	for _, c := range silences {

@@ -94,7 +94,8 @@ type http2Client struct {
 	encode *hpack.Encoder
 }
 
-// http2 begins HTTP/2 and notes the statuses that come, each after its stream's number. polite: PING is answered.
+// http2 begins HTTP/2 and records the received statuses, each after its stream's number. polite
+// means that it answers PING.
 func (c *client) http2(polite, settings bool, values ...http2.Setting) *http2Client {
 	h := &http2Client{c: c, framer: http2.NewFramer(c, c)}
 	h.encode = hpack.NewEncoder(&h.header)

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 
 	"github.com/mcpedge/mcpedge/edge/era"
@@ -19,10 +18,8 @@ func (a *App) serveSSE(mux *http.ServeMux, options web.Options) {
 		MaxExchanges:   a.cfg.Limits.CallsPerSession + a.cfg.Limits.StreamsPerSession,
 		Relay:          a.durable.relay, Logger: a.log,
 	})
-	for path, serve := range map[string]http.HandlerFunc{sse.StreamPath: a.sse.Stream, sse.MessagePath: a.sse.Message} {
-		mux.HandleFunc(path, serve)
-		mux.HandleFunc(path+"/{$}", serve)
-	}
+	a.mount(mux, sse.StreamPath, a.atSets(a.sse.Stream))
+	a.mount(mux, sse.MessagePath, a.atSets(a.sse.Message))
 }
 
 // drainSSE closes the connections of HTTP+SSE, each once it is idle.
@@ -30,8 +27,5 @@ func (a *App) drainSSE(grace context.Context) error {
 	if a.sse == nil {
 		return nil
 	}
-	if err := a.sse.Drain(grace); err != nil {
-		return fmt.Errorf("drain: some HTTP+SSE connections were cut, their calls did not end within the grace of %s", a.cfg.Grace)
-	}
-	return nil
+	return a.sse.Drain(grace)
 }

@@ -23,7 +23,8 @@ type durable struct {
 	shared
 	// state returns whether this replica reaches the medium now.
 	state func() admin.State
-	// dropped returns the number of progress and log messages dropped because of the bounds on logs.
+	// dropped returns the number of progress and log messages dropped because of the bounds on
+	// logs.
 	dropped func() uint64
 }
 
@@ -41,7 +42,8 @@ type media interface {
 	Close() error
 }
 
-// shared is what replicas on one medium share besides it. The zero value is that of a replica without others.
+// shared is what replicas on one medium share besides it. The zero value is that of a replica
+// without others.
 type shared struct {
 	// relay relays messages to other replicas.
 	relay sse.Relay
@@ -91,20 +93,35 @@ func (a *App) startState(ctx context.Context) error {
 	}
 }
 
+// mistaken returns the error of an unreachable state. If the server answers with another TLS
+// setting, the error says what to change in the settings.
+func (a *App) mistaken(err error) error {
+	if a.cfg.Redis == "" || lasting(err) {
+		return err
+	}
+	if why := tlsMismatch(context.Background(), &a.cfg); why != nil {
+		return &explainedState{why, err}
+	}
+	return err
+}
+
+// explainedState is an error of the state with another error as its explanation.
+type explainedState struct{ why, err error }
+
+func (e *explainedState) Error() string   { return e.why.Error() }
+func (e *explainedState) Unwrap() []error { return []error{e.why, e.err} }
+
 func (a *App) tryState(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	if err := a.durable.Start(ctx); err != nil {
-		return err
+		return a.mistaken(err)
 	}
 	if err := a.names.Load(ctx); err != nil {
 		return err
 	}
-	if len(a.cfg.StateKeys) > 0 {
-		return nil
-	}
-	key, err := a.durable.Secret(ctx)
-	if err != nil || key == nil {
+	key, err := a.durable.Secret(ctx) // also read with state keys: its loss shows that Redis came back empty
+	if err != nil || key == nil || len(a.cfg.StateKeys) > 0 {
 		return err
 	}
 	return a.stateless.SealWith(key)

@@ -17,10 +17,14 @@ import (
 // drains and returns. It opens no listener. An error means that the client could not be written to,
 // or that some calls could not be ended. Use it instead of Run, once.
 func (a *App) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
+	set, err := a.stdioSet()
+	if err != nil {
+		return a.ended(errors.Join(a.cfg.Locate(err), a.abandon()))
+	}
 	a.access.WithoutTokens()
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
-	a.startExternal(a.governing.server)
-	defer func() { a.closeExternal(a.governing.server) }()
+	a.startExternal(a.current.Load().server)
+	defer func() { a.closeExternal(a.current.Load().server) }()
 	var watching sync.WaitGroup
 	defer watching.Wait()
 	defer stop()
@@ -28,7 +32,7 @@ func (a *App) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	watching.Go(func() { a.watchSettings(run) })
 	a.pool.Start(run)
 	if err := a.startState(ctx); err != nil || ctx.Err() != nil {
-		return errors.Join(err, a.abandon())
+		return a.ended(errors.Join(err, a.abandon()))
 	}
 	a.startQuotas(run)
 	a.startCluster(ctx, run, &watching)
@@ -37,14 +41,13 @@ func (a *App) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	a.stateful.Start(run)
 	a.logServing("stdin and stdout")
 	router := &era.Router{Stateless: a.stateless, Stateful: a.stateful, MaxBatch: a.cfg.Limits.Batch, Telemetry: a.telemetry}
-	err := stdio.Serve(ctx, router, in, out, stdio.Options{
+	err = stdio.Serve(ctx, router, in, out, stdio.Options{
+		Set: set,
 		// Calls beyond the session's bound wait in the pipe instead of being refused.
 		MaxInFlight: min(1024, a.cfg.Limits.CallsPerSession),
 		MaxLine:     int(a.cfg.Limits.Body), Drain: a.stateless.Drain, Logger: a.log, Holder: a.memory.Holder("", "", netip.Addr{}),
 	})
-	err = errors.Join(err, a.close(ctx))
-	a.logStopped(err)
-	return err
+	return a.ended(errors.Join(err, a.close(ctx)))
 }
 
 // awaitLists waits, for a bounded time, until every backend was tried and either listed or found

@@ -23,7 +23,7 @@ func clearOTel(t *testing.T) {
 	}
 }
 
-// The page shows every call with its content; what is exported elsewhere has content only if configured.
+// The page shows every call with its content. Exported spans have content only if configured.
 func TestDevTelemetry(t *testing.T) {
 	for name, c := range map[string]struct {
 		dev, content bool

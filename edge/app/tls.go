@@ -9,8 +9,6 @@ import (
 	"net"
 	"time"
 
-	"google.golang.org/grpc/credentials"
-
 	"github.com/mcpedge/mcpedge/edge/certs"
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
@@ -44,13 +42,12 @@ func backendFiles(b *config.Backend) certs.Files {
 	return certs.Files{Name: "backends." + b.Name + ".tls", Cert: b.TLS.Cert, Key: b.TLS.Key, CA: b.TLS.CA}
 }
 
-// backend returns the credentials for connections to a backend with TLS.
-func (e *ends) backend(b *config.Backend, log *slog.Logger) (credentials.TransportCredentials, error) {
-	source, err := e.Open(backendFiles(b), log)
-	if err != nil {
-		return nil, err
+func kubernetesFiles(k *config.Kubernetes) certs.Files {
+	files := certs.Files{Name: "kubernetes.tls"}
+	if t := k.TLS; t != nil {
+		files.Cert, files.Key, files.CA = t.Cert, t.Key, t.CA
 	}
-	return source.Client(b.TLS.ServerName), nil
+	return files
 }
 
 // mcpServer returns the configuration of the MCP listener, which requires a client certificate if
@@ -137,6 +134,9 @@ func CheckTLS(cfg config.Config, out io.Writer) error {
 		if b := &cfg.Backends[i]; b.TLS != nil && (b.TLS.Cert != "" || b.TLS.CA != "") {
 			end(backendFiles(b), false)
 		}
+	}
+	if k := cfg.Kubernetes; k != nil && k.TLS != nil && (k.TLS.Cert != "" || k.TLS.CA != "") {
+		end(kubernetesFiles(k), false)
 	}
 	if e := externalOf(&cfg); e != nil && e.TLS != nil && (e.TLS.Cert != "" || e.TLS.CA != "") {
 		end(externalFiles(e), false)

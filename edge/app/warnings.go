@@ -10,7 +10,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/policy"
 )
 
-// Warning is about valid settings that may not do what they are meant to.
+// Warning is about valid settings that may not have the intended effect.
 type Warning struct {
 	// Message is the same for all warnings of a kind.
 	Message string
@@ -18,8 +18,8 @@ type Warning struct {
 	Setting string
 }
 
-// Warnings returns everything that an edge warns of at its start by the settings alone. mcpedge check prints it, too. The settings
-// are valid.
+// Warnings returns everything that an edge warns of at its start by the settings alone. mcpedge
+// check prints it, too. The settings are valid.
 func Warnings(cfg config.Config) (out []Warning) {
 	add := func(message string, settings []string) {
 		for _, s := range settings {
@@ -28,6 +28,7 @@ func Warnings(cfg config.Config) (out []Warning) {
 	}
 	add("a setting cannot do what it seems to be there for", cfg.Ineffective())
 	add("a setting has credentials, or keys, sent without TLS", cfg.Exposed())
+	add("sets are separated by no audience", setsWithoutBoundary(&cfg))
 	if p, err := cfg.CompilePolicy(); err == nil && p != nil {
 		add(rolesUnknown, withoutRoles(&cfg, p))
 	}
@@ -44,8 +45,8 @@ func warnOfSettings(cfg config.Config, log *slog.Logger) {
 // rolesUnknown is the Message of warnings about withoutRoles.
 const rolesUnknown = "rules of the policy look at roles, and a setting does not say where callers have them"
 
-// withoutRoles returns, one sentence each, the issuers without configured role claims, if rules use roles: a rule that denies by role
-// would not match a caller whose role is in another claim.
+// withoutRoles returns, one sentence each, the issuers without configured role claims, if rules use
+// roles: a rule that denies by role would not match a caller whose role is in another claim.
 func withoutRoles(cfg *config.Config, p *policy.Policy) (notes []string) {
 	if !p.UsesRoles() || cfg.Auth == nil {
 		return nil

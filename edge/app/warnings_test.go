@@ -7,7 +7,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/config"
 )
 
-// Rules that look at roles are warned of where the settings of an issuer do not say which claim has them.
+// Rules that use roles cause a warning if the settings of an issuer do not name their claim.
 func TestRolesWithoutTheirSettingAreWarnedOf(t *testing.T) {
 	said := []config.Issuer{{Issuer: "https://a", Claims: config.Claims{Roles: config.Names{"roles"}}}}
 	for name, x := range map[string]struct {

@@ -18,7 +18,7 @@ type Material struct {
 	// CAs verify the peer. nil means that the end has no file of them.
 	CAs []*x509.Certificate
 
-	roots *x509.CertPool // of CAs; nil: none
+	roots *x509.CertPool // of CAs; nil if there are none
 }
 
 // parse parses the content of an end's files.
@@ -94,7 +94,7 @@ func (f Files) encrypted(key []byte) error {
 	return nil
 }
 
-// unfit returns what is wrong with a pair whose certificate is valid.
+// unfit returns why a pair with a valid certificate cannot be used, or an empty text.
 func (f Files) unfit(err error) error {
 	switch what := err.Error(); {
 	case strings.Contains(what, "does not match"):

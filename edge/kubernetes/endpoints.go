@@ -9,8 +9,9 @@ import (
 	"github.com/mcpedge/mcpedge/edge/kubernetes/api"
 )
 
-// addresses are those of the pods of a backend that are ready, in order, each once. Of a Service with two families of addresses they are
-// of one, IPv4 if it has any: both are of the same pods.
+// addresses returns the sorted addresses of a backend's ready pods, without duplicates. If a
+// Service has IPv4 and IPv6 addresses, it returns the IPv4 ones only, because both belong to the
+// same pods.
 func addresses(all []*api.EndpointSlice, port string) []string {
 	byFamily := map[string][]string{}
 	for _, s := range all {
@@ -23,7 +24,7 @@ func addresses(all []*api.EndpointSlice, port string) []string {
 		}
 		for _, e := range s.Endpoints {
 			if e.Conditions.Ready != nil && !*e.Conditions.Ready {
-				continue // It starts, or ends: what runs there ends on its connection.
+				continue // not ready: it starts, or it terminates and finishes calls on existing connections
 			}
 			for _, a := range e.Addresses {
 				byFamily[s.AddressType] = append(byFamily[s.AddressType], net.JoinHostPort(a, number))
@@ -38,12 +39,15 @@ func addresses(all []*api.EndpointSlice, port string) []string {
 	return slices.Compact(out)
 }
 
-// controller writes the EndpointSlices of Services that select pods by labels, and takes out what others write there.
+// controller is the manager label of EndpointSlices that the cluster maintains for Services with a
+// selector. It removes foreign entries from them.
 const controller = "endpointslice-controller.k8s.io"
 
-// ownPods are the EndpointSlices of a Service without the endpoints that are known not to be pods of its namespace; why says what was left out,
-// empty: nothing. Of a Service that selects pods, whose EndpointSlices the cluster writes, that is known of each. Of one that selects none,
-// whoever may write EndpointSlices in its namespace says where they lead.
+// ownPods returns the EndpointSlices of a Service without endpoints that may not be pods of its
+// namespace; why describes what was removed, empty if nothing was. The cluster maintains the
+// EndpointSlices of a Service with a selector, so all their endpoints are pods. For a Service
+// without one, every user who may write EndpointSlices in its namespace chooses the endpoints, so
+// each is checked.
 func ownPods(all []*api.EndpointSlice, selects bool) (own []*api.EndpointSlice, why string) {
 	for _, s := range all {
 		if by := s.Labels[api.LabelManagedBy]; selects && by != controller {
@@ -69,12 +73,12 @@ func ownPods(all []*api.EndpointSlice, selects bool) (own []*api.EndpointSlice, 
 	return own, why
 }
 
-// isPod reports whether a reference is to a pod of a namespace.
+// isPod reports whether a reference is to a pod in a namespace.
 func isPod(r *api.ObjectReference, namespace string) bool {
 	return r != nil && r.Kind == "Pod" && (r.Namespace == "" || r.Namespace == namespace)
 }
 
-// numberOf is the number that pods listen on for a port of their Service.
+// numberOf returns the port number of pods for a named port of their Service.
 func numberOf(ports []api.EndpointPort, name string) (string, bool) {
 	for _, p := range ports {
 		if p.Name == name && p.Port != 0 && (p.Protocol == "" || p.Protocol == api.ProtocolTCP) {

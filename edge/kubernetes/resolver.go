@@ -9,10 +9,10 @@ import (
 	"google.golang.org/grpc/resolver"
 )
 
-// scheme is that of the targets of backends.
+// scheme is the URL scheme of the backends' targets.
 const scheme = "kubernetes"
 
-// directory has the addresses of all backends, and tells the connections to them.
+// directory has the addresses of all backends, and passes changes to their connections.
 type directory struct {
 	mu        sync.Mutex
 	addresses map[string][]string // by name of the backend
@@ -34,12 +34,12 @@ func (d *directory) set(all map[string][]string) {
 			continue
 		}
 		for c := range connections {
-			c.tell(all[name])
+			c.update(all[name])
 		}
 	}
 }
 
-// Unresolved says why a target has no address; nil: it has one.
+// Unresolved returns why a target has no address, or nil if it has one.
 func (d *directory) Unresolved(target string) error {
 	name := strings.TrimPrefix(target, scheme+":///")
 	d.mu.Lock()
@@ -62,27 +62,27 @@ func (d *directory) Build(target resolver.Target, cc resolver.ClientConn, _ reso
 		d.watching[c.name] = map[*connection]struct{}{}
 	}
 	d.watching[c.name][c] = struct{}{}
-	c.tell(d.addresses[c.name])
+	c.update(d.addresses[c.name])
 	return c, nil
 }
 
-// connection is a resolver.Resolver: a gRPC connection that is told of the addresses of a backend.
+// connection is a resolver.Resolver for one gRPC connection to a backend.
 type connection struct {
 	directory *directory
 	name      string
 	cc        resolver.ClientConn
 }
 
-// tell tells of the addresses. directory.mu is locked.
-func (c *connection) tell(addresses []string) {
+// update passes the addresses to the connection. The caller holds directory.mu.
+func (c *connection) update(addresses []string) {
 	state := resolver.State{Addresses: make([]resolver.Address, len(addresses))}
 	for i, a := range addresses {
 		state.Addresses[i] = resolver.Address{Addr: a}
 	}
-	_ = c.cc.UpdateState(state) // Its error is about what it was told: it is told again when that changes.
+	_ = c.cc.UpdateState(state) // after an error there is nothing to do before the next change
 }
 
-// ResolveNow implements resolver.Resolver: what is known is told already.
+// ResolveNow implements resolver.Resolver. It does nothing: changes are passed on at once.
 func (c *connection) ResolveNow(resolver.ResolveNowOptions) {}
 
 // Close implements resolver.Resolver.

@@ -11,13 +11,14 @@ import (
 
 // The annotations of Services.
 const (
-	// annotationPort is the name or the number of the Service's port that serves gRPC; without it that is the one named grpc, or the only one.
+	// annotationPort is the name or number of the Service's gRPC port. Default: the port named
+	// grpc, or else the only port.
 	annotationPort = "mcpedge.io/port"
-	// annotationKind is KindContract, also when it is missing, or KindReflect.
+	// annotationKind is KindContract or KindReflect. Default: KindContract.
 	annotationKind = "mcpedge.io/kind"
-	// annotationPrefix is what a Service would like before its tool and prompt names.
+	// annotationPrefix is the prefix that a Service requests for its tool and prompt names.
 	annotationPrefix = "mcpedge.io/prefix"
-	// annotationTLS is "true" where the backend is spoken to over TLS.
+	// annotationTLS is "true" if the backend uses TLS.
 	annotationTLS = "mcpedge.io/tls"
 )
 
@@ -27,28 +28,30 @@ const (
 	KindReflect  = "reflect"
 )
 
-// portName is the port of a Service that serves gRPC unless it says another.
+// portName is the default name of a Service's gRPC port.
 const portName = "grpc"
 
-// Backend is a Service that is one.
+// Backend is a Service that is a backend.
 type Backend struct {
-	// Name is "namespace/service", and Target what Watcher.Resolver resolves.
+	// Name is "namespace/service"; Target is resolved by Watcher.Resolver.
 	Name, Target string
 	// Kind is KindContract or KindReflect.
 	Kind string
-	// Prefix is what it asks for before its tool and prompt names, which is no grant; it may be empty.
+	// Prefix is the prefix that the Service requests, which is not granted yet; it may be empty.
 	Prefix string
-	// TLS: it is spoken to over TLS, and its certificate has to be for Host.
+	// TLS enables TLS. The certificate must be valid for Host.
 	TLS bool
 	// Host is the DNS name of the Service in its cluster: "service.namespace.svc".
 	Host string
 
-	// selects: its pods are selected by labels, so their EndpointSlices are the cluster's own.
+	// selects reports that the Service has a pod selector, so that the cluster maintains its
+	// EndpointSlices.
 	selects bool
-	port    string // by its name, as EndpointSlices have it
+	port    string // by its name in EndpointSlices
 }
 
-// read makes a backend of a Service. The error says what is wrong with its annotations or ports, and what to do.
+// read converts a Service to a backend. It returns an error about invalid annotations or ports that
+// says what to do.
 func read(s *api.Service) (Backend, error) {
 	b := Backend{
 		Name: s.Namespace + "/" + s.Name, Target: scheme + ":///" + s.Namespace + "/" + s.Name, Host: s.Name + "." + s.Namespace + ".svc",
@@ -75,7 +78,7 @@ func read(s *api.Service) (Backend, error) {
 	return b, err
 }
 
-// portOf is the name of the port that serves gRPC.
+// portOf returns the name of the gRPC port.
 func portOf(s *api.Service) (string, error) {
 	ports := s.Spec.Ports
 	wanted, said := s.Annotations[annotationPort]
@@ -96,7 +99,7 @@ func portOf(s *api.Service) (string, error) {
 	return "", fmt.Errorf("it has no port %q but %s: name one %s, or say with %s which it is", wanted, strings.Join(names, ", "), portName, annotationPort)
 }
 
-// Revision tells settings of backends apart.
+// Revision returns a text that differs for different settings of a backend.
 func (b *Backend) Revision() string {
 	return strings.Join([]string{b.Kind, b.Prefix, strconv.FormatBool(b.TLS)}, "\n")
 }

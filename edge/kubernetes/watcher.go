@@ -15,21 +15,22 @@ import (
 	"github.com/mcpedge/mcpedge/edge/kubernetes/api"
 )
 
-// DefaultSelector selects the Services that are backends, unless Options say otherwise.
+// DefaultSelector is the default of Options.Selector.
 const DefaultSelector = "mcpedge.io/backend=true"
 
 // Options are the settings of a Watcher.
 type Options struct {
-	// Client says how the API server is reached; nil: as from a pod of the cluster.
+	// Client configures the connection to the API server; nil means as from a pod of the cluster.
 	Client *api.Config
-	// Selector of labels; empty: DefaultSelector.
+	// Selector of labels; empty means DefaultSelector.
 	Selector string
-	// Namespaces whose Services are looked at; at least one.
+	// Namespaces to watch; at least one.
 	Namespaces []string
-	// Changed is told of all backends, by name, after each change of what is known of them, and once when they were first read. It is
-	// called by one goroutine at a time.
+	// Changed is called with all backends, sorted by name, after each change, and once after they
+	// were first read. Calls do not overlap.
 	Changed func([]Backend)
-	// Logger hears of Services that have the label and cannot be backends, once each; nil: slog.Default().
+	// Logger logs each Service that has the label and cannot be a backend, once; nil means
+	// slog.Default().
 	Logger *slog.Logger
 }
 
@@ -42,13 +43,13 @@ type Watcher struct {
 	directory *directory
 	due       chan struct{} // has room for one
 	synced    chan struct{}
-	refused   map[string]string // why, by Service; of Run's goroutine
-	foreign   map[string]string // why endpoints of a Service are refused, by Service; of Run's goroutine
+	refused   map[string]string // why a Service is refused, by Service; only for Run's goroutine
+	foreign   map[string]string // why endpoints of a Service are refused, by Service; only for Run's goroutine
 	before    []Backend
 }
 
-// New makes a Watcher, which does nothing before Run. It fails where the process runs in no pod and Client is not set, without a namespace,
-// and on a selector that is none.
+// New returns a Watcher, which is idle until Run. It returns an error outside of a pod if Client is
+// not set, for no namespace, and for an invalid selector.
 func New(o Options) (*Watcher, error) {
 	o.Selector = cmp.Or(o.Selector, DefaultSelector)
 	if o.Logger == nil {
@@ -82,7 +83,7 @@ func New(o Options) (*Watcher, error) {
 	return w, nil
 }
 
-// changed has Run look at everything again.
+// changed schedules a refresh by Run.
 func (w *Watcher) changed() {
 	select {
 	case w.due <- struct{}{}:
@@ -90,18 +91,19 @@ func (w *Watcher) changed() {
 	}
 }
 
-// failed logs why the API server could not be read.
+// failed logs a failure to read from the API server.
 func (w *Watcher) failed(err error) {
 	w.o.Logger.Warn("the API server of Kubernetes cannot be read: what was found before stays", "error", err)
 }
 
-// Resolver finds the addresses of the Target of each Backend.
+// Resolver returns the gRPC resolver for the Target of each Backend.
 func (w *Watcher) Resolver() resolver.Builder { return w.directory }
 
-// Synced is closed when everything was read once, and Options.Changed was told.
+// Synced is closed after everything was read once and Options.Changed has returned.
 func (w *Watcher) Synced() <-chan struct{} { return w.synced }
 
-// Run follows the Services until ctx ends, and returns when no goroutine is left. Call it once.
+// Run watches the Services until ctx ends, and returns after all goroutines have ended. Call it
+// once.
 func (w *Watcher) Run(ctx context.Context) {
 	defer w.client.Close()
 	var running sync.WaitGroup
@@ -131,7 +133,7 @@ func (w *Watcher) Run(ctx context.Context) {
 	}
 }
 
-// refresh looks at everything that is known.
+// refresh computes the backends from the current objects.
 func (w *Watcher) refresh() {
 	found, addressesOf, refused, foreign := map[string]Backend{}, map[string][]string{}, map[string]string{}, map[string]string{}
 	for n, services := range w.services {
@@ -166,7 +168,7 @@ func (w *Watcher) refresh() {
 	}
 }
 
-// byService are the EndpointSlices of a namespace by the name of their Service.
+// byService groups the EndpointSlices of a namespace by the name of their Service.
 func byService(all []*api.EndpointSlice) map[string][]*api.EndpointSlice {
 	out := map[string][]*api.EndpointSlice{}
 	for _, s := range all {

@@ -53,7 +53,7 @@ func pods(service, name string, port int32, addresses ...string) *api.EndpointSl
 	return s
 }
 
-// run runs a Watcher, and gives what it tells.
+// run runs a Watcher, and returns the sets of backends that it reports.
 func run(t *testing.T, o Options) (*Watcher, <-chan []Backend) {
 	t.Helper()
 	told := make(chan []Backend, 100)

@@ -35,8 +35,8 @@ type Rules struct {
 	BooleanSchemas bool
 	// Titles: title on objects beside annotations, _meta on objects, lastModified.
 	Titles bool
-	// Icons: icons everywhere; description and websiteUrl of an implementation; $schema at the root of
-	// tool schemas and forms.
+	// Icons: icons everywhere; description and websiteUrl of an implementation; $schema at the root
+	// of tool schemas and forms.
 	Icons bool
 	// ToolAnnotations on tools.
 	ToolAnnotations bool
@@ -56,7 +56,8 @@ type Rules struct {
 	SamplingTools bool
 	// Extensions: an extensions map among the capabilities.
 	Extensions bool
-	// Tasks of the core: `task` in tools/call, tasks/result, and `execution` of a tool. Stateless revisions have the extension.
+	// Tasks of the core: `task` in tools/call, tasks/result, and `execution` of a tool. Stateless
+	// revisions have the extension.
 	Tasks bool
 
 	// What every result holds.
@@ -66,7 +67,7 @@ type Rules struct {
 	// CacheHints: ttlMs and cacheScope on lists, reads and discovery.
 	CacheHints bool
 
-	// How errors are told.
+	// The form of errors.
 
 	// ArgumentErrorsAreResults: arguments that fail the tool's schema give a result with isError.
 	ArgumentErrorsAreResults bool
@@ -105,11 +106,11 @@ func Assumed() *Rules { return assumed }
 // Stateless returns the rules of the newest stateless revision.
 func Stateless() *Rules { return newestStateless }
 
-// Modern reports whether a version string, known or not, belongs to the stateless era: it is a date,
-// not before the first stateless revision.
+// Modern reports whether a version string, known or not, belongs to the stateless era: it is a
+// date, not before the first stateless revision.
 func Modern(version string) bool { return isDate(version) && version >= firstStateless }
 
-// Since returns the version of the oldest revision that has a feature; empty: none has.
+// Since returns the version of the oldest revision that has a feature; empty if none has.
 func Since(has func(*Rules) bool) string {
 	for _, r := range all {
 		if has(r) {

@@ -50,8 +50,8 @@ var (
 	supported       = versions()
 )
 
-// legacyCodes are the codes every revision shares, where a later table does not replace them. Private
-// kinds use codes outside the range that JSON-RPC and MCP reserve.
+// legacyCodes are the codes every revision shares, where a later table does not replace them.
+// Private kinds use codes outside the range that JSON-RPC and MCP reserve.
 var legacyCodes = map[mcp.Kind]int{
 	mcp.KindParse:              -32700,
 	mcp.KindInvalidRequest:     -32600,

@@ -6,16 +6,16 @@ import (
 	"io"
 )
 
-// bounded reads what has a bound, and fails beyond it.
+// bounded is a reader that fails after a bound of bytes.
 type bounded struct {
 	from  io.Reader
-	what  string // what has the bound, for the error
+	what  string // names the bounded part in errors
 	bound int
 	left  int
-	ended error // the error of from
+	ended error // the error of the underlying reader
 }
 
-// next begins the next thing that has the bound.
+// next resets the bound for the next part.
 func (b *bounded) next() { b.left = b.bound }
 
 // Read implements io.Reader.
@@ -31,7 +31,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// isEnd reports whether the error of a decoder says that there is no more to read, rather than that what was read is wrong.
+// isEnd reports whether a decoder's error is the end of the input, and not invalid input.
 func (b *bounded) isEnd(err error) bool {
 	return b.ended != nil && (errors.Is(err, b.ended) || errors.Is(err, io.ErrUnexpectedEOF))
 }

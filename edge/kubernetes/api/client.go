@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// The times that a connection has.
+// Timeouts of a connection.
 const (
 	dialTimeout   = 10 * time.Second
 	headerTimeout = 30 * time.Second // from a request to the header of its response
@@ -29,7 +29,7 @@ type Client struct {
 	config Config
 
 	mu   sync.Mutex
-	ca   []byte // what http verifies the server with
+	ca   []byte // the CA file's content that http uses
 	http *http.Client
 }
 
@@ -47,7 +47,8 @@ func (c *Client) Close() {
 	c.http.CloseIdleConnections()
 }
 
-// get sends a GET. The status of the response is 200, and the caller closes its body. what is named in errors.
+// get sends a GET. It returns a response with status 200, whose body the caller closes. what
+// describes the request in errors.
 func (c *Client) get(ctx context.Context, what access, path string, query url.Values) (*http.Response, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(c.config.URL, "/")+path+"?"+query.Encode(), http.NoBody)
 	if err != nil {
@@ -77,7 +78,8 @@ func (c *Client) get(ctx context.Context, what access, path string, query url.Va
 	return resp, nil
 }
 
-// connections returns the HTTP client that verifies the server with what the CA file has now.
+// connections returns an HTTP client that verifies the server with the current content of the CA
+// file.
 func (c *Client) connections() (*http.Client, error) {
 	var ca []byte
 	if c.config.CAFile != "" {
@@ -107,7 +109,7 @@ func (c *Client) connections() (*http.Client, error) {
 			TLSHandshakeTimeout: dialTimeout, IdleConnTimeout: idleTimeout, ResponseHeaderTimeout: headerTimeout, ForceAttemptHTTP2: true,
 			HTTP2: &http.HTTP2Config{SendPingTimeout: pingInterval, PingTimeout: pingTimeout},
 		},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // The token is for one server.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // do not send the token to another server
 	}
 	return c.http, nil
 }

@@ -19,16 +19,16 @@ import (
 const (
 	pageObjects = 100
 	maxPage     = 64 << 20 // bytes
-	maxEvent    = 8 << 20  // bytes; etcd takes objects of 1.5 MiB
+	maxEvent    = 8 << 20  // bytes; etcd accepts objects of up to 1.5 MiB
 	maxObjects  = 20_000   // of a Follower
 )
 
-// The times of lists and watches.
+// Timeouts of lists and watches.
 const (
 	listTimeout = 2 * time.Minute // of all pages
-	watchTime   = 5 * time.Minute // and up to twice that: the API server is asked to end a watch then
+	watchTime   = 5 * time.Minute // the least requested duration of a watch; the greatest is twice that
 	watchGrace  = 30 * time.Second
-	shortWatch  = 10 * time.Second // A watch without an event that ends sooner is a failure.
+	shortWatch  = 10 * time.Second // a watch without an event that ends sooner is a failure
 	minPause    = 500 * time.Millisecond
 	maxPause    = 30 * time.Second
 )
@@ -40,12 +40,13 @@ type Options struct {
 	Selector string
 	// Changed is called after each change of the objects. It must not block.
 	Changed func()
-	// Failed is called with each error, after which the Follower tries again. It is not called when a watch ends as watches do.
+	// Failed is called with each error, before the next attempt. The regular end of a watch is not
+	// an error.
 	Failed func(error)
 }
 
-// Follower keeps a copy of the objects of a resource in a namespace. While the API server is away it keeps what it has.
-// Safe for concurrent use.
+// Follower keeps a copy of the objects of a resource in a namespace. While the API server is
+// unavailable the copy stays. Safe for concurrent use.
 type Follower[T Object] struct {
 	client   *Client
 	resource Resource[T]
@@ -57,7 +58,7 @@ type Follower[T Object] struct {
 	objects map[string]T
 }
 
-// Follow returns a Follower, which does nothing before Run.
+// Follow returns a Follower. It is idle until Run.
 func Follow[T Object](client *Client, resource Resource[T], o Options) *Follower[T] {
 	return &Follower[T]{client: client, resource: resource, o: o, synced: make(chan struct{}), objects: map[string]T{}}
 }
@@ -65,7 +66,7 @@ func Follow[T Object](client *Client, resource Resource[T], o Options) *Follower
 // Synced is closed when the objects were listed once.
 func (f *Follower[T]) Synced() <-chan struct{} { return f.synced }
 
-// Objects returns the objects, in no order. They must not be changed.
+// Objects returns the objects, in no particular order. The caller must not modify them.
 func (f *Follower[T]) Objects() []T {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -74,13 +75,13 @@ func (f *Follower[T]) Objects() []T {
 
 // Run lists and watches until ctx ends. Call it once.
 func (f *Follower[T]) Run(ctx context.Context) {
-	version, failures := "", 0 // no version: list
+	version, failures := "", 0 // an empty version requests a list
 	for ctx.Err() == nil {
 		var err error
 		progress := false
 		if version == "" {
 			if version, err = f.list(ctx); err == nil {
-				continue // A list is no progress: watches may fail at once after each.
+				continue // a list does not reset failures: each watch after it may fail at once
 			}
 		} else {
 			version, progress, err = f.watch(ctx, version)
@@ -99,7 +100,7 @@ func (f *Follower[T]) Run(ctx context.Context) {
 	}
 }
 
-// backoff is the longest pause after a number of failures in a row.
+// backoff returns the longest pause after a number of consecutive failures.
 func backoff(failures int) time.Duration {
 	return min(minPause<<min(failures-1, 10), maxPause)
 }
@@ -114,12 +115,12 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// access is what a request needs a Role for.
+// access returns the permission that a request needs.
 func (f *Follower[T]) access(verb string) access {
 	return access{verb: verb, group: f.resource.Group, resource: f.resource.Name, namespace: f.o.Namespace}
 }
 
-// query begins the query of a request.
+// query returns the common query parameters.
 func (f *Follower[T]) query() url.Values {
 	q := url.Values{}
 	if f.o.Selector != "" {
@@ -137,7 +138,7 @@ type page[T Object] struct {
 	Items []T `json:"items"`
 }
 
-// list replaces the objects by those that are there, and returns the version to watch from.
+// list replaces the objects by the current ones, and returns the version to watch from.
 func (f *Follower[T]) list(ctx context.Context) (version string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
@@ -179,7 +180,7 @@ func (f *Follower[T]) page(ctx context.Context, query url.Values) (p page[T], er
 	defer resp.Body.Close()
 	body := &bounded{from: resp.Body, what: fmt.Sprintf("a page of %d %s in namespace %s", pageObjects, f.resource.Name, f.o.Namespace), bound: maxPage}
 	body.next()
-	text, err := io.ReadAll(body) // to its end, so that the connection serves the next page
+	text, err := io.ReadAll(body) // read it completely, so that the connection is reused for the next page
 	if err == nil {
 		err = json.Unmarshal(text, &p)
 	}
@@ -189,16 +190,17 @@ func (f *Follower[T]) page(ctx context.Context, query url.Values) (p page[T], er
 	return p, nil
 }
 
-// event is a change that a watch tells of.
+// event is a change in a watch.
 type event struct {
 	Type   string          `json:"type"`
 	Object json.RawMessage `json:"object"`
 }
 
-// watch applies the changes after a version until the watch ends, and returns the version to go on from: empty, to list anew. err is nil
-// if it ended as watches do. progress reports whether it was of use.
+// watch applies the changes after a version until the watch ends, and returns the version to
+// continue from; empty requests a list. err is nil if the watch ended regularly. progress reports
+// whether it applied an event or lasted long enough.
 func (f *Follower[T]) watch(ctx context.Context, from string) (version string, progress bool, err error) {
-	began, lasts := time.Now(), watchTime+rand.N(watchTime) // #nosec G404 -- so that not all watches end at once
+	began, lasts := time.Now(), watchTime+rand.N(watchTime) // #nosec G404 -- random, so that watches do not end at the same time
 	ctx, cancel := context.WithTimeout(ctx, lasts+watchGrace)
 	defer cancel()
 	query := f.query()
@@ -232,7 +234,8 @@ func (f *Follower[T]) watch(ctx context.Context, from string) (version string, p
 	}
 }
 
-// orList is the version to go on from after an error: empty, to list anew, if the API server refused the one that was tried.
+// orList returns the version to continue from after an error: version, or empty to list again if
+// the API server has refused it.
 func orList(version string, err error) string {
 	if _, refused := errors.AsType[*StatusError](err); refused {
 		return ""
@@ -240,7 +243,7 @@ func orList(version string, err error) string {
 	return version
 }
 
-// unreadable is the error of a watch that cannot be read.
+// unreadable returns the error of a watch with an invalid response.
 func (f *Follower[T]) unreadable(err error) error {
 	return fmt.Errorf("watch %s in namespace %s: %w", f.resource.Name, f.o.Namespace, err)
 }

@@ -66,7 +66,7 @@ func (f *following) has(t *testing.T, want ...string) {
 	})
 }
 
-// calm holds that nothing was told to have failed.
+// calm verifies that no failure was reported.
 func (f *following) calm(t *testing.T) {
 	t.Helper()
 	select {
@@ -80,7 +80,7 @@ func service(name string) *api.Service {
 	return &api.Service{Metadata: api.Metadata{Namespace: "team", Name: name, Labels: map[string]string{"a": "b"}}}
 }
 
-// A list is read in pages, and a watch goes on from it.
+// A list is read in pages, and a watch continues from it.
 func TestPages(t *testing.T) {
 	server := apiserver.Start(t)
 	var names []string
@@ -138,7 +138,7 @@ func TestBookmarks(t *testing.T) {
 	await.Until(t, "the watch", func() bool { return server.Asked("watch", servicesPath) == 1 })
 	other := service("other")
 	other.Labels = nil
-	server.Put(other) // The watch is not told of it but by its bookmark.
+	server.Put(other) // the watch gets only a bookmark about it
 	server.EndWatches()
 	await.Until(t, "the next watch", func() bool { return server.Asked("watch", servicesPath) == 2 })
 	if got := server.Requests()[2].Version; got != "2" {
@@ -152,7 +152,7 @@ func TestBookmarks(t *testing.T) {
 	}
 }
 
-// A watch from a version that the API server has forgotten lists anew, and nobody is told of a failure.
+// A watch from a version that the API server has forgotten lists again, and reports no failure.
 func TestForgottenVersions(t *testing.T) {
 	server := apiserver.Start(t)
 	server.Put(service("tea"))

@@ -18,7 +18,8 @@ const (
 
 var selector = regexp.MustCompile(`^(?:` + requirement + `(?:,` + requirement + `)*)?$`)
 
-// CheckSelector reports what is not a selector of labels. The API server decides on what it takes: this is to tell mistakes at the start.
+// CheckSelector returns an error for an invalid label selector. The API server validates selectors,
+// too; this reports mistakes at startup.
 func CheckSelector(s string) error {
 	if !selector.MatchString(s) {
 		return errors.New(`it is no selector of labels: use "name=value", "name!=value", "name in (a, b)", "name" or "!name", with commas between them`)

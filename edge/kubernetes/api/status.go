@@ -8,7 +8,7 @@ import (
 	"net/http"
 )
 
-// access is what a request needs a Role for.
+// access is the permission that a request needs.
 type access struct{ verb, group, resource, namespace string }
 
 // status is how the API server describes a failure: a Status of meta/v1.
@@ -20,7 +20,7 @@ type status struct {
 // maxStatus bounds the body of a response that is read for its Status, in bytes.
 const maxStatus = 64 << 10
 
-// StatusError is a request that the API server refused, or a watch that it ended.
+// StatusError means that the API server refused a request, or ended a watch with an error.
 type StatusError struct {
 	// Code is the HTTP status.
 	Code int
@@ -34,7 +34,7 @@ func (e *StatusError) Error() string { return e.text }
 func refusal(what access, resp *http.Response) error {
 	var s status
 	if body, err := io.ReadAll(io.LimitReader(resp.Body, maxStatus)); err == nil {
-		_ = json.Unmarshal(body, &s) // Proxies answer with other bodies: the code says enough.
+		_ = json.Unmarshal(body, &s) // a proxy's body is not a Status; the code then suffices
 	}
 	s.Code = resp.StatusCode
 	return s.of(what)
@@ -55,7 +55,7 @@ func (s status) of(what access) error {
 	return &StatusError{Code: s.Code, text: text}
 }
 
-// gone reports whether an error says that a version of the list is too old to go on from.
+// gone reports whether an error means that a version of the list is too old to continue from.
 func gone(err error) bool {
 	e, ok := errors.AsType[*StatusError](err)
 	return ok && e.Code == http.StatusGone

@@ -1,0 +1,39 @@
+package app
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/policy"
+)
+
+// sent returns the arguments that the backend receives, on which rules decide, and a text about
+// those that the catalog pins for a caller. given are the caller's; nil means unknown, and is kept.
+func (e *explained) sent(who *mcp.Principal, given json.RawMessage) (args policy.Arguments, text string) {
+	var pins []string
+	for i := range e.arguments {
+		a := &e.arguments[i]
+		if a.Pin == nil {
+			continue
+		}
+		value, err := a.Value(who)
+		if err != nil {
+			return argumentsOf(&e.Target, given), fmt.Sprintf("; every call is refused, because the catalog pins the argument %s: %v", a.Name, err)
+		}
+		pins = append(pins, a.Name+"="+string(value))
+	}
+	if len(pins) > 0 {
+		text = "; always sent with " + strings.Join(pins, ", ")
+	}
+	if len(given) == 0 {
+		return argumentsOf(&e.Target, nil), text
+	}
+	out, err := overlay.Sent(e.arguments, who, given)
+	if err != nil {
+		return argumentsOf(&e.Target, given), "; this call is refused: " + err.Error()
+	}
+	return argumentsOf(&e.Target, out), text
+}

@@ -1,0 +1,49 @@
+package app
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mcpedge/mcpedge/edge/catalog"
+	"github.com/mcpedge/mcpedge/edge/config"
+)
+
+// reportSets writes to out a line for each set with what it has and, if complete, a note for each that
+// has nothing and for each pattern that matches nothing.
+func reportSets(cfg *config.Config, p *catalog.Preview, complete bool, out io.Writer) {
+	sets, err := cfg.OpenSets()
+	if err != nil {
+		return // Load has reported it.
+	}
+	for _, name := range slices.Sorted(maps.Keys(sets)) {
+		found := p.Set(sets[name].Set)
+		_, _ = fmt.Fprintf(out, "info    sets.%s: %s at %s/%s\n", name, found, endpointPath, name)
+		if !complete {
+			continue
+		}
+		if found == (catalog.SetSummary{Name: name}) {
+			_, _ = fmt.Fprintf(out, "note    sets.%s: it has nothing that a backend lists\n", name)
+		}
+		for _, note := range p.IdleInSet(sets[name].Set) {
+			_, _ = fmt.Fprintln(out, "note    "+note)
+		}
+	}
+}
+
+// setsWithoutBoundary returns, one sentence each, the sets that an audience does not separate from
+// each other: an issuer has the same audiences for all, so that its tokens for one are accepted by all.
+func setsWithoutBoundary(cfg *config.Config) (notes []string) {
+	if len(cfg.Sets) == 0 || cfg.Auth == nil {
+		return nil
+	}
+	for i := range cfg.Auth.Issuers {
+		if one := &cfg.Auth.Issuers[i]; len(one.Audiences) > 0 {
+			notes = append(notes, fmt.Sprintf("auth.issuers[%d] %s: audiences: every set accepts %s, so that its sets are views and no boundary: "+
+				"leave out audiences, or give sets when or scopes", i, one.Issuer, strings.Join(one.Audiences, ", ")))
+		}
+	}
+	return notes
+}

@@ -1,0 +1,298 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/admin"
+	"github.com/mcpedge/mcpedge/edge/config"
+)
+
+// settingsInterval is the interval at which the settings file is read. Its content is used, or
+// reported, after two equal readings, because it may still be being written.
+const settingsInterval = time.Second
+
+// settingsFile is the watched file of settings. A file that cannot be used changes nothing.
+type settingsFile struct {
+	reader *config.Reader
+	// stale is whether the file cannot be used, so that what was read before stays in force.
+	stale atomic.Bool
+	// status is the state for operators; nil without a file.
+	status atomic.Pointer[admin.Settings]
+
+	// mu serializes changes of the generation, and guards the members below.
+	mu sync.Mutex
+	// taken is the content that was used last, and last the content that was read last.
+	taken, last content
+	// refused is why the content read last cannot be used, or nil.
+	refused error
+	// logged is the refusal that was logged last, while stale.
+	logged refusal
+	// waiting are the keys that take a restart.
+	waiting []config.Waiting
+	// owners are the owners of included files.
+	owners owners
+	// rolledBack is whether an operator has put the settings in force, and the file has others.
+	rolledBack atomic.Bool
+	// held is, while rolledBack, the content that was refused when the settings were rolled back. It
+	// is not tried again. nil without one.
+	held *heldContent
+}
+
+// content is a content of the file, or why it cannot be read, and the digest of the files that it
+// includes.
+type content struct{ text, err, included string }
+
+// heldContent is a content, and why it was refused.
+type heldContent struct {
+	content
+	err error
+}
+
+// refusal is a content that cannot be used, and why.
+type refusal struct {
+	content
+	reason string
+}
+
+// newSettings prepares the reading of the settings file.
+func (a *App) newSettings() {
+	s := &a.settings
+	s.reader = config.NewReader(&a.cfg)
+	s.taken = content{text: string(s.reader.Taken()), included: s.reader.TakenIncluded().Digest()}
+	s.last = s.taken
+	s.owners.set(&a.cfg, a.log)
+}
+
+// watchSettings reads the settings file at intervals and on request, and puts its changes in force,
+// until ctx ends.
+func (a *App) watchSettings(ctx context.Context) {
+	t := time.NewTicker(settingsInterval)
+	defer t.Stop()
+	for {
+		select {
+		case <-t.C:
+			a.refreshSettings(ctx)
+		case <-a.rereads:
+			if a.cfg.File == "" {
+				a.log.Info("asked to read the settings again: there is no file of them; those of the environment and of flags take a restart")
+				continue
+			}
+			a.rereadSettings(ctx)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// refreshSettings reads the file, and puts it in force if its content is new and settled.
+func (a *App) refreshSettings(ctx context.Context) {
+	if a.cfg.File == "" {
+		return
+	}
+	s := &a.settings
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := content{}
+	raw, err := os.ReadFile(a.cfg.File)
+	if now.text = string(raw); err != nil {
+		now.err = err.Error()
+	}
+	included := s.reader.Included(raw)
+	now.included = included.Digest()
+	settled := now == s.last
+	if s.last = now; !settled || now == s.taken && s.refused == nil {
+		return
+	}
+	switch {
+	case now == s.taken: // It is in force, or was rolled back.
+		s.refused = nil
+	case s.held != nil && now == s.held.content:
+		s.refused = s.held.err
+	default: // A refused content is tried again: a file that it names may be there now.
+		s.refused = a.take(ctx, now, included)
+	}
+	a.report(now)
+	a.storeStatus()
+}
+
+// take puts a content of the file in force, and what was read of the files that it includes. The error
+// is why the content cannot be used.
+func (a *App) take(ctx context.Context, now content, included config.Included) error {
+	s := &a.settings
+	if now.err != "" {
+		return &unreadable{now.err}
+	}
+	in := a.current.Load()
+	read, err := s.reader.Read([]byte(now.text), included, in.Generation)
+	if err != nil {
+		return err
+	}
+	if read.Digest != in.Digest {
+		if err := a.exchange(ctx, read, false); err != nil {
+			return err
+		}
+	} else if s.rolledBack.Load() {
+		a.log.Info("the file of settings has what the edge was rolled back to, and is in force", "config", a.cfg.File, "digest", in.short())
+	}
+	s.taken, s.held = now, nil
+	s.rolledBack.Store(false)
+	s.owners.set(&read.Config, a.log)
+	a.warnOfWaiting(read.Waiting)
+	return nil
+}
+
+// unreadable is the error of a file that cannot be read.
+type unreadable struct{ text string }
+
+func (u *unreadable) Error() string { return "config: " + u.text }
+
+// report logs the result of a reading: each refusal once, and the end of the last one.
+func (a *App) report(now content) {
+	s := &a.settings
+	if s.refused == nil {
+		if s.stale.Swap(false) {
+			a.logUsable()
+		}
+		return
+	}
+	this := refusal{now, s.refused.Error()}
+	if s.stale.Swap(true) && s.logged == this {
+		return
+	}
+	s.logged = this
+	a.log.Error("the file of settings cannot be used: what was read before stays in force", "config", a.cfg.File, "error", s.refused)
+}
+
+// logUsable logs that a refused content is gone.
+func (a *App) logUsable() {
+	if a.settings.rolledBack.Load() {
+		a.log.Info("the file of settings can be used again: it is as it was when the settings were rolled back, and those before stay in force until it changes", "config", a.cfg.File)
+		return
+	}
+	a.log.Info("the file of settings can be used again, and is in force", "config", a.cfg.File)
+}
+
+// warnOfWaiting logs each key that takes a restart, once.
+func (a *App) warnOfWaiting(now []config.Waiting) {
+	s := &a.settings
+	for _, w := range now {
+		if slices.ContainsFunc(s.waiting, func(known config.Waiting) bool { return known.Key == w.Key }) {
+			continue
+		}
+		a.log.Warn("a key of the file of settings has changed: restart the edge to put it in force", "config", a.cfg.File, "key", w.Key, "place", w.Place)
+	}
+	if len(now) == 0 && len(s.waiting) > 0 {
+		a.log.Info("no key of the file of settings waits for a restart any more", "config", a.cfg.File)
+	}
+	s.waiting = now
+}
+
+// rereadSettings reads the file on request, twice, because it was written before. It logs how the
+// settings are unless a reading has logged that they have changed.
+func (a *App) rereadSettings(ctx context.Context) {
+	before := a.logged()
+	a.refreshSettings(ctx)
+	a.refreshSettings(ctx)
+	if a.logged() == before {
+		a.logRequested()
+	}
+}
+
+// loggedSettings is the state of the settings as far as its changes are logged.
+type loggedSettings struct {
+	generation        int64
+	stale, rolledBack bool
+	refusal           refusal
+	waiting           string
+}
+
+func (a *App) logged() loggedSettings {
+	s := &a.settings
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return loggedSettings{a.current.Load().number, s.stale.Load(), s.rolledBack.Load(), s.logged, strings.Join(s.keys(), " ")}
+}
+
+// logRequested logs how the settings are.
+func (a *App) logRequested() {
+	s := &a.settings
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	const asked = "asked to read the settings again: "
+	switch keys := s.keys(); {
+	case s.refused == nil && s.rolledBack.Load():
+		a.log.Warn(asked+"the file is as it was when the settings were rolled back, and those before stay in force until it changes", "config", a.cfg.File)
+	case s.refused != nil:
+		a.log.Error(asked+"the file cannot be used, and what was read before stays in force", "config", a.cfg.File, "error", s.refused)
+	case len(keys) > 0:
+		a.log.Warn(asked+"the file was read, and these keys take a restart", "config", a.cfg.File, "keys", strings.Join(keys, ", "))
+	default:
+		a.log.Info(asked+"the file was read and is in force", "config", a.cfg.File)
+	}
+}
+
+// keys returns the keys that take a restart.
+func (s *settingsFile) keys() (keys []string) {
+	for _, w := range s.waiting {
+		keys = append(keys, w.Key)
+	}
+	return keys
+}
+
+// storeStatus updates the state for operators. mu is locked, or the edge does not run yet.
+func (a *App) storeStatus() {
+	if a.cfg.File == "" {
+		return
+	}
+	s, g := &a.settings, a.current.Load()
+	s.status.Store(&admin.Settings{
+		File: a.cfg.File, Unusable: s.refused, Restart: s.keys(),
+		Generation: g.number, Digest: g.Digest, Since: g.since, RolledBack: s.rolledBack.Load(), Previous: previousOf(g),
+		Owners: *s.owners.status.Load(),
+	})
+}
+
+func previousOf(g *generation) string {
+	if g.before == nil {
+		return ""
+	}
+	return g.before.Digest
+}
+
+// RollBack implements admin.Replica. The generation before stays in force until the content of the
+// file changes.
+func (a *App) RollBack(ctx context.Context) error {
+	s := &a.settings
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := a.current.Load()
+	switch {
+	case now.rolledBack:
+		return errors.New("the settings were rolled back already, and those before are not kept: change the file")
+	case now.before == nil:
+		return errors.New("no other settings were in force in this process: change the file")
+	}
+	before, err := now.before.Again()
+	if err != nil {
+		return err
+	}
+	if err := a.exchange(context.WithoutCancel(ctx), before, true); err != nil {
+		return fmt.Errorf("the settings before cannot be used: %w", err)
+	}
+	s.owners.set(&before.Config, a.log)
+	s.rolledBack.Store(true)
+	if s.held = nil; s.refused != nil {
+		s.held = &heldContent{s.logged.content, s.refused}
+	}
+	a.log.Warn("an operator has rolled the settings back: they are in force until the file changes", "config", a.cfg.File, "digest", a.current.Load().short())
+	a.storeStatus()
+	return nil
+}
