@@ -31,7 +31,7 @@ type (
 	PromptResult = mcpedgev1.GetPromptResult
 	// Content is one block of a result or message. MCP: ContentBlock.
 	Content = mcpedgev1.ContentBlock
-	// Annotations tell a client how to use an object. MCP: Annotations.
+	// Annotations advise a client how to use an object. MCP: Annotations.
 	Annotations = mcpedgev1.Annotations
 	// Icon is an image that a client may show. MCP: Icon.
 	Icon = mcpedgev1.Icon

@@ -22,15 +22,15 @@ type Change struct {
 	Updated []string
 }
 
-// Watch calls tell, in one goroutine, after files have changed. After it returns, no change is
+// Watch calls notify, in one goroutine, after files have changed. After it returns, no change is
 // missed; a change may be reported twice. The caller must call stop, which waits for a running
-// tell.
-func (f *Folder) Watch(log *slog.Logger, tell func(Change)) (stop func(), err error) {
+// notify.
+func (f *Folder) Watch(log *slog.Logger, notify func(Change)) (stop func(), err error) {
 	events, err := fsnotify.NewWatcher()
 	if err != nil {
 		return nil, fmt.Errorf("directory %s cannot be watched: %w", f.path, err)
 	}
-	w := &watch{folder: f, log: log, tell: tell, events: events, touched: map[string]bool{}}
+	w := &watch{folder: f, log: log, notify: notify, events: events, touched: map[string]bool{}}
 	if w.known, err = w.scan(); err != nil {
 		_ = events.Close()
 		return nil, fmt.Errorf("directory %s cannot be watched: %w", f.path, err)
@@ -50,7 +50,7 @@ func (f *Folder) Watch(log *slog.Logger, tell func(Change)) (stop func(), err er
 type watch struct {
 	folder  *Folder
 	log     *slog.Logger
-	tell    func(Change)
+	notify  func(Change)
 	events  *fsnotify.Watcher
 	known   map[string]entry
 	touched map[string]bool // files written since the last look
@@ -147,7 +147,7 @@ func (w *watch) look() bool {
 	w.known = now
 	clear(w.touched)
 	if c.Listed || len(c.Updated) > 0 {
-		w.tell(c)
+		w.notify(c)
 	}
 	return err == nil
 }

@@ -16,7 +16,8 @@ import (
 // DefaultListen is the default address of a service.
 const DefaultListen = "127.0.0.1:50051"
 
-// Service serves the contract on a listener, which it closes, until ctx is done; it then returns nil.
+// Service serves the contract on a listener, which it closes, until ctx is done; it then returns
+// nil.
 type Service interface {
 	Serve(ctx context.Context, l net.Listener) error
 }

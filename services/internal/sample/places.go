@@ -79,9 +79,9 @@ func Find(text string) (Place, bool) {
 	return Place{}, false
 }
 
-// SuggestPlaces returns the cities that begin with text, then their airport codes and the codes that
-// begin with text: "Bar" yields Barcelona and BCN. An empty text yields cities only. Places for
-// which admit returns false are excluded; a nil admit allows all.
+// SuggestPlaces returns the cities that begin with text, then their airport codes and the codes
+// that begin with text: "Bar" yields Barcelona and BCN. An empty text yields cities only. Places
+// for which admit returns false are excluded; a nil admit allows all.
 func SuggestPlaces(text string, admit func(Place) bool) []string {
 	text = fold(text)
 	var cities, codes []string
