@@ -3,7 +3,7 @@ import io.mcpedge.capability.Level;
 import java.util.List;
 import java.util.Map;
 
-/** What tools tell while they run. */
+/** The messages of tools while they run. */
 final class RunningFixtures {
   private static final long STEP = 50;
   private static final long RECONNECTION = 3000;

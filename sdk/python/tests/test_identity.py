@@ -23,7 +23,7 @@ WHO = "alice https://id a,b r desk agent acme True"
 
 
 class Edge:
-    """An edge's keys, and where it tells them."""
+    """An edge's keys, and their URL."""
 
     def __init__(self) -> None:
         self.key: Any = ed25519.Ed25519PrivateKey.generate()

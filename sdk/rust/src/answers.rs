@@ -12,7 +12,7 @@ const MAX_KEY: usize = 128;
 const MARK: &[u8] = b"\0capability\x01";
 const ONCE: &str = "\0once:";
 
-/// The client's answers so far, and what this round found missing.
+/// The client's answers so far, and the questions that this round found unanswered.
 #[derive(Default)]
 pub struct Answers {
     kept: Vec<InputResponse>,
@@ -42,7 +42,8 @@ impl Answers {
         Ok(answers)
     }
 
-    /// The answer to a key: one kept from earlier rounds first, so that a client cannot change what it said. A new one that fits is kept.
+    /// The answer to a key: one from earlier rounds first, so that a client cannot change it. A new valid answer is
+    /// stored.
     pub(crate) fn find<T>(&mut self, key: &str, read: impl Fn(&InputResponse) -> Option<T>) -> Option<T> {
         if let Some(answer) = self.kept.iter().filter(|r| r.key == key).find_map(&read) {
             return Some(answer);
@@ -73,7 +74,7 @@ impl Answers {
         self.kept.push(InputResponse { key: format!("{ONCE}{key}"), response: Some(Response::RawJson(text)) });
     }
 
-    /// The state that all of it is kept in, with the answers that nobody has looked at yet where `latest` is true. `state` replaces the
+    /// The state that stores all of it, with the answers not requested yet if `latest` is true. `state` replaces the
     /// handler's own. An error above MAX_STATE.
     pub(crate) fn memory(&self, latest: bool, state: Option<&[u8]>) -> Result<Vec<u8>, String> {
         let mut input_responses = self.kept.clone();
@@ -84,7 +85,7 @@ impl Answers {
         let state = state.or(self.state.as_deref());
         let memory = CallToolRequest {
             input_responses,
-            // Tells an empty state from none.
+            // Distinguishes an empty state from none.
             arguments_json: state.map(|_| "{}".to_string()).unwrap_or_default(),
             state: state.unwrap_or_default().to_vec(),
             ..Default::default()
@@ -100,7 +101,7 @@ impl Answers {
     }
 }
 
-/// An error when the questions of one round break the contract.
+/// Returns an error if the questions of one round break the contract.
 pub(crate) fn check_requests(requests: &[InputRequest]) -> Result<(), String> {
     if requests.len() > MAX_REQUESTS {
         return Err(format!("{} questions in one round; ask at most {MAX_REQUESTS} at once", requests.len()));

@@ -1,4 +1,4 @@
-//! The Call: one round of a call of a tool, of a read or of a prompt.
+//! The Call: one round of a tool call, a read or a prompt.
 
 use crate::answers::Answers;
 use crate::content::cache_hint;
@@ -21,8 +21,8 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// What a handler may know of the request, and its way to the client while it runs. Clones are of the same call, and may be used from any
-/// task and thread until the handler returns; after that events are dropped.
+/// The request of a handler, and its way to send events to the client while it runs. Clones are of the same call, and
+/// may be used from any task and thread until the handler returns; later events are dropped.
 #[derive(Clone)]
 pub struct Call(Arc<Inner>);
 
@@ -30,7 +30,7 @@ struct Inner {
     context: RequestContext,
     uri: String,
     deadline: Option<Instant>,
-    /// `None` where nothing can be told or asked.
+    /// `None` if the call can send and ask nothing.
     events: Option<Arc<Events>>,
     memory: Mutex<Memory>,
     cancelled: watch::Sender<bool>,
@@ -84,94 +84,96 @@ impl Call {
         self.0.cancelled.send_replace(true);
     }
 
-    /// Random, at most 64 characters, and the same over the rounds and re-runs of one call: a key for idempotency.
+    /// The id of the call: random, at most 64 characters, equal in all rounds and attempts, so it can be an idempotency
+    /// key.
     pub fn id(&self) -> &str {
         &self.0.context.call_id
     }
 
-    /// 1 for the first run of a round, 2 when it is run again because a replica was lost.
+    /// 1 for the first run of a round, 2 if it is retried because a replica was lost.
     pub fn attempt(&self) -> u32 {
         self.0.context.attempt
     }
 
-    /// 1 at first, and one more each time answers came.
+    /// 1 for the first round, and one more after each set of answers.
     pub fn round(&self) -> u32 {
         self.0.context.round
     }
 
-    /// Who is calling. An empty subject is anonymous.
+    /// The caller. An empty subject means anonymous.
     pub fn principal(&self) -> Principal {
         self.0.context.principal.clone().unwrap_or_default()
     }
 
-    /// A claim of the caller's access token; `None` where the token has none, or the edge's setting `claims` of this backend does not name it.
+    /// A claim of the caller's access token; `None` if the token has no such claim, or if the edge's setting `claims`
+    /// of this backend does not name it.
     pub fn claim(&self, name: &str) -> Option<Value> {
         serde_json::from_str(self.0.context.principal.as_ref()?.claims_json.get(name)?).ok()
     }
 
-    /// The client's own word of what it is, for display only.
+    /// The name and version that the client reports, for display only.
     pub fn client_info(&self) -> Option<&Implementation> {
         self.0.context.client_info.as_ref()
     }
 
-    /// What the client can be asked. No check is needed before asking: the edge answers for a client that cannot. Check to take another way
-    /// instead.
+    /// The questions that the client supports. No check is needed before asking: the edge answers for a client that
+    /// lacks the capability. Check it to choose another way.
     pub fn client_capabilities(&self) -> ClientCapabilities {
         self.0.context.client_capabilities.clone().unwrap_or_default()
     }
 
-    /// `_meta` of the client's request; empty: none.
+    /// `_meta` of the client's request; empty if there is none.
     pub fn meta(&self) -> Map<String, Value> {
         serde_json::from_str(&self.0.context.meta_json).unwrap_or_default()
     }
 
-    /// The URI that is read; empty elsewhere.
+    /// The URI of a read; empty otherwise.
     pub fn uri(&self) -> &str {
         &self.0.uri
     }
 
-    /// How long it is until the deadline, when the handler is dropped; `None`: there is none.
+    /// The time until the deadline, when the handler is dropped; `None` if there is no deadline.
     pub fn time_remaining(&self) -> Option<Duration> {
         Some(self.0.deadline?.saturating_duration_since(Instant::now()))
     }
 
-    /// Returns when nobody waits for the call any more: the client cancelled it, or its deadline is over. The handler itself is dropped then;
-    /// this is for what it started elsewhere, by `tokio::spawn` or in a thread.
+    /// Returns when the call has no caller any more: the client cancelled it, or its deadline is over. The handler
+    /// itself is then dropped; this is for work that it started elsewhere, by `tokio::spawn` or in a thread.
     pub async fn cancelled(&self) {
         // The sender is this call's own, so that it cannot be gone.
         let _ = self.0.cancelled.subscribe().wait_for(|c| *c).await;
     }
 
-    /// Whether nobody waits for the call any more; see `cancelled`.
+    /// Whether the call has no caller any more; see `cancelled`.
     pub fn is_cancelled(&self) -> bool {
         *self.0.cancelled.borrow()
     }
 
-    /// The id of the task that the call is; empty: it is none, or none yet. Whoever knows it and is the same caller may read the task.
+    /// The id of the call's task; empty if the call is no task, or not yet. The same caller may read the task by it.
     pub fn task_id(&self) -> &str {
         self.0.context.task.as_ref().map_or("", |t| &t.id)
     }
 
-    /// What `set_state` or a checkpoint kept; `None`: nothing was.
+    /// The state of `set_state` or of a checkpoint; `None` if there is none.
     pub fn state(&self) -> Option<Vec<u8>> {
         self.memory().answers.state.clone()
     }
 
-    /// Keeps bytes for the next round, if there is one: the edge carries them, sealed, through the client. With the answers they are bounded
-    /// to 64 KiB.
+    /// Stores bytes for the next round, if there is one: the edge seals them and passes them through the client. State
+    /// and answers together are limited to 64 KiB.
     pub fn set_state(&self, state: impl Into<Vec<u8>>) {
         self.memory().answers.state = Some(state.into());
     }
 
-    /// What the future gives, which runs in the first round that comes here and not again in those that follow: its value is kept in the call's
-    /// state, so that it must be what JSON can hold, else it panics. A round that is run again because a replica was lost runs it again,
-    /// unless a checkpoint came between.
+    /// Returns the output of the future, which runs in the first round that reaches this line; later rounds return the
+    /// same value. It is stored in the call's state, and panics if it does not encode as JSON. A round that is retried
+    /// because a replica was lost runs the future again, unless there was a checkpoint since.
     pub async fn once<T: Serialize + DeserializeOwned>(&self, key: &str, future: impl Future<Output = T>) -> T {
         let Ok(value) = self.try_once(key, async { Ok::<_, Infallible>(future.await) }).await;
         value
     }
 
-    /// As `once`, of a future that may fail: an error is not kept.
+    /// As `once`, for a future that may fail: an error is not stored.
     pub async fn try_once<T: Serialize + DeserializeOwned, E>(
         &self, key: &str, future: impl Future<Output = Result<T, E>>,
     ) -> Result<T, E> {
@@ -188,22 +190,23 @@ impl Call {
         Ok(serde_json::from_str(&text).unwrap_or_else(|e| panic!("once({key:?}): {e}; return a type that reads the JSON it writes")))
     }
 
-    /// Sets `_meta` of the result, a JSON object; a result's own wins.
+    /// Sets `_meta` of the result, a JSON object; that of a result has precedence.
     pub fn set_meta(&self, meta: &Value) {
         self.memory().meta_json = meta.to_string();
     }
 
-    /// How long (to 30 days) the client may keep what was read, and whether all callers may share it. Only for reads; elsewhere it is ignored.
+    /// Sets how long (up to 30 days) the client may cache the contents, and whether callers may share the cache entry.
+    /// For reads only.
     pub fn set_cache(&self, ttl: Duration, shared: bool) {
         self.memory().cache = Some(cache_hint(ttl, shared));
     }
 
-    /// Whether progress goes anywhere; for handlers whose count is dear.
+    /// Whether the client receives progress. Check it if progress is expensive to compute.
     pub fn wants_progress(&self) -> bool {
         self.0.events.is_some() && self.0.context.progress_wanted
     }
 
-    /// The least level that the client wants; `Unspecified`: it wants no messages.
+    /// The lowest level that the client wants; `Unspecified` if it wants no messages.
     pub fn log_level(&self) -> LogLevel {
         self.0.context.log_level()
     }
@@ -214,8 +217,8 @@ impl Call {
         self.0.events.is_some() && least > 0 && i32::from(level) >= least
     }
 
-    /// Tells the client how far the call is, with a message for people. What does not rise, and what nobody wants, is dropped; of what a slow
-    /// reader has not taken the last one goes. MCP: notifications/progress.
+    /// Sends progress to the client, with a message for people. Progress that does not rise or was not requested is
+    /// dropped; of the pending values for a slow reader, only the last is sent. MCP: notifications/progress.
     pub fn progress(&self, progress: f64, total: impl Into<Option<f64>>, message: impl Into<String>) {
         let (Some(events), true) = (&self.0.events, self.0.context.progress_wanted) else { return };
         let mut memory = self.memory();
@@ -226,8 +229,9 @@ impl Call {
         }
     }
 
-    /// Sends the client a log message: any value that has JSON, under a logger's name, which may be empty. Below the client's level it costs
-    /// nothing. No secrets. MCP: notifications/message.
+    /// Sends the client a log message: any value that encodes as JSON, under a logger's name, which may be empty.
+    /// Messages below the client's level are dropped before encoding. They must not contain secrets. MCP:
+    /// notifications/message.
     pub fn log(&self, level: LogLevel, logger: &str, data: impl Serialize) {
         let Some(events) = self.0.events.as_ref().filter(|_| self.wants_log(level)) else { return };
         let data_json = serde_json::to_string(&data).unwrap_or_else(|e| Value::from(format!("log data that is not JSON: {e}")).to_string());
@@ -235,8 +239,8 @@ impl Call {
         events.put(Event::Log(LogMessage { level, logger, data_json, ..Default::default() }));
     }
 
-    /// Makes the call a task now, if it may become one and is none yet; else it does nothing. From then on the call is not ended by its
-    /// client's leaving.
+    /// Makes the call a task now, if it may become one and is none yet; otherwise it does nothing. A task does not end
+    /// when its client disconnects.
     pub fn defer(&self) {
         let mut memory = self.memory();
         let may = self.0.context.task.as_ref().is_some_and(|t| t.id.is_empty());
@@ -246,9 +250,9 @@ impl Call {
         }
     }
 
-    /// Says that the handler can go on from here: should the edge's replica that runs the call be lost, the handler runs again from its top,
-    /// with this state and with the answers that it has. An error when they have more than 64 KiB, which changes nothing. With an edge that
-    /// takes no checkpoints it does nothing.
+    /// Stores a checkpoint: if the edge's replica that runs the call is lost, the handler runs again from its top, with
+    /// this state and the answers so far. Above 64 KiB it returns an error, and stores nothing. It does nothing with an
+    /// edge that does not support checkpoints.
     pub fn checkpoint(&self, state: impl Into<Vec<u8>>) -> Result<(), Error> {
         let (Some(events), true) = (&self.0.events, self.0.context.checkpoints) else { return Ok(()) };
         let (state, mut memory) = (state.into(), self.memory());
@@ -258,12 +262,12 @@ impl Call {
         Ok(())
     }
 
-    /// Asks the user to fill in a form: a struct of strings, numbers, booleans and lists of enumerated strings, or one of these, for one value
-    /// that the form calls by the key.
+    /// Asks the user to complete a form: a struct of strings, numbers, booleans and lists of enumerated strings, or one
+    /// of these, for one value that is named by the key.
     ///
-    /// A handler that asks is run from its top in each round. A question whose answer has come returns it; without one it stays pending, and
-    /// the handler is dropped when all that it asks at a time is asked. Answers survive all later rounds; one that does not fit is asked for
-    /// again. So:
+    /// A handler that asks runs from its top in each round. A question with an answer returns it; without one it stays
+    /// pending, and the handler is dropped when all concurrent questions are pending. Answers are kept in all later
+    /// rounds; a question is repeated if its answer is invalid. So:
     ///
     /// - do nothing that must not happen twice before the last question is answered, or do it by `once`;
     /// - ask in the same order under the same keys in every round (`ask_all` asks several questions at once).
@@ -273,24 +277,24 @@ impl Call {
         self.answer(questions::form(key, message)).await
     }
 
-    /// Asks by a flat JSON Schema object of primitive properties, sent as it is. Accepted content fits its required members, types, enums and
-    /// bounds.
+    /// Asks by a flat JSON Schema object of primitive properties, which is sent unchanged. Accepted content satisfies
+    /// its required members, types, enums and bounds.
     pub async fn ask_form(&self, key: &str, message: impl Into<String>, schema: Value) -> ElicitResult {
         self.answer(questions::form_schema(key, message, schema)).await
     }
 
-    /// Asks the user to open an https: URL, for what must not pass through the client (logins, secrets, payments). It returns when the user
-    /// agreed to, not when anything is done there. MCP: elicitation/create in URL mode.
+    /// Asks the user to open an https: URL, for data that must not pass through the client (logins, secrets, payments).
+    /// It returns when the user has agreed, not when the page is completed. MCP: elicitation/create in URL mode.
     pub async fn open_url(&self, key: &str, message: impl Into<String>, url: impl Into<String>) -> Result<(), Refusal> {
         self.answer(questions::open_url(key, message, url)).await
     }
 
-    /// Asks the client's model. MCP: sampling/createMessage.
+    /// Requests a completion from the client's model. MCP: sampling/createMessage.
     pub async fn sample(&self, key: &str, request: impl Into<CreateMessage>) -> CreateMessageResult {
         self.answer(questions::sampling(key, request)).await
     }
 
-    /// Asks for the directories and files that the client works on; there may be none. MCP: roots/list.
+    /// Requests the directories and files that the client works on; there may be none. MCP: roots/list.
     pub async fn roots(&self, key: &str) -> Vec<Root> {
         self.answer(questions::list_roots(key)).await
     }
@@ -317,8 +321,8 @@ impl Call {
         .await
     }
 
-    /// The client's answer to a key as it came: for handlers that return [`InputRequired`](crate::InputRequired) themselves. It is kept for
-    /// the later rounds.
+    /// The client's unvalidated answer to a key: for handlers that return [`InputRequired`](crate::InputRequired)
+    /// themselves. It is kept in later rounds.
     pub fn response(&self, key: &str) -> Option<InputResponse> {
         self.memory().answers.find(key, |r| Some(r.clone()))
     }

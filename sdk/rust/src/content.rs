@@ -31,23 +31,23 @@ pub fn audio(data: impl Into<Vec<u8>>, mime_type: impl Into<String>) -> Content 
     block(Kind::Audio(AudioContent { data: data.into(), mime_type: mime_type.into() }))
 }
 
-/// Refers to a resource that the client may read; its URI and name are required.
+/// A link to a resource that the client may read; its URI and name are required.
 pub fn link(resource: Resource) -> Content {
     block(Kind::ResourceLink(resource))
 }
 
-/// Carries a resource's contents along; their URI is required.
+/// Embeds a resource's contents; their URI is required.
 pub fn embed(contents: ResourceContents) -> Content {
     block(Kind::Resource(contents))
 }
 
-/// A whole content block as an object with `type`, passed on as it is.
+/// A complete content block as an object with `type`, sent unchanged.
 pub fn raw_content(block: &Value) -> Content {
     self::block(Kind::RawJson(block.to_string()))
 }
 
 impl ContentBlock {
-    /// For whom it is meant, and how important it is, 0 to 1.
+    /// Its audience, and its importance, 0 to 1.
     pub fn annotated(mut self, audience: &[Role], priority: impl Into<Option<f64>>) -> Self {
         let audience = audience.iter().map(|r| i32::from(*r)).collect();
         self.annotations = Some(Annotations { audience, priority: priority.into(), ..Default::default() });
@@ -61,8 +61,8 @@ impl ContentBlock {
     }
 }
 
-/// The text of a resource. Returned by a read, an empty URI becomes the one that was read, and an empty MIME type that of the resource or
-/// template.
+/// The text of a resource. For a read, an empty URI becomes the one that was read, and an empty MIME type that of the
+/// resource or template.
 pub fn text_contents(uri: impl Into<String>, mime_type: impl Into<String>, value: impl Into<String>) -> ResourceContents {
     let body = Some(Body::Text(value.into()));
     ResourceContents { uri: uri.into(), mime_type: mime_type.into(), body, ..Default::default() }
@@ -93,7 +93,7 @@ impl CreateMessage {
     }
 }
 
-/// The options of whatever is listed.
+/// The common options of listed objects.
 macro_rules! described {
     () => {
         /// A name for people.
@@ -116,7 +116,7 @@ macro_rules! described {
 }
 pub(crate) use described;
 
-/// What clients are told about keeping an answer.
+/// How long clients may cache a result.
 pub(crate) fn cache_hint(ttl: Duration, shared: bool) -> CacheHint {
     let scope = if shared { CacheScope::Public } else { CacheScope::Private };
     CacheHint { ttl: Some(duration(ttl)), scope: scope.into() }

@@ -1,4 +1,4 @@
-//! What a handler tells the client on its way.
+//! The messages of a handler to the client before its result.
 
 use crate::contract::{Checkpoint, Defer, LogLevel, LogMessage, Progress};
 use crate::feed::lock;
@@ -8,7 +8,7 @@ use std::task::Waker;
 
 /// How many events may wait for a slow reader before progress replaces progress that waits, and a checkpoint one that waits.
 const COALESCE: usize = 64;
-/// How many may wait; log messages beyond are dropped, and the client is told of how many.
+/// How many may wait; log messages beyond are dropped, and the client gets their number.
 const MOST: usize = 1024;
 
 #[derive(Debug)]

@@ -1,17 +1,18 @@
 //! How a call ends without a result.
 
-/// Why there is no result. Of a tool, `InvalidArgument` and `FailedPrecondition` reach the model as a result with `isError`; all others are errors
-/// of the protocol.
+/// Why there is no result. For a tool, the model sees `InvalidArgument` and `FailedPrecondition` as a result with
+/// `isError`; all others are protocol errors.
 pub use crate::contract::FailureReason as Reason;
 use crate::contract::{self, InputRequest};
 use serde::Serialize;
 use std::{error::Error as StdError, fmt, io, time::Duration};
 use tonic::{Code, Status};
 
-/// Whatever a handler fails with: `?` makes it of every error, `"text".into()` of a text.
+/// The error of a handler: `?` converts every error, `"text".into()` a text.
 ///
-/// Of a tool, its text becomes a result with `isError`, which a model can act on; of reads, prompts and completions it is INTERNAL. A
-/// [`Failure`], an [`InputRequired`] and the [`Status`] of a gRPC client keep what they say, also as the source of another error.
+/// For a tool, its text becomes a result with `isError`, which a model can act on; for reads, prompts and completions
+/// it is INTERNAL. A [`Failure`], an [`InputRequired`] and the [`Status`] of a gRPC client keep their kind, also as the
+/// source of another error.
 pub type Error = Box<dyn StdError + Send + Sync>;
 
 /// Ends a call with a reason. The message says what was wrong, with which value, and what to do.
@@ -28,7 +29,7 @@ impl Failure {
         Self { reason, message: message.into(), data: String::new(), scopes: Vec::new() }
     }
 
-    /// A failure by which the caller needs OAuth scopes for what it asked: at most 32 of at most 256 bytes. A client that gets an access
+    /// A failure for a caller that lacks OAuth scopes: at most 32 of at most 256 bytes. A client that gets an access
     /// token with them can call again.
     pub fn lacks_scopes<S: Into<String>>(scopes: impl IntoIterator<Item = S>) -> Self {
         let scopes: Vec<String> = scopes.into_iter().map(Into::into).collect();
@@ -52,7 +53,7 @@ impl Failure {
         contract::Failure { reason: self.reason.into(), message: self.message, data_json: self.data, scopes: self.scopes }
     }
 
-    /// The failure for RPCs that have no other way to say it.
+    /// The failure as a status, for unary RPCs.
     pub(crate) fn into_status(self) -> Status {
         let code = match self.reason {
             Reason::InvalidArgument => Code::InvalidArgument,
@@ -81,21 +82,22 @@ pub enum Refusal {
     Cancelled,
 }
 
-/// An outcome for handlers that keep their own account of the rounds: returned as an error, it ends the round as it says. Handlers that ask
-/// through the [`Call`](crate::Call) never need it. MCP: InputRequiredResult.
+/// An outcome for handlers that manage state and answers themselves: returning it as an error ends the round. Handlers
+/// that ask through the [`Call`](crate::Call) do not need it. MCP: InputRequiredResult.
 #[derive(Clone, Debug, Default)]
 pub struct InputRequired {
-    /// Asked all at once, at most 16.
+    /// Sent together, at most 16.
     pub requests: Vec<InputRequest>,
-    /// Comes back in `Call::state`; `None` keeps that of `Call::set_state`.
+    /// Returned by `Call::state` in the next round; `None` keeps that of `Call::set_state`.
     pub state: Option<Vec<u8>>,
-    /// With no requests, when to call again, at most an hour; zero: soon.
+    /// Without requests: the delay before the next round, at most an hour; zero means soon.
     pub retry_after: Duration,
-    /// The next round may be run again with the state when the edge's replica is lost, whatever the tool says of itself.
+    /// Allows the edge to retry the next round with the state after the loss of a replica, whatever the tool's hints
+    /// are.
     pub repeatable: bool,
 }
 
-/// What cannot be served, found when it is defined. The text names it, and says what to do.
+/// An invalid definition. The text names it, and says what to do.
 #[derive(Clone, Debug)]
 pub struct DefinitionError(pub(crate) String);
 

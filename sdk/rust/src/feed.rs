@@ -9,7 +9,7 @@ use tonic::Status;
 /// How many different URIs one watcher may lag behind; beyond it they become one event for the watched URI.
 const MAX_PENDING: usize = 1024;
 
-/// Tells any number of watchers of changes. What a slow watcher has not taken is coalesced; publishing never blocks.
+/// Notifies any number of watchers of changes. Pending changes of a slow watcher are coalesced; publishing never blocks.
 #[derive(Default)]
 pub(crate) struct Feed(Mutex<Watchers>);
 
@@ -47,7 +47,7 @@ impl Feed {
         Watch { feed: self.clone(), watcher }
     }
 
-    /// Tells those who watch this URI, or one above it that ends with a slash.
+    /// Notifies watchers of this URI, or of a parent that ends with a slash.
     pub fn publish(&self, uri: &str) {
         for w in &lock(&self.0).watchers {
             if uri == w.uri || (w.uri.ends_with('/') && uri.starts_with(&w.uri)) {

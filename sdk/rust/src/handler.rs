@@ -11,7 +11,7 @@ pub trait Arguments: DeserializeOwned + JsonSchema + Send + 'static {}
 
 impl<T: DeserializeOwned + JsonSchema + Send + 'static> Arguments for T {}
 
-/// An async function or closure that takes a [`Call`], [`Arguments`], both in this order, or nothing. `M` tells these apart.
+/// An async function or closure that takes a [`Call`], [`Arguments`], both in this order, or nothing. `M` distinguishes these.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no handler",
     label = "not an async function or closure of (), (Call), (Arguments) or (Call, Arguments)",

@@ -22,7 +22,7 @@ impl Default for Log {
             if let Value::Object(mut more) = more {
                 line.append(&mut more);
             }
-            // A log that cannot be written has nobody to be told of it.
+            // A failure to write the log cannot be reported.
             let _ = writeln!(std::io::stderr().lock(), "{}", Value::Object(line));
         }))
     }

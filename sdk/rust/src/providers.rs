@@ -1,4 +1,4 @@
-//! Providers: resources below a prefix, which come and go.
+//! Providers: dynamic resources below a prefix.
 
 use crate::Call;
 use crate::answers::Answers;
@@ -14,7 +14,8 @@ use tokio::task::JoinSet;
 use tonic::Status;
 use tonic::async_trait;
 
-/// Serves resources that come and go: a directory, a table. Methods are called concurrently. Implement it under `#[async_trait]`.
+/// Serves dynamic resources: a directory, a table. Methods are called concurrently. Implement it under
+/// `#[async_trait]`.
 #[async_trait]
 pub trait ResourceProvider: Send + Sync + 'static {
     /// All resources, in a stable order. Their URIs begin with the provider's prefix.
@@ -22,28 +23,28 @@ pub trait ResourceProvider: Send + Sync + 'static {
         Ok(Vec::new())
     }
 
-    /// What is at `Call::uri`, which begins with the prefix, listed or not; empty: there is nothing.
+    /// The contents of `Call::uri`, which begins with the prefix, listed or not; empty if it does not exist.
     async fn read(&self, call: Call) -> Result<Vec<ResourceContents>, Error>;
 
-    /// Begins to watch, until what it returns is dropped: from then on the changes are told of every URI that changed, and when `list` would
-    /// answer differently. It runs while anyone watches, once at a time. `None`: there is nothing to watch, or the provider calls
-    /// `Server::resource_updated` and `Server::resources_changed` anyway.
+    /// Begins to watch: until the returned value is dropped, it reports every URI that changed, and changes of the
+    /// result of `list`. At most one watch runs at a time, while there are watchers. `None` means that there is nothing
+    /// to watch, or that the provider calls `Server::resource_updated` and `Server::resources_changed` instead.
     async fn watch(&self, _changes: Changes) -> Result<Option<Watching>, Error> {
         Ok(None)
     }
 }
 
-/// Where a provider tells of changes, from any task and thread.
+/// Receives the changes of a provider, from any task and thread.
 #[derive(Clone)]
 pub struct Changes(pub(crate) Server);
 
 impl Changes {
-    /// What is at the URI changed.
+    /// The contents of the URI have changed.
     pub fn updated(&self, uri: &str) {
         self.0.resource_updated(uri);
     }
 
-    /// The provider's list would answer differently.
+    /// The result of the provider's list has changed.
     pub fn list_changed(&self) {
         self.0.resources_changed();
     }
@@ -81,7 +82,7 @@ impl Provided {
     pub async fn list(&self, log: &Log) -> Result<Vec<Resource>, Status> {
         let provider = self.provider.clone();
         let work = Box::pin(async move { provider.list().await });
-        plainly(log, &format!("list of {}", self.prefix), &nobody(), work, internal).await
+        plainly(log, &format!("list of {}", self.prefix), &no_call(), work, internal).await
     }
 
     /// Has the provider watched until all that were returned are dropped.
@@ -92,7 +93,7 @@ impl Provided {
         }
         let (provider, changes) = (self.provider.clone(), Changes(server.clone()));
         let work = Box::pin(async move { provider.watch(changes).await });
-        let begun = plainly(&server.about.log, &format!("watch of {}", self.prefix), &nobody(), work, internal).await;
+        let begun = plainly(&server.about.log, &format!("watch of {}", self.prefix), &no_call(), work, internal).await;
         let begun = begun.map_err(|e| Status::unavailable(format!("{} cannot be watched: {}", self.prefix, e.message())))?;
         let running = Arc::new(begun);
         *watching = Arc::downgrade(&running);
@@ -101,6 +102,6 @@ impl Provided {
 }
 
 /// The call of what no client calls.
-fn nobody() -> Call {
+fn no_call() -> Call {
     Call::new(None, "", None, None, Answers::default())
 }

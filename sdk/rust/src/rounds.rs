@@ -29,7 +29,7 @@ enum Ended<R> {
     Panicked(Box<dyn Any + Send>),
 }
 
-/// Runs one round of what is told as, for example, `tool greet`. `plain` makes a result of an error that says nothing of its kind. A
+/// Runs one round of work with a name such as `tool greet`. `plain` makes a result of an error that says nothing of its kind. A
 /// question without an answer ends the round, whatever the handler makes of it.
 pub(crate) async fn run<R>(
     log: &Log, what: &str, call: &Call, mut work: Work<R>, plain: impl FnOnce(Error) -> Result<R, Failure>,

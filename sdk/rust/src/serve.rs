@@ -45,7 +45,7 @@ pub enum Listener {
 }
 
 impl Listener {
-    /// Listens on host:port, on :port of all addresses, or on unix:/path, where a socket that nobody serves any more is replaced; any other
+    /// Listens on host:port, on :port of all addresses, or on unix:/path, where an unused socket is replaced; any other
     /// file there is an error.
     pub async fn bind(address: &str) -> io::Result<Self> {
         let failed = |e: io::Error| io::Error::new(e.kind(), format!("cannot listen on {address}: {e}"));
@@ -127,7 +127,7 @@ impl Server {
     }
 
     /// Serves until `stop` is ready: then health says NOT_SERVING, change feeds end, and running calls have the server's grace to finish. It has
-    /// the standard health service, reflection, and messages of up to 16 MiB. The log is told that it serves, and where.
+    /// the standard health service, reflection, and messages of up to 16 MiB. It logs the address.
     pub async fn serve_on(&self, listener: Listener, tls: Option<TlsFiles>, stop: impl Future<Output = ()>) -> Result<(), Error> {
         let (health, health_service) = tonic_health::server::health_reporter();
         let names = ["", BACKENDS, TOOLS, RESOURCES, PROMPTS];
@@ -157,7 +157,7 @@ impl Server {
                 health.set_service_status(name, ServingStatus::NotServing).await;
             }
             self.close();
-            // Nobody listens any more when serving has failed.
+            // There is no receiver any more when serving has failed.
             let _ = begin.send(());
         };
         let over = async {

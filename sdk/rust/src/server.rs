@@ -1,4 +1,4 @@
-//! The Server: what a service offers.
+//! The Server: a service's tools, resources and prompts.
 
 use crate::content::cache_hint;
 use crate::contract::{CacheHint, Icon, Implementation};
@@ -16,8 +16,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-/// Holds what a service offers, and serves it by the gRPC contract. Everything may be added and removed at any time, from any task and thread:
-/// those who watch are told. Clones are of the same server. It is served once: after `close` it stays closed.
+/// A service's tools, resources and prompts, served by the gRPC contract. Everything may be added and removed at any
+/// time, from any task and thread: watchers are notified. Clones are of the same server. It is served once: after
+/// `close` it stays closed.
 #[derive(Clone)]
 pub struct Server {
     pub(crate) about: About,
@@ -88,7 +89,7 @@ macro_rules! setters {
 }
 
 impl Server {
-    /// Name and version are shown to operators, and to clients when this is the edge's only backend.
+    /// Name and version are shown to operators, and to clients if this is the edge's only backend.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         let info = Implementation { name: name.into(), version: version.into(), ..Default::default() };
         let about = About { info, grace: Duration::from_secs(10), ..Default::default() };
@@ -109,11 +110,11 @@ impl Server {
         description(description: impl Into<String>) => info.description = description.into();
         website(url: impl Into<String>) => info.website_url = url.into();
         icons(icons: Vec<Icon>) => info.icons = icons;
-        /// Tells the model how to use the service.
+        /// Explains the service to the model.
         instructions(text: impl Into<String>) => instructions = text.into();
-        /// For how long running calls are waited for at the end: ten seconds, unless it is called.
+        /// How long running calls may finish at the end; the default is ten seconds.
         grace(grace: Duration) => grace = grace;
-        /// The service's own log: JSON on standard error, unless it is called.
+        /// The service's own log; the default is JSON on standard error.
         logger(logger: Logger) => log = Log(logger);
     }
 
@@ -123,19 +124,19 @@ impl Server {
         self
     }
 
-    /// How long clients may keep the lists, and whether all callers may share them; without it not at all.
+    /// How long clients may cache the lists, and whether callers may share them; by default they may not.
     pub fn list_cache(mut self, ttl: Duration, shared: bool) -> Self {
         self.about.list_cache = Some(cache_hint(ttl, shared));
         self
     }
 
-    /// A kind that is announced though there is none when the edge connects.
+    /// A kind that is announced even if there are no entries when the edge connects.
     pub fn announce(mut self, kind: Kind) -> Self {
         self.about.announced.push(kind);
         self
     }
 
-    /// A tool without options: see [`Tool::new`]. It panics, with what is wrong and what to do, when it cannot be served.
+    /// Adds a tool without options: see [`Tool::new`]. It panics if the definition is invalid, and says what to do.
     #[track_caller]
     pub fn tool<M, H>(self, name: impl Into<String>, description: impl Into<String>, handler: H) -> Self
     where
@@ -145,36 +146,36 @@ impl Server {
         self.with(Tool::new(name, description, handler))
     }
 
-    /// Adds a [`Tool`], a [`Resource`], a [`ResourceTemplate`] or a [`Prompt`]. It panics, with what is wrong and what to do, when it cannot be
-    /// served.
+    /// Adds a [`Tool`], a [`Resource`], a [`ResourceTemplate`] or a [`Prompt`]. It panics if the definition is invalid,
+    /// and says what to do.
     #[track_caller]
     pub fn with(self, definition: impl Definition) -> Self {
         self.add(definition).unwrap_or_else(|e| panic!("{e}"));
         self
     }
 
-    /// As `with`, of a server that is served.
+    /// As `with`, for a running server.
     pub fn add(&self, definition: impl Definition) -> Result<(), DefinitionError> {
         definition.add_to(self)
     }
 
-    /// Whether there was such a tool. Running calls are not disturbed.
+    /// Removes a tool, and returns whether it existed. Running calls continue.
     pub fn remove_tool(&self, name: &str) -> bool {
         self.offers.tools.remove(name)
     }
 
-    /// Whether there was such a resource, or such a template.
+    /// Removes a resource or a template, and returns whether it existed.
     pub fn remove_resource(&self, uri: &str) -> bool {
         self.offers.resources.remove(uri) || self.offers.templates.remove(uri)
     }
 
-    /// Whether there was such a prompt. Running calls are not disturbed.
+    /// Removes a prompt, and returns whether it existed. Running calls continue.
     pub fn remove_prompt(&self, name: &str) -> bool {
         self.offers.prompts.remove(name)
     }
 
-    /// Serves every URI that begins with the prefix by a provider, after exact resources and templates; of several prefixes the longest that
-    /// fits. It panics when the prefix is empty, or has a provider already.
+    /// Serves every URI that begins with the prefix by a provider. Exact resources and templates take precedence, and
+    /// so does a longer prefix. It panics if the prefix is empty, or has a provider already.
     #[track_caller]
     pub fn provide(self, prefix: &str, provider: impl ResourceProvider) -> Self {
         assert!(!prefix.is_empty(), "a provider needs a prefix of its URIs, as notes://");
@@ -195,28 +196,28 @@ impl Server {
         self.providers().into_iter().filter(|p| uri.starts_with(&p.prefix)).max_by_key(|p| p.prefix.len())
     }
 
-    /// Tells those who watch to list the tools again. Adding and removing does it by itself.
+    /// Notifies watchers that the list of tools has changed. Adding and removing does so, too.
     pub fn tools_changed(&self) {
         self.offers.tools.changes.publish("");
     }
 
-    /// Tells those who watch to list the prompts again. Adding and removing does it by itself.
+    /// Notifies watchers that the list of prompts has changed. Adding and removing does so, too.
     pub fn prompts_changed(&self) {
         self.offers.prompts.changes.publish("");
     }
 
-    /// Tells those who watch to list resources and templates again. Adding and removing does it by itself; a provider whose list changed
-    /// needs it.
+    /// Notifies watchers that the resources or templates have changed. Adding and removing does so, too; it is for
+    /// providers whose list changed.
     pub fn resources_changed(&self) {
         self.offers.resources.changes.publish("");
     }
 
-    /// Tells those who watch this URI, or a parent of it (a URI that ends with a slash), to read it again.
+    /// Notifies watchers of this URI, or of a parent (a URI that ends with a slash), that it has changed.
     pub fn resource_updated(&self, uri: &str) {
         self.offers.updates.publish(uri);
     }
 
-    /// Ends all change feeds, for good. `serve` does it; who puts the services on a server of their own does it before that stops.
+    /// Ends all change feeds, for good. `serve` calls it; call it before the end of your own gRPC server.
     pub fn close(&self) {
         let offers = &self.offers;
         for feed in [&offers.tools.changes, &offers.prompts.changes, &offers.resources.changes, &offers.updates] {

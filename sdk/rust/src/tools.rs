@@ -1,4 +1,4 @@
-//! Tools: what one is made of.
+//! Tools and their parts.
 
 use crate::Call;
 use crate::content::{Content, described, duration, text};
@@ -13,13 +13,13 @@ use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A value that becomes structured content, with the schema of its type. A `serde_json::Value` has none, and neither has a
-/// `Box<serde_json::value::RawValue>`, whose text, of numbers as well, goes out as it is.
+/// A value that becomes structured content, with the schema of its type. A `serde_json::Value` has no schema, and
+/// neither has a `Box<serde_json::value::RawValue>`, whose text, including that of numbers, is sent unchanged.
 #[derive(Clone, Debug)]
 pub struct Json<T>(pub T);
 
-/// What a handler of a tool can return: a text, [`Content`], a `Vec<Content>`, [`Json`], a whole [`CallToolResult`], `()`, and a `Result` of
-/// these.
+/// The possible results of a tool's handler: a text, [`Content`], a `Vec<Content>`, [`Json`], a complete
+/// [`CallToolResult`], `()`, and a `Result` of these.
 pub trait ToolOutput: Send {
     /// The schema of the structured content.
     fn schema() -> Option<Value> {
@@ -167,13 +167,13 @@ impl Tool {
         self
     }
 
-    /// Whether it may destroy; clients assume so unless they are told otherwise.
+    /// Whether it may destroy; clients assume so by default.
     pub fn destructive(mut self, may: bool) -> Self {
         self.hints().destructive = Some(may);
         self
     }
 
-    /// Whether it reaches beyond a closed world; clients assume so unless they are told otherwise.
+    /// Whether it reaches beyond a closed world; clients assume so by default.
     pub fn open_world(mut self, is: bool) -> Self {
         self.hints().open_world = Some(is);
         self

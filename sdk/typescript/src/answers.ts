@@ -86,7 +86,7 @@ export class Answers {
     return { requests, state: this.memory(), repeatable, retryAfter: wait };
   }
 
-  /** What the next round begins with; with all answers, those of this round that nobody has asked for yet are in it, too. */
+  /** The start of the next round; with all answers, it includes those of this round that were not requested yet. */
   memory(all = false, state = this.state): Buffer {
     const late = all ? this.#latest.filter((r) => !this.#kept.some((o) => o.key === r.key)) : [];
     const held = { inputResponses: [...this.#kept, ...late], state: Buffer.from(state ?? []) };

@@ -32,7 +32,7 @@ export class Asking {
   #over = false;
   readonly #all: { what: string; promise: Asked<unknown>; settled: boolean; reason?: unknown }[] = [];
 
-  /** Runs work that a handler has to await; what names it. A rejection that nobody awaits does not end the process. */
+  /** Runs work that a handler has to await; what names it. An unhandled rejection does not end the process. */
   begin<T>(what: string, work: () => Promise<T>): Promise<T> {
     const promise = new Asked<T>((resolve, reject) => {
       work().then(resolve, async (reason: unknown) => {
@@ -56,7 +56,7 @@ export class Asking {
     this.#over = true;
   }
 
-  /** Whether the handler was told to end. */
+  /** Whether the handler was asked to end. */
   get unwound(): boolean {
     return this.#all.some(({ promise, reason }) => promise.awaited && reason instanceof Unwinding);
   }

@@ -24,11 +24,11 @@ const levels = ["debug", "info", "notice", "warning", "error", "critical", "aler
 /** The severity of a log message, by RFC 5424. MCP: LoggingLevel. */
 export type LogLevel = (typeof levels)[number];
 
-/** What a round tells before its outcome. */
+/** An event of a round before its outcome. */
 export type Event =
   { progress: common.Progress } | { log: common.LogMessage } | { defer: Defer } | { checkpoint: Checkpoint };
 
-/** Where the events of a round go, and when it is to end. */
+/** The destination of a round's events, and its deadline. */
 export interface Sink {
   /** Undefined: a completion, which has no events. */
   emit?: (event: Event) => void;
@@ -37,20 +37,23 @@ export interface Sink {
 }
 
 /**
- * An outcome for handlers that keep their own account of the rounds: thrown, it ends the round as it says. Handlers that ask
- * never need it. MCP: InputRequiredResult.
+ * An outcome for handlers that manage state and answers themselves: throwing it ends the round. Handlers that ask do
+ * not need it. MCP: InputRequiredResult.
  */
 export class InputRequired extends Error {
   override name = "InputRequired";
   constructor(
     readonly options: {
-      /** Asked all at once, at most 16. The next round has their answers: call.answer gives them. */
+      /** Sent together, at most 16. The next round has their answers: call.answer returns them. */
       questions?: Question<unknown>[];
-      /** Comes back in call.state; undefined keeps that of call.setState. At most 64 KiB. */
+      /** Returned by call.state in the next round; undefined keeps that of call.setState. At most 64 KiB. */
       state?: Uint8Array;
-      /** With no questions: when to call again, in ms, at most an hour. 0: soon. */
+      /** Without questions: the delay before the next round, in ms, at most an hour. 0 means soon. */
       retryAfter?: number;
-      /** The next round may be run again with the state when the edge's replica is lost, whatever the tool says of itself. */
+      /**
+       * Allows the edge to retry the next round with the state after the loss of a replica, whatever the tool's hints
+       * are.
+       */
       repeatable?: boolean;
     },
   ) {
@@ -65,32 +68,35 @@ export type AnswersOf<Q extends readonly Question<any>[]> = {
 };
 
 /**
- * One round of a call of a tool, of a read or of a prompt: what the handler may know of the request, and its way to the client
- * while it runs. Events after the handler has returned are dropped.
+ * One round of a tool call, a read or a prompt: the request, and the way to send events to the client while the handler
+ * runs. Events after the handler has returned are dropped.
  *
- * A handler that asks is run from its top in each round. A question whose answer has come returns it; the first one without an
- * answer ends the handler, by an error that it must not mind. The client is then asked, and the handler runs again. Answers
- * survive all later rounds; one that does not fit its question is asked for again. So:
+ * A handler that asks runs from its top in each round. A question with an answer returns it; the first one without an
+ * answer ends the handler, by an error that it must not catch. The client is then asked, and the handler runs again.
+ * Answers are kept in all later rounds; a question is repeated if its answer is invalid. So:
  *   - do nothing that must not happen twice before the last question is answered, or do it in `once`;
  *   - ask in the same order under the same keys in every round.
  */
 export class Call {
-  /** Aborted when the client cancels, at the deadline, and when the grace of a service that stops is over. */
+  /** Aborted when the client cancels, at the deadline, and after the grace of a service that stops. */
   readonly signal: AbortSignal;
-  /** When the call is to be over; undefined: never. */
+  /** The deadline of the call; undefined if there is none. */
   readonly deadline: Date | undefined;
 
-  /** Random, at most 64 characters, and the same over the rounds and re-runs of one call: a key for idempotency. */
+  /**
+   * The id of the call: random, at most 64 characters, equal in all rounds and attempts, so it can be an idempotency
+   * key.
+   */
   readonly id: string;
-  /** 1 for the first run of a round, and one more when it is run again because a replica was lost. */
+  /** 1 for the first run of a round, and one more if it is retried because a replica was lost. */
   readonly attempt: number;
-  /** 1 at first, and one more each time answers came. */
+  /** 1 for the first round, and one more after each set of answers. */
   readonly round: number;
-  /** Who is calling. An empty subject is anonymous. */
+  /** The caller. An empty subject means anonymous. */
   readonly principal: common.Principal;
-  /** The client's own word of what it is, for display only. */
+  /** The name and version that the client reports, for display only. */
   readonly clientInfo: common.Implementation | undefined;
-  /** What the client can be asked. No check is needed before asking; check to take another way instead. */
+  /** The questions that the client supports. No check is needed before asking; check it to choose another way. */
   readonly clientCapabilities: common.ClientCapabilities;
 
   readonly #context: common.RequestContext;
@@ -116,8 +122,8 @@ export class Call {
   }
 
   /**
-   * A claim of the caller's access token; undefined where the token has none, or the edge's setting `claims` of this backend
-   * does not name it.
+   * A claim of the caller's access token; undefined if the token has no such claim, or if the edge's setting `claims`
+   * of this backend does not name it.
    */
   claim(name: string): unknown {
     const { claimsJson } = this.principal;
@@ -129,30 +135,33 @@ export class Call {
     return JSON.parse(this.#context.metaJson || "{}");
   }
 
-  /** Sets `_meta` of the result; a result's own wins. */
+  /** Sets `_meta` of the result; that of a result has precedence. */
   setMeta(meta: object): void {
     this.extras.metaJson = encodeObject("_meta", meta);
   }
 
-  /** Says how long, in ms, the client may keep what was read, and whether all callers may share it. Only for reads. */
+  /**
+   * Sets how long, in ms, the client may cache the contents, and whether callers may share the cache entry. For reads
+   * only.
+   */
   setCache(ttl: number, options: { shared?: boolean } = {}): void {
     this.extras.cache = cacheHint(ttl, options.shared);
   }
 
-  /** What setState or a checkpoint kept in an earlier round or run; undefined in the first. */
+  /** The state of setState or of a checkpoint in an earlier round or run; undefined in the first. */
   get state(): Uint8Array | undefined {
     return this.#answers.state;
   }
 
-  /** Keeps bytes for the next round, if there is one. With the answers they are bounded to 64 KiB. */
+  /** Stores bytes for the next round, if there is one. State and answers together are limited to 64 KiB. */
   setState(state: Uint8Array): void {
     this.#answers.state = state;
   }
 
   /**
-   * Runs fn once in all rounds of the call, and gives its value, which is JSON, in the later ones: for what must not happen, or
-   * be chosen, anew in each round. The value is kept with the answers when the round ends in questions; a round that is run
-   * again because a replica was lost runs fn again.
+   * Runs fn in one round of the call, and returns its value, which must be JSON, in later rounds: for actions and
+   * choices that must not be repeated in each round. The value is stored with the answers when the round ends with
+   * questions; a round that is retried because a replica was lost runs fn again.
    */
   once<T>(key: string, fn: () => Awaitable<T>): Promise<T> {
     return this.#asking.begin(`once ${JSON.stringify(key)}`, async () => {
@@ -172,7 +181,7 @@ export class Call {
     return JSON.parse(text);
   }
 
-  /** Whether progress goes anywhere; for handlers whose count is dear. */
+  /** Whether the client receives progress. Check it if progress is expensive to compute. */
   get wantsProgress(): boolean {
     return this.#emit !== undefined && this.#context.progressWanted;
   }
@@ -185,8 +194,8 @@ export class Call {
   }
 
   /**
-   * Tells the client how far the call is: progress out of total (unknown without), with a message for people. What does not
-   * rise, and what nobody wants, is dropped, and so is all but the last of what a slow reader has not taken.
+   * Sends progress to the client: progress out of total (unknown without), with a message for people. Progress that does
+   * not rise or was not requested is dropped; of the pending ones for a slow reader, only the last is kept.
    * MCP: notifications/progress.
    */
   progress(progress: number, total?: number, message = ""): void {
@@ -195,7 +204,10 @@ export class Call {
     this.#emit?.({ progress: { progress, total, message, metaJson: "" } });
   }
 
-  /** Sends the client a log message: any JSON value, under a logger's name. No secrets. MCP: notifications/message. */
+  /**
+   * Sends the client a log message: any JSON value, under a logger's name. It must not contain secrets. MCP:
+   * notifications/message.
+   */
   log(level: LogLevel, data: unknown, logger = ""): void {
     if (!this.wantsLog(level) || this.#over) return;
     let dataJson: string;
@@ -207,14 +219,13 @@ export class Call {
     this.#emit?.({ log: { level: wireLevel(level), logger, dataJson, metaJson: "" } });
   }
 
-  /** The id of the task that the call is; undefined: it is none, or none yet. */
+  /** The id of the call's task; undefined if the call is no task, or not yet. */
   get taskId(): string | undefined {
     return this.#context.task?.id || undefined;
   }
 
   /**
-   * Makes the call a task now, if it may become one and is none yet. From then on the call is not ended by its client's
-   * leaving.
+   * Makes the call a task now, if it may become one and is none yet. A task does not end when its client disconnects.
    */
   defer(): void {
     if (!this.#context.task || this.taskId || this.#deferred || this.#over) return;
@@ -223,9 +234,9 @@ export class Call {
   }
 
   /**
-   * Says that the handler can go on from here: should the replica of the edge that runs the call be lost, the handler runs
-   * again from its top, with this in `state` and with the answers that it has. Beyond 64 KiB it throws, and changes nothing.
-   * With an edge that takes no checkpoints it does nothing.
+   * Stores a checkpoint: if the edge's replica that runs the call is lost, the handler runs again from its top, with
+   * this in `state` and with the answers so far. Above 64 KiB it throws, and stores nothing. It does nothing with an
+   * edge that does not support checkpoints.
    */
   checkpoint(state: Uint8Array): void {
     if (!this.#context.checkpoints || this.#over) return;
@@ -239,25 +250,25 @@ export class Call {
     return this.answer(form(key, message, schema));
   }
 
-  /** Asks the user by a flat JSON Schema, sent verbatim. */
+  /** Asks the user by a flat JSON Schema, which is sent unchanged. */
   askForm(key: string, message: string, schema: string): Promise<ElicitResult> {
     return this.answer(formSchema(key, message, schema));
   }
 
   /**
-   * Asks the user to open an https: URL, for what must not pass through the client: logins, secrets, payments.
+   * Asks the user to open an https: URL, for data that must not pass through the client: logins, secrets, payments.
    * MCP: elicitation/create in URL mode.
    */
   askUrl(key: string, message: string, url: string): Promise<ElicitResult> {
     return this.answer(openUrl(key, message, url));
   }
 
-  /** Asks the client's model. MCP: sampling/createMessage. */
+  /** Requests a completion from the client's model. MCP: sampling/createMessage. */
   sample(key: string, request: SamplingRequest): Promise<SamplingResult> {
     return this.answer(sampling(key, request));
   }
 
-  /** Asks for the directories and files the client works on. MCP: roots/list. */
+  /** Requests the directories and files that the client works on. MCP: roots/list. */
   roots(key: string): Promise<Root[]> {
     return this.answer(listRoots(key));
   }
@@ -267,7 +278,7 @@ export class Call {
     return this.#asking.begin(naming([question.request.key]), async () => (await this.#askAll([question]))[0]!);
   }
 
-  /** Asks several questions in one round, at most 16, and gives their answers in order. */
+  /** Asks several questions in one round, at most 16, and returns their answers in order. */
   askAll<const Q extends readonly Question<any>[]>(...questions: Q): Promise<AnswersOf<Q>> {
     const keys = questions.map((q) => q.request.key);
     return this.#asking.begin(naming(keys), () => this.#askAll(questions) as Promise<AnswersOf<Q>>);
@@ -311,7 +322,7 @@ export class Call {
   }
 }
 
-/** What the official SDK's `extra` has and a Call has not: what to write instead. */
+/** Members of the official SDK's `extra` that a Call does not have: what to write instead. */
 const foreign = {
   authInfo: "call.principal and call.claim",
   requestId: "call.id",

@@ -4,7 +4,7 @@ import { encodeObject, Failure } from "./failure.js";
 import { quoted } from "./options.js";
 import { unlessThrown } from "./schema.js";
 
-/** Who speaks. MCP: Role. */
+/** The author of a message. MCP: Role. */
 export type Role = "user" | "assistant";
 
 /** Raw bytes: a Buffer is one. */
@@ -19,31 +19,33 @@ export type Icon = Pick<wire.Icon, "src"> & Partial<wire.Icon>;
 /** How a client should use an object; the priority is from 0 (optional) to 1 (required). MCP: Annotations. */
 export type Annotations = Partial<Omit<wire.Annotations, "audience">> & { audience?: Role[] };
 
-/** What MCP says in another way than the contract. */
+/** Members that MCP and the contract represent differently. */
 interface Extras {
   annotations?: Annotations;
   icons?: Icon[];
   _meta?: object;
 }
 
-/** What is shown of all that is listed. */
+/** Common members of all listed objects. */
 export type Shown = Omit<Extras, "annotations"> & { title?: string; description?: string };
 
-/** What is known of a resource, or of all that a template describes. */
+/** Members of a resource, or of all resources of a template. */
 export type ResourceConfig = Shown & Pick<Extras, "annotations"> & { mimeType?: string };
 
-/** What can be read, at an absolute URI; the size is in bytes. MCP: Resource. */
+/** A readable object, at an absolute URI; the size is in bytes. MCP: Resource. */
 export type Resource = ResourceConfig & { uri: string; name: string; size?: number | bigint };
 
 /**
- * What was read: text or a blob. When it is returned by a read, the URI that was read and the MIME type of the resource are
- * filled in. MCP: TextResourceContents, BlobResourceContents.
+ * Contents: text or a blob. For a read, the URI that was read and the MIME type of the resource are filled in. MCP:
+ * TextResourceContents, BlobResourceContents.
  */
 export type ResourceContents = { uri?: string; mimeType?: string; _meta?: object } & (
   { text: string } | { blob: Encoded }
 );
 
-/** What content and messages to a model have in common. "raw" is a whole block with its own `type`, passed on as it is. */
+/**
+ * The common part of content and of messages to a model. "raw" is a complete block with its own `type`, sent unchanged.
+ */
 export type BasicContent<Data = Encoded> = Omit<Extras, "icons"> &
   (
     | { type: "text"; text: string }
@@ -67,10 +69,10 @@ export const image = (data: Encoded, mimeType: string): Content => ({ type: "ima
 /** A sound: its bytes and MIME type. */
 export const audio = (data: Encoded, mimeType: string): Content => ({ type: "audio", data, mimeType });
 
-/** Refers to a resource the client may read. */
+/** A link to a resource that the client may read. */
 export const link = (resource: Resource): Content => ({ type: "resource_link", ...resource });
 
-/** Carries a resource's contents along. */
+/** Embeds a resource's contents. */
 export const embed = (resource: ResourceContents & { uri: string }): Content => ({ type: "resource", resource });
 
 const kinds = ["text", "image", "audio", "resource_link", "resource", "raw"];

@@ -17,7 +17,7 @@ const reasons = {
 export type Awaitable<T> = T | Promise<T>;
 
 /**
- * Why there is no result. For a tool, InvalidArgument, FailedPrecondition and NotFound reach the model as a result with
+ * Why there is no result. For a tool, the model sees InvalidArgument, FailedPrecondition and NotFound as a result with
  * `isError`; all others are protocol errors.
  */
 export type Reason = keyof typeof reasons;
@@ -44,7 +44,10 @@ export class Failure extends Error {
   }
 }
 
-/** The caller needs these OAuth scopes: the client is told to get an access token with them, and can call again. */
+/**
+ * A failure for a caller that lacks these OAuth scopes: the client is asked to get an access token with them, and can
+ * call again.
+ */
 export function lacksScopes(...scopes: string[]): Failure {
   const message = `this needs the scopes ${scopes.join(" ")}: get an access token that has them`;
   return new Failure("PermissionDenied", message, { scopes });
@@ -72,7 +75,7 @@ export function wireFailure({ reason, message, options: { data, scopes = [] } }:
   }
 }
 
-/** A failure as a gRPC status, for calls that have no other way to say it. */
+/** A failure as a gRPC status, for unary RPCs. */
 export function failureStatus(f: { reason: FailureReason; message: string }): Status {
   const found = Object.values(reasons).find(([reason]) => reason === f.reason);
   return { code: found?.[1] ?? status.INTERNAL, details: f.message };
@@ -85,7 +88,7 @@ export function statusOf(error: unknown): Status | undefined {
   return known ? { code, details } : undefined;
 }
 
-/** The message of what says that something is not there; undefined: it says something else. */
+/** The message of an error that means "not found"; undefined for other errors. */
 export function notFound(thrown: unknown): string | undefined {
   if (thrown instanceof Failure) return thrown.reason === "NotFound" ? thrown.message : undefined;
   const known = statusOf(thrown);
@@ -93,7 +96,7 @@ export function notFound(thrown: unknown): string | undefined {
 }
 
 /**
- * Says whether what was thrown is a mistake in the program rather than an error that it tells of: no Error at all, or one
+ * Says whether a thrown value is a mistake in the program rather than an error that it reports: no Error at all, or one
  * that the engine throws. Those of libraries have a code or a cause.
  */
 export function isFault(thrown: unknown): boolean {
@@ -106,7 +109,7 @@ export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
-/** Throws, with the name of whom it is for, unless a handler is one. */
+/** Throws, with the name of its subject, unless the value is a handler. */
 export function mustBeFunction(owner: string, handler: unknown): void {
   if (typeof handler !== "function")
     throw new TypeError(`${owner}: its handler is no function: pass one, as () => "…"`);
@@ -121,12 +124,14 @@ export function noResource(uri: string): Failure {
   return new Failure("NotFound", `there is no resource ${quote(uri)}`);
 }
 
-/** JSON as it is written, for values whose numbers must keep their text. It must be valid JSON. */
+/** A text of valid JSON that is sent unchanged, for values whose numbers must keep their text. */
 export class RawJson {
   constructor(readonly text: string) {}
 }
 
-/** JSON.stringify that fails where there is no JSON, NaN and infinite numbers among it, and takes a RawJson as it is. */
+/**
+ * JSON.stringify that fails for values without JSON, including NaN and infinite numbers, and keeps a RawJson unchanged.
+ */
 export function encodeJson(value: unknown): string {
   if (value instanceof RawJson) return value.text;
   const text: string | undefined = JSON.stringify(value, finite);

@@ -11,12 +11,12 @@ interface Watcher {
   wake: () => void;
 }
 
-/** Tells any number of watchers of changes. What a slow watcher has not taken yet is coalesced; publishing never blocks. */
+/** Notifies any number of watchers of changes. Pending changes of a slow watcher are coalesced; publishing never blocks. */
 export class Feed {
   readonly #watchers = new Set<Watcher>();
   closed = false;
 
-  /** Tells those who watch this URI, or one above it that ends with a slash. */
+  /** Notifies watchers of this URI, or of a parent that ends with a slash. */
   publish(uri: string): void {
     for (const { uri: watched, pending, wake } of this.#watchers) {
       if (uri !== watched && !(watched.endsWith("/") && uri.startsWith(watched))) continue;

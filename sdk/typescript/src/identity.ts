@@ -12,17 +12,17 @@ const keysKept = 60 * 60_000;
 const keysTimeout = 5000; // ms
 
 /**
- * Has work refused, with UNAUTHENTICATED, that comes without a signed identity of the edge's: call.principal then is who it
- * says, whatever the connection is. Lists and watches need none.
+ * Refuses work without an identity signed by the edge with UNAUTHENTICATED: call.principal is then the signed identity,
+ * whatever the connection is. Lists and watches need none.
  */
 export interface IdentityOptions {
-  /** Where the edge tells its public keys: /.well-known/jwks.json on its admin address. */
+  /** The URL of the edge's public keys: /.well-known/jwks.json on its admin address. */
   jwksUrl: string;
   /** The backend's name in the edge's settings, which has identity: signed. */
   audience: string;
 }
 
-/** Verifies who is calling. */
+/** Verifies the caller. */
 export class Identities {
   readonly #keys: ReturnType<typeof createRemoteJWKSet>;
   #tried = -Infinity;
@@ -81,7 +81,7 @@ export class Identities {
     }
   }
 
-  /** Fetches the keys anew, when that is due: meanwhile those that there are serve on, unless nobody has tried for long. */
+  /** Fetches the keys again when that is due. The present keys stay in use meanwhile, unless the last attempt is long ago. */
   async #refresh(): Promise<void> {
     const since = Date.now() - this.#tried;
     if (since < keysRefresh) return;

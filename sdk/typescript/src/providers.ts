@@ -7,7 +7,7 @@ import { readBy, type ReadOutput } from "./resources.js";
 /** One file of a skill, at a URI below the directory of its SKILL.md, with the SHA-256 of its bytes: 32 bytes. */
 export type SkillFile = Pick<wire.SkillFile, "uri"> & { sha256: Bytes; size: number | bigint };
 
-/** A directory of files that tells an agent how to do something (agentskills.io). */
+/** A directory of files with instructions for an agent (agentskills.io). */
 export interface Skill {
   /** Of its SKILL.md; the segment before the last is the skill's name. */
   uri: string;
@@ -15,26 +15,29 @@ export interface Skill {
   frontmatter: object;
   /** All files, SKILL.md included. */
   files: SkillFile[];
-  /** What the files hold is made on demand, so that they have no digests: files is empty. */
+  /** The contents are generated on demand, so they have no digests: files is empty. */
   dynamic?: boolean;
 }
 
-/** Serves resources that come and go: a directory, a table. All methods but list and read may be missing. */
+/** Serves dynamic resources: a directory, a table. Only list and read are required. */
 export interface ResourceProvider {
   /** All resources, in a stable order. The URIs begin with the provider's prefix. */
   list(): Awaitable<Resource[]>;
-  /** What is at a URI that begins with the prefix, listed or not. undefined, as null, is NOT_FOUND. */
+  /** The contents of a URI that begins with the prefix, listed or not. undefined and null mean NOT_FOUND. */
   read(uri: string, call: Call): Awaitable<ReadOutput>;
   /**
-   * Begins to watch: from then on updated is called with every URI that changed, and listChanged when list would answer
-   * differently, until what it returns is called. It runs while anyone watches, once at a time.
+   * Begins to watch: until the returned function is called, it calls updated with every URI that changed, and
+   * listChanged if the result of list changes. At most one watch runs at a time, while there are watchers.
    */
   watch?(updated: (uri: string) => void, listChanged: () => void): Awaitable<() => void>;
   /** The skills whose files are among the resources, in a stable order. MCP: the extension io.modelcontextprotocol/skills. */
   skills?(): Awaitable<Skill[]>;
-  /** The skill whose SKILL.md has the URI, as it is now, listed or not. Required with skills. */
+  /** The current skill whose SKILL.md has the URI, listed or not. Required with skills. */
   skill?(uri: string, call: Call): Awaitable<Skill | null | undefined>;
-  /** The direct children of a directory; those that are directories have the MIME type inode/directory. undefined: it is none. */
+  /**
+   * The direct children of a directory; directories have the MIME type inode/directory. undefined if the URI is no
+   * directory.
+   */
   directory?(uri: string, call: Call): Awaitable<Resource[] | null | undefined>;
 }
 

@@ -15,7 +15,7 @@ import { EventWriter } from "./writer.js";
 /** A type of messages that are made from some of their members. */
 export type MadeFrom = { fromPartial(object: object): object };
 type Handle<Req, Res> = (request: Req, sink: Sink) => failure.Awaitable<Res>;
-/** What a feed of changes is of: a URI, the providers' prefixes, and how an event tells of a change. */
+/** The subject of a feed of changes: a URI, the providers' prefixes, and the event for a change. */
 type Watched = { uri: string; fits: (prefix: string) => boolean; changed: (uri: string) => object };
 type ServedCall = grpc.ServerUnaryCall<any, any> | grpc.ServerWritableStream<any, any>;
 
@@ -129,7 +129,7 @@ export class Rpcs {
     return Promise.race([Promise.resolve({ signal, deadline }).then(fn).finally(over), aborted]);
   }
 
-  /** What an RPC ends with that failed. What nobody foresaw is told to the log alone. */
+  /** The error of a failed RPC. The details of an unexpected one are only logged. */
   #status(error: unknown): failure.Status {
     const known = failure.statusOf(error);
     if (known) return known;

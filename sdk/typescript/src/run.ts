@@ -40,13 +40,13 @@ export class Runner {
 
   /** One round of a request for what find finds; it may throw a Failure. */
   work<R extends { metaJson: string }>(what: string, request: WorkRequest, sink: Sink, find: () => Work<never, R>) {
-    const told = (call: Call, result: R): R => {
+    const sent = (call: Call, result: R): R => {
       const { metaJson, cache } = call.extras;
       return { ...result, cache, metaJson: result.metaJson || metaJson };
     };
     let found: Work<never, R> | undefined; // once: it may be removed while it runs
-    const handle = async (call: Call) => told(call, await (found = find()).handle(request as never, call));
-    const failed = (thrown: unknown, call: Call) => told(call, sorted(call, thrown, found?.plain));
+    const handle = async (call: Call) => sent(call, await (found = find()).handle(request as never, call));
+    const failed = (thrown: unknown, call: Call) => sent(call, sorted(call, thrown, found?.plain));
     return this.#round(what, request, sink, handle, failed);
   }
 

@@ -19,46 +19,46 @@ import type { Server } from "./server.js";
 const messageBytes = 16 << 20;
 
 const defaultGrace = 10_000; // ms
-/** For how long, in ms, calls that outlasted the grace may take to tell their callers that they end. */
+/** For how long, in ms, calls that outlasted the grace may take to report their end to their callers. */
 const ending = 250;
-/** How long, in ms, the program has after the grace when handlers run on. */
+/** How long, in ms, the process lives after the grace if handlers continue to run. */
 const rest = 1000;
 
-/** What health tells of: the whole, and each service. */
+/** The names in the health service: the whole, and each service. */
 const services = ["", ...["Backend", "Tool", "Resource", "Prompt"].map((name) => `mcpedge.v1.${name}Service`)];
 
 export interface TlsFiles {
-  /** PEM files, read once. With clientCa, clients have to show a certificate of it. */
+  /** PEM files, read once. With clientCa, clients must present a certificate of it. */
   cert: string;
   key: string;
   clientCa?: string;
 }
 
 export interface ServeOptions {
-  /** host:port, or unix:/path; port 0: any. */
+  /** host:port, or unix:/path; port 0 means any. */
   listen?: string;
   tls?: TlsFiles;
-  /** How long, in ms, running calls may take when the service stops. Absent: 10 s. */
+  /** How long, in ms, running calls may take when the service stops. Absent means 10 s. */
   grace?: number;
   /** Further options of the gRPC server. */
   grpc?: GrpcOptions;
 }
 
-/** What the rest of a program takes, too. */
+/** Options of a complete main program. */
 export interface ProgramOptions extends ServeOptions {
-  /** The flags, of which none must be unknown; absent: all of the command line. For programs with flags of their own. */
+  /** The flags; an unknown one is an error. Absent means all of the command line. For programs with their own flags. */
   args?: string[];
 }
 
 const options: Names<ServeOptions> = { listen: true, tls: true, grace: true, grpc: true };
 
-/** A service that serves. */
+/** A running service. */
 export interface Serving {
   /** host:port, or unix:/path. */
   address: string;
   /**
-   * Health says NOT_SERVING, change feeds end, and running calls have the grace to finish; those that have not end as
-   * UNAVAILABLE, their signals aborted. Resolves when all has ended.
+   * Health reports NOT_SERVING, change feeds end, and running calls have the grace to finish; later they end as
+   * UNAVAILABLE, with their signals aborted. Resolves when all have ended.
    */
   stop(): Promise<void>;
 }
@@ -122,7 +122,7 @@ function pem(kind: "cert" | "key", file: string): Buffer {
   return text;
 }
 
-/** Removes a Unix socket that nobody serves any more. */
+/** Removes an unused Unix socket. */
 async function freeSocket(listen: string): Promise<void> {
   const path = /^unix:(?:\/\/)?(.*)$/.exec(listen)?.[1];
   if (!path || !existsSync(path)) return;
@@ -136,9 +136,9 @@ async function freeSocket(listen: string): Promise<void> {
 }
 
 /**
- * Is the rest of a program: reads the flags --listen, --tls-cert, --tls-key and --tls-client-ca, serves until SIGTERM or
- * SIGINT, and stops gracefully; a handler that runs on after the grace does not keep the process. What fails is logged, and
- * the process ends with status 1, as it is for a flag that is not known.
+ * A complete main program: it parses the flags --listen, --tls-cert, --tls-key and --tls-client-ca, serves until
+ * SIGTERM or SIGINT, and stops gracefully; a handler that runs after the grace does not keep the process alive. Errors
+ * are logged, and the process ends with status 1, also for an unknown flag.
  */
 export async function serve(server: Server, { args, ...given }: ProgramOptions = {}): Promise<void> {
   const log = server.log;
@@ -172,7 +172,7 @@ function outlived(reason: unknown): void {
 const own = "(a program with flags of its own gives serve the option args)";
 const flagNames = ["listen", "tls-cert", "tls-key", "tls-client-ca"] as const;
 
-/** What the command line says of where to serve. */
+/** The address in the command line. */
 export function flags(argv: string[]): Pick<ServeOptions, "listen" | "tls"> {
   const options = Object.fromEntries(flagNames.map((name) => [name, { type: "string" as const }]));
   const { values, positionals, tokens } = parseArgs({ args: argv, options, strict: false, tokens: true });

@@ -13,7 +13,10 @@ import { type Logger, stderrLogger } from "./run.js";
 import type { MaybeSchema } from "./schema.js";
 import * as tools from "./tools.js";
 
-/** What a service is. Name and version are shown to operators, and to clients when it is the edge's only backend. */
+/**
+ * The description of a service. Name and version are shown to operators, and to clients if it is the edge's only
+ * backend.
+ */
 export interface ServerOptions {
   name: string;
   version: string;
@@ -21,15 +24,15 @@ export interface ServerOptions {
   description?: string;
   websiteUrl?: string;
   icons?: Icon[];
-  /** For the model: how to use this service. */
+  /** Explains the service to the model. */
   instructions?: string;
   /** Protocol extensions: id to settings. */
   extensions?: Record<string, object>;
-  /** How long, in ms, clients may keep the lists, and whether all callers may share them. Absent: not at all. */
+  /** How long, in ms, clients may cache the lists, and whether callers may share them. Absent disables that. */
   listCache?: { ttl: number; shared?: boolean };
-  /** Kinds that are announced although none is there when the edge connects. */
+  /** Kinds that are announced even if there are no entries when the edge connects. */
   announce?: ("tools" | "resources" | "prompts")[];
-  /** Refuses work that comes without a signed identity of the edge's. */
+  /** Refuses work without an identity signed by the edge. */
   identity?: IdentityOptions;
   /** The service's own log. Absent: JSON lines on stderr. */
   logger?: Logger;
@@ -52,8 +55,8 @@ const names: Names<ServerOptions> = {
 };
 
 /**
- * Holds what a service offers; serve serves it. Everything may be added and removed at any time: those who watch are told. A
- * mistake in what is registered throws at once, and says what to do.
+ * A service's tools, resources and prompts; serve serves it. Everything may be added and removed at any time: watchers
+ * are notified. An invalid registration throws at once, and says what to do.
  */
 export class Server {
   /** @internal */ readonly extensionsJson: Record<string, string>;
@@ -92,9 +95,10 @@ export class Server {
   }
 
   /**
-   * Makes a tool of a function. An error that it throws becomes a result with `isError` and the error's message, which a model
-   * can act on, and so does what says NOT_FOUND; another Failure keeps its reason, and so does an error of a gRPC client. A TypeError, ReferenceError or RangeError of
-   * the engine's, or what is no Error, is a fault of the service: clients are not told what it was, but the log.
+   * Adds a tool by a function. An error that it throws becomes a result with `isError` and the error's message, which a
+   * model can act on, and so does NOT_FOUND; another Failure keeps its reason, and so does an error of a gRPC client. A
+   * TypeError, ReferenceError or RangeError of the engine, or a value that is no Error, is a fault of the service: its
+   * details are logged, and not sent.
    */
   registerTool<I extends MaybeSchema = undefined, O extends MaybeSchema = undefined>(
     name: string,
@@ -104,7 +108,7 @@ export class Server {
     this.#addTool(name, tools.buildTool(name, config, handler), config.onCancel);
   }
 
-  /** A tool whose schemas are texts, and whose handler gets its arguments as they came: the text of a JSON object. */
+  /** Adds a tool whose schemas are texts, and whose handler gets its arguments unchanged: the text of a JSON object. */
   registerRawTool(name: string, config: tools.RawToolConfig, handler: tools.RawToolHandler): void {
     this.#addTool(name, tools.buildRawTool(name, config, handler), config.onCancel);
   }
@@ -115,14 +119,14 @@ export class Server {
     else this.cancels.delete(name);
   }
 
-  /** Says whether there was such a tool. Running calls are not disturbed. */
+  /** Removes a tool, and returns whether it existed. Running calls continue. */
   removeTool(name: string): boolean {
     return this.tools.remove(name);
   }
 
   /**
-   * Adds a resource. An error of its read becomes a protocol error: a Failure keeps its reason, ENOENT is NOT_FOUND, others are
-   * INTERNAL.
+   * Adds a resource. An error of its read becomes a protocol error: a Failure keeps its reason, ENOENT is NOT_FOUND,
+   * others are INTERNAL.
    */
   registerResource(name: string, uri: string, config: resources.ResourceOptions, read: resources.ReadHandler): void {
     this.resources.add(uri, resources.buildResource(name, uri, config, read));
@@ -132,7 +136,9 @@ export class Server {
     return this.resources.remove(uri);
   }
 
-  /** Adds resources by an RFC 6570 template. A URI that is no listed resource is read by the first template that matches it. */
+  /**
+   * Adds resources by an RFC 6570 template. A URI that is not a listed resource is read by the first matching template.
+   */
   registerResourceTemplate<V extends MaybeSchema = undefined>(
     name: string,
     uriTemplate: string,
@@ -146,7 +152,10 @@ export class Server {
     return this.templates.remove(uriTemplate);
   }
 
-  /** Serves every URI that begins with prefix, after exact resources and templates; of several prefixes the longest that fits. */
+  /**
+   * Serves every URI that begins with prefix. Exact resources and templates take precedence, and so does a longer
+   * prefix.
+   */
   provide(prefix: string, provider: ResourceProvider): void {
     if (prefix === "") throw new TypeError('a provider needs a prefix of its URIs, such as "notes://"');
     if (!provider?.list || !provider.read) throw new TypeError(`the provider of ${prefix} needs list and read`);
@@ -169,17 +178,17 @@ export class Server {
     return this.prompts.remove(name);
   }
 
-  /** Tells those who watch to list resources and templates again: a provider whose list changed needs it. */
+  /** Notifies watchers that the resources or templates have changed; for providers whose list changed. */
   resourcesChanged(): void {
     this.feeds.resources.publish("");
   }
 
-  /** Tells those who watch this URI, or a parent of it (a URI ending in "/"), to read it again. */
+  /** Notifies watchers of this URI, or of a parent (a URI ending in "/"), that it has changed. */
   resourceUpdated(uri: string): void {
     this.feeds.updates.publish(uri);
   }
 
-  /** Ends all change feeds, for good, so that a gRPC server can stop gracefully. serve does it. */
+  /** Ends all change feeds, for good, so that a gRPC server can stop gracefully. serve calls it. */
   close(): void {
     for (const feed of Object.values(this.feeds)) feed.close();
   }
@@ -190,7 +199,7 @@ export class Server {
     return fitting.sort((a, b) => b.prefix.length - a.prefix.length)[0];
   }
 
-  /** @internal Who reads a URI: a resource, a template, a provider. Throws NOT_FOUND. */
+  /** @internal The reader of a URI: a resource, a template, a provider. Throws NOT_FOUND. */
   readable(uri: string): resources.Read {
     const entry = this.resources.get(uri) ?? this.templates.all().find((t) => t.template.match(uri));
     const found = entry ?? this.provider(uri);

@@ -39,9 +39,8 @@ const types: Record<string, string> = {
 };
 
 /**
- * Serves the skills of a directory: each directory with a SKILL.md is one, however deep, and all files below it are its own.
- * What a name with a leading dot has, is left out, and so are links. It reads anew what changed whenever it is asked, and
- * remembers digests by size and time.
+ * Serves the skills of a directory: each directory with a SKILL.md is one, at any depth, with all files below it. Names
+ * with a leading dot, and links, are ignored. Each request reads what has changed; digests are cached by size and time.
  */
 export class SkillFolder implements Required<Omit<ResourceProvider, "watch">> {
   readonly #digests = new Map<string, { size: number; modified: number; sha256: Buffer }>();
@@ -53,10 +52,10 @@ export class SkillFolder implements Required<Omit<ResourceProvider, "watch">> {
   ) {}
 
   /**
-   * Opens a directory under a prefix of URIs, such as "skill://acme/": hand the result to server.provide with the same prefix.
-   * Rejects when the directory cannot be read, and when a skill in it is none: SKILL.md has to begin with YAML between two
-   * lines of ---, with a description and with the directory as its name. A skill that is spoiled later is left out, and log
-   * told.
+   * Opens a directory under a prefix of URIs, such as "skill://acme/": pass the result to server.provide with the same
+   * prefix. Rejects if the directory cannot be read, and if a skill is invalid: SKILL.md must begin with YAML between
+   * two lines of ---, with a description and with the directory as its name. A skill that becomes invalid later is left
+   * out and logged.
    */
   static async open(root: string, prefix: string, log: Logger = stderrLogger): Promise<SkillFolder> {
     if (!prefix.endsWith("/"))

@@ -10,13 +10,16 @@ import type { Root } from "./questions.js";
 import { type Outcome, Runner, type WorkRequest } from "./run.js";
 import type { Server } from "./server.js";
 
-/** Ends a call whose questions never end. */
+/** Bounds the rounds of a call that keeps asking. */
 const maxRounds = 32;
 
-/** What the client answers to a question: the key is filled in. */
+/** The client's answer to a question; the key is filled in. */
 export type Answer = Partial<Omit<InputResponse, "key">>;
 
-/** A user who filled in a form, or agreed to open a URL. What is no object is the answer to a form of one member. */
+/**
+ * A user who completed a form, or agreed to open a URL. A value that is no object is the answer to a form of one
+ * member.
+ */
 export function accepted(content?: object | string | number | boolean): Answer {
   const whole = typeof content === "object" && !Array.isArray(content) ? content : { answer: content };
   const contentJson = content === undefined ? "" : JSON.stringify(whole);
@@ -33,7 +36,7 @@ export function dismissed(): Answer {
   return { elicit: { action: ElicitAction.ELICIT_ACTION_CANCEL, contentJson: "" } };
 }
 
-/** A client's model that said some text. */
+/** A client's model that returns some text. */
 export function sampled(text: string): Answer {
   return InputResponse.fromPartial({
     createMessage: { role: 2, model: "test", stopReason: "endTurn", content: [{ text: { text } }] },
@@ -45,7 +48,7 @@ export function roots(...roots: Root[]): Answer {
   return InputResponse.fromPartial({ listRoots: { roots } });
 }
 
-/** How a call ended, and what came before. Exactly one of result, inputRequired, failure and status is set. */
+/** The end of a call, with its events. Exactly one of result, inputRequired, failure and status is set. */
 export interface Called<R> extends Outcome<R> {
   progress: Progress[];
   logs: LogMessage[];
@@ -58,12 +61,15 @@ export interface Called<R> extends Outcome<R> {
 export interface TestOptions {
   /** Answers by the key of the question, or by a function. A question without one ends the call, as inputRequired. */
   answers?: Record<string, Answer> | ((request: InputRequest) => Answer | undefined);
-  /** What is sent with every call; absent: a client that wants progress and all logs and can be asked everything. */
+  /** Sent with every call; absent means a client that wants progress and all logs, and supports every question. */
   context?: Partial<RequestContext>;
   signal?: AbortSignal;
 }
 
-/** Calls a Server in process as the edge does, through as many rounds as it asks for. Messages are encoded and decoded. */
+/**
+ * Calls a Server in process as the edge does, with as many rounds as a handler requires. Messages are encoded and
+ * decoded.
+ */
 export class TestClient {
   readonly #runner: Runner;
 
@@ -92,7 +98,7 @@ export class TestClient {
     return this.#rounds(`prompt ${name}`, GetPromptRequest, request, options, () => this.server.prompts.find(name));
   }
 
-  /** Runs one call to its end; it hands on only the latest answers, as the edge does. */
+  /** Runs one call to its end; each round has only the latest answers, as with the edge. */
   async #rounds<Req extends WorkRequest, R extends { metaJson: string }>(
     what: string,
     type: MessageFns<Req>,

@@ -8,7 +8,7 @@ const getter = {
 };
 
 /**
- * Runs work as a span of the trace that the edge is in, which is then active; path is that of the RPC. Whoever wants spans
+ * Runs work as a span of the trace that the edge is in, which is then active; path is that of the RPC. A user of spans
  * registers OpenTelemetry's SDK, whose propagator reads the caller's; without it this costs next to nothing.
  */
 export function traced<T>(path: string, metadata: Metadata, work: () => Promise<T>): Promise<T> {

@@ -39,7 +39,7 @@ pub(crate) trait Message: prost::Message + Sized + Unpin + 'static {
 }
 
 macro_rules! message {
-    ($response:ident of $service:ident, $method:literal, in $module:ident { $($event:ident)+ }, |$result:ident: $type:ty, $call:ident| $told:expr) => {
+    ($response:ident of $service:ident, $method:literal, in $module:ident { $($event:ident)+ }, |$result:ident: $type:ty, $call:ident| $sent:expr) => {
         impl Message for $response {
             type Result = $type;
             const METHOD: (&'static str, &'static str) = ($service::SERVICE_NAME, $method);
@@ -53,7 +53,7 @@ macro_rules! message {
             }
 
             fn result($result: $type, $call: &Call) -> Self {
-                Self { message: Some($module::Message::Result($told)) }
+                Self { message: Some($module::Message::Result($sent)) }
             }
 
             fn input_required(required: contract::InputRequired) -> Self {
@@ -128,14 +128,14 @@ impl Service {
                 }),
             };
             closing.close();
-            fits(&what, told(outcome, &own)?)
+            fits(&what, message(outcome, &own)?)
         };
         let task = tokio::spawn(task.with_context(span));
         Ok(Response::new(Box::pin(WorkStream { events, call, task, outcome: None, ended: false })))
     }
 }
 
-fn told<M: Message>(outcome: Outcome<M::Result>, call: &Call) -> Result<M, Status> {
+fn message<M: Message>(outcome: Outcome<M::Result>, call: &Call) -> Result<M, Status> {
     match outcome {
         Outcome::Result(result) => Ok(M::result(result, call)),
         Outcome::InputRequired(required) => Ok(M::input_required(required)),
@@ -149,7 +149,7 @@ fn told<M: Message>(outcome: Outcome<M::Result>, call: &Call) -> Result<M, Statu
     }
 }
 
-/// A message that can be sent. One that is too large would end the RPC by OUT_OF_RANGE, which the edge tells a model to act on; the words are
+/// A message that can be sent. One that is too large would end the RPC by OUT_OF_RANGE, which the edge reports to the model; the words are
 /// those of other implementations of gRPC, by which the edge knows what was refused.
 fn fits<M: prost::Message>(what: &str, message: M) -> Result<M, Status> {
     let size = message.encoded_len();
@@ -200,7 +200,7 @@ impl<M: Message> Stream for WorkStream<M> {
                 return Poll::Ready(self.outcome.take());
             }
             let Poll::Ready(ended) = Pin::new(&mut self.task).poll(cx) else { return Poll::Pending };
-            // What was told before the end is still to be read.
+            // Events before the end are still to be read.
             self.outcome = Some(ended.unwrap_or_else(|_| Err(Status::internal("a fault of the service"))));
         }
     }

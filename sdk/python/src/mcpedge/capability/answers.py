@@ -22,16 +22,17 @@ _ONCE = "\x00once:"
 
 
 class Unwound(BaseException):
-    """Ends a handler whose question has no answer yet. Whoever catches it changes nothing: the call has recorded it."""
+    """Ends a handler whose question has no answer yet. Catching it has no effect: the call has recorded it."""
 
 
 class InputRequired(Exception):
-    """An outcome for handlers that keep their own account of the rounds: raised, it ends the round as it says. Handlers that
-    ask through the Call never need it. MCP: InputRequiredResult.
+    """An outcome for handlers that manage state and answers themselves: raising it ends the round. Handlers that ask
+    through the Call do not need it. MCP: InputRequiredResult.
 
-    requests are asked all at once, at most 16. state comes back in Call.state; None keeps that of Call.set_state.
-    retry_after, with no requests, is when to call again, in seconds, at most 3600; 0: soon. repeatable: the next round may
-    be run again with the state when the edge's replica is lost, whatever the tool says of itself.
+    requests are sent together, at most 16. state is returned by Call.state in the next round; None keeps that of
+    Call.set_state. retry_after is the delay before the next round without requests, in seconds, at most 3600; 0 means soon.
+    repeatable allows the edge to retry the next round with the state after the loss of a replica, whatever the tool's hints
+    are.
     """
 
     def __init__(self, requests: Sequence[InputRequest] = (), *, state: bytes | None = None, retry_after: float = 0, repeatable: bool = False) -> None:
@@ -43,7 +44,7 @@ class InputRequired(Exception):
 
 
 class Answers:
-    """The client's answers so far, and what this round found missing. Not safe for concurrent use."""
+    """The client's answers so far, and the questions that this round found unanswered. Not safe for concurrent use."""
 
     def __init__(self, responses: Sequence[InputResponse], state: bytes) -> None:
         """Failure INVALID_ARGUMENT when the state is not of this library."""
@@ -64,8 +65,8 @@ class Answers:
             self.state = memory.state if memory.state or memory.arguments_json else None
 
     def find(self, key: str, fits: Callable[[InputResponse], bool]) -> InputResponse | None:
-        """The answer to a key: one kept from earlier rounds first, so that a client cannot change what it said. A new one
-        that fits is kept."""
+        """The answer to a key: one from earlier rounds first, so that a client cannot change it. A new valid answer is
+        stored."""
         for response in self.kept:
             if response.key == key and fits(response):
                 return response
@@ -83,12 +84,12 @@ class Answers:
         self.kept.append(InputResponse(key=_ONCE + key, raw_json=text))
 
     def memory(self, *, latest: bool = False, state: bytes | None = None) -> bytes:
-        """The state that all of it is kept in, with the answers that nobody has looked at yet where latest is true.
+        """The state that stores all of it, with the answers not requested yet if latest is true.
         ValueError above MAX_STATE."""
         known = {r.key for r in self.kept}
         unseen = [r for r in self.latest if r.key not in known] if latest else []
         keep = self.state if state is None else state
-        marker = None if keep is None else "{}"  # tells an empty state from none
+        marker = None if keep is None else "{}"  # distinguishes an empty state from none
         memory = tools_pb2.CallToolRequest(input_responses=[*self.kept, *unseen], state=keep, arguments_json=marker)
         text = _MARK + memory.SerializeToString()
         if len(text) > MAX_STATE:
@@ -99,7 +100,7 @@ class Answers:
 
 
 def check_requests(requests: Sequence[InputRequest]) -> None:
-    """ValueError when the questions of one round break the contract."""
+    """Raises ValueError if the questions of one round break the contract."""
     if len(requests) > MAX_REQUESTS:
         raise ValueError(f"{len(requests)} questions in one round; ask at most {MAX_REQUESTS} at once")
     seen: set[str] = set()
@@ -113,7 +114,7 @@ def check_requests(requests: Sequence[InputRequest]) -> None:
 
 
 def round_trip(key: str, value: Any) -> str:
-    """JSON of a value that is the same when it is read again; TypeError when there is none."""
+    """Encodes a value as JSON that decodes to the same value; raises TypeError if that is impossible."""
     try:
         text = encode(value)
         read = json.loads(text)

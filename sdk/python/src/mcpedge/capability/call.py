@@ -26,11 +26,11 @@ T3 = TypeVar("T3")
 
 
 class Call:
-    """What a handler may know of the request, and its way to the client while it runs. A handler gets it by a parameter that
-    is annotated with Call. Everything may be used from any thread until the handler returns; after that events are dropped."""
+    """The request of a handler, and its way to send events to the client while it runs. A parameter annotated with Call
+    receives it. All methods may be used from any thread until the handler returns; later events are dropped."""
 
     def __init__(self, context: common_pb2.RequestContext, events: Events | None = None, answers: Answers | None = None, deadline: float = math.inf) -> None:
-        """events is None where nothing can be told or asked. deadline is by time.monotonic."""
+        """events is None if the call can send and ask nothing. deadline is by time.monotonic."""
         self._context = context
         self._events = events
         self._answers = answers or Answers([], b"")
@@ -40,32 +40,33 @@ class Call:
         self._deferred = False
         self._meta = ""
         self.id: str = context.call_id
-        """Random, at most 64 characters, and the same over the rounds and re-runs of one call: a key for idempotency."""
+        """The id of the call: random, at most 64 characters, equal in all rounds and attempts of the call, so it can be an
+        idempotency key."""
         self.attempt: int = context.attempt
-        """1 for the first run of a round, 2 when it is run again because a replica was lost."""
+        """1 for the first run of a round, 2 if it is retried because a replica was lost."""
         self.round: int = context.round
         """1 at first, and one more each time answers came."""
         self.principal: Principal = context.principal
         """Who is calling. An empty subject is anonymous."""
         self.client_info: Implementation | None = context.client_info if context.HasField("client_info") else None
-        """The client's own word of what it is, for display only; None when it said nothing."""
+        """The name and version that the client reports, for display only; None if it reports none."""
         self.client_capabilities: ClientCapabilities = context.client_capabilities
-        """What the client can be asked. No check is needed before asking: the edge answers for a client that cannot. Check to
-        take another way instead."""
+        """The questions that the client supports. No check is needed before asking: the edge answers for a client that
+        lacks the capability. Check it to choose another way."""
         self.meta: dict[str, Any] = decode("_meta", context.meta_json)
         """`_meta` of the client's request; empty: none."""
         self.wants_progress = events is not None and context.progress_wanted
-        """Whether progress goes anywhere; for handlers whose count is dear."""
+        """Whether the client receives progress. Check it if progress is expensive to compute."""
         self.log_level: Level | None = LEVELS[context.log_level - 1] if context.log_level else None
-        """The least level that the client wants; None: it wants no messages."""
+        """The lowest level that the client wants; None if it wants no messages."""
         self.ended = threading.Event()
-        """Set when nobody waits for the call any more, as cancelled says."""
+        """Set when the call has no caller any more; see cancelled."""
         self.cache: common_pb2.CacheHint | None = None
         """What set_cache said; None: nothing."""
 
     def claim(self, name: str) -> Any:
-        """A claim of the caller's access token, as JSON has it; None where the token has none, or the edge's setting `claims`
-        of this backend does not name it."""
+        """A claim of the caller's access token, as JSON; None if the token has no such claim, or if the edge's setting
+        `claims` of this backend does not name it."""
         text = self._context.principal.claims_json.get(name)
         return None if text is None else json.loads(text)
 
@@ -76,13 +77,13 @@ class Call:
 
     @property
     def cancelled(self) -> bool:
-        """Whether nobody waits for the call any more: the client cancelled it, or its deadline is over. For plain functions,
-        which nothing else ends; an async one is cancelled as asyncio does it."""
+        """Whether the call has no caller any more: the client cancelled it, or its deadline is over. Plain functions must
+        check it; an async function is cancelled as in asyncio."""
         return self.ended.is_set()
 
     @property
     def task_id(self) -> str:
-        """The id of the task that the call is; empty: it is none, or none yet. Whoever knows it and is the same caller may
+        """The id of the call's task; empty if the call is no task, or not yet. The same caller may use it to
         read the task."""
         return self._context.task.id
 
@@ -94,15 +95,15 @@ class Call:
         return self._answers.state
 
     def set_state(self, state: bytes) -> None:
-        """Keeps bytes for the next round, if there is one: the edge carries them, sealed, through the client. With the answers
-        they are bounded to 64 KiB."""
+        """Stores bytes for the next round, if there is one: the edge seals them and passes them through the client. State
+        and answers together are limited to 64 KiB."""
         with self._lock:
             self._answers.state = state
 
     def once(self, key: str, fn: Callable[[], T]) -> T:
-        """The value of fn, which is called in the first round that comes here and not again in those that follow: its value is
-        kept in the call's state, so that it must be what JSON can hold (TypeError). A round that is run again because a
-        replica was lost calls it again, unless a checkpoint came between."""
+        """Returns the value of fn, which is called in the first round that reaches this line. Later rounds return the same
+        value, which is stored in the call's state, so it must encode as JSON (TypeError). A round that is retried because a
+        replica was lost calls fn again, unless there was a checkpoint since."""
         kept = self._answers.once(key)
         return self._keep_once(key, fn()) if kept is None else json.loads(kept)
 
@@ -122,17 +123,17 @@ class Call:
         self._meta = encode(meta)
 
     def set_cache(self, ttl: float, *, shared: bool = False) -> None:
-        """How many seconds (0 to 30 days) the client may keep what was read, and whether all callers may share it. Only for
-        reads; elsewhere it is ignored."""
+        """Sets for how many seconds (0 to 30 days) the client may cache the contents, and whether callers may share the
+        cache entry. It applies to reads only."""
         self.cache = cache_hint(ttl, shared)
 
     def describe(self, result: Any) -> None:
-        """Has a result of the contract say what set_meta and set_cache said, unless it has a `_meta` of its own."""
+        """Adds the values of set_meta and set_cache to a result of the contract, unless it has a `_meta` of its own."""
         result.meta_json = result.meta_json or self._meta
         if self.cache is not None and "cache" in result.DESCRIPTOR.fields_by_name:
             result.cache.CopyFrom(self.cache)
 
-    # What the client is told.
+    # Messages to the client.
 
     def wants_log(self, level: Level) -> bool:
         """Whether the client wants messages of this level."""
@@ -140,8 +141,8 @@ class Call:
         return self._events is not None and least > 0 and LEVELS.index(level) + 1 >= least
 
     def progress(self, progress: float, total: float | None = None, message: str = "") -> None:
-        """Tells the client how far the call is, with a message for people. What does not rise, and what nobody wants, is
-        dropped; of what a slow reader has not taken the last one goes. MCP: notifications/progress."""
+        """Sends progress to the client, with a message for people. Progress that does not rise or was not requested is
+        dropped; of the pending values for a slow reader, only the last is sent. MCP: notifications/progress."""
         if self._events is None or not self._context.progress_wanted:
             return
         with self._lock:
@@ -151,8 +152,8 @@ class Call:
                 self._events.put("progress", event)
 
     def log(self, level: Level, data: Any, *, logger: str = "") -> None:
-        """Sends the client a log message: any value that encodes as JSON, under a logger's name. Below the client's level it
-        costs nothing. No secrets. MCP: notifications/message."""
+        """Sends the client a log message: any value that encodes as JSON, under a logger's name. Messages below the
+        client's level are dropped before encoding. They must not contain secrets. MCP: notifications/message."""
         if self._events is None or not self.wants_log(level):
             return
         try:
@@ -162,13 +163,13 @@ class Call:
         self._events.put("log", common_pb2.LogMessage(level="LOG_LEVEL_" + level.upper(), logger=logger, data_json=text))
 
     def logger(self, name: str = "") -> logging.Logger:
-        """A logger of the standard library whose records go to the client, as log does: objects with "msg" and what `extra`
-        has. Levels are debug, info, notice (25), warning, error and critical."""
+        """A logger of the standard library whose records are sent to the client, as by log: objects with "msg" and the
+        members of `extra`. Levels are debug, info, notice (25), warning, error and critical."""
         return call_logger(self, name)
 
     def defer(self) -> None:
-        """Makes the call a task now, if it may become one and is none yet; else it does nothing. From then on the call is not
-        ended by its client's leaving."""
+        """Makes the call a task now, if it may become one and is none yet; otherwise it does nothing. A task does not end
+        when its client disconnects."""
         with self._lock:
             if self._events is None or not self._context.HasField("task") or self.task_id or self._deferred:
                 return
@@ -176,9 +177,9 @@ class Call:
             self._events.put("defer", tools_pb2.Defer())
 
     def checkpoint(self, state: bytes) -> None:
-        """Says that the handler can go on from here: should the edge's replica that runs the call be lost, the handler runs
-        again from its top, with this state and with the answers that it has. ValueError when they have more than 64 KiB,
-        which changes nothing. With an edge that takes no checkpoints it does nothing."""
+        """Stores a checkpoint: if the edge's replica that runs the call is lost, the handler runs again from its top, with
+        this state and the answers so far. Raises ValueError above 64 KiB, and stores nothing then. It does nothing with an
+        edge that does not support checkpoints."""
         if self._events is None or not self._context.checkpoints:
             return
         with self._lock:
@@ -196,12 +197,12 @@ class Call:
     @overload
     def ask(self, key: str, message: str, /, **fields: Any) -> dict[str, Any]: ...
     def ask(self, key: str, message: str, form: Any = None, /, **fields: Any) -> Any:
-        """Asks the user to fill in a form: a pydantic model (or dataclass) of strings, numbers, booleans and lists of
-        enumerated strings; a primitive type, for one value that the form calls by the key; or fields, as name=str, for a
-        dict. Raises Declined or Cancelled.
+        """Asks the user to complete a form: a pydantic model (or dataclass) of strings, numbers, booleans and lists of
+        enumerated strings; a primitive type, for one value that is named by the key; or fields, as name=str, for a dict.
+        Raises Declined or Cancelled.
 
-        A handler that asks is run from its top in each round. A question whose answer has come returns it, the first one
-        without an answer ends the handler. Answers survive all later rounds; one that does not fit is asked for again. So:
+        A handler that asks runs from its top in each round. A question with an answer returns it; the first one without an
+        answer ends the handler. Answers are kept in all later rounds; a question is repeated if its answer is invalid. So:
 
         - do nothing that must not happen twice before the last question is answered, or do it by once;
         - ask in the same order under the same keys in every round (ask_all asks several questions at once).
@@ -211,23 +212,23 @@ class Call:
         return self.ask_all(questions.form(key, message, form, **fields))[0]
 
     def ask_form(self, key: str, message: str, schema: str | dict[str, Any]) -> ElicitResult:
-        """Asks by a flat JSON Schema object of primitive properties, sent as it is. Accepted content fits its required
-        members, types, enums and bounds."""
+        """Asks by a flat JSON Schema object of primitive properties, which is sent unchanged. Accepted content satisfies
+        its required members, types, enums and bounds."""
         return self.ask_all(questions.form_schema(key, message, schema))[0]
 
     def ask_url(self, key: str, message: str, url: str) -> None:
-        """Asks the user to open an https: URL, for what must not pass through the client (logins, secrets, payments). It
-        returns when the user agreed to, not when anything is done there. Raises Declined or Cancelled. MCP:
+        """Asks the user to open an https: URL, for data that must not pass through the client (logins, secrets, payments).
+        It returns when the user has agreed, not when the page is completed. Raises Declined or Cancelled. MCP:
         elicitation/create in URL mode."""
         self.ask_all(questions.open_url(key, message, url))
 
     def sample(self, key: str, request: SamplingRequest | str | Sequence[SamplingMessage], *, max_tokens: int = 1000, **more: Any) -> SamplingResult:
-        """Asks the client's model: a prompt, messages with what else a SamplingRequest has as keywords, or a whole one. said()
-        has the text of what comes. MCP: sampling/createMessage."""
+        """Requests a completion from the client's model: a prompt, or messages with other members of a SamplingRequest as
+        keywords, or a SamplingRequest. said() returns the text of the result. MCP: sampling/createMessage."""
         return self.ask_all(questions.sampling(key, request, max_tokens=max_tokens, **more))[0]
 
     def roots(self, key: str) -> list[Root]:
-        """Asks for the directories and files that the client works on; there may be none. MCP: roots/list."""
+        """Requests the directories and files that the client works on; there may be none. MCP: roots/list."""
         return self.ask_all(questions.list_roots(key))[0]
 
     @overload
@@ -239,12 +240,12 @@ class Call:
     @overload
     def ask_all(self, *questions: Question[Any]) -> tuple[Any, ...]: ...
     def ask_all(self, *questions: Question[Any]) -> tuple[Any, ...]:
-        """Asks several questions in one round, at most 16, and returns their answers. The first that was declined or cancelled
-        raises that; Call.answer tells them apart."""
+        """Asks several questions in one round, at most 16, and returns their answers. Raises the error of the first that
+        was declined or cancelled; Call.answer returns the answers individually."""
         return tuple(q.read(response) for q, response in zip(questions, self._answered(questions), strict=True))
 
     def require(self, *questions: Question[Any]) -> None:
-        """Makes sure that all these questions are answered, whatever the answers are: each one's answer then returns at once."""
+        """Ensures that all these questions are answered, whatever the answers are: afterwards each answer returns at once."""
         self._answered(questions)
 
     def answer(self, question: Question[T]) -> T:
@@ -252,7 +253,7 @@ class Call:
         return question.read(self._answered([question])[0])
 
     def _answered(self, questions: Sequence[Question[Any]]) -> list[InputResponse]:
-        """The answers to these questions, as they came. Unwound when one is missing, here or before."""
+        """The unvalidated answers to these questions. Raises Unwound if one is missing, here or before."""
         if self._events is None:
             raise DefinitionError("the client cannot be asked here: only tools, reads and prompts can")
         found: list[InputResponse] = []
@@ -268,12 +269,12 @@ class Call:
         return found
 
     def response(self, key: str) -> InputResponse | None:
-        """The client's answer to a key as it came, or None: for handlers that raise InputRequired themselves. It is kept for
-        the later rounds."""
+        """The client's unvalidated answer to a key, or None: for handlers that raise InputRequired themselves. It is kept
+        in later rounds."""
         with self._lock:
             return self._answers.find(key, lambda _: True)
 
 
 def cache_hint(ttl: float, shared: bool) -> common_pb2.CacheHint:
-    """What clients are told about keeping an answer for so many seconds."""
+    """How long clients may cache a result, in seconds."""
     return common_pb2.CacheHint(ttl=duration(ttl), scope=common_pb2.CACHE_SCOPE_PUBLIC if shared else common_pb2.CACHE_SCOPE_PRIVATE)

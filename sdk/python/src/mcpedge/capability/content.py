@@ -12,11 +12,11 @@ from .types import Annotations, Content, PromptMessage, Resource, ResourceConten
 
 @dataclass
 class Result:
-    """A tool's result in full: for tools that mix content with structured content, fail with content, or set `_meta`.
+    """A complete tool result: for tools that combine content with structured content, fail with content, or set `_meta`.
     MCP: CallToolResult."""
 
     content: Sequence[Content] = ()
-    """May be empty; with structured set the edge then adds its serialization as text."""
+    """May be empty; if structured is set, the edge then adds its JSON as text."""
     structured: Any = None
     """What encodes as JSON; None: none."""
     is_error: bool = False
@@ -31,7 +31,7 @@ def error_result(message: str) -> Result:
 
 
 def annotations(audience: Sequence[RoleName] = (), priority: float | None = None, last_modified: str = "") -> Annotations:
-    """For whom something is meant; how important it is, 0 to 1; the ISO 8601 time of its last change."""
+    """Its audience; its importance, 0 to 1; the ISO 8601 time of its last change."""
     return common_pb2.Annotations(audience=[role(a) for a in audience], priority=priority, last_modified=last_modified)
 
 
@@ -61,7 +61,7 @@ def embed(contents: ResourceContents, *, annotations: Annotations | None = None)
 
 
 def raw_content(block: dict[str, Any]) -> Content:
-    """A whole content block as an object with `type`, passed on as it is."""
+    """A complete content block as an object with `type`, sent unchanged."""
     return Content(raw_json=encode(block))
 
 

@@ -1,4 +1,4 @@
-"""What a handler tells the client on its way."""
+"""The messages of a handler to the client before its result."""
 
 import asyncio
 import threading
@@ -11,7 +11,7 @@ from mcpedge.v1 import common_pb2
 COALESCE = 64
 """How many events may wait for a slow reader before progress replaces progress that waits, and a checkpoint one that waits."""
 MOST = 1024
-"""How many may wait; log messages beyond are dropped, and the client is told of how many."""
+"""How many may wait; log messages beyond are dropped, and the client gets their number."""
 
 
 class Events:
@@ -42,7 +42,7 @@ class Events:
                 return
             self._waiting.append((kind, event))
             if len(self._waiting) > 1:
-                return  # the writer, which takes all that waits, is told already
+                return  # the writer, which takes all waiting events, is notified already
         try:
             self._loop.call_soon_threadsafe(self._start)
         except RuntimeError:  # the loop has ended, and the call with it

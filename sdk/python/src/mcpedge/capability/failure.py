@@ -17,8 +17,8 @@ class DefinitionError(TypeError):
 
 
 class Reason(Enum):
-    """Why there is no result. Of a tool, INVALID_ARGUMENT and FAILED_PRECONDITION reach the model as a result with
-    `isError`; all others are errors of the protocol."""
+    """Why there is no result. For a tool, the model sees INVALID_ARGUMENT and FAILED_PRECONDITION as a result with
+    `isError`; all others are protocol errors."""
 
     INVALID_ARGUMENT = common_pb2.FAILURE_REASON_INVALID_ARGUMENT
     NOT_FOUND = common_pb2.FAILURE_REASON_NOT_FOUND
@@ -33,8 +33,8 @@ class Reason(Enum):
 class Failure(Exception):
     """Ends a call with a reason. The message says what was wrong, with which value, and what to do.
 
-    data is any JSON value for the error's `data`; None: none. scopes are, with PERMISSION_DENIED, the OAuth scopes that
-    the caller lacks: at most 32 of at most 256 bytes; a client that gets an access token with them can call again.
+    data is any JSON value for the error's `data`; None means none. scopes are, with PERMISSION_DENIED, the OAuth scopes
+    that the caller lacks: at most 32 of at most 256 bytes; a client that gets an access token with them can call again.
     """
 
     def __init__(self, reason: Reason, message: str, *, data: Any = None, scopes: Sequence[str] = ()) -> None:
@@ -61,7 +61,7 @@ class Failure(Exception):
 
 
 def lacks_scopes(*scopes: str) -> Failure:
-    """A failure by which the caller needs OAuth scopes for what it asked; raise it."""
+    """A failure for a caller that lacks OAuth scopes; raise it."""
     needed = " ".join(scopes)
     message = f"this needs the scopes {needed}: get an access token that has them"
     return Failure(Reason.PERMISSION_DENIED, message, scopes=scopes)

@@ -31,7 +31,7 @@ class _Watcher:
 
 
 class Feed:
-    """Tells any number of watchers of changes. What a slow watcher has not taken is coalesced; publishing never blocks.
+    """Notifies any number of watchers of changes. Pending changes of a slow watcher are coalesced; publishing never blocks.
     Every method may be called from any thread."""
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class Feed:
         self._closed = False
 
     def publish(self, uri: str = "") -> None:
-        """Tells those who watch this URI, or one above it that ends with a slash."""
+        """Notifies watchers of this URI, or of a parent that ends with a slash."""
         with self._lock:
             for watcher in self._watchers:
                 if watcher.matches(uri):

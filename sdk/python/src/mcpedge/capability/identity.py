@@ -1,4 +1,4 @@
-"""Signed identities: who is calling, for certain. Needs PyJWT: pip install 'mcpedge-capability[identity]'."""
+"""Signed identities: a verified caller. Needs PyJWT: pip install 'mcpedge-capability[identity]'."""
 
 import asyncio
 import json
@@ -32,13 +32,13 @@ BYTES = 1 << 20
 
 
 class Identities:
-    """Verifies who is calling, for Server(identity=…): work is then refused, with UNAUTHENTICATED, that comes without a signed
-    identity of the edge's, and Call.principal is who it says, whatever the connection is. Lists and watches need none."""
+    """Verifies the caller, for Server(identity=…): work without an identity signed by the edge is refused with
+    UNAUTHENTICATED, and Call.principal is the signed identity, whatever the connection is. Lists and watches need none."""
 
     def __init__(self, jwks_url: str, audience: str) -> None:
-        """jwks_url is where the edge tells its public keys: /.well-known/jwks.json on its admin address. audience is the
-        backend's name in the edge's settings, which has identity: signed. Keys that there are serve on for an hour while they
-        cannot be fetched again; without any, work is UNAVAILABLE."""
+        """jwks_url is the URL of the edge's public keys: /.well-known/jwks.json on its admin address. audience is the
+        backend's name in the edge's settings, which have identity: signed. Keys are used for an hour if they cannot be
+        fetched again; without keys, work is UNAVAILABLE."""
         if not jwks_url or not audience:
             raise DefinitionError("Identities needs the URL of the edge's keys and the backend's name; give both")
         self._url = jwks_url
@@ -77,7 +77,7 @@ class Identities:
 
     async def _key(self, name: str) -> jwt.PyJWK:
         """A key by its id. One that is not known is asked for; keys that are known serve on while they are fetched anew, unless
-        nobody has tried that for long: they may be gone since."""
+        the last attempt is long ago: they may be withdrawn."""
         age = monotonic() - self._fetched
         if name not in self._keys or age >= KEPT or monotonic() - self._tried >= 2 * REFRESH:
             await self._fetch()

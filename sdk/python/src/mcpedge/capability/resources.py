@@ -1,4 +1,4 @@
-"""Resources: what can be read, by a URI, by a template, and below a prefix."""
+"""Resources: readable objects, by a URI, by a template, or below a prefix."""
 
 import copy
 from collections.abc import Callable, Mapping
@@ -120,24 +120,26 @@ def _of_bytes(data: bytes, mime_type: str) -> ResourceContents:
 
 
 class ResourceProvider:
-    """Serves resources that come and go: a directory, a table. Methods may be async or plain, and are called concurrently."""
+    """Serves dynamic resources: a directory, a table. Methods may be async or plain, and are called concurrently."""
 
     def list(self) -> Any:
         """All resources, in a stable order. Their URIs begin with the provider's prefix."""
         return []
 
     def read(self, call: Call, uri: str) -> Any:
-        """What is at a URI that begins with the prefix, listed or not: a text, bytes or contents; None: nothing."""
+        """The contents of a URI that begins with the prefix, listed or not: a text, bytes or contents; None if it does not
+        exist."""
         raise NotImplementedError
 
 
 class ResourceWatcher(ResourceProvider):
-    """A provider that sees changes. One that learns of them anyway calls Server.resource_updated and
+    """A provider that detects changes. One that is notified of changes can call Server.resource_updated and
     Server.resources_changed instead."""
 
     def watch(self, updated: Callable[[str], None], list_changed: Callable[[], None]) -> Any:
-        """Begins to watch and returns what stops it, a function: from then on updated is called with every URI that changed,
-        and list_changed when list would answer differently, from any thread. It runs while anyone watches, once at a time."""
+        """Begins to watch and returns a function that stops it. Until then it calls updated with every URI that changed,
+        and list_changed if the result of list changes, from any thread. At most one watch runs at a time, while there are
+        watchers."""
         raise NotImplementedError
 
 
@@ -149,14 +151,14 @@ class SkillProvider(ResourceProvider):
         return []
 
     def skill(self, call: Call, uri: str) -> Any:
-        """The skill whose SKILL.md has the URI, as it is now, listed or not; None: there is none."""
+        """The current skill whose SKILL.md has the URI, listed or not; None if there is none."""
         raise NotImplementedError
 
 
 class DirectoryProvider(SkillProvider):
-    """A provider of skills whose directories can be listed. Clients are told so if every provider of skills is one."""
+    """A provider of skills whose directories can be listed. Announced to clients if every provider of skills is one."""
 
     def directory(self, call: Call, uri: str) -> Any:
-        """The direct children of a directory, in a stable order; those that are one have the MIME type inode/directory.
-        None or FileNotFoundError: the URI is no directory."""
+        """The direct children of a directory, in a stable order; directories have the MIME type inode/directory. None or
+        FileNotFoundError means that the URI is no directory."""
         raise NotImplementedError

@@ -36,7 +36,7 @@ class Work:
     """What a round has to do."""
 
     what: str
-    """For the log, and for whom a fault is told: tool greet."""
+    """The name of the work in logs and faults, such as tool greet."""
     function: Callable[..., Any]
     finish: Callable[[Any], Any]
     """Makes the result of what the function returned. It may raise Failure."""
@@ -106,7 +106,7 @@ class Runner:
 
 
 async def _ended(task: "asyncio.Future[Any]", call: Call) -> Any:
-    """What a task of a handler ends with. The caller's leaving ends it, and is told to the call."""
+    """The result of a handler's task. If the caller leaves, the task is cancelled, and the call is marked as ended."""
     try:
         await asyncio.wait([task])
     except asyncio.CancelledError:

@@ -123,7 +123,7 @@ class Rpc:
         uri: str = "",
         changed: Callable[[str], dict[str, Any]] = lambda uri: {"changed": tools_pb2.ListChanged()},
     ) -> None:
-        """Tells of changes. The providers whose prefix fits are watched meanwhile."""
+        """Serves a feed of changes. It watches the providers with a matching prefix meanwhile."""
         held: list[Provided] = []
 
         async def tell(**event: Any) -> None:

@@ -77,7 +77,7 @@ def _number(text: str) -> int | float:
 
 
 def misfit(error: ValidationError, what: str) -> str:
-    """What is wrong with a value, in one line, for whoever sent it."""
+    """The errors of a value in one line, for its sender."""
     first = error.errors(include_url=False, include_input=False)[0]
     name = ".".join(str(part) for part in first["loc"])
     if not name:
@@ -179,7 +179,7 @@ def signature_of(function: Callable[..., Any], call_type: type) -> Signature:
     if "return" not in hints:
         raise DefinitionError(f"{name}: it has no annotation of what it returns; add one, as -> str, or -> None")
     if inspect.isasyncgenfunction(target) or inspect.isgeneratorfunction(target):
-        raise DefinitionError(f"{name}: it is a generator; return the result, and tell of what happens before by the Call")
+        raise DefinitionError(f"{name}: it is a generator; return the result, and report progress by the Call")
     return Signature(function, name, doc, params, call, hints["return"])
 
 

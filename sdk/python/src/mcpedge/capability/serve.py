@@ -35,9 +35,9 @@ async def serve(
     stop: asyncio.Event | None = None,
     started: Callable[[int], None] | None = None,
 ) -> None:
-    """Serves on host:port or unix:/path until stop is set: then health says NOT_SERVING, change feeds end, and running calls
-    have the server's grace to finish. It has the standard health service, reflection, messages up to 16 MiB, and lets clients
-    ping as often as every five seconds. started is told the port. OSError when the address cannot be listened on."""
+    """Serves on host:port or unix:/path until stop is set: then health reports NOT_SERVING, change feeds end, and running
+    calls have the server's grace to finish. It has the standard health service, reflection and messages up to 16 MiB, and
+    permits pings every five seconds. started is called with the port. Raises OSError if it cannot listen on the address."""
     on = grpc.aio.server(
         options=[
             ("grpc.max_receive_message_length", MESSAGE_BYTES),
@@ -84,8 +84,9 @@ def _check_unserved(address: str) -> None:
 
 
 def run(server: Server, argv: Sequence[str] | None = None) -> None:
-    """The rest of a program: reads the command line (--listen, and TLS by --tls-cert, --tls-key and --tls-client-ca), logs to
-    standard error, serves until SIGTERM or SIGINT, and stops gracefully. It exits with status 1 when serving fails."""
+    """A complete main program: it parses the command line (--listen, and TLS by --tls-cert, --tls-key and --tls-client-ca),
+    logs to standard error, serves until SIGTERM or SIGINT, and stops gracefully. It exits with status 1 if serving fails.
+    """
     parser = argparse.ArgumentParser(description=f"Serves {server.info.name} to MCP Edge.")
     parser.add_argument("--listen", default=LISTEN, metavar="ADDR", help="serve gRPC on host:port or unix:/path (default: %(default)s)")
     parser.add_argument("--tls-cert", type=Path, metavar="FILE", help="certificate chain in PEM, with --tls-key")

@@ -29,8 +29,8 @@ Kind = Literal["tools", "resources", "prompts"]
 
 
 class Server:
-    """Holds what a service offers, and serves it by the gRPC contract. Everything may be added and removed at any time, from any
-    thread: those who watch are told. A Server is served once: after close it stays closed."""
+    """A service's tools, resources and prompts, served by the gRPC contract. Everything may be added and removed at any
+    time, from any thread: watchers are notified. A Server is served once: after close it stays closed."""
 
     def __init__(
         self,
@@ -50,14 +50,14 @@ class Server:
         grace: float = 10,
         threads: int = 64,
     ) -> None:
-        """Name and version are shown to operators, and to clients when this is the edge's only backend.
+        """Name and version are shown to operators, and to clients if this is the edge's only backend.
 
-        instructions tell the model how to use the service. extensions are protocol extensions by their ids, with their
-        settings. list_cache is how many seconds clients may keep the lists, and whether all callers may share them; None: not
-        at all. announce has kinds that are announced though there is none when the edge connects. identity has work refused that
-        comes without a signed identity of the edge's; None: callers are who the connection says. logger is the service's own
-        log; None: mcpedge.capability. grace is for how many seconds running calls are waited for at the end. threads is how
-        many plain handlers run at a time.
+        instructions explain the service to the model. extensions are protocol extensions by their ids, with their settings.
+        list_cache is how many seconds clients may cache the lists, and whether callers may share them; None disables that.
+        announce has kinds that are announced even if there are no entries when the edge connects. identity refuses work
+        without an identity signed by the edge; None trusts the connection. logger is the service's own log; None means
+        mcpedge.capability. grace is for how many seconds running calls may finish at the end. threads is how many plain
+        handlers run concurrently.
         """
         self.info = Implementation(name=name, version=version, title=title, description=description, website_url=website, icons=icons)
         self.instructions = instructions
@@ -83,42 +83,43 @@ class Server:
     @overload
     def tool(self, /, **options: Unpack[ToolOptions]) -> Callable[[F], F]: ...
     def tool(self, function: Callable[..., Any] | None = None, /, **options: Unpack[ToolOptions]) -> Any:
-        """Makes a tool of a function, async or plain (which runs in a thread), and returns the function as it is.
+        """Makes a function, async or plain (which runs in a thread), a tool, and returns the function unchanged.
 
-        Its parameters are the arguments: their schemas are made of the annotations (pydantic's Field in Annotated says more),
-        and what the docstring says of them, in the style of Google or Sphinx. A parameter annotated with Call gets the Call.
-        What it returns by its annotation decides the result: str, Content and list[Content] are content, Result is the whole,
-        None is empty, Any is as the value is, and every other type is structured content with a schema. output is a type to
-        make the schema of for a tool that returns a Result.
+        Its parameters are the arguments: their schemas are generated from the annotations (pydantic's Field in Annotated
+        adds conditions), and their descriptions from the docstring, in the style of Google or Sphinx. A parameter annotated
+        with Call receives the Call. The annotation of the returned value determines the result: str, Content and
+        list[Content] are content, Result is the complete result, None is empty, Any is converted by the type of the value,
+        and every other type is structured content with a schema. output is a type for the schema of a tool that returns a
+        Result.
 
-        read_only: it changes nothing; idempotent: the same call again changes nothing more. The edge relies on both: such a call
-        may be run again after a replica was lost. Clients assume destructive and open_world unless they are told otherwise.
+        read_only: it changes nothing; idempotent: repeating the call changes nothing more. The edge relies on both: such a
+        call may be retried after a replica was lost. Clients assume destructive and open_world by default.
 
         An exception becomes a result with `isError` and its text, which a model can act on. Failure keeps its reason,
-        InputRequired ends the round, the errors of a gRPC call keep their status. Exceptions of Python itself that are mistakes
-        of a program (rounds.FAULTS) become INTERNAL, and their text is in the log only.
+        InputRequired ends the round, the errors of a gRPC call keep their status. Exceptions of Python itself that are
+        mistakes of a program (rounds.FAULTS) become INTERNAL, and their text is only logged.
 
-        DefinitionError says, when it is defined, what cannot be served: a parameter without an annotation, a type without a
-        schema, a name that is taken.
+        A definition that cannot be served raises DefinitionError: a parameter without an annotation, a type without a
+        schema, a duplicate name.
         """
 
         define = _adds(self.tools, make_tool, **options)
         return define(function) if function is not None else define
 
     def raw_tool(self, tool: Tool) -> Callable[[F], F]:
-        """Makes a tool as it is described, schemas as they are (an empty input schema admits any object), of a function that
-        takes the arguments as one dict. Exceptions are as in tool. Do not change the Tool afterwards."""
+        """Adds a tool by its description, with unchanged schemas (an empty input schema accepts any object), for a function
+        that takes the arguments as one dict. Exceptions are as in tool. Do not change the Tool afterwards."""
 
         return _adds(self.tools, make_raw_tool, tool=tool)
 
     def remove_tool(self, name: str) -> bool:
-        """Whether there was such a tool. Running calls are not disturbed."""
+        """Removes a tool, and returns whether it existed. Running calls continue."""
         return self.tools.remove(name)
 
     def on_cancel(self, tool: str) -> Callable[[F], F]:
-        """Has a function of a Call called when a task of the tool was cancelled between two rounds, with the Call's state and id
-        as they were, so that a job behind it can be ended. A round that runs is cancelled itself instead. It may not come. It
-        replaces an earlier one."""
+        """Sets a function of a Call that is called when a task of the tool was cancelled between two rounds, with the
+        Call's state and id, so that it can end the job of the task. A running round is cancelled itself instead. The
+        notification may be lost. It replaces an earlier function."""
 
         def define(function: F) -> F:
             try:
@@ -133,12 +134,12 @@ class Server:
     # Resources and prompts.
 
     def resource(self, uri: str, /, **options: Unpack[ResourceOptions]) -> Callable[[F], F]:
-        """Makes a resource of a function, or of a URI template (RFC 6570, as "notes://{day}") all that it describes: its
-        variables are parameters, and complete has suggestions for them. A parameter named uri gets the URI that is read, one
+        """Adds a resource by a function, or the resources of a URI template (RFC 6570, as "notes://{day}"): its variables
+        are parameters, and complete has suggestions for them. A parameter named uri receives the URI that is read, one
         annotated with Call the Call.
 
-        The function returns a text, bytes (which are text when they are UTF-8 and the MIME type does not deny it),
-        ResourceContents or a list of them; None: there is nothing. FileNotFoundError becomes NOT_FOUND, PermissionError
+        The function returns a text, bytes (which are text if they are UTF-8 and the MIME type permits it), ResourceContents
+        or a list of them; None means that the resource does not exist. FileNotFoundError becomes NOT_FOUND, PermissionError
         PERMISSION_DENIED, Failure keeps its reason, others are INTERNAL.
         """
 
@@ -150,8 +151,8 @@ class Server:
         return self.resources.remove(uri) or self.templates.remove(uri)
 
     def provide(self, prefix: str, provider: ResourceProvider) -> None:
-        """Serves every URI that begins with the prefix by a provider, after exact resources and templates; of several prefixes
-        the longest that fits."""
+        """Serves every URI that begins with the prefix by a provider. Exact resources and templates take precedence, and so
+        does a longer prefix."""
         if not prefix:
             raise DefinitionError("a provider needs a prefix of its URIs, as notes://")
         if not isinstance(provider, ResourceProvider):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -164,39 +165,38 @@ class Server:
     @overload
     def prompt(self, /, **options: Unpack[PromptOptions]) -> Callable[[F], F]: ...
     def prompt(self, function: Callable[..., Any] | None = None, /, **options: Unpack[PromptOptions]) -> Any:
-        """Makes a prompt of a function whose parameters are the arguments; one with a default need not be given. It returns a
-        text, a message or a list of them, or a PromptResult. complete has suggestions by argument. Failure keeps its reason,
-        other exceptions are INTERNAL."""
+        """Adds a prompt by a function whose parameters are the arguments; one with a default is optional. It returns a
+        text, a message or a list of them, or a PromptResult. complete has suggestions by argument. Failure keeps its
+        reason, other exceptions are INTERNAL."""
 
         define = _adds(self.prompts, make_prompt, **options)
         return define(function) if function is not None else define
 
     def remove_prompt(self, name: str) -> bool:
-        """Whether there was such a prompt. Running calls are not disturbed."""
+        """Removes a prompt, and returns whether it existed. Running calls continue."""
         return self.prompts.remove(name)
 
     # Changes.
 
     def tools_changed(self) -> None:
-        """Tells those who watch to list the tools again. Adding and removing does it by itself."""
+        """Notifies watchers that the list of tools has changed. Adding and removing does so, too."""
         self.tool_feed.publish()
 
     def prompts_changed(self) -> None:
-        """Tells those who watch to list the prompts again. Adding and removing does it by itself."""
+        """Notifies watchers that the list of prompts has changed. Adding and removing does so, too."""
         self.prompt_feed.publish()
 
     def resources_changed(self) -> None:
-        """Tells those who watch to list resources and templates again. Adding and removing does it by itself; a provider whose
-        list changed needs it."""
+        """Notifies watchers that the resources or templates have changed. Adding and removing does so, too; it is for
+        providers whose list changed."""
         self.resource_feed.publish()
 
     def resource_updated(self, uri: str) -> None:
-        """Tells those who watch this URI, or a parent of it (a URI that ends with a slash), to read it again."""
+        """Notifies watchers of this URI, or of a parent (a URI that ends with a slash), that it has changed."""
         self.updates.publish(uri)
 
     def close(self) -> None:
-        """Ends all change feeds, for good. serve does it; who registers the services on a server of one's own does it before
-        that stops."""
+        """Ends all change feeds, for good. serve calls it; call it before the end of your own gRPC server."""
         for feed in (self.tool_feed, self.prompt_feed, self.resource_feed, self.updates):
             feed.close()
 
@@ -217,7 +217,7 @@ class Server:
 
 
 def _adds(registry: Registry[Any], make: Callable[..., Entry[Any]], **options: Any) -> Callable[[F], F]:
-    """A decorator that adds what it makes of a function, and returns the function as it is."""
+    """A decorator that adds a function, and returns the function unchanged."""
 
     def define(function: F) -> F:
         entry = make(function, **options)

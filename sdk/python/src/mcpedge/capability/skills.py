@@ -45,13 +45,13 @@ _TYPES = {
 
 
 class SkillFolder(DirectoryProvider):
-    """Serves the skills below a folder under a prefix of URIs, such as "skill://" or "skill://acme/": hand it to Server.provide
-    with the same prefix. Each directory with a SKILL.md is a skill, however deep, and all files below it are its own. What a name
-    with a leading dot has is left out, and so are links. It reads anew what changed whenever it is asked."""
+    """Serves the skills below a folder under a prefix of URIs, such as "skill://" or "skill://acme/": pass it to
+    Server.provide with the same prefix. Each directory with a SKILL.md is a skill, at any depth, with all files below it.
+    Names with a leading dot, and links, are ignored. Each request reads what has changed."""
 
     def __init__(self, folder: str | os.PathLike[str], prefix: str, logger: logging.Logger | None = None) -> None:
-        """ValueError when a skill is none: SKILL.md has to begin with YAML between two lines of ---, with a description and
-        with the directory as its name. One that is spoiled later is left out, and the log told."""
+        """Raises ValueError if a skill is invalid: SKILL.md must begin with YAML between two lines of ---, with a
+        description and with the directory as its name. One that becomes invalid later is left out and logged."""
         if not prefix.endswith("/"):
             raise ValueError(f"prefix {prefix!r}: it must end with a slash, as skill:// does")
         self._root = Path(folder)

@@ -1,4 +1,4 @@
-"""Calls a Server in tests as the edge does: over gRPC, through as many rounds as it asks for.
+"""Calls a Server in tests as the edge does: over gRPC, with as many rounds as a handler requires.
 
 outcome = call_tool(server, "delete", {"name": "x"}, answers={"confirm": accepted({"sure": True})})
 assert outcome.text == "x was deleted."
@@ -29,7 +29,7 @@ call, as Outcome.input_required."""
 
 
 def accepted(content: dict[str, Any] | None = None) -> InputResponse:
-    """The answer of a user who filled in a form, or agreed to open a URL (then without content)."""
+    """The answer of a user who completed a form, or agreed to open a URL (then without content)."""
     text = "" if content is None else json.dumps(content)
     return InputResponse(elicit=input_pb2.ElicitResult(action=input_pb2.ELICIT_ACTION_ACCEPT, content_json=text))
 
@@ -57,7 +57,7 @@ def with_roots(*roots: Root) -> InputResponse:
 
 @dataclass
 class Outcome:
-    """How a call ended, and what came before. One of result, input_required and failure is set."""
+    """The end of a call, with its events. Exactly one of result, input_required and failure is set."""
 
     result: Any = None
     """The contract's result of a tool, a read or a prompt."""
@@ -84,7 +84,7 @@ class Outcome:
 
 
 def default_context() -> common_pb2.RequestContext:
-    """A client that wants progress and all logs, and can be asked everything."""
+    """A client that wants progress and all logs, and supports every question."""
     return common_pb2.RequestContext(
         call_id="test",
         attempt=1,
@@ -99,8 +99,8 @@ def default_context() -> common_pb2.RequestContext:
 
 
 class Client:
-    """Talks to a Server on a loopback port, which it serves: async with Client(server) as client. The contract's own stubs are
-    there for what has no method here."""
+    """Calls a Server on a loopback port, which it serves: async with Client(server) as client. For RPCs without a method
+    here use the stubs of the contract."""
 
     def __init__(
         self, server: Server, *, answers: Answers | None = None, context: common_pb2.RequestContext | None = None, metadata: tuple[tuple[str, str], ...] = ()

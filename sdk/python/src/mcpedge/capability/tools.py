@@ -30,15 +30,15 @@ ToolEntry = Entry[Tool]
 
 @dataclass(frozen=True)
 class Tasks:
-    """Which calls of a tool become tasks: calls that their clients need not hold a connection for. MCP: execution.taskSupport."""
+    """Which calls of a tool become tasks. Clients need not keep a connection for a task. MCP: execution.taskSupport."""
 
     mode: Literal["optional", "required"] = "optional"
-    """optional: those of clients that can have tasks. required: all; the edge refuses those of clients that cannot."""
+    """optional: calls of clients that support tasks. required: all; the edge refuses calls of other clients."""
     start: Literal["at_once", "deferred"] | None = None
-    """at_once: before the handler runs; what required means by itself. deferred: when the handler has run for a while, or
-    calls Call.defer; what optional means by itself."""
+    """at_once: before the handler runs; the default of required. deferred: after the handler has run for a while, or by
+    Call.defer; the default of optional."""
     poll: float | None = None
-    """How often clients should ask for a task, in seconds, 0.1 to 3600. None: the edge chooses."""
+    """The interval at which clients should poll a task, in seconds, 0.1 to 3600. None lets the edge choose."""
 
     def proto(self) -> input_pb2.TaskSupport:
         start = "TASK_START_" + (self.start or "unspecified").upper()

@@ -99,7 +99,7 @@ final class Answers {
     kept.put(ONCE + key, InputResponse.newBuilder().setKey(ONCE + key).setRawJson(json).build());
   }
 
-  /** The state for a checkpoint: with the answers that nobody has looked at yet. IllegalArgumentException above MAX_STATE. */
+  /** The state for a checkpoint, with the answers not requested yet. IllegalArgumentException above MAX_STATE. */
   synchronized ByteString checkpoint(byte[] next) {
     Map<String, InputResponse> all = new LinkedHashMap<>(latest);
     all.putAll(kept);
@@ -134,7 +134,7 @@ final class Answers {
   private static ByteString memory(Collection<InputResponse> answers, byte[] state) {
     var memory = CallToolRequest.newBuilder().addAllInputResponses(new ArrayList<>(answers));
     if (state != null) {
-      memory.setState(ByteString.copyFrom(state)).setArgumentsJson("{}"); // tells an empty state from none
+      memory.setState(ByteString.copyFrom(state)).setArgumentsJson("{}"); // distinguishes an empty state from none
     }
     ByteString out = MARK.concat(memory.build().toByteString());
     if (out.size() > MAX_STATE) {

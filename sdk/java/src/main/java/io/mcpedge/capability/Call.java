@@ -10,12 +10,12 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 
 /**
- * One round of a call of a tool, of a read or of a prompt: what the handler may know of the request, and its way to the client while
- * it runs. All of it may be used from any thread until the handler returns; after that events are dropped.
+ * One round of a tool call, a read or a prompt: the request, and the way to send events to the client while the handler runs. It
+ * may be used from any thread until the handler returns; later events are dropped.
  *
- * <p>A handler that asks is run from its top in each round. A question whose answer has come returns it; the first one without an
- * answer ends the handler on the spot, by an Error that is not to be caught. The client is then asked, and the handler runs again.
- * Answers survive all later rounds; one that does not fit its question is asked for again. So:
+ * <p>A handler that asks runs from its top in each round. A question with an answer returns it; the first one without an answer
+ * ends the handler, by an Error that must not be caught. The client is then asked, and the handler runs again. Answers are kept
+ * in all later rounds; a question is repeated if its answer is invalid. So:
  *
  * <ul>
  *   <li>do nothing that must not happen twice before the last question is answered, or do it in {@link #once};
@@ -42,39 +42,42 @@ public final class Call {
 
   // What is known of the request.
 
-  /** Random, at most 64 characters, and the same over the rounds and re-runs of one call: a key for idempotency. */
+  /** The id of the call: random, at most 64 characters, equal in all rounds and attempts, so it can be an idempotency key. */
   public String id() {
     return context.getCallId();
   }
 
-  /** 1 for the first run of a round, and one more when it is run again because a replica was lost. */
+  /** 1 for the first run of a round, and one more if it is retried because a replica was lost. */
   public int attempt() {
     return context.getAttempt();
   }
 
-  /** 1 at first, and one more each time answers came. */
+  /** 1 for the first round, and one more after each set of answers. */
   public int round() {
     return context.getRound();
   }
 
-  /** Who is calling. An empty subject is anonymous. */
+  /** The caller. An empty subject means anonymous. */
   public Principal principal() {
     return context.getPrincipal();
   }
 
-  /** A claim of the caller's access token; empty where it has none, or the edge's setting {@code claims} of this backend does not name it. */
+  /**
+   * A claim of the caller's access token; empty if it has none, or if the edge's setting {@code claims} of this backend does not
+   * name it.
+   */
   public Optional<RawJson> claim(String name) {
     return Optional.ofNullable(principal().getClaimsJsonMap().get(name)).map(RawJson::new);
   }
 
-  /** The client's own word of what it is, for display only. */
+  /** The name and version that the client reports, for display only. */
   public Optional<Implementation> clientInfo() {
     return context.hasClientInfo() ? Optional.of(context.getClientInfo()) : Optional.empty();
   }
 
   /**
-   * What the client can be asked. No check is needed before asking: the edge answers for a client that cannot. Check to take another
-   * way instead.
+   * The questions that the client supports. No check is needed before asking: the edge answers for a client that lacks the
+   * capability. Check it to choose another way.
    */
   public ClientCapabilities clientCapabilities() {
     return context.getClientCapabilities();
@@ -85,39 +88,40 @@ public final class Call {
     return new RawJson(context.getMetaJson().isEmpty() ? "{}" : context.getMetaJson());
   }
 
-  /** How long is left until the deadline; empty: there is none. */
+  /** The time until the deadline; empty if there is none. */
   public Optional<Duration> timeRemaining() {
     return Optional.ofNullable(grpc.getDeadline()).map(d -> Duration.ofNanos(Math.max(0, d.timeRemaining(TimeUnit.NANOSECONDS))));
   }
 
   /**
-   * Whether nobody waits for the call any more: the client cancelled it, or its deadline is over. The handler's thread is interrupted
-   * when that happens.
+   * Whether the call has no caller any more: the client cancelled it, or its deadline is over. The handler's thread is then
+   * interrupted.
    */
   public synchronized boolean cancelled() {
     return cancelled;
   }
 
-  /** The id of the task that the call is; empty: it is none, or none yet. Whoever knows it and is the same caller may read the task. */
+  /** The id of the call's task; empty if the call is no task, or not yet. The same caller may read the task by it. */
   public Optional<String> taskId() {
     return Optional.of(context.getTask().getId()).filter(id -> !id.isEmpty());
   }
 
   // What is kept, and what goes with the result.
 
-  /** What setState or a checkpoint kept in an earlier round or run; null: nothing was. */
+  /** The state of setState or of a checkpoint in an earlier round or run; null if there is none. */
   public byte[] state() {
     return answers.state();
   }
 
-  /** Keeps bytes for the next round, if there is one. With the answers they are bounded to 64 KiB. */
+  /** Stores bytes for the next round, if there is one. State and answers together are limited to 64 KiB. */
   public void setState(byte[] state) {
     answers.state(state);
   }
 
   /**
-   * A value that is the same in all rounds of the call: fn runs in the first round that comes by, and later ones get what it returned.
-   * The value is kept as JSON in the state of the call; a round that is run again because a replica was lost runs fn again.
+   * Returns a value that is the same in all rounds of the call: fn runs in the first round that reaches this line, and later ones
+   * get its result. The value is stored as JSON in the state of the call; a round that is retried because a replica was lost runs
+   * fn again.
    */
   public <T> T once(String key, Class<T> type, Callable<T> fn) throws Exception {
     String text = answers.once(key);
@@ -128,12 +132,12 @@ public final class Call {
     return Json.decode(text, type);
   }
 
-  /** As above, of a string. */
+  /** As above, for a string. */
   public String once(String key, Callable<String> fn) throws Exception {
     return once(key, String.class, fn);
   }
 
-  /** Sets {@code _meta} of the result, a value that encodes as a JSON object; a Result's own wins. */
+  /** Sets {@code _meta} of the result, a value that encodes as a JSON object; that of a Result has precedence. */
   public synchronized void setMeta(Object object) {
     String text = Json.encode(object);
     if (!text.startsWith("{")) {
@@ -142,14 +146,17 @@ public final class Call {
     meta = text;
   }
 
-  /** How long the client may keep what was read (0 to 30 days), and whether all callers may share it. Only for reads. */
+  /**
+   * Sets how long the client may cache the contents (0 to 30 days), and whether callers may share the cache entry. For reads
+   * only.
+   */
   public synchronized void setCache(Duration ttl, boolean shared) {
     cache = cacheHint(ttl, shared);
   }
 
-  // What the client is told.
+  // Messages to the client.
 
-  /** Whether progress goes anywhere; for handlers whose count is dear. */
+  /** Whether the client receives progress. Check it if progress is expensive to compute. */
   public boolean wantsProgress() {
     return events != null && context.getProgressWanted();
   }
@@ -171,8 +178,8 @@ public final class Call {
   }
 
   /**
-   * Tells the client how far the call is: progress out of total (0: unknown), with a message for people (may be empty). What does not
-   * rise, and what nobody wants, is dropped, and so is all but the last of what a slow reader has not taken. MCP:
+   * Sends progress to the client: progress out of total (0: unknown), with a message for people (may be empty). Progress that does
+   * not rise or was not requested is dropped; of the pending ones for a slow reader, only the last is kept. MCP:
    * notifications/progress.
    */
   public synchronized void progress(double progress, double total, String message) {
@@ -187,14 +194,14 @@ public final class Call {
     events.put("progress", event.build());
   }
 
-  /** As below, of no logger. */
+  /** As below, without a logger. */
   public void log(Level level, Object data) {
     log(level, data, "");
   }
 
   /**
-   * Sends the client a log message: any value that encodes as JSON, under a logger's name. Below the client's level it costs nothing.
-   * No secrets. MCP: notifications/message.
+   * Sends the client a log message: any value that encodes as JSON, under a logger's name. Messages below the client's level are
+   * dropped before encoding. They must not contain secrets. MCP: notifications/message.
    */
   public void log(Level level, Object data, String logger) {
     if (!wantsLog(level)) {
@@ -210,8 +217,8 @@ public final class Call {
   }
 
   /**
-   * Makes the call a task now, if it may become one and is none yet; else it does nothing. From then on the call is not ended by its
-   * client's leaving.
+   * Makes the call a task now, if it may become one and is none yet; otherwise it does nothing. A task does not end when its
+   * client disconnects.
    */
   public synchronized void defer() {
     if (events != null && context.hasTask() && taskId().isEmpty() && !deferred) {
@@ -221,9 +228,9 @@ public final class Call {
   }
 
   /**
-   * Says that the handler can go on from here: should the edge's replica that runs the call be lost, the handler runs again from its
-   * top, with this state and the answers that it has. IllegalArgumentException when they have more than 64 KiB, which changes nothing.
-   * With an edge that takes no checkpoints it does nothing.
+   * Stores a checkpoint: if the edge's replica that runs the call is lost, the handler runs again from its top, with this state
+   * and the answers so far. Above 64 KiB it throws IllegalArgumentException, and stores nothing. It does nothing with an edge
+   * that does not support checkpoints.
    */
   public void checkpoint(byte[] state) {
     if (events == null || !context.getCheckpoints()) {
@@ -244,7 +251,7 @@ public final class Call {
     return answer(Question.form(key, message, form));
   }
 
-  /** Asks by a flat JSON Schema, sent as it is. */
+  /** Asks by a flat JSON Schema, which is sent unchanged. */
   public ElicitResult askForm(String key, String message, String schema) {
     return answer(Question.formSchema(key, message, schema));
   }
@@ -254,7 +261,7 @@ public final class Call {
     return answer(Question.openUrl(key, message, url));
   }
 
-  /** Asks the client's model; {@link Content#said} has the text of what comes. MCP: sampling/createMessage. */
+  /** Requests a completion from the client's model; {@link Content#said} returns its text. MCP: sampling/createMessage. */
   public CreateMessageResult sample(String key, CreateMessage request) {
     return answer(Question.sampling(key, request));
   }
@@ -264,14 +271,14 @@ public final class Call {
     return answer(Question.sampling(key, prompt, maxTokens));
   }
 
-  /** Asks for the directories and files that the client works on; there may be none. MCP: roots/list. */
+  /** Requests the directories and files that the client works on; there may be none. MCP: roots/list. */
   public List<Root> roots(String key) {
     return answer(Question.listRoots(key));
   }
 
   /**
-   * Makes sure that all these questions are answered, whatever the answers are: those that are not are asked in one round, at most 16.
-   * Then {@link #answer} returns that of each at once.
+   * Ensures that all these questions are answered, whatever the answers are: the open ones are asked in one round, at most 16.
+   * Afterwards {@link #answer} returns each answer at once.
    */
   public void askAll(Question<?>... questions) {
     if (events == null) {
@@ -282,14 +289,14 @@ public final class Call {
     }
   }
 
-  /** The answer to a question. It throws Declined or Cancelled where the question does. */
+  /** Returns the answer to a question. Throws Declined or Cancelled if the question does. */
   public <T> T answer(Question<T> question) {
     askAll(question);
     return question.read(answers.find(question.request.getKey(), question::fits));
   }
 
   /**
-   * The client's answer to a key as it came, or null: for handlers that throw InputRequired themselves. It is kept for the later
+   * The client's unvalidated answer to a key, or null: for handlers that throw InputRequired themselves. It is kept in later
    * rounds.
    */
   public InputResponse response(String key) {

@@ -10,9 +10,9 @@ import java.util.Map;
 import java.util.concurrent.*;
 
 /**
- * What a service offers, served by the gRPC contract. Tools, resources and prompts may be added and removed at any time, from any
- * thread: those who watch are told. What cannot be served throws DefinitionException when it is added. What describes the service is
- * set before it is served.
+ * A service's tools, resources and prompts, served by the gRPC contract. They may be added and removed at any time, from any
+ * thread: watchers are notified. An invalid definition throws DefinitionException when it is added. Set the service's description
+ * before it is served.
  */
 public final class Capability {
   final Implementation.Builder info;
@@ -40,7 +40,7 @@ public final class Capability {
   final Map<String, CancelHandler> cancels = new ConcurrentHashMap<>();
   private final Rounds.Running running = new Rounds.Running();
 
-  /** Name and version are shown to operators, and to clients when this is the edge's only backend. */
+  /** Name and version are shown to operators, and to clients if this is the edge's only backend. */
   public Capability(String name, String version) {
     info = Implementation.newBuilder().setName(name).setVersion(version);
   }
@@ -51,7 +51,7 @@ public final class Capability {
     return this;
   }
 
-  /** What the service is, for people. */
+  /** A description of the service for people. */
   public Capability description(String text) {
     info.setDescription(text);
     return this;
@@ -67,7 +67,7 @@ public final class Capability {
     return this;
   }
 
-  /** Tells the model how to use this service. MCP: instructions. */
+  /** Explains this service to the model. MCP: instructions. */
   public Capability instructions(String text) {
     instructions = text;
     return this;
@@ -80,33 +80,33 @@ public final class Capability {
     return this;
   }
 
-  /** How long clients may keep the lists (0 to 30 days), and whether all callers may share them. Without it: not at all. */
+  /** How long clients may cache the lists (0 to 30 days), and whether callers may share them. By default they may not. */
   public Capability listCache(Duration ttl, boolean shared) {
     listCache = Call.cacheHint(ttl, shared);
     return this;
   }
 
-  /** Announces tools, resources and prompts although there may be none when the edge connects. */
+  /** Announces tools, resources and prompts even if there are none when the edge connects. */
   public Capability announceAll() {
     announced = true;
     return this;
   }
 
-  /** How long running calls have when the service stops; without it 10 s. */
+  /** How long running calls have when the service stops; the default is 10 s. */
   public Capability grace(Duration grace) {
     this.grace = grace;
     return this;
   }
 
-  /** Where spans go; without it to the global OpenTelemetry, as it is when it is first called. */
+  /** The OpenTelemetry for spans; the default is the global one at the time of the first call. */
   public Capability telemetry(OpenTelemetry telemetry) {
     this.telemetry = telemetry;
     return this;
   }
 
   /**
-   * What handlers run in, each blocking a thread; without it threads are made as they are needed. {@code
-   * Executors.newVirtualThreadPerTaskExecutor()} of Java 21 does.
+   * The executor of handlers, each of which blocks a thread; by default threads are created on demand. With Java 21 {@code
+   * Executors.newVirtualThreadPerTaskExecutor()} is suitable.
    */
   public Capability executor(Executor executor) {
     this.executor = executor;
@@ -114,33 +114,37 @@ public final class Capability {
   }
 
   /**
-   * A tool of a function that takes no arguments. Its result decides what it becomes: a String, a ContentBlock or a List of them is
-   * content; null is an empty result; a {@link Result} is the whole; anything else is structured content without a schema.
+   * Adds a tool by a function without arguments. The returned value determines the result: a String, a ContentBlock or a List of
+   * them is content; null is an empty result; a {@link Result} is the complete result; anything else is structured content
+   * without a schema.
    *
-   * <p>An exception becomes a result with {@code isError} and its message, which a model can act on. A {@link Failure} and the status
-   * of a gRPC call keep their kind. A mistake of the program (an Error, NullPointerException, ClassCastException … of Java itself) is
-   * INTERNAL: what it says is in the log only.
+   * <p>An exception becomes a result with {@code isError} and its message, which a model can act on. A {@link Failure} and the
+   * status of a gRPC call keep their kind. A mistake of the program (an Error, NullPointerException, ClassCastException … of Java
+   * itself) is INTERNAL, and its text is only logged.
    */
   public Capability tool(String name, String description, Handler<?> handler, ToolOption... options) {
     return tool(name, description, Map.class, handler == null ? null : (call, none) -> handler.call(call), options);
   }
 
   /**
-   * As above, with arguments: a record, whose components are described by {@link Description}, {@link Limits} and {@link Default}.
-   * Those are required that are no Optional and have no default. A Map, or a {@link RawJson} with {@link ToolOption#inputSchema}, does
-   * too.
+   * As above, with arguments: a record, whose components are described by {@link Description}, {@link Limits} and {@link
+   * Default}. Components are required unless they are an Optional or have a default. A Map, or a {@link RawJson} with {@link
+   * ToolOption#inputSchema}, is possible, too.
    */
   public <A> Capability tool(String name, String description, Class<A> arguments, ToolHandler<A, ?> handler, ToolOption... options) {
     return add(Tools.of(name, description, arguments, null, handler, options), handler);
   }
 
-  /** As above, with a result that is structured content of a type, of which the output schema is made. */
+  /** As above, with structured content of a type, from which the output schema is generated. */
   public <A, R> Capability tool(
       String name, String description, Class<A> arguments, Class<R> result, ToolHandler<A, ? extends R> handler, ToolOption... options) {
     return add(Tools.of(name, description, arguments, result, handler, options), handler);
   }
 
-  /** A tool as described, schemas as they are (an empty input schema admits any object), whose handler gets the arguments as they came. */
+  /**
+   * Adds a tool by its description, with unchanged schemas (an empty input schema accepts any object); the handler gets unchanged
+   * arguments.
+   */
   public Capability rawTool(Tool tool, ToolHandler<RawJson, Result> handler) {
     return add(Tools.raw(tool, handler), handler);
   }
@@ -150,14 +154,14 @@ public final class Capability {
     return this;
   }
 
-  /** Whether there was such a tool. Running calls are not disturbed. */
+  /** Removes a tool, and returns whether it existed. Running calls continue. */
   public boolean removeTool(String name) {
     return tools.remove(name);
   }
 
   /**
-   * Calls a function when a task of the named tool was cancelled between two rounds, with the call's state and id as they were, so that
-   * a job behind it can be ended. A round that runs is interrupted instead. It may not come.
+   * Sets a function that is called when a task of the named tool was cancelled between two rounds, with the call's state and id,
+   * so that it can end the job of the task. A running round is interrupted instead. The notification may be lost.
    */
   public Capability onCancel(String tool, CancelHandler handler) {
     DefinitionException.unlessGiven("the handler of cancellations of tool " + Json.quote(tool), handler);
@@ -171,7 +175,7 @@ public final class Capability {
     void cancelled(Call call) throws Exception;
   }
 
-  /** A resource. The MIME type may be empty. */
+  /** Adds a resource. The MIME type may be empty. */
   public Capability resource(String uri, String name, String mimeType, ResourceHandler read) {
     return resource(Resource.newBuilder().setUri(uri).setName(name).setMimeType(mimeType).build(), read);
   }
@@ -185,7 +189,7 @@ public final class Capability {
     return resources.remove(uri);
   }
 
-  /** Resources by an RFC 6570 template: a URI that is no resource is read by the first that matches it. */
+  /** Adds resources by an RFC 6570 template: a URI that is no resource is read by the first matching template. */
   public Capability template(String uriTemplate, String name, String mimeType, TemplateHandler read, Complete... completes) {
     return template(ResourceTemplate.newBuilder().setUriTemplate(uriTemplate).setName(name).setMimeType(mimeType).build(), read, completes);
   }
@@ -199,7 +203,7 @@ public final class Capability {
     return templates.remove(uriTemplate);
   }
 
-  /** Serves every URI that begins with a prefix, after exact resources and templates; of several prefixes the longest that fits. */
+  /** Serves every URI that begins with a prefix. Exact resources and templates take precedence, and so does a longer prefix. */
   public Capability provide(String prefix, ResourceProvider provider) {
     DefinitionException.unlessGiven("the provider of " + Json.quote(prefix), provider);
     if (prefix.isEmpty() || providers.stream().anyMatch(p -> p.prefix.equals(prefix))) {
@@ -210,7 +214,7 @@ public final class Capability {
     return this;
   }
 
-  /** A prompt without arguments. It returns a String, a PromptMessage, a List of them, or a whole GetPromptResult. */
+  /** Adds a prompt without arguments. It returns a String, a PromptMessage, a List of them, or a complete GetPromptResult. */
   public Capability prompt(String name, String description, Handler<?> handler) {
     return prompt(name, description, Map.class, handler == null ? null : (call, none) -> handler.call(call));
   }
@@ -221,7 +225,7 @@ public final class Capability {
     return this;
   }
 
-  /** A prompt as described, whose handler gets the arguments by name; those that are required are there. */
+  /** Adds a prompt by its description. The handler gets the arguments by name; required ones are present. */
   public Capability prompt(Prompt prompt, ToolHandler<Map<String, String>, ?> handler, Complete... completes) {
     prompts.add(prompt.getName(), Prompts.raw(prompt, handler, completes), handler);
     return this;
@@ -231,17 +235,17 @@ public final class Capability {
     return prompts.remove(name);
   }
 
-  /** Tells those who watch to list resources and templates again, where the list of a provider has changed. */
+  /** Notifies watchers that the list of a provider's resources or templates has changed. */
   public void resourcesChanged() {
     resourceFeed.publish("");
   }
 
-  /** Tells those who watch this URI, or a parent of it (a URI ending in "/"), to read it again. */
+  /** Notifies watchers of this URI, or of a parent (a URI ending in "/"), that it has changed. */
   public void resourceUpdated(String uri) {
     updates.publish(uri);
   }
 
-  /** The contract's services, for a gRPC server of one's own. Call {@link #close} when that begins to stop. */
+  /** The contract's services, for your own gRPC server. Call {@link #close} when that begins to stop. */
   public List<ServerServiceDefinition> services() {
     var tracing = new Tracing(telemetry);
     var rounds = new Rounds(executor, tracing, running);
@@ -250,20 +254,20 @@ public final class Capability {
     return all.stream().map(s -> ServerInterceptors.intercept(s, tracing)).toList();
   }
 
-  /** Ends the change feeds that are open, for which a server that stops would wait. */
+  /** Ends the open change feeds, for which a stopping server would wait. */
   public void close() {
     List.of(toolFeed, promptFeed, resourceFeed, updates).forEach(Feed::close);
   }
 
-  /** Ends the calls that run. */
+  /** Ends the running calls. */
   void endCalls() {
     running.end();
   }
 
   /**
-   * The rest of a program: reads the command line ({@code --listen}, and TLS by {@code --tls-cert}, {@code --tls-key} and {@code
-   * --tls-client-ca}), logs to standard error as JSON, serves until SIGTERM or SIGINT, and stops gracefully. It exits with status 1
-   * when serving fails, and with 2 when the command line is wrong.
+   * A complete main program: it parses the command line ({@code --listen}, and TLS by {@code --tls-cert}, {@code --tls-key} and
+   * {@code --tls-client-ca}), logs to standard error as JSON, serves until SIGTERM or SIGINT, and stops gracefully. It exits with
+   * status 1 if serving fails, and with 2 if the command line is invalid.
    */
   public void serve(String... argv) {
     Program.run(this, argv);

@@ -15,7 +15,7 @@ public record Complete(String argument, Completer by) {
   @FunctionalInterface
   public interface Completer {
     /**
-     * The value is what was typed so far, chosen are the arguments already filled in. Best first; beyond 100 the client is told that
+     * The value is what was typed so far, chosen are the arguments already filled in. Best first; beyond 100 the client learns that
      * there are more. The call is there for what is known of the request: it cannot ask, and its events are dropped.
      */
     List<String> complete(Call call, String value, Map<String, String> chosen) throws Exception;

@@ -4,7 +4,7 @@ import com.google.protobuf.ByteString;
 import io.mcpedge.v1.*;
 import java.util.stream.Collectors;
 
-/** Makes content of results, reads, prompts and questions. Bytes are raw, not base64. */
+/** Creates the content of results, reads, prompts and questions. Bytes are raw, not base64. */
 public final class Content {
   private Content() {}
 
@@ -21,7 +21,7 @@ public final class Content {
     return ContentBlock.newBuilder().setAudio(AudioContent.newBuilder().setData(ByteString.copyFrom(data)).setMimeType(mimeType)).build();
   }
 
-  /** Refers to a resource that the client may read; URI and name are required. */
+  /** A link to a resource that the client may read; URI and name are required. */
   public static ContentBlock link(Resource resource) {
     return ContentBlock.newBuilder().setResourceLink(resource).build();
   }
@@ -31,19 +31,19 @@ public final class Content {
     return link(Resource.newBuilder().setUri(uri).setName(name).build());
   }
 
-  /** Carries a resource's contents along; their URI is required. */
+  /** Embeds a resource's contents; their URI is required. */
   public static ContentBlock embed(ResourceContents contents) {
     return ContentBlock.newBuilder().setResource(contents).build();
   }
 
-  /** A whole block as a JSON object with {@code type}, passed on as it is. */
+  /** A complete block as a JSON object with {@code type}, sent unchanged. */
   public static ContentBlock raw(RawJson block) {
     return ContentBlock.newBuilder().setRawJson(block.text()).build();
   }
 
   /**
-   * The text of a resource. When a read returns it, an empty URI becomes the one that was read, and an empty MIME type that of the
-   * resource or template.
+   * The text of a resource. For a read, an empty URI becomes the one that was read, and an empty MIME type that of the resource
+   * or template.
    */
   public static ResourceContents contents(String uri, String mimeType, String text) {
     return ResourceContents.newBuilder().setUri(uri).setMimeType(mimeType).setText(Json.valid(text)).build();

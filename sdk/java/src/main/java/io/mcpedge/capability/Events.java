@@ -13,7 +13,7 @@ import java.util.*;
 final class Events {
   /** How many events may wait before progress replaces progress that waits, and a checkpoint one that waits. */
   private static final int COALESCE = 64;
-  /** How many may wait; log messages beyond are dropped, and the client is told of how many. */
+  /** How many may wait; log messages beyond are dropped, and the client gets their number. */
   private static final int MOST = 1024;
 
   private record Event(String kind, Message message) {}

@@ -4,7 +4,7 @@ import io.grpc.Status;
 import io.mcpedge.v1.FailureReason;
 import java.util.*;
 
-/** Thrown by a handler, it ends a call with a reason instead of a result. Causes are searched for it. */
+/** Ends a call with a reason instead of a result, if a handler throws it. It may be the cause of another exception. */
 public final class Failure extends RuntimeException {
   private static final long serialVersionUID = 1;
 
@@ -17,7 +17,7 @@ public final class Failure extends RuntimeException {
     this(reason, message, null);
   }
 
-  /** With any value that encodes as JSON for the error's {@code data}; null: none. */
+  /** With any value that encodes as JSON for the error's {@code data}; null means none. */
   public Failure(Reason reason, String message, Object data) {
     this(reason, message, data, List.of());
   }
@@ -30,8 +30,8 @@ public final class Failure extends RuntimeException {
   }
 
   /**
-   * The caller needs OAuth scopes for what was asked: the client is told to get an access token with them, and can call again.
-   * {@link Call#principal} has those that it has now.
+   * A failure for a caller that lacks OAuth scopes: the client is asked to get an access token with them, and can call again.
+   * {@link Call#principal} has the current scopes.
    */
   public static Failure lacksScopes(String... scopes) {
     String message = "this needs the scopes " + String.join(" ", scopes) + ": get an access token that has them";

@@ -9,7 +9,7 @@ import java.util.concurrent.*;
 import java.util.function.Function;
 
 /**
- * Tells any number of watchers of changes. A watcher holds no thread while nothing changes. What a slow one has not taken is
+ * Notifies any number of watchers of changes. A watcher holds no thread while nothing changes. What a slow one has not taken is
  * coalesced; publishing never blocks.
  */
 final class Feed {

@@ -4,8 +4,8 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * An outcome for handlers that keep their own account of the rounds: thrown, it ends the round as it says. Handlers that ask never
- * need it. MCP: InputRequiredResult.
+ * An outcome for handlers that manage state and answers themselves: throwing it ends the round. Handlers that ask do not need it.
+ * MCP: InputRequiredResult.
  */
 public final class InputRequired extends RuntimeException {
   private static final long serialVersionUID = 1;
@@ -16,8 +16,8 @@ public final class InputRequired extends RuntimeException {
   transient boolean repeatable;
 
   /**
-   * The questions are asked all at once, at most 16; {@link Call#response} has their answers. The state comes back in {@link
-   * Call#state}; null keeps that of {@link Call#setState}.
+   * The questions are sent together, at most 16; {@link Call#response} returns their answers. {@link Call#state} returns the
+   * state in the next round; null keeps that of {@link Call#setState}.
    */
   public InputRequired(byte[] state, Question<?>... questions) {
     super("input required: " + questions.length + " requests", null, false, false);
@@ -25,13 +25,13 @@ public final class InputRequired extends RuntimeException {
     this.questions = List.of(questions);
   }
 
-  /** When to call again, with no questions; at most an hour. Without it: soon. */
+  /** The delay before the next round without questions, at most an hour. By default it is soon. */
   public InputRequired retryAfter(Duration after) {
     retryAfter = after;
     return this;
   }
 
-  /** The next round may be run again with the state when the edge's replica is lost, whatever the tool says of itself. */
+  /** Allows the edge to retry the next round with the state after the loss of a replica, whatever the tool's hints are. */
   public InputRequired repeatable() {
     repeatable = true;
     return this;

@@ -28,7 +28,7 @@ final class Provided {
     users++;
   }
 
-  /** A stop that throws is told to the log: whoever ends a watch has others to end. */
+  /** An exception of a stop is logged, because its caller has other watches to end. */
   synchronized void release() {
     if (--users > 0) {
       return;

@@ -8,7 +8,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 
 /**
- * Something to ask of the client, under a key that is its own within the call, with an answer of type T. {@link Call#askAll} asks
+ * A question to the client, under a key that is unique within the call, with an answer of type T. {@link Call#askAll} asks
  * several at once.
  */
 public final class Question<T> {
@@ -29,14 +29,14 @@ public final class Question<T> {
     return misfit(response) == null;
   }
 
-  /** What is wrong with a response, which is then asked for again; null: it fits. */
+  /** Why a response is invalid, so that the question is repeated; null if it is valid. */
   String misfit(InputResponse response) {
     return misfit.apply(response);
   }
 
   /**
-   * What is wrong with an answer to a question as it was sent; null: it fits. A form's schema decides, with the formats date,
-   * date-time and uri. {@link Call#ask} asks again for what does not fit.
+   * Why an answer to a question is invalid; null if it is valid. A form's schema decides, with the formats date, date-time and
+   * uri. {@link Call#ask} repeats the question.
    */
   public static String misfit(InputRequest question, InputResponse answer) {
     String key = question.getKey();
@@ -49,14 +49,14 @@ public final class Question<T> {
     };
   }
 
-  /** The answer in a response that fits. It may throw Declined or Cancelled. */
+  /** The answer in a valid response. It may throw Declined or Cancelled. */
   T read(InputResponse response) {
     return read.apply(response);
   }
 
   /**
-   * A form made from a record of strings, numbers, booleans, enums and lists of enums, with the annotations of arguments; or from
-   * one of the types of members, for one value, which the form calls by the key. The answer may be Declined or Cancelled. MCP:
+   * A form generated from a record of strings, numbers, booleans, enums and lists of enums, with the annotations of arguments; or
+   * from one of the types of members, for one value, which is named by the key. The answer may be Declined or Cancelled. MCP:
    * elicitation/create in form mode.
    */
   public static <T> Question<T> form(String key, String message, Class<T> type) {
@@ -70,22 +70,22 @@ public final class Question<T> {
     }, r -> content.read(elicited(r).orThrow().content().text()));
   }
 
-  /** A form by a flat JSON Schema object of primitive properties, sent as it is. */
+  /** A form by a flat JSON Schema object of primitive properties, which is sent unchanged. */
   public static Question<ElicitResult> formSchema(String key, String message, String schema) {
     Rules rules = new Rules(Json.object("the schema of the form " + key, schema));
     return elicitation(formRequest(key, message, schema), rules::misfit, Question::elicited);
   }
 
   /**
-   * Asks the user to open an https: URL, for what must not pass through the client: logins, secrets, payments. ACCEPT says that the
-   * user agreed to, not that anything is done there. MCP: elicitation/create in URL mode.
+   * Asks the user to open an https: URL, for data that must not pass through the client: logins, secrets, payments. ACCEPT means
+   * that the user agreed to open it, not that the page was completed. MCP: elicitation/create in URL mode.
    */
   public static Question<ElicitResult> openUrl(String key, String message, String url) {
     var request = InputRequest.newBuilder().setKey(key).setElicitUrl(ElicitUrl.newBuilder().setMessage(message).setUrl(url));
     return elicitation(request, text -> null, Question::elicited);
   }
 
-  /** Asks the client's model. MCP: sampling/createMessage. */
+  /** Requests a completion from the client's model. MCP: sampling/createMessage. */
   public static Question<CreateMessageResult> sampling(String key, CreateMessage request) {
     return new Question<>(InputRequest.newBuilder().setKey(key).setCreateMessage(request),
         r -> r.getCreateMessage().getContentCount() > 0 ? null : "it must be a message of a model", InputResponse::getCreateMessage);

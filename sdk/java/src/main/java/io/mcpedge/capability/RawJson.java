@@ -3,7 +3,7 @@ package io.mcpedge.capability;
 import com.fasterxml.jackson.annotation.JsonRawValue;
 import com.fasterxml.jackson.annotation.JsonValue;
 
-/** A JSON value as text, which goes on as it is: the text of each number stays. */
+/** A JSON value as text, which is passed on unchanged, with the text of each number. */
 public record RawJson(@JsonValue @JsonRawValue String text) {
   /** Throws IllegalArgumentException when it is not JSON. */
   public RawJson {

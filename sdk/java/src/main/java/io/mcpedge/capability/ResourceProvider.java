@@ -3,11 +3,14 @@ package io.mcpedge.capability;
 import io.mcpedge.v1.Resource;
 import java.util.List;
 
-/** Serves resources that come and go: a directory, a table. Its methods may be called concurrently. */
+/** Serves dynamic resources: a directory, a table. Its methods may be called concurrently. */
 public interface ResourceProvider {
   /** All resources, in a stable order. The URIs begin with the provider's prefix. */
   List<Resource> list() throws Exception;
 
-  /** What is at a URI that begins with the prefix, listed or not, as {@link ResourceHandler} returns it; null: nothing is. */
+  /**
+   * The contents of a URI that begins with the prefix, listed or not, as {@link ResourceHandler} returns them; null if it does
+   * not exist.
+   */
   Object read(Call call, String uri) throws Exception;
 }

@@ -42,7 +42,7 @@ final class ResourceService extends ResourceServiceGrpc.ResourceServiceImplBase 
     });
   }
 
-  /** Who reads a URI: a resource, a template, a provider; null: nobody does. */
+  /** The reader of a URI: a resource, a template or a provider; null if there is none. */
   private Resources.Reader reader(String uri) {
     Resources.Entry entry = s.resources.get(uri);
     if (entry != null) {

@@ -170,7 +170,7 @@ record Rounds(Executor executor, Tracing tracing, Running running) {
     return e.getMessage() == null || e.getMessage().isEmpty() ? e.getClass().getSimpleName() : e.getMessage();
   }
 
-  /** What is told of a fault; what it says is in the log only. */
+  /** The public text of a fault; its details are in the log only. */
   private static io.mcpedge.v1.Failure broken(String what, Call call, Throwable e) {
     LOG.log(Logger.Level.ERROR, "a handler failed: " + what + ", call " + call.id(), e);
     return new Failure(Reason.INTERNAL, what + " failed by a fault of the service").wire();

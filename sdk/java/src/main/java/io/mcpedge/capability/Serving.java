@@ -23,8 +23,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.logging.Logger;
 
 /**
- * A Capability that is served, with the standard health service, reflection, and messages up to 16 MiB. Clients may ping as often as
- * every five seconds.
+ * A running Capability, with the standard health service, reflection, and messages up to 16 MiB. Clients may ping every five
+ * seconds.
  */
 @SuppressWarnings("deprecation") // Netty 4.2 prefers other groups; these are those of 4.1, which older gRPC has, as well
 public final class Serving implements AutoCloseable {
@@ -54,7 +54,7 @@ public final class Serving implements AutoCloseable {
     this.groups = groups;
   }
 
-  /** IOException when the address cannot be listened on. Null credentials: plaintext. */
+  /** Throws IOException if it cannot listen on the address. Null credentials mean plaintext. */
   static Serving start(Capability capability, String address, ServerCredentials credentials) throws IOException {
     List<EventLoopGroup> groups = new ArrayList<>();
     var builder = listen(address, credentials == null ? InsecureServerCredentials.create() : credentials, groups);
@@ -116,7 +116,7 @@ public final class Serving implements AutoCloseable {
     }
   }
 
-  /** IOException when something else than a socket is there, or somebody serves it. Netty would delete either. */
+  /** Throws IOException if the path is not a socket, or a socket in use. Netty would delete either. */
   private static void refuseTaken(Path path) throws IOException {
     if (!Files.exists(path, LinkOption.NOFOLLOW_LINKS)) {
       return;
@@ -127,12 +127,12 @@ public final class Serving implements AutoCloseable {
     try (SocketChannel probe = SocketChannel.open(StandardProtocolFamily.UNIX)) {
       probe.connect(UnixDomainSocketAddress.of(path));
     } catch (SocketException e) {
-      return; // nobody serves it
+      return; // the socket is unused
     }
     throw new IOException("the socket " + path + " is in use");
   }
 
-  /** The port that it listens on; -1: it is none of TCP. */
+  /** The port that it listens on; -1 if it is not a TCP port. */
   public int port() {
     return server.getPort();
   }
@@ -143,8 +143,8 @@ public final class Serving implements AutoCloseable {
   }
 
   /**
-   * Stops gracefully: health says NOT_SERVING, change feeds end, and running calls have the capability's grace to finish. Those that
-   * have not end as UNAVAILABLE, their handlers interrupted. It returns when all is over.
+   * Stops gracefully: health reports NOT_SERVING, change feeds end, and running calls have the capability's grace to finish.
+   * Later they end as UNAVAILABLE, with their handlers interrupted. It returns after all have ended.
    */
   @Override
   public void close() {

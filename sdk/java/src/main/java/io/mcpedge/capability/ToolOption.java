@@ -23,12 +23,12 @@ public interface ToolOption extends Consumer<Tool.Builder> {
     return t -> t.setMetaJson(Json.object("_meta of a tool", Json.encode(object)).toString());
   }
 
-  /** The tool changes nothing. The edge relies on it: a call may be run again after a replica was lost. MCP: readOnlyHint. */
+  /** The tool changes nothing. The edge relies on it: a call may be retried after a replica was lost. MCP: readOnlyHint. */
   static ToolOption readOnly() {
     return t -> t.getAnnotationsBuilder().setReadOnly(true);
   }
 
-  /** The same call again changes nothing more. The edge relies on it as on readOnly. MCP: idempotentHint. */
+  /** Repeating the call changes nothing more. The edge relies on it as on readOnly. MCP: idempotentHint. */
   static ToolOption idempotent() {
     return t -> t.getAnnotationsBuilder().setIdempotent(true);
   }
@@ -43,13 +43,13 @@ public interface ToolOption extends Consumer<Tool.Builder> {
     return t -> t.getAnnotationsBuilder().setOpenWorld(yes);
   }
 
-  /** Sent as it is in place of the schema made from the arguments' type: JSON Schema 2020-12 with an object at its root. */
+  /** Replaces the schema of the arguments, unchanged: JSON Schema 2020-12 with an object at its root. */
   static ToolOption inputSchema(String schema) {
     Json.object("an input schema", schema);
     return t -> t.setInputSchemaJson(schema);
   }
 
-  /** Sent as it is in place of the schema made from the result's type; "" sends none. */
+  /** Replaces the schema of the result, unchanged; "" sends none. */
   static ToolOption outputSchema(String schema) {
     if (!schema.isEmpty()) {
       Json.object("an output schema", schema);
@@ -57,38 +57,38 @@ public interface ToolOption extends Consumer<Tool.Builder> {
     return t -> t.setOutputSchemaJson(schema);
   }
 
-  /** The schema of the structured content, made from a type; for tools whose handler returns a Result. */
+  /** The schema of the structured content, generated from a type; for tools whose handler returns a Result. */
   static ToolOption outputType(Class<?> type) {
     return outputSchema(Schemas.of("the output type", type, true).toString());
   }
 
   /**
-   * Calls of clients that can have tasks become tasks: calls that their clients need not hold a connection for. The handler serves a
-   * task as any other call. MCP: execution.taskSupport.
+   * Calls become tasks if their clients support tasks. Clients need not keep a connection for a task. The handler serves a task
+   * as any other call. MCP: execution.taskSupport.
    */
   static ToolOption tasksOptional() {
     return t -> t.getTaskSupportBuilder().setMode(TaskMode.TASK_MODE_OPTIONAL);
   }
 
-  /** All calls become tasks. The edge refuses those of clients that cannot have tasks. */
+  /** All calls become tasks. The edge refuses calls of clients that do not support tasks. */
   static ToolOption tasksRequired() {
     return t -> t.getTaskSupportBuilder().setMode(TaskMode.TASK_MODE_REQUIRED);
   }
 
-  /** Calls become tasks before the handler runs. It is what tasksRequired means by itself. */
+  /** Calls become tasks before the handler runs; the default of tasksRequired. */
   static ToolOption tasksAtOnce() {
     return t -> t.getTaskSupportBuilder().setStart(TaskStart.TASK_START_AT_ONCE);
   }
 
   /**
-   * Calls become tasks when the handler has run for a while, two seconds by default, or calls {@link Call#defer}. It is what
-   * tasksOptional means by itself.
+   * Calls become tasks after the handler has run for some time, two seconds by default, or by {@link Call#defer}; the default of
+   * tasksOptional.
    */
   static ToolOption tasksDeferred() {
     return t -> t.getTaskSupportBuilder().setStart(TaskStart.TASK_START_DEFERRED);
   }
 
-  /** How often clients should ask for a task of the tool: 100 ms to 1 h. MCP: pollIntervalMs. */
+  /** The interval at which clients should poll a task of the tool: 100 ms to 1 h. MCP: pollIntervalMs. */
   static ToolOption tasksPoll(java.time.Duration interval) {
     var wire = Duration.newBuilder().setSeconds(interval.getSeconds()).setNanos(interval.getNano()).build();
     return t -> t.getTaskSupportBuilder().setPollInterval(wire);

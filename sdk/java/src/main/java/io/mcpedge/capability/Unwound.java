@@ -1,6 +1,6 @@
 package io.mcpedge.capability;
 
-/** Ends a handler whose question has no answer yet. Whoever catches it changes nothing: the call has recorded it. */
+/** Ends a handler whose question has no answer yet. Catching it has no effect: the call has recorded it. */
 final class Unwound extends Error {
   private static final long serialVersionUID = 1;
 
