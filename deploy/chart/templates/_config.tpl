@@ -9,7 +9,7 @@ service.type: {{ .Values.service.type }}
 {{- end -}}
 {{- end -}}
 
-{{/* "true" where nobody calls without credentials. */}}
+{{/* "true" if every caller needs credentials. */}}
 {{- define "mcpedge.authenticated" -}}
 {{- with (.Values.config).auth -}}
 {{- if not .optional -}}true{{- end -}}
@@ -81,6 +81,9 @@ redis://{{ include "mcpedge.fullname" . }}-redis:6379
 {{/* Helm reads YAML 1.1, in which off is false. */ -}}
 {{- if kindIs "bool" ($config.auth).dpop -}}
 {{- $_ := set $config.auth "dpop" "off" -}}
+{{- end -}}
+{{- if kindIs "bool" $config.root -}}
+{{- $_ := set $config "root" "off" -}}
 {{- end -}}
 {{- range $backend := $config.backends -}}
 {{- if kindIs "bool" ($backend.health).service -}}
@@ -183,7 +186,7 @@ serviceMonitor.enabled
 {{- end -}}
 {{- if not (or (index $config "admin-auth") (index (.Values.config | default dict) "allow-remote-admin")) -}}
 {{- with include "mcpedge.adminReached" . -}}
-{{- fail (printf "%s lets others reach the admin port, and whoever does may call every tool, end sessions and stop the edge: say in config.admin-auth who may (docs/access.md), or set config.allow-remote-admin: true where all who reach it may" .) -}}
+{{- fail (printf "%s lets others reach the admin port, where they may call every tool, end sessions and stop the edge without credentials: set config.admin-auth (docs/access.md), or config.allow-remote-admin: true" .) -}}
 {{- end -}}
 {{- end -}}
 {{- include "mcpedge.validateScrape" (list . "podMonitor") -}}

@@ -10,7 +10,7 @@ import { answers, freeAddress, listens, start } from "../processes.mjs";
 
 const scrapeSeconds = 5;
 const rows = ["Now", "Traffic"];
-const board = new URL("../../../deploy/grafana/dashboards/service.json", import.meta.url);
+const board = new URL("../../../deploy/chart/files/dashboards/service.json", import.meta.url);
 
 /** Two replicas, their backends and their Prometheus: the endpoints of the replicas, the address of Prometheus, and what restarts a backend. */
 export async function serve(bin, dir) {

@@ -1,9 +1,10 @@
-{{/* The tool that the test calls; empty: there is no test, since nobody said which tool, or a credential is missing. */}}
+{{/* The tool that the test calls; empty disables the test: no tool is configured, a credential is missing, or /mcp serves nothing and test.url is empty. */}}
 {{- define "mcpedge.testTool" -}}
-{{- if or .Values.test.tokenSecret.name (not (include "mcpedge.authenticated" .)) -}}
+{{- $config := fromYaml (include "mcpedge.config" .) -}}
+{{- if and (or .Values.test.tokenSecret.name (not (include "mcpedge.authenticated" .))) (or .Values.test.url (ne ($config.root | default "all") "off")) -}}
 {{- if .Values.test.tool -}}
 {{ .Values.test.tool }}
-{{- else if (include "mcpedge.config" . | fromYaml).demo -}}
+{{- else if $config.demo -}}
 calculator_arithmetic
 {{- end -}}
 {{- end -}}
