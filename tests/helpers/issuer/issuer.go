@@ -3,26 +3,17 @@
 package issuer
 
 import (
-	"crypto"
 	"crypto/rand"
-	"crypto/rsa"
-	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
-	"os"
-	"path/filepath"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/MicahParks/jwkset"
 	"github.com/golang-jwt/jwt/v5"
 )
 
@@ -56,129 +47,6 @@ type Issuer struct {
 // tokens.
 const ClientID, ClientSecret = "edge:1", "s e/cret"
 
-// Opaque returns a token that only the issuer can read.
-func (i *Issuer) Opaque(claims jwt.MapClaims) string {
-	token := rand.Text()
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.opaque == nil {
-		i.opaque = map[string]jwt.MapClaims{}
-	}
-	i.opaque[token] = claims
-	return token
-}
-
-// Describe replaces the claims of an opaque token.
-func (i *Issuer) Describe(token string, claims jwt.MapClaims) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.opaque[token] = claims
-}
-
-// Revoke revokes an opaque token.
-func (i *Issuer) Revoke(token string) {
-	i.mu.Lock()
-	delete(i.opaque, token)
-	i.mu.Unlock()
-}
-
-// IntrospectionURL returns the introspection endpoint (RFC 7662).
-func (i *Issuer) IntrospectionURL() string { return i.URL + "/introspect" }
-
-// introspect serves the introspection of opaque tokens.
-func (i *Issuer) introspect(w http.ResponseWriter, r *http.Request) {
-	user, secret, _ := r.BasicAuth()
-	id, _ := url.QueryUnescape(user)
-	word, _ := url.QueryUnescape(secret)
-	if r.Method != http.MethodPost || id != ClientID || word != ClientSecret {
-		http.Error(w, "who are you?", http.StatusUnauthorized)
-		return
-	}
-	i.mu.Lock()
-	claims := i.opaque[r.PostFormValue("token")]
-	i.mu.Unlock()
-	answer := map[string]any{"active": claims != nil}
-	maps.Copy(answer, claims)
-	_ = json.NewEncoder(w).Encode(answer)
-}
-
-// Exchanged is one exchange of a token (RFC 8693).
-type Exchanged struct {
-	// Form is the request, Token the issued token.
-	Form  url.Values
-	Token string
-}
-
-// Exchanged returns the exchanges so far.
-func (i *Issuer) Exchanged() []Exchanged {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return slices.Clone(i.exchanged)
-}
-
-// ExchangeWith makes fn answer token exchanges. nil restores the default.
-func (i *Issuer) ExchangeWith(fn func(r *http.Request) (status int, body string)) {
-	i.mu.Lock()
-	i.exchanger = fn
-	i.mu.Unlock()
-}
-
-// TokenURL returns the token endpoint.
-func (i *Issuer) TokenURL() string { return i.URL + "/token" }
-
-// exchange issues a token with a lifetime of five minutes for the requested audience or resource.
-// Subject and client, and scopes unless some are requested, are those of the subject token, which
-// must be the issuer's.
-func (i *Issuer) exchange(r *http.Request) (status int, body string) {
-	user, secret, _ := r.BasicAuth()
-	id, _ := url.QueryUnescape(user)
-	word, _ := url.QueryUnescape(secret)
-	const access = "urn:ietf:params:oauth:token-type:access_token"
-	form := func(name string) string { return r.PostFormValue(name) }
-	switch {
-	case r.Method != http.MethodPost || id != ClientID || word != ClientSecret:
-		return http.StatusUnauthorized, `{"error":"invalid_client"}`
-	case form("grant_type") != "urn:ietf:params:oauth:grant-type:token-exchange" || form("subject_token_type") != access || form("requested_token_type") != access:
-		return http.StatusBadRequest, `{"error":"unsupported_grant_type"}`
-	}
-	claims := jwt.MapClaims{}
-	_, err := jwt.ParseWithClaims(form("subject_token"), claims, func(t *jwt.Token) (any, error) {
-		for _, k := range i.Keys() {
-			if k.ID == t.Header["kid"] {
-				return k.Private.Public(), nil
-			}
-		}
-		return nil, fmt.Errorf("no such key")
-	})
-	if i.mu.Lock(); err != nil && i.opaque[form("subject_token")] != nil {
-		claims, err = i.opaque[form("subject_token")], nil
-	}
-	i.mu.Unlock()
-	if err != nil {
-		return http.StatusBadRequest, `{"error":"invalid_grant","error_description":"` + form("subject_token") + ` is not good"}`
-	}
-	audience := form("audience")
-	if audience == "" {
-		audience = form("resource")
-	}
-	scope := form("scope")
-	if scope == "" {
-		scope, _ = claims["scope"].(string)
-	}
-	token := i.Token(fmt.Sprint(claims["sub"]), audience, map[string]any{"scope": scope, "client_id": claims["client_id"], "act": map[string]string{"sub": ClientID}})
-	i.mu.Lock()
-	i.exchanged = append(i.exchanged, Exchanged{r.PostForm, token})
-	i.mu.Unlock()
-	return http.StatusOK, `{"access_token":"` + token + `","issued_token_type":"` + access + `","token_type":"Bearer","expires_in":300}`
-}
-
-// Key is a signing key.
-type Key struct {
-	ID      string
-	Method  jwt.SigningMethod
-	Private crypto.Signer
-}
-
 // New returns an issuer with one key, RS256, and the given URL. The caller serves it: see
 // ServeHTTP.
 func New(url string) *Issuer {
@@ -196,67 +64,6 @@ func Serve(t testing.TB) *Issuer {
 	i.URL = s.URL
 	i.Rotate()
 	return i
-}
-
-// JWKSFile returns a file with the issuer's keys.
-func (i *Issuer) JWKSFile(t *testing.T) string {
-	t.Helper()
-	resp, err := http.Get(i.JWKS())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	raw, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode != http.StatusOK {
-		t.Fatalf("%s: status %d, %v", i.JWKS(), resp.StatusCode, err)
-	}
-	path := filepath.Join(t.TempDir(), "jwks.json")
-	if err := os.WriteFile(path, raw, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-// JWKS returns the URL of the keys.
-func (i *Issuer) JWKS() string { return i.URL + "/jwks" }
-
-// spare are RSA keys, because generating them is slow. Issuers of one test get different ones.
-var spare = sync.OnceValue(func() (keys []*rsa.PrivateKey) {
-	for range 6 {
-		k, err := rsa.GenerateKey(rand.Reader, 2048)
-		if err != nil {
-			panic(err)
-		}
-		keys = append(keys, k)
-	}
-	return keys
-})
-
-var turn atomic.Int64
-
-// Rotate signs with a new key from now on. The previous key stays in the set; older ones are
-// removed.
-func (i *Issuer) Rotate() {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.n++
-	k := Key{fmt.Sprintf("key-%d", i.n), jwt.SigningMethodRS256, spare()[turn.Add(1)%6]}
-	i.keys = append([]Key{k}, i.keys...)
-	i.keys = i.keys[:min(len(i.keys), 2)]
-}
-
-// Withdraw removes all keys, so that the set is empty.
-func (i *Issuer) Withdraw() {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.keys = nil
-}
-
-// Use adds a key and signs with it.
-func (i *Issuer) Use(k Key) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.keys = append([]Key{k}, i.keys...)
 }
 
 // Slow delays answers.
@@ -298,65 +105,6 @@ func (i *Issuer) Sign(claims jwt.MapClaims, header map[string]any) string {
 	k := i.keys[0]
 	i.mu.Unlock()
 	return k.Sign(claims, header)
-}
-
-// Sign signs claims with the key.
-func (k Key) Sign(claims jwt.MapClaims, header map[string]any) string {
-	t := jwt.NewWithClaims(k.Method, claims)
-	t.Header["kid"] = k.ID
-	maps.Copy(t.Header, header)
-	maps.DeleteFunc(t.Header, func(_ string, v any) bool { return v == nil })
-	text, err := t.SignedString(k.Private)
-	if err != nil {
-		panic(err)
-	}
-	return text
-}
-
-// SignText signs a header and claims verbatim, whether valid or not.
-func (k Key) SignText(header, claims string) string {
-	encode := base64.RawURLEncoding.EncodeToString
-	text := encode([]byte(header)) + "." + encode([]byte(claims))
-	signature, err := k.Method.Sign(text, k.Private)
-	if err != nil {
-		panic(err)
-	}
-	return text + "." + encode(signature)
-}
-
-// Keys returns its keys, newest first.
-func (i *Issuer) Keys() []Key {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return slices.Clone(i.keys)
-}
-
-// Newest returns the key that signs.
-func (i *Issuer) Newest() Key {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return i.keys[0]
-}
-
-// Set returns its JWK Set.
-func (i *Issuer) Set() []byte {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	set := jwkset.JWKSMarshal{Keys: []jwkset.JWKMarshal{}}
-	for _, k := range i.keys {
-		jwk, err := jwkset.NewJWKFromKey(k.Private.Public(), jwkset.JWKOptions{
-			Metadata: jwkset.JWKMetadataOptions{KID: k.ID, ALG: jwkset.ALG(k.Method.Alg()), USE: jwkset.UseSig},
-		})
-		if err != nil {
-			panic(err)
-		}
-		set.Keys = append(set.Keys, jwk.Marshal())
-	}
-	raw, err := json.Marshal(set)
-	if err != nil {
-		panic(err)
-	}
-	return raw
 }
 
 // ServeHTTP serves its metadata (OpenID Connect Discovery), its keys and its endpoints.

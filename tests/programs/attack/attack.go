@@ -15,6 +15,8 @@ type attack struct {
 	redis bool
 	// locked: the edge must want tokens, which honest clients have.
 	locked bool
+	// boot is how the edges are started that the attack has of its own.
+	boot boot
 	// run attacks until it has done what it does, and returns what did not hold. What it opened, it closes.
 	run func(context.Context, *site) error
 }
@@ -22,7 +24,8 @@ type attack struct {
 // attacks in the order in which they run.
 var attacks = concat(
 	bodyAttacks, schemaAttacks, argumentAttacks, memoryAttacks, floodAttacks, http2Attacks, forgeryAttacks, raceAttacks, backendAttacks,
-	tokenAttacks, taskAttacks, redisAttacks, policyAttacks, learnAttacks, ownershipAttacks, uriAttacks, varsAttacks, clientNameAttacks, headerAttacks, taskRightsAttacks, questionAttacks, leaverAttacks,
+	tokenAttacks, taskAttacks, redisAttacks, policyAttacks, learnAttacks, uriAttacks, clientNameAttacks, headerAttacks,
+	everyBoot(concat(hiddenAttacks, exchangeAttacks, ownershipAttacks, varsAttacks, taskRightsAttacks, questionAttacks, leaverAttacks)),
 )
 
 func concat(groups ...[]attack) (all []attack) {
@@ -61,7 +64,7 @@ func (s *site) attackAll(ctx context.Context, chosen []attack, r *report) {
 
 // attack runs one attack and judges it.
 func (s *site) attack(ctx context.Context, a attack, row *outcome) {
-	s.notes = nil
+	s.notes, s.boot = nil, a.boot
 	mark := s.crowd.mark()
 	s.edge.peak.Store(0)
 	began := time.Now()

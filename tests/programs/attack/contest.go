@@ -4,14 +4,12 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"time"
 )
 
 // contest is an edge of its own with backends in their order.
 type contest struct {
-	edge *edge
+	*fleet
 	*rogue
 }
 
@@ -26,38 +24,31 @@ func (s *site) contend(ctx context.Context, name, more string, settings []settin
 		}
 		text += fmt.Sprintf("  - {name: %s, target: %q, refresh: 1s, stale-after: 1s, timeout: 30s}\n", h.name, h.addr)
 	}
-	file := filepath.Join(s.dir, name+".yaml")
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		return nil, err
-	}
-	e, err := startEdge(s.o, filepath.Join(s.dir, name+".log"), append(settings, setting{"config", file})...)
+	f, err := s.start(ctx, s.base(name), text, settings...)
 	if err != nil {
 		return nil, err
 	}
-	c := &contest{edge: e, rogue: newRogue(e.url(), "127.0.0.4")}
-	if err := e.awaitReady(ctx); err != nil {
-		c.end()
-		return nil, err
-	}
-	return c, nil
+	return &contest{fleet: f, rogue: f.rogue("127.0.0.4")}, nil
 }
 
 func (c *contest) end() {
 	c.rogue.close()
-	c.edge.kill()
+	c.fleet.kill()
 }
 
-// until asks a list until it has a text, or has it not any more.
+// until asks a list until it has a text, or has it not any more, at each replica.
 func (c *contest) until(ctx context.Context, method, text string, has bool) error {
-	for end := time.Now().Add(2 * slack); ; pause(ctx, 50*time.Millisecond) {
-		a, err := c.modern(ctx, method, "", "")
-		if err == nil && bytes.Contains(a.body, []byte(text)) == has {
-			return nil
+	return c.rogue.each(func(r *rogue) error {
+		for end := time.Now().Add(2 * slack); ; pause(ctx, 50*time.Millisecond) {
+			a, err := r.modern(ctx, method, "", "")
+			if err == nil && bytes.Contains(a.body, []byte(text)) == has {
+				return nil
+			}
+			if time.Now().After(end) {
+				return fmt.Errorf("%s has %s: %t after %v: %v", method, text, !has, 2*slack, err)
+			}
 		}
-		if time.Now().After(end) {
-			return fmt.Errorf("%s has %s: %t after %v: %v", method, text, !has, 2*slack, err)
-		}
-	}
+	})
 }
 
 // doors are requests for what a backend of everything has.
@@ -69,16 +60,18 @@ var doors = []struct{ method, name, members string }{
 	{"resources/read", "file:///a/b", `,"uri":"file:///a/b"`},
 }
 
-// refused asks for everything, none of which the thief may be asked for.
+// refused asks each replica for everything, none of which the thief may be asked for.
 func (c *contest) refused(ctx context.Context, thief *holder) error {
-	for _, d := range doors {
-		a, err := c.modern(ctx, d.method, d.name, d.members)
-		if err != nil {
-			return err
+	return c.rogue.each(func(r *rogue) error {
+		for _, d := range doors {
+			a, err := r.modern(ctx, d.method, d.name, d.members)
+			if err != nil {
+				return err
+			}
+			if n := thief.calls.Load(); n > 0 || !bytes.Contains(a.body, []byte("-31502")) {
+				return fmt.Errorf("%s of %s: the other backend was called %d times: %.200s", d.method, d.name, n, a.body)
+			}
 		}
-		if n := thief.calls.Load(); n > 0 || !bytes.Contains(a.body, []byte("-31502")) {
-			return fmt.Errorf("%s of %s: the other backend was called %d times: %.200s", d.method, d.name, n, a.body)
-		}
-	}
-	return nil
+		return nil
+	})
 }

@@ -22,6 +22,7 @@ import (
 // edge is one process of the edge, watched from outside. Safe for concurrent use once started.
 type edge struct {
 	Addr, Admin string
+	tls         bool
 	proc        *process.Process
 	// peak is the most resident memory that was seen since it was last set, in bytes.
 	peak    atomic.Int64
@@ -38,9 +39,15 @@ func startEdge(o options, log string, settings ...setting) (*edge, error) {
 	if err != nil {
 		return nil, err
 	}
+	e := &edge{Addr: addrs[0], Admin: addrs[1]}
+	return e, e.start(o, log, settings...)
+}
+
+// start starts the process, of which the addresses are known.
+func (e *edge) start(o options, log string, settings ...setting) (err error) {
 	// Go raises the soft limit of files to the hard one, so the hard one is set.
 	args := []string{"-c", `ulimit -n "$1" && shift && exec "$@"`, "sh", strconv.Itoa(o.files), o.program,
-		"--listen", addrs[0], "--admin", addrs[1], "--pprof"}
+		"--listen", e.Addr, "--admin", e.Admin, "--pprof"}
 	settings = append(settings, setting{"memory", strconv.FormatInt(o.memory, 10) + "MiB"})
 	unknown := strings.Split(o.omit, ",")
 	for _, s := range settings {
@@ -48,21 +55,29 @@ func startEdge(o options, log string, settings ...setting) (*edge, error) {
 			args = append(args, "--"+s.name, s.value)
 		}
 	}
-	e := &edge{Addr: addrs[0], Admin: addrs[1], most: o.kill << 20, probes: &http.Client{Transport: &http.Transport{}, Timeout: 30 * time.Second}}
+	e.most, e.probes = o.kill<<20, &http.Client{Transport: &http.Transport{}, Timeout: 30 * time.Second}
 	if e.proc, err = process.Start("edge", "/bin/sh", log, args...); err != nil {
-		return nil, err
+		return err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	e.end = cancel
 	e.watcher.Go(func() { e.watch(ctx) })
-	return e, nil
+	return nil
 }
 
 // setting is a flag and its value.
 type setting struct{ name, value string }
 
 // url is the MCP endpoint.
-func (e *edge) url() string { return "http://" + e.Addr + "/mcp" }
+func (e *edge) url() string { return e.origin() + "/mcp" }
+
+// origin is the MCP endpoint without its path.
+func (e *edge) origin() string {
+	if e.tls {
+		return "https://" + e.Addr
+	}
+	return "http://" + e.Addr
+}
 
 // awaitReady returns when the edge takes requests.
 func (e *edge) awaitReady(ctx context.Context) error {

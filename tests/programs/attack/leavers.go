@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -15,155 +13,11 @@ import (
 	"sync"
 	"time"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
-	"github.com/mcpedge/mcpedge/edge/frame"
-	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 	"github.com/mcpedge/mcpedge/tests/helpers/issuer"
 )
 
 var leaverAttacks = []attack{
 	{name: "listens-revoked", what: "streams of callers whose key is taken away, whose token expires or is revoked, or whose session is deleted, while resources change", run: listenRevoked},
-}
-
-// pulse is the watches of a backend's resources. All change when it beats.
-type pulse struct {
-	mu      sync.Mutex
-	watches map[string]int // by URI
-	beat    chan struct{}  // closed at the next beat
-}
-
-func newPulse() *pulse {
-	return &pulse{watches: map[string]int{}, beat: make(chan struct{})}
-}
-
-// beats changes all resources.
-func (p *pulse) beats() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	close(p.beat)
-	p.beat = make(chan struct{})
-}
-
-// watched returns the URIs that are watched.
-func (p *pulse) watched() []string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return slices.Sorted(maps.Keys(p.watches))
-}
-
-func (p *pulse) add(uri string, n int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.watches[uri] += n; p.watches[uri] == 0 {
-		delete(p.watches, uri)
-	}
-}
-
-func (p *pulse) next() chan struct{} {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.beat
-}
-
-// WatchResource implements the contract.
-func (h *holder) WatchResource(in *pb.WatchResourceRequest, s grpc.ServerStreamingServer[pb.WatchResourceResponse]) error {
-	if h.pulse == nil {
-		return status.Error(codes.Unimplemented, "nothing can be watched")
-	}
-	h.pulse.add(in.GetUri(), 1)
-	defer h.pulse.add(in.GetUri(), -1)
-	if err := s.Send(&pb.WatchResourceResponse{Event: &pb.WatchResourceResponse_Started{Started: &pb.WatchStarted{}}}); err != nil {
-		return err
-	}
-	for {
-		select {
-		case <-h.pulse.next():
-		case <-s.Context().Done():
-			return s.Context().Err()
-		}
-		if err := s.Send(&pb.WatchResourceResponse{Event: &pb.WatchResourceResponse_Updated{Updated: &pb.ResourceUpdated{}}}); err != nil {
-			return err
-		}
-	}
-}
-
-// listener is an open stream of a caller that is told of changes of one resource.
-type listener struct {
-	name, uri string
-	caller    *rogue
-	session   string // empty: it is a subscriptions/listen
-	resp      *http.Response
-	done      chan struct{}
-
-	mu     sync.Mutex
-	events int
-	last   time.Time // when the last change was told
-	lastID string
-}
-
-// follow reads the stream until its end.
-func (l *listener) follow() {
-	defer close(l.done)
-	events := frame.NewReader(l.resp.Body, 1<<20)
-	for {
-		ev, err := events.Next()
-		if err != nil {
-			return
-		}
-		l.mu.Lock()
-		if bytes.Contains(ev.Data, []byte("notifications/resources/updated")) {
-			l.events, l.last = l.events+1, time.Now()
-		}
-		l.lastID = events.LastEventID()
-		l.mu.Unlock()
-	}
-}
-
-// told returns how many changes the stream has told of, and when of the last.
-func (l *listener) told() (int, time.Time) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.events, l.last
-}
-
-func (l *listener) over() bool {
-	select {
-	case <-l.done:
-		return true
-	default:
-		return false
-	}
-}
-
-// listen opens a subscriptions/listen, or the standalone stream of a new session.
-func listen(ctx context.Context, name string, caller *rogue, session bool) (*listener, error) {
-	l := &listener{name: name, uri: "file:///a/" + strings.ReplaceAll(name, " ", "-"), caller: caller, done: make(chan struct{})}
-	var err error
-	if session {
-		if l.session, err = caller.hello(ctx, `{"name":"listener","version":"1"}`); err != nil {
-			return nil, err
-		}
-		a, err := caller.legacy(ctx, l.session, "resources/subscribe", `{"uri":"`+l.uri+`"}`)
-		if err != nil || a.status != http.StatusOK || !bytes.Contains(a.body, []byte(`"result"`)) {
-			return nil, fmt.Errorf("resources/subscribe: %v, %v", err, a)
-		}
-		l.resp, err = caller.open(ctx, http.MethodGet, "", sessionHeader(l.session)...)
-		if err != nil {
-			return nil, err
-		}
-	} else if l.resp, err = caller.open(ctx, http.MethodPost, caller.modernBody("subscriptions/listen", `,"notifications":{"resourceSubscriptions":["`+l.uri+`"]}`),
-		modernHeader("subscriptions/listen", "")...); err != nil {
-		return nil, err
-	}
-	if l.resp.StatusCode != http.StatusOK {
-		_ = l.resp.Body.Close()
-		return nil, fmt.Errorf("the stream of %s: %s", name, l.resp.Status)
-	}
-	go l.follow()
-	return l, nil
 }
 
 // revocation is what is attacked: the streams that end, and those that stay.
@@ -251,7 +105,7 @@ func (v *revocation) rest() {
 
 // open opens both kinds of streams for a caller.
 func (v *revocation) open(ctx context.Context, name, token string) error {
-	caller := newRogue(v.edge.url(), v.s.freshAddr())
+	caller := v.fleet.rogue(v.s.freshAddr())
 	caller.authorization = func() string { return "Bearer " + token }
 	v.callers = append(v.callers, caller)
 	for kind, session := range map[string]bool{"listen": false, "session": true} {
@@ -274,24 +128,8 @@ func (v *revocation) of(names ...string) (out []*listener) {
 	return out
 }
 
-// await waits until a condition holds of each of some streams.
-func await(ctx context.Context, all []*listener, what string, holds func(*listener) bool) error {
-	for end := time.Now().Add(2 * slack); ; pause(ctx, 20*time.Millisecond) {
-		i := slices.IndexFunc(all, func(l *listener) bool { return !holds(l) })
-		switch {
-		case i < 0:
-			return nil
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case time.Now().After(end):
-			n, last := all[i].told()
-			return fmt.Errorf("%s: it is not %s after %v; it was told of %d changes, the last %v ago", all[i].name, what, 2*slack, n, time.Since(last))
-		}
-	}
-}
-
 func (v *revocation) run(ctx context.Context) error {
-	audience := v.edge.url()
+	audience := v.fleet.url()
 	opaque := v.lock.Opaque(v.lock.Claims("opaque", audience))
 	expires := time.Unix(time.Now().Add(expiresAfter).Unix(), 0)
 	for _, c := range []struct{ name, token string }{
@@ -350,7 +188,7 @@ func (v *revocation) deletes(ctx context.Context) error {
 		if strings.HasPrefix(l.name, "deleted") {
 			a, err = l.caller.send(ctx, http.MethodDelete, "", sessionHeader(l.session)...)
 		} else {
-			operator := newRogue("http://"+v.edge.Admin+"/v1/sessions/"+l.session, "127.0.0.1")
+			operator := v.fleet.admin("/v1/sessions/" + l.session)
 			a, err = operator.send(ctx, http.MethodDelete, "")
 			operator.close()
 		}
@@ -372,29 +210,6 @@ func (v *revocation) deletes(ctx context.Context) error {
 		}
 	}
 	v.beat(ctx)
-	return nil
-}
-
-// returns tries to go on with a stream that is over.
-func (l *listener) returns(ctx context.Context) error {
-	l.mu.Lock()
-	lastID := l.lastID
-	l.mu.Unlock()
-	limited, cancel := context.WithTimeout(ctx, checkWithin)
-	defer cancel()
-	if l.session == "" {
-		a, err := l.caller.modern(limited, "subscriptions/listen", "", `,"notifications":{"resourceSubscriptions":["`+l.uri+`"]}`)
-		if err != nil || a.status != http.StatusUnauthorized {
-			return fmt.Errorf("%s, once it is over, listens again: %v, %v", l.name, err, a)
-		}
-		return nil
-	}
-	for _, header := range [][]string{nil, {"Last-Event-ID", lastID}, {"Last-Event-ID", "0"}} {
-		a, err := l.caller.send(limited, http.MethodGet, "", append(sessionHeader(l.session), header...)...)
-		if err != nil || a.status != http.StatusUnauthorized && a.status != http.StatusNotFound {
-			return fmt.Errorf("%s, once it is over, gets its stream again: %v, %v", l.name, err, a)
-		}
-	}
 	return nil
 }
 

@@ -18,6 +18,9 @@
 //
 // Some attacks are on an edge that is locked: it wants tokens of an issuer, and the honest clients have some.
 //
+// Attacks of callers with a credential, and of backends on each other, start edges of their own. They run once for each
+// of boots: on one replica, on two with one Redis ("replicas/"), and over HTTP/2 with TLS and in the clear ("h2/", "h2c/").
+//
 // An edge that failed is replaced, so that the next attack is judged by itself. Meanwhile slow, deaf and
 // silent clients of every kind wait at a second edge, with the defaults, until they are disconnected: their
 // table is the second that is printed.

@@ -1,18 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -46,106 +42,6 @@ const (
 	scopeRule  = `policy: {default: allow, scopes: [{need: [admin]}]}`
 	roleRule   = `policy: {default: deny, rules: [{name: admins, when: '"admin" in principal.roles', then: allow}]}`
 )
-
-// ruled is an edge that wants tokens, with an audit and an admin address that is locked.
-type ruled struct {
-	*edge
-	lock          *lock
-	audit, config string // files
-}
-
-// withPolicy runs fn on an edge with more settings.
-func withPolicy(more string, fn func(context.Context, *site, *ruled) error) func(context.Context, *site) error {
-	return withBackend("", more, fn)
-}
-
-// withBackend runs fn on an edge with more settings and one more backend, a line of the configuration, or none.
-func withBackend(backend, more string, fn func(context.Context, *site, *ruled) error) func(context.Context, *site) error {
-	return func(ctx context.Context, s *site) (err error) {
-		dir, err := os.MkdirTemp(s.dir, "ruled-")
-		if err != nil {
-			return err
-		}
-		r := &ruled{audit: filepath.Join(dir, "audit.jsonl")}
-		if r.lock, err = newLock(); err != nil {
-			return err
-		}
-		defer r.lock.stop()
-		r.config = filepath.Join(dir, "edge.yaml")
-		if err := r.lock.configure(s.backends, r.config); err != nil {
-			return err
-		}
-		text, err := os.ReadFile(r.config)
-		if err != nil {
-			return err
-		}
-		text = bytes.Replace(text, []byte("backends:\n"), []byte("backends:\n"+backend), 1)
-		text = fmt.Appendf(text, "admin-auth: {scope: mcp:operate}\naudit: {file: %q}\n%s\n", r.audit, more)
-		if err := os.WriteFile(r.config, text, 0o644); err != nil {
-			return err
-		}
-		if r.edge, err = startEdge(s.o, filepath.Join(dir, "edge.log"), setting{"config", r.config}); err != nil {
-			return err
-		}
-		defer r.kill()
-		if err := r.awaitReady(ctx); err != nil {
-			return err
-		}
-		return fn(ctx, s, r)
-	}
-}
-
-// withServer runs fn on an edge with more settings and one more backend of that name, whose services register has.
-func withServer(name, more string, register func(*grpc.Server), fn func(context.Context, *site, *ruled) error) func(context.Context, *site) error {
-	return func(ctx context.Context, s *site) error {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return err
-		}
-		server, served := newServer(), make(chan struct{})
-		register(server)
-		go func() {
-			defer close(served)
-			_ = server.Serve(l)
-		}()
-		defer func() {
-			server.Stop()
-			<-served
-		}()
-		return withBackend(fmt.Sprintf("  - {name: %s, target: %q}\n", name, l.Addr()), more, fn)(ctx, s)
-	}
-}
-
-// as is a client with a token.
-func (r *ruled) as(s *site, claims map[string]any) *rogue {
-	c := newRogue(r.url(), s.freshAddr())
-	token := r.lock.Token("mallory", r.url(), claims)
-	c.authorization = func() string { return "Bearer " + token }
-	return c
-}
-
-// denied reports whether a call of echo is refused, by the policy, for its scopes or for its token.
-func (r *ruled) denied(ctx context.Context, c *rogue, arguments string) (bool, error) {
-	a, err := c.call(ctx, "echo", arguments)
-	if err != nil {
-		return false, err
-	}
-	return a.status == http.StatusUnauthorized || a.status == http.StatusForbidden || strings.Contains(string(a.body), `"code":-31403`), nil
-}
-
-// each holds a call for each of some arguments against whether it is to be denied.
-func (r *ruled) each(ctx context.Context, c *rogue, want map[string]bool) (err error) {
-	for arguments, denied := range want {
-		got, e := r.denied(ctx, c, arguments)
-		if e != nil {
-			return e
-		}
-		if got != denied {
-			err = errors.Join(err, fmt.Errorf("%s: denied %t", arguments, got))
-		}
-	}
-	return err
-}
 
 func neighbours(ctx context.Context, s *site, r *ruled) error {
 	c := r.as(s, map[string]any{"tenant": json.Number("9007199254740993")})
@@ -234,16 +130,6 @@ func hiddenFromServer(ctx context.Context, s *site) error {
 		}
 		return nil
 	})(ctx, s)
-}
-
-// admin sends a request to the admin address.
-func (r *ruled) admin(ctx context.Context, method, path, token string, header ...string) (*answer, error) {
-	c := newRogue("http://"+r.Admin+path, "127.0.0.1")
-	defer c.close()
-	if token != "" {
-		header = append(header, "Authorization", "Bearer "+token)
-	}
-	return c.send(ctx, method, "", header...)
 }
 
 func operateSilently(ctx context.Context, s *site, r *ruled) error {
@@ -335,73 +221,4 @@ func callMany(ctx context.Context, s *site, r *ruled) error {
 		return fmt.Errorf("metrics have %d names of tools", len(names))
 	}
 	return nil
-}
-
-func crossSite(ctx context.Context, s *site, r *ruled) (err error) {
-	token := r.lock.Token("olga", r.url(), map[string]any{"scope": "mcp:operate"})
-	c := r.as(s, nil)
-	defer c.close()
-	for _, site := range []string{"cross-site", "same-site"} {
-		a, e := c.send(ctx, http.MethodPost, c.modernBody("tools/call", callMembers("echo", `{"text":"x"}`)), append(modernHeader("tools/call", "echo"), "Sec-Fetch-Site", site)...)
-		b, e2 := r.admin(ctx, http.MethodGet, "/v1/sessions", token, "Sec-Fetch-Site", site)
-		if e := errors.Join(e, e2); e != nil {
-			return e
-		}
-		if a.status != http.StatusForbidden || b.status != http.StatusForbidden {
-			err = errors.Join(err, fmt.Errorf("%s: %d of the MCP address, and %d of the admin address", site, a.status, b.status))
-		}
-	}
-	return err
-}
-
-func oddHosts(ctx context.Context, s *site, r *ruled) (err error) {
-	c := r.as(s, nil)
-	defer c.close()
-	_, port, _ := net.SplitHostPort(r.Addr)
-	for _, headers := range []string{
-		"Host: [127.0.0.1]:" + port, "Host: 127.0.0.1:", "Host: [localhost]", "Host: [[::1]]",
-		"Host: 127.0.0.1\r\nOrigin: http://u@127.0.0.1", "Host: 127.0.0.1\r\nOrigin: http://127.0.0.1:", "Host: 127.0.0.1\r\nOrigin: http://[127.0.0.1]x",
-		"Host: 127.0.0.1\r\nOrigin: HTTP://LocalHost", "Host: 127.0.0.1\r\nOrigin: http://127.0.0.1/path", "Host: 127.0.0.1\r\nOrigin: ftp://u:p@localhost",
-	} {
-		conn, e := c.dial(ctx)
-		if e != nil {
-			return e
-		}
-		_ = conn.SetDeadline(time.Now().Add(5 * time.Second))
-		_, e = io.WriteString(conn, "POST /mcp HTTP/1.1\r\n"+headers+"\r\nAuthorization: "+c.authorization()+
-			"\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}")
-		raw, e2 := io.ReadAll(conn)
-		_ = conn.Close()
-		if e := errors.Join(e, e2); e != nil {
-			return e
-		}
-		if first, _, _ := strings.Cut(string(raw), "\r\n"); !strings.Contains(first, " 403 ") {
-			err = errors.Join(err, fmt.Errorf("%q: %s, let in", headers, first))
-		}
-	}
-	return err
-}
-
-func secretsInErrors(ctx context.Context, s *site) (err error) {
-	const secret = "hunter2"
-	for name, text := range map[string]string{
-		"an unknown key":      "redis: redis://edge:" + secret + "@db:6379\nlisen: x\n",
-		"a list of keys":      "state-keys:\n  - " + secret + "\nlimits: 7\n",
-		"a target":            "backends: [{name: a, target: \"https://edge:" + secret + "@crm.example\"}]\n",
-		"a public URL":        "public-url: https://edge:" + secret + "@mcp.example.com\n",
-		"a word that is none": "state-keys: [[" + secret + "]]\n",
-	} {
-		file := filepath.Join(s.dir, "secret.yaml")
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			return err
-		}
-		out, e := exec.CommandContext(ctx, s.o.program, "check", "--config", file).CombinedOutput() // #nosec G204 -- the program under attack
-		if e == nil {
-			err = errors.Join(err, fmt.Errorf("%s is no error", name))
-		}
-		if strings.Contains(string(out), secret) {
-			err = errors.Join(err, fmt.Errorf("%s: the password is printed", name))
-		}
-	}
-	return err
 }

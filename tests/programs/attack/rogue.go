@@ -3,8 +3,11 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
+	"math/bits"
 	"net"
 	"net/http"
 	"net/url"
@@ -22,10 +25,15 @@ const (
 
 // rogue is a client with an address of its own, which need not be honest. Safe for concurrent use.
 type rogue struct {
-	url, host string
-	dialer    *net.Dialer
-	http      *http.Client
-	next      atomic.Int64
+	// urls are endpoints of replicas. turn chooses one for each request, by a sequence without a period (of Thue and Morse): whatever a case repeats, it
+	// meets both. host is the address of the first.
+	urls   []string
+	turn   atomic.Uint64
+	host   string
+	dialer *net.Dialer
+	http   *http.Client
+	http2  bool // a response over another version is an error
+	next   atomic.Int64
 	// authorization gives the header of that name for each request; nil: there is none.
 	authorization func() string
 }
@@ -38,7 +46,36 @@ func newRogue(endpoint, ip string) *rogue {
 	}
 	d := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(ip)}, Timeout: 10 * time.Second}
 	t := &http.Transport{DialContext: d.DialContext, DisableCompression: true, MaxIdleConnsPerHost: 1000}
-	return &rogue{url: endpoint, host: u.Host, dialer: d, http: &http.Client{Transport: t}}
+	return &rogue{urls: []string{endpoint}, host: u.Host, dialer: d, http: &http.Client{Transport: t}}
+}
+
+// useHTTP2 makes the client speak HTTP/2 alone: over TLS with a server that has that certificate, in the clear without one.
+func (r *rogue) useHTTP2(server *certificate) {
+	t := r.http.Transport.(*http.Transport)
+	t.Protocols = new(http.Protocols)
+	t.Protocols.SetHTTP2(server != nil)
+	t.Protocols.SetUnencryptedHTTP2(server == nil)
+	if server != nil {
+		t.TLSClientConfig = &tls.Config{RootCAs: server.pool, MinVersion: tls.VersionTLS12}
+	}
+	r.http2 = true
+}
+
+// at is the same caller at one replica, with the connections of r.
+func (r *rogue) at(replica int) *rogue {
+	c := &rogue{urls: r.urls[replica : replica+1], host: r.host, dialer: r.dialer, http: r.http, http2: r.http2, authorization: r.authorization}
+	c.next.Store(r.next.Load() + int64(replica+1)<<32)
+	return c
+}
+
+// each does something as the caller at each replica.
+func (r *rogue) each(do func(*rogue) error) (err error) {
+	for i := range r.urls {
+		if e := do(r.at(i)); e != nil {
+			err = errors.Join(err, fmt.Errorf("at replica %d: %w", i, e))
+		}
+	}
+	return err
 }
 
 // rogue is an attacker from an address that no other had.
@@ -83,7 +120,8 @@ func (r *rogue) open(ctx context.Context, method, body string, header ...string)
 	if body != "" {
 		reader = strings.NewReader(body)
 	}
-	req, err := http.NewRequestWithContext(ctx, method, r.url, reader)
+	url := r.urls[bits.OnesCount64(r.turn.Add(1))%len(r.urls)]
+	req, err := http.NewRequestWithContext(ctx, method, url, reader)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +139,12 @@ func (r *rogue) open(ctx context.Context, method, body string, header ...string)
 		}
 		h.Set(header[i], header[i+1])
 	}
-	return r.http.Do(req)
+	resp, err := r.http.Do(req)
+	if err == nil && r.http2 != (resp.ProtoMajor == 2) {
+		_ = resp.Body.Close()
+		err = fmt.Errorf("the answer came over %s", resp.Proto)
+	}
+	return resp, err
 }
 
 // send sends a request and reads its response.

@@ -26,6 +26,7 @@ type site struct {
 	fresh   figures // before any attack
 	started int     // edges
 	notes   []string
+	boot    boot          // of the attack that runs
 	addr    atomic.Uint32 // of the attackers, see rogue
 }
 

@@ -3,75 +3,16 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"os"
 	"strings"
-	"sync/atomic"
 	"time"
-
-	"google.golang.org/grpc"
-
-	"github.com/mcpedge/mcpedge/edge/frame"
-	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
 var taskRightsAttacks = []attack{
 	{name: "tasks-rights", what: "tasks of a user by another client of theirs without the scope, and by all once the policy hides the tool, in both eras and over REST", run: takeTasks},
-}
-
-const (
-	// scopedTool is a tool of worker, which is always a task.
-	scopedTool = "work"
-	// secretOfTask is in all that worker says, and in the arguments.
-	secretOfTask = "secret"
-	workScoped   = `policy: {default: allow, scopes: [{tools: [work], need: [work]}]}`
-	workHidden   = `policy: {default: allow, rules: [{name: gone, when: 'tool.name == "work"', then: hide}]}`
-)
-
-// worker is a backend whose tool tells its progress and asks, or ends at once if its arguments say so.
-type worker struct {
-	pb.UnimplementedToolServiceServer
-	answered atomic.Int64 // rounds that came with an answer
-}
-
-func (w *worker) register(s *grpc.Server) { pb.RegisterToolServiceServer(s, w) }
-
-// ListTools implements the contract.
-func (w *worker) ListTools(context.Context, *pb.ListToolsRequest) (*pb.ListToolsResponse, error) {
-	return &pb.ListToolsResponse{Tools: []*pb.Tool{{Name: scopedTool, TaskSupport: &pb.TaskSupport{Mode: pb.TaskMode_TASK_MODE_REQUIRED}}}}, nil
-}
-
-// CallTool implements the contract.
-func (w *worker) CallTool(in *pb.CallToolRequest, s stream) error {
-	if err := s.Send(&pb.CallToolResponse{Message: &pb.CallToolResponse_Progress{Progress: &pb.Progress{Progress: 1, Message: "secret progress"}}}); err != nil {
-		return err
-	}
-	if len(in.GetInputResponses()) > 0 {
-		w.answered.Add(1)
-	}
-	if len(in.GetInputResponses()) > 0 || strings.Contains(in.GetArgumentsJson(), `"ends"`) {
-		return say(s, "secret result")
-	}
-	return s.Send(&pb.CallToolResponse{Message: &pb.CallToolResponse_InputRequired{InputRequired: &pb.InputRequired{
-		Requests: []*pb.InputRequest{elicitForm("pin", "secret question", "pin")},
-	}}})
-}
-
-// elicitForm is a question for one text, which has to be given.
-func elicitForm(key, message, member string) *pb.InputRequest {
-	return &pb.InputRequest{Key: key, Request: &pb.InputRequest_ElicitForm{ElicitForm: &pb.ElicitForm{
-		Message:             message,
-		RequestedSchemaJson: `{"type":"object","properties":{"` + member + `":{"type":"string"}},"required":["` + member + `"]}`,
-	}}}
-}
-
-// taskClient is a client with a session.
-type taskClient struct {
-	*rogue
-	session string
 }
 
 func takeTasks(ctx context.Context, s *site) error {
@@ -101,7 +42,7 @@ func (t *taskAttack) end() {
 }
 
 func (t *taskAttack) client(ctx context.Context, s *site, subject, client, scope string) (*taskClient, error) {
-	c := &taskClient{rogue: newRogue(t.r.url(), s.freshAddr())}
+	c := &taskClient{rogue: t.r.rogue(s.freshAddr())}
 	t.all = append(t.all, c)
 	token := t.r.lock.Token(subject, t.r.url(), map[string]any{"client_id": client, "scope": scope})
 	c.authorization = func() string { return "Bearer " + token }
@@ -122,6 +63,7 @@ func (t *taskAttack) run(ctx context.Context, s *site) (err error) {
 			return err
 		}
 	}
+	t.console.rogue = t.console.at(0) // The tasks are made at the first replica, and others are at each.
 	for _, c := range []struct {
 		to        *string
 		arguments string
@@ -148,54 +90,6 @@ func (t *taskAttack) run(ctx context.Context, s *site) (err error) {
 		return err
 	}
 	return errors.Join(t.hiddenFromOthers(ctx), t.strangers(ctx), t.overREST(ctx, true), t.creators(ctx), follower.nothing(ctx, t.canceled))
-}
-
-// untilStatus waits until a task has a status and is told whole to its creator.
-func (c *taskClient) untilStatus(ctx context.Context, id, status string) error {
-	for end := time.Now().Add(slack); ; pause(ctx, 50*time.Millisecond) {
-		a, err := c.tasks(ctx, "tasks/get", id, aboutTask(id))
-		if err == nil && bytes.Contains(a.body, []byte(`"`+status+`"`)) && bytes.Contains(a.body, []byte(secretOfTask)) {
-			return nil
-		}
-		if time.Now().After(end) {
-			return fmt.Errorf("the task is not %s after %v: %v, %v", status, slack, err, a)
-		}
-	}
-}
-
-func aboutTask(id string) string { return `,"taskId":"` + id + `"` }
-
-// pinFor answers the question of a task.
-const pinFor = `,"inputResponses":{"pin.1":{"action":"accept","content":{"pin":"4711"}}}`
-
-// requests sends each request about a task, by a name for errors.
-func (c *taskClient) requests(ctx context.Context, id string, do func(what string, a *answer) error) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, checkWithin) // One that is let in may wait for the end of the task.
-	defer cancel()
-	for _, one := range []struct{ method, more string }{{"tasks/get", ""}, {"tasks/update", pinFor}, {"tasks/cancel", ""}} {
-		a, e := c.tasks(ctx, one.method, id, aboutTask(id)+one.more)
-		if e == nil {
-			e = do(one.method, a)
-		}
-		err = errors.Join(err, e)
-	}
-	for _, method := range []string{"tasks/get", "tasks/result", "tasks/cancel"} {
-		a, e := c.legacy(ctx, c.session, method, `{"taskId":"`+id+`"}`)
-		if e == nil {
-			e = do(method+" of a session", a)
-		}
-		err = errors.Join(err, e)
-	}
-	return err
-}
-
-// lists checks that a session's list of tasks has a task, or has it not, and nothing that the tool says.
-func (c *taskClient) lists(ctx context.Context, id string, has bool) error {
-	a, err := c.legacy(ctx, c.session, "tasks/list", `{}`)
-	if err == nil && (!bytes.Contains(a.body, []byte(`"tasks":[`)) || bytes.Contains(a.body, []byte(id)) != has || bytes.Contains(a.body, []byte(secretOfTask))) {
-		err = fmt.Errorf("tasks/list, want the task in it %t: %.500s", has, a.body)
-	}
-	return err
 }
 
 // withoutScope sends the requests of a client that lacks the scope of the tool: each is answered as its call of the tool, and changes nothing.
@@ -237,36 +131,6 @@ func (t *taskAttack) strangers(ctx context.Context) error {
 	return errors.Join(t.stranger.knowsNothing(ctx, t.asking), t.stranger.knowsNothing(ctx, t.ended))
 }
 
-// knowsNothing checks that all requests about a task are answered as those about one that does not exist.
-func (c *taskClient) knowsNothing(ctx context.Context, id string) (err error) {
-	none := strings.Map(func(r rune) rune {
-		if r == 'A' {
-			return 'B'
-		}
-		return 'A'
-	}, id[len(id)-8:])
-	none = id[:len(id)-8] + none
-	unknown := map[string]*answer{}
-	if err := c.requests(ctx, none, func(what string, a *answer) error {
-		unknown[what] = a
-		return nil
-	}); err != nil {
-		return err
-	}
-	err = c.requests(ctx, id, func(what string, a *answer) error {
-		if e := alike(a, unknown[what], id, none); e != nil {
-			return fmt.Errorf("%s is not answered as about a task that does not exist: %w", what, e)
-		}
-		return nil
-	})
-	if follower, e := c.listensTo(ctx, id, false); e != nil {
-		err = errors.Join(err, e)
-	} else {
-		follower.close()
-	}
-	return errors.Join(err, c.lists(ctx, id, false))
-}
-
 // hide has the policy hide the tool, and returns when that is in force.
 func (t *taskAttack) hide(ctx context.Context) error {
 	text, err := os.ReadFile(t.r.config)
@@ -280,15 +144,17 @@ func (t *taskAttack) hide(ctx context.Context) error {
 	if err := os.WriteFile(t.r.config, changed, 0o644); err != nil {
 		return err
 	}
-	for end := time.Now().Add(slack); ; pause(ctx, 50*time.Millisecond) {
-		a, err := t.console.tasks(ctx, "tools/call", scopedTool, callMembers(scopedTool, `{"ends":true}`))
-		if err == nil && bytes.Contains(a.body, []byte("unknown tool")) {
-			return nil
+	return t.scoped.each(func(r *rogue) error {
+		for end := time.Now().Add(slack); ; pause(ctx, 50*time.Millisecond) {
+			a, err := r.tasks(ctx, "tools/call", scopedTool, callMembers(scopedTool, `{"ends":true}`))
+			if err == nil && bytes.Contains(a.body, []byte("unknown tool")) {
+				return nil
+			}
+			if time.Now().After(end) {
+				return fmt.Errorf("the policy is not in force after %v: %v, %v", slack, err, a)
+			}
 		}
-		if time.Now().After(end) {
-			return fmt.Errorf("the policy is not in force after %v: %v, %v", slack, err, a)
-		}
-	}
+	})
 }
 
 // hiddenFromOthers: to the user's other client with the scope, the tasks of a hidden tool do not exist.
@@ -335,7 +201,7 @@ func (t *taskAttack) creators(ctx context.Context) (err error) {
 // overREST checks that the REST API tells no caller of tasks who is no operator, and calls the tool for no operator who may not.
 func (t *taskAttack) overREST(ctx context.Context, hidden bool) (err error) {
 	send := func(method, path, authorization, body string) (*answer, error) {
-		c := newRogue("http://"+t.r.Admin+path, "127.0.0.1")
+		c := t.r.fleet.admin(path)
 		defer c.close()
 		c.authorization = func() string { return authorization }
 		return c.send(ctx, method, body)
@@ -372,60 +238,4 @@ func (t *taskAttack) overREST(ctx context.Context, hidden bool) (err error) {
 		err = errors.Join(err, fmt.Errorf("an operator's call without the tool's scope: %d %.300s", a.status, a.body))
 	}
 	return err
-}
-
-// follower is a subscriptions/listen to a task.
-type follower struct {
-	resp   *http.Response
-	events *frame.Reader
-	cancel context.CancelFunc
-}
-
-func (f *follower) close() {
-	f.cancel()
-	_ = f.resp.Body.Close()
-}
-
-// listensTo opens a subscription to a task, which has to be honoured or not.
-func (c *taskClient) listensTo(ctx context.Context, id string, honoured bool) (*follower, error) {
-	limited, cancel := context.WithCancel(ctx)
-	resp, err := c.open(limited, http.MethodPost, c.taskBody("subscriptions/listen", `,"notifications":{"taskIds":["`+id+`"]}`), modernHeader("subscriptions/listen", "")...)
-	if err != nil {
-		cancel()
-		return nil, err
-	}
-	f := &follower{resp, frame.NewReader(resp.Body, 1<<20), cancel}
-	ev, err := f.events.Next()
-	if err == nil && (!bytes.Contains(ev.Data, []byte("acknowledged")) || bytes.Contains(ev.Data, []byte(id)) != honoured) {
-		err = fmt.Errorf("a subscription to a task, want it honoured %t: %d %.300s", honoured, resp.StatusCode, ev.Data)
-	}
-	if err != nil {
-		f.close()
-		return nil, err
-	}
-	return f, nil
-}
-
-// nothing checks that nothing came of what the subscription is to, after a policy has hidden it. What was sent before that is told apart by its
-// status: the task is cancelled since.
-func (f *follower) nothing(ctx context.Context, id string) error {
-	defer time.AfterFunc(2*time.Second, f.cancel).Stop()
-	for {
-		ev, err := f.events.Next()
-		if err != nil {
-			return ctx.Err()
-		}
-		var told struct {
-			Params struct {
-				TaskID string `json:"taskId"`
-				Status string `json:"status"`
-			} `json:"params"`
-		}
-		if err := json.Unmarshal(ev.Data, &told); err != nil {
-			return fmt.Errorf("%w: %.300s", err, ev.Data)
-		}
-		if told.Params.TaskID == id && told.Params.Status == "cancelled" {
-			return fmt.Errorf("another client is told of a task whose tool is hidden: %.300s", ev.Data)
-		}
-	}
 }

@@ -25,6 +25,7 @@ const vaultPolicy = `policy:
     - {resources: ["vault://scoped/**"], need: [vault]}
   rules:
     - {name: vault, when: 'resource.uri.startsWith("vault://secret/") || resource.uri.endsWith("?name=secret") || resource.uri.endsWith("#secret")', then: hide}
+    - {name: exact, when: 'resource.uri == "vault://exact/a.key"', then: hide}
 `
 
 const vaultOpen = "the vault is open"
@@ -33,7 +34,8 @@ const vaultOpen = "the vault is open"
 func newVault() *capability.Server {
 	s := capability.New("vault", "1.0.0", capability.WithLogger(slog.New(slog.NewTextHandler(io.Discard, nil))))
 	read := func(_ context.Context, _ *capability.Call, _ string, vars map[string]string) (string, error) {
-		if strings.HasPrefix(vars["path"], "secret/") || strings.HasPrefix(vars["path"], "scoped/") || vars["name"] == "secret" || vars["part"] == "secret" {
+		path, _, _ := strings.Cut(strings.ReplaceAll(vars["path"], "#", "?"), "?") // as many libraries read it
+		if strings.TrimRight(path, "/") == "exact/a.key" || strings.HasPrefix(vars["path"], "secret/") || strings.HasPrefix(vars["path"], "scoped/") || vars["name"] == "secret" || vars["part"] == "secret" {
 			return vaultOpen, nil
 		}
 		return "nothing", nil
@@ -96,7 +98,7 @@ func (t *templates) ReadResource(*mcpedgev1.ReadResourceRequest, grpc.ServerStre
 }
 
 var uriAttacks = []attack{
-	{name: "uri-secret", what: "secrets by other spellings of their URIs: escaped letters and slashes, capitals, backslashes, dot segments", run: secretSpellings},
+	{name: "uri-secret", what: "secrets by other spellings of their URIs: escaped letters and slashes, capitals, backslashes, dot segments, with a fragment, a query, a last slash", run: secretSpellings},
 	{name: "uri-scoped", what: "resources that need a scope, without it, by other spellings", run: scopedSpellings},
 	{name: "uri-listed", what: "what is listed, by spellings that clients make of its URI", run: listedSpellings},
 	{name: "uri-templates", what: "templates of 50 variables that match in every way, and URIs of 8 KiB", run: costlyTemplates},
@@ -130,7 +132,9 @@ func reading(ctx context.Context, s *site) (read func(uri string) (string, error
 func secretSpellings(ctx context.Context, s *site) error {
 	return closed(ctx, s, "vault://secret/a", "vault://secret%2fa", "vault://secret%2Fa", "vault://%73ecret/a", "VAULT://secret%2Fa", "Vault://%73%65cret/a",
 		`vault://secret%5Ca`, "vault://public/..%2f..%2fsecret/a", "vault://secret%2Fb%20c", "query://x?name=secret", "query://x?name=%73ecret",
-		"QUERY://x?name=%73%65cret", "part://x#secret", "part://x#%73ecret", "PART://x#secre%74")
+		"QUERY://x?name=%73%65cret", "part://x#secret", "part://x#%73ecret", "PART://x#secre%74",
+		"vault://exact/a.key", "vault://exact/a.key#", "vault://exact/a.key?", "vault://exact/a.key?x", "vault://exact/a.key/", "vault://exact/a.key//?x#y",
+		"vault://exact/a%2Ekey#", "vault://exact%2Fa.key?", "vault://exact/a.key%23x", "vault://exact/a.key%3Fx", "vault://exact/a.key%2F")
 }
 
 func scopedSpellings(ctx context.Context, s *site) error {

@@ -75,7 +75,7 @@ func (w *world) callers(ctx context.Context) error {
 		return err
 	}
 	_, err = w.follow(ctx, identity, page, `"caller":"ann of acme"`, `"caller":"one who has the key"`, `"caller":"someone of acme in request r-1"`,
-		`the backend "by-tenant" is to be told principal.claims.tenant, which the caller does not have`,
+		`the backend "by-tenant" requires principal.claims.tenant, which the caller does not have`,
 		`1 round and 0 events: {"caller":"someone of acme in request "}`, "nothing breaks the contract")
 	return err
 }

@@ -28,7 +28,7 @@ async def tasks(s: Any) -> None:
         async def _() -> None:
             task = await call_tool_task(c, "slow_compute", {"seconds": 0.1, "label": "u"})
             equal((await error(task.status(), McpError)).error.code, -32020, "code")
-            print("lacks Mcp-Name with the requests of tasks: over HTTP they are refused, unless their classes are told of it")
+            print("lacks Mcp-Name with the requests of tasks: over HTTP they are refused, unless their classes are configured for it")
 
         await _
         named()
