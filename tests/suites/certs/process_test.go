@@ -57,7 +57,7 @@ func TestProgram(t *testing.T) {
 		_, err := ready("--admin-tls-cert", cert)
 		return err == nil
 	})
-	if out, err := ready(); err == nil || !strings.Contains(out, "400 Bad Request") {
+	if out, err := ready(); err == nil || !strings.Contains(out, "speaks TLS") {
 		t.Errorf("without TLS: %v: %s", err, out)
 	}
 	for _, protocol := range protocols {

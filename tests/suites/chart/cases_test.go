@@ -49,6 +49,13 @@ ingress:
   hosts: [{host: mcp.example.com, paths: [{path: /, pathType: Prefix}]}]
   tls: [{secretName: mcp, hosts: [mcp.example.com]}]
 `, objects: []string{"Ingress/my-mcpedge"}},
+	{name: "sets alone", values: `
+config: {root: off, demo: true, sets: {sums: {include: {tools: ["*"]}}}}
+`, lacks: []string{"Pod/my-mcpedge-test"}},
+	{name: "sets alone, with a test", values: `
+config: {root: off, demo: true, sets: {sums: {include: {tools: ["*"]}}}}
+test: {url: "http://my-mcpedge.mcp.svc:8080/mcp/sums"}
+`},
 	{name: "ingress that anybody may call", values: `
 config: {allow-anonymous: true}
 ingress: {enabled: true, hosts: [{host: mcp.example.com}]}

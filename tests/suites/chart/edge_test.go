@@ -158,16 +158,16 @@ func run(t *testing.T, k *container, cfg config.Config, redis string) (endpoint 
 	return scheme + "://" + addrs[0] + "/mcp"
 }
 
-// service is the URL of an edge by its Service.
-var service = regexp.MustCompile(`^https?://my-mcpedge\.mcp\.svc:[0-9]+/mcp$`)
+// service is the URL of an edge, or of a set of it, by its Service.
+var service = regexp.MustCompile(`^https?://my-mcpedge\.mcp\.svc:[0-9]+/mcp(/[a-z0-9-]+)?$`)
 
 // call runs what the test's pod does, against an endpoint in place of the Service's.
 func call(t *testing.T, k *container, endpoint string) {
 	t.Helper()
 	found := false
 	for i, arg := range k.args {
-		if service.MatchString(arg) {
-			k.args[i], found = endpoint, true
+		if url := service.FindStringSubmatch(arg); url != nil {
+			k.args[i], found = endpoint+url[1], true
 		}
 	}
 	if !found {

@@ -137,12 +137,17 @@ func TestPrometheusScrapesTheEdges(t *testing.T) {
 	}
 	p.reachable(t, "Prometheus", targets["redis"][0], "9121")
 	for _, file := range config.RuleFiles {
-		if text := read(t, "deploy/prometheus/"+file); !strings.Contains(text, `job="mcpedge"`) {
+		if text := read(t, "deploy/chart/files/"+file); !strings.Contains(text, `job="mcpedge"`) {
 			t.Errorf("%s has no rules about the job mcpedge", file)
 		}
 	}
 	prometheus := p.Services["prometheus"]
-	at := prometheus.mounted(t, "deploy/prometheus") + "/prometheus.yml"
+	at := prometheus.mounted(t, "deploy/prometheus/prometheus.yml")
+	for _, file := range config.RuleFiles {
+		if rules := prometheus.mounted(t, "deploy/chart/files/"+file); rules != path.Join(path.Dir(at), file) {
+			t.Errorf("%s is at %s, beside no %s", file, rules, at)
+		}
+	}
 	for _, flag := range []string{"--config.file=" + at, "--enable-feature=exemplar-storage"} {
 		if !slices.Contains(prometheus.Command, flag) {
 			t.Errorf("Prometheus is started with %v: want %s", prometheus.Command, flag)
@@ -193,12 +198,12 @@ func TestGrafanaIsProvisioned(t *testing.T) {
 		Providers []struct{ Options struct{ Path string } }
 	}
 	decode(t, "deploy/grafana/provisioning/dashboards/dashboards.yml", &boards)
-	at := grafana.mounted(t, "deploy/grafana/dashboards")
+	at := grafana.mounted(t, "deploy/chart/files/dashboards")
 	if len(boards.Providers) != 1 || boards.Providers[0].Options.Path != at {
 		t.Errorf("dashboards are at %s, Grafana looks at %+v", at, boards.Providers)
 	}
 	home := *grafana.Environment["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"]
-	if path.Dir(home) != at || read(t, "deploy/grafana/dashboards/"+path.Base(home)) == "" {
+	if path.Dir(home) != at || read(t, "deploy/chart/files/dashboards/"+path.Base(home)) == "" {
 		t.Errorf("Grafana begins with %s, dashboards are at %s", home, at)
 	}
 }

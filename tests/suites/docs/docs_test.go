@@ -2,6 +2,7 @@
 package docs
 
 import (
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goccy/go-yaml"
 	"github.com/mcpedge/mcpedge/edge/config"
 )
 
@@ -79,6 +81,30 @@ func TestSettingsAreGood(t *testing.T) {
 	}
 	if shown < 2 {
 		t.Errorf("%d files of settings were found", shown)
+	}
+}
+
+var anyYAML = regexp.MustCompile("(?s)\n```yaml\n(.*?)```")
+
+// Each block of YAML on a page is YAML, also where it shows a part of a file.
+func TestBlocksAreYAML(t *testing.T) {
+	shown := 0
+	for _, page := range pages(t) {
+		for _, m := range anyYAML.FindAllStringSubmatch(read(t, page), -1) {
+			shown++
+			for decoder := yaml.NewDecoder(strings.NewReader(m[1])); ; {
+				var document any
+				if err := decoder.Decode(&document); errors.Is(err, io.EOF) {
+					break
+				} else if err != nil {
+					t.Errorf("%s: %v in\n%s", page, err, m[1])
+					break
+				}
+			}
+		}
+	}
+	if shown < 30 {
+		t.Errorf("%d blocks were found", shown)
 	}
 }
 
@@ -154,9 +180,9 @@ func TestStagesExist(t *testing.T) {
 
 // AGENTS.md draws the life of a call as the package does that is it.
 func TestDiagramOfACall(t *testing.T) {
-	_, comment, ok := strings.Cut(read(t, "edge/era/stateful/call/doc.go"), "// # A call\n//\n")
+	_, comment, ok := strings.Cut(read(t, "edge/call/doc.go"), "// # A call\n//\n")
 	if !ok {
-		t.Fatal("the package comment of edge/era/stateful/call has no section: A call")
+		t.Fatal("the package comment of edge/call has no section: A call")
 	}
 	var diagram []string
 	for line := range strings.Lines(comment) {
@@ -167,9 +193,9 @@ func TestDiagramOfACall(t *testing.T) {
 		diagram = append(diagram, drawn)
 	}
 	if len(diagram) < 10 {
-		t.Fatalf("the diagram of edge/era/stateful/call has %d lines", len(diagram))
+		t.Fatalf("the diagram of edge/call has %d lines", len(diagram))
 	}
 	if !strings.Contains(read(t, "AGENTS.md"), "```\n"+strings.Join(diagram, "")+"```\n") {
-		t.Error("AGENTS.md does not have the diagram of the package comment of edge/era/stateful/call as it is")
+		t.Error("AGENTS.md does not have the diagram of the package comment of edge/call as it is")
 	}
 }

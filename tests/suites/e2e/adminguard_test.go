@@ -68,7 +68,7 @@ func TestAdminIsDescribed(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 19 || !drained {
+	if len(seen) != 20 || !drained {
 		t.Errorf("%d operations are described: %v", len(seen), seen)
 	}
 	o.post("/v1/drain", "").want(http.StatusOK)
@@ -91,6 +91,44 @@ func checkReferences(t *testing.T, doc *told, v any) {
 	case []any:
 		for _, m := range v {
 			checkReferences(t, doc, m)
+		}
+	}
+}
+
+// TestHostOfThePublicURL: an edge on loopback, behind a proxy that keeps the Host header, serves the
+// host of its public URL at every path. Other hosts and origins are refused with the setting that
+// would allow them, and counted; the admin address knows no public URL.
+func TestHostOfThePublicURL(t *testing.T) {
+	_, e, o := startAdmin(t, func(c *config.Config) { c.PublicURL, c.SSE = "https://mcp.example.com/", true })
+	for path, method := range map[string]string{"/mcp": http.MethodPost, "/sse": http.MethodGet, "/": http.MethodGet} {
+		c := newCaller(t, "http://"+e.Host+path)
+		for _, host := range []string{"mcp.example.com", "MCP.example.com:443", e.Host, "localhost"} {
+			r := c.send(t, method, `{"jsonrpc":"2.0","id":1,"method":"ping"}`, "Host", host, "Sec-Fetch-Site", "same-origin")
+			if r.status == http.StatusForbidden {
+				t.Errorf("%s of host %s: %s", path, host, r.body)
+			}
+			if r.stream != nil {
+				r.stream.close()
+			}
+		}
+		for _, refused := range [][3]string{
+			{"Host", "other.example.com", "add other.example.com to its setting hosts"},
+			{"Origin", "https://evil.example", "add it to the edge's setting origins"},
+		} {
+			r := c.send(t, method, "{}", refused[0], refused[1])
+			if r.status != http.StatusForbidden || !strings.Contains(string(r.body), refused[2]) {
+				t.Errorf("%s with %s: %d, %s", path, refused[:2], r.status, r.body)
+			}
+		}
+	}
+	r := o.do(http.MethodGet, "/v1/status", "", "Host", "mcp.example.com").want(http.StatusForbidden)
+	if !strings.Contains(r.text, "setting admin-hosts") {
+		t.Errorf("the admin address says %s", r.text)
+	}
+	text := o.get("/metrics").want(http.StatusOK).text
+	for _, want := range []string{`{mcpedge_http_reason="host"} 4`, `{mcpedge_http_reason="origin"} 3`, `{mcpedge_http_reason="site"} 0`} {
+		if !strings.Contains(text, "\nmcpedge_http_refused_total"+want+"\n") {
+			t.Errorf("the metrics lack %s", want)
 		}
 	}
 }

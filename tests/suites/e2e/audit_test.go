@@ -29,9 +29,10 @@ import (
 type recorded struct {
 	Event, Issuer, Subject, Session, Listener, Address, Call, Task, Method, Target, Backend, Decision, By, Rule, Outcome string
 	TokenID                                                                                                              string `json:"jti_sha256"`
-	Round, Code                                                                                                          int
+	Round, Attempt, Code                                                                                                 int
 	Trace                                                                                                                string `json:"trace_id"`
 	Arguments                                                                                                            json.RawMessage
+	Shown, Set                                                                                                           string
 	RuleFailed                                                                                                           bool `json:"rule_failed"`
 }
 

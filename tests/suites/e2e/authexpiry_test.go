@@ -52,7 +52,7 @@ func TestStreamsEndWithTheToken(t *testing.T) {
 	kept.url = "http://" + edges[1].Host + ev.Data
 	kept.as(fresh)
 	kept.send(t, "POST", envelope("1", "initialize", `{"protocolVersion":"2024-11-05","capabilities":{},"clientInfo":`+clientInfo+`}`)).want(202)
-	if m := streams["sse renewed"].message(); string(m.ID) != "1" {
+	if m := streams["sse renewed"].response(); string(m.ID) != "1" {
 		t.Errorf("got %s", m.raw)
 	}
 

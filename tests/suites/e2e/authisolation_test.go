@@ -161,7 +161,7 @@ func TestNoStrangerOverSSE(t *testing.T) {
 	hello := envelope("1", "initialize", `{"protocolVersion":"2024-11-05","capabilities":{"sampling":{}},"clientInfo":`+clientInfo+`}`)
 	own := at(t, edges[1], ev.Data, alice)
 	own.send(t, "POST", hello).want(202)
-	if m := stream.message(); string(m.ID) != "1" {
+	if m := stream.response(); string(m.ID) != "1" {
 		t.Fatalf("got %s", m.raw)
 	}
 	own.send(t, "POST", envelope("", "notifications/initialized", "")).want(202)
@@ -208,7 +208,7 @@ func TestNoStrangerOverSSE(t *testing.T) {
 	}
 	own.url = "http://" + edges[2].Host + ev.Data
 	own.send(t, "POST", `{"jsonrpc":"2.0","id":`+string(ask.ID)+`,"result":`+answers["sampling/createMessage"]+`}`).want(202)
-	if m := stream.message(); string(m.ID) != "2" || text(t, m.result(t)) != "The model said word" {
+	if m := stream.response(); string(m.ID) != "2" || text(t, m.result(t)) != "The model said word" {
 		t.Errorf("got %s", m.raw)
 	}
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/harness"
 )
 
-// TestCatalog: what is hidden is unknown at each door, and what is shown otherwise is so in lists alone.
+// TestCatalog: what is hidden is unknown at each door, and what is shown otherwise is so in lists
+// alone.
 func TestCatalog(t *testing.T) {
 	yes := true
 	_, e := startFixture(t, func(c *config.Config) {
@@ -22,7 +23,8 @@ func TestCatalog(t *testing.T) {
 				{Backend: name, Tool: "add", Hide: true},
 				{Backend: name, Tool: "e*", Title: "Echo", Description: "Repeats a text.", Annotations: config.CatalogAnnotations{Destructive: &yes}},
 			},
-			Prompts: []config.CatalogPrompt{{Backend: name, Prompt: "gree?", Hide: true}, {Backend: name, Prompt: "g**t", Hide: true}},
+			Prompts:   []config.CatalogPrompt{{Backend: name, Prompt: "gree?", Hide: true}, {Backend: name, Prompt: "g**t", Hide: true}},
+			Resources: []config.CatalogResource{{Backend: name, Resource: "test://note", Hide: true}, {Backend: name, Resource: "test://item/{id}", Hide: true}},
 		}
 	})
 	for _, version := range append(slices.Clone(stateful), v2026) {
@@ -32,16 +34,19 @@ func TestCatalog(t *testing.T) {
 				a = newSession(t, e.URL, version)
 			}
 			for _, s := range surfaces {
-				if strings.HasPrefix(s.method, "resources/") || strings.Contains(s.params, "ref/resource") {
-					continue
-				}
 				got, want := unnamed(a.ask(s.method, s.params)), unnamed(a.ask(s.method, s.unknown))
-				if got != want || !strings.Contains(want, "code") {
+				listens := version == v2026 && s.method == "resources/subscribe" // It waits for the resource to appear.
+				if got != want || !listens && !strings.Contains(want, "code") {
 					t.Errorf("%s %s: hidden is\n%s\nunknown\n%s", s.method, s.params, got, want)
 				}
 			}
 			if text := string(a.ask("prompts/list", `{}`).want(http.StatusOK).body); strings.Contains(text, `"greet"`) {
 				t.Errorf("a hidden prompt is listed: %s", text)
+			}
+			for _, method := range []string{"resources/list", "resources/templates/list"} {
+				if text := string(a.ask(method, `{}`).want(http.StatusOK).body); strings.Contains(text, `"test://note"`) || strings.Contains(text, `"test://item/{id}"`) {
+					t.Errorf("%s: a hidden resource is listed: %s", method, text)
+				}
 			}
 			tools := map[string]map[string]any{}
 			var list struct{ Tools []map[string]any }
@@ -68,17 +73,18 @@ func TestCatalog(t *testing.T) {
 	}
 }
 
-// TestCatalogIsReadAgain: another catalog is in force soon, at each replica, and those whose lists are others are told; a file that cannot be
-// used changes nothing.
+// TestCatalogIsReadAgain: another catalog is in force soon, at each replica, and those whose lists
+// are others are told; a file that cannot be used changes nothing.
 func TestCatalogIsReadAgain(t *testing.T) {
 	t.Parallel() // it waits for most of its time
 	write, set := settingsFile(t)
-	backends := "backends: [{name: fixture, target: '127.0.0.1:1'}]\n"
+	service := startService(t, newFixture().Server)
+	backends := "backends: [{name: fixture, target: '" + service.Addr + "'}]\n"
 	hides := func(tool string) string {
 		return backends + "catalog:\n  tools:\n    - {backend: fixture, tool: " + tool + ", hide: true}\n"
 	}
 	write(hides("add"))
-	e := startEdge(t, only(startService(t, newFixture().Server)), set)
+	e := startEdge(t, only(service), set)
 	s := newSession(t, e.URL, vNov)
 	stream := s.get("").want(200).events()
 	sees := func(tool string) bool {
@@ -121,5 +127,26 @@ func TestCatalogInREST(t *testing.T) {
 	o.post("/v1/tools/echo:call", `{"arguments":{"text":"hello"}}`).want(http.StatusNotFound)
 	if prompts, _ := o.names("/v1/prompts", "prompts", "name"); len(prompts) != 0 {
 		t.Errorf("the prompts are %q, want none", prompts)
+	}
+}
+
+// The REST API has a tool by each name by which it can be called.
+func TestCatalogAliasesInREST(t *testing.T) {
+	_, _, o := startAdmin(t, func(c *config.Config) {
+		own := &c.Backends[0]
+		own.Prefix = "my_"
+		c.Catalog = &config.Catalog{Tools: []config.CatalogTool{
+			{Backend: own.Name, Tool: "add", Name: "plus", Aliases: []string{"sum"}},
+			{Backend: own.Name, Tool: "echo", Aliases: []string{"say"}},
+			{Backend: own.Name, Tool: "ask_name", Aliases: []string{"hidden"}},
+			{Backend: own.Name, Tool: "ask_*", Hide: true},
+		}}
+	})
+	for name, shown := range map[string]string{"plus": "plus", "sum": "plus", "say": "my_echo", "my_echo": "my_echo"} {
+		o.get("/v1/tools/"+name).want(http.StatusOK).has(shown, "tool", "name")
+	}
+	o.post("/v1/tools/sum:call", `{"arguments":{"a":1,"b":2}}`).want(http.StatusOK)
+	for _, name := range []string{"my_add", "hidden", "my_ask_name"} {
+		o.get("/v1/tools/" + name).want(http.StatusNotFound)
 	}
 }

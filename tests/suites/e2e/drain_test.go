@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -114,4 +115,21 @@ func TestDrainDelay(t *testing.T) {
 		return c.call("add", `{"a":1,"b":1}`).want(http.StatusOK).last
 	})
 	newSession(t, e.URL, vNov)
+}
+
+// TestDrainBeyondTheGrace: an edge whose calls do not end within the grace says how many there are, and of which backends.
+func TestDrainBeyondTheGrace(t *testing.T) {
+	harness.OneProcess(t)
+	f, e := startFixture(t, quickStreams, func(c *config.Config) { c.Grace = 300 * time.Millisecond })
+	modern, june := newStateless(t, e.URL), newSession(t, e.URL, vJun)
+	modern.progress = `"p"`
+	modern.call("gate", `{"name":"modern"}`).events()
+	june.callWithProgress("gate", `{"name":"june"}`, "p").events()
+	<-f.started
+	<-f.started
+	e.Stop()
+	err := e.Wait(t)
+	if err == nil || strings.Contains(err.Error(), "context deadline exceeded") || !strings.Contains(err.Error(), "drain: after the grace of 300ms calls had not ended: 2 of the backend \"") {
+		t.Errorf("it ends with %v", err)
+	}
 }

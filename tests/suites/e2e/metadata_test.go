@@ -152,7 +152,7 @@ func TestMetadata(t *testing.T) {
 		"a claim of another name": {"tenant.id": "acme", "Tenant": "acme"},
 	} {
 		for version, r := range call(id.Token("bob", public, claims)) {
-			if m := r.final(); m.Error == nil || !strings.Contains(m.Error.Message, `the backend "vault" is to be told principal.claims.tenant, which `) {
+			if m := r.final(); m.Error == nil || !strings.Contains(m.Error.Message, `the backend "vault" requires principal.claims.tenant, which `) {
 				t.Errorf("%s with %s: %s", version, what, m.raw)
 			}
 		}

@@ -210,7 +210,7 @@ func TestPolicyInBand(t *testing.T) {
 		// The scope that was asked for is enough.
 		own.as(id.Token("s", public, map[string]any{"roles": []string{"user"}, "scope": "mcp:write"}))
 		own.send(t, "POST", call("9")).want(202)
-		if m := stream.message(); string(m.ID) != "9" || m.Error != nil {
+		if m := stream.response(); string(m.ID) != "9" || m.Error != nil {
 			t.Errorf("replica %d: the stream has %s", i, m.raw)
 		}
 		// So it is of an answer.
@@ -223,13 +223,13 @@ func TestPolicyInBand(t *testing.T) {
 		}
 		own.as(id.Token("s", public, map[string]any{"roles": []string{"user"}, "scope": "mcp:write"}))
 		own.send(t, "POST", given).want(202)
-		if m := stream.message(); string(m.ID) != "20" || m.Error != nil {
+		if m := stream.response(); string(m.ID) != "20" || m.Error != nil {
 			t.Errorf("replica %d: the stream has %s", i, m.raw)
 		}
 		// What is denied whatever the scopes is told in the stream.
 		own.as(id.Token("s", public, map[string]any{"roles": []string{"other"}, "scope": "mcp:write"}))
 		own.send(t, "POST", call("10")).want(202)
-		if m := stream.message(); string(m.ID) != "10" || m.Error == nil || m.Error.Code != -31403 {
+		if m := stream.response(); string(m.ID) != "10" || m.Error == nil || m.Error.Code != -31403 {
 			t.Errorf("replica %d: the stream has %s", i, m.raw)
 		}
 	}

@@ -56,8 +56,9 @@ func TestQuotaIsSharedUnderLoad(t *testing.T) {
 	budgets := map[string]struct {
 		rate, burst int
 	}{
-		"add":  {30, 20},  // of which a call is leased at a time
-		"echo": {60, 100}, // and five
+		// The rates are far below what a busy machine serves.
+		"add":  {3, 20},  // of which a call is leased at a time
+		"echo": {6, 100}, // and five
 	}
 	_, edges, _ := startReplicas(t, 3, func(c *config.Config) {
 		for tool, b := range budgets {

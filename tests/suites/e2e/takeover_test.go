@@ -100,7 +100,13 @@ func TestTakeoverIsDecidedOn(t *testing.T) {
 				t.Errorf("the backend was called %d times", n)
 			}
 			p.second.End(t)
-			wantRecords(t, records(t, p.audits[1]), x.recorded...)
+			got := records(t, p.audits[1])
+			wantRecords(t, got, x.recorded...)
+			for _, r := range got {
+				if r.Attempt != 2 {
+					t.Errorf("%s %v has the attempt %d, want 2", r.Event, r, r.Attempt)
+				}
+			}
 		})
 	}
 }

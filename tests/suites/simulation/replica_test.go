@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/mcpedge/mcpedge/edge/era/stateful/call"
+	"github.com/mcpedge/mcpedge/edge/call"
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 	"github.com/mcpedge/mcpedge/edge/state/statetest/model"
@@ -34,7 +34,7 @@ type replica struct {
 type running struct {
 	r   *replica
 	c   *request
-	u   *call.Unit
+	u   *call.Machines
 	m   *call.Call
 	x   *exchange
 	run *backendRun
@@ -103,8 +103,8 @@ func (r *replica) soon(what uint64, do func()) {
 	}
 }
 
-// op is an operation on the store. exec runs there, maybe late, twice or never; done is called here, with
-// Unavailable when it is not known what came of it.
+// op is an operation on the store. exec runs there, maybe late, twice or never; done is called
+// here, with Unavailable when it is not known what came of it.
 func (r *replica) op(what uint64, exec func() error, done func(call.Fault)) {
 	w := r.w
 	returns := r.returns
@@ -224,7 +224,7 @@ func (r *replica) resume(rec *medium.Record, why call.Why) {
 	if r.w.bugs(forgetProgress) {
 		rec.HasProgress = false
 	}
-	x := &running{r: r, c: c, u: new(call.Unit)}
+	x := &running{r: r, c: c, u: new(call.Machines)}
 	x.u.InitClaimed()
 	x.m = x.u.Add(r.w.config, rec)
 	r.calls[rec.ID] = x
@@ -232,8 +232,8 @@ func (r *replica) resume(rec *medium.Record, why call.Why) {
 	x.step(call.Event{Kind: call.Claimed, Record: rec, Why: why, Late: r.w.now >= deadlineOf(rec)})
 }
 
-// knowsLater says whether this replica knows of a later owner of the call, of its end, or of steps of the same owner: a
-// claim that is repeated after the store has lost it gives the same epoch.
+// knowsLater says whether this replica knows of a later owner of the call, of its end, or of steps
+// of the same owner: a claim that is repeated after the store has lost it gives the same epoch.
 func (r *replica) knowsLater(rec *medium.Record) bool {
 	later := func(o *medium.Record) bool {
 		return o.Phase == state.PhaseDone || o.Epoch >= rec.Epoch
@@ -270,7 +270,7 @@ func (r *replica) post(c *request, k *conn) {
 	rec.Deadline = epochOfTime.Add(w.now + lifetime)
 	x := &exchange{r: r, c: c, conn: k, random: w.draw32()}
 	k.exchange = x
-	x.run = &running{r: r, c: c, u: new(call.Unit), x: x}
+	x.run = &running{r: r, c: c, u: new(call.Machines), x: x}
 	x.run.u.InitExchange(1)
 	x.run.m = x.run.u.Add(w.config, rec)
 	r.calls[c.id] = x.run
@@ -367,10 +367,10 @@ func (x *running) do(f call.Effect) {
 		if x.run != nil {
 			x.run.stopped = true
 		}
-	case call.Want, call.Tell:
+	case call.Want, call.Forward:
 	case call.Begin, call.Tidy, call.Open, call.Respond, call.Accept:
 		x.x.do(f)
-	case call.Outcome:
+	case call.Decide:
 		x.x.reply = f.Reply
 	case call.Commit:
 		x.commit(f.Write)
@@ -533,7 +533,7 @@ func (r *replica) restoreKept(k call.Known, tries int) {
 // answer takes a client's answer; done is told whether it is safe.
 func (r *replica) answer(c *request, ask string, a state.Answer, random uint32, done func(ok bool), tries int) {
 	w := r.w
-	var out state.AnswerOutcome
+	var out state.AnswerStatus
 	var rec *medium.Record
 	told := false
 	r.op(19, func() error {

@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/mcpedge/mcpedge/edge/era/stateful/call"
+	"github.com/mcpedge/mcpedge/edge/call"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
@@ -237,7 +237,7 @@ const mostHistories = 40_000
 var seed = flag.Int("simulation.seed", 0, "tell what happens in the history of this seed")
 
 // What happened in one history, for who looks into it.
-func TestTellOneHistory(t *testing.T) {
+func TestPrintOneHistory(t *testing.T) {
 	if *seed == 0 {
 		t.Skip("no -simulation.seed")
 	}

@@ -16,7 +16,7 @@ type rule struct {
 
 func alerts(t *testing.T) []rule {
 	t.Helper()
-	text, err := os.ReadFile(deployed + "prometheus/alerts.yml")
+	text, err := os.ReadFile(deployed + "chart/files/alerts.yml")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,7 +62,7 @@ type panel struct {
 // boards are all dashboards that Grafana is provisioned with.
 func boards(t *testing.T) []board {
 	t.Helper()
-	files, err := filepath.Glob(deployed + "grafana/dashboards/*.json")
+	files, err := filepath.Glob(deployed + "chart/files/dashboards/*.json")
 	if err != nil || len(files) < 2 {
 		t.Fatalf("dashboards %v: %v", files, err)
 	}

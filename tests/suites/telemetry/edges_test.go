@@ -86,6 +86,8 @@ func exercise(t *testing.T, o observer) *exported {
 	id := issuer.Serve(t)
 	settings += fmt.Sprintf("public-url: https://mcp.example.com\nauth: {optional: true, api-keys: %q, issuers: [{issuer: %q, exchange: {client-id: edge, client-secret-file: none}, introspection: {url: %q, client-id: edge, client-secret-file: none}}, {issuer: https://id.example.com, jwks: %q}]}\n",
 		authority.File(t, filepath.Join(dir, "keys.yaml"), []byte("[]")), id.URL, id.IntrospectionURL(), id.JWKSFile(t))
+	authority.File(t, filepath.Join(dir, "team.yaml"), []byte("catalog: {}\n"))
+	settings += "include: [{name: team, file: team.yaml, owns: {backends: [fixture]}, may: [catalog]}]\n"
 	settings += fmt.Sprintf("audit: {file: %q}\n", filepath.Join(dir, "audit-{replica}.jsonl"))
 	file := authority.File(t, filepath.Join(dir, "edge.yaml"), []byte(settings))
 	redis := redisserver.ForTest(t, "--maxmemory", "100mb").URL() // there is no panel about memory without a bound

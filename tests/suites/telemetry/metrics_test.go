@@ -132,9 +132,12 @@ func TestMetricsOfARealEdge(t *testing.T) {
 		c.Limits.Body = 4 << 10
 		c.Quotas = []config.Quota{{Per: "tool", Rate: "10000/1s"}}
 		c.Catalog = &config.Catalog{}
+		c.Include = []config.Include{{Name: "team", File: "team.yaml", Owns: config.IncludeOwns{Backends: config.Names{exchanging.Name}}, May: config.Names{config.MayCatalog}}}
+		c.Sets = map[string]config.Set{"one": {Include: config.SetMembers{Tools: config.Names{"echo"}}}}
 		c.Audit = &config.Audit{File: filepath.Join(t.TempDir(), "audit.jsonl")}
 	})
 	r.exercise(e)
+	callModern(t, e.URL+"/one", "echo", `,"arguments":{"name":"x"}`, "").response()
 	families := scrape(t, e.Admin)
 	known := map[string]bool{"target_info": true, "promhttp_metric_handler_errors_total": true}
 	for _, i := range telemetry.Catalogue {

@@ -44,9 +44,9 @@ func startPrometheus(t *testing.T, group replicas.Group, redis string) *promethe
 	}
 	dir := t.TempDir()
 	p := &prometheus{t: t, url: "http://" + addrs[0], exporter: startExporter(t, dir, addrs[1], redis), began: time.Now()}
-	copyChanged(t, dir, "prometheus.yml", "edge-1:9090", group[0].Admin, "edge-2:9090", group[1].Admin, "redis-exporter:9121", addrs[1],
+	copyChanged(t, dir, "prometheus/prometheus.yml", "edge-1:9090", group[0].Admin, "edge-2:9090", group[1].Admin, "redis-exporter:9121", addrs[1],
 		"scrape_interval: 15s", "scrape_interval: 1s", "evaluation_interval: 15s", "evaluation_interval: 1s")
-	copyChanged(t, dir, "alerts.yml")
+	copyChanged(t, dir, "chart/files/alerts.yml")
 	server := start(t, program, filepath.Join(dir, "prometheus.log"), "--config.file="+filepath.Join(dir, "prometheus.yml"),
 		"--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+addrs[0], "--enable-feature=exemplar-storage")
 	if err := process.AwaitOK(t.Context(), p.url+"/-/ready", server); err != nil {
@@ -84,10 +84,10 @@ func start(t *testing.T, program, log string, args ...string) *process.Process {
 	return p
 }
 
-// copyChanged copies a file of deploy/prometheus to a folder, with one text in place of another, each of which it has once.
+// copyChanged copies a file of deploy to a folder, with one text in place of another, each of which it has once.
 func copyChanged(t *testing.T, dir, name string, changes ...string) {
 	t.Helper()
-	raw, err := os.ReadFile(deployed + "prometheus/" + name)
+	raw, err := os.ReadFile(deployed + name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func copyChanged(t *testing.T, dir, name string, changes ...string) {
 		}
 		text = strings.Replace(text, changes[i], changes[i+1], 1)
 	}
-	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, filepath.Base(name)), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }

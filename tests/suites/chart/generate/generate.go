@@ -7,12 +7,8 @@ import (
 	"path/filepath"
 )
 
-const (
-	// chart is the chart's folder in the repository.
-	chart = "deploy/chart"
-	// copies is the folder in it of files that stand elsewhere in the repository.
-	copies = "files"
-)
+// chart is the chart's folder in the repository.
+const chart = "deploy/chart"
 
 // repository is the root of the repository that the working directory is in.
 func repository() (string, error) {
@@ -34,24 +30,7 @@ func repository() (string, error) {
 // generate makes the generated files of the chart, by their names in its folder.
 func generate(root string) (map[string][]byte, error) {
 	made := map[string][]byte{}
-	for name, from := range map[string]string{"alerts.yml": "deploy/prometheus/alerts.yml"} {
-		text, err := os.ReadFile(filepath.Join(root, from))
-		if err != nil {
-			return nil, err
-		}
-		made[filepath.Join(copies, name)] = text
-	}
-	boards, err := filepath.Glob(filepath.Join(root, "deploy/grafana/dashboards/*.json"))
-	if err != nil || len(boards) == 0 {
-		return nil, fmt.Errorf("no dashboards in deploy/grafana: %w", err)
-	}
-	for _, board := range boards {
-		text, err := os.ReadFile(board)
-		if err != nil {
-			return nil, err
-		}
-		made[filepath.Join(copies, "dashboards", filepath.Base(board))] = text
-	}
+	var err error
 	if made["values.schema.json"], err = schema(root); err != nil {
 		return nil, fmt.Errorf("values.schema.json: %w", err)
 	}

@@ -1,6 +1,5 @@
 // Command generate writes what of deploy/chart is made from elsewhere: the schema of its values, from values.yaml and the
-// edge's settings; its README, from the comments of values.yaml; and copies of the dashboards and alerts, since a chart has
-// nothing but its own folder. Run it with: go -C tests/suites/chart run ./generate
+// edge's settings; and its README, from the comments of values.yaml. Run it with: go -C tests/suites/chart run ./generate
 package main
 
 import (
@@ -25,15 +24,8 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	if err := os.RemoveAll(filepath.Join(root, chart, copies)); err != nil {
-		return err
-	}
 	for name, text := range made {
-		file := filepath.Join(root, chart, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			return err
-		}
-		if err := os.WriteFile(file, text, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(root, chart, name), text, 0o644); err != nil {
 			return err
 		}
 	}

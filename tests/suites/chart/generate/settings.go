@@ -33,6 +33,8 @@ func settings(root string) (*jsonschema.Schema, error) {
 	auth, _ := s.Properties.Get("auth")
 	dpop, _ := auth.Properties.Get("dpop")
 	mayBeOff(dpop)
+	served, _ := s.Properties.Get("root")
+	mayBeOff(served)
 	backends, _ := s.Properties.Get("backends")
 	health, _ := backends.Items.Properties.Get("health")
 	service, _ := health.Properties.Get("service")
