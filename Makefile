@@ -34,7 +34,7 @@ check: ## What a change needs first, in a minute: format, vet, the tests that it
 test: ## Run all Go tests, with the race detector where goroutines meet; installs redis-server where it can, or leaves out what needs it
 	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && \
 	$(NEEDS_REDIS) && \
-	bin/gotest -race -count=1 -timeout=10m $(TESTFLAGS) $(TESTPKGS); $(END)
+	bin/gotest -race -count=1 -timeout=20m $(TESTFLAGS) $(TESTPKGS); $(END)
 
 lint: ## Check format, vet, staticcheck, gosec, govulncheck, the contract, generated code and the import law
 	@$(RUN); tools/lint.sh; $(END)

@@ -58,7 +58,8 @@ func landed() []stage {
 			run: "bin/attack -edge bin/mcpedge-ci -silent=false -duration 2s -only " +
 				"items-plain,arguments-twice,bodies-http,connections,slowloris,requests,cancels,smuggling,rebinding,forged,backend-messages," +
 				"http2-reset,http2-hpack,http2-window,sessions-info,parked,race,redis-dead,schema,tokens," +
-				"vars-spelled,complete-denied,client-names,header-names,tasks-rights,asks-again,listens-revoked",
+				"vars-spelled,complete-denied,client-names,header-names,tasks-rights,asks-again,listens-revoked," +
+				"replicas/,h2/",
 		},
 		{
 			// It has the machine to itself, as it measures how long streams are silent.
