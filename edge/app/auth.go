@@ -88,7 +88,7 @@ func readAPIKeys(file string) ([]auth.APIKey, error) {
 	keys := make([]auth.APIKey, len(list))
 	for i := range list {
 		k := &list[i]
-		keys[i] = auth.APIKey{Name: k.Name, SHA256: k.Sum(), Scopes: k.Scopes, Roles: k.Roles, Expires: k.Expires}
+		keys[i] = auth.APIKey{Name: k.Name, SHA256: k.Sum(), Scopes: k.Scopes, Roles: k.Roles, Claims: k.Claims.JSON(), Expires: k.Expires}
 	}
 	return keys, nil
 }

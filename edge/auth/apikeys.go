@@ -1,8 +1,10 @@
 package auth
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -27,13 +29,15 @@ type APIKey struct {
 	SHA256 [32]byte
 	Scopes []string
 	Roles  []string
+	// Claims are further claims by name, each a JSON value. The map must not be changed. nil means none.
+	Claims map[string]json.RawMessage
 	// Expires is when the key expires. Zero means never.
 	Expires time.Time
 }
 
-// Principal returns the principal of the key.
+// Principal returns the principal of the key, with all of its claims.
 func (k *APIKey) Principal() mcp.Principal {
-	return mcp.Principal{Issuer: APIKeyIssuer, Subject: k.Name, Scopes: k.Scopes, Roles: k.Roles, Until: bounded(k.Expires)}
+	return mcp.Principal{Issuer: APIKeyIssuer, Subject: k.Name, Scopes: k.Scopes, Roles: k.Roles, Claims: k.Claims, Until: bounded(k.Expires)}
 }
 
 // apiKeys are the keys in force. If the file becomes invalid, the keys read before stay in force.
@@ -111,7 +115,7 @@ func namesOf(keys, other map[digest]mcp.Principal) string {
 	return strings.Join(names, " ")
 }
 
-// changedNames returns the names of the keys whose scopes, roles or expiry differ, as namesOf.
+// changedNames returns the names of the keys whose scopes, roles, claims or expiry differ, as namesOf.
 func changedNames(former, keys map[digest]mcp.Principal) string {
 	changed := map[digest]mcp.Principal{}
 	for d, p := range keys {
@@ -124,7 +128,12 @@ func changedNames(former, keys map[digest]mcp.Principal) string {
 
 // samePrincipal reports whether two entries of a key have the same principal.
 func samePrincipal(a, b mcp.Principal) bool {
-	return a.Subject == b.Subject && a.Until.Equal(b.Until) && slices.Equal(a.Scopes, b.Scopes) && slices.Equal(a.Roles, b.Roles)
+	return a.Subject == b.Subject && a.Until.Equal(b.Until) && slices.Equal(a.Scopes, b.Scopes) && slices.Equal(a.Roles, b.Roles) &&
+		sameClaims(a.Claims, b.Claims)
+}
+
+func sameClaims(a, b map[string]json.RawMessage) bool {
+	return maps.EqualFunc(a, b, func(x, y json.RawMessage) bool { return bytes.Equal(x, y) })
 }
 
 // bounded returns t limited to what 64 bits of nanoseconds can hold. Zero stays zero.
@@ -178,7 +187,7 @@ func (a *Authenticator) ValidKeys() (all []APIKey) {
 	}
 	for _, p := range *a.keys.current.Load() {
 		if !expired(p.Until) {
-			all = append(all, APIKey{Name: p.Subject, Scopes: p.Scopes, Roles: p.Roles, Expires: p.Until})
+			all = append(all, APIKey{Name: p.Subject, Scopes: p.Scopes, Roles: p.Roles, Claims: p.Claims, Expires: p.Until})
 		}
 	}
 	slices.SortFunc(all, func(x, y APIKey) int { return strings.Compare(x.Name, y.Name) })
@@ -218,8 +227,8 @@ func (a *Authenticator) ExpiredKeys() (all []ExpiredKey) {
 // expired reports whether until has passed. Zero means never.
 func expired(until time.Time) bool { return !until.IsZero() && !time.Now().Before(until) }
 
-// find returns the principal of a key, also of one that is refused: because it has expired, or
-// because it was removed from the file.
+// find returns the principal of a key, with all of its claims, also of one that is refused: because it
+// has expired, or because it was removed from the file.
 func (k *apiKeys) find(d digest, now time.Time) (p mcp.Principal, found bool, _ *refusal) {
 	if k == nil {
 		return p, false, nil

@@ -252,7 +252,7 @@ func (a *Authenticator) verify(ctx context.Context, token string, d digest, now 
 		if why == errUnknown {
 			why = a.unknown()
 		}
-		return verified{principal: p, isKey: true}, nil, why
+		return verified{principal: a.keep.Load().of(p), isKey: true}, nil, why
 	}
 	keep := a.keep.Load()
 	v, from, why := verified{}, (*issuer)(nil), a.unknown()

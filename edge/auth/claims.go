@@ -211,6 +211,11 @@ func rawClaim(text []byte, path string) json.RawMessage {
 	if json.Unmarshal(text, &members) != nil {
 		return nil
 	}
+	return rawClaimOf(members, path)
+}
+
+// rawClaimOf is rawClaim on the members of the object.
+func rawClaimOf(members map[string]json.RawMessage, path string) json.RawMessage {
 	if v, ok := members[path]; ok {
 		return v
 	}
@@ -258,6 +263,35 @@ func (k *KeptClaims) equal(o *KeptClaims) bool {
 	return k.All == o.All && slices.Equal(k.Names, o.Names) && slices.Equal(k.Forwarded, o.Forwarded)
 }
 
+// of returns a principal that has all of its claims in Claims with those that principals keep. k may be
+// nil, which keeps none.
+func (k *KeptClaims) of(p mcp.Principal) mcp.Principal {
+	all := p.Claims
+	p.Claims = nil
+	if k == nil || len(all) == 0 {
+		return p
+	}
+	p.Claims = all
+	if !k.All {
+		p.Claims = found(k.Names, func(name string) json.RawMessage { return all[name] })
+	}
+	p.Forwarded = found(k.Forwarded, func(path string) json.RawMessage { return rawClaimOf(all, path) })
+	return p
+}
+
+// found returns the named claims for which value returns one; nil if there are none.
+func found(names []string, value func(name string) json.RawMessage) (out map[string]json.RawMessage) {
+	for _, name := range names {
+		if v := value(name); v != nil {
+			if out == nil {
+				out = make(map[string]json.RawMessage, len(names))
+			}
+			out[name] = v
+		}
+	}
+	return out
+}
+
 // KeepClaims sets the claims that principals keep. Tokens that were verified before are verified
 // again. The slices must not be changed afterwards.
 func (a *Authenticator) KeepClaims(k KeptClaims) {
@@ -287,14 +321,5 @@ func (i *issuer) kept(raw []byte) map[string]json.RawMessage {
 	if json.Unmarshal(raw, &claims) != nil || keep.All {
 		return claims
 	}
-	var out map[string]json.RawMessage
-	for _, name := range keep.Names {
-		if v, there := claims[name]; there {
-			if out == nil {
-				out = map[string]json.RawMessage{}
-			}
-			out[name] = v
-		}
-	}
-	return out
+	return found(keep.Names, func(name string) json.RawMessage { return claims[name] })
 }

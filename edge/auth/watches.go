@@ -143,7 +143,8 @@ func sameTexts(a, b []string) bool {
 	return slices.Equal(a, b) || slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
-// recheckKeys ends streams of API keys that are not in force, have other rights or expire earlier.
+// recheckKeys ends streams of API keys that are not in force, have other rights or claims or expire
+// earlier.
 func (a *Authenticator) recheckKeys() {
 	for d := range a.watches.list(false) {
 		a.recheckKey(d)
@@ -152,8 +153,9 @@ func (a *Authenticator) recheckKeys() {
 
 func (a *Authenticator) recheckKey(d digest) {
 	now, found, why := a.keys.find(d, time.Now())
+	now = a.keep.Load().of(now)
 	a.watches.revoke(d, func(p *mcp.Principal) bool {
-		return !found || why != nil || !sameRights(p, &now) || mcp.Outlasts(p.Until, now.Until)
+		return !found || why != nil || !sameRights(p, &now) || !sameClaims(p.Claims, now.Claims) || !sameClaims(p.Forwarded, now.Forwarded) || mcp.Outlasts(p.Until, now.Until)
 	})
 }
 

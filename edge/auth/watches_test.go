@@ -2,6 +2,8 @@ package auth_test
 
 import (
 	"crypto/sha256"
+	"encoding/json"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -49,11 +51,42 @@ func TestWatchedKeys(t *testing.T) {
 	})
 }
 
-// The streams of an API key end when the key has other rights or expires earlier, and those that were
-// opened with its new rights stay.
+// claimsOfKey returns the claims tenant and unused, each a JSON value.
+func claimsOfKey(tenant, unused string) map[string]json.RawMessage {
+	return map[string]json.RawMessage{"tenant": json.RawMessage(tenant), "unused": json.RawMessage(unused)}
+}
+
+// A principal with an API key has the claims of the key that the settings keep.
+func TestKeptClaimsOfAPIKeys(t *testing.T) {
+	o := options(issuer.New("https://id.example"))
+	o.ReadAPIKeys = func() ([]auth.APIKey, error) {
+		return []auth.APIKey{{Name: "one", SHA256: sha256.Sum256([]byte("k1")), Claims: map[string]json.RawMessage{
+			"tenant": json.RawMessage(`"acme"`), "org": json.RawMessage(`{"id":7}`), "other": json.RawMessage("1"),
+		}}}, nil
+	}
+	a := newAuth(t, o)
+	for name, c := range map[string]struct {
+		keep              auth.KeptClaims
+		claims, forwarded string
+	}{
+		"none":      {auth.KeptClaims{}, "map[]", "map[]"},
+		"all":       {auth.KeptClaims{All: true}, `map[org:{"id":7} other:1 tenant:"acme"]`, "map[]"},
+		"named":     {auth.KeptClaims{Names: []string{"tenant", "absent"}}, `map[tenant:"acme"]`, "map[]"},
+		"forwarded": {auth.KeptClaims{Forwarded: []string{"org.id", "tenant", "tenant.id"}}, "map[]", `map[org.id:7 tenant:"acme"]`},
+	} {
+		a.KeepClaims(c.keep)
+		p, denied := a.Authenticate(bearer("k1"))
+		if denied != nil || fmt.Sprintf("%s", p.Claims) != c.claims || fmt.Sprintf("%s", p.Forwarded) != c.forwarded {
+			t.Errorf("%s: %s, %s, %+v", name, p.Claims, p.Forwarded, denied)
+		}
+	}
+}
+
+// The streams of an API key end when the key has other rights or claims or expires earlier, and those
+// that were opened with its new rights stay.
 func TestWatchedKeysThatChange(t *testing.T) {
 	soon, later := time.Now().Add(365*24*time.Hour), time.Now().Add(2*365*24*time.Hour)
-	before := auth.APIKey{Name: "one", SHA256: sha256.Sum256([]byte("k1")), Scopes: []string{"read", "write"}, Roles: []string{"ops"}, Expires: soon}
+	before := auth.APIKey{Name: "one", SHA256: sha256.Sum256([]byte("k1")), Scopes: []string{"read", "write"}, Roles: []string{"ops"}, Claims: claimsOfKey(`"acme"`, "1"), Expires: soon}
 	with := func(change func(*auth.APIKey)) auth.APIKey {
 		k := before
 		change(&k)
@@ -70,6 +103,9 @@ func TestWatchedKeysThatChange(t *testing.T) {
 		"without a scope":          {with(func(k *auth.APIKey) { k.Scopes = []string{"read"} }), true},
 		"with another scope":       {with(func(k *auth.APIKey) { k.Scopes = []string{"read", "delete"} }), true},
 		"with a further role":      {with(func(k *auth.APIKey) { k.Roles = []string{"ops", "intern"} }), true},
+		"with another claim":       {with(func(k *auth.APIKey) { k.Claims = claimsOfKey(`"globex"`, "1") }), true},
+		"without a claim":          {with(func(k *auth.APIKey) { k.Claims = nil }), true},
+		"with an unused claim":     {with(func(k *auth.APIKey) { k.Claims = claimsOfKey(`"acme"`, "2") }), false},
 		"with the name of another": {with(func(k *auth.APIKey) { k.Name = "two" }), true},
 	} {
 		var file atomic.Pointer[[]auth.APIKey]
@@ -77,15 +113,24 @@ func TestWatchedKeysThatChange(t *testing.T) {
 		o := options(issuer.New("https://id.example"))
 		o.ReadAPIKeys = func() ([]auth.APIKey, error) { return *file.Load(), nil }
 		synctestRun(t, o, func(a *auth.Authenticator) {
+			a.KeepClaims(auth.KeptClaims{Names: []string{"tenant"}})
+			principal := func() mcp.Principal {
+				p, denied := a.Authenticate(bearer("k1"))
+				if denied != nil {
+					t.Fatalf("%s: %+v", name, denied)
+				}
+				return p
+			}
 			var old, late, now atomic.Int64
-			a.Watch("Bearer k1", before.Principal(), func() { old.Add(1) })
+			accepted := principal()
+			a.Watch("Bearer k1", accepted, func() { old.Add(1) })
 			file.Store(&[]auth.APIKey{c.after})
 			time.Sleep(5 * time.Second)
 			// Accepted before the change, and watched after it.
-			a.Watch("Bearer k1", before.Principal(), func() { late.Add(1) })
-			a.Watch("Bearer k1", c.after.Principal(), func() { now.Add(1) })
+			a.Watch("Bearer k1", accepted, func() { late.Add(1) })
+			a.Watch("Bearer k1", principal(), func() { now.Add(1) })
 			if (old.Load() == 1) != c.ends || (late.Load() == 1) != c.ends || now.Load() != 0 {
-				t.Errorf("%s: told %d and %d times, with the new rights %d", name, old.Load(), late.Load(), now.Load())
+				t.Errorf("%s: ended %d and %d times, with the new rights %d", name, old.Load(), late.Load(), now.Load())
 			}
 		})
 	}

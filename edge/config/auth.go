@@ -310,6 +310,8 @@ type APIKey struct {
 	SHA256 string `yaml:"sha256"`
 	Scopes Names  `yaml:"scopes"`
 	Roles  Names  `yaml:"roles"`
+	// Claims are further claims of its principal, by name, as an issuer would put them into a token.
+	Claims KeyClaims `yaml:"claims"`
 	// Expires is the end of its validity, in the form of RFC 3339; zero means never.
 	Expires time.Time `yaml:"expires"`
 }
@@ -340,7 +342,7 @@ func entryHint(err error) string {
 
 // ParseAPIKeys parses the file api-keys, a list in YAML. An unknown member is an error, and so is
 // an empty file, which may be half written. The file has hashes of the keys; errors contain
-// neither. A name may have several keys with the same scopes and roles, so that a key and its
+// neither. A name may have several keys with the same scopes, roles and claims, so that a key and its
 // successor are valid at the same time.
 func ParseAPIKeys(raw []byte) ([]APIKey, error) {
 	var keys []APIKey
@@ -366,14 +368,17 @@ func ParseAPIKeys(raw []byte) ([]APIKey, error) {
 		}
 		if one, there := first[k.Name]; !there {
 			first[k.Name] = i
-		} else if before := &keys[one]; !slices.Equal(before.Scopes, k.Scopes) || !slices.Equal(before.Roles, k.Roles) {
-			errs = append(errs, fmt.Errorf("entry %d: %.80q has other scopes or roles than in entry %d: keys of one name are of one caller, so give both the same, "+
+		} else if before := &keys[one]; !slices.Equal(before.Scopes, k.Scopes) || !slices.Equal(before.Roles, k.Roles) || !before.Claims.equal(k.Claims) {
+			errs = append(errs, fmt.Errorf("entry %d: %.80q has other scopes, roles or claims than in entry %d: keys of one name are of one caller, so give both the same, "+
 				"or the key of another caller another name", i+1, k.Name, one+1))
 		}
 		for _, scope := range k.Scopes {
 			if why := mcp.NotScope(scope); why != "" {
 				errs = append(errs, fmt.Errorf("entry %d, %.80q: scopes: %.80q %s", i+1, k.Name, scope, why))
 			}
+		}
+		if why := k.Claims.invalid(); why != "" {
+			errs = append(errs, fmt.Errorf("entry %d, %.80q: claims: %s", i+1, k.Name, why))
 		}
 		if sum, err := hex.DecodeString(k.SHA256); err != nil || len(sum) != 32 {
 			errs = append(errs, fmt.Errorf("entry %d, %.80q: sha256 is not 64 hexadecimal digits: make it with: printf %%s \"$KEY\" | sha256sum", i+1, k.Name))

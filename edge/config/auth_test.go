@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -127,9 +128,18 @@ func TestParseAPIKeys(t *testing.T) {
 		"- null":                                 "sha256",
 		"- {name: ci, sha256: secret}":           "64 hexadecimal digits",
 		"- {name: '', sha256: " + sumOfAbc + "}": "give it 1 to 256 bytes of characters",
-		"- {name: a, sha256: " + sumOfAbc + "}\n- {name: a, sha256: " + strings.Repeat("ab", 32) + ", scopes: [x]}": "other scopes or roles than in entry 1",
-		"- {name: a, sha256: " + sumOfAbc + "}\n- {name: a, sha256: " + sumOfAbc + "}":                              `the key of "a", too`,
-		"- {name: a, sha256: " + sumOfAbc + "}\n- {name: b, sha256: " + strings.ToUpper(sumOfAbc) + "}":             `the key of "a", too`,
+		"- {name: a, sha256: " + sumOfAbc + "}\n- {name: a, sha256: " + strings.Repeat("ab", 32) + ", scopes: [x]}":                    "other scopes, roles or claims than in entry 1",
+		"- {name: a, sha256: " + sumOfAbc + ", claims: {t: x}}\n- {name: a, sha256: " + strings.Repeat("ab", 32) + ", claims: {t: y}}": "other scopes, roles or claims than in entry 1",
+		"- {name: a, sha256: " + sumOfAbc + ", claims: {sub: b}}":                                                                      "claims: sub cannot be given: the subject is name",
+		"- {name: a, sha256: " + sumOfAbc + ", claims: {roles: [b]}}":                                                                  "claims: roles cannot be given: write roles",
+		"- {name: a, sha256: " + sumOfAbc + ", claims: {tenant: }}":                                                                    "claims: tenant has no value",
+		"- {name: a, sha256: " + sumOfAbc + ", claims: {tenant: .nan}}":                                                                "claims: tenant has a value that JSON does not have",
+		"- {name: a, sha256: " + sumOfAbc + ", claims: {\"a\\u200b\": b}}":                                                             "is no name of a claim",
+		"- {name: a, sha256: " + sumOfAbc + ", claims: [tenant]}":                                                                      "",
+		"- {name: a, sha256: " + sumOfAbc + ", claims: {t: " + strings.Repeat("x", 4<<10) + "}}":                                       "claims: t has 4098 bytes as JSON, and at most 4096 are allowed",
+		"- {name: a, sha256: " + sumOfAbc + ", claims: {" + strings.Join(numbered(33), ", ") + "}}":                                    "claims: there are 33, and at most 32 are allowed",
+		"- {name: a, sha256: " + sumOfAbc + "}\n- {name: a, sha256: " + sumOfAbc + "}":                                                 `the key of "a", too`,
+		"- {name: a, sha256: " + sumOfAbc + "}\n- {name: b, sha256: " + strings.ToUpper(sumOfAbc) + "}":                                `the key of "a", too`,
 		"- {name: a, key: secret}": "unknown field",
 		"- {name: a, scopes: ['mcp:read mcp:write'], sha256: " + sumOfAbc + "}":      `scopes: "mcp:read mcp:write" `,
 		"- {name: a, scopes: [''], sha256: " + sumOfAbc + "}":                        `scopes: "" `,
@@ -143,13 +153,42 @@ func TestParseAPIKeys(t *testing.T) {
 		"- {name: a, expires: {at: 2027-01-01T00:00:00Z}, sha256: " + sumOfAbc + "}": "is no time",
 		"a: b": "",
 		"- {name: ci, sha256: " + sumOfAbc + ", scope: [a]}":        `unknown field "scope": scopes may be meant`,
-		"- {name: ci, sha: " + sumOfAbc + "}":                       `unknown field "sha": an entry has name, sha256, scopes, roles and expires`,
+		"- {name: ci, sha: " + sumOfAbc + "}":                       `unknown field "sha": an entry has name, sha256, scopes, roles, claims and expires`,
 		"- {name: ci, sha256: " + sumOfAbc + ", scopes: mcp:read}":  "it is a text where a list is wanted",
 		"- {name: ci, sha256: " + sumOfAbc + ", scopes: [\"a b\"]}": `"a b" is no scope: use printable ASCII without spaces`,
 	} {
 		if _, err := ParseAPIKeys([]byte(text)); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s\ngives %v\nwant  %s", text, err, want)
 		}
+	}
+}
+
+// numbered returns n claims in YAML.
+func numbered(n int) (all []string) {
+	for i := range n {
+		all = append(all, fmt.Sprintf("c%d: %d", i, i))
+	}
+	return all
+}
+
+// Claims of a key are the JSON values that YAML writes.
+func TestClaimsOfAPIKeys(t *testing.T) {
+	keys, err := ParseAPIKeys([]byte("- name: ci\n  sha256: " + sumOfAbc + "\n  claims: {tenant: acme, level: 3, groups: [a, b], org: {id: 7}, on: true, ratio: 0.5}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := keys[0].Claims.JSON()
+	want := map[string]string{"tenant": `"acme"`, "level": "3", "groups": `["a","b"]`, "org": `{"id":7}`, "on": "true", "ratio": "0.5"}
+	if len(got) != len(want) {
+		t.Errorf("claims %s", got)
+	}
+	for name, text := range want {
+		if string(got[name]) != text {
+			t.Errorf("%s is %s, want %s", name, got[name], text)
+		}
+	}
+	if none := (KeyClaims{}).JSON(); none != nil {
+		t.Errorf("no claims are %v", none)
 	}
 }
 

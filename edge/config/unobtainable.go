@@ -112,43 +112,48 @@ func (c *Config) unobtainable() (notes []string) {
 	return slices.Concat(notes, c.unobtainableMetadata(), c.unobtainablePins())
 }
 
-// unobtainableClaims returns a note for each condition on claims if all callers have API keys,
-// which have no claims.
+// unobtainableClaims returns a note for each condition on claims that no caller has, if all callers have
+// API keys.
 func (c *Config) unobtainableClaims() (notes []string) {
 	if len(c.Auth.Issuers) > 0 {
 		return nil
 	}
 	c.eachPolicy(func(rules []PolicyRule, _ []PolicyScopes, placed func(string) string) {
 		for i, r := range rules {
-			if slices.Contains(policy.CallerVariables(r.When), policy.Claims) {
-				notes = append(notes, placed(fmt.Sprintf("policy: rules[%d] %s: auth has no issuers, and a caller with an API key has no %s", i, r.Name, policy.Claims)))
+			names, _ := policy.ClaimsOf(r.When)
+			if slices.Contains(policy.CallerVariables(r.When), policy.Claims) && !c.keysHaveClaims(names) {
+				notes = append(notes, placed(fmt.Sprintf("policy: rules[%d] %s: auth has no issuers, and no API key has all of the claims %s", i, r.Name, strings.Join(names, ", "))))
 			}
 		}
 	})
 	return notes
 }
 
-// noIssuer returns why no caller has claims, or an empty string if callers may have them.
-func (c *Config) noIssuer() string {
+// noIssuer returns why no caller has a value of an expression, or an empty string if callers may have one.
+func (c *Config) noIssuer(from string) string {
 	switch {
 	case c.Auth == nil:
 		return "there is no auth, and an anonymous caller does not have it"
-	case len(c.Auth.Issuers) == 0:
-		return "auth has no issuers, and a caller with an API key has no claims"
+	case len(c.Auth.Issuers) > 0:
+		return ""
 	}
-	return ""
+	value, err := policy.CompileValue(from)
+	if err != nil || c.keysHaveClaims(value.Claims()) {
+		return ""
+	}
+	return "auth has no issuers, and no API key has all of the claims " + strings.Join(value.Claims(), ", ")
 }
 
 // unobtainablePins returns a note for each pinned argument that no caller can have.
 func (c *Config) unobtainablePins() (notes []string) {
-	why := c.noIssuer()
-	if why == "" {
-		return nil
-	}
 	check := func(s *Catalog, placed func(string) string) {
 		note := func(place string, arguments map[string]CatalogArgument) {
 			for _, name := range slices.Sorted(maps.Keys(arguments)) {
-				if from := arguments[name].From; from != "" && !c.hasWithoutClaims(from) {
+				from := arguments[name].From
+				if from == "" || c.hasWithoutClaims(from) {
+					continue
+				}
+				if why := c.noIssuer(from); why != "" {
 					notes = append(notes, placed(fmt.Sprintf("%s: arguments.%s: from: %s: every call is refused", place, name, why)))
 				}
 			}
@@ -181,13 +186,13 @@ func unplaced(note string) string { return note }
 
 // unobtainableMetadata returns a note for each value of metadata that no caller can have.
 func (c *Config) unobtainableMetadata() (notes []string) {
-	why := c.noIssuer()
-	if why == "" {
-		return nil
-	}
 	note := func(place string, of *Backend, backends string) {
 		for _, key := range slices.Sorted(maps.Keys(of.Metadata)) {
-			if v := of.Metadata[key]; v.From != "" && !c.hasWithoutClaims(v.From) {
+			from := of.Metadata[key].From
+			if from == "" || c.hasWithoutClaims(from) {
+				continue
+			}
+			if why := c.noIssuer(from); why != "" {
 				notes = append(notes, fmt.Sprintf("%s: metadata.%s: from: %s: every call of %s is refused", place, key, why, backends))
 			}
 		}

@@ -12,7 +12,9 @@ func TestUnobtainable(t *testing.T) {
 		"policy: rules[1] r: there is no auth, so every caller is anonymous and has no principal.claims, principal.scopes"
 	const metadata = "backends[0] a: metadata.x-a: from: there is no auth, and an anonymous caller does not have it: every call of the backend is refused"
 	const services = "kubernetes: metadata.x-a: from: there is no auth, and an anonymous caller does not have it: every call of the backends is refused"
-	const keys = "backends[0] a: metadata.x-a: from: auth has no issuers, and a caller with an API key has no claims: every call of the backend is refused"
+	const keys = "backends[0] a: metadata.x-a: from: auth has no issuers, and no API key has all of the claims tenant: every call of the backend is refused"
+	none := file(t, "[]")
+	claiming := file(t, "- {name: a, sha256: "+sumOfAbc+", claims: {b: c}}")
 	policy := &Policy{
 		Default: "deny", Scopes: []PolicyScopes{{Need: Names{"mcp:read"}}, {Tools: Names{"t"}}},
 		Rules: []PolicyRule{
@@ -24,15 +26,16 @@ func TestUnobtainable(t *testing.T) {
 		c    Config
 		want []string
 	}{
-		"a policy":       {Config{Policy: policy}, []string{scopes, rules}},
-		"with keys":      {Config{Policy: policy, Auth: &Auth{APIKeys: "k"}}, []string{"policy: rules[1] r: auth has no issuers, and a caller with an API key has no principal.claims"}},
-		"with issuers":   {Config{Policy: policy, Auth: &Auth{APIKeys: "k", Issuers: []Issuer{{Issuer: "https://h"}}}}, nil},
-		"without either": {Config{}, nil},
+		"a policy":                      {Config{Policy: policy}, []string{scopes, rules}},
+		"with keys":                     {Config{Policy: policy, Auth: &Auth{APIKeys: none}}, []string{"policy: rules[1] r: auth has no issuers, and no API key has all of the claims b"}},
+		"with a key that has the claim": {Config{Policy: policy, Auth: &Auth{APIKeys: claiming}}, nil},
+		"with issuers":                  {Config{Policy: policy, Auth: &Auth{APIKeys: "k", Issuers: []Issuer{{Issuer: "https://h"}}}}, nil},
+		"without either":                {Config{}, nil},
 		"metadata": {Config{Backends: []Backend{{Name: "a", Target: "h:1", Metadata: map[string]MetadataValue{
 			"x-a": {From: "principal.subject"}, "x-b": {From: "principal.anonymous"}, "x-c": {Value: "v"},
 		}}}}, []string{metadata}},
 		"metadata of Services": {Config{Kubernetes: &Kubernetes{Metadata: map[string]MetadataValue{"x-a": {From: "principal.claims.tenant"}}}}, []string{services}},
-		"metadata of a claim, where callers have keys": {Config{Auth: &Auth{APIKeys: "k"}, Backends: []Backend{{Name: "a", Target: "h:1", Metadata: map[string]MetadataValue{
+		"metadata of a claim, where callers have keys": {Config{Auth: &Auth{APIKeys: none}, Backends: []Backend{{Name: "a", Target: "h:1", Metadata: map[string]MetadataValue{
 			"x-a": {From: "principal.claims.tenant"}, "x-b": {From: "principal.subject"}, "x-c": {From: `has(principal.claims.t) ? principal.claims.t : "none"`},
 		}}}}, []string{keys}},
 	} {

@@ -35,6 +35,22 @@ func CallerVariables(when string) []string {
 	return out
 }
 
+// ClaimsOf returns the sorted names of the claims that a condition inspects. all reports that it inspects
+// claims whose names are not constant. For a condition that does not compile both are empty.
+func ClaimsOf(when string) (names []string, all bool) {
+	env, err := newEnv(maps.Keys(variables))
+	if err != nil {
+		return nil, false
+	}
+	checked, _, err := check(env, when)
+	if err != nil {
+		return nil, false
+	}
+	u := uses{variables: map[string]bool{}}
+	u.add(checked.NativeRep())
+	return u.claims, u.allClaims
+}
+
 // Claims is the variable of the claims of a caller's token.
 const Claims = varClaims
 
