@@ -34,7 +34,7 @@ func (q *Question) caller(cfg *config.Config) (mcp.Principal, error) {
 	}
 	if n := entryOf(keys, q.APIKey); n >= 0 {
 		q.others = otherEntries(keys, n)
-		return keys[n].Principal(), nil
+		return keys[n].Principal(cfg.ForwardedClaims()...), nil
 	}
 	names := make([]string, 0, len(keys))
 	for i := range keys {

@@ -35,9 +35,11 @@ type APIKey struct {
 	Expires time.Time
 }
 
-// Principal returns the principal of the key, with all of its claims.
-func (k *APIKey) Principal() mcp.Principal {
-	return mcp.Principal{Issuer: APIKeyIssuer, Subject: k.Name, Scopes: k.Scopes, Roles: k.Roles, Claims: k.Claims, Until: bounded(k.Expires)}
+// Principal returns the principal of the key, with all of its claims, and those that are forwarded, as of
+// Options.Claims.
+func (k *APIKey) Principal(forwarded ...string) mcp.Principal {
+	p := mcp.Principal{Issuer: APIKeyIssuer, Subject: k.Name, Scopes: k.Scopes, Roles: k.Roles, Claims: k.Claims, Until: bounded(k.Expires)}
+	return (&KeptClaims{All: true, Forwarded: forwarded}).of(p)
 }
 
 // apiKeys are the keys in force. If the file becomes invalid, the keys read before stay in force.

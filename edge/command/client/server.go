@@ -13,6 +13,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"regexp"
 	"strings"
 	"time"
 
@@ -186,7 +187,19 @@ func (c *connection) reason(ctx context.Context, err error) string {
 	if late := c.server.late(ctx, err); late != "" {
 		return late
 	}
-	return c.transport.withoutSessions(config.Redact(c.transport.explain(err).Error()))
+	return plain(c.transport.withoutSessions(config.Redact(c.transport.explain(err).Error())))
+}
+
+var (
+	// steps are the operations of the SDK with which it begins its errors.
+	steps = regexp.MustCompile(`^((calling|sending) "[a-z/]+": )+`)
+	// rejection is the SDK's text for a request whose response has a status of an error.
+	rejection = regexp.MustCompile(`: ` + regexp.QuoteMeta(rejected.Message) + `(: [A-Z][A-Za-z ]+)?`)
+)
+
+// plain returns the text of an error without what the SDK adds to that of the server.
+func plain(text string) string {
+	return rejection.ReplaceAllLiteralString(steps.ReplaceAllLiteralString(text, ""), "")
 }
 
 func (s *server) readCAs() (*x509.CertPool, error) {
