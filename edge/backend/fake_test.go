@@ -320,7 +320,7 @@ func started(t *testing.T, cfg Config, tune tuning) (*Pool, *Backend, <-chan cha
 
 func ready(t *testing.T, p *Pool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), await.Patience)
 	defer cancel()
 	if err := p.Ready(ctx); err != nil {
 		t.Fatal(err)

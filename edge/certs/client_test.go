@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
@@ -17,6 +16,7 @@ import (
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 
 	"github.com/mcpedge/mcpedge/tests/helpers/authority"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
 // serveGRPC serves health until the test ends, over TLS unless conf is nil.
@@ -51,7 +51,7 @@ func ask(t *testing.T, target string, creds credentials.TransportCredentials) er
 		t.Fatal(err)
 	}
 	defer c.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), await.Patience)
 	defer cancel()
 	_, err = healthv1.NewHealthClient(c).Check(ctx, &healthv1.HealthCheckRequest{})
 	return err

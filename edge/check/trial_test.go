@@ -149,7 +149,7 @@ func TestTrialOfSlowTools(t *testing.T) {
 		want  string
 	}{
 		"the trial's":   {Trial{Timeout: 100 * time.Millisecond}, backend.Config{}, "no outcome within 100ms: give it more time, as with --timeout=1m0s"},
-		"the backend's": {Trial{Timeout: time.Minute}, backend.Config{Timeout: 200 * time.Millisecond}, "no outcome within 200ms, the timeout of this backend"},
+		"the backend's": {Trial{Timeout: time.Minute}, backend.Config{Timeout: 2 * time.Second}, "no outcome within 2s, the timeout of this backend"},
 	} {
 		var out strings.Builder
 		c.trial.Calls = map[string][]string{"change": {`{}`}}

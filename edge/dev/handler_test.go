@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/telemetry"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
 func TestFilesAreServedUnderThePolicy(t *testing.T) {
@@ -154,7 +155,7 @@ func (s stream) next() (name string, data changes) {
 func TestEventsTellWhatChanges(t *testing.T) {
 	s := NewStore(Options{Traces: 1})
 	server := serve(t, s)
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), await.Patience)
 	defer cancel()
 	tr := tracer(t, s, "mcpedge", telemetry.Scope)
 	_, old := operation(ctx, tr, "old", 1, at(0))
@@ -182,14 +183,14 @@ func TestEventsTellWhatChanges(t *testing.T) {
 func TestStreamsAreBounded(t *testing.T) {
 	s := NewStore(Options{})
 	server := serve(t, s)
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), await.Patience)
 	defer cancel()
 	for range maxStreams {
 		openStream(t, ctx, server).next()
 	}
 	fetch(t, server, "/dev/events", http.StatusServiceUnavailable, nil)
 	cancel()
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(await.Patience)
 	for { // closed pages make room
 		s.mu.Lock()
 		open := len(s.watchers)

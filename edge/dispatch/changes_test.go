@@ -31,7 +31,7 @@ func open(t testing.TB, d *Dispatch, f mcp.Filter) mcp.Feed {
 
 func next(t testing.TB, feed mcp.Feed) []mcp.Change {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), await.Patience)
 	defer cancel()
 	got, err := feed.Next(ctx, time.Minute)
 	if err != nil {

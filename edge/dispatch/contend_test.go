@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
 // hanging returns a backend with private lists that hang for ann. asked counts her list requests.
@@ -104,7 +105,7 @@ func TestFeedsBesideListsThatHang(t *testing.T) {
 	h, _ := hanging(t, "h", "")
 	b := &fake{name: "b", resources: []*pb.Resource{{Uri: "doc://1", Name: "1"}}}
 	d := startPlaced(t, nil, placed{fake: h, ownLists: time.Second}, placed{fake: b})
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), await.Patience)
 	defer cancel()
 	f, err := d.Changes(ctx, "", mcp.Principal{Subject: "ann", Issuer: "i"}, mcp.Filter{Resources: true, URIs: []string{"doc://1"}})
 	if err != nil {

@@ -263,7 +263,7 @@ func (f *fake) update(t testing.TB, watched, changed string) {
 	f.mu.Unlock()
 	select {
 	case ch <- changed:
-	case <-time.After(10 * time.Second):
+	case <-time.After(await.Patience):
 		t.Fatalf("no feed watches %s", watched)
 	}
 }
@@ -352,7 +352,7 @@ func startPool(t testing.TB, opts Options, fakes ...*fake) (*Dispatch, *backend.
 	t.Cleanup(pool.Close)
 	d := New(pool, opts)
 	pool.Start(t.Context())
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), await.Patience)
 	defer cancel()
 	if err := pool.Ready(ctx); err != nil {
 		t.Fatal(err)

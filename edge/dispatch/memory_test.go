@@ -131,7 +131,7 @@ func TestResultsOfOneLeaveRoomForOthers(t *testing.T) {
 		}
 		call := request(t, mcp.MethodToolsCall, `{"name":"large","arguments":{"a":"`+strings.Repeat("x", 64<<10)+`"}}`)
 		call.Memory = &memory
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), await.Patience)
 		reply, err := d.Call(ctx, rules(t, modern), call, nil)
 		cancel()
 		if err != nil {
@@ -219,7 +219,7 @@ func TestSmallResultsNeedNoRoom(t *testing.T) {
 		defer memory.Release()
 		call := request(t, mcp.MethodToolsCall, `{"name":"small"}`)
 		call.Memory = &memory
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), await.Patience)
 		defer cancel()
 		_, err := d.Call(ctx, rules(t, modern), call, nil)
 		return err

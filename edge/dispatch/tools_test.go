@@ -21,6 +21,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/era"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
 var _ era.Dispatcher = (*Dispatch)(nil)
@@ -350,7 +351,7 @@ func TestDeafSinkCancelsTheCall(t *testing.T) {
 	}
 	select {
 	case <-ended:
-	case <-time.After(10 * time.Second):
+	case <-time.After(await.Patience):
 		t.Error("the backend's call was not cancelled")
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.uber.org/goleak"
@@ -19,6 +18,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/reflect"
 	"github.com/mcpedge/mcpedge/edge/reflect/reflecttest"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
 func TestMain(m *testing.M) {
@@ -113,7 +113,7 @@ func request(name, args string) *pb.CallToolRequest {
 // call runs one round and wants progress.
 func (e *edge) call(name, args string, more ...func(*pb.CallToolRequest)) *answer {
 	e.t.Helper()
-	ctx, cancel := context.WithTimeout(e.t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(e.t.Context(), await.Patience)
 	defer cancel()
 	return e.callBy(ctx, name, args, more...)
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/reflect/reflecttest"
 	"github.com/mcpedge/mcpedge/edge/translate"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
 // A field that JSON cannot say is left out and named; the rest of the answer is there, and fits the output schema.
@@ -117,7 +118,7 @@ func TestStreamsThatBreak(t *testing.T) {
 			t.Parallel()
 			s := reflecttest.Serve(t, kinds, breaking(c.messages, c.end), reflecttest.Options{})
 			e := newEdge(t, s.Addr, reflect.Options{})
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), await.Patience)
 			defer cancel()
 			stream, err := e.tools.CallTool(ctx, &pb.CallToolRequest{Name: "kind_count", ArgumentsJson: "{}"})
 			if err != nil {

@@ -203,7 +203,7 @@ func TestRecentWhileTheStoreIsAway(t *testing.T) {
 		id := a.begin("gate", "x")
 		a.recently(id)
 		a.cut.off.Store(true)
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), await.Patience)
 		defer cancel()
 		if all := a.Recent(ctx); len(all) != 1 || all[0].ID != id {
 			t.Errorf("%d are returned while the store is away", len(all))

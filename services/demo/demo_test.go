@@ -6,13 +6,13 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
 	mcpedgev1 "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -25,7 +25,7 @@ func describe(t *testing.T, target string) *mcpedgev1.DescribeResponse {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), await.Patience)
 	defer cancel()
 	got, err := mcpedgev1.NewBackendServiceClient(conn).Describe(ctx, &mcpedgev1.DescribeRequest{})
 	if err != nil {

@@ -22,7 +22,7 @@ func TestWorkIncludesCallsWaitingForATimer(t *testing.T) {
 		sleep(time.Second)
 		h.m.Away(true)
 		sleep(5 * time.Second) // The response is offered to the unavailable store.
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), await.Patience)
 		defer cancel()
 		time.AfterFunc(10*time.Second, func() { h.m.Away(false) })
 		if err := r.work.Wait(ctx); err != nil || r.Driver("c") != nil {
@@ -47,7 +47,7 @@ func TestWorkIncludesCallsWaitingForABusyBackend(t *testing.T) {
 		sleep(1500 * time.Millisecond)
 		k.stop()
 		sleep(2 * time.Second)
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), await.Patience)
 		defer cancel()
 		if err := r.work.Wait(ctx); err != nil || r.Driver("c") != nil {
 			t.Errorf("the wait ended with %v, while the call runs: %t", err, r.Driver("c") != nil)

@@ -171,7 +171,7 @@ func open(t testing.TB, h *Hub, f mcp.Filter) *feed {
 
 func next(t testing.TB, feed mcp.Feed) []mcp.Change {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), await.Patience)
 	defer cancel()
 	got, err := feed.Next(ctx, time.Minute)
 	if err != nil {

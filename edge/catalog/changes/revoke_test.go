@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"testing"
-	"time"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/mcp"
@@ -77,7 +76,7 @@ func TestRevocationDoesNotWait(t *testing.T) {
 		return f
 	}
 	f := open("x:secret", "x:plain")
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), await.Patience)
 	defer cancel()
 	updated := make(chan error, 1)
 	go func() {
@@ -125,7 +124,7 @@ func TestSetPrincipalDoesNotWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), await.Patience)
 	defer cancel()
 	done := make(chan struct{}, 2)
 	go func() {

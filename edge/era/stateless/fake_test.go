@@ -13,6 +13,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/era"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
 // fakeDispatch runs each call with the test's function.
@@ -148,7 +149,7 @@ func post(t *testing.T, e *Era, body string, header http.Header, p mcp.Principal
 		in.Header = header
 	}
 	router := &era.Router{Stateless: e}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), await.Patience)
 	defer cancel()
 	router.Post(ctx, in, r)
 	if r.response != nil && !json.Valid(r.response.Body) {

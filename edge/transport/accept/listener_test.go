@@ -3,6 +3,7 @@ package accept
 import (
 	"bytes"
 	"errors"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
 	"io"
 	"log/slog"
 	"net"
@@ -198,7 +199,7 @@ func TestCloseEndsAPause(t *testing.T) {
 		if !errors.Is(err, net.ErrClosed) {
 			t.Error(err)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(await.Patience):
 		t.Fatal("Accept still tries")
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
 // slow answers after so long, and says nothing when it is cancelled.
@@ -91,7 +92,7 @@ func TestDeafClientCannotKeepTheProcess(t *testing.T) {
 	_ = c.in.Close()
 	select {
 	case <-c.ended:
-	case <-time.After(20 * time.Second):
+	case <-time.After(await.Patience):
 		t.Fatal("serving did not end")
 	}
 	c.close()
@@ -113,7 +114,7 @@ func TestDeafClientCannotKeepTheProcessByUnreadLines(t *testing.T) {
 			}()
 			select {
 			case <-c.ended:
-			case <-time.After(20 * time.Second):
+			case <-time.After(await.Patience):
 				t.Fatal("serving did not end")
 			}
 			c.close()

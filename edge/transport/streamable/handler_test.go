@@ -16,6 +16,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
 // fakeServer ends each exchange as the test says.
@@ -229,7 +230,7 @@ func TestSlowReaderIsDisconnected(t *testing.T) {
 	fmt.Fprintf(c, "POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}")
 	select {
 	case <-failed:
-	case <-time.After(10 * time.Second):
+	case <-time.After(await.Patience):
 		t.Fatal("the writer still waits for a reader that does not read")
 	}
 }

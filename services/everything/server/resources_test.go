@@ -12,6 +12,7 @@ import (
 	"github.com/mcpedge/mcpedge/capability"
 	"github.com/mcpedge/mcpedge/capability/capabilitytest"
 	mcpedgev1 "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
 func TestResources(t *testing.T) {
@@ -64,7 +65,7 @@ func TestAskingRead(t *testing.T) {
 
 func TestWatchedResourceChangesByItself(t *testing.T) {
 	c := start(t)
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), await.Patience)
 	defer cancel()
 	stream, err := c.Resources.WatchResource(ctx, &mcpedgev1.WatchResourceRequest{Uri: watchedURI})
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpedge/mcpedge/capability"
 	"github.com/mcpedge/mcpedge/capability/capabilitytest"
 	mcpedgev1 "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -28,7 +29,7 @@ func start(t *testing.T) *capabilitytest.Client {
 }
 
 func timed(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), await.Patience)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -167,7 +168,7 @@ func TestProgressAndLogging(t *testing.T) {
 
 func TestTriggersChangeTheLists(t *testing.T) {
 	c := start(t)
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), await.Patience)
 	defer cancel()
 	tools, err := c.Tools.WatchTools(ctx, &mcpedgev1.WatchToolsRequest{})
 	if err != nil {

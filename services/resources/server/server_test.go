@@ -15,6 +15,7 @@ import (
 	"github.com/mcpedge/mcpedge/capability"
 	"github.com/mcpedge/mcpedge/capability/capabilitytest"
 	mcpedgev1 "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -31,7 +32,7 @@ func start(t *testing.T, o Options) *capabilitytest.Client {
 }
 
 func timed(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), await.Patience)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -174,7 +175,7 @@ func next[M any](t *testing.T, what string, events chan *M) *M {
 	select {
 	case e := <-events:
 		return e
-	case <-time.After(10 * time.Second):
+	case <-time.After(await.Patience):
 		t.Fatalf("%s: no event", what)
 		return nil
 	}

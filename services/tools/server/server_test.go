@@ -14,6 +14,7 @@ import (
 	"github.com/mcpedge/mcpedge/capability"
 	"github.com/mcpedge/mcpedge/capability/capabilitytest"
 	mcpedgev1 "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -23,7 +24,7 @@ type outcome = capabilitytest.Outcome[mcpedgev1.CallToolResult]
 // call calls a tool and fails the test unless there is a result.
 func call(t *testing.T, c *capabilitytest.Client, name string, arguments any) *outcome {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), await.Patience)
 	defer cancel()
 	out, err := c.CallTool(ctx, name, arguments)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 )
 
 // Patience is the timeout of every wait. The awaited event usually comes much sooner.
-const Patience = 20 * time.Second
+const Patience = time.Minute
 
 // interval is the time between two evaluations of a condition.
 const interval = 2 * time.Millisecond
