@@ -133,7 +133,7 @@ func hintFor(written string, in section) string {
 	case len(far) > 0:
 		return belongs(far)
 	}
-	return elsewhere(key)
+	return elsewhere(key, in)
 }
 
 // listed formats keys of a section as a list for a hint.
@@ -145,8 +145,9 @@ func listed(in section, keys []string) string {
 	return fmt.Sprintf("%s there are %s and %s", place{under: in.path}, strings.Join(keys[:last], ", "), keys[last])
 }
 
-// elsewhere returns the key of any section, or the flag, that is most similar to a misspelled one.
-func elsewhere(key string) string {
+// elsewhere returns the key of any section, or the flag, that is most similar to a misspelled one. If there
+// is none, it returns the keys of the section that have its word, or all keys of the file's top.
+func elsewhere(key string, in section) string {
 	all := places()
 	var names []string
 	for _, p := range all {
@@ -163,7 +164,23 @@ func elsewhere(key string) string {
 	if meant != "" {
 		return fmt.Sprintf("%s, a flag, may be meant: %s", meant, flagAsKey(meant))
 	}
+	keys := in.keys()
+	related := slices.DeleteFunc(slices.Clone(keys), func(one string) bool { return !strings.Contains(one, singular(key)) })
+	switch {
+	case len(related) > 0 && len(related) <= shownKeys:
+		return strings.Join(related, ", ") + " may be meant"
+	case in.path == "" && len(keys) > 0:
+		return "the keys of the file are " + strings.Join(keys, ", ")
+	}
 	return "docs/configuration.md lists the keys"
+}
+
+// singular returns a word without the ending of its plural.
+func singular(word string) string {
+	if stem, ok := strings.CutSuffix(word, "ies"); ok {
+		return stem
+	}
+	return strings.TrimSuffix(word, "s")
 }
 
 // asKey spells a name as keys and flags are spelled: MCPEDGE_LOG_LEVEL and logLevel become

@@ -82,7 +82,7 @@ func TestMistakesAreNamed(t *testing.T) {
 		"backend's key":     {yaml: "prefix: a_\n", want: []string{"prefix belongs under a backend"}},
 		"key's spelling":    {yaml: "limits:\n  boddy: 4MiB\n", want: []string{"boddy", "body, under limits, may be meant"}},
 		"key's letters":     {yaml: "log:\n  Level: warn\n", want: []string{"level, under log, may be meant"}},
-		"key unheard of":    {yaml: "wormhole: 1\n", want: []string{"wormhole", "docs/configuration.md"}},
+		"key unheard of":    {yaml: "wormhole: 1\n", want: []string{"wormhole", "the keys of the file are listen, "}},
 		"no unit":           {yaml: "grace: 30\n", want: []string{"grace: ", "rather than 30", "needs its unit", "30s"}},
 		"no unit, flag":     {args: []string{"--grace", "30"}, want: []string{"-grace", "needs its unit", "30s"}},
 		"flag's spelling":   {args: []string{"--grase=3s"}, want: []string{"--grase", "--grace may be meant"}},

@@ -61,7 +61,9 @@ func TestMistakes(t *testing.T) {
 		{"server: {trusted-proxy: a}\n", "trusted-proxy is a flag: write trusted-proxies: … at the top of the file"},
 		{"MCPEDGE_ROUNDS: 1\n", "rounds belongs under limits"},
 		{"sessionTtl: 1h\n", "session-ttl belongs under limits"},
-		{"config: a.yaml\n", "docs/configuration.md lists the keys"},
+		{"config: a.yaml\n", "the keys of the file are listen, "},
+		{"policies: []\n", "policy may be meant"},
+		{"limits: {sessions: 5}\n", "session-ttl, "},
 		// Texts with a colon.
 		{"policy: {hierarchy: {mcp:write: [mcp:read]}}\n", "a text with a colon needs quotation marks here: write \"mcp:write\""},
 		{"policy:\n  hierarchy: {\n    admin: [a], mcp:write: ['mcp:read']}\n", "a text with a colon needs quotation marks here: write \"mcp:write\""},
