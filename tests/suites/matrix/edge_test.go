@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -45,6 +46,9 @@ func settings(t *testing.T, backends []*harness.Service) config.Config {
 		cfg.Backends = append(cfg.Backends, b.Backend())
 	}
 	cfg.Backends[len(cfg.Backends)-1].Extensions = config.Names{"io.example/matrix"}
+	if set != "" {
+		cfg.Sets = map[string]config.Set{set: {Include: config.SetMembers{Backends: config.Names{"*"}}}}
+	}
 	if caller != "" {
 		cfg.PublicURL, cfg.Auth = "https://mcp.example", &config.Auth{APIKeys: filepath.Join(t.TempDir(), "keys")}
 		line := fmt.Sprintf("- {name: %s, sha256: %x}\n", caller, sha256.Sum256([]byte(keyOf(caller))))
@@ -58,6 +62,15 @@ func settings(t *testing.T, backends []*harness.Service) config.Config {
 		cfg.TLS.Key = authority.File(t, filepath.Join(dir, "key"), p.Key)
 	}
 	return cfg
+}
+
+// endpoint returns the URL of an endpoint of the edge, /mcp or /sse, at which clients are.
+func endpoint(edge *harness.Edge, path string) string {
+	url := strings.TrimSuffix(edge.URL, "/mcp") + path
+	if set != "" {
+		url += "/" + set
+	}
+	return url
 }
 
 // keyOf is the key of a caller.

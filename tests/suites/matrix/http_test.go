@@ -125,7 +125,7 @@ func (l *streamableLink) send(m outgoing) {
 
 // exchange posts one message and reads all of the answer.
 func (l *streamableLink) exchange(ctx context.Context, m outgoing) {
-	resp := l.do(ctx, http.MethodPost, l.edge.URL, m.raw, l.header(m))
+	resp := l.do(ctx, http.MethodPost, endpoint(l.edge, "/mcp"), m.raw, l.header(m))
 	if resp == nil {
 		return
 	}
@@ -158,7 +158,7 @@ func (l *streamableLink) listen() {
 	h := l.header(outgoing{})
 	h.Del("Content-Type")
 	h.Set("Accept", "text/event-stream")
-	resp := l.do(l.ctx, http.MethodGet, l.edge.URL, nil, h)
+	resp := l.do(l.ctx, http.MethodGet, endpoint(l.edge, "/mcp"), nil, h)
 	if resp == nil {
 		return
 	}
@@ -191,7 +191,7 @@ type sseLink struct {
 func dialSSE(t *testing.T, backends []*harness.Service, version string, in inbox) link {
 	l := &sseLink{httpLink: newHTTPLink(t, backends, version, in)}
 	base := strings.TrimSuffix(l.edge.URL, "/mcp")
-	resp := l.do(l.ctx, http.MethodGet, base+"/sse", nil, http.Header{"Accept": {"text/event-stream"}})
+	resp := l.do(l.ctx, http.MethodGet, endpoint(l.edge, "/sse"), nil, http.Header{"Accept": {"text/event-stream"}})
 	if resp == nil || resp.StatusCode != http.StatusOK {
 		t.Fatalf("GET /sse: %v", resp)
 	}

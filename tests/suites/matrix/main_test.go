@@ -27,6 +27,9 @@ var over string
 // caller is whose key clients that connect over HTTP have, to an edge that knows it; empty: nobody's.
 var caller string
 
+// set is the set at whose endpoint clients are; empty means the root.
+var set string
+
 var update = flag.Bool("update", false, "write the matrix in docs/revisions.md")
 
 // patience bounds every wait for a condition. It is no pace: what is awaited comes much sooner.

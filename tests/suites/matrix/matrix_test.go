@@ -24,7 +24,17 @@ const (
 
 // TestMatrix is every method and flow × revision × transport. The outcomes are the table in
 // docs/revisions.md.
-func TestMatrix(t *testing.T) {
+func TestMatrix(t *testing.T) { protocols(t) }
+
+// TestMatrixOfASet is the same at the endpoints of a set that has everything, with the same outcomes.
+func TestMatrixOfASet(t *testing.T) {
+	set = "whole"
+	defer func() { set = "" }()
+	protocols(t)
+}
+
+// protocols runs the matrix once, or with -tls for each protocol.
+func protocols(t *testing.T) {
 	if *secured == "" {
 		matrix(t)
 		return

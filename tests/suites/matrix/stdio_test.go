@@ -17,7 +17,9 @@ type stdioLink struct {
 }
 
 func dialStdio(t *testing.T, backends []*harness.Service, _ string, in inbox) link {
-	l := &stdioLink{Stdio: harness.StartStdio(t, settings(t, backends)), in: in}
+	cfg := settings(t, backends)
+	cfg.Set = set
+	l := &stdioLink{Stdio: harness.StartStdio(t, cfg), in: in}
 	l.read.Go(func() {
 		lines := bufio.NewReader(l.Out)
 		for {
