@@ -39,26 +39,36 @@ func (o *opener) open(cfg *config.Config, known []openBackend) (out []openBacken
 			out = append(out, *one)
 			continue
 		}
-		one := openBackend{Config: configured(cfg, b)}
+		one, err := o.one(cfg, b, fmt.Sprintf("backends[%d] %s", i, b.Name))
+		if err != nil {
+			return out, err
+		}
 		one.Revision = revision
-		if who := o.with(b); who != nil {
-			one.Identity = who
-		}
-		if err := addMetadata(&one.Config, b, o.log); err != nil {
-			return out, fmt.Errorf("backends[%d] %s: %w", i, b.Name, err)
-		}
-		if b.Kind == config.KindReflect {
-			one.Adapt = reflected(*b, o.learned, o.log)
-		}
-		if b.TLS != nil {
-			if one.files, err = o.tls.Open(backendFiles(b), o.log); err != nil {
-				return out, err
-			}
-			one.Credentials = one.files.Client(b.TLS.ServerName)
-		}
-		out = append(out, one)
+		out = append(out, *one)
 	}
 	return out, nil
+}
+
+// one opens a backend, without its Revision. An error begins with its place, or with the name of its TLS.
+func (o *opener) one(cfg *config.Config, b *config.Backend, place string) (*openBackend, error) {
+	one := &openBackend{Config: configured(cfg, b)}
+	if who := o.with(b); who != nil {
+		one.Identity = who
+	}
+	if err := addMetadata(&one.Config, b, o.log); err != nil {
+		return nil, fmt.Errorf("%s: %w", place, err)
+	}
+	if b.Kind == config.KindReflect {
+		one.Adapt = reflected(*b, o.learned, o.log)
+	}
+	if b.TLS != nil {
+		var err error
+		if one.files, err = o.tls.Open(backendFiles(b), o.log); err != nil {
+			return nil, err
+		}
+		one.Credentials = one.files.Client(b.TLS.ServerName)
+	}
+	return one, nil
 }
 
 // find returns the backend with a name and a revision, or nil.

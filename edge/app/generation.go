@@ -34,6 +34,8 @@ type generation struct {
 	rolledBack bool
 
 	backends []openBackend
+	// services are the discovered backends that were opened for the generation before it was in force.
+	services []openBackend
 	server   policyServer
 	// replacement adds and removes backends. nil for the first generation.
 	replacement *backend.Replacement
@@ -68,6 +70,7 @@ func (a *App) exchange(ctx context.Context, read *config.Generation, rolledBack 
 	next, err := a.open(ctx, read, was)
 	if err != nil {
 		a.release(next, was)
+		a.closeServices(next.services)
 		return read.Config.Locate(err)
 	}
 	if next.rolledBack = rolledBack; !rolledBack {
@@ -102,8 +105,16 @@ func (a *App) open(ctx context.Context, read *config.Generation, was *generation
 			return next, err
 		}
 	}
-	next.replacement, err = a.pool.Prepare(configs(next.backends))
-	return next, err
+	if err = a.tryServices(&read.Config); err != nil {
+		return next, err
+	}
+	if next.replacement, err = a.pool.Prepare(configs(next.backends)); err != nil {
+		return next, err
+	}
+	if next.services = a.openServices(&read.Config); len(next.services) > 0 {
+		next.replacement.Warm(configs(next.services))
+	}
+	return next, nil
 }
 
 // swap puts a generation in force, and returns the parts that differ from the one before.
@@ -115,7 +126,7 @@ func (a *App) swap(was, next *generation) (parts []string) {
 		}
 		return is
 	}
-	changed("backends", !sameBackends(was, next), new(atomic.Int64))
+	changed("backends", !sameBackends(was, next) || !reflect.DeepEqual(was.Config.Kubernetes, next.Config.Kubernetes), new(atomic.Int64))
 	changed("sets", !sameSets(was, next), new(atomic.Int64))
 	changed("catalog", !was.Overlay.Equal(next.Overlay), &a.exchanges.catalog)
 	byPolicy := changed("policy", next.Policy != nil && (next.Policy.ID() != was.Policy.ID() || next.server != was.server), &a.exchanges.policy)
@@ -124,8 +135,12 @@ func (a *App) swap(was, next *generation) (parts []string) {
 		a.startExternal(next.server)
 	}
 	a.keepClaims(was, next) // until the policy of was has decided for the last time
+	a.cluster.mu.Lock()     // before the locks of the catalog, as for a change in the cluster
+	defer a.cluster.mu.Unlock()
 	a.dispatch.Catalog().Exchange(next.Overlay, next.Overlays(), func() {
 		next.replacement.Apply(a.cfg.Limits.CallLifetime)
+		a.discover(next)
+		next.replacement.Cool()
 		if byPolicy {
 			a.access.SetPolicy(next.Policy, next.server.client)
 		}

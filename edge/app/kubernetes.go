@@ -1,9 +1,13 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -12,6 +16,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/edge/kubernetes"
 	"github.com/mcpedge/mcpedge/edge/kubernetes/api"
+	"github.com/mcpedge/mcpedge/edge/reflect"
 )
 
 // namespaceFile has the namespace of the pod that this process runs in.
@@ -25,9 +30,14 @@ type cluster struct {
 	client  *api.Config         // nil connects as from a pod
 	watcher *kubernetes.Watcher // nil looks for nothing
 	tls     *certs.Source
-	// metadata has the metadata of every backend, and nothing else.
-	metadata backend.Config
-	// warned has the last logged warning about each Service. It belongs to the watcher's goroutine.
+
+	// mu serializes changes in the cluster and of the settings. It is acquired before the locks of the
+	// catalog and the pool.
+	mu sync.Mutex
+	// found are the Services that were found last, and opened their backends.
+	found  []kubernetes.Backend
+	opened []openBackend
+	// warned has the last logged warning about each Service that is there.
 	warned map[string]string
 }
 
@@ -45,9 +55,9 @@ func (a *App) openCluster() error {
 		}
 		namespaces = []string{strings.TrimSpace(string(name))}
 	}
-	err := addMetadata(&a.cluster.metadata, k.Backend(), a.log)
+	err := a.tryServices(&a.cfg)
 	if err != nil {
-		return fmt.Errorf("kubernetes.%w", err)
+		return err
 	}
 	if a.cluster.tls, err = a.tls.Open(kubernetesFiles(k), a.log); err != nil {
 		return err
@@ -63,44 +73,138 @@ func (a *App) openCluster() error {
 
 // discovered makes backends of the Services that were found.
 func (a *App) discovered(found []kubernetes.Backend) {
-	var out []backend.Config
-	for i := range found {
-		b := &found[i]
-		if why := a.granted(b); why != "" {
-			a.warnOf(b.Name, "a Service has the label of backends and cannot be one", why)
+	a.cluster.mu.Lock()
+	defer a.cluster.mu.Unlock()
+	a.cluster.found = found
+	maps.DeleteFunc(a.cluster.warned, func(name, _ string) bool {
+		return !slices.ContainsFunc(found, func(b kubernetes.Backend) bool { return b.Name == name })
+	})
+	a.discover(a.current.Load())
+}
+
+// discover makes the Services that were found last the discovered backends, by the settings of a
+// generation. cluster.mu is locked.
+func (a *App) discover(g *generation) {
+	if a.cluster.watcher == nil {
+		return
+	}
+	var next []openBackend
+	for i := range a.cluster.found {
+		b := &a.cluster.found[i]
+		one, err := a.openService(&g.Config, b, slices.Concat(a.cluster.opened, g.services))
+		if err != nil {
+			a.warnOf(b.Name, "a Service has the label of backends and cannot be one", err.Error())
 			continue
 		}
-		out = append(out, a.backendOf(b))
+		a.warnOfPrefix(&g.Config, b, one.Prefix)
+		next = append(next, *one)
 	}
-	if err := a.pool.Discover(out, a.cfg.Limits.CallLifetime); err != nil {
+	before := slices.Concat(a.cluster.opened, g.services)
+	a.cluster.opened, g.services = next, nil
+	if err := a.pool.Discover(configs(next), a.cfg.Limits.CallLifetime); err != nil {
 		a.log.Warn("some Services cannot be backends", "error", err)
 	}
+	a.releaseServices(before)
 }
 
-// granted sets the prefix of a Service by the settings, and returns why it may not be a backend by
-// them; empty if it may.
-func (a *App) granted(b *kubernetes.Backend) (why string) {
-	k := a.cfg.Kubernetes
-	if b.Kind == kubernetes.KindReflect && !k.Reflect {
-		return "mcpedge.io/kind: reflect: the configuration does not allow it: set kubernetes.reflect, or serve the contract"
+// openServices opens the backends of the Services that were found last for settings that are to be in
+// force, except those that stay as they are.
+func (a *App) openServices(cfg *config.Config) (out []openBackend) {
+	a.cluster.mu.Lock()
+	defer a.cluster.mu.Unlock()
+	for i := range a.cluster.found {
+		one, err := a.openService(cfg, &a.cluster.found[i], a.cluster.opened)
+		if err == nil && find(a.cluster.opened, one.Name, one.Revision) == nil {
+			out = append(out, *one)
+		}
 	}
+	return out
+}
+
+// openService returns the backend of a Service: one of known, if its settings are the same. An error
+// says why it cannot be one.
+func (a *App) openService(cfg *config.Config, found *kubernetes.Backend, known []openBackend) (*openBackend, error) {
+	b, err := cfg.Discovered(found.Name, found.Kind)
+	if err != nil {
+		return nil, err
+	}
+	revision := fmt.Sprintf("%s %v", b.Revision(cfg), found.TLS)
+	if one := find(known, b.Name, revision); one != nil {
+		return one, nil
+	}
+	if b.TLS != nil {
+		t := *b.TLS
+		t.ServerName = cmp.Or(t.ServerName, found.Host)
+		b.TLS = &t
+	}
+	one, err := a.opener().one(cfg, b, "kubernetes.backends")
+	if err != nil {
+		return nil, err
+	}
+	one.Revision, one.Target, one.Resolver = revision, found.Target, a.cluster.watcher.Resolver()
+	if b.TLS == nil && found.TLS {
+		one.Credentials = a.cluster.tls.Client(found.Host)
+	}
+	return one, nil
+}
+
+// tryServices returns an error if a file cannot be used that an entry of kubernetes.backends names,
+// whether or not there is a Service for it.
+func (a *App) tryServices(cfg *config.Config) error {
+	if cfg.Kubernetes == nil {
+		return nil
+	}
+	for i := range cfg.Kubernetes.Backends {
+		b := &cfg.Kubernetes.Backends[i]
+		place := fmt.Sprintf("kubernetes.backends[%d] %s", i, b.Name)
+		if err := addMetadata(new(backend.Config), b, a.log); err != nil {
+			return fmt.Errorf("%s: %w", place, err)
+		}
+		if b.TLS != nil {
+			if _, err := certs.Open(serviceFiles(i, b), a.log); err != nil {
+				return err
+			}
+		}
+		if b.DescriptorSet != "" {
+			if _, err := reflect.CheckDescriptorSet(context.Background(), reflection(b, nil, slog.New(slog.DiscardHandler))); err != nil {
+				return fmt.Errorf("%s: descriptor-set: %w", place, err)
+			}
+		}
+	}
+	return nil
+}
+
+// closeServices closes the files of discovered backends that are not in use.
+func (a *App) closeServices(list []openBackend) {
+	a.cluster.mu.Lock()
+	defer a.cluster.mu.Unlock()
+	a.releaseServices(list)
+}
+
+// releaseServices is closeServices with cluster.mu locked.
+func (a *App) releaseServices(list []openBackend) {
+	for i := range list {
+		files := list[i].files
+		if files != nil && !slices.ContainsFunc(a.cluster.opened, func(o openBackend) bool { return o.files == files }) {
+			a.tls.Remove(files)
+		}
+	}
+}
+
+// warnOfPrefix logs if a Service has requested another prefix than it has, or has one only by default.
+func (a *App) warnOfPrefix(cfg *config.Config, b *kubernetes.Backend, prefix string) {
 	namespace, service, _ := strings.Cut(b.Name, "/")
-	asked := b.Prefix
-	b.Prefix = k.PrefixOf(namespace, service)
 	switch {
-	case !config.ValidPrefix(b.Prefix):
-		return fmt.Sprintf("its names would begin with %q: names of tools have at most 63 letters, digits, and _ . - / before them: set another kubernetes.prefix", b.Prefix)
-	case asked != "" && asked != b.Prefix:
+	case b.Prefix != "" && b.Prefix != prefix:
 		a.warnOf(b.Name, "a Service does not get the prefix that it asks for: the configuration gives it, with kubernetes.prefix",
-			fmt.Sprintf("mcpedge.io/prefix: %q, given %q", asked, b.Prefix))
-	case k.Prefix == nil:
+			fmt.Sprintf("mcpedge.io/prefix: %q, given %q", b.Prefix, prefix))
+	case cfg.Kubernetes.Prefix == nil && prefix == cfg.Kubernetes.PrefixOf(namespace, service):
 		a.warnOf(b.Name, "the names of a Service begin with its namespace: set kubernetes.prefix to say so, or which prefix they have; \"\" is none",
-			fmt.Sprintf("prefix %q", b.Prefix))
+			fmt.Sprintf("prefix %q", prefix))
 	}
-	return ""
 }
 
-// warnOf logs a warning about a Service unless it repeats the last one.
+// warnOf logs a warning about a Service unless it repeats the last one. cluster.mu is locked.
 func (a *App) warnOf(service, message, detail string) {
 	if a.cluster.warned == nil {
 		a.cluster.warned = map[string]string{}
@@ -110,21 +214,6 @@ func (a *App) warnOf(service, message, detail string) {
 	}
 	a.cluster.warned[service] = message + detail
 	a.log.Warn(message, "service", service, "detail", detail)
-}
-
-// backendOf returns the backend settings of a Service.
-func (a *App) backendOf(b *kubernetes.Backend) backend.Config {
-	c := backend.Config{
-		Name: b.Name, Revision: b.Revision(), Target: b.Target, Prefix: b.Prefix, Resolver: a.cluster.watcher.Resolver(), FullSchemas: a.cfg.FullSchemas(&config.Backend{Kind: b.Kind}),
-		Caller: a.cluster.metadata.Caller, Fixed: a.cluster.metadata.Fixed, Headers: a.cluster.metadata.Headers,
-	}
-	if b.TLS {
-		c.Credentials = a.cluster.tls.Client(b.Host)
-	}
-	if b.Kind == kubernetes.KindReflect {
-		c.Adapt = reflected(config.Backend{Name: b.Name, Prefix: b.Prefix, Kind: config.KindReflect}, a.learned, a.log)
-	}
-	return c
 }
 
 // startCluster starts the search for backends, until run ends, and waits until the Services were

@@ -43,19 +43,26 @@ func reflection(b *config.Backend, learned *reflect.Memory, log *slog.Logger) re
 // connection.
 func CheckDescriptors(ctx context.Context, cfg config.Config, out io.Writer) error {
 	var errs []error
-	for i := range cfg.Backends {
-		b := &cfg.Backends[i]
+	look := func(b *config.Backend, place string) {
 		if b.DescriptorSet == "" {
-			continue
+			return
 		}
-		what := fmt.Sprintf("backends[%d] %s: descriptor-set", i, b.Name)
+		what := place + ": descriptor-set"
 		tools, err := reflect.CheckDescriptorSet(ctx, reflection(b, nil, slog.New(slog.DiscardHandler)))
 		if err != nil {
 			_, _ = fmt.Fprintf(out, "error   %s: %v\n", what, err)
 			errs = append(errs, fmt.Errorf("%s: %w", what, err))
-			continue
+			return
 		}
 		_, _ = fmt.Fprintf(out, "ok      %s: it makes %d tools\n", what, tools)
+	}
+	for i := range cfg.Backends {
+		look(&cfg.Backends[i], fmt.Sprintf("backends[%d] %s", i, cfg.Backends[i].Name))
+	}
+	if k := cfg.Kubernetes; k != nil {
+		for i := range k.Backends {
+			look(&k.Backends[i], fmt.Sprintf("kubernetes.backends[%d] %s", i, k.Backends[i].Name))
+		}
 	}
 	return errors.Join(errs...)
 }

@@ -42,6 +42,11 @@ func backendFiles(b *config.Backend) certs.Files {
 	return certs.Files{Name: "backends." + b.Name + ".tls", Cert: b.TLS.Cert, Key: b.TLS.Key, CA: b.TLS.CA}
 }
 
+// serviceFiles are the files of an entry of kubernetes.backends.
+func serviceFiles(i int, b *config.Backend) certs.Files {
+	return certs.Files{Name: fmt.Sprintf("kubernetes.backends[%d].tls", i), Cert: b.TLS.Cert, Key: b.TLS.Key, CA: b.TLS.CA}
+}
+
 func kubernetesFiles(k *config.Kubernetes) certs.Files {
 	files := certs.Files{Name: "kubernetes.tls"}
 	if t := k.TLS; t != nil {
@@ -137,6 +142,13 @@ func CheckTLS(cfg config.Config, out io.Writer) error {
 	}
 	if k := cfg.Kubernetes; k != nil && k.TLS != nil && (k.TLS.Cert != "" || k.TLS.CA != "") {
 		end(kubernetesFiles(k), false)
+	}
+	if k := cfg.Kubernetes; k != nil {
+		for i := range k.Backends {
+			if b := &k.Backends[i]; b.TLS != nil && (b.TLS.Cert != "" || b.TLS.CA != "") {
+				end(serviceFiles(i, b), false)
+			}
+		}
 	}
 	if e := externalOf(&cfg); e != nil && e.TLS != nil && (e.TLS.Cert != "" || e.TLS.CA != "") {
 		end(externalFiles(e), false)

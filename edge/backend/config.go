@@ -60,7 +60,7 @@ type Config struct {
 	// Prefix is put before the backend's tool and prompt names; empty adds none. Unless the backend
 	// was discovered, names that begin with it are reserved for it.
 	Prefix string
-	// URIs are prefixes of URIs that are reserved for the backend. Empty reserves none: the backend
+	// URIs are prefixes of URIs that are reserved for the backend, also if it was discovered. Empty reserves none: the backend
 	// serves URIs that no other backend reserves.
 	URIs []string
 	// Credentials of the transport; nil means plaintext.

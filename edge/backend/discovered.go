@@ -3,6 +3,7 @@ package backend
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -23,6 +24,7 @@ func (p *Pool) Discover(set []Config, drain time.Duration) error {
 		taken[b.cfg.Name] = "a configured backend has that name"
 	}
 	next, fresh := map[string]*Backend{}, []*Backend(nil)
+	var warm []*Backend
 	var errs []error
 	for _, cfg := range set {
 		if why, ok := taken[cfg.Name]; ok {
@@ -32,6 +34,11 @@ func (p *Pool) Discover(set []Config, drain time.Duration) error {
 		taken[cfg.Name] = "another one that was discovered has that name"
 		if known := p.discovered[cfg.Name]; known != nil && known.cfg.Revision == cfg.Revision {
 			next[cfg.Name] = known
+			continue
+		}
+		if b := p.warmed(&cfg); b != nil { // It is connected, unless the pool has not started.
+			next[cfg.Name] = b
+			warm = append(warm, b)
 			continue
 		}
 		b, err := newBackend(cfg, p.opts, p.tune, p.notify)
@@ -60,7 +67,7 @@ func (p *Pool) Discover(set []Config, drain time.Duration) error {
 		p.dismiss(b, drain)
 	}
 	p.mu.Unlock()
-	for _, b := range gone {
+	for _, b := range slices.Concat(gone, warm) {
 		p.report(b, allKinds)
 	}
 	return errors.Join(errs...)

@@ -148,3 +148,45 @@ func TestDiscoverBeforeStart(t *testing.T) {
 		t.Error("nothing of it is shown")
 	}
 }
+
+// TestWarmedBackends: discovered backends with other settings are listed before they are used, and those
+// that are not used are closed.
+func TestWarmedBackends(t *testing.T) {
+	f := newFake("a")
+	target, _ := f.serve(t, "")
+	p, _, changes := started(t, Config{Name: "m", Target: freeAddr(t)}, fast)
+	if err := p.Discover([]Config{found("b", target, "1"), found("c", target, "1")}, 0); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		await.Receive(t, "a list", changes)
+	}
+	kept, was := p.Backends()[2], p.Backends()[1]
+	r, err := p.Prepare([]Config{{Name: "m", Target: freeAddr(t), Revision: "2"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Warm([]Config{found("b", target, "2"), found("c", target, "1"), found("d", target, "1"), found("x", "", "1")})
+	r.Await(t.Context())
+	if all := p.Backends(); all[1] != was || all[2] != kept {
+		t.Error("a backend is used before Discover")
+	}
+	r.Apply(0)
+	if err := p.Discover([]Config{found("b", target, "2"), found("c", target, "1")}, 0); err != nil {
+		t.Fatal(err)
+	}
+	all := p.Backends()
+	if all[1] == was || all[2] != kept || !slices.Equal(names(all[1].Catalog()), []string{"a"}) {
+		t.Errorf("the backends are %v, the new one has %v", named(p), names(all[1].Catalog()))
+	}
+	unused := slices.Clone(r.warm)
+	r.Cool()
+	if len(p.warm) > 0 {
+		t.Errorf("%d unused backends are kept", len(p.warm))
+	}
+	for _, b := range unused {
+		if b != all[1] && b.conn.GetState() != connectivity.Shutdown {
+			t.Errorf("%s was not closed", b.Name())
+		}
+	}
+}

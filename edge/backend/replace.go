@@ -16,6 +16,8 @@ type Replacement struct {
 	// and started is whether these are connected.
 	next, fresh []*Backend
 	started     bool
+	// warm are the new discovered backends.
+	warm []*Backend
 }
 
 // Prepare makes the backends that are to replace the configured ones, in the order given, without
@@ -29,7 +31,7 @@ func (p *Pool) Prepare(cfgs []Config) (*Replacement, error) {
 	for _, cfg := range cfgs {
 		b, err := p.prepare(cfg, r.next)
 		if err != nil {
-			r.Discard()
+			r.closeFresh()
 			return nil, err
 		}
 		if r.next = append(r.next, b); !slices.Contains(p.configured, b) {
@@ -57,6 +59,50 @@ func (p *Pool) prepare(cfg Config, before []*Backend) (*Backend, error) {
 	return newBackend(cfg, p.opts, p.tune, p.notify)
 }
 
+// Warm makes those of a set of discovered backends that are new, as Prepare does: Await connects to
+// them, and a later Discover uses them. Those that cannot be made are left to Discover. Cool must be
+// called after Discover, or instead of it.
+func (r *Replacement) Warm(set []Config) {
+	p := r.pool
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, cfg := range set {
+		if known := p.discovered[cfg.Name]; p.closed || known != nil && known.cfg.Revision == cfg.Revision {
+			continue
+		}
+		if b, err := newBackend(cfg, p.opts, p.tune, p.notify); err == nil {
+			b.discovered = true
+			r.warm = append(r.warm, b)
+		}
+	}
+	p.warm = append(p.warm, r.warm...)
+}
+
+// Cool closes the backends of Warm that no Discover has used.
+func (r *Replacement) Cool() {
+	p := r.pool
+	p.mu.Lock()
+	unused := slices.DeleteFunc(r.warm, func(b *Backend) bool { return !slices.Contains(p.warm, b) })
+	p.warm = slices.DeleteFunc(p.warm, func(b *Backend) bool { return slices.Contains(unused, b) })
+	r.warm = nil
+	p.mu.Unlock()
+	for _, b := range unused {
+		b.close()
+	}
+}
+
+// warmed returns the backend of Warm with a name and a revision, which is then the caller's; nil if there
+// is none. p.mu is locked.
+func (p *Pool) warmed(cfg *Config) *Backend {
+	i := slices.IndexFunc(p.warm, func(b *Backend) bool { return b.cfg.Name == cfg.Name && b.cfg.Revision == cfg.Revision })
+	if i < 0 {
+		return nil
+	}
+	b := p.warm[i]
+	p.warm = slices.Delete(p.warm, i, i+1)
+	return b
+}
+
 // Await connects to the new backends, and waits until each was tried once: listed, or found to be
 // unreachable. It returns the names of those that were not tried when ctx ended. Before the start
 // of the pool it does nothing.
@@ -78,7 +124,7 @@ func (r *Replacement) Await(ctx context.Context) (untried []string) {
 		case <-ctx.Done():
 		}
 	}()
-	for _, b := range r.fresh {
+	for _, b := range slices.Concat(r.fresh, r.warm) {
 		if b.AwaitTried(ctx) != nil {
 			untried = append(untried, b.cfg.Name)
 		}
@@ -92,7 +138,7 @@ func (r *Replacement) start(run context.Context) {
 		return
 	}
 	r.started = true
-	for _, b := range r.fresh {
+	for _, b := range slices.Concat(r.fresh, r.warm) {
 		b.start(run)
 	}
 }
@@ -126,6 +172,11 @@ func (r *Replacement) Apply(drain time.Duration) {
 
 // Discard closes the new backends.
 func (r *Replacement) Discard() {
+	r.Cool()
+	r.closeFresh()
+}
+
+func (r *Replacement) closeFresh() {
 	for _, b := range r.fresh {
 		b.close()
 	}

@@ -45,10 +45,9 @@ func newOwners(parts []part) *owners {
 			p.names = namesOf(p.Catalog, p.kept)
 		}
 		o.names[i] = p.names
-		if p.Backend.Discovered() {
-			continue // A discovered Service has no grants.
+		if !p.Backend.Discovered() { // The prefixes of Services may be shared, and reserve nothing.
+			o.granted.Add(p.Backend.Prefix(), i)
 		}
-		o.granted.Add(p.Backend.Prefix(), i)
 		for _, uri := range p.Backend.URIs() {
 			o.uris.Add(uris.Normal(uri), i)
 		}

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"time"
@@ -38,9 +37,10 @@ type BackendExchange struct {
 
 // Backend is one gRPC service behind the edge.
 type Backend struct {
-	// Name identifies it to operators; letters, digits, "-" and "_".
+	// Name identifies it to operators; letters, digits, "-" and "_". In Kubernetes.Backends it is a
+	// pattern of namespace/service, with * for any text without a slash.
 	Name string `yaml:"name"`
-	// Target is any gRPC target.
+	// Target is any gRPC target. Discovered backends have none here, and no Resolve.
 	Target string `yaml:"target" also:"url,address,addr,endpoint,host"`
 	// Kind is KindContract or KindReflect; empty means KindContract.
 	Kind string `yaml:"kind"`
@@ -134,11 +134,8 @@ const minResolve = time.Second
 // maxClaims bounds the claims that are sent to one backend.
 const maxClaims = 32
 
-// validateKind checks the settings that belong to services of one kind.
-func (b *Backend) validateKind(i int) (errs []error) {
-	wrong := func(format string, args ...any) {
-		errs = append(errs, fmt.Errorf("backends[%d] %s: "+format, append([]any{i, b.Name}, args...)...))
-	}
+// validateKind calls wrong for each mistake in the settings that belong to services of one kind.
+func (b *Backend) validateKind(wrong wrongs) {
 	switch b.Kind {
 	case KindReflect:
 		if len(b.Claims) > 0 && b.Identity != IdentitySigned {
@@ -167,5 +164,4 @@ func (b *Backend) validateKind(i int) (errs []error) {
 			wrong("%q is no pattern of methods: write package.Service/Method, with * for any text", p)
 		}
 	}
-	return errs
 }

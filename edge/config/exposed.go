@@ -16,22 +16,13 @@ func (c *Config) Exposed() (notes []string) {
 	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	for i := range c.Backends {
 		b := &c.Backends[i]
-		if b.TLS != nil || isLocalTarget(b.Target) {
-			continue
+		if b.TLS == nil && !isLocalTarget(b.Target) {
+			notes = append(notes, b.exposed(fmt.Sprintf("backends[%d] %s", i, b.Name), b.Target, "set tls of this backend")...)
 		}
-		switch b.Identity {
-		case IdentityExchange:
-			note("backends[%d] %s: identity: exchange sends callers' access tokens to %s without TLS, where others on the network may read and use them: "+
-				"set tls of this backend, unless a mesh or the like encrypts the connection", i, b.Name, b.Target)
-		case IdentitySigned:
-			note("backends[%d] %s: identity: signed sends callers' identities to %s without TLS, where others on the network may read them and change the rest of the call: "+
-				"set tls of this backend, unless a mesh or the like encrypts the connection", i, b.Name, b.Target)
-		}
-		for _, key := range slices.Sorted(maps.Keys(b.Metadata)) {
-			if b.Metadata[key].File != "" {
-				note("backends[%d] %s: metadata.%s is sent to %s without TLS, where others on the network may read and use it: "+
-					"set tls of this backend, unless a mesh or the like encrypts the connection", i, b.Name, key, b.Target)
-			}
+	}
+	for i, b := range c.services() {
+		if b.TLS == nil {
+			notes = append(notes, b.exposed(fmt.Sprintf("kubernetes.backends[%d] %s", i, b.Name), "Services", "set tls of this entry")...)
 		}
 	}
 	if c.Auth == nil {
@@ -40,6 +31,25 @@ func (c *Config) Exposed() (notes []string) {
 	for i := range c.Auth.Issuers {
 		for _, text := range c.Auth.Issuers[i].exposed() {
 			note("auth.issuers[%d] %s: %s: use https, unless a mesh or the like encrypts the connection", i, c.Auth.Issuers[i].Issuer, text)
+		}
+	}
+	return notes
+}
+
+// exposed returns notes on credentials that are sent to a backend without TLS. place is that of the backend, to its target.
+func (b *Backend) exposed(place, to, advice string) (notes []string) {
+	note := func(format string, args ...any) {
+		notes = append(notes, place+": "+fmt.Sprintf(format, args...)+": "+advice+", unless a mesh or the like encrypts the connection")
+	}
+	switch b.Identity {
+	case IdentityExchange:
+		note("identity: exchange sends callers' access tokens to %s without TLS, where others on the network may read and use them", to)
+	case IdentitySigned:
+		note("identity: signed sends callers' identities to %s without TLS, where others on the network may read them and change the rest of the call", to)
+	}
+	for _, key := range slices.Sorted(maps.Keys(b.Metadata)) {
+		if b.Metadata[key].File != "" {
+			note("metadata.%s is sent to %s without TLS, where others on the network may read and use it", key, to)
 		}
 	}
 	return notes

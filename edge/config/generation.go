@@ -14,8 +14,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/quota"
 )
 
-// Generation is the part of the settings that a running edge replaces as a whole: its backends, its
-// catalog, its sets, its policy and its quotas, with what the files of other owners add. It is immutable.
+// Generation is the part of the settings that a running edge replaces as a whole: its backends, the
+// settings of discovered ones, its catalog, its sets, its policy and its quotas, with what the files of other owners add. It is immutable.
 type Generation struct {
 	// Config has the settings that are in force with the generation: its own part, and everything
 	// else as at the start.
@@ -138,6 +138,11 @@ func (r *Reader) next(content []byte, included Included, in *Generation) (*Gener
 	next := r.running
 	next.origins = now.origins
 	next.Backends, next.Catalog, next.Include, next.Sets = now.Backends, now.Catalog, now.Include, now.Sets
+	if k := r.running.Kubernetes; k != nil { // Its other keys take a restart.
+		own := *k
+		own.Backends = now.services()
+		next.Kubernetes = &own
+	}
 	if r.governs("policy") {
 		next.Policy = now.Policy
 	}
@@ -210,6 +215,9 @@ func (r *Reader) vanished(now *Config, in *Generation) error {
 	if now.Backends == nil && len(in.Config.Backends) > len(r.fixed) {
 		gone("are no backends", "them", "write backends: []")
 	}
+	if now.services() == nil && len(in.Config.services()) > 0 {
+		gone("is no kubernetes.backends", "it", "write backends: [] under kubernetes")
+	}
 	if now.Catalog == nil && in.Config.Catalog != nil {
 		gone("is no catalog", "it", "write catalog: {}")
 	}
@@ -248,6 +256,12 @@ func (r *Reader) compile(c Config, own []Backend) (*Generation, error) {
 		Policy   *Policy
 		Quotas   []Quota
 	}{own, c.Catalog, c.Sets, c.Policy, c.Quotas})
+	if services := c.services(); len(services) > 0 {
+		g.Digest = digest(c.File, struct {
+			Others   string
+			Services []Backend
+		}{g.Digest, services})
+	}
 	if len(c.Include) > 0 {
 		g.Digest = digest(c.File, append([]string{g.Digest}, c.owned()...))
 	}
@@ -284,7 +298,11 @@ func (g *Generation) Again() (*Generation, error) {
 func (r *Reader) waiting(now *Config) (out []Waiting) {
 	locate := now.Locator()
 	for _, key := range Differences(&r.start, now) {
-		if section, _, _ := strings.Cut(key, "."); !r.governs(section) {
+		section, _, _ := strings.Cut(key, ".")
+		if key == "kubernetes.backends" && r.running.Kubernetes != nil {
+			continue
+		}
+		if !r.governs(section) {
 			out = append(out, Waiting{Key: key, Place: locate(key + ": ")})
 		}
 	}

@@ -1,24 +1,19 @@
 package config
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// validateIdentity checks the Identity of a backend and the settings that it needs.
-func (c *Config) validateIdentity(i int) (errs []error) {
-	b := &c.Backends[i]
-	wrong := func(format string, args ...any) {
-		errs = append(errs, fmt.Errorf("backends[%d] %s: "+format, append([]any{i, b.Name}, args...)...))
-	}
+// validateIdentity calls wrong for each mistake in the Identity of a backend and the settings that it
+// needs.
+func (c *Config) validateIdentity(b *Backend, wrong wrongs) {
 	if b.Exchange != nil && b.Identity != IdentityExchange {
 		wrong("exchange is for identity: exchange: set it, or take exchange out")
 	}
 	switch b.Identity {
 	case "", IdentityPrincipal:
-		return errs
 	case IdentitySigned:
 		if c.IdentityKey == "" {
 			wrong("identity: signed needs a key to sign with: give a PEM file in identity-key, made with: openssl genpkey -algorithm ed25519")
@@ -31,11 +26,10 @@ func (c *Config) validateIdentity(i int) (errs []error) {
 	default:
 		wrong("identity: %q: use principal, signed or exchange", b.Identity)
 	}
-	return errs
 }
 
 // validateExchange checks the Exchange of a backend.
-func (b *Backend) validateExchange(wrong func(format string, args ...any)) {
+func (b *Backend) validateExchange(wrong wrongs) {
 	x := b.Exchange
 	if x == nil {
 		return
@@ -52,5 +46,5 @@ func (b *Backend) validateExchange(wrong func(format string, args ...any)) {
 
 // Exchanges reports whether a backend uses IdentityExchange.
 func (c *Config) Exchanges() bool {
-	return slices.ContainsFunc(c.Backends, func(b Backend) bool { return b.Identity == IdentityExchange })
+	return slices.ContainsFunc(slices.Concat(c.Backends, c.services()), func(b Backend) bool { return b.Identity == IdentityExchange })
 }

@@ -44,6 +44,7 @@ func (c *Config) Ineffective() (notes []string) {
 			note("backends[%d] %s: target %q has no port: gRPC takes 443", i, b.Name, b.Target)
 		}
 	}
+	notes = append(notes, c.unwatched()...)
 	return append(notes, c.unobtainable()...)
 }
 

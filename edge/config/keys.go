@@ -65,7 +65,7 @@ func places() []place {
 			for section.Kind() == reflect.Slice || section.Kind() == reflect.Pointer {
 				section = section.Elem()
 			}
-			if section.Kind() == reflect.Struct {
+			if section.Kind() == reflect.Struct && (under != "kubernetes" || key != "backends") { // It has the keys of a backend.
 				walk(section, strings.TrimPrefix(under+"."+key, "."))
 			}
 		}

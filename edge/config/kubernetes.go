@@ -28,6 +28,10 @@ type Kubernetes struct {
 	Metadata map[string]MetadataValue `yaml:"metadata"`
 	// ForwardHeaders are forwarded to each Service, as those of a Backend; empty forwards none.
 	ForwardHeaders Names `yaml:"forward-headers"`
+	// Backends are settings of discovered backends by their names. A key is taken from the first entry
+	// that matches and sets it, and last from the settings above. Empty leaves the defaults. See
+	// Config.Discovered.
+	Backends []Backend `yaml:"backends"`
 }
 
 // namespaceName matches the name of a namespace.
@@ -76,6 +80,11 @@ func (k *Kubernetes) PrefixOf(namespace, service string) string {
 	if k.Prefix != nil {
 		prefix = *k.Prefix
 	}
+	return filled(prefix, namespace, service)
+}
+
+// filled returns a prefix with the names of a Service.
+func filled(prefix, namespace, service string) string {
 	return strings.NewReplacer("{namespace}", namespace, "{service}", service).Replace(prefix)
 }
 

@@ -57,12 +57,15 @@ func (c *Config) ForwardedClaims() (out Names) {
 	if c.Kubernetes != nil {
 		out = append(out, c.Kubernetes.Backend().ForwardedClaims()...)
 	}
+	for _, b := range c.services() {
+		out = append(out, b.ForwardedClaims()...)
+	}
 	slices.Sort(out)
 	return slices.Compact(out)
 }
 
 // validateMetadata calls wrong for each mistake in the metadata of the backend.
-func (b *Backend) validateMetadata(wrong func(format string, args ...any)) {
+func (b *Backend) validateMetadata(wrong wrongs) {
 	if len(b.Metadata) > maxMetadata {
 		wrong("metadata: there are %d keys: give at most %d", len(b.Metadata), maxMetadata)
 	}

@@ -1,9 +1,6 @@
 package config
 
-import (
-	"fmt"
-	"time"
-)
+import "time"
 
 // Outliers ejects an address of a backend for some time if its calls fail while those of other
 // addresses succeed. Every field has a default: `outlier-detection: {}` enables it.
@@ -26,13 +23,12 @@ type Outliers struct {
 // minOutlierTime is the least of Interval and Ejection.
 const minOutlierTime = time.Second
 
-func (b *Backend) validateOutliers(i int) (errs []error) {
+// validateOutliers calls at for each mistake in the Outliers of a backend.
+func (b *Backend) validateOutliers(at wrongs) {
 	if b.Outliers == nil {
-		return nil
+		return
 	}
-	wrong := func(key string, value any, advice string) {
-		errs = append(errs, fmt.Errorf("backends[%d] %s: outlier-detection.%s: %v: %s", i, b.Name, key, value, advice))
-	}
+	wrong := func(key string, value any, advice string) { at("outlier-detection.%s: %v: %s", key, value, advice) }
 	o := b.Outliers
 	if o.Interval != 0 && o.Interval < minOutlierTime {
 		wrong("interval", o.Interval, "give 1s or more, or leave it out for 10s")
@@ -46,5 +42,4 @@ func (b *Backend) validateOutliers(i int) (errs []error) {
 	if o.MaxEjected > 100 {
 		wrong("max-ejected", o.MaxEjected, "give a percentage from 1 to 100, or leave it out for 50")
 	}
-	return errs
 }

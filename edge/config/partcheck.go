@@ -187,13 +187,11 @@ func (c *Config) unsent(backend string, from *policy.Value) (out []string) {
 		b := &c.Backends[at]
 		sent = b.ForwardedClaims()
 		isContract = b.Kind != KindReflect || b.Identity == IdentitySigned
-		for _, v := range b.Metadata {
-			if value, err := policy.CompileValue(v.From); v.From != "" && err == nil {
-				attributes = append(attributes, value.Attributes()...)
-			}
-		}
+		attributes = b.metadataAttributes()
 	} else if k := c.Kubernetes; k != nil {
-		sent, isContract = k.Backend().ForwardedClaims(), !k.Reflect
+		b := k.settingsOf(backend)
+		sent, isContract = b.ForwardedClaims(), b.Kind == KindContract || b.Kind == "" && !k.Reflect || b.Identity == IdentitySigned
+		attributes = append(attributes, b.metadataAttributes()...)
 	}
 	for _, name := range from.Claims() {
 		if !slices.Contains(sent, name) {
@@ -203,6 +201,16 @@ func (c *Config) unsent(backend string, from *policy.Value) (out []string) {
 	for _, name := range from.Attributes() {
 		if !isContract && !slices.Contains(attributes, name) {
 			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// metadataAttributes returns the attributes of callers that the metadata of a backend has.
+func (b *Backend) metadataAttributes() (out []string) {
+	for _, v := range b.Metadata {
+		if value, err := policy.CompileValue(v.From); v.From != "" && err == nil {
+			out = append(out, value.Attributes()...)
 		}
 	}
 	return out

@@ -30,7 +30,8 @@ func (b *Backend) validateTarget(i int) (errs []error) {
 	if !toolPrefix.MatchString(b.Prefix) {
 		wrong("prefix %q: use at most 63 letters, digits, and _ . - /, since MCP clients accept no other names of tools", b.Prefix)
 	}
-	return append(errs, b.validateURIs(i)...)
+	b.validateURIs(wrong)
+	return errs
 }
 
 // maxURIs and maxURIBytes bound the URI prefixes of one backend: their number and their lengths.
@@ -39,11 +40,9 @@ const maxURIs, maxURIBytes = 256, 4 << 10
 // uriPrefix matches a text that begins with a scheme.
 var uriPrefix = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:`)
 
-// validateURIs checks the URIs of a backend.
-func (b *Backend) validateURIs(i int) (errs []error) {
-	wrong := func(format string, args ...any) {
-		errs = append(errs, fmt.Errorf("backends[%d] %s: uris: "+format, append([]any{i, b.Name}, args...)...))
-	}
+// validateURIs calls of for each mistake in the URIs of a backend.
+func (b *Backend) validateURIs(of wrongs) {
+	wrong := func(format string, args ...any) { of("uris: "+format, args...) }
 	if len(b.URIs) > maxURIs {
 		wrong("there are %d: give at most %d", len(b.URIs), maxURIs)
 	}
@@ -59,7 +58,6 @@ func (b *Backend) validateURIs(i int) (errs []error) {
 			wrong("%.80q is there twice: give it once", uri)
 		}
 	}
-	return errs
 }
 
 // grpcSchemes are the schemes for which gRPC has a resolver.

@@ -203,6 +203,9 @@ func (c *Config) unobtainableMetadata() (notes []string) {
 	if c.Kubernetes != nil {
 		note("kubernetes", c.Kubernetes.Backend(), "the backends")
 	}
+	for i, b := range c.services() {
+		note(fmt.Sprintf("kubernetes.backends[%d] %s", i, b.Name), &b, "the backends")
+	}
 	return notes
 }
 

@@ -65,6 +65,7 @@ func (c *Config) validate(command string) error {
 	errs = append(errs, c.validateIncludes()...)
 	errs = append(errs, c.validateSets()...)
 	errs = append(errs, c.Kubernetes.validate()...)
+	errs = append(errs, c.validateServices()...)
 	errs = append(errs, c.Audit.validate(command)...)
 	if err := c.validateAuditFile(); err != nil {
 		errs = append(errs, err)
@@ -85,21 +86,35 @@ func (c *Config) validateBackends() (errs []error) {
 		}
 		names[b.Name] = true
 		errs = append(errs, b.validateTarget(i)...)
-		if b.TLS != nil && (b.TLS.Cert == "") != (b.TLS.Key == "") {
-			wrong("backends[%d] %s: tls.cert and tls.key go together: give both or none", i, b.Name)
-		}
 		if b.Resolve != 0 && b.Resolve < minResolve {
 			wrong("backends[%d] %s: resolve: %s: give %s or more, or leave it out for 10s", i, b.Name, b.Resolve, minResolve)
 		}
-		errs = append(errs, b.validateOutliers(i)...)
-		errs = append(errs, b.validateKind(i)...)
-		errs = append(errs, c.validateIdentity(i)...)
-		b.validateMetadata(func(format string, args ...any) {
-			wrong("backends[%d] %s: "+format, append([]any{i, b.Name}, args...)...)
-		})
-		errs = append(errs, b.validateExtensions(i)...)
+		b.validateKind(at("backends[%d] %s: ", &errs, i, b.Name))
+		c.validateSettings(&b, at("backends[%d] %s: ", &errs, i, b.Name))
 	}
 	return errs
+}
+
+// wrongs records a mistake. Its format begins with the key below the section that it is about.
+type wrongs func(format string, args ...any)
+
+// at returns a function that adds mistakes of the section at a place, a format for of, to errs.
+func at(place string, errs *[]error, of ...any) wrongs {
+	return func(format string, args ...any) {
+		*errs = append(*errs, fmt.Errorf(place+format, slices.Concat(of, args)...))
+	}
+}
+
+// validateSettings calls wrong for each mistake in the settings that a configured and a discovered
+// backend may have, and that do not depend on its kind.
+func (c *Config) validateSettings(b *Backend, wrong wrongs) {
+	if b.TLS != nil && (b.TLS.Cert == "") != (b.TLS.Key == "") {
+		wrong("tls.cert and tls.key go together: give both or none")
+	}
+	b.validateOutliers(wrong)
+	c.validateIdentity(b, wrong)
+	b.validateMetadata(wrong)
+	b.validateExtensions(wrong)
 }
 
 func (c *Config) validateListeners() (errs []error) {

@@ -98,8 +98,3 @@ func portOf(s *api.Service) (string, error) {
 	}
 	return "", fmt.Errorf("it has no port %q but %s: name one %s, or say with %s which it is", wanted, strings.Join(names, ", "), portName, annotationPort)
 }
-
-// Revision returns a text that differs for different settings of a backend.
-func (b *Backend) Revision() string {
-	return strings.Join([]string{b.Kind, b.Prefix, strconv.FormatBool(b.TLS)}, "\n")
-}

@@ -85,7 +85,7 @@ redis://{{ include "mcpedge.fullname" . }}-redis:6379
 {{- if kindIs "bool" $config.root -}}
 {{- $_ := set $config "root" "off" -}}
 {{- end -}}
-{{- range $backend := $config.backends -}}
+{{- range $backend := concat ($config.backends | default list) (($config.kubernetes).backends | default list) -}}
 {{- if kindIs "bool" ($backend.health).service -}}
 {{- $_ := set $backend.health "service" "off" -}}
 {{- end -}}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/mcpedge/mcpedge/capability"
+	"github.com/mcpedge/mcpedge/edge/app"
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
 	"github.com/mcpedge/mcpedge/tests/helpers/freeport"
@@ -26,7 +27,7 @@ type governed struct {
 }
 
 // govern starts an edge from a file with these settings.
-func govern(t *testing.T, settings string) *governed {
+func govern(t *testing.T, settings string, options ...app.Option) *governed {
 	t.Helper()
 	g := &governed{t: t, file: filepath.Join(t.TempDir(), "edge.yaml"), generation: 1}
 	g.write(settings)
@@ -34,7 +35,7 @@ func govern(t *testing.T, settings string) *governed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.Edge = harness.Start(t, cfg)
+	g.Edge = harness.Start(t, cfg, options...)
 	return g
 }
 

@@ -2,8 +2,11 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -161,5 +164,42 @@ func TestAPIServerOfKubernetesAway(t *testing.T) {
 	cluster.GoAway(true)
 	if got := s.call("brew", "").text(); got != "tea" {
 		t.Errorf("got %q", got)
+	}
+}
+
+// TestSettingsOfServices: the settings of a Service are those that the configuration has for its name.
+// Its labels and annotations grant none of them, and another setting is in force without a restart.
+func TestSettingsOfServices(t *testing.T) {
+	harness.OneProcess(t)
+	cluster, v := apiserver.Start(t), serveVault(t, "")
+	asking := labelled("vault", "kind=reflect", "identity=signed", "metadata=x-env", "claims=tenant", "timeout=1s")
+	cluster.Put(asking)
+	cluster.Put(podAt(t, "vault", v.addr))
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("hush"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	settings := func(entries string) string {
+		return "kubernetes:\n  namespaces: [team]\n  reflect: true\n  backends:\n" + entries
+	}
+	g := govern(t, settings("  - {name: other/*, metadata: {x-env: {value: other}}}\n"), app.WithCluster(cluster.Config()))
+	s := newSession(t, g.URL, vNov)
+	awaitTool(t, s, "team_vault_open")
+	call := func() { s.call("team_vault_open", `{}`).result() }
+	if call(); v.saw("x-env") != "" || v.saw("authorization") != "" {
+		t.Errorf("a Service that no entry matches sees %q, %q", v.saw("x-env"), v.saw("authorization"))
+	}
+	g.change(settings(fmt.Sprintf("  - {name: team/va*, metadata: {x-env: {value: test}, x-secret: {file: %s}}}\n  - {name: team/*, prefix: '{service}.'}\n", secret)))
+	if got := toolsOf(s); !slices.Contains(got, "vault.vault_open") || slices.Contains(got, "team_vault_open") {
+		t.Errorf("listed %v", got)
+	}
+	s.call("vault.vault_open", `{}`).result()
+	if v.saw("x-env") != "test" || v.saw("x-secret") != "hush" {
+		t.Errorf("the service saw %q, %q", v.saw("x-env"), v.saw("x-secret"))
+	}
+	g.write(settings("  - {name: team/*, metadata: {x-secret: {file: absent}}}\n"))
+	awaitMetric(t, g.Edge, "mcpedge_settings_stale", 1)
+	if s.call("vault.vault_open", `{}`).result(); v.saw("x-env") != "test" {
+		t.Errorf("after a broken change the service saw %q", v.saw("x-env"))
 	}
 }

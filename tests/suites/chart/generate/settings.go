@@ -35,10 +35,13 @@ func settings(root string) (*jsonschema.Schema, error) {
 	mayBeOff(dpop)
 	served, _ := s.Properties.Get("root")
 	mayBeOff(served)
-	backends, _ := s.Properties.Get("backends")
-	health, _ := backends.Items.Properties.Get("health")
-	service, _ := health.Properties.Get("service")
-	mayBeOff(service)
+	cluster, _ := s.Properties.Get("kubernetes")
+	for _, section := range []*jsonschema.Schema{s, cluster} {
+		backends, _ := section.Properties.Get("backends")
+		health, _ := backends.Items.Properties.Get("health")
+		service, _ := health.Properties.Get("service")
+		mayBeOff(service)
+	}
 	return s, nil
 }
 

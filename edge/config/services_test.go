@@ -1,0 +1,106 @@
+package config
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A key of a discovered backend has the value of the first entry that matches and sets it, and last
+// that of kubernetes itself. What the Service requests is no more than its kind.
+func TestDiscoveredBackends(t *testing.T) {
+	r, first, _ := started(t, `
+identity-key: `+signingKey(t)+`
+kubernetes:
+  namespaces: [payments, tools]
+  reflect: true
+  metadata: {x-env: {value: test}}
+  forward-headers: [x-request-id]
+  backends:
+    - {name: payments/audit-*, timeout: 5s, claims: []}
+    - {name: payments/*, identity: signed, claims: [tenant], timeout: 30s, exclude: ["*/Delete*"], prefix: "pay_{service}_", uris: ["pay://"]}
+    - {name: "*/*", timeout: 10s, max-concurrent: 7, metadata: {x-a: {value: a}}}
+`)
+	_ = r
+	c := &first.Config
+	audit, err := c.Discovered("payments/audit-log", KindReflect)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if audit.Timeout != 5*time.Second || audit.Claims == nil || len(audit.Claims) > 0 || audit.Identity != IdentitySigned || audit.Prefix != "pay_audit-log_" ||
+		audit.MaxConcurrent != 7 || len(audit.Metadata) != 1 || audit.Metadata["x-a"].Value != "a" || len(audit.ForwardHeaders) != 1 || audit.Name != "payments/audit-log" {
+		t.Errorf("%+v", audit)
+	}
+	if other, err := c.Discovered("tools/calc", KindContract); err != nil || other.Timeout != 10*time.Second || other.Identity != "" || other.Prefix != "tools_" || len(other.URIs) > 0 {
+		t.Errorf("%+v, %v", other, err)
+	}
+	if _, err := c.Discovered("payments/ledger", KindContract); err == nil || !strings.Contains(err.Error(), "exclude and max-stream-messages are for kind: reflect") {
+		t.Errorf("methods of a service of the contract are excluded: %v", err)
+	}
+	if got := c.ForwardedClaims(); !slices.Contains(got, "tenant") {
+		t.Errorf("principals keep %q", got)
+	}
+}
+
+// The kind of an entry replaces the one that a Service requests.
+func TestKindOfDiscoveredBackends(t *testing.T) {
+	_, first, _ := started(t, "kubernetes: {backends: [{name: a/*, kind: reflect}, {name: b/*, kind: contract}]}\n")
+	for name, want := range map[string]string{"a/x": KindReflect, "b/x": KindContract} {
+		for _, requested := range []string{KindContract, KindReflect} {
+			if b, err := first.Config.Discovered(name, requested); err != nil || b.Kind != want {
+				t.Errorf("%s, which requests %s: %+v, %v", name, requested, b, err)
+			}
+		}
+	}
+	if _, err := first.Config.Discovered("c/x", KindReflect); err == nil || !strings.Contains(err.Error(), "set kubernetes.reflect") {
+		t.Errorf("reflect without a grant: %v", err)
+	}
+}
+
+// Entries change without a restart, and other keys of kubernetes do not. A section that is gone changes
+// nothing.
+func TestServicesAreRead(t *testing.T) {
+	r, first, _ := started(t, "kubernetes: {backends: [{name: a/*, timeout: 3s}]}\n")
+	next, err := r.Read([]byte("kubernetes: {prefix: '', backends: [{name: a/*, timeout: 4s}]}\n"), nil, first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if next.Digest == first.Digest || next.Config.Kubernetes.Backends[0].Timeout != 4*time.Second || next.Config.Kubernetes.Prefix != nil {
+		t.Errorf("%+v", next.Config.Kubernetes)
+	}
+	if len(next.Waiting) != 1 || next.Waiting[0].Key != "kubernetes.prefix" {
+		t.Errorf("%+v wait for a restart", next.Waiting)
+	}
+	for _, text := range []string{"kubernetes: {}\n", "demo: true\n"} {
+		if _, err := r.Read([]byte(text), nil, next); err == nil || !strings.Contains(err.Error(), "there is no kubernetes.backends any more: put it back, or write backends: [] under kubernetes") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	none, err := r.Read([]byte("kubernetes: {backends: []}\n"), nil, next)
+	if err != nil || len(none.Config.Kubernetes.Backends) > 0 {
+		t.Errorf("%+v, %v", none, err)
+	}
+}
+
+// An entry for a namespace that is not watched is noted, and so are credentials without TLS.
+func TestNotesOnServices(t *testing.T) {
+	_, first, _ := started(t, `
+identity-key: `+signingKey(t)+`
+kubernetes:
+  namespaces: [team-a]
+  backends: [{name: "team-*/*", identity: signed}, {name: other/*, timeout: 3s}]
+`)
+	if got := first.Config.Ineffective(); len(got) != 1 || !strings.HasPrefix(got[0], "kubernetes.backends[1] other/*: name: it matches no Service") {
+		t.Errorf("%q", got)
+	}
+	if got := first.Config.Exposed(); len(got) != 1 || !strings.HasPrefix(got[0], "kubernetes.backends[0] team-*/*: identity: signed") {
+		t.Errorf("%q", got)
+	}
+}
+
+// signingKey returns the name of a file for identity-key.
+func signingKey(t *testing.T) string {
+	t.Helper()
+	return file(t, "")
+}
