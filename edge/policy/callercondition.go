@@ -20,11 +20,24 @@ type CallerCondition struct {
 
 // CompileCallerCondition compiles an expression. It returns an error for an invalid syntax or type.
 func CompileCallerCondition(text string) (*CallerCondition, error) {
+	return compileCaller(text, costLimit)
+}
+
+// CompileOwnedCondition is CompileCallerCondition for a condition of an owner: it fails for one whose estimated
+// cost is above MaxRuleCost, and MaxDecisionCost bounds its evaluation.
+func CompileOwnedCondition(text string) (*CallerCondition, error) {
+	if cost, err := EstimatedCost(text); err == nil && cost > MaxRuleCost {
+		return nil, tooCostly(cost)
+	}
+	return compileCaller(text, MaxDecisionCost)
+}
+
+func compileCaller(text string, limit uint64) (*CallerCondition, error) {
 	env, err := newEnv(slices.Values(callerVariables))
 	if err != nil {
 		return nil, err
 	}
-	checked, options, err := check(env, text)
+	checked, options, err := check(env, text, limit)
 	if err != nil {
 		return nil, err
 	}

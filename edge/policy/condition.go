@@ -89,6 +89,9 @@ type condition struct {
 	// partial evaluates the condition with unknown arguments and template variables. It is nil if
 	// the condition does not inspect them.
 	partial cel.Program
+	// estimate is the estimated cost of an evaluation whose cost is not measured. It is 0 for the
+	// platform's conditions.
+	estimate uint64
 }
 
 // uses are the variables and claims that the conditions of a policy inspect.
@@ -101,7 +104,12 @@ type uses struct {
 }
 
 func compile(env *cel.Env, text string, u *uses) (condition, error) {
-	checked, options, err := check(env, text)
+	return compileWithin(env, text, u, costLimit)
+}
+
+// compileWithin compiles a condition with a limit of the cost of a costly one.
+func compileWithin(env *cel.Env, text string, u *uses, limit uint64) (condition, error) {
+	checked, options, err := check(env, text, limit)
 	if err != nil {
 		return condition{}, err
 	}
@@ -122,7 +130,7 @@ func compile(env *cel.Env, text string, u *uses) (condition, error) {
 
 // check parses and type-checks an expression. options make numbers exact and bound the cost of its
 // evaluation.
-func check(env *cel.Env, text string) (_ *cel.Ast, options []cel.ProgramOption, _ error) {
+func check(env *cel.Env, text string, limit uint64) (_ *cel.Ast, options []cel.ProgramOption, _ error) {
 	checked, issues := env.Compile(text)
 	if issues.Err() != nil {
 		var names []string
@@ -143,7 +151,7 @@ func check(env *cel.Env, text string) (_ *cel.Ast, options []cel.ProgramOption, 
 	}
 	options = []cel.ProgramOption{cel.CustomDecoratorV2(exactly(checked.NativeRep()))}
 	if costly(checked.NativeRep()) {
-		options = append(options, cel.CostLimit(costLimit))
+		options = append(options, cel.CostLimit(limit))
 	}
 	return checked, options, nil
 }
@@ -252,6 +260,12 @@ var errNotBool = errors.New("it is neither true nor false")
 
 // holds evaluates a condition.
 func (c *condition) holds(v *values) (truth, error) {
+	t, _, err := c.cost(v)
+	return t, err
+}
+
+// cost is holds with the cost of the evaluation.
+func (c *condition) cost(v *values) (_ truth, cost uint64, _ error) {
 	program := c.program
 	var input any = v
 	if !v.known && c.partial != nil {
@@ -261,22 +275,27 @@ func (c *condition) holds(v *values) (truth, error) {
 		}
 		partial, err := cel.PartialVars(v, unknown...)
 		if err != nil {
-			return isFalse, err
+			return isFalse, 0, err
 		}
 		program, input = c.partial, partial
 	}
-	out, _, err := program.Eval(input)
+	out, details, err := program.Eval(input)
+	if cost = c.estimate; cost > 0 {
+		if actual := details.ActualCost(); actual != nil {
+			cost = *actual
+		}
+	}
 	switch {
 	case err != nil:
-		return isFalse, err
+		return isFalse, cost, err
 	case types.IsUnknown(out):
-		return isOpen, nil
+		return isOpen, cost, nil
 	case out == types.True:
-		return isTrue, nil
+		return isTrue, cost, nil
 	case out == types.False:
-		return isFalse, nil
+		return isFalse, cost, nil
 	}
-	return isFalse, errNotBool
+	return isFalse, cost, errNotBool
 }
 
 // values are the variables of one decision. It implements interpreter.Activation.

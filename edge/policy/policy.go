@@ -45,6 +45,8 @@ type rule struct {
 	name string
 	when condition
 	then Effect
+	// place is the file and the line of a rule of a Restriction; empty if they are not known.
+	place string
 }
 
 // Compile returns the policy of settings. The error lists all invalid settings with their paths.
@@ -66,7 +68,7 @@ func Compile(s Settings) (*Policy, error) {
 		if err != nil {
 			errs = append(errs, fmt.Errorf("rules[%d] %s: when: %w", i, r.Name, err))
 		}
-		p.rules = append(p.rules, rule{r.Name, when, r.Then})
+		p.rules = append(p.rules, rule{name: r.Name, when: when, then: r.Then})
 	}
 	for i := range s.Restrictions {
 		errs = append(errs, p.restrictions.add(&s.Restrictions[i], env, &p.uses))

@@ -20,6 +20,8 @@ type Restriction struct {
 	Backends []string
 	// Rules are evaluated in order. The first one whose condition is true decides. Then is Hide or Deny.
 	Rules []Rule
+	// Places are the file and the line of each rule, for errors of its evaluation. nil names none.
+	Places []string `json:"-"`
 	// Scopes are required in addition to Settings.Scopes. The first element that applies decides.
 	Scopes []Scopes
 }
@@ -57,15 +59,23 @@ func (r *Restriction) validate() error {
 	return errors.Join(append(errs, invalidScopes(r.Scopes)...)...)
 }
 
+// place returns the file and the line of a rule; empty if they are not known.
+func (r *Restriction) place(i int) string {
+	if i < len(r.Places) {
+		return r.Places[i]
+	}
+	return ""
+}
+
 // compile returns the compiled rules, with their qualified names.
 func (r *Restriction) compile(env *cel.Env, u *uses) (out []rule, _ error) {
 	var errs []error
 	for i, one := range r.Rules {
-		when, err := compile(env, one.When, u)
+		when, err := compileOwned(env, one.When, u)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("rules[%d] %s: when: %w", i, one.Name, err))
 		}
-		out = append(out, rule{r.Qualified(one.Name), when, one.Then})
+		out = append(out, rule{r.Qualified(one.Name), when, one.Then, r.place(i)})
 	}
 	return out, errors.Join(errs...)
 }
@@ -108,9 +118,13 @@ func (r *restrictions) add(s *Restriction, env *cel.Env, u *uses) error {
 // decision of the first rule that holds whatever the arguments are. open is that of the first rule
 // before it that depends on unknown arguments. nil means that there is none.
 func (p *Policy) restrict(v *values) (refused, open *Decision) {
+	var spent uint64
 	for _, i := range p.restrictions.of[v.target.Backend] {
 		r := &p.restrictions.rules[i]
-		truth, err := r.when.holds(v)
+		truth, cost, err := r.when.cost(v)
+		if spent += cost; err != nil || spent > MaxDecisionCost {
+			err = r.failed(spent, err)
+		}
 		d := Decision{Effect: r.then, Rule: r.name, at: len(p.rules) + ownNames + i}
 		switch {
 		case err != nil:

@@ -43,7 +43,7 @@ func CompileValue(text string) (*Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	checked, options, err := check(env, text)
+	checked, options, err := check(env, text, costLimit)
 	if err != nil {
 		return nil, err
 	}
