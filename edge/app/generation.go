@@ -199,7 +199,7 @@ func (a *App) keepClaims(of ...*generation) {
 }
 
 func sameSets(a, b *generation) bool {
-	return reflect.DeepEqual(a.Config.Sets, b.Config.Sets)
+	return reflect.DeepEqual(a.Config.OwnedSets(), b.Config.OwnedSets())
 }
 
 // openSets makes the sets of a generation known to the authenticator.

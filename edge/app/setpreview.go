@@ -36,7 +36,7 @@ func reportSets(cfg *config.Config, p *catalog.Preview, complete bool, out io.Wr
 // setsWithoutBoundary returns, one sentence each, the sets that an audience does not separate from
 // each other: an issuer has the same audiences for all, so that its tokens for one are accepted by all.
 func setsWithoutBoundary(cfg *config.Config) (notes []string) {
-	if len(cfg.Sets) == 0 || cfg.Auth == nil {
+	if len(cfg.OwnedSets()) == 0 || cfg.Auth == nil {
 		return nil
 	}
 	for i := range cfg.Auth.Issuers {

@@ -103,7 +103,7 @@ func (s *narrowing) hasNamed(kind overlay.Kind, b *backend.Backend, name string)
 
 // mayHave reports whether something of a kind of a backend may be a member of the set.
 func (s *narrowing) mayHave(kind overlay.Kind, name string) bool {
-	return s.set.Include.MayHave(s.whole.overlay, kind, name) && !s.set.Exclude.Backends.Match(name)
+	return s.set.Include.MayHave(s.whole.overlay, kind, name) && !s.set.Exclude.HasBackend(name)
 }
 
 func (s *narrowing) mayHaveAny(name string) bool {
@@ -201,7 +201,7 @@ func (s *narrowing) instructions() string {
 	}
 	m := &merge{showing: showing{overlay: s.whole.overlay}}
 	for _, p := range s.whole.Parts {
-		if name := p.Backend.Name(); s.set.Include.Backends.Match(name) && !s.set.Exclude.Backends.Match(name) {
+		if name := p.Backend.Name(); s.set.Include.HasBackend(name) && !s.set.Exclude.HasBackend(name) {
 			m.parts = append(m.parts, p)
 		}
 	}

@@ -18,7 +18,7 @@ type Include struct {
 	File string `yaml:"file" also:"files,path,glob,pattern" names:"pattern"`
 	// Owns is what the files may be about.
 	Owns IncludeOwns `yaml:"owns"`
-	// May are the sections that the files may have: MayCatalog, MayPolicy.
+	// May are the sections that the files may have: MayCatalog, MayPolicy, MaySets.
 	May Names `yaml:"may" also:"sections,allow"`
 }
 
@@ -28,6 +28,8 @@ type IncludeOwns struct {
 	Backends Names `yaml:"backends" also:"backend"`
 	// Prefixes begin the names and aliases that the files may give. Empty: they may give none.
 	Prefixes Names `yaml:"prefixes" also:"prefix"`
+	// Sets are the names of the sets that the files may define: a name, or the beginning of names and *.
+	Sets Names `yaml:"sets" also:"set"`
 }
 
 // The values of Include.May.
@@ -36,6 +38,8 @@ const (
 	MayCatalog = "catalog"
 	// MayPolicy grants rules that deny or hide and required scopes, for the own backends.
 	MayPolicy = "policy"
+	// MaySets grants sets of the own backends, with names of IncludeOwns.Sets.
+	MaySets = "sets"
 )
 
 // maxIncludeName bounds the names of grants in bytes.
@@ -60,6 +64,9 @@ func (g *Include) allows() string {
 	}
 	if g.grants(MayPolicy) {
 		keys = append(keys, "policy.rules", "policy.scopes")
+	}
+	if g.grants(MaySets) {
+		keys = append(keys, "sets")
 	}
 	return fmt.Sprintf("the grant %q allows %s of %s", g.Label(), strings.Join(keys, ", "), quoteAll(g.Owns.Backends))
 }
@@ -94,14 +101,15 @@ func (c *Config) validateIncludes() (errs []error) {
 			wrong("name: %q is that of include[%d], too: give each its own", g.Label(), at)
 		}
 		for _, section := range g.May {
-			if section != MayCatalog && section != MayPolicy {
-				wrong("may: %q: use catalog and policy", section)
+			if section != MayCatalog && section != MayPolicy && section != MaySets {
+				wrong("may: %q: use catalog, policy and sets", section)
 			}
 		}
 		if len(g.May) == 0 {
-			wrong("may: it is missing: write what the files may have: catalog, policy")
+			wrong("may: it is missing: write what the files may have: catalog, policy, sets")
 		}
 		c.validateOwns(i, wrong)
+		c.validateOwnSets(i, wrong)
 	}
 	return errs
 }

@@ -203,9 +203,10 @@ func within(s *partSettings, parts []part) bool {
 		s = &partSettings{
 			partCatalog{without(s.Catalog.Tools, p.Catalog.Tools), without(s.Catalog.Prompts, p.Catalog.Prompts), without(s.Catalog.Resources, p.Catalog.Resources)},
 			partPolicy{without(s.Policy.Rules, p.Policy.Rules), without(s.Policy.Scopes, p.Policy.Scopes)},
+			withoutSets(s.Sets, p.Sets),
 		}
 	}
-	return len(s.Catalog.Tools)+len(s.Catalog.Prompts)+len(s.Catalog.Resources)+len(s.Policy.Rules)+len(s.Policy.Scopes) == 0
+	return len(s.Sets)+len(s.Catalog.Tools)+len(s.Catalog.Prompts)+len(s.Catalog.Resources)+len(s.Policy.Rules)+len(s.Policy.Scopes) == 0
 }
 
 // without returns the elements of a list that are not equal to one of another list.
@@ -256,6 +257,10 @@ func (g *Include) restriction(parts []part) policy.Restriction {
 	out := policy.Restriction{Owner: g.Label(), Backends: g.Owns.Backends}
 	for i := range parts {
 		s := parts[i].settings.Policy.settings()
+		placed := parts[i].text.locator()
+		for n := range s.Rules {
+			out.Places = append(out.Places, placed(fmt.Sprintf("policy.rules[%d]: ", n)))
+		}
 		out.Rules, out.Scopes = append(out.Rules, s.Rules...), append(out.Scopes, s.Scopes...)
 	}
 	return out

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/token"
@@ -22,6 +23,8 @@ type part struct {
 type partSettings struct {
 	Catalog partCatalog `yaml:"catalog"`
 	Policy  partPolicy  `yaml:"policy"`
+	// Sets are by name.
+	Sets map[string]partSet `yaml:"sets"`
 }
 
 // partCatalog are the entries of a Catalog.
@@ -66,10 +69,10 @@ func (g *Include) newPart(f IncludedFile) (p *part, blank bool, err error) {
 	return p, false, nil
 }
 
-// size returns the numbers of entries and of rules.
+// size returns the numbers of entries, including the patterns of sets, and of rules.
 func (s *partSettings) size() (entries, rules int) {
 	c, p := &s.Catalog, &s.Policy
-	return len(c.Tools) + len(c.Prompts) + len(c.Resources), len(p.Rules) + len(p.Scopes)
+	return len(c.Tools) + len(c.Prompts) + len(c.Resources) + len(s.patterns()), len(p.Rules) + len(p.Scopes)
 }
 
 // belongTo sets the backend of the entries without one.
@@ -97,16 +100,16 @@ func (g *Include) ungranted(text *source) error {
 	wrong := func(line int, key string) {
 		errs = append(errs, fmt.Errorf("config %s:%d: %s: it is the platform's: %s", text.file, line, key, g.allows()))
 	}
-	for _, section := range []string{MayCatalog, MayPolicy} {
+	for _, section := range []string{MayCatalog, MayPolicy, MaySets} {
 		if line := text.lines[section]; line != 0 && !g.grants(section) {
 			wrong(line, section)
 		}
 	}
 	text.unknown = slices.DeleteFunc(text.unknown, func(k unknownKey) bool {
-		switch k.in.path {
-		case "":
+		switch path := k.in.path; {
+		case path == "":
 			wrong(k.at.line, k.key)
-		case MayCatalog, MayPolicy:
+		case path == MayCatalog, path == MayPolicy, strings.HasPrefix(path, "sets.") && k.key == "accept-root":
 			wrong(k.at.line, k.in.path+"."+k.key)
 		default:
 			return false

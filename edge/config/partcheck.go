@@ -30,6 +30,7 @@ func (c *Config) validateParts(i int, parts []part) error {
 		errs = append(errs, p.placed(p.catalog().invalidArguments())...)
 		errs = append(errs, p.placed(c.foreignClaims(g, p.catalog()))...)
 		errs = append(errs, p.placed(c.invalidRules(g, p))...)
+		errs = append(errs, p.placed(c.invalidSets(g, p, parts[:n]))...)
 		p.catalog().addTo(&all, p.text.locate)
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -46,6 +47,9 @@ func (c *Config) validateParts(i int, parts []part) error {
 	if err := r.Validate(); err != nil {
 		return fmt.Errorf("config %s: %w", g.File, err)
 	}
+	if err := g.costs(&r, parts); err != nil {
+		return err
+	}
 	settings := c.ownPolicy()
 	settings.Restrictions = []policy.Restriction{r}
 	if _, err := policy.Compile(settings); err != nil {
@@ -54,10 +58,29 @@ func (c *Config) validateParts(i int, parts []part) error {
 	return nil
 }
 
+// costs returns an error if the conditions of rules and of sets may take more time than one owner may.
+func (g *Include) costs(r *policy.Restriction, parts []part) error {
+	total, costliest, place := r.Cost()
+	for i := range parts {
+		for _, s := range parts[i].settings.Sets {
+			if s.When != nil {
+				cost, _ := policy.EstimatedCost(*s.When)
+				total += cost
+			}
+		}
+	}
+	if total <= policy.MaxOwnerCost {
+		return nil
+	}
+	return fmt.Errorf("config %s: the conditions have an estimated cost of %d together, and at most %d is allowed: simplify them, first of all %q in %s",
+		g.File, total, policy.MaxOwnerCost, costliest, place)
+}
+
 // withoutGrant returns an error if a part has a section that the grant does not allow any more.
 func (g *Include) withoutGrant(p *part) error {
 	entries, rules := p.settings.size()
-	if entries > 0 && !g.grants(MayCatalog) || rules > 0 && !g.grants(MayPolicy) {
+	entries -= len(p.settings.patterns())
+	if entries > 0 && !g.grants(MayCatalog) || rules > 0 && !g.grants(MayPolicy) || len(p.settings.Sets) > 0 && !g.grants(MaySets) {
 		return fmt.Errorf("config %s: %s", p.name, g.allows())
 	}
 	return nil
@@ -65,13 +88,17 @@ func (g *Include) withoutGrant(p *part) error {
 
 // tooMany returns an error if parts have more entries or rules than one owner may have.
 func (g *Include) tooMany(parts []part) error {
-	entries, rules := 0, 0
+	entries, rules, sets := 0, 0, 0
 	for i := range parts {
+		sets += len(parts[i].settings.Sets)
 		e, r := parts[i].settings.size()
 		entries, rules = entries+e, rules+r
 	}
 	if entries > maxIncludedEntries || rules > maxIncludedRules {
-		return fmt.Errorf("config %s: there are %d entries, and %d rules and scopes: have at most %d and %d", g.File, entries, rules, maxIncludedEntries, maxIncludedRules)
+		return fmt.Errorf("config %s: there are %d entries and patterns of sets, and %d rules and scopes: have at most %d and %d", g.File, entries, rules, maxIncludedEntries, maxIncludedRules)
+	}
+	if sets > maxIncludedSets {
+		return fmt.Errorf("config %s: there are %d sets: have at most %d", g.File, sets, maxIncludedSets)
 	}
 	return nil
 }

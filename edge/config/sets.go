@@ -85,22 +85,28 @@ type OpenSet struct {
 	AcceptRoot bool
 }
 
-// OpenSets compiles Sets.
+// OpenSets compiles Sets, and those of the owners of Include that are in force.
 func (c *Config) OpenSets() (map[string]*OpenSet, error) {
-	if len(c.Sets) == 0 {
+	all := c.OwnedSets()
+	if len(all) == 0 {
 		return nil, nil
 	}
-	out := make(map[string]*OpenSet, len(c.Sets))
+	out := make(map[string]*OpenSet, len(all))
 	var errs []error
-	for _, name := range slices.Sorted(maps.Keys(c.Sets)) {
-		s := c.Sets[name]
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		s := all[name]
 		one := &OpenSet{Scopes: s.Scopes, AcceptRoot: s.AcceptRoot, Set: &overlay.Set{
 			Name: name, Title: s.Title, Instructions: s.Instructions, Private: s.When != nil || len(s.Scopes) > 0,
 			Include: s.Include.selection(), Exclude: s.Exclude.selection(),
 		}}
+		one.Include.Within = s.Within
 		if s.When != nil {
 			var err error
-			if one.When, err = policy.CompileCallerCondition(*s.When); err != nil {
+			compile := policy.CompileCallerCondition
+			if s.Within != nil { // It is an owner's.
+				compile = policy.CompileOwnedCondition
+			}
+			if one.When, err = compile(*s.When); err != nil {
 				errs = append(errs, fmt.Errorf("sets.%s.when: %w", name, err))
 			}
 		}
@@ -137,41 +143,9 @@ var setName = regexp.MustCompile(`^[a-z0-9-]{1,63}$`)
 func (c *Config) validateSets() (errs []error) {
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	names := slices.Sorted(maps.Keys(c.Sets))
-	groups := c.groups()
 	for _, name := range names {
 		s := c.Sets[name]
-		switch {
-		case !setName.MatchString(name):
-			wrong("sets: %.80q is no name of a set: use 1 to 63 lower-case letters, digits and -", name)
-		case name == RootAll || name == RootOff:
-			wrong("sets.%s: it is a value of root: give the set another name", name)
-		}
-		empty := true
-		for key, members := range map[string]*SetMembers{"include": &s.Include, "exclude": &s.Exclude} {
-			parts := members.parts()
-			for _, part := range slices.Sorted(maps.Keys(parts)) {
-				empty = empty && (key == "exclude" || len(parts[part]) == 0)
-				for _, text := range parts[part] {
-					at := fmt.Sprintf("sets.%s.%s.%s", name, key, part)
-					switch p := pattern.New(text); {
-					case text == "":
-						wrong("%s: an entry is empty: write a name, with * or ** for any text", at)
-					case part == "backends" && p.Literal() && !c.hasBackendNamed(text):
-						wrong("%s: %q is no backend: use the name of one under backends", at, text)
-					case part == "groups" && !slices.ContainsFunc(groups, p.Match):
-						wrong("%s: no entry of the catalog has the group %q: write groups: [%s] in one", at, text, text)
-					}
-				}
-			}
-		}
-		if empty {
-			wrong("sets.%s: include: it is missing, and the set has nothing: name backends, groups, tools, prompts or resources", name)
-		}
-		for _, scope := range s.Scopes {
-			if why := mcp.NotScope(scope); why != "" {
-				wrong("sets.%s.scopes: %q %s", name, scope, why)
-			}
-		}
+		errs = append(errs, c.invalidSet(name, &s)...)
 	}
 	if _, err := c.OpenSets(); err != nil {
 		errs = append(errs, err)
@@ -179,8 +153,50 @@ func (c *Config) validateSets() (errs []error) {
 	if set, _ := c.RootSet(); set != "" && !slices.Contains(names, set) {
 		wrong("root: %q is no set: use all, off, or the name of one under sets", set)
 	}
-	if c.Set != "" && !slices.Contains(names, c.Set) {
+	if c.Set != "" && !slices.Contains(names, c.Set) && !slices.ContainsFunc(c.Include, func(g Include) bool { return g.grantsSet(c.Set) }) {
 		wrong("set: %q is no set: use the name of one under sets", c.Set)
+	}
+	return errs
+}
+
+// invalidSet returns the errors of a set, except those of When.
+func (c *Config) invalidSet(name string, s *Set) (errs []error) {
+	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	switch {
+	case !setName.MatchString(name):
+		wrong("sets: %.80q is no name of a set: use 1 to 63 lower-case letters, digits and -", name)
+	case name == RootAll || name == RootOff:
+		wrong("sets.%s: it is a value of root: give the set another name", name)
+	}
+	var groups []string
+	if len(s.Include.Groups)+len(s.Exclude.Groups) > 0 {
+		groups = c.groups()
+	}
+	empty := true
+	for key, members := range map[string]*SetMembers{"include": &s.Include, "exclude": &s.Exclude} {
+		parts := members.parts()
+		for _, part := range slices.Sorted(maps.Keys(parts)) {
+			empty = empty && (key == "exclude" || len(parts[part]) == 0)
+			for _, text := range parts[part] {
+				at := fmt.Sprintf("sets.%s.%s.%s", name, key, part)
+				switch p := pattern.New(text); {
+				case text == "":
+					wrong("%s: an entry is empty: write a name, with * or ** for any text", at)
+				case part == "backends" && p.Literal() && !c.hasBackendNamed(text):
+					wrong("%s: %q is no backend: use the name of one under backends", at, text)
+				case part == "groups" && !slices.ContainsFunc(groups, p.Match):
+					wrong("%s: no entry of the catalog has the group %q: write groups: [%s] in one", at, text, text)
+				}
+			}
+		}
+	}
+	if empty {
+		wrong("sets.%s: include: it is missing, and the set has nothing: name backends, groups, tools, prompts or resources", name)
+	}
+	for _, scope := range s.Scopes {
+		if why := mcp.NotScope(scope); why != "" {
+			wrong("sets.%s.scopes: %q %s", name, scope, why)
+		}
 	}
 	return errs
 }

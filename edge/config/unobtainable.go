@@ -31,11 +31,11 @@ func (c *Config) NeededScopes() (out []NeededScope) {
 			}
 		}
 	})
-	for _, name := range slices.Sorted(maps.Keys(c.Sets)) {
-		for _, scope := range c.Sets[name].Scopes {
-			out = append(out, NeededScope{Setting: "sets." + name + ".scopes", Scope: scope, Effect: "no caller can use the set"})
+	c.eachSet(func(name string, s *Set, placed func(string) string) {
+		for _, scope := range s.Scopes {
+			out = append(out, NeededScope{Setting: placed("sets." + name + ".scopes"), Scope: scope, Effect: "no caller can use the set"})
 		}
-	}
+	})
 	if o := c.AdminAuth; o != nil && o.Scope != "" && !o.ClientCert {
 		out = append(out, NeededScope{Setting: AdminScope, Scope: o.Scope, Effect: "no caller can use the admin address", Exact: true})
 	}
@@ -100,15 +100,14 @@ func (c *Config) unobtainable() (notes []string) {
 			}
 		}
 	})
-	for _, name := range slices.Sorted(maps.Keys(c.Sets)) {
-		when := c.Sets[name].When
-		if when == nil {
-			continue
+	c.eachSet(func(name string, s *Set, placed func(string) string) {
+		if s.When == nil {
+			return
 		}
-		if used := policy.CallerVariables(*when); len(used) > 0 {
-			note("sets.%s.when: there is no auth, so every caller is anonymous and has no %s", name, strings.Join(used, ", "))
+		if used := policy.CallerVariables(*s.When); len(used) > 0 {
+			note("%s: there is no auth, so every caller is anonymous and has no %s", placed("sets."+name+".when"), strings.Join(used, ", "))
 		}
-	}
+	})
 	return slices.Concat(notes, c.unobtainableMetadata(), c.unobtainablePins())
 }
 

@@ -32,6 +32,8 @@ type Selection struct {
 	Groups pattern.List
 	// Tools, Prompts and Resources select by name; resources by URI, templates by their text.
 	Tools, Prompts, Resources pattern.List
+	// Within are the names of the backends of which the selection selects anything. nil means all.
+	Within []string
 }
 
 // Kind is a kind of members of a set.
@@ -61,8 +63,19 @@ func (s *Selection) names(kind Kind) pattern.List {
 	}
 }
 
+// Reaches reports whether the selection may select anything of a backend, by Within.
+func (s *Selection) Reaches(backend string) bool {
+	return s.Within == nil || slices.Contains(s.Within, backend)
+}
+
+// HasBackend reports whether the selection selects everything of a backend.
+func (s *Selection) HasBackend(name string) bool { return s.Reaches(name) && s.Backends.Match(name) }
+
 // Has reports whether the selection selects a name of a backend. o has its groups; it may be nil.
 func (s *Selection) Has(o *Overlay, kind Kind, backend, name string) bool {
+	if !s.Reaches(backend) {
+		return false
+	}
 	return s.Backends.Match(backend) || s.names(kind).Match(name) || s.hasGroup(o, kind, backend, name)
 }
 
@@ -76,6 +89,9 @@ func (s *Selection) hasGroup(o *Overlay, kind Kind, backend, name string) bool {
 // MayHave reports whether the selection may select something of a kind of a backend, whatever the
 // backend lists.
 func (s *Selection) MayHave(o *Overlay, kind Kind, backend string) bool {
+	if !s.Reaches(backend) {
+		return false
+	}
 	if s.Backends.Match(backend) || len(s.names(kind)) > 0 {
 		return true
 	}
@@ -123,6 +139,9 @@ func (s *Selection) texts() (out [][]string) {
 			texts = append(texts, p.String())
 		}
 		out = append(out, texts)
+	}
+	if s.Within != nil {
+		out = append(out, s.Within)
 	}
 	return out
 }

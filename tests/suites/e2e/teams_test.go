@@ -64,7 +64,7 @@ func startTeams(t *testing.T, more string, prepare func(e *teamsEdge)) *teamsEdg
 	crm, pay := harness.Serve(t, "crm", newCRM()), harness.Serve(t, "pay", adder("add"))
 	settings := "backends:\n" + backend("crm", crm, ", prefix: crm_") + backend("pay", pay, "") + `
 include:
-- {name: crm-team, file: teams/crm/*.yaml, owns: {backends: [crm], prefixes: [crm_]}, may: [catalog, policy]}
+- {name: crm-team, file: teams/crm/*.yaml, owns: {backends: [crm], prefixes: [crm_], sets: [crm]}, may: [catalog, policy, sets]}
 - {name: pay-team, file: teams/pay.yaml, owns: {backends: [pay]}, may: [catalog]}
 ` + more
 	g := &governed{t: t, file: filepath.Join(t.TempDir(), "edge.yaml"), generation: 1}
@@ -309,4 +309,38 @@ func TestTeamsRulesAreRecorded(t *testing.T) {
 		}
 	}
 	awaitMetric(t, e.Edge, `mcpedge_policy_denied_total{mcpedge_policy_rule="crm-team/no-exports"`, 1)
+}
+
+// TestSetsOfTeams: a team's set has its own backend alone, in every revision. It is served as it was while
+// the team's file is broken, and not at all while that is away.
+func TestSetsOfTeams(t *testing.T) {
+	harness.OneProcess(t)
+	t.Parallel() // it waits for most of its time
+	const set = "sets: {crm: {include: {backends: ['**'], tools: ['**'], resources: ['**'], prompts: ['**']}, exclude: {resources: ['crm://plan']}}}\n"
+	e := startTeams(t, "", written(crmFile+set))
+	wantServed := func(what string) {
+		t.Helper()
+		for _, version := range []string{vNov, v2026} {
+			a := askerAt(t, e.URL+"/crm", version)
+			if tools := string(a.ask("tools/list", `{}`).want(http.StatusOK).body); !strings.Contains(tools, `"crm_find_customer"`) || strings.Contains(tools, `"add"`) {
+				t.Errorf("%s, %s: the tools are %s", what, version, tools)
+			}
+			if r := a.ask("tools/call", addition); !strings.Contains(string(r.body), `"error"`) {
+				t.Errorf("%s, %s: another team's tool answers %s", what, version, r.body)
+			}
+			if r := a.ask("resources/read", `{"uri":"crm://plan"}`); strings.Contains(string(r.body), "the text of") {
+				t.Errorf("%s, %s: an excluded resource is %s", what, version, r.body)
+			}
+		}
+	}
+	wantServed("at the start")
+	written(crmFile + strings.Replace(set, "exclude", "excludes", 1))(e)
+	e.await("stale", "crm.yaml")
+	wantServed("while it is broken")
+	written("-")(e)
+	e.await("hidden", "there is no such file")
+	newCaller(t, e.URL+"/crm").send(t, http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, "Content-Type", "application/json", "Accept", "application/json, text/event-stream").want(http.StatusNotFound)
+	written(crmFile + set)(e)
+	e.await("in-force", "")
+	wantServed("once it is back")
 }
