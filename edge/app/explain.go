@@ -26,7 +26,7 @@ type Question struct {
 	// one is set; none explains everything that is listed. A tool or prompt may have the name that
 	// rules know, or the one that clients see.
 	Tool, Prompt, Resource string
-	// Set is the name of the set in which the caller is; empty means the root.
+	// Set is the name of the set in which the caller is; empty means what the setting root serves.
 	Set string
 	// Arguments are those of the tool or prompt, a JSON object. Empty means unknown.
 	Arguments json.RawMessage
@@ -63,7 +63,9 @@ func ExplainPolicy(ctx context.Context, cfg config.Config, q Question, out io.Wr
 		return err
 	}
 	defer pool.Close()
-	q.reportRefusals(&cfg, &who, out)
+	if !set.unserved && q.reportRefusals(&cfg, &who, out) {
+		set.refusal = "" // The edge looks at the set after the credentials.
+	}
 	reportBeyond(&cfg, missing, out)
 	ReportExternal(cfg, out)
 	if set.refusal != "" {
@@ -72,7 +74,7 @@ func ExplainPolicy(ctx context.Context, cfg config.Config, q Question, out io.Wr
 	targets := q.targets(pool, cfg.Overlay(), set.set)
 	if len(targets) == 0 && !q.everything() {
 		if set.set != nil && len(q.targets(pool, cfg.Overlay(), nil)) > 0 {
-			return fmt.Errorf("policy: %q is not in the set %q: it is unknown to every caller there, and no rule decides on it", q.Tool+q.Prompt+q.Resource, q.Set)
+			return fmt.Errorf("policy: %q is not in the set %q: it is unknown to every caller there, and no rule decides on it", q.Tool+q.Prompt+q.Resource, set.set.Name)
 		}
 		if len(q.targets(pool, nil, nil)) > 0 {
 			return fmt.Errorf("policy: catalog hides %q: it is unknown to every caller, and no rule decides on it", q.Tool+q.Prompt+q.Resource)

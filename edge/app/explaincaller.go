@@ -136,9 +136,9 @@ func claimant(cfg *config.Config, claims json.RawMessage) (mcp.Principal, error)
 	return who, nil
 }
 
-// reportRefusals writes to out, one line each, why the edge would not serve the caller, or would
-// take it for another, whatever the policy decides.
-func (q *Question) reportRefusals(cfg *config.Config, who *mcp.Principal, out io.Writer) {
+// reportRefusals writes to out, one line each, why the edge would not authenticate the caller, or would
+// take it for another, whatever the policy decides. It reports whether the edge answers with 401.
+func (q *Question) reportRefusals(cfg *config.Config, who *mcp.Principal, out io.Writer) (refused bool) {
 	note := func(format string, args ...any) { _, _ = fmt.Fprintf(out, "note    "+format+"\n", args...) }
 	switch {
 	case q.APIKey != "":
@@ -147,6 +147,7 @@ func (q *Question) reportRefusals(cfg *config.Config, who *mcp.Principal, out io
 		}
 		if hasExpired(who.Until) {
 			note("the API key %q expired at %s: the edge answers its requests with 401, and no rule decides on them", q.APIKey, who.Until.UTC().Format(time.RFC3339))
+			return true
 		}
 	case cfg.Auth == nil && !who.Anonymous():
 		note("there is no auth: the edge reads no token, and takes every caller for anonymous, as --claims {} does")
@@ -154,16 +155,19 @@ func (q *Question) reportRefusals(cfg *config.Config, who *mcp.Principal, out io
 	case who.Anonymous():
 		if !cfg.Auth.Optional {
 			note("auth.optional is not set: the edge answers requests without credentials with 401, and no rule decides on them")
+			return true
 		}
 	default:
-		for _, why := range tokenRefusals(cfg, q.Claims) {
+		for _, why := range tokenRefusals(cfg, q.Claims, q.endpoint()) {
 			note("the edge answers a token with these claims with 401, and no rule decides: %s", why)
+			refused = true
 		}
 	}
+	return refused
 }
 
-// tokenRefusals returns why a token with these claims is refused, or why that is unknown.
-func tokenRefusals(cfg *config.Config, claims json.RawMessage) []error {
+// tokenRefusals returns why a token with these claims is refused at an endpoint, or why that is unknown.
+func tokenRefusals(cfg *config.Config, claims json.RawMessage, endpoint string) []error {
 	if len(cfg.Auth.Issuers) == 0 {
 		return []error{errors.New("auth.issuers has none")}
 	}
@@ -171,5 +175,12 @@ func tokenRefusals(cfg *config.Config, claims json.RawMessage) []error {
 	if err != nil {
 		return []error{fmt.Errorf("auth cannot be used: %w", err)}
 	}
-	return a.Refusals(claims)
+	sets, err := cfg.OpenSets()
+	if err == nil {
+		err = a.SetSets(authSets(&config.Generation{Config: *cfg, Sets: sets}))
+	}
+	if err != nil {
+		return []error{fmt.Errorf("the sets cannot be used: %w", err)}
+	}
+	return a.Refusals(claims, endpoint)
 }

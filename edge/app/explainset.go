@@ -13,22 +13,33 @@ import (
 )
 
 // explainedSet is the set of a question, and why the edge would refuse the caller there. The zero value
-// is the root.
+// is the root, if that serves everything.
 type explainedSet struct {
 	set     *overlay.Set
 	refusal string
+	// unserved is whether the endpoint serves nothing, whatever the credentials are.
+	unserved bool
 }
 
 // set returns the set of the question for a caller.
 func (q *Question) set(cfg *config.Config, p *policy.Policy, who *mcp.Principal) (explainedSet, error) {
-	if q.Set == "" {
+	name, served := cfg.RootSet()
+	switch {
+	case q.Set != "":
+		name = q.Set
+	case !served:
+		return explainedSet{unserved: true, refusal: "root is off: the edge answers at " + endpointPath + " with 404, and no rule decides: name a set with --set"}, nil
+	case name == "":
 		return explainedSet{}, nil
+	}
+	if cfg.Auth == nil {
+		who = new(mcp.Principal) // The edge reads no token.
 	}
 	sets, err := cfg.OpenSets()
 	if err != nil {
 		return explainedSet{}, err
 	}
-	set := sets[q.Set]
+	set := sets[name]
 	if set == nil {
 		text := fmt.Sprintf("policy: --set: the settings have no set %q", q.Set)
 		if meant := config.Nearest(q.Set, slices.Sorted(maps.Keys(sets))); meant != "" {
@@ -40,11 +51,19 @@ func (q *Question) set(cfg *config.Config, p *policy.Policy, who *mcp.Principal)
 	missing, open, failure := mayUse(p, set, who)
 	switch {
 	case failure != nil:
-		out.refusal = fmt.Sprintf("sets.%s.when could not be evaluated: the edge answers the caller with 404, and no rule decides: %v", q.Set, failure)
+		out.refusal = fmt.Sprintf("sets.%s.when could not be evaluated: the edge answers the caller with 404, and no rule decides: %v", name, failure)
 	case !open:
-		out.refusal = fmt.Sprintf("sets.%s.when is not true for the caller: the edge answers with 404, and no rule decides", q.Set)
+		out.refusal = fmt.Sprintf("sets.%s.when is not true for the caller: the edge answers with 404, and no rule decides", name)
 	case len(missing) > 0:
-		out.refusal = fmt.Sprintf("the caller lacks the scopes %s of the set %q: the edge answers with 403, and no rule decides", strings.Join(missing, " "), q.Set)
+		out.refusal = fmt.Sprintf("the caller lacks the scopes %s of the set %q: the edge answers with 403, and no rule decides", strings.Join(missing, " "), name)
 	}
 	return out, nil
+}
+
+// endpoint returns the path at which the caller of the question is.
+func (q *Question) endpoint() string {
+	if q.Set == "" {
+		return endpointPath
+	}
+	return endpointPath + "/" + q.Set
 }

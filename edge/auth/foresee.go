@@ -9,11 +9,11 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// Refusals returns why tokens with these claims, a JSON object, are refused regardless of their
-// signature: because of the issuer or, for a configured issuer, of times, kind, audience or key.
+// Refusals returns why tokens with these claims, a JSON object, are refused at an endpoint, such as
+// /mcp or that of a set, regardless of their signature: because of the issuer or, for a configured issuer, of times, kind, audience or key.
 // Missing claims count as valid; a missing issuer means the first one. nil means that no reason is
 // known. It is used for explanations.
-func (a *Authenticator) Refusals(raw []byte) (why []error) {
+func (a *Authenticator) Refusals(raw []byte, endpoint string) (why []error) {
 	claims := jwt.MapClaims{}
 	if json.Unmarshal(raw, &claims) != nil || claims == nil || len(a.order) == 0 {
 		return nil
@@ -33,14 +33,31 @@ func (a *Authenticator) Refusals(raw []byte) (why []error) {
 		why = append(why, r)
 	}
 	if audience, there := claims["aud"]; there {
-		if list, err := claims.GetAudience(); err != nil || !i.audiences.has(list) {
-			why = append(why, fmt.Errorf("aud %s: %w; accepted is %s", shown(audience), errAudience, strings.Join(i.o.Audiences, ", ")))
+		list, err := claims.GetAudience()
+		own, accepted := i.accepts(list)
+		if err != nil || !accepted || own != nil && a.serves(verified{audiences: own}, endpoint) != nil {
+			why = append(why, fmt.Errorf("aud %s: %w; accepted is %s", shown(audience), errAudience, strings.Join(a.acceptedAt(i, endpoint), ", ")))
 		}
 	}
 	if key, r := boundTo(claims); r != nil || key != "" && a.dpop == DPoPOff {
 		why = append(why, errBound)
 	}
 	return why
+}
+
+// acceptedAt returns the audiences that an endpoint accepts from an issuer.
+func (a *Authenticator) acceptedAt(i *issuer, endpoint string) []string {
+	if i.sets == nil || !i.o.audiencesByDefault {
+		return i.o.Audiences
+	}
+	set := i.sets.Load().byEndpoint[endpoint]
+	switch {
+	case set == nil:
+		return i.o.Audiences
+	case set.AcceptRoot:
+		return append(set.audiences.list(), i.o.Audiences...)
+	}
+	return set.audiences.list()
 }
 
 // issuerNames returns the URLs of the issuers, separated by commas.

@@ -46,7 +46,7 @@ func TestRefusals(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			why := a.Refusals(raw)
+			why := a.Refusals(raw, "/mcp")
 			if len(why) != len(c.want) {
 				t.Fatalf("%v, want %q", why, c.want)
 			}
@@ -62,11 +62,11 @@ func TestRefusals(t *testing.T) {
 	}
 	a := newAuth(t, options(i))
 	for _, raw := range []string{`{}`, `{"sub":"alice"}`, `null`, `[`} {
-		if why := a.Refusals([]byte(raw)); why != nil {
+		if why := a.Refusals([]byte(raw), "/mcp"); why != nil {
 			t.Errorf("%s: %v", raw, why)
 		}
 	}
-	if why := fmt.Sprint(a.Refusals([]byte(`{"iss":"` + strings.Repeat("x", 10_000) + `"}`))); len(why) > 1000 {
+	if why := fmt.Sprint(a.Refusals([]byte(`{"iss":"`+strings.Repeat("x", 10_000)+`"}`), "/mcp")); len(why) > 1000 {
 		t.Errorf("%d bytes of a claim are shown", len(why))
 	}
 }

@@ -1,0 +1,87 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/app"
+	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/tests/helpers/harness"
+	"github.com/mcpedge/mcpedge/tests/helpers/issuer"
+)
+
+// refusedWith matches the status in a note of an explanation.
+var refusedWith = regexp.MustCompile(`note .* with (40[134])\b`)
+
+// TestExplanationsOfSets: what `mcpedge policy explain` says of a caller in a set is what its endpoint answers.
+func TestExplanationsOfSets(t *testing.T) {
+	harness.OneProcess(t)
+	id, service := issuer.Serve(t), startService(t, newFixture().Server)
+	cfg := harness.Config(only(service)...)
+	withAuth(id)(&cfg)
+	all := config.SetMembers{Backends: config.Names{cfg.Backends[0].Name}}
+	cfg.Policy = &config.Policy{Default: "allow"}
+	cfg.Sets = map[string]config.Set{
+		"open": {Include: all}, "root": {Include: all, AcceptRoot: true},
+		"when":   {Include: all, AcceptRoot: true, When: new(`principal.claims.team == "a"`)},
+		"scopes": {Include: all, AcceptRoot: true, When: new(`principal.claims.team == "a"`), Scopes: config.Names{"set:use"}},
+	}
+	past := time.Now().Add(-time.Hour).Unix()
+	a, scoped := map[string]any{"team": "a"}, map[string]any{"team": "a", "scope": "set:use"}
+	type credentials struct {
+		audience string
+		changes  map[string]any
+	}
+	tokens := map[string]credentials{
+		"the root's": {"", a}, "/mcp's": {"/mcp", scoped}, "open's": {"/mcp/open", a}, "when's": {"/mcp/when", scoped}, "no set's": {"/mcp/nix", a},
+		"elsewhere": {"/other", a}, "another team's": {"", map[string]any{"team": "b"}}, "without a team": {"", nil}, "scoped": {"", scoped},
+		"expired": {"", map[string]any{"team": "b", "exp": past}}, "expired at another set": {"/mcp/open", map[string]any{"exp": past}},
+	}
+	answered := map[int]int{}
+	for _, root := range []string{"", config.RootOff, "when"} {
+		cfg.Root = root
+		e := harness.Start(t, cfg)
+		for _, set := range []string{"", "open", "root", "when", "scopes"} {
+			path := "/mcp"
+			if set != "" {
+				path += "/" + set
+			}
+			for name, c := range tokens {
+				claims := id.Claims("alice", public+c.audience)
+				for key, value := range c.changes {
+					claims[key] = value
+				}
+				raw, err := json.Marshal(claims)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := http.StatusOK
+				var out bytes.Buffer
+				if err := app.ExplainPolicy(t.Context(), cfg, app.Question{Claims: raw, Set: set, Tool: "add"}, &out); err != nil {
+					t.Fatalf("root %q, %s, %s: %v", root, path, name, err)
+				}
+				for _, m := range refusedWith.FindAllSubmatch(out.Bytes(), -1) {
+					said := map[string]int{"401": http.StatusUnauthorized, "403": http.StatusForbidden, "404": http.StatusNotFound}[string(m[1])]
+					if want != http.StatusOK && want != said {
+						t.Errorf("root %q, %s, %s: two answers: %s", root, path, name, out.String())
+					}
+					want = said
+				}
+				r := callerAt(t, e, path, id.Sign(claims, nil)).send(t, http.MethodPost, hello)
+				if answered[r.status]++; r.status != want {
+					t.Errorf("root %q, %s, %s: the edge answers %d, explained is %d: %s", root, path, name, r.status, want, out.String())
+				}
+			}
+		}
+		e.End(t)
+	}
+	for _, status := range []int{200, 401, 403, 404} {
+		if answered[status] == 0 {
+			t.Errorf("no request is answered with %d", status)
+		}
+	}
+}
