@@ -124,6 +124,7 @@ func TestMistakes(t *testing.T) {
 		{"kubernetes:\n  backends: [{name: a/*, identity: signed}]\n", ":2: kubernetes.backends[0] a/*: identity: signed needs a key"},
 		{"kubernetes:\n  backends: [{name: a/*, kind: reflect, claims: [tenant]}]\n", ":2: kubernetes.backends[0] a/*: claims: a service of kind: reflect"},
 		{"kubernetes:\n  backends: [{name: a/*, labels: a}]\n", "unknown field \"labels\""},
+		{"listen: 127.0.0.1:1\nroot: ''\n", ":2: root: \"\": it says nothing: write off"},
 		{"kubernetes:\n  forward-headers: [cookie]\n", ":2: kubernetes: forward-headers: \"cookie\" has credentials"},
 		{"backends:\n- name: a\n  target: h:1\n  kind: reflect\n  claims: [tenant]\n", "send them in metadata: {x-NAME: {from: principal.claims.NAME}}"},
 		// Sizes and counts.

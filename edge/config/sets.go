@@ -150,6 +150,9 @@ func (c *Config) validateSets() (errs []error) {
 	if _, err := c.OpenSets(); err != nil {
 		errs = append(errs, err)
 	}
+	if c.Root == "" && c.origins != nil && c.origins.lines["root"] != 0 {
+		wrong(`root: "": it says nothing: write off to serve nothing at /mcp, all, or the name of a set`)
+	}
 	if set, _ := c.RootSet(); set != "" && !slices.Contains(names, set) {
 		wrong("root: %q is no set: use all, off, or the name of one under sets", set)
 	}

@@ -258,6 +258,9 @@ func TestWrongAddress(t *testing.T) {
 	dir := t.TempDir()
 	cfg := harness.Config(harness.Serve(t, "fixture", capability.New("fixture", "1")).Backend())
 	plain := harness.Start(t, cfg)
+	cfg.Sets, cfg.Root = map[string]config.Set{"desk": {Include: config.SetMembers{Backends: config.Names{"fixture"}}}}, config.RootOff
+	sets := harness.Start(t, cfg)
+	cfg.Sets, cfg.Root = nil, ""
 	cfg.TLS = config.ListenerTLS{
 		Cert: authority.File(t, filepath.Join(dir, "tls.crt"), server.Cert), Key: authority.File(t, filepath.Join(dir, "tls.key"), server.Key),
 	}
@@ -268,6 +271,8 @@ func TestWrongAddress(t *testing.T) {
 		"https://" + secure.Host + "/mcp":     "give --ca FILE",
 		"http://" + plain.Host + "/v1/mcp":    `no MCP server is at the path "/v1/mcp": mcpedge is at /mcp`,
 		"http://" + plain.Host:                "its endpoint is /mcp",
+		"http://" + sets.Host + "/mcp/dsek":   `an edge has no set "dsek", or none for this caller: a set is at /mcp/NAME`,
+		"http://" + sets.Host + "/mcp":        "an edge with root: off serves sets alone, each at /mcp/NAME",
 		"http://user:pw@" + plain.Host + "/x": "mcpedge is at /mcp",
 	} {
 		for name, command := range map[string]error{

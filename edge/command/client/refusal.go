@@ -105,6 +105,17 @@ func printable(s string) string {
 	return string(shown[:min(len(shown), maxReason)])
 }
 
+// noEndpoint is a part of an edge's refusal at a path where it serves nothing, or no set that the caller may use.
+const noEndpoint = "no MCP endpoint"
+
+// setHint says where an edge serves sets, after a refusal at a path.
+func setHint(path string) string {
+	if name, below := strings.CutPrefix(path, endpointPath+"/"); below && name != "" {
+		return fmt.Sprintf("an edge has no set %q, or none for this caller: a set is at %s/NAME, and what root says at %s", strings.TrimSuffix(name, "/"), endpointPath, endpointPath)
+	}
+	return fmt.Sprintf("an edge with root: off serves sets alone, each at %s/NAME", endpointPath)
+}
+
 // explain completes the error of a refused request to a path. credentials says that it had some.
 func (r *refusal) explain(err error, path string, credentials bool) error {
 	var said []string
@@ -119,6 +130,9 @@ func (r *refusal) explain(err error, path string, credentials bool) error {
 		said = append(said, "the server says: "+r.reason)
 	case r.status == http.StatusUnauthorized:
 		said = append(said, "the server wants other credentials")
+	}
+	if r.status == http.StatusNotFound && strings.Contains(r.reason, noEndpoint) {
+		said = append(said, setHint(path))
 	}
 	if r.rest && !strings.Contains(r.reason, "admin address") {
 		said = append(said, "if this is the admin address of an edge, MCP is at the address of --listen")
