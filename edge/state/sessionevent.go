@@ -25,6 +25,9 @@ const (
 	// RequestBegan: a call with the client's id RequestID has a record since another replica's
 	// Commit. Only media send it.
 	RequestBegan
+	// ListsServed: the client has read lists at another replica, of which the record has the digest, and which that replica
+	// does not have any more.
+	ListsServed
 )
 
 // SessionEvent is a hint about a session to the replicas that hold it. The record is authoritative.

@@ -47,10 +47,13 @@ func (e *Era) revalidate(ctx context.Context) {
 	now := time.Now()
 	// The duration is half a heartbeat shorter, because ticks are not exact.
 	idle := min(idleBeats*e.o.Heartbeat, e.o.SessionTTL/2) - e.o.Heartbeat/2
-	var due, unused []*localSession
+	var due, unused, served []*localSession
 	for _, s := range e.sessions.all() {
 		// An unused session began nothing: most sessions cost one check.
 		used := s.used.Load() && s.used.Swap(false)
+		if s.served.Load() != nil {
+			served = append(served, s)
+		}
 		if used || s.working {
 			s.working = s.works()
 			used = used || s.working
@@ -70,7 +73,7 @@ func (e *Era) revalidate(ctx context.Context) {
 		switch {
 		case used:
 			due = append(due, s)
-		case now.Sub(s.lastTouched) < idle:
+		case now.Sub(s.lastTouched) < idle && s.served.Load() == nil:
 		case s.listened():
 			due = append(due, s)
 		default:
@@ -80,6 +83,7 @@ func (e *Era) revalidate(ctx context.Context) {
 	e.touchAll(ctx, due, true)
 	e.noteRenewals(ctx, due)
 	e.touchAll(ctx, unused, false)
+	e.watchServed(ctx, served)
 }
 
 // touchAll revalidates sessions. use is true if that counts as a use.

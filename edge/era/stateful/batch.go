@@ -47,6 +47,9 @@ func (e *Era) Batch(ctx context.Context, in *mcp.Incoming, batch []jsonrpc.Batch
 	x := e.newExchange(ctx, s, rec, in, out)
 	x.array = true
 	for i := range batch {
+		if batch[i].Kind == jsonrpc.Request && isListing(mcp.Method(batch[i].Method)) {
+			e.serveLists(ctx, s, rec, &in.Principal)
+		}
 		if err := e.entry(ctx, in, x, &batch[i]); err != nil {
 			// No call of the batch has run yet.
 			x.discard(err)

@@ -16,6 +16,9 @@ func (e *Era) request(ctx context.Context, in *mcp.Incoming, s *localSession, re
 		respond(out, o)
 		return
 	}
+	if isListing(mcp.Method(msg.Method)) {
+		e.serveLists(ctx, s, rec, &in.Principal)
+	}
 	x := e.newExchange(ctx, s, rec, in, out)
 	if err := x.add(msg); err != nil {
 		e.refuse(ctx, in, out, rec.rules, msg, beginError(err))

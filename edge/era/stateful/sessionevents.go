@@ -19,6 +19,10 @@ func (e *Era) onSessionEvent(b state.SessionEvent) {
 		if err := e.refresh(e.life, s); err != nil {
 			e.log.Warn("a changed session could not be loaded; it is tried again", "error", err)
 		}
+	case state.ListsServed:
+		if err := e.refresh(e.life, s); err == nil {
+			e.listsServed(s)
+		}
 	case state.SessionDeleted:
 		e.drop(s, errGone)
 	case state.RequestCancelled:

@@ -53,6 +53,15 @@ func (t *taskReports) begin(w *standalone) {
 	t.set(w.s.rec.Load().Tasks, true)
 }
 
+// stream calls fn with the attached stream, if it can be written to.
+func (t *taskReports) stream(fn func(w *standalone)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.open {
+		fn(t.w)
+	}
+}
+
 // end waits until all goroutines have ended. The stream's context is done.
 func (t *taskReports) end() {
 	t.mu.Lock()

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
 	"github.com/mcpedge/mcpedge/tests/helpers/harness"
+	"github.com/mcpedge/mcpedge/tests/helpers/redisserver"
 )
 
 // sought are the arguments of the tool find.
@@ -343,4 +344,32 @@ func TestSetsOfTeams(t *testing.T) {
 	written(crmFile + set)(e)
 	e.await("in-force", "")
 	wantServed("once it is back")
+}
+
+// TestTeamFilesOfReplicas: a client whose requests reach replicas that see a team's file at different times is notified
+// again when the later one has changed.
+func TestTeamFilesOfReplicas(t *testing.T) {
+	harness.OneProcess(t)
+	t.Parallel() // it waits for most of its time
+	redis := redisserver.ForTest(t)
+	more := fmt.Sprintf("redis: %q\n", redis.URL())
+	early, late := startTeams(t, more, written(crmFile)), startTeams(t, more, written(crmFile))
+	here := newSession(t, early.URL, vNov)
+	there := here.at(late.Edge)
+	stream := here.get("").want(http.StatusOK).events()
+	const old, renamed = "crm_find_customer", "crm_search"
+	text := strings.Replace(crmFile, old, renamed, 1)
+	written(text)(early)
+	stream.awaitMethod("notifications/tools/list_changed")
+	if got := toolsOf(here); !slices.Contains(got, renamed) {
+		t.Errorf("where the file has changed, the tools are %q", got)
+	}
+	if got := toolsOf(there); !slices.Contains(got, old) {
+		t.Errorf("where it has not, the tools are %q", got)
+	}
+	written(text)(late)
+	stream.awaitMethod("notifications/tools/list_changed")
+	if got := toolsOf(there); !slices.Contains(got, renamed) || slices.Contains(got, old) {
+		t.Errorf("after the second notification the tools are %q", got)
+	}
 }

@@ -1,0 +1,89 @@
+package stateful
+
+import (
+	"context"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+// Replicas put changed lists in force at different times, as when the files of their settings change one after
+// the other. A client that is notified by the replica with its stream may then read the old lists at another one.
+// That replica remembers what it has served, and has the client notified again once it has other lists.
+
+// servedFor is how long a replica remembers lists that it has served and that are not those that the client was
+// notified of.
+const servedFor = 5 * time.Minute
+
+// servedLists are lists that a client has read here while its stream is elsewhere.
+type servedLists struct {
+	digest mcp.Digest
+	who    mcp.Principal
+	until  time.Time
+	// differ is true once the client is known to have been notified of other lists.
+	differ bool
+}
+
+// isListing reports whether a method reads a list.
+func isListing(m mcp.Method) bool {
+	switch m {
+	case mcp.MethodToolsList, mcp.MethodPromptsList, mcp.MethodResourcesList, mcp.MethodTemplatesList:
+		return true
+	}
+	return false
+}
+
+// serveLists remembers the lists that a client is about to read, if its stream is elsewhere. A change between this and
+// the reading is reported again.
+func (e *Era) serveLists(ctx context.Context, s *localSession, rec *record, who *mcp.Principal) {
+	if rec.Attachment == 0 || s.attached() != nil {
+		return
+	}
+	s.served.Store(&servedLists{
+		digest: e.dispatch.Describe(ctx, rec.rules, rec.Set, *who).Digest, who: *who, until: time.Now().Add(servedFor),
+	})
+}
+
+// watchServed has the clients notified that have read lists here which are others now, and which were not those that they
+// were notified of. The records of the sessions are newly loaded.
+func (e *Era) watchServed(ctx context.Context, sessions []*localSession) {
+	for _, s := range sessions {
+		l, rec := s.served.Load(), s.rec.Load()
+		if l == nil || rec == nil {
+			continue
+		}
+		if !l.differ && l.digest == rec.Digest || s.attached() != nil || time.Now().After(l.until) {
+			s.served.CompareAndSwap(l, nil)
+			continue
+		}
+		if !l.differ {
+			next := *l
+			next.differ = true
+			if !s.served.CompareAndSwap(l, &next) {
+				continue // The client has read lists meanwhile.
+			}
+			l = &next
+		}
+		if e.dispatch.Describe(ctx, rec.rules, rec.Set, l.who).Digest == l.digest || !s.served.CompareAndSwap(l, nil) {
+			continue
+		}
+		if _, err := e.update(ctx, s, state.Patch{Digest: &l.digest}); err == nil {
+			e.notify(ctx, state.SessionEvent{Kind: state.ListsServed, Session: s.id})
+		}
+	}
+}
+
+// listsServed sends the changes of the lists that a client has read at another replica, by the digest of the record.
+func (e *Era) listsServed(s *localSession) {
+	if a := s.attached(); a != nil {
+		a.tasks.stream(func(w *standalone) { e.work.Spawn(func() { _ = w.relist() }) })
+	}
+}
+
+// relist sends the changes between the lists of the session's record and those that are here.
+func (w *standalone) relist() error {
+	rec := w.s.rec.Load()
+	now := w.e.dispatch.Describe(w.ctx, rec.rules, rec.Set, *w.a.principal.Load()).Digest
+	return w.send(w.ctx, listChanges(rec.Digest, now))
+}
