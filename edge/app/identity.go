@@ -51,6 +51,13 @@ func (w *identityWays) signerOf(b *config.Backend, issuer string) *identity.Sign
 	return s
 }
 
+// forget drops the signers of backends that are gone, with their counts.
+func (w *identityWays) forget(gone func(backend string) bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.signers = slices.DeleteFunc(w.signers, func(s *identity.Signer) bool { return gone(s.Audience) })
+}
+
 // counts returns how many identities were signed, and could not be, by backend.
 func (w *identityWays) counts() (signed, failed map[string]int64) {
 	w.mu.Lock()

@@ -105,6 +105,13 @@ func (a *App) discover(g *generation) {
 		a.log.Warn("some Services cannot be backends", "error", err)
 	}
 	a.releaseServices(before)
+	gone := func(name string) bool { // Names of configured backends have no slash.
+		return strings.Contains(name, "/") && !slices.ContainsFunc(next, func(b openBackend) bool { return b.Name == name })
+	}
+	a.identity.forget(gone)
+	if a.auth != nil {
+		a.auth.ForgetExchangers(gone)
+	}
 }
 
 // openServices opens the backends of the Services that were found last for settings that are to be in

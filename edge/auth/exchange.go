@@ -202,6 +202,16 @@ func (a *Authenticator) Exchanger(w Wanted) *Exchanger {
 	return x
 }
 
+// ForgetExchangers drops the Exchangers of backends that are gone, with their counts. One that is in use works on.
+func (a *Authenticator) ForgetExchangers(gone func(backend string) bool) {
+	if a.exchanges == nil { // No issuer has an Exchange.
+		return
+	}
+	a.exchanges.mu.Lock()
+	defer a.exchanges.mu.Unlock()
+	a.exchanges.all = slices.DeleteFunc(a.exchanges.all, func(x *Exchanger) bool { return gone(x.backend) })
+}
+
 // Prove returns the metadata that identifies the caller in an RPC to the backend: a token for this
 // backend from the issuer of the caller's own token. The caller's token is sent to that issuer
 // alone. Callers that need the same share one exchange. The error is a *mcp.Error; it wraps

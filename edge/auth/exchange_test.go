@@ -87,6 +87,11 @@ func TestExchange(t *testing.T) {
 	if len(all) != 3 || all[1].Form.Get("resource") != "https://erp.example" || all[1].Form.Has("audience") || all[1].Form.Has("scope") || all[2].Form.Get("subject_token") != bob {
 		t.Errorf("%v", all)
 	}
+	a.ForgetExchangers(func(backend string) bool { return backend == "erp" })
+	if a.Exchanger(auth.Wanted{Backend: "erp", Resource: "https://erp.example"}) == erp ||
+		a.Exchanger(auth.Wanted{Backend: "crm", Audience: "crm", Scopes: []string{"crm:read", "crm:write"}}) != crm {
+		t.Error("the Exchanger of a backend that is gone stays, or another one is dropped")
+	}
 }
 
 // Refusals of an issuer and failures are distinguished; no error and no log line contains a token,

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpedge/mcpedge/capability"
 	"github.com/mcpedge/mcpedge/edge/app"
 	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/edge/identity"
 	"github.com/mcpedge/mcpedge/edge/kubernetes/api"
 	"github.com/mcpedge/mcpedge/tests/helpers/apiserver"
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
@@ -179,23 +180,24 @@ func TestSettingsOfServices(t *testing.T) {
 	if err := os.WriteFile(secret, []byte("hush"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	key := signingKey(t, filepath.Join(t.TempDir(), "key.pem"))
 	settings := func(entries string) string {
-		return "kubernetes:\n  namespaces: [team]\n  reflect: true\n  backends:\n" + entries
+		return "identity-key: " + key + "\nkubernetes:\n  namespaces: [team]\n  reflect: true\n  backends:\n" + entries
 	}
 	g := govern(t, settings("  - {name: other/*, metadata: {x-env: {value: other}}}\n"), app.WithCluster(cluster.Config()))
 	s := newSession(t, g.URL, vNov)
 	awaitTool(t, s, "team_vault_open")
 	call := func() { s.call("team_vault_open", `{}`).result() }
-	if call(); v.saw("x-env") != "" || v.saw("authorization") != "" {
-		t.Errorf("a Service that no entry matches sees %q, %q", v.saw("x-env"), v.saw("authorization"))
+	if call(); v.saw("x-env") != "" || v.saw(identity.Metadata) != "" {
+		t.Errorf("a Service that no entry matches sees %q, %q", v.saw("x-env"), v.saw(identity.Metadata))
 	}
-	g.change(settings(fmt.Sprintf("  - {name: team/va*, metadata: {x-env: {value: test}, x-secret: {file: %s}}}\n  - {name: team/*, prefix: '{service}.'}\n", secret)))
+	g.change(settings(fmt.Sprintf("  - {name: team/va*, metadata: {x-env: {value: test}, x-secret: {file: %s}}}\n  - {name: team/*, prefix: '{service}.', identity: signed}\n", secret)))
 	if got := toolsOf(s); !slices.Contains(got, "vault.vault_open") || slices.Contains(got, "team_vault_open") {
 		t.Errorf("listed %v", got)
 	}
 	s.call("vault.vault_open", `{}`).result()
-	if v.saw("x-env") != "test" || v.saw("x-secret") != "hush" {
-		t.Errorf("the service saw %q, %q", v.saw("x-env"), v.saw("x-secret"))
+	if v.saw("x-env") != "test" || v.saw("x-secret") != "hush" || v.saw(identity.Metadata) == "" {
+		t.Errorf("the service saw %q, %q, %q", v.saw("x-env"), v.saw("x-secret"), v.saw(identity.Metadata))
 	}
 	g.write(settings("  - {name: team/*, metadata: {x-secret: {file: absent}}}\n"))
 	awaitMetric(t, g.Edge, "mcpedge_settings_stale", 1)
