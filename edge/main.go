@@ -40,6 +40,9 @@ const help = `mcpedge: the Model Context Protocol in front, gRPC services behind
   mcpedge catalog rollback URL
                              put the backends, catalog, sets, include, policy and quotas in force that were so before, on the
                              replica with that admin address
+  mcpedge catalog disable NAME
+                             disable a tool, a backend or a set on all replicas, until mcpedge catalog enable NAME; catalog
+                             disabled lists them
   mcpedge proto --out DIR    write the contract's .proto files
   mcpedge version            print the version, the commit and its date
   mcpedge help               print this

@@ -265,6 +265,12 @@ func (x *Decider) Lacking(rules *revision.Rules, call *mcp.Call, e *mcp.Error) {
 	}
 }
 
+// Disabled records that a request for something of a backend is refused because an operator has disabled it. It returns err, or the
+// error of the audit if the refusal cannot be recorded.
+func (x *Decider) Disabled(ctx context.Context, call *mcp.Call, backend string, err error) error {
+	return x.c.decided(ctx, call, backend, audit.Verdict{Effect: audit.Deny, By: audit.ByOperator, Rule: "disabled"}, err)
+}
+
 // report logs the evaluation error of a rule for a call of a target, once for each rule.
 func (x *Decider) report(call *mcp.Call, target string, d *policy.Decision) {
 	for {

@@ -31,6 +31,9 @@ type API struct {
 	Sessions Directory
 	// Tasks looks up tasks.
 	Tasks Tasks
+	// Disabler disables and enables what Find finds.
+	Disabler Disabler
+	Find     Finder
 	// Replica is this process.
 	Replica Replica
 }
@@ -54,6 +57,7 @@ func newGateway(ready Readiness, pool *backend.Pool, api *API, acts operations) 
 		pb.RegisterCatalogServiceHandlerServer(ctx, mux, &catalog{client: newClient(api.Server, api.Replica.Status().Version, api.Memory), shown: api.ShownTool}),
 		pb.RegisterSessionServiceHandlerServer(ctx, mux, &sessions{server: api.Server, directory: api.Sessions, acts: acts}),
 		pb.RegisterTaskServiceHandlerServer(ctx, mux, &taskService{tasks: api.Tasks, acts: acts}),
+		pb.RegisterDisabledServiceHandlerServer(ctx, mux, &disabledService{disabler: api.Disabler, find: api.Find, acts: acts}),
 		pb.RegisterReplicaServiceHandlerServer(ctx, mux, &replica{ready: ready, pool: pool, self: api.Replica, acts: acts}),
 	)
 	if err != nil {

@@ -26,8 +26,10 @@ type Act struct {
 	Address netip.Addr
 	// Method is one of the constants below.
 	Method string
-	// Target is the level that is set; Session and Task are ids. Those that do not apply are empty.
-	Target, Session, Task string
+	// Target is the level that is set, or the tool that is disabled or enabled, by its canonical name; Backend is that tool's, or the
+	// one that is disabled or enabled, and Set is such a set. Reason is the operator's. Session and Task are ids. Those that do not
+	// apply are empty.
+	Target, Backend, Set, Reason, Session, Task string
 }
 
 // The methods of acts.
@@ -37,6 +39,8 @@ const (
 	ActRollBack   = "admin/settings/rollback"
 	ActDrain      = "admin/drain"
 	ActLogLevel   = "admin/loglevel"
+	ActDisable    = "admin/catalog/disable"
+	ActEnable     = "admin/catalog/enable"
 )
 
 // Auditor records acts. It must be safe for concurrent use.

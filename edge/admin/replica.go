@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/catalog/disabled"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/admin/v1"
 )
 
@@ -44,6 +45,8 @@ type Status struct {
 	State State
 	// Settings is nil without a file of settings.
 	Settings *Settings
+	// Disabled is what operators have disabled; nil if nothing is.
+	Disabled *disabled.List
 }
 
 // Settings is the file of settings as it was last read.
@@ -124,7 +127,7 @@ func (r *replica) GetStatus(context.Context, *pb.GetStatusRequest) (*pb.GetStatu
 	if err := s.State.Err; err != nil {
 		out.State.Error = err.Error()
 	}
-	out.Settings = settingsOf(s.Settings)
+	out.Settings, out.Disabled = settingsOf(s.Settings), disabledOf(s.Disabled)
 	if err := r.ready.Ready(); err != nil {
 		out.Ready, out.Reason = false, err.Error()
 	}

@@ -30,7 +30,7 @@ func (a *App) administration(router *era.Router) http.Handler {
 			Hosts: a.cfg.AllowedAdminHosts(), HostsKey: "admin-hosts", Refused: a.foreign.on("admin"), Telemetry: a.telemetry, Holder: a.memory.Named("admin"),
 			Tokens: a.cfg.Exchanges(),
 		},
-		API:      &admin.API{Server: router, ShownTool: a.dispatch.Catalog().ShownTool, Memory: a.memory.Named("admin"), Sessions: a.store, Tasks: a.tasks, Replica: a},
+		API:      &admin.API{Server: router, ShownTool: a.dispatch.Catalog().ShownTool, Memory: a.memory.Named("admin"), Sessions: a.store, Tasks: a.tasks, Disabler: a.disabled, Find: a.dispatch.Catalog().Find, Replica: a},
 		Profiles: a.cfg.Pprof, Metrics: a.metrics(), Level: a.level, Dev: page, Audit: records,
 		JWKS:               a.jwks(),
 		ClientCertificates: a.cfg.AdminTLS.ClientCA != "" && (a.cfg.AdminAuth == nil || !a.cfg.AdminAuth.ClientCert),
@@ -45,7 +45,7 @@ func (a *App) Status() admin.Status {
 	return admin.Status{
 		Version: Version(), Name: a.cfg.ReplicaName(), Started: a.started, Draining: a.draining(),
 		Sessions: a.stateful.Held(), Streams: int(c.Streams.Load() + c.Standalone.Load()),
-		State: a.durable.state(), Settings: a.settings.status.Load(),
+		State: a.durable.state(), Settings: a.settings.status.Load(), Disabled: a.disabled.List(),
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/auth"
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/budget"
+	"github.com/mcpedge/mcpedge/edge/catalog/disabled"
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/edge/dev"
 	"github.com/mcpedge/mcpedge/edge/dispatch"
@@ -52,6 +53,7 @@ type App struct {
 	gone      policyCounts
 	store     medium.Store
 	names     *ownership.Registry
+	disabled  *disabled.Registry
 	dispatch  *dispatch.Dispatch
 	tasks     *tasks.Tasks
 	stateful  *stateful.Era
@@ -146,6 +148,7 @@ func (a *App) Run(ctx context.Context, started func(endpoint string)) error {
 	}
 	a.notReady("waiting for the backends to be tried")
 	watching.Go(func() { a.names.Run(run) })
+	watching.Go(func() { a.disabled.Run(run) })
 	a.startQuotas(run)
 	a.startCluster(ctx, run, &watching)
 	a.awaitLists(ctx, a.cfg.Limits.StartWait)

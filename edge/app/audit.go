@@ -139,7 +139,7 @@ var _ admin.Auditor = operators{}
 func (x operators) Operate(ctx context.Context, a *admin.Act) (ended func(outcome string), err error) {
 	began := time.Now()
 	r := audit.Record{
-		Who: audit.WhoOf(&a.Operator), Listener: "admin", Method: a.Method, Target: a.Target,
+		Who: audit.WhoOf(&a.Operator), Listener: "admin", Method: a.Method, Target: a.Target, Backend: a.Backend, Set: a.Set, Reason: a.Reason,
 		Verdict: audit.Verdict{Effect: audit.Allow, By: audit.ByOperator},
 	}
 	if a.Address.IsValid() {
@@ -152,7 +152,7 @@ func (x operators) Operate(ctx context.Context, a *admin.Act) (ended func(outcom
 		r.Task = telemetry.SessionPrint(a.Task)
 	}
 	outcome := r
-	outcome.Verdict = audit.Verdict{}
+	outcome.Verdict, outcome.Reason = audit.Verdict{}, ""
 	if err := x.records.Decided(ctx, &r, audit.CallArguments{}); err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ func (a *App) observe() error {
 	errs = append(errs, a.observeBackends()...)
 	errs = append(errs, a.observeMemory()...)
 	errs = append(errs, a.observeGeneration())
+	errs = append(errs, a.telemetry.Observe(telemetry.CatalogDisabled, func(emit telemetry.Emit) { emit(float64(len(a.disabled.List().Entries()))) }))
 	errs = append(errs, a.observeQuotas()...)
 	errs = append(errs, a.observePolicy()...)
 	errs = append(errs, a.observeAudit()...)

@@ -47,7 +47,7 @@ func newDurable(cfg config.Config, log *slog.Logger, t *telemetry.Telemetry, b *
 	}
 	return &durable{
 		media:   inRedis{r, tasks, client},
-		shared:  shared{relay: r.Relay(), quotas: r.Quotas(), proofs: r.Proofs(), names: r.Names()},
+		shared:  shared{relay: r.Relay(), quotas: r.Quotas(), proofs: r.Proofs(), names: r.Names(), disabled: r.Disabled()},
 		state:   func() admin.State { return redisState(r.Stats(), tasks.Stats()) },
 		dropped: func() uint64 { return r.Stats().Dropped },
 	}, nil

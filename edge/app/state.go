@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/admin"
 	"github.com/mcpedge/mcpedge/edge/auth"
+	"github.com/mcpedge/mcpedge/edge/catalog/disabled"
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/edge/ownership"
 	"github.com/mcpedge/mcpedge/edge/quota"
@@ -53,6 +54,8 @@ type shared struct {
 	proofs auth.Proofs
 	// names are what backends listed last on any replica.
 	names ownership.Store
+	// disabled is what operators have disabled on any replica.
+	disabled disabled.Store
 }
 
 const (
@@ -117,7 +120,7 @@ func (a *App) tryState(ctx context.Context) error {
 	if err := a.durable.Start(ctx); err != nil {
 		return a.mistaken(err)
 	}
-	if err := a.names.Load(ctx); err != nil {
+	if err := errors.Join(a.names.Load(ctx), a.disabled.Load(ctx)); err != nil {
 		return err
 	}
 	key, err := a.durable.Secret(ctx) // also read with state keys: its loss shows that Redis came back empty

@@ -9,6 +9,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/auth"
 	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/catalog"
+	"github.com/mcpedge/mcpedge/edge/catalog/disabled"
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/edge/dispatch"
 	"github.com/mcpedge/mcpedge/edge/era"
@@ -107,7 +108,7 @@ func (a *App) wireAccess() (err error) {
 	return nil
 }
 
-// wireDispatch creates the dispatcher and the table of names.
+// wireDispatch creates the dispatcher, the table of names and the registry of what is disabled.
 func (a *App) wireDispatch() error {
 	a.names = ownership.New(ownership.Options{Store: a.durable.names, Bytes: int(a.cfg.Limits.NameBytes), Logger: a.log})
 	o := dispatch.Options{Catalog: served(a.cfg), ArgumentValues: a.cfg.Limits.ArgumentValues, Logger: a.log, Telemetry: a.telemetry}
@@ -117,6 +118,8 @@ func (a *App) wireDispatch() error {
 		o.Access = func() dispatch.Decider { return a.access.InForce() }
 	}
 	a.dispatch = dispatch.New(a.pool, o)
+	a.disabled = disabled.New(disabled.Options{Store: a.durable.disabled, Logger: a.log})
+	a.disabled.OnChange(a.dispatch.Catalog().Disable)
 	return nil
 }
 

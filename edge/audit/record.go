@@ -62,7 +62,8 @@ const (
 	// ByQuota marks a decision by the quotas.
 	ByQuota By = "quota"
 	// ByOperator marks an action on the admin address: the end of a session, the cancellation of a
-	// task, a log level, a rollback of the settings, a drain.
+	// task, a log level, a rollback of the settings, a drain, or what is disabled or enabled. With the
+	// rule disabled it marks the refusal of a request for what an operator has disabled.
 	ByOperator By = "operator"
 )
 
@@ -121,7 +122,9 @@ type Record struct {
 	// Method, Target and Backend describe the request. Unknown ones are empty. Shown is the name
 	// that the client used, if the catalog shows the target by another name.
 	Method, Target, Shown, Backend string
-	Verdict                        Verdict
+	// Reason is the one that an operator gave for an action, or empty.
+	Reason  string
+	Verdict Verdict
 	// Outcome is the result, with the values of the access log. Code is the code of the JSON-RPC
 	// error, or 0 if there is none.
 	Outcome string
@@ -154,7 +157,7 @@ const overhead = 512
 
 // size estimates the memory of the record, in bytes.
 func (r *Record) size() int {
-	n := overhead + len(r.Who.Issuer) + len(r.Who.Subject) + len(r.Who.Client) + len(r.Target) + len(r.Arguments)
+	n := overhead + len(r.Who.Issuer) + len(r.Who.Subject) + len(r.Who.Client) + len(r.Target) + len(r.Reason) + len(r.Arguments)
 	for _, s := range r.Verdict.Missing {
 		n += len(s) + 16
 	}
@@ -204,6 +207,7 @@ func (r *Record) appendLine(dst []byte, replica string) []byte {
 	text("target", r.Target)
 	text("shown", r.Shown)
 	text("backend", r.Backend)
+	text("reason", r.Reason)
 	text("decision", string(r.Verdict.Effect))
 	text("by", string(r.Verdict.By))
 	text("rule", r.Verdict.Rule)

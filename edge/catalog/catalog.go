@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
@@ -107,6 +108,8 @@ type Catalog struct {
 	report *reporter
 	views  *views
 	hub    *changes.Hub
+	// exchanging serializes Exchange and Disable.
+	exchanging sync.Mutex
 }
 
 // New returns a Catalog over a pool, which may or may not be started. The caller keeps ownership of

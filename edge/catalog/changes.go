@@ -5,6 +5,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/catalog/changes"
+	"github.com/mcpedge/mcpedge/edge/catalog/disabled"
 	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/policy"
@@ -29,13 +30,30 @@ func (c *Catalog) Settle(ctx context.Context) error { return c.hub.Settle(ctx) }
 // resolved and decided by the settings of before, or by those of after. It notifies the subscribers
 // whose lists differ afterwards, ends watches that are no longer allowed and opens those that are
 // allowed now. outdated means that the principals of open feeds lack data that the new rules read:
-// these feeds are notified of every kind, now and at each later Exchange. It must not be called
-// concurrently.
+// these feeds are notified of every kind, now and at each later Exchange.
 func (c *Catalog) Exchange(o *overlay.Overlay, sets overlay.Sets, swap func(), outdated bool) {
-	look := func(set string, p mcp.Principal) mcp.Digest { return c.views.known(set, p).seenBy(&p).digest }
+	c.exchanging.Lock()
+	defer c.exchanging.Unlock()
 	var before, after *View
-	c.hub.Exchange(look, differences, func() { before, after = c.views.exchange(o, sets, swap) }, outdated)
+	c.hub.Exchange(c.look, differences, func() { before, after = c.views.exchange(o, sets, swap) }, outdated)
 	if after.private && (!before.overlay.Equal(o) || before.sets != after.sets) {
+		c.hub.Changed(allKinds) // Lists of single callers may differ.
+	}
+}
+
+// look returns the digest of what a caller of a set sees, with the private lists that are cached.
+func (c *Catalog) look(set string, p mcp.Principal) mcp.Digest {
+	return c.views.known(set, p).seenBy(&p).digest
+}
+
+// Disable replaces what is disabled, which may be nil. It notifies the subscribers whose lists differ afterwards, ends watches at
+// disabled backends and in disabled sets, and opens those that are possible again.
+func (c *Catalog) Disable(l *disabled.List) {
+	c.exchanging.Lock()
+	defer c.exchanging.Unlock()
+	var after *View
+	c.hub.Exchange(c.look, differences, func() { _, after = c.views.disable(l) }, false)
+	if after.private {
 		c.hub.Changed(allKinds) // Lists of single callers may differ.
 	}
 }
@@ -84,7 +102,7 @@ func (s source) Differ(ctx context.Context, set string, a, b mcp.Principal) (bac
 }
 
 // Revoked implements changes.Revoker. A watch is revoked if the overlay or the set conceals the resource, the
-// policy denies it, or another backend is known to own it.
+// policy denies it, its backend or the set is disabled, or another backend is known to own it.
 func (s source) Revoked(set string, p mcp.Principal, uri string, owner changes.Owner) bool {
 	v := s.views.known(set, p)
 	now, known := v.locate(&mcp.Call{}, uri, s.report)
@@ -111,7 +129,7 @@ func (s source) denies(v *View, set string, p mcp.Principal, uri string, owner c
 		return true
 	}
 	target.Set = set
-	return v.access != nil && !v.access.May(&p, &target)
+	return v.disables(&target) || v.access != nil && !v.access.May(&p, &target)
 }
 
 func differences(a, b mcp.Digest) (kinds backend.Kinds) {
@@ -160,7 +178,7 @@ func (v callerView) Owner(uri string) changes.Owner {
 	}
 	target := found.target(mcp.MethodSubscribe)
 	target.Set = v.inSet
-	if v.access != nil && !v.access.May(&v.who, &target) {
+	if v.disables(&target) || v.access != nil && !v.access.May(&v.who, &target) {
 		return nil
 	}
 	return found.watched(uri)

@@ -204,9 +204,12 @@ func canCompletePrompts(c *backend.Catalog) bool {
 }
 
 // instructions returns the instructions of a single backend unchanged, or those of several
-// backends, each under a heading with the backend's name. It omits those of withheld backends.
+// backends, each under a heading with the backend's name. It omits those of withheld and of disabled backends.
 func (m *merge) instructions() string {
-	withheld := func(p part) bool { return m.showing.overlay.Tools().Withholds(p.Backend.Name()) }
+	withheld := func(p part) bool {
+		name := p.Backend.Name()
+		return m.showing.disabled.HasBackend(name) || m.showing.overlay.Tools().Withholds(name)
+	}
 	if len(m.parts) == 1 && !withheld(m.parts[0]) {
 		return m.parts[0].Catalog.Describe.GetInstructions()
 	}

@@ -55,7 +55,7 @@ type viewOptions struct {
 // set never has a name of another backend than v.
 func (v *View) narrow(set *overlay.Set, c *viewOptions) *View {
 	n := &View{
-		Parts: v.Parts, owners: v.owners, overlay: v.overlay, access: v.access, sets: v.sets, skills: v.skills, pages: v.pages, private: v.private, failed: v.failed,
+		Parts: v.Parts, owners: v.owners, overlay: v.overlay, access: v.access, sets: v.sets, disabled: v.disabled, skills: v.skills, pages: v.pages, private: v.private, failed: v.failed,
 		whole: v, set: set,
 	}
 	if set.Title != "" && c.server != nil {
@@ -91,6 +91,9 @@ type narrowing struct {
 	listed map[*backend.Backend]bool
 }
 
+// disabled reports whether an operator has disabled the set.
+func (s *narrowing) disabled() bool { return s.whole.disabled.HasSet(s.set.Name) }
+
 // has reports whether a backend's own name is a member of the set.
 func (s *narrowing) has(kind overlay.Kind, b *backend.Backend, name string) bool {
 	return s.set.Has(s.whole.overlay, kind, b.Name(), name)
@@ -110,9 +113,9 @@ func (s *narrowing) mayHaveAny(name string) bool {
 	return s.mayHave(overlay.KindTool, name) || s.mayHave(overlay.KindPrompt, name) || s.mayHave(overlay.KindResource, name)
 }
 
-// list returns the members of a list. Its entries tell policy the set.
+// list returns the members of a list, or none if the set is disabled. Its entries tell policy the set.
 func (s *narrowing) list(l *list, member func(e *entry) bool) *list {
-	out := l.subset(func(i int) bool { return member(l.Entries[i]) })
+	out := l.subset(func(i int) bool { return !s.disabled() && member(l.Entries[i]) })
 	for i, e := range out.Entries {
 		own := *e
 		own.target.Set = s.set.Name
@@ -194,12 +197,15 @@ func (s *narrowing) prompts() *promptSet {
 }
 
 // instructions returns the instructions of the set: its own, or those of the backends that it
-// includes as such. Those of other backends may describe what the set does not have.
+// includes as such. Those of other backends may describe what the set does not have. A disabled set has none.
 func (s *narrowing) instructions() string {
-	if s.set.Instructions != "" {
+	switch {
+	case s.disabled():
+		return ""
+	case s.set.Instructions != "":
 		return s.set.Instructions
 	}
-	m := &merge{showing: showing{overlay: s.whole.overlay}}
+	m := &merge{showing: showing{overlay: s.whole.overlay, disabled: s.whole.disabled}}
 	for _, p := range s.whole.Parts {
 		if name := p.Backend.Name(); s.set.Include.HasBackend(name) && !s.set.Exclude.HasBackend(name) {
 			m.parts = append(m.parts, p)

@@ -3,6 +3,7 @@ package catalog
 import (
 	"google.golang.org/protobuf/proto"
 
+	"github.com/mcpedge/mcpedge/edge/catalog/disabled"
 	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
 	"github.com/mcpedge/mcpedge/edge/schema/portable"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
@@ -16,6 +17,8 @@ type showing struct {
 	access Visibility
 	// sets may be nil.
 	sets *overlay.Sets
+	// disabled is what operators have disabled; nil if nothing is.
+	disabled *disabled.List
 	// work bounds the work of making the portable schemas of one backend. 0 means
 	// portable.ListWork.
 	work int

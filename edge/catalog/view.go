@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/catalog/disabled"
 	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/ownership"
@@ -32,6 +33,10 @@ type View struct {
 	pages map[ownedPage]bool
 	// sets are the parts of the view that Narrowed caches, of the same generation. nil has none.
 	sets *overlay.Sets
+	// disabled is what operators have disabled: it is not listed, and Target.Disabled refuses it. nil if nothing is.
+	disabled *disabled.List
+	// enabled is the view without disabled. nil if disabled is, and in sets.
+	enabled *View
 
 	// instructions are those of all backends, for the model.
 	instructions string
@@ -114,12 +119,34 @@ func (v *View) sameParts(parts []part) bool {
 	})
 }
 
-// newView merges the parts in their order. It reuses from prev, which may be nil, what has the same
-// content, with its renderings and schemas. It reports conflicts.
+// shows reports whether a view was made with the same settings.
+func (v *View) shows(form showing) bool {
+	return v.overlay == form.overlay && v.access == form.access && v.sets == form.sets && v.disabled == form.disabled
+}
+
+// showing returns what a view was made with. work is that of showing.
+func (v *View) showing(work int) showing {
+	return showing{overlay: v.overlay, access: v.access, sets: v.sets, disabled: v.disabled, work: work}
+}
+
+// newView merges the parts in their order, without what is disabled. It reuses from prev, which may be nil, what has the
+// same content, with its renderings and schemas. It reports conflicts.
 func newView(parts []part, prev *View, report *reporter, form showing) *View {
-	if prev == nil {
+	switch {
+	case prev == nil:
 		prev = &View{}
+	case prev.enabled != nil:
+		prev = prev.enabled
 	}
+	v := mergedView(parts, prev, report, form)
+	if form.disabled == nil {
+		return v
+	}
+	return v.without(form.disabled)
+}
+
+// mergedView is newView with the lists of what is disabled.
+func mergedView(parts []part, prev *View, report *reporter, form showing) *View {
 	m := &merge{parts: parts, report: report, showing: form, owners: newOwners(parts), sameOverlay: prev.overlay == form.overlay}
 	m.sameBackends = slices.EqualFunc(prev.Parts, parts, func(a, b part) bool { return a.Backend == b.Backend })
 	m.skillsBy = m.skillsByOverlay()

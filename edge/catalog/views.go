@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/catalog/disabled"
 	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/ownership"
@@ -28,7 +29,9 @@ type views struct {
 	Shared  atomic.Pointer[View]
 	overlay atomic.Pointer[overlay.Overlay]
 	sets    atomic.Pointer[overlay.Sets]
-	narrow  viewOptions
+	// disabled is what operators have disabled; nil if nothing is.
+	disabled atomic.Pointer[disabled.List]
+	narrow   viewOptions
 	// access is Options.Visibility, schemaWork Options.SchemaWork.
 	access     func() Visibility
 	schemaWork int
@@ -73,6 +76,14 @@ func (s *views) exchange(o *overlay.Overlay, sets overlay.Sets, swap func()) (be
 	return s.rebuild()
 }
 
+// disable replaces what is disabled, and rebuilds the shared view. It returns the results of refresh.
+func (s *views) disable(l *disabled.List) (before, after *View) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.disabled.Store(l)
+	return s.rebuild()
+}
+
 // rebuild implements refresh. s.mu is locked.
 func (s *views) rebuild() (before, after *View) {
 	before = s.Shared.Load()
@@ -83,7 +94,7 @@ func (s *views) rebuild() (before, after *View) {
 	}
 	parts = arrange(parts, before, s.names)
 	form := s.showing()
-	if before != nil && before.sameParts(parts) && before.overlay == form.overlay && before.access == form.access && before.sets == form.sets {
+	if before != nil && before.sameParts(parts) && before.shows(form) {
 		return before, before
 	}
 	after = newView(parts, before, s.report, form)
@@ -96,7 +107,7 @@ func (s *views) rebuild() (before, after *View) {
 
 // showing returns how entries are shown now.
 func (s *views) showing() showing {
-	form := showing{overlay: s.overlay.Load(), sets: s.sets.Load(), work: s.schemaWork}
+	form := showing{overlay: s.overlay.Load(), sets: s.sets.Load(), disabled: s.disabled.Load(), work: s.schemaWork}
 	if s.access != nil {
 		form.access = s.access()
 	}
@@ -158,7 +169,7 @@ func (s *views) own(ctx context.Context, p mcp.Principal, shared *View, needed f
 	if err != nil {
 		return nil, err
 	}
-	form := showing{shared.overlay, shared.access, shared.sets, s.schemaWork}
+	form := shared.showing(s.schemaWork)
 	if shared.sameParts(parts) {
 		return shared, nil
 	}
@@ -167,7 +178,7 @@ func (s *views) own(ctx context.Context, p mcp.Principal, shared *View, needed f
 		key += "\x00" // kept beside the view without failures
 	}
 	prev, known := s.Private.Get(key)
-	if known && prev.sameParts(parts) && prev.overlay == form.overlay && prev.access == form.access && prev.sets == form.sets {
+	if known && prev.sameParts(parts) && prev.shows(form) {
 		return prev, nil
 	}
 	if !known {
@@ -250,8 +261,8 @@ func (s *views) known(set string, p mcp.Principal) *View {
 	if v.private {
 		key := privateKey(p)
 		if own, ok := s.Private.Get(key); ok {
-			if own.overlay != v.overlay || own.access != v.access || own.sets != v.sets {
-				own = newView(own.Parts, own, s.report, showing{v.overlay, v.access, v.sets, s.schemaWork})
+			if form := v.showing(s.schemaWork); !own.shows(form) {
+				own = newView(own.Parts, own, s.report, form)
 				s.Private.Add(key, own, own.ownBytes())
 			}
 			v = own

@@ -49,6 +49,9 @@ type Decider interface {
 	// Restricts reports whether Decide may deny one caller what it allows another. If so, results
 	// must not be shared between callers.
 	Restricts() bool
+	// Disabled records that a request for something of a backend is refused because an operator has disabled it, and returns err,
+	// or the error of the audit.
+	Disabled(ctx context.Context, call *mcp.Call, backend string, err error) error
 	// Lacking completes an error with which the backend of a call requests the scopes of the
 	// error's Challenge. It may change e.
 	Lacking(rules *revision.Rules, call *mcp.Call, e *mcp.Error)

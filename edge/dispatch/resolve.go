@@ -54,10 +54,21 @@ func (r *round) resolve(ctx context.Context) error {
 			return err
 		}
 	}
+	if disabled := t.Disabled(); disabled != nil {
+		return r.refuseDisabled(ctx, disabled)
+	}
 	if t.Away {
 		return t.Unavailable()
 	}
 	return refused
+}
+
+// refuseDisabled records that a request is refused because an operator has disabled what it names, and returns the error.
+func (r *round) refuseDisabled(ctx context.Context, disabled *mcp.Error) error {
+	if decider := r.decider(); decider != nil {
+		return decider.Disabled(ctx, r.call, r.named.Backend.Name(), disabled)
+	}
+	return disabled
 }
 
 // rename replaces the name of a tool or prompt by the canonical one.

@@ -73,6 +73,7 @@ const (
 	SettingsRolledBack  = "mcpedge.settings.rolled_back"
 	SettingsGeneration  = "mcpedge.settings.generation"
 	CatalogExchanges    = "mcpedge.catalog.exchanges"
+	CatalogDisabled     = "mcpedge.catalog.disabled"
 	QuotaRefused        = "mcpedge.quota.refused"
 	QuotaUnshared       = "mcpedge.quota.unshared"
 	QuotaExchanges      = "mcpedge.quota.exchanges"
@@ -167,6 +168,7 @@ var Catalogue = []Instrument{
 	{SettingsRolledBack, Gauge, "{replica}", "1 while an operator has rolled the settings back and the file has others, which a restart would put in force, else 0", nil},
 	{SettingsGeneration, Gauge, "{generation}", "How many generations of backends, catalog, sets, include, policy and quotas this process has put in force; 1 after its start", nil},
 	{CatalogExchanges, Counter, "{exchange}", "How often another catalog was read and put in force", nil},
+	{CatalogDisabled, Gauge, "{entry}", "Tools, backends and sets that operators have disabled, as far as this replica knows", nil},
 	{QuotaRefused, Counter, "{call}", "Calls of tools that were refused because a quota was used up, by its rule", []attribute.Key{AttrQuota}},
 	{QuotaUnshared, Counter, "{call}", "Calls of tools that were judged by this replica's share of a quota, because the quota of all could not be reached", nil},
 	{QuotaExchanges, Counter, "{exchange}", "How often other quotas were read and put in force", nil},

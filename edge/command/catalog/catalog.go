@@ -1,5 +1,5 @@
-// Package catalog is the command mcpedge catalog: what clients see, for reviews and CI, and the way
-// back to what they saw before.
+// Package catalog is the command mcpedge catalog: what clients see, for reviews and CI, the way back to what they saw before,
+// and what operators disable.
 package catalog
 
 import (
@@ -37,6 +37,11 @@ mcpedge catalog diff OLD [NEW] [--fail KIND] [flags]
         the default) or of a more serious one, 1 if there is one, and 2 if they could not be compared
 mcpedge catalog rollback URL [flags]
         puts the settings in force again that were so before, on the replica with that admin address
+mcpedge catalog disable NAME [URL] [flags]
+        disables a tool, a backend or a set on all replicas, until mcpedge catalog enable NAME [URL]; URL is that of an admin
+        address, http://127.0.0.1:9090 by default
+mcpedge catalog disabled [URL] [flags]
+        lists what is disabled
 
   --claims JSON|FILE
         the claims of a token, or a file with them, which are not verified: snapshot, and diff without NEW, have what the
@@ -63,10 +68,16 @@ func Run(ctx context.Context, args []string, out, stderr io.Writer) error {
 		return err
 	case "rollback":
 		return client.Rollback(ctx, args, out, stderr)
+	case "disable":
+		return client.Disable(ctx, args, out, stderr)
+	case "enable":
+		return client.Enable(ctx, args, out, stderr)
+	case "disabled":
+		return client.Disabled(ctx, args, out, stderr)
 	case "-h", "-help", "--help":
 		return write(ctx, []string{"--help"}, out, stderr)
 	}
-	return errors.New("catalog: write mcpedge catalog snapshot --config FILE, mcpedge catalog diff OLD [NEW | --config FILE], or mcpedge catalog rollback URL")
+	return errors.New("catalog: write mcpedge catalog snapshot --config FILE, mcpedge catalog diff OLD [NEW | --config FILE], mcpedge catalog rollback URL, mcpedge catalog disable NAME, mcpedge catalog enable NAME, or mcpedge catalog disabled")
 }
 
 // statusTrouble is the exit status of mcpedge catalog diff if it could not compare, as that of diff(1).

@@ -2,13 +2,8 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
-	"net/http"
-	"strings"
-
-	"github.com/mcpedge/mcpedge/edge/config"
 )
 
 const rollbackUsage = `mcpedge catalog rollback [flags] URL
@@ -32,38 +27,12 @@ func Rollback(ctx context.Context, args []string, out, stderr io.Writer) error {
 	case len(operands) != 1:
 		return s.errorf("%d arguments: write mcpedge catalog rollback URL, with the URL of the admin address, as http://127.0.0.1:9090", len(operands))
 	}
-	s.url = strings.TrimSuffix(operands[0], "/")
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
-	defer cancel()
-	transport, err := s.transport(ctx, "an admin address, such as http://127.0.0.1:9090")
-	if err != nil {
-		return err
-	}
-	defer transport.base.CloseIdleConnections()
-	c := &connection{server: s, transport: transport}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url+"/v1/settings/rollback", strings.NewReader("{}"))
-	if err != nil {
-		return s.errorf("%s", config.Redact(err.Error()))
-	}
-	request.Header.Set("Content-Type", "application/json")
-	resp, err := (&http.Client{Transport: transport}).Do(request)
-	if err != nil {
-		return c.failed(ctx, config.Redact(s.url), err)
-	}
-	defer resp.Body.Close()
+	s.url = operands[0]
 	var answer struct {
 		Settings struct{ File, Generation, Digest string }
-		Message  string
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
-	if err == nil {
-		err = json.Unmarshal(body, &answer)
-	}
-	switch {
-	case resp.StatusCode != http.StatusOK && answer.Message != "":
-		return s.errorf("%s: %s: %s", config.Redact(s.url), resp.Status, printable(answer.Message))
-	case resp.StatusCode != http.StatusOK || err != nil:
-		return s.errorf("%s: %s: it is no admin address of an edge", config.Redact(s.url), resp.Status)
+	if err := s.administer(ctx, "/v1/settings/rollback", "{}", &answer); err != nil {
+		return err
 	}
 	_, err = fmt.Fprintf(out, "generation %s with the digest %s is in force, until %s changes\n", answer.Settings.Generation, answer.Settings.Digest, printable(answer.Settings.File))
 	return err

@@ -33,10 +33,14 @@ func (r *Replica) receive(messages <-chan any) {
 			r.returned()
 			r.unverified.Store(true)
 			r.restoreSecret()
+			r.hear()
 		case *redis.Message:
-			if m.Channel == r.inboxOf(r.id) {
+			switch m.Channel {
+			case r.inboxOf(r.id):
 				r.message(m.Payload)
-			} else {
+			case r.announcements():
+				r.hear()
+			default:
 				r.relay.received(m.Payload)
 			}
 		}

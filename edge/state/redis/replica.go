@@ -58,6 +58,7 @@ type Replica struct {
 	followers followers
 	notices   notifications
 	relay     *Relay
+	announced atomic.Pointer[func()] // of AnnouncedTable.OnAnnounced
 	sweeps    sweeps
 	lapses    lapses
 	renewals  renewals
@@ -161,10 +162,10 @@ func (r *Replica) Start(ctx context.Context) error {
 	return nil
 }
 
-// subscribe opens the inbox and the relay's channel. The caller closes them.
+// subscribe opens the inbox, the relay's channel and that of announcements. The caller closes them.
 func (r *Replica) subscribe(ctx context.Context) (*redis.PubSub, error) {
-	ps := r.client.Subscribe(ctx, r.inboxOf(r.id), r.relayOf(r.relay.address))
-	for range 2 {
+	ps := r.client.Subscribe(ctx, r.inboxOf(r.id), r.relayOf(r.relay.address), r.announcements())
+	for range 3 {
 		if _, err := ps.Receive(ctx); err != nil {
 			_ = ps.Close()
 			return nil, fmt.Errorf("opening the inbox: %w", unavailable(ctx, err))

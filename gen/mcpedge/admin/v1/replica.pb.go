@@ -84,7 +84,9 @@ type GetStatusResponse struct {
 	// Where sessions, calls and tasks are kept. ready does not depend on it once the replica has been ready.
 	State *State `protobuf:"bytes,11,opt,name=state,proto3" json:"state,omitempty"`
 	// The file of settings; unset without one.
-	Settings      *Settings `protobuf:"bytes,12,opt,name=settings,proto3" json:"settings,omitempty"`
+	Settings *Settings `protobuf:"bytes,12,opt,name=settings,proto3" json:"settings,omitempty"`
+	// The tools, backends and sets that operators have disabled, as far as this replica knows.
+	Disabled      []*Disabled `protobuf:"bytes,13,rep,name=disabled,proto3" json:"disabled,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -199,6 +201,13 @@ func (x *GetStatusResponse) GetState() *State {
 func (x *GetStatusResponse) GetSettings() *Settings {
 	if x != nil {
 		return x.Settings
+	}
+	return nil
+}
+
+func (x *GetStatusResponse) GetDisabled() []*Disabled {
+	if x != nil {
+		return x.Disabled
 	}
 	return nil
 }
@@ -902,8 +911,8 @@ var File_mcpedge_admin_v1_replica_proto protoreflect.FileDescriptor
 
 const file_mcpedge_admin_v1_replica_proto_rawDesc = "" +
 	"\n" +
-	"\x1emcpedge/admin/v1/replica.proto\x12\x10mcpedge.admin.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x12\n" +
-	"\x10GetStatusRequest\"\xb2\x03\n" +
+	"\x1emcpedge/admin/v1/replica.proto\x12\x10mcpedge.admin.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1fmcpedge/admin/v1/disabled.proto\"\x12\n" +
+	"\x10GetStatusRequest\"\xea\x03\n" +
 	"\x11GetStatusResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x18\n" +
 	"\areplica\x18\x02 \x01(\tR\areplica\x12\x14\n" +
@@ -918,7 +927,8 @@ const file_mcpedge_admin_v1_replica_proto_rawDesc = "" +
 	"\x05calls\x18\n" +
 	" \x01(\x05R\x05calls\x12-\n" +
 	"\x05state\x18\v \x01(\v2\x17.mcpedge.admin.v1.StateR\x05state\x126\n" +
-	"\bsettings\x18\f \x01(\v2\x1a.mcpedge.admin.v1.SettingsR\bsettings\"\xc4\x02\n" +
+	"\bsettings\x18\f \x01(\v2\x1a.mcpedge.admin.v1.SettingsR\bsettings\x126\n" +
+	"\bdisabled\x18\r \x03(\v2\x1a.mcpedge.admin.v1.DisabledR\bdisabled\"\xc4\x02\n" +
 	"\bSettings\x12\x12\n" +
 	"\x04file\x18\x01 \x01(\tR\x04file\x12\x14\n" +
 	"\x05error\x18\x02 \x01(\tR\x05error\x12!\n" +
@@ -1006,33 +1016,35 @@ var file_mcpedge_admin_v1_replica_proto_goTypes = []any{
 	(*DrainResponse)(nil),            // 11: mcpedge.admin.v1.DrainResponse
 	(*timestamppb.Timestamp)(nil),    // 12: google.protobuf.Timestamp
 	(*durationpb.Duration)(nil),      // 13: google.protobuf.Duration
+	(*Disabled)(nil),                 // 14: mcpedge.admin.v1.Disabled
 }
 var file_mcpedge_admin_v1_replica_proto_depIdxs = []int32{
 	12, // 0: mcpedge.admin.v1.GetStatusResponse.start_time:type_name -> google.protobuf.Timestamp
 	13, // 1: mcpedge.admin.v1.GetStatusResponse.uptime:type_name -> google.protobuf.Duration
 	4,  // 2: mcpedge.admin.v1.GetStatusResponse.state:type_name -> mcpedge.admin.v1.State
 	2,  // 3: mcpedge.admin.v1.GetStatusResponse.settings:type_name -> mcpedge.admin.v1.Settings
-	12, // 4: mcpedge.admin.v1.Settings.since:type_name -> google.protobuf.Timestamp
-	3,  // 5: mcpedge.admin.v1.Settings.owners:type_name -> mcpedge.admin.v1.SettingsOwner
-	12, // 6: mcpedge.admin.v1.SettingsOwner.since:type_name -> google.protobuf.Timestamp
-	12, // 7: mcpedge.admin.v1.State.since:type_name -> google.protobuf.Timestamp
-	7,  // 8: mcpedge.admin.v1.ListBackendsResponse.backends:type_name -> mcpedge.admin.v1.Backend
-	12, // 9: mcpedge.admin.v1.Backend.since:type_name -> google.protobuf.Timestamp
-	12, // 10: mcpedge.admin.v1.Backend.loaded:type_name -> google.protobuf.Timestamp
-	2,  // 11: mcpedge.admin.v1.RollBackSettingsResponse.settings:type_name -> mcpedge.admin.v1.Settings
-	0,  // 12: mcpedge.admin.v1.ReplicaService.GetStatus:input_type -> mcpedge.admin.v1.GetStatusRequest
-	5,  // 13: mcpedge.admin.v1.ReplicaService.ListBackends:input_type -> mcpedge.admin.v1.ListBackendsRequest
-	8,  // 14: mcpedge.admin.v1.ReplicaService.RollBackSettings:input_type -> mcpedge.admin.v1.RollBackSettingsRequest
-	10, // 15: mcpedge.admin.v1.ReplicaService.Drain:input_type -> mcpedge.admin.v1.DrainRequest
-	1,  // 16: mcpedge.admin.v1.ReplicaService.GetStatus:output_type -> mcpedge.admin.v1.GetStatusResponse
-	6,  // 17: mcpedge.admin.v1.ReplicaService.ListBackends:output_type -> mcpedge.admin.v1.ListBackendsResponse
-	9,  // 18: mcpedge.admin.v1.ReplicaService.RollBackSettings:output_type -> mcpedge.admin.v1.RollBackSettingsResponse
-	11, // 19: mcpedge.admin.v1.ReplicaService.Drain:output_type -> mcpedge.admin.v1.DrainResponse
-	16, // [16:20] is the sub-list for method output_type
-	12, // [12:16] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	14, // 4: mcpedge.admin.v1.GetStatusResponse.disabled:type_name -> mcpedge.admin.v1.Disabled
+	12, // 5: mcpedge.admin.v1.Settings.since:type_name -> google.protobuf.Timestamp
+	3,  // 6: mcpedge.admin.v1.Settings.owners:type_name -> mcpedge.admin.v1.SettingsOwner
+	12, // 7: mcpedge.admin.v1.SettingsOwner.since:type_name -> google.protobuf.Timestamp
+	12, // 8: mcpedge.admin.v1.State.since:type_name -> google.protobuf.Timestamp
+	7,  // 9: mcpedge.admin.v1.ListBackendsResponse.backends:type_name -> mcpedge.admin.v1.Backend
+	12, // 10: mcpedge.admin.v1.Backend.since:type_name -> google.protobuf.Timestamp
+	12, // 11: mcpedge.admin.v1.Backend.loaded:type_name -> google.protobuf.Timestamp
+	2,  // 12: mcpedge.admin.v1.RollBackSettingsResponse.settings:type_name -> mcpedge.admin.v1.Settings
+	0,  // 13: mcpedge.admin.v1.ReplicaService.GetStatus:input_type -> mcpedge.admin.v1.GetStatusRequest
+	5,  // 14: mcpedge.admin.v1.ReplicaService.ListBackends:input_type -> mcpedge.admin.v1.ListBackendsRequest
+	8,  // 15: mcpedge.admin.v1.ReplicaService.RollBackSettings:input_type -> mcpedge.admin.v1.RollBackSettingsRequest
+	10, // 16: mcpedge.admin.v1.ReplicaService.Drain:input_type -> mcpedge.admin.v1.DrainRequest
+	1,  // 17: mcpedge.admin.v1.ReplicaService.GetStatus:output_type -> mcpedge.admin.v1.GetStatusResponse
+	6,  // 18: mcpedge.admin.v1.ReplicaService.ListBackends:output_type -> mcpedge.admin.v1.ListBackendsResponse
+	9,  // 19: mcpedge.admin.v1.ReplicaService.RollBackSettings:output_type -> mcpedge.admin.v1.RollBackSettingsResponse
+	11, // 20: mcpedge.admin.v1.ReplicaService.Drain:output_type -> mcpedge.admin.v1.DrainResponse
+	17, // [17:21] is the sub-list for method output_type
+	13, // [13:17] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_mcpedge_admin_v1_replica_proto_init() }
@@ -1040,6 +1052,7 @@ func file_mcpedge_admin_v1_replica_proto_init() {
 	if File_mcpedge_admin_v1_replica_proto != nil {
 		return
 	}
+	file_mcpedge_admin_v1_disabled_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

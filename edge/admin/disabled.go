@@ -1,0 +1,170 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/mcpedge/mcpedge/edge/catalog/disabled"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/state"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/admin/v1"
+)
+
+// Disabler disables and enables for operators. It must be safe for concurrent use.
+type Disabler interface {
+	// List returns what is disabled; nil if nothing is.
+	List() *disabled.List
+	// Disable disables what the entry names, on all replicas, and returns the entry with its time. The errors are
+	// disabled.ErrFull and those of the medium.
+	Disable(ctx context.Context, e disabled.Entry) (disabled.Entry, error)
+	// Enable enables again what is disabled. The errors are disabled.ErrNotDisabled and those of the medium.
+	Enable(ctx context.Context, id disabled.ID) error
+}
+
+// Finder finds what an operator names. kind and backend may be empty. The error is a *disabled.NotFoundError, or says what is wrong with
+// the name.
+type Finder func(kind disabled.Kind, backend, name string) (disabled.ID, error)
+
+// disabledService implements DisabledService.
+type disabledService struct {
+	pb.UnimplementedDisabledServiceServer
+	disabler Disabler
+	find     Finder
+	acts     operations
+}
+
+// ListDisabled implements DisabledService.
+func (s *disabledService) ListDisabled(context.Context, *pb.ListDisabledRequest) (*pb.ListDisabledResponse, error) {
+	return &pb.ListDisabledResponse{Disabled: disabledOf(s.disabler.List())}, nil
+}
+
+// Disable implements DisabledService.
+func (s *disabledService) Disable(ctx context.Context, in *pb.DisableRequest) (*pb.DisableResponse, error) {
+	id, err := s.find(disabled.Kind(in.GetKind()), in.GetBackend(), in.GetName())
+	var done disabled.Entry
+	err = s.act(ctx, ActDisable, in, id, err, func(by mcp.Principal) (err error) {
+		done, err = s.disabler.Disable(ctx, disabled.Entry{
+			ID: id, Reason: in.GetReason(), Issuer: by.Issuer, Subject: by.Subject, SubjectIsClient: by.SubjectIsClient,
+		})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &pb.DisableResponse{Disabled: disabledEntry(&done)}, nil
+}
+
+// Enable implements DisabledService.
+func (s *disabledService) Enable(ctx context.Context, in *pb.EnableRequest) (*pb.EnableResponse, error) {
+	was, err := s.named(in)
+	err = s.act(ctx, ActEnable, in, was.ID, err, func(mcp.Principal) error { return s.disabler.Enable(ctx, was.ID) })
+	if err != nil {
+		return nil, err
+	}
+	return &pb.EnableResponse{Enabled: disabledEntry(&was)}, nil
+}
+
+// asked is what both requests have.
+type asked interface {
+	GetName() string
+	GetKind() string
+	GetBackend() string
+	GetReason() string
+}
+
+// act records an act, and does it if what it names was found: unfound is nil then.
+func (s *disabledService) act(ctx context.Context, method string, in asked, id disabled.ID, unfound error, fn func(by mcp.Principal) error) error {
+	act := Act{Method: method, Reason: mcp.ClipText(in.GetReason())}
+	switch id.Kind {
+	case disabled.Backend:
+		act.Backend = id.Name
+	case disabled.Set:
+		act.Set = id.Name
+	case disabled.Tool:
+		act.Target, act.Backend = id.Name, id.Backend
+	default:
+		act.Target = mcp.ClipText(in.GetName())
+	}
+	return s.acts.do(ctx, act, func() error {
+		err := unfound
+		if n := len(in.GetReason()); err == nil && n > disabled.MaxReason {
+			err = fmt.Errorf("reason: it has %d bytes, the limit is %d", n, disabled.MaxReason)
+		}
+		if err != nil {
+			code := codes.InvalidArgument
+			if errors.As(err, new(*disabled.NotFoundError)) || errors.Is(err, disabled.ErrNotDisabled) {
+				code = codes.NotFound
+			}
+			return status.Error(code, err.Error())
+		}
+		return disabledError(fn(caller(ctx)))
+	})
+}
+
+// named returns what is disabled under the name of a request: as it is listed, or else as Disable has found it.
+func (s *disabledService) named(in *pb.EnableRequest) (disabled.Entry, error) {
+	var found []disabled.Entry
+	match := func(id disabled.ID) {
+		for _, e := range s.disabler.List().Entries() {
+			if e.Name == id.Name && (id.Kind == "" || id.Kind == e.Kind) && (id.Backend == "" || id.Backend == e.Backend) {
+				found = append(found, e)
+			}
+		}
+	}
+	match(disabled.ID{Kind: disabled.Kind(in.GetKind()), Name: in.GetName(), Backend: in.GetBackend()})
+	if len(found) == 0 {
+		if id, err := s.find(disabled.Kind(in.GetKind()), in.GetBackend(), in.GetName()); err == nil {
+			match(id)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return disabled.Entry{}, fmt.Errorf("%q: %w: GET /v1/catalog/disabled lists what is", mcp.ClipText(in.GetName()), disabled.ErrNotDisabled)
+	case 1:
+		return found[0], nil
+	}
+	var texts []string
+	for i := range found {
+		texts = append(texts, strings.TrimSpace(string(found[i].Kind)+" "+found[i].Backend))
+	}
+	return disabled.Entry{}, fmt.Errorf("%q is the name of several that are disabled (%s): give the kind and, for a tool, the backend",
+		mcp.ClipText(in.GetName()), strings.Join(texts, ", "))
+}
+
+// disabledError converts an error of a Disabler to a status.
+func disabledError(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, disabled.ErrNotDisabled):
+		return status.Error(codes.NotFound, err.Error())
+	case errors.Is(err, disabled.ErrFull):
+		return status.Error(codes.ResourceExhausted, err.Error())
+	case errors.Is(err, state.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
+		return status.Error(codes.Unavailable, "the state cannot be reached, so that the replicas cannot be made to agree: try again; a refused change may take effect later")
+	case errors.Is(err, context.Canceled):
+		return status.FromContextError(err).Err()
+	}
+	return status.Error(codes.Internal, err.Error())
+}
+
+// disabledOf converts what is disabled.
+func disabledOf(l *disabled.List) (out []*pb.Disabled) {
+	for _, e := range l.Entries() {
+		out = append(out, disabledEntry(&e))
+	}
+	return out
+}
+
+func disabledEntry(e *disabled.Entry) *pb.Disabled {
+	return &pb.Disabled{
+		Kind: string(e.Kind), Name: e.Name, Backend: e.Backend, Reason: e.Reason, Since: timestamppb.New(e.Since),
+		Operator: &pb.Principal{Subject: e.Subject, Issuer: e.Issuer, SubjectIsClient: e.SubjectIsClient},
+	}
+}

@@ -1,0 +1,297 @@
+package disabled
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/ownership"
+)
+
+// shelf is a Store in memory that several Registries share, which can be cut off and lose what it has.
+type shelf struct {
+	mu     sync.Mutex
+	values map[string]ownership.Value
+	hear   []func()
+	down   error
+	deaf   bool // announcements are lost
+}
+
+func newShelf() *shelf { return &shelf{values: map[string]ownership.Value{}} }
+
+func (s *shelf) Digests(context.Context) (map[string]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := map[string]string{}
+	for key, v := range s.values {
+		out[key] = v.Digest
+	}
+	return out, s.down
+}
+
+func (s *shelf) Values(_ context.Context, keys []string) (map[string][]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := map[string][]byte{}
+	for _, key := range keys {
+		if v, ok := s.values[key]; ok {
+			out[key] = v.Bytes
+		}
+	}
+	return out, s.down
+}
+
+func (s *shelf) Write(_ context.Context, set map[string]ownership.Value, drop []string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.down != nil {
+		return s.down
+	}
+	maps.Copy(s.values, set)
+	for _, key := range drop {
+		delete(s.values, key)
+	}
+	return nil
+}
+
+func (s *shelf) Announce(context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.deaf {
+		for _, fn := range s.hear {
+			fn()
+		}
+	}
+	return s.down
+}
+
+func (s *shelf) OnAnnounced(fn func()) { s.hear = append(s.hear, fn) }
+
+func (s *shelf) empty() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.values = map[string]ownership.Value{}
+}
+
+// apart is a shelf as one replica reaches it, or does not.
+type apart struct {
+	*shelf
+	away bool
+}
+
+var errAway = errors.New("away")
+
+func (a *apart) Digests(ctx context.Context) (map[string]string, error) {
+	if a.away {
+		return nil, errAway
+	}
+	return a.shelf.Digests(ctx)
+}
+
+func names(l *List) (out []string) {
+	for _, e := range l.Entries() {
+		out = append(out, string(e.Kind)+":"+e.Name)
+	}
+	return out
+}
+
+func quiet(s Store) *Registry {
+	return New(Options{Store: s, Logger: slog.New(slog.DiscardHandler)})
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func tool(name string) Entry {
+	return Entry{ID: ID{Kind: Tool, Name: name, Backend: "b"}, Reason: "it leaks", Issuer: "i", Subject: "ada"}
+}
+
+// What is disabled has its reason, operator and time; it is enabled once; and nothing is disabled without entries.
+func TestDisableAndEnable(t *testing.T) {
+	for name, s := range map[string]Store{"in this process": nil, "in a store": newShelf()} {
+		t.Run(name, func(t *testing.T) {
+			r := quiet(s)
+			var seen []*List
+			r.OnChange(func(l *List) { seen = append(seen, l) })
+			must(t, r.Load(t.Context()))
+			if r.List() != nil {
+				t.Fatal("something is disabled")
+			}
+			done, err := r.Disable(t.Context(), tool("x"))
+			must(t, err)
+			if time.Since(done.Since) > time.Minute || !slices.Equal(r.List().Entries(), []Entry{done}) || done.Reason != "it leaks" || done.Subject != "ada" {
+				t.Errorf("%+v, %+v", done, r.List().Entries())
+			}
+			for _, c := range []struct{ is, want bool }{
+				{r.List().HasTool("b", "x"), true}, {r.List().HasTool("c", "x"), false}, {r.List().HasBackend("b"), false}, {r.List().HasBackend("x"), false}, {r.List().HasSet("x"), false},
+			} {
+				if c.is != c.want {
+					t.Errorf("%+v", c)
+				}
+			}
+			again := tool("x")
+			again.Reason = "it leaks more"
+			again, err = r.Disable(t.Context(), again)
+			must(t, err)
+			if got := r.List().Entries(); len(got) != 1 || got[0] != again || !again.Since.After(done.Since) {
+				t.Errorf("%+v", got)
+			}
+			must(t, r.Enable(t.Context(), again.ID))
+			if r.List() != nil || len(seen) != 3 || seen[2] != nil {
+				t.Errorf("%v after %v", names(r.List()), seen)
+			}
+			if err := r.Enable(t.Context(), again.ID); !errors.Is(err, ErrNotDisabled) {
+				t.Errorf("enabled twice: %v", err)
+			}
+		})
+	}
+}
+
+// Replicas learn of a change at once by an announcement, and within a second without one. A replica that begins knows it at Load.
+func TestReplicasFollow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShelf()
+		a, b := quiet(s), quiet(s)
+		go a.Run(t.Context())
+		go b.Run(t.Context())
+		synctest.Wait()
+		_, err := a.Disable(t.Context(), tool("x"))
+		must(t, err)
+		synctest.Wait()
+		if got := names(b.List()); !slices.Equal(got, []string{"tool:x"}) {
+			t.Errorf("announced: %q", got)
+		}
+		s.deaf = true
+		must(t, a.Enable(t.Context(), tool("x").ID))
+		synctest.Wait()
+		if b.List() == nil {
+			t.Error("it heard what was not announced")
+		}
+		time.Sleep(every)
+		synctest.Wait()
+		if b.List() != nil {
+			t.Error("it did not read within a second")
+		}
+		_, err = b.Disable(t.Context(), Entry{ID: ID{Kind: Set, Name: "s"}})
+		must(t, err)
+		c := quiet(s)
+		must(t, c.Load(t.Context()))
+		if got := names(c.List()); !slices.Equal(got, []string{"set:s"}) {
+			t.Errorf("at the start: %q", got)
+		}
+	})
+}
+
+// A store that was emptied, or has lost its last writes, gets what the replicas know; what was enabled stays enabled, also by a replica
+// that was cut off meanwhile.
+func TestLostWrites(t *testing.T) { synctest.Test(t, testLostWrites) }
+
+func testLostWrites(t *testing.T) {
+	s := newShelf()
+	cut := &apart{shelf: s}
+	a, b := quiet(s), quiet(cut)
+	_, err := a.Disable(t.Context(), tool("x"))
+	must(t, err)
+	must(t, b.Load(t.Context()))
+	before := maps.Clone(s.values)
+	cut.away = true
+	must(t, a.Enable(t.Context(), tool("x").ID))
+	_, err = a.Disable(t.Context(), tool("y"))
+	must(t, err)
+	if err := b.Load(t.Context()); !errors.Is(err, errAway) || !slices.Equal(names(b.List()), []string{"tool:x"}) {
+		t.Errorf("cut off: %v, %q", err, names(b.List()))
+	}
+	if _, err := b.Disable(t.Context(), tool("z")); !errors.Is(err, errAway) || !slices.Equal(names(b.List()), []string{"tool:x"}) {
+		t.Errorf("disabled while it is cut off: %v, %q", err, names(b.List()))
+	}
+	cut.away = false
+	for name, lose := range map[string]func(){"emptied": s.empty, "the last writes": func() { s.values = maps.Clone(before) }} {
+		lose()
+		must(t, b.Load(t.Context())) // the one that knows less comes first
+		must(t, a.Load(t.Context()))
+		must(t, b.Load(t.Context()))
+		fresh := quiet(s)
+		must(t, fresh.Load(t.Context()))
+		for i, r := range []*Registry{a, b, fresh} {
+			if got := names(r.List()); !slices.Equal(got, []string{"tool:y"}) {
+				t.Errorf("%s: replica %d has %q", name, i, got)
+			}
+		}
+	}
+	// An act in a store that was just emptied survives what others restore.
+	s.empty()
+	time.Sleep(time.Second) // an operator is later
+	fresh := quiet(s)
+	_, err = fresh.Disable(t.Context(), tool("x"))
+	must(t, err)
+	must(t, a.Load(t.Context()))
+	must(t, fresh.Load(t.Context()))
+	for i, r := range []*Registry{a, fresh} {
+		if got := names(r.List()); !slices.Equal(got, []string{"tool:x", "tool:y"}) {
+			t.Errorf("replica %d has %q", i, got)
+		}
+	}
+}
+
+// There are bounds: of what is disabled, and of what is kept of what was enabled.
+func TestBounds(t *testing.T) {
+	s := newShelf()
+	r := quiet(s)
+	for i := range 2 * maxKept {
+		e := tool(fmt.Sprint(i))
+		_, err := r.Disable(t.Context(), e)
+		must(t, err)
+		must(t, r.Enable(t.Context(), e.ID))
+	}
+	must(t, r.Load(t.Context()))
+	if len(r.known) != maxKept || len(s.values) != maxKept {
+		t.Errorf("%d records are kept, %d in the store", len(r.known), len(s.values))
+	}
+	for i := range MaxEntries {
+		_, err := r.Disable(t.Context(), tool(fmt.Sprint(i)))
+		must(t, err)
+	}
+	if _, err := r.Disable(t.Context(), tool("more")); !errors.Is(err, ErrFull) {
+		t.Errorf("one more: %v", err)
+	}
+	if _, err := r.Disable(t.Context(), tool("7")); err != nil {
+		t.Errorf("one that is disabled: %v", err)
+	}
+}
+
+// What another version has stored, or damaged, is left as it is.
+func TestUnreadable(t *testing.T) {
+	s := newShelf()
+	for key, text := range map[string]string{
+		ID{Kind: "planet", Name: "mars"}.key(): `{"kind":"planet","name":"mars","at":1}`, "x": `{`, ID{Kind: Set, Name: "a"}.key(): `{"kind":"set","name":"b","at":1}`,
+	} {
+		s.values[key] = ownership.Value{Digest: "d", Bytes: []byte(text)}
+	}
+	before := maps.Clone(s.values)
+	var log strings.Builder
+	r := New(Options{Store: s, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	must(t, r.Load(t.Context()))
+	if r.List() != nil || !maps.EqualFunc(s.values, before, func(a, b ownership.Value) bool { return string(a.Bytes) == string(b.Bytes) }) {
+		t.Errorf("%v, %v", r.List(), s.values)
+	}
+	_, err := r.Disable(t.Context(), tool("x"))
+	must(t, err)
+	must(t, r.Enable(t.Context(), tool("x").ID))
+	for _, want := range []string{"an operator has disabled a tool", "operator=ada", "reason=\"it leaks\"", "a tool that an operator had disabled is enabled again"} {
+		if strings.Count(log.String(), want) != 1 {
+			t.Errorf("the log lacks %q:\n%s", want, &log)
+		}
+	}
+}

@@ -1,0 +1,262 @@
+package disabled
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/ownership"
+)
+
+const (
+	// MaxEntries bounds what is disabled at one time.
+	MaxEntries = 256
+	// MaxReason bounds a reason, in bytes.
+	MaxReason = 1024
+	// every is the interval at which the Store is read.
+	every = time.Second
+	// within is the timeout of one exchange with the Store.
+	within = 5 * time.Second
+)
+
+// Store keeps records by name for all replicas, and announces changes. It is safe for concurrent use.
+type Store interface {
+	ownership.Store
+	// Announce asks all replicas to read the Store soon. It is a hint, which may be lost.
+	Announce(ctx context.Context) error
+	// OnAnnounced sets the function that is called after an announcement, and after one may have been missed. It must not block.
+	// Call it before the Store is used.
+	OnAnnounced(fn func())
+}
+
+// Options are the settings of a Registry. The zero value is usable.
+type Options struct {
+	// Store shares the records with other replicas. nil keeps them in this process.
+	Store Store
+	// Logger logs changes. nil uses slog.Default.
+	Logger *slog.Logger
+}
+
+// Errors of Enable and Disable. Others are those of the Store.
+var (
+	ErrFull        = fmt.Errorf("%d tools, backends and sets are disabled, which is the limit: enable some of them, or disable a backend instead of its tools", MaxEntries)
+	ErrNotDisabled = errors.New("it is not disabled")
+)
+
+// NotFoundError is the error for a name that nothing has.
+type NotFoundError struct{ Message string }
+
+func (e *NotFoundError) Error() string { return e.Message }
+
+// Registry knows what is disabled. It is safe for concurrent use.
+type Registry struct {
+	o       Options
+	list    atomic.Pointer[List]
+	changed func(*List)
+	wake    chan struct{}
+
+	// mu serializes exchanges with the Store, and guards the members below.
+	mu    sync.Mutex
+	known records
+	// failed is true after a logged failure.
+	failed bool
+}
+
+// New returns a Registry with nothing disabled.
+func New(o Options) *Registry {
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	r := &Registry{o: o, changed: func(*List) {}, wake: make(chan struct{}, 1), known: records{}}
+	if o.Store != nil {
+		o.Store.OnAnnounced(func() {
+			select {
+			case r.wake <- struct{}{}:
+			default:
+			}
+		})
+	}
+	return r
+}
+
+// OnChange sets the function that is called with each new list, one call at a time. It must not call the Registry, except for List.
+// Call OnChange before other methods.
+func (r *Registry) OnChange(fn func(*List)) { r.changed = fn }
+
+// List returns what is disabled, as far as this replica knows; nil if nothing is.
+func (r *Registry) List() *List { return r.list.Load() }
+
+// Load reads what is disabled. Until then this replica may serve it. Without a Store it does nothing. The error is that of the Store.
+func (r *Registry) Load(ctx context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.exchange(ctx)
+}
+
+// Run follows the Store until ctx ends: it reads it after an announcement, and every second. Without a Store it returns at once.
+func (r *Registry) Run(ctx context.Context) {
+	if r.o.Store == nil {
+		return
+	}
+	t := time.NewTicker(every)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		case <-r.wake:
+		}
+		r.follow(ctx)
+	}
+}
+
+// follow exchanges records once, and logs the first of several failures.
+func (r *Registry) follow(ctx context.Context) {
+	bounded, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	err := r.exchange(bounded)
+	if err != nil && !r.failed && ctx.Err() == nil {
+		r.o.Logger.Warn("what operators disable on other replicas cannot be read; retrying", "error", err)
+	}
+	r.failed = err != nil
+}
+
+// Disable disables what the entry names, on all replicas, and returns the entry with its time. Since is ignored. If it is disabled
+// already, the entry replaces the one before. After an error nothing has changed here; it is ErrFull, or that of the Store, in which
+// case the Store may have the change.
+func (r *Registry) Disable(ctx context.Context, e Entry) (Entry, error) {
+	done, err := r.act(ctx, record{
+		Kind: e.Kind, Name: e.Name, Backend: e.Backend, Reason: e.Reason, Issuer: e.Issuer, Subject: e.Subject, SubjectIsClient: e.SubjectIsClient,
+	}, func(known bool) error {
+		if !known && len(r.List().Entries()) >= MaxEntries {
+			return ErrFull
+		}
+		return nil
+	})
+	return done.entry(), err
+}
+
+// Enable enables again what is disabled, on all replicas. The error is ErrNotDisabled, or as that of Disable.
+func (r *Registry) Enable(ctx context.Context, id ID) error {
+	_, err := r.act(ctx, record{Kind: id.Kind, Name: id.Name, Backend: id.Backend, Enabled: true}, func(known bool) error {
+		if !known {
+			return ErrNotDisabled
+		}
+		return nil
+	})
+	return err
+}
+
+// act stores an act and applies it here. may reports whether it may be done; isDisabled is whether the ID is disabled now.
+func (r *Registry) act(ctx context.Context, a record, may func(isDisabled bool) error) (record, error) {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.exchange(ctx); err != nil {
+		return a, err
+	}
+	was, known := r.known[a.id().key()]
+	if err := may(known && !was.Enabled); err != nil {
+		return a, err
+	}
+	a.At = r.known.next(time.Now())
+	s := store(a)
+	if r.o.Store != nil {
+		if err := r.o.Store.Write(ctx, map[string]ownership.Value{a.id().key(): s.value}, nil); err != nil {
+			return a, err
+		}
+	}
+	r.known.take(s)
+	r.known.prune()
+	r.apply()
+	if r.o.Store != nil {
+		_ = r.o.Store.Announce(ctx) // A replica that misses it reads the Store within a second.
+	}
+	return a, nil
+}
+
+// exchange reads the records that are new here, and writes those that the Store lacks, as one that was emptied. r.mu is locked.
+func (r *Registry) exchange(ctx context.Context) error {
+	if r.o.Store == nil {
+		return nil
+	}
+	there, err := r.o.Store.Digests(ctx)
+	if err != nil {
+		return err
+	}
+	var wanted []string
+	for key, digest := range there {
+		if r.known[key].value.Digest != digest {
+			wanted = append(wanted, key)
+		}
+	}
+	changed := false
+	if len(wanted) > 0 {
+		values, err := r.o.Store.Values(ctx, wanted)
+		if err != nil {
+			return err
+		}
+		for key, raw := range values {
+			if s, ok := unstore(key, raw); ok {
+				changed = r.known.take(s) || changed
+			}
+		}
+	}
+	before := maps.Clone(r.known)
+	r.known.prune()
+	if changed {
+		r.apply()
+	}
+	return r.restore(ctx, there, before)
+}
+
+// restore writes the records that the Store lacks, and deletes those that were pruned. r.mu is locked.
+func (r *Registry) restore(ctx context.Context, there map[string]string, before records) error {
+	set := map[string]ownership.Value{}
+	for key, s := range r.known {
+		if there[key] != s.value.Digest {
+			set[key] = s.value
+		}
+	}
+	var drop []string
+	for key := range before {
+		if _, kept := r.known[key]; !kept && there[key] != "" {
+			drop = append(drop, key)
+		}
+	}
+	if len(set)+len(drop) == 0 {
+		return nil
+	}
+	return r.o.Store.Write(ctx, set, drop)
+}
+
+// apply publishes the list of the known records, and logs how it differs. r.mu is locked.
+func (r *Registry) apply() {
+	was, now := r.list.Load(), r.known.list()
+	if slices.Equal(was.Entries(), now.Entries()) {
+		return
+	}
+	r.list.Store(now)
+	r.changed(now)
+	for _, e := range now.Entries() {
+		if !slices.Contains(was.Entries(), e) {
+			r.o.Logger.Warn("an operator has disabled a "+string(e.Kind)+", until it is enabled again",
+				string(e.Kind), e.Name, "operator", e.Subject, "issuer", e.Issuer, "reason", e.Reason)
+		}
+	}
+	for _, e := range was.Entries() {
+		if now == nil || !now.ids[e.ID] {
+			r.o.Logger.Info("a "+string(e.Kind)+" that an operator had disabled is enabled again", string(e.Kind), e.Name)
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+)
+
+const disableUsage = `mcpedge catalog disable [flags] NAME [URL]
+
+Disables a tool, a backend or a set on all replicas, until it is enabled again: it is not listed, and requests for it are
+refused. URL is that of the admin address of a replica; without it, http://127.0.0.1:9090.
+
+`
+
+const enableUsage = `mcpedge catalog enable [flags] NAME [URL]
+
+Enables again what mcpedge catalog disable has disabled, on all replicas. URL is that of the admin address of a replica; without it,
+http://127.0.0.1:9090.
+
+`
+
+const disabledUsage = `mcpedge catalog disabled [flags] [URL]
+
+Lists what operators have disabled: kind, name, since when, by whom and why, separated by tabs. URL is that of the admin address of a
+replica; without it, http://127.0.0.1:9090.
+
+`
+
+const adminURL = "http://127.0.0.1:9090"
+
+// disabled is what the admin address says of one that is disabled.
+type disabled struct {
+	Kind, Name, Backend, Reason, Since string
+	Operator                           struct{ Subject string }
+}
+
+// String names it.
+func (d *disabled) String() string {
+	text := d.Kind + " " + printable(d.Name)
+	if d.Backend != "" {
+		text += " of the backend " + printable(d.Backend)
+	}
+	return text
+}
+
+// selection is what disable and enable send.
+type selection struct {
+	Name    string `json:"name"`
+	Kind    string `json:"kind,omitempty"`
+	Backend string `json:"backend,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+}
+
+// choose reads the command line of disable and enable.
+func (s *server) choose(usage string, args []string, stderr io.Writer) (selection, error) {
+	var c selection
+	flags := s.flagsOfHTTP(usage, stderr)
+	flags.StringVar(&c.Kind, "kind", "", "`kind` of what is named: tool, backend or set; without it, the one that has the name")
+	flags.StringVar(&c.Backend, "of", "", "`backend` of a tool, which need not list it now: NAME then has the prefix of the backend")
+	flags.StringVar(&c.Reason, "reason", "", "`text` for other operators and the audit; clients do not see it")
+	operands, err := s.parse(flags, args)
+	switch {
+	case err != nil:
+		return c, err
+	case len(operands) < 1 || len(operands) > 2:
+		return c, s.errorf("%d arguments: write mcpedge %s NAME, or NAME and the URL of the admin address", len(operands), s.command)
+	}
+	if c.Name, s.url = operands[0], adminURL; len(operands) == 2 {
+		s.url = operands[1]
+	}
+	return c, nil
+}
+
+// send sends a selection to a path of the admin address.
+func (s *server) send(ctx context.Context, path string, c selection, answer any) error {
+	body, err := json.Marshal(c)
+	if err != nil {
+		return s.errorf("%w", err)
+	}
+	return s.administer(ctx, path, string(body), answer)
+}
+
+// Disable runs mcpedge catalog disable and prints to out what is disabled, and help to stderr. args are those after disable. It returns
+// flag.ErrHelp if help was requested.
+func Disable(ctx context.Context, args []string, out, stderr io.Writer) error {
+	s := &server{command: "catalog disable"}
+	c, err := s.choose(disableUsage, args, stderr)
+	if err != nil {
+		return err
+	}
+	var answer struct{ Disabled disabled }
+	if err := s.send(ctx, "/v1/catalog/disable", c, &answer); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "the %s is disabled on all replicas, until it is enabled\n", &answer.Disabled)
+	return err
+}
+
+// Enable runs mcpedge catalog enable, by the rules of Disable.
+func Enable(ctx context.Context, args []string, out, stderr io.Writer) error {
+	s := &server{command: "catalog enable"}
+	c, err := s.choose(enableUsage, args, stderr)
+	if err != nil {
+		return err
+	}
+	var answer struct{ Enabled disabled }
+	if err := s.send(ctx, "/v1/catalog/enable", c, &answer); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "the %s is enabled on all replicas\n", &answer.Enabled)
+	return err
+}
+
+// Disabled runs mcpedge catalog disabled and prints to out what is disabled, one a line, and help to stderr. args are those after
+// disabled. It returns flag.ErrHelp if help was requested.
+func Disabled(ctx context.Context, args []string, out, stderr io.Writer) error {
+	s := &server{command: "catalog disabled"}
+	flags := s.flagsOfHTTP(disabledUsage, stderr)
+	operands, err := s.parse(flags, args)
+	switch {
+	case err != nil:
+		return err
+	case len(operands) > 1:
+		return s.errorf("%d arguments: write mcpedge catalog disabled, or the URL of the admin address after it", len(operands))
+	}
+	if s.url = adminURL; len(operands) == 1 {
+		s.url = operands[0]
+	}
+	var answer struct{ Disabled []disabled }
+	if err := s.administer(ctx, "/v1/catalog/disabled", "", &answer); err != nil {
+		return err
+	}
+	for _, d := range answer.Disabled {
+		if _, err := fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\n", d.Kind, printable(d.Name), d.Since, printable(d.Operator.Subject), printable(d.Reason)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

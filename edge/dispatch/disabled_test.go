@@ -1,0 +1,304 @@
+package dispatch
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcpedge/mcpedge/edge/catalog"
+	"github.com/mcpedge/mcpedge/edge/catalog/disabled"
+	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/policy"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+	"github.com/mcpedge/mcpedge/internal/pattern"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
+)
+
+// off returns a list of what is disabled, each as kind:name or, for a tool, tool:backend/name.
+func off(ids ...string) *disabled.List {
+	var entries []disabled.Entry
+	for _, text := range ids {
+		kind, name, _ := strings.Cut(text, ":")
+		id := disabled.ID{Kind: disabled.Kind(kind), Name: name}
+		if id.Kind == disabled.Tool {
+			id.Backend, id.Name, _ = strings.Cut(name, "/")
+		}
+		entries = append(entries, disabled.Entry{ID: id, Reason: "SECRET"})
+	}
+	return disabled.NewList(entries...)
+}
+
+// wholeSet is a set with all of the backend one.
+func wholeSet() overlay.Sets {
+	return overlay.Sets{"s": &overlay.Set{Name: "s", Instructions: "Ask s.", Include: overlay.Selection{Backends: pattern.NewList([]string{"one"})}}}
+}
+
+// asked are requests for everything that mixed serves, by what each is for.
+var asked = map[string]struct {
+	method mcp.Method
+	params string
+}{
+	"a tool":                      {mcp.MethodToolsCall, `{"name":"p_shown"}`},
+	"another tool":                {mcp.MethodToolsCall, `{"name":"p_other"}`},
+	"a prompt":                    {mcp.MethodPromptsGet, `{"name":"p_greet"}`},
+	"a resource":                  {mcp.MethodResourcesRead, `{"uri":"x://a/1"}`},
+	"a resource of a template":    {mcp.MethodResourcesRead, `{"uri":"x://free/7"}`},
+	"a resource of a URI prefix":  {mcp.MethodResourcesRead, `{"uri":"files:a"}`},
+	"a page":                      {mcp.MethodResourcesRead, `{"uri":"ui://one/page"}`},
+	"a file of a skill":           {mcp.MethodResourcesRead, `{"uri":"skill://two/secret.md"}`},
+	"a skill":                     {mcp.MethodSkillsGet, `{"uri":"skill://one/SKILL.md"}`},
+	"a directory":                 {mcp.MethodDirectoryRead, `{"uri":"skill://one"}`},
+	"a watch":                     {mcp.MethodSubscribe, `{"uri":"x://a/1"}`},
+	"a completion of a prompt":    {mcp.MethodComplete, `{"ref":{"type":"ref/prompt","name":"p_greet"},"argument":{"name":"x","value":"y"}}`},
+	"a completion of a template":  {mcp.MethodComplete, `{"ref":{"type":"ref/resource","uri":"x://a/{id}"},"argument":{"name":"id","value":"y"}}`},
+	"a later round of its call":   {mcp.MethodToolsCall, `{"name":"p_shown"}`},
+	"a later round of its prompt": {mcp.MethodPromptsGet, `{"name":"p_greet"}`},
+}
+
+// refusals returns the errors of all requests that say that something is disabled, and checks that these did not reach the backend.
+func refusals(t *testing.T, d *Dispatch, f *fake, set string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for what, a := range asked {
+		call := in(t, set, a.method, a.params)
+		if strings.HasPrefix(what, "a later round") {
+			call.Backend, call.Begun, call.Round = "one", true, 2
+		}
+		before, _ := f.seen()
+		target, err := d.Resolve(t.Context(), rules(t, modern), call)
+		if err == nil || !strings.Contains(err.Error(), "disabled by the operator") {
+			continue
+		}
+		if kindOf(t, err) != mcp.KindForbidden || strings.Contains(err.Error(), "SECRET") || target == nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		if after, _ := f.seen(); after != before {
+			t.Errorf("%s reached the backend", what)
+		}
+		out[what] = err.Error()
+	}
+	return out
+}
+
+// allLists returns all lists of a set and the names in them.
+func allLists(t *testing.T, d *Dispatch, set string) string {
+	t.Helper()
+	var all strings.Builder
+	for _, method := range []mcp.Method{mcp.MethodToolsList, mcp.MethodPromptsList, mcp.MethodResourcesList, mcp.MethodTemplatesList, mcp.MethodSkillsList} {
+		reply, err := d.Call(t.Context(), rules(t, modern), in(t, set, method, `{}`), nil)
+		if err != nil {
+			t.Fatalf("%s: %v", method, err)
+		}
+		all.Write(reply.Result)
+	}
+	return all.String()
+}
+
+// What is disabled is not listed and is refused as such at every door, at the root and in sets, until it is enabled again. Everything
+// else is served.
+func TestDisabled(t *testing.T) {
+	f := mixed()
+	f.onComplete = func(string, string, string) ([]string, error) { return nil, nil }
+	d := start(t, Options{Catalog: catalog.Options{Sets: wholeSet(), Jitter: -1}}, f)
+	untouched := map[string]string{"": allLists(t, d, ""), "s": allLists(t, d, "s")}
+	everything := len(asked)
+	for name, c := range map[string]struct {
+		off []string
+		// root and set are how many requests are refused.
+		root, set int
+		// listless are names that the root does not list, listed some that it does.
+		listless, listed string
+	}{
+		"a tool":               {[]string{"tool:one/p_shown"}, 2, 2, `"p_shown"`, `"p_other" "p_greet" "x://a/1"`},
+		"a backend":            {[]string{"backend:one"}, everything, everything, `"p_shown" "p_greet" "x://a/1" "x://a/{id}" "skill://one/SKILL.md"`, ""},
+		"a set":                {[]string{"set:s"}, 0, everything, "", `"p_shown" "p_other" "p_greet" "x://a/1"`},
+		"a tool and a set":     {[]string{"tool:one/p_other", "set:s"}, 1, everything, `"p_other"`, `"p_shown"`},
+		"of another backend":   {[]string{"tool:two/p_shown", "backend:two", "set:two"}, 0, 0, "", `"p_shown"`},
+		"a prompt is no tool":  {[]string{"tool:one/p_greet"}, 0, 0, "", `"p_greet"`},
+		"the name of its own":  {[]string{"tool:one/shown"}, 0, 0, "", `"p_shown"`},
+		"what is not there":    {[]string{"tool:one/p_nothing"}, 0, 0, "", `"p_shown"`},
+		"another kind of name": {[]string{"set:one", "backend:s"}, 0, 0, "", `"p_shown"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d.Catalog().Disable(off(c.off...))
+			defer d.Catalog().Disable(nil)
+			if got := refusals(t, d, f, ""); len(got) != c.root {
+				t.Errorf("%d are refused at the root: %v", len(got), got)
+			}
+			if got := refusals(t, d, f, "s"); len(got) != c.set {
+				t.Errorf("%d are refused in the set: %v", len(got), got)
+			}
+			all := allLists(t, d, "")
+			for _, text := range strings.Fields(c.listless) {
+				if strings.Contains(all, text) {
+					t.Errorf("%s is listed: %s", text, all)
+				}
+			}
+			for _, text := range strings.Fields(c.listed) {
+				if !strings.Contains(all, text) {
+					t.Errorf("%s is not listed: %s", text, all)
+				}
+			}
+			if c.set == everything {
+				if all := allLists(t, d, "s"); strings.Contains(all, "p_") || strings.Contains(all, "://") {
+					t.Errorf("the set lists %s", all)
+				}
+			}
+		})
+	}
+	for set, want := range untouched {
+		if got := allLists(t, d, set); got != want {
+			t.Errorf("afterwards the lists of %q are %s, want %s", set, got, want)
+		}
+	}
+	if got := refusals(t, d, f, ""); len(got) != 0 {
+		t.Errorf("afterwards: %v", got)
+	}
+}
+
+// What the policy hides from a caller stays unknown, whatever is disabled, and what does not exist does, too.
+func TestDisabledIsUnknownToWhomItIsHidden(t *testing.T) {
+	c := control(t, policy.Settings{Default: policy.Allow, Rules: []policy.Rule{
+		{Name: "hidden", Then: policy.Hide, When: `principal.subject == "" && tool.name == "p_shown"`},
+		{Name: "denied", Then: policy.Deny, When: `tool.name == "p_other"`},
+	}})
+	d := start(t, Options{Catalog: catalog.Options{Jitter: -1}, Access: by(c)}, mixed())
+	d.Catalog().Disable(off("backend:one"))
+	for _, q := range []struct {
+		who, params string
+		kind        mcp.Kind
+		text        string
+	}{
+		{"", `{"name":"p_shown"}`, mcp.KindUnknownTool, "unknown tool"},
+		{"ada", `{"name":"p_shown"}`, mcp.KindForbidden, `the tool "p_shown" is disabled by the operator`},
+		{"ada", `{"name":"p_other"}`, mcp.KindForbidden, "policy rule"},
+		{"ada", `{"name":"p_third"}`, mcp.KindUnknownTool, "unknown tool"},
+	} {
+		call := request(t, mcp.MethodToolsCall, q.params)
+		call.Principal.Subject = q.who
+		if _, err := d.Call(t.Context(), rules(t, legacy), call, nil); kindOf(t, err) != q.kind || !strings.Contains(err.Error(), q.text) {
+			t.Errorf("%q %s: %v", q.who, q.params, err)
+		}
+	}
+}
+
+// Clients are notified of the lists that differ, and of no others; what changes of a disabled backend is no news; its watches end, and
+// begin again when it is enabled.
+func TestDisabledIsNotified(t *testing.T) {
+	f := mixed()
+	d := start(t, Options{Catalog: catalog.Options{Sets: wholeSet(), Jitter: -1}}, f, &fake{name: "two", tools: tools(0, 1)})
+	all := mcp.Filter{Tools: true, Resources: true, Prompts: true}
+	root := open(t, d, mcp.Filter{Tools: true, Resources: true, Prompts: true, URIs: []string{"x://a/1"}})
+	set, err := d.Changes(t.Context(), "s", mcp.Principal{}, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	watched := func() int { return f.watchers("x://a/1") }
+	if watched() != 1 {
+		t.Fatal("it is not watched")
+	}
+	kinds := func(feed mcp.Feed, most int) (out []mcp.ChangeKind) {
+		for len(out) < most {
+			for _, c := range next(t, feed) {
+				if c.Kind != mcp.ResourceUpdated {
+					out = append(out, c.Kind)
+				}
+			}
+		}
+		slices.Sort(out)
+		return out
+	}
+	everyKind := []mcp.ChangeKind{mcp.ToolsChanged, mcp.ResourcesChanged, mcp.PromptsChanged}
+	slices.Sort(everyKind)
+	d.Catalog().Disable(off("tool:one/p_shown"))
+	for _, feed := range []mcp.Feed{root, set} {
+		if got := kinds(feed, 1); !slices.Equal(got, []mcp.ChangeKind{mcp.ToolsChanged}) {
+			t.Errorf("a tool: %v", got)
+		}
+	}
+	d.Catalog().Disable(off("tool:one/p_shown", "set:s"))
+	if got := kinds(set, 3); !slices.Equal(got, everyKind) {
+		t.Errorf("a set: %v", got)
+	}
+	silent(t, root)
+	d.Catalog().Disable(off("backend:one"))
+	if got := kinds(root, 3); !slices.Equal(got, everyKind) {
+		t.Errorf("a backend: %v", got)
+	}
+	silent(t, set) // it lists nothing before and after
+	await.Until(t, "the watch to end", func() bool { return watched() == 0 })
+	f.change(func() { f.prompts = append(f.prompts, &pb.Prompt{Name: "new"}) })
+	await.Until(t, "the change of the disabled backend", func() bool {
+		return slices.ContainsFunc(d.Catalog().Shared().Parts[0].Catalog.Prompts, func(p *pb.Prompt) bool { return p.GetName() == "new" })
+	})
+	if err := d.Catalog().Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	silent(t, root)
+	d.Catalog().Disable(nil)
+	for _, feed := range []mcp.Feed{root, set} {
+		if got := kinds(feed, 3); !slices.Equal(got, everyKind) {
+			t.Errorf("enabled: %v", got)
+		}
+	}
+	await.Until(t, "the watch to begin again", func() bool { return watched() == 1 })
+}
+
+// The instructions of a disabled backend are not sent, nor those of a disabled set.
+func TestDisabledInstructions(t *testing.T) {
+	d := start(t, Options{Catalog: catalog.Options{Sets: wholeSet()}}, mixed())
+	instructions := func(set string) string {
+		return d.Describe(t.Context(), rules(t, modern), set, mcp.Principal{}).Instructions
+	}
+	for _, c := range []struct {
+		off       string
+		root, set bool
+	}{{"tool:one/p_shown", true, true}, {"backend:one", false, true}, {"set:s", true, false}} {
+		d.Catalog().Disable(off(c.off))
+		if got := strings.Contains(instructions(""), "Ask one."); got != c.root {
+			t.Errorf("%s: the root has those of the backend: %t", c.off, got)
+		}
+		if got := strings.Contains(instructions("s"), "Ask s."); got != c.set {
+			t.Errorf("%s: the set has its own: %t", c.off, got)
+		}
+	}
+}
+
+// An operator names a tool by its canonical or shown name or an alias, a backend or a set; what several have is refused with what to say.
+func TestFindToDisable(t *testing.T) {
+	o := overlay.New(overlay.Entries{Tools: []overlay.Entry{
+		{Backend: "one", Names: pattern.New("shown"), Name: "renamed", Aliases: []string{"also"}}, {Backend: "one", Names: pattern.New("other"), Name: "s"},
+	}})
+	two := &fake{name: "two", tools: []*pb.Tool{{Name: "p_shown"}}}
+	d := start(t, Options{Catalog: catalog.Options{Sets: wholeSet(), Overlay: o}}, mixed(), two)
+	for _, c := range []struct{ kind, of, name, want string }{
+		{"", "", "renamed", "tool one p_shown"},
+		{"", "", "also", "tool one p_shown"},
+		{"", "", "p_other", "tool one p_other"},
+		{"", "", "p_shown", `several`},
+		{"", "two", "p_shown", "tool two p_shown"},
+		{"tool", "two", "unlisted", "tool two unlisted"},
+		{"", "", "one", "backend  one"},
+		{"backend", "", "two", "backend  two"},
+		{"set", "", "one", "there is no set"},
+		{"", "", "s", "several"},
+		{"set", "", "s", "set  s"},
+		{"tool", "", "s", "tool one p_other"},
+		{"", "", "nothing", "named with its backend"},
+		{"", "nothing", "x", "there is no backend"},
+		{"", "", "", "name the tool"},
+		{"planet", "", "one", "it is tool, backend or set"},
+		{"set", "one", "s", "leave backend out"},
+	} {
+		id, err := d.Catalog().Find(disabled.Kind(c.kind), c.of, c.name)
+		got := string(id.Kind) + " " + id.Backend + " " + id.Name
+		if err != nil {
+			got = err.Error()
+		}
+		if err == nil && got != c.want || err != nil && !strings.Contains(got, c.want) && !(c.want == "several" && strings.Contains(got, "name one of them")) {
+			t.Errorf("%+v: %s", c, got)
+		}
+	}
+}
