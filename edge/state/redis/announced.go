@@ -28,7 +28,7 @@ func (t *AnnouncedTable) Announce(ctx context.Context) error {
 	return nil
 }
 
-// OnAnnounced implements disabled.Store. fn is called from Start to Close, also after each subscription.
+// OnAnnounced implements disabled.Store. fn is called from Start to Close, also after each subscription but the first.
 func (t *AnnouncedTable) OnAnnounced(fn func()) { t.r.announced.Store(&fn) }
 
 // hear calls the function of OnAnnounced, if there is one.

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpedge/mcpedge/capability"
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
 	"github.com/mcpedge/mcpedge/tests/helpers/harness"
@@ -22,7 +24,7 @@ const (
 	forbidden    = -31403
 )
 
-// refuses reports whether an edge refuses a tool in both eras and by REST; it is an error if they disagree after one has refused.
+// refuses reports whether an edge refuses a tool; it is an error if that is not so in both eras and by REST, or if it is listed.
 func refuses(t *testing.T, e *harness.Edge, o *operator, tool string) bool {
 	t.Helper()
 	m := newStateless(t, e.URL).call(tool, anAddition).final()
@@ -94,12 +96,15 @@ func (d *disabling) start() int {
 	return n
 }
 
-// eventually waits until a replica refuses a tool, or serves it.
+// eventually waits until a replica refuses a tool at every door, or serves it.
 func (d *disabling) eventually(n int, tool string, refused bool) {
 	d.Helper()
 	await.Until(d.T, fmt.Sprintf("replica %d to refuse %s: %t", n, tool, refused), func() bool {
-		return refuses(d.T, d.edges[n], d.ops[n], tool) == refused
+		return (newStateless(d.T, d.edges[n].URL).call(tool, anAddition).final().Error != nil) == refused
 	})
+	if refuses(d.T, d.edges[n], d.ops[n], tool) != refused {
+		d.Errorf("replica %d refuses %s: %t", n, tool, !refused)
+	}
 }
 
 // TestDisabledOnAllReplicas: what is disabled at one replica is refused at all of them, in both eras and by REST, while running calls
@@ -234,6 +239,38 @@ func TestDisabledBackendAndSet(t *testing.T) {
 			return r["by"] == "operator" && r["decision"] == "deny" && r["target"] == "add" && r["backend"] == "fixture"
 		})
 	})
+}
+
+// TestDisabledTasks: a task that asks is polled while its tool is disabled, its later round is refused, and no new one begins.
+func TestDisabledTasks(t *testing.T) {
+	harness.OneProcess(t)
+	t.Parallel() // it waits for most of its time
+	backend, backends, _ := stepping(t)
+	capability.AddTool(backend, "ask", "Asks", func(_ context.Context, c *capability.Call, _ struct{}) (string, error) {
+		answer, err := capability.Ask[struct {
+			Name string `json:"name"`
+		}](c, "name", "Whose?")
+		return answer.Name, err
+	}, capability.Tasks(capability.TaskOptional))
+	e := startEdge(t, backends)
+	s, o := newSession(t, e.URL, vNov), newOperator(t, e)
+	const params = `{"name":"ask","arguments":{},"task":{}}`
+	id, _ := dig(s.request("tools/call", params).want(http.StatusOK).result(), "task", "taskId").(string)
+	status := func() any { return o.get("/v1/tasks/"+id).want(http.StatusOK).at("task", "status") }
+	await.Until(t, "the task to ask", func() bool { return status() == "input_required" })
+	got := s.request("tasks/result", `{"taskId":"`+id+`"}`)
+	o.post("/v1/catalog/disable", `{"name":"ask","kind":"tool"}`).want(http.StatusOK)
+	if got := dig(s.request("tasks/get", `{"taskId":"`+id+`"}`).result(), "status"); got != "input_required" {
+		t.Errorf("it is polled as %v", got)
+	}
+	if m := s.request("tools/call", params).final().wantError(t, forbidden); !strings.Contains(m.Error.Message, disabledText) {
+		t.Errorf("a new one: %s", m.raw)
+	}
+	s.answer(got.events().awaitMethod("elicitation/create"), answers["elicitation/create"])
+	await.Until(t, "the task to fail", func() bool { return status() == "failed" })
+	if text, _ := o.get("/v1/tasks/"+id).at("task", "statusMessage").(string); !strings.Contains(text, disabledText) {
+		t.Errorf("it failed because %q", text)
+	}
 }
 
 // TestDisabledInMemory: without Redis it lasts as long as the process, over another catalog too.
