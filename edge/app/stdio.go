@@ -34,6 +34,7 @@ func (a *App) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err := a.startState(ctx); err != nil || ctx.Err() != nil {
 		return a.ended(errors.Join(err, a.abandon()))
 	}
+	watching.Go(func() { a.disabled.Run(run) })
 	a.startQuotas(run)
 	a.startCluster(ctx, run, &watching)
 	a.awaitLists(ctx, a.cfg.Limits.StartWait)

@@ -115,6 +115,8 @@ func TestDisabledOnAllReplicas(t *testing.T) {
 	d := startDisabling(t)
 	s := newSession(t, d.edges[1].URL, vNov)
 	changes := s.get("").want(http.StatusOK).events()
+	listens := newStateless(t, d.edges[1].URL).request("subscriptions/listen", map[string]any{"notifications": map[string]bool{"toolsListChanged": true}}).events()
+	listens.awaitMethod("notifications/subscriptions/acknowledged")
 	running := s.callWithProgress("gate", `{"name":"running"}`, "p").events()
 	await.Receive(t, "the call to run", d.f.started)
 	asking := newSession(t, d.edges[1].URL, vNov)
@@ -135,7 +137,9 @@ func TestDisabledOnAllReplicas(t *testing.T) {
 		}
 		awaitMetric(t, d.edges[n], "mcpedge_catalog_disabled", 3)
 	}
-	changes.awaitMethod("notifications/tools/list_changed")
+	for _, stream := range []*stream{changes, listens} {
+		stream.awaitMethod("notifications/tools/list_changed")
+	}
 	close(d.f.gate("running"))
 	if got := text(t, running.response().result(t)); got != "passed running" {
 		t.Errorf("a running call gave %q", got)
