@@ -1,0 +1,156 @@
+// Package search finds tools by words, with BM25 over their names, descriptions and arguments.
+package search
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Document is what is searched of one tool.
+type Document struct {
+	// Name is the name that clients see. Its words count most.
+	Name string
+	// Description is the title and the description.
+	Description string
+	// Arguments are the names and the descriptions of the arguments. Their words count least.
+	Arguments []string
+}
+
+// The weights of words by where they are.
+const (
+	weightName        = 3
+	weightDescription = 1
+	weightArgument    = 0.5
+)
+
+// The parameters of BM25: how soon further occurrences of a word stop to count, and how much the
+// length of a document counts.
+const (
+	saturation = 0.8
+	lengthNorm = 0.75
+)
+
+// MaxTerms bounds the words of a query that are read, without its repeated ones.
+const MaxTerms = 64
+
+// Index finds documents. It is immutable and safe for concurrent use. It takes 8 bytes for each
+// different word of each document, and some 100 for each different word of all of them.
+type Index struct {
+	lengths  []float32
+	postings map[string][]posting
+}
+
+// posting is one document that has a word. weight is the sum of its occurrences by their weights.
+type posting struct {
+	document int32
+	weight   float32
+}
+
+// New returns the index of documents.
+func New(documents []Document) *Index {
+	x := &Index{lengths: make([]float32, len(documents)), postings: make(map[string][]posting)}
+	for i := range documents {
+		d := &documents[i]
+		weights := make(map[string]float32)
+		add := func(text string, weight float32) {
+			for _, term := range terms(text) {
+				weights[term] += weight
+				x.lengths[i] += weight
+			}
+		}
+		add(d.Name, weightName)
+		add(d.Description, weightDescription)
+		for _, a := range d.Arguments {
+			add(a, weightArgument)
+		}
+		for term, weight := range weights {
+			x.postings[term] = append(x.postings[term], posting{int32(i), weight}) // #nosec G115 -- there are not that many tools
+		}
+	}
+	for term, list := range x.postings {
+		x.postings[term] = slices.Clip(list)
+	}
+	return x
+}
+
+// Find returns the indexes of at most limit documents for a query, the best first, those with equal
+// scores in their order. visible has an element for each document that says whether it may be
+// found; the others do not influence the result. A nil visible means that all may.
+func (x *Index) Find(query string, limit int, visible []bool) []int {
+	f := finding{Index: x, visible: visible}
+	for i, n := range x.lengths {
+		if visible == nil || visible[i] {
+			f.documents++
+			f.average += float64(n)
+		}
+	}
+	f.average = max(1, f.average/float64(max(1, f.documents)))
+	scores := make(map[int]float64)
+	for _, group := range wanted(query) {
+		best := f.best(group)
+		if len(best) == 0 {
+			best = f.best(x.similar(group[0].term))
+		}
+		for document, one := range best {
+			scores[document] += one
+		}
+	}
+	found := make([]int, 0, len(scores))
+	for document := range scores {
+		found = append(found, document)
+	}
+	slices.SortFunc(found, func(a, b int) int {
+		return cmp.Or(cmp.Compare(scores[b], scores[a]), cmp.Compare(a, b))
+	})
+	return found[:min(limit, len(found))]
+}
+
+// finding is one search.
+type finding struct {
+	*Index
+	visible   []bool
+	documents int     // that are visible
+	average   float64 // length of these
+}
+
+// best returns the visible documents that have one of some terms, each with its score for the term
+// for which it is highest.
+func (f *finding) best(group []term) map[int]float64 {
+	out := make(map[int]float64)
+	for _, w := range group {
+		var list []posting
+		for _, p := range f.postings[w.term] {
+			if f.visible == nil || f.visible[p.document] {
+				list = append(list, p)
+			}
+		}
+		having := float64(len(list))
+		rarity := math.Log(1 + (float64(f.documents)-having+0.5)/(having+0.5))
+		for _, p := range list {
+			weight := float64(p.weight)
+			norm := saturation * (1 - lengthNorm + lengthNorm*float64(f.lengths[p.document])/f.average)
+			one := w.weight * rarity * weight * (saturation + 1) / (weight + norm)
+			out[int(p.document)] = max(out[int(p.document)], one)
+		}
+	}
+	return out
+}
+
+// minPart is the length of a word that may be a part of another one.
+const minPart = 4
+
+// similar returns the terms of which a word is a part, or which are parts of it, for a word that no
+// document has.
+func (x *Index) similar(word string) (out []term) {
+	if len(word) < minPart {
+		return nil
+	}
+	for other := range x.postings {
+		if strings.Contains(other, word) || len(other) >= minPart && strings.Contains(word, other) {
+			out = append(out, term{other, synonymWeight})
+		}
+	}
+	return out
+}

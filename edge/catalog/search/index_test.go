@@ -1,0 +1,148 @@
+package search
+
+import (
+	"encoding/json"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// apis returns 500 tools of public APIs: the RPCs of github.com/googleapis/googleapis (Apache License 2.0), with the first sentences
+// of their comments and those of some of their fields.
+func apis(t testing.TB) (names []string, documents []Document) {
+	t.Helper()
+	raw, err := os.ReadFile("testdata/apis.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tools []struct {
+		Name, Description string
+		Arguments         map[string]string
+	}
+	if err := json.Unmarshal(raw, &tools); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range tools {
+		d := Document{Name: x.Name, Description: x.Description}
+		for name, text := range x.Arguments {
+			d.Arguments = append(d.Arguments, name, text)
+		}
+		names, documents = append(names, x.Name), append(documents, d)
+	}
+	if len(names) != 500 {
+		t.Fatalf("there are %d tools", len(names))
+	}
+	return names, documents
+}
+
+// TestQuestions: of 60 questions, which were written before the index was, at least 54 have the right tool among the first five.
+func TestQuestions(t *testing.T) {
+	names, documents := apis(t)
+	x := New(documents)
+	raw, err := os.ReadFile("testdata/questions.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked, right := 0, 0
+	for line := range strings.Lines(string(raw)) {
+		question, want, ok := strings.Cut(strings.TrimSpace(line), "\t")
+		if !ok || !slices.Contains(names, want) {
+			t.Fatalf("%q names no tool", line)
+		}
+		asked++
+		var got []string
+		for _, i := range x.Find(question, 5, nil) {
+			got = append(got, names[i])
+		}
+		if slices.Contains(got, want) {
+			right++
+		} else {
+			t.Logf("%s: want %s: %v", question, want, got)
+		}
+	}
+	t.Logf("%d of %d", right, asked)
+	if asked != 60 || right < 54 {
+		t.Errorf("%d of %d questions have their tool among the first five", right, asked)
+	}
+}
+
+// TestHiddenDocuments: what a caller does not see is not found, and the results for it are those of an index without it.
+func TestHiddenDocuments(t *testing.T) {
+	names, documents := apis(t)
+	var seen []string
+	var few []Document
+	visible := make([]bool, len(documents))
+	for i := range documents {
+		if visible[i] = i%3 == 0; visible[i] {
+			seen, few = append(seen, names[i]), append(few, documents[i])
+		}
+	}
+	all, own := New(documents), New(few)
+	for _, query := range []string{"delete a bucket", "list keys", "create an alert", "voices"} {
+		var got, want []string
+		for _, i := range all.Find(query, 20, visible) {
+			got = append(got, names[i])
+		}
+		for _, i := range own.Find(query, 20, nil) {
+			want = append(want, seen[i])
+		}
+		if len(want) == 0 || !slices.Equal(got, want) {
+			t.Errorf("%q: %v, want %v", query, got, want)
+		}
+	}
+}
+
+// TestQueries: whatever is asked, the index answers within its bounds.
+func TestQueries(t *testing.T) {
+	x := New([]Document{
+		{Name: "getUserHTTPLog", Description: "Reads logs of users."}, {Name: "b", Arguments: []string{"customer_id", "The buyer."}}, {Name: "c", Description: "日本語の説明"}, {},
+	})
+	for query, want := range map[string][]int{
+		"user logs": {0}, "http": {0}, "LOGGED": {0}, "customers": {1}, "日本": {2}, "": nil, "the of and": nil, "\xff\x00": nil, strings.Repeat("user ", 10000): {0},
+	} {
+		if got := x.Find(query, 5, nil); !slices.Equal(got, want) && len(got)+len(want) > 0 {
+			t.Errorf("%.40q: %v, want %v", query, got, want)
+		}
+	}
+	if got := x.Find("user customer", 1, nil); len(got) != 1 {
+		t.Errorf("beyond the limit: %v", got)
+	}
+	if got := New(nil).Find("user", 5, nil); len(got) != 0 {
+		t.Errorf("found in nothing: %v", got)
+	}
+	var many []string
+	for i := range 1000 {
+		many = append(many, "w"+strings.Repeat("x", i%50)+string(rune('a'+i%26)))
+	}
+	if n := len(wanted(strings.Join(many, " "))); n > MaxTerms {
+		t.Errorf("%d words are read", n)
+	}
+}
+
+// TestMemory: an index of 500 tools takes less than a megabyte.
+func TestMemory(t *testing.T) {
+	_, documents := apis(t)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	x := New(documents)
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	took := int64(after.HeapAlloc) - int64(before.HeapAlloc)
+	t.Logf("%d bytes", took)
+	if took > 1<<20 {
+		t.Errorf("the index takes %d bytes", took)
+	}
+	runtime.KeepAlive(x)
+	runtime.KeepAlive(documents)
+}
+
+func BenchmarkFind(b *testing.B) {
+	_, documents := apis(b)
+	x := New(documents)
+	for b.Loop() {
+		x.Find("change the push endpoint of a subscription", 5, nil)
+	}
+}
