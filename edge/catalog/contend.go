@@ -14,6 +14,9 @@ import (
 // that all callers share. named is false if the request names nothing. A backend is excluded if an
 // earlier one with shared lists has the name.
 func (v *View) contenders(call *mcp.Call) (may func(rank int) bool, named bool) {
+	if v.finds(call) {
+		return nil, false
+	}
 	if call.Backend != "" {
 		return func(rank int) bool { return v.Parts[rank].Backend.Name() == call.Backend }, true
 	}

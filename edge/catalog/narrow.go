@@ -65,11 +65,14 @@ func (v *View) narrow(set *overlay.Set, c *viewOptions) *View {
 	for i := range v.Parts {
 		s.backends[v.Parts[i].Backend.Name()] = v.Parts[i].Backend
 	}
-	n.Tools = s.tools()
+	n.Tools = s.tools(c.report)
 	n.Prompts = s.prompts()
 	n.members = s.resourceMembers(n.Tools)
 	n.Resources = s.resources(n.members)
 	n.Features = s.features(n, c.report)
+	if set.Search {
+		n.search = s.searching(n.Tools, c.report)
+	}
 	n.instructions = s.instructions()
 	n.missing = slices.ContainsFunc(v.Parts, func(p part) bool {
 		return (!p.Catalog.Present || p.Catalog.Unread != 0) && s.mayHaveAny(p.Backend.Name())
@@ -78,7 +81,7 @@ func (v *View) narrow(set *overlay.Set, c *viewOptions) *View {
 	if n.Features.Skills {
 		resources = append(resources, n.Resources.skillList)
 	}
-	n.Digest = mcp.Digest{Tools: digestOf(n.Tools.List), Resources: digestOf(resources...), Prompts: digestOf(n.Prompts.List)}
+	n.Digest = mcp.Digest{Tools: digestOf(n.listedTools()), Resources: digestOf(resources...), Prompts: digestOf(n.Prompts.List)}
 	return n
 }
 
@@ -152,7 +155,7 @@ func kindOfMembers(kind listKind) overlay.Kind {
 	return overlay.KindResource
 }
 
-func (s *narrowing) tools() *toolSet {
+func (s *narrowing) tools(report *reporter) *toolSet {
 	all := s.whole.Tools
 	out := &toolSet{ByName: make(map[string]*Tool), reserved: make(map[string]reserved), own: make(map[canonicalName]*Tool)}
 	for own, t := range all.own {
@@ -161,12 +164,17 @@ func (s *narrowing) tools() *toolSet {
 		}
 	}
 	for key, t := range all.ByName {
-		if s.has(overlay.KindTool, t.Owner, t.Proto.GetName()) {
+		switch {
+		case !s.has(overlay.KindTool, t.Owner, t.Proto.GetName()):
+		case s.set.Search && (ownName(key) || ownName(t.ShownName)):
+			report.once("search\x00"+s.set.Name+"\x00"+key, "a tool of a backend has the name of one of the edge's own in a set with search, which does not have it; give it another name in the catalog",
+				"set", s.set.Name, "backend", t.Owner.Name(), "tool", t.Proto.GetName(), "key", key)
+		default:
 			out.ByName[key] = t
 		}
 	}
 	for key, r := range all.reserved {
-		if s.hasNamed(overlay.KindTool, r.owner, r.name) {
+		if s.hasNamed(overlay.KindTool, r.owner, r.name) && !(s.set.Search && ownName(key)) {
 			out.reserved[key] = r
 		}
 	}

@@ -16,6 +16,9 @@ import (
 type seen struct {
 	tools, resources, templates, prompts, skills *list
 	digest                                       mcp.Digest
+	// visible has an element for each entry of the view's whole list of tools, if it has search. nil
+	// means that all are visible.
+	visible []bool
 	// own means that callers with another entitlement may see other lists.
 	own bool
 	// entitlement distinguishes cursors. 0 means that the lists are the same for all callers.
@@ -65,7 +68,7 @@ func (v *View) seenBy(who *mcp.Principal) *seen {
 	}
 	if listed == nil {
 		return &seen{
-			tools: v.Tools.List, resources: v.Resources.List, templates: v.Resources.TemplateList, prompts: v.Prompts.List,
+			tools: v.listedTools(), resources: v.Resources.List, templates: v.Resources.TemplateList, prompts: v.Prompts.List,
 			skills: v.Resources.skillList, digest: v.Digest, entitlement: v.cursors(nil),
 		}
 	}
@@ -74,10 +77,13 @@ func (v *View) seenBy(who *mcp.Principal) *seen {
 		return s
 	}
 	s := &seen{
-		tools: v.Filtered.list(v.Tools.List, listed), resources: v.Filtered.list(v.Resources.List, listed),
+		tools: v.Filtered.list(v.listedTools(), listed), resources: v.Filtered.list(v.Resources.List, listed),
 		templates: v.Filtered.list(v.Resources.TemplateList, listed), prompts: v.Filtered.list(v.Prompts.List, listed),
 		skills: v.Filtered.list(v.Resources.skillList, listed),
 		own:    true, entitlement: v.cursors(&entitlement),
+	}
+	if v.search != nil {
+		s.visible = v.Tools.List.visible(listed)
 	}
 	resources := []*list{s.resources, s.templates}
 	if v.Features.Skills {
@@ -106,13 +112,13 @@ func (v *View) cursors(entitlement *string) uint64 {
 	return max(1, keyHash("set\x00"+v.set.Name+"\x00"+*entitlement))
 }
 
-// list returns the entries of l that listed accepts.
+// list returns the entries of l that listed accepts, and the edge's own.
 func (f *filtered) list(l *list, listed func(*policy.Target) bool) *list {
 	visible := make([]byte, 1+(len(l.Entries)+7)/8)
 	visible[0] = byte(l.kind)
 	n := 0
 	for i := range l.Entries {
-		if listed(&l.Entries[i].target) {
+		if e := l.Entries[i]; e.owner == ownTools || listed(&e.target) {
 			visible[1+i/8] |= 1 << (i % 8)
 			n++
 		}

@@ -84,7 +84,7 @@ func (p *Preview) IdleInSet(set *overlay.Set) (notes []string) {
 	for _, of := range []struct {
 		key string
 		sel *overlay.Selection
-	}{{"include", &set.Include}, {"exclude", &set.Exclude}} {
+	}{{"include", &set.Include}, {"exclude", &set.Exclude}, {"listed", &set.Listed}} {
 		for _, part := range []struct {
 			key, what     string
 			list          pattern.List

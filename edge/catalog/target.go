@@ -41,6 +41,8 @@ type Target struct {
 	Prompt *Prompt
 	// URI is the URI of a request about a resource, a skill or a directory.
 	URI Located
+	// Finds means that the request is a call of mcp.ToolFind. Then Backend is nil.
+	Finds bool
 	// Completion is the request of completion/complete. Template is the template to which it
 	// refers; nil means a plain URI. Completes is true if the backend supports completion.
 	Completion *translate.Completion
@@ -117,6 +119,9 @@ func (c *Catalog) awaitOwner(ctx context.Context, name string) error {
 func (c *Catalog) resolveTool(call *mcp.Call, t *Target) error {
 	one := t.view.toolOf(call)
 	switch {
+	case t.view.search != nil && t.view.finds(call):
+		t.Finds = true
+		return nil
 	case one != nil:
 		t.Tool, t.Backend, t.Policy = one, one.Owner, &one.Target
 		return nil

@@ -53,6 +53,8 @@ type View struct {
 	// whole view.
 	whole *View
 	set   *overlay.Set
+	// search is what the set has in place of a list of its tools. nil for a view without search.
+	search *searching
 	// members decides which URIs are members of set. nil for a whole view.
 	members *resourceMembers
 	// server renders the edge's description with the title of the set. nil means the edge's own.

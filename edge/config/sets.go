@@ -23,6 +23,10 @@ type Set struct {
 	Include SetMembers `yaml:"include"`
 	// Exclude selects members to leave out.
 	Exclude SetMembers `yaml:"exclude"`
+	// Search replaces the list of the set's tools by find_tools and call_tool: off, the default, or on.
+	Search string `yaml:"search" also:"find,find-tools"`
+	// Listed selects tools that stay in the list if Search is on.
+	Listed SetListed `yaml:"listed"`
 	// When is an expression in CEL over those variables of policies that begin with principal. Callers for whom it is not true cannot use
 	// the set; absent means that every caller can.
 	When *string `yaml:"when" also:"if,condition,expression"`
@@ -44,6 +48,27 @@ type SetMembers struct {
 	Prompts Names `yaml:"prompts"`
 	// Resources are patterns of URIs and of the texts of templates. A template or a skill has its URIs.
 	Resources Names `yaml:"resources"`
+}
+
+// SetListed selects tools. Patterns are as in Policy.
+type SetListed struct {
+	// Backends are patterns of the names of backends, of which all tools are selected.
+	Backends Names `yaml:"backends"`
+	// Groups are patterns of the groups of entries in Catalog.
+	Groups Names `yaml:"groups"`
+	// Tools are patterns of the backends' own names of tools, without prefixes.
+	Tools Names `yaml:"tools"`
+}
+
+// The values of Set.Search.
+const (
+	SearchOff = "off"
+	SearchOn  = "on"
+)
+
+// members returns the selection as that of members of a set.
+func (l *SetListed) members() *SetMembers {
+	return &SetMembers{Backends: l.Backends, Groups: l.Groups, Tools: l.Tools}
 }
 
 // The values of Config.Root that are no name of a set.
@@ -97,6 +122,7 @@ func (c *Config) OpenSets() (map[string]*OpenSet, error) {
 		s := all[name]
 		one := &OpenSet{Scopes: s.Scopes, AcceptRoot: s.AcceptRoot, Set: &overlay.Set{
 			Name: name, Title: s.Title, Instructions: s.Instructions, Private: s.When != nil || len(s.Scopes) > 0,
+			Search: s.Search == SearchOn, Listed: s.Listed.members().selection(),
 			Include: s.Include.selection(), Exclude: s.Exclude.selection(),
 		}}
 		one.Include.Within = s.Within
@@ -172,14 +198,21 @@ func (c *Config) invalidSet(name string, s *Set) (errs []error) {
 		wrong("sets.%s: it is a value of root: give the set another name", name)
 	}
 	var groups []string
-	if len(s.Include.Groups)+len(s.Exclude.Groups) > 0 {
+	if len(s.Include.Groups)+len(s.Exclude.Groups)+len(s.Listed.Groups) > 0 {
 		groups = c.groups()
 	}
+	listed := s.Listed.members()
+	switch {
+	case s.Search != "" && s.Search != SearchOff && s.Search != SearchOn:
+		wrong("sets.%s.search: %q is not %s or %s", name, s.Search, SearchOff, SearchOn)
+	case s.Search != SearchOn && len(listed.Backends)+len(listed.Groups)+len(listed.Tools) > 0:
+		wrong("sets.%s.listed: the set lists all its tools: write search: on, or leave it out", name)
+	}
 	empty := true
-	for key, members := range map[string]*SetMembers{"include": &s.Include, "exclude": &s.Exclude} {
+	for key, members := range map[string]*SetMembers{"include": &s.Include, "exclude": &s.Exclude, "listed": listed} {
 		parts := members.parts()
 		for _, part := range slices.Sorted(maps.Keys(parts)) {
-			empty = empty && (key == "exclude" || len(parts[part]) == 0)
+			empty = empty && (key != "include" || len(parts[part]) == 0)
 			for _, text := range parts[part] {
 				at := fmt.Sprintf("sets.%s.%s.%s", name, key, part)
 				switch p := pattern.New(text); {

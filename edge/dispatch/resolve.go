@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/mcpedge/mcpedge/edge/catalog"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/policy"
 	"github.com/mcpedge/mcpedge/edge/revision"
@@ -14,6 +15,8 @@ import (
 // without another lookup. Resolve changes call: if the catalog renames the target, it replaces the
 // name in the params by the canonical one, if the catalog changes arguments, it replaces these, and
 // in both cases it binds the call to the backend. So policy, records and audit use canonical names.
+//
+// A call of mcp.ToolCall in a set with search becomes one of the tool that it names, bound to its backend.
 func (d *Dispatch) Resolve(ctx context.Context, rules *revision.Rules, call *mcp.Call) (*mcp.Target, error) {
 	r := &round{d: d, rules: rules, call: call}
 	r.target = mcp.Target{Backend: call.Backend, Known: call.Backend != "", Repeatable: call.Method.Repeatable(), Handle: r}
@@ -25,6 +28,9 @@ func (r *round) resolve(ctx context.Context) error {
 		if err := r.survey("params.context", given); err != nil {
 			return err
 		}
+	}
+	if err := r.unwrap(); err != nil || r.misused != nil {
+		return err
 	}
 	if err := r.d.catalog.Resolve(ctx, r.rules, r.call, &r.named); err != nil {
 		return err
@@ -57,8 +63,11 @@ func (r *round) resolve(ctx context.Context) error {
 	if disabled := t.Disabled(); disabled != nil {
 		return r.refuseDisabled(ctx, disabled)
 	}
-	if t.Away {
+	switch {
+	case t.Away:
 		return t.Unavailable()
+	case refused == nil && !bound && r.call.Params.Wrapped != nil && t.ListedOnly():
+		return mcp.Errorf(mcp.KindInvalidParams, "the tool %q is listed: call it by its own name, not with %s", catalog.Clip(r.call.Params.Requested()), mcp.ToolCall)
 	}
 	return refused
 }
@@ -78,6 +87,8 @@ func (r *round) rename() {
 	case r.call.Method == mcp.MethodToolsCall || r.call.Method == mcp.MethodPromptsGet:
 		if params.Target != name {
 			params.Rename(name)
+			r.call.Backend = r.named.Backend.Name()
+		} else if params.Wrapped != nil {
 			r.call.Backend = r.named.Backend.Name()
 		}
 	case c != nil && c.Prompt && c.Target != name:

@@ -37,6 +37,9 @@ type round struct {
 	// misfits are those of the previous rounds.
 	misfits misfits
 
+	// misused is why the arguments of the edge's own tool are refused; nil if they are not.
+	misused error
+
 	// unread is why the backend would reject the arguments; nil if no reason is known.
 	unread error
 

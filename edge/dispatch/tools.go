@@ -20,6 +20,9 @@ import (
 
 // callTool runs tools/call (MCP, "Tools", "Calling Tools").
 func (r *round) callTool(ctx context.Context) (mcp.Reply, error) {
+	if r.misused != nil || r.named.Finds {
+		return r.findTools()
+	}
 	t := r.named.Tool
 	r.effects = !t.Repeatable()
 	if err := r.authorize(ctx); err != nil {

@@ -111,7 +111,7 @@ func (op *Operation) audit(ctx context.Context, r *Request) context.Context {
 
 // name sets the names of what params name.
 func (a *Audited) name(params *mcp.Params) {
-	if a.Target == "" || params.Shown != "" {
+	if a.Target == "" || params.Shown != "" || params.Wrapped != nil {
 		a.Target, a.Shown = cut(params.Target, maxTarget), cut(params.Shown, maxTarget)
 	}
 }

@@ -177,13 +177,19 @@ func (t *Telemetry) Begin(ctx context.Context, r *Request) (context.Context, Ope
 // Found sets the backend of the request once it is resolved; empty means unknown. known is whether
 // params name a tool or prompt of that backend.
 func (op *Operation) Found(params *mcp.Params, backend string, known bool) {
-	if op.t == nil || backend == "" {
+	if op.t == nil {
+		return
+	}
+	if params.Shown != "" || params.Wrapped != nil {
+		op.asked, op.shown = mcp.Shown(params.Target, maxAsked), mcp.Shown(params.Shown, maxAsked)
+		if op.audited != nil {
+			op.audited.name(params)
+		}
+	}
+	if backend == "" {
 		return
 	}
 	op.backend = backend
-	if params.Shown != "" {
-		op.asked, op.shown = mcp.Shown(params.Target, maxAsked), mcp.Shown(params.Shown, maxAsked)
-	}
 	if op.audited != nil {
 		op.audited.Backend = backend
 		op.audited.name(params)

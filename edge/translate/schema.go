@@ -41,9 +41,9 @@ func (root *schemaRoot) isObject() bool {
 	return ok && kind == "object"
 }
 
-// appendInputSchema appends a tool's inputSchema unchanged, except for what the revision does not
+// AppendInputSchema appends a tool's inputSchema unchanged, except for what the revision does not
 // support. It adds the root's type "object" if absent, because arguments are always an object.
-func appendInputSchema(dst []byte, r *revision.Rules, raw string) ([]byte, error) {
+func AppendInputSchema(dst []byte, r *revision.Rules, raw string) ([]byte, error) {
 	const field = "input_schema_json"
 	if raw == "" {
 		return append(dst, `{"type":"object"}`...), nil

@@ -22,7 +22,7 @@ func AppendTool(dst []byte, r *revision.Rules, t *pb.Tool, name string) ([]byte,
 		out = appendText(out, `,"title":`, t.GetTitle())
 	}
 	out = appendText(out, `,"description":`, t.GetDescription())
-	out, err := appendInputSchema(append(out, `,"inputSchema":`...), r, t.GetInputSchemaJson())
+	out, err := AppendInputSchema(append(out, `,"inputSchema":`...), r, t.GetInputSchemaJson())
 	if err == nil {
 		out, err = appendOutputSchema(out, r, t.GetOutputSchemaJson())
 	}

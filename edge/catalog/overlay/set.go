@@ -20,6 +20,10 @@ type Set struct {
 	Instructions string
 	// Private means that not every caller may use the set, so that its lists must not be shared.
 	Private bool
+	// Search means that the set lists tools that find and call its tools, and of these only some.
+	Search bool
+	// Listed selects by backends, groups and tools what a set with Search lists all the same.
+	Listed Selection
 	// Include selects the members of the set, and Exclude those of them that it does not have.
 	Include, Exclude Selection
 }
@@ -127,7 +131,7 @@ func (s *Set) Equal(other *Set) bool { return s.digest() == other.digest() }
 
 func (s *Set) digest() uint64 {
 	h := fnv.New64a()
-	_ = json.NewEncoder(h).Encode([]any{s.Name, s.Title, s.Instructions, s.Private, s.Include.texts(), s.Exclude.texts()})
+	_ = json.NewEncoder(h).Encode([]any{s.Name, s.Title, s.Instructions, s.Private, s.Include.texts(), s.Exclude.texts(), s.Search, s.Listed.texts()})
 	return h.Sum64()
 }
 

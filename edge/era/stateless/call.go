@@ -37,7 +37,7 @@ func (e *Era) call(ctx context.Context, id jsonrpc.ID, rules *revision.Rules, ca
 	if err == nil && reply.Input != nil {
 		state.remember(&op)
 		state.Progress, state.Backend = way.progress, cmp.Or(way.backend, state.Backend)
-		if call.Params.Shown != "" {
+		if state.Wrapped = call.Params.Wrapped != nil; state.Wrapped || call.Params.Shown != "" {
 			state.Name = call.Params.Target
 		}
 		state.Added = call.Params.Added

@@ -39,7 +39,12 @@ func (e *Era) resume(call *mcp.Call) (sealed, error) {
 		}
 	}
 	call.ID, call.Round, call.State, call.Backend = state.CallID, state.Round, state.State, state.Backend
-	if state.Name != "" {
+	if state.Wrapped {
+		if err := params.Unwrap(); err != nil {
+			return state, err
+		}
+	}
+	if state.Name != "" && state.Name != params.Target {
 		params.Rename(state.Name)
 	}
 	if state.Added != nil {

@@ -26,6 +26,8 @@ type sealed struct {
 	Backend string                `json:"w,omitempty"` // the backend of State and the questions
 	// Name is the canonical name of the tool or prompt. Empty means the name that the client uses.
 	Name string `json:"n,omitempty"`
+	// Wrapped means that the client called the tool through mcp.ToolCall.
+	Wrapped bool `json:"t,omitempty"`
 	// Added are the arguments, as an object, that the client did not send.
 	Added json.RawMessage `json:"x,omitempty"`
 	// Progress is the progress sent to the client so far.
@@ -89,13 +91,14 @@ func newSealer(keys [][]byte) (*sealer, error) {
 // binding returns the associated data of a call.
 func binding(call *mcp.Call) []byte {
 	h := sha256.New()
-	for _, part := range []string{call.Principal.Key(), string(call.Method), call.Params.Requested()} {
+	name, arguments := call.Params.Bound()
+	for _, part := range []string{call.Principal.Key(), string(call.Method), name} {
 		fmt.Fprintf(h, "%d:%s", len(part), part)
 	}
 	if call.Set != "" { // The root's is that of earlier releases.
 		fmt.Fprintf(h, "set %d:%s", len(call.Set), call.Set)
 	}
-	h.Write(jsonrpc.Compact(nil, call.Params.SentArguments()))
+	h.Write(jsonrpc.Compact(nil, arguments))
 	return h.Sum(nil)
 }
 

@@ -1,0 +1,276 @@
+package catalog
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
+	"github.com/mcpedge/mcpedge/edge/catalog/search"
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/policy"
+	"github.com/mcpedge/mcpedge/edge/revision"
+	"github.com/mcpedge/mcpedge/edge/translate"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+// searching is what a view of a set with search has instead of its list of tools.
+type searching struct {
+	// list is what tools/list shows: the edge's own tools, and those that the set lists.
+	list *list
+	// only are the tools that are called by their own names only, see listedOnly.
+	only map[*Tool]bool
+	// index has the entries of the view's whole list of tools, by their indexes there. It is made
+	// once, at the first search.
+	index func() *search.Index
+}
+
+// ownTools is the owner of the entries of the edge's own tools. No backend has an empty name.
+const ownTools = ""
+
+// The bounds of a search.
+const (
+	// maxQuery bounds a query, in bytes.
+	maxQuery = 1000
+	// DefaultFound is the number of tools that a search finds, MaxFound the largest one that can be
+	// asked for.
+	DefaultFound, MaxFound = 5, 20
+	// maxFoundBytes bounds the result of a search. Schemas that do not fit are left out.
+	maxFoundBytes = 64 << 10
+)
+
+// toolHeader is the header that mirrors the name of the tool in a call of mcp.ToolCall.
+const toolHeader = "Tool"
+
+var (
+	findTool = &pb.Tool{
+		Name:        mcp.ToolFind,
+		Title:       "Find tools",
+		Description: "Finds tools of this server by words that say what they do. Most of its tools are not listed: search before you conclude that there is none.",
+		InputSchemaJson: fmt.Sprintf(`{"type":"object","properties":{`+
+			`"query":{"type":"string","minLength":1,"maxLength":%d,"description":"What the tool does, such as: create a storage bucket"},`+
+			`"limit":{"type":"integer","minimum":1,"maximum":%d,"default":%d,"description":"How many tools at most"}},`+
+			`"required":["query"],"additionalProperties":false}`, maxQuery, MaxFound, DefaultFound),
+		OutputSchemaJson: `{"type":"object","properties":{"tools":{"type":"array","description":"The best match first","items":{"type":"object","properties":{` +
+			`"name":{"type":"string"},"description":{"type":"string"},` +
+			`"inputSchema":{"type":"object","description":"Absent if it is too large for the result"},` +
+			`"listed":{"type":"boolean","description":"true: call it by its own name, not with ` + mcp.ToolCall + `"}},` +
+			`"required":["name"]}}},"required":["tools"]}`,
+		Annotations: &pb.ToolAnnotations{ReadOnly: ptr(true), OpenWorld: ptr(false)},
+	}
+	callTool = &pb.Tool{
+		Name:        mcp.ToolCall,
+		Title:       "Call a tool",
+		Description: "Calls a tool that " + mcp.ToolFind + " has found.",
+		InputSchemaJson: `{"type":"object","properties":{` +
+			`"name":{"type":"string","description":"The name of the tool","` + paramHeaderKey + `":"` + toolHeader + `"},` +
+			`"arguments":{"type":"object","description":"As its inputSchema says"}},` +
+			`"required":["name"],"additionalProperties":false}`,
+		Annotations: &pb.ToolAnnotations{ReadOnly: ptr(false), Destructive: ptr(true), OpenWorld: ptr(true)},
+	}
+	// callToolAsTask is callTool where a tool behind it may become a task.
+	callToolAsTask = &pb.Tool{
+		Name: callTool.Name, Title: callTool.Title, Description: callTool.Description, InputSchemaJson: callTool.InputSchemaJson,
+		Annotations: callTool.Annotations, TaskSupport: &pb.TaskSupport{Mode: pb.TaskMode_TASK_MODE_OPTIONAL},
+	}
+)
+
+func ptr[T any](v T) *T { return &v }
+
+// ownName reports whether a name is one of the edge's own tools.
+func ownName(name string) bool { return name == mcp.ToolFind || name == mcp.ToolCall }
+
+// searching returns what the set lists in place of its tools.
+func (s *narrowing) searching(tools *toolSet, report *reporter) *searching {
+	out := &searching{list: newList(listTools, report), only: make(map[*Tool]bool)}
+	out.list.hint = tools.List.hint
+	call := callTool
+	listed := make(map[int]bool)
+	for i, e := range tools.List.Entries {
+		t := tools.ByName[e.key]
+		if listedOnly(t) {
+			out.only[t] = true
+		}
+		if listed[i] = out.only[t] || s.set.Listed.Has(s.whole.overlay, overlay.KindTool, t.Owner.Name(), t.Proto.GetName()); !listed[i] && t.Tasks.Optional {
+			call = callToolAsTask
+		}
+	}
+	for owner := range tools.List.spans {
+		out.list.spans[owner] = span{}
+	}
+	for _, t := range []*pb.Tool{findTool, call} {
+		out.list.Entries = append(out.list.Entries, &entry{key: t.GetName(), hash: keyHash(t.GetName()), render: func(dst []byte, r *revision.Rules) ([]byte, error) {
+			return translate.AppendTool(dst, r, t, t.GetName())
+		}})
+	}
+	out.list.spans[ownTools] = span{0, len(out.list.Entries)}
+	for i, e := range tools.List.Entries {
+		if !listed[i] {
+			continue
+		}
+		n := len(out.list.Entries)
+		if at := out.list.spans[e.owner]; at.from < at.to {
+			out.list.spans[e.owner] = span{at.from, n + 1}
+		} else {
+			out.list.spans[e.owner] = span{n, n + 1}
+		}
+		out.list.Entries = append(out.list.Entries, e)
+	}
+	out.index = sync.OnceValue(func() *search.Index { return indexOf(tools) })
+	return out
+}
+
+// listedOnly reports whether a tool must be called by its own name, so that its host or an
+// intermediary can treat it as what it is:
+//
+//   - it says that it is destructive, or the overlay does;
+//   - its page is shown with it, or `_meta` says who may see it;
+//   - its arguments are mirrored in headers;
+//   - it can be called as a task only.
+func listedOnly(t *Tool) bool {
+	destructive := func(x *pb.Tool) bool { return x.GetAnnotations().GetDestructive() }
+	if destructive(t.Proto) || destructive(t.overlaid) || t.Tasks.Required {
+		return true
+	}
+	if _, app := jsonrpc.Member([]byte(t.Proto.GetMetaJson()), metaApp); app || len(pagesOf(t.Proto.GetMetaJson())) > 0 {
+		return true
+	}
+	mirrored, _ := paramHeaders(t.overlaid.GetInputSchemaJson())
+	return len(mirrored) > 0
+}
+
+// indexOf returns the index of a list of tools. A tool that is not for models has no words in it.
+func indexOf(tools *toolSet) *search.Index {
+	documents := make([]search.Document, len(tools.List.Entries))
+	for i, e := range tools.List.Entries {
+		t := tools.ByName[e.key]
+		if !forModels(t.Proto.GetMetaJson()) {
+			continue
+		}
+		d := search.Document{Name: t.ShownName, Description: t.Shown.GetTitle() + " " + t.Shown.GetDescription()}
+		properties, _ := jsonrpc.Member([]byte(t.Shown.GetInputSchemaJson()), "properties")
+		if jsonrpc.TypeOf(properties) == jsonrpc.Object {
+			_ = jsonrpc.Members(properties, func(name string, value json.RawMessage) error {
+				text, _ := jsonrpc.Member(value, "description")
+				words, _ := jsonrpc.Unquote(text)
+				d.Arguments = append(d.Arguments, name, words)
+				return nil
+			})
+		}
+		documents[i] = d
+	}
+	return search.New(documents)
+}
+
+// forModels reports whether `_meta` of a tool lets models see it (MCP Apps, "Visibility").
+func forModels(meta string) bool {
+	app, _ := jsonrpc.Member([]byte(meta), metaApp)
+	visibility, given := jsonrpc.Member(app, "visibility")
+	if !given || jsonrpc.TypeOf(visibility) != jsonrpc.Array {
+		return true
+	}
+	named := false
+	jsonrpc.Elements(visibility, func(one json.RawMessage) bool {
+		text, _ := jsonrpc.Unquote(one)
+		named = named || text == "model"
+		return true
+	})
+	return named
+}
+
+// listedTools returns what tools/list shows of the view.
+func (v *View) listedTools() *list {
+	if v.search != nil {
+		return v.search.list
+	}
+	return v.Tools.List
+}
+
+// visible returns for each entry of a list whether listed accepts it.
+func (l *list) visible(listed func(*policy.Target) bool) []bool {
+	out := make([]bool, len(l.Entries))
+	for i, e := range l.Entries {
+		out[i] = listed(&e.target)
+	}
+	return out
+}
+
+// searches reports whether a set of the view's generation has search.
+func (v *View) searches(set string) bool {
+	if set == "" || v.sets == nil {
+		return false
+	}
+	s := (*v.sets)[set]
+	return s != nil && s.Search
+}
+
+// finds reports whether a call is one of mcp.ToolFind.
+func (v *View) finds(call *mcp.Call) bool {
+	return call.Method == mcp.MethodToolsCall && call.Params.Target == mcp.ToolFind && call.Params.Wrapped == nil && call.Backend == "" && v.searches(call.Set)
+}
+
+// Searches reports whether a set has search now.
+func (c *Catalog) Searches(set string) bool { return c.views.Shared.Load().searches(set) }
+
+// ListedOnly reports whether the tool must be called by its own name in the set in which the target
+// was resolved.
+func (t *Target) ListedOnly() bool { return t.view.search != nil && t.view.search.only[t.Tool] }
+
+// CheckToolHeader compares the header of a call of mcp.ToolCall with the name of the tool in it.
+func CheckToolHeader(h mcp.Header, name string) error {
+	p := paramHeader{name: paramHeaderPrefix + toolHeader, path: []string{"name"}}
+	return p.check(h, jsonrpc.AppendString(nil, name))
+}
+
+// Find returns the structured content of a call of mcp.ToolFind, for the tools that the caller may
+// see in the set in which the target was resolved. The error says why a query is refused.
+func (t *Target) Find(rules *revision.Rules, who *mcp.Principal, query string, limit int) ([]byte, error) {
+	switch {
+	case query == "":
+		return nil, fmt.Errorf("query is missing: say what the tool does")
+	case len(query) > maxQuery:
+		return nil, fmt.Errorf("query has %d bytes, at most %d are taken: send a shorter one", len(query), maxQuery)
+	case limit < 1 || limit > MaxFound:
+		return nil, fmt.Errorf("limit must be from 1 to %d", MaxFound)
+	}
+	tools := t.view.Tools
+	shown := tools.List.under(rules)
+	out := []byte(`{"tools":[`)
+	const tail = len(`]}`)
+	for _, i := range t.view.search.index().Find(query, limit, t.view.seenBy(who).visible) {
+		if !slices.ContainsFunc(shown.items, func(one rendered) bool { return one.entry == i }) {
+			continue // It breaks the contract.
+		}
+		one := tools.ByName[tools.List.Entries[i].key]
+		start := len(out)
+		if start > len(`{"tools":[`) {
+			out = append(out, ',')
+		}
+		out = one.appendFound(out, rules, t.view.search.only[one], maxFoundBytes-tail)
+		if len(out) > maxFoundBytes-tail {
+			out = out[:start]
+			break
+		}
+	}
+	return append(out, "]}"...), nil
+}
+
+// appendFound appends a tool to the result of a search, without its schema if it would be longer
+// than most bytes with that.
+func (t *Tool) appendFound(dst []byte, rules *revision.Rules, only bool, most int) []byte {
+	dst = jsonrpc.AppendString(append(dst, `{"name":`...), t.ShownName)
+	if text := t.Shown.GetDescription(); text != "" {
+		dst = jsonrpc.AppendString(append(dst, `,"description":`...), mcp.ClipText(text))
+	}
+	if only {
+		dst = append(dst, `,"listed":true`...)
+	}
+	bare := len(dst)
+	dst, err := translate.AppendInputSchema(append(dst, `,"inputSchema":`...), rules, t.Shown.GetInputSchemaJson())
+	if err != nil || len(dst) >= most {
+		dst = dst[:bare]
+	}
+	return append(dst, '}')
+}
