@@ -3,6 +3,8 @@ package catalog
 import (
 	"cmp"
 	"slices"
+
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
 // ToolCost estimates how much of a model's context a tool takes.
@@ -23,11 +25,16 @@ func (p *Preview) Costs() (costs []ToolCost) {
 		if key != t.ShownName { // an alias
 			continue
 		}
-		n := len(t.ShownName) + len(t.Shown.GetDescription()) + len(t.Shown.GetInputSchemaJson())
-		costs = append(costs, ToolCost{Name: t.ShownName, Backend: t.Owner.Name(), Tokens: (n + bytesPerToken - 1) / bytesPerToken})
+		costs = append(costs, ToolCost{Name: t.ShownName, Backend: t.Owner.Name(), Tokens: costOf(t.ShownName, t.Shown)})
 	}
 	slices.SortFunc(costs, func(a, b ToolCost) int {
 		return cmp.Or(cmp.Compare(b.Tokens, a.Tokens), cmp.Compare(a.Name, b.Name))
 	})
 	return costs
+}
+
+// costOf returns the cost of a tool under a name, in tokens.
+func costOf(name string, t *pb.Tool) int {
+	n := len(name) + len(t.GetDescription()) + len(t.GetInputSchemaJson())
+	return (n + bytesPerToken - 1) / bytesPerToken
 }

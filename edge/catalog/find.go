@@ -122,6 +122,21 @@ func (s *narrowing) searching(tools *toolSet, report *reporter) *searching {
 	return out
 }
 
+// tokens returns the cost of what tools/list shows.
+func (s *searching) tokens(tools *toolSet) (sum int) {
+	for _, e := range s.list.Entries {
+		switch {
+		case e.owner != ownTools:
+			sum += costOf(e.key, tools.ByName[e.key].Shown)
+		case e.key == mcp.ToolFind:
+			sum += costOf(e.key, findTool)
+		default:
+			sum += costOf(e.key, callTool)
+		}
+	}
+	return sum
+}
+
 // listedOnly reports whether a tool must be called by its own name, so that its host or an
 // intermediary can treat it as what it is:
 //

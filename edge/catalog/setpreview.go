@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
+	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/internal/pattern"
 )
 
@@ -14,6 +15,9 @@ type SetSummary struct {
 	Name string
 	// Tools, Prompts, Resources, Templates and Skills count the entries of the set's lists.
 	Tools, Prompts, Resources, Templates, Skills int
+	// Listed counts the tools that tools/list has of a set with search, the edge's own included, and
+	// Tokens is the sum of their costs, see ToolCost. 0 without search.
+	Listed, Tokens int
 }
 
 // String returns the counts.
@@ -30,6 +34,9 @@ func (s SetSummary) String() string {
 		default:
 			out = append(out, fmt.Sprintf("%d %ss", one.n, one.what))
 		}
+		if one.what == "tool" && one.n > 0 && s.Listed > 0 {
+			out[0] += fmt.Sprintf(" (%d listed, %d tokens)", s.Listed, s.Tokens)
+		}
 	}
 	if len(out) == 0 {
 		return "nothing"
@@ -41,10 +48,14 @@ func (s SetSummary) String() string {
 func (p *Preview) Set(set *overlay.Set) SetSummary {
 	whole := p.view(p.parts)
 	v := whole.narrow(set, &viewOptions{report: whole.Tools.List.report})
-	return SetSummary{
+	out := SetSummary{
 		Name: set.Name, Tools: len(v.Tools.List.Entries), Prompts: len(v.Prompts.List.Entries), Resources: len(v.Resources.List.Entries),
 		Templates: len(v.Resources.TemplateList.Entries), Skills: len(v.Resources.skillList.Entries),
 	}
+	if v.search != nil && out.Tools > 0 {
+		out.Listed, out.Tokens = len(v.search.list.Entries), v.search.tokens(v.Tools)
+	}
+	return out
 }
 
 // IdleInSet returns a note for each pattern of a set that matches nothing that the added backends
@@ -100,6 +111,15 @@ func (p *Preview) IdleInSet(set *overlay.Set) (notes []string) {
 				if !slices.ContainsFunc(part.known, one.Match) && !slices.ContainsFunc(part.beyond, func(head string) bool { return mayMatchBelow(one, head) }) {
 					notes = append(notes, fmt.Sprintf("sets.%s.%s.%s: %s %q", set.Name, of.key, part.key, part.what, one.String()))
 				}
+			}
+		}
+	}
+	if set.Search {
+		whole := p.view(p.parts)
+		for _, own := range []string{mcp.ToolFind, mcp.ToolCall} {
+			if t := whole.Tools.ByName[own]; t != nil && set.Has(p.opts.Overlay, overlay.KindTool, t.Owner.Name(), t.Proto.GetName()) {
+				notes = append(notes, fmt.Sprintf("sets.%s.search: the set does not have the tool %q of the backend %q, since %q is the edge's own there: give it another name in the catalog",
+					set.Name, t.Proto.GetName(), t.Owner.Name(), own))
 			}
 		}
 	}

@@ -30,8 +30,8 @@ func searched(o *overlay.Overlay, listed ...string) catalog.Options {
 	}}}
 }
 
-// listedNames returns the names in tools/list of the set s.
-func listedNames(t *testing.T, d *Dispatch, version string, who mcp.Principal) (names []string, raw string) {
+// namesInSet returns the names in tools/list of the set s.
+func namesInSet(t *testing.T, d *Dispatch, version string, who mcp.Principal) (names []string, raw string) {
 	t.Helper()
 	cursor := ""
 	for {
@@ -140,7 +140,7 @@ func TestSearchOfPublicAPIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, version := range []string{legacy, modern} {
-		names, list := listedNames(t, d, version, mcp.Principal{})
+		names, list := namesInSet(t, d, version, mcp.Principal{})
 		if strings.Join(names, " ") != "find_tools call_tool" || len(list)/4 >= 600 {
 			t.Errorf("%s: the list has %v in %d tokens: %s", version, names, len(list)/4, list)
 		}
@@ -190,7 +190,7 @@ func TestListOfSearch(t *testing.T) {
 		f := kinds()
 		d := start(t, Options{Catalog: o}, f)
 		for _, version := range []string{legacy, modern} {
-			names, list := listedNames(t, d, version, mcp.Principal{})
+			names, list := namesInSet(t, d, version, mcp.Principal{})
 			if got := strings.Join(names, " "); got != "find_tools call_tool p_pinned p_wipe p_paged p_button p_routed p_long" {
 				t.Errorf("%s, pages of %d: %s", version, size, got)
 			}
@@ -333,7 +333,7 @@ func TestSearchUnderPolicy(t *testing.T) {
 	f := kinds()
 	d := start(t, Options{Catalog: searched(nil), Access: decider(t, policy.Settings{Default: policy.Allow, Rules: []policy.Rule{
 		{Name: "hidden", Then: policy.Hide, When: `tool.name == "p_maybe" && principal.subject != "alice"`},
-		{Name: "small", Then: policy.Deny, When: `tool.name == "p_plain" && has(args.n) && args.n > 5`},
+		{Name: "small", Then: policy.Deny, When: `tool.name == "p_plain" && has(arguments.n) && arguments.n > 5`},
 		{Name: "never", Then: policy.Deny, When: `tool.name == "call_tool"`},
 	}})}, f)
 	alice, bob := mcp.Principal{Issuer: "https://id", Subject: "alice"}, mcp.Principal{Issuer: "https://id", Subject: "bob"}
@@ -414,7 +414,7 @@ func TestChangesOfSearch(t *testing.T) {
 	if got := next(t, feed); !slices.Equal(got, []mcp.Change{{Kind: mcp.ToolsChanged}}) {
 		t.Errorf("got %v", got)
 	}
-	if names, _ := listedNames(t, d, modern, mcp.Principal{}); !slices.Equal(names, []string{"find_tools", "call_tool", "listed"}) {
+	if names, _ := namesInSet(t, d, modern, mcp.Principal{}); !slices.Equal(names, []string{"find_tools", "call_tool", "listed"}) {
 		t.Errorf("the list is %v", names)
 	}
 }
@@ -429,7 +429,7 @@ func TestNamesOfSearch(t *testing.T) {
 	o := overlay.New(overlay.Entries{Tools: []overlay.Entry{{Backend: "one", Names: pattern.New("call_tool"), Aliases: []string{"sly"}}}})
 	log := &lockedBuffer{}
 	d := start(t, Options{Catalog: searched(o), Logger: slog.New(slog.NewTextHandler(log, nil))}, f)
-	if names, _ := listedNames(t, d, modern, mcp.Principal{}); !slices.Equal(names, []string{"find_tools", "call_tool"}) {
+	if names, _ := namesInSet(t, d, modern, mcp.Principal{}); !slices.Equal(names, []string{"find_tools", "call_tool"}) {
 		t.Errorf("the list is %v", names)
 	}
 	for _, name := range []string{"call_tool", "find_tools", "sly"} {
@@ -448,7 +448,7 @@ func TestNamesOfSearch(t *testing.T) {
 // TestSearchOfPrivateLists: a caller finds and calls what its backend lists for it alone.
 func TestSearchOfPrivateLists(t *testing.T) {
 	tool := func(name string) []*pb.Tool { return []*pb.Tool{{Name: name, InputSchemaJson: `{"type":"object"}`}} }
-	f := &fake{name: "one", services: "t", describe: &pb.DescribeResponse{PrivateLists: true}, tools: tool("shared"), own: map[string][]*pb.Tool{"alice": tool("hers"), "bob": tool("his")}}
+	f := &fake{name: "one", services: "t", cache: &pb.CacheHint{Ttl: durationpb.New(time.Hour), Scope: pb.CacheScope_CACHE_SCOPE_PRIVATE}, tools: tool("shared"), own: map[string][]*pb.Tool{"alice": tool("hers"), "bob": tool("his")}}
 	d := start(t, Options{Catalog: searched(nil)}, f)
 	for subject, own := range map[string]string{"alice": "hers", "bob": "his"} {
 		who := mcp.Principal{Issuer: "https://id", Subject: subject}
