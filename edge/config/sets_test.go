@@ -45,19 +45,56 @@ root: support
 	}
 }
 
+func TestSearchIsRead(t *testing.T) {
+	c, err := loadText(t, oneBackend+`sets:
+  a: {include: {tools: ["**"]}, search: on, listed: {tools: [find_*], backends: [hr]}}
+  b: {include: {tools: ["**"]}, search: off}
+  c: {include: {tools: ["**"]}}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sets, err := c.OpenSets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := sets["a"]
+	if !a.Search || sets["b"].Search || sets["c"].Search {
+		t.Errorf("search: %t, %t, %t", a.Search, sets["b"].Search, sets["c"].Search)
+	}
+	if l := &a.Listed; !l.Has(nil, overlay.KindTool, "crm", "find_one") || !l.Has(nil, overlay.KindTool, "hr", "any") || l.Has(nil, overlay.KindTool, "crm", "any") {
+		t.Errorf("listed: %+v", l)
+	}
+	if same := *a.Set; !same.Equal(a.Set) {
+		t.Error("a set differs from itself")
+	} else if same.Search = false; same.Equal(a.Set) {
+		t.Error("search makes no difference")
+	}
+	if same := *a.Set; same.Equal(a.Set) {
+		if same.Listed = (overlay.Selection{}); same.Equal(a.Set) {
+			t.Error("what is listed makes no difference")
+		}
+	}
+}
+
 func TestInvalidSets(t *testing.T) {
 	for text, want := range map[string]string{
-		"sets: {Support: {include: {tools: [a]}}}":                         `sets: "Support" is no name of a set`,
-		"sets: {" + strings.Repeat("a", 64) + ": {include: {tools: [a]}}}": "is no name of a set",
-		"sets: {all: {include: {tools: [a]}}}":                             "sets.all: it is a value of root",
-		"sets: {a: {title: A}}":                                            "sets.a: include: it is missing",
-		"sets:\n  a:\n    include: {backends: [nix]}\n":                    `5: sets.a.include.backends: "nix" is no backend`,
-		"sets:\n  a:\n    include: {tools: [a]}\n    when: ''\n":           "6: sets.a.when: ",
-		"sets:\n  a:\n    include: {tools: [a]}\n    when: tool.name\n":    "6: sets.a.when: it is no expression",
-		"sets: {a: {include: {groups: [g]}}}":                              `no entry of the catalog has the group "g"`,
-		"sets: {a: {include: {tools: ['']}}}":                              "an entry is empty",
-		"sets: {a: {include: {tools: [a]}, scopes: ['a b']}}":              "sets.a.scopes",
-		"sets: {a: {include: {tools: [a]}, whem: x}}":                      "whem",
+		"sets: {Support: {include: {tools: [a]}}}":                               `sets: "Support" is no name of a set`,
+		"sets: {" + strings.Repeat("a", 64) + ": {include: {tools: [a]}}}":       "is no name of a set",
+		"sets: {all: {include: {tools: [a]}}}":                                   "sets.all: it is a value of root",
+		"sets: {a: {title: A}}":                                                  "sets.a: include: it is missing",
+		"sets:\n  a:\n    include: {backends: [nix]}\n":                          `5: sets.a.include.backends: "nix" is no backend`,
+		"sets:\n  a:\n    include: {tools: [a]}\n    when: ''\n":                 "6: sets.a.when: ",
+		"sets:\n  a:\n    include: {tools: [a]}\n    when: tool.name\n":          "6: sets.a.when: it is no expression",
+		"sets: {a: {include: {groups: [g]}}}":                                    `no entry of the catalog has the group "g"`,
+		"sets: {a: {include: {tools: ['']}}}":                                    "an entry is empty",
+		"sets: {a: {include: {tools: [a]}, scopes: ['a b']}}":                    "sets.a.scopes",
+		"sets: {a: {include: {tools: [a]}, whem: x}}":                            "whem",
+		"sets:\n  a:\n    include: {tools: [a]}\n    search: yes\n":              `6: sets.a.search: "yes" is not off or on`,
+		"sets: {a: {include: {tools: [a]}, listed: {tools: [a]}}}":               "sets.a.listed: the set lists all its tools",
+		"sets: {a: {include: {tools: [a]}, search: on, listed: {groups: [g]}}}":  `sets.a.listed.groups: no entry of the catalog has the group "g"`,
+		"sets: {a: {search: on, listed: {tools: [a]}}}":                          "sets.a: include: it is missing",
+		"sets: {a: {include: {tools: [a]}, search: on, listed: {prompts: [a]}}}": "prompts",
 		"root: nix": `root: "nix" is no set`,
 	} {
 		if _, err := loadText(t, oneBackend+text+"\n"); err == nil || !strings.Contains(err.Error(), want) {

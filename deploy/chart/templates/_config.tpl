@@ -78,12 +78,17 @@ redis://{{ include "mcpedge.fullname" . }}-redis:6379
 {{- $_ := set $config "demo" true -}}
 {{- end -}}
 {{- $config = mergeOverwrite $config (deepCopy $own) -}}
-{{/* Helm reads YAML 1.1, in which off is false. */ -}}
+{{/* Helm reads YAML 1.1, in which off is false and on is true. */ -}}
 {{- if kindIs "bool" ($config.auth).dpop -}}
 {{- $_ := set $config.auth "dpop" "off" -}}
 {{- end -}}
 {{- if kindIs "bool" $config.root -}}
 {{- $_ := set $config "root" "off" -}}
+{{- end -}}
+{{- range $set := $config.sets -}}
+{{- if kindIs "bool" $set.search -}}
+{{- $_ := set $set "search" (ternary "on" "off" $set.search) -}}
+{{- end -}}
 {{- end -}}
 {{- range $backend := concat ($config.backends | default list) (($config.kubernetes).backends | default list) -}}
 {{- if kindIs "bool" ($backend.health).service -}}

@@ -52,6 +52,9 @@ ingress:
 	{name: "sets alone", values: `
 config: {root: off, demo: true, sets: {sums: {include: {tools: ["*"]}}}}
 `, lacks: []string{"Pod/my-mcpedge-test"}},
+	{name: "a set with search", values: `
+config: {root: sums, demo: true, sets: {sums: {include: {tools: ["*"]}, search: on}, all: {include: {tools: ["*"]}, search: off}}}
+`},
 	{name: "sets alone, with a test", values: `
 config: {root: off, demo: true, sets: {sums: {include: {tools: ["*"]}}}}
 test: {url: "http://my-mcpedge.mcp.svc:8080/mcp/sums"}

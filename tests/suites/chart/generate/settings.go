@@ -35,6 +35,9 @@ func settings(root string) (*jsonschema.Schema, error) {
 	mayBeOff(dpop)
 	served, _ := s.Properties.Get("root")
 	mayBeOff(served)
+	sets, _ := s.Properties.Get("sets")
+	search, _ := sets.AdditionalProperties.Properties.Get("search")
+	search.Type, search.AnyOf = "", []*jsonschema.Schema{{Type: "string"}, {Type: "boolean"}} // on is true in YAML 1.1
 	cluster, _ := s.Properties.Get("kubernetes")
 	for _, section := range []*jsonschema.Schema{s, cluster} {
 		backends, _ := section.Properties.Get("backends")
