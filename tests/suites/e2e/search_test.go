@@ -132,17 +132,6 @@ func TestSearchOfSets(t *testing.T) {
 	if got := text(t, s.seenBy(two, alice).request("tasks/result", `{"taskId":"`+task+`"}`).want(http.StatusOK).result()); got != "work of acme" {
 		t.Errorf("the task: %q", got)
 	}
-	modern := newStateless(t, two.URL, withTasks)
-	modern.as(alice)
-	job, _ := wrapped(t, modern, "work", `{}`, nil).want(http.StatusOK).result()["taskId"].(string)
-	var done map[string]any
-	await.Until(t, "the task without a session to complete", func() bool {
-		done = modern.request("tasks/get", map[string]any{"taskId": job}).want(http.StatusOK).result()
-		return done["status"] == "completed"
-	})
-	if got := text(t, done["result"].(map[string]any)); got != "work of acme" {
-		t.Errorf("the task without a session: %q", got)
-	}
 	if got := string(wrapped(t, s, "find", `{}`, map[string]any{"task": map[string]any{}}).body); !strings.Contains(got, `the tool \"find\" cannot be called as a task`) {
 		t.Errorf("a task of a tool without tasks: %s", got)
 	}
@@ -163,6 +152,27 @@ func TestSearchOfSets(t *testing.T) {
 	const want = "decision ask,decision find,decision work,outcome ask,outcome find,outcome find_tools,outcome nix00,outcome work"
 	if got := strings.Join(targets, ","); got != want || refused != 4 {
 		t.Errorf("recorded, beside %d refused states:\n%s\nwant:\n%s", refused, got, want)
+	}
+}
+
+// TestSearchMakesTasks: without sessions a call through call_tool that takes long becomes a task of the tool.
+func TestSearchMakesTasks(t *testing.T) {
+	_, backends, steps := stepping(t)
+	e := startEdge(t, backends, searchAtRoot)
+	c := newStateless(t, e.URL, withTasks)
+	made := wrapped(t, c, "steps", `{}`, nil).want(http.StatusOK).result()
+	task, _ := made["taskId"].(string)
+	if made["resultType"] != "task" || task == "" {
+		t.Fatalf("no task: %v", made)
+	}
+	close(steps)
+	var got map[string]any
+	await.Until(t, "the task to complete", func() bool {
+		got = c.request("tasks/get", map[string]any{"taskId": task}).want(http.StatusOK).result()
+		return got["status"] == "completed"
+	})
+	if result, _ := got["result"].(map[string]any); text(t, result) != "done" {
+		t.Errorf("the task: %v", got)
 	}
 }
 
