@@ -26,7 +26,7 @@ type Set struct {
 	// Search replaces the list of the set's tools by find_tools and call_tool: off, the default, or on.
 	Search string `yaml:"search" also:"find,find-tools"`
 	// Listed selects tools that stay in the list if Search is on.
-	Listed SetListed `yaml:"listed"`
+	Listed SetListed `yaml:"listed" also:"pinned,pin"`
 	// When is an expression in CEL over those variables of policies that begin with principal. Callers for whom it is not true cannot use
 	// the set; absent means that every caller can.
 	When *string `yaml:"when" also:"if,condition,expression"`

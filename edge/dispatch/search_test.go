@@ -163,6 +163,34 @@ func TestSearchOfPublicAPIs(t *testing.T) {
 	}
 }
 
+// TestPreviewOfSearch: check says how many tools a set lists, in how many tokens, and which names and patterns have no effect.
+func TestPreviewOfSearch(t *testing.T) {
+	f := public(t)
+	f.tools = append(f.tools, &pb.Tool{Name: "call_tool", InputSchemaJson: `{"type":"object"}`})
+	_, pool := startPool(t, Options{}, f)
+	set := searched(nil, "tts_list_*", "nix").Sets["s"]
+	p := catalog.NewPreview(catalog.Options{})
+	for _, b := range pool.Backends() {
+		p.Of(b, b.Catalog())
+	}
+	s := p.Set(set)
+	if s.Tools != 500 || s.Listed != 3 || s.Tokens < 100 || s.Tokens > 250 || s.String() != fmt.Sprintf("500 tools (3 listed, %d tokens)", s.Tokens) {
+		t.Errorf("%+v: %s", s, s)
+	}
+	want := []string{
+		`sets.s.listed.tools: no backend lists the tool "nix"`,
+		`sets.s.search: the set does not have the tool "call_tool" of the backend "one", since "call_tool" is the edge's own there: give it another name in the catalog`,
+	}
+	if notes := p.IdleInSet(set); !slices.Equal(notes, want) {
+		t.Errorf("the notes are %q", notes)
+	}
+	whole := *set
+	whole.Search = false
+	if s := p.Set(&whole); s.Tools != 501 || s.Listed != 0 || s.String() != "501 tools" {
+		t.Errorf("without search: %+v: %s", s, s)
+	}
+}
+
 // kinds is a backend with a tool of each kind that search treats differently.
 func kinds() *fake {
 	object := `{"type":"object"}`

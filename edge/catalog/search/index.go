@@ -87,10 +87,11 @@ func (x *Index) Find(query string, limit int, visible []bool) []int {
 		}
 	}
 	f.average = max(1, f.average/float64(max(1, f.documents)))
-	scores := make(map[int]float64)
+	scores, unknown := make(map[int]float64), 0
 	for _, group := range wanted(query) {
 		best := f.best(group)
-		if len(best) == 0 {
+		if len(best) == 0 && unknown < maxSimilar {
+			unknown++
 			best = f.best(x.similar(group[0].term))
 		}
 		for document, one := range best {
@@ -137,6 +138,10 @@ func (f *finding) best(group []term) map[int]float64 {
 	}
 	return out
 }
+
+// maxSimilar bounds the words of a query that no visible document has and that are compared with
+// all words of the index.
+const maxSimilar = 8
 
 // minPart is the length of a word that may be a part of another one.
 const minPart = 4

@@ -112,11 +112,7 @@ func TestQueries(t *testing.T) {
 	if got := New(nil).Find("user", 5, nil); len(got) != 0 {
 		t.Errorf("found in nothing: %v", got)
 	}
-	var many []string
-	for i := range 1000 {
-		many = append(many, "w"+strings.Repeat("x", i%50)+string(rune('a'+i%26)))
-	}
-	if n := len(wanted(strings.Join(many, " "))); n > MaxTerms {
+	if n := len(wanted(strings.Join(distinct("w", 1000), " "))); n != MaxTerms {
 		t.Errorf("%d words are read", n)
 	}
 }
@@ -137,6 +133,30 @@ func TestMemory(t *testing.T) {
 	}
 	runtime.KeepAlive(x)
 	runtime.KeepAlive(documents)
+}
+
+// BenchmarkWorst searches for as many words as are read, which no document has or which mean the same as many others.
+func BenchmarkWorst(b *testing.B) {
+	_, documents := apis(b)
+	x := New(documents)
+	for name, query := range map[string]string{
+		"unknown": strings.Join(distinct("qwertz", 1000), " "), "common": "get list create delete update search send cancel disable run enable restore copy move check image person file speech " +
+			"name project resource parent field mask page size token filter request update returns service location given specified",
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				x.Find(query, 20, nil)
+			}
+		})
+	}
+}
+
+// distinct returns different words that begin with head.
+func distinct(head string, n int) (words []string) {
+	for i := range n {
+		words = append(words, head+strings.Repeat("x", i%50)+string(rune('a'+i%26)))
+	}
+	return words
 }
 
 func BenchmarkFind(b *testing.B) {
