@@ -176,17 +176,17 @@ func TestSearchMakesTasks(t *testing.T) {
 	}
 }
 
-// TestSearchOverStdio: a set with search is the same over stdio.
+// TestSearchOverStdio: a set with search is the same over stdio, in every revision.
 func TestSearchOverStdio(t *testing.T) {
-	for _, version := range []string{vNov, v2026} {
+	for _, version := range append(slices.Clone(stateful), v2026) {
 		cfg := harness.Config(only(startService(t, newFixture().Server))...)
 		searchAtRoot(&cfg)
 		cfg.Root, cfg.Set = "", "desk"
 		a := newStdio(t, cfg, version)
-		if got := string(a.ask("tools/call", toolParams("find_tools", `{"query":"sum of two numbers"}`, "")).body); !strings.Contains(got, `"name":"add"`) {
+		if got := string(a.ask("tools/call", toolParams("find_tools", `{"query":"sum of two numbers"}`, "")).body); !strings.Contains(got, `\"name\":\"add\"`) {
 			t.Errorf("%s: found %s", version, got)
 		}
-		if got := string(wrapped(t, a, "add", `{"a":1,"b":2}`, nil).body); !strings.Contains(got, `"structuredContent":{"sum":3}`) {
+		if got := string(wrapped(t, a, "add", `{"a":1,"b":2}`, nil).body); !strings.Contains(got, `{\"sum\":3}`) {
 			t.Errorf("%s: %s", version, got)
 		}
 	}
