@@ -198,13 +198,16 @@ func learning(mode int32) func(context.Context, *site) error {
 		l.mode.Store(mode)
 		from := l.learnings.Load()
 		var most int64
-		for end := time.Now().Add(s.o.duration); time.Now().Before(end) && l.learnings.Load() < from+3; pause(ctx, 20*time.Millisecond) {
+		for end := time.Now().Add(s.o.duration); l.going(end, from, 1) && l.learnings.Load() < from+3; pause(ctx, 20*time.Millisecond) {
 			most = max(most, l.questions.Load())
 			if err := s.edge.gone(); err != nil {
 				return err
 			}
 		}
 		s.note("%d questions", most)
+		if l.learnings.Load() == from {
+			return errors.New("the service was not learned meanwhile: nothing was attacked")
+		}
 		tool := fmt.Sprintf("learned_sound%d", l.sound.Add(1))
 		l.mode.Store(learnSound)
 		if most > mostQuestions {
@@ -224,15 +227,25 @@ func learnedAgain(ctx context.Context, s *site) error {
 	defer l.mode.Store(learnSound)
 	l.mode.Store(learnChanges)
 	from := l.learnings.Load()
-	for end := time.Now().Add(s.o.duration); time.Now().Before(end); pause(ctx, 20*time.Millisecond) {
+	for end := time.Now().Add(s.o.duration); l.going(end, from, 2); pause(ctx, 20*time.Millisecond) {
 		if err := s.edge.gone(); err != nil {
 			return err
 		}
 	}
-	s.note("learned %d times", l.learnings.Load()-from)
+	n := l.learnings.Load() - from
+	s.note("learned %d times", n)
 	tool := fmt.Sprintf("learned_sound%d", l.sound.Add(1))
 	l.mode.Store(learnSound)
+	if n < 2 {
+		return fmt.Errorf("the service was learned %d times: none is another one than before", n)
+	}
 	return s.heardWithin(ctx, tool, longest-heardWithin)
+}
+
+// going reports whether an attack on learning goes on: until its end, and then for a while until the service was learned n times.
+func (l *learned) going(end time.Time, from, n int64) bool {
+	now := time.Now()
+	return now.Before(end) || l.learnings.Load() < from+n && now.Before(end.Add(heardWithin))
 }
 
 // heardWithin is how soon a change of a backend must be known.
