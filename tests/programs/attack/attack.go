@@ -24,7 +24,7 @@ type attack struct {
 // attacks in the order in which they run.
 var attacks = concat(
 	bodyAttacks, schemaAttacks, argumentAttacks, memoryAttacks, floodAttacks, http2Attacks, forgeryAttacks, raceAttacks, backendAttacks,
-	tokenAttacks, taskAttacks, redisAttacks, policyAttacks, learnAttacks, uriAttacks, clientNameAttacks, headerAttacks,
+	tokenAttacks, taskAttacks, redisAttacks, policyAttacks, learnAttacks, uriAttacks, clientNameAttacks, headerAttacks, swollenAttacks,
 	everyBoot(concat(hiddenAttacks, exchangeAttacks, ownershipAttacks, varsAttacks, taskRightsAttacks, questionAttacks, leaverAttacks)),
 )
 
