@@ -16,7 +16,7 @@ func CallerVariables(when string) []string {
 	if err != nil {
 		return nil
 	}
-	checked, _, err := check(env, when, costLimit)
+	checked, err := checkText(env, when)
 	if err != nil {
 		return nil
 	}
@@ -42,7 +42,7 @@ func ClaimsOf(when string) (names []string, all bool) {
 	if err != nil {
 		return nil, false
 	}
-	checked, _, err := check(env, when, costLimit)
+	checked, err := checkText(env, when)
 	if err != nil {
 		return nil, false
 	}
@@ -68,7 +68,7 @@ func namesIn(when, variable string) (named []string, more bool) {
 	if err != nil {
 		return nil, false
 	}
-	compiled, _, err := check(env, when, costLimit)
+	compiled, err := checkText(env, when)
 	if err != nil {
 		return nil, false
 	}

@@ -20,24 +20,21 @@ type CallerCondition struct {
 
 // CompileCallerCondition compiles an expression. It returns an error for an invalid syntax or type.
 func CompileCallerCondition(text string) (*CallerCondition, error) {
-	return compileCaller(text, costLimit)
+	return compileCaller(text, check)
 }
 
 // CompileOwnedCondition is CompileCallerCondition for a condition of an owner: it fails for one whose estimated
 // cost is above MaxRuleCost, and MaxDecisionCost bounds its evaluation.
 func CompileOwnedCondition(text string) (*CallerCondition, error) {
-	if cost, err := EstimatedCost(text); err == nil && cost > MaxRuleCost {
-		return nil, tooCostly(cost)
-	}
-	return compileCaller(text, MaxDecisionCost)
+	return compileCaller(text, checkBounded)
 }
 
-func compileCaller(text string, limit uint64) (*CallerCondition, error) {
+func compileCaller(text string, check checking) (*CallerCondition, error) {
 	env, err := newEnv(slices.Values(callerVariables))
 	if err != nil {
 		return nil, err
 	}
-	checked, options, err := check(env, text, limit)
+	checked, options, err := check(env, text)
 	if err != nil {
 		return nil, err
 	}

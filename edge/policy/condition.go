@@ -89,9 +89,6 @@ type condition struct {
 	// partial evaluates the condition with unknown arguments and template variables. It is nil if
 	// the condition does not inspect them.
 	partial cel.Program
-	// estimate is the estimated cost of an evaluation whose cost is not measured. It is 0 for the
-	// platform's conditions.
-	estimate uint64
 }
 
 // uses are the variables and claims that the conditions of a policy inspect.
@@ -103,13 +100,12 @@ type uses struct {
 	allClaims bool
 }
 
-func compile(env *cel.Env, text string, u *uses) (condition, error) {
-	return compileWithin(env, text, u, costLimit)
-}
+// checking parses and type-checks an expression, and returns the options of its program.
+type checking func(env *cel.Env, text string) (*cel.Ast, []cel.ProgramOption, error)
 
-// compileWithin compiles a condition with a limit of the cost of a costly one.
-func compileWithin(env *cel.Env, text string, u *uses, limit uint64) (condition, error) {
-	checked, options, err := check(env, text, limit)
+// compile compiles a condition: with check one of the platform, with checkBounded one of an owner.
+func compile(env *cel.Env, text string, u *uses, check checking) (condition, error) {
+	checked, options, err := check(env, text)
 	if err != nil {
 		return condition{}, err
 	}
@@ -130,7 +126,20 @@ func compileWithin(env *cel.Env, text string, u *uses, limit uint64) (condition,
 
 // check parses and type-checks an expression. options make numbers exact and bound the cost of its
 // evaluation.
-func check(env *cel.Env, text string, limit uint64) (_ *cel.Ast, options []cel.ProgramOption, _ error) {
+func check(env *cel.Env, text string) (_ *cel.Ast, options []cel.ProgramOption, _ error) {
+	checked, err := checkText(env, text)
+	if err != nil {
+		return nil, nil, err
+	}
+	options = []cel.ProgramOption{cel.CustomDecoratorV2(exactly(checked.NativeRep()))}
+	if costly(checked.NativeRep()) {
+		options = append(options, cel.CostLimit(costLimit))
+	}
+	return checked, options, nil
+}
+
+// checkText is check without the options.
+func checkText(env *cel.Env, text string) (*cel.Ast, error) {
 	checked, issues := env.Compile(text)
 	if issues.Err() != nil {
 		var names []string
@@ -144,16 +153,9 @@ func check(env *cel.Env, text string, limit uint64) (_ *cel.Ast, options []cel.P
 		for _, name := range unknown(env, text, names) {
 			about += fmt.Sprintf("There is no variable %s. ", name)
 		}
-		return nil, nil, fmt.Errorf("it is no expression that can be used: %s%w\nThe variables are %s", about, issues.Err(), strings.Join(names, ", "))
+		return nil, fmt.Errorf("it is no expression that can be used: %s%w\nThe variables are %s", about, issues.Err(), strings.Join(names, ", "))
 	}
-	if err := checkLiterals(checked.NativeRep(), text); err != nil {
-		return nil, nil, err
-	}
-	options = []cel.ProgramOption{cel.CustomDecoratorV2(exactly(checked.NativeRep()))}
-	if costly(checked.NativeRep()) {
-		options = append(options, cel.CostLimit(limit))
-	}
-	return checked, options, nil
+	return checked, checkLiterals(checked.NativeRep(), text)
 }
 
 // unknown returns the dotted names in an expression that share their first part with a known
@@ -264,7 +266,8 @@ func (c *condition) holds(v *values) (truth, error) {
 	return t, err
 }
 
-// cost is holds with the cost of the evaluation.
+// cost is holds with the cost of the evaluation. It is 0 if that is not counted, which is so for the
+// platform's conditions.
 func (c *condition) cost(v *values) (_ truth, cost uint64, _ error) {
 	program := c.program
 	var input any = v
@@ -280,10 +283,8 @@ func (c *condition) cost(v *values) (_ truth, cost uint64, _ error) {
 		program, input = c.partial, partial
 	}
 	out, details, err := program.Eval(input)
-	if cost = c.estimate; cost > 0 {
-		if actual := details.ActualCost(); actual != nil {
-			cost = *actual
-		}
+	if actual := details.ActualCost(); actual != nil {
+		cost = *actual
 	}
 	switch {
 	case err != nil:

@@ -3,18 +3,25 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"regexp/syntax"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/checker"
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/overloads"
 	"cel.dev/cel-go/common/types"
 )
 
-// Bounds of the conditions of a Restriction, in CEL's units of about a function call each. Its owner
-// is not trusted with the time of other owners' requests.
+// Bounds of the expressions of an owner, in CEL's units of about a function call each. The owner is
+// not trusted with the time and the memory of other owners' requests.
 const (
-	// MaxRuleCost bounds the estimated cost of one condition.
+	// MaxText bounds the text of an expression, in bytes.
+	MaxText = 4 << 10
+	// MaxPattern bounds a regular expression, in bytes, and maxInstructions what it is compiled to.
+	MaxPattern, maxInstructions = 256, 1000
+	// MaxRuleCost bounds the estimated cost of one expression.
 	MaxRuleCost = 20_000
-	// MaxOwnerCost bounds the estimated costs of all conditions of an owner together.
+	// MaxOwnerCost bounds the estimated costs of all expressions of an owner together.
 	MaxOwnerCost = 100_000
 	// MaxDecisionCost bounds what the conditions of an owner cost for one decision. Beyond it the
 	// decision is an error.
@@ -28,23 +35,110 @@ const (
 	assumedList = 64
 )
 
-// EstimatedCost returns the estimated cost of a condition for texts of 256 characters, and lists and maps of 64
-// elements. The error is that of an invalid condition.
+// EstimatedCost returns the estimated cost of a condition of an owner, or of a value of the catalog, for texts of
+// 256 characters, and lists and maps of 64 elements. The error is that of an invalid expression.
 func EstimatedCost(text string) (uint64, error) {
 	env, err := ruleEnv()
 	if err != nil {
 		return 0, err
 	}
-	checked, _, err := check(env, text, MaxDecisionCost)
-	if err != nil {
-		return 0, err
-	}
-	return estimate(env, checked)
+	_, cost, err := checkOwned(env, text)
+	return cost, err
 }
 
-func estimate(env *cel.Env, checked *cel.Ast) (uint64, error) {
-	cost, err := env.EstimateCost(checked, assumed{})
-	return cost.Max, err
+// checkOwned parses and type-checks an expression of an owner, and returns its estimated cost. It compiles no
+// program and no large regular expression.
+func checkOwned(env *cel.Env, text string) (_ *cel.Ast, cost uint64, _ error) {
+	if len(text) > MaxText {
+		return nil, 0, fmt.Errorf("it has %d bytes, and at most %d are allowed: write several conditions", len(text), MaxText)
+	}
+	checked, err := checkText(env, text)
+	if err != nil {
+		return nil, 0, err
+	}
+	if err := checkPatterns(checked.NativeRep()); err != nil {
+		return nil, 0, err
+	}
+	estimated, err := env.EstimateCost(checked, assumed{})
+	return checked, max(estimated.Max, 1), err
+}
+
+// ownedOptions are the options of the program of an expression of an owner. They count and bound the
+// cost of its evaluation, and make numbers exact. Its regular expressions are valid.
+func ownedOptions(checked *cel.Ast) []cel.ProgramOption {
+	costs := actual{}
+	for _, pattern := range patterns(checked.NativeRep()) {
+		costs[pattern], _ = instructions(pattern)
+	}
+	return []cel.ProgramOption{cel.CustomDecoratorV2(charged(checked.NativeRep(), costs)), cel.CostTracking(costs), cel.CostLimit(MaxDecisionCost)}
+}
+
+// checkBounded is checkOwned with an error for an expression with an estimated cost above MaxRuleCost.
+func checkBounded(env *cel.Env, text string) (*cel.Ast, []cel.ProgramOption, error) {
+	checked, cost, err := checkOwned(env, text)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case cost > MaxRuleCost:
+		return nil, nil, fmt.Errorf("its estimated cost is %d, and at most %d is allowed: iterate over fewer lists within each other, or match fewer and shorter expressions", cost, MaxRuleCost)
+	}
+	return checked, ownedOptions(checked), nil
+}
+
+// checkPatterns returns an error for a regular expression that is not constant, or too large.
+func checkPatterns(checked *ast.AST) error {
+	for _, call := range matchesIn(checked) {
+		args := call.Args()
+		pattern, ok := literal(args[len(args)-1])
+		if !ok {
+			return errors.New("matches: write the regular expression as a constant text: its cost is not known otherwise")
+		}
+		if _, err := instructions(pattern); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// patterns returns the constant regular expressions of an expression.
+func patterns(checked *ast.AST) (out []string) {
+	for _, call := range matchesIn(checked) {
+		args := call.Args()
+		if text, ok := literal(args[len(args)-1]); ok {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// matchesIn returns the calls of matches in an expression. Each has arguments.
+func matchesIn(checked *ast.AST) (out []ast.CallExpr) {
+	for _, e := range ast.MatchDescendants(ast.NavigateAST(checked), ast.KindMatcher(ast.CallKind)) {
+		if e.AsCall().FunctionName() == overloads.Matches {
+			out = append(out, e.AsCall())
+		}
+	}
+	return out
+}
+
+// instructions returns the number of instructions that a regular expression is compiled to. The error
+// says that it is invalid or has too many.
+func instructions(pattern string) (uint64, error) {
+	if len(pattern) > MaxPattern {
+		return 0, fmt.Errorf("matches: the regular expression has %d bytes, and at most %d are allowed: use several", len(pattern), MaxPattern)
+	}
+	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return 0, fmt.Errorf("matches: %w", err)
+	}
+	program, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return 0, fmt.Errorf("matches: %w", err)
+	}
+	if n := len(program.Inst); n > maxInstructions {
+		return 0, fmt.Errorf("matches: the regular expression %q has %d instructions, and at most %d are allowed: repeat less in it", pattern, n, maxInstructions)
+	}
+	return uint64(len(program.Inst)), nil
 }
 
 // assumed estimates the sizes of values. It implements checker.CostEstimator.
@@ -59,33 +153,32 @@ func (assumed) EstimateSize(element checker.AstNode) *checker.SizeEstimate {
 	return &checker.SizeEstimate{Max: assumedText}
 }
 
-// EstimateCallCost implements checker.CostEstimator.
-func (assumed) EstimateCallCost(string, string, *checker.AstNode, []checker.AstNode) *checker.CallEstimate {
-	return nil
-}
-
-// tooCostly is the error of a condition with an estimated cost above MaxRuleCost.
-func tooCostly(cost uint64) error {
-	return fmt.Errorf("its estimated cost is %d, and at most %d is allowed: iterate over fewer lists within each other, or match fewer and shorter expressions", cost, MaxRuleCost)
-}
-
-// compileOwned compiles a condition of a Restriction. It fails for one that is too costly.
-func compileOwned(env *cel.Env, text string, u *uses) (condition, error) {
-	c, err := compileWithin(env, text, u, MaxDecisionCost)
-	if err != nil {
-		return c, err
+// EstimateCallCost implements checker.CostEstimator. Matching a shorter text is estimated as for assumedText,
+// since the regular expression takes memory, too.
+func (assumed) EstimateCallCost(function, _ string, target *checker.AstNode, args []checker.AstNode) *checker.CallEstimate {
+	all := args
+	if target != nil {
+		all = append([]checker.AstNode{*target}, args...)
 	}
-	checked, issues := env.Compile(text)
-	if issues.Err() != nil {
-		return c, issues.Err()
+	var cost uint64
+	switch {
+	case function == overloads.Matches && len(all) == 2:
+		pattern, _ := literal(all[1].Expr())
+		n, err := instructions(pattern)
+		if err != nil {
+			return nil
+		}
+		size := uint64(assumedText)
+		if computed := all[0].ComputedSize(); computed != nil {
+			size = max(size, computed.Max)
+		}
+		cost = matchCost(n, size)
+	case inZone(function, len(all)):
+		cost = zoneCost
+	default:
+		return nil
 	}
-	if c.estimate, err = estimate(env, checked); err != nil {
-		return c, err
-	}
-	if c.estimate = max(c.estimate, 1); c.estimate > MaxRuleCost {
-		return c, tooCostly(c.estimate)
-	}
-	return c, nil
+	return &checker.CallEstimate{CostEstimate: checker.FixedCostEstimate(cost)}
 }
 
 // errCost says that the conditions of an owner have cost too much.
@@ -94,7 +187,7 @@ var errCost = errors.New("the conditions of its owner cost too much for this req
 // failed returns the error of a rule of a Restriction that has failed with err, or after which spent exceeds
 // MaxDecisionCost.
 func (r *rule) failed(spent uint64, err error) error {
-	if spent > MaxDecisionCost {
+	if spent > MaxDecisionCost && !errors.Is(err, errCost) {
 		err = fmt.Errorf("%w: %d, and at most %d is allowed: make this one or those before it simpler", errCost, spent, MaxDecisionCost)
 	}
 	if r.place == "" {

@@ -64,7 +64,7 @@ func Compile(s Settings) (*Policy, error) {
 		p.lists = Obtainable
 	}
 	for i, r := range s.Rules {
-		when, err := compile(env, r.When, &p.uses)
+		when, err := compile(env, r.When, &p.uses, check)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("rules[%d] %s: when: %w", i, r.Name, err))
 		}

@@ -71,7 +71,7 @@ func (r *Restriction) place(i int) string {
 func (r *Restriction) compile(env *cel.Env, u *uses) (out []rule, _ error) {
 	var errs []error
 	for i, one := range r.Rules {
-		when, err := compileOwned(env, one.When, u)
+		when, err := compile(env, one.When, u, checkBounded)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("rules[%d] %s: when: %w", i, one.Name, err))
 		}

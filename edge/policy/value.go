@@ -38,12 +38,18 @@ type Value struct {
 
 // CompileValue compiles an expression. It returns an error for an invalid syntax or type, and for
 // claims whose names are not constant.
-func CompileValue(text string) (*Value, error) {
+func CompileValue(text string) (*Value, error) { return compileValue(text, check) }
+
+// CompileOwnedValue is CompileValue for a value of the catalog, which may be an owner's: it fails for one whose
+// estimated cost is above MaxRuleCost, and MaxDecisionCost bounds its evaluation.
+func CompileOwnedValue(text string) (*Value, error) { return compileValue(text, checkBounded) }
+
+func compileValue(text string, check checking) (*Value, error) {
 	env, err := newEnv(slices.Values(callerVariables))
 	if err != nil {
 		return nil, err
 	}
-	checked, options, err := check(env, text, costLimit)
+	checked, options, err := check(env, text)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,108 @@
+package policy
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+// The regular expressions of owners are constant and small, whatever the estimate of CEL says.
+func TestRegularExpressionsOfOwners(t *testing.T) {
+	const large = `(?:a?a?a?a?a?a?a?a?a?a?){1000}b`
+	for text, want := range map[string]string{
+		`"` + strings.Repeat("a", 2000) + `".matches("` + large + `") && tool.name == ""`:                  "instructions, and at most 1000 are allowed",
+		`'a'.matches('` + strings.Repeat(".{1000}", 30) + `')`:                                             "instructions, and at most 1000 are allowed",
+		`'a'.matches('` + strings.Repeat(".", 257) + `')`:                                                  "has 257 bytes, and at most 256 are allowed",
+		`"a".matches(principal.subject)`:                                                                   "write the regular expression as a constant text",
+		`matches("a", "a" + principal.subject)`:                                                            "write the regular expression as a constant text",
+		`"a".matches("(")`:                                                                                 "matches: error parsing regexp",
+		`tool.name == "` + strings.Repeat("x", MaxText) + `"`:                                              "bytes, and at most 4096 are allowed",
+		`"a".matches(".{900}") || "a".matches("b{900}") || "a".matches("c{900}") || "a".matches("d{900}")`: "its estimated cost is",
+	} {
+		r := Restriction{Owner: "team", Backends: []string{"crm"}, Rules: []Rule{{Name: "x", When: text, Then: Deny}}}
+		if err := r.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("a rule %.80s: %v, want %s", text, err, want)
+		}
+		if strings.Contains(text, "tool.name") {
+			continue
+		}
+		if _, err := CompileOwnedCondition(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("a condition %.80s: %v, want %s", text, err, want)
+		}
+		if _, err := CompileOwnedValue(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("a value %.80s: %v, want %s", text, err, want)
+		}
+	}
+	if _, err := CompileCallerCondition(`"a".matches(principal.subject)`); err != nil {
+		t.Errorf("the platform's: %v", err)
+	}
+}
+
+// Conditions of owners cost what they evaluate, so that those which the file may have do not refuse usual calls.
+func TestManyCheapConditions(t *testing.T) {
+	var rules []string
+	for range 100 {
+		rules = append(rules, `arguments.path.contains(principal.subject)`)
+	}
+	p := owned(t, rules...)
+	tool := &Target{Kind: Tool, Method: mcp.MethodToolsCall, Name: "crm_find", Backend: "crm"}
+	for text, want := range map[string]Effect{"a/file": Allow, "home/alice": Deny, strings.Repeat("x", 10_000): Allow} {
+		d, err := p.Decide(scoped(1), tool, given(map[string]any{"path": text}))
+		if err != nil || d.Effect != want || d.Err != nil {
+			t.Errorf("%.20s: %+v, %v, want %s", text, d, err, want)
+		}
+	}
+}
+
+// What calls read and copy is counted by its size, also within lists and where the type is not known.
+func TestSizesOfConditionsAreCounted(t *testing.T) {
+	double := `[[arguments.list]]`
+	for range 40 {
+		double += `.map(l, [l, l])`
+	}
+	longer := `[arguments.list]`
+	for range 40 {
+		longer += `.map(l, l + l)`
+	}
+	tool := &Target{Kind: Tool, Method: mcp.MethodToolsCall, Name: "crm_find", Backend: "crm"}
+	large := given(map[string]any{"text": strings.Repeat("a", 1<<20), "list": make([]any, 50_000), "few": []any{"a"}})
+	for when, costly := range map[string]bool{
+		`arguments.text == "x"`:                                                 false,
+		`arguments.text.contains("xyz")`:                                        false,
+		`arguments.text.startsWith("x")`:                                        false,
+		`size(arguments.text) > 2000000`:                                        false,
+		strings.Repeat(`arguments.text + `, 35) + `"a" == "x"`:                  true,
+		`arguments.text.matches("^(a|b)*c$")`:                                   true,
+		`arguments.text.matches("x") || tool.name != "x"`:                       true,
+		`["a", "b", "c"].exists(s, size(arguments.text) == size(s))`:            true,
+		`[1, 2, 3, 4].all(n, int(size(string(bytes(arguments.text)))) == n)`:    true,
+		`[arguments.list] == [arguments.list]`:                                  true,
+		`"x" in arguments.list`:                                                 true,
+		`"x" in arguments.few`:                                                  false,
+		double + ` == ` + double:                                                true,
+		longer + ` == ` + longer:                                                true,
+		`arguments.few.exists(s, timestamp(0).getHours("Europe/Paris") == 100)`: false,
+	} {
+		cost, err := EstimatedCost(when)
+		if err != nil || cost > MaxRuleCost {
+			t.Errorf("%.80s: estimated %d, %v", when, cost, err)
+		}
+		d, err := owned(t, when).Decide(scoped(1), tool, large)
+		if err != nil || errors.Is(d.Err, errCost) != costly || !costly && d.Effect != Allow {
+			t.Errorf("%.80s: %+v, %v, want costly %t", when, d, err, costly)
+		}
+	}
+}
+
+// A time zone is read from a file.
+func TestTimeZonesAreCounted(t *testing.T) {
+	const zones = `principal.scopes.exists(s, timestamp(0).getHours(s) == 25)`
+	if cost, err := EstimatedCost(zones); err != nil || cost < MaxRuleCost {
+		t.Errorf("the estimate: %d, %v", cost, err)
+	}
+	if got := (actual{}).CallCost("getHours", "", nil, nil); *got != 1 {
+		t.Errorf("in UTC: %d", *got)
+	}
+}
