@@ -38,7 +38,7 @@ func (s *CatalogArgument) argument(name string) (overlay.Argument, error) {
 	case pins == 0 && s.Default == nil && s.Description == "":
 		return a, fmt.Errorf("nothing is set: give value, from, default or description")
 	case s.From != "":
-		from, err := policy.CompileValue(s.From)
+		from, err := policy.CompileOwnedValue(s.From)
 		if err != nil {
 			return a, fmt.Errorf("from: %w", err)
 		}
@@ -128,7 +128,7 @@ func (c *Catalog) pinnedClaims() (out []string) {
 		if all[i].From == "" {
 			continue
 		}
-		if from, err := policy.CompileValue(all[i].From); err == nil {
+		if from, err := policy.CompileOwnedValue(all[i].From); err == nil {
 			out = append(out, from.Claims()...)
 		}
 	}

@@ -47,7 +47,7 @@ func (c *Config) validateParts(i int, parts []part) error {
 	if err := r.Validate(); err != nil {
 		return fmt.Errorf("config %s: %w", g.File, err)
 	}
-	if err := g.costs(&r, parts); err != nil {
+	if err := g.costs(parts); err != nil {
 		return err
 	}
 	settings := c.ownPolicy()
@@ -58,22 +58,58 @@ func (c *Config) validateParts(i int, parts []part) error {
 	return nil
 }
 
-// costs returns an error if the conditions of rules and of sets may take more time than one owner may.
-func (g *Include) costs(r *policy.Restriction, parts []part) error {
-	total, costliest, place := r.Cost()
+// costs returns an error if the expressions of an owner may take more time than one owner may.
+func (g *Include) costs(parts []part) error {
+	var total, greatest uint64
+	var costliest string
 	for i := range parts {
-		for _, s := range parts[i].settings.Sets {
-			if s.When != nil {
-				cost, _ := policy.EstimatedCost(*s.When)
-				total += cost
+		p := &parts[i]
+		placed := p.text.locator()
+		for _, one := range p.expressions() {
+			cost, err := policy.EstimatedCost(one.text)
+			if err != nil {
+				continue
+			}
+			total += cost
+			if cost > greatest {
+				greatest, costliest = cost, fmt.Sprintf("%s in %s", one.key, placed(one.key+": "))
 			}
 		}
 	}
 	if total <= policy.MaxOwnerCost {
 		return nil
 	}
-	return fmt.Errorf("config %s: the conditions have an estimated cost of %d together, and at most %d is allowed: simplify them, first of all %q in %s",
-		g.File, total, policy.MaxOwnerCost, costliest, place)
+	return fmt.Errorf("config %s: the conditions and values have an estimated cost of %d together, and at most %d is allowed: simplify them, first of all %s",
+		g.File, total, policy.MaxOwnerCost, costliest)
+}
+
+// expression is an expression in a file of an owner. key is its place in the file.
+type expression struct{ key, text string }
+
+// expressions returns the conditions of rules and of sets, and the values of arguments.
+func (p *part) expressions() (out []expression) {
+	for i, r := range p.settings.Policy.Rules {
+		out = append(out, expression{fmt.Sprintf("policy.rules[%d].when", i), r.When})
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.settings.Sets)) {
+		if when := p.settings.Sets[name].When; when != nil {
+			out = append(out, expression{fmt.Sprintf("sets.%s.when", name), *when})
+		}
+	}
+	values := func(what string, i int, arguments map[string]CatalogArgument) {
+		for _, name := range slices.Sorted(maps.Keys(arguments)) {
+			if from := arguments[name].From; from != "" {
+				out = append(out, expression{fmt.Sprintf("catalog.%ss[%d].arguments.%s.from", what, i, name), from})
+			}
+		}
+	}
+	for i, e := range p.settings.Catalog.Tools {
+		values("tool", i, e.Arguments)
+	}
+	for i, e := range p.settings.Catalog.Prompts {
+		values("prompt", i, e.Arguments)
+	}
+	return out
 }
 
 // withoutGrant returns an error if a part has a section that the grant does not allow any more.
@@ -185,7 +221,7 @@ func (c *Config) foreignClaims(g *Include, s *Catalog) (errs []error) {
 	check := func(what string, i int, backend string, arguments map[string]CatalogArgument) {
 		for _, name := range slices.Sorted(maps.Keys(arguments)) {
 			text := arguments[name].From
-			from, err := policy.CompileValue(text)
+			from, err := policy.CompileOwnedValue(text)
 			if text == "" || err != nil {
 				continue
 			}

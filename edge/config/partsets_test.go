@@ -127,10 +127,18 @@ func TestCostsOfOwners(t *testing.T) {
 	for i := range maxIncludedRules {
 		many += fmt.Sprintf("  - {name: r%d, when: '%s', then: deny}\n", i, loop)
 	}
+	manySets, values := "sets:\n", "catalog:\n  tools:\n"
+	for i := range maxIncludedSets {
+		manySets += fmt.Sprintf("  crm-%d: {include: {tools: [x]}, when: '%s'}\n", i, loop)
+		values += fmt.Sprintf("  - {tool: t%d, arguments: {x: {from: '%s'}}}\n", i, loop)
+	}
 	for text, want := range map[string]string{
 		"policy:\n  rules:\n  - {name: x, when: '" + nested + "', then: deny}\n": "a.yaml:3: policy.rules[0] x: when: its estimated cost is",
 		"sets:\n  crm:\n    include: {tools: [x]}\n    when: '" + nested + "'\n": "a.yaml:4: sets.crm.when: its estimated cost is",
-		many: "at most 100000 is allowed: simplify them, first of all \"r0\" in ",
+		many:     "at most 100000 is allowed: simplify them, first of all policy.rules[0].when in ",
+		manySets: "at most 100000 is allowed: simplify them, first of all sets.crm-0.when in ",
+		values:   "at most 100000 is allowed: simplify them, first of all catalog.tools[0].arguments.x.from in ",
+		"catalog:\n  tools:\n  - {tool: find, arguments: {x: {from: '\"a\".matches(\".{1000}.{1000}\")'}}}\n": "a.yaml:3: catalog.tools[0]: arguments.x: from: matches: the regular expression",
 	} {
 		d := newTeams(t, ownSets, "teams/crm/a.yaml", text, "teams/pay.yaml", goodPay)
 		cfg := d.load()

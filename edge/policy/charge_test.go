@@ -69,21 +69,20 @@ func TestSizesOfConditionsAreCounted(t *testing.T) {
 	tool := &Target{Kind: Tool, Method: mcp.MethodToolsCall, Name: "crm_find", Backend: "crm"}
 	large := given(map[string]any{"text": strings.Repeat("a", 1<<20), "list": make([]any, 50_000), "few": []any{"a"}})
 	for when, costly := range map[string]bool{
-		`arguments.text == "x"`:                                                 false,
-		`arguments.text.contains("xyz")`:                                        false,
-		`arguments.text.startsWith("x")`:                                        false,
-		`size(arguments.text) > 2000000`:                                        false,
-		strings.Repeat(`arguments.text + `, 35) + `"a" == "x"`:                  true,
-		`arguments.text.matches("^(a|b)*c$")`:                                   true,
-		`arguments.text.matches("x") || tool.name != "x"`:                       true,
-		`["a", "b", "c"].exists(s, size(arguments.text) == size(s))`:            true,
-		`[1, 2, 3, 4].all(n, int(size(string(bytes(arguments.text)))) == n)`:    true,
-		`[arguments.list] == [arguments.list]`:                                  true,
-		`"x" in arguments.list`:                                                 true,
-		`"x" in arguments.few`:                                                  false,
-		double + ` == ` + double:                                                true,
-		longer + ` == ` + longer:                                                true,
-		`arguments.few.exists(s, timestamp(0).getHours("Europe/Paris") == 100)`: false,
+		`arguments.text == "x"`:                                              false,
+		`arguments.text.contains("xyz")`:                                     false,
+		`arguments.text.startsWith("x")`:                                     false,
+		`size(arguments.text) > 2000000`:                                     false,
+		strings.Repeat(`arguments.text + `, 35) + `"a" == "x"`:               true,
+		`arguments.text.matches("^(a|b)*c$")`:                                true,
+		`arguments.text.matches("x") || arguments.text != "x"`:                    true,
+		`["a", "b", "c"].exists(s, size(arguments.text) == size(s))`:         true,
+		`[1, 2, 3, 4].all(n, int(size(string(bytes(arguments.text)))) == n)`: true,
+		`[arguments.list] == [arguments.list]`:                               true,
+		`"x" in arguments.list`:                                              true,
+		`"x" in arguments.few`:                                               false,
+		double + ` == ` + double:                                             true,
+		longer + ` == ` + longer:                                             true,
 	} {
 		cost, err := EstimatedCost(when)
 		if err != nil || cost > MaxRuleCost {

@@ -195,20 +195,3 @@ func (r *rule) failed(spent uint64, err error) error {
 	}
 	return fmt.Errorf("%s: %w", r.place, err)
 }
-
-// Cost returns the estimated cost of all valid conditions, and the name and the place of the rule with the
-// greatest one.
-func (r *Restriction) Cost() (total uint64, costliest, place string) {
-	var greatest uint64
-	for i, one := range r.Rules {
-		cost, err := EstimatedCost(one.When)
-		if err != nil {
-			continue
-		}
-		total += cost
-		if cost > greatest {
-			greatest, costliest, place = cost, one.Name, r.place(i)
-		}
-	}
-	return total, costliest, place
-}

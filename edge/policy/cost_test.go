@@ -89,10 +89,4 @@ func TestEstimatedCosts(t *testing.T) {
 	if _, err := Compile(Settings{Default: Allow, Rules: []Rule{{Name: "x", When: nested, Then: Deny}}}); err != nil {
 		t.Errorf("the platform's: %v", err)
 	}
-	loop := `principal.scopes.exists(s, s.matches("^crm:(read|write)$"))`
-	r.Rules = []Rule{{Name: "a", When: "true", Then: Deny}, {Name: "b", When: loop, Then: Deny}}
-	each, _ := EstimatedCost(loop)
-	if total, costliest, _ := r.Cost(); total < each || costliest != "b" {
-		t.Errorf("%d, %s", total, costliest)
-	}
 }
