@@ -3,6 +3,7 @@ package app
 import (
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -55,7 +56,11 @@ func (q *Question) set(cfg *config.Config, p *policy.Policy, who *mcp.Principal)
 	case !open:
 		out.refusal = fmt.Sprintf("sets.%s.when is not true for the caller: the edge answers with 404, and no rule decides", name)
 	case len(missing) > 0:
-		out.refusal = fmt.Sprintf("the caller lacks the scopes %s of the set %q: the edge answers with 403, and no rule decides", strings.Join(missing, " "), name)
+		status := http.StatusForbidden
+		if cfg.Auth != nil && who.Anonymous() {
+			status = http.StatusUnauthorized // It asks for credentials.
+		}
+		out.refusal = fmt.Sprintf("the caller lacks the scopes %s of the set %q: the edge answers with %d, and no rule decides", strings.Join(missing, " "), name, status)
 	}
 	return out, nil
 }

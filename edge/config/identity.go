@@ -19,7 +19,7 @@ func (c *Config) validateIdentity(b *Backend, wrong wrongs) {
 			wrong("identity: signed needs a key to sign with: give a PEM file in identity-key, made with: openssl genpkey -algorithm ed25519")
 		}
 	case IdentityExchange:
-		if c.Auth == nil || !slices.ContainsFunc(c.Auth.Issuers, func(i Issuer) bool { return i.Exchange != nil }) {
+		if !c.Exchanges() {
 			wrong("identity: exchange needs an issuer that exchanges tokens: give one exchange: {client-id, client-secret-file} in auth.issuers")
 		}
 		b.validateExchange(wrong)
@@ -44,7 +44,8 @@ func (b *Backend) validateExchange(wrong wrongs) {
 	}
 }
 
-// Exchanges reports whether a backend uses IdentityExchange.
+// Exchanges reports whether backends may have IdentityExchange, also those of later generations: an
+// issuer exchanges tokens.
 func (c *Config) Exchanges() bool {
-	return slices.ContainsFunc(slices.Concat(c.Backends, c.services()), func(b Backend) bool { return b.Identity == IdentityExchange })
+	return c.Auth != nil && slices.ContainsFunc(c.Auth.Issuers, func(i Issuer) bool { return i.Exchange != nil })
 }

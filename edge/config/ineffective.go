@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -44,7 +45,7 @@ func (c *Config) Ineffective() (notes []string) {
 			note("backends[%d] %s: target %q has no port: gRPC takes 443", i, b.Name, b.Target)
 		}
 	}
-	notes = append(notes, c.unwatched()...)
+	notes = slices.Concat(notes, c.unwatched(), c.ownedGroups())
 	return append(notes, c.unobtainable()...)
 }
 

@@ -84,7 +84,6 @@ func TestSetsBeyondTheGrant(t *testing.T) {
 		"the root's audience": {set("accept-root: true"), "3", "sets.crm.accept-root: it is the platform's"},
 		"the root":            {"root: crm\n", "1", "root: it is the platform's"},
 		"nothing":             {set("title: x"), "2", "sets.crm: include: it is missing"},
-		"an unknown group":    {set("include: {groups: [x]}"), "3", `no entry of the catalog has the group "x"`},
 		"an unknown key":      {set("includes: {tools: [x]}"), "3", "include"},
 		"a condition":         {set("include: {tools: [x]}\n    when: tool.name == 'x'"), "4", "sets.crm.when"},
 		"a scope":             {set("include: {tools: [x]}\n    scopes: ['a b']"), "4", "sets.crm.scopes"},
@@ -109,6 +108,18 @@ func TestSetsBeyondTheGrant(t *testing.T) {
 	}
 	if err := fmt.Sprint(cfg.Owners()[1].Err); !strings.Contains(err, "pay.yaml:1: sets: it is the platform's") {
 		t.Errorf("sets without a grant: %v", err)
+	}
+}
+
+// The platform may rename a group that a set of an owner includes: the set lacks it, and nothing else changes.
+func TestGroupsOfOwnedSets(t *testing.T) {
+	d := newTeams(t, ownSets, "teams/crm/a.yaml",
+		"sets:\n  crm:\n    include: {tools: [find], groups: [desk]}\n", "teams/pay.yaml", goodPay)
+	cfg := d.load()
+	wantStates(t, "without the group", &cfg, OwnerInForce, OwnerInForce)
+	want := d.path("teams/crm/a.yaml") + `:3: sets.crm.include.groups: no entry of the catalog has the group "desk"`
+	if notes := cfg.Ineffective(); !slices.ContainsFunc(notes, func(n string) bool { return strings.Contains(n, want) }) {
+		t.Errorf("%q, want %s", notes, want)
 	}
 }
 

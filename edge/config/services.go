@@ -82,13 +82,15 @@ func (c *Config) emptyKeys(i int) (out []string) {
 }
 
 // settingsOf returns the settings of a discovered backend by its name: each key has the value of the
-// first entry that matches and sets it. Its Kind is empty if no entry sets it. The caller must not
-// modify what the result refers to.
+// first entry that matches and sets it, without those of wider entries that belong to another kind or
+// identity. Its Kind is empty if no entry sets it. The caller must not modify what the result refers to.
 func (k *Kubernetes) settingsOf(name string) *Backend {
 	out := new(Backend)
 	to := reflect.ValueOf(out).Elem()
 	add := func(b *Backend) {
-		from := reflect.ValueOf(b).Elem()
+		one := *b
+		one.withoutOthers(out.Kind, out.Identity)
+		from := reflect.ValueOf(&one).Elem()
 		for i := range from.NumField() {
 			if to.Field(i).IsZero() {
 				to.Field(i).Set(from.Field(i))
@@ -108,6 +110,17 @@ func (k *Kubernetes) settingsOf(name string) *Backend {
 	}
 	out.Prefix = filled(out.Prefix, namespace, service)
 	return out
+}
+
+// withoutOthers removes the keys that belong to another kind or identity than earlier entries have set,
+// which is empty if none has.
+func (b *Backend) withoutOthers(kind, identity string) {
+	if kind == KindContract {
+		b.DescriptorSet, b.Include, b.Exclude, b.MaxStreamMessages = "", nil, nil, 0
+	}
+	if identity != "" && identity != IdentityExchange {
+		b.Exchange = nil
+	}
 }
 
 // Discovered returns the settings of a discovered backend by its name, namespace/service, and the

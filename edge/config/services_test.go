@@ -43,6 +43,31 @@ kubernetes:
 	}
 }
 
+// What belongs to the kind or the identity of a wider entry does not apply where a narrower one sets another.
+func TestNarrowEntriesReplaceKindsAndIdentities(t *testing.T) {
+	secret := file(t, "secret")
+	_, first, _ := started(t, `
+public-url: https://edge.example.com
+auth: {issuers: [{issuer: "https://idp.example.com", exchange: {client-id: edge, client-secret-file: `+secret+`}}]}
+kubernetes:
+  backends:
+    - {name: a/b, identity: principal}
+    - {name: a/c, kind: contract}
+    - {name: "*/*", identity: exchange, exchange: {audience: all}, kind: reflect, exclude: ["*/Delete*"], max-stream-messages: 7}
+`)
+	b, err := first.Config.Discovered("a/b", KindContract)
+	if err != nil || b.Identity != IdentityPrincipal || b.Exchange != nil || b.MaxStreamMessages != 7 {
+		t.Errorf("another identity: %+v, %v", b, err)
+	}
+	c, err := first.Config.Discovered("a/c", KindReflect)
+	if err != nil || c.Kind != KindContract || c.Exchange == nil || c.MaxStreamMessages != 0 || len(c.Exclude) > 0 {
+		t.Errorf("another kind: %+v, %v", c, err)
+	}
+	if d, err := first.Config.Discovered("a/d", KindReflect); err != nil || d.Exchange == nil || len(d.Exclude) != 1 {
+		t.Errorf("neither: %+v, %v", d, err)
+	}
+}
+
 // The kind of an entry replaces the one that a Service requests.
 func TestKindOfDiscoveredBackends(t *testing.T) {
 	_, first, _ := started(t, "kubernetes: {backends: [{name: a/*, kind: reflect}, {name: b/*, kind: contract}]}\n")

@@ -172,6 +172,9 @@ func (c *Config) validateSets() (errs []error) {
 	for _, name := range names {
 		s := c.Sets[name]
 		errs = append(errs, c.invalidSet(name, &s)...)
+		for _, one := range c.unknownGroups(name, &s) {
+			errs = append(errs, errors.New(one))
+		}
 	}
 	if _, err := c.OpenSets(); err != nil {
 		errs = append(errs, err)
@@ -188,7 +191,7 @@ func (c *Config) validateSets() (errs []error) {
 	return errs
 }
 
-// invalidSet returns the errors of a set, except those of When.
+// invalidSet returns the errors of a set, except those of When and of groups.
 func (c *Config) invalidSet(name string, s *Set) (errs []error) {
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	switch {
@@ -196,10 +199,6 @@ func (c *Config) invalidSet(name string, s *Set) (errs []error) {
 		wrong("sets: %.80q is no name of a set: use 1 to 63 lower-case letters, digits and -", name)
 	case name == RootAll || name == RootOff:
 		wrong("sets.%s: it is a value of root: give the set another name", name)
-	}
-	var groups []string
-	if len(s.Include.Groups)+len(s.Exclude.Groups)+len(s.Listed.Groups) > 0 {
-		groups = c.groups()
 	}
 	listed := s.Listed.members()
 	switch {
@@ -220,8 +219,6 @@ func (c *Config) invalidSet(name string, s *Set) (errs []error) {
 					wrong("%s: an entry is empty: write a name, with * or ** for any text", at)
 				case part == "backends" && p.Literal() && !c.hasBackendNamed(text):
 					wrong("%s: %q is no backend: use the name of one under backends", at, text)
-				case part == "groups" && !slices.ContainsFunc(groups, p.Match):
-					wrong("%s: no entry of the catalog has the group %q: write groups: [%s] in one", at, text, text)
 				}
 			}
 		}
@@ -235,6 +232,40 @@ func (c *Config) invalidSet(name string, s *Set) (errs []error) {
 		}
 	}
 	return errs
+}
+
+// unknownGroups describes the patterns of a set that match no group of an entry, each with its place. They are
+// errors in Sets, and notes in the sets of owners, since groups are the platform's to rename.
+func (c *Config) unknownGroups(name string, s *Set) (out []string) {
+	if len(s.Include.Groups)+len(s.Exclude.Groups)+len(s.Listed.Groups) == 0 {
+		return nil
+	}
+	groups := c.groups()
+	for _, list := range []struct {
+		key   string
+		texts Names
+	}{{"include", s.Include.Groups}, {"exclude", s.Exclude.Groups}, {"listed", s.Listed.Groups}} {
+		for _, text := range list.texts {
+			if p := pattern.New(text); text != "" && !slices.ContainsFunc(groups, p.Match) {
+				out = append(out, fmt.Sprintf("sets.%s.%s.groups: no entry of the catalog has the group %q: write groups: [%s] in one", name, list.key, text, text))
+			}
+		}
+	}
+	return out
+}
+
+// ownedGroups returns a note for each group in a set of an owner that no entry has.
+func (c *Config) ownedGroups() (notes []string) {
+	c.inForce(func(_ *Include, p *part) {
+		for _, name := range slices.Sorted(maps.Keys(p.settings.Sets)) {
+			one := p.settings.Sets[name]
+			s := one.set()
+			for _, note := range c.unknownGroups(name, &s) {
+				notes = append(notes, p.text.locate(note))
+			}
+		}
+	})
+	return notes
 }
 
 // hasBackendNamed reports whether a name may be that of a backend. Those of clusters and of the demo

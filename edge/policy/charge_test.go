@@ -75,7 +75,7 @@ func TestSizesOfConditionsAreCounted(t *testing.T) {
 		`size(arguments.text) > 2000000`:                                     false,
 		strings.Repeat(`arguments.text + `, 35) + `"a" == "x"`:               true,
 		`arguments.text.matches("^(a|b)*c$")`:                                true,
-		`arguments.text.matches("x") || arguments.text != "x"`:                    true,
+		`arguments.text.matches("x") || arguments.text != "x"`:               true,
 		`["a", "b", "c"].exists(s, size(arguments.text) == size(s))`:         true,
 		`[1, 2, 3, 4].all(n, int(size(string(bytes(arguments.text)))) == n)`: true,
 		`[arguments.list] == [arguments.list]`:                               true,
