@@ -63,7 +63,7 @@ func ExplainPolicy(ctx context.Context, cfg config.Config, q Question, out io.Wr
 		return err
 	}
 	defer pool.Close()
-	if !set.unserved && q.reportRefusals(&cfg, &who, out) {
+	if !set.off && q.reportRefusals(&cfg, &who, out) {
 		set.refusal = "" // The edge looks at the set after the credentials.
 	}
 	reportBeyond(&cfg, missing, out)

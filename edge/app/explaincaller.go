@@ -113,8 +113,12 @@ func expiryText(at time.Time) string {
 func hasExpired(at time.Time) bool { return !at.IsZero() && !time.Now().Before(at) }
 
 // claimant returns the principal that the claims, a JSON object, stand for by the settings of their
-// issuer or, if that is not configured, of the first issuer. Without claims it is anonymous.
+// issuer or, if that is not configured, of the first issuer. Without claims, or with empty ones, it is
+// anonymous.
 func claimant(cfg *config.Config, claims json.RawMessage) (mcp.Principal, error) {
+	if len(claims) == 0 {
+		return mcp.Principal{}, nil
+	}
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(claims, &members); err != nil || len(members) == 0 {
 		return mcp.Principal{}, err

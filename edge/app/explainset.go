@@ -18,8 +18,8 @@ import (
 type explainedSet struct {
 	set     *overlay.Set
 	refusal string
-	// unserved is whether the endpoint serves nothing, whatever the credentials are.
-	unserved bool
+	// off is whether the endpoint serves nothing, whatever the credentials are.
+	off bool
 }
 
 // set returns the set of the question for a caller.
@@ -29,7 +29,7 @@ func (q *Question) set(cfg *config.Config, p *policy.Policy, who *mcp.Principal)
 	case q.Set != "":
 		name = q.Set
 	case !served:
-		return explainedSet{unserved: true, refusal: "root is off: the edge answers at " + endpointPath + " with 404, and no rule decides: name a set with --set"}, nil
+		return explainedSet{off: true, refusal: "root is off: the edge answers at " + endpointPath + " with 404, and no rule decides: name a set with --set"}, nil
 	case name == "":
 		return explainedSet{}, nil
 	}

@@ -34,8 +34,8 @@ type generation struct {
 	rolledBack bool
 
 	backends []openBackend
-	// services are the discovered backends that were opened for the generation before it was in force.
-	services []openBackend
+	// discovered are the discovered backends that were opened for the generation before it was in force.
+	discovered []openBackend
 	server   policyServer
 	// replacement adds and removes backends. nil for the first generation.
 	replacement *backend.Replacement
@@ -70,7 +70,7 @@ func (a *App) exchange(ctx context.Context, read *config.Generation, rolledBack 
 	next, err := a.open(ctx, read, was)
 	if err != nil {
 		a.release(next, was)
-		a.closeServices(next.services)
+		a.closeServices(next.discovered)
 		return read.Config.Locate(err)
 	}
 	if next.rolledBack = rolledBack; !rolledBack {
@@ -105,14 +105,14 @@ func (a *App) open(ctx context.Context, read *config.Generation, was *generation
 			return next, err
 		}
 	}
-	if err = a.tryServices(&read.Config); err != nil {
+	if err = a.checkServiceFiles(ctx, &read.Config, &was.Config); err != nil {
 		return next, err
 	}
 	if next.replacement, err = a.pool.Prepare(configs(next.backends)); err != nil {
 		return next, err
 	}
-	if next.services = a.openServices(&read.Config); len(next.services) > 0 {
-		next.replacement.Warm(configs(next.services))
+	if next.discovered = a.openServices(&read.Config); len(next.discovered) > 0 {
+		next.replacement.PrepareServices(configs(next.discovered))
 	}
 	return next, nil
 }
@@ -130,6 +130,7 @@ func (a *App) swap(was, next *generation) (parts []string) {
 	changed("sets", !sameSets(was, next), new(atomic.Int64))
 	changed("catalog", !was.Overlay.Equal(next.Overlay), &a.exchanges.catalog)
 	byPolicy := changed("policy", next.Policy != nil && (next.Policy.ID() != was.Policy.ID() || next.server != was.server), &a.exchanges.policy)
+	byPolicy = byPolicy || next.Policy != nil && !next.Policy.SamePlaces(was.Policy)
 	next.since = time.Now()
 	if next.server != was.server {
 		a.startExternal(next.server)
@@ -140,7 +141,7 @@ func (a *App) swap(was, next *generation) (parts []string) {
 	a.dispatch.Catalog().Exchange(next.Overlay, next.Overlays(), func() {
 		next.replacement.Apply(a.cfg.Limits.CallLifetime)
 		a.discover(next)
-		next.replacement.Cool()
+		next.replacement.DiscardServices()
 		if byPolicy {
 			a.access.SetPolicy(next.Policy, next.server.client)
 		}
@@ -199,7 +200,15 @@ func (a *App) keepClaims(of ...*generation) {
 }
 
 func sameSets(a, b *generation) bool {
-	return reflect.DeepEqual(a.Config.OwnedSets(), b.Config.OwnedSets())
+	unplaced := func(g *generation) map[string]config.OwnedSet {
+		all := g.Config.OwnedSets()
+		for name, s := range all {
+			s.Place = ""
+			all[name] = s
+		}
+		return all
+	}
+	return reflect.DeepEqual(unplaced(a), unplaced(b))
 }
 
 // openSets makes the sets of a generation known to the authenticator.

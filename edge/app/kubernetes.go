@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"os"
+	reflectlib "reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -37,8 +38,32 @@ type cluster struct {
 	// found are the Services that were found last, and opened their backends.
 	found  []kubernetes.Backend
 	opened []openBackend
+	// merged are the settings of the Services that were found last, by name.
+	merged map[string]mergedSettings
 	// warned has the last logged warning about each Service that is there.
 	warned map[string]string
+}
+
+// mergedSettings are the settings of a Service that requests a kind, by those of the edge, or why it has none.
+type mergedSettings struct {
+	by       *config.Config
+	kind     string
+	settings *config.Backend
+	err      error
+}
+
+// settingsOf returns the settings of a Service as Config.Discovered does, and merges and validates them once for
+// each generation. The caller must not modify them. cluster.mu is locked.
+func (a *App) settingsOf(cfg *config.Config, found *kubernetes.Backend) (*config.Backend, error) {
+	if m, ok := a.cluster.merged[found.Name]; ok && m.by == cfg && m.kind == found.Kind {
+		return m.settings, m.err
+	}
+	if a.cluster.merged == nil {
+		a.cluster.merged = map[string]mergedSettings{}
+	}
+	settings, err := cfg.Discovered(found.Name, found.Kind)
+	a.cluster.merged[found.Name] = mergedSettings{cfg, found.Kind, settings, err}
+	return settings, err
 }
 
 // openCluster prepares the search for backends in Kubernetes, if it is configured.
@@ -55,7 +80,7 @@ func (a *App) openCluster() error {
 		}
 		namespaces = []string{strings.TrimSpace(string(name))}
 	}
-	err := a.tryServices(&a.cfg)
+	err := a.checkServiceFiles(context.Background(), &a.cfg, nil)
 	if err != nil {
 		return err
 	}
@@ -76,9 +101,11 @@ func (a *App) discovered(found []kubernetes.Backend) {
 	a.cluster.mu.Lock()
 	defer a.cluster.mu.Unlock()
 	a.cluster.found = found
-	maps.DeleteFunc(a.cluster.warned, func(name, _ string) bool {
+	isGone := func(name string) bool {
 		return !slices.ContainsFunc(found, func(b kubernetes.Backend) bool { return b.Name == name })
-	})
+	}
+	maps.DeleteFunc(a.cluster.warned, func(name, _ string) bool { return isGone(name) })
+	maps.DeleteFunc(a.cluster.merged, func(name string, _ mergedSettings) bool { return isGone(name) })
 	a.discover(a.current.Load())
 }
 
@@ -91,7 +118,7 @@ func (a *App) discover(g *generation) {
 	var next []openBackend
 	for i := range a.cluster.found {
 		b := &a.cluster.found[i]
-		one, err := a.openService(&g.Config, b, slices.Concat(a.cluster.opened, g.services))
+		one, err := a.openService(&g.Config, b, slices.Concat(a.cluster.opened, g.discovered))
 		if err != nil {
 			a.warnOf(b.Name, "a Service has the label of backends and cannot be one", err.Error())
 			continue
@@ -99,12 +126,12 @@ func (a *App) discover(g *generation) {
 		a.warnOfPrefix(&g.Config, b, one.Prefix)
 		next = append(next, *one)
 	}
-	before := slices.Concat(a.cluster.opened, g.services)
-	a.cluster.opened, g.services = next, nil
+	before := slices.Concat(a.cluster.opened, g.discovered)
+	a.cluster.opened, g.discovered = next, nil
 	if err := a.pool.Discover(configs(next), a.cfg.Limits.CallLifetime); err != nil {
 		a.log.Warn("some Services cannot be backends", "error", err)
 	}
-	a.releaseServices(before)
+	a.closeServicesLocked(before)
 	gone := func(name string) bool { // Names of configured backends have no slash.
 		return strings.Contains(name, "/") && !slices.ContainsFunc(next, func(b openBackend) bool { return b.Name == name })
 	}
@@ -129,12 +156,13 @@ func (a *App) openServices(cfg *config.Config) (out []openBackend) {
 }
 
 // openService returns the backend of a Service: one of known, if its settings are the same. An error
-// says why it cannot be one.
+// says why it cannot be one. cluster.mu is locked.
 func (a *App) openService(cfg *config.Config, found *kubernetes.Backend, known []openBackend) (*openBackend, error) {
-	b, err := cfg.Discovered(found.Name, found.Kind)
+	settings, err := a.settingsOf(cfg, found)
 	if err != nil {
 		return nil, err
 	}
+	b := new(*settings)
 	revision := fmt.Sprintf("%s %v", b.Revision(cfg), found.TLS)
 	if one := find(known, b.Name, revision); one != nil {
 		return one, nil
@@ -155,14 +183,22 @@ func (a *App) openService(cfg *config.Config, found *kubernetes.Backend, known [
 	return one, nil
 }
 
-// tryServices returns an error if a file cannot be used that an entry of kubernetes.backends names,
-// whether or not there is a Service for it.
-func (a *App) tryServices(cfg *config.Config) error {
+// checkServiceFiles returns an error if a file cannot be used that an entry of kubernetes.backends names,
+// whether or not there is a Service for it. Entries that was has, which may be nil, are not checked: their
+// files are open, and used as they were if they cannot be read any more.
+func (a *App) checkServiceFiles(ctx context.Context, cfg, was *config.Config) error {
 	if cfg.Kubernetes == nil {
 		return nil
 	}
+	isKnown := func(b *config.Backend) bool {
+		return was != nil && was.Kubernetes != nil &&
+			slices.ContainsFunc(was.Kubernetes.Backends, func(o config.Backend) bool { return reflectlib.DeepEqual(*b, o) })
+	}
 	for i := range cfg.Kubernetes.Backends {
 		b := &cfg.Kubernetes.Backends[i]
+		if isKnown(b) {
+			continue
+		}
 		place := fmt.Sprintf("kubernetes.backends[%d] %s", i, b.Name)
 		if err := addMetadata(new(backend.Config), b, a.log); err != nil {
 			return fmt.Errorf("%s: %w", place, err)
@@ -173,7 +209,7 @@ func (a *App) tryServices(cfg *config.Config) error {
 			}
 		}
 		if b.DescriptorSet != "" {
-			if _, err := reflect.CheckDescriptorSet(context.Background(), reflection(b, nil, slog.New(slog.DiscardHandler))); err != nil {
+			if _, err := reflect.CheckDescriptorSet(ctx, reflection(b, nil, slog.New(slog.DiscardHandler))); err != nil {
 				return fmt.Errorf("%s: descriptor-set: %w", place, err)
 			}
 		}
@@ -185,11 +221,11 @@ func (a *App) tryServices(cfg *config.Config) error {
 func (a *App) closeServices(list []openBackend) {
 	a.cluster.mu.Lock()
 	defer a.cluster.mu.Unlock()
-	a.releaseServices(list)
+	a.closeServicesLocked(list)
 }
 
-// releaseServices is closeServices with cluster.mu locked.
-func (a *App) releaseServices(list []openBackend) {
+// closeServicesLocked is closeServices with cluster.mu locked.
+func (a *App) closeServicesLocked(list []openBackend) {
 	for i := range list {
 		files := list[i].files
 		if files != nil && !slices.ContainsFunc(a.cluster.opened, func(o openBackend) bool { return o.files == files }) {
@@ -203,7 +239,7 @@ func (a *App) warnOfPrefix(cfg *config.Config, b *kubernetes.Backend, prefix str
 	namespace, service, _ := strings.Cut(b.Name, "/")
 	switch {
 	case b.Prefix != "" && b.Prefix != prefix:
-		a.warnOf(b.Name, "a Service does not get the prefix that it asks for: the configuration gives it, with kubernetes.prefix",
+		a.warnOf(b.Name, "a Service does not get the prefix that it asks for: the configuration gives it, with prefix of an entry of kubernetes.backends or with kubernetes.prefix",
 			fmt.Sprintf("mcpedge.io/prefix: %q, given %q", b.Prefix, prefix))
 	case cfg.Kubernetes.Prefix == nil && prefix == cfg.Kubernetes.PrefixOf(namespace, service):
 		a.warnOf(b.Name, "the names of a Service begin with its namespace: set kubernetes.prefix to say so, or which prefix they have; \"\" is none",

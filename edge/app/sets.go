@@ -109,7 +109,7 @@ func (g setGuard) refuse(r *http.Request, in *generation, set *config.OpenSet, w
 	denied, v := (*web.Denial)(nil), audit.Verdict{By: audit.BySet, Rule: set.Name}
 	missing, open, failure := mayUse(in.Policy, set, who)
 	if failure != nil {
-		g.a.failedSets.report(g.a.log, set.Name, set.When, failure)
+		g.a.failedSets.report(g.a.log, set, failure)
 	}
 	switch {
 	case !open:
@@ -146,10 +146,15 @@ func (g setGuard) lacking(r *http.Request, set *config.OpenSet, who *mcp.Princip
 // condition.
 type failedSets struct{ last sync.Map }
 
-func (f *failedSets) report(log *slog.Logger, name string, when *policy.CallerCondition, err error) {
-	if was, known := f.last.Swap(name, when); !known || was != any(when) {
-		log.Warn("the condition of a set could not be evaluated, which closes it to the caller: ask with has() whether a claim is there", "set", name, "error", err)
+func (f *failedSets) report(log *slog.Logger, set *config.OpenSet, err error) {
+	was, known := f.last.Swap(set.Name, set.When)
+	if known && was == any(set.When) {
+		return
 	}
+	if set.Place != "" {
+		err = fmt.Errorf("%s: %w", set.Place, err)
+	}
+	log.Warn("the condition of a set could not be evaluated, which closes it to the caller: ask with has() whether a claim is there", "set", set.Name, "error", err)
 }
 
 // mayUse reports whether a set is open to a caller, and which of its scopes the caller lacks. A

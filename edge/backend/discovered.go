@@ -36,7 +36,7 @@ func (p *Pool) Discover(set []Config, drain time.Duration) error {
 			next[cfg.Name] = known
 			continue
 		}
-		if b := p.warmed(&cfg); b != nil { // It is connected, unless the pool has not started.
+		if b := p.takePrepared(&cfg); b != nil { // It is connected, unless the pool has not started.
 			next[cfg.Name] = b
 			warm = append(warm, b)
 			continue

@@ -166,7 +166,7 @@ func TestWarmedBackends(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Warm([]Config{found("b", target, "2"), found("c", target, "1"), found("d", target, "1"), found("x", "", "1")})
+	r.PrepareServices([]Config{found("b", target, "2"), found("c", target, "1"), found("d", target, "1"), found("x", "", "1")})
 	r.Await(t.Context())
 	if all := p.Backends(); all[1] != was || all[2] != kept {
 		t.Error("a backend is used before Discover")
@@ -180,7 +180,7 @@ func TestWarmedBackends(t *testing.T) {
 		t.Errorf("the backends are %v, the new one has %v", named(p), names(all[1].Catalog()))
 	}
 	unused := slices.Clone(r.warm)
-	r.Cool()
+	r.DiscardServices()
 	if len(p.warm) > 0 {
 		t.Errorf("%d unused backends are kept", len(p.warm))
 	}

@@ -59,10 +59,10 @@ func (p *Pool) prepare(cfg Config, before []*Backend) (*Backend, error) {
 	return newBackend(cfg, p.opts, p.tune, p.notify)
 }
 
-// Warm makes those of a set of discovered backends that are new, as Prepare does: Await connects to
-// them, and a later Discover uses them. Those that cannot be made are left to Discover. Cool must be
+// PrepareServices makes those of a set of discovered backends that are new, as Prepare does: Await connects to
+// them, and a later Discover uses them. Those that cannot be made are left to Discover. DiscardServices must be
 // called after Discover, or instead of it.
-func (r *Replacement) Warm(set []Config) {
+func (r *Replacement) PrepareServices(set []Config) {
 	p := r.pool
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -78,8 +78,8 @@ func (r *Replacement) Warm(set []Config) {
 	p.warm = append(p.warm, r.warm...)
 }
 
-// Cool closes the backends of Warm that no Discover has used.
-func (r *Replacement) Cool() {
+// DiscardServices closes the backends of PrepareServices that no Discover has used.
+func (r *Replacement) DiscardServices() {
 	p := r.pool
 	p.mu.Lock()
 	unused := slices.DeleteFunc(r.warm, func(b *Backend) bool { return !slices.Contains(p.warm, b) })
@@ -91,9 +91,9 @@ func (r *Replacement) Cool() {
 	}
 }
 
-// warmed returns the backend of Warm with a name and a revision, which is then the caller's; nil if there
+// takePrepared returns the backend of PrepareServices with a name and a revision, which is then the caller's; nil if there
 // is none. p.mu is locked.
-func (p *Pool) warmed(cfg *Config) *Backend {
+func (p *Pool) takePrepared(cfg *Config) *Backend {
 	i := slices.IndexFunc(p.warm, func(b *Backend) bool { return b.cfg.Name == cfg.Name && b.cfg.Revision == cfg.Revision })
 	if i < 0 {
 		return nil
@@ -172,7 +172,7 @@ func (r *Replacement) Apply(drain time.Duration) {
 
 // Discard closes the new backends.
 func (r *Replacement) Discard() {
-	r.Cool()
+	r.DiscardServices()
 	r.closeFresh()
 }
 

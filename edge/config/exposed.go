@@ -20,8 +20,8 @@ func (c *Config) Exposed() (notes []string) {
 			notes = append(notes, b.exposed(fmt.Sprintf("backends[%d] %s", i, b.Name), b.Target, "set tls of this backend")...)
 		}
 	}
-	for i, b := range c.services() {
-		if b.TLS == nil {
+	for i, b := range c.serviceEntries() {
+		if b.TLS == nil && !c.hasTLS(i) {
 			notes = append(notes, b.exposed(fmt.Sprintf("kubernetes.backends[%d] %s", i, b.Name), "Services", "set tls of this entry")...)
 		}
 	}
@@ -34,6 +34,24 @@ func (c *Config) Exposed() (notes []string) {
 		}
 	}
 	return notes
+}
+
+// hasTLS reports whether another entry gives TLS to every Service that Kubernetes.Backends[i] matches.
+func (c *Config) hasTLS(i int) bool {
+	name := c.serviceEntries()[i].Name
+	return slices.ContainsFunc(c.serviceEntries(), func(b Backend) bool { return b.TLS != nil && covers(b.Name, name) })
+}
+
+// covers reports whether a pattern of names of Services matches every name that another pattern
+// matches. It may be false for some that do.
+func covers(pattern, other string) bool {
+	namespace, service, _ := strings.Cut(pattern, "/")
+	otherNamespace, otherService, _ := strings.Cut(other, "/")
+	part := func(a, b string) bool {
+		head, tail, open := strings.Cut(a, "*")
+		return a == b || open && !strings.Contains(tail, "*") && len(b) >= len(head)+len(tail) && strings.HasPrefix(b, head) && strings.HasSuffix(b, tail)
+	}
+	return part(namespace, otherNamespace) && part(service, otherService)
 }
 
 // exposed returns notes on credentials that are sent to a backend without TLS. place is that of the backend, to its target.

@@ -140,7 +140,7 @@ func (r *Reader) next(content []byte, included Included, in *Generation) (*Gener
 	next.Backends, next.Catalog, next.Include, next.Sets = now.Backends, now.Catalog, now.Include, now.Sets
 	if k := r.running.Kubernetes; k != nil { // Its other keys take a restart.
 		own := *k
-		own.Backends = now.services()
+		own.Backends = now.serviceEntries()
 		next.Kubernetes = &own
 	}
 	if r.governs("policy") {
@@ -215,7 +215,7 @@ func (r *Reader) vanished(now *Config, in *Generation) error {
 	if now.Backends == nil && len(in.Config.Backends) > len(r.fixed) {
 		gone("are no backends", "them", "write backends: []")
 	}
-	if now.services() == nil && len(in.Config.services()) > 0 {
+	if now.serviceEntries() == nil && len(in.Config.serviceEntries()) > 0 {
 		gone("is no kubernetes.backends", "it", "write backends: [] under kubernetes")
 	}
 	if now.Catalog == nil && in.Config.Catalog != nil {
@@ -256,7 +256,7 @@ func (r *Reader) compile(c Config, own []Backend) (*Generation, error) {
 		Policy   *Policy
 		Quotas   []Quota
 	}{own, c.Catalog, c.Sets, c.Policy, c.Quotas})
-	if services := c.services(); len(services) > 0 {
+	if services := c.serviceEntries(); len(services) > 0 {
 		g.Digest = digest(c.File, struct {
 			Others   string
 			Services []Backend

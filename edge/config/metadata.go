@@ -57,7 +57,7 @@ func (c *Config) ForwardedClaims() (out Names) {
 	if c.Kubernetes != nil {
 		out = append(out, c.Kubernetes.Backend().ForwardedClaims()...)
 	}
-	for _, b := range c.services() {
+	for _, b := range c.serviceEntries() {
 		out = append(out, b.ForwardedClaims()...)
 	}
 	slices.Sort(out)

@@ -32,6 +32,8 @@ type OwnedSet struct {
 	Set
 	// Within are the backends of which the set has anything; nil means all.
 	Within []string
+	// Place is the file and the line of the condition of an owner's set; empty without one.
+	Place string
 }
 
 // OwnedSets returns Sets, and those of the owners that are in force, by name.
@@ -41,10 +43,16 @@ func (c *Config) OwnedSets() map[string]OwnedSet {
 		out[name] = OwnedSet{Set: s}
 	}
 	c.inForce(func(g *Include, p *part) {
+		placed := p.text.locator()
 		for name, s := range p.settings.Sets {
-			if _, taken := out[name]; !taken {
-				out[name] = OwnedSet{s.set(), g.Owns.Backends}
+			if _, taken := out[name]; taken {
+				continue
 			}
+			one := OwnedSet{Set: s.set(), Within: g.Owns.Backends}
+			if s.When != nil {
+				one.Place = placed("sets." + name + ".when: ")
+			}
+			out[name] = one
 		}
 	})
 	return out

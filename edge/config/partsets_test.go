@@ -164,3 +164,18 @@ func TestCostsOfOwners(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// The condition of a set has the place of its file, which the log names.
+func TestPlacesOfOwnedSets(t *testing.T) {
+	d := newTeams(t, ownSets, "teams/crm/a.yaml", "sets:\n  crm:\n    include: {tools: [x]}\n    when: principal.claims.a == 1\n  crm-b: {include: {tools: [x]}}\n", "teams/pay.yaml", goodPay)
+	cfg := d.load()
+	sets, err := cfg.OpenSets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"crm": d.path("teams/crm/a.yaml") + ":4", "crm-b": "", "desk": ""} {
+		if got := sets[name].Place; got != want {
+			t.Errorf("%s is at %q, want %q", name, got, want)
+		}
+	}
+}

@@ -13,8 +13,8 @@ import (
 // servicePattern matches the patterns of names of discovered backends.
 var servicePattern = regexp.MustCompile(`^[a-z0-9*-]{1,63}/[a-z0-9*-]{1,63}$`)
 
-// services returns the entries of Kubernetes.Backends; nil without any.
-func (c *Config) services() []Backend {
+// serviceEntries returns the entries of Kubernetes.Backends; nil without any.
+func (c *Config) serviceEntries() []Backend {
 	if c.Kubernetes == nil {
 		return nil
 	}
@@ -25,7 +25,7 @@ func (c *Config) services() []Backend {
 // the kinds of the Services are: see Discovered.
 func (c *Config) validateServices() (errs []error) {
 	set := map[[2]string]int{} // entries by name and key
-	for i, b := range c.services() {
+	for i, b := range c.serviceEntries() {
 		wrong := at("kubernetes.backends[%d] %s: ", &errs, i, b.Name)
 		switch {
 		case !servicePattern.MatchString(b.Name) || strings.Contains(b.Name, "**"):
@@ -147,7 +147,7 @@ func (c *Config) Discovered(name, kind string) (*Backend, error) {
 // unwatched returns a note for each entry of Kubernetes.Backends that matches no Service, since its
 // namespace is not watched.
 func (c *Config) unwatched() (notes []string) {
-	for i, b := range c.services() {
+	for i, b := range c.serviceEntries() {
 		namespace, _, _ := strings.Cut(b.Name, "/")
 		matches := len(c.Kubernetes.Namespaces) == 0 // the namespace of the pod, which is not known
 		for _, n := range c.Kubernetes.Namespaces {

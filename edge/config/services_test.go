@@ -124,6 +124,25 @@ kubernetes:
 	}
 }
 
+// TLS of a wider entry applies to an entry that sends credentials.
+func TestTLSOfWiderEntries(t *testing.T) {
+	for entries, exposed := range map[string]bool{
+		`{name: a/*, identity: signed}, {name: "*/*", tls: {}}`:     false,
+		`{name: a/b-*, identity: signed}, {name: a/b*, tls: {}}`:    false,
+		`{name: "a/*", identity: signed}, {name: a/b, tls: {}}`:     true,
+		`{name: a/*-b, identity: signed}, {name: a/c*, tls: {}}`:    true,
+		`{name: "*/*", tls: {}}, {name: a/b, identity: signed}`:     false,
+		`{name: a/b, tls: {}}, {name: a/*, identity: signed}`:       true,
+		`{name: a/*, identity: signed}, {name: "*/*", timeout: 3s}`: true,
+		`{name: "*/a", identity: signed}, {name: "x*/*", tls: {}}`:  true,
+	} {
+		_, first, _ := started(t, "identity-key: "+signingKey(t)+"\nkubernetes: {backends: ["+entries+"]}\n")
+		if got := first.Config.Exposed(); (len(got) > 0) != exposed {
+			t.Errorf("%s: %q", entries, got)
+		}
+	}
+}
+
 // signingKey returns the name of a file for identity-key.
 func signingKey(t *testing.T) string {
 	t.Helper()

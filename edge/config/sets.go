@@ -105,6 +105,8 @@ type OpenSet struct {
 	*overlay.Set
 	// When is nil if every caller may use the set.
 	When *policy.CallerCondition
+	// Place is the file and the line of When in a file of an owner; empty for others.
+	Place string
 	// Scopes and AcceptRoot are as in Set.
 	Scopes     []string
 	AcceptRoot bool
@@ -120,7 +122,7 @@ func (c *Config) OpenSets() (map[string]*OpenSet, error) {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		s := all[name]
-		one := &OpenSet{Scopes: s.Scopes, AcceptRoot: s.AcceptRoot, Set: &overlay.Set{
+		one := &OpenSet{Place: s.Place, Scopes: s.Scopes, AcceptRoot: s.AcceptRoot, Set: &overlay.Set{
 			Name: name, Title: s.Title, Instructions: s.Instructions, Private: s.When != nil || len(s.Scopes) > 0,
 			Search: s.Search == SearchOn, Listed: s.Listed.members().selection(),
 			Include: s.Include.selection(), Exclude: s.Exclude.selection(),

@@ -202,7 +202,7 @@ func (c *Config) unobtainableMetadata() (notes []string) {
 	if c.Kubernetes != nil {
 		note("kubernetes", c.Kubernetes.Backend(), "the backends")
 	}
-	for i, b := range c.services() {
+	for i, b := range c.serviceEntries() {
 		note(fmt.Sprintf("kubernetes.backends[%d] %s", i, b.Name), &b, "the backends")
 	}
 	return notes

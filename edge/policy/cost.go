@@ -184,8 +184,8 @@ func (assumed) EstimateCallCost(function, _ string, target *checker.AstNode, arg
 // errCost says that the conditions of an owner have cost too much.
 var errCost = errors.New("the conditions of its owner cost too much for this request")
 
-// failed returns the error of a rule of a Restriction that has failed with err, or after which spent exceeds
-// MaxDecisionCost.
+// failed returns the error of a decision that ends at a rule of a Restriction, with the place of the rule: err, or
+// errCost if spent, the cost of the decision until then, exceeds MaxDecisionCost.
 func (r *rule) failed(spent uint64, err error) error {
 	if spent > MaxDecisionCost && !errors.Is(err, errCost) {
 		err = fmt.Errorf("%w: %d, and at most %d is allowed: make this one or those before it simpler", errCost, spent, MaxDecisionCost)

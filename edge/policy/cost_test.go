@@ -90,3 +90,16 @@ func TestEstimatedCosts(t *testing.T) {
 		t.Errorf("the platform's: %v", err)
 	}
 }
+
+// A policy with the same rules at other lines has the same ID, and other places.
+func TestPlacesOfRules(t *testing.T) {
+	a := owned(t, "true")
+	r := Restriction{Owner: "team", Backends: []string{"crm"}, Rules: []Rule{{Name: "r0", When: "true", Then: Deny}}, Places: []string{"crm.yaml:4"}}
+	b, err := Compile(Settings{Default: Allow, Restrictions: []Restriction{r}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.ID() != b.ID() || a.SamePlaces(b) || !a.SamePlaces(owned(t, "true")) || a.SamePlaces(nil) {
+		t.Errorf("same ID %t, same places %t", a.ID() == b.ID(), a.SamePlaces(b))
+	}
+}

@@ -107,6 +107,11 @@ func (p *Policy) UsesRoles() bool { return p.uses.variables[varRoles] }
 // ID is a digest of the settings, equal on all replicas.
 func (p *Policy) ID() [8]byte { return p.id }
 
+// SamePlaces reports whether both policies have the same places of rules of Restrictions. other may be nil.
+func (p *Policy) SamePlaces(other *Policy) bool {
+	return other != nil && slices.EqualFunc(p.restrictions.rules, other.restrictions.rules, func(a, b rule) bool { return a.place == b.place })
+}
+
 // Filters reports whether the policy may remove entries from lists.
 func (p *Policy) Filters() bool {
 	return len(p.rules) > 0 || p.last != Allow || len(p.restrictions.rules) > 0 || p.lists == Allowed && p.NeedsScopes()

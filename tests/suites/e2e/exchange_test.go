@@ -217,6 +217,26 @@ func TestExchangedIdentity(t *testing.T) {
 	}
 }
 
+// TestFirstExchangeWhileRunning: a backend of a running edge gets tokens of its own without a restart, though none did at the start.
+func TestFirstExchangeWhileRunning(t *testing.T) {
+	id, own := issuer.Serve(t), &witness{}
+	f := newFixture(own.option())
+	addWhoami(f.Server)
+	service := startService(t, f.Server)
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte(issuer.ClientSecret+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	settings := fmt.Sprintf("public-url: %s\nauth: {issuers: [{issuer: %q, exchange: {client-id: %s, client-secret-file: %q}}]}\nbackends:\n",
+		public, id.URL, issuer.ClientID, secret)
+	g := govern(t, settings+backend("crm", service, ""))
+	g.change(settings + backend("crm", service, ", identity: exchange"))
+	c := statelessAs(t, g.Edge, id.Token("alice", public))
+	if r := c.call("whoami", ""); r.status != 200 || len(id.Exchanged()) != 1 || len(own.all("authorization")) == 0 {
+		t.Errorf("%d %s, %d tokens were exchanged", r.status, r.body, len(id.Exchanged()))
+	}
+}
+
 // TestExchangeRefused: who has nothing to exchange is told so, and so is whose issuer gives nothing; a token that is not good
 // any more is 401, and nothing else is.
 func TestExchangeRefused(t *testing.T) {

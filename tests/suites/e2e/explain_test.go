@@ -2,8 +2,13 @@ package e2e
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"regexp"
 	"testing"
 	"time"
@@ -82,6 +87,45 @@ func TestExplanationsOfSets(t *testing.T) {
 	for _, status := range []int{200, 401, 403, 404} {
 		if answered[status] == 0 {
 			t.Errorf("no request is answered with %d", status)
+		}
+	}
+}
+
+// TestExplanationsOfSetsForOthers: callers without a token, and those with an API key, are told of a set what the edge answers.
+func TestExplanationsOfSetsForOthers(t *testing.T) {
+	const key = "the-key-of-a-machine"
+	sum := sha256.Sum256([]byte(key))
+	keys := filepath.Join(t.TempDir(), "keys.yaml")
+	if err := os.WriteFile(keys, []byte("- {name: ci, sha256: "+hex.EncodeToString(sum[:])+"}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	id, service := issuer.Serve(t), startService(t, newFixture().Server)
+	cfg := harness.Config(only(service)...)
+	withAuth(id)(&cfg)
+	cfg.Auth.APIKeys, cfg.Auth.Optional = keys, true
+	all := config.SetMembers{Backends: config.Names{cfg.Backends[0].Name}}
+	cfg.Policy = &config.Policy{Default: "allow"}
+	cfg.Sets = map[string]config.Set{
+		"open": {Include: all}, "scopes": {Include: all, Scopes: config.Names{"set:use"}}, "people": {Include: all, When: new("!principal.anonymous")},
+	}
+	e := harness.Start(t, cfg)
+	for set, want := range map[string][2]int{"open": {200, 200}, "scopes": {401, 403}, "people": {404, 200}} {
+		for i, token := range []string{"", key} {
+			q := app.Question{Set: set, Tool: "add"}
+			if token != "" {
+				q.APIKey = "ci"
+			}
+			var out bytes.Buffer
+			if err := app.ExplainPolicy(t.Context(), cfg, q, &out); err != nil {
+				t.Fatal(err)
+			}
+			said := "200"
+			if m := refusedWith.FindSubmatch(out.Bytes()); m != nil {
+				said = string(m[1])
+			}
+			if r := callerAt(t, e, "/mcp/"+set, token).send(t, http.MethodPost, hello); r.status != want[i] || said != fmt.Sprint(want[i]) {
+				t.Errorf("%s, caller %q: the edge answers %d, explained is %s, want %d: %s", set, token, r.status, said, want[i], out.String())
+			}
 		}
 	}
 }

@@ -169,12 +169,11 @@ func TestAPIServerOfKubernetesAway(t *testing.T) {
 }
 
 // TestSettingsOfServices: the settings of a Service are those that the configuration has for its name.
-// Its labels and annotations grant none of them, and another setting is in force without a restart.
+// Another setting is in force without a restart, also while a file of an entry that stays cannot be read.
 func TestSettingsOfServices(t *testing.T) {
 	harness.OneProcess(t)
 	cluster, v := apiserver.Start(t), serveVault(t, "")
-	asking := labelled("vault", "kind=reflect", "identity=signed", "metadata=x-env", "claims=tenant", "timeout=1s")
-	cluster.Put(asking)
+	cluster.Put(labelled("vault", "kind=reflect"))
 	cluster.Put(podAt(t, "vault", v.addr))
 	secret := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, []byte("hush"), 0o600); err != nil {
@@ -191,13 +190,21 @@ func TestSettingsOfServices(t *testing.T) {
 	if call(); v.saw("x-env") != "" || v.saw(identity.Metadata) != "" {
 		t.Errorf("a Service that no entry matches sees %q, %q", v.saw("x-env"), v.saw(identity.Metadata))
 	}
-	g.change(settings(fmt.Sprintf("  - {name: team/va*, metadata: {x-env: {value: test}, x-secret: {file: %s}}}\n  - {name: team/*, prefix: '{service}.', identity: signed}\n", secret)))
+	entries := fmt.Sprintf("  - {name: team/va*, metadata: {x-env: {value: test}, x-secret: {file: %s}}}\n  - {name: team/*, prefix: '{service}.', identity: signed}\n", secret)
+	g.change(settings(entries))
 	if got := toolsOf(s); !slices.Contains(got, "vault.vault_open") || slices.Contains(got, "team_vault_open") {
 		t.Errorf("listed %v", got)
 	}
 	s.call("vault.vault_open", `{}`).result()
 	if v.saw("x-env") != "test" || v.saw("x-secret") != "hush" || v.saw(identity.Metadata) == "" {
 		t.Errorf("the service saw %q, %q, %q", v.saw("x-env"), v.saw("x-secret"), v.saw(identity.Metadata))
+	}
+	if err := os.Remove(secret); err != nil {
+		t.Fatal(err)
+	}
+	g.change(settings(entries + "  - {name: other/*, timeout: 3s}\n"))
+	if s.call("vault.vault_open", `{}`).result(); v.saw("x-secret") != "hush" {
+		t.Errorf("without the file the service saw %q", v.saw("x-secret"))
 	}
 	g.write(settings("  - {name: team/*, metadata: {x-secret: {file: absent}}}\n"))
 	awaitMetric(t, g.Edge, "mcpedge_settings_stale", 1)
