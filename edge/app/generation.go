@@ -36,7 +36,7 @@ type generation struct {
 	backends []openBackend
 	// discovered are the discovered backends that were opened for the generation before it was in force.
 	discovered []openBackend
-	server   policyServer
+	server     policyServer
 	// replacement adds and removes backends. nil for the first generation.
 	replacement *backend.Replacement
 }

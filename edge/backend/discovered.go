@@ -24,7 +24,7 @@ func (p *Pool) Discover(set []Config, drain time.Duration) error {
 		taken[b.cfg.Name] = "a configured backend has that name"
 	}
 	next, fresh := map[string]*Backend{}, []*Backend(nil)
-	var warm []*Backend
+	var prepared []*Backend
 	var errs []error
 	for _, cfg := range set {
 		if why, ok := taken[cfg.Name]; ok {
@@ -38,7 +38,7 @@ func (p *Pool) Discover(set []Config, drain time.Duration) error {
 		}
 		if b := p.takePrepared(&cfg); b != nil { // It is connected, unless the pool has not started.
 			next[cfg.Name] = b
-			warm = append(warm, b)
+			prepared = append(prepared, b)
 			continue
 		}
 		b, err := newBackend(cfg, p.opts, p.tune, p.notify)
@@ -67,7 +67,7 @@ func (p *Pool) Discover(set []Config, drain time.Duration) error {
 		p.dismiss(b, drain)
 	}
 	p.mu.Unlock()
-	for _, b := range slices.Concat(gone, warm) {
+	for _, b := range slices.Concat(gone, prepared) {
 		p.report(b, allKinds)
 	}
 	return errors.Join(errs...)

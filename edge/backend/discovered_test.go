@@ -179,10 +179,10 @@ func TestWarmedBackends(t *testing.T) {
 	if all[1] == was || all[2] != kept || !slices.Equal(names(all[1].Catalog()), []string{"a"}) {
 		t.Errorf("the backends are %v, the new one has %v", named(p), names(all[1].Catalog()))
 	}
-	unused := slices.Clone(r.warm)
+	unused := slices.Clone(r.prepared)
 	r.DiscardServices()
-	if len(p.warm) > 0 {
-		t.Errorf("%d unused backends are kept", len(p.warm))
+	if len(p.prepared) > 0 {
+		t.Errorf("%d unused backends are kept", len(p.prepared))
 	}
 	for _, b := range unused {
 		if b != all[1] && b.conn.GetState() != connectivity.Shutdown {

@@ -23,8 +23,8 @@ type Pool struct {
 	closed     bool
 	configured []*Backend
 	discovered map[string]*Backend
-	// warm are discovered backends that were prepared with a Replacement, and that no Discover has used.
-	warm []*Backend
+	// prepared are discovered backends that were prepared with a Replacement, and that no Discover has used.
+	prepared []*Backend
 	// leaving counts the goroutines of removed backends, which end when gone is closed.
 	leaving sync.WaitGroup
 	gone    chan struct{}

@@ -16,8 +16,8 @@ type Replacement struct {
 	// and started is whether these are connected.
 	next, fresh []*Backend
 	started     bool
-	// warm are the new discovered backends.
-	warm []*Backend
+	// prepared are the new discovered backends.
+	prepared []*Backend
 }
 
 // Prepare makes the backends that are to replace the configured ones, in the order given, without
@@ -72,19 +72,19 @@ func (r *Replacement) PrepareServices(set []Config) {
 		}
 		if b, err := newBackend(cfg, p.opts, p.tune, p.notify); err == nil {
 			b.discovered = true
-			r.warm = append(r.warm, b)
+			r.prepared = append(r.prepared, b)
 		}
 	}
-	p.warm = append(p.warm, r.warm...)
+	p.prepared = append(p.prepared, r.prepared...)
 }
 
 // DiscardServices closes the backends of PrepareServices that no Discover has used.
 func (r *Replacement) DiscardServices() {
 	p := r.pool
 	p.mu.Lock()
-	unused := slices.DeleteFunc(r.warm, func(b *Backend) bool { return !slices.Contains(p.warm, b) })
-	p.warm = slices.DeleteFunc(p.warm, func(b *Backend) bool { return slices.Contains(unused, b) })
-	r.warm = nil
+	unused := slices.DeleteFunc(r.prepared, func(b *Backend) bool { return !slices.Contains(p.prepared, b) })
+	p.prepared = slices.DeleteFunc(p.prepared, func(b *Backend) bool { return slices.Contains(unused, b) })
+	r.prepared = nil
 	p.mu.Unlock()
 	for _, b := range unused {
 		b.close()
@@ -94,12 +94,12 @@ func (r *Replacement) DiscardServices() {
 // takePrepared returns the backend of PrepareServices with a name and a revision, which is then the caller's; nil if there
 // is none. p.mu is locked.
 func (p *Pool) takePrepared(cfg *Config) *Backend {
-	i := slices.IndexFunc(p.warm, func(b *Backend) bool { return b.cfg.Name == cfg.Name && b.cfg.Revision == cfg.Revision })
+	i := slices.IndexFunc(p.prepared, func(b *Backend) bool { return b.cfg.Name == cfg.Name && b.cfg.Revision == cfg.Revision })
 	if i < 0 {
 		return nil
 	}
-	b := p.warm[i]
-	p.warm = slices.Delete(p.warm, i, i+1)
+	b := p.prepared[i]
+	p.prepared = slices.Delete(p.prepared, i, i+1)
 	return b
 }
 
@@ -124,7 +124,7 @@ func (r *Replacement) Await(ctx context.Context) (untried []string) {
 		case <-ctx.Done():
 		}
 	}()
-	for _, b := range slices.Concat(r.fresh, r.warm) {
+	for _, b := range slices.Concat(r.fresh, r.prepared) {
 		if b.AwaitTried(ctx) != nil {
 			untried = append(untried, b.cfg.Name)
 		}
@@ -138,7 +138,7 @@ func (r *Replacement) start(run context.Context) {
 		return
 	}
 	r.started = true
-	for _, b := range slices.Concat(r.fresh, r.warm) {
+	for _, b := range slices.Concat(r.fresh, r.prepared) {
 		b.start(run)
 	}
 }
