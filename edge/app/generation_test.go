@@ -243,6 +243,41 @@ func TestGenerationNeedsItsFiles(t *testing.T) {
 	}
 }
 
+// A comment above a rule or a set of an owner makes no generation, and the log names the lines as they are then.
+func TestLinesOfOwnersMove(t *testing.T) {
+	file := at(t)
+	own := filepath.Join(filepath.Dir(file), "own.yaml")
+	const text = "policy: {rules: [{name: x, when: arguments.n == 1, then: deny}]}\nsets: {a: {include: {tools: [x]}, when: principal.claims.n == 1}}\n"
+	write := func(text string) {
+		if err := os.WriteFile(own, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(text)
+	s := settle(t, file, "policy: {default: allow}\nbackends:\n"+oneBackend+"include: [{name: own, file: own.yaml, owns: {backends: [one], sets: [a]}, may: [policy, sets]}]\n")
+	refused := func() string {
+		target := &policy.Target{Kind: policy.Tool, Method: mcp.MethodToolsCall, Name: "t", Backend: "one"}
+		d, err := s.access.Policy().Decide(&mcp.Principal{Subject: "alice"}, target, func() (map[string]any, error) { return nil, nil })
+		if err != nil || d.Err == nil {
+			t.Fatalf("%+v, %v", d, err)
+		}
+		return d.Err.Error()
+	}
+	s.read()
+	if got := refused(); !strings.HasPrefix(got, own+":1: ") || s.current.Load().Sets["a"].Place != own+":2" {
+		t.Errorf("at the start: %s, %s", got, s.current.Load().Sets["a"].Place)
+	}
+	write("# a comment\n" + text)
+	s.read()
+	s.has(1, "one")
+	if got := refused(); !strings.HasPrefix(got, own+":2: ") || s.current.Load().Sets["a"].Place != own+":3" {
+		t.Errorf("with a comment: %s, %s", got, s.current.Load().Sets["a"].Place)
+	}
+	if n := s.gone.with(s.current.Load().Policy)["own/x"]; n.denied+n.failed < 2 {
+		t.Errorf("the counts are %+v", n)
+	}
+}
+
 // The files of a backend stay open while it stays, and are closed when it goes.
 func TestFilesOfBackends(t *testing.T) {
 	file := at(t)

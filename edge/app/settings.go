@@ -142,11 +142,43 @@ func (a *App) take(ctx context.Context, now content, included config.Included) e
 	} else if s.rolledBack.Load() {
 		a.log.Info("the file of settings has what the edge was rolled back to, and is in force", "config", a.cfg.File, "digest", in.short())
 	}
+	if read.Digest == in.Digest {
+		a.relocate(read, in)
+	}
 	s.taken, s.held = now, nil
 	s.rolledBack.Store(false)
 	s.owners.set(&read.Config, a.log)
 	a.warnOfWaiting(read.Waiting)
 	return nil
+}
+
+// relocate has the log name the lines at which owners' conditions are now: read has the content of the generation in
+// force, whose lines may have moved by a comment.
+func (a *App) relocate(read *config.Generation, in *generation) {
+	moved := in.Policy != nil && !in.Policy.SamePlaces(read.Policy)
+	sets := make(map[string]*config.OpenSet, len(in.Sets))
+	for name, s := range in.Sets {
+		one := *s
+		if now := read.Sets[name]; now != nil && now.Place != s.Place {
+			one.Place, moved = now.Place, true
+		}
+		sets[name] = &one
+	}
+	if !moved {
+		return
+	}
+	a.cluster.mu.Lock()
+	defer a.cluster.mu.Unlock()
+	next, content := *in, *in.Generation
+	content.Sets, next.Generation = sets, &content
+	if in.Policy != nil {
+		content.Policy = read.Policy
+		a.access.SetPolicy(content.Policy, in.server.client)
+	}
+	a.current.Store(&next)
+	if in.Policy != nil {
+		a.gone.add(in.Policy)
+	}
 }
 
 // unreadable is the error of a file that cannot be read.

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"errors"
+	"regexp/syntax"
 	"strings"
 	"testing"
 
@@ -11,9 +12,18 @@ import (
 // The regular expressions of owners are constant and small, whatever the estimate of CEL says.
 func TestRegularExpressionsOfOwners(t *testing.T) {
 	const large = `(?:a?a?a?a?a?a?a?a?a?a?){1000}b`
+	for _, pattern := range []string{"", "a{0}", "x{3}y*", "(?i)ab|[c-f]+?", "^(?:a?){300}b$", "(a{2,5}){7}"} {
+		parsed, err := syntax.Parse(pattern, syntax.Perl)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := instructions(pattern); err != nil || int(n) < least(parsed) {
+			t.Errorf("%q has %d instructions, and at least %d: %v", pattern, n, least(parsed), err)
+		}
+	}
 	for text, want := range map[string]string{
-		`"` + strings.Repeat("a", 2000) + `".matches("` + large + `") && tool.name == ""`:                  "instructions, and at most 1000 are allowed",
-		`'a'.matches('` + strings.Repeat(".{1000}", 30) + `')`:                                             "instructions, and at most 1000 are allowed",
+		`"` + strings.Repeat("a", 2000) + `".matches("` + large + `") && tool.name == ""`:                  "more than 1000 instructions",
+		`'a'.matches('` + strings.Repeat(".{1000}", 30) + `')`:                                             "more than 1000 instructions",
 		`'a'.matches('` + strings.Repeat(".", 257) + `')`:                                                  "has 257 bytes, and at most 256 are allowed",
 		`"a".matches(principal.subject)`:                                                                   "write the regular expression as a constant text",
 		`matches("a", "a" + principal.subject)`:                                                            "write the regular expression as a constant text",
