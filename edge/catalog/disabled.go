@@ -18,7 +18,7 @@ import (
 // be refused as such, and no other backend gets them.
 func (v *View) without(l *disabled.List) *View {
 	n := &View{
-		Parts: v.Parts, owners: v.owners, Features: v.Features, conflicts: v.conflicts, Digest: v.Digest, overlay: v.overlay, access: v.access,
+		Parts: v.Parts, owners: v.owners, Features: v.Features, conflicts: v.conflicts, Digest: v.Digest, overlay: v.overlay, access: v.access, locked: v.locked,
 		skills: v.skills, pages: v.pages, sets: v.sets, disabled: l, enabled: v, instructions: v.instructions, private: v.private,
 		missing: v.missing, failed: v.failed,
 	}

@@ -22,6 +22,8 @@ type merge struct {
 	// sameOverlay is true if the previous view has the same overlay, and sameBackends if it has the
 	// same backends, to which its tools and prompts point.
 	sameOverlay, sameBackends bool
+	// locked is how the tools differ from the overlay's lock.
+	locked *locked
 	// changes caches the overlay's changes of each name.
 	changes map[overlaidName]overlay.Entry
 	// skillsBy are the skills of each backend that entries match, and skillsShown its skills without

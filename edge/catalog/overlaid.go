@@ -37,7 +37,7 @@ func entriesOf(o *overlay.Overlay, kind listKind) overlay.List {
 	}
 }
 
-// changed returns the overlay's change of a name that a part lists.
+// changed returns the overlay's change of a name that a part lists. A tool is also hidden if it differs from a lock that blocks.
 func (m *merge) changed(kind listKind, p part, name string) overlay.Entry {
 	entries := m.overlay(kind)
 	if !entries.About(p.Backend.Name()) {
@@ -50,6 +50,7 @@ func (m *merge) changed(kind listKind, p part, name string) overlay.Entry {
 		if kind != listTools && kind != listPrompts {
 			e.Hide = e.Hide || m.hidesListed(entries, kind, p, name, len(p.Catalog.Resources)+len(p.Catalog.Skills))
 		}
+		e.Hide = e.Hide || m.locked.hides(kind, p.Backend, name)
 		if m.changes == nil {
 			m.changes = make(map[overlaidName]overlay.Entry)
 		}

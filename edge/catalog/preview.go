@@ -25,7 +25,7 @@ func NewPreview(opts Options) *Preview { return &Preview{opts: opts.withDefaults
 
 // Of adds a backend and returns one sentence for each of its lists that would have more than one
 // page if it were the only backend, because some clients read only the first page. It also returns
-// one for each list of which the overlay hides entries or gives them names.
+// one for each list of which the overlay hides entries or gives them names, and for each tool that differs from its lock.
 func (p *Preview) Of(b *backend.Backend, c *backend.Catalog) []string {
 	one := part{Backend: b, Catalog: c}
 	p.parts = append(p.parts, one)
@@ -45,7 +45,16 @@ func (p *Preview) Of(b *backend.Backend, c *backend.Catalog) []string {
 	for _, uri := range uris {
 		resources.add(uri)
 	}
-	return slices.Concat(out, tools.notes("tools", len(c.Tools)), prompts.notes("prompts", len(c.Prompts)), resources.notes("resources", len(uris)))
+	return slices.Concat(out, p.locked(one), tools.notes("tools", len(c.Tools)), prompts.notes("prompts", len(c.Prompts)), resources.notes("resources", len(uris)))
+}
+
+// locked returns one sentence for each tool of a backend that differs from the overlay's lock.
+func (p *Preview) locked(one part) (out []string) {
+	m := &merge{parts: []part{one}, report: &reporter{log: slog.New(slog.DiscardHandler)}, showing: showing{overlay: p.opts.Overlay}}
+	for _, problem := range m.compareLocked(nil).all() {
+		out = append(out, problem.text)
+	}
+	return out
 }
 
 // resourceNames returns the names by which the overlay knows what a backend lists beside tools and

@@ -2,14 +2,15 @@ package catalog
 
 import "github.com/mcpedge/mcpedge/edge/mcp"
 
-// problem is why the overlay hides something of a backend that it should change.
+// problem is why something of a backend is hidden or doubtful.
 type problem struct{ backend, text string }
 
 // Problems returns one sentence for each tool and prompt of a backend that is hidden because the
-// overlay's changes of its arguments are impossible. Lists of callers' own are not among them.
+// overlay's changes of its arguments are impossible, and for each tool that differs from the overlay's lock. Lists of callers' own are
+// not among them.
 func (c *Catalog) Problems(backend string) (out []string) {
 	v := c.views.Shared.Load()
-	for _, all := range [][]problem{v.Tools.problems, v.Prompts.problems} {
+	for _, all := range [][]problem{v.Tools.problems, v.Prompts.problems, v.locked.all()} {
 		for _, p := range all {
 			if p.backend == backend {
 				out = append(out, mcp.ClipText(p.text))

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/catalog/lock"
 	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
 	"github.com/mcpedge/mcpedge/edge/catalog/snapshot"
 	"github.com/mcpedge/mcpedge/edge/mcp"
@@ -14,7 +15,8 @@ import (
 )
 
 // Snapshot returns what a caller sees of a pool's backends now, under the newest revision, through an
-// overlay, which may be nil, and how many entries access, which may be nil, hides from it.
+// overlay, which may be nil, and how many entries access, which may be nil, hides from it. It
+// also has the definitions of all tools.
 func Snapshot(pool *backend.Pool, o *overlay.Overlay, access Visibility, who *mcp.Principal) (now *snapshot.Snapshot, hidden int) {
 	v := viewOf(pool, o, nil)
 	all := v.seenBy(who)
@@ -23,6 +25,11 @@ func Snapshot(pool *backend.Pool, o *overlay.Overlay, access Visibility, who *mc
 	now = &snapshot.Snapshot{
 		Tools: v.snapshot(s.tools), Prompts: v.snapshot(s.prompts), Resources: v.snapshot(s.resources),
 		Templates: v.snapshot(s.templates), Skills: v.snapshot(s.skills),
+	}
+	for _, p := range v.Parts {
+		for _, t := range p.Catalog.Tools {
+			now.Definitions = append(now.Definitions, lock.Of(p.Backend.Name(), t))
+		}
 	}
 	for _, kind := range []listKind{listTools, listPrompts, listResources, listTemplates, listSkills} {
 		hidden += len(all.list(kind).Entries) - len(s.list(kind).Entries)

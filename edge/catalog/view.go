@@ -27,6 +27,8 @@ type View struct {
 	// one generation of settings, as is all that is resolved in the view. nil access shows all.
 	overlay *overlay.Overlay
 	access  Visibility
+	// locked is how the tools differ from the overlay's lock.
+	locked *locked
 	// skills are the skills of each backend that entries of the overlay match.
 	skills map[*backend.Backend]overlaidSkills
 	// pages are those of the shown tools. nil if the overlay shows URIs by default.
@@ -89,10 +91,14 @@ func (v *View) catalog(b *backend.Backend) *backend.Catalog {
 	return &backend.Catalog{}
 }
 
-// hides reports whether the overlay hides what a bound call names, or the view's set lacks it.
+// hides reports whether the overlay or its lock hides what a bound call names, or the view's set lacks it.
 func (v *View) hides(kind listKind, call *mcp.Call) bool {
 	for i := range v.Parts {
-		if b := v.Parts[i].Backend; b.Name() == call.Backend && v.excludesName(b, kind, call.Params.Target) {
+		b := v.Parts[i].Backend
+		if b.Name() != call.Backend {
+			continue
+		}
+		if v.excludesName(b, kind, call.Params.Target) || v.locked.hides(kind, b, strings.TrimPrefix(call.Params.Target, b.Prefix())) {
 			return true
 		}
 	}
@@ -152,7 +158,8 @@ func mergedView(parts []part, prev *View, report *reporter, form showing) *View 
 	m := &merge{parts: parts, report: report, showing: form, owners: newOwners(parts), sameOverlay: prev.overlay == form.overlay}
 	m.sameBackends = slices.EqualFunc(prev.Parts, parts, func(a, b part) bool { return a.Backend == b.Backend })
 	m.skillsBy = m.skillsByOverlay()
-	v := &View{Parts: parts, owners: m.owners, overlay: form.overlay, access: form.access, skills: m.skillsBy, sets: form.sets}
+	m.locked = m.compareLocked(prev.locked)
+	v := &View{Parts: parts, owners: m.owners, overlay: form.overlay, access: form.access, locked: m.locked, skills: m.skillsBy, sets: form.sets}
 	v.Digest = mcp.Digest{
 		Tools:     m.digest(listTools),
 		Resources: m.digest(listResources),

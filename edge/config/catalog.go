@@ -125,13 +125,13 @@ type CatalogResource struct {
 	Groups []string `yaml:"groups" also:"group,tags"`
 }
 
-// Overlay returns the compiled Catalog with the entries of the owners of Include behind it, or nil if
-// there is neither. The settings must be valid.
+// Overlay returns the compiled Catalog with the entries of the owners of Include behind it and the lock, or nil if
+// there is none of these. The settings must be valid.
 func (c *Config) Overlay() *overlay.Overlay {
-	if c.Catalog == nil && len(c.Include) == 0 {
+	if c.Catalog == nil && len(c.Include) == 0 && !c.locks() {
 		return nil
 	}
-	out := overlay.Entries{Withheld: c.hiddenBackends()}
+	out := overlay.Entries{Withheld: c.hiddenBackends(), Lock: c.lockInForce()}
 	out.Hides = c.Catalog.addTo(&out, func(place string) string { return place })
 	c.inForce(func(_ *Include, p *part) { p.catalog().addTo(&out, p.text.locate) })
 	return overlay.New(out)

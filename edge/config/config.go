@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/mcpedge/mcpedge/edge/catalog/lock"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
@@ -86,6 +87,10 @@ type Config struct {
 	// Catalog changes how the tools and prompts of backends are shown; nil shows them as backends
 	// list them.
 	Catalog *Catalog `yaml:"catalog"`
+	// CatalogLock reports or hides tools whose definitions are not those of a file; nil compares nothing.
+	CatalogLock *CatalogLock `yaml:"catalog-lock"`
+	// lock is what is in force of the file of CatalogLock. nil without one, and for settings whose file was not read.
+	lock *lock.Lock
 	// Sets are parts of what the backends list, by name: lower-case letters, digits and -, at most 63. Each
 	// has endpoints, metadata and an audience of its own.
 	Sets map[string]Set `yaml:"sets"`

@@ -15,7 +15,7 @@ import (
 )
 
 // Generation is the part of the settings that a running edge replaces as a whole: its backends, the
-// settings of discovered ones, its catalog, its sets, its policy and its quotas, with what the files of other owners add. It is immutable.
+// settings of discovered ones, its catalog, its sets, its policy and its quotas, with what the files of other owners add and the file of the lock. It is immutable.
 type Generation struct {
 	// Config has the settings that are in force with the generation: its own part, and everything
 	// else as at the start.
@@ -89,7 +89,7 @@ func (r *Reader) Taken() []byte { return r.taken }
 // TakenIncluded returns what was read at the start of the files that it includes.
 func (r *Reader) TakenIncluded() Included { return r.included }
 
-// Included reads the files that a content of the file includes; nil if the content cannot be decoded.
+// Included reads the files that a content of the file includes, and that of its lock; nil if the content cannot be decoded.
 func (r *Reader) Included(content []byte) Included {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -114,7 +114,7 @@ func (r *Reader) First() (*Generation, error) {
 // and must not thereby lift a policy, quotas or a catalog, or remove all backends.
 //
 // included is what was read of the files that the content includes. Each owner's are used, or not, by
-// themselves: see Config.Owners of the result.
+// themselves: see Config.Owners of the result. A file of CatalogLock that cannot be used is an error.
 //
 // The errors contain no values of the file and no passwords of URLs.
 func (r *Reader) Read(content []byte, included Included, in *Generation) (*Generation, error) {
@@ -137,7 +137,7 @@ func (r *Reader) next(content []byte, included Included, in *Generation) (*Gener
 	}
 	next := r.running
 	next.origins = now.origins
-	next.Backends, next.Catalog, next.Include, next.Sets = now.Backends, now.Catalog, now.Include, now.Sets
+	next.Backends, next.Catalog, next.CatalogLock, next.Include, next.Sets = now.Backends, now.Catalog, now.CatalogLock, now.Include, now.Sets
 	if k := r.running.Kubernetes; k != nil { // Its other keys take a restart.
 		own := *k
 		own.Backends = now.serviceEntries()
@@ -156,6 +156,9 @@ func (r *Reader) next(content []byte, included Included, in *Generation) (*Gener
 		return nil, err
 	}
 	next.takeIncluded(included, in.Config.teams)
+	if err := next.Locate(next.takeLock(included)); err != nil {
+		return nil, err
+	}
 	g, err := r.compile(next, own)
 	if err != nil {
 		return nil, err
@@ -185,7 +188,7 @@ func (r *Reader) command() string {
 // policy, or without quotas, takes a restart to get them.
 func (r *Reader) governs(section string) bool {
 	switch section {
-	case "backends", "catalog", "include", "sets":
+	case "backends", "catalog", "catalog-lock", "include", "sets":
 		return true
 	case "policy":
 		return r.running.ruled
@@ -220,6 +223,9 @@ func (r *Reader) vanished(now *Config, in *Generation) error {
 	}
 	if now.Catalog == nil && in.Config.Catalog != nil {
 		gone("is no catalog", "it", "write catalog: {}")
+	}
+	if now.CatalogLock == nil && in.Config.locks() {
+		gone("is no catalog-lock", "it", "write catalog-lock: {}")
 	}
 	if now.Include == nil && len(in.Config.Include) > 0 {
 		gone("is no include", "it", "write include: []")
@@ -261,6 +267,13 @@ func (r *Reader) compile(c Config, own []Backend) (*Generation, error) {
 			Others   string
 			Services []Backend
 		}{g.Digest, services})
+	}
+	if c.locks() {
+		g.Digest = digest(c.File, struct {
+			Others string
+			Lock   CatalogLock
+			Digest string
+		}{g.Digest, *c.CatalogLock, c.lockInForce().Digest()})
 	}
 	if len(c.Include) > 0 {
 		g.Digest = digest(c.File, append([]string{g.Digest}, c.owned()...))

@@ -15,7 +15,7 @@ import (
 	"syscall"
 )
 
-// Included is what was read of the files of every Include, in their order.
+// Included is what was read of the files of every Include, in their order, and then of that of CatalogLock, if there is one.
 type Included []IncludedFiles
 
 // IncludedFiles is what was read of the files of one Include.
@@ -46,16 +46,20 @@ func (in Included) Digest() string {
 	for _, one := range in {
 		_, _ = fmt.Fprintf(h, "%q\n", one.Err)
 		for _, f := range one.Files {
-			_, _ = fmt.Fprintf(h, "%q %q %q\n", f.Name, f.Text, f.Err)
+			_, _ = fmt.Fprintf(h, "%q %q %d\n", f.Name, f.Err, len(f.Text))
+			_, _ = io.WriteString(h, f.Text)
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// readIncluded reads the files of every Include.
+// readIncluded reads the files of every Include, and that of CatalogLock.
 func (c *Config) readIncluded() (out Included) {
 	for i := range c.Include {
 		out = append(out, readFiles(filepath.Dir(c.File), c.Include[i].File))
+	}
+	if c.locks() {
+		out = append(out, c.readLock())
 	}
 	return out
 }

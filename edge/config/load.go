@@ -24,6 +24,9 @@ const (
 // Ready is the command that asks a running edge. Its only settings are those of the admin address.
 const Ready = "ready"
 
+// writesLocks begins the commands that make the file of CatalogLock, and so do not read it.
+const writesLocks = "catalog "
+
 // Load reads the settings of a command from its arguments, without the command's name, and from an
 // environment lookup such as os.LookupEnv. It writes the help text to usage and returns
 // flag.ErrHelp if help was requested. With any
@@ -60,11 +63,15 @@ func load(command string, args []string, lookup func(string) (string, bool), usa
 	if err := errors.Join(misplaced, cfg.Locate(cfg.validate(command))); err != nil {
 		return cfg, err
 	}
-	if command != Ready {
-		cfg.origins.included = cfg.readIncluded()
-		cfg.takeIncluded(cfg.origins.included, nil)
+	if command == Ready {
+		return cfg, nil
 	}
-	return cfg, nil
+	if strings.HasPrefix(command, writesLocks) {
+		cfg.CatalogLock = nil
+	}
+	cfg.origins.included = cfg.readIncluded()
+	cfg.takeIncluded(cfg.origins.included, nil)
+	return cfg, cfg.Locate(cfg.takeLock(cfg.origins.included))
 }
 
 // compose returns the settings of a file's content, the environment and the arguments, without

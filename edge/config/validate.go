@@ -62,6 +62,7 @@ func (c *Config) validate(command string) error {
 		errs = append(errs, err)
 	}
 	errs = append(errs, c.validateCatalog()...)
+	errs = append(errs, c.validateLock()...)
 	errs = append(errs, c.validateIncludes()...)
 	errs = append(errs, c.validateSets()...)
 	errs = append(errs, c.Kubernetes.validate()...)

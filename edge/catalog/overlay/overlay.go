@@ -14,6 +14,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/mcpedge/mcpedge/edge/catalog/lock"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 	"github.com/mcpedge/mcpedge/internal/pattern"
 )
@@ -56,7 +57,10 @@ type Annotations struct{ ReadOnly, Destructive, Idempotent, OpenWorld *bool }
 
 // Overlay has the entries for all lists. It is immutable and safe for concurrent use; a nil Overlay
 // changes nothing.
-type Overlay struct{ tools, prompts, resources List }
+type Overlay struct {
+	tools, prompts, resources List
+	lock                      *lock.Lock
+}
 
 // Entries are the entries for all lists, each in order of precedence.
 type Entries struct {
@@ -65,6 +69,8 @@ type Entries struct {
 	// Withheld are the names of backends of which everything is hidden, whatever the entries say.
 	Withheld                  []string
 	Tools, Prompts, Resources []Entry
+	// Lock has the recorded definitions of the backends' tools. Those that differ are hidden if it blocks. nil compares nothing.
+	Lock *lock.Lock
 }
 
 // List has the entries for tools, for prompts or for resources. The zero value changes nothing.
@@ -75,7 +81,9 @@ type List struct {
 	hides bool
 	// withheld is Entries.Withheld.
 	withheld []string
-	digest   uint64
+	// locked is true if a lock may hide any name.
+	locked bool
+	digest uint64
 	// about maps each backend to its entries, in order.
 	about map[string][]*Entry
 	// given maps names and aliases to the backends that own them.
@@ -84,7 +92,18 @@ type List struct {
 
 // New returns an overlay with the given entries, which must not be changed afterwards.
 func New(e Entries) *Overlay {
-	return &Overlay{tools: newList(&e, e.Tools), prompts: newList(&e, e.Prompts), resources: newList(&e, e.Resources)}
+	o := &Overlay{tools: newList(&e, e.Tools), prompts: newList(&e, e.Prompts), resources: newList(&e, e.Resources), lock: e.Lock}
+	o.tools.locked = e.Lock.Blocks()
+	return o
+}
+
+// Lock returns the recorded definitions of the backends' tools, or nil. Entries know nothing of them: a tool is hidden if an entry hides
+// it, or if it differs from a lock that blocks.
+func (o *Overlay) Lock() *lock.Lock {
+	if o == nil {
+		return nil
+	}
+	return o.lock
 }
 
 func newList(all *Entries, entries []Entry) List {
@@ -136,7 +155,7 @@ func (o *Overlay) Resources() List {
 // Equal reports whether two overlays have the same effect.
 func (o *Overlay) Equal(other *Overlay) bool {
 	return o.Tools().digest == other.Tools().digest && o.Prompts().digest == other.Prompts().digest &&
-		o.Resources().digest == other.Resources().digest
+		o.Resources().digest == other.Resources().digest && o.Lock().Digest() == other.Lock().Digest()
 }
 
 // Owner returns the backend to which a name or an alias of an entry belongs. ok is false for any
@@ -146,9 +165,9 @@ func (l List) Owner(name string) (backend string, ok bool) {
 	return backend, ok
 }
 
-// About reports whether the entries may change a name of a backend.
+// About reports whether the entries, or a lock, may change or hide a name of a backend.
 func (l List) About(backend string) bool {
-	return l.hides || len(l.about[backend]) > 0 || l.Withholds(backend)
+	return l.hides || l.locked || len(l.about[backend]) > 0 || l.Withholds(backend)
 }
 
 // Withholds reports whether everything of a backend is hidden.

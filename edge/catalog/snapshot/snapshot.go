@@ -8,9 +8,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
+
+	"github.com/mcpedge/mcpedge/edge/catalog/lock"
 )
 
 // Snapshot is the lists that a caller sees, under the newest revision. Each is sorted by name.
@@ -20,6 +23,9 @@ type Snapshot struct {
 	Resources []Entry `json:"resources"`
 	Templates []Entry `json:"resourceTemplates"`
 	Skills    []Entry `json:"skills"`
+	// Definitions are of all tools of the backends as these list them, also of hidden ones. Compare ignores them. Read leaves nil for a file
+	// of a release that did not write them.
+	Definitions []lock.Definition `json:"definitions"`
 }
 
 // Entries returns the number of entries of all lists.
@@ -85,13 +91,15 @@ func (s *Snapshot) Write(w io.Writer) error {
 			*l.other = []Entry{}
 		}
 	}
+	out.Definitions = append([]lock.Definition{}, s.Definitions...)
+	slices.SortStableFunc(out.Definitions, lock.Compare)
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	return e.Encode(out)
 }
 
-// Read reads what Write has written. An unknown member is an error.
+// Read reads what Write has written. An unknown member, and what follows the snapshot, is an error.
 func Read(r io.Reader) (*Snapshot, error) {
 	d := json.NewDecoder(r)
 	d.DisallowUnknownFields()
@@ -99,7 +107,18 @@ func Read(r io.Reader) (*Snapshot, error) {
 	if err := d.Decode(s); err != nil {
 		return nil, fmt.Errorf("it is no snapshot of a catalog: %w", err)
 	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, errors.New("it is no snapshot of a catalog: something follows it")
+	}
 	return s, nil
+}
+
+// Lock returns a lock with the definitions of a snapshot. block hides the tools that differ.
+func (s *Snapshot) Lock(block bool) (*lock.Lock, error) {
+	if s.Definitions == nil {
+		return nil, errors.New("it has no definitions of tools, because an earlier release has written it: make a new one with mcpedge catalog snapshot")
+	}
+	return lock.New(s.Definitions, block), nil
 }
 
 // decode decodes JSON and keeps the digits of numbers.

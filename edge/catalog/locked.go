@@ -1,0 +1,92 @@
+package catalog
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/catalog/lock"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+// locked is how the tools of a view differ from a lock. It is immutable. nil means that there is no lock.
+type locked struct {
+	lock *lock.Lock
+	// tools has the differences of every tool of the view; a tool without any has nil. The next view reuses them.
+	tools map[*pb.Tool][]string
+	// differing are the tools that differ, by the backends' own names.
+	differing map[overlaidName]bool
+	problems  []problem
+}
+
+// compareLocked compares the tools of the parts with the overlay's lock, and reports each difference once. before is that of the previous
+// view.
+func (m *merge) compareLocked(before *locked) *locked {
+	l := m.showing.overlay.Lock()
+	if l == nil {
+		return nil
+	}
+	out := &locked{lock: l, tools: make(map[*pb.Tool][]string), differing: make(map[overlaidName]bool)}
+	for _, p := range m.parts {
+		name := p.Backend.Name()
+		for _, t := range p.Catalog.Tools {
+			parts, known := before.of(l, t)
+			if !known {
+				parts = l.Differences(name, t)
+			}
+			if out.tools[t] = parts; len(parts) == 0 {
+				continue
+			}
+			out.differing[overlaidName{listTools, p.Backend, t.GetName()}] = true
+			out.problems = append(out.problems, problem{name, "the tool " + strconv.Quote(t.GetName()) + " " + differs(l, parts)})
+			if !known {
+				m.reportLocked(l, name, t, parts)
+			}
+		}
+	}
+	return out
+}
+
+// of returns the differences of a tool that were found by a lock.
+func (d *locked) of(l *lock.Lock, t *pb.Tool) (parts []string, known bool) {
+	if d == nil || d.lock != l {
+		return nil, false
+	}
+	parts, known = d.tools[t]
+	return parts, known
+}
+
+// hides reports whether a tool of a backend differs from a lock that blocks. Nothing of another kind does.
+func (d *locked) hides(kind listKind, b *backend.Backend, name string) bool {
+	return d != nil && kind == listTools && d.lock.Blocks() && d.differing[overlaidName{kind, b, name}]
+}
+
+// all returns the problems.
+func (d *locked) all() []problem {
+	if d == nil {
+		return nil
+	}
+	return d.problems
+}
+
+// differs says how a tool differs from a lock, and what follows.
+func differs(l *lock.Lock, parts []string) string {
+	text := "differs from the catalog-lock: " + strings.Join(parts, ", ")
+	if parts[0] == lock.Unknown {
+		text = "is not in the catalog-lock"
+	}
+	if l.Blocks() {
+		text += "; it is hidden until the lock has this definition"
+	}
+	return text
+}
+
+// reportLocked logs a difference of a tool.
+func (m *merge) reportLocked(l *lock.Lock, owner string, t *pb.Tool, parts []string) {
+	message := "a tool differs from the catalog-lock: review it, and make a new snapshot if it is as intended"
+	if l.Blocks() {
+		message = "a tool differs from the catalog-lock, and is hidden: review it, and make a new snapshot if it is as intended"
+	}
+	m.report.once(fmt.Sprintf("locked\x00%t\x00%+v", l.Blocks(), lock.Of(owner, t)), message, "backend", owner, "tool", Clip(t.GetName()), "differs", strings.Join(parts, ", "))
+}
