@@ -24,7 +24,8 @@ import (
 const usage = `mcpedge catalog snapshot [flags]
         prints what a caller sees of the backends, as JSON: tools, prompts, resources, templates and skills, under the newest
         revision, through the catalog and the policy, and what the catalog sends beside: pinned arguments by a digest of
-        their values. The same lists give the same bytes, so the file can be kept in a repository
+        their values. The same lists give the same bytes, so the file can be kept in a repository, and be the file of
+        catalog-lock: it has digests of each backend's own definition of each tool, which diff does not compare
 mcpedge catalog diff OLD [NEW] [--fail KIND] [flags]
         says how two such files differ; without NEW, how the backends differ from OLD now. Each line begins with the kind
         of the change:

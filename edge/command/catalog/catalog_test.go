@@ -130,6 +130,23 @@ func TestSnapshotOfACaller(t *testing.T) {
 	}
 }
 
+// A snapshot has the definitions of all tools, also of hidden ones, and is made while the lock in the settings is missing or half written.
+func TestSnapshotForALock(t *testing.T) {
+	dir := t.TempDir()
+	settings := file(t, filepath.Join(dir, "edge.yaml"), "backends: [{name: one, target: '"+commandtest.Tools(t, "m", 2)+"'}]\n"+
+		"catalog: {default: hide}\ncatalog-lock: {file: catalog.json, on-difference: block}\n")
+	first, err := run(t, "snapshot", "--config", settings)
+	if err != nil || !strings.Contains(first, `"tools": []`) || strings.Count(first, `"tool": "m000`) != 2 {
+		t.Fatalf("%v\n%s", err, first)
+	}
+	for _, before := range []string{"", first} {
+		file(t, filepath.Join(dir, "catalog.json"), before)
+		if again, err := run(t, "snapshot", "--config", settings); err != nil || again != first {
+			t.Errorf("%v\n%s\nwant\n%s", err, again, first)
+		}
+	}
+}
+
 // Mistakes in the command, files that are no snapshots, and backends that cannot be asked are errors.
 func TestMistakes(t *testing.T) {
 	dir := t.TempDir()

@@ -67,6 +67,7 @@ func TestOfflineReadsEveryFile(t *testing.T) {
 		"policy.external.tls.ca":   backend + "policy: {default: deny, external: {target: 'h:1', tls: {ca: absent}}}\n",
 		"policy.external.tls.cert": backend + "policy: {default: deny, external: {target: 'h:1', tls: {cert: absent, key: there}}}\n",
 		"policy.external.tls.key":  backend + "policy: {default: deny, external: {target: 'h:1', tls: {cert: there, key: absent}}}\n",
+		"catalog-lock.file":        backend + "catalog-lock: {file: absent}\n",
 		"audit.digest-key-file":    backend + "audit: {file: a, arguments: digest, digest-key-file: absent}\n",
 		"auth.issuers.introspection.client-secret-file": issuer("introspection: {url: 'https://h/i', client-id: me, client-secret-file: absent}"),
 		"auth.issuers.exchange.client-secret-file":      issuer("exchange: {client-id: me, client-secret-file: absent}"),
