@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -82,11 +81,11 @@ func differs(l *lock.Lock, parts []string) string {
 	return text
 }
 
-// reportLocked logs a difference of a tool.
+// reportLocked logs a difference of a tool, once for each lock: a backend cannot fill the log with further definitions.
 func (m *merge) reportLocked(l *lock.Lock, owner string, t *pb.Tool, parts []string) {
 	message := "a tool differs from the catalog-lock: review it, and make a new snapshot if it is as intended"
 	if l.Blocks() {
 		message = "a tool differs from the catalog-lock, and is hidden: review it, and make a new snapshot if it is as intended"
 	}
-	m.report.once(fmt.Sprintf("locked\x00%t\x00%+v", l.Blocks(), lock.Of(owner, t)), message, "backend", owner, "tool", Clip(t.GetName()), "differs", strings.Join(parts, ", "))
+	m.report.once(strings.Join(append([]string{"locked", l.Digest(), owner, t.GetName()}, parts...), "\x00"), message, "backend", owner, "tool", Clip(t.GetName()), "differs", strings.Join(parts, ", "))
 }

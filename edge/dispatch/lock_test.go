@@ -54,9 +54,12 @@ func TestLockWarns(t *testing.T) {
 	if got := listedNames(t, d, mcp.MethodToolsList); !slices.Equal(got, []string{"p_find", "p_keep", "p_new"}) {
 		t.Errorf("the tools are %q", got)
 	}
-	for range 3 { // Later views report nothing again.
-		f.change(func() { f.prompts = append(f.prompts, &pb.Prompt{Name: strings.Repeat("x", 1+len(f.prompts))}) })
-		await.Until(t, "the prompts", func() bool { return len(listedNames(t, d, mcp.MethodPromptsList)) == len(f.prompts) })
+	for _, text := range []string{"first", "second", "third"} { // Later definitions are not reported again.
+		f.change(func() { f.tools = append([]*pb.Tool{{Name: "find", Description: text}}, f.tools[1:]...) })
+		await.Until(t, "the description", func() bool {
+			reply, err := d.Call(t.Context(), rules(t, modern), request(t, mcp.MethodToolsList, `{}`), nil)
+			return err == nil && strings.Contains(string(reply.Result), text)
+		})
 	}
 	d.Catalog().Exchange(lockedTo(false, f.tools...), nil, func() {}, false)
 	if got := d.Catalog().Problems("one"); len(got) > 0 {
