@@ -53,8 +53,9 @@ func (l *locking) put() {
 // await waits until the admin address and the metrics have these problems of the backend.
 func (l *locking) await(want ...string) {
 	l.t.Helper()
+	c := newCaller(l.t, "http://"+l.Admin+"/v1/backends")
 	await.Until(l.t, fmt.Sprintf("the problems %q", want), func() bool {
-		body := object(l.t, newCaller(l.t, "http://"+l.Admin+"/v1/backends").send(l.t, http.MethodGet, "").want(http.StatusOK).body)
+		body := object(l.t, c.send(l.t, http.MethodGet, "").want(http.StatusOK).body)
 		var got []string
 		all, _ := body["backends"].([]any)[0].(map[string]any)["problems"].([]any)
 		for _, one := range all {
