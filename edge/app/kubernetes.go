@@ -3,6 +3,7 @@ package app
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -215,6 +216,22 @@ func (a *App) checkServiceFiles(ctx context.Context, cfg, was *config.Config) er
 		}
 	}
 	return nil
+}
+
+// CheckServiceMetadata returns an error for each entry of kubernetes.backends that names a file of metadata
+// which cannot be read.
+func CheckServiceMetadata(cfg config.Config) error {
+	if cfg.Kubernetes == nil {
+		return nil
+	}
+	var errs []error
+	for i := range cfg.Kubernetes.Backends {
+		b := &cfg.Kubernetes.Backends[i]
+		if err := addMetadata(new(backend.Config), b, slog.New(slog.DiscardHandler)); err != nil {
+			errs = append(errs, fmt.Errorf("kubernetes.backends[%d] %s: %w", i, b.Name, err))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // closeServices closes the files of discovered backends that are not in use.

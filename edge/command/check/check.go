@@ -62,7 +62,7 @@ func takeSwitch(name string, args []string) (given bool, rest []string) {
 
 // offline checks settings, and the files that they name. It opens no connection.
 func offline(ctx context.Context, cfg config.Config, out io.Writer) error {
-	files := errors.Join(app.CheckTLS(cfg, out), app.CheckAuthFiles(cfg, out), app.CheckAudit(cfg, out), app.CheckIdentity(cfg, out), app.CheckDescriptors(ctx, cfg, out))
+	files := errors.Join(app.CheckTLS(cfg, out), app.CheckAuthFiles(cfg, out), app.CheckAudit(cfg, out), app.CheckIdentity(cfg, out), app.CheckDescriptors(ctx, cfg, out), app.CheckServiceMetadata(cfg))
 	for _, note := range notesOn(&cfg) {
 		_, _ = fmt.Fprintln(out, "note    "+note)
 	}
@@ -78,7 +78,7 @@ func offline(ctx context.Context, cfg config.Config, out io.Writer) error {
 
 // run checks settings, their backends and, unless budget is 0, whether the tools are within it.
 func run(ctx context.Context, cfg config.Config, trial *prober.Trial, budget int, out io.Writer) error {
-	files, issuers := app.CheckTLS(cfg, out), errors.Join(app.CheckAuth(ctx, cfg, out), app.CheckAudit(cfg, out), app.CheckIdentity(cfg, out), app.CheckRedis(ctx, cfg, out))
+	files, issuers := errors.Join(app.CheckTLS(cfg, out), app.CheckServiceMetadata(cfg)), errors.Join(app.CheckAuth(ctx, cfg, out), app.CheckAudit(cfg, out), app.CheckIdentity(cfg, out), app.CheckRedis(ctx, cfg, out))
 	app.ReportExternal(cfg, out)
 	for _, note := range notesOn(&cfg) {
 		_, _ = fmt.Fprintln(out, "note    "+note)

@@ -184,15 +184,14 @@ func TestDisabledBackendAndSet(t *testing.T) {
 	harness.OneProcess(t)
 	t.Parallel() // it waits for most of its time
 	d := startDisabling(t)
-	at := *d.edges[1]
-	at.URL += "/s"
-	set := func() message { return newStateless(t, at.URL).call("add", anAddition).final() }
+	at := d.edges[1].URL + "/s"
+	set := func() message { return newStateless(t, at).call("add", anAddition).final() }
 	d.ops[0].post("/v1/catalog/disable", `{"name":"s","reason":"SECRET of the set"}`).want(http.StatusOK).has("set", "disabled", "kind")
 	await.Until(t, "the set to be refused", func() bool { return set().Error != nil })
 	if m := set().wantError(t, forbidden); !strings.Contains(m.Error.Message, "this endpoint "+disabledText) {
 		t.Errorf("%s", m.raw)
 	}
-	if tools := newStateless(t, at.URL).request("tools/list", nil).result()["tools"]; len(tools.([]any)) != 0 {
+	if tools := newStateless(t, at).request("tools/list", nil).result()["tools"]; len(tools.([]any)) != 0 {
 		t.Errorf("the set lists %v", tools)
 	}
 	if refuses(t, d.edges[1], d.ops[1], "add") {
