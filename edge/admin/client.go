@@ -33,13 +33,15 @@ type client struct {
 	server Server
 	// info is the clientInfo.
 	info []byte
+	// loaded is Disabler.Loaded: requests before that are refused, because what they name may be disabled.
+	loaded func() bool
 	// memory is charged with results until the response is made.
 	memory *budget.Holder
 }
 
-func newClient(s Server, version string, memory *budget.Holder) *client {
+func newClient(s Server, version string, loaded func() bool, memory *budget.Holder) *client {
 	info := jsonrpc.AppendString([]byte(`{"name":"mcpedge-admin","version":`), version)
-	return &client{server: s, info: append(info, '}'), memory: memory}
+	return &client{server: s, info: append(info, '}'), loaded: loaded, memory: memory}
 }
 
 // params are a request's params while they are being written.
@@ -97,6 +99,9 @@ func (p *params) round(r *pb.Round) error {
 
 // call sends one request and returns its result. nil capabilities mean everything.
 func (c *client) call(ctx context.Context, method mcp.Method, p params, capabilities *structpb.Struct) (json.RawMessage, error) {
+	if !c.loaded() {
+		return nil, errNotLoaded
+	}
 	var meta params
 	meta.text(mcp.MetaVersion, revision.Stateless().Version)
 	meta.raw(mcp.MetaClientInfo, c.info)

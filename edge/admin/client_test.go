@@ -39,7 +39,9 @@ func (e *echo) Post(_ context.Context, in *mcp.Incoming, out mcp.Outgoing) {
 
 func (e *echo) End(context.Context, *mcp.Incoming, mcp.Outgoing) {}
 
-func (e *echo) catalog() *catalog { return &catalog{client: newClient(e, "7.0.0", nil)} }
+func (e *echo) catalog() *catalog {
+	return &catalog{client: newClient(e, "7.0.0", func() bool { return true }, nil)}
+}
 
 // posted is the params of the request that was sent.
 func (e *echo) posted(t *testing.T) map[string]any {

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,8 @@ import (
 
 // Disabler disables and enables for operators. It must be safe for concurrent use.
 type Disabler interface {
+	// Loaded reports whether List has what operators have disabled; false on a replica that has not reached the medium since its start.
+	Loaded() bool
 	// List returns what is disabled; nil if nothing is.
 	List() *disabled.List
 	// Disable disables what the entry names, on all replicas, and returns the entry with its time. The errors are
@@ -29,7 +32,10 @@ type Disabler interface {
 
 // Finder finds what an operator names. kind and backend may be empty. The error is a *disabled.NotFoundError, or says what is wrong with
 // the name.
-type Finder func(kind disabled.Kind, backend, name string) (disabled.ID, error)
+type Finder func(kind disabled.Kind, backend, name string) (disabled.Found, error)
+
+// errNotLoaded is the error of requests for what a replica that starts must not serve yet.
+var errNotLoaded = status.Error(codes.Unavailable, "this replica has not read yet what operators have disabled, because the state cannot be reached: try again")
 
 // disabledService implements DisabledService.
 type disabledService struct {
@@ -41,29 +47,35 @@ type disabledService struct {
 
 // ListDisabled implements DisabledService.
 func (s *disabledService) ListDisabled(context.Context, *pb.ListDisabledRequest) (*pb.ListDisabledResponse, error) {
+	if !s.disabler.Loaded() {
+		return nil, errNotLoaded
+	}
 	return &pb.ListDisabledResponse{Disabled: disabledOf(s.disabler.List())}, nil
 }
 
 // Disable implements DisabledService.
 func (s *disabledService) Disable(ctx context.Context, in *pb.DisableRequest) (*pb.DisableResponse, error) {
-	id, err := s.find(disabled.Kind(in.GetKind()), in.GetBackend(), in.GetName())
+	found, err := s.find(disabled.Kind(in.GetKind()), in.GetBackend(), in.GetName())
 	var done disabled.Entry
-	err = s.act(ctx, ActDisable, in, id, err, func(by mcp.Principal) (err error) {
+	err = s.act(ctx, ActDisable, in, found.ID, found.Canonical, err, func(by mcp.Principal) (err error) {
 		done, err = s.disabler.Disable(ctx, disabled.Entry{
-			ID: id, Reason: in.GetReason(), Issuer: by.Issuer, Subject: by.Subject, SubjectIsClient: by.SubjectIsClient,
+			ID: found.ID, Canonical: found.Canonical, Reason: in.GetReason(), Issuer: by.Issuer, Subject: by.Subject, SubjectIsClient: by.SubjectIsClient,
 		})
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &pb.DisableResponse{Disabled: disabledEntry(&done)}, nil
+	return &pb.DisableResponse{Disabled: disabledEntry(&done), Unlisted: found.Unlisted}, nil
 }
 
 // Enable implements DisabledService.
 func (s *disabledService) Enable(ctx context.Context, in *pb.EnableRequest) (*pb.EnableResponse, error) {
+	if !s.disabler.Loaded() {
+		return nil, errNotLoaded
+	}
 	was, err := s.named(in)
-	err = s.act(ctx, ActEnable, in, was.ID, err, func(mcp.Principal) error { return s.disabler.Enable(ctx, was.ID) })
+	err = s.act(ctx, ActEnable, in, was.ID, was.Canonical, err, func(mcp.Principal) error { return s.disabler.Enable(ctx, was.ID) })
 	if err != nil {
 		return nil, err
 	}
@@ -78,8 +90,8 @@ type asked interface {
 	GetReason() string
 }
 
-// act records an act, and does it if what it names was found: unfound is nil then.
-func (s *disabledService) act(ctx context.Context, method string, in asked, id disabled.ID, unfound error, fn func(by mcp.Principal) error) error {
+// act records an act, and does it if what it names was found: missing is nil then. canonical is that of a tool.
+func (s *disabledService) act(ctx context.Context, method string, in asked, id disabled.ID, canonical string, missing error, fn func(by mcp.Principal) error) error {
 	act := Act{Method: method, Reason: mcp.ClipText(in.GetReason())}
 	switch id.Kind {
 	case disabled.Backend:
@@ -87,12 +99,12 @@ func (s *disabledService) act(ctx context.Context, method string, in asked, id d
 	case disabled.Set:
 		act.Set = id.Name
 	case disabled.Tool:
-		act.Target, act.Backend = id.Name, id.Backend
+		act.Target, act.Backend = canonical, id.Backend
 	default:
 		act.Target = mcp.ClipText(in.GetName())
 	}
 	return s.acts.do(ctx, act, func() error {
-		err := unfound
+		err := missing
 		if n := len(in.GetReason()); err == nil && n > disabled.MaxReason {
 			err = fmt.Errorf("reason: it has %d bytes, the limit is %d", n, disabled.MaxReason)
 		}
@@ -110,17 +122,20 @@ func (s *disabledService) act(ctx context.Context, method string, in asked, id d
 // named returns what is disabled under the name of a request: as it is listed, or else as Disable has found it.
 func (s *disabledService) named(in *pb.EnableRequest) (disabled.Entry, error) {
 	var found []disabled.Entry
-	match := func(id disabled.ID) {
+	match := func(is func(e *disabled.Entry) bool) {
 		for _, e := range s.disabler.List().Entries() {
-			if e.Name == id.Name && (id.Kind == "" || id.Kind == e.Kind) && (id.Backend == "" || id.Backend == e.Backend) {
+			if is(&e) {
 				found = append(found, e)
 			}
 		}
 	}
-	match(disabled.ID{Kind: disabled.Kind(in.GetKind()), Name: in.GetName(), Backend: in.GetBackend()})
+	kind, backend := disabled.Kind(in.GetKind()), in.GetBackend()
+	match(func(e *disabled.Entry) bool {
+		return cmp.Or(e.Canonical, e.Name) == in.GetName() && cmp.Or(kind, e.Kind) == e.Kind && cmp.Or(backend, e.Backend) == e.Backend
+	})
 	if len(found) == 0 {
-		if id, err := s.find(disabled.Kind(in.GetKind()), in.GetBackend(), in.GetName()); err == nil {
-			match(id)
+		if named, err := s.find(kind, backend, in.GetName()); err == nil {
+			match(func(e *disabled.Entry) bool { return e.ID == named.ID })
 		}
 	}
 	switch len(found) {
@@ -164,7 +179,7 @@ func disabledOf(l *disabled.List) (out []*pb.Disabled) {
 
 func disabledEntry(e *disabled.Entry) *pb.Disabled {
 	return &pb.Disabled{
-		Kind: string(e.Kind), Name: e.Name, Backend: e.Backend, Reason: e.Reason, Since: timestamppb.New(e.Since),
+		Kind: string(e.Kind), Name: cmp.Or(e.Canonical, e.Name), Backend: e.Backend, Reason: e.Reason, Since: timestamppb.New(e.Since),
 		Operator: &pb.Principal{Subject: e.Subject, Issuer: e.Issuer, SubjectIsClient: e.SubjectIsClient},
 	}
 }

@@ -54,7 +54,7 @@ func newGateway(ready Readiness, pool *backend.Pool, api *API, acts operations) 
 	)
 	ctx := context.Background()
 	err := errors.Join(
-		pb.RegisterCatalogServiceHandlerServer(ctx, mux, &catalog{client: newClient(api.Server, api.Replica.Status().Version, api.Memory), shown: api.ShownTool}),
+		pb.RegisterCatalogServiceHandlerServer(ctx, mux, &catalog{client: newClient(api.Server, api.Replica.Status().Version, api.Disabler.Loaded, api.Memory), shown: api.ShownTool}),
 		pb.RegisterSessionServiceHandlerServer(ctx, mux, &sessions{server: api.Server, directory: api.Sessions, acts: acts}),
 		pb.RegisterTaskServiceHandlerServer(ctx, mux, &taskService{tasks: api.Tasks, acts: acts}),
 		pb.RegisterDisabledServiceHandlerServer(ctx, mux, &disabledService{disabler: api.Disabler, find: api.Find, acts: acts}),

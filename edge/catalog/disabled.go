@@ -2,8 +2,8 @@ package catalog
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +22,8 @@ func (v *View) without(l *disabled.List) *View {
 		skills: v.skills, pages: v.pages, sets: v.sets, disabled: l, enabled: v, instructions: v.instructions, private: v.private,
 		missing: v.missing, failed: v.failed,
 	}
+	l = l.Prefixed(n.prefix)
+	n.refused = l
 	tools, resources, prompts := *v.Tools, *v.Resources, *v.Prompts
 	tools.List = tools.List.enabled(l)
 	resources.List, resources.TemplateList, resources.skillList = resources.List.enabled(l), resources.TemplateList.enabled(l), resources.skillList.enabled(l)
@@ -39,6 +41,16 @@ func (v *View) without(l *disabled.List) *View {
 	return n
 }
 
+// prefix returns the prefix of a backend's names; empty without such a backend.
+func (v *View) prefix(name string) string {
+	for i := range v.Parts {
+		if b := v.Parts[i].Backend; b.Name() == name {
+			return b.Prefix()
+		}
+	}
+	return ""
+}
+
 // enabled returns the entries of a list that are not disabled: l itself if none of its entries is.
 func (l *list) enabled(by *disabled.List) *list {
 	is := func(e *entry) bool { return disables(by, &e.target, e.owner) }
@@ -48,14 +60,14 @@ func (l *list) enabled(by *disabled.List) *list {
 	return l.subset(func(i int) bool { return !is(l.Entries[i]) })
 }
 
-// disables reports whether a tool is disabled, or the backend of anything else.
+// disables reports whether an object's backend is disabled, or the object itself, which can be a tool only. by has canonical names.
 func disables(by *disabled.List, t *policy.Target, owner string) bool {
 	return by.HasBackend(owner) || t.Kind == policy.Tool && by.HasTool(owner, t.Name)
 }
 
 // disables reports whether an object, its backend or the view's set is disabled.
 func (v *View) disables(t *policy.Target) bool {
-	return v.disabled != nil && (disables(v.disabled, t, t.Backend) || v.set != nil && v.disabled.HasSet(v.set.Name))
+	return v.refused != nil && (disables(v.refused, t, t.Backend) || v.set != nil && v.refused.HasSet(v.set.Name))
 }
 
 // Disabled returns the error of a request whose target, its backend or its set an operator has disabled, or nil. It has a target if its
@@ -78,73 +90,103 @@ func (t *Target) Disabled() *mcp.Error {
 	return mcp.Errorf(mcp.KindForbidden, "%s is disabled by the operator of this server: do without it until it is enabled again", what)
 }
 
-// Find returns the ID of what an operator names: a tool of the root by its canonical or shown name or by an alias, a backend, or a set.
-// An empty kind means any. With the backend of a tool, name is the canonical one, and the backend need not list it. The error is a
-// *disabled.NotFoundError, or says that several have the name and how to name one.
-func (c *Catalog) Find(kind disabled.Kind, of, name string) (disabled.ID, error) {
-	var found []disabled.ID
+// Find returns what an operator names: a tool of the root by its canonical or shown name or by an alias, a backend, or a set. An empty
+// kind means any. With the backend of a tool, name may be without the prefix, and the backend need not list a name with it. The error
+// is a *disabled.NotFoundError, or says that several have the name and how to name one.
+func (c *Catalog) Find(kind disabled.Kind, of, name string) (disabled.Found, error) {
 	is := func(k disabled.Kind) bool { return cmp.Or(kind, k) == k }
-	isBackend := func(name string) bool {
-		return slices.ContainsFunc(c.views.backends(), func(b *backend.Backend) bool { return b.Name() == name })
-	}
 	switch {
 	case name == "":
-		return disabled.ID{}, fmt.Errorf("name the tool, the backend or the set")
+		return disabled.Found{}, errors.New("name the tool, the backend or the set")
+	case len(name) > disabled.MaxName:
+		return disabled.Found{}, fmt.Errorf("name: it has %d bytes, the limit is %d", len(name), disabled.MaxName)
 	case !slices.Contains([]disabled.Kind{"", disabled.Tool, disabled.Backend, disabled.Set}, kind):
-		return disabled.ID{}, fmt.Errorf("kind %q: it is tool, backend or set", kind)
+		return disabled.Found{}, fmt.Errorf("kind %q: it is tool, backend or set", Clip(string(kind)))
 	case of != "" && !is(disabled.Tool):
-		return disabled.ID{}, fmt.Errorf("a %s has no backend: leave backend out", kind)
-	case of != "" && !isBackend(of):
-		return disabled.ID{}, &disabled.NotFoundError{Message: fmt.Sprintf("there is no backend %q: GET /v1/backends lists them", Clip(of))}
+		return disabled.Found{}, fmt.Errorf("a %s has no backend: leave backend out", kind)
 	case of != "":
-		return disabled.ID{Kind: disabled.Tool, Name: name, Backend: of}, nil
+		return c.findOf(of, name)
 	}
+	var found []disabled.Found
 	if is(disabled.Tool) {
 		found = c.Shared().toolsNamed(name)
 	}
-	if is(disabled.Backend) && isBackend(name) {
-		found = append(found, disabled.ID{Kind: disabled.Backend, Name: name})
+	if is(disabled.Backend) && c.backend(name) != nil {
+		found = append(found, disabled.Found{ID: disabled.ID{Kind: disabled.Backend, Name: name}})
 	}
 	if _, ok := (*c.views.sets.Load())[name]; ok && is(disabled.Set) {
-		found = append(found, disabled.ID{Kind: disabled.Set, Name: name})
+		found = append(found, disabled.Found{ID: disabled.ID{Kind: disabled.Set, Name: name}})
 	}
+	return one(name, found, &disabled.NotFoundError{Message: fmt.Sprintf(
+		"there is no %s %q: a tool that is not listed now, or only to some callers, is named with its backend", cmp.Or(string(kind), "tool, backend or set"), Clip(name))})
+}
+
+// backend returns the configured backend of a name, or nil.
+func (c *Catalog) backend(name string) *backend.Backend {
+	for _, b := range c.views.backends() {
+		if b.Name() == name {
+			return b
+		}
+	}
+	return nil
+}
+
+// findOf finds a tool of the backend of.
+func (c *Catalog) findOf(of, name string) (disabled.Found, error) {
+	b := c.backend(of)
+	if b == nil {
+		return disabled.Found{}, &disabled.NotFoundError{Message: fmt.Sprintf("there is no backend %q: GET /v1/backends lists them", Clip(of))}
+	}
+	v := c.Shared()
+	others := func(f disabled.Found) bool { return f.Backend != of }
+	found := slices.DeleteFunc(v.toolsNamed(name), others)
+	prefix := b.Prefix()
+	if len(found) == 0 {
+		found = slices.DeleteFunc(v.toolsNamed(prefix+name), others)
+	}
+	if own, prefixed := strings.CutPrefix(name, prefix); len(found) == 0 && prefixed && own != "" {
+		return disabled.Found{ID: disabled.ID{Kind: disabled.Tool, Name: own, Backend: of}, Canonical: name, Unlisted: true}, nil
+	}
+	return one(name, found, &disabled.NotFoundError{Message: fmt.Sprintf(
+		"the backend %q does not list a tool %q: one that it does not list now, or only to some callers, is named with its prefix, %q", of, Clip(name), prefix)})
+}
+
+// one returns the only one that was found, none without any, or an error that names them all.
+func one(name string, found []disabled.Found, none error) (disabled.Found, error) {
 	switch len(found) {
 	case 0:
-		return disabled.ID{}, &disabled.NotFoundError{Message: fmt.Sprintf(
-			"there is no %s %q: a tool that is not listed now, or only to some callers, is named with its backend", cmp.Or(string(kind), "tool, backend or set"), Clip(name))}
+		return disabled.Found{}, none
 	case 1:
 		return found[0], nil
 	}
-	return disabled.ID{}, ambiguous(name, found)
-}
-
-// ambiguous returns the error for a name of several.
-func ambiguous(name string, found []disabled.ID) error {
 	texts := make([]string, len(found))
-	for i, id := range found {
-		if texts[i] = fmt.Sprintf("the %s %q", id.Kind, Clip(id.Name)); id.Kind == disabled.Tool {
-			texts[i] += fmt.Sprintf(" of the backend %q", id.Backend)
+	for i, f := range found {
+		if texts[i] = fmt.Sprintf("the %s %q", f.Kind, Clip(cmp.Or(f.Canonical, f.Name))); f.Kind == disabled.Tool {
+			texts[i] += fmt.Sprintf(" of the backend %q", f.Backend)
 		}
 	}
-	return fmt.Errorf("%q is a name of %s: name one of them, with its kind and, for a tool, its backend", Clip(name), strings.Join(texts, " and "))
+	return disabled.Found{}, fmt.Errorf("%q is a name of %s: name one of them, with its kind and, for a tool, its backend", Clip(name), strings.Join(texts, " and "))
 }
 
 // toolsNamed returns the tools of a view with a canonical name, shown name or alias.
-func (v *View) toolsNamed(name string) []disabled.ID {
-	found := map[disabled.ID]bool{}
-	add := func(backend, name string) {
-		found[disabled.ID{Kind: disabled.Tool, Name: name, Backend: backend}] = true
-	}
+func (v *View) toolsNamed(name string) []disabled.Found {
+	found := map[canonicalName]bool{}
 	if t := v.Tools.ByName[name]; t != nil {
-		add(t.Owner.Name(), t.Name)
+		found[canonicalName{t.Owner.Name(), t.Name}] = true
 	}
 	if r := v.Tools.reserved[name]; r.owner != nil {
-		add(r.owner.Name(), r.name)
+		found[canonicalName{r.owner.Name(), r.name}] = true
 	}
 	for own := range v.Tools.own {
 		if own.name == name {
-			add(own.backend, own.name)
+			found[own] = true
 		}
 	}
-	return slices.SortedFunc(maps.Keys(found), func(a, b disabled.ID) int { return cmp.Compare(a.Backend, b.Backend) })
+	out := make([]disabled.Found, 0, len(found))
+	for n := range found {
+		id := disabled.ID{Kind: disabled.Tool, Name: strings.TrimPrefix(n.name, v.prefix(n.backend)), Backend: n.backend}
+		out = append(out, disabled.Found{ID: id, Canonical: n.name})
+	}
+	slices.SortFunc(out, func(a, b disabled.Found) int { return cmp.Compare(a.Backend, b.Backend) })
+	return out
 }

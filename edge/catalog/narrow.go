@@ -55,7 +55,7 @@ type viewOptions struct {
 // set never has a name of another backend than v.
 func (v *View) narrow(set *overlay.Set, c *viewOptions) *View {
 	n := &View{
-		Parts: v.Parts, owners: v.owners, overlay: v.overlay, access: v.access, locked: v.locked, sets: v.sets, disabled: v.disabled, skills: v.skills, pages: v.pages, private: v.private, failed: v.failed,
+		Parts: v.Parts, owners: v.owners, overlay: v.overlay, access: v.access, locked: v.locked, sets: v.sets, disabled: v.disabled, refused: v.refused, skills: v.skills, pages: v.pages, private: v.private, failed: v.failed,
 		whole: v, set: set,
 	}
 	if set.Title != "" && c.server != nil {

@@ -37,6 +37,8 @@ type View struct {
 	sets *overlay.Sets
 	// disabled is what operators have disabled: it is not listed, and Target.Disabled refuses it. nil if nothing is.
 	disabled *disabled.List
+	// refused is disabled with canonical names.
+	refused *disabled.List
 	// enabled is the view without disabled. nil if disabled is, and in sets.
 	enabled *View
 

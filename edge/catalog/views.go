@@ -161,11 +161,13 @@ func (s *views) wholeForCall(ctx context.Context, call *mcp.Call) (*View, error)
 const ownAtOnce = 16
 
 // own returns the caller's own view, made from the private lists of the needed backends and the
-// cached ones of others. Lists that cannot be read are missing from it, and failed is set. It fails
-// only when ctx ends.
+// cached ones of others. Lists that cannot be read are missing from it, and failed is set. Those of
+// disabled backends are not read. It fails only when ctx ends.
 func (s *views) own(ctx context.Context, p mcp.Principal, shared *View, needed func(rank int) bool) (*View, error) {
 	parts := slices.Clone(shared.Parts)
-	failed, err := s.ownParts(ctx, p, parts, needed)
+	failed, err := s.ownParts(ctx, p, parts, func(i int) bool {
+		return needed(i) && !shared.disabled.HasBackend(parts[i].Backend.Name()) // A disabled backend gets no data of callers.
+	})
 	if err != nil {
 		return nil, err
 	}

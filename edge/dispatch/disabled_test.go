@@ -110,14 +110,14 @@ func TestDisabled(t *testing.T) {
 		// listless are names that the root does not list, listed some that it does.
 		listless, listed string
 	}{
-		"a tool":               {[]string{"tool:one/p_shown"}, 2, 2, `"p_shown"`, `"p_other" "p_greet" "x://a/1"`},
+		"a tool":               {[]string{"tool:one/shown"}, 2, 2, `"p_shown"`, `"p_other" "p_greet" "x://a/1"`},
 		"a backend":            {[]string{"backend:one"}, everything, everything, `"p_shown" "p_greet" "x://a/1" "x://a/{id}" "skill://one/SKILL.md"`, ""},
 		"a set":                {[]string{"set:s"}, 0, everything, "", `"p_shown" "p_other" "p_greet" "x://a/1"`},
-		"a tool and a set":     {[]string{"tool:one/p_other", "set:s"}, 1, everything, `"p_other"`, `"p_shown"`},
-		"of another backend":   {[]string{"tool:two/p_shown", "backend:two", "set:two"}, 0, 0, "", `"p_shown"`},
-		"a prompt is no tool":  {[]string{"tool:one/p_greet"}, 0, 0, "", `"p_greet"`},
-		"the name of its own":  {[]string{"tool:one/shown"}, 0, 0, "", `"p_shown"`},
-		"what is not there":    {[]string{"tool:one/p_nothing"}, 0, 0, "", `"p_shown"`},
+		"a tool and a set":     {[]string{"tool:one/other", "set:s"}, 1, everything, `"p_other"`, `"p_shown"`},
+		"of another backend":   {[]string{"tool:two/shown", "backend:two", "set:two"}, 0, 0, "", `"p_shown"`},
+		"a prompt is no tool":  {[]string{"tool:one/greet"}, 0, 0, "", `"p_greet"`},
+		"a name with a prefix": {[]string{"tool:one/p_shown"}, 0, 0, "", `"p_shown"`},
+		"what is not there":    {[]string{"tool:one/nothing"}, 0, 0, "", `"p_shown"`},
 		"another kind of name": {[]string{"set:one", "backend:s"}, 0, 0, "", `"p_shown"`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -212,13 +212,13 @@ func TestDisabledIsNotified(t *testing.T) {
 	}
 	everyKind := []mcp.ChangeKind{mcp.ToolsChanged, mcp.ResourcesChanged, mcp.PromptsChanged}
 	slices.Sort(everyKind)
-	d.Catalog().Disable(off("tool:one/p_shown"))
+	d.Catalog().Disable(off("tool:one/shown"))
 	for _, feed := range []mcp.Feed{root, set} {
 		if got := kinds(feed, 1); !slices.Equal(got, []mcp.ChangeKind{mcp.ToolsChanged}) {
 			t.Errorf("a tool: %v", got)
 		}
 	}
-	d.Catalog().Disable(off("tool:one/p_shown", "set:s"))
+	d.Catalog().Disable(off("tool:one/shown", "set:s"))
 	if got := kinds(set, 3); !slices.Equal(got, everyKind) {
 		t.Errorf("a set: %v", got)
 	}
@@ -255,7 +255,7 @@ func TestDisabledInstructions(t *testing.T) {
 	for _, c := range []struct {
 		off       string
 		root, set bool
-	}{{"tool:one/p_shown", true, true}, {"backend:one", false, true}, {"set:s", true, false}} {
+	}{{"tool:one/shown", true, true}, {"backend:one", false, true}, {"set:s", true, false}} {
 		d.Catalog().Disable(off(c.off))
 		if got := strings.Contains(instructions(""), "Ask one."); got != c.root {
 			t.Errorf("%s: the root has those of the backend: %t", c.off, got)
@@ -274,26 +274,42 @@ func TestFindToDisable(t *testing.T) {
 	two := &fake{name: "two", tools: []*pb.Tool{{Name: "p_shown"}}}
 	d := start(t, Options{Catalog: catalog.Options{Sets: wholeSet(), Overlay: o}}, mixed(), two)
 	for _, c := range []struct{ kind, of, name, want string }{
-		{"", "", "renamed", "tool one p_shown"},
-		{"", "", "also", "tool one p_shown"},
-		{"", "", "p_other", "tool one p_other"},
-		{"", "", "p_shown", `several`},
+		{"", "", "renamed", "tool one shown"},
+		{"", "", "also", "tool one shown"},
+		{"", "", "p_other", "tool one other"},
+		{"", "", "p_shown", "several"},
 		{"", "two", "p_shown", "tool two p_shown"},
-		{"tool", "two", "unlisted", "tool two unlisted"},
+		{"", "one", "p_shown", "tool one shown"},
+		{"", "one", "shown", "tool one shown"},
+		{"", "one", "renamed", "tool one shown"},
+		{"tool", "one", "also", "tool one shown"},
+		{"tool", "one", "s", "tool one other"},
+		{"tool", "two", "also", "unlisted tool two also"},
+		{"tool", "two", "unlisted", "unlisted tool two unlisted"},
+		{"", "one", "p_unlisted", "unlisted tool one unlisted"},
+		{"", "one", "unlisted", `with its prefix, "p_"`},
+		{"", "one", "p_", "does not list"},
 		{"", "", "one", "backend  one"},
 		{"backend", "", "two", "backend  two"},
 		{"set", "", "one", "there is no set"},
 		{"", "", "s", "several"},
 		{"set", "", "s", "set  s"},
-		{"tool", "", "s", "tool one p_other"},
+		{"tool", "", "s", "tool one other"},
 		{"", "", "nothing", "named with its backend"},
 		{"", "nothing", "x", "there is no backend"},
 		{"", "", "", "name the tool"},
 		{"planet", "", "one", "it is tool, backend or set"},
 		{"set", "one", "s", "leave backend out"},
+		{"", "", strings.Repeat("x", disabled.MaxName+1), "the limit is 1024"},
 	} {
 		id, err := d.Catalog().Find(disabled.Kind(c.kind), c.of, c.name)
 		got := string(id.Kind) + " " + id.Backend + " " + id.Name
+		if id.Unlisted {
+			got = "unlisted " + got
+		}
+		if prefix := map[string]string{"one": "p_"}[id.Backend]; err == nil && id.Kind == disabled.Tool && id.Canonical != prefix+id.Name {
+			t.Errorf("%+v: the canonical name is %q", c, id.Canonical)
+		}
 		if err != nil {
 			got = err.Error()
 		}

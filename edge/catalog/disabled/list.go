@@ -24,15 +24,27 @@ const (
 // ID names what is disabled. It is comparable.
 type ID struct {
 	Kind Kind
-	// Name is the canonical name of a tool, or the name of a backend or of a set.
+	// Name is the name of a backend or of a set, or that which the backend of a tool has given it, without a prefix: a tool stays
+	// disabled if the settings change the prefix of its backend.
 	Name string
 	// Backend is the backend of a tool; empty for others.
 	Backend string
 }
 
+// Found is what an operator has named.
+type Found struct {
+	ID
+	// Canonical is the canonical name of a tool; empty for others.
+	Canonical string
+	// Unlisted means that the lists of the backend that all callers share have no such tool: the name may be mistaken.
+	Unlisted bool
+}
+
 // Entry is what one operator has disabled.
 type Entry struct {
 	ID
+	// Canonical is the canonical name that a tool had when it was disabled; empty for others.
+	Canonical string
 	// Reason is for operators; empty if none was given.
 	Reason string
 	// Issuer and Subject are the operator's. SubjectIsClient reports that Subject is the id of a client that acts for itself.
@@ -70,7 +82,22 @@ func (l *List) Entries() []Entry {
 	return l.entries
 }
 
-// HasTool reports whether a tool is disabled by its canonical name. It is false for a tool of a disabled backend.
+// Prefixed returns the list for comparisons with canonical names: HasTool of it takes those, with the prefix that prefix returns for a
+// backend. nil has nil.
+func (l *List) Prefixed(prefix func(backend string) string) *List {
+	if l == nil {
+		return nil
+	}
+	entries := slices.Clone(l.entries)
+	for i := range entries {
+		if e := &entries[i]; e.Kind == Tool {
+			e.Name = prefix(e.Backend) + e.Name
+		}
+	}
+	return NewList(entries...)
+}
+
+// HasTool reports whether a tool is disabled, by the name that its backend has given it. It is false for a tool of a disabled backend.
 func (l *List) HasTool(backend, name string) bool {
 	return l != nil && l.ids[ID{Kind: Tool, Name: name, Backend: backend}]
 }

@@ -19,6 +19,8 @@ type record struct {
 	Kind    Kind   `json:"kind"`
 	Name    string `json:"name"`
 	Backend string `json:"backend,omitempty"`
+	// Canonical is that of Entry.
+	Canonical string `json:"canonical,omitempty"`
 	// Enabled is true if the act has enabled the ID again.
 	Enabled         bool   `json:"enabled,omitempty"`
 	Reason          string `json:"reason,omitempty"`
@@ -36,7 +38,7 @@ func (r *record) id() ID { return ID{Kind: r.Kind, Name: r.Name, Backend: r.Back
 
 func (r *record) entry() Entry {
 	return Entry{
-		ID: r.id(), Reason: r.Reason, Issuer: r.Issuer, Subject: r.Subject, SubjectIsClient: r.SubjectIsClient, Since: time.UnixMilli(r.At),
+		ID: r.id(), Canonical: r.Canonical, Reason: r.Reason, Issuer: r.Issuer, Subject: r.Subject, SubjectIsClient: r.SubjectIsClient, Since: time.UnixMilli(r.At),
 	}
 }
 

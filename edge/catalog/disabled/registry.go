@@ -1,6 +1,7 @@
 package disabled
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,8 @@ import (
 const (
 	// MaxEntries bounds what is disabled at one time.
 	MaxEntries = 256
+	// MaxName bounds the name of what is disabled, and that of a tool's backend, in bytes.
+	MaxName = 1024
 	// MaxReason bounds a reason, in bytes.
 	MaxReason = 1024
 	// every is the interval at which the Store is read.
@@ -60,6 +63,8 @@ type Registry struct {
 	list    atomic.Pointer[List]
 	changed func(*List)
 	wake    chan struct{}
+	// read is the time of the last successful exchange with the Store, in nanoseconds of Unix time; 0 before the first.
+	read atomic.Int64
 
 	// mu serializes exchanges with the Store, and guards the members below.
 	mu    sync.Mutex
@@ -92,7 +97,10 @@ func (r *Registry) OnChange(fn func(*List)) { r.changed = fn }
 // List returns what is disabled, as far as this replica knows; nil if nothing is.
 func (r *Registry) List() *List { return r.list.Load() }
 
-// Load reads what is disabled. Until then this replica may serve it. Without a Store it does nothing. The error is that of the Store.
+// Loaded reports whether the Store was ever read. Before that this replica must not serve anything. It is true without a Store.
+func (r *Registry) Loaded() bool { return r.o.Store == nil || r.read.Load() != 0 }
+
+// Load reads what is disabled. Until then List is nil. Without a Store it does nothing. The error is that of the Store.
 func (r *Registry) Load(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -135,7 +143,7 @@ func (r *Registry) follow(ctx context.Context) {
 // case the Store may have the change.
 func (r *Registry) Disable(ctx context.Context, e Entry) (Entry, error) {
 	done, err := r.act(ctx, record{
-		Kind: e.Kind, Name: e.Name, Backend: e.Backend, Reason: e.Reason, Issuer: e.Issuer, Subject: e.Subject, SubjectIsClient: e.SubjectIsClient,
+		Kind: e.Kind, Name: e.Name, Backend: e.Backend, Canonical: e.Canonical, Reason: e.Reason, Issuer: e.Issuer, Subject: e.Subject, SubjectIsClient: e.SubjectIsClient,
 	}, func(known bool) error {
 		if !known && len(r.List().Entries()) >= MaxEntries {
 			return ErrFull
@@ -217,6 +225,7 @@ func (r *Registry) exchange(ctx context.Context) error {
 	if changed {
 		r.apply()
 	}
+	r.read.Store(time.Now().UnixNano())
 	return r.restore(ctx, there, before)
 }
 
@@ -251,12 +260,12 @@ func (r *Registry) apply() {
 	for _, e := range now.Entries() {
 		if !slices.Contains(was.Entries(), e) {
 			r.o.Logger.Warn("an operator has disabled a "+string(e.Kind)+", until it is enabled again",
-				string(e.Kind), e.Name, "operator", e.Subject, "issuer", e.Issuer, "reason", e.Reason)
+				string(e.Kind), cmp.Or(e.Canonical, e.Name), "operator", e.Subject, "issuer", e.Issuer, "reason", e.Reason)
 		}
 	}
 	for _, e := range was.Entries() {
 		if now == nil || !now.ids[e.ID] {
-			r.o.Logger.Info("a "+string(e.Kind)+" that an operator had disabled is enabled again", string(e.Kind), e.Name)
+			r.o.Logger.Info("a "+string(e.Kind)+" that an operator had disabled is enabled again", string(e.Kind), cmp.Or(e.Canonical, e.Name))
 		}
 	}
 }

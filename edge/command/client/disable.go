@@ -23,10 +23,13 @@ http://127.0.0.1:9090.
 
 const disabledUsage = `mcpedge catalog disabled [flags] [URL]
 
-Lists what operators have disabled: kind, name, since when, by whom and why, separated by tabs. URL is that of the admin address of a
+Lists what operators have disabled: kind, name, backend of a tool, since when, by whom and why, separated by tabs. URL is that of the admin address of a
 replica; without it, http://127.0.0.1:9090.
 
 `
+
+// followText says when a change has taken effect.
+const followText = "this replica, and those that share its Redis, follow within a second, or once they reach it again\n"
 
 const adminURL = "http://127.0.0.1:9090"
 
@@ -38,7 +41,7 @@ type disabled struct {
 
 // String names it.
 func (d *disabled) String() string {
-	text := d.Kind + " " + printable(d.Name)
+	text := printable(d.Kind) + " " + printable(d.Name)
 	if d.Backend != "" {
 		text += " of the backend " + printable(d.Backend)
 	}
@@ -58,7 +61,7 @@ func (s *server) choose(usage string, args []string, stderr io.Writer) (selectio
 	var c selection
 	flags := s.flagsOfHTTP(usage, stderr)
 	flags.StringVar(&c.Kind, "kind", "", "`kind` of what is named: tool, backend or set; without it, the one that has the name")
-	flags.StringVar(&c.Backend, "of", "", "`backend` of a tool, which need not list it now: NAME then has the prefix of the backend")
+	flags.StringVar(&c.Backend, "backend", "", "`backend` of a tool, which need not list it now if NAME has the prefix of the backend")
 	flags.StringVar(&c.Reason, "reason", "", "`text` for other operators and the audit; clients do not see it")
 	operands, err := s.parse(flags, args)
 	switch {
@@ -90,11 +93,16 @@ func Disable(ctx context.Context, args []string, out, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	var answer struct{ Disabled disabled }
+	var answer struct {
+		Disabled disabled
+		Unlisted bool
+	}
 	if err := s.send(ctx, "/v1/catalog/disable", c, &answer); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "the %s is disabled on all replicas, until it is enabled\n", &answer.Disabled)
+	if _, err = fmt.Fprintf(out, "the %s is disabled until it is enabled again: "+followText, &answer.Disabled); err == nil && answer.Unlisted {
+		_, err = fmt.Fprintf(out, "its backend lists no such tool now, or only to some callers: check the name\n")
+	}
 	return err
 }
 
@@ -109,7 +117,7 @@ func Enable(ctx context.Context, args []string, out, stderr io.Writer) error {
 	if err := s.send(ctx, "/v1/catalog/enable", c, &answer); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "the %s is enabled on all replicas\n", &answer.Enabled)
+	_, err = fmt.Fprintf(out, "the %s is enabled: "+followText, &answer.Enabled)
 	return err
 }
 
@@ -133,7 +141,7 @@ func Disabled(ctx context.Context, args []string, out, stderr io.Writer) error {
 		return err
 	}
 	for _, d := range answer.Disabled {
-		if _, err := fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\n", d.Kind, printable(d.Name), d.Since, printable(d.Operator.Subject), printable(d.Reason)); err != nil {
+		if _, err := fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\n", printable(d.Kind), printable(d.Name), printable(d.Backend), printable(d.Since), printable(d.Operator.Subject), printable(d.Reason)); err != nil {
 			return err
 		}
 	}

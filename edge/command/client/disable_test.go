@@ -31,22 +31,23 @@ func TestDisableAndEnable(t *testing.T) {
 	}{
 		{
 			do:   func(args ...string) error { return Disable(t.Context(), args, &out, io.Discard) },
-			args: []string{"crm_export", "--reason", "it leaks", "--of", "crm", admin.URL + "/"},
-			body: `{"disabled":{"kind":"tool","name":"crm_export","backend":"crm"}}`,
+			args: []string{"crm_export", "--reason", "it leaks", "--backend", "crm", admin.URL + "/"},
+			body: `{"disabled":{"kind":"tool","name":"crm_export","backend":"crm"},"unlisted":true}`,
 			seen: "POST /v1/catalog/disable", sent: `{"name":"crm_export","backend":"crm","reason":"it leaks"}`,
-			out: "the tool crm_export of the backend crm is disabled on all replicas, until it is enabled\n",
+			out: "the tool crm_export of the backend crm is disabled until it is enabled again: " + followText +
+				"its backend lists no such tool now, or only to some callers: check the name\n",
 		},
 		{
 			do:   func(args ...string) error { return Enable(t.Context(), args, &out, io.Discard) },
 			args: []string{"--kind", "set", "s", admin.URL}, body: `{"enabled":{"kind":"set","name":"s"}}`,
 			seen: "POST /v1/catalog/enable", sent: `{"name":"s","kind":"set"}`,
-			out: "the set s is enabled on all replicas\n",
+			out: "the set s is enabled: " + followText,
 		},
 		{
 			do:   func(args ...string) error { return Disabled(t.Context(), args, &out, io.Discard) },
 			args: []string{admin.URL},
 			body: `{"disabled":[{"kind":"set","name":"s","backend":"","reason":"two\nlines","since":"2026-01-02T03:04:05Z","operator":{"subject":"ada"}}]}`,
-			seen: "GET /v1/catalog/disabled", out: "set\ts\t2026-01-02T03:04:05Z\tada\t" + printable("two\nlines") + "\n",
+			seen: "GET /v1/catalog/disabled", out: "set\ts\t\t2026-01-02T03:04:05Z\tada\t" + printable("two\nlines") + "\n",
 		},
 	} {
 		out.Reset()

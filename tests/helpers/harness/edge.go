@@ -98,6 +98,13 @@ func (e *Edge) AwaitServing(t testing.TB) {
 	e.Host = strings.TrimSuffix(host, "/mcp")
 }
 
+// AwaitAdmin returns when the admin address accepts connections, which is before the edge serves.
+func (e *Edge) AwaitAdmin(t testing.TB) {
+	t.Helper()
+	await.Until(t, "the admin address", func() bool { return e.app.AdminAddr() != "" })
+	e.Admin = e.app.AdminAddr()
+}
+
 // HasServed reports whether the edge has served, even if it has ended since.
 func (e *Edge) HasServed() bool { return e.serves.Load() }
 

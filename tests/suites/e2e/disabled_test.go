@@ -88,12 +88,18 @@ func startDisabling(t *testing.T) *disabling {
 func (d *disabling) start() int {
 	d.Helper()
 	n := len(d.edges)
-	d.edges = append(d.edges, startEdge(d.T, d.backends, auditTo(d.audit), func(c *config.Config) {
-		c.Redis, c.Replica = d.redis.URL(), fmt.Sprint("r", n)
-		c.Sets = map[string]config.Set{"s": {Include: config.SetMembers{Backends: config.Names{"fixture"}}}}
-	}))
+	d.edges = append(d.edges, harness.Start(d.T, d.config(n)))
 	d.ops = append(d.ops, newOperator(d.T, d.edges[n]))
 	return n
+}
+
+// config returns the settings of a replica.
+func (d *disabling) config(n int) config.Config {
+	c := harness.Config(d.backends...)
+	auditTo(d.audit)(&c)
+	c.Redis, c.Replica = d.redis.URL(), fmt.Sprint("r", n)
+	c.Sets = map[string]config.Set{"s": {Include: config.SetMembers{Backends: config.Names{"fixture"}}}}
+	return c
 }
 
 // eventually waits until a replica refuses a tool at every door, or serves it.
@@ -244,6 +250,39 @@ func TestDisabledBackendAndSet(t *testing.T) {
 	})
 }
 
+// TestDisabledBeforeItIsKnown: a replica that starts while its Redis is away serves nothing over REST either, until it has read what is
+// disabled.
+func TestDisabledBeforeItIsKnown(t *testing.T) {
+	harness.OneProcess(t)
+	t.Parallel() // it waits for most of its time
+	d := startDisabling(t)
+	d.ops[0].post("/v1/catalog/disable", `{"name":"add"}`).want(http.StatusOK)
+	d.eventually(1, "add", true)
+	d.redis.Kill()
+	late := harness.Begin(t, d.config(2))
+	late.AwaitAdmin(t)
+	o := newOperator(t, late)
+	await.Until(t, "the backend to be listed", func() bool {
+		n, _ := o.get("/v1/backends").want(http.StatusOK).at("backends", 0, "tools").(float64)
+		return n > 0
+	})
+	for _, path := range []string{"/v1/tools", "/v1/tools/add", "/v1/prompts", "/v1/resources", "/v1/catalog/disabled"} {
+		o.get(path).want(http.StatusServiceUnavailable)
+	}
+	for path, body := range map[string]string{
+		"/v1/tools/add:call": `{"arguments":` + anAddition + `}`, "/v1/catalog/disable": `{"name":"fixture"}`, "/v1/catalog/enable": `{"name":"add"}`,
+	} {
+		o.post(path, body).want(http.StatusServiceUnavailable)
+	}
+	if err := d.redis.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	late.AwaitServing(t)
+	if !refuses(t, late, o, "add") {
+		t.Error("it serves what is disabled")
+	}
+}
+
 // TestDisabledTasks: a task that asks is polled while its tool is disabled, its later round is refused, and no new one begins.
 func TestDisabledTasks(t *testing.T) {
 	harness.OneProcess(t)
@@ -292,6 +331,11 @@ func TestDisabledInMemory(t *testing.T) {
 	if !refuses(t, e.Edge, o, "renamed") {
 		t.Error("by another name it is served")
 	}
+	e.change("backends:\n" + backend("a", a, "") + backend("b", b, ", prefix: c_") + "catalog: {}\n")
+	if !refuses(t, e.Edge, o, "c_more") {
+		t.Error("with another prefix it is served")
+	}
+	e.change(both + "catalog: {tools: [{backend: b, tool: more, name: renamed}]}\n")
 	o.post("/v1/catalog/enable", `{"name":"renamed"}`).want(http.StatusOK).has("b_more", "enabled", "name")
 	if refuses(t, e.Edge, o, "renamed") {
 		t.Error("it is refused")

@@ -109,8 +109,8 @@ type DisableRequest struct {
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// tool, backend or set; empty: the one kind that has the name.
 	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
-	// The backend of a tool. Then the name is the one with the backend's prefix, and the backend need not list the tool
-	// now; empty: the one backend that lists it.
+	// The backend of a tool, which need not list the tool now; then the name must have the backend's prefix. Empty: the one
+	// backend that lists it.
 	Backend string `protobuf:"bytes,3,opt,name=backend,proto3" json:"backend,omitempty"`
 	// Why, for operators, up to 1,024 bytes. Clients do not see it.
 	Reason        string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
@@ -179,7 +179,9 @@ func (x *DisableRequest) GetReason() string {
 type DisableResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What is disabled.
-	Disabled      *Disabled `protobuf:"bytes,1,opt,name=disabled,proto3" json:"disabled,omitempty"`
+	Disabled *Disabled `protobuf:"bytes,1,opt,name=disabled,proto3" json:"disabled,omitempty"`
+	// The backend does not list such a tool now, or only to some callers: the name may be mistaken.
+	Unlisted      bool `protobuf:"varint,2,opt,name=unlisted,proto3" json:"unlisted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -219,6 +221,13 @@ func (x *DisableResponse) GetDisabled() *Disabled {
 		return x.Disabled
 	}
 	return nil
+}
+
+func (x *DisableResponse) GetUnlisted() bool {
+	if x != nil {
+		return x.Unlisted
+	}
+	return false
 }
 
 type EnableRequest struct {
@@ -343,7 +352,7 @@ type Disabled struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// tool, backend or set.
 	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
-	// Its name: that of a tool has its backend's prefix.
+	// Its name: that of a tool has the prefix that its backend had then. A changed prefix enables nothing.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	// The backend of a tool; empty for others.
 	Backend string `protobuf:"bytes,3,opt,name=backend,proto3" json:"backend,omitempty"`
@@ -441,9 +450,10 @@ const file_mcpedge_admin_v1_disabled_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x18\n" +
 	"\abackend\x18\x03 \x01(\tR\abackend\x12\x16\n" +
-	"\x06reason\x18\x04 \x01(\tR\x06reason\"I\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\"e\n" +
 	"\x0fDisableResponse\x126\n" +
-	"\bdisabled\x18\x01 \x01(\v2\x1a.mcpedge.admin.v1.DisabledR\bdisabled\"i\n" +
+	"\bdisabled\x18\x01 \x01(\v2\x1a.mcpedge.admin.v1.DisabledR\bdisabled\x12\x1a\n" +
+	"\bunlisted\x18\x02 \x01(\bR\bunlisted\"i\n" +
 	"\rEnableRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x18\n" +
