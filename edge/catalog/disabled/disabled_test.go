@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -23,6 +24,9 @@ type shelf struct {
 	hear   []func()
 	down   error
 	deaf   bool // announcements are lost
+	// ahead is how far its clock is ahead of that of the replicas; before is called before each Supersede.
+	ahead  time.Duration
+	before func()
 }
 
 func newShelf() *shelf { return &shelf{values: map[string]ownership.Value{}} }
@@ -49,15 +53,38 @@ func (s *shelf) Values(_ context.Context, keys []string) (map[string][]byte, err
 	return out, s.down
 }
 
-func (s *shelf) Write(_ context.Context, set map[string]ownership.Value, drop []string) error {
+func (s *shelf) Stamp(_ context.Context, key string, u Unstamped) (int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.down != nil {
+		return 0, s.down
+	}
+	at := max(time.Now().Add(s.ahead).UnixMilli(), u.After+1)
+	if was, err := strconv.ParseInt(s.values[key].Digest[:min(16, len(s.values[key].Digest))], 16, 64); err == nil {
+		at = max(at, was+1)
+	}
+	s.values[key] = ownership.Value{Digest: fmt.Sprintf("%016x.%s", at, u.Sum), Bytes: fmt.Appendf(nil, "%s%d%s", u.Head, at, u.Tail)}
+	return at, nil
+}
+
+func (s *shelf) Supersede(_ context.Context, set map[string]ownership.Value, drop map[string]string) error {
+	if s.before != nil {
+		s.before()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.down != nil {
 		return s.down
 	}
-	maps.Copy(s.values, set)
-	for _, key := range drop {
-		delete(s.values, key)
+	for key, v := range set {
+		if v.Digest > s.values[key].Digest {
+			s.values[key] = v
+		}
+	}
+	for key, digest := range drop {
+		if s.values[key].Digest == digest {
+			delete(s.values, key)
+		}
 	}
 	return nil
 }
@@ -273,11 +300,13 @@ func TestBounds(t *testing.T) {
 
 // What another version has stored, or damaged, is left as it is.
 func TestUnreadable(t *testing.T) {
-	s := newShelf()
+	s, long := newShelf(), strings.Repeat("x", MaxName+1)
 	for key, text := range map[string]string{
 		ID{Kind: "planet", Name: "mars"}.key(): `{"kind":"planet","name":"mars","at":1}`, "x": `{`, ID{Kind: Set, Name: "a"}.key(): `{"kind":"set","name":"b","at":1}`,
+		ID{Kind: Set, Name: "late"}.key(): `{"kind":"set","name":"late","at":9223372036854775807}`, ID{Kind: Set, Name: "c"}.key(): `{"kind":"set","name":"c","at":2}`,
+		ID{Kind: Set, Name: long}.key(): `{"kind":"set","name":"` + long + `","at":1}`,
 	} {
-		s.values[key] = ownership.Value{Digest: "d", Bytes: []byte(text)}
+		s.values[key] = ownership.Value{Digest: stamp(1) + "d", Bytes: []byte(text)}
 	}
 	before := maps.Clone(s.values)
 	var log strings.Builder
@@ -286,12 +315,56 @@ func TestUnreadable(t *testing.T) {
 	if r.List() != nil || !maps.EqualFunc(s.values, before, func(a, b ownership.Value) bool { return string(a.Bytes) == string(b.Bytes) }) {
 		t.Errorf("%v, %v", r.List(), s.values)
 	}
-	_, err := r.Disable(t.Context(), tool("x"))
+	_, err := r.Disable(t.Context(), Entry{ID: ID{Kind: Set, Name: "late"}})
+	must(t, err)
+	must(t, r.Enable(t.Context(), ID{Kind: Set, Name: "late"}))
+	_, err = r.Disable(t.Context(), tool("x"))
 	must(t, err)
 	must(t, r.Enable(t.Context(), tool("x").ID))
 	for _, want := range []string{"an operator has disabled a tool", "operator=ada", "reason=\"it leaks\"", "a tool that an operator had disabled is enabled again"} {
 		if strings.Count(log.String(), want) != 1 {
 			t.Errorf("the log lacks %q:\n%s", want, &log)
+		}
+	}
+}
+
+// The order of acts is that of the Store's clock, which the entries have.
+func TestClockOfTheStore(t *testing.T) {
+	s := newShelf()
+	s.ahead = time.Hour
+	a, b := quiet(s), quiet(s)
+	done, err := a.Disable(t.Context(), tool("x"))
+	must(t, err)
+	if ahead := time.Until(done.Since); ahead < 50*time.Minute {
+		t.Errorf("it is disabled since %v", done.Since)
+	}
+	s.ahead = -time.Hour // another server took over
+	must(t, b.Enable(t.Context(), tool("x").ID))
+	must(t, a.Load(t.Context()))
+	if a.List() != nil || b.List() != nil {
+		t.Errorf("%q, %q", names(a.List()), names(b.List()))
+	}
+}
+
+// A replica that restores a Store does not overwrite what another has stored since it was read.
+func TestRestoreIsNotLater(t *testing.T) {
+	s := newShelf()
+	a, b := quiet(s), quiet(s)
+	_, err := a.Disable(t.Context(), tool("x"))
+	must(t, err)
+	must(t, b.Load(t.Context()))
+	s.empty()
+	s.before = func() {
+		s.before = nil
+		must(t, b.Load(t.Context()))
+		must(t, b.Enable(t.Context(), tool("x").ID))
+	}
+	must(t, a.Load(t.Context()))
+	fresh := quiet(s)
+	for i, r := range []*Registry{fresh, a} {
+		must(t, r.Load(t.Context()))
+		if r.List() != nil {
+			t.Errorf("replica %d has %q", i, names(r.List()))
 		}
 	}
 }

@@ -6,8 +6,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/ownership"
@@ -27,7 +29,8 @@ type record struct {
 	Issuer          string `json:"issuer,omitempty"`
 	Subject         string `json:"subject,omitempty"`
 	SubjectIsClient bool   `json:"subject_is_client,omitempty"`
-	// At is the time of the act, in milliseconds of Unix time, or later: it is greater than those of all acts that its replica knew.
+	// At is the time of the act by the clock of the Store, in milliseconds of Unix time, or later: it is greater than those of all acts
+	// that its replica knew. It is the last member.
 	At int64 `json:"at"`
 }
 
@@ -51,34 +54,48 @@ type stored struct {
 	value ownership.Value
 }
 
+// maxAt bounds the times of records: the end of the year 9999. Later ones are damaged, and a sum with them could overflow.
+const maxAt = 253402300799999
+
 // store encodes a record.
 func store(r record) stored {
 	raw, _ := json.Marshal(r) // cannot fail: strings, a number and booleans
-	return stored{r, valueOf(raw)}
+	return stored{r, ownership.Value{Digest: stamp(r.At) + unstamped(r, 0).Sum, Bytes: raw}}
 }
 
-func valueOf(raw []byte) ownership.Value {
+// stamp returns the beginning of a digest, up to the point.
+func stamp(at int64) string { return fmt.Sprintf("%016x.", at) }
+
+// unstamped encodes a record without its time.
+func unstamped(r record, after int64) Unstamped {
+	r.At = 0
+	raw, _ := json.Marshal(r) // ends with the time
+	end := len(raw) - len("0}")
 	sum := sha256.Sum256(raw)
-	return ownership.Value{Digest: hex.EncodeToString(sum[:12]), Bytes: raw}
+	return Unstamped{Head: raw[:end], Tail: raw[end+1:], Sum: hex.EncodeToString(sum[:12]), After: after}
 }
 
-// unstore decodes a value. ok is false for one that this version cannot read.
-func unstore(key string, raw []byte) (s stored, ok bool) {
-	if json.Unmarshal(raw, &s.record) != nil || s.id().key() != key || !slices.Contains([]Kind{Tool, Backend, Set}, s.Kind) {
+// unstore decodes a value. ok is false for one that this version cannot read, that is out of bounds, or that is another than that of the
+// digest, because it was replaced meanwhile.
+func unstore(key, digest string, raw []byte) (s stored, ok bool) {
+	switch {
+	case json.Unmarshal(raw, &s.record) != nil, s.id().key() != key, !slices.Contains([]Kind{Tool, Backend, Set}, s.Kind),
+		max(len(s.Name), len(s.Backend)) > MaxName, len(s.Canonical) > 2*MaxName, len(s.Reason) > MaxReason,
+		s.At <= 0, s.At > maxAt, !strings.HasPrefix(digest, stamp(s.At)):
 		return stored{}, false
 	}
-	s.value = valueOf(raw)
+	s.value = ownership.Value{Digest: digest, Bytes: raw}
 	return s, true
 }
 
 // records are the records that a replica knows, by the key of their ID.
 type records map[string]stored
 
-// take adds a record unless a known one supersedes it, and reports whether it did.
-func (rs records) take(s stored) bool {
+// add adds a record unless a known one supersedes it, or its time cannot be right, and reports whether it did.
+func (rs records) add(s stored) bool {
 	key := s.id().key()
 	was, known := rs[key]
-	if known && cmp.Or(cmp.Compare(s.At, was.At), bytes.Compare(s.value.Bytes, was.value.Bytes)) <= 0 {
+	if s.At > maxAt || known && cmp.Or(cmp.Compare(s.At, was.At), cmp.Compare(s.value.Digest, was.value.Digest)) <= 0 {
 		return false
 	}
 	rs[key] = s
@@ -110,11 +127,10 @@ func (rs records) list() *List {
 	return NewList(entries...)
 }
 
-// next returns the time of an act that supersedes all records.
-func (rs records) next(now time.Time) int64 {
-	at := now.UnixMilli()
+// last returns the greatest time of all records; 0 without records.
+func (rs records) last() (at int64) {
 	for _, s := range rs {
-		at = max(at, s.At+1)
+		at = max(at, s.At)
 	}
 	return at
 }

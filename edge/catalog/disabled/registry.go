@@ -30,12 +30,31 @@ const (
 
 // Store keeps records by name for all replicas, and announces changes. It is safe for concurrent use.
 type Store interface {
-	ownership.Store
+	// Digests returns the digests of all values by their keys. A digest is the time of its value in milliseconds of Unix time, in 16
+	// hexadecimal digits, a point and Unstamped.Sum.
+	Digests(ctx context.Context) (map[string]string, error)
+	// Values returns the values of the keys that exist.
+	Values(ctx context.Context, keys []string) (map[string][]byte, error)
+	// Stamp stores a value with the time of the Store's clock, or a later one if that is not after u.After and the time of the value
+	// that it replaces. It returns the time in milliseconds of Unix time.
+	Stamp(ctx context.Context, key string, u Unstamped) (at int64, err error)
+	// Supersede stores the values whose digests are greater than the stored ones, and deletes the keys of drop that still have these
+	// digests, in one step.
+	Supersede(ctx context.Context, set map[string]ownership.Value, drop map[string]string) error
 	// Announce asks all replicas to read the Store soon. It is a hint, which may be lost.
 	Announce(ctx context.Context) error
 	// OnAnnounced sets the function that is called after an announcement, and after one may have been missed. It must not block.
 	// Call it before the Store is used.
 	OnAnnounced(fn func())
+}
+
+// Unstamped is a value before the Store gives it a time, which stands between Head and Tail in decimal digits.
+type Unstamped struct {
+	Head, Tail []byte
+	// Sum is the digest without the time.
+	Sum string
+	// After is the greatest time that the replica knows, in milliseconds of Unix time.
+	After int64
 }
 
 // Options are the settings of a Registry. The zero value is usable.
@@ -51,6 +70,9 @@ var (
 	ErrFull        = fmt.Errorf("%d tools, backends and sets are disabled, which is the limit: enable some of them, or disable a backend instead of its tools", MaxEntries)
 	ErrNotDisabled = errors.New("it is not disabled")
 )
+
+// errSuperseded is the error of an act that has no effect, because a stored one has a time that cannot be right.
+var errSuperseded = errors.New("the state has a record of this name from a time in the far future, which supersedes the change")
 
 // NotFoundError is the error for a name that nothing has.
 type NotFoundError struct{ Message string }
@@ -164,8 +186,8 @@ func (r *Registry) Enable(ctx context.Context, id ID) error {
 	return err
 }
 
-// act stores an act and applies it here. may reports whether it may be done; isDisabled is whether the ID is disabled now.
-func (r *Registry) act(ctx context.Context, a record, may func(isDisabled bool) error) (record, error) {
+// act stores an act and applies it here. refuses returns why it is not done, or nil; isDisabled is whether the ID is disabled now.
+func (r *Registry) act(ctx context.Context, a record, refuses func(isDisabled bool) error) (record, error) {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	r.mu.Lock()
@@ -174,17 +196,21 @@ func (r *Registry) act(ctx context.Context, a record, may func(isDisabled bool) 
 		return a, err
 	}
 	was, known := r.known[a.id().key()]
-	if err := may(known && !was.Enabled); err != nil {
+	if err := refuses(known && !was.Enabled); err != nil {
 		return a, err
 	}
-	a.At = r.known.next(time.Now())
-	s := store(a)
-	if r.o.Store != nil {
-		if err := r.o.Store.Write(ctx, map[string]ownership.Value{a.id().key(): s.value}, nil); err != nil {
+	if r.o.Store == nil {
+		a.At = max(time.Now().UnixMilli(), r.known.last()+1)
+	} else {
+		at, err := r.o.Store.Stamp(ctx, a.id().key(), unstamped(a, r.known.last()))
+		if err != nil {
 			return a, err
 		}
+		a.At = at
 	}
-	r.known.take(s)
+	if !r.known.add(store(a)) {
+		return a, errSuperseded
+	}
 	r.known.prune()
 	r.apply()
 	if r.o.Store != nil {
@@ -215,8 +241,8 @@ func (r *Registry) exchange(ctx context.Context) error {
 			return err
 		}
 		for key, raw := range values {
-			if s, ok := unstore(key, raw); ok {
-				changed = r.known.take(s) || changed
+			if s, ok := unstore(key, there[key], raw); ok {
+				changed = r.known.add(s) || changed
 			}
 		}
 	}
@@ -237,16 +263,16 @@ func (r *Registry) restore(ctx context.Context, there map[string]string, before 
 			set[key] = s.value
 		}
 	}
-	var drop []string
+	drop := map[string]string{}
 	for key := range before {
 		if _, kept := r.known[key]; !kept && there[key] != "" {
-			drop = append(drop, key)
+			drop[key] = there[key]
 		}
 	}
 	if len(set)+len(drop) == 0 {
 		return nil
 	}
-	return r.o.Store.Write(ctx, set, drop)
+	return r.o.Store.Supersede(ctx, set, drop)
 }
 
 // apply publishes the list of the known records, and logs how it differs. r.mu is locked.

@@ -10,6 +10,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/mcpedge/mcpedge/edge/catalog/disabled"
 	"github.com/mcpedge/mcpedge/edge/ownership"
 	"github.com/mcpedge/mcpedge/edge/quota"
 	"github.com/mcpedge/mcpedge/edge/state"
@@ -110,6 +111,9 @@ func asUser(t *testing.T, c goredis.UniversalClient) {
 		must(t, r.Notify(ctx, state.SessionEvent{Session: "s"}))
 		must(t, r.Names().Write(ctx, map[string]ownership.Value{"a": {Bytes: []byte("b"), Digest: "c"}}, []string{"d"}))
 		_, err = r.Names().Digests(ctx)
+		must(t, err)
+		must(t, r.Disabled().Supersede(ctx, map[string]ownership.Value{"a": {Bytes: []byte("b"), Digest: "c"}}, map[string]string{"d": "e"}))
+		_, err = r.Disabled().Stamp(ctx, "a", disabled.Unstamped{})
 		must(t, err)
 		_, err = r.Proofs().Spend(ctx, "caller", "proof", time.Minute, 1)
 		must(t, err)

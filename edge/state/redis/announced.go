@@ -2,8 +2,12 @@ package redis
 
 import (
 	"context"
+	"fmt"
+	"strconv"
 
 	"github.com/mcpedge/mcpedge/edge/catalog/disabled"
+	"github.com/mcpedge/mcpedge/edge/ownership"
+	"github.com/mcpedge/mcpedge/edge/state"
 )
 
 // Disabled returns the table of what operators have disabled, for all replicas, which announces its changes.
@@ -15,6 +19,37 @@ func (r *Replica) Disabled() *AnnouncedTable {
 type AnnouncedTable struct{ Table }
 
 var _ disabled.Store = (*AnnouncedTable)(nil)
+
+var stampScript, supersedeScript = own("stamp"), own("supersede")
+
+// Stamp implements disabled.Store.
+func (t *AnnouncedTable) Stamp(ctx context.Context, key string, u disabled.Unstamped) (int64, error) {
+	v, err := t.r.eval(ctx, stampScript, []string{t.key, t.digests()}, key, u.After, u.Head, u.Tail, u.Sum)
+	if err != nil {
+		return 0, unavailable(ctx, err)
+	}
+	text, _ := v.(string)
+	at, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("a script returned %v: %w", v, state.ErrUnavailable)
+	}
+	return at, nil
+}
+
+// Supersede implements disabled.Store.
+func (t *AnnouncedTable) Supersede(ctx context.Context, set map[string]ownership.Value, drop map[string]string) error {
+	args := []any{len(set)}
+	for name, v := range set {
+		args = append(args, name, v.Digest, v.Bytes)
+	}
+	for name, digest := range drop {
+		args = append(args, name, digest)
+	}
+	if _, err := t.r.eval(ctx, supersedeScript, []string{t.key, t.digests()}, args...); err != nil {
+		return unavailable(ctx, err)
+	}
+	return nil
+}
 
 // announcements is the channel of the announcements, which all replicas receive.
 func (r *Replica) announcements() string { return r.prefix + ":disabled" }
