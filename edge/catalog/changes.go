@@ -46,13 +46,30 @@ func (c *Catalog) look(set string, p mcp.Principal) mcp.Digest {
 	return c.views.known(set, p).seenBy(&p).digest
 }
 
+// lookAtLists returns look with digests of the listed entries alone, which views with and without anything disabled have in common. The
+// result is for one goroutine.
+func (c *Catalog) lookAtLists() func(set string, p mcp.Principal) mcp.Digest {
+	type lists struct{ tools, resources, templates, skills, prompts *list }
+	known := map[lists]mcp.Digest{}
+	return func(set string, p mcp.Principal) mcp.Digest {
+		s := c.views.known(set, p).seenBy(&p)
+		key := lists{s.tools, s.resources, s.templates, s.skills, s.prompts}
+		d, ok := known[key]
+		if !ok {
+			d = mcp.Digest{Tools: digestOf(s.tools), Resources: digestOf(s.resources, s.templates, s.skills), Prompts: digestOf(s.prompts)}
+			known[key] = d
+		}
+		return d
+	}
+}
+
 // Disable replaces what is disabled, which may be nil. It notifies the subscribers whose lists differ afterwards, ends watches at
 // disabled backends and in disabled sets, and opens those that are possible again.
 func (c *Catalog) Disable(l *disabled.List) {
 	c.exchanging.Lock()
 	defer c.exchanging.Unlock()
 	var after *View
-	c.hub.Exchange(c.look, differences, func() { _, after = c.views.disable(l) }, false)
+	c.hub.Exchange(c.lookAtLists(), differences, func() { _, after = c.views.disable(l) }, false)
 	if after.private {
 		c.hub.Changed(allKinds) // Lists of single callers may differ.
 	}

@@ -29,15 +29,8 @@ func (v *View) without(l *disabled.List) *View {
 	resources.List, resources.TemplateList, resources.skillList = resources.List.enabled(l), resources.TemplateList.enabled(l), resources.skillList.enabled(l)
 	prompts.List = prompts.List.enabled(l)
 	n.Tools, n.Resources, n.Prompts = &tools, &resources, &prompts
-	if tools.List != v.Tools.List {
-		n.Digest.Tools = digestOf(tools.List)
-	}
-	if resources.List != v.Resources.List || resources.TemplateList != v.Resources.TemplateList || resources.skillList != v.Resources.skillList {
-		n.Digest.Resources = digestOf(resources.List, resources.TemplateList, resources.skillList)
-	}
-	if prompts.List != v.Prompts.List {
-		n.Digest.Prompts = digestOf(prompts.List)
-	}
+	// Also those of lists without anything disabled: they must not change when the backend ceases to list what is.
+	n.Digest = mcp.Digest{Tools: digestOf(tools.List), Resources: digestOf(resources.List, resources.TemplateList, resources.skillList), Prompts: digestOf(prompts.List)}
 	return n
 }
 

@@ -246,6 +246,31 @@ func TestDisabledIsNotified(t *testing.T) {
 	await.Until(t, "the watch to begin again", func() bool { return watched() == 1 })
 }
 
+// The end of what is disabled, or of nothing that is listed, is no news.
+func TestDisabledIsNoNewsWhenItEnds(t *testing.T) {
+	f := mixed()
+	d := start(t, Options{Catalog: catalog.Options{Jitter: -1}}, f)
+	feed := open(t, d, mcp.Filter{Tools: true, Resources: true, Prompts: true})
+	d.Catalog().Disable(off("tool:one/nothing"))
+	silent(t, feed)
+	d.Catalog().Disable(off("tool:one/shown"))
+	if got := next(t, feed); len(got) != 1 || got[0].Kind != mcp.ToolsChanged {
+		t.Errorf("%v", got)
+	}
+	f.change(func() {
+		f.tools = slices.DeleteFunc(f.tools, func(tool *pb.Tool) bool { return tool.GetName() == "shown" })
+	})
+	await.Until(t, "the tool to end", func() bool {
+		return !slices.ContainsFunc(d.Catalog().Shared().Parts[0].Catalog.Tools, func(tool *pb.Tool) bool { return tool.GetName() == "shown" })
+	})
+	if err := d.Catalog().Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	silent(t, feed)
+	d.Catalog().Disable(nil)
+	silent(t, feed)
+}
+
 // The instructions of a disabled backend are not sent, nor those of a disabled set.
 func TestDisabledInstructions(t *testing.T) {
 	d := start(t, Options{Catalog: catalog.Options{Sets: wholeSet()}}, mixed())
