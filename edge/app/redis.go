@@ -46,7 +46,7 @@ func newDurable(cfg config.Config, log *slog.Logger, t *telemetry.Telemetry, b *
 		return nil, err
 	}
 	return &durable{
-		media:   inRedis{r, tasks, client},
+		media:   &inRedis{sessions: r, tasks: tasks, client: client},
 		shared:  shared{relay: r.Relay(), quotas: r.Quotas(), proofs: r.Proofs(), names: r.Names(), disabled: r.Disabled()},
 		state:   func() admin.State { return redisState(r.Stats(), tasks.Stats()) },
 		dropped: func() uint64 { return r.Stats().Dropped },
@@ -78,22 +78,34 @@ func (inMemory) Close() error                           { return nil }
 type inRedis struct {
 	sessions, tasks *redis.Replica
 	client          goredis.UniversalClient
+	// started has the replicas that Start has started.
+	started map[*redis.Replica]bool
 }
 
-func (m inRedis) Store(h medium.Hooks) medium.Store { return m.sessions.Store(h) }
-func (m inRedis) Tasks(h medium.Hooks) medium.Store { return m.tasks.Store(h) }
+func (m *inRedis) Store(h medium.Hooks) medium.Store { return m.sessions.Store(h) }
+func (m *inRedis) Tasks(h medium.Hooks) medium.Store { return m.tasks.Store(h) }
 
 // Start starts both replicas; after an error it may be called again.
-func (m inRedis) Start(ctx context.Context) error {
-	if err := m.sessions.Start(ctx); err != nil {
-		return err
+// Also after success it may, since what is read next may fail. It must not be called concurrently.
+func (m *inRedis) Start(ctx context.Context) error {
+	for _, r := range []*redis.Replica{m.sessions, m.tasks} {
+		if m.started[r] {
+			continue
+		}
+		if err := r.Start(ctx); err != nil {
+			return err
+		}
+		if m.started == nil {
+			m.started = map[*redis.Replica]bool{}
+		}
+		m.started[r] = true
 	}
-	return m.tasks.Start(ctx)
+	return nil
 }
 
-func (m inRedis) Secret(ctx context.Context) ([]byte, error) { return m.sessions.Secret(ctx) }
+func (m *inRedis) Secret(ctx context.Context) ([]byte, error) { return m.sessions.Secret(ctx) }
 
-func (m inRedis) Close() error {
+func (m *inRedis) Close() error {
 	err := errors.Join(m.tasks.Close(), m.sessions.Close())
 	if e := m.client.Close(); err == nil {
 		err = e

@@ -112,7 +112,7 @@ func New(o Options) *Registry {
 	return r
 }
 
-// OnChange sets the function that is called with each new list, one call at a time. It must not call the Registry, except for List.
+// OnChange sets the function that is called with each list of other IDs, one call at a time. It must not call the Registry, except for List.
 // Call OnChange before other methods.
 func (r *Registry) OnChange(fn func(*List)) { r.changed = fn }
 
@@ -282,7 +282,9 @@ func (r *Registry) apply() {
 		return
 	}
 	r.list.Store(now)
-	r.changed(now)
+	if now == nil || was == nil || !maps.Equal(was.ids, now.ids) { // Another reason changes nothing for clients.
+		r.changed(now)
+	}
 	for _, e := range now.Entries() {
 		if !slices.Contains(was.Entries(), e) {
 			r.o.Logger.Warn("an operator has disabled a "+string(e.Kind)+", until it is enabled again",
