@@ -139,6 +139,12 @@ func (x *Decider) Admit(ctx context.Context, rules *revision.Rules, call *mcp.Ca
 	return x.c.admitTool(ctx, rules, call, backend, rule)
 }
 
+// AdmitOwn charges the quotas for a call of one of the edge's own tools, which rules and the policy server do not decide. It returns nil if
+// they allow it, which is recorded, and otherwise a *mcp.Error.
+func (x *Decider) AdmitOwn(ctx context.Context, rules *revision.Rules, call *mcp.Call) error {
+	return x.c.admitTool(ctx, rules, call, "", "")
+}
+
 // closed returns the error for a request whose policy server was closed.
 func (x *Decider) closed(err error) error {
 	if x.c.InForce() != x {

@@ -14,7 +14,7 @@ import (
 // that all callers share. named is false if the request names nothing. A backend is excluded if an
 // earlier one with shared lists has the name.
 func (v *View) contenders(call *mcp.Call) (may func(rank int) bool, named bool) {
-	if v.finds(call) {
+	if v.callsOwn(call) {
 		return nil, false
 	}
 	if call.Backend != "" {

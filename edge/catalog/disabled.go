@@ -64,14 +64,15 @@ func (v *View) disables(t *policy.Target) bool {
 }
 
 // Disabled returns the error of a request whose target, its backend or its set an operator has disabled, or nil. It has a target if its
-// Backend is set. Callers from whom the target is hidden must not see the error.
+// Backend is set or it is one of the edge's own tools. Callers from whom the target is hidden must not see the error.
 func (t *Target) Disabled() *mcp.Error {
-	if t.Backend == nil || !t.view.disables(t.Policy) {
+	setDisabled := t.view.set != nil && t.view.disabled.HasSet(t.view.set.Name)
+	if t.Own && !setDisabled || !t.Own && (t.Backend == nil || !t.view.disables(t.Policy)) {
 		return nil
 	}
 	what := "the resource " + strconv.Quote(Clip(t.name))
 	switch {
-	case t.view.set != nil && t.view.disabled.HasSet(t.view.set.Name):
+	case setDisabled:
 		what = "this endpoint"
 	case t.method == mcp.MethodToolsCall:
 		what = "the tool " + strconv.Quote(Clip(t.shown))

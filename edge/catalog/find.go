@@ -3,8 +3,8 @@ package catalog
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
 	"github.com/mcpedge/mcpedge/edge/catalog/search"
@@ -32,7 +32,7 @@ const ownTools = ""
 
 // The bounds of a search.
 const (
-	// maxQuery bounds a query, in bytes.
+	// maxQuery bounds a query, in characters.
 	maxQuery = 1000
 	// DefaultFound is the number of tools that a search finds, MaxFound the largest one that can be
 	// asked for.
@@ -57,7 +57,8 @@ var (
 			`"name":{"type":"string"},"description":{"type":"string"},` +
 			`"inputSchema":{"type":"object","description":"Absent if it is too large for the result"},` +
 			`"listed":{"type":"boolean","description":"true: call it by its own name, not with ` + mcp.ToolCall + `"}},` +
-			`"required":["name"]}}},"required":["tools"]}`,
+			`"required":["name"]}},` +
+			`"incomplete":{"type":"boolean","description":"true: some tools cannot be searched now, try again later"}},"required":["tools"]}`,
 		Annotations: &pb.ToolAnnotations{ReadOnly: ptr(true), OpenWorld: ptr(false)},
 	}
 	callTool = &pb.Tool{
@@ -100,7 +101,11 @@ func (s *narrowing) searching(tools *toolSet, report *reporter) *searching {
 	for owner := range tools.List.spans {
 		out.list.spans[owner] = span{}
 	}
-	for _, t := range []*pb.Tool{findTool, call} {
+	own := []*pb.Tool{findTool, call}
+	if s.disabled() {
+		own = nil
+	}
+	for _, t := range own {
 		out.list.Entries = append(out.list.Entries, &entry{key: t.GetName(), hash: keyHash(t.GetName()), render: func(dst []byte, r *revision.Rules) ([]byte, error) {
 			return translate.AppendTool(dst, r, t, t.GetName())
 		}})
@@ -221,17 +226,28 @@ func (v *View) searches(set string) bool {
 	return s != nil && s.Search
 }
 
-// finds reports whether a call is one of mcp.ToolFind.
-func (v *View) finds(call *mcp.Call) bool {
-	return call.Method == mcp.MethodToolsCall && call.Params.Target == mcp.ToolFind && call.Params.Wrapped == nil && call.Backend == "" && v.searches(call.Set)
+// callsOwn reports whether a call is one of the edge's own tools.
+func (v *View) callsOwn(call *mcp.Call) bool {
+	return call.Method == mcp.MethodToolsCall && ownName(call.Params.Target) && call.Params.Wrapped == nil && call.Backend == "" && v.searches(call.Set)
 }
 
-// Searches reports whether a set has search now.
+// Searches reports whether a set has search now. The view in which a request is resolved later may be another one, see Searched.
 func (c *Catalog) Searches(set string) bool { return c.views.Shared.Load().searches(set) }
 
-// ListedOnly reports whether the tool must be called by its own name in the set in which the target
-// was resolved.
-func (t *Target) ListedOnly() bool { return t.view.search != nil && t.view.search.only[t.Tool] }
+// Searched reports whether the set in which the target was resolved has search.
+func (t *Target) Searched() bool { return t.view.search != nil }
+
+// ListedOnly returns why the tool must not be called through mcp.ToolCall in the set in which the target was resolved, for the model, or nil
+// if it may.
+func (t *Target) ListedOnly() error {
+	switch {
+	case t.view.search == nil || !t.view.search.only[t.Tool]:
+		return nil
+	case !forModels(t.Tool.Proto.GetMetaJson()):
+		return fmt.Errorf("the tool %q is not for models: only its page may call it", Clip(t.shown))
+	}
+	return fmt.Errorf("the tool %q is listed: call it by its own name, not with %s", Clip(t.shown), mcp.ToolCall)
+}
 
 // CheckToolHeader compares the header of a call of mcp.ToolCall with the name of the tool in it.
 func CheckToolHeader(h mcp.Header, name string) error {
@@ -239,37 +255,51 @@ func CheckToolHeader(h mcp.Header, name string) error {
 	return p.check(h, jsonrpc.AppendString(nil, name))
 }
 
-// Find returns the structured content of a call of mcp.ToolFind, for the tools that the caller may
-// see in the set in which the target was resolved. The error says why a query is refused.
-func (t *Target) Find(rules *revision.Rules, who *mcp.Principal, query string, limit int) ([]byte, error) {
+// CheckSearch returns why a query and its limit are refused, for the model, or nil.
+func CheckSearch(query string, limit int) error {
 	switch {
 	case query == "":
-		return nil, fmt.Errorf("query is missing: say what the tool does")
-	case len(query) > maxQuery:
-		return nil, fmt.Errorf("query has %d bytes, at most %d are taken: send a shorter one", len(query), maxQuery)
+		return fmt.Errorf("query is missing: say what the tool does")
+	case utf8.RuneCountInString(query) > maxQuery:
+		return fmt.Errorf("query has %d characters, at most %d are taken: send a shorter one", utf8.RuneCountInString(query), maxQuery)
 	case limit < 1 || limit > MaxFound:
-		return nil, fmt.Errorf("limit must be from 1 to %d", MaxFound)
+		return fmt.Errorf("limit must be from 1 to %d", MaxFound)
 	}
+	return nil
+}
+
+// Find returns the structured content of a call of mcp.ToolFind, for the tools that the caller may see in the set in which the target was
+// resolved. CheckSearch has accepted query and limit.
+func (t *Target) Find(rules *revision.Rules, who *mcp.Principal, query string, limit int) []byte {
 	tools := t.view.Tools
-	shown := tools.List.under(rules)
 	out := []byte(`{"tools":[`)
-	const tail = len(`]}`)
-	for _, i := range t.view.search.index().Find(query, limit, t.view.seenBy(who).visible) {
-		if !slices.ContainsFunc(shown.items, func(one rendered) bool { return one.entry == i }) {
+	tail := `]}`
+	if t.view.Incomplete() {
+		tail = `],"incomplete":true}`
+	}
+	var scratch []byte
+	n, most := 0, maxFoundBytes-len(tail)
+	for _, i := range t.view.search.index().Find(query, len(tools.List.Entries), t.view.seenBy(who).visible) {
+		e, ok := tools.List.Entries[i], false
+		if n == limit {
+			break
+		}
+		if scratch, ok = tools.List.appendEntry(scratch[:0], e, rules); !ok {
 			continue // It breaks the contract.
 		}
-		one := tools.ByName[tools.List.Entries[i].key]
+		n++
+		one := tools.ByName[e.key]
 		start := len(out)
 		if start > len(`{"tools":[`) {
 			out = append(out, ',')
 		}
-		out = one.appendFound(out, rules, t.view.search.only[one], maxFoundBytes-tail)
-		if len(out) > maxFoundBytes-tail {
+		out = one.appendFound(out, rules, t.view.search.only[one], most)
+		if len(out) > most {
 			out = out[:start]
 			break
 		}
 	}
-	return append(out, "]}"...), nil
+	return append(out, tail...)
 }
 
 // appendFound appends a tool to the result of a search, without its schema if it would be longer

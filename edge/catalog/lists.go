@@ -134,12 +134,9 @@ func (l *list) under(r *revision.Rules) *rendering {
 			out.body = append(out.body, ',')
 		}
 		start := len(out.body)
-		body, err := e.render(out.body, r)
-		if err != nil {
+		body, ok := l.appendEntry(out.body, e, r)
+		if !ok {
 			out.body = out.body[:from]
-			l.report.once("render\x00"+e.owner+"\x00"+l.kind.String()+"\x00"+e.key,
-				"a list entry breaks the contract and is left out",
-				"backend", e.owner, "list", l.kind.String(), "key", e.key, "error", err)
 			continue
 		}
 		out.body = body
@@ -147,6 +144,18 @@ func (l *list) under(r *revision.Rules) *rendering {
 	}
 	l.rendered[r.Index].Store(out)
 	return out
+}
+
+// appendEntry appends the JSON of an entry of the list. It returns false, and reports it once, if the entry cannot be rendered.
+func (l *list) appendEntry(dst []byte, e *entry, r *revision.Rules) ([]byte, bool) {
+	out, err := e.render(dst, r)
+	if err != nil {
+		l.report.once("render\x00"+e.owner+"\x00"+l.kind.String()+"\x00"+e.key,
+			"a list entry breaks the contract and is left out",
+			"backend", e.owner, "list", l.kind.String(), "key", e.key, "error", err)
+		return dst, false
+	}
+	return out, true
 }
 
 // part returns the rendering of the entries with the given numbers, in rising order. It shares the

@@ -41,8 +41,8 @@ type Target struct {
 	Prompt *Prompt
 	// URI is the URI of a request about a resource, a skill or a directory.
 	URI Located
-	// Finds means that the request is a call of mcp.ToolFind. Then Backend is nil.
-	Finds bool
+	// Own means that the request is a call of one of the edge's own tools. Then Backend is nil.
+	Own bool
 	// Completion is the request of completion/complete. Template is the template to which it
 	// refers; nil means a plain URI. Completes is true if the backend supports completion.
 	Completion *translate.Completion
@@ -119,8 +119,8 @@ func (c *Catalog) awaitOwner(ctx context.Context, name string) error {
 func (c *Catalog) resolveTool(call *mcp.Call, t *Target) error {
 	one := t.view.toolOf(call)
 	switch {
-	case t.view.search != nil && t.view.finds(call):
-		t.Finds = true
+	case t.view.search != nil && t.view.callsOwn(call):
+		t.Own = true
 		return nil
 	case one != nil:
 		t.Tool, t.Backend, t.Policy = one, one.Owner, &one.Target
@@ -269,6 +269,8 @@ func (t *Target) Unknown() *mcp.Error {
 	switch {
 	case t.view.failed != nil:
 		return mcp.AsError(t.view.failed)
+	case t.method == mcp.MethodToolsCall && t.view.search != nil:
+		return mcp.Errorf(mcp.KindUnknownTool, "unknown tool %q: %s finds those that exist", Clip(t.shown), mcp.ToolFind)
 	case t.method == mcp.MethodToolsCall:
 		return mcp.Errorf(mcp.KindUnknownTool, "unknown tool %q: tools/list names those that exist", Clip(t.shown))
 	case t.method == mcp.MethodPromptsGet:

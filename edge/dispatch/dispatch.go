@@ -3,6 +3,8 @@ package dispatch
 import (
 	"context"
 	"log/slog"
+	"runtime"
+	"time"
 
 	"github.com/mcpedge/mcpedge/edge/catalog"
 
@@ -44,6 +46,9 @@ type Decider interface {
 	// Decide. backend is the backend of the named object; empty if the object does not exist for
 	// the caller. The error is a *mcp.Error that ends the request, or policy.ErrReplaced.
 	Admit(ctx context.Context, rules *revision.Rules, call *mcp.Call, backend, rule string) error
+	// AdmitOwn charges the quotas for a call of one of the edge's own tools, which rules and the policy server do not decide. The error is
+	// a *mcp.Error that ends the request.
+	AdmitOwn(ctx context.Context, rules *revision.Rules, call *mcp.Call) error
 	// DecideTask runs both stages for a request that names a task, whose tool is the target.
 	DecideTask(ctx context.Context, rules *revision.Rules, call *mcp.Call, task *mcp.TaskCall, t *policy.Target, args policy.Arguments) error
 	// Restricts reports whether Decide may deny one caller what it allows another. If so, results
@@ -63,6 +68,9 @@ type Dispatch struct {
 	opts    Options
 	catalog *catalog.Catalog
 	sizes   sizes
+	// searches has an element for each search that runs. searchWait is how long another one waits for a place.
+	searches   chan struct{}
+	searchWait time.Duration
 }
 
 // New makes a Dispatch over a pool, started or not. The caller closes the pool.
@@ -76,7 +84,7 @@ func New(pool *backend.Pool, opts Options) *Dispatch {
 	if opts.Access != nil {
 		opts.Catalog.Visibility = func() catalog.Visibility { return opts.Access() }
 	}
-	d := &Dispatch{opts: opts}
+	d := &Dispatch{opts: opts, searches: make(chan struct{}, runtime.GOMAXPROCS(0)), searchWait: maxSearchWait}
 	pool.OnChange(func(b *backend.Backend, _ backend.Kinds) { d.sizes.changed(b, pool.Backends()) })
 	d.catalog = catalog.New(pool, opts.Catalog)
 	return d

@@ -35,7 +35,7 @@ func (r *round) decider() Decider {
 func (r *round) authorizeAnew(ctx context.Context) error {
 	now := r.d.opts.Access() // before the catalog is compared, which is exchanged first
 	if !r.named.Current(r.d.catalog) {
-		return mcp.Errorf(mcp.KindUnavailable, "the settings of the server have changed during the request; send it again")
+		return settingsChanged()
 	}
 	r.named.Access = now
 	if r.named.Backend != nil {
@@ -44,6 +44,11 @@ func (r *round) authorizeAnew(ctx context.Context) error {
 		}
 	}
 	return r.authorize(ctx)
+}
+
+// settingsChanged returns the error of a request that cannot be decided by one generation of settings.
+func settingsChanged() error {
+	return mcp.Errorf(mcp.KindUnavailable, "the settings of the server have changed during the request; send it again")
 }
 
 // conceals reports whether an existing object may be hidden from the caller.

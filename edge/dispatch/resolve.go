@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/mcpedge/mcpedge/edge/catalog"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/policy"
 	"github.com/mcpedge/mcpedge/edge/revision"
@@ -29,18 +28,23 @@ func (r *round) resolve(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := r.unwrap(); err != nil || r.misused != nil {
+	if err := r.unwrap(); err != nil {
 		return err
 	}
 	if err := r.d.catalog.Resolve(ctx, r.rules, r.call, &r.named); err != nil {
 		return err
 	}
 	t := &r.named
-	if t.Backend == nil {
+	bound := r.call.Backend != ""
+	switch {
+	case t.Own:
+		return r.resolveOwn(ctx)
+	case r.call.Params.Wrapped != nil && !bound && !t.Searched():
+		return settingsChanged()
+	case t.Backend == nil:
 		return nil
 	}
 	r.target.Backend, r.target.Known = t.Backend.Name(), t.Tool != nil || t.Prompt != nil
-	bound := r.call.Backend != ""
 	r.rename()
 	var refused error
 	switch {
@@ -63,11 +67,11 @@ func (r *round) resolve(ctx context.Context) error {
 	if disabled := t.Disabled(); disabled != nil {
 		return r.refuseDisabled(ctx, disabled)
 	}
-	switch {
-	case t.Away:
+	if t.Away {
 		return t.Unavailable()
-	case refused == nil && !bound && r.call.Params.Wrapped != nil && t.ListedOnly():
-		return mcp.Errorf(mcp.KindInvalidParams, "the tool %q is listed: call it by its own name, not with %s", catalog.Clip(r.call.Params.Requested()), mcp.ToolCall)
+	}
+	if refused == nil && !bound && r.call.Params.Wrapped != nil {
+		r.misuse(t.ListedOnly())
 	}
 	return refused
 }
@@ -75,7 +79,7 @@ func (r *round) resolve(ctx context.Context) error {
 // refuseDisabled records that a request is refused because an operator has disabled what it names, and returns the error.
 func (r *round) refuseDisabled(ctx context.Context, disabled *mcp.Error) error {
 	if decider := r.decider(); decider != nil {
-		return decider.Disabled(ctx, r.call, r.named.Backend.Name(), disabled)
+		return decider.Disabled(ctx, r.call, r.target.Backend, disabled)
 	}
 	return disabled
 }

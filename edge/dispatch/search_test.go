@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -11,13 +12,17 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/mcpedge/mcpedge/edge/access"
 	"github.com/mcpedge/mcpedge/edge/catalog"
 	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/policy"
+	"github.com/mcpedge/mcpedge/edge/quota"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 	"github.com/mcpedge/mcpedge/internal/pattern"
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
@@ -251,8 +256,12 @@ func TestListOfSearch(t *testing.T) {
 		t.Errorf("%d are listed: %s", n, raw)
 	}
 	for _, name := range []string{"p_wipe", "p_paged", "p_button", "p_routed", "p_long"} {
-		if _, _, err := through(t, d, modern, mcp.Principal{}, `{"name":"`+name+`"}`); kindOf(t, err) != mcp.KindInvalidParams || !strings.Contains(err.Error(), "by its own name") {
-			t.Errorf("%s: %v", name, err)
+		want := "by its own name"
+		if name == "p_button" {
+			want = "only its page"
+		}
+		if _, got, err := through(t, d, modern, mcp.Principal{}, `{"name":"`+name+`"}`); err != nil || !strings.Contains(got, `"isError":true`) || !strings.Contains(got, want) {
+			t.Errorf("%s: %s, %v", name, got, err)
 		}
 	}
 	if calls, _ := f.seen(); calls != 0 {
@@ -274,6 +283,7 @@ func TestCallToolIsTheInnerCall(t *testing.T) {
 	for _, name := range []string{"nicer", "older"} {
 		direct := in(t, "s", mcp.MethodToolsCall, `{"name":"`+name+`","arguments":{"n":1},"_meta":{"progressToken":7}}`)
 		wrapped := in(t, "s", mcp.MethodToolsCall, `{"name":"call_tool","arguments":{"name":"`+name+`","arguments":{"n":1}},"_meta":{"progressToken":7}}`)
+		wrapped.Header = http.Header{"Mcp-Param-Tool": {name}}
 		one, err := d.Resolve(t.Context(), rules(t, modern), direct)
 		two, err2 := d.Resolve(t.Context(), rules(t, modern), wrapped)
 		if err != nil || err2 != nil {
@@ -291,7 +301,7 @@ func TestCallToolIsTheInnerCall(t *testing.T) {
 		for _, name := range []string{"p_plain", "nix", "call_tool", "find_tools", ""} {
 			_, _, got := through(t, d, version, mcp.Principal{}, `{"name":"`+name+`"}`)
 			_, want := d.Call(t.Context(), rules(t, version), in(t, "s", mcp.MethodToolsCall, `{"name":"nix"}`), nil)
-			if want == nil || got == nil || strings.ReplaceAll(want.Error(), `"nix"`, fmt.Sprintf("%q", name)) != got.Error() {
+			if want == nil || got == nil || !strings.Contains(want.Error(), "find_tools finds those that exist") || strings.ReplaceAll(want.Error(), `"nix"`, fmt.Sprintf("%q", name)) != got.Error() {
 				t.Errorf("%s: %v, want %v", name, got, want)
 			}
 		}
@@ -325,6 +335,166 @@ func TestCallToolIsTheInnerCall(t *testing.T) {
 		if _, err := d.Call(t.Context(), rules(t, modern), call, nil); kindOf(t, err) != mcp.KindUnknownTool {
 			t.Errorf("%s at the root: %v", name, err)
 		}
+	}
+}
+
+// TestDisabledSearch: a disabled set with search lists nothing and refuses the edge's own tools, whatever their arguments; a disabled tool is
+// not found, and is refused through call_tool as directly.
+func TestDisabledSearch(t *testing.T) {
+	f := kinds()
+	d := start(t, Options{Catalog: searched(nil, "pinned")}, f)
+	refused := func(name, arguments, text string) {
+		t.Helper()
+		for _, version := range []string{legacy, modern} {
+			call := in(t, "s", mcp.MethodToolsCall, `{"name":"`+name+`","arguments":`+arguments+`}`)
+			call.Header = http.Header{"Mcp-Param-Tool": {"p_plain"}}
+			reply, err := d.Call(t.Context(), rules(t, version), call, nil)
+			if kindOf(t, err) != mcp.KindForbidden || !strings.Contains(err.Error(), text+" is disabled by the operator") {
+				t.Errorf("%s: %s %s: %s, %v", version, name, arguments, reply.Result, err)
+			}
+		}
+	}
+	d.Catalog().Disable(off("set:s"))
+	for _, version := range []string{legacy, modern} {
+		if names, list := namesInSet(t, d, version, mcp.Principal{}); len(names) > 0 {
+			t.Errorf("%s: the set lists %s", version, list)
+		}
+	}
+	refused("find_tools", `{"query":"thing"}`, "this endpoint")
+	refused("find_tools", `{}`, "this endpoint")
+	refused("call_tool", `{"name":"p_plain"}`, "this endpoint")
+	refused("call_tool", `{"nome":"p_plain"}`, "this endpoint")
+	d.Catalog().Disable(off("tool:one/p_plain", "tool:one/p_wipe"))
+	names, _ := found(t, d, modern, mcp.Principal{}, `{"query":"thing","limit":20}`)
+	if len(names) == 0 || slices.Contains(names, "p_plain") || slices.Contains(names, "p_wipe") {
+		t.Errorf("found %v", names)
+	}
+	refused("call_tool", `{"name":"p_plain"}`, `the tool "p_plain"`)
+	d.Catalog().Disable(off("backend:one"))
+	if names, raw := found(t, d, modern, mcp.Principal{}, `{"query":"thing"}`); len(names) > 0 || !strings.Contains(raw, `{"tools":[]}`) {
+		t.Errorf("found %v: %s", names, raw)
+	}
+	refused("call_tool", `{"name":"p_plain"}`, `the tool "p_plain"`)
+	d.Catalog().Disable(nil)
+	if names, _ := found(t, d, modern, mcp.Principal{}, `{"query":"thing"}`); len(names) == 0 {
+		t.Error("enabled again it finds nothing")
+	}
+	if calls, _ := f.seen(); calls != 0 {
+		t.Errorf("the backend was called %d times", calls)
+	}
+}
+
+// TestQuotasOfSearch: find_tools spends the quotas of a tool of its name, and arguments that are refused spend none.
+func TestQuotasOfSearch(t *testing.T) {
+	for _, r := range []quota.Rule{
+		{Name: "all", Per: quota.PerPrincipal}, {Name: "finding", Per: quota.PerTool, Tools: pattern.NewList([]string{"find_tools"})}, {Name: "set", Per: quota.PerSet, Sets: pattern.NewList([]string{"s"})},
+	} {
+		r.Budget = quota.Budget{Interval: time.Hour, Burst: 2}
+		c := access.New(access.Options{Quotas: quota.New(quota.Options{Rules: []quota.Rule{r}})})
+		d := start(t, Options{Catalog: searched(nil), Access: by(c)}, kinds())
+		for range 2 {
+			found(t, d, modern, mcp.Principal{}, `{"query":""}`)
+			if names, raw := found(t, d, modern, mcp.Principal{}, `{"query":"thing"}`); len(names) == 0 {
+				t.Errorf("%s: %s", r.Name, raw)
+			}
+		}
+		_, err := d.Call(t.Context(), rules(t, modern), in(t, "s", mcp.MethodToolsCall, `{"name":"find_tools","arguments":{"query":"thing"}}`), nil)
+		if kindOf(t, err) != mcp.KindLimit || !strings.Contains(err.Error(), r.Name) {
+			t.Errorf("%s: %v", r.Name, err)
+		}
+	}
+}
+
+// TestSearchesAtOnce: searches beyond the places wait for one, no longer than their request, and then are refused.
+func TestSearchesAtOnce(t *testing.T) {
+	d := start(t, Options{Catalog: searched(nil)}, kinds())
+	d.searchWait = time.Millisecond
+	for range cap(d.searches) {
+		d.searches <- struct{}{}
+	}
+	ask := func(ctx context.Context) error {
+		_, err := d.Call(ctx, rules(t, modern), in(t, "s", mcp.MethodToolsCall, `{"name":"find_tools","arguments":{"query":"thing"}}`), nil)
+		return err
+	}
+	if err := ask(t.Context()); kindOf(t, err) != mcp.KindLimit {
+		t.Errorf("without a place: %v", err)
+	}
+	d.searchWait = time.Hour
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := ask(ended); kindOf(t, err) != mcp.KindCancelled {
+		t.Errorf("after its end: %v", err)
+	}
+	<-d.searches
+	if err := ask(t.Context()); err != nil {
+		t.Errorf("with a place: %v", err)
+	}
+	if n := len(d.searches); n != cap(d.searches)-1 {
+		t.Errorf("%d places are taken", n)
+	}
+}
+
+// TestSearchSwitchedOff: a call through call_tool that is resolved where search is off by then is refused, and one that has begun continues.
+func TestSearchSwitchedOff(t *testing.T) {
+	f := kinds()
+	d := start(t, Options{Catalog: searched(nil)}, f)
+	wrapped := func(name string) *mcp.Call {
+		call := in(t, "s", mcp.MethodToolsCall, `{"name":"call_tool","arguments":{"name":"`+name+`"}}`)
+		if err := call.Params.Unwrap(); err != nil {
+			t.Fatal(err)
+		}
+		return call
+	}
+	whole := *searched(nil).Sets["s"]
+	whole.Search = false
+	d.Catalog().Exchange(nil, overlay.Sets{"s": &whole}, func() {}, false)
+	for _, name := range []string{"p_wipe", "p_plain"} {
+		if _, err := d.Call(t.Context(), rules(t, legacy), wrapped(name), nil); kindOf(t, err) != mcp.KindUnavailable || !strings.Contains(err.Error(), "settings") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	later := wrapped("p_plain")
+	later.Backend, later.Begun, later.Round = "one", true, 2
+	if reply, err := d.Call(t.Context(), rules(t, legacy), later, nil); err != nil || !strings.Contains(string(reply.Result), "called one/plain") {
+		t.Errorf("a later round: %s, %v", reply.Result, err)
+	}
+	if calls, _ := f.seen(); calls != 1 {
+		t.Errorf("the backend was called %d times", calls)
+	}
+}
+
+// TestMisuseInTasks: what is wrong with the arguments of call_tool is known before a task would be made.
+func TestMisuseInTasks(t *testing.T) {
+	d := start(t, Options{Catalog: searched(nil)}, kinds())
+	for arguments, text := range map[string]string{`{"nome":"p_plain"}`: "does not take", `{"name":"p_long"}`: "by its own name", `{"name":"p_button"}`: "only its page"} {
+		call := in(t, "s", mcp.MethodToolsCall, `{"name":"call_tool","arguments":`+arguments+`}`)
+		target, err := d.Resolve(t.Context(), rules(t, legacy), call)
+		if err != nil || target.Misused == nil || !strings.Contains(target.Misused.Error(), text) || !target.Repeatable {
+			t.Errorf("%s: %+v, %v", arguments, target, err)
+		}
+	}
+	call := in(t, "s", mcp.MethodToolsCall, `{"name":"find_tools","arguments":{"query":"x"}}`)
+	if target, err := d.Resolve(t.Context(), rules(t, legacy), call); err != nil || !target.Repeatable || target.Misused != nil {
+		t.Errorf("find_tools: %+v, %v", target, err)
+	}
+}
+
+// TestIncompleteSearch: a search while a backend is missing says so.
+func TestIncompleteSearch(t *testing.T) {
+	d := start(t, Options{Catalog: searched(nil)}, kinds(), &fake{
+		name: "two", services: "t", tools: tools(0, 1), refuseList: map[string]error{"alice": status.Error(codes.Unavailable, "gone")},
+		cache: &pb.CacheHint{Ttl: durationpb.New(time.Hour), Scope: pb.CacheScope_CACHE_SCOPE_PRIVATE},
+	})
+	if _, raw := found(t, d, modern, mcp.Principal{Issuer: "https://id", Subject: "bob"}, `{"query":"thing"}`); strings.Contains(raw, "incomplete") {
+		t.Errorf("with all: %s", raw)
+	}
+	alice := mcp.Principal{Issuer: "https://id", Subject: "alice"}
+	names, raw := found(t, d, modern, alice, `{"query":"thing"}`)
+	if len(names) == 0 || !strings.Contains(raw, `"incomplete":true`) {
+		t.Errorf("found %v: %s", names, raw)
+	}
+	if _, raw := found(t, d, modern, alice, `{"query":"zebra"}`); !strings.Contains(raw, `"incomplete":true`) {
+		t.Errorf("nothing: %s", raw)
 	}
 }
 
@@ -402,15 +572,20 @@ func TestBoundsOfSearch(t *testing.T) {
 	if len(names) < 5 || len(raw) > 4*64<<10 || !strings.Contains(raw, `"inputSchema"`) {
 		t.Errorf("%d tools in %d bytes", len(names), len(raw))
 	}
-	if names, raw := found(t, d, modern, mcp.Principal{}, `{"query":"tool","limit":null}`); len(names) != 5 {
-		t.Errorf("by default: %v %.200s", names, raw)
+	for _, limit := range []string{"null", "5.0", "5e0", "50e-1"} {
+		if names, raw := found(t, d, modern, mcp.Principal{}, `{"query":"tool","limit":`+limit+`}`); len(names) != 5 {
+			t.Errorf("limit %s: %v %.200s", limit, names, raw)
+		}
+	}
+	if names, raw := found(t, d, modern, mcp.Principal{}, `{"query":"tool `+strings.Repeat("ü", 995)+`"}`); len(names) != 5 {
+		t.Errorf("1,000 characters of two bytes: %v %.200s", names, raw)
 	}
 	if names, raw := found(t, d, modern, mcp.Principal{}, `{"query":"zebra"}`); len(names) != 0 || !strings.Contains(raw, `{"tools":[]}`) {
 		t.Errorf("nothing: %s", raw)
 	}
 	for _, arguments := range []string{
 		`{}`, `{"query":""}`, `{"query":7}`, `{"query":null}`, `{"query":"x","limit":0}`, `{"query":"x","limit":21}`, `{"query":"x","limit":1.5}`, `{"query":"x","limit":"3"}`,
-		`{"query":"x","more":1}`, `{"query":"` + strings.Repeat("x", 1001) + `"}`,
+		`{"query":"x","more":1}`, `{"query":"` + strings.Repeat("x", 1001) + `"}`, `{"query":"x","limit":5.5e0}`, `{"query":"x","limit":1e99}`,
 	} {
 		for _, version := range []string{legacy, modern} {
 			if names, raw := found(t, d, version, mcp.Principal{}, arguments); names != nil || !strings.Contains(raw, "isError") && !strings.Contains(raw, "invalid") && !strings.Contains(raw, "quer") {

@@ -20,8 +20,8 @@ import (
 
 // callTool runs tools/call (MCP, "Tools", "Calling Tools").
 func (r *round) callTool(ctx context.Context) (mcp.Reply, error) {
-	if r.misused != nil || r.named.Finds {
-		return r.findTools()
+	if r.misused != nil || r.named.Own {
+		return r.findTools(ctx)
 	}
 	t := r.named.Tool
 	r.effects = !t.Repeatable()

@@ -42,6 +42,10 @@ func (t *Tasks) callTool(ctx context.Context, rules *revision.Rules, c *mcp.Call
 		wanted = c.Params.Task != nil
 	}
 	switch {
+	case c.Target.Misused != nil && wanted: // instead of a task there is no tool result
+		return mcp.Reply{}, mcp.Errorf(mcp.KindInvalidParams, "%w", c.Target.Misused)
+	case c.Target.Misused != nil:
+		return t.next.Call(ctx, rules, c, sink)
 	case wanted && !s.Optional && !s.Required:
 		return mcp.Reply{}, mcp.Errorf(mcp.KindMethodNotFound, "the tool %q cannot be called as a task: leave out params.task", c.Params.Requested())
 	case s.Required && rules.Stateless && !declared:
