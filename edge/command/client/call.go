@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -110,6 +111,9 @@ func (s *callSettings) run(ctx context.Context, conn *connection) (*mcp.CallTool
 	params.SetProgressToken("call")
 	for range maxRounds {
 		result, err := conn.CallTool(ctx, params)
+		if conn.lacksMirrored(err) && conn.readTool(ctx, s.tool) {
+			result, err = conn.CallTool(ctx, params)
+		}
 		if err != nil {
 			return nil, s.failed(ctx, conn, err)
 		}
@@ -128,4 +132,25 @@ func (s *callSettings) run(ctx context.Context, conn *connection) (*mcp.CallTool
 		}
 	}
 	return nil, s.errorf("%s: it still asks after %d rounds of questions", s.tool, maxRounds)
+}
+
+// lacksMirrored reports whether the error of a call may be that headers, which mirror arguments as the tool's schema says, are missing.
+func (c *connection) lacksMirrored(err error) bool {
+	var refused *jsonrpc.Error
+	return errors.As(err, &refused) && refused.Code == mcp.CodeHeaderMismatch
+}
+
+// readTool reads the list of tools until it has one of a name, so that the SDK mirrors the arguments of its next call. It returns false if
+// there is none.
+func (c *connection) readTool(ctx context.Context, name string) bool {
+	for tool, err := range c.Tools(ctx, nil) {
+		if err != nil {
+			return false
+		}
+		if tool.Name == name {
+			c.transport.refused.Store(nil)
+			return true
+		}
+	}
+	return false
 }

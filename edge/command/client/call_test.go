@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -61,6 +62,27 @@ func lockedEdge(t *testing.T, change ...func(*config.Config)) (url, keyFile stri
 		fn(&cfg)
 	}
 	return harness.Start(t, cfg).URL, keyFile
+}
+
+// Arguments that the tool's schema mirrors in headers are sent in these, in every revision that has them, also if the tool is on a later
+// page of the list.
+func TestCallMirrorsArguments(t *testing.T) {
+	for _, size := range []int{0, 1} {
+		url, key := lockedEdge(t, func(c *config.Config) {
+			c.Sets = map[string]config.Set{"desk": {Search: config.SearchOn, Include: config.SetMembers{Tools: config.Names{"**"}}}}
+			c.Limits.PageSize = cmp.Or(size, c.Limits.PageSize)
+		})
+		for _, version := range []string{"2026-07-28", "2025-11-25", ""} {
+			var out, told bytes.Buffer
+			err := Call(t.Context(), []string{"--token-file", key, "--protocol-version", version, url + "/desk", "call_tool", `{"name":"add","arguments":{"A":1,"B":2}}`}, "test", &out, &told)
+			if err != nil || out.String() != "{\"sum\":3}\n" {
+				t.Errorf("pages of %d, revision %q: %q, %v", size, version, out.String(), err)
+			}
+		}
+		if err := Call(t.Context(), []string{"--token-file", key, url + "/desk", "call_tool", `{"name":7}`}, "test", io.Discard, io.Discard); err == nil {
+			t.Error("a name that is no string is accepted")
+		}
+	}
 }
 
 // A tool of a server is called with credentials, and its result printed.
