@@ -79,6 +79,12 @@ func New(documents []Document) *Index {
 // scores in their order. visible has an element for each document that says whether it may be
 // found; the others do not influence the result. A nil visible means that all may.
 func (x *Index) Find(query string, limit int, visible []bool) []int {
+	found, _ := x.find(query, limit, visible)
+	return found
+}
+
+// find is Find, and returns how many postings and words of the index it has visited.
+func (x *Index) find(query string, limit int, visible []bool) (found []int, visited int) {
 	f := finding{Index: x, visible: visible}
 	for i, n := range x.lengths {
 		if visible == nil || visible[i] {
@@ -92,20 +98,20 @@ func (x *Index) Find(query string, limit int, visible []bool) []int {
 		best := f.best(group)
 		if len(best) == 0 && unknown < maxSimilar {
 			unknown++
-			best = f.best(x.similar(group[0].term))
+			best = f.best(f.similar(group[0].term))
 		}
 		for document, one := range best {
 			scores[document] += one
 		}
 	}
-	found := make([]int, 0, len(scores))
+	found = make([]int, 0, len(scores))
 	for document := range scores {
 		found = append(found, document)
 	}
 	slices.SortFunc(found, func(a, b int) int {
 		return cmp.Or(cmp.Compare(scores[b], scores[a]), cmp.Compare(a, b))
 	})
-	return found[:min(limit, len(found))]
+	return found[:min(limit, len(found))], f.visited
 }
 
 // finding is one search.
@@ -114,6 +120,7 @@ type finding struct {
 	visible   []bool
 	documents int     // that are visible
 	average   float64 // length of these
+	visited   int     // postings and words of the index
 }
 
 // best returns the visible documents that have one of some terms, each with its score for the term
@@ -122,6 +129,7 @@ func (f *finding) best(group []term) map[int]float64 {
 	out := make(map[int]float64)
 	for _, w := range group {
 		var list []posting
+		f.visited += len(f.postings[w.term])
 		for _, p := range f.postings[w.term] {
 			if f.visible == nil || f.visible[p.document] {
 				list = append(list, p)
@@ -148,11 +156,12 @@ const minPart = 4
 
 // similar returns the terms of which a word is a part, or which are parts of it, for a word that no
 // document has.
-func (x *Index) similar(word string) (out []term) {
+func (f *finding) similar(word string) (out []term) {
 	if len(word) < minPart {
 		return nil
 	}
-	for other := range x.postings {
+	f.visited += len(f.postings)
+	for other := range f.postings {
 		if strings.Contains(other, word) || len(other) >= minPart && strings.Contains(word, other) {
 			out = append(out, term{other, synonymWeight})
 		}
