@@ -27,7 +27,7 @@ func (c *Control) record(ctx context.Context, call *mcp.Call, backend, task stri
 	}
 	r := audit.Record{
 		Who:  audit.WhoOf(&call.Principal),
-		Call: call.ID, Task: task, Round: call.Round, Attempt: call.Attempt, Set: call.Set, Method: string(call.Method), Target: call.Params.Target, Shown: call.Params.Shown,
+		Call: call.ID, Task: task, Round: call.Round, Attempt: call.Attempt, Set: call.Set, Method: string(call.Method), Target: call.Params.Target, Shown: call.Params.Shown, Via: call.Params.Via(),
 		Backend: backend, Verdict: v,
 	}
 	if a := telemetry.AuditedRequest(ctx); a != nil {

@@ -122,6 +122,8 @@ type Record struct {
 	// Method, Target and Backend describe the request. Unknown ones are empty. Shown is the name
 	// that the client used, if the catalog shows the target by another name.
 	Method, Target, Shown, Backend string
+	// Via is the edge's own tool through which the client called Target, or empty.
+	Via string
 	// Reason is the one that an operator gave for an action, or empty.
 	Reason  string
 	Verdict Verdict
@@ -206,6 +208,7 @@ func (r *Record) appendLine(dst []byte, replica string) []byte {
 	text("method", r.Method)
 	text("target", r.Target)
 	text("shown", r.Shown)
+	text("via", r.Via)
 	text("backend", r.Backend)
 	text("reason", r.Reason)
 	text("decision", string(r.Verdict.Effect))

@@ -61,6 +61,14 @@ func (p *Params) Unwrap() error {
 	return nil
 }
 
+// Via returns ToolCall if the client called the tool through it, or an empty text.
+func (p *Params) Via() string {
+	if p.Wrapped != nil {
+		return ToolCall
+	}
+	return ""
+}
+
 // Bound returns the name and the arguments of the client's own request, to which a state is bound.
 func (p *Params) Bound() (name string, arguments json.RawMessage) {
 	if p.Wrapped != nil {

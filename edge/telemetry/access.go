@@ -58,6 +58,7 @@ func (a *access) line(t *Telemetry, op *Operation, o *Outcome, took time.Duratio
 	}
 	add("target", op.asked)
 	add("shown", op.shown)
+	add("via", op.via)
 	add("task", op.task)
 	add("outcome", o.String())
 	attrs = append(attrs, slog.Duration("duration", took))

@@ -40,6 +40,8 @@ type Audited struct {
 	// Target is the canonical name of the target, or the requested one if that is unknown. Shown is
 	// the requested name if it is another one. Backend is the backend that serves it, if known.
 	Target, Shown, Backend string
+	// Via is mcp.ToolCall if the client called the target through it, or empty.
+	Via string
 	// Trace is the operation's span, or the trace that the request belongs to.
 	Trace trace.SpanContext
 }
@@ -112,7 +114,7 @@ func (op *Operation) audit(ctx context.Context, r *Request) context.Context {
 // name sets the names of what params name.
 func (a *Audited) name(params *mcp.Params) {
 	if a.Target == "" || params.Shown != "" || params.Wrapped != nil {
-		a.Target, a.Shown = cut(params.Target, maxTarget), cut(params.Shown, maxTarget)
+		a.Target, a.Shown, a.Via = cut(params.Target, maxTarget), cut(params.Shown, maxTarget), params.Via()
 	}
 }
 

@@ -128,6 +128,7 @@ type Operation struct {
 	target      string // the span's name includes it
 	asked       string // the canonical name, for the line; it may not exist
 	shown       string // the name in the request where it is another one
+	via         string // the edge's own tool through which the target is called
 	task        string // print of the task id in the request, for the line
 	subject     string // of the principal; empty for an anonymous one
 	from        netip.Addr
@@ -160,6 +161,7 @@ func (t *Telemetry) Begin(ctx context.Context, r *Request) (context.Context, Ope
 		op.task = SessionPrint(r.Params.Target)
 	default:
 		op.asked, op.shown = mcp.Shown(targetOf(r.Params), maxAsked), mcp.Shown(r.Params.Shown, maxAsked)
+		op.via = r.Params.Via()
 	}
 	if r.Backend != "" {
 		op.know(r.Params, r.Backend)
@@ -181,7 +183,10 @@ func (op *Operation) Found(params *mcp.Params, backend string, known bool) {
 		return
 	}
 	if params.Shown != "" || params.Wrapped != nil {
-		op.asked, op.shown = mcp.Shown(params.Target, maxAsked), mcp.Shown(params.Shown, maxAsked)
+		op.asked, op.shown, op.via = mcp.Shown(params.Target, maxAsked), mcp.Shown(params.Shown, maxAsked), params.Via()
+		if op.via != "" && op.span != nil && op.t.content {
+			op.span.SetAttributes(AttrArguments.String(string(params.Arguments)))
+		}
 		if op.audited != nil {
 			op.audited.name(params)
 		}

@@ -7,12 +7,14 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
@@ -231,4 +233,33 @@ func (s *shared) String() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.buf.String()
+}
+
+// TestContentOfWrappedCalls: a span of a call through call_tool has the arguments of the tool, not those of call_tool.
+func TestContentOfWrappedCalls(t *testing.T) {
+	spans := tracetest.NewInMemoryExporter()
+	tel := newTelemetry(t, Options{Content: true})
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans))
+	tel.tracer = provider.Tracer("test")
+	t.Cleanup(func() { _ = provider.Shutdown(context.Background()) })
+	params := mcp.Params{Target: mcp.ToolCall, HasTarget: true, Arguments: json.RawMessage(`{"name":"echo","arguments":{"x":1}}`)}
+	params.Raw = json.RawMessage(`{"name":"call_tool","arguments":` + string(params.Arguments) + `}`)
+	_, op := tel.Begin(t.Context(), &Request{Method: mcp.MethodToolsCall, ID: callID, Params: &params})
+	if err := params.Unwrap(); err != nil {
+		t.Fatal(err)
+	}
+	op.Found(&params, "b", true)
+	op.End(&Outcome{})
+	all := spans.GetSpans()
+	if len(all) != 1 || all[0].Name != "tools/call echo" {
+		t.Fatalf("the spans are %v", all)
+	}
+	for _, a := range all[0].Attributes {
+		if a.Key == AttrArguments && a.Value.AsString() != `{"x":1}` {
+			t.Errorf("the arguments are %s", a.Value.AsString())
+		}
+	}
+	if !slices.ContainsFunc(all[0].Attributes, func(a attribute.KeyValue) bool { return a.Key == AttrArguments }) {
+		t.Error("there are no arguments")
+	}
 }

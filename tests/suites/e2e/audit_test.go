@@ -32,7 +32,7 @@ type recorded struct {
 	Round, Attempt, Code                                                                                                 int
 	Trace                                                                                                                string `json:"trace_id"`
 	Arguments                                                                                                            json.RawMessage
-	Shown, Set                                                                                                           string
+	Shown, Set, Via                                                                                                      string
 	RuleFailed                                                                                                           bool `json:"rule_failed"`
 }
 

@@ -144,12 +144,15 @@ func TestSearchOfSets(t *testing.T) {
 			refused++
 			continue
 		}
+		if via := map[string]string{"find": "call_tool"}; (r.Target == "find" || r.Target == "find_tools") && r.Via != via[r.Target] {
+			t.Errorf("called via %q: %v", r.Via, r)
+		}
 		if r.Method == "tools/call" && !slices.Contains(targets, r.Event+" "+r.Target) {
 			targets = append(targets, r.Event+" "+r.Target)
 		}
 	}
 	slices.Sort(targets)
-	const want = "decision ask,decision find,decision work,outcome ask,outcome find,outcome find_tools,outcome nix00,outcome work"
+	const want = "decision ask,decision find,decision find_tools,decision work,outcome ask,outcome find,outcome find_tools,outcome nix00,outcome work"
 	if got := strings.Join(targets, ","); got != want || refused != 4 {
 		t.Errorf("recorded, beside %d refused states:\n%s\nwant:\n%s", refused, got, want)
 	}
