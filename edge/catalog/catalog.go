@@ -123,7 +123,7 @@ func New(pool *backend.Pool, opts Options) *Catalog {
 		})
 	}
 	c := &Catalog{opts: opts, server: server(opts.Title), report: &reporter{log: opts.Logger}}
-	c.views = newViews(pool.Backends, viewOptions{c.report, server}, &opts)
+	c.views = newViews(pool.Backends, viewOptions{report: c.report, server: server}, &opts)
 	c.hub = changes.New(source{c.views, c.report}, changes.Options{
 		Jitter: opts.Jitter, WatchedURIs: opts.WatchedURIs, Logger: opts.Logger,
 	})

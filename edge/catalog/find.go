@@ -16,12 +16,12 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// searching is what a view of a set with search has instead of its list of tools.
+// searching is the part of a view that only sets with search have.
 type searching struct {
 	// list is what tools/list shows: the edge's own tools, and those that the set lists.
 	list *list
-	// only are the tools that are called by their own names only, see listedOnly.
-	only map[*Tool]bool
+	// directOnly has the tools that mcp.ToolCall refuses, see listedOnly.
+	directOnly map[*Tool]bool
 	// index has the entries of the view's whole list of tools, by their indexes there. It is made
 	// once, at the first search.
 	index func() *search.Index
@@ -56,7 +56,7 @@ var (
 		OutputSchemaJson: `{"type":"object","properties":{"tools":{"type":"array","description":"The best match first","items":{"type":"object","properties":{` +
 			`"name":{"type":"string"},"description":{"type":"string"},` +
 			`"inputSchema":{"type":"object","description":"Absent if it is too large for the result"},` +
-			`"listed":{"type":"boolean","description":"true: call it by its own name, not with ` + mcp.ToolCall + `"}},` +
+			`"direct":{"type":"boolean","description":"true: call it by its own name, not with ` + mcp.ToolCall + `"}},` +
 			`"required":["name"]}},` +
 			`"incomplete":{"type":"boolean","description":"true: some tools cannot be searched now, try again later"}},"required":["tools"]}`,
 		Annotations: &pb.ToolAnnotations{ReadOnly: ptr(true), OpenWorld: ptr(false)},
@@ -83,18 +83,18 @@ func ptr[T any](v T) *T { return &v }
 // ownName reports whether a name is one of the edge's own tools.
 func ownName(name string) bool { return name == mcp.ToolFind || name == mcp.ToolCall }
 
-// searching returns what the set lists in place of its tools.
-func (s *narrowing) searching(tools *toolSet, report *reporter) *searching {
-	out := &searching{list: newList(listTools, report), only: make(map[*Tool]bool)}
+// searching returns what tools/list and searches of the set need. kept has the indexes of earlier views; nil has none.
+func (s *narrowing) searching(tools *toolSet, report *reporter, kept *indexes) *searching {
+	out := &searching{list: newList(listTools, report), directOnly: make(map[*Tool]bool)}
 	out.list.hint = tools.List.hint
 	call := callTool
 	listed := make(map[int]bool)
 	for i, e := range tools.List.Entries {
 		t := tools.ByName[e.key]
 		if listedOnly(t) {
-			out.only[t] = true
+			out.directOnly[t] = true
 		}
-		if listed[i] = out.only[t] || s.set.Listed.Has(s.whole.overlay, overlay.KindTool, t.Owner.Name(), t.Proto.GetName()); !listed[i] && t.Tasks.Optional {
+		if listed[i] = out.directOnly[t] || s.set.Listed.Has(s.whole.overlay, overlay.KindTool, t.Owner.Name(), t.Proto.GetName()); !listed[i] && t.Tasks.Optional {
 			call = callToolAsTask
 		}
 	}
@@ -123,7 +123,7 @@ func (s *narrowing) searching(tools *toolSet, report *reporter) *searching {
 		}
 		out.list.Entries = append(out.list.Entries, e)
 	}
-	out.index = sync.OnceValue(func() *search.Index { return indexOf(tools) })
+	out.index = sync.OnceValue(func() *search.Index { return kept.of(s.set.Name, tools) })
 	return out
 }
 
@@ -241,7 +241,7 @@ func (t *Target) Searched() bool { return t.view.search != nil }
 // if it may.
 func (t *Target) ListedOnly() error {
 	switch {
-	case t.view.search == nil || !t.view.search.only[t.Tool]:
+	case t.view.search == nil || !t.view.search.directOnly[t.Tool]:
 		return nil
 	case !forModels(t.Tool.Proto.GetMetaJson()):
 		return fmt.Errorf("the tool %q is not for models: only its page may call it", Clip(t.shown))
@@ -293,7 +293,7 @@ func (t *Target) Find(rules *revision.Rules, who *mcp.Principal, query string, l
 		if start > len(`{"tools":[`) {
 			out = append(out, ',')
 		}
-		out = one.appendFound(out, rules, t.view.search.only[one], most)
+		out = one.appendFound(out, rules, t.view.search.directOnly[one], most)
 		if len(out) > most {
 			out = out[:start]
 			break
@@ -302,17 +302,20 @@ func (t *Target) Find(rules *revision.Rules, who *mcp.Principal, query string, l
 	return append(out, tail...)
 }
 
-// appendFound appends a tool to the result of a search, without its schema if it would be longer
-// than most bytes with that.
-func (t *Tool) appendFound(dst []byte, rules *revision.Rules, only bool, most int) []byte {
+// appendFound appends a tool to the result of a search, without its schema if the result would be longer than most bytes with that. direct
+// means that it must be called by its own name.
+func (t *Tool) appendFound(dst []byte, rules *revision.Rules, direct bool, most int) []byte {
 	dst = jsonrpc.AppendString(append(dst, `{"name":`...), t.ShownName)
 	if text := t.Shown.GetDescription(); text != "" {
 		dst = jsonrpc.AppendString(append(dst, `,"description":`...), mcp.ClipText(text))
 	}
-	if only {
-		dst = append(dst, `,"listed":true`...)
+	if direct {
+		dst = append(dst, `,"direct":true`...)
 	}
 	bare := len(dst)
+	if bare+len(t.Shown.GetInputSchemaJson()) >= most {
+		return append(dst, '}')
+	}
 	dst, err := translate.AppendInputSchema(append(dst, `,"inputSchema":`...), rules, t.Shown.GetInputSchemaJson())
 	if err != nil || len(dst) >= most {
 		dst = dst[:bare]

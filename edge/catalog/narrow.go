@@ -49,6 +49,8 @@ type viewOptions struct {
 	report *reporter
 	// server returns the renderer of the edge's description with another title. It may be nil.
 	server func(title string) *translate.Server
+	// indexes keeps the indexes of views that all callers share. nil keeps none.
+	indexes *indexes
 }
 
 // narrow makes the view of a set. It decides which backend has a name or URI as v does, so that a
@@ -71,7 +73,11 @@ func (v *View) narrow(set *overlay.Set, c *viewOptions) *View {
 	n.Resources = s.resources(n.members)
 	n.Features = s.features(n, c.report)
 	if set.Search {
-		n.search = s.searching(n.Tools, c.report)
+		kept := c.indexes
+		if v.private {
+			kept = nil
+		}
+		n.search = s.searching(n.Tools, c.report, kept)
 	}
 	n.instructions = s.instructions()
 	n.missing = slices.ContainsFunc(v.Parts, func(p part) bool {

@@ -40,7 +40,7 @@ type views struct {
 	Private *weighted.Cache[string, *View]
 }
 
-// maxOwnBytes bounds the private lists of cached views, in bytes of their encoding. A view holds
+// maxOwnBytes bounds the private lists of cached views, in bytes of their encoding, with the indexes of their sets. A view holds
 // their entries and their rendering under each requested revision.
 const maxOwnBytes = 32 << 20
 
@@ -48,6 +48,7 @@ func newViews(backends func() []*backend.Backend, narrow viewOptions, o *Options
 	s := &views{backends: backends, names: o.Names, report: narrow.report, narrow: narrow, access: o.Visibility, schemaWork: o.SchemaWork}
 	s.overlay.Store(o.Overlay)
 	s.sets.Store(&o.Sets)
+	s.narrow.indexes = &indexes{}
 	s.Private = weighted.New[string, *View](o.PrivateViews, maxOwnBytes)
 	s.refresh()
 	return s
@@ -197,12 +198,12 @@ func (s *views) own(ctx context.Context, p mcp.Principal, shared *View, needed f
 	return v, nil
 }
 
-// ownBytes returns the length of the encoding of a view's private lists.
+// ownBytes returns the length of the encoding of a view's private lists, and about that of its indexes.
 func (v *View) ownBytes() (sum int) {
 	for i := range v.Parts {
 		sum += v.Parts[i].Catalog.OwnBytes
 	}
-	return sum
+	return sum + v.indexWeight()
 }
 
 // ownParts sets the caller's own catalogs in parts. Catalogs that are not needed are used only if

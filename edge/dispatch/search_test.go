@@ -83,7 +83,6 @@ func found(t *testing.T, d *Dispatch, version string, who mcp.Principal, argumen
 		Tools []struct {
 			Name        string
 			InputSchema json.RawMessage
-			Listed      bool
 		}
 	}
 	if err := json.Unmarshal(reply.Result, &out); err != nil || len(out.Content) != 1 || json.Unmarshal([]byte(out.Content[0].Text), &tools) != nil {
@@ -254,8 +253,8 @@ func TestListOfSearch(t *testing.T) {
 	if got := strings.Join(names, " "); got != "p_long p_maybe p_paged p_pinned p_plain p_routed p_wipe" {
 		t.Errorf("found %s", got)
 	}
-	if n := strings.Count(raw, `"listed":true`); n != 4 { // of the structured content; that of the text is escaped
-		t.Errorf("%d are listed: %s", n, raw)
+	if n := strings.Count(raw, `"direct":true`); n != 4 { // of the structured content; that of the text is escaped
+		t.Errorf("%d must be called directly: %s", n, raw)
 	}
 	for _, name := range []string{"p_wipe", "p_paged", "p_button", "p_routed", "p_long"} {
 		want := "by its own name"

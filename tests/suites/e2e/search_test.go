@@ -132,6 +132,9 @@ func TestSearchOfSets(t *testing.T) {
 	if got := text(t, s.seenBy(two, alice).request("tasks/result", `{"taskId":"`+task+`"}`).want(http.StatusOK).result()); got != "work of acme" {
 		t.Errorf("the task: %q", got)
 	}
+	if got := string(s.ask("tools/call", `{"name":"call_tool","arguments":{"nome":"work"},"task":{}}`).body); !strings.Contains(got, `call_tool does not take \"nome\"`) || !strings.Contains(got, `"error":`) {
+		t.Errorf("a task of no tool: %s", got)
+	}
 	if got := string(wrapped(t, s, "find", `{}`, map[string]any{"task": map[string]any{}}).body); !strings.Contains(got, `the tool \"find\" cannot be called as a task`) {
 		t.Errorf("a task of a tool without tasks: %s", got)
 	}
@@ -152,7 +155,7 @@ func TestSearchOfSets(t *testing.T) {
 		}
 	}
 	slices.Sort(targets)
-	const want = "decision ask,decision find,decision find_tools,decision work,outcome ask,outcome find,outcome find_tools,outcome nix00,outcome work"
+	const want = "decision ask,decision find,decision find_tools,decision work,outcome ask,outcome call_tool,outcome find,outcome find_tools,outcome nix00,outcome work"
 	if got := strings.Join(targets, ","); got != want || refused != 4 {
 		t.Errorf("recorded, beside %d refused states:\n%s\nwant:\n%s", refused, got, want)
 	}

@@ -1,0 +1,66 @@
+package catalog
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/mcpedge/mcpedge/edge/catalog/search"
+)
+
+// indexes keeps the last index of each set with search, for later views with the same tools. The zero value is empty. It is safe for
+// concurrent use.
+type indexes struct {
+	mu   sync.Mutex
+	last map[string]indexed // by the name of the set
+}
+
+// indexed is an index and the tools that it is of, in their order.
+type indexed struct {
+	tools []*Tool
+	index *search.Index
+}
+
+// of returns the index of a set's tools: the last one if it is of the same tools. A nil receiver makes it anew.
+func (x *indexes) of(set string, tools *toolSet) *search.Index {
+	if x == nil {
+		return indexOf(tools)
+	}
+	all := make([]*Tool, len(tools.List.Entries))
+	for i, e := range tools.List.Entries {
+		all[i] = tools.ByName[e.key]
+	}
+	x.mu.Lock()
+	known := x.last[set]
+	x.mu.Unlock()
+	if known.index != nil && slices.Equal(known.tools, all) {
+		return known.index
+	}
+	made := indexed{all, indexOf(tools)}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.last == nil {
+		x.last = make(map[string]indexed)
+	}
+	x.last[set] = made
+	return made.index
+}
+
+// indexBytes is about what a tool takes in the index of a set.
+const indexBytes = 512
+
+// maxIndexWeight bounds the weight of a view's indexes, so that several views are always cached.
+const maxIndexWeight = 4 << 20
+
+// indexWeight returns about the bytes of the indexes that searches may make of a view, one for each set with search, and at most
+// maxIndexWeight.
+func (v *View) indexWeight() int {
+	n := 0
+	if v.sets != nil {
+		for _, s := range *v.sets {
+			if s.Search {
+				n++
+			}
+		}
+	}
+	return min(n*indexBytes*len(v.Tools.List.Entries), maxIndexWeight)
+}
