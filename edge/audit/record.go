@@ -217,16 +217,7 @@ func (r *Record) appendLine(dst []byte, replica string) []byte {
 	if r.Verdict.Failed {
 		dst = append(dst, `,"rule_failed":true`...)
 	}
-	if len(r.Verdict.Missing) > 0 {
-		dst = append(dst, `,"missing_scopes":[`...)
-		for i, s := range r.Verdict.Missing {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = jsonrpc.AppendString(dst, s)
-		}
-		dst = append(dst, ']')
-	}
+	dst = appendMissing(dst, r.Verdict.Missing)
 	text("outcome", r.Outcome)
 	number("code", r.Code)
 	if r.Event == EventOutcome {
@@ -249,4 +240,19 @@ func (r *Record) appendLine(dst []byte, replica string) []byte {
 	}
 	dst = append(dst, "}\n"...)
 	return append(dst[:start], mcp.EscapeControls(dst[start:])...)
+}
+
+// appendMissing appends the member missing_scopes, if there are any.
+func appendMissing(dst []byte, scopes []string) []byte {
+	if len(scopes) == 0 {
+		return dst
+	}
+	dst = append(dst, `,"missing_scopes":[`...)
+	for i, s := range scopes {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = jsonrpc.AppendString(dst, s)
+	}
+	return append(dst, ']')
 }
