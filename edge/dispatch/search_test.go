@@ -378,7 +378,7 @@ func TestDisabledSearch(t *testing.T) {
 	refused("find_tools", `{}`, "this endpoint")
 	refused("call_tool", `{"name":"p_plain"}`, "this endpoint")
 	refused("call_tool", `{"nome":"p_plain"}`, "this endpoint")
-	d.Catalog().Disable(off("tool:one/p_plain", "tool:one/p_wipe"))
+	d.Catalog().Disable(off("tool:one/plain", "tool:one/wipe"))
 	names, _ := found(t, d, modern, mcp.Principal{}, `{"query":"thing","limit":20}`)
 	if len(names) == 0 || slices.Contains(names, "p_plain") || slices.Contains(names, "p_wipe") {
 		t.Errorf("found %v", names)

@@ -81,7 +81,7 @@ func sentByRedis(addr string) (int64, error) {
 	}
 	_, rest, found := strings.Cut(string(text), "total_net_output_bytes:")
 	if !found {
-		return 0, fmt.Errorf("Redis does not say what it has sent: %.200s", text)
+		return 0, fmt.Errorf("the answer of Redis does not say what it has sent: %.200s", text)
 	}
 	n, _, _ := strings.Cut(rest, "\r")
 	return strconv.ParseInt(n, 10, 64)
