@@ -53,7 +53,7 @@ ingress:
 config: {root: off, demo: true, sets: {sums: {include: {tools: ["*"]}}}}
 `, lacks: []string{"Pod/my-mcpedge-test"}},
 	{name: "a set with search", values: `
-config: {root: sums, demo: true, sets: {sums: {include: {tools: ["*"]}, search: on}, all: {include: {tools: ["*"]}, search: off}}}
+config: {root: sums, demo: true, sets: {sums: {include: {tools: ["*"]}, search: on}, rest: {include: {tools: ["*"]}, search: off}}}
 `},
 	{name: "sets alone, with a test", values: `
 config: {root: off, demo: true, sets: {sums: {include: {tools: ["*"]}}}}
