@@ -173,9 +173,14 @@ func (a *App) relocate(read *config.Generation, in *generation) {
 	content.Sets, next.Generation = sets, &content
 	if in.Policy != nil {
 		content.Policy = read.Policy
-		a.access.SetPolicy(content.Policy, in.server.client)
 	}
-	a.current.Store(&next)
+	// Views keep what decides about them, so that they are made again.
+	a.dispatch.Catalog().Exchange(next.Overlay, next.Overlays(), func() {
+		if in.Policy != nil {
+			a.access.SetPolicy(content.Policy, in.server.client)
+		}
+		a.current.Store(&next)
+	}, false)
 	if in.Policy != nil {
 		a.gone.add(in.Policy)
 	}
