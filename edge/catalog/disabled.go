@@ -20,8 +20,10 @@ func (v *View) without(l *disabled.List) *View {
 	n := &View{
 		Parts: v.Parts, owners: v.owners, Features: v.Features, conflicts: v.conflicts, Digest: v.Digest, overlay: v.overlay, access: v.access, locked: v.locked,
 		skills: v.skills, pages: v.pages, sets: v.sets, disabled: l, enabled: v, instructions: v.instructions, private: v.private,
-		missing: v.missing, failed: v.failed,
+		failed: v.failed,
 	}
+	// A disabled backend is not missed: its lists are not read for callers.
+	n.missing = slices.ContainsFunc(v.Parts, func(p part) bool { return p.incomplete() && !l.HasBackend(p.Backend.Name()) })
 	l = l.Prefixed(n.prefix)
 	n.refused = l
 	tools, resources, prompts := *v.Tools, *v.Resources, *v.Prompts

@@ -19,8 +19,14 @@ type locked struct {
 	problems  []problem
 }
 
+// compares reports whether the tools of a backend are compared with a lock. Snapshots have no discovered backends, so that these are
+// compared only if their definitions were added to the lock.
+func compares(l *lock.Lock, b *backend.Backend) bool {
+	return !b.Discovered() || l.HasBackend(b.Name())
+}
+
 // compareLocked compares the tools of the parts with the overlay's lock, and reports each difference once. before is that of the previous
-// view.
+// view. The tools of a backend that is away differ as they did before.
 func (m *merge) compareLocked(before *locked) *locked {
 	l := m.showing.overlay.Lock()
 	if l == nil {
@@ -29,6 +35,16 @@ func (m *merge) compareLocked(before *locked) *locked {
 	out := &locked{lock: l, tools: make(map[*pb.Tool][]string), differing: make(map[overlaidName]bool)}
 	for _, p := range m.parts {
 		name := p.Backend.Name()
+		if !compares(l, p.Backend) {
+			continue
+		}
+		if !p.Catalog.Present && before != nil && before.lock == l {
+			for one := range before.differing {
+				if one.backend == p.Backend {
+					out.differing[one] = true
+				}
+			}
+		}
 		for _, t := range p.Catalog.Tools {
 			parts, known := before.of(l, t)
 			if !known {
@@ -56,9 +72,13 @@ func (d *locked) of(l *lock.Lock, t *pb.Tool) (parts []string, known bool) {
 	return parts, known
 }
 
-// hides reports whether a tool of a backend differs from a lock that blocks. Nothing of another kind does.
+// hides reports whether a tool of a backend differs from a lock that blocks, or is not in it: also one of a backend that is away, which
+// must not keep the name from other backends. Nothing of another kind does.
 func (d *locked) hides(kind listKind, b *backend.Backend, name string) bool {
-	return d != nil && kind == listTools && d.lock.Blocks() && d.differing[overlaidName{kind, b, name}]
+	if d == nil || kind != listTools || !d.lock.Blocks() || !compares(d.lock, b) {
+		return false
+	}
+	return !d.lock.Has(b.Name(), name) || d.differing[overlaidName{kind, b, name}]
 }
 
 // all returns the problems.

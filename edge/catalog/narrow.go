@@ -81,7 +81,7 @@ func (v *View) narrow(set *overlay.Set, c *viewOptions) *View {
 	}
 	n.instructions = s.instructions()
 	n.missing = slices.ContainsFunc(v.Parts, func(p part) bool {
-		return (!p.Catalog.Present || p.Catalog.Unread != 0) && s.mayHaveAny(p.Backend.Name())
+		return p.incomplete() && s.mayHaveAny(p.Backend.Name()) && !v.disabled.HasBackend(p.Backend.Name())
 	})
 	resources := []*list{n.Resources.List, n.Resources.TemplateList}
 	if n.Features.Skills {

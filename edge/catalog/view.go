@@ -79,6 +79,9 @@ type part struct {
 	names *ownership.Names
 }
 
+// incomplete reports whether the backend, or a list of it, is missing.
+func (p part) incomplete() bool { return !p.Catalog.Present || p.Catalog.Unread != 0 }
+
 // Incomplete reports whether a configured backend, or a list of one, is missing. Then clients must
 // not cache lists, and a feature that no known backend serves may exist.
 func (v *View) Incomplete() bool { return v.failed != nil || v.missing }
@@ -178,7 +181,7 @@ func mergedView(parts []part, prev *View, report *reporter, form showing) *View 
 	v.Features = m.features()
 	v.instructions = m.instructions()
 	v.conflicts = slices.Concat(v.Tools.conflicts, v.Resources.conflicts, v.Prompts.conflicts, m.conflicts)
-	v.missing = slices.ContainsFunc(parts, func(p part) bool { return !p.Catalog.Present || p.Catalog.Unread != 0 })
+	v.missing = slices.ContainsFunc(parts, part.incomplete)
 	v.private = slices.ContainsFunc(parts, func(p part) bool { return p.Catalog.Private })
 	for _, c := range v.conflicts {
 		report.conflict(c)

@@ -45,6 +45,9 @@ func (c *Config) Ineffective() (notes []string) {
 			note("backends[%d] %s: target %q has no port: gRPC takes 443", i, b.Name, b.Target)
 		}
 	}
+	if c.locks() && c.Kubernetes != nil {
+		note("catalog-lock: snapshots have no backends that are found in Kubernetes: their tools are compared only if definitions of theirs were added to %s", c.CatalogLock.File)
+	}
 	notes = slices.Concat(notes, c.unwatched(), c.ownedGroups())
 	return append(notes, c.unobtainable()...)
 }

@@ -30,6 +30,8 @@ func TestIneffective(t *testing.T) {
 		{Config{PublicURL: "https://example.com/tools"}, `public-url: "https://example.com/tools" has a path: clients call https://example.com/tools/mcp`},
 		{Config{PublicURL: "https://example.com/mcp"}, `names an endpoint`},
 		{Config{Backends: []Backend{{Name: "a", Target: "h:1"}, {Name: "b", Target: "dns:///h:1"}, {Name: "c", Target: "unix:/run/x"}, {Name: "d", Target: "passthrough:///x"}}}, ""},
+		{Config{CatalogLock: &CatalogLock{File: "c.json"}}, ""},
+		{Config{CatalogLock: &CatalogLock{File: "c.json"}, Kubernetes: &Kubernetes{}}, "catalog-lock: snapshots have no backends that are found in Kubernetes"},
 		{Config{Backends: []Backend{{Name: "a", Target: "tools.internal"}}}, `backends[0] a: target "tools.internal" has no port: gRPC takes 443`},
 		{Config{Backends: []Backend{{Name: "a", Target: "dns:///tools.internal"}}}, `has no port`},
 		{Config{Backends: []Backend{{Name: "a", Target: "dns://8.8.8.8/tools"}}}, `has no port`},

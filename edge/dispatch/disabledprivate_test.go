@@ -48,3 +48,15 @@ func TestDisabledPrivateLists(t *testing.T) {
 		t.Errorf("the disabled backend was read for a caller %d times", n)
 	}
 }
+
+// A disabled backend that is away makes no view incomplete.
+func TestDisabledBackendsAreNotMissed(t *testing.T) {
+	d := startPlaced(t, nil, placed{fake: &fake{name: "h"}, away: true}, placed{fake: &fake{name: "f"}})
+	if !d.catalog.Shared().Incomplete() {
+		t.Fatal("the backend is not away")
+	}
+	d.Catalog().Disable(off("backend:h"))
+	if d.catalog.Shared().Incomplete() {
+		t.Error("a disabled backend is missed")
+	}
+}

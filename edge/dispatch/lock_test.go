@@ -1,17 +1,21 @@
 package dispatch
 
 import (
+	"errors"
 	"log/slog"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/catalog"
 	"github.com/mcpedge/mcpedge/edge/catalog/lock"
 	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/ownership"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
@@ -122,6 +126,60 @@ func TestLockBlocks(t *testing.T) {
 	}
 	f.change(func() { f.tools = known[:1] })
 	await.Until(t, "the locked definition to differ from the new lock", func() bool { return len(listedNames(t, d, mcp.MethodToolsList)) == 0 })
+}
+
+// A name that a lock blocks belongs to the next backend, also while the backend of the blocked tool is away.
+func TestBlockedNamesAreFree(t *testing.T) {
+	one := func() *fake { return &fake{name: "one", tools: []*pb.Tool{{Name: "find"}, {Name: "keep"}}} }
+	two := func() *fake { return &fake{name: "two", tools: []*pb.Tool{{Name: "find"}}} }
+	store := &memoryStore{}
+	knew := ownership.New(ownership.Options{Store: store})
+	startPlaced(t, knew, placed{fake: one()}, placed{fake: two()}) // without the lock, find is owned by the first backend
+	if err := knew.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	known := []lock.Definition{lock.Of("one", &pb.Tool{Name: "keep"}), lock.Of("two", &pb.Tool{Name: "find"})}
+	blocking := overlay.New(overlay.Entries{Lock: lock.New(known, true)})
+	for name, away := range map[string]bool{"there": false, "away": true} {
+		late := ownership.New(ownership.Options{Store: store})
+		d := startPlacedWith(t, catalog.Options{Names: late, Overlay: blocking}, placed{fake: one(), away: away}, placed{fake: two()})
+		if err := errors.Join(late.Load(t.Context()), d.Catalog().Settle(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		reply, err := d.Call(t.Context(), rules(t, modern), request(t, mcp.MethodToolsCall, `{"name":"find"}`), nil)
+		if err != nil || !strings.Contains(string(reply.Result), "called two/find") {
+			t.Errorf("%s: %s, %v", name, reply.Result, err)
+		}
+		_, err = d.Call(t.Context(), rules(t, modern), request(t, mcp.MethodToolsCall, `{"name":"keep"}`), nil)
+		if unavailable := err != nil && kindOf(t, err) == mcp.KindUnavailable; unavailable != away {
+			t.Errorf("%s: a tool that is locked: %v", name, err)
+		}
+	}
+}
+
+// Tools of discovered backends are compared if the lock has definitions of theirs: no snapshot has them.
+func TestLockOfDiscoveredBackends(t *testing.T) {
+	f := &fake{name: "ns/one", tools: []*pb.Tool{{Name: "find"}, {Name: "keep"}}}
+	target := f.serve(t)
+	for name, c := range map[string]struct {
+		known []lock.Definition
+		want  []string
+	}{
+		"without a definition": {nil, []string{"find", "keep"}},
+		"with one":             {[]lock.Definition{lock.Of("ns/one", &pb.Tool{Name: "keep"})}, []string{"keep"}},
+	} {
+		d, pool := startPool(t, Options{Catalog: catalog.Options{Overlay: overlay.New(overlay.Entries{Lock: lock.New(c.known, true)})}})
+		if err := pool.Discover([]backend.Config{{Name: "ns/one", Target: target}}, time.Second); err != nil {
+			t.Fatal(err)
+		}
+		await.Until(t, "the backend", func() bool {
+			parts := d.catalog.Shared().Parts
+			return len(parts) == 1 && parts[0].Catalog.Present
+		})
+		if got := listedNames(t, d, mcp.MethodToolsList); !slices.Equal(got, c.want) {
+			t.Errorf("%s: the tools are %q, want %q", name, got, c.want)
+		}
+	}
 }
 
 // The tools of callers' own lists are compared, too.

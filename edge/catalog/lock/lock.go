@@ -13,18 +13,20 @@ import (
 type Lock struct {
 	blocks bool
 	known  map[key]Definition
-	digest string
+	// backends are those of known.
+	backends map[string]bool
+	digest   string
 }
 
 type key struct{ backend, tool string }
 
 // New returns a lock with the given definitions. block hides the tools that differ.
 func New(definitions []Definition, block bool) *Lock {
-	l := &Lock{blocks: block, known: make(map[key]Definition, len(definitions))}
+	l := &Lock{blocks: block, known: make(map[key]Definition, len(definitions)), backends: make(map[string]bool)}
 	sorted := slices.Clone(definitions)
 	slices.SortStableFunc(sorted, Compare)
 	for _, d := range sorted {
-		l.known[key{d.Backend, d.Tool}] = d
+		l.known[key{d.Backend, d.Tool}], l.backends[d.Backend] = d, true
 	}
 	h := sha256.New()
 	_ = json.NewEncoder(h).Encode(block)
@@ -35,6 +37,18 @@ func New(definitions []Definition, block bool) *Lock {
 
 // Blocks reports whether tools that differ are hidden.
 func (l *Lock) Blocks() bool { return l != nil && l.blocks }
+
+// Has reports whether the lock has a definition of a tool of a backend.
+func (l *Lock) Has(backend, tool string) bool {
+	if l == nil {
+		return false
+	}
+	_, ok := l.known[key{backend, tool}]
+	return ok
+}
+
+// HasBackend reports whether the lock has a definition of a backend's.
+func (l *Lock) HasBackend(name string) bool { return l != nil && l.backends[name] }
 
 // Digest returns a text that is equal for locks of equal effect; empty for a nil Lock.
 func (l *Lock) Digest() string {
