@@ -105,7 +105,7 @@ func TestHiddenDocuments(t *testing.T) {
 	}
 }
 
-// TestQueries: whatever is asked, the index answers within its bounds.
+// TestQueries: every query returns within the bounds of the index.
 func TestQueries(t *testing.T) {
 	x := New([]Document{
 		{Name: "getUserHTTPLog", Description: "Reads logs of users."}, {Name: "b", Arguments: []string{"customer_id", "The buyer."}}, {Name: "c", Description: "日本語の説明"}, {},

@@ -73,8 +73,8 @@ func TestCallMirrorsArguments(t *testing.T) {
 			c.Limits.PageSize = cmp.Or(size, c.Limits.PageSize)
 		})
 		for _, version := range []string{"2026-07-28", "2025-11-25", ""} {
-			var out, told bytes.Buffer
-			err := Call(t.Context(), []string{"--token-file", key, "--protocol-version", version, url + "/desk", "call_tool", `{"name":"add","arguments":{"A":1,"B":2}}`}, "test", &out, &told)
+			var out, stderr bytes.Buffer
+			err := Call(t.Context(), []string{"--token-file", key, "--protocol-version", version, url + "/desk", "call_tool", `{"name":"add","arguments":{"A":1,"B":2}}`}, "test", &out, &stderr)
 			if err != nil || out.String() != "{\"sum\":3}\n" {
 				t.Errorf("pages of %d, revision %q: %q, %v", size, version, out.String(), err)
 			}

@@ -9,6 +9,8 @@ func TestPlain(t *testing.T) {
 		`calling "tools/call": unknown tool "x": tools/list names those that exist`:                        `unknown tool "x": tools/list names those that exist`,
 		`calling "initialize": sending "initialize": Not Found: the server says: there is none`:            "Not Found: the server says: there is none",
 		`sending "ping": it is calling "home": rejected by transport`:                                      `it is calling "home"`,
+		`calling "initialize": rejected by transport: Post "http://h/mcp": dial tcp: connection refused`:   `Post "http://h/mcp": dial tcp: connection refused`,
+		"busy: rejected by transport: Too Many Requests: try again in 5 s":                                 "busy: try again in 5 s",
 		"dial tcp 127.0.0.1:1: connect: connection refused":                                                "dial tcp 127.0.0.1:1: connect: connection refused",
 		"": "",
 	} {

@@ -193,13 +193,24 @@ func (c *connection) reason(ctx context.Context, err error) string {
 var (
 	// steps are the operations of the SDK with which it begins its errors.
 	steps = regexp.MustCompile(`^((calling|sending) "[a-z/]+": )+`)
-	// rejection is the SDK's text for a request whose response has a status of an error.
-	rejection = regexp.MustCompile(`: ` + regexp.QuoteMeta(rejected.Message) + `(: [A-Z][A-Za-z ]+)?`)
+	// rejection is the SDK's text for a request without a response, or whose response has a status of an error.
+	rejection = regexp.MustCompile(`(^|: )` + regexp.QuoteMeta(rejected.Message) + `(: (` + statuses() + `))?`)
 )
+
+// statuses returns a pattern of the texts of HTTP's error statuses.
+func statuses() string {
+	var all []string
+	for code := http.StatusBadRequest; code < 600; code++ {
+		if text := http.StatusText(code); text != "" {
+			all = append(all, regexp.QuoteMeta(text))
+		}
+	}
+	return strings.Join(all, "|")
+}
 
 // plain returns the text of an error without what the SDK adds to that of the server.
 func plain(text string) string {
-	return rejection.ReplaceAllLiteralString(steps.ReplaceAllLiteralString(text, ""), "")
+	return strings.TrimPrefix(rejection.ReplaceAllLiteralString(steps.ReplaceAllLiteralString(text, ""), ""), ": ")
 }
 
 func (s *server) readCAs() (*x509.CertPool, error) {

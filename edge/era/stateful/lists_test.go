@@ -42,11 +42,11 @@ func TestListsOfALaggingReplica(t *testing.T) {
 		late := &lagging{backend: w.backend}
 		w.b.dispatch = late
 		list := `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
-		told := func(x *client) int { return strings.Count(strings.Join(x.messages(), "\n"), changed) }
+		notified := func(x *client) int { return strings.Count(strings.Join(x.messages(), "\n"), changed) }
 		want := func(what string, x *client, n int) {
 			t.Helper()
 			after(5 * time.Second)
-			if got := told(x); got != n {
+			if got := notified(x); got != n {
 				t.Errorf("%s: %d notifications, want %d: %q", what, got, n, x.messages())
 			}
 		}

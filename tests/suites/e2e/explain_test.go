@@ -91,7 +91,7 @@ func TestExplanationsOfSets(t *testing.T) {
 	}
 }
 
-// TestExplanationsOfSetsForOthers: callers without a token, and those with an API key, are told of a set what the edge answers.
+// TestExplanationsOfSetsForOthers: explains for callers without a token, and with an API key, what the edge answers at a set.
 func TestExplanationsOfSetsForOthers(t *testing.T) {
 	const key = "the-key-of-a-machine"
 	sum := sha256.Sum256([]byte(key))
