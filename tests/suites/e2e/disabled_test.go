@@ -77,7 +77,12 @@ type disabling struct {
 
 func startDisabling(t *testing.T) *disabling {
 	t.Helper()
-	d := &disabling{T: t, f: newFixture(), redis: redisserver.ForTest(t), audit: filepath.Join(t.TempDir(), "audit-{replica}.jsonl")}
+	return startDisablingOn(t, redisserver.ForTest(t))
+}
+
+func startDisablingOn(t *testing.T, redis *redisserver.Server) *disabling {
+	t.Helper()
+	d := &disabling{T: t, f: newFixture(), redis: redis, audit: filepath.Join(t.TempDir(), "audit-{replica}.jsonl")}
 	d.backends = only(startService(t, d.f.Server))
 	d.start()
 	d.start()
@@ -255,7 +260,8 @@ func TestDisabledBackendAndSet(t *testing.T) {
 func TestDisabledBeforeItIsKnown(t *testing.T) {
 	harness.OneProcess(t)
 	t.Parallel() // it waits for most of its time
-	d := startDisabling(t)
+	// It keeps what it has. On one that comes back empty a replica serves everything until another one has restored what is disabled.
+	d := startDisablingOn(t, redisserver.ForTest(t, "--appendonly", "yes"))
 	d.ops[0].post("/v1/catalog/disable", `{"name":"add"}`).want(http.StatusOK)
 	d.eventually(1, "add", true)
 	d.redis.Kill()

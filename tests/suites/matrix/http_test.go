@@ -28,11 +28,11 @@ type httpLink struct {
 
 	mu      sync.Mutex
 	session string
-	open    map[string]context.CancelFunc // requests by id
+	open    map[string]func() // by request id: cancels the request and returns once nothing more of it can be received
 }
 
 func newHTTPLink(t *testing.T, backends []*harness.Service, version string, in inbox) *httpLink {
-	l := &httpLink{t: t, edge: harness.Start(t, settings(t, backends)), version: version, in: in, open: map[string]context.CancelFunc{},
+	l := &httpLink{t: t, edge: harness.Start(t, settings(t, backends)), version: version, in: in, open: map[string]func(){},
 		client: client(t), caller: caller}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	return l
@@ -114,11 +114,16 @@ func (l *streamableLink) send(m outgoing) {
 		}
 		return
 	}
+	ended := make(chan struct{})
 	l.mu.Lock()
-	l.open[m.id] = cancel
+	l.open[m.id] = func() {
+		cancel()
+		<-ended
+	}
 	l.mu.Unlock()
 	l.work.Go(func() {
 		defer cancel()
+		defer close(ended)
 		l.exchange(ctx, m)
 	})
 }
@@ -174,11 +179,12 @@ func (l *streamableLink) listen() {
 // leave implements link: where there are no sessions, who leaves has cancelled.
 func (l *streamableLink) leave(id string) bool {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !stateless(l.version) || l.open[id] == nil {
+	cancel := l.open[id]
+	l.mu.Unlock()
+	if !stateless(l.version) || cancel == nil {
 		return false
 	}
-	l.open[id]()
+	cancel()
 	return true
 }
 
