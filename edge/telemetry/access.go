@@ -61,7 +61,7 @@ func (a *access) line(t *Telemetry, op *Operation, o *Outcome, took time.Duratio
 	add("via", op.via)
 	add("task", op.task)
 	add("outcome", o.String())
-	attrs = append(attrs, slog.Duration("duration", took))
+	attrs = append(attrs, slog.Float64("duration", seconds(took)))
 	if o.Code != 0 {
 		attrs = append(attrs, slog.Int("code", o.Code))
 	}
@@ -107,7 +107,7 @@ func (a *access) task(t *Telemetry, d *Audited, o *Outcome, took time.Duration) 
 	add("target", mcp.Shown(d.Target, maxAsked))
 	add("task", d.Task)
 	add("outcome", o.String())
-	r.AddAttrs(slog.Duration("duration", took))
+	r.AddAttrs(slog.Float64("duration", seconds(took)))
 	if o.Code != 0 {
 		r.AddAttrs(slog.Int("code", o.Code))
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,7 +33,7 @@ var _ slog.Handler = (*Handler)(nil)
 // unless that is empty.
 func NewHandler(w io.Writer, json bool, level slog.Leveler, replica string) *Handler {
 	h := &Handler{out: &lines{to: w}, replica: replica}
-	o := &slog.HandlerOptions{Level: level, ReplaceAttr: inSeconds}
+	o := &slog.HandlerOptions{Level: level}
 	if json {
 		h.inner = slog.NewJSONHandler(escaped{h.out}, o)
 	} else {
@@ -53,12 +54,56 @@ func (e escaped) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// inSeconds converts a duration to a number of seconds.
-func inSeconds(_ []string, a slog.Attr) slog.Attr {
-	if a.Value.Kind() == slog.KindDuration {
-		a.Value = slog.Float64Value(float64(a.Value.Duration().Round(time.Microsecond).Microseconds()) / 1e6)
+// seconds converts a duration to seconds, to the microsecond.
+func seconds(d time.Duration) float64 {
+	return float64(d.Round(time.Microsecond).Microseconds()) / 1e6
+}
+
+// inSeconds converts durations in place to numbers of seconds. slog's ReplaceAttr would do so, too, but takes its slow path for each
+// attribute of each request.
+func inSeconds(attrs []slog.Attr) {
+	for i := range attrs {
+		switch v := attrs[i].Value.Resolve(); v.Kind() {
+		case slog.KindDuration:
+			attrs[i].Value = slog.Float64Value(seconds(v.Duration()))
+		case slog.KindGroup:
+			members := slices.Clone(v.Group())
+			inSeconds(members)
+			attrs[i].Value = slog.GroupValue(members...)
+		}
 	}
-	return a
+}
+
+// hasDuration reports whether inSeconds would change an attribute.
+func hasDuration(v slog.Value) bool {
+	switch v = v.Resolve(); v.Kind() {
+	case slog.KindDuration:
+		return true
+	case slog.KindGroup:
+		return slices.ContainsFunc(v.Group(), func(a slog.Attr) bool { return hasDuration(a.Value) })
+	}
+	return false
+}
+
+// recordInSeconds returns the record with its durations in seconds.
+func recordInSeconds(r slog.Record) slog.Record {
+	found := false
+	r.Attrs(func(a slog.Attr) bool {
+		found = hasDuration(a.Value)
+		return !found
+	})
+	if !found {
+		return r
+	}
+	attrs := make([]slog.Attr, 0, r.NumAttrs())
+	r.Attrs(func(a slog.Attr) bool {
+		attrs = append(attrs, a)
+		return true
+	})
+	inSeconds(attrs)
+	n := slog.NewRecord(r.Time, r.Level, r.Message, r.PC)
+	n.AddAttrs(attrs...)
+	return n
 }
 
 // Enabled implements slog.Handler.
@@ -66,6 +111,7 @@ func (h *Handler) Enabled(ctx context.Context, l slog.Level) bool { return h.inn
 
 // Handle implements slog.Handler.
 func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
+	r = recordInSeconds(r)
 	if h.replica != "" {
 		r.AddAttrs(slog.String("replica", h.replica))
 	}
@@ -81,6 +127,8 @@ func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
 
 // WithAttrs implements slog.Handler.
 func (h *Handler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	attrs = slices.Clone(attrs)
+	inSeconds(attrs)
 	return &Handler{inner: h.inner.WithAttrs(attrs), out: h.out, batch: h.batch, replica: h.replica}
 }
 

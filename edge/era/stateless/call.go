@@ -35,19 +35,33 @@ func (e *Era) call(ctx context.Context, id jsonrpc.ID, rules *revision.Rules, ca
 		reply, err = e.dispatch.Call(ctx, rules, call, way)
 	}
 	if err == nil && reply.Input != nil {
-		state.remember(&op)
-		state.Progress, state.Backend = way.progress, cmp.Or(way.backend, state.Backend)
-		if state.Wrapped = call.Params.Wrapped != nil; state.Wrapped || call.Params.Shown != "" {
-			state.Name = call.Params.Target
-		}
-		state.Added = call.Params.Added
-		reply.Result, err = e.inputRequired(ctx, rules, call, state, reply.Input)
+		reply.Result, err = e.ask(ctx, rules, call, &state, way, &op, reply.Input)
 	}
+	e.end(ctx, id, rules, call, way, &op, &reply, err)
+}
+
+// ask renders the result of a round that needs another round, with the state that brings the call back.
+func (e *Era) ask(
+	ctx context.Context, rules *revision.Rules, call *mcp.Call, state *sealed, way *response, op *telemetry.Operation, in *mcp.InputRequired,
+) ([]byte, error) {
+	state.remember(op)
+	state.Progress, state.Backend = way.progress, cmp.Or(way.backend, state.Backend)
+	if state.Wrapped = call.Params.Wrapped != nil; state.Wrapped || call.Params.Shown != "" {
+		state.Name = call.Params.Target
+	}
+	state.Added = call.Params.Added
+	return e.inputRequired(ctx, rules, call, *state, in)
+}
+
+// end ends the exchange of a call, and its operation. Nothing is written after the client has cancelled or disconnected.
+func (e *Era) end(
+	ctx context.Context, id jsonrpc.ID, rules *revision.Rules, call *mcp.Call, way *response, op *telemetry.Operation, reply *mcp.Reply, err error,
+) {
 	if ctx.Err() != nil {
 		o := e.cut(rules, call)
 		o.Backend = way.backend
 		op.End(o)
-		return // cancelled or disconnected: nothing may be written afterwards
+		return
 	}
 	if err != nil {
 		e := mcp.AsError(err)

@@ -12,7 +12,8 @@ import (
 
 // discover serves server/discover: it describes the server as the result of `initialize` does in
 // the stateful era.
-func (e *Era) discover(ctx context.Context, in *mcp.Incoming, id jsonrpc.ID, rules *revision.Rules, out mcp.Outgoing, op *telemetry.Operation) {
+func (e *Era) discover(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, rules *revision.Rules, params *mcp.Params, out mcp.Outgoing) {
+	ctx, op := e.observe(ctx, in, msg, rules, params)
 	d := e.dispatch.Describe(ctx, rules, in.Set, in.Principal)
 	body := append([]byte(nil), `{"supportedVersions":[`...)
 	for i, v := range revision.Supported() {
@@ -37,7 +38,7 @@ func (e *Era) discover(ctx context.Context, in *mcp.Incoming, id jsonrpc.ID, rul
 	body = appendMeta(body, d.ServerInfo, jsonrpc.ID{})
 	body = append(body, '}')
 	op.End(&telemetry.Outcome{})
-	out.Respond(mcp.Response{Body: jsonrpc.AppendResult(nil, id, body), Modern: true})
+	out.Respond(mcp.Response{Body: jsonrpc.AppendResult(nil, msg.ID, body), Modern: true})
 }
 
 // appendMeta renders the `_meta` of a result of the era's own: the server's info, and for a

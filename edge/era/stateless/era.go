@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/era"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
@@ -152,42 +153,43 @@ func (e *Era) Message(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message
 	case jsonrpc.Request:
 		e.request(ctx, in, msg, out)
 	case jsonrpc.Notification:
-		// Over HTTP, clients' notifications have no effect: a call is cancelled by its connection.
-		_, op := e.observe(ctx, in, msg, revision.Stateless(), nil)
-		if mcp.Method(msg.Method) == mcp.NotifyCancelled {
-			e.cancelled(in, msg)
-		}
-		op.End(&telemetry.Outcome{})
-		out.Accept()
+		e.notification(ctx, in, msg, out)
 	default:
 		fail(out, revision.Stateless(), msg.ID, mcp.Errorf(mcp.KindInvalidRequest,
 			"a response was sent, but this revision has no requests to clients: answer by calling again with inputResponses"))
 	}
 }
 
+// notification takes a client's notification. Over HTTP none has an effect: a call is cancelled by its connection.
+func (e *Era) notification(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, out mcp.Outgoing) {
+	_, op := e.observe(ctx, in, msg, revision.Stateless(), nil)
+	if mcp.Method(msg.Method) == mcp.NotifyCancelled {
+		e.cancelled(in, msg)
+	}
+	op.End(&telemetry.Outcome{})
+	out.Accept()
+}
+
+// request serves a request. It and Message are below every call on the stack, so that operations, which are large, are begun elsewhere:
+// a stack that has to grow is copied.
 func (e *Era) request(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, out mcp.Outgoing) {
 	call := &mcp.Call{Attempt: 1, Method: mcp.Method(msg.Method), Set: in.Set, Header: in.Header, HTTP: in.HTTP, Principal: in.Principal, From: in.Address, Memory: in.Memory}
 	params := &call.Params
 	rules, err := envelope(in, msg, params)
-	if err != nil {
-		_, op := e.observe(ctx, in, msg, rules, params)
-		refuse(&op, out, rules, msg.ID, err)
-		return
+	if err == nil {
+		err = room(in.Memory)
 	}
-	if err := in.Memory.Check(); err != nil {
-		_, op := e.observe(ctx, in, msg, rules, params)
-		refuse(&op, out, rules, msg.ID, mcp.Overloaded(err))
+	if err != nil {
+		e.reject(ctx, in, msg, rules, params, out, err)
 		return
 	}
 	if mcp.Method(msg.Method) == mcp.MethodDiscover {
-		ctx, op := e.observe(ctx, in, msg, rules, params)
-		e.discover(ctx, in, msg.ID, rules, out, &op)
+		e.discover(ctx, in, msg, rules, params, out)
 		return
 	}
 	ctx, flight, ok := in.Conn.Begin(ctx, msg.ID)
 	if !ok {
-		_, op := e.observe(ctx, in, msg, rules, params)
-		refuse(&op, out, rules, msg.ID, mcp.Errorf(mcp.KindInvalidRequest,
+		e.reject(ctx, in, msg, rules, params, out, mcp.Errorf(mcp.KindInvalidRequest,
 			"the request id %.40s is in use by a request that is still in flight: use a new one", msg.ID.Raw()))
 		return
 	}
@@ -201,6 +203,22 @@ func (e *Era) request(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message
 		return
 	}
 	e.call(ctx, msg.ID, rules, call, out, flight)
+}
+
+// room returns the error of a request for which there is no memory.
+func room(m *budget.Reservation) error {
+	if err := m.Check(); err != nil {
+		return mcp.Overloaded(err)
+	}
+	return nil
+}
+
+// reject ends a request that is not begun with an error, as an operation of its own.
+func (e *Era) reject(
+	ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, rules *revision.Rules, params *mcp.Params, out mcp.Outgoing, err error,
+) {
+	_, op := e.observe(ctx, in, msg, rules, params)
+	refuse(&op, out, rules, msg.ID, err)
 }
 
 // refuse ends an exchange, and its operation, with an error.
