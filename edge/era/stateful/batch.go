@@ -90,8 +90,8 @@ func (e *Era) entry(ctx context.Context, in *mcp.Incoming, x *exchange, b *jsonr
 		}
 		return err
 	default:
-		if o, ok := e.local(ctx, in, x.s, x.rec, b.Message); ok {
-			x.ready = append(x.ready, o.body)
+		if isLocal(b.Message) {
+			x.ready = append(x.ready, e.local(ctx, in, x.s, x.rec, b.Message).body)
 			return nil
 		}
 		if err := x.add(b.Message); err != nil {

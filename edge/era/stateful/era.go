@@ -96,10 +96,7 @@ func (e *Era) Message(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message
 		return
 	}
 	if in.Conn != nil && in.Session == "" && msg.Kind == jsonrpc.Request && mcp.Method(msg.Method) == mcp.MethodPing {
-		// The one request that may come before the handshake (Lifecycle, "Initialization").
-		_, op := e.observe(ctx, in, nil, assumed(in), msg)
-		op.End(&telemetry.Outcome{})
-		respond(out, resultOf(msg.ID, nil))
+		e.earlyPing(ctx, in, msg, out)
 		return
 	}
 	s, rec, err := e.hold(ctx, in)
@@ -127,6 +124,13 @@ func (e *Era) Message(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message
 	if release != nil {
 		release() // The client's answer is acknowledged before its effects are sent.
 	}
+}
+
+// earlyPing answers the one request that may come before the handshake (Lifecycle, "Initialization").
+func (e *Era) earlyPing(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, out mcp.Outgoing) {
+	_, op := e.observe(ctx, in, nil, assumed(in), msg)
+	op.End(&telemetry.Outcome{})
+	respond(out, resultOf(msg.ID, nil))
 }
 
 // End deletes a session: its calls are cancelled and its streams end, on every replica.

@@ -12,8 +12,8 @@ import (
 
 // request serves one request of a session, other than initialize.
 func (e *Era) request(ctx context.Context, in *mcp.Incoming, s *localSession, rec *record, msg jsonrpc.Message, out mcp.Outgoing) {
-	if o, ok := e.local(ctx, in, s, rec, msg); ok {
-		respond(out, o)
+	if isLocal(msg) {
+		respond(out, e.local(ctx, in, s, rec, msg))
 		return
 	}
 	if isListing(mcp.Method(msg.Method)) {
@@ -85,13 +85,9 @@ func beginError(err error) *mcp.Error {
 	}
 }
 
-// local serves requests that the edge answers itself. It returns false for requests that dispatch
-// serves.
-func (e *Era) local(ctx context.Context, in *mcp.Incoming, s *localSession, rec *record, msg jsonrpc.Message) (response, bool) {
+// local serves a request for which isLocal is true.
+func (e *Era) local(ctx context.Context, in *mcp.Incoming, s *localSession, rec *record, msg jsonrpc.Message) response {
 	m := mcp.Method(msg.Method)
-	if !isLocal(m) {
-		return response{}, false
-	}
 	var err *mcp.Error
 	ctx, op := e.observe(ctx, in, rec, rec.rules, msg)
 	switch m {
@@ -114,12 +110,12 @@ func (e *Era) local(ctx context.Context, in *mcp.Incoming, s *localSession, rec 
 		o = failure(rec.rules, msg.ID, err)
 	}
 	op.End(&o.outcome)
-	return o, true
+	return o
 }
 
-// isLocal reports whether the edge itself answers, or refuses, a method.
-func isLocal(m mcp.Method) bool {
-	switch m {
+// isLocal reports whether the edge itself answers, or refuses, a request. Dispatch serves the others.
+func isLocal(msg jsonrpc.Message) bool {
+	switch mcp.Method(msg.Method) {
 	case mcp.MethodPing, mcp.MethodSetLevel, mcp.MethodSubscribe, mcp.MethodUnsubscribe,
 		mcp.MethodInitialize, mcp.MethodDiscover, mcp.MethodListen:
 		return true
