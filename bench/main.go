@@ -158,5 +158,5 @@ func (s settings) write(reports []report) error {
 
 // allCases in the order in which they run.
 func allCases(others programs) []benchCase {
-	return slices.Concat(againstCases(others), callCases(), listCases(), eventCases(), sessionCases(), startCases(), telemetryCases(), accessCases(), askCases())
+	return slices.Concat(againstCases(others), callCases(), listCases(), eventCases(), sessionCases(), startCases(), telemetryCases(), accessCases(), catalogCases(), askCases())
 }
