@@ -64,6 +64,11 @@ func (s *shelf) Stamp(_ context.Context, key string, u Unstamped) (int64, error)
 		at = max(at, was+1)
 	}
 	s.values[key] = ownership.Value{Digest: fmt.Sprintf("%016x.%s", at, u.Sum), Bytes: fmt.Appendf(nil, "%s%d%s", u.Head, at, u.Tail)}
+	if !s.deaf {
+		for _, fn := range s.hear {
+			fn()
+		}
+	}
 	return at, nil
 }
 
@@ -87,17 +92,6 @@ func (s *shelf) Supersede(_ context.Context, set map[string]ownership.Value, dro
 		}
 	}
 	return nil
-}
-
-func (s *shelf) Announce(context.Context) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.deaf {
-		for _, fn := range s.hear {
-			fn()
-		}
-	}
-	return s.down
 }
 
 func (s *shelf) OnAnnounced(fn func()) { s.hear = append(s.hear, fn) }

@@ -1,7 +1,7 @@
 // Package disabled keeps what operators have disabled: tools, backends and sets, which are not listed and not served until they are
 // enabled again. Replicas share it:
 //
-//	operator ─► Registry.Disable ─► Store ─► Announce ─► each replica's Run ─► OnChange: the catalog
+//	operator ─► Registry.Disable ─► Store ─► OnAnnounced ─► each replica's Run ─► OnChange: the catalog
 //	                                  └──► each replica reads it every second, too
 package disabled
 

@@ -36,14 +36,14 @@ type Store interface {
 	// Values returns the values of the keys that exist.
 	Values(ctx context.Context, keys []string) (map[string][]byte, error)
 	// Stamp stores a value with the time of the Store's clock, or a later one if that is not after u.After and the time of the value
-	// that it replaces. It returns the time in milliseconds of Unix time.
+	// that it replaces, and asks all replicas to read the Store soon, which some may miss. It returns the time in milliseconds of Unix
+	// time.
 	Stamp(ctx context.Context, key string, u Unstamped) (at int64, err error)
 	// Supersede stores the values whose digests are greater than the stored ones, and deletes the keys of drop that still have these
 	// digests, in one step.
 	Supersede(ctx context.Context, set map[string]ownership.Value, drop map[string]string) error
-	// Announce asks all replicas to read the Store soon. It is a hint, which may be lost.
-	Announce(ctx context.Context) error
-	// OnAnnounced sets the function that is called after an announcement, and after one may have been missed. It must not block.
+	// OnAnnounced sets the function that is called when a replica is to read the Store, as after a Stamp or one that may have been
+	// missed. It must not block.
 	// Call it before the Store is used.
 	OnAnnounced(fn func())
 }
@@ -213,9 +213,6 @@ func (r *Registry) act(ctx context.Context, a record, refuses func(isDisabled bo
 	}
 	r.known.prune()
 	r.apply()
-	if r.o.Store != nil {
-		_ = r.o.Store.Announce(ctx) // A replica that misses it reads the Store within a second.
-	}
 	return a, nil
 }
 

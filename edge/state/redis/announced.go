@@ -33,6 +33,7 @@ func (t *AnnouncedTable) Stamp(ctx context.Context, key string, u disabled.Unsta
 	if err != nil {
 		return 0, fmt.Errorf("a script returned %v: %w", v, state.ErrUnavailable)
 	}
+	t.announce(ctx)
 	return at, nil
 }
 
@@ -54,13 +55,10 @@ func (t *AnnouncedTable) Supersede(ctx context.Context, set map[string]ownership
 // announcements is the channel of the announcements, which all replicas receive.
 func (r *Replica) announcements() string { return r.prefix + ":disabled" }
 
-// Announce implements disabled.Store.
-func (t *AnnouncedTable) Announce(ctx context.Context) error {
+// announce asks all replicas to read the table. Those that miss it read it within a second.
+func (t *AnnouncedTable) announce(ctx context.Context) {
 	channel := t.r.announcements()
-	if err := t.r.send(ctx, channel, func() error { return t.r.client.Publish(ctx, channel, "").Err() }); err != nil {
-		return unavailable(ctx, err)
-	}
-	return nil
+	_ = t.r.send(ctx, channel, func() error { return t.r.client.Publish(ctx, channel, "").Err() })
 }
 
 // OnAnnounced implements disabled.Store. fn is called from Start to Close, also after each subscription but the first.

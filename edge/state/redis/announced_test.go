@@ -5,6 +5,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/mcpedge/mcpedge/edge/catalog/disabled"
 	"github.com/mcpedge/mcpedge/edge/ownership"
 	"github.com/mcpedge/mcpedge/edge/state/redis"
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
@@ -33,16 +34,21 @@ func TestAnnouncements(t *testing.T) {
 		must(t, r.Start(t.Context()))
 	}
 	must(t, tables[0].Write(t.Context(), map[string]ownership.Value{"a": {Digest: "d", Bytes: []byte("v")}}, nil))
-	must(t, tables[0].Announce(t.Context()))
+	stamp := func(table *redis.AnnouncedTable) {
+		t.Helper()
+		_, err := table.Stamp(t.Context(), "b", disabled.Unstamped{Head: []byte(`{"at":`), Tail: []byte(`}`), Sum: "s"})
+		must(t, err)
+	}
+	stamp(tables[0])
 	for _, ch := range heard[:2] {
 		await.Receive(t, "the announcement", ch)
 	}
-	must(t, tables[2].Announce(t.Context()))
+	stamp(tables[2])
 	await.Receive(t, "the announcement under the other prefix", heard[2])
 	if got, err := tables[1].Digests(t.Context()); err != nil || got["a"] != "d" {
 		t.Errorf("%v, %v", got, err)
 	}
-	if got, err := tables[2].Digests(t.Context()); err != nil || len(got) != 0 {
+	if got, err := tables[2].Digests(t.Context()); err != nil || len(got) != 1 || got["a"] != "" {
 		t.Errorf("the other prefix has %v, %v", got, err)
 	}
 	for i := range heard {
