@@ -53,9 +53,11 @@ fuzz: ## Run every fuzz target FUZZTIME (120000x) times
 # LOCKED=1 has the edges of `make conformance` and `make interop` want a key, and have a policy, quotas and audit.
 LOCKED   ?=
 REPLICAS ?=
-conformance: ## Run the official conformance suite (needs npm); REPLICAS=3 on one Redis, LOCKED=1, CONFORMANCE_URL=… tests a running server
+# CURATED=1 has the edges of `make conformance` serve other names of the backend, and tests a set that has those of the suite.
+CURATED  ?=
+conformance: ## Run the official conformance suite (needs npm); REPLICAS=3 on one Redis, LOCKED=1, CURATED=1, CONFORMANCE_URL=… tests a running server
 	@$(RUN); $(GO) build -o bin/conformance ./tests/programs/conformance && \
-	bin/conformance $(if $(REPLICAS)$(LOCKED),-url '') $(if $(REPLICAS),-replicas $(REPLICAS)) $(if $(LOCKED),-locked); $(END)
+	bin/conformance $(if $(REPLICAS)$(LOCKED)$(CURATED),-url '') $(if $(REPLICAS),-replicas $(REPLICAS)) $(if $(LOCKED),-locked) $(if $(CURATED),-curated); $(END)
 
 # What `make chaos` does, separated by commas, and for how long each; empty is everything.
 CHAOS    ?=

@@ -40,10 +40,14 @@ func nightlies() []stage {
 			name: "conformance-access", sets: nights, cores: 0.7, within: 10 * time.Minute, counts: "CONFORMANCE_COUNTS", needs: built,
 			run: "bin/conformance -url '' -locked",
 		},
+		{
+			name: "conformance-curated", sets: nights, cores: 0.7, within: 10 * time.Minute, counts: "CONFORMANCE_COUNTS", needs: built,
+			run: "bin/conformance -url '' -curated",
+		},
 	}
 	for _, language := range []string{"java", "python", "rust", "typescript"} {
 		stages = append(stages, stage{
-			name: "conformance-" + language, sets: nights, cores: 0.7, within: 20 * time.Minute, counts: "SDK_COUNTS", after: []string{"conformance-access"},
+			name: "conformance-" + language, sets: nights, cores: 0.7, within: 20 * time.Minute, counts: "SDK_COUNTS", after: []string{"conformance-access", "conformance-curated"},
 			run: "tools/sdk.sh " + language + " conformance",
 		})
 	}

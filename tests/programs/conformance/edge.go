@@ -34,7 +34,7 @@ type server struct {
 // ports with their logs in results, and returns once the endpoint is ready. With replicas it is a
 // proxy's that sends each request to the next of them, and they share a Redis; with none it is the
 // edge's own. When it is to be locked it wants a key, and a proxy before it adds the
-// key.
+// key. When it is to be curated, the endpoint is that of a set.
 func startServer(ctx context.Context, results string, o options) (_ *server, err error) {
 	dir, err := os.MkdirTemp("", "mcpedge-conformance-")
 	if err != nil {
@@ -69,40 +69,79 @@ func startServer(ctx context.Context, results string, o options) (_ *server, err
 		"--listen", ports[3], "--skills", filepath.Join(folder, "skills")); err != nil {
 		return nil, err
 	}
-	backend := []string{"--backend", backendName + "=" + target, "--backend", "skills=" + ports[3]}
-	var key string
-	if o.locked {
-		var config string
-		if config, key, err = locked.Configure(dir); err != nil {
-			return nil, err
-		}
-		backend = append(backend, "--config", config)
-		defer func() {
-			if err == nil {
-				err = s.unlock(key)
-			}
-		}()
+	flags, err := s.configure(o, target, ports[3])
+	if err != nil {
+		return nil, err
 	}
+	defer func() {
+		if err == nil {
+			err = s.open(o)
+		}
+	}()
 	program := filepath.Join(dir, "edge")
 	if o.replicas > 0 {
 		return s, s.startReplicas(ctx, replicas.Options{
-			Program: program, Dir: results, Count: o.replicas, Flags: func(int) []string { return backend },
+			Program: program, Dir: results, Count: o.replicas, Flags: func(int) []string { return flags },
 		})
 	}
 	if s.one, err = process.Start("edge", program, filepath.Join(results, "edge.log"),
-		append(backend, "--listen", listen, "--admin", admin)...); err != nil {
+		append(flags, "--listen", listen, "--admin", admin)...); err != nil {
 		return nil, err
 	}
 	s.url = "http://" + listen + "/mcp"
 	return s, process.AwaitOK(ctx, "http://"+admin+"/readyz", s.one, s.backend, s.skills)
 }
 
-// unlock puts a proxy before the endpoint that adds a key.
-func (s *server) unlock(key string) (err error) {
-	if s.front, err = locked.WithKey(s.url, key); err != nil {
+// configure writes the settings file of the edge, if it needs one, and returns the edge's flags. everything and skills are the
+// addresses of the backends.
+func (s *server) configure(o options, everything, skills string) (flags []string, err error) {
+	config := filepath.Join(s.dir, "edge.yaml")
+	if o.locked {
+		if config, s.key, err = locked.Configure(s.dir); err != nil {
+			return nil, err
+		}
+	}
+	if o.curated {
+		if err := curate(config, map[string]string{backendName: everything, "skills": skills}); err != nil {
+			return nil, err
+		}
+	} else {
+		flags = []string{"--backend", backendName + "=" + everything, "--backend", "skills=" + skills}
+	}
+	if o.locked || o.curated {
+		flags = append(flags, "--config", config)
+	}
+	return flags, nil
+}
+
+// curate adds the settings of an edge with a set to a file, with the addresses of its backends by their names.
+func curate(config string, addresses map[string]string) (err error) {
+	text, err := os.ReadFile(filepath.Join(folder, "curated.yaml"))
+	if err != nil {
 		return err
 	}
-	s.url, s.key = s.front.URL+"/mcp", key
+	file, err := os.OpenFile(config, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	_, err = file.WriteString(os.Expand(string(text), func(name string) string { return addresses[name] }))
+	return err
+}
+
+// open completes the endpoint: it is that of the set, and a proxy before it adds the key of a locked edge.
+func (s *server) open(o options) (err error) {
+	path := "/mcp"
+	if o.curated {
+		path += "/curated"
+		s.url += "/curated"
+	}
+	if o.locked {
+		if s.front, err = locked.WithKey(s.url, s.key); err != nil {
+			return err
+		}
+		s.url = s.front.URL + path
+	}
 	return nil
 }
 

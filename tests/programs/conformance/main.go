@@ -3,7 +3,8 @@
 // It installs the pinned suite, builds the edge and the backend with the suite's fixtures, starts
 // both on free loopback ports, runs every requirement set the suite ships, the scenarios of older
 // revisions, and those of the Skills extension, and judges the outcome against expected-failures.yaml. With -replicas it starts that many edges on one Redis, behind a proxy
-// that sends each request to the next of them; with -locked, edges that want a key. The exit status is 0 when every failure is a listed one
+// that sends each request to the next of them; with -locked, edges that want a key; with -curated, edges with other names of
+// the backend, and a set with those that the suite asks for. The exit status is 0 when every failure is a listed one
 // and every listed failure still fails. With -backend it takes the fixtures from another program, such as those of the
 // capability libraries. With CONFORMANCE_URL (or -url) set, it tests that server and
 // starts none.
@@ -33,6 +34,7 @@ type options struct {
 	replicas int           // edges on one Redis; 0: one edge without
 	backend  string        // the program with the suite's fixtures; "" is services/everything
 	locked   bool          // the edges want a key, and have a policy, quotas and audit
+	curated  bool          // the backend's names are others, which the catalog of the edges gives back, in a set
 	revision string        // the one revision to run; "" runs all
 	counts   string        // file that receives "<passed> <failed>", counted in scenarios; "" for none
 	limit    time.Duration // for the whole run
@@ -49,6 +51,7 @@ func main() {
 	flag.IntVar(&o.replicas, "replicas", 0, "edges to start behind a proxy, on one Redis; 0: one edge without")
 	flag.StringVar(&o.backend, "backend", "", "`program` with the suite's fixtures, started with --listen ADDRESS; empty: services/everything")
 	flag.BoolVar(&o.locked, "locked", false, "have the edges want a key, which a proxy adds, and have a policy, quotas and audit")
+	flag.BoolVar(&o.curated, "curated", false, "have the edges serve other names of the backend, and test a set that has those of the suite by the catalog")
 	flag.StringVar(&o.revision, "revision", os.Getenv("CONFORMANCE_REVISION"), "revision to run instead of all")
 	flag.StringVar(&o.counts, "counts", os.Getenv("CONFORMANCE_COUNTS"), "file to write the passed and failed scenario counts to")
 	flag.DurationVar(&o.limit, "limit", 10*time.Minute, "time limit of the whole run")
@@ -88,6 +91,9 @@ func run(ctx context.Context, o options) (err error) {
 	}
 	if o.locked {
 		results = filepath.Join(results, "locked")
+	}
+	if o.curated {
+		results = filepath.Join(results, "curated")
 	}
 	if o.backend != "" {
 		results = filepath.Join(results, filepath.ToSlash(filepath.Dir(o.backend)))
