@@ -11,6 +11,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/policy"
 )
 
@@ -76,8 +77,8 @@ func ExplainPolicy(ctx context.Context, cfg config.Config, q Question, out io.Wr
 		if set.set != nil && len(q.targets(pool, cfg.Overlay(), nil)) > 0 {
 			return fmt.Errorf("policy: %q is not in the set %q: it is unknown to every caller there, and no rule decides on it", q.Tool+q.Prompt+q.Resource, set.set.Name)
 		}
-		if len(q.targets(pool, nil, nil)) > 0 {
-			return fmt.Errorf("policy: catalog hides %q: it is unknown to every caller, and no rule decides on it", q.Tool+q.Prompt+q.Resource)
+		if why := q.hidden(pool, cfg.Overlay()); why != "" {
+			return errors.New("policy: " + why + ": it is unknown to every caller, and no rule decides on it")
 		}
 		return q.notFound(missing)
 	}
@@ -90,7 +91,7 @@ func ExplainPolicy(ctx context.Context, cfg config.Config, q Question, out io.Wr
 			return err
 		}
 		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", kindNames[t.Kind], targets[i].name(), q.effectOf(t, &d)+spelled(&d)+asked(&cfg, &d)+pinned,
-			listing(targets[i].listed && p.Listed(&who, t)))
+			targets[i].listing(p.Listed(&who, t)))
 	}
 	return table.Flush()
 }
@@ -167,9 +168,13 @@ func asked(cfg *config.Config, d *policy.Decision) string {
 	return ", if the policy server allows it"
 }
 
-func listing(listed bool) string {
-	if listed {
-		return "listed"
+// listing says how clients find the target, of a caller to whom the policy shows it or not.
+func (e *explained) listing(shown bool) string {
+	switch {
+	case !e.listed, !shown:
+		return "not listed"
+	case e.searched:
+		return "not listed: " + mcp.ToolFind + " finds it, " + mcp.ToolCall + " calls it"
 	}
-	return "not listed"
+	return "listed"
 }

@@ -23,6 +23,8 @@ type explained struct {
 	policy.Target
 	shown  string
 	listed bool
+	// searched means that clients find it by a search of its set, not in the list.
+	searched bool
 	// arguments are the catalog's changes of its arguments.
 	arguments []overlay.Argument
 }
@@ -39,10 +41,23 @@ func (q *Question) targets(pool *backend.Pool, o *overlay.Overlay, set *overlay.
 	is := func(t *catalog.Listed, asked string) bool { return t.Name == asked || slices.Contains(t.Shown, asked) }
 	for _, t := range catalog.Targets(pool, o, set) {
 		if q.everything() || t.Kind == policy.Tool && is(&t, q.Tool) || t.Kind == policy.Prompt && is(&t, q.Prompt) {
-			out = append(out, explained{t.Target, t.Shown[0], true, t.Arguments})
+			out = append(out, explained{t.Target, t.Shown[0], true, t.Searched, t.Arguments})
 		}
 	}
 	return out
+}
+
+// hidden says what hides that about which the question is from every caller; empty if nothing does.
+func (q *Question) hidden(pool *backend.Pool, o *overlay.Overlay) string {
+	switch {
+	case q.Tool != "":
+		return catalog.Hidden(pool, o, policy.Tool, q.Tool)
+	case q.Prompt != "":
+		return catalog.Hidden(pool, o, policy.Prompt, q.Prompt)
+	case len(q.resource(pool, nil, nil)) > 0:
+		return fmt.Sprintf("catalog hides %q", q.Resource)
+	}
+	return ""
 }
 
 // resource returns the template with the text of the question, or else the URI, which need not be

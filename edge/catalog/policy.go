@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"log/slog"
+	"slices"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
@@ -47,6 +48,8 @@ type Listed struct {
 	Shown []string
 	// Arguments are the overlay's changes of the arguments of a tool or prompt.
 	Arguments []overlay.Argument
+	// Searched means that tools/list lacks the tool: find_tools of its set finds it.
+	Searched bool
 }
 
 // Targets returns all objects that the backends list now, as clients of a set see them through an
@@ -85,7 +88,7 @@ func viewOf(pool *backend.Pool, o *overlay.Overlay, set *overlay.Set) *View {
 	return v
 }
 
-// targets returns all objects that a view lists.
+// targets returns all objects that a view lists or finds.
 func (v *View) targets() (out []Listed) {
 	for _, l := range []*list{v.Tools.List, v.Prompts.List, v.Resources.List, v.Resources.TemplateList, v.Resources.skillList} {
 		for _, e := range l.Entries {
@@ -93,6 +96,7 @@ func (v *View) targets() (out []Listed) {
 			switch l.kind {
 			case listTools:
 				one.Arguments = v.Tools.ByName[e.key].Arguments
+				one.Searched = v.search != nil && !slices.Contains(v.search.list.Entries, e)
 			case listPrompts:
 				one.Arguments = v.Prompts.byName[e.key].Arguments
 			}

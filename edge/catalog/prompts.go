@@ -14,10 +14,11 @@ import (
 
 // promptSet is the prompts of a view.
 type promptSet struct {
-	// byName, reserved and own are as in toolSet.
+	// byName, reserved, own and hidden are as in toolSet.
 	byName    map[string]*Prompt
 	reserved  map[string]reserved
 	own       map[canonicalName]*Prompt
+	hidden    map[canonicalName]hidden
 	List      *list
 	conflicts []Conflict
 	problems  []problem
@@ -41,7 +42,7 @@ func (m *merge) prompts(prev *promptSet, digest uint64) *promptSet {
 	if prev != nil && m.sameBackends && prev.digest == digest && prev.List.hint == m.hint(listPrompts) {
 		return prev
 	}
-	s := &promptSet{byName: make(map[string]*Prompt), reserved: make(map[string]reserved), own: make(map[canonicalName]*Prompt), digest: digest}
+	s := &promptSet{byName: make(map[string]*Prompt), reserved: make(map[string]reserved), own: make(map[canonicalName]*Prompt), hidden: make(map[canonicalName]hidden), digest: digest}
 	s.List = m.list(listPrompts, "prompt", &s.conflicts, func(p part, add func(string, entry) []string) {
 		for _, x := range p.Catalog.Prompts {
 			if x.GetName() == "" {
@@ -50,17 +51,19 @@ func (m *merge) prompts(prev *promptSet, digest uint64) *promptSet {
 			}
 			change := m.changed(listPrompts, p, x.GetName())
 			overlaid, err := change.Prompt(x)
+			name := canonical(listPrompts, p.Backend, x.GetName())
+			own := canonicalName{p.Backend.Name(), name}
 			if err != nil || change.Hide {
 				m.reportUnchanged(&s.problems, p, "prompt", x.GetName(), err)
+				s.hidden[own] = hidden{given: change.Given(), impossible: err}
 				continue
 			}
-			name := canonical(listPrompts, p.Backend, x.GetName())
 			shownName := cmp.Or(change.Name, name)
 			render := func(dst []byte, r *revision.Rules) ([]byte, error) {
 				return translate.AppendPrompt(dst, r, overlaid, shownName)
 			}
 			target := policy.Target{Kind: policy.Prompt, Method: mcp.MethodPromptsGet, Name: name, Backend: p.Backend.Name()}
-			one, own := &Prompt{Name: name, ShownName: shownName, Owner: p.Backend, Proto: x, Arguments: overlay.Texts(change.Arguments), target: target}, canonicalName{p.Backend.Name(), name}
+			one := &Prompt{Name: name, ShownName: shownName, Owner: p.Backend, Proto: x, Arguments: overlay.Texts(change.Arguments), target: target}
 			keys := add(x.GetName(), entry{render: render, target: target})
 			for _, key := range keys {
 				s.byName[key] = one

@@ -147,7 +147,7 @@ func (t *Target) Cancellable(call *mcp.Call) *Tool {
 			return tools.own[own]
 		}
 	}
-	return tools.hidden[own]
+	return tools.hidden[own].tool
 }
 
 // resolvePrompt resolves prompts/get.

@@ -21,13 +21,14 @@ type toolSet struct {
 	// reserved has the tools of backends that are away, by the same names.
 	reserved map[string]reserved
 	// own has all tools by their canonical names. Running calls continue with these, even if
-	// another backend now has the name that the client used. hidden are the tools that the overlay
-	// hides. No call can begin with them, but running calls can be cancelled.
-	own, hidden map[canonicalName]*Tool
-	List        *list
-	conflicts   []Conflict
-	problems    []problem
-	digest      uint64
+	// another backend now has the name that the client used.
+	own map[canonicalName]*Tool
+	// hidden are the tools that no caller sees. No call can begin with them, but running calls can be cancelled.
+	hidden    map[canonicalName]hidden
+	List      *list
+	conflicts []Conflict
+	problems  []problem
+	digest    uint64
 }
 
 // Tool is one tool of one backend.
@@ -61,7 +62,7 @@ func (m *merge) tools(prev *toolSet, digest uint64, strays strays) *toolSet {
 	if prev != nil && m.sameOverlay && m.sameBackends && prev.digest == digest && prev.List.hint == m.hint(listTools) {
 		return prev
 	}
-	s := &toolSet{ByName: make(map[string]*Tool), reserved: make(map[string]reserved), own: make(map[canonicalName]*Tool), hidden: make(map[canonicalName]*Tool), digest: digest}
+	s := &toolSet{ByName: make(map[string]*Tool), reserved: make(map[string]reserved), own: make(map[canonicalName]*Tool), hidden: make(map[canonicalName]hidden), digest: digest}
 	s.List = m.list(listTools, "tool", &s.conflicts, func(p part, add func(string, entry) []string) {
 		list := portable.NewList(m.showing.work)
 		defer m.reportWithheld(p.Backend.Name(), list)
@@ -75,7 +76,7 @@ func (m *merge) tools(prev *toolSet, digest uint64, strays strays) *toolSet {
 			change := m.changed(listTools, p, x.GetName())
 			if err := m.overlayTool(t, prev, &change); err != nil || change.Hide {
 				m.reportUnchanged(&s.problems, p, "tool", x.GetName(), err)
-				s.hidden[own] = t
+				s.hidden[own] = hidden{tool: t, given: change.Given(), impossible: err}
 				continue
 			}
 			t.ShownName, t.MaxTokens = cmp.Or(change.Name, t.Name), change.MaxTokens

@@ -1,0 +1,49 @@
+package catalog
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
+	"github.com/mcpedge/mcpedge/edge/policy"
+)
+
+// hidden is a tool or prompt that a backend lists and no caller sees.
+type hidden struct {
+	// tool is nil for a prompt.
+	tool *Tool
+	// given are the names that the overlay gives it.
+	given []string
+	// impossible is why the overlay cannot apply its changes. nil means that something else hides it.
+	impossible error
+}
+
+// Hidden says what hides a tool or prompt that a backend lists now from every caller, for an error. name is the canonical name or one
+// that the overlay gives; the overlay may be nil. It returns an empty text if there is no such hidden tool or prompt.
+func Hidden(pool *backend.Pool, o *overlay.Overlay, kind policy.Kind, name string) string {
+	v := viewOf(pool, o, nil)
+	all, list := v.Tools.hidden, listTools
+	if kind == policy.Prompt {
+		all, list = v.Prompts.hidden, listPrompts
+	}
+	for _, p := range v.Parts {
+		for own, h := range all {
+			if own.backend == p.Backend.Name() && (own.name == name || slices.Contains(h.given, name)) {
+				return v.hiddenBy(list, p.Backend, own, h, strconv.Quote(Clip(name)))
+			}
+		}
+	}
+	return ""
+}
+
+// hiddenBy says what hides a tool or prompt. what names it.
+func (v *View) hiddenBy(kind listKind, b *backend.Backend, own canonicalName, h hidden, what string) string {
+	switch {
+	case h.tool != nil && v.locked.hides(kind, b, h.tool.Proto.GetName()):
+		return what + " " + differs(v.locked.lock, v.locked.tools[h.tool.Proto])
+	case h.impossible != nil:
+		return "catalog hides " + what + ", because its changes of the arguments are impossible: " + h.impossible.Error()
+	}
+	return "catalog hides " + what
+}
