@@ -4,12 +4,13 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
 // ToolCost estimates how much of a model's context a tool takes.
 type ToolCost struct {
-	// Name is the name of the tool in lists, Backend the name of its backend.
+	// Name is the name of the tool in lists, Backend the name of its backend. It is empty for one of the edge's own.
 	Name, Backend string
 	// Tokens is a quarter of the bytes of name, description and input schema, as shown by
 	// tools/list, rounded up. Hosts give these three to a model.
@@ -19,13 +20,21 @@ type ToolCost struct {
 // bytesPerToken approximates the tokenizers of current models for English text and JSON.
 const bytesPerToken = 4
 
-// Costs returns the cost of each tool that clients would see, the highest first.
-func (p *Preview) Costs() (costs []ToolCost) {
-	for key, t := range p.view(p.parts).Tools.ByName {
-		if key != t.ShownName { // an alias
-			continue
+// Costs returns the cost of each tool that tools/list would have in a set, the highest first. A nil set is the root with root: all.
+func (p *Preview) Costs(set *overlay.Set) (costs []ToolCost) {
+	v := p.view(p.parts)
+	if set != nil {
+		v = v.narrow(set, &viewOptions{report: v.Tools.List.report})
+	}
+	for _, e := range v.listedTools().Entries {
+		t := callTool
+		switch {
+		case e.owner != ownTools:
+			t = v.Tools.ByName[e.key].Shown
+		case e.key == findTool.GetName():
+			t = findTool
 		}
-		costs = append(costs, ToolCost{Name: t.ShownName, Backend: t.Owner.Name(), Tokens: costOf(t.ShownName, t.Shown)})
+		costs = append(costs, ToolCost{Name: e.key, Backend: e.owner, Tokens: costOf(e.key, t)})
 	}
 	slices.SortFunc(costs, func(a, b ToolCost) int {
 		return cmp.Or(cmp.Compare(b.Tokens, a.Tokens), cmp.Compare(a.Name, b.Name))

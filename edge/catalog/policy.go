@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"log/slog"
-	"slices"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
@@ -90,13 +89,17 @@ func viewOf(pool *backend.Pool, o *overlay.Overlay, set *overlay.Set) *View {
 
 // targets returns all objects that a view lists or finds.
 func (v *View) targets() (out []Listed) {
+	inList := make(map[*entry]bool)
+	for _, e := range v.listedTools().Entries {
+		inList[e] = true
+	}
 	for _, l := range []*list{v.Tools.List, v.Prompts.List, v.Resources.List, v.Resources.TemplateList, v.Resources.skillList} {
 		for _, e := range l.Entries {
 			one := Listed{Target: e.target, Shown: append([]string{e.key}, e.aliases...)}
 			switch l.kind {
 			case listTools:
 				one.Arguments = v.Tools.ByName[e.key].Arguments
-				one.Searched = v.search != nil && !slices.Contains(v.search.list.Entries, e)
+				one.Searched = !inList[e]
 			case listPrompts:
 				one.Arguments = v.Prompts.byName[e.key].Arguments
 			}

@@ -1,13 +1,17 @@
 package check
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/mcpedge/mcpedge/edge/catalog"
 	"github.com/mcpedge/mcpedge/edge/command"
+	"github.com/mcpedge/mcpedge/edge/config"
 )
 
 // takeBudget removes --budget from the arguments of check and returns its value. 0 means that it is
@@ -25,19 +29,43 @@ func takeBudget(args []string) (budget int, rest []string, err error) {
 	return budget, rest, nil
 }
 
+// checkBudget writes to out how much of a model's context each tool takes that the root lists or, where that serves nothing, each set. It
+// returns an error for each of these whose sum exceeds the budget.
+func checkBudget(cfg *config.Config, preview *catalog.Preview, budget int, out io.Writer) error {
+	sets, err := cfg.OpenSets()
+	if err != nil {
+		return nil // Load has reported it.
+	}
+	name, served := cfg.RootSet()
+	names := []string{name}
+	switch {
+	case !served:
+		names = slices.Sorted(maps.Keys(sets))
+	case name == "":
+		return printCosts(preview.Costs(nil), "", budget, out)
+	}
+	for _, name := range names {
+		err = errors.Join(err, printCosts(preview.Costs(sets[name].Set), name, budget, out))
+	}
+	return err
+}
+
 // printCosts writes to out how much of a model's context each tool takes. It returns an error if the
-// sum exceeds the budget.
-func printCosts(costs []catalog.ToolCost, budget int, out io.Writer) error {
-	sum := 0
+// sum exceeds the budget. set is the name of a set; empty means that all is served.
+func printCosts(costs []catalog.ToolCost, set string, budget int, out io.Writer) error {
+	sum, at, of := 0, "", ""
+	if set != "" {
+		at, of = " at the set "+set, " of the set "+set
+	}
 	for _, c := range costs {
 		sum += c.Tokens
 	}
-	_, _ = fmt.Fprintf(out, "tokens  %d of %d for the %d tools that clients see, estimated at 4 bytes a token:\n", sum, budget, len(costs))
+	_, _ = fmt.Fprintf(out, "tokens  %d of %d for the %d tools that clients see%s, estimated at 4 bytes a token:\n", sum, budget, len(costs), at)
 	for _, c := range costs {
-		_, _ = fmt.Fprintf(out, "  %6d  %s (%s)\n", c.Tokens, c.Name, c.Backend)
+		_, _ = fmt.Fprintf(out, "  %6d  %s (%s)\n", c.Tokens, c.Name, cmp.Or(c.Backend, "the edge"))
 	}
 	if sum > budget {
-		return errors.New("check: the tools take about " + strconv.Itoa(sum) + " tokens of a model's context, and the budget is " + strconv.Itoa(budget) +
+		return errors.New("check: the tools" + of + " take about " + strconv.Itoa(sum) + " tokens of a model's context, and the budget is " + strconv.Itoa(budget) +
 			": shorten the first ones' descriptions and schemas, or hide some with catalog")
 	}
 	return nil

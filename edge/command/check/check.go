@@ -114,7 +114,7 @@ func run(ctx context.Context, cfg config.Config, trial *prober.Trial, budget int
 	app.ReportPreview(cfg, preview, preview.Complete(len(backends)) && cfg.Kubernetes == nil, out)
 	err = errors.Join(err, preview.Faults())
 	if budget > 0 {
-		err = errors.Join(err, printCosts(preview.Costs(), budget, out))
+		err = errors.Join(err, checkBudget(&cfg, preview, budget, out))
 	}
 	return errors.Join(files, issuers, err)
 }
@@ -150,7 +150,8 @@ up to 10 s, and one where attempts to connect fail at once, as where nothing lis
   -schemas
     	names each place where a tool's schema breaks the rules of a model interface, which else are counted
   -budget TOKENS
-    	prints about how many tokens of a model's context each tool takes; the exit status is 1 if all together take more
+    	prints about how many tokens of a model's context each tool takes that the root lists, or each of the sets where
+    	root is off; the exit status is 1 if all together take more
   -offline
     	looks at the settings and the files that they name alone, and opens no connection: for CI that reaches no backend
   -strict

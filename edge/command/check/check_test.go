@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -142,6 +143,42 @@ func TestBudget(t *testing.T) {
 		if _, err := check(wrong); err == nil || !strings.Contains(err.Error(), "give a number of tokens above 0") {
 			t.Errorf("--budget %q: %v", wrong, err)
 		}
+	}
+}
+
+// --budget is about what an endpoint lists: that of the root, also where it is a set with search, or each of the sets where the root serves
+// nothing.
+func TestBudgetOfEndpoints(t *testing.T) {
+	backend := commandtest.Tools(t, "m", 40)
+	check := func(settings string, budget string) (string, error) {
+		t.Helper()
+		file := t.TempDir() + "/edge.yaml"
+		if err := os.WriteFile(file, []byte("backends: [{name: one, target: '"+backend+"'}]\n"+settings), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var out strings.Builder
+		err := Run(t.Context(), []string{"--config", file, "--budget", budget}, &out, &out)
+		return out.String(), err
+	}
+	const sets = "sets: {found: {include: {backends: [one]}, search: on, listed: {tools: [m0007]}}, few: {include: {tools: [m0001, m0002]}}}\n"
+	for root, want := range map[string][]string{
+		"all":   {"for the 40 tools that clients see,"},
+		"found": {"for the 3 tools that clients see at the set found,", "  find_tools (the edge)\n", "  call_tool (the edge)\n", "  m0007 (one)\n"},
+		"few":   {"for the 2 tools that clients see at the set few,", "  m0001 (one)\n", "  m0002 (one)\n"},
+		"off":   {"for the 3 tools that clients see at the set found,", "for the 2 tools that clients see at the set few,"},
+	} {
+		out, err := check(sets+"root: "+strconv.Quote(root)+"\n", "260")
+		for _, text := range want {
+			if !strings.Contains(out, text) {
+				t.Errorf("root: %s: %q is missing in\n%s", root, text, out)
+			}
+		}
+		if strings.Count(out, "\ntokens  ")+1 < len(want) && root == "off" || (err != nil) != (root == "all") {
+			t.Errorf("root: %s: %v\n%s", root, err, out)
+		}
+	}
+	if _, err := check(sets+"root: \"off\"\n", "100"); err == nil || !strings.Contains(err.Error(), "the tools of the set found take about ") || strings.Contains(err.Error(), "few") {
+		t.Errorf("the error is %v", err)
 	}
 }
 
