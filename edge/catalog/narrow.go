@@ -41,6 +41,11 @@ func (v *View) in(name string, c *viewOptions) *View {
 	if set == nil {
 		set = noSet
 	}
+	return v.inSet(set, c)
+}
+
+// inSet is in for a set of the view's generation, or noSet.
+func (v *View) inSet(set *overlay.Set, c *viewOptions) *View {
 	return v.Narrowed.of(set.Name, func() *View { return v.narrow(set, c) })
 }
 
@@ -71,7 +76,9 @@ func (v *View) narrow(set *overlay.Set, c *viewOptions) *View {
 	n.Prompts = s.prompts()
 	n.members = s.resourceMembers(n.Tools)
 	n.Resources = s.resources(n.members)
-	n.Features = s.features(n, c.report)
+	if n.Features = s.features(n, c.report); v.enabled != nil {
+		n.Features = v.enabled.inSet(set, c).Features
+	}
 	if set.Search {
 		kept := c.indexes
 		if v.private {
@@ -229,7 +236,7 @@ func (s *narrowing) instructions() string {
 }
 
 // features returns the features of the set. They do not depend on what is listed, so that a
-// client need not connect again when a backend lists more.
+// client need not connect again when a backend lists more. Those of a view in which something is disabled are those of the view without.
 func (s *narrowing) features(n *View, report *reporter) translate.Features {
 	serving := &merge{report: report}
 	for _, p := range s.whole.Parts {

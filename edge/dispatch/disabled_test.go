@@ -343,3 +343,33 @@ func TestFindToDisable(t *testing.T) {
 		}
 	}
 }
+
+// Capabilities are those of the settings, at the root and in sets, whatever is disabled: a client that connects meanwhile need not connect
+// again when it is enabled.
+func TestDisabledKeepsCapabilities(t *testing.T) {
+	task := pb.TaskSupport{Mode: pb.TaskMode_TASK_MODE_OPTIONAL}
+	f := mixed()
+	f.describe.ExtensionsJson = map[string]string{"com.example/x": "{}"}
+	f.tools[0].TaskSupport = &task
+	sets := wholeSet()
+	sets["page"] = &overlay.Set{Name: "page", Include: overlay.Selection{Tools: pattern.NewList([]string{"shown"})}}
+	d := start(t, Options{Catalog: catalog.Options{Sets: sets, Jitter: -1}}, f)
+	capabilities := func(version, set string) string {
+		return string(d.Describe(t.Context(), rules(t, version), set, mcp.Principal{}).Capabilities)
+	}
+	for _, set := range []string{"", "s", "page"} {
+		for _, version := range []string{legacy, modern} {
+			d.Catalog().Disable(nil)
+			want := capabilities(version, set)
+			if !strings.Contains(want, `"tools"`) || !strings.Contains(want, "asks") || (set != "page") != strings.Contains(want, `"prompts"`) {
+				t.Errorf("%s, %q: %s", version, set, want)
+			}
+			for _, id := range []string{"tool:one/shown", "backend:one", "set:s", "set:page"} {
+				d.Catalog().Disable(off(id))
+				if got := capabilities(version, set); got != want {
+					t.Errorf("%s, %q, without %s: %s, want %s", version, set, id, got, want)
+				}
+			}
+		}
+	}
+}
