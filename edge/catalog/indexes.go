@@ -4,20 +4,35 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
 	"github.com/mcpedge/mcpedge/edge/catalog/search"
 )
 
-// indexes keeps the last index of each set with search, for later views with the same tools. The zero value is empty. It is safe for
-// concurrent use.
+// indexes keeps the last index of each set with search of a generation, for later views with the same tools. The zero value has no sets,
+// and keeps none. It is safe for concurrent use.
 type indexes struct {
-	mu   sync.Mutex
-	last map[string]indexed // by the name of the set
+	mu sync.Mutex
+	// last has an element for each set with search, by its name.
+	last map[string]indexed
 }
 
 // indexed is an index and the tools that it is of, in their order.
 type indexed struct {
 	tools []*Tool
 	index *search.Index
+}
+
+// retain keeps the indexes of the sets with search of a generation, and frees those of others.
+func (x *indexes) retain(sets overlay.Sets) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	before := x.last
+	x.last = make(map[string]indexed)
+	for name, set := range sets {
+		if set.Search {
+			x.last[name] = before[name]
+		}
+	}
 }
 
 // of returns the index of a set's tools: the last one if it is of the same tools. A nil receiver makes it anew.
@@ -38,10 +53,9 @@ func (x *indexes) of(set string, tools *toolSet) *search.Index {
 	made := indexed{all, indexOf(tools)}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.last == nil {
-		x.last = make(map[string]indexed)
+	if _, ok := x.last[set]; ok { // not of a view of another generation
+		x.last[set] = made
 	}
-	x.last[set] = made
 	return made.index
 }
 

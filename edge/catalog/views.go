@@ -49,6 +49,7 @@ func newViews(backends func() []*backend.Backend, narrow viewOptions, o *Options
 	s.overlay.Store(o.Overlay)
 	s.sets.Store(&o.Sets)
 	s.narrow.indexes = &indexes{}
+	s.narrow.indexes.retain(o.Sets)
 	s.Private = weighted.New[string, *View](o.PrivateViews, maxOwnBytes)
 	s.refresh()
 	return s
@@ -72,6 +73,7 @@ func (s *views) exchange(o *overlay.Overlay, sets overlay.Sets, swap func()) (be
 	}
 	if !s.sets.Load().Equal(sets) {
 		s.sets.Store(&sets)
+		s.narrow.indexes.retain(sets)
 	}
 	swap()
 	return s.rebuild()
