@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/mcpedge/mcpedge/edge/catalog/lock"
 	"github.com/mcpedge/mcpedge/edge/catalog/snapshot"
@@ -49,35 +50,68 @@ func (c *Config) validateLock() (errs []error) {
 	return errs
 }
 
-// readLock reads the file of the lock.
-func (c *Config) readLock() (out IncludedFiles) {
-	f := IncludedFile{Name: c.CatalogLock.File}
-	text, err := readLockFile(f.Name)
-	if f.Text = string(text); err != nil {
-		f.Text, f.Err = "", withoutPath(err)
-	}
-	out.Files = []IncludedFile{f}
-	return out
+// lockReading is the last reading of the file of a lock, so that an unchanged file is not read again. The zero value has read nothing.
+type lockReading struct {
+	file IncludedFile
+	// info is that of the file that was read; nil if it may have changed since without a trace, or could not be read.
+	info os.FileInfo
+	at   time.Time
 }
 
-func readLockFile(name string) ([]byte, error) {
+const (
+	// lockSettled is the age at which a change of a file has another time than a later one has.
+	lockSettled = 5 * time.Second
+	// lockAgain is when a file is read again that does not seem to have changed, because a program may restore its time.
+	lockAgain = time.Minute
+)
+
+// read returns the file of the lock with a name. The last reading is returned if the path leads to the same file, of the same size and
+// time of change.
+func (l *lockReading) read(name string) IncludedFile {
+	text, info, err := l.readAgain(name)
+	switch {
+	case err != nil:
+		l.file, l.info = IncludedFile{Name: name, Err: withoutPath(err)}, nil
+	case text != nil:
+		l.file, l.info, l.at = IncludedFile{Name: name, Text: string(text), sum: sumOf(text)}, info, time.Now()
+	}
+	return l.file
+}
+
+// readAgain returns a file with a name, or nil if it is the one that was read last. info is nil if the file may still change without a
+// trace.
+func (l *lockReading) readAgain(name string) (text []byte, info os.FileInfo, err error) {
 	// Without O_NONBLOCK, opening a named pipe waits for its writer.
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // #nosec G304 -- the operator names the file
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer func() { _ = f.Close() }()
-	switch info, err := f.Stat(); {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, errors.New("it is no file")
+	now := time.Now()
+	if info, err = f.Stat(); err != nil {
+		return nil, nil, err
 	}
-	text, err := io.ReadAll(io.LimitReader(f, maxLockBytes+1))
+	if !info.Mode().IsRegular() {
+		return nil, nil, errors.New("it is no file")
+	}
+	if l.file.Name == name && now.Sub(l.at) < lockAgain && sameContent(l.info, info) {
+		return nil, nil, nil
+	}
+	if text, err = io.ReadAll(io.LimitReader(f, maxLockBytes+1)); err != nil {
+		return nil, nil, err
+	}
 	if len(text) > maxLockBytes {
-		return nil, fmt.Errorf("it is larger than %s", Bytes(maxLockBytes))
+		return nil, nil, fmt.Errorf("it is larger than %s", Bytes(maxLockBytes))
 	}
-	return text, err
+	if after, err := f.Stat(); err != nil || !sameContent(info, after) || now.Sub(info.ModTime()) < lockSettled {
+		info = nil
+	}
+	return text, info, nil
+}
+
+// sameContent reports whether two readings of a path have found the same file, unchanged. a may be nil: none.
+func sameContent(a, b os.FileInfo) bool {
+	return a != nil && os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
 // takeLock puts what was read of the file of the lock in force. in is what readIncluded has returned. The other settings are valid.

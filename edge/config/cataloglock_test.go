@@ -2,11 +2,13 @@ package config
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcpedge/mcpedge/edge/catalog/lock"
 	"github.com/mcpedge/mcpedge/edge/catalog/snapshot"
@@ -133,5 +135,73 @@ func TestUnreadLock(t *testing.T) {
 	cfg.CatalogLock = &CatalogLock{File: "catalog.json", OnDifference: LockBlock}
 	if l := cfg.Overlay().Lock(); !l.Blocks() || len(l.Differences("a", &pb.Tool{Name: "x"})) == 0 {
 		t.Error("an unread lock lets tools pass")
+	}
+}
+
+// The file of a lock is read again if it may have changed: if another file is at its path, also behind a link as in a ConfigMap, if its size
+// or time is another one, if its last change is recent, and once a minute in any case.
+func TestLockIsReadAgain(t *testing.T) {
+	const a, b = "first", "other" // of one size
+	old := time.Now().Add(-time.Hour)
+	for name, c := range map[string]struct {
+		// before makes the file in a directory, after changes it, with the same size.
+		before, after func(dir string) error
+		same          bool
+	}{
+		"unchanged":              {written(a, old), func(string) error { return nil }, true},
+		"with its time restored": {written(a, old), written(b, old), true},
+		"another time":           {written(a, old), written(b, old.Add(time.Second)), false},
+		"an earlier time":        {written(a, old), written(b, old.Add(-time.Second)), false},
+		"changed just now":       {written(a, time.Now()), written(b, time.Now()), false},
+		"in the future":          {written(a, time.Now().Add(time.Hour)), written(b, time.Now().Add(time.Hour)), false},
+		"replaced": {written(a, old), func(dir string) error {
+			return errors.Join(written(b, old)(filepath.Join(dir, "next")), os.Rename(filepath.Join(dir, "next", "lock"), filepath.Join(dir, "lock")))
+		}, false},
+		"a ConfigMap": {
+			func(dir string) error {
+				return errors.Join(written(a, old)(filepath.Join(dir, "..1")), os.Symlink("..1", filepath.Join(dir, "..data")),
+					os.Symlink(filepath.Join("..data", "lock"), filepath.Join(dir, "lock")))
+			},
+			func(dir string) error {
+				return errors.Join(written(b, old)(filepath.Join(dir, "..2")), os.Symlink("..2", filepath.Join(dir, "..tmp")),
+					os.Rename(filepath.Join(dir, "..tmp"), filepath.Join(dir, "..data")), os.RemoveAll(filepath.Join(dir, "..1")))
+			}, false,
+		},
+	} {
+		dir := t.TempDir()
+		if err := c.before(dir); err != nil {
+			t.Fatal(err)
+		}
+		var l lockReading
+		if got := l.read(filepath.Join(dir, "lock")); got.Text != a {
+			t.Fatalf("%s: %+v", name, got)
+		}
+		if err := c.after(dir); err != nil {
+			t.Fatal(err)
+		}
+		got := l.read(filepath.Join(dir, "lock"))
+		if want := map[bool]string{true: a, false: b}[c.same]; got.Text != want || got.sum != sumOf([]byte(want)) || got.Err != "" {
+			t.Errorf("%s: %+v, want %q", name, got, want)
+		}
+		if l.at = l.at.Add(-lockAgain); name == "with its time restored" && l.read(filepath.Join(dir, "lock")).Text != b {
+			t.Errorf("%s: it is not read after a minute", name)
+		}
+		if got := l.read(filepath.Join(dir, "gone")); got.Text != "" || got.Err == "" {
+			t.Errorf("%s: another name: %+v", name, got)
+		}
+		if got := l.read(filepath.Join(dir, "lock")); got.Err != "" || got.Text == "" {
+			t.Errorf("%s: after an error: %+v", name, got)
+		}
+	}
+}
+
+// written returns a function that writes a text into the file of a lock in a directory, with a time of change.
+func written(text string, at time.Time) func(dir string) error {
+	return func(dir string) error {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+		f := filepath.Join(dir, "lock")
+		return errors.Join(os.WriteFile(f, []byte(text), 0o600), os.Chtimes(f, at, at))
 	}
 }

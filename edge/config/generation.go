@@ -59,6 +59,8 @@ type Reader struct {
 		content []byte
 		config  Config
 	}
+	// lock is the last reading of the file of the lock. mu guards it.
+	lock lockReading
 }
 
 // NewReader returns the reader for an edge that starts with the given settings, which are valid.
@@ -100,7 +102,7 @@ func (r *Reader) Included(content []byte) Included {
 		}
 		r.read.content, r.read.config = bytes.Clone(content), c
 	}
-	return r.read.config.readIncluded()
+	return r.read.config.readIncluded(&r.lock)
 }
 
 // First returns the generation of the settings at the start.

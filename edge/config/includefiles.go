@@ -27,7 +27,17 @@ type IncludedFiles struct {
 }
 
 // IncludedFile is the content of a file, or why it cannot be read.
-type IncludedFile struct{ Name, Text, Err string }
+type IncludedFile struct {
+	Name, Text, Err string
+	// sum is sumOf the text; empty means that it was not computed.
+	sum string
+}
+
+// sumOf returns a digest of a text.
+func sumOf(text []byte) string {
+	sum := sha256.Sum256(text)
+	return string(sum[:])
+}
 
 const (
 	// maxIncludedFile bounds a file in bytes, and maxIncludedFiles and maxIncludedBytes the files of one
@@ -46,20 +56,23 @@ func (in Included) Digest() string {
 	for _, one := range in {
 		_, _ = fmt.Fprintf(h, "%q\n", one.Err)
 		for _, f := range one.Files {
-			_, _ = fmt.Fprintf(h, "%q %q %d\n", f.Name, f.Err, len(f.Text))
-			_, _ = io.WriteString(h, f.Text)
+			sum := f.sum
+			if sum == "" {
+				sum = sumOf([]byte(f.Text))
+			}
+			_, _ = fmt.Fprintf(h, "%q %q %x\n", f.Name, f.Err, sum)
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// readIncluded reads the files of every Include, and that of CatalogLock.
-func (c *Config) readIncluded() (out Included) {
+// readIncluded reads the files of every Include, and that of CatalogLock, of which last is the last reading.
+func (c *Config) readIncluded(last *lockReading) (out Included) {
 	for i := range c.Include {
 		out = append(out, readFiles(filepath.Dir(c.File), c.Include[i].File))
 	}
 	if c.locks() {
-		out = append(out, c.readLock())
+		out = append(out, IncludedFiles{Files: []IncludedFile{last.read(c.CatalogLock.File)}})
 	}
 	return out
 }

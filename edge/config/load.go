@@ -69,7 +69,7 @@ func load(command string, args []string, lookup func(string) (string, bool), usa
 	if strings.HasPrefix(command, writesLocks) {
 		cfg.CatalogLock = nil
 	}
-	cfg.origins.included = cfg.readIncluded()
+	cfg.origins.included = cfg.readIncluded(new(lockReading))
 	cfg.takeIncluded(cfg.origins.included, nil)
 	return cfg, cfg.Locate(cfg.takeLock(cfg.origins.included))
 }
