@@ -117,9 +117,10 @@ func (a *App) discover(g *generation) {
 		return
 	}
 	var next []openBackend
+	before := slices.Concat(a.cluster.opened, g.discovered)
 	for i := range a.cluster.found {
 		b := &a.cluster.found[i]
-		one, err := a.openService(&g.Config, b, slices.Concat(a.cluster.opened, g.discovered))
+		one, err := a.openService(&g.Config, b, before)
 		if err != nil {
 			a.warnOf(b.Name, "a Service has the label of backends and cannot be one", err.Error())
 			continue
@@ -127,7 +128,6 @@ func (a *App) discover(g *generation) {
 		a.warnOfPrefix(&g.Config, b, one.Prefix)
 		next = append(next, *one)
 	}
-	before := slices.Concat(a.cluster.opened, g.discovered)
 	a.cluster.opened, g.discovered = next, nil
 	if err := a.pool.Discover(configs(next), a.cfg.Limits.CallLifetime); err != nil {
 		a.log.Warn("some Services cannot be backends", "error", err)
@@ -193,7 +193,7 @@ func (a *App) checkServiceFiles(ctx context.Context, cfg, was *config.Config) er
 	}
 	isKnown := func(b *config.Backend) bool {
 		return was != nil && was.Kubernetes != nil &&
-			slices.ContainsFunc(was.Kubernetes.Backends, func(o config.Backend) bool { return reflectlib.DeepEqual(*b, o) })
+			slices.ContainsFunc(was.Kubernetes.Backends, func(o config.Backend) bool { return o.Name == b.Name && reflectlib.DeepEqual(*b, o) })
 	}
 	for i := range cfg.Kubernetes.Backends {
 		b := &cfg.Kubernetes.Backends[i]

@@ -3,15 +3,23 @@ package config
 import (
 	"errors"
 	"fmt"
+	"path"
 	"reflect"
 	"regexp"
 	"strings"
-
-	"github.com/mcpedge/mcpedge/internal/pattern"
 )
 
 // servicePattern matches the patterns of names of discovered backends.
 var servicePattern = regexp.MustCompile(`^[a-z0-9*-]{1,63}/[a-z0-9*-]{1,63}$`)
+
+// maxServiceEntries bounds Kubernetes.Backends, because entries are compared with each other, and with each Service.
+const maxServiceEntries = 1000
+
+// matchesService reports whether the pattern of an entry of Kubernetes.Backends, which is valid, matches a name.
+func matchesService(pattern, name string) bool {
+	matches, err := path.Match(pattern, name) // In valid patterns only stars are special, which have the same meaning.
+	return matches && err == nil
+}
 
 // serviceEntries returns the entries of Kubernetes.Backends; nil without any.
 func (c *Config) serviceEntries() []Backend {
@@ -24,6 +32,9 @@ func (c *Config) serviceEntries() []Backend {
 // validateServices returns the errors of Kubernetes.Backends. Each entry is valid by itself, whatever
 // the kinds of the Services are: see Discovered.
 func (c *Config) validateServices() (errs []error) {
+	if n := len(c.serviceEntries()); n > maxServiceEntries {
+		return []error{fmt.Errorf("kubernetes.backends: there are %d entries: have at most %d, with patterns for several Services", n, maxServiceEntries)}
+	}
 	set := map[[2]string]int{} // entries by name and key
 	for i, b := range c.serviceEntries() {
 		wrong := at("kubernetes.backends[%d] %s: ", &errs, i, b.Name)
@@ -98,7 +109,7 @@ func (k *Kubernetes) settingsOf(name string) *Backend {
 		}
 	}
 	for i := range k.Backends {
-		if pattern.New(k.Backends[i].Name).Match(name) {
+		if matchesService(k.Backends[i].Name, name) {
 			add(&k.Backends[i])
 		}
 	}
@@ -151,7 +162,7 @@ func (c *Config) unwatched() (notes []string) {
 		namespace, _, _ := strings.Cut(b.Name, "/")
 		matches := len(c.Kubernetes.Namespaces) == 0 // the namespace of the pod, which is not known
 		for _, n := range c.Kubernetes.Namespaces {
-			matches = matches || pattern.New(namespace).Match(n)
+			matches = matches || matchesService(namespace, n)
 		}
 		if !matches {
 			notes = append(notes, fmt.Sprintf("kubernetes.backends[%d] %s: name: it matches no Service: no namespace of kubernetes.namespaces matches", i, b.Name))

@@ -1,10 +1,14 @@
 package config
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mcpedge/mcpedge/internal/pattern"
 )
 
 // A key of a discovered backend has the value of the first entry that matches and sets it, and last
@@ -147,4 +151,44 @@ func TestTLSOfWiderEntries(t *testing.T) {
 func signingKey(t *testing.T) string {
 	t.Helper()
 	return file(t, "")
+}
+
+// The settings of a Service cost no more memory with more entries that do not match, and there is a bound of entries, because they are
+// compared with each other.
+func TestManyEntriesOfServices(t *testing.T) {
+	entries := func(n int) (out []Backend) {
+		for i := range n {
+			out = append(out, Backend{Name: fmt.Sprintf("a-%d-*/*-b", i), Timeout: time.Second})
+		}
+		return out
+	}
+	allocated := func(n int) float64 {
+		k := &Kubernetes{Backends: entries(n)}
+		return testing.AllocsPerRun(10, func() {
+			if b := k.settingsOf("a-7-x/y-b"); b.Timeout != time.Second {
+				t.Error("an entry does not match")
+			}
+		})
+	}
+	if few, many := allocated(10), allocated(1000); few != many {
+		t.Errorf("%v allocations with 10 entries, %v with 1,000", few, many)
+	}
+	for n, want := range map[int]string{1000: "", 1001: "kubernetes.backends: there are 1001 entries: have at most 1000, with patterns for several Services"} {
+		c := Default()
+		c.Kubernetes = &Kubernetes{Backends: entries(n)}
+		if err := errors.Join(c.validateServices()...); (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%d entries: %v", n, err)
+		}
+	}
+}
+
+// The names of entries match as those of other settings do.
+func TestNamesOfEntriesMatch(t *testing.T) {
+	for _, text := range []string{"a/b", "*/*", "a*/*b", "*a*/b", "a-*-c/*"} {
+		for _, name := range []string{"a/b", "aa/bb", "a/c", "a-b-c/d", "a/b/c", "xax/b", "a/xbxc", "a"} {
+			if got, want := matchesService(text, name), pattern.New(text).Match(name); got != want {
+				t.Errorf("%q matches %q: %t", text, name, got)
+			}
+		}
+	}
 }
