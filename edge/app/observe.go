@@ -16,7 +16,8 @@ func (a *App) observe() error {
 	errs = append(errs, a.observeBackends()...)
 	errs = append(errs, a.observeMemory()...)
 	errs = append(errs, a.observeGeneration())
-	errs = append(errs, a.telemetry.Observe(telemetry.CatalogDisabled, func(emit telemetry.Emit) { emit(float64(len(a.disabled.List().Entries()))) }))
+	errs = append(errs, a.telemetry.Observe(telemetry.CatalogDisabled, func(emit telemetry.Emit) { emit(float64(len(a.disabled.List().Entries()))) }),
+		a.telemetry.Observe(telemetry.CatalogDisabledAge, func(emit telemetry.Emit) { emit(a.disabled.Age().Seconds()) }))
 	errs = append(errs, a.observeQuotas()...)
 	errs = append(errs, a.observePolicy()...)
 	errs = append(errs, a.observeAudit()...)

@@ -74,6 +74,7 @@ const (
 	SettingsGeneration  = "mcpedge.settings.generation"
 	CatalogExchanges    = "mcpedge.catalog.exchanges"
 	CatalogDisabled     = "mcpedge.catalog.disabled"
+	CatalogDisabledAge  = "mcpedge.catalog.disabled.age"
 	QuotaRefused        = "mcpedge.quota.refused"
 	QuotaUnshared       = "mcpedge.quota.unshared"
 	QuotaExchanges      = "mcpedge.quota.exchanges"
@@ -169,6 +170,7 @@ var Catalogue = []Instrument{
 	{SettingsGeneration, Gauge, "{generation}", "How many generations of backends, catalog, sets, include, policy and quotas this process has put in force; 1 after its start", nil},
 	{CatalogExchanges, Counter, "{exchange}", "How often another catalog was read and put in force", nil},
 	{CatalogDisabled, Gauge, "{entry}", "Tools, backends and sets that operators have disabled, as far as this replica knows", nil},
+	{CatalogDisabledAge, Gauge, "s", "Time since this replica read what operators have disabled at other replicas, or since its start before the first time; 0 with the state in memory", nil},
 	{QuotaRefused, Counter, "{call}", "Calls of tools that were refused because a quota was used up, by its rule", []attribute.Key{AttrQuota}},
 	{QuotaUnshared, Counter, "{call}", "Calls of tools that were judged by this replica's share of a quota, because the quota of all could not be reached", nil},
 	{QuotaExchanges, Counter, "{exchange}", "How often other quotas were read and put in force", nil},

@@ -322,6 +322,37 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
+// The age is the time since the Store was read, or since the start before that, however often it is tried; without a Store it is 0.
+func TestAge(t *testing.T) { synctest.Test(t, testAge) }
+
+func testAge(t *testing.T) {
+	s := &apart{shelf: newShelf(), away: true}
+	r, alone := quiet(s), quiet(nil)
+	want := func(age time.Duration) {
+		t.Helper()
+		if got := r.Age(); got != age {
+			t.Errorf("the age is %v, want %v", got, age)
+		}
+	}
+	want(0)
+	time.Sleep(3 * time.Second)
+	if err := r.Load(t.Context()); !errors.Is(err, errAway) {
+		t.Fatal(err)
+	}
+	want(3 * time.Second)
+	s.away = false
+	must(t, r.Load(t.Context()))
+	want(0)
+	s.away = true
+	time.Sleep(time.Second)
+	r.follow(t.Context())
+	time.Sleep(time.Second)
+	want(2 * time.Second)
+	if got := alone.Age(); got != 0 {
+		t.Errorf("without a Store the age is %v", got)
+	}
+}
+
 // The order of acts is that of the Store's clock, which the entries have.
 func TestClockOfTheStore(t *testing.T) {
 	s := newShelf()

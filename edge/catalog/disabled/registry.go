@@ -85,8 +85,9 @@ type Registry struct {
 	list    atomic.Pointer[List]
 	changed func(*List)
 	wake    chan struct{}
-	// read is the time of the last successful exchange with the Store, in nanoseconds of Unix time; 0 before the first.
-	read atomic.Int64
+	// started is when New was called, and read when the Store was read last; nil before the first time.
+	started time.Time
+	read    atomic.Pointer[time.Time]
 
 	// mu serializes exchanges with the Store, and guards the members below.
 	mu    sync.Mutex
@@ -100,7 +101,7 @@ func New(o Options) *Registry {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	r := &Registry{o: o, changed: func(*List) {}, wake: make(chan struct{}, 1), known: records{}}
+	r := &Registry{o: o, changed: func(*List) {}, wake: make(chan struct{}, 1), started: time.Now(), known: records{}}
 	if o.Store != nil {
 		o.Store.OnAnnounced(func() {
 			select {
@@ -120,7 +121,19 @@ func (r *Registry) OnChange(fn func(*List)) { r.changed = fn }
 func (r *Registry) List() *List { return r.list.Load() }
 
 // Loaded reports whether the Store was ever read. Before that this replica must not serve anything. It is true without a Store.
-func (r *Registry) Loaded() bool { return r.o.Store == nil || r.read.Load() != 0 }
+func (r *Registry) Loaded() bool { return r.o.Store == nil || r.read.Load() != nil }
+
+// Age returns the time since the Store was read, or since New before the first time; 0 without a Store. Meanwhile an operator may have
+// disabled something at another replica that this one still serves.
+func (r *Registry) Age() time.Duration {
+	if r.o.Store == nil {
+		return 0
+	}
+	if read := r.read.Load(); read != nil {
+		return time.Since(*read)
+	}
+	return time.Since(r.started)
+}
 
 // Load reads what is disabled. Until then List is nil. Without a Store it does nothing. The error is that of the Store.
 func (r *Registry) Load(ctx context.Context) error {
@@ -248,7 +261,8 @@ func (r *Registry) exchange(ctx context.Context) error {
 	if changed {
 		r.apply()
 	}
-	r.read.Store(time.Now().UnixNano())
+	now := time.Now()
+	r.read.Store(&now)
 	return r.restore(ctx, there, before)
 }
 
