@@ -43,24 +43,7 @@ func (c *Catalog) Exchange(o *overlay.Overlay, sets overlay.Sets, swap func(), o
 
 // look returns the digest of what a caller of a set sees, with the private lists that are cached.
 func (c *Catalog) look(set string, p mcp.Principal) mcp.Digest {
-	return c.views.known(set, p).seenBy(&p).digest
-}
-
-// lookAtLists returns look with digests of the listed entries alone, which views with and without anything disabled have in common. The
-// result is for one goroutine.
-func (c *Catalog) lookAtLists() func(set string, p mcp.Principal) mcp.Digest {
-	type lists struct{ tools, resources, templates, skills, prompts *list }
-	known := map[lists]mcp.Digest{}
-	return func(set string, p mcp.Principal) mcp.Digest {
-		s := c.views.known(set, p).seenBy(&p)
-		key := lists{s.tools, s.resources, s.templates, s.skills, s.prompts}
-		d, ok := known[key]
-		if !ok {
-			d = mcp.Digest{Tools: digestOf(s.tools), Resources: digestOf(s.resources, s.templates, s.skills), Prompts: digestOf(s.prompts)}
-			known[key] = d
-		}
-		return d
-	}
+	return c.views.known(set, p).seenBy(&p).digest()
 }
 
 // Disable replaces what is disabled, which may be nil. It notifies the subscribers whose lists differ afterwards, ends watches at
@@ -69,7 +52,7 @@ func (c *Catalog) Disable(l *disabled.List) {
 	c.exchanging.Lock()
 	defer c.exchanging.Unlock()
 	var after *View
-	c.hub.Exchange(c.lookAtLists(), differences, func() { _, after = c.views.disable(l) }, false)
+	c.hub.Exchange(c.look, differences, func() { _, after = c.views.disable(l) }, false)
 	if after.private {
 		c.hub.Changed(allKinds) // Lists of single callers may differ.
 	}
@@ -87,12 +70,14 @@ func (s source) Refresh(reported backend.Kinds) (kinds backend.Kinds, seen func(
 	if after.private || before.private {
 		kinds = reported // a shared list changes only with its digest
 	}
-	kinds |= differences(before.Digest, after.Digest)
-	if kinds == 0 || after.access == nil && len(*after.sets) == 0 || after.private || before.private {
-		return kinds, nil, before != after
+	if after.access == nil && len(*after.sets) == 0 || after.private || before.private {
+		return kinds | differences(before.Digest(), after.Digest()), nil, before != after
+	}
+	if kinds = differences(before.content(), after.content()); kinds == 0 {
+		return 0, nil, before != after
 	}
 	return kinds, func(set string, p mcp.Principal) backend.Kinds {
-		return differences(s.views.in(before, set).seenBy(&p).digest, s.views.in(after, set).seenBy(&p).digest)
+		return differences(s.views.in(before, set).seenBy(&p).digest(), s.views.in(after, set).seenBy(&p).digest())
 	}, true
 }
 
@@ -113,7 +98,7 @@ func (s source) Differ(ctx context.Context, set string, a, b mcp.Principal) (bac
 		if err != nil {
 			return 0, err
 		}
-		digests[i] = v.seenBy(&p).digest
+		digests[i] = v.seenBy(&p).digest()
 	}
 	return differences(digests[0], digests[1]), nil
 }

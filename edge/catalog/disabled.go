@@ -14,28 +14,6 @@ import (
 	"github.com/mcpedge/mcpedge/edge/policy"
 )
 
-// without returns a view that does not list what is disabled. Names and URIs resolve as in v, so that requests for what is disabled can
-// be refused as such, and no other backend gets them.
-func (v *View) without(l *disabled.List) *View {
-	n := &View{
-		Parts: v.Parts, owners: v.owners, Features: v.Features, conflicts: v.conflicts, Digest: v.Digest, overlay: v.overlay, access: v.access, locked: v.locked,
-		skills: v.skills, pages: v.pages, sets: v.sets, disabled: l, enabled: v, instructions: v.instructions, private: v.private,
-		failed: v.failed,
-	}
-	// A disabled backend is not missed: its lists are not read for callers.
-	n.missing = slices.ContainsFunc(v.Parts, func(p part) bool { return p.incomplete() && !l.HasBackend(p.Backend.Name()) })
-	l = l.Prefixed(n.prefix)
-	n.refused = l
-	tools, resources, prompts := *v.Tools, *v.Resources, *v.Prompts
-	tools.List = tools.List.enabled(l)
-	resources.List, resources.TemplateList, resources.skillList = resources.List.enabled(l), resources.TemplateList.enabled(l), resources.skillList.enabled(l)
-	prompts.List = prompts.List.enabled(l)
-	n.Tools, n.Resources, n.Prompts = &tools, &resources, &prompts
-	// Also those of lists without anything disabled: they must not change when the backend ceases to list what is.
-	n.Digest = mcp.Digest{Tools: digestOf(tools.List), Resources: digestOf(resources.List, resources.TemplateList, resources.skillList), Prompts: digestOf(prompts.List)}
-	return n
-}
-
 // prefix returns the prefix of a backend's names; empty without such a backend.
 func (v *View) prefix(name string) string {
 	for i := range v.Parts {
@@ -46,29 +24,18 @@ func (v *View) prefix(name string) string {
 	return ""
 }
 
-// enabled returns the entries of a list that are not disabled: l itself if none of its entries is.
-func (l *list) enabled(by *disabled.List) *list {
-	is := func(e *entry) bool { return disables(by, &e.target, e.owner) }
-	if !slices.ContainsFunc(l.Entries, is) {
-		return l
-	}
-	return l.subset(func(i int) bool { return !is(l.Entries[i]) })
-}
-
-// disables reports whether an object's backend is disabled, or the object itself, which can be a tool only. by has canonical names.
-func disables(by *disabled.List, t *policy.Target, owner string) bool {
-	return by.HasBackend(owner) || t.Kind == policy.Tool && by.HasTool(owner, t.Name)
-}
-
-// disables reports whether an object, its backend or the view's set is disabled.
+// disables reports whether an operator has disabled an object, which can be a tool only, its backend or the view's set.
 func (v *View) disables(t *policy.Target) bool {
-	return v.refused != nil && (disables(v.refused, t, t.Backend) || v.set != nil && v.refused.HasSet(v.set.Name))
+	return v.refused != nil && (v.refused.HasBackend(t.Backend) || t.Kind == policy.Tool && v.refused.HasTool(t.Backend, t.Name) || v.setDisabled())
 }
+
+// setDisabled reports whether the view is that of a disabled set.
+func (v *View) setDisabled() bool { return v.set != nil && v.refused.HasSet(v.set.Name) }
 
 // Disabled returns the error of a request whose target, its backend or its set an operator has disabled, or nil. It has a target if its
 // Backend is set or it is one of the edge's own tools. Callers from whom the target is hidden must not see the error.
 func (t *Target) Disabled() *mcp.Error {
-	setDisabled := t.view.set != nil && t.view.disabled.HasSet(t.view.set.Name)
+	setDisabled := t.view.setDisabled()
 	if t.Own && !setDisabled || !t.Own && (t.Backend == nil || !t.view.disables(t.Policy)) {
 		return nil
 	}

@@ -101,11 +101,7 @@ func (s *narrowing) searching(tools *toolSet, report *reporter, kept *indexes) *
 	for owner := range tools.List.spans {
 		out.list.spans[owner] = span{}
 	}
-	own := []*pb.Tool{findTool, call}
-	if s.disabled() {
-		own = nil
-	}
-	for _, t := range own {
+	for _, t := range []*pb.Tool{findTool, call} {
 		out.list.Entries = append(out.list.Entries, &entry{key: t.GetName(), hash: keyHash(t.GetName()), render: func(dst []byte, r *revision.Rules) ([]byte, error) {
 			return translate.AppendTool(dst, r, t, t.GetName())
 		}})

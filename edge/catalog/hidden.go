@@ -43,7 +43,7 @@ func (v *View) hiddenBy(kind listKind, b *backend.Backend, own canonicalName, h 
 	case h.tool != nil && v.locked.hides(kind, b, h.tool.Proto.GetName()):
 		return what + " " + differs(v.locked.lock, v.locked.tools[h.tool.Proto])
 	case h.impossible != nil:
-		return "catalog hides " + what + ", because its changes of the arguments are impossible: " + h.impossible.Error()
+		return what + unchanged(h.impossible)
 	}
 	return "catalog hides " + what
 }

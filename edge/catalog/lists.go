@@ -1,6 +1,8 @@
 package catalog
 
 import (
+	"encoding/binary"
+	"hash/fnv"
 	"sort"
 	"sync"
 	"sync/atomic"
@@ -87,6 +89,34 @@ type entry struct {
 	target policy.Target
 	// render appends the entry's JSON.
 	render func(dst []byte, r *revision.Rules) ([]byte, error)
+	// sum caches the digest of what render appends. nil caches none.
+	sum *entrySum
+}
+
+// entrySum is the digest of an entry, made at its first use.
+type entrySum struct {
+	once  sync.Once
+	value uint64
+}
+
+// sumOf returns the digest of an entry as clients see it: under the newest revision of each era.
+func (l *list) sumOf(e *entry) uint64 {
+	if e.sum == nil {
+		return l.makeSum(e)
+	}
+	e.sum.once.Do(func() { e.sum.value = l.makeSum(e) })
+	return e.sum.value
+}
+
+func (l *list) makeSum(e *entry) uint64 {
+	h := fnv.New64a()
+	var scratch []byte
+	for _, r := range []*revision.Rules{revision.Negotiate(""), revision.Stateless()} {
+		scratch, _ = l.appendEntry(scratch[:0], e, r) // nothing, if it is left out
+		_, _ = h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(scratch))))
+		_, _ = h.Write(scratch)
+	}
+	return h.Sum64()
 }
 
 // span is the range of a backend's entries: [from, to).

@@ -10,7 +10,6 @@ import (
 	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/translate"
-	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
 // merge builds one view from the parts.
@@ -26,10 +25,8 @@ type merge struct {
 	locked *locked
 	// changes caches the overlay's changes of each name.
 	changes map[overlaidName]overlay.Entry
-	// skillsBy are the skills of each backend that entries match, and skillsShown its skills without
-	// hidden files, filled by shownSkills.
-	skillsBy    map[*backend.Backend]overlaidSkills
-	skillsShown map[*backend.Backend][]*pb.Skill
+	// skillsBy are the skills of each backend that entries match.
+	skillsBy map[*backend.Backend]overlaidSkills
 	// conflicts of extensions and pages. The sets keep their own.
 	conflicts []Conflict
 }
@@ -50,8 +47,8 @@ func share(c *backend.Catalog, kind listKind) (served bool, hint backend.Hint, d
 	}
 }
 
-// digest combines the backends' digests with everything else that shapes their entries: names order
-// conflicts and cursors, prefixes change names. Equal content has equal digests on every replica.
+// digest combines the backends' digests with everything else that shapes their entries, beside the overlay: names order
+// conflicts and cursors, prefixes change names. It is a key of what is merged, also of hidden entries; see seen.digest for what clients see.
 func (m *merge) digest(kind listKind) uint64 {
 	h := fnv.New64a()
 	for i, p := range m.parts {
@@ -61,22 +58,9 @@ func (m *merge) digest(kind listKind) uint64 {
 			continue
 		}
 		_, _ = h.Write([]byte(p.Backend.Name() + "\x00" + p.Backend.Prefix() + "\x00"))
-		if shown, some := m.foldOverlay(h, kind, p); some {
-			digest = shown
-		}
 		if kind == listTools && p.Backend.FullSchemas() {
 			_, _ = h.Write([]byte("full"))
 		}
-		_, _ = h.Write(binary.BigEndian.AppendUint64(nil, digest))
-	}
-	return h.Sum64()
-}
-
-// content combines the backends' digests of a list, whatever the overlay hides.
-func (m *merge) content(kind listKind) uint64 {
-	h := fnv.New64a()
-	for _, p := range m.parts {
-		_, _, digest := share(p.Catalog, kind)
 		_, _ = h.Write(binary.BigEndian.AppendUint64(nil, digest))
 	}
 	return h.Sum64()
@@ -142,7 +126,7 @@ func (m *merge) list(kind listKind, what string, conflicts *[]Conflict, each fun
 				}
 			}
 			if len(keys) > 0 {
-				e.owner, e.key, e.aliases, e.hash = name, keys[0], keys[1:], keyHash(keys[0])
+				e.owner, e.key, e.aliases, e.hash, e.sum = name, keys[0], keys[1:], keyHash(keys[0]), new(entrySum)
 				l.Entries = append(l.Entries, &e)
 			}
 			return keys

@@ -41,11 +41,6 @@ func (v *View) in(name string, c *viewOptions) *View {
 	if set == nil {
 		set = noSet
 	}
-	return v.inSet(set, c)
-}
-
-// inSet is in for a set of the view's generation, or noSet.
-func (v *View) inSet(set *overlay.Set, c *viewOptions) *View {
 	return v.Narrowed.of(set.Name, func() *View { return v.narrow(set, c) })
 }
 
@@ -76,9 +71,7 @@ func (v *View) narrow(set *overlay.Set, c *viewOptions) *View {
 	n.Prompts = s.prompts()
 	n.members = s.resourceMembers(n.Tools)
 	n.Resources = s.resources(n.members)
-	if n.Features = s.features(n, c.report); v.enabled != nil {
-		n.Features = v.enabled.inSet(set, c).Features
-	}
+	n.Features = s.features(n, c.report)
 	if set.Search {
 		kept := c.indexes
 		if v.private {
@@ -90,11 +83,6 @@ func (v *View) narrow(set *overlay.Set, c *viewOptions) *View {
 	n.missing = slices.ContainsFunc(v.Parts, func(p part) bool {
 		return p.incomplete() && s.mayHaveAny(p.Backend.Name()) && !v.disabled.HasBackend(p.Backend.Name())
 	})
-	resources := []*list{n.Resources.List, n.Resources.TemplateList}
-	if n.Features.Skills {
-		resources = append(resources, n.Resources.skillList)
-	}
-	n.Digest = mcp.Digest{Tools: digestOf(n.listedTools()), Resources: digestOf(resources...), Prompts: digestOf(n.Prompts.List)}
 	return n
 }
 
@@ -106,9 +94,6 @@ type narrowing struct {
 	// listed are the backends of which the set lists something.
 	listed map[*backend.Backend]bool
 }
-
-// disabled reports whether an operator has disabled the set.
-func (s *narrowing) disabled() bool { return s.whole.disabled.HasSet(s.set.Name) }
 
 // has reports whether a backend's own name is a member of the set.
 func (s *narrowing) has(kind overlay.Kind, b *backend.Backend, name string) bool {
@@ -129,9 +114,9 @@ func (s *narrowing) mayHaveAny(name string) bool {
 	return s.mayHave(overlay.KindTool, name) || s.mayHave(overlay.KindPrompt, name) || s.mayHave(overlay.KindResource, name)
 }
 
-// list returns the members of a list, or none if the set is disabled. Its entries tell policy the set.
+// list returns the members of a list. Its entries tell policy the set.
 func (s *narrowing) list(l *list, member func(e *entry) bool) *list {
-	out := l.subset(func(i int) bool { return !s.disabled() && member(l.Entries[i]) })
+	out := l.subset(func(i int) bool { return member(l.Entries[i]) })
 	for i, e := range out.Entries {
 		own := *e
 		own.target.Set = s.set.Name
@@ -221,7 +206,7 @@ func (s *narrowing) prompts() *promptSet {
 // includes as such. Those of other backends may describe what the set does not have. A disabled set has none.
 func (s *narrowing) instructions() string {
 	switch {
-	case s.disabled():
+	case s.whole.disabled.HasSet(s.set.Name):
 		return ""
 	case s.set.Instructions != "":
 		return s.set.Instructions
@@ -236,7 +221,7 @@ func (s *narrowing) instructions() string {
 }
 
 // features returns the features of the set. They do not depend on what is listed, so that a
-// client need not connect again when a backend lists more. Those of a view in which something is disabled are those of the view without.
+// client need not connect again when a backend lists more, or an operator enables something again.
 func (s *narrowing) features(n *View, report *reporter) translate.Features {
 	serving := &merge{report: report}
 	for _, p := range s.whole.Parts {

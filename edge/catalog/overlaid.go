@@ -1,16 +1,10 @@
 package catalog
 
 import (
-	"encoding/binary"
-	"hash/fnv"
-	"io"
 	"strconv"
-
-	"google.golang.org/protobuf/proto"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
-	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
 // overlaidName is a name of a backend in one list.
@@ -37,7 +31,14 @@ func entriesOf(o *overlay.Overlay, kind listKind) overlay.List {
 	}
 }
 
-// changed returns the overlay's change of a name that a part lists. A tool is also hidden if it differs from a lock that blocks.
+// changeOf returns the overlay's change of a backend's own name, which is also hidden if it differs from a lock that blocks.
+func changeOf(o *overlay.Overlay, l *locked, kind listKind, b *backend.Backend, name string) overlay.Entry {
+	e := entriesOf(o, kind).Of(b.Name(), name)
+	e.Hide = e.Hide || l.hides(kind, b, name)
+	return e
+}
+
+// changed returns changeOf for a name that a part lists. A URI is also hidden with another form of it, or with its skill.
 func (m *merge) changed(kind listKind, p part, name string) overlay.Entry {
 	entries := m.overlay(kind)
 	if !entries.About(p.Backend.Name()) {
@@ -46,11 +47,10 @@ func (m *merge) changed(kind listKind, p part, name string) overlay.Entry {
 	at := overlaidName{kind, p.Backend, name}
 	e, known := m.changes[at]
 	if !known {
-		e = entries.Of(p.Backend.Name(), name)
+		e = changeOf(m.showing.overlay, m.locked, kind, p.Backend, name)
 		if kind != listTools && kind != listPrompts {
 			e.Hide = e.Hide || m.hidesListed(entries, kind, p, name, len(p.Catalog.Resources)+len(p.Catalog.Skills))
 		}
-		e.Hide = e.Hide || m.locked.hides(kind, p.Backend, name)
 		if m.changes == nil {
 			m.changes = make(map[overlaidName]overlay.Entry)
 		}
@@ -81,53 +81,17 @@ func canonical(kind listKind, b *backend.Backend, name string) string {
 	return name
 }
 
-// foldOverlay writes the overlay's changes of a part's list to a digest. If the overlay hides some
-// of the entries, digest is that of the others: clients must not be notified of changes that they
-// cannot see.
-func (m *merge) foldOverlay(h io.Writer, kind listKind, p part) (digest uint64, hides bool) {
-	if !m.overlay(kind).About(p.Backend.Name()) {
-		return 0, false
-	}
-	switch kind {
-	case listTools:
-		return foldShown(h, m, kind, p, p.Catalog.Tools, (*pb.Tool).GetName)
-	case listPrompts:
-		return foldShown(h, m, kind, p, p.Catalog.Prompts, (*pb.Prompt).GetName)
-	}
-	resources, some := foldShown(h, m, listResources, p, p.Catalog.Resources, (*pb.Resource).GetUri)
-	templates, more := foldShown(h, m, listTemplates, p, p.Catalog.Templates, (*pb.ResourceTemplate).GetUriTemplate)
-	shown, changed := m.shownSkills(p)
-	skills, most := foldShown(h, m, listSkills, p, shown, (*pb.Skill).GetUri)
-	if !some && !more && !most && !changed {
-		return 0, false
-	}
-	all := fnv.New64a()
-	for _, digest := range []uint64{resources, templates, skills} {
-		_, _ = all.Write(binary.BigEndian.AppendUint64(nil, digest))
-	}
-	return all.Sum64(), true
-}
-
-// foldShown is foldOverlay for a list of one kind, whose entries have the names that nameOf returns.
-// digest is that of the shown entries, whether or not others are hidden.
-func foldShown[T proto.Message](h io.Writer, m *merge, kind listKind, p part, list []T, nameOf func(T) string) (digest uint64, hides bool) {
-	shown := make([]T, 0, len(list))
-	for _, x := range list {
-		e := m.changed(kind, p, nameOf(x))
-		e.Fold(h, nameOf(x))
-		if !e.Hide {
-			shown = append(shown, x)
-		}
-	}
-	return backend.DigestOf(shown), len(shown) < len(list)
-}
-
 // reportUnchanged logs that a tool or prompt is hidden because the overlay cannot apply its change,
 // and adds it to problems. It ignores a nil error.
 func (m *merge) reportUnchanged(problems *[]problem, p part, what, name string, err error) {
 	if err != nil {
-		*problems = append(*problems, problem{p.Backend.Name(), "the " + what + " " + strconv.Quote(name) + " is hidden, because the catalog's changes of its arguments are impossible: " + err.Error()})
+		*problems = append(*problems, problem{p.Backend.Name(), "the " + what + " " + strconv.Quote(name) + unchanged(err)})
 		m.report.once("unchanged\x00"+p.Backend.Name()+"\x00"+what+"\x00"+name+"\x00"+err.Error(),
 			"a "+what+" is hidden, because the catalog's changes of its arguments are impossible", "backend", p.Backend.Name(), what, name, "error", err)
 	}
+}
+
+// unchanged says that something is hidden because of an error of its changes.
+func unchanged(err error) string {
+	return " is hidden, because the catalog's changes of its arguments are impossible: " + err.Error()
 }

@@ -39,7 +39,7 @@ type Prompt struct {
 }
 
 func (m *merge) prompts(prev *promptSet, digest uint64) *promptSet {
-	if prev != nil && m.sameBackends && prev.digest == digest && prev.List.hint == m.hint(listPrompts) {
+	if prev != nil && m.sameOverlay && m.sameBackends && prev.digest == digest && prev.List.hint == m.hint(listPrompts) {
 		return prev
 	}
 	s := &promptSet{byName: make(map[string]*Prompt), reserved: make(map[string]reserved), own: make(map[canonicalName]*Prompt), hidden: make(map[canonicalName]hidden), digest: digest}

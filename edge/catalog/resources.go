@@ -25,19 +25,16 @@ type resourceSet struct {
 	TemplateList *list
 	conflicts    []Conflict
 	digest       uint64
-	// content is the digest of everything that is listed, also of hidden entries.
-	content uint64
 }
 
 func (m *merge) resources(prev *resourceSet, digest uint64) *resourceSet {
-	content := m.content(listResources)
-	if prev != nil && prev.digest == digest && prev.content == content && prev.List.hint == m.hint(listResources) &&
+	if prev != nil && m.sameOverlay && prev.digest == digest && prev.List.hint == m.hint(listResources) &&
 		prev.TemplateList.hint == m.hint(listTemplates) && prev.skillList.hint == m.hint(listSkills) && m.owners.sameURIs(prev.owners) {
 		return prev
 	}
 	s := &resourceSet{
 		owners: m.owners, byURI: make(map[string]int), byText: make(map[string]*Template), byNormal: make(map[string]*Template), owned: make(map[*backend.Backend]int),
-		conflicts: m.prefixes(), digest: digest, content: content,
+		conflicts: m.prefixes(), digest: digest,
 	}
 	s.List = m.list(listResources, "resource", &s.conflicts, func(p part, add func(string, entry) []string) {
 		for _, x := range p.Catalog.Resources {

@@ -9,13 +9,13 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/policy"
-	"github.com/mcpedge/mcpedge/edge/revision"
 )
 
 // seen has the lists of a view for callers with one entitlement. It is immutable.
 type seen struct {
 	tools, resources, templates, prompts, skills *list
-	digest                                       mcp.Digest
+	// digest is that of the lists as clients see them. It is made at its first use.
+	digest func() mcp.Digest
 	// visible has an element for each entry of the view's whole list of tools, if it has search. nil
 	// means that all are visible.
 	visible []bool
@@ -50,14 +50,22 @@ const (
 // filtered caches the lists of a view by entitlement. Entitlements that see the same entries share
 // their list. The zero value is empty. It is safe for concurrent use.
 type filtered struct {
-	once  sync.Once
+	once sync.Once
+	// all is for callers from whom nothing is hidden.
+	all   *seen
 	Seen  *lru.Cache[string, *seen] // by entitlement
 	Lists *lru.Cache[string, *list] // by kind and the set of entries
 }
 
-func (f *filtered) init() {
-	f.Seen, _ = lru.New[string, *seen](maxEntitlements)
-	f.Lists, _ = lru.New[string, *list](maxFilteredLists)
+// filters returns the cache of the view.
+func (v *View) filters() *filtered {
+	f := &v.Filtered
+	f.once.Do(func() {
+		f.Seen, _ = lru.New[string, *seen](maxEntitlements)
+		f.Lists, _ = lru.New[string, *list](maxFilteredLists)
+		f.all = v.see(f, nil, nil)
+	})
+	return f
 }
 
 // seenBy returns the lists that a caller sees.
@@ -66,35 +74,34 @@ func (v *View) seenBy(who *mcp.Principal) *seen {
 	if v.access != nil {
 		entitlement, listed = v.access.Lists(who)
 	}
+	f := v.filters()
 	if listed == nil {
-		return &seen{
-			tools: v.listedTools(), resources: v.Resources.List, templates: v.Resources.TemplateList, prompts: v.Prompts.List,
-			skills: v.Resources.skillList, digest: v.Digest, entitlement: v.cursors(nil),
-		}
+		return f.all
 	}
-	v.Filtered.once.Do(v.Filtered.init)
-	if s, ok := v.Filtered.Seen.Get(entitlement); ok {
+	if s, ok := f.Seen.Get(entitlement); ok {
 		return s
 	}
+	s := v.see(f, &entitlement, listed)
+	f.Seen.Add(entitlement, s)
+	return s
+}
+
+// see returns the lists of what an operator has not disabled, and listed accepts. A nil listed accepts everything.
+func (v *View) see(f *filtered, entitlement *string, listed func(*policy.Target) bool) *seen {
+	shows := func(t *policy.Target) bool { return !v.disables(t) && (listed == nil || listed(t)) }
+	of := func(l *list) *list {
+		return f.list(l, func(e *entry) bool { return shows(&e.target) || e.owner == ownTools && !v.disables(&e.target) })
+	}
 	s := &seen{
-		tools: v.Filtered.list(v.listedTools(), listed), resources: v.Filtered.list(v.Resources.List, listed),
-		templates: v.Filtered.list(v.Resources.TemplateList, listed), prompts: v.Filtered.list(v.Prompts.List, listed),
-		skills: v.Filtered.list(v.Resources.skillList, listed),
-		own:    true, entitlement: v.cursors(&entitlement),
+		tools: of(v.listedTools()), resources: of(v.Resources.List), templates: of(v.Resources.TemplateList), prompts: of(v.Prompts.List),
+		skills: of(v.Resources.skillList), own: listed != nil, entitlement: v.cursors(entitlement),
 	}
-	if v.search != nil {
-		s.visible = v.Tools.List.visible(listed)
+	if v.search != nil && (listed != nil || v.refused != nil) {
+		s.visible = v.Tools.List.visible(shows)
 	}
-	resources := []*list{s.resources, s.templates}
-	if v.Features.Skills {
-		resources = append(resources, s.skills)
-	}
-	s.digest = mcp.Digest{
-		Tools:     digestOf(s.tools),
-		Resources: digestOf(resources...),
-		Prompts:   digestOf(s.prompts),
-	}
-	v.Filtered.Seen.Add(entitlement, s)
+	s.digest = sync.OnceValue(func() mcp.Digest {
+		return mcp.Digest{Tools: digestOf(s.tools), Resources: digestOf(s.resources, s.templates, s.skills), Prompts: digestOf(s.prompts)}
+	})
 	return s
 }
 
@@ -112,13 +119,13 @@ func (v *View) cursors(entitlement *string) uint64 {
 	return max(1, keyHash("set\x00"+v.set.Name+"\x00"+*entitlement))
 }
 
-// list returns the entries of l that listed accepts, and the edge's own.
-func (f *filtered) list(l *list, listed func(*policy.Target) bool) *list {
+// list returns the entries of l that shows accepts.
+func (f *filtered) list(l *list, shows func(*entry) bool) *list {
 	visible := make([]byte, 1+(len(l.Entries)+7)/8)
 	visible[0] = byte(l.kind)
 	n := 0
 	for i := range l.Entries {
-		if e := l.Entries[i]; e.owner == ownTools || listed(&e.target) {
+		if shows(l.Entries[i]) {
 			visible[1+i/8] |= 1 << (i % 8)
 			n++
 		}
@@ -158,20 +165,22 @@ func (l *list) subset(member func(i int) bool) *list {
 	return out
 }
 
-// digestOf returns the digest of lists as a caller sees them: of their entries in the newest
-// revision of each era. It does not depend on entries that the caller does not see.
+// digestOf returns the digest of lists as a caller sees them. It does not depend on entries that the caller does not see.
 func digestOf(lists ...*list) uint64 {
 	h := fnv.New64a()
 	for _, l := range lists {
-		for _, r := range []*revision.Rules{revision.Negotiate(""), revision.Stateless()} {
-			out := l.under(r)
-			for i := range out.items {
-				text := out.body[out.items[i].from:out.items[i].to]
-				_, _ = h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(text))))
-				_, _ = h.Write(text)
-			}
-			_, _ = h.Write([]byte{0})
+		_, _ = h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(l.Entries))))
+		for _, e := range l.Entries {
+			_, _ = h.Write(binary.BigEndian.AppendUint64(nil, l.sumOf(e)))
 		}
 	}
 	return h.Sum64()
+}
+
+// Digest returns the digest of the lists as callers see them from whom the policy hides nothing.
+func (v *View) Digest() mcp.Digest { return v.filters().all.digest() }
+
+// content returns a digest that changes with everything that backends list, also of hidden entries.
+func (v *View) content() mcp.Digest {
+	return mcp.Digest{Tools: v.Tools.digest, Resources: v.Resources.digest, Prompts: v.Prompts.digest}
 }

@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
@@ -164,7 +163,7 @@ func (s *narrowing) resources(m *resourceMembers) *resourceSet {
 	all := s.whole.Resources
 	out := &resourceSet{
 		owners: all.owners, byURI: all.byURI, templates: all.templates, owned: all.owned, spelled: all.spelled,
-		byText: make(map[string]*Template), byNormal: make(map[string]*Template), content: all.content,
+		byText: make(map[string]*Template), byNormal: make(map[string]*Template),
 	}
 	member := func(t *Template) bool { return slices.Contains(m.included[t.Owner].templates, t) }
 	for text, t := range all.byText {
@@ -205,10 +204,9 @@ func (v *View) conceals(owner *backend.Backend, sent string, of int) bool {
 	return v.outside(owner, sent, of) || v.hidesURI(owner, sent, of)
 }
 
-// excludesName reports whether the view's set does not have what a call names that is bound to a
-// backend.
-func (v *View) excludesName(b *backend.Backend, kind listKind, canonical string) bool {
-	return v.set != nil && !v.set.Has(v.overlay, kindOfMembers(kind), b.Name(), strings.TrimPrefix(canonical, b.Prefix()))
+// excludesName reports whether the view's set does not have a backend's own name.
+func (v *View) excludesName(b *backend.Backend, kind listKind, name string) bool {
+	return v.set != nil && !v.set.Has(v.overlay, kindOfMembers(kind), b.Name(), name)
 }
 
 // HidesFileOf reports whether the set in which the target was resolved lacks a file of a skill.

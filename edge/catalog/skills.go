@@ -1,9 +1,6 @@
 package catalog
 
 import (
-	"slices"
-
-	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/translate"
@@ -42,7 +39,7 @@ func (m *merge) skillsFeature(f *translate.Features) {
 // files, because clients would read a file that does not belong to the skill.
 func (m *merge) skills(s *resourceSet) {
 	s.skillList = m.list(listSkills, "skill", &s.conflicts, func(p part, add func(string, entry) []string) {
-		shown, _ := m.shownSkills(p)
+		shown := m.shownSkills(p)
 		for i, x := range p.Catalog.Skills {
 			if kept := s.foreign(x, m.rank(p)); kept != "" {
 				s.conflicts = append(s.conflicts, Conflict{What: "skill", Key: x.GetUri(), Kept: kept, Dropped: p.Backend.Name()})
@@ -55,25 +52,17 @@ func (m *merge) skills(s *resourceSet) {
 	}, nil)
 }
 
-// shownSkills returns the skills of a part without the files that the overlay hides. changed reports
-// whether it hides any.
-func (m *merge) shownSkills(p part) (shown []*pb.Skill, changed bool) {
-	shown, known := m.skillsShown[p.Backend]
-	if !known {
-		of := 0
-		for _, x := range p.Catalog.Skills {
-			of += len(x.GetFiles())
-		}
-		shown = make([]*pb.Skill, len(p.Catalog.Skills))
-		for i, x := range p.Catalog.Skills {
-			shown[i] = shownSkill(m.overlay(listSkills), m.skillsBy[p.Backend], p.Backend.Name(), x, of/listWork)
-		}
-		if m.skillsShown == nil {
-			m.skillsShown = make(map[*backend.Backend][]*pb.Skill)
-		}
-		m.skillsShown[p.Backend] = shown
+// shownSkills returns the skills of a part without the files that the overlay hides.
+func (m *merge) shownSkills(p part) []*pb.Skill {
+	of := 0
+	for _, x := range p.Catalog.Skills {
+		of += len(x.GetFiles())
 	}
-	return shown, !slices.Equal(shown, p.Catalog.Skills)
+	shown := make([]*pb.Skill, len(p.Catalog.Skills))
+	for i, x := range p.Catalog.Skills {
+		shown[i] = shownSkill(m.overlay(listSkills), m.skillsBy[p.Backend], p.Backend.Name(), x, of/listWork)
+	}
+	return shown
 }
 
 // foreign returns the name of another backend that owns a file of the skill, or an empty name.

@@ -22,7 +22,6 @@ type View struct {
 	Prompts   *promptSet
 	Features  translate.Features
 	conflicts []Conflict
-	Digest    mcp.Digest
 	// overlay is the one that the entries are shown by, and access decides who sees them. Both are of
 	// one generation of settings, as is all that is resolved in the view. nil access shows all.
 	overlay *overlay.Overlay
@@ -35,12 +34,11 @@ type View struct {
 	pages map[ownedPage]bool
 	// sets are the parts of the view that Narrowed caches, of the same generation. nil has none.
 	sets *overlay.Sets
-	// disabled is what operators have disabled: it is not listed, and Target.Disabled refuses it. nil if nothing is.
+	// disabled is what operators have disabled; nil if nothing is. Names and URIs resolve to it, so that no other backend gets them;
+	// seenBy does not list it, and Target.Disabled refuses it.
 	disabled *disabled.List
 	// refused is disabled with canonical names.
 	refused *disabled.List
-	// enabled is the view without disabled. nil if disabled is, and in sets.
-	enabled *View
 
 	// instructions are those of all backends, for the model.
 	instructions string
@@ -96,33 +94,29 @@ func (v *View) catalog(b *backend.Backend) *backend.Catalog {
 	return &backend.Catalog{}
 }
 
-// hides reports whether the overlay or its lock hides what a bound call names, or the view's set lacks it.
-func (v *View) hides(kind listKind, call *mcp.Call) bool {
+// bound returns the backend to which a call is bound, and the backend's own name of what the call names; nil if there is no such backend.
+func (v *View) bound(call *mcp.Call) (b *backend.Backend, name string) {
 	for i := range v.Parts {
-		b := v.Parts[i].Backend
-		if b.Name() != call.Backend {
-			continue
-		}
-		if v.excludesName(b, kind, call.Params.Target) || v.locked.hides(kind, b, strings.TrimPrefix(call.Params.Target, b.Prefix())) {
-			return true
+		if b := v.Parts[i].Backend; b.Name() == call.Backend {
+			return b, strings.TrimPrefix(call.Params.Target, b.Prefix())
 		}
 	}
-	return v.changeOf(kind, call).Hide
+	return nil, ""
+}
+
+// hides reports whether what a bound call names is hidden, or the view's set lacks it.
+func (v *View) hides(kind listKind, call *mcp.Call) bool {
+	b, name := v.bound(call)
+	return b != nil && (v.excludesName(b, kind, name) || changeOf(v.overlay, v.locked, kind, b, name).Hide)
 }
 
 // shownName returns the name by which clients see what a call names that is bound to a backend.
 func (v *View) shownName(call *mcp.Call) string {
-	return cmp.Or(v.changeOf(namedBy(call.Method), call).Name, call.Params.Target)
-}
-
-// changeOf returns what the overlay changes of what a call names that is bound to a backend.
-func (v *View) changeOf(kind listKind, call *mcp.Call) overlay.Entry {
-	for i := range v.Parts {
-		if b := v.Parts[i].Backend; b.Name() == call.Backend {
-			return entriesOf(v.overlay, kind).Of(b.Name(), strings.TrimPrefix(call.Params.Target, b.Prefix()))
-		}
+	shown := ""
+	if b, name := v.bound(call); b != nil {
+		shown = changeOf(v.overlay, v.locked, namedBy(call.Method), b, name).Name
 	}
-	return overlay.Entry{}
+	return cmp.Or(shown, call.Params.Target)
 }
 
 // sameParts reports whether a view was made from these catalogs.
@@ -142,46 +136,31 @@ func (v *View) showing(work int) showing {
 	return showing{overlay: v.overlay, access: v.access, sets: v.sets, disabled: v.disabled, work: work}
 }
 
-// newView merges the parts in their order, without what is disabled. It reuses from prev, which may be nil, what has the
+// newView merges the parts in their order. It reuses from prev, which may be nil, what has the
 // same content, with its renderings and schemas. It reports conflicts.
 func newView(parts []part, prev *View, report *reporter, form showing) *View {
-	switch {
-	case prev == nil:
+	if prev == nil {
 		prev = &View{}
-	case prev.enabled != nil:
-		prev = prev.enabled
 	}
-	v := mergedView(parts, prev, report, form)
-	if form.disabled == nil {
-		return v
-	}
-	return v.without(form.disabled)
-}
-
-// mergedView is newView with the lists of what is disabled.
-func mergedView(parts []part, prev *View, report *reporter, form showing) *View {
 	m := &merge{parts: parts, report: report, showing: form, owners: newOwners(parts), sameOverlay: prev.overlay == form.overlay}
 	m.sameBackends = slices.EqualFunc(prev.Parts, parts, func(a, b part) bool { return a.Backend == b.Backend })
 	m.skillsBy = m.skillsByOverlay()
 	m.locked = m.compareLocked(prev.locked)
-	v := &View{Parts: parts, owners: m.owners, overlay: form.overlay, access: form.access, locked: m.locked, skills: m.skillsBy, sets: form.sets}
-	v.Digest = mcp.Digest{
-		Tools:     m.digest(listTools),
-		Resources: m.digest(listResources),
-		Prompts:   m.digest(listPrompts),
-	}
-	v.Resources = m.resources(prev.Resources, v.Digest.Resources)
+	v := &View{Parts: parts, owners: m.owners, overlay: form.overlay, access: form.access, locked: m.locked, skills: m.skillsBy, sets: form.sets, disabled: form.disabled}
+	v.refused = form.disabled.Prefixed(v.prefix)
+	v.Resources = m.resources(prev.Resources, m.digest(listResources))
 	strays := m.strays(v.Resources)
-	v.Digest.Tools = strays.fold(v.Digest.Tools)
-	v.Tools = m.tools(prev.Tools, v.Digest.Tools, strays)
+	v.Tools = m.tools(prev.Tools, strays.fold(m.digest(listTools)), strays)
 	if form.overlay.Resources().HidesOthers() {
 		v.pages = v.Tools.pages()
 	}
-	v.Prompts = m.prompts(prev.Prompts, v.Digest.Prompts)
+	v.Prompts = m.prompts(prev.Prompts, m.digest(listPrompts))
 	v.Features = m.features()
 	v.instructions = m.instructions()
 	v.conflicts = slices.Concat(v.Tools.conflicts, v.Resources.conflicts, v.Prompts.conflicts, m.conflicts)
-	v.missing = slices.ContainsFunc(parts, part.incomplete)
+	v.missing = slices.ContainsFunc(parts, func(p part) bool { // Lists of a disabled backend are not read for callers.
+		return p.incomplete() && !form.disabled.HasBackend(p.Backend.Name())
+	})
 	v.private = slices.ContainsFunc(parts, func(p part) bool { return p.Catalog.Private })
 	for _, c := range v.conflicts {
 		report.conflict(c)

@@ -373,3 +373,24 @@ func TestDisabledKeepsCapabilities(t *testing.T) {
 		}
 	}
 }
+
+// Digests of lists without what is disabled are as they were, at the root and in sets: a session that is continued then is not told of them.
+func TestDisabledKeepsOtherDigests(t *testing.T) {
+	d := start(t, Options{Catalog: catalog.Options{Sets: wholeSet(), Jitter: -1}}, mixed())
+	for _, set := range []string{"", "s"} {
+		digest := func() mcp.Digest { return d.Describe(t.Context(), rules(t, modern), set, mcp.Principal{}).Digest }
+		before := digest()
+		d.Catalog().Disable(off("tool:one/shown"))
+		if now := digest(); now.Tools == before.Tools || now.Resources != before.Resources || now.Prompts != before.Prompts {
+			t.Errorf("%q: without a tool: %v, before %v", set, now, before)
+		}
+		d.Catalog().Disable(off("tool:one/nothing", "backend:two"))
+		if now := digest(); now != before {
+			t.Errorf("%q: without what is not there: %v, before %v", set, now, before)
+		}
+		d.Catalog().Disable(nil)
+		if now := digest(); now != before {
+			t.Errorf("%q: afterwards: %v, before %v", set, now, before)
+		}
+	}
+}

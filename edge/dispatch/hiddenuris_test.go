@@ -299,9 +299,9 @@ func TestHiddenFilesChangeTheList(t *testing.T) {
 	f := skilled("one", true, "skill://one/SKILL.md")
 	f.skills[0].Files = append(f.skills[0].Files, &pb.SkillFile{Uri: "skill://one/a.md", Sha256: make([]byte, 32)})
 	d := start(t, Options{Catalog: catalog.Options{Jitter: -1}}, f)
-	before := d.Catalog().Shared().Digest
+	before := d.Catalog().Shared().Digest()
 	d.Catalog().Exchange(overlay.New(overlay.Entries{Resources: hiding("skill://one/a.md")}), nil, func() {}, false)
-	if after := d.Catalog().Shared().Digest; after.Resources == before.Resources {
+	if after := d.Catalog().Shared().Digest(); after.Resources == before.Resources {
 		t.Error("the digest is that of before")
 	}
 	if got := ask(t, d, mcp.MethodSkillsList, `{}`); strings.Contains(got, "a.md") || !strings.Contains(got, "SKILL.md") {
@@ -327,13 +327,13 @@ func TestHiddenTemplatesAreUpToDate(t *testing.T) {
 		}
 		return strings.Join(slices.Sorted(maps.Keys(names)), " ")
 	}
-	before := d.Catalog().Shared().Digest
+	before := d.Catalog().Shared().Digest()
 	if got := variables(); got != "all old" {
 		t.Errorf("the variables are %q", got)
 	}
 	f.change(func() { f.templates = []*pb.ResourceTemplate{{UriTemplate: "y:{new}", Name: "t"}, f.templates[1]} })
 	await.Until(t, "the new template's variable", func() bool { return variables() == "all new" })
-	if after := d.Catalog().Shared().Digest; after != before {
+	if after := d.Catalog().Shared().Digest(); after != before {
 		t.Errorf("the digests are %+v after %+v", after, before)
 	}
 }

@@ -217,7 +217,7 @@ func TestPaginationIsStableUnderChange(t *testing.T) {
 				}
 				before := d.catalog.Shared()
 				a.change(func() { b.change(func() { edit(a, b) }) })
-				await.Until(t, "the view to follow", func() bool { return d.catalog.Shared().Digest != before.Digest })
+				await.Until(t, "the view to follow", func() bool { return d.catalog.Shared().Digest() != before.Digest() })
 			})
 			seen := make(map[string]int)
 			for _, n := range got {

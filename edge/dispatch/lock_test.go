@@ -112,12 +112,12 @@ func TestLockBlocks(t *testing.T) {
 	if got := await.Receive(t, "the cancellation", f.cancelled); got != "find" {
 		t.Errorf("cancelled is %q, want find", got)
 	}
-	before := d.catalog.Shared().Digest
+	before := d.catalog.Shared().Digest()
 	f.change(func() { f.tools[0] = &pb.Tool{Name: "find", Title: "Find", InputSchemaJson: `{"type":"object"}`} })
 	await.Until(t, "the next problem", func() bool {
 		return strings.HasPrefix(d.Catalog().Problems("one")[0], `the tool "find" differs from the catalog-lock: texts, input`)
 	})
-	if now := d.catalog.Shared().Digest; now != before {
+	if now := d.catalog.Shared().Digest(); now != before {
 		t.Error("clients are notified of changes of a hidden tool")
 	}
 	d.Catalog().Exchange(lockedTo(true, f.tools...), nil, func() {}, false)

@@ -73,12 +73,12 @@ func TestHiddenToolEndsItsCalls(t *testing.T) {
 func TestOverlayChangesItsOwnLists(t *testing.T) {
 	f := &fake{name: "one", tools: []*pb.Tool{{Name: "find"}}, prompts: []*pb.Prompt{{Name: "ask"}}}
 	d := start(t, Options{Catalog: catalog.Options{Jitter: -1}}, f)
-	before := d.catalog.Shared().Digest
+	before := d.catalog.Shared().Digest()
 	hide := []overlay.Entry{{Backend: "one", Names: pattern.New("find"), Hide: true}}
 	nothing := func() {}
 	d.Catalog().Exchange(overlay.New(overlay.Entries{Tools: hide}), nil, nothing, false)
 	view := d.catalog.Shared()
-	after := view.Digest
+	after := view.Digest()
 	if after.Tools == before.Tools || after.Prompts != before.Prompts || after.Resources != before.Resources {
 		t.Errorf("the digests are %+v after %+v", after, before)
 	}
@@ -88,7 +88,7 @@ func TestOverlayChangesItsOwnLists(t *testing.T) {
 	// An entry that matches nothing changes no list.
 	idle := append(hide, overlay.Entry{Backend: "one", Names: pattern.New("nix"), Title: "Nix"})
 	d.Catalog().Exchange(overlay.New(overlay.Entries{Tools: idle}), nil, nothing, false)
-	if now := d.catalog.Shared().Digest; now != after {
+	if now := d.catalog.Shared().Digest(); now != after {
 		t.Errorf("the digests are %+v after an entry that matches nothing, %+v before", now, after)
 	}
 }

@@ -25,9 +25,9 @@ func TestReplacedBackendGetsTheCalls(t *testing.T) {
 	if untried := next.Await(t.Context()); len(untried) > 0 {
 		t.Fatalf("%q were not tried", untried)
 	}
-	digest := d.Catalog().Shared().Digest
+	digest := d.Catalog().Shared().Digest()
 	d.Catalog().Exchange(nil, nil, func() { next.Apply(time.Minute) }, false)
-	if now := d.Catalog().Shared().Digest; now != digest {
+	if now := d.Catalog().Shared().Digest(); now != digest {
 		t.Errorf("the lists are not the same: %+v, %+v", now, digest)
 	}
 	for method, params := range map[mcp.Method]string{
