@@ -28,7 +28,7 @@ func Snapshot(pool *backend.Pool, o *overlay.Overlay, access Visibility, who *mc
 	}
 	for _, p := range v.Parts {
 		for _, t := range p.Catalog.Tools {
-			now.Definitions = append(now.Definitions, lock.Of(p.Backend.Name(), t))
+			now.Definitions = append(now.Definitions, lock.Recorded(p.Backend.Name(), t))
 		}
 	}
 	for _, kind := range []listKind{listTools, listPrompts, listResources, listTemplates, listSkills} {

@@ -33,6 +33,8 @@ type Definition struct {
 	Annotations string `json:"annotations,omitempty"`
 	// Other is of everything else: icons, metadata, support of tasks.
 	Other string `json:"other,omitempty"`
+	// Listed is what the digests are of, for reviews; Of leaves it empty.
+	Listed Listed `json:"listed,omitempty"`
 }
 
 // Compare orders definitions by the names of backend and tool.
@@ -49,6 +51,17 @@ func Of(backend string, t *pb.Tool) Definition {
 		*part.digest = digest(m, slices.DeleteFunc(slices.Clone(set), func(f protoreflect.FieldDescriptor) bool { return partOf(f.Name()) != part.name }))
 	}
 	return d
+}
+
+// Differing returns the names of the parts that differ from another definition: texts, input, output, annotations, other.
+func (d Definition) Differing(from Definition) (parts []string) {
+	others := from.parts()
+	for i, p := range d.parts() {
+		if *p.digest != *others[i].digest {
+			parts = append(parts, p.name)
+		}
+	}
+	return parts
 }
 
 // part is one part of a definition.
@@ -68,6 +81,17 @@ const (
 
 func (d *Definition) parts() []part {
 	return []part{{texts, &d.Texts}, {input, &d.Input}, {output, &d.Output}, {annotations, &d.Annotations}, {other, &d.Other}}
+}
+
+// PartOf returns the name of the part that a member of a Listed belongs to.
+func PartOf(member string) string {
+	switch member {
+	case "inputSchema":
+		return input
+	case "outputSchema":
+		return output
+	}
+	return partOf(protoreflect.Name(member))
 }
 
 // partOf returns the part that a field of a tool belongs to; empty for the name.
@@ -158,12 +182,7 @@ func foldValue(to io.Writer, f protoreflect.FieldDescriptor, v protoreflect.Valu
 
 // canonical returns a text that is equal for JSON of equal content.
 func canonical(text string) string {
-	if !json.Valid([]byte(text)) {
-		return "text " + text
-	}
-	d := json.NewDecoder(strings.NewReader(text))
-	d.UseNumber()
-	value, err := decode(d)
+	value, err := decodeText(text)
 	if err != nil {
 		return "text " + text
 	}
@@ -172,6 +191,16 @@ func canonical(text string) string {
 		return "text " + text
 	}
 	return "json " + string(out)
+}
+
+// decodeText decodes JSON, and keeps the digits of numbers.
+func decodeText(text string) (any, error) {
+	if !json.Valid([]byte(text)) {
+		return nil, errors.New("it is no JSON")
+	}
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	return decode(d)
 }
 
 // decode decodes the next value. An object that has a member twice is an error: readers differ in which one they take.

@@ -24,6 +24,9 @@ type key struct{ backend, tool string }
 func New(definitions []Definition, block bool) *Lock {
 	l := &Lock{blocks: block, known: make(map[key]Definition, len(definitions)), backends: make(map[string]bool)}
 	sorted := slices.Clone(definitions)
+	for i := range sorted {
+		sorted[i].Listed = "" // It has no effect, and takes memory.
+	}
 	slices.SortStableFunc(sorted, Compare)
 	for _, d := range sorted {
 		l.known[key{d.Backend, d.Tool}], l.backends[d.Backend] = d, true
@@ -71,12 +74,5 @@ func (l *Lock) Differences(backend string, t *pb.Tool) (parts []string) {
 	if !ok {
 		return []string{Unknown}
 	}
-	now := Of(backend, t)
-	was := known.parts()
-	for i, p := range now.parts() {
-		if *p.digest != *was[i].digest {
-			parts = append(parts, p.name)
-		}
-	}
-	return parts
+	return known.Differing(Of(backend, t))
 }

@@ -37,6 +37,8 @@ type Change struct {
 	What, Name string
 	// Text says what has changed.
 	Text string
+	// Was and Is are texts that have changed, quoted for a reviewer; empty if Text says it all.
+	Was, Is string
 }
 
 // Compare returns the changes from one snapshot to another, sorted by their seriousness.
@@ -57,7 +59,13 @@ type comparison struct {
 }
 
 func (c *comparison) add(kind Kind, format string, args ...any) {
-	c.changes = append(c.changes, Change{kind, c.what, c.name, fmt.Sprintf(format, args...)})
+	c.changes = append(c.changes, Change{Kind: kind, What: c.what, Name: c.name, Text: fmt.Sprintf(format, args...)})
+}
+
+// reworded adds a change of a text, or of another value without a meaning of its own. nil means absent.
+func (c *comparison) reworded(text string, before, after any) {
+	was, is := quoted(before, after)
+	c.changes = append(c.changes, Change{Words, c.what, c.name, text, was, is})
 }
 
 func (c *comparison) entries(before, after []Entry) {
@@ -90,6 +98,7 @@ func (c *comparison) entries(before, after []Entry) {
 		if e := &after[i]; !known[e.Name] {
 			c.name = e.Name
 			c.add(Widens, "it is new, of the backend %q", e.Backend)
+			_, c.changes[len(c.changes)-1].Is = quoted(nil, e.Shown)
 		}
 	}
 }
@@ -161,7 +170,7 @@ func (c *comparison) entry(before, after *Entry) {
 		case member == "mimeType", member == "uri", member == "uriTemplate":
 			c.add(Breaks, "%s was %s and is %s", member, text(old), text(now))
 		default:
-			c.add(Words, "%s has changed", member)
+			c.reworded(member+" has changed", old, now)
 		}
 	}
 }
@@ -182,6 +191,11 @@ func (c *comparison) hints(before, after any) {
 			kind = Changes
 		}
 		c.add(kind, "%s was %t and is %t", h.name, old, now)
+	}
+	a, _ := before.(map[string]any)
+	b, _ := after.(map[string]any)
+	if old, now := a["title"], b["title"]; !reflect.DeepEqual(old, now) {
+		c.reworded("the title in annotations has changed", old, now)
 	}
 }
 
@@ -215,10 +229,11 @@ func (c *comparison) promptArguments(before, after any) {
 			c.add(Breaks, "the argument %q is required now", name)
 		case !had:
 			c.add(Widens, "the argument %q is new", name)
+			_, c.changes[len(c.changes)-1].Is = quoted(nil, b)
 		case !required && a["required"] == true:
 			c.add(Widens, "the argument %q is optional now", name)
 		case !reflect.DeepEqual(a, b):
-			c.add(Words, "the texts of the argument %q have changed", name)
+			c.reworded(fmt.Sprintf("the texts of the argument %q have changed", name), a, b)
 		}
 	}
 }

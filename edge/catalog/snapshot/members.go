@@ -19,17 +19,17 @@ func (s *schemas) properties(at place, g *variance.Group, before, after map[stri
 		here := at.member(name)
 		switch {
 		case !kept:
-			out = append(out, difference{Breaks, fmt.Sprintf("the %s %q is gone", s.what, here.path), true})
+			out = append(out, difference{kind: Breaks, text: fmt.Sprintf("the %s %q is gone", s.what, here.path), formal: true})
 		case had:
 			out = append(out, s.node(here, a, b)...)
 			out = append(out, s.header(here, a, b)...)
 		case s.input && contains(listOf(after["required"]), name): // required reports it.
 		case s.free(at, before) || s.fits(orTrue(before["additionalProperties"]), b, here):
-			out = append(out, difference{Widens, fmt.Sprintf("the %s %q is new", s.what, here.path), true})
+			out = append(out, difference{kind: Widens, text: fmt.Sprintf("the %s %q is new", s.what, here.path), formal: true, is: b, shows: true})
 		case s.input:
-			out = append(out, difference{Breaks, fmt.Sprintf("the %s %q is declared now, and accepts less than additional ones did", s.what, here.path), true})
+			out = append(out, difference{kind: Breaks, text: fmt.Sprintf("the %s %q is declared now, and accepts less than additional ones did", s.what, here.path), formal: true, is: b, shows: true})
 		default:
-			out = append(out, difference{Breaks, fmt.Sprintf("the %s %q is new, and additionalProperties excluded it", s.what, here.path), true})
+			out = append(out, difference{kind: Breaks, text: fmt.Sprintf("the %s %q is new, and additionalProperties excluded it", s.what, here.path), formal: true, is: b, shows: true})
 		}
 	}
 	if a, b := orTrue(before["additionalProperties"]), orTrue(after["additionalProperties"]); !s.equal(a, b, at.member("")) {
@@ -37,11 +37,11 @@ func (s *schemas) properties(at place, g *variance.Group, before, after map[stri
 		if s.fits(a, b, at.member("")) {
 			kind = Widens
 		}
-		out = append(out, difference{kind, fmt.Sprintf("additionalProperties%s was %s and is %s", of(s.what, at.path), text(before["additionalProperties"]), text(after["additionalProperties"])), true})
+		out = append(out, difference{kind: kind, text: fmt.Sprintf("additionalProperties%s was %s and is %s", of(s.what, at.path), text(before["additionalProperties"]), text(after["additionalProperties"])), formal: true})
 	}
 	if a, b := before["patternProperties"], after["patternProperties"]; !reflect.DeepEqual(a, b) {
 		if kind, changed := s.kind(at, g, before, after); changed {
-			out = append(out, difference{kind, fmt.Sprintf("patternProperties%s was %s and is %s", of(s.what, at.path), text(a), text(b)), true})
+			out = append(out, difference{kind: kind, text: fmt.Sprintf("patternProperties%s was %s and is %s", of(s.what, at.path), text(a), text(b)), formal: true})
 		}
 	}
 	return out
@@ -63,7 +63,7 @@ func (s *schemas) required(at place, before, after map[string]any) (out []differ
 	}
 	for _, name := range now {
 		if !contains(old, name) {
-			out = append(out, difference{more, fmt.Sprintf("the %s %s%s is required now", s.what, text(name), in(at.path)), true})
+			out = append(out, difference{kind: more, text: fmt.Sprintf("the %s %s%s is required now", s.what, text(name), in(at.path)), formal: true})
 		}
 	}
 	declared, _ := before["properties"].(map[string]any)
@@ -73,7 +73,7 @@ func (s *schemas) required(at place, before, after map[string]any) (out []differ
 		_, was := declared[key]
 		_, is := properties[key]
 		if gone := was && !is; !gone && !contains(now, name) { // properties reports what is gone.
-			out = append(out, difference{less, fmt.Sprintf("the %s %s%s is optional now", s.what, text(name), in(at.path)), true})
+			out = append(out, difference{kind: less, text: fmt.Sprintf("the %s %s%s is optional now", s.what, text(name), in(at.path)), formal: true})
 		}
 	}
 	return out
@@ -91,15 +91,15 @@ func (s *schemas) header(at place, before, after any) []difference {
 	y, _ := after.(map[string]any)
 	switch {
 	case strings.EqualFold(old, now) && !reflect.DeepEqual(x[header], y[header]):
-		return []difference{{Words, header + of(s.what, at.path) + " has changed", false}}
+		return []difference{{kind: Words, text: header + of(s.what, at.path) + " has changed", was: x[header], is: y[header], shows: true}}
 	case strings.EqualFold(old, now):
 		return nil
 	case now == "":
-		return []difference{{Words, fmt.Sprintf("%s%s was %q and is absent", header, of(s.what, at.path), old), false}}
+		return []difference{{kind: Words, text: fmt.Sprintf("%s%s was %q and is absent", header, of(s.what, at.path), old)}}
 	case old == "":
-		return []difference{{Breaks, fmt.Sprintf("%s%s is %q now: calls of the newest revision over HTTP that have the argument are refused without that header", header, of(s.what, at.path), now), false}}
+		return []difference{{kind: Breaks, text: fmt.Sprintf("%s%s is %q now: calls of the newest revision over HTTP that have the argument are refused without that header", header, of(s.what, at.path), now)}}
 	}
-	return []difference{{Breaks, fmt.Sprintf("%s%s was %q and is %q: calls of the newest revision over HTTP that have the argument are refused without that header", header, of(s.what, at.path), old, now), false}}
+	return []difference{{kind: Breaks, text: fmt.Sprintf("%s%s was %q and is %q: calls of the newest revision over HTTP that have the argument are refused without that header", header, of(s.what, at.path), old, now)}}
 }
 
 // headerOf returns the header of an argument, or an empty text if it has none, or none that is used.

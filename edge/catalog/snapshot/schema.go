@@ -31,6 +31,9 @@ type difference struct {
 	text string
 	// formal means that it follows from the valid values alone.
 	formal bool
+	// was and is are what a reviewer has to read, if shows.
+	was, is any
+	shows   bool
 }
 
 // maxDifferences bounds what is said of one schema, maxNodes the places that are looked at, and
@@ -50,7 +53,7 @@ func (c *comparison) schema(what string, before, after any, input bool) {
 	}
 	if s.before.Opaque() || s.after.Opaque() {
 		if s.forth.Same(before, after) {
-			c.add(Words, "texts of the schema have changed")
+			c.reworded("texts of the schema have changed", before, after)
 		} else {
 			c.add(Breaks, "the schema has keywords that its dialect reads in another way than 2020-12, and cannot be compared with what it was")
 		}
@@ -58,6 +61,10 @@ func (c *comparison) schema(what string, before, after any, input bool) {
 	}
 	for _, d := range s.node(place{direct: true}, before, after) {
 		c.add(d.kind, "%s", d.text)
+		if d.shows {
+			last := &c.changes[len(c.changes)-1]
+			last.Was, last.Is = quoted(d.was, d.is)
+		}
 	}
 }
 
@@ -111,11 +118,11 @@ func (s *schemas) node(at place, before, after any) []difference {
 		if rebuilt {
 			out = slices.DeleteFunc(out, formal)
 		}
-		out = append(out, difference{Breaks, fmt.Sprintf("%s was %s and is %s, and %s", subject, text(before), text(after), s.either("may accept less", "may allow more")), true})
+		out = append(out, difference{kind: Breaks, text: subject + " has changed, and " + s.either("may accept less", "may allow more"), formal: true, was: before, is: after, shows: true})
 	case fits && (rebuilt || breaks || len(out) == 0 && !reflect.DeepEqual(withoutHeader(before), withoutHeader(after))):
 		// What differs in single keywords is harmless as a whole.
 		out = slices.DeleteFunc(out, formal)
-		d := difference{Words, subject + " is written otherwise, and means the same", true}
+		d := difference{kind: Words, text: subject + " is written otherwise, and means the same", formal: true, was: before, is: after, shows: true}
 		if !s.equal(before, after, at) {
 			d.kind, d.text = Widens, subject+" is written otherwise, and "+s.either("accepts what it accepted", "allows no more")
 		}
@@ -200,10 +207,10 @@ func (s *schemas) annotation(at place, keyword string, before, after any) []diff
 		return nil // They are compared where they are used.
 	case "default":
 		if s.input && before != nil && after != nil {
-			return []difference{{Changes, fmt.Sprintf("default%s was %s and is %s", of(s.what, at.path), text(before), text(after)), false}}
+			return []difference{{kind: Changes, text: fmt.Sprintf("default%s was %s and is %s", of(s.what, at.path), text(before), text(after))}}
 		}
 	}
-	return []difference{{Words, keyword + of(s.what, at.path) + " has changed", false}}
+	return []difference{{kind: Words, text: keyword + of(s.what, at.path) + " has changed", was: before, is: after, shows: true}}
 }
 
 // kind returns the kind of the change of a group of keywords. changed is false if it has the same
@@ -224,7 +231,7 @@ func (s *schemas) group(at place, g *variance.Group, before, after map[string]an
 	kind, changed := s.kind(at, g, before, after)
 	for _, keyword := range g.Keywords {
 		if old, now := before[keyword], after[keyword]; changed && !variance.Same(old, now) && !strings.HasPrefix(keyword, "$malformed") {
-			out = append(out, difference{kind, fmt.Sprintf("%s%s was %s and is %s", keyword, of(s.what, at.path), text(old), text(now)), true})
+			out = append(out, difference{kind: kind, text: fmt.Sprintf("%s%s was %s and is %s", keyword, of(s.what, at.path), text(old), text(now)), formal: true})
 		}
 	}
 	return out
@@ -242,7 +249,7 @@ func (s *schemas) values(subject string, at place, g *variance.Group, before, af
 		}
 		return "any"
 	}
-	return []difference{{kind, fmt.Sprintf("%s%s: %s, before %s", subject, of(s.what, at.path), list(after), list(before)), true}}
+	return []difference{{kind: kind, text: fmt.Sprintf("%s%s: %s, before %s", subject, of(s.what, at.path), list(after), list(before)), formal: true}}
 }
 
 // alternatives returns the differences of anyOf or oneOf. Those that are the same are left out.
@@ -265,9 +272,9 @@ func (s *schemas) alternatives(at place, g *variance.Group, before, after map[st
 	case !changed:
 		return nil
 	case len(old) == 0 && before[keyword] != nil:
-		return []difference{{kind, fmt.Sprintf("%s%s has a further alternative: %s", keyword, of(s.what, at.path), text(now)), true}}
+		return []difference{{kind: kind, text: fmt.Sprintf("%s%s has a further alternative: %s", keyword, of(s.what, at.path), text(now)), formal: true, is: now, shows: true}}
 	case len(now) == 0 && after[keyword] != nil:
-		return []difference{{kind, fmt.Sprintf("%s%s has an alternative less: %s", keyword, of(s.what, at.path), text(old)), true}}
+		return []difference{{kind: kind, text: fmt.Sprintf("%s%s has an alternative less: %s", keyword, of(s.what, at.path), text(old)), formal: true}}
 	}
 	return s.group(at, g, before, after)
 }

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 
 	"github.com/mcpedge/mcpedge/edge/app"
 	"github.com/mcpedge/mcpedge/edge/catalog/snapshot"
@@ -34,8 +33,15 @@ mcpedge catalog diff OLD [NEW] [--fail KIND] [flags]
           changes  calls stay right, and some have another effect or result: a pinned value, a default, a bound of results
           widens   callers can do more, or rely on more: a tool is new, an argument is optional, fewer results are possible
           words    titles, descriptions and other texts, and schemas that are written otherwise
+        What was there and what is there is below it, with escapes in place of what cannot be seen
         The exit status is 0 if there is no change of the kind of --fail (breaks, changes, widens, words or never; breaks is
         the default) or of a more serious one, 1 if there is one, and 2 if they could not be compared
+mcpedge catalog diff --lock OLD [NEW] [flags]
+        says how the tools differ as their backends list them, whoever sees them: what catalog-lock compares. Everything that
+        differs fails, unless --fail is given. The name of a tool is that of its backend, a slash and its own
+mcpedge catalog accept LOCK NEW TOOL...
+        writes what the snapshot NEW has of these tools into the file of a lock, and nothing else. TOOL is BACKEND/TOOL, as diff
+        --lock has it, or the tool's own name where one backend alone has it
 mcpedge catalog rollback URL [flags]
         puts the settings in force again that were so before, on the replica with that admin address
 mcpedge catalog disable NAME [URL] [flags]
@@ -67,6 +73,8 @@ func Run(ctx context.Context, args []string, out, stderr io.Writer) error {
 			err = &command.Exit{Status: statusTrouble, Err: err}
 		}
 		return err
+	case "accept":
+		return accept(args, out, stderr)
 	case "rollback":
 		return client.Rollback(ctx, args, out, stderr)
 	case "disable":
@@ -78,17 +86,8 @@ func Run(ctx context.Context, args []string, out, stderr io.Writer) error {
 	case "-h", "-help", "--help":
 		return write(ctx, []string{"--help"}, out, stderr)
 	}
-	return errors.New("catalog: write mcpedge catalog snapshot --config FILE, mcpedge catalog diff OLD [NEW | --config FILE], mcpedge catalog rollback URL, mcpedge catalog disable NAME, mcpedge catalog enable NAME, or mcpedge catalog disabled")
-}
-
-// statusTrouble is the exit status of mcpedge catalog diff if it could not compare, as that of diff(1).
-const statusTrouble = 2
-
-// difference is the error about changes that --fail names.
-type difference struct{ count int }
-
-func (d *difference) Error() string {
-	return fmt.Sprintf("catalog: %d changes are of a kind that --fail names, or more serious: make a new snapshot if they are intended", d.count)
+	return errors.New("catalog: write mcpedge catalog snapshot --config FILE, mcpedge catalog diff [--lock] OLD [NEW | --config FILE], mcpedge catalog accept LOCK NEW TOOL, mcpedge catalog rollback URL, mcpedge catalog disable NAME, " +
+		"mcpedge catalog enable NAME, or mcpedge catalog disabled")
 }
 
 // write runs mcpedge catalog snapshot.
@@ -111,84 +110,6 @@ func takeClaims(args []string) (claims string, rest []string, err error) {
 		claims = given[len(given)-1]
 	}
 	return claims, rest, err
-}
-
-// diff runs mcpedge catalog diff.
-func diff(ctx context.Context, args []string, out, stderr io.Writer) error {
-	fail, rest, err := command.Take("catalog", "fail", "the kind of change that fails: breaks, changes, widens, words or never", args)
-	if err != nil {
-		return err
-	}
-	least, err := leastOf(fail)
-	if err != nil {
-		return err
-	}
-	claims, rest, err := takeClaims(rest)
-	if err != nil {
-		return err
-	}
-	const name = "catalog diff"
-	files, rest := config.Operands(name, rest)
-	var before, after *snapshot.Snapshot
-	switch {
-	case slices.ContainsFunc(rest, func(arg string) bool { return slices.Contains([]string{"-h", "-help", "--help"}, arg) }):
-		_, err = current(ctx, name, claims, rest, stderr)
-		return err
-	case len(files) == 0 || len(files) > 2 || len(files) == 2 && len(rest)+len(claims) > 0:
-		return errors.New("catalog: write mcpedge catalog diff OLD NEW with two files of mcpedge catalog snapshot, or OLD alone with the settings of the backends")
-	}
-	if before, err = read(files[0]); err != nil {
-		return err
-	}
-	if len(files) == 2 {
-		after, err = read(files[1])
-	} else {
-		after, err = current(ctx, name, claims, rest, stderr)
-	}
-	if err != nil {
-		return err
-	}
-	failed := 0
-	for _, c := range snapshot.Compare(before, after) {
-		_, _ = fmt.Fprintf(out, "%-8s%s %s: %s\n", c.Kind, c.What, c.Name, c.Text)
-		if c.Kind >= least {
-			failed++
-		}
-	}
-	if failed > 0 {
-		return &difference{failed}
-	}
-	return nil
-}
-
-// leastOf returns the least serious kind of changes that fail. given are the values of --fail.
-func leastOf(given []string) (snapshot.Kind, error) {
-	if len(given) == 0 {
-		return snapshot.Breaks, nil
-	}
-	last := given[len(given)-1]
-	for kind := snapshot.Words; kind <= snapshot.Breaks; kind++ {
-		if last == kind.String() {
-			return kind, nil
-		}
-	}
-	if last == "never" {
-		return snapshot.Breaks + 1, nil
-	}
-	return 0, fmt.Errorf("catalog: --fail %q: use breaks, changes, widens, words or never", last)
-}
-
-// read reads a file of mcpedge catalog snapshot.
-func read(file string) (*snapshot.Snapshot, error) {
-	raw, err := os.ReadFile(file) // #nosec G304 -- the user names the file
-	if err != nil {
-		return nil, fmt.Errorf("catalog: %w", err)
-	}
-	s, err := snapshot.Read(bytes.NewReader(raw))
-	if err != nil {
-		return nil, fmt.Errorf("catalog: %s: %w", file, err)
-	}
-	return s, nil
 }
 
 // current returns what a caller sees of the backends in the settings now. Empty claims are those of an

@@ -51,10 +51,10 @@ func TestSnapshotAndDiff(t *testing.T) {
 	}{
 		{[]string{"diff", old, "--config", plain}, false, ""},
 		{[]string{"diff", old, old}, false, ""},
-		{[]string{"diff", old, "--config", changed}, true, "breaks  tool m0000: it is gone\nwords   tool m0001: description has changed\n"},
-		{[]string{"diff", "--fail", "never", old, "--config", changed}, false, "breaks  tool m0000: it is gone\nwords   tool m0001: description has changed\n"},
+		{[]string{"diff", old, "--config", changed}, true, "breaks  tool m0000: it is gone\nwords   tool m0001: description has changed\n          is  \"New.\"\n"},
+		{[]string{"diff", "--fail", "never", old, "--config", changed}, false, "breaks  tool m0000: it is gone\nwords   tool m0001: description has changed\n          is  \"New.\"\n"},
 		{[]string{"diff", old, "--fail=words", "--config", plain}, false, ""},
-		{[]string{"diff", "--config", changed, old}, true, "breaks  tool m0000: it is gone\nwords   tool m0001: description has changed\n"},
+		{[]string{"diff", "--config", changed, old}, true, "breaks  tool m0000: it is gone\nwords   tool m0001: description has changed\n          is  \"New.\"\n"},
 		{[]string{"diff", "--config", plain, old, "--fail", "words"}, false, ""},
 		{[]string{"diff", old, "--fail", "changes", old}, false, ""},
 	} {
@@ -167,6 +167,7 @@ func TestMistakes(t *testing.T) {
 		{[]string{"diff", good, good, "--fail", "all"}, "use breaks, changes, widens, words or never"},
 		{[]string{"diff", good, "--config", away}, `the backend "one" could not be asked for its lists`},
 		{[]string{"diff", good, "--nix"}, "nix"},
+		{[]string{"diff", "--lock", good, good}, "good.json has no definitions"},
 		{[]string{"diff", good, good, "--claims", "{}"}, "write mcpedge catalog diff OLD NEW"},
 		{[]string{"snapshot", "--config", away}, `the backend "one" could not be asked for its lists`},
 	} {

@@ -1,0 +1,132 @@
+package catalog
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/mcpedge/mcpedge/edge/catalog/snapshot"
+	"github.com/mcpedge/mcpedge/edge/command"
+	"github.com/mcpedge/mcpedge/edge/config"
+)
+
+// statusTrouble is the exit status of mcpedge catalog diff if it could not compare, as that of diff(1).
+const statusTrouble = 2
+
+// difference is the error about changes that --fail names.
+type difference struct{ count int }
+
+func (d *difference) Error() string {
+	return fmt.Sprintf("catalog: %d changes are of a kind that --fail names, or more serious: make a new snapshot if they are intended", d.count)
+}
+
+// diff runs mcpedge catalog diff.
+func diff(ctx context.Context, args []string, out, stderr io.Writer) error {
+	locks, args := takeSwitch("lock", args)
+	fail, rest, err := command.Take("catalog", "fail", "the kind of change that fails: breaks, changes, widens, words or never", args)
+	if err != nil {
+		return err
+	}
+	compare, usual := snapshot.Compare, snapshot.Breaks
+	if locks {
+		compare, usual = snapshot.CompareDefinitions, snapshot.Words
+	}
+	least, err := leastOf(fail, usual)
+	if err != nil {
+		return err
+	}
+	claims, rest, err := takeClaims(rest)
+	if err != nil {
+		return err
+	}
+	const name = "catalog diff"
+	files, rest := config.Operands(name, rest)
+	var before, after *snapshot.Snapshot
+	switch {
+	case slices.ContainsFunc(rest, func(arg string) bool { return slices.Contains([]string{"-h", "-help", "--help"}, arg) }):
+		_, err = current(ctx, name, claims, rest, stderr)
+		return err
+	case len(files) == 0 || len(files) > 2 || len(files) == 2 && len(rest)+len(claims) > 0:
+		return errors.New("catalog: write mcpedge catalog diff OLD NEW with two files of mcpedge catalog snapshot, or OLD alone with the settings of the backends")
+	}
+	if before, err = read(files[0]); err != nil {
+		return err
+	}
+	if len(files) == 2 {
+		after, err = read(files[1])
+	} else {
+		after, err = current(ctx, name, claims, rest, stderr)
+	}
+	if err != nil {
+		return err
+	}
+	for i, s := range []*snapshot.Snapshot{before, after} {
+		if locks && s.Definitions == nil {
+			return fmt.Errorf("catalog: %s has no definitions of tools, because an earlier release has written it: make a new one with mcpedge catalog snapshot", files[i])
+		}
+	}
+	if failed := report(compare(before, after), least, out); failed > 0 {
+		return &difference{failed}
+	}
+	if !locks && len(snapshot.CompareDefinitions(before, after)) > 0 {
+		_, _ = fmt.Fprintln(stderr, "note: tools differ as their backends list them, which is what a catalog-lock compares: see mcpedge catalog diff --lock")
+	}
+	return nil
+}
+
+// report prints changes, and returns the number of those that are at least of a kind.
+func report(changes []snapshot.Change, least snapshot.Kind, out io.Writer) (failed int) {
+	for _, c := range changes {
+		_, _ = fmt.Fprintf(out, "%-8s%s %s: %s\n", c.Kind, c.What, c.Name, c.Text)
+		if c.Was != "" {
+			_, _ = fmt.Fprintf(out, "          was %s\n", c.Was)
+		}
+		if c.Is != "" {
+			_, _ = fmt.Fprintf(out, "          is  %s\n", c.Is)
+		}
+		if c.Kind >= least {
+			failed++
+		}
+	}
+	return failed
+}
+
+// takeSwitch takes a flag without a value out of arguments.
+func takeSwitch(name string, args []string) (given bool, rest []string) {
+	is := func(arg string) bool { return arg == "--"+name || arg == "-"+name }
+	return slices.ContainsFunc(args, is), slices.DeleteFunc(slices.Clone(args), is)
+}
+
+// leastOf returns the least serious kind of changes that fail. given are the values of --fail, usual is the kind without any.
+func leastOf(given []string, usual snapshot.Kind) (snapshot.Kind, error) {
+	if len(given) == 0 {
+		return usual, nil
+	}
+	last := given[len(given)-1]
+	for kind := snapshot.Words; kind <= snapshot.Breaks; kind++ {
+		if last == kind.String() {
+			return kind, nil
+		}
+	}
+	if last == "never" {
+		return snapshot.Breaks + 1, nil
+	}
+	return 0, fmt.Errorf("catalog: --fail %q: use breaks, changes, widens, words or never", last)
+}
+
+// read reads a file of mcpedge catalog snapshot.
+func read(file string) (*snapshot.Snapshot, error) {
+	raw, err := os.ReadFile(file) // #nosec G304 -- the user names the file
+	if err != nil {
+		return nil, fmt.Errorf("catalog: %w", err)
+	}
+	s, err := snapshot.Read(bytes.NewReader(raw))
+	if err != nil {
+		return nil, fmt.Errorf("catalog: %s: %w", file, err)
+	}
+	return s, nil
+}
