@@ -1,8 +1,10 @@
 package app
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 
 	"github.com/mcpedge/mcpedge/edge/catalog"
@@ -18,8 +20,10 @@ const shownConflicts = 20
 
 // ReportPreview writes to out, one line each, what clients would not see of the added backends and,
 // if complete, which names in the settings match nothing. What the catalog names of added backends
-// is reported in any case.
-func ReportPreview(cfg config.Config, p *catalog.Preview, complete bool, out io.Writer) {
+// is reported in any case. The error has the entries that match nothing because they have names that only clients see, although they are there
+// to restrict something.
+func ReportPreview(cfg config.Config, p *catalog.Preview, complete bool, out io.Writer) error {
+	var mistakes []error
 	for _, text := range p.Together() {
 		_, _ = fmt.Fprintln(out, "all backends together:", text)
 	}
@@ -41,14 +45,25 @@ func ReportPreview(cfg config.Config, p *catalog.Preview, complete bool, out io.
 			_, _ = fmt.Fprintf(out, "note    backend %q: more of its names are those of earlier backends\n", c.Dropped)
 		}
 	}
-	for _, note := range slices.Concat(p.Idle(), p.Mentions()) {
+	notes := p.Mentions()
+	for _, one := range p.Idle() {
+		if one.Opens() && one.Hint != "" {
+			mistakes = append(mistakes, errors.New(one.String()))
+		} else {
+			notes = append(notes, one.String())
+		}
+	}
+	for _, backend := range slices.Sorted(maps.Keys(p.Differing())) {
+		notes = append(notes, fmt.Sprintf("catalog-lock: the backend %q has tools that differ from the lock, above: review them with mcpedge catalog diff --lock", backend))
+	}
+	for _, note := range notes {
 		_, _ = fmt.Fprintln(out, "note    "+note)
 	}
-	reportSets(&cfg, p, complete, out)
-	if !complete {
-		return
+	mistakes = append(mistakes, reportSets(&cfg, p, complete, out))
+	if complete {
+		for _, note := range cfg.Idle(targets) {
+			_, _ = fmt.Fprintln(out, "note    "+note)
+		}
 	}
-	for _, note := range cfg.Idle(targets) {
-		_, _ = fmt.Fprintln(out, "note    "+note)
-	}
+	return errors.Join(mistakes...)
 }

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -12,11 +13,12 @@ import (
 )
 
 // reportSets writes to out a line for each set with what it has and, if complete, a note for each that
-// has nothing and for each pattern that matches nothing.
-func reportSets(cfg *config.Config, p *catalog.Preview, complete bool, out io.Writer) {
+// has nothing and for each pattern that matches nothing. The error has those patterns that have names which only clients see.
+func reportSets(cfg *config.Config, p *catalog.Preview, complete bool, out io.Writer) error {
+	var mistakes []error
 	sets, err := cfg.OpenSets()
 	if err != nil {
-		return // Load has reported it.
+		return nil // Load has reported it.
 	}
 	for _, name := range slices.Sorted(maps.Keys(sets)) {
 		found := p.Set(sets[name].Set)
@@ -27,10 +29,15 @@ func reportSets(cfg *config.Config, p *catalog.Preview, complete bool, out io.Wr
 		if found == (catalog.SetSummary{Name: name}) {
 			_, _ = fmt.Fprintf(out, "note    sets.%s: it has nothing that a backend lists\n", name)
 		}
-		for _, note := range p.IdleInSet(sets[name].Set) {
+		notes, wrong := p.IdleInSet(sets[name].Set)
+		for _, note := range notes {
 			_, _ = fmt.Fprintln(out, "note    "+note)
 		}
+		for _, one := range wrong {
+			mistakes = append(mistakes, errors.New(one))
+		}
 	}
+	return errors.Join(mistakes...)
 }
 
 // setsWithoutBoundary returns, one sentence each, the sets that an audience does not separate from

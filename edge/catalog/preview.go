@@ -164,35 +164,23 @@ func (p *Preview) Targets() (out []policy.Target) {
 	return out
 }
 
-// Idle returns a note for each entry of the overlay that matches none of its backend's names. It
-// ignores backends that were not added, and lists that could not be read or are private.
-func (p *Preview) Idle() []string {
-	var listed []overlay.Listed
+// Idle returns the entries of the overlay that match none of their backends' names. It ignores backends that were not added, and lists that
+// could not be read or are private.
+func (p *Preview) Idle() []overlay.Idle { return p.opts.Overlay.Idle(listedBy(p.parts)) }
+
+// Differing returns, for each added backend, the tools that differ from the overlay's lock.
+func (p *Preview) Differing() map[string][]string {
+	out := map[string][]string{}
 	for _, one := range p.parts {
-		if one.Catalog.Private {
-			continue
+		if l := p.opts.Overlay.Lock(); compares(l, one.Backend) {
+			for _, t := range one.Catalog.Tools {
+				if len(l.Differences(one.Backend.Name(), t)) > 0 {
+					out[one.Backend.Name()] = append(out[one.Backend.Name()], t.GetName())
+				}
+			}
 		}
-		unread := one.Catalog.Unread
-		l := overlay.Listed{
-			Backend: one.Backend.Name(), NoTools: unread.Has(backend.Tools), NoPrompts: unread.Has(backend.Prompts), NoResources: unread.Has(backend.Resources),
-			Resources: resourceNames(one.Catalog), Reads: one.Catalog.Describe.GetResources().GetUriPrefixes(),
-		}
-		for _, t := range one.Catalog.Templates {
-			head, _, _ := strings.Cut(t.GetUriTemplate(), "{")
-			l.Reads = append(l.Reads, head)
-		}
-		for _, x := range one.Catalog.Skills {
-			l.Reads = append(l.Reads, strings.TrimSuffix(x.GetUri(), SkillFile[1:]))
-		}
-		for _, t := range one.Catalog.Tools {
-			l.Tools = append(l.Tools, t.GetName())
-		}
-		for _, x := range one.Catalog.Prompts {
-			l.Prompts = append(l.Prompts, x.GetName())
-		}
-		listed = append(listed, l)
 	}
-	return p.opts.Overlay.Idle(listed)
+	return out
 }
 
 func (p *Preview) view(parts []part) *View {

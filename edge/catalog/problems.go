@@ -6,11 +6,12 @@ import "github.com/mcpedge/mcpedge/edge/mcp"
 type problem struct{ backend, text string }
 
 // Problems returns one sentence for each tool and prompt of a backend that is hidden because the
-// overlay's changes of its arguments are impossible, and for each tool that differs from the overlay's lock. Lists of callers' own are
+// overlay's changes of its arguments are impossible, for each tool that differs from the overlay's lock, and for each
+// entry that restricts something and matches nothing. Lists of callers' own are
 // not among them.
 func (c *Catalog) Problems(backend string) (out []string) {
 	v := c.views.Shared.Load()
-	for _, all := range [][]problem{v.Tools.problems, v.Prompts.problems, v.locked.all()} {
+	for _, all := range [][]problem{v.Tools.problems, v.Prompts.problems, v.locked.all(), v.open} {
 		for _, p := range all {
 			if p.backend == backend {
 				out = append(out, mcp.ClipText(p.text))

@@ -58,38 +58,25 @@ func (p *Preview) Set(set *overlay.Set) SetSummary {
 	return out
 }
 
-// IdleInSet returns a note for each pattern of a set that matches nothing that the added backends
-// list. Patterns of resources may match URIs that no list has, below the URIs that a backend answers
-// for.
-func (p *Preview) IdleInSet(set *overlay.Set) (notes []string) {
+// idlePattern is a pattern of a set that matches nothing.
+type idlePattern struct {
+	// key is include, exclude or listed.
+	key, text string
+	// backend is the one whose names the pattern has as clients see them, so that it is a mistake; empty if there is none.
+	backend string
+}
+
+// idlePatterns returns the patterns of a set that match nothing that backends list. Patterns of resources may match URIs that no list has,
+// below the URIs that a backend answers for.
+func idlePatterns(o *overlay.Overlay, listed []overlay.Listed, set *overlay.Set) (out []idlePattern) {
 	var names, tools, prompts, uris, groups, reads []string
-	for _, one := range p.parts {
-		b, c := one.Backend.Name(), one.Catalog
-		names = append(names, b)
-		of := func(kind overlay.Kind, list []string) []string {
+	for i := range listed {
+		l := &listed[i]
+		names, tools, prompts, uris, reads = append(names, l.Backend), append(tools, l.Tools...), append(prompts, l.Prompts...), append(uris, l.Resources...), append(reads, l.Reads...)
+		for kind, list := range map[overlay.Kind][]string{overlay.KindTool: l.Tools, overlay.KindPrompt: l.Prompts, overlay.KindResource: l.Resources} {
 			for _, name := range list {
-				groups = append(groups, p.opts.Overlay.Groups(kind, b, name)...)
+				groups = append(groups, o.Groups(kind, l.Backend, name)...)
 			}
-			return list
-		}
-		var own []string
-		for _, t := range c.Tools {
-			own = append(own, t.GetName())
-		}
-		tools = append(tools, of(overlay.KindTool, own)...)
-		own = nil
-		for _, x := range c.Prompts {
-			own = append(own, x.GetName())
-		}
-		prompts = append(prompts, of(overlay.KindPrompt, own)...)
-		uris = append(uris, of(overlay.KindResource, resourceNames(c))...)
-		reads = append(reads, c.Describe.GetResources().GetUriPrefixes()...)
-		for _, t := range c.Templates {
-			head, _, _ := strings.Cut(t.GetUriTemplate(), "{")
-			reads = append(reads, head)
-		}
-		for _, x := range c.Skills {
-			reads = append(reads, strings.TrimSuffix(x.GetUri(), SkillFile[1:]))
 		}
 	}
 	for _, of := range []struct {
@@ -100,18 +87,40 @@ func (p *Preview) IdleInSet(set *overlay.Set) (notes []string) {
 			key, what     string
 			list          pattern.List
 			known, beyond []string
+			entries       overlay.List
+			own           func(*overlay.Listed) []string
 		}{
-			{"backends", "no backend has the name", of.sel.Backends, names, nil},
-			{"groups", "nothing that is listed is in the group", of.sel.Groups, groups, nil},
-			{"tools", "no backend lists the tool", of.sel.Tools, tools, nil},
-			{"prompts", "no backend lists the prompt", of.sel.Prompts, prompts, nil},
-			{"resources", "no backend lists the resource or template", of.sel.Resources, uris, reads},
+			{"backends", "no backend has the name", of.sel.Backends, names, nil, overlay.List{}, nil},
+			{"groups", "nothing that is listed is in the group", of.sel.Groups, groups, nil, overlay.List{}, nil},
+			{"tools", "no backend lists the tool", of.sel.Tools, tools, nil, o.Tools(), func(l *overlay.Listed) []string { return l.Tools }},
+			{"prompts", "no backend lists the prompt", of.sel.Prompts, prompts, nil, o.Prompts(), func(l *overlay.Listed) []string { return l.Prompts }},
+			{"resources", "no backend lists the resource or template", of.sel.Resources, uris, reads, overlay.List{}, nil},
 		} {
 			for _, one := range part.list {
-				if !slices.ContainsFunc(part.known, one.Match) && !slices.ContainsFunc(part.beyond, func(head string) bool { return mayMatchBelow(one, head) }) {
-					notes = append(notes, fmt.Sprintf("sets.%s.%s.%s: %s %q", set.Name, of.key, part.key, part.what, one.String()))
+				if slices.ContainsFunc(part.known, one.Match) || slices.ContainsFunc(part.beyond, func(head string) bool { return mayMatchBelow(one, head) }) {
+					continue
 				}
+				idle := idlePattern{key: of.key, text: fmt.Sprintf("sets.%s.%s.%s: %s %q", set.Name, of.key, part.key, part.what, one.String())}
+				for i := 0; part.own != nil && idle.backend == "" && i < len(listed); i++ {
+					if hint := part.entries.OwnName(one, &listed[i], part.own(&listed[i])); hint != "" {
+						idle.text, idle.backend = idle.text+hint, listed[i].Backend
+					}
+				}
+				out = append(out, idle)
 			}
+		}
+	}
+	return out
+}
+
+// IdleInSet returns a note for each pattern of a set that matches nothing that the added backends list, and mistakes for those of them that
+// have names as clients see them.
+func (p *Preview) IdleInSet(set *overlay.Set) (notes, mistakes []string) {
+	for _, one := range idlePatterns(p.opts.Overlay, listedBy(p.parts), set) {
+		if one.backend != "" && one.key != "listed" {
+			mistakes = append(mistakes, one.text)
+		} else {
+			notes = append(notes, one.text)
 		}
 	}
 	if set.Search {
@@ -123,7 +132,7 @@ func (p *Preview) IdleInSet(set *overlay.Set) (notes []string) {
 			}
 		}
 	}
-	return notes
+	return notes, mistakes
 }
 
 // mayMatchBelow reports whether a pattern may match a URI that begins with head.

@@ -28,6 +28,8 @@ type View struct {
 	access  Visibility
 	// locked is how the tools differ from the overlay's lock.
 	locked *locked
+	// open are the entries of the overlay and of sets that restrict nothing, of the view that all callers share.
+	open []problem
 	// skills are the skills of each backend that entries of the overlay match.
 	skills map[*backend.Backend]overlaidSkills
 	// pages are those of the shown tools. nil if the overlay shows URIs by default.

@@ -101,6 +101,7 @@ func (s *views) rebuild() (before, after *View) {
 		return before, before
 	}
 	after = newView(parts, before, s.report, form)
+	after.open = after.openEntries(s.report)
 	s.Shared.Store(after)
 	if before != nil && slices.ContainsFunc(before.Parts, func(p part) bool { return !slices.Contains(backends, p.Backend) }) {
 		s.Private.Purge() // They may have a backend that was removed.

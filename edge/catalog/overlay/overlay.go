@@ -10,7 +10,6 @@ import (
 	"hash/fnv"
 	"io"
 	"slices"
-	"strings"
 
 	"google.golang.org/protobuf/proto"
 
@@ -331,64 +330,4 @@ func (e *Entry) Fields() (set []string) {
 	}
 	slices.Sort(set)
 	return set
-}
-
-// Listed has the names that a backend lists, without its prefix.
-type Listed struct {
-	Backend string
-	// Resources are the URIs of resources and skills, and the texts of templates.
-	Tools, Prompts, Resources []string
-	// Reads are the literal beginnings of URIs that are read though no list has them: prefixes, and the
-	// beginnings of templates.
-	Reads []string
-	// NoTools, NoPrompts and NoResources are true if that list could not be read.
-	NoTools, NoPrompts, NoResources bool
-}
-
-// Idle returns a sentence for each entry that matches none of its backend's names, by the entry's
-// place. It ignores backends that are not in listed. A pattern for resources may also match URIs that
-// no list has.
-func (o *Overlay) Idle(listed []Listed) (notes []string) {
-	for _, part := range []struct {
-		list  List
-		what  string
-		names func(*Listed) (names []string, unread bool)
-	}{
-		{o.Tools(), "tool", func(l *Listed) ([]string, bool) { return l.Tools, l.NoTools }},
-		{o.Prompts(), "prompt", func(l *Listed) ([]string, bool) { return l.Prompts, l.NoPrompts }},
-		{o.Resources(), "resource", func(l *Listed) ([]string, bool) { return l.Resources, l.NoResources }},
-	} {
-		for i := range part.list.Entries {
-			e := &part.list.Entries[i]
-			if e.idle(listed, part.names) && (part.what != "resource" || !e.mayBeRead(listed)) {
-				notes = append(notes, e.Place+": "+part.what+": the backend "+e.Backend+" lists no "+part.what+" with the name "+e.Names.String())
-			}
-		}
-	}
-	return notes
-}
-
-// mayBeRead reports whether a pattern may match URIs that its backend serves without listing them.
-func (e *Entry) mayBeRead(listed []Listed) bool {
-	literal, _, star := strings.Cut(e.Names.String(), "*")
-	for i := range listed {
-		if listed[i].Backend != e.Backend {
-			continue
-		}
-		return slices.ContainsFunc(listed[i].Reads, func(head string) bool {
-			return strings.HasPrefix(literal, head) || star && strings.HasPrefix(head, literal)
-		})
-	}
-	return false
-}
-
-// idle reports whether an entry matches none of the names that its backend lists.
-func (e *Entry) idle(listed []Listed, of func(*Listed) ([]string, bool)) bool {
-	for i := range listed {
-		if listed[i].Backend == e.Backend {
-			names, unread := of(&listed[i])
-			return !unread && !slices.ContainsFunc(names, e.Names.Match)
-		}
-	}
-	return false
 }

@@ -1,6 +1,7 @@
 package overlay_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -136,16 +137,23 @@ func TestNames(t *testing.T) {
 }
 
 func TestIdle(t *testing.T) {
-	used, idle, prompt := on("crm", "find"), on("crm", "del*"), on("shop", "greet")
-	idle.Place, prompt.Place = "catalog.tools[1]", "catalog.prompts[0]"
-	got := overlay.New(overlay.Entries{Tools: []overlay.Entry{used, idle}, Prompts: []overlay.Entry{prompt}}).Idle([]overlay.Listed{
-		{Backend: "crm", Tools: []string{"find"}, Prompts: []string{"greet"}}, {Backend: "shop", Tools: []string{"delete", "greet"}},
+	used, idle, prompt, prefixed, given, renamed := on("crm", "find"), on("crm", "del*"), on("shop", "greet"), on("shop", "s_del*"), on("shop", "remove"), on("shop", "delete")
+	idle.Place, prompt.Place, prefixed.Place, given.Place = "catalog.tools[1]", "catalog.prompts[0]", "catalog.tools[2]", "catalog.tools[3]"
+	prefixed.Hide, renamed.Name = true, "remove"
+	got := overlay.New(overlay.Entries{Tools: []overlay.Entry{used, idle, prefixed, given, renamed}, Prompts: []overlay.Entry{prompt}}).Idle([]overlay.Listed{
+		{Backend: "crm", Prefix: "c_", Tools: []string{"find"}, Prompts: []string{"greet"}}, {Backend: "shop", Prefix: "s_", Tools: []string{"delete", "greet"}},
 	})
 	want := []string{
-		`catalog.tools[1]: tool: the backend crm lists no tool with the name del*`,
-		`catalog.prompts[0]: prompt: the backend shop lists no prompt with the name greet`,
+		`catalog.tools[1]: tool: the backend crm lists no tool with the name del* false`,
+		`catalog.tools[2]: tool: the backend shop lists no tool with the name s_del*; write it without the prefix: del* true`,
+		`catalog.tools[3]: tool: the backend shop lists no tool with the name remove; the catalog gives this name to "delete": write delete false`,
+		`catalog.prompts[0]: prompt: the backend shop lists no prompt with the name greet false`,
 	}
-	if len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
-		t.Errorf("%q, want %q", got, want)
+	var said []string
+	for _, one := range got {
+		said = append(said, fmt.Sprint(one.String(), " ", one.Opens()))
+	}
+	if !slices.Equal(said, want) {
+		t.Errorf("%q, want %q", said, want)
 	}
 }

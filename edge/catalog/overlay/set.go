@@ -155,3 +155,11 @@ type Sets map[string]*Set
 
 // Equal reports whether two values have the same sets.
 func (s Sets) Equal(other Sets) bool { return maps.EqualFunc(s, other, (*Set).Equal) }
+
+// Sorted returns the sets by name.
+func (s Sets) Sorted() (out []*Set) {
+	for _, name := range slices.Sorted(maps.Keys(s)) {
+		out = append(out, s[name])
+	}
+	return out
+}

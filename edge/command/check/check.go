@@ -63,9 +63,7 @@ func takeSwitch(name string, args []string) (given bool, rest []string) {
 // offline checks settings, and the files that they name. It opens no connection.
 func offline(ctx context.Context, cfg config.Config, out io.Writer) error {
 	files := errors.Join(app.CheckTLS(cfg, out), app.CheckAuthFiles(cfg, out), app.CheckAudit(cfg, out), app.CheckIdentity(cfg, out), app.CheckDescriptors(ctx, cfg, out), app.CheckServiceMetadata(cfg))
-	for _, note := range notesOn(&cfg) {
-		_, _ = fmt.Fprintln(out, "note    "+note)
-	}
+	printNotes(&cfg, out)
 	_, _ = fmt.Fprintln(out, "info    backends, issuers, the policy server and Redis are not asked: run check without --offline where they can be reached")
 	if files != nil {
 		return files
@@ -80,9 +78,7 @@ func offline(ctx context.Context, cfg config.Config, out io.Writer) error {
 func run(ctx context.Context, cfg config.Config, trial *prober.Trial, budget int, out io.Writer) error {
 	files, issuers := errors.Join(app.CheckTLS(cfg, out), app.CheckServiceMetadata(cfg)), errors.Join(app.CheckAuth(ctx, cfg, out), app.CheckAudit(cfg, out), app.CheckIdentity(cfg, out), app.CheckRedis(ctx, cfg, out))
 	app.ReportExternal(cfg, out)
-	for _, note := range notesOn(&cfg) {
-		_, _ = fmt.Fprintln(out, "note    "+note)
-	}
+	printNotes(&cfg, out)
 	written := cfg // without the demo
 	if cfg.Demo {
 		stop, err := demo.Add(context.WithoutCancel(ctx), &cfg, nil)
@@ -111,21 +107,27 @@ func run(ctx context.Context, cfg config.Config, trial *prober.Trial, budget int
 	for _, note := range written.Unclaimed(preview.Serves) {
 		_, _ = fmt.Fprintln(out, "note    "+note)
 	}
-	app.ReportPreview(cfg, preview, preview.Complete(len(backends)) && cfg.Kubernetes == nil, out)
-	err = errors.Join(err, preview.Faults())
+	mistakes := app.ReportPreview(cfg, preview, preview.Complete(len(backends)) && cfg.Kubernetes == nil, out)
+	err = errors.Join(err, preview.Faults(), mistakes)
 	if budget > 0 {
 		err = errors.Join(err, checkBudget(&cfg, preview, budget, out))
 	}
 	return errors.Join(files, issuers, err)
 }
 
-// notesOn returns the notes on settings that can be determined without backends, including an
-// edge's warnings at its start.
-func notesOn(cfg *config.Config) (notes []string) {
+// printNotes writes to out the notes on settings that can be determined without backends, including an edge's warnings at its start, and
+// what is only to be known of them.
+func printNotes(cfg *config.Config, out io.Writer) {
+	var notes []string
 	for _, w := range app.Warnings(*cfg) {
 		notes = append(notes, w.Setting)
 	}
-	return slices.Concat(notes, cfg.OpenAdmin(), config.Strays(os.Environ()))
+	for _, note := range slices.Concat(notes, config.Strays(os.Environ())) {
+		_, _ = fmt.Fprintln(out, notePrefix+note)
+	}
+	for _, text := range cfg.OpenAdmin() {
+		_, _ = fmt.Fprintln(out, "info    "+text)
+	}
 }
 
 // trialUsage describes check and its own flags, which command.Take takes, as package flag describes
@@ -156,7 +158,7 @@ up to 10 s, and one where attempts to connect fail at once, as where nothing lis
     	looks at the settings and the files that they name alone, and opens no connection: for CI that reaches no backend
   -strict
     	a note about the settings is a mistake, too: the exit status is 1 if there is any, as that a rule names a tool
-    	which no backend has
+    	which no backend has, or that a tool differs from the catalog-lock. Lines of info are none
 
 `
 

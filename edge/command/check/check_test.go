@@ -740,7 +740,7 @@ func TestCheckTellsWhatServeWarnsOf(t *testing.T) {
 	}{
 		"roles": {
 			"auth: {issuers: [{issuer: '" + id.URL + "'}]}\npolicy: {default: allow, rules: [{name: r, when: '\"a\" in principal.roles', then: deny}]}\n",
-			[]string{"note    auth.issuers[0] " + id.URL + ": claims.roles is not set", "note    admin: 127.0.0.1:9090 obeys every process of this machine"},
+			[]string{"note    auth.issuers[0] " + id.URL + ": claims.roles is not set", "info    admin: 127.0.0.1:9090 obeys every process of this machine"},
 		},
 		"nobody": {
 			"policy: {default: deny, scopes: [{need: [mcp:read]}], rules: [{name: r, when: '\"mcp:read\" in principal.scopes', then: allow}]}\n",

@@ -1,0 +1,112 @@
+package overlay
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mcpedge/mcpedge/internal/pattern"
+)
+
+// Listed has the names that a backend lists, without its prefix.
+type Listed struct {
+	Backend string
+	// Prefix is what clients see before the names of its tools and prompts.
+	Prefix string
+	// Resources are the URIs of resources and skills, and the texts of templates.
+	Tools, Prompts, Resources []string
+	// Reads are the literal beginnings of URIs that are read though no list has them: prefixes, and the
+	// beginnings of templates.
+	Reads []string
+	// NoTools, NoPrompts and NoResources are true if that list could not be read.
+	NoTools, NoPrompts, NoResources bool
+}
+
+// Idle is an entry that matches none of its backend's names.
+type Idle struct {
+	Entry *Entry
+	// What is tool, prompt or resource.
+	What string
+	// Hint says what to write, if it is known. Then the entry is a mistake.
+	Hint string
+}
+
+// String returns a sentence that begins with the entry's place.
+func (i *Idle) String() string {
+	return i.Entry.Place + ": " + i.What + ": the backend " + i.Entry.Backend + " lists no " + i.What + " with the name " + i.Entry.Names.String() + i.Hint
+}
+
+// Opens reports whether what the entry is meant for is served without a restriction: it hides, pins an argument, or makes a tool
+// dangerous for rules.
+func (i *Idle) Opens() bool {
+	e := i.Entry
+	a := &e.Annotations
+	return e.Hide || a.ReadOnly != nil && !*a.ReadOnly || a.Destructive != nil && *a.Destructive ||
+		slices.ContainsFunc(e.Arguments, func(a Argument) bool { return a.pinned() })
+}
+
+// Idle returns the entries that match none of their backends' names. It ignores backends that are not in listed. A pattern for resources may
+// also match URIs that no list has.
+func (o *Overlay) Idle(listed []Listed) (idle []Idle) {
+	for _, part := range []struct {
+		list  List
+		what  string
+		names func(*Listed) (names []string, unread bool)
+	}{
+		{o.Tools(), "tool", func(l *Listed) ([]string, bool) { return l.Tools, l.NoTools }},
+		{o.Prompts(), "prompt", func(l *Listed) ([]string, bool) { return l.Prompts, l.NoPrompts }},
+		{o.Resources(), "resource", func(l *Listed) ([]string, bool) { return l.Resources, l.NoResources }},
+	} {
+		for i := range part.list.Entries {
+			e := &part.list.Entries[i]
+			if e.idle(listed, part.names) && (part.what != "resource" || !e.mayBeRead(listed)) {
+				one := Idle{Entry: e, What: part.what}
+				if at := slices.IndexFunc(listed, func(l Listed) bool { return l.Backend == e.Backend }); part.what != "resource" {
+					names, _ := part.names(&listed[at])
+					one.Hint = part.list.OwnName(e.Names, &listed[at], names)
+				}
+				idle = append(idle, one)
+			}
+		}
+	}
+	return idle
+}
+
+// OwnName returns what to write in place of a pattern that matches none of a backend's own names, if it matches what clients see of them: a
+// text to be put after a sentence. It is empty if the pattern matches nothing of these either. names are those that the backend lists.
+func (l List) OwnName(p pattern.Pattern, of *Listed, names []string) string {
+	if own, prefixed := strings.CutPrefix(p.String(), of.Prefix); prefixed && of.Prefix != "" && own != "" && slices.ContainsFunc(names, pattern.New(own).Match) {
+		return "; write it without the prefix: " + own
+	}
+	for _, name := range names {
+		if e := l.Of(of.Backend, name); slices.ContainsFunc(e.Given(), p.Match) {
+			return "; the catalog gives this name to " + strconv.Quote(name) + ": write " + name
+		}
+	}
+	return ""
+}
+
+// mayBeRead reports whether a pattern may match URIs that its backend serves without listing them.
+func (e *Entry) mayBeRead(listed []Listed) bool {
+	literal, _, star := strings.Cut(e.Names.String(), "*")
+	for i := range listed {
+		if listed[i].Backend != e.Backend {
+			continue
+		}
+		return slices.ContainsFunc(listed[i].Reads, func(head string) bool {
+			return strings.HasPrefix(literal, head) || star && strings.HasPrefix(head, literal)
+		})
+	}
+	return false
+}
+
+// idle reports whether an entry matches none of the names that its backend lists.
+func (e *Entry) idle(listed []Listed, of func(*Listed) ([]string, bool)) bool {
+	for i := range listed {
+		if listed[i].Backend == e.Backend {
+			names, unread := of(&listed[i])
+			return !unread && !slices.ContainsFunc(names, e.Names.Match)
+		}
+	}
+	return false
+}
