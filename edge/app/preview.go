@@ -45,7 +45,7 @@ func ReportPreview(cfg config.Config, p *catalog.Preview, complete bool, out io.
 			_, _ = fmt.Fprintf(out, "note    backend %q: more of its names are those of earlier backends\n", c.Dropped)
 		}
 	}
-	notes := p.Mentions()
+	notes := slices.Concat(p.Overridden(), p.Mentions())
 	for _, one := range p.Idle() {
 		if one.Opens() && one.Hint != "" {
 			mistakes = append(mistakes, errors.New(one.String()))

@@ -98,10 +98,17 @@ func (c *curated) add(name string) overlay.Entry {
 	return e
 }
 
-// fault adds an impossible change of a tool or prompt to the faults. A nil error adds none.
+// fault adds the impossible changes of a tool or prompt to the faults, each with the place of its entry. A nil error adds none.
 func (p *Preview) fault(e *overlay.Entry, what, name string, err error) {
-	if err != nil {
-		p.faults = append(p.faults, fmt.Errorf("%s: arguments: the %s %s is hidden, because they cannot be changed: %w", e.Place, what, name, err))
+	var each overlay.ArgumentErrors
+	switch {
+	case err == nil:
+		return
+	case !errors.As(err, &each):
+		each = overlay.ArgumentErrors{{Place: e.Place, Err: err}}
+	}
+	for _, one := range each {
+		p.faults = append(p.faults, fmt.Errorf("%s: arguments: the %s %s is hidden, because they cannot be changed: %w", one.Place, what, name, one.Err))
 	}
 }
 
@@ -167,6 +174,17 @@ func (p *Preview) Targets() (out []policy.Target) {
 // Idle returns the entries of the overlay that match none of their backends' names. It ignores backends that were not added, and lists that
 // could not be read or are private.
 func (p *Preview) Idle() []overlay.Idle { return p.opts.Overlay.Idle(listedBy(p.parts)) }
+
+// Overridden returns a note for each field of an entry of an owner that has no effect, because the platform sets it.
+func (p *Preview) Overridden() (notes []string) {
+	listed := listedBy(p.parts)
+	for i := range listed {
+		l := &listed[i]
+		notes = slices.Concat(notes, p.opts.Overlay.Tools().Overridden(l.Backend, l.Tools), p.opts.Overlay.Prompts().Overridden(l.Backend, l.Prompts),
+			p.opts.Overlay.Resources().Overridden(l.Backend, l.Resources))
+	}
+	return notes
+}
 
 // Differing returns, for each added backend, the tools that differ from the overlay's lock.
 func (p *Preview) Differing() map[string][]string {

@@ -133,7 +133,15 @@ func (c *Config) Overlay() *overlay.Overlay {
 	}
 	out := overlay.Entries{Withheld: c.hiddenBackends(), Lock: c.lockInForce()}
 	out.Hides = c.Catalog.addTo(&out, func(place string) string { return place })
-	c.inForce(func(_ *Include, p *part) { p.catalog().addTo(&out, p.text.locate) })
+	c.inForce(func(g *Include, p *part) {
+		before := [3]int{len(out.Tools), len(out.Prompts), len(out.Resources)}
+		p.catalog().addTo(&out, p.text.locate)
+		for i, list := range [][]overlay.Entry{out.Tools, out.Prompts, out.Resources} {
+			for at := before[i]; at < len(list); at++ {
+				list[at].Owner = g.Label()
+			}
+		}
+	})
 	return overlay.New(out)
 }
 
@@ -144,16 +152,18 @@ func (s *Catalog) addTo(out *overlay.Entries, placed func(place string) string) 
 		return false
 	}
 	for i, e := range s.Tools {
+		place := placed(fmt.Sprintf("catalog.tools[%d]", i))
 		out.Tools = append(out.Tools, overlay.Entry{
-			Place: placed(fmt.Sprintf("catalog.tools[%d]", i)), Backend: e.Backend, Names: pattern.New(e.Tool), Hide: e.Hide, Name: e.Name, Aliases: e.Aliases,
-			Title: e.Title, Description: e.Description, Groups: e.Groups, Annotations: overlay.Annotations(e.Annotations), Arguments: argumentsOf(e.Arguments),
+			Place: place, Backend: e.Backend, Names: pattern.New(e.Tool), Hide: e.Hide, Name: e.Name, Aliases: e.Aliases,
+			Title: e.Title, Description: e.Description, Groups: e.Groups, Annotations: overlay.Annotations(e.Annotations), Arguments: argumentsOf(place, e.Arguments),
 			MaxTokens: e.MaxResult.Tokens,
 		})
 	}
 	for i, e := range s.Prompts {
+		place := placed(fmt.Sprintf("catalog.prompts[%d]", i))
 		out.Prompts = append(out.Prompts, overlay.Entry{
-			Place: placed(fmt.Sprintf("catalog.prompts[%d]", i)), Backend: e.Backend, Names: pattern.New(e.Prompt), Hide: e.Hide, Name: e.Name, Aliases: e.Aliases,
-			Title: e.Title, Description: e.Description, Groups: e.Groups, Arguments: argumentsOf(e.Arguments),
+			Place: place, Backend: e.Backend, Names: pattern.New(e.Prompt), Hide: e.Hide, Name: e.Name, Aliases: e.Aliases,
+			Title: e.Title, Description: e.Description, Groups: e.Groups, Arguments: argumentsOf(place, e.Arguments),
 		})
 	}
 	for i, e := range s.Resources {

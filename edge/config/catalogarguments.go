@@ -10,11 +10,12 @@ import (
 	"github.com/mcpedge/mcpedge/edge/policy"
 )
 
-// argumentsOf returns the changes of arguments, sorted by name, without invalid ones.
-func argumentsOf(settings map[string]CatalogArgument) (out []overlay.Argument) {
+// argumentsOf returns the changes of arguments of the entry at a place, sorted by name, without invalid ones.
+func argumentsOf(place string, settings map[string]CatalogArgument) (out []overlay.Argument) {
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
 		s := settings[name]
 		if a, err := s.argument(name); err == nil {
+			a.Place = place
 			out = append(out, a)
 		}
 	}

@@ -187,7 +187,7 @@ func TestPreviewOfSearch(t *testing.T) {
 		`sets.s.listed.tools: no backend lists the tool "nix"`,
 		`sets.s.search: the set does not have the tool "call_tool" of the backend "one", since "call_tool" is the edge's own there: give it another name in the catalog`,
 	}
-	if notes := p.IdleInSet(set); !slices.Equal(notes, want) {
+	if notes, _ := p.IdleInSet(set); !slices.Equal(notes, want) {
 		t.Errorf("the notes are %q", notes)
 	}
 	bare := *set

@@ -1,6 +1,7 @@
 package overlay
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,6 +25,10 @@ type Argument struct {
 	Default json.RawMessage
 	// Description replaces that of the backend. Empty keeps it. It has no effect beside Pin.
 	Description string
+	// Place is the position in the settings of the entry that changes the argument.
+	Place string
+	// pinAt and defaultAt are the positions of the entries that set Pin and Default, if that is another one than Place.
+	pinAt, defaultAt string
 	// types are the JSON types that the tool's schema accepts for the argument. nil accepts all.
 	types []string
 }
@@ -155,17 +160,39 @@ func mergeArguments(first, second []Argument) []Argument {
 			continue
 		}
 		b := &out[at]
-		if b.Pin == nil {
-			b.Pin = a.Pin
+		if b.Pin == nil && a.Pin != nil {
+			b.Pin, b.pinAt = a.Pin, a.Place
 		}
-		if b.Default == nil {
-			b.Default = a.Default
+		if b.Default == nil && a.Default != nil {
+			b.Default, b.defaultAt = a.Default, a.Place
 		}
 		if b.Description == "" {
 			b.Description = a.Description
 		}
 	}
 	return out
+}
+
+// at returns the position of an entry that sets a field, or Place if it is empty.
+func (a *Argument) at(field string) string { return cmp.Or(field, a.Place) }
+
+// ArgumentError says why an argument cannot be changed.
+type ArgumentError struct {
+	// Place is the position in the settings of the entry that asks for the change.
+	Place string
+	Err   error
+}
+
+// ArgumentErrors are the changes of arguments of one tool or prompt that are impossible.
+type ArgumentErrors []ArgumentError
+
+// Error implements error.
+func (e ArgumentErrors) Error() string {
+	var texts []string
+	for _, one := range e {
+		texts = append(texts, one.Err.Error())
+	}
+	return strings.Join(texts, "; ")
 }
 
 // SameMember reports whether a backend may read a member as an argument with a name, or as a part of

@@ -24,6 +24,8 @@ type Entry struct {
 	// Place is the position of the entry in the settings, such as "catalog.tools[2]". If several
 	// entries were merged, it is that of the first with Arguments, if any.
 	Place string
+	// Owner is the owner of the file that has the entry; empty for the platform's.
+	Owner string
 	// Backend is the configured name of the backend.
 	Backend string
 	// Names matches the names at the backend, without its prefix; for resources, the URIs of

@@ -20,31 +20,14 @@ func argumentSchema(text string, arguments []Argument) (string, error) {
 		return "", errors.New("its schema is no object")
 	}
 	properties := object(string(root.get("properties")))
+	var errs ArgumentErrors
 	for i := range arguments {
-		a := &arguments[i]
-		at := properties.index(a.Name)
-		if at < 0 {
-			return "", fmt.Errorf("it has no argument %q", a.Name)
+		if place, err := arguments[i].changeIn(root, properties); err != nil {
+			errs = append(errs, ArgumentError{place, err})
 		}
-		for _, m := range properties {
-			if a.pinned() && m.name != a.Name && SameMember(m.name, a.Name) {
-				return "", fmt.Errorf("its arguments %q and %q cannot be distinguished: some backends read one as the other", a.Name, m.name)
-			}
-		}
-		if err := a.misfit(typesOf(object(string(properties[at].value)).get("type"))); err != nil {
-			return "", err
-		}
-		if !a.pinned() {
-			changed, err := a.describe(properties[at].value)
-			if err != nil {
-				return "", err
-			}
-			properties[at].value = changed
-			continue
-		}
-		if keyword := root.over(a.Name); keyword != "" {
-			return "", fmt.Errorf("its argument %q cannot be taken out of its schema, which has the keyword %q", a.Name, keyword)
-		}
+	}
+	if len(errs) > 0 {
+		return "", errs
 	}
 	properties = slices.DeleteFunc(properties, func(m member) bool {
 		return slices.ContainsFunc(arguments, func(a Argument) bool { return a.pinned() && a.Name == m.name })
@@ -52,7 +35,7 @@ func argumentSchema(text string, arguments []Argument) (string, error) {
 	root.set("properties", properties.text())
 	for i := range arguments {
 		if a := &arguments[i]; a.pinned() && refersTo(root.text(), a.Name) {
-			return "", fmt.Errorf("its argument %q cannot be taken out of its schema, which refers to it", a.Name)
+			return "", ArgumentErrors{{a.at(a.pinAt), fmt.Errorf("its argument %q cannot be taken out of its schema, which refers to it", a.Name)}}
 		}
 	}
 	required := []string{}
@@ -78,14 +61,40 @@ func argumentSchema(text string, arguments []Argument) (string, error) {
 	return string(root.text()), nil
 }
 
-// misfit returns an error if the argument's fixed value or default has none of the types of a
-// schema. No types accept all.
-func (a *Argument) misfit(types []string) error {
-	fixed, _ := a.Pin.(Fixed)
-	for what, value := range map[string]json.RawMessage{"value": json.RawMessage(fixed), "default": a.Default} {
-		if value != nil && len(types) > 0 && !slices.ContainsFunc(types, func(name string) bool { return isType(value, name) }) {
-			return fmt.Errorf("the %s of its argument %q is %s, and the schema takes %s", what, a.Name, jsonrpc.TypeOf(value), strings.Join(types, " or "))
+// changeIn changes the argument's property in the schema of a tool. The error says why that is impossible, and place which entry of the settings
+// asks for it. Pinned arguments are not taken out yet.
+func (a *Argument) changeIn(root, properties members) (place string, err error) {
+	at := properties.index(a.Name)
+	if at < 0 {
+		return a.Place, fmt.Errorf("it has no argument %q", a.Name)
+	}
+	for _, m := range properties {
+		if a.pinned() && m.name != a.Name && SameMember(m.name, a.Name) {
+			return a.at(a.pinAt), fmt.Errorf("its arguments %q and %q cannot be distinguished: some backends read one as the other", a.Name, m.name)
 		}
+	}
+	types := typesOf(object(string(properties[at].value)).get("type"))
+	fixed, _ := a.Pin.(Fixed)
+	if err := a.misfit("value", json.RawMessage(fixed), types); err != nil {
+		return a.at(a.pinAt), err
+	}
+	if err := a.misfit("default", a.Default, types); err != nil {
+		return a.at(a.defaultAt), err
+	}
+	if a.pinned() {
+		if keyword := root.over(a.Name); keyword != "" {
+			return a.at(a.pinAt), fmt.Errorf("its argument %q cannot be taken out of its schema, which has the keyword %q", a.Name, keyword)
+		}
+		return "", nil
+	}
+	properties[at].value, err = a.describe(properties[at].value)
+	return a.Place, err
+}
+
+// misfit returns an error if the argument's fixed value or default, which what names, has none of the types of a schema. No types accept all.
+func (a *Argument) misfit(what string, value json.RawMessage, types []string) error {
+	if value != nil && len(types) > 0 && !slices.ContainsFunc(types, func(name string) bool { return isType(value, name) }) {
+		return fmt.Errorf("the %s of its argument %q is %s, and the schema takes %s", what, a.Name, jsonrpc.TypeOf(value), strings.Join(types, " or "))
 	}
 	return nil
 }
@@ -226,16 +235,18 @@ func (o members) text() json.RawMessage {
 // cannot be changed, and the reason.
 func promptArguments(list []*pb.PromptArgument, arguments []Argument) ([]*pb.PromptArgument, error) {
 	out := slices.Clone(list)
+	var errs ArgumentErrors
 	for i := range arguments {
 		a := &arguments[i]
 		at := slices.IndexFunc(out, func(p *pb.PromptArgument) bool { return p.GetName() == a.Name })
 		if at < 0 {
-			return nil, fmt.Errorf("it has no argument %q", a.Name)
+			errs = append(errs, ArgumentError{a.Place, fmt.Errorf("it has no argument %q", a.Name)})
+			continue
 		}
 		if a.pinned() {
 			out = slices.Delete(out, at, at+1)
 			if other := slices.IndexFunc(out, func(p *pb.PromptArgument) bool { return SameMember(p.GetName(), a.Name) }); other >= 0 {
-				return nil, fmt.Errorf("its arguments %q and %q cannot be distinguished: some backends read one as the other", a.Name, out[other].GetName())
+				errs = append(errs, ArgumentError{a.at(a.pinAt), fmt.Errorf("its arguments %q and %q cannot be distinguished: some backends read one as the other", a.Name, out[other].GetName())})
 			}
 			continue
 		}
@@ -247,6 +258,9 @@ func promptArguments(list []*pb.PromptArgument, arguments []Argument) ([]*pb.Pro
 			changed.Required = false
 		}
 		out[at] = changed
+	}
+	if len(errs) > 0 {
+		return nil, errs
 	}
 	return out, nil
 }

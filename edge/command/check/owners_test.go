@@ -1,11 +1,14 @@
 package check
 
 import (
+	"context"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/mcpedge/mcpedge/capability"
 	"github.com/mcpedge/mcpedge/edge/command/commandtest"
 )
 
@@ -49,6 +52,45 @@ func TestCheckReadsFilesOfOwners(t *testing.T) {
 					t.Errorf("%q is missing in\n%s", want, &out)
 				}
 			}
+		}
+	}
+}
+
+// TestCheckNamesTheEntryOfTheOwner: an impossible change of an argument is reported with the file, the line and the entry that asks for it,
+// each by itself; what the platform sets, an owner cannot change, which is a note.
+func TestCheckNamesTheEntryOfTheOwner(t *testing.T) {
+	dir := t.TempDir()
+	backend := capability.New("crm", "1", capability.WithLogger(slog.New(slog.DiscardHandler)))
+	type in struct {
+		Tenant string `json:"tenant"`
+		Limit  int    `json:"limit,omitempty"`
+	}
+	capability.AddTool(backend, "find", "", func(context.Context, *capability.Call, in) (string, error) { return "", nil })
+	for name, text := range map[string]string{
+		"edge.yaml": "backends: [{name: crm, target: '" + commandtest.Serve(t, backend) + "'}]\n" +
+			"catalog:\n  tools:\n    - {backend: crm, tool: find, title: The platform's, arguments: {tenant: {value: acme}}}\n" +
+			"include: [{name: crm-team, file: crm.yaml, owns: {backends: [crm]}, may: [catalog]}]\n",
+		"crm.yaml": "catalog:\n  tools:\n    - {tool: find, arguments: {limit: {default: five}, nosuch: {description: D.}}}\n" +
+			"    - {tool: 'f*', title: The team's, arguments: {tenant: {value: globex}}}\n",
+	} {
+		text = strings.ReplaceAll(text, "m's", "ms")
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out strings.Builder
+	err := Run(t.Context(), []string{"--config", filepath.Join(dir, "edge.yaml")}, &out, &out)
+	for _, want := range []string{
+		`crm.yaml:3: catalog.tools[0]: arguments: the tool find is hidden, because they cannot be changed: the default of its argument "limit" is string`,
+		`crm.yaml:3: catalog.tools[0]: arguments: the tool find is hidden, because they cannot be changed: it has no argument "nosuch"`,
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is missing in\n%v", want, err)
+		}
+	}
+	for _, want := range []string{"title", "arguments.tenant.value"} {
+		if want = "crm.yaml:4: catalog.tools[1]: " + want + ": it has no effect, since "; !strings.Contains(out.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, &out)
 		}
 	}
 }
