@@ -49,7 +49,10 @@ func ExplainPolicy(ctx context.Context, cfg config.Config, q Question, out io.Wr
 		return err
 	}
 	if p == nil {
-		return errors.New("policy: the settings have none: everything is allowed")
+		if p, err = policy.Compile(policy.Settings{}); err != nil {
+			return err
+		}
+		_, _ = fmt.Fprintln(out, "note    the settings have no policy: everything is allowed that the catalog shows")
 	}
 	who, err := q.caller(&cfg)
 	if err != nil {

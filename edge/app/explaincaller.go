@@ -17,33 +17,44 @@ import (
 )
 
 // caller returns the principal of the question.
-func (q *Question) caller(cfg *config.Config) (mcp.Principal, error) {
+func (q *Question) caller(cfg *config.Config) (who mcp.Principal, err error) {
 	if q.APIKey == "" {
-		who, err := claimant(cfg, q.Claims)
-		if err != nil {
-			return who, fmt.Errorf("policy: %w", err)
-		}
-		return who, nil
+		who, err = claimant(cfg, q.Claims)
+	} else {
+		who, q.others, err = keyHolder(cfg, q.APIKey)
 	}
+	if err != nil {
+		return who, fmt.Errorf("policy: %w", err)
+	}
+	return who, nil
+}
+
+// KeyHolder returns the principal that the value of a flag --api-key stands for: the name of a key in the file auth.api-keys.
+func KeyHolder(cfg *config.Config, name string) (mcp.Principal, error) {
+	who, _, err := keyHolder(cfg, name)
+	return who, err
+}
+
+// keyHolder is KeyHolder. others describes the other entries of the name; empty means none.
+func keyHolder(cfg *config.Config, name string) (who mcp.Principal, others string, err error) {
 	if cfg.Auth == nil || cfg.Auth.APIKeys == "" {
-		return mcp.Principal{}, errors.New("policy: --api-key: the settings have no auth.api-keys")
+		return who, "", errors.New("--api-key: the settings have no auth.api-keys")
 	}
 	keys, err := readAPIKeys(cfg.Auth.APIKeys)
 	if err != nil {
-		return mcp.Principal{}, fmt.Errorf("policy: auth.api-keys: %w", err)
+		return who, "", fmt.Errorf("auth.api-keys: %w", err)
 	}
-	if n := entryOf(keys, q.APIKey); n >= 0 {
-		q.others = otherEntries(keys, n)
-		return keys[n].Principal(cfg.ForwardedClaims()...), nil
+	if n := entryOf(keys, name); n >= 0 {
+		return keys[n].Principal(cfg.ForwardedClaims()...), otherEntries(keys, n), nil
 	}
 	names := make([]string, 0, len(keys))
 	for i := range keys {
 		names = append(names, keys[i].Name)
 	}
-	if meant := config.Nearest(q.APIKey, names); meant != "" {
-		return mcp.Principal{}, fmt.Errorf("policy: --api-key: %s has no key named %q: did you mean %q?", cfg.Auth.APIKeys, q.APIKey, meant)
+	if meant := config.Nearest(name, names); meant != "" {
+		return who, "", fmt.Errorf("--api-key: %s has no key named %q: did you mean %q?", cfg.Auth.APIKeys, name, meant)
 	}
-	return mcp.Principal{}, fmt.Errorf("policy: --api-key: %s has no key named %q", cfg.Auth.APIKeys, q.APIKey)
+	return who, "", fmt.Errorf("--api-key: %s has no key named %q", cfg.Auth.APIKeys, name)
 }
 
 // ReadClaims reads the claims of a token, the value of a flag --claims, from JSON, which begins as
@@ -71,6 +82,20 @@ func Claimant(cfg *config.Config, given string) (mcp.Principal, error) {
 		return mcp.Principal{}, err
 	}
 	return claimant(cfg, claims)
+}
+
+// Caller returns the principal for the values of the flags --claims and --api-key of a command, of which one may be given. Without both it is
+// anonymous.
+func Caller(cfg *config.Config, claims, apiKey string) (mcp.Principal, error) {
+	switch {
+	case claims != "" && apiKey != "":
+		return mcp.Principal{}, errors.New("--claims and --api-key are two callers: give one of them")
+	case claims != "":
+		return Claimant(cfg, claims)
+	case apiKey != "":
+		return KeyHolder(cfg, apiKey)
+	}
+	return mcp.Principal{}, nil
 }
 
 // entryOf returns the index of the first key of a name that has not expired, else of the first one

@@ -28,3 +28,12 @@ func Take(command, flag, want string, args []string) (values, rest []string, err
 	}
 	return values, rest, nil
 }
+
+// TakeLast is Take for a flag of which the last value counts; empty without any.
+func TakeLast(command, flag, want string, args []string) (value string, rest []string, err error) {
+	values, rest, err := Take(command, flag, want, args)
+	if err == nil && len(values) > 0 {
+		value = values[len(values)-1]
+	}
+	return value, rest, err
+}

@@ -17,7 +17,6 @@ import (
 	"github.com/mcpedge/mcpedge/edge/command/client"
 	"github.com/mcpedge/mcpedge/edge/command/demo"
 	"github.com/mcpedge/mcpedge/edge/config"
-	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
 const usage = `mcpedge catalog snapshot [flags]
@@ -54,6 +53,8 @@ mcpedge catalog disabled [URL] [flags]
         the claims of a token, or a file with them, which are not verified: snapshot, and diff without NEW, have what the
         policy lists for that caller; without them, for an anonymous one. The lists of backends that have their own for
         each caller are the anonymous ones
+  --api-key NAME
+        instead of claims, the name of a key in the file auth.api-keys
 
 `
 
@@ -92,29 +93,31 @@ func Run(ctx context.Context, args []string, out, stderr io.Writer) error {
 
 // write runs mcpedge catalog snapshot.
 func write(ctx context.Context, args []string, out, stderr io.Writer) error {
-	claims, rest, err := takeClaims(args)
+	from, rest, err := takeCaller(args)
 	if err != nil {
 		return err
 	}
-	now, err := current(ctx, "catalog snapshot", claims, rest, stderr)
+	now, err := current(ctx, "catalog snapshot", from, rest, stderr)
 	if err != nil {
 		return err
 	}
 	return now.Write(out)
 }
 
-// takeClaims takes the last --claims out of the arguments; empty means none.
-func takeClaims(args []string) (claims string, rest []string, err error) {
-	given, rest, err := command.Take("catalog", "claims", "the claims of a token, as JSON or a file of it", args)
-	if err == nil && len(given) > 0 {
-		claims = given[len(given)-1]
+// caller is who sees what a command is about: the values of --claims and --api-key; empty for an anonymous one.
+type caller struct{ claims, apiKey string }
+
+// takeCaller takes the flags of a caller out of the arguments.
+func takeCaller(args []string) (who caller, rest []string, err error) {
+	if who.claims, args, err = command.TakeLast("catalog", "claims", "the claims of a token, as JSON or a file of it", args); err != nil {
+		return who, nil, err
 	}
-	return claims, rest, err
+	who.apiKey, rest, err = command.TakeLast("catalog", "api-key", "the name of a key in the file auth.api-keys", args)
+	return who, rest, err
 }
 
-// current returns what a caller sees of the backends in the settings now. Empty claims are those of an
-// anonymous caller.
-func current(ctx context.Context, name, claims string, args []string, stderr io.Writer) (*snapshot.Snapshot, error) {
+// current returns what a caller sees of the backends in the settings now.
+func current(ctx context.Context, name string, from caller, args []string, stderr io.Writer) (*snapshot.Snapshot, error) {
 	var settings bytes.Buffer
 	cfg, err := config.Load(name, args, os.LookupEnv, &settings)
 	if errors.Is(err, flag.ErrHelp) {
@@ -123,11 +126,9 @@ func current(ctx context.Context, name, claims string, args []string, stderr io.
 	if err != nil {
 		return nil, err
 	}
-	var who mcp.Principal
-	if claims != "" {
-		if who, err = app.Claimant(&cfg, claims); err != nil {
-			return nil, fmt.Errorf("catalog: %w", err)
-		}
+	who, err := app.Caller(&cfg, from.claims, from.apiKey)
+	if err != nil {
+		return nil, fmt.Errorf("catalog: %w", err)
 	}
 	if err := errors.Join(cfg.NothingServed(), cfg.Unusable()); err != nil {
 		return nil, err
@@ -145,8 +146,8 @@ func current(ctx context.Context, name, claims string, args []string, stderr io.
 	}
 	if hidden > 0 {
 		text := ""
-		if claims == "" {
-			text = ", who is anonymous: --claims has the claims of another one"
+		if from == (caller{}) {
+			text = ", who is anonymous: --claims has the claims of another one, --api-key the name of its key"
 		}
 		_, _ = fmt.Fprintf(stderr, "note: the policy hides %d of %d entries from this caller%s\n", hidden, hidden+now.Entries(), text)
 	}

@@ -109,7 +109,10 @@ func TestSnapshotOfACaller(t *testing.T) {
   rules:
     - {name: staff, when: 'has(principal.claims.team) && principal.claims.team == "staff" && tool.name != "m0002"', then: allow}
     - {name: all, when: 'tool.name == "m0000"', then: allow}
+    - {name: machines, when: '"robot" in principal.roles && tool.name == "m0001"', then: allow}
+auth: {api-keys: keys.yaml}
 `)
+	file(t, filepath.Join(dir, "keys.yaml"), "- {name: robot, sha256: 5189ab43e0f0e12095311b9aa9c1e69e624f760ea8d8bc3ed2d105f87642ee43, roles: [robot]}\n")
 	all, _ := run(t, "snapshot", "--config", open)
 	old := file(t, filepath.Join(dir, "old.json"), all)
 	const note = "note: the policy hides %s of 3 entries from this caller%s\n"
@@ -118,11 +121,17 @@ func TestSnapshotOfACaller(t *testing.T) {
 		args []string
 		want string
 	}{
-		{nil, fmt.Sprintf(note, "2", ", who is anonymous: --claims has the claims of another one") + gone("m0001") + gone("m0002")},
+		{nil, fmt.Sprintf(note, "2", ", who is anonymous: --claims has the claims of another one, --api-key the name of its key") + gone("m0001") + gone("m0002")},
 		{[]string{"--claims", `{"sub":"ann","team":"staff"}`}, fmt.Sprintf(note, "1", "") + gone("m0002")},
+		{[]string{"--api-key", "robot"}, fmt.Sprintf(note, "1", "") + gone("m0002")},
 	} {
 		if got, err := run(t, slices.Concat([]string{"diff", old, "--fail", "never", "--config", policy}, c.args)...); err != nil || got != c.want {
 			t.Errorf("%v: %v\n%s\nwant\n%s", c.args, err, got, c.want)
+		}
+	}
+	for _, c := range [][]string{{"--api-key", "robo"}, {"--api-key", "robot", "--claims", "{}"}} {
+		if _, err := run(t, append([]string{"snapshot", "--config", policy}, c...)...); err == nil || !strings.Contains(err.Error(), map[int]string{2: `did you mean "robot"?`, 4: "two callers"}[len(c)]) {
+			t.Errorf("%v: %v", c, err)
 		}
 	}
 	if out, err := run(t, "snapshot", "--config", policy, "--claims", "{"); err == nil {

@@ -39,7 +39,7 @@ func diff(ctx context.Context, args []string, out, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	claims, rest, err := takeClaims(rest)
+	from, rest, err := takeCaller(rest)
 	if err != nil {
 		return err
 	}
@@ -48,9 +48,9 @@ func diff(ctx context.Context, args []string, out, stderr io.Writer) error {
 	var before, after *snapshot.Snapshot
 	switch {
 	case slices.ContainsFunc(rest, func(arg string) bool { return slices.Contains([]string{"-h", "-help", "--help"}, arg) }):
-		_, err = current(ctx, name, claims, rest, stderr)
+		_, err = current(ctx, name, from, rest, stderr)
 		return err
-	case len(files) == 0 || len(files) > 2 || len(files) == 2 && len(rest)+len(claims) > 0:
+	case len(files) == 0 || len(files) > 2 || len(files) == 2 && (len(rest) > 0 || from != caller{}):
 		return errors.New("catalog: write mcpedge catalog diff OLD NEW with two files of mcpedge catalog snapshot, or OLD alone with the settings of the backends")
 	}
 	if before, err = read(files[0]); err != nil {
@@ -59,7 +59,7 @@ func diff(ctx context.Context, args []string, out, stderr io.Writer) error {
 	if len(files) == 2 {
 		after, err = read(files[1])
 	} else {
-		after, err = current(ctx, name, claims, rest, stderr)
+		after, err = current(ctx, name, from, rest, stderr)
 	}
 	if err != nil {
 		return err

@@ -147,6 +147,8 @@ up to 10 s, and one where attempts to connect fail at once, as where nothing lis
   -claims JSON|FILE
     	the claims of a token, or a file with them, which are not verified: calls are then made as that caller; without
     	them, as an anonymous one. A token of the backend's own, identity: exchange, is not got for it
+  -api-key NAME
+    	instead of claims, the name of a key in the file auth.api-keys: calls are then made as its caller
   -timeout DURATION
     	the longest time of a call's round, where the backend's own timeout is not shorter (default 10s)
   -schemas
@@ -187,7 +189,11 @@ func settingsOf(args []string, usage io.Writer) (cfg config.Config, trial *probe
 	if trial.Timeout, args, err = takeTimeout(args); err != nil {
 		return cfg, nil, err
 	}
-	claims, args, err := command.Take("check", "claims", "the claims of a token, as JSON or a file of it", args)
+	claims, args, err := command.TakeLast("check", "claims", "the claims of a token, as JSON or a file of it", args)
+	if err != nil {
+		return cfg, nil, err
+	}
+	key, args, err := command.TakeLast("check", "api-key", "the name of a key in the file auth.api-keys", args)
 	if err != nil {
 		return cfg, nil, err
 	}
@@ -195,8 +201,8 @@ func settingsOf(args []string, usage io.Writer) (cfg config.Config, trial *probe
 	if cfg, err = config.Load("check", args, os.LookupEnv, &settings); errors.Is(err, flag.ErrHelp) {
 		_, _ = fmt.Fprint(usage, trialUsage, &settings)
 	}
-	if err == nil && len(claims) > 0 {
-		if trial.Caller, err = app.Claimant(&cfg, claims[len(claims)-1]); err != nil {
+	if err == nil {
+		if trial.Caller, err = app.Caller(&cfg, claims, key); err != nil {
 			return cfg, nil, fmt.Errorf("check: %w", err)
 		}
 	}

@@ -2,6 +2,7 @@ package check
 
 import (
 	"encoding/json"
+	"fmt"
 
 	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
 	prober "github.com/mcpedge/mcpedge/edge/check"
@@ -27,6 +28,9 @@ func curation(cfg *config.Config, who *mcp.Principal) func(backend string, t *pb
 		if arguments := overlay.Typed(e.Arguments, t.GetInputSchemaJson()); len(arguments) > 0 {
 			out.Sent = func(given string) (string, error) {
 				sent, err := overlay.Sent(arguments, who, json.RawMessage(given))
+				if err != nil && who.Anonymous() {
+					err = fmt.Errorf("%w; the caller is anonymous: --claims has the claims of another one, --api-key the name of its key", err)
+				}
 				return string(sent), err
 			}
 		}

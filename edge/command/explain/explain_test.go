@@ -123,8 +123,15 @@ func TestExplainPolicy(t *testing.T) {
 		}
 	}
 	file = write("none.yaml", "demo: true\n")
-	if _, err := explain(claims); err == nil || !strings.Contains(err.Error(), "the settings have none") {
-		t.Error(err)
+	if out, err := explain(claims); err != nil || !strings.Contains(out, "note    the settings have no policy: everything is allowed that the catalog shows") || !strings.Contains(out, "allow, by default") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	file = write("pins.yaml", "backends: [{name: one, target: '"+commandtest.Tools(t, "m", 2)+"'}]\n"+
+		"catalog: {tools: [{backend: one, tool: m0000, name: shown}, {backend: one, tool: m0001, hide: true}]}\nsets: {s: {include: {tools: [m0000]}}}\n")
+	for _, args := range [][]string{nil, {"--set", "s"}, {"--tool", "shown"}} {
+		if out, err := explain(claims, args...); err != nil || !strings.Contains(out, "tool  m0000, shown as shown  allow, by default  listed") || strings.Contains(out, "m0001") {
+			t.Errorf("%v: %v\n%s", args, err, out)
+		}
 	}
 }
 
