@@ -64,8 +64,8 @@ func (a *App) opener() *opener {
 }
 
 // exchange puts what was read in force, as a whole. After an error nothing of it is. It must not be
-// called concurrently.
-func (a *App) exchange(ctx context.Context, read *config.Generation, rolledBack bool) error {
+// called concurrently. files are those that have changed.
+func (a *App) exchange(ctx context.Context, read *config.Generation, rolledBack bool, files []string) error {
 	was := a.current.Load()
 	next, err := a.open(ctx, read, was)
 	if err != nil {
@@ -85,7 +85,7 @@ func (a *App) exchange(ctx context.Context, read *config.Generation, rolledBack 
 	}
 	parts := a.swap(was, next)
 	a.release(was, next)
-	a.log.Info("other settings are in force", "config", a.cfg.File, "generation", next.number, "digest", next.short(), "changed", strings.Join(parts, ", "))
+	a.log.Info("other settings are in force", "config", a.cfg.File, "generation", next.number, "digest", next.short(), "changed", strings.Join(parts, ", "), "files", strings.Join(files, ", "))
 	a.warnOfChange(was, next)
 	return nil
 }

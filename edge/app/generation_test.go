@@ -458,6 +458,53 @@ func TestFileWithoutBackends(t *testing.T) {
 	}
 }
 
+// After a rollback and a repair of the file no earlier settings are kept, and the error of another rollback says so.
+func TestRollBackAfterARepair(t *testing.T) {
+	file := at(t)
+	const first = "backends:\n" + oneBackend + "policy: {default: allow}\n"
+	s := settle(t, file, first)
+	s.read()
+	s.write("backends:\n" + oneBackend + "policy: {default: deny}\n")
+	s.read()
+	if err := s.RollBack(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.write(first)
+	s.read()
+	if err := s.RollBack(t.Context()); err == nil || s.settings.status.Load().RolledBack ||
+		!strings.Contains(err.Error(), "the settings in force are those of the last rollback, which the file has now, too") {
+		t.Errorf("with a repaired file: %v", err)
+	}
+}
+
+// The log names the file that has changed: that of the settings, an included one, or that of the lock.
+func TestTheLogNamesTheChangedFile(t *testing.T) {
+	file := at(t)
+	dir := filepath.Dir(file)
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("team.yaml", "catalog: {tools: [{tool: a, title: A}]}\n")
+	write("lock.json", `{"definitions":[]}`)
+	const settings = "backends:\n" + oneBackend + "catalog-lock: {file: lock.json}\npolicy: {default: allow}\ninclude: [{file: team.yaml, owns: {backends: [one]}, may: [catalog]}]\n"
+	s := settle(t, file, settings)
+	for name, text := range map[string]string{
+		"team.yaml":         "catalog: {tools: [{tool: a, title: B}]}\n",
+		"lock.json":         `{"definitions":[{"backend":"one","tool":"a"}]}`,
+		filepath.Base(file): strings.Replace(settings, "allow", "deny", 1),
+	} {
+		s.log.Reset()
+		write(name, text)
+		s.read()
+		if log := s.log.String(); !strings.Contains(log, "other settings are in force") || !strings.Contains(log, "files="+filepath.Join(dir, name)) {
+			t.Errorf("%s: the log is %s", name, log)
+		}
+	}
+}
+
 // The settings before are in force again until the content of the file changes. There is one step
 // back, and none from what cannot be opened any more.
 func TestRollBack(t *testing.T) {
@@ -495,6 +542,9 @@ func TestRollBack(t *testing.T) {
 	s.has(3, "one")
 	if s.settings.status.Load().Unusable == nil || !s.settings.stale.Load() {
 		t.Error("a file that cannot be used is not reported")
+	}
+	if err := s.RollBack(t.Context()); err == nil || !strings.Contains(err.Error(), "cannot be used and changes nothing; there is one step back only: repair the file: ") {
+		t.Errorf("while a file cannot be used: %v", err)
 	}
 	s.write(second)
 	s.read()

@@ -31,6 +31,8 @@ type settingsFile struct {
 	mu sync.Mutex
 	// taken is the content that was used last, and last the content that was read last.
 	taken, last content
+	// files are the digests of the files that were used last, by name.
+	files map[string]string
 	// refused is why the content read last cannot be used, or nil.
 	refused error
 	// logged is the refusal that was logged last, while stale.
@@ -67,7 +69,7 @@ func (a *App) newSettings() {
 	s := &a.settings
 	s.reader = config.NewReader(&a.cfg)
 	s.taken = content{text: string(s.reader.Taken()), included: s.reader.TakenIncluded().Digest()}
-	s.last = s.taken
+	s.last, s.files = s.taken, config.AllFiles(a.cfg.File, s.taken.text, s.reader.TakenIncluded())
 	s.owners.set(&a.cfg, a.log)
 }
 
@@ -135,8 +137,9 @@ func (a *App) take(ctx context.Context, now content, included config.Included) e
 	if err != nil {
 		return err
 	}
+	files := config.AllFiles(a.cfg.File, now.text, included)
 	if read.Digest != in.Digest {
-		if err := a.exchange(ctx, read, false); err != nil {
+		if err := a.exchange(ctx, read, false, config.ChangedFiles(s.files, files)); err != nil {
 			return err
 		}
 	} else if s.rolledBack.Load() {
@@ -145,7 +148,7 @@ func (a *App) take(ctx context.Context, now content, included config.Included) e
 	if read.Digest == in.Digest {
 		a.relocate(read, in)
 	}
-	s.taken, s.held = now, nil
+	s.taken, s.files, s.held = now, files, nil
 	s.rolledBack.Store(false)
 	s.owners.set(&read.Config, a.log)
 	a.warnOfWaiting(read.Waiting)
@@ -312,6 +315,10 @@ func (a *App) RollBack(ctx context.Context) error {
 	defer s.mu.Unlock()
 	now := a.current.Load()
 	switch {
+	case now.rolledBack && s.refused != nil:
+		return fmt.Errorf("the settings were rolled back already, and what is in the files now cannot be used and changes nothing; there is one step back only: repair the file: %w", s.refused)
+	case now.rolledBack && !s.rolledBack.Load():
+		return errors.New("the settings in force are those of the last rollback, which the file has now, too; there is one step back only: change the file")
 	case now.rolledBack:
 		return errors.New("the settings were rolled back already, and those before are not kept: change the file")
 	case now.before == nil:
@@ -321,7 +328,7 @@ func (a *App) RollBack(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := a.exchange(context.WithoutCancel(ctx), before, true); err != nil {
+	if err := a.exchange(context.WithoutCancel(ctx), before, true, nil); err != nil {
 		return fmt.Errorf("the settings before cannot be used: %w", err)
 	}
 	s.owners.set(&before.Config, a.log)
@@ -329,7 +336,7 @@ func (a *App) RollBack(ctx context.Context) error {
 	if s.held = nil; s.refused != nil {
 		s.held = &heldContent{s.logged.content, s.refused}
 	}
-	a.log.Warn("an operator has rolled the settings back: they are in force until the file changes", "config", a.cfg.File, "digest", a.current.Load().short())
+	a.log.Warn("an operator has rolled the settings back: they are in force until the file, one that it includes, or that of the lock changes", "config", a.cfg.File, "digest", a.current.Load().short())
 	a.storeStatus()
 	return nil
 }

@@ -10,7 +10,7 @@ const rollbackUsage = `mcpedge catalog rollback [flags] URL
 
 Puts the settings in force that were in force before: backends, catalog, sets, include, policy and quotas, on one
 replica. URL is that of its admin address, as http://127.0.0.1:9090. They stay until the file of settings or a file that it
-includes changes, or the process ends. Only one step back is possible.
+includes, or the file of catalog-lock, changes, or the process ends. Only one step back is possible.
 
 `
 
@@ -34,6 +34,6 @@ func Rollback(ctx context.Context, args []string, out, stderr io.Writer) error {
 	if err := s.administer(ctx, "/v1/settings/rollback", "{}", &answer); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "generation %s with the digest %s is in force, until %s changes\n", answer.Settings.Generation, answer.Settings.Digest, printable(answer.Settings.File))
+	_, err = fmt.Fprintf(out, "generation %s with the digest %s is in force, until %s, a file that it includes or the file of its catalog-lock changes\n", answer.Settings.Generation, answer.Settings.Digest, printable(answer.Settings.File))
 	return err
 }

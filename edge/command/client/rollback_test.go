@@ -31,7 +31,7 @@ func TestRollback(t *testing.T) {
 		return out.String(), err
 	}
 	out, err := run("--token-file", token, admin.URL+"/")
-	if err != nil || out != "generation 3 with the digest 0a1b is in force, until edge.yaml changes\n" {
+	if err != nil || out != "generation 3 with the digest 0a1b is in force, until edge.yaml, a file that it includes or the file of its catalog-lock changes\n" {
 		t.Errorf("%q, %v", out, err)
 	}
 	if seen.Method != http.MethodPost || seen.URL.Path != "/v1/settings/rollback" || seen.Header.Get("Authorization") != "Bearer secret" || seen.Header.Get("Content-Type") != "application/json" {
