@@ -84,6 +84,9 @@ type App struct {
 	admin    *web.Server
 	// unready is why this replica should get no traffic. nil means ready.
 	unready atomic.Pointer[string]
+	// opened is whether requests of clients are served. Before that they are refused with 503 while the state cannot be reached, and wait
+	// otherwise.
+	opened atomic.Bool
 	// retiring makes every response close its connection.
 	retiring atomic.Bool
 	started  time.Time
@@ -143,8 +146,14 @@ func (a *App) Run(ctx context.Context, started func(endpoint string)) error {
 		defer a.auth.Wait()
 		defer stop()
 	}
-	if err := a.startState(ctx); err != nil || ctx.Err() != nil {
-		return a.ended(errors.Join(err, mcpListener.Close(), a.abandon()))
+	serveMCP := sync.OnceFunc(func() { go serve(a.mcp, mcpListener) })
+	never := func(err error) error {
+		err = errors.Join(err, a.mcp.Close())
+		_ = mcpListener.Close() // a.mcp may have closed it.
+		return a.ended(errors.Join(err, a.abandon()))
+	}
+	if err := a.startState(ctx, serveMCP); err != nil || ctx.Err() != nil {
+		return never(err)
 	}
 	a.notReady("waiting for the backends to be tried")
 	watching.Go(func() { a.names.Run(run) })
@@ -156,9 +165,10 @@ func (a *App) Run(ctx context.Context, started func(endpoint string)) error {
 	a.tasks.Start()
 	a.stateful.Start(run)
 	if ctx.Err() != nil {
-		return a.ended(errors.Join(mcpListener.Close(), a.abandon()))
+		return never(nil)
 	}
-	go serve(a.mcp, mcpListener)
+	a.opened.Store(true)
+	serveMCP()
 	a.unready.Store(nil)
 	endpoint := a.tls.scheme() + mcpListener.Addr().String() + endpointPath
 	a.logServing(endpoint)
@@ -276,6 +286,17 @@ func (a *App) close(grace context.Context) error {
 	return errors.Join(a.durable.Close(), a.admin.Close(), a.closeAudit(), a.closeTelemetry())
 }
 
+// onceOpen refuses requests until the edge serves.
+func (a *App) onceOpen(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !a.opened.Load() {
+			web.Starting(w)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
 // retire makes every response close its connection (HTTP/2's with a GOAWAY) once the drain has
 // begun.
 func (a *App) retire(next http.Handler) http.Handler {
@@ -333,7 +354,7 @@ func (a *App) servers(router *era.Router) {
 		mux.Handle("/{$}", page)
 	}
 	errorLog := slog.NewLogLogger(a.log.Handler(), slog.LevelDebug)
-	a.mcp = web.NewServer(a.retire(first(endpoint, page, mux)), web.ServerOptions{
+	a.mcp = web.NewServer(a.retire(a.onceOpen(first(endpoint, page, mux))), web.ServerOptions{
 		ReadTimeout: a.cfg.Limits.ReadTimeout, MaxHeader: int(a.cfg.Limits.Headers), HTTP2Streams: a.cfg.Limits.HTTP2Streams,
 		MaxAge: a.cfg.Limits.ConnectionAge, Proxies: a.proxies, MaxPerAddress: a.connections().perAddress, Refused: func() { a.telemetry.Hit(telemetry.BoundAddress) },
 		TLS: a.tls.mcpServer(), ErrorLog: errorLog,

@@ -72,7 +72,7 @@ func reportRedis(url string, known bool, err error, out io.Writer) error {
 			_, _ = fmt.Fprintf(out, "note    redis: %s does not report its maxmemory-policy: make sure that it is noeviction, or sessions are lost when its memory is full\n", url)
 		}
 	case errors.Is(err, state.ErrUnavailable) && !lasting(err):
-		_, _ = fmt.Fprintf(out, "note    redis: %s cannot be used from here: %v; an edge that starts waits for it, unready and without serving; one that runs stays ready, and refuses what needs it with 503\n", url, err)
+		_, _ = fmt.Fprintf(out, "note    redis: %s cannot be used from here: %v; an edge that starts waits for it, unready, and answers clients with 503; one that runs stays ready, and refuses what needs it with 503\n", url, err)
 	default:
 		_, _ = fmt.Fprintf(out, "error   redis %s: %v\n", url, err)
 		return fmt.Errorf("redis: %w", err)

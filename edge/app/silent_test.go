@@ -233,10 +233,11 @@ func serveInMemoryWith(t *testing.T, admin bool, cfg config.Config) *memoryListe
 	l.accepted = accept.NewListener(l, accept.Options{WriteTimeout: cfg.Limits.WriteTimeout})
 	server := map[bool]*web.Server{false: a.mcp, true: a.admin}[admin]
 	ctx, stop := context.WithCancel(context.Background())
-	if err := a.startState(ctx); err != nil {
+	if err := a.startState(ctx, func() {}); err != nil {
 		t.Fatal(err)
 	}
 	a.stateful.Start(ctx)
+	a.opened.Store(true)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

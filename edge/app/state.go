@@ -68,8 +68,8 @@ const (
 // startState waits until the state can be used. Before that this replica is not ready: a replica
 // that never reached its state must not replace others that did. It also returns nil when ctx ends,
 // since the process was then asked to end. Later failures of the state end nothing: the stateless
-// era keeps working, and the other recovers by itself.
-func (a *App) startState(ctx context.Context) error {
+// era keeps working, and the other recovers by itself. It calls away after each attempt that fails.
+func (a *App) startState(ctx context.Context, away func()) error {
 	for failures := new(telemetry.Repeated); ; {
 		err := a.tryState(ctx)
 		if err == nil {
@@ -85,6 +85,7 @@ func (a *App) startState(ctx context.Context) error {
 			return fmt.Errorf("state: %w", err)
 		}
 		a.notReady("the state cannot be reached: %v", err)
+		away()
 		if failures.Failed(err, time.Now()) {
 			a.log.Warn("the state cannot be reached; trying on", "error", err)
 		}

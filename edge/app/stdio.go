@@ -31,7 +31,7 @@ func (a *App) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	watching.Go(func() { a.tls.Watch(run) })
 	watching.Go(func() { a.watchSettings(run) })
 	a.pool.Start(run)
-	if err := a.startState(ctx); err != nil || ctx.Err() != nil {
+	if err := a.startState(ctx, func() {}); err != nil || ctx.Err() != nil {
 		return a.ended(errors.Join(err, a.abandon()))
 	}
 	watching.Go(func() { a.disabled.Run(run) })

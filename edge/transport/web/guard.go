@@ -192,6 +192,15 @@ func (g *Guard) Answer(w http.ResponseWriter, status int, body []byte) {
 	_, _ = w.Write(body)
 }
 
+// Starting answers a request that arrives before the server serves any, because its state cannot be reached.
+func Starting(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", TypeJSON)
+	w.Header().Set("Connection", "close")
+	RetryAfter(w, http.StatusServiceUnavailable, 0)
+	w.WriteHeader(http.StatusServiceUnavailable)
+	_, _ = w.Write(refusal(codeNotNow, "this replica starts, and does not reach its state yet; retry, at another replica if there is one"))
+}
+
 // RetryAfter sets the header, unless it is set, for the statuses after which a client may retry: in
 // whole seconds, at least one.
 func RetryAfter(w http.ResponseWriter, status int, after time.Duration) {
