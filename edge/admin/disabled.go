@@ -26,8 +26,10 @@ type Disabler interface {
 	// Disable disables what the entry names, on all replicas, and returns the entry with its time. The errors are
 	// disabled.ErrFull and those of the medium.
 	Disable(ctx context.Context, e disabled.Entry) (disabled.Entry, error)
-	// Enable enables again what is disabled. The errors are disabled.ErrNotDisabled and those of the medium.
-	Enable(ctx context.Context, id disabled.ID) error
+	// Enable enables again what is disabled; the entry has its ID and the operator. The errors are disabled.ErrNotDisabled and those of the medium.
+	Enable(ctx context.Context, e disabled.Entry) error
+	// Shared reports whether other replicas, and this one after its next start, know what is disabled.
+	Shared() bool
 }
 
 // Finder finds what an operator names. kind and backend may be empty. The error is a *disabled.NotFoundError, or says what is wrong with
@@ -57,7 +59,9 @@ func (s *disabledService) ListDisabled(context.Context, *pb.ListDisabledRequest)
 func (s *disabledService) Disable(ctx context.Context, in *pb.DisableRequest) (*pb.DisableResponse, error) {
 	found, err := s.find(disabled.Kind(in.GetKind()), in.GetBackend(), in.GetName())
 	var done disabled.Entry
+	var before *pb.Disabled
 	err = s.act(ctx, ActDisable, in, found.ID, found.Canonical, err, func(by mcp.Principal) (err error) {
+		before = s.entryOf(found.ID)
 		done, err = s.disabler.Disable(ctx, disabled.Entry{
 			ID: found.ID, Canonical: found.Canonical, Reason: in.GetReason(), Issuer: by.Issuer, Subject: by.Subject, SubjectIsClient: by.SubjectIsClient,
 		})
@@ -66,7 +70,17 @@ func (s *disabledService) Disable(ctx context.Context, in *pb.DisableRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	return &pb.DisableResponse{Disabled: disabledEntry(&done), Unlisted: found.Unlisted}, nil
+	return &pb.DisableResponse{Disabled: disabledEntry(&done), Unlisted: found.Unlisted, Replaced: before, ThisProcessOnly: !s.disabler.Shared()}, nil
+}
+
+// entryOf returns what is disabled with an ID, as far as this replica knows; nil if nothing is.
+func (s *disabledService) entryOf(id disabled.ID) *pb.Disabled {
+	for _, e := range s.disabler.List().Entries() {
+		if e.ID == id {
+			return disabledEntry(&e)
+		}
+	}
+	return nil
 }
 
 // Enable implements DisabledService.
@@ -75,11 +89,13 @@ func (s *disabledService) Enable(ctx context.Context, in *pb.EnableRequest) (*pb
 		return nil, errNotLoaded
 	}
 	was, err := s.named(in)
-	err = s.act(ctx, ActEnable, in, was.ID, was.Canonical, err, func(mcp.Principal) error { return s.disabler.Enable(ctx, was.ID) })
+	err = s.act(ctx, ActEnable, in, was.ID, was.Canonical, err, func(by mcp.Principal) error {
+		return s.disabler.Enable(ctx, disabled.Entry{ID: was.ID, Issuer: by.Issuer, Subject: by.Subject, SubjectIsClient: by.SubjectIsClient})
+	})
 	if err != nil {
 		return nil, err
 	}
-	return &pb.EnableResponse{Enabled: disabledEntry(&was)}, nil
+	return &pb.EnableResponse{Enabled: disabledEntry(&was), ThisProcessOnly: !s.disabler.Shared()}, nil
 }
 
 // asked is what both requests have.

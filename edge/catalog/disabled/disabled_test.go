@@ -169,11 +169,11 @@ func TestDisableAndEnable(t *testing.T) {
 			if got := r.List().Entries(); len(got) != 1 || got[0] != again || !again.Since.After(done.Since) {
 				t.Errorf("%+v", got)
 			}
-			must(t, r.Enable(t.Context(), again.ID))
+			must(t, r.Enable(t.Context(), again))
 			if r.List() != nil || len(seen) != 2 || seen[1] != nil {
 				t.Errorf("%v after %v", names(r.List()), seen)
 			}
-			if err := r.Enable(t.Context(), again.ID); !errors.Is(err, ErrNotDisabled) {
+			if err := r.Enable(t.Context(), again); !errors.Is(err, ErrNotDisabled) {
 				t.Errorf("enabled twice: %v", err)
 			}
 		})
@@ -195,7 +195,7 @@ func TestReplicasFollow(t *testing.T) {
 			t.Errorf("announced: %q", got)
 		}
 		s.deaf = true
-		must(t, a.Enable(t.Context(), tool("x").ID))
+		must(t, a.Enable(t.Context(), tool("x")))
 		synctest.Wait()
 		if b.List() == nil {
 			t.Error("it heard what was not announced")
@@ -228,7 +228,7 @@ func testLostWrites(t *testing.T) {
 	must(t, b.Load(t.Context()))
 	before := maps.Clone(s.values)
 	cut.away = true
-	must(t, a.Enable(t.Context(), tool("x").ID))
+	must(t, a.Enable(t.Context(), tool("x")))
 	_, err = a.Disable(t.Context(), tool("y"))
 	must(t, err)
 	if err := b.Load(t.Context()); !errors.Is(err, errAway) || !slices.Equal(names(b.List()), []string{"tool:x"}) {
@@ -274,7 +274,7 @@ func TestBounds(t *testing.T) {
 		e := tool(fmt.Sprint(i))
 		_, err := r.Disable(t.Context(), e)
 		must(t, err)
-		must(t, r.Enable(t.Context(), e.ID))
+		must(t, r.Enable(t.Context(), e))
 	}
 	must(t, r.Load(t.Context()))
 	if len(r.known) != maxKept || len(s.values) != maxKept {
@@ -311,11 +311,11 @@ func TestUnreadable(t *testing.T) {
 	}
 	_, err := r.Disable(t.Context(), Entry{ID: ID{Kind: Set, Name: "late"}})
 	must(t, err)
-	must(t, r.Enable(t.Context(), ID{Kind: Set, Name: "late"}))
+	must(t, r.Enable(t.Context(), Entry{ID: ID{Kind: Set, Name: "late"}}))
 	_, err = r.Disable(t.Context(), tool("x"))
 	must(t, err)
-	must(t, r.Enable(t.Context(), tool("x").ID))
-	for _, want := range []string{"an operator has disabled a tool", "operator=ada", "reason=\"it leaks\"", "a tool that an operator had disabled is enabled again"} {
+	must(t, r.Enable(t.Context(), tool("x")))
+	for _, want := range []string{"an operator has disabled a tool", "a tool that an operator had disabled is enabled again\" tool=x operator=ada issuer=i", "reason=\"it leaks\""} {
 		if strings.Count(log.String(), want) != 1 {
 			t.Errorf("the log lacks %q:\n%s", want, &log)
 		}
@@ -364,7 +364,7 @@ func TestClockOfTheStore(t *testing.T) {
 		t.Errorf("it is disabled since %v", done.Since)
 	}
 	s.ahead = -time.Hour // another server took over
-	must(t, b.Enable(t.Context(), tool("x").ID))
+	must(t, b.Enable(t.Context(), tool("x")))
 	must(t, a.Load(t.Context()))
 	if a.List() != nil || b.List() != nil {
 		t.Errorf("%q, %q", names(a.List()), names(b.List()))
@@ -382,7 +382,7 @@ func TestRestoreIsNotLater(t *testing.T) {
 	s.before = func() {
 		s.before = nil
 		must(t, b.Load(t.Context()))
-		must(t, b.Enable(t.Context(), tool("x").ID))
+		must(t, b.Enable(t.Context(), tool("x")))
 	}
 	must(t, a.Load(t.Context()))
 	fresh := quiet(s)

@@ -120,6 +120,9 @@ func (r *Registry) OnChange(fn func(*List)) { r.changed = fn }
 // List returns what is disabled, as far as this replica knows; nil if nothing is.
 func (r *Registry) List() *List { return r.list.Load() }
 
+// Shared reports whether other replicas know what is disabled, and this one after its next start.
+func (r *Registry) Shared() bool { return r.o.Store != nil }
+
 // Loaded reports whether the Store was ever read. Before that this replica must not serve anything. It is true without a Store.
 func (r *Registry) Loaded() bool { return r.o.Store == nil || r.read.Load() != nil }
 
@@ -188,9 +191,12 @@ func (r *Registry) Disable(ctx context.Context, e Entry) (Entry, error) {
 	return done.entry(), err
 }
 
-// Enable enables again what is disabled, on all replicas. The error is ErrNotDisabled, or as that of Disable.
-func (r *Registry) Enable(ctx context.Context, id ID) error {
-	_, err := r.act(ctx, record{Kind: id.Kind, Name: id.Name, Backend: id.Backend, Enabled: true}, func(known bool) error {
+// Enable enables again what is disabled, on all replicas: that with the ID of an entry, which has the operator. The error is ErrNotDisabled, or
+// as that of Disable.
+func (r *Registry) Enable(ctx context.Context, e Entry) error {
+	_, err := r.act(ctx, record{
+		Kind: e.Kind, Name: e.Name, Backend: e.Backend, Enabled: true, Issuer: e.Issuer, Subject: e.Subject, SubjectIsClient: e.SubjectIsClient,
+	}, func(known bool) error {
 		if !known {
 			return ErrNotDisabled
 		}
@@ -304,7 +310,9 @@ func (r *Registry) apply() {
 	}
 	for _, e := range was.Entries() {
 		if now == nil || !now.ids[e.ID] {
-			r.o.Logger.Info("a "+string(e.Kind)+" that an operator had disabled is enabled again", string(e.Kind), cmp.Or(e.Canonical, e.Name))
+			by := r.known[e.key()] // none if it was pruned
+			r.o.Logger.Info("a "+string(e.Kind)+" that an operator had disabled is enabled again",
+				string(e.Kind), cmp.Or(e.Canonical, e.Name), "operator", by.Subject, "issuer", by.Issuer)
 		}
 	}
 }

@@ -23,13 +23,18 @@ http://127.0.0.1:9090.
 
 const disabledUsage = `mcpedge catalog disabled [flags] [URL]
 
-Lists what operators have disabled: kind, name, backend of a tool, since when, by whom and why, separated by tabs. URL is that of the admin address of a
+Lists what operators have disabled: kind, name, backend of a tool, since when, by whom and why, separated by tabs, below a line of titles. URL is that of the admin address of a
 replica; without it, http://127.0.0.1:9090.
 
 `
 
-// followText says when a change has taken effect.
-const followText = "this replica, and those that share its Redis, follow within a second, or once they reach it again\n"
+// follows says when and where a change has taken effect.
+func follows(thisProcessOnly bool) string {
+	if thisProcessOnly {
+		return "its state is in its memory, so that no other replica follows, and the end of the process enables everything"
+	}
+	return "this replica, and those that share its Redis, follow within a second, or once they reach it again"
+}
 
 const adminURL = "http://127.0.0.1:9090"
 
@@ -44,6 +49,18 @@ func (d *disabled) String() string {
 	text := printable(d.Kind) + " " + printable(d.Name)
 	if d.Backend != "" {
 		text += " of the backend " + printable(d.Backend)
+	}
+	return text
+}
+
+// how says since when it is disabled, by whom and why.
+func (d *disabled) how() string {
+	text := "since " + printable(d.Since)
+	if d.Operator.Subject != "" {
+		text += " by " + printable(d.Operator.Subject)
+	}
+	if d.Reason != "" {
+		text += " (" + printable(d.Reason) + ")"
 	}
 	return text
 }
@@ -94,13 +111,26 @@ func Disable(ctx context.Context, args []string, out, stderr io.Writer) error {
 		return err
 	}
 	var answer struct {
-		Disabled disabled
-		Unlisted bool
+		Disabled                  disabled
+		Replaced                  *disabled
+		Unlisted, ThisProcessOnly bool
 	}
 	if err := s.send(ctx, "/v1/catalog/disable", c, &answer); err != nil {
 		return err
 	}
-	if _, err = fmt.Fprintf(out, "the %s is disabled until it is enabled again: "+followText, &answer.Disabled); err == nil && answer.Unlisted {
+	until := "until it is enabled again"
+	if answer.ThisProcessOnly {
+		until += ", and at this replica alone"
+	}
+	if _, err = fmt.Fprintf(out, "the %s is disabled %s: %s\n", &answer.Disabled, until, follows(answer.ThisProcessOnly)); err != nil {
+		return err
+	}
+	if was := answer.Replaced; was != nil {
+		if _, err = fmt.Fprintf(out, "it was disabled already, %s: the new reason, operator and time replace these\n", was.how()); err != nil {
+			return err
+		}
+	}
+	if answer.Unlisted {
 		_, err = fmt.Fprintf(out, "its backend lists no such tool now, or only to some callers: check the name\n")
 	}
 	return err
@@ -113,11 +143,14 @@ func Enable(ctx context.Context, args []string, out, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	var answer struct{ Enabled disabled }
+	var answer struct {
+		Enabled         disabled
+		ThisProcessOnly bool
+	}
 	if err := s.send(ctx, "/v1/catalog/enable", c, &answer); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "the %s is enabled: "+followText, &answer.Enabled)
+	_, err = fmt.Fprintf(out, "the %s is enabled: %s\n", &answer.Enabled, follows(answer.ThisProcessOnly))
 	return err
 }
 
@@ -138,6 +171,13 @@ func Disabled(ctx context.Context, args []string, out, stderr io.Writer) error {
 	}
 	var answer struct{ Disabled []disabled }
 	if err := s.administer(ctx, "/v1/catalog/disabled", "", &answer); err != nil {
+		return err
+	}
+	if len(answer.Disabled) == 0 {
+		_, err = fmt.Fprintln(out, "nothing is disabled")
+		return err
+	}
+	if _, err := fmt.Fprintln(out, "KIND\tNAME\tBACKEND\tSINCE\tOPERATOR\tREASON"); err != nil {
 		return err
 	}
 	for _, d := range answer.Disabled {

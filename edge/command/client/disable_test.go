@@ -34,20 +34,34 @@ func TestDisableAndEnable(t *testing.T) {
 			args: []string{"crm_export", "--reason", "it leaks", "--backend", "crm", admin.URL + "/"},
 			body: `{"disabled":{"kind":"tool","name":"crm_export","backend":"crm"},"unlisted":true}`,
 			seen: "POST /v1/catalog/disable", sent: `{"name":"crm_export","backend":"crm","reason":"it leaks"}`,
-			out: "the tool crm_export of the backend crm is disabled until it is enabled again: " + followText +
+			out: "the tool crm_export of the backend crm is disabled until it is enabled again: " + follows(false) + "\n" +
 				"its backend lists no such tool now, or only to some callers: check the name\n",
+		},
+		{
+			do:   func(args ...string) error { return Disable(t.Context(), args, &out, io.Discard) },
+			args: []string{"s", admin.URL},
+			body: `{"disabled":{"kind":"set","name":"s"},"replaced":{"kind":"set","name":"s","reason":"leaks","since":"2026-01-02T03:04:05Z","operator":{"subject":"ada"}},"thisProcessOnly":true}`,
+			seen: "POST /v1/catalog/disable", sent: `{"name":"s"}`,
+			out: "the set s is disabled until it is enabled again, and at this replica alone: its state is in its memory, so that no other replica follows, " +
+				"and the end of the process enables everything\n" +
+				"it was disabled already, since 2026-01-02T03:04:05Z by ada (leaks): the new reason, operator and time replace these\n",
 		},
 		{
 			do:   func(args ...string) error { return Enable(t.Context(), args, &out, io.Discard) },
 			args: []string{"--kind", "set", "s", admin.URL}, body: `{"enabled":{"kind":"set","name":"s"}}`,
 			seen: "POST /v1/catalog/enable", sent: `{"name":"s","kind":"set"}`,
-			out: "the set s is enabled: " + followText,
+			out: "the set s is enabled: " + follows(false) + "\n",
+		},
+		{
+			do:   func(args ...string) error { return Disabled(t.Context(), args, &out, io.Discard) },
+			args: []string{admin.URL}, body: `{}`,
+			seen: "GET /v1/catalog/disabled", out: "nothing is disabled\n",
 		},
 		{
 			do:   func(args ...string) error { return Disabled(t.Context(), args, &out, io.Discard) },
 			args: []string{admin.URL},
 			body: `{"disabled":[{"kind":"set","name":"s","backend":"","reason":"two\nlines","since":"2026-01-02T03:04:05Z","operator":{"subject":"ada"}}]}`,
-			seen: "GET /v1/catalog/disabled", out: "set\ts\t\t2026-01-02T03:04:05Z\tada\t" + printable("two\nlines") + "\n",
+			seen: "GET /v1/catalog/disabled", out: "KIND\tNAME\tBACKEND\tSINCE\tOPERATOR\tREASON\nset\ts\t\t2026-01-02T03:04:05Z\tada\t" + printable("two\nlines") + "\n",
 		},
 	} {
 		out.Reset()

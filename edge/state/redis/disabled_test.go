@@ -51,7 +51,7 @@ func TestDisabledWhileCutOff(t *testing.T) {
 	await.Until(t, "the other replica to follow", has(far, true, false))
 	p.refuse(true)
 	disable("second")
-	must(t, near.Enable(t.Context(), tool("first").ID))
+	must(t, near.Enable(t.Context(), tool("first")))
 	if _, err := far.Disable(t.Context(), tool("third")); !errors.Is(err, state.ErrUnavailable) {
 		t.Errorf("disabled while it is cut off: %v", err)
 	}

@@ -181,9 +181,13 @@ type DisableResponse struct {
 	// What is disabled.
 	Disabled *Disabled `protobuf:"bytes,1,opt,name=disabled,proto3" json:"disabled,omitempty"`
 	// The backend does not list such a tool now, or only to some callers: the name may be mistaken.
-	Unlisted      bool `protobuf:"varint,2,opt,name=unlisted,proto3" json:"unlisted,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Unlisted bool `protobuf:"varint,2,opt,name=unlisted,proto3" json:"unlisted,omitempty"`
+	// What was disabled under the name before, with its reason, operator and time, which are replaced; absent: nothing was.
+	Replaced *Disabled `protobuf:"bytes,3,opt,name=replaced,proto3" json:"replaced,omitempty"`
+	// The state is in the memory of this replica: no other replica follows, and it is enabled again when the process ends.
+	ThisProcessOnly bool `protobuf:"varint,4,opt,name=this_process_only,json=thisProcessOnly,proto3" json:"this_process_only,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *DisableResponse) Reset() {
@@ -226,6 +230,20 @@ func (x *DisableResponse) GetDisabled() *Disabled {
 func (x *DisableResponse) GetUnlisted() bool {
 	if x != nil {
 		return x.Unlisted
+	}
+	return false
+}
+
+func (x *DisableResponse) GetReplaced() *Disabled {
+	if x != nil {
+		return x.Replaced
+	}
+	return nil
+}
+
+func (x *DisableResponse) GetThisProcessOnly() bool {
+	if x != nil {
+		return x.ThisProcessOnly
 	}
 	return false
 }
@@ -305,9 +323,11 @@ func (x *EnableRequest) GetReason() string {
 type EnableResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What was disabled.
-	Enabled       *Disabled `protobuf:"bytes,1,opt,name=enabled,proto3" json:"enabled,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Enabled *Disabled `protobuf:"bytes,1,opt,name=enabled,proto3" json:"enabled,omitempty"`
+	// As in DisableResponse.
+	ThisProcessOnly bool `protobuf:"varint,2,opt,name=this_process_only,json=thisProcessOnly,proto3" json:"this_process_only,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *EnableResponse) Reset() {
@@ -345,6 +365,13 @@ func (x *EnableResponse) GetEnabled() *Disabled {
 		return x.Enabled
 	}
 	return nil
+}
+
+func (x *EnableResponse) GetThisProcessOnly() bool {
+	if x != nil {
+		return x.ThisProcessOnly
+	}
+	return false
 }
 
 // Disabled is a tool, a backend or a set that an operator has disabled.
@@ -450,17 +477,20 @@ const file_mcpedge_admin_v1_disabled_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x18\n" +
 	"\abackend\x18\x03 \x01(\tR\abackend\x12\x16\n" +
-	"\x06reason\x18\x04 \x01(\tR\x06reason\"e\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\"\xc9\x01\n" +
 	"\x0fDisableResponse\x126\n" +
 	"\bdisabled\x18\x01 \x01(\v2\x1a.mcpedge.admin.v1.DisabledR\bdisabled\x12\x1a\n" +
-	"\bunlisted\x18\x02 \x01(\bR\bunlisted\"i\n" +
+	"\bunlisted\x18\x02 \x01(\bR\bunlisted\x126\n" +
+	"\breplaced\x18\x03 \x01(\v2\x1a.mcpedge.admin.v1.DisabledR\breplaced\x12*\n" +
+	"\x11this_process_only\x18\x04 \x01(\bR\x0fthisProcessOnly\"i\n" +
 	"\rEnableRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x18\n" +
 	"\abackend\x18\x03 \x01(\tR\abackend\x12\x16\n" +
-	"\x06reason\x18\x04 \x01(\tR\x06reason\"F\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\"r\n" +
 	"\x0eEnableResponse\x124\n" +
-	"\aenabled\x18\x01 \x01(\v2\x1a.mcpedge.admin.v1.DisabledR\aenabled\"\xcf\x01\n" +
+	"\aenabled\x18\x01 \x01(\v2\x1a.mcpedge.admin.v1.DisabledR\aenabled\x12*\n" +
+	"\x11this_process_only\x18\x02 \x01(\bR\x0fthisProcessOnly\"\xcf\x01\n" +
 	"\bDisabled\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x18\n" +
@@ -501,20 +531,21 @@ var file_mcpedge_admin_v1_disabled_proto_goTypes = []any{
 var file_mcpedge_admin_v1_disabled_proto_depIdxs = []int32{
 	6, // 0: mcpedge.admin.v1.ListDisabledResponse.disabled:type_name -> mcpedge.admin.v1.Disabled
 	6, // 1: mcpedge.admin.v1.DisableResponse.disabled:type_name -> mcpedge.admin.v1.Disabled
-	6, // 2: mcpedge.admin.v1.EnableResponse.enabled:type_name -> mcpedge.admin.v1.Disabled
-	7, // 3: mcpedge.admin.v1.Disabled.operator:type_name -> mcpedge.admin.v1.Principal
-	8, // 4: mcpedge.admin.v1.Disabled.since:type_name -> google.protobuf.Timestamp
-	0, // 5: mcpedge.admin.v1.DisabledService.ListDisabled:input_type -> mcpedge.admin.v1.ListDisabledRequest
-	2, // 6: mcpedge.admin.v1.DisabledService.Disable:input_type -> mcpedge.admin.v1.DisableRequest
-	4, // 7: mcpedge.admin.v1.DisabledService.Enable:input_type -> mcpedge.admin.v1.EnableRequest
-	1, // 8: mcpedge.admin.v1.DisabledService.ListDisabled:output_type -> mcpedge.admin.v1.ListDisabledResponse
-	3, // 9: mcpedge.admin.v1.DisabledService.Disable:output_type -> mcpedge.admin.v1.DisableResponse
-	5, // 10: mcpedge.admin.v1.DisabledService.Enable:output_type -> mcpedge.admin.v1.EnableResponse
-	8, // [8:11] is the sub-list for method output_type
-	5, // [5:8] is the sub-list for method input_type
-	5, // [5:5] is the sub-list for extension type_name
-	5, // [5:5] is the sub-list for extension extendee
-	0, // [0:5] is the sub-list for field type_name
+	6, // 2: mcpedge.admin.v1.DisableResponse.replaced:type_name -> mcpedge.admin.v1.Disabled
+	6, // 3: mcpedge.admin.v1.EnableResponse.enabled:type_name -> mcpedge.admin.v1.Disabled
+	7, // 4: mcpedge.admin.v1.Disabled.operator:type_name -> mcpedge.admin.v1.Principal
+	8, // 5: mcpedge.admin.v1.Disabled.since:type_name -> google.protobuf.Timestamp
+	0, // 6: mcpedge.admin.v1.DisabledService.ListDisabled:input_type -> mcpedge.admin.v1.ListDisabledRequest
+	2, // 7: mcpedge.admin.v1.DisabledService.Disable:input_type -> mcpedge.admin.v1.DisableRequest
+	4, // 8: mcpedge.admin.v1.DisabledService.Enable:input_type -> mcpedge.admin.v1.EnableRequest
+	1, // 9: mcpedge.admin.v1.DisabledService.ListDisabled:output_type -> mcpedge.admin.v1.ListDisabledResponse
+	3, // 10: mcpedge.admin.v1.DisabledService.Disable:output_type -> mcpedge.admin.v1.DisableResponse
+	5, // 11: mcpedge.admin.v1.DisabledService.Enable:output_type -> mcpedge.admin.v1.EnableResponse
+	9, // [9:12] is the sub-list for method output_type
+	6, // [6:9] is the sub-list for method input_type
+	6, // [6:6] is the sub-list for extension type_name
+	6, // [6:6] is the sub-list for extension extendee
+	0, // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_mcpedge_admin_v1_disabled_proto_init() }
