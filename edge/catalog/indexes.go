@@ -1,11 +1,13 @@
 package catalog
 
 import (
+	"encoding/json"
 	"slices"
 	"sync"
 
 	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
 	"github.com/mcpedge/mcpedge/edge/catalog/search"
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 )
 
 // indexes keeps the last index of each set with search of a generation, for later views with the same tools. The zero value has no sets,
@@ -57,6 +59,29 @@ func (x *indexes) of(set string, tools *toolSet) *search.Index {
 		x.last[set] = made
 	}
 	return made.index
+}
+
+// indexOf returns the index of a list of tools. A tool that is not for models has no words in it.
+func indexOf(tools *toolSet) *search.Index {
+	documents := make([]search.Document, len(tools.List.Entries))
+	for i, e := range tools.List.Entries {
+		t := tools.ByName[e.key]
+		if !forModels(t.Proto.GetMetaJson()) {
+			continue
+		}
+		d := search.Document{Name: t.ShownName, Description: t.Shown.GetTitle() + " " + t.Shown.GetDescription()}
+		properties, _ := jsonrpc.Member([]byte(t.Shown.GetInputSchemaJson()), "properties")
+		if jsonrpc.TypeOf(properties) == jsonrpc.Object {
+			_ = jsonrpc.Members(properties, func(name string, value json.RawMessage) error {
+				text, _ := jsonrpc.Member(value, "description")
+				words, _ := jsonrpc.Unquote(text)
+				d.Arguments = append(d.Arguments, name, words)
+				return nil
+			})
+		}
+		documents[i] = d
+	}
+	return search.New(documents)
 }
 
 // indexBytes is about what a tool takes in the index of a set.

@@ -24,6 +24,8 @@ type Set struct {
 	Search bool
 	// Listed selects by backends, groups and tools what a set with Search lists all the same.
 	Listed Selection
+	// ResourceTools means that the set lists tools that list and read its resources.
+	ResourceTools bool
 	// Include selects the members of the set, and Exclude those of them that it does not have.
 	Include, Exclude Selection
 }
@@ -131,7 +133,7 @@ func (s *Set) Equal(other *Set) bool { return s.digest() == other.digest() }
 
 func (s *Set) digest() uint64 {
 	h := fnv.New64a()
-	_ = json.NewEncoder(h).Encode([]any{s.Name, s.Title, s.Instructions, s.Private, s.Include.texts(), s.Exclude.texts(), s.Search, s.Listed.texts()})
+	_ = json.NewEncoder(h).Encode([]any{s.Name, s.Title, s.Instructions, s.Private, s.Include.texts(), s.Exclude.texts(), s.Search, s.Listed.texts(), s.ResourceTools})
 	return h.Sum64()
 }
 
