@@ -187,7 +187,7 @@ func (t *Target) Find(rules *revision.Rules, who *mcp.Principal, query string, l
 		if start > len(`{"tools":[`) {
 			out = append(out, ',')
 		}
-		out = one.appendFound(out, rules, t.view.search.directOnly[one], most)
+		out = appendFound(out, rules, one.ShownName, tools.shownOf(one), t.view.search.directOnly[one], most)
 		if len(out) > most {
 			out = out[:start]
 			break
@@ -198,19 +198,19 @@ func (t *Target) Find(rules *revision.Rules, who *mcp.Principal, query string, l
 
 // appendFound appends a tool to the result of a search, without its schema if the result would be longer than most bytes with that. direct
 // means that it must be called by its own name.
-func (t *Tool) appendFound(dst []byte, rules *revision.Rules, direct bool, most int) []byte {
-	dst = jsonrpc.AppendString(append(dst, `{"name":`...), t.ShownName)
-	if text := t.Shown.GetDescription(); text != "" {
+func appendFound(dst []byte, rules *revision.Rules, name string, shown *pb.Tool, direct bool, most int) []byte {
+	dst = jsonrpc.AppendString(append(dst, `{"name":`...), name)
+	if text := shown.GetDescription(); text != "" {
 		dst = jsonrpc.AppendString(append(dst, `,"description":`...), mcp.ClipText(text))
 	}
 	if direct {
 		dst = append(dst, `,"direct":true`...)
 	}
 	bare := len(dst)
-	if bare+len(t.Shown.GetInputSchemaJson()) >= most {
+	if bare+len(shown.GetInputSchemaJson()) >= most {
 		return append(dst, '}')
 	}
-	dst, err := translate.AppendInputSchema(append(dst, `,"inputSchema":`...), rules, t.Shown.GetInputSchemaJson())
+	dst, err := translate.AppendInputSchema(append(dst, `,"inputSchema":`...), rules, shown.GetInputSchemaJson())
 	if err != nil || len(dst) >= most {
 		dst = dst[:bare]
 	}

@@ -18,10 +18,11 @@ type indexes struct {
 	last map[string]indexed
 }
 
-// indexed is an index and the tools that it is of, in their order.
+// indexed is an index and the tools that it is of, in their order and form.
 type indexed struct {
-	tools []*Tool
-	index *search.Index
+	tools   []*Tool
+	schemas overlay.Schemas
+	index   *search.Index
 }
 
 // retain keeps the indexes of the sets with search of a generation, and frees those of others.
@@ -49,10 +50,10 @@ func (x *indexes) of(set string, tools *toolSet) *search.Index {
 	x.mu.Lock()
 	known := x.last[set]
 	x.mu.Unlock()
-	if known.index != nil && slices.Equal(known.tools, all) {
+	if known.index != nil && known.schemas == tools.schemas && slices.Equal(known.tools, all) {
 		return known.index
 	}
-	made := indexed{all, indexOf(tools)}
+	made := indexed{all, tools.schemas, indexOf(tools)}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if _, ok := x.last[set]; ok { // not of a view of another generation
@@ -69,8 +70,9 @@ func indexOf(tools *toolSet) *search.Index {
 		if !forModels(t.Proto.GetMetaJson()) {
 			continue
 		}
-		d := search.Document{Name: t.ShownName, Description: t.Shown.GetTitle() + " " + t.Shown.GetDescription()}
-		properties, _ := jsonrpc.Member([]byte(t.Shown.GetInputSchemaJson()), "properties")
+		shown := tools.shownOf(t)
+		d := search.Document{Name: t.ShownName, Description: shown.GetTitle() + " " + shown.GetDescription()}
+		properties, _ := jsonrpc.Member([]byte(shown.GetInputSchemaJson()), "properties")
 		if jsonrpc.TypeOf(properties) == jsonrpc.Object {
 			_ = jsonrpc.Members(properties, func(name string, value json.RawMessage) error {
 				text, _ := jsonrpc.Member(value, "description")

@@ -51,6 +51,8 @@ type viewOptions struct {
 	server func(title string) *translate.Server
 	// indexes keeps the indexes of views that all callers share. nil keeps none.
 	indexes *indexes
+	// work bounds the work of making the portable schemas of one backend, as in showing.
+	work int
 }
 
 // narrow makes the view of a set. It decides which backend has a name or URI as v does, so that a
@@ -68,6 +70,7 @@ func (v *View) narrow(set *overlay.Set, c *viewOptions) *View {
 		s.backends[v.Parts[i].Backend.Name()] = v.Parts[i].Backend
 	}
 	n.Tools = s.tools(c.report)
+	s.reform(n.Tools, c.report, c.work)
 	n.Prompts = s.prompts()
 	n.members = s.resourceMembers(n.Tools)
 	n.Resources = s.resources(n.members)

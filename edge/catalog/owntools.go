@@ -122,7 +122,7 @@ func (s *narrowing) addOwnTools(n *View, c *viewOptions) {
 func (v *View) tokens() (sum int) {
 	for _, e := range v.listed.Entries {
 		if e.owner != ownTools {
-			sum += costOf(e.key, v.Tools.ByName[e.key].Shown)
+			sum += costOf(e.key, v.Tools.shownOf(v.Tools.ByName[e.key]))
 		} else {
 			sum += costOf(e.key, ownToolOf(v.set, e.key).definition)
 		}

@@ -46,7 +46,7 @@ func (s SetSummary) String() string {
 // Set returns what a set has of the added backends, as clients see it.
 func (p *Preview) Set(set *overlay.Set) SetSummary {
 	whole := p.view(p.parts)
-	v := whole.narrow(set, &viewOptions{report: whole.Tools.List.report})
+	v := whole.narrow(set, &viewOptions{report: whole.Tools.List.report, work: p.opts.SchemaWork})
 	out := SetSummary{
 		Name: set.Name, Tools: len(v.Tools.List.Entries), Prompts: len(v.Prompts.List.Entries), Resources: len(v.Resources.List.Entries),
 		Templates: len(v.Resources.TemplateList.Entries), Skills: len(v.Resources.skillList.Entries),

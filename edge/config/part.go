@@ -94,7 +94,7 @@ func (s *partCatalog) belongTo(backend string) {
 }
 
 // platformsOfSets are the keys of sets that no file of an owner may have.
-var platformsOfSets = []string{"accept-root", "search", "listed", "as-tools"}
+var platformsOfSets = []string{"accept-root", "search", "listed", "as-tools", "schemas"}
 
 // ungranted returns an error for each key of a file that the grant does not allow. Misspelled keys of
 // entries are not among them.

@@ -84,6 +84,7 @@ func TestSetsBeyondTheGrant(t *testing.T) {
 		"the root's audience": {set("accept-root: true"), "3", "sets.crm.accept-root: it is the platform's"},
 		"search":              {set("search: on"), "3", "sets.crm.search: it is the platform's"},
 		"tools":               {set("as-tools: [resources]"), "3", "sets.crm.as-tools: it is the platform's"},
+		"schemas":             {set("schemas: full"), "3", "sets.crm.schemas: it is the platform's"},
 		"the root":            {"root: crm\n", "1", "root: it is the platform's"},
 		"nothing":             {set("title: x"), "2", "sets.crm: include: it is missing"},
 		"an unknown key":      {set("includes: {tools: [x]}"), "3", "include"},

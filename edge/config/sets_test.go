@@ -77,9 +77,9 @@ func TestSearchIsRead(t *testing.T) {
 	}
 }
 
-func TestAsToolsIsRead(t *testing.T) {
+func TestFormsOfSetsAreRead(t *testing.T) {
 	c, err := loadText(t, oneBackend+`sets:
-  a: {include: {tools: ["**"]}, as-tools: [resources]}
+  a: {include: {tools: ["**"]}, as-tools: [resources], schemas: portable}
   b: {include: {tools: ["**"]}, as-tools: []}
   c: {include: {tools: ["**"]}}
 `)
@@ -98,6 +98,11 @@ func TestAsToolsIsRead(t *testing.T) {
 		t.Error("a set differs from itself")
 	} else if same.ResourceTools = false; same.Equal(a.Set) {
 		t.Error("as-tools makes no difference")
+	}
+	if same := *a.Set; same.Schemas != overlay.SchemasPortable || sets["b"].Schemas != "" {
+		t.Errorf("schemas: %q and %q", same.Schemas, sets["b"].Schemas)
+	} else if same.Schemas = overlay.SchemasFull; same.Equal(a.Set) {
+		t.Error("schemas make no difference")
 	}
 }
 
@@ -121,6 +126,7 @@ func TestInvalidSets(t *testing.T) {
 		"sets: {a: {include: {tools: [a]}, search: on, listed: {prompts: [a]}}}": "prompts",
 		"sets:\n  a:\n    include: {tools: [a]}\n    as-tools: [prompts]\n":      `6: sets.a.as-tools: "prompts" cannot be tools: write [resources]`,
 		"sets: {a: {include: {tools: [a]}, as-tools: ['']}}":                     `sets.a.as-tools: "" cannot be tools`,
+		"sets:\n  a:\n    include: {tools: [a]}\n    schemas: short\n":           `6: sets.a.schemas: "short": use auto, portable or full`,
 		"sets: {a: {as-tools: [resources]}}":                                     "sets.a: include: it is missing",
 		"root: nix":                                                              `root: "nix" is no set`,
 	} {
