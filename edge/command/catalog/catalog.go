@@ -4,6 +4,7 @@ package catalog
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -48,6 +49,10 @@ mcpedge catalog disabled [URL] [flags]
         the claims of a token, or a file with them, which are not verified: snapshot, and diff without NEW, have what the
         policy lists for that caller; without them, for an anonymous one. The lists of backends that have their own for
         each caller are the anonymous ones
+  --set NAME
+        the set at whose endpoint the caller is: snapshot has what clients see there, with the tools of the edge itself and,
+        of a set with search, also the tools that find_tools finds; diff without NEW has the set of OLD unless it is given.
+        Without it a snapshot has what /mcp shows with root: all
 
 `
 
@@ -93,24 +98,41 @@ func (d *difference) Error() string {
 
 // write runs mcpedge catalog snapshot.
 func write(ctx context.Context, args []string, out, stderr io.Writer) error {
-	claims, rest, err := takeClaims(args)
+	at, rest, err := takeViewer(args)
 	if err != nil {
 		return err
 	}
-	now, err := current(ctx, "catalog snapshot", claims, rest, stderr)
+	now, err := current(ctx, "catalog snapshot", at, rest, stderr)
 	if err != nil {
 		return err
 	}
 	return now.Write(out)
 }
 
-// takeClaims takes the last --claims out of the arguments; empty means none.
-func takeClaims(args []string) (claims string, rest []string, err error) {
-	given, rest, err := command.Take("catalog", "claims", "the claims of a token, as JSON or a file of it", args)
-	if err == nil && len(given) > 0 {
-		claims = given[len(given)-1]
+// viewer is for whom a snapshot is made, and where.
+type viewer struct {
+	// claims are those of --claims; empty means an anonymous caller.
+	claims string
+	// set is that of --set; empty means the root with root: all.
+	set string
+}
+
+// takeViewer takes the last --claims and the last --set out of the arguments.
+func takeViewer(args []string) (at viewer, rest []string, err error) {
+	rest = args
+	for _, f := range []struct {
+		flag, want string
+		to         *string
+	}{{"claims", "the claims of a token, as JSON or a file of it", &at.claims}, {"set", "the name of a set", &at.set}} {
+		var given []string
+		if given, rest, err = command.Take("catalog", f.flag, f.want, rest); err != nil {
+			return at, nil, err
+		}
+		if len(given) > 0 {
+			*f.to = given[len(given)-1]
+		}
 	}
-	return claims, rest, err
+	return at, rest, nil
 }
 
 // diff runs mcpedge catalog diff.
@@ -123,7 +145,7 @@ func diff(ctx context.Context, args []string, out, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	claims, rest, err := takeClaims(rest)
+	at, rest, err := takeViewer(rest)
 	if err != nil {
 		return err
 	}
@@ -132,9 +154,9 @@ func diff(ctx context.Context, args []string, out, stderr io.Writer) error {
 	var before, after *snapshot.Snapshot
 	switch {
 	case slices.ContainsFunc(rest, func(arg string) bool { return slices.Contains([]string{"-h", "-help", "--help"}, arg) }):
-		_, err = current(ctx, name, claims, rest, stderr)
+		_, err = current(ctx, name, at, rest, stderr)
 		return err
-	case len(files) == 0 || len(files) > 2 || len(files) == 2 && len(rest)+len(claims) > 0:
+	case len(files) == 0 || len(files) > 2 || len(files) == 2 && (len(rest) > 0 || at != viewer{}):
 		return errors.New("catalog: write mcpedge catalog diff OLD NEW with two files of mcpedge catalog snapshot, or OLD alone with the settings of the backends")
 	}
 	if before, err = read(files[0]); err != nil {
@@ -143,7 +165,8 @@ func diff(ctx context.Context, args []string, out, stderr io.Writer) error {
 	if len(files) == 2 {
 		after, err = read(files[1])
 	} else {
-		after, err = current(ctx, name, claims, rest, stderr)
+		at.set = cmp.Or(at.set, before.Set)
+		after, err = current(ctx, name, at, rest, stderr)
 	}
 	if err != nil {
 		return err
@@ -191,9 +214,8 @@ func read(file string) (*snapshot.Snapshot, error) {
 	return s, nil
 }
 
-// current returns what a caller sees of the backends in the settings now. Empty claims are those of an
-// anonymous caller.
-func current(ctx context.Context, name, claims string, args []string, stderr io.Writer) (*snapshot.Snapshot, error) {
+// current returns what a caller sees of the backends in the settings now.
+func current(ctx context.Context, name string, at viewer, args []string, stderr io.Writer) (*snapshot.Snapshot, error) {
 	var settings bytes.Buffer
 	cfg, err := config.Load(name, args, os.LookupEnv, &settings)
 	if errors.Is(err, flag.ErrHelp) {
@@ -203,8 +225,8 @@ func current(ctx context.Context, name, claims string, args []string, stderr io.
 		return nil, err
 	}
 	var who mcp.Principal
-	if claims != "" {
-		if who, err = app.Claimant(&cfg, claims); err != nil {
+	if at.claims != "" {
+		if who, err = app.Claimant(&cfg, at.claims); err != nil {
 			return nil, fmt.Errorf("catalog: %w", err)
 		}
 	}
@@ -218,13 +240,13 @@ func current(ctx context.Context, name, claims string, args []string, stderr io.
 		}
 		defer stop()
 	}
-	now, hidden, err := app.Snapshot(ctx, cfg, &who)
+	now, hidden, err := app.Snapshot(ctx, cfg, at.set, &who)
 	if err != nil {
 		return nil, fmt.Errorf("catalog: %w", err)
 	}
 	if hidden > 0 {
 		text := ""
-		if claims == "" {
+		if at.claims == "" {
 			text = ", who is anonymous: --claims has the claims of another one"
 		}
 		_, _ = fmt.Fprintf(stderr, "note: the policy hides %d of %d entries from this caller%s\n", hidden, hidden+now.Entries(), text)
