@@ -75,11 +75,7 @@ func (s *narrowing) toolList(tools *toolSet, report *reporter, shows func(int) b
 	for owner := range tools.List.spans {
 		out.spans[owner] = span{}
 	}
-	own := ownToolsOf(s.set)
-	if s.disabled() {
-		own = nil
-	}
-	for _, one := range own {
+	for _, one := range ownToolsOf(s.set) {
 		t := variant(one.definition)
 		render := func(dst []byte, r *revision.Rules) ([]byte, error) {
 			return translate.AppendTool(dst, r, t, t.GetName())
@@ -116,18 +112,6 @@ func (s *narrowing) addOwnTools(n *View, c *viewOptions) {
 		n.search, shows, variant = s.searching(n.Tools, kept)
 	}
 	n.listed = s.toolList(n.Tools, c.report, shows, variant)
-}
-
-// tokens returns the cost of what tools/list shows of a set with some of the edge's own tools.
-func (v *View) tokens() (sum int) {
-	for _, e := range v.listed.Entries {
-		if e.owner != ownTools {
-			sum += costOf(e.key, v.Tools.shownOf(v.Tools.ByName[e.key]))
-		} else {
-			sum += costOf(e.key, ownToolOf(v.set, e.key).definition)
-		}
-	}
-	return sum
 }
 
 // listedTools returns what tools/list shows of the view.

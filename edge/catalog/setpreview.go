@@ -52,7 +52,10 @@ func (p *Preview) Set(set *overlay.Set) SetSummary {
 		Templates: len(v.Resources.TemplateList.Entries), Skills: len(v.Resources.skillList.Entries),
 	}
 	if v.listed != nil && (out.Tools > 0 || set.ResourceTools) {
-		out.Listed, out.Tokens = len(v.listed.Entries), v.tokens()
+		out.Listed = len(v.listed.Entries)
+		for _, e := range v.listed.Entries {
+			out.Tokens += v.costOf(e)
+		}
 	}
 	return out
 }
