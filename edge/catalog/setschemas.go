@@ -59,6 +59,7 @@ func (s *narrowing) reform(tools *toolSet, report *reporter, work int) {
 		}
 		tools.forms[t] = other
 		own := *e
+		own.sum = new(entrySum)
 		own.render = func(dst []byte, r *revision.Rules) ([]byte, error) {
 			return translate.AppendTool(dst, r, other, t.ShownName)
 		}
