@@ -120,8 +120,8 @@ func (x *Decider) Decide(ctx context.Context, rules *revision.Rules, call *mcp.C
 	return "", x.c.decided(ctx, call, t.Backend, v, err)
 }
 
-// Admit is the second stage of authorizing a round. It asks the policy server and then, for a tool
-// call, charges the quotas. It blocks until both have answered.
+// Admit is the second stage of authorizing a round. It asks the policy server and then, for a call with
+// a Tool, charges the quotas. It blocks until both have answered.
 //
 // backend serves what the request names. It is empty if that does not exist for the caller: no rule
 // applied, and the policy server alone decides. rule is the result of Decide. Admit returns nil if
@@ -133,7 +133,7 @@ func (x *Decider) Admit(ctx context.Context, rules *revision.Rules, call *mcp.Ca
 			return err
 		}
 	}
-	if call.Method != mcp.MethodToolsCall {
+	if _, called := call.Tool(); !called {
 		return nil
 	}
 	return x.c.admitTool(ctx, rules, call, backend, rule)
@@ -319,7 +319,7 @@ func (x *Decider) Lists(who *mcp.Principal) (entitlement string, listed func(*po
 	return string(p.AppendEntitlement(id[:], who)), func(t *policy.Target) bool { return p.Listed(who, t) }
 }
 
-// admitTool charges the quotas for a round of a call of the tool call.Params.Target. It returns nil
+// admitTool charges the quotas for a round of a call of the tool call.Tool. It returns nil
 // if the call is allowed. If a quota is exhausted, it returns a *mcp.Error of KindLimit with the
 // time of the retry.
 //
@@ -339,7 +339,8 @@ func (c *Control) admitTool(ctx context.Context, rules *revision.Rules, call *mc
 	if again || c.o.Quotas == nil {
 		return c.decided(ctx, call, backend, v, nil)
 	}
-	err := c.o.Quotas.Spend(ctx, &quota.Call{Principal: call.Principal, From: call.From, Tool: call.Params.Target, Backend: backend, Set: call.Set})
+	tool, _ := call.Tool()
+	err := c.o.Quotas.Spend(ctx, &quota.Call{Principal: call.Principal, From: call.From, Tool: tool, Backend: backend, Set: call.Set})
 	var refused *quota.Refused
 	switch {
 	case err == nil:

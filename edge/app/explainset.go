@@ -33,6 +33,15 @@ func (q *Question) set(cfg *config.Config, p *policy.Policy, who *mcp.Principal)
 	case name == "":
 		return explainedSet{}, nil
 	}
+	out, err := setOf(cfg, p, who, name)
+	if err != nil {
+		err = fmt.Errorf("policy: %w", err)
+	}
+	return out, err
+}
+
+// setOf returns the set of a name for a caller.
+func setOf(cfg *config.Config, p *policy.Policy, who *mcp.Principal, name string) (explainedSet, error) {
 	if cfg.Auth == nil {
 		who = new(mcp.Principal) // The edge reads no token.
 	}
@@ -42,8 +51,8 @@ func (q *Question) set(cfg *config.Config, p *policy.Policy, who *mcp.Principal)
 	}
 	set := sets[name]
 	if set == nil {
-		text := fmt.Sprintf("policy: --set: the settings have no set %q", q.Set)
-		if meant := config.Nearest(q.Set, slices.Sorted(maps.Keys(sets))); meant != "" {
+		text := fmt.Sprintf("--set: the settings have no set %q", name)
+		if meant := config.Nearest(name, slices.Sorted(maps.Keys(sets))); meant != "" {
 			text += fmt.Sprintf(": did you mean %q?", meant)
 		}
 		return explainedSet{}, fmt.Errorf("%s", text)

@@ -13,12 +13,22 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// Snapshot returns what a caller would see of the backends now, and how many entries the policy hides
-// from it. It fails if a backend could not be asked for all of its lists.
-func Snapshot(ctx context.Context, cfg config.Config, who *mcp.Principal) (now *snapshot.Snapshot, hidden int, err error) {
+// Snapshot returns what a caller would see of the backends now, at the endpoint of a set or, with an empty name,
+// with root: all, and how many entries the policy hides from it. It fails if a backend could not be asked for
+// all of its lists, or if the caller may not use the set.
+func Snapshot(ctx context.Context, cfg config.Config, set string, who *mcp.Principal) (now *snapshot.Snapshot, hidden int, err error) {
 	p, err := cfg.CompilePolicy()
 	if err != nil {
 		return nil, 0, err
+	}
+	var in explainedSet
+	if set != "" {
+		if in, err = setOf(&cfg, p, who, set); err != nil {
+			return nil, 0, err
+		}
+	}
+	if in.refusal != "" {
+		return nil, 0, fmt.Errorf("the caller cannot use the set %q, so there is nothing to see: %s", set, in.refusal)
 	}
 	pool, missing, err := askBackends(ctx, cfg)
 	if err != nil {
@@ -33,6 +43,6 @@ func Snapshot(ctx context.Context, cfg config.Config, who *mcp.Principal) (now *
 		return nil, 0, errors.Join(errs...)
 	}
 	control := access.New(access.Options{Policy: p, Logger: slog.New(slog.DiscardHandler)})
-	now, hidden = catalog.Snapshot(pool, cfg.Overlay(), control.InForce(), who)
+	now, hidden = catalog.Snapshot(pool, cfg.Overlay(), in.set, control.InForce(), who)
 	return now, hidden, nil
 }

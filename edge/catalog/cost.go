@@ -27,19 +27,20 @@ func (p *Preview) Costs(set *overlay.Set) (costs []ToolCost) {
 		v = v.narrow(set, &viewOptions{report: v.Tools.List.report})
 	}
 	for _, e := range v.listedTools().Entries {
-		t := callTool
-		switch {
-		case e.owner != ownTools:
-			t = v.Tools.ByName[e.key].Shown
-		case e.key == findTool.GetName():
-			t = findTool
-		}
-		costs = append(costs, ToolCost{Name: e.key, Backend: e.owner, Tokens: costOf(e.key, t)})
+		costs = append(costs, ToolCost{Name: e.key, Backend: e.owner, Tokens: v.costOf(e)})
 	}
 	slices.SortFunc(costs, func(a, b ToolCost) int {
 		return cmp.Or(cmp.Compare(b.Tokens, a.Tokens), cmp.Compare(a.Name, b.Name))
 	})
 	return costs
+}
+
+// costOf returns the cost of an entry of tools/list, in tokens.
+func (v *View) costOf(e *entry) int {
+	if e.owner == ownTools {
+		return costOf(e.key, ownToolOf(v.set, e.key).definition)
+	}
+	return costOf(e.key, v.Tools.shownOf(v.Tools.ByName[e.key]))
 }
 
 // costOf returns the cost of a tool under a name, in tokens.

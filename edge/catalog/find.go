@@ -18,17 +18,12 @@ import (
 
 // searching is the part of a view that only sets with search have.
 type searching struct {
-	// list is what tools/list shows: the edge's own tools, and those that the set lists.
-	list *list
 	// directOnly has the tools that mcp.ToolCall refuses, see listedOnly.
 	directOnly map[*Tool]bool
 	// index has the entries of the view's whole list of tools, by their indexes there. It is made
 	// once, at the first search.
 	index func() *search.Index
 }
-
-// ownTools is the owner of the entries of the edge's own tools. No backend has an empty name.
-const ownTools = ""
 
 // The bounds of a search.
 const (
@@ -40,9 +35,6 @@ const (
 	// maxFoundBytes bounds the result of a search. Schemas that do not fit are left out.
 	maxFoundBytes = 64 << 10
 )
-
-// toolHeader is the header that mirrors the name of the tool in a call of mcp.ToolCall.
-const toolHeader = "Tool"
 
 var (
 	findTool = &pb.Tool{
@@ -78,64 +70,27 @@ var (
 	}
 )
 
-func ptr[T any](v T) *T { return &v }
-
-// ownName reports whether a name is one of the edge's own tools.
-func ownName(name string) bool { return name == mcp.ToolFind || name == mcp.ToolCall }
-
-// searching returns what tools/list and searches of the set need. kept has the indexes of earlier views; nil has none.
-func (s *narrowing) searching(tools *toolSet, report *reporter, kept *indexes) *searching {
-	out := &searching{list: newList(listTools, report), directOnly: make(map[*Tool]bool)}
-	out.list.hint = tools.List.hint
-	call := callTool
-	listed := make(map[int]bool)
+// searching returns what searches of the set need, which of its tools tools/list shows, by their indexes, and which variant of the
+// edge's own. kept has the indexes of earlier views; nil has none.
+func (s *narrowing) searching(tools *toolSet, kept *indexes) (out *searching, shows func(i int) bool, variant func(*pb.Tool) *pb.Tool) {
+	out = &searching{directOnly: make(map[*Tool]bool)}
+	asTask := false
+	listed := make([]bool, len(tools.List.Entries))
 	for i, e := range tools.List.Entries {
 		t := tools.ByName[e.key]
 		if listedOnly(t) {
 			out.directOnly[t] = true
 		}
-		if listed[i] = out.directOnly[t] || s.set.Listed.Has(s.whole.overlay, overlay.KindTool, t.Owner.Name(), t.Proto.GetName()); !listed[i] && t.Tasks.Optional {
-			call = callToolAsTask
-		}
-	}
-	for owner := range tools.List.spans {
-		out.list.spans[owner] = span{}
-	}
-	for _, t := range []*pb.Tool{findTool, call} {
-		out.list.Entries = append(out.list.Entries, &entry{key: t.GetName(), hash: keyHash(t.GetName()), render: func(dst []byte, r *revision.Rules) ([]byte, error) {
-			return translate.AppendTool(dst, r, t, t.GetName())
-		}})
-	}
-	out.list.spans[ownTools] = span{0, len(out.list.Entries)}
-	for i, e := range tools.List.Entries {
-		if !listed[i] {
-			continue
-		}
-		n := len(out.list.Entries)
-		if at := out.list.spans[e.owner]; at.from < at.to {
-			out.list.spans[e.owner] = span{at.from, n + 1}
-		} else {
-			out.list.spans[e.owner] = span{n, n + 1}
-		}
-		out.list.Entries = append(out.list.Entries, e)
+		listed[i] = out.directOnly[t] || s.set.Listed.Has(s.whole.overlay, overlay.KindTool, t.Owner.Name(), t.Proto.GetName())
+		asTask = asTask || !listed[i] && t.Tasks.Optional
 	}
 	out.index = sync.OnceValue(func() *search.Index { return kept.of(s.set.Name, tools) })
-	return out
-}
-
-// tokens returns the cost of what tools/list shows.
-func (s *searching) tokens(tools *toolSet) (sum int) {
-	for _, e := range s.list.Entries {
-		switch {
-		case e.owner != ownTools:
-			sum += costOf(e.key, tools.ByName[e.key].Shown)
-		case e.key == mcp.ToolFind:
-			sum += costOf(e.key, findTool)
-		default:
-			sum += costOf(e.key, callTool)
+	return out, func(i int) bool { return listed[i] }, func(t *pb.Tool) *pb.Tool {
+		if asTask && t == callTool {
+			return callToolAsTask
 		}
+		return t
 	}
-	return sum
 }
 
 // listedOnly reports whether a tool must be called by its own name, so that its host or an
@@ -157,29 +112,6 @@ func listedOnly(t *Tool) bool {
 	return len(mirrored) > 0
 }
 
-// indexOf returns the index of a list of tools. A tool that is not for models has no words in it.
-func indexOf(tools *toolSet) *search.Index {
-	documents := make([]search.Document, len(tools.List.Entries))
-	for i, e := range tools.List.Entries {
-		t := tools.ByName[e.key]
-		if !forModels(t.Proto.GetMetaJson()) {
-			continue
-		}
-		d := search.Document{Name: t.ShownName, Description: t.Shown.GetTitle() + " " + t.Shown.GetDescription()}
-		properties, _ := jsonrpc.Member([]byte(t.Shown.GetInputSchemaJson()), "properties")
-		if jsonrpc.TypeOf(properties) == jsonrpc.Object {
-			_ = jsonrpc.Members(properties, func(name string, value json.RawMessage) error {
-				text, _ := jsonrpc.Member(value, "description")
-				words, _ := jsonrpc.Unquote(text)
-				d.Arguments = append(d.Arguments, name, words)
-				return nil
-			})
-		}
-		documents[i] = d
-	}
-	return search.New(documents)
-}
-
 // forModels reports whether `_meta` of a tool lets models see it (MCP Apps, "Visibility").
 func forModels(meta string) bool {
 	app, _ := jsonrpc.Member([]byte(meta), metaApp)
@@ -196,14 +128,6 @@ func forModels(meta string) bool {
 	return named
 }
 
-// listedTools returns what tools/list shows of the view.
-func (v *View) listedTools() *list {
-	if v.search != nil {
-		return v.search.list
-	}
-	return v.Tools.List
-}
-
 // visible returns for each entry of a list whether listed accepts it.
 func (l *list) visible(listed func(*policy.Target) bool) []bool {
 	out := make([]bool, len(l.Entries))
@@ -213,28 +137,8 @@ func (l *list) visible(listed func(*policy.Target) bool) []bool {
 	return out
 }
 
-// searches reports whether a set of the view's generation has search.
-func (v *View) searches(set string) bool {
-	if set == "" || v.sets == nil {
-		return false
-	}
-	s := (*v.sets)[set]
-	return s != nil && s.Search
-}
-
-// callsOwn reports whether a call is one of the edge's own tools.
-func (v *View) callsOwn(call *mcp.Call) bool {
-	return call.Method == mcp.MethodToolsCall && ownName(call.Params.Target) && call.Params.Wrapped == nil && call.Backend == "" && v.searches(call.Set)
-}
-
-// Searches reports whether a set has search now. The view in which a request is resolved later may be another one, see Searched.
-func (c *Catalog) Searches(set string) bool { return c.views.Shared.Load().searches(set) }
-
-// Searched reports whether the set in which the target was resolved has search.
-func (t *Target) Searched() bool { return t.view.search != nil }
-
-// ListedOnly returns why the tool must not be called through mcp.ToolCall in the set in which the target was resolved, for the model, or nil
-// if it may.
+// ListedOnly returns why the tool must not be called through mcp.ToolCall in the set in which the target was resolved, for the model,
+// or nil if it may.
 func (t *Target) ListedOnly() error {
 	switch {
 	case t.view.search == nil || !t.view.search.directOnly[t.Tool]:
@@ -243,12 +147,6 @@ func (t *Target) ListedOnly() error {
 		return fmt.Errorf("the tool %q is not for models: only its page may call it", Clip(t.shown))
 	}
 	return fmt.Errorf("the tool %q is listed: call it by its own name, not with %s", Clip(t.shown), mcp.ToolCall)
-}
-
-// CheckToolHeader compares the header of a call of mcp.ToolCall with the name of the tool in it.
-func CheckToolHeader(h mcp.Header, name string) error {
-	p := paramHeader{name: paramHeaderPrefix + toolHeader, path: []string{"name"}}
-	return p.check(h, jsonrpc.AppendString(nil, name))
 }
 
 // CheckSearch returns why a query and its limit are refused, for the model, or nil.
@@ -289,7 +187,7 @@ func (t *Target) Find(rules *revision.Rules, who *mcp.Principal, query string, l
 		if start > len(`{"tools":[`) {
 			out = append(out, ',')
 		}
-		out = one.appendFound(out, rules, t.view.search.directOnly[one], most)
+		out = appendFound(out, rules, one.ShownName, tools.shownOf(one), t.view.search.directOnly[one], most)
 		if len(out) > most {
 			out = out[:start]
 			break
@@ -300,19 +198,19 @@ func (t *Target) Find(rules *revision.Rules, who *mcp.Principal, query string, l
 
 // appendFound appends a tool to the result of a search, without its schema if the result would be longer than most bytes with that. direct
 // means that it must be called by its own name.
-func (t *Tool) appendFound(dst []byte, rules *revision.Rules, direct bool, most int) []byte {
-	dst = jsonrpc.AppendString(append(dst, `{"name":`...), t.ShownName)
-	if text := t.Shown.GetDescription(); text != "" {
+func appendFound(dst []byte, rules *revision.Rules, name string, shown *pb.Tool, direct bool, most int) []byte {
+	dst = jsonrpc.AppendString(append(dst, `{"name":`...), name)
+	if text := shown.GetDescription(); text != "" {
 		dst = jsonrpc.AppendString(append(dst, `,"description":`...), mcp.ClipText(text))
 	}
 	if direct {
 		dst = append(dst, `,"direct":true`...)
 	}
 	bare := len(dst)
-	if bare+len(t.Shown.GetInputSchemaJson()) >= most {
+	if bare+len(shown.GetInputSchemaJson()) >= most {
 		return append(dst, '}')
 	}
-	dst, err := translate.AppendInputSchema(append(dst, `,"inputSchema":`...), rules, t.Shown.GetInputSchemaJson())
+	dst, err := translate.AppendInputSchema(append(dst, `,"inputSchema":`...), rules, shown.GetInputSchemaJson())
 	if err != nil || len(dst) >= most {
 		dst = dst[:bare]
 	}

@@ -1,11 +1,13 @@
 package catalog
 
 import (
+	"encoding/json"
 	"slices"
 	"sync"
 
 	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
 	"github.com/mcpedge/mcpedge/edge/catalog/search"
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 )
 
 // indexes keeps the last index of each set with search of a generation, for later views with the same tools. The zero value has no sets,
@@ -16,10 +18,11 @@ type indexes struct {
 	last map[string]indexed
 }
 
-// indexed is an index and the tools that it is of, in their order.
+// indexed is an index and the tools that it is of, in their order and form.
 type indexed struct {
-	tools []*Tool
-	index *search.Index
+	tools   []*Tool
+	schemas overlay.Schemas
+	index   *search.Index
 }
 
 // retain keeps the indexes of the sets with search of a generation, and frees those of others.
@@ -47,16 +50,40 @@ func (x *indexes) of(set string, tools *toolSet) *search.Index {
 	x.mu.Lock()
 	known := x.last[set]
 	x.mu.Unlock()
-	if known.index != nil && slices.Equal(known.tools, all) {
+	if known.index != nil && known.schemas == tools.schemas && slices.Equal(known.tools, all) {
 		return known.index
 	}
-	made := indexed{all, indexOf(tools)}
+	made := indexed{all, tools.schemas, indexOf(tools)}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if _, ok := x.last[set]; ok { // not of a view of another generation
 		x.last[set] = made
 	}
 	return made.index
+}
+
+// indexOf returns the index of a list of tools. A tool that is not for models has no words in it.
+func indexOf(tools *toolSet) *search.Index {
+	documents := make([]search.Document, len(tools.List.Entries))
+	for i, e := range tools.List.Entries {
+		t := tools.ByName[e.key]
+		if !forModels(t.Proto.GetMetaJson()) {
+			continue
+		}
+		shown := tools.shownOf(t)
+		d := search.Document{Name: t.ShownName, Description: shown.GetTitle() + " " + shown.GetDescription()}
+		properties, _ := jsonrpc.Member([]byte(shown.GetInputSchemaJson()), "properties")
+		if jsonrpc.TypeOf(properties) == jsonrpc.Object {
+			_ = jsonrpc.Members(properties, func(name string, value json.RawMessage) error {
+				text, _ := jsonrpc.Member(value, "description")
+				words, _ := jsonrpc.Unquote(text)
+				d.Arguments = append(d.Arguments, name, words)
+				return nil
+			})
+		}
+		documents[i] = d
+	}
+	return search.New(documents)
 }
 
 // indexBytes is about what a tool takes in the index of a set.

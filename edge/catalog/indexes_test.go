@@ -28,6 +28,11 @@ func TestIndexesAreReused(t *testing.T) {
 	var x indexes
 	x.retain(overlay.Sets{"s": {Search: true}, "other": {Search: true}})
 	first := x.of("s", of(a, b))
+	other := of(a, b)
+	if other.schemas = overlay.SchemasPortable; x.of("s", other) == first {
+		t.Error("the same tools in another form have the same index")
+	}
+	first = x.of("s", of(a, b))
 	if x.of("s", of(a, b)) != first {
 		t.Error("the same tools have another index")
 	}

@@ -51,6 +51,8 @@ type viewOptions struct {
 	server func(title string) *translate.Server
 	// indexes keeps the indexes of views that all callers share. nil keeps none.
 	indexes *indexes
+	// work bounds the work of making the portable schemas of one backend, as in showing.
+	work int
 }
 
 // narrow makes the view of a set. It decides which backend has a name or URI as v does, so that a
@@ -68,17 +70,12 @@ func (v *View) narrow(set *overlay.Set, c *viewOptions) *View {
 		s.backends[v.Parts[i].Backend.Name()] = v.Parts[i].Backend
 	}
 	n.Tools = s.tools(c.report)
+	s.reform(n.Tools, c.report, c.work)
 	n.Prompts = s.prompts()
 	n.members = s.resourceMembers(n.Tools)
 	n.Resources = s.resources(n.members)
 	n.Features = s.features(n, c.report)
-	if set.Search {
-		kept := c.indexes
-		if v.private {
-			kept = nil
-		}
-		n.search = s.searching(n.Tools, c.report, kept)
-	}
+	s.addOwnTools(n, c)
 	n.instructions = s.instructions()
 	n.missing = slices.ContainsFunc(v.Parts, func(p part) bool {
 		return p.incomplete() && s.mayHaveAny(p.Backend.Name()) && !v.disabled.HasBackend(p.Backend.Name())
@@ -164,15 +161,15 @@ func (s *narrowing) tools(report *reporter) *toolSet {
 	for key, t := range all.ByName {
 		switch {
 		case !s.has(overlay.KindTool, t.Owner, t.Proto.GetName()):
-		case s.set.Search && (ownName(key) || ownName(t.ShownName)):
-			report.once("search\x00"+s.set.Name+"\x00"+key, "a tool of a backend has the name of one of the edge's own in a set with search, which does not have it; give it another name in the catalog",
+		case ownToolOf(s.set, key) != nil || ownToolOf(s.set, t.ShownName) != nil:
+			report.once("own\x00"+s.set.Name+"\x00"+key, "a tool of a backend has the name of one of the edge's own in a set, which does not have it; give it another name in the catalog",
 				"set", s.set.Name, "backend", t.Owner.Name(), "tool", t.Proto.GetName(), "key", key)
 		default:
 			out.ByName[key] = t
 		}
 	}
 	for key, r := range all.reserved {
-		if s.hasNamed(overlay.KindTool, r.owner, r.name) && !(s.set.Search && ownName(key)) {
+		if s.hasNamed(overlay.KindTool, r.owner, r.name) && ownToolOf(s.set, key) == nil {
 			out.reserved[key] = r
 		}
 	}
@@ -234,7 +231,7 @@ func (s *narrowing) features(n *View, report *reporter) translate.Features {
 		return slices.ContainsFunc(serving.parts, func(p part) bool { return s.mayHave(kind, p.Backend.Name()) })
 	}
 	resources := may(overlay.KindResource)
-	f.Tools = f.Tools && may(overlay.KindTool)
+	f.Tools = f.Tools && may(overlay.KindTool) || s.set.ResourceTools
 	f.Prompts = f.Prompts && may(overlay.KindPrompt)
 	f.Resources = f.Resources && (resources || len(n.members.pages) > 0)
 	f.Subscribe = f.Subscribe && f.Resources

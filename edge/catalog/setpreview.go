@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
-	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/internal/pattern"
 )
 
@@ -15,8 +14,8 @@ type SetSummary struct {
 	Name string
 	// Tools, Prompts, Resources, Templates and Skills count the entries of the set's lists.
 	Tools, Prompts, Resources, Templates, Skills int
-	// Listed counts the tools that tools/list has of a set with search, the edge's own included, and
-	// Tokens is the sum of their costs, see ToolCost. 0 without search.
+	// Listed counts the tools that tools/list has of a set with some of the edge's own, these included, and
+	// Tokens is the sum of their costs, see ToolCost. 0 for other sets.
 	Listed, Tokens int
 }
 
@@ -27,14 +26,14 @@ func (s SetSummary) String() string {
 		n    int
 		what string
 	}{{s.Tools, "tool"}, {s.Prompts, "prompt"}, {s.Resources, "resource"}, {s.Templates, "template"}, {s.Skills, "skill"}} {
-		switch one.n {
-		case 0:
-		case 1:
+		switch {
+		case one.n == 0 && (one.what != "tool" || s.Listed == 0):
+		case one.n == 1:
 			out = append(out, "1 "+one.what)
 		default:
 			out = append(out, fmt.Sprintf("%d %ss", one.n, one.what))
 		}
-		if one.what == "tool" && one.n > 0 && s.Listed > 0 {
+		if one.what == "tool" && s.Listed > 0 {
 			out[0] += fmt.Sprintf(" (%d listed, %d tokens)", s.Listed, s.Tokens)
 		}
 	}
@@ -47,13 +46,16 @@ func (s SetSummary) String() string {
 // Set returns what a set has of the added backends, as clients see it.
 func (p *Preview) Set(set *overlay.Set) SetSummary {
 	whole := p.view(p.parts)
-	v := whole.narrow(set, &viewOptions{report: whole.Tools.List.report})
+	v := whole.narrow(set, &viewOptions{report: whole.Tools.List.report, work: p.opts.SchemaWork})
 	out := SetSummary{
 		Name: set.Name, Tools: len(v.Tools.List.Entries), Prompts: len(v.Prompts.List.Entries), Resources: len(v.Resources.List.Entries),
 		Templates: len(v.Resources.TemplateList.Entries), Skills: len(v.Resources.skillList.Entries),
 	}
-	if v.search != nil && out.Tools > 0 {
-		out.Listed, out.Tokens = len(v.search.list.Entries), v.search.tokens(v.Tools)
+	if v.listed != nil && (out.Tools > 0 || set.ResourceTools) {
+		out.Listed = len(v.listed.Entries)
+		for _, e := range v.listed.Entries {
+			out.Tokens += v.costOf(e)
+		}
 	}
 	return out
 }
@@ -123,12 +125,13 @@ func (p *Preview) IdleInSet(set *overlay.Set) (notes, mistakes []string) {
 			notes = append(notes, one.text)
 		}
 	}
-	if set.Search {
+	if all := ownToolsOf(set); len(all) > 0 {
 		whole := p.view(p.parts)
-		for _, own := range []string{mcp.ToolFind, mcp.ToolCall} {
+		for _, one := range all {
+			own := one.definition.GetName()
 			if t := whole.Tools.ByName[own]; t != nil && set.Has(p.opts.Overlay, overlay.KindTool, t.Owner.Name(), t.Proto.GetName()) {
-				notes = append(notes, fmt.Sprintf("sets.%s.search: the set does not have the tool %q of the backend %q, since %q is the edge's own there: give it another name in the catalog",
-					set.Name, t.Proto.GetName(), t.Owner.Name(), own))
+				notes = append(notes, fmt.Sprintf("sets.%s.%s: the set does not have the tool %q of the backend %q, since %q is the edge's own there: give it another name in the catalog",
+					set.Name, one.key, t.Proto.GetName(), t.Owner.Name(), own))
 			}
 		}
 	}

@@ -41,6 +41,13 @@ func (t *Tool) show(list *portable.List, before *Tool) {
 	}
 }
 
+// keepForm keeps the portable form of a tool that sets show, for views after that of before, which may be nil.
+func (t *Tool) keepForm(before *Tool) {
+	if before != nil && before.overlaid.GetInputSchemaJson() == t.overlaid.GetInputSchemaJson() {
+		t.portable.Store(before.portable.Load())
+	}
+}
+
 // shown returns a tool with another form of its arguments' schema.
 func shown(t *pb.Tool, form *portable.Result) *pb.Tool {
 	if form.JSON == t.GetInputSchemaJson() && len(form.Notes) == 0 {
@@ -52,11 +59,15 @@ func shown(t *pb.Tool, form *portable.Result) *pb.Tool {
 	return out
 }
 
-// reportWithheld logs that some schemas of a backend's tools are not shown.
-func (m *merge) reportWithheld(owner string, list *portable.List) {
+// withheld logs that some schemas of a backend's tools are not shown in a set; empty means the root.
+func (r *reporter) withheld(owner, set string, list *portable.List) {
 	if n := list.Withheld(); n > 0 {
-		m.report.once("withheld\x00"+owner,
+		about := []any{"backend", owner, "tools", n}
+		if set != "" {
+			about = append(about, "set", set)
+		}
+		r.once("withheld\x00"+owner+"\x00"+set,
 			"the schemas of a backend's tools are too large together: the arguments of the last tools are listed as any object; send smaller schemas or fewer tools, or set schemas: full",
-			"backend", owner, "tools", n)
+			about...)
 	}
 }

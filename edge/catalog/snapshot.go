@@ -15,15 +15,17 @@ import (
 )
 
 // Snapshot returns what a caller sees of a pool's backends now, under the newest revision, through an
-// overlay, which may be nil, and how many entries access, which may be nil, hides from it. It
-// also has the definitions of all tools.
-func Snapshot(pool *backend.Pool, o *overlay.Overlay, access Visibility, who *mcp.Principal) (now *snapshot.Snapshot, hidden int) {
-	v := viewOf(pool, o, nil)
+// overlay and in a set, which may be nil, and how many entries access, which may be nil, hides from it. It
+// also has the definitions of all tools. In a set with search it has all tools, of which it marks those that are not listed.
+func Snapshot(
+	pool *backend.Pool, o *overlay.Overlay, set *overlay.Set, access Visibility, who *mcp.Principal,
+) (now *snapshot.Snapshot, hidden int) {
+	v := viewOf(pool, o, set)
 	all := v.seenBy(who)
 	v.access = access
 	s := v.seenBy(who)
 	now = &snapshot.Snapshot{
-		Tools: v.snapshot(s.tools), Prompts: v.snapshot(s.prompts), Resources: v.snapshot(s.resources),
+		Tools: v.snapshotTools(s), Prompts: v.snapshot(s.prompts), Resources: v.snapshot(s.resources),
 		Templates: v.snapshot(s.templates), Skills: v.snapshot(s.skills),
 	}
 	for _, p := range v.Parts {
@@ -31,10 +33,32 @@ func Snapshot(pool *backend.Pool, o *overlay.Overlay, access Visibility, who *mc
 			now.Definitions = append(now.Definitions, lock.Recorded(p.Backend.Name(), t))
 		}
 	}
-	for _, kind := range []listKind{listTools, listPrompts, listResources, listTemplates, listSkills} {
+	if set != nil {
+		now.Set = set.Name
+	}
+	hidden = len(v.snapshotTools(all)) - len(now.Tools)
+	for _, kind := range []listKind{listPrompts, listResources, listTemplates, listSkills} {
 		hidden += len(all.list(kind).Entries) - len(s.list(kind).Entries)
 	}
 	return now, hidden
+}
+
+// snapshotTools returns the tools that a caller sees: those of the list and, with search, those that find_tools finds.
+func (v *View) snapshotTools(s *seen) []snapshot.Entry {
+	out := v.snapshot(s.tools)
+	if v.search == nil {
+		return out
+	}
+	listed := make(map[string]bool, len(s.tools.Entries))
+	for _, e := range s.tools.Entries {
+		listed[e.key] = true
+	}
+	found := v.Tools.List.subset(func(i int) bool { return (s.visible == nil || s.visible[i]) && !listed[v.Tools.List.Entries[i].key] })
+	for _, one := range v.snapshot(found) {
+		one.Unlisted = true
+		out = append(out, one)
+	}
+	return out
 }
 
 // snapshot returns the entries of a list that can be rendered.
@@ -43,11 +67,14 @@ func (v *View) snapshot(l *list) (out []snapshot.Entry) {
 	for _, item := range all.items {
 		e := l.Entries[item.entry]
 		one := snapshot.Entry{Name: e.key, Backend: e.owner, Aliases: e.aliases, Shown: json.RawMessage(all.body[item.from:item.to])}
-		switch l.kind {
-		case listTools:
+		switch {
+		case e.owner == ownTools:
+			out = append(out, one)
+			continue
+		case l.kind == listTools:
 			t := v.Tools.ByName[e.key]
 			one.Sends, one.MaxResultTokens = sends(t.Name, t.Arguments), t.MaxTokens
-		case listPrompts:
+		case l.kind == listPrompts:
 			one.Sends = sends(e.target.Name, v.Prompts.byName[e.key].Arguments)
 		}
 		if (l.kind == listTools || l.kind == listPrompts) && e.target.Name != e.key {

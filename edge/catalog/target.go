@@ -119,7 +119,7 @@ func (c *Catalog) awaitOwner(ctx context.Context, name string) error {
 func (c *Catalog) resolveTool(call *mcp.Call, t *Target) error {
 	one := t.view.toolOf(call)
 	switch {
-	case t.view.search != nil && t.view.callsOwn(call):
+	case t.view.set != nil && t.HasOwn(call.Params.Target) && t.view.callsOwn(call):
 		t.Own = true
 		return nil
 	case one != nil:
@@ -295,15 +295,18 @@ func NotFound(uri string) *mcp.Error {
 }
 
 // NotServed is the error if no backend serves the method's feature, or none of them is reachable.
-func (t *Target) NotServed() *mcp.Error {
+func (t *Target) NotServed() *mcp.Error { return t.notServed(t.method) }
+
+// notServed is NotServed for a request of a method.
+func (t *Target) notServed(method mcp.Method) *mcp.Error {
 	switch {
 	case t.view.failed != nil:
 		return mcp.AsError(t.view.failed)
 	case t.view.Incomplete():
 		return mcp.Errorf(mcp.KindUnavailable,
-			"no backend can be asked for %s now: a backend is down, or its list cannot be read; try again later", t.method)
+			"no backend can be asked for %s now: a backend is down, or its list cannot be read; try again later", method)
 	}
-	return mcp.Errorf(mcp.KindMethodNotFound, "no backend serves %s", t.method)
+	return mcp.Errorf(mcp.KindMethodNotFound, "no backend serves %s", method)
 }
 
 // Others are all backends except one, as one caller sees them. It is immutable.

@@ -24,8 +24,11 @@ type toolSet struct {
 	// another backend now has the name that the client used.
 	own map[canonicalName]*Tool
 	// hidden are the tools that no caller sees. No call can begin with them, but running calls can be cancelled.
-	hidden    map[canonicalName]hidden
-	List      *list
+	hidden map[canonicalName]hidden
+	List   *list
+	// schemas are those of the set, and forms has the tools that it shows in another form than Tool.Shown. nil means none.
+	schemas   overlay.Schemas
+	forms     map[*Tool]*pb.Tool
 	conflicts []Conflict
 	problems  []problem
 	digest    uint64
@@ -43,6 +46,8 @@ type Tool struct {
 	Shown    *pb.Tool
 	// Form is the schema of its arguments in tools/list. nil means the backend's own schema.
 	Form *portable.Result
+	// portable is the portable form that a set has shown, of a tool that the root shows in full. nil means that no set has.
+	portable atomic.Pointer[portable.Result]
 	// stray is true if the tool is shown without the page that its `_meta` names, see strays.
 	stray bool
 	Check *ToolCheck
@@ -65,7 +70,7 @@ func (m *merge) tools(prev *toolSet, digest uint64, strays strays) *toolSet {
 	s := &toolSet{ByName: make(map[string]*Tool), reserved: make(map[string]reserved), own: make(map[canonicalName]*Tool), hidden: make(map[canonicalName]hidden), digest: digest}
 	s.List = m.list(listTools, "tool", &s.conflicts, func(p part, add func(string, entry) []string) {
 		list := portable.NewList(m.showing.work)
-		defer m.reportWithheld(p.Backend.Name(), list)
+		defer m.report.withheld(p.Backend.Name(), "", list)
 		for _, x := range p.Catalog.Tools {
 			if x.GetName() == "" {
 				add("", entry{})
@@ -100,8 +105,11 @@ func (m *merge) tools(prev *toolSet, digest uint64, strays strays) *toolSet {
 			_, t.stray = strays[[2]string{p.Backend.Name(), x.GetName()}]
 			if t.Shown = t.overlaid; !t.Owner.FullSchemas() {
 				t.show(list, before)
-			} else if t.stray {
-				t.Shown = pageless(t.overlaid)
+			} else {
+				t.keepForm(before)
+				if t.stray {
+					t.Shown = pageless(t.overlaid)
+				}
 			}
 			for _, key := range keys {
 				s.ByName[key] = t

@@ -57,7 +57,9 @@ type View struct {
 	// whole view.
 	whole *View
 	set   *overlay.Set
-	// search is what the set has in place of a list of its tools. nil for a view without search.
+	// listed is what tools/list shows of a set with some of the edge's own tools. nil means Tools.List.
+	listed *list
+	// search is what searches of the set need. nil for a view without search.
 	search *searching
 	// members decides which URIs are members of set. nil for a whole view.
 	members *resourceMembers

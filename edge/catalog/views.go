@@ -48,7 +48,7 @@ func newViews(backends func() []*backend.Backend, narrow viewOptions, o *Options
 	s := &views{backends: backends, names: o.Names, report: narrow.report, narrow: narrow, access: o.Visibility, schemaWork: o.SchemaWork}
 	s.overlay.Store(o.Overlay)
 	s.sets.Store(&o.Sets)
-	s.narrow.indexes = &indexes{}
+	s.narrow.indexes, s.narrow.work = &indexes{}, o.SchemaWork
 	s.narrow.indexes.retain(o.Sets)
 	s.Private = weighted.New[string, *View](o.PrivateViews, maxOwnBytes)
 	s.refresh()

@@ -93,6 +93,9 @@ func (s *partCatalog) belongTo(backend string) {
 	}
 }
 
+// platformsOfSets are the keys of sets that no file of an owner may have.
+var platformsOfSets = []string{"accept-root", "search", "listed", "as-tools", "schemas"}
+
 // ungranted returns an error for each key of a file that the grant does not allow. Misspelled keys of
 // entries are not among them.
 func (g *Include) ungranted(text *source) error {
@@ -109,7 +112,7 @@ func (g *Include) ungranted(text *source) error {
 		switch path := k.in.path; {
 		case path == "":
 			wrong(k.at.line, k.key)
-		case path == MayCatalog, path == MayPolicy, strings.HasPrefix(path, "sets.") && k.key == "accept-root":
+		case path == MayCatalog, path == MayPolicy, strings.HasPrefix(path, "sets.") && slices.Contains(platformsOfSets, k.key):
 			wrong(k.at.line, k.in.path+"."+k.key)
 		default:
 			return false

@@ -27,6 +27,10 @@ type Set struct {
 	Search string `yaml:"search" also:"find,find-tools"`
 	// Listed selects tools that stay in the list if Search is on.
 	Listed SetListed `yaml:"listed" also:"pinned,pin"`
+	// AsTools lists tools of the edge for what hosts that only have tools cannot reach: resources, for list_resources and read_resource.
+	AsTools Names `yaml:"as-tools" also:"as-tool,resource-tools"`
+	// Schemas is the form of the arguments' schemas in the set's tools/list: auto, portable or full; empty means that of the backends.
+	Schemas string `yaml:"schemas"`
 	// When is an expression in CEL over those variables of policies that begin with principal. Callers for whom it is not true cannot use
 	// the set; absent means that every caller can.
 	When *string `yaml:"when" also:"if,condition,expression"`
@@ -65,6 +69,9 @@ const (
 	SearchOff = "off"
 	SearchOn  = "on"
 )
+
+// AsToolsResources is the value of Set.AsTools.
+const AsToolsResources = "resources"
 
 // members returns the selection as that of members of a set.
 func (l *SetListed) members() *SetMembers {
@@ -124,7 +131,7 @@ func (c *Config) OpenSets() (map[string]*OpenSet, error) {
 		s := all[name]
 		one := &OpenSet{Place: s.Place, Scopes: s.Scopes, AcceptRoot: s.AcceptRoot, Set: &overlay.Set{
 			Name: name, Title: s.Title, Instructions: s.Instructions, Private: s.When != nil || len(s.Scopes) > 0,
-			Search: s.Search == SearchOn, Listed: s.Listed.members().selection(),
+			Search: s.Search == SearchOn, Listed: s.Listed.members().selection(), ResourceTools: len(s.AsTools) > 0, Schemas: overlay.Schemas(s.Schemas),
 			Include: s.Include.selection(), Exclude: s.Exclude.selection(),
 		}}
 		one.Include.Within = s.Within
@@ -208,6 +215,14 @@ func (c *Config) invalidSet(name string, s *Set) (errs []error) {
 		wrong("sets.%s.search: %q is not %s or %s", name, s.Search, SearchOff, SearchOn)
 	case s.Search != SearchOn && len(listed.Backends)+len(listed.Groups)+len(listed.Tools) > 0:
 		wrong("sets.%s.listed: the set lists all its tools: write search: on, or leave it out", name)
+	}
+	for _, kind := range s.AsTools {
+		if kind != AsToolsResources {
+			wrong("sets.%s.as-tools: %q cannot be tools: write [%s], or leave it out", name, kind, AsToolsResources)
+		}
+	}
+	if s.Schemas != "" && !slices.Contains(forms, s.Schemas) {
+		wrong("sets.%s.schemas: %q: use auto, portable or full", name, s.Schemas)
 	}
 	empty := true
 	for key, members := range map[string]*SetMembers{"include": &s.Include, "exclude": &s.Exclude, "listed": listed} {

@@ -77,6 +77,35 @@ func TestSearchIsRead(t *testing.T) {
 	}
 }
 
+func TestFormsOfSetsAreRead(t *testing.T) {
+	c, err := loadText(t, oneBackend+`sets:
+  a: {include: {tools: ["**"]}, as-tools: [resources], schemas: portable}
+  b: {include: {tools: ["**"]}, as-tools: []}
+  c: {include: {tools: ["**"]}}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sets, err := c.OpenSets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := sets["a"]
+	if !a.ResourceTools || sets["b"].ResourceTools || sets["c"].ResourceTools {
+		t.Errorf("as-tools: %t, %t, %t", a.ResourceTools, sets["b"].ResourceTools, sets["c"].ResourceTools)
+	}
+	if same := *a.Set; !same.Equal(a.Set) {
+		t.Error("a set differs from itself")
+	} else if same.ResourceTools = false; same.Equal(a.Set) {
+		t.Error("as-tools makes no difference")
+	}
+	if same := *a.Set; same.Schemas != overlay.SchemasPortable || sets["b"].Schemas != "" {
+		t.Errorf("schemas: %q and %q", same.Schemas, sets["b"].Schemas)
+	} else if same.Schemas = overlay.SchemasFull; same.Equal(a.Set) {
+		t.Error("schemas make no difference")
+	}
+}
+
 func TestInvalidSets(t *testing.T) {
 	for text, want := range map[string]string{
 		"sets: {Support: {include: {tools: [a]}}}":                               `sets: "Support" is no name of a set`,
@@ -95,7 +124,11 @@ func TestInvalidSets(t *testing.T) {
 		"sets: {a: {include: {tools: [a]}, search: on, listed: {groups: [g]}}}":  `sets.a.listed.groups: no entry of the catalog has the group "g"`,
 		"sets: {a: {search: on, listed: {tools: [a]}}}":                          "sets.a: include: it is missing",
 		"sets: {a: {include: {tools: [a]}, search: on, listed: {prompts: [a]}}}": "prompts",
-		"root: nix": `root: "nix" is no set`,
+		"sets:\n  a:\n    include: {tools: [a]}\n    as-tools: [prompts]\n":      `6: sets.a.as-tools: "prompts" cannot be tools: write [resources]`,
+		"sets: {a: {include: {tools: [a]}, as-tools: ['']}}":                     `sets.a.as-tools: "" cannot be tools`,
+		"sets:\n  a:\n    include: {tools: [a]}\n    schemas: short\n":           `6: sets.a.schemas: "short": use auto, portable or full`,
+		"sets: {a: {as-tools: [resources]}}":                                     "sets.a: include: it is missing",
+		"root: nix":                                                              `root: "nix" is no set`,
 	} {
 		if _, err := loadText(t, oneBackend+text+"\n"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)

@@ -15,7 +15,8 @@ import (
 // name in the params by the canonical one, if the catalog changes arguments, it replaces these, and
 // in both cases it binds the call to the backend. So policy, records and audit use canonical names.
 //
-// A call of mcp.ToolCall in a set with search becomes one of the tool that it names, bound to its backend.
+// A call of a tool of the edge that wraps a request becomes that request: mcp.ToolCall one of the tool that it names, bound to its backend,
+// mcp.ToolReadResource a read.
 func (d *Dispatch) Resolve(ctx context.Context, rules *revision.Rules, call *mcp.Call) (*mcp.Target, error) {
 	r := &round{d: d, rules: rules, call: call}
 	r.target = mcp.Target{Backend: call.Backend, Known: call.Backend != "", Repeatable: call.Method.Repeatable(), Handle: r}
@@ -39,7 +40,7 @@ func (r *round) resolve(ctx context.Context) error {
 	switch {
 	case t.Own:
 		return r.resolveOwn(ctx)
-	case r.call.Params.Wrapped != nil && !bound && !t.Searched():
+	case r.call.Params.Wrapped != nil && !bound && !t.HasOwn(r.call.Params.Via()):
 		return settingsChanged()
 	case t.Backend == nil:
 		return nil

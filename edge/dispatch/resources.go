@@ -8,7 +8,8 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// readResource runs resources/read (MCP, "Resources", "Reading Resources").
+// readResource runs resources/read (MCP, "Resources", "Reading Resources"), also one that was made through mcp.ToolReadResource. The
+// errors of the two are the same, and the result of the latter is one of a tool.
 func (r *round) readResource(ctx context.Context) (mcp.Reply, error) {
 	found, owner, uri := &r.named.URI, r.named.Backend, r.call.Params.Target
 	if err := r.authorize(ctx); err != nil {
@@ -42,7 +43,12 @@ func (r *round) readResource(ctx context.Context) (mcp.Reply, error) {
 		return mcp.Reply{}, r.named.Unknown()
 	}
 	found.Respell(out.result.GetContents(), uri)
-	reply, err := translate.ReadResult(r.rules, r.server(), r.call.Envelope, out.result)
+	var reply mcp.Reply
+	if r.call.Params.Wrapped != nil {
+		reply, err = translate.ReadToolResult(r.rules, r.server(), r.call.Envelope, uri, out.result)
+	} else {
+		reply, err = translate.ReadResult(r.rules, r.server(), r.call.Envelope, out.result)
+	}
 	if err != nil {
 		return mcp.Reply{}, r.blame(err)
 	}

@@ -11,63 +11,10 @@ import (
 	"github.com/mcpedge/mcpedge/edge/catalog"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
-	"github.com/mcpedge/mcpedge/edge/translate"
-	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// unwrap changes a call of mcp.ToolCall, in a set with search, to one of the tool that it names. After it only these distinguish the two, by
-// Params.Wrapped: resolve, which refuses tools that must be called by their own names, rename, which binds the call, the binding of a
-// state, and telemetry. It sets r.misused if the arguments name no tool. An error is that of the header that mirrors the name, or of
-// arguments that cannot be read.
-func (r *round) unwrap() error {
-	params := &r.call.Params
-	if params.Wrapped == nil { // otherwise the era has unwrapped a later round
-		if r.call.Method != mcp.MethodToolsCall || params.Target != mcp.ToolCall || r.call.Backend != "" || !r.d.catalog.Searches(r.call.Set) {
-			return nil
-		}
-		if _, err := r.arguments(); err != nil {
-			return err
-		}
-		if r.misused = params.Unwrap(); r.misused != nil {
-			return nil
-		}
-	}
-	if r.rules.Stateless && r.call.Header != nil {
-		return catalog.CheckToolHeader(r.call.Header, params.Requested())
-	}
-	return nil
-}
-
-// misuse makes a call one that is answered with what is wrong with the arguments of mcp.ToolCall; nil means nothing. It has no effects.
-func (r *round) misuse(why error) {
-	if why != nil {
-		r.misused, r.target.Misused, r.target.Repeatable = why, why, true
-	}
-}
-
-// resolveOwn resolves a call of one of the edge's own tools. A call of mcp.ToolCall whose arguments are right has become another one, unless
-// search was switched on since unwrap.
-func (r *round) resolveOwn(ctx context.Context) error {
-	r.target.Repeatable = true
-	if disabled := r.named.Disabled(); disabled != nil {
-		return r.refuseDisabled(ctx, disabled)
-	}
-	if r.misuse(r.misused); r.misused == nil && r.call.Params.Target == mcp.ToolCall {
-		return settingsChanged()
-	}
-	return nil
-}
-
-// findTools runs a call of mcp.ToolFind, or refuses the arguments of a call of mcp.ToolCall. The edge decides about it as about a list: it
-// shows what the caller may see. It spends the quotas of a tool of that name, and waits for one of the places for searches.
-func (r *round) findTools(ctx context.Context) (mcp.Reply, error) {
-	if r.misused != nil {
-		return r.schemaError(r.misused)
-	}
-	args, err := r.arguments()
-	if err != nil {
-		return mcp.Reply{}, err
-	}
+// findTools runs a call of mcp.ToolFind. It waits for one of the places for searches.
+func (r *round) findTools(ctx context.Context, args json.RawMessage) (mcp.Reply, error) {
 	query, limit, err := readSearch(args)
 	if err != nil {
 		return r.schemaError(err)
@@ -75,18 +22,15 @@ func (r *round) findTools(ctx context.Context) (mcp.Reply, error) {
 	if err := catalog.CheckSearch(query, limit); err != nil {
 		return r.schemaError(err)
 	}
-	if decider := r.decider(); decider != nil {
-		if err := decider.AdmitOwn(ctx, r.rules, r.call); err != nil {
-			return mcp.Reply{}, err
-		}
+	if err := r.admitOwn(ctx); err != nil {
+		return mcp.Reply{}, err
 	}
 	release, err := r.d.acquireSearch(ctx)
 	if err != nil {
 		return mcp.Reply{}, err
 	}
 	defer release()
-	found := r.named.Find(r.rules, &r.call.Principal, query, limit)
-	return translate.ToolResult(r.rules, r.server(), r.call.Envelope, &pb.CallToolResult{StructuredContentJson: string(found)})
+	return r.structured(r.named.Find(r.rules, &r.call.Principal, query, limit))
 }
 
 // maxSearchWait bounds how long a search waits for a place.

@@ -305,9 +305,8 @@ func TestCallToolIsTheInnerCall(t *testing.T) {
 		if err != nil || err2 != nil {
 			t.Fatal(err, err2)
 		}
-		b := wrapped.Params
 		alike(t, one, two, direct, wrapped)
-		if name, arguments := b.Bound(); name != "call_tool" || !strings.Contains(string(arguments), `"arguments":{"n":1}`) {
+		if _, name, arguments := wrapped.Bound(); name != "call_tool" || !strings.Contains(string(arguments), `"arguments":{"n":1}`) {
 			t.Errorf("a state is bound to %s %s", name, arguments)
 		}
 	}
@@ -454,7 +453,7 @@ func TestSearchSwitchedOff(t *testing.T) {
 	d := start(t, Options{Catalog: searched(nil)}, f)
 	wrapped := func(name string) *mcp.Call {
 		call := in(t, "s", mcp.MethodToolsCall, `{"name":"call_tool","arguments":{"name":"`+name+`"}}`)
-		if err := call.Params.Unwrap(); err != nil {
+		if err := call.Unwrap(); err != nil {
 			t.Fatal(err)
 		}
 		return call
@@ -687,7 +686,7 @@ func TestNamesOfSearch(t *testing.T) {
 	if reply, err := d.Call(t.Context(), rules(t, modern), request(t, mcp.MethodToolsCall, `{"name":"call_tool"}`), nil); err != nil || !strings.Contains(string(reply.Result), "called one/call_tool") {
 		t.Errorf("at the root: %s, %v", reply.Result, err)
 	}
-	if !strings.Contains(log.String(), "own in a set with search") {
+	if !strings.Contains(log.String(), "one of the edge's own in a set") {
 		t.Errorf("logged: %s", log)
 	}
 }

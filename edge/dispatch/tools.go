@@ -21,7 +21,7 @@ import (
 // callTool runs tools/call (MCP, "Tools", "Calling Tools").
 func (r *round) callTool(ctx context.Context) (mcp.Reply, error) {
 	if r.misused != nil || r.named.Own {
-		return r.findTools(ctx)
+		return r.callOwn(ctx)
 	}
 	t := r.named.Tool
 	r.effects = !t.Repeatable()

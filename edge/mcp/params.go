@@ -25,9 +25,9 @@ type Params struct {
 	// without them, as the client sent them, which may be nil. A nil Added means that Arguments are
 	// the client's.
 	Sent, Added json.RawMessage
-	// Wrapped are the arguments of ToolCall if the client called the tool through it: the other fields
-	// are as if the client had called the tool itself. nil means that it did.
-	Wrapped json.RawMessage
+	// Wrapped is the client's own request if it made this one through a tool of the edge: the other fields
+	// are as if the client had made it directly. nil means that it did.
+	Wrapped *Wrapped
 
 	Arguments      json.RawMessage // tools/call, prompts/get
 	Cursor         json.RawMessage // lists

@@ -12,7 +12,7 @@ type Target struct {
 	Tasks TaskSupport
 	// Repeatable means that the call may run again after its outcome was lost.
 	Repeatable bool
-	// Misused is why the edge answers the call itself, with a tool result that says so: the arguments of ToolCall are wrong. nil means that
+	// Misused is why the edge answers the call itself, with a tool result that says so: the arguments of its own tool are wrong. nil means that
 	// they are not. Such a call is not made a task.
 	Misused error
 	// Handle belongs to the stage that resolved the target; other code must not use it. With nil,

@@ -6,73 +6,144 @@ import (
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 )
 
-// The tools of the edge itself in a set with search.
+// The tools of the edge itself, which sets may list.
 const (
 	// ToolFind finds tools by words.
 	ToolFind = "find_tools"
 	// ToolCall calls another tool: its arguments have the name and the arguments of that.
 	ToolCall = "call_tool"
+	// ToolListResources lists resources and templates.
+	ToolListResources = "list_resources"
+	// ToolReadResource reads a resource: its arguments have the URI of that.
+	ToolReadResource = "read_resource"
 )
 
-// Unwrap changes the params of a call of ToolCall to those of a call of the tool that its arguments
-// name, also in Raw, which is copied. It fails, and changes nothing, if the arguments are not an
-// object with a name and perhaps with arguments. The caller has checked that no member is repeated.
-func (p *Params) Unwrap() error {
-	wrong := func(format string, args ...any) error { return Errorf(KindInvalidParams, format, args...) }
-	if jsonrpc.TypeOf(p.Arguments) != jsonrpc.Object {
-		return wrong("%s takes an object with the name of a tool and its arguments", ToolCall)
-	}
-	var name, arguments json.RawMessage
-	err := jsonrpc.Members(p.Arguments, func(key string, value json.RawMessage) error {
-		switch key {
-		case "name":
-			name = value
-		case "arguments":
-			arguments = value
-		default:
-			return wrong("%s does not take %.80q: put the arguments of the tool into arguments", ToolCall, key)
-		}
-		return nil
-	})
+// Wrapped is the client's own request if it made another one through a tool of the edge: tools/call of Tool. The call and its other params
+// are those of the request that the arguments describe, as if the client had made it directly.
+type Wrapped struct {
+	// Tool is the tool of the edge, one that Wraps.
+	Tool string
+	// Arguments are those of Tool. nil means that another replica has begun the call.
+	Arguments json.RawMessage
+}
+
+// unwrappers change a call of each tool of the edge that wraps a request to that request.
+var unwrappers = map[string]func(*Call) error{ToolCall: (*Call).unwrapTool, ToolReadResource: (*Call).unwrapRead}
+
+// Wraps reports whether calls of a tool of the edge are unwrapped.
+func Wraps(tool string) bool { return unwrappers[tool] != nil }
+
+// Unwrap changes a call of a tool that Wraps to the request that its arguments describe, also in Params.Raw, which is copied. It fails, and
+// changes nothing, if they describe none. The caller has checked that no member is repeated.
+func (c *Call) Unwrap() error { return unwrappers[c.Params.Target](c) }
+
+// unwrapTool unwraps a call of ToolCall, whose arguments have a name and perhaps arguments.
+func (c *Call) unwrapTool() error {
+	p := &c.Params
+	values, err := p.members("with the name of a tool and its arguments", "put the arguments of the tool into arguments", "name", "arguments")
 	if err != nil {
 		return err
 	}
-	text, ok := jsonrpc.Unquote(name)
+	text, ok := jsonrpc.Unquote(values[0])
 	if !ok {
-		return wrong("name is missing or not a string: name the tool to call, as %s shows it", ToolFind)
+		return Errorf(KindInvalidParams, "name is missing or not a string: name the tool to call, as %s shows it", ToolFind)
 	}
 	if err := CheckName("arguments.name", text); err != nil {
 		return err
 	}
+	arguments := values[1]
 	switch jsonrpc.TypeOf(arguments) {
 	case jsonrpc.Object:
 	case jsonrpc.Null:
 		arguments = json.RawMessage("{}")
 	default:
 		if len(arguments) > 0 {
-			return wrong("arguments must be an object, not %s", jsonrpc.TypeOf(arguments))
+			return Errorf(KindInvalidParams, "arguments must be an object, not %s", jsonrpc.TypeOf(arguments))
 		}
 		arguments = json.RawMessage("{}")
 	}
-	p.Wrapped = p.Arguments
+	p.Wrapped = &Wrapped{Tool: p.Target, Arguments: p.Arguments}
 	p.Target, p.HasTarget, p.Shown = text, true, ""
 	p.Raw = replaced(p.Raw, "name", jsonrpc.AppendString(nil, text))
 	p.ReplaceArguments(arguments)
 	return nil
 }
 
-// Via returns ToolCall if the client called the tool through it, or an empty text.
+// unwrapRead unwraps a call of ToolReadResource, whose arguments have a URI.
+func (c *Call) unwrapRead() error {
+	p := &c.Params
+	values, err := p.members("with the URI of a resource", "send uri", "uri")
+	if err != nil {
+		return err
+	}
+	uri, ok := jsonrpc.Unquote(values[0])
+	if !ok || uri == "" {
+		return Errorf(KindInvalidParams, "uri is missing or not a string: name the resource to read, as %s shows it", ToolListResources)
+	}
+	if err := CheckURI("arguments.uri", uri); err != nil {
+		return err
+	}
+	p.Wrapped = &Wrapped{Tool: p.Target, Arguments: p.Arguments}
+	c.Method, p.Target, p.HasTarget, p.Shown, p.Arguments = MethodResourcesRead, uri, true, "", nil
+	p.Raw = without(p.Raw, "name", "arguments", "task", "uri")
+	p.Raw = replaced(p.Raw, "uri", jsonrpc.AppendString(nil, uri))
+	return nil
+}
+
+// members returns the members of the arguments of a tool of the edge by their names, nil for one that is absent. It fails if the
+// arguments are no object, which is what the tool takes, or have other members; advice is for these.
+func (p *Params) members(what, advice string, names ...string) ([]json.RawMessage, error) {
+	if jsonrpc.TypeOf(p.Arguments) != jsonrpc.Object {
+		return nil, Errorf(KindInvalidParams, "%s takes an object %s", p.Target, what)
+	}
+	out := make([]json.RawMessage, len(names))
+	return out, jsonrpc.Members(p.Arguments, func(key string, value json.RawMessage) error {
+		for i, name := range names {
+			if key == name {
+				out[i] = value
+				return nil
+			}
+		}
+		return Errorf(KindInvalidParams, "%s does not take %.80q: %s", p.Target, key, advice)
+	})
+}
+
+// without returns a copy of an object without the members with some names. The object was parsed before.
+func without(object json.RawMessage, names ...string) json.RawMessage {
+	out := append(make([]byte, 0, len(object)), '{')
+	_ = jsonrpc.Members(object, func(key string, value json.RawMessage) error {
+		for _, name := range names {
+			if key == name {
+				return nil
+			}
+		}
+		out = jsonrpc.AppendMember(out, key, value)
+		return nil
+	})
+	return append(out, '}')
+}
+
+// Via returns the tool of the edge through which the client made the request, or an empty text.
 func (p *Params) Via() string {
 	if p.Wrapped != nil {
-		return ToolCall
+		return p.Wrapped.Tool
 	}
 	return ""
 }
 
-// Bound returns the name and the arguments of the client's own request, to which a state is bound.
-func (p *Params) Bound() (name string, arguments json.RawMessage) {
-	if p.Wrapped != nil {
-		return ToolCall, p.Wrapped
+// Bound returns the method, the name and the arguments of the client's own request, to which a state is bound.
+func (c *Call) Bound() (method Method, name string, arguments json.RawMessage) {
+	if w := c.Params.Wrapped; w != nil {
+		return MethodToolsCall, w.Tool, w.Arguments
 	}
-	return p.Requested(), p.SentArguments()
+	return c.Method, c.Params.Requested(), c.Params.SentArguments()
+}
+
+// Tool returns the name of the tool by which a call is charged: the canonical one in tools/call, or the tool of the edge through which
+// another request was made. called is false for any other request, which is not charged.
+func (c *Call) Tool() (name string, called bool) {
+	if c.Method == MethodToolsCall {
+		return c.Params.Target, true
+	}
+	return c.Params.Via(), c.Params.Wrapped != nil
 }

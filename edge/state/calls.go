@@ -31,6 +31,9 @@ type Request struct {
 	// RequestID is the client's JSON-RPC id, as JSON text.
 	RequestID string
 	Method    mcp.Method
+	// Via is the tool of the edge through which the client made the request, whose response has the form of that tool. Empty means
+	// that the client made it directly. The medium only stores it.
+	Via string
 	// Principal is the caller that made the request, with the rights of its credentials at that
 	// time.
 	Principal mcp.Principal

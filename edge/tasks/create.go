@@ -47,7 +47,7 @@ func (t *Tasks) callTool(ctx context.Context, rules *revision.Rules, c *mcp.Call
 	case c.Target.Misused != nil:
 		return t.next.Call(ctx, rules, c, sink)
 	case wanted && !s.Optional && !s.Required:
-		return mcp.Reply{}, mcp.Errorf(mcp.KindMethodNotFound, "the tool %q cannot be called as a task: leave out params.task", c.Params.Requested())
+		return mcp.Reply{}, mcp.Errorf(mcp.KindMethodNotFound, "the tool %q cannot be called as a task: leave out params.task", requested(c))
 	case s.Required && rules.Stateless && !declared:
 		return mcp.Reply{}, era.TasksUndeclared("the tool " + c.Params.Requested())
 	case s.Required && !rules.Stateless && !wanted:
@@ -67,6 +67,14 @@ func (t *Tasks) callTool(ctx context.Context, rules *revision.Rules, c *mcp.Call
 		return t.atOnce(ctx, rules, c, x)
 	}
 	return t.deferred(ctx, rules, c, x, sink)
+}
+
+// requested returns the name of the tool that the client called, or that of the edge through which it made another request.
+func requested(c *mcp.Call) string {
+	if c.Method == mcp.MethodToolsCall {
+		return c.Params.Requested()
+	}
+	return c.Params.Via()
 }
 
 // askedTTL reads the lifetime that the client requests in params.task; 0 if there is none. The task

@@ -129,7 +129,7 @@ func (t *Tasks) Resolve(ctx context.Context, rules *revision.Rules, c *mcp.Call)
 // Call implements era.Dispatcher.
 func (t *Tasks) Call(ctx context.Context, rules *revision.Rules, c *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
 	switch {
-	case c.Method == mcp.MethodToolsCall:
+	case c.Method == mcp.MethodToolsCall, c.Params.Wrapped != nil: // which is tools/call of a tool of the edge
 		return t.callTool(ctx, rules, c, sink)
 	case aboutTasks(rules, c):
 		return t.admit(ctx, rules, c)

@@ -40,7 +40,7 @@ type Audited struct {
 	// Target is the canonical name of the target, or the requested one if that is unknown. Shown is
 	// the requested name if it is another one. Backend is the backend that serves it, if known.
 	Target, Shown, Backend string
-	// Via is mcp.ToolCall if the client called the target through it, or empty.
+	// Via is the tool of the edge through which the client made the request, or empty.
 	Via string
 	// Trace is the operation's span, or the trace that the request belongs to.
 	Trace trace.SpanContext

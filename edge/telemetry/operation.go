@@ -128,7 +128,7 @@ type Operation struct {
 	target      string // the span's name includes it
 	asked       string // the canonical name, for the line; it may not exist
 	shown       string // the name in the request where it is another one
-	via         string // the edge's own tool through which the target is called
+	via         string // the edge's own tool through which the request was made
 	task        string // print of the task id in the request, for the line
 	subject     string // of the principal; empty for an anonymous one
 	from        netip.Addr
@@ -176,15 +176,16 @@ func (t *Telemetry) Begin(ctx context.Context, r *Request) (context.Context, Ope
 	return ctx, op
 }
 
-// Found sets the backend of the request once it is resolved; empty means unknown. known is whether
-// params name a tool or prompt of that backend.
-func (op *Operation) Found(params *mcp.Params, backend string, known bool) {
+// Found sets the backend of the request once it is resolved; empty means unknown. method is that of the request that was made through a
+// tool of the edge, if any. known is whether params name a tool or prompt of that backend.
+func (op *Operation) Found(method mcp.Method, params *mcp.Params, backend string, known bool) {
 	if op.t == nil {
 		return
 	}
+	op.unwrapped(method, params)
 	if params.Shown != "" || params.Wrapped != nil {
 		op.asked, op.shown, op.via = mcp.Shown(params.Target, maxAsked), mcp.Shown(params.Shown, maxAsked), params.Via()
-		if op.via != "" && op.span != nil && op.t.content {
+		if op.via != "" && op.span != nil && op.t.content && op.series.method == mcp.MethodToolsCall {
 			op.span.SetAttributes(AttrArguments.String(string(params.Arguments)))
 		}
 		if op.audited != nil {
@@ -209,6 +210,22 @@ func (op *Operation) Found(params *mcp.Params, backend string, known bool) {
 	if op.target != "" {
 		op.named()
 		op.span.SetAttributes(series{method: op.series.method, target: op.target}.about()...)
+	}
+}
+
+// unwrapped makes the operation one of the request that was made through a tool of the edge.
+func (op *Operation) unwrapped(method mcp.Method, params *mcp.Params) {
+	if method = knownMethod(method); method == op.series.method {
+		return
+	}
+	op.series.method = method
+	if op.audited != nil {
+		op.audited.Method = method
+	}
+	if op.span != nil {
+		op.span.SetName(string(method))
+		op.span.SetAttributes(AttrMethod.String(string(method)))
+		op.span.SetAttributes(uriOf(method, params)...)
 	}
 }
 

@@ -56,7 +56,7 @@ func callOf(ctx context.Context, t *Telemetry, params *mcp.Params) {
 		Method: mcp.MethodToolsCall, ID: callID, Params: params,
 		Version: "some version", Session: "0123", Client: t.ClientName(callInfo), Round: 1, Attempt: 1,
 	})
-	op.Found(params, "b", true)
+	op.Found(mcp.MethodToolsCall, params, "b", true)
 	t.BackendCalled(ctx, "b", mcp.MethodToolsCall, &Outcome{}, 1)
 	op.End(&Outcome{})
 }
@@ -139,7 +139,7 @@ func TestLine(t *testing.T) {
 			Method: mcp.MethodToolsCall, ID: id, Params: &params,
 			Version: "v", Session: SessionPrint("the id"), Client: "c",
 		})
-		op.Found(&params, "b", true)
+		op.Found(mcp.MethodToolsCall, &params, "b", true)
 		op.End(&o)
 	}
 	end(callID, Outcome{Result: []byte(`"secret"`)})
@@ -244,11 +244,12 @@ func TestContentOfWrappedCalls(t *testing.T) {
 	t.Cleanup(func() { _ = provider.Shutdown(context.Background()) })
 	params := mcp.Params{Target: mcp.ToolCall, HasTarget: true, Arguments: json.RawMessage(`{"name":"echo","arguments":{"x":1}}`)}
 	params.Raw = json.RawMessage(`{"name":"call_tool","arguments":` + string(params.Arguments) + `}`)
-	_, op := tel.Begin(t.Context(), &Request{Method: mcp.MethodToolsCall, ID: callID, Params: &params})
-	if err := params.Unwrap(); err != nil {
+	call := mcp.Call{Method: mcp.MethodToolsCall, Params: params}
+	_, op := tel.Begin(t.Context(), &Request{Method: call.Method, ID: callID, Params: &call.Params})
+	if err := call.Unwrap(); err != nil {
 		t.Fatal(err)
 	}
-	op.Found(&params, "b", true)
+	op.Found(call.Method, &call.Params, "b", true)
 	op.End(&Outcome{})
 	all := spans.GetSpans()
 	if len(all) != 1 || all[0].Name != "tools/call echo" {
@@ -261,5 +262,53 @@ func TestContentOfWrappedCalls(t *testing.T) {
 	}
 	if !slices.ContainsFunc(all[0].Attributes, func(a attribute.KeyValue) bool { return a.Key == AttrArguments }) {
 		t.Error("there are no arguments")
+	}
+}
+
+// ended keeps the last request that has ended.
+type ended struct {
+	Auditor
+	last *Audited
+}
+
+func (e *ended) Ended(a *Audited, _ string, _ int, _ time.Duration) { e.last = a }
+
+// TestReadsThroughATool: a read through read_resource is a read for spans, metrics, the log and the audit, which know the tool.
+func TestReadsThroughATool(t *testing.T) {
+	spans, out, audit := tracetest.NewInMemoryExporter(), bytes.Buffer{}, &ended{}
+	h := NewHandler(&out, true, new(slog.LevelVar), "r1")
+	tel := newTelemetry(t, Options{Logger: slog.New(h), Replica: "r1"})
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans))
+	tel.tracer = provider.Tracer("test")
+	t.Cleanup(func() { _ = provider.Shutdown(context.Background()) })
+	tel.Audit(audit)
+	call := mcp.Call{Method: mcp.MethodToolsCall, Params: mcp.Params{
+		Raw: json.RawMessage(`{}`), Target: mcp.ToolReadResource, HasTarget: true, Arguments: json.RawMessage(`{"uri":"crm://a"}`),
+	}}
+	_, op := tel.Begin(t.Context(), &Request{Method: call.Method, ID: callID, Params: &call.Params})
+	if err := call.Unwrap(); err != nil {
+		t.Fatal(err)
+	}
+	op.Found(call.Method, &call.Params, "crm", false)
+	op.End(&Outcome{})
+	all := spans.GetSpans()
+	if len(all) != 1 || all[0].Name != "resources/read" {
+		t.Fatalf("the spans are %v", all)
+	}
+	for _, want := range []attribute.KeyValue{AttrMethod.String("resources/read"), AttrResourceURI.String("crm://a"), AttrBackend.String("crm")} {
+		if !slices.Contains(all[0].Attributes, want) {
+			t.Errorf("the span lacks %v: %v", want, all[0].Attributes)
+		}
+	}
+	for s := range *tel.server.known.Load() {
+		if s.method != mcp.MethodResourcesRead || s.target != "" {
+			t.Errorf("a series of %v", s)
+		}
+	}
+	if h.Flush(); !strings.Contains(out.String(), `"method":"resources/read"`) || !strings.Contains(out.String(), `"via":"read_resource"`) {
+		t.Errorf("the line is %s", out.String())
+	}
+	if a := audit.last; a == nil || a.Method != mcp.MethodResourcesRead || a.Target != "crm://a" || a.Via != mcp.ToolReadResource || a.Backend != "crm" {
+		t.Errorf("audited is %+v", a)
 	}
 }

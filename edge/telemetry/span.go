@@ -76,13 +76,18 @@ func (op *Operation) attributes(r *Request) []attribute.KeyValue {
 	if r.Round > 0 {
 		out = append(out, AttrRound.Int(r.Round), AttrAttempt.Int(r.Attempt))
 	}
-	switch r.Method {
+	return append(out, uriOf(r.Method, r.Params)...)
+}
+
+// uriOf returns the attribute with the URI in the params, which may be nil, of a method that names one.
+func uriOf(method mcp.Method, params *mcp.Params) []attribute.KeyValue {
+	switch method {
 	case mcp.MethodResourcesRead, mcp.MethodSubscribe, mcp.MethodUnsubscribe, mcp.MethodSkillsGet, mcp.MethodDirectoryRead:
-		if r.Params != nil && r.Params.HasTarget {
-			out = append(out, AttrResourceURI.String(clip(r.Params.Target)))
+		if params != nil && params.HasTarget {
+			return []attribute.KeyValue{AttrResourceURI.String(clip(params.Target))}
 		}
 	}
-	return out
+	return nil
 }
 
 // CalledBackend sets the backend in an operation's span.

@@ -72,8 +72,8 @@ func AppendTemplate(dst []byte, r *revision.Rules, x *pb.ResourceTemplate) ([]by
 
 // appendResourceContents appends the contents of a read or of an embedded resource.
 func appendResourceContents(dst []byte, r *revision.Rules, x *pb.ResourceContents) ([]byte, error) {
-	if x.GetUri() == "" {
-		return dst, broken("uri", "empty; send an absolute URI")
+	if err := checkContents(x); err != nil {
+		return dst, err
 	}
 	dst = jsonrpc.AppendString(append(dst, `{"uri":`...), x.GetUri())
 	dst = appendText(dst, `,"mimeType":`, x.GetMimeType())
@@ -82,11 +82,20 @@ func appendResourceContents(dst []byte, r *revision.Rules, x *pb.ResourceContent
 		dst = jsonrpc.AppendString(append(dst, `,"text":`...), body.Text)
 	case *pb.ResourceContents_Blob:
 		dst = appendBase64(append(dst, `,"blob":`...), body.Blob)
-	default:
-		return dst, broken("body", "unset; set text or blob, which may be empty")
 	}
 	dst, err := appendObjectMeta(dst, r, x.GetMetaJson())
 	return append(dst, '}'), err
+}
+
+// checkContents returns an error if contents lack a URI or a body.
+func checkContents(x *pb.ResourceContents) error {
+	switch {
+	case x.GetUri() == "":
+		return broken("uri", "empty; send an absolute URI")
+	case x.GetBody() == nil:
+		return broken("body", "unset; set text or blob, which may be empty")
+	}
+	return nil
 }
 
 // ReadResourceRequest returns the request of one round of resources/read. It aliases only strings
@@ -105,11 +114,16 @@ func ReadResourceRequest(call *mcp.Call) (*pb.ReadResourceRequest, error) {
 	}, nil
 }
 
+// errNoContents is the error of a read without contents: an unknown URI is a failure.
+func errNoContents() error {
+	return broken("contents", "empty; send the contents, or the failure NOT_FOUND")
+}
+
 // ReadResult renders a ReadResourceResult (Server Features, "Resources", "Reading Resources").
-// Empty contents are an error: an unknown URI is a failure.
+// Empty contents are an error.
 func ReadResult(r *revision.Rules, s *Server, in mcp.Envelope, res *pb.ReadResourceResult) (mcp.Reply, error) {
 	if len(res.GetContents()) == 0 {
-		return mcp.Reply{}, broken("contents", "empty; send the contents, or the failure NOT_FOUND")
+		return mcp.Reply{}, errNoContents()
 	}
 	hint, err := Hint(res.GetCache())
 	if err != nil {
@@ -131,4 +145,38 @@ func ReadResult(r *revision.Rules, s *Server, in mcp.Envelope, res *pb.ReadResou
 		return mcp.Reply{}, err
 	}
 	return in.Reply(append(dst, '}')), nil
+}
+
+// ReadToolResult renders a ReadResourceResult as the result of a tool that reads a URI, for hosts that only have tools: a text becomes
+// a text block, which all of them show, a blob an embedded resource. Contents of another URI follow a text block with that URI. It
+// fails as ReadResult does.
+func ReadToolResult(r *revision.Rules, s *Server, in mcp.Envelope, uri string, res *pb.ReadResourceResult) (mcp.Reply, error) {
+	if len(res.GetContents()) == 0 {
+		return mcp.Reply{}, errNoContents()
+	}
+	if _, err := Hint(res.GetCache()); err != nil {
+		return mcp.Reply{}, err
+	}
+	out := &pb.CallToolResult{MetaJson: res.MetaJson, Content: make([]*pb.ContentBlock, 0, len(res.GetContents()))}
+	text := func(s, meta string) {
+		out.Content = append(out.Content, &pb.ContentBlock{Content: &pb.ContentBlock_Text{Text: &pb.TextContent{Text: s}}, MetaJson: meta})
+	}
+	for i, c := range res.GetContents() {
+		if err := checkContents(c); err != nil {
+			return mcp.Reply{}, withinNth("contents", i, err)
+		}
+		if _, err := appendObjectMeta(nil, r, c.GetMetaJson()); err != nil {
+			return mcp.Reply{}, withinNth("contents", i, err)
+		}
+		body, isText := c.GetBody().(*pb.ResourceContents_Text)
+		if isText && c.GetUri() != uri { // a blob has it
+			text(c.GetUri(), "")
+		}
+		if isText {
+			text(body.Text, c.GetMetaJson())
+		} else {
+			out.Content = append(out.Content, &pb.ContentBlock{Content: &pb.ContentBlock_Resource{Resource: c}})
+		}
+	}
+	return ToolResult(r, s, in, out)
 }

@@ -24,9 +24,23 @@ type Set struct {
 	Search bool
 	// Listed selects by backends, groups and tools what a set with Search lists all the same.
 	Listed Selection
+	// ResourceTools means that the set lists tools that list and read its resources.
+	ResourceTools bool
+	// Schemas is the form of the schemas of tools' arguments in lists. Empty means that of the root.
+	Schemas Schemas
 	// Include selects the members of the set, and Exclude those of them that it does not have.
 	Include, Exclude Selection
 }
+
+// Schemas is a form of the schemas of tools' arguments in lists.
+type Schemas string
+
+// The forms. SchemasAuto is SchemasFull for backends of the contract, and SchemasPortable for those whose schemas the edge makes.
+const (
+	SchemasAuto     Schemas = "auto"
+	SchemasPortable Schemas = "portable"
+	SchemasFull     Schemas = "full"
+)
 
 // Selection selects what any of its parts selects. Names are the backends' own, without prefixes.
 type Selection struct {
@@ -131,7 +145,7 @@ func (s *Set) Equal(other *Set) bool { return s.digest() == other.digest() }
 
 func (s *Set) digest() uint64 {
 	h := fnv.New64a()
-	_ = json.NewEncoder(h).Encode([]any{s.Name, s.Title, s.Instructions, s.Private, s.Include.texts(), s.Exclude.texts(), s.Search, s.Listed.texts()})
+	_ = json.NewEncoder(h).Encode([]any{s.Name, s.Title, s.Instructions, s.Private, s.Include.texts(), s.Exclude.texts(), s.Search, s.Listed.texts(), s.ResourceTools, s.Schemas})
 	return h.Sum64()
 }
 

@@ -97,10 +97,18 @@ func (c *comparison) entries(before, after []Entry) {
 	for i := range after {
 		if e := &after[i]; !known[e.Name] {
 			c.name = e.Name
-			c.add(Widens, "it is new, of the backend %q", e.Backend)
+			c.add(Widens, "it is new, of %s", ownerOf(e))
 			_, c.changes[len(c.changes)-1].Is = quoted(nil, e.Shown)
 		}
 	}
+}
+
+// ownerOf names the backend of an entry.
+func ownerOf(e *Entry) string {
+	if e.Backend == "" {
+		return "the edge itself"
+	}
+	return fmt.Sprintf("the backend %q", e.Backend)
 }
 
 // andAliases names the aliases of an entry that is gone.
@@ -140,7 +148,13 @@ const (
 
 func (c *comparison) entry(before, after *Entry) {
 	if before.Backend != after.Backend {
-		c.add(Breaks, "it belongs to the backend %q now, and belonged to %q", after.Backend, before.Backend)
+		c.add(Breaks, "it belongs to %s now, and belonged to %s", ownerOf(after), ownerOf(before))
+	}
+	switch {
+	case after.Unlisted && !before.Unlisted:
+		c.add(Changes, "it is not listed any more, and find_tools finds it")
+	case before.Unlisted && !after.Unlisted:
+		c.add(Widens, "it is listed now")
 	}
 	a, b := object(before.Shown), object(after.Shown)
 	c.canonical(before, after)

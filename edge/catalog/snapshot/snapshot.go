@@ -18,6 +18,8 @@ import (
 
 // Snapshot is the lists that a caller sees, under the newest revision. Each is sorted by name.
 type Snapshot struct {
+	// Set is the name of the set at whose endpoint the caller is. Empty means the root with root: all.
+	Set       string  `json:"set,omitempty"`
 	Tools     []Entry `json:"tools"`
 	Prompts   []Entry `json:"prompts"`
 	Resources []Entry `json:"resources"`
@@ -37,8 +39,10 @@ func (s *Snapshot) Entries() int {
 type Entry struct {
 	// Name is the name, the URI or the text of the template by which clients know it.
 	Name string `json:"name"`
-	// Backend is the configured name of its backend.
+	// Backend is the configured name of its backend. Empty means a tool of the edge itself.
 	Backend string `json:"backend"`
+	// Unlisted is true for a tool that no list has, and that find_tools of the set finds.
+	Unlisted bool `json:"unlisted,omitempty"`
 	// Canonical is the name of a tool or prompt that decisions use, its backend's own after its prefix,
 	// if it is another one than Name.
 	Canonical string `json:"canonical,omitempty"`
@@ -73,7 +77,7 @@ func Digest(canonical, argument string, value json.RawMessage) string {
 // Write writes a snapshot as indented JSON. Equal snapshots have equal bytes: entries are sorted by
 // name, and members of objects by key.
 func (s *Snapshot) Write(w io.Writer) error {
-	var out Snapshot
+	out := Snapshot{Set: s.Set}
 	for _, l := range s.lists(&out) {
 		*l.other = slices.Clone(*l.entries)
 		slices.SortFunc(*l.other, func(a, b Entry) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Backend, b.Backend)) })

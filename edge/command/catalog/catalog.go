@@ -55,6 +55,10 @@ mcpedge catalog disabled [URL] [flags]
         each caller are the anonymous ones
   --api-key NAME
         instead of claims, the name of a key in the file auth.api-keys
+  --set NAME
+        the set at whose endpoint the caller is: snapshot has what clients see there, with the tools of the edge itself and,
+        of a set with search, also the tools that find_tools finds; diff without NEW has the set of OLD unless it is given.
+        Without it a snapshot has what /mcp shows with root: all
 
 `
 
@@ -93,31 +97,44 @@ func Run(ctx context.Context, args []string, out, stderr io.Writer) error {
 
 // write runs mcpedge catalog snapshot.
 func write(ctx context.Context, args []string, out, stderr io.Writer) error {
-	from, rest, err := takeCaller(args)
+	at, rest, err := takeViewer(args)
 	if err != nil {
 		return err
 	}
-	now, err := current(ctx, "catalog snapshot", from, rest, stderr)
+	now, err := current(ctx, "catalog snapshot", at, rest, stderr)
 	if err != nil {
 		return err
 	}
 	return now.Write(out)
 }
 
-// caller is who sees what a command is about: the values of --claims and --api-key; empty for an anonymous one.
-type caller struct{ claims, apiKey string }
+// viewer is for whom a snapshot is made, and where.
+type viewer struct {
+	// claims and apiKey are the values of --claims and --api-key; empty for an anonymous caller.
+	claims, apiKey string
+	// set is that of --set; empty means the root with root: all.
+	set string
+}
 
-// takeCaller takes the flags of a caller out of the arguments.
-func takeCaller(args []string) (who caller, rest []string, err error) {
-	if who.claims, args, err = command.TakeLast("catalog", "claims", "the claims of a token, as JSON or a file of it", args); err != nil {
-		return who, nil, err
+// takeViewer takes the flags of a viewer out of the arguments.
+func takeViewer(args []string) (at viewer, rest []string, err error) {
+	rest = args
+	for _, f := range []struct {
+		flag, want string
+		to         *string
+	}{
+		{"claims", "the claims of a token, as JSON or a file of it", &at.claims}, {"api-key", "the name of a key in the file auth.api-keys", &at.apiKey},
+		{"set", "the name of a set", &at.set},
+	} {
+		if *f.to, rest, err = command.TakeLast("catalog", f.flag, f.want, rest); err != nil {
+			return at, nil, err
+		}
 	}
-	who.apiKey, rest, err = command.TakeLast("catalog", "api-key", "the name of a key in the file auth.api-keys", args)
-	return who, rest, err
+	return at, rest, nil
 }
 
 // current returns what a caller sees of the backends in the settings now.
-func current(ctx context.Context, name string, from caller, args []string, stderr io.Writer) (*snapshot.Snapshot, error) {
+func current(ctx context.Context, name string, at viewer, args []string, stderr io.Writer) (*snapshot.Snapshot, error) {
 	var settings bytes.Buffer
 	cfg, err := config.Load(name, args, os.LookupEnv, &settings)
 	if errors.Is(err, flag.ErrHelp) {
@@ -126,7 +143,7 @@ func current(ctx context.Context, name string, from caller, args []string, stder
 	if err != nil {
 		return nil, err
 	}
-	who, err := app.Caller(&cfg, from.claims, from.apiKey)
+	who, err := app.Caller(&cfg, at.claims, at.apiKey)
 	if err != nil {
 		return nil, fmt.Errorf("catalog: %w", err)
 	}
@@ -140,13 +157,13 @@ func current(ctx context.Context, name string, from caller, args []string, stder
 		}
 		defer stop()
 	}
-	now, hidden, err := app.Snapshot(ctx, cfg, &who)
+	now, hidden, err := app.Snapshot(ctx, cfg, at.set, &who)
 	if err != nil {
 		return nil, fmt.Errorf("catalog: %w", err)
 	}
 	if hidden > 0 {
 		text := ""
-		if from == (caller{}) {
+		if at.claims == "" && at.apiKey == "" {
 			text = ", who is anonymous: --claims has the claims of another one, --api-key the name of its key"
 		}
 		_, _ = fmt.Fprintf(stderr, "note: the policy hides %d of %d entries from this caller%s\n", hidden, hidden+now.Entries(), text)

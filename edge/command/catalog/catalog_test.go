@@ -194,3 +194,84 @@ func TestMistakes(t *testing.T) {
 		}
 	}
 }
+
+// A snapshot of a set has what clients of its endpoint see: its members in its form, and the tools of the edge; with search also what is found there.
+// diff without NEW is of the set of the file.
+func TestSnapshotOfASet(t *testing.T) {
+	dir := t.TempDir()
+	backends := "backends: [{name: one, target: '" + commandtest.Tools(t, "m", 3) + "'}]\nauth: {api-keys: keys.yaml}\n"
+	file(t, filepath.Join(dir, "keys.yaml"), "- {name: ann, sha256: "+strings.Repeat("0", 64)+"}\n")
+	settings := func(name, desk string) string {
+		return file(t, filepath.Join(dir, name+".yaml"), backends+`policy:
+  default: allow
+  rules: [{name: one, when: 'request.set == "desk" && tool.name == "m0001"', then: hide}]
+sets:
+  desk: `+desk+`
+  staff: {include: {tools: ["*"]}, when: 'has(principal.claims.team)', scopes: [a]}
+`)
+	}
+	plain := settings("plain", `{include: {tools: [m0000, m0001]}}`)
+	tools := settings("tools", `{include: {tools: [m0000, m0002]}, as-tools: [resources]}`)
+	searched := settings("searched", `{include: {tools: [m0000, m0002]}, search: on, listed: {tools: [m0002]}}`)
+	take := func(settings string, args ...string) string {
+		t.Helper()
+		out, err := run(t, slices.Concat([]string{"snapshot", "--config", settings}, args)...)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return out
+	}
+	const note = "note: the policy hides 1 of 2 entries from this caller, who is anonymous: --claims has the claims of another one\n"
+	desk := take(plain, "--set", "desk")
+	if !strings.HasPrefix(desk, note+"{\n  \"set\": \"desk\",\n  \"tools\": [\n") || strings.Count(desk, `"shown"`) != 1 || strings.Count(desk, `"tool": "m000`) != 3 {
+		t.Fatalf("the set has\n%s", desk)
+	}
+	if root := take(plain); strings.Contains(root, `"set"`) || strings.Count(root, `"shown"`) != 3 {
+		t.Errorf("the root has\n%s", root)
+	}
+	if staff := take(plain, "--set=staff", "--claims", `{"sub":"ann","team":"x","scope":"a"}`); strings.Count(staff, `"shown"`) != 3 {
+		t.Errorf("the other set has\n%s", staff)
+	}
+	old := file(t, filepath.Join(dir, "old.json"), strings.TrimPrefix(desk, note))
+	withTools := file(t, filepath.Join(dir, "tools.json"), take(tools, "--set", "desk"))
+	withSearch := file(t, filepath.Join(dir, "searched.json"), take(searched, "--set", "desk"))
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{old, "--config", plain, "--fail", "words"}, note},
+		{[]string{old, "--config", plain, "--fail", "words", "--set", "desk"}, note},
+		{[]string{old, "--config", tools}, "widens  tool list_resources: it is new, of the edge itself\nwidens  tool m0002: it is new, of the backend \"one\"\nwidens  tool read_resource: it is new, of the edge itself\n"},
+		{[]string{withTools, withSearch, "--fail", "never"}, "breaks  tool list_resources: it is gone\nchanges tool m0000: it is not listed any more, and find_tools finds it\nbreaks  tool read_resource: it is gone\n" +
+			"widens  tool call_tool: it is new, of the edge itself\nwidens  tool find_tools: it is new, of the edge itself\n"},
+		{[]string{withSearch, "--config", tools, "--fail", "never"}, "breaks  tool call_tool: it is gone\nbreaks  tool find_tools: it is gone\nwidens  tool m0000: it is listed now\n" +
+			"widens  tool list_resources: it is new, of the edge itself\nwidens  tool read_resource: it is new, of the edge itself\n"},
+	} {
+		if got, err := run(t, append([]string{"diff"}, c.args...)...); err != nil || sortedLines(got) != sortedLines(c.want) {
+			t.Errorf("%v: %v\n%s\nwant\n%s", c.args, err, got, c.want)
+		}
+	}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--set", "dosk"}, `the settings have no set "dosk": did you mean "desk"?`},
+		{[]string{"--set"}, "--set lacks the name of a set"},
+		{[]string{"--set", "staff"}, "sets.staff.when is not true for the caller"},
+		{[]string{"--set", "staff", "--claims", `{"sub":"ann","team":"x"}`}, "the caller lacks the scopes a"},
+	} {
+		for _, command := range [][]string{{"snapshot"}, {"diff", old}} {
+			if out, err := run(t, slices.Concat(command, []string{"--config", plain}, c.args)...); err == nil || !strings.Contains(err.Error(), c.want) || command[0] == "diff" && status(err) != 2 {
+				t.Errorf("%v %v: %v, want %s\n%s", command, c.args, err, c.want, out)
+			}
+		}
+	}
+	if _, err := run(t, "diff", old, withTools, "--set", "desk"); err == nil {
+		t.Error("two files are compared in a set")
+	}
+}
+
+// sortedLines sorts the lines of a text.
+func sortedLines(text string) string {
+	return strings.Join(slices.Sorted(strings.Lines(text)), "")
+}

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,7 +40,7 @@ func diff(ctx context.Context, args []string, out, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	from, rest, err := takeCaller(rest)
+	at, rest, err := takeViewer(rest)
 	if err != nil {
 		return err
 	}
@@ -48,9 +49,9 @@ func diff(ctx context.Context, args []string, out, stderr io.Writer) error {
 	var before, after *snapshot.Snapshot
 	switch {
 	case slices.ContainsFunc(rest, func(arg string) bool { return slices.Contains([]string{"-h", "-help", "--help"}, arg) }):
-		_, err = current(ctx, name, from, rest, stderr)
+		_, err = current(ctx, name, at, rest, stderr)
 		return err
-	case len(files) == 0 || len(files) > 2 || len(files) == 2 && (len(rest) > 0 || from != caller{}):
+	case len(files) == 0 || len(files) > 2 || len(files) == 2 && (len(rest) > 0 || at != viewer{}):
 		return errors.New("catalog: write mcpedge catalog diff OLD NEW with two files of mcpedge catalog snapshot, or OLD alone with the settings of the backends")
 	}
 	if before, err = read(files[0]); err != nil {
@@ -59,7 +60,8 @@ func diff(ctx context.Context, args []string, out, stderr io.Writer) error {
 	if len(files) == 2 {
 		after, err = read(files[1])
 	} else {
-		after, err = current(ctx, name, from, rest, stderr)
+		at.set = cmp.Or(at.set, before.Set)
+		after, err = current(ctx, name, at, rest, stderr)
 	}
 	if err != nil {
 		return err

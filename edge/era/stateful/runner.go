@@ -73,7 +73,7 @@ func (c *runner) resolve() (err error) {
 	m := &c.First
 	defer c.Recover(c.Context, m.Method, &err)
 	t, err := c.e.dispatch.Resolve(c.Context, c.Rules, m)
-	c.op.Found(&m.Params, t.Backend, t.Known)
+	c.op.Found(m.Method, &m.Params, t.Backend, t.Known)
 	m.Target, c.Served = t, t.Backend
 	c.Repeatable = t.Repeatable && m.Params.Task == nil // Another run would make another task.
 	return err

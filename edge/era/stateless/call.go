@@ -30,7 +30,7 @@ func (e *Era) call(ctx context.Context, id jsonrpc.ID, rules *revision.Rules, ca
 	defer way.stop()
 	var reply mcp.Reply
 	call.Target, err = e.dispatch.Resolve(ctx, rules, call)
-	op.Found(&call.Params, call.Target.Backend, call.Target.Known)
+	op.Found(call.Method, &call.Params, call.Target.Backend, call.Target.Known)
 	if err == nil {
 		reply, err = e.dispatch.Call(ctx, rules, call, way)
 	}

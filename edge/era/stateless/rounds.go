@@ -40,7 +40,7 @@ func (e *Era) resume(call *mcp.Call) (sealed, error) {
 	}
 	call.ID, call.Round, call.State, call.Backend = state.CallID, state.Round, state.State, state.Backend
 	if state.Wrapped {
-		if err := params.Unwrap(); err != nil {
+		if err := call.Unwrap(); err != nil {
 			return state, err
 		}
 	}

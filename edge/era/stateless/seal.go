@@ -26,7 +26,7 @@ type sealed struct {
 	Backend string                `json:"w,omitempty"` // the backend of State and the questions
 	// Name is the canonical name of the tool or prompt. Empty means the name that the client uses.
 	Name string `json:"n,omitempty"`
-	// Wrapped means that the client called the tool through mcp.ToolCall.
+	// Wrapped means that the client made the request through a tool of the edge, see mcp.Wrapped.
 	Wrapped bool `json:"t,omitempty"`
 	// Added are the arguments, as an object, that the client did not send.
 	Added json.RawMessage `json:"x,omitempty"`
@@ -91,8 +91,8 @@ func newSealer(keys [][]byte) (*sealer, error) {
 // binding returns the associated data of a call.
 func binding(call *mcp.Call) []byte {
 	h := sha256.New()
-	name, arguments := call.Params.Bound()
-	for _, part := range []string{call.Principal.Key(), string(call.Method), name} {
+	method, name, arguments := call.Bound()
+	for _, part := range []string{call.Principal.Key(), string(method), name} {
 		fmt.Fprintf(h, "%d:%s", len(part), part)
 	}
 	if call.Set != "" { // The root's is that of earlier releases.

@@ -229,6 +229,9 @@ func packCall(c *state.Request) string {
 	p.time(c.Began)
 	p.principal(&c.Principal)
 	p.text(c.Backend)
+	if c.Via != "" { // Other records are those of earlier releases.
+		p.text(c.Via)
+	}
 	return string(p)
 }
 
@@ -238,6 +241,9 @@ func unpackCall(id, record string) (state.Request, error) {
 	c.LogLevel, c.Repeatable = mcp.LogLevel(u.number()), u.flag() // #nosec G115 -- packed from a LogLevel
 	c.Deadline, c.Trace, c.Began = u.time(), u.text(), u.time()
 	c.Principal, c.Backend = u.principal(), u.text()
+	if len(u.rest) > 0 {
+		c.Via = u.text()
+	}
 	return c, u.err()
 }
 

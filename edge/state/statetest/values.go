@@ -47,7 +47,7 @@ func record(id string) *state.Session {
 // callOf returns the call that tests begin: its request id is its id in quotes.
 func callOf(id string) state.Request {
 	return state.Request{
-		ID: id, RequestID: `"` + id + `"`, Method: mcp.MethodToolsCall, Params: json.RawMessage(`{"name":"t"}`),
+		ID: id, RequestID: `"` + id + `"`, Method: mcp.MethodToolsCall, Via: "call_tool", Params: json.RawMessage(`{"name":"t"}`),
 		LogLevel: mcp.LogInfo, Deadline: time.Now().Add(time.Hour), Repeatable: true, Round: 1, Attempt: 1,
 		Trace: traceOf(id), Began: time.Unix(1_700_000_000, 987_654_321), Principal: caller("alice"), Backend: "backend",
 	}

@@ -33,7 +33,7 @@ func (l *locking) put() {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	now, _, err := app.Snapshot(l.t.Context(), cfg, new(mcp.Principal))
+	now, _, err := app.Snapshot(l.t.Context(), cfg, "", new(mcp.Principal))
 	if err != nil {
 		l.t.Fatal(err)
 	}

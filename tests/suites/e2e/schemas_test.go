@@ -50,6 +50,28 @@ func TestSchemasSetting(t *testing.T) {
 	}
 }
 
+// TestSchemasOfASet: a set shows the schemas that the edge makes in its own form, whatever that of the root is.
+func TestSchemasOfASet(t *testing.T) {
+	s := reflecttest.Serve(t, reflecttest.Kinds(), reflecttest.Answer, reflecttest.Options{})
+	for _, root := range []string{config.SchemasFull, config.SchemasPortable} {
+		e := startEdge(t, []config.Backend{{Name: "kinds", Target: s.Addr, Kind: config.KindReflect}}, func(c *config.Config) {
+			c.Schemas, c.Sets = root, map[string]config.Set{}
+			for _, form := range []string{config.SchemasAuto, config.SchemasPortable, config.SchemasFull} {
+				c.Sets[form] = config.Set{Schemas: form, Include: config.SetMembers{Tools: config.Names{"**"}}}
+			}
+		})
+		for form, full := range map[string]bool{"": root == config.SchemasFull, "/auto": false, "/portable": false, "/full": true} {
+			for _, version := range []string{vNov, v2026} {
+				list := askerAt(t, e.URL+form, version).ask("tools/list", `{}`).result()
+				schema := dig(named(t, list["tools"], "kind_echo"), "inputSchema").(map[string]any)
+				if _, there := schema["oneOf"]; there != full {
+					t.Errorf("%s at the root: %s%s: the root of the schema has oneOf: %t", root, version, form, there)
+				}
+			}
+		}
+	}
+}
+
 // named is the entry of a list that has a name.
 func named(t *testing.T, list any, name string) map[string]any {
 	t.Helper()

@@ -1,0 +1,127 @@
+package dispatch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/mcpedge/mcpedge/edge/catalog"
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/translate"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+// unwrap changes a call of a tool of the edge that wraps a request, in a set that has it, to that request. After it only these
+// distinguish the two, by Params.Wrapped: resolve, which refuses tools that must be called by their own names, rename, which binds the
+// call, readResource, whose result is one of a tool, quotas, tasks, which are refused to a read, the binding of a state, records, and
+// telemetry. It sets r.misused if the arguments describe no request. An error is that of the header that mirrors the name or the URI,
+// or of arguments that cannot be read.
+func (r *round) unwrap() error {
+	params := &r.call.Params
+	if params.Wrapped == nil { // otherwise an earlier round has been unwrapped
+		called := r.call.Method == mcp.MethodToolsCall && mcp.Wraps(params.Target) && r.call.Backend == ""
+		if !called || !r.d.catalog.HasOwn(r.call.Set, params.Target) {
+			return nil
+		}
+		if _, err := r.arguments(); err != nil {
+			return err
+		}
+		if r.misused = r.call.Unwrap(); r.misused != nil {
+			return nil
+		}
+		r.target.Repeatable = r.call.Method.Repeatable()
+	}
+	if r.rules.Stateless && r.call.Header != nil {
+		return catalog.CheckOwnHeader(r.call.Header, params.Wrapped.Tool, params.Requested())
+	}
+	return nil
+}
+
+// misuse makes a call one that is answered with what is wrong with the arguments of a tool of the edge; nil means nothing. It has no
+// effects.
+func (r *round) misuse(why error) {
+	if why != nil {
+		r.misused, r.target.Misused, r.target.Repeatable = why, why, true
+	}
+}
+
+// resolveOwn resolves a call of one of the edge's own tools. A call of one that wraps a request, and whose arguments are right, has
+// become another one, unless the set got the tool since unwrap.
+func (r *round) resolveOwn(ctx context.Context) error {
+	r.target.Repeatable = true
+	if disabled := r.named.Disabled(); disabled != nil {
+		return r.refuseDisabled(ctx, disabled)
+	}
+	if r.misuse(r.misused); r.misused == nil && mcp.Wraps(r.call.Params.Target) {
+		return settingsChanged()
+	}
+	return nil
+}
+
+// callOwn runs a call of one of the edge's own tools that the edge answers, or refuses the arguments of one that wraps a request. The
+// edge decides about it as about a list: it shows what the caller may see. It spends the quotas of a tool of that name.
+func (r *round) callOwn(ctx context.Context) (mcp.Reply, error) {
+	if r.misused != nil {
+		return r.schemaError(r.misused)
+	}
+	args, err := r.arguments()
+	if err != nil {
+		return mcp.Reply{}, err
+	}
+	if r.call.Params.Target == mcp.ToolListResources {
+		return r.listResources(ctx, args)
+	}
+	return r.findTools(ctx, args)
+}
+
+// admitOwn charges the quotas for a call of one of the edge's own tools.
+func (r *round) admitOwn(ctx context.Context) error {
+	if decider := r.decider(); decider != nil {
+		return decider.AdmitOwn(ctx, r.rules, r.call)
+	}
+	return nil
+}
+
+// structured renders the result of one of the edge's own tools.
+func (r *round) structured(content []byte) (mcp.Reply, error) {
+	return translate.ToolResult(r.rules, r.server(), r.call.Envelope, &pb.CallToolResult{StructuredContentJson: string(content)})
+}
+
+// listResources runs a call of mcp.ToolListResources.
+func (r *round) listResources(ctx context.Context, args json.RawMessage) (mcp.Reply, error) {
+	cursor, err := readListing(args)
+	if err != nil {
+		return r.schemaError(err)
+	}
+	if err := r.admitOwn(ctx); err != nil {
+		return mcp.Reply{}, err
+	}
+	page, err := r.d.catalog.ListResources(&r.named, r.rules, &r.call.Principal, cursor)
+	if wrong := (*mcp.Error)(nil); errors.As(err, &wrong) && wrong.Kind == mcp.KindBadCursor {
+		return r.schemaError(err)
+	}
+	if err != nil {
+		return mcp.Reply{}, err
+	}
+	return r.structured(page)
+}
+
+// readListing reads the arguments of mcp.ToolListResources. A null counts as absent.
+func readListing(args json.RawMessage) (cursor string, err error) {
+	err = jsonrpc.Members(args, func(name string, value json.RawMessage) error {
+		ok := true
+		switch {
+		case name != "cursor":
+			return fmt.Errorf("there is no argument %.80q: send no arguments, or cursor", name)
+		case jsonrpc.TypeOf(value) != jsonrpc.Null:
+			cursor, ok = jsonrpc.Unquote(value)
+		}
+		if !ok {
+			return errors.New("cursor has the wrong type: send nextCursor of the page before, which is a text")
+		}
+		return nil
+	})
+	return cursor, err
+}
