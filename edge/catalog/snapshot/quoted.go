@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -43,6 +44,10 @@ func plain(value any) string {
 	case string:
 		return v
 	case json.RawMessage:
+		var b bytes.Buffer
+		if json.Compact(&b, v) == nil {
+			return b.String()
+		}
 		return string(v)
 	}
 	raw, _ := json.Marshal(value)

@@ -221,7 +221,7 @@ sets:
 		}
 		return out
 	}
-	const note = "note: the policy hides 1 of 2 entries from this caller, who is anonymous: --claims has the claims of another one\n"
+	const note = "note: the policy hides 1 of 2 entries from this caller, who is anonymous: --claims has the claims of another one, --api-key the name of its key\n"
 	desk := take(plain, "--set", "desk")
 	if !strings.HasPrefix(desk, note+"{\n  \"set\": \"desk\",\n  \"tools\": [\n") || strings.Count(desk, `"shown"`) != 1 || strings.Count(desk, `"tool": "m000`) != 3 {
 		t.Fatalf("the set has\n%s", desk)
@@ -271,7 +271,8 @@ sets:
 	}
 }
 
-// sortedLines sorts the lines of a text.
+// sortedLines returns the sorted lines of a comparison, without those below each that quote what was and what is.
 func sortedLines(text string) string {
-	return strings.Join(slices.Sorted(strings.Lines(text)), "")
+	lines := slices.Sorted(strings.Lines(text))
+	return strings.Join(slices.DeleteFunc(lines, func(line string) bool { return strings.HasPrefix(line, "   ") }), "")
 }
