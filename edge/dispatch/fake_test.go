@@ -359,6 +359,9 @@ func startPool(t testing.TB, opts Options, fakes ...*fake) (*Dispatch, *backend.
 	}
 	// Ready refers to the pool; the view follows asynchronously.
 	await.Until(t, "the view to hold every backend", func() bool { return !d.catalog.Shared().Incomplete() })
+	if err := d.catalog.Settle(ctx); err != nil { // Feeds that are opened now are not notified of what came before.
+		t.Fatal(err)
+	}
 	return d, pool
 }
 
