@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/once"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
@@ -69,7 +70,7 @@ func New(o Options) (*Authenticator, error) {
 				return p
 			}
 		}
-		return newProofs(maxProofs)
+		return once.NewMemory(maxProofs)
 	})
 	a.KeepClaims(KeptClaims{Forwarded: o.Claims})
 	var err error

@@ -1,8 +1,5 @@
 package auth
 
-// NewProofs returns a store of proofs in memory.
-var NewProofs = newProofs
-
 // MaxExchanging is the maximum number of concurrent exchanges at one issuer.
 const (
 	MaxAsking      = maxAsking

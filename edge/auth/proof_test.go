@@ -285,35 +285,3 @@ func TestProofsOutlastTheClocksOfReplicas(t *testing.T) {
 		}
 	})
 }
-
-// Proofs are remembered while they would be accepted, in bounded memory: when it is full, no more
-// are accepted, and one caller cannot fill it.
-func TestProofsInMemoryAreBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := auth.NewProofs(3)
-		spend := func(caller, id string) (bool, error) { return p.Spend(t.Context(), caller, id, time.Minute, 2) }
-		for _, id := range []string{"a", "b"} {
-			if fresh, err := spend("ann", id); !fresh || err != nil {
-				t.Errorf("%s: %t, %v", id, fresh, err)
-			}
-		}
-		if fresh, err := spend("ann", "a"); fresh || err != nil {
-			t.Errorf("the same again: %t, %v", fresh, err)
-		}
-		if fresh, err := spend("ann", "c"); fresh || mcp.AsError(err).Kind != mcp.KindLimit {
-			t.Errorf("a third of one who may have two: %t, %v", fresh, err)
-		}
-		if fresh, err := spend("bob", "c"); !fresh || err != nil {
-			t.Errorf("another caller's: %t, %v", fresh, err)
-		}
-		if fresh, err := spend("bob", "d"); fresh || err == nil || mcp.AsError(err).Kind == mcp.KindLimit {
-			t.Errorf("a fourth, where three are remembered: %t, %v", fresh, err)
-		}
-		time.Sleep(time.Minute + 10*time.Second)
-		for _, id := range []string{"c", "d"} {
-			if fresh, err := spend("ann", id); !fresh || err != nil {
-				t.Errorf("later: %t, %v", fresh, err)
-			}
-		}
-	})
-}

@@ -117,6 +117,8 @@ func asUser(t *testing.T, c goredis.UniversalClient) {
 		must(t, err)
 		_, err = r.Proofs().Spend(ctx, "caller", "proof", time.Minute, 1)
 		must(t, err)
+		_, err = r.Confirmations().Spent(ctx, "caller", "proof")
+		must(t, err)
 		_, _, err = r.Quotas().Take(ctx, "key", quota.Budget{Interval: time.Second, Burst: 1}, 1)
 		must(t, err)
 		_, err = r.Quotas().Sharing(ctx)

@@ -21,7 +21,7 @@ func TestProofs(t *testing.T) {
 	server := redisserver.ForTest(t)
 	client := goredis.NewClient(&goredis.Options{Addr: server.Addr, ContextTimeoutEnabled: true, MaxRetries: -1})
 	t.Cleanup(func() { _ = client.Close() })
-	var replicas [2]*redis.Proofs
+	var replicas [2]*redis.Once
 	for i := range replicas {
 		r, err := redis.New(client, redis.Options{})
 		if err != nil {
@@ -53,6 +53,14 @@ func TestProofs(t *testing.T) {
 			t.Errorf("%s's %s: %t, %v", c.caller, c.id, fresh, err)
 		}
 	}
+	for i, c := range []struct {
+		caller, id string
+		want       bool
+	}{{"ann", "first", true}, {"ann", "third", false}, {"bob", "first", true}, {"bob", "second", false}, {"cid", "first", false}} {
+		if spent, err := replicas[i%2].Spent(t.Context(), c.caller, c.id); spent != c.want || err != nil {
+			t.Errorf("%s's %s: %t, %v", c.caller, c.id, spent, err)
+		}
+	}
 	keys, err := client.Keys(t.Context(), "mcpedge:dpop:*").Result()
 	if err != nil || len(keys) != 2 {
 		t.Fatalf("%q, %v", keys, err)
@@ -72,10 +80,16 @@ func TestProofs(t *testing.T) {
 		fresh, _ := replicas[1].Spend(t.Context(), "cid", "next", time.Minute, 2)
 		return fresh
 	})
+	if spent, err := replicas[0].Spent(t.Context(), "cid", time.Millisecond.String()); spent || err != nil {
+		t.Errorf("after its time: %t, %v", spent, err)
+	}
 	if fresh, err := replicas[1].Spend(t.Context(), "cid", time.Hour.String(), time.Minute, 3); fresh || err != nil {
 		t.Errorf("one that lasts longer than those after it: %t, %v", fresh, err)
 	}
 	server.Kill()
+	if spent, err := replicas[0].Spent(t.Context(), "ann", "first"); spent || !errors.Is(err, state.ErrUnavailable) {
+		t.Errorf("without Redis: %t, %v", spent, err)
+	}
 	if fresh, err := replicas[0].Spend(t.Context(), "ann", "another", time.Minute, 9); fresh || !errors.Is(err, state.ErrUnavailable) {
 		t.Errorf("without Redis: %t, %v", fresh, err)
 	}

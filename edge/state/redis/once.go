@@ -1,0 +1,72 @@
+package redis
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+var proofScript, spentScript = own("proof"), own("spent")
+
+// Proofs returns the store of the proofs by which clients prove possession of their token's key.
+// Each may be used once.
+func (r *Replica) Proofs() *Once { return &Once{r, "dpop"} }
+
+// Confirmations returns the store of the confirmations of calls, each of which is used once, and of those that are remembered.
+func (r *Replica) Confirmations() *Once { return &Once{r, "confirm"} }
+
+// Once keeps one key for each caller, with what the caller used, for as long as it would be
+// accepted. Neither the caller nor what was used can be read from it. It is safe for concurrent
+// use.
+type Once struct {
+	r    *Replica
+	kind string
+}
+
+// ID is empty: all replicas on one Redis know what was used.
+func (o *Once) ID() string { return "" }
+
+// Spend records that a caller used id, for the duration life. fresh is whether it was not used
+// before, on any replica. A *mcp.Error of KindLimit means that most entries of the caller are
+// recorded. An id whose reply was lost may not be fresh when it is sent again.
+func (o *Once) Spend(ctx context.Context, caller, id string, life time.Duration, most int) (fresh bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	sum := sha256.Sum256([]byte(id))
+	v, err := o.r.eval(ctx, proofScript, []string{o.key(caller)}, sum[:16], max(life.Milliseconds(), 1), most)
+	if err != nil {
+		return false, unavailable(ctx, err)
+	}
+	switch v {
+	case int64(1), int64(0):
+		return v == int64(1), nil
+	case int64(-1):
+		return false, mcp.Errorf(mcp.KindLimit, "%d entries of the caller are stored, the limit", most)
+	}
+	return false, fmt.Errorf("a script returned %v: %w", v, state.ErrUnavailable)
+}
+
+// Spent reports whether Spend has recorded id for a caller, and its time is not over.
+func (o *Once) Spent(ctx context.Context, caller, id string) (bool, error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	sum := sha256.Sum256([]byte(id))
+	v, err := o.r.eval(ctx, spentScript, []string{o.key(caller)}, sum[:16])
+	if err != nil {
+		return false, unavailable(ctx, err)
+	}
+	return v == int64(1), nil
+}
+
+// key returns the key of what a caller used. It is not among those of principals' sessions.
+func (o *Once) key(caller string) string {
+	sum := sha256.Sum256([]byte(caller))
+	return o.r.prefix + ":" + o.kind + ":{" + hex.EncodeToString(sum[:16]) + "}"
+}
