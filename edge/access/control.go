@@ -1,7 +1,6 @@
 package access
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -125,24 +124,25 @@ func (x *Decider) Decide(ctx context.Context, rules *revision.Rules, call *mcp.C
 //
 // backend serves what the request names. It is empty if that does not exist for the caller: no rule
 // applied, and the policy server alone decides. rule is the result of Decide. Admit returns nil if
-// the request is allowed, which is recorded for a tool call, and otherwise policy.ErrReplaced or
-// a *mcp.Error.
-func (x *Decider) Admit(ctx context.Context, rules *revision.Rules, call *mcp.Call, backend, rule string) error {
+// the request is allowed, and otherwise policy.ErrReplaced or a *mcp.Error. What is allowed is
+// recorded for a tool call, unless consent says that it must be confirmed first: see Confirmed.
+// With policy.Answered the quotas are not charged again.
+func (x *Decider) Admit(ctx context.Context, rules *revision.Rules, call *mcp.Call, backend, rule string, consent policy.Consent) error {
 	if x.external != nil {
 		if err := x.ask(ctx, call, backend); err != nil {
 			return err
 		}
 	}
-	if _, called := call.Tool(); !called {
+	if _, called := call.Tool(); !called || consent == policy.Answered {
 		return nil
 	}
-	return x.c.admitTool(ctx, rules, call, backend, rule)
+	return x.c.admitTool(ctx, rules, call, backend, rule, consent)
 }
 
 // AdmitOwn charges the quotas for a call of one of the edge's own tools, which rules and the policy server do not decide. It returns nil if
 // they allow it, which is recorded, and otherwise a *mcp.Error.
 func (x *Decider) AdmitOwn(ctx context.Context, rules *revision.Rules, call *mcp.Call) error {
-	return x.c.admitTool(ctx, rules, call, "", "")
+	return x.c.admitTool(ctx, rules, call, "", "", policy.NotAsked)
 }
 
 // closed returns the error for a request whose policy server was closed.
@@ -317,38 +317,4 @@ func (x *Decider) Lists(who *mcp.Principal) (entitlement string, listed func(*po
 	}
 	id := p.ID()
 	return string(p.AppendEntitlement(id[:], who)), func(t *policy.Target) bool { return p.Listed(who, t) }
-}
-
-// admitTool charges the quotas for a round of a call of the tool call.Tool. It returns nil
-// if the call is allowed. If a quota is exhausted, it returns a *mcp.Error of KindLimit with the
-// time of the retry.
-//
-// A call of a session, and a task, is charged and recorded once, with its first round. If that
-// round is retried after the loss of its replica, it is recorded again and not charged. Any other
-// call is charged in each round, because each is a request of its own, which a client can repeat
-// without bound.
-func (c *Control) admitTool(ctx context.Context, rules *revision.Rules, call *mcp.Call, backend, rule string) error {
-	again := call.Begun && (!rules.Stateless || call.Task != nil)
-	if again && (call.Round > 1 || call.Attempt == 1) {
-		return nil
-	}
-	v := audit.Verdict{Effect: audit.Allow}
-	if rule != "" {
-		v.By, v.Rule = audit.ByPolicy, rule
-	}
-	if again || c.o.Quotas == nil {
-		return c.decided(ctx, call, backend, v, nil)
-	}
-	tool, _ := call.Tool()
-	err := c.o.Quotas.Spend(ctx, &quota.Call{Principal: call.Principal, From: call.From, Tool: tool, Backend: backend, Set: call.Set})
-	var refused *quota.Refused
-	switch {
-	case err == nil:
-		v.By = cmp.Or(v.By, audit.ByQuota)
-		return c.decided(ctx, call, backend, v, nil)
-	case errors.As(err, &refused):
-		return c.decided(ctx, call, backend, audit.Verdict{Effect: audit.Deny, By: audit.ByQuota, Rule: refused.Rule},
-			&mcp.Error{Kind: mcp.KindLimit, Message: err.Error(), RetryAfter: refused.Wait, Err: err})
-	}
-	return mcp.Errorf(mcp.KindCancelled, "the call ended before its quota was known: %w", err)
 }

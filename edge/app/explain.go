@@ -93,7 +93,11 @@ func ExplainPolicy(ctx context.Context, cfg config.Config, q Question, out io.Wr
 		if err != nil {
 			return err
 		}
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", kindNames[t.Kind], targets[i].name(), q.effectOf(t, &d)+spelled(&d)+asked(&cfg, &d)+pinned,
+		confirms, err := confirmed(p, &who, t, args, &d)
+		if err != nil {
+			return err
+		}
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", kindNames[t.Kind], targets[i].name(), q.effectOf(t, &d)+spelled(&d)+asked(&cfg, &d)+confirms+pinned,
 			targets[i].listing(p.Listed(&who, t)))
 	}
 	return table.Flush()
@@ -169,6 +173,26 @@ func asked(cfg *config.Config, d *policy.Decision) string {
 		return ""
 	}
 	return ", if the policy server allows it"
+}
+
+// confirmed names the confirmations that a call requires which is or may be allowed.
+func confirmed(p *policy.Policy, who *mcp.Principal, t *policy.Target, args policy.Arguments, d *policy.Decision) (string, error) {
+	if d.Effect != policy.Allow && !d.Open {
+		return "", nil
+	}
+	list, failed, err := p.Obligations(who, t, args)
+	if failed != nil {
+		return fmt.Sprintf("; denied by the confirmation %q, whose condition could not be evaluated: %v", failed.Rule, failed.Err), nil
+	}
+	out := ""
+	for _, o := range list {
+		if o.Open {
+			out += fmt.Sprintf("; depending on the arguments, the user must confirm it: %q", o.Name)
+		} else {
+			out += fmt.Sprintf("; the user must confirm it: %q", o.Name)
+		}
+	}
+	return out, err
 }
 
 // listing says how clients find the target, of a caller to whom the policy shows it or not.

@@ -10,6 +10,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/auth"
 	"github.com/mcpedge/mcpedge/edge/catalog/disabled"
 	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/edge/dispatch"
 	"github.com/mcpedge/mcpedge/edge/ownership"
 	"github.com/mcpedge/mcpedge/edge/quota"
 	"github.com/mcpedge/mcpedge/edge/state"
@@ -52,6 +53,8 @@ type shared struct {
 	quotas quota.Store
 	// proofs are the proofs of bound tokens used on any replica.
 	proofs auth.Proofs
+	// confirmations are the confirmations of calls used on any replica.
+	confirmations dispatch.Confirmations
 	// names are what backends listed last on any replica.
 	names ownership.Store
 	// disabled is what operators have disabled on any replica.

@@ -56,6 +56,9 @@ const (
 	// on-failure is the effect. An allowed request has no record of its own, except for one about a
 	// task.
 	ByExternal By = "external"
+	// ByConfirmation marks the refusal of a call that the user did not confirm, or could not be asked about. The rule is the name of the
+	// confirmation.
+	ByConfirmation By = "confirmation"
 	// BySet marks the refusal of a caller who may not use a set, at its endpoint. The rule is the name of
 	// the set.
 	BySet By = "set"

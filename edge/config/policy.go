@@ -25,6 +25,8 @@ type Policy struct {
 	Rules []PolicyRule `yaml:"rules"`
 	// Lists is obtainable or allowed; empty means obtainable.
 	Lists string `yaml:"lists"`
+	// Confirm is what the user must confirm before a call of a tool runs that rules and scopes allow; all that match apply.
+	Confirm []PolicyConfirm `yaml:"confirm" also:"confirmations"`
 	// External authorizes what rules and scopes allow; nil disables it.
 	External *External `yaml:"external"`
 }
@@ -108,6 +110,18 @@ type PolicyRule struct {
 	Then string `yaml:"then" also:"effect,action,decision"`
 }
 
+// PolicyConfirm is a confirmation that the user must give before a call runs.
+type PolicyConfirm struct {
+	// Name of the confirmation in metrics, errors and explanations.
+	Name string `yaml:"name"`
+	// When is an expression in CEL, with the variables of rules but those of resources and prompts.
+	When string `yaml:"when" also:"if,condition,expression"`
+	// Message is a part of the question; {arguments.NAME} is the value of an argument.
+	Message string `yaml:"message" also:"question,text"`
+	// Remember is for how long the caller is not asked again for the same tool, at most 24 h; 0: never.
+	Remember time.Duration `yaml:"remember" also:"ttl"`
+}
+
 // CompilePolicy compiles Policy with the rules of the owners of Include; it returns nil if there is
 // no Policy and no Include may have rules.
 func (c *Config) CompilePolicy() (*policy.Policy, error) {
@@ -152,6 +166,9 @@ func (c *Config) ownPolicy() policy.Settings {
 	rules := partPolicy{Rules: s.Rules, Scopes: s.Scopes}
 	out := rules.settings()
 	out.Default, out.Lists = policy.Effect(s.Default), policy.Lists(s.Lists)
+	for _, one := range s.Confirm {
+		out.Confirm = append(out.Confirm, policy.Confirm(one))
+	}
 	if len(s.Hierarchy) > 0 {
 		out.Hierarchy = map[string][]string{}
 		for above, below := range s.Hierarchy {

@@ -154,14 +154,15 @@ func openMisfits(state []byte) (m misfits, own []byte) {
 	return m, own
 }
 
-// withOwnState returns the call with the backend's own state, and the misfits that preceded it. It
-// does not change its argument.
-func withOwnState(call *mcp.Call) (*mcp.Call, misfits) {
-	if !bytes.HasPrefix(call.State, misfitsMark) {
-		return call, nil
+// withOwnState returns the call with the backend's own state, and the misfits and the consent that
+// preceded it. It does not change its argument.
+func withOwnState(call *mcp.Call) (*mcp.Call, misfits, consent) {
+	if !bytes.HasPrefix(call.State, misfitsMark) && !bytes.HasPrefix(call.State, consentMark) {
+		return call, nil, consent{}
 	}
 	own := *call
+	c, rest := openConsent(call.State)
 	var m misfits
-	m, own.State = openMisfits(call.State)
-	return &own, m
+	m, own.State = openMisfits(rest)
+	return &own, m, c
 }

@@ -15,7 +15,7 @@ func TestMisfitsAreKeptBesideTheState(t *testing.T) {
 		for _, m := range []misfits{nil, {"name": {1, 1}}, {"a\x00b": {1 << 63, 2}, "c": {2, 0}}} {
 			state := m.seal(own)
 			call := &mcp.Call{State: state}
-			got, counts := withOwnState(call)
+			got, counts, _ := withOwnState(call)
 			if !bytes.Equal(got.State, own) || (got.State == nil) != (own == nil) || len(counts) != len(m) || !bytes.Equal(call.State, state) {
 				t.Errorf("%q with %v came back as %q with %v", own, m, got.State, counts)
 			}
@@ -30,7 +30,7 @@ func TestMisfitsAreKeptBesideTheState(t *testing.T) {
 		t.Error("a state without misfits is copied")
 	}
 	broken := append(bytes.Clone(misfitsMark), "no JSON"...)
-	if got, counts := withOwnState(&mcp.Call{State: broken}); !bytes.Equal(got.State, broken) || counts != nil {
+	if got, counts, _ := withOwnState(&mcp.Call{State: broken}); !bytes.Equal(got.State, broken) || counts != nil {
 		t.Errorf("a state that seal did not write came back as %q, %v", got.State, counts)
 	}
 }
@@ -106,7 +106,7 @@ func TestAnotherQuestionUnderTheSameKey(t *testing.T) {
 			{Key: "step", Method: mcp.MethodElicit, Result: json.RawMessage(`{"action":"accept","content":{"` + member + `":"x"}}`)},
 		}}
 		r = &round{}
-		r.call, r.misfits = withOwnState(next)
+		r.call, r.misfits, _ = withOwnState(next)
 	}
 	// The repeated question gets the reason after an answer that does not fit.
 	again := question("phone")

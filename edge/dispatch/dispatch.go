@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/once"
 	"github.com/mcpedge/mcpedge/edge/policy"
 	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
@@ -26,6 +27,10 @@ type Options struct {
 	// Access returns what decides now which calls are allowed: equal results (==) decide alike. A
 	// round is decided by the result of when its view of the catalog was made. nil allows all.
 	Access func() Decider
+	// Confirmations remembers used confirmations. nil keeps them in memory.
+	Confirmations Confirmations
+	// CallLifetime is the longest life of a call, for which its confirmation is remembered as used. 0 means a day.
+	CallLifetime time.Duration
 	// Telemetry observes the calls to backends. nil disables it.
 	Telemetry *telemetry.Telemetry
 	// Logger logs violations of the contract, each once. nil means slog.Default().
@@ -44,8 +49,16 @@ type Decider interface {
 	Decide(ctx context.Context, rules *revision.Rules, call *mcp.Call, t *policy.Target, args policy.Arguments) (rule string, err error)
 	// Admit is the second stage: the policy server and quotas. It may block. rule is the result of
 	// Decide. backend is the backend of the named object; empty if the object does not exist for
-	// the caller. The error is a *mcp.Error that ends the request, or policy.ErrReplaced.
-	Admit(ctx context.Context, rules *revision.Rules, call *mcp.Call, backend, rule string) error
+	// the caller. consent is what the round has of its confirmations: with policy.Asking the call is not recorded as allowed, and with
+	// policy.Answered not charged again. The error is a *mcp.Error that ends the request, or policy.ErrReplaced.
+	Admit(ctx context.Context, rules *revision.Rules, call *mcp.Call, backend, rule string, consent policy.Consent) error
+	// Obligations returns the confirmations that a call of a tool requires which Decide allows. The error is a
+	// *mcp.Error or the error of args.
+	Obligations(ctx context.Context, call *mcp.Call, t *policy.Target, args policy.Arguments) ([]policy.Obligation, error)
+	// Confirmed records that a call is allowed that was confirmed. The error is that of the audit.
+	Confirmed(ctx context.Context, call *mcp.Call, backend, rule string) error
+	// Unconfirmed records that a call is refused which lacks the confirmation of a name. It returns err, or the error of the audit.
+	Unconfirmed(ctx context.Context, call *mcp.Call, backend, name string, err error) error
 	// AdmitOwn charges the quotas for a call of one of the edge's own tools, which rules and the policy server do not decide. The error is
 	// a *mcp.Error that ends the request.
 	AdmitOwn(ctx context.Context, rules *revision.Rules, call *mcp.Call) error
@@ -80,6 +93,15 @@ func New(pool *backend.Pool, opts Options) *Dispatch {
 	}
 	if opts.Catalog.Logger == nil {
 		opts.Catalog.Logger = opts.Logger
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.Default()
+	}
+	if opts.Confirmations == nil {
+		opts.Confirmations = once.NewMemory(maxConfirmations)
+	}
+	if opts.CallLifetime <= 0 {
+		opts.CallLifetime = 24 * time.Hour
 	}
 	if opts.Access != nil {
 		opts.Catalog.Visibility = func() catalog.Visibility { return opts.Access() }

@@ -29,6 +29,7 @@ func (r *round) inputRequired(in *pb.InputRequired) (mcp.Reply, error) {
 		if err := r.askAgain(out); err != nil {
 			return mcp.Reply{}, err
 		}
+		out.State = r.after(r.sends(out)).seal(out.State)
 	}
 	return mcp.Reply{Input: out}, nil
 }

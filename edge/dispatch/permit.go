@@ -16,7 +16,7 @@ func (r *round) authorize(ctx context.Context) error {
 	if decider == nil {
 		return nil
 	}
-	err := decider.Admit(ctx, r.rules, r.call, r.target.Backend, r.allowedBy)
+	err := decider.Admit(ctx, r.rules, r.call, r.target.Backend, r.allowedBy, r.consent)
 	if errors.Is(err, policy.ErrReplaced) {
 		return r.authorizeAnew(ctx)
 	}
@@ -41,6 +41,9 @@ func (r *round) authorizeAnew(ctx context.Context) error {
 	if r.named.Backend != nil {
 		if err := r.decide(ctx); err != nil {
 			return err
+		}
+		if r.named.Tool != nil {
+			r.consider()
 		}
 	}
 	return r.authorize(ctx)

@@ -64,6 +64,9 @@ func (r *round) resolve(ctx context.Context) error {
 		if err := r.decide(ctx); err != nil {
 			return err
 		}
+		if len(r.obligations) > 0 {
+			r.target.Repeatable = false // its confirmation holds once
+		}
 	}
 	if disabled := t.Disabled(); disabled != nil {
 		return r.refuseDisabled(ctx, disabled)
@@ -107,6 +110,9 @@ func (r *round) decide(ctx context.Context) error {
 	rule, err := r.decider().Decide(ctx, r.rules, r.call, r.named.Policy, r.given())
 	r.allowedBy = rule
 	switch {
+	case err == nil && r.named.Tool != nil:
+		r.obligations, err = r.decider().Obligations(ctx, r.call, r.named.Policy, r.given())
+		return err
 	case !errors.Is(err, policy.ErrHidden):
 		return err
 	case r.call.Method == mcp.MethodSubscribe:
@@ -132,7 +138,11 @@ func (r *round) given() policy.Arguments {
 // take makes a resolved round that of a call with the same params.
 func (r *round) take(call *mcp.Call) {
 	resolved := r.call
-	r.call, r.misfits = withOwnState(call)
+	r.call, r.misfits, r.before = withOwnState(call)
+	if r.before.asked() { // The only question was that of the edge.
+		r.answer = r.answerTo(confirmKey)
+		r.call.Responses = nil
+	}
 	if r.rewritten {
 		own := *r.call
 		own.Params.Arguments, own.Params.Raw = resolved.Params.Arguments, resolved.Params.Raw

@@ -21,9 +21,9 @@ func (c *counting) Decide(ctx context.Context, rules *revision.Rules, call *mcp.
 	return c.Decider.Decide(ctx, rules, call, t, args)
 }
 
-func (c *counting) Admit(ctx context.Context, rules *revision.Rules, call *mcp.Call, backend, rule string) error {
+func (c *counting) Admit(ctx context.Context, rules *revision.Rules, call *mcp.Call, backend, rule string, consent policy.Consent) error {
 	c.admitted++
-	return c.Decider.Admit(ctx, rules, call, backend, rule)
+	return c.Decider.Admit(ctx, rules, call, backend, rule, consent)
 }
 
 // A request is resolved and decided once. The resolved object is called even if the lists have

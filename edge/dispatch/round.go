@@ -12,6 +12,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/policy"
 	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 	"github.com/mcpedge/mcpedge/edge/translate"
@@ -36,6 +37,15 @@ type round struct {
 
 	// misfits are those of the previous rounds.
 	misfits misfits
+
+	// obligations are the confirmations that the policy requires of the round, and before what the
+	// previous rounds have of them. answer is that to the question of the round before, nil if there is none.
+	obligations []policy.Obligation
+	before      consent
+	answer      *mcp.InputResponse
+	// consent is what the round has of its obligations. confirmed is true once it has all that it requires.
+	consent   policy.Consent
+	confirmed bool
 
 	// misused is why the arguments of the edge's own tool are refused; nil if they are not.
 	misused error

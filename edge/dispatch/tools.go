@@ -25,6 +25,7 @@ func (r *round) callTool(ctx context.Context) (mcp.Reply, error) {
 	}
 	t := r.named.Tool
 	r.effects = !t.Repeatable()
+	r.consider()
 	if err := r.authorize(ctx); err != nil {
 		return mcp.Reply{}, err
 	}
@@ -51,6 +52,9 @@ func (r *round) callTool(ctx context.Context) (mcp.Reply, error) {
 	} else if err != nil {
 		return r.schemaError(withoutPins(err, t.Arguments))
 	}
+	if asked, err := r.confirm(ctx, args); asked != nil || err != nil {
+		return mcp.Reply{Input: asked}, err
+	}
 	req, err := translate.CallToolRequest(r.call, t.Proto.GetName())
 	if err != nil {
 		return mcp.Reply{}, err
@@ -65,6 +69,9 @@ func (r *round) callTool(ctx context.Context) (mcp.Reply, error) {
 		return mcp.Reply{}, err
 	}
 	defer end()
+	if err := r.spend(ctx); err != nil {
+		return mcp.Reply{}, err
+	}
 	stream, err := t.Owner.Tools().CallTool(ctx, req)
 	if err != nil {
 		return r.toolError(r.status(ctx, err))
@@ -97,7 +104,7 @@ func (d *Dispatch) CancelCall(ctx context.Context, rules *revision.Rules, call *
 	default:
 		return nil // The name no longer exists.
 	}
-	call, _ = withOwnState(call)
+	call, _, _ = withOwnState(call)
 	if call.State == nil {
 		return nil
 	}

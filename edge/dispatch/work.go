@@ -150,7 +150,7 @@ func (r *round) onCheckpoint(p *pb.Checkpoint) error {
 		return r.broken("checkpoint.state has %d bytes, at most %d can be kept", n, mcp.MaxState)
 	}
 	if c, ok := r.sink.(mcp.Checkpointer); ok {
-		c.Checkpoint(misfits(nil).seal(bytes.Clone(p.GetState())))
+		c.Checkpoint(r.after(false).seal(misfits(nil).seal(bytes.Clone(p.GetState()))))
 	}
 	return nil
 }

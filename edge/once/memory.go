@@ -57,8 +57,9 @@ func (m *Memory) ID() string { return m.id }
 
 func digestOf(text string) digest { return sha256.Sum256([]byte(text)) }
 
-// Spend records that a caller used id, which is unique among all callers, for the duration life. fresh is whether it was not used before. An
-// error is ErrFull, or a *mcp.Error of KindLimit if most entries of the caller are recorded.
+// Spend records that a caller used id, which is unique among all callers, for the duration life. fresh is
+// whether it was not used before. An error is ErrFull, or a *mcp.Error of KindLimit if most entries of the
+// caller are recorded.
 func (m *Memory) Spend(_ context.Context, name, id string, life time.Duration, most int) (fresh bool, _ error) {
 	d, by, now := digestOf(id), digestOf(name), time.Now()
 	m.mu.Lock()

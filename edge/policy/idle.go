@@ -43,13 +43,19 @@ func (s *Settings) Idle(targets []Target) (notes []string) {
 	if err != nil {
 		return notes
 	}
-	for i, r := range s.Rules {
-		for _, named := range compared(env, r.When) {
+	note := func(list string, i int, name, when string) {
+		for _, named := range compared(env, when) {
 			of := named.of()
 			if of.value != nil && !exists(of.kinds, func(t *Target) bool { return of.value(t) == named.text }) {
-				notes = append(notes, fmt.Sprintf("policy: rules[%d] %s: %s: no backend has %q", i, r.Name, named.variable, named.text))
+				notes = append(notes, fmt.Sprintf("policy: %s[%d] %s: %s: no backend has %q", list, i, name, named.variable, named.text))
 			}
 		}
+	}
+	for i, r := range s.Rules {
+		note("rules", i, r.Name, r.When)
+	}
+	for i, c := range s.Confirm {
+		note("confirm", i, c.Name, c.When)
 	}
 	return notes
 }

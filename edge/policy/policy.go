@@ -26,8 +26,10 @@ type Policy struct {
 	decided cache
 	// restrictions apply to what rules allow.
 	restrictions restrictions
+	// confirms are required of calls of tools that all of the above allow.
+	confirms confirms
 	// denied and failed count refusals and evaluation errors by rule: those of rules, RuleDefault,
-	// RuleScopes, and those of restrictions.
+	// RuleScopes, those of restrictions, and confirmations.
 	denied, failed []atomic.Int64
 	id             [8]byte
 }
@@ -73,7 +75,9 @@ func Compile(s Settings) (*Policy, error) {
 	for i := range s.Restrictions {
 		errs = append(errs, p.restrictions.add(&s.Restrictions[i], env, &p.uses))
 	}
-	if err := errors.Join(errs...); err != nil {
+	first := len(p.rules) + ownNames + len(p.restrictions.rules)
+	p.confirms, err = compileConfirms(&s, first)
+	if err := errors.Join(append(errs, err)...); err != nil {
 		return nil, err
 	}
 	for _, one := range s.Scopes {
@@ -86,7 +90,7 @@ func Compile(s Settings) (*Policy, error) {
 	}
 	sum := sha256.Sum256(raw)
 	copy(p.id[:], sum[:])
-	n := len(p.rules) + ownNames + len(p.restrictions.rules)
+	n := first + len(p.confirms.all)
 	p.denied, p.failed = make([]atomic.Int64, n), make([]atomic.Int64, n)
 	return p, nil
 }
@@ -97,12 +101,18 @@ const ownNames = 2
 // ruleEnv returns the CEL environment of conditions.
 func ruleEnv() (*cel.Env, error) { return newEnv(maps.Keys(variables)) }
 
-// Claims returns the names of the claims that rules inspect, besides the other attributes of a
-// principal. all reports that a rule inspects claims whose names are not constant.
-func (p *Policy) Claims() (names []string, all bool) { return p.uses.claims, p.uses.allClaims }
+// Claims returns the names of the claims that rules and confirmations inspect, besides the other attributes of a
+// principal. all reports that one inspects claims whose names are not constant.
+func (p *Policy) Claims() (names []string, all bool) {
+	names = slices.Concat(p.uses.claims, p.confirms.uses.claims)
+	slices.Sort(names)
+	return slices.Compact(names), p.uses.allClaims || p.confirms.uses.allClaims
+}
 
-// UsesRoles reports whether rules inspect the caller's roles.
-func (p *Policy) UsesRoles() bool { return p.uses.variables[varRoles] }
+// UsesRoles reports whether rules or confirmations inspect the caller's roles.
+func (p *Policy) UsesRoles() bool {
+	return p.uses.variables[varRoles] || p.confirms.uses.variables[varRoles]
+}
 
 // ID is a digest of the settings, equal on all replicas.
 func (p *Policy) ID() [8]byte { return p.id }
@@ -327,7 +337,7 @@ func withOpen(d Decision, open *Decision, hides bool, lacks []string) Decision {
 func (p *Policy) NeedsScopes() bool { return len(p.needs)+len(p.restrictions.needs) > 0 }
 
 // Denied calls fn with the number of operations that each rule has refused so far, and how many of
-// these had an evaluation error. The rules include RuleDefault and RuleScopes.
+// these had an evaluation error. The rules include RuleDefault, RuleScopes and the confirmations.
 func (p *Policy) Denied(fn func(rule string, denied, failed int64)) {
 	for i := range p.denied {
 		fn(p.name(i), p.denied[i].Load(), p.failed[i].Load())
@@ -344,7 +354,10 @@ func (p *Policy) name(i int) string {
 	case i == len(p.rules)+1:
 		return RuleScopes
 	}
-	return p.restrictions.rules[i-len(p.rules)-ownNames].name
+	if i -= len(p.rules) + ownNames; i < len(p.restrictions.rules) {
+		return p.restrictions.rules[i].name
+	}
+	return p.confirms.all[i-len(p.restrictions.rules)].Name
 }
 
 // Held returns the caller's scopes that the policy names. A client that requests them together with

@@ -27,6 +27,8 @@ type Settings struct {
 	Lists Lists
 	// Restrictions apply to what Rules allow.
 	Restrictions []Restriction `json:",omitempty"`
+	// Confirm are what the user must confirm of what all of the above allow. All whose conditions are true apply.
+	Confirm []Confirm `json:",omitempty"`
 }
 
 // Scopes are the scopes that some operations require.

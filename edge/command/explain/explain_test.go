@@ -122,6 +122,24 @@ func TestExplainPolicy(t *testing.T) {
 			t.Errorf("%s: %q, %v; want %q", arguments, one, err, want)
 		}
 	}
+	file = write("edge.yaml", strings.Replace(settings, "policy:\n", `policy:
+  confirm:
+    - {name: all of it, when: 'true', message: "Sure?"}
+    - {name: large, when: 'arguments.n > 1', message: "Sure?"}
+    - {name: never, when: 'false', message: "Sure?"}
+`, 1))
+	for arguments, want := range map[string]string{
+		``: `; the user must confirm it: "all of it"; depending on the arguments, the user must confirm it: "large"  `, `{"n": 2}`: `; the user must confirm it: "all of it"; the user must confirm it: "large"  `,
+		`{"n": 1}`: `; the user must confirm it: "all of it"  `, `{}`: `; denied by the confirmation "large", whose condition could not be evaluated`,
+	} {
+		args := []string{"--tool", name}
+		if arguments != "" {
+			args = append(args, "--arguments="+arguments)
+		}
+		if one, err := explain(strings.Replace(claims, "mcp:read", "mcp:admin", 1), args...); err != nil || !strings.Contains(one, want) || strings.Contains(one, "never") {
+			t.Errorf("confirmations of %s: %q, %v; want %q", arguments, one, err, want)
+		}
+	}
 	file = write("none.yaml", "demo: true\n")
 	if out, err := explain(claims); err != nil || !strings.Contains(out, "note    the settings have no policy: everything is allowed that the catalog shows") || !strings.Contains(out, "allow, by default") {
 		t.Errorf("%v\n%s", err, out)

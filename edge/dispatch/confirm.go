@@ -1,0 +1,131 @@
+package dispatch
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/policy"
+	"github.com/mcpedge/mcpedge/edge/translate"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+// confirmKey is the key of the question for a confirmation.
+const confirmKey = "mcpedge.confirm"
+
+// confirmForm requests a boolean.
+const confirmForm = `{"type":"object","properties":{"confirm":{"type":"boolean","title":"Confirm","description":"Run it as shown"}},"required":["confirm"]}`
+
+// confirm asks the user for the confirmations that the round requires. It returns nil, nil if the call may run.
+func (r *round) confirm(ctx context.Context, args json.RawMessage) (*mcp.InputRequired, error) {
+	switch r.consent {
+	case policy.NotAsked:
+		r.confirmed = r.before.confirmed()
+		return nil, nil
+	case policy.Answered:
+		if why := refusalOf(r.answer); why != "" {
+			return nil, r.unconfirmed(ctx, why)
+		}
+		r.confirmed = true
+		return nil, nil
+	}
+	known, err := r.knowsAll(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if known {
+		r.confirmed = true
+		return nil, nil
+	}
+	return r.ask(ctx, args)
+}
+
+// knowsAll reports whether the caller has given all confirmations lately that the round requires.
+func (r *round) knowsAll(ctx context.Context) (bool, error) {
+	if r.call.Principal.Anonymous() {
+		return false, nil
+	}
+	for i := range r.obligations {
+		if r.obligations[i].Remember == 0 {
+			return false, nil
+		}
+	}
+	for i := range r.obligations {
+		known, err := r.d.opts.Confirmations.Spent(ctx, r.call.Principal.Key(), r.remembered(&r.obligations[i]))
+		if err != nil {
+			return false, unspent(err)
+		}
+		if !known {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// ask returns the question, or refuses the call of a client that cannot be asked.
+func (r *round) ask(ctx context.Context, args json.RawMessage) (*mcp.InputRequired, error) {
+	text := r.question(r.obligations, args)
+	in := &pb.InputRequired{Requests: []*pb.InputRequest{{Key: confirmKey, Request: &pb.InputRequest_ElicitForm{
+		ElicitForm: &pb.ElicitForm{Message: text, RequestedSchemaJson: confirmForm},
+	}}}}
+	if missing := translate.MissingCapability(r.rules, r.call.Client.Capabilities, in); missing != nil {
+		refused := &mcp.Error{Kind: mcp.KindForbidden, Data: missing.Data,
+			Message: fmt.Sprintf("the user must confirm this call (%s) and cannot be asked: %s", r.confirmations(), missing.Message)}
+		if r.rules.Stateless {
+			refused.Kind = mcp.KindMissingCapability
+		}
+		return nil, r.decider().Unconfirmed(ctx, r.call, r.target.Backend, r.obligations[0].Name, refused)
+	}
+	out, err := translate.InputRequired(r.rules, in)
+	if err != nil {
+		return nil, err
+	}
+	asked := consent{
+		Call: r.digest(args), Question: digestOf(r.obliged(), []byte(text)), Nonce: rand.Text(), Store: r.d.opts.Confirmations.ID(),
+	}
+	out.State = asked.seal(r.misfits.seal(r.call.State))
+	if binder, ok := r.sink.(mcp.Binder); ok {
+		binder.Bind(r.named.Tool.Owner.Name())
+	}
+	return out, nil
+}
+
+// unconfirmed refuses a call that the user did not confirm. The question is not answered again.
+func (r *round) unconfirmed(ctx context.Context, why string) error {
+	if err := r.use(ctx); err != nil && mcp.AsError(err).Kind == mcp.KindUnknownOutcome {
+		return err
+	}
+	refused := mcp.Errorf(mcp.KindForbidden, "the call was not run: %s (%s)", why, r.confirmations())
+	return r.decider().Unconfirmed(ctx, r.call, r.target.Backend, r.obligations[0].Name, refused)
+}
+
+// confirmations names the confirmations that the round requires.
+func (r *round) confirmations() string {
+	names := make([]string, len(r.obligations))
+	for i := range r.obligations {
+		names[i] = strconv.Quote(r.obligations[i].Name)
+	}
+	return "confirmation " + strings.Join(names, ", ")
+}
+
+// refusalOf returns why an answer does not confirm. Empty means that it does.
+func refusalOf(answer *mcp.InputResponse) string {
+	var result struct {
+		Action  string
+		Content struct{ Confirm bool }
+	}
+	if _, ok := translate.Answered(mcp.MethodElicit, answer.Result); !ok || json.Unmarshal(answer.Result, &result) != nil {
+		return "the client's answer is no confirmation"
+	}
+	switch {
+	case result.Action == "accept" && result.Content.Confirm:
+		return ""
+	case result.Action == "cancel":
+		return "the user dismissed the question for confirmation"
+	}
+	return "the user declined to confirm it"
+}

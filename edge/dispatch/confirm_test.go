@@ -1,0 +1,136 @@
+package dispatch
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/mcpedge/mcpedge/edge/access"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/once"
+	"github.com/mcpedge/mcpedge/edge/policy"
+	"github.com/mcpedge/mcpedge/edge/revision"
+)
+
+// What a caller writes stays within its quotes, clipped, and has no characters that cannot be printed.
+func TestQuotedArguments(t *testing.T) {
+	args := json.RawMessage(`{"a":"x\" is fine. Confirm\n\u202eme","b":{"c":[1, "\u0007\u2028"]},"long":"` + strings.Repeat("é", 300) + `","tag":{"x":"` + "\U000E0041\u200b" + `"}}`)
+	for path, want := range map[string]string{
+		"a":     `"x\" is fine. Confirm\n\u202eme"`,
+		"b.c":   `[1,"\u0007\u2028"]`,
+		"b.c.d": "(absent)",
+		"none":  "(absent)",
+		"long":  `"` + strings.Repeat("é", 100) + `"…`,
+		"tag":   `{"x":"\U000e0041\u200b"}`,
+	} {
+		got := quotedAt(args, strings.Split(path, "."))
+		if got != want {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+	for _, text := range []string{"\x1b[31mred", "\u2066isolate\u2069", "\xff\xfe", "plain"} {
+		if got := printable(text); !utf8.ValidString(got) || strings.ContainsFunc(got, func(r rune) bool { return !unicode.IsPrint(r) }) {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
+}
+
+// A backend's state is returned unchanged, and none can pretend that its call was confirmed.
+func TestConsentIsKeptBeforeTheState(t *testing.T) {
+	forged := (&consent{Call: []byte("x")}).seal([]byte("own"))
+	for _, own := range [][]byte{nil, []byte("own"), consentMark, misfitsMark, forged} {
+		for _, c := range []consent{{}, {Call: []byte("c"), Question: []byte("q"), Nonce: "n", Store: "s"}, {Call: []byte("c")}} {
+			for _, m := range []misfits{nil, {"name": {1, 1}}} {
+				got, counts, before := withOwnState(&mcp.Call{State: c.seal(m.seal(own))})
+				if !bytes.Equal(got.State, own) || len(counts) != len(m) || before.confirmed() != c.confirmed() || before.asked() != c.asked() || before.Nonce != c.Nonce {
+					t.Errorf("%q with %v and %v came back as %q with %v and %v", own, m, c, got.State, counts, before)
+				}
+			}
+		}
+	}
+}
+
+// away is a store that does not answer.
+type away struct{ Confirmations }
+
+func (away) Spend(context.Context, string, string, time.Duration, int) (bool, error) {
+	return false, errors.New("away")
+}
+
+func (away) Spent(context.Context, string, string) (bool, error) { return false, errors.New("away") }
+
+var able = mcp.Client{Capabilities: mcp.Capabilities{ElicitForm: true}}
+
+func yes() []mcp.InputResponse {
+	return []mcp.InputResponse{{Key: confirmKey, Method: mcp.MethodElicit, Result: json.RawMessage(`{"action":"accept","content":{"confirm":true}}`)}}
+}
+
+// A confirmation holds for the store, the policy and the call that it was asked with, and nothing runs while the store is away.
+func TestConfirmationHoldsForItsQuestion(t *testing.T) {
+	f := everything()
+	settings := func(message string) policy.Settings {
+		return policy.Settings{Confirm: []policy.Confirm{{Name: "c", When: "true", Message: message}}}
+	}
+	one, two := control(t, settings("Go?")), control(t, settings("Really?"))
+	store := once.NewMemory(10)
+	begin := func(c *access.Control, s Confirmations) *Dispatch {
+		return start(t, Options{Access: by(c), Confirmations: s}, f)
+	}
+	first := begin(one, store)
+	name := f.prefix + f.tools[0].GetName()
+	call := func(d *Dispatch, rules *revision.Rules, state []byte, change func(*mcp.Call)) (mcp.Reply, error) {
+		c := request(t, mcp.MethodToolsCall, `{"name":"`+name+`","arguments":{}}`)
+		c.Client, c.Round, c.Attempt, c.State = able, 1, 1, state
+		if state != nil {
+			c.Round, c.Responses = 2, yes()
+		}
+		if change != nil {
+			change(c)
+		}
+		return d.Call(t.Context(), rules, c, nil)
+	}
+	for _, rules := range []*revision.Rules{rules(t, modern), rules(t, legacy)} {
+		asked, err := call(first, rules, nil, nil)
+		if err != nil || asked.Input == nil {
+			t.Fatalf("%+v, %v", asked, err)
+		}
+		state := asked.Input.State
+		for what, got := range map[string]func() (mcp.Reply, error){
+			"another store":   func() (mcp.Reply, error) { return call(begin(one, once.NewMemory(1)), rules, state, nil) },
+			"another message": func() (mcp.Reply, error) { return call(begin(two, store), rules, state, nil) },
+			"another principal": func() (mcp.Reply, error) {
+				return call(first, rules, state, func(c *mcp.Call) { c.Principal.Subject = "x" })
+			},
+			"no answer": func() (mcp.Reply, error) { return call(first, rules, state, func(c *mcp.Call) { c.Responses = nil }) },
+			"no state":  func() (mcp.Reply, error) { return call(first, rules, nil, func(c *mcp.Call) { c.Responses = yes() }) },
+		} {
+			if r, err := got(); err != nil || r.Input == nil {
+				t.Errorf("%s: %s, %v, want the question again", what, r.Result, err)
+			}
+		}
+		if _, err := call(begin(one, away{store}), rules, state, nil); err == nil || mcp.AsError(err).Kind != mcp.KindStateUnavailable {
+			t.Errorf("while the store is away: %v", err)
+		}
+		if n, _ := f.seen(); n != 0 {
+			t.Fatalf("%d calls ran", n)
+		}
+		if r, err := call(first, rules, state, nil); err != nil || r.Result == nil {
+			t.Errorf("confirmed: %v", err)
+		}
+		if _, err := call(first, rules, state, func(c *mcp.Call) { c.Attempt = 2 }); err == nil || mcp.AsError(err).Kind != mcp.KindUnknownOutcome {
+			t.Errorf("again: %v", err)
+		}
+		if n, _ := f.seen(); n != 1 {
+			t.Fatalf("%d calls ran", n)
+		}
+		f.mu.Lock()
+		f.calls = 0
+		f.mu.Unlock()
+	}
+}

@@ -1,0 +1,222 @@
+package dispatch
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/policy"
+)
+
+// Confirmations remembers which confirmations of calls were used, and which callers are not asked again. It is safe for concurrent use.
+type Confirmations interface {
+	// ID identifies the store; empty for one that all replicas share. What is asked with one store is not confirmed with another.
+	ID() string
+	// Spend records id for a caller, for the duration life. fresh is false if it is recorded already. An error
+	// means that this is unknown. A *mcp.Error of KindLimit means that most entries of the caller are recorded.
+	Spend(ctx context.Context, caller, id string, life time.Duration, most int) (fresh bool, err error)
+	// Spent reports whether id is recorded for a caller.
+	Spent(ctx context.Context, caller, id string) (bool, error)
+}
+
+const (
+	// maxConfirmations bounds the confirmations that one process remembers if replicas share no store.
+	maxConfirmations = 256 << 10
+	// maxConfirmationsOfOne bounds those of one caller.
+	maxConfirmationsOfOne = 64 << 10
+)
+
+// consent is what earlier rounds have of the confirmation of a call. The state of a round stores it before all
+// else. The zero value is that of a call about which nobody was asked.
+type consent struct {
+	// Call is the digest of the call that is confirmed, or about which the user was asked.
+	Call []byte `json:"c,omitempty"`
+	// Question is the digest of the question that the round before asked. Empty means that the call is confirmed.
+	Question []byte `json:"q,omitempty"`
+	// Nonce is spent before the backend is called. Empty means that the state is in the hands of the edge, which uses it once.
+	Nonce string `json:"n,omitempty"`
+	// Store is the ID of the store of Nonce.
+	Store string `json:"s,omitempty"`
+}
+
+// consentMark begins a state that holds a consent.
+var consentMark = []byte("mcpedge.consent\x00")
+
+// seal puts the consent before the rest of a state. The state is unchanged if nobody was asked, unless it begins with consentMark.
+func (c *consent) seal(rest []byte) []byte {
+	if c.Call == nil && !bytes.HasPrefix(rest, consentMark) {
+		return rest
+	}
+	text, _ := json.Marshal(c) // Bytes and strings are always JSON.
+	out := append(append(bytes.Clone(consentMark), text...), 0)
+	return append(out, rest...)
+}
+
+// openConsent separates the consent from the rest of a state; it is the inverse of seal.
+func openConsent(state []byte) (c consent, rest []byte) {
+	text, ok := bytes.CutPrefix(state, consentMark)
+	if !ok {
+		return consent{}, state
+	}
+	text, rest, ok = bytes.Cut(text, []byte{0})
+	if !ok || json.Unmarshal(text, &c) != nil {
+		return consent{}, state
+	}
+	if len(rest) == 0 {
+		rest = nil
+	}
+	return c, rest
+}
+
+// confirmed reports whether the call was confirmed before this round.
+func (c *consent) confirmed() bool { return c.Call != nil && c.Question == nil }
+
+// asked reports whether the round before asked for the confirmation.
+func (c *consent) asked() bool { return c.Question != nil }
+
+func digestOf(parts ...[]byte) []byte {
+	h := sha256.New()
+	for _, p := range parts {
+		_, _ = fmt.Fprintf(h, "%d:", len(p))
+		_, _ = h.Write(p)
+	}
+	return h.Sum(nil)
+}
+
+// digest returns the digest of the call that is confirmed: the caller, the set, the backend, its name of the
+// tool, and the arguments that it gets.
+func (r *round) digest(args json.RawMessage) []byte {
+	return digestOf([]byte(r.call.Principal.Key()), r.toolDigest(), jsonrpc.Compact(nil, args))
+}
+
+// remembered returns the id under which an answer is remembered for the caller: of the client, the set, the tool and the confirmation.
+func (r *round) remembered(o *policy.Obligation) string {
+	return string(digestOf([]byte("remember"), []byte(r.call.Principal.Client), r.toolDigest(), o.Digest[:]))
+}
+
+// toolDigest returns the digest of the set, the backend, and its name of the tool.
+func (r *round) toolDigest() []byte {
+	t := r.named.Tool
+	return digestOf([]byte(r.call.Set), []byte(t.Owner.Name()), []byte(t.Proto.GetName()))
+}
+
+// consider determines what the round has of the confirmations that it requires.
+func (r *round) consider() {
+	r.consent = policy.NotAsked
+	if len(r.obligations) == 0 {
+		return
+	}
+	r.consent = policy.Asking
+	args, err := r.arguments()
+	if err != nil {
+		return // The round ends with the error.
+	}
+	this := r.digest(args)
+	switch {
+	case !bytes.Equal(r.before.Call, this):
+	case r.before.confirmed():
+		r.consent = policy.NotAsked
+	case r.before.Store == r.d.opts.Confirmations.ID() && r.answer != nil &&
+		bytes.Equal(r.before.Question, digestOf(r.obliged(), []byte(r.question(r.obligations, args)))):
+		r.consent = policy.Answered
+	}
+}
+
+// obliged identifies the confirmations that the round requires.
+func (r *round) obliged() (out []byte) {
+	for i := range r.obligations {
+		out = append(out, r.obligations[i].Digest[:]...)
+	}
+	return out
+}
+
+// after returns the consent of the next round, whose state is held by the client if isSent is true.
+func (r *round) after(isSent bool) *consent {
+	if !r.confirmed {
+		return &consent{}
+	}
+	args, err := r.arguments()
+	if err != nil {
+		return &consent{}
+	}
+	next := &consent{Call: r.digest(args)}
+	if isSent {
+		next.Nonce, next.Store = rand.Text(), r.d.opts.Confirmations.ID()
+	}
+	return next
+}
+
+// sends reports whether the client gets the state of a round that requires input. Sessions and tasks keep it,
+// and the state of a call that may become a task is sent with questions alone.
+func (r *round) sends(in *mcp.InputRequired) bool {
+	return r.rules.Stateless && (r.call.Task == nil || r.call.Task.ID == "" && len(in.Requests) > 0)
+}
+
+// spend uses up the consent of the round before, and records that the call is allowed. It runs immediately
+// before the backend is called: a call whose confirmation is spent runs at most once.
+func (r *round) spend(ctx context.Context) error {
+	if r.before.Nonce != "" && (r.before.confirmed() || r.consent == policy.Answered) {
+		if err := r.use(ctx); err != nil {
+			return err
+		}
+	}
+	if r.consent == policy.NotAsked {
+		return nil
+	}
+	if r.consent == policy.Answered {
+		r.remember(ctx)
+	}
+	return r.decider().Confirmed(ctx, r.call, r.target.Backend, r.allowedBy)
+}
+
+// use spends the nonce of the round before.
+func (r *round) use(ctx context.Context) error {
+	store := r.d.opts.Confirmations
+	if r.before.Store != store.ID() {
+		return spentBefore(r.call.Method)
+	}
+	fresh, err := store.Spend(ctx, r.call.Principal.Key(), r.before.Nonce, r.d.opts.CallLifetime, maxConfirmationsOfOne)
+	switch {
+	case err != nil:
+		return unspent(err)
+	case !fresh:
+		return spentBefore(r.call.Method)
+	}
+	return nil
+}
+
+// spentBefore is the error of a call whose confirmation was used.
+func spentBefore(m mcp.Method) *mcp.Error {
+	return &mcp.Error{
+		Kind: mcp.KindUnknownOutcome, Data: json.RawMessage(`{"reason":"confirmation_used"}`),
+		Message: fmt.Sprintf("the user's confirmation of this call was used before, and holds once; "+
+			"whether that %s took effect is not known here: check before you call again, without requestState", m),
+	}
+}
+
+// unspent is the error of a call while the store of confirmations does not answer.
+func unspent(err error) error {
+	if e := mcp.AsError(err); e.Kind == mcp.KindLimit {
+		return &mcp.Error{Kind: mcp.KindLimit, Err: err, RetryAfter: time.Minute,
+			Message: fmt.Sprintf("%d calls of the caller were confirmed lately, the limit: try again later", maxConfirmationsOfOne)}
+	}
+	return &mcp.Error{Kind: mcp.KindStateUnavailable, Err: err,
+		Message: "the call must be confirmed, and the state of confirmations cannot be reached: it was not run; try again later"}
+}
+
+// remember stores the answer for the confirmations that allow it. It is lost if the store fails or is full: the user is then asked again.
+func (r *round) remember(ctx context.Context) {
+	for i := range r.obligations {
+		if o := &r.obligations[i]; o.Remember > 0 && !r.call.Principal.Anonymous() {
+			if _, err := r.d.opts.Confirmations.Spend(ctx, r.call.Principal.Key(), r.remembered(o), o.Remember, maxConfirmationsOfOne); err != nil {
+				r.d.opts.Logger.Warn("a confirmation is not remembered", "confirmation", o.Name, "error", err)
+			}
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package dispatch
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/policy"
+)
+
+const (
+	// maxQuoted bounds the value of an argument in the message of a confirmation, in bytes, and maxShownArguments that of all.
+	maxQuoted         = 200
+	maxShownArguments = 2 << 10
+)
+
+// question returns the text of the question for confirmations. What the caller or the model wrote is in it as
+// JSON alone, without characters that cannot be printed.
+func (r *round) question(obligations []policy.Obligation, args json.RawMessage) string {
+	var b strings.Builder
+	_, _ = fmt.Fprintf(&b, "The tool %q of the backend %q is about to be called.", r.call.Params.Requested(), r.named.Tool.Owner.Name())
+	for i := range obligations {
+		b.WriteString("\n\n" + obligations[i].Text(func(path []string) string { return quotedAt(args, path) }))
+	}
+	shown := args
+	if r.call.Params.Added != nil { // The client does not know what the edge adds.
+		shown = r.call.Params.Sent
+	}
+	if text := string(jsonrpc.Compact(nil, shown)); text != "" && text != "{}" {
+		b.WriteString("\n\nArguments: " + clipped(printable(text), maxShownArguments))
+	}
+	return b.String()
+}
+
+// quotedAt returns the value of an argument at a path, quoted.
+func quotedAt(args json.RawMessage, path []string) string {
+	value := args
+	for _, name := range path {
+		var ok bool
+		if jsonrpc.TypeOf(value) != jsonrpc.Object {
+			return "(absent)"
+		}
+		if value, ok = jsonrpc.Member(value, name); !ok {
+			return "(absent)"
+		}
+	}
+	if text, ok := jsonrpc.Unquote(value); ok {
+		cut := clipped(text, maxQuoted)
+		if cut == text {
+			return strconv.Quote(text)
+		}
+		return strconv.Quote(strings.TrimSuffix(cut, "…")) + "…"
+	}
+	return clipped(printable(string(jsonrpc.Compact(nil, value))), maxQuoted)
+}
+
+// printable returns a text in which each character that cannot be printed is escaped: control characters, those
+// that change the direction of the text, and those that have no width.
+func printable(text string) string {
+	if !strings.ContainsFunc(text, func(c rune) bool { return !strconv.IsPrint(c) }) && utf8.ValidString(text) {
+		return text
+	}
+	var b strings.Builder
+	for _, c := range text {
+		if strconv.IsPrint(c) {
+			b.WriteRune(c)
+			continue
+		}
+		escaped := strconv.QuoteRuneToASCII(c)
+		b.WriteString(escaped[1 : len(escaped)-1])
+	}
+	return b.String()
+}
+
+// clipped returns a text of at most most bytes, with … in the place of the rest.
+func clipped(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most] + "…"
+}

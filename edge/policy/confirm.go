@@ -1,0 +1,230 @@
+package policy
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"cel.dev/cel-go/cel"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+// Confirm is a confirmation that the user must give before a call of a tool runs that Rules allow.
+type Confirm struct {
+	// Name identifies it in metrics, errors and explanations. It is unique among rules and confirmations, and not empty.
+	Name string
+	// When is a CEL expression of type bool. It has the variables of rules but those of resources and prompts.
+	When string
+	// Message is part of the question. {arguments.NAME} stands for an argument, {arguments.NAME.MEMBER} for a member of one.
+	Message string
+	// Remember is for how long the caller is not asked again for the same tool. 0 asks for each call.
+	Remember time.Duration
+}
+
+// Consent is what a round has of the confirmations that it requires.
+type Consent byte
+
+// Consents.
+const (
+	// NotAsked requires no confirmation, or none of this round.
+	NotAsked Consent = iota
+	// Asking requires an answer that the round does not have.
+	Asking
+	// Answered means that the round has the answer to the question of a round before, which was charged to the quotas.
+	Answered
+)
+
+const (
+	maxConfirms       = 32
+	maxConfirmMessage = 1000
+	maxRemember       = 24 * time.Hour
+)
+
+// Obligation is a confirmation that a call requires.
+type Obligation struct {
+	*confirm
+	// Open reports that the condition depends on unknown arguments.
+	Open bool
+}
+
+// confirm is a compiled Confirm.
+type confirm struct {
+	Confirm
+	// Digest identifies the settings, so that other ones are not confirmed by an earlier answer.
+	Digest  [8]byte
+	when    condition
+	message []piece
+	at      int // the index in the counts
+}
+
+// piece is a text of a message, followed by the value of an argument if path is not nil.
+type piece struct {
+	text string
+	path []string
+}
+
+// confirms are the compiled confirmations of a policy. The zero value has none.
+type confirms struct {
+	all  []confirm
+	uses uses
+}
+
+// confirmEnv returns the CEL environment of confirmations, which are of tools.
+func confirmEnv() (*cel.Env, error) {
+	names := maps.Clone(variables)
+	maps.DeleteFunc(names, func(name string, _ *cel.Type) bool {
+		return strings.HasPrefix(name, "resource.") || strings.HasPrefix(name, "prompt.")
+	})
+	return newEnv(maps.Keys(names))
+}
+
+// compileConfirms compiles the confirmations of settings. first is the index of the first in the counts.
+func compileConfirms(s *Settings, first int) (out confirms, _ error) {
+	out.uses.variables = map[string]bool{}
+	if len(s.Confirm) == 0 {
+		return out, nil
+	}
+	env, err := confirmEnv()
+	if err != nil {
+		return out, err
+	}
+	errs := []error{s.invalidConfirms()}
+	for i, one := range s.Confirm {
+		c := confirm{Confirm: one, at: first + i}
+		wrong := func(key string, err error) {
+			if err != nil {
+				errs = append(errs, fmt.Errorf("confirm[%d] %s: %s: %w", i, one.Name, key, err))
+			}
+		}
+		var err error
+		c.when, err = compile(env, one.When, &out.uses, check)
+		wrong("when", err)
+		c.message, err = parseMessage(one.Message)
+		wrong("message", err)
+		raw, err := json.Marshal(one)
+		wrong("name", err)
+		sum := sha256.Sum256(raw)
+		copy(c.Digest[:], sum[:])
+		out.all = append(out.all, c)
+	}
+	return out, errors.Join(errs...)
+}
+
+// invalidConfirms returns the errors of confirmations, without those of their conditions and messages.
+func (s *Settings) invalidConfirms() error {
+	var errs []error
+	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if len(s.Confirm) > maxConfirms {
+		wrong("confirm: %d entries: give at most %d", len(s.Confirm), maxConfirms)
+	}
+	names := map[string]bool{RuleDefault: true, RuleScopes: true}
+	for _, r := range s.Rules {
+		names[r.Name] = true
+	}
+	for _, r := range s.Restrictions {
+		for _, one := range r.Rules {
+			names[r.Qualified(one.Name)] = true
+		}
+	}
+	for i, c := range s.Confirm {
+		switch {
+		case c.Name == "" || strings.ContainsFunc(c.Name, func(r rune) bool { return !unicode.IsPrint(r) }):
+			wrong("confirm[%d]: name: %q: give the confirmation a name, of characters that can be printed", i, c.Name)
+		case names[c.Name]:
+			wrong("confirm[%d]: name: %q is that of a rule or another confirmation: give each its own", i, c.Name)
+		}
+		names[c.Name] = true
+		if c.Remember < 0 || c.Remember > maxRemember {
+			wrong("confirm[%d] %s: remember: %s: give at most %s, or leave it out to ask for each call", i, c.Name, c.Remember, maxRemember)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// parseMessage parses the message of a confirmation.
+func parseMessage(text string) (out []piece, _ error) {
+	switch {
+	case strings.TrimSpace(text) == "":
+		return nil, errors.New("it is empty: say what the user is to confirm")
+	case len(text) > maxConfirmMessage:
+		return nil, fmt.Errorf("it has %d bytes: give at most %d", len(text), maxConfirmMessage)
+	case strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }):
+		return nil, errors.New("it has a character that cannot be printed: use letters, spaces and new lines")
+	}
+	for {
+		before, rest, ok := strings.Cut(text, "{")
+		if strings.Contains(before, "}") {
+			return nil, errors.New("it has a } without a {: these enclose an argument, as in {arguments.path}")
+		}
+		if !ok {
+			return append(out, piece{text: before}), nil
+		}
+		name, after, ok := strings.Cut(rest, "}")
+		path := strings.Split(name, ".")
+		if !ok || len(path) < 2 || path[0] != varArguments || slices.Contains(path, "") || strings.Contains(name, "{") {
+			return nil, fmt.Errorf("%.80q is no argument: write {arguments.NAME}", "{"+name)
+		}
+		out, text = append(out, piece{before, path[1:]}), after
+	}
+}
+
+// Text returns the message of a confirmation, in which value gives the text for the argument at a path.
+func (o *Obligation) Text(value func(path []string) string) string {
+	var b strings.Builder
+	for _, p := range o.message {
+		b.WriteString(p.text)
+		if p.path != nil {
+			b.WriteString(value(p.path))
+		}
+	}
+	return b.String()
+}
+
+// Obligations returns the confirmations that a call of a tool requires if it is allowed. If args is nil, the
+// arguments are unknown and those that depend on them are open. If a condition cannot be evaluated, failed is
+// the decision that denies the call. The error is the error of args.
+func (p *Policy) Obligations(who *mcp.Principal, t *Target, args Arguments) (out []Obligation, failed *Decision, _ error) {
+	if t.Kind != Tool || len(p.confirms.all) == 0 {
+		return nil, nil, nil
+	}
+	v := &values{who: who, target: t}
+	if args != nil && p.confirms.uses.variables[varArguments] {
+		known, err := args()
+		if err != nil {
+			return nil, nil, err
+		}
+		v.arguments = known
+	}
+	v.known = args != nil
+	for i := range p.confirms.all {
+		c := &p.confirms.all[i]
+		truth, err := c.when.holds(v)
+		switch {
+		case err != nil:
+			return nil, &Decision{Effect: Deny, Rule: c.Name, Err: err, at: c.at}, nil
+		case truth != isFalse:
+			out = append(out, Obligation{c, truth == isOpen})
+		}
+	}
+	return out, nil, nil
+}
+
+// Unconfirmed counts that a call was refused because it was not confirmed, or because the condition of a confirmation could not be
+// evaluated.
+func (p *Policy) Unconfirmed(rule string, failed bool) {
+	for i := range p.confirms.all {
+		if c := &p.confirms.all[i]; c.Name == rule {
+			p.denied[c.at].Add(1)
+			if failed {
+				p.failed[c.at].Add(1)
+			}
+		}
+	}
+}
