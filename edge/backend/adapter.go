@@ -1,6 +1,8 @@
 package backend
 
 import (
+	"context"
+
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
@@ -20,6 +22,12 @@ type Adapter interface {
 	// target receives. They are a valid JSON object; the result may be the same bytes. The error
 	// says in one line why the target would not accept them.
 	Canonical(tool string, arguments []byte) ([]byte, error)
+	// Confirmation returns what the user must confirm before each call of a tool, by the tool's own name; required is false if
+	// nothing.
+	Confirmation(tool string) (message string, required bool)
+	// Confirmed returns the context of a call that the user has confirmed. Without it a call that requires a confirmation is
+	// refused.
+	Confirmed(ctx context.Context) context.Context
 	// Close ends all calls, and returns when all goroutines have ended.
 	Close()
 }
@@ -50,4 +58,20 @@ func (b *Backend) Canonical(tool string, arguments []byte) ([]byte, error) {
 		return arguments, nil
 	}
 	return b.adapter.Canonical(tool, arguments)
+}
+
+// Confirmation calls Adapter.Confirmation. Without an adapter nothing is required.
+func (b *Backend) Confirmation(tool string) (message string, required bool) {
+	if b.adapter == nil {
+		return "", false
+	}
+	return b.adapter.Confirmation(tool)
+}
+
+// Confirmed calls Adapter.Confirmed. Without an adapter it returns ctx.
+func (b *Backend) Confirmed(ctx context.Context) context.Context {
+	if b.adapter == nil {
+		return ctx
+	}
+	return b.adapter.Confirmed(ctx)
 }

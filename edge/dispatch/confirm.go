@@ -78,7 +78,7 @@ func (r *round) ask(ctx context.Context, args json.RawMessage) (*mcp.InputRequir
 		if r.rules.Stateless {
 			refused.Kind = mcp.KindMissingCapability
 		}
-		return nil, r.decider().Unconfirmed(ctx, r.call, r.target.Backend, r.obligations[0].Name, refused)
+		return nil, r.refuse(ctx, refused)
 	}
 	out, err := translate.InputRequired(r.rules, in)
 	if err != nil {
@@ -100,7 +100,15 @@ func (r *round) unconfirmed(ctx context.Context, why string) error {
 		return err
 	}
 	refused := mcp.Errorf(mcp.KindForbidden, "the call was not run: %s (%s)", why, r.confirmations())
-	return r.decider().Unconfirmed(ctx, r.call, r.target.Backend, r.obligations[0].Name, refused)
+	return r.refuse(ctx, refused)
+}
+
+// refuse records that the call is refused for lack of its first confirmation.
+func (r *round) refuse(ctx context.Context, err *mcp.Error) error {
+	if decider := r.decider(); decider != nil {
+		return decider.Unconfirmed(ctx, r.call, r.target.Backend, r.obligations[0].Name, err)
+	}
+	return err
 }
 
 // confirmations names the confirmations that the round requires.

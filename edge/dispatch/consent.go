@@ -30,6 +30,8 @@ const (
 	maxConfirmations = 256 << 10
 	// maxConfirmationsOfOne bounds those of one caller.
 	maxConfirmationsOfOne = 64 << 10
+	// maxDeclared bounds the message of a service's own confirmation, in bytes.
+	maxDeclared = 1000
 )
 
 // consent is what earlier rounds have of the confirmation of a call. The state of a round stores it before all
@@ -106,6 +108,27 @@ func (r *round) toolDigest() []byte {
 	return digestOf([]byte(r.call.Set), []byte(t.Owner.Name()), []byte(t.Proto.GetName()))
 }
 
+// oblige determines the confirmations that the round requires: those of the policy, and that of the service behind an adapter.
+func (r *round) oblige(ctx context.Context) (err error) {
+	t := r.named.Tool
+	if r.obligations = nil; t == nil || r.call.Method != mcp.MethodToolsCall {
+		return nil
+	}
+	if decider := r.decider(); decider != nil {
+		if r.obligations, err = decider.Obligations(ctx, r.call, r.named.Policy, r.given()); err != nil {
+			return err
+		}
+	}
+	if message, required := t.Owner.Confirmation(t.Proto.GetName()); required {
+		message = clipped(printable(message), maxDeclared)
+		r.obligations = append(r.obligations, policy.Declared(t.Owner.Name()+"/"+t.Proto.GetName(), message))
+	}
+	if len(r.obligations) > 0 {
+		r.target.Repeatable = false // the confirmation holds once
+	}
+	return nil
+}
+
 // consider determines what the round has of the confirmations that it requires.
 func (r *round) consider() {
 	r.consent = policy.NotAsked
@@ -172,7 +195,10 @@ func (r *round) spend(ctx context.Context) error {
 	if r.consent == policy.Answered {
 		r.remember(ctx)
 	}
-	return r.decider().Confirmed(ctx, r.call, r.target.Backend, r.allowedBy)
+	if decider := r.decider(); decider != nil {
+		return decider.Confirmed(ctx, r.call, r.target.Backend, r.allowedBy)
+	}
+	return nil
 }
 
 // use spends the nonce of the round before.

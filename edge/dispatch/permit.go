@@ -42,6 +42,9 @@ func (r *round) authorizeAnew(ctx context.Context) error {
 		if err := r.decide(ctx); err != nil {
 			return err
 		}
+		if err := r.oblige(ctx); err != nil {
+			return err
+		}
 		if r.named.Tool != nil {
 			r.consider()
 		}

@@ -64,9 +64,9 @@ func (r *round) resolve(ctx context.Context) error {
 		if err := r.decide(ctx); err != nil {
 			return err
 		}
-		if len(r.obligations) > 0 {
-			r.target.Repeatable = false // its confirmation holds once
-		}
+	}
+	if err := r.oblige(ctx); err != nil {
+		return err
 	}
 	if disabled := t.Disabled(); disabled != nil {
 		return r.refuseDisabled(ctx, disabled)
@@ -110,9 +110,6 @@ func (r *round) decide(ctx context.Context) error {
 	rule, err := r.decider().Decide(ctx, r.rules, r.call, r.named.Policy, r.given())
 	r.allowedBy = rule
 	switch {
-	case err == nil && r.named.Tool != nil:
-		r.obligations, err = r.decider().Obligations(ctx, r.call, r.named.Policy, r.given())
-		return err
 	case !errors.Is(err, policy.ErrHidden):
 		return err
 	case r.call.Method == mcp.MethodSubscribe:

@@ -72,6 +72,9 @@ func (r *round) callTool(ctx context.Context) (mcp.Reply, error) {
 	if err := r.spend(ctx); err != nil {
 		return mcp.Reply{}, err
 	}
+	if r.confirmed {
+		ctx = t.Owner.Confirmed(ctx)
+	}
 	stream, err := t.Owner.Tools().CallTool(ctx, req)
 	if err != nil {
 		return r.toolError(r.status(ctx, err))

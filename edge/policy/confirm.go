@@ -175,6 +175,15 @@ func parseMessage(text string) (out []piece, _ error) {
 	}
 }
 
+// Declared returns the confirmation that a service requires of its tool, under a name for errors and the audit.
+// The message is shown as it is.
+func Declared(name, message string) Obligation {
+	c := &confirm{Confirm: Confirm{Name: name, Message: message}, message: []piece{{text: message}}}
+	sum := sha256.Sum256([]byte("declared\x00" + name + "\x00" + message))
+	copy(c.Digest[:], sum[:])
+	return Obligation{confirm: c}
+}
+
 // Text returns the message of a confirmation, in which value gives the text for the argument at a path.
 func (o *Obligation) Text(value func(path []string) string) string {
 	var b strings.Builder

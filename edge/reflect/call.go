@@ -32,7 +32,8 @@ type call struct {
 	held int64
 }
 
-// CallTool calls the method of a tool, after the user's confirmation if the method requires one.
+// CallTool calls the method of a tool. Without the context of Confirmed
+// it refuses a call that requires a confirmation.
 func (a *Adapter) CallTool(ctx context.Context, req *pb.CallToolRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[pb.CallToolResponse], error) {
 	req = proto.CloneOf(req) // the call may outlive the caller
 	return open[pb.CallToolRequest, pb.CallToolResponse](ctx, a, func(e *events) error { return a.call(e, req) })
@@ -68,10 +69,8 @@ func (a *Adapter) call(e *events, req *pb.CallToolRequest) (err error) {
 	if f == nil && bytes.HasPrefix(req.GetState(), followedMark) { // do not start a second operation
 		return status.Errorf(codes.FailedPrecondition, "the operation behind tool %q cannot be followed any more: its method has changed", req.GetName())
 	}
-	if ask := c.method.options.GetConfirm(); ask != nil && f == nil {
-		if done, err := c.confirm(ask); done || err != nil {
-			return err
-		}
+	if f == nil && c.unconfirmed() {
+		return c.refuse("the service has changed, and the user must confirm calls of " + c.method.tool.Name + " now: call it again")
 	}
 	ctx, cancel := context.WithCancel(e.ctx)
 	defer cancel()

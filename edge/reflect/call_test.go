@@ -190,58 +190,28 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// The user is asked, about these very arguments, before the service is called.
+// What the user must confirm is read from the options of a method, and without that the method is not called.
 func TestConfirmation(t *testing.T) {
 	called := make(chan string, 10)
-	s := reflecttest.Serve(t, kinds, func(ctx context.Context, method protoreflect.MethodDescriptor, in *dynamicpb.Message, send func(*dynamicpb.Message) error) error {
-		called <- string(method.Name())
-		return reflecttest.Answer(ctx, method, in, send)
+	s := reflecttest.Serve(t, kinds, func(ctx context.Context, m protoreflect.MethodDescriptor, in *dynamicpb.Message, send func(*dynamicpb.Message) error) error {
+		called <- string(m.Name())
+		return reflecttest.Answer(ctx, m, in, send)
 	}, reflecttest.Options{})
 	e := newEdge(t, s.Addr, reflect.Options{})
-	yes := func(action pb.ElicitAction, content string) *pb.InputResponse {
-		return &pb.InputResponse{Key: "confirm", Response: &pb.InputResponse_Elicit{Elicit: &pb.ElicitResult{Action: action, ContentJson: content}}}
+	if a := e.call("wipe", `{"id":"x"}`); !a.result.GetIsError() || !strings.Contains(a.text(), "must confirm") || len(called) > 0 {
+		t.Errorf("without the user's word: %v", a)
 	}
-	answered := func(state []byte, r *pb.InputResponse) func(*pb.CallToolRequest) {
-		return func(req *pb.CallToolRequest) { req.State, req.InputResponses = state, []*pb.InputResponse{r} }
+	stream, err := e.tools.CallTool(e.adapter.Confirmed(t.Context()), &pb.CallToolRequest{Name: "wipe", ArgumentsJson: `{"id":"x"}`})
+	if err != nil {
+		t.Fatal(err)
 	}
-	accepted := yes(pb.ElicitAction_ELICIT_ACTION_ACCEPT, `{"confirm":true}`)
-
-	first := e.call("wipe", `{"id":"x"}`)
-	if first.input == nil || len(first.input.GetState()) == 0 {
-		t.Fatalf("not asked: %v", first)
+	if m, err := stream.Recv(); err != nil || m.GetResult().GetStructuredContentJson() != `{"id":"x"}` || len(called) != 1 {
+		t.Errorf("confirmed: %v, %v", m, err)
 	}
-	form := first.input.GetRequests()[0].GetElicitForm()
-	if form.GetMessage() != "Really wipe it out?\n\nArguments: {\"id\":\"x\"}" || fits(t, form.GetRequestedSchemaJson(), `{"confirm":true}`) != nil {
-		t.Errorf("asked: %v", form)
-	}
-	state := first.input.GetState()
-	for name, r := range map[string]*pb.InputResponse{
-		"declined":  yes(pb.ElicitAction_ELICIT_ACTION_DECLINE, ""),
-		"cancelled": yes(pb.ElicitAction_ELICIT_ACTION_CANCEL, ""),
-		"no":        yes(pb.ElicitAction_ELICIT_ACTION_ACCEPT, `{"confirm":false}`),
-		"nothing":   yes(pb.ElicitAction_ELICIT_ACTION_ACCEPT, `{}`),
-	} {
-		if a := e.call("wipe", `{"id":"x"}`, answered(state, r)); !a.result.GetIsError() || !strings.Contains(a.text(), "did not confirm") {
-			t.Errorf("%s: %v", name, a)
+	for tool, want := range map[string]string{"wipe": "Really wipe it out?", "kind_walk": "", "nix": ""} {
+		if message, required := e.adapter.Confirmation(tool); message != want || required != (want != "") {
+			t.Errorf("%s: %q, %t", tool, message, required)
 		}
-	}
-	for name, a := range map[string]*answer{
-		"volunteered":     e.call("wipe", `{"id":"x"}`, answered(nil, accepted)),
-		"other arguments": e.call("wipe", `{"id":"y"}`, answered(state, accepted)),
-		"no answer":       e.call("wipe", `{"id":"x"}`, func(r *pb.CallToolRequest) { r.State = state }),
-	} {
-		if a.input == nil {
-			t.Errorf("%s: not asked again: %v", name, a)
-		}
-	}
-	if a := e.call("wipe", `{"nonsense":"x"}`); !a.result.GetIsError() || a.input != nil {
-		t.Errorf("asked about arguments that are none: %v", a)
-	}
-	if len(called) > 0 {
-		t.Fatalf("called %s without the user's word", <-called)
-	}
-	if a := e.call("wipe", `{"id":"x"}`, answered(state, accepted)); a.result.GetIsError() || a.result.GetStructuredContentJson() != `{"id":"x"}` || <-called != "Delete" {
-		t.Errorf("confirmed: %v", a)
 	}
 }
 

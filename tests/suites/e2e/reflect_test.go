@@ -77,30 +77,33 @@ func TestReflectedTools(t *testing.T) {
 func TestReflectedConfirmation(t *testing.T) {
 	_, e := startReflected(t)
 	legacy := newSession(t, e.URL, vNov)
-	for answer, want := range map[string]string{
-		`{"action":"accept","content":{"confirm":true}}`:  `"id":"x"`,
-		`{"action":"accept","content":{"confirm":false}}`: "did not confirm",
-		`{"action":"decline"}`:                            "did not confirm",
-	} {
+	for answer, code := range map[string]int{sayYes: 0, leaveOpen: -31403, sayNo: -31403} {
 		stream := legacy.call("wipe", `{"id":"x"}`).want(http.StatusOK).events()
 		asked := stream.awaitMethod("elicitation/create")
-		if !strings.HasPrefix(dig(object(t, asked.Params), "message").(string), "Really wipe it out?") {
+		if !strings.Contains(dig(object(t, asked.Params), "message").(string), "Really wipe it out?\n\nArguments: {\"id\":\"x\"}") {
 			t.Errorf("asked %s", asked.Params)
 		}
 		legacy.answer(asked, answer)
-		if got := text(t, stream.message().result(t)); !strings.Contains(got, want) {
-			t.Errorf("legacy, %s: %q", answer, got)
+		check := func(era string, m message) {
+			if code != 0 {
+				m.wantError(t, code)
+			} else if got := text(t, m.result(t)); !strings.Contains(got, `"id":"x"`) {
+				t.Errorf("%s, %s: %q", era, answer, got)
+			}
 		}
+		check("legacy", stream.message())
 		modern := newStateless(t, e.URL)
 		first := modern.call("wipe", `{"id":"x"}`).want(http.StatusOK).result()
-		last := modern.call("wipe", `{"id":"x"}`, retry(t, first, `{"confirm":`+answer+`}`)).want(http.StatusOK)
-		if got := last.text(); !strings.Contains(got, want) {
-			t.Errorf("modern, %s: %q", answer, got)
-		}
+		yes := retry(t, first, confirming(answer))
+		check("modern", modern.call("wipe", `{"id":"x"}`, yes).json())
+		modern.call("wipe", `{"id":"x"}`, yes).json().wantError(t, -31520)
 	}
-	unable := newSession(t, e.URL, vNov, `{}`).call("wipe", `{"id":"x"}`).want(http.StatusOK).result()
-	if unable["isError"] != true || !strings.Contains(text(t, unable), "elicitation") {
-		t.Errorf("a client that cannot ask: %v", unable)
+	if asked := newStateless(t, e.URL).call("wipe", `{"nonsense":"x"}`).result(); asked["isError"] != true {
+		t.Errorf("arguments that are none: %v", asked)
+	}
+	unable := newSession(t, e.URL, vNov, `{}`).call("wipe", `{"id":"x"}`).final().wantError(t, -31403)
+	if !strings.Contains(unable.Error.Message, "elicitation") {
+		t.Errorf("a client that cannot ask: %s", unable.Error.Message)
 	}
 }
 
