@@ -27,7 +27,7 @@ type Memory struct {
 	id   string
 
 	mu sync.Mutex
-	// used has the entries by their digests.
+	// used has the entries by the digests of their callers and ids.
 	used map[digest]entry
 	// callers has the callers with entries, by the digests of their names.
 	callers map[digest]*caller
@@ -57,11 +57,14 @@ func (m *Memory) ID() string { return m.id }
 
 func digestOf(text string) digest { return sha256.Sum256([]byte(text)) }
 
-// Spend records that a caller used id, which is unique among all callers, for the duration life. fresh is
-// whether it was not used before. An error is ErrFull, or a *mcp.Error of KindLimit if most entries of the
-// caller are recorded.
+// entryOf returns the digest of an id that a caller uses.
+func entryOf(by digest, id string) digest { return digestOf(string(by[:]) + id) }
+
+// Spend records that a caller used id, for the duration life. fresh is whether the caller did not use it before.
+// An error is ErrFull, or a *mcp.Error of KindLimit if most entries of the caller are recorded.
 func (m *Memory) Spend(_ context.Context, name, id string, life time.Duration, most int) (fresh bool, _ error) {
-	d, by, now := digestOf(id), digestOf(name), time.Now()
+	by, now := digestOf(name), time.Now()
+	d := entryOf(by, id)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if now.Sub(m.swept) >= sweep {
@@ -93,8 +96,8 @@ func (m *Memory) Spend(_ context.Context, name, id string, life time.Duration, m
 func (m *Memory) Spent(_ context.Context, name, id string) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	one, there := m.used[digestOf(id)]
-	return there && time.Now().Before(one.until) && one.of.name == digestOf(name), nil
+	one, there := m.used[entryOf(digestOf(name), id)]
+	return there && time.Now().Before(one.until), nil
 }
 
 // sweep drops expired entries. The caller holds m.mu, as for forget.

@@ -54,3 +54,21 @@ func TestMemoriesDiffer(t *testing.T) {
 		t.Errorf("%q and %q", a.ID(), b.ID())
 	}
 }
+
+// What one caller used is not used by another.
+func TestMemoryIsByCaller(t *testing.T) {
+	p := once.NewMemory(4)
+	for _, caller := range []string{"ann", "bob"} {
+		if fresh, err := p.Spend(t.Context(), caller, "a", time.Minute, 2); !fresh || err != nil {
+			t.Errorf("%s's: %t, %v", caller, fresh, err)
+		}
+	}
+	for caller, want := range map[string]bool{"ann": true, "bob": true, "cid": false} {
+		if spent, err := p.Spent(t.Context(), caller, "a"); spent != want || err != nil {
+			t.Errorf("%s's: %t, %v, want %t", caller, spent, err, want)
+		}
+	}
+	if fresh, err := p.Spend(t.Context(), "an", "na", time.Minute, 2); !fresh || err != nil { // as a text it would be ann's a
+		t.Errorf("another caller's other one: %t, %v", fresh, err)
+	}
+}

@@ -290,12 +290,17 @@ func TestConfirmRemembered(t *testing.T) {
 					t.Errorf("%s: %s", what, r.body)
 				}
 			}
+			bob := as(first, "bob", "c")
+			bob.call("wipe", `{"path":"a"}`, retry(t, bob.call("wipe", `{"path":"a"}`).result(), confirming(sayYes))).want(http.StatusOK)
+			if got := as(second, "bob", "c").call("wipe", `{"path":"b"}`).text(); got != "run 4" {
+				t.Errorf("another caller who confirmed, too, got %q", got)
+			}
 			nobody := newStateless(t, first.URL)
 			nobody.call("wipe", `{"path":"a"}`, retry(t, nobody.call("wipe", `{"path":"a"}`).result(), confirming(sayYes))).want(http.StatusOK)
 			if r := nobody.call("wipe", `{"path":"a"}`); r.result()["resultType"] != "input_required" {
 				t.Errorf("an anonymous caller: %s", r.body)
 			}
-			w.ran(t, 3)
+			w.ran(t, 5)
 		})
 	}
 }
