@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcpedge/mcpedge/edge/access"
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/once"
 	"github.com/mcpedge/mcpedge/edge/policy"
@@ -69,6 +70,33 @@ var able = mcp.Client{Capabilities: mcp.Capabilities{ElicitForm: true}}
 
 func yes() []mcp.InputResponse {
 	return []mcp.InputResponse{{Key: confirmKey, Method: mcp.MethodElicit, Result: json.RawMessage(`{"action":"accept","content":{"confirm":true}}`)}}
+}
+
+// The user is told for how long a tool that is confirmed runs without the question, unless the caller is asked each time.
+func TestQuestionSaysThatAnAnswerIsRemembered(t *testing.T) {
+	f := everything()
+	d := start(t, Options{Access: by(control(t, policy.Settings{Confirm: []policy.Confirm{
+		{Name: "a", When: "true", Message: "Go?", Remember: 90 * time.Minute}, {Name: "b", When: "true", Message: "Really?"},
+		{Name: "c", When: "true", Message: "Well?", Remember: time.Minute + 30*time.Second},
+	}}))}, f)
+	for _, who := range []mcp.Principal{{}, {Subject: "ann"}} {
+		c := request(t, mcp.MethodToolsCall, `{"name":"`+f.prefix+f.tools[0].GetName()+`","arguments":{}}`)
+		c.Client, c.Round, c.Attempt, c.Principal = able, 1, 1, who
+		asked, err := d.Call(t.Context(), rules(t, modern), c, nil)
+		if err != nil || asked.Input == nil {
+			t.Fatalf("%+v, %v", asked, err)
+		}
+		raw, _ := jsonrpc.Member(asked.Input.Requests[0].Params, "message")
+		got, _ := jsonrpc.Unquote(raw)
+		want := "\n\nGo?\n\nReally?\n\nWell?"
+		if !who.Anonymous() {
+			want = "\n\nGo?\nIf you confirm, this tool runs without this question for 1h30m, whatever its arguments are.\n\nReally?" +
+				"\n\nWell?\nIf you confirm, this tool runs without this question for 1m30s, whatever its arguments are."
+		}
+		if !strings.HasSuffix(got, "is about to be called."+want) {
+			t.Errorf("%q was asked %q", who.Subject, got)
+		}
+	}
 }
 
 // A confirmation holds for the store, the policy and the call that it was asked with, and nothing runs while the store is away.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
@@ -24,6 +25,9 @@ func (r *round) question(obligations []policy.Obligation, args json.RawMessage) 
 	_, _ = fmt.Fprintf(&b, "The tool %q of the backend %q is about to be called.", r.call.Params.Requested(), r.named.Tool.Owner.Name())
 	for i := range obligations {
 		b.WriteString("\n\n" + obligations[i].Text(func(path []string) string { return quotedAt(args, path) }))
+		if remember := obligations[i].Remember; remember > 0 && !r.call.Principal.Anonymous() {
+			_, _ = fmt.Fprintf(&b, "\nIf you confirm, this tool runs without this question for %s, whatever its arguments are.", shortly(remember))
+		}
 	}
 	shown := args
 	if r.call.Params.Added != nil { // The client does not know what the edge adds.
@@ -33,6 +37,18 @@ func (r *round) question(obligations []policy.Obligation, args json.RawMessage) 
 		b.WriteString("\n\nArguments: " + clipped(printable(text), maxShownArguments))
 	}
 	return b.String()
+}
+
+// shortly returns a duration without the units that are zero at its end.
+func shortly(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
 }
 
 // quotedAt returns the value of an argument at a path, quoted.
