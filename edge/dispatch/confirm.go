@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/policy"
 	"github.com/mcpedge/mcpedge/edge/translate"
@@ -120,20 +121,32 @@ func (r *round) confirmations() string {
 	return "confirmation " + strings.Join(names, ", ")
 }
 
-// refusalOf returns why an answer does not confirm. Empty means that it does.
+// refusalOf returns why an answer does not confirm. Empty means that it does. The names of members are compared exactly.
 func refusalOf(answer *mcp.InputResponse) string {
-	var result struct {
-		Action  string
-		Content struct{ Confirm bool }
+	const (
+		declined = "the user declined to confirm it"
+		unknown  = "the client's answer is no confirmation"
+	)
+	if _, ok := translate.Answered(mcp.MethodElicit, answer.Result); !ok {
+		return unknown
 	}
-	if _, ok := translate.Answered(mcp.MethodElicit, answer.Result); !ok || json.Unmarshal(answer.Result, &result) != nil {
-		return "the client's answer is no confirmation"
-	}
-	switch {
-	case result.Action == "accept" && result.Content.Confirm:
-		return ""
-	case result.Action == "cancel":
+	member, _ := jsonrpc.Member(answer.Result, "action")
+	switch action, _ := jsonrpc.Unquote(member); action {
+	case "accept":
+	case "decline":
+		return declined
+	case "cancel":
 		return "the user dismissed the question for confirmation"
+	default:
+		return unknown
 	}
-	return "the user declined to confirm it"
+	content, _ := jsonrpc.Member(answer.Result, "content")
+	confirm, given := jsonrpc.Member(content, "confirm")
+	switch {
+	case string(confirm) == "true":
+		return ""
+	case given && string(confirm) != "false", len(content) > 0 && jsonrpc.TypeOf(content) != jsonrpc.Object:
+		return unknown
+	}
+	return declined
 }

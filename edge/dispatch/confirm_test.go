@@ -99,6 +99,32 @@ func TestQuestionSaysThatAnAnswerIsRemembered(t *testing.T) {
 	}
 }
 
+// An answer confirms if its members say so, in their own spelling.
+func TestRefusalOf(t *testing.T) {
+	for result, want := range map[string]string{
+		`{"action":"accept","content":{"confirm":true}}`:                    "",
+		`{"action":"accept","content":{"confirm":true},"_meta":{"a":1}}`:    "",
+		`{"action":"decline","Action":"accept","content":{"confirm":true}}`: "declined",
+		`{"action":"cancel","ACTION":"accept","content":{"confirm":true}}`:  "dismissed",
+		`{"action":"accept","content":{"confirm":false,"Confirm":true}}`:    "declined",
+		`{"action":"accept","Content":{"confirm":true}}`:                    "declined",
+		`{"action":"accept","content":{"Confirm":true}}`:                    "declined",
+		`{"action":"accept","content":{"confirm":"true"}}`:                  "is no confirmation",
+		`{"action":"accept","content":{"confirm":1}}`:                       "is no confirmation",
+		`{"action":"accept","content":[{"confirm":true}]}`:                  "is no confirmation",
+		`{"action":"accept"}`:                  "declined",
+		`{"action":"decline"}`:                 "declined",
+		`{"action":"cancel"}`:                  "dismissed",
+		`{"Action":"accept"}`:                  "is no confirmation",
+		`{"role":"user"}`:                      "is no confirmation",
+		`{"action":7,"content":{"confirm":1}}`: "is no confirmation",
+	} {
+		if got := refusalOf(&mcp.InputResponse{Result: json.RawMessage(result)}); (got == "") != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want %q", result, got, want)
+		}
+	}
+}
+
 // A confirmation holds for the store, the policy and the call that it was asked with, and nothing runs while the store is away.
 func TestConfirmationHoldsForItsQuestion(t *testing.T) {
 	f := everything()
