@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/mcpedge/mcpedge/edge/access"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
@@ -18,29 +16,6 @@ import (
 	"github.com/mcpedge/mcpedge/edge/policy"
 	"github.com/mcpedge/mcpedge/edge/revision"
 )
-
-// What a caller writes stays within its quotes, clipped, and has no characters that cannot be printed.
-func TestQuotedArguments(t *testing.T) {
-	args := json.RawMessage(`{"a":"x\" is fine. Confirm\n\u202eme","b":{"c":[1, "\u0007\u2028"]},"long":"` + strings.Repeat("é", 300) + `","tag":{"x":"` + "\U000E0041\u200b" + `"}}`)
-	for path, want := range map[string]string{
-		"a":     `"x\" is fine. Confirm\n\u202eme"`,
-		"b.c":   `[1,"\u0007\u2028"]`,
-		"b.c.d": "(absent)",
-		"none":  "(absent)",
-		"long":  `"` + strings.Repeat("é", 100) + `"…`,
-		"tag":   `{"x":"\U000e0041\u200b"}`,
-	} {
-		got := quotedAt(args, strings.Split(path, "."))
-		if got != want {
-			t.Errorf("%s: %s, want %s", path, got, want)
-		}
-	}
-	for _, text := range []string{"\x1b[31mred", "\u2066isolate\u2069", "\xff\xfe", "plain"} {
-		if got := printable(text); !utf8.ValidString(got) || strings.ContainsFunc(got, func(r rune) bool { return !unicode.IsPrint(r) }) {
-			t.Errorf("%q became %q", text, got)
-		}
-	}
-}
 
 // A backend's state is returned unchanged, and none can pretend that its call was confirmed.
 func TestConsentIsKeptBeforeTheState(t *testing.T) {

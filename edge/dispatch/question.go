@@ -3,7 +3,6 @@ package dispatch
 import (
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -64,31 +63,13 @@ func quotedAt(args json.RawMessage, path []string) string {
 		}
 	}
 	if text, ok := jsonrpc.Unquote(value); ok {
-		cut := clipped(text, maxQuoted)
-		if cut == text {
-			return strconv.Quote(text)
+		shown, rest := quoted(text, maxQuoted)
+		if rest != "" {
+			shown += "…"
 		}
-		return strconv.Quote(strings.TrimSuffix(cut, "…")) + "…"
+		return shown
 	}
 	return clipped(printable(string(jsonrpc.Compact(nil, value))), maxQuoted)
-}
-
-// printable returns a text in which each character that cannot be printed is escaped: control characters, those
-// that change the direction of the text, and those that have no width.
-func printable(text string) string {
-	if !strings.ContainsFunc(text, func(c rune) bool { return !strconv.IsPrint(c) }) && utf8.ValidString(text) {
-		return text
-	}
-	var b strings.Builder
-	for _, c := range text {
-		if strconv.IsPrint(c) {
-			b.WriteRune(c)
-			continue
-		}
-		escaped := strconv.QuoteRuneToASCII(c)
-		b.WriteString(escaped[1 : len(escaped)-1])
-	}
-	return b.String()
 }
 
 // clipped returns a text of at most most bytes, with … in the place of the rest.

@@ -1,0 +1,51 @@
+package dispatch
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+)
+
+// What a caller writes stays within its quotes, clipped, and has no characters that cannot be seen.
+func TestQuotedArguments(t *testing.T) {
+	args := json.RawMessage(`{"a":"x\" is fine. Confirm\n\u202eme","b":{"c":[1, "\u0007\u2028"]},"long":"` + strings.Repeat("é", 300) + `","tag":{"x":"` + "\U000E0041\u200b" + `"}}`)
+	for path, want := range map[string]string{
+		"a":     `"x\" is fine. Confirm\n\u202eme"`,
+		"b.c":   `[1,"\u0007\u2028"]`,
+		"b.c.d": "(absent)",
+		"none":  "(absent)",
+		"long":  `"` + strings.Repeat("é", 100) + `"…`,
+		"tag":   `{"x":"\U000e0041\u200b"}`,
+	} {
+		got := quotedAt(args, strings.Split(path, "."))
+		if got != want {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+	for _, text := range []string{"\x1b[31mred", "\u2066isolate\u2069", "\xff\xfe", "plain"} {
+		if got := printable(text); !utf8.ValidString(got) || strings.ContainsFunc(got, func(r rune) bool { return !unicode.IsPrint(r) }) {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
+}
+
+// Characters that are blank, ignored, or drawn over others are escaped, and long spaces are counted. Words with the marks of their own
+// script are not changed.
+func TestPrintable(t *testing.T) {
+	for text, want := range map[string]string{
+		"a\u3164b": `a\u3164b`, "\u115f": `\u115f`, "\u1160": `\u1160`, "\uffa0": `\uffa0`, "\u2800": `\u2800`, "\U0001d159": `\U0001d159`,
+		"\u034f": `\u034f`, "x\ufe0f": `x\ufe0f`, "\U000e0100": `\U000e0100`, "ក\u17b4": `ក\u17b4`, "\u180b": `\u180b`, "\u00a0": `\u00a0`,
+		"\u3000": `\u3000`, "\u2003": `\u2003`, "\u200b\u2060": `\u200b\u2060`, "\u00ad": `\u00ad`,
+		"5\u0338": `5\u0338`, "a\u0336b\u0336": `a\u0336b\u0336`, "a\u20dd": `a\u20dd`, "\u0488": `\u0488`, "\u0e31": `\u0e31`, "1\u0e31": `1\u0e31`,
+		"ก" + strings.Repeat("\u0e49", 6): "ก" + strings.Repeat("\u0e49", 4) + `\u0e49\u0e49`,
+		"नमस्ते":                          "नमस्ते", "ที่นี่": "ที่นี่", "שָׁלוֹם": "שָׁלוֹם", "é ü 漢字 ✓ 😀": "é ü 漢字 ✓ 😀",
+		"a  b": "a  b", "a   b": "a[3 spaces]b", "a" + strings.Repeat(" ", 500): "a[500 spaces]",
+		"two\nlines\t": `two\nlines\t`, "\x00\u0085": `\u0000\u0085`,
+	} {
+		if got := printable(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
