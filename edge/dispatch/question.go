@@ -8,20 +8,20 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/policy"
 )
 
-const (
-	// maxQuoted bounds the value of an argument in the message of a confirmation, in bytes, and maxShownArguments that of all.
-	maxQuoted         = 200
-	maxShownArguments = 2 << 10
-)
+// maxQuoted bounds the value of an argument in the message of a confirmation, in bytes.
+const maxQuoted = 200
 
 // question returns the text of the question for confirmations. What the caller or the model wrote is in it as
 // JSON alone, without characters that cannot be printed.
 func (r *round) question(obligations []policy.Obligation, args json.RawMessage) string {
 	var b strings.Builder
-	_, _ = fmt.Fprintf(&b, "The tool %q of the backend %q is about to be called.", r.call.Params.Requested(), r.named.Tool.Owner.Name())
+	var tool excerpt
+	tool.quoted(r.call.Params.Requested(), mcp.MaxName)
+	_, _ = fmt.Fprintf(&b, "The tool %s of the backend %q is about to be called.", tool.text, r.named.Tool.Owner.Name())
 	for i := range obligations {
 		b.WriteString("\n\n" + obligations[i].Text(func(path []string) string { return quotedAt(args, path) }))
 		if remember := obligations[i].Remember; remember > 0 && !r.call.Principal.Anonymous() {
@@ -32,8 +32,8 @@ func (r *round) question(obligations []policy.Obligation, args json.RawMessage) 
 	if r.call.Params.Added != nil { // The client does not know what the edge adds.
 		shown = r.call.Params.Sent
 	}
-	if text := string(jsonrpc.Compact(nil, shown)); text != "" && text != "{}" {
-		b.WriteString("\n\nArguments: " + clipped(printable(text), maxShownArguments))
+	if text := shownArguments(shown); text != "" && text != "{}" {
+		b.WriteString("\n\nArguments: " + text)
 	}
 	return b.String()
 }
@@ -62,14 +62,7 @@ func quotedAt(args json.RawMessage, path []string) string {
 			return "(absent)"
 		}
 	}
-	if text, ok := jsonrpc.Unquote(value); ok {
-		shown, rest := quoted(text, maxQuoted)
-		if rest != "" {
-			shown += "…"
-		}
-		return shown
-	}
-	return clipped(printable(string(jsonrpc.Compact(nil, value))), maxQuoted)
+	return excerptOf(jsonrpc.Compact(nil, value), maxQuoted).String()
 }
 
 // clipped returns a text of at most most bytes, with … in the place of the rest.
