@@ -192,6 +192,7 @@ func TestCheckFindsEachBreach(t *testing.T) {
 		"asks nothing at all":    {looks(nil, requires(&pb.InputRequired{})), "neither requests nor state"},
 		"asks too much":          {looks(nil, asks(manyQuestions...)), "17 requests"},
 		"asks twice by a key":    {looks(nil, asks(question("a"), question("a"))), "two requests have the key"},
+		"asks as the edge does":  {looks(nil, asks(question("mcpedge.x"))), "begins with \"mcpedge.\""},
 		"asks by no key":         {looks(nil, asks(question(""))), "must have 1 to 128 bytes"},
 		"asks with no question":  {looks(nil, asks(&pb.InputRequest{Key: "a"})), "asks nothing"},
 		"asks with a bad form":   {looks(nil, asks(&pb.InputRequest{Key: "a", Request: &pb.InputRequest_ElicitForm{ElicitForm: &pb.ElicitForm{RequestedSchemaJson: "x"}}})), "requested_schema_json"},

@@ -6,12 +6,14 @@ import (
 	"errors"
 	"io"
 	"math"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/mcpedge/mcpedge/edge/check/vet"
+	"github.com/mcpedge/mcpedge/edge/mcp"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
@@ -161,6 +163,8 @@ func (f *findings) required(what string, r *pb.InputRequired) {
 		switch {
 		case q.GetKey() == "" || len(q.GetKey()) > maxKeyBytes:
 			f.breaks("%s: a request has the key %.40q: it must have 1 to %d bytes", what, q.GetKey(), maxKeyBytes)
+		case strings.HasPrefix(q.GetKey(), mcp.OwnKeys):
+			f.breaks("%s: a request has the key %.40q, which begins with %q: only the edge's own questions have such keys", what, q.GetKey(), mcp.OwnKeys)
 		case seen[q.GetKey()]:
 			f.breaks("%s: two requests have the key %.40q: it names the answer, so it must be unique", what, q.GetKey())
 		case q.GetRequest() == nil:

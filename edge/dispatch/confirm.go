@@ -16,7 +16,7 @@ import (
 )
 
 // confirmKey is the key of the question for a confirmation.
-const confirmKey = "mcpedge.confirm"
+const confirmKey = mcp.OwnKeys + "confirm"
 
 // confirmForm requests a boolean.
 const confirmForm = `{"type":"object","properties":{"confirm":{"type":"boolean","title":"Confirm","description":"Run it as shown"}},"required":["confirm"]}`
@@ -81,7 +81,7 @@ func (r *round) ask(ctx context.Context, args json.RawMessage) (*mcp.InputRequir
 		}
 		return nil, r.refuse(ctx, refused)
 	}
-	out, err := translate.InputRequired(r.rules, in)
+	out, err := translate.OwnInput(r.rules, in)
 	if err != nil {
 		return nil, err
 	}

@@ -53,6 +53,9 @@ func (in *InputRequired) Beyond(asked, most int) error {
 	return Errorf(KindQuota, "the call asks %q after round %d of questions, the maximum by the setting rounds", in.Requests[0].Key, asked)
 }
 
+// OwnKeys begins the keys of the requests that the edge itself makes. Those of a backend begin otherwise.
+const OwnKeys = "mcpedge."
+
 // InputRequest is one request to the client, rendered under the call's revision.
 type InputRequest struct {
 	Key    string

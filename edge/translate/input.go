@@ -2,6 +2,7 @@ package translate
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
@@ -22,6 +23,17 @@ const (
 // one, it fails with KindMissingCapability. MissingCapability checks the client's capabilities. The
 // state aliases the backend's message.
 func InputRequired(r *revision.Rules, in *pb.InputRequired) (*mcp.InputRequired, error) {
+	for i, x := range in.GetRequests() {
+		if strings.HasPrefix(x.GetKey(), mcp.OwnKeys) {
+			err := broken("key", "%.*q begins with %q, as the keys of the edge's own questions do; use another", maxInputKey, x.GetKey(), mcp.OwnKeys)
+			return nil, within("input_required", withinNth("requests", i, err))
+		}
+	}
+	return OwnInput(r, in)
+}
+
+// OwnInput renders requests of the edge itself, as InputRequired does those of a backend.
+func OwnInput(r *revision.Rules, in *pb.InputRequired) (*mcp.InputRequired, error) {
 	switch requests, state := in.GetRequests(), in.GetState(); {
 	case len(requests) == 0 && len(state) == 0:
 		return nil, broken("input_required", "neither requests nor state; set at least one")

@@ -155,7 +155,13 @@ func TestInputRequired(t *testing.T) {
 	long.Requests[0].Key = strings.Repeat("k", 129)
 	nameless := ask(form(""))
 	nameless.Requests[0].Key = ""
+	imitating := ask(askRoots, form(""))
+	imitating.Requests[1].Key = "mcpedge.confirm"
+	if _, err := OwnInput(r2607, imitating); err != nil {
+		t.Errorf("the edge cannot use its own key: %v", err)
+	}
 	for part, x := range map[string]*pb.InputRequired{
+		"input_required.requests[1].key: \"mcpedge.confirm\" begins with \"mcpedge.\"": imitating,
 		"input_required: neither":                          {},
 		"input_required.requests: 17 requests":             {Requests: make([]*pb.InputRequest, 17)},
 		"input_required.state: 65537 bytes":                {State: make([]byte, 65537)},

@@ -271,6 +271,7 @@ func (x *InputRequired) GetRepeatable() bool {
 type InputRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Names the answer; unique in one InputRequired, 1 to 128 bytes. MCP: the key in `inputRequests`.
+	// Keys that begin with "mcpedge." are those of the edge's own questions: one from a backend is a contract error.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
 	// An unset request is a contract error.
 	//

@@ -830,6 +830,7 @@ pub struct InputRequired {
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct InputRequest {
     /// Names the answer; unique in one InputRequired, 1 to 128 bytes. MCP: the key in `inputRequests`.
+    /// Keys that begin with "mcpedge." are those of the edge's own questions: one from a backend is a contract error.
     #[prost(string, tag = "1")]
     pub key: ::prost::alloc::string::String,
     /// An unset request is a contract error.

@@ -75,7 +75,10 @@ export interface InputRequired {
 
 /** InputRequest is one question to the client. */
 export interface InputRequest {
-  /** Names the answer; unique in one InputRequired, 1 to 128 bytes. MCP: the key in `inputRequests`. */
+  /**
+   * Names the answer; unique in one InputRequired, 1 to 128 bytes. MCP: the key in `inputRequests`.
+   * Keys that begin with "mcpedge." are those of the edge's own questions: one from a backend is a contract error.
+   */
   key: string;
   /** Ask the user for data. MCP: elicitation/create, mode "form". */
   elicitForm?:
