@@ -11,7 +11,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-var proofScript, spentScript = own("proof"), own("spent")
+var spendScript, spentScript = own("spend"), own("spent")
 
 // Proofs returns the store of the proofs by which clients prove possession of their token's key.
 // Each may be used once.
@@ -39,7 +39,7 @@ func (o *Once) Spend(ctx context.Context, caller, id string, life time.Duration,
 		return false, err
 	}
 	sum := sha256.Sum256([]byte(id))
-	v, err := o.r.eval(ctx, proofScript, []string{o.key(caller)}, sum[:16], max(life.Milliseconds(), 1), most)
+	v, err := o.r.eval(ctx, spendScript, []string{o.key(caller)}, sum[:16], max(life.Milliseconds(), 1), most)
 	if err != nil {
 		return false, unavailable(ctx, err)
 	}

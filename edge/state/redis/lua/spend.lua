@@ -1,6 +1,6 @@
--- Records the use of a caller's proof. KEYS[1]: the caller's proofs, scored by their expiry in ms.
--- ARGV: the proof, for how many ms it is kept, and the bound of the caller's proofs. Returns 1, or
--- 0 if it was used before, or -1 if the bound is reached.
+-- Records what a caller used, such as a proof or a confirmation. KEYS[1]: what the caller used, scored by its expiry in ms.
+-- ARGV: the digest of it, for how many ms it is kept, and the bound of what is recorded of the caller. Returns 1, or 0 if it was
+-- used before, or -1 if the bound is reached.
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
