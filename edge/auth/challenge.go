@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/once"
 	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
 
@@ -77,7 +78,7 @@ func (a *Authenticator) deny(from origin, why *refusal, scope, metadata string) 
 		}
 		return d
 	case ReasonLimit:
-		d.Status, d.RetryAfter = http.StatusTooManyRequests, sweepProofs
+		d.Status, d.RetryAfter = http.StatusTooManyRequests, once.Sweep
 		return d
 	case ReasonMissing:
 	case ReasonMalformed:

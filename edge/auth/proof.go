@@ -46,8 +46,6 @@ const (
 	maxProofs = 256 << 10
 	// maxProofsOfOne bounds those of one caller, on all replicas: enough for 900 requests a second.
 	maxProofsOfOne = 64 << 10
-	// sweepProofs is when a caller with too many proofs may try again.
-	sweepProofs = 10 * time.Second
 
 	// headerProof is the header with the proof of a request (RFC 9449, section 4.1), in the form of
 	// http.Header.

@@ -12,8 +12,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// sweep is the interval at which expired entries are dropped.
-const sweep = 10 * time.Second
+// Sweep is the interval at which a Memory drops expired entries, after which one that is full may accept more.
+const Sweep = 10 * time.Second
 
 // ErrFull means that a Memory cannot remember more.
 var ErrFull = errors.New("too many entries are stored")
@@ -67,7 +67,7 @@ func (m *Memory) Spend(_ context.Context, name, id string, life time.Duration, m
 	d := entryOf(by, id)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if now.Sub(m.swept) >= sweep {
+	if now.Sub(m.swept) >= Sweep {
 		m.sweep(now)
 	}
 	before, there := m.used[d]

@@ -199,7 +199,7 @@ func TestConfirmation(t *testing.T) {
 	}, reflecttest.Options{})
 	e := newEdge(t, s.Addr, reflect.Options{})
 	if a := e.call("wipe", `{"id":"x"}`); !a.result.GetIsError() || !strings.Contains(a.text(), "must confirm") || len(called) > 0 {
-		t.Errorf("without the user's word: %v", a)
+		t.Errorf("without the user's answer: %v", a)
 	}
 	stream, err := e.tools.CallTool(e.adapter.Confirmed(t.Context()), &pb.CallToolRequest{Name: "wipe", ArgumentsJson: `{"id":"x"}`})
 	if err != nil {
