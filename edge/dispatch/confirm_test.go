@@ -100,6 +100,29 @@ func TestRefusalOf(t *testing.T) {
 	}
 }
 
+// A call whose confirmation cannot be recorded because the store is full does not run.
+func TestConfirmationNeedsRoom(t *testing.T) {
+	f := everything()
+	d := start(t, Options{Access: by(control(t, policy.Settings{Confirm: []policy.Confirm{{Name: "c", When: "true", Message: "Go?"}}})), Confirmations: once.NewMemory(1)}, f)
+	for i := range 2 {
+		call := func(state []byte, answers []mcp.InputResponse) (mcp.Reply, error) {
+			c := request(t, mcp.MethodToolsCall, `{"name":"`+f.prefix+f.tools[0].GetName()+`","arguments":{}}`)
+			c.Client, c.Round, c.Attempt, c.State, c.Responses = able, 1+len(answers), 1, state, answers
+			return d.Call(t.Context(), rules(t, modern), c, nil)
+		}
+		asked, err := call(nil, nil)
+		if err != nil || asked.Input == nil {
+			t.Fatalf("%+v, %v", asked, err)
+		}
+		if _, err := call(asked.Input.State, yes()); (err != nil) != (i == 1) {
+			t.Errorf("the confirmed call %d: %v", i, err)
+		}
+	}
+	if n, _ := f.seen(); n != 1 {
+		t.Errorf("%d calls ran", n)
+	}
+}
+
 // A confirmation holds for the store, the policy and the call that it was asked with, and nothing runs while the store is away.
 func TestConfirmationHoldsForItsQuestion(t *testing.T) {
 	f := everything()

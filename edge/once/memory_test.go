@@ -1,6 +1,7 @@
 package once_test
 
 import (
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -33,7 +34,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		if fresh, err := spend("bob", "c"); !fresh || err != nil {
 			t.Errorf("another caller's: %t, %v", fresh, err)
 		}
-		if fresh, err := spend("bob", "d"); fresh || err == nil || mcp.AsError(err).Kind == mcp.KindLimit {
+		if fresh, err := spend("bob", "d"); fresh || !errors.Is(err, once.ErrFull) {
 			t.Errorf("a fourth, where three are remembered: %t, %v", fresh, err)
 		}
 		time.Sleep(time.Minute + 10*time.Second)
