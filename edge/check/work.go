@@ -164,7 +164,8 @@ func (f *findings) required(what string, r *pb.InputRequired) {
 		case q.GetKey() == "" || len(q.GetKey()) > maxKeyBytes:
 			f.breaks("%s: a request has the key %.40q: it must have 1 to %d bytes", what, q.GetKey(), maxKeyBytes)
 		case strings.HasPrefix(q.GetKey(), mcp.OwnKeys):
-			f.breaks("%s: a request has the key %.40q, which begins with %q: only the edge's own questions have such keys", what, q.GetKey(), mcp.OwnKeys)
+			f.breaks("%s: a request has the key %.40q, which begins with %q: such keys are the edge's own",
+				what, q.GetKey(), mcp.OwnKeys)
 		case seen[q.GetKey()]:
 			f.breaks("%s: two requests have the key %.40q: it names the answer, so it must be unique", what, q.GetKey())
 		case q.GetRequest() == nil:

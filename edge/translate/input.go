@@ -25,7 +25,8 @@ const (
 func InputRequired(r *revision.Rules, in *pb.InputRequired) (*mcp.InputRequired, error) {
 	for i, x := range in.GetRequests() {
 		if strings.HasPrefix(x.GetKey(), mcp.OwnKeys) {
-			err := broken("key", "%.*q begins with %q, as the keys of the edge's own questions do; use another", maxInputKey, x.GetKey(), mcp.OwnKeys)
+			err := broken("key", "%.*q begins with %q, as the keys of the edge's own questions do; use another",
+				maxInputKey, x.GetKey(), mcp.OwnKeys)
 			return nil, within("input_required", withinNth("requests", i, err))
 		}
 	}
