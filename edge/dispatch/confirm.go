@@ -86,7 +86,7 @@ func (r *round) ask(ctx context.Context, args json.RawMessage) (*mcp.InputRequir
 		return nil, err
 	}
 	asked := consent{
-		Call: r.digest(args), Question: digestOf(r.obliged(), []byte(text)), Nonce: rand.Text(), Store: r.d.opts.Confirmations.ID(),
+		Call: r.digest(args), Asked: true, Nonce: rand.Text(), Store: r.d.opts.Confirmations.ID(),
 	}
 	out.State = asked.seal(r.misfits.seal(r.call.State))
 	if binder, ok := r.sink.(mcp.Binder); ok {

@@ -21,7 +21,7 @@ import (
 func TestConsentIsKeptBeforeTheState(t *testing.T) {
 	forged := (&consent{Call: []byte("x")}).seal([]byte("own"))
 	for _, own := range [][]byte{nil, []byte("own"), consentMark, misfitsMark, forged} {
-		for _, c := range []consent{{}, {Call: []byte("c"), Question: []byte("q"), Nonce: "n", Store: "s"}, {Call: []byte("c")}} {
+		for _, c := range []consent{{}, {Call: []byte("c"), Asked: true, Nonce: "n", Store: "s"}, {Call: []byte("c")}} {
 			for _, m := range []misfits{nil, {"name": {1, 1}}} {
 				got, counts, before := withOwnState(&mcp.Call{State: c.seal(m.seal(own))})
 				if !bytes.Equal(got.State, own) || len(counts) != len(m) || before.confirmed() != c.confirmed() || before.asked() != c.asked() || before.Nonce != c.Nonce {

@@ -37,10 +37,10 @@ const (
 // consent is what earlier rounds have of the confirmation of a call. The state of a round stores it before all
 // else. The zero value is that of a call about which nobody was asked.
 type consent struct {
-	// Call is the digest of the call that is confirmed, or about which the user was asked.
+	// Call is the digest of the call that is confirmed, or about which the user was asked, with its confirmations.
 	Call []byte `json:"c,omitempty"`
-	// Question is the digest of the question that the round before asked. Empty means that the call is confirmed.
-	Question []byte `json:"q,omitempty"`
+	// Asked means that the round before asked the user. Otherwise the call is confirmed.
+	Asked bool `json:"q,omitempty"`
 	// Nonce is spent before the backend is called. Empty means that the state is in the hands of the edge, which uses it once.
 	Nonce string `json:"n,omitempty"`
 	// Store is the ID of the store of Nonce.
@@ -77,10 +77,10 @@ func openConsent(state []byte) (c consent, rest []byte) {
 }
 
 // confirmed reports whether the call was confirmed before this round.
-func (c *consent) confirmed() bool { return c.Call != nil && c.Question == nil }
+func (c *consent) confirmed() bool { return c.Call != nil && !c.Asked }
 
 // asked reports whether the round before asked for the confirmation.
-func (c *consent) asked() bool { return c.Question != nil }
+func (c *consent) asked() bool { return c.Call != nil && c.Asked }
 
 func digestOf(parts ...[]byte) []byte {
 	h := sha256.New()
@@ -92,9 +92,10 @@ func digestOf(parts ...[]byte) []byte {
 }
 
 // digest returns the digest of the call that is confirmed: the caller, the set, the backend, its name of the
-// tool, and the arguments that it gets.
+// tool, the arguments that it gets, and the confirmations that the round requires. The text of the question is not
+// part of it: it also depends on the name by which a client called the tool.
 func (r *round) digest(args json.RawMessage) []byte {
-	return digestOf([]byte(r.call.Principal.Key()), r.toolDigest(), jsonrpc.Compact(nil, args))
+	return digestOf([]byte(r.call.Principal.Key()), r.toolDigest(), jsonrpc.Compact(nil, args), r.obliged())
 }
 
 // remembered returns the id under which an answer is remembered for the caller: of the client, the set, the tool and the confirmation.
@@ -145,8 +146,7 @@ func (r *round) consider() {
 	case !bytes.Equal(r.before.Call, this):
 	case r.before.confirmed():
 		r.consent = policy.NotAsked
-	case r.before.Store == r.d.opts.Confirmations.ID() && r.answer != nil &&
-		bytes.Equal(r.before.Question, digestOf(r.obliged(), []byte(r.question(r.obligations, args)))):
+	case r.before.Store == r.d.opts.Confirmations.ID() && r.answer != nil:
 		r.consent = policy.Answered
 	}
 }

@@ -68,6 +68,21 @@ func (p *Params) Restore(added json.RawMessage) {
 	p.ReplaceArguments(append(out, '}'))
 }
 
+// Resume restores, in the params of a call that continues from its record, the name that the client used, if it
+// is another one, and which members of the arguments the edge added. A nil added means none.
+func (p *Params) Resume(shown string, added json.RawMessage) {
+	p.Shown = shown
+	if added == nil {
+		return
+	}
+	var names []string
+	_ = jsonrpc.Members(added, func(name string, _ json.RawMessage) error {
+		names = append(names, name)
+		return nil
+	})
+	p.Added, p.Sent = added, without(p.Arguments, names...)
+}
+
 // SentArguments returns the arguments as the client sent them.
 func (p *Params) SentArguments() json.RawMessage {
 	if p.Added != nil {

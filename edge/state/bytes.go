@@ -49,7 +49,7 @@ func principalBytes(p *mcp.Principal) int {
 // and an allowance for the rest. The state and the answers of a waiting call count in addition,
 // with their length.
 func (c *Request) Bytes() int {
-	return callOverhead + len(c.ID) + len(c.RequestID) + len(c.Params) + len(c.Trace) + principalBytes(&c.Principal)
+	return callOverhead + len(c.ID) + len(c.RequestID) + len(c.Params) + len(c.Shown) + len(c.Added) + len(c.Trace) + principalBytes(&c.Principal)
 }
 
 // Bytes returns what an answer counts for SessionBytes while its call waits.

@@ -34,6 +34,10 @@ type Request struct {
 	// Via is the tool of the edge through which the client made the request, whose response has the form of that tool. Empty means
 	// that the client made it directly. The medium only stores it.
 	Via string
+	// Shown is the name that the client used for the target, if it is another one than that in Params, and Added
+	// are the members of the arguments that the edge added, as an object (mcp.Params). The medium only stores them.
+	Shown string
+	Added json.RawMessage
 	// Principal is the caller that made the request, with the rights of its credentials at that
 	// time.
 	Principal mcp.Principal

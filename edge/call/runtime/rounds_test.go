@@ -135,14 +135,16 @@ func TestRoundsHoldMemory(t *testing.T) {
 // A new record has the backend to which the call is bound, otherwise the one to which it was
 // resolved.
 func TestRoundsFill(t *testing.T) {
-	x := roundsOf(t, mcp.Call{Method: mcp.MethodToolsCall, Principal: mcp.Principal{Subject: "alice"}})
+	x := roundsOf(t, mcp.Call{
+		Method: mcp.MethodToolsCall, Principal: mcp.Principal{Subject: "alice"}, Params: mcp.Params{Shown: "shown", Added: []byte(`{}`)},
+	})
 	for _, one := range []struct {
 		do   func()
 		want string
 	}{{func() {}, "served"}, {func() { x.Bind("b") }, "b"}, {x.Settle, "b"}} {
 		one.do()
 		var r medium.Record
-		if x.Fill(&r); r.Backend != one.want || r.Method != mcp.MethodToolsCall || r.Principal.Subject != "alice" {
+		if x.Fill(&r); r.Backend != one.want || r.Method != mcp.MethodToolsCall || r.Principal.Subject != "alice" || r.Shown != "shown" || string(r.Added) != "{}" {
 			t.Errorf("the record is %+v, want backend %q", r, one.want)
 		}
 	}

@@ -29,6 +29,7 @@ func (e *Era) resume(o *medium.Owned, why runtime.Reason) (*runtime.Claimed, err
 	if err := c.First.Params.Parse(r.Method, r.Params, nil); err != nil {
 		return nil, fmt.Errorf("the call's record: %w", err)
 	}
+	c.First.Params.Resume(r.Shown, r.Added)
 	if r.Via != "" {
 		c.First.Params.Wrapped = &mcp.Wrapped{Tool: r.Via}
 	}

@@ -229,8 +229,10 @@ func packCall(c *state.Request) string {
 	p.time(c.Began)
 	p.principal(&c.Principal)
 	p.text(c.Backend)
-	if c.Via != "" { // Other records are those of earlier releases.
+	if c.Via != "" || c.Shown != "" || c.Added != nil { // Other records are those of earlier releases.
 		p.text(c.Via)
+		p.text(c.Shown)
+		p.bytes(c.Added)
 	}
 	return string(p)
 }
@@ -243,6 +245,9 @@ func unpackCall(id, record string) (state.Request, error) {
 	c.Principal, c.Backend = u.principal(), u.text()
 	if len(u.rest) > 0 {
 		c.Via = u.text()
+	}
+	if len(u.rest) > 0 {
+		c.Shown, c.Added = u.text(), u.bytes()
 	}
 	return c, u.err()
 }

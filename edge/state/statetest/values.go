@@ -48,6 +48,7 @@ func record(id string) *state.Session {
 func callOf(id string) state.Request {
 	return state.Request{
 		ID: id, RequestID: `"` + id + `"`, Method: mcp.MethodToolsCall, Via: "call_tool", Params: json.RawMessage(`{"name":"t"}`),
+		Shown: "shown", Added: json.RawMessage(`{"tenant":"t"}`),
 		LogLevel: mcp.LogInfo, Deadline: time.Now().Add(time.Hour), Repeatable: true, Round: 1, Attempt: 1,
 		Trace: traceOf(id), Began: time.Unix(1_700_000_000, 987_654_321), Principal: caller("alice"), Backend: "backend",
 	}
