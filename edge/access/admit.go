@@ -19,10 +19,11 @@ import (
 // A call of a session, and a task, is charged and recorded once, with its first round. If that
 // round is retried after the loss of its replica, it is recorded again and not charged. Any other
 // call is charged in each round, because each is a request of its own, which a client can repeat
-// without bound. A round that asks for a confirmation is charged, and not recorded as allowed.
+// without bound. A round that asks for a confirmation is charged, and not recorded as allowed: a round after it that
+// requires none any more is recorded.
 func (c *Control) admitTool(ctx context.Context, rules *revision.Rules, call *mcp.Call, backend, rule string, consent policy.Consent) error {
 	again := call.Begun && (!rules.Stateless || call.Task != nil)
-	if again && (call.Round > 1 || call.Attempt == 1) {
+	if again && consent != policy.Lapsed && (call.Round > 1 || call.Attempt == 1) {
 		return nil
 	}
 	allowed := func(by audit.By) error {

@@ -24,7 +24,7 @@ const confirmForm = `{"type":"object","properties":{"confirm":{"type":"boolean",
 // confirm asks the user for the confirmations that the round requires. It returns nil, nil if the call may run.
 func (r *round) confirm(ctx context.Context, args json.RawMessage) (*mcp.InputRequired, error) {
 	switch r.consent {
-	case policy.NotAsked:
+	case policy.NotAsked, policy.Lapsed:
 		r.confirmed = r.before.confirmed()
 		return nil, nil
 	case policy.Answered:

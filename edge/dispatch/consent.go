@@ -132,8 +132,10 @@ func (r *round) oblige(ctx context.Context) (err error) {
 
 // consider determines what the round has of the confirmations that it requires.
 func (r *round) consider() {
-	r.consent = policy.NotAsked
-	if len(r.obligations) == 0 {
+	if r.consent = policy.NotAsked; len(r.obligations) == 0 {
+		if r.before.asked() {
+			r.consent = policy.Lapsed
+		}
 		return
 	}
 	r.consent = policy.Asking
@@ -189,7 +191,7 @@ func (r *round) spend(ctx context.Context) error {
 			return err
 		}
 	}
-	if r.consent == policy.NotAsked {
+	if r.consent == policy.NotAsked || r.consent == policy.Lapsed { // Admit has recorded them.
 		return nil
 	}
 	if r.consent == policy.Answered {

@@ -39,6 +39,8 @@ const (
 	Asking
 	// Answered means that the round has the answer to the question of a round before, which was charged to the quotas.
 	Answered
+	// Lapsed means that the round before asked, and was not recorded as allowed, and that no confirmation is required any more.
+	Lapsed
 )
 
 const (
