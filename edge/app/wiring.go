@@ -113,7 +113,7 @@ func (a *App) wireDispatch() error {
 	a.names = ownership.New(ownership.Options{Store: a.durable.names, Bytes: int(a.cfg.Limits.NameBytes), Logger: a.log})
 	o := dispatch.Options{Catalog: served(a.cfg), ArgumentValues: a.cfg.Limits.ArgumentValues, Logger: a.log, Telemetry: a.telemetry}
 	o.Catalog.Names = a.names
-	o.Confirmations, o.CallLifetime = a.durable.confirmations, max(a.cfg.Limits.CallLifetime, a.cfg.Limits.TaskLifetime)
+	o.Confirmations, o.CallLifetime = a.durable.confirmations, a.cfg.Limits.CallLifetime
 	o.Catalog.Sets = a.current.Load().Overlays()
 	if a.quotas != nil || a.audit != nil || a.access.Policy() != nil {
 		o.Access = func() dispatch.Decider { return a.access.InForce() }

@@ -2,7 +2,6 @@ package dispatch
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -85,9 +84,8 @@ func (r *round) ask(ctx context.Context, args json.RawMessage) (*mcp.InputRequir
 	if err != nil {
 		return nil, err
 	}
-	asked := consent{
-		Call: r.digest(args), Asked: true, Nonce: rand.Text(), Store: r.d.opts.Confirmations.ID(),
-	}
+	asked := consent{Call: r.digest(args), Asked: true}
+	r.issue(&asked)
 	out.State = asked.seal(r.misfits.seal(r.call.State))
 	if binder, ok := r.sink.(mcp.Binder); ok {
 		binder.Bind(r.named.Tool.Owner.Name())

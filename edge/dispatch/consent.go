@@ -29,7 +29,9 @@ const (
 	// maxConfirmations bounds the confirmations that one process remembers if replicas share no store.
 	maxConfirmations = 256 << 10
 	// maxConfirmationsOfOne bounds those of one caller.
-	maxConfirmationsOfOne = 64 << 10
+	maxConfirmationsOfOne = 16 << 10
+	// nonceSpare is how much longer a nonce is remembered than it is accepted, for replicas whose clocks are behind.
+	nonceSpare = time.Minute
 	// maxDeclared bounds the message of a service's own confirmation, in bytes.
 	maxDeclared = 1000
 )
@@ -45,6 +47,11 @@ type consent struct {
 	Nonce string `json:"n,omitempty"`
 	// Store is the ID of the store of Nonce.
 	Store string `json:"s,omitempty"`
+	// From is the network of the client to which the state was sent, if its caller is anonymous and it is known.
+	// Nonce counts for it.
+	From string `json:"f,omitempty"`
+	// Until is when Nonce expires, in milliseconds since 1970.
+	Until int64 `json:"u,omitempty"`
 }
 
 // consentMark begins a state that holds a consent.
@@ -148,7 +155,7 @@ func (r *round) consider() {
 	case !bytes.Equal(r.before.Call, this):
 	case r.before.confirmed():
 		r.consent = policy.NotAsked
-	case r.before.Store == r.d.opts.Confirmations.ID() && r.answer != nil:
+	case r.before.Store == r.d.opts.Confirmations.ID() && r.answer != nil && r.before.left() > 0:
 		r.consent = policy.Answered
 	}
 }
@@ -172,9 +179,33 @@ func (r *round) after(isSent bool) *consent {
 	}
 	next := &consent{Call: r.digest(args)}
 	if isSent {
-		next.Nonce, next.Store = rand.Text(), r.d.opts.Confirmations.ID()
+		r.issue(next)
 	}
 	return next
+}
+
+// issue gives a consent its nonce, which is accepted for as long as the call may live.
+func (r *round) issue(c *consent) {
+	until := time.Now().Add(r.d.opts.CallLifetime)
+	if r.call.Task != nil && r.call.Task.Until.After(until) {
+		until = r.call.Task.Until
+	}
+	c.Nonce, c.Store, c.Until = rand.Text(), r.d.opts.Confirmations.ID(), until.UnixMilli()
+	if a := r.call.From; r.call.Principal.Anonymous() && a.IsValid() {
+		c.From = mcp.CountedAddress(a).String()
+	}
+}
+
+// left returns for how long the nonce is still accepted.
+func (c *consent) left() time.Duration { return time.Until(time.UnixMilli(c.Until)) }
+
+// holder returns whom the nonce counts for, which is also part of its identity.
+func (r *round) holder() string {
+	key := r.call.Principal.Key()
+	if r.before.From == "" {
+		return key
+	}
+	return key + "\x00" + r.before.From
 }
 
 // sends reports whether the client gets the state of a round that requires input. Sessions and tasks keep it,
@@ -209,7 +240,11 @@ func (r *round) use(ctx context.Context) error {
 	if r.before.Store != store.ID() {
 		return spentBefore(r.call.Method)
 	}
-	fresh, err := store.Spend(ctx, r.call.Principal.Key(), r.before.Nonce, r.d.opts.CallLifetime, maxConfirmationsOfOne)
+	left := r.before.left()
+	if left <= 0 { // It may be forgotten.
+		return spentBefore(r.call.Method)
+	}
+	fresh, err := store.Spend(ctx, r.holder(), r.before.Nonce, left+nonceSpare, maxConfirmationsOfOne)
 	switch {
 	case err != nil:
 		return unspent(err)

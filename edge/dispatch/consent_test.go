@@ -3,7 +3,11 @@ package dispatch
 import (
 	"context"
 	"log/slog"
+	"net/netip"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/mcpedge/mcpedge/edge/access"
 	"github.com/mcpedge/mcpedge/edge/audit"
@@ -94,4 +98,43 @@ func TestConfirmedCallsAreRecorded(t *testing.T) {
 			g.ran(1)
 		}
 	}
+}
+
+// storing is a store that notes for whom and for how long a nonce is kept.
+type storing struct {
+	Confirmations
+	caller string
+	life   time.Duration
+}
+
+func (s *storing) Spend(ctx context.Context, caller, id string, life time.Duration, most int) (bool, error) {
+	s.caller, s.life = caller, life
+	return s.Confirmations.Spend(ctx, caller, id, life, most)
+}
+
+// A used confirmation is kept for little longer than it is accepted, for the address that was asked if the caller is
+// anonymous. Whoever brings the state, and from where, it is the same one.
+func TestUsedConfirmationsExpire(t *testing.T) {
+	store := &storing{Confirmations: once.NewMemory(10)}
+	synctest.Test(t, func(t *testing.T) {
+		d := &Dispatch{opts: Options{CallLifetime: 10 * time.Minute, Confirmations: store}}
+		r := &round{d: d, rules: rules(t, modern), call: &mcp.Call{Method: mcp.MethodToolsCall, From: netip.MustParseAddr("192.0.2.1")}}
+		c := consent{Call: []byte("x"), Asked: true}
+		r.issue(&c)
+		opened, _ := openConsent(c.seal(nil))
+		r.before = opened
+		time.Sleep(9 * time.Minute)
+		r.call.From = netip.MustParseAddr("192.0.2.2")
+		if err := r.use(t.Context()); err != nil || store.life != 2*time.Minute || !strings.HasSuffix(store.caller, "192.0.2.1") {
+			t.Errorf("%v, kept for %q and %v", err, store.caller, store.life)
+		}
+		if err := r.use(t.Context()); err == nil || mcp.AsError(err).Kind != mcp.KindUnknownOutcome {
+			t.Errorf("again: %v", err)
+		}
+		time.Sleep(time.Minute)
+		r.before.Nonce = "another"
+		if err := r.use(t.Context()); err == nil || mcp.AsError(err).Kind != mcp.KindUnknownOutcome {
+			t.Errorf("after its time: %v", err)
+		}
+	})
 }

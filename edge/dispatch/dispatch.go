@@ -29,7 +29,8 @@ type Options struct {
 	Access func() Decider
 	// Confirmations remembers used confirmations. nil keeps them in memory.
 	Confirmations Confirmations
-	// CallLifetime is the longest life of a call, for which its confirmation is remembered as used. 0 means a day.
+	// CallLifetime is the longest life of a call that is no task, and so of the state that it leaves with a client. 0
+	// means mcp.DefaultCallLifetime.
 	CallLifetime time.Duration
 	// Telemetry observes the calls to backends. nil disables it.
 	Telemetry *telemetry.Telemetry
@@ -101,7 +102,7 @@ func New(pool *backend.Pool, opts Options) *Dispatch {
 		opts.Confirmations = once.NewMemory(maxConfirmations)
 	}
 	if opts.CallLifetime <= 0 {
-		opts.CallLifetime = 24 * time.Hour
+		opts.CallLifetime = mcp.DefaultCallLifetime
 	}
 	if opts.Access != nil {
 		opts.Catalog.Visibility = func() catalog.Visibility { return opts.Access() }
