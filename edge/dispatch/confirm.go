@@ -93,9 +93,10 @@ func (r *round) ask(ctx context.Context, args json.RawMessage) (*mcp.InputRequir
 	return out, nil
 }
 
-// unconfirmed refuses a call that the user did not confirm. The question is not answered again.
+// unconfirmed refuses a call that the user did not confirm. The question is not answered again: unless that is
+// recorded, the client has to send the answer once more.
 func (r *round) unconfirmed(ctx context.Context, why string) error {
-	if err := r.use(ctx); err != nil && mcp.AsError(err).Kind == mcp.KindUnknownOutcome {
+	if err := r.use(ctx); err != nil {
 		return err
 	}
 	refused := mcp.Errorf(mcp.KindForbidden, "the call was not run: %s (%s)", why, r.confirmations())

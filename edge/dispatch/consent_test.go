@@ -138,3 +138,22 @@ func TestUsedConfirmationsExpire(t *testing.T) {
 		}
 	})
 }
+
+// A refusal is final: if it cannot be recorded, the answer is not accepted, and can be sent again.
+func TestRefusalsAreFinal(t *testing.T) {
+	g := newGuards(t)
+	no := mcp.InputResponse{Key: confirmKey, Method: mcp.MethodElicit, Result: []byte(`{"action":"decline"}`)}
+	kind := func(what string, d *Dispatch, state []byte, answer mcp.InputResponse, want mcp.Kind) {
+		t.Helper()
+		if r, err := g.call(d, rules(t, modern), 2, state, answer); err == nil || mcp.AsError(err).Kind != want {
+			t.Errorf("%s: %s, %v", what, r.Result, err)
+		}
+	}
+	d := g.with(guarded("Go?"))
+	state, store := g.ask(d, rules(t, modern)), g.store
+	g.store = away{store}
+	kind("while the store is away", g.with(guarded("Go?")), state, no, mcp.KindStateUnavailable)
+	kind("declined", d, state, no, mcp.KindForbidden)
+	kind("confirmed afterwards", d, state, yes()[0], mcp.KindUnknownOutcome)
+	g.ran(0)
+}
