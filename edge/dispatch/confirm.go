@@ -24,7 +24,6 @@ const confirmForm = `{"type":"object","properties":{"confirm":{"type":"boolean",
 func (r *round) confirm(ctx context.Context, args json.RawMessage) (*mcp.InputRequired, error) {
 	switch r.consent {
 	case policy.NotAsked, policy.Lapsed:
-		r.confirmed = r.before.confirmed()
 		return nil, nil
 	case policy.Answered:
 		if why := refusalOf(r.answer); why != "" {

@@ -139,7 +139,7 @@ func (r *round) oblige(ctx context.Context) (err error) {
 
 // consider determines what the round has of the confirmations that it requires.
 func (r *round) consider() {
-	if r.consent = policy.NotAsked; len(r.obligations) == 0 {
+	if r.consent, r.confirmed = policy.NotAsked, false; len(r.obligations) == 0 {
 		if r.before.asked() {
 			r.consent = policy.Lapsed
 		}
@@ -154,7 +154,7 @@ func (r *round) consider() {
 	switch {
 	case !bytes.Equal(r.before.Call, this):
 	case r.before.confirmed():
-		r.consent = policy.NotAsked
+		r.consent, r.confirmed = policy.NotAsked, true
 	case r.before.Store == r.d.opts.Confirmations.ID() && r.answer != nil && r.before.left() > 0:
 		r.consent = policy.Answered
 	}

@@ -9,12 +9,15 @@ import (
 	"testing/synctest"
 	"time"
 
+	"google.golang.org/grpc"
+
 	"github.com/mcpedge/mcpedge/edge/access"
 	"github.com/mcpedge/mcpedge/edge/audit"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/once"
 	"github.com/mcpedge/mcpedge/edge/policy"
 	"github.com/mcpedge/mcpedge/edge/revision"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
 // guarded returns the settings of a policy with a confirmation of each message.
@@ -139,7 +142,7 @@ func TestUsedConfirmationsExpire(t *testing.T) {
 	})
 }
 
-// A refusal is final: if it cannot be recorded, the answer is not accepted, and can be sent again.
+// A refusal is final: one that cannot be recorded is not accepted, and can be sent again.
 func TestRefusalsAreFinal(t *testing.T) {
 	g := newGuards(t)
 	no := mcp.InputResponse{Key: confirmKey, Method: mcp.MethodElicit, Result: []byte(`{"action":"decline"}`)}
@@ -156,4 +159,62 @@ func TestRefusalsAreFinal(t *testing.T) {
 	kind("declined", d, state, no, mcp.KindForbidden)
 	kind("confirmed afterwards", d, state, yes()[0], mcp.KindUnknownOutcome)
 	g.ran(0)
+}
+
+// asks is a tool that asks the user for a name, with its own state, before it runs. It notes the rounds.
+func asks(notes *[]*pb.CallToolRequest) func(*pb.CallToolRequest, grpc.ServerStreamingServer[pb.CallToolResponse]) error {
+	return func(in *pb.CallToolRequest, s grpc.ServerStreamingServer[pb.CallToolResponse]) error {
+		*notes = append(*notes, in)
+		if len(in.GetInputResponses()) > 0 {
+			return s.Send(toolText("done"))
+		}
+		return s.Send(&pb.CallToolResponse{Message: &pb.CallToolResponse_InputRequired{InputRequired: &pb.InputRequired{
+			State: []byte("own"), Requests: []*pb.InputRequest{{Key: "name", Request: &pb.InputRequest_ElicitForm{ElicitForm: &pb.ElicitForm{
+				Message: "Which?", RequestedSchemaJson: `{"type":"object","properties":{"name":{"type":"string"}}}`,
+			}}}},
+		}}})
+	}
+}
+
+// answeredName is the answer to the question of asks.
+func answeredName() mcp.InputResponse {
+	return mcp.InputResponse{Key: "name", Method: mcp.MethodElicit, Result: []byte(`{"action":"accept","content":{"name":"x"}}`)}
+}
+
+// key returns the key of the only question of a round.
+func key(t *testing.T, r mcp.Reply, err error) string {
+	t.Helper()
+	if err != nil || r.Input == nil || len(r.Input.Requests) != 1 {
+		t.Fatalf("%s, %v", r.Result, err)
+	}
+	return r.Input.Requests[0].Key
+}
+
+// A call that was confirmed is asked about again once other confirmations apply, also if none applied in between.
+func TestLaterConfirmationsAreAskedFor(t *testing.T) {
+	for _, version := range []string{modern, legacy} {
+		for what, between := range map[string][]string{"added": {"One?"}, "changed": {"Other?"}, "none between": nil} {
+			g := newGuards(t)
+			var notes []*pb.CallToolRequest
+			g.f.onCall = asks(&notes)
+			rules := rules(t, version)
+			one := g.with(guarded("One?"))
+			r, err := g.call(one, rules, 2, g.ask(one, rules), yes()...)
+			if got := key(t, r, err); got != "name" {
+				t.Fatalf("asked %q", got)
+			}
+			round := 3
+			if between == nil { // The tool asks again, and no confirmation applies.
+				r, err = g.call(g.with(guarded()), rules, round, r.Input.State)
+				if got := key(t, r, err); got != "name" {
+					t.Fatalf("asked %q", got)
+				}
+				round++
+			}
+			two := g.with(guarded(append(between, "Two?")...))
+			if r, err = g.call(two, rules, round, r.Input.State, answeredName()); key(t, r, err) != confirmKey {
+				t.Fatalf("%s, %s: not asked", version, what)
+			}
+		}
+	}
 }
