@@ -85,6 +85,10 @@ func (r *round) ask(ctx context.Context, args json.RawMessage) (*mcp.InputRequir
 	}
 	asked := consent{Call: r.digest(args), Asked: true}
 	r.issue(&asked)
+	if !asked.keep(r.call.Responses) {
+		return nil, r.refuse(ctx, mcp.Errorf(mcp.KindForbidden, "the user must confirm this call (%s) and cannot be asked: "+
+			"answers that the tool does not have yet are larger than %d bytes; call again without requestState", r.confirmations(), mcp.MaxState))
+	}
 	out.State = asked.seal(r.misfits.seal(r.call.State))
 	if binder, ok := r.sink.(mcp.Binder); ok {
 		binder.Bind(r.named.Tool.Owner.Name())

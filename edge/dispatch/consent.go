@@ -52,6 +52,15 @@ type consent struct {
 	From string `json:"f,omitempty"`
 	// Until is when Nonce expires, in milliseconds since 1970.
 	Until int64 `json:"u,omitempty"`
+	// Answers are the client's answers to the backend's questions, which were not yet passed on when the user was asked.
+	Answers []keptAnswer `json:"a,omitempty"`
+}
+
+// keptAnswer is an answer in a consent.
+type keptAnswer struct {
+	Key    string     `json:"k"`
+	Method mcp.Method `json:"m,omitempty"`
+	Result []byte     `json:"r"`
 }
 
 // consentMark begins a state that holds a consent.
@@ -88,6 +97,27 @@ func (c *consent) confirmed() bool { return c.Call != nil && !c.Asked }
 
 // asked reports whether the round before asked for the confirmation.
 func (c *consent) asked() bool { return c.Call != nil && c.Asked }
+
+// keep keeps the answers of a round, except that to the edge's own question. It returns false if they are larger
+// than may be kept.
+func (c *consent) keep(answers []mcp.InputResponse) bool {
+	n := 0
+	for i := range answers {
+		if a := &answers[i]; a.Key != confirmKey {
+			n += len(a.Key) + len(a.Result)
+			c.Answers = append(c.Answers, keptAnswer{a.Key, a.Method, a.Result})
+		}
+	}
+	return n <= mcp.MaxState
+}
+
+// kept returns the answers that were kept.
+func (c *consent) kept() (out []mcp.InputResponse) {
+	for _, a := range c.Answers {
+		out = append(out, mcp.InputResponse{Key: a.Key, Method: a.Method, Result: a.Result})
+	}
+	return out
+}
 
 func digestOf(parts ...[]byte) []byte {
 	h := sha256.New()

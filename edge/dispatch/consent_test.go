@@ -215,6 +215,25 @@ func TestLaterConfirmationsAreAskedFor(t *testing.T) {
 			if r, err = g.call(two, rules, round, r.Input.State, answeredName()); key(t, r, err) != confirmKey {
 				t.Fatalf("%s, %s: not asked", version, what)
 			}
+			// An answer that is missing is asked for again. What the client answered to the tool is kept meanwhile.
+			if r, err = g.call(two, rules, round+1, r.Input.State); key(t, r, err) != confirmKey {
+				t.Fatalf("%s, %s: not asked again", version, what)
+			}
+			r, err = g.call(two, rules, round+2, r.Input.State, yes()...)
+			last := notes[len(notes)-1]
+			if err != nil || r.Result == nil || string(last.GetState()) != "own" || len(last.GetInputResponses()) != 1 {
+				t.Errorf("%s, %s: %s, %v, the tool got %v", version, what, r.Result, err, last)
+			}
 		}
 	}
+}
+
+// A round with more answers than can be kept is refused.
+func TestLargeAnswersAreNotKept(t *testing.T) {
+	g := newGuards(t)
+	large := mcp.InputResponse{Key: "name", Method: mcp.MethodElicit, Result: []byte(`"` + strings.Repeat("x", mcp.MaxState) + `"`)}
+	if r, err := g.call(g.with(guarded("Go?")), rules(t, modern), 1, nil, large); err == nil || mcp.AsError(err).Kind != mcp.KindForbidden {
+		t.Errorf("%+v, %v", r, err)
+	}
+	g.ran(0)
 }

@@ -138,7 +138,7 @@ func (r *round) take(call *mcp.Call) {
 	r.call, r.misfits, r.before = withOwnState(call)
 	if r.before.asked() { // The only question was that of the edge.
 		r.answer = r.answerTo(confirmKey)
-		r.call.Responses = nil
+		r.call.Responses = r.before.kept()
 	}
 	if r.rewritten {
 		own := *r.call
