@@ -32,7 +32,7 @@ func (r *round) askAgain(in *mcp.InputRequired) error {
 		q := &in.Requests[i]
 		this := misfit{Question: questionOf(q)}
 		before, known := r.misfits[q.Key]
-		same := known && before.Question == this.Question || r.call.Round <= 1 // In a first round, the responses were not asked for.
+		same := known && before.Question == this.Question || r.number() <= 1 // In a first round, the responses were not asked for.
 		if answer := r.answerTo(q.Key); answer != nil && same {
 			if reason := misfitOf(q, answer); reason != nil {
 				if this.Count = before.Count + 1; this.Count >= maxMisfits {

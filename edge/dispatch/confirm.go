@@ -83,7 +83,7 @@ func (r *round) ask(ctx context.Context, args json.RawMessage) (*mcp.InputRequir
 	if err != nil {
 		return nil, err
 	}
-	asked := consent{Call: r.digest(args), Asked: true}
+	asked := consent{Call: r.digest(args), Asked: true, Rounds: r.before.Rounds + 1}
 	r.issue(&asked)
 	if !asked.keep(r.call.Responses) {
 		return nil, r.refuse(ctx, mcp.Errorf(mcp.KindForbidden, "the user must confirm this call (%s) and cannot be asked: "+

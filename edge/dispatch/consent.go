@@ -54,6 +54,8 @@ type consent struct {
 	Until int64 `json:"u,omitempty"`
 	// Answers are the client's answers to the backend's questions, which were not yet passed on when the user was asked.
 	Answers []keptAnswer `json:"a,omitempty"`
+	// Rounds is the number of rounds in which the edge asked. The backend does not count them.
+	Rounds int `json:"e,omitempty"`
 }
 
 // keptAnswer is an answer in a consent.
@@ -68,7 +70,7 @@ var consentMark = []byte("mcpedge.consent\x00")
 
 // seal puts the consent before the rest of a state. The state is unchanged if nobody was asked, unless it begins with consentMark.
 func (c *consent) seal(rest []byte) []byte {
-	if c.Call == nil && !bytes.HasPrefix(rest, consentMark) {
+	if c.Call == nil && c.Rounds == 0 && !bytes.HasPrefix(rest, consentMark) {
 		return rest
 	}
 	text, _ := json.Marshal(c) // Bytes and strings are always JSON.
@@ -200,15 +202,12 @@ func (r *round) obliged() (out []byte) {
 
 // after returns the consent of the next round, whose state is held by the client if isSent is true.
 func (r *round) after(isSent bool) *consent {
-	if !r.confirmed {
-		return &consent{}
-	}
+	next := &consent{Rounds: r.before.Rounds}
 	args, err := r.arguments()
-	if err != nil {
-		return &consent{}
+	if !r.confirmed || err != nil {
+		return next
 	}
-	next := &consent{Call: r.digest(args)}
-	if isSent {
+	if next.Call = r.digest(args); isSent {
 		r.issue(next)
 	}
 	return next
@@ -225,6 +224,9 @@ func (r *round) issue(c *consent) {
 		c.From = mcp.CountedAddress(a).String()
 	}
 }
+
+// number returns the number of the round as the backend counts it.
+func (r *round) number() int { return max(r.call.Round-r.before.Rounds, 1) }
 
 // left returns for how long the nonce is still accepted.
 func (c *consent) left() time.Duration { return time.Until(time.UnixMilli(c.Until)) }

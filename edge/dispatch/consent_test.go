@@ -220,6 +220,11 @@ func TestLaterConfirmationsAreAskedFor(t *testing.T) {
 				t.Fatalf("%s, %s: not asked again", version, what)
 			}
 			r, err = g.call(two, rules, round+2, r.Input.State, yes()...)
+			for i, n := range notes {
+				if got := n.GetContext().GetRound(); got != uint32(i+1) {
+					t.Errorf("%s, %s: the tool's round %d has the number %d", version, what, i+1, got)
+				}
+			}
 			last := notes[len(notes)-1]
 			if err != nil || r.Result == nil || string(last.GetState()) != "own" || len(last.GetInputResponses()) != 1 {
 				t.Errorf("%s, %s: %s, %v, the tool got %v", version, what, r.Result, err, last)

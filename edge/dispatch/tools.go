@@ -59,6 +59,7 @@ func (r *round) callTool(ctx context.Context) (mcp.Reply, error) {
 	if err != nil {
 		return mcp.Reply{}, err
 	}
+	req.Context.Round = uint32(r.number()) // #nosec G115 -- bounded by the setting rounds
 	if r.size = t.Size.Load(); r.size == nil {
 		r.size = r.d.sizes.of(t.Owner, mcp.MethodToolsCall, t.Proto.GetName())
 		t.Size.Store(r.size)
@@ -107,7 +108,7 @@ func (d *Dispatch) CancelCall(ctx context.Context, rules *revision.Rules, call *
 	default:
 		return nil // The name no longer exists.
 	}
-	call, _, _ = withOwnState(call)
+	call, _, r.before = withOwnState(call)
 	if call.State == nil {
 		return nil
 	}
@@ -118,6 +119,7 @@ func (d *Dispatch) CancelCall(ctx context.Context, rules *revision.Rules, call *
 	}
 	defer end()
 	req := translate.CancelCallRequest(call, t.Proto.GetName())
+	req.Context.Round = uint32(r.number()) // #nosec G115 -- as in callTool
 	r.addClaims(req.Context, t.Owner)
 	if _, err = t.Owner.Tools().CancelCall(ctx, req); status.Code(err) == codes.Unimplemented {
 		return nil
