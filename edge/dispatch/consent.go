@@ -6,11 +6,13 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/once"
 	"github.com/mcpedge/mcpedge/edge/policy"
 )
 
@@ -297,9 +299,13 @@ func spentBefore(m mcp.Method) *mcp.Error {
 
 // unspent is the error of a call while the store of confirmations does not answer.
 func unspent(err error) error {
-	if e := mcp.AsError(err); e.Kind == mcp.KindLimit {
+	if errors.Is(err, once.ErrFull) {
 		return &mcp.Error{Kind: mcp.KindLimit, Err: err, RetryAfter: time.Minute,
-			Message: fmt.Sprintf("%d calls of the caller were confirmed lately, the limit: try again later", maxConfirmationsOfOne)}
+			Message: "the call must be confirmed, and no more confirmations can be kept: it was not run; try again later"}
+	}
+	if e := mcp.AsError(err); e.Kind == mcp.KindLimit {
+		return &mcp.Error{Kind: mcp.KindLimit, Err: err, RetryAfter: time.Minute, Message: fmt.Sprintf(
+			"the call must be confirmed, and %d confirmations of the caller are kept, the limit: it was not run; try again later", maxConfirmationsOfOne)}
 	}
 	return &mcp.Error{Kind: mcp.KindStateUnavailable, Err: err,
 		Message: "the call must be confirmed, and the state of confirmations cannot be reached: it was not run; try again later"}

@@ -242,3 +242,14 @@ func TestLargeAnswersAreNotKept(t *testing.T) {
 	}
 	g.ran(0)
 }
+
+// What a full store does not accept is refused as what a caller has too much of is: waiting helps.
+func TestFullStoreRefuses(t *testing.T) {
+	g := newGuards(t)
+	g.store = once.NewMemory(0)
+	d := g.with(guarded("Go?"))
+	if r, err := g.call(d, rules(t, modern), 2, g.ask(d, rules(t, modern)), yes()...); err == nil || mcp.AsError(err).Kind != mcp.KindLimit || mcp.AsError(err).RetryAfter == 0 {
+		t.Errorf("%s, %v", r.Result, err)
+	}
+	g.ran(0)
+}
