@@ -35,12 +35,20 @@ func (c *Control) admitTool(ctx context.Context, rules *revision.Rules, call *mc
 	if again || c.o.Quotas == nil {
 		return allowed("")
 	}
+	if err := c.charge(ctx, call, backend); err != nil {
+		return err
+	}
+	return allowed(audit.ByQuota)
+}
+
+// charge charges the quotas for a call of the tool call.Tool. It returns nil or, as admitTool, a *mcp.Error.
+func (c *Control) charge(ctx context.Context, call *mcp.Call, backend string) error {
 	tool, _ := call.Tool()
 	err := c.o.Quotas.Spend(ctx, &quota.Call{Principal: call.Principal, From: call.From, Tool: tool, Backend: backend, Set: call.Set})
 	var refused *quota.Refused
 	switch {
 	case err == nil:
-		return allowed(audit.ByQuota)
+		return nil
 	case errors.As(err, &refused):
 		return c.decided(ctx, call, backend, audit.Verdict{Effect: audit.Deny, By: audit.ByQuota, Rule: refused.Rule},
 			&mcp.Error{Kind: mcp.KindLimit, Message: err.Error(), RetryAfter: refused.Wait, Err: err})
@@ -71,6 +79,16 @@ func (x *Decider) Obligations(ctx context.Context, call *mcp.Call, t *policy.Tar
 	denied := mcp.Errorf(mcp.KindForbidden, "forbidden by the confirmation %q of the policy", failed.Rule)
 	denied.Reason = "the condition of the confirmation could not be evaluated, which denies"
 	return nil, x.unconfirmed(ctx, call, t.Backend, failed.Rule, true, denied)
+}
+
+// Charge charges the quotas for a round that was not charged because it had an answer, and in which the call did not
+// run: a client can send it again without bound. It returns nil, or a *mcp.Error if a quota is exhausted. A call of
+// a session, and a task, is charged once.
+func (x *Decider) Charge(ctx context.Context, rules *revision.Rules, call *mcp.Call, backend string) error {
+	if x.c.o.Quotas == nil || call.Begun && (!rules.Stateless || call.Task != nil) {
+		return nil
+	}
+	return x.c.charge(ctx, call, backend)
 }
 
 // Confirmed records that a call is allowed which the user has confirmed. rule is the result of Decide. It returns nil or the error of the

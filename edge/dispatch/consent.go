@@ -285,6 +285,7 @@ func (r *round) use(ctx context.Context) error {
 	case !fresh:
 		return spentBefore(r.call.Method)
 	}
+	r.settled = true
 	return nil
 }
 

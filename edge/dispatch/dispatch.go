@@ -56,6 +56,9 @@ type Decider interface {
 	// Obligations returns the confirmations that a call of a tool requires which Decide allows. The error is a
 	// *mcp.Error or the error of args.
 	Obligations(ctx context.Context, call *mcp.Call, t *policy.Target, args policy.Arguments) ([]policy.Obligation, error)
+	// Charge charges the quotas for a round that Admit did not charge because of policy.Answered, and in which the call
+	// did not run. The error is a *mcp.Error that ends the request.
+	Charge(ctx context.Context, rules *revision.Rules, call *mcp.Call, backend string) error
 	// Confirmed records that a call is allowed that was confirmed. The error is that of the audit.
 	Confirmed(ctx context.Context, call *mcp.Call, backend, rule string) error
 	// Unconfirmed records that a call is refused which lacks the confirmation of a name. It returns err, or the error of the audit.

@@ -46,6 +46,8 @@ type round struct {
 	// consent is what the round has of its obligations. confirmed is true once it has all that it requires.
 	consent   policy.Consent
 	confirmed bool
+	// settled is true once the round has used the answer to the question of the round before.
+	settled bool
 
 	// misused is why the arguments of the edge's own tool are refused; nil if they are not.
 	misused error

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/dispatch/shorten"
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/policy"
 	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/schema"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
@@ -20,6 +21,17 @@ import (
 
 // callTool runs tools/call (MCP, "Tools", "Calling Tools").
 func (r *round) callTool(ctx context.Context) (mcp.Reply, error) {
+	reply, err := r.runTool(ctx)
+	if decider := r.decider(); decider != nil && r.consent == policy.Answered && !r.settled {
+		if err := decider.Charge(ctx, r.rules, r.call, r.target.Backend); err != nil {
+			return mcp.Reply{}, err
+		}
+	}
+	return reply, err
+}
+
+// runTool is callTool without the charge of an answer that nothing came of.
+func (r *round) runTool(ctx context.Context) (mcp.Reply, error) {
 	if r.misused != nil || r.named.Own {
 		return r.callOwn(ctx)
 	}

@@ -94,3 +94,19 @@ func showsWhatWasSent(t *testing.T, e *harness.Edge, token string) {
 		t.Errorf("task: %s %s %s", m.Method, m.Params, m.Result)
 	}
 }
+
+// TestConfirmReplaysAreCharged: each request is charged but the one that an answer runs, so that a used state is not free.
+func TestConfirmReplaysAreCharged(t *testing.T) {
+	w := newWiper()
+	e := startEdge(t, only(startService(t, w.Server)), toConfirm, func(c *config.Config) {
+		c.Quotas = []config.Quota{quota("tool", 2, "wipe")}
+	})
+	c := newStateless(t, e.URL)
+	yes := retry(t, c.call("wipe", `{"path":"a"}`).result(), confirming(sayYes))
+	for i, want := range []int{0, -31520, -31429, -31429} {
+		if m := c.call("wipe", `{"path":"a"}`, yes).json(); (m.Error == nil) != (want == 0) || m.Error != nil && m.Error.Code != want {
+			t.Errorf("%d: %+v, want %d", i, m.Error, want)
+		}
+	}
+	w.ran(t, 1)
+}
