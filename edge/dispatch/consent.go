@@ -242,10 +242,11 @@ func (r *round) holder() string {
 	return key + "\x00" + r.before.From
 }
 
-// sends reports whether the client gets the state of a round that requires input. Sessions and tasks keep it,
-// and the state of a call that may become a task is sent with questions alone.
+// sends reports whether the client gets the state of a round that requires input, which it may use once. Sessions and tasks keep it,
+// and the state of a call that may become a task is sent with questions alone. A round that may be repeated, as one
+// that follows an operation, is not used once.
 func (r *round) sends(in *mcp.InputRequired) bool {
-	return r.rules.Stateless && (r.call.Task == nil || r.call.Task.ID == "" && len(in.Requests) > 0)
+	return !in.Repeatable && r.rules.Stateless && (r.call.Task == nil || r.call.Task.ID == "" && len(in.Requests) > 0)
 }
 
 // spend uses up the consent of the round before, and records that the call is allowed. It runs immediately
@@ -263,7 +264,9 @@ func (r *round) spend(ctx context.Context) error {
 		r.remember(ctx)
 	}
 	if decider := r.decider(); decider != nil {
-		return decider.Confirmed(ctx, r.call, r.target.Backend, r.allowedBy)
+		if err := decider.Confirmed(ctx, r.call, r.target.Backend, r.allowedBy); err != nil {
+			return r.withoutState(err)
+		}
 	}
 	return nil
 }
@@ -287,6 +290,26 @@ func (r *round) use(ctx context.Context) error {
 	}
 	r.settled = true
 	return nil
+}
+
+// anew returns an error of the backend for which the client may call again. If the round has used a state of the client, it says that
+// this is of no use any more.
+func (r *round) anew(err error) error {
+	e := mcp.AsError(err)
+	if e.Kind != mcp.KindUnavailable {
+		return err
+	}
+	return r.withoutState(e)
+}
+
+// withoutState returns an error with the advice to call again without the state of the round before, if that was used and is the client's.
+func (r *round) withoutState(err error) error {
+	if !r.settled || !r.rules.Stateless || r.call.Task != nil {
+		return err
+	}
+	e := *mcp.AsError(err)
+	e.Message += "; the user's confirmation was used: call again without requestState"
+	return &e
 }
 
 // spentBefore is the error of a call whose confirmation was used.

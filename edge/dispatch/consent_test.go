@@ -253,3 +253,24 @@ func TestFullStoreRefuses(t *testing.T) {
 	}
 	g.ran(0)
 }
+
+// A round that the backend declares repeatable, by which a client follows an operation, may be sent again.
+func TestRepeatableRoundsAreNotUsedUp(t *testing.T) {
+	g, rules := newGuards(t), rules(t, modern)
+	g.f.onCall = stream(nil, &pb.CallToolResponse{Message: &pb.CallToolResponse_InputRequired{InputRequired: &pb.InputRequired{State: []byte("own"), Repeatable: true}}})
+	d := g.with(guarded("Go?"))
+	state := g.ask(d, rules)
+	polled, err := g.call(d, rules, 2, state, yes()...)
+	if err != nil || polled.Input == nil {
+		t.Fatalf("%s, %v", polled.Result, err)
+	}
+	for range 2 {
+		if again, err := g.call(d, rules, 3, polled.Input.State); err != nil || again.Input == nil || len(again.Input.Requests) > 0 {
+			t.Errorf("%+v, %v", again.Input, err)
+		}
+	}
+	if _, err := g.call(d, rules, 2, state, yes()...); err == nil || mcp.AsError(err).Kind != mcp.KindUnknownOutcome {
+		t.Errorf("the first state again: %v", err)
+	}
+	g.ran(3)
+}

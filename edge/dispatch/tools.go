@@ -90,11 +90,11 @@ func (r *round) runTool(ctx context.Context) (mcp.Reply, error) {
 	}
 	stream, err := t.Owner.Tools().CallTool(ctx, req)
 	if err != nil {
-		return r.toolError(r.status(ctx, err))
+		return r.toolError(r.anew(r.status(ctx, err)))
 	}
 	out, err := receive[pb.CallToolResponse, *pb.CallToolResponse, *pb.CallToolResult](ctx, r, stream)
 	if err != nil {
-		return r.toolError(err)
+		return r.toolError(r.anew(err))
 	}
 	if out.input != nil {
 		reply, err := r.inputRequired(out.input)

@@ -110,3 +110,17 @@ func TestConfirmReplaysAreCharged(t *testing.T) {
 	}
 	w.ran(t, 1)
 }
+
+// TestConfirmOfABackendThatIsAway: what a client is told to do again does not use a confirmation that was used.
+func TestConfirmOfABackendThatIsAway(t *testing.T) {
+	w := newWiper()
+	service := startService(t, w.Server)
+	e := startEdge(t, only(service), toConfirm)
+	c := newStateless(t, e.URL)
+	yes := retry(t, c.call("wipe", `{"path":"a"}`).result(), confirming(sayYes))
+	service.Stop()
+	if r := c.call("wipe", `{"path":"a"}`, yes); !strings.Contains(string(r.body), "call again without requestState") {
+		t.Errorf("%s", r.body)
+	}
+	w.ran(t, 0)
+}
