@@ -274,12 +274,9 @@ func (r *round) spend(ctx context.Context) error {
 // use spends the nonce of the round before.
 func (r *round) use(ctx context.Context) error {
 	store := r.d.opts.Confirmations
-	if r.before.Store != store.ID() {
-		return spentBefore(r.call.Method)
-	}
 	left := r.before.left()
-	if left <= 0 { // It may be forgotten.
-		return spentBefore(r.call.Method)
+	if r.before.Store != store.ID() || left <= 0 { // Whether it was used is not known.
+		return unknownUse(r.call.Method)
 	}
 	fresh, err := store.Spend(ctx, r.holder(), r.before.Nonce, left+nonceSpare, maxConfirmationsOfOne)
 	switch {
@@ -318,6 +315,15 @@ func spentBefore(m mcp.Method) *mcp.Error {
 		Kind: mcp.KindUnknownOutcome, Data: json.RawMessage(`{"reason":"confirmation_used"}`),
 		Message: fmt.Sprintf("the user's confirmation of this call was used before, and holds once; "+
 			"whether that %s took effect is not known here: check before you call again, without requestState", m),
+	}
+}
+
+// unknownUse is the error of a call of which this process does not know whether its confirmation was used.
+func unknownUse(m mcp.Method) *mcp.Error {
+	return &mcp.Error{
+		Kind: mcp.KindUnknownOutcome, Data: json.RawMessage(`{"reason":"confirmation_unknown"}`),
+		Message: fmt.Sprintf("the call was confirmed at another server, or at this one before it was restarted, and whether it continued there "+
+			"is not known here; nor is whether that %s took effect: check before you call again, without requestState", m),
 	}
 }
 

@@ -274,3 +274,21 @@ func TestRepeatableRoundsAreNotUsedUp(t *testing.T) {
 	}
 	g.ran(3)
 }
+
+// A later round that comes to a process with another store is not said to have been used.
+func TestRoundsOfAnotherStore(t *testing.T) {
+	g, rules := newGuards(t), rules(t, modern)
+	var notes []*pb.CallToolRequest
+	g.f.onCall = asks(&notes)
+	d := g.with(guarded("Go?"))
+	r, err := g.call(d, rules, 2, g.ask(d, rules), yes()...)
+	if key(t, r, err) != "name" {
+		t.Fatal("the tool does not ask")
+	}
+	g.store = once.NewMemory(10)
+	_, err = g.call(g.with(guarded("Go?")), rules, 3, r.Input.State, answeredName())
+	if e := mcp.AsError(err); e.Kind != mcp.KindUnknownOutcome || !strings.Contains(string(e.Data), "confirmation_unknown") {
+		t.Errorf("%v, %s", err, e.Data)
+	}
+	g.ran(1)
+}
