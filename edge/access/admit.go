@@ -66,6 +66,9 @@ func (c *Control) allowed(ctx context.Context, call *mcp.Call, backend, rule str
 	return c.decided(ctx, call, backend, v, nil)
 }
 
+// Obliges reports whether Obligations may return confirmations.
+func (x *Decider) Obliges() bool { return x.policy != nil && x.policy.Obliges() }
+
 // Obligations returns the confirmations that a call requires which Decide allows. The error is a *mcp.Error or the error of args.
 func (x *Decider) Obligations(ctx context.Context, call *mcp.Call, t *policy.Target, args policy.Arguments) ([]policy.Obligation, error) {
 	if x.policy == nil {

@@ -156,7 +156,7 @@ func (r *round) oblige(ctx context.Context) (err error) {
 	if r.obligations = nil; t == nil || r.call.Method != mcp.MethodToolsCall {
 		return nil
 	}
-	if decider := r.decider(); decider != nil {
+	if decider := r.decider(); decider != nil && decider.Obliges() {
 		if r.obligations, err = decider.Obligations(ctx, r.call, r.named.Policy, r.given()); err != nil {
 			return err
 		}

@@ -292,3 +292,39 @@ func TestRoundsOfAnotherStore(t *testing.T) {
 	}
 	g.ran(1)
 }
+
+// What an operator has disabled is not asked about, nor refused by a confirmation.
+func TestDisabledToolsAreNotConfirmed(t *testing.T) {
+	g := newGuards(t)
+	d := g.with(policy.Settings{Default: policy.Allow, Confirm: []policy.Confirm{{Name: "broken", When: "arguments.absent == 1", Message: "Go?"}}})
+	if _, err := g.call(d, rules(t, modern), 1, nil); err == nil || !strings.Contains(err.Error(), "confirmation") {
+		t.Errorf("enabled: %v", err)
+	}
+	d.Catalog().Disable(off("tool:a/one"))
+	if _, err := g.call(d, rules(t, modern), 1, nil); err == nil || strings.Contains(err.Error(), "confirmation") {
+		t.Errorf("disabled: %v", err)
+	}
+}
+
+// obliging counts the requests for confirmations.
+type obliging struct {
+	Decider
+	asked int
+}
+
+func (o *obliging) Obligations(ctx context.Context, call *mcp.Call, t *policy.Target, args policy.Arguments) ([]policy.Obligation, error) {
+	o.asked++
+	return o.Decider.Obligations(ctx, call, t, args)
+}
+
+// Calls under a policy without confirmations do not pay for them.
+func TestNoConfirmationsCostNothing(t *testing.T) {
+	for want, s := range []policy.Settings{guarded(), guarded("Go?")} {
+		o := &obliging{Decider: decider(t, s)()}
+		g := newGuards(t)
+		d := start(t, Options{Access: func() Decider { return o }}, g.f)
+		if _, err := g.call(d, rules(t, modern), 1, nil); err != nil || o.asked != want {
+			t.Errorf("%v, asked %d times, want %d", err, o.asked, want)
+		}
+	}
+}

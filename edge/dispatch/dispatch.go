@@ -53,6 +53,8 @@ type Decider interface {
 	// the caller. consent is what the round has of its confirmations: with policy.Asking the call is not recorded as allowed, and with
 	// policy.Answered not charged again. The error is a *mcp.Error that ends the request, or policy.ErrReplaced.
 	Admit(ctx context.Context, rules *revision.Rules, call *mcp.Call, backend, rule string, consent policy.Consent) error
+	// Obliges reports whether Obligations may return confirmations.
+	Obliges() bool
 	// Obligations returns the confirmations that a call of a tool requires which Decide allows. The error is a
 	// *mcp.Error or the error of args.
 	Obligations(ctx context.Context, call *mcp.Call, t *policy.Target, args policy.Arguments) ([]policy.Obligation, error)

@@ -65,11 +65,11 @@ func (r *round) resolve(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := r.oblige(ctx); err != nil {
-		return err
-	}
 	if disabled := t.Disabled(); disabled != nil {
 		return r.refuseDisabled(ctx, disabled)
+	}
+	if err := r.oblige(ctx); err != nil {
+		return err
 	}
 	if t.Away {
 		return t.Unavailable()

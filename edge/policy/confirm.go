@@ -198,6 +198,9 @@ func (o *Obligation) Text(value func(path []string) string) string {
 	return b.String()
 }
 
+// Obliges reports whether there are confirmations.
+func (p *Policy) Obliges() bool { return len(p.confirms.all) > 0 }
+
 // Obligations returns the confirmations that a call of a tool requires if it is allowed. If args is nil, the
 // arguments are unknown and those that depend on them are open. If a condition cannot be evaluated, failed is
 // the decision that denies the call. The error is the error of args.
