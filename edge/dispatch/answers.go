@@ -156,13 +156,13 @@ func openMisfits(state []byte) (m misfits, own []byte) {
 
 // withOwnState returns the call with the backend's own state, and the misfits and the consent that
 // preceded it. It does not change its argument.
-func withOwnState(call *mcp.Call) (*mcp.Call, misfits, consent) {
+func withOwnState(call *mcp.Call) (*mcp.Call, misfits, *consent) {
 	if !bytes.HasPrefix(call.State, misfitsMark) && !bytes.HasPrefix(call.State, consentMark) {
-		return call, nil, consent{}
+		return call, nil, &noConsent
 	}
 	own := *call
 	c, rest := openConsent(call.State)
 	var m misfits
 	m, own.State = openMisfits(rest)
-	return &own, m, c
+	return &own, m, &c
 }

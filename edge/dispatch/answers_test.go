@@ -93,7 +93,7 @@ func TestAnotherQuestionUnderTheSameKey(t *testing.T) {
 		return &mcp.InputRequired{Requests: []mcp.InputRequest{{Key: "step", Method: mcp.MethodElicit, Params: json.RawMessage(
 			`{"message":"Your ` + member + `?","requestedSchema":{"type":"object","properties":{"` + member + `":{"type":"string"}},"required":["` + member + `"]}}`)}}}
 	}
-	r := &round{call: &mcp.Call{}}
+	r := &round{before: &noConsent, call: &mcp.Call{}}
 	for _, member := range []string{"name", "street", "city", "zip", "phone"} {
 		asked := question(member)
 		if err := r.askAgain(asked); err != nil {
@@ -105,7 +105,7 @@ func TestAnotherQuestionUnderTheSameKey(t *testing.T) {
 		next := &mcp.Call{Round: 2, State: asked.State, Responses: []mcp.InputResponse{
 			{Key: "step", Method: mcp.MethodElicit, Result: json.RawMessage(`{"action":"accept","content":{"` + member + `":"x"}}`)},
 		}}
-		r = &round{}
+		r = &round{before: &noConsent}
 		r.call, r.misfits, _ = withOwnState(next)
 	}
 	// The repeated question gets the reason after an answer that does not fit.

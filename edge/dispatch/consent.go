@@ -67,6 +67,9 @@ type keptAnswer struct {
 	Result []byte     `json:"r"`
 }
 
+// noConsent is that of a call about which nobody was asked. It is shared, and not changed.
+var noConsent consent
+
 // consentMark begins a state that holds a consent.
 var consentMark = []byte("mcpedge.consent\x00")
 
@@ -335,7 +338,8 @@ func unspent(err error) error {
 	}
 	if e := mcp.AsError(err); e.Kind == mcp.KindLimit {
 		return &mcp.Error{Kind: mcp.KindLimit, Err: err, RetryAfter: time.Minute, Message: fmt.Sprintf(
-			"the call must be confirmed, and %d confirmations of the caller are kept, the limit: it was not run; try again later", maxConfirmationsOfOne)}
+			"the call must be confirmed, and %d confirmations of the caller are kept, the limit: it was not run; try again later",
+			maxConfirmationsOfOne)}
 	}
 	return &mcp.Error{Kind: mcp.KindStateUnavailable, Err: err,
 		Message: "the call must be confirmed, and the state of confirmations cannot be reached: it was not run; try again later"}

@@ -125,7 +125,7 @@ func TestUsedConfirmationsExpire(t *testing.T) {
 		c := consent{Call: []byte("x"), Asked: true}
 		r.issue(&c)
 		opened, _ := openConsent(c.seal(nil))
-		r.before = opened
+		r.before = &opened
 		time.Sleep(9 * time.Minute)
 		r.call.From = netip.MustParseAddr("192.0.2.2")
 		if err := r.use(t.Context()); err != nil || store.life != 2*time.Minute || !strings.HasSuffix(store.caller, "192.0.2.1") {
@@ -248,8 +248,9 @@ func TestFullStoreRefuses(t *testing.T) {
 	g := newGuards(t)
 	g.store = once.NewMemory(0)
 	d := g.with(guarded("Go?"))
-	if r, err := g.call(d, rules(t, modern), 2, g.ask(d, rules(t, modern)), yes()...); err == nil || mcp.AsError(err).Kind != mcp.KindLimit || mcp.AsError(err).RetryAfter == 0 {
-		t.Errorf("%s, %v", r.Result, err)
+	_, err := g.call(d, rules(t, modern), 2, g.ask(d, rules(t, modern)), yes()...)
+	if e := mcp.AsError(err); err == nil || e.Kind != mcp.KindLimit || e.RetryAfter == 0 {
+		t.Error(err)
 	}
 	g.ran(0)
 }
@@ -257,7 +258,8 @@ func TestFullStoreRefuses(t *testing.T) {
 // A round that the backend declares repeatable, by which a client follows an operation, may be sent again.
 func TestRepeatableRoundsAreNotUsedUp(t *testing.T) {
 	g, rules := newGuards(t), rules(t, modern)
-	g.f.onCall = stream(nil, &pb.CallToolResponse{Message: &pb.CallToolResponse_InputRequired{InputRequired: &pb.InputRequired{State: []byte("own"), Repeatable: true}}})
+	in := &pb.InputRequired{State: []byte("own"), Repeatable: true}
+	g.f.onCall = stream(nil, &pb.CallToolResponse{Message: &pb.CallToolResponse_InputRequired{InputRequired: in}})
 	d := g.with(guarded("Go?"))
 	state := g.ask(d, rules)
 	polled, err := g.call(d, rules, 2, state, yes()...)
@@ -296,7 +298,8 @@ func TestRoundsOfAnotherStore(t *testing.T) {
 // What an operator has disabled is not asked about, nor refused by a confirmation.
 func TestDisabledToolsAreNotConfirmed(t *testing.T) {
 	g := newGuards(t)
-	d := g.with(policy.Settings{Default: policy.Allow, Confirm: []policy.Confirm{{Name: "broken", When: "arguments.absent == 1", Message: "Go?"}}})
+	broken := policy.Confirm{Name: "broken", When: "arguments.absent == 1", Message: "Go?"}
+	d := g.with(policy.Settings{Default: policy.Allow, Confirm: []policy.Confirm{broken}})
 	if _, err := g.call(d, rules(t, modern), 1, nil); err == nil || !strings.Contains(err.Error(), "confirmation") {
 		t.Errorf("enabled: %v", err)
 	}

@@ -41,7 +41,7 @@ type round struct {
 	// obligations are the confirmations that the policy requires of the round, and before what the
 	// previous rounds have of them. answer is that to the question of the round before, nil if there is none.
 	obligations []policy.Obligation
-	before      consent
+	before      *consent
 	answer      *mcp.InputResponse
 	// consent is what the round has of its obligations. confirmed is true once it has all that it requires.
 	consent   policy.Consent

@@ -16,7 +16,8 @@ func TestResumedParams(t *testing.T) {
 		t.Errorf("without changes: %q, %s, %s", p.Requested(), p.Added, p.SentArguments())
 	}
 	p.Resume("erase", json.RawMessage(`{"tenant":"t"}`))
-	if p.Target != "wipe" || p.Requested() != "erase" || string(p.SentArguments()) != `{"path":"a"}` || string(p.Arguments) != `{"path":"a","tenant":"t"}` {
+	if p.Target != "wipe" || p.Requested() != "erase" || string(p.SentArguments()) != `{"path":"a"}` ||
+		string(p.Arguments) != `{"path":"a","tenant":"t"}` {
 		t.Errorf("%q as %q, %s of %s", p.Target, p.Requested(), p.SentArguments(), p.Arguments)
 	}
 }
