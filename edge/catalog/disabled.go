@@ -42,7 +42,7 @@ func (t *Target) Disabled() *mcp.Error {
 	what := "the resource " + strconv.Quote(Clip(t.name))
 	switch {
 	case setDisabled:
-		what = "this endpoint"
+		return errDisabled("this endpoint")
 	case t.method == mcp.MethodToolsCall:
 		what = "the tool " + strconv.Quote(Clip(t.shown))
 	case t.method == mcp.MethodPromptsGet:
@@ -50,6 +50,19 @@ func (t *Target) Disabled() *mcp.Error {
 	case t.Completion != nil:
 		what = strconv.Quote(Clip(t.Completion.Target))
 	}
+	return errDisabled(what)
+}
+
+// DisabledVia is Disabled for a request that was made through a tool of the edge, if an operator has disabled the set that has that tool,
+// whatever the request names. An empty via means that it was made directly, for which the error is nil.
+func (t *Target) DisabledVia(via string) *mcp.Error {
+	if via == "" || t.view == nil || !t.view.setDisabled() {
+		return nil
+	}
+	return errDisabled("this endpoint")
+}
+
+func errDisabled(what string) *mcp.Error {
 	return mcp.Errorf(mcp.KindForbidden, "%s is disabled by the operator of this server: do without it until it is enabled again", what)
 }
 

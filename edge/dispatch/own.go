@@ -17,7 +17,7 @@ import (
 // distinguish the two, by Params.Wrapped: resolve, which refuses tools that must be called by their own names, rename, which binds the
 // call, readResource, whose result is one of a tool, quotas, tasks, which are refused to a read, the binding of a state, records, and
 // telemetry. It sets r.misused if the arguments describe no request. An error is that of the header that mirrors the name or the URI,
-// or of arguments that cannot be read.
+// or of arguments that cannot be read, see round.malformed.
 func (r *round) unwrap() error {
 	params := &r.call.Params
 	if params.Wrapped == nil { // otherwise an earlier round has been unwrapped
@@ -47,12 +47,23 @@ func (r *round) misuse(why error) {
 	}
 }
 
+// malformedOr returns r.malformed, or err if that is nil.
+func (r *round) malformedOr(err error) error {
+	if r.malformed != nil {
+		return r.malformed
+	}
+	return err
+}
+
 // resolveOwn resolves a call of one of the edge's own tools. A call of one that wraps a request, and whose arguments are right, has
 // become another one, unless the set got the tool since unwrap.
 func (r *round) resolveOwn(ctx context.Context) error {
 	r.target.Repeatable = true
 	if disabled := r.named.Disabled(); disabled != nil {
 		return r.refuseDisabled(ctx, disabled)
+	}
+	if r.malformed != nil {
+		return r.malformed
 	}
 	if r.misuse(r.misused); r.misused == nil && mcp.Wraps(r.call.Params.Target) {
 		return settingsChanged()

@@ -29,13 +29,15 @@ func (r *round) resolve(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := r.unwrap(); err != nil {
-		return err
-	}
-	if err := r.d.catalog.Resolve(ctx, r.rules, r.call, &r.named); err != nil {
-		return err
-	}
+	r.malformed = r.unwrap()
+	err := r.d.catalog.Resolve(ctx, r.rules, r.call, &r.named)
 	t := &r.named
+	if disabled := t.DisabledVia(r.call.Params.Via()); disabled != nil {
+		return r.refuseDisabled(ctx, disabled)
+	}
+	if err != nil {
+		return r.malformedOr(err)
+	}
 	bound := r.call.Backend != ""
 	switch {
 	case t.Own:
@@ -43,7 +45,7 @@ func (r *round) resolve(ctx context.Context) error {
 	case r.call.Params.Wrapped != nil && !bound && !t.HasOwn(r.call.Params.Via()):
 		return settingsChanged()
 	case t.Backend == nil:
-		return nil
+		return r.malformed
 	}
 	r.target.Backend, r.target.Known = t.Backend.Name(), t.Tool != nil || t.Prompt != nil
 	r.rename()
@@ -72,7 +74,10 @@ func (r *round) resolve(ctx context.Context) error {
 		return err
 	}
 	if t.Away {
-		return t.Unavailable()
+		return r.malformedOr(t.Unavailable())
+	}
+	if r.malformed != nil {
+		return r.malformed
 	}
 	if refused == nil && !bound && r.call.Params.Wrapped != nil {
 		r.misuse(t.ListedOnly())

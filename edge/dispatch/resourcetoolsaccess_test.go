@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -115,9 +116,14 @@ func TestDisabledResourceTools(t *testing.T) {
 		t.Errorf("a disabled set has %v", names)
 	}
 	for tool, arguments := range map[string]string{"list_resources": `{}`, "read_resource": `{"uri":"lib://rules"}`} {
-		for _, a := range []string{arguments, `{"x":1}`} {
+		for _, a := range []string{arguments, `{"x":1}`, `{"uri":"lib://unknown"}`} {
 			if _, reply, err := owned(t, d, modern, mcp.Principal{}, tool, a); err == nil || !strings.Contains(err.Error(), "this endpoint") {
 				t.Errorf("%s: %s: %s, %v", tool, a, reply.Result, err)
+			}
+			call := in(t, "s", mcp.MethodToolsCall, `{"name":"`+tool+`","arguments":`+a+`}`)
+			call.Header = http.Header{}
+			if _, err := d.Call(t.Context(), rules(t, modern), call, nil); err == nil || !strings.Contains(err.Error(), "this endpoint") {
+				t.Errorf("%s without a header: %s: %v", tool, a, err)
 			}
 		}
 	}

@@ -52,6 +52,10 @@ type round struct {
 	// misused is why the arguments of the edge's own tool are refused; nil if they are not.
 	misused error
 
+	// malformed is the error of a call of the edge's own tool that cannot be unwrapped, or whose header differs from its arguments; nil
+	// if there is none. It answers what is neither disabled nor denied.
+	malformed error
+
 	// unread is why the backend would reject the arguments; nil if no reason is known.
 	unread error
 

@@ -351,19 +351,21 @@ func TestCallToolIsTheInnerCall(t *testing.T) {
 	}
 }
 
-// TestDisabledSearch: a disabled set with search lists nothing and refuses the edge's own tools, whatever their arguments; a disabled tool is
-// not found, and is refused through call_tool as directly.
+// TestDisabledSearch: a disabled set with search lists nothing and refuses the edge's own tools, whatever their arguments and headers; a
+// disabled tool is not found, and is refused through call_tool as directly.
 func TestDisabledSearch(t *testing.T) {
 	f := kinds()
 	d := start(t, Options{Catalog: searched(nil, "pinned")}, f)
 	refused := func(name, arguments, text string) {
 		t.Helper()
 		for _, version := range []string{legacy, modern} {
-			call := in(t, "s", mcp.MethodToolsCall, `{"name":"`+name+`","arguments":`+arguments+`}`)
-			call.Header = http.Header{"Mcp-Param-Tool": {"p_plain"}}
-			reply, err := d.Call(t.Context(), rules(t, version), call, nil)
-			if kindOf(t, err) != mcp.KindForbidden || !strings.Contains(err.Error(), text+" is disabled by the operator") {
-				t.Errorf("%s: %s %s: %s, %v", version, name, arguments, reply.Result, err)
+			for _, header := range []http.Header{{"Mcp-Param-Tool": {"p_plain"}}, {}, {"Mcp-Param-Tool": {"other"}}} {
+				call := in(t, "s", mcp.MethodToolsCall, `{"name":"`+name+`","arguments":`+arguments+`}`)
+				call.Header = header
+				reply, err := d.Call(t.Context(), rules(t, version), call, nil)
+				if kindOf(t, err) != mcp.KindForbidden || !strings.Contains(err.Error(), text+" is disabled by the operator") {
+					t.Errorf("%s: %s %s with the header %v: %s, %v", version, name, arguments, header, reply.Result, err)
+				}
 			}
 		}
 	}
@@ -377,6 +379,8 @@ func TestDisabledSearch(t *testing.T) {
 	refused("find_tools", `{}`, "this endpoint")
 	refused("call_tool", `{"name":"p_plain"}`, "this endpoint")
 	refused("call_tool", `{"nome":"p_plain"}`, "this endpoint")
+	refused("call_tool", `{"name":"unknown"}`, "this endpoint")
+	refused("call_tool", `{"name":"p_plain","name":"p_plain"}`, "this endpoint")
 	d.Catalog().Disable(off("tool:one/plain", "tool:one/wipe"))
 	names, _ := found(t, d, modern, mcp.Principal{}, `{"query":"thing","limit":20}`)
 	if len(names) == 0 || slices.Contains(names, "p_plain") || slices.Contains(names, "p_wipe") {
