@@ -41,20 +41,23 @@ func listedOf(one part) overlay.Listed {
 	return l
 }
 
-// openEntries returns the entries of the overlay that restrict something and match nothing, and the patterns of sets that exclude nothing,
-// as problems of the backends that they are about, and logs each once: the likeliest reason is a name that the backend does not use. A
-// pattern of a set without a backend is logged only.
+// openEntries returns the entries of the overlay with exact names that restrict something and match nothing, and the exact names that sets
+// exclude and that match nothing, as problems of the backends that they are about, and logs each once: the likeliest reason is a name that
+// the backend does not use. A name of a set without a backend is logged only. A pattern is a precaution against names that do not exist
+// yet: it is no problem, and logged only if it matches the names that clients see.
 func (v *View) openEntries(report *reporter) (out []problem) {
 	listed := listedBy(v.Parts)
-	add := func(backend, text string) {
-		if backend != "" {
+	add := func(backend, text string, exact, mistaken bool) {
+		if exact && backend != "" {
 			out = append(out, problem{backend, text})
 		}
-		report.once("open\x00"+text, "an entry that restricts something matches nothing, so that it has no effect", "backend", backend, "entry", Clip(text))
+		if exact || mistaken {
+			report.once("open\x00"+text, "an entry that restricts something matches nothing, so that it has no effect", "backend", backend, "entry", Clip(text))
+		}
 	}
 	for _, one := range v.overlay.Idle(listed) {
 		if one.Opens() {
-			add(one.Entry.Backend, one.String())
+			add(one.Entry.Backend, one.String(), one.Entry.Names.Literal(), one.Hint != "")
 		}
 	}
 	if v.sets == nil || v.private || v.missing {
@@ -63,7 +66,7 @@ func (v *View) openEntries(report *reporter) (out []problem) {
 	for _, set := range v.sets.Sorted() {
 		for _, one := range idlePatterns(v.overlay, listed, set) {
 			if one.key == "exclude" {
-				add(one.backend, one.text)
+				add(one.backend, one.text, one.exact, one.backend != "")
 			}
 		}
 	}

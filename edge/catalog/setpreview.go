@@ -66,6 +66,8 @@ type idlePattern struct {
 	key, text string
 	// backend is the one whose names the pattern has as clients see them, so that it is a mistake; empty if there is none.
 	backend string
+	// exact means that the pattern is one name.
+	exact bool
 }
 
 // idlePatterns returns the patterns of a set that match nothing that backends list. Patterns of resources may match URIs that no list has,
@@ -102,7 +104,7 @@ func idlePatterns(o *overlay.Overlay, listed []overlay.Listed, set *overlay.Set)
 				if slices.ContainsFunc(part.known, one.Match) || slices.ContainsFunc(part.beyond, func(head string) bool { return mayMatchBelow(one, head) }) {
 					continue
 				}
-				idle := idlePattern{key: of.key, text: fmt.Sprintf("sets.%s.%s.%s: %s %q", set.Name, of.key, part.key, part.what, one.String())}
+				idle := idlePattern{key: of.key, exact: one.Literal(), text: fmt.Sprintf("sets.%s.%s.%s: %s %q", set.Name, of.key, part.key, part.what, one.String())}
 				for i := 0; part.own != nil && idle.backend == "" && i < len(listed); i++ {
 					if hint := part.entries.OwnName(one, &listed[i], part.own(&listed[i])); hint != "" {
 						idle.text, idle.backend = idle.text+hint, listed[i].Backend

@@ -197,7 +197,7 @@ var Catalogue = []Instrument{
 	{BackendInState, Gauge, "{backend}", "1 for the state that the backend is in, else 0", []attribute.Key{AttrBackend, AttrBackendState}},
 	{BackendCalls, Gauge, "{call}", "Calls that the backend is running", []attribute.Key{AttrBackend}},
 	{BackendWatches, Gauge, "{watch}", "Resources that the backend is watching", []attribute.Key{AttrBackend}},
-	{BackendProblems, Gauge, "{problem}", "Breaches of the contract in what the backend serves, lists that cannot be read, and tools and prompts that are hidden because the catalog cannot change their arguments as it should, tools that differ from catalog-lock, and entries of the catalog and of sets that restrict nothing because they match nothing", []attribute.Key{AttrBackend}},
+	{BackendProblems, Gauge, "{problem}", "Breaches of the contract in what the backend serves, lists that cannot be read, and tools and prompts that are hidden because the catalog cannot change their arguments as it should, tools that differ from catalog-lock, and entries of the catalog and of sets that restrict nothing because nothing has their exact name", []attribute.Key{AttrBackend}},
 	{CatalogEntries, Gauge, "{entry}", "Entries of the backend's lists", []attribute.Key{AttrBackend, AttrKind}},
 	{CatalogAge, Gauge, "s", "Time since all lists of the backend were read", []attribute.Key{AttrBackend}},
 	{TLSExpiry, Gauge, "s", "Time until what TLS has in use expires, negative afterwards: the first certificate of a chain, the last of several CAs", []attribute.Key{AttrTLS, AttrTLSFile}},

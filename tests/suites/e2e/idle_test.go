@@ -11,7 +11,8 @@ import (
 )
 
 // TestEntriesThatRestrictNothing: an entry that hides a tool by the name that clients see matches nothing, so that the tool is served. It is
-// a problem of the backend and in the log, until it is written with the backend's own name; so is what a set excludes.
+// a problem of the backend and in the log, until it is written with the backend's own name; so is what a set excludes. A pattern is a
+// precaution against tools that do not exist yet: it is no problem, and in the log only if it matches the names that clients see.
 func TestEntriesThatRestrictNothing(t *testing.T) {
 	harness.OneProcess(t)
 	t.Parallel() // it waits for most of its time
@@ -20,8 +21,9 @@ func TestEntriesThatRestrictNothing(t *testing.T) {
 	l := &locking{service: harness.Serve(t, "crm", crm)}
 	l.settings = "backends:\n" + backend("crm", l.service, ", prefix: crm_")
 	l.governed = &governed{t: t, file: filepath.Join(t.TempDir(), "edge.yaml"), generation: 1}
-	wrong := "catalog: {tools: [{backend: crm, tool: crm_find, hide: true}, {backend: crm, tool: crm_find, title: T}]}\n" +
-		"sets: {s: {include: {backends: [crm]}, exclude: {tools: [crm_find, other]}}}\n"
+	wrong := "catalog: {tools: [{backend: crm, tool: crm_find, hide: true}, {backend: crm, tool: crm_find, title: T}, " +
+		"{backend: crm, tool: 'delete_*', hide: true}, {backend: crm, tool: 'crm_fi*', hide: true}]}\n" +
+		"sets: {s: {include: {backends: [crm]}, exclude: {tools: [crm_find, 'drop_*', other]}}}\n"
 	l.write(l.settings + wrong)
 	cfg, err := config.Load("serve", []string{"--config", l.file}, func(string) (string, bool) { return "", false }, os.Stderr)
 	if err != nil {
@@ -31,9 +33,9 @@ func TestEntriesThatRestrictNothing(t *testing.T) {
 	l.await("catalog.tools[0]: tool: the backend crm lists no tool with the name crm_find; write it without the prefix: find",
 		`sets.s.exclude.tools: no backend lists the tool "crm_find"; write it without the prefix: find`)
 	const message = "an entry that restricts something matches nothing, so that it has no effect"
-	if log := l.Log.String(); strings.Count(log, message) != 3 || !strings.Contains(log, "other") {
+	if log := l.Log.String(); strings.Count(log, message) != 4 || !strings.Contains(log, "other") || !strings.Contains(log, "crm_fi*") {
 		t.Errorf("the log is\n%s", log)
 	}
-	l.change(l.settings + strings.ReplaceAll(strings.ReplaceAll(wrong, "crm_find", "find"), ", other", ""))
+	l.change(l.settings + strings.ReplaceAll(strings.ReplaceAll(wrong, "crm_fi", "fi"), ", other", ""))
 	l.await()
 }
