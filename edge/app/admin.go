@@ -2,10 +2,14 @@ package app
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net"
 	"net/http"
+	"slices"
 
 	"github.com/mcpedge/mcpedge/edge/admin"
+	"github.com/mcpedge/mcpedge/edge/catalog/disabled"
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/edge/dev"
 	"github.com/mcpedge/mcpedge/edge/era"
@@ -30,7 +34,7 @@ func (a *App) administration(router *era.Router) http.Handler {
 			Hosts: a.cfg.AllowedAdminHosts(), HostsKey: "admin-hosts", Refused: a.foreign.on("admin"), Telemetry: a.telemetry, Holder: a.memory.Named("admin"),
 			Tokens: a.cfg.Exchanges(),
 		},
-		API:      &admin.API{Server: router, ShownTool: a.dispatch.Catalog().ShownTool, Memory: a.memory.Named("admin"), Sessions: a.store, Tasks: a.tasks, Disabler: a.disabled, Find: a.dispatch.Catalog().Find, Replica: a},
+		API:      &admin.API{Server: router, ShownTool: a.dispatch.Catalog().ShownTool, Memory: a.memory.Named("admin"), Sessions: a.store, Tasks: a.tasks, Disabler: a.disabled, Find: findOrSuggest(a.dispatch.Catalog().Find), Replica: a},
 		Profiles: a.cfg.Pprof, Metrics: a.metrics(), Level: a.level, Dev: page, Audit: records,
 		JWKS:               a.jwks(),
 		ClientCertificates: a.cfg.AdminTLS.ClientCA != "" && (a.cfg.AdminAuth == nil || !a.cfg.AdminAuth.ClientCert),
@@ -83,4 +87,18 @@ func (a *App) untilDrain(ctx context.Context) (context.Context, context.CancelFu
 		}
 	}()
 	return ctx, cancel
+}
+
+// findOrSuggest returns find with errors of names that do not exist which say what may be meant.
+func findOrSuggest(find admin.Finder) admin.Finder {
+	return func(kind disabled.Kind, backend, name string) (disabled.Found, error) {
+		found, err := find(kind, backend, name)
+		if missing := (*disabled.NotFoundError)(nil); errors.As(err, &missing) {
+			slices.Sort(missing.Known)
+			if meant := config.Nearest(missing.Name, missing.Known); meant != "" {
+				return found, &disabled.NotFoundError{Message: fmt.Sprintf("%s; %q may be meant", missing.Message, meant)}
+			}
+		}
+		return found, err
+	}
 }

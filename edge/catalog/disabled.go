@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -93,8 +94,44 @@ func (c *Catalog) Find(kind disabled.Kind, of, name string) (disabled.Found, err
 	if _, ok := (*c.views.sets.Load())[name]; ok && is(disabled.Set) {
 		found = append(found, disabled.Found{ID: disabled.ID{Kind: disabled.Set, Name: name}})
 	}
-	return one(name, found, &disabled.NotFoundError{Message: fmt.Sprintf(
-		"there is no %s %q: a tool that is not listed now, or only to some callers, is named with its backend", cmp.Or(string(kind), "tool, backend or set"), Clip(name))})
+	if len(found) > 0 {
+		return one(name, found)
+	}
+	missing := &disabled.NotFoundError{Name: name, Message: fmt.Sprintf(
+		"there is no %s %q: a tool that is not listed now, or only to some callers, is named with its backend", cmp.Or(string(kind), "tool, backend or set"), Clip(name))}
+	if is(disabled.Tool) {
+		missing.Known = c.Shared().toolNames("")
+	}
+	if is(disabled.Backend) {
+		missing.Known = append(missing.Known, c.backendNames()...)
+	}
+	if is(disabled.Set) {
+		missing.Known = slices.AppendSeq(missing.Known, maps.Keys(*c.views.sets.Load()))
+	}
+	return disabled.Found{}, missing
+}
+
+// backendNames returns the names of the configured backends.
+func (c *Catalog) backendNames() (names []string) {
+	for _, b := range c.views.backends() {
+		names = append(names, b.Name())
+	}
+	return names
+}
+
+// toolNames returns the canonical and shown names of the tools of a view that a backend has, and their aliases; an empty backend means all.
+func (v *View) toolNames(of string) (names []string) {
+	for name, t := range v.Tools.ByName {
+		if of == "" || t.Owner.Name() == of {
+			names = append(names, name)
+		}
+	}
+	for own := range v.Tools.own {
+		if of == "" || own.backend == of {
+			names = append(names, own.name)
+		}
+	}
+	return names
 }
 
 // backend returns the configured backend of a name, or nil.
@@ -111,7 +148,9 @@ func (c *Catalog) backend(name string) *backend.Backend {
 func (c *Catalog) findOf(of, name string) (disabled.Found, error) {
 	b := c.backend(of)
 	if b == nil {
-		return disabled.Found{}, &disabled.NotFoundError{Message: fmt.Sprintf("there is no backend %q: GET /v1/backends lists them", Clip(of))}
+		return disabled.Found{}, &disabled.NotFoundError{
+			Name: of, Known: c.backendNames(), Message: fmt.Sprintf("there is no backend %q: GET /v1/backends lists them", Clip(of)),
+		}
 	}
 	v := c.Shared()
 	others := func(f disabled.Found) bool { return f.Backend != of }
@@ -123,16 +162,16 @@ func (c *Catalog) findOf(of, name string) (disabled.Found, error) {
 	if own, prefixed := strings.CutPrefix(name, prefix); len(found) == 0 && prefixed && own != "" {
 		return disabled.Found{ID: disabled.ID{Kind: disabled.Tool, Name: own, Backend: of}, Canonical: name, Unlisted: true}, nil
 	}
-	return one(name, found, &disabled.NotFoundError{Message: fmt.Sprintf(
-		"the backend %q does not list a tool %q: one that it does not list now, or only to some callers, is named with its prefix, %q", of, Clip(name), prefix)})
+	if len(found) > 0 {
+		return one(name, found)
+	}
+	return disabled.Found{}, &disabled.NotFoundError{Name: name, Known: v.toolNames(of), Message: fmt.Sprintf(
+		"the backend %q does not list a tool %q: one that it does not list now, or only to some callers, is named with its prefix, %q", of, Clip(name), prefix)}
 }
 
-// one returns the only one that was found, none without any, or an error that names them all.
-func one(name string, found []disabled.Found, none error) (disabled.Found, error) {
-	switch len(found) {
-	case 0:
-		return disabled.Found{}, none
-	case 1:
+// one returns the only one that was found, or an error that names them all.
+func one(name string, found []disabled.Found) (disabled.Found, error) {
+	if len(found) == 1 {
 		return found[0], nil
 	}
 	texts := make([]string, len(found))

@@ -99,10 +99,11 @@ func kindInYAML(name string) string {
 // Nearest returns the name that is most like a misspelled one, or an empty string if none is like
 // it.
 func Nearest(name string, names []string) string {
-	name = strings.ReplaceAll(strings.ToLower(name), "_", "-")
+	name = strings.ToLower(name)
+	hyphened := strings.ReplaceAll(name, "_", "-")
 	best, distance := "", max(1, len(name)/4)+1
 	for _, n := range names {
-		if d := edits(name, n); d < distance {
+		if d := min(edits(name, n), edits(hyphened, n)); d < distance {
 			best, distance = n, d
 		}
 	}

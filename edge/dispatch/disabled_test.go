@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -298,34 +299,34 @@ func TestFindToDisable(t *testing.T) {
 	}})
 	two := &fake{name: "two", tools: []*pb.Tool{{Name: "p_shown"}}}
 	d := start(t, Options{Catalog: catalog.Options{Sets: wholeSet(), Overlay: o}}, mixed(), two)
-	for _, c := range []struct{ kind, of, name, want string }{
-		{"", "", "renamed", "tool one shown"},
-		{"", "", "also", "tool one shown"},
-		{"", "", "p_other", "tool one other"},
-		{"", "", "p_shown", "several"},
-		{"", "two", "p_shown", "tool two p_shown"},
-		{"", "one", "p_shown", "tool one shown"},
-		{"", "one", "shown", "tool one shown"},
-		{"", "one", "renamed", "tool one shown"},
-		{"tool", "one", "also", "tool one shown"},
-		{"tool", "one", "s", "tool one other"},
-		{"tool", "two", "also", "unlisted tool two also"},
-		{"tool", "two", "unlisted", "unlisted tool two unlisted"},
-		{"", "one", "p_unlisted", "unlisted tool one unlisted"},
-		{"", "one", "unlisted", `with its prefix, "p_"`},
-		{"", "one", "p_", "does not list"},
-		{"", "", "one", "backend  one"},
-		{"backend", "", "two", "backend  two"},
-		{"set", "", "one", "there is no set"},
-		{"", "", "s", "several"},
-		{"set", "", "s", "set  s"},
-		{"tool", "", "s", "tool one other"},
-		{"", "", "nothing", "named with its backend"},
-		{"", "nothing", "x", "there is no backend"},
-		{"", "", "", "name the tool"},
-		{"planet", "", "one", "it is tool, backend or set"},
-		{"set", "one", "s", "leave backend out"},
-		{"", "", strings.Repeat("x", disabled.MaxName+1), "the limit is 1024"},
+	for _, c := range []struct{ kind, of, name, want, known string }{
+		{"", "", "renamed", "tool one shown", ""},
+		{"", "", "also", "tool one shown", ""},
+		{"", "", "p_other", "tool one other", ""},
+		{"", "", "p_shown", "several", ""},
+		{"", "two", "p_shown", "tool two p_shown", ""},
+		{"", "one", "p_shown", "tool one shown", ""},
+		{"", "one", "shown", "tool one shown", ""},
+		{"", "one", "renamed", "tool one shown", ""},
+		{"tool", "one", "also", "tool one shown", ""},
+		{"tool", "one", "s", "tool one other", ""},
+		{"tool", "two", "also", "unlisted tool two also", ""},
+		{"tool", "two", "unlisted", "unlisted tool two unlisted", ""},
+		{"", "one", "p_unlisted", "unlisted tool one unlisted", ""},
+		{"", "one", "unlisted", `with its prefix, "p_"`, "p_shown"},
+		{"", "one", "p_", "does not list", "renamed"},
+		{"", "", "one", "backend  one", ""},
+		{"backend", "", "two", "backend  two", ""},
+		{"set", "", "one", "there is no set", "s"},
+		{"", "", "s", "several", ""},
+		{"set", "", "s", "set  s", ""},
+		{"tool", "", "s", "tool one other", ""},
+		{"", "", "nothing", "named with its backend", "p_shown"},
+		{"", "nothing", "x", "there is no backend", "two"},
+		{"", "", "", "name the tool", ""},
+		{"planet", "", "one", "it is tool, backend or set", ""},
+		{"set", "one", "s", "leave backend out", ""},
+		{"", "", strings.Repeat("x", disabled.MaxName+1), "the limit is 1024", ""},
 	} {
 		id, err := d.Catalog().Find(disabled.Kind(c.kind), c.of, c.name)
 		got := string(id.Kind) + " " + id.Backend + " " + id.Name
@@ -337,6 +338,10 @@ func TestFindToDisable(t *testing.T) {
 		}
 		if err != nil {
 			got = err.Error()
+		}
+		missing := (*disabled.NotFoundError)(nil)
+		if errors.As(err, &missing) && (missing.Name == "" || !slices.Contains(missing.Known, c.known)) {
+			t.Errorf("%+v: %q is not found among %q", c, missing.Name, missing.Known)
 		}
 		if err == nil && got != c.want || err != nil && !strings.Contains(got, c.want) && !(c.want == "several" && strings.Contains(got, "name one of them")) {
 			t.Errorf("%+v: %s", c, got)

@@ -75,7 +75,12 @@ var (
 var errSuperseded = errors.New("the state has a record of this name from a time in the far future, which supersedes the change")
 
 // NotFoundError is the error for a name that nothing has.
-type NotFoundError struct{ Message string }
+type NotFoundError struct {
+	Message string
+	// Name is the one that was not found, and Known are those of its kind that exist: one of them may be meant.
+	Name  string
+	Known []string
+}
 
 func (e *NotFoundError) Error() string { return e.Message }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/mcpedge/mcpedge/edge/config"
@@ -12,6 +13,13 @@ import (
 
 // maxAnswer bounds the response of an admin address, in bytes: all that may be disabled, with reasons, is smaller.
 const maxAnswer = 2 << 20
+
+// httpStatus is the status with which an admin address refused a request.
+type httpStatus int
+
+func (s httpStatus) Error() string {
+	return strings.TrimSpace(strconv.Itoa(int(s)) + " " + http.StatusText(int(s)))
+}
 
 // administer sends one request to the admin address s.url and decodes the response into answer. body is JSON, or empty for a GET.
 func (s *server) administer(ctx context.Context, path, body string, answer any) error {
@@ -47,7 +55,7 @@ func (s *server) administer(ctx context.Context, path, body string, answer any) 
 	}
 	switch {
 	case resp.StatusCode != http.StatusOK && refusal.Message != "":
-		return s.errorf("%s: %s: %s", config.Redact(s.url), resp.Status, printable(refusal.Message))
+		return s.errorf("%s: %w: %s", config.Redact(s.url), httpStatus(resp.StatusCode), printable(refusal.Message))
 	case resp.StatusCode != http.StatusOK || err != nil:
 		return s.errorf("%s: %s: it is no admin address of an edge", config.Redact(s.url), resp.Status)
 	}

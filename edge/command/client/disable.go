@@ -3,8 +3,10 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"net/http"
 )
 
 const disableUsage = `mcpedge catalog disable [flags] NAME [URL]
@@ -115,7 +117,11 @@ func Disable(ctx context.Context, args []string, out, stderr io.Writer) error {
 		Replaced                  *disabled
 		Unlisted, ThisProcessOnly bool
 	}
-	if err := s.send(ctx, "/v1/catalog/disable", c, &answer); err != nil {
+	err = s.send(ctx, "/v1/catalog/disable", c, &answer)
+	if status := httpStatus(0); errors.As(err, &status) && status == http.StatusNotFound && c.Backend == "" && (c.Kind == "" || c.Kind == "tool") {
+		return fmt.Errorf("%w; for such a tool, add --backend NAME of its backend", err)
+	}
+	if err != nil {
 		return err
 	}
 	until := "until it is enabled again"

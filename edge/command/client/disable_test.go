@@ -70,7 +70,8 @@ func TestDisableAndEnable(t *testing.T) {
 			t.Errorf("%q: %v, sent %s %s, printed %q", c.args, err, seen, sent, &out)
 		}
 		body, status = `{"code":5,"message":"there is no tool"}`, http.StatusNotFound
-		if err := c.do(c.args...); err == nil || !strings.Contains(err.Error(), "404 Not Found: there is no tool") {
+		if err := c.do(c.args...); err == nil || !strings.Contains(err.Error(), "404 Not Found: there is no tool") ||
+			strings.HasSuffix(err.Error(), "; for such a tool, add --backend NAME of its backend") != (c.args[0] == "s") {
 			t.Errorf("%q: %v", c.args, err)
 		}
 		body, status = "<html>", http.StatusOK

@@ -227,13 +227,16 @@ func TestDisabledBackendAndSet(t *testing.T) {
 		path, body string
 		status     int
 	}{
-		{"disable", `{"name":"nothing"}`, http.StatusNotFound},
+		{"disable", `{"name":"fixtrue"}`, http.StatusNotFound},
 		{"disable", `{"name":""}`, http.StatusBadRequest},
 		{"disable", `{"name":"add","kind":"planet"}`, http.StatusBadRequest},
 		{"disable", `{"name":"add","reason":"` + strings.Repeat("x", 1025) + `"}`, http.StatusBadRequest},
 		{"enable", `{"name":"add"}`, http.StatusNotFound},
 	} {
-		d.ops[0].post("/v1/catalog/"+wrong.path, wrong.body).want(wrong.status)
+		r := d.ops[0].post("/v1/catalog/"+wrong.path, wrong.body).want(wrong.status)
+		if strings.Contains(wrong.body, "fixtrue") && !strings.Contains(r.text, `; \"fixture\" may be meant`) {
+			t.Errorf("no suggestion in %s", r.text)
+		}
 	}
 	d.ops[1].post("/v1/catalog/enable", `{"name":"fixture","reason":"mended"}`).want(http.StatusOK).has("backend", "enabled", "kind")
 	d.eventually(0, "add", false)
