@@ -163,8 +163,8 @@ func CheckSearch(query string, limit int) error {
 }
 
 // Find returns the structured content of a call of mcp.ToolFind, for the tools that the caller may see in the set in which the target was
-// resolved. CheckSearch has accepted query and limit.
-func (t *Target) Find(rules *revision.Rules, who *mcp.Principal, query string, limit int) []byte {
+// resolved, and how many tools it has. CheckSearch has accepted query and limit.
+func (t *Target) Find(rules *revision.Rules, who *mcp.Principal, query string, limit int) (content []byte, n int) {
 	tools := t.view.Tools
 	out := []byte(`{"tools":[`)
 	tail := `]}`
@@ -172,7 +172,7 @@ func (t *Target) Find(rules *revision.Rules, who *mcp.Principal, query string, l
 		tail = `],"incomplete":true}`
 	}
 	var scratch []byte
-	n, most := 0, maxFoundBytes-len(tail)
+	most := maxFoundBytes - len(tail)
 	for _, i := range t.view.search.index().Find(query, len(tools.List.Entries), t.view.seenBy(who).visible) {
 		e, ok := tools.List.Entries[i], false
 		if n == limit {
@@ -189,11 +189,11 @@ func (t *Target) Find(rules *revision.Rules, who *mcp.Principal, query string, l
 		}
 		out = appendFound(out, rules, one.ShownName, tools.shownOf(one), t.view.search.directOnly[one], most)
 		if len(out) > most {
-			out = out[:start]
+			out, n = out[:start], n-1
 			break
 		}
 	}
-	return append(out, tail...)
+	return append(out, tail...), n
 }
 
 // appendFound appends a tool to the result of a search, without its schema if the result would be longer than most bytes with that. direct

@@ -74,8 +74,13 @@ func (r *round) resolveOwn(ctx context.Context) error {
 // callOwn runs a call of one of the edge's own tools that the edge answers, or refuses the arguments of one that wraps a request. The
 // edge decides about it as about a list: it shows what the caller may see. It spends the quotas of a tool of that name.
 func (r *round) callOwn(ctx context.Context) (mcp.Reply, error) {
-	if r.misused != nil {
+	switch {
+	case r.misused == nil:
+	case r.named.Own:
 		return r.schemaError(r.misused)
+	default: // the arguments fit, and name a tool that must be called by its own name
+		result, err := translate.ArgumentError(r.rules, r.server(), r.misused.Error())
+		return argumentReply(result, err)
 	}
 	args, err := r.arguments()
 	if err != nil {
@@ -95,9 +100,16 @@ func (r *round) admitOwn(ctx context.Context) error {
 	return nil
 }
 
-// structured renders the result of one of the edge's own tools.
-func (r *round) structured(content []byte) (mcp.Reply, error) {
-	return translate.ToolResult(r.rules, r.server(), r.call.Envelope, &pb.CallToolResult{StructuredContentJson: string(content)})
+// structured renders the result of one of the edge's own tools, with the content as text and, if it is not empty, advice for the model
+// after it.
+func (r *round) structured(content []byte, advice string) (mcp.Reply, error) {
+	out := &pb.CallToolResult{StructuredContentJson: string(content)}
+	if advice != "" {
+		for _, text := range []string{string(content), advice} {
+			out.Content = append(out.Content, &pb.ContentBlock{Content: &pb.ContentBlock_Text{Text: &pb.TextContent{Text: text}}})
+		}
+	}
+	return translate.ToolResult(r.rules, r.server(), r.call.Envelope, out)
 }
 
 // listResources runs a call of mcp.ToolListResources.
@@ -116,7 +128,7 @@ func (r *round) listResources(ctx context.Context, args json.RawMessage) (mcp.Re
 	if err != nil {
 		return mcp.Reply{}, err
 	}
-	return r.structured(page)
+	return r.structured(page, "")
 }
 
 // readListing reads the arguments of mcp.ToolListResources. A null counts as absent.

@@ -30,8 +30,15 @@ func (r *round) findTools(ctx context.Context, args json.RawMessage) (mcp.Reply,
 		return mcp.Reply{}, err
 	}
 	defer release()
-	return r.structured(r.named.Find(r.rules, &r.call.Principal, query, limit))
+	tools, n := r.named.Find(r.rules, &r.call.Principal, query, limit)
+	if n == 0 {
+		return r.structured(tools, noneFound)
+	}
+	return r.structured(tools, "")
 }
+
+// noneFound says to the model what to do after a search that found no tool.
+const noneFound = "No tool was found: search again with other words, or with fewer. Say what the tool does and with what, such as: create bucket."
 
 // maxSearchWait bounds how long a search waits for a place.
 const maxSearchWait = time.Second

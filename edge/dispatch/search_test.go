@@ -85,8 +85,11 @@ func found(t *testing.T, d *Dispatch, version string, who mcp.Principal, argumen
 			InputSchema json.RawMessage
 		}
 	}
-	if err := json.Unmarshal(reply.Result, &out); err != nil || len(out.Content) != 1 || json.Unmarshal([]byte(out.Content[0].Text), &tools) != nil {
+	if err := json.Unmarshal(reply.Result, &out); err != nil || len(out.Content) < 1 || json.Unmarshal([]byte(out.Content[0].Text), &tools) != nil {
 		t.Fatalf("%s: %v", reply.Result, err)
+	}
+	if advised := len(out.Content) > 1; advised != (len(tools.Tools) == 0) {
+		t.Errorf("advice: %v in %s", advised, reply.Result)
 	}
 	for _, x := range tools.Tools {
 		names = append(names, x.Name)
@@ -348,6 +351,22 @@ func TestCallToolIsTheInnerCall(t *testing.T) {
 		if _, err := d.Call(t.Context(), rules(t, modern), call, nil); kindOf(t, err) != mcp.KindUnknownTool {
 			t.Errorf("%s at the root: %v", name, err)
 		}
+	}
+}
+
+// TestListedOnlyThroughCallTool: a tool that is listed and may not be called through call_tool is refused in the form of arguments that do not
+// fit, without blaming them.
+func TestListedOnlyThroughCallTool(t *testing.T) {
+	d := start(t, Options{Catalog: searched(nil, "pinned")}, kinds())
+	const text = `the tool \"p_wipe\" is listed: call it by its own name, not with call_tool`
+	for _, version := range []string{legacy, modern} {
+		if _, got, err := through(t, d, version, mcp.Principal{}, `{"name":"p_wipe"}`); err != nil || !strings.Contains(got, `"text":"`+text+`"}],"isError":true`) {
+			t.Errorf("%s: %s, %v", version, got, err)
+		}
+	}
+	_, got, err := through(t, d, "2025-06-18", mcp.Principal{}, `{"name":"p_wipe"}`)
+	if kindOf(t, err) != mcp.KindInvalidParams || err.Error() != strings.ReplaceAll(text, `\`, "") {
+		t.Errorf("2025-06-18: %s, %v", got, err)
 	}
 }
 
@@ -622,7 +641,8 @@ func TestBoundsOfSearch(t *testing.T) {
 	if names, raw := found(t, d, modern, mcp.Principal{}, `{"query":"tool `+strings.Repeat("ü", 995)+`"}`); len(names) != 5 {
 		t.Errorf("1,000 characters of two bytes: %v %.200s", names, raw)
 	}
-	if names, raw := found(t, d, modern, mcp.Principal{}, `{"query":"zebra"}`); len(names) != 0 || !strings.Contains(raw, `{"tools":[]}`) {
+	if names, raw := found(t, d, modern, mcp.Principal{}, `{"query":"zebra"}`); len(names) != 0 || !strings.Contains(raw, `{"tools":[]}`) ||
+		!strings.Contains(raw, `{"type":"text","text":"No tool was found: search again with other words, or with fewer.`) {
 		t.Errorf("nothing: %s", raw)
 	}
 	for _, arguments := range []string{

@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 
 	"github.com/mcpedge/mcpedge/edge/catalog"
@@ -142,6 +143,11 @@ func (d *Dispatch) CancelCall(ctx context.Context, rules *revision.Rules, call *
 // schemaError reports arguments that do not fit the schema, in the form of the revision.
 func (r *round) schemaError(detail error) (mcp.Reply, error) {
 	result, err := translate.SchemaError(r.rules, r.server(), detail.Error())
+	return argumentReply(result, err)
+}
+
+// argumentReply returns the answer to a call whose arguments are refused in the form of the revision, of which one is nil.
+func argumentReply(result json.RawMessage, err *mcp.Error) (mcp.Reply, error) {
 	if err != nil {
 		return mcp.Reply{}, err
 	}

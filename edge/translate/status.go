@@ -250,7 +250,11 @@ func ToolError(r *revision.Rules, s *Server, e *mcp.Error) (json.RawMessage, boo
 // SchemaError returns the error of arguments that do not fit a tool's input schema, in the form of
 // the revision: either the result, with isError, or the error is nil.
 func SchemaError(r *revision.Rules, s *Server, detail string) (json.RawMessage, *mcp.Error) {
-	message := "the arguments do not fit the tool's input schema: " + detail
+	return ArgumentError(r, s, "the arguments do not fit the tool's input schema: "+detail)
+}
+
+// ArgumentError returns an error for the model about the arguments of a tool, as SchemaError does, with another message.
+func ArgumentError(r *revision.Rules, s *Server, message string) (json.RawMessage, *mcp.Error) {
 	if r.ArgumentErrorsAreResults {
 		return errorResult(r, s, message), nil
 	}
