@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -46,21 +47,53 @@ func (s *source) unknownBeside(err error) (errs []error) {
 // typeFault matches the YAML decoder's error for a value of the wrong type, in terms of Go.
 var typeFault = regexp.MustCompile(`cannot unmarshal (\S+(?: \{\})?) into Go (?:struct field|value of type) (?:\S+ of type )?(\S+)|(\w+) was used where (\w+) is expected`)
 
-// named adds the key of the wrong value to the text of a type error.
-func (s *source) named(err error, text string) string {
+// placed matches the position at the beginning of an error of the YAML decoder.
+var placed = regexp.MustCompile(`^\[(\d+):(\d+)\] `)
+
+// decodeError returns an error of the YAML decoder as one line: the file, the line, the key of a wrong value, what is wrong and what to
+// write. It shows no value of the file.
+func (s *source) decodeError(err error) error {
+	text := inYAML(strings.ReplaceAll(strings.TrimSpace(yaml.FormatError(err, false, false)), "\n", "; "))
+	advice := s.hint(err)
+	where := s.file
+	if m := placed.FindStringSubmatch(text); m != nil {
+		text, where = text[len(m[0]):], where+":"+m[1]
+	}
 	var fault yaml.Error
-	if !errors.As(err, &fault) || fault.GetToken() == nil {
-		return text
+	if strings.HasPrefix(text, "it is ") && errors.As(err, &fault) && fault.GetToken() != nil {
+		at := fault.GetToken().Position
+		if path := s.paths[position{at.Line, at.Column}]; path != "" {
+			text = path + ": " + text
+			advice = cmp.Or(advice, sectionFor(path))
+		}
 	}
-	at := fault.GetToken().Position
-	if path := s.paths[position{at.Line, at.Column}]; path != "" {
-		return strings.Replace(text, "] it is ", "] "+path+": it is ", 1)
+	if advice != "" {
+		text += ": " + advice
 	}
-	return text
+	return fmt.Errorf("config %s: %s", where, text)
+}
+
+// sectionFor returns what to write in place of a value at a path that must be a section, if the value is likely to be one of its keys, or an
+// empty string.
+func sectionFor(path string) string {
+	above, key := "", path
+	if i := strings.LastIndexByte(path, '.'); i >= 0 {
+		above, key = path[:i], path[i+1:]
+	}
+	switch {
+	case key == "max-result":
+		return "write max-result: {tokens: 2000}"
+	case strings.HasSuffix(above, ".metadata"), strings.HasSuffix(above, ".arguments"):
+		return "write " + key + ": {value: …}"
+	}
+	return ""
 }
 
 // tab is the YAML decoder's error for a line that begins with a tab.
 const tab = "found character '\t' that cannot start any token"
+
+// tabKey is that for the first line of a file.
+const tabKey = "tab character cannot use as a map key directly"
 
 // nonMap is the YAML decoder's error for a line of a section that is no key.
 const nonMap = "non-map value is specified"
@@ -68,7 +101,9 @@ const nonMap = "non-map value is specified"
 // inYAML replaces Go's terms in a type error by those of YAML.
 func inYAML(text string) string {
 	text = strings.Replace(text, nonMap, "the line is no key with a value: write a colon after the key", 1)
-	text = strings.Replace(text, tab, "the line begins with a tab: indent it with spaces", 1)
+	for _, known := range []string{tab, tabKey} {
+		text = strings.Replace(text, known, "the line begins with a tab: indent it with spaces", 1)
+	}
 	return typeFault.ReplaceAllStringFunc(text, func(fault string) string {
 		m := typeFault.FindStringSubmatch(fault)
 		return fmt.Sprintf("it is %s where %s is wanted", kindInYAML(m[1]+m[3]), kindInYAML(m[2]+m[4]))

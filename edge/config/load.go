@@ -238,11 +238,7 @@ func (s *source) decode(raw []byte, into any) error {
 		return err
 	})
 	if err := yaml.UnmarshalWithOptions(raw, into, yaml.Strict(), days); err != nil {
-		shown := withoutValues(s.named(err, inYAML(strings.TrimRight(yaml.FormatError(err, false, true), "\n"))))
-		if h := s.hint(err); h != "" {
-			shown += "\n" + h
-		}
-		return errors.Join(append([]error{fmt.Errorf("config %s: %s", s.file, shown)}, s.unknownBeside(err)...)...)
+		return errors.Join(append([]error{s.decodeError(err)}, s.unknownBeside(err)...)...)
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ func TestOwnersWhileRunning(t *testing.T) {
 		want string
 	}{
 		"broken, and mended": {
-			{files{a: "catalog: {tools: [{tool: find, hid: true}]}\n"}, OwnerStale, true, a + ": [1:32]"},
+			{files{a: "catalog: {tools: [{tool: find, hid: true}]}\n"}, OwnerStale, true, a + `:1: unknown field "hid"`},
 			{files{a: "catalog: {tools: [{tool: "}, OwnerStale, true, a},
 			{files{a: hidesMore}, OwnerInForce, false, ""},
 		},

@@ -13,7 +13,7 @@ import (
 )
 
 var (
-	// keyFirst matches a line whose value withoutValues may show.
+	// keyFirst matches a line whose value errors may show.
 	keyFirst = regexp.MustCompile(`^ *(?:- +)*[A-Za-z0-9_-]+:(?: |$)`)
 	// quoted matches a text in quotation marks, or a comment.
 	quoted = regexp.MustCompile(`"[^"]*"|'[^']*'|(?:^|\s)#.*$`)

@@ -2,7 +2,6 @@ package config
 
 import (
 	"regexp"
-	"strings"
 )
 
 // secretInURL matches the secrets in a URL: user and password before the host, and passwords and
@@ -36,34 +35,6 @@ func redact(err error) error {
 	return redacted{err}
 }
 
-// excerptLine is a line of the file as an error of the YAML decoder shows it: its mark, number and
-// indentation, dashes, key, and the rest.
-var excerptLine = regexp.MustCompile(`(?m)^(>?)(\s*\d+ \| *)((?:- +)*)([A-Za-z0-9_-]+:(?: |$))?(.*)$`)
-
 // secretive matches lines that may have a secret, or be next to one: names of settings with
 // secrets, URLs with a user, and words as long as a key.
 var secretive = regexp.MustCompile(`(?i)redis|state-?key|secret|passw|token|credential|://|@|[^\s"'{}\[\],:]{24,}`)
-
-// caretLine is the line below the erroneous line that marks the column.
-var caretLine = regexp.MustCompile(`(?m)^ *\^\n?`)
-
-// withoutValues removes the values from an excerpt of the file. It keeps the value of the erroneous
-// line if no line near it may contain a secret, else it also removes the mark of the column.
-func withoutValues(text string) string {
-	_, excerpt, _ := strings.Cut(text, "\n")
-	near := secretive.MatchString(excerpt)
-	kept := false
-	out := excerptLine.ReplaceAllStringFunc(text, func(line string) string {
-		m := excerptLine.FindStringSubmatch(line)
-		shown := m[1] != "" && m[4] != "" && !near
-		kept = kept || shown
-		if m[5] != "" && !shown {
-			m[5] = "…"
-		}
-		return strings.Join(m[1:], "")
-	})
-	if !kept {
-		out = strings.TrimRight(caretLine.ReplaceAllString(out, ""), "\n")
-	}
-	return out
-}

@@ -60,7 +60,7 @@ func TestHalfListenerTLS(t *testing.T) {
 			}
 		}
 	}
-	if _, err := loadTLS(t, serve, "limits: {}\ntls:\n  cert: a\n  kye: b\n", nil); err == nil || !strings.Contains(err.Error(), "[4:3]") {
+	if _, err := loadTLS(t, serve, "limits: {}\ntls:\n  cert: a\n  kye: b\n", nil); err == nil || !strings.Contains(err.Error(), "edge.yaml:4: ") {
 		t.Errorf("the line is not shown: %v", err)
 	}
 }

@@ -134,6 +134,20 @@ func check(env *cel.Env, text string) (_ *cel.Ast, options []cel.ProgramOption, 
 	return checked, options, nil
 }
 
+// oneLine returns the errors of an expression, each with its column, in one line.
+func oneLine(issues *cel.Issues) string {
+	var all []string
+	for _, e := range issues.Errors() {
+		text, _, _ := strings.Cut(e.Message, " (in container")
+		at := fmt.Sprintf("column %d", e.Location.Column()+1)
+		if line := e.Location.Line(); line > 1 {
+			at = fmt.Sprintf("line %d, %s", line, at)
+		}
+		all = append(all, at+": "+text)
+	}
+	return strings.Join(all, "; ")
+}
+
 // checkText is check without the options.
 func checkText(env *cel.Env, text string) (*cel.Ast, error) {
 	checked, issues := env.Compile(text)
@@ -147,9 +161,9 @@ func checkText(env *cel.Env, text string) (*cel.Ast, error) {
 		slices.Sort(names)
 		about := ""
 		for _, name := range unknown(env, text, names) {
-			about += fmt.Sprintf("There is no variable %s. ", name)
+			about += fmt.Sprintf("there is no variable %s; ", name)
 		}
-		return nil, fmt.Errorf("it is no expression that can be used: %s%w\nThe variables are %s", about, issues.Err(), strings.Join(names, ", "))
+		return nil, fmt.Errorf("it is no expression that can be used: %s%s; the variables are %s", about, oneLine(issues), strings.Join(names, ", "))
 	}
 	return checked, checkLiterals(checked.NativeRep(), text)
 }

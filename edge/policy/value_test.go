@@ -60,7 +60,7 @@ func TestValues(t *testing.T) {
 		t.Errorf("the principal was changed: %v", who.Claims)
 	}
 	for text, want := range map[string]string{
-		"": "no expression", "subject": "The variables are principal.anonymous, principal.claims", "principal.claims": "of type map", "principal.claims[principal.subject]": "all claims",
+		"": "no expression", "subject": "the variables are principal.anonymous, principal.claims", "principal.claims": "of type map", "principal.claims[principal.subject]": "all claims",
 		"principal.token": "undeclared", "tool.name": "undeclared", "arguments.x": "undeclared", `{"a": 1}`: "of type map", `timestamp("2026-01-01T00:00:00Z")`: "of type",
 	} {
 		if _, err := CompileValue(text); err == nil || !strings.Contains(err.Error(), want) {
