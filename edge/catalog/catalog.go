@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
@@ -108,8 +107,6 @@ type Catalog struct {
 	report *reporter
 	views  *views
 	hub    *changes.Hub
-	// exchanging serializes Exchange and Disable.
-	exchanging sync.Mutex
 }
 
 // New returns a Catalog over a pool, which may or may not be started. The caller keeps ownership of

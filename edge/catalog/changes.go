@@ -32,30 +32,25 @@ func (c *Catalog) Settle(ctx context.Context) error { return c.hub.Settle(ctx) }
 // allowed now. outdated means that the principals of open feeds lack data that the new rules read:
 // these feeds are notified of every kind, now and at each later Exchange.
 func (c *Catalog) Exchange(o *overlay.Overlay, sets overlay.Sets, swap func(), outdated bool) {
-	c.exchanging.Lock()
-	defer c.exchanging.Unlock()
-	var before, after *View
-	c.hub.Exchange(c.look, differences, func() { before, after = c.views.exchange(o, sets, swap) }, outdated)
-	if after.private && (!before.overlay.Equal(o) || before.sets != after.sets) {
-		c.hub.Changed(allKinds) // Lists of single callers may differ.
-	}
+	c.hub.Exchange(c.look, differences, func() bool {
+		before, after := c.views.exchange(o, sets, swap)
+		return after.private && (!before.overlay.Equal(o) || before.sets != after.sets) // Lists of single callers may differ.
+	}, outdated)
 }
 
-// look returns the digest of what a caller of a set sees, with the private lists that are cached.
-func (c *Catalog) look(set string, p mcp.Principal) mcp.Digest {
-	return c.views.known(set, p).seenBy(&p).digest()
+// look returns a function that makes the digest of what a caller of a set sees now, with the private lists that are cached.
+func (c *Catalog) look(set string, p mcp.Principal) func() mcp.Digest {
+	view := c.views.look(set, p)
+	return func() mcp.Digest { return view().seenBy(&p).digest() }
 }
 
-// Disable replaces what is disabled, which may be nil. It notifies the subscribers whose lists differ afterwards, ends watches at
-// disabled backends and in disabled sets, and opens those that are possible again.
+// Disable replaces what is disabled, which may be nil. That takes effect before any list is compared. It notifies the
+// subscribers whose lists differ afterwards, ends watches at disabled backends and in disabled sets, and opens those that are possible again.
 func (c *Catalog) Disable(l *disabled.List) {
-	c.exchanging.Lock()
-	defer c.exchanging.Unlock()
-	var after *View
-	c.hub.Exchange(c.look, differences, func() { _, after = c.views.disable(l) }, false)
-	if after.private {
-		c.hub.Changed(allKinds) // Lists of single callers may differ.
-	}
+	c.hub.Exchange(c.look, differences, func() bool {
+		_, after := c.views.disable(l)
+		return after.private // Lists of single callers may differ.
+	}, false)
 }
 
 // source implements changes.Source on the views.
@@ -70,11 +65,14 @@ func (s source) Refresh(reported backend.Kinds) (kinds backend.Kinds, seen func(
 	if after.private || before.private {
 		kinds = reported // a shared list changes only with its digest
 	}
+	if before == after || kinds == allKinds {
+		return kinds, nil, before != after
+	}
 	if after.access == nil && len(*after.sets) == 0 || after.private || before.private {
-		return kinds | differences(before.Digest(), after.Digest()), nil, before != after
+		return kinds | differences(before.Digest(), after.Digest()), nil, true
 	}
 	if kinds = differences(before.content(), after.content()); kinds == 0 {
-		return 0, nil, before != after
+		return 0, nil, true
 	}
 	return kinds, func(set string, p mcp.Principal) backend.Kinds {
 		return differences(s.views.in(before, set).seenBy(&p).digest(), s.views.in(after, set).seenBy(&p).digest())

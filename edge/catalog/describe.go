@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
@@ -23,12 +24,17 @@ func (c *Catalog) Describe(ctx context.Context, rules *revision.Rules, set strin
 		ServerInfo:   c.serverOf(v).Info(rules),
 		Capabilities: translate.Capabilities(rules, features),
 		Instructions: v.instructions,
-		Digest:       v.seenBy(&p).digest(),
+		Digest:       func() mcp.Digest { return v.seenBy(&p).digest() },
 	}
 	if hint := v.hint(); err == nil && !v.Incomplete() {
 		out.TTL, out.Public = int64(hint.TTL/time.Millisecond), hint.Public
 	}
 	return out
+}
+
+// ServerInfo returns the serverInfo of Describe, without a view of a caller.
+func (c *Catalog) ServerInfo(rules *revision.Rules, set string) json.RawMessage {
+	return c.serverOf(c.views.in(c.views.Shared.Load(), set)).Info(rules)
 }
 
 // hint returns the cache hint of a description: the narrowest hint of its lists.

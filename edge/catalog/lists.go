@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/policy"
 	"github.com/mcpedge/mcpedge/edge/revision"
@@ -89,6 +91,8 @@ type entry struct {
 	target policy.Target
 	// render appends the entry's JSON.
 	render func(dst []byte, r *revision.Rules) ([]byte, error)
+	// shown returns all that render reads: the object, and its name if that is another one. nil is as an object that equals no other.
+	shown func() (proto.Message, string)
 	// sum caches the digest of what render appends. nil caches none.
 	sum *entrySum
 }
@@ -106,6 +110,32 @@ func (l *list) sumOf(e *entry) uint64 {
 	}
 	e.sum.once.Do(func() { e.sum.value = l.makeSum(e) })
 	return e.sum.value
+}
+
+// keepSums takes over the digests of entries of the previous list, which may be nil, that show the same.
+func (l *list) keepSums(prev *list) {
+	if prev == nil {
+		return
+	}
+	before := make(map[string]*entry, len(prev.Entries))
+	for _, e := range prev.Entries {
+		before[e.key] = e
+	}
+	for _, e := range l.Entries {
+		if was := before[e.key]; was != nil && was.showsAs(e) {
+			e.sum = was.sum
+		}
+	}
+}
+
+// showsAs reports whether both entries are known to be rendered alike.
+func (e *entry) showsAs(other *entry) bool {
+	if e.shown == nil || other.shown == nil {
+		return false
+	}
+	a, as := e.shown()
+	b, bs := other.shown()
+	return as == bs && (a == b || proto.Equal(a, b))
 }
 
 func (l *list) makeSum(e *entry) uint64 {

@@ -3,6 +3,8 @@ package catalog
 import (
 	"cmp"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
 	"github.com/mcpedge/mcpedge/edge/mcp"
@@ -64,7 +66,7 @@ func (m *merge) prompts(prev *promptSet, digest uint64) *promptSet {
 			}
 			target := policy.Target{Kind: policy.Prompt, Method: mcp.MethodPromptsGet, Name: name, Backend: p.Backend.Name()}
 			one := &Prompt{Name: name, ShownName: shownName, Owner: p.Backend, Proto: x, Arguments: overlay.Texts(change.Arguments), target: target}
-			keys := add(x.GetName(), entry{render: render, target: target})
+			keys := add(x.GetName(), entry{render: render, shown: func() (proto.Message, string) { return overlaid, shownName }, target: target})
 			for _, key := range keys {
 				s.byName[key] = one
 			}
@@ -73,6 +75,9 @@ func (m *merge) prompts(prev *promptSet, digest uint64) *promptSet {
 			}
 		}
 	}, func(key, name string, rank int) { s.reserved[key] = m.reserved(listPrompts, name, rank) })
+	if prev != nil {
+		s.List.keepSums(prev.List)
+	}
 	return s
 }
 

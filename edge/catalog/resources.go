@@ -3,6 +3,8 @@ package catalog
 import (
 	"sync"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/policy"
@@ -43,7 +45,7 @@ func (m *merge) resources(prev *resourceSet, digest uint64) *resourceSet {
 			render := func(dst []byte, r *revision.Rules) ([]byte, error) { return translate.AppendResource(dst, r, overlaid) }
 			target := s.entryTarget(mcp.MethodResourcesRead, x.GetUri(), p.Backend, len(p.Catalog.Resources))
 			target.IsListed = true
-			if len(add(x.GetUri(), entry{render: render, target: target})) > 0 {
+			if len(add(x.GetUri(), entry{render: render, shown: func() (proto.Message, string) { return overlaid, "" }, target: target})) > 0 {
 				s.byURI[x.GetUri()] = m.rank(p)
 			}
 		}
@@ -54,7 +56,8 @@ func (m *merge) resources(prev *resourceSet, digest uint64) *resourceSet {
 			overlaid := change.Template(x)
 			render := func(dst []byte, r *revision.Rules) ([]byte, error) { return translate.AppendTemplate(dst, r, overlaid) }
 			target := policy.Target{Kind: policy.Template, Method: mcp.MethodResourcesRead, Name: x.GetUriTemplate(), Backend: p.Backend.Name()}
-			if shown := len(add(x.GetUriTemplate(), entry{render: render, target: target})) > 0; shown || change.Hide {
+			one := entry{render: render, shown: func() (proto.Message, string) { return overlaid, "" }, target: target}
+			if shown := len(add(x.GetUriTemplate(), one)) > 0; shown || change.Hide {
 				t := newTemplate(x.GetUriTemplate(), p.Backend, m.rank(p), m.report)
 				t.hidden = change.Hide
 				s.addTemplate(t)
@@ -64,6 +67,11 @@ func (m *merge) resources(prev *resourceSet, digest uint64) *resourceSet {
 		s.addTemplate(newTemplate(text, m.parts[rank].Backend, rank, m.report))
 	})
 	m.skills(s)
+	if prev != nil {
+		s.List.keepSums(prev.List)
+		s.TemplateList.keepSums(prev.TemplateList)
+		s.skillList.keepSums(prev.skillList)
+	}
 	s.spelled = m.spellings()
 	return s
 }

@@ -1,6 +1,8 @@
 package catalog
 
 import (
+	"google.golang.org/protobuf/proto"
+
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/translate"
@@ -47,7 +49,7 @@ func (m *merge) skills(s *resourceSet) {
 			}
 			render := func(dst []byte, _ *revision.Rules) ([]byte, error) { return translate.AppendSkill(dst, shown[i]) }
 			target := s.entryTarget(mcp.MethodSkillsGet, x.GetUri(), p.Backend, len(p.Catalog.Skills))
-			add(x.GetUri(), entry{render: render, target: target})
+			add(x.GetUri(), entry{render: render, shown: func() (proto.Message, string) { return shown[i], "" }, target: target})
 		}
 	}, nil)
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"sync/atomic"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
 	"github.com/mcpedge/mcpedge/edge/mcp"
@@ -89,7 +91,7 @@ func (m *merge) tools(prev *toolSet, digest uint64, strays strays) *toolSet {
 				return translate.AppendTool(dst, r, t.Shown, t.ShownName)
 			}
 			before := prev.of(own)
-			keys := add(x.GetName(), entry{render: render, target: t.Target})
+			keys := add(x.GetName(), entry{render: render, shown: func() (proto.Message, string) { return t.Shown, t.ShownName }, target: t.Target})
 			if len(keys) > 0 || s.own[own] == nil {
 				s.own[own] = t
 			}
@@ -116,6 +118,9 @@ func (m *merge) tools(prev *toolSet, digest uint64, strays strays) *toolSet {
 			}
 		}
 	}, func(key, name string, rank int) { s.reserved[key] = m.reserved(listTools, name, rank) })
+	if prev != nil {
+		s.List.keepSums(prev.List)
+	}
 	return s
 }
 

@@ -262,19 +262,29 @@ func (s *views) readParts(ctx context.Context, p mcp.Principal, parts []part, mi
 
 // known returns the view of the caller in a set with the cached private lists, without asking
 // backends.
-func (s *views) known(set string, p mcp.Principal) *View {
-	v := s.Shared.Load()
-	if v.private {
-		key := privateKey(p)
-		if own, ok := s.Private.Get(key); ok {
-			if form := v.showing(s.schemaWork); !own.shows(form) {
-				own = newView(own.Parts, own, s.report, form)
-				s.Private.Add(key, own, own.ownBytes())
-			}
-			v = own
-		}
+func (s *views) known(set string, p mcp.Principal) *View { return s.look(set, p)() }
+
+// look returns a function that makes the view that known returns now, also after an exchange. It makes no view itself.
+func (s *views) look(set string, p mcp.Principal) func() *View {
+	shared := s.Shared.Load()
+	if !shared.private {
+		return func() *View { return s.in(shared, set) }
 	}
-	return s.in(v, set)
+	key := privateKey(p)
+	own, ok := s.Private.Get(key)
+	if !ok {
+		return func() *View { return s.in(shared, set) }
+	}
+	return func() *View {
+		if form := shared.showing(s.schemaWork); !own.shows(form) {
+			made := newView(own.Parts, own, s.report, form)
+			if s.Shared.Load() == shared {
+				s.Private.Add(key, made, made.ownBytes())
+			}
+			return s.in(made, set)
+		}
+		return s.in(own, set)
+	}
 }
 
 // privateKey returns a key that is equal only for callers with equal private lists. It contains all

@@ -383,7 +383,7 @@ func TestDisabledKeepsCapabilities(t *testing.T) {
 func TestDisabledKeepsOtherDigests(t *testing.T) {
 	d := start(t, Options{Catalog: catalog.Options{Sets: wholeSet(), Jitter: -1}}, mixed())
 	for _, set := range []string{"", "s"} {
-		digest := func() mcp.Digest { return d.Describe(t.Context(), rules(t, modern), set, mcp.Principal{}).Digest }
+		digest := func() mcp.Digest { return d.Describe(t.Context(), rules(t, modern), set, mcp.Principal{}).Digest() }
 		before := digest()
 		d.Catalog().Disable(off("tool:one/shown"))
 		if now := digest(); now.Tools == before.Tools || now.Resources != before.Resources || now.Prompts != before.Prompts {

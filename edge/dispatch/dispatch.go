@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"runtime"
 	"time"
@@ -121,6 +122,11 @@ func New(pool *backend.Pool, opts Options) *Dispatch {
 // Describe implements the eras' Dispatcher.
 func (d *Dispatch) Describe(ctx context.Context, rules *revision.Rules, set string, p mcp.Principal) mcp.Description {
 	return d.catalog.Describe(ctx, rules, set, p)
+}
+
+// ServerInfo implements the eras' Dispatcher.
+func (d *Dispatch) ServerInfo(rules *revision.Rules, set string) json.RawMessage {
+	return d.catalog.ServerInfo(rules, set)
 }
 
 // Changes implements the eras' Dispatcher.

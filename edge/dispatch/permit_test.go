@@ -248,8 +248,8 @@ func TestFilteredLists(t *testing.T) {
 		t.Errorf("listed to one without rights: %q", got)
 	}
 	a, z := d.Describe(t.Context(), rules(t, modern), "", role("3")), d.Describe(t.Context(), rules(t, modern), "", role("4"))
-	if a.Digest == z.Digest || a.Digest.Prompts != z.Digest.Prompts {
-		t.Errorf("digests %v and %v", a.Digest, z.Digest)
+	if a.Digest() == z.Digest() || a.Digest().Prompts != z.Digest().Prompts {
+		t.Errorf("digests %v and %v", a.Digest(), z.Digest())
 	}
 }
 

@@ -48,13 +48,13 @@ func TestSchemasOfSets(t *testing.T) {
 					}
 				}
 			}
-			before := d.Describe(t.Context(), rules(t, modern), "s", mcp.Principal{}).Digest
+			before := d.Describe(t.Context(), rules(t, modern), "s", mcp.Principal{}).Digest()
 			other := overlay.SchemasPortable
 			if !shows {
 				other = overlay.SchemasFull
 			}
 			d.catalog.Exchange(nil, inForm(other, false), func() {}, false)
-			if after := d.Describe(t.Context(), rules(t, modern), "s", mcp.Principal{}).Digest; after.Tools == before.Tools || after.Prompts != before.Prompts {
+			if after := d.Describe(t.Context(), rules(t, modern), "s", mcp.Principal{}).Digest(); after.Tools == before.Tools || after.Prompts != before.Prompts {
 				t.Errorf("%s: in another form the digests are %v, before %v", name, after, before)
 			}
 			d.catalog.Exchange(nil, inForm(schemas, true), func() {}, false)

@@ -91,7 +91,7 @@ func TestDescribe(t *testing.T) {
 
 func TestDigestIsOfTheContent(t *testing.T) {
 	describe := func(fakes ...*fake) mcp.Digest {
-		return start(t, Options{}, fakes...).Describe(t.Context(), rules(t, modern), "", mcp.Principal{}).Digest
+		return start(t, Options{}, fakes...).Describe(t.Context(), rules(t, modern), "", mcp.Principal{}).Digest()
 	}
 	mk := func(n int) *fake { return &fake{name: "a", tools: tools(0, n), prompts: []*pb.Prompt{{Name: "p"}}} }
 	one, same, other := describe(mk(3)), describe(mk(3)), describe(mk(4))

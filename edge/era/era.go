@@ -2,6 +2,7 @@ package era
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
@@ -13,6 +14,8 @@ type Dispatcher interface {
 	// Describe describes the edge, for the handshake and for discovery. set is the caller's set;
 	// empty means the root.
 	Describe(ctx context.Context, rules *revision.Rules, set string, p mcp.Principal) mcp.Description
+	// ServerInfo returns the member of what Describe returns, at once.
+	ServerInfo(rules *revision.Rules, set string) json.RawMessage
 	// Resolve looks up the object that a request names, and applies rules and scopes. An error is
 	// the request's response, a *mcp.Error, and the only error that may request other credentials.
 	// The target is never nil; beside an error it has the known part. Resolve may wait for a

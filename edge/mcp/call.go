@@ -105,8 +105,8 @@ type Description struct {
 	Capabilities json.RawMessage
 	// Instructions are for the model. Empty means none.
 	Instructions string
-	// Digest of the lists.
-	Digest Digest
+	// Digest makes the digest of the lists, which takes long for lists that are new here.
+	Digest func() Digest
 	// TTL, in milliseconds, and Public are the cache hints, if the revision has them.
 	TTL    int64
 	Public bool

@@ -47,7 +47,7 @@ func (t *Tasks) end(ctx context.Context, memory *budget.Reservation, id string, 
 
 func (t *Tasks) acknowledged(ctx context.Context, rules *revision.Rules, c *mcp.Call, v *view) (mcp.Reply, error) {
 	if rules.Stateless {
-		return t.complete(ctx, rules, c, "complete", nil), nil
+		return t.complete(rules, c, "complete", nil), nil
 	}
 	seen, err := t.visible(ctx, rules, c, v, useQuiet)
 	if seen == nil {

@@ -228,7 +228,11 @@ func (b *backend) gate(name string) chan struct{} {
 }
 
 func (b *backend) Describe(context.Context, *revision.Rules, string, mcp.Principal) mcp.Description {
-	return mcp.Description{ServerInfo: json.RawMessage(`{"name":"t","version":"1"}`)}
+	return mcp.Description{}
+}
+
+func (b *backend) ServerInfo(*revision.Rules, string) json.RawMessage {
+	return json.RawMessage(`{"name":"t","version":"1"}`)
 }
 
 func (b *backend) Call(ctx context.Context, rules *revision.Rules, c *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {

@@ -20,7 +20,7 @@ const metaRelated = "io.modelcontextprotocol/related-task"
 // made returns the reply to a request that has become a task.
 func (t *Tasks) made(ctx context.Context, rules *revision.Rules, c *mcp.Call, v *view) mcp.Reply {
 	if rules.Stateless {
-		reply := t.complete(ctx, rules, c, "task", t.appendTask(nil, rules, v))
+		reply := t.complete(rules, c, "task", t.appendTask(nil, rules, v))
 		reply.Task = v.id
 		return reply
 	}
@@ -33,17 +33,17 @@ func (t *Tasks) shown(ctx context.Context, rules *revision.Rules, c *mcp.Call, v
 	if !rules.Stateless {
 		return mcp.Reply{Result: append(t.appendTask([]byte{'{'}, rules, v), '}')}, nil
 	}
-	return t.complete(ctx, rules, c, "complete", t.appendDetailed(nil, rules, v)), nil
+	return t.complete(rules, c, "complete", t.appendDetailed(nil, rules, v)), nil
 }
 
 // complete returns a result of a stateless revision; members may be empty.
-func (t *Tasks) complete(ctx context.Context, rules *revision.Rules, c *mcp.Call, kind string, members []byte) mcp.Reply {
+func (t *Tasks) complete(rules *revision.Rules, c *mcp.Call, kind string, members []byte) mcp.Reply {
 	dst := append(make([]byte, 0, len(members)+256), `{"resultType":"`+kind+`",`...)
 	if len(members) > 0 {
 		dst = append(append(dst, members...), ',')
 	}
 	dst = append(dst, `"_meta":{"`+mcp.MetaServerInfo+`":`...)
-	dst = append(dst, t.Describe(ctx, rules, c.Set, c.Principal).ServerInfo...)
+	dst = append(dst, t.ServerInfo(rules, c.Set)...)
 	return mcp.Reply{Result: append(dst, '}', '}')}
 }
 

@@ -30,7 +30,7 @@ func (t *Tasks) update(ctx context.Context, rules *revision.Rules, c *mcp.Call) 
 	if err := t.answer(ctx, v.id, given, &c.Principal); err != nil {
 		return mcp.Reply{}, err
 	}
-	return t.complete(ctx, rules, c, "complete", nil), nil
+	return t.complete(rules, c, "complete", nil), nil
 }
 
 // pickAnswers picks, from an object of results by key, the answers to the asked questions, in the

@@ -92,6 +92,8 @@ type Hub struct {
 	routing bool          // a reroute goroutine exists
 	reroute bool          // a reroute is due
 
+	// swapping serializes the swaps of Exchange.
+	swapping sync.Mutex
 	// viewSlots bounds the feeds whose views are made concurrently.
 	viewSlots chan struct{}
 }
@@ -145,27 +147,38 @@ func (h *Hub) Settle(ctx context.Context) error {
 }
 
 // Exchange calls swap, which changes what callers see, and notifies each feed of the kinds of lists
-// whose digests differ afterwards. look returns the digest of what a caller sees now. outdated
-// means that the principals of open feeds lack data that look reads from now on: they are notified
-// of every kind, now and at each later Exchange. It must not be called concurrently.
-func (h *Hub) Exchange(look func(set string, p mcp.Principal) mcp.Digest, differ func(a, b mcp.Digest) backend.Kinds, swap func(), outdated bool) {
-	before := map[*feed]mcp.Digest{}
+// whose digests differ afterwards, or of every kind if swap returns true. look returns a function
+// that makes the digest of what a caller sees now. look delays swap, so it must be quick; the digests
+// are made after swap, while other calls may run. outdated means that the principals of open feeds
+// lack data that look reads from now on: they are notified of every kind, now and at each later
+// Exchange.
+func (h *Hub) Exchange(
+	look func(set string, p mcp.Principal) (digest func() mcp.Digest), differ func(a, b mcp.Digest) backend.Kinds,
+	swap func() (every bool), outdated bool,
+) {
+	h.swapping.Lock()
+	before := map[*feed]func() mcp.Digest{}
 	for _, f := range h.snapshot() {
 		before[f] = look(f.set, *f.principal.Load())
 	}
-	swap()
-	for _, f := range h.snapshot() {
-		was, there := before[f] // a feed that is missing was opened before or after swap
-		if outdated {
+	every := swap()
+	feeds := h.snapshot()
+	if outdated {
+		for _, f := range feeds {
 			f.outdated.Store(true)
 		}
-		if f.outdated.Load() || !there {
+	}
+	h.swapping.Unlock()
+
+	h.rerouteSoon()
+	for _, f := range feeds {
+		was, there := before[f] // a feed that is missing was opened before or after swap
+		if every || f.outdated.Load() || !there {
 			f.listsChanged(backend.Tools | backend.Resources | backend.Prompts)
-		} else if kinds := differ(was, look(f.set, *f.principal.Load())); kinds != 0 {
+		} else if kinds := differ(was(), look(f.set, *f.principal.Load())()); kinds != 0 {
 			f.listsChanged(kinds)
 		}
 	}
-	h.rerouteSoon()
 }
 
 func (h *Hub) add(f *feed) {

@@ -89,10 +89,11 @@ func TestRevocationDoesNotWait(t *testing.T) {
 		t.Fatal("it is not watched")
 	}
 	revoke := func(uri string) {
-		h.Exchange(func(string, mcp.Principal) mcp.Digest { return mcp.Digest{} }, nothing, func() {
+		h.Exchange(empty, nothing, func() bool {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.hidden = uri
+			return false
 		}, false)
 	}
 	revoke("x:secret")
@@ -141,5 +142,7 @@ func TestSetPrincipalDoesNotWait(t *testing.T) {
 	await.Receive(t, "the update", done)
 	await.Receive(t, "the change of the principal", done)
 }
+
+func empty(string, mcp.Principal) func() mcp.Digest { return func() mcp.Digest { return mcp.Digest{} } }
 
 func nothing(mcp.Digest, mcp.Digest) backend.Kinds { return 0 }

@@ -2,6 +2,7 @@ package stateful
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -42,11 +43,16 @@ func text(s string) mcp.Reply {
 	return mcp.Reply{Result: []byte(fmt.Sprintf(`{"text":%q}`, s))}
 }
 
+func (b *backend) ServerInfo(*revision.Rules, string) json.RawMessage {
+	return []byte(`{"name":"edge"}`)
+}
+
 func (b *backend) Describe(context.Context, *revision.Rules, string, mcp.Principal) mcp.Description {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	digest := b.digest
 	return mcp.Description{
-		ServerInfo: []byte(`{"name":"edge"}`), Instructions: "be nice", Digest: b.digest,
+		ServerInfo: []byte(`{"name":"edge"}`), Instructions: "be nice", Digest: func() mcp.Digest { return digest },
 		Capabilities: []byte(fmt.Sprintf(`{"resources":{"subscribe":%t}}`, !b.noWatch)),
 	}
 }

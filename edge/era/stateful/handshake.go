@@ -38,7 +38,7 @@ func (e *Era) initialize(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Mess
 	rules := revision.Negotiate(sess.Version)
 	sess.Version = rules.Version
 	desc := e.dispatch.Describe(ctx, rules, in.Set, in.Principal)
-	sess.Digest = desc.Digest
+	sess.Digest = desc.Digest()
 	sctx, cancel := state.Bounded(ctx)
 	defer cancel()
 	returns := e.returns.Load()

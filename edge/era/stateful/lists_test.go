@@ -22,13 +22,14 @@ func (l *lagging) Describe(ctx context.Context, rules *revision.Rules, set strin
 	d := l.backend.Describe(ctx, rules, set, p)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	d.Digest = l.digest
+	now := l.digest
+	d.Digest = func() mcp.Digest { return now }
 	return d
 }
 
 // follow puts the changes in force.
 func (l *lagging) follow() {
-	d := l.backend.Describe(context.Background(), nil, "", mcp.Principal{}).Digest
+	d := l.backend.Describe(context.Background(), nil, "", mcp.Principal{}).Digest()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.digest = d

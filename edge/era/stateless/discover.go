@@ -43,8 +43,8 @@ func (e *Era) discover(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Messag
 
 // appendMeta renders the `_meta` of a result of the era's own: the server's info, and for a
 // subscription its id.
-func (e *Era) appendMeta(ctx context.Context, dst []byte, rules *revision.Rules, set string, p mcp.Principal, subscription jsonrpc.ID) []byte {
-	return appendMeta(dst, e.dispatch.Describe(ctx, rules, set, p).ServerInfo, subscription)
+func (e *Era) appendMeta(dst []byte, rules *revision.Rules, set string, subscription jsonrpc.ID) []byte {
+	return appendMeta(dst, e.dispatch.ServerInfo(rules, set), subscription)
 }
 
 func appendMeta(dst []byte, serverInfo []byte, subscription jsonrpc.ID) []byte {

@@ -28,6 +28,10 @@ func (f *fakeDispatch) Describe(context.Context, *revision.Rules, string, mcp.Pr
 	return mcp.Description{ServerInfo: json.RawMessage(`{"name":"t","version":"1"}`), Capabilities: json.RawMessage(`{"tools":{}}`), Instructions: "be kind"}
 }
 
+func (f *fakeDispatch) ServerInfo(*revision.Rules, string) json.RawMessage {
+	return json.RawMessage(`{"name":"t","version":"1"}`)
+}
+
 func (f *fakeDispatch) Call(ctx context.Context, _ *revision.Rules, call *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
 	if bound, ok := sink.(mcp.Binder); ok {
 		bound.Bind("fake")

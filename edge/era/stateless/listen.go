@@ -84,7 +84,7 @@ func (e *Era) listen(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message,
 		return
 	}
 	result := append([]byte(nil), `{"resultType":"complete","_meta":`...)
-	result = append(e.appendMeta(ctx, result, rules, in.Set, in.Principal, id), '}')
+	result = append(e.appendMeta(result, rules, in.Set, id), '}')
 	_ = stream.Send(mcp.StreamEvent{Data: jsonrpc.AppendResult(nil, id, result)})
 }
 

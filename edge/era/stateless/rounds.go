@@ -122,7 +122,7 @@ func (e *Era) inputRequired(ctx context.Context, rules *revision.Rules, call *mc
 	out = append(out, `,"requestState":`...)
 	out = jsonrpc.AppendString(out, text)
 	out = append(out, `,"_meta":`...)
-	out = e.appendMeta(ctx, out, rules, call.Set, call.Principal, jsonrpc.ID{})
+	out = e.appendMeta(out, rules, call.Set, jsonrpc.ID{})
 	return append(out, '}'), nil
 }
 

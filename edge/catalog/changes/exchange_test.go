@@ -1,0 +1,67 @@
+package changes
+
+import (
+	"log/slog"
+	"sync/atomic"
+	"testing"
+
+	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
+)
+
+// No digest is made before the swap; those of feeds that are notified of every kind are not made at all. Another exchange does not wait for the
+// digests of one.
+func TestExchangeSwapsFirst(t *testing.T) {
+	h := New(&world{}, Options{Logger: slog.New(slog.DiscardHandler)})
+	f, err := h.Open(t.Context(), "", mcp.Principal{}, mcp.Filter{Tools: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var value, made atomic.Uint64
+	begun, release := make(chan struct{}, 1), make(chan struct{})
+	look := func(string, mcp.Principal) func() mcp.Digest {
+		now := value.Load()
+		return func() mcp.Digest {
+			if made.Add(1) == 1 {
+				begun <- struct{}{}
+				<-release
+			}
+			return mcp.Digest{Tools: now}
+		}
+	}
+	differ := func(a, b mcp.Digest) backend.Kinds {
+		if a != b {
+			return backend.Tools
+		}
+		return 0
+	}
+	swap := func(to uint64, every bool) func() bool {
+		return func() bool {
+			value.Store(to)
+			return every
+		}
+	}
+	done := make(chan struct{})
+	go func() {
+		h.Exchange(look, differ, swap(1, false), false)
+		close(done)
+	}()
+	await.Receive(t, "the first digest", begun)
+	if value.Load() != 1 {
+		t.Error("a digest was made before the swap")
+	}
+	h.Exchange(look, differ, swap(2, true), false)
+	if value.Load() != 2 || made.Load() != 1 {
+		t.Errorf("the value is %d after %d digests", value.Load(), made.Load())
+	}
+	if changes, err := f.Next(t.Context(), 0); err != nil || len(changes) == 0 {
+		t.Errorf("the feed was sent %v, %v", changes, err)
+	}
+	close(release)
+	await.Receive(t, "the end of the first exchange", done)
+	if made.Load() != 2 {
+		t.Errorf("%d digests were made", made.Load())
+	}
+}
