@@ -92,3 +92,54 @@ func TestSchemasOfSetsAreBounded(t *testing.T) {
 		t.Errorf("%d schemas are shown: %s", shown, raw)
 	}
 }
+
+// TestSchemasChangeLists: a change of the form of a set changes the lists of its subscribers, and of no others.
+func TestSchemasChangeLists(t *testing.T) {
+	f := &fake{
+		name: "one", services: "tp", tools: []*pb.Tool{{Name: "seek", InputSchemaJson: seekSchema}}, prompts: []*pb.Prompt{{Name: "greet"}},
+	}
+	hidden := overlay.New(overlay.Entries{Prompts: []overlay.Entry{{Backend: "one", Names: pattern.New("greet"), Hide: true}}})
+	for _, schemas := range []overlay.Schemas{overlay.SchemasPortable, overlay.SchemasFull} {
+		other := overlay.SchemasFull
+		if schemas == overlay.SchemasFull {
+			other = overlay.SchemasPortable
+		}
+		d := start(t, Options{Catalog: catalog.Options{Jitter: -1, Sets: inForm(schemas, false)}}, f)
+		feeds := map[string]mcp.Feed{}
+		for _, set := range []string{"s", ""} {
+			feed, err := d.Changes(t.Context(), set, mcp.Principal{}, mcp.Filter{Tools: true, Prompts: true, Resources: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(feed.Close)
+			feeds[set] = feed
+		}
+		d.catalog.Exchange(nil, inForm(other, false), func() {}, false)
+		changes, err := feeds["s"].Next(t.Context(), 0)
+		if err != nil || len(changes) != 1 || changes[0].Kind != mcp.ToolsChanged {
+			t.Errorf("%s: the subscriber of the set was sent %v, %v", schemas, changes, err)
+		}
+		d.catalog.Exchange(hidden, inForm(other, false), func() {}, false)
+		changes, err = feeds[""].Next(t.Context(), 0)
+		if err != nil || len(changes) != 1 || changes[0].Kind != mcp.PromptsChanged {
+			t.Errorf("%s: the subscriber of the root was sent %v, %v", schemas, changes, err)
+		}
+	}
+}
+
+// TestDigestsOfForms: the digests of the root and of a set in another form do not depend on which is made first.
+func TestDigestsOfForms(t *testing.T) {
+	var got [2][2]mcp.Digest
+	for i, first := range []string{"s", ""} {
+		f := &fake{name: "one", tools: []*pb.Tool{{Name: "seek", InputSchemaJson: seekSchema}}}
+		d := start(t, Options{Catalog: catalog.Options{Jitter: -1, Sets: inForm(overlay.SchemasFull, false)}}, f)
+		digest := func(set string) mcp.Digest {
+			return d.Describe(t.Context(), rules(t, modern), set, mcp.Principal{}).Digest()
+		}
+		digest(first)
+		got[i] = [2]mcp.Digest{digest("s"), digest("")}
+	}
+	if got[0] != got[1] || got[0][0].Tools == got[0][1].Tools {
+		t.Errorf("with the set first they are %v, with the root first %v", got[0], got[1])
+	}
+}
