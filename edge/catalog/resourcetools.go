@@ -51,12 +51,9 @@ const describedMembers = `"name":{"type":"string"},"title":{"type":"string"},"de
 	`"mimeType":{"type":"string"}`
 
 // ListResources returns the structured content of a call of mcp.ToolListResources: a page of the resources and then of the templates
-// that the caller may see in the set in which the target was resolved. cursor is that of the call; an empty text means the first page.
-// An invalid one is an error of KindBadCursor.
+// that the caller may see in the set in which the target was resolved, an empty one if no backend serves
+// resources. cursor is that of the call; an empty text means the first page. An invalid one is an error of KindBadCursor.
 func (c *Catalog) ListResources(t *Target, rules *revision.Rules, who *mcp.Principal, cursor string) ([]byte, error) {
-	if !t.view.Features.Resources {
-		return nil, t.notServed(mcp.MethodResourcesList)
-	}
 	seen := t.view.seenBy(who)
 	lists := []*list{seen.resources, seen.templates}
 	first, start, err := seen.startAt(cursor, lists)

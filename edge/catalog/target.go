@@ -203,7 +203,7 @@ func (c *Catalog) resolveCompletion(rules *revision.Rules, call *mcp.Call, t *Ta
 // resolveURI resolves a request that names a URI. what is the advice if the URI is missing.
 func (c *Catalog) resolveURI(call *mcp.Call, t *Target, served bool, what string) error {
 	switch {
-	case !served:
+	case !served && (call.Params.Wrapped == nil || t.view.Incomplete()): // A tool that is listed exists.
 		return t.NotServed()
 	case !call.Params.HasTarget || t.name == "":
 		return mcp.Errorf(mcp.KindInvalidParams, "params.uri is missing or not a string: %s", what)
@@ -295,18 +295,15 @@ func NotFound(uri string) *mcp.Error {
 }
 
 // NotServed is the error if no backend serves the method's feature, or none of them is reachable.
-func (t *Target) NotServed() *mcp.Error { return t.notServed(t.method) }
-
-// notServed is NotServed for a request of a method.
-func (t *Target) notServed(method mcp.Method) *mcp.Error {
+func (t *Target) NotServed() *mcp.Error {
 	switch {
 	case t.view.failed != nil:
 		return mcp.AsError(t.view.failed)
 	case t.view.Incomplete():
 		return mcp.Errorf(mcp.KindUnavailable,
-			"no backend can be asked for %s now: a backend is down, or its list cannot be read; try again later", method)
+			"no backend can be asked for %s now: a backend is down, or its list cannot be read; try again later", t.method)
 	}
-	return mcp.Errorf(mcp.KindMethodNotFound, "no backend serves %s", method)
+	return mcp.Errorf(mcp.KindMethodNotFound, "no backend serves %s", t.method)
 }
 
 // Others are all backends except one, as one caller sees them. It is immutable.

@@ -142,10 +142,10 @@ func TestResourceTools(t *testing.T) {
 	}
 }
 
-// TestResourceToolsOfBareResources: the tools are listed where no backend has a tool, and what they answer without a resource is what a
-// read is answered.
+// TestResourceToolsOfBareResources: the tools are listed where no backend has a tool, and exist where none has resources: the list is
+// empty, and no URI is found.
 func TestResourceToolsOfBareResources(t *testing.T) {
-	for services, want := range map[string]mcp.Kind{"r": mcp.KindNone, "p": mcp.KindMethodNotFound} {
+	for services, want := range map[string]mcp.Kind{"r": mcp.KindNone, "p": mcp.KindResourceNotFound} {
 		f := library()
 		f.services = services
 		d := start(t, Options{Catalog: asTools(nil)}, f)
@@ -153,11 +153,31 @@ func TestResourceToolsOfBareResources(t *testing.T) {
 			if names, _ := namesInSet(t, d, version, mcp.Principal{}); strings.Join(names, " ") != "list_resources read_resource" {
 				t.Errorf("%s: %s: the list has %v", services, version, names)
 			}
-			_, _, err := owned(t, d, version, mcp.Principal{}, "list_resources", `{}`)
-			_, _, err2 := owned(t, d, version, mcp.Principal{}, "read_resource", `{"uri":"lib://rules"}`)
-			if kindOf(t, err) != want || kindOf(t, err2) != want {
-				t.Errorf("%s: %s: %v, %v", services, version, err, err2)
+			pages := resourcePages(t, d, version, mcp.Principal{})
+			if n := len(uriNames(pages)); len(pages) != 1 || (n > 0) != (services == "r") || pages[0].Incomplete {
+				t.Errorf("%s: %s: the pages are %v", services, version, pages)
 			}
+			if _, _, err := owned(t, d, version, mcp.Principal{}, "read_resource", `{"uri":"lib://rules"}`); kindOf(t, err) != want {
+				t.Errorf("%s: %s: %v", services, version, err)
+			}
+			_, err := d.Call(t.Context(), rules(t, version), in(t, "s", mcp.MethodResourcesRead, `{"uri":"lib://rules"}`), nil)
+			if (err == nil) != (services == "r") || err != nil && kindOf(t, err) != mcp.KindMethodNotFound {
+				t.Errorf("%s: %s: a read itself: %v", services, version, err)
+			}
+		}
+	}
+}
+
+// TestResourceToolsOfAwayBackends: while a backend is away and no other one has resources, the list is incomplete, and a read says that it
+// may succeed later.
+func TestResourceToolsOfAwayBackends(t *testing.T) {
+	d := startPlacedWith(t, asTools(nil), placed{fake: &fake{name: "h"}, away: true}, placed{fake: &fake{name: "f", services: "t"}})
+	for _, version := range []string{legacy, modern} {
+		if pages := resourcePages(t, d, version, mcp.Principal{}); len(pages) != 1 || !pages[0].Incomplete || len(uriNames(pages)) != 0 {
+			t.Errorf("%s: the pages are %v", version, pages)
+		}
+		if _, _, err := owned(t, d, version, mcp.Principal{}, "read_resource", `{"uri":"lib://rules"}`); kindOf(t, err) != mcp.KindUnavailable {
+			t.Errorf("%s: %v", version, err)
 		}
 	}
 }
