@@ -2,6 +2,7 @@ package external
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
@@ -92,7 +93,21 @@ func httpOf(call *mcp.Call) *authv3.AttributeContext_HttpRequest {
 			out.Headers[name] = text(strings.Join(values, ","))
 		}
 	}
+	if call.Params.Wrapped != nil {
+		unwrapHeaders(out.Headers, call)
+	}
 	return out
+}
+
+// unwrapHeaders makes the headers that mirror a call of a tool of the edge those of the request that it wraps. The headers that mirror
+// arguments are removed.
+func unwrapHeaders(headers map[string]string, call *mcp.Call) {
+	for name, value := range map[string]string{"mcp-method": string(call.Method), "mcp-name": mcp.EncodeHeader(call.Params.Requested())} {
+		if _, sent := headers[name]; sent {
+			headers[name] = value
+		}
+	}
+	maps.DeleteFunc(headers, func(name, _ string) bool { return strings.HasPrefix(name, "mcp-param-") })
 }
 
 func addressOf(call *mcp.Call) *corev3.Address {
