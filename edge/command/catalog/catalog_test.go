@@ -251,6 +251,16 @@ sets:
 			t.Errorf("%v: %v\n%s\nwant\n%s", c.args, err, got, c.want)
 		}
 	}
+	root := file(t, filepath.Join(dir, "root.json"), take(plain))
+	for _, args := range [][]string{{root, old}, {root, "--config", plain, "--set", "desk"}} {
+		got, err := run(t, append([]string{"diff"}, args...)...)
+		if err == nil || !strings.Contains(err.Error(), `of the root and of the set "desk"`) || strings.Contains(got, "it is gone") {
+			t.Errorf("%v: %v\n%s", args, err, got)
+		}
+		if _, err := run(t, append([]string{"diff", "--lock"}, args...)...); err != nil {
+			t.Errorf("--lock %v: %v", args, err)
+		}
+	}
 	for _, c := range []struct {
 		args []string
 		want string

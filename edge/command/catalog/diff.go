@@ -66,6 +66,10 @@ func diff(ctx context.Context, args []string, out, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if !locks && before.Set != after.Set {
+		return fmt.Errorf("catalog: the snapshots are of %s and of %s, whose lists differ by the settings: "+
+			"compare two of the same; --lock compares the definitions of any", endpoint(before.Set), endpoint(after.Set))
+	}
 	for i, s := range []*snapshot.Snapshot{before, after} {
 		if locks && s.Definitions == nil {
 			return fmt.Errorf("catalog: %s has no definitions of tools, because an earlier release has written it: make a new one with mcpedge catalog snapshot", files[i])
@@ -78,6 +82,14 @@ func diff(ctx context.Context, args []string, out, stderr io.Writer) error {
 		_, _ = fmt.Fprintln(stderr, "note: tools differ as their backends list them, which is what a catalog-lock compares: see mcpedge catalog diff --lock")
 	}
 	return nil
+}
+
+// endpoint names the part of the edge that a snapshot is of.
+func endpoint(set string) string {
+	if set == "" {
+		return "the root"
+	}
+	return fmt.Sprintf("the set %q", set)
 }
 
 // report prints changes, and returns the number of those that are at least of a kind.
