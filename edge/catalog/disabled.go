@@ -97,6 +97,9 @@ func (c *Catalog) Find(kind disabled.Kind, of, name string) (disabled.Found, err
 	if len(found) > 0 {
 		return one(name, found)
 	}
+	if is(disabled.Tool) && isOwnTool(name) {
+		return disabled.Found{}, ownToolNotFound(name)
+	}
 	missing := &disabled.NotFoundError{Name: name, Message: fmt.Sprintf(
 		"there is no %s %q: a tool that is not listed now, or only to some callers, is named with its backend", cmp.Or(string(kind), "tool, backend or set"), Clip(name))}
 	if is(disabled.Tool) {

@@ -1,8 +1,10 @@
 package catalog
 
 import (
+	"fmt"
 	"slices"
 
+	"github.com/mcpedge/mcpedge/edge/catalog/disabled"
 	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
@@ -45,6 +47,17 @@ func ownToolOf(set *overlay.Set, name string) *ownTool {
 		}
 	}
 	return nil
+}
+
+// isOwnTool reports whether a name is that of one of the edge's own tools.
+func isOwnTool(name string) bool {
+	return slices.ContainsFunc(allOwnTools, func(t ownTool) bool { return t.definition.GetName() == name })
+}
+
+// ownToolNotFound is the error for an operator who names one of the edge's own tools.
+func ownToolNotFound(name string) error {
+	return &disabled.NotFoundError{Message: fmt.Sprintf(
+		"%q is a tool of the edge itself, which is disabled with its set: disable the set, or what is called and read through the tool", name)}
 }
 
 // allOwnTools are the edge's own tools, in the order of lists.
