@@ -41,7 +41,11 @@ func Hidden(pool *backend.Pool, o *overlay.Overlay, kind policy.Kind, name strin
 func (v *View) hiddenBy(kind listKind, b *backend.Backend, own canonicalName, h hidden, what string) string {
 	switch {
 	case h.tool != nil && v.locked.hides(kind, b, h.tool.Proto.GetName()):
-		return what + " " + differs(v.locked.lock, v.locked.tools[h.tool.Proto])
+		blocked := what + " " + differs(v.locked.lock, v.locked.tools[h.tool.Proto])
+		if entriesOf(v.overlay, kind).Of(b.Name(), h.tool.Proto.GetName()).Hide {
+			return "catalog hides " + what + "; " + blocked
+		}
+		return blocked
 	case h.impossible != nil:
 		return what + unchanged(h.impossible)
 	}

@@ -70,7 +70,7 @@ func TestHiddenToolsAreExplained(t *testing.T) {
 		"locked":                {block, "m0000", `policy: "m0000" differs from the catalog-lock: texts, input; it is hidden until the lock has this definition` + rest},
 		"new":                   {block, "m0002", `policy: "m0002" is not in the catalog-lock; it is hidden until the lock has this definition` + rest},
 		"locked, by its name":   {"catalog: {tools: [{backend: one, tool: m0000, name: other}]}\n" + block, "other", `policy: "other" differs from the catalog-lock: texts, input; it is hidden until the lock has this definition` + rest},
-		"hidden, and locked":    {"catalog: {tools: [{backend: one, tool: m0000, hide: true}]}\n" + block, "m0000", `policy: "m0000" differs from the catalog-lock: texts, input; it is hidden until the lock has this definition` + rest},
+		"hidden, and locked":    {"catalog: {tools: [{backend: one, tool: m0000, hide: true}]}\n" + block, "m0000", `policy: catalog hides "m0000"; "m0000" differs from the catalog-lock: texts, input; it is hidden until the lock has this definition` + rest},
 		"an impossible change":  {"catalog: {tools: [{backend: one, tool: m0000, arguments: {nix: {value: 1}}}]}\n", "m0000", `"m0000" is hidden, because the catalog's changes of its arguments are impossible: `},
 		"in a set":              {"sets: {team: {include: {backends: [one]}}}\nroot: team\n" + block, "m0000", `"m0000" differs from the catalog-lock`},
 		"not in the set":        {"sets: {team: {include: {tools: [m0003]}}}\nroot: team\n", "m0000", `"m0000" is not in the set "team"`},
