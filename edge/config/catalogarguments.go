@@ -41,7 +41,7 @@ func (s *CatalogArgument) argument(name string) (overlay.Argument, error) {
 	case s.From != "":
 		from, err := policy.CompileOwnedValue(s.From)
 		if err != nil {
-			return a, fmt.Errorf("from: %w; a fixed value is value: in place of from:", err)
+			return a, fmt.Errorf("from: %w; for a fixed value write value in place of from", err)
 		}
 		a.Pin = from
 	case s.Value != nil:

@@ -81,7 +81,7 @@ func (b *Backend) validateMetadata(wrong wrongs) {
 			wrong("metadata.%s: value: it %s", key, mcp.NotMetadataValue(v.Value))
 		case v.From != "":
 			if _, err := policy.CompileValue(v.From); err != nil {
-				wrong("metadata.%s: from: %w; a fixed text is value: in place of from:", key, err)
+				wrong("metadata.%s: from: %w; for a fixed text write value in place of from", key, err)
 			}
 		}
 	}

@@ -46,6 +46,14 @@ func TestEntriesThatRestrictNothing(t *testing.T) {
 
 // What is to be known, and is no mistake in any deployment, is no note: --strict takes it.
 func TestStrictTakesInformation(t *testing.T) {
+	for _, v := range os.Environ() { // A run of all tests has variables of its own.
+		if name, value, _ := strings.Cut(v, "="); strings.HasPrefix(name, "MCPEDGE_") {
+			t.Setenv(name, value) // restores it afterwards
+			if err := os.Unsetenv(name); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 	dir := t.TempDir()
 	for name, content := range map[string]string{
 		"keys.yaml": "- {name: a, sha256: 5189ab43e0f0e12095311b9aa9c1e69e624f760ea8d8bc3ed2d105f87642ee43}\n",
