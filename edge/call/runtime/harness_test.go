@@ -123,6 +123,8 @@ func (h *house) cancelLocal(id string) {
 type testRunner struct {
 	h  *house
 	id string
+	// sent means that it is that of the replica to which the request was sent, and not of one that took the call over.
+	sent bool
 }
 
 func (x *testRunner) Run(ctx context.Context, round *medium.Record, events *Driver) *call.Reply {
@@ -164,7 +166,9 @@ func (x *testRunner) Done(how call.How, _ *call.Reply) {
 	x.h.mu.Lock()
 	defer x.h.mu.Unlock()
 	x.h.overs[x.id] = append(x.h.overs[x.id], how)
-	delete(x.h.local, x.id)
+	if x.sent { // Another replica that took the call over ends its own run alone.
+		delete(x.h.local, x.id)
+	}
 }
 
 // client is a client that has sent a request, or reads its stream.
@@ -196,7 +200,7 @@ func (h *house) send(r *Replica, id string, p plan) *client {
 	k.r = r
 	g := new(Group)
 	r.Init(g, 1)
-	k.call = g.Add(ctx, rec, &testRunner{h: h, id: id})
+	k.call = g.Add(ctx, rec, &testRunner{h: h, id: id, sent: true})
 	h.mu.Lock()
 	if h.local == nil {
 		h.local = map[string]*Driver{}
