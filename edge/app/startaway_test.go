@@ -14,7 +14,7 @@ import (
 )
 
 // TestAStartWithoutStateRefuses: a replica that starts while its state is away answers clients with 503 at once, so that a load balancer
-// asks another one, and ends when it is told to.
+// asks another one, and ends when it is stopped.
 func TestAStartWithoutStateRefuses(t *testing.T) {
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -43,7 +43,7 @@ func (r *round) confirm(ctx context.Context, args json.RawMessage) (*mcp.InputRe
 	return r.ask(ctx, args)
 }
 
-// knowsAll reports whether the caller has given all confirmations lately that the round requires.
+// knowsAll reports whether all confirmations that the round requires are remembered for the caller.
 func (r *round) knowsAll(ctx context.Context) (bool, error) {
 	if r.call.Principal.Anonymous() {
 		return false, nil

@@ -2,7 +2,6 @@ package reflect
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,34 +34,6 @@ func (a *Adapter) Canonical(tool string, arguments []byte) (_ []byte, err error)
 	}
 	c := newCanon(knownTypes{m.types, m.any}, arguments)
 	return c.root(m.methods[tool].desc.Input())
-}
-
-// Confirmation returns what the user must confirm before each call of a tool, in the words of the service;
-// required is false if nothing.
-func (a *Adapter) Confirmation(tool string) (message string, required bool) {
-	m, _ := a.current()
-	if m == nil || m.methods[tool] == nil {
-		return "", false
-	}
-	ask := m.methods[tool].options.GetConfirm()
-	if message = ask.GetMessage(); ask != nil && message == "" {
-		message = "Run “" + m.methods[tool].tool.Title + "”?"
-	}
-	return message, ask != nil
-}
-
-// confirmedKey is the key of a context of a call that the user has confirmed.
-type confirmedKey struct{}
-
-// Confirmed returns the context of a call that the user has confirmed.
-func (a *Adapter) Confirmed(ctx context.Context) context.Context {
-	return context.WithValue(ctx, confirmedKey{}, true)
-}
-
-// unconfirmed reports whether a round begins a call that requires a confirmation, which it does not have: the service was learned
-// again after the edge had asked for Confirmation.
-func (c *call) unconfirmed() bool {
-	return c.method.options.GetConfirm() != nil && c.events.ctx.Value(confirmedKey{}) == nil
 }
 
 // sameForAll returns an error if the JSON of a message is not canonical: the policy and the schema

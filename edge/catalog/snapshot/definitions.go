@@ -10,8 +10,9 @@ import (
 	"github.com/mcpedge/mcpedge/edge/catalog/lock"
 )
 
-// CompareDefinitions returns how the tools of the backends differ as these list them, whoever sees them: what a lock compares. The names are
-// those of the backend and of its tool, with a slash between them. Changes are sorted by their seriousness.
+// CompareDefinitions returns how the tools of the backends differ as these list them, also those that no caller is shown:
+// what a lock compares. The names are those of the backend and of its tool, with a slash between them. Changes are sorted
+// by their seriousness.
 func CompareDefinitions(before, after *Snapshot) []Change {
 	c := comparison{what: "tool"}
 	now := map[[2]string]*lock.Definition{}

@@ -36,7 +36,7 @@ mcpedge catalog diff OLD [NEW] [--fail KIND] [flags]
         The exit status is 0 if there is no change of the kind of --fail (breaks, changes, widens, words or never; breaks is
         the default) or of a more serious one, 1 if there is one, and 2 if they could not be compared
 mcpedge catalog diff --lock OLD [NEW] [flags]
-        says how the tools differ as their backends list them, whoever sees them: what catalog-lock compares. Everything that
+        says how the tools differ as their backends list them, hidden ones included: what catalog-lock compares. Everything that
         differs fails, unless --fail is given. The name of a tool is that of its backend, a slash and its own
 mcpedge catalog accept LOCK NEW TOOL...
         writes what the snapshot NEW has of these tools into the file of a lock, and nothing else. TOOL is BACKEND/TOOL, as diff

@@ -1,0 +1,31 @@
+package reflect
+
+import "context"
+
+// Confirmation returns what the user must confirm before each call of a tool, in the words of the service;
+// required is false if nothing.
+func (a *Adapter) Confirmation(tool string) (message string, required bool) {
+	m, _ := a.current()
+	if m == nil || m.methods[tool] == nil {
+		return "", false
+	}
+	ask := m.methods[tool].options.GetConfirm()
+	if message = ask.GetMessage(); ask != nil && message == "" {
+		message = "Run “" + m.methods[tool].tool.Title + "”?"
+	}
+	return message, ask != nil
+}
+
+// confirmedKey is the key of a context of a call that the user has confirmed.
+type confirmedKey struct{}
+
+// Confirmed returns the context of a call that the user has confirmed.
+func (a *Adapter) Confirmed(ctx context.Context) context.Context {
+	return context.WithValue(ctx, confirmedKey{}, true)
+}
+
+// unconfirmed reports whether a round begins a call that requires a confirmation, which it does not have: the service was learned
+// again after the edge had asked for Confirmation.
+func (c *call) unconfirmed() bool {
+	return c.method.options.GetConfirm() != nil && c.events.ctx.Value(confirmedKey{}) == nil
+}
