@@ -27,7 +27,7 @@ func (c *Control) record(ctx context.Context, call *mcp.Call, backend, task stri
 	}
 	r := audit.Record{
 		Who:  audit.WhoOf(&call.Principal),
-		Call: call.ID, Task: task, Round: call.Round, Attempt: call.Attempt, Set: call.Set, Method: string(call.Method), Target: call.Params.Target, Shown: call.Params.Shown, Via: call.Params.Via(),
+		Call: call.ID, Task: task, Round: call.Round, Attempt: call.Attempt, Set: call.Set, Method: string(call.Method), Target: call.Params.Target, Shown: call.Params.Shown(), Via: call.Params.Via(),
 		Backend: backend, Verdict: v,
 	}
 	if a := telemetry.AuditedRequest(ctx); a != nil {
@@ -35,7 +35,7 @@ func (c *Control) record(ctx context.Context, call *mcp.Call, backend, task stri
 	}
 	arguments := audit.CallArguments{Effective: call.Params.Arguments}
 	if call.Params.Added != nil && arguments.Effective != nil {
-		if arguments.Sent = call.Params.Sent; arguments.Sent == nil {
+		if arguments.Sent = call.Params.Sent.Arguments; arguments.Sent == nil {
 			arguments.Sent = json.RawMessage("{}")
 		}
 	}

@@ -161,6 +161,6 @@ func (c *Control) decidedTask(ctx context.Context, call *mcp.Call, task *mcp.Tas
 		a.Target, a.Backend = t.Name, t.Backend
 	}
 	named := *call
-	named.Params.Target, named.Params.Arguments = t.Name, nil
+	named.Params = mcp.Params{Target: t.Name} // not what was sent: the task's id
 	return c.record(ctx, &named, t.Backend, print, v, err)
 }

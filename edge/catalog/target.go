@@ -69,12 +69,12 @@ func (c *Catalog) resolve(ctx context.Context, rules *revision.Rules, call *mcp.
 		return err
 	}
 	var err error
-	t.shown = call.Params.Requested()
+	t.shown = call.Params.Sent.Target
 	if t.view, err = c.views.forCall(ctx, call); err != nil {
 		return err
 	}
 	t.Access = t.view.access
-	if call.Backend != "" && call.Params.Shown == "" {
+	if call.Backend != "" && call.Params.Shown() == "" {
 		t.shown = t.view.shownName(call)
 	}
 	switch features := &t.view.Features; {

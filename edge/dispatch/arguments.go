@@ -55,7 +55,7 @@ func (r *round) canonical(t *catalog.Tool) {
 	case err != nil:
 		r.unread = mcp.Errorf(mcp.KindInvalidParams, "params.arguments: %v", err)
 	case !bytes.Equal(out, args):
-		r.replaceArguments(out)
+		r.call.Params.Arguments = out
 	}
 }
 
@@ -84,16 +84,8 @@ func (r *round) withoutNulls(read func(args []byte) []byte) {
 		return
 	}
 	if changed := read(args); len(changed) != len(args) {
-		r.replaceArguments(changed)
+		r.call.Params.Arguments = changed
 	}
-}
-
-// replaceArguments replaces the round's call with a copy that has other arguments. The caller's
-// call is not changed.
-func (r *round) replaceArguments(changed json.RawMessage) {
-	call := *r.call
-	call.Params.ReplaceArguments(changed)
-	r.call, r.rewritten = &call, true
 }
 
 // survey bounds the values in a member of the params and rejects objects with duplicate names.

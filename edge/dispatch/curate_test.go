@@ -74,8 +74,8 @@ func TestPinnedArguments(t *testing.T) {
 		if err != nil || out.Content[0].Text != "called one/find "+want {
 			t.Errorf("%s: %s, %v; want %s", sent, reply.Result, err, want)
 		}
-		if p := &call.Params; string(p.SentArguments()) != sent || string(p.Arguments) != want || call.Backend != "one" {
-			t.Errorf("%s: the call has %s, sent as %s, of %q", sent, p.Arguments, p.SentArguments(), call.Backend)
+		if p := &call.Params; string(p.Sent.Arguments) != sent || string(p.Arguments) != want || call.Backend != "one" {
+			t.Errorf("%s: the call has %s, sent as %s, of %q", sent, p.Arguments, p.Sent.Arguments, call.Backend)
 		}
 	}
 }
@@ -210,7 +210,7 @@ func TestPinsOfLaterRounds(t *testing.T) {
 	for what, err := range map[string]error{
 		"another claim":        later(first.Params.Arguments, `"other"`),
 		"no claim":             later(first.Params.Arguments, ``),
-		"without the pins":     later(first.Params.SentArguments(), `"acme"`),
+		"without the pins":     later(first.Params.Sent.Arguments, `"acme"`),
 		"with another value":   later(json.RawMessage(strings.Replace(string(first.Params.Arguments), "acme", "other", 1)), `"acme"`),
 		"with one more":        later(json.RawMessage(strings.Replace(string(first.Params.Arguments), `{`, `{"tenant_id":"other",`, 1)), `"acme"`),
 		"with another's value": later(json.RawMessage(strings.Replace(string(first.Params.Arguments), "acme", "other", 1)), `"other2"`),

@@ -55,8 +55,8 @@ func TestRenamed(t *testing.T) {
 				t.Errorf("%s %s: %s, %v; want %s", method, name, reply.Result, err, want)
 			}
 			p := &call.Params
-			if p.Target != "a_find" || p.Shown != name || p.Requested() != name || call.Backend != "one" || string(p.Raw) != `{"arguments":{"name":"x"},"name":"a_find"}` {
-				t.Errorf("%s %s: the resolved call has %q, shown as %q, of the backend %q, and the params %s", method, name, p.Target, p.Shown, call.Backend, p.Raw)
+			if p.Target != "a_find" || p.Shown() != name || p.Sent.Target != name || call.Backend != "one" || string(p.Raw()) != `{"arguments":{"name":"x"},"name":"a_find"}` {
+				t.Errorf("%s %s: the resolved call has %q, shown as %q, of the backend %q, and the params %s", method, name, p.Target, p.Shown(), call.Backend, p.Raw())
 			}
 		}
 		for _, name := range []string{"a_find", "find"} {
@@ -67,8 +67,8 @@ func TestRenamed(t *testing.T) {
 		}
 	}
 	call := request(t, mcp.MethodToolsCall, `{"name":"a_keep"}`)
-	if _, err := d.Call(t.Context(), rules(t, modern), call, nil); err != nil || call.Params.Shown != "" || call.Backend != "" {
-		t.Errorf("a tool that is not renamed: shown as %q, bound to %q, %v", call.Params.Shown, call.Backend, err)
+	if _, err := d.Call(t.Context(), rules(t, modern), call, nil); err != nil || call.Params.Shown() != "" || call.Backend != "" {
+		t.Errorf("a tool that is not renamed: shown as %q, bound to %q, %v", call.Params.Shown(), call.Backend, err)
 	}
 }
 
@@ -158,7 +158,7 @@ func TestRenamedPromptIsCompleted(t *testing.T) {
 	if err != nil || !strings.Contains(string(reply.Result), "greet/who/a") {
 		t.Fatalf("%s, %v", reply.Result, err)
 	}
-	if got := string(call.Params.Raw); !strings.Contains(got, `"name":"greet"`) || strings.Contains(got, "hello") {
+	if got := string(call.Params.Raw()); !strings.Contains(got, `"name":"greet"`) || strings.Contains(got, "hello") {
 		t.Errorf("the params are %s", got)
 	}
 }

@@ -34,7 +34,7 @@ func (r *round) unwrap() error {
 		r.target.Repeatable = r.call.Method.Repeatable()
 	}
 	if r.rules.Stateless && r.call.Header != nil {
-		return catalog.CheckOwnHeader(r.call.Header, params.Wrapped.Tool, params.Requested())
+		return catalog.CheckOwnHeader(r.call.Header, params.Wrapped.Tool, params.Sent.Target)
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ const maxQuoted = 200
 func (r *round) question(obligations []policy.Obligation, args json.RawMessage) string {
 	var b strings.Builder
 	var tool excerpt
-	tool.quoted(r.call.Params.Requested(), mcp.MaxName)
+	tool.quoted(r.call.Params.Sent.Target, mcp.MaxName)
 	_, _ = fmt.Fprintf(&b, "The tool %s of the backend %q is about to be called.", tool.text, r.named.Tool.Owner.Name())
 	for i := range obligations {
 		b.WriteString("\n\n" + obligations[i].Text(func(path []string) string { return quotedAt(args, path) }))
@@ -30,7 +30,7 @@ func (r *round) question(obligations []policy.Obligation, args json.RawMessage) 
 	}
 	shown := args
 	if r.call.Params.Added != nil { // The client does not know what the edge adds.
-		shown = r.call.Params.Sent
+		shown = r.call.Params.Sent.Arguments
 	}
 	if text := shownArguments(shown); text != "" && text != "{}" {
 		b.WriteString("\n\nArguments: " + text)

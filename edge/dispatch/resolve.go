@@ -98,11 +98,8 @@ func (r *round) rename() {
 	params, name := &r.call.Params, r.named.Policy.Name
 	switch c := r.named.Completion; {
 	case r.call.Method == mcp.MethodToolsCall || r.call.Method == mcp.MethodPromptsGet:
-		if params.Target != name {
-			params.Rename(name)
-			r.call.Backend = r.named.Backend.Name()
-		} else if params.Wrapped != nil {
-			r.call.Backend = r.named.Backend.Name()
+		if params.Target != name || params.Wrapped != nil {
+			params.Target, r.call.Backend = name, r.named.Backend.Name()
 		}
 	case c != nil && c.Prompt && c.Target != name:
 		params.RenameRef(name)
@@ -139,15 +136,9 @@ func (r *round) given() policy.Arguments {
 
 // take makes a resolved round that of a call with the same params.
 func (r *round) take(call *mcp.Call) {
-	resolved := r.call
 	r.call, r.misfits, r.before = withOwnState(call)
 	if r.before.asked() { // The only question was that of the edge.
 		r.answer = r.answerTo(confirmKey)
 		r.call.Responses = r.before.kept()
-	}
-	if r.rewritten {
-		own := *r.call
-		own.Params.Arguments, own.Params.Raw = resolved.Params.Arguments, resolved.Params.Raw
-		r.call = &own
 	}
 }

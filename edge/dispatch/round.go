@@ -32,8 +32,6 @@ type round struct {
 	target mcp.Target
 	// allowedBy is the policy rule that allows the round; empty without a policy.
 	allowedBy string
-	// rewritten is true if the call's arguments were replaced by those that the backend reads.
-	rewritten bool
 
 	// misfits are those of the previous rounds.
 	misfits misfits

@@ -16,7 +16,7 @@ import (
 )
 
 // in returns a request in a set.
-func in(t *testing.T, set string, method mcp.Method, params string) *mcp.Call {
+func in(t testing.TB, set string, method mcp.Method, params string) *mcp.Call {
 	call := request(t, method, params)
 	call.Set = set
 	return call

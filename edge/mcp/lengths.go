@@ -61,7 +61,7 @@ func checkKeys(where string, object json.RawMessage) error {
 }
 
 // checkTarget checks the length of the request's target.
-func (p *Params) checkTarget(member string) error {
+func (p *Sent) checkTarget(member string) error {
 	if member == "uri" {
 		return CheckURI(member, p.Target)
 	}
@@ -69,7 +69,7 @@ func (p *Params) checkTarget(member string) error {
 }
 
 // checkNames checks the length of names other than the request's target.
-func (p *Params) checkNames(method Method) error {
+func (p *Sent) checkNames(method Method) error {
 	switch method {
 	case MethodInitialize:
 		if err := checkString("protocolVersion", p.Version, MaxName); err != nil {
@@ -84,7 +84,7 @@ func (p *Params) checkNames(method Method) error {
 	return nil
 }
 
-func (p *Params) checkCompletion() error {
+func (p *Sent) checkCompletion() error {
 	err := membersOf(p.Ref, func(key []byte, value json.RawMessage) error {
 		switch string(key) {
 		case "uri":

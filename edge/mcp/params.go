@@ -6,28 +6,15 @@ import (
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 )
 
-// Params is a request's params, opened one level deep, once, for every method: each member is the
-// raw JSON value, nil if absent or null. All of it aliases the body.
-type Params struct {
-	// Raw is the whole object, nulls included; nil when the request had no params.
-	Raw json.RawMessage
-	// Target is the value that Mcp-Name mirrors and spans name: the member with the method's
-	// target, a tool's or prompt's `name` or a resource's `uri`. HasTarget is false if the member
-	// is absent or not a string, and for a method without one.
-	//
-	// In a call that is bound to a backend (Call.Backend), the name of a tool or prompt is the
-	// canonical one: the backend's own, after its prefix. Otherwise it is the one that clients see.
+// Sent is the params of a request as the client sent them, opened one level deep, once, for every method: each member is the raw JSON
+// value, nil if absent or null. All of it aliases the body. It does not change after Parse, but for Unwrap and Resume, which read it anew.
+type Sent struct {
+	// raw is the whole object, nulls included; nil when the request had no params.
+	raw json.RawMessage
+	// Target is the value that Mcp-Name mirrors: the member with the method's target, a tool's or prompt's `name` or a resource's `uri`.
+	// HasTarget is false if the member is absent or not a string, and for a method without one.
 	Target    string
 	HasTarget bool
-	// Shown is the name that the client used for Target. Empty means Target itself.
-	Shown string
-	// Added are the members of Arguments that the edge added, as an object, and Sent the arguments
-	// without them, as the client sent them, which may be nil. A nil Added means that Arguments are
-	// the client's.
-	Sent, Added json.RawMessage
-	// Wrapped is the client's own request if it made this one through a tool of the edge: the other fields
-	// are as if the client had made it directly. nil means that it did.
-	Wrapped *Wrapped
 
 	Arguments      json.RawMessage // tools/call, prompts/get
 	Cursor         json.RawMessage // lists
@@ -98,12 +85,21 @@ func ParamsOf(msg jsonrpc.Message) (*Params, error) {
 }
 
 // Parse parses the params of a message that jsonrpc.Parse accepted, or a copy of them, with the
-// message's outline; without one it scans them again. It fails, and leaves p zero, if a member that
+// message's outline; without one it scans them again. What is decided is what was sent. It fails, and leaves p zero, if a member that
 // is read is duplicated, because another reader may take the other value, if `_meta` is not absent,
 // null or an object, and if something is longer than MaxURI, MaxName or MaxClientInfo.
 func (p *Params) Parse(method Method, raw json.RawMessage, outline *jsonrpc.Outline) error {
-	*p = Params{Raw: raw}
-	if len(raw) == 0 {
+	*p = Params{}
+	if err := p.Sent.parse(method, raw, outline); err != nil {
+		*p = Params{}
+		return Errorf(KindInvalidParams, "params: %v", err)
+	}
+	p.Target, p.Arguments, p.Ref = p.Sent.Target, p.Sent.Arguments, p.Sent.Ref
+	return nil
+}
+
+func (p *Sent) parse(method Method, raw json.RawMessage, outline *jsonrpc.Outline) error {
+	if p.raw = raw; len(raw) == 0 {
 		return nil
 	}
 	target, targeted, hasNull := method.target(), false, false
@@ -161,11 +157,7 @@ func (p *Params) Parse(method Method, raw json.RawMessage, outline *jsonrpc.Outl
 	if err == nil {
 		err = p.checkNames(method)
 	}
-	if err != nil {
-		*p = Params{}
-		return Errorf(KindInvalidParams, "params: %v", err)
-	}
-	return nil
+	return err
 }
 
 // parse parses a `_meta` in params with an outline.

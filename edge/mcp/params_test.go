@@ -77,7 +77,7 @@ func TestNullIsAbsent(t *testing.T) {
 	if err != nil || p.HasTarget {
 		t.Fatalf("%+v, %v", p, err)
 	}
-	if p.Raw = nil; !reflect.DeepEqual(*p, Params{}) {
+	if p.raw = nil; !reflect.DeepEqual(*p, Params{}) {
 		t.Errorf("null is there: %+v", p)
 	}
 	metas := []string{"progressToken", MetaVersion, MetaClientInfo, MetaCapabilities, MetaLogLevel, MetaTraceParent, MetaTraceState, MetaBaggage}
@@ -141,7 +141,7 @@ func TestMembersOccurOnce(t *testing.T) {
 		if AsError(err).Kind != KindInvalidParams || !strings.Contains(err.Error(), `"`+twice+`" occurs more than once`) {
 			t.Errorf("%s: error %v, want one about %q", params, err, twice)
 		}
-		if p.Raw != nil || p.Arguments != nil {
+		if p.Raw() != nil || p.Arguments != nil {
 			t.Errorf("%s: params are kept", params)
 		}
 	}

@@ -33,8 +33,8 @@ var unwrappers = map[string]func(*Call) error{ToolCall: (*Call).unwrapTool, Tool
 // Wraps reports whether calls of a tool of the edge are unwrapped.
 func Wraps(tool string) bool { return unwrappers[tool] != nil }
 
-// Unwrap changes a call of a tool that Wraps to the request that its arguments describe, also in Params.Raw, which is copied. It fails, and
-// changes nothing, if they describe none. The caller has checked that no member is repeated.
+// Unwrap changes a call of a tool that Wraps to the request that its arguments describe, also in Params.Sent, whose text is copied. It
+// fails, and changes nothing, if they describe none. The caller has checked that no member is repeated.
 func (c *Call) Unwrap() error { return unwrappers[c.Params.Target](c) }
 
 // unwrapTool unwraps a call of ToolCall, whose arguments have a name and perhaps arguments.
@@ -62,10 +62,8 @@ func (c *Call) unwrapTool() error {
 		}
 		arguments = json.RawMessage("{}")
 	}
-	p.Wrapped = &Wrapped{Tool: p.Target, Arguments: p.Arguments}
-	p.Target, p.HasTarget, p.Shown = text, true, ""
-	p.Raw = replaced(p.Raw, "name", jsonrpc.AppendString(nil, text))
-	p.ReplaceArguments(arguments)
+	raw := replaced(p.raw, "name", jsonrpc.AppendString(nil, text))
+	p.unwrap(replaced(raw, "arguments", arguments), text, arguments)
 	return nil
 }
 
@@ -83,11 +81,17 @@ func (c *Call) unwrapRead() error {
 	if err := CheckURI("arguments.uri", uri); err != nil {
 		return err
 	}
-	p.Wrapped = &Wrapped{Tool: p.Target, Arguments: p.Arguments}
-	c.Method, p.Target, p.HasTarget, p.Shown, p.Arguments = MethodResourcesRead, uri, true, "", nil
-	p.Raw = without(p.Raw, "name", "arguments", "task", "uri")
-	p.Raw = replaced(p.Raw, "uri", jsonrpc.AppendString(nil, uri))
+	c.Method = MethodResourcesRead
+	raw := without(p.raw, "name", "arguments", "task", "uri")
+	p.unwrap(replaced(raw, "uri", jsonrpc.AppendString(nil, uri)), uri, nil)
 	return nil
+}
+
+// unwrap makes params those of the request that a call of a tool of the edge describes.
+func (p *Params) unwrap(raw json.RawMessage, target string, arguments json.RawMessage) {
+	p.Wrapped = &Wrapped{Tool: p.Target, Arguments: p.Arguments}
+	p.raw, p.Sent.Target, p.Sent.Arguments = raw, target, arguments
+	p.Target, p.Arguments = target, arguments
 }
 
 // members returns the members of the arguments of a tool of the edge by their names, nil for one that is absent. It fails if the
@@ -136,7 +140,7 @@ func (c *Call) Bound() (method Method, name string, arguments json.RawMessage) {
 	if w := c.Params.Wrapped; w != nil {
 		return MethodToolsCall, w.Tool, w.Arguments
 	}
-	return c.Method, c.Params.Requested(), c.Params.SentArguments()
+	return c.Method, c.Params.Sent.Target, c.Params.Sent.Arguments
 }
 
 // Tool returns the name of the tool by which a call is charged: the canonical one in tools/call, or the tool of the edge through which

@@ -24,10 +24,10 @@ func TestUnwrap(t *testing.T) {
 	} {
 		c := parse(arguments)
 		p := &c.Params
-		if err := c.Unwrap(); err != nil || c.Method != MethodToolsCall || p.Via() != ToolCall || string(p.Raw) != want || p.Shown != "" || p.Added != nil {
-			t.Errorf("%s: %s, %v; want %s", arguments, p.Raw, err, want)
+		if err := c.Unwrap(); err != nil || c.Method != MethodToolsCall || p.Via() != ToolCall || string(p.Raw()) != want || p.Shown() != "" || p.Added != nil {
+			t.Errorf("%s: %s, %v; want %s", arguments, p.Raw(), err, want)
 		}
-		again, err := ParamsOf(jsonrpc.Message{Method: "tools/call", Params: p.Raw})
+		again, err := ParamsOf(jsonrpc.Message{Method: "tools/call", Params: p.Raw()})
 		if err != nil || again.Target != p.Target || string(again.Arguments) != string(p.Arguments) || string(again.Task) != "{}" {
 			t.Errorf("%s: read again it is %+v, %v", arguments, again, err)
 		}
@@ -38,7 +38,7 @@ func TestUnwrap(t *testing.T) {
 	for _, arguments := range []string{`null`, `[]`, `"a"`, `{}`, `{"name":1}`, `{"name":"a","arguments":1}`, `{"name":"a","arguments":[]}`, `{"name":"a","x":1}`, `{"name":"` + strings.Repeat("a", MaxName+1) + `"}`} {
 		c := parse(arguments)
 		p, before := &c.Params, c.Params
-		if err := c.Unwrap(); err == nil || string(p.Raw) != string(before.Raw) || p.Target != ToolCall || p.Wrapped != nil {
+		if err := c.Unwrap(); err == nil || string(p.Raw()) != string(before.Raw()) || p.Target != ToolCall || p.Wrapped != nil {
 			t.Errorf("%.40s: %v, %+v", arguments, err, p)
 		}
 	}
@@ -63,10 +63,10 @@ func TestUnwrapRead(t *testing.T) {
 	if err := c.Unwrap(); err != nil || c.Method != MethodResourcesRead || c.Params.Target != "a://b" || c.Params.Arguments != nil || c.Params.Task == nil {
 		t.Fatalf("%+v, %v", c, err)
 	}
-	if got := string(c.Params.Raw); got != `{"_meta":{"progressToken":1},"uri":"a://b"}` {
+	if got := string(c.Params.Raw()); got != `{"_meta":{"progressToken":1},"uri":"a://b"}` {
 		t.Errorf("the params are %s", got)
 	}
-	if again, err := ParamsOf(jsonrpc.Message{Method: "resources/read", Params: c.Params.Raw}); err != nil || again.Target != "a://b" || string(again.Meta.ProgressToken) != "1" {
+	if again, err := ParamsOf(jsonrpc.Message{Method: "resources/read", Params: c.Params.Raw()}); err != nil || again.Target != "a://b" || string(again.Meta.ProgressToken) != "1" {
 		t.Errorf("read again they are %+v, %v", again, err)
 	}
 	if method, name, sent := c.Bound(); method != MethodToolsCall || name != ToolReadResource || string(sent) != `{"uri":"a://\u0062"}` {
@@ -78,7 +78,7 @@ func TestUnwrapRead(t *testing.T) {
 	for _, arguments := range []string{`null`, `[]`, `{}`, `{"uri":1}`, `{"uri":""}`, `{"uri":"a://b","x":1}`, `{"uri":"` + strings.Repeat("a", MaxURI+1) + `"}`} {
 		c := parse(arguments)
 		before := c.Params
-		if err := c.Unwrap(); err == nil || c.Method != MethodToolsCall || string(c.Params.Raw) != string(before.Raw) || c.Params.Target != ToolReadResource || c.Params.Wrapped != nil {
+		if err := c.Unwrap(); err == nil || c.Method != MethodToolsCall || string(c.Params.Raw()) != string(before.Raw()) || c.Params.Target != ToolReadResource || c.Params.Wrapped != nil {
 			t.Errorf("%.40s: %v, %+v", arguments, err, c)
 		}
 	}

@@ -49,9 +49,9 @@ func (t *Tasks) callTool(ctx context.Context, rules *revision.Rules, c *mcp.Call
 	case wanted && !s.Optional && !s.Required:
 		return mcp.Reply{}, mcp.Errorf(mcp.KindMethodNotFound, "the tool %q cannot be called as a task: leave out params.task", requested(c))
 	case s.Required && rules.Stateless && !declared:
-		return mcp.Reply{}, era.TasksUndeclared("the tool " + c.Params.Requested())
+		return mcp.Reply{}, era.TasksUndeclared("the tool " + c.Params.Sent.Target)
 	case s.Required && !rules.Stateless && !wanted:
-		return mcp.Reply{}, mcp.Errorf(mcp.KindMethodNotFound, "the tool %q can only be called as a task: %s", c.Params.Requested(), how(rules))
+		return mcp.Reply{}, mcp.Errorf(mcp.KindMethodNotFound, "the tool %q can only be called as a task: %s", c.Params.Sent.Target, how(rules))
 	case !declared && !wanted:
 		return t.next.Call(ctx, rules, c, sink)
 	}
@@ -72,7 +72,7 @@ func (t *Tasks) callTool(ctx context.Context, rules *revision.Rules, c *mcp.Call
 // requested returns the name of the tool that the client called, or that of the edge through which it made another request.
 func requested(c *mcp.Call) string {
 	if c.Method == mcp.MethodToolsCall {
-		return c.Params.Requested()
+		return c.Params.Sent.Target
 	}
 	return c.Params.Via()
 }
@@ -138,7 +138,7 @@ func (t *Tasks) newRunner(ctx context.Context, rules *revision.Rules, c *mcp.Cal
 	if x.origin, err = readOrigin(raw); err == nil {
 		began := medium.Record{Session: id}
 		began.Method, began.Principal, began.Backend = c.Method, c.Principal, c.Backend
-		began.Shown, began.Added = c.Params.Shown, bytes.Clone(c.Params.Added)
+		began.Shown, began.Added = c.Params.Shown(), bytes.Clone(c.Params.Added)
 		first, err = x.origin.call(&began, x.session)
 	}
 	if err != nil {

@@ -31,7 +31,7 @@ type response struct {
 
 // originOf returns the origin of a request.
 func originOf(c *mcp.Call) *origin {
-	o := &origin{Call: c.ID, Params: c.Params.Raw, Asked: max(c.Round, 1) - 1, State: c.State}
+	o := &origin{Call: c.ID, Params: c.Params.Raw(), Asked: max(c.Round, 1) - 1, State: c.State}
 	for _, r := range c.Responses {
 		o.Responses = append(o.Responses, response{r.Key, r.Method, r.Result})
 	}

@@ -63,7 +63,7 @@ func (o *origin) call(r *medium.Record, s *state.Session) (mcp.Call, error) {
 	if err := c.Params.Parse(r.Method, o.Params, nil); err != nil {
 		return mcp.Call{}, err
 	}
-	c.Params.Resume(r.Shown, r.Added)
+	c.Params.Resume(r.Shown, r.Via, r.Added)
 	c.Params.Meta.ProgressToken = progressToken
 	for _, a := range o.Responses {
 		c.Responses = append(c.Responses, mcp.InputResponse{Key: a.Key, Method: a.Method, Result: a.Result})

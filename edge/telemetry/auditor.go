@@ -113,8 +113,8 @@ func (op *Operation) audit(ctx context.Context, r *Request) context.Context {
 
 // name sets the names of what params name.
 func (a *Audited) name(params *mcp.Params) {
-	if a.Target == "" || params.Shown != "" || params.Wrapped != nil {
-		a.Target, a.Shown, a.Via = cut(params.Target, maxTarget), cut(params.Shown, maxTarget), params.Via()
+	if a.Target == "" || params.Shown() != "" || params.Wrapped != nil {
+		a.Target, a.Shown, a.Via = cut(params.Target, maxTarget), cut(params.Shown(), maxTarget), params.Via()
 	}
 }
 

@@ -160,7 +160,7 @@ func (t *Telemetry) Begin(ctx context.Context, r *Request) (context.Context, Ope
 	case aboutTask(r.Method): // its id gives access to its result
 		op.task = SessionPrint(r.Params.Target)
 	default:
-		op.asked, op.shown = mcp.Shown(targetOf(r.Params), maxAsked), mcp.Shown(r.Params.Shown, maxAsked)
+		op.asked, op.shown = mcp.Shown(targetOf(r.Params), maxAsked), mcp.Shown(r.Params.Shown(), maxAsked)
 		op.via = r.Params.Via()
 	}
 	if r.Backend != "" {
@@ -183,8 +183,8 @@ func (op *Operation) Found(method mcp.Method, params *mcp.Params, backend string
 		return
 	}
 	op.unwrapped(method, params)
-	if params.Shown != "" || params.Wrapped != nil {
-		op.asked, op.shown, op.via = mcp.Shown(params.Target, maxAsked), mcp.Shown(params.Shown, maxAsked), params.Via()
+	if params.Shown() != "" || params.Wrapped != nil {
+		op.asked, op.shown, op.via = mcp.Shown(params.Target, maxAsked), mcp.Shown(params.Shown(), maxAsked), params.Via()
 		if op.via != "" && op.span != nil && op.t.content && op.series.method == mcp.MethodToolsCall {
 			op.span.SetAttributes(AttrArguments.String(string(params.Arguments)))
 		}

@@ -37,14 +37,21 @@ func newTelemetry(t testing.TB, o Options) *Telemetry {
 }
 
 var (
-	callParams = mcp.Params{Target: "echo", HasTarget: true}
+	callParams = paramsOf(`{"name":"echo"}`)
 	// tracedParams are of a client that wants no span.
-	tracedParams = mcp.Params{Target: "echo", HasTarget: true, Meta: mcp.Meta{
-		TraceParent: json.RawMessage(`"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"`),
-	}}
-	callInfo = json.RawMessage(`{"name":"bench","version":"1"}`)
-	callID   = jsonrpc.IntID(7)
+	tracedParams = paramsOf(`{"name":"echo","_meta":{"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"}}`)
+	callInfo     = json.RawMessage(`{"name":"bench","version":"1"}`)
+	callID       = jsonrpc.IntID(7)
 )
+
+// paramsOf returns the params of a tools/call.
+func paramsOf(raw string) mcp.Params {
+	var p mcp.Params
+	if err := p.Parse(mcp.MethodToolsCall, json.RawMessage(raw), nil); err != nil {
+		panic(err)
+	}
+	return p
+}
 
 // call is one call as an era observes it.
 func call(ctx context.Context, t *Telemetry) {
@@ -108,7 +115,7 @@ func TestUnknownNamesMakeNoSeries(t *testing.T) {
 		name := string(jsonrpc.AppendString(nil, "made up "+jsonrpc.IntID(int64(i)).Raw()))
 		for _, m := range []mcp.Method{mcp.MethodToolsCall, mcp.MethodPromptsGet, mcp.Method(name)} {
 			_, op := tel.Begin(t.Context(), &Request{
-				Method: m, ID: callID, Params: &mcp.Params{Target: name, HasTarget: true}, Version: "v", Client: name,
+				Method: m, ID: callID, Params: &mcp.Params{Target: name}, Version: "v", Client: name,
 			})
 			op.End(&Outcome{Kind: mcp.KindUnknownTool, Code: -32602})
 		}
@@ -134,7 +141,7 @@ func TestLine(t *testing.T) {
 	h := NewHandler(&out, true, level, "r1")
 	tel := newTelemetry(t, Options{Logger: slog.New(h), Replica: "r1"})
 	end := func(id jsonrpc.ID, o Outcome) {
-		params := mcp.Params{Target: "echo", HasTarget: true, Arguments: json.RawMessage(`{"secret":1}`)}
+		params := paramsOf(`{"name":"echo","arguments":{"secret":1}}`)
 		_, op := tel.Begin(t.Context(), &Request{
 			Method: mcp.MethodToolsCall, ID: id, Params: &params,
 			Version: "v", Session: SessionPrint("the id"), Client: "c",
@@ -242,8 +249,7 @@ func TestContentOfWrappedCalls(t *testing.T) {
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans))
 	tel.tracer = provider.Tracer("test")
 	t.Cleanup(func() { _ = provider.Shutdown(context.Background()) })
-	params := mcp.Params{Target: mcp.ToolCall, HasTarget: true, Arguments: json.RawMessage(`{"name":"echo","arguments":{"x":1}}`)}
-	params.Raw = json.RawMessage(`{"name":"call_tool","arguments":` + string(params.Arguments) + `}`)
+	params := paramsOf(`{"name":"call_tool","arguments":{"name":"echo","arguments":{"x":1}}}`)
 	call := mcp.Call{Method: mcp.MethodToolsCall, Params: params}
 	_, op := tel.Begin(t.Context(), &Request{Method: call.Method, ID: callID, Params: &call.Params})
 	if err := call.Unwrap(); err != nil {
@@ -282,9 +288,7 @@ func TestReadsThroughATool(t *testing.T) {
 	tel.tracer = provider.Tracer("test")
 	t.Cleanup(func() { _ = provider.Shutdown(context.Background()) })
 	tel.Audit(audit)
-	call := mcp.Call{Method: mcp.MethodToolsCall, Params: mcp.Params{
-		Raw: json.RawMessage(`{}`), Target: mcp.ToolReadResource, HasTarget: true, Arguments: json.RawMessage(`{"uri":"crm://a"}`),
-	}}
+	call := mcp.Call{Method: mcp.MethodToolsCall, Params: paramsOf(`{"name":"read_resource","arguments":{"uri":"crm://a"}}`)}
 	_, op := tel.Begin(t.Context(), &Request{Method: call.Method, ID: callID, Params: &call.Params})
 	if err := call.Unwrap(); err != nil {
 		t.Fatal(err)

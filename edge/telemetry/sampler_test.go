@@ -52,7 +52,7 @@ func TestWhatIsNotSampledHasIDs(t *testing.T) {
 	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	meta := mcp.Meta{TraceParent: json.RawMessage(`"` + parent + `"`), TraceState: json.RawMessage(`"a=1"`)}
 	for name, m := range map[string]mcp.Meta{"of the client's trace": meta, "of none": {}} {
-		params := mcp.Params{Meta: m}
+		params := mcp.Params{Sent: mcp.Sent{Meta: m}}
 		ctx, op := tel.Begin(t.Context(), &Request{Method: mcp.MethodToolsCall, Params: &params})
 		sc := op.SpanContext()
 		if !sc.IsValid() || sc.IsSampled() || trace.SpanContextFromContext(ctx).SpanID() != sc.SpanID() || trace.SpanFromContext(ctx).IsRecording() {

@@ -136,7 +136,7 @@ func TestRoundsHoldMemory(t *testing.T) {
 // resolved.
 func TestRoundsFill(t *testing.T) {
 	x := roundsOf(t, mcp.Call{
-		Method: mcp.MethodToolsCall, Principal: mcp.Principal{Subject: "alice"}, Params: mcp.Params{Shown: "shown", Added: []byte(`{}`)},
+		Method: mcp.MethodToolsCall, Principal: mcp.Principal{Subject: "alice"}, Params: mcp.Params{Sent: mcp.Sent{Target: "shown"}, Target: "canonical", Added: []byte(`{}`)},
 	})
 	for _, one := range []struct {
 		do   func()

@@ -29,10 +29,7 @@ func (e *Era) resume(o *medium.Owned, why runtime.Reason) (*runtime.Claimed, err
 	if err := c.First.Params.Parse(r.Method, r.Params, nil); err != nil {
 		return nil, fmt.Errorf("the call's record: %w", err)
 	}
-	c.First.Params.Resume(r.Shown, r.Added)
-	if r.Via != "" {
-		c.First.Params.Wrapped = &mcp.Wrapped{Tool: r.Via}
-	}
+	c.First.Params.Resume(r.Shown, r.Via, r.Added)
 	c.init(e, s, rec, id, s.holder(e))
 	c.Memory.Force(budget.Calls, copies*int64(len(r.Params))) // The memory was admitted when the call began.
 	if err := s.register(e, c, claimed); err != nil {

@@ -62,7 +62,7 @@ func (x *exchange) add(msg jsonrpc.Message) error {
 	}
 	c.init(x.e, x.s, x.rec, msg.ID, x.in.Memory.Holder())
 	c.exchange = x
-	if err := c.Charge(len(c.First.Params.Raw), copies); err != nil {
+	if err := c.Charge(len(msg.Params), copies); err != nil {
 		return err
 	}
 	if err := x.register(c); err != nil {

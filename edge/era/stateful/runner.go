@@ -128,7 +128,7 @@ func (c *runner) Deliver(e runtime.Event) {
 	case e.Begins != nil:
 		r := e.Begins
 		c.Fill(r)
-		r.Params, r.LogLevel, r.Trace, r.Began = c.First.Params.Raw, c.First.LogLevel, telemetry.FormatParent(c.origin), c.op.Began()
+		r.Params, r.LogLevel, r.Trace, r.Began = c.First.Params.Raw(), c.First.LogLevel, telemetry.FormatParent(c.origin), c.op.Began()
 		c.s.mu.Lock()
 		c.stream = r.Stream
 		c.s.mu.Unlock()

@@ -46,7 +46,7 @@ func (e *Era) ask(
 ) ([]byte, error) {
 	state.remember(op)
 	state.Progress, state.Backend = way.progress, cmp.Or(way.backend, state.Backend)
-	if state.Wrapped = call.Params.Wrapped != nil; state.Wrapped || call.Params.Shown != "" {
+	if state.Wrapped = call.Params.Wrapped != nil; state.Wrapped || call.Params.Shown() != "" {
 		state.Name = call.Params.Target
 	}
 	state.Added = call.Params.Added

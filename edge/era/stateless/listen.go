@@ -142,8 +142,9 @@ func (e *Era) permitWatch(ctx context.Context, in *mcp.Incoming, rules *revision
 		Attempt: 1, Method: mcp.MethodSubscribe, Set: in.Set, Envelope: mcp.Envelope{ID: id},
 		Principal: in.Principal, Header: in.Header, HTTP: in.HTTP, From: in.Address,
 	}
-	call.Params.Target, call.Params.HasTarget = uri, true
-	call.Params.Raw = append(jsonrpc.AppendString([]byte(`{"uri":`), uri), '}')
+	if err := call.Params.Parse(call.Method, append(jsonrpc.AppendString([]byte(`{"uri":`), uri), '}'), nil); err != nil {
+		return err
+	}
 	if call.Target, err = e.dispatch.Resolve(ctx, rules, call); err != nil {
 		return err
 	}

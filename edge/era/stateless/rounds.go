@@ -44,12 +44,7 @@ func (e *Era) resume(call *mcp.Call) (sealed, error) {
 			return state, err
 		}
 	}
-	if state.Name != "" && state.Name != params.Target {
-		params.Rename(state.Name)
-	}
-	if state.Added != nil {
-		params.Restore(state.Added)
-	}
+	params.Continue(state.Name, state.Added)
 	var err error
 	call.Responses, err = responses(params.InputResponses, params.RequestState != nil, state.Methods)
 	return state, err

@@ -50,7 +50,7 @@ func request(call *mcp.Call, most int) (req *authv3.CheckRequest, omitted string
 		}
 		about["id"] = v
 	}
-	params, err := show(call.Params.Raw, most)
+	params, err := show(call.Params.Raw(), most)
 	if err != nil {
 		return nil, "", err
 	}
@@ -102,7 +102,7 @@ func httpOf(call *mcp.Call) *authv3.AttributeContext_HttpRequest {
 // unwrapHeaders makes the headers that mirror a call of a tool of the edge those of the request that it wraps. The headers that mirror
 // arguments are removed.
 func unwrapHeaders(headers map[string]string, call *mcp.Call) {
-	for name, value := range map[string]string{"mcp-method": string(call.Method), "mcp-name": mcp.EncodeHeader(call.Params.Requested())} {
+	for name, value := range map[string]string{"mcp-method": string(call.Method), "mcp-name": mcp.EncodeHeader(call.Params.Sent.Target)} {
 		if _, sent := headers[name]; sent {
 			headers[name] = value
 		}

@@ -75,7 +75,10 @@ func TestShown(t *testing.T) {
 // What cannot be shown is denied, also where failures are allowed: a caller chooses what it sends.
 func TestOmittedIsDenied(t *testing.T) {
 	raw := []byte(`{"name":"t","arguments":{"text":"` + strings.Repeat("x", DefaultMaxParams) + `"}}`)
-	call := &mcp.Call{Method: mcp.MethodToolsCall, Params: mcp.Params{Raw: raw}}
+	call := &mcp.Call{Method: mcp.MethodToolsCall}
+	if err := call.Params.Parse(call.Method, raw, nil); err != nil {
+		t.Fatal(err)
+	}
 	for _, open := range []bool{false, true} {
 		c, err := New(Options{Target: "127.0.0.1:1", Open: open})
 		if err != nil {
