@@ -97,7 +97,11 @@ func (g setGuard) Authenticate(r *http.Request) (who mcp.Principal, denied *web.
 		if g.a.current.Load() != in {
 			continue // The principal may lack claims that the conditions in force read. A DPoP proof is then refused as used.
 		}
-		if denied = g.refuse(r, in, in.Sets[name], &who); denied != nil {
+		set := in.Sets[name]
+		if set.When == nil && len(set.Scopes) == 0 { // open to all: no call of refuse, which allocates
+			return who, nil
+		}
+		if denied = g.refuse(r, in, set, who); denied != nil {
 			return mcp.Principal{}, denied
 		}
 		return who, nil
@@ -105,7 +109,8 @@ func (g setGuard) Authenticate(r *http.Request) (who mcp.Principal, denied *web.
 }
 
 // refuse returns why a caller may not use a set, and records it, or nil.
-func (g setGuard) refuse(r *http.Request, in *generation, set *config.OpenSet, who *mcp.Principal) *web.Denial {
+func (g setGuard) refuse(r *http.Request, in *generation, set *config.OpenSet, caller mcp.Principal) *web.Denial {
+	who := &caller
 	denied, v := (*web.Denial)(nil), audit.Verdict{By: audit.BySet, Rule: set.Name}
 	missing, open, failure := mayUse(in.Policy, set, who)
 	if failure != nil {

@@ -17,15 +17,6 @@ type narrowedViews struct {
 	byName sync.Map // of func() *View
 }
 
-// of returns the view of a set of a name.
-func (n *narrowedViews) of(name string, narrow func() *View) *View {
-	made, known := n.byName.Load(name)
-	if !known {
-		made, _ = n.byName.LoadOrStore(name, sync.OnceValue(narrow))
-	}
-	return made.(func() *View)()
-}
-
 // noSet is the set that a view has in place of one that does not exist any more. It has no members.
 var noSet = &overlay.Set{Private: true}
 
@@ -41,7 +32,12 @@ func (v *View) in(name string, c *viewOptions) *View {
 	if set == nil {
 		set = noSet
 	}
-	return v.Narrowed.of(set.Name, func() *View { return v.narrow(set, c) })
+	made, known := v.Narrowed.byName.Load(set.Name)
+	if !known {
+		of := set // Each call would allocate for a variable that the closure shares.
+		made, _ = v.Narrowed.byName.LoadOrStore(set.Name, sync.OnceValue(func() *View { return v.narrow(of, c) }))
+	}
+	return made.(func() *View)()
 }
 
 // viewOptions are what views of sets are made with.
