@@ -6,6 +6,7 @@ import (
 	"path"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -53,7 +54,11 @@ func (c *Config) validateServices() (errs []error) {
 			set[[2]string{b.Name, key}] = i
 		}
 		for _, key := range c.emptyKeys(i) {
-			wrong("%s: it is empty, which is as if it was absent: write a value, or take it out", key)
+			advice := "write a value, or take it out"
+			if key == "prefix" {
+				advice = "for a Service whose names have none, name it among backends; kubernetes.prefix may be empty, for all"
+			}
+			wrong("%s: it is empty, which is as if it was absent: %s", key, advice)
 		}
 		if prefix := filled(b.Prefix, "a", "a"); !ValidPrefix(prefix) {
 			wrong("prefix: %q: use letters, digits, and _ . - /, with {namespace} and {service} for those of the Service", b.Prefix)
@@ -153,6 +158,32 @@ func (c *Config) Discovered(name, kind string) (*Backend, error) {
 	b.validateKind(wrong)
 	c.validateSettings(b, wrong)
 	return b, errors.Join(errs...)
+}
+
+// overridden returns a note for each entry of Kubernetes.Backends with keys that an earlier entry sets for all Services that it matches.
+func (c *Config) overridden() (notes []string) {
+	entries := c.serviceEntries()
+	keys := make([][]string, len(entries))
+	for i := range entries {
+		left := entries[i].keys()
+		for j := 0; j < i && len(left) > 0; j++ {
+			if !covers(entries[j].Name, entries[i].Name) {
+				continue
+			}
+			var lost []string
+			for _, key := range keys[j] {
+				if at := slices.Index(left, key); at >= 0 {
+					lost, left = append(lost, key), slices.Delete(left, at, at+1)
+				}
+			}
+			if len(lost) > 0 {
+				notes = append(notes, fmt.Sprintf("kubernetes.backends[%d] %s: %s: it has no effect: kubernetes.backends[%d] %s comes first and sets it, too: put the entry before that one, or take it out",
+					i, entries[i].Name, strings.Join(lost, ", "), j, entries[j].Name))
+			}
+		}
+		keys[i] = entries[i].keys()
+	}
+	return notes
 }
 
 // unwatched returns a note for each entry of Kubernetes.Backends that matches no Service, since its

@@ -3,6 +3,9 @@ package config
 import (
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -190,5 +193,35 @@ func TestNamesOfEntriesMatch(t *testing.T) {
 				t.Errorf("%q matches %q: %t", text, name, got)
 			}
 		}
+	}
+}
+
+// What an entry sets is noted if an earlier entry sets it for all of its Services, and an empty prefix is refused with what to do instead.
+func TestOverriddenEntries(t *testing.T) {
+	_, first, _ := started(t, `
+kubernetes:
+  backends:
+    - {name: pay/*, timeout: 3s, prefix: pay_}
+    - {name: pay/api, timeout: 4s, prefix: api_}
+    - {name: pay/old-*, timeout: 5s, schemas: full}
+    - {name: "*/api", timeout: 6s}
+`)
+	got := first.Config.Ineffective()
+	want := []string{"kubernetes.backends[1] pay/api: prefix, timeout: it has no effect: kubernetes.backends[0] pay/* comes first", "kubernetes.backends[2] pay/old-*: timeout: it has no effect"}
+	if len(got) != len(want) {
+		t.Fatalf("%q", got)
+	}
+	for i := range want {
+		if !strings.HasPrefix(got[i], want[i]) {
+			t.Errorf("%q, want %q", got[i], want[i])
+		}
+	}
+	file := filepath.Join(t.TempDir(), "edge.yaml")
+	if err := os.WriteFile(file, []byte("kubernetes: {backends: [{name: a/b, prefix: ''}]}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Load("mcpedge", []string{"--config", file}, func(string) (string, bool) { return "", false }, io.Discard)
+	if err == nil || !strings.Contains(err.Error(), "name it among backends") {
+		t.Errorf("an empty prefix: %v", err)
 	}
 }
