@@ -29,7 +29,8 @@ func (p *prober) tools(ctx context.Context, listed []*pb.Tool) {
 		return judgeUnknown(p.findings, what, p.callTool(ctx, what, &pb.CallToolRequest{
 			Name: unknownName, ArgumentsJson: "{}", Context: p.request(newCall(), 1)}))
 	})
-	tried := 0
+	tried, skipped := 0, skippedTools{findings: p.findings}
+	defer skipped.report()
 	for _, t := range listed {
 		calls := p.calls[t.Name]
 		curated := p.trial.curated(p.b.Name(), t)
@@ -37,17 +38,17 @@ func (p *prober) tools(ctx context.Context, listed []*pb.Tool) {
 		what, shown := fmt.Sprintf("CallTool %q", t.Name), cmp.Or(curated.Name, p.prefix+t.Name)
 		switch {
 		case curated.Hidden:
-			p.note("%s: not called, since the catalog hides it", what)
+			skipped.add(t.Name, "", "since the catalog hides it")
 			continue
 		case len(calls) > 0:
 		case !readOnly && t.GetAnnotations().GetReadOnly():
-			p.note("%s: not called, since the catalog marks it as not read-only or as destructive; to call it: --call '%s={…}'", what, shown)
+			skipped.add(t.Name, shown, "since the catalog marks it as not read-only or as destructive")
 			continue
 		case !readOnly:
-			p.note("%s: not called, since it is not marked read_only; to call it: --call '%s={…}'", what, shown)
+			skipped.add(t.Name, shown, "since it is not marked read_only")
 			continue
 		case needsArguments(t) && curated.Sent == nil:
-			p.note("%s: not called, since it needs arguments; to call it: --call '%s={…}'", what, shown)
+			skipped.add(t.Name, shown, needsMore)
 			continue
 		case tried == maxTried:
 			p.note("%d read-only tools were called, the others were not", maxTried)
@@ -70,7 +71,7 @@ func (p *prober) tools(ctx context.Context, listed []*pb.Tool) {
 				}
 			}
 			if sent = append(sent, arguments); refuses(t, arguments) != nil && len(p.calls[t.Name]) == 0 {
-				p.note("%s: not called, since it needs arguments; to call it: --call '%s={…}'", call, shown)
+				skipped.add(t.Name, shown, needsMore)
 				continue
 			}
 			p.try(func() string { return p.callThrough(ctx, call, t, arguments) })
