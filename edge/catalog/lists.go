@@ -3,6 +3,7 @@ package catalog
 import (
 	"encoding/binary"
 	"hash/fnv"
+	"slices"
 	"sort"
 	"sync"
 	"sync/atomic"
@@ -75,6 +76,8 @@ type list struct {
 	// list's.
 	whole   *list
 	numbers []int
+	// own are the entries that come before those of whole, which lacks them. nil means none.
+	own *list
 
 	mu       sync.Mutex // rendering
 	rendered []atomic.Pointer[rendering]
@@ -157,13 +160,18 @@ type span struct{ from, to int }
 type rendering struct {
 	body  []byte
 	items []rendered
-	// gaps is true if there are other entries between the items.
+	// own is the body of the items that come first and are not in body.
+	own []byte
+	// gaps is true if there are other entries between the items, or some are in another body.
 	gaps bool
 }
 
-// rendered is the position of one entry in a rendering's body. end is its end in the items joined
+// rendered is the position of one entry in a rendering's body, or in own. end is its end in the items joined
 // by commas.
-type rendered struct{ entry, from, to, end int }
+type rendered struct {
+	entry, from, to, end int
+	own                  bool
+}
 
 func newList(kind listKind, report *reporter) *list {
 	return &list{
@@ -183,7 +191,15 @@ func (l *list) under(r *revision.Rules) *rendering {
 		return out
 	}
 	if l.whole != nil {
-		out := l.whole.under(r).part(l.numbers)
+		out := &rendering{gaps: true}
+		if l.own != nil {
+			first := l.own.under(r)
+			out.own, out.items = first.body, slices.Clone(first.items)
+			for i := range out.items {
+				out.items[i].own = true
+			}
+		}
+		out.add(l.whole.under(r), l.numbers, len(l.Entries)-len(l.numbers))
 		l.rendered[r.Index].Store(out)
 		return out
 	}
@@ -218,27 +234,32 @@ func (l *list) appendEntry(dst []byte, e *entry, r *revision.Rules) ([]byte, boo
 	return out, true
 }
 
-// part returns the rendering of the entries with the given numbers, in rising order. It shares the
-// body.
-func (out *rendering) part(numbers []int) *rendering {
-	p := &rendering{body: out.body, items: make([]rendered, 0, len(numbers)), gaps: true}
+// add adds the items of another rendering with the given numbers, in rising order, and shares its bodies. They are the entries from
+// first on.
+func (out *rendering) add(whole *rendering, numbers []int, first int) {
+	out.body, out.items = whole.body, slices.Grow(out.items, len(numbers))
+	if whole.own != nil {
+		out.own = whole.own
+	}
 	at, end := 0, 0
+	if n := len(out.items); n > 0 {
+		end = out.items[n-1].end
+	}
 	for i, n := range numbers {
-		for at < len(out.items) && out.items[at].entry < n {
+		for at < len(whole.items) && whole.items[at].entry < n {
 			at++
 		}
-		if at == len(out.items) || out.items[at].entry != n { // the entry could not be rendered
+		if at == len(whole.items) || whole.items[at].entry != n { // the entry could not be rendered
 			continue
 		}
-		if len(p.items) > 0 {
+		if len(out.items) > 0 {
 			end += len(",")
 		}
-		item := out.items[at]
+		item := whole.items[at]
 		end += item.to - item.from
-		item.entry, item.end = i, end
-		p.items = append(p.items, item)
+		item.entry, item.end = first+i, end
+		out.items = append(out.items, item)
 	}
-	return p
 }
 
 // after returns the index of the first entry after a cursor. It returns false if the cursor's
@@ -303,7 +324,11 @@ func (out *rendering) joined(items []rendered, size int) []byte {
 		if i > 0 {
 			text = append(text, ',')
 		}
-		text = append(text, out.body[items[i].from:items[i].to]...)
+		body := out.body
+		if items[i].own {
+			body = out.own
+		}
+		text = append(text, body[items[i].from:items[i].to]...)
 	}
 	return text
 }

@@ -81,7 +81,8 @@ const (
 func ptr[T any](v T) *T { return &v }
 
 // toolList returns what tools/list shows of a set with some of the edge's own tools: these, and the members of tools that shows accepts
-// by their indexes. The result has the edge's own tools as variant returns them.
+// by their indexes. The result has the edge's own tools as variant returns them. It shares the renderings of tools, unless the set has a
+// search: then it has few of them.
 func (s *narrowing) toolList(tools *toolSet, report *reporter, shows func(int) bool, variant func(*pb.Tool) *pb.Tool) *list {
 	out := newList(listTools, report)
 	out.hint = tools.List.hint
@@ -96,6 +97,10 @@ func (s *narrowing) toolList(tools *toolSet, report *reporter, shows func(int) b
 		out.Entries = append(out.Entries, &entry{key: t.GetName(), hash: keyHash(t.GetName()), render: render})
 	}
 	out.spans[ownTools] = span{0, len(out.Entries)}
+	if !s.set.Search {
+		out.own, out.whole = newList(listTools, report), tools.List
+		out.own.Entries = slices.Clone(out.Entries)
+	}
 	for i, e := range tools.List.Entries {
 		if !shows(i) {
 			continue
@@ -106,7 +111,7 @@ func (s *narrowing) toolList(tools *toolSet, report *reporter, shows func(int) b
 		} else {
 			out.spans[e.owner] = span{n, n + 1}
 		}
-		out.Entries = append(out.Entries, e)
+		out.Entries, out.numbers = append(out.Entries, e), append(out.numbers, i)
 	}
 	return out
 }
