@@ -1,7 +1,6 @@
 package access
 
 import (
-	"cmp"
 	"context"
 	"errors"
 
@@ -12,37 +11,22 @@ import (
 	"github.com/mcpedge/mcpedge/edge/revision"
 )
 
-// admitTool charges the quotas for a round of a call of the tool call.Tool. It returns nil
-// if the call is allowed. If a quota is exhausted, it returns a *mcp.Error of KindLimit with the
-// time of the retry.
-//
-// A call of a session, and a task, is charged and recorded once, with its first round. If that
-// round is retried after the loss of its replica, it is recorded again and not charged. Any other
-// call is charged in each round, because each is a request of its own, which a client can repeat
-// without bound. A round that asks for a confirmation is charged, and not recorded as allowed: a round after it that
-// requires none any more is recorded.
-func (c *Control) admitTool(ctx context.Context, rules *revision.Rules, call *mcp.Call, backend, rule string, consent policy.Consent) error {
-	again := call.Begun && (!rules.Stateless || call.Task != nil)
-	if again && consent != policy.Lapsed && (call.Round > 1 || call.Attempt == 1) {
-		return nil
-	}
-	allowed := func(by audit.By) error {
-		if consent == policy.Asking {
-			return nil
-		}
-		return c.allowed(ctx, call, backend, rule, by)
-	}
-	if again || c.o.Quotas == nil {
-		return allowed("")
-	}
-	if err := c.charge(ctx, call, backend); err != nil {
-		return err
-	}
-	return allowed(audit.ByQuota)
+// continued reports whether a round belongs to a call of a session, or to a task, that has begun: that is charged once.
+func continued(rules *revision.Rules, call *mcp.Call) bool {
+	return call.Begun && (!rules.Stateless || call.Task != nil)
 }
 
-// charge charges the quotas for a call of the tool call.Tool. It returns nil or, as admitTool, a *mcp.Error.
-func (c *Control) charge(ctx context.Context, call *mcp.Call, backend string) error {
+// Charge charges the quotas for a round of a call of the tool call.Tool. It returns nil if the call is allowed. If a
+// quota is exhausted, it returns a *mcp.Error of KindLimit with the time of the retry.
+//
+// A call of a session, and a task, is charged once, with its first round, also if that is retried after the loss of its
+// replica. Any other call is charged in each round, because each is a request of its own, which a client can repeat
+// without bound.
+func (x *Decider) Charge(ctx context.Context, rules *revision.Rules, call *mcp.Call, backend string) error {
+	c := x.c
+	if c.o.Quotas == nil || continued(rules, call) {
+		return nil
+	}
 	tool, _ := call.Tool()
 	err := c.o.Quotas.Spend(ctx, &quota.Call{Principal: call.Principal, From: call.From, Tool: tool, Backend: backend, Set: call.Set})
 	var refused *quota.Refused
@@ -56,14 +40,27 @@ func (c *Control) charge(ctx context.Context, call *mcp.Call, backend string) er
 	return mcp.Errorf(mcp.KindCancelled, "the call ended before its quota was known: %w", err)
 }
 
-// allowed records that a call is allowed: by the policy's rule or, if it is empty, by another component.
-func (c *Control) allowed(ctx context.Context, call *mcp.Call, backend, rule string, by audit.By) error {
-	v := audit.Verdict{Effect: audit.Allow}
-	if rule != "" {
-		v.By, v.Rule = audit.ByPolicy, rule
+// Allowed records that a call of the tool call.Tool is allowed: by the policy's rule, the result of Decide, or if that is empty by another
+// component. It returns nil or the error of the audit.
+//
+// A call of a session, and a task, is recorded once, with its first round, and once more if that is retried after the loss of its replica;
+// any other call in each round. A round that asks for a confirmation is not recorded. So a round is that was confirmed,
+// or that follows one which asked, and requires no confirmation any more: it is lapsed.
+func (x *Decider) Allowed(ctx context.Context, rules *revision.Rules, call *mcp.Call, backend, rule string, confirmed, lapsed bool) error {
+	again := continued(rules, call)
+	if again && !confirmed && !lapsed && (call.Round > 1 || call.Attempt == 1) {
+		return nil
 	}
-	v.By = cmp.Or(v.By, by)
-	return c.decided(ctx, call, backend, v, nil)
+	v := audit.Verdict{Effect: audit.Allow}
+	switch {
+	case rule != "":
+		v.By, v.Rule = audit.ByPolicy, rule
+	case confirmed:
+		v.By = audit.ByConfirmation
+	case x.c.o.Quotas != nil && !again:
+		v.By = audit.ByQuota
+	}
+	return x.c.decided(ctx, call, backend, v, nil)
 }
 
 // Obliges reports whether Obligations may return confirmations.
@@ -82,22 +79,6 @@ func (x *Decider) Obligations(ctx context.Context, call *mcp.Call, t *policy.Tar
 	denied := mcp.Errorf(mcp.KindForbidden, "forbidden by the confirmation %q of the policy", failed.Rule)
 	denied.Reason = "the condition of the confirmation could not be evaluated, which denies"
 	return nil, x.unconfirmed(ctx, call, t.Backend, failed.Rule, true, denied)
-}
-
-// Charge charges the quotas for a round that was not charged because it had an answer, and in which the call did not
-// run: a client can send it again without bound. It returns nil, or a *mcp.Error if a quota is exhausted. A call of
-// a session, and a task, is charged once.
-func (x *Decider) Charge(ctx context.Context, rules *revision.Rules, call *mcp.Call, backend string) error {
-	if x.c.o.Quotas == nil || call.Begun && (!rules.Stateless || call.Task != nil) {
-		return nil
-	}
-	return x.c.charge(ctx, call, backend)
-}
-
-// Confirmed records that a call is allowed which the user has confirmed. rule is the result of Decide. It returns nil or the error of the
-// audit.
-func (x *Decider) Confirmed(ctx context.Context, call *mcp.Call, backend, rule string) error {
-	return x.c.allowed(ctx, call, backend, rule, audit.ByConfirmation)
 }
 
 // Unconfirmed records that a call is refused because the user did not give the confirmation of a name, or could

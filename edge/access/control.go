@@ -119,32 +119,6 @@ func (x *Decider) Decide(ctx context.Context, rules *revision.Rules, call *mcp.C
 	return "", x.c.decided(ctx, call, t.Backend, v, err)
 }
 
-// Admit is the second stage of authorizing a round. It asks the policy server and then, for a call with
-// a Tool, charges the quotas. It blocks until both have answered.
-//
-// backend serves what the request names. It is empty if that does not exist for the caller: no rule
-// applied, and the policy server alone decides. rule is the result of Decide. Admit returns nil if
-// the request is allowed, and otherwise policy.ErrReplaced or a *mcp.Error. What is allowed is
-// recorded for a tool call, unless consent says that it must be confirmed first: see Confirmed.
-// With policy.Answered the quotas are not charged again.
-func (x *Decider) Admit(ctx context.Context, rules *revision.Rules, call *mcp.Call, backend, rule string, consent policy.Consent) error {
-	if x.external != nil {
-		if err := x.ask(ctx, call, backend); err != nil {
-			return err
-		}
-	}
-	if _, called := call.Tool(); !called || consent == policy.Answered {
-		return nil
-	}
-	return x.c.admitTool(ctx, rules, call, backend, rule, consent)
-}
-
-// AdmitOwn charges the quotas for a call of one of the edge's own tools, which rules and the policy server do not decide. It returns nil if
-// they allow it, which is recorded, and otherwise a *mcp.Error.
-func (x *Decider) AdmitOwn(ctx context.Context, rules *revision.Rules, call *mcp.Call) error {
-	return x.c.admitTool(ctx, rules, call, "", "", policy.NotAsked)
-}
-
 // closed returns the error for a request whose policy server was closed.
 func (x *Decider) closed(err error) error {
 	if x.c.InForce() != x {
@@ -171,9 +145,15 @@ func (x *Decider) refusal(rules *revision.Rules, call *mcp.Call, d *policy.Decis
 	return v, denied
 }
 
-// ask asks the policy server to authorize a request that the policy allows. backend is empty if no
-// backend serves it.
-func (x *Decider) ask(ctx context.Context, call *mcp.Call, backend string) error {
+// Ask asks the policy server, if there is one, to authorize a request that Decide allows. It blocks until the server has answered.
+//
+// backend serves what the request names. It is empty if that does not exist for the caller: no rule
+// applied, and the policy server alone decides. Ask returns nil if the request is allowed, and otherwise policy.ErrReplaced or a
+// *mcp.Error.
+func (x *Decider) Ask(ctx context.Context, call *mcp.Call, backend string) error {
+	if x.external == nil {
+		return nil
+	}
 	a, err := x.external.Ask(ctx, call)
 	if errors.Is(err, external.ErrClosed) {
 		return x.closed(err)

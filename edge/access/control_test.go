@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
-	"github.com/mcpedge/mcpedge/edge/policy"
 	"github.com/mcpedge/mcpedge/edge/quota"
 	"github.com/mcpedge/mcpedge/edge/revision"
 )
@@ -25,7 +24,7 @@ func TestWhatCounts(t *testing.T) {
 		for i := range 3 {
 			call := &mcp.Call{Method: mcp.MethodToolsCall, Round: 1, Attempt: 1 + i/2, Begun: i > 0}
 			call.Params.Target = "t"
-			err := c.InForce().Admit(t.Context(), rules, call, "b", "", policy.NotAsked)
+			err := c.InForce().Charge(t.Context(), rules, call, "b")
 			if err == nil {
 				admitted++
 				continue

@@ -124,10 +124,10 @@ func TestSetPolicyServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err = previous.Admit(t.Context(), revision.Stateless(), &mcp.Call{}, "b", "", policy.NotAsked); !errors.Is(err, policy.ErrReplaced) {
+	if err = previous.Ask(t.Context(), &mcp.Call{}, "b"); !errors.Is(err, policy.ErrReplaced) {
 		t.Error(err)
 	}
-	err = c.InForce().Admit(t.Context(), revision.Stateless(), &mcp.Call{}, "b", "", policy.NotAsked)
+	err = c.InForce().Ask(t.Context(), &mcp.Call{}, "b")
 	if mcp.AsError(err).Kind != mcp.KindForbidden || !strings.Contains(err.Error(), "the later one") || len(before.Asked()) > 0 {
 		t.Error(err)
 	}
@@ -137,7 +137,7 @@ func TestSetPolicyServer(t *testing.T) {
 		}
 	})
 	later.Close()
-	if err := c.InForce().Admit(t.Context(), revision.Stateless(), &mcp.Call{}, "b", "", policy.NotAsked); mcp.AsError(err).Kind != mcp.KindUnavailable {
+	if err := c.InForce().Ask(t.Context(), &mcp.Call{}, "b"); mcp.AsError(err).Kind != mcp.KindUnavailable {
 		t.Errorf("a server that is closed allows, or says %v", err)
 	}
 }
@@ -168,7 +168,7 @@ func TestPolicyServersAreExchangedWhileTheyAreAsked(t *testing.T) {
 				default:
 				}
 				decider := c.InForce()
-				err := decider.Admit(t.Context(), revision.Stateless(), &mcp.Call{}, "b", "", policy.NotAsked)
+				err := decider.Ask(t.Context(), &mcp.Call{}, "b")
 				switch {
 				case errors.Is(err, policy.ErrReplaced) && c.InForce() != decider: // the caller decides it anew
 				case err != nil:

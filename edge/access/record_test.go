@@ -79,7 +79,7 @@ func TestAllowedCallsNameTheirRule(t *testing.T) {
 		call := &mcp.Call{Method: mcp.MethodToolsCall, Round: 1, Attempt: 1}
 		rule, err := control.InForce().Decide(t.Context(), revision.Stateless(), call, &tool, none)
 		if err == nil {
-			err = control.InForce().Admit(t.Context(), revision.Stateless(), call, "b", rule, policy.NotAsked)
+			err = control.InForce().Allowed(t.Context(), revision.Stateless(), call, "b", rule, false, false)
 		}
 		_ = o.Records.Close(t.Context())
 		if err != nil || len(kept.records) != 1 {

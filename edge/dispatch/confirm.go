@@ -9,7 +9,6 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
-	"github.com/mcpedge/mcpedge/edge/policy"
 	"github.com/mcpedge/mcpedge/edge/translate"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
@@ -23,9 +22,9 @@ const confirmForm = `{"type":"object","properties":{"confirm":{"type":"boolean",
 // confirm asks the user for the confirmations that the round requires. It returns nil, nil if the call may run.
 func (r *round) confirm(ctx context.Context, args json.RawMessage) (*mcp.InputRequired, error) {
 	switch r.consent {
-	case policy.NotAsked, policy.Lapsed:
+	case notRequired, lapsed:
 		return nil, nil
-	case policy.Answered:
+	case answered:
 		if why := refusalOf(r.answer); why != "" {
 			return nil, r.unconfirmed(ctx, why)
 		}

@@ -174,26 +174,36 @@ func (r *round) oblige(ctx context.Context) (err error) {
 	return nil
 }
 
-// consider determines what the round has of the confirmations that it requires.
-func (r *round) consider() {
-	if r.consent, r.confirmed = policy.NotAsked, false; len(r.obligations) == 0 {
+// required is what a round needs of its confirmations.
+type required byte
+
+const (
+	// notRequired requires no confirmation, or none of this round.
+	notRequired required = iota
+	// mustAsk requires an answer that the round does not have.
+	mustAsk
+	// answered means that the round has the answer to the question of a round before, which was charged to the quotas.
+	answered
+	// lapsed means that the round before asked, and was not recorded as allowed, and that no confirmation is required any more.
+	lapsed
+)
+
+// consider determines what the round, which has arguments, needs of its confirmations.
+func (r *round) consider(args json.RawMessage) {
+	if r.consent, r.confirmed = notRequired, false; len(r.obligations) == 0 {
 		if r.before.asked() {
-			r.consent = policy.Lapsed
+			r.consent = lapsed
 		}
 		return
 	}
-	r.consent = policy.Asking
-	args, err := r.arguments()
-	if err != nil {
-		return // The round ends with the error.
-	}
+	r.consent = mustAsk
 	this := r.digest(args)
 	switch {
 	case !bytes.Equal(r.before.Call, this):
 	case r.before.confirmed():
-		r.consent, r.confirmed = policy.NotAsked, true
+		r.consent, r.confirmed = notRequired, true
 	case r.before.Store == r.d.opts.Confirmations.ID() && r.answer != nil && r.before.left() > 0:
-		r.consent = policy.Answered
+		r.consent = answered
 	}
 }
 
@@ -252,22 +262,25 @@ func (r *round) sends(in *mcp.InputRequired) bool {
 	return !in.Repeatable && r.rules.Stateless && (r.call.Task == nil || r.call.Task.ID == "" && len(in.Requests) > 0)
 }
 
+// spends reports whether the round uses up the consent of the round before.
+func (r *round) spends() bool {
+	return r.before.Nonce != "" && (r.before.confirmed() || r.consent == answered)
+}
+
 // spend uses up the consent of the round before, and records that the call is allowed. It runs immediately
 // before the backend is called: a call whose confirmation is spent runs at most once.
 func (r *round) spend(ctx context.Context) error {
-	if r.before.Nonce != "" && (r.before.confirmed() || r.consent == policy.Answered) {
-		if err := r.use(ctx); err != nil {
-			return err
-		}
-	}
-	if r.consent == policy.NotAsked || r.consent == policy.Lapsed { // Admit has recorded them.
+	if !r.spends() {
 		return nil
 	}
-	if r.consent == policy.Answered {
+	if err := r.use(ctx); err != nil {
+		return err
+	}
+	if r.consent == answered {
 		r.remember(ctx)
 	}
 	if decider := r.decider(); decider != nil {
-		if err := decider.Confirmed(ctx, r.call, r.target.Backend, r.allowedBy); err != nil {
+		if err := r.allowed(ctx, decider); err != nil {
 			return r.withoutState(err)
 		}
 	}

@@ -49,26 +49,21 @@ type Decider interface {
 	// that allows the round; empty without a policy. The error is a *mcp.Error, the error of args,
 	// or policy.ErrHidden if the request must end as if the object did not exist.
 	Decide(ctx context.Context, rules *revision.Rules, call *mcp.Call, t *policy.Target, args policy.Arguments) (rule string, err error)
-	// Admit is the second stage: the policy server and quotas. It may block. rule is the result of
-	// Decide. backend is the backend of the named object; empty if the object does not exist for
-	// the caller. consent is what the round has of its confirmations: with policy.Asking the call is not recorded as allowed, and with
-	// policy.Answered not charged again. The error is a *mcp.Error that ends the request, or policy.ErrReplaced.
-	Admit(ctx context.Context, rules *revision.Rules, call *mcp.Call, backend, rule string, consent policy.Consent) error
+	// Ask asks the policy server about what Decide allows. It may block. backend is the backend of the named object; empty if the object
+	// does not exist for the caller. The error is a *mcp.Error that ends the request, or policy.ErrReplaced.
+	Ask(ctx context.Context, call *mcp.Call, backend string) error
+	// Charge charges the quotas for a call that has a Tool. It may block. The error is a *mcp.Error that ends the request.
+	Charge(ctx context.Context, rules *revision.Rules, call *mcp.Call, backend string) error
+	// Allowed records that a call which has a Tool is allowed. rule is the result of Decide. confirmed means that this round
+	// has its confirmation, and lapsed that the round before asked for one which is no longer required. The error is that of the audit.
+	Allowed(ctx context.Context, rules *revision.Rules, call *mcp.Call, backend, rule string, confirmed, lapsed bool) error
 	// Obliges reports whether Obligations may return confirmations.
 	Obliges() bool
 	// Obligations returns the confirmations that a call of a tool requires which Decide allows. The error is a
 	// *mcp.Error or the error of args.
 	Obligations(ctx context.Context, call *mcp.Call, t *policy.Target, args policy.Arguments) ([]policy.Obligation, error)
-	// Charge charges the quotas for a round that Admit did not charge because of policy.Answered, and in which the call
-	// did not run. The error is a *mcp.Error that ends the request.
-	Charge(ctx context.Context, rules *revision.Rules, call *mcp.Call, backend string) error
-	// Confirmed records that a call is allowed that was confirmed. The error is that of the audit.
-	Confirmed(ctx context.Context, call *mcp.Call, backend, rule string) error
 	// Unconfirmed records that a call is refused which lacks the confirmation of a name. It returns err, or the error of the audit.
 	Unconfirmed(ctx context.Context, call *mcp.Call, backend, name string, err error) error
-	// AdmitOwn charges the quotas for a call of one of the edge's own tools, which rules and the policy server do not decide. The error is
-	// a *mcp.Error that ends the request.
-	AdmitOwn(ctx context.Context, rules *revision.Rules, call *mcp.Call) error
 	// DecideTask runs both stages for a request that names a task, whose tool is the target.
 	DecideTask(ctx context.Context, rules *revision.Rules, call *mcp.Call, task *mcp.TaskCall, t *policy.Target, args policy.Arguments) error
 	// Restricts reports whether Decide may deny one caller what it allows another. If so, results

@@ -80,7 +80,10 @@ func (r *round) callOwn(ctx context.Context) (mcp.Reply, error) {
 		return r.schemaError(r.misused)
 	default: // the arguments fit, and name a tool that must be called by its own name
 		result, err := translate.ArgumentError(r.rules, r.server(), r.misused.Error())
-		return argumentReply(result, err)
+		if err != nil {
+			return mcp.Reply{}, err
+		}
+		return argumentReply(result, nil)
 	}
 	args, err := r.arguments()
 	if err != nil {
@@ -92,12 +95,12 @@ func (r *round) callOwn(ctx context.Context) (mcp.Reply, error) {
 	return r.findTools(ctx, args)
 }
 
-// admitOwn charges the quotas for a call of one of the edge's own tools.
+// admitOwn charges the quotas for a call of one of the edge's own tools, and records that it is allowed.
 func (r *round) admitOwn(ctx context.Context) error {
-	if decider := r.decider(); decider != nil {
-		return decider.AdmitOwn(ctx, r.rules, r.call)
+	if err := r.charge(ctx); err != nil {
+		return err
 	}
-	return nil
+	return r.recordAllowed(ctx)
 }
 
 // structured renders the result of one of the edge's own tools, with the content as text and, if it is not empty, advice for the model

@@ -10,17 +10,56 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// authorize runs the second stage of the decision on the round, which may block.
+// authorize runs the second stage of the decision on a round that is no call of a tool of a backend. It may block.
 func (r *round) authorize(ctx context.Context) error {
-	decider := r.decider()
-	if decider == nil {
+	if err := r.askPolicyServer(ctx); err != nil {
+		return err
+	}
+	if _, charged := r.call.Tool(); !charged {
 		return nil
 	}
-	err := decider.Admit(ctx, r.rules, r.call, r.target.Backend, r.allowedBy, r.consent)
-	if errors.Is(err, policy.ErrReplaced) {
-		return r.authorizeAnew(ctx)
+	if err := r.charge(ctx); err != nil {
+		return err
 	}
-	return err
+	return r.recordAllowed(ctx)
+}
+
+// askPolicyServer asks the policy server about what rules and scopes allow.
+func (r *round) askPolicyServer(ctx context.Context) error {
+	for {
+		decider := r.decider()
+		if decider == nil {
+			return nil
+		}
+		err := decider.Ask(ctx, r.call, r.target.Backend)
+		if !errors.Is(err, policy.ErrReplaced) {
+			return err
+		}
+		if err := r.decideAnew(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// charge charges the quotas. The answer to a question about which the round before was charged is not charged again.
+func (r *round) charge(ctx context.Context) error {
+	if decider := r.decider(); decider != nil && r.consent != answered {
+		return decider.Charge(ctx, r.rules, r.call, r.target.Backend)
+	}
+	return nil
+}
+
+// recordAllowed records that the call is allowed, unless that depends on a confirmation that is used first: see spend.
+func (r *round) recordAllowed(ctx context.Context) error {
+	if decider := r.decider(); decider != nil && !r.spends() {
+		return r.allowed(ctx, decider)
+	}
+	return nil
+}
+
+func (r *round) allowed(ctx context.Context, decider Decider) error {
+	confirmed := r.consent == answered || r.consent == mustAsk // the answer to the latter is remembered
+	return decider.Allowed(ctx, r.rules, r.call, r.target.Backend, r.allowedBy, confirmed, r.consent == lapsed)
 }
 
 // decider returns what decides about the round. nil allows it.
@@ -29,27 +68,29 @@ func (r *round) decider() Decider {
 	return decider
 }
 
-// authorizeAnew decides on the round again, by the rules in force: those by which it was resolved
+// decideAnew decides on the round again, by the rules in force: those by which it was resolved
 // were replaced, and their policy server is gone. It must not run if the catalog was changed with
 // the rules, because rules are written for the arguments that the catalog sends.
-func (r *round) authorizeAnew(ctx context.Context) error {
+func (r *round) decideAnew(ctx context.Context) error {
 	now := r.d.opts.Access() // before the catalog is compared, which is exchanged first
 	if !r.named.Current(r.d.catalog) {
 		return settingsChanged()
 	}
 	r.named.Access = now
-	if r.named.Backend != nil {
+	if r.named.Backend == nil {
+		return nil
+	}
+	return r.applyRules(ctx)
+}
+
+// applyRules applies rules and scopes to the round, and determines the confirmations that it requires.
+func (r *round) applyRules(ctx context.Context) error {
+	if r.decider() != nil {
 		if err := r.decide(ctx); err != nil {
 			return err
 		}
-		if err := r.oblige(ctx); err != nil {
-			return err
-		}
-		if r.named.Tool != nil {
-			r.consider()
-		}
 	}
-	return r.authorize(ctx)
+	return r.oblige(ctx)
 }
 
 // settingsChanged returns the error of a request that cannot be decided by one generation of settings.

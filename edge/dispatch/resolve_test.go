@@ -13,7 +13,7 @@ import (
 // counting counts the decisions on requests.
 type counting struct {
 	Decider
-	decided, admitted int
+	decided, asked int
 }
 
 func (c *counting) Decide(ctx context.Context, rules *revision.Rules, call *mcp.Call, t *policy.Target, args policy.Arguments) (string, error) {
@@ -21,9 +21,9 @@ func (c *counting) Decide(ctx context.Context, rules *revision.Rules, call *mcp.
 	return c.Decider.Decide(ctx, rules, call, t, args)
 }
 
-func (c *counting) Admit(ctx context.Context, rules *revision.Rules, call *mcp.Call, backend, rule string, consent policy.Consent) error {
-	c.admitted++
-	return c.Decider.Admit(ctx, rules, call, backend, rule, consent)
+func (c *counting) Ask(ctx context.Context, call *mcp.Call, backend string) error {
+	c.asked++
+	return c.Decider.Ask(ctx, call, backend)
 }
 
 // A request is resolved and decided once. The resolved object is called even if the lists have
@@ -41,8 +41,8 @@ func TestARequestIsResolvedOnce(t *testing.T) {
 		if call.Target.Backend != "a" {
 			t.Errorf("%s: resolved to %+v", named[i].params, call.Target)
 		}
-		if c.decided != 1 || c.admitted != 0 {
-			t.Errorf("%s: resolved by %d decisions, and %d admissions", named[i].params, c.decided, c.admitted)
+		if c.decided != 1 || c.asked != 0 {
+			t.Errorf("%s: resolved by %d decisions, and %d questions to the policy server", named[i].params, c.decided, c.asked)
 		}
 		f.change(func() { f.tools, f.resources, f.templates, f.prompts = nil, nil, nil, nil })
 		await.Until(t, "the lists are empty", func() bool {
@@ -52,8 +52,8 @@ func TestARequestIsResolvedOnce(t *testing.T) {
 		if _, err := d.Call(t.Context(), rules(t, modern), call, nil); err != nil {
 			t.Errorf("%s: %v", named[i].params, err)
 		}
-		if c.decided != 1 || c.admitted != 1 {
-			t.Errorf("%s: called by %d decisions, and %d admissions", named[i].params, c.decided, c.admitted)
+		if c.decided != 1 || c.asked != 1 {
+			t.Errorf("%s: called by %d decisions, and %d questions to the policy server", named[i].params, c.decided, c.asked)
 		}
 		if again, err := d.Resolve(t.Context(), rules(t, modern), about(t, i, "two", mcp.Principal{})); err == nil && named[i].method != mcp.MethodResourcesRead {
 			t.Errorf("%s: what is gone is resolved to %+v", named[i].params, again)

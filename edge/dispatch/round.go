@@ -42,7 +42,7 @@ type round struct {
 	before      *consent
 	answer      *mcp.InputResponse
 	// consent is what the round has of its obligations. confirmed is true once it has all that it requires.
-	consent   policy.Consent
+	consent   required
 	confirmed bool
 	// settled is true once the round has used the answer to the question of the round before.
 	settled bool
@@ -102,7 +102,7 @@ func (r *round) begin(ctx context.Context, b *backend.Backend, target string) (_
 	return ctx, func() { cancel(); release() }, nil
 }
 
-// acquire takes one of the backend's places; release returns it. If the backend's Identity gets the
+// acquire takes one of the backend's places for a round. If the backend's Identity gets the
 // proof of the caller from another server, acquire waits for that proof first, because a slow proof
 // would occupy the place. The backend's timeout includes the wait for the proof.
 func (r *round) acquire(ctx context.Context, b *backend.Backend) (release func(), _ error) {
@@ -115,6 +115,11 @@ func (r *round) acquire(ctx context.Context, b *backend.Backend) (release func()
 			return nil, err
 		}
 	}
+	return r.place(b)
+}
+
+// place takes one of the backend's places; release returns it.
+func (r *round) place(b *backend.Backend) (release func(), _ error) {
 	release, err := b.Acquire()
 	if err != nil {
 		r.d.opts.Telemetry.Hit(telemetry.BoundConcurrent)

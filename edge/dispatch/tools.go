@@ -12,7 +12,6 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/dispatch/shorten"
 	"github.com/mcpedge/mcpedge/edge/mcp"
-	"github.com/mcpedge/mcpedge/edge/policy"
 	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/schema"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
@@ -22,8 +21,12 @@ import (
 
 // callTool runs tools/call (MCP, "Tools", "Calling Tools").
 func (r *round) callTool(ctx context.Context) (mcp.Reply, error) {
-	reply, err := r.runTool(ctx)
-	if decider := r.decider(); decider != nil && r.consent == policy.Answered && !r.settled {
+	if r.misused != nil || r.named.Own {
+		return r.callOwn(ctx)
+	}
+	r.effects = !r.named.Tool.Repeatable()
+	reply, err := r.checkedTool(ctx)
+	if decider := r.decider(); decider != nil && r.consent == answered && !r.settled {
 		if err := decider.Charge(ctx, r.rules, r.call, r.target.Backend); err != nil {
 			return mcp.Reply{}, err
 		}
@@ -31,43 +34,75 @@ func (r *round) callTool(ctx context.Context) (mcp.Reply, error) {
 	return reply, err
 }
 
-// runTool is callTool without the charge of an answer that nothing came of.
-func (r *round) runTool(ctx context.Context) (mcp.Reply, error) {
-	if r.misused != nil || r.named.Own {
-		return r.callOwn(ctx)
-	}
-	t := r.named.Tool
-	r.effects = !t.Repeatable()
-	r.consider()
-	if err := r.authorize(ctx); err != nil {
-		return mcp.Reply{}, err
-	}
+// checkedTool runs a call of a tool of a backend, in stages. Those of resolve are over: it has hidden what the caller may not see, added
+// pinned arguments, and applied rules and scopes. The first stage that refuses the call, or must ask the user, ends the round.
+func (r *round) checkedTool(ctx context.Context) (mcp.Reply, error) {
 	args, err := r.arguments()
 	if err != nil {
 		return mcp.Reply{}, err
 	}
-	// The following takes memory and time, so it is limited by the backend's places.
-	release, err := r.acquire(ctx, t.Owner)
-	if err != nil {
+	check := r.named.Tool.Check.Ready()
+	if err := r.checkHeaders(check, args); err != nil {
 		return mcp.Reply{}, err
 	}
-	defer release()
-	check := t.Check.Ready()
-	if r.rules.Stateless && r.call.Header != nil && len(check.Headers) > 0 {
-		if err := t.CheckParamHeaders(check.Headers, r.call.Header, args); err != nil {
-			return mcp.Reply{}, err
-		}
+	if refused, err := r.validate(check, args); refused != nil || err != nil {
+		return argumentReply(refused, err)
 	}
-	if err := r.checkArguments(check, args); errors.Is(err, schema.ErrCost) {
-		return mcp.Reply{}, r.tooCostly(t)
-	} else if full := (*mcp.Error)(nil); errors.As(err, &full) {
-		return mcp.Reply{}, full
-	} else if err != nil {
-		return r.schemaError(withoutPins(err, t.Arguments))
+	if err := r.askPolicyServer(ctx); err != nil {
+		return mcp.Reply{}, err
+	}
+	r.consider(args)
+	if err := r.charge(ctx); err != nil {
+		return mcp.Reply{}, err
 	}
 	if asked, err := r.confirm(ctx, args); asked != nil || err != nil {
 		return mcp.Reply{Input: asked}, err
 	}
+	if err := r.recordAllowed(ctx); err != nil {
+		return mcp.Reply{}, err
+	}
+	return r.runTool(ctx, check)
+}
+
+// checkHeaders compares the headers that mirror arguments with these. It takes memory and time, so it occupies one of the backend's places.
+func (r *round) checkHeaders(check *catalog.ToolCheck, args json.RawMessage) error {
+	t := r.named.Tool
+	if !r.rules.Stateless || r.call.Header == nil || len(check.Headers) == 0 {
+		return nil
+	}
+	release, err := r.place(t.Owner)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return t.CheckParamHeaders(check.Headers, r.call.Header, args)
+}
+
+// validate checks arguments against the tool's schema, in one of the backend's places. It returns nil, nil if they fit, and otherwise a
+// result or an error, by the revision.
+func (r *round) validate(check *catalog.ToolCheck, args json.RawMessage) (refused json.RawMessage, _ error) {
+	t := r.named.Tool
+	release, err := r.place(t.Owner)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	err = r.checkArguments(check, args)
+	if err == nil {
+		return nil, nil
+	}
+	if errors.Is(err, schema.ErrCost) {
+		return nil, r.tooCostly(t)
+	}
+	if full := (*mcp.Error)(nil); errors.As(err, &full) {
+		return nil, full
+	}
+	return r.schemaRefusal(withoutPins(err, t.Arguments))
+}
+
+// runTool runs the call at the backend.
+func (r *round) runTool(ctx context.Context, check *catalog.ToolCheck) (mcp.Reply, error) {
+	t := r.named.Tool
 	req, err := translate.CallToolRequest(r.call, t.Proto.GetName())
 	if err != nil {
 		return mcp.Reply{}, err
@@ -78,6 +113,11 @@ func (r *round) runTool(ctx context.Context) (mcp.Reply, error) {
 		t.Size.Store(r.size)
 	}
 	r.addClaims(req.Context, t.Owner)
+	release, err := r.acquire(ctx, t.Owner)
+	if err != nil {
+		return mcp.Reply{}, err
+	}
+	defer release()
 	ctx, end, err := r.enter(ctx, t.Owner, t.Proto.GetName())
 	if err != nil {
 		return mcp.Reply{}, err
@@ -142,12 +182,20 @@ func (d *Dispatch) CancelCall(ctx context.Context, rules *revision.Rules, call *
 
 // schemaError reports arguments that do not fit the schema, in the form of the revision.
 func (r *round) schemaError(detail error) (mcp.Reply, error) {
+	return argumentReply(r.schemaRefusal(detail))
+}
+
+// schemaRefusal returns a result or an error about arguments that do not fit the schema, by the revision.
+func (r *round) schemaRefusal(detail error) (json.RawMessage, error) {
 	result, err := translate.SchemaError(r.rules, r.server(), detail.Error())
-	return argumentReply(result, err)
+	if err != nil {
+		return nil, err
+	}
+	return result, nil
 }
 
 // argumentReply returns the answer to a call whose arguments are refused in the form of the revision, of which one is nil.
-func argumentReply(result json.RawMessage, err *mcp.Error) (mcp.Reply, error) {
+func argumentReply(result json.RawMessage, err error) (mcp.Reply, error) {
 	if err != nil {
 		return mcp.Reply{}, err
 	}

@@ -28,21 +28,6 @@ type Confirm struct {
 	Remember time.Duration
 }
 
-// Consent is what a round has of the confirmations that it requires.
-type Consent byte
-
-// Consents.
-const (
-	// NotAsked requires no confirmation, or none of this round.
-	NotAsked Consent = iota
-	// Asking requires an answer that the round does not have.
-	Asking
-	// Answered means that the round has the answer to the question of a round before, which was charged to the quotas.
-	Answered
-	// Lapsed means that the round before asked, and was not recorded as allowed, and that no confirmation is required any more.
-	Lapsed
-)
-
 const (
 	maxConfirms       = 32
 	maxConfirmMessage = 1000
