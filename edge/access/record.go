@@ -31,7 +31,7 @@ func (c *Control) record(ctx context.Context, call *mcp.Call, backend, task stri
 		Backend: backend, Verdict: v,
 	}
 	if a := telemetry.AuditedRequest(ctx); a != nil {
-		r.Who.Session, r.Trace = a.Session, a.Trace
+		r.Who.Session, r.Trace, r.Would = a.Session, a.Trace, a.Would()
 	}
 	arguments := audit.CallArguments{Effective: call.Params.Arguments}
 	if call.Params.Added != nil && arguments.Effective != nil {

@@ -110,6 +110,9 @@ func (r *Record) attributes() (out []attribute.KeyValue) {
 	if len(r.Verdict.Missing) > 0 {
 		out = append(out, attribute.StringSlice(prefix+"missing_scopes", r.Verdict.Missing))
 	}
+	if len(r.Would) > 0 {
+		out = append(out, attribute.String(prefix+"would", string(trials(r.Would))))
+	}
 	if r.Round != 0 {
 		out = append(out, attribute.Int(prefix+"round", r.Round))
 	}

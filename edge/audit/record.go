@@ -130,6 +130,8 @@ type Record struct {
 	// Reason is the one that an operator gave for an action, or empty.
 	Reason  string
 	Verdict Verdict
+	// Would are what settings in audit mode would have done with the request, as far as that was known when it was recorded.
+	Would []mcp.Trial
 	// Outcome is the result, with the values of the access log. Code is the code of the JSON-RPC
 	// error, or 0 if there is none.
 	Outcome string
@@ -165,6 +167,9 @@ func (r *Record) size() int {
 	n := overhead + len(r.Who.Issuer) + len(r.Who.Subject) + len(r.Who.Client) + len(r.Target) + len(r.Reason) + len(r.Arguments)
 	for _, s := range r.Verdict.Missing {
 		n += len(s) + 16
+	}
+	for _, w := range r.Would {
+		n += len(w.Effect) + len(w.By) + len(w.Rule) + 48
 	}
 	return n
 }
@@ -221,6 +226,7 @@ func (r *Record) appendLine(dst []byte, replica string) []byte {
 		dst = append(dst, `,"rule_failed":true`...)
 	}
 	dst = appendMissing(dst, r.Verdict.Missing)
+	dst = appendWould(dst, r.Would)
 	text("outcome", r.Outcome)
 	number("code", r.Code)
 	if r.Event == EventOutcome {
@@ -256,6 +262,29 @@ func appendMissing(dst []byte, scopes []string) []byte {
 			dst = append(dst, ',')
 		}
 		dst = jsonrpc.AppendString(dst, s)
+	}
+	return append(dst, ']')
+}
+
+// appendWould appends the member would, if there are trials.
+func appendWould(dst []byte, would []mcp.Trial) []byte {
+	if len(would) == 0 {
+		return dst
+	}
+	dst = append(dst, `,"would":`...)
+	return append(dst, trials(would)...)
+}
+
+// trials returns trials as JSON.
+func trials(would []mcp.Trial) []byte {
+	dst := []byte{'['}
+	for i, w := range would {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = jsonrpc.AppendString(append(dst, `{"effect":`...), w.Effect)
+		dst = jsonrpc.AppendString(append(dst, `,"by":`...), w.By)
+		dst = append(jsonrpc.AppendString(append(dst, `,"rule":`...), w.Rule), '}')
 	}
 	return append(dst, ']')
 }

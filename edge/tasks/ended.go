@@ -18,11 +18,12 @@ func (x *runner) ended(r *call.Reply) {
 	if x.origin == nil { // Only the end of the task was written again.
 		return
 	}
-	a := telemetry.Audited{Principal: x.First.Principal, Call: x.First.ID, Task: x.session.ID, Set: x.First.Set, Method: x.First.Method, Attempt: int(x.attempt.Load()), Target: x.First.Params.Target, Shown: x.First.Params.Shown(), Trace: x.span}
+	a := &telemetry.Audited{Principal: x.First.Principal, Call: x.First.ID, Task: x.session.ID, Set: x.First.Set, Method: x.First.Method, Attempt: int(x.attempt.Load()), Target: x.First.Params.Target, Shown: x.First.Params.Shown(), Trace: x.span}
 	if by := x.t.cancellers.of(x.session.ID); by != nil && status == Cancelled {
 		a.Principal = *by
 	}
 	x.t.cancellers.forget(x.session.ID)
+	a.TriedIn(x.Context)
 	a.Backend = cmp.Or(x.Bound(), x.Served)
 	x.t.o.Telemetry.TaskEnded(a, &o, time.Since(x.session.Created))
 }

@@ -3,6 +3,7 @@ package telemetry
 import (
 	"context"
 	"net/netip"
+	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -44,6 +45,10 @@ type Audited struct {
 	Via string
 	// Trace is the operation's span, or the trace that the request belongs to.
 	Trace trace.SpanContext
+
+	mu sync.Mutex
+	// would are trials, see Telemetry.Would, without repetitions.
+	would []mcp.Trial
 }
 
 // Audit sets the Auditor of all operations. Call it before the first one.
@@ -74,15 +79,15 @@ func aboutTask(m mcp.Method) bool {
 }
 
 // TaskEnded logs the end of a task and reports it to the Auditor, once, by the code that ended it.
-// a has the task's id, not its print. took is the time since its creation.
-func (t *Telemetry) TaskEnded(a Audited, o *Outcome, took time.Duration) {
+// a has the task's id, not its print, and is changed. took is the time since its creation.
+func (t *Telemetry) TaskEnded(a *Audited, o *Outcome, took time.Duration) {
 	if t == nil {
 		return
 	}
 	a.Target, a.Task = cut(a.Target, maxTarget), SessionPrint(a.Task)
-	t.access.task(t, &a, o, took)
+	t.access.task(t, a, o, took)
 	if t.auditor != nil {
-		t.auditor.Ended(&a, o.String(), o.Code, took)
+		t.auditor.Ended(a, o.String(), o.Code, took)
 	}
 }
 

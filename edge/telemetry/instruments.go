@@ -41,7 +41,7 @@ func (t *Telemetry) instruments() error {
 			emit(float64(ok), AttrClient.String(name), AttrOutcome.String("ok"))
 			emit(float64(failed), AttrClient.String(name), AttrOutcome.String("error"))
 		})
-	}), t.Observe(BoundHits, t.bounds.observe))
+	}), t.Observe(BoundHits, t.bounds.observe), t.Observe(PolicyTrials, t.trials.observe))
 	return errors.Join(errs...)
 }
 

@@ -55,6 +55,10 @@ const (
 	AttrMemory = attribute.Key("mcpedge.memory.for")
 	// AttrRule is the name of a policy rule; default or scopes if none decided.
 	AttrRule = attribute.Key("mcpedge.policy.rule")
+	// AttrTrialBy is the component of a setting in audit mode: policy, confirmation or catalog, for example.
+	AttrTrialBy = attribute.Key("mcpedge.policy.by")
+	// AttrTrialEffect is what a setting in audit mode would have done: deny, hide or confirm, for example.
+	AttrTrialEffect = attribute.Key("mcpedge.policy.effect")
 	// AttrOwner is the name of an entry of the setting include.
 	AttrOwner = attribute.Key("mcpedge.settings.owner")
 	// AttrExternal is the outcome of a request to the policy server: allowed, denied or failed.

@@ -66,6 +66,7 @@ type Telemetry struct {
 	backends durations[work]
 	redis    durations[command]
 	bounds   bounds
+	trials   trials
 	// auditor is nil if auditing is off.
 	auditor  Auditor
 	resource *resource.Resource // nil: telemetry is disabled
