@@ -2,7 +2,6 @@ package access
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -94,29 +93,32 @@ func (c *Control) WithoutTokens() { c.tokenless.Store(true) }
 func (c *Control) Policy() *policy.Policy { return c.InForce().policy }
 
 // Decide is the first stage of authorizing a round. It evaluates the rules and scopes of the policy
-// for t, which exists.
+// for t, which exists. A nil t is that of a request which they do not decide.
 //
-// If they allow it, err is nil, and rule is the name of the rule that allows it, or empty if there
-// is no policy. Otherwise err is a policy.ErrHidden that names the rule, the error of args, or a
-// *mcp.Error, whose Challenge names the missing scopes. A refusal is recorded. A round that is
+// If they allow it, err is nil, and the Permit runs the later stages. Otherwise err is a policy.ErrHidden that names the rule, the
+// error of args, or a *mcp.Error, whose Challenge names the missing scopes. A refusal is recorded. A round that is
 // retried after the loss of its replica is decided again, because the lost replica may not have
 // decided it.
-func (x *Decider) Decide(ctx context.Context, rules *revision.Rules, call *mcp.Call, t *policy.Target, args policy.Arguments) (rule string, err error) {
-	if x.policy == nil {
-		return "", nil
+func (x *Decider) Decide(ctx context.Context, rules *revision.Rules, call *mcp.Call, t *policy.Target, args policy.Arguments) (Permit, error) {
+	p := Permit{by: x, rules: rules}
+	if t == nil {
+		return p, nil
+	}
+	if p.backend = t.Backend; x.policy == nil {
+		return p, nil
 	}
 	d, err := x.policy.Decide(&call.Principal, t, args)
 	if err != nil {
-		return "", err
+		return Permit{}, err
 	}
 	if d.Err != nil {
 		x.report(call, t.Name, &d)
 	}
-	if d.Effect == policy.Allow {
-		return d.Rule, nil
+	if p.rule = d.Rule; d.Effect == policy.Allow {
+		return p, nil
 	}
 	v, err := x.refusal(rules, call, &d)
-	return "", x.c.decided(ctx, call, t.Backend, v, err)
+	return Permit{}, x.c.decided(ctx, call, t.Backend, v, err)
 }
 
 // closed returns the error for a request whose policy server was closed.
@@ -143,34 +145,6 @@ func (x *Decider) refusal(rules *revision.Rules, call *mcp.Call, d *policy.Decis
 		denied.Reason = fmt.Sprintf("policy rule %q could not be evaluated, which denies", d.Rule)
 	}
 	return v, denied
-}
-
-// Ask asks the policy server, if there is one, to authorize a request that Decide allows. It blocks until the server has answered.
-//
-// backend serves what the request names. It is empty if that does not exist for the caller: no rule
-// applied, and the policy server alone decides. Ask returns nil if the request is allowed, and otherwise policy.ErrReplaced or a
-// *mcp.Error.
-func (x *Decider) Ask(ctx context.Context, call *mcp.Call, backend string) error {
-	if x.external == nil {
-		return nil
-	}
-	a, err := x.external.Ask(ctx, call)
-	if errors.Is(err, external.ErrClosed) {
-		return x.closed(err)
-	}
-	if err != nil {
-		return err
-	}
-	x.c.asked[a.Outcome].Add(1)
-	v := audit.Verdict{Effect: audit.Deny, By: audit.ByExternal, Rule: a.Outcome.String()}
-	switch {
-	case a.Allow && a.Outcome == external.Failed:
-		v.Effect = audit.Allow
-		return x.c.decided(ctx, call, backend, v, nil)
-	case a.Allow:
-		return nil
-	}
-	return x.c.decided(ctx, call, backend, v, denial(&a))
 }
 
 // denial returns the error of an answer by which the policy server denies a request.

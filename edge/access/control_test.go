@@ -24,7 +24,10 @@ func TestWhatCounts(t *testing.T) {
 		for i := range 3 {
 			call := &mcp.Call{Method: mcp.MethodToolsCall, Round: 1, Attempt: 1 + i/2, Begun: i > 0}
 			call.Params.Target = "t"
-			err := c.InForce().Charge(t.Context(), rules, call, "b")
+			permit, err := c.InForce().Decide(t.Context(), rules, call, &tool, none)
+			if err == nil {
+				err = permit.Charge(t.Context(), call)
+			}
 			if err == nil {
 				admitted++
 				continue

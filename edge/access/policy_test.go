@@ -2,6 +2,7 @@ package access
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"log/slog"
 	"strings"
@@ -98,6 +99,12 @@ func TestSetPolicy(t *testing.T) {
 	}
 }
 
+// undecided returns the permit of a request that rules do not decide.
+func undecided(by *Decider) *Permit {
+	p, _ := by.Decide(context.Background(), revision.Stateless(), nil, nil, nil)
+	return &p
+}
+
 // If another policy server is put in force, and the previous one is closed before a request was sent
 // to it, the request is decided again by the new one.
 func TestSetPolicyServer(t *testing.T) {
@@ -116,7 +123,7 @@ func TestSetPolicyServer(t *testing.T) {
 		Default: policy.Deny, Rules: []policy.Rule{{Name: "r", When: `has(arguments.x)`, Then: policy.Allow}},
 	})
 	previous := c.InForce()
-	_, err := previous.Decide(t.Context(), revision.Stateless(), &mcp.Call{}, &tool, func() (map[string]any, error) {
+	permit, err := previous.Decide(t.Context(), revision.Stateless(), &mcp.Call{}, &tool, func() (map[string]any, error) {
 		c.SetPolicy(c.Policy(), later)
 		asked.Close()
 		return map[string]any{"x": 1}, nil
@@ -124,10 +131,10 @@ func TestSetPolicyServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err = previous.Ask(t.Context(), &mcp.Call{}, "b"); !errors.Is(err, policy.ErrReplaced) {
+	if err = permit.Ask(t.Context(), &mcp.Call{}); !errors.Is(err, policy.ErrReplaced) {
 		t.Error(err)
 	}
-	err = c.InForce().Ask(t.Context(), &mcp.Call{}, "b")
+	err = undecided(c.InForce()).Ask(t.Context(), &mcp.Call{})
 	if mcp.AsError(err).Kind != mcp.KindForbidden || !strings.Contains(err.Error(), "the later one") || len(before.Asked()) > 0 {
 		t.Error(err)
 	}
@@ -137,7 +144,7 @@ func TestSetPolicyServer(t *testing.T) {
 		}
 	})
 	later.Close()
-	if err := c.InForce().Ask(t.Context(), &mcp.Call{}, "b"); mcp.AsError(err).Kind != mcp.KindUnavailable {
+	if err := undecided(c.InForce()).Ask(t.Context(), &mcp.Call{}); mcp.AsError(err).Kind != mcp.KindUnavailable {
 		t.Errorf("a server that is closed allows, or says %v", err)
 	}
 }
@@ -168,7 +175,7 @@ func TestPolicyServersAreExchangedWhileTheyAreAsked(t *testing.T) {
 				default:
 				}
 				decider := c.InForce()
-				err := decider.Ask(t.Context(), &mcp.Call{}, "b")
+				err := undecided(decider).Ask(t.Context(), &mcp.Call{})
 				switch {
 				case errors.Is(err, policy.ErrReplaced) && c.InForce() != decider: // the caller decides it anew
 				case err != nil:

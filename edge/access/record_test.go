@@ -77,9 +77,9 @@ func TestAllowedCallsNameTheirRule(t *testing.T) {
 			control = governed(t, o, *c.settings)
 		}
 		call := &mcp.Call{Method: mcp.MethodToolsCall, Round: 1, Attempt: 1}
-		rule, err := control.InForce().Decide(t.Context(), revision.Stateless(), call, &tool, none)
+		permit, err := control.InForce().Decide(t.Context(), revision.Stateless(), call, &tool, none)
 		if err == nil {
-			err = control.InForce().Allowed(t.Context(), revision.Stateless(), call, "b", rule, false, false)
+			err = permit.Allow(t.Context(), call, false, false)
 		}
 		_ = o.Records.Close(t.Context())
 		if err != nil || len(kept.records) != 1 {

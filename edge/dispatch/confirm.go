@@ -99,7 +99,7 @@ func (r *round) ask(ctx context.Context, args json.RawMessage) (*mcp.InputRequir
 // recorded, the client has to send the answer once more.
 func (r *round) unconfirmed(ctx context.Context, why string) error {
 	if err := r.use(ctx); err != nil {
-		return err
+		return r.chargeUnused(ctx, err)
 	}
 	refused := mcp.Errorf(mcp.KindForbidden, "the call was not run: %s (%s)", why, r.confirmations())
 	return r.refuse(ctx, refused)
@@ -107,10 +107,7 @@ func (r *round) unconfirmed(ctx context.Context, why string) error {
 
 // refuse records that the call is refused for lack of its first confirmation.
 func (r *round) refuse(ctx context.Context, err *mcp.Error) error {
-	if decider := r.decider(); decider != nil {
-		return decider.Unconfirmed(ctx, r.call, r.target.Backend, r.obligations[0].Name, err)
-	}
-	return err
+	return r.allowed.Refuse(ctx, r.call, r.obligations[0].Name, err)
 }
 
 // confirmations names the confirmations that the round requires.

@@ -159,8 +159,8 @@ func (r *round) oblige(ctx context.Context) (err error) {
 	if r.obligations = nil; t == nil || r.call.Method != mcp.MethodToolsCall {
 		return nil
 	}
-	if decider := r.decider(); decider != nil && decider.Obliges() {
-		if r.obligations, err = decider.Obligations(ctx, r.call, r.named.Policy, r.given()); err != nil {
+	if r.allowed.Obliges() {
+		if r.obligations, err = r.allowed.Obligations(ctx, r.call, r.named.Policy, r.toolArguments); err != nil {
 			return err
 		}
 	}
@@ -279,10 +279,8 @@ func (r *round) spend(ctx context.Context) error {
 	if r.consent == answered {
 		r.remember(ctx)
 	}
-	if decider := r.decider(); decider != nil {
-		if err := r.allowed(ctx, decider); err != nil {
-			return r.withoutState(err)
-		}
+	if err := r.allow(ctx); err != nil {
+		return r.withoutState(err)
 	}
 	return nil
 }

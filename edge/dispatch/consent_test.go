@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/netip"
 	"strings"
@@ -309,25 +310,18 @@ func TestDisabledToolsAreNotConfirmed(t *testing.T) {
 	}
 }
 
-// obliging counts the requests for confirmations.
-type obliging struct {
-	Decider
-	asked int
-}
-
-func (o *obliging) Obligations(ctx context.Context, call *mcp.Call, t *policy.Target, args policy.Arguments) ([]policy.Obligation, error) {
-	o.asked++
-	return o.Decider.Obligations(ctx, call, t, args)
-}
-
 // Calls under a policy without confirmations do not pay for them.
 func TestNoConfirmationsCostNothing(t *testing.T) {
-	for want, s := range []policy.Settings{guarded(), guarded("Go?")} {
-		o := &obliging{Decider: decider(t, s)()}
-		g := newGuards(t)
-		d := start(t, Options{Access: func() Decider { return o }}, g.f)
-		if _, err := g.call(d, rules(t, modern), 1, nil); err != nil || o.asked != want {
-			t.Errorf("%v, asked %d times, want %d", err, o.asked, want)
+	for costs, s := range map[bool]policy.Settings{false: guarded(), true: guarded("Go?")} {
+		d := newGuards(t).with(s)
+		c := request(t, mcp.MethodToolsCall, `{"name":"one","arguments":{}}`)
+		resolved, err := d.Resolve(t.Context(), rules(t, modern), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := resolved.Handle.(*round)
+		if n := testing.AllocsPerRun(100, func() { err = errors.Join(err, r.oblige(t.Context())) }); err != nil || (n > 0) != costs {
+			t.Errorf("%v, with confirmations %t: %v allocations", err, costs, n)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/catalog"
 
+	"github.com/mcpedge/mcpedge/edge/access"
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/once"
@@ -45,25 +46,9 @@ const defaultArguments = 50_000
 type Decider interface {
 	catalog.Visibility
 	// Decide is the first stage of the decision on a round: it applies rules and scopes to the
-	// existing object that a request names. It does not block. rule is the name of the policy rule
-	// that allows the round; empty without a policy. The error is a *mcp.Error, the error of args,
-	// or policy.ErrHidden if the request must end as if the object did not exist.
-	Decide(ctx context.Context, rules *revision.Rules, call *mcp.Call, t *policy.Target, args policy.Arguments) (rule string, err error)
-	// Ask asks the policy server about what Decide allows. It may block. backend is the backend of the named object; empty if the object
-	// does not exist for the caller. The error is a *mcp.Error that ends the request, or policy.ErrReplaced.
-	Ask(ctx context.Context, call *mcp.Call, backend string) error
-	// Charge charges the quotas for a call that has a Tool. It may block. The error is a *mcp.Error that ends the request.
-	Charge(ctx context.Context, rules *revision.Rules, call *mcp.Call, backend string) error
-	// Allowed records that a call which has a Tool is allowed. rule is the result of Decide. confirmed means that this round
-	// has its confirmation, and lapsed that the round before asked for one which is no longer required. The error is that of the audit.
-	Allowed(ctx context.Context, rules *revision.Rules, call *mcp.Call, backend, rule string, confirmed, lapsed bool) error
-	// Obliges reports whether Obligations may return confirmations.
-	Obliges() bool
-	// Obligations returns the confirmations that a call of a tool requires which Decide allows. The error is a
-	// *mcp.Error or the error of args.
-	Obligations(ctx context.Context, call *mcp.Call, t *policy.Target, args policy.Arguments) ([]policy.Obligation, error)
-	// Unconfirmed records that a call is refused which lacks the confirmation of a name. It returns err, or the error of the audit.
-	Unconfirmed(ctx context.Context, call *mcp.Call, backend, name string, err error) error
+	// existing object that a request names, or to nothing if t is nil. It does not block. The Permit runs the later stages, which may
+	// block. The error is a *mcp.Error, the error of args, or policy.ErrHidden if the request must end as if the object did not exist.
+	Decide(ctx context.Context, rules *revision.Rules, call *mcp.Call, t *policy.Target, args policy.Arguments) (access.Permit, error)
 	// DecideTask runs both stages for a request that names a task, whose tool is the target.
 	DecideTask(ctx context.Context, rules *revision.Rules, call *mcp.Call, task *mcp.TaskCall, t *policy.Target, args policy.Arguments) error
 	// Restricts reports whether Decide may deny one caller what it allows another. If so, results

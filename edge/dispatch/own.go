@@ -95,14 +95,6 @@ func (r *round) callOwn(ctx context.Context) (mcp.Reply, error) {
 	return r.findTools(ctx, args)
 }
 
-// admitOwn charges the quotas for a call of one of the edge's own tools, and records that it is allowed.
-func (r *round) admitOwn(ctx context.Context) error {
-	if err := r.charge(ctx); err != nil {
-		return err
-	}
-	return r.recordAllowed(ctx)
-}
-
 // structured renders the result of one of the edge's own tools, with the content as text and, if it is not empty, advice for the model
 // after it.
 func (r *round) structured(content []byte, advice string) (mcp.Reply, error) {
@@ -121,7 +113,7 @@ func (r *round) listResources(ctx context.Context, args json.RawMessage) (mcp.Re
 	if err != nil {
 		return r.schemaError(err)
 	}
-	if err := r.admitOwn(ctx); err != nil {
+	if err := r.admit(ctx); err != nil {
 		return mcp.Reply{}, err
 	}
 	page, err := r.d.catalog.ListResources(&r.named, r.rules, &r.call.Principal, cursor)

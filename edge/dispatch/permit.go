@@ -10,56 +10,63 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// authorize runs the second stage of the decision on a round that is no call of a tool of a backend. It may block.
+// authorize runs the later stages of the decision on a round that is no call of a tool of a backend. It may block.
 func (r *round) authorize(ctx context.Context) error {
 	if err := r.askPolicyServer(ctx); err != nil {
 		return err
 	}
-	if _, charged := r.call.Tool(); !charged {
-		return nil
-	}
-	if err := r.charge(ctx); err != nil {
+	return r.admit(ctx)
+}
+
+// admit charges the quotas for a call of one of the edge's own tools, or through one, and records that it is allowed.
+func (r *round) admit(ctx context.Context) error {
+	if err := r.allowed.Charge(ctx, r.call); err != nil {
 		return err
 	}
-	return r.recordAllowed(ctx)
+	return r.allowed.Allow(ctx, r.call, false, false)
 }
 
 // askPolicyServer asks the policy server about what rules and scopes allow.
 func (r *round) askPolicyServer(ctx context.Context) error {
-	for {
-		decider := r.decider()
-		if decider == nil {
-			return nil
-		}
-		err := decider.Ask(ctx, r.call, r.target.Backend)
-		if !errors.Is(err, policy.ErrReplaced) {
-			return err
-		}
-		if err := r.decideAnew(ctx); err != nil {
-			return err
+	err := r.allowed.Ask(ctx, r.call)
+	for errors.Is(err, policy.ErrReplaced) {
+		if err = r.decideAnew(ctx); err == nil {
+			err = r.allowed.Ask(ctx, r.call)
 		}
 	}
+	return err
 }
 
 // charge charges the quotas. The answer to a question about which the round before was charged is not charged again.
 func (r *round) charge(ctx context.Context) error {
-	if decider := r.decider(); decider != nil && r.consent != answered {
-		return decider.Charge(ctx, r.rules, r.call, r.target.Backend)
+	if r.consent == answered {
+		return nil
 	}
-	return nil
+	return r.allowed.Charge(ctx, r.call)
+}
+
+// chargeUnused charges the quotas for a round that was not charged because it has the answer to a question, if the answer was not used
+// and the call did not run: a client can send it again without bound. It returns err, or the error of the quotas.
+func (r *round) chargeUnused(ctx context.Context, err error) error {
+	if r.consent == answered && !r.settled {
+		if over := r.allowed.Charge(ctx, r.call); over != nil {
+			return over
+		}
+	}
+	return err
 }
 
 // recordAllowed records that the call is allowed, unless that depends on a confirmation that is used first: see spend.
 func (r *round) recordAllowed(ctx context.Context) error {
-	if decider := r.decider(); decider != nil && !r.spends() {
-		return r.allowed(ctx, decider)
+	if r.spends() {
+		return nil
 	}
-	return nil
+	return r.allow(ctx)
 }
 
-func (r *round) allowed(ctx context.Context, decider Decider) error {
+func (r *round) allow(ctx context.Context) error {
 	confirmed := r.consent == answered || r.consent == mustAsk // the answer to the latter is remembered
-	return decider.Allowed(ctx, r.rules, r.call, r.target.Backend, r.allowedBy, confirmed, r.consent == lapsed)
+	return r.allowed.Allow(ctx, r.call, confirmed, r.consent == lapsed)
 }
 
 // decider returns what decides about the round. nil allows it.
@@ -78,6 +85,7 @@ func (r *round) decideAnew(ctx context.Context) error {
 	}
 	r.named.Access = now
 	if r.named.Backend == nil {
+		r.undecided(ctx)
 		return nil
 	}
 	return r.applyRules(ctx)
@@ -85,12 +93,17 @@ func (r *round) decideAnew(ctx context.Context) error {
 
 // applyRules applies rules and scopes to the round, and determines the confirmations that it requires.
 func (r *round) applyRules(ctx context.Context) error {
-	if r.decider() != nil {
-		if err := r.decide(ctx); err != nil {
-			return err
-		}
+	if err := r.decide(ctx); err != nil {
+		return err
 	}
 	return r.oblige(ctx)
+}
+
+// undecided gives the round the permit of one that rules and scopes do not decide.
+func (r *round) undecided(ctx context.Context) {
+	if decider := r.decider(); decider != nil {
+		r.allowed, _ = decider.Decide(ctx, r.rules, r.call, nil, nil) // cannot fail
+	}
 }
 
 // settingsChanged returns the error of a request that cannot be decided by one generation of settings.

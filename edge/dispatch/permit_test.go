@@ -430,8 +430,8 @@ var errFailing = errors.New("failing")
 
 type failing struct{ Decider }
 
-func (failing) Decide(context.Context, *revision.Rules, *mcp.Call, *policy.Target, policy.Arguments) (string, error) {
-	return "", errFailing
+func (failing) Decide(context.Context, *revision.Rules, *mcp.Call, *policy.Target, policy.Arguments) (access.Permit, error) {
+	return access.Permit{}, errFailing
 }
 
 // Rules and the backend see the same arguments: an optional null member is absent for both.

@@ -41,10 +41,12 @@ func (r *round) resolve(ctx context.Context) error {
 	bound := r.call.Backend != ""
 	switch {
 	case t.Own:
+		r.undecided(ctx)
 		return r.resolveOwn(ctx)
 	case r.call.Params.Wrapped != nil && !bound && !t.HasOwn(r.call.Params.Via()):
 		return settingsChanged()
 	case t.Backend == nil:
+		r.undecided(ctx)
 		return r.malformed
 	}
 	r.target.Backend, r.target.Known = t.Backend.Name(), t.Tool != nil || t.Prompt != nil
@@ -62,10 +64,8 @@ func (r *round) resolve(ctx context.Context) error {
 	if refused != nil {
 		r.unread = refused // rules cannot read refused arguments
 	}
-	if r.decider() != nil {
-		if err := r.decide(ctx); err != nil {
-			return err
-		}
+	if err := r.decide(ctx); err != nil {
+		return err
 	}
 	if disabled := t.Disabled(); disabled != nil {
 		return r.refuseDisabled(ctx, disabled)
@@ -109,13 +109,18 @@ func (r *round) rename() {
 // decide applies rules and scopes to what the request names. For callers from whom it is hidden the
 // error is that of an unknown name, and a watch opens once the object exists.
 func (r *round) decide(ctx context.Context) error {
-	rule, err := r.decider().Decide(ctx, r.rules, r.call, r.named.Policy, r.given())
-	r.allowedBy = rule
+	decider := r.decider()
+	if decider == nil {
+		return nil
+	}
+	var err error
+	r.allowed, err = decider.Decide(ctx, r.rules, r.call, r.named.Policy, r.given())
 	switch {
 	case !errors.Is(err, policy.ErrHidden):
 		return err
 	case r.call.Method == mcp.MethodSubscribe:
 		r.named.Backend, r.target.Backend = nil, ""
+		r.undecided(ctx)
 		return nil
 	}
 	unknown := *r.named.Unknown() // which may be shared

@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/mcpedge/mcpedge/edge/access"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/policy"
 	"github.com/mcpedge/mcpedge/edge/revision"
@@ -13,17 +14,12 @@ import (
 // counting counts the decisions on requests.
 type counting struct {
 	Decider
-	decided, asked int
+	decided int
 }
 
-func (c *counting) Decide(ctx context.Context, rules *revision.Rules, call *mcp.Call, t *policy.Target, args policy.Arguments) (string, error) {
+func (c *counting) Decide(ctx context.Context, rules *revision.Rules, call *mcp.Call, t *policy.Target, args policy.Arguments) (access.Permit, error) {
 	c.decided++
 	return c.Decider.Decide(ctx, rules, call, t, args)
-}
-
-func (c *counting) Ask(ctx context.Context, call *mcp.Call, backend string) error {
-	c.asked++
-	return c.Decider.Ask(ctx, call, backend)
 }
 
 // A request is resolved and decided once. The resolved object is called even if the lists have
@@ -41,8 +37,8 @@ func TestARequestIsResolvedOnce(t *testing.T) {
 		if call.Target.Backend != "a" {
 			t.Errorf("%s: resolved to %+v", named[i].params, call.Target)
 		}
-		if c.decided != 1 || c.asked != 0 {
-			t.Errorf("%s: resolved by %d decisions, and %d questions to the policy server", named[i].params, c.decided, c.asked)
+		if c.decided != 1 {
+			t.Errorf("%s: resolved by %d decisions", named[i].params, c.decided)
 		}
 		f.change(func() { f.tools, f.resources, f.templates, f.prompts = nil, nil, nil, nil })
 		await.Until(t, "the lists are empty", func() bool {
@@ -52,8 +48,8 @@ func TestARequestIsResolvedOnce(t *testing.T) {
 		if _, err := d.Call(t.Context(), rules(t, modern), call, nil); err != nil {
 			t.Errorf("%s: %v", named[i].params, err)
 		}
-		if c.decided != 1 || c.asked != 1 {
-			t.Errorf("%s: called by %d decisions, and %d questions to the policy server", named[i].params, c.decided, c.asked)
+		if c.decided != 1 {
+			t.Errorf("%s: called by %d decisions", named[i].params, c.decided)
 		}
 		if again, err := d.Resolve(t.Context(), rules(t, modern), about(t, i, "two", mcp.Principal{})); err == nil && named[i].method != mcp.MethodResourcesRead {
 			t.Errorf("%s: what is gone is resolved to %+v", named[i].params, again)

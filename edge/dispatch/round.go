@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/catalog"
 
+	"github.com/mcpedge/mcpedge/edge/access"
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
@@ -30,8 +31,8 @@ type round struct {
 	// named is the object that the request names, and target the part of it that the eras see.
 	named  catalog.Target
 	target mcp.Target
-	// allowedBy is the policy rule that allows the round; empty without a policy.
-	allowedBy string
+	// allowed is the result of the first stage of the decision on the round. The zero value allows it.
+	allowed access.Permit
 
 	// misfits are those of the previous rounds.
 	misfits misfits

@@ -24,19 +24,12 @@ func (r *round) callTool(ctx context.Context) (mcp.Reply, error) {
 	if r.misused != nil || r.named.Own {
 		return r.callOwn(ctx)
 	}
-	r.effects = !r.named.Tool.Repeatable()
-	reply, err := r.checkedTool(ctx)
-	if decider := r.decider(); decider != nil && r.consent == answered && !r.settled {
-		if err := decider.Charge(ctx, r.rules, r.call, r.target.Backend); err != nil {
-			return mcp.Reply{}, err
-		}
-	}
-	return reply, err
+	return r.callBackendTool(ctx)
 }
 
-// checkedTool runs a call of a tool of a backend, in stages. Those of resolve are over: it has hidden what the caller may not see, added
+// callBackendTool runs a call of a tool of a backend, in stages. Those of resolve are over: it has hidden what the caller may not see, added
 // pinned arguments, and applied rules and scopes. The first stage that refuses the call, or must ask the user, ends the round.
-func (r *round) checkedTool(ctx context.Context) (mcp.Reply, error) {
+func (r *round) callBackendTool(ctx context.Context) (mcp.Reply, error) {
 	args, err := r.arguments()
 	if err != nil {
 		return mcp.Reply{}, err
@@ -103,9 +96,10 @@ func (r *round) validate(check *catalog.ToolCheck, args json.RawMessage) (refuse
 // runTool runs the call at the backend.
 func (r *round) runTool(ctx context.Context, check *catalog.ToolCheck) (mcp.Reply, error) {
 	t := r.named.Tool
+	r.effects = !t.Repeatable()
 	req, err := translate.CallToolRequest(r.call, t.Proto.GetName())
 	if err != nil {
-		return mcp.Reply{}, err
+		return mcp.Reply{}, r.chargeUnused(ctx, err)
 	}
 	req.Context.Round = uint32(r.number()) // #nosec G115 -- bounded by the setting rounds
 	if r.size = t.Size.Load(); r.size == nil {
@@ -115,18 +109,18 @@ func (r *round) runTool(ctx context.Context, check *catalog.ToolCheck) (mcp.Repl
 	r.addClaims(req.Context, t.Owner)
 	release, err := r.acquire(ctx, t.Owner)
 	if err != nil {
-		return mcp.Reply{}, err
+		return mcp.Reply{}, r.chargeUnused(ctx, err)
 	}
 	defer release()
-	ctx, end, err := r.enter(ctx, t.Owner, t.Proto.GetName())
+	entered, end, err := r.enter(ctx, t.Owner, t.Proto.GetName())
 	if err != nil {
-		return mcp.Reply{}, err
+		return mcp.Reply{}, r.chargeUnused(ctx, err)
 	}
 	defer end()
-	if err := r.spend(ctx); err != nil {
-		return mcp.Reply{}, err
+	if err := r.spend(entered); err != nil {
+		return mcp.Reply{}, r.chargeUnused(ctx, err)
 	}
-	if r.confirmed {
+	if ctx = entered; r.confirmed {
 		ctx = t.Owner.Confirmed(ctx)
 	}
 	stream, err := t.Owner.Tools().CallTool(ctx, req)

@@ -38,7 +38,7 @@ var Law = []Package{
 	{"edge/catalog/snapshot", "what a caller sees as a file, and how two of them differ", []string{"edge/catalog/lock", "edge/catalog/snapshot/variance"}},
 	{"edge/catalog/snapshot/variance", "whether what one JSON Schema accepts is accepted by another", nil},
 	{"edge/catalog/changes", "tells subscribers of changes in lists and resources", []string{"edge/backend", "edge/mcp"}},
-	{"edge/dispatch", "runs the rounds of requests", []string{"edge/catalog", "edge/catalog/overlay", "edge/dispatch/shorten", "edge/once", "edge/policy", "edge/budget", "edge/telemetry", "edge/mcp", "edge/jsonrpc", "edge/schema", "edge/revision", "edge/translate", "edge/backend", "gen/mcpedge/v1", "internal/uris"}},
+	{"edge/dispatch", "runs the rounds of requests", []string{"edge/access", "edge/catalog", "edge/catalog/overlay", "edge/dispatch/shorten", "edge/once", "edge/policy", "edge/budget", "edge/telemetry", "edge/mcp", "edge/jsonrpc", "edge/schema", "edge/revision", "edge/translate", "edge/backend", "gen/mcpedge/v1", "internal/uris"}},
 	{"edge/dispatch/shorten", "shortens results of tools to a number of tokens", []string{"edge/jsonrpc", "gen/mcpedge/v1"}},
 	{"edge/translate", "JSON to protobuf and back under a revision's rules, one pass", []string{"edge/mcp", "edge/jsonrpc", "edge/revision", "gen/mcpedge/v1"}},
 	{"edge/kubernetes", "finds backends among the Services of a cluster", []string{"edge/kubernetes/api"}},

@@ -1,0 +1,137 @@
+package access
+
+import (
+	"context"
+	"errors"
+
+	"github.com/mcpedge/mcpedge/edge/audit"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/policy"
+	"github.com/mcpedge/mcpedge/edge/policy/external"
+	"github.com/mcpedge/mcpedge/edge/quota"
+	"github.com/mcpedge/mcpedge/edge/revision"
+)
+
+// Permit is the result of the first stage of a decision on a round, and runs the later ones, in the order of its methods. The zero Permit
+// allows everything, and records nothing.
+type Permit struct {
+	by    *Decider
+	rules *revision.Rules
+	// backend serves what the request names. It is empty if that does not exist for the caller: no rule applied, and the
+	// policy server alone decides.
+	backend string
+	// rule is the name of the rule that allows the round, or empty if there is no policy.
+	rule string
+}
+
+// continued reports whether a round belongs to a call of a session, or to a task, that has begun: that is charged once.
+func (p *Permit) continued(call *mcp.Call) bool {
+	return call.Begun && (!p.rules.Stateless || call.Task != nil)
+}
+
+// Obliges reports whether Obligations may return confirmations.
+func (p *Permit) Obliges() bool { return p.by != nil && p.by.policy != nil && p.by.policy.Obliges() }
+
+// Obligations returns the confirmations that the policy requires of a call for t, if Obliges returns true. The error is a *mcp.Error or the error of args.
+func (p *Permit) Obligations(ctx context.Context, call *mcp.Call, t *policy.Target, args policy.Arguments) ([]policy.Obligation, error) {
+	list, failed, err := p.by.policy.Obligations(&call.Principal, t, args)
+	if failed == nil {
+		return list, err
+	}
+	p.by.report(call, t.Name, failed)
+	denied := mcp.Errorf(mcp.KindForbidden, "forbidden by the confirmation %q of the policy", failed.Rule)
+	denied.Reason = "the condition of the confirmation could not be evaluated, which denies"
+	return nil, p.refused(ctx, call, failed.Rule, true, denied)
+}
+
+// Ask asks the policy server, if there is one, to authorize the request. It blocks until the server has answered. It returns nil if the
+// request is allowed, and otherwise policy.ErrReplaced or a *mcp.Error.
+func (p *Permit) Ask(ctx context.Context, call *mcp.Call) error {
+	if p.by == nil || p.by.external == nil {
+		return nil
+	}
+	a, err := p.by.external.Ask(ctx, call)
+	if errors.Is(err, external.ErrClosed) {
+		return p.by.closed(err)
+	}
+	if err != nil {
+		return err
+	}
+	c := p.by.c
+	c.asked[a.Outcome].Add(1)
+	v := audit.Verdict{Effect: audit.Deny, By: audit.ByExternal, Rule: a.Outcome.String()}
+	switch {
+	case a.Allow && a.Outcome == external.Failed:
+		v.Effect = audit.Allow
+		return c.decided(ctx, call, p.backend, v, nil)
+	case a.Allow:
+		return nil
+	}
+	return c.decided(ctx, call, p.backend, v, denial(&a))
+}
+
+// Charge charges the quotas for a round of a call of the tool call.Tool; other requests are free. It returns nil if the call is allowed. If a
+// quota is exhausted, it returns a *mcp.Error of KindLimit with the time of the retry.
+//
+// A call of a session, and a task, is charged once, with its first round, also if that is retried after the loss of its
+// replica. Any other call is charged in each round, because each is a request of its own, which a client can repeat
+// without bound.
+func (p *Permit) Charge(ctx context.Context, call *mcp.Call) error {
+	tool, called := call.Tool()
+	if !called || p.by == nil || p.by.c.o.Quotas == nil || p.continued(call) {
+		return nil
+	}
+	c := p.by.c
+	err := c.o.Quotas.Spend(ctx, &quota.Call{Principal: call.Principal, From: call.From, Tool: tool, Backend: p.backend, Set: call.Set})
+	var refused *quota.Refused
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &refused):
+		return c.decided(ctx, call, p.backend, audit.Verdict{Effect: audit.Deny, By: audit.ByQuota, Rule: refused.Rule},
+			&mcp.Error{Kind: mcp.KindLimit, Message: err.Error(), RetryAfter: refused.Wait, Err: err})
+	}
+	return mcp.Errorf(mcp.KindCancelled, "the call ended before its quota was known: %w", err)
+}
+
+// Allow records that a call of the tool call.Tool is allowed: by the policy's rule or, if there is none, by another
+// component. Other requests are not recorded. It returns nil or the error of the audit.
+//
+// A call of a session, and a task, is recorded once, with its first round, and once more if that is retried after the loss of its replica;
+// any other call in each round. A round that asks for a confirmation is not recorded. So a round is recorded that has its
+// confirmation, or that is lapsed: it follows one which asked, and requires no confirmation any more.
+func (p *Permit) Allow(ctx context.Context, call *mcp.Call, confirmed, lapsed bool) error {
+	if _, called := call.Tool(); !called || p.by == nil {
+		return nil
+	}
+	again := p.continued(call)
+	if again && !confirmed && !lapsed && (call.Round > 1 || call.Attempt == 1) {
+		return nil
+	}
+	v := audit.Verdict{Effect: audit.Allow}
+	switch {
+	case p.rule != "":
+		v.By, v.Rule = audit.ByPolicy, p.rule
+	case confirmed:
+		v.By = audit.ByConfirmation
+	case p.by.c.o.Quotas != nil && !again:
+		v.By = audit.ByQuota
+	}
+	return p.by.c.decided(ctx, call, p.backend, v, nil)
+}
+
+// Refuse records that a call is refused because the user did not give the confirmation of a name, or could
+// not be asked. It returns err, or the error of the audit.
+func (p *Permit) Refuse(ctx context.Context, call *mcp.Call, name string, err error) error {
+	if p.by == nil {
+		return err
+	}
+	return p.refused(ctx, call, name, false, err)
+}
+
+func (p *Permit) refused(ctx context.Context, call *mcp.Call, name string, failed bool, err error) error {
+	if p.by.policy != nil {
+		p.by.policy.Unconfirmed(name, failed)
+	}
+	return p.by.c.decided(ctx, call, p.backend, audit.Verdict{Effect: audit.Deny, By: audit.ByConfirmation, Rule: name, Failed: failed}, err)
+}
