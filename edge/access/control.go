@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -16,6 +17,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/policy/external"
 	"github.com/mcpedge/mcpedge/edge/quota"
 	"github.com/mcpedge/mcpedge/edge/revision"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
 // Options of a Control.
@@ -29,6 +31,8 @@ type Options struct {
 	// Authenticates enables challenges for more scopes. If false, a request that lacks scopes is
 	// denied.
 	Authenticates bool
+	// Telemetry records what rules and confirmations in audit mode would have done. nil disables that.
+	Telemetry *telemetry.Telemetry
 	// Records records the decisions. nil disables the audit.
 	Records *audit.Log
 	// Logger logs conditions that cannot be evaluated. nil uses slog.Default.
@@ -107,9 +111,18 @@ func (x *Decider) Decide(ctx context.Context, rules *revision.Rules, call *mcp.C
 	if p.backend = t.Backend; x.policy == nil {
 		return p, nil
 	}
+	tries := x.policy.Tries()
+	if tries {
+		args = sync.OnceValues(args)
+	}
 	d, err := x.policy.Decide(&call.Principal, t, args)
 	if err != nil {
 		return Permit{}, err
+	}
+	if tries {
+		for _, trial := range x.policy.Trials(&call.Principal, t, args, &d) {
+			x.c.o.Telemetry.Would(ctx, trial)
+		}
 	}
 	if d.Err != nil {
 		x.report(call, t.Name, &d)

@@ -97,7 +97,7 @@ func ExplainPolicy(ctx context.Context, cfg config.Config, q Question, out io.Wr
 		if err != nil {
 			return err
 		}
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", kindNames[t.Kind], targets[i].name(), q.effectOf(t, &d)+spelled(&d)+asked(&cfg, &d)+confirms+pinned,
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", kindNames[t.Kind], targets[i].name(), q.effectOf(t, &d)+spelled(&d)+asked(&cfg, &d)+confirms+tried(p, &who, t, args, &d)+pinned,
 			targets[i].listing(p.Listed(&who, t)))
 	}
 	return table.Flush()
@@ -193,6 +193,18 @@ func confirmed(p *policy.Policy, who *mcp.Principal, t *policy.Target, args poli
 		}
 	}
 	return out, err
+}
+
+// tried names what rules and confirmations in audit mode would do, without those that depend on unknown arguments.
+func tried(p *policy.Policy, who *mcp.Principal, t *policy.Target, args policy.Arguments, d *policy.Decision) (out string) {
+	for _, trial := range p.Trials(who, t, args, d) {
+		kind := "rule"
+		if trial.By == "confirmation" {
+			kind = trial.By
+		}
+		out += fmt.Sprintf("; would %s by the %s %q, which is in audit mode", trial.Effect, kind, trial.Rule)
+	}
+	return out
 }
 
 // listing says how clients find the target, of a caller to whom the policy shows it or not.

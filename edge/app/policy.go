@@ -11,7 +11,7 @@ func (a *App) newControl(g *generation) (err error) {
 	if g.server, err = a.newExternal(externalOf(&a.cfg)); err != nil {
 		return err
 	}
-	a.access = access.New(access.Options{Quotas: a.quotas, Policy: g.Policy, External: g.server.client, Authenticates: a.auth != nil, Records: a.audit, Logger: a.log})
+	a.access = access.New(access.Options{Quotas: a.quotas, Policy: g.Policy, External: g.server.client, Authenticates: a.auth != nil, Records: a.audit, Telemetry: a.telemetry, Logger: a.log})
 	a.keepClaims(g)
 	return nil
 }

@@ -108,6 +108,8 @@ type PolicyRule struct {
 	When string `yaml:"when" also:"if,condition,expression"`
 	// Then is allow, hide or deny.
 	Then string `yaml:"then" also:"effect,action,decision"`
+	// Mode is enforce or audit: the rule decides nothing, and what it would have done is recorded. Empty means enforce.
+	Mode string `yaml:"mode"`
 }
 
 // PolicyConfirm is a confirmation that the user must give before a call runs.
@@ -120,6 +122,8 @@ type PolicyConfirm struct {
 	Message string `yaml:"message" also:"question,text"`
 	// Remember is for how long the caller is not asked again for the same tool, at most 24 h; 0: never.
 	Remember time.Duration `yaml:"remember" also:"ttl"`
+	// Mode is enforce or audit: nothing is asked, and that it would have been is recorded. Empty means enforce.
+	Mode string `yaml:"mode"`
 }
 
 // CompilePolicy compiles Policy with the rules of the owners of Include; it returns nil if there is
@@ -167,7 +171,7 @@ func (c *Config) ownPolicy() policy.Settings {
 	out := rules.settings()
 	out.Default, out.Lists = policy.Effect(s.Default), policy.Lists(s.Lists)
 	for _, one := range s.Confirm {
-		out.Confirm = append(out.Confirm, policy.Confirm(one))
+		out.Confirm = append(out.Confirm, policy.Confirm{Name: one.Name, When: one.When, Message: one.Message, Remember: one.Remember, Mode: policy.Mode(one.Mode)})
 	}
 	if len(s.Hierarchy) > 0 {
 		out.Hierarchy = map[string][]string{}
@@ -184,7 +188,7 @@ func (s *partPolicy) settings() (out policy.Settings) {
 		out.Scopes = append(out.Scopes, policy.Scopes{Tools: one.Tools, Prompts: one.Prompts, Resources: one.Resources, Need: one.Need})
 	}
 	for _, r := range s.Rules {
-		out.Rules = append(out.Rules, policy.Rule{Name: r.Name, When: r.When, Then: policy.Effect(r.Then)})
+		out.Rules = append(out.Rules, policy.Rule{Name: r.Name, When: r.When, Then: policy.Effect(r.Then), Mode: policy.Mode(r.Mode)})
 	}
 	return out
 }

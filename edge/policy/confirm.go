@@ -26,6 +26,8 @@ type Confirm struct {
 	Message string
 	// Remember is for how long the caller is not asked again for the same tool. 0 asks for each call.
 	Remember time.Duration
+	// Mode is Enforce or Audit. Empty means Enforce.
+	Mode Mode `json:",omitempty"`
 }
 
 const (
@@ -73,7 +75,7 @@ func confirmEnv() (*cel.Env, error) {
 }
 
 // compileConfirms compiles the confirmations of settings. first is the index of the first in the counts.
-func compileConfirms(s *Settings, first int) (out confirms, _ error) {
+func compileConfirms(s *Settings, first int, x *trials) (out confirms, _ error) {
 	out.uses.variables = map[string]bool{}
 	if len(s.Confirm) == 0 {
 		return out, nil
@@ -84,14 +86,17 @@ func compileConfirms(s *Settings, first int) (out confirms, _ error) {
 	}
 	errs := []error{s.invalidConfirms()}
 	for i, one := range s.Confirm {
-		c := confirm{Confirm: one, at: first + i}
+		c, used := confirm{Confirm: one, at: first + len(out.all)}, &out.uses
+		if one.Mode == Audit {
+			used = &x.uses
+		}
 		wrong := func(key string, err error) {
 			if err != nil {
 				errs = append(errs, fmt.Errorf("confirm[%d] %s: %s: %w", i, one.Name, key, err))
 			}
 		}
 		var err error
-		c.when, err = compile(env, one.When, &out.uses, check)
+		c.when, err = compile(env, one.When, used, check)
 		wrong("when", err)
 		c.message, err = parseMessage(one.Message)
 		wrong("message", err)
@@ -99,6 +104,10 @@ func compileConfirms(s *Settings, first int) (out confirms, _ error) {
 		wrong("name", err)
 		sum := sha256.Sum256(raw)
 		copy(c.Digest[:], sum[:])
+		if one.Mode == Audit {
+			x.confirms = append(x.confirms, rule{name: one.Name, when: c.when})
+			continue
+		}
 		out.all = append(out.all, c)
 	}
 	return out, errors.Join(errs...)
@@ -128,6 +137,9 @@ func (s *Settings) invalidConfirms() error {
 			wrong("confirm[%d]: name: %q is that of a rule or another confirmation: give each its own", i, c.Name)
 		}
 		names[c.Name] = true
+		if c.Mode.wrong() {
+			wrong("confirm[%d] %s: mode: %q: use enforce or audit", i, c.Name, c.Mode)
+		}
 		if c.Remember < 0 || c.Remember > maxRemember {
 			wrong("confirm[%d] %s: remember: %s: give at most %s, or leave it out to ask for each call", i, c.Name, c.Remember, maxRemember)
 		}

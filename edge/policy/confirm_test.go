@@ -113,7 +113,7 @@ func TestInvalidConfirmations(t *testing.T) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}
-	if _, err := Compile(Settings{Default: Allow, Rules: []Rule{{"c", "true", Allow}}, Confirm: []Confirm{good}}); err == nil {
+	if _, err := Compile(Settings{Default: Allow, Rules: []Rule{{Name: "c", When: "true", Then: Allow}}, Confirm: []Confirm{good}}); err == nil {
 		t.Error("a confirmation may have the name of a rule")
 	}
 	plain, other := compiled(t, Settings{}), confirmed(t, good)

@@ -204,7 +204,7 @@ func TestLiteralsAreExact(t *testing.T) {
 		`arguments.x == 9007199254740993`:                    true,
 		`arguments.x == "9007199254740993.0"`:                true,
 	} {
-		_, err := Compile(Settings{Default: Deny, Rules: []Rule{{"r", text, Allow}}})
+		_, err := Compile(Settings{Default: Deny, Rules: []Rule{{Name: "r", When: text, Then: Allow}}})
 		if (err == nil) != good {
 			t.Errorf("%s: %v", text, err)
 		}

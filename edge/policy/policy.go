@@ -28,6 +28,7 @@ type Policy struct {
 	restrictions restrictions
 	// confirms are required of calls of tools that all of the above allow.
 	confirms confirms
+	trials   trials
 	// denied and failed count refusals and evaluation errors by rule: those of rules, RuleDefault,
 	// RuleScopes, those of restrictions, and confirmations.
 	denied, failed []atomic.Int64
@@ -58,7 +59,7 @@ func Compile(s Settings) (*Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Policy{last: s.Default, lists: s.Lists, uses: uses{variables: map[string]bool{}}}
+	p := &Policy{last: s.Default, lists: s.Lists, uses: uses{variables: map[string]bool{}}, trials: trials{uses: uses{variables: map[string]bool{}}}}
 	if p.last == "" {
 		p.last = Allow
 	}
@@ -66,6 +67,12 @@ func Compile(s Settings) (*Policy, error) {
 		p.lists = Obtainable
 	}
 	for i, r := range s.Rules {
+		if r.Mode == Audit {
+			if err := p.trials.add(env, &r, len(p.rules)); err != nil {
+				errs = append(errs, fmt.Errorf("rules[%d] %s: when: %w", i, r.Name, err))
+			}
+			continue
+		}
 		when, err := compile(env, r.When, &p.uses, check)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("rules[%d] %s: when: %w", i, r.Name, err))
@@ -73,10 +80,10 @@ func Compile(s Settings) (*Policy, error) {
 		p.rules = append(p.rules, rule{name: r.Name, when: when, then: r.Then})
 	}
 	for i := range s.Restrictions {
-		errs = append(errs, p.restrictions.add(&s.Restrictions[i], env, &p.uses))
+		errs = append(errs, p.restrictions.add(&s.Restrictions[i], env, &p.uses, &p.trials))
 	}
 	first := len(p.rules) + ownNames + len(p.restrictions.rules)
-	p.confirms, err = compileConfirms(&s, first)
+	p.confirms, err = compileConfirms(&s, first, &p.trials)
 	if err := errors.Join(append(errs, err)...); err != nil {
 		return nil, err
 	}
@@ -104,14 +111,14 @@ func ruleEnv() (*cel.Env, error) { return newEnv(maps.Keys(variables)) }
 // Claims returns the names of the claims that rules and confirmations inspect, besides the other attributes of a
 // principal. all reports that one inspects claims whose names are not constant.
 func (p *Policy) Claims() (names []string, all bool) {
-	names = slices.Concat(p.uses.claims, p.confirms.uses.claims)
+	names = slices.Concat(p.uses.claims, p.confirms.uses.claims, p.trials.uses.claims)
 	slices.Sort(names)
-	return slices.Compact(names), p.uses.allClaims || p.confirms.uses.allClaims
+	return slices.Compact(names), p.uses.allClaims || p.confirms.uses.allClaims || p.trials.uses.allClaims
 }
 
 // UsesRoles reports whether rules or confirmations inspect the caller's roles.
 func (p *Policy) UsesRoles() bool {
-	return p.uses.variables[varRoles] || p.confirms.uses.variables[varRoles]
+	return p.uses.variables[varRoles] || p.confirms.uses.variables[varRoles] || p.trials.uses.variables[varRoles]
 }
 
 // ID is a digest of the settings, equal on all replicas.
@@ -305,6 +312,7 @@ func (p *Policy) conclude(v *values, d Decision, open *Decision, possible bool) 
 	if refused != nil {
 		hidden := d.Effect != Deny && refused.Effect == Hide
 		if d.Effect == Allow {
+			refused.from = d.from
 			d = *refused
 		}
 		return withOpen(d, open, hidden, nil)

@@ -22,7 +22,7 @@ func compiled(t testing.TB, s Settings) *Policy {
 
 // when is a policy of one rule: what it holds for is allowed.
 func when(t testing.TB, text string) *Policy {
-	return compiled(t, Settings{Default: Deny, Rules: []Rule{{"r", text, Allow}}})
+	return compiled(t, Settings{Default: Deny, Rules: []Rule{{"r", text, Allow, ""}}})
 }
 
 // claimed are claims as principals have them.
@@ -100,10 +100,10 @@ func TestOrder(t *testing.T) {
 			{Need: []string{"mcp:write"}},
 		},
 		Rules: []Rule{
-			{"interns destroy nothing", `tool.annotations.destructive && "intern" in principal.roles`, Hide},
-			{"own region", `tool.name == "ship" && arguments.region != principal.claims.region`, Deny},
-			{"no prompts", `prompt.name != "" && prompt.name != "ask"`, Deny},
-			{"the rest", `!principal.claims.blocked`, Allow},
+			{"interns destroy nothing", `tool.annotations.destructive && "intern" in principal.roles`, Hide, ""},
+			{"own region", `tool.name == "ship" && arguments.region != principal.claims.region`, Deny, ""},
+			{"no prompts", `prompt.name != "" && prompt.name != "ask"`, Deny, ""},
+			{"the rest", `!principal.claims.blocked`, Allow, ""},
 		},
 	})
 	user := func(scopes ...string) mcp.Principal {
@@ -178,14 +178,14 @@ func TestListed(t *testing.T) {
 		lists  Lists
 		want   bool
 	}{
-		{[]Rule{{"r", own, Allow}}, Deny, nil, "", true},
-		{[]Rule{{"r", own, Deny}}, Allow, nil, "", true},
-		{[]Rule{{"r", own, Deny}}, Hide, nil, "", false},
-		{[]Rule{{"r", own, Hide}, {"s", "true", Deny}}, Allow, nil, "", false},
-		{[]Rule{{"r", own, Deny}, {"s", "true", Allow}}, Deny, nil, "", true},
-		{[]Rule{{"r", own + ` && tool.name == "other"`, Allow}}, Deny, nil, "", false},
-		{[]Rule{{"r", own, Allow}}, Deny, []string{"none"}, Obtainable, true},
-		{[]Rule{{"r", own, Allow}}, Deny, []string{"none"}, Allowed, false},
+		{[]Rule{{"r", own, Allow, ""}}, Deny, nil, "", true},
+		{[]Rule{{"r", own, Deny, ""}}, Allow, nil, "", true},
+		{[]Rule{{"r", own, Deny, ""}}, Hide, nil, "", false},
+		{[]Rule{{"r", own, Hide, ""}, {"s", "true", Deny, ""}}, Allow, nil, "", false},
+		{[]Rule{{"r", own, Deny, ""}, {"s", "true", Allow, ""}}, Deny, nil, "", true},
+		{[]Rule{{"r", own + ` && tool.name == "other"`, Allow, ""}}, Deny, nil, "", false},
+		{[]Rule{{"r", own, Allow, ""}}, Deny, []string{"none"}, Obtainable, true},
+		{[]Rule{{"r", own, Allow, ""}}, Deny, []string{"none"}, Allowed, false},
 		{nil, "", []string{"none"}, Obtainable, true},
 		{nil, "", []string{"none"}, Allowed, false},
 		{nil, "", []string{"profile"}, Allowed, true},
@@ -204,8 +204,8 @@ func TestEntitlement(t *testing.T) {
 		Default: Deny,
 		Scopes:  []Scopes{{Need: []string{"a"}}, {Need: []string{"b"}}},
 		Rules: []Rule{
-			{"1", `"x" in principal.roles`, Allow}, {"2", `principal.claims.region == "eu"`, Allow},
-			{"3", `.principal.claims["a.b"] == "eu" || [1].exists(i, principal.claims.deep.down == i)`, Allow},
+			{"1", `"x" in principal.roles`, Allow, ""}, {"2", `principal.claims.region == "eu"`, Allow, ""},
+			{"3", `.principal.claims["a.b"] == "eu" || [1].exists(i, principal.claims.deep.down == i)`, Allow, ""},
 		},
 	})
 	if names, all := p.Claims(); all || !slices.Equal(names, []string{"a.b", "deep", "region"}) {
@@ -315,23 +315,23 @@ func TestWrongSettings(t *testing.T) {
 		s    Settings
 		want string
 	}{
-		{Settings{Rules: []Rule{{"r", "true", Allow}}}, "default: it is missing"},
+		{Settings{Rules: []Rule{{"r", "true", Allow, ""}}}, "default: it is missing"},
 		{Settings{Default: "perhaps"}, `default: "perhaps"`},
 		{Settings{Default: StepUp}, `default: "step-up"`},
 		{Settings{Lists: "all"}, `lists: "all"`},
-		{Settings{Default: Deny, Rules: []Rule{{"", "true", Allow}}}, `rules[0]: name: ""`},
-		{Settings{Default: Deny, Rules: []Rule{{"default", "true", Allow}}}, `rules[0]: name: "default"`},
-		{Settings{Default: Deny, Rules: []Rule{{"r", "true", Allow}, {"r", "true", Allow}}}, `rules[1]: name: "r" is used twice`},
-		{Settings{Default: Deny, Rules: []Rule{{"r", "true", StepUp}}}, `rules[0] r: then: "step-up"`},
-		{Settings{Default: Deny, Rules: []Rule{{"r", "principal.role == 'x'", Allow}}}, "rules[0] r: when: it is no expression"},
-		{Settings{Default: Deny, Rules: []Rule{{"r", "tool.annotations.destructiv", Allow}}}, "undeclared reference"},
-		{Settings{Default: Deny, Rules: []Rule{{"r", "tool.annotations.destructiv", Allow}}}, "that can be used: there is no variable tool.annotations.destructiv; column 1: "},
-		{Settings{Default: Deny, Rules: []Rule{{"r", "'x' in principal.scope && principal.scope.exists(s, s.a == 'tool.x') && tool.name == x.y", Allow}}}, "that can be used: there is no variable principal.scope; column 8: "},
-		{Settings{Default: Deny, Rules: []Rule{{"r", "principal.claims.a.b == 1 && tool.name == x", Allow}}}, "; the variables are"},
-		{Settings{Default: Deny, Rules: []Rule{{"r", "tool.name == 1", Allow}}}, "no matching overload"},
-		{Settings{Default: Deny, Rules: []Rule{{"r", "principal.claims.x", Allow}}}, "it is of type dyn"},
-		{Settings{Default: Deny, Rules: []Rule{{"r", "tool.name", Allow}}}, "it is of type string"},
-		{Settings{Default: Deny, Rules: []Rule{{"r", "tool.name ==", Allow}}}, "Syntax error"},
+		{Settings{Default: Deny, Rules: []Rule{{"", "true", Allow, ""}}}, `rules[0]: name: ""`},
+		{Settings{Default: Deny, Rules: []Rule{{"default", "true", Allow, ""}}}, `rules[0]: name: "default"`},
+		{Settings{Default: Deny, Rules: []Rule{{"r", "true", Allow, ""}, {"r", "true", Allow, ""}}}, `rules[1]: name: "r" is used twice`},
+		{Settings{Default: Deny, Rules: []Rule{{"r", "true", StepUp, ""}}}, `rules[0] r: then: "step-up"`},
+		{Settings{Default: Deny, Rules: []Rule{{"r", "principal.role == 'x'", Allow, ""}}}, "rules[0] r: when: it is no expression"},
+		{Settings{Default: Deny, Rules: []Rule{{"r", "tool.annotations.destructiv", Allow, ""}}}, "undeclared reference"},
+		{Settings{Default: Deny, Rules: []Rule{{"r", "tool.annotations.destructiv", Allow, ""}}}, "that can be used: there is no variable tool.annotations.destructiv; column 1: "},
+		{Settings{Default: Deny, Rules: []Rule{{"r", "'x' in principal.scope && principal.scope.exists(s, s.a == 'tool.x') && tool.name == x.y", Allow, ""}}}, "that can be used: there is no variable principal.scope; column 8: "},
+		{Settings{Default: Deny, Rules: []Rule{{"r", "principal.claims.a.b == 1 && tool.name == x", Allow, ""}}}, "; the variables are"},
+		{Settings{Default: Deny, Rules: []Rule{{"r", "tool.name == 1", Allow, ""}}}, "no matching overload"},
+		{Settings{Default: Deny, Rules: []Rule{{"r", "principal.claims.x", Allow, ""}}}, "it is of type dyn"},
+		{Settings{Default: Deny, Rules: []Rule{{"r", "tool.name", Allow, ""}}}, "it is of type string"},
+		{Settings{Default: Deny, Rules: []Rule{{"r", "tool.name ==", Allow, ""}}}, "Syntax error"},
 		{Settings{Scopes: []Scopes{{Tools: []string{""}}}}, "scopes[0]: a pattern is empty"},
 		{Settings{Scopes: []Scopes{{Need: []string{"a b"}}}}, `scopes[0]: need: "a b"`},
 		{Settings{Scopes: []Scopes{{Need: []string{"offline_access"}}}}, "between a client and its issuer"},
@@ -353,9 +353,9 @@ func TestHeld(t *testing.T) {
 }
 
 func BenchmarkDecide(b *testing.B) {
-	rules := []Rule{{"rest", "true", Allow}}
+	rules := []Rule{{"rest", "true", Allow, ""}}
 	for i := range 20 {
-		rules = append([]Rule{{fmt.Sprint("r", i), fmt.Sprintf(`tool.name == "x%d" && "intern" in principal.roles`, i), Hide}}, rules...)
+		rules = append([]Rule{{fmt.Sprint("r", i), fmt.Sprintf(`tool.name == "x%d" && "intern" in principal.roles`, i), Hide, ""}}, rules...)
 	}
 	p := compiled(b, Settings{Default: Deny, Rules: rules, Scopes: []Scopes{{Need: []string{"mcp:write"}}}})
 	b.Run("remembered", func(b *testing.B) {
@@ -367,7 +367,7 @@ func BenchmarkDecide(b *testing.B) {
 	})
 	rules = rules[:0]
 	for i := range 100 {
-		rules = append(rules, Rule{fmt.Sprint("r", i), fmt.Sprintf(`arguments.region == "x%d" && arguments.region != principal.claims.region`, i), Deny})
+		rules = append(rules, Rule{fmt.Sprint("r", i), fmt.Sprintf(`arguments.region == "x%d" && arguments.region != principal.claims.region`, i), Deny, ""})
 	}
 	p = compiled(b, Settings{Default: Allow, Rules: rules})
 	args := given(map[string]any{"region": "eu"})

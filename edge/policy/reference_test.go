@@ -247,7 +247,7 @@ func drawPolicy(r *rand.Rand) *reference {
 	for i := range r.IntN(5) {
 		e := drawExpression(r, r.IntN(3))
 		f.rules = append(f.rules, e)
-		f.s.Rules = append(f.s.Rules, Rule{fmt.Sprint("r", i), e.text, pick(r, []Effect{Allow, Hide, Deny})})
+		f.s.Rules = append(f.s.Rules, Rule{Name: fmt.Sprint("r", i), When: e.text, Then: pick(r, []Effect{Allow, Hide, Deny})})
 	}
 	return f
 }

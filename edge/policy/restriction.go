@@ -35,7 +35,8 @@ func (r *Restriction) Validate() error {
 	if err != nil {
 		return err
 	}
-	_, err = r.compile(env, &uses{variables: map[string]bool{}})
+	used := &uses{variables: map[string]bool{}}
+	_, _, err = r.compile(env, used, used)
 	return errors.Join(r.validate(), err)
 }
 
@@ -52,6 +53,9 @@ func (r *Restriction) validate() error {
 			wrong("rules[%d]: name: %q is used twice: give each rule its own", i, one.Name)
 		}
 		names[one.Name] = true
+		if one.Mode.wrong() {
+			wrong("rules[%d] %s: mode: %q: use enforce or audit", i, one.Name, one.Mode)
+		}
 		if one.Then != Hide && one.Then != Deny {
 			wrong("rules[%d] %s: then: %q: a rule that restricts has hide or deny", i, one.Name, one.Then)
 		}
@@ -67,17 +71,26 @@ func (r *Restriction) place(i int) string {
 	return ""
 }
 
-// compile returns the compiled rules, with their qualified names.
-func (r *Restriction) compile(env *cel.Env, u *uses) (out []rule, _ error) {
+// compile returns the compiled rules, with their qualified names, and those in audit mode, which are before the rule with an index.
+func (r *Restriction) compile(env *cel.Env, u, tried *uses) (out []rule, trials []trial, _ error) {
 	var errs []error
 	for i, one := range r.Rules {
-		when, err := compile(env, one.When, u, checkBounded)
+		used := u
+		if one.Mode == Audit {
+			used = tried
+		}
+		when, err := compile(env, one.When, used, checkBounded)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("rules[%d] %s: when: %w", i, one.Name, err))
 		}
-		out = append(out, rule{r.Qualified(one.Name), when, one.Then, r.place(i)})
+		compiled := rule{r.Qualified(one.Name), when, one.Then, r.place(i)}
+		if one.Mode == Audit {
+			trials = append(trials, trial{rule: compiled, before: len(out), backends: append([]string{}, r.Backends...)})
+			continue
+		}
+		out = append(out, compiled)
 	}
-	return out, errors.Join(errs...)
+	return out, trials, errors.Join(errs...)
 }
 
 // restrictions are the compiled Restrictions of a policy. The zero value restricts nothing.
@@ -90,8 +103,8 @@ type restrictions struct {
 }
 
 // add compiles a Restriction.
-func (r *restrictions) add(s *Restriction, env *cel.Env, u *uses) error {
-	compiled, err := s.compile(env, u)
+func (r *restrictions) add(s *Restriction, env *cel.Env, u *uses, x *trials) error {
+	compiled, tried, err := s.compile(env, u, &x.uses)
 	if err = errors.Join(s.validate(), err); err != nil {
 		return fmt.Errorf("restrictions of %s: %w", s.Owner, err)
 	}
@@ -109,6 +122,10 @@ func (r *restrictions) add(s *Restriction, env *cel.Env, u *uses) error {
 		if len(needs) > 0 {
 			r.needs[b] = append(r.needs[b], needs)
 		}
+	}
+	for _, one := range tried {
+		one.before += len(r.rules)
+		x.rules = append(x.rules, one)
 	}
 	r.rules = append(r.rules, compiled...)
 	return nil

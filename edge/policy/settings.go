@@ -49,6 +49,8 @@ type Rule struct {
 	When string
 	// Then is Allow, Hide or Deny.
 	Then Effect
+	// Mode is Enforce or Audit. Empty means Enforce.
+	Mode Mode `json:",omitempty"`
 }
 
 // Effect is the effect of a decision.
@@ -107,6 +109,9 @@ func (s *Settings) validate() error {
 			wrong("rules[%d]: name: %q is used twice: give each rule its own", i, r.Name)
 		}
 		names[r.Name] = true
+		if r.Mode.wrong() {
+			wrong("rules[%d] %s: mode: %q: use enforce or audit", i, r.Name, r.Mode)
+		}
 		if !r.Then.ofRule() {
 			wrong("rules[%d] %s: then: %q: use allow, hide or deny", i, r.Name, r.Then)
 		}

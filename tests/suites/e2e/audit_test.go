@@ -34,6 +34,7 @@ type recorded struct {
 	Arguments                                                                                                            json.RawMessage
 	Shown, Set, Via                                                                                                      string
 	RuleFailed                                                                                                           bool `json:"rule_failed"`
+	Would                                                                                                                []struct{ Effect, By, Rule string }
 }
 
 // String is what the record says, in a form to compare.

@@ -1,0 +1,109 @@
+package policy
+
+import (
+	"slices"
+
+	"cel.dev/cel-go/cel"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+// Mode is whether a rule or confirmation is in force.
+type Mode string
+
+// Modes.
+const (
+	// Enforce puts it in force. So does the empty Mode.
+	Enforce Mode = "enforce"
+	// Audit decides nothing: what it would have done is a trial, see Policy.Trials.
+	Audit Mode = "audit"
+)
+
+// wrong reports whether a mode is invalid.
+func (m Mode) wrong() bool { return m != "" && m != Enforce && m != Audit }
+
+// trial is a compiled rule or confirmation in audit mode.
+type trial struct {
+	rule
+	// before is the index of the first rule after it that is in force, of those of Restrictions if it is one of these.
+	before int
+	// backends are those of a rule of a Restriction; nil means another rule.
+	backends []string
+}
+
+// trials are the rules and confirmations in audit mode. They are no part of decisions, lists and entitlements. The zero value has none.
+type trials struct {
+	rules    []trial
+	confirms []rule
+	uses     uses
+}
+
+// add compiles a rule.
+func (x *trials) add(env *cel.Env, r *Rule, before int) error {
+	when, err := compile(env, r.When, &x.uses, check)
+	x.rules = append(x.rules, trial{rule: rule{name: r.Name, when: when, then: r.Then}, before: before})
+	return err
+}
+
+// Tries reports whether Trials may return any.
+func (p *Policy) Tries() bool { return len(p.trials.rules)+len(p.trials.confirms) > 0 }
+
+// Trials returns what each rule and confirmation in audit mode would have done otherwise with an operation about which d is the decision,
+// if it alone were in force. With nil args, and with arguments that cannot be read, it omits those that depend on arguments.
+func (p *Policy) Trials(who *mcp.Principal, t *Target, args Arguments, d *Decision) (out []mcp.Trial) {
+	v := &values{who: who, target: t}
+	if args != nil {
+		arguments, err := args()
+		v.arguments, v.known = arguments, err == nil
+	}
+	add := func(by string, r *rule, effect Effect) {
+		applies, err := p.applies(v, r)
+		if err != nil {
+			effect = Deny // as in force
+		}
+		if effect == Allow {
+			effect = p.conclude(v, Decision{Effect: Allow}, nil, false).Effect
+		}
+		if (applies || err != nil) && effect != d.Effect {
+			out = append(out, mcp.Trial{Effect: string(effect), By: by, Rule: r.name})
+		}
+	}
+	for i := range p.trials.rules {
+		x := &p.trials.rules[i]
+		reached := d.from >= x.before
+		if x.backends != nil { // It restricts what rules allow.
+			allowed := d.Effect == Allow || d.Effect == StepUp
+			reached = slices.Contains(x.backends, t.Backend) && (allowed || d.at >= len(p.rules)+ownNames+x.before)
+		}
+		if reached {
+			add("policy", &x.rule, x.then)
+		}
+	}
+	for i := range p.trials.confirms {
+		if t.Kind == Tool && d.Effect == Allow {
+			add("confirmation", &p.trials.confirms[i], "confirm")
+		}
+	}
+	return out
+}
+
+// applies reports whether the condition of a rule in audit mode is true for a target, or for one of the other forms of a URI.
+func (p *Policy) applies(v *values, r *rule) (bool, error) {
+	truth, cost, err := r.when.cost(v)
+	if err != nil || truth == isTrue || v.target.Kind == Tool || v.target.Kind == Prompt {
+		return truth == isTrue, err
+	}
+	n := 1
+	if v.target.Kind == Resource && v.target.Vars != nil && p.trials.uses.variables[varVars] {
+		n = min(max(1, len(v.target.Vars())), MaxReadings)
+	}
+	for other := range v.target.others(n) {
+		next := *v
+		next.target = other
+		truth, more, err := r.when.cost(&next)
+		if cost += more; err != nil || truth == isTrue || cost > MaxDecisionCost {
+			return truth == isTrue, err
+		}
+	}
+	return false, nil
+}
