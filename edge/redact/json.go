@@ -1,0 +1,352 @@
+package redact
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+)
+
+// document is what a JSON text is, for the rules with a path.
+type document uint8
+
+const (
+	// anyDocument may be anything: the paths of both roots apply to it, and to its members with the names of the roots.
+	anyDocument document = iota
+	resultDocument
+	argumentsDocument
+	// otherDocument is neither: no path applies to it.
+	otherDocument
+)
+
+// The roots of paths.
+const (
+	rootResult, rootArguments = "result", "arguments"
+	// structured is the member of a result that has its structured content.
+	structured = "structuredContent"
+)
+
+// Result returns structured content, or another JSON value of a result, without its secrets.
+func (v *View) Result(raw string) string { return v.json(raw, resultDocument) }
+
+// Arguments returns the arguments of a call without their secrets.
+func (v *View) Arguments(raw json.RawMessage) json.RawMessage {
+	if v == nil || len(raw) == 0 {
+		return raw
+	}
+	text := string(raw)
+	if out := v.json(text, argumentsDocument); out != text {
+		return json.RawMessage(out)
+	}
+	return raw
+}
+
+// JSON returns a JSON value without its secrets. Strings are searched as they are decoded, names of members and numbers, too. A text
+// that is not JSON is returned as it is.
+func (v *View) JSON(raw string) string { return v.json(raw, anyDocument) }
+
+func (v *View) json(raw string, doc document) string {
+	if v == nil || raw == "" {
+		return raw
+	}
+	p := pass{v: v, left: maxWork}
+	return p.json(raw, doc)
+}
+
+func (p *pass) json(raw string, doc document) string {
+	if !jsonrpc.Valid([]byte(raw)) {
+		return raw
+	}
+	if !p.affords(len(raw)) {
+		return p.wholly(raw)
+	}
+	out := p.document(raw, doc, false)
+	if out == raw {
+		return raw
+	}
+	for range maxRounds {
+		if !p.affords(len(out)) {
+			return p.wholly(raw)
+		}
+		next := p.document(out, doc, true)
+		if next == out {
+			return out
+		}
+		out = next
+	}
+	return p.wholly(raw)
+}
+
+// wholly returns what stands in the place of a JSON value beyond the bounds: a value of the same type, except for numbers.
+func (p *pass) wholly(raw string) string {
+	if !p.v.enforced {
+		return raw
+	}
+	text := `"` + p.exceeded("") + `"`
+	switch jsonrpc.TypeOf([]byte(raw)) {
+	case jsonrpc.Object:
+		return `{"redacted":` + text + `}`
+	case jsonrpc.Array:
+		return `[` + text + `]`
+	}
+	return text
+}
+
+// step is a rule with a path, and how many of its names were found on the way to a value.
+type step struct {
+	rule *rule
+	n    int
+}
+
+// walk rewrites a document.
+type walk struct {
+	*pass
+	doc   document
+	again bool
+	in    string
+	// out has what replaces in[:done], if something was replaced.
+	out  []byte
+	done int
+}
+
+// document returns a valid JSON value without its secrets.
+func (p *pass) document(raw string, doc document, again bool) string {
+	w := walk{pass: p, doc: doc, again: again, in: raw}
+	var steps []step
+	for _, r := range p.v.paths {
+		if doc == anyDocument || r.root == rootResult && doc == resultDocument || r.root == rootArguments && doc == argumentsDocument {
+			steps = append(steps, step{rule: r})
+		}
+	}
+	w.value(w.space(0), steps, true)
+	if w.out == nil {
+		return raw
+	}
+	return string(append(w.out, raw[w.done:]...))
+}
+
+// replace puts a text in the place of in[from:to].
+func (w *walk) replace(from, to int, text string, quoted bool) {
+	if w.out == nil {
+		w.out = make([]byte, 0, len(w.in))
+	}
+	w.out = append(w.out, w.in[w.done:from]...)
+	if quoted {
+		w.out = jsonrpc.AppendString(w.out, text)
+	} else {
+		w.out = append(w.out, text...)
+	}
+	w.done = to
+}
+
+func (w *walk) space(i int) int {
+	for i < len(w.in) && strings.IndexByte(" \t\r\n", w.in[i]) >= 0 {
+		i++
+	}
+	return i
+}
+
+// value searches the value at i, and returns the index after it. The document is valid.
+func (w *walk) value(i int, steps []step, root bool) int {
+	switch c := w.in[i]; {
+	case c == '{':
+		return w.object(i, steps, root)
+	case c == '[':
+		for i = w.space(i + 1); w.in[i] != ']'; {
+			i = w.space(w.value(i, steps, false))
+			if w.in[i] == ',' {
+				i = w.space(i + 1)
+			}
+		}
+		return i + 1
+	case c == '"':
+		end := stringEnd(w.in, i)
+		text := w.unquoted(i, end)
+		w.nested++
+		masked := text
+		if w.nested > maxNested && isDocument(text) {
+			masked = w.exceeded(text)
+		} else {
+			masked = w.text(text, w.doc, w.again)
+		}
+		w.nested--
+		if masked != text {
+			w.replace(i, end, masked, true)
+		}
+		return end
+	case c == '-' || digit(c):
+		end := i
+		for end < len(w.in) && strings.IndexByte("+-.eE0123456789", w.in[end]) >= 0 {
+			end++
+		}
+		w.number(i, end)
+		return end
+	}
+	for i < len(w.in) && letter(w.in[i]) {
+		i++
+	}
+	return i
+}
+
+// object searches the object at i.
+func (w *walk) object(i int, steps []step, root bool) int {
+	var names map[string]int // how often a replaced name was used
+	for i = w.space(i + 1); w.in[i] != '}'; {
+		end := stringEnd(w.in, i)
+		name := w.unquoted(i, end)
+		if masked := w.text(name, w.doc, w.again); masked != name {
+			if names == nil {
+				names = map[string]int{}
+			}
+			if names[masked]++; names[masked] > 1 {
+				masked += " " + strconv.Itoa(names[masked])
+			}
+			w.replace(i, end, masked, true)
+		}
+		i = w.space(w.space(end) + 1)
+		i = w.space(w.member(i, name, steps, root))
+		if w.in[i] == ',' {
+			i = w.space(i + 1)
+		}
+	}
+	return i + 1
+}
+
+// member searches the value at i of the member of an object.
+func (w *walk) member(i int, name string, steps []step, root bool) int {
+	var below []step
+	for _, s := range steps {
+		if of := s.rule.path[s.n]; of != name && of != "*" {
+			continue
+		}
+		if s.n++; s.n < len(s.rule.path) {
+			below = append(below, s)
+			continue
+		}
+		if s.rule.dry {
+			if !w.again {
+				s.rule.counts[w.v.place].would.Add(1)
+			}
+			continue
+		}
+		return w.replaceValue(i, s.rule)
+	}
+	if root && w.doc == anyDocument {
+		for _, r := range w.v.paths {
+			if r.root == rootResult && name == structured || r.root == rootArguments && name == rootArguments {
+				below = append(below, step{rule: r})
+			}
+		}
+	}
+	return w.value(i, below, false)
+}
+
+// replaceValue replaces the whole value at i.
+func (w *walk) replaceValue(i int, r *rule) int {
+	end := w.end(i)
+	was := w.in[i:end]
+	if now := r.valueFor(was); now != was {
+		r.counts[w.v.place].replaced.Add(1)
+		w.replace(i, end, now, false)
+	}
+	return end
+}
+
+// end returns the index after the value at i.
+func (w *walk) end(i int) int {
+	depth := 0
+	for {
+		switch c := w.in[i]; {
+		case c == '"':
+			i = stringEnd(w.in, i) - 1
+		case c == '{' || c == '[':
+			depth++
+		case c == '}' || c == ']':
+			depth--
+		case depth == 0:
+			for i < len(w.in) && strings.IndexByte(",]} \t\r\n", w.in[i]) < 0 {
+				i++
+			}
+			return i
+		}
+		if i++; depth == 0 {
+			return i
+		}
+	}
+}
+
+// valueFor returns the replacement of a value as JSON.
+func (r *rule) valueFor(was string) string {
+	if r.numeric && jsonrpc.TypeOf([]byte(was)) == jsonrpc.Number {
+		return r.replace
+	}
+	return string(jsonrpc.AppendString(nil, r.replace))
+}
+
+// number replaces the number in[i:end] if it is a secret. It is searched as it is written, and as an integer.
+func (w *walk) number(i, end int) {
+	if end-i < 4 { // no secret is shorter
+		return
+	}
+	literal := w.in[i:end]
+	hits := w.hits(literal, w.again)
+	if len(hits) == 0 {
+		whole, ok := integer(literal)
+		if !ok {
+			return
+		}
+		if hits = w.hits(whole, w.again); len(hits) == 0 {
+			return
+		}
+	}
+	w.replace(i, end, hits[0].rule.valueFor(literal), false)
+}
+
+// maxInteger bounds the digits of a number that is searched as an integer.
+const maxInteger = 64
+
+// integer returns the integer that a number with a fraction or an exponent is, in decimal digits; false if it is none, or too large.
+func integer(literal string) (string, bool) {
+	mantissa, power := strings.TrimPrefix(literal, "-"), 0
+	if e := strings.IndexAny(mantissa, "eE"); e >= 0 {
+		n, err := strconv.Atoi(mantissa[e+1:])
+		if err != nil || n > maxInteger || n < -maxInteger {
+			return "", false
+		}
+		mantissa, power = mantissa[:e], n
+	}
+	whole, fraction, pointed := strings.Cut(mantissa, ".")
+	if fraction = strings.TrimRight(fraction, "0"); len(whole)+len(fraction) > maxInteger || !pointed && len(mantissa) == len(literal) {
+		return "", false
+	}
+	digits := whole + fraction
+	if power -= len(fraction); power >= 0 {
+		return digits + strings.Repeat("0", power), true
+	}
+	cut := len(digits) + power
+	if cut <= 0 || strings.Trim(digits[cut:], "0") != "" {
+		return "", false
+	}
+	return digits[:cut], true
+}
+
+// unquoted returns the text of the string in[i:end].
+func (w *walk) unquoted(i, end int) string {
+	raw := w.in[i:end]
+	if strings.IndexByte(raw, '\\') < 0 {
+		return raw[1 : len(raw)-1]
+	}
+	text, _ := jsonrpc.Unquote(json.RawMessage(raw))
+	return text
+}
+
+// stringEnd returns the index after the string that begins at i.
+func stringEnd(in string, i int) int {
+	for i++; in[i] != '"'; i++ {
+		if in[i] == '\\' {
+			i++
+		}
+	}
+	return i + 1
+}

@@ -1,0 +1,293 @@
+package redact
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// match is a part of a text, from its first byte to the one after its last.
+type match struct{ from, to int }
+
+// finder returns the parts of a text that are secrets, in order. Its time is linear in the length of the text.
+type finder func(text string) []match
+
+// namedPattern is a pattern with a name.
+type namedPattern struct {
+	find finder
+	// weight is its cost for each byte, as the number of instructions of an expression is.
+	weight int64
+}
+
+// The names of patterns that contain others.
+const keysName = "keys"
+
+// patterns are the named patterns but for keysName.
+var patterns = map[string]namedPattern{
+	"card": {cards, 2}, "email": {emails, 1}, "iban": {ibans, 2}, "private-key": {privateKeys, 1}, "jwt": {jwts, 1}, "bearer": {bearers, 2},
+}
+
+func init() {
+	for name, k := range keys {
+		patterns[name] = namedPattern{func(text string) []match { return findKeys(k, text) }, 1}
+	}
+}
+
+// Named returns the names of all named patterns, in order.
+func Named() []string {
+	out := []string{keysName}
+	for name := range patterns {
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// inKeys are the patterns that keysName contains beside keys.
+var inKeys = []string{"private-key", "jwt", "bearer"}
+
+func isNamed(name string) bool {
+	_, ok := patterns[name]
+	return ok || name == keysName
+}
+
+func named(name string) (finder, int64, bool) {
+	if name != keysName {
+		p, ok := patterns[name]
+		return p.find, p.weight, ok
+	}
+	var all []namedPattern
+	var weight int64
+	for _, one := range Named() {
+		if _, isKey := keys[one]; isKey || slices.Contains(inKeys, one) {
+			all = append(all, patterns[one])
+			weight += patterns[one].weight
+		}
+	}
+	return func(text string) (out []match) {
+		if len(text) < leastKey {
+			return nil
+		}
+		for i := range all {
+			out = append(out, all[i].find(text)...)
+		}
+		return out
+	}, weight, true
+}
+
+// expression finds what a regular expression matches.
+func expression(re *regexp.Regexp) finder {
+	return func(text string) (out []match) {
+		for _, at := range re.FindAllStringIndex(text, -1) {
+			if at[0] < at[1] {
+				out = append(out, match{at[0], at[1]})
+			}
+		}
+		return out
+	}
+}
+
+func digit(c byte) bool { return c >= '0' && c <= '9' }
+
+func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+
+func alnum(c byte) bool { return digit(c) || letter(c) }
+
+// wordly reports whether a byte continues a word of a program.
+func wordly(c byte) bool { return alnum(c) || c == '_' }
+
+// key is a shape of keys: a text that begins them and the rest.
+type key struct {
+	prefix string
+	// class is the characters of the rest; least is its shortest length, and exact whether it is the only one.
+	class func(byte) bool
+	least int
+	exact bool
+}
+
+// leastKey is less than the length of every key.
+const leastKey = 14
+
+func dashed(c byte) bool { return wordly(c) || c == '-' }
+
+func dotted(c byte) bool { return dashed(c) || c == '.' }
+
+func slashed(c byte) bool { return dashed(c) || c == '/' }
+
+func capital(c byte) bool { return digit(c) || c >= 'A' && c <= 'Z' }
+
+// keys are the shapes of keys by the names of their patterns.
+var keys = map[string][]key{
+	"aws-key": {{"AKIA", capital, 16, true}, {"ASIA", capital, 16, true}},
+	"github-token": {
+		{"ghp_", wordly, 36, false}, {"gho_", wordly, 36, false}, {"ghu_", wordly, 36, false}, {"ghs_", wordly, 36, false}, {"ghr_", wordly, 36, false},
+		{"github_pat_", wordly, 22, false},
+	},
+	"gitlab-token": {
+		{"glpat-", dotted, 20, false}, {"gldt-", dotted, 20, false}, {"glrt-", dotted, 20, false}, {"glptt-", dotted, 20, false},
+		{"glcbt-", dotted, 20, false}, {"glft-", dotted, 20, false}, {"glsoat-", dotted, 20, false}, {"gloas-", dotted, 20, false},
+	},
+	"slack-token": {
+		{"xoxb-", dashed, 10, false}, {"xoxp-", dashed, 10, false}, {"xoxa-", dashed, 10, false}, {"xoxr-", dashed, 10, false},
+		{"xoxs-", dashed, 10, false}, {"xoxe-", dashed, 10, false}, {"xapp-", dashed, 10, false},
+		{"hooks.slack.com/services/", slashed, 20, false},
+	},
+	"google-key": {{"AIza", dashed, 35, true}, {"GOCSPX-", dashed, 24, false}, {"ya29.", dashed, 20, false}},
+	"stripe-key": {
+		{"sk_live_", alnum, 16, false}, {"sk_test_", alnum, 16, false}, {"rk_live_", alnum, 16, false}, {"rk_test_", alnum, 16, false},
+		{"whsec_", alnum, 16, false},
+	},
+	"openai-key":    {{"sk-", dashed, 32, false}},
+	"anthropic-key": {{"sk-ant-", dashed, 20, false}},
+}
+
+func findKeys(shapes []key, text string) (out []match) {
+	for i := range shapes {
+		k := &shapes[i]
+		for at := 0; ; {
+			n := strings.Index(text[at:], k.prefix)
+			if n < 0 {
+				break
+			}
+			from := at + n
+			to := from + len(k.prefix)
+			for to < len(text) && k.class(text[to]) {
+				to++
+			}
+			rest := to - from - len(k.prefix)
+			at = max(to, from+1)
+			if rest < k.least || k.exact && rest != k.least || from > 0 && dashed(text[from-1]) {
+				continue
+			}
+			for text[to-1] == '.' {
+				to--
+			}
+			out = append(out, match{from, to})
+		}
+	}
+	return out
+}
+
+// jwts finds JSON Web Tokens, signed, unsigned and encrypted: parts of base64url that are separated by dots, the first of which begins an
+// object.
+func jwts(text string) (out []match) {
+	for at := 0; ; {
+		n := strings.Index(text[at:], "eyJ")
+		if n < 0 {
+			return out
+		}
+		from := at + n
+		to, parts, length := from, 1, 0
+		enough := true
+		for ; to < len(text) && (dashed(text[to]) || text[to] == '.'); to++ {
+			if text[to] != '.' {
+				length++
+				continue
+			}
+			enough = enough && (parts > 2 || length >= 10)
+			parts, length = parts+1, 0
+		}
+		at = max(to, from+1)
+		if enough && parts >= 3 && (from == 0 || !dashed(text[from-1])) {
+			out = append(out, match{from, to})
+		}
+	}
+}
+
+// bearers finds what follows the word Bearer, if it looks like a token: 16 characters or more, with a digit and a letter.
+func bearers(text string) (out []match) {
+	const scheme = "bearer"
+	for at := 0; at+len(scheme) < len(text); {
+		n := strings.IndexAny(text[at:], "bB")
+		if n < 0 {
+			break
+		}
+		from := at + n
+		at = from + 1
+		if from+len(scheme) >= len(text) || !strings.EqualFold(text[from:from+len(scheme)], scheme) || from > 0 && wordly(text[from-1]) {
+			continue
+		}
+		begin := from + len(scheme)
+		for begin < len(text) && (text[begin] == ' ' || text[begin] == '\t') {
+			begin++
+		}
+		to, digits, letters := begin, false, false
+		for ; to < len(text) && (dotted(text[to]) || strings.IndexByte("~+/=", text[to]) >= 0); to++ {
+			digits, letters = digits || digit(text[to]), letters || letter(text[to])
+		}
+		if begin == from+len(scheme) || to-begin < 16 || !digits || !letters {
+			continue
+		}
+		out, at = append(out, match{begin, to}), to
+	}
+	return out
+}
+
+const (
+	pemBegin = "-----BEGIN "
+	pemEnd   = "-----END "
+	pemDash  = "-----"
+	// maxLabel bounds the label of a block.
+	maxLabel = 64
+)
+
+// privateKeys finds PEM blocks of private keys. A block without an end takes the rest of the text.
+func privateKeys(text string) (out []match) {
+	for at := 0; ; {
+		n := strings.Index(text[at:], pemBegin)
+		if n < 0 {
+			return out
+		}
+		from := at + n
+		label := text[from+len(pemBegin):]
+		at = from + len(pemBegin)
+		stop := strings.Index(label[:min(len(label), maxLabel)], pemDash)
+		if stop < 0 || !strings.Contains(label[:stop], "PRIVATE KEY") {
+			continue
+		}
+		end := strings.Index(text[at:], pemEnd)
+		if end < 0 {
+			return append(out, match{from, len(text)})
+		}
+		to := at + end + len(pemEnd)
+		if closing := strings.Index(text[to:min(len(text), to+maxLabel)], pemDash); closing >= 0 {
+			to += closing + len(pemDash)
+		}
+		out, at = append(out, match{from, to}), to
+	}
+}
+
+// emails finds addresses of e-mail.
+func emails(text string) (out []match) {
+	local := func(c byte) bool { return alnum(c) || c >= 0x80 || strings.IndexByte("._%+-'", c) >= 0 }
+	domain := func(c byte) bool { return alnum(c) || c >= 0x80 || c == '-' || c == '.' }
+	for at := 0; ; {
+		n := strings.IndexByte(text[at:], '@')
+		if n < 0 {
+			return out
+		}
+		sign := at + n
+		from, to := sign, sign+1
+		for from > at && local(text[from-1]) {
+			from--
+		}
+		for from < sign && (text[from] == '.' || text[from] == '\'') {
+			from++
+		}
+		for to < len(text) && domain(text[to]) {
+			to++
+		}
+		at = sign + 1
+		for to > sign && (text[to-1] == '.' || text[to-1] == '-') {
+			to--
+		}
+		if from == sign || to <= sign+1 {
+			continue
+		}
+		dot := strings.LastIndexByte(text[sign:to], '.')
+		if top := text[sign+max(dot, 0)+1 : to]; dot <= 1 || len(top) < 2 || strings.ContainsFunc(top, func(c rune) bool { return c < 0x80 && !letter(byte(c)) && !strings.HasPrefix(top, "xn--") }) {
+			continue
+		}
+		out, at = append(out, match{from, to}), to
+	}
+}
