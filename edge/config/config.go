@@ -102,6 +102,8 @@ type Config struct {
 	// Quotas limit how often tools are called. A call must be within every quota that applies to
 	// it.
 	Quotas []Quota `yaml:"quotas"`
+	// Redact replaces secrets in what clients, logs, spans, the audit and the page of Dev get; empty replaces nothing.
+	Redact []Redaction `yaml:"redact"`
 	// Policy decides what callers may do; nil allows everything.
 	Policy *Policy `yaml:"policy"`
 	// Include reads settings of other owners from their files, see Owners.

@@ -12,10 +12,11 @@ import (
 	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
 	"github.com/mcpedge/mcpedge/edge/policy"
 	"github.com/mcpedge/mcpedge/edge/quota"
+	"github.com/mcpedge/mcpedge/edge/redact"
 )
 
 // Generation is the part of the settings that a running edge replaces as a whole: its backends, the
-// settings of discovered ones, its catalog, its sets, its policy and its quotas, with what the files of other owners add and the file of the lock. It is immutable.
+// settings of discovered ones, its catalog, its sets, its policy, its quotas and its redaction, with what the files of other owners add and the file of the lock. It is immutable.
 type Generation struct {
 	// Config has the settings that are in force with the generation: its own part, and everything
 	// else as at the start.
@@ -24,6 +25,8 @@ type Generation struct {
 	Policy *policy.Policy
 	// Quotas are empty without any.
 	Quotas []quota.Rule
+	// Masker is nil if nothing is redacted.
+	Masker *redact.Masker
 	// Overlay is nil without a catalog.
 	Overlay *overlay.Overlay
 	// Sets are by name.
@@ -113,7 +116,7 @@ func (r *Reader) First() (*Generation, error) {
 // Read returns the generation of a content of the file. in is the one in force. An error, which is
 // located, means that no part of the content may be used: an edge could not start with it, or a
 // running one cannot use it without a restart, or a section is missing. A file may be half written,
-// and must not thereby lift a policy, quotas or a catalog, or remove all backends.
+// and must not thereby lift a policy, quotas, a catalog or a redaction, or remove all backends.
 //
 // included is what was read of the files that the content includes. Each owner's are used, or not, by
 // themselves: see Config.Owners of the result. A file of CatalogLock that cannot be used is an error.
@@ -121,7 +124,7 @@ func (r *Reader) First() (*Generation, error) {
 // The errors contain no values of the file and no passwords of URLs.
 func (r *Reader) Read(content []byte, included Included, in *Generation) (*Generation, error) {
 	g, err := r.next(content, included, in)
-	return g, redact(err)
+	return g, withoutSecrets(err)
 }
 
 func (r *Reader) next(content []byte, included Included, in *Generation) (*Generation, error) {
@@ -140,6 +143,7 @@ func (r *Reader) next(content []byte, included Included, in *Generation) (*Gener
 	next := r.running
 	next.origins = now.origins
 	next.Backends, next.Catalog, next.CatalogLock, next.Include, next.Sets = now.Backends, now.Catalog, now.CatalogLock, now.Include, now.Sets
+	next.Redact = now.Redact
 	if k := r.running.Kubernetes; k != nil { // Its other keys take a restart.
 		own := *k
 		own.Backends = now.serviceEntries()
@@ -190,7 +194,7 @@ func (r *Reader) command() string {
 // policy, or without quotas, takes a restart to get them.
 func (r *Reader) governs(section string) bool {
 	switch section {
-	case "backends", "catalog", "catalog-lock", "include", "sets":
+	case "backends", "catalog", "catalog-lock", "include", "sets", "redact":
 		return true
 	case "policy":
 		return r.running.ruled
@@ -235,6 +239,9 @@ func (r *Reader) vanished(now *Config, in *Generation) error {
 	if now.Sets == nil && len(in.Config.Sets) > 0 {
 		gone("are no sets", "them", "write sets: {}")
 	}
+	if now.Redact == nil && len(in.Config.Redact) > 0 {
+		gone("is no redact", "it", "write redact: []")
+	}
 	if now.Policy == nil && in.Config.Policy != nil {
 		gone("is no policy", "it", restart)
 	}
@@ -257,6 +264,9 @@ func (r *Reader) compile(c Config, own []Backend) (*Generation, error) {
 	if g.Sets, err = c.OpenSets(); err != nil {
 		return nil, err
 	}
+	if g.Masker, err = c.Masker(); err != nil {
+		return nil, err
+	}
 	g.Digest = digest(c.File, struct {
 		Backends []Backend
 		Catalog  *Catalog
@@ -276,6 +286,12 @@ func (r *Reader) compile(c Config, own []Backend) (*Generation, error) {
 			Lock   CatalogLock
 			Digest string
 		}{g.Digest, *c.CatalogLock, c.lockInForce().Digest()})
+	}
+	if len(c.Redact) > 0 {
+		g.Digest = digest(c.File, struct {
+			Others string
+			Redact []Redaction
+		}{g.Digest, c.Redact})
 	}
 	if len(c.Include) > 0 {
 		g.Digest = digest(c.File, append([]string{g.Digest}, c.owned()...))
@@ -300,11 +316,14 @@ func (c *Config) owned() (out []string) {
 	return out
 }
 
-// Again returns an equal generation whose policy has no counts.
+// Again returns an equal generation whose policy has no counts, and whose Masker is not in use.
 func (g *Generation) Again() (*Generation, error) {
 	next := *g
 	var err error
-	next.Policy, err = g.Config.CompilePolicy()
+	if next.Policy, err = g.Config.CompilePolicy(); err != nil {
+		return nil, err
+	}
+	next.Masker, err = g.Config.Masker()
 	return &next, err
 }
 

@@ -35,7 +35,7 @@ const writesLocks = "catalog "
 // Errors contain no values of the file and no passwords of URLs: they are printed and logged.
 func Load(command string, args []string, lookup func(string) (string, bool), usage io.Writer) (Config, error) {
 	cfg, err := load(command, args, lookup, usage)
-	return cfg, redact(err)
+	return cfg, withoutSecrets(err)
 }
 
 func load(command string, args []string, lookup func(string) (string, bool), usage io.Writer) (Config, error) {
@@ -185,10 +185,10 @@ func flags(command string, c *Config, file *string) *flag.FlagSet {
 func ReadFile(path string) (Config, error) {
 	raw, err := readText(path)
 	if err != nil {
-		return Default(), redact(err)
+		return Default(), withoutSecrets(err)
 	}
 	c, misplaced, err := alone(path, raw)
-	return c, redact(errors.Join(misplaced, err))
+	return c, withoutSecrets(errors.Join(misplaced, err))
 }
 
 // alone returns the settings of a file's content, without environment and flags. misplaced are the

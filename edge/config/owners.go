@@ -58,7 +58,7 @@ func (c *Config) teamOf(i int) *team {
 func (c *Config) Owners() (out []Owner) {
 	for i := range c.Include {
 		t := c.teamOf(i)
-		o := Owner{Name: c.Include[i].Label(), Pattern: c.Include[i].File, Err: redact(t.err)}
+		o := Owner{Name: c.Include[i].Label(), Pattern: c.Include[i].File, Err: withoutSecrets(t.err)}
 		switch {
 		case t.hidden:
 			o.State = OwnerHidden

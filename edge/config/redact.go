@@ -28,7 +28,7 @@ func (r redacted) Error() string { return Redact(r.err.Error()) }
 // Unwrap returns the error whose text is redacted.
 func (r redacted) Unwrap() error { return r.err }
 
-func redact(err error) error {
+func withoutSecrets(err error) error {
 	if err == nil || Redact(err.Error()) == err.Error() {
 		return err
 	}

@@ -58,6 +58,9 @@ func (c *Config) validate(command string) error {
 	if _, err := c.QuotaRules(); err != nil {
 		errs = append(errs, err)
 	}
+	if _, err := c.Masker(); err != nil {
+		errs = append(errs, err)
+	}
 	if _, err := c.compileOwn(); err != nil {
 		errs = append(errs, err)
 	}

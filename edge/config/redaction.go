@@ -1,0 +1,51 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/mcpedge/mcpedge/edge/redact"
+)
+
+// Redaction is an entry of the setting redact: what is replaced where.
+type Redaction struct {
+	// Name is in metrics and in the text that replaces. It is required, and unique.
+	Name string `yaml:"name"`
+	// Pattern is a named pattern (redact.Named) or a regular expression (RE2). Path names a value instead, see redact.Rule. One of them is set.
+	Pattern string `yaml:"pattern" also:"patterns,regex"`
+	Path    string `yaml:"path"`
+	// Replace stands in the place of what is found; empty means "[REDACTED:NAME]".
+	Replace string `yaml:"replace" also:"with"`
+	// In are the places to which it applies: results, questions, progress, logs, spans, audit, dev. Empty means all.
+	In Names `yaml:"in"`
+	// Backends and Tools are patterns of names, see internal/pattern; empty means all.
+	Backends Names `yaml:"backends" also:"backend"`
+	Tools    Names `yaml:"tools" also:"tool"`
+	// Mode is ModeEnforce or ModeAudit; empty means ModeEnforce.
+	Mode string `yaml:"mode"`
+}
+
+// The values of Redaction.Mode.
+const (
+	// ModeEnforce replaces what is found.
+	ModeEnforce = "enforce"
+	// ModeAudit counts what is found, and replaces nothing.
+	ModeAudit = "audit"
+)
+
+// Masker compiles Redact. It returns nil if that is empty.
+func (c *Config) Masker() (*redact.Masker, error) {
+	rules := make([]redact.Rule, 0, len(c.Redact))
+	var errs []error
+	for i := range c.Redact {
+		r := &c.Redact[i]
+		if r.Mode != "" && r.Mode != ModeEnforce && r.Mode != ModeAudit {
+			errs = append(errs, fmt.Errorf("redact[%d] %s: mode: %q: use %s or %s", i, r.Name, r.Mode, ModeEnforce, ModeAudit))
+		}
+		rules = append(rules, redact.Rule{
+			Name: r.Name, Pattern: r.Pattern, Path: r.Path, Replace: r.Replace, In: r.In, Backends: r.Backends, Tools: r.Tools, Dry: r.Mode == ModeAudit,
+		})
+	}
+	m, err := redact.Compile(rules)
+	return m, errors.Join(append(errs, err)...)
+}
