@@ -28,6 +28,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/era/stateless"
 	"github.com/mcpedge/mcpedge/edge/ownership"
 	"github.com/mcpedge/mcpedge/edge/quota"
+	"github.com/mcpedge/mcpedge/edge/redact"
 	"github.com/mcpedge/mcpedge/edge/reflect"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 	"github.com/mcpedge/mcpedge/edge/tasks"
@@ -69,6 +70,7 @@ type App struct {
 	failedSets failedSets
 	audit      *audit.Log // nil records nothing
 	telemetry  *telemetry.Telemetry
+	redaction  *redact.Current
 	proxies    web.Proxies
 	foreign    *foreign
 	memory     *budget.Budget // nil admits everything

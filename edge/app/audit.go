@@ -25,7 +25,7 @@ func (a *App) newAudit() (_ *audit.Log, err error) {
 	}
 	o := audit.Options{
 		Sinks: map[string]audit.Sink{}, Required: c.Required, Timeout: c.Timeout, Queue: int(c.Queue), Logger: a.log,
-		Arguments: recordedArguments(c.Arguments), Settings: a.recorded,
+		Arguments: recordedArguments(c.Arguments), Settings: a.recorded, Redact: a.auditRedactor,
 	}
 	if o.Key, err = readDigestKey(c); err != nil {
 		return nil, fmt.Errorf("audit.digest-key-file: %w", err)

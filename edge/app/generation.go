@@ -17,7 +17,7 @@ import (
 )
 
 // generation is what the edge puts in force together from one reading of its settings: backends,
-// catalog, sets, policy and quotas. Its life:
+// catalog, sets, policy, quotas and redaction. Its life:
 //
 //	config.Reader.Read ─► open ─► await ─► swap ─► release of the one before
 //	                       └─ an error: release, and the one before stays
@@ -131,6 +131,7 @@ func (a *App) swap(was, next *generation) (parts []string) {
 	changed("catalog", !was.Overlay.Equal(next.Overlay), &a.exchanges.catalog)
 	byPolicy := changed("policy", next.Policy != nil && (next.Policy.ID() != was.Policy.ID() || next.server != was.server), &a.exchanges.policy)
 	byPolicy = byPolicy || next.Policy != nil && !next.Policy.SamePlaces(was.Policy)
+	changed("redact", !reflect.DeepEqual(was.Config.Redact, next.Config.Redact), new(atomic.Int64))
 	next.since = time.Now()
 	if next.server != was.server {
 		a.startExternal(next.server)
@@ -146,6 +147,7 @@ func (a *App) swap(was, next *generation) (parts []string) {
 			a.access.SetPolicy(next.Policy, next.server.client)
 		}
 		changed("quotas", a.quotas != nil && a.quotas.SetRules(next.Quotas), &a.exchanges.quotas)
+		a.redaction.Set(next.Masker)
 		a.current.Store(next)
 		a.openSets(next)
 	}, looksFurther(was, next))

@@ -21,6 +21,7 @@ func (a *App) observe() error {
 	errs = append(errs, a.observeQuotas()...)
 	errs = append(errs, a.observePolicy()...)
 	errs = append(errs, a.observeAudit()...)
+	errs = append(errs, a.observeRedaction()...)
 	errs = append(errs, a.observeTLS()...)
 	errs = append(errs, a.observeIdentity()...)
 	errs = append(errs, a.foreign.observe(a.telemetry))

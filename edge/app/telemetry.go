@@ -17,6 +17,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/edge/dev"
+	"github.com/mcpedge/mcpedge/edge/redact"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
@@ -36,12 +37,13 @@ func WithLogLevel(level *slog.LevelVar) Option { return func(a *App) { a.level =
 // WithRereads rereads the settings file whenever a value is received.
 func WithRereads(asked <-chan os.Signal) Option { return func(a *App) { a.rereads = asked } }
 
-// DevStore returns the store of the last calls for developers; nil unless the settings enable it.
-func DevStore(cfg config.Config) *dev.Store {
+// DevStore returns the store of the last calls for developers; nil unless the settings enable it. redaction is
+// that of its texts.
+func DevStore(cfg config.Config, redaction *redact.Current) *dev.Store {
 	if !cfg.Dev {
 		return nil
 	}
-	return dev.NewStore(dev.Options{})
+	return dev.NewStore(dev.Options{Redact: redaction.Texts(redact.Dev)})
 }
 
 // devTasks returns how many tasks the page shows; 0 if there is no page.
@@ -54,10 +56,11 @@ func devTasks(store *dev.Store) int {
 
 // Telemetry sets up telemetry by the settings and the process's environment. store, unless it is
 // nil, gets every span in addition to the exporter in the environment: whatever sampling the client
-// wants, and with arguments and results if no exporter gets those.
-func Telemetry(cfg config.Config, log *slog.Logger, store *dev.Store) (*telemetry.Telemetry, error) {
+// wants, and with arguments and results if no exporter gets those. redaction is that of what is exported.
+func Telemetry(cfg config.Config, log *slog.Logger, store *dev.Store, redaction *redact.Current) (*telemetry.Telemetry, error) {
+	log = RedactedLog(log, redaction)
 	reportOTel(log)
-	o := telemetry.Options{Version: Version(), Logger: log, Authenticated: cfg.Auth != nil, Content: cfg.TraceContent, Lookup: os.LookupEnv}
+	o := telemetry.Options{Version: Version(), Logger: log, Authenticated: cfg.Auth != nil, Content: cfg.TraceContent, Lookup: os.LookupEnv, Redact: redaction.Texts(redact.Spans)}
 	if store != nil {
 		o.SpanProcessors = []sdktrace.SpanProcessor{store}
 		o.Content = o.Content || !telemetry.ExportsTraces(os.LookupEnv)

@@ -46,11 +46,11 @@ func TestDevTelemetry(t *testing.T) {
 			}
 			cfg := config.Default()
 			cfg.Dev, cfg.TraceContent = c.dev, c.content
-			store := DevStore(cfg)
+			store := DevStore(cfg, nil)
 			if (store != nil) != c.dev {
 				t.Fatalf("there is a store: %v", store != nil)
 			}
-			tel, err := Telemetry(cfg, slog.New(slog.NewTextHandler(io.Discard, nil)), store)
+			tel, err := Telemetry(cfg, slog.New(slog.NewTextHandler(io.Discard, nil)), store, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

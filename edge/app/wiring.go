@@ -16,6 +16,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/era/stateful"
 	"github.com/mcpedge/mcpedge/edge/era/stateless"
 	"github.com/mcpedge/mcpedge/edge/ownership"
+	"github.com/mcpedge/mcpedge/edge/redact"
 	"github.com/mcpedge/mcpedge/edge/reflect"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 	"github.com/mcpedge/mcpedge/edge/tasks"
@@ -32,11 +33,16 @@ func New(cfg config.Config, log *slog.Logger, options ...Option) (*App, error) {
 }
 
 func wire(cfg config.Config, log *slog.Logger, options []Option) (*App, error) {
-	a := &App{cfg: cfg, log: log, started: time.Now(), leaving: make(chan struct{}), endQuotas: func() {}}
+	a := &App{cfg: cfg, started: time.Now(), leaving: make(chan struct{}), endQuotas: func() {}}
 	a.leave = sync.OnceFunc(func() { close(a.leaving) })
 	for _, o := range options {
 		o(a)
 	}
+	if a.redaction == nil {
+		a.redaction = new(redact.Current)
+	}
+	log = RedactedLog(log, a.redaction)
+	a.log = log
 	a.notReady("starting")
 	logGRPC(log)
 	warnOfSettings(cfg, log)
@@ -56,7 +62,7 @@ func (a *App) wireCallers() (err error) {
 	}
 	a.foreign = newForeign(a.log, a.proxies)
 	if a.telemetry == nil {
-		if a.telemetry, err = Telemetry(a.cfg, a.log, a.dev); err != nil {
+		if a.telemetry, err = Telemetry(a.cfg, a.log, a.dev, a.redaction); err != nil {
 			return err
 		}
 	}
@@ -79,6 +85,7 @@ func (a *App) wireBackends() error {
 		return err
 	}
 	a.current.Store(first)
+	a.redaction.Set(first.Masker)
 	if a.pool, err = newPool(first.backends, a.log, a.telemetry); err != nil {
 		return err
 	}
@@ -111,7 +118,7 @@ func (a *App) wireAccess() (err error) {
 // wireDispatch creates the dispatcher, the table of names and the registry of what is disabled.
 func (a *App) wireDispatch() error {
 	a.names = ownership.New(ownership.Options{Store: a.durable.names, Bytes: int(a.cfg.Limits.NameBytes), Logger: a.log})
-	o := dispatch.Options{Catalog: served(a.cfg), ArgumentValues: a.cfg.Limits.ArgumentValues, Logger: a.log, Telemetry: a.telemetry}
+	o := dispatch.Options{Catalog: served(a.cfg), ArgumentValues: a.cfg.Limits.ArgumentValues, Logger: a.log, Telemetry: a.telemetry, Redact: a.redaction.Masker}
 	o.Catalog.Names = a.names
 	o.Confirmations, o.CallLifetime = a.durable.confirmations, a.cfg.Limits.CallLifetime
 	o.Catalog.Sets = a.current.Load().Overlays()

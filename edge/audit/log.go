@@ -47,6 +47,8 @@ type Options struct {
 	// Settings returns the member settings of each record: the digest of the settings in force. nil
 	// leaves it out.
 	Settings func() string
+	// Redact returns what now replaces secrets in records; nil for nothing. It may be nil.
+	Redact func() Redactor
 	// Logger logs failures of sinks. nil uses slog.Default.
 	Logger *slog.Logger
 }
@@ -55,6 +57,12 @@ const (
 	defaultTimeout = 5 * time.Second
 	defaultQueue   = 16 << 20
 )
+
+// Redactor replaces secrets. Text is for the names and reasons of a record.
+type Redactor interface {
+	Text(text string) string
+	Arguments(raw json.RawMessage) json.RawMessage
+}
 
 // Log writes records to sinks. Use New to create one. Safe for concurrent use.
 type Log struct {
@@ -127,6 +135,17 @@ func (l *Log) begin(r *Record, event Event) {
 	if l.o.Settings != nil {
 		r.Settings = l.o.Settings()
 	}
+	if by := l.redactor(); by != nil {
+		r.Target, r.Shown, r.Reason = by.Text(r.Target), by.Text(r.Shown), by.Text(r.Reason)
+	}
+}
+
+// redactor returns what now replaces secrets, or nil.
+func (l *Log) redactor() Redactor {
+	if l.o.Redact == nil {
+		return nil
+	}
+	return l.o.Redact()
 }
 
 // describe returns the recorded form of arguments: whole, as a digest, or none. It does not retain
@@ -135,8 +154,11 @@ func (l *Log) describe(arguments json.RawMessage) (whole json.RawMessage, digest
 	if len(arguments) == 0 || l.o.Arguments == ArgumentsNone {
 		return nil, ""
 	}
-	compact := jsonrpc.Compact(nil, arguments)
+	compact := json.RawMessage(jsonrpc.Compact(nil, arguments))
 	if l.o.Arguments == ArgumentsWhole {
+		if by := l.redactor(); by != nil {
+			compact = by.Arguments(compact)
+		}
 		return compact, ""
 	}
 	mac := hmac.New(sha256.New, l.o.Key)

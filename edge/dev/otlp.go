@@ -44,7 +44,7 @@ func (h *handler) export(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the body is not an ExportTraceServiceRequest: "+err.Error(), http.StatusBadRequest)
 		return
 	}
-	h.store.add(received(data))
+	h.store.add(received(data, h.store.o.shown()))
 	w.Header().Set("Content-Type", typeProtobuf) // an ExportTraceServiceResponse without members is empty
 	w.WriteHeader(http.StatusOK)
 }
@@ -68,13 +68,13 @@ func unpack(body io.Reader, encoding string) ([]byte, error) {
 	return out, err
 }
 
-func received(data *tracev1.TracesData) (out []*span) {
+func received(data *tracev1.TracesData, shown func(string) string) (out []*span) {
 	for _, rs := range data.GetResourceSpans() {
-		service := get(receivedAttrs(rs.GetResource().GetAttributes()), "service.name")
+		service := get(receivedAttrs(rs.GetResource().GetAttributes(), shown), "service.name")
 		for _, ss := range rs.GetScopeSpans() {
 			for _, from := range ss.GetSpans() {
-				if s := receivedSpan(from); s != nil {
-					s.service, s.scope = service, clip(ss.GetScope().GetName())
+				if s := receivedSpan(from, shown); s != nil {
+					s.service, s.scope = service, shown(ss.GetScope().GetName())
 					s.measure()
 					out = append(out, s)
 				}
@@ -85,26 +85,26 @@ func received(data *tracev1.TracesData) (out []*span) {
 }
 
 // receivedSpan converts a span. It returns nil if the span has no valid id or no end.
-func receivedSpan(from *tracev1.Span) *span {
+func receivedSpan(from *tracev1.Span, shown func(string) string) *span {
 	id, ok := receivedKey(from.GetTraceId(), from.GetSpanId())
 	if !ok || from.GetEndTimeUnixNano() == 0 {
 		return nil
 	}
 	s := &span{
-		key: id, name: clip(from.GetName()), kind: trace.ValidateSpanKind(trace.SpanKind(from.GetKind())),
+		key: id, name: shown(from.GetName()), kind: trace.ValidateSpanKind(trace.SpanKind(from.GetKind())),
 		start: instant(from.GetStartTimeUnixNano()), end: instant(from.GetEndTimeUnixNano()),
-		failed: from.GetStatus().GetCode() == tracev1.Status_STATUS_CODE_ERROR, message: clip(from.GetStatus().GetMessage()),
-		attrs: receivedAttrs(from.GetAttributes()),
+		failed: from.GetStatus().GetCode() == tracev1.Status_STATUS_CODE_ERROR, message: shown(from.GetStatus().GetMessage()),
+		attrs: receivedAttrs(from.GetAttributes(), shown),
 	}
 	if p := from.GetParentSpanId(); len(p) == len(s.parent) {
 		copy(s.parent[:], p)
 	}
 	for _, e := range head(from.GetEvents()) {
-		s.events = append(s.events, event{clip(e.GetName()), instant(e.GetTimeUnixNano()), receivedAttrs(e.GetAttributes())})
+		s.events = append(s.events, event{shown(e.GetName()), instant(e.GetTimeUnixNano()), receivedAttrs(e.GetAttributes(), shown)})
 	}
 	for _, l := range head(from.GetLinks()) {
 		if to, ok := receivedKey(l.GetTraceId(), l.GetSpanId()); ok {
-			s.links = append(s.links, link{to, receivedAttrs(l.GetAttributes())})
+			s.links = append(s.links, link{to, receivedAttrs(l.GetAttributes(), shown)})
 		}
 	}
 	return s
@@ -121,10 +121,10 @@ func receivedKey(t, s []byte) (k key, ok bool) {
 
 func instant(nanos uint64) time.Time { return time.Unix(0, int64(nanos)) } // #nosec G115 -- a time that overflows is shown as it is
 
-func receivedAttrs(from []*commonv1.KeyValue) []attr {
+func receivedAttrs(from []*commonv1.KeyValue, shown func(string) string) []attr {
 	out := make([]attr, 0, min(len(from), maxParts))
 	for _, kv := range head(from) {
-		out = append(out, attr{clip(kv.GetKey()), clip(text(kv.GetValue(), 0))})
+		out = append(out, attr{shown(kv.GetKey()), shown(text(kv.GetValue(), 0))})
 	}
 	return out
 }

@@ -81,34 +81,34 @@ const (
 // overhead is the approximate size of a span, an attribute, an event or a link without its strings.
 const overhead = 64
 
-// copied copies a span of the SDK, which may still run.
-func copied(from sdktrace.ReadOnlySpan) *span {
+// copied copies a span of the SDK, which may still run. shown makes its texts those of the page.
+func copied(from sdktrace.ReadOnlySpan, shown func(string) string) *span {
 	sc := from.SpanContext()
 	s := &span{
 		key: key{sc.TraceID(), sc.SpanID()}, parent: from.Parent().SpanID(),
-		name: clip(from.Name()), kind: from.SpanKind(), scope: from.InstrumentationScope().Name,
+		name: shown(from.Name()), kind: from.SpanKind(), scope: from.InstrumentationScope().Name,
 		start: from.StartTime(), end: from.EndTime(),
-		failed: from.Status().Code == codes.Error, message: clip(from.Status().Description),
-		attrs: copiedAttrs(from.Attributes()),
+		failed: from.Status().Code == codes.Error, message: shown(from.Status().Description),
+		attrs: copiedAttrs(from.Attributes(), shown),
 	}
 	if r := from.Resource(); r != nil {
 		v, _ := r.Set().Value("service.name")
-		s.service = clip(v.AsString())
+		s.service = shown(v.AsString())
 	}
 	for _, e := range head(from.Events()) {
-		s.events = append(s.events, event{clip(e.Name), e.Time, copiedAttrs(e.Attributes)})
+		s.events = append(s.events, event{shown(e.Name), e.Time, copiedAttrs(e.Attributes, shown)})
 	}
 	for _, l := range head(from.Links()) {
-		s.links = append(s.links, link{key{l.SpanContext.TraceID(), l.SpanContext.SpanID()}, copiedAttrs(l.Attributes)})
+		s.links = append(s.links, link{key{l.SpanContext.TraceID(), l.SpanContext.SpanID()}, copiedAttrs(l.Attributes, shown)})
 	}
 	s.measure()
 	return s
 }
 
-func copiedAttrs(from []attribute.KeyValue) []attr {
+func copiedAttrs(from []attribute.KeyValue, shown func(string) string) []attr {
 	out := make([]attr, 0, min(len(from), maxParts))
 	for _, kv := range head(from) {
-		out = append(out, attr{clip(string(kv.Key)), clip(kv.Value.String())})
+		out = append(out, attr{shown(string(kv.Key)), shown(kv.Value.String())})
 	}
 	return out
 }

@@ -20,6 +20,18 @@ type Options struct {
 	// Bytes is the approximate maximum memory. Beyond it, whole traces are dropped, as for Traces.
 	// 0 means 64 MiB.
 	Bytes int
+	// Redact returns what now replaces secrets in the texts of spans and tasks, or nil for nothing. It may be nil.
+	Redact func() func(text string) string
+}
+
+// shown returns what now makes a text one for the page: without secrets, then clipped.
+func (o *Options) shown() func(string) string {
+	if o.Redact != nil {
+		if replace := o.Redact(); replace != nil {
+			return func(text string) string { return clip(replace(text)) }
+		}
+	}
+	return clip
 }
 
 func (o Options) withDefaults() Options {
@@ -80,7 +92,7 @@ func (s *Store) OnStart(_ context.Context, sp sdktrace.ReadWriteSpan) {
 }
 
 // OnEnd implements sdktrace.SpanProcessor.
-func (s *Store) OnEnd(sp sdktrace.ReadOnlySpan) { s.add([]*span{copied(sp)}) }
+func (s *Store) OnEnd(sp sdktrace.ReadOnlySpan) { s.add([]*span{copied(sp, s.o.shown())}) }
 
 // ForceFlush implements sdktrace.SpanProcessor; there is nothing to flush.
 func (s *Store) ForceFlush(context.Context) error { return nil }
@@ -201,6 +213,7 @@ func (s *Store) snapshot() (spans []*span, dropped uint64) {
 		n += len(b.ended) + len(b.running)
 	}
 	spans = make([]*span, 0, n)
+	shown := s.o.shown()
 	var running []sdktrace.ReadOnlySpan
 	for e := s.recent.Front(); e != nil; e = e.Next() {
 		b := e.Value.(*bucket)
@@ -212,7 +225,7 @@ func (s *Store) snapshot() (spans []*span, dropped uint64) {
 	dropped = s.dropped
 	s.mu.Unlock()
 	for _, r := range running {
-		spans = append(spans, copied(r))
+		spans = append(spans, copied(r, shown))
 	}
 	return spans, dropped
 }

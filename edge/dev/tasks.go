@@ -106,7 +106,7 @@ type taskStep struct {
 	Waits  bool   `json:"waits,omitempty"`
 }
 
-func (b *board) detail(h *tasks.History, p *picture, now time.Time) taskDetail {
+func (b *board) detail(h *tasks.History, p *picture, now time.Time, shown func(string) string) taskDetail {
 	out := taskDetail{Call: summaryOf(h, now), Runs: []taskRun{}, Steps: []taskStep{}}
 	origin := telemetry.ParseParent(h.Trace)
 	if origin.IsValid() {
@@ -115,7 +115,7 @@ func (b *board) detail(h *tasks.History, p *picture, now time.Time) taskDetail {
 	spans := p.spansOf(key{origin.TraceID(), origin.SpanID()})
 	for _, r := range h.Runs {
 		one := taskRun{
-			Replica: clip(r.Replica), Here: r.Replica == b.replica, Owner: r.Epoch.Counter(), Round: r.Round, Attempt: r.Attempt,
+			Replica: shown(r.Replica), Here: r.Replica == b.replica, Owner: r.Epoch.Counter(), Round: r.Round, Attempt: r.Attempt,
 			Began: r.Began.UnixMicro(), End: r.End,
 		}
 		if !r.Ended.IsZero() {
@@ -127,7 +127,7 @@ func (b *board) detail(h *tasks.History, p *picture, now time.Time) taskDetail {
 		out.Runs = append(out.Runs, one)
 	}
 	for _, s := range h.Steps {
-		out.Steps = append(out.Steps, taskStep{At: s.At.UnixMicro(), Text: clip(s.Text), Key: clip(s.Key), Method: string(s.Method), Waits: s.Waits})
+		out.Steps = append(out.Steps, taskStep{At: s.At.UnixMicro(), Text: shown(s.Text), Key: shown(s.Key), Method: string(s.Method), Waits: s.Waits})
 	}
 	return out
 }
@@ -175,7 +175,7 @@ func (h *handler) task(w http.ResponseWriter, r *http.Request) {
 	id := strings.TrimPrefix(r.PathValue("id"), taskPrefix)
 	for _, one := range h.board.tasks(r.Context()) {
 		if one.ID == id {
-			h.answer(w, h.board.detail(one, draw(h.store.snapshot()), time.Now()))
+			h.answer(w, h.board.detail(one, draw(h.store.snapshot()), time.Now(), h.store.o.shown()))
 			return
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/redact"
 	"github.com/mcpedge/mcpedge/edge/schema"
 	"github.com/mcpedge/mcpedge/edge/translate"
 )
@@ -39,7 +40,7 @@ func (r *round) askAgain(in *mcp.InputRequired) error {
 					return &mcp.Error{Kind: mcp.KindInvalidParams, Err: mcp.ErrMisfit,
 						Message: fmt.Sprintf("the client's answer to %q does not fit the question, after it was asked %d times: %v", q.Key, this.Count, reason)}
 				}
-				q.Params = withReason(q.Params, reason)
+				q.Params = withReason(q.Params, r.masks(redact.Questions).Text(reason.Error()))
 			}
 		}
 		if asked == nil {
@@ -94,7 +95,7 @@ func misfitOf(q *mcp.InputRequest, answer *mcp.InputResponse) error {
 
 // withReason returns the params of a question with the reason appended to its message, if it has a
 // message.
-func withReason(params json.RawMessage, reason error) json.RawMessage {
+func withReason(params json.RawMessage, reason string) json.RawMessage {
 	out := []byte{'{'}
 	err := jsonrpc.Members(params, func(key string, value json.RawMessage) error {
 		if len(out) > 1 {
@@ -102,7 +103,7 @@ func withReason(params json.RawMessage, reason error) json.RawMessage {
 		}
 		out = append(jsonrpc.AppendString(out, key), ':')
 		if text, ok := jsonrpc.Unquote(value); ok && key == "message" {
-			out = jsonrpc.AppendString(out, fmt.Sprintf("%s\n\nThe last answer did not fit: %v.", text, reason))
+			out = jsonrpc.AppendString(out, fmt.Sprintf("%s\n\nThe last answer did not fit: %s.", text, reason))
 			return nil
 		}
 		out = append(out, value...)

@@ -80,7 +80,7 @@ func TestWithReason(t *testing.T) {
 		`{"maxTokens":1}`: `{"maxTokens":1}`,
 		`{}`:              `{}`,
 	} {
-		if got := string(withReason(json.RawMessage(params), reason)); got != want {
+		if got := string(withReason(json.RawMessage(params), reason.Error())); got != want {
 			t.Errorf("%s became %s", params, got)
 		}
 	}

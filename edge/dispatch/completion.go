@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/redact"
 	"github.com/mcpedge/mcpedge/edge/translate"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
@@ -105,7 +106,13 @@ func (r *round) noSuggestion(ctx context.Context, err error) (mcp.Reply, error) 
 	return mcp.Reply{}, r.status(ctx, err)
 }
 
-// suggest returns the values as a result, truncated to the limit of the specification.
+// suggest returns the values as a result, without secrets, truncated to the limit of the specification.
 func (r *round) suggest(values []string, total *int32, more bool) (mcp.Reply, error) {
+	if masks := r.masks(redact.Results); masks != nil {
+		values = slices.Clone(values)
+		for i := range values {
+			values[i] = masks.Text(values[i])
+		}
+	}
 	return mcp.Reply{Result: translate.CompleteResult(r.rules, r.server(), values, total, more)}, nil
 }

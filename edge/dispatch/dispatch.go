@@ -14,6 +14,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/once"
 	"github.com/mcpedge/mcpedge/edge/policy"
+	"github.com/mcpedge/mcpedge/edge/redact"
 	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
@@ -34,6 +35,8 @@ type Options struct {
 	// CallLifetime is the longest life of a call that is no task, and so of the state that it leaves with a client. 0
 	// means mcp.DefaultCallLifetime.
 	CallLifetime time.Duration
+	// Redact returns what now replaces secrets in what clients get. It may be nil, and return nil, to replace nothing.
+	Redact func() *redact.Masker
 	// Telemetry observes the calls to backends. nil disables it.
 	Telemetry *telemetry.Telemetry
 	// Logger logs violations of the contract, each once. nil means slog.Default().
@@ -132,7 +135,12 @@ func (d *Dispatch) Call(ctx context.Context, rules *revision.Rules, call *mcp.Ca
 	r := t.Handle.(*round)
 	r.take(call)
 	r.sink = sink
+	if d.opts.Redact != nil {
+		r.masker = d.opts.Redact()
+	}
 	reply, err := r.run(ctx)
+	err = r.maskError(err)
+	r.recordUnredacted(ctx)
 	r.settle(&reply)
 	if r.owner != nil {
 		r.observe(ctx, &reply, err)

@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/redact"
 	"github.com/mcpedge/mcpedge/edge/translate"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
@@ -11,6 +12,7 @@ import (
 // KindMissingCapability: the stateless era has an error code for it; in the stateful era it is a
 // tool result, or else an internal error.
 func (r *round) inputRequired(in *pb.InputRequired) (mcp.Reply, error) {
+	r.masks(redact.Questions).Message(in)
 	out, err := translate.InputRequired(r.rules, in)
 	if err != nil {
 		if e := mcp.AsError(err); e.Kind != mcp.KindMissingCapability {

@@ -9,6 +9,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/catalog"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/redact"
 	"github.com/mcpedge/mcpedge/edge/translate"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
@@ -79,7 +80,7 @@ func (r *round) callOwn(ctx context.Context) (mcp.Reply, error) {
 	case r.named.Own:
 		return r.schemaError(r.misused)
 	default: // the arguments fit, and name a tool that must be called by its own name
-		result, err := translate.ArgumentError(r.rules, r.server(), r.misused.Error())
+		result, err := translate.ArgumentError(r.rules, r.server(), r.masks(redact.Results).Text(r.misused.Error()))
 		if err != nil {
 			return mcp.Reply{}, err
 		}

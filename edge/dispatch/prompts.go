@@ -7,6 +7,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/catalog"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/redact"
 	"github.com/mcpedge/mcpedge/edge/translate"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
@@ -46,6 +47,7 @@ func (r *round) getPrompt(ctx context.Context) (mcp.Reply, error) {
 	if out.input != nil {
 		return r.inputRequired(out.input)
 	}
+	r.masks(redact.Results).Message(out.result)
 	result, err := translate.PromptResult(r.rules, r.server(), out.result)
 	if err != nil {
 		return mcp.Reply{}, r.blame(err)

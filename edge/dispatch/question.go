@@ -10,6 +10,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/policy"
+	"github.com/mcpedge/mcpedge/edge/redact"
 )
 
 // maxQuoted bounds the value of an argument in the message of a confirmation, in bytes.
@@ -18,19 +19,21 @@ const maxQuoted = 200
 // question returns the text of the question for confirmations. What the caller or the model wrote is in it as
 // JSON alone, without characters that cannot be printed.
 func (r *round) question(obligations []policy.Obligation, args json.RawMessage) string {
+	masks := r.masks(redact.Questions)
+	args = masks.Arguments(args)
 	var b strings.Builder
 	var tool excerpt
 	tool.quoted(r.call.Params.Sent.Target, mcp.MaxName)
 	_, _ = fmt.Fprintf(&b, "The tool %s of the backend %q is about to be called.", tool.text, r.named.Tool.Owner.Name())
 	for i := range obligations {
-		b.WriteString("\n\n" + obligations[i].Text(func(path []string) string { return quotedAt(args, path) }))
+		b.WriteString("\n\n" + masks.Text(obligations[i].Text(func(path []string) string { return quotedAt(args, path) })))
 		if remember := obligations[i].Remember; remember > 0 && !r.call.Principal.Anonymous() {
 			_, _ = fmt.Fprintf(&b, "\nIf you confirm, this tool runs without this question for %s, whatever its arguments are.", shortly(remember))
 		}
 	}
 	shown := args
 	if r.call.Params.Added != nil { // The client does not know what the edge adds.
-		shown = r.call.Params.Sent.Arguments
+		shown = masks.Arguments(r.call.Params.Sent.Arguments)
 	}
 	if text := shownArguments(shown); text != "" && text != "{}" {
 		b.WriteString("\n\nArguments: " + text)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/redact"
 	"github.com/mcpedge/mcpedge/edge/translate"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
@@ -42,6 +43,7 @@ func (r *round) readResource(ctx context.Context) (mcp.Reply, error) {
 	if out.result.Contents = r.named.ShownContents(out.result.Contents); len(out.result.Contents) == 0 && had > 0 {
 		return mcp.Reply{}, r.named.Unknown()
 	}
+	r.masks(redact.Results).Message(out.result)
 	found.Respell(out.result.GetContents(), uri)
 	var reply mcp.Reply
 	if r.call.Params.Wrapped != nil {

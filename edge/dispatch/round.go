@@ -14,6 +14,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/policy"
+	"github.com/mcpedge/mcpedge/edge/redact"
 	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 	"github.com/mcpedge/mcpedge/edge/translate"
@@ -78,6 +79,11 @@ type round struct {
 	hasProgress bool
 	// cancel cancels the backend's call.
 	cancel context.CancelFunc
+
+	// masker replaces secrets in what the client gets. nil replaces nothing.
+	masker *redact.Masker
+	// unredacted are the rules in audit mode that found something in what the client gets.
+	unredacted []string
 
 	// size holds the message sizes for the call's kind of request; nil disables accounting. most is
 	// the largest message that may arrive. permit is that of the message being received.

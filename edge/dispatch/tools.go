@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/dispatch/shorten"
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/redact"
 	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/schema"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
@@ -181,7 +182,7 @@ func (r *round) schemaError(detail error) (mcp.Reply, error) {
 
 // schemaRefusal returns a result or an error about arguments that do not fit the schema, by the revision.
 func (r *round) schemaRefusal(detail error) (json.RawMessage, error) {
-	result, err := translate.SchemaError(r.rules, r.server(), detail.Error())
+	result, err := translate.SchemaError(r.rules, r.server(), r.masks(redact.Results).Text(detail.Error()))
 	if err != nil {
 		return nil, err
 	}
@@ -198,14 +199,15 @@ func argumentReply(result json.RawMessage, err error) (mcp.Reply, error) {
 
 // toolError converts an error of the backend: to a tool result, if a model can act on it.
 func (r *round) toolError(err error) (mcp.Reply, error) {
-	e := mcp.AsError(err)
+	e := mcp.AsError(r.maskError(err))
 	if result, ok := translate.ToolError(r.rules, r.server(), e); ok {
 		return mcp.Reply{Result: result, ToolError: true}, nil
 	}
 	return mcp.Reply{}, e
 }
 
-// toolResult renders a result. Structured content must match the output schema.
+// toolResult renders a result. Structured content must match the output schema before secrets are replaced in it, and
+// they are before it is shortened.
 func (r *round) toolResult(t *catalog.Tool, check *catalog.ToolCheck, res *pb.CallToolResult) (mcp.Reply, error) {
 	if check.HasOutput && !res.GetIsError() {
 		promise, err := check.Promised(res.GetStructuredContentJson())
@@ -216,6 +218,7 @@ func (r *round) toolResult(t *catalog.Tool, check *catalog.ToolCheck, res *pb.Ca
 			return mcp.Reply{}, r.broken("tool %q: %v", t.Proto.GetName(), err)
 		}
 	}
+	r.masks(redact.Results).Message(res)
 	if t.MaxTokens > 0 {
 		short, cut := shorten.Result(res, t.MaxTokens, t.Shown.GetInputSchemaJson(), check.HasOutput)
 		if res = short; cut {

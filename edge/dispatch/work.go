@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/redact"
 	"github.com/mcpedge/mcpedge/edge/translate"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
@@ -128,6 +129,7 @@ func (r *round) onProgress(ctx context.Context, p *pb.Progress) error {
 	if len(token) == 0 || math.IsNaN(value) || math.IsInf(value, 0) || r.hasProgress && value <= r.progress {
 		return nil
 	}
+	r.masks(redact.Progress).Message(p)
 	ev, err := translate.Progress(r.rules, token, p)
 	if err != nil {
 		return r.blame(err)
@@ -167,6 +169,7 @@ func (r *round) onLog(ctx context.Context, l *pb.LogMessage) error {
 	case r.call.LogLevel == mcp.LogNone || level < r.call.LogLevel:
 		return nil
 	}
+	r.masks(redact.Logs).Message(l)
 	ev, err := translate.LogMessage(r.rules, l)
 	if err != nil {
 		return r.blame(err)

@@ -226,7 +226,7 @@ func (w *walk) member(i int, name string, steps []step, root bool) int {
 		}
 		if s.rule.dry {
 			if !w.again {
-				s.rule.counts[w.v.place].would.Add(1)
+				w.v.would(s.rule, 1)
 			}
 			continue
 		}

@@ -47,6 +47,27 @@ type View struct {
 	// enforced is whether a rule replaces what it finds.
 	enforced bool
 	over     *count
+	// dry is whether a rule only counts; note gets the name of one that found something, and may be nil.
+	dry  bool
+	note func(rule string)
+}
+
+// Noting returns a View that calls note with the name of each rule that found something and replaces nothing, perhaps repeatedly.
+func (v *View) Noting(note func(rule string)) *View {
+	if v == nil || !v.dry {
+		return v
+	}
+	own := *v
+	own.note = note
+	return &own
+}
+
+// would counts what a rule found n times that replaces nothing.
+func (v *View) would(r *rule, n int) {
+	r.counts[v.place].would.Add(int64(n))
+	if n > 0 && v.note != nil {
+		v.note(r.name)
+	}
 }
 
 // View returns the rules for a place; nil if none applies. m may be nil.
@@ -68,7 +89,7 @@ func (m *Masker) view(place Place, applies func(*rule) bool) *View {
 		if !r.in[place] || !applies(r) {
 			continue
 		}
-		v.enforced = v.enforced || !r.dry
+		v.enforced, v.dry = v.enforced || !r.dry, v.dry || r.dry
 		if r.find == nil {
 			v.paths = append(v.paths, r)
 			continue

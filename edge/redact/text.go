@@ -112,7 +112,7 @@ func (p *pass) hits(text string, again bool) (out []hit) {
 		}
 		if r.dry {
 			if !again {
-				r.counts[p.v.place].would.Add(int64(len(found)))
+				p.v.would(r, len(found))
 			}
 			continue
 		}

@@ -87,6 +87,9 @@ const (
 	AuditLost           = "mcpedge.audit.lost"
 	AuditRefused        = "mcpedge.audit.refused"
 	AuditQueue          = "mcpedge.audit.queue"
+	RedactReplaced      = "mcpedge.redact.replaced"
+	RedactWould         = "mcpedge.redact.would"
+	RedactExceeded      = "mcpedge.redact.exceeded"
 	HTTPRefused         = "mcpedge.http.refused"
 	AuthRefused         = "mcpedge.auth.refused"
 	AuthKeyFetches      = "mcpedge.auth.key_fetches"
@@ -184,6 +187,9 @@ var Catalogue = []Instrument{
 	{AuditLost, Counter, "{record}", "Records of the audit that were lost, because the queue was full or the edge ended before they could be written, by where to", []attribute.Key{AttrSink}},
 	{AuditRefused, Counter, "{request}", "Requests that were refused because they could not be recorded, with audit.required", nil},
 	{AuditQueue, Gauge, "{record}", "Records of the audit that wait to be written, by where to", []attribute.Key{AttrSink}},
+	{RedactReplaced, Counter, "{replacement}", "Texts that the setting redact replaced, by its entry and the place; a text may be counted more than once", []attribute.Key{AttrRedaction, AttrPlace}},
+	{RedactWould, Counter, "{replacement}", "Texts that entries of the setting redact with mode: audit would have replaced, by entry and place", []attribute.Key{AttrRedaction, AttrPlace}},
+	{RedactExceeded, Counter, "{text}", "Texts and values that were replaced as a whole because searching them would have exceeded the bounds of the setting redact, by place", []attribute.Key{AttrPlace}},
 	{HTTPRefused, Counter, "{request}", "Requests at either address that were refused for their Host or Origin, by why: host (not among hosts, admin-hosts), origin (not among origins), site (sent by a page of another site), malformed (in a form that no client sends)", []attribute.Key{AttrForeign}},
 	{AuthRefused, Counter, "{request}", "Requests whose credentials were not accepted, by why; with the setting auth", []attribute.Key{AttrRefusal}},
 	{AuthKeyFetches, Counter, "{fetch}", "Attempts to fetch the keys of an issuer of tokens, by how they ended", []attribute.Key{AttrIssuer, AttrOutcome}},

@@ -24,6 +24,8 @@ type Handler struct {
 	batch bool
 	// replica is added to records. Empty adds none.
 	replica string
+	// redaction replaces secrets in records, and in attributes when they are added to the handler.
+	redaction Redaction
 }
 
 var _ slog.Handler = (*Handler)(nil)
@@ -112,6 +114,9 @@ func (h *Handler) Enabled(ctx context.Context, l slog.Level) bool { return h.inn
 // Handle implements slog.Handler.
 func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
 	r = recordInSeconds(r)
+	if replace := h.redaction.now(); replace != nil {
+		r = redactRecord(r, replace)
+	}
 	if h.replica != "" {
 		r.AddAttrs(slog.String("replica", h.replica))
 	}
@@ -129,17 +134,26 @@ func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
 func (h *Handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	attrs = slices.Clone(attrs)
 	inSeconds(attrs)
-	return &Handler{inner: h.inner.WithAttrs(attrs), out: h.out, batch: h.batch, replica: h.replica}
+	if replace := h.redaction.now(); replace != nil {
+		attrs = redactAttrs(attrs, replace)
+	}
+	out := *h
+	out.inner = h.inner.WithAttrs(attrs)
+	return &out
 }
 
 // WithGroup implements slog.Handler.
 func (h *Handler) WithGroup(name string) slog.Handler {
-	return &Handler{inner: h.inner.WithGroup(name), out: h.out, batch: h.batch, replica: h.replica}
+	out := *h
+	out.inner = h.inner.WithGroup(name)
+	return &out
 }
 
 // batched returns a handler for the same writer whose records, which have the replica, may wait for
 // others.
-func (h *Handler) batched() *Handler { return &Handler{inner: h.inner, out: h.out, batch: true} }
+func (h *Handler) batched() *Handler {
+	return &Handler{inner: h.inner, out: h.out, batch: true, redaction: h.redaction}
+}
 
 // Flush writes the waiting lines.
 func (h *Handler) Flush() { h.out.flush() }

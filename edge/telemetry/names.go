@@ -67,6 +67,9 @@ const (
 	AttrQuota = attribute.Key("mcpedge.quota.rule")
 	// AttrSink is the sink of audit records: file, stdout or otlp.
 	AttrSink = attribute.Key("mcpedge.audit.sink")
+	// AttrRedaction is the name of an entry of the setting redact. AttrPlace is where: results, questions, progress, logs, spans, audit or dev.
+	AttrRedaction = attribute.Key("mcpedge.redact.rule")
+	AttrPlace     = attribute.Key("mcpedge.redact.place")
 	// AttrRefusal is why credentials were refused; docs/access.md lists the values.
 	AttrRefusal = attribute.Key("mcpedge.auth.reason")
 	// AttrForeign is why a host or origin was refused: host, origin, site or malformed.

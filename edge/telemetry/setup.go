@@ -134,7 +134,7 @@ func (t *Telemetry) startTraces(ctx context.Context, env environment, res *resou
 		if err != nil {
 			return fmt.Errorf("telemetry: OTEL_TRACES_EXPORTER: %w", err)
 		}
-		options = append(options, sdktrace.WithBatcher(exporter))
+		options = append(options, sdktrace.WithBatcher(&redacting{exporter, o.Redact}))
 	}
 	t.traces = sdktrace.NewTracerProvider(options...)
 	t.tracer = t.traces.Tracer(Scope)

@@ -32,6 +32,8 @@ type Options struct {
 	Authenticated bool
 	// Content records the arguments and results of tool calls in spans. They may be sensitive.
 	Content bool
+	// Redact replaces secrets in the spans that the exporter of the environment gets. nil replaces nothing.
+	Redact Redaction
 	// Lookup reads the environment (os.LookupEnv): the standard OTEL_… variables. nil reads an
 	// empty environment.
 	Lookup func(key string) (string, bool)

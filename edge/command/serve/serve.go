@@ -43,7 +43,12 @@ func assemble(ctx context.Context, cfg *config.Config) (edge *app.App, stop func
 	}
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP) // from now on one does not end the process
+	redaction, err := app.Redaction(cfg)
+	if err != nil {
+		return nil, nil, err
+	}
 	log, level := newLogger(cfg.Log, cfg.ReplicaName())
+	log = app.RedactedLog(log, redaction)
 	slog.SetDefault(log) // used by libraries, and by the balancer of gRPC connections
 	for _, note := range config.Strays(os.Environ()) {
 		log.Warn("a variable of the environment is not used", "variable", note)
@@ -54,8 +59,8 @@ func assemble(ctx context.Context, cfg *config.Config) (edge *app.App, stop func
 			"memory", cfg.Memory.String(), "least", least.String())
 	}
 	stop = func() {}
-	store := app.DevStore(*cfg)
-	t, err := app.Telemetry(*cfg, log, store)
+	store := app.DevStore(*cfg, redaction)
+	t, err := app.Telemetry(*cfg, log, store, redaction)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -64,7 +69,7 @@ func assemble(ctx context.Context, cfg *config.Config) (edge *app.App, stop func
 			return nil, nil, err
 		}
 	}
-	if edge, err = app.New(*cfg, log, app.WithTelemetry(t), app.WithDev(store), app.WithLogLevel(level), app.WithRereads(hangups)); err != nil {
+	if edge, err = app.New(*cfg, log, app.WithTelemetry(t), app.WithRedaction(redaction), app.WithDev(store), app.WithLogLevel(level), app.WithRereads(hangups)); err != nil {
 		stop()
 		return nil, nil, err
 	}

@@ -22,15 +22,19 @@ func startEdge(t *testing.T, backends []config.Backend, adjust ...func(*config.C
 	for _, f := range adjust {
 		f(&cfg)
 	}
-	store := app.DevStore(cfg)
-	if store == nil {
-		return harness.Start(t, cfg)
-	}
-	seen, err := app.Telemetry(cfg, slog.New(slog.DiscardHandler), store)
+	redaction, err := app.Redaction(&cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return harness.Start(t, cfg, app.WithTelemetry(seen), app.WithDev(store))
+	store := app.DevStore(cfg, redaction)
+	if store == nil {
+		return harness.Start(t, cfg, app.WithRedaction(redaction))
+	}
+	seen, err := app.Telemetry(cfg, slog.New(slog.DiscardHandler), store, redaction)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return harness.Start(t, cfg, app.WithTelemetry(seen), app.WithDev(store), app.WithRedaction(redaction))
 }
 
 // startService serves s, on the address given if there is one, until it is stopped or the test ends.

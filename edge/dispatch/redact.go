@@ -1,0 +1,51 @@
+package dispatch
+
+import (
+	"context"
+	"slices"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/redact"
+)
+
+// masks returns what replaces secrets of the round in a place; nil replaces nothing. One round has one redaction, also if the settings
+// change meanwhile.
+func (r *round) masks(place redact.Place) *redact.View {
+	if r.masker == nil {
+		return nil
+	}
+	about := redact.About{Backend: r.target.Backend}
+	if r.named.Tool != nil {
+		about.Tool = r.named.Tool.Name
+	}
+	return r.masker.View(place, about).Noting(r.wouldRedact)
+}
+
+// wouldRedact notes a rule in audit mode that found something.
+func (r *round) wouldRedact(rule string) {
+	if !slices.Contains(r.unredacted, rule) {
+		r.unredacted = append(r.unredacted, rule)
+	}
+}
+
+// recordUnredacted records what rules in audit mode would have replaced.
+func (r *round) recordUnredacted(ctx context.Context) {
+	for _, rule := range r.unredacted {
+		r.d.opts.Telemetry.Would(ctx, mcp.Trial{Effect: "redact", By: "redaction", Rule: rule})
+	}
+}
+
+// maskError returns an error without secrets in what clients see of it. err is not changed. Its cause is for logs, which replace their own.
+func (r *round) maskError(err error) error {
+	v := r.masks(redact.Results)
+	if v == nil || err == nil {
+		return err
+	}
+	was := mcp.AsError(err)
+	masked := *was
+	masked.Message = v.Text(was.Message)
+	if len(was.Data) > 0 {
+		masked.Data = []byte(v.JSON(string(was.Data)))
+	}
+	return &masked
+}
