@@ -7,11 +7,12 @@ import (
 	"testing"
 
 	"github.com/mcpedge/mcpedge/edge/redact"
+	"github.com/mcpedge/mcpedge/tests/helpers/leaks"
 )
 
 // all are rules with every named pattern, an expression and paths.
 func all() []redact.Rule {
-	return append(named("card", "email", "iban", "keys"), redact.Rule{Name: "acme", Pattern: `ACME-[0-9]{8}`, Replace: "0"},
+	return append(named("card", "email", "iban", "keys"), redact.Rule{Name: "acme", Pattern: leaks.Expression, Replace: "0"},
 		redact.Rule{Name: "pin", Path: "result.pin"}, redact.Rule{Name: "deep", Path: "arguments.*.secret", Replace: "1"})
 }
 
@@ -44,62 +45,24 @@ func TestSecrets(t *testing.T) {
 	v := results(t, all()...)
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 10_000 {
-		secret := redact.Secret(r)
+		secret := leaks.Draw(r)
+		text := secret.Text
 		for _, form := range []string{
-			secret, "a " + secret + " b", "x=" + secret + "\n", `"` + secret + `"`, "(" + secret + ")",
-			quoted(secret), `{"a":[1,` + quoted(secret) + `]}`, `{` + quoted(secret) + `:1}`, `{"t":` + quoted("id: "+secret+", x") + `}`,
-			`{"t":` + quoted(`{"deep":`+escaped(r, secret)+`}`) + `}`, `[` + escaped(r, secret) + `]`, "```json\n{\"a\": " + escaped(r, secret),
+			text, "a " + text + " b", "x=" + text + "\n", `"` + text + `"`, "(" + text + ")",
+			leaks.Quoted(text), `{"a":[1,` + leaks.Quoted(text) + `]}`, `{` + leaks.Quoted(text) + `:1}`, `{"t":` + leaks.Quoted("id: "+text+", x") + `}`,
+			`{"t":` + leaks.Quoted(`{"deep":`+leaks.Escaped(r, text)+`}`) + `}`, `[` + leaks.Escaped(r, text) + `]`, "```json\n{\"a\": " + leaks.Escaped(r, text),
 		} {
 			out := v.Text(form)
-			if strings.Contains(unescaped(out), secret) || strings.HasPrefix(form, "{") && !json.Valid([]byte(out)) && json.Valid([]byte(form)) {
+			if secret.Left(leaks.Unescaped(out)) || strings.HasPrefix(form, "{") && json.Valid([]byte(form)) && !json.Valid([]byte(out)) {
 				t.Fatalf("%q became %q", form, out)
 			}
 		}
-		if isNumber(secret) {
-			if out := v.Result(`{"n":` + secret + `}`); strings.Contains(out, secret) {
+		if secret.IsNumber() {
+			if out := v.Result(`{"n":` + text + `}`); secret.Left(out) {
 				t.Fatalf("a number became %s", out)
 			}
 		}
 	}
-}
-
-func isNumber(s string) bool { return strings.Trim(s, "0123456789") == "" && s != "" }
-
-func quoted(s string) string {
-	raw, _ := json.Marshal(s)
-	return string(raw)
-}
-
-// escaped returns a text as JSON, with escapes for some of its characters.
-func escaped(r *rand.Rand, s string) string {
-	const hex = "0123456789abcdef"
-	var b strings.Builder
-	b.WriteByte('"')
-	for i := range len(s) {
-		switch c := s[i]; {
-		case r.IntN(4) == 0 || c < ' ' || c == '"' || c == '\\':
-			b.WriteString(`\u00` + string(hex[c>>4]) + string(hex[c&15]))
-		default:
-			b.WriteByte(c)
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
-}
-
-// unescaped decodes the escapes of a text, also those in strings in strings.
-func unescaped(s string) string {
-	for range 4 {
-		s = strings.ReplaceAll(s, `\\`, `\`)
-		for i := strings.Index(s, `\u00`); i >= 0 && i+6 <= len(s); i = strings.Index(s, `\u00`) {
-			var c string
-			if json.Unmarshal([]byte(`"`+s[i:i+6]+`"`), &c) != nil {
-				break
-			}
-			s = s[:i] + c + s[i+6:]
-		}
-	}
-	return s
 }
 
 func BenchmarkMessage(b *testing.B) {
