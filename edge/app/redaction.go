@@ -43,9 +43,7 @@ func (a *App) observeRedaction() []error {
 	each := func(name string, of func(replaced, would int64) int64) error {
 		return a.telemetry.Observe(name, func(emit telemetry.Emit) {
 			counts.Each(func(rule string, place redact.Place, replaced, would int64) {
-				if n := of(replaced, would); n > 0 {
-					emit(float64(n), telemetry.AttrRedaction.String(rule), telemetry.AttrPlace.String(place.String()))
-				}
+				emit(float64(of(replaced, would)), telemetry.AttrRedaction.String(rule), telemetry.AttrPlace.String(place.String()))
 			})
 		})
 	}
@@ -53,11 +51,7 @@ func (a *App) observeRedaction() []error {
 		each(telemetry.RedactReplaced, func(replaced, _ int64) int64 { return replaced }),
 		each(telemetry.RedactWould, func(_, would int64) int64 { return would }),
 		a.telemetry.Observe(telemetry.RedactExceeded, func(emit telemetry.Emit) {
-			counts.Exceeded(func(place redact.Place, n int64) {
-				if n > 0 {
-					emit(float64(n), telemetry.AttrPlace.String(place.String()))
-				}
-			})
+			counts.Exceeded(func(place redact.Place, n int64) { emit(float64(n), telemetry.AttrPlace.String(place.String())) })
 		}),
 	}
 }

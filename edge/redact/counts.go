@@ -58,8 +58,14 @@ func (c *Counts) Each(fn func(rule string, place Place, replaced, would int64)) 
 	}
 }
 
-// Exceeded calls fn for each place, with how many texts were replaced as a whole because of the bounds.
+// Exceeded calls fn for each place, with how many texts were replaced as a whole because of the bounds. Without a Masker that counts in c
+// it does nothing.
 func (c *Counts) Exceeded(fn func(place Place, n int64)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.rules) == 0 {
+		return
+	}
 	for place := range placeCount {
 		fn(place, c.over[place].replaced.Load())
 	}

@@ -284,6 +284,45 @@ func TestRedactInPlaces(t *testing.T) {
 	}
 }
 
+// TestRedactConfirmation: the question for a confirmation has no secrets of the arguments, and its answer holds for the arguments as sent.
+func TestRedactConfirmation(t *testing.T) {
+	w := newWiper()
+	e := startEdge(t, only(startService(t, w.Server)), toConfirm, func(c *config.Config) { c.Redact = redactAll("questions") })
+	c := newStateless(t, e.URL)
+	asked := c.call("wipe", `{"path":"\u0034111111111111111"}`).result()
+	const want = "The tool \"wipe\" of the backend \"fixture\" is about to be called.\n\nWipe \"[REDACTED:r0]\"?\n\nArguments: {\"path\":\"[REDACTED:r0]\"}"
+	if got := dig(asked, "inputRequests", "mcpedge.confirm", "params", "message"); got != want {
+		t.Errorf("asked %q, want %q", got, want)
+	}
+	if m := c.call("wipe", `{"path":"5555555555554444"}`, retry(t, asked, confirming(sayYes))).json(); m.Error == nil {
+		t.Error("the answer confirms other arguments, which are redacted alike")
+	}
+	if got := c.call("wipe", `{"path":"\u0034111111111111111"}`, retry(t, asked, confirming(sayYes))).text(); got != "run 1" {
+		t.Errorf("the confirmed call gave %q", got)
+	}
+}
+
+// TestRedactResumed: what a stream repeats is redacted, and what is shortened was redacted before.
+func TestRedactResumed(t *testing.T) {
+	e := startEdge(t, only(startService(t, newLeaky())), func(c *config.Config) { c.Redact = redactAll("results", "progress") })
+	s := newSession(t, e.URL, vNov)
+	stream := s.callWithProgress("leak", `{"secrets":["4111111111111111"]}`, "p").events()
+	var first event
+	for !strings.Contains(first.Data, "notifications/progress") {
+		var ok bool
+		if first, ok = stream.next(); !ok {
+			t.Fatal("the stream has ended")
+		}
+	}
+	if want := `"message":"[REDACTED:r0]"`; !strings.Contains(first.Data, want) {
+		t.Errorf("the first event is %s, want %s", first.Data, want)
+	}
+	again := whole(s.get(first.ID))
+	if strings.Contains(again, "4111111111111111") || !strings.Contains(again, "[REDACTED:r0]") {
+		t.Errorf("resumed with %s", again)
+	}
+}
+
 // TestRedactReload: another redaction is in force without a restart, and a file without the setting does not lift it.
 func TestRedactReload(t *testing.T) {
 	service := startService(t, newLeaky())

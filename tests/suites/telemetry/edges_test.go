@@ -88,6 +88,7 @@ func exercise(t *testing.T, o observer) *exported {
 		authority.File(t, filepath.Join(dir, "keys.yaml"), []byte("[]")), id.URL, id.IntrospectionURL(), id.JWKSFile(t))
 	authority.File(t, filepath.Join(dir, "team.yaml"), []byte("catalog: {}\n"))
 	settings += "include: [{name: team, file: team.yaml, owns: {backends: [fixture]}, may: [catalog]}]\n"
+	settings += "redact: [{name: cards, pattern: card}]\n"
 	settings += fmt.Sprintf("audit: {file: %q}\n", filepath.Join(dir, "audit-{replica}.jsonl"))
 	file := authority.File(t, filepath.Join(dir, "edge.yaml"), []byte(settings))
 	redis := redisserver.ForTest(t, "--maxmemory", "100mb").URL() // there is no panel about memory without a bound

@@ -135,6 +135,7 @@ func TestMetricsOfARealEdge(t *testing.T) {
 		c.Include = []config.Include{{Name: "team", File: "team.yaml", Owns: config.IncludeOwns{Backends: config.Names{exchanging.Name}}, May: config.Names{config.MayCatalog}}}
 		c.Sets = map[string]config.Set{"one": {Include: config.SetMembers{Tools: config.Names{"echo"}}}}
 		c.Audit = &config.Audit{File: filepath.Join(t.TempDir(), "audit.jsonl")}
+		c.Redact = []config.Redaction{{Name: "cards", Pattern: "card"}}
 	})
 	r.exercise(e)
 	callModern(t, e.URL+"/one", "echo", `,"arguments":{"name":"x"}`, "").response()
