@@ -11,7 +11,8 @@ import (
 type Redaction struct {
 	// Name is in metrics and in the text that replaces. It is required, and unique.
 	Name string `yaml:"name"`
-	// Pattern is a named pattern (redact.Named) or a regular expression (RE2). Path names a value instead, see redact.Rule. One of them is set.
+	// Pattern is a named pattern (redact.Named) or a regular expression (RE2). Path names a value instead, see redact.Rule. One of them is
+	// set.
 	Pattern string `yaml:"pattern" also:"patterns,regex"`
 	Path    string `yaml:"path"`
 	// Replace stands in the place of what is found; empty means "[REDACTED:NAME]".

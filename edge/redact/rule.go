@@ -73,7 +73,8 @@ type Masker struct {
 	over [placeCount]*count
 }
 
-// Compile returns the Masker of rules, nil for none. The error has a part for each rule that is invalid, which begins with its place in the settings.
+// Compile returns the Masker of rules, nil for none. The error has a part for each rule that is invalid, which begins with its place in
+// the settings.
 func Compile(rules []Rule) (*Masker, error) {
 	if len(rules) == 0 {
 		return nil, nil
