@@ -1,0 +1,266 @@
+package hook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/policy"
+	hookv1 "github.com/mcpedge/mcpedge/gen/mcpedge/hook/v1"
+)
+
+// The pause after a failed connection attempt grows from the first to the last of these.
+const (
+	reconnectMin = 100 * time.Millisecond
+	reconnectMax = 2 * time.Second
+)
+
+// keepAliveTime is the interval of keepalive pings, longer than the 5 minutes that gRPC servers
+// require by default. keepAliveTimeout closes the connection to a lost host.
+const (
+	keepAliveTime    = 6 * time.Minute
+	keepAliveTimeout = 20 * time.Second
+)
+
+// Hook is the client of one hook server. Use New to create one. Safe for concurrent use.
+type Hook struct {
+	o       Options
+	conn    *grpc.ClientConn
+	server  hookv1.HookServiceClient
+	slots   chan struct{}
+	breaker breaker
+	log     *slog.Logger
+	// failing reports that a failure was logged, and no recovery since.
+	failing atomic.Bool
+
+	mu     sync.Mutex
+	users  int
+	closed bool
+}
+
+// New returns a Hook, which connects when it is first used. The caller closes it.
+func New(o Options) (*Hook, error) {
+	if o.Timeout <= 0 {
+		o.Timeout = DefaultTimeout
+	}
+	if o.Concurrency <= 0 {
+		o.Concurrency = DefaultConcurrency
+	}
+	if o.Pause <= 0 {
+		o.Pause = DefaultPause
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.Credentials == nil {
+		o.Credentials = insecure.NewCredentials()
+	}
+	conn, err := grpc.NewClient(o.Target,
+		grpc.WithTransportCredentials(o.Credentials),
+		grpc.WithDefaultServiceConfig(`{"loadBalancingConfig":[{"round_robin":{}}]}`),
+		grpc.WithDisableServiceConfig(), // DNS is asked for addresses only, and cannot replace the config above
+		grpc.WithDisableRetry(),
+		grpc.WithIdleTimeout(0),
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepAliveTime, Timeout: keepAliveTimeout}),
+		grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           backoff.Config{BaseDelay: reconnectMin, Multiplier: 1.6, Jitter: 0.2, MaxDelay: reconnectMax},
+			MinConnectTimeout: reconnectMax,
+		}),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("target %q is no gRPC target: %w", o.Target, err)
+	}
+	asked := grpc.ClientConnInterface(conn)
+	if o.Tracing != nil {
+		asked = o.Tracing(conn)
+	}
+	return &Hook{
+		o: o, conn: conn, server: hookv1.NewHookServiceClient(asked), slots: make(chan struct{}, o.Concurrency),
+		log: o.Logger.With("hook", o.Name, "target", o.Target),
+	}, nil
+}
+
+// Name returns the name of the hook.
+func (h *Hook) Name() string { return h.o.Name }
+
+// Claims returns the names of the claims of the caller that the hook gets.
+func (h *Hook) Claims() []string { return h.o.Claims }
+
+// IsAudit reports whether the verdicts of the hook are ignored.
+func (h *Hook) IsAudit() bool { return h.o.Audit }
+
+// On reports whether the hook is asked at a point.
+func (h *Hook) On(p Point) bool { return slices.Contains(h.o.On, p) }
+
+// Matches reports whether the hook is asked about a request. A condition that cannot be evaluated matches.
+func (h *Hook) Matches(who *mcp.Principal, t *policy.Target, args policy.Arguments) bool {
+	if h.o.Match == nil {
+		return true
+	}
+	is, err := h.o.Match.Holds(who, t, args)
+	return is || err != nil
+}
+
+// Start connects, so that the first question need not.
+func (h *Hook) Start() { h.conn.Connect() }
+
+// Close closes the connection once no Chain that was acquired uses the hook any more. It does not wait for them.
+func (h *Hook) Close() {
+	h.mu.Lock()
+	h.closed = true
+	idle := h.users == 0
+	h.mu.Unlock()
+	if idle {
+		_ = h.conn.Close() // an error says that it is closed
+	}
+}
+
+func (h *Hook) acquire() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.closed {
+		h.users++
+	}
+	return !h.closed
+}
+
+func (h *Hook) release() {
+	h.mu.Lock()
+	h.users--
+	last := h.closed && h.users == 0
+	h.mu.Unlock()
+	if last {
+		_ = h.conn.Close()
+	}
+}
+
+// Limit returns the largest response to a message of n bytes, at most most bytes.
+func Limit(n, most int) int { return min(2*n+spare, most) }
+
+// CheckRequest asks the hook about a request or, with Answers, about these. most bounds the response, in bytes. accept returns why a
+// replacement cannot be used; nil means that it can. It is called at most once. The error is a *mcp.Error: ctx ended.
+func (h *Hook) CheckRequest(ctx context.Context, req *hookv1.CheckRequestRequest, most int, accept func(*hookv1.RequestReplacement) error) (Decision, error) {
+	on := Request
+	if len(req.GetAnswers()) > 0 {
+		on = Answer
+	}
+	return h.ask(ctx, on, func(ctx context.Context) (Outcome, string, error) {
+		resp, err := h.server.CheckRequest(ctx, req, grpc.MaxCallRecvMsgSize(Limit(proto.Size(req), most)))
+		if err != nil {
+			return Failed, "", err
+		}
+		switch v := resp.GetVerdict().(type) {
+		case *hookv1.CheckRequestResponse_Pass:
+			return Passed, "", nil
+		case *hookv1.CheckRequestResponse_Replace:
+			return Replaced, "", accept(v.Replace)
+		case *hookv1.CheckRequestResponse_Deny:
+			return Denied, clip(v.Deny.GetReason()), nil
+		}
+		return Failed, "", errNoVerdict
+	})
+}
+
+// CheckResult is CheckRequest for what a backend has returned.
+func (h *Hook) CheckResult(ctx context.Context, req *hookv1.CheckResultRequest, most int, accept func(*hookv1.Outcome) error) (Decision, error) {
+	return h.ask(ctx, Result, func(ctx context.Context) (Outcome, string, error) {
+		resp, err := h.server.CheckResult(ctx, req, grpc.MaxCallRecvMsgSize(Limit(proto.Size(req), most)))
+		if err != nil {
+			return Failed, "", err
+		}
+		switch v := resp.GetVerdict().(type) {
+		case *hookv1.CheckResultResponse_Pass:
+			return Passed, "", nil
+		case *hookv1.CheckResultResponse_Replace:
+			return Replaced, "", accept(v.Replace)
+		case *hookv1.CheckResultResponse_Deny:
+			return Denied, clip(v.Deny.GetReason()), nil
+		}
+		return Failed, "", errNoVerdict
+	})
+}
+
+var errNoVerdict = errors.New("its response has no verdict: set pass, replace or deny")
+
+// ask asks a question within the bounds of the hook, and counts how it ended.
+func (h *Hook) ask(ctx context.Context, on Point, question func(context.Context) (Outcome, string, error)) (Decision, error) {
+	d := Decision{Name: h.o.Name, On: on, Would: h.o.Audit, Open: h.o.Open}
+	var err error
+	began := time.Now()
+	if d.Outcome, d.Reason, err = h.bounded(ctx, question); err != nil && ctx.Err() != nil {
+		return d, mcp.Errorf(mcp.KindCancelled, "the request ended before the hook %q had answered: %w", h.o.Name, context.Cause(ctx))
+	}
+	if err != nil {
+		d.Reason = clip(err.Error())
+	}
+	if h.o.Observe != nil {
+		took := time.Since(began)
+		if d.Outcome == Busy || d.Outcome == Broken {
+			took = -1
+		}
+		h.o.Observe(ctx, h.o.Name, on.String(), d.Outcome.String(), took)
+	}
+	return d, nil
+}
+
+// bounded asks a question if there is a place, and the breaker admits it.
+func (h *Hook) bounded(ctx context.Context, question func(context.Context) (Outcome, string, error)) (Outcome, string, error) {
+	select {
+	case h.slots <- struct{}{}:
+		defer func() { <-h.slots }()
+	default:
+		return Busy, "", fmt.Errorf("%d questions wait for its answer, the limit by hooks[].concurrency", h.o.Concurrency)
+	}
+	if !h.breaker.admit(time.Now()) {
+		return Broken, "", fmt.Errorf("it failed %d times in a row, and is not asked for %s", maxFailures, h.o.Pause)
+	}
+	asked, cancel := context.WithTimeout(ctx, h.o.Timeout)
+	defer cancel()
+	outcome, reason, err := question(asked)
+	switch {
+	case err == nil:
+		h.breaker.ended(answered, time.Now(), h.o.Pause)
+		h.answered()
+	case ctx.Err() != nil:
+		h.breaker.ended(abandoned, time.Now(), h.o.Pause)
+		return Failed, "", err
+	default:
+		h.breaker.ended(failed, time.Now(), h.o.Pause)
+		h.failed(err)
+		return Failed, "", err
+	}
+	return outcome, reason, nil
+}
+
+// failed logs the first failure after an answer.
+func (h *Hook) failed(err error) {
+	if h.failing.CompareAndSwap(false, true) {
+		follows := "denied"
+		if h.o.Open {
+			follows = "passed"
+		}
+		h.log.Error("the hook cannot be used: until it can, what it would check is "+follows+", as its setting on-failure says", "timeout", h.o.Timeout, "error", err)
+	}
+}
+
+// answered logs the first answer after a failure.
+func (h *Hook) answered() {
+	if h.failing.Load() && h.failing.CompareAndSwap(true, false) {
+		h.log.Info("the hook can be used again")
+	}
+}
+
+// IsOpen reports whether the breaker is open.
+func (h *Hook) IsOpen() bool { return h.breaker.isOpen() }
