@@ -16,18 +16,25 @@ import (
 // The error of a hidden target is returned even if it cannot be recorded: another error would
 // reveal that the target exists.
 func (c *Control) decided(ctx context.Context, call *mcp.Call, backend string, v audit.Verdict, err error) error {
-	return c.record(ctx, call, backend, "", v, err)
+	return c.record(ctx, call, backend, details{}, v, err)
 }
 
-// record implements decided and decidedTask. task is the digest of the task's id, or empty if the
-// request is about none.
-func (c *Control) record(ctx context.Context, call *mcp.Call, backend, task string, v audit.Verdict, err error) error {
+// details are what some records have beside the verdict.
+type details struct {
+	// task is the digest of the task's id; empty if the request is about none.
+	task string
+	// hooks are what hooks decided.
+	hooks []audit.Hook
+}
+
+// record implements decided and its variants.
+func (c *Control) record(ctx context.Context, call *mcp.Call, backend string, more details, v audit.Verdict, err error) error {
 	if c.o.Records == nil {
 		return err
 	}
 	r := audit.Record{
 		Who:  audit.WhoOf(&call.Principal),
-		Call: call.ID, Task: task, Round: call.Round, Attempt: call.Attempt, Set: call.Set, Method: string(call.Method), Target: call.Params.Target, Shown: call.Params.Shown(), Via: call.Params.Via(),
+		Call: call.ID, Task: more.task, Hooks: more.hooks, Round: call.Round, Attempt: call.Attempt, Set: call.Set, Method: string(call.Method), Target: call.Params.Target, Shown: call.Params.Shown(), Via: call.Params.Via(),
 		Backend: backend, Verdict: v,
 	}
 	if a := telemetry.AuditedRequest(ctx); a != nil {

@@ -162,5 +162,5 @@ func (c *Control) decidedTask(ctx context.Context, call *mcp.Call, task *mcp.Tas
 	}
 	named := *call
 	named.Params = mcp.Params{Target: t.Name} // not what was sent: the task's id
-	return c.record(ctx, &named, t.Backend, print, v, err)
+	return c.record(ctx, &named, t.Backend, details{task: print}, v, err)
 }

@@ -101,6 +101,9 @@ func (r *Record) attributes() (out []attribute.KeyValue) {
 			out = append(out, attribute.String(prefix+x.key, x.value))
 		}
 	}
+	if len(r.Hooks) > 0 {
+		out = append(out, attribute.String(prefix+"hooks", string(appendHookList(nil, r.Hooks))))
+	}
 	if r.Verdict.Failed {
 		out = append(out, attribute.Bool(prefix+"rule_failed", true))
 	}

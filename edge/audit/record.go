@@ -62,6 +62,9 @@ const (
 	// BySet marks the refusal of a caller who may not use a set, at its endpoint. The rule is the name of
 	// the set.
 	BySet By = "set"
+	// ByHook marks what a hook did other than pass a request or a result. The rule is the name of the hook: of the one that denied or failed, or
+	// of the first that replaced something or would have. Record.Hooks has them all.
+	ByHook By = "hook"
 	// ByQuota marks a decision by the quotas.
 	ByQuota By = "quota"
 	// ByOperator marks an action on the admin address: the end of a session, the cancellation of a
@@ -136,6 +139,8 @@ type Record struct {
 	// error, or 0 if there is none.
 	Outcome string
 	Code    int
+	// Hooks are those that were asked about the request or its result, in their order, of a record ByHook.
+	Hooks []Hook
 	// Duration is the time from the receipt of the request to its end, including questions to the
 	// user.
 	Duration time.Duration
@@ -165,6 +170,9 @@ const overhead = 512
 // size estimates the memory of the record, in bytes.
 func (r *Record) size() int {
 	n := overhead + len(r.Who.Issuer) + len(r.Who.Subject) + len(r.Who.Client) + len(r.Target) + len(r.Reason) + len(r.Arguments)
+	for i := range r.Hooks {
+		n += len(r.Hooks[i].Name) + len(r.Hooks[i].Reason) + 64
+	}
 	for _, s := range r.Verdict.Missing {
 		n += len(s) + 16
 	}
@@ -227,6 +235,7 @@ func (r *Record) appendLine(dst []byte, replica string) []byte {
 	}
 	dst = appendMissing(dst, r.Verdict.Missing)
 	dst = appendWould(dst, r.Would)
+	dst = appendHooks(dst, r.Hooks)
 	text("outcome", r.Outcome)
 	number("code", r.Code)
 	if r.Event == EventOutcome {

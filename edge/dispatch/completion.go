@@ -54,7 +54,11 @@ func (r *round) completePrompt(ctx context.Context, c *translate.Completion) (mc
 		return r.noSuggestion(ctx, err)
 	}
 	r.received(out)
-	return r.suggest(out.GetValues(), out.Total, out.GetHasMore())
+	values, err := r.hookValues(out.GetValues())
+	if err != nil {
+		return mcp.Reply{}, err
+	}
+	return r.suggest(values, out.Total, out.GetHasMore())
 }
 
 func (r *round) completeTemplate(ctx context.Context, c *translate.Completion) (mcp.Reply, error) {
@@ -89,6 +93,9 @@ func (r *round) completeTemplate(ctx context.Context, c *translate.Completion) (
 	values := r.named.ShownValues(slices.Clone(given))
 	if len(values) < len(given) {
 		out.Total = nil // It counts hidden values.
+	}
+	if values, err = r.hookValues(values); err != nil {
+		return mcp.Reply{}, err
 	}
 	return r.suggest(values, out.Total, out.GetHasMore() || len(given) < len(out.GetValues()))
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/access"
 	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/hook"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/once"
 	"github.com/mcpedge/mcpedge/edge/policy"
@@ -30,6 +31,8 @@ type Options struct {
 	// Access returns what decides now which calls are allowed: equal results (==) decide alike. A
 	// round is decided by the result of when its view of the catalog was made. nil allows all.
 	Access func() Decider
+	// Hooks returns the hooks that check rounds now. A chain that was replaced may be closed. nil, and a nil chain, check nothing.
+	Hooks func() *hook.Chain
 	// Confirmations remembers used confirmations. nil keeps them in memory.
 	Confirmations Confirmations
 	// CallLifetime is the longest life of a call that is no task, and so of the state that it leaves with a client. 0
@@ -138,7 +141,7 @@ func (d *Dispatch) Call(ctx context.Context, rules *revision.Rules, call *mcp.Ca
 	if d.opts.Redact != nil {
 		r.masker = d.opts.Redact()
 	}
-	reply, err := r.run(ctx)
+	reply, err := r.runHooked(ctx)
 	err = r.maskError(err)
 	r.recordUnredacted(ctx)
 	r.settle(&reply)

@@ -47,6 +47,9 @@ func (r *round) getPrompt(ctx context.Context) (mcp.Reply, error) {
 	if out.input != nil {
 		return r.inputRequired(out.input)
 	}
+	if out.result, err = r.hookPrompt(out.result); err != nil {
+		return mcp.Reply{}, err
+	}
 	r.masks(redact.Results).Message(out.result)
 	result, err := translate.PromptResult(r.rules, r.server(), out.result)
 	if err != nil {

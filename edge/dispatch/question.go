@@ -20,6 +20,7 @@ const maxQuoted = 200
 // JSON alone, without characters that cannot be printed.
 func (r *round) question(obligations []policy.Obligation, args json.RawMessage) string {
 	masks := r.masks(redact.Questions)
+	shown := masks.Arguments(withoutAdded(args, r.call.Params.Added)) // The client does not know what the edge adds.
 	args = masks.Arguments(args)
 	var b strings.Builder
 	var tool excerpt
@@ -30,10 +31,6 @@ func (r *round) question(obligations []policy.Obligation, args json.RawMessage) 
 		if remember := obligations[i].Remember; remember > 0 && !r.call.Principal.Anonymous() {
 			_, _ = fmt.Fprintf(&b, "\nIf you confirm, this tool runs without this question for %s, whatever its arguments are.", shortly(remember))
 		}
-	}
-	shown := args
-	if r.call.Params.Added != nil { // The client does not know what the edge adds.
-		shown = masks.Arguments(r.call.Params.Sent.Arguments)
 	}
 	if text := shownArguments(shown); text != "" && text != "{}" {
 		b.WriteString("\n\nArguments: " + text)
@@ -77,4 +74,19 @@ func clipped(text string, most int) string {
 		most--
 	}
 	return text[:most] + "…"
+}
+
+// withoutAdded returns arguments without the members that the edge added. A nil added means none.
+func withoutAdded(args, added json.RawMessage) json.RawMessage {
+	if added == nil {
+		return args
+	}
+	var kept []argument
+	_ = jsonrpc.Members(args, func(name string, value json.RawMessage) error {
+		if _, is := jsonrpc.Member(added, name); !is {
+			kept = append(kept, argument{name, value})
+		}
+		return nil
+	})
+	return objectOf(kept)
 }

@@ -45,6 +45,9 @@ func (r *round) readResource(ctx context.Context) (mcp.Reply, error) {
 	}
 	r.masks(redact.Results).Message(out.result)
 	found.Respell(out.result.GetContents(), uri)
+	if out.result, err = r.hookResource(out.result); err != nil {
+		return mcp.Reply{}, err
+	}
 	var reply mcp.Reply
 	if r.call.Params.Wrapped != nil {
 		reply, err = translate.ReadToolResult(r.rules, r.server(), r.call.Envelope, uri, out.result)

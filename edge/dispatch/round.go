@@ -35,6 +35,9 @@ type round struct {
 	// allowed is the result of the first stage of the decision on the round. The zero value allows it.
 	allowed access.Permit
 
+	// hooks is nil if no hooks check the round.
+	hooks *hooking
+
 	// misfits are those of the previous rounds.
 	misfits misfits
 

@@ -39,6 +39,12 @@ func (r *round) callBackendTool(ctx context.Context) (mcp.Reply, error) {
 	if err := r.checkHeaders(check, args); err != nil {
 		return mcp.Reply{}, err
 	}
+	if err := r.hookRequest(); err != nil {
+		return mcp.Reply{}, err
+	}
+	if args, err = r.arguments(); err != nil {
+		return mcp.Reply{}, err
+	}
 	if refused, err := r.validate(check, args); refused != nil || err != nil {
 		return argumentReply(refused, err)
 	}
@@ -199,7 +205,7 @@ func argumentReply(result json.RawMessage, err error) (mcp.Reply, error) {
 
 // toolError converts an error of the backend: to a tool result, if a model can act on it.
 func (r *round) toolError(err error) (mcp.Reply, error) {
-	e := mcp.AsError(r.maskError(err))
+	e := mcp.AsError(r.maskError(r.hookError(err)))
 	if result, ok := translate.ToolError(r.rules, r.server(), e); ok {
 		return mcp.Reply{Result: result, ToolError: true}, nil
 	}
@@ -217,6 +223,10 @@ func (r *round) toolResult(t *catalog.Tool, check *catalog.ToolCheck, res *pb.Ca
 		if err != nil {
 			return mcp.Reply{}, r.broken("tool %q: %v", t.Proto.GetName(), err)
 		}
+	}
+	res, err := r.hookTool(check, res)
+	if err != nil {
+		return mcp.Reply{}, err
 	}
 	r.masks(redact.Results).Message(res)
 	if t.MaxTokens > 0 {

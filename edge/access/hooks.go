@@ -1,0 +1,27 @@
+package access
+
+import (
+	"context"
+
+	"github.com/mcpedge/mcpedge/edge/audit"
+	"github.com/mcpedge/mcpedge/edge/hook"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+// Hooked records what hooks decided about a call, or about what its backend returned, of which at least one did not pass it. It returns err, the
+// error of the hook that refuses, or the error of the audit if that cannot be recorded.
+func (x *Decider) Hooked(ctx context.Context, call *mcp.Call, backend string, made []hook.Decision, err error) error {
+	v := audit.Verdict{Effect: audit.Allow, By: audit.ByHook}
+	var hooks []audit.Hook
+	for i := range made {
+		d := &made[i]
+		if v.Rule == "" && d.Outcome != hook.Passed {
+			v.Rule = d.Name
+		}
+		if d.Refuses() {
+			v.Effect, v.Rule = audit.Deny, d.Name
+		}
+		hooks = append(hooks, audit.Hook{Name: d.Name, On: d.On.String(), Outcome: d.Outcome.String(), Reason: d.Reason, Would: d.Would})
+	}
+	return x.c.record(ctx, call, backend, details{hooks: hooks}, v, err)
+}

@@ -1,0 +1,325 @@
+package dispatch
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/mcpedge/mcpedge/edge/budget"
+	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
+	"github.com/mcpedge/mcpedge/edge/hook"
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	hookv1 "github.com/mcpedge/mcpedge/gen/mcpedge/hook/v1"
+)
+
+// hookRecorder is a Decider that records what hooks decide.
+type hookRecorder interface {
+	// Hooked records what hooks decided about a round at one point, of which one did not pass it. It returns err, or the error of the
+	// audit if that cannot be recorded.
+	Hooked(ctx context.Context, call *mcp.Call, backend string, made []hook.Decision, err error) error
+}
+
+// hooking is what a round needs for its hooks.
+type hooking struct {
+	chain *hook.Chain
+	// ctx is that of the round without the deadline of the backend.
+	ctx context.Context
+	// checked is true once the hooks were asked about the outcome of the backend.
+	checked bool
+}
+
+// runHooked is run between the hooks of the settings in force, if there are any for the round. What is in force at its beginning is kept to its end.
+func (r *round) runHooked(ctx context.Context) (mcp.Reply, error) {
+	chain, err := r.d.acquireHooks()
+	if err != nil {
+		return mcp.Reply{}, err
+	}
+	if chain == nil {
+		return r.run(ctx)
+	}
+	defer chain.Release()
+	if r.named.Backend == nil || r.named.Policy == nil || r.misused != nil || !hooked(r.call.Method) {
+		return r.run(ctx)
+	}
+	r.hooks = &hooking{chain: chain, ctx: ctx}
+	if r.named.Tool == nil { // A call of a tool asks them in callBackendTool.
+		if err := r.hookRequest(); err != nil {
+			return mcp.Reply{}, err
+		}
+	}
+	reply, err := r.run(ctx)
+	if err != nil && r.owner != nil {
+		err = r.hookError(err)
+	}
+	return reply, err
+}
+
+// hooked reports whether hooks are asked about requests of a method.
+func hooked(m mcp.Method) bool {
+	switch m {
+	case mcp.MethodToolsCall, mcp.MethodPromptsGet, mcp.MethodResourcesRead, mcp.MethodComplete:
+		return true
+	}
+	return false
+}
+
+// acquireHooks returns the hooks in force, which the caller releases; nil if there are none.
+func (d *Dispatch) acquireHooks() (*hook.Chain, error) {
+	if d.opts.Hooks == nil {
+		return nil, nil
+	}
+	for chain := d.opts.Hooks(); chain != nil; {
+		if chain.Acquire() {
+			return chain, nil
+		}
+		next := d.opts.Hooks()
+		if next == chain {
+			return nil, mcp.ShuttingDown()
+		}
+		chain = next
+	}
+	return nil, nil
+}
+
+// at calls ask for each hook that is asked about the round at a point, until one refuses, and records what they decided. ask
+// returns the decision, or the error that ends the round.
+func (r *round) at(p hook.Point, ask func(*hook.Hook) (hook.Decision, error)) error {
+	var made []hook.Decision
+	var refused error
+	before := r.call
+	for _, h := range r.hooks.chain.Hooks() {
+		if !h.On(p) || !h.Matches(&r.call.Principal, r.named.Policy, r.given()) {
+			continue
+		}
+		d, err := ask(h)
+		if err != nil {
+			return err
+		}
+		if made = append(made, d); d.Refuses() {
+			refused = r.refusedBy(&d)
+			break
+		}
+	}
+	if !slices.ContainsFunc(made, func(d hook.Decision) bool { return d.Outcome != hook.Passed }) {
+		return nil
+	}
+	if recorder, ok := r.named.Access.(hookRecorder); ok {
+		return recorder.Hooked(r.hooks.ctx, before, r.target.Backend, made, refused)
+	}
+	return refused
+}
+
+// refusedBy returns the error of a round that a hook refuses.
+func (r *round) refusedBy(d *hook.Decision) *mcp.Error {
+	what := ""
+	if d.On == hook.Result {
+		what = "the result is withheld: "
+		if r.effects {
+			what = "the tool ran, and its result is withheld: "
+		}
+	}
+	e := &mcp.Error{Kind: mcp.KindForbidden}
+	switch {
+	case d.Outcome == hook.Denied && d.Reason != "":
+		e.Message = fmt.Sprintf("%sforbidden by the hook %q: %s", what, d.Name, d.Reason)
+	case d.Outcome == hook.Denied:
+		e.Message = fmt.Sprintf("%sforbidden by the hook %q", what, d.Name)
+	case d.Outcome == hook.Busy && d.On != hook.Result:
+		e.Kind = mcp.KindLimit
+		e.Message = fmt.Sprintf("the hook %q, which checks this request, is busy; try again later", d.Name)
+	case d.Outcome == hook.Busy:
+		e.Message = fmt.Sprintf("%sthe hook %q, which checks it, is busy", what, d.Name)
+	default:
+		e.Message = fmt.Sprintf("%sforbidden: the hook %q, which must check it, failed", what, d.Name)
+		if d.On != hook.Result {
+			e.Message += "; try again later"
+		}
+	}
+	if d.Outcome != hook.Denied {
+		e.Reason = fmt.Sprintf("hook %q: %s", d.Name, d.Reason)
+		if d.On == hook.Result && r.effects {
+			e.Message += "; check whether it took effect before you call it again"
+		}
+	}
+	return e
+}
+
+// hookRequest asks the hooks about the request, and about the client's answers. If one has replaced the arguments, rules, scopes and confirmations
+// are decided again.
+func (r *round) hookRequest() error {
+	if r.hooks == nil {
+		return nil
+	}
+	if _, err := r.arguments(); err != nil && r.call.Method != mcp.MethodComplete {
+		return nil // The round ends with the error.
+	}
+	replaced := false
+	err := r.at(hook.Request, func(h *hook.Hook) (hook.Decision, error) {
+		req := &hookv1.CheckRequestRequest{Call: r.hookCall(h)}
+		release, err := r.holdFor(req)
+		if err != nil {
+			return hook.Decision{}, err
+		}
+		defer release()
+		return h.CheckRequest(r.hooks.ctx, req, r.named.Backend.MaxMessageBytes(), func(with *hookv1.RequestReplacement) error {
+			changed, err := r.replaceBy(with)
+			if err != nil || h.IsAudit() {
+				return err
+			}
+			r.call, replaced = changed, true
+			return nil
+		})
+	})
+	if err == nil && len(r.call.Responses) > 0 {
+		err = r.hookAnswers()
+	}
+	if err != nil || !replaced {
+		return err
+	}
+	return r.applyRules(r.hooks.ctx)
+}
+
+// replaceBy returns the call with the arguments of a hook, in the form that the backend reads. An error says why they cannot be used.
+func (r *round) replaceBy(with *hookv1.RequestReplacement) (*mcp.Call, error) {
+	t, p := r.named.Tool, r.named.Prompt
+	args := json.RawMessage(with.GetArgumentsJson())
+	switch {
+	case len(with.GetAnswers()) > 0:
+		return nil, errors.New("it replaces answers, and was asked about a request")
+	case r.named.Completion != nil || t == nil && p == nil:
+		return nil, fmt.Errorf("it replaces arguments of %s, which has none to replace", r.call.Method)
+	case jsonrpc.TypeOf(args) != jsonrpc.Object:
+		return nil, errors.New("its arguments_json is no JSON object")
+	}
+	if found, ok := jsonrpc.SurveyOf(args, r.d.opts.ArgumentValues); !ok || found.TooMany || found.Repeated {
+		return nil, errors.New("its arguments_json is no valid JSON, has a name twice, or has too many values")
+	}
+	was, err := r.arguments()
+	if err != nil {
+		return nil, err
+	}
+	pins := r.argumentChanges()
+	other := *r // replaced arguments are read as those of a round
+	call := *r.call
+	other.call = &call
+	call.Params.Arguments = jsonrpc.Compact(nil, args)
+	if t != nil {
+		other.forTool(t)
+	} else if err := onlyTexts(args); err != nil {
+		return nil, err
+	}
+	now, err := other.arguments()
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range []json.RawMessage{args, now} {
+		if !samePins(pins, was, one) {
+			return nil, errors.New("it changes, adds or removes an argument that the edge pins")
+		}
+	}
+	return other.call, nil
+}
+
+// argumentChanges returns the changes of the catalog to the arguments of the round's tool or prompt.
+func (r *round) argumentChanges() []overlay.Argument {
+	if r.named.Tool != nil {
+		return r.named.Tool.Arguments
+	}
+	return r.named.Prompt.Arguments
+}
+
+// onlyTexts returns an error for arguments of a prompt that are no strings.
+func onlyTexts(args json.RawMessage) error {
+	return jsonrpc.Members(args, func(name string, value json.RawMessage) error {
+		if jsonrpc.TypeOf(value) != jsonrpc.String {
+			return fmt.Errorf("its argument %.80q of a prompt is no string", name)
+		}
+		return nil
+	})
+}
+
+// samePins reports whether two objects have the same members that a backend may read as pinned arguments.
+func samePins(pins []overlay.Argument, a, b json.RawMessage) bool {
+	if len(pins) == 0 {
+		return true
+	}
+	pinned := func(object json.RawMessage) []byte {
+		var kept []argument
+		_ = jsonrpc.Members(object, func(name string, value json.RawMessage) error {
+			if overlay.PinOf(pins, name) != nil {
+				kept = append(kept, argument{name, jsonrpc.Compact(nil, value)})
+			}
+			return nil
+		})
+		slices.SortFunc(kept, func(x, y argument) int { return strings.Compare(x.name, y.name) })
+		return objectOf(kept)
+	}
+	return bytes.Equal(pinned(a), pinned(b))
+}
+
+// hookAnswers asks the hooks about the client's answers to the questions of the round before.
+func (r *round) hookAnswers() error {
+	return r.at(hook.Answer, func(h *hook.Hook) (hook.Decision, error) {
+		req := &hookv1.CheckRequestRequest{Call: r.hookCall(h)}
+		for i := range r.call.Responses {
+			a := &r.call.Responses[i]
+			req.Answers = append(req.Answers, &hookv1.Answer{Key: a.Key, Method: string(a.Method), ResultJson: string(a.Result)})
+		}
+		release, err := r.holdFor(req)
+		if err != nil {
+			return hook.Decision{}, err
+		}
+		defer release()
+		return h.CheckRequest(r.hooks.ctx, req, r.named.Backend.MaxMessageBytes(), func(with *hookv1.RequestReplacement) error {
+			answers, err := r.answersOf(with)
+			if err != nil || h.IsAudit() {
+				return err
+			}
+			call := *r.call
+			call.Responses = answers
+			r.call = &call
+			return nil
+		})
+	})
+}
+
+// answersOf returns the answers of a hook. An error says why they cannot be used.
+func (r *round) answersOf(with *hookv1.RequestReplacement) ([]mcp.InputResponse, error) {
+	given := r.call.Responses
+	if with.GetArgumentsJson() != "" || len(with.GetAnswers()) != len(given) {
+		return nil, fmt.Errorf("it was asked about %d answers, and replaces %d, or arguments", len(given), len(with.GetAnswers()))
+	}
+	out := slices.Clone(given)
+	for i, a := range with.GetAnswers() {
+		raw := json.RawMessage(a.GetResultJson())
+		if a.GetKey() != given[i].Key {
+			return nil, errors.New("its answers have other keys than those that it was asked about, or another order")
+		}
+		if found, ok := jsonrpc.SurveyOf(raw, r.d.opts.ArgumentValues); !ok || found.TooMany || found.Repeated || jsonrpc.TypeOf(raw) != jsonrpc.Object {
+			return nil, errors.New("its result_json of an answer is no JSON object, has a name twice, or has too many values")
+		}
+		out[i].Result = jsonrpc.Compact(nil, raw)
+	}
+	return out, nil
+}
+
+// holdFor charges the memory of a question to a hook and of its response until release. A small one is part of the charge of the request.
+func (r *round) holdFor(req proto.Message) (release func(), _ error) {
+	n := proto.Size(req)
+	if n <= smallCheck {
+		return func() {}, nil
+	}
+	bytes := int64(n + hook.Limit(n, r.named.Backend.MaxMessageBytes()))
+	if err := r.call.Memory.Grow(budget.Checks, bytes); err != nil {
+		return nil, mcp.Overloaded(err)
+	}
+	memory := r.call.Memory
+	return func() { memory.Shrink(budget.Checks, bytes) }, nil
+}
