@@ -26,6 +26,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/era"
 	"github.com/mcpedge/mcpedge/edge/era/stateful"
 	"github.com/mcpedge/mcpedge/edge/era/stateless"
+	"github.com/mcpedge/mcpedge/edge/hook"
 	"github.com/mcpedge/mcpedge/edge/ownership"
 	"github.com/mcpedge/mcpedge/edge/quota"
 	"github.com/mcpedge/mcpedge/edge/redact"
@@ -64,8 +65,10 @@ type App struct {
 	quotas    *quota.Limiter // nil limits nothing
 	endQuotas func()
 	access    *access.Control
-	auth      *auth.Authenticator // nil makes every caller anonymous
-	callers   web.Authenticator   // auth with its refusals observed, and the guard of sets
+	// hooks are those in force; nil without any.
+	hooks   atomic.Pointer[hook.Chain]
+	auth    *auth.Authenticator // nil makes every caller anonymous
+	callers web.Authenticator   // auth with its refusals observed, and the guard of sets
 	// failedSets are for the log.
 	failedSets failedSets
 	audit      *audit.Log // nil records nothing
@@ -119,6 +122,7 @@ func (a *App) notReady(format string, args ...any) {
 func (a *App) Run(ctx context.Context, started func(endpoint string)) error {
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer func() { a.closeExternal(a.current.Load().server) }()
+	defer func() { a.releaseHooks(a.current.Load(), new(generation)) }()
 	var watching sync.WaitGroup
 	defer watching.Wait()
 	defer stop()
@@ -135,6 +139,7 @@ func (a *App) Run(ctx context.Context, started func(endpoint string)) error {
 		}
 	}
 	a.startExternal(a.current.Load().server)
+	a.startHooks(a.current.Load())
 	watching.Go(func() { a.tls.Watch(run) })
 	watching.Go(func() { a.watchSettings(run) })
 	if keys := a.identity.keys; keys != nil {

@@ -72,6 +72,7 @@ func ExplainPolicy(ctx context.Context, cfg config.Config, q Question, out io.Wr
 	}
 	reportBeyond(&cfg, missing, out)
 	ReportExternal(cfg, out)
+	ReportHooks(cfg, out)
 	if set.refusal != "" {
 		_, _ = fmt.Fprintln(out, "note    "+set.refusal)
 	}

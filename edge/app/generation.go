@@ -17,7 +17,7 @@ import (
 )
 
 // generation is what the edge puts in force together from one reading of its settings: backends,
-// catalog, sets, policy, quotas and redaction. Its life:
+// catalog, sets, policy, hooks, quotas and redaction. Its life:
 //
 //	config.Reader.Read ─► open ─► await ─► swap ─► release of the one before
 //	                       └─ an error: release, and the one before stays
@@ -37,6 +37,7 @@ type generation struct {
 	// discovered are the discovered backends that were opened for the generation before it was in force.
 	discovered []openBackend
 	server     policyServer
+	hooks      []openHook
 	// replacement adds and removes backends. nil for the first generation.
 	replacement *backend.Replacement
 }
@@ -105,6 +106,9 @@ func (a *App) open(ctx context.Context, read *config.Generation, was *generation
 			return next, err
 		}
 	}
+	if next.hooks, err = a.openHooks(read, was.hooks); err != nil {
+		return next, err
+	}
 	if err = a.checkServiceFiles(ctx, &read.Config, &was.Config); err != nil {
 		return next, err
 	}
@@ -132,7 +136,9 @@ func (a *App) swap(was, next *generation) (parts []string) {
 	byPolicy := changed("policy", next.Policy != nil && (next.Policy.ID() != was.Policy.ID() || next.server != was.server), &a.exchanges.policy)
 	byPolicy = byPolicy || next.Policy != nil && !next.Policy.SamePlaces(was.Policy)
 	changed("redact", !reflect.DeepEqual(was.Config.Redact, next.Config.Redact), new(atomic.Int64))
+	byHooks := changed("hooks", !sameHooks(was, next), new(atomic.Int64))
 	next.since = time.Now()
+	a.startHooks(next)
 	if next.server != was.server {
 		a.startExternal(next.server)
 	}
@@ -145,6 +151,9 @@ func (a *App) swap(was, next *generation) (parts []string) {
 		next.replacement.DiscardServices()
 		if byPolicy {
 			a.access.SetPolicy(next.Policy, next.server.client)
+		}
+		if byHooks {
+			a.setHooks(next)
 		}
 		changed("quotas", a.quotas != nil && a.quotas.SetRules(next.Quotas), &a.exchanges.quotas)
 		a.redaction.Set(next.Masker)
@@ -163,6 +172,7 @@ func (a *App) release(g, kept *generation) {
 	if g.server != kept.server {
 		a.closeExternal(g.server)
 	}
+	a.releaseHooks(g, kept)
 	for i := range g.backends {
 		b := &g.backends[i]
 		if b.files != nil && !slices.ContainsFunc(kept.backends, func(o openBackend) bool { return o.files == b.files }) {
@@ -187,6 +197,12 @@ func (a *App) keepClaims(of ...*generation) {
 		if g.Policy != nil {
 			names, all := g.Policy.Claims()
 			keep.Names, keep.All = append(keep.Names, names...), keep.All || all
+		}
+		for _, h := range g.Hooks {
+			if h.When != nil {
+				names, all := h.When.Claims()
+				keep.Names, keep.All = append(keep.Names, names...), keep.All || all
+			}
 		}
 		for _, s := range g.Sets {
 			if s.When != nil {

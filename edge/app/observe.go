@@ -20,6 +20,7 @@ func (a *App) observe() error {
 		a.telemetry.Observe(telemetry.CatalogDisabledAge, func(emit telemetry.Emit) { emit(a.disabled.Age().Seconds()) }))
 	errs = append(errs, a.observeQuotas()...)
 	errs = append(errs, a.observePolicy()...)
+	errs = append(errs, a.observeHooks()...)
 	errs = append(errs, a.observeAudit()...)
 	errs = append(errs, a.observeRedaction()...)
 	errs = append(errs, a.observeTLS()...)

@@ -24,7 +24,9 @@ func (a *App) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	a.access.WithoutTokens()
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
 	a.startExternal(a.current.Load().server)
+	a.startHooks(a.current.Load())
 	defer func() { a.closeExternal(a.current.Load().server) }()
+	defer func() { a.releaseHooks(a.current.Load(), new(generation)) }()
 	var watching sync.WaitGroup
 	defer watching.Wait()
 	defer stop()

@@ -150,6 +150,11 @@ func CheckTLS(cfg config.Config, out io.Writer) error {
 			}
 		}
 	}
+	for i := range cfg.Hooks {
+		if h := &cfg.Hooks[i]; h.TLS != nil && (h.TLS.Cert != "" || h.TLS.CA != "") {
+			end(hookFiles(h), false)
+		}
+	}
 	if e := externalOf(&cfg); e != nil && e.TLS != nil && (e.TLS.Cert != "" || e.TLS.CA != "") {
 		end(externalFiles(e), false)
 	}

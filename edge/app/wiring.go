@@ -121,6 +121,7 @@ func (a *App) wireDispatch() error {
 	o := dispatch.Options{Catalog: served(a.cfg), ArgumentValues: a.cfg.Limits.ArgumentValues, Logger: a.log, Telemetry: a.telemetry, Redact: a.redaction.Masker}
 	o.Catalog.Names = a.names
 	o.Confirmations, o.CallLifetime = a.durable.confirmations, a.cfg.Limits.CallLifetime
+	o.Hooks = a.hooks.Load
 	o.Catalog.Sets = a.current.Load().Overlays()
 	if a.quotas != nil || a.audit != nil || a.access.Policy() != nil {
 		o.Access = func() dispatch.Decider { return a.access.InForce() }

@@ -106,6 +106,8 @@ type Config struct {
 	Redact []Redaction `yaml:"redact"`
 	// Policy decides what callers may do; nil allows everything.
 	Policy *Policy `yaml:"policy"`
+	// Hooks are servers that check requests and results, in the order in which they are asked.
+	Hooks []Hook `yaml:"hooks"`
 	// Include reads settings of other owners from their files, see Owners.
 	Include []Include `yaml:"include"`
 	// teams are what is in force of the files of Include, in its order. The backends of an

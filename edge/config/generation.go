@@ -16,7 +16,8 @@ import (
 )
 
 // Generation is the part of the settings that a running edge replaces as a whole: its backends, the
-// settings of discovered ones, its catalog, its sets, its policy, its quotas and its redaction, with what the files of other owners add and the file of the lock. It is immutable.
+// settings of discovered ones, its catalog, its sets, its policy, its hooks, its quotas and its redaction, with what the files of other owners add and the
+// file of the lock. It is immutable.
 type Generation struct {
 	// Config has the settings that are in force with the generation: its own part, and everything
 	// else as at the start.
@@ -31,6 +32,8 @@ type Generation struct {
 	Overlay *overlay.Overlay
 	// Sets are by name.
 	Sets map[string]*OpenSet
+	// Hooks are in the order of the settings.
+	Hooks []OpenHook
 	// Digest identifies the content in hexadecimal. It is equal on every replica that reads it.
 	Digest string
 	// Waiting are the keys that the file has changed since the start and that take a restart.
@@ -144,6 +147,7 @@ func (r *Reader) next(content []byte, included Included, in *Generation) (*Gener
 	next.origins = now.origins
 	next.Backends, next.Catalog, next.CatalogLock, next.Include, next.Sets = now.Backends, now.Catalog, now.CatalogLock, now.Include, now.Sets
 	next.Redact = now.Redact
+	next.Hooks = now.Hooks
 	if k := r.running.Kubernetes; k != nil { // Its other keys take a restart.
 		own := *k
 		own.Backends = now.serviceEntries()
@@ -194,7 +198,7 @@ func (r *Reader) command() string {
 // policy, or without quotas, takes a restart to get them.
 func (r *Reader) governs(section string) bool {
 	switch section {
-	case "backends", "catalog", "catalog-lock", "include", "sets", "redact":
+	case "backends", "catalog", "catalog-lock", "include", "sets", "hooks", "redact":
 		return true
 	case "policy":
 		return r.running.ruled
@@ -242,6 +246,9 @@ func (r *Reader) vanished(now *Config, in *Generation) error {
 	if now.Redact == nil && len(in.Config.Redact) > 0 {
 		gone("is no redact", "it", "write redact: []")
 	}
+	if now.Hooks == nil && len(in.Config.Hooks) > 0 {
+		gone("are no hooks", "them", "write hooks: []")
+	}
 	if now.Policy == nil && in.Config.Policy != nil {
 		gone("is no policy", "it", restart)
 	}
@@ -267,6 +274,9 @@ func (r *Reader) compile(c Config, own []Backend) (*Generation, error) {
 	if g.Masker, err = c.Masker(); err != nil {
 		return nil, err
 	}
+	if g.Hooks, err = c.OpenHooks(); err != nil {
+		return nil, err
+	}
 	g.Digest = digest(c.File, struct {
 		Backends []Backend
 		Catalog  *Catalog
@@ -274,6 +284,13 @@ func (r *Reader) compile(c Config, own []Backend) (*Generation, error) {
 		Policy   *Policy
 		Quotas   []Quota
 	}{own, c.Catalog, c.Sets, c.Policy, c.Quotas})
+	if len(c.Hooks)+len(c.Redact) > 0 {
+		g.Digest = digest(c.File, struct {
+			Others string
+			Hooks  []Hook
+			Redact []Redaction
+		}{g.Digest, c.Hooks, c.Redact})
+	}
 	if services := c.serviceEntries(); len(services) > 0 {
 		g.Digest = digest(c.File, struct {
 			Others   string

@@ -47,7 +47,7 @@ func (b *Backend) ForwardedClaims() Names {
 }
 
 // ForwardedClaims returns the claims of callers' tokens that are sent to any backend, including
-// those in arguments, without duplicates.
+// those in arguments, or to any hook, without duplicates.
 func (c *Config) ForwardedClaims() (out Names) {
 	out = c.Catalog.pinnedClaims()
 	c.inForce(func(_ *Include, p *part) { out = append(out, p.catalog().pinnedClaims()...) })
@@ -59,6 +59,9 @@ func (c *Config) ForwardedClaims() (out Names) {
 	}
 	for _, b := range c.serviceEntries() {
 		out = append(out, b.ForwardedClaims()...)
+	}
+	for i := range c.Hooks {
+		out = append(out, c.Hooks[i].Claims...)
 	}
 	slices.Sort(out)
 	return slices.Compact(out)

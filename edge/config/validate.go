@@ -64,6 +64,7 @@ func (c *Config) validate(command string) error {
 	if _, err := c.compileOwn(); err != nil {
 		errs = append(errs, err)
 	}
+	errs = append(errs, c.validateHooks()...)
 	errs = append(errs, c.validateCatalog()...)
 	errs = append(errs, c.validateLock()...)
 	errs = append(errs, c.validateIncludes()...)

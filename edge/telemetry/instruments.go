@@ -32,6 +32,7 @@ func (t *Telemetry) instruments() error {
 	t.server.init(histogram(ServerOperation, operationBounds), series.attributes)
 	t.client.init(histogram(ClientOperation, operationBounds), series.attributes)
 	t.backends.init(histogram(BackendCall, callBounds), work.attributes)
+	t.hooks.init(histogram(HookDuration, callBounds), hooking.attributes)
 	t.redis.init(histogram(RedisCommand, redisBounds), command.attributes)
 	t.sessions = histogram(ServerSession, operationBounds)
 	t.listens = histogram(ListenDuration, listenBounds)
@@ -41,7 +42,7 @@ func (t *Telemetry) instruments() error {
 			emit(float64(ok), AttrClient.String(name), AttrOutcome.String("ok"))
 			emit(float64(failed), AttrClient.String(name), AttrOutcome.String("error"))
 		})
-	}), t.Observe(BoundHits, t.bounds.observe), t.Observe(PolicyTrials, t.trials.observe))
+	}), t.Observe(BoundHits, t.bounds.observe), t.Observe(HookDecisions, t.hookDecisions.observe), t.Observe(PolicyTrials, t.trials.observe))
 	return errors.Join(errs...)
 }
 

@@ -63,6 +63,9 @@ const (
 	AttrOwner = attribute.Key("mcpedge.settings.owner")
 	// AttrExternal is the outcome of a request to the policy server: allowed, denied or failed.
 	AttrExternal = attribute.Key("mcpedge.policy.outcome")
+	// AttrHook is the name of a hook. AttrHookOn is what it was asked about: request, answer or result.
+	AttrHook   = attribute.Key("mcpedge.hook.name")
+	AttrHookOn = attribute.Key("mcpedge.hook.on")
 	// AttrQuota is the name of a quota's rule.
 	AttrQuota = attribute.Key("mcpedge.quota.rule")
 	// AttrSink is the sink of audit records: file, stdout or otlp.
@@ -80,7 +83,7 @@ const (
 	AttrAuthFile = attribute.Key("mcpedge.auth.file")
 	// AttrKind is a kind of list: tools, resources, templates or prompts.
 	AttrKind = attribute.Key("mcpedge.list")
-	// AttrTLS is the setting of a TLS endpoint: tls, admin-tls, backends.NAME.tls, or
+	// AttrTLS is the setting of a TLS endpoint: tls, admin-tls, backends.NAME.tls, hooks.NAME.tls, or
 	// policy.external.tls. AttrTLSFile is one of its files: cert, ca or client-ca.
 	AttrTLS     = attribute.Key("mcpedge.tls")
 	AttrTLSFile = attribute.Key("mcpedge.tls.file")

@@ -67,8 +67,11 @@ type Telemetry struct {
 	queued   metric.Float64Histogram
 	backends durations[work]
 	redis    durations[command]
+	hooks    durations[hooking]
 	bounds   bounds
 	trials   trials
+	// hookDecisions has those about questions that were not asked, too.
+	hookDecisions decisions
 	// auditor is nil if auditing is off.
 	auditor  Auditor
 	resource *resource.Resource // nil: telemetry is disabled

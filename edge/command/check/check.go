@@ -78,6 +78,7 @@ func offline(ctx context.Context, cfg config.Config, out io.Writer) error {
 func run(ctx context.Context, cfg config.Config, trial *prober.Trial, budget int, out io.Writer) error {
 	files, issuers := errors.Join(app.CheckTLS(cfg, out), app.CheckServiceMetadata(cfg)), errors.Join(app.CheckAuth(ctx, cfg, out), app.CheckAudit(cfg, out), app.CheckIdentity(cfg, out), app.CheckRedis(ctx, cfg, out))
 	app.ReportExternal(cfg, out)
+	app.ReportHooks(cfg, out)
 	printNotes(&cfg, out)
 	written := cfg // without the demo
 	if cfg.Demo {
