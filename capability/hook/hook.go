@@ -1,0 +1,147 @@
+package hook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/health"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	hookv1 "github.com/mcpedge/mcpedge/gen/mcpedge/hook/v1"
+)
+
+// Messages of the contract.
+type (
+	// Call is the request that a hook is asked about.
+	Call = hookv1.Call
+	// Answer is the client's answer to a question of a backend.
+	Answer = hookv1.Answer
+	// Outcome is what a backend returns.
+	Outcome = hookv1.Outcome
+)
+
+// Hook has a function for each point at which the edge asks it. nil means that the hook must not be asked there: the edge takes it for
+// a failure. A function changes its last argument in place; for Request that is Call.ArgumentsJson, and the rest of the Call is not changed. It
+// returns nil to pass what it leaves, the error of Deny to deny it, and any other error if it cannot check it. The functions are called
+// concurrently.
+type Hook struct {
+	// Request checks a request.
+	Request func(ctx context.Context, call *Call) error
+	// Answers checks the client's answers to questions.
+	Answers func(ctx context.Context, call *Call, answers []*Answer) error
+	// Result checks what the backend has returned.
+	Result func(ctx context.Context, call *Call, out *Outcome) error
+}
+
+// denied is the error of Deny.
+type denied struct{ reason string }
+
+func (d *denied) Error() string { return "denied: " + d.reason }
+
+// Deny returns the error by which a hook denies what it checks. The client sees the reason, of at most 200 characters; it may be empty.
+func Deny(reason string) error { return &denied{reason} }
+
+// Denyf is Deny with a format.
+func Denyf(format string, args ...any) error { return Deny(fmt.Sprintf(format, args...)) }
+
+// maxMessage bounds a message, in bytes: that of an edge's backend by default, with room for the rest.
+const maxMessage = 20 << 20
+
+// Serve serves a hook on a TCP address until ctx ends, and then waits for running checks. It also serves grpc.health.v1.
+func Serve(ctx context.Context, address string, h Hook, options ...grpc.ServerOption) error {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err != nil {
+		return err
+	}
+	return h.ServeListener(ctx, l, options...)
+}
+
+// ServeListener is Serve on a listener, which it closes.
+func (h Hook) ServeListener(ctx context.Context, l net.Listener, options ...grpc.ServerOption) error {
+	g := grpc.NewServer(append([]grpc.ServerOption{grpc.MaxRecvMsgSize(maxMessage)}, options...)...)
+	h.Register(g)
+	healthv1.RegisterHealthServer(g, health.NewServer())
+	stop := context.AfterFunc(ctx, g.GracefulStop)
+	defer stop()
+	return g.Serve(l)
+}
+
+// Register adds the hook to a gRPC server.
+func (h Hook) Register(s grpc.ServiceRegistrar) { hookv1.RegisterHookServiceServer(s, &server{h: h}) }
+
+// server implements the contract.
+type server struct {
+	hookv1.UnimplementedHookServiceServer
+	h Hook
+}
+
+// verdict converts the error of a function.
+func verdict(err error) (*hookv1.Deny, error) {
+	var d *denied
+	switch {
+	case err == nil:
+		return nil, nil
+	case errors.As(err, &d):
+		return &hookv1.Deny{Reason: d.reason}, nil
+	}
+	if _, is := status.FromError(err); is {
+		return nil, err
+	}
+	return nil, status.Error(codes.Internal, err.Error())
+}
+
+// CheckRequest implements hookv1.HookServiceServer.
+func (s *server) CheckRequest(ctx context.Context, req *hookv1.CheckRequestRequest) (*hookv1.CheckRequestResponse, error) {
+	var err error
+	changed := &hookv1.RequestReplacement{}
+	isChanged := false
+	switch was := req.GetCall().GetArgumentsJson(); {
+	case len(req.GetAnswers()) > 0 && s.h.Answers != nil:
+		before := proto.CloneOf(req)
+		err = s.h.Answers(ctx, req.GetCall(), req.GetAnswers())
+		changed.Answers = req.GetAnswers()
+		for i, a := range req.GetAnswers() {
+			isChanged = isChanged || !proto.Equal(a, before.GetAnswers()[i])
+		}
+	case len(req.GetAnswers()) == 0 && s.h.Request != nil:
+		err = s.h.Request(ctx, req.GetCall())
+		changed.ArgumentsJson = req.GetCall().GetArgumentsJson()
+		isChanged = changed.GetArgumentsJson() != was
+	default:
+		return nil, status.Error(codes.Unimplemented, "the hook does not check this: take it out of the setting hooks[].on")
+	}
+	deny, err := verdict(err)
+	switch {
+	case err != nil:
+		return nil, err
+	case deny != nil:
+		return &hookv1.CheckRequestResponse{Verdict: &hookv1.CheckRequestResponse_Deny{Deny: deny}}, nil
+	case isChanged:
+		return &hookv1.CheckRequestResponse{Verdict: &hookv1.CheckRequestResponse_Replace{Replace: changed}}, nil
+	}
+	return &hookv1.CheckRequestResponse{Verdict: &hookv1.CheckRequestResponse_Pass{Pass: &hookv1.Pass{}}}, nil
+}
+
+// CheckResult implements hookv1.HookServiceServer.
+func (s *server) CheckResult(ctx context.Context, req *hookv1.CheckResultRequest) (*hookv1.CheckResultResponse, error) {
+	if s.h.Result == nil {
+		return nil, status.Error(codes.Unimplemented, "the hook checks no results: take result out of the setting hooks[].on")
+	}
+	before := proto.CloneOf(req.GetOutcome())
+	deny, err := verdict(s.h.Result(ctx, req.GetCall(), req.GetOutcome()))
+	switch {
+	case err != nil:
+		return nil, err
+	case deny != nil:
+		return &hookv1.CheckResultResponse{Verdict: &hookv1.CheckResultResponse_Deny{Deny: deny}}, nil
+	case !proto.Equal(before, req.GetOutcome()):
+		return &hookv1.CheckResultResponse{Verdict: &hookv1.CheckResultResponse_Replace{Replace: req.GetOutcome()}}, nil
+	}
+	return &hookv1.CheckResultResponse{Verdict: &hookv1.CheckResultResponse_Pass{Pass: &hookv1.Pass{}}}, nil
+}

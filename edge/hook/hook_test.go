@@ -1,0 +1,183 @@
+package hook_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/hook"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/policy"
+	hookv1 "github.com/mcpedge/mcpedge/gen/mcpedge/hook/v1"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
+	"github.com/mcpedge/mcpedge/tests/helpers/hookserver"
+)
+
+const most = 1 << 20
+
+func accept(*hookv1.RequestReplacement) error { return nil }
+
+func newHook(t *testing.T, s *hookserver.Server, adjust ...func(*hook.Options)) *hook.Hook {
+	t.Helper()
+	o := hook.Options{Name: "h", Target: s.Addr, On: []hook.Point{hook.Request}, Timeout: 10 * time.Second}
+	for _, f := range adjust {
+		f(&o)
+	}
+	h, err := hook.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(h.Close)
+	return h
+}
+
+func ask(t *testing.T, h *hook.Hook) hook.Decision {
+	t.Helper()
+	d, err := h.CheckRequest(t.Context(), &hookv1.CheckRequestRequest{Call: &hookv1.Call{}}, most, accept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func broken(context.Context, *hookv1.CheckRequestRequest) (*hookv1.CheckRequestResponse, error) {
+	return nil, errors.New("broken")
+}
+
+// TestBreaker: five failures in a row open it, one question tries it after the pause, and an answer closes it.
+func TestBreaker(t *testing.T) {
+	s := hookserver.Serve(t)
+	h := newHook(t, s, func(o *hook.Options) { o.Pause = 20 * time.Millisecond })
+	s.By(broken)
+	for range 4 {
+		ask(t, h)
+	}
+	s.By(hookserver.Pass)
+	ask(t, h)
+	s.By(broken)
+	for range 5 {
+		if d := ask(t, h); d.Outcome != hook.Failed || !d.Refuses() {
+			t.Fatalf("a broken server gave %+v", d)
+		}
+	}
+	if !h.IsOpen() {
+		t.Fatal("five failures in a row did not open the breaker")
+	}
+	await.Until(t, "another question", func() bool { return ask(t, h).Outcome == hook.Failed })
+	if !h.IsOpen() {
+		t.Error("a failed trial closed the breaker")
+	}
+	s.By(hookserver.Pass)
+	await.Until(t, "an answer", func() bool { return ask(t, h).Outcome == hook.Passed })
+	if h.IsOpen() {
+		t.Error("an answer did not close the breaker")
+	}
+}
+
+// TestBusy: a question beyond the concurrency fails at once, and does not count against the server.
+func TestBusy(t *testing.T) {
+	s := hookserver.Serve(t)
+	h := newHook(t, s, func(o *hook.Options) { o.Concurrency = 1 })
+	asked, answer := make(chan struct{}), make(chan struct{})
+	s.By(func(ctx context.Context, req *hookv1.CheckRequestRequest) (*hookv1.CheckRequestResponse, error) {
+		close(asked)
+		<-answer
+		return hookserver.Pass(ctx, req)
+	})
+	ended := make(chan hook.Decision)
+	go func() {
+		d, _ := h.CheckRequest(context.Background(), &hookv1.CheckRequestRequest{}, most, accept)
+		ended <- d
+	}()
+	<-asked
+	for range 6 {
+		if d := ask(t, h); d.Outcome != hook.Busy || !strings.Contains(d.Reason, "limit by hooks[].concurrency") {
+			t.Fatalf("got %+v", d)
+		}
+	}
+	close(answer)
+	if d := <-ended; d.Outcome != hook.Passed || h.IsOpen() {
+		t.Errorf("the first question gave %+v", d)
+	}
+}
+
+// TestCancelled: a caller that leaves says nothing about the server.
+func TestCancelled(t *testing.T) {
+	s := hookserver.Serve(t)
+	h := newHook(t, s)
+	for range 6 {
+		ctx, cancel := context.WithCancel(t.Context())
+		s.By(func(ctx context.Context, _ *hookv1.CheckRequestRequest) (*hookv1.CheckRequestResponse, error) {
+			cancel()
+			<-ctx.Done()
+			return nil, ctx.Err()
+		})
+		_, err := h.CheckRequest(ctx, &hookv1.CheckRequestRequest{}, most, accept)
+		if e := mcp.AsError(err); err == nil || e.Kind != mcp.KindCancelled {
+			t.Fatalf("got %v", err)
+		}
+	}
+	if h.IsOpen() {
+		t.Error("callers that leave open the breaker")
+	}
+}
+
+// TestClose: a hook that is closed answers those that have acquired it, and nobody else.
+func TestClose(t *testing.T) {
+	s := hookserver.Serve(t)
+	h := newHook(t, s)
+	c := hook.NewChain([]*hook.Hook{h})
+	if !c.Acquire() {
+		t.Fatal("it is closed")
+	}
+	h.Close()
+	if c.Acquire() {
+		t.Error("it is not closed")
+	}
+	if d := ask(t, h); d.Outcome != hook.Passed {
+		t.Errorf("after Close it gave %+v", d)
+	}
+	c.Release()
+	if d := ask(t, h); d.Outcome != hook.Failed {
+		t.Errorf("after Release it gave %+v", d)
+	}
+}
+
+// TestMatches: the condition selects requests; one that cannot be evaluated selects all.
+func TestMatches(t *testing.T) {
+	s := hookserver.Serve(t)
+	for text, want := range map[string]bool{
+		`tool.name.startsWith("crm_")`: true, `tool.name == "x"`: false, `arguments.n > 3`: true, `arguments.n > 30`: false, `arguments.missing == 1`: true,
+	} {
+		when, err := policy.CompileTargetCondition(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := newHook(t, s, func(o *hook.Options) { o.Match = when })
+		got := h.Matches(&mcp.Principal{}, &policy.Target{Kind: policy.Tool, Name: "crm_find"}, func() (map[string]any, error) {
+			return policy.DecodeObject([]byte(`{"n":5}`))
+		})
+		if got != want {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+}
+
+// BenchmarkPass measures a question to a hook that passes.
+func BenchmarkPass(b *testing.B) {
+	s := hookserver.Serve(b)
+	h, err := hook.New(hook.Options{Name: "h", Target: s.Addr})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer h.Close()
+	req := &hookv1.CheckRequestRequest{Call: &hookv1.Call{ArgumentsJson: `{"text":"hello"}`}}
+	b.ReportAllocs()
+	for b.Loop() {
+		if d, err := h.CheckRequest(context.Background(), req, most, accept); err != nil || d.Outcome != hook.Passed {
+			b.Fatal(d, err)
+		}
+	}
+}
