@@ -15,7 +15,7 @@ func (x *Decider) Hooked(ctx context.Context, call *mcp.Call, backend string, ma
 	var hooks []audit.Hook
 	for i := range made {
 		d := &made[i]
-		if v.Rule == "" && d.Outcome != hook.Passed {
+		if v.Rule == "" && d.Outcome != hook.Passed && !d.Would {
 			v.Rule = d.Name
 		}
 		if d.Refuses() {

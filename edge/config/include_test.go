@@ -181,6 +181,7 @@ func TestMaliciousTeamFiles(t *testing.T) {
 		"a file":                      {"catalog: {}\naudit: {file: /tmp/x}\n", "2", "audit: it is the platform's"},
 		"identity":                    {"catalog: {}\nidentity-key: /etc/passwd\n", "2", "identity-key: it is the platform's"},
 		"quotas":                      {"catalog: {}\nquotas: [{per: tool, rate: 1000/s}]\n", "2", "quotas: it is the platform's"},
+		"hooks":                       {"catalog: {}\nhooks: [{name: x, target: 'evil:1', on: [request]}]\n", "2", "hooks: it is the platform's"},
 		"an include of its own":       {"catalog: {}\ninclude: [{file: x, owns: {backends: [pay]}, may: [catalog]}]\n", "2", "include: it is the platform's"},
 		"limits":                      {"catalog: {}\nlimits: {body: 1GiB}\n", "2", "limits: it is the platform's"},
 		"a misspelled key":            {entry("tool: x, hid: true"), "3", "hide, under catalog.tools, may be meant"},

@@ -21,8 +21,8 @@ import (
 
 // hookRecorder is a Decider that records what hooks decide.
 type hookRecorder interface {
-	// Hooked records what hooks decided about a round at one point, of which one did not pass it. It returns err, or the error of the
-	// audit if that cannot be recorded.
+	// Hooked records what hooks decided about a round at one point, which one of them that is not in audit mode did not simply pass. It
+	// returns err, or the error of the audit if that cannot be recorded.
 	Hooked(ctx context.Context, call *mcp.Call, backend string, made []hook.Decision, err error) error
 }
 
@@ -102,12 +102,15 @@ func (r *round) at(p hook.Point, ask func(*hook.Hook) (hook.Decision, error)) er
 		if err != nil {
 			return err
 		}
+		if effect := d.Trial(); effect != "" {
+			r.d.opts.Telemetry.Would(r.hooks.ctx, mcp.Trial{Effect: effect, By: "hook", Rule: d.Name})
+		}
 		if made = append(made, d); d.Refuses() {
 			refused = r.refusedBy(&d)
 			break
 		}
 	}
-	if !slices.ContainsFunc(made, func(d hook.Decision) bool { return d.Outcome != hook.Passed }) {
+	if !slices.ContainsFunc(made, func(d hook.Decision) bool { return d.Outcome != hook.Passed && !d.Would }) {
 		return nil
 	}
 	if recorder, ok := r.named.Access.(hookRecorder); ok {

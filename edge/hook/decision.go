@@ -54,6 +54,18 @@ func (d *Decision) Refuses() bool {
 	return !d.Would && (d.Outcome == Denied || d.Outcome.Failure() && !d.Open)
 }
 
+// Trial returns what the hook would have done if it were not for Options.Audit: deny, replace, or empty for nothing.
+func (d *Decision) Trial() string {
+	switch {
+	case !d.Would:
+	case d.Outcome == Denied, d.Outcome.Failure() && !d.Open:
+		return Denied.String()
+	case d.Outcome == Replaced:
+		return Replaced.String()
+	}
+	return ""
+}
+
 // clip returns a text of a server without controls, of at most MaxReason characters.
 func clip(text string) string {
 	var b strings.Builder
