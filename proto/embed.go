@@ -4,8 +4,8 @@ package proto
 
 import "embed"
 
-// Files holds what of the tree below proto/ backends are about, such as mcpedge/v1/tools.proto. The API of
+// Files holds what of the tree below proto/ backends and hooks are about, such as mcpedge/v1/tools.proto. The API of
 // the admin address is spoken as REST, and described by its OpenAPI document.
 //
-//go:embed mcpedge/v1 mcpedge/options
+//go:embed mcpedge/v1 mcpedge/hook mcpedge/options
 var Files embed.FS

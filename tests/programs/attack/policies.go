@@ -28,6 +28,7 @@ var policyAttacks = []attack{
 	{name: "policy-scopes", what: "scopes of another type, or with other space between them", run: withPolicy(scopeRule, forgedScopes)},
 	{name: "policy-groups", what: "a group that is named as a role", run: withPolicy(roleRule, groupsAsRoles)},
 	{name: "policy-hidden", what: "64 KiB of _meta before a policy server", run: hiddenFromServer},
+	{name: "hooks-hostile", what: "a hook that answers with lies, 32 MiB and silence", run: hostileHooks},
 	{name: "admin-silently", what: "an operator ends a session, and no record says who", run: withPolicy("", operateSilently)},
 	{name: "admin-metrics", what: "metrics without credentials", run: withPolicy("", openMetrics)},
 	{name: "metrics-names", what: "calls of 300 tools, each a series", run: manySeries},
