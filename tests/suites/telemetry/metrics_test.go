@@ -25,6 +25,7 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/authorizer"
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
 	"github.com/mcpedge/mcpedge/tests/helpers/harness"
+	"github.com/mcpedge/mcpedge/tests/helpers/hookserver"
 	"github.com/mcpedge/mcpedge/tests/helpers/issuer"
 	"github.com/mcpedge/mcpedge/tests/helpers/redisserver"
 )
@@ -114,8 +115,12 @@ func TestMetricsOfARealEdge(t *testing.T) {
 	sealed := harness.Serve(t, "sealed", capability.New("sealed", "1", capability.WithServerOptions(grpc.Creds(credentials.NewServerTLSFromCert(new(ca.Server(t).TLS(t))))))).Backend()
 	sealed.Identity = config.IdentitySigned
 	sealed.TLS = &config.TLS{CA: authority.File(t, filepath.Join(t.TempDir(), "ca.crt"), ca.PEM)}
+	passing, denying := hookserver.Serve(t), hookserver.Serve(t)
+	denying.By(hookserver.Deny("no"))
 	e := r.start("a", func(c *config.Config, o *telemetry.Options) {
 		c.Redis, o.SpanProcessors = url, nil
+		c.Hooks = []config.Hook{{Name: "passing", Target: passing.Addr, On: config.Names{"request"}, Timeout: 10 * time.Second},
+			{Name: "denying", Target: denying.Addr, On: config.Names{"request"}, Timeout: 10 * time.Second, Mode: "audit"}}
 		c.IdentityKey = authority.File(t, filepath.Join(t.TempDir(), "identity.pem"), ca.Server(t).Key)
 		exchanging := sealed
 		exchanging.Name, exchanging.Identity, exchanging.Prefix = "exchanging", config.IdentityExchange, "x_"
