@@ -32,7 +32,7 @@ func TestHookWays(t *testing.T) {
 			t.Errorf("%s gave %s", what, seen)
 		}
 	}
-	checked("call_tool", string(newStateless(t, e.URL+"/few").call("call_tool", `{"name":"job","arguments":{"path":"a"}}`).body))
+	checked("call_tool", string(wrapped(t, newStateless(t, e.URL+"/few"), "job", `{"path":"a"}`, nil).body))
 	checked("the REST API", newOperator(t, e).post("/v1/tools/job:call", `{"arguments":{"path":"a"}}`).want(http.StatusOK).text)
 	session := newSession(t, e.URL, vNov)
 	id, _ := dig(session.request("tools/call", `{"name":"job","arguments":{"path":"a"},"task":{}}`).want(http.StatusOK).result(), "task", "taskId").(string)
@@ -81,4 +81,19 @@ func TestHookAnswers(t *testing.T) {
 		by(func(*hookv1.Answer) *hookv1.CheckRequestResponse { return lie })
 		answered().json().wantError(t, -31403)
 	}
+}
+
+// TestHookHeaders: headers mirror the arguments that the client sent, and not those of a hook.
+func TestHookHeaders(t *testing.T) {
+	s := hookserver.Serve(t)
+	_, e := startFixture(t, hookedBy(s))
+	c := newStateless(t, e.URL)
+	s.By(hookserver.Arguments(`{"region":"us"}`))
+	call := func(region string) *reply {
+		return c.request("tools/call", map[string]any{"name": "region", "arguments": map[string]any{"region": "eu"}}, "Mcp-Param-Region", region)
+	}
+	if got := call("eu").want(http.StatusOK).text(); got != "in us" {
+		t.Errorf("the header of the sent argument gave %q", got)
+	}
+	call("us").want(http.StatusBadRequest)
 }
