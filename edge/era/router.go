@@ -20,11 +20,15 @@ const HeaderVersion = "Mcp-Protocol-Version"
 // stateless request on the same connection. Otherwise it is stateful. An initialize is stateless
 // only by its `_meta`, because it negotiates whatever the header says. A request outside a session
 // whose header names an unknown revision is stateless; that era's error lists the known revisions.
+// If sessions are optional, a message of the stateful era that names none is served by itself.
 //
 // Safe for concurrent use.
 type Router struct {
 	Stateless Stateless
 	Stateful  Stateful
+	// Sessionless serves requests and notifications of the revisions with sessions that name no session, of transports that do not
+	// remember it. nil means that a session is required.
+	Sessionless Stateless
 	// MaxBatch bounds the messages of one batch; 0 means 64.
 	MaxBatch int
 	// Telemetry counts the batches that exceed MaxBatch; nil disables it.
@@ -47,7 +51,40 @@ func (r *Router) Post(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) {
 		r.Stateless.Message(ctx, in, msg, out)
 		return
 	}
+	if lost(in) && msg.Kind == jsonrpc.Request && mcp.Method(msg.Method) != mcp.MethodInitialize {
+		r.Telemetry.SessionMissing(Assumed(in).Version)
+	}
+	if r.alone(in, msg) {
+		r.Sessionless.Message(ctx, in, msg, out)
+		return
+	}
 	r.Stateful.Message(ctx, in, msg, out)
+}
+
+// lost reports whether a message of the stateful era names no session, although only its client can.
+func lost(in *mcp.Incoming) bool { return in.PerRequest && in.Session == "" }
+
+// alone reports whether a message of the stateful era is served by itself. An answer needs the session of its question, and an
+// initialize negotiates one.
+func (r *Router) alone(in *mcp.Incoming, msg jsonrpc.Message) bool {
+	switch {
+	case r.Sessionless == nil, !lost(in), unknownHeader(in):
+		return false
+	case msg.Kind == jsonrpc.Notification:
+		return true
+	}
+	return msg.Kind == jsonrpc.Request && mcp.Method(msg.Method) != mcp.MethodInitialize
+}
+
+// Assumed returns the rules of a message of the stateful era whose session is unknown: those of the version header, or
+// revision.Assumed if that era does not serve the version or there is none.
+func Assumed(in *mcp.Incoming) *revision.Rules {
+	if in.Header != nil {
+		if r, ok := revision.ByVersion(in.Header.Get(HeaderVersion)); ok && !r.Stateless {
+			return r
+		}
+	}
+	return revision.Assumed()
 }
 
 // modern reports whether a message is of the stateless era. A cancellation needs no `_meta`,
@@ -120,6 +157,9 @@ func (r *Router) batch(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) 
 		}
 		refuse(in, out, err)
 		return
+	}
+	if lost(in) {
+		r.Telemetry.SessionMissing(Assumed(in).Version)
 	}
 	r.Stateful.Batch(ctx, in, batch, out)
 }

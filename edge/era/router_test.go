@@ -18,6 +18,12 @@ func (e statelessEra) Message(context.Context, *mcp.Incoming, jsonrpc.Message, m
 	e.asked += "stateless"
 }
 
+type sessionlessEra struct{ *eras }
+
+func (e sessionlessEra) Message(context.Context, *mcp.Incoming, jsonrpc.Message, mcp.Outgoing) {
+	e.asked += "sessionless"
+}
+
 type statefulEra struct{ *eras }
 
 func (e statefulEra) Message(context.Context, *mcp.Incoming, jsonrpc.Message, mcp.Outgoing) {
@@ -85,6 +91,53 @@ func TestRouter(t *testing.T) {
 			r.Post(t.Context(), &mcp.Incoming{Body: []byte(c.body), Header: c.header, Conn: c.conn}, o)
 			if e.asked != c.want || o.said != "" {
 				t.Errorf("asked %q, said %q", e.asked, o.said)
+			}
+		})
+	}
+}
+
+// Over a transport that does not remember sessions, a message of the revisions with sessions that names none is served by itself if
+// sessions are optional.
+func TestRouterWithoutSession(t *testing.T) {
+	const (
+		call         = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
+		initialize   = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`
+		notification = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
+		answer       = `{"jsonrpc":"2.0","id":7,"result":{}}`
+	)
+	for _, c := range []struct {
+		name, body, session string
+		header              version
+		perRequest          bool
+		want                string
+	}{
+		{"request", call, "", "2025-11-25", true, "sessionless"},
+		{"without a version", call, "", "", true, "sessionless"},
+		{"notification", notification, "", "2025-06-18", true, "sessionless"},
+		{"session", call, "s", "2025-11-25", true, "stateful"},
+		{"remembered session", call, "", "2025-11-25", false, "stateful"},
+		{"initialize", initialize, "", "2025-11-25", true, "stateful"},
+		{"answer", answer, "", "2025-11-25", true, "stateful"},
+		{"batch", "[" + call + "]", "", "2025-03-26", true, "batch"},
+		{"stateless", call, "", "2026-07-28", true, "stateless"},
+		{"unknown version", call, "", "2025-01-01", true, "stateless"},
+		{"notification of an unknown version", notification, "", "2025-01-01", true, "stateful"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, optional := range []bool{true, false} {
+				e, o := &eras{}, &out{}
+				r := &Router{Stateless: statelessEra{e}, Stateful: statefulEra{e}}
+				if optional {
+					r.Sessionless = sessionlessEra{e}
+				}
+				r.Post(t.Context(), &mcp.Incoming{Body: []byte(c.body), Header: c.header, Session: c.session, PerRequest: c.perRequest}, o)
+				want := c.want
+				if !optional && want == "sessionless" {
+					want = "stateful"
+				}
+				if e.asked != want || o.said != "" {
+					t.Errorf("optional %t: asked %q, said %q", optional, e.asked, o.said)
+				}
 			}
 		})
 	}

@@ -15,6 +15,9 @@ type Capabilities struct {
 	Sampling                   bool
 	SamplingTools, SamplingCtx bool
 	Roots, RootsChanged        bool
+
+	// Unknown means that the client declared its capabilities for a session, which the request does not name. It is asked nothing.
+	Unknown bool
 }
 
 // Extension reports whether the client declared a protocol extension: `extensions` has its id with

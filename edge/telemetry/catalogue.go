@@ -37,6 +37,7 @@ const (
 	SessionsCreated     = "mcpedge.sessions.created"
 	SessionsEnded       = "mcpedge.sessions.ended"
 	SessionsHeld        = "mcpedge.sessions.held"
+	SessionsMissing     = "mcpedge.sessions.missing"
 	StreamsOpen         = "mcpedge.streams.open"
 	StandaloneOpen      = "mcpedge.standalone.open"
 	ListensOpen         = "mcpedge.listens.open"
@@ -140,6 +141,7 @@ var Catalogue = []Instrument{
 	{SessionsCreated, Counter, "{session}", "Sessions created by this replica", nil},
 	{SessionsEnded, Counter, "{session}", "Sessions that their client ended at this replica", nil},
 	{SessionsHeld, Gauge, "{session}", "Sessions that this replica has a copy of", nil},
+	{SessionsMissing, Counter, "{request}", "Requests and batches of a revision with sessions that name no session", []attribute.Key{AttrVersion}},
 	{StreamsOpen, Gauge, "{stream}", "Open streams of calls", nil},
 	{StandaloneOpen, Gauge, "{stream}", "Open standalone streams", nil},
 	{ListensOpen, Gauge, "{stream}", "Open subscriptions/listen", nil},

@@ -3,6 +3,7 @@ package telemetry
 import (
 	"context"
 	"crypto/sha256"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -26,6 +27,26 @@ func (t *Telemetry) SessionEnded(began time.Time, version string, pipe bool) {
 	}
 	attrs := append([]attribute.KeyValue{AttrVersion.String(version)}, transport(pipe)...)
 	t.sessions.Record(context.Background(), time.Since(began).Seconds(), metric.WithAttributes(attrs...))
+}
+
+// SessionMissing counts a request, or a batch, of a revision with sessions that names none.
+func (t *Telemetry) SessionMissing(version string) {
+	if t == nil {
+		return
+	}
+	n, ok := t.missing.Load(version)
+	if !ok {
+		n, _ = t.missing.LoadOrStore(version, new(atomic.Int64))
+	}
+	n.(*atomic.Int64).Add(1)
+}
+
+// observeMissing reports the counters of SessionMissing.
+func (t *Telemetry) observeMissing(emit Emit) {
+	t.missing.Range(func(version, n any) bool {
+		emit(float64(n.(*atomic.Int64).Load()), AttrVersion.String(version.(string)))
+		return true
+	})
 }
 
 // ListenEnded records how long a subscription was open.

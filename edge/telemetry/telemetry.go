@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/metric"
@@ -72,6 +73,8 @@ type Telemetry struct {
 	trials   trials
 	// hookDecisions has those about questions that were not asked, too.
 	hookDecisions decisions
+	// missing maps revisions to the counters of SessionMissing.
+	missing sync.Map
 	// auditor is nil if auditing is off.
 	auditor  Auditor
 	resource *resource.Resource // nil: telemetry is disabled

@@ -195,6 +195,15 @@ type needs struct {
 // declare, or which its revision lacks, or nil. It is of KindMissingCapability with the data
 // {"requiredCapabilities":{…}}. A request of a kind that the edge does not know needs nothing.
 func MissingCapability(r *revision.Rules, c mcp.Capabilities, in *pb.InputRequired) *mcp.Error {
+	missing := missingCapability(r, &c, in)
+	if missing != nil && c.Unknown {
+		missing.Message += "; the request names no session, so that its client cannot be asked anything: " +
+			"the client must send the Mcp-Session-Id of the response to its initialize with every request"
+	}
+	return missing
+}
+
+func missingCapability(r *revision.Rules, c *mcp.Capabilities, in *pb.InputRequired) *mcp.Error {
 	var needed needs
 	for _, x := range in.GetRequests() {
 		needed = needed.or(needsOf(x))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/mcpedge/mcpedge/edge/era"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
@@ -16,27 +17,32 @@ func (e *Era) Batch(ctx context.Context, in *mcp.Incoming, batch []jsonrpc.Batch
 		e.refuseBatch(ctx, in, out, rules, batch, err)
 	}
 	if !e.work.Enter() {
-		refuse(assumed(in), mcp.ShuttingDown())
+		refuse(era.Assumed(in), mcp.ShuttingDown())
 		return
 	}
 	defer e.work.Leave()
 	if err := checkVersion(in); err != nil {
-		refuse(assumed(in), err)
+		refuse(era.Assumed(in), err)
 		return
 	}
 	for _, b := range batch {
 		if err := admit(in, b.Kind, b.Method); err != nil {
-			refuse(assumed(in), err)
+			refuse(era.Assumed(in), err)
 			return
 		}
 		if b.Kind == jsonrpc.Request && mcp.Method(b.Method) == mcp.MethodInitialize {
-			refuse(assumed(in), mcp.Errorf(mcp.KindInvalidRequest, "initialize cannot be part of a batch; send it alone"))
+			refuse(era.Assumed(in), mcp.Errorf(mcp.KindInvalidRequest, "initialize cannot be part of a batch; send it alone"))
 			return
 		}
 	}
+	if in.Session == "" && e.seals(in) {
+		refuse(era.Assumed(in), mcp.Errorf(mcp.KindSessionRequired, "a batch needs a session, and the request names none: "+
+			"send its messages one by one, or initialize, then the Mcp-Session-Id of its response with every request"))
+		return
+	}
 	s, rec, err := e.hold(ctx, in)
 	if err != nil {
-		refuse(assumed(in), err)
+		refuse(era.Assumed(in), err)
 		return
 	}
 	if !rec.rules.Batching {

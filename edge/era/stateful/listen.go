@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/call/runtime"
+	"github.com/mcpedge/mcpedge/edge/era"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
@@ -17,7 +18,7 @@ import (
 // Listen serves a GET: it resumes the stream that in.LastEventID names (Transports, "Resumability
 // and Redelivery"), or attaches the session's standalone stream.
 func (e *Era) Listen(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) {
-	rules := assumed(in)
+	rules := era.Assumed(in)
 	refuse := func(err *mcp.Error) { e.refuse(ctx, in, out, rules, jsonrpc.Message{}, err) }
 	if !e.work.Enter() {
 		refuse(mcp.ShuttingDown())

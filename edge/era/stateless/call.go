@@ -116,6 +116,8 @@ type response struct {
 	streamAfter time.Duration
 	keepAlive   time.Duration
 	telemetry   *telemetry.Telemetry
+	// legacy means that the statuses of errors are those of the revisions with sessions.
+	legacy bool
 	// progress is the progress sent to the client, including previous rounds. Only dispatch's
 	// goroutine uses it.
 	progress mcp.Rising
@@ -182,7 +184,7 @@ func (a *response) end(r mcp.Response) {
 	defer a.mu.Unlock()
 	a.ended = true
 	if a.stream == nil {
-		r.Owned, r.Modern = true, true
+		r.Owned, r.Modern = true, !a.legacy
 		a.out.Respond(r)
 		return
 	}

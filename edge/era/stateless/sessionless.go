@@ -1,0 +1,146 @@
+package stateless
+
+import (
+	"context"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/era"
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/revision"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
+)
+
+// sessionless serves messages of the revisions with sessions that name no session, each by itself. Nothing is known of their client, so
+// that it is asked nothing. The revision is that of the version header; results and errors are those that a session would get.
+type sessionless struct{ e *Era }
+
+var _ era.Stateless = sessionless{}
+
+// Sessionless returns the part of the era that serves requests and notifications of the revisions with sessions over HTTP.
+func (e *Era) Sessionless() era.Stateless { return sessionless{e} }
+
+// Message implements era.Stateless. A notification has no effect: it is about a session, or a request of one.
+func (s sessionless) Message(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, out mcp.Outgoing) {
+	rules := era.Assumed(in)
+	if msg.Kind != jsonrpc.Request {
+		_, op := s.e.observe(ctx, in, msg, rules, nil)
+		op.End(&telemetry.Outcome{})
+		out.Accept()
+		return
+	}
+	call := &mcp.Call{
+		ID: mcp.NewCallID(), Attempt: 1, Round: 1, Method: mcp.Method(msg.Method), Set: in.Set, Envelope: mcp.Envelope{ID: msg.ID},
+		HTTP: in.HTTP, Principal: in.Principal, From: in.Address, Memory: in.Memory,
+		Client: mcp.Client{Capabilities: mcp.Capabilities{Unknown: true}},
+	}
+	err := s.admit(in, rules, call, msg)
+	switch {
+	case err != nil:
+		_, op := s.e.observe(ctx, in, msg, rules, &call.Params)
+		op.End(failure(rules, mcp.AsError(err)))
+		failLegacy(out, rules, msg.ID, mcp.AsError(err))
+	case call.Method == mcp.MethodPing:
+		_, op := s.e.observe(ctx, in, msg, rules, &call.Params)
+		op.End(&telemetry.Outcome{})
+		out.Respond(mcp.Response{Body: jsonrpc.AppendResult(nil, msg.ID, nil), Owned: true})
+	default:
+		s.call(ctx, in, rules, call, out)
+	}
+}
+
+// admit returns the error of a request that cannot be served without a session, or for which there is no memory. It parses the params.
+func (s sessionless) admit(in *mcp.Incoming, rules *revision.Rules, call *mcp.Call, msg jsonrpc.Message) error {
+	if call.Method == mcp.MethodPing { // Its params, if any, are ignored, and it needs no memory.
+		return nil
+	}
+	if err := room(in.Memory); err != nil {
+		return err
+	}
+	switch call.Method {
+	case mcp.MethodSetLevel, mcp.MethodSubscribe, mcp.MethodUnsubscribe:
+		return needsSession(string(call.Method))
+	case mcp.MethodDiscover, mcp.MethodListen:
+		return mcp.Errorf(mcp.KindMethodNotFound, "the method %q does not exist in protocol version %s", call.Method, rules.Version)
+	case mcp.MethodTasksGet, mcp.MethodTasksList, mcp.MethodTasksResult, mcp.MethodTasksCancel:
+		if rules.Tasks {
+			return needsSession(string(call.Method))
+		}
+	}
+	if err := call.Params.Parse(call.Method, msg.Params, msg.Outline); err != nil {
+		return err
+	}
+	if call.Params.Task != nil && rules.Tasks {
+		return needsSession("a call with params.task")
+	}
+	return nil
+}
+
+// needsSession returns the error of a request that only a session can serve.
+func needsSession(what string) *mcp.Error {
+	return mcp.Errorf(mcp.KindSessionRequired,
+		"%s needs a session, and the request names none: send initialize, then the Mcp-Session-Id of its response with every request", what)
+}
+
+// failLegacy ends an exchange with an error, in the form of the revisions with sessions.
+func failLegacy(out mcp.Outgoing, rules *revision.Rules, id jsonrpc.ID, e *mcp.Error) {
+	out.Respond(mcp.Response{Body: errorBody(rules, id, e), Owned: true, Kind: e.Kind, RetryAfter: e.RetryAfter, Challenge: e.Challenge})
+}
+
+// call runs a request to its end: without a session there is only one response. The client's disconnect ends ctx and thereby the
+// backend's work.
+func (s sessionless) call(ctx context.Context, in *mcp.Incoming, rules *revision.Rules, call *mcp.Call, out mcp.Outgoing) {
+	e := s.e
+	e.calls.Add(1)
+	defer e.calls.Add(-1)
+	in.Admit()
+	ctx, op := s.observe(ctx, in, rules, call)
+	way := &response{out: out, streamAfter: e.opts.StreamAfter, keepAlive: e.opts.KeepAlive, telemetry: e.opts.Telemetry, legacy: true}
+	defer way.stop()
+	target, err := e.dispatch.Resolve(ctx, rules, call)
+	call.Target = target
+	op.Found(call.Method, &call.Params, target.Backend, target.Known)
+	var reply mcp.Reply
+	for until := time.Now().Add(e.opts.CallLifetime); err == nil; {
+		reply, err = e.dispatch.Call(ctx, rules, call, way)
+		if err != nil || reply.Input == nil {
+			break
+		}
+		next := *call
+		err = s.again(ctx, &next, way, reply.Input, until)
+		next.Target, call = call.Target, &next
+		if err == nil {
+			next.Target, err = e.dispatch.Resolve(ctx, rules, &next)
+		}
+	}
+	e.end(ctx, call.Envelope.ID, rules, call, way, &op, &reply, err)
+}
+
+// minPause is the minimum pause before a round that a backend asked to repeat, as in a session.
+const minPause = 100 * time.Millisecond
+
+// again makes a call its next round, after a round that needs no answer of the client.
+func (s sessionless) again(ctx context.Context, call *mcp.Call, way *response, in *mcp.InputRequired, until time.Time) error {
+	if len(in.Requests) > 0 { // Dispatch refuses requests to a client whose capabilities are unknown.
+		return mcp.Errorf(mcp.KindMissingCapability, "the call asks its client, which needs a session, and the request names none")
+	}
+	pause := max(in.RetryAfter, minPause)
+	if time.Now().Add(pause).After(until) {
+		s.e.opts.Telemetry.Hit(telemetry.BoundLifetime)
+		return mcp.Errorf(mcp.KindTimeout, "the call did not end within %s", s.e.opts.CallLifetime)
+	}
+	call.Begun, call.State, call.Responses, call.Backend = true, in.State, nil, way.backend
+	return wait(ctx, pause)
+}
+
+// observe begins the operation of a call.
+func (s sessionless) observe(ctx context.Context, in *mcp.Incoming, rules *revision.Rules, call *mcp.Call) (context.Context, telemetry.Operation) {
+	t := s.e.opts.Telemetry
+	if t == nil {
+		return ctx, telemetry.Operation{}
+	}
+	return t.Begin(ctx, &telemetry.Request{
+		Method: call.Method, ID: call.Envelope.ID, Params: &call.Params, Version: rules.Version, Set: call.Set, Header: in.Header,
+		Client: t.ClientName(nil), Round: call.Round, Attempt: call.Attempt, Principal: call.Principal, Call: call.ID, From: call.From,
+	})
+}
