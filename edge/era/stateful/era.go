@@ -28,6 +28,9 @@ type Era struct {
 	// calls runs the calls.
 	calls    *runtime.Replica
 	sessions localSessions
+	// ids seals the ids of sessions without a record. nil if sessions are required.
+	ids       *idSealer
+	firstUses firstUses
 
 	// life is cancelled by Close. Only background work uses it.
 	life   context.Context
@@ -66,7 +69,20 @@ func New(d era.Dispatcher, open func(medium.Hooks) medium.Store, o Options) *Era
 		RetryHint: e.o.RetryHint, Takeovers: e.o.MaxTakeovers, MaxRounds: e.o.MaxRounds, Telemetry: e.o.Telemetry, Log: e.log, Store: "sessions",
 	})
 	e.store = e.calls.Store()
+	if e.o.Optional {
+		e.ids = newIDSealer()
+	}
 	return e
+}
+
+// SealWith sets the keys that seal the ids of sessions without a record: 32 bytes each. The first key seals, and all keys open. All
+// replicas must have the same keys. Before SealWith there is a random key, valid for one replica and one process. SealWith does nothing
+// if sessions are required. It must be called before the first message.
+func (e *Era) SealWith(keys ...[]byte) error {
+	if e.ids == nil || len(keys) == 0 {
+		return nil
+	}
+	return e.ids.use(keys)
 }
 
 // Held returns the number of sessions of which this replica holds a copy.
@@ -78,17 +94,17 @@ func (e *Era) Counters() *Counters { return &e.counters }
 // Message serves one message of a session, or the handshake that creates one.
 func (e *Era) Message(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, out mcp.Outgoing) {
 	if !e.work.Enter() {
-		e.refuse(ctx, in, out, assumed(in), msg, mcp.ShuttingDown())
+		e.refuse(ctx, in, out, era.Assumed(in), msg, mcp.ShuttingDown())
 		return
 	}
 	defer e.work.Leave()
 	initialize := msg.Kind == jsonrpc.Request && mcp.Method(msg.Method) == mcp.MethodInitialize
 	if err := checkVersion(in); err != nil && !initialize { // initialize negotiates instead
-		e.refuse(ctx, in, out, assumed(in), msg, err)
+		e.refuse(ctx, in, out, era.Assumed(in), msg, err)
 		return
 	}
 	if err := admit(in, msg.Kind, msg.Method); err != nil {
-		e.refuse(ctx, in, out, assumed(in), msg, err)
+		e.refuse(ctx, in, out, era.Assumed(in), msg, err)
 		return
 	}
 	if initialize {
@@ -101,7 +117,7 @@ func (e *Era) Message(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message
 	}
 	s, rec, err := e.hold(ctx, in)
 	if err != nil {
-		e.refuse(ctx, in, out, assumed(in), msg, err)
+		e.refuse(ctx, in, out, era.Assumed(in), msg, err)
 		return
 	}
 	var release func()
@@ -128,7 +144,7 @@ func (e *Era) Message(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message
 
 // earlyPing answers the one request that may come before the handshake (Lifecycle, "Initialization").
 func (e *Era) earlyPing(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, out mcp.Outgoing) {
-	_, op := e.observe(ctx, in, nil, assumed(in), msg)
+	_, op := e.observe(ctx, in, nil, era.Assumed(in), msg)
 	op.End(&telemetry.Outcome{})
 	respond(out, resultOf(msg.ID, nil))
 }
@@ -139,21 +155,25 @@ func (e *Era) End(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) {
 		e.refuse(ctx, in, out, rules, jsonrpc.Message{}, err)
 	}
 	if !e.work.Enter() {
-		refuse(assumed(in), mcp.ShuttingDown())
+		refuse(era.Assumed(in), mcp.ShuttingDown())
 		return
 	}
 	defer e.work.Leave()
 	if err := checkVersion(in); err != nil {
-		refuse(assumed(in), err)
+		refuse(era.Assumed(in), err)
 		return
 	}
 	s, rec, err := e.hold(ctx, in)
 	if err != nil {
-		refuse(assumed(in), err)
+		refuse(era.Assumed(in), err)
 		return
 	}
 	sctx, cancel := state.Bounded(ctx)
 	defer cancel()
+	if err := e.noteEnd(sctx, rec); err != nil {
+		refuse(rec.rules, err)
+		return
+	}
 	serr := e.store.Delete(sctx, s.id)
 	if serr == nil {
 		e.counters.SessionsEnded.Add(1)

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"time"
 
+	"github.com/mcpedge/mcpedge/edge/era"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
@@ -23,50 +24,98 @@ func (e *Era) initialize(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Mess
 		op.End(&o.outcome)
 		respond(out, o)
 	}
-	sess, err := newSession(in, msg)
+	sess, err := sessionOf(in, msg)
 	if err != nil {
-		refuse(assumed(in), err)
+		refuse(era.Assumed(in), err)
 		return
 	}
-	if in.Principal.Anonymous() && !e.addresses.begin(in.Address) {
-		e.o.Telemetry.Hit(telemetry.BoundAddressSessions)
-		e.refuse(ctx, in, out, revision.Negotiate(sess.Version), msg, mcp.Errorf(mcp.KindLimit,
-			"your address has begun %d sessions, as many as it may, and regains one every %s: use those it has, or try again later",
-			e.addresses.limit, e.addresses.pause()))
-		return
+	seals := e.seals(in)
+	if !seals {
+		if err := e.chargeAddress(in); err != nil {
+			e.refuse(ctx, in, out, revision.Negotiate(sess.Version), msg, err)
+			return
+		}
 	}
 	rules := revision.Negotiate(sess.Version)
 	sess.Version = rules.Version
 	desc := e.dispatch.Describe(ctx, rules, in.Set, in.Principal)
 	sess.Digest = desc.Digest()
+	id, rec := sess.ID, (*record)(nil)
+	if seals {
+		id, rec = e.seal(sess)
+	}
+	if rec == nil {
+		if seals { // The id would be too long.
+			err = e.chargeAddress(in)
+		}
+		if err == nil {
+			rec, err = e.begin(ctx, in, sess)
+		}
+		if err != nil {
+			refuse(rules, err)
+			return
+		}
+	}
+	_, op := e.observeSince(ctx, in, rec, rules, msg, began)
+	op.End(&telemetry.Outcome{})
+	out.Session(id)
+	respond(out, resultOf(msg.ID, initializeResult(rules, desc)))
+}
+
+// seals reports whether a session that a message begins has no record until its id is used.
+func (e *Era) seals(in *mcp.Incoming) bool { return in.PerRequest && e.ids != nil }
+
+// seal returns the sealed id of a new session, and its record, which is not stored. The record is nil if the id is too long.
+func (e *Era) seal(sess *state.Session) (string, *record) {
+	id, fits, err := e.ids.seal(sess)
+	if err != nil {
+		e.log.Warn("a session id could not be sealed", "error", err)
+	}
+	if err != nil || !fits {
+		return sess.ID, nil
+	}
+	return id, e.newRecord(sess)
+}
+
+// begin stores a new session.
+func (e *Era) begin(ctx context.Context, in *mcp.Incoming, sess *state.Session) (*record, *mcp.Error) {
+	s, err := e.newSession(ctx, in, sess)
+	if err != nil {
+		return nil, e.notCreated(err)
+	}
+	return s.rec.Load(), nil
+}
+
+// newSession stores a new session, and returns its copy. The error is the store's.
+func (e *Era) newSession(ctx context.Context, in *mcp.Incoming, sess *state.Session) (*localSession, error) {
 	sctx, cancel := state.Bounded(ctx)
 	defer cancel()
 	returns := e.returns.Load()
 	if err := e.store.Create(sctx, sess); err != nil {
-		me := stateError(err)
-		if me.Kind == mcp.KindStateUnavailable {
-			e.counters.StateErrors.Add(1)
-			e.log.Warn("a session could not be created", "error", err)
-		}
-		if me.Kind == mcp.KindLimit {
-			e.o.Telemetry.Hit(limitOf(err, telemetry.BoundSessions))
-		}
-		refuse(rules, me)
-		return
+		return nil, err
 	}
 	e.counters.SessionsCreated.Add(1)
 	s := e.put(sess, in.Memory.Holder())
 	s.loadEnds(nil, returns)
-	rec := s.rec.Load()
-	_, op := e.observeSince(ctx, in, rec, rules, msg, began)
-	op.End(&telemetry.Outcome{})
-	out.Session(sess.ID)
-	respond(out, resultOf(msg.ID, initializeResult(rules, desc)))
+	return s, nil
 }
 
-// newSession reads the params of initialize. The version of the returned session is the requested
+// notCreated converts the error of newSession, and counts it.
+func (e *Era) notCreated(err error) *mcp.Error {
+	me := stateError(err)
+	switch me.Kind {
+	case mcp.KindStateUnavailable:
+		e.counters.StateErrors.Add(1)
+		e.log.Warn("a session could not be created", "error", err)
+	case mcp.KindLimit:
+		e.o.Telemetry.Hit(limitOf(err, telemetry.BoundSessions))
+	}
+	return me
+}
+
+// sessionOf reads the params of initialize. The version of the returned session is the requested
 // one.
-func newSession(in *mcp.Incoming, msg jsonrpc.Message) (*state.Session, *mcp.Error) {
+func sessionOf(in *mcp.Incoming, msg jsonrpc.Message) (*state.Session, *mcp.Error) {
 	p, err := mcp.ParamsOf(msg)
 	if err != nil {
 		return nil, mcp.AsError(err)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -173,6 +174,10 @@ type world struct {
 	who     mcp.Principal
 	header  header
 	memory  *budget.Budget
+	// set, from and perRequest are those of incoming messages.
+	set        string
+	from       netip.Addr
+	perRequest bool
 }
 
 type header map[string]string
@@ -220,7 +225,7 @@ func (w *world) era(id string, o Options, f *faults) *Era {
 func (w *world) store(id string) medium.Store { return w.medium.Store(id, medium.Hooks{}) }
 
 func (w *world) incoming(session string) *mcp.Incoming {
-	return &mcp.Incoming{Session: session, Principal: w.who, Header: w.header}
+	return &mcp.Incoming{Session: session, Principal: w.who, Header: w.header, Set: w.set, Address: w.from, PerRequest: w.perRequest}
 }
 
 // received returns a message whose memory is charged as by a transport, and released as by a

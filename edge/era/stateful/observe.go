@@ -33,8 +33,8 @@ func (e *Era) observeSince(ctx context.Context, in *mcp.Incoming, rec *record, r
 	}
 	if rec != nil {
 		r.Session, r.Client = rec.print, rec.clientName
-	} else if len(in.Session) <= maxSessionID {
-		r.Session = telemetry.SessionPrint(in.Session)
+	} else if id, _ := e.nonceOf(in.Session); len(id) <= maxSessionID {
+		r.Session = telemetry.SessionPrint(id)
 	}
 	return t.Begin(ctx, &r)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/call/runtime"
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/once"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
@@ -45,6 +46,11 @@ type Options struct {
 	MaxAttempts int
 	// MaxTakeovers bounds the concurrent takeovers of lost calls. 0 means mcp.DefaultTakeovers.
 	MaxTakeovers int
+	// Optional means that a session gets its record when its id is used first, if its client sends the id with each message. False
+	// creates it by initialize.
+	Optional bool
+	// Ended remembers ended sessions while their ids could create them, for Optional. nil keeps them in memory.
+	Ended Ended
 	// Memory is charged for the memory of calls beyond that of their exchange. nil disables the
 	// charge.
 	Memory *budget.Budget
@@ -70,6 +76,9 @@ func (o Options) withDefaults() Options {
 	orDefault(&o.SessionTTL, time.Hour)
 	orDefault(&o.MaxSessionsPerAddress, 50_000)
 	orDefault(&o.MaxAttempts, mcp.DefaultAttempts)
+	if o.Ended == nil && o.Optional {
+		o.Ended = once.NewMemory(maxEnded)
+	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}

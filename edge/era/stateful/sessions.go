@@ -90,12 +90,21 @@ func (e *Era) hold(ctx context.Context, in *mcp.Incoming) (*localSession, *recor
 	if in.Session == "" {
 		return nil, nil, sessionRequired(in)
 	}
-	if len(in.Session) > maxSessionID {
+	id, seal := e.nonceOf(in.Session)
+	if len(id) > maxSessionID || len(in.Session) > maxSealedID {
 		return nil, nil, sessionNotFound()
 	}
-	s, err := e.session(ctx, in.Session)
+	var s *localSession
+	var err *mcp.Error
+	if seal == "" {
+		var lerr error
+		s, lerr = e.session(ctx, id)
+		err = errorOf(lerr)
+	} else {
+		s, err = e.sealed(ctx, in, id, seal)
+	}
 	if err != nil {
-		return nil, nil, stateError(err)
+		return nil, nil, err
 	}
 	if in.Header == nil {
 		s.pipe.Store(true)
@@ -105,10 +114,7 @@ func (e *Era) hold(ctx context.Context, in *mcp.Incoming) (*localSession, *recor
 		return nil, nil, sessionNotFound()
 	}
 	if !rec.Principal.Is(&in.Principal) {
-		if err := e.o.Telemetry.Foreign(ctx, in, in.Session); err != nil {
-			return nil, nil, mcp.AsError(err)
-		}
-		return nil, nil, sessionNotFound()
+		return nil, nil, e.foreign(ctx, in, id)
 	}
 	if s.payer.Load() == nil {
 		s.payer.Store(in.Memory.Holder())

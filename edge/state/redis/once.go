@@ -20,6 +20,9 @@ func (r *Replica) Proofs() *Once { return &Once{r, "dpop"} }
 // Confirmations returns the store of the confirmations of calls, each of which is used once, and of those that are remembered.
 func (r *Replica) Confirmations() *Once { return &Once{r, "confirm"} }
 
+// Ended returns the store of the sessions that have ended while their ids could still create them.
+func (r *Replica) Ended() *Once { return &Once{r, "ended"} }
+
 // Once keeps one key for each caller, with what the caller used, for as long as it would be
 // accepted. Neither the caller nor what was used can be read from it. It is safe for concurrent
 // use.

@@ -26,7 +26,7 @@ var Law = []Package{
 	{"edge/era", "choose the era of a message, once", []string{"edge/telemetry", "edge/mcp", "edge/jsonrpc", "edge/revision"}},
 	{"edge/call", "the life of one call, of its exchange and of a reader, as pure machines", []string{"edge/state", "edge/state/medium"}},
 	{"edge/call/runtime", "drives the machines of calls on one replica", []string{"edge/budget", "edge/call", "edge/mcp", "edge/revision", "edge/state", "edge/state/medium", "edge/telemetry"}},
-	{"edge/era/stateful", "handshake, sessions, requests to clients, replay, waiting calls", []string{"edge/call", "edge/call/runtime", "edge/state/medium", "edge/budget", "edge/telemetry", "edge/era", "edge/mcp", "edge/jsonrpc", "edge/revision", "edge/state"}},
+	{"edge/era/stateful", "handshake, sessions, requests to clients, replay, waiting calls", []string{"edge/once", "edge/call", "edge/call/runtime", "edge/state/medium", "edge/budget", "edge/telemetry", "edge/era", "edge/mcp", "edge/jsonrpc", "edge/revision", "edge/state"}},
 	{"edge/era/stateless", "discovery, subscriptions, multi round-trip, sealed state", []string{"edge/budget", "edge/telemetry", "edge/era", "edge/mcp", "edge/jsonrpc", "edge/revision"}},
 	{"edge/tasks", "tasks, in both eras: calls that outlive their connections", []string{"edge/budget", "edge/era", "edge/call", "edge/call/runtime", "edge/jsonrpc", "edge/mcp", "edge/quota", "edge/revision", "edge/state", "edge/state/medium", "edge/telemetry"}},
 	{"edge/schema", "JSON Schemas of tools, checked within a computed cost", []string{"edge/jsonrpc"}},
