@@ -47,7 +47,7 @@ func newDurable(cfg config.Config, log *slog.Logger, t *telemetry.Telemetry, b *
 	}
 	return &durable{
 		media:   &inRedis{sessions: r, tasks: tasks, client: client},
-		shared:  shared{relay: r.Relay(), quotas: r.Quotas(), proofs: r.Proofs(), confirmations: r.Confirmations(), names: r.Names(), disabled: r.Disabled()},
+		shared:  shared{relay: r.Relay(), quotas: r.Quotas(), proofs: r.Proofs(), confirmations: r.Confirmations(), ended: r.Ended(), names: r.Names(), disabled: r.Disabled()},
 		state:   func() admin.State { return redisState(r.Stats(), tasks.Stats()) },
 		dropped: func() uint64 { return r.Stats().Dropped },
 	}, nil

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/catalog/disabled"
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/edge/dispatch"
+	"github.com/mcpedge/mcpedge/edge/era/stateful"
 	"github.com/mcpedge/mcpedge/edge/ownership"
 	"github.com/mcpedge/mcpedge/edge/quota"
 	"github.com/mcpedge/mcpedge/edge/state"
@@ -55,6 +56,8 @@ type shared struct {
 	proofs auth.Proofs
 	// confirmations are the confirmations of calls used on any replica.
 	confirmations dispatch.Confirmations
+	// ended are the sessions that have ended on any replica, for stateful.Options.Optional.
+	ended stateful.Ended
 	// names are what backends listed last on any replica.
 	names ownership.Store
 	// disabled is what operators have disabled on any replica.
@@ -131,7 +134,7 @@ func (a *App) tryState(ctx context.Context) error {
 	if err != nil || key == nil || len(a.cfg.StateKeys) > 0 {
 		return err
 	}
-	return a.stateless.SealWith(key)
+	return errors.Join(a.stateless.SealWith(key), a.stateful.SealWith(key))
 }
 
 func stateLimits(l config.Limits) state.Limits {

@@ -51,7 +51,11 @@ func wire(cfg config.Config, log *slog.Logger, options []Option) (*App, error) {
 			return nil, err
 		}
 	}
-	a.servers(&era.Router{Stateless: a.stateless, Stateful: a.stateful, MaxBatch: cfg.Limits.Batch, Telemetry: a.telemetry})
+	router := &era.Router{Stateless: a.stateless, Stateful: a.stateful, MaxBatch: cfg.Limits.Batch, Telemetry: a.telemetry}
+	if cfg.SessionsOptional() {
+		router.Sessionless = a.stateless.Sessionless()
+	}
+	a.servers(router)
 	return a, nil
 }
 
@@ -153,11 +157,15 @@ func (a *App) wireEras() error {
 		CallLifetime: limits.CallLifetime, MaxAttempts: limits.Attempts, MaxCallsPerSession: limits.CallsPerSession,
 		Heartbeat: min(limits.Lease/4, time.Second), SessionTTL: limits.SessionTTL,
 		MaxSessionsPerAddress: cmp.Or(limits.SessionsPerAddress, max(minSessionsPerAddress, limits.SessionsPerPrincipal/2)),
-		Memory:                a.memory, ChargeCopies: a.cfg.Redis != "",
+		Optional:              a.cfg.SessionsOptional(), Ended: a.durable.ended,
+		Memory: a.memory, ChargeCopies: a.cfg.Redis != "",
 		Logger: a.log, Telemetry: a.telemetry,
 	})
 	keys, err := a.cfg.Keys()
 	if err != nil {
+		return err
+	}
+	if err := a.stateful.SealWith(keys...); err != nil {
 		return err
 	}
 	a.stateless, err = stateless.New(a.tasks, stateless.Options{

@@ -71,6 +71,9 @@ type Config struct {
 	// identities for backends with IdentitySigned. Replicas must have the same. Empty disables
 	// signing.
 	IdentityKey string `yaml:"identity-key" names:"file"`
+	// Sessions says whether requests of the revisions with sessions must name one over Streamable HTTP: SessionsRequired or
+	// SessionsOptional.
+	Sessions string `yaml:"sessions"`
 	// Schemas is the form of input schemas in tools/list: SchemasAuto, SchemasPortable or
 	// SchemasFull. A backend may override it.
 	Schemas string `yaml:"schemas"`
@@ -145,6 +148,17 @@ type Log struct {
 	Format string `yaml:"format"`
 }
 
+// The values of Config.Sessions.
+const (
+	// SessionsRequired refuses requests without a session.
+	SessionsRequired = "required"
+	// SessionsOptional serves a request without a session by itself, and a session has no record until its id is used.
+	SessionsOptional = "optional"
+)
+
+// SessionsOptional reports whether requests of the revisions with sessions need none.
+func (c *Config) SessionsOptional() bool { return c.Sessions == SessionsOptional }
+
 // The values of Config.Schemas.
 const (
 	// SchemasAuto is SchemasFull for backends of KindContract, whose schemas come from their
@@ -174,7 +188,7 @@ func (c *Config) FullSchemas(b *Backend) bool {
 func Default() Config {
 	return Config{
 		Listen: "127.0.0.1:8080", Admin: "127.0.0.1:9090", SSE: true,
-		RedisPrefix: "mcpedge", Schemas: SchemasAuto,
+		RedisPrefix: "mcpedge", Sessions: SessionsRequired, Schemas: SchemasAuto,
 		Server: Server{Name: "mcpedge", Title: "MCP Edge"},
 		Limits: Limits{
 			Body: 4<<20 - 64<<10, Batch: 64, Headers: 64 << 10,

@@ -63,7 +63,9 @@ func TestMistakes(t *testing.T) {
 		{"sessionTtl: 1h\n", "session-ttl belongs under limits"},
 		{"config: a.yaml\n", "the keys of the file are listen, "},
 		{"policies: []\n", "policy may be meant"},
-		{"limits: {sessions: 5}\n", "session-ttl, "},
+		{"limits: {stream: 5}\n", "stream-after"},
+		{"limits: {sessions: 5}\n", "sessions belongs at the top"},
+		{"sessions: none\n", `sessions: "none": use required or optional`},
 		// Texts with a colon.
 		{"policy: {hierarchy: {mcp:write: [mcp:read]}}\n", "a text with a colon needs quotation marks here: write \"mcp:write\""},
 		{"policy:\n  hierarchy: {\n    admin: [a], mcp:write: ['mcp:read']}\n", "a text with a colon needs quotation marks here: write \"mcp:write\""},

@@ -26,6 +26,9 @@ func (c *Config) validate(command string) error {
 	if !slices.Contains([]string{"text", "json"}, c.Log.Format) {
 		wrong("log.format: %q: use text or json", c.Log.Format)
 	}
+	if c.Sessions != SessionsRequired && c.Sessions != SessionsOptional {
+		wrong("sessions: %q: use required or optional", c.Sessions)
+	}
 	if !slices.Contains(forms, c.Schemas) {
 		wrong("schemas: %q: use auto, portable or full", c.Schemas)
 	}
