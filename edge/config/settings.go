@@ -39,7 +39,7 @@ func (c *Config) listeners() []setting {
 		{"public-url", &c.PublicURL, "URL of the edge as clients see it, such as https://mcp.example.com; its host is accepted in Host; needed with auth beyond loopback"},
 		{"allow-anonymous", &c.AllowAnonymous, "listen beyond loopback without authentication"},
 		{"allow-remote-admin", &c.AllowRemoteAdmin, "serve the admin address beyond loopback without authentication"},
-		{"sessions", &c.Sessions, "required, or optional: a request of a revision with sessions that names none is served by itself, see state.md"},
+		{"sessions", &c.Sessions, "required, or optional: a request of a revision with sessions that names none is served by itself, see clients.md"},
 		{"sse", &c.SSE, "serve HTTP+SSE, the oldest revision's transport, at /sse and /message"},
 		{"dev", &c.Dev, "show the last calls, with arguments and results, on the admin address at /dev; always on in the demo"},
 		{"pprof", &c.Pprof, "serve the Go runtime's profiles on the admin address, at /debug/pprof/"},

@@ -39,9 +39,15 @@ func strangersTo(id, second *issuer.Issuer) map[string]string {
 // TestNoStranger: whoever comes with the id of somebody else's session, stream, question or state is answered like whoever
 // comes with an id that never was, at every replica. Neither the same subject of another issuer, nor a client whose id is the subject, nor
 // an anonymous caller is the same.
-func TestNoStrangerWithTokens(t *testing.T) {
+func TestNoStrangerWithTokens(t *testing.T) { noStranger(t, config.SessionsRequired) }
+
+// TestNoStrangerWithOptionalSessions is the same where a message needs no session: without one it has nothing of any session.
+func TestNoStrangerWithOptionalSessions(t *testing.T) { noStranger(t, config.SessionsOptional) }
+
+func noStranger(t *testing.T, sessions string) {
 	id, second := issuer.Serve(t), issuer.Serve(t)
 	f, edges, _ := startReplicas(t, 3, withAuth(id), func(c *config.Config) {
+		c.Sessions = sessions
 		c.Auth.Issuers = append(c.Auth.Issuers, config.Issuer{Issuer: second.URL})
 		c.Auth.Optional = true
 	})
@@ -89,6 +95,13 @@ func TestNoStrangerWithTokens(t *testing.T) {
 				if version == vMar {
 					check("batch", func(s *session) *reply { return s.post(`[` + envelope("79", "ping", "") + `]`) })
 				}
+				alone := own.seenBy(e, token)
+				alone.id = ""
+				for method, params := range everyMethod {
+					rendered(alone.post(envelope("77", method, params)))
+				}
+				alone.post(envelope("", "notifications/cancelled", fmt.Sprintf(`{"requestId":%d}`, gated)))
+				alone.post(`{"jsonrpc":"2.0","id":` + string(ask.ID) + `,"result":` + answers["sampling/createMessage"] + `}`).want(http.StatusBadRequest)
 				// In a session of one's own somebody else's stream is as unknown, and its name in the place of a connection's.
 				mine := sessionAs(t, e, version, token)
 				invented := strings.Map(func(r rune) rune {

@@ -4,7 +4,11 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/mcpedge/mcpedge/edge/config"
 )
@@ -217,5 +221,48 @@ func TestWithoutSessionOfAVictim(t *testing.T) {
 		if ev, _ := listening.next(); strings.Contains(ev.Data, "resources/updated") {
 			break
 		}
+	}
+}
+
+// On replicas that share a Redis, an initialize that nothing follows leaves nothing there and counts against no bound, first uses of an
+// id at several replicas at once all succeed, and an id whose session has ended is of no use at any replica.
+func TestOptionalSessionsInRedis(t *testing.T) {
+	_, edges, server := startReplicas(t, 2, optionalSessions, func(c *config.Config) { c.Limits.SessionsPerPrincipal, c.Limits.SessionsPerAddress = 1, 1000 })
+	client := redis.NewClient(&redis.Options{Addr: server.Addr})
+	defer client.Close()
+	records := func() int {
+		n := 0
+		for keys := client.Scan(t.Context(), 0, "*", 1000).Iterator(); keys.Next(t.Context()); {
+			if strings.Contains(keys.Val(), ":{") { // of sessions, principals and callers
+				n++
+			}
+		}
+		return n
+	}
+	before := records()
+	s := &session{caller: newCaller(t, edges[0].URL), t: t, version: vNov, next: new(atomic.Int64)}
+	var id string
+	for range 10_000 {
+		r := s.send(t, http.MethodPost, envelope("1", "initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":`+clientInfo+`}`)).want(http.StatusOK)
+		id = r.header.Get("Mcp-Session-Id")
+	}
+	if n := records(); n != before {
+		t.Errorf("%d keys, before %d", n, before)
+	}
+	s.id = id
+	var work sync.WaitGroup
+	for i := range 8 {
+		at := s.at(edges[i%2])
+		work.Go(func() {
+			if r := at.request("tools/list", ""); r.status != http.StatusOK {
+				t.Errorf("replica %d: %d %s", i%2, r.status, r.body)
+			}
+		})
+	}
+	work.Wait()
+	s.at(edges[1]).delete().want(http.StatusNoContent)
+	for _, e := range edges {
+		s.at(e).request("tools/list", "").want(http.StatusNotFound)
+		s.at(e).delete().want(http.StatusNotFound)
 	}
 }

@@ -37,6 +37,7 @@ func startBackends(t *testing.T) (*fixture, []*harness.Service) {
 func settings(t *testing.T, backends []*harness.Service) config.Config {
 	t.Helper()
 	cfg := harness.Config()
+	cfg.Sessions = sessions
 	cfg.Limits.PageSize = 10         // so that lists have several pages
 	cfg.Schemas = config.SchemasFull // what a backend says arrives as it is
 	if harness.InRedis() {

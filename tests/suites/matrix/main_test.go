@@ -15,6 +15,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
@@ -29,6 +30,9 @@ var caller string
 
 // set is the set at whose endpoint clients are; empty means the root.
 var set string
+
+// sessions is the edges' setting of that name.
+var sessions = config.SessionsRequired
 
 var update = flag.Bool("update", false, "write the matrix in docs/revisions.md")
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/tests/helpers/generated"
 	"github.com/mcpedge/mcpedge/tests/helpers/harness"
 )
@@ -26,10 +27,11 @@ const (
 // docs/revisions.md.
 func TestMatrix(t *testing.T) { protocols(t) }
 
-// TestMatrixOfASet is the same at the endpoints of a set that has everything, with the same outcomes.
+// TestMatrixOfASet is the same at the endpoints of a set that has everything, of edges with optional sessions, with the same outcomes:
+// clients that send their session's id see no difference.
 func TestMatrixOfASet(t *testing.T) {
-	set = "whole"
-	defer func() { set = "" }()
+	set, sessions = "whole", config.SessionsOptional
+	defer func() { set, sessions = "", config.SessionsRequired }()
 	protocols(t)
 }
 

@@ -144,6 +144,7 @@ func TestMetricsOfARealEdge(t *testing.T) {
 	})
 	r.exercise(e)
 	callModern(t, e.URL+"/one", "echo", `,"arguments":{"name":"x"}`, "").response()
+	open(t, http.MethodPost, e.URL, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, "MCP-Protocol-Version", legacy)
 	families := scrape(t, e.Admin)
 	known := map[string]bool{"target_info": true, "promhttp_metric_handler_errors_total": true}
 	for _, i := range telemetry.Catalogue {
