@@ -266,3 +266,19 @@ func TestOptionalSessionsInRedis(t *testing.T) {
 		s.at(e).delete().want(http.StatusNotFound)
 	}
 }
+
+// A call that must be confirmed does not run without a session, in any revision.
+func TestConfirmWithoutSession(t *testing.T) {
+	w := newWiper()
+	e := startEdge(t, only(startService(t, w.Server)), toConfirm, optionalSessions)
+	for _, version := range stateful {
+		f := &forgetful{caller: newCaller(t, e.URL), t: t, version: version}
+		for _, tool := range []string{"wipe", "job", "twice"} {
+			if m := f.ask("tools/call", toolParams(tool, `{"path":"a"}`, "")).final().wantError(t, -31403); !strings.Contains(m.Error.Message, advice) {
+				t.Errorf("%s: %s", version, m.Error.Message)
+			}
+		}
+		f.ask("tools/call", toolParams("look", `{"path":"a"}`, "")).want(http.StatusOK)
+	}
+	w.ran(t, int64(len(stateful)))
+}
