@@ -138,13 +138,13 @@ func TestEndedIDsStayEnded(t *testing.T) {
 	})
 }
 
-// endsMeanwhile has a session end at another replica after it was found not to have ended here.
-type endsMeanwhile struct {
+// meanwhile has something happen at another replica after a session was found not to have ended here.
+type meanwhile struct {
 	Ended
 	then func()
 }
 
-func (x *endsMeanwhile) Spent(ctx context.Context, owner, id string) (bool, error) {
+func (x *meanwhile) Spent(ctx context.Context, owner, id string) (bool, error) {
 	ended, err := x.Ended.Spent(ctx, owner, id)
 	if then := x.then; then != nil {
 		x.then = nil
@@ -157,12 +157,31 @@ func (x *endsMeanwhile) Spent(ctx context.Context, owner, id string) (bool, erro
 func TestEndDuringFirstUse(t *testing.T) {
 	inOptional(t, Options{}, state.Limits{}, func(t *testing.T, w *world) {
 		id := w.initialize(v1125)
-		w.a.o.Ended = &endsMeanwhile{Ended: w.a.o.Ended, then: func() {
+		w.a.o.Ended = &meanwhile{Ended: w.a.o.Ended, then: func() {
 			w.b.End(context.Background(), w.incoming(id), &client{done: make(chan struct{})})
 		}}
 		w.wantKind(w.post(w.a, id, anyUse), mcp.KindSessionNotFound)
 		if n := w.records(); n != 0 {
 			t.Errorf("%d records", n)
+		}
+	})
+}
+
+// A session that another replica creates while its id is used here is the same session.
+func TestCreatedDuringFirstUse(t *testing.T) {
+	inOptional(t, Options{}, state.Limits{}, func(t *testing.T, w *world) {
+		id := w.initialize(v1125)
+		w.a.o.Ended = &meanwhile{Ended: w.a.o.Ended, then: func() {
+			in := w.incoming(id)
+			msg, _ := jsonrpc.Parse([]byte(`{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"error"}}`))
+			w.b.Message(context.Background(), in, msg, &client{done: make(chan struct{})})
+		}}
+		w.wantKind(w.post(w.a, id, anyUse), mcp.KindNone)
+		if s := w.a.sessions.get(nonce(id)); s == nil || s.rec.Load().LogLevel != mcp.LogError {
+			t.Error("the other replica's session is not used")
+		}
+		if a, b := w.a.counters.SessionsCreated.Load(), w.b.counters.SessionsCreated.Load(); a != 0 || b != 1 {
+			t.Errorf("%d and %d created", a, b)
 		}
 	})
 }
