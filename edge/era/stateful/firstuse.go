@@ -97,8 +97,9 @@ func errorOf(err error) *mcp.Error {
 func (e *Era) create(ctx context.Context, in *mcp.Incoming, id, seal string) (*localSession, *mcp.Error) {
 	b, err := e.ids.open(id, seal)
 	if err != nil {
-		e.log.Debug("a session id is refused", "reason", err)
-		return nil, sessionNotFound()
+		refused := sessionNotFound()
+		refused.Reason = "session id: " + err.Error()
+		return nil, refused
 	}
 	if age := time.Since(b.Created); b.Set != in.Set || age > e.firstUseWithin() || age < -clockSkew {
 		return nil, sessionNotFound()
