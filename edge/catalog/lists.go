@@ -313,6 +313,15 @@ func (out *rendering) span(start, size, bytes int) (from, to int) {
 	return from, max(from+1, min(to, from+size))
 }
 
+// text returns the JSON of an item, which aliases the rendering.
+func (out *rendering) text(item *rendered) []byte {
+	body := out.body
+	if item.own {
+		body = out.own
+	}
+	return body[item.from:item.to]
+}
+
 // joined returns consecutive items joined by commas, size bytes long. Without gaps it is a slice of
 // the body.
 func (out *rendering) joined(items []rendered, size int) []byte {
@@ -324,11 +333,7 @@ func (out *rendering) joined(items []rendered, size int) []byte {
 		if i > 0 {
 			text = append(text, ',')
 		}
-		body := out.body
-		if items[i].own {
-			body = out.own
-		}
-		text = append(text, body[items[i].from:items[i].to]...)
+		text = append(text, out.text(&items[i])...)
 	}
 	return text
 }

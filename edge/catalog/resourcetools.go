@@ -128,7 +128,7 @@ func (p *resourcePage) add(l *list, start int) (body []byte, last int) {
 		if len(body) > 0 {
 			body = append(body, ',')
 		}
-		body = appendDescribed(body, out.body[item.from:item.to])
+		body = appendDescribed(body, out.text(&item))
 		p.bytes -= item.to - item.from + 1
 	}
 	p.size, p.begun = p.size-(to-from), true

@@ -66,7 +66,7 @@ func (v *View) snapshot(l *list) (out []snapshot.Entry) {
 	all := l.under(revision.Stateless())
 	for _, item := range all.items {
 		e := l.Entries[item.entry]
-		one := snapshot.Entry{Name: e.key, Backend: e.owner, Aliases: e.aliases, Shown: json.RawMessage(all.body[item.from:item.to])}
+		one := snapshot.Entry{Name: e.key, Backend: e.owner, Aliases: e.aliases, Shown: json.RawMessage(all.text(&item))}
 		switch {
 		case e.owner == ownTools:
 			out = append(out, one)
