@@ -8,8 +8,8 @@ import (
 
 const rollbackUsage = `mcpedge catalog rollback [flags] URL
 
-Puts the settings in force that were in force before: backends, catalog, sets, include, policy and quotas, on one
-replica. URL is that of its admin address, as http://127.0.0.1:9090. They stay until the file of settings or a file that it
+Puts the settings in force that were in force before: backends, catalog, sets, include, policy, hooks, quotas and redact,
+on one replica: what came with them is taken back, hooks and rules that protect something too. URL is that of its admin address, as http://127.0.0.1:9090. They stay until the file of settings or a file that it
 includes, or the file of catalog-lock, changes, or the process ends. Only one step back is possible.
 
 `
