@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// breaker spares a server that fails, and the requests that would wait for it:
+// breaker spares a server that does not answer, and the requests that would wait for it. Any answer is one, also a status, or a verdict that
+// cannot be used: the sender of a request may be able to provoke these, and must not decide what happens to others.
 //
 //	closed ── maxFailures in a row ──► open ── pause ──► half-open ── an answer ──► closed
 //	                                    ▲                    │
@@ -20,18 +21,19 @@ type breaker struct {
 	trying bool
 }
 
-// admit reports whether a question may be asked now. Each one that is admitted ends with ended.
-func (b *breaker) admit(now time.Time) bool {
+// admit reports whether a question may be asked now, and whether it is the one that half-open admits. Each one that is admitted ends
+// with ended.
+func (b *breaker) admit(now time.Time) (ok, isTrial bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
 	case b.until.IsZero():
-		return true
+		return true, false
 	case now.Before(b.until), b.trying:
-		return false
+		return false, false
 	}
 	b.trying = true
-	return true
+	return true, true
 }
 
 // result is how a question ended.
@@ -39,25 +41,29 @@ type result byte
 
 const (
 	answered result = iota
+	// failed means that there was no answer.
 	failed
 	// abandoned says nothing about the server.
 	abandoned
 )
 
-// ended records how an admitted question ended. A question that was admitted before the breaker opened and fails later does not
-// prolong the pause.
-func (b *breaker) ended(r result, now time.Time, pause time.Duration) {
+// ended records how an admitted question ended. One that was admitted before the breaker opened, and fails or is abandoned later, neither
+// prolongs the pause nor ends the trial.
+func (b *breaker) ended(r result, isTrial bool, now time.Time, pause time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
 	case r == answered:
 		b.failures, b.until, b.trying = 0, time.Time{}, false
-	case r == abandoned:
-		b.trying = false
-	case b.trying:
-		b.until, b.trying = now.Add(pause), false
 	case b.until.IsZero():
-		if b.failures++; b.failures >= maxFailures {
+		if r == failed {
+			if b.failures++; b.failures >= maxFailures {
+				b.until = now.Add(pause)
+			}
+		}
+	case !isTrial:
+	default:
+		if b.trying = false; r == failed {
 			b.until = now.Add(pause)
 		}
 	}

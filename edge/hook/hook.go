@@ -12,8 +12,10 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
@@ -34,6 +36,9 @@ const (
 	keepAliveTimeout = 20 * time.Second
 )
 
+// logPause is how long a failure is not logged again if an answer came in between.
+const logPause = time.Minute
+
 // Hook is the client of one hook server. Use New to create one. Safe for concurrent use.
 type Hook struct {
 	o       Options
@@ -42,8 +47,9 @@ type Hook struct {
 	slots   chan struct{}
 	breaker breaker
 	log     *slog.Logger
-	// failing reports that a failure was logged, and no recovery since.
+	// failing is true if a failure was logged, and no recovery since. logged is when; nil means never.
 	failing atomic.Bool
+	logged  atomic.Pointer[time.Time]
 
 	mu     sync.Mutex
 	users  int
@@ -205,13 +211,11 @@ func (h *Hook) ask(ctx context.Context, on Point, question func(context.Context)
 	if err != nil {
 		d.Reason = clip(err.Error())
 	}
-	if h.o.Observe != nil {
-		took := time.Since(began)
-		if d.Outcome == Busy || d.Outcome == Broken {
-			took = -1
-		}
-		h.o.Observe(ctx, h.o.Name, on.String(), d.Outcome.String(), took)
+	took := time.Since(began)
+	if d.Outcome == Busy || d.Outcome == Broken {
+		took = -1
 	}
+	h.observe(ctx, &d, took)
 	return d, nil
 }
 
@@ -223,39 +227,72 @@ func (h *Hook) bounded(ctx context.Context, question func(context.Context) (Outc
 	default:
 		return Busy, "", fmt.Errorf("%d questions wait for its answer, the limit by hooks[].concurrency", h.o.Concurrency)
 	}
-	if !h.breaker.admit(time.Now()) {
-		return Broken, "", fmt.Errorf("it failed %d times in a row, and is not asked for %s", maxFailures, h.o.Pause)
+	admitted, isTrial := h.breaker.admit(time.Now())
+	if !admitted {
+		return Broken, "", fmt.Errorf("it did not answer %d times in a row, and is not asked for %s", maxFailures, h.o.Pause)
 	}
 	asked, cancel := context.WithTimeout(ctx, h.o.Timeout)
 	defer cancel()
 	outcome, reason, err := question(asked)
+	end := answered
 	switch {
 	case err == nil:
-		h.breaker.ended(answered, time.Now(), h.o.Pause)
 		h.answered()
 	case ctx.Err() != nil:
-		h.breaker.ended(abandoned, time.Now(), h.o.Pause)
-		return Failed, "", err
+		end = abandoned
 	default:
-		h.breaker.ended(failed, time.Now(), h.o.Pause)
+		if isUnanswered(err) {
+			end = failed
+		}
 		h.failed(err)
+	}
+	h.breaker.ended(end, isTrial, time.Now(), h.o.Pause)
+	if err != nil {
 		return Failed, "", err
 	}
 	return outcome, reason, nil
 }
 
-// failed logs the first failure after an answer.
-func (h *Hook) failed(err error) {
-	if h.failing.CompareAndSwap(false, true) {
-		follows := "denied"
-		if h.o.Open {
-			follows = "passed"
-		}
-		h.log.Error("the hook cannot be used: until it can, what it would check is "+follows+", as its setting on-failure says", "timeout", h.o.Timeout, "error", err)
+// isUnanswered reports whether the error of a question means that the server did not answer it.
+func isUnanswered(err error) bool {
+	st, ok := status.FromError(err)
+	return ok && (st.Code() == codes.Unavailable || st.Code() == codes.DeadlineExceeded || st.Code() == codes.Canceled)
+}
+
+// Skip returns the decision on a question that is not asked, for a reason, with the outcome Busy.
+func (h *Hook) Skip(ctx context.Context, on Point, why string) Decision {
+	d := Decision{Name: h.o.Name, On: on, Outcome: Busy, Reason: clip(why), Would: h.o.Audit, Open: h.o.Open}
+	h.observe(ctx, &d, -1)
+	return d
+}
+
+func (h *Hook) observe(ctx context.Context, d *Decision, took time.Duration) {
+	if h.o.Observe != nil {
+		h.o.Observe(ctx, d.Name, d.On.String(), d.Outcome.String(), took)
 	}
 }
 
-// answered logs the first answer after a failure.
+// failed logs the first failure after an answer, if that was not done a short time ago: what clients send may make a hook fail.
+func (h *Hook) failed(err error) {
+	now := time.Now()
+	last := h.logged.Load()
+	if h.failing.Load() || last != nil && now.Sub(*last) < logPause || !h.logged.CompareAndSwap(last, &now) {
+		return
+	}
+	h.failing.Store(true)
+	var follows string
+	switch {
+	case h.o.Audit:
+		follows = "passed, as its setting mode says"
+	case h.o.Open:
+		follows = "passed, as its setting on-failure says"
+	default:
+		follows = "denied, as its setting on-failure says"
+	}
+	h.log.Error("the hook cannot be used: until it can, what it would check is "+follows, "timeout", h.o.Timeout, "error", err)
+}
+
+// answered logs the first answer after a failure that was logged.
 func (h *Hook) answered() {
 	if h.failing.Load() && h.failing.CompareAndSwap(true, false) {
 		h.log.Info("the hook can be used again")

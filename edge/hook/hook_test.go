@@ -3,9 +3,13 @@ package hook_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/mcpedge/mcpedge/edge/hook"
 	"github.com/mcpedge/mcpedge/edge/mcp"
@@ -43,7 +47,38 @@ func ask(t *testing.T, h *hook.Hook) hook.Decision {
 }
 
 func broken(context.Context, *hookv1.CheckRequestRequest) (*hookv1.CheckRequestResponse, error) {
-	return nil, errors.New("broken")
+	return nil, status.Error(codes.Unavailable, "broken")
+}
+
+// TestAnsweredIsNotBroken: what the sender of a request may provoke does not open the breaker for others, and is not logged each time: a status
+// for the message, an unusable replacement, and a response that is too large.
+func TestAnsweredIsNotBroken(t *testing.T) {
+	for what, answer := range map[string]hookserver.Request{
+		"status": func(context.Context, *hookv1.CheckRequestRequest) (*hookv1.CheckRequestResponse, error) {
+			return nil, errors.New("cannot be parsed")
+		},
+		"no verdict": func(context.Context, *hookv1.CheckRequestRequest) (*hookv1.CheckRequestResponse, error) {
+			return &hookv1.CheckRequestResponse{}, nil
+		},
+		"unusable":  hookserver.Arguments("{"),
+		"too large": hookserver.Arguments(strings.Repeat("x", 1<<20)),
+	} {
+		s := hookserver.Serve(t)
+		var out strings.Builder
+		h := newHook(t, s, func(o *hook.Options) { o.Logger = slog.New(slog.NewTextHandler(&out, nil)) })
+		for range 7 {
+			for _, f := range []hookserver.Request{answer, answer, answer, answer, answer, answer, hookserver.Pass} {
+				s.By(f)
+				d, err := h.CheckRequest(t.Context(), &hookv1.CheckRequestRequest{}, most, func(*hookv1.RequestReplacement) error { return errors.New("no") })
+				if err != nil || d.Outcome == hook.Broken {
+					t.Fatalf("%s: %+v, %v", what, d, err)
+				}
+			}
+		}
+		if n := strings.Count(out.String(), "level=ERROR"); n != 1 {
+			t.Errorf("%s was logged %d times", what, n)
+		}
+	}
 }
 
 // TestBreaker: five failures in a row open it, one question tries it after the pause, and an answer closes it.
