@@ -127,7 +127,7 @@ func (r *round) hookValues(values []string) ([]string, error) {
 // hookError is hookOutcome for an error of the backend. Errors whose texts are the edge's alone are not checked.
 func (r *round) hookError(err error) error {
 	e := mcp.AsError(err)
-	if r.hooks == nil || r.hooks.checked || e.Challenge != nil {
+	if r.hooks == nil || r.hooks.checked {
 		return err
 	}
 	switch e.Kind {

@@ -1,13 +1,11 @@
 package dispatch
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"google.golang.org/protobuf/proto"
 
@@ -160,15 +158,18 @@ func (r *round) hookRequest() error {
 	if r.hooks == nil {
 		return nil
 	}
-	if _, err := r.arguments(); err != nil && r.call.Method != mcp.MethodComplete {
-		return nil // The round ends with the error.
+	switch r.call.Method {
+	case mcp.MethodToolsCall, mcp.MethodPromptsGet: // The others have no arguments, whatever the client sent.
+		if _, err := r.arguments(); err != nil {
+			return err
+		}
 	}
 	replaced := false
 	err := r.at(hook.Request, func(h *hook.Hook) (hook.Decision, error) {
 		req := &hookv1.CheckRequestRequest{Call: r.hookCall(h)}
 		release, err := r.holdFor(req)
 		if err != nil {
-			return hook.Decision{}, err
+			return r.unasked(h, hook.Request, err)
 		}
 		defer release()
 		return h.CheckRequest(r.hooks.ctx, req, r.named.Backend.MaxMessageBytes(), func(with *hookv1.RequestReplacement) error {
@@ -227,6 +228,7 @@ func (r *round) replaceBy(with *hookv1.RequestReplacement) (*mcp.Call, error) {
 			return nil, errors.New("it changes, adds or removes an argument that the edge pins")
 		}
 	}
+	call.Params.Added = stillAdded(call.Params.Added, pins, was, now)
 	return other.call, nil
 }
 
@@ -248,25 +250,6 @@ func onlyTexts(args json.RawMessage) error {
 	})
 }
 
-// samePins reports whether two objects have the same members that a backend may read as pinned arguments.
-func samePins(pins []overlay.Argument, a, b json.RawMessage) bool {
-	if len(pins) == 0 {
-		return true
-	}
-	pinned := func(object json.RawMessage) []byte {
-		var kept []argument
-		_ = jsonrpc.Members(object, func(name string, value json.RawMessage) error {
-			if overlay.PinOf(pins, name) != nil {
-				kept = append(kept, argument{name, jsonrpc.Compact(nil, value)})
-			}
-			return nil
-		})
-		slices.SortFunc(kept, func(x, y argument) int { return strings.Compare(x.name, y.name) })
-		return objectOf(kept)
-	}
-	return bytes.Equal(pinned(a), pinned(b))
-}
-
 // hookAnswers asks the hooks about the client's answers to the questions of the round before.
 func (r *round) hookAnswers() error {
 	return r.at(hook.Answer, func(h *hook.Hook) (hook.Decision, error) {
@@ -277,7 +260,7 @@ func (r *round) hookAnswers() error {
 		}
 		release, err := r.holdFor(req)
 		if err != nil {
-			return hook.Decision{}, err
+			return r.unasked(h, hook.Answer, err)
 		}
 		defer release()
 		return h.CheckRequest(r.hooks.ctx, req, r.named.Backend.MaxMessageBytes(), func(with *hookv1.RequestReplacement) error {
@@ -311,6 +294,14 @@ func (r *round) answersOf(with *hookv1.RequestReplacement) ([]mcp.InputResponse,
 		out[i].Result = jsonrpc.Compact(nil, raw)
 	}
 	return out, nil
+}
+
+// unasked returns the decision of a hook for whose question there is no memory, which err says. In audit mode it has no effect.
+func (r *round) unasked(h *hook.Hook, p hook.Point, err error) (hook.Decision, error) {
+	if !h.IsAudit() {
+		return hook.Decision{}, err
+	}
+	return h.Skip(r.hooks.ctx, p, err.Error()), nil
 }
 
 // holdFor charges the memory of a question to a hook and of its response until release. A small one is part of the charge of the request.

@@ -43,11 +43,11 @@ func (r *round) readResource(ctx context.Context) (mcp.Reply, error) {
 	if out.result.Contents = r.named.ShownContents(out.result.Contents); len(out.result.Contents) == 0 && had > 0 {
 		return mcp.Reply{}, r.named.Unknown()
 	}
-	r.masks(redact.Results).Message(out.result)
 	found.Respell(out.result.GetContents(), uri)
 	if out.result, err = r.hookResource(out.result); err != nil {
 		return mcp.Reply{}, err
 	}
+	r.masks(redact.Results).Message(out.result)
 	var reply mcp.Reply
 	if r.call.Params.Wrapped != nil {
 		reply, err = translate.ReadToolResult(r.rules, r.server(), r.call.Envelope, uri, out.result)
