@@ -2,9 +2,11 @@ package dispatch
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -284,4 +286,25 @@ func drawnOverlay(r *rapid.T) (o *overlay.Overlay, names map[string]naming, stri
 		entries = append(entries, e)
 	}
 	return overlay.New(overlay.Entries{Tools: entries}), names, stricter
+}
+
+// A header mirrors the argument that the client sent, and no default of the catalog, of which the client does not know.
+func TestHeadersAndDefaults(t *testing.T) {
+	f := &fake{name: "one", tools: []*pb.Tool{{Name: "find", InputSchemaJson: `{"type":"object","properties":{"query":{"type":"string"},` +
+		`"limit":{"type":"integer","x-mcp-header":"Limit"}},"required":["limit"]}`}}}
+	d := start(t, overlaid(overlay.Entry{Backend: "one", Names: pattern.New("find"), Arguments: []overlay.Argument{{Name: "limit", Default: json.RawMessage(`20`)}}}), f)
+	for _, c := range []struct {
+		arguments, header string
+		want              mcp.Kind
+	}{
+		{`{"query":"x"}`, "", 0}, {`{"limit":null}`, "", 0}, {`{"limit":20}`, "", mcp.KindHeaderMismatch}, {`{"limit":20}`, "20", 0}, {`{"limit":20}`, "7", mcp.KindHeaderMismatch},
+	} {
+		call := request(t, mcp.MethodToolsCall, `{"name":"find","arguments":`+c.arguments+`}`)
+		if call.Header = (http.Header{}); c.header != "" {
+			call.Header = http.Header{"Mcp-Param-Limit": {c.header}}
+		}
+		if _, err := d.Call(t.Context(), rules(t, modern), call, nil); kindOf(t, err) != c.want {
+			t.Errorf("%s with the header %q: %v", c.arguments, c.header, err)
+		}
+	}
 }

@@ -64,7 +64,7 @@ func (r *round) callBackendTool(ctx context.Context) (mcp.Reply, error) {
 	return r.runTool(ctx, check)
 }
 
-// checkHeaders compares the headers that mirror arguments with these. It takes memory and time, so it occupies one of the backend's places.
+// checkHeaders compares the headers that mirror arguments with these, except for those that the edge has added. It takes memory and time, so it occupies one of the backend's places.
 func (r *round) checkHeaders(check *catalog.ToolCheck, args json.RawMessage) error {
 	t := r.named.Tool
 	if !r.rules.Stateless || r.call.Header == nil || len(check.Headers) == 0 {
@@ -75,7 +75,7 @@ func (r *round) checkHeaders(check *catalog.ToolCheck, args json.RawMessage) err
 		return err
 	}
 	defer release()
-	return t.CheckParamHeaders(check.Headers, r.call.Header, args)
+	return t.CheckParamHeaders(check.Headers, r.call.Header, withoutAdded(args, r.call.Params.Added))
 }
 
 // validate checks arguments against the tool's schema, in one of the backend's places. It returns nil, nil if they fit, and otherwise a
