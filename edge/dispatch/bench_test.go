@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/catalog"
 	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
+	"github.com/mcpedge/mcpedge/edge/hook"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 	"github.com/mcpedge/mcpedge/internal/pattern"
@@ -23,11 +24,11 @@ var hotCalls = map[string]struct{ set, params string }{
 }
 
 // hotPath returns functions that run each of hotCalls, and one that runs the bare RPC without the
-// edge, as the baseline.
-func hotPath(t testing.TB) (calls map[string]func(), bare func()) {
+// edge, as the baseline. hooks becomes Options.Hooks.
+func hotPath(t testing.TB, hooks func() *hook.Chain) (calls map[string]func(), bare func()) {
 	f := &fake{name: "a", tools: []*pb.Tool{{Name: "echo", InputSchemaJson: `{"type":"object"}`}, {Name: "add", InputSchemaJson: addSchema}, {Name: "aside", InputSchemaJson: `{"type":"object"}`}}}
 	f.onCall = stream(nil, toolText("hello"))
-	d := start(t, Options{Catalog: catalog.Options{
+	d := start(t, Options{Hooks: hooks, Catalog: catalog.Options{
 		Overlay: overlay.New(overlay.Entries{Tools: []overlay.Entry{renamed("a", "aside", "say")}}),
 		Sets:    overlay.Sets{"s": {Name: "s", Include: overlay.Selection{Tools: pattern.NewList([]string{"aside"})}}},
 	}}, f)
@@ -57,7 +58,7 @@ func hotPath(t testing.TB) (calls map[string]func(), bare func()) {
 }
 
 func BenchmarkCall(b *testing.B) {
-	calls, bare := hotPath(b)
+	calls, bare := hotPath(b, nil)
 	calls["bare RPC"] = bare
 	for name, call := range calls {
 		b.Run(name, func(b *testing.B) {
@@ -69,10 +70,10 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-// TestCallAllocates bounds the allocations that dispatch adds to a bare RPC. The validator's
+// TestCallAllocates bounds the allocations that dispatch adds to a bare RPC, with settings that have no hooks. The validator's
 // allocations in a call with a schema are the library's.
 func TestCallAllocates(t *testing.T) {
-	calls, bare := hotPath(t)
+	calls, bare := hotPath(t, func() *hook.Chain { return nil })
 	const runs = 2000
 	base := testing.AllocsPerRun(runs, bare)
 	for name, ceiling := range map[string]float64{"free": 32, "typed": 60, "renamed": 32} {

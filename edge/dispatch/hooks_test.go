@@ -265,3 +265,36 @@ func TestAuditWithoutMemory(t *testing.T) {
 		t.Errorf("got %s, %v", reply.Result, err)
 	}
 }
+
+// Rounds pay nothing for hooks that there are not.
+func TestNoHooksCostNothing(t *testing.T) {
+	for costs, o := range map[bool]Options{false: {Hooks: func() *hook.Chain { return nil }}, true: checkedBy(t, Options{}, hookserver.Serve(t))} {
+		f := everything()
+		d := start(t, o, f)
+		resolved, err := d.Resolve(t.Context(), rules(t, modern), request(t, mcp.MethodToolsCall, `{"name":"one","arguments":{}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := resolved.Handle.(*round)
+		out := &pb.CallToolResult{}
+		n := testing.AllocsPerRun(100, func() {
+			chain, err := d.acquireHooks()
+			if err != nil || (chain != nil) != costs {
+				t.Fatal(chain, err)
+			}
+			if chain != nil {
+				defer chain.Release()
+				r.hooks = &hooking{chain: chain, ctx: t.Context()}
+			}
+			if err := r.hookRequest(); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := r.hookTool(r.named.Tool.Check.Ready(), out); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if (n > 0) != costs {
+			t.Errorf("with hooks %t: %v allocations", costs, n)
+		}
+	}
+}
