@@ -134,7 +134,7 @@ var Catalogue = []Instrument{
 	{BackendCall, Histogram, "s", "Duration of one round of a call at a backend", []attribute.Key{AttrBackend, AttrMethod, AttrOutcome}},
 	{HookDuration, Histogram, "s", "Duration of a question to a hook, by what it was about and by how it ended: pass, replace, deny, or failed (no answer in time, or one that cannot be used)", []attribute.Key{AttrHook, AttrHookOn, AttrOutcome}},
 	{HookDecisions, Counter, "{decision}", "Decisions of hooks, by what they were about and by outcome, those of mode: audit included: as of mcpedge.hook.duration, and without a question: busy (concurrency was reached) and open (the breaker was open)", []attribute.Key{AttrHook, AttrHookOn, AttrOutcome}},
-	{HookBreaker, Gauge, "{hook}", "1 while the breaker of a hook is open: it failed several times in a row, and is asked again after a pause, else 0", []attribute.Key{AttrHook}},
+	{HookBreaker, Gauge, "{hook}", "1 while the breaker of a hook is open: it did not answer several times in a row, and is asked again after a pause, else 0", []attribute.Key{AttrHook}},
 	{RedisCommand, Histogram, "s", "Duration of a round trip to Redis", []attribute.Key{AttrCommand, AttrOutcome}},
 	{ClientRequests, Counter, "{operation}", "Operations by the name their client gives itself; 64 names have their own series: the first 8 of each principal, and the first 16 of anonymous callers if other callers have credentials", []attribute.Key{AttrClient, AttrOutcome}},
 	{BoundHits, Counter, "{hit}", "How often a bound was met, by its setting", []attribute.Key{AttrBound}},
