@@ -82,8 +82,10 @@ func exercise(t *testing.T, o observer) *exported {
 	defer cancel()
 	f := startFixture(t)
 	ca := authority.New(t, "ca")
-	settings := fmt.Sprintf("quotas: [{per: tool, tools: [seldom], rate: 1/24h}]\npolicy: {default: allow, rules: [{name: tried, when: 'true', then: deny, mode: audit}, {name: claimed, when: 'tool.name == \"forbidden\" && principal.claims.x == 1', then: deny}], external: {target: %[5]q, timeout: 10s}}\nhooks: [{name: checked, target: %[7]q, on: [request], timeout: 10s}]\nbackends:\n  - {name: fixture, target: %[1]q}\n  - {name: hollow, target: %[2]q, identity: signed, tls: {ca: %[3]q}}\n  - {name: hollower, target: %[2]q, identity: exchange, tls: {ca: %[3]q}}\n  - {name: tardy, target: %[6]q}\nidentity-key: %[4]q\n",
-		f.addr, startHollow(t, ca), authority.File(t, filepath.Join(dir, "ca.crt"), ca.PEM), authority.File(t, filepath.Join(dir, "identity.pem"), ca.Server(t).Key), authorizer.Serve(t).Addr, startTardy(t), hookserver.Serve(t).Addr)
+	lying := hookserver.Serve(t)
+	lying.By(hookserver.Arguments("[]"))
+	settings := fmt.Sprintf("quotas: [{per: tool, tools: [seldom], rate: 1/24h}]\npolicy: {default: allow, rules: [{name: tried, when: 'true', then: deny, mode: audit}, {name: claimed, when: 'tool.name == \"forbidden\" && principal.claims.x == 1', then: deny}], external: {target: %[5]q, timeout: 10s}}\nhooks: [{name: checked, target: %[7]q, on: [request], timeout: 10s}, {name: lying, target: %[8]q, on: [request], timeout: 10s, mode: audit}]\nbackends:\n  - {name: fixture, target: %[1]q}\n  - {name: hollow, target: %[2]q, identity: signed, tls: {ca: %[3]q}}\n  - {name: hollower, target: %[2]q, identity: exchange, tls: {ca: %[3]q}}\n  - {name: tardy, target: %[6]q}\nidentity-key: %[4]q\n",
+		f.addr, startHollow(t, ca), authority.File(t, filepath.Join(dir, "ca.crt"), ca.PEM), authority.File(t, filepath.Join(dir, "identity.pem"), ca.Server(t).Key), authorizer.Serve(t).Addr, startTardy(t), hookserver.Serve(t).Addr, lying.Addr)
 	id := issuer.Serve(t)
 	settings += fmt.Sprintf("public-url: https://mcp.example.com\nauth: {optional: true, api-keys: %q, issuers: [{issuer: %q, exchange: {client-id: edge, client-secret-file: none}, introspection: {url: %q, client-id: edge, client-secret-file: none}}, {issuer: https://id.example.com, jwks: %q}]}\n",
 		authority.File(t, filepath.Join(dir, "keys.yaml"), []byte("[]")), id.URL, id.IntrospectionURL(), id.JWKSFile(t))
