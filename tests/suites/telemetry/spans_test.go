@@ -18,6 +18,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 	"github.com/mcpedge/mcpedge/tests/helpers/authorizer"
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
+	"github.com/mcpedge/mcpedge/tests/helpers/hookserver"
 	"github.com/mcpedge/mcpedge/tests/helpers/redisserver"
 )
 
@@ -266,4 +267,17 @@ func TestPolicyServerIsTraced(t *testing.T) {
 		t.Fatalf("%s", m.Error)
 	}
 	r.awaitTree(4, "policy-server")
+}
+
+// A question to a hook is a client span of the request, beside the call of the backend.
+func TestHooksAreTraced(t *testing.T) {
+	r := newRig(t)
+	s := hookserver.Serve(t)
+	e := r.start("a", func(c *config.Config, _ *telemetry.Options) {
+		c.Hooks = []config.Hook{{Name: "dlp", Target: s.Addr, On: config.Names{"request", "result"}, Timeout: 10 * time.Second}}
+	})
+	if m := callModern(t, e.URL, "progress", `,"arguments":{}`, "").response(); m.Result == nil {
+		t.Fatalf("%s", m.Error)
+	}
+	r.awaitTree(5, "hooks")
 }
