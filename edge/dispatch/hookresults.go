@@ -156,6 +156,7 @@ func (r *round) hookError(err error) error {
 	}
 	changed := *e
 	changed.Message, changed.Data = mcp.ClipText(now.GetMessage()), nil
+	changed.Err, changed.Reason = nil, "" // They repeat what the hook has replaced.
 	if now.GetDataJson() != "" {
 		changed.Data = jsonrpc.Compact(nil, json.RawMessage(now.GetDataJson()))
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/mcpedge/mcpedge/edge/budget"
@@ -79,6 +81,21 @@ func TestHooksCheckErrorsWithScopes(t *testing.T) {
 	_, err := d.Call(t.Context(), rules(t, modern), request(t, mcp.MethodToolsCall, `{"name":"`+f.tools[0].GetName()+`","arguments":{}}`), nil)
 	if e := mcp.AsError(err); err == nil || e.Message != "card ****" || e.Challenge == nil {
 		t.Errorf("got %+v", e)
+	}
+}
+
+// What a hook has replaced in an error is in no cause of it, which the log has.
+func TestHooksReplaceCauses(t *testing.T) {
+	s := hookserver.Serve(t)
+	s.OnResult(hookserver.Outcome(&hookv1.Outcome{Outcome: &hookv1.Outcome_Error{Error: &hookv1.Error{Message: "card ****"}}}))
+	f := everything()
+	f.onCall = func(*pb.CallToolRequest, grpc.ServerStreamingServer[pb.CallToolResponse]) error {
+		return status.Error(codes.Internal, "card 4111")
+	}
+	d := start(t, checkedBy(t, Options{}, s), f)
+	_, err := d.Call(t.Context(), rules(t, modern), request(t, mcp.MethodToolsCall, `{"name":"`+f.tools[0].GetName()+`","arguments":{}}`), nil)
+	if e := mcp.AsError(err); err == nil || e.Message != "card ****" || e.Cause() != nil || e.Reason != "" {
+		t.Errorf("got %+v, caused by %v", e, e.Cause())
 	}
 }
 
