@@ -63,7 +63,7 @@ func (p *Params) Continue(canonical string, added json.RawMessage) {
 		return
 	}
 	out := []byte{'{'}
-	for _, object := range []json.RawMessage{p.Sent.Arguments, added} {
+	for _, object := range []json.RawMessage{without(p.Sent.Arguments, namesOf(added)...), added} { // which may be in the place of a null
 		_ = jsonrpc.Members(object, func(key string, value json.RawMessage) error {
 			out = jsonrpc.AppendMember(out, key, value)
 			return nil
@@ -84,12 +84,16 @@ func (p *Params) Resume(shown, via string, added json.RawMessage) {
 	if p.Added = added; added == nil {
 		return
 	}
-	var names []string
-	_ = jsonrpc.Members(added, func(name string, _ json.RawMessage) error {
+	p.Sent.Arguments = without(p.Arguments, namesOf(added)...)
+}
+
+// namesOf returns the names of the members of an object.
+func namesOf(object json.RawMessage) (names []string) {
+	_ = jsonrpc.Members(object, func(name string, _ json.RawMessage) error {
 		names = append(names, name)
 		return nil
 	})
-	p.Sent.Arguments = without(p.Arguments, names...)
+	return names
 }
 
 // replaced returns a copy of an object with another value of the member with a name, which is added

@@ -64,3 +64,15 @@ func TestDecidedParams(t *testing.T) {
 		t.Errorf("a reference with another name: %s of %s", p.Raw(), p.Sent.Ref)
 	}
 }
+
+// A member that was sent as null, in whose place the edge added a default, is in the arguments of a later round once, as in those of the first.
+func TestAddedReplacesNull(t *testing.T) {
+	var p Params
+	if err := p.Parse(MethodToolsCall, json.RawMessage(`{"name":"find","arguments":{"limit":null,"path":"a"}}`), nil); err != nil {
+		t.Fatal(err)
+	}
+	p.Continue("", json.RawMessage(`{"limit":20}`))
+	if got := string(p.Arguments); got != `{"path":"a","limit":20}` {
+		t.Errorf("the arguments are %s", got)
+	}
+}
