@@ -179,7 +179,10 @@ func (c *Catalog) resolveCompletion(rules *revision.Rules, call *mcp.Call, t *Ta
 	}
 	t.Completion = &asked
 	if asked.Prompt {
-		p := t.view.Prompts.byName[asked.Target]
+		p := t.view.promptOf(call, asked.Target)
+		if p == nil && call.Backend != "" {
+			return gone(call)
+		}
 		if p == nil {
 			return c.reserved(t, t.view.Prompts.reserved[asked.Target], policy.Prompt)
 		}

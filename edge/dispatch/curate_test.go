@@ -230,6 +230,25 @@ func TestPinsOfLaterRounds(t *testing.T) {
 	}
 }
 
+// A client that sends a null in the place of a default, and does so again in a later round, gets the default in both.
+func TestDefaultOfNullInLaterRounds(t *testing.T) {
+	f := &fake{name: "one", tools: []*pb.Tool{{Name: "find", InputSchemaJson: findSchema}}}
+	d := start(t, overlaid(pinnedTenant(t)), f)
+	const params = `{"name":"find","arguments":{"limit":null,"query":"x"}}`
+	first := request(t, mcp.MethodToolsCall, params)
+	first.Principal = callerOf(`"acme"`)
+	if _, err := d.Resolve(t.Context(), rules(t, modern), first); err != nil {
+		t.Fatal(err)
+	}
+	later := request(t, mcp.MethodToolsCall, params)
+	later.Backend, later.Principal, later.Round = "one", callerOf(`"acme"`), 2
+	later.Params.Continue(first.Params.Target, first.Params.Added)
+	reply, err := d.Call(t.Context(), rules(t, modern), later, nil)
+	if err != nil || !strings.Contains(string(reply.Result), `\"limit\":20`) {
+		t.Errorf("%s, %v", reply.Result, err)
+	}
+}
+
 // A tool whose schema does not let an argument be taken out, or that lacks the argument, is hidden:
 // it is never served without its pins.
 func TestImpossiblePinsHideTheTool(t *testing.T) {

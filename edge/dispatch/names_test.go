@@ -162,3 +162,29 @@ func TestRenamedPromptIsCompleted(t *testing.T) {
 		t.Errorf("the params are %s", got)
 	}
 }
+
+// A completion that runs again, here or at another replica by its record, is of the same prompt, although its params have the canonical name
+// by which clients may see a prompt of another backend.
+func TestRenamedPromptIsCompletedAgain(t *testing.T) {
+	complete := func(name, argument, value string) ([]string, error) { return []string{name}, nil }
+	one := &fake{name: "one", prompts: []*pb.Prompt{{Name: "greet", Arguments: []*pb.PromptArgument{{Name: "who"}}}}, onComplete: complete}
+	two := &fake{name: "two", prompts: []*pb.Prompt{{Name: "other", Arguments: []*pb.PromptArgument{{Name: "who"}}}}, onComplete: complete}
+	d := start(t, overlaid(renamed("one", "greet", "hello"), renamed("two", "other", "greet")), one, two)
+	run := func(what string, call *mcp.Call) {
+		t.Helper()
+		reply, err := d.Call(t.Context(), rules(t, legacy), call, nil)
+		if err != nil || !strings.Contains(string(reply.Result), `"greet"`) {
+			t.Errorf("%s: %s, %v", what, reply.Result, err)
+		}
+	}
+	first := request(t, mcp.MethodComplete, `{"ref":{"type":"ref/prompt","name":"hello"},"argument":{"name":"who","value":"a"}}`)
+	run("the first time", first)
+	run("again", first)
+	recorded := request(t, mcp.MethodComplete, string(first.Params.Raw()))
+	recorded.Backend, recorded.Attempt = "one", 2
+	run("by its record", recorded)
+	recorded.Backend = "three"
+	if _, err := d.Call(t.Context(), rules(t, legacy), recorded, nil); kindOf(t, err) != mcp.KindUnavailable {
+		t.Errorf("bound to a backend that is gone: %v", err)
+	}
+}

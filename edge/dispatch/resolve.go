@@ -98,11 +98,12 @@ func (r *round) rename() {
 	params, name := &r.call.Params, r.named.Policy.Name
 	switch c := r.named.Completion; {
 	case r.call.Method == mcp.MethodToolsCall || r.call.Method == mcp.MethodPromptsGet:
-		if params.Target != name || params.Wrapped != nil {
+		if params.Target != name || params.Wrapped != nil && r.call.Backend == "" { // A bound call has the canonical name, and is not written to.
 			params.Target, r.call.Backend = name, r.named.Backend.Name()
 		}
 	case c != nil && c.Prompt && c.Target != name:
 		params.RenameRef(name)
+		r.call.Backend = r.named.Backend.Name()
 	}
 }
 
