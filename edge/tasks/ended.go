@@ -18,7 +18,11 @@ func (x *runner) ended(r *call.Reply) {
 	if x.origin == nil { // Only the end of the task was written again.
 		return
 	}
-	a := &telemetry.Audited{Principal: x.First.Principal, Call: x.First.ID, Task: x.session.ID, Set: x.First.Set, Method: x.First.Method, Attempt: int(x.attempt.Load()), Target: x.First.Params.Target, Shown: x.First.Params.Shown(), Trace: x.span}
+	params := &x.First.Params
+	a := &telemetry.Audited{
+		Principal: x.First.Principal, Call: x.First.ID, Task: x.session.ID, Set: x.First.Set, Method: x.First.Method, Attempt: int(x.attempt.Load()),
+		Target: params.Target, Shown: params.Shown(), Via: params.Via(), Trace: x.span,
+	}
 	if by := x.t.cancellers.of(x.session.ID); by != nil && status == Cancelled {
 		a.Principal = *by
 	}

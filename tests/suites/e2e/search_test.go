@@ -147,7 +147,7 @@ func TestSearchOfSets(t *testing.T) {
 			refused++
 			continue
 		}
-		if via := map[string]string{"find": "call_tool"}; (r.Target == "find" || r.Target == "find_tools") && r.Via != via[r.Target] {
+		if via := map[string]string{"find": "call_tool", "work": "call_tool"}; (r.Target == "find" || r.Target == "work" && r.Method == "tools/call" || r.Target == "find_tools") && r.Via != via[r.Target] {
 			t.Errorf("called via %q: %v", r.Via, r)
 		}
 		if r.Method == "tools/call" && !slices.Contains(targets, r.Event+" "+r.Target) {
