@@ -82,9 +82,15 @@ func needsSession(what string) *mcp.Error {
 		"%s needs a session, and the request names none: send initialize, then the Mcp-Session-Id of its response with every request", what)
 }
 
-// failLegacy ends an exchange with an error, in the form of the revisions with sessions.
+// failLegacy ends an exchange with an error, in the form of the revisions with sessions. That of needsSession is in-band, as those of a
+// client that lacks a capability: clients send some of these requests as soon as they are connected, and take the status 400 for a failure
+// of the whole connection, or drop the text.
 func failLegacy(out mcp.Outgoing, rules *revision.Rules, id jsonrpc.ID, e *mcp.Error) {
-	out.Respond(mcp.Response{Body: errorBody(rules, id, e), Owned: true, Kind: e.Kind, RetryAfter: e.RetryAfter, Challenge: e.Challenge})
+	kind := e.Kind
+	if kind == mcp.KindSessionRequired {
+		kind = mcp.KindMissingCapability
+	}
+	out.Respond(mcp.Response{Body: errorBody(rules, id, e), Owned: true, Kind: kind, RetryAfter: e.RetryAfter, Challenge: e.Challenge})
 }
 
 // call runs a request to its end: without a session there is only one response. The client's disconnect ends ctx and thereby the

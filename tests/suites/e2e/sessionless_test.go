@@ -132,17 +132,21 @@ func TestWithoutSessionRefuses(t *testing.T) {
 		t.Errorf("%s\nwant\n%s", with, without)
 	}
 	nov := &forgetful{caller: plain.caller, t: t, version: vNov}
-	for _, body := range []string{
+	// A request gets an error with the status 200, with which no client gives up the connection.
+	for status, bodies := range map[int][]string{http.StatusOK: {
 		envelope("7", "resources/subscribe", `{"uri":"test://note"}`), envelope("7", "resources/unsubscribe", `{"uri":"test://note"}`),
 		envelope("7", "logging/setLevel", `{"level":"debug"}`), envelope("7", "tasks/list", ""), envelope("7", "tasks/get", `{"taskId":"x"}`),
 		envelope("7", "tasks/result", `{"taskId":"x"}`), envelope("7", "tasks/cancel", `{"taskId":"x"}`),
 		envelope("7", "tools/call", `{"name":"add","arguments":{"a":1,"b":2},"task":{}}`),
+	}, http.StatusBadRequest: {
 		"[" + envelope("7", "ping", "") + "]", "[" + envelope("", "notifications/initialized", "") + "]",
 		`{"jsonrpc":"2.0","id":7,"result":{}}`, `{"jsonrpc":"2.0","id":7,"error":{"code":1,"message":"no"}}`,
-	} {
-		r := nov.post(body).want(http.StatusBadRequest)
-		if text := string(r.body); !strings.Contains(text, "session") || !strings.Contains(text, "initialize") || !strings.Contains(text, "-32600") {
-			t.Errorf("%s: %s", body, text)
+	}} {
+		for _, body := range bodies {
+			r := nov.post(body).want(status)
+			if text := string(r.body); !strings.Contains(text, "session") || !strings.Contains(text, "initialize") || !strings.Contains(text, "-32600") {
+				t.Errorf("%s: %s", body, text)
+			}
 		}
 	}
 	for _, body := range []string{
