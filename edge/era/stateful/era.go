@@ -170,7 +170,7 @@ func (e *Era) End(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) {
 	}
 	sctx, cancel := state.Bounded(ctx)
 	defer cancel()
-	if err := e.noteEnd(sctx, rec); err != nil {
+	if err := e.noteEnd(sctx, in, rec); err != nil {
 		refuse(rec.rules, err)
 		return
 	}

@@ -159,9 +159,10 @@ func (e *Era) wantNotEnded(ctx context.Context, in *mcp.Incoming, id string) *mc
 	return nil
 }
 
-// noteEnd records the end of a session whose id could create it again. It must be called before the record is deleted.
-func (e *Era) noteEnd(ctx context.Context, rec *record) *mcp.Error {
-	if e.ids == nil || rec.Created.IsZero() {
+// noteEnd records the end of a session whose id could create it again. It must be called before the record is deleted. A transport that
+// remembers sessions has no such ids.
+func (e *Era) noteEnd(ctx context.Context, in *mcp.Incoming, rec *record) *mcp.Error {
+	if e.ids == nil || !in.PerRequest || rec.Created.IsZero() {
 		return nil
 	}
 	left := e.firstUseWithin() - time.Since(rec.Created) + 2*clockSkew

@@ -255,6 +255,28 @@ func TestForeignIDs(t *testing.T) {
 	})
 }
 
+// A text without a nonce is no id, and the store is not asked: the keys of a session without an id are those of no shard.
+func TestIDsHaveNonces(t *testing.T) {
+	inOptional(t, Options{}, state.Limits{}, func(t *testing.T, w *world) {
+		id := w.initialize(v1125)
+		seal := strings.TrimPrefix(id, nonce(id))
+		w.faults.set(true, false)
+		for _, id := range []string{".", "..", ".A", seal} {
+			w.wantKind(w.post(w.a, id, anyUse), mcp.KindSessionNotFound)
+			w.wantKind(w.end(w.a, id), mcp.KindSessionNotFound)
+		}
+	})
+}
+
+// The end of a session that got its record at its beginning, as one whose transport remembers it, needs not be remembered.
+func TestOtherEndsAreNotRemembered(t *testing.T) {
+	inOptional(t, Options{}, state.Limits{}, func(t *testing.T, w *world) {
+		w.a.o.Ended = failing{once.ErrFull}
+		w.perRequest = false
+		w.wantAccepted(w.end(w.a, w.initialize(v1125)))
+	})
+}
+
 // An id is refused from a replica whose clock is far ahead, and by one with other keys. A replaced key still opens.
 func TestForeignKeys(t *testing.T) {
 	inOptional(t, Options{}, state.Limits{}, func(t *testing.T, w *world) {

@@ -91,7 +91,7 @@ func (e *Era) hold(ctx context.Context, in *mcp.Incoming) (*localSession, *recor
 		return nil, nil, sessionRequired(in)
 	}
 	id, seal := e.nonceOf(in.Session)
-	if len(id) > maxSessionID || len(in.Session) > maxSealedID {
+	if id == "" || len(id) > maxSessionID || len(in.Session) > maxSealedID {
 		return nil, nil, sessionNotFound()
 	}
 	var s *localSession
