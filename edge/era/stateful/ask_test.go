@@ -63,6 +63,37 @@ func answer(id, result string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, id, result)
 }
 
+// The call of an answer is resolved as what its client sent, with what the edge decided: its records name the shown name and the tool of the edge.
+func TestAnsweredCallIsResolvedAsSent(t *testing.T) {
+	inWorld(t, Options{Challenges: func() bool { return true }}, func(t *testing.T, w *world) {
+		w.backend.tools["ask"] = asking(elicit("name"))
+		w.backend.onResolve = func(c *mcp.Call) {
+			if c.Backend == "" {
+				c.Params.Target, c.Backend = "ask", "fake"
+				c.Params.Wrapped = &mcp.Wrapped{Tool: mcp.ToolCall}
+				c.Params.Arguments, c.Params.Added = json.RawMessage(`{"n":1,"tenant":"t"}`), json.RawMessage(`{"tenant":"t"}`)
+			}
+		}
+		s := w.initialize(v1125)
+		ids, _ := asked(t, w.post(w.a, s, callTool(1, "question")))
+		if len(ids) != 1 {
+			t.Fatalf("asked %v", ids)
+		}
+		resolved := 0
+		w.backend.onResolve = func(c *mcp.Call) {
+			if p := &c.Params; resolved == 0 && (p.Target != "ask" || p.Shown() != "question" || p.Via() != mcp.ToolCall || string(p.Added) != `{"tenant":"t"}` ||
+				string(p.Sent.Arguments) != `{"n":1}` || string(p.Arguments) != `{"n":1,"tenant":"t"}` || c.Backend != "fake") {
+				t.Errorf("resolved as %+v", c.Params)
+			}
+			resolved++
+		}
+		w.wantAccepted(w.post(w.b, s, answer(ids[0], `{"n":42}`)))
+		if resolved == 0 {
+			t.Error("the call was not resolved")
+		}
+	})
+}
+
 func TestAskingAndAnsweringAnywhere(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)

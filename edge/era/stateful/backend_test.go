@@ -25,6 +25,8 @@ type backend struct {
 	noWatch    bool
 	feeds      map[*feed]struct{}
 	calls      []mcp.Call
+	// onResolve gets each call that is resolved; nil disables it.
+	onResolve func(*mcp.Call)
 }
 
 type tool func(ctx context.Context, c *mcp.Call, sink mcp.Sink) (mcp.Reply, error)
@@ -88,6 +90,9 @@ func (b *backend) seen() []mcp.Call {
 func (b *backend) Resolve(_ context.Context, _ *revision.Rules, c *mcp.Call) (*mcp.Target, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.onResolve != nil {
+		b.onResolve(c)
+	}
 	return &mcp.Target{
 		Backend: "fake", Known: b.tools[c.Params.Target] != nil, Repeatable: c.Method.Repeatable() || strings.HasPrefix(c.Params.Target, "safe"),
 	}, nil

@@ -53,6 +53,7 @@ func (e *Era) permitAnswer(ctx context.Context, in *mcp.Incoming, s *localSessio
 		return nil
 	}
 	c.Backend = asking.Backend // to which the name belongs, whatever is shown by it
+	c.Params.Resume(asking.Shown, asking.Via, asking.Added)
 	var refused *mcp.Error
 	if _, err := e.dispatch.Resolve(ctx, rec.rules, c); !errors.As(err, &refused) || refused.Challenge == nil {
 		return nil
