@@ -165,7 +165,7 @@ func (e *Era) noteEnd(ctx context.Context, in *mcp.Incoming, rec *record) *mcp.E
 	if e.ids == nil || !in.PerRequest || rec.Created.IsZero() {
 		return nil
 	}
-	left := e.firstUseWithin() - time.Since(rec.Created) + 2*clockSkew
+	left := firstUseWithin - time.Since(rec.Created) + 2*clockSkew // whatever the TTL is here: another replica may have another one
 	if left <= 0 {
 		return nil
 	}

@@ -268,6 +268,23 @@ func TestIDsHaveNonces(t *testing.T) {
 	})
 }
 
+// An end is remembered for as long as any replica could accept the id, also by one whose sessions live shorter, as while a setting is rolled out.
+func TestEndsAreRememberedForAllReplicas(t *testing.T) {
+	inOptional(t, Options{}, state.Limits{}, func(t *testing.T, w *world) {
+		o := w.a.o
+		o.SessionTTL = time.Second
+		c := w.era("c", o, nil)
+		defer c.Close()
+		if err := c.SealWith(bytes.Repeat([]byte{7}, idKeySize)); err != nil {
+			t.Fatal(err)
+		}
+		id := w.initialize(v1125)
+		w.wantAccepted(w.end(c, id))
+		after(firstUseWithin - time.Second)
+		w.wantKind(w.post(w.b, id, anyUse), mcp.KindSessionNotFound)
+	})
+}
+
 // The end of a session that got its record at its beginning, as one whose transport remembers it, needs not be remembered.
 func TestOtherEndsAreNotRemembered(t *testing.T) {
 	inOptional(t, Options{}, state.Limits{}, func(t *testing.T, w *world) {
