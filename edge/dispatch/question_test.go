@@ -52,6 +52,25 @@ func TestPrintable(t *testing.T) {
 	}
 }
 
+// What the edge added is not shown, and never what is pinned. Another value in the place of a default is.
+func TestAddedArgumentsAreNotShown(t *testing.T) {
+	changes := pinnedTenant(t).Arguments
+	added := json.RawMessage(`{"limit":20,"tenantId":"acme","verbose":false}`)
+	for args, want := range map[string]string{
+		`{"query":"x","limit":20,"tenantId":"acme","verbose":false}`:   `{"query":"x"}`,
+		`{"query":"x","limit": 20 ,"tenantId":"acme","verbose":false}`: `{"query":"x"}`,
+		`{"query":"x","limit":99,"tenantId":"acme","verbose":false}`:   `{"query":"x","limit":99}`,
+		`{"query":"x","limit":20,"tenantId":"ACME","verbose":"false"}`: `{"query":"x"}`, // in the form of an adapter
+	} {
+		if got := string(withoutAdded(json.RawMessage(args), added, changes)); got != want {
+			t.Errorf("%s is shown as %s", args, got)
+		}
+	}
+	if got := string(withoutAdded(json.RawMessage(`{"a":1}`), nil, changes)); got != `{"a":1}` {
+		t.Errorf("what was sent alone is shown as %s", got)
+	}
+}
+
 // All arguments are named, whatever is in them: long values are clipped, with the others in full, and what is not shown is counted.
 func TestShownArguments(t *testing.T) {
 	pad := func(n int) string { return strings.Repeat("a", n) }
