@@ -18,6 +18,8 @@ const (
 	argumentsDocument
 	// otherDocument is neither: no path applies to it.
 	otherDocument
+	// formDocument is the schema of a form: the names of its fields, with which the client answers, are kept.
+	formDocument
 )
 
 // The roots of paths.
@@ -43,25 +45,28 @@ func (v *View) Arguments(raw json.RawMessage) json.RawMessage {
 }
 
 // JSON returns a JSON value without its secrets. Strings are searched as they are decoded, names of members and numbers, too. A text
-// that is not JSON is returned as it is.
+// that is not JSON is searched as a text.
 func (v *View) JSON(raw string) string { return v.json(raw, anyDocument) }
 
 func (v *View) json(raw string, doc document) string {
 	if v == nil || raw == "" {
 		return raw
 	}
-	p := pass{v: v, left: maxWork}
+	p := v.pass()
 	return p.json(raw, doc)
 }
 
 func (p *pass) json(raw string, doc document) string {
 	if !jsonrpc.Valid([]byte(raw)) {
-		return raw
+		return p.text(raw, otherDocument, false)
 	}
 	if !p.affords(len(raw)) {
 		return p.wholly(raw)
 	}
 	out := p.document(raw, doc, false)
+	if p.left < 0 {
+		return p.wholly(raw)
+	}
 	if out == raw {
 		return raw
 	}
@@ -70,6 +75,9 @@ func (p *pass) json(raw string, doc document) string {
 			return p.wholly(raw)
 		}
 		next := p.document(out, doc, true)
+		if p.left < 0 {
+			break
+		}
 		if next == out {
 			return out
 		}
@@ -164,11 +172,14 @@ func (w *walk) value(i int, steps []step, root bool) int {
 		end := stringEnd(w.in, i)
 		text := w.unquoted(i, end)
 		w.nested++
-		masked := text
+		masked, doc := text, w.doc
+		if doc == formDocument { // What is in a string of it is no form.
+			doc = otherDocument
+		}
 		if w.nested > maxNested && isDocument(text) {
 			masked = w.exceeded(text)
 		} else {
-			masked = w.text(text, w.doc, w.again)
+			masked = w.text(text, doc, w.again)
 		}
 		w.nested--
 		if masked != text {
@@ -195,7 +206,7 @@ func (w *walk) object(i int, steps []step, root bool) int {
 	for i = w.space(i + 1); w.in[i] != '}'; {
 		end := stringEnd(w.in, i)
 		name := w.unquoted(i, end)
-		if masked := w.text(name, w.doc, w.again); masked != name {
+		if masked := w.name(name); masked != name {
 			if names == nil {
 				names = map[string]int{}
 			}
@@ -213,8 +224,19 @@ func (w *walk) object(i int, steps []step, root bool) int {
 	return i + 1
 }
 
+// name returns the name of a member without its secrets.
+func (w *walk) name(name string) string {
+	if w.doc == formDocument {
+		return name
+	}
+	return w.text(name, w.doc, w.again)
+}
+
 // member searches the value at i of the member of an object.
 func (w *walk) member(i int, name string, steps []step, root bool) int {
+	if w.doc == formDocument && name == "required" && w.in[i] == '[' {
+		return w.end(i)
+	}
 	var below []step
 	for _, s := range steps {
 		if of := s.rule.path[s.n]; of != name && of != "*" {
@@ -310,25 +332,22 @@ const maxInteger = 64
 func integer(literal string) (string, bool) {
 	mantissa, power := strings.TrimPrefix(literal, "-"), 0
 	if e := strings.IndexAny(mantissa, "eE"); e >= 0 {
-		n, err := strconv.Atoi(mantissa[e+1:])
-		if err != nil || n > maxInteger || n < -maxInteger {
+		n, err := strconv.ParseInt(mantissa[e+1:], 10, 32)
+		if err != nil {
 			return "", false
 		}
-		mantissa, power = mantissa[:e], n
+		mantissa, power = mantissa[:e], int(n)
 	}
 	whole, fraction, pointed := strings.Cut(mantissa, ".")
-	if fraction = strings.TrimRight(fraction, "0"); len(whole)+len(fraction) > maxInteger || !pointed && len(mantissa) == len(literal) {
+	if !pointed && len(mantissa) == len(literal) {
 		return "", false
 	}
-	digits := whole + fraction
-	if power -= len(fraction); power >= 0 {
-		return digits + strings.Repeat("0", power), true
-	}
-	cut := len(digits) + power
-	if cut <= 0 || strings.Trim(digits[cut:], "0") != "" {
+	digits := strings.TrimRight(whole+fraction, "0")
+	power += len(whole) - len(digits)
+	if digits = strings.TrimLeft(digits, "0"); digits == "" || power < 0 || len(digits)+power > maxInteger {
 		return "", false
 	}
-	return digits[:cut], true
+	return digits + strings.Repeat("0", power), true
 }
 
 // unquoted returns the text of the string in[i:end].

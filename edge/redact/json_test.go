@@ -24,7 +24,7 @@ func TestJSON(t *testing.T) {
 		`{"owner":"o","x":{"pin":"12"},"secret":1}`:         `{"owner":"o","x":{"pin":"0"},"secret":1}`,
 		`{"twin":"{\"n\":\"\\u0034111111111111111\"}"}`:     `{"twin":"{\"n\":\"<card>\"}"}`,
 		`{"text":"a <b> & 'c' é"}`:                          `{"text":"a <b> & 'c' é"}`,
-		`not JSON 4111111111111111`:                         `not JSON 4111111111111111`,
+		`not JSON 4111111111111111`:                         `not JSON <card>`,
 	} {
 		got := v.Result(in)
 		if got != want {
@@ -90,4 +90,25 @@ func TestMessage(t *testing.T) {
 	}
 	(*redact.View)(nil).Message(res)
 	v.Message((*pb.CallToolResult)(nil))
+}
+
+// The fields of a form keep their names, with which the client answers, and have no default that is a replacement.
+func TestForm(t *testing.T) {
+	v := results(t, named("card", "email")...)
+	for in, want := range map[string]string{
+		`{"type":"object","properties":{"a@b.de":{"type":"string","title":"of c@d.fr","default":"c@d.fr"},"n":{"type":"integer","default":1}},"required":["a@b.de"]}`: `{"type":"object","properties":{"a@b.de":{"type":"string","title":"of <email>"},"n":{"type":"integer","default":1}},"required":["a@b.de"]}`,
+		`{"type":"object","properties":{"x":{"enum":["a@b.de","y"],"enumNames":["a@b.de","{\"a@b.de\":1}"]}}}`:                                                        `{"type":"object","properties":{"x":{"enum":["<email>","y"],"enumNames":["<email>","{\"<email>\":1}"]}}}`,
+		`{"properties":{"x":{"default":["y","a@b.de"]},"y":4111111111111111}}`:                                                                                        `{"properties":{"x":{},"y":"<card>"}}`,
+		`{"type" : "object"}`: `{"type" : "object"}`,
+		`a@b.de`:              `<email>`,
+	} {
+		form := &pb.ElicitForm{Message: "m", RequestedSchemaJson: in}
+		if v.Message(form); form.GetRequestedSchemaJson() != want {
+			t.Errorf("%s\n became %s,\n want   %s", in, form.GetRequestedSchemaJson(), want)
+		}
+	}
+	l := &pb.LogMessage{Logger: "of a@b.de"}
+	if v.Message(l); l.GetLogger() != "of <email>" {
+		t.Errorf("the logger is %q", l.GetLogger())
+	}
 }

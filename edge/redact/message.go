@@ -1,10 +1,14 @@
 package redact
 
 import (
+	"bytes"
+	"encoding/json"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 )
 
 // kept are the fields of the contract that clients send back, or that select a behaviour: they are not replaced. All other texts are, those
@@ -18,8 +22,7 @@ var kept = map[protoreflect.FullName]bool{
 	"mcpedge.v1.InputRequest.key":          true, "mcpedge.v1.ElicitUrl.url": true,
 	"mcpedge.v1.ToolUse.id": true, "mcpedge.v1.ToolUse.name": true, "mcpedge.v1.ToolResult.tool_use_id": true, "mcpedge.v1.Tool.name": true,
 	"mcpedge.v1.CreateMessage.include_context": true, "mcpedge.v1.CreateMessage.tool_choice_mode": true, "mcpedge.v1.ModelPreferences.hints": true,
-	"mcpedge.v1.LogMessage.logger": true,
-	"mcpedge.v1.Skill.uri":         true, "mcpedge.v1.SkillFile.uri": true,
+	"mcpedge.v1.Skill.uri": true, "mcpedge.v1.SkillFile.uri": true,
 	"mcpedge.v1.ListResourceDirectoryResponse.next_page_token": true,
 }
 
@@ -28,7 +31,7 @@ func (v *View) Message(m proto.Message) {
 	if v == nil || m == nil || !m.ProtoReflect().IsValid() {
 		return
 	}
-	p := pass{v: v, left: maxWork}
+	p := v.pass()
 	p.message(m.ProtoReflect())
 }
 
@@ -88,6 +91,51 @@ func (p *pass) field(f protoreflect.FieldDescriptor, text string) string {
 		return p.json(text, argumentsDocument)
 	case name == "raw_json":
 		return p.json(text, anyDocument)
+	case name == "requested_schema_json":
+		return p.form(text)
 	}
 	return p.json(text, otherDocument)
+}
+
+// form returns the schema of a form without its secrets. A default that has one is left out: the client would send its replacement as the
+// user's answer.
+func (p *pass) form(text string) string {
+	masked := p.json(text, formDocument)
+	if masked == text {
+		return text
+	}
+	const properties, preset = "properties", "default"
+	before, _ := jsonrpc.Member(json.RawMessage(text), properties)
+	return string(members(json.RawMessage(masked), func(name string, fields json.RawMessage) json.RawMessage {
+		if name != properties {
+			return fields
+		}
+		return members(fields, func(name string, field json.RawMessage) json.RawMessage {
+			was, _ := jsonrpc.Member(before, name)
+			return members(field, func(key string, value json.RawMessage) json.RawMessage {
+				if old, _ := jsonrpc.Member(was, key); key == preset && !bytes.Equal(old, value) {
+					return nil
+				}
+				return value
+			})
+		})
+	}))
+}
+
+// members returns an object with the values that of returns, without those for which it is nil. What is no object is returned as it is.
+func members(object json.RawMessage, of func(name string, value json.RawMessage) json.RawMessage) json.RawMessage {
+	if jsonrpc.TypeOf(object) != jsonrpc.Object {
+		return object
+	}
+	out := []byte{'{'}
+	err := jsonrpc.Members(object, func(name string, value json.RawMessage) error {
+		if value = of(name, value); value != nil {
+			out = jsonrpc.AppendMember(out, name, value)
+		}
+		return nil
+	})
+	if err != nil {
+		return object
+	}
+	return append(out, '}')
 }

@@ -1,7 +1,6 @@
 package redact
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -75,18 +74,6 @@ func named(name string) (finder, int64, bool) {
 	}, weight, true
 }
 
-// expression finds what a regular expression matches.
-func expression(re *regexp.Regexp) finder {
-	return func(text string) (out []match) {
-		for _, at := range re.FindAllStringIndex(text, -1) {
-			if at[0] < at[1] {
-				out = append(out, match{at[0], at[1]})
-			}
-		}
-		return out
-	}
-}
-
 func digit(c byte) bool { return c >= '0' && c <= '9' }
 
 func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
@@ -104,6 +91,9 @@ type key struct {
 	least int
 	exact bool
 }
+
+// within reports whether a key after the byte would be a part of a word. The prefix sk- ends many words.
+func (k *key) within(c byte) bool { return alnum(c) || k.prefix[2] == '-' && dashed(c) }
 
 // leastKey is less than the length of every key.
 const leastKey = 14
@@ -156,7 +146,7 @@ func findKeys(shapes []key, text string) (out []match) {
 			}
 			rest := to - from - len(k.prefix)
 			at = max(to, from+1)
-			if rest < k.least || k.exact && rest != k.least || from > 0 && dashed(text[from-1]) {
+			if rest < k.least || k.exact && rest != k.least || from > 0 && k.within(text[from-1]) {
 				continue
 			}
 			for text[to-1] == '.' {
@@ -188,7 +178,7 @@ func jwts(text string) (out []match) {
 			parts, length = parts+1, 0
 		}
 		at = max(to, from+1)
-		if enough && parts >= 3 && (from == 0 || !dashed(text[from-1])) {
+		if enough && parts >= 3 && (from == 0 || !alnum(text[from-1])) {
 			out = append(out, match{from, to})
 		}
 	}
@@ -260,34 +250,51 @@ func privateKeys(text string) (out []match) {
 // emails finds addresses of e-mail.
 func emails(text string) (out []match) {
 	local := func(c byte) bool { return alnum(c) || c >= 0x80 || strings.IndexByte("._%+-'", c) >= 0 }
-	domain := func(c byte) bool { return alnum(c) || c >= 0x80 || c == '-' || c == '.' }
 	for at := 0; ; {
 		n := strings.IndexByte(text[at:], '@')
 		if n < 0 {
 			return out
 		}
 		sign := at + n
-		from, to := sign, sign+1
+		from := sign
 		for from > at && local(text[from-1]) {
 			from--
 		}
 		for from < sign && (text[from] == '.' || text[from] == '\'') {
 			from++
 		}
-		for to < len(text) && domain(text[to]) {
-			to++
-		}
 		at = sign + 1
-		for to > sign && (text[to-1] == '.' || text[to-1] == '-') {
-			to--
+		if to := domainEnd(text, at); to > 0 && from < sign {
+			out, at = append(out, match{from, to}), to
 		}
-		if from == sign || to <= sign+1 {
-			continue
+	}
+}
+
+// domainEnd returns the index after the longest domain at an index: labels, of which the last is a top-level domain. It is 0 if there is none.
+func domainEnd(text string, from int) (end int) {
+	for i := from; ; {
+		label := i
+		for i < len(text) && (alnum(text[i]) || text[i] >= 0x80 || text[i] == '-') {
+			i++
 		}
-		dot := strings.LastIndexByte(text[sign:to], '.')
-		if top := text[sign+max(dot, 0)+1 : to]; dot <= 1 || len(top) < 2 || strings.ContainsFunc(top, func(c rune) bool { return c < 0x80 && !letter(byte(c)) && !strings.HasPrefix(top, "xn--") }) {
-			continue
+		if label == from && i == from {
+			return 0
 		}
-		out, at = append(out, match{from, to}), to
+		top := i
+		if !strings.HasPrefix(text[label:i], "xn--") {
+			for top = label; top < i && (letter(text[top]) || text[top] >= 0x80); {
+				top++
+			}
+		}
+		for top == i && top > label && text[top-1] == '-' {
+			top--
+		}
+		if label > from && top-label >= 2 && (top == i || text[top] == '-') {
+			end = top
+		}
+		if i == len(text) || text[i] != '.' {
+			return end
+		}
+		i++
 	}
 }

@@ -53,7 +53,7 @@ func cards(text string) (out []match) {
 			i++
 		}
 		within := from > 0 && letter(text[from-1]) || i < len(text) && letter(text[i]) ||
-			from > 1 && text[from-1] == '.' && digit(text[from-2]) || i+1 < len(text) && text[i] == '.' && digit(text[i+1])
+			from > 1 && text[from-1] == '.' && digit(text[from-2]) || fractional(text, i)
 		if within || i-from > mostCard {
 			flush()
 			continue
@@ -68,6 +68,17 @@ func cards(text string) (out []match) {
 	}
 	flush()
 	return out
+}
+
+// fractional reports whether a fraction other than zero is at i.
+func fractional(text string, i int) bool {
+	if i+1 >= len(text) || text[i] != '.' || !digit(text[i+1]) {
+		return false
+	}
+	for i++; i < len(text) && text[i] == '0'; {
+		i++
+	}
+	return i < len(text) && alnum(text[i])
 }
 
 // cardIn returns how many of the first groups are a card number, 0 for none. The longest is preferred.

@@ -42,7 +42,7 @@ type View struct {
 	place    Place
 	patterns []*rule
 	paths    []*rule
-	// weight is the cost of a byte.
+	// weight is the cost of a byte, of the rules that replace.
 	weight int64
 	// enforced is whether a rule replaces what it finds.
 	enforced bool
@@ -94,8 +94,9 @@ func (m *Masker) view(place Place, applies func(*rule) bool) *View {
 			v.paths = append(v.paths, r)
 			continue
 		}
-		v.patterns = append(v.patterns, r)
-		v.weight += r.weight
+		if v.patterns = append(v.patterns, r); !r.dry {
+			v.weight += r.weight
+		}
 	}
 	if len(v.patterns)+len(v.paths) == 0 {
 		return nil

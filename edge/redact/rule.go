@@ -48,8 +48,9 @@ const exceeded = "[REDACTED]"
 
 // rule is a compiled Rule.
 type rule struct {
-	name    string
-	find    finder // nil for a path
+	name string
+	// find finds the secrets of a text, and charges to left what it costs beyond a search of the text. nil for a path.
+	find    func(text string, left *int64) []match
 	weight  int64
 	root    string // "result" or "arguments", of a path
 	path    []string
@@ -167,7 +168,7 @@ var word = regexp.MustCompile(`\A[a-z][a-z-]*\z`)
 
 func (r *rule) setPattern(text string) error {
 	if find, weight, ok := named(text); ok {
-		r.find, r.weight = find, weight
+		r.find, r.weight = func(text string, _ *int64) []match { return find(text) }, weight
 		return nil
 	}
 	if word.MatchString(text) {
@@ -187,7 +188,7 @@ func (r *rule) setPattern(text string) error {
 	if re.MatchString("") {
 		return errors.New("pattern: it matches the empty text: write one that matches the secret alone")
 	}
-	r.find = expression(re)
+	r.find = expression(re, longest(tree), r.weight)
 	return nil
 }
 
@@ -218,7 +219,7 @@ func (m *Masker) stable(rules []Rule) error {
 				continue
 			}
 			for _, text := range []string{of.replace, exceeded} {
-				if len(r.find(text)) > 0 {
+				if left := int64(maxWork); len(r.find(text, &left)) > 0 {
 					errs = append(errs, fmt.Errorf("redact[%d] %s: replace: the pattern of %q matches %q: write another text, or a narrower pattern", i, rules[i].Name, r.name, text))
 				}
 			}

@@ -3,10 +3,7 @@ package redact
 import (
 	"cmp"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 )
@@ -18,21 +15,28 @@ const (
 	maxRounds = 4
 	// maxNested bounds the documents in strings of documents.
 	maxNested = 8
+	// maxEscapes bounds the levels of escapes that are decoded in a text that is no document.
+	maxEscapes = 3
 )
 
-// pass is one use of a View, with what is left of its bounds.
+// pass is one use of a View, with what is left of its bounds. Rules in audit mode have bounds of their own: they must not change what the
+// others find.
 type pass struct {
-	v      *View
-	left   int64
-	nested int
+	v       *View
+	left    int64
+	dryLeft int64
+	nested  int
 }
+
+// pass returns a new pass.
+func (v *View) pass() pass { return pass{v: v, left: maxWork, dryLeft: maxWork} }
 
 // Text returns a text without its secrets. A text that is a JSON object or array is searched as such: see JSON.
 func (v *View) Text(text string) string {
 	if v == nil || text == "" {
 		return text
 	}
-	p := pass{v: v, left: maxWork}
+	p := v.pass()
 	return p.text(text, anyDocument, false)
 }
 
@@ -47,6 +51,9 @@ func (p *pass) text(text string, doc document, again bool) string {
 			next = p.document(text, doc, again || n > 0)
 		} else {
 			next = p.plain(text, again || n > 0)
+		}
+		if p.left < 0 {
+			return p.exceeded(text)
 		}
 		if next == text {
 			return text
@@ -100,26 +107,52 @@ func (p *pass) plain(text string, again bool) string {
 }
 
 // hits returns the parts of a text that are replaced, in order and without overlaps. Those of rules that only count are counted,
-// unless again is true.
+// unless again is true. After it p.left is negative if not all were found.
 func (p *pass) hits(text string, again bool) (out []hit) {
-	unescaped, at := unescape(text)
+	decoded := []layer{{text: text}}
+	for len(decoded) <= maxEscapes {
+		next, ok := unescape(decoded[len(decoded)-1].text)
+		if !ok || !p.affords(len(next.text)) {
+			break
+		}
+		decoded = append(decoded, next)
+	}
 	for _, r := range p.v.patterns {
-		found := r.find(text)
-		if at != nil {
-			for _, m := range r.find(unescaped) {
-				found = append(found, match{at[m.from], at[m.to]})
+		left := &p.left
+		if r.dry {
+			if left = &p.dryLeft; again || p.dryLeft < 0 {
+				continue
 			}
 		}
-		if r.dry {
-			if !again {
-				p.v.would(r, len(found))
+		var found []match
+		for i := range decoded {
+			if r.dry {
+				p.dryLeft -= int64(len(decoded[i].text)) * r.weight
 			}
+			for _, m := range r.find(decoded[i].text, left) {
+				for k := i; k > 0; k-- {
+					m = match{decoded[k].before(m.from), decoded[k].before(m.to)}
+				}
+				found = append(found, m)
+			}
+		}
+		if len(decoded) > 1 {
+			slices.SortFunc(found, func(a, b match) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
+			found = slices.Compact(found)
+		}
+		if r.dry {
+			p.v.would(r, len(found))
 			continue
 		}
 		for _, m := range found {
 			out = append(out, hit{m, r})
 		}
 	}
+	return p.apart(out)
+}
+
+// apart sorts hits, joins those that overlap, and counts them.
+func (p *pass) apart(out []hit) []hit {
 	slices.SortStableFunc(out, func(a, b hit) int { return cmp.Compare(a.from, b.from) })
 	kept := out[:0]
 	for _, h := range out {
@@ -131,63 +164,4 @@ func (p *pass) hits(text string, again bool) (out []hit) {
 		h.rule.counts[p.v.place].replaced.Add(1)
 	}
 	return kept
-}
-
-// unescape returns a text with the characters for its escapes \uXXXX and \/, as in a part of a JSON text, and for each byte of the result
-// and its end the index in the text. The indexes are nil if there are no escapes.
-func unescape(text string) (string, []int) {
-	first := strings.IndexByte(text, '\\')
-	if first < 0 || !strings.Contains(text, `\u`) && !strings.Contains(text, `\/`) {
-		return text, nil
-	}
-	out, at := make([]byte, 0, len(text)), make([]int, 0, len(text)+1)
-	add := func(from int, b ...byte) {
-		for range b {
-			at = append(at, from)
-		}
-		out = append(out, b...)
-	}
-	for i := 0; i < len(text); {
-		if text[i] != '\\' || i+1 == len(text) {
-			add(i, text[i])
-			i++
-			continue
-		}
-		switch r, n := escaped(text[i:]); {
-		case n > 0:
-			add(i, utf8.AppendRune(nil, r)...)
-			i += n
-		case text[i+1] == '/':
-			add(i, '/')
-			i += 2
-		default:
-			add(i, text[i], text[i+1])
-			at[len(at)-1] = i + 1
-			i += 2
-		}
-	}
-	return string(out), append(at, len(text))
-}
-
-// escaped returns the character of the escape \uXXXX, or pair of them, that begins a text, and its length, 0 for none.
-func escaped(text string) (rune, int) {
-	one := func(text string) (rune, bool) {
-		if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
-			return 0, false
-		}
-		n, err := strconv.ParseUint(text[2:6], 16, 16)
-		return rune(n), err == nil
-	}
-	r, ok := one(text)
-	if !ok {
-		return 0, 0
-	}
-	if utf16.IsSurrogate(r) {
-		if low, ok := one(text[6:]); ok {
-			if pair := utf16.DecodeRune(r, low); pair != utf8.RuneError {
-				return pair, 12
-			}
-		}
-	}
-	return r, 6
 }

@@ -1,0 +1,104 @@
+package redact
+
+import (
+	"io"
+	"regexp"
+	"regexp/syntax"
+	"unicode/utf8"
+)
+
+const (
+	// maxShort is the length of the longest match, in characters, up to which an expression is not resumed.
+	maxShort = 64
+	// eager is how many matches are searched before the cost of each is observed.
+	eager = 4
+	// readerCost is how much slower the observed search is.
+	readerCost = 2
+)
+
+// expression finds what a regular expression matches. One search is linear in the text, but one follows each match, and it may read to the
+// end of the text: so the matches of an expression that may read far are searched with an observed cost, which is charged to left.
+func expression(re *regexp.Regexp, longest int, weight int64) func(text string, left *int64) []match {
+	if longest <= maxShort {
+		return func(text string, _ *int64) []match { return notEmpty(re.FindAllStringIndex(text, -1)) }
+	}
+	// It begins one character before where the search goes on, so that ^ and \b see what is before.
+	resumed := regexp.MustCompile(`\A(?s:.)(?s:.*?)(` + re.String() + `)`)
+	return func(text string, left *int64) []match {
+		first := re.FindAllStringIndex(text, eager)
+		out := notEmpty(first)
+		if len(first) < eager {
+			return out
+		}
+		for at := max(first[eager-1][1], 1); at < len(text); {
+			_, n := utf8.DecodeLastRuneInString(text[:at])
+			in := &charged{text: text[at-n:], left: left, weight: weight}
+			found := resumed.FindReaderSubmatchIndex(in)
+			if found == nil || *left < 0 {
+				break
+			}
+			m := match{at - n + found[2], at - n + found[3]}
+			if at = m.to; m.from < m.to {
+				out = append(out, m)
+				continue
+			}
+			_, n = utf8.DecodeRuneInString(text[at:])
+			at += max(n, 1)
+		}
+		return out
+	}
+}
+
+func notEmpty(found [][]int) (out []match) {
+	for _, at := range found {
+		if at[0] < at[1] {
+			out = append(out, match{at[0], at[1]})
+		}
+	}
+	return out
+}
+
+// charged reads a text, and charges what it reads. It ends when nothing is left.
+type charged struct {
+	text   string
+	left   *int64
+	weight int64
+}
+
+// ReadRune implements io.RuneReader.
+func (c *charged) ReadRune() (rune, int, error) {
+	if c.text == "" || *c.left < 0 {
+		return 0, 0, io.EOF
+	}
+	r, n := utf8.DecodeRuneInString(c.text)
+	c.text = c.text[n:]
+	*c.left -= int64(n) * c.weight * readerCost
+	return r, n, nil
+}
+
+// longest returns the length of the longest match of an expression, in characters. Beyond maxShort it is any larger number.
+func longest(re *syntax.Regexp) (n int) {
+	switch re.Op {
+	case syntax.OpLiteral:
+		return len(re.Rune)
+	case syntax.OpCharClass, syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		return 1
+	case syntax.OpStar, syntax.OpPlus:
+		return maxShort + 1
+	case syntax.OpAlternate:
+		for _, sub := range re.Sub {
+			n = max(n, longest(sub))
+		}
+		return n
+	}
+	for _, sub := range re.Sub {
+		n = min(n+longest(sub), maxShort+1)
+	}
+	if re.Op == syntax.OpRepeat && n > 0 {
+		if re.Max < 0 || re.Max > maxShort {
+			return maxShort + 1
+		}
+		n *= re.Max
+	}
+	return n
+}
