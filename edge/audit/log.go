@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -137,6 +138,10 @@ func (l *Log) begin(r *Record, event Event) {
 	}
 	if by := l.redactor(); by != nil {
 		r.Target, r.Shown, r.Reason = by.Text(r.Target), by.Text(r.Shown), by.Text(r.Reason)
+		r.Hooks = slices.Clone(r.Hooks) // Records of one request may share them.
+		for i := range r.Hooks {
+			r.Hooks[i].Reason = by.Text(r.Hooks[i].Reason)
+		}
 	}
 }
 
