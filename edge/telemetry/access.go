@@ -65,8 +65,8 @@ func (a *access) line(t *Telemetry, op *Operation, o *Outcome, took time.Duratio
 	if o.Code != 0 {
 		attrs = append(attrs, slog.Int("code", o.Code))
 	}
-	add("error", o.cause())
-	add("reason", o.reason())
+	add("error", a.cause(o))
+	add("reason", a.reason(o))
 	add("call", op.call)
 	add("backend", cmp.Or(op.backend, o.Backend))
 	add("subject", op.subject)
@@ -104,14 +104,14 @@ func (a *access) task(t *Telemetry, d *Audited, o *Outcome, took time.Duration) 
 		}
 	}
 	add("method", string(d.Method))
-	add("target", mcp.Shown(d.Target, maxAsked))
+	add("target", a.name(d.Target))
 	add("task", d.Task)
 	add("outcome", o.String())
 	r.AddAttrs(slog.Float64("duration", seconds(took)))
 	if o.Code != 0 {
 		r.AddAttrs(slog.Int("code", o.Code))
 	}
-	add("error", o.cause())
+	add("error", a.cause(o))
 	add("call", d.Call)
 	add("set", d.Set)
 	add("backend", d.Backend)
@@ -146,20 +146,42 @@ func targetOf(p *mcp.Params) (name string) {
 
 // reason returns which rule, scope, quota or bound refused a request, as in the client's error if
 // that names it; empty means that none did.
-func (o *Outcome) reason() string {
+func (a *access) reason(o *Outcome) string {
 	if o.Reason != "" {
-		return cut(o.Reason, maxCause)
+		return a.cut(o.Reason)
 	}
 	if o.Cause == nil && (o.Kind == mcp.KindForbidden || o.Kind == mcp.KindLimit) { // with a cause, a backend wrote it
-		return cut(o.Message, maxCause)
+		return a.cut(o.Message)
 	}
 	return ""
 }
 
 // cause returns the text of the cause, bounded; empty means none.
-func (o *Outcome) cause() string {
+func (a *access) cause(o *Outcome) string {
 	if o.Cause == nil {
 		return ""
 	}
-	return cut(o.Cause.Error(), maxCause)
+	return a.cut(o.Cause.Error())
+}
+
+// cut bounds the text of a cause. It replaces secrets first: a half of one would not be found.
+func (a *access) cut(text string) string { return cutRedacted(text, maxCause, a.redaction()) }
+
+// name bounds a name that a client sent. It replaces secrets first.
+func (a *access) name(text string) string {
+	if by := a.redaction().now(); by != nil && len(text) > maxAsked {
+		text = by(text)
+	}
+	return mcp.Shown(text, maxAsked)
+}
+
+// redaction returns that of the lines, which may be nil.
+func (a *access) redaction() Redaction {
+	switch h := a.log.(type) {
+	case *Handler:
+		return h.redaction
+	case *redactingHandler:
+		return h.redaction
+	}
+	return nil
 }

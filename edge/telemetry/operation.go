@@ -160,7 +160,7 @@ func (t *Telemetry) Begin(ctx context.Context, r *Request) (context.Context, Ope
 	case aboutTask(r.Method): // its id gives access to its result
 		op.task = SessionPrint(r.Params.Target)
 	default:
-		op.asked, op.shown = mcp.Shown(targetOf(r.Params), maxAsked), mcp.Shown(r.Params.Shown(), maxAsked)
+		op.asked, op.shown = t.access.name(targetOf(r.Params)), t.access.name(r.Params.Shown())
 		op.via = r.Params.Via()
 	}
 	if r.Backend != "" {
@@ -184,7 +184,7 @@ func (op *Operation) Found(method mcp.Method, params *mcp.Params, backend string
 	}
 	op.unwrapped(method, params)
 	if params.Shown() != "" || params.Wrapped != nil {
-		op.asked, op.shown, op.via = mcp.Shown(params.Target, maxAsked), mcp.Shown(params.Shown(), maxAsked), params.Via()
+		op.asked, op.shown, op.via = op.t.access.name(params.Target), op.t.access.name(params.Shown()), params.Via()
 		if op.via != "" && op.span != nil && op.t.content && op.series.method == mcp.MethodToolsCall {
 			op.span.SetAttributes(AttrArguments.String(string(params.Arguments)))
 		}
@@ -225,7 +225,7 @@ func (op *Operation) unwrapped(method mcp.Method, params *mcp.Params) {
 	if op.span != nil {
 		op.span.SetName(string(method))
 		op.span.SetAttributes(AttrMethod.String(string(method)))
-		op.span.SetAttributes(uriOf(method, params)...)
+		op.span.SetAttributes(op.uriOf(method, params)...)
 	}
 }
 

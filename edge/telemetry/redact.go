@@ -85,6 +85,10 @@ func (s *redactedSpan) attributes(from []attribute.KeyValue) []attribute.KeyValu
 		switch v := out[i].Value; v.Type() {
 		case attribute.STRING:
 			out[i].Value = attribute.StringValue(s.replace(v.AsString()))
+		case attribute.INT64, attribute.FLOAT64:
+			if text := v.String(); s.replace(text) != text {
+				out[i].Value = attribute.StringValue(s.replace(text))
+			}
 		case attribute.STRINGSLICE:
 			texts := v.AsStringSlice()
 			for k := range texts {
@@ -163,7 +167,7 @@ func redactValue(v slog.Value, replace func(string) string) slog.Value {
 		return slog.StringValue(replace(v.String()))
 	case slog.KindGroup:
 		return slog.GroupValue(redactAttrs(append([]slog.Attr(nil), v.Group()...), replace)...)
-	case slog.KindInt64, slog.KindUint64:
+	case slog.KindInt64, slog.KindUint64, slog.KindFloat64:
 		if text := v.String(); replace(text) != text {
 			return slog.StringValue(replace(text))
 		}

@@ -3,6 +3,7 @@ package telemetry
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/netip"
@@ -14,6 +15,9 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
 // hiding is a Redaction of the text secret, while it is on.
@@ -22,7 +26,7 @@ func hiding(on *bool) Redaction {
 		if !*on {
 			return nil
 		}
-		return func(text string) string { return strings.ReplaceAll(text, "secret", "***") }
+		return func(text string) string { return strings.NewReplacer("secret", "***", "4111", "***").Replace(text) }
 	}
 }
 
@@ -36,8 +40,8 @@ func TestRedactedLog(t *testing.T) {
 		log := RedactedLog(slog.New(handler(&out)), hiding(&on))
 		log = RedactedLog(log, hiding(&on)) // A second time changes nothing.
 		log.With("added", "secret1").WithGroup("g").Info("secret2", "text", "secret3", "error", errors.New("secret4"), "bytes", []byte("secret5"),
-			"list", []string{"secret6"}, "struct", struct{ A string }{"secret7"}, slog.Group("in", "x", "secret8"), "n", 7, "address", netip.MustParseAddr("::1"))
-		if got := out.String(); strings.Contains(got, "secret") || strings.Count(got, "***") != 8 || !strings.Contains(got, `"n":7`) || !strings.Contains(got, `"::1"`) {
+			"list", []string{"secret6"}, "struct", struct{ A string }{"secret7"}, slog.Group("in", "x", "secret8"), "n", 7, "m", 4111, "f", 4111.0, "address", netip.MustParseAddr("::1"))
+		if got := out.String(); strings.Contains(got, "secret") || strings.Count(got, "***") != 10 || !strings.Contains(got, `"n":7`) || !strings.Contains(got, `"::1"`) {
 			t.Errorf("%s: %s", name, got)
 		}
 		out.Reset()
@@ -53,7 +57,7 @@ func TestRedactedSpans(t *testing.T) {
 	exported := tracetest.NewInMemoryExporter()
 	traces := sdktrace.NewTracerProvider(sdktrace.WithSyncer(&redacting{exported, hiding(&on)}))
 	_, span := traces.Tracer("t").Start(context.Background(), "name secret")
-	span.SetAttributes(attribute.String("a", "secret"), attribute.StringSlice("b", []string{"x", "secret"}), attribute.Int("c", 1))
+	span.SetAttributes(attribute.String("a", "secret"), attribute.StringSlice("b", []string{"x", "secret"}), attribute.Int("c", 1), attribute.Int("n", 4111))
 	span.AddEvent("secret event", trace.WithAttributes(attribute.String("d", "secret")))
 	span.AddLink(trace.Link{SpanContext: span.SpanContext(), Attributes: []attribute.KeyValue{attribute.String("e", "secret")}})
 	span.SetStatus(codes.Error, "it is secret")
@@ -66,7 +70,37 @@ func TestRedactedSpans(t *testing.T) {
 			t.Errorf("exported %q", text)
 		}
 	}
+	if got.Attributes[3].Value.AsString() != "***" {
+		t.Error("a number that is a secret is exported")
+	}
 	if got.Attributes[2].Value.AsInt64() != 1 {
 		t.Error("a number was changed")
+	}
+}
+
+// TestRedactedBeforeCut: what is cut was redacted before, so that no half of a secret is left.
+func TestRedactedBeforeCut(t *testing.T) {
+	on := true
+	exported := tracetest.NewInMemoryExporter()
+	var out bytes.Buffer
+	tm := newTelemetry(t, Options{
+		Logger: RedactedLog(slog.New(NewHandler(&out, true, slog.LevelInfo, "")), hiding(&on)), Redact: hiding(&on),
+		SpanProcessors: []sdktrace.SpanProcessor{sdktrace.NewSimpleSpanProcessor(exported)},
+	})
+	long := strings.Repeat("x", maxCause-3) + "secret"
+	var params mcp.Params
+	if err := params.Parse(mcp.MethodResourcesRead, json.RawMessage(`{"uri":"x://`+long[len(long)-maxURI+1:]+`"}`), nil); err != nil {
+		t.Fatal(err)
+	}
+	_, op := tm.Begin(context.Background(), &Request{Method: mcp.MethodResourcesRead, ID: jsonrpc.IntID(1), Params: &params})
+	op.End(&Outcome{Kind: mcp.KindInternal, Cause: errors.New(long), Reason: long})
+	tm.access.flush()
+	for _, a := range exported.GetSpans()[0].Attributes {
+		if a.Key == AttrResourceURI && !strings.HasSuffix(a.Value.AsString(), "x***") {
+			t.Errorf("the span has the URI %q", a.Value.AsString())
+		}
+	}
+	if got := out.String(); strings.Contains(got, "xsec") || strings.Count(got, `x***"`) != 3 {
+		t.Errorf("logged %s", got)
 	}
 }

@@ -26,7 +26,7 @@ const maxSeries = 4000
 // disables both. New fails if the environment names an unknown exporter or sampler.
 func New(ctx context.Context, o Options) (*Telemetry, error) {
 	env := environment{o.Lookup}
-	t := &Telemetry{replica: o.Replica, content: o.Content, system: o.StateSystem, gatherer: prometheus.NewRegistry()}
+	t := &Telemetry{replica: o.Replica, content: o.Content, redaction: o.Redact, system: o.StateSystem, gatherer: prometheus.NewRegistry()}
 	t.access = newAccess(o.Logger)
 	t.clients.authenticated = o.Authenticated
 	t.gatherer.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

@@ -76,15 +76,15 @@ func (op *Operation) attributes(r *Request) []attribute.KeyValue {
 	if r.Round > 0 {
 		out = append(out, AttrRound.Int(r.Round), AttrAttempt.Int(r.Attempt))
 	}
-	return append(out, uriOf(r.Method, r.Params)...)
+	return append(out, op.uriOf(r.Method, r.Params)...)
 }
 
 // uriOf returns the attribute with the URI in the params, which may be nil, of a method that names one.
-func uriOf(method mcp.Method, params *mcp.Params) []attribute.KeyValue {
+func (op *Operation) uriOf(method mcp.Method, params *mcp.Params) []attribute.KeyValue {
 	switch method {
 	case mcp.MethodResourcesRead, mcp.MethodSubscribe, mcp.MethodUnsubscribe, mcp.MethodSkillsGet, mcp.MethodDirectoryRead:
 		if params != nil && params.HasTarget {
-			return []attribute.KeyValue{AttrResourceURI.String(clip(params.Target))}
+			return []attribute.KeyValue{AttrResourceURI.String(cutRedacted(params.Target, maxURI, op.t.redaction))}
 		}
 	}
 	return nil
@@ -116,8 +116,19 @@ func (t *Telemetry) Event(ctx context.Context, ev *mcp.Event) {
 	}
 }
 
-// clip bounds a text that a client chose.
-func clip(s string) string { return cut(s, 256) }
+// maxURI bounds a URI that a client sent, in bytes.
+const maxURI = 256
+
+// cutRedacted bounds a text, in which it replaces secrets first if it is too long.
+func cutRedacted(s string, most int, by Redaction) string {
+	if len(s) <= most {
+		return s
+	}
+	if replace := by.now(); replace != nil {
+		s = replace(s)
+	}
+	return cut(s, most)
+}
 
 func cut(s string, most int) string {
 	if len(s) <= most {

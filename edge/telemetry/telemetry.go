@@ -51,7 +51,9 @@ type Options struct {
 type Telemetry struct {
 	replica string
 	content bool
-	system  string
+	// redaction is that of spans.
+	redaction Redaction
+	system    string
 	// tracer is nil while tracing is off.
 	tracer   trace.Tracer
 	traces   *sdktrace.TracerProvider // nil: off
