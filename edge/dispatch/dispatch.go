@@ -138,9 +138,7 @@ func (d *Dispatch) Call(ctx context.Context, rules *revision.Rules, call *mcp.Ca
 	r := t.Handle.(*round)
 	r.take(call)
 	r.sink = sink
-	if d.opts.Redact != nil {
-		r.masker = d.opts.Redact()
-	}
+	r.startRedaction()
 	reply, err := r.runHooked(ctx)
 	err = r.maskError(err)
 	r.recordUnredacted(ctx)

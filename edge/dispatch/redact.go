@@ -8,6 +8,23 @@ import (
 	"github.com/mcpedge/mcpedge/edge/redact"
 )
 
+// startRedaction makes the redaction in force that of the round.
+func (r *round) startRedaction() {
+	if r.d.opts.Redact != nil {
+		r.masker = r.d.opts.Redact()
+	}
+}
+
+// maskRefusal is maskError for an error with which the round is not resolved. Only texts are replaced: err stays what it is.
+func (r *round) maskRefusal(ctx context.Context, err error) error {
+	if e, ok := err.(*mcp.Error); ok {
+		r.startRedaction()
+		defer r.recordUnredacted(ctx)
+		return r.maskError(e)
+	}
+	return err
+}
+
 // masks returns what replaces secrets of the round in a place; nil replaces nothing. One round has one redaction, also if the settings
 // change meanwhile.
 func (r *round) masks(place redact.Place) *redact.View {

@@ -20,7 +20,10 @@ import (
 func (d *Dispatch) Resolve(ctx context.Context, rules *revision.Rules, call *mcp.Call) (*mcp.Target, error) {
 	r := &round{d: d, rules: rules, call: call}
 	r.target = mcp.Target{Backend: call.Backend, Known: call.Backend != "", Repeatable: call.Method.Repeatable(), Handle: r}
-	return &r.target, r.resolve(ctx)
+	if err := r.resolve(ctx); err != nil {
+		return &r.target, r.maskRefusal(ctx, err)
+	}
+	return &r.target, nil
 }
 
 func (r *round) resolve(ctx context.Context) error {
