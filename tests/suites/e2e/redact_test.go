@@ -64,14 +64,50 @@ func newLeaky() *capability.Server {
 	capability.AddPrompt(s, &capability.Prompt{Name: "leak", Arguments: []*capability.PromptArgument{{Name: "secrets", Required: true}}},
 		func(_ context.Context, _ *capability.Call, arguments map[string]string) (string, error) {
 			return arguments["secrets"], nil
+		}, capability.Complete("secrets", suggestLeaks))
+	capability.AddPrompt(s, &capability.Prompt{Name: "fail", Arguments: []*capability.PromptArgument{{Name: "secrets", Required: true}}},
+		func(_ context.Context, _ *capability.Call, arguments map[string]string) (string, error) {
+			return "", capability.Errorf(capability.Internal, "no %s", arguments["secrets"])
 		})
 	capability.AddTemplate(s, &capability.ResourceTemplate{UriTemplate: "leak://{n}", Name: "leak"},
 		func(_ context.Context, _ *capability.Call, _ string, vars map[string]string) (string, error) {
 			var seed uint64
 			_, err := fmt.Sscan(vars["n"], &seed)
 			return leakedText(drawn(seed)), err
+		}, capability.Complete("n", suggestLeaks))
+	capability.AddTemplate(s, &capability.ResourceTemplate{UriTemplate: "lost://{+what}", Name: "lost"},
+		func(_ context.Context, c *capability.Call, uri string, _ map[string]string) (string, error) {
+			return "", capability.Errorf(capability.Internal, "%s is lost", uri)
 		})
 	return s
+}
+
+// suggestLeaks suggests the first secrets of a seed.
+func suggestLeaks(_ context.Context, _ *capability.Call, value string, _ map[string]string) ([]string, error) {
+	var seed uint64
+	_, err := fmt.Sscan(value, &seed)
+	return textsOf(drawn(seed))[:90], err
+}
+
+// byPrompts is what clients get for prompts, resources and completions that have secrets, by every way: as a content, and as a name or URI
+// that nothing has, or whose owner fails.
+func byPrompts(ask func(method, params string) *reply, seed uint64, batch []leaks.Secret) (got string) {
+	text, one := leaks.Quoted(leakedText(batch)), ""
+	for _, s := range batch { // Headers have names, and no lines.
+		if one = s.Text; !strings.Contains(one, "\n") {
+			break
+		}
+	}
+	for _, name := range []string{"leak", "fail"} {
+		got += whole(ask("prompts/get", fmt.Sprintf(`{"name":"%s","arguments":{"secrets":%s}}`, name, text)))
+	}
+	got += whole(ask("prompts/get", `{"name":`+leaks.Quoted(one)+`}`))
+	got += whole(ask("resources/read", fmt.Sprintf(`{"uri":"leak://%d"}`, seed)))
+	for _, scheme := range []string{"lost", "none"} {
+		got += whole(ask("resources/read", `{"uri":`+leaks.Quoted(scheme+"://"+strings.ReplaceAll(one, " ", "-"))+`}`))
+	}
+	got += whole(ask("completion/complete", fmt.Sprintf(`{"ref":{"type":"ref/prompt","name":"leak"},"argument":{"name":"secrets","value":"%d"}}`, seed)))
+	return got + whole(ask("completion/complete", fmt.Sprintf(`{"ref":{"type":"ref/resource","uri":"leak://{n}"},"argument":{"name":"n","value":"%d"}}`, seed)))
 }
 
 // leakedJSON is an object with secrets: as values, as names, deep in it, with escapes, and as numbers.
@@ -156,9 +192,8 @@ func TestRedactSecrets(t *testing.T) {
 		sent := string(args)
 		var got string
 		if seed%2 == 0 {
-			got = whole(modern.call("leak", sent)) + whole(modern.call("fail", sent)) + whole(modern.call("crash", sent)) + whole(modern.call("ask", sent)) +
-				whole(modern.request("resources/read", map[string]any{"uri": fmt.Sprint("leak://", seed)})) +
-				whole(modern.request("prompts/get", map[string]any{"name": "leak", "arguments": map[string]string{"secrets": leakedText(batch)}}))
+			got = whole(modern.call("leak", sent)) + whole(modern.call("fail", sent)) + whole(modern.call("crash", sent)) + whole(modern.call("ask", sent))
+			got += byPrompts(func(method, params string) *reply { return modern.request(method, object(t, []byte(params))) }, seed, batch)
 		} else {
 			got = whole(old.callWithProgress("leak", sent, "p")) + whole(old.call("fail", sent)) + whole(old.call("crash", sent))
 			asked := old.call("ask", sent).events()
@@ -166,7 +201,7 @@ func TestRedactSecrets(t *testing.T) {
 			got += string(question.raw)
 			old.answer(question, `{"action":"decline"}`)
 			asked.message().result(t)
-			got += whole(old.request("resources/read", fmt.Sprintf(`{"uri":"leak://%d"}`, seed)))
+			got += byPrompts(old.request, seed, batch)
 		}
 		none(t, "the client", got, batch)
 		if n := strings.Count(got, "[REDACTED:"); n < 1000 {
@@ -192,6 +227,17 @@ func TestRedactSecrets(t *testing.T) {
 	mu.Lock()
 	defer mu.Unlock()
 	none(t, "the log", e.Log.String(), all)
+	for method, n := range map[string]int{"tools/call": 100, "prompts/get": 200, "resources/read": 100} {
+		lines := 0
+		for line := range strings.Lines(e.Log.String()) {
+			if strings.Contains(line, `msg=request method=`+method) && strings.Contains(line, "[REDACTED:") {
+				lines++
+			}
+		}
+		if lines < n {
+			t.Errorf("%d lines of %s in the access log had secrets, want %d or more", lines, method, n)
+		}
+	}
 	for where, text := range map[string]string{"spans": exported.String(), "the audit": string(records), "the page": shown} {
 		if !strings.Contains(text, "[REDACTED:") {
 			t.Errorf("nothing was replaced in %s", where)

@@ -63,6 +63,19 @@ func (s *viaSSE) ask(method, params string) *reply {
 	return &reply{t: s.t, status: http.StatusOK, body: s.stream.response().raw}
 }
 
+// whole is all messages up to the response.
+func (s *viaSSE) whole(method, params string) (all string) {
+	s.t.Helper()
+	s.next++
+	s.post.send(s.t, http.MethodPost, envelope(fmt.Sprint(s.next), method, params)).want(http.StatusAccepted)
+	for {
+		m := s.stream.message()
+		if all += string(m.raw); m.Method == "" {
+			return all
+		}
+	}
+}
+
 // viaStdio is a client over stdio.
 type viaStdio struct {
 	t    *testing.T
@@ -93,21 +106,38 @@ func newStdio(t *testing.T, cfg config.Config, version string) *viaStdio {
 
 func (s *viaStdio) ask(method, params string) *reply {
 	s.t.Helper()
+	s.send(method, params, func([]byte) {})
+	return &reply{t: s.t, status: http.StatusOK, body: slices.Clone(s.out.Bytes())}
+}
+
+// whole is all messages up to the response.
+func (s *viaStdio) whole(method, params string) (all string) {
+	s.t.Helper()
+	s.send(method, params, func(line []byte) { all += string(line) })
+	return all
+}
+
+// send sends a request and reads lines up to its response, which is the last that was read.
+func (s *viaStdio) send(method, params string, read func(line []byte)) {
+	s.t.Helper()
 	if s.meta != "" {
-		params = `{"_meta":{` + s.meta + `},` + params[1:]
-		params = strings.Replace(params, "},}", "}}", 1)
+		params = strings.Replace(params, `"_meta":{`, `"_meta":{`+s.meta+`,`, 1)
+		if !strings.Contains(params, s.meta) {
+			params = `{"_meta":{` + s.meta + `},` + params[1:]
+			params = strings.Replace(params, "},}", "}}", 1)
+		}
 	}
 	s.next++
 	if _, err := fmt.Fprintln(s.edge.In, envelope(fmt.Sprint(s.next), method, params)); err != nil {
 		s.t.Fatal(err)
 	}
 	for s.out.Scan() {
+		read(s.out.Bytes())
 		if m := parse(s.t, s.out.Bytes()); m.Method == "" {
-			return &reply{t: s.t, status: http.StatusOK, body: slices.Clone(s.out.Bytes())}
+			return
 		}
 	}
 	s.t.Fatalf("nothing answers %s: %v", method, s.out.Err())
-	return nil
 }
 
 // TestSetsAreApart: what a set does not have is unknown there, byte for byte, over each method, revision and transport, and what
