@@ -38,8 +38,8 @@ const help = `mcpedge: the Model Context Protocol in front, gRPC services behind
   mcpedge catalog snapshot   print what a caller sees of the backends, as JSON for reviews; catalog diff OLD [NEW] says how it
                              has changed: exit status 1 if callers would break, 2 if it could not be compared
   mcpedge catalog rollback URL
-                             put the backends, catalog, sets, include, policy and quotas in force that were so before, on the
-                             replica with that admin address
+                             put the backends, catalog, sets, include, policy, hooks, quotas and redact in force that were so
+                             before, on the replica with that admin address
   mcpedge catalog disable NAME
                              disable a tool, a backend or a set on all replicas, until mcpedge catalog enable NAME; catalog
                              disabled lists them

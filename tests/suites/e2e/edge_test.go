@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"log/slog"
 	"testing"
 
 	"github.com/mcpedge/mcpedge/capability"
@@ -30,11 +29,7 @@ func startEdge(t *testing.T, backends []config.Backend, adjust ...func(*config.C
 	if store == nil {
 		return harness.Start(t, cfg, app.WithRedaction(redaction))
 	}
-	seen, err := app.Telemetry(cfg, slog.New(slog.DiscardHandler), store, redaction)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return harness.Start(t, cfg, app.WithTelemetry(seen), app.WithDev(store), app.WithRedaction(redaction))
+	return harness.Start(t, cfg, app.WithDev(store), app.WithRedaction(redaction))
 }
 
 // startService serves s, on the address given if there is one, until it is stopped or the test ends.
