@@ -99,6 +99,8 @@ type Verdict struct {
 	Failed bool
 	// Missing are the scopes that the credentials lack.
 	Missing []string
+	// Confirmed are the confirmations that an allowed call of a tool has.
+	Confirmed []mcp.Confirmed
 }
 
 // Record is one line of the audit. It is immutable after it was passed to a Log, and owns all that
@@ -176,6 +178,9 @@ func (r *Record) size() int {
 	for _, s := range r.Verdict.Missing {
 		n += len(s) + 16
 	}
+	for _, c := range r.Verdict.Confirmed {
+		n += len(c.Name) + len(c.How) + 32
+	}
 	for _, w := range r.Would {
 		n += len(w.Effect) + len(w.By) + len(w.Rule) + 48
 	}
@@ -234,6 +239,9 @@ func (r *Record) appendLine(dst []byte, replica string) []byte {
 		dst = append(dst, `,"rule_failed":true`...)
 	}
 	dst = appendMissing(dst, r.Verdict.Missing)
+	if len(r.Verdict.Confirmed) > 0 {
+		dst = append(append(dst, `,"confirmed":`...), confirmed(r.Verdict.Confirmed)...)
+	}
 	dst = appendWould(dst, r.Would)
 	dst = appendHooks(dst, r.Hooks)
 	text("outcome", r.Outcome)
@@ -271,6 +279,19 @@ func appendMissing(dst []byte, scopes []string) []byte {
 			dst = append(dst, ',')
 		}
 		dst = jsonrpc.AppendString(dst, s)
+	}
+	return append(dst, ']')
+}
+
+// confirmed returns confirmations as JSON.
+func confirmed(all []mcp.Confirmed) []byte {
+	dst := []byte{'['}
+	for i, c := range all {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = jsonrpc.AppendString(append(dst, `{"name":`...), c.Name)
+		dst = append(jsonrpc.AppendString(append(dst, `,"how":`...), c.How), '}')
 	}
 	return append(dst, ']')
 }

@@ -85,6 +85,7 @@ const (
 	PolicyDenied        = "mcpedge.policy.denied"
 	PolicyFailed        = "mcpedge.policy.failed"
 	PolicyTrials        = "mcpedge.policy.trial"
+	PolicyConfirmations = "mcpedge.policy.confirmations"
 	PolicyExchanges     = "mcpedge.policy.exchanges"
 	PolicyExternal      = "mcpedge.policy.external"
 	AuditWritten        = "mcpedge.audit.written"
@@ -189,6 +190,7 @@ var Catalogue = []Instrument{
 	{PolicyDenied, Counter, "{request}", "Requests that the policy did not allow, by its rule: default where none held, scopes where scopes were lacking", []attribute.Key{AttrRule}},
 	{PolicyFailed, Counter, "{request}", "Requests that were denied because the condition of a policy's rule could not be evaluated", []attribute.Key{AttrRule}},
 	{PolicyTrials, Counter, "{request}", "Requests with which a setting in audit mode would have done something, by the component, the name of the setting and the effect; the first 1,024 combinations", []attribute.Key{AttrTrialBy, AttrRule, AttrTrialEffect}},
+	{PolicyConfirmations, Counter, "{confirmation}", "Confirmations of calls, by name and outcome: asked; accepted, declined, dismissed or invalid answers; remembered, where an earlier answer was in the place of a question; used, where a question or a round was answered again; the first 1,024 combinations", []attribute.Key{AttrRule, AttrConfirmation}},
 	{PolicyExchanges, Counter, "{exchange}", "How often another policy was read and put in force", nil},
 	{PolicyExternal, Counter, "{request}", "Requests that the policy server was asked about, by outcome: allowed, denied, failed where it did not decide, or omitted where it could not be shown all of the params", []attribute.Key{AttrExternal}},
 	{AuditWritten, Counter, "{record}", "Records of the audit that were written, by where to", []attribute.Key{AttrSink}},

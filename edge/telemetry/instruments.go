@@ -42,7 +42,8 @@ func (t *Telemetry) instruments() error {
 			emit(float64(ok), AttrClient.String(name), AttrOutcome.String("ok"))
 			emit(float64(failed), AttrClient.String(name), AttrOutcome.String("error"))
 		})
-	}), t.Observe(BoundHits, t.bounds.observe), t.Observe(HookDecisions, t.hookDecisions.observe), t.Observe(PolicyTrials, t.trials.observe), t.Observe(SessionsMissing, t.observeMissing))
+	}), t.Observe(BoundHits, t.bounds.observe), t.Observe(HookDecisions, t.hookDecisions.observe), t.Observe(PolicyTrials, t.trials.observe),
+		t.Observe(PolicyConfirmations, t.confirmations.observe), t.Observe(SessionsMissing, t.observeMissing))
 	return errors.Join(errs...)
 }
 

@@ -77,6 +77,8 @@ type Telemetry struct {
 	hookDecisions decisions
 	// missing maps revisions to the counters of SessionMissing.
 	missing sync.Map
+	// confirmations has questions and their answers.
+	confirmations confirmations
 	// auditor is nil if auditing is off.
 	auditor  Auditor
 	resource *resource.Resource // nil: telemetry is disabled

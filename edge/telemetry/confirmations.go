@@ -1,0 +1,54 @@
+package telemetry
+
+import "sync"
+
+// Outcomes of questions for confirmation, in the metric Confirmations.
+const (
+	// ConfirmationAsked means that the user is asked.
+	ConfirmationAsked = "asked"
+	// ConfirmationAccepted, ConfirmationDeclined and ConfirmationDismissed are answers.
+	ConfirmationAccepted  = "accepted"
+	ConfirmationDeclined  = "declined"
+	ConfirmationDismissed = "dismissed"
+	// ConfirmationInvalid is an answer that is incomplete, an error, or none of the others.
+	ConfirmationInvalid = "invalid"
+	// ConfirmationRemembered means that the user is not asked, because an earlier answer is remembered.
+	ConfirmationRemembered = "remembered"
+	// ConfirmationUsed means that a question was answered again, or a round of a confirmed call sent again.
+	ConfirmationUsed = "used"
+)
+
+// maxConfirmations bounds the names and outcomes that are counted, each pair with a series of its own.
+const maxConfirmations = 1024
+
+type confirmation struct{ name, outcome string }
+
+// confirmations counts confirmations. The zero value has counted none.
+type confirmations struct {
+	mu sync.Mutex
+	of map[confirmation]int64
+}
+
+// Confirmation counts an outcome of the confirmation of a name. A nil Telemetry counts nothing.
+func (t *Telemetry) Confirmation(name, outcome string) {
+	if t == nil {
+		return
+	}
+	c, this := &t.confirmations, confirmation{name, outcome}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.of == nil {
+		c.of = map[confirmation]int64{}
+	}
+	if _, counted := c.of[this]; counted || len(c.of) < maxConfirmations {
+		c.of[this]++
+	}
+}
+
+func (c *confirmations) observe(emit Emit) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for one, n := range c.of {
+		emit(float64(n), AttrRule.String(one.name), AttrConfirmation.String(one.outcome))
+	}
+}
