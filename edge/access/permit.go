@@ -97,22 +97,24 @@ func (p *Permit) Charge(ctx context.Context, call *mcp.Call) error {
 // Allow records that a call of the tool call.Tool is allowed: by the policy's rule or, if there is none, by another
 // component. Other requests are not recorded. It returns nil or the error of the audit.
 //
-// A call of a session, and a task, is recorded once, with its first round, and once more if that is retried after the loss of its replica;
-// any other call in each round. A round that asks for a confirmation is not recorded. So a round is recorded that has its
-// confirmation, or that is lapsed: it follows one which asked, and requires no confirmation any more.
-func (p *Permit) Allow(ctx context.Context, call *mcp.Call, confirmed, lapsed bool) error {
+// confirmed are the confirmations that the call has. pending means that no round before was recorded, because the round before asked the
+// user, or that this one would have asked, but for earlier answers.
+//
+// A call of a session, and a task, is recorded once, with its first round that does not ask, and once more if that is retried after the
+// loss of its replica; any other call in each round.
+func (p *Permit) Allow(ctx context.Context, call *mcp.Call, confirmed []mcp.Confirmed, pending bool) error {
 	if _, called := call.Tool(); !called || p.by == nil {
 		return nil
 	}
 	again := p.continued(call)
-	if again && !confirmed && !lapsed && (call.Round > 1 || call.Attempt == 1) {
+	if again && !pending && (call.Round > 1 || call.Attempt == 1) {
 		return nil
 	}
-	v := audit.Verdict{Effect: audit.Allow}
+	v := audit.Verdict{Effect: audit.Allow, Confirmed: confirmed}
 	switch {
 	case p.rule != "":
 		v.By, v.Rule = audit.ByPolicy, p.rule
-	case confirmed:
+	case len(confirmed) > 0:
 		v.By = audit.ByConfirmation
 	case p.by.c.o.Quotas != nil && !again:
 		v.By = audit.ByQuota

@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,6 +10,8 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/policy"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
 	"github.com/mcpedge/mcpedge/edge/translate"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
@@ -19,75 +22,120 @@ const confirmKey = mcp.OwnKeys + "confirm"
 // confirmForm requests a boolean.
 const confirmForm = `{"type":"object","properties":{"confirm":{"type":"boolean","title":"Confirm","description":"Run it as shown"}},"required":["confirm"]}`
 
+// endUnconfirmed ends a call whose user did not confirm it. It decides by the answer alone: what applies now may be less than what was asked.
+func (r *round) endUnconfirmed(ctx context.Context) error {
+	why, how := r.refusal()
+	if why == "" {
+		return nil
+	}
+	r.consent = answered
+	if err := r.end(ctx, endedRefused); err != nil {
+		return r.chargeUnused(ctx, err)
+	}
+	asked := r.before.asksFor()
+	r.observeConfirmations(how, asked)
+	e := mcp.Errorf(mcp.KindForbidden, "the call was not run: %s", why)
+	if len(asked) == 0 {
+		return r.allowed.Refuse(ctx, r.call, "", e)
+	}
+	e.Message += " (" + confirmations(asked) + ")"
+	return r.allowed.Refuse(ctx, r.call, asked[0], e)
+}
+
+// refusal returns why the answer to the question of the round before does not confirm, and its outcome in metrics; empty if there is no
+// such answer, or if it confirms.
+func (r *round) refusal() (why, outcome string) {
+	if !r.before.asked() || r.answer == nil {
+		return "", ""
+	}
+	return refusalOf(r.answer)
+}
+
+// spendUnconfirmed spends the question of a call that ends before endUnconfirmed runs, if the user did not confirm it.
+func (r *round) spendUnconfirmed(ctx context.Context) {
+	if len(r.call.State) == 0 {
+		return
+	}
+	r.take(r.call)
+	if why, _ := r.refusal(); why != "" {
+		_ = r.end(ctx, endedRefused) // The call has its error.
+	}
+}
+
 // confirm asks the user for the confirmations that the round requires. It returns nil, nil if the call may run.
 func (r *round) confirm(ctx context.Context, args json.RawMessage) (*mcp.InputRequired, error) {
 	switch r.consent {
 	case notRequired, lapsed:
 		return nil, nil
 	case answered:
-		if why := refusalOf(r.answer); why != "" {
-			return nil, r.unconfirmed(ctx, why)
+		if bytes.Equal(r.before.Call, r.digest(args)) { // If not, no confirmation is required.
+			r.confirmed, r.has = true, r.before.Has
 		}
-		r.confirmed = true
 		return nil, nil
 	}
-	known, err := r.knowsAll(ctx)
+	missing, err := r.recall(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if known {
+	if len(missing) == 0 {
 		r.confirmed = true
 		return nil, nil
 	}
-	return r.ask(ctx, args)
+	return r.ask(ctx, missing, args)
 }
 
-// knowsAll reports whether all confirmations that the round requires are remembered for the caller.
-func (r *round) knowsAll(ctx context.Context) (bool, error) {
-	if r.call.Principal.Anonymous() {
-		return false, nil
-	}
+// recall sets what the round has once the user has confirmed the returned obligations: all others are remembered for the caller.
+func (r *round) recall(ctx context.Context) (missing []policy.Obligation, _ error) {
+	r.has = make([]agreed, len(r.obligations))
 	for i := range r.obligations {
-		if r.obligations[i].Remember == 0 {
-			return false, nil
+		o := &r.obligations[i]
+		r.has[i] = agreed{Name: o.Name, Digest: o.Digest[:]}
+		if o.Remember > 0 && !r.call.Principal.Anonymous() {
+			known, err := r.d.opts.Confirmations.Spent(ctx, r.call.Principal.Key(), r.remembered(o))
+			if err != nil {
+				return nil, unspent(err)
+			}
+			r.has[i].Remembered = known
+		}
+		if !r.has[i].Remembered {
+			missing = append(missing, *o)
 		}
 	}
-	for i := range r.obligations {
-		known, err := r.d.opts.Confirmations.Spent(ctx, r.call.Principal.Key(), r.remembered(&r.obligations[i]))
-		if err != nil {
-			return false, unspent(err)
-		}
-		if !known {
-			return false, nil
-		}
-	}
-	return true, nil
+	return missing, nil
 }
 
-// ask returns the question, or refuses the call of a client that cannot be asked.
-func (r *round) ask(ctx context.Context, args json.RawMessage) (*mcp.InputRequired, error) {
-	text := r.question(r.obligations, args)
+// ask returns the question for obligations, or refuses the call of a client that cannot be asked. A question before it is used up with its answer.
+func (r *round) ask(ctx context.Context, obligations []policy.Obligation, args json.RawMessage) (*mcp.InputRequired, error) {
+	names := namesOf(obligations)
+	text := r.question(obligations, args)
 	in := &pb.InputRequired{Requests: []*pb.InputRequest{{Key: confirmKey, Request: &pb.InputRequest_ElicitForm{
 		ElicitForm: &pb.ElicitForm{Message: text, RequestedSchemaJson: confirmForm},
 	}}}}
 	if missing := translate.MissingCapability(r.rules, r.call.Client.Capabilities, in); missing != nil {
 		refused := &mcp.Error{Kind: mcp.KindForbidden, Data: missing.Data,
-			Message: fmt.Sprintf("the user must confirm this call (%s) and cannot be asked: %s", r.confirmations(), missing.Message)}
+			Message: fmt.Sprintf("the user must confirm this call (%s) and cannot be asked: %s", confirmations(names), missing.Message)}
 		if r.rules.Stateless {
 			refused.Kind = mcp.KindMissingCapability
 		}
-		return nil, r.refuse(ctx, refused)
+		return nil, r.allowed.Refuse(ctx, r.call, names[0], refused)
 	}
 	out, err := translate.OwnInput(r.rules, in)
 	if err != nil {
 		return nil, err
 	}
-	asked := consent{Call: r.digest(args), Asked: true, Rounds: r.before.Rounds + 1}
+	asked := consent{Call: r.digest(args), Has: r.has, Asked: true, Rounds: r.before.Rounds + 1}
 	r.issue(&asked)
 	if !asked.keep(r.call.Responses) {
-		return nil, r.refuse(ctx, mcp.Errorf(mcp.KindForbidden, "the user must confirm this call (%s) and cannot be asked: "+
-			"answers that the tool does not have yet are larger than %d bytes; call again without requestState", r.confirmations(), mcp.MaxState))
+		return nil, r.allowed.Refuse(ctx, r.call, names[0], mcp.Errorf(mcp.KindForbidden, "the user must confirm this call (%s) and cannot be asked: "+
+			"answers that the tool does not have yet are larger than %d bytes; call again without requestState", confirmations(names), mcp.MaxState))
 	}
+	if r.before.asked() && r.answer != nil {
+		if err := r.end(ctx, endedAsked); err != nil {
+			return nil, err
+		}
+		r.observeConfirmations(telemetry.ConfirmationAccepted, r.before.asksFor())
+	}
+	r.observeConfirmations(telemetry.ConfirmationAsked, names)
 	out.State = asked.seal(r.misfits.seal(r.call.State))
 	if binder, ok := r.sink.(mcp.Binder); ok {
 		binder.Bind(r.named.Tool.Owner.Name())
@@ -95,56 +143,69 @@ func (r *round) ask(ctx context.Context, args json.RawMessage) (*mcp.InputRequir
 	return out, nil
 }
 
-// unconfirmed refuses a call that the user did not confirm. The question is not answered again: unless that is
-// recorded, the client has to send the answer once more.
-func (r *round) unconfirmed(ctx context.Context, why string) error {
-	if err := r.use(ctx); err != nil {
-		return r.chargeUnused(ctx, err)
+func namesOf(obligations []policy.Obligation) []string {
+	names := make([]string, len(obligations))
+	for i := range obligations {
+		names[i] = obligations[i].Name
 	}
-	refused := mcp.Errorf(mcp.KindForbidden, "the call was not run: %s (%s)", why, r.confirmations())
-	return r.refuse(ctx, refused)
+	return names
 }
 
-// refuse records that the call is refused for lack of its first confirmation.
-func (r *round) refuse(ctx context.Context, err *mcp.Error) error {
-	return r.allowed.Refuse(ctx, r.call, r.obligations[0].Name, err)
-}
-
-// confirmations names the confirmations that the round requires.
-func (r *round) confirmations() string {
-	names := make([]string, len(r.obligations))
-	for i := range r.obligations {
-		names[i] = strconv.Quote(r.obligations[i].Name)
+// asksFor returns the names of the confirmations that a question was about.
+func (c *consent) asksFor() (names []string) {
+	for i := range c.Has {
+		if !c.Has[i].Remembered {
+			names = append(names, c.Has[i].Name)
+		}
 	}
-	return "confirmation " + strings.Join(names, ", ")
+	return names
 }
 
-// refusalOf returns why an answer does not confirm. Empty means that it does. The names of members are compared exactly.
-func refusalOf(answer *mcp.InputResponse) string {
+// confirmations names confirmations in an error.
+func confirmations(names []string) string {
+	quoted := make([]string, len(names))
+	for i := range names {
+		quoted[i] = strconv.Quote(names[i])
+	}
+	return "confirmation " + strings.Join(quoted, ", ")
+}
+
+// observeConfirmations counts an outcome of each of confirmations.
+func (r *round) observeConfirmations(outcome string, names []string) {
+	for _, name := range names {
+		r.d.opts.Telemetry.Confirmation(name, outcome)
+	}
+}
+
+// refusalOf returns why an answer does not confirm, and its outcome in metrics. Empty means that it does. The names of members are compared
+// exactly.
+func refusalOf(answer *mcp.InputResponse) (why, outcome string) {
 	const (
 		declined = "the user declined to confirm it"
 		unknown  = "the client's answer is no confirmation"
 	)
 	if _, ok := translate.Answered(mcp.MethodElicit, answer.Result); !ok {
-		return unknown
+		return unknown, telemetry.ConfirmationInvalid
 	}
 	member, _ := jsonrpc.Member(answer.Result, "action")
 	switch action, _ := jsonrpc.Unquote(member); action {
 	case "accept":
 	case "decline":
-		return declined
+		return declined, telemetry.ConfirmationDeclined
 	case "cancel":
-		return "the user dismissed the question for confirmation"
+		return "the user dismissed the question for confirmation", telemetry.ConfirmationDismissed
 	default:
-		return unknown
+		return unknown, telemetry.ConfirmationInvalid
 	}
 	content, _ := jsonrpc.Member(answer.Result, "content")
 	confirm, given := jsonrpc.Member(content, "confirm")
 	switch {
 	case string(confirm) == "true":
-		return ""
-	case given && string(confirm) != "false", len(content) > 0 && jsonrpc.TypeOf(content) != jsonrpc.Object:
-		return unknown
+		return "", ""
+	case string(confirm) == "false":
+		return declined, telemetry.ConfirmationDeclined
+	case given, len(content) > 0 && jsonrpc.TypeOf(content) != jsonrpc.Object:
+		return unknown, telemetry.ConfirmationInvalid
 	}
-	return declined
+	return "the client's answer is incomplete: its content has no confirm", telemetry.ConfirmationInvalid
 }

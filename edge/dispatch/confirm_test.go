@@ -82,19 +82,19 @@ func TestRefusalOf(t *testing.T) {
 		`{"action":"decline","Action":"accept","content":{"confirm":true}}`: "declined",
 		`{"action":"cancel","ACTION":"accept","content":{"confirm":true}}`:  "dismissed",
 		`{"action":"accept","content":{"confirm":false,"Confirm":true}}`:    "declined",
-		`{"action":"accept","Content":{"confirm":true}}`:                    "declined",
-		`{"action":"accept","content":{"Confirm":true}}`:                    "declined",
+		`{"action":"accept","Content":{"confirm":true}}`:                    "incomplete",
+		`{"action":"accept","content":{"Confirm":true}}`:                    "incomplete",
 		`{"action":"accept","content":{"confirm":"true"}}`:                  "is no confirmation",
 		`{"action":"accept","content":{"confirm":1}}`:                       "is no confirmation",
 		`{"action":"accept","content":[{"confirm":true}]}`:                  "is no confirmation",
-		`{"action":"accept"}`:                  "declined",
+		`{"action":"accept"}`:                  "incomplete",
 		`{"action":"decline"}`:                 "declined",
 		`{"action":"cancel"}`:                  "dismissed",
 		`{"Action":"accept"}`:                  "is no confirmation",
 		`{"role":"user"}`:                      "is no confirmation",
 		`{"action":7,"content":{"confirm":1}}`: "is no confirmation",
 	} {
-		if got := refusalOf(&mcp.InputResponse{Result: json.RawMessage(result)}); (got == "") != (want == "") || !strings.Contains(got, want) {
+		if got, _ := refusalOf(&mcp.InputResponse{Result: json.RawMessage(result)}); (got == "") != (want == "") || !strings.Contains(got, want) {
 			t.Errorf("%s: %q, want %q", result, got, want)
 		}
 	}
@@ -148,14 +148,17 @@ func TestConfirmationHoldsForItsQuestion(t *testing.T) {
 		return d.Call(t.Context(), rules, c, nil)
 	}
 	for _, rules := range []*revision.Rules{rules(t, modern), rules(t, legacy)} {
-		asked, err := call(first, rules, nil, nil)
-		if err != nil || asked.Input == nil {
-			t.Fatalf("%+v, %v", asked, err)
+		ask := func() []byte {
+			asked, err := call(first, rules, nil, nil)
+			if err != nil || asked.Input == nil {
+				t.Fatalf("%+v, %v", asked, err)
+			}
+			return asked.Input.State
 		}
-		state := asked.Input.State
+		state, changed := ask(), ask()
 		for what, got := range map[string]func() (mcp.Reply, error){
 			"another store":   func() (mcp.Reply, error) { return call(begin(one, once.NewMemory(1)), rules, state, nil) },
-			"another message": func() (mcp.Reply, error) { return call(begin(two, store), rules, state, nil) },
+			"another message": func() (mcp.Reply, error) { return call(begin(two, store), rules, changed, nil) },
 			"another principal": func() (mcp.Reply, error) {
 				return call(first, rules, state, func(c *mcp.Call) { c.Principal.Subject = "x" })
 			},

@@ -3,46 +3,23 @@ package dispatch
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"time"
+	"slices"
 
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
-	"github.com/mcpedge/mcpedge/edge/once"
 	"github.com/mcpedge/mcpedge/edge/policy"
-)
-
-// Confirmations remembers which confirmations of calls were used, and which callers are not asked again. It is safe for concurrent use.
-type Confirmations interface {
-	// ID identifies the store; empty for one that all replicas share. What is asked with one store is not confirmed with another.
-	ID() string
-	// Spend records id for a caller, for the duration life. fresh is false if it is recorded already. An error
-	// means that this is unknown. A *mcp.Error of KindLimit means that most entries of the caller are recorded.
-	Spend(ctx context.Context, caller, id string, life time.Duration, most int) (fresh bool, err error)
-	// Spent reports whether id is recorded for a caller.
-	Spent(ctx context.Context, caller, id string) (bool, error)
-}
-
-const (
-	// maxConfirmations bounds the confirmations that one process remembers if replicas share no store.
-	maxConfirmations = 256 << 10
-	// maxConfirmationsOfOne bounds those of one caller.
-	maxConfirmationsOfOne = 16 << 10
-	// nonceSpare is how much longer a nonce is remembered than it is accepted, for replicas whose clocks are behind.
-	nonceSpare = time.Minute
-	// maxDeclared bounds the message of a service's own confirmation, in bytes.
-	maxDeclared = 1000
 )
 
 // consent is what earlier rounds have of the confirmation of a call. The state of a round stores it before all
 // else. The zero value is that of a call about which nobody was asked.
 type consent struct {
-	// Call is the digest of the call that is confirmed, or about which the user was asked, with its confirmations.
+	// Call is the digest of the call that is confirmed, or about which the user was asked.
 	Call []byte `json:"c,omitempty"`
+	// Has are the confirmations that the call has, or has once the user accepts.
+	Has []agreed `json:"h,omitempty"`
 	// Asked means that the round before asked the user. Otherwise the call is confirmed.
 	Asked bool `json:"q,omitempty"`
 	// Nonce is spent before the backend is called. Empty means that the state is in the hands of the edge, which uses it once.
@@ -60,6 +37,14 @@ type consent struct {
 	Rounds int `json:"e,omitempty"`
 }
 
+// agreed is a confirmation in a consent.
+type agreed struct {
+	Name   string `json:"n"`
+	Digest []byte `json:"d"`
+	// Remembered means that the user was not asked, because an earlier answer was remembered.
+	Remembered bool `json:"r,omitempty"`
+}
+
 // keptAnswer is an answer in a consent.
 type keptAnswer struct {
 	Key    string     `json:"k"`
@@ -69,6 +54,9 @@ type keptAnswer struct {
 
 // noConsent is that of a call about which nobody was asked. It is shared, and not changed.
 var noConsent consent
+
+// maxDeclared bounds the message of a service's own confirmation, in bytes.
+const maxDeclared = 1000
 
 // consentMark begins a state that holds a consent.
 var consentMark = []byte("mcpedge.consent\x00")
@@ -105,6 +93,16 @@ func (c *consent) confirmed() bool { return c.Call != nil && !c.Asked }
 // asked reports whether the round before asked for the confirmation.
 func (c *consent) asked() bool { return c.Call != nil && c.Asked }
 
+// covers reports whether a consent has all confirmations of a list.
+func (c *consent) covers(obligations []policy.Obligation) bool {
+	for i := range obligations {
+		if !slices.ContainsFunc(c.Has, func(a agreed) bool { return bytes.Equal(a.Digest, obligations[i].Digest[:]) }) {
+			return false
+		}
+	}
+	return true
+}
+
 // keep keeps the answers of a round, except that to the edge's own question. It returns false if they are larger
 // than may be kept.
 func (c *consent) keep(answers []mcp.InputResponse) bool {
@@ -136,10 +134,10 @@ func digestOf(parts ...[]byte) []byte {
 }
 
 // digest returns the digest of the call that is confirmed: the caller, the set, the backend, its name of the
-// tool, the arguments that it gets, and the confirmations that the round requires. The text of the question is not
-// part of it: it also depends on the name by which a client called the tool.
+// tool, and the arguments that it gets. The text of the question is not part of it: it also depends on the name by
+// which a client called the tool.
 func (r *round) digest(args json.RawMessage) []byte {
-	return digestOf([]byte(r.call.Principal.Key()), r.toolDigest(), jsonrpc.Compact(nil, args), r.obliged())
+	return digestOf([]byte(r.call.Principal.Key()), r.toolDigest(), jsonrpc.Compact(nil, args))
 }
 
 // remembered returns the id under which an answer is remembered for the caller: of the client, the set, the tool and the confirmation.
@@ -182,37 +180,33 @@ const (
 	notRequired required = iota
 	// mustAsk requires an answer that the round does not have.
 	mustAsk
-	// answered means that the round has the answer to the question of a round before, which was charged to the quotas.
+	// answered means that the round has the answer to the question of a round before, which was charged to the quotas, and that the answer
+	// accepts all that is required.
 	answered
-	// lapsed means that the round before asked, and was not recorded as allowed, and that no confirmation is required any more.
+	// lapsed means that the round before asked, and was not recorded as allowed, that there is no answer, and that no confirmation is
+	// required any more.
 	lapsed
 )
 
-// consider determines what the round, which has arguments, needs of its confirmations.
+// consider determines what the round, which has arguments, needs of its confirmations. An answer of the round accepts: see endUnconfirmed.
 func (r *round) consider(args json.RawMessage) {
 	if r.consent, r.confirmed = notRequired, false; len(r.obligations) == 0 {
-		if r.before.asked() {
+		switch {
+		case r.before.asked() && r.answer != nil:
+			r.consent = answered
+		case r.before.asked():
 			r.consent = lapsed
 		}
 		return
 	}
 	r.consent = mustAsk
-	this := r.digest(args)
 	switch {
-	case !bytes.Equal(r.before.Call, this):
+	case !bytes.Equal(r.before.Call, r.digest(args)) || !r.before.covers(r.obligations):
 	case r.before.confirmed():
-		r.consent, r.confirmed = notRequired, true
-	case r.before.Store == r.d.opts.Confirmations.ID() && r.answer != nil && r.before.left() > 0:
+		r.consent, r.confirmed, r.has = notRequired, true, r.before.Has
+	case r.usable() && r.answer != nil:
 		r.consent = answered
 	}
-}
-
-// obliged identifies the confirmations that the round requires.
-func (r *round) obliged() (out []byte) {
-	for i := range r.obligations {
-		out = append(out, r.obligations[i].Digest[:]...)
-	}
-	return out
 }
 
 // after returns the consent of the next round, whose state is held by the client if isSent is true.
@@ -222,147 +216,11 @@ func (r *round) after(isSent bool) *consent {
 	if !r.confirmed || err != nil {
 		return next
 	}
-	if next.Call = r.digest(args); isSent {
+	if next.Call, next.Has = r.digest(args), r.has; isSent {
 		r.issue(next)
 	}
 	return next
 }
 
-// issue gives a consent its nonce, which is accepted for as long as the call may live.
-func (r *round) issue(c *consent) {
-	until := time.Now().Add(r.d.opts.CallLifetime)
-	if r.call.Task != nil && r.call.Task.Until.After(until) {
-		until = r.call.Task.Until
-	}
-	c.Nonce, c.Store, c.Until = rand.Text(), r.d.opts.Confirmations.ID(), until.UnixMilli()
-	if a := r.call.From; r.call.Principal.Anonymous() && a.IsValid() {
-		c.From = mcp.CountedAddress(a).String()
-	}
-}
-
 // number returns the number of the round as the backend counts it.
 func (r *round) number() int { return max(r.call.Round-r.before.Rounds, 1) }
-
-// left returns for how long the nonce is still accepted.
-func (c *consent) left() time.Duration { return time.Until(time.UnixMilli(c.Until)) }
-
-// holder returns whom the nonce counts for, which is also part of its identity.
-func (r *round) holder() string {
-	key := r.call.Principal.Key()
-	if r.before.From == "" {
-		return key
-	}
-	return key + "\x00" + r.before.From
-}
-
-// sends reports whether the client gets the state of a round that requires input, which it may use once. Sessions and tasks keep it,
-// and the state of a call that may become a task is sent with questions alone. A round that may be repeated, as one
-// that follows an operation, is not used once.
-func (r *round) sends(in *mcp.InputRequired) bool {
-	return !in.Repeatable && r.rules.Stateless && (r.call.Task == nil || r.call.Task.ID == "" && len(in.Requests) > 0)
-}
-
-// spends reports whether the round uses up the consent of the round before.
-func (r *round) spends() bool {
-	return r.before.Nonce != "" && (r.before.confirmed() || r.consent == answered)
-}
-
-// spend uses up the consent of the round before, and records that the call is allowed. It runs immediately
-// before the backend is called: a call whose confirmation is spent runs at most once.
-func (r *round) spend(ctx context.Context) error {
-	if !r.spends() {
-		return nil
-	}
-	if err := r.use(ctx); err != nil {
-		return err
-	}
-	if r.consent == answered {
-		r.remember(ctx)
-	}
-	if err := r.allow(ctx); err != nil {
-		return r.withoutState(err)
-	}
-	return nil
-}
-
-// use spends the nonce of the round before.
-func (r *round) use(ctx context.Context) error {
-	store := r.d.opts.Confirmations
-	left := r.before.left()
-	if r.before.Store != store.ID() || left <= 0 { // Whether it was used is not known.
-		return unknownUse(r.call.Method)
-	}
-	fresh, err := store.Spend(ctx, r.holder(), r.before.Nonce, left+nonceSpare, maxConfirmationsOfOne)
-	switch {
-	case err != nil:
-		return unspent(err)
-	case !fresh:
-		return spentBefore(r.call.Method)
-	}
-	r.settled = true
-	return nil
-}
-
-// anew returns an error of the backend for which the client may call again. If the round has used a state of the client, it says that
-// this is of no use any more.
-func (r *round) anew(err error) error {
-	e := mcp.AsError(err)
-	if e.Kind != mcp.KindUnavailable {
-		return err
-	}
-	return r.withoutState(e)
-}
-
-// withoutState returns an error with the advice to call again without the state of the round before, if that was used and is the client's.
-func (r *round) withoutState(err error) error {
-	if !r.settled || !r.rules.Stateless || r.call.Task != nil {
-		return err
-	}
-	e := *mcp.AsError(err)
-	e.Message += "; the user's confirmation was used: call again without requestState"
-	return &e
-}
-
-// spentBefore is the error of a call whose confirmation was used.
-func spentBefore(m mcp.Method) *mcp.Error {
-	return &mcp.Error{
-		Kind: mcp.KindUnknownOutcome, Data: json.RawMessage(`{"reason":"confirmation_used"}`),
-		Message: fmt.Sprintf("the user's confirmation of this call was used before, and holds once; "+
-			"whether that %s took effect is not known here: check before you call again, without requestState", m),
-	}
-}
-
-// unknownUse is the error of a call of which this process does not know whether its confirmation was used.
-func unknownUse(m mcp.Method) *mcp.Error {
-	return &mcp.Error{
-		Kind: mcp.KindUnknownOutcome, Data: json.RawMessage(`{"reason":"confirmation_unknown"}`),
-		Message: fmt.Sprintf("the call was confirmed at another server, or at this one before it was restarted, and whether it continued there "+
-			"is not known here; nor is whether that %s took effect: check before you call again, without requestState", m),
-	}
-}
-
-// unspent is the error of a call while the store of confirmations does not answer.
-func unspent(err error) error {
-	if errors.Is(err, once.ErrFull) {
-		return &mcp.Error{Kind: mcp.KindLimit, Err: err, RetryAfter: time.Minute,
-			Message: "the call must be confirmed, and no more confirmations can be kept: it was not run; try again later"}
-	}
-	if e := mcp.AsError(err); e.Kind == mcp.KindLimit {
-		return &mcp.Error{Kind: mcp.KindLimit, Err: err, RetryAfter: time.Minute, Message: fmt.Sprintf(
-			"the call must be confirmed, and %d confirmations of the caller are kept, the limit: it was not run; try again later",
-			maxConfirmationsOfOne)}
-	}
-	return &mcp.Error{Kind: mcp.KindStateUnavailable, Err: err,
-		Message: "the call must be confirmed, and the state of confirmations cannot be reached: it was not run; try again later"}
-}
-
-// remember stores the answer for the confirmations that allow it. It is lost if the store fails or is full: the user is then asked again.
-func (r *round) remember(ctx context.Context) {
-	for i := range r.obligations {
-		if o := &r.obligations[i]; o.Remember > 0 && !r.call.Principal.Anonymous() {
-			if _, err := r.d.opts.Confirmations.Spend(ctx, r.call.Principal.Key(), r.remembered(o), o.Remember, maxConfirmationsOfOne); err != nil {
-				r.d.opts.Logger.Warn("a confirmation is not remembered", "confirmation", o.Name, "error", err)
-			}
-		}
-	}
-}

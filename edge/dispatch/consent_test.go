@@ -158,7 +158,7 @@ func TestRefusalsAreFinal(t *testing.T) {
 	g.store = away{store}
 	kind("while the store is away", g.with(guarded("Go?")), state, no, mcp.KindStateUnavailable)
 	kind("declined", d, state, no, mcp.KindForbidden)
-	kind("confirmed afterwards", d, state, yes()[0], mcp.KindUnknownOutcome)
+	kind("confirmed afterwards", d, state, yes()[0], mcp.KindForbidden)
 	g.ran(0)
 }
 

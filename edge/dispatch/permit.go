@@ -6,6 +6,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/policy"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
 	"github.com/mcpedge/mcpedge/edge/translate"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
@@ -23,7 +24,7 @@ func (r *round) admit(ctx context.Context) error {
 	if err := r.allowed.Charge(ctx, r.call); err != nil {
 		return err
 	}
-	return r.allowed.Allow(ctx, r.call, false, false)
+	return r.allowed.Allow(ctx, r.call, nil, false)
 }
 
 // askPolicyServer asks the policy server about what rules and scopes allow.
@@ -64,9 +65,23 @@ func (r *round) recordAllowed(ctx context.Context) error {
 	return r.allow(ctx)
 }
 
+// allow records that the call is allowed, and what the user has confirmed.
 func (r *round) allow(ctx context.Context) error {
-	confirmed := r.consent == answered || r.consent == mustAsk // the answer to the latter is remembered
-	return r.allowed.Allow(ctx, r.call, confirmed, r.consent == lapsed)
+	var confirmed []mcp.Confirmed
+	for i := range r.has {
+		c := mcp.Confirmed{Name: r.has[i].Name, How: mcp.ConfirmedByAnswer}
+		if r.has[i].Remembered {
+			c.How = mcp.ConfirmedBefore
+			if r.consent != notRequired { // Otherwise an earlier round was counted.
+				r.d.opts.Telemetry.Confirmation(c.Name, telemetry.ConfirmationRemembered)
+			}
+		}
+		confirmed = append(confirmed, c)
+	}
+	if r.consent == answered {
+		r.observeConfirmations(telemetry.ConfirmationAccepted, r.before.asksFor())
+	}
+	return r.allowed.Allow(ctx, r.call, confirmed, r.consent != notRequired)
 }
 
 // decider returns what decides about the round. nil allows it.

@@ -21,6 +21,7 @@ func (d *Dispatch) Resolve(ctx context.Context, rules *revision.Rules, call *mcp
 	r := &round{d: d, rules: rules, call: call}
 	r.target = mcp.Target{Backend: call.Backend, Known: call.Backend != "", Repeatable: call.Method.Repeatable(), Handle: r}
 	if err := r.resolve(ctx); err != nil {
+		r.spendUnconfirmed(ctx)
 		return &r.target, r.maskRefusal(ctx, err)
 	}
 	return &r.target, nil

@@ -22,6 +22,9 @@ import (
 
 // callTool runs tools/call (MCP, "Tools", "Calling Tools").
 func (r *round) callTool(ctx context.Context) (mcp.Reply, error) {
+	if err := r.endUnconfirmed(ctx); err != nil {
+		return mcp.Reply{}, err
+	}
 	if r.misused != nil || r.named.Own {
 		return r.callOwn(ctx)
 	}
@@ -75,7 +78,7 @@ func (r *round) checkHeaders(check *catalog.ToolCheck, args json.RawMessage) err
 		return err
 	}
 	defer release()
-	return t.CheckParamHeaders(check.Headers, r.call.Header, withoutAdded(args, r.call.Params.Added))
+	return t.CheckParamHeaders(check.Headers, r.call.Header, withoutAdded(args, r.call.Params.Added, r.named.Tool.Arguments))
 }
 
 // validate checks arguments against the tool's schema, in one of the backend's places. It returns nil, nil if they fit, and otherwise a

@@ -35,6 +35,7 @@ type recorded struct {
 	Shown, Set, Via                                                                                                      string
 	RuleFailed                                                                                                           bool `json:"rule_failed"`
 	Would                                                                                                                []struct{ Effect, By, Rule string }
+	Confirmed                                                                                                            []struct{ Name, How string }
 }
 
 // String is what the record says, in a form to compare.

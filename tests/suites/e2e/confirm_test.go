@@ -111,12 +111,12 @@ func TestConfirmStateless(t *testing.T) {
 	if again := ann.call("wipe", `{"path":"a"}`, retry(t, asked, "")).result(); again["resultType"] != "input_required" {
 		t.Errorf("a state without an answer gave %v", again)
 	}
-	for answer, why := range map[string]string{sayNo: "the user declined", goAway: "the user dismissed", leaveOpen: "the user declined", `{"x":1}`: "is no confirmation"} {
+	for answer, why := range map[string]string{sayNo: "the user declined", goAway: "the user dismissed", leaveOpen: "the user declined", `{"action":"accept","content":{}}`: "is incomplete", `{"x":1}`: "is no confirmation"} {
 		state := ask()
 		if m := ann.call("wipe", `{"path":"a"}`, retry(t, state, confirming(answer))).json().wantError(t, -31403); !strings.Contains(m.Error.Message, why) || !strings.Contains(m.Error.Message, `"destructive"`) {
 			t.Errorf("%s: %s", answer, m.Error.Message)
 		}
-		ann.call("wipe", `{"path":"a"}`, retry(t, state, confirming(sayYes))).json().wantError(t, -31520)
+		ann.call("wipe", `{"path":"a"}`, retry(t, state, confirming(sayYes))).json().wantError(t, -31403)
 	}
 	unable := newStateless(t, e.URL, `{}`)
 	unable.as(id.Token("ann", public, nil))
@@ -326,6 +326,12 @@ func TestConfirmIsRecorded(t *testing.T) {
 		}
 	}
 	wantRecords(t, got, "allow policy default wipe", "deny confirmation destructive wipe", "deny confirmation destructive burn")
+	if c := got[0].Confirmed; len(c) != 1 || c[0].Name != "destructive" || c[0].How != "answered" || got[1].Confirmed != nil {
+		t.Errorf("recorded as confirmed: %v, %v", c, got[1].Confirmed)
+	}
+	if !strings.Contains(metrics, `mcpedge_confirmation_outcome="declined",`) {
+		t.Errorf("the answers are not counted: %s", metrics)
+	}
 	if !strings.Contains(metrics, `mcpedge_policy_denied_total{mcpedge_rule="destructive"`) && !strings.Contains(metrics, `rule="destructive"`) {
 		t.Errorf("the refusals are not counted")
 	}

@@ -96,7 +96,11 @@ func TestReflectedConfirmation(t *testing.T) {
 		first := modern.call("wipe", `{"id":"x"}`).want(http.StatusOK).result()
 		yes := retry(t, first, confirming(answer))
 		check("modern", modern.call("wipe", `{"id":"x"}`, yes).json())
-		modern.call("wipe", `{"id":"x"}`, yes).json().wantError(t, -31520)
+		again := -31520
+		if code != 0 {
+			again = code
+		}
+		modern.call("wipe", `{"id":"x"}`, yes).json().wantError(t, again)
 	}
 	if asked := newStateless(t, e.URL).call("wipe", `{"nonsense":"x"}`).result(); asked["isError"] != true {
 		t.Errorf("arguments that are none: %v", asked)

@@ -1,0 +1,157 @@
+package dispatch
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"slices"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
+)
+
+// Confirmations remembers which confirmations of calls were used, and which callers are not asked again. It is safe for concurrent use.
+type Confirmations interface {
+	// ID identifies the store; empty for one that all replicas share. What is asked with one store is not confirmed with another.
+	ID() string
+	// Spend records id for a caller, for the duration life. fresh is false if it is recorded already. An error
+	// means that this is unknown. A *mcp.Error of KindLimit means that most entries of the caller are recorded.
+	Spend(ctx context.Context, caller, id string, life time.Duration, most int) (fresh bool, err error)
+	// Spent reports whether id is recorded for a caller.
+	Spent(ctx context.Context, caller, id string) (bool, error)
+}
+
+const (
+	// maxConfirmations bounds the confirmations that one process remembers if replicas share no store.
+	maxConfirmations = 256 << 10
+	// maxConfirmationsOfOne bounds those of one caller.
+	maxConfirmationsOfOne = 16 << 10
+	// nonceSpare is how much longer a nonce is remembered than it is accepted, for replicas whose clocks are behind.
+	nonceSpare = time.Minute
+)
+
+// issue gives a consent its nonce, which is accepted for as long as the call may live.
+func (r *round) issue(c *consent) {
+	until := time.Now().Add(r.d.opts.CallLifetime)
+	if r.call.Task != nil && r.call.Task.Until.After(until) {
+		until = r.call.Task.Until
+	}
+	c.Nonce, c.Store, c.Until = rand.Text(), r.d.opts.Confirmations.ID(), until.UnixMilli()
+	if a := r.call.From; r.call.Principal.Anonymous() && a.IsValid() {
+		c.From = mcp.CountedAddress(a).String()
+	}
+}
+
+// left returns for how long the nonce is still accepted.
+func (c *consent) left() time.Duration { return time.Until(time.UnixMilli(c.Until)) }
+
+// holder returns whom the nonce counts for, which is also part of its identity.
+func (r *round) holder() string {
+	key := r.call.Principal.Key()
+	if r.before.From == "" {
+		return key
+	}
+	return key + "\x00" + r.before.From
+}
+
+// sends reports whether the client gets the state of a round that requires input, which it may use once. Sessions and tasks keep it,
+// and the state of a call that may become a task is sent with questions alone. A round that may be repeated, as one
+// that follows an operation, is not used once.
+func (r *round) sends(in *mcp.InputRequired) bool {
+	return !in.Repeatable && r.rules.Stateless && (r.call.Task == nil || r.call.Task.ID == "" && len(in.Requests) > 0)
+}
+
+// How the question with a nonce ended, if the call was not run. It is recorded beside the nonce.
+const (
+	endedRefused = "refused"
+	endedAsked   = "asked again"
+)
+
+// usable reports whether it can be known whether the nonce of the round before was used.
+func (r *round) usable() bool {
+	return r.before.Store == r.d.opts.Confirmations.ID() && r.before.left() > 0
+}
+
+// spends reports whether the round uses up the consent of the round before if it runs.
+func (r *round) spends() bool { return r.before.Nonce != "" }
+
+// spend uses up the consent of the round before, and records that the call is allowed. It runs immediately
+// before the backend is called: a call whose confirmation is spent runs at most once.
+func (r *round) spend(ctx context.Context) error {
+	if !r.spends() {
+		return nil
+	}
+	if err := r.use(ctx); err != nil {
+		return err
+	}
+	if r.consent == answered {
+		r.remember(ctx)
+	}
+	if err := r.allow(ctx); err != nil {
+		return r.withoutState(err)
+	}
+	return nil
+}
+
+// use spends the nonce of the round before.
+func (r *round) use(ctx context.Context) error {
+	if !r.usable() { // Whether it was used is not known.
+		return unknownUse(r.call.Method)
+	}
+	store := r.d.opts.Confirmations
+	fresh, err := store.Spend(ctx, r.holder(), r.before.Nonce, r.before.left()+nonceSpare, maxConfirmationsOfOne)
+	switch {
+	case err != nil:
+		return unspent(err)
+	case !fresh:
+		r.observeConfirmations(telemetry.ConfirmationUsed, r.before.asksFor())
+		return r.usedBefore(ctx)
+	}
+	r.settled = true
+	return nil
+}
+
+// end spends the nonce of the round before, which is not run, and records how its question ended. A nonce of which it cannot be known whether
+// it was used is not accepted by this process, and is not spent.
+func (r *round) end(ctx context.Context, how string) error {
+	if r.before.Nonce == "" || !r.usable() {
+		return nil
+	}
+	if err := r.use(ctx); err != nil {
+		return err
+	}
+	_, err := r.d.opts.Confirmations.Spend(ctx, r.holder(), endOf(r.before.Nonce, how), r.before.left()+nonceSpare, maxConfirmationsOfOne)
+	if err != nil { // A repeated answer is refused without the reason.
+		r.d.opts.Logger.Debug("how a question for confirmation ended is not recorded", "error", err)
+	}
+	return nil
+}
+
+// endOf returns the id under which it is recorded how the question with a nonce ended.
+func endOf(nonce, how string) string { return nonce + "\x00" + how }
+
+// usedBefore returns the error of a round whose nonce was used.
+func (r *round) usedBefore(ctx context.Context) error {
+	for _, how := range []string{endedRefused, endedAsked} {
+		if ended, err := r.d.opts.Confirmations.Spent(ctx, r.holder(), endOf(r.before.Nonce, how)); err == nil && ended {
+			return endedBefore(how)
+		}
+	}
+	return spentBefore(r.call.Method)
+}
+
+// remember stores the answer for the confirmations that allow it and were asked. It is lost if the store fails or is full: the user is then
+// asked again.
+func (r *round) remember(ctx context.Context) {
+	for i := range r.obligations {
+		o := &r.obligations[i]
+		known := slices.ContainsFunc(r.before.Has, func(a agreed) bool { return a.Remembered && bytes.Equal(a.Digest, o.Digest[:]) })
+		if known || o.Remember == 0 || r.call.Principal.Anonymous() {
+			continue
+		}
+		if _, err := r.d.opts.Confirmations.Spend(ctx, r.call.Principal.Key(), r.remembered(o), o.Remember, maxConfirmationsOfOne); err != nil {
+			r.d.opts.Logger.Warn("a confirmation is not remembered", "confirmation", o.Name, "error", err)
+		}
+	}
+}
