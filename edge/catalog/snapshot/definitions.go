@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -85,7 +86,12 @@ func listedText(l lock.Listed) string {
 	if l == "" {
 		return ""
 	}
-	return clipped([]rune(l), 0, len([]rune(l)))
+	var compact bytes.Buffer
+	if json.Compact(&compact, []byte(l)) != nil { // Files are indented.
+		return clipped([]rune(l), 0, len([]rune(l)))
+	}
+	text := []rune(compact.String())
+	return clipped(text, 0, len(text))
 }
 
 // definition compares two definitions of one tool, part by part.

@@ -75,11 +75,12 @@ func diff(ctx context.Context, args []string, out, stderr io.Writer) error {
 			return fmt.Errorf("catalog: %s has no definitions of tools, because an earlier release has written it: make a new one with mcpedge catalog snapshot", files[i])
 		}
 	}
-	if failed := report(compare(before, after), least, out); failed > 0 {
-		return &difference{failed}
-	}
+	failed := report(compare(before, after), least, out)
 	if !locks && len(snapshot.CompareDefinitions(before, after)) > 0 {
 		_, _ = fmt.Fprintln(stderr, "note: tools differ as their backends list them, which is what a catalog-lock compares: see mcpedge catalog diff --lock")
+	}
+	if failed > 0 {
+		return &difference{failed}
 	}
 	return nil
 }

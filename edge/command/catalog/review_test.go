@@ -54,6 +54,33 @@ func TestDiffOfALock(t *testing.T) {
 	}
 }
 
+// Definitions that differ are noted also if what callers see has changed, and a new tool of a file is one line.
+func TestDiffNotesTheLock(t *testing.T) {
+	dir := t.TempDir()
+	yaml := file(t, filepath.Join(dir, "edge.yaml"), "backends: [{name: one, target: '"+commandtest.Tools(t, "m", 2)+"'}]\n")
+	text, err := run(t, "snapshot", "--config", yaml)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := file(t, filepath.Join(dir, "now.json"), text)
+	var s snapshot.Snapshot
+	if err := json.Unmarshal([]byte(text), &s); err != nil {
+		t.Fatal(err)
+	}
+	s.Definitions = s.Definitions[:1]
+	s.Tools = append(s.Tools, snapshot.Entry{Backend: "one", Name: "gone", Shown: json.RawMessage(`{"name":"gone"}`)})
+	old := written(t, filepath.Join(dir, "old.json"), &s)
+	for _, args := range [][]string{{"diff", old, now}, {"diff", old, "--config", yaml}} {
+		if got, err := run(t, args...); err == nil || !strings.Contains(got, "it is gone") || !strings.Contains(got, "see mcpedge catalog diff --lock") {
+			t.Errorf("%v: %v\n%s", args, err, got)
+		}
+	}
+	live, _ := run(t, "diff", "--lock", old, "--config", yaml)
+	if got, _ := run(t, "diff", "--lock", old, now); got != live || !strings.Contains(got, "it is not in the lock") || strings.Contains(got, `\n`) {
+		t.Errorf("of files\n%s\nof what is listed\n%s", got, live)
+	}
+}
+
 func written(t *testing.T, name string, s *snapshot.Snapshot) string {
 	t.Helper()
 	var out strings.Builder
