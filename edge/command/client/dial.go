@@ -63,6 +63,12 @@ func (d *dialer) until() (end time.Time, waits bool) {
 	return d.end, d.wait > 0 && !d.reached
 }
 
+// ends returns when --wait is over, which began with the first attempt.
+func (d *dialer) ends() time.Time {
+	end, _ := d.until()
+	return end
+}
+
 // lastError is the error of the last attempt; nil if it succeeded.
 func (d *dialer) lastError() error {
 	d.mu.Lock()

@@ -9,9 +9,13 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	edgemcp "github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/revision"
 )
 
 const listUsage = `mcpedge list [flags] URL
@@ -72,20 +76,44 @@ func (c *connection) inventory(ctx context.Context) (*inventory, error) {
 		func() error { return collect(&all.Templates, c.ResourceTemplates(ctx, nil)) },
 	} {
 		var failure *jsonrpc.Error
-		if err := read(); err != nil && !(errors.As(err, &failure) && failure.Code == jsonrpc.CodeMethodNotFound) {
+		if err := c.server.awaitBackends(ctx, read); err != nil && !(errors.As(err, &failure) && failure.Code == jsonrpc.CodeMethodNotFound) {
 			return nil, c.failed(ctx, "a list", err)
 		}
 	}
 	return all, nil
 }
 
+// unavailable reports whether the server said that no backend can be asked.
+func unavailable(err error) bool {
+	var failure *jsonrpc.Error
+	return errors.As(err, &failure) && slices.ContainsFunc(revision.All(), func(r *revision.Rules) bool { return failure.Code == int64(r.Code(edgemcp.KindUnavailable)) })
+}
+
+// awaitBackends runs an operation again while --wait is not over and the server says that no backend can be asked: backends may be starting.
+func (s *server) awaitBackends(ctx context.Context, operation func() error) error {
+	for {
+		err := operation()
+		if !unavailable(err) || !time.Now().Add(dialAgain).Before(s.dialer.ends()) {
+			return err
+		}
+		select {
+		case <-time.After(dialAgain):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+// collect replaces a list by entries. It leaves it unchanged if an entry is an error.
 func collect[T any](to *[]T, entries func(func(T, error) bool)) error {
+	all := []T{}
 	for entry, err := range entries {
 		if err != nil {
 			return err
 		}
-		*to = append(*to, entry)
+		all = append(all, entry)
 	}
+	*to = all
 	return nil
 }
 

@@ -71,7 +71,7 @@ func (s *server) flagsOfHTTP(usage string, stderr io.Writer) *flag.FlagSet {
 	flags.StringVar(&s.ca, "ca", "", "PEM `file` with the CAs that verify the server; without it, those of the system")
 	s.timeout = time.Minute
 	config.DurationVar(flags, &s.timeout, "timeout", "longest `duration` of the whole command")
-	config.DurationVar(flags, &s.wait, "wait", "for what `duration` to retry while the connection is refused, within timeout: the server may be starting")
+	config.DurationVar(flags, &s.wait, "wait", "for what `duration` to retry while the connection is refused, and list while no backend can be asked, within timeout: the server or its backends may be starting")
 	return flags
 }
 
