@@ -10,6 +10,7 @@ import (
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/operators"
 
+	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/internal/pattern"
 )
 
@@ -46,6 +47,11 @@ func (s *Settings) Idle(targets []Target) (notes []string) {
 	note := func(list string, i int, name, when string) {
 		for _, named := range compared(env, when) {
 			of := named.of()
+			if reads(named.text) && named.variable == varTool && !exists(of.kinds, func(t *Target) bool { return t.Name == named.text }) {
+				notes = append(notes, fmt.Sprintf("policy: %s[%d] %s: %s: %q is a tool of the edge, which no condition decides about: a read through "+
+					"%q is resources/read, for which rules have resource.uri, and confirmations do not apply", list, i, name, named.variable, named.text, mcp.ToolReadResource))
+				continue
+			}
 			if of.value != nil && !exists(of.kinds, func(t *Target) bool { return of.value(t) == named.text }) {
 				notes = append(notes, fmt.Sprintf("policy: %s[%d] %s: %s: no backend has %q", list, i, name, named.variable, named.text))
 			}
@@ -58,6 +64,11 @@ func (s *Settings) Idle(targets []Target) (notes []string) {
 		note("confirm", i, c.Name, c.When)
 	}
 	return notes
+}
+
+// reads reports whether a name is that of a tool of the edge which finds, lists or reads.
+func reads(name string) bool {
+	return name == mcp.ToolReadResource || name == mcp.ToolListResources || name == mcp.ToolFind
 }
 
 // comparison is a comparison of a variable with a text in a condition.

@@ -24,3 +24,22 @@ func TestRulesThatNeverDecide(t *testing.T) {
 		}
 	}
 }
+
+// A condition on a tool of the edge that reads says what decides about reads.
+func TestToolsThatReadAreNoted(t *testing.T) {
+	for name, noted := range map[string]bool{"read_resource": true, "find_tools": true, "list_resources": true, "call_tool": false, "other": false} {
+		s := Settings{Confirm: []Confirm{{Name: "c", When: `tool.name == "` + name + `"`, Message: "Go?"}}, Rules: []Rule{{Name: "r", When: `tool.name in ["` + name + `"]`, Then: Deny}}}
+		notes := s.Idle(nil)
+		if len(notes) != 2 {
+			t.Fatalf("%s: %q", name, notes)
+		}
+		for _, note := range notes {
+			if strings.Contains(note, "resources/read") != noted || !strings.Contains(note, name) {
+				t.Errorf("%s: %q", name, note)
+			}
+		}
+		if notes := s.Idle([]Target{{Kind: Tool, Name: name}}); len(notes) != 0 {
+			t.Errorf("a backend's own %s: %q", name, notes)
+		}
+	}
+}
