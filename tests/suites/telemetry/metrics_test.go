@@ -132,6 +132,7 @@ func TestMetricsOfARealEdge(t *testing.T) {
 		}, {Issuer: "https://id.example.com", JWKS: id.JWKSFile(t)}}}
 		c.Policy = &config.Policy{
 			Default: "allow", Rules: []config.PolicyRule{{Name: "nobody", When: "false", Then: "deny"}},
+			Confirm:  []config.PolicyConfirm{{Name: "asked", When: `tool.name == "echo" && arguments.name == "asked"`, Message: "Go?"}},
 			External: &config.External{Target: authorizer.Serve(t).Addr, Timeout: 10 * time.Second},
 		}
 		c.Limits.Body = 4 << 10
@@ -197,6 +198,7 @@ func (r *rig) exercise(e *harness.Edge) {
 	for _, tool := range []string{"echo", "broken", "unlucky", "missing", "progress"} {
 		callModern(t, e.URL, tool, `,"arguments":{"name":"x"}`, `,"progressToken":1`).response()
 	}
+	callModern(t, e.URL, "echo", `,"arguments":{"name":"asked"}`, "").response()
 	open(t, http.MethodPost, e.URL, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{%q:%q}}`, "x", strings.Repeat("x", 8<<10)))
 	listen := open(t, http.MethodPost, e.URL, `{"jsonrpc":"2.0","id":9,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},`+
 		`"_meta":{"io.modelcontextprotocol/protocolVersion":"`+modern+`","io.modelcontextprotocol/clientCapabilities":{}}}}`,
