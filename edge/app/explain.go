@@ -87,6 +87,7 @@ func ExplainPolicy(ctx context.Context, cfg config.Config, q Question, out io.Wr
 		return q.notFound(missing)
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	runs, confirmable := false, false
 	for i := range targets {
 		t := &targets[i].Target
 		args, pinned := targets[i].sent(&who, q.Arguments)
@@ -98,10 +99,18 @@ func ExplainPolicy(ctx context.Context, cfg config.Config, q Question, out io.Wr
 		if err != nil {
 			return err
 		}
+		if d.Effect == policy.Allow || d.Open {
+			confirms += confirmedByService(pool, t)
+			runs, confirmable = true, confirmable || confirms != ""
+		}
 		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", kindNames[t.Kind], targets[i].name(), q.effectOf(t, &d)+spelled(&d)+asked(&cfg, &d)+confirms+tried(p, &who, t, args, &d)+pinned,
 			targets[i].listing(p.Listed(&who, t)))
 	}
-	return table.Flush()
+	if err := table.Flush(); err != nil || q.Tool == "" || !runs {
+		return err
+	}
+	reportOrder(&cfg, confirmable, out)
+	return nil
 }
 
 // name returns the name that rules know, and the one that clients see if it is another one.

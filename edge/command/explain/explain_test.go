@@ -58,7 +58,7 @@ func TestExplainPolicy(t *testing.T) {
 		t.Error(err)
 	}
 	name := strings.Fields(all[strings.Index(all, "\ntool ")+1:])[1]
-	if one, err := explain(strings.Replace(claims, "mcp:read", "mcp:admin", 1), "--tool="+name); err != nil || strings.Count(one, "\n") != 2 || !strings.Contains(one, name) {
+	if one, err := explain(strings.Replace(claims, "mcp:read", "mcp:admin", 1), "--tool="+name); err != nil || strings.Count(one, "\n") != 3 || !strings.Contains(one, name) {
 		t.Errorf("%q, %v", one, err)
 	}
 	if one, err := explain("{}", "--tool", name); err != nil || !strings.Contains(one, "step-up") {

@@ -244,3 +244,20 @@ func TestExplainNamesScopesBesideArguments(t *testing.T) {
 		}
 	}
 }
+
+// The stages of a call that the settings have are printed in their order, for one tool.
+func TestOrderIsExplained(t *testing.T) {
+	for more, want := range map[string]string{
+		"": "order   names and what is hidden, rules and scopes, headers that mirror arguments, the schema of the tool: the first that refuses a call ends it\n",
+		"quotas: [{per: tool, rate: 1/1s}]\naudit: {file: DIR/audit}\nhooks: [{name: dlp, target: '127.0.0.1:1', on: [request]}, {name: late, target: '127.0.0.1:1', on: [result]}]\n": "order   names and what is hidden, rules and scopes, " +
+			"headers that mirror arguments, hooks that match (\"dlp\"), the schema of the tool, quotas, the audit: the first that refuses a call ends it\n",
+	} {
+		explain := locked(t, more)
+		if got, err := explain("--claims", "{}", "--tool", "go"); err != nil || !strings.HasSuffix(got, want) {
+			t.Errorf("%v: %q, want %q", err, got, want)
+		}
+		if got, err := explain("--claims", "{}"); err != nil || strings.Contains(got, "\norder ") {
+			t.Errorf("of everything: %v\n%s", err, got)
+		}
+	}
+}

@@ -53,7 +53,7 @@ func TestSearchedToolsAreExplained(t *testing.T) {
 			}
 		}
 	}
-	if out := explained(t, set, "--tool", "m0000"); !strings.HasSuffix(out, "not listed: find_tools finds it, call_tool calls it\n") {
+	if out := explained(t, set, "--tool", "m0000"); !strings.Contains(out, "not listed: find_tools finds it, call_tool calls it\norder ") {
 		t.Error(out)
 	}
 	if out := explained(t, set, "--tool", "m0001"); !strings.HasSuffix(out, "  not listed\n") {

@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"bytes"
+	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
@@ -10,6 +12,7 @@ import (
 
 	rpb "google.golang.org/grpc/reflection/grpc_reflection_v1"
 
+	"github.com/mcpedge/mcpedge/edge/app"
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/edge/reflect/reflecttest"
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
@@ -75,7 +78,13 @@ func TestReflectedTools(t *testing.T) {
 
 // TestReflectedConfirmation: the user is asked before a method that says so is called, in both eras.
 func TestReflectedConfirmation(t *testing.T) {
-	_, e := startReflected(t)
+	s, e := startReflected(t)
+	var explained bytes.Buffer
+	cfg := harness.Config(config.Backend{Name: "kinds", Target: s.Addr, Kind: config.KindReflect})
+	if err := app.ExplainPolicy(t.Context(), cfg, app.Question{Claims: json.RawMessage(`{}`), Tool: "wipe"}, &explained); err != nil ||
+		!strings.Contains(explained.String(), `the user must confirm it: "kinds/wipe", which the service requires`) || !strings.Contains(explained.String(), "confirmations") {
+		t.Errorf("%v: %s", err, &explained)
+	}
 	legacy := newSession(t, e.URL, vNov)
 	for answer, code := range map[string]int{sayYes: 0, leaveOpen: -31403, sayNo: -31403} {
 		stream := legacy.call("wipe", `{"id":"x"}`).want(http.StatusOK).events()
