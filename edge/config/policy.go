@@ -193,7 +193,7 @@ func (s *partPolicy) settings() (out policy.Settings) {
 	return out
 }
 
-// Idle returns a note for each name in quotas and the policy that matches nothing that exists. The
+// Idle returns a note for each name in quotas, redact and the policy that matches nothing that exists. The
 // settings must be valid.
 func (c *Config) Idle(targets []policy.Target) (notes []string) {
 	rules, _ := c.QuotaRules()
@@ -204,6 +204,7 @@ func (c *Config) Idle(targets []policy.Target) (notes []string) {
 			}
 		}
 	}
+	notes = append(notes, c.idleRedactions(targets)...)
 	own := c.ownPolicy()
 	notes = append(notes, own.Idle(targets)...)
 	c.inForce(func(_ *Include, p *part) {

@@ -3,8 +3,11 @@ package config
 import (
 	"errors"
 	"fmt"
+	"slices"
 
+	"github.com/mcpedge/mcpedge/edge/policy"
 	"github.com/mcpedge/mcpedge/edge/redact"
+	"github.com/mcpedge/mcpedge/internal/pattern"
 )
 
 // Redaction is an entry of the setting redact: what is replaced where.
@@ -49,4 +52,22 @@ func (c *Config) Masker() (*redact.Masker, error) {
 	}
 	m, err := redact.Compile(rules)
 	return m, errors.Join(append(errs, err)...)
+}
+
+// idleRedactions returns a note for each name in an entry of Redact that matches nothing that exists: the entry is not in force there.
+func (c *Config) idleRedactions(targets []policy.Target) (notes []string) {
+	for i := range c.Redact {
+		r := &c.Redact[i]
+		for _, one := range pattern.NewList(r.Backends) {
+			if !slices.ContainsFunc(targets, func(t policy.Target) bool { return one.Match(t.Backend) }) {
+				notes = append(notes, fmt.Sprintf("redact: %s: backends: no backend that lists something has a name that %q names", r.Name, one.String()))
+			}
+		}
+		for _, one := range pattern.NewList(r.Tools) {
+			if !slices.ContainsFunc(targets, func(t policy.Target) bool { return t.Kind == policy.Tool && one.Match(t.Name) }) {
+				notes = append(notes, fmt.Sprintf("redact: %s: tools: no backend lists what %q names", r.Name, one.String()))
+			}
+		}
+	}
+	return notes
 }

@@ -200,11 +200,14 @@ func TestCheckTellsWhatIsNotServed(t *testing.T) {
 	}
 	const policy = "policy: {default: allow, scopes: [{tools: ['m0*', 'x_*'], need: [a]}, {prompts: [p], need: [a]}], rules: [" +
 		"{name: r, when: 'tool.name == \"m0001\" || tool.name in [\"m0002\", \"gone\"] || backend == \"three\" || resource.uri == \"any://x\" || \"y\" == prompt.name', then: hide}]}\n" +
-		"quotas: [{per: tool, tools: [m0001, nix], rate: 1/s}]\n"
+		"quotas: [{per: tool, tools: [m0001, nix], rate: 1/s}]\n" +
+		"redact: [{name: cards, pattern: card, backends: [one, nosuch], tools: ['m*', nor]}]\n"
 	idle := []string{
 		`note    policy: scopes[0]: tools: no backend lists what "x_*" names`, `note    policy: scopes[1]: prompts: no backend lists what "p" names`,
 		`note    policy: rules[0] r: tool.name: no backend has "gone"`, `note    policy: rules[0] r: backend: no backend has "three"`,
 		`note    policy: rules[0] r: prompt.name: no backend has "y"`, `note    quotas: tool m0001 nix: tools: no backend lists what "nix" names`,
+		`note    redact: cards: backends: no backend that lists something has a name that "nosuch" names`,
+		`note    redact: cards: tools: no backend lists what "nor" names`,
 	}
 	for _, c := range []struct {
 		settings    string
