@@ -1,14 +1,12 @@
 package dispatch
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 	"unicode/utf8"
 
-	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/policy"
@@ -22,7 +20,7 @@ const maxQuoted = 200
 // JSON alone, without characters that cannot be printed.
 func (r *round) question(obligations []policy.Obligation, args json.RawMessage) string {
 	masks := r.masks(redact.Questions)
-	shown := masks.Arguments(withoutAdded(args, r.call.Params.Added, r.named.Tool.Arguments)) // The client does not know what the edge adds.
+	shown := masks.Arguments(withoutAdded(args, r.call.Params.Added)) // The client does not know what the edge adds.
 	args = masks.Arguments(args)
 	var b strings.Builder
 	var tool excerpt
@@ -78,16 +76,14 @@ func clipped(text string, most int) string {
 	return text[:most] + "…"
 }
 
-// withoutAdded returns arguments without the members that the edge added. A nil added means none. A default in whose place a hook has put
-// another value stays: the user confirms that value.
-func withoutAdded(args, added json.RawMessage, changes []overlay.Argument) json.RawMessage {
+// withoutAdded returns arguments without the members that the edge added. A nil added means none.
+func withoutAdded(args, added json.RawMessage) json.RawMessage {
 	if added == nil {
 		return args
 	}
 	var kept []argument
 	_ = jsonrpc.Members(args, func(name string, value json.RawMessage) error {
-		was, is := jsonrpc.Member(added, name)
-		if !is || overlay.PinOf(changes, name) == nil && !bytes.Equal(jsonrpc.Compact(nil, was), jsonrpc.Compact(nil, value)) {
+		if _, is := jsonrpc.Member(added, name); !is {
 			kept = append(kept, argument{name, value})
 		}
 		return nil

@@ -52,21 +52,23 @@ func TestPrintable(t *testing.T) {
 	}
 }
 
-// What the edge added is not shown, and never what is pinned. Another value in the place of a default is.
+// What the edge added is not shown, and never what is pinned. What a hook has put in the place of a default is.
 func TestAddedArgumentsAreNotShown(t *testing.T) {
 	changes := pinnedTenant(t).Arguments
 	added := json.RawMessage(`{"limit":20,"tenantId":"acme","verbose":false}`)
+	was := json.RawMessage(`{"query":"x","limit":20,"tenantId":"acme","verbose":false}`)
 	for args, want := range map[string]string{
 		`{"query":"x","limit":20,"tenantId":"acme","verbose":false}`:   `{"query":"x"}`,
 		`{"query":"x","limit": 20 ,"tenantId":"acme","verbose":false}`: `{"query":"x"}`,
 		`{"query":"x","limit":99,"tenantId":"acme","verbose":false}`:   `{"query":"x","limit":99}`,
 		`{"query":"x","limit":20,"tenantId":"ACME","verbose":"false"}`: `{"query":"x"}`, // in the form of an adapter
 	} {
-		if got := string(withoutAdded(json.RawMessage(args), added, changes)); got != want {
+		now := json.RawMessage(args)
+		if got := string(withoutAdded(now, stillAdded(added, changes, was, now))); got != want {
 			t.Errorf("%s is shown as %s", args, got)
 		}
 	}
-	if got := string(withoutAdded(json.RawMessage(`{"a":1}`), nil, changes)); got != `{"a":1}` {
+	if got := string(withoutAdded(json.RawMessage(`{"a":1}`), stillAdded(nil, changes, was, was))); got != `{"a":1}` {
 		t.Errorf("what was sent alone is shown as %s", got)
 	}
 }

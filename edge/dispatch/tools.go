@@ -78,7 +78,7 @@ func (r *round) checkHeaders(check *catalog.ToolCheck, args json.RawMessage) err
 		return err
 	}
 	defer release()
-	return t.CheckParamHeaders(check.Headers, r.call.Header, withoutAdded(args, r.call.Params.Added, r.named.Tool.Arguments))
+	return t.CheckParamHeaders(check.Headers, r.call.Header, withoutAdded(args, r.call.Params.Added))
 }
 
 // validate checks arguments against the tool's schema, in one of the backend's places. It returns nil, nil if they fit, and otherwise a
