@@ -17,7 +17,7 @@ type Hook struct {
 	// Target is any gRPC target.
 	Target string `yaml:"target" also:"url,address,addr,endpoint,host"`
 	// On is what it checks: request, answer or result.
-	On Names `yaml:"on"`
+	On Names `yaml:"on" also:"true"`
 	// Match is an expression in CEL, with the variables of the policy's rules, that selects the requests; empty: all.
 	Match string `yaml:"match" also:"when,if,condition"`
 	// Timeout of a question, at most 60 s; 0: 2 s.

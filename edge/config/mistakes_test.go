@@ -40,6 +40,7 @@ func TestMistakes(t *testing.T) {
 		{"policy: {default: deny, scopes: [{scopes: ['mcp:read']}]}\n", "scopes is no key of policy.scopes: need may be meant"},
 		{"policy: {default: deny, scopes: [{needs: ['mcp:read']}]}\n", "need, under policy.scopes, may be meant"},
 		{"policy: {default: deny, rules: [{name: a, if: 'true', then: deny}]}\n", "if is no key of policy.rules: when may be meant"},
+		{"hooks: [{name: a, target: 'h:1', 'true': [request]}]\n", "true is no key of hooks: on may be meant"},
 		{"policy: {default: deny, rules: [{name: a, when: 'true', level: deny}]}\n", "under policy.rules there are name, when, then and mode; level belongs under log"},
 		{"quotas: [{per: tool, limit: 1/s}]\n", "limit is no key of quotas: rate may be meant"},
 		{"backends: [{name: a, url: 'h:1'}]\n", "url is no key of backends: target may be meant"},
