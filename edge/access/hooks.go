@@ -8,8 +8,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// Hooked records what hooks decided about a call, or about what its backend returned, of which at least one did not pass it. It returns err, the
-// error of the hook that refuses, or the error of the audit if that cannot be recorded.
+// Hooked records what hooks decided about a call, or about what its backend returned, of which at least one did not pass it. It returns
+// err, the error of the hook that refuses, or the error of the audit if that cannot be recorded.
 func (x *Decider) Hooked(ctx context.Context, call *mcp.Call, backend string, made []hook.Decision, err error) error {
 	v := audit.Verdict{Effect: audit.Allow, By: audit.ByHook}
 	var hooks []audit.Hook

@@ -32,7 +32,8 @@ func (p *Permit) continued(call *mcp.Call) bool {
 // Obliges reports whether Obligations may return confirmations.
 func (p *Permit) Obliges() bool { return p.by != nil && p.by.policy != nil && p.by.policy.Obliges() }
 
-// Obligations returns the confirmations that the policy requires of a call for t, if Obliges returns true. The error is a *mcp.Error or the error of args.
+// Obligations returns the confirmations that the policy requires of a call for t, if Obliges returns true. The error is a *mcp.Error or
+// the error of args.
 func (p *Permit) Obligations(ctx context.Context, call *mcp.Call, t *policy.Target, args policy.Arguments) ([]policy.Obligation, error) {
 	list, failed, err := p.by.policy.Obligations(&call.Principal, t, args)
 	if failed == nil {

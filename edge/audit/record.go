@@ -62,8 +62,8 @@ const (
 	// BySet marks the refusal of a caller who may not use a set, at its endpoint. The rule is the name of
 	// the set.
 	BySet By = "set"
-	// ByHook marks what a hook did other than pass a request or a result. The rule is the name of the hook: of the one that denied or failed, or
-	// of the first that replaced something or would have. Record.Hooks has them all.
+	// ByHook marks what a hook did other than pass a request or a result. The rule is the name of the hook: of the one that denied or
+	// failed, or of the first that replaced something or would have. Record.Hooks has them all.
 	ByHook By = "hook"
 	// ByQuota marks a decision by the quotas.
 	ByQuota By = "quota"

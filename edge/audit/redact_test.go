@@ -15,7 +15,8 @@ func (stars) Arguments(raw json.RawMessage) json.RawMessage {
 	return json.RawMessage(strings.ReplaceAll(string(raw), "secret", "***"))
 }
 
-// TestRedacted: no text of a record that a client, a backend, a hook or an operator wrote has a secret, and what the records share is unchanged.
+// TestRedacted: no text of a record that a client, a backend, a hook or an operator wrote has a secret, and what the records share is
+// unchanged.
 func TestRedacted(t *testing.T) {
 	to := &shelf{}
 	l := New(Options{Sinks: map[string]Sink{"s": to}, Arguments: ArgumentsWhole, Redact: func() Redactor { return stars{} }})

@@ -15,9 +15,9 @@ import (
 	"github.com/mcpedge/mcpedge/edge/redact"
 )
 
-// Generation is the part of the settings that a running edge replaces as a whole: its backends, the
-// settings of discovered ones, its catalog, its sets, its policy, its hooks, its quotas and its redaction, with what the files of other owners add and the
-// file of the lock. It is immutable.
+// Generation is the part of the settings that a running edge replaces as a whole: its backends, the settings of discovered ones, its
+// catalog, its sets, its policy, its hooks, its quotas and its redaction, with what the files of other owners add and the file of the
+// lock. It is immutable.
 type Generation struct {
 	// Config has the settings that are in force with the generation: its own part, and everything
 	// else as at the start.

@@ -104,7 +104,8 @@ func (r *round) recall(ctx context.Context) (missing []policy.Obligation, _ erro
 	return missing, nil
 }
 
-// ask returns the question for obligations, or refuses the call of a client that cannot be asked. A question before it is used up with its answer.
+// ask returns the question for obligations, or refuses the call of a client that cannot be asked. A question before it is used up with its
+// answer.
 func (r *round) ask(ctx context.Context, obligations []policy.Obligation, args json.RawMessage) (*mcp.InputRequired, error) {
 	names := namesOf(obligations)
 	text := r.question(obligations, args)

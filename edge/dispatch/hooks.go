@@ -33,7 +33,8 @@ type hooking struct {
 	checked bool
 }
 
-// runHooked is run between the hooks of the settings in force, if there are any for the round. What is in force at its beginning is kept to its end.
+// runHooked is run between the hooks of the settings in force, if there are any for the round. What is in force at its beginning is kept
+// to its end.
 func (r *round) runHooked(ctx context.Context) (mcp.Reply, error) {
 	chain, err := r.d.acquireHooks()
 	if err != nil {
@@ -152,8 +153,8 @@ func (r *round) refusedBy(d *hook.Decision) *mcp.Error {
 	return e
 }
 
-// hookRequest asks the hooks about the request, and about the client's answers. If one has replaced the arguments, rules, scopes and confirmations
-// are decided again.
+// hookRequest asks the hooks about the request, and about the client's answers. If one has replaced the arguments, rules, scopes and
+// confirmations are decided again.
 func (r *round) hookRequest() error {
 	if r.hooks == nil {
 		return nil

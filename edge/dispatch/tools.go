@@ -67,7 +67,8 @@ func (r *round) callBackendTool(ctx context.Context) (mcp.Reply, error) {
 	return r.runTool(ctx, check)
 }
 
-// checkHeaders compares the headers that mirror arguments with these, except for those that the edge has added. It takes memory and time, so it occupies one of the backend's places.
+// checkHeaders compares the headers that mirror arguments with these, except for those that the edge has added. It takes memory and time,
+// so it occupies one of the backend's places.
 func (r *round) checkHeaders(check *catalog.ToolCheck, args json.RawMessage) error {
 	t := r.named.Tool
 	if !r.rules.Stateless || r.call.Header == nil || len(check.Headers) == 0 {

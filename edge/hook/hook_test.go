@@ -159,7 +159,7 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// TestClose: a hook that is closed answers those that have acquired it, and nobody else.
+// TestClose: a closed hook still answers the chains that have acquired it, and no others.
 func TestClose(t *testing.T) {
 	s := hookserver.Serve(t)
 	h := newHook(t, s)

@@ -22,7 +22,7 @@ func expression(re *regexp.Regexp, longest int, weight int64) func(text string, 
 	if longest <= maxShort {
 		return func(text string, _ *int64) []match { return notEmpty(re.FindAllStringIndex(text, -1)) }
 	}
-	// It begins one character before where the search goes on, so that ^ and \b see what is before.
+	// It begins one character before the place where the search continues, so that ^ and \b see what is before.
 	resumed := regexp.MustCompile(`\A(?s:.)(?s:.*?)(` + re.String() + `)`)
 	return func(text string, left *int64) []match {
 		first := re.FindAllStringIndex(text, eager)

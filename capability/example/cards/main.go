@@ -15,7 +15,7 @@ import (
 
 var digits = regexp.MustCompile(`\b\d(?:[ -]?\d){12,18}\b`)
 
-// mask replaces numbers of cards, which Luhn's check tells from others, except for their last four digits.
+// mask replaces the numbers of cards, except for their last four digits. A number of a card has a valid check digit (Luhn).
 func mask(text string) string {
 	return digits.ReplaceAllStringFunc(text, func(number string) string {
 		plain := strings.NewReplacer(" ", "", "-", "").Replace(number)

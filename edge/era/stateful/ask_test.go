@@ -63,7 +63,8 @@ func answer(id, result string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, id, result)
 }
 
-// The call of an answer is resolved as what its client sent, with what the edge decided: its records name the shown name and the tool of the edge.
+// The call of an answer is resolved as what its client sent, with what the edge decided: its records name the shown name and the tool of
+// the edge.
 func TestAnsweredCallIsResolvedAsSent(t *testing.T) {
 	inWorld(t, Options{Challenges: func() bool { return true }}, func(t *testing.T, w *world) {
 		w.backend.tools["ask"] = asking(elicit("name"))

@@ -268,7 +268,8 @@ func TestIDsHaveNonces(t *testing.T) {
 	})
 }
 
-// An end is remembered for as long as any replica could accept the id, also by one whose sessions live shorter, as while a setting is rolled out.
+// An end is remembered for as long as any replica could accept the id, also by one whose sessions live shorter, as while a setting is
+// rolled out.
 func TestEndsAreRememberedForAllReplicas(t *testing.T) {
 	inOptional(t, Options{}, state.Limits{}, func(t *testing.T, w *world) {
 		o := w.a.o
