@@ -48,7 +48,7 @@ func confirmedByService(pool *backend.Pool, t *policy.Target) string {
 			continue
 		}
 		own := strings.TrimPrefix(t.Name, b.Prefix())
-		if _, required := b.Confirmation(own); required {
+		if _, confirmed := b.Confirmation(own); confirmed != nil {
 			return fmt.Sprintf("; the user must confirm it: %q, which the service requires", b.Name()+"/"+own)
 		}
 	}

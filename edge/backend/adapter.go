@@ -22,12 +22,9 @@ type Adapter interface {
 	// target receives. They are a valid JSON object; the result may be the same bytes. The error
 	// says in one line why the target would not accept them.
 	Canonical(tool string, arguments []byte) ([]byte, error)
-	// Confirmation returns what the user must confirm before each call of a tool, by the tool's own name; required is false if
-	// nothing.
-	Confirmation(tool string) (message string, required bool)
-	// Confirmed returns the context of a call that the user has confirmed. Without it a call that requires a confirmation is
-	// refused.
-	Confirmed(ctx context.Context) context.Context
+	// Confirmation returns what the user must confirm before each call of a tool, by the tool's own name. confirmed returns the context
+	// of a call that the user has confirmed, without which the call is refused. It is nil if nothing must be confirmed.
+	Confirmation(tool string) (message string, confirmed func(context.Context) context.Context)
 	// Close ends all calls, and returns when all goroutines have ended.
 	Close()
 }
@@ -60,18 +57,10 @@ func (b *Backend) Canonical(tool string, arguments []byte) ([]byte, error) {
 	return b.adapter.Canonical(tool, arguments)
 }
 
-// Confirmation calls Adapter.Confirmation. Without an adapter nothing is required.
-func (b *Backend) Confirmation(tool string) (message string, required bool) {
+// Confirmation calls Adapter.Confirmation. Without an adapter nothing must be confirmed.
+func (b *Backend) Confirmation(tool string) (message string, confirmed func(context.Context) context.Context) {
 	if b.adapter == nil {
-		return "", false
+		return "", nil
 	}
 	return b.adapter.Confirmation(tool)
-}
-
-// Confirmed calls Adapter.Confirmed. Without an adapter it returns ctx.
-func (b *Backend) Confirmed(ctx context.Context) context.Context {
-	if b.adapter == nil {
-		return ctx
-	}
-	return b.adapter.Confirmed(ctx)
 }

@@ -33,12 +33,11 @@ func (d *direct) Describe(ctx context.Context, req *pb.DescribeRequest, opts ...
 	return d.BackendServiceClient.Describe(ctx, req, opts...)
 }
 
-func (*direct) Close()                                        {}
-func (*direct) Notes() []string                               { return nil }
-func (*direct) Progress() string                              { return "" }
-func (*direct) Confirmed(ctx context.Context) context.Context { return ctx }
+func (*direct) Close()           {}
+func (*direct) Notes() []string  { return nil }
+func (*direct) Progress() string { return "" }
 
-func (*direct) Confirmation(string) (string, bool) { return "", false }
+func (*direct) Confirmation(string) (string, func(context.Context) context.Context) { return "", nil }
 
 func (*direct) Canonical(_ string, arguments []byte) ([]byte, error) { return arguments, nil }
 

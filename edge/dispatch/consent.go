@@ -162,7 +162,8 @@ func (r *round) oblige(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if message, required := t.Owner.Confirmation(t.Proto.GetName()); required {
+	var message string
+	if message, r.declared = t.Owner.Confirmation(t.Proto.GetName()); r.declared != nil {
 		message = clipped(printable(message), maxDeclared)
 		r.obligations = append(r.obligations, policy.Declared(t.Owner.Name()+"/"+t.Proto.GetName(), message))
 	}

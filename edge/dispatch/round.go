@@ -49,6 +49,9 @@ type round struct {
 	// consent is what the round has of its obligations. confirmed is true once it has all that it requires.
 	consent   required
 	confirmed bool
+	// declared marks the context of a call whose user has confirmed what the service behind an adapter requires. It is nil if that
+	// requires nothing.
+	declared func(context.Context) context.Context
 	// has are the confirmations that the round has once confirmed is true.
 	has []agreed
 	// settled is true once the round has used the answer to the question of the round before.

@@ -131,8 +131,8 @@ func (r *round) runTool(ctx context.Context, check *catalog.ToolCheck) (mcp.Repl
 	if err := r.spend(entered); err != nil {
 		return mcp.Reply{}, r.chargeUnused(ctx, err)
 	}
-	if ctx = entered; r.confirmed {
-		ctx = t.Owner.Confirmed(ctx)
+	if ctx = entered; r.confirmed && r.declared != nil {
+		ctx = r.declared(ctx)
 	}
 	stream, err := t.Owner.Tools().CallTool(ctx, req)
 	if err != nil {

@@ -201,7 +201,8 @@ func TestConfirmation(t *testing.T) {
 	if a := e.call("wipe", `{"id":"x"}`); !a.result.GetIsError() || !strings.Contains(a.text(), "must confirm") || len(called) > 0 {
 		t.Errorf("without the user's answer: %v", a)
 	}
-	stream, err := e.tools.CallTool(e.adapter.Confirmed(t.Context()), &pb.CallToolRequest{Name: "wipe", ArgumentsJson: `{"id":"x"}`})
+	_, confirmed := e.adapter.Confirmation("wipe")
+	stream, err := e.tools.CallTool(confirmed(t.Context()), &pb.CallToolRequest{Name: "wipe", ArgumentsJson: `{"id":"x"}`})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,8 +210,8 @@ func TestConfirmation(t *testing.T) {
 		t.Errorf("confirmed: %v, %v", m, err)
 	}
 	for tool, want := range map[string]string{"wipe": "Really wipe it out?", "kind_walk": "", "nix": ""} {
-		if message, required := e.adapter.Confirmation(tool); message != want || required != (want != "") {
-			t.Errorf("%s: %q, %t", tool, message, required)
+		if message, confirmed := e.adapter.Confirmation(tool); message != want || (confirmed != nil) != (want != "") {
+			t.Errorf("%s: %q, %t", tool, message, confirmed != nil)
 		}
 	}
 }

@@ -2,25 +2,28 @@ package reflect
 
 import "context"
 
-// Confirmation returns what the user must confirm before each call of a tool, in the words of the service;
-// required is false if nothing.
-func (a *Adapter) Confirmation(tool string) (message string, required bool) {
+// Confirmation returns what the user must confirm before each call of a tool, in the words of the service. confirmed returns the context
+// of a call that the user has confirmed; it is nil if nothing must be confirmed.
+func (a *Adapter) Confirmation(tool string) (message string, confirmed func(context.Context) context.Context) {
 	m, _ := a.current()
 	if m == nil || m.methods[tool] == nil {
-		return "", false
+		return "", nil
 	}
 	ask := m.methods[tool].options.GetConfirm()
-	if message = ask.GetMessage(); ask != nil && message == "" {
+	if ask == nil {
+		return "", nil
+	}
+	if message = ask.GetMessage(); message == "" {
 		message = "Run “" + m.methods[tool].tool.Title + "”?"
 	}
-	return message, ask != nil
+	return message, withConfirmation
 }
 
 // confirmedKey is the key of a context of a call that the user has confirmed.
 type confirmedKey struct{}
 
-// Confirmed returns the context of a call that the user has confirmed.
-func (a *Adapter) Confirmed(ctx context.Context) context.Context {
+// withConfirmation returns the context of a call that the user has confirmed.
+func withConfirmation(ctx context.Context) context.Context {
 	return context.WithValue(ctx, confirmedKey{}, true)
 }
 
