@@ -144,13 +144,13 @@ func (a *App) wireEras() error {
 	}
 	limits := &a.cfg.Limits
 	a.tasks = tasks.New(a.dispatch, a.durable.Tasks, tasks.Options{
-		Challenges: a.access.Challenges,
-		Grace:      limits.TaskGrace, Lifetime: limits.TaskLifetime, TTL: limits.TaskTTL, Poll: limits.TaskPoll,
+		Challenges: a.access.Challenges, ServerInfo: a.dispatch.Catalog().ServerInfo,
+		Grace: limits.TaskGrace, Lifetime: limits.TaskLifetime, TTL: limits.TaskTTL, Poll: limits.TaskPoll,
 		Polls: limits.TaskPolls, PageSize: limits.PageSize, MaxRunning: limits.RunningTasks, MaxRunningPerPrincipal: limits.RunningTasksPerPrincipal,
 		MaxRounds: limits.Rounds, MaxAttempts: limits.Attempts, Heartbeat: min(limits.Lease/4, time.Second),
 		Replica: a.cfg.ReplicaName(), Recent: devTasks(a.dev), Memory: a.memory, Logger: a.log, Telemetry: a.telemetry,
 	})
-	a.stateful = stateful.New(a.tasks, open, stateful.Options{
+	a.stateful = stateful.New(a.tasks, a.dispatch.Catalog(), open, stateful.Options{
 		Challenges:  a.access.Challenges,
 		StreamAfter: limits.StreamAfter, KeepAlive: limits.KeepAlive,
 		SessionStale: limits.SessionStale, MaxRounds: limits.Rounds,
@@ -168,7 +168,7 @@ func (a *App) wireEras() error {
 	if err := a.stateful.SealWith(keys...); err != nil {
 		return err
 	}
-	a.stateless, err = stateless.New(a.tasks, stateless.Options{
+	a.stateless, err = stateless.New(a.tasks, a.dispatch.Catalog(), stateless.Options{
 		Keys: keys, MaxRounds: limits.Rounds, CallLifetime: limits.CallLifetime,
 		StreamAfter: limits.StreamAfter, KeepAlive: limits.KeepAlive, MaxListens: limits.ListensPerPrincipal,
 		MaxListenBytes:   int(limits.ListenBytes),

@@ -103,18 +103,18 @@ func TestPagesThatChangeHands(t *testing.T) {
 	const uri = "ui://dashboard"
 	a, b := paged("a", `{}`), paged("b", `{"ui":{"resourceUri":"`+uri+`"}}`)
 	d := start(t, Options{}, a, b)
-	before := d.Describe(t.Context(), rules(t, modern), "", mcp.Principal{}).Digest().Tools
+	before := d.catalog.Describe(t.Context(), rules(t, modern), "", mcp.Principal{}).Digest().Tools
 	if got := toolList(t, d); !strings.Contains(got, uri) {
 		t.Fatalf("got %s", got)
 	}
 	a.change(func() { a.resources = []*pb.Resource{{Uri: uri, Name: "p"}} })
 	await.Until(t, "the page to be a's", func() bool { return !strings.Contains(toolList(t, d), uri) })
-	if now := d.Describe(t.Context(), rules(t, modern), "", mcp.Principal{}).Digest().Tools; now == before {
+	if now := d.catalog.Describe(t.Context(), rules(t, modern), "", mcp.Principal{}).Digest().Tools; now == before {
 		t.Error("the digest of the tools is the same")
 	}
 	a.change(func() { a.resources = nil })
 	await.Until(t, "the page to be b's again", func() bool { return strings.Contains(toolList(t, d), uri) })
-	if now := d.Describe(t.Context(), rules(t, modern), "", mcp.Principal{}).Digest().Tools; now != before {
+	if now := d.catalog.Describe(t.Context(), rules(t, modern), "", mcp.Principal{}).Digest().Tools; now != before {
 		t.Error("the digest of the tools is not what it was")
 	}
 }

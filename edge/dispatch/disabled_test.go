@@ -276,7 +276,7 @@ func TestDisabledIsNoNewsWhenItEnds(t *testing.T) {
 func TestDisabledInstructions(t *testing.T) {
 	d := start(t, Options{Catalog: catalog.Options{Sets: wholeSet()}}, mixed())
 	instructions := func(set string) string {
-		return d.Describe(t.Context(), rules(t, modern), set, mcp.Principal{}).Instructions
+		return d.catalog.Describe(t.Context(), rules(t, modern), set, mcp.Principal{}).Instructions
 	}
 	for _, c := range []struct {
 		off       string
@@ -363,7 +363,7 @@ func TestDisabledKeepsCapabilities(t *testing.T) {
 	sets["page"] = &overlay.Set{Name: "page", Include: overlay.Selection{Tools: pattern.NewList([]string{"shown"})}}
 	d := start(t, Options{Catalog: catalog.Options{Sets: sets, Jitter: -1}}, f)
 	capabilities := func(version, set string) string {
-		return string(d.Describe(t.Context(), rules(t, version), set, mcp.Principal{}).Capabilities)
+		return string(d.catalog.Describe(t.Context(), rules(t, version), set, mcp.Principal{}).Capabilities)
 	}
 	for _, set := range []string{"", "s", "page"} {
 		for _, version := range []string{legacy, modern} {
@@ -386,7 +386,9 @@ func TestDisabledKeepsCapabilities(t *testing.T) {
 func TestDisabledKeepsOtherDigests(t *testing.T) {
 	d := start(t, Options{Catalog: catalog.Options{Sets: wholeSet(), Jitter: -1}}, mixed())
 	for _, set := range []string{"", "s"} {
-		digest := func() mcp.Digest { return d.Describe(t.Context(), rules(t, modern), set, mcp.Principal{}).Digest() }
+		digest := func() mcp.Digest {
+			return d.catalog.Describe(t.Context(), rules(t, modern), set, mcp.Principal{}).Digest()
+		}
 		before := digest()
 		d.Catalog().Disable(off("tool:one/shown"))
 		if now := digest(); now.Tools == before.Tools || now.Resources != before.Resources || now.Prompts != before.Prompts {

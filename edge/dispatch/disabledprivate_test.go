@@ -38,7 +38,7 @@ func TestDisabledPrivateLists(t *testing.T) {
 	if _, err := do(mcp.MethodResourcesRead, `{"uri":"x://unknown"}`); kindOf(t, err) == mcp.KindTimeout {
 		t.Errorf("an unknown resource: %v", err)
 	}
-	d.Describe(ctx, rules(t, modern), "", ann)
+	d.catalog.Describe(ctx, rules(t, modern), "", ann)
 	feed, err := d.Changes(ctx, "", ann, mcp.Filter{Tools: true, URIs: []string{"x://unknown"}})
 	if err != nil {
 		t.Fatal(err)

@@ -2,7 +2,6 @@ package dispatch
 
 import (
 	"context"
-	"encoding/json"
 	"log/slog"
 	"runtime"
 	"time"
@@ -103,16 +102,6 @@ func New(pool *backend.Pool, opts Options) *Dispatch {
 	pool.OnChange(func(b *backend.Backend, _ backend.Kinds) { d.sizes.changed(b, pool.Backends()) })
 	d.catalog = catalog.New(pool, opts.Catalog)
 	return d
-}
-
-// Describe implements the eras' Dispatcher.
-func (d *Dispatch) Describe(ctx context.Context, rules *revision.Rules, set string, p mcp.Principal) mcp.Description {
-	return d.catalog.Describe(ctx, rules, set, p)
-}
-
-// ServerInfo implements the eras' Dispatcher.
-func (d *Dispatch) ServerInfo(rules *revision.Rules, set string) json.RawMessage {
-	return d.catalog.ServerInfo(rules, set)
 }
 
 // Changes implements the eras' Dispatcher.

@@ -27,7 +27,7 @@ func TestExtensionsOfSeveralBackends(t *testing.T) {
 	c := &fake{name: "c", describe: describe(map[string]string{"io.modelcontextprotocol/ui": `{}`, "com.example/data": `{"v":2}`})}
 	d := start(t, Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, a, b, c)
 	for _, r := range revision.All() {
-		got := string(d.Describe(t.Context(), r, "", mcp.Principal{}).Capabilities)
+		got := string(d.catalog.Describe(t.Context(), r, "", mcp.Principal{}).Capabilities)
 		want := `,"extensions":{"com.example/data":{"v":1},"io.modelcontextprotocol/ui":{}}}`
 		if !r.Extensions {
 			want = `}`

@@ -247,7 +247,7 @@ func TestFilteredLists(t *testing.T) {
 	if got, _ := all(role("none")); len(got) != 0 {
 		t.Errorf("listed to one without rights: %q", got)
 	}
-	a, z := d.Describe(t.Context(), rules(t, modern), "", role("3")), d.Describe(t.Context(), rules(t, modern), "", role("4"))
+	a, z := d.catalog.Describe(t.Context(), rules(t, modern), "", role("3")), d.catalog.Describe(t.Context(), rules(t, modern), "", role("4"))
 	if a.Digest() == z.Digest() || a.Digest().Prompts != z.Digest().Prompts {
 		t.Errorf("digests %v and %v", a.Digest(), z.Digest())
 	}

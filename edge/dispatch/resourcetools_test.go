@@ -137,7 +137,7 @@ func TestResourceTools(t *testing.T) {
 			}
 		}
 	}
-	if got := string(d.Describe(t.Context(), rules(t, modern), "s", mcp.Principal{}).Capabilities); !strings.Contains(got, `"tools"`) || !strings.Contains(got, `"resources"`) {
+	if got := string(d.catalog.Describe(t.Context(), rules(t, modern), "s", mcp.Principal{}).Capabilities); !strings.Contains(got, `"tools"`) || !strings.Contains(got, `"resources"`) {
 		t.Errorf("the capabilities are %s", got)
 	}
 }

@@ -213,14 +213,14 @@ func TestViewsOfSetsAreKept(t *testing.T) {
 	if view() == first {
 		t.Error("another set has the same view")
 	}
-	about := d.Describe(t.Context(), rules(t, modern), "s", mcp.Principal{})
+	about := d.catalog.Describe(t.Context(), rules(t, modern), "s", mcp.Principal{})
 	if text := fmt.Sprintf("%s %s", about.ServerInfo, about.Capabilities); !strings.Contains(text, `"title":"T"`) || strings.Contains(text, "prompts") || strings.Contains(text, "skills") || about.Instructions != "" {
 		t.Errorf("the set is described as %s %q", text, about.Instructions)
 	}
 	if about.Public {
 		t.Error("the description of a set that not every caller may use may be shared")
 	}
-	whole := d.Describe(t.Context(), rules(t, modern), "", mcp.Principal{})
+	whole := d.catalog.Describe(t.Context(), rules(t, modern), "", mcp.Principal{})
 	if whole.Instructions != "Ask one." || whole.Digest() == about.Digest() {
 		t.Errorf("the root is described with %q and the digest %v", whole.Instructions, whole.Digest())
 	}
@@ -230,7 +230,7 @@ func TestViewsOfSetsAreKept(t *testing.T) {
 func TestSetsOfWithheldBackends(t *testing.T) {
 	set := &overlay.Set{Name: "s", Include: overlay.Selection{Backends: pattern.NewList([]string{"one"})}}
 	d := start(t, Options{Catalog: catalog.Options{Overlay: overlay.New(overlay.Entries{Withheld: []string{"one"}}), Sets: overlay.Sets{"s": set}}}, mixed())
-	if about := d.Describe(t.Context(), rules(t, modern), "s", mcp.Principal{}); about.Instructions != "" {
+	if about := d.catalog.Describe(t.Context(), rules(t, modern), "s", mcp.Principal{}); about.Instructions != "" {
 		t.Errorf("the instructions are %q", about.Instructions)
 	}
 }

@@ -48,13 +48,13 @@ func TestSchemasOfSets(t *testing.T) {
 					}
 				}
 			}
-			before := d.Describe(t.Context(), rules(t, modern), "s", mcp.Principal{}).Digest()
+			before := d.catalog.Describe(t.Context(), rules(t, modern), "s", mcp.Principal{}).Digest()
 			other := overlay.SchemasPortable
 			if !shows {
 				other = overlay.SchemasFull
 			}
 			d.catalog.Exchange(nil, inForm(other, false), func() {}, false)
-			if after := d.Describe(t.Context(), rules(t, modern), "s", mcp.Principal{}).Digest(); after.Tools == before.Tools || after.Prompts != before.Prompts {
+			if after := d.catalog.Describe(t.Context(), rules(t, modern), "s", mcp.Principal{}).Digest(); after.Tools == before.Tools || after.Prompts != before.Prompts {
 				t.Errorf("%s: in another form the digests are %v, before %v", name, after, before)
 			}
 			d.catalog.Exchange(nil, inForm(schemas, true), func() {}, false)
@@ -134,7 +134,7 @@ func TestDigestsOfForms(t *testing.T) {
 		f := &fake{name: "one", tools: []*pb.Tool{{Name: "seek", InputSchemaJson: seekSchema}}}
 		d := start(t, Options{Catalog: catalog.Options{Jitter: -1, Sets: inForm(overlay.SchemasFull, false)}}, f)
 		digest := func(set string) mcp.Digest {
-			return d.Describe(t.Context(), rules(t, modern), set, mcp.Principal{}).Digest()
+			return d.catalog.Describe(t.Context(), rules(t, modern), set, mcp.Principal{}).Digest()
 		}
 		digest(first)
 		got[i] = [2]mcp.Digest{digest("s"), digest("")}

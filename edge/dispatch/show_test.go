@@ -139,7 +139,7 @@ func TestHeadersOfShownSchemas(t *testing.T) {
 func TestTheFormIsInTheDigest(t *testing.T) {
 	digest := func(full bool) mcp.Digest {
 		d := start(t, Options{}, &fake{name: "one", full: full, tools: []*pb.Tool{{Name: "seek", InputSchemaJson: seekSchema}}})
-		return d.Describe(t.Context(), rules(t, modern), "", mcp.Principal{}).Digest()
+		return d.catalog.Describe(t.Context(), rules(t, modern), "", mcp.Principal{}).Digest()
 	}
 	portable, full := digest(false), digest(true)
 	if portable.Tools == full.Tools || portable != digest(false) {

@@ -100,7 +100,7 @@ func TestSkillsOfSeveralBackends(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	for _, r := range revision.All() {
-		got := string(d.Describe(t.Context(), r, "", mcp.Principal{}).Capabilities)
+		got := string(d.catalog.Describe(t.Context(), r, "", mcp.Principal{}).Capabilities)
 		if strings.Contains(got, `"extensions":{"io.modelcontextprotocol/skills":{"directoryRead":true}}`) != r.Stateless || strings.Contains(got, "skills") != r.Stateless {
 			t.Errorf("%s: %s", r.Version, got)
 		}
@@ -142,7 +142,7 @@ func TestSkillsWithForeignFiles(t *testing.T) {
 // Directories are announced and readable only if all backends with skills have them.
 func TestSkillsWithoutDirectories(t *testing.T) {
 	d := start(t, Options{}, skilled("a", true, "skill://one/SKILL.md"), skilled("b", false))
-	if got := string(d.Describe(t.Context(), rules(t, modern), "", mcp.Principal{}).Capabilities); !strings.Contains(got, `"io.modelcontextprotocol/skills":{}`) {
+	if got := string(d.catalog.Describe(t.Context(), rules(t, modern), "", mcp.Principal{}).Capabilities); !strings.Contains(got, `"io.modelcontextprotocol/skills":{}`) {
 		t.Errorf("got %s", got)
 	}
 	if got := ask(t, d, mcp.MethodDirectoryRead, `{"uri":"skill://one"}`); got != "no backend serves resources/directory/read" {
@@ -154,7 +154,7 @@ func TestSkillsWithoutDirectories(t *testing.T) {
 			t.Errorf("got %s", got)
 		}
 	}
-	if got := string(none.Describe(t.Context(), rules(t, modern), "", mcp.Principal{}).Capabilities); strings.Contains(got, "extensions") {
+	if got := string(none.catalog.Describe(t.Context(), rules(t, modern), "", mcp.Principal{}).Capabilities); strings.Contains(got, "extensions") {
 		t.Errorf("got %s", got)
 	}
 }

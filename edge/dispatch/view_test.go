@@ -67,7 +67,7 @@ func TestDescribe(t *testing.T) {
 	b := &fake{name: "beta", services: "r", describe: &pb.DescribeResponse{Instructions: "Use B."},
 		onComplete: func(string, string, string) ([]string, error) { return nil, nil }}
 	d := start(t, Options{Catalog: catalog.Options{Name: "edge", Version: "9", Title: "The edge"}}, a, b)
-	got := d.Describe(t.Context(), rules(t, modern), "", mcp.Principal{})
+	got := d.catalog.Describe(t.Context(), rules(t, modern), "", mcp.Principal{})
 	if s := string(got.ServerInfo); s != `{"name":"edge","version":"9","title":"The edge"}` {
 		t.Errorf("serverInfo %s", s)
 	}
@@ -83,7 +83,7 @@ func TestDescribe(t *testing.T) {
 
 	alone := start(t, Options{}, &fake{name: "solo", describe: &pb.DescribeResponse{Instructions: "Just me."},
 		cache: &pb.CacheHint{Ttl: durationpb.New(time.Second), Scope: pb.CacheScope_CACHE_SCOPE_PUBLIC}})
-	one := alone.Describe(t.Context(), rules(t, modern), "", mcp.Principal{})
+	one := alone.catalog.Describe(t.Context(), rules(t, modern), "", mcp.Principal{})
 	if one.Instructions != "Just me." || one.TTL != 1000 || !one.Public {
 		t.Errorf("got %+v", one)
 	}
@@ -91,7 +91,7 @@ func TestDescribe(t *testing.T) {
 
 func TestDigestIsOfTheContent(t *testing.T) {
 	describe := func(fakes ...*fake) mcp.Digest {
-		return start(t, Options{}, fakes...).Describe(t.Context(), rules(t, modern), "", mcp.Principal{}).Digest()
+		return start(t, Options{}, fakes...).catalog.Describe(t.Context(), rules(t, modern), "", mcp.Principal{}).Digest()
 	}
 	mk := func(n int) *fake { return &fake{name: "a", tools: tools(0, n), prompts: []*pb.Prompt{{Name: "p"}}} }
 	one, same, other := describe(mk(3)), describe(mk(3)), describe(mk(4))
@@ -218,7 +218,7 @@ func TestPrivateListsThatCannotBeRead(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if got := d.Describe(t.Context(), rules(t, modern), "", ann); got.TTL != 0 || !strings.Contains(string(got.Capabilities), `"tools"`) {
+	if got := d.catalog.Describe(t.Context(), rules(t, modern), "", ann); got.TTL != 0 || !strings.Contains(string(got.Capabilities), `"tools"`) {
 		t.Errorf("got %+v", got)
 	}
 }

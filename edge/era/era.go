@@ -9,13 +9,16 @@ import (
 	"github.com/mcpedge/mcpedge/edge/revision"
 )
 
-// Dispatcher is the stage behind an era. Safe for concurrent use.
-type Dispatcher interface {
-	// Describe describes the edge, for the handshake and for discovery. set is the caller's set;
-	// empty means the root.
+// Describer describes the edge. Safe for concurrent use. A set is that of the caller; empty means the root.
+type Describer interface {
+	// Describe describes the edge, for the handshake and for discovery. It may wait for a caller's own lists.
 	Describe(ctx context.Context, rules *revision.Rules, set string, p mcp.Principal) mcp.Description
 	// ServerInfo returns the member of what Describe returns, at once.
 	ServerInfo(rules *revision.Rules, set string) json.RawMessage
+}
+
+// Dispatcher is the stage behind an era. Safe for concurrent use.
+type Dispatcher interface {
 	// Resolve looks up the object that a request names, and applies rules and scopes. An error is
 	// the request's response, a *mcp.Error, and the only error that may request other credentials.
 	// The target is never nil; beside an error it has the known part. Resolve may wait for a

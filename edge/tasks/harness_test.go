@@ -95,8 +95,9 @@ func (w *world) replica(adjust ...func(*Options)) *replica {
 	w.t.Helper()
 	r := &replica{w: w}
 	o := Options{
-		Polls:     100_000, // A test that awaits a task polls it continuously.
-		Heartbeat: 50 * time.Millisecond, Grace: 100 * time.Millisecond, TTL: time.Minute, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Polls:      100_000, // A test that awaits a task polls it continuously.
+		ServerInfo: serverInfo,
+		Heartbeat:  50 * time.Millisecond, Grace: 100 * time.Millisecond, TTL: time.Minute, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}
 	for _, fn := range adjust {
 		fn(&o)
@@ -227,11 +228,7 @@ func (b *backend) gate(name string) chan struct{} {
 	return b.gates[name]
 }
 
-func (b *backend) Describe(context.Context, *revision.Rules, string, mcp.Principal) mcp.Description {
-	return mcp.Description{}
-}
-
-func (b *backend) ServerInfo(*revision.Rules, string) json.RawMessage {
+func serverInfo(*revision.Rules, string) json.RawMessage {
 	return json.RawMessage(`{"name":"t","version":"1"}`)
 }
 

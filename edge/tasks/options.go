@@ -2,11 +2,13 @@ package tasks
 
 import (
 	"cmp"
+	"encoding/json"
 	"log/slog"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
@@ -40,6 +42,8 @@ type Options struct {
 	// Recent is how many tasks Tasks.Recent keeps of those that this replica makes, runs or gets
 	// requests for; 0 disables it.
 	Recent int
+	// ServerInfo returns the description of the edge in a set, for results in revisions without sessions. nil returns an empty object.
+	ServerInfo func(rules *revision.Rules, set string) json.RawMessage
 	// Memory is charged with the memory of the tasks that run here; nil disables the charge.
 	Memory *budget.Budget
 	// Challenges reports whether tasks/result may be answered with a challenge for other
@@ -58,6 +62,9 @@ func (o Options) withDefaults() Options {
 	o.MaxRunning, o.MaxRunningPerPrincipal = cmp.Or(o.MaxRunning, 1024), cmp.Or(o.MaxRunningPerPrincipal, 100)
 	o.MaxAttempts = cmp.Or(o.MaxAttempts, mcp.DefaultAttempts)
 	o.Logger = cmp.Or(o.Logger, slog.Default())
+	if o.ServerInfo == nil {
+		o.ServerInfo = func(*revision.Rules, string) json.RawMessage { return json.RawMessage("{}") }
+	}
 	return o
 }
 

@@ -43,7 +43,7 @@ func (t *Tasks) complete(rules *revision.Rules, c *mcp.Call, kind string, member
 		dst = append(append(dst, members...), ',')
 	}
 	dst = append(dst, `"_meta":{"`+mcp.MetaServerInfo+`":`...)
-	dst = append(dst, t.ServerInfo(rules, c.Set)...)
+	dst = append(dst, t.o.ServerInfo(rules, c.Set)...)
 	return mcp.Reply{Result: append(dst, '}', '}')}
 }
 

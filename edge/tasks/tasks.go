@@ -2,7 +2,6 @@ package tasks
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -112,16 +111,6 @@ func (t *Tasks) Close() {
 	t.work.Close()
 	t.turns.close()
 	t.calls.Close()
-}
-
-// Describe implements era.Dispatcher.
-func (t *Tasks) Describe(ctx context.Context, rules *revision.Rules, set string, p mcp.Principal) mcp.Description {
-	return t.next.Describe(ctx, rules, set, p)
-}
-
-// ServerInfo implements era.Dispatcher.
-func (t *Tasks) ServerInfo(rules *revision.Rules, set string) json.RawMessage {
-	return t.next.ServerInfo(rules, set)
 }
 
 // Resolve implements era.Dispatcher. A request about tasks has no target to resolve.

@@ -31,7 +31,10 @@ type backend struct {
 
 type tool func(ctx context.Context, c *mcp.Call, sink mcp.Sink) (mcp.Reply, error)
 
-var _ era.Dispatcher = (*backend)(nil)
+var (
+	_ era.Dispatcher = (*backend)(nil)
+	_ era.Describer  = (*backend)(nil)
+)
 
 func newBackend() *backend {
 	b := &backend{feeds: map[*feed]struct{}{}, tools: map[string]tool{}}

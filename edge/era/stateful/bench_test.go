@@ -27,7 +27,7 @@ func hotPath(t testing.TB) func() {
 	be.tools["echo"] = func(context.Context, *mcp.Call, mcp.Sink) (mcp.Reply, error) {
 		return mcp.Reply{Result: []byte(`{"content":[]}`)}, nil
 	}
-	e := New(quiet{be}, func(h medium.Hooks) medium.Store { return m.Store("a", h) }, Options{})
+	e := New(quiet{be}, be, func(h medium.Hooks) medium.Store { return m.Store("a", h) }, Options{})
 	t.Cleanup(e.Close)
 	ctx := t.Context()
 	d := &discard{}

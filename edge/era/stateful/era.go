@@ -21,6 +21,7 @@ import (
 type Era struct {
 	addresses *addresses
 	dispatch  era.Dispatcher
+	server    era.Describer
 	store     medium.Store
 	o         Options
 	log       *slog.Logger
@@ -51,11 +52,11 @@ type Era struct {
 
 var _ era.Stateful = (*Era)(nil)
 
-// New makes an Era on the store that open returns. open gets the Era's hooks, which may be called
+// New makes an Era on the store that open returns. server describes the edge. open gets the Era's hooks, which may be called
 // from then on. New starts no goroutine: without Start nothing is revalidated or taken over. The
 // caller owns the store, which must outlive Close.
-func New(d era.Dispatcher, open func(medium.Hooks) medium.Store, o Options) *Era {
-	e := &Era{dispatch: d, o: o.withDefaults(), draw: drawID}
+func New(d era.Dispatcher, server era.Describer, open func(medium.Hooks) medium.Store, o Options) *Era {
+	e := &Era{dispatch: d, server: server, o: o.withDefaults(), draw: drawID}
 	e.log = e.o.Logger
 	e.returns.Store(1)
 	e.addresses = newAddresses(e.o.MaxSessionsPerAddress, e.o.SessionTTL)

@@ -38,7 +38,7 @@ func (e *Era) initialize(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Mess
 	}
 	rules := revision.Negotiate(sess.Version)
 	sess.Version = rules.Version
-	desc := e.dispatch.Describe(ctx, rules, in.Set, in.Principal)
+	desc := e.server.Describe(ctx, rules, in.Set, in.Principal)
 	sess.Digest = desc.Digest()
 	id, rec := sess.ID, (*record)(nil)
 	if seals {

@@ -211,7 +211,7 @@ func inLimits(t *testing.T, o Options, l state.Limits, test func(t *testing.T, w
 
 // era makes a replica. f injects faults into its store; nil injects none.
 func (w *world) era(id string, o Options, f *faults) *Era {
-	return New(w.backend, func(h medium.Hooks) medium.Store {
+	return New(w.backend, w.backend, func(h medium.Hooks) medium.Store {
 		s := w.medium.Store(id, h)
 		if f == nil {
 			return s

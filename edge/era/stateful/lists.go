@@ -41,7 +41,7 @@ func (e *Era) serveLists(ctx context.Context, s *localSession, rec *record, who 
 		return
 	}
 	s.served.Store(&servedLists{
-		digest: e.dispatch.Describe(ctx, rec.rules, rec.Set, *who).Digest(), who: *who, until: time.Now().Add(servedFor),
+		digest: e.server.Describe(ctx, rec.rules, rec.Set, *who).Digest(), who: *who, until: time.Now().Add(servedFor),
 	})
 }
 
@@ -65,7 +65,7 @@ func (e *Era) watchServed(ctx context.Context, sessions []*localSession) {
 			}
 			l = &next
 		}
-		if e.dispatch.Describe(ctx, rec.rules, rec.Set, l.who).Digest() == l.digest || !s.served.CompareAndSwap(l, nil) {
+		if e.server.Describe(ctx, rec.rules, rec.Set, l.who).Digest() == l.digest || !s.served.CompareAndSwap(l, nil) {
 			continue
 		}
 		if _, err := e.update(ctx, s, state.Patch{Digest: &l.digest}); err == nil {
@@ -84,6 +84,6 @@ func (e *Era) listsServed(s *localSession) {
 // relist sends the changes between the lists of the session's record and those that are here.
 func (w *standalone) relist() error {
 	rec := w.s.rec.Load()
-	now := w.e.dispatch.Describe(w.ctx, rec.rules, rec.Set, *w.a.principal.Load()).Digest()
+	now := w.e.server.Describe(w.ctx, rec.rules, rec.Set, *w.a.principal.Load()).Digest()
 	return w.send(w.ctx, listChanges(rec.Digest, now))
 }

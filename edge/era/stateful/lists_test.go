@@ -41,7 +41,7 @@ func TestListsOfALaggingReplica(t *testing.T) {
 	const changed = `"notifications/tools/list_changed"`
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		late := &lagging{backend: w.backend}
-		w.b.dispatch = late
+		w.b.server = late
 		list := `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
 		notified := func(x *client) int { return strings.Count(strings.Join(x.messages(), "\n"), changed) }
 		want := func(what string, x *client, n int) {

@@ -184,7 +184,7 @@ type standalone struct {
 // subscription once it is watched again.
 func (w *standalone) greet(ctx context.Context) error {
 	rec := w.s.rec.Load()
-	now := w.e.dispatch.Describe(ctx, rec.rules, rec.Set, *w.a.principal.Load()).Digest()
+	now := w.e.server.Describe(ctx, rec.rules, rec.Set, *w.a.principal.Load()).Digest()
 	if err := w.send(ctx, listChanges(rec.Digest, now)); err != nil {
 		return err
 	}
@@ -293,7 +293,7 @@ func (w *standalone) send(ctx context.Context, changes []mcp.Change) error {
 	var now mcp.Digest
 	if lists {
 		// The digest is taken before the client is notified: a change in between is reported again.
-		now = w.e.dispatch.Describe(ctx, rec.rules, rec.Set, *w.a.principal.Load()).Digest()
+		now = w.e.server.Describe(ctx, rec.rules, rec.Set, *w.a.principal.Load()).Digest()
 	}
 	for _, c := range changes {
 		var params []byte

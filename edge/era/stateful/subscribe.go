@@ -18,7 +18,7 @@ func (e *Era) subscribe(ctx context.Context, in *mcp.Incoming, s *localSession, 
 	if err != nil {
 		return err
 	}
-	if !subscribes(e.dispatch.Describe(ctx, rec.rules, rec.Set, in.Principal).Capabilities) {
+	if !subscribes(e.server.Describe(ctx, rec.rules, rec.Set, in.Principal).Capabilities) {
 		return mcp.Errorf(mcp.KindMethodNotFound, "resources cannot be subscribed to here: the capability is not advertised")
 	}
 	// The watch of the check stays open until the stream's own watch is in force.

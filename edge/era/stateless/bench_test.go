@@ -18,7 +18,8 @@ func (discard) Open() (mcp.Stream, error) { panic("a direct call was opened") }
 // hotPath returns a function that runs a call with a direct response, including the parsing of the
 // body.
 func hotPath(t testing.TB) func() {
-	e, err := New(&fakeDispatch{call: complete}, Options{})
+	d := &fakeDispatch{call: complete}
+	e, err := New(d, d, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

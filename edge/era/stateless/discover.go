@@ -14,7 +14,7 @@ import (
 // the stateful era.
 func (e *Era) discover(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, rules *revision.Rules, params *mcp.Params, out mcp.Outgoing) {
 	ctx, op := e.observe(ctx, in, msg, rules, params)
-	d := e.dispatch.Describe(ctx, rules, in.Set, in.Principal)
+	d := e.server.Describe(ctx, rules, in.Set, in.Principal)
 	body := append([]byte(nil), `{"supportedVersions":[`...)
 	for i, v := range revision.Supported() {
 		if i > 0 {
@@ -44,7 +44,7 @@ func (e *Era) discover(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Messag
 // appendMeta renders the `_meta` of a result of the era's own: the server's info, and for a
 // subscription its id.
 func (e *Era) appendMeta(dst []byte, rules *revision.Rules, set string, subscription jsonrpc.ID) []byte {
-	return appendMeta(dst, e.dispatch.ServerInfo(rules, set), subscription)
+	return appendMeta(dst, e.server.ServerInfo(rules, set), subscription)
 }
 
 func appendMeta(dst []byte, serverInfo []byte, subscription jsonrpc.ID) []byte {

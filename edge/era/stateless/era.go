@@ -74,6 +74,7 @@ func (o Options) withDefaults() Options {
 // Era serves the stateless era. Safe for concurrent use.
 type Era struct {
 	dispatch era.Dispatcher
+	server   era.Describer
 	opts     Options
 	sealer   *sealer
 	listens  *listens
@@ -91,14 +92,14 @@ type Era struct {
 
 var _ era.Stateless = (*Era)(nil)
 
-// New makes the era. It fails if a key does not have 32 bytes.
-func New(d era.Dispatcher, o Options) (*Era, error) {
+// New makes the era. server describes the edge. New fails if a key does not have 32 bytes.
+func New(d era.Dispatcher, server era.Describer, o Options) (*Era, error) {
 	o = o.withDefaults()
 	s, err := newSealer(o.Keys)
 	if err != nil {
 		return nil, err
 	}
-	e := &Era{dispatch: d, opts: o, sealer: s, listens: newListens(o.MaxListens, o.MaxListenBytes)}
+	e := &Era{dispatch: d, server: server, opts: o, sealer: s, listens: newListens(o.MaxListens, o.MaxListenBytes)}
 	e.draining, e.drain = context.WithCancel(context.Background())
 	return e, nil
 }

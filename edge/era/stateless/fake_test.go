@@ -22,7 +22,10 @@ type fakeDispatch struct {
 	feed *fakeFeed
 }
 
-var _ era.Dispatcher = (*fakeDispatch)(nil)
+var (
+	_ era.Dispatcher = (*fakeDispatch)(nil)
+	_ era.Describer  = (*fakeDispatch)(nil)
+)
 
 func (f *fakeDispatch) Describe(context.Context, *revision.Rules, string, mcp.Principal) mcp.Description {
 	return mcp.Description{ServerInfo: json.RawMessage(`{"name":"t","version":"1"}`), Capabilities: json.RawMessage(`{"tools":{}}`), Instructions: "be kind"}
@@ -137,7 +140,7 @@ func request(method, params string) (body string, header http.Header) {
 
 func newEra(t *testing.T, d *fakeDispatch, o Options) *Era {
 	t.Helper()
-	e, err := New(d, o)
+	e, err := New(d, d, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -131,7 +131,7 @@ func TestSessionlessRules(t *testing.T) {
 		d := &ruled{fakeDispatch: &fakeDispatch{call: func(context.Context, *mcp.Call, mcp.Sink) (mcp.Reply, error) {
 			return mcp.Reply{Result: json.RawMessage(`{}`)}, nil
 		}}}
-		e, err := New(d, Options{})
+		e, err := New(d, d, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
