@@ -128,7 +128,7 @@ func (a *App) wireDispatch() error {
 	o.Hooks = a.hooks.Load
 	o.Catalog.Sets = a.current.Load().Overlays()
 	if a.quotas != nil || a.audit != nil || a.access.Policy() != nil {
-		o.Access = func() dispatch.Decider { return a.access.InForce() }
+		o.Access = a.access.InForce
 	}
 	a.dispatch = dispatch.New(a.pool, o)
 	a.disabled = disabled.New(disabled.Options{Store: a.durable.disabled, Logger: a.log})

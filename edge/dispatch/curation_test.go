@@ -63,7 +63,7 @@ func TestCurationChangesNoDecision(t *testing.T) {
 		}
 		fakes = append(fakes, f)
 	}
-	d := start(t, Options{Catalog: catalog.Options{Jitter: -1}, Access: func() Decider { return in.Load().InForce() }}, fakes...)
+	d := start(t, Options{Catalog: catalog.Options{Jitter: -1}, Access: func() *access.Decider { return in.Load().InForce() }}, fakes...)
 	refused, allowed := 0, 0
 	rapid.Check(t, func(r *rapid.T) {
 		o, names, stricter := drawnOverlay(r)

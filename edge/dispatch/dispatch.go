@@ -13,7 +13,6 @@ import (
 	"github.com/mcpedge/mcpedge/edge/hook"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/once"
-	"github.com/mcpedge/mcpedge/edge/policy"
 	"github.com/mcpedge/mcpedge/edge/redact"
 	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
@@ -29,7 +28,7 @@ type Options struct {
 	ArgumentValues int
 	// Access returns what decides now which calls are allowed: equal results (==) decide alike. A
 	// round is decided by the result of when its view of the catalog was made. nil allows all.
-	Access func() Decider
+	Access func() *access.Decider
 	// Hooks returns the hooks that check rounds now. A chain that was replaced may be closed. nil, and a nil chain, check nothing.
 	Hooks func() *hook.Chain
 	// Confirmations remembers used confirmations. nil keeps them in memory.
@@ -46,26 +45,6 @@ type Options struct {
 }
 
 const defaultArguments = 50_000
-
-// Decider decides which calls are allowed. It does not change, and is safe for concurrent use.
-type Decider interface {
-	catalog.Visibility
-	// Decide is the first stage of the decision on a round: it applies rules and scopes to the
-	// existing object that a request names, or to nothing if t is nil. It does not block. The Permit runs the later stages, which may
-	// block. The error is a *mcp.Error, the error of args, or policy.ErrHidden if the request must end as if the object did not exist.
-	Decide(ctx context.Context, rules *revision.Rules, call *mcp.Call, t *policy.Target, args policy.Arguments) (access.Permit, error)
-	// DecideTask runs both stages for a request that names a task, whose tool is the target.
-	DecideTask(ctx context.Context, rules *revision.Rules, call *mcp.Call, task *mcp.TaskCall, t *policy.Target, args policy.Arguments) error
-	// Restricts reports whether Decide may deny one caller what it allows another. If so, results
-	// must not be shared between callers.
-	Restricts() bool
-	// Disabled records that a request for something of a backend is refused because an operator has disabled it, and returns err,
-	// or the error of the audit.
-	Disabled(ctx context.Context, call *mcp.Call, backend string, err error) error
-	// Lacking completes an error with which the backend of a call requests the scopes of the
-	// error's Challenge. It may change e.
-	Lacking(rules *revision.Rules, call *mcp.Call, e *mcp.Error)
-}
 
 // Dispatch runs the rounds of requests at the backends of a pool. It is safe for concurrent use. It
 // has no goroutines between rounds and needs no Close: it ends with the pool and its feeds.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/mcpedge/mcpedge/edge/access"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/policy"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
@@ -85,8 +86,8 @@ func (r *round) allow(ctx context.Context) error {
 }
 
 // decider returns what decides about the round. nil allows it.
-func (r *round) decider() Decider {
-	decider, _ := r.named.Access.(Decider)
+func (r *round) decider() *access.Decider {
+	decider, _ := r.named.Access.(*access.Decider)
 	return decider
 }
 

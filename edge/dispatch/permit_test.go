@@ -1,9 +1,7 @@
 package dispatch
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -23,7 +21,6 @@ import (
 	"github.com/mcpedge/mcpedge/edge/access"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/policy"
-	"github.com/mcpedge/mcpedge/edge/revision"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
@@ -39,13 +36,13 @@ func control(t testing.TB, s policy.Settings) *access.Control {
 }
 
 // decider returns Options.Access for a policy.
-func decider(t testing.TB, s policy.Settings) func() Decider {
+func decider(t testing.TB, s policy.Settings) func() *access.Decider {
 	t.Helper()
 	return by(control(t, s))
 }
 
 // by returns Options.Access for a Control.
-func by(c *access.Control) func() Decider { return func() Decider { return c.InForce() } }
+func by(c *access.Control) func() *access.Decider { return c.InForce }
 
 // everything returns a backend with each kind of named object.
 func everything() *fake {
@@ -258,7 +255,7 @@ func TestFilteredLists(t *testing.T) {
 func TestCacheScopeUnderPolicy(t *testing.T) {
 	when := policy.Rule{Name: "own", Then: policy.Allow, When: `principal.roles.exists(r, r == "reader")`}
 	for name, c := range map[string]struct {
-		access func() Decider
+		access func() *access.Decider
 		want   string
 	}{
 		"no policy":    {nil, "public"},
@@ -414,24 +411,6 @@ func TestNothingPassesThePolicy(t *testing.T) {
 			}
 		}
 	}
-}
-
-// An error of the decision is the request's error.
-func TestAccessFails(t *testing.T) {
-	d := start(t, Options{Access: func() Decider { return failing{by(access.New(access.Options{}))()} }}, everything())
-	for i := range named {
-		if _, err := d.Call(t.Context(), rules(t, modern), about(t, i, "one", mcp.Principal{}), nil); !errors.Is(err, errFailing) {
-			t.Errorf("%s: %v", named[i].params, err)
-		}
-	}
-}
-
-var errFailing = errors.New("failing")
-
-type failing struct{ Decider }
-
-func (failing) Decide(context.Context, *revision.Rules, *mcp.Call, *policy.Target, policy.Arguments) (access.Permit, error) {
-	return access.Permit{}, errFailing
 }
 
 // Rules and the backend see the same arguments: an optional null member is absent for both.

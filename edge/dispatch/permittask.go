@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/catalog"
 
+	"github.com/mcpedge/mcpedge/edge/access"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/policy"
 	"github.com/mcpedge/mcpedge/edge/revision"
@@ -45,7 +46,7 @@ func (d *Dispatch) PermitTask(ctx context.Context, rules *revision.Rules, call *
 		}
 		return r.toolArguments()
 	}
-	err = known.(Decider).DecideTask(ctx, rules, call, &once, &target, args)
+	err = known.(*access.Decider).DecideTask(ctx, rules, call, &once, &target, args)
 	for errors.Is(err, policy.ErrReplaced) {
 		err = d.opts.Access().DecideTask(ctx, rules, call, &once, &target, args)
 	}
