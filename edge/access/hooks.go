@@ -10,7 +10,10 @@ import (
 
 // Hooked records what hooks decided about a call, or about what its backend returned, of which at least one did not pass it. It returns
 // err, the error of the hook that refuses, or the error of the audit if that cannot be recorded.
-func (x *Decider) Hooked(ctx context.Context, call *mcp.Call, backend string, made []hook.Decision, err error) error {
+func (p *Permit) Hooked(ctx context.Context, call *mcp.Call, made []hook.Decision, err error) error {
+	if p.by == nil {
+		return err
+	}
 	v := audit.Verdict{Effect: audit.Allow, By: audit.ByHook}
 	var hooks []audit.Hook
 	for i := range made {
@@ -23,5 +26,5 @@ func (x *Decider) Hooked(ctx context.Context, call *mcp.Call, backend string, ma
 		}
 		hooks = append(hooks, audit.Hook{Name: d.Name, On: d.On.String(), Outcome: d.Outcome.String(), Reason: d.Reason, Would: d.Would})
 	}
-	return x.c.record(ctx, call, backend, details{hooks: hooks}, v, err)
+	return p.by.c.record(ctx, call, p.backend, details{hooks: hooks}, v, err)
 }

@@ -17,13 +17,6 @@ import (
 	hookv1 "github.com/mcpedge/mcpedge/gen/mcpedge/hook/v1"
 )
 
-// hookRecorder is a Decider that records what hooks decide.
-type hookRecorder interface {
-	// Hooked records what hooks decided about a round at one point, which one of them that is not in audit mode did not simply pass. It
-	// returns err, or the error of the audit if that cannot be recorded.
-	Hooked(ctx context.Context, call *mcp.Call, backend string, made []hook.Decision, err error) error
-}
-
 // hooking is what a round needs for its hooks.
 type hooking struct {
 	chain *hook.Chain
@@ -112,10 +105,7 @@ func (r *round) at(p hook.Point, ask func(*hook.Hook) (hook.Decision, error)) er
 	if !slices.ContainsFunc(made, func(d hook.Decision) bool { return d.Outcome != hook.Passed && !d.Would }) {
 		return nil
 	}
-	if recorder, ok := r.named.Access.(hookRecorder); ok {
-		return recorder.Hooked(r.hooks.ctx, before, r.target.Backend, made, refused)
-	}
-	return refused
+	return r.allowed.Hooked(r.hooks.ctx, before, made, refused)
 }
 
 // refusedBy returns the error of a round that a hook refuses.
