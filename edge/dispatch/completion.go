@@ -8,7 +8,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
-	"github.com/mcpedge/mcpedge/edge/redact"
 	"github.com/mcpedge/mcpedge/edge/translate"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
@@ -32,7 +31,7 @@ func (r *round) completePrompt(ctx context.Context, c *translate.Completion) (mc
 		return mcp.Reply{}, err
 	}
 	if silent || !r.named.Completes {
-		return r.suggest(nil, nil, false)
+		return suggestions{}.render(r)
 	}
 	about, err := translate.Context(r.call)
 	if err != nil {
@@ -54,11 +53,7 @@ func (r *round) completePrompt(ctx context.Context, c *translate.Completion) (mc
 		return r.noSuggestion(ctx, err)
 	}
 	r.received(out)
-	values, err := r.hookValues(out.GetValues())
-	if err != nil {
-		return mcp.Reply{}, err
-	}
-	return r.suggest(values, out.Total, out.GetHasMore())
+	return r.finish(suggestions{out.GetValues(), out.Total, out.GetHasMore()})
 }
 
 func (r *round) completeTemplate(ctx context.Context, c *translate.Completion) (mcp.Reply, error) {
@@ -67,7 +62,7 @@ func (r *round) completeTemplate(ctx context.Context, c *translate.Completion) (
 		return mcp.Reply{}, err
 	}
 	if t == nil || !r.named.Completes { // a plain URI has no variables
-		return r.suggest(nil, nil, false)
+		return suggestions{}.render(r)
 	}
 	about, err := translate.Context(r.call)
 	if err != nil {
@@ -94,10 +89,7 @@ func (r *round) completeTemplate(ctx context.Context, c *translate.Completion) (
 	if len(values) < len(given) {
 		out.Total = nil // It counts hidden values.
 	}
-	if values, err = r.hookValues(values); err != nil {
-		return mcp.Reply{}, err
-	}
-	return r.suggest(values, out.Total, out.GetHasMore() || len(given) < len(out.GetValues()))
+	return r.finish(suggestions{values, out.Total, out.GetHasMore() || len(given) < len(out.GetValues())})
 }
 
 // maxSuggestions bounds the suggested values that are compared with the catalog. The result has
@@ -108,18 +100,7 @@ const maxSuggestions = 1000
 func (r *round) noSuggestion(ctx context.Context, err error) (mcp.Reply, error) {
 	if status.Code(err) == codes.Unimplemented {
 		r.received(nil) // An absent result needs no permit the next time.
-		return r.suggest(nil, nil, false)
+		return suggestions{}.render(r)
 	}
 	return mcp.Reply{}, r.status(ctx, err)
-}
-
-// suggest returns the values as a result, without secrets, truncated to the limit of the specification.
-func (r *round) suggest(values []string, total *int32, more bool) (mcp.Reply, error) {
-	if masks := r.masks(redact.Results); masks != nil {
-		values = slices.Clone(values)
-		for i := range values {
-			values[i] = masks.Text(values[i])
-		}
-	}
-	return mcp.Reply{Result: translate.CompleteResult(r.rules, r.server(), values, total, more)}, nil
 }

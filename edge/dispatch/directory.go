@@ -11,8 +11,6 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
-	"github.com/mcpedge/mcpedge/edge/redact"
-	"github.com/mcpedge/mcpedge/edge/translate"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
@@ -55,15 +53,7 @@ func (r *round) readDirectory(ctx context.Context) (mcp.Reply, error) {
 	children = slices.DeleteFunc(children, func(c *pb.Resource) bool {
 		return others.Own(c.GetUri()) || r.named.Hides(c.GetUri(), of) || !r.mayRead(c, of)
 	})
-	masks := r.masks(redact.Results)
-	for _, c := range children {
-		masks.Message(c)
-	}
-	reply, err := translate.DirectoryResult(r.rules, r.server(), r.call.Envelope, children, cursors.of(out.GetNextPageToken()))
-	if err != nil {
-		return mcp.Reply{}, r.blame(err)
-	}
-	return reply, nil
+	return r.finish(directoryResult{children, cursors.of(out.GetNextPageToken())})
 }
 
 // children returns the valid children of a directory, as the entries of a list are validated, and

@@ -108,13 +108,28 @@ func (d *Dispatch) Call(ctx context.Context, rules *revision.Rules, call *mcp.Ca
 	r.sink = sink
 	r.startRedaction()
 	reply, err := r.runHooked(ctx)
-	err = r.maskError(err)
 	r.recordUnredacted(ctx)
 	r.settle(&reply)
 	if r.owner != nil {
 		r.observe(ctx, &reply, err)
 	}
 	return reply, err
+}
+
+// runHooked is run between the hooks on the request and those on its outcome.
+func (r *round) runHooked(ctx context.Context) (reply mcp.Reply, err error) {
+	err = r.startHooks(ctx)
+	defer func() { r.hooks.release() }()
+	if err == nil && r.named.Tool == nil { // A call of a tool asks them in callBackendTool.
+		err = r.hookRequest()
+	}
+	if err == nil {
+		reply, err = r.run(ctx)
+	}
+	if err != nil {
+		return r.fail(err)
+	}
+	return reply, nil
 }
 
 func (r *round) run(ctx context.Context) (mcp.Reply, error) {

@@ -26,31 +26,23 @@ type hooking struct {
 	checked bool
 }
 
-// runHooked is run between the hooks of the settings in force, if there are any for the round. What is in force at its beginning is kept
-// to its end.
-func (r *round) runHooked(ctx context.Context) (mcp.Reply, error) {
-	chain, err := r.d.acquireHooks()
-	if err != nil {
-		return mcp.Reply{}, err
-	}
-	if chain == nil {
-		return r.run(ctx)
-	}
-	defer chain.Release()
+// startHooks keeps the hooks in force, if there are any for the round, to its end.
+func (r *round) startHooks(ctx context.Context) error {
 	if r.named.Backend == nil || r.named.Policy == nil || r.misused != nil || !hooked(r.call.Method) {
-		return r.run(ctx)
+		return nil
 	}
-	r.hooks = &hooking{chain: chain, ctx: ctx}
-	if r.named.Tool == nil { // A call of a tool asks them in callBackendTool.
-		if err := r.hookRequest(); err != nil {
-			return mcp.Reply{}, err
-		}
+	chain, err := r.d.acquireHooks()
+	if err == nil && chain != nil {
+		r.hooks = &hooking{chain: chain, ctx: ctx}
 	}
-	reply, err := r.run(ctx)
-	if err != nil && r.owner != nil {
-		err = r.hookError(err)
+	return err
+}
+
+// release ends the use of the hooks of a round. h may be nil.
+func (h *hooking) release() {
+	if h != nil {
+		h.chain.Release()
 	}
-	return reply, err
 }
 
 // hooked reports whether hooks are asked about requests of a method.

@@ -306,7 +306,7 @@ func TestNoHooksCostNothing(t *testing.T) {
 			if err := r.hookRequest(); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := r.hookTool(r.named.Tool.Check.Ready(), out); err != nil {
+			if _, err := r.check(toolResult{out}); err != nil {
 				t.Fatal(err)
 			}
 		})

@@ -7,7 +7,6 @@ import (
 	"github.com/mcpedge/mcpedge/edge/catalog"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
-	"github.com/mcpedge/mcpedge/edge/redact"
 	"github.com/mcpedge/mcpedge/edge/translate"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
@@ -47,13 +46,5 @@ func (r *round) getPrompt(ctx context.Context) (mcp.Reply, error) {
 	if out.input != nil {
 		return r.inputRequired(out.input)
 	}
-	if out.result, err = r.hookPrompt(out.result); err != nil {
-		return mcp.Reply{}, err
-	}
-	r.masks(redact.Results).Message(out.result)
-	result, err := translate.PromptResult(r.rules, r.server(), out.result)
-	if err != nil {
-		return mcp.Reply{}, r.blame(err)
-	}
-	return mcp.Reply{Result: result}, nil
+	return r.finish(promptResult{out.result})
 }

@@ -15,14 +15,19 @@ func (r *round) startRedaction() {
 	}
 }
 
-// maskRefusal is maskError for an error with which the round is not resolved. Only texts are replaced: err stays what it is.
+// maskRefusal returns an error with which the round is not resolved, without secrets. Only texts are replaced: err stays what it is.
 func (r *round) maskRefusal(ctx context.Context, err error) error {
-	if e, ok := err.(*mcp.Error); ok {
-		r.startRedaction()
-		defer r.recordUnredacted(ctx)
-		return r.maskError(e)
+	e, ok := err.(*mcp.Error)
+	if !ok {
+		return err
 	}
-	return err
+	r.startRedaction()
+	v := r.masks(redact.Results)
+	if v == nil {
+		return err
+	}
+	defer r.recordUnredacted(ctx)
+	return failure{e}.redact(v).(failure).Error
 }
 
 // masks returns what replaces secrets of the round in a place; nil replaces nothing. One round has one redaction, also if the settings
@@ -50,19 +55,4 @@ func (r *round) recordUnredacted(ctx context.Context) {
 	for _, rule := range r.unredacted {
 		r.d.opts.Telemetry.Would(ctx, mcp.Trial{Effect: "redact", By: "redaction", Rule: rule})
 	}
-}
-
-// maskError returns an error without secrets in what clients see of it. err is not changed. Its cause is for logs, which replace their own.
-func (r *round) maskError(err error) error {
-	v := r.masks(redact.Results)
-	if v == nil || err == nil {
-		return err
-	}
-	was := mcp.AsError(err)
-	masked := *was
-	masked.Message = v.Text(was.Message)
-	if len(was.Data) > 0 {
-		masked.Data = []byte(v.JSON(string(was.Data)))
-	}
-	return &masked
 }

@@ -34,3 +34,30 @@ func TestRedactRefusals(t *testing.T) {
 		}
 	}
 }
+
+// TestRedactOnce: what a backend returns is searched once, an error of a tool too: an entry in audit mode counts what it found once.
+func TestRedactOnce(t *testing.T) {
+	masker, err := redact.Compile([]redact.Rule{{Name: "words", Pattern: "(?:because)", Dry: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fake{name: "a", tools: []*pb.Tool{{Name: "add"}}}
+	d := start(t, Options{Redact: func() *redact.Masker { return masker }}, f)
+	for what, out := range map[string]*pb.CallToolResponse{
+		"result": toolText("because"), "error for the model": failed(pb.FailureReason_FAILURE_REASON_INVALID_ARGUMENT),
+		"error": failed(pb.FailureReason_FAILURE_REASON_INTERNAL),
+	} {
+		f.onCall = stream(nil, out)
+		counts := &redact.Counts{}
+		masker.CountIn(counts)
+		reply, err := d.Call(t.Context(), rules(t, modern), request(t, mcp.MethodToolsCall, `{"name":"add","arguments":{}}`), nil)
+		if (err == nil) == (what == "error") {
+			t.Errorf("%s: %s, %v", what, reply.Result, err)
+		}
+		counts.Each(func(_ string, place redact.Place, _, would int64) {
+			if want := int64(1); place == redact.Results && would != want {
+				t.Errorf("%s: counted %d times, want %d", what, would, want)
+			}
+		})
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
-	"github.com/mcpedge/mcpedge/edge/redact"
 	"github.com/mcpedge/mcpedge/edge/translate"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
@@ -44,18 +43,5 @@ func (r *round) readResource(ctx context.Context) (mcp.Reply, error) {
 		return mcp.Reply{}, r.named.Unknown()
 	}
 	found.Respell(out.result.GetContents(), uri)
-	if out.result, err = r.hookResource(out.result); err != nil {
-		return mcp.Reply{}, err
-	}
-	r.masks(redact.Results).Message(out.result)
-	var reply mcp.Reply
-	if r.call.Params.Wrapped != nil {
-		reply, err = translate.ReadToolResult(r.rules, r.server(), r.call.Envelope, uri, out.result)
-	} else {
-		reply, err = translate.ReadResult(r.rules, r.server(), r.call.Envelope, out.result)
-	}
-	if err != nil {
-		return mcp.Reply{}, r.blame(err)
-	}
-	return reply, nil
+	return r.finish(resourceResult{out.result})
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/mcp"
-	"github.com/mcpedge/mcpedge/edge/redact"
 	"github.com/mcpedge/mcpedge/edge/translate"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 	"github.com/mcpedge/mcpedge/internal/uris"
@@ -64,12 +63,7 @@ func (r *round) getSkill(ctx context.Context) (mcp.Reply, error) {
 	}
 	r.narrow(out.GetCache())
 	out.Skill = r.named.ShownSkill(out.GetSkill())
-	r.masks(redact.Results).Message(out)
-	reply, err := translate.SkillResult(r.rules, r.server(), r.call.Envelope, out)
-	if err != nil {
-		return mcp.Reply{}, r.blame(err)
-	}
-	return reply, nil
+	return r.finish(skillResult{out})
 }
 
 // notThere returns the error for an unknown URI if the backend does not implement the RPC.

@@ -10,12 +10,10 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/mcpedge/mcpedge/edge/dispatch/shorten"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/redact"
 	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/schema"
-	"github.com/mcpedge/mcpedge/edge/telemetry"
 	"github.com/mcpedge/mcpedge/edge/translate"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
@@ -64,7 +62,7 @@ func (r *round) callBackendTool(ctx context.Context) (mcp.Reply, error) {
 	if err := r.recordAllowed(ctx); err != nil {
 		return mcp.Reply{}, err
 	}
-	return r.runTool(ctx, check)
+	return r.runTool(ctx)
 }
 
 // checkHeaders compares the headers that mirror arguments with these, except for those that the edge has added. It takes memory and time,
@@ -105,7 +103,7 @@ func (r *round) validate(check *catalog.ToolCheck, args json.RawMessage) (refuse
 }
 
 // runTool runs the call at the backend.
-func (r *round) runTool(ctx context.Context, check *catalog.ToolCheck) (mcp.Reply, error) {
+func (r *round) runTool(ctx context.Context) (mcp.Reply, error) {
 	t := r.named.Tool
 	r.effects = !t.Repeatable()
 	req, err := translate.CallToolRequest(r.call, t.Proto.GetName())
@@ -136,20 +134,19 @@ func (r *round) runTool(ctx context.Context, check *catalog.ToolCheck) (mcp.Repl
 	}
 	stream, err := t.Owner.Tools().CallTool(ctx, req)
 	if err != nil {
-		return r.toolError(r.anew(r.status(ctx, err)))
+		return mcp.Reply{}, r.anew(r.status(ctx, err))
 	}
 	out, err := receive[pb.CallToolResponse, *pb.CallToolResponse, *pb.CallToolResult](ctx, r, stream)
 	if err != nil {
-		return r.toolError(r.anew(err))
+		return mcp.Reply{}, r.anew(err)
 	}
 	if out.input != nil {
-		reply, err := r.inputRequired(out.input)
-		if err != nil {
-			return r.toolError(err)
-		}
-		return reply, nil
+		return r.inputRequired(out.input)
 	}
-	return r.toolResult(t, check, out.result)
+	if err := r.keepsPromise(out.result); err != nil {
+		return mcp.Reply{}, r.broken("tool %q: %v", t.Proto.GetName(), err)
+	}
+	return r.finish(toolResult{out.result})
 }
 
 // CancelCall notifies the backend of a call that the call was cancelled between two rounds. It
@@ -205,43 +202,4 @@ func argumentReply(result json.RawMessage, err error) (mcp.Reply, error) {
 		return mcp.Reply{}, err
 	}
 	return mcp.Reply{Result: result, ToolError: true}, nil
-}
-
-// toolError converts an error of the backend: to a tool result, if a model can act on it.
-func (r *round) toolError(err error) (mcp.Reply, error) {
-	e := mcp.AsError(r.maskError(r.hookError(err)))
-	if result, ok := translate.ToolError(r.rules, r.server(), e); ok {
-		return mcp.Reply{Result: result, ToolError: true}, nil
-	}
-	return mcp.Reply{}, e
-}
-
-// toolResult renders a result. Structured content must match the output schema before secrets are replaced in it, and
-// they are before it is shortened.
-func (r *round) toolResult(t *catalog.Tool, check *catalog.ToolCheck, res *pb.CallToolResult) (mcp.Reply, error) {
-	if check.HasOutput && !res.GetIsError() {
-		promise, err := check.Promised(res.GetStructuredContentJson())
-		if err == nil {
-			err = catalog.Misfit(r.checkResult(&promise))
-		}
-		if err != nil {
-			return mcp.Reply{}, r.broken("tool %q: %v", t.Proto.GetName(), err)
-		}
-	}
-	res, err := r.hookTool(check, res)
-	if err != nil {
-		return mcp.Reply{}, err
-	}
-	r.masks(redact.Results).Message(res)
-	if t.MaxTokens > 0 {
-		short, cut := shorten.Result(res, t.MaxTokens, t.Shown.GetInputSchemaJson(), check.HasOutput)
-		if res = short; cut {
-			r.d.opts.Telemetry.Hit(telemetry.BoundToolResult)
-		}
-	}
-	reply, err := translate.ToolResult(r.rules, r.server(), r.call.Envelope, res)
-	if err != nil {
-		return mcp.Reply{}, r.blame(err)
-	}
-	return reply, nil
 }

@@ -237,7 +237,7 @@ func structured(text string, isError bool) *pb.CallToolResponse {
 	return &pb.CallToolResponse{Message: &pb.CallToolResponse_Result{Result: &pb.CallToolResult{StructuredContentJson: text, IsError: isError}}}
 }
 
-func failure(reason pb.FailureReason) *pb.CallToolResponse {
+func failed(reason pb.FailureReason) *pb.CallToolResponse {
 	return &pb.CallToolResponse{Message: &pb.CallToolResponse_Failure{Failure: &pb.Failure{Reason: reason, Message: "because"}}}
 }
 
@@ -263,8 +263,8 @@ func TestOutcomes(t *testing.T) {
 		"precondition":          {"free", status.Error(codes.FailedPrecondition, "closed"), nil, 0, true, "closed"},
 		"not found":             {"free", status.Error(codes.NotFound, "gone"), nil, mcp.KindUnknownTool, false, "gone"},
 		"cancelled by itself":   {"free", status.Error(codes.Canceled, "x"), nil, mcp.KindInternal, false, "the backend cancelled"},
-		"failure, invalid":      {"free", nil, []*pb.CallToolResponse{failure(pb.FailureReason_FAILURE_REASON_INVALID_ARGUMENT)}, 0, true, "because"},
-		"failure, internal":     {"free", nil, []*pb.CallToolResponse{failure(pb.FailureReason_FAILURE_REASON_INTERNAL)}, mcp.KindInternal, false, "because"},
+		"failure, invalid":      {"free", nil, []*pb.CallToolResponse{failed(pb.FailureReason_FAILURE_REASON_INVALID_ARGUMENT)}, 0, true, "because"},
+		"failure, internal":     {"free", nil, []*pb.CallToolResponse{failed(pb.FailureReason_FAILURE_REASON_INTERNAL)}, mcp.KindInternal, false, "because"},
 		"structured":            {"typed", nil, []*pb.CallToolResponse{structured(`{"n":1}`, false)}, 0, false, `"structuredContent":{"n":1}`},
 		"structured, wrong":     {"typed", nil, []*pb.CallToolResponse{structured(`{"n":"1"}`, false)}, mcp.KindContract, false, `tool "typed"`},
 		"structured, missing":   {"typed", nil, []*pb.CallToolResponse{toolText("hi")}, mcp.KindContract, false, "structured_content_json is missing"},

@@ -1,0 +1,105 @@
+package dispatch
+
+import (
+	"errors"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/mcpedge/mcpedge/edge/budget"
+	"github.com/mcpedge/mcpedge/edge/hook"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/redact"
+	hookv1 "github.com/mcpedge/mcpedge/gen/mcpedge/hook/v1"
+)
+
+// outcome is what the backend has returned for a round, or the error with which the round ends. There is one type for each kind.
+type outcome interface {
+	// redact returns the outcome without the secrets that v replaces. nil replaces nothing.
+	redact(v *redact.View) outcome
+	// render returns the outcome in the form of the revision. The error is a *mcp.Error.
+	render(r *round) (mcp.Reply, error)
+}
+
+// checked is an outcome that hooks check.
+type checked interface {
+	outcome
+	// message returns the outcome in the contract of hooks.
+	message() *hookv1.Outcome
+	// replaced returns the outcome that a hook puts in the place of this one, which stays as it is. The error says why it cannot be used.
+	replaced(r *round, with *hookv1.Outcome) (checked, error)
+}
+
+// long is an outcome that may be too long for a model.
+type long interface {
+	outcome
+	// shorten returns the outcome with at most the tokens that the catalog allows.
+	shorten(r *round) outcome
+}
+
+// finish brings an outcome to the client, in the one order of these stages. An error of it, too, ends the round: see fail.
+func (r *round) finish(o outcome) (mcp.Reply, error) {
+	o, err := r.check(o)
+	if err != nil {
+		return mcp.Reply{}, err
+	}
+	if v := r.masks(redact.Results); v != nil {
+		o = o.redact(v)
+	}
+	if l, ok := o.(long); ok {
+		o = l.shorten(r)
+	}
+	return o.render(r)
+}
+
+// fail ends the round with an error.
+func (r *round) fail(err error) (mcp.Reply, error) { return r.finish(failure{mcp.AsError(err)}) }
+
+// check returns what the hooks leave of an outcome. The error is of the hook that withholds a result; an error that is withheld becomes
+// another one.
+func (r *round) check(o outcome) (outcome, error) {
+	c, ok := o.(checked)
+	if !ok || !r.isChecked(o) {
+		return o, nil
+	}
+	left, err := r.hookOutcome(c)
+	if _, failed := o.(failure); failed && err != nil {
+		return failure{mcp.AsError(err)}, nil
+	}
+	return left, err
+}
+
+// isChecked reports whether the hooks are asked about an outcome: about one at most in a round, which is the backend's.
+func (r *round) isChecked(o outcome) bool {
+	if r.hooks == nil || r.hooks.checked || r.owner == nil {
+		return false
+	}
+	f, failed := o.(failure)
+	return !failed || f.isOfBackend()
+}
+
+// hookOutcome asks the hooks about an outcome, and returns what they leave of it. The questions share no deadline with the rest of the
+// round: the backend has returned.
+func (r *round) hookOutcome(o checked) (outcome, error) {
+	r.hooks.checked = true
+	out := o.message()
+	err := r.at(hook.Result, func(h *hook.Hook) (hook.Decision, error) {
+		req := &hookv1.CheckResultRequest{Call: r.hookCall(h), Outcome: out}
+		most := r.named.Backend.MaxMessageBytes()
+		if n := proto.Size(req); n > smallCheck { // The outcome is in memory already.
+			bytes := int64(n + hook.Limit(n, most))
+			r.call.Memory.Force(budget.Checks, bytes)
+			defer r.call.Memory.Shrink(budget.Checks, bytes)
+		}
+		return h.CheckResult(r.hooks.ctx, req, most, func(with *hookv1.Outcome) error {
+			changed, err := o.replaced(r, with)
+			if err != nil || h.IsAudit() {
+				return err
+			}
+			o, out = changed, with
+			return nil
+		})
+	})
+	return o, err
+}
+
+var errOtherKind = errors.New("its outcome is of another kind than the one that it was asked about")
