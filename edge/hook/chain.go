@@ -22,9 +22,9 @@ func (c *Chain) Hooks() []*Hook {
 // Acquire keeps the connections of the hooks open until Release. It returns false if one is closed: the chain was replaced.
 func (c *Chain) Acquire() bool {
 	for i, h := range c.Hooks() {
-		if !h.acquire() {
+		if !h.conn.Acquire() {
 			for _, before := range c.hooks[:i] {
-				before.release()
+				before.conn.Release()
 			}
 			return false
 		}
@@ -35,6 +35,6 @@ func (c *Chain) Acquire() bool {
 // Release ends one Acquire that returned true.
 func (c *Chain) Release() {
 	for _, h := range c.Hooks() {
-		h.release()
+		h.conn.Release()
 	}
 }

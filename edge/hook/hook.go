@@ -6,34 +6,18 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/policy"
 	hookv1 "github.com/mcpedge/mcpedge/gen/mcpedge/hook/v1"
-)
-
-// The pause after a failed connection attempt grows from the first to the last of these.
-const (
-	reconnectMin = 100 * time.Millisecond
-	reconnectMax = 2 * time.Second
-)
-
-// keepAliveTime is the interval of keepalive pings, longer than the 5 minutes that gRPC servers
-// require by default. keepAliveTimeout closes the connection to a lost host.
-const (
-	keepAliveTime    = 6 * time.Minute
-	keepAliveTimeout = 20 * time.Second
+	"github.com/mcpedge/mcpedge/internal/grpcconn"
 )
 
 // logPause is how long a failure is not logged again if an answer came in between.
@@ -42,7 +26,7 @@ const logPause = time.Minute
 // Hook is the client of one hook server. Use New to create one. Safe for concurrent use.
 type Hook struct {
 	o       Options
-	conn    *grpc.ClientConn
+	conn    *grpcconn.Conn
 	server  hookv1.HookServiceClient
 	slots   chan struct{}
 	breaker breaker
@@ -50,10 +34,6 @@ type Hook struct {
 	// failing is true if a failure was logged, and no recovery since. logged is when; nil means never.
 	failing atomic.Bool
 	logged  atomic.Pointer[time.Time]
-
-	mu     sync.Mutex
-	users  int
-	closed bool
 }
 
 // New returns a Hook, which connects when it is first used. The caller closes it.
@@ -70,30 +50,12 @@ func New(o Options) (*Hook, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	if o.Credentials == nil {
-		o.Credentials = insecure.NewCredentials()
-	}
-	conn, err := grpc.NewClient(o.Target,
-		grpc.WithTransportCredentials(o.Credentials),
-		grpc.WithDefaultServiceConfig(`{"loadBalancingConfig":[{"round_robin":{}}]}`),
-		grpc.WithDisableServiceConfig(), // DNS is asked for addresses only, and cannot replace the config above
-		grpc.WithDisableRetry(),
-		grpc.WithIdleTimeout(0),
-		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepAliveTime, Timeout: keepAliveTimeout}),
-		grpc.WithConnectParams(grpc.ConnectParams{
-			Backoff:           backoff.Config{BaseDelay: reconnectMin, Multiplier: 1.6, Jitter: 0.2, MaxDelay: reconnectMax},
-			MinConnectTimeout: reconnectMax,
-		}),
-	)
+	conn, err := grpcconn.New(o.Target, o.Credentials)
 	if err != nil {
-		return nil, fmt.Errorf("target %q is no gRPC target: %w", o.Target, err)
-	}
-	asked := grpc.ClientConnInterface(conn)
-	if o.Tracing != nil {
-		asked = o.Tracing(conn)
+		return nil, err
 	}
 	return &Hook{
-		o: o, conn: conn, server: hookv1.NewHookServiceClient(asked), slots: make(chan struct{}, o.Concurrency),
+		o: o, conn: conn, server: hookv1.NewHookServiceClient(conn.Traced(o.Tracing)), slots: make(chan struct{}, o.Concurrency),
 		log: o.Logger.With("hook", o.Name, "target", o.Target),
 	}, nil
 }
@@ -120,37 +82,10 @@ func (h *Hook) Matches(who *mcp.Principal, t *policy.Target, args policy.Argumen
 }
 
 // Start connects, so that the first question need not.
-func (h *Hook) Start() { h.conn.Connect() }
+func (h *Hook) Start() { h.conn.Start() }
 
 // Close closes the connection once no Chain that was acquired uses the hook any more. It does not wait for them.
-func (h *Hook) Close() {
-	h.mu.Lock()
-	h.closed = true
-	idle := h.users == 0
-	h.mu.Unlock()
-	if idle {
-		_ = h.conn.Close() // an error says that it is closed
-	}
-}
-
-func (h *Hook) acquire() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if !h.closed {
-		h.users++
-	}
-	return !h.closed
-}
-
-func (h *Hook) release() {
-	h.mu.Lock()
-	h.users--
-	last := h.closed && h.users == 0
-	h.mu.Unlock()
-	if last {
-		_ = h.conn.Close()
-	}
-}
+func (h *Hook) Close() { h.conn.Close() }
 
 // Limit returns the largest response to a message of n bytes, at most most bytes.
 func Limit(n, most int) int { return min(2*n+spare, most) }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/internal/pattern"
+	"github.com/mcpedge/mcpedge/internal/regexcost"
 )
 
 // Rule is one entry of the setting redact.
@@ -178,7 +179,7 @@ func (r *rule) setPattern(text string) error {
 	if err != nil {
 		return fmt.Errorf("pattern: it is no expression of RE2: %w", err)
 	}
-	if r.weight = instructions(tree); r.weight > maxExpression {
+	if r.weight = regexcost.Instructions(tree, maxExpression); r.weight > maxExpression {
 		return fmt.Errorf("pattern: it needs more than %d instructions: repeat less in it", maxExpression)
 	}
 	re, err := regexp.Compile(text)
@@ -190,24 +191,6 @@ func (r *rule) setPattern(text string) error {
 	}
 	r.find = expression(re, longest(tree), r.weight)
 	return nil
-}
-
-// instructions returns an upper bound of the instructions of an expression. Beyond maxExpression it is any larger number.
-func instructions(re *syntax.Regexp) int64 {
-	n := int64(len(re.Rune))
-	if re.Op == syntax.OpCharClass {
-		n = 0
-	}
-	n += 2
-	for _, sub := range re.Sub {
-		if n += 1 + instructions(sub); n > maxExpression {
-			return n
-		}
-	}
-	if re.Op == syntax.OpRepeat {
-		n *= int64(max(re.Max, re.Min+1, 1))
-	}
-	return n
 }
 
 // stable returns an error if a replacement would itself be replaced.

@@ -6,6 +6,8 @@ import (
 	"regexp/syntax"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/mcpedge/mcpedge/internal/regexcost"
 )
 
 const (
@@ -40,7 +42,7 @@ func (p *patterns) compile(text string) (jsonschema.Regexp, error) {
 	if p.sealed {
 		return nil, nil // the caller uses only the error
 	}
-	size := instructions(tree)
+	size := regexcost.Instructions(tree, maxPattern)
 	if size > maxPattern {
 		return nil, fmt.Errorf("the pattern %s needs more than %d instructions: repeat less in it", clip(text), maxPattern)
 	}
@@ -52,23 +54,4 @@ func (p *patterns) compile(text string) (jsonschema.Regexp, error) {
 		return nil, err
 	}
 	return &pattern{re, size}, nil
-}
-
-// instructions returns an upper bound of the instructions of an expression. Beyond maxPattern it is
-// any larger number.
-func instructions(re *syntax.Regexp) int64 {
-	n := int64(len(re.Rune))
-	if re.Op == syntax.OpCharClass {
-		n = 0
-	}
-	n += 2
-	for _, sub := range re.Sub {
-		if n += 1 + instructions(sub); n > maxPattern {
-			return n
-		}
-	}
-	if re.Op == syntax.OpRepeat {
-		n *= int64(max(re.Max, re.Min+1, 1))
-	}
-	return n
 }

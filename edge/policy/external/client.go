@@ -3,20 +3,16 @@ package external
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	authv3 "github.com/envoyproxy/go-control-plane/envoy/service/auth/v3"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/keepalive"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/internal/grpcconn"
 )
 
 // Options of a Client.
@@ -46,20 +42,6 @@ const DefaultTimeout = 200 * time.Millisecond
 
 // maxResponse bounds a response, of which only the reason of a denial is read.
 const maxResponse = 256 << 10
-
-// The pause after a failed connection attempt grows from the first to the last of these.
-const (
-	reconnectMin = 100 * time.Millisecond
-	reconnectMax = 2 * time.Second
-)
-
-// keepAliveTime is the interval of keepalive pings, longer than the 5 minutes that gRPC servers
-// require by default. keepAliveTimeout also bounds how long sent bytes may remain unacknowledged,
-// so that a connection to a lost host is closed.
-const (
-	keepAliveTime    = 6 * time.Minute
-	keepAliveTimeout = 20 * time.Second
-)
 
 // ErrClosed means that the Client was closed before it sent the request.
 var ErrClosed = errors.New("the connection to the policy server is closed")
@@ -99,13 +81,9 @@ type Answer struct {
 // Client sends requests to one policy server. Use New to create one. Safe for concurrent use.
 type Client struct {
 	o      Options
-	conn   *grpc.ClientConn
+	conn   *grpcconn.Conn
 	checks authv3.AuthorizationClient
 	health health
-
-	mu     sync.Mutex
-	open   int // questions
-	closed bool
 }
 
 // New returns a Client, which connects when it is first used. The caller closes it.
@@ -119,72 +97,26 @@ func New(o Options) (*Client, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	if o.Credentials == nil {
-		o.Credentials = insecure.NewCredentials()
-	}
-	conn, err := grpc.NewClient(o.Target,
-		grpc.WithTransportCredentials(o.Credentials),
-		grpc.WithDefaultServiceConfig(`{"loadBalancingConfig":[{"round_robin":{}}]}`),
-		grpc.WithDisableServiceConfig(), // DNS is asked for addresses only, and cannot replace the config above
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxResponse)),
-		grpc.WithIdleTimeout(0),
-		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepAliveTime, Timeout: keepAliveTimeout}),
-		grpc.WithConnectParams(grpc.ConnectParams{
-			Backoff:           backoff.Config{BaseDelay: reconnectMin, Multiplier: 1.6, Jitter: 0.2, MaxDelay: reconnectMax},
-			MinConnectTimeout: reconnectMax,
-		}),
-	)
+	conn, err := grpcconn.New(o.Target, o.Credentials, grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxResponse)))
 	if err != nil {
-		return nil, fmt.Errorf("target %q is no gRPC target: %w", o.Target, err)
-	}
-	asked := grpc.ClientConnInterface(conn)
-	if o.Tracing != nil {
-		asked = o.Tracing(conn)
+		return nil, err
 	}
 	follows := "denied"
 	if o.Open {
 		follows = "allowed"
 	}
 	return &Client{
-		o: o, conn: conn, checks: authv3.NewAuthorizationClient(asked),
+		o: o, conn: conn, checks: authv3.NewAuthorizationClient(conn.Traced(o.Tracing)),
 		health: health{log: o.Logger.With("target", o.Target, "timeout", o.Timeout), follows: follows},
 	}, nil
 }
 
 // Start connects, so that the first request need not.
-func (c *Client) Start() { c.conn.Connect() }
+func (c *Client) Start() { c.conn.Start() }
 
 // Close refuses new requests, and closes the connection after the running ones, which their timeout
 // bounds. It does not wait for them.
-func (c *Client) Close() {
-	c.mu.Lock()
-	c.closed = true
-	idle := c.open == 0
-	c.mu.Unlock()
-	if idle {
-		_ = c.conn.Close() // an error says that it is closed
-	}
-}
-
-// begin registers a running request. It returns false if the Client is closed.
-func (c *Client) begin() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.closed {
-		c.open++
-	}
-	return !c.closed
-}
-
-func (c *Client) end() {
-	c.mu.Lock()
-	c.open--
-	last := c.closed && c.open == 0
-	c.mu.Unlock()
-	if last {
-		_ = c.conn.Close()
-	}
-}
+func (c *Client) Close() { c.conn.Close() }
 
 // Ask authorizes a request. It returns when the server has answered, after the timeout, or when ctx
 // ends. The error is ErrClosed, or a *mcp.Error: the request was cancelled, or cannot be
@@ -198,10 +130,10 @@ func (c *Client) Ask(ctx context.Context, call *mcp.Call) (Answer, error) {
 	if omitted != "" && !c.o.AskOmitted {
 		return Answer{Outcome: Omitted, Reason: omitted}, nil
 	}
-	if !c.begin() {
+	if !c.conn.Acquire() {
 		return Answer{}, ErrClosed
 	}
-	defer c.end()
+	defer c.conn.Release()
 	bounded, cancel := context.WithTimeout(ctx, c.o.Timeout)
 	defer cancel()
 	resp, err := c.checks.Check(bounded, req)
