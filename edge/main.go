@@ -17,6 +17,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/command/check"
 	"github.com/mcpedge/mcpedge/edge/command/client"
 	"github.com/mcpedge/mcpedge/edge/command/explain"
+	"github.com/mcpedge/mcpedge/edge/command/install"
 	"github.com/mcpedge/mcpedge/edge/command/serve"
 	"github.com/mcpedge/mcpedge/edge/config"
 )
@@ -43,6 +44,8 @@ const help = `mcpedge: the Model Context Protocol in front, gRPC services behind
   mcpedge catalog disable NAME
                              disable a tool, a backend or a set on all replicas, until mcpedge catalog enable NAME; catalog
                              disabled lists them
+  mcpedge install HOST       print what the configuration of a host such as claude-code, codex or vscode needs to use this edge;
+                             --write adds it to the host's file
   mcpedge proto --out DIR    write the contract's .proto files
   mcpedge version            print the version, the commit and its date
   mcpedge help               print this
@@ -98,6 +101,8 @@ func run(ctx context.Context, args []string) error {
 		return explain.Run(ctx, args, out, stderr)
 	case "catalog":
 		return catalog.Run(ctx, args, out, stderr)
+	case "install":
+		return install.Run(args, out, stderr)
 	case "proto":
 		return writeProto(args)
 	case "version":
@@ -112,7 +117,7 @@ func run(ctx context.Context, args []string) error {
 }
 
 // commands are those that help lists.
-var commands = []string{"serve", "stdio", "check", "list", "call", config.Ready, "policy", "catalog", "proto", "version", "help"}
+var commands = []string{"serve", "stdio", "check", "list", "call", config.Ready, "policy", "catalog", "install", "proto", "version", "help"}
 
 func unknownCommand(name string) error {
 	if meant := config.Nearest(name, commands); meant != "" {

@@ -79,8 +79,9 @@ var Law = []Package{
 	{"edge/command/catalog", "the command catalog: snapshot, diff, rollback, disable and enable", []string{"edge/app", "edge/catalog/snapshot", "edge/command", "edge/command/client", "edge/command/demo", "edge/config", "edge/mcp"}},
 	{"edge/command/explain", "the command policy explain", []string{"edge/app", "edge/command", "edge/command/demo", "edge/config"}},
 	{"edge/command/client", "the commands that call a running server: call, list, catalog rollback, disable and enable", []string{"edge/config", "edge/mcp", "edge/revision"}},
+	{"edge/command/install", "the command install: what the configuration of a host needs", []string{"edge/config"}},
 	{"edge/command/commandtest", "backends for the tests of commands", []string{"capability"}},
-	{"edge", "chooses the command", []string{"edge/admin", "edge/app", "edge/command", "edge/command/catalog", "edge/command/check", "edge/command/client", "edge/command/explain", "edge/command/serve", "edge/config", "proto"}},
+	{"edge", "chooses the command", []string{"edge/admin", "edge/app", "edge/command", "edge/command/catalog", "edge/command/check", "edge/command/client", "edge/command/explain", "edge/command/install", "edge/command/serve", "edge/config", "proto"}},
 }
 
 // Package is one row of the law.
@@ -103,5 +104,5 @@ var Only = map[string][]string{
 
 	"net/http":                     {"edge/transport/web", "edge/transport/streamable", "edge/transport/sse", "edge/auth", "edge/admin", "edge/dev", "edge/welcome", "edge/app", "edge/command/client", "edge/kubernetes/api"},
 	"github.com/redis/go-redis/v9": {"edge/state/redis", "edge/app"},
-	"os":                           {"edge/audit", "edge/config", "edge/certs", "edge/app", "edge/command/catalog", "edge/command/check", "edge/command/client", "edge/command/explain", "edge/command/serve", "edge/kubernetes/api", "edge"},
+	"os":                           {"edge/audit", "edge/config", "edge/certs", "edge/app", "edge/command/catalog", "edge/command/check", "edge/command/client", "edge/command/explain", "edge/command/install", "edge/command/serve", "edge/kubernetes/api", "edge"},
 }

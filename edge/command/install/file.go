@@ -1,0 +1,84 @@
+package install
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// mostFile limits the file of a host, in bytes.
+const mostFile = 64 << 20
+
+// hostFile is the file that a host reads: path follows symbolic links, which stay.
+type hostFile struct {
+	path   string
+	mode   fs.FileMode
+	exists bool
+}
+
+// read returns a file and its content, which is empty if there is none.
+func read(path string) (hostFile, []byte, error) {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return hostFile{path: path}, nil, nil
+	case err != nil:
+		return hostFile{}, nil, err
+	case !info.Mode().IsRegular():
+		return hostFile{}, nil, errors.New("it is no regular file")
+	case info.Size() > mostFile:
+		return hostFile{}, nil, fmt.Errorf("it has %d bytes; at most %d are read", info.Size(), mostFile)
+	}
+	text, err := os.ReadFile(path) // #nosec G304 -- the user of the command names the file
+	return hostFile{path: path, mode: info.Mode().Perm(), exists: true}, text, err
+}
+
+// replace writes the file, whole or not at all, with the mode that it had. A new file can be read by its owner alone, unless it belongs to a
+// project. It returns the name of the copy of what was there, empty if there was nothing. It does not replace a file that has
+// changed since it was read: hosts that run write theirs.
+func (f hostFile) replace(before, after []byte, project bool, now time.Time) (backup string, err error) {
+	dir := filepath.Dir(f.path)
+	if f.exists {
+		pattern := filepath.Base(f.path) + now.Format(".20060102-150405.*.bak")
+		if backup, err = create(dir, pattern, before, f.mode); err != nil {
+			return "", err
+		}
+	} else {
+		f.mode = 0o600
+		folders := fs.FileMode(0o700)
+		if project {
+			f.mode, folders = 0o644, 0o755
+		}
+		if err := os.MkdirAll(dir, folders); err != nil {
+			return "", err
+		}
+	}
+	fresh, err := create(dir, ".mcpedge-*", after, f.mode)
+	if err != nil {
+		return "", err
+	}
+	defer os.Remove(fresh)
+	if _, now, err := read(f.path); err != nil {
+		return "", err
+	} else if !bytes.Equal(now, before) {
+		return "", errors.New("it has changed meanwhile: end the host, and try again")
+	}
+	return backup, os.Rename(fresh, f.path)
+}
+
+// create writes a new file with a name by the pattern of os.CreateTemp, and returns its path.
+func create(dir, pattern string, text []byte, mode fs.FileMode) (string, error) {
+	f, err := os.CreateTemp(dir, pattern)
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(text)
+	return f.Name(), errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
+}

@@ -1,0 +1,196 @@
+package install
+
+import (
+	"cmp"
+	"path/filepath"
+	"runtime"
+	"slices"
+)
+
+// entry is what a host's configuration says of one server: the URL of an edge, or the command that starts one.
+type entry struct {
+	name string
+	url  string // empty: the host starts command with args
+	// tokenEnv is the environment variable from which the host takes the bearer token of url; empty means none.
+	tokenEnv string
+	command  string
+	args     []string
+}
+
+// values are the members of an entry in a host's file.
+type values map[string]any
+
+// host is a program that runs MCP servers, and the form of its configuration.
+type host struct {
+	name, title string
+	format      format
+	// section is the path of the object, or table, that has a member for each server.
+	section []string
+	// user returns the file of the user, and project that of the working directory. Either may be empty: the host has none.
+	user    func(home) string
+	project string
+	// remote returns the entry of a URL, and local that of a command. A nil remote means that the file of the host takes none.
+	remote, local func(entry) values
+	// token returns the text that the host replaces by an environment variable in the value of a header. Nil means that it replaces
+	// none, and tokenMember, if not empty, the member that names the variable.
+	token       func(variable string) string
+	tokenMember string
+	// then says how a user sees that the host is connected.
+	then string
+	// remoteHelp says, where remote is nil, how a user adds a URL.
+	remoteHelp string
+}
+
+// home has the folders in which hosts keep their files.
+type home struct {
+	dir string
+	// env reads the environment.
+	env func(string) string
+}
+
+// config returns a file below the folder for programs' configurations of the operating system.
+func (h home) config(path ...string) string {
+	dir := filepath.Join(h.dir, ".config")
+	switch runtime.GOOS {
+	case "darwin":
+		dir = filepath.Join(h.dir, "Library", "Application Support")
+	case "windows":
+		dir = cmp.Or(h.env("APPDATA"), filepath.Join(h.dir, "AppData", "Roaming"))
+	}
+	return filepath.Join(append([]string{dir}, path...)...)
+}
+
+// at returns a function for a file in the user's home. If an environment variable names the folder, it replaces the first element of path.
+func at(variable string, path ...string) func(home) string {
+	return func(h home) string {
+		if variable != "" {
+			if dir := h.env(variable); dir != "" {
+				return filepath.Join(append([]string{dir}, path[1:]...)...)
+			}
+		}
+		return filepath.Join(append([]string{h.dir}, path...)...)
+	}
+}
+
+// braces are the references to environment variables that most hosts replace.
+func braces(variable string) string { return "${" + variable + "}" }
+
+// envBraces are the references of editors.
+func envBraces(variable string) string { return "${env:" + variable + "}" }
+
+// hosts are those that mcpedge install knows, by name.
+var hosts = []host{
+	{
+		name: "claude-code", title: "Claude Code", format: jsonFile, section: []string{"mcpServers"},
+		user: at("", ".claude.json"), project: ".mcp.json",
+		remote: typed("http"), local: typedCommand("stdio"), token: braces,
+		then: "claude mcp list",
+	},
+	{
+		name: "claude-desktop", title: "Claude Desktop", format: jsonFile, section: []string{"mcpServers"},
+		user:  func(h home) string { return h.config("Claude", "claude_desktop_config.json") },
+		local: commandAndArgs,
+		then:  "Settings, Developer; after a restart of the program",
+		remoteHelp: "add the URL under Settings, Connectors, where it must be an https URL that the internet reaches; " +
+			"or give --stdio, and the program starts an edge",
+	},
+	{
+		name: "codex", title: "Codex CLI", format: tomlFile, section: []string{"mcp_servers"},
+		user: at("CODEX_HOME", ".codex", "config.toml"), project: ".codex/config.toml",
+		remote:      func(e entry) values { return values{"url": e.url} },
+		local:       commandAndArgs,
+		tokenMember: "bearer_token_env_var",
+		then:        "/mcp in a session",
+	},
+	{
+		name: "copilot-cli", title: "Copilot CLI", format: jsonFile, section: []string{"mcpServers"},
+		user:   at("COPILOT_HOME", ".copilot", "mcp-config.json"),
+		remote: func(e entry) values { return with(typed("http")(e), "tools", []string{"*"}) },
+		local:  func(e entry) values { return with(typedCommand("local")(e), "tools", []string{"*"}) },
+		token:  braces,
+		then:   "/mcp in a session",
+	},
+	{
+		name: "cursor", title: "Cursor", format: jsonFile, section: []string{"mcpServers"},
+		user: at("", ".cursor", "mcp.json"), project: ".cursor/mcp.json",
+		remote: func(e entry) values { return values{"url": e.url} }, local: commandAndArgs, token: envBraces,
+		then: "Settings, MCP",
+	},
+	{
+		name: "gemini-cli", title: "Gemini CLI", format: jsonFile, section: []string{"mcpServers"},
+		user: at("", ".gemini", "settings.json"), project: ".gemini/settings.json",
+		remote: func(e entry) values { return values{"httpUrl": e.url} }, local: commandAndArgs, token: braces,
+		then: "gemini mcp list, in a folder that Gemini CLI trusts",
+	},
+	{
+		name: "opencode", title: "opencode", format: jsonFile, section: []string{"mcp"},
+		user: at("", ".config", "opencode", "opencode.json"), project: "opencode.json",
+		remote: func(e entry) values { return values{"type": "remote", "url": e.url, "enabled": true} },
+		local: func(e entry) values {
+			return values{"type": "local", "command": append([]string{e.command}, e.args...), "enabled": true}
+		},
+		token: func(variable string) string { return "{env:" + variable + "}" },
+		then:  "opencode mcp list",
+	},
+	{
+		name: "qwen-code", title: "Qwen Code", format: jsonFile, section: []string{"mcpServers"},
+		user: at("", ".qwen", "settings.json"), project: ".qwen/settings.json",
+		remote: func(e entry) values { return values{"httpUrl": e.url} }, local: commandAndArgs, token: braces,
+		then: "qwen mcp list",
+	},
+	{
+		name: "vscode", title: "VS Code", format: jsonFile, section: []string{"servers"},
+		user: func(h home) string { return h.config("Code", "User", "mcp.json") }, project: ".vscode/mcp.json",
+		remote: typed("http"), local: typedCommand("stdio"), token: envBraces,
+		then: "MCP: List Servers in the command palette",
+	},
+	{
+		name: "windsurf", title: "Windsurf", format: jsonFile, section: []string{"mcpServers"},
+		user:   at("", ".codeium", "windsurf", "mcp_config.json"),
+		remote: func(e entry) values { return values{"serverUrl": e.url} }, local: commandAndArgs, token: envBraces,
+		then: "Settings, Cascade, MCP servers",
+	},
+	{
+		name: "zed", title: "Zed", format: jsonFile, section: []string{"context_servers"},
+		user: at("", ".config", "zed", "settings.json"), project: ".zed/settings.json",
+		remote: func(e entry) values { return values{"url": e.url} }, local: commandAndArgs,
+		then: "agent: open settings in the command palette",
+	},
+}
+
+// typed returns the form in which a host gives a URL a type.
+func typed(kind string) func(entry) values {
+	return func(e entry) values { return values{"type": kind, "url": e.url} }
+}
+
+// typedCommand returns the form in which a host gives a command a type.
+func typedCommand(kind string) func(entry) values {
+	return func(e entry) values { return with(commandAndArgs(e), "type", kind) }
+}
+
+// commandAndArgs is the form of a command that most hosts share.
+func commandAndArgs(e entry) values { return values{"command": e.command, "args": e.args} }
+
+// with returns v, to which it adds a member.
+func with(v values, member string, value any) values {
+	v[member] = value
+	return v
+}
+
+// hostNamed returns the host with a name, and whether there is one.
+func hostNamed(name string) (host, bool) {
+	i := slices.IndexFunc(hosts, func(h host) bool { return h.name == name })
+	if i < 0 {
+		return host{}, false
+	}
+	return hosts[i], true
+}
+
+// names returns the names of all hosts.
+func names() []string {
+	var all []string
+	for _, h := range hosts {
+		all = append(all, h.name)
+	}
+	return all
+}

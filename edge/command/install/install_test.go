@@ -1,0 +1,294 @@
+package install
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// run runs the command in an empty home and working directory.
+func run(t *testing.T, args ...string) (out, stderr string, err error) {
+	t.Helper()
+	var o, e bytes.Buffer
+	err = Run(args, &o, &e)
+	return o.String(), e.String(), err
+}
+
+// empty makes the test's home and working directory empty.
+func empty(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, v := range []string{"CODEX_HOME", "COPILOT_HOME", "APPDATA"} {
+		t.Setenv(v, "")
+	}
+	t.Setenv("HOME", dir)
+	t.Setenv("USERPROFILE", dir)
+	t.Chdir(dir)
+	return dir
+}
+
+// TestPrints prints each host's entry, and writes nothing.
+func TestPrints(t *testing.T) {
+	dir := empty(t)
+	want := map[string]string{
+		"claude-code": `{"mcpServers":{"desk":{"headers":{"Authorization":"Bearer ${TOKEN}"},"type":"http","url":"https://mcp.example.com/mcp/desk"}}}`,
+		"codex":       "[mcp_servers.desk]\nbearer_token_env_var = \"TOKEN\"\nurl = \"https://mcp.example.com/mcp/desk\"",
+		"copilot-cli": `{"mcpServers":{"desk":{"headers":{"Authorization":"Bearer ${TOKEN}"},"tools":["*"],"type":"http","url":"https://mcp.example.com/mcp/desk"}}}`,
+		"cursor":      `{"mcpServers":{"desk":{"headers":{"Authorization":"Bearer ${env:TOKEN}"},"url":"https://mcp.example.com/mcp/desk"}}}`,
+		"gemini-cli":  `{"mcpServers":{"desk":{"headers":{"Authorization":"Bearer ${TOKEN}"},"httpUrl":"https://mcp.example.com/mcp/desk"}}}`,
+		"opencode":    `{"mcp":{"desk":{"enabled":true,"headers":{"Authorization":"Bearer {env:TOKEN}"},"type":"remote","url":"https://mcp.example.com/mcp/desk"}}}`,
+		"qwen-code":   `{"mcpServers":{"desk":{"headers":{"Authorization":"Bearer ${TOKEN}"},"httpUrl":"https://mcp.example.com/mcp/desk"}}}`,
+		"vscode":      `{"servers":{"desk":{"headers":{"Authorization":"Bearer ${env:TOKEN}"},"type":"http","url":"https://mcp.example.com/mcp/desk"}}}`,
+		"windsurf":    `{"mcpServers":{"desk":{"headers":{"Authorization":"Bearer ${env:TOKEN}"},"serverUrl":"https://mcp.example.com/mcp/desk"}}}`,
+	}
+	for _, h := range hosts {
+		out, stderr, err := run(t, h.name, "--url", "https://mcp.example.com/mcp/desk", "--name", "desk", "--token-env", "TOKEN")
+		if w := want[h.name]; w == "" {
+			if err == nil || out != "" {
+				t.Errorf("%s takes a URL and a token from the environment: %v %s", h.name, err, out)
+			}
+			continue
+		} else if got := canonical(t, out); err != nil || got != w {
+			t.Errorf("%s: %v\n%s\nwant\n%s", h.name, err, got, w)
+		}
+		if !strings.Contains(stderr, h.user(home{dir: dir, env: os.Getenv})) {
+			t.Errorf("%s does not say which file: %s", h.name, stderr)
+		}
+	}
+	if files, err := os.ReadDir(dir); err != nil || len(files) > 0 {
+		t.Error("files without --write:", err, files)
+	}
+}
+
+// canonical renders JSON without spaces, and other texts without those around them.
+func canonical(t *testing.T, text string) string {
+	t.Helper()
+	var compact bytes.Buffer
+	if !strings.HasPrefix(text, "{") {
+		return strings.TrimSpace(text)
+	}
+	if err := json.Compact(&compact, []byte(text)); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	return compact.String()
+}
+
+// TestWrites writes the entry of every host into a new file, again, replaced, and beside another one.
+func TestWrites(t *testing.T) {
+	for _, h := range hosts {
+		for _, local := range []bool{false, true} {
+			if h.remote == nil && !local {
+				continue
+			}
+			empty(t)
+			args := []string{h.name, "--write", "--url", "https://one.example.com/mcp"}
+			other := []string{h.name, "--write", "--url", "https://two.example.com/mcp"}
+			if local {
+				args = []string{h.name, "--write", "--stdio", "--", "--backend", "a=127.0.0.1:1"}
+				other = []string{h.name, "--write", "--stdio", "--", "--backend", "b=127.0.0.1:1"}
+			}
+			expect := func(want string, args ...string) {
+				t.Helper()
+				out, _, err := run(t, args...)
+				if text := out + errText(err); !strings.Contains(text, want) {
+					t.Fatalf("%v: want %q in %s", args, want, text)
+				}
+			}
+			expect("is new", args...)
+			expect("has this entry already", args...)
+			expect("give another --name, or --replace", other...)
+			expect("has the entry mcpedge now", append([]string{"--replace"}, other...)...)
+			expect("has the entry second now", append([]string{"--name", "second"}, args...)...)
+			expect("has this entry already", other...)
+		}
+	}
+}
+
+func errText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// TestKeepsTheRest compares whole files, comments, indentation and ends of lines included.
+func TestKeepsTheRest(t *testing.T) {
+	tests := []struct{ name, host, before, after string }{
+		{
+			"comments and commas", "vscode",
+			"{\n\t// mine\n\t\"servers\": {\n\t\t\"a\": {\"url\": \"x\"}, // first\n\t\t// last\n\t},\n\t\"inputs\": [],\n}\n",
+			"{\n\t// mine\n\t\"servers\": {\n\t\t\"a\": {\"url\": \"x\"}, // first\n\t\t// last\n\t\t\"mcpedge\": {\n\t\t\t\"type\": \"http\",\n\t\t\t\"url\": \"http://127.0.0.1:8080/mcp\"\n\t\t},\n\t},\n\t\"inputs\": [],\n}\n",
+		},
+		{
+			"plain JSON", "cursor",
+			"{\n    \"mcpServers\": {\n        \"a\": {\n            \"url\": \"x\"\n        }\n    }\n}",
+			"{\n    \"mcpServers\": {\n        \"a\": {\n            \"url\": \"x\"\n        },\n        \"mcpedge\": {\n            \"url\": \"http://127.0.0.1:8080/mcp\"\n        }\n    }\n}",
+		},
+		{
+			"no section", "gemini-cli",
+			"{\n  \"theme\": \"dark\" // at night\n}\n",
+			"{\n  \"theme\": \"dark\", // at night\n  \"mcpServers\": {\n    \"mcpedge\": {\n      \"httpUrl\": \"http://127.0.0.1:8080/mcp\"\n    }\n  }\n}\n",
+		},
+		{
+			"one line", "cursor",
+			`{"mcpServers":{},"more":1}`,
+			"{\"mcpServers\":{\n    \"mcpedge\": {\n      \"url\": \"http://127.0.0.1:8080/mcp\"\n    }\n  },\"more\":1}",
+		},
+		{
+			"CRLF", "cursor",
+			"{\r\n  \"mcpServers\": {}\r\n}\r\n",
+			"{\r\n  \"mcpServers\": {\r\n    \"mcpedge\": {\r\n      \"url\": \"http://127.0.0.1:8080/mcp\"\r\n    }\r\n  }\r\n}\r\n",
+		},
+		{
+			"TOML", "codex",
+			"# mine\nmodel = \"x\" # fast\n\n[mcp_servers.a]\nurl = \"y\"\n",
+			"# mine\nmodel = \"x\" # fast\n\n[mcp_servers.a]\nurl = \"y\"\n\n[mcp_servers.mcpedge]\nurl = \"http://127.0.0.1:8080/mcp\"\n",
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := empty(t)
+			file := filepath.Join(dir, "file")
+			if err := os.WriteFile(file, []byte(tt.before), 0o640); err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := run(t, tt.host, "--write", "--file", file); err != nil {
+				t.Fatal(err)
+			}
+			got, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.after, string(got)); diff != "" {
+				t.Error(diff)
+			}
+			copies, err := filepath.Glob(file + ".*.bak")
+			if err != nil || len(copies) != 1 {
+				t.Fatal(err, copies)
+			}
+			for _, f := range []string{file, copies[0]} {
+				if info, err := os.Stat(f); err != nil || info.Mode().Perm() != 0o640 {
+					t.Error(f, err, info.Mode())
+				}
+			}
+			if was, err := os.ReadFile(copies[0]); err != nil || string(was) != tt.before {
+				t.Errorf("%v: the copy is %q", err, was)
+			}
+		})
+	}
+}
+
+// TestRefusesFiles leaves files alone that it cannot extend, and says what to do.
+func TestRefusesFiles(t *testing.T) {
+	tests := []struct{ name, host, before, want string }{
+		{"no JSON", "cursor", "{", "left as it is"},
+		{"a list", "cursor", "[]", "left as it is"},
+		{"null", "cursor", "null", "left as it is"},
+		{"section of another type", "cursor", `{"mcpServers": 7}`, "add this by hand"},
+		{"quoted table", "codex", "[mcp_servers.\"mcpedge\"]\nurl = \"x\"\n", "add this by hand"},
+		{"dotted keys", "codex", "mcp_servers.mcpedge.url = \"x\"\n", "add this by hand"},
+		{"one table of all", "codex", "[mcp_servers]\nmcpedge = {url = \"x\"}\n", "add this by hand"},
+		{"inline table", "codex", "mcp_servers = {a = {url = \"x\"}}\n", "add this by hand"},
+		{"same entry inline", "codex", "mcp_servers = {mcpedge = {url = \"x\"}}\n", "add this by hand"},
+		{"header in a text", "codex", "a = \"\"\"\n[mcp_servers.mcpedge]\n\"\"\"\n[mcp_servers.mcpedge]\nurl = \"x\"\n", "add this by hand"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			file := filepath.Join(empty(t), "file")
+			if err := os.WriteFile(file, []byte(tt.before), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, _, err := run(t, tt.host, "--write", "--replace", "--file", file)
+			if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), file) {
+				t.Errorf("want %q and the file in %v", tt.want, err)
+			}
+			if got, err := os.ReadFile(file); err != nil || string(got) != tt.before {
+				t.Errorf("%v: the file is now %q", err, got)
+			}
+			if copies, _ := filepath.Glob(file + "*"); len(copies) != 1 {
+				t.Error("left behind:", copies)
+			}
+		})
+	}
+}
+
+// TestFollowsLinks writes the file to which a link points; the link stays.
+func TestFollowsLinks(t *testing.T) {
+	dir := empty(t)
+	real, link := filepath.Join(dir, "real.json"), filepath.Join(dir, "link.json")
+	if err := errors.Join(os.WriteFile(real, []byte("{}"), 0o600), os.Symlink(real, link)); err != nil {
+		t.Skip("no symbolic links here:", err)
+	}
+	if _, _, err := run(t, "cursor", "--write", "--file", link); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Lstat(link); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		t.Error("the link is gone:", err)
+	}
+	if text, err := os.ReadFile(real); err != nil || !bytes.Contains(text, []byte("mcpedge")) {
+		t.Error(err, string(text))
+	}
+}
+
+// TestChangedMeanwhile does not write over what a host wrote after the file was read.
+func TestChangedMeanwhile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file, before, err := read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(`{"a":1}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := file.replace(before, []byte(`{"b":1}`), false, time.Now()); err == nil || !strings.Contains(err.Error(), "changed") {
+		t.Error("want an error about the change:", err)
+	}
+	if text, _ := os.ReadFile(path); string(text) != `{"a":1}` {
+		t.Errorf("the file is %s", text)
+	}
+}
+
+// TestMistakes says what is wrong with a command line, and what to write.
+func TestMistakes(t *testing.T) {
+	empty(t)
+	for _, tt := range []struct{ args, want string }{
+		{"", "write mcpedge install HOST"},
+		{"codex cursor", "write mcpedge install HOST"},
+		{"codx", "did you mean codex"},
+		{"emacs", "it has claude-code"},
+		{"codex --name a.b", "letters, digits"},
+		{"codex --token-env sk-1234", "not the token"},
+		{"codex --url mcp.example.com", "give an http or https URL"},
+		{"codex --url https://me:pw@mcp.example.com/mcp", "credentials belong to --token-env"},
+		{"codex --stdio --url http://a/mcp", "neither"},
+		{"codex -- --backend a=b", "give --stdio"},
+		{"windsurf --project", "leave --project out"},
+		{"codex --project --file x", "give one"},
+		{"claude-desktop", "Connectors"},
+		{"zed --token-env T", "no environment variables"},
+		{"codex --wirte", "--write"},
+	} {
+		_, _, err := run(t, strings.Fields(tt.args)...)
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: want %q in %v", tt.args, tt.want, err)
+		}
+		if err != nil && strings.Contains(err.Error(), "pw@") {
+			t.Errorf("%s: prints a password: %v", tt.args, err)
+		}
+	}
+	if _, stderr, err := run(t, "--help"); !errors.Is(err, flag.ErrHelp) || !strings.Contains(stderr, "claude-code") || !strings.Contains(stderr, "-token-env") {
+		t.Error(err, stderr)
+	}
+}
