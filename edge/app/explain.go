@@ -103,7 +103,7 @@ func ExplainPolicy(ctx context.Context, cfg config.Config, q Question, out io.Wr
 			confirms += confirmedByService(pool, t)
 			runs, confirmable = true, confirmable || confirms != ""
 		}
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", kindNames[t.Kind], targets[i].name(), q.effectOf(t, &d)+spelled(&d)+asked(&cfg, &d)+confirms+tried(p, &who, t, args, &d)+pinned,
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", kindNames[t.Kind], targets[i].name(), q.effectOf(t, &d)+spelled(&d)+asked(&cfg, &d)+confirms+tried(p, &who, t, args, &d)+targets[i].triedPins(&who, q.Arguments, &d)+pinned,
 			targets[i].listing(p.Listed(&who, t)))
 	}
 	if err := table.Flush(); err != nil || q.Tool == "" || !runs {

@@ -37,3 +37,26 @@ func (e *explained) sent(who *mcp.Principal, given json.RawMessage) (args policy
 	}
 	return argumentsOf(&e.Target, out), text
 }
+
+// triedPins says what pinned arguments in audit mode would do with a call that a decision may allow. given are the caller's arguments; nil
+// means unknown.
+func (e *explained) triedPins(who *mcp.Principal, given json.RawMessage, d *policy.Decision) (text string) {
+	if d.Effect != policy.Allow && !d.Open {
+		return ""
+	}
+	for i, trial := range overlay.Try(e.trials, who, given) {
+		a := &e.trials[i]
+		value, err := a.Value(who)
+		switch {
+		case a.Impossible() != nil:
+			err = a.Impossible()
+		case err == nil && trial.Effect == "replace":
+			text += fmt.Sprintf("; would always be sent with %s=%s by the pin %q, which is in audit mode", a.Name, value, trial.Rule)
+			continue
+		case err == nil:
+			err = fmt.Errorf("the argument %s is given", a.Name)
+		}
+		text += fmt.Sprintf("; would %s by the pin %q, which is in audit mode: %v", trial.Effect, trial.Rule, err)
+	}
+	return text
+}

@@ -27,6 +27,8 @@ type explained struct {
 	searched bool
 	// arguments are the catalog's changes of its arguments.
 	arguments []overlay.Argument
+	// trials are its pinned arguments in audit mode.
+	trials []overlay.Argument
 }
 
 // everything reports whether the question is about all that is listed.
@@ -41,7 +43,7 @@ func (q *Question) targets(pool *backend.Pool, o *overlay.Overlay, set *overlay.
 	is := func(t *catalog.Listed, asked string) bool { return t.Name == asked || slices.Contains(t.Shown, asked) }
 	for _, t := range catalog.Targets(pool, o, set) {
 		if q.everything() || t.Kind == policy.Tool && is(&t, q.Tool) || t.Kind == policy.Prompt && is(&t, q.Prompt) {
-			out = append(out, explained{t.Target, t.Shown[0], true, t.Searched, t.Arguments})
+			out = append(out, explained{t.Target, t.Shown[0], true, t.Searched, t.Arguments, t.Trials})
 		}
 	}
 	return out

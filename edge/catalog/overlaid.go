@@ -91,6 +91,21 @@ func (m *merge) reportUnchanged(problems *[]problem, p part, what, name string, 
 	}
 }
 
+// reportTrials logs that a tool or prompt would be hidden because of a pinned argument in audit mode that is impossible, and adds it to
+// problems.
+func (m *merge) reportTrials(problems *[]problem, p part, what, name string, trials []overlay.Argument) {
+	for i := range trials {
+		err := trials[i].Impossible()
+		if err == nil {
+			continue
+		}
+		rule := trials[i].Rule()
+		*problems = append(*problems, problem{p.Backend.Name(), "the " + what + " " + strconv.Quote(name) + " would be hidden if " + rule + " were not in audit mode: " + err.Error()})
+		m.report.once("untried\x00"+p.Backend.Name()+"\x00"+what+"\x00"+name+"\x00"+rule+"\x00"+err.Error(),
+			"a "+what+" would be hidden if the catalog pinned its argument, which has mode: audit", "backend", p.Backend.Name(), what, name, "setting", rule, "error", err)
+	}
+}
+
 // unchanged says that something is hidden because of an error of its changes.
 func unchanged(err error) string {
 	return " is hidden, because the catalog's changes of its arguments are impossible: " + err.Error()

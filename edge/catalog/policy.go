@@ -47,6 +47,8 @@ type Listed struct {
 	Shown []string
 	// Arguments are the overlay's changes of the arguments of a tool or prompt.
 	Arguments []overlay.Argument
+	// Trials are its pinned arguments in audit mode.
+	Trials []overlay.Argument
 	// Searched means that tools/list lacks the tool: find_tools of its set finds it.
 	Searched bool
 }
@@ -98,10 +100,12 @@ func (v *View) targets() (out []Listed) {
 			one := Listed{Target: e.target, Shown: append([]string{e.key}, e.aliases...)}
 			switch l.kind {
 			case listTools:
-				one.Arguments = v.Tools.ByName[e.key].Arguments
+				t := v.Tools.ByName[e.key]
+				one.Arguments, one.Trials = t.Arguments, t.Trials
 				one.Searched = !inList[e]
 			case listPrompts:
-				one.Arguments = v.Prompts.byName[e.key].Arguments
+				x := v.Prompts.byName[e.key]
+				one.Arguments, one.Trials = x.Arguments, x.Trials
 			}
 			out = append(out, one)
 		}

@@ -36,6 +36,8 @@ type Prompt struct {
 	Proto           *pb.Prompt
 	// Arguments are the changes of its arguments by the overlay.
 	Arguments []overlay.Argument
+	// Trials are pinned arguments in audit mode.
+	Trials []overlay.Argument
 	// target is the input of policy rules for the prompt.
 	target policy.Target
 }
@@ -60,12 +62,14 @@ func (m *merge) prompts(prev *promptSet, digest uint64) *promptSet {
 				s.hidden[own] = hidden{given: change.Given(), impossible: err}
 				continue
 			}
+			trials := overlay.PromptTrials(change.Trials, x.GetArguments())
+			m.reportTrials(&s.problems, p, "prompt", x.GetName(), trials)
 			shownName := cmp.Or(change.Name, name)
 			render := func(dst []byte, r *revision.Rules) ([]byte, error) {
 				return translate.AppendPrompt(dst, r, overlaid, shownName)
 			}
 			target := policy.Target{Kind: policy.Prompt, Method: mcp.MethodPromptsGet, Name: name, Backend: p.Backend.Name()}
-			one := &Prompt{Name: name, ShownName: shownName, Owner: p.Backend, Proto: x, Arguments: overlay.Texts(change.Arguments), target: target}
+			one := &Prompt{Name: name, ShownName: shownName, Owner: p.Backend, Proto: x, Arguments: overlay.Texts(change.Arguments), Trials: trials, target: target}
 			keys := add(x.GetName(), entry{render: render, shown: func() (proto.Message, string) { return overlaid, shownName }, target: target})
 			for _, key := range keys {
 				s.byName[key] = one

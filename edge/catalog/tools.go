@@ -59,6 +59,8 @@ type Tool struct {
 	Target policy.Target
 	// Arguments are the changes of its arguments by the overlay.
 	Arguments []overlay.Argument
+	// Trials are pinned arguments in audit mode.
+	Trials []overlay.Argument
 	// MaxTokens bounds its results; longer ones are shortened. 0 means no bound.
 	MaxTokens int
 	// Size points to the expected size of its messages. nil means that it was not looked up yet.
@@ -86,6 +88,7 @@ func (m *merge) tools(prev *toolSet, digest uint64, strays strays) *toolSet {
 				s.hidden[own] = hidden{tool: t, given: change.Given(), impossible: err}
 				continue
 			}
+			m.reportTrials(&s.problems, p, "tool", x.GetName(), t.Trials)
 			t.ShownName, t.MaxTokens = cmp.Or(change.Name, t.Name), change.MaxTokens
 			render := func(dst []byte, r *revision.Rules) ([]byte, error) {
 				return translate.AppendTool(dst, r, t.Shown, t.ShownName)
@@ -137,13 +140,13 @@ func (s *toolSet) of(name canonicalName) *Tool {
 func (m *merge) overlayTool(t *Tool, prev *toolSet, change *overlay.Entry) (err error) {
 	before := prev.of(canonicalName{t.Owner.Name(), t.Name})
 	if m.sameOverlay && before != nil && before.Proto == t.Proto {
-		t.overlaid, t.Target, t.Arguments = before.overlaid, before.Target, before.Arguments
+		t.overlaid, t.Target, t.Arguments, t.Trials = before.overlaid, before.Target, before.Arguments, before.Trials
 		return nil
 	}
 	if t.overlaid, err = change.Tool(t.Proto); err != nil {
 		return err
 	}
-	t.Arguments = overlay.Typed(change.Arguments, t.Proto.GetInputSchemaJson())
+	t.Arguments, t.Trials = overlay.Typed(change.Arguments, t.Proto.GetInputSchemaJson()), overlay.ToolTrials(change.Trials, t.Proto.GetInputSchemaJson())
 	hints := HintsOf(t.Proto.GetAnnotations())
 	if t.overlaid != t.Proto {
 		hints = hints.Stricter(HintsOf(t.overlaid.GetAnnotations()))

@@ -75,6 +75,8 @@ type CatalogArgument struct {
 	Default any `yaml:"default"`
 	// Description replaces the backend's; empty keeps it.
 	Description string `yaml:"description"`
+	// Mode is enforce or audit, for value and from: the argument stays as it is, and what pinning it would have done is recorded. Empty means enforce.
+	Mode string `yaml:"mode"`
 }
 
 // CatalogAnnotations are hints for clients; nil keeps the backend's. The policy uses the stricter
@@ -153,17 +155,19 @@ func (s *Catalog) addTo(out *overlay.Entries, placed func(place string) string) 
 	}
 	for i, e := range s.Tools {
 		place := placed(fmt.Sprintf("catalog.tools[%d]", i))
+		changes, trials := argumentsOf(place, e.Arguments)
 		out.Tools = append(out.Tools, overlay.Entry{
 			Place: place, Backend: e.Backend, Names: pattern.New(e.Tool), Hide: e.Hide, Name: e.Name, Aliases: e.Aliases,
-			Title: e.Title, Description: e.Description, Groups: e.Groups, Annotations: overlay.Annotations(e.Annotations), Arguments: argumentsOf(place, e.Arguments),
+			Title: e.Title, Description: e.Description, Groups: e.Groups, Annotations: overlay.Annotations(e.Annotations), Arguments: changes, Trials: trials,
 			MaxTokens: e.MaxResult.Tokens,
 		})
 	}
 	for i, e := range s.Prompts {
 		place := placed(fmt.Sprintf("catalog.prompts[%d]", i))
+		changes, trials := argumentsOf(place, e.Arguments)
 		out.Prompts = append(out.Prompts, overlay.Entry{
 			Place: place, Backend: e.Backend, Names: pattern.New(e.Prompt), Hide: e.Hide, Name: e.Name, Aliases: e.Aliases,
-			Title: e.Title, Description: e.Description, Groups: e.Groups, Arguments: argumentsOf(place, e.Arguments),
+			Title: e.Title, Description: e.Description, Groups: e.Groups, Arguments: changes, Trials: trials,
 		})
 	}
 	for i, e := range s.Resources {

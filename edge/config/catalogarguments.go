@@ -10,16 +10,21 @@ import (
 	"github.com/mcpedge/mcpedge/edge/policy"
 )
 
-// argumentsOf returns the changes of arguments of the entry at a place, sorted by name, without invalid ones.
-func argumentsOf(place string, settings map[string]CatalogArgument) (out []overlay.Argument) {
+// argumentsOf returns the changes of arguments of the entry at a place, and the pins in audit mode, sorted by name, without invalid ones.
+func argumentsOf(place string, settings map[string]CatalogArgument) (changes, trials []overlay.Argument) {
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
 		s := settings[name]
-		if a, err := s.argument(name); err == nil {
-			a.Place = place
-			out = append(out, a)
+		a, err := s.argument(name)
+		a.Place = place
+		switch {
+		case err != nil:
+		case s.Mode == modeAudit:
+			trials = append(trials, a)
+		default:
+			changes = append(changes, a)
 		}
 	}
-	return out
+	return changes, trials
 }
 
 // argument returns the change of the argument with a name. The error begins with the invalid key.
@@ -36,6 +41,10 @@ func (s *CatalogArgument) argument(name string) (overlay.Argument, error) {
 		return a, fmt.Errorf("give value or from, not both")
 	case pins > 0 && (s.Default != nil || s.Description != ""):
 		return a, fmt.Errorf("a pinned argument is not shown: leave default and description out")
+	case s.Mode != "" && s.Mode != modeEnforce && s.Mode != modeAudit:
+		return a, fmt.Errorf("mode: %q: use enforce or audit", s.Mode)
+	case pins == 0 && s.Mode != "":
+		return a, fmt.Errorf("mode: only a pinned argument has a mode: give value or from, or leave mode out")
 	case pins == 0 && s.Default == nil && s.Description == "":
 		return a, fmt.Errorf("nothing is set: give value, from, default or description")
 	case s.From != "":

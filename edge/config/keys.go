@@ -62,7 +62,7 @@ func places() []place {
 			}
 			out = append(out, place{key, under})
 			section := f.Type
-			for section.Kind() == reflect.Slice || section.Kind() == reflect.Pointer {
+			for section.Kind() == reflect.Slice || section.Kind() == reflect.Pointer || section.Kind() == reflect.Map {
 				section = section.Elem()
 			}
 			if section.Kind() == reflect.Struct && (under != "kubernetes" || key != "backends") { // It has the keys of a backend.

@@ -148,12 +148,15 @@ func (c *Config) unobtainablePins() (notes []string) {
 	check := func(s *Catalog, placed func(string) string) {
 		note := func(place string, arguments map[string]CatalogArgument) {
 			for _, name := range slices.Sorted(maps.Keys(arguments)) {
-				from := arguments[name].From
+				from, effect := arguments[name].From, "is"
+				if arguments[name].Mode == modeAudit {
+					effect = "would be"
+				}
 				if from == "" || c.hasWithoutClaims(from) {
 					continue
 				}
 				if why := c.noIssuer(from); why != "" {
-					notes = append(notes, placed(fmt.Sprintf("%s: arguments.%s: from: %s: every call is refused", place, name, why)))
+					notes = append(notes, placed(fmt.Sprintf("%s: arguments.%s: from: %s: every call %s refused", place, name, why, effect)))
 				}
 			}
 		}

@@ -60,6 +60,26 @@ func (r *round) curate(arguments []overlay.Argument, bound bool, canonical func(
 	return nil
 }
 
+// tryPins returns what pinned arguments in audit mode would have done with the round. They change nothing. canonical is that of curate; nil
+// changes nothing. It returns nothing for a call that is bound to a backend, whose first round was tried, and for arguments that are no
+// object.
+func (r *round) tryPins(trials []overlay.Argument, bound bool, canonical func(args []byte) ([]byte, error)) []mcp.Trial {
+	if len(trials) == 0 || bound {
+		return nil
+	}
+	args, err := r.arguments()
+	if err != nil {
+		return nil
+	}
+	given := []json.RawMessage{args}
+	if canonical != nil {
+		if read, err := canonical(args); err == nil {
+			given = append(given, read)
+		}
+	}
+	return overlay.Try(trials, &r.call.Principal, given...)
+}
+
 // errRefusedMember is the error for a member that is not among the listed arguments. It names no
 // pinned argument.
 var errRefusedMember = mcp.Errorf(mcp.KindInvalidParams, "params.arguments has a member that is not accepted: send only what the list describes")

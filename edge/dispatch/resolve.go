@@ -56,12 +56,16 @@ func (r *round) resolve(ctx context.Context) error {
 	r.target.Backend, r.target.Known = t.Backend.Name(), t.Tool != nil || t.Prompt != nil
 	r.rename()
 	var refused error
+	var trials []mcp.Trial
 	switch {
 	case t.Tool != nil:
 		r.target.Tasks, r.target.Repeatable = t.Tool.Tasks, t.Tool.Repeatable()
-		refused = r.curate(t.Tool.Arguments, bound, func(args []byte) ([]byte, error) { return t.Backend.Canonical(t.Tool.Proto.GetName(), args) })
+		canonical := func(args []byte) ([]byte, error) { return t.Backend.Canonical(t.Tool.Proto.GetName(), args) }
+		trials = r.tryPins(t.Tool.Trials, bound, canonical)
+		refused = r.curate(t.Tool.Arguments, bound, canonical)
 		r.forTool(t.Tool)
 	case t.Prompt != nil && t.Completion == nil:
+		trials = r.tryPins(t.Prompt.Trials, bound, nil)
 		refused = r.curate(t.Prompt.Arguments, bound, func(args []byte) ([]byte, error) { return args, nil })
 		r.forPrompt()
 	}
@@ -85,6 +89,11 @@ func (r *round) resolve(ctx context.Context) error {
 	}
 	if refused == nil && !bound && r.call.Params.Wrapped != nil {
 		r.misuse(t.ListedOnly())
+	}
+	if refused == nil {
+		for _, trial := range trials {
+			r.d.opts.Telemetry.Would(ctx, trial)
+		}
 	}
 	return refused
 }

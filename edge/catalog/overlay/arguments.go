@@ -31,6 +31,8 @@ type Argument struct {
 	pinAt, defaultAt string
 	// types are the JSON types that the tool's schema accepts for the argument. nil accepts all.
 	types []string
+	// impossible is why the argument of a trial cannot be pinned; nil if it can.
+	impossible error
 }
 
 // Value returns the value of a pinned argument for a caller. The error says why the caller has

@@ -48,6 +48,9 @@ type Entry struct {
 	Groups []string
 	// Arguments are changes of arguments, each with a different name. Resources have none.
 	Arguments []Argument
+	// Trials are pinned arguments in audit mode: each has a Pin, and a different name. They change nothing, see Try. Those that
+	// Arguments of any entry pin are omitted. Resources have none.
+	Trials []Argument
 	// MaxTokens bounds the results of a tool; longer ones are shortened. 0 means no bound. Only tools
 	// have it.
 	MaxTokens int
@@ -119,7 +122,7 @@ func newList(all *Entries, entries []Entry) List {
 	}
 	for i := range entries {
 		e := &entries[i]
-		_ = json.NewEncoder(h).Encode([]any{e.Backend, e.Names.String(), e.Hide, e.Name, e.Aliases, e.Title, e.Description, e.Annotations, foldAll(e.Arguments), e.MaxTokens, e.Groups})
+		_ = json.NewEncoder(h).Encode([]any{e.Backend, e.Names.String(), e.Hide, e.Name, e.Aliases, e.Title, e.Description, e.Annotations, foldAll(e.Arguments), e.MaxTokens, e.Groups, foldAll(e.Trials)})
 		out.about[e.Backend] = append(out.about[e.Backend], e)
 		for _, name := range e.Given() {
 			out.given[name] = e.Backend
@@ -196,13 +199,14 @@ func (l List) Of(backend, name string) Entry {
 		if len(one.Arguments) > 0 {
 			e.Place = cmp.Or(e.Place, one.Place)
 		}
-		e.Arguments = mergeArguments(e.Arguments, one.Arguments)
+		e.Arguments, e.Trials = mergeArguments(e.Arguments, one.Arguments), mergeArguments(e.Trials, one.Trials)
 		e.MaxTokens = cmp.Or(e.MaxTokens, one.MaxTokens)
 		a, b := &e.Annotations, &one.Annotations
 		a.ReadOnly, a.Destructive = cmp.Or(a.ReadOnly, b.ReadOnly), cmp.Or(a.Destructive, b.Destructive)
 		a.Idempotent, a.OpenWorld = cmp.Or(a.Idempotent, b.Idempotent), cmp.Or(a.OpenWorld, b.OpenWorld)
 	}
 	e.Hide = hide || l.hides && !matched
+	e.Trials = withoutPinned(e.Trials, e.Arguments)
 	return e
 }
 
@@ -329,6 +333,9 @@ func (e *Entry) Fields() (set []string) {
 				set = append(set, "arguments."+a.Name+"."+name)
 			}
 		}
+	}
+	for i := range e.Trials {
+		set = append(set, "arguments."+e.Trials[i].Name+".value (mode: audit)")
 	}
 	slices.Sort(set)
 	return set

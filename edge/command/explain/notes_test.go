@@ -177,6 +177,15 @@ func TestPinnedArgumentsAreExplained(t *testing.T) {
 			`{} {}`:                        `every call is refused, because the catalog pins the argument name`,
 			`{"who":"bob"} `:               `; always sent with name="bob"`,
 		},
+		"{name: {from: principal.claims.who, mode: audit}}": {
+			`{"who":"bob"} {"name":"eve"}`: `deny, by the rule "greetings"`,
+			`{"who":"eve"} {"name":"bob"}`: `allow, by default; would deny by the pin "catalog.prompts[0].arguments.name", which is in audit mode: the argument name is given`,
+			`{} {"NAME":"eve","name":"x"}`: `allow, by default; would deny by the pin "catalog.prompts[0].arguments.name", which is in audit mode: `,
+			`{"who":"bob"} `:               `; would always be sent with name="bob" by the pin "catalog.prompts[0].arguments.name", which is in audit mode`,
+		},
+		"{nom: {value: eve, mode: audit}}": {
+			`{} {"name":"bob"}`: `allow, by default; would hide by the pin "catalog.prompts[0].arguments.nom", which is in audit mode: it has no argument "nom"`,
+		},
 		"{name: {default: eve}}": {
 			`{} {}`:             `deny, by the rule "greetings"`,
 			`{} {"name":null}`:  `deny, by the rule "greetings"`,

@@ -32,3 +32,28 @@ func TestAuditMode(t *testing.T) {
 	}
 	w.ran(t, 3)
 }
+
+// TestPinsInAuditMode: pinned arguments in audit mode are shown and accepted, and what they would have done is in the records and in the
+// metric.
+func TestPinsInAuditMode(t *testing.T) {
+	w, path := newWiper(), filepath.Join(t.TempDir(), "audit.jsonl")
+	e := startEdge(t, only(startService(t, w.Server)), auditTo(path), func(c *config.Config) {
+		pin := func(tool, argument string) config.CatalogTool {
+			return config.CatalogTool{Backend: c.Backends[0].Name, Tool: tool, Arguments: map[string]config.CatalogArgument{argument: {Value: "/tmp", Mode: "audit"}}}
+		}
+		c.Catalog = &config.Catalog{Tools: []config.CatalogTool{pin("wipe", "path"), pin("look", "gone")}}
+	})
+	for _, c := range []asker{clientOf(t, e, vNov, ""), clientOf(t, e, v2026, "")} {
+		c.ask("tools/call", `{"name":"wipe","arguments":{"path":"/"}}`).final().result(t)
+		c.ask("tools/call", `{"name":"look","arguments":{"path":"/"}}`).final().result(t)
+	}
+	awaitMetric(t, e, `mcpedge_policy_trial_total{mcpedge_policy_by="pin",mcpedge_policy_effect="deny",mcpedge_policy_rule="catalog.tools[0].arguments.path"`, 2)
+	e.End(t)
+	for _, r := range records(t, path) {
+		effect := map[string]string{"wipe": "deny", "look": "hide"}[r.Target]
+		if len(r.Would) != len(effect)/4 || effect != "" && r.Would[0].Effect != effect {
+			t.Errorf("the record %+v", r)
+		}
+	}
+	w.ran(t, 4)
+}
