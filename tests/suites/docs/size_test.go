@@ -11,7 +11,7 @@ import (
 )
 
 // library is the code of a capability library: not its stubs, its tests, its fixtures, nor what a program imports from it by a name of its own, with
-// dependencies of its own: the kit for the tests of others, the skills of a folder, the check of signed identities.
+// dependencies of its own: the kit for the tests of others, the skills of a folder, the check of signed identities, hooks.
 type library struct {
 	folder    string // below the root
 	extension string
@@ -21,7 +21,7 @@ type library struct {
 }
 
 var libraries = []library{
-	{"sdk/python/src/mcpedge/capability", ".py", []string{"testing.py", "skills.py", "identity.py"}, 2000, pythonCode},
+	{"sdk/python/src/mcpedge/capability", ".py", []string{"testing.py", "skills.py", "identity.py", "hook.py"}, 2000, pythonCode},
 	{"sdk/java/src/main/java", ".java", []string{"*/*/v1", "*/*/*/v1", "*/*/*/testing", "*/*/capability/testing"}, 3000, slashedCode},
 	{"sdk/rust/src", ".rs", []string{"gen", "generated", "proto", "testing.rs", "testing", "tests"}, 3000, rustCode},
 }

@@ -20,10 +20,7 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from .server import Server
-from .services import register
 
-MESSAGE_BYTES = 16 << 20
-"""Bounds a message in either direction."""
 LISTEN = "127.0.0.1:50051"
 
 
@@ -33,21 +30,21 @@ async def serve(
     *,
     credentials: grpc.ServerCredentials | None = None,
     stop: asyncio.Event | None = None,
-    started: Callable[[int], None] | None = None,
+    started: Callable[[int], object] = lambda port: None,
 ) -> None:
     """Serves on host:port or unix:/path until stop is set: then health reports NOT_SERVING, change feeds end, and running
-    calls have the server's grace to finish. It has the standard health service, reflection and messages up to 16 MiB, and
+    calls have the server's grace to finish. It has the standard health service, reflection and messages up to server.message_bytes, and
     permits pings every five seconds. started is called with the port. Raises OSError if it cannot listen on the address."""
     on = grpc.aio.server(
         options=[
-            ("grpc.max_receive_message_length", MESSAGE_BYTES),
-            ("grpc.max_send_message_length", MESSAGE_BYTES),
+            ("grpc.max_receive_message_length", server.message_bytes),
+            ("grpc.max_send_message_length", server.message_bytes),
             ("grpc.keepalive_permit_without_calls", 1),
             ("grpc.http2.min_recv_ping_interval_without_data_ms", 5000),
             ("grpc.so_reuseport", 0),
         ]
     )
-    names = (*register(server, on), health.SERVICE_NAME, reflection.SERVICE_NAME)
+    names = (*server.add_to(on), health.SERVICE_NAME, reflection.SERVICE_NAME)
     serving: Any = vars(health)["aio"].HealthServicer()  # of its types, none has it
     vars(health_pb2_grpc)["add_HealthServicer_to_server"](serving, on)
     reflection.enable_server_reflection(names, on)
@@ -62,8 +59,7 @@ async def serve(
         raise OSError(f"cannot listen on {address}: the address is in use, or is none of this machine")
     await on.start()
     try:
-        if started:
-            started(port)
+        started(port)
         await (stop or asyncio.Event()).wait()
     finally:
         await serving.enter_graceful_shutdown()
@@ -110,9 +106,10 @@ def run(server: Server, argv: Sequence[str] | None = None) -> None:
 
 
 def _end(server: Server) -> None:
-    """Ends the process in a second, should a plain handler that does not look at Call.cancelled keep it from ending by itself."""
+    """Ends the process in a second, should a plain handler that does not look at Call.cancelled, or at remaining of a hook, keep it from
+    ending by itself."""
     if wait(set(server.runner.jobs), 1).not_done:
-        server.log.warning("%s ends though a plain handler still runs: have it look at Call.cancelled", server.info.name)
+        server.log.warning("%s ends though a plain handler still runs: have it look at Call.cancelled, or at remaining() of a hook", server.info.name)
         os._exit(0)
 
 

@@ -32,6 +32,9 @@ class Server:
     """A service's tools, resources and prompts, served by the gRPC contract. Everything may be added and removed at any
     time, from any thread: watchers are notified. A Server is served once: after close it stays closed."""
 
+    message_bytes = 16 << 20
+    """Bounds a message in either direction."""
+
     def __init__(
         self,
         name: str,
@@ -201,6 +204,12 @@ class Server:
             feed.close()
 
     # What serves it.
+
+    def add_to(self, on: Any) -> Sequence[str]:
+        """Adds the services of the contract to a gRPC server, and returns their names."""
+        from .services import register
+
+        return register(self, on)
 
     def provider(self, uri: str) -> Provided:
         """The provider of a URI. Failure NOT_FOUND."""

@@ -15,7 +15,7 @@ import grpc
 from mcpedge.v1 import backend_pb2_grpc, common_pb2, input_pb2, prompts_pb2, prompts_pb2_grpc, resources_pb2, resources_pb2_grpc, tools_pb2, tools_pb2_grpc
 
 from .content import sampling_text
-from .serve import MESSAGE_BYTES, serve
+from .serve import serve
 from .server import Server
 from .types import InputRequest, InputResponse, Root
 
@@ -117,7 +117,7 @@ class Client:
         self._served = asyncio.ensure_future(serve(self.server, "127.0.0.1:0", stop=self._stop, started=port.set_result))
         self._served.add_done_callback(lambda served: None if port.done() else port.set_exception(served.exception() or RuntimeError("it stopped")))
         self.address = f"127.0.0.1:{await port}"
-        self.channel = grpc.aio.insecure_channel(self.address, options=[("grpc.max_receive_message_length", MESSAGE_BYTES)])
+        self.channel = grpc.aio.insecure_channel(self.address, options=[("grpc.max_receive_message_length", self.server.message_bytes)])
         self.backend: Any = backend_pb2_grpc.BackendServiceStub(self.channel)
         self.tools: Any = tools_pb2_grpc.ToolServiceStub(self.channel)
         self.resources: Any = resources_pb2_grpc.ResourceServiceStub(self.channel)
