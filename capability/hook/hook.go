@@ -24,6 +24,8 @@ type (
 	Answer = hookv1.Answer
 	// Outcome is what a backend returns.
 	Outcome = hookv1.Outcome
+	// Entry is a tool, a prompt, a resource or a template of a list.
+	Entry = hookv1.ListEntry
 )
 
 // Hook has a function for each point at which the edge asks it. nil means that the hook must not be asked there: the edge takes it for
@@ -37,6 +39,8 @@ type Hook struct {
 	Answers func(ctx context.Context, call *Call, answers []*Answer) error
 	// Result checks what the backend has returned.
 	Result func(ctx context.Context, call *Call, out *Outcome) error
+	// Entry checks an entry of a list. It may change Title and Description; an entry that it denies is hidden.
+	Entry func(ctx context.Context, entry *Entry) error
 }
 
 // denied is the error of Deny.
@@ -126,6 +130,29 @@ func (s *server) CheckRequest(ctx context.Context, req *hookv1.CheckRequestReque
 		return &hookv1.CheckRequestResponse{Verdict: &hookv1.CheckRequestResponse_Replace{Replace: changed}}, nil
 	}
 	return &hookv1.CheckRequestResponse{Verdict: &hookv1.CheckRequestResponse_Pass{Pass: &hookv1.Pass{}}}, nil
+}
+
+// CheckList implements hookv1.HookServiceServer.
+func (s *server) CheckList(ctx context.Context, req *hookv1.CheckListRequest) (*hookv1.CheckListResponse, error) {
+	if s.h.Entry == nil {
+		return nil, status.Error(codes.Unimplemented, "the hook checks no lists: take list out of the setting hooks[].on")
+	}
+	out := &hookv1.CheckListResponse{}
+	for _, e := range req.GetEntries() {
+		title, description := e.GetTitle(), e.GetDescription()
+		deny, err := verdict(s.h.Entry(ctx, e))
+		v := &hookv1.ListVerdict{Verdict: &hookv1.ListVerdict_Pass{Pass: &hookv1.Pass{}}}
+		switch {
+		case err != nil:
+			return nil, err
+		case deny != nil:
+			v.Verdict = &hookv1.ListVerdict_Deny{Deny: deny}
+		case title != e.GetTitle() || description != e.GetDescription():
+			v.Verdict = &hookv1.ListVerdict_Replace{Replace: &hookv1.ListTexts{Title: e.GetTitle(), Description: e.GetDescription()}}
+		}
+		out.Verdicts = append(out.Verdicts, v)
+	}
+	return out, nil
 }
 
 // CheckResult implements hookv1.HookServiceServer.

@@ -115,3 +115,30 @@ func TestAnswersAndResult(t *testing.T) {
 		t.Errorf("an unknown outcome gave %v, %v", r, err)
 	}
 }
+
+func TestEntries(t *testing.T) {
+	c := serve(t, hook.Hook{Entry: func(_ context.Context, e *hook.Entry) error {
+		switch e.GetTarget().GetName() {
+		case "hidden":
+			return hook.Deny("not reviewed")
+		case "fails":
+			return errors.New("no memory")
+		}
+		e.Description = mask(e.GetDescription())
+		return nil
+	}})
+	entry := func(name, description string) *hookv1.ListEntry {
+		return &hookv1.ListEntry{Target: &hookv1.Target{Name: name}, Title: "T", Description: description}
+	}
+	r, err := c.CheckList(t.Context(), &hookv1.CheckListRequest{Entries: []*hookv1.ListEntry{entry("a", "b"), entry("hidden", ""), entry("c", "4111")}})
+	if v := r.GetVerdicts(); err != nil || len(v) != 3 || v[0].GetPass() == nil || v[1].GetDeny().GetReason() != "not reviewed" ||
+		v[2].GetReplace().GetDescription() != "****" || v[2].GetReplace().GetTitle() != "T" {
+		t.Errorf("got %v, %v", r, err)
+	}
+	if _, err := c.CheckList(t.Context(), &hookv1.CheckListRequest{Entries: []*hookv1.ListEntry{entry("a", ""), entry("fails", "")}}); status.Code(err) != codes.Internal {
+		t.Errorf("a failure gave %v", err)
+	}
+	if _, err := serve(t, hook.Hook{}).CheckList(t.Context(), &hookv1.CheckListRequest{}); status.Code(err) != codes.Unimplemented {
+		t.Errorf("what the hook does not check gave %v", err)
+	}
+}

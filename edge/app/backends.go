@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"log/slog"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/certs"
 	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/edge/hook"
 	"github.com/mcpedge/mcpedge/edge/reflect"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
@@ -17,6 +20,8 @@ type opener struct {
 	tls *ends
 	// with are the identities of callers.
 	with identities
+	// lists are the hooks on lists; nil means none.
+	lists *hook.Lists
 	// learned bounds the memory of adapters; nil means no bound.
 	learned *reflect.Memory
 	log     *slog.Logger
@@ -52,6 +57,11 @@ func (o *opener) open(cfg *config.Config, known []openBackend) (out []openBacken
 // one opens a backend, without its Revision. An error begins with its place, or with the name of its TLS.
 func (o *opener) one(cfg *config.Config, b *config.Backend, place string) (*openBackend, error) {
 	one := &openBackend{Config: configured(cfg, b)}
+	if o.lists != nil {
+		one.Review = func(ctx context.Context, entries []proto.Message) ([]proto.Message, error) {
+			return o.lists.Review(ctx, b.Name, b.Prefix, entries)
+		}
+	}
 	if who := o.with(b); who != nil {
 		one.Identity = who
 	}

@@ -56,12 +56,16 @@ func (a *App) first() (*generation, error) {
 		return nil, err
 	}
 	g := &generation{Generation: read, number: 1, since: time.Now()}
-	g.backends, err = a.opener().open(&read.Config, nil)
+	if g.hooks, err = a.openHooks(read, nil); err != nil {
+		return nil, err
+	}
+	g.backends, err = a.opener(g).open(&read.Config, nil)
 	return g, err
 }
 
-func (a *App) opener() *opener {
-	return &opener{tls: &a.tls, with: a.identityOf, learned: a.learned, log: a.log}
+// opener returns the opener of the backends of a generation, whose hooks are open.
+func (a *App) opener(g *generation) *opener {
+	return &opener{tls: &a.tls, with: a.identityOf, lists: g.lists(a.log), learned: a.learned, log: a.log}
 }
 
 // exchange puts what was read in force, as a whole. After an error nothing of it is. It must not be
@@ -98,7 +102,10 @@ func (a *App) open(ctx context.Context, read *config.Generation, was *generation
 	if err = checkDescriptors(ctx, &read.Config, was.backends); err != nil {
 		return next, err
 	}
-	if next.backends, err = a.opener().open(&read.Config, was.backends); err != nil {
+	if next.hooks, err = a.openHooks(read, was.hooks); err != nil {
+		return next, err
+	}
+	if next.backends, err = a.opener(next).open(&read.Config, was.backends); err != nil {
 		return next, err
 	}
 	if asked := externalOf(&read.Config); !reflect.DeepEqual(asked, was.server.settings) {
@@ -106,16 +113,13 @@ func (a *App) open(ctx context.Context, read *config.Generation, was *generation
 			return next, err
 		}
 	}
-	if next.hooks, err = a.openHooks(read, was.hooks); err != nil {
-		return next, err
-	}
 	if err = a.checkServiceFiles(ctx, &read.Config, &was.Config); err != nil {
 		return next, err
 	}
 	if next.replacement, err = a.pool.Prepare(configs(next.backends)); err != nil {
 		return next, err
 	}
-	if next.discovered = a.openServices(&read.Config); len(next.discovered) > 0 {
+	if next.discovered = a.openServices(next); len(next.discovered) > 0 {
 		next.replacement.PrepareServices(configs(next.discovered))
 	}
 	return next, nil

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"log/slog"
 	"reflect"
 	"slices"
 	"strings"
@@ -77,6 +78,15 @@ func (a *App) setHooks(g *generation) {
 		list[i] = g.hooks[i].hook
 	}
 	a.hooks.Store(hook.NewChain(list))
+}
+
+// lists returns the hooks of a generation on lists; nil if there are none.
+func (g *generation) lists(log *slog.Logger) *hook.Lists {
+	list := make([]*hook.Hook, len(g.hooks))
+	for i := range g.hooks {
+		list[i] = g.hooks[i].hook
+	}
+	return hook.NewLists(list, log)
 }
 
 // startHooks connects to the hooks of a generation, so that the first request need not wait for it.

@@ -120,7 +120,7 @@ func (a *App) discover(g *generation) {
 	before := slices.Concat(a.cluster.opened, g.discovered)
 	for i := range a.cluster.found {
 		b := &a.cluster.found[i]
-		one, err := a.openService(&g.Config, b, before)
+		one, err := a.openService(g, b, before)
 		if err != nil {
 			a.warnOf(b.Name, "a Service has the label of backends and cannot be one", err.Error())
 			continue
@@ -144,11 +144,11 @@ func (a *App) discover(g *generation) {
 
 // openServices opens the backends of the Services that were found last for settings that are to be in
 // force, except those that stay as they are.
-func (a *App) openServices(cfg *config.Config) (out []openBackend) {
+func (a *App) openServices(g *generation) (out []openBackend) {
 	a.cluster.mu.Lock()
 	defer a.cluster.mu.Unlock()
 	for i := range a.cluster.found {
-		one, err := a.openService(cfg, &a.cluster.found[i], a.cluster.opened)
+		one, err := a.openService(g, &a.cluster.found[i], a.cluster.opened)
 		if err == nil && find(a.cluster.opened, one.Name, one.Revision) == nil {
 			out = append(out, *one)
 		}
@@ -158,7 +158,8 @@ func (a *App) openServices(cfg *config.Config) (out []openBackend) {
 
 // openService returns the backend of a Service: one of known, if its settings are the same. An error
 // says why it cannot be one. cluster.mu is locked.
-func (a *App) openService(cfg *config.Config, found *kubernetes.Backend, known []openBackend) (*openBackend, error) {
+func (a *App) openService(g *generation, found *kubernetes.Backend, known []openBackend) (*openBackend, error) {
+	cfg := &g.Config
 	settings, err := a.settingsOf(cfg, found)
 	if err != nil {
 		return nil, err
@@ -173,7 +174,7 @@ func (a *App) openService(cfg *config.Config, found *kubernetes.Backend, known [
 		t.ServerName = cmp.Or(t.ServerName, found.Host)
 		b.TLS = &t
 	}
-	one, err := a.opener().one(cfg, b, "kubernetes.backends")
+	one, err := a.opener(g).one(cfg, b, "kubernetes.backends")
 	if err != nil {
 		return nil, err
 	}

@@ -11,9 +11,6 @@ func (a *App) newControl(g *generation) (err error) {
 	if g.server, err = a.newExternal(externalOf(&a.cfg)); err != nil {
 		return err
 	}
-	if g.hooks, err = a.openHooks(g.Generation, nil); err != nil {
-		return err
-	}
 	a.setHooks(g)
 	a.access = access.New(access.Options{Quotas: a.quotas, Policy: g.Policy, External: g.server.client, Authenticates: a.auth != nil, Records: a.audit, Telemetry: a.telemetry, Logger: a.log})
 	a.keepClaims(g)

@@ -65,6 +65,9 @@ type Catalog struct {
 	Templates []*pb.ResourceTemplate
 	Prompts   []*pb.Prompt
 	Skills    []*pb.Skill
+	// Withheld are the URIs of resources that Config.Review has left out, and their normal forms: they must not be read either, also if a
+	// template or a prefix of the backend covers them. nil means none.
+	Withheld map[string]bool
 	// HasTools, HasResources and HasPrompts report whether the service is served; its list may be
 	// empty.
 	HasTools, HasResources, HasPrompts bool
@@ -87,6 +90,16 @@ type Catalog struct {
 	Unread Kinds
 
 	unlisted atomic.Pointer[Catalog]
+	// listed are the tools to which Config.Review has given other texts, as the backend lists them. nil means none.
+	listed map[*pb.Tool]*pb.Tool
+}
+
+// Listed returns a tool of the catalog as the backend lists it.
+func (c *Catalog) Listed(t *pb.Tool) *pb.Tool {
+	if was := c.listed[t]; was != nil {
+		return was
+	}
+	return t
 }
 
 // Unlisted returns a catalog with the services of c whose lists are unknown: it is not present. The
@@ -123,10 +136,12 @@ func (l *lists) assemble(describe *pb.DescribeResponse) *Catalog {
 		return absent
 	}
 	if t := l[0]; t != nil {
+		c.listed = t.listed
 		c.HasTools, c.Tools, c.ToolsHint, c.Digest.Tools = t.served, t.tools, t.hint, t.digest
 	}
 	if r := l[1]; r != nil {
 		c.HasResources, c.Resources, c.ResourcesHint, c.Digest.Resources = r.served, r.resources, r.hint, r.digest
+		c.Withheld = r.withheld
 		c.Templates, c.TemplatesHint = r.templates, r.templatesHint
 		c.HasSkills, c.Skills, c.SkillsHint = r.hasSkills, r.skills, r.skillsHint
 	}

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/resolver"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
@@ -113,6 +114,9 @@ type Config struct {
 	// FullSchemas sends the schemas of tools' arguments to clients unchanged, see
 	// Backend.FullSchemas. Package check lints the schemas that clients receive.
 	FullSchemas bool
+	// Review returns what is served of the valid entries of one list, which are tools, prompts, resources or templates: some of them, or
+	// copies with other texts. An error means that the list cannot be read. nil serves all.
+	Review func(ctx context.Context, entries []proto.Message) ([]proto.Message, error)
 	// Adapt makes the Adapter for a target that does not implement the contract; the adapter sends
 	// the RPCs of calls through calls. nil means that the target implements the contract. Adapt
 	// must not connect.

@@ -27,6 +27,10 @@ type list struct {
 	templates []*pb.ResourceTemplate
 	prompts   []*pb.Prompt
 
+	// withheld is Catalog.Withheld, and listed is Catalog.listed.
+	withheld map[string]bool
+	listed   map[*pb.Tool]*pb.Tool
+
 	skills []*pb.Skill
 	// hasSkills is true if the backend implements skills; it may have none.
 	hasSkills bool
@@ -70,7 +74,31 @@ func (b *Backend) read(ctx context.Context, kind Kinds, who *pb.Principal) (*lis
 	if err != nil {
 		return nil, err
 	}
+	if b.cfg.Review != nil {
+		if err := l.review(ctx, b.cfg.Review); err != nil {
+			return nil, err
+		}
+	}
+	l.digest = l.sum(kind)
 	return l, nil
+}
+
+// sum returns the digest of the entries of a kind.
+func (l *list) sum(kind Kinds) uint64 {
+	switch kind {
+	case Tools:
+		return DigestOf(l.tools)
+	case Prompts:
+		return DigestOf(l.prompts)
+	}
+	n := DigestOf(l.resources)*31 + DigestOf(l.templates)
+	for uri := range l.withheld { // in any order
+		n += DigestOf([]*pb.Resource{{Uri: uri}})
+	}
+	if l.hasSkills {
+		n = n*31 + DigestOf(l.skills)
+	}
+	return n
 }
 
 func (l *list) readTools(ctx context.Context, client pb.ToolServiceClient, who *pb.Principal) error {
@@ -82,7 +110,6 @@ func (l *list) readTools(ctx context.Context, client pb.ToolServiceClient, who *
 		return err
 	}
 	l.tools = sound(l, entries, vet.Tool)
-	l.digest = DigestOf(l.tools)
 	return nil
 }
 
@@ -104,7 +131,6 @@ func (l *list) readResources(ctx context.Context, client pb.ResourceServiceClien
 	}
 	l.resources = sound(l, entries, vet.Resource)
 	l.templates = l.affordable(sound(l, templates, vet.Template))
-	l.digest = DigestOf(l.resources)*31 + DigestOf(l.templates)
 	return l.readSkills(ctx, client, who)
 }
 
@@ -139,7 +165,6 @@ func (l *list) readSkills(ctx context.Context, client pb.ResourceServiceClient, 
 		return err
 	}
 	l.hasSkills, l.skills = true, sound(l, entries, vet.Skill)
-	l.digest = l.digest*31 + DigestOf(l.skills)
 	return nil
 }
 
@@ -152,7 +177,6 @@ func (l *list) readPrompts(ctx context.Context, client pb.PromptServiceClient, w
 		return err
 	}
 	l.prompts = sound(l, entries, vet.Prompt)
-	l.digest = DigestOf(l.prompts)
 	return nil
 }
 

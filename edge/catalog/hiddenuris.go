@@ -10,10 +10,11 @@ import (
 	"github.com/mcpedge/mcpedge/internal/uris"
 )
 
-// hidesURI reports whether the overlay hides a URI of a backend. sent is the spelling that the
+// hidesURI reports whether a hook or the overlay hides a URI of a backend. sent is the spelling that the
 // backend receives. A backend may read it as any of its equivalent forms, see uris.Forms. The first
 // of these rules decides:
 //
+//   - a URI is hidden if a hook hides one of its forms;
 //   - a URI is hidden if an entry hides one of its forms;
 //   - a URI that the list of resources shows is shown;
 //   - a URI is hidden if one of its forms belongs to a hidden template or skill, because the backend
@@ -24,6 +25,9 @@ import (
 // of is the number of URIs that are compared for one request. A URI that exceeds its share of
 // maxWork is hidden.
 func (v *View) hidesURI(owner *backend.Backend, sent string, of int) bool {
+	if v.withholds(owner, sent, of) {
+		return true
+	}
 	entries := v.overlay.Resources()
 	if !entries.About(owner.Name()) {
 		return false
@@ -54,6 +58,16 @@ func (v *View) hidesURI(owner *backend.Backend, sent string, of int) bool {
 		unshown = unshown || !shown && slices.Contains(unmatched, form)
 	}
 	return entries.HidesOthers() && unshown && !v.pages[ownedPage{owner, uris.Normal(sent)}]
+}
+
+// withholds reports whether a hook hides a URI of a backend. Its parameters are those of hidesURI.
+func (v *View) withholds(owner *backend.Backend, sent string, of int) bool {
+	hidden := v.catalog(owner).Withheld
+	if len(hidden) == 0 {
+		return false
+	}
+	forms, ok := formsWithin(sent, 1, of)
+	return !ok || slices.ContainsFunc(append(forms, uris.Normal(sent)), func(form string) bool { return hidden[form] })
 }
 
 // listWork is how much more work than maxWork a list of a backend may take.

@@ -48,7 +48,7 @@ func (m *merge) compareLocked(before *locked) *locked {
 		for _, t := range p.Catalog.Tools {
 			parts, known := before.of(l, t)
 			if !known {
-				parts = l.Differences(name, t)
+				parts = l.Differences(name, p.Catalog.Listed(t))
 			}
 			if out.tools[t] = parts; len(parts) == 0 {
 				continue

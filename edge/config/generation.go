@@ -360,10 +360,11 @@ func (r *Reader) waiting(now *Config) (out []Waiting) {
 	return out
 }
 
-// Revision identifies the settings of a backend: it is equal for equal settings.
+// Revision identifies the settings of a backend, and of the hooks on its lists: it is equal for equal settings.
 func (b *Backend) Revision(c *Config) string {
 	return digest("", struct {
 		Backend Backend
 		Full    bool
-	}{*b, c.FullSchemas(b)})
+		Lists   []Hook
+	}{*b, c.FullSchemas(b), c.listHooks()})
 }

@@ -9,14 +9,14 @@ import (
 	"github.com/mcpedge/mcpedge/edge/policy"
 )
 
-// Hook is a server that checks requests before they reach backends, or what backends return. It
+// Hook is a server that checks requests before they reach backends, what backends return, or what they list. It
 // implements mcpedge.hook.v1.
 type Hook struct {
 	// Name identifies it in errors, metrics and the audit; letters, digits, "-" and "_".
 	Name string `yaml:"name"`
 	// Target is any gRPC target.
 	Target string `yaml:"target" also:"url,address,addr,endpoint,host"`
-	// On is what it checks: request, answer or result.
+	// On is what it checks: request, answer, result or list.
 	On Names `yaml:"on" also:"true"`
 	// Match is an expression in CEL, with the variables of the policy's rules, that selects the requests; empty: all.
 	Match string `yaml:"match" also:"when,if,condition"`
@@ -55,8 +55,11 @@ const (
 	maxHookQuestions = 10_000
 )
 
+// onList has the entries of lists checked, which belong to no caller.
+const onList = "list"
+
 // hookPoints are the values of Hook.On.
-var hookPoints = []string{"request", "answer", "result"}
+var hookPoints = []string{"request", "answer", "result", onList}
 
 // OpenHooks compiles the conditions of Hooks.
 func (c *Config) OpenHooks() (out []OpenHook, _ error) {
@@ -71,6 +74,16 @@ func (c *Config) OpenHooks() (out []OpenHook, _ error) {
 		out = append(out, h)
 	}
 	return out, nil
+}
+
+// listHooks returns the hooks on lists.
+func (c *Config) listHooks() (out []Hook) {
+	for i := range c.Hooks {
+		if slices.Contains(c.Hooks[i].On, onList) {
+			out = append(out, c.Hooks[i])
+		}
+	}
+	return out
 }
 
 // validateHooks returns the mistakes in Hooks.
@@ -106,13 +119,14 @@ func (h *Hook) validate(wrong wrongs) {
 	}
 	for n, point := range h.On {
 		switch {
-		case point == "list":
-			wrong("on: list is not supported yet: hide entries by policy.rules, change their texts by catalog, and take list out")
 		case !slices.Contains(hookPoints, point):
 			wrong("on: %q: use %s", point, strings.Join(hookPoints, ", "))
 		case slices.Contains(h.On[:n], point):
 			wrong("on: %q is there twice: give it once", point)
 		}
+	}
+	if h.Match != "" && slices.Contains(h.On, onList) {
+		wrong("match: it selects requests, and a list belongs to none: give list a hook of its own, without match")
 	}
 	if h.Timeout > maxHookTimeout {
 		wrong("timeout: %s: give at most %s", h.Timeout, maxHookTimeout)

@@ -32,7 +32,7 @@ func TestHooks(t *testing.T) {
 		"- {name: a, on: [request]}\n":                                            "target is missing",
 		"- {name: a, target: 'https://h', on: [request]}\n":                       "tls: {} for this hook",
 		"- {name: a, target: 'h:2'}\n":                                            "on: it is missing",
-		"- {name: a, target: 'h:2', on: [list]}\n":                                "list is not supported yet",
+		"- {name: a, target: 'h:2', on: [list], match: 'backend == \"b\"'}\n":     "give list a hook of its own",
 		"- {name: a, target: 'h:2', on: [requests]}\n":                            `on: "requests": use request, answer, result`,
 		"- {name: a, target: 'h:2', on: [result, result]}\n":                      `"result" is there twice`,
 		"- {name: a, target: 'h:2', on: [request], match: 'tool.nam == 1'}\n":     "hooks[0] a: match: ",

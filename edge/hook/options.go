@@ -22,11 +22,13 @@ const (
 	Answer
 	// Result is after the backend has returned, before the result is stored or sent.
 	Result
+	// List is after the lists of a backend were read, before callers see them.
+	List
 	points
 )
 
 // String returns the point as settings and metrics name it.
-func (p Point) String() string { return [...]string{"request", "answer", "result"}[p] }
+func (p Point) String() string { return [...]string{"request", "answer", "result", "list"}[p] }
 
 // PointOf returns the point of a name.
 func PointOf(name string) (Point, bool) {

@@ -15,7 +15,7 @@ import grpc
 import pytest
 
 from mcpedge.capability import DefinitionError, StatusError
-from mcpedge.capability.hook import Answer, Call, Deny, Hook, Outcome, map_strings, map_texts, remaining
+from mcpedge.capability.hook import Answer, Call, Deny, Hook, ListEntry, Outcome, map_strings, map_texts, remaining
 from mcpedge.hook.v1 import hook_pb2, hook_pb2_grpc
 from mcpedge.v1 import content_pb2, prompts_pb2, resources_pb2, tools_pb2
 
@@ -92,7 +92,7 @@ def test_what_has_no_function_fails() -> None:
             stub.CheckRequest(request("tools/call", "{}")),
             stub.CheckRequest(request("tools/call", "{}", Answer(key="k"))),
             stub.CheckResult(hook_pb2.CheckResultRequest()),
-            stub.CheckList(hook_pb2.CheckListRequest()),
+            stub.CheckList(hook_pb2.CheckListRequest(entries=[ListEntry(title="t")])),
         ):
             code, why = await status_of(call)
             assert code is grpc.StatusCode.UNIMPLEMENTED and "checks no" in why
@@ -152,6 +152,30 @@ def test_results(kind: str) -> None:
         assert "4111" not in str(got) and "****" in str(got)
         got = await stub.CheckResult(hook_pb2.CheckResultRequest(outcome=got.replace))
         assert got.WhichOneof("verdict") == "pass"
+
+    session(hook, do)
+
+
+def test_entries() -> None:
+    hook = Hook("test")
+
+    @hook.entry
+    def check(entry: ListEntry) -> None:
+        if entry.target.name == "hidden":
+            raise Deny("not reviewed")
+        if entry.target.name == "fails":
+            raise ValueError("secret-1")
+        entry.description = mask(entry.description)
+
+    def entry(name: str, description: str = "") -> ListEntry:
+        return ListEntry(target=hook_pb2.Target(name=name), title="T", description=description)
+
+    async def do(stub: Any) -> None:
+        got = await stub.CheckList(hook_pb2.CheckListRequest(entries=[entry("a", "b"), entry("hidden"), entry("c", "4111")]))
+        assert [v.WhichOneof("verdict") for v in got.verdicts] == ["pass", "deny", "replace"]
+        assert (got.verdicts[2].replace.title, got.verdicts[2].replace.description) == ("T", "****")
+        code, _ = await status_of(stub.CheckList(hook_pb2.CheckListRequest(entries=[entry("a"), entry("fails")])))
+        assert code is grpc.StatusCode.INTERNAL
 
     session(hook, do)
 

@@ -14,13 +14,14 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/freeport"
 )
 
-// Request and Result answer a check. ctx is that of the RPC.
+// Request, Result and List answer a check. ctx is that of the RPC.
 type (
 	Request func(ctx context.Context, req *hookv1.CheckRequestRequest) (*hookv1.CheckRequestResponse, error)
 	Result  func(ctx context.Context, req *hookv1.CheckResultRequest) (*hookv1.CheckResultResponse, error)
+	List    func(ctx context.Context, req *hookv1.CheckListRequest) (*hookv1.CheckListResponse, error)
 )
 
-// Server is a hook. It passes everything until By or OnResult is called. It is safe for concurrent use.
+// Server is a hook. It passes everything until By, OnResult or OnList is called. It is safe for concurrent use.
 type Server struct {
 	hookv1.UnimplementedHookServiceServer
 	// Addr is host:port.
@@ -29,6 +30,7 @@ type Server struct {
 	mu      sync.Mutex
 	request Request
 	result  Result
+	list    List
 	calls   []*hookv1.CheckRequestRequest
 	results []*hookv1.CheckResultRequest
 	running *grpc.Server
@@ -41,7 +43,7 @@ func Serve(t testing.TB) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{Addr: l.Addr().String(), request: Pass, result: PassResult}
+	s := &Server{Addr: l.Addr().String(), request: Pass, result: PassResult, list: PassList}
 	s.serve(l)
 	t.Cleanup(s.Stop)
 	return s
@@ -86,6 +88,51 @@ func (s *Server) OnResult(f Result) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.result = f
+}
+
+// OnList sets the function that checks lists from now on.
+func (s *Server) OnList(f List) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.list = f
+}
+
+// CheckList implements hookv1.HookServiceServer.
+func (s *Server) CheckList(ctx context.Context, req *hookv1.CheckListRequest) (*hookv1.CheckListResponse, error) {
+	s.mu.Lock()
+	f := s.list
+	s.mu.Unlock()
+	return f(ctx, req)
+}
+
+// PassList passes all entries.
+func PassList(ctx context.Context, req *hookv1.CheckListRequest) (*hookv1.CheckListResponse, error) {
+	return Entries(func(*hookv1.ListEntry) *hookv1.ListVerdict { return nil })(ctx, req)
+}
+
+// Entries answers by the verdict on each entry; nil passes it.
+func Entries(verdict func(*hookv1.ListEntry) *hookv1.ListVerdict) List {
+	return func(_ context.Context, req *hookv1.CheckListRequest) (*hookv1.CheckListResponse, error) {
+		out := &hookv1.CheckListResponse{}
+		for _, e := range req.GetEntries() {
+			v := verdict(e)
+			if v == nil {
+				v = &hookv1.ListVerdict{Verdict: &hookv1.ListVerdict_Pass{Pass: &hookv1.Pass{}}}
+			}
+			out.Verdicts = append(out.Verdicts, v)
+		}
+		return out, nil
+	}
+}
+
+// Hidden hides an entry.
+func Hidden() *hookv1.ListVerdict {
+	return &hookv1.ListVerdict{Verdict: &hookv1.ListVerdict_Deny{Deny: &hookv1.Deny{}}}
+}
+
+// Texts gives an entry other texts.
+func Texts(title, description string) *hookv1.ListVerdict {
+	return &hookv1.ListVerdict{Verdict: &hookv1.ListVerdict_Replace{Replace: &hookv1.ListTexts{Title: title, Description: description}}}
 }
 
 // Asked returns the requests and the results that were checked since the last call of Asked.

@@ -451,7 +451,7 @@ func (x *CheckListRequest) GetEntries() []*ListEntry {
 // CheckListResponse has a verdict for each entry.
 type CheckListResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// In the order of the request.
+	// As many as there are entries, in their order.
 	Verdicts      []*ListVerdict `protobuf:"bytes,1,rep,name=verdicts,proto3" json:"verdicts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -494,7 +494,7 @@ func (x *CheckListResponse) GetVerdicts() []*ListVerdict {
 	return nil
 }
 
-// ListEntry is a tool, a prompt, a resource or a resource template.
+// ListEntry is a tool, a prompt, a resource or a resource template, as its backend lists it.
 type ListEntry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What it is.
@@ -502,7 +502,16 @@ type ListEntry struct {
 	// Name for people; empty: none.
 	Title string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
 	// For people and models; empty: none.
-	Description   string `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
+	Description string `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
+	// An unset entry (a newer edge) has no more than the above.
+	//
+	// Types that are valid to be assigned to Entry:
+	//
+	//	*ListEntry_Tool
+	//	*ListEntry_Prompt
+	//	*ListEntry_Resource
+	//	*ListEntry_Template
+	Entry         isListEntry_Entry `protobuf_oneof:"entry"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -557,6 +566,81 @@ func (x *ListEntry) GetDescription() string {
 	}
 	return ""
 }
+
+func (x *ListEntry) GetEntry() isListEntry_Entry {
+	if x != nil {
+		return x.Entry
+	}
+	return nil
+}
+
+func (x *ListEntry) GetTool() *v1.Tool {
+	if x != nil {
+		if x, ok := x.Entry.(*ListEntry_Tool); ok {
+			return x.Tool
+		}
+	}
+	return nil
+}
+
+func (x *ListEntry) GetPrompt() *v1.Prompt {
+	if x != nil {
+		if x, ok := x.Entry.(*ListEntry_Prompt); ok {
+			return x.Prompt
+		}
+	}
+	return nil
+}
+
+func (x *ListEntry) GetResource() *v1.Resource {
+	if x != nil {
+		if x, ok := x.Entry.(*ListEntry_Resource); ok {
+			return x.Resource
+		}
+	}
+	return nil
+}
+
+func (x *ListEntry) GetTemplate() *v1.ResourceTemplate {
+	if x != nil {
+		if x, ok := x.Entry.(*ListEntry_Template); ok {
+			return x.Template
+		}
+	}
+	return nil
+}
+
+type isListEntry_Entry interface {
+	isListEntry_Entry()
+}
+
+type ListEntry_Tool struct {
+	// The whole tool.
+	Tool *v1.Tool `protobuf:"bytes,4,opt,name=tool,proto3,oneof"`
+}
+
+type ListEntry_Prompt struct {
+	// The whole prompt.
+	Prompt *v1.Prompt `protobuf:"bytes,5,opt,name=prompt,proto3,oneof"`
+}
+
+type ListEntry_Resource struct {
+	// The whole resource.
+	Resource *v1.Resource `protobuf:"bytes,6,opt,name=resource,proto3,oneof"`
+}
+
+type ListEntry_Template struct {
+	// The whole template.
+	Template *v1.ResourceTemplate `protobuf:"bytes,7,opt,name=template,proto3,oneof"`
+}
+
+func (*ListEntry_Tool) isListEntry_Entry() {}
+
+func (*ListEntry_Prompt) isListEntry_Entry() {}
+
+func (*ListEntry_Resource) isListEntry_Entry() {}
+
+func (*ListEntry_Template) isListEntry_Entry() {}
 
 // ListVerdict is the verdict on one entry.
 type ListVerdict struct {
@@ -652,7 +736,7 @@ type ListVerdict_Replace struct {
 }
 
 type ListVerdict_Deny struct {
-	// Not listed.
+	// Not listed, and unknown to callers.
 	Deny *Deny `protobuf:"bytes,3,opt,name=deny,proto3,oneof"`
 }
 
@@ -857,7 +941,7 @@ type Target struct {
 	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
 	// The backend's own name of it, without a prefix; of a resource or template: name.
 	OwnName string `protobuf:"bytes,4,opt,name=own_name,json=ownName,proto3" json:"own_name,omitempty"`
-	// The name by which the client has called it, if that is another one.
+	// The name by which the client has called it, if that is another one. With lists: empty.
 	ShownName string `protobuf:"bytes,5,opt,name=shown_name,json=shownName,proto3" json:"shown_name,omitempty"`
 	// The hints of a tool, as the edge's rules see them, with the defaults of MCP. Absent: it is no tool.
 	Hints         *ToolHints `protobuf:"bytes,6,opt,name=hints,proto3" json:"hints,omitempty"`
@@ -1456,7 +1540,7 @@ var File_mcpedge_hook_v1_hook_proto protoreflect.FileDescriptor
 
 const file_mcpedge_hook_v1_hook_proto_rawDesc = "" +
 	"\n" +
-	"\x1amcpedge/hook/v1/hook.proto\x12\x0fmcpedge.hook.v1\x1a\x17mcpedge/v1/common.proto\x1a\x18mcpedge/v1/prompts.proto\x1a\x1amcpedge/v1/resources.proto\x1a\x16mcpedge/v1/tools.proto\"s\n" +
+	"\x1amcpedge/hook/v1/hook.proto\x12\x0fmcpedge.hook.v1\x1a\x17mcpedge/v1/common.proto\x1a\x18mcpedge/v1/content.proto\x1a\x16mcpedge/v1/input.proto\x1a\x18mcpedge/v1/prompts.proto\x1a\x1amcpedge/v1/resources.proto\x1a\x16mcpedge/v1/tools.proto\"s\n" +
 	"\x13CheckRequestRequest\x12)\n" +
 	"\x04call\x18\x01 \x01(\v2\x15.mcpedge.hook.v1.CallR\x04call\x121\n" +
 	"\aanswers\x18\x02 \x03(\v2\x17.mcpedge.hook.v1.AnswerR\aanswers\"\xbc\x01\n" +
@@ -1476,11 +1560,16 @@ const file_mcpedge_hook_v1_hook_proto_rawDesc = "" +
 	"\x10CheckListRequest\x124\n" +
 	"\aentries\x18\x01 \x03(\v2\x1a.mcpedge.hook.v1.ListEntryR\aentries\"M\n" +
 	"\x11CheckListResponse\x128\n" +
-	"\bverdicts\x18\x01 \x03(\v2\x1c.mcpedge.hook.v1.ListVerdictR\bverdicts\"t\n" +
+	"\bverdicts\x18\x01 \x03(\v2\x1c.mcpedge.hook.v1.ListVerdictR\bverdicts\"\xc3\x02\n" +
 	"\tListEntry\x12/\n" +
 	"\x06target\x18\x01 \x01(\v2\x17.mcpedge.hook.v1.TargetR\x06target\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12 \n" +
-	"\vdescription\x18\x03 \x01(\tR\vdescription\"\xaa\x01\n" +
+	"\vdescription\x18\x03 \x01(\tR\vdescription\x12&\n" +
+	"\x04tool\x18\x04 \x01(\v2\x10.mcpedge.v1.ToolH\x00R\x04tool\x12,\n" +
+	"\x06prompt\x18\x05 \x01(\v2\x12.mcpedge.v1.PromptH\x00R\x06prompt\x122\n" +
+	"\bresource\x18\x06 \x01(\v2\x14.mcpedge.v1.ResourceH\x00R\bresource\x12:\n" +
+	"\btemplate\x18\a \x01(\v2\x1c.mcpedge.v1.ResourceTemplateH\x00R\btemplateB\a\n" +
+	"\x05entry\"\xaa\x01\n" +
 	"\vListVerdict\x12+\n" +
 	"\x04pass\x18\x01 \x01(\v2\x15.mcpedge.hook.v1.PassH\x00R\x04pass\x126\n" +
 	"\areplace\x18\x02 \x01(\v2\x1a.mcpedge.hook.v1.ListTextsH\x00R\areplace\x12+\n" +
@@ -1589,11 +1678,15 @@ var file_mcpedge_hook_v1_hook_proto_goTypes = []any{
 	(*Error)(nil),                 // 17: mcpedge.hook.v1.Error
 	(*Pass)(nil),                  // 18: mcpedge.hook.v1.Pass
 	(*Deny)(nil),                  // 19: mcpedge.hook.v1.Deny
-	(*v1.Principal)(nil),          // 20: mcpedge.v1.Principal
-	(*v1.Implementation)(nil),     // 21: mcpedge.v1.Implementation
-	(*v1.CallToolResult)(nil),     // 22: mcpedge.v1.CallToolResult
-	(*v1.ReadResourceResult)(nil), // 23: mcpedge.v1.ReadResourceResult
-	(*v1.GetPromptResult)(nil),    // 24: mcpedge.v1.GetPromptResult
+	(*v1.Tool)(nil),               // 20: mcpedge.v1.Tool
+	(*v1.Prompt)(nil),             // 21: mcpedge.v1.Prompt
+	(*v1.Resource)(nil),           // 22: mcpedge.v1.Resource
+	(*v1.ResourceTemplate)(nil),   // 23: mcpedge.v1.ResourceTemplate
+	(*v1.Principal)(nil),          // 24: mcpedge.v1.Principal
+	(*v1.Implementation)(nil),     // 25: mcpedge.v1.Implementation
+	(*v1.CallToolResult)(nil),     // 26: mcpedge.v1.CallToolResult
+	(*v1.ReadResourceResult)(nil), // 27: mcpedge.v1.ReadResourceResult
+	(*v1.GetPromptResult)(nil),    // 28: mcpedge.v1.GetPromptResult
 }
 var file_mcpedge_hook_v1_hook_proto_depIdxs = []int32{
 	10, // 0: mcpedge.hook.v1.CheckRequestRequest.call:type_name -> mcpedge.hook.v1.Call
@@ -1609,31 +1702,35 @@ var file_mcpedge_hook_v1_hook_proto_depIdxs = []int32{
 	7,  // 10: mcpedge.hook.v1.CheckListRequest.entries:type_name -> mcpedge.hook.v1.ListEntry
 	8,  // 11: mcpedge.hook.v1.CheckListResponse.verdicts:type_name -> mcpedge.hook.v1.ListVerdict
 	11, // 12: mcpedge.hook.v1.ListEntry.target:type_name -> mcpedge.hook.v1.Target
-	18, // 13: mcpedge.hook.v1.ListVerdict.pass:type_name -> mcpedge.hook.v1.Pass
-	9,  // 14: mcpedge.hook.v1.ListVerdict.replace:type_name -> mcpedge.hook.v1.ListTexts
-	19, // 15: mcpedge.hook.v1.ListVerdict.deny:type_name -> mcpedge.hook.v1.Deny
-	11, // 16: mcpedge.hook.v1.Call.target:type_name -> mcpedge.hook.v1.Target
-	20, // 17: mcpedge.hook.v1.Call.principal:type_name -> mcpedge.v1.Principal
-	21, // 18: mcpedge.hook.v1.Call.client_info:type_name -> mcpedge.v1.Implementation
-	0,  // 19: mcpedge.hook.v1.Target.kind:type_name -> mcpedge.hook.v1.TargetKind
-	12, // 20: mcpedge.hook.v1.Target.hints:type_name -> mcpedge.hook.v1.ToolHints
-	13, // 21: mcpedge.hook.v1.RequestReplacement.answers:type_name -> mcpedge.hook.v1.Answer
-	22, // 22: mcpedge.hook.v1.Outcome.tool:type_name -> mcpedge.v1.CallToolResult
-	23, // 23: mcpedge.hook.v1.Outcome.resource:type_name -> mcpedge.v1.ReadResourceResult
-	24, // 24: mcpedge.hook.v1.Outcome.prompt:type_name -> mcpedge.v1.GetPromptResult
-	16, // 25: mcpedge.hook.v1.Outcome.values:type_name -> mcpedge.hook.v1.Values
-	17, // 26: mcpedge.hook.v1.Outcome.error:type_name -> mcpedge.hook.v1.Error
-	1,  // 27: mcpedge.hook.v1.HookService.CheckRequest:input_type -> mcpedge.hook.v1.CheckRequestRequest
-	3,  // 28: mcpedge.hook.v1.HookService.CheckResult:input_type -> mcpedge.hook.v1.CheckResultRequest
-	5,  // 29: mcpedge.hook.v1.HookService.CheckList:input_type -> mcpedge.hook.v1.CheckListRequest
-	2,  // 30: mcpedge.hook.v1.HookService.CheckRequest:output_type -> mcpedge.hook.v1.CheckRequestResponse
-	4,  // 31: mcpedge.hook.v1.HookService.CheckResult:output_type -> mcpedge.hook.v1.CheckResultResponse
-	6,  // 32: mcpedge.hook.v1.HookService.CheckList:output_type -> mcpedge.hook.v1.CheckListResponse
-	30, // [30:33] is the sub-list for method output_type
-	27, // [27:30] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	20, // 13: mcpedge.hook.v1.ListEntry.tool:type_name -> mcpedge.v1.Tool
+	21, // 14: mcpedge.hook.v1.ListEntry.prompt:type_name -> mcpedge.v1.Prompt
+	22, // 15: mcpedge.hook.v1.ListEntry.resource:type_name -> mcpedge.v1.Resource
+	23, // 16: mcpedge.hook.v1.ListEntry.template:type_name -> mcpedge.v1.ResourceTemplate
+	18, // 17: mcpedge.hook.v1.ListVerdict.pass:type_name -> mcpedge.hook.v1.Pass
+	9,  // 18: mcpedge.hook.v1.ListVerdict.replace:type_name -> mcpedge.hook.v1.ListTexts
+	19, // 19: mcpedge.hook.v1.ListVerdict.deny:type_name -> mcpedge.hook.v1.Deny
+	11, // 20: mcpedge.hook.v1.Call.target:type_name -> mcpedge.hook.v1.Target
+	24, // 21: mcpedge.hook.v1.Call.principal:type_name -> mcpedge.v1.Principal
+	25, // 22: mcpedge.hook.v1.Call.client_info:type_name -> mcpedge.v1.Implementation
+	0,  // 23: mcpedge.hook.v1.Target.kind:type_name -> mcpedge.hook.v1.TargetKind
+	12, // 24: mcpedge.hook.v1.Target.hints:type_name -> mcpedge.hook.v1.ToolHints
+	13, // 25: mcpedge.hook.v1.RequestReplacement.answers:type_name -> mcpedge.hook.v1.Answer
+	26, // 26: mcpedge.hook.v1.Outcome.tool:type_name -> mcpedge.v1.CallToolResult
+	27, // 27: mcpedge.hook.v1.Outcome.resource:type_name -> mcpedge.v1.ReadResourceResult
+	28, // 28: mcpedge.hook.v1.Outcome.prompt:type_name -> mcpedge.v1.GetPromptResult
+	16, // 29: mcpedge.hook.v1.Outcome.values:type_name -> mcpedge.hook.v1.Values
+	17, // 30: mcpedge.hook.v1.Outcome.error:type_name -> mcpedge.hook.v1.Error
+	1,  // 31: mcpedge.hook.v1.HookService.CheckRequest:input_type -> mcpedge.hook.v1.CheckRequestRequest
+	3,  // 32: mcpedge.hook.v1.HookService.CheckResult:input_type -> mcpedge.hook.v1.CheckResultRequest
+	5,  // 33: mcpedge.hook.v1.HookService.CheckList:input_type -> mcpedge.hook.v1.CheckListRequest
+	2,  // 34: mcpedge.hook.v1.HookService.CheckRequest:output_type -> mcpedge.hook.v1.CheckRequestResponse
+	4,  // 35: mcpedge.hook.v1.HookService.CheckResult:output_type -> mcpedge.hook.v1.CheckResultResponse
+	6,  // 36: mcpedge.hook.v1.HookService.CheckList:output_type -> mcpedge.hook.v1.CheckListResponse
+	34, // [34:37] is the sub-list for method output_type
+	31, // [31:34] is the sub-list for method input_type
+	31, // [31:31] is the sub-list for extension type_name
+	31, // [31:31] is the sub-list for extension extendee
+	0,  // [0:31] is the sub-list for field type_name
 }
 
 func init() { file_mcpedge_hook_v1_hook_proto_init() }
@@ -1650,6 +1747,12 @@ func file_mcpedge_hook_v1_hook_proto_init() {
 		(*CheckResultResponse_Pass)(nil),
 		(*CheckResultResponse_Replace)(nil),
 		(*CheckResultResponse_Deny)(nil),
+	}
+	file_mcpedge_hook_v1_hook_proto_msgTypes[6].OneofWrappers = []any{
+		(*ListEntry_Tool)(nil),
+		(*ListEntry_Prompt)(nil),
+		(*ListEntry_Resource)(nil),
+		(*ListEntry_Template)(nil),
 	}
 	file_mcpedge_hook_v1_hook_proto_msgTypes[7].OneofWrappers = []any{
 		(*ListVerdict_Pass)(nil),

@@ -41,7 +41,8 @@ type HookServiceClient interface {
 	// CheckResult checks what a backend has returned for a request, once, before it is stored or sent: a result, or the text of an error.
 	// Questions to the client, progress and log messages are not checked.
 	CheckResult(ctx context.Context, in *CheckResultRequest, opts ...grpc.CallOption) (*CheckResultResponse, error)
-	// CheckList checks entries of lists. Reserved: no edge calls it yet.
+	// CheckList checks entries of the lists of one backend, after the edge has read them and before any caller sees them. Long lists come in several
+	// requests. It is called again when the backend has other entries, and from time to time.
 	CheckList(ctx context.Context, in *CheckListRequest, opts ...grpc.CallOption) (*CheckListResponse, error)
 }
 
@@ -100,7 +101,8 @@ type HookServiceServer interface {
 	// CheckResult checks what a backend has returned for a request, once, before it is stored or sent: a result, or the text of an error.
 	// Questions to the client, progress and log messages are not checked.
 	CheckResult(context.Context, *CheckResultRequest) (*CheckResultResponse, error)
-	// CheckList checks entries of lists. Reserved: no edge calls it yet.
+	// CheckList checks entries of the lists of one backend, after the edge has read them and before any caller sees them. Long lists come in several
+	// requests. It is called again when the backend has other entries, and from time to time.
 	CheckList(context.Context, *CheckListRequest) (*CheckListResponse, error)
 	mustEmbedUnimplementedHookServiceServer()
 }

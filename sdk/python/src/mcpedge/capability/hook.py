@@ -27,7 +27,7 @@ from typing import Any, TypeVar, cast
 import grpc
 
 from mcpedge.hook.v1 import hook_pb2, hook_pb2_grpc
-from mcpedge.hook.v1.hook_pb2 import Answer, Call, Outcome
+from mcpedge.hook.v1.hook_pb2 import Answer, Call, ListEntry, Outcome
 from mcpedge.v1 import content_pb2
 
 from .encoding import valid
@@ -37,7 +37,7 @@ from .serve import LISTEN, run, serve
 from .server import Server
 from .types import Implementation
 
-__all__ = ["Answer", "Call", "Deny", "Hook", "Outcome", "map_strings", "map_texts", "remaining"]
+__all__ = ["Answer", "Call", "Deny", "Hook", "ListEntry", "Outcome", "map_strings", "map_texts", "remaining"]
 
 _PASS: Any = {"pass": hook_pb2.Pass()}  # a keyword of Python
 
@@ -89,6 +89,10 @@ class Hook:
     def result(self, function: F) -> F:
         """Adds the check of what a backend has returned, a function of the Call and of the Outcome, which it may change."""
         return self._define("result", function, 2)
+
+    def entry(self, function: F) -> F:
+        """Adds the check of entries of lists, a function of a ListEntry. It may change its title and description; one that it denies is hidden."""
+        return self._define("list", function, 1)
 
     def _define(self, point: str, function: F, arguments: int) -> F:
         try:
@@ -167,8 +171,17 @@ class _Service:
         return hook_pb2.CheckResultResponse(**_PASS)
 
     async def CheckList(self, request: hook_pb2.CheckListRequest, context: Any) -> hook_pb2.CheckListResponse:
-        await context.abort(grpc.StatusCode.UNIMPLEMENTED, "the hook checks no lists")
-        raise AssertionError  # abort raises
+        out = hook_pb2.CheckListResponse()
+        for entry in request.entries:
+            before = (entry.title, entry.description)
+            deny = await self._verdict(context, "list", entry)
+            if deny:
+                out.verdicts.add(deny=deny)
+            elif (entry.title, entry.description) != before:
+                out.verdicts.add(replace=hook_pb2.ListTexts(title=entry.title, description=entry.description))
+            else:
+                out.verdicts.add(**_PASS)
+        return out
 
     async def _verdict(self, context: Any, point: str, *arguments: Any) -> hook_pb2.Deny | None:
         """Runs a check; None passes what it leaves. It ends the RPC with a status if the check fails."""

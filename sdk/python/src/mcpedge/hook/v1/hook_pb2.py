@@ -13,12 +13,14 @@ _sym_db = _symbol_database.Default()
 
 
 from mcpedge.v1 import common_pb2 as mcpedge_dot_v1_dot_common__pb2
+from mcpedge.v1 import content_pb2 as mcpedge_dot_v1_dot_content__pb2
+from mcpedge.v1 import input_pb2 as mcpedge_dot_v1_dot_input__pb2
 from mcpedge.v1 import prompts_pb2 as mcpedge_dot_v1_dot_prompts__pb2
 from mcpedge.v1 import resources_pb2 as mcpedge_dot_v1_dot_resources__pb2
 from mcpedge.v1 import tools_pb2 as mcpedge_dot_v1_dot_tools__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1amcpedge/hook/v1/hook.proto\x12\x0fmcpedge.hook.v1\x1a\x17mcpedge/v1/common.proto\x1a\x18mcpedge/v1/prompts.proto\x1a\x1amcpedge/v1/resources.proto\x1a\x16mcpedge/v1/tools.proto\"d\n\x13\x43heckRequestRequest\x12#\n\x04\x63\x61ll\x18\x01 \x01(\x0b\x32\x15.mcpedge.hook.v1.Call\x12(\n\x07\x61nswers\x18\x02 \x03(\x0b\x32\x17.mcpedge.hook.v1.Answer\"\xa7\x01\n\x14\x43heckRequestResponse\x12%\n\x04pass\x18\x01 \x01(\x0b\x32\x15.mcpedge.hook.v1.PassH\x00\x12\x36\n\x07replace\x18\x02 \x01(\x0b\x32#.mcpedge.hook.v1.RequestReplacementH\x00\x12%\n\x04\x64\x65ny\x18\x03 \x01(\x0b\x32\x15.mcpedge.hook.v1.DenyH\x00\x42\t\n\x07verdict\"d\n\x12\x43heckResultRequest\x12#\n\x04\x63\x61ll\x18\x01 \x01(\x0b\x32\x15.mcpedge.hook.v1.Call\x12)\n\x07outcome\x18\x02 \x01(\x0b\x32\x18.mcpedge.hook.v1.Outcome\"\x9b\x01\n\x13\x43heckResultResponse\x12%\n\x04pass\x18\x01 \x01(\x0b\x32\x15.mcpedge.hook.v1.PassH\x00\x12+\n\x07replace\x18\x02 \x01(\x0b\x32\x18.mcpedge.hook.v1.OutcomeH\x00\x12%\n\x04\x64\x65ny\x18\x03 \x01(\x0b\x32\x15.mcpedge.hook.v1.DenyH\x00\x42\t\n\x07verdict\"?\n\x10\x43heckListRequest\x12+\n\x07\x65ntries\x18\x01 \x03(\x0b\x32\x1a.mcpedge.hook.v1.ListEntry\"C\n\x11\x43heckListResponse\x12.\n\x08verdicts\x18\x01 \x03(\x0b\x32\x1c.mcpedge.hook.v1.ListVerdict\"X\n\tListEntry\x12\'\n\x06target\x18\x01 \x01(\x0b\x32\x17.mcpedge.hook.v1.Target\x12\r\n\x05title\x18\x02 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x03 \x01(\t\"\x95\x01\n\x0bListVerdict\x12%\n\x04pass\x18\x01 \x01(\x0b\x32\x15.mcpedge.hook.v1.PassH\x00\x12-\n\x07replace\x18\x02 \x01(\x0b\x32\x1a.mcpedge.hook.v1.ListTextsH\x00\x12%\n\x04\x64\x65ny\x18\x03 \x01(\x0b\x32\x15.mcpedge.hook.v1.DenyH\x00\x42\t\n\x07verdict\"/\n\tListTexts\x12\r\n\x05title\x18\x01 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x02 \x01(\t\"\xfe\x01\n\x04\x43\x61ll\x12\x0e\n\x06method\x18\x01 \x01(\t\x12\x0b\n\x03set\x18\x02 \x01(\t\x12\'\n\x06target\x18\x03 \x01(\x0b\x32\x17.mcpedge.hook.v1.Target\x12\x16\n\x0e\x61rguments_json\x18\x04 \x01(\t\x12\x0f\n\x07\x63\x61ll_id\x18\x05 \x01(\t\x12\r\n\x05round\x18\x06 \x01(\r\x12\x0f\n\x07\x61ttempt\x18\x07 \x01(\r\x12\x0c\n\x04task\x18\x08 \x01(\x08\x12(\n\tprincipal\x18\t \x01(\x0b\x32\x15.mcpedge.v1.Principal\x12/\n\x0b\x63lient_info\x18\n \x01(\x0b\x32\x1a.mcpedge.v1.Implementation\"\xa3\x01\n\x06Target\x12)\n\x04kind\x18\x01 \x01(\x0e\x32\x1b.mcpedge.hook.v1.TargetKind\x12\x0f\n\x07\x62\x61\x63kend\x18\x02 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\x12\x10\n\x08own_name\x18\x04 \x01(\t\x12\x12\n\nshown_name\x18\x05 \x01(\t\x12)\n\x05hints\x18\x06 \x01(\x0b\x32\x1a.mcpedge.hook.v1.ToolHints\"[\n\tToolHints\x12\x11\n\tread_only\x18\x01 \x01(\x08\x12\x13\n\x0b\x64\x65structive\x18\x02 \x01(\x08\x12\x12\n\nidempotent\x18\x03 \x01(\x08\x12\x12\n\nopen_world\x18\x04 \x01(\x08\":\n\x06\x41nswer\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\x0e\n\x06method\x18\x02 \x01(\t\x12\x13\n\x0bresult_json\x18\x03 \x01(\t\"V\n\x12RequestReplacement\x12\x16\n\x0e\x61rguments_json\x18\x01 \x01(\t\x12(\n\x07\x61nswers\x18\x02 \x03(\x0b\x32\x17.mcpedge.hook.v1.Answer\"\xf7\x01\n\x07Outcome\x12*\n\x04tool\x18\x01 \x01(\x0b\x32\x1a.mcpedge.v1.CallToolResultH\x00\x12\x32\n\x08resource\x18\x02 \x01(\x0b\x32\x1e.mcpedge.v1.ReadResourceResultH\x00\x12-\n\x06prompt\x18\x03 \x01(\x0b\x32\x1b.mcpedge.v1.GetPromptResultH\x00\x12)\n\x06values\x18\x04 \x01(\x0b\x32\x17.mcpedge.hook.v1.ValuesH\x00\x12\'\n\x05\x65rror\x18\x05 \x01(\x0b\x32\x16.mcpedge.hook.v1.ErrorH\x00\x42\t\n\x07outcome\"\x18\n\x06Values\x12\x0e\n\x06values\x18\x01 \x03(\t\"+\n\x05\x45rror\x12\x0f\n\x07message\x18\x01 \x01(\t\x12\x11\n\tdata_json\x18\x02 \x01(\t\"\x06\n\x04Pass\"\x16\n\x04\x44\x65ny\x12\x0e\n\x06reason\x18\x01 \x01(\t*\x8b\x01\n\nTargetKind\x12\x1b\n\x17TARGET_KIND_UNSPECIFIED\x10\x00\x12\x14\n\x10TARGET_KIND_TOOL\x10\x01\x12\x16\n\x12TARGET_KIND_PROMPT\x10\x02\x12\x18\n\x14TARGET_KIND_RESOURCE\x10\x03\x12\x18\n\x14TARGET_KIND_TEMPLATE\x10\x04\x32\x98\x02\n\x0bHookService\x12[\n\x0c\x43heckRequest\x12$.mcpedge.hook.v1.CheckRequestRequest\x1a%.mcpedge.hook.v1.CheckRequestResponse\x12X\n\x0b\x43heckResult\x12#.mcpedge.hook.v1.CheckResultRequest\x1a$.mcpedge.hook.v1.CheckResultResponse\x12R\n\tCheckList\x12!.mcpedge.hook.v1.CheckListRequest\x1a\".mcpedge.hook.v1.CheckListResponseBM\n\x12io.mcpedge.hook.v1P\x01Z5github.com/mcpedge/mcpedge/gen/mcpedge/hook/v1;hookv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1amcpedge/hook/v1/hook.proto\x12\x0fmcpedge.hook.v1\x1a\x17mcpedge/v1/common.proto\x1a\x18mcpedge/v1/content.proto\x1a\x16mcpedge/v1/input.proto\x1a\x18mcpedge/v1/prompts.proto\x1a\x1amcpedge/v1/resources.proto\x1a\x16mcpedge/v1/tools.proto\"d\n\x13\x43heckRequestRequest\x12#\n\x04\x63\x61ll\x18\x01 \x01(\x0b\x32\x15.mcpedge.hook.v1.Call\x12(\n\x07\x61nswers\x18\x02 \x03(\x0b\x32\x17.mcpedge.hook.v1.Answer\"\xa7\x01\n\x14\x43heckRequestResponse\x12%\n\x04pass\x18\x01 \x01(\x0b\x32\x15.mcpedge.hook.v1.PassH\x00\x12\x36\n\x07replace\x18\x02 \x01(\x0b\x32#.mcpedge.hook.v1.RequestReplacementH\x00\x12%\n\x04\x64\x65ny\x18\x03 \x01(\x0b\x32\x15.mcpedge.hook.v1.DenyH\x00\x42\t\n\x07verdict\"d\n\x12\x43heckResultRequest\x12#\n\x04\x63\x61ll\x18\x01 \x01(\x0b\x32\x15.mcpedge.hook.v1.Call\x12)\n\x07outcome\x18\x02 \x01(\x0b\x32\x18.mcpedge.hook.v1.Outcome\"\x9b\x01\n\x13\x43heckResultResponse\x12%\n\x04pass\x18\x01 \x01(\x0b\x32\x15.mcpedge.hook.v1.PassH\x00\x12+\n\x07replace\x18\x02 \x01(\x0b\x32\x18.mcpedge.hook.v1.OutcomeH\x00\x12%\n\x04\x64\x65ny\x18\x03 \x01(\x0b\x32\x15.mcpedge.hook.v1.DenyH\x00\x42\t\n\x07verdict\"?\n\x10\x43heckListRequest\x12+\n\x07\x65ntries\x18\x01 \x03(\x0b\x32\x1a.mcpedge.hook.v1.ListEntry\"C\n\x11\x43heckListResponse\x12.\n\x08verdicts\x18\x01 \x03(\x0b\x32\x1c.mcpedge.hook.v1.ListVerdict\"\x85\x02\n\tListEntry\x12\'\n\x06target\x18\x01 \x01(\x0b\x32\x17.mcpedge.hook.v1.Target\x12\r\n\x05title\x18\x02 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x03 \x01(\t\x12 \n\x04tool\x18\x04 \x01(\x0b\x32\x10.mcpedge.v1.ToolH\x00\x12$\n\x06prompt\x18\x05 \x01(\x0b\x32\x12.mcpedge.v1.PromptH\x00\x12(\n\x08resource\x18\x06 \x01(\x0b\x32\x14.mcpedge.v1.ResourceH\x00\x12\x30\n\x08template\x18\x07 \x01(\x0b\x32\x1c.mcpedge.v1.ResourceTemplateH\x00\x42\x07\n\x05\x65ntry\"\x95\x01\n\x0bListVerdict\x12%\n\x04pass\x18\x01 \x01(\x0b\x32\x15.mcpedge.hook.v1.PassH\x00\x12-\n\x07replace\x18\x02 \x01(\x0b\x32\x1a.mcpedge.hook.v1.ListTextsH\x00\x12%\n\x04\x64\x65ny\x18\x03 \x01(\x0b\x32\x15.mcpedge.hook.v1.DenyH\x00\x42\t\n\x07verdict\"/\n\tListTexts\x12\r\n\x05title\x18\x01 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x02 \x01(\t\"\xfe\x01\n\x04\x43\x61ll\x12\x0e\n\x06method\x18\x01 \x01(\t\x12\x0b\n\x03set\x18\x02 \x01(\t\x12\'\n\x06target\x18\x03 \x01(\x0b\x32\x17.mcpedge.hook.v1.Target\x12\x16\n\x0e\x61rguments_json\x18\x04 \x01(\t\x12\x0f\n\x07\x63\x61ll_id\x18\x05 \x01(\t\x12\r\n\x05round\x18\x06 \x01(\r\x12\x0f\n\x07\x61ttempt\x18\x07 \x01(\r\x12\x0c\n\x04task\x18\x08 \x01(\x08\x12(\n\tprincipal\x18\t \x01(\x0b\x32\x15.mcpedge.v1.Principal\x12/\n\x0b\x63lient_info\x18\n \x01(\x0b\x32\x1a.mcpedge.v1.Implementation\"\xa3\x01\n\x06Target\x12)\n\x04kind\x18\x01 \x01(\x0e\x32\x1b.mcpedge.hook.v1.TargetKind\x12\x0f\n\x07\x62\x61\x63kend\x18\x02 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\x12\x10\n\x08own_name\x18\x04 \x01(\t\x12\x12\n\nshown_name\x18\x05 \x01(\t\x12)\n\x05hints\x18\x06 \x01(\x0b\x32\x1a.mcpedge.hook.v1.ToolHints\"[\n\tToolHints\x12\x11\n\tread_only\x18\x01 \x01(\x08\x12\x13\n\x0b\x64\x65structive\x18\x02 \x01(\x08\x12\x12\n\nidempotent\x18\x03 \x01(\x08\x12\x12\n\nopen_world\x18\x04 \x01(\x08\":\n\x06\x41nswer\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\x0e\n\x06method\x18\x02 \x01(\t\x12\x13\n\x0bresult_json\x18\x03 \x01(\t\"V\n\x12RequestReplacement\x12\x16\n\x0e\x61rguments_json\x18\x01 \x01(\t\x12(\n\x07\x61nswers\x18\x02 \x03(\x0b\x32\x17.mcpedge.hook.v1.Answer\"\xf7\x01\n\x07Outcome\x12*\n\x04tool\x18\x01 \x01(\x0b\x32\x1a.mcpedge.v1.CallToolResultH\x00\x12\x32\n\x08resource\x18\x02 \x01(\x0b\x32\x1e.mcpedge.v1.ReadResourceResultH\x00\x12-\n\x06prompt\x18\x03 \x01(\x0b\x32\x1b.mcpedge.v1.GetPromptResultH\x00\x12)\n\x06values\x18\x04 \x01(\x0b\x32\x17.mcpedge.hook.v1.ValuesH\x00\x12\'\n\x05\x65rror\x18\x05 \x01(\x0b\x32\x16.mcpedge.hook.v1.ErrorH\x00\x42\t\n\x07outcome\"\x18\n\x06Values\x12\x0e\n\x06values\x18\x01 \x03(\t\"+\n\x05\x45rror\x12\x0f\n\x07message\x18\x01 \x01(\t\x12\x11\n\tdata_json\x18\x02 \x01(\t\"\x06\n\x04Pass\"\x16\n\x04\x44\x65ny\x12\x0e\n\x06reason\x18\x01 \x01(\t*\x8b\x01\n\nTargetKind\x12\x1b\n\x17TARGET_KIND_UNSPECIFIED\x10\x00\x12\x14\n\x10TARGET_KIND_TOOL\x10\x01\x12\x16\n\x12TARGET_KIND_PROMPT\x10\x02\x12\x18\n\x14TARGET_KIND_RESOURCE\x10\x03\x12\x18\n\x14TARGET_KIND_TEMPLATE\x10\x04\x32\x98\x02\n\x0bHookService\x12[\n\x0c\x43heckRequest\x12$.mcpedge.hook.v1.CheckRequestRequest\x1a%.mcpedge.hook.v1.CheckRequestResponse\x12X\n\x0b\x43heckResult\x12#.mcpedge.hook.v1.CheckResultRequest\x1a$.mcpedge.hook.v1.CheckResultResponse\x12R\n\tCheckList\x12!.mcpedge.hook.v1.CheckListRequest\x1a\".mcpedge.hook.v1.CheckListResponseBM\n\x12io.mcpedge.hook.v1P\x01Z5github.com/mcpedge/mcpedge/gen/mcpedge/hook/v1;hookv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -26,46 +28,46 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'mcpedge.hook.v1.hook_pb2', 
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\022io.mcpedge.hook.v1P\001Z5github.com/mcpedge/mcpedge/gen/mcpedge/hook/v1;hookv1'
-  _globals['_TARGETKIND']._serialized_start=2125
-  _globals['_TARGETKIND']._serialized_end=2264
-  _globals['_CHECKREQUESTREQUEST']._serialized_start=150
-  _globals['_CHECKREQUESTREQUEST']._serialized_end=250
-  _globals['_CHECKREQUESTRESPONSE']._serialized_start=253
-  _globals['_CHECKREQUESTRESPONSE']._serialized_end=420
-  _globals['_CHECKRESULTREQUEST']._serialized_start=422
-  _globals['_CHECKRESULTREQUEST']._serialized_end=522
-  _globals['_CHECKRESULTRESPONSE']._serialized_start=525
-  _globals['_CHECKRESULTRESPONSE']._serialized_end=680
-  _globals['_CHECKLISTREQUEST']._serialized_start=682
-  _globals['_CHECKLISTREQUEST']._serialized_end=745
-  _globals['_CHECKLISTRESPONSE']._serialized_start=747
-  _globals['_CHECKLISTRESPONSE']._serialized_end=814
-  _globals['_LISTENTRY']._serialized_start=816
-  _globals['_LISTENTRY']._serialized_end=904
-  _globals['_LISTVERDICT']._serialized_start=907
-  _globals['_LISTVERDICT']._serialized_end=1056
-  _globals['_LISTTEXTS']._serialized_start=1058
-  _globals['_LISTTEXTS']._serialized_end=1105
-  _globals['_CALL']._serialized_start=1108
-  _globals['_CALL']._serialized_end=1362
-  _globals['_TARGET']._serialized_start=1365
-  _globals['_TARGET']._serialized_end=1528
-  _globals['_TOOLHINTS']._serialized_start=1530
-  _globals['_TOOLHINTS']._serialized_end=1621
-  _globals['_ANSWER']._serialized_start=1623
-  _globals['_ANSWER']._serialized_end=1681
-  _globals['_REQUESTREPLACEMENT']._serialized_start=1683
-  _globals['_REQUESTREPLACEMENT']._serialized_end=1769
-  _globals['_OUTCOME']._serialized_start=1772
-  _globals['_OUTCOME']._serialized_end=2019
-  _globals['_VALUES']._serialized_start=2021
-  _globals['_VALUES']._serialized_end=2045
-  _globals['_ERROR']._serialized_start=2047
-  _globals['_ERROR']._serialized_end=2090
-  _globals['_PASS']._serialized_start=2092
-  _globals['_PASS']._serialized_end=2098
-  _globals['_DENY']._serialized_start=2100
-  _globals['_DENY']._serialized_end=2122
-  _globals['_HOOKSERVICE']._serialized_start=2267
-  _globals['_HOOKSERVICE']._serialized_end=2547
+  _globals['_TARGETKIND']._serialized_start=2349
+  _globals['_TARGETKIND']._serialized_end=2488
+  _globals['_CHECKREQUESTREQUEST']._serialized_start=200
+  _globals['_CHECKREQUESTREQUEST']._serialized_end=300
+  _globals['_CHECKREQUESTRESPONSE']._serialized_start=303
+  _globals['_CHECKREQUESTRESPONSE']._serialized_end=470
+  _globals['_CHECKRESULTREQUEST']._serialized_start=472
+  _globals['_CHECKRESULTREQUEST']._serialized_end=572
+  _globals['_CHECKRESULTRESPONSE']._serialized_start=575
+  _globals['_CHECKRESULTRESPONSE']._serialized_end=730
+  _globals['_CHECKLISTREQUEST']._serialized_start=732
+  _globals['_CHECKLISTREQUEST']._serialized_end=795
+  _globals['_CHECKLISTRESPONSE']._serialized_start=797
+  _globals['_CHECKLISTRESPONSE']._serialized_end=864
+  _globals['_LISTENTRY']._serialized_start=867
+  _globals['_LISTENTRY']._serialized_end=1128
+  _globals['_LISTVERDICT']._serialized_start=1131
+  _globals['_LISTVERDICT']._serialized_end=1280
+  _globals['_LISTTEXTS']._serialized_start=1282
+  _globals['_LISTTEXTS']._serialized_end=1329
+  _globals['_CALL']._serialized_start=1332
+  _globals['_CALL']._serialized_end=1586
+  _globals['_TARGET']._serialized_start=1589
+  _globals['_TARGET']._serialized_end=1752
+  _globals['_TOOLHINTS']._serialized_start=1754
+  _globals['_TOOLHINTS']._serialized_end=1845
+  _globals['_ANSWER']._serialized_start=1847
+  _globals['_ANSWER']._serialized_end=1905
+  _globals['_REQUESTREPLACEMENT']._serialized_start=1907
+  _globals['_REQUESTREPLACEMENT']._serialized_end=1993
+  _globals['_OUTCOME']._serialized_start=1996
+  _globals['_OUTCOME']._serialized_end=2243
+  _globals['_VALUES']._serialized_start=2245
+  _globals['_VALUES']._serialized_end=2269
+  _globals['_ERROR']._serialized_start=2271
+  _globals['_ERROR']._serialized_end=2314
+  _globals['_PASS']._serialized_start=2316
+  _globals['_PASS']._serialized_end=2322
+  _globals['_DENY']._serialized_start=2324
+  _globals['_DENY']._serialized_end=2346
+  _globals['_HOOKSERVICE']._serialized_start=2491
+  _globals['_HOOKSERVICE']._serialized_end=2771
 # @@protoc_insertion_point(module_scope)

@@ -1,4 +1,6 @@
 from mcpedge.v1 import common_pb2 as _common_pb2
+from mcpedge.v1 import content_pb2 as _content_pb2
+from mcpedge.v1 import input_pb2 as _input_pb2
 from mcpedge.v1 import prompts_pb2 as _prompts_pb2
 from mcpedge.v1 import resources_pb2 as _resources_pb2
 from mcpedge.v1 import tools_pb2 as _tools_pb2
@@ -70,14 +72,22 @@ class CheckListResponse(_message.Message):
     def __init__(self, verdicts: _Optional[_Iterable[_Union[ListVerdict, _Mapping]]] = ...) -> None: ...
 
 class ListEntry(_message.Message):
-    __slots__ = ("target", "title", "description")
+    __slots__ = ("target", "title", "description", "tool", "prompt", "resource", "template")
     TARGET_FIELD_NUMBER: _ClassVar[int]
     TITLE_FIELD_NUMBER: _ClassVar[int]
     DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    TOOL_FIELD_NUMBER: _ClassVar[int]
+    PROMPT_FIELD_NUMBER: _ClassVar[int]
+    RESOURCE_FIELD_NUMBER: _ClassVar[int]
+    TEMPLATE_FIELD_NUMBER: _ClassVar[int]
     target: Target
     title: str
     description: str
-    def __init__(self, target: _Optional[_Union[Target, _Mapping]] = ..., title: _Optional[str] = ..., description: _Optional[str] = ...) -> None: ...
+    tool: _input_pb2.Tool
+    prompt: _prompts_pb2.Prompt
+    resource: _content_pb2.Resource
+    template: _resources_pb2.ResourceTemplate
+    def __init__(self, target: _Optional[_Union[Target, _Mapping]] = ..., title: _Optional[str] = ..., description: _Optional[str] = ..., tool: _Optional[_Union[_input_pb2.Tool, _Mapping]] = ..., prompt: _Optional[_Union[_prompts_pb2.Prompt, _Mapping]] = ..., resource: _Optional[_Union[_content_pb2.Resource, _Mapping]] = ..., template: _Optional[_Union[_resources_pb2.ResourceTemplate, _Mapping]] = ...) -> None: ...
 
 class ListVerdict(_message.Message):
     __slots__ = ("replace", "deny")

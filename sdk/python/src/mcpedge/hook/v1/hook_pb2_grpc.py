@@ -87,7 +87,8 @@ class HookServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def CheckList(self, request, context):
-        """CheckList checks entries of lists. Reserved: no edge calls it yet.
+        """CheckList checks entries of the lists of one backend, after the edge has read them and before any caller sees them. Long lists come in several
+        requests. It is called again when the backend has other entries, and from time to time.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
