@@ -57,7 +57,7 @@ func TestSuiteAsTheDocumentedUser(t *testing.T) {
 	must(t, admin.Do(t.Context(), single...).Err())
 	statetest.Run(t, func(t *testing.T, l state.Limits) statetest.Medium {
 		must(t, admin.FlushAll(t.Context()).Err())
-		return ofUser{suiteMedium{user, l, new([]*redis.Replica)}, admin}
+		return ofUser{suiteMedium{user, l, new([]*redis.Replica), nil}, admin}
 	})
 }
 

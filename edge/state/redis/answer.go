@@ -15,7 +15,7 @@ var answerStatuses = map[string]state.AnswerStatus{
 
 // Answer implements medium.Calls.
 func (r *Replica) Answer(ctx context.Context, session, ask string, a state.Answer, random uint32) (state.AnswerStatus, *medium.Owned, error) {
-	rep, err := r.runClaiming(ctx, answerScript, session, ask, packAnswer(a), a.Token, a.Bytes(), random, indexed(session, ""))
+	rep, err := r.runClaiming(ctx, answerScript, session, ask, r.seals.seal(bindAsk(session, ask, "r"), packAnswer(a)), a.Token, a.Bytes(), random, indexed(session, ""), r.seals.heads())
 	if err != nil {
 		return state.AnswerUnknown, nil, err
 	}
@@ -26,7 +26,7 @@ func (r *Replica) Answer(ctx context.Context, session, ask string, a state.Answe
 	if out != state.AnswerTaken && out != state.AnswerCompleted {
 		return out, nil, nil
 	}
-	o, err := readOwned(session, rep)
+	o, err := r.readOwned(session, rep)
 	if err == nil && out == state.AnswerCompleted {
 		r.reindex(ctx, o)
 	}
@@ -42,7 +42,7 @@ func (r *Replica) Asking(ctx context.Context, session, ask string) (*medium.Reco
 	if err := r.refused(session, ask, rep); err != nil || rep.code == "unknown" {
 		return nil, err
 	}
-	o, err := readOwned(session, rep)
+	o, err := r.readOwned(session, rep)
 	if err != nil {
 		return nil, err
 	}

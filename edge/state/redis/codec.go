@@ -68,11 +68,12 @@ type unpacker struct {
 	bad  bool
 }
 
-func open(record string) *unpacker {
-	if record == "" || record[0] != format {
+// open reads a record, of which the results of the unpacker are parts.
+func open(record []byte) *unpacker {
+	if len(record) == 0 || record[0] != format {
 		return &unpacker{bad: true}
 	}
-	return &unpacker{rest: []byte(record[1:])}
+	return &unpacker{rest: record[1:]}
 }
 
 // bytes returns nil for an empty field.
@@ -123,7 +124,7 @@ func (u *unpacker) err() error {
 }
 
 // packSession packs a session without its subscriptions, each of which is stored beside the record.
-func packSession(s *state.Session) string {
+func packSession(s *state.Session) []byte {
 	p := packer{format}
 	p.text(s.ID)
 	p.text(s.Version)
@@ -142,11 +143,11 @@ func packSession(s *state.Session) string {
 	if s.Set != "" { // Records of the root are those of earlier releases.
 		p.text(s.Set)
 	}
-	return string(p)
+	return p
 }
 
 // unpackSession unpacks what packSession packed.
-func unpackSession(record string) (*state.Session, error) {
+func unpackSession(record []byte) (*state.Session, error) {
 	u := open(record)
 	s := &state.Session{ID: u.text(), Version: u.text(), Principal: u.principal(), ClientInfo: u.bytes(), Capabilities: u.bytes()}
 	s.LogLevel, s.Initialized = mcp.LogLevel(u.number()), u.flag() // #nosec G115 -- packed from a LogLevel
@@ -217,7 +218,7 @@ func (u *unpacker) forwarded() (claims map[string]json.RawMessage) {
 }
 
 // packCall packs the fields of a call that never change.
-func packCall(c *state.Request) string {
+func packCall(c *state.Request) []byte {
 	p := packer{format}
 	p.text(c.RequestID)
 	p.text(string(c.Method))
@@ -234,10 +235,10 @@ func packCall(c *state.Request) string {
 		p.text(c.Shown)
 		p.bytes(c.Added)
 	}
-	return string(p)
+	return p
 }
 
-func unpackCall(id, record string) (state.Request, error) {
+func unpackCall(id string, record []byte) (state.Request, error) {
 	u := open(record)
 	c := state.Request{ID: id, RequestID: u.text(), Method: mcp.Method(u.text()), Params: u.bytes()}
 	c.LogLevel, c.Repeatable = mcp.LogLevel(u.number()), u.flag() // #nosec G115 -- packed from a LogLevel
@@ -253,35 +254,35 @@ func unpackCall(id, record string) (state.Request, error) {
 }
 
 // packAsk packs an ask without its message, which is stored beside it.
-func packAsk(a *state.Ask) string {
+func packAsk(a *state.Ask) []byte {
 	p := packer{format}
 	p.text(a.ID)
 	p.text(a.Key)
 	p.text(string(a.Method))
 	p.text(a.ElicitationID)
 	p.time(a.Asked)
-	return string(p)
+	return p
 }
 
-func unpackAsk(record, message string) (state.Ask, error) {
+func unpackAsk(record, message []byte) (state.Ask, error) {
 	u := open(record)
 	a := state.Ask{ID: u.text(), Key: u.text(), Method: mcp.Method(u.text()), ElicitationID: u.text(), Asked: u.time()}
-	if message != "" {
-		a.Message = []byte(message)
+	if len(message) > 0 {
+		a.Message = message
 	}
 	return a, u.err()
 }
 
-func packAnswer(a state.Answer) string {
+func packAnswer(a state.Answer) []byte {
 	p := packer{format}
 	p.bytes(a.Result)
 	p.bytes(a.Error)
 	p.principal(&a.By)
 	p.flag(a.Withdrawn)
-	return string(p)
+	return p
 }
 
-func unpackAnswer(record string) (state.Answer, error) {
+func unpackAnswer(record []byte) (state.Answer, error) {
 	u := open(record)
 	a := state.Answer{Result: json.RawMessage(u.bytes()), Error: json.RawMessage(u.bytes()), By: u.principal(), Withdrawn: u.flag()}
 	return a, u.err()

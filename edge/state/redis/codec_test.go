@@ -54,7 +54,7 @@ func TestTimesBeyondNanoseconds(t *testing.T) {
 	} {
 		p := packer{format}
 		p.time(c.put)
-		u := open(string(p))
+		u := open(p)
 		if got := u.time(); !got.Equal(c.want) || u.err() != nil {
 			t.Errorf("%v comes back as %v, %v", c.put, got, u.err())
 		}

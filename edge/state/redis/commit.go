@@ -19,18 +19,7 @@ func (r *Replica) Commit(ctx context.Context, w *medium.Write) error {
 			return err
 		}
 	}
-	args := []any{
-		w.Stream, w.Call, text(w.Epoch), text(w.N), text(w.After), text(w.Seq), len(w.Entries), packEntries(w.Entries, r.limits.LogBytes),
-		int(w.Next), w.Round, w.State, member, bucketLife.Milliseconds(), len(w.Begin), len(w.Asks), flag(w.Resumable),
-		pinnedBytes(w.Entries), w.Brief, softBytes(w.Entries, r.limits.LogBytes),
-	}
-	for _, b := range w.Begin {
-		args = append(args, b.ID, b.RequestID, packCall(&b.Request), millis(b.Deadline), b.Round, b.Attempt, b.Request.Bytes(), text(b.Epoch), b.Trace, b.State, flag(b.Resumable))
-	}
-	for i := range w.Asks {
-		a := &w.Asks[i]
-		args = append(args, a.ID, a.Key, a.ElicitationID, a.Message, packAsk(a))
-	}
+	args := r.commitArgs(w, member)
 	run := r.runIndexed
 	if len(w.Begin) > 0 && r.acks.needed > 0 {
 		run = r.runAcknowledged
@@ -52,6 +41,29 @@ func (r *Replica) Commit(ctx context.Context, w *medium.Write) error {
 		r.unindex(ctx, w.Session, w.Stream)
 	}
 	return nil
+}
+
+// commitArgs returns the arguments of commit.lua. The bytes are those of sealed entries.
+func (r *Replica) commitArgs(w *medium.Write, member string) []any {
+	entries, most := r.seals.sealEntries(w.Session, w.Stream, w.Entries), r.limits.LogBytes
+	sealed := func(call, field string, plain []byte) []byte {
+		return r.seals.seal(bindCall(w.Session, call, field), plain)
+	}
+	args := []any{
+		w.Stream, w.Call, text(w.Epoch), text(w.N), text(w.After), text(w.Seq), len(entries), packEntries(entries, most),
+		int(w.Next), w.Round, sealed(w.Call, "sv", w.State), member, bucketLife.Milliseconds(), len(w.Begin), len(w.Asks), flag(w.Resumable),
+		pinnedBytes(entries), sealed(w.Call, "br", w.Brief), softBytes(entries, most),
+	}
+	for _, b := range w.Begin {
+		args = append(args, b.ID, b.RequestID, sealed(b.ID, "b", packCall(&b.Request)), millis(b.Deadline), b.Round, b.Attempt, b.Request.Bytes(),
+			text(b.Epoch), b.Trace, sealed(b.ID, "sv", b.State), flag(b.Resumable))
+	}
+	for i := range w.Asks {
+		a := &w.Asks[i]
+		args = append(args, a.ID, a.Key, sealed(w.Call, "o:"+a.Key, []byte(a.ElicitationID)),
+			r.seals.seal(bindAsk(w.Session, a.ID, "g"), a.Message), r.seals.seal(bindAsk(w.Session, a.ID, "a"), packAsk(a)))
+	}
+	return args
 }
 
 // pinnedBytes returns the bytes of entries that may not be dropped, without questions, which the

@@ -33,7 +33,7 @@ func (r *Replica) sight(ctx context.Context, id string) (*state.Sighting, error)
 	case seen[0] == nil:
 		return nil, noSession(id)
 	}
-	return seen[0].sighting()
+	return r.sighting(seen[0])
 }
 
 // List implements medium.Replicas. It walks the sessions counted for each principal, which it finds
@@ -77,7 +77,7 @@ func (r *Replica) sightings(ctx context.Context, tags []string) ([]*state.Sighti
 		if s == nil {
 			continue // It has ended; its place is counted for a while.
 		}
-		one, err := s.sighting()
+		one, err := r.sighting(s)
 		if err != nil {
 			r.log.Warn("a session cannot be listed", "session", telemetry.SessionPrint(idOf(tags[i])), "error", err)
 			continue
@@ -120,13 +120,14 @@ func (r *Replica) members(ctx context.Context, at *listing, max int) (out []stri
 
 // seen is a session as stored in Redis, with its record as readSession takes it.
 type seen struct {
+	id     string
 	record []any
 	calls  int
 	left   time.Duration
 }
 
-func (s *seen) sighting() (*state.Sighting, error) {
-	rec, err := readSession(s.record)
+func (r *Replica) sighting(s *seen) (*state.Sighting, error) {
+	rec, err := r.readSession(s.id, s.record)
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +161,7 @@ func (r *Replica) look(ctx context.Context, tags []string) ([]*seen, error) {
 				uris = append(uris, uri)
 			}
 			record := []any{rec, fields.text(1), uris}
-			out[i] = &seen{record: record, calls: int(max(fields.number(2), 0)), left: max(lives[i].Val(), 0)}
+			out[i] = &seen{id: idOf(tags[i]), record: record, calls: int(max(fields.number(2), 0)), left: max(lives[i].Val(), 0)}
 		}
 	}
 	return out, nil

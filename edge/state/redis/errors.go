@@ -125,6 +125,9 @@ func (r *Replica) refused(session, call string, rep reply) error {
 		return fmt.Errorf("call %.40q of session %.40q is recorded in layout %.10s, as another release writes it, and this one in layout %d: let that release's replicas end its calls: %w",
 			call, session, rep.text(0), medium.Layout, state.ErrNotFound)
 	}
+	if rep.code == "sealed" {
+		return fmt.Errorf("call %.40q of session %.40q: %w", call, session, r.seals.lacks(rep.text(0)))
+	}
 	kind := kinds[rep.code]
 	if why := rep.text(0); kind != nil && why != "" {
 		return fmt.Errorf("call %.40q: %.200s: %w", call, why, kind)

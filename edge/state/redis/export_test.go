@@ -5,6 +5,9 @@ import (
 	"time"
 )
 
+// SealSize is what a seal adds to a value.
+const SealSize = sealSize
+
 // Digest is the digest of a script of this package, by the name of its file.
 func Digest(name string) string {
 	for _, s := range scripts {

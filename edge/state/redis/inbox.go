@@ -13,7 +13,7 @@ const inboxSize = 4096
 // The first byte of a message to an inbox is its type.
 const (
 	wakeMessage  = 'w' // a followed stream may have grown
-	eventMessage = 'b' // a session event, as JSON
+	eventMessage = 'b' // a session event, as sealed JSON
 	begunMessage = 'd' // a call has begun: "<length>:<session key><request id>"
 	ackMessage   = 'a' // an event was handled, as JSON
 )
@@ -64,7 +64,8 @@ func (r *Replica) message(payload string) {
 		r.woken(body)
 	case eventMessage:
 		var b message
-		if json.Unmarshal([]byte(body), &b) == nil {
+		raw, err := r.seals.open(bindEvent(r.id), body)
+		if err == nil && json.Unmarshal(raw, &b) == nil {
 			r.onMessage(b)
 		}
 	case begunMessage:

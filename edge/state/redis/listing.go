@@ -54,7 +54,7 @@ func parseListing(cursor string) (*listing, error) {
 	if err != nil {
 		return nil, badCursor(cursor)
 	}
-	u := open(string(raw))
+	u := open(raw)
 	p := &listing{node: u.text(), next: u.number(), last: u.number() == 1}
 	for n := u.number(); n > 0 && !u.bad; n-- {
 		p.pending = append(p.pending, hex.EncodeToString(u.bytes()))

@@ -35,16 +35,19 @@ func (r *Replica) Read(ctx context.Context, id, stream string, after medium.Posi
 		More: rep.number(2) == 0, Ended: rep.number(3) == 1, Trace: rep.text(4), Ahead: rep.number(5) == 1,
 		Last: medium.Position{Epoch: medium.Epoch(rep.unsigned(6)), Seq: rep.unsigned(7)},
 	}
-	entries, err := readLog(rep.list(0), rep.unsigned(1), rep.list(8))
+	entries, err := r.readLog(id, stream, rep.list(0), rep.unsigned(1), rep.list(8))
 	if err != nil {
 		return medium.Page{}, err
 	}
 	if page.Ahead {
 		r.rollbacks.Add(1)
-		waits := &medium.Record{Asked: make([]medium.Question, len(rep.list(9)))}
-		for i, v := range rep.list(9) {
-			message, _ := v.(string)
-			waits.Asked[i].Message = []byte(message)
+		waits := &medium.Record{}
+		for asked := (reply{rest: rep.list(9)}); len(asked.rest) > 1; asked.rest = asked.rest[2:] {
+			message, err := r.seals.open(bindAsk(id, asked.text(0), "g"), asked.text(1))
+			if err != nil {
+				return medium.Page{}, err
+			}
+			waits.Asked = append(waits.Asked, medium.Question{Ask: state.Ask{Message: message}})
 		}
 		page.Entries = medium.Again(entries, []*medium.Record{waits}, after, page.Ended)
 		return page, nil
@@ -67,7 +70,7 @@ func (r *Replica) Glance(ctx context.Context, sessions []string, stream string) 
 		if err != nil {
 			return nil, err
 		}
-		for _, rep := range replies {
+		for i, rep := range replies {
 			if rep.err != nil {
 				return nil, rep.err
 			}
@@ -75,11 +78,16 @@ func (r *Replica) Glance(ctx context.Context, sessions []string, stream string) 
 				out = append(out, nil)
 				continue
 			}
-			s, err := readSession(rep.list(0))
+			id := batch[i]
+			s, err := r.readSession(id, rep.list(0))
 			if err != nil {
 				return nil, err
 			}
-			g := &medium.Glance{Session: s, Brief: []byte(rep.text(1)), Ended: state.Phase(rep.number(2)) == state.PhaseDone} // #nosec G115 -- a phase
+			brief, err := r.seals.open(bindCall(id, rep.text(4), "br"), rep.text(1))
+			if err != nil {
+				return nil, err
+			}
+			g := &medium.Glance{Session: s, Brief: brief, Ended: state.Phase(rep.number(2)) == state.PhaseDone} // #nosec G115 -- a phase
 			for _, v := range rep.list(3) {
 				id, _ := v.(string)
 				g.Waits = append(g.Waits, id)
@@ -92,12 +100,15 @@ func (r *Replica) Glance(ctx context.Context, sessions []string, stream string) 
 
 // readLog reads the items of a Redis stream. Droppable entries up to the floor are gone. begin
 // lists where epochs begin: epoch, number before its first entry, and so on.
-func readLog(chunks []any, floor uint64, begin []any) (out []medium.Entry, err error) {
+func (r *Replica) readLog(session, stream string, chunks []any, floor uint64, begin []any) (out []medium.Entry, err error) {
 	var entries []state.Entry
 	for _, v := range chunks {
 		if entries, err = readChunk(entries, v, 0, floor); err != nil {
 			return nil, err
 		}
+	}
+	if err := r.seals.openEntries(session, stream, entries); err != nil {
+		return nil, err
 	}
 	g := reply{rest: begin}
 	epoch, i := medium.Epoch(0), 0

@@ -130,7 +130,7 @@ func (r *Replica) publish(ctx context.Context, holders []string, b message) (map
 	err = r.pipe(ctx, func(p redis.Pipeliner) {
 		for i, h := range holders {
 			alive[i] = p.Exists(ctx, r.heartbeat(h))
-			p.Publish(ctx, r.inboxOf(h), string(eventMessage)+string(body))
+			p.Publish(ctx, r.inboxOf(h), string(eventMessage)+string(r.seals.seal(bindEvent(h), body)))
 		}
 	})
 	if err != nil {

@@ -12,12 +12,16 @@ import (
 
 // readOwned reads the result of the scripts' function owned: session record, call id, the call's
 // fields.
-func readOwned(session string, rep reply) (*medium.Owned, error) {
-	rec, err := readSession(rep.list(0))
+func (r *Replica) readOwned(session string, rep reply) (*medium.Owned, error) {
+	rec, err := r.readSession(session, rep.list(0))
 	if err != nil {
 		return nil, fmt.Errorf("session %.40q: %w", session, err)
 	}
-	call, err := readRecord(session, rep.text(1), fieldsOf(rep.list(2)))
+	id, fields := rep.text(1), fieldsOf(rep.list(2))
+	if err := r.seals.openFields(session, id, fields); err != nil {
+		return nil, fmt.Errorf("call %.40q: %w", id, err)
+	}
+	call, err := readRecord(session, id, fields)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +38,7 @@ func fieldsOf(list []any) map[string]string {
 	return f
 }
 
-// readRecord converts the fields of a call, which steps.lua lists.
+// readRecord converts the fields of a call, which steps.lua lists, once they are open.
 func readRecord(session, id string, f map[string]string) (*medium.Record, error) {
 	r := &medium.Record{
 		Session: session, Stream: f["st"], Batch: int(count(f["bt"])), Phase: state.Phase(count(f["ph"])), // #nosec G115 -- small counts
@@ -50,7 +54,7 @@ func readRecord(session, id string, f map[string]string) (*medium.Record, error)
 		return r, nil
 	}
 	var err error
-	if r.Request, err = unpackCall(id, f["b"]); err != nil {
+	if r.Request, err = unpackCall(id, []byte(f["b"])); err != nil {
 		return nil, fmt.Errorf("call %.40q: %w", id, err)
 	}
 	r.Round, r.Attempt, r.Lapses = int(count(f["rd"])), int(count(f["at"])), int(count(f["lp"])) // #nosec G115 -- small counts
@@ -72,11 +76,11 @@ func readRecord(session, id string, f map[string]string) (*medium.Record, error)
 	}
 	for i := uint64(1); i <= count(f["na"]); i++ {
 		n, q := strconv.FormatUint(i, 10), medium.Question{}
-		if q.Ask, err = unpackAsk(f["a:"+n], f["g:"+n]); err != nil {
+		if q.Ask, err = unpackAsk([]byte(f["a:"+n]), []byte(f["g:"+n])); err != nil {
 			return nil, fmt.Errorf("call %.40q: %w", id, err)
 		}
 		if answer, ok := f["r:"+n]; ok {
-			a, err := unpackAnswer(answer)
+			a, err := unpackAnswer([]byte(answer))
 			if err != nil {
 				return nil, fmt.Errorf("call %.40q: %w", id, err)
 			}

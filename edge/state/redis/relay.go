@@ -15,7 +15,7 @@ import (
 // answered.
 const maxRelayed = 256
 
-// The kinds of message on a replica's relay channel: "<kind> <id> <address of the sender> <bytes>".
+// The kinds of message on a replica's relay channel: "<kind> <id> <address of the sender> <sealed bytes>".
 const (
 	relayedMessage = "message"
 	relayedAnswer  = "answer"
@@ -71,7 +71,7 @@ func (x *Relay) Send(ctx context.Context, to string, message []byte) ([]byte, er
 // publish sends a message to the channel of an address. heard is the number of listeners.
 func (x *Relay) publish(ctx context.Context, to, kind, id string, body []byte) (heard int64, err error) {
 	err = x.r.send(ctx, "", func() error {
-		payload := kind + " " + id + " " + x.address + " " + string(body)
+		payload := kind + " " + id + " " + x.address + " " + string(x.r.seals.seal(bindRelayed(to, kind, id), body))
 		heard, err = x.r.client.Publish(ctx, x.r.relayOf(safe(to)), payload).Result()
 		return err
 	})
@@ -90,7 +90,11 @@ func (x *Relay) received(payload string) {
 	if len(f) != 4 {
 		return
 	}
-	kind, id, from, body := f[0], f[1], f[2], []byte(f[3])
+	kind, id, from := f[0], f[1], f[2]
+	body, err := x.r.seals.open(bindRelayed(x.address, kind, id), f[3])
+	if err != nil {
+		return // the sender waits in vain, and says so
+	}
 	switch serve := x.serve.Load(); {
 	case kind == relayedAnswer:
 		if answer, ok := x.waiting.LoadAndDelete(id); ok {

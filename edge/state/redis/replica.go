@@ -35,6 +35,9 @@ type Options struct {
 	// Acknowledge is the number of Redis replicas that must have the calls that begin, and their
 	// session, before Commit returns. 0 requires none.
 	Acknowledge int
+	// Keys seal what callers, backends and users wrote: 32 bytes each. The first seals, all open, and
+	// values without a seal are read as well. All Replicas on one Redis need the same. nil disables it.
+	Keys [][]byte
 	// Logger logs what no caller is returned. nil discards it.
 	Logger *slog.Logger
 }
@@ -64,6 +67,7 @@ type Replica struct {
 	renewals  renewals
 	breakers  breakers
 	logs      logCache
+	seals     *sealer
 	acks      acknowledgements
 	health    health
 
@@ -103,6 +107,10 @@ func New(client redis.UniversalClient, o Options) (*Replica, error) {
 	}
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
+	}
+	var err error
+	if r.seals, err = newSealer(o.Keys, r.prefix, r.log); err != nil {
+		return nil, err
 	}
 	r.health.since = time.Now()
 	r.hooks.Store(&medium.Hooks{})

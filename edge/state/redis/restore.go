@@ -52,7 +52,7 @@ func (r *Replica) restore(ctx context.Context, rec *medium.Record, entries []med
 	if rep.code == "stands" {
 		return medium.Stands, nil
 	}
-	k, err := readKnown(rec, rep)
+	k, err := r.readKnown(rec, rep)
 	if err != nil {
 		return 0, err
 	}
@@ -75,7 +75,7 @@ func (r *Replica) restore(ctx context.Context, rec *medium.Record, entries []med
 
 // readKnown converts the result of known.lua: the call's fields, how many calls of the stream are
 // known, how many there are, the log, its floor and where its epochs begin.
-func readKnown(rec *medium.Record, rep reply) (*known, error) {
+func (r *Replica) readKnown(rec *medium.Record, rep reply) (*known, error) {
 	k := &known{fields: fieldsOf(rep.list(0))}
 	if len(k.fields) == 0 {
 		if n := rep.number(1); n > 0 && (rec.Batch == 0 || rep.number(2) != int64(rec.Batch) || n == int64(rec.Batch)) {
@@ -83,12 +83,15 @@ func readKnown(rec *medium.Record, rep reply) (*known, error) {
 		}
 		return k, nil
 	}
-	r, err := readRecord(rec.Session, rec.ID, k.fields)
+	if err := r.seals.openFields(rec.Session, rec.ID, k.fields); err != nil {
+		return nil, fmt.Errorf("call %.40q: %w", rec.ID, err)
+	}
+	there, err := readRecord(rec.Session, rec.ID, k.fields)
 	if err != nil {
 		return nil, err
 	}
-	k.Record, k.there = *r, true
-	k.log, err = readLog(rep.list(3), rep.unsigned(4), rep.list(5))
+	k.Record, k.there = *there, true
+	k.log, err = r.readLog(rec.Session, rec.Stream, rep.list(3), rep.unsigned(4), rep.list(5))
 	return k, err
 }
 
@@ -127,10 +130,10 @@ func (r *Replica) replace(ctx context.Context, k *known, next *medium.Record, wh
 	packed, last, has := []byte(nil), medium.LastOf(log, next), medium.Position{}
 	switch {
 	case what == "replace":
-		packed = packLog(log, r.limits.LogBytes)
+		packed = packLog(r.seals.sealLog(next.Session, next.Stream, log), r.limits.LogBytes)
 	case what == "append":
 		last = medium.Position{Epoch: medium.Epoch(mrand.Uint32())} // #nosec G404 -- it distinguishes histories and keeps nothing secret
-		packed = packEntries(bare(log), r.limits.LogBytes)
+		packed = packEntries(r.seals.sealEntries(next.Session, next.Stream, bare(log)), r.limits.LogBytes)
 		if n := len(log); n > 0 {
 			has = log[n-1].Position()
 		}
@@ -145,7 +148,7 @@ func (r *Replica) replace(ctx context.Context, k *known, next *medium.Record, wh
 	if f := k.fields; f["he"] != "" {
 		args = append(args, "he", f["he"], "hs", f["hs"])
 	}
-	rep, err := r.runIndexed(ctx, restoreScript, next.Session, append(append(args, owner...), recordFields(next)...)...)
+	rep, err := r.runIndexed(ctx, restoreScript, next.Session, append(append(args, owner...), r.seals.sealFields(next, recordFields(next))...)...)
 	r.logs.forget(place{r.session(next.Session), next.Stream})
 	r.followers.wake(r.session(next.Session), next.Stream)
 	if err != nil {

@@ -29,9 +29,9 @@ func (r *Replica) Create(ctx context.Context, s *state.Session) error {
 	}
 	bare := *s
 	bare.Principal.Claims = nil // Most sessions keep their first credentials.
-	args := []any{packSession(&bare), strconv.FormatUint(s.Serial, 10), key, rand.Text(), size, milliseconds(s.Keep), r.account(s)}
+	args := []any{r.seals.seal(bindRecord(s.ID), packSession(&bare)), strconv.FormatUint(s.Serial, 10), key, rand.Text(), size, milliseconds(s.Keep), r.account(s)}
 	for _, uri := range s.Subscriptions {
-		args = append(args, uri)
+		args = append(args, r.seals.sealName(bindSubscription(s.ID), uri))
 	}
 	rep, err := r.run(ctx, createScript, s.ID, args...)
 	if err != nil {
@@ -87,14 +87,18 @@ func (r *Replica) load(ctx context.Context, id string) (s *state.Session, reques
 		request, _ := v.(string)
 		requests = append(requests, request)
 	}
-	s, err = readSession(rep.list(0))
+	s, err = r.readSession(id, rep.list(0))
 	return s, requests, err
 }
 
 // readSession converts the result of the scripts' function record: record, serial, subscriptions.
-func readSession(list []any) (*state.Session, error) {
+func (r *Replica) readSession(id string, list []any) (*state.Session, error) {
 	rep := reply{rest: list}
-	s, err := unpackSession(rep.text(0))
+	record, err := r.seals.open(bindRecord(id), rep.text(0))
+	if err != nil {
+		return nil, err
+	}
+	s, err := unpackSession(record)
 	if err != nil {
 		return nil, err
 	}
@@ -102,8 +106,12 @@ func readSession(list []any) (*state.Session, error) {
 		return nil, err
 	}
 	for _, v := range rep.list(2) {
-		if uri, ok := v.(string); ok {
-			s.Subscriptions = append(s.Subscriptions, uri)
+		if stored, ok := v.(string); ok {
+			uri, err := r.seals.open(bindSubscription(id), stored)
+			if err != nil {
+				return nil, err
+			}
+			s.Subscriptions = append(s.Subscriptions, string(uri))
 		}
 	}
 	return s, nil
@@ -136,7 +144,7 @@ func (r *Replica) Update(ctx context.Context, id string, p state.Patch) (*state.
 			return old, nil
 		}
 		next.Serial++
-		rep, err := r.run(ctx, updateScript, id, updateArgs(old, next, p)...)
+		rep, err := r.run(ctx, updateScript, id, r.updateArgs(old, next, p)...)
 		if err != nil {
 			return nil, err
 		}
@@ -150,7 +158,7 @@ func (r *Replica) Update(ctx context.Context, id string, p state.Patch) (*state.
 		case "ok":
 			return next, nil
 		}
-		if old, err = readSession(rep.list(0)); err != nil {
+		if old, err = r.readSession(id, rep.list(0)); err != nil {
 			return nil, err
 		}
 		read = true
@@ -158,12 +166,16 @@ func (r *Replica) Update(ctx context.Context, id string, p state.Patch) (*state.
 }
 
 // updateArgs returns the arguments of update.lua.
-func updateArgs(old, next *state.Session, p state.Patch) []any {
-	args := []any{
-		strconv.FormatUint(old.Serial, 10), strconv.FormatUint(next.Serial, 10), packSession(next), next.Bytes(), p.Unsubscribe,
-	}
+func (r *Replica) updateArgs(old, next *state.Session, p state.Patch) []any {
+	begins := ""
 	if p.Subscribe != "" && p.Subscribe != p.Unsubscribe && !slices.Contains(old.Subscriptions, p.Subscribe) {
-		args = append(args, p.Subscribe)
+		begins = r.seals.sealName(bindSubscription(old.ID), p.Subscribe)
+	}
+	args := []any{
+		strconv.FormatUint(old.Serial, 10), strconv.FormatUint(next.Serial, 10), r.seals.seal(bindRecord(old.ID), packSession(next)), next.Bytes(), begins,
+	}
+	if p.Unsubscribe != "" {
+		args = append(args, r.seals.formsOf(bindSubscription(old.ID), p.Unsubscribe)...)
 	}
 	return args
 }

@@ -1,7 +1,9 @@
 package redis_test
 
 import (
+	"bytes"
 	"context"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -20,17 +22,31 @@ type suiteMedium struct {
 	limits state.Limits
 	// replicas are those of a test.
 	replicas *[]*redis.Replica
+	// keys are the state keys. Every second replica has them in reverse, as during a rotation.
+	keys [][]byte
 }
 
 func (u suiteMedium) Store(t *testing.T, id string, h medium.Hooks) medium.Store {
 	t.Helper()
-	r, err := redis.New(u.client, redis.Options{Limits: u.limits, Replica: id})
+	keys := slices.Clone(u.keys)
+	if len(*u.replicas)%2 == 1 {
+		slices.Reverse(keys)
+	}
+	r, err := redis.New(u.client, redis.Options{Limits: u.limits, Replica: id, Keys: keys})
 	must(t, err)
 	t.Cleanup(func() { must(t, r.Close()) })
 	s := r.Store(h)
 	must(t, r.Start(t.Context()))
 	*u.replicas = append(*u.replicas, r)
 	return s
+}
+
+// SealBytes implements statetest.Sealing.
+func (u suiteMedium) SealBytes() int {
+	if len(u.keys) == 0 {
+		return 0
+	}
+	return redis.SealSize
 }
 
 func (u suiteMedium) Advance(_ *testing.T, d time.Duration) { time.Sleep(d) }
@@ -50,7 +66,17 @@ func TestSuite(t *testing.T) {
 	c := connect(t, startServer(t))
 	statetest.Run(t, func(t *testing.T, l state.Limits) statetest.Medium {
 		must(t, c.FlushAll(t.Context()).Err())
-		return suiteMedium{c, l, new([]*redis.Replica)}
+		return suiteMedium{c, l, new([]*redis.Replica), nil}
+	})
+}
+
+// The suite holds as well where values are sealed, by replicas that seal with different keys.
+func TestSuiteSealed(t *testing.T) {
+	t.Parallel()
+	c := connect(t, startServer(t))
+	statetest.Run(t, func(t *testing.T, l state.Limits) statetest.Medium {
+		must(t, c.FlushAll(t.Context()).Err())
+		return suiteMedium{c, l, new([]*redis.Replica), [][]byte{stateKey(1), stateKey(2)}}
 	})
 }
 
@@ -59,19 +85,25 @@ func TestSuiteOnACluster(t *testing.T) {
 	c := startCluster(t)
 	statetest.Run(t, func(t *testing.T, l state.Limits) statetest.Medium {
 		must(t, c.ForEachMaster(t.Context(), func(ctx context.Context, n *goredis.Client) error { return n.FlushAll(ctx).Err() }))
-		return suiteMedium{c, l, new([]*redis.Replica)}
+		return suiteMedium{c, l, new([]*redis.Replica), nil}
 	})
 }
 
-func TestAgreesWithTheModel(t *testing.T) {
+func TestAgreesWithTheModel(t *testing.T)       { agreesWithTheModel(t) }
+func TestSealedAgreesWithTheModel(t *testing.T) { agreesWithTheModel(t, stateKey(1), stateKey(2)) }
+
+func agreesWithTheModel(t *testing.T, keys ...[]byte) {
 	t.Parallel()
-	u := suiteMedium{connect(t, startServer(t)), statetest.Patient, new([]*redis.Replica)}
+	u := suiteMedium{connect(t, startServer(t)), statetest.Patient, new([]*redis.Replica), keys}
 	var stores [3]medium.Store
 	for i := range stores {
 		stores[i] = u.Store(t, "r", medium.Hooks{})
 	}
 	statetest.Drawn(t, stores, func(session string) func() { return u.Snapshot(t, session) })
 }
+
+// stateKey is a state key of 32 equal bytes.
+func stateKey(b byte) []byte { return bytes.Repeat([]byte{b}, 32) }
 
 // copied is a key's value, and how long it lives.
 type copied struct {

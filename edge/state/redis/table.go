@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 
@@ -10,7 +11,9 @@ import (
 )
 
 // Names returns the table of the names that the backends listed last, for all replicas.
-func (r *Replica) Names() *Table { return &Table{r: r, key: r.prefix + ":{names}"} }
+func (r *Replica) Names() *Table {
+	return &Table{r: r, key: r.prefix + ":{names}", seals: len(r.seals.keys) > 0}
+}
 
 // Table keeps values by name, each with its digest, in two hashes of one slot. Values never expire;
 // Write drops unused ones. It is safe for concurrent use. It implements ownership.Store; errors are
@@ -18,6 +21,8 @@ func (r *Replica) Names() *Table { return &Table{r: r, key: r.prefix + ":{names}
 type Table struct {
 	r   *Replica
 	key string
+	// seals is whether Write seals. The digest of a value that the first key sealed ends with sealedBy.
+	seals bool
 }
 
 var _ ownership.Store = (*Table)(nil)
@@ -34,7 +39,22 @@ func (t *Table) Digests(ctx context.Context) (out map[string]string, err error) 
 	if err != nil {
 		return nil, unavailable(ctx, err)
 	}
+	for name, digest := range out {
+		bare, sealed := strings.CutSuffix(digest, t.sealedBy())
+		if !sealed { // The value differs from the caller's, which then replaces it.
+			bare = "not " + t.sealedBy() + ": " + digest
+		}
+		out[name] = bare
+	}
 	return out, nil
+}
+
+// sealedBy names the key that seals values; "" if Write does not seal.
+func (t *Table) sealedBy() string {
+	if !t.seals {
+		return ""
+	}
+	return "." + t.r.seals.keys[0].id()
 }
 
 // Values implements ownership.Store.
@@ -49,8 +69,13 @@ func (t *Table) Values(ctx context.Context, names []string) (map[string][]byte, 
 	}
 	out := make(map[string][]byte, len(names))
 	for i, v := range found {
-		if text, ok := v.(string); ok {
-			out[names[i]] = []byte(text)
+		text, ok := v.(string)
+		if !ok {
+			continue
+		}
+		// One that does not open here is missing, as one that is damaged.
+		if value, err := t.r.seals.open(bindNames(names[i]), text); err == nil {
+			out[names[i]] = value
 		}
 	}
 	return out, nil
@@ -61,8 +86,8 @@ func (t *Table) Write(ctx context.Context, set map[string]ownership.Value, drop 
 	err := t.r.send(ctx, t.key, func() error {
 		_, err := t.r.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
 			for name, v := range set {
-				p.HSet(ctx, t.key, name, v.Bytes)
-				p.HSet(ctx, t.digests(), name, v.Digest)
+				p.HSet(ctx, t.key, name, t.r.seals.seal(bindNames(name), v.Bytes))
+				p.HSet(ctx, t.digests(), name, v.Digest+t.sealedBy())
 			}
 			if len(drop) > 0 {
 				p.HDel(ctx, t.key, drop...)

@@ -28,23 +28,21 @@ var bounded = []test{
 			w.Errorf("resumed after a dropped entry: %q, ended %v", texts(got), last.Ended)
 		}
 	}},
-	{"beyond the bytes the oldest progress and logs are dropped", state.Limits{LogBytes: 100, ResultBytes: 1000}, func(w *world) {
+	{"beyond the bytes the oldest progress and logs are dropped", state.Limits{LogBytes: 1000, ResultBytes: 10_000}, func(w *world) {
 		w.session(w.a, "s")
 		x := w.begin(w.a, "s", "st", "c", "c2")
-		log := func(c string, n int) state.Entry {
-			return state.Entry{Kind: state.EntryLog, Data: []byte(strings.Repeat(c, n))}
-		}
-		text := func(c string, n int) string { return strings.Repeat(c, n) }
-		x[0].append(log("a", 40), log("b", 40), log("c", 20))
-		w.holds(text("a", 40), text("b", 40), text("c", 20))
-		x[0].append(log("d", 1))
-		w.holds(text("b", 40), text("c", 20), "d")
+		log := func(c string, n int) state.Entry { return state.Entry{Kind: state.EntryLog, Data: w.data(c, n)} }
+		text := func(c string, n int) string { return string(w.data(c, n)) }
+		x[0].append(log("a", 400), log("b", 400), log("c", 200))
+		w.holds(text("a", 400), text("b", 400), text("c", 200))
+		x[0].append(log("d", 100))
+		w.holds(text("b", 400), text("c", 200), text("d", 100))
 		// An entry larger than the whole log does not displace others.
-		x[0].append(log("e", 101))
-		w.holds(text("b", 40), text("c", 20), "d")
-		x[0].append(log("f", 79))
-		w.holds(text("c", 20), "d", text("f", 79))
-		big := text("r", 1000)
+		x[0].append(log("e", 1001))
+		w.holds(text("b", 400), text("c", 200), text("d", 100))
+		x[0].append(log("f", 700))
+		w.holds(text("c", 200), text("d", 100), text("f", 700))
+		big := strings.Repeat("r", 10_000)
 		w.must(w.a.Finish(w.Context(), x[0].next(), []byte(big)))
 		w.holds(big)
 		w.must(w.a.Finish(w.Context(), x[1].next(), []byte(big)))

@@ -113,11 +113,11 @@ var charged = []test{
 		x, err := w.beginBig(0)
 		w.must(err)
 		asks := asksOf("q1", "q2")
-		messages := len(asks[0].Message) + len(asks[1].Message)
-		err = w.a.Park(w.Context(), x.next(), asks, make([]byte, 12*kib))
+		messages := len(asks[0].Message) + len(asks[1].Message) + 2*w.seal
+		err = w.a.Park(w.Context(), x.next(), asks, w.data("s", 12*kib))
 		w.wantRoom(err, state.RoomError{Used: beside(8 * kib), More: 12*kib + messages, Max: beside(20 * kib)})
 		// The number is free, the lease stays.
-		w.must(w.a.Park(w.Context(), x.next(), asks, make([]byte, 4*kib)))
+		w.must(w.a.Park(w.Context(), x.next(), asks, w.data("s", 4*kib)))
 		big := state.Answer{Result: []byte(strings.Repeat("x", 4*kib))}
 		out, _, err := w.b.Answer(w.Context(), "s", "q1", big)
 		w.must(err)
@@ -129,7 +129,7 @@ var charged = []test{
 		// It still waits for that one.
 		out, c, err := w.b.Answer(w.Context(), "s", "q2", answer("small"))
 		w.must(err)
-		if out != state.AnswerCompleted || len(answered(c)) != 2 || len(c.State) != 4*kib {
+		if out != state.AnswerCompleted || len(answered(c)) != 2 || len(c.State) != 4*kib-w.seal {
 			w.Fatalf("outcome %d, claim %+v", out, c)
 		}
 		// The next round's state replaces the last one's, and its answers.

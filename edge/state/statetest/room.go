@@ -58,15 +58,15 @@ var room = []test{
 		w.must(err)
 		var log []state.Entry
 		for i := range 16 {
-			log = append(log, state.Entry{Kind: state.EntryLog, Data: []byte(strings.Repeat(string(rune('a'+i)), kib))})
+			log = append(log, state.Entry{Kind: state.EntryLog, Data: w.data(string(rune('a'+i)), kib)})
 		}
 		x.append(log[:8]...)
 		x.append(log[8:]...)
 		w.logOf(x, "efghijklmnop")
-		x.append(state.Entry{Kind: state.EntryNotice, Data: []byte(strings.Repeat("N", 10*kib))})
+		x.append(state.Entry{Kind: state.EntryNotice, Data: w.data("N", 10*kib)})
 		w.logOf(x, "opN")
 		// Pinned entries stay, even beyond this bound: they have a bound of their own.
-		x.append(state.Entry{Kind: state.EntryNotice, Data: []byte(strings.Repeat("M", 10*kib))})
+		x.append(state.Entry{Kind: state.EntryNotice, Data: w.data("M", 10*kib)})
 		w.logOf(x, "NM")
 		_, err = w.beginBig(1)
 		w.want(state.ErrLimit, err)
@@ -86,7 +86,7 @@ var room = []test{
 		}
 		x, err := w.beginBig(3)
 		w.must(err)
-		x.append(state.Entry{Kind: state.EntryLog, Data: []byte(strings.Repeat("a", 12*kib))})
+		x.append(state.Entry{Kind: state.EntryLog, Data: w.data("a", 12*kib)})
 		w.logOf(x, "a")
 	}},
 }

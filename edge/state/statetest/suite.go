@@ -25,6 +25,12 @@ type Medium interface {
 	Snapshot(t *testing.T, session string) (back func())
 }
 
+// Sealing is a Medium that seals what it stores.
+type Sealing interface {
+	// SealBytes returns what an entry, or a state, counts beside its data.
+	SealBytes() int
+}
+
 // short is a lifetime that tests exceed with Advance.
 const short = 400 * time.Millisecond
 
@@ -52,6 +58,9 @@ func Run(t *testing.T, newMedium func(t *testing.T, l state.Limits) Medium) {
 			for _, x := range c.tests {
 				t.Run(x.name, func(t *testing.T) {
 					w := &world{T: t, m: newMedium(t, x.limits)}
+					if m, ok := w.m.(Sealing); ok {
+						w.seal = m.SealBytes()
+					}
 					w.a, w.b = w.replica("a"), w.replica("b")
 					x.run(w)
 				})

@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"math/rand/v2"
 	"net/netip"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -28,7 +29,11 @@ type world struct {
 	*testing.T
 	m    Medium
 	a, b *replica
+	seal int // of Sealing
 }
+
+// data returns data that counts n bytes in a log, or as a state.
+func (w *world) data(c string, n int) []byte { return []byte(strings.Repeat(c, n-w.seal)) }
 
 // replica is a medium as seen by one replica, with test helpers.
 type replica struct {

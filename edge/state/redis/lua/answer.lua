@@ -1,14 +1,16 @@
 -- Records an answer. KEYS[2]: the index of unfinished streams, if it is on this server. ARGV: ask,
 -- answer, token, bytes of the answer, the random bits of the next epoch, the session as in the
--- index's entries. Returns the call with the codes "completed" and "taken".
+-- index's entries, the keys that the replica has, see foreign. Returns the call with the codes "completed" and "taken".
 local random = ARGV[A + 5]
 return run(function()
   local where = redis.call('HGET', K .. ':m', 'q:' .. ARGV[A + 1])
   if not where then return { 'unknown' } end
   local i, call = string.match(where, '^(%d+) (.*)$')
   local key, token = K .. ':c:' .. call, ARGV[A + 3]
-  local c = redis.call('HMGET', key, 'ph', 'hd', 'st', 't:' .. i, 'r:' .. i, 'v')
+  local c = redis.call('HMGET', key, 'ph', 'hd', 'st', 't:' .. i, 'r:' .. i, 'v', 'b', 'sv')
   if c[6] and c[6] ~= LAYOUT then return { 'layout', c[6] } end
+  local lacks = foreign(ARGV[A + 7], c[7], c[8])
+  if lacks then return { 'sealed', lacks } end
   if c[5] then
     if c[4] ~= token then return { 'duplicate' } end
     -- This is a repetition of an attempt whose reply was lost.

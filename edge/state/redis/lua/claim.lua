@@ -1,16 +1,18 @@
 -- Claims a call. KEYS[2]: the index of unfinished streams, if it is on this server. ARGV: call,
 -- epoch or 0, request id or "", the random bits of the next epoch, '1' if the owner's heartbeat
 -- lapsed, '1' and by whom if the client has cancelled the call, the session as in the index's
--- entries. Returns the call.
+-- entries, the keys that the replica has, see foreign. Returns the call.
 local call, epoch, request, random = ARGV[A + 1], ARGV[A + 2], ARGV[A + 3], ARGV[A + 4]
 return run(function()
   if request ~= '' then call = redis.call('HGET', K .. ':m', 'r:' .. request) or '' end
   local stream = redis.call('HGET', K .. ':m', 'c:' .. call)
   if not stream or lapsed(stream) then return { 'missing' } end
-  local c = redis.call('HMGET', K .. ':c:' .. call, 'ph', 'ep', 'dl', 'hd', 'miss', 'v')
+  local c = redis.call('HMGET', K .. ':c:' .. call, 'ph', 'ep', 'dl', 'hd', 'miss', 'v', 'b', 'sv')
   if not c[1] then return { 'missing' } end
   if c[6] ~= LAYOUT then return { 'layout', c[6] or '' } end
   if c[1] == DONE then return { 'fenced', 'the call is done' } end
+  local lacks = foreign(ARGV[A + 8], c[7], c[8])
+  if lacks then return { 'sealed', lacks } end
   -- This is a repetition of an attempt whose reply was lost.
   if claimed(call, random) then return { 'ok', owned(call) } end
   if epoch ~= '0' then

@@ -1,6 +1,6 @@
 -- Returns the call of a stream that has one call, without its log: the record, the summary of the
--- log, the phase and, if it waits, the unanswered questions. It does not count as a use of the
--- session. ARGV: stream.
+-- log, the phase, if it waits the unanswered questions, and the call's id. It does not count as a use
+-- of the session. ARGV: stream.
 local calls = redis.call('EXISTS', K) == 1 and callsof(ARGV[A + 1])
 if not calls or lapsed(ARGV[A + 1]) then return { 'gone', '' } end
 local key, waits = K .. ':c:' .. calls[1], {}
@@ -11,4 +11,4 @@ if c[3] == WAITING and c[4] ~= '1' then
     if redis.call('HEXISTS', key, 'r:' .. i) == 0 then table.insert(waits, redis.call('HGET', key, 'i:' .. i)) end
   end
 end
-return { 'ok', '', record(), c[2] or '', c[3], waits }
+return { 'ok', '', record(), c[2] or '', c[3], waits, calls[1] }

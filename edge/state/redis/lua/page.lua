@@ -3,8 +3,7 @@
 -- stream (see shed), which may begin with entries up to the position, the floor, 1 if the log has
 -- no more, 1 if the stream has ended, the trace of its first call, 1 if the position is ahead of
 -- the log: the items are then the whole log, the epoch and number of the log's last entry, where
--- its epochs begin, and, if the position is ahead, the unanswered questions.
--- ahead, the questions that wait for their answers.
+-- its epochs begin, and, if the position is ahead, the unanswered questions, each as id, message.
 local stream, epoch, seq, most = ARGV[A + 1], tonumber(ARGV[A + 2]), tonumber(ARGV[A + 3]), tonumber(ARGV[A + 4])
 if redis.call('EXISTS', K) == 0 then return { 'gone', '' } end
 local calls = callsof(stream)
@@ -37,8 +36,11 @@ if counter(epoch) > counter(last) or epoch == last and seq > s.seq then
   for i = 1, #calls, 2 do
     local key = K .. ':c:' .. calls[i]
     for j = 1, tonumber(redis.call('HGET', key, 'na') or 0) do
-      local q = redis.call('HMGET', key, 'r:' .. j, 'g:' .. j)
-      if not q[1] and q[2] then table.insert(questions, q[2]) end
+      local q = redis.call('HMGET', key, 'r:' .. j, 'g:' .. j, 'i:' .. j)
+      if not q[1] and q[2] then
+        table.insert(questions, q[3])
+        table.insert(questions, q[2])
+      end
     end
   end
   return page(kept, true, true, questions)
