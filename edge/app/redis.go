@@ -55,7 +55,11 @@ func newDurable(cfg config.Config, log *slog.Logger, t *telemetry.Telemetry, b *
 
 // redisReplicas makes the incarnations of sessions and of tasks.
 func redisReplicas(cfg config.Config, client goredis.UniversalClient, log *slog.Logger) (sessions, tasks *redis.Replica, err error) {
-	o := redis.Options{Limits: stateLimits(cfg.Limits), Replica: cfg.ReplicaName(), Prefix: cfg.RedisPrefix, Logger: log.With("store", "sessions")}
+	keys, err := cfg.Keys()
+	if err != nil {
+		return nil, nil, err
+	}
+	o := redis.Options{Limits: stateLimits(cfg.Limits), Replica: cfg.ReplicaName(), Prefix: cfg.RedisPrefix, Keys: keys, Logger: log.With("store", "sessions")}
 	if sessions, err = redis.New(client, o); err != nil {
 		return nil, nil, err
 	}

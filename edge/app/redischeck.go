@@ -40,6 +40,9 @@ func CheckRedis(ctx context.Context, cfg config.Config, out io.Writer) error {
 		return err
 	}
 	defer client.Close()
+	if len(cfg.StateKeys) == 0 {
+		_, _ = fmt.Fprintln(out, "info    redis: it holds what callers, backends and users wrote as plain text: set state-keys to seal it")
+	}
 	silent := slog.New(slog.DiscardHandler)
 	goredis.SetLogger(redisLogger{silent})
 	sessions, tasks, err := redisReplicas(cfg, client, silent)

@@ -64,8 +64,9 @@ type Config struct {
 	// Replica names this replica in logs, in Redis and in place of {replica} in Audit.File; empty
 	// uses the host name.
 	Replica string `yaml:"replica"`
-	// StateKeys seal request states: 32 bytes each, in base64. The first seals, all open. Replicas
-	// must have the same. Empty generates one, which replicas share through Redis.
+	// StateKeys seal request states, and what callers, backends and users wrote as Redis holds it: 32
+	// bytes each, in base64. The first seals, all open. Replicas must have the same. Empty generates
+	// one for request states, which replicas share through Redis, and seals nothing in Redis.
 	StateKeys []string `yaml:"state-keys"`
 	// IdentityKey is a PEM file of private keys, which is watched. The first signs callers'
 	// identities for backends with IdentitySigned. Replicas must have the same. Empty disables

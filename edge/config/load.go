@@ -173,7 +173,7 @@ func flags(command string, c *Config, file *string) *flag.FlagSet {
 	if command == stdio {
 		fs.StringVar(&c.Set, "set", c.Set, "`name` of the set that the client uses; none: what root says")
 	}
-	fs.Var(&list{values: &c.StateKeys}, "state-key", "`key` that seals request states, base64 of 32 bytes, repeatable; replicas share them")
+	fs.Var(&list{values: &c.StateKeys}, "state-key", "`key` that seals what Redis holds, and request states, base64 of 32 bytes, repeatable; replicas share them")
 	for _, s := range c.settings() {
 		s.register(fs)
 	}

@@ -3,6 +3,7 @@ package check
 import (
 	"context"
 	"crypto/tls"
+	"encoding/base64"
 	"errors"
 	"flag"
 	"fmt"
@@ -589,6 +590,14 @@ func TestCheckLooksAtRedis(t *testing.T) {
 		err := Run(t.Context(), []string{"--redis=" + url, tools}, &out, &out)
 		if (err == nil) != (want.fail == "") || err != nil && !strings.Contains(err.Error(), want.fail) || !strings.Contains(out.String(), want.out) {
 			t.Errorf("%s: %v\n%s", url, err, &out)
+		}
+	}
+	const plain = "info    redis: it holds what callers, backends and users wrote as plain text: set state-keys"
+	for _, keys := range [][]string{nil, {"--state-key=" + base64.StdEncoding.EncodeToString(make([]byte, 32))}} {
+		var out strings.Builder
+		err := Run(t.Context(), append([]string{"--redis=" + good.URL(), tools}, keys...), &out, &out)
+		if err != nil || strings.Contains(out.String(), plain) != (keys == nil) {
+			t.Errorf("with %d keys: %v\n%s", len(keys), err, &out)
 		}
 	}
 }
