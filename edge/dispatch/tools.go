@@ -43,8 +43,10 @@ func (r *round) callBackendTool(ctx context.Context) (mcp.Reply, error) {
 	if err := r.hookRequest(); err != nil {
 		return mcp.Reply{}, err
 	}
-	if args, err = r.arguments(); err != nil {
-		return mcp.Reply{}, err
+	if r.hooks != nil { // They may have replaced the arguments.
+		if args, err = r.arguments(); err != nil {
+			return mcp.Reply{}, err
+		}
 	}
 	if refused, err := r.validate(check, args); refused != nil || err != nil {
 		return argumentReply(refused, err)
