@@ -129,7 +129,7 @@ func (v *View) toolNames(of string) (names []string) {
 			names = append(names, name)
 		}
 	}
-	for own := range v.Tools.own {
+	for own := range v.Tools.byCanonical {
 		if of == "" || own.backend == of {
 			names = append(names, own.name)
 		}
@@ -195,7 +195,7 @@ func (v *View) toolsNamed(name string) []disabled.Found {
 	if r := v.Tools.reserved[name]; r.owner != nil {
 		found[canonicalName{r.owner.Name(), r.name}] = true
 	}
-	for own := range v.Tools.own {
+	for own := range v.Tools.byCanonical {
 		if own.name == name {
 			found[own] = true
 		}

@@ -148,10 +148,10 @@ func kindOfMembers(kind listKind) overlay.Kind {
 
 func (s *narrowing) tools(report *reporter) *toolSet {
 	all := s.whole.Tools
-	out := &toolSet{ByName: make(map[string]*Tool), reserved: make(map[string]reserved), own: make(map[canonicalName]*Tool)}
-	for own, t := range all.own {
+	out := &toolSet{ByName: make(map[string]*Tool), reserved: make(map[string]reserved), byCanonical: make(map[canonicalName]*Tool)}
+	for own, t := range all.byCanonical {
 		if s.has(overlay.KindTool, t.Owner, t.Proto.GetName()) {
-			out.own[own] = t
+			out.byCanonical[own] = t
 		}
 	}
 	for key, t := range all.ByName {
@@ -175,10 +175,10 @@ func (s *narrowing) tools(report *reporter) *toolSet {
 
 func (s *narrowing) prompts() *promptSet {
 	all := s.whole.Prompts
-	out := &promptSet{byName: make(map[string]*Prompt), reserved: make(map[string]reserved), own: make(map[canonicalName]*Prompt)}
-	for own, p := range all.own {
+	out := &promptSet{byName: make(map[string]*Prompt), reserved: make(map[string]reserved), byCanonical: make(map[canonicalName]*Prompt)}
+	for own, p := range all.byCanonical {
 		if s.has(overlay.KindPrompt, p.Owner, p.Proto.GetName()) {
-			out.own[own] = p
+			out.byCanonical[own] = p
 		}
 	}
 	for key, p := range all.byName {

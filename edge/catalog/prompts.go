@@ -16,15 +16,15 @@ import (
 
 // promptSet is the prompts of a view.
 type promptSet struct {
-	// byName, reserved, own and hidden are as in toolSet.
-	byName    map[string]*Prompt
-	reserved  map[string]reserved
-	own       map[canonicalName]*Prompt
-	hidden    map[canonicalName]hidden
-	List      *list
-	conflicts []Conflict
-	problems  []problem
-	digest    uint64
+	// byName, reserved, byCanonical and hidden are as in toolSet.
+	byName      map[string]*Prompt
+	reserved    map[string]reserved
+	byCanonical map[canonicalName]*Prompt
+	hidden      map[canonicalName]hidden
+	List        *list
+	conflicts   []Conflict
+	problems    []problem
+	digest      uint64
 }
 
 // Prompt is one prompt of one backend.
@@ -46,7 +46,7 @@ func (m *merge) prompts(prev *promptSet, digest uint64) *promptSet {
 	if prev != nil && m.sameOverlay && m.sameBackends && prev.digest == digest && prev.List.hint == m.hint(listPrompts) {
 		return prev
 	}
-	s := &promptSet{byName: make(map[string]*Prompt), reserved: make(map[string]reserved), own: make(map[canonicalName]*Prompt), hidden: make(map[canonicalName]hidden), digest: digest}
+	s := &promptSet{byName: make(map[string]*Prompt), reserved: make(map[string]reserved), byCanonical: make(map[canonicalName]*Prompt), hidden: make(map[canonicalName]hidden), digest: digest}
 	s.List = m.list(listPrompts, "prompt", &s.conflicts, func(p part, add func(string, entry) []string) {
 		for _, x := range p.Catalog.Prompts {
 			if x.GetName() == "" {
@@ -74,8 +74,8 @@ func (m *merge) prompts(prev *promptSet, digest uint64) *promptSet {
 			for _, key := range keys {
 				s.byName[key] = one
 			}
-			if len(keys) > 0 || s.own[own] == nil {
-				s.own[own] = one
+			if len(keys) > 0 || s.byCanonical[own] == nil {
+				s.byCanonical[own] = one
 			}
 		}
 	}, func(key, name string, rank int) { s.reserved[key] = m.reserved(listPrompts, name, rank) })
@@ -101,5 +101,5 @@ func (v *View) promptOf(call *mcp.Call, name string) *Prompt {
 	if call.Backend == "" {
 		return v.Prompts.byName[name]
 	}
-	return v.Prompts.own[canonicalName{call.Backend, name}]
+	return v.Prompts.byCanonical[canonicalName{call.Backend, name}]
 }

@@ -143,8 +143,8 @@ func (t *Target) Cancellable(call *mcp.Call) *Tool {
 	}
 	own, tools := canonicalName{call.Backend, call.Params.Target}, t.view.Tools
 	if whole := t.view.whole; whole != nil {
-		if tools = whole.Tools; tools.own[own] != nil {
-			return tools.own[own]
+		if tools = whole.Tools; tools.byCanonical[own] != nil {
+			return tools.byCanonical[own]
 		}
 	}
 	return tools.hidden[own].tool
@@ -365,7 +365,7 @@ func (t *Target) Current(c *Catalog) bool {
 // asking backends, or nil, and what decides about it.
 func (c *Catalog) KnownTool(who mcp.Principal, backend, name string) (*Tool, Visibility) {
 	v := c.views.known("", who)
-	return v.Tools.own[canonicalName{backend, name}], v.access
+	return v.Tools.byCanonical[canonicalName{backend, name}], v.access
 }
 
 // Broken logs a contract violation of a backend, once for each message.

@@ -22,9 +22,9 @@ type toolSet struct {
 	ByName map[string]*Tool
 	// reserved has the tools of backends that are away, by the same names.
 	reserved map[string]reserved
-	// own has all tools by their canonical names. Running calls continue with these, even if
+	// byCanonical has all tools by their canonical names. Running calls continue with these, even if
 	// another backend now has the name that the client used.
-	own map[canonicalName]*Tool
+	byCanonical map[canonicalName]*Tool
 	// hidden are the tools that no caller sees. No call can begin with them, but running calls can be cancelled.
 	hidden map[canonicalName]hidden
 	List   *list
@@ -71,7 +71,7 @@ func (m *merge) tools(prev *toolSet, digest uint64, strays strays) *toolSet {
 	if prev != nil && m.sameOverlay && m.sameBackends && prev.digest == digest && prev.List.hint == m.hint(listTools) {
 		return prev
 	}
-	s := &toolSet{ByName: make(map[string]*Tool), reserved: make(map[string]reserved), own: make(map[canonicalName]*Tool), hidden: make(map[canonicalName]hidden), digest: digest}
+	s := &toolSet{ByName: make(map[string]*Tool), reserved: make(map[string]reserved), byCanonical: make(map[canonicalName]*Tool), hidden: make(map[canonicalName]hidden), digest: digest}
 	s.List = m.list(listTools, "tool", &s.conflicts, func(p part, add func(string, entry) []string) {
 		list := portable.NewList(m.showing.work)
 		defer m.report.withheld(p.Backend.Name(), "", list)
@@ -95,8 +95,8 @@ func (m *merge) tools(prev *toolSet, digest uint64, strays strays) *toolSet {
 			}
 			before := prev.of(own)
 			keys := add(x.GetName(), entry{render: render, shown: func() (proto.Message, string) { return t.Shown, t.ShownName }, target: t.Target})
-			if len(keys) > 0 || s.own[own] == nil {
-				s.own[own] = t
+			if len(keys) > 0 || s.byCanonical[own] == nil {
+				s.byCanonical[own] = t
 			}
 			if len(keys) == 0 {
 				t.Shown, t.Check = t.overlaid, newToolCheck(p.Backend.Name(), x, m.report)
@@ -132,7 +132,7 @@ func (s *toolSet) of(name canonicalName) *Tool {
 	if s == nil {
 		return nil
 	}
-	return s.own[name]
+	return s.byCanonical[name]
 }
 
 // overlayTool applies the overlay's changes to a tool. prev is the previous view's set, or nil. The
@@ -180,5 +180,5 @@ func (v *View) toolOf(call *mcp.Call) *Tool {
 	if call.Backend == "" {
 		return v.Tools.ByName[call.Params.Target]
 	}
-	return v.Tools.own[canonicalName{call.Backend, call.Params.Target}]
+	return v.Tools.byCanonical[canonicalName{call.Backend, call.Params.Target}]
 }
