@@ -108,7 +108,7 @@ func (r *round) use(ctx context.Context) error {
 		r.observeConfirmations(telemetry.ConfirmationUsed, r.before.asksFor())
 		return r.usedBefore(ctx)
 	}
-	r.settled = true
+	r.answerUsed = true
 	return nil
 }
 

@@ -50,7 +50,7 @@ func (r *round) charge(ctx context.Context) error {
 // chargeUnused charges the quotas for a round that was not charged because it has the answer to a question, if the answer was not used
 // and the call did not run: a client can send it again without bound. It returns err, or the error of the quotas.
 func (r *round) chargeUnused(ctx context.Context, err error) error {
-	if r.consent == answered && !r.settled {
+	if r.consent == answered && !r.answerUsed {
 		if over := r.allowed.Charge(ctx, r.call); over != nil {
 			return over
 		}

@@ -54,8 +54,8 @@ type round struct {
 	declared func(context.Context) context.Context
 	// has are the confirmations that the round has once confirmed is true.
 	has []agreed
-	// settled is true once the round has used the answer to the question of the round before.
-	settled bool
+	// answerUsed is true once the round has used the answer to the question of the round before.
+	answerUsed bool
 
 	// misused is why the arguments of the edge's own tool are refused; nil if they are not.
 	misused error

@@ -22,7 +22,7 @@ func (r *round) anew(err error) error {
 
 // withoutState returns an error with the advice to call again without the state of the round before, if that was used and is the client's.
 func (r *round) withoutState(err error) error {
-	if !r.settled || !r.rules.Stateless || r.call.Task != nil {
+	if !r.answerUsed || !r.rules.Stateless || r.call.Task != nil {
 		return err
 	}
 	e := *mcp.AsError(err)
