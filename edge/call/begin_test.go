@@ -2,7 +2,9 @@ package call
 
 import (
 	"fmt"
+	"slices"
 	"testing"
+	"time"
 )
 
 // A record begins with the state from which its round may run again. The call's first step does not
@@ -47,6 +49,42 @@ func TestRecordBeginsWithItsState(t *testing.T) {
 		}
 		if step != c.step {
 			t.Errorf("%s: the step is %s, want %s", name, step, c.step)
+		}
+	}
+}
+
+// A round that is not to run twice waits for the record from which the one before may run again.
+func TestRoundsWaitForTheRecordOfOneThatMayRunAgain(t *testing.T) {
+	busyAgain := Event{Kind: Returned, Reply: &Reply{Kind: Busy, Pause: time.Second, State: []byte("t"), Resumable: true}}
+	for name, c := range map[string]struct {
+		then ExchangeEvent
+		// want are the effects of the event in which the fate of the record is known.
+		want []EffectKind
+	}{
+		"it has begun":                 {ExchangeEvent{Kind: HasBegun}, []EffectKind{SetTimer, Commit}},
+		"it may have begun":            {ExchangeEvent{Kind: BeginFailed, Fault: Unavailable}, []EffectKind{SetTimer}},
+		"it was refused":               {ExchangeEvent{Kind: BeginFailed, Fault: NoRoom}, []EffectKind{Run, SetTimer}},
+		"another replica has taken it": {ExchangeEvent{Kind: BeginFailed, Fault: IDTaken}, []EffectKind{Decide, SetTimer}},
+	} {
+		u := newMachines(1)
+		for _, e := range []Event{busyAgain, due(TimerPause)} {
+			u.Step(0, e, nil)
+		}
+		u.StepExchange(ExchangeEvent{Kind: OpenDue}, nil)
+		u.Step(0, busy, nil)
+		if did := u.Step(0, due(TimerPause), nil); len(did) > 0 {
+			t.Errorf("%s: before that is known, the pause leads to %+v", name, did)
+		}
+		var got []EffectKind
+		for _, f := range u.StepExchange(c.then, nil) {
+			if f.Kind == SetTimer || f.Kind == Commit || f.Kind == Run || f.Kind == Decide {
+				got = append(got, f.Kind)
+			}
+		}
+		slices.Sort(got)
+		slices.Sort(c.want)
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: the effects are %d, want %d", name, got, c.want)
 		}
 	}
 }

@@ -101,7 +101,7 @@ func pass(_ *Exchange, _ ExchangeEvent, buf []Effect) []Effect { return buf }
 // exchangeTransitions is the transition table: a row for each stage, a column for each event.
 var exchangeTransitions = [stages][exchangeEventKinds]exchangeTransition{
 	Unwritten:     {Wanted: open, HasDecided: gatherReply, OpenDue: open, HasBegun: pass, BeginFailed: pass, ClientLeft: abandon, StreamEnded: pass},
-	Postponed:     {Wanted: refuseForNow, HasDecided: gatherReply, OpenDue: open, HasBegun: pass, BeginFailed: pass, ClientLeft: abandon, StreamEnded: pass},
+	Postponed:     {Wanted: refuseForNow, HasDecided: gatherReply, OpenDue: open, HasBegun: pass, BeginFailed: pass, ClientLeft: abandonPostponed, StreamEnded: pass},
 	Opening:       {Wanted: pass, HasDecided: noteDecided, OpenDue: pass, HasBegun: stream, BeginFailed: postpone, ClientLeft: openUnread, StreamEnded: pass},
 	OpeningUnread: {Wanted: pass, HasDecided: noteDecided, OpenDue: pass, HasBegun: streamUnread, BeginFailed: abandonUnopened, ClientLeft: pass, StreamEnded: pass},
 	Streaming:     {Wanted: pass, HasDecided: pass, OpenDue: pass, HasBegun: pass, BeginFailed: pass, ClientLeft: closeStream, StreamEnded: closeStream},
@@ -182,9 +182,17 @@ func abandonUnopened(x *Exchange, e ExchangeEvent, buf []Effect) []Effect {
 	return x.notBegun(e, abandon(x, e, buf))
 }
 
+// abandonPostponed refuses a stream for ever.
+func abandonPostponed(x *Exchange, e ExchangeEvent, buf []Effect) []Effect {
+	return x.notBegun(ExchangeEvent{Kind: BeginFailed, Fault: Fenced}, abandon(x, e, buf))
+}
+
 // notBegun refuses a stream to the calls, which drop events that need one.
 func (x *Exchange) notBegun(e ExchangeEvent, buf []Effect) []Effect {
 	x.unsure = x.unsure || e.Fault == Unavailable
+	if x.stage == Abandoned && e.Fault == Unavailable {
+		e.Fault = Fenced // There is no further attempt.
+	}
 	for i, decided := range x.decided {
 		if !decided || e.Fault == Gone {
 			buf = append(buf, forward(i, Refused, e.Fault, e.Err))

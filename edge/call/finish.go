@@ -215,6 +215,9 @@ func markOnPause(c *Call, e Event, buf []Effect) []Effect {
 	switch {
 	case e.Timer != TimerPause:
 		return writeOnTimer(c, e, buf)
+	case c.j.link == unlinked && c.awaitsBegin():
+		c.overdue = true
+		return buf
 	case c.j.link == unlinked:
 		c.state = Direct
 		return c.run(buf)

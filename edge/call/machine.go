@@ -80,6 +80,10 @@ type Call struct {
 	// checkpoint is the checkpoint of a round that runs without a record. nil means that there is
 	// none.
 	checkpoint []byte
+	// offered is the round that may run again from the record with which the call begins, as soon as
+	// that was sent. 0 means none. overdue is true if the next round waits: see awaitsBegin.
+	offered int
+	overdue bool
 	// how is the way in which the run ends, once its last step was acknowledged or the machine is
 	// over. 0 means neither.
 	how How
@@ -174,7 +178,7 @@ var transitions = [states][eventKinds]transition{
 		Cancelled: finishSilently, Expired: finishLate, Ended: leaveGone, Closed: leaveClosed, Returning: restore, Superseded: supersede,
 	},
 	Pausing: {
-		Started: impossible, Claimed: impossible, Emitted: ignore, Checkpointed: ignore, Returned: ignore, Begun: attachPausing, Kept: impossible, Refused: ignore,
+		Started: impossible, Claimed: impossible, Emitted: ignore, Checkpointed: ignore, Returned: ignore, Begun: attachPausing, Kept: impossible, Refused: refusePause,
 		Stored: wroteEntries, Failed: failedEntries, Drawn: impossible, Due: markOnPause,
 		Cancelled: finishSilently, Expired: finishLate, Ended: leaveGone, Closed: leaveClosed, Returning: restore, Superseded: supersede,
 	},

@@ -148,12 +148,39 @@ func refuseAsks(c *Call, e Event, buf []Effect) []Effect {
 // initial returns the record with which a call begins: its round, from its checkpoint if there is
 // one.
 func (c *Call) initial() *medium.Record {
-	if c.checkpoint == nil {
-		return c.round
+	r := c.round
+	if c.checkpoint != nil {
+		own := *c.round
+		own.State, own.Resumable = c.checkpoint, true
+		r = &own
 	}
-	r := *c.round
-	r.State, r.Resumable = c.checkpoint, true
-	return &r
+	if r.Resumable {
+		c.offered = r.Round
+	}
+	return r
+}
+
+// awaitsBegin reports whether the record that may have begun permits another run of a round before
+// the next one. The next one then waits until the record exists: otherwise, if this replica were
+// lost, another one would run both.
+func (c *Call) awaitsBegin() bool { return c.offered > 0 && c.offered < c.round.Round }
+
+// refusePause runs the next round, if it waits for the record, without one. After Unavailable the
+// record may exist, and the exchange begins it again. After IDTaken another replica has taken it
+// over.
+func refusePause(c *Call, e Event, buf []Effect) []Effect {
+	switch {
+	case e.Fault == Unavailable:
+		return buf
+	case e.Fault == IDTaken && c.awaitsBegin():
+		return c.decideBy(c.failure(UnknownOutcome), buf)
+	}
+	c.offered = 0
+	if !c.overdue {
+		return buf
+	}
+	c.overdue, c.state = false, Direct
+	return c.run(buf)
 }
 
 func attachRunning(c *Call, e Event, buf []Effect) []Effect {
@@ -168,6 +195,10 @@ func attachRunning(c *Call, e Event, buf []Effect) []Effect {
 
 func attachPausing(c *Call, e Event, buf []Effect) []Effect {
 	c.j.attach(e.Record, c.o.Brief)
+	if c.overdue {
+		c.overdue = false
+		buf = append(buf, Effect{Kind: SetTimer, Timer: TimerPause})
+	}
 	c.takeRound(medium.NextReady)
 	return c.j.flush(buf)
 }
