@@ -73,9 +73,10 @@ func (r *Replica) beatOnce(ctx context.Context, most int) []medium.Which {
 	return orphans
 }
 
-// takeOverLost takes over a lost call in a goroutine. At most Options.Takeovers run at a time.
+// takeOverLost takes over a lost call in a goroutine, unless the replica is draining. At most
+// Options.Takeovers run at a time.
 func (r *Replica) takeOverLost(o medium.Which) {
-	if !r.work.Enter() {
+	if r.IsDraining() || !r.work.Enter() {
 		return
 	}
 	defer r.work.Leave()

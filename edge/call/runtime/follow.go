@@ -107,30 +107,64 @@ func (f *follower) run(ctx context.Context) {
 			pause = min(pause, f.due)
 		}
 		t.Reset(max(pause, 0))
-		var closing <-chan struct{}
-		if f.log.Resumable && f.id != "" {
-			closing = f.r.closingStreams.c
-		}
-		select {
-		case <-woken:
-		case <-t.C:
+		switch f.wait(ctx, woken, t.C) {
+		case followWoken:
+		case followDue:
 			if f.r.o.Now().Sub(written) >= f.r.o.KeepAlive {
 				if f.st.KeepAlive() != nil {
 					return
 				}
 				written = f.r.o.Now()
 			}
-		case <-ctx.Done():
-			return
-		case <-closing:
+		case followClosing:
 			f.reconnect()
 			return
-		case <-f.r.closing.c:
-			f.reconnect()
+		case followLeft:
 			return
 		}
 		e = &call.ReaderEvent{Kind: call.Woken}
 	}
+}
+
+// followed is what a follower has waited for.
+type followed uint8
+
+const (
+	// followWoken: the log may have grown. followDue: the timer has fired.
+	followWoken followed = iota
+	followDue
+	// followClosing: the stream is to be closed here. followLeft: the client has disconnected.
+	followClosing
+	followLeft
+)
+
+// wait waits for the next event. Of several that occurred during a read it returns the one that ends
+// the stream, or else the growth of the log, so that a history of events has one outcome.
+func (f *follower) wait(ctx context.Context, woken <-chan struct{}, due <-chan time.Time) followed {
+	var closing <-chan struct{}
+	if f.log.Resumable && f.id != "" {
+		closing = f.r.closingStreams.c
+	}
+	switch {
+	case f.r.isClosing(), closing != nil && f.r.closingStreams.sent():
+		return followClosing
+	case ctx.Err() != nil:
+		return followLeft
+	case len(woken) > 0:
+		<-woken
+		return followWoken
+	}
+	select {
+	case <-woken:
+		return followWoken
+	case <-due:
+		return followDue
+	case <-ctx.Done():
+		return followLeft
+	case <-closing:
+	case <-f.r.closing.c:
+	}
+	return followClosing
 }
 
 // polls reports whether the log must be polled because no event on this replica announces its

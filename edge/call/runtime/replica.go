@@ -136,12 +136,11 @@ func (r *Replica) Start() {
 	r.loops.Go(func() {
 		t := time.NewTicker(r.o.Heartbeat)
 		defer t.Stop()
-		for {
+		for !r.isClosing() { // A tick may be due by then.
 			select {
 			case <-t.C:
 				r.beat()
 			case <-r.closing.c:
-				return
 			}
 		}
 	})
