@@ -1,6 +1,10 @@
 package simulation
 
-import "github.com/mcpedge/mcpedge/edge/state/statetest/model"
+import (
+	"github.com/mcpedge/mcpedge/edge/call"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
+	"github.com/mcpedge/mcpedge/edge/state/statetest/model"
+)
 
 // bug is a fault planted on purpose, which the simulation must find.
 type bug int
@@ -77,3 +81,51 @@ var inMedium = map[bug]model.Bug{
 }
 
 func (w *world) bugs(b bug) bool { return w.bug == b }
+
+// spoilt is a write as a replica with the bug sends it.
+func (x *wire) spoilt(sent *medium.Write) *medium.Write {
+	w, write := x.r.w, *sent
+	if len(write.Begin) > 0 && w.bugs(beginsAnew) {
+		first := *write.Begin[0]
+		if _, again := x.begun[first.ID]; again {
+			first.Epoch = medium.EpochOf(first.Epoch.Counter(), w.draw32())
+			write.Begin = []*medium.Record{&first}
+		}
+		x.begun[first.ID] = first.Epoch
+	}
+	if write.Next == medium.NextDone && len(write.Entries) > 0 && w.bugs(twoResponses) && w.maybe(2) {
+		write.Entries = append(write.Entries[:len(write.Entries):len(write.Entries)], write.Entries[len(write.Entries)-1:]...)
+	}
+	if len(write.Entries) > 1 && w.bugs(regroups) { // A part of the write is left for later.
+		write.Seq++
+		write.Entries = write.Entries[1:]
+	}
+	if len(write.Entries) > 0 && w.bugs(placesAgain) {
+		last, ok := x.placed[write.Epoch]
+		if !ok {
+			last = write.Seq - 1
+			x.placed[write.Epoch] = last
+		}
+		write.Seq = last + 1
+	}
+	return &write
+}
+
+// heard is the reply to a write as a replica with the bug takes it.
+func (x *wire) heard(sent *medium.Write, err error) error {
+	w, f := x.r.w, call.FaultOf(err)
+	if sent.Call != "" && len(sent.Begin) == 0 && (f == call.Unavailable && w.bugs(givesUpWrites) || f == call.Rewound && w.bugs(ignoreRewound)) {
+		return nil
+	}
+	return err
+}
+
+// believed spoils a record as a replica with the bug takes it that has claimed a call.
+func (x *wire) believed(r *medium.Record, lost bool) {
+	if lost && x.r.w.bugs(unsafeRunsAgain) {
+		r.Repeatable = true
+	}
+	if x.r.w.bugs(forgetProgress) {
+		r.HasProgress = false
+	}
+}

@@ -1,11 +1,31 @@
-// Package simulation runs the machines of calls on two or three replicas over one store that may
-// lose what it acknowledged, in one goroutine and in virtual time. Whatever may come one way or
-// another, the order and the delay of messages and every fault, is drawn from rapid: a seed replays
-// a history, and a failure shrinks. A history is judged by what clients were sent and what the
-// backend ran.
+// Package simulation runs calls on two or three replicas (edge/call/runtime) over one store that may
+// lose what it acknowledged, in virtual time. Whatever may come one way or another, the order and the
+// delay of messages and every fault, is drawn from rapid: a seed replays a history, and a failure
+// shrinks. A history is judged by what clients were sent, what the backend ran and what the store has
+// in the end.
+//
+//	client_test.go   clients ── conn_test.go ──┐                                  ┌── judge_test.go
+//	                                           ▼                                  │
+//	replica_test.go                    runtime.Replica ── wire_test.go ──► the store (statetest/model)
+//	                                           │
+//	backend_test.go  backends ◄────────────────┘
+//
+// # How a history is repeatable
+//
+// The goroutines of the replicas run in a bubble of testing/synctest. All that they do to others, an
+// operation on the store, a round for the backend or data for a client, arrives at the world
+// (world_test.go), which takes it once all goroutines wait, in an order that does not depend on
+// theirs, and draws what becomes of it. Whatever the world does to a replica, the reply to one
+// operation or one request, happens at an instant of its own: a number of nanoseconds that no other
+// has. Timers of replicas wait whole milliseconds from there, so they never meet another's. What is
+// left to chance would be a select with two events that occurred while its goroutine waited for
+// something else; edge/call/runtime decides those.
+//
+// # Running it
 //
 // It has tests only. In TestSimulation one history is one of rapid's checks: -rapid.checks sets how
 // many are played, -rapid.seed which, and -simulation.trace tells what happened in one that fails.
 // TestSeeds plays -simulation.histories from seed -simulation.from on, and TestPrintOneHistory
-// prints that of -simulation.seed.
+// prints that of -simulation.seed. TestPlantedBugsAreFound, with -simulation.bugs, spoils replicas
+// (bugs_test.go) and the store, and looks for a history that shows it.
 package simulation

@@ -2,7 +2,9 @@ package simulation
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/mcpedge/mcpedge/edge/call"
 	"github.com/mcpedge/mcpedge/edge/state"
@@ -23,7 +25,7 @@ type judge struct {
 }
 
 type place struct {
-	call string
+	stream string
 	medium.Position
 }
 
@@ -35,39 +37,57 @@ func (j *judge) fail(format string, args ...any) {
 	j.failures = append(j.failures, fmt.Sprintf(format, args...))
 }
 
+// hearsBy is how long after a rewind all replicas have heard of it, and have sent again what they know.
+const hearsBy = 5 * time.Second
+
 // calm says that the store has lost nothing so far.
 func (j *judge) calm() bool { return j.w.rewinds == 0 }
 
 // sent judges an event that is sent to a client.
-func (j *judge) sent(c *request, e *medium.Entry) {
-	at := place{c.id, e.Position()}
-	if was, ok := j.ids[at]; ok && was != string(e.Data) {
-		j.fail("the id %d/%x.%d of %s stands for %q and for %q", e.Epoch.Counter(), uint32(e.Epoch), e.Seq, c.id, was, e.Data)
+func (j *judge) sent(k *conn, e *event) {
+	c := k.c
+	if c.responses > 0 {
+		j.fail("%s is sent %q after its response", c.id, e.data)
 	}
-	j.ids[at] = string(e.Data)
+	if !e.numbered {
+		if j.calm() || e.kind == state.EntryProgress {
+			j.fail("%s is sent %q without an id", c.id, e.data)
+		}
+		return
+	}
+	if slices.Contains(k.ids, e.at) {
+		j.fail("%s is sent the id %v twice on one connection", c.id, printed(e.at))
+	}
+	k.ids = append(k.ids, e.at)
+	at := place{c.stream, e.at}
+	if was, ok := j.ids[at]; ok && was != e.data {
+		j.fail("the id %v of %s stands for %q and for %q", printed(e.at), c.id, was, e.data)
+	}
+	j.ids[at] = e.data
 	for i := range c.got {
 		g := &c.got[i]
-		again := g.Position() == e.Position()
-		if again && (j.calm() || e.Kind != state.EntryRequest && e.Kind != state.EntryResponse && !branched(c.got[i:])) {
-			j.fail("%s is sent %d/%x.%d again", c.id, e.Epoch.Counter(), uint32(e.Epoch), e.Seq)
+		again := g.numbered && g.at == e.at
+		if again && (j.calm() || e.kind == state.EntryProgress && !branched(c.got[i:])) {
+			j.fail("%s is sent %v again", c.id, printed(e.at))
 		}
-		if j.calm() && !again && !g.Position().Before(e.Position()) {
-			j.fail("%s is sent %d.%d after %d.%d", c.id, e.Epoch.Counter(), e.Seq, g.Epoch.Counter(), g.Seq)
+		if j.calm() && !again && !g.at.Before(e.at) {
+			j.fail("%s is sent %v after %v", c.id, printed(e.at), printed(g.at))
 		}
-		if j.calm() && g.Kind == state.EntryProgress && e.Kind == state.EntryProgress && g.Progress >= e.Progress {
-			j.fail("%s is told progress %v after %v", c.id, e.Progress, g.Progress)
+		if j.calm() && g.kind == state.EntryProgress && e.kind == state.EntryProgress && g.progress >= e.progress {
+			j.fail("%s is told progress %v after %v", c.id, e.progress, g.progress)
 		}
 	}
-	if c.responses > 0 {
-		j.fail("%s is sent %q after its response", c.id, e.Data)
-	}
+}
+
+func printed(p medium.Position) string {
+	return fmt.Sprintf("%d/%x.%d", p.Epoch.Counter(), p.Epoch.Random(), p.Seq)
 }
 
 // branched says whether a client was sent something of another branch after the first entry: the store had lost that,
 // and its author had not sent it again yet.
-func branched(got []medium.Entry) bool {
+func branched(got []event) bool {
 	for i := range got {
-		if got[i].Epoch != got[0].Epoch && got[i].Epoch.Counter() <= got[0].Epoch.Counter() {
+		if got[i].numbered && got[i].at.Epoch != got[0].at.Epoch && got[i].at.Epoch.Counter() <= got[0].at.Epoch.Counter() {
 			return true
 		}
 	}
@@ -172,7 +192,8 @@ func (j *judge) ended(c *request) {
 	if w.silent && !j.calm() && (c.returned < w.rewound+opTimeout || len(c.given) > 0) {
 		return
 	}
-	if c.unknown && w.stops == 0 {
+	// A client that comes back before its replica hears of it is told that there is no such stream.
+	if c.unknown && w.stops == 0 && c.unknownAt > w.rewound+hearsBy {
 		j.fail("the stream of %s is unknown though nobody has stopped", c.id)
 	}
 	if late && w.stops == 0 {

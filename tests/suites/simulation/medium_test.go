@@ -3,21 +3,17 @@ package simulation
 import (
 	"bytes"
 	"context"
-	"time"
 
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 	"github.com/mcpedge/mcpedge/edge/state/statetest/model"
 )
 
-// epochOfTime is when virtual time begins.
-var epochOfTime = time.Unix(1_700_000_000, 0)
-
 const theSession = "s"
 
 // newMedium makes the store that the replicas of a world share, with their session.
 func newMedium(w *world) *model.Medium {
-	m := &model.Medium{Bug: inMedium[w.bug], Refuse: w.refuse, Now: func() time.Time { return epochOfTime.Add(w.now) }}
+	m := &model.Medium{Bug: inMedium[w.bug], Refuse: w.refuse}
 	if err := m.Replica(medium.Hooks{}).Create(context.Background(), &state.Session{ID: theSession}); err != nil {
 		panic(err)
 	}
@@ -56,5 +52,3 @@ func (w *world) allDone() bool {
 	}
 	return true
 }
-
-func deadlineOf(r *medium.Record) time.Duration { return r.Deadline.Sub(epochOfTime) }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"pgregory.net/rapid"
@@ -19,8 +20,7 @@ var pauses = [8]time.Duration{time.Millisecond, time.Millisecond, 5 * time.Milli
 	200 * time.Millisecond, 600 * time.Millisecond, 1500 * time.Millisecond, 3 * time.Second}
 
 // draw makes a history: who takes part, what is called, and which faults come.
-func draw(t *rapid.T, b bug) *world {
-	w := &world{t: t, hash: 14695981039346656037, bug: b, tracing: *tracing, refusals: map[*medium.Write]error{}}
+func (w *world) draw() {
 	w.judge.init(w)
 	w.config = &call.Config{MaxAttempts: 2, Render: func(c *medium.Record, f call.Failure, _ error) []byte {
 		return fmt.Appendf(nil, "failure %d of %s/%d/%d", f, c.ID, c.Round, c.Attempt)
@@ -31,7 +31,7 @@ func draw(t *rapid.T, b bug) *world {
 		w.boot(slot)
 	}
 	for i := range 1 + w.pick(3) {
-		c := &request{w: w, id: fmt.Sprint("c", i), safe: w.maybe(1), given: map[string]*given{}}
+		c := &request{w: w, id: fmt.Sprint("c", i), safe: w.maybe(1), session: theSession, primes: w.maybe(1), given: map[string]*given{}}
 		for {
 			r := round{last: pauses[w.pick(8)], end: call.Final}
 			for range w.pick(4) {
@@ -62,7 +62,6 @@ func draw(t *rapid.T, b bug) *world {
 	for range w.pick(8) {
 		w.at(time.Duration(w.pick(16))*500*time.Millisecond+delays[w.pick(8)]*time.Millisecond, 51, w.fault(w.pick(8), rewinds))
 	}
-	return w
 }
 
 // fault is one fault, drawn when it happens.
@@ -70,7 +69,7 @@ func (w *world) fault(kind int, rewinds bool) func() {
 	switch kind {
 	case 0, 1:
 		return func() { // a client loses its connection
-			if c := w.requests[w.pick(len(w.requests))]; c.conn != nil && c.conn.exchange != nil {
+			if c := w.requests[w.pick(len(w.requests))]; c.conn != nil {
 				c.conn.broken()
 			}
 		}
@@ -122,7 +121,7 @@ func (w *world) away(d time.Duration) {
 			return
 		}
 		for _, r := range w.replicas {
-			r.after(w.delay()*2, 53, r.returning)
+			r.after(w.delay()*2, 53, r.storeWasAway)
 		}
 	})
 }
@@ -140,19 +139,34 @@ func (w *world) stop(inOrder bool) {
 	w.at(time.Duration(1+w.pick(4))*time.Second, 54, func() { w.boot(slot) })
 }
 
-// play runs a history and returns what is wrong with it.
-func (w *world) play() string {
-	w.run()
-	w.judge.end()
-	return strings.Join(w.judge.failures, "\n")
+// play draws a history and runs it, in a bubble of virtual time.
+func play(t *testing.T, rt *rapid.T, b bug, traced bool) *world {
+	w := &world{
+		t: rt, hash: 14695981039346656037, bug: b, tracing: traced, refusals: map[*medium.Write]error{},
+	}
+	var thrown any
+	synctest.Test(t, func(*testing.T) {
+		w.start, w.arrived = time.Now(), make(chan struct{}, 1)
+		defer w.close()
+		defer func() { thrown = recover() }() // rapid ends a draw so.
+		w.draw()
+		w.run()
+		w.judge.end()
+	})
+	if thrown != nil {
+		panic(thrown)
+	}
+	return w
 }
+
+func (w *world) wrong() string { return strings.Join(w.judge.failures, "\n") }
 
 func TestSimulation(t *testing.T) {
 	began, histories, events := time.Now(), 0, 0
-	rapid.Check(t, func(t *rapid.T) {
-		w := draw(t, noBug)
-		if wrong := w.play(); wrong != "" {
-			t.Fatalf("%s\n%s", wrong, strings.Join(w.trace, "\n"))
+	rapid.Check(t, func(rt *rapid.T) {
+		w := play(t, rt, noBug, *tracing)
+		if wrong := w.wrong(); wrong != "" {
+			rt.Fatalf("%s\n%s", wrong, strings.Join(w.trace, "\n"))
 		}
 		histories++
 		events += w.events
@@ -168,17 +182,16 @@ type outcome struct {
 }
 
 // histories are those with a bug, by seed.
-func histories(b bug) *rapid.Generator[outcome] {
-	return rapid.Custom(func(t *rapid.T) outcome {
-		w := draw(t, b)
-		wrong := w.play()
-		return outcome{w.hash, wrong}
+func histories(t *testing.T, b bug) *rapid.Generator[outcome] {
+	return rapid.Custom(func(rt *rapid.T) outcome {
+		w := play(t, rt, b, false)
+		return outcome{w.hash, w.wrong()}
 	})
 }
 
 // One seed is one history.
 func TestOneSeedIsOneHistory(t *testing.T) {
-	all := histories(noBug)
+	all := histories(t, noBug)
 	seen := map[uint64]bool{}
 	for seed := range 200 {
 		first, second := all.Example(seed), all.Example(seed)
@@ -194,7 +207,7 @@ func TestOneSeedIsOneHistory(t *testing.T) {
 
 // Histories by their seeds, as many as -simulation.histories says.
 func TestSeeds(t *testing.T) {
-	all := histories(noBug)
+	all := histories(t, noBug)
 	began := time.Now()
 	for seed := *from; seed < *from+*most; seed++ {
 		if wrong := all.Example(seed).wrong; wrong != "" {
@@ -218,7 +231,7 @@ func TestPlantedBugsAreFound(t *testing.T) {
 	for b := noBug + 1; b < bugCount; b++ {
 		t.Run(strings.ReplaceAll(bugNames[b], " ", "_"), func(t *testing.T) {
 			t.Parallel()
-			all, began := histories(b), time.Now()
+			all, began := histories(t, b), time.Now()
 			for seed := 1; seed <= mostHistories; seed++ {
 				if wrong := all.Example(seed).wrong; wrong != "" {
 					first, _, _ := strings.Cut(wrong, "\n")
@@ -232,7 +245,7 @@ func TestPlantedBugsAreFound(t *testing.T) {
 }
 
 // mostHistories bounds the search for one bug, to less than a minute.
-const mostHistories = 40_000
+const mostHistories = 20_000
 
 var seed = flag.Int("simulation.seed", 0, "tell what happens in the history of this seed")
 
@@ -242,10 +255,8 @@ func TestPrintOneHistory(t *testing.T) {
 		t.Skip("no -simulation.seed")
 	}
 	rapid.Custom(func(rt *rapid.T) int {
-		w := draw(rt, noBug)
-		w.tracing = true
-		wrong := w.play()
-		t.Logf("%s\n%s", strings.Join(w.trace, "\n"), wrong)
+		w := play(t, rt, noBug, true)
+		t.Logf("%s\n%s", strings.Join(w.trace, "\n"), w.wrong())
 		return 0
 	}).Example(*seed)
 }

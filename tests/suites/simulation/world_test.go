@@ -1,8 +1,12 @@
 package simulation
 
 import (
+	"cmp"
 	"container/heap"
 	"fmt"
+	"slices"
+	"sync"
+	"testing/synctest"
 	"time"
 
 	"pgregory.net/rapid"
@@ -16,51 +20,75 @@ const (
 	// faultsEnd is when the last fault begins; lifetime a call's; end when the history does.
 	faultsEnd = 12 * time.Second
 	// lossEnd is when messages are lost no more.
-	lossEnd   = 20 * time.Second
-	lifetime  = 60 * time.Second
-	end       = 90 * time.Second
-	heartbeat = time.Second
-	// opTimeout bounds one operation on the store.
-	opTimeout = 2 * time.Second
+	lossEnd  = 20 * time.Second
+	lifetime = 60 * time.Second
+	end      = 90 * time.Second
+	// heartbeat is a prime number of milliseconds, so that no tick meets another timer that began with an earlier one.
+	heartbeat = 1009 * time.Millisecond
+	// opTimeout is when a replica gives up an operation whose request or reply was lost: shortly before state.Timeout.
+	opTimeout = 1990 * time.Millisecond
 )
 
-// task is something that happens at a time.
-type task struct {
+// happening is something that happens at a time.
+type happening struct {
 	at   time.Duration
 	seq  int
 	what uint64
 	do   func()
 }
 
-type tasks []*task
+type happenings []*happening
 
-func (h tasks) Len() int { return len(h) }
-func (h tasks) Less(i, j int) bool {
+func (h happenings) Len() int { return len(h) }
+func (h happenings) Less(i, j int) bool {
 	return h[i].at < h[j].at || h[i].at == h[j].at && h[i].seq < h[j].seq
 }
-func (h tasks) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *tasks) Push(x any)   { *h = append(*h, x.(*task)) }
-func (h *tasks) Pop() any {
+func (h happenings) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *happenings) Push(x any)   { *h = append(*h, x.(*happening)) }
+func (h *happenings) Pop() any {
 	old := *h
 	t := old[len(old)-1]
 	*h = old[:len(old)-1]
 	return t
 }
 
-// world is one history.
+// arrival is what a goroutine of a replica brings to the world: an operation on the store, a round for the backend, or data for a client.
+// The members before do order the arrivals of one instant, whichever goroutine was first.
+type arrival struct {
+	replica int
+	what    uint64
+	name    string
+	n, m    uint64
+	do      func()
+}
+
+func (a *arrival) compare(b *arrival) int {
+	return cmp.Or(cmp.Compare(a.replica, b.replica), cmp.Compare(a.what, b.what), cmp.Compare(a.name, b.name), cmp.Compare(a.n, b.n), cmp.Compare(a.m, b.m))
+}
+
+// world is one history. It belongs to the goroutine of run, but for arrivals.
 type world struct {
-	t    *rapid.T
-	now  time.Duration
-	heap tasks
-	seq  int
-	// soon happens before time goes on.
-	soon   []func()
+	t     *rapid.T
+	start time.Time
+	now   time.Duration
+	heap  happenings
+	seq   int
+
+	mu       sync.Mutex
+	arrivals []arrival
+	// arrived has an element if there are arrivals.
+	arrived chan struct{}
+	// closers are the goroutines that close replicas.
+	closers sync.WaitGroup
+
 	hash   uint64
 	events int
+	// over: the history has ended, and nothing is drawn any more.
+	over bool
 
 	medium   *model.Medium
 	replicas []*replica // the present incarnation of each
-	next     int        // the next incarnation
+	all      []*replica
 	requests []*request
 	config   *call.Config
 	lossy    bool
@@ -116,32 +144,84 @@ func (w *world) draw32() uint32 {
 	return uint32(w.seq)*2654435761 + 1 // #nosec G115 -- a hash
 }
 
+// at makes something happen later, at an instant of its own: nothing else happens there, and no timer of a replica fires, as these wait whole
+// milliseconds from such an instant. So what a replica does is the order of instants.
 func (w *world) at(d time.Duration, what uint64, do func()) {
 	w.seq++
-	heap.Push(&w.heap, &task{at: w.now + d, seq: w.seq, what: what, do: do})
+	at := (w.now + max(d, time.Millisecond)).Truncate(time.Millisecond) + time.Duration(w.seq%1_000_000)
+	if at <= w.now {
+		at += time.Millisecond
+	}
+	heap.Push(&w.heap, &happening{at: at, seq: w.seq, what: what, do: do})
+}
+
+// arrive adds an arrival. It is for goroutines of replicas.
+func (w *world) arrive(a arrival) {
+	w.mu.Lock()
+	w.arrivals = append(w.arrivals, a)
+	w.mu.Unlock()
+	select {
+	case w.arrived <- struct{}{}:
+	default:
+	}
+}
+
+// settle waits until every goroutine waits, and takes what they bring, in an order that does not depend on theirs.
+func (w *world) settle() {
+	for {
+		synctest.Wait()
+		w.mu.Lock()
+		arrivals := w.arrivals
+		w.arrivals = nil
+		w.mu.Unlock()
+		if len(arrivals) == 0 {
+			return
+		}
+		w.now = time.Since(w.start)
+		if len(arrivals) > 1 {
+			slices.SortStableFunc(arrivals, func(a, b arrival) int { return a.compare(&b) })
+		}
+		for i := range arrivals {
+			a := &arrivals[i]
+			w.mix(a.what<<8 + uint64(a.replica)) // #nosec G115 -- small
+			a.do()
+		}
+	}
 }
 
 // run runs the history to its end.
 func (w *world) run() {
-	for len(w.heap) > 0 {
-		t := heap.Pop(&w.heap).(*task)
-		if t.at > end {
-			break
+	t := time.NewTimer(time.Hour)
+	defer t.Stop()
+	w.at(end, 0, func() {}) // The timers of replicas run until then, whatever else happens.
+	for w.settle(); w.now < end; {
+		t.Reset(w.heap[0].at - time.Since(w.start))
+		select {
+		case <-w.arrived:
+			w.settle()
+			continue
+		case <-t.C:
 		}
-		w.now = t.at
-		w.mix(uint64(t.at))
-		w.mix(t.what)
+		h := heap.Pop(&w.heap).(*happening)
+		w.now = h.at
+		w.mix(uint64(h.at)) // #nosec G115 -- not negative
+		w.mix(h.what)
 		w.events++
-		t.do()
-		for len(w.soon) > 0 {
-			do := w.soon[0]
-			w.soon = w.soon[1:]
-			do()
-		}
+		h.do()
+		w.settle()
 		if w.settled() {
-			break
+			return
 		}
 	}
+}
+
+// close ends all replicas.
+func (w *world) close() {
+	w.over = true
+	for _, r := range w.all {
+		r.die()
+	}
+	w.closers.Wait()
 }
 
 // settled: all calls have ended, and so have their clients.
@@ -155,7 +235,7 @@ func (w *world) settled() bool {
 		}
 	}
 	for _, r := range w.replicas {
-		if r.alive && len(r.calls) > 0 {
+		if r.alive && len(r.runtime.IDs()) > 0 {
 			w.idle = 0
 			return false
 		}
