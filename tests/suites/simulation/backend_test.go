@@ -78,6 +78,7 @@ func (b *backendRun) begin(rec *medium.Record) {
 func (b *backendRun) after(d time.Duration, do func()) {
 	b.r.after(d, backendSends, func() {
 		if !b.stopped {
+			b.r.w.judge.runs(b.c)
 			do()
 		}
 	})

@@ -38,37 +38,43 @@ const (
 	beginsAnew
 	cancelsNothing
 	lapsesWhileAway
+	deleteLeavesCalls
+	deleteLeavesRunning
+	fencedGoesOn
 	bugCount
 )
 
 var bugNames = [bugCount]string{
-	unfenced:           "writes of an earlier owner are taken",
-	repeatedWrites:     "a write that is sent again is applied again",
-	skippedWrites:      "a write that does not follow is applied",
-	lastAnswerCounts:   "a second answer replaces the first",
-	anyAnswerCompletes: "the first answer runs the next round",
-	restoreOverrides:   "a Restore always wins",
-	runningBeatsDone:   "a Restore revives a call that has ended",
-	restoreForgetsLog:  "a Restore brings no entries",
-	epochsCount:        "epochs have no random bits",
-	unsafeRunsAgain:    "calls that are not safe are run again",
-	forgetProgress:     "progress starts anew after a takeover",
-	untidy:             "what a failed Begin left stays",
-	runBeforeMark:      "the backend is called before the record says so",
-	twoResponses:       "the response is written twice",
-	regroups:           "a write is changed",
-	restoreRenumbers:   "a Restore gives entries new places",
-	givesUpWrites:      "a write whose reply was lost counts as made",
-	ignoreRewound:      "a writer goes on though the store has lost writes",
-	noNotice:           "nobody hears that the store was away",
-	keepNothing:        "nothing is kept of calls that have ended",
-	answersForgotten:   "an answer to a question that was lost is forgotten",
-	trustsLateReplies:  "a reply that was under way while the store was away is trusted",
-	placesAgain:        "places of a refused write are given out again",
-	beginsAnew:         "a Begin that is sent again is another",
-	cancelsNothing:     "a cancellation of a machine that is over by then is lost",
-	lapsesWhileAway:    "leases lapse while the store is away",
-	readersForgetEpoch: "readers take the log's epoch for theirs",
+	unfenced:            "writes of an earlier owner are taken",
+	repeatedWrites:      "a write that is sent again is applied again",
+	skippedWrites:       "a write that does not follow is applied",
+	lastAnswerCounts:    "a second answer replaces the first",
+	anyAnswerCompletes:  "the first answer runs the next round",
+	restoreOverrides:    "a Restore always wins",
+	runningBeatsDone:    "a Restore revives a call that has ended",
+	restoreForgetsLog:   "a Restore brings no entries",
+	epochsCount:         "epochs have no random bits",
+	unsafeRunsAgain:     "calls that are not safe are run again",
+	forgetProgress:      "progress starts anew after a takeover",
+	untidy:              "what a failed Begin left stays",
+	runBeforeMark:       "the backend is called before the record says so",
+	twoResponses:        "the response is written twice",
+	regroups:            "a write is changed",
+	restoreRenumbers:    "a Restore gives entries new places",
+	givesUpWrites:       "a write whose reply was lost counts as made",
+	ignoreRewound:       "a writer goes on though the store has lost writes",
+	noNotice:            "nobody hears that the store was away",
+	keepNothing:         "nothing is kept of calls that have ended",
+	answersForgotten:    "an answer to a question that was lost is forgotten",
+	trustsLateReplies:   "a reply that was under way while the store was away is trusted",
+	placesAgain:         "places of a refused write are given out again",
+	beginsAnew:          "a Begin that is sent again is another",
+	cancelsNothing:      "a cancellation of a machine that is over by then is lost",
+	lapsesWhileAway:     "leases lapse while the store is away",
+	deleteLeavesCalls:   "the store keeps the calls of a deleted session",
+	deleteLeavesRunning: "calls of a deleted session run on",
+	fencedGoesOn:        "an owner that was superseded goes on",
+	readersForgetEpoch:  "readers take the log's epoch for theirs",
 }
 
 // inMedium are the bugs that the medium has.
@@ -77,7 +83,7 @@ var inMedium = map[bug]model.Bug{
 	lastAnswerCounts: model.LastAnswerCounts, anyAnswerCompletes: model.AnyAnswerCompletes,
 	restoreOverrides: model.RestoreOverrides, runningBeatsDone: model.RunningBeatsDone,
 	restoreForgetsLog: model.RestoreForgetsLog, restoreRenumbers: model.RestoreRenumbers, epochsCount: model.EpochsCount,
-	lapsesWhileAway: model.LapsesWhileAway,
+	lapsesWhileAway: model.LapsesWhileAway, deleteLeavesCalls: model.DeleteLeavesCalls,
 }
 
 func (w *world) bugs(b bug) bool { return w.bug == b }
@@ -114,7 +120,7 @@ func (x *wire) spoilt(sent *medium.Write) *medium.Write {
 // heard is the reply to a write as a replica with the bug takes it.
 func (x *wire) heard(sent *medium.Write, err error) error {
 	w, f := x.r.w, call.FaultOf(err)
-	if sent.Call != "" && len(sent.Begin) == 0 && (f == call.Unavailable && w.bugs(givesUpWrites) || f == call.Rewound && w.bugs(ignoreRewound)) {
+	if sent.Call != "" && len(sent.Begin) == 0 && (f == call.Unavailable && w.bugs(givesUpWrites) || f == call.Rewound && w.bugs(ignoreRewound) || f == call.Fenced && w.bugs(fencedGoesOn)) {
 		return nil
 	}
 	return err

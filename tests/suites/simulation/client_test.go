@@ -80,7 +80,7 @@ func (c *request) connect(r *replica) *conn {
 // send posts the request.
 func (c *request) send() {
 	r := c.w.anyReplica()
-	if r == nil {
+	if r == nil || c.deleted() {
 		c.done = true
 		return
 	}
@@ -171,6 +171,7 @@ func (c *request) resume() {
 	}
 	c.w.logf("%s resumes at r%d after %d/%x.%d", c.id, r.id, c.after.Epoch.Counter(), uint32(c.after.Epoch), c.after.Seq)
 	k := c.connect(r)
+	k.reads = true
 	l := runtime.Log{Stream: c.stream, After: c.after}
 	r.soon(36, func() { r.serve(k, func(ctx context.Context) { k.follow(ctx, l) }) })
 }

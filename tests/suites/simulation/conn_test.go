@@ -32,6 +32,8 @@ type conn struct {
 	leave  context.CancelFunc
 	// gone: the client gets nothing any more.
 	gone atomic.Bool
+	// reads: it has only a stream, and no exchange.
+	reads bool
 	// sent counts what was sent; unknown: the stream did not exist when it was read last. Both belong to the goroutine that serves it.
 	sent    uint64
 	unknown bool
@@ -158,7 +160,7 @@ func (k *conn) broken() {
 	}
 	c.conn = nil
 	c.w.logf("%s loses its connection to r%d", c.id, k.r.id)
-	if !c.hasID {
+	if d := c.w.deletions[c.session]; !c.hasID || d != nil && d.done > 0 {
 		c.done = true // The loss is the client's to retry, as a new request.
 		return
 	}
@@ -172,7 +174,7 @@ func (k *conn) ended(unknown bool) {
 		return
 	}
 	switch {
-	case c.responses > 0, c.cancelled:
+	case c.responses > 0, c.cancelled, c.deleted():
 		c.done = true
 	case unknown:
 		c.unknown, c.unknownAt, c.done = true, c.w.now, true

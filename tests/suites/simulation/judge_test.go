@@ -152,8 +152,25 @@ func (j *judge) end() {
 	}
 }
 
+// endedDeleted judges a call whose client has sent a DELETE of its session.
+func (j *judge) endedDeleted(c *request) {
+	_, _, stored := j.w.medium.Call(c.id)
+	switch {
+	case !c.done:
+		j.fail("%s hangs, though its session was deleted", c.id)
+	case c.responses > 1:
+		j.fail("%s has %d responses", c.id, c.responses)
+	case stored && j.calm() && j.w.deletions[c.session].done > 0:
+		j.fail("the record of %s stays, though its session was deleted", c.id)
+	}
+}
+
 func (j *judge) ended(c *request) {
 	w := j.w
+	if c.deleted() {
+		j.endedDeleted(c)
+		return
+	}
 	// Who has cancelled answers no more; a cancellation may be lost with the replica that takes it.
 	late := strings.HasPrefix(c.response, "failure 1 ") && !(c.cancelled && w.stops+w.outages+w.rewinds > 0) && !(c.cancelled && w.lossy)
 	switch {

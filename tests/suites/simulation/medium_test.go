@@ -9,19 +9,19 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/statetest/model"
 )
 
-const theSession = "s"
-
 // newMedium makes the store that the replicas of a world share, with their session.
 func newMedium(w *world) *model.Medium {
 	m := &model.Medium{Bug: inMedium[w.bug], Refuse: w.refuse}
-	if err := m.Replica(medium.Hooks{}).Create(context.Background(), &state.Session{ID: theSession}); err != nil {
-		panic(err)
+	for _, id := range sessions {
+		if err := m.Replica(medium.Hooks{}).Create(context.Background(), &state.Session{ID: id}); err != nil {
+			panic(err)
+		}
 	}
 	return m
 }
 
-// refuse is what the store says to a step that it takes not for what it says. It says the same to each copy of it: a full session, or a name
-// that another call has, lasts longer than a copy is late.
+// refuse returns the error with which the store refuses the content of a step. It is the same for each copy of the step: a full
+// session, or a name that another call has, lasts longer than a copy is late.
 func (w *world) refuse(s *medium.Write) error {
 	err, said := w.refusals[s]
 	if !said {

@@ -15,8 +15,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// replica is one incarnation: a runtime.Replica, and what of edge/era/stateful leads to it. Its members belong to the world's goroutine
-// unless they say otherwise.
+// replica is one incarnation: a runtime.Replica, and what edge/era/stateful does around it. Its members belong to the world's
+// goroutine unless they say otherwise.
 type replica struct {
 	w       *world
 	id      int
@@ -64,6 +64,9 @@ func (w *world) boot(slot int) {
 		r.wire = newWire(r, h)
 		return r.wire
 	}, o)
+	if w.deletes {
+		r.revalidate()
+	}
 	go func() {
 		defer close(r.started)
 		r.runtime.Start()
@@ -237,8 +240,11 @@ func (r *replica) cancel(c *request) {
 // notified takes an event of another replica, late, or never.
 func (r *replica) notified(e state.SessionEvent) {
 	w := r.w
-	if e.Kind != state.RequestCancelled || w.lossy && w.maybe(2) {
+	if w.lossy && w.maybe(2) {
 		return
+	}
+	if e.Kind == state.SessionDeleted {
+		r.after(w.delay(), opNotify, func() { r.drop(e.Session) })
 	}
 	var id string
 	if json.Unmarshal([]byte(e.RequestID), &id) != nil {

@@ -31,7 +31,7 @@ func (w *world) draw() {
 		w.boot(slot)
 	}
 	for i := range 1 + w.pick(3) {
-		c := &request{w: w, id: fmt.Sprint("c", i), safe: w.maybe(1), session: theSession, primes: w.maybe(1), given: map[string]*given{}}
+		c := &request{w: w, id: fmt.Sprint("c", i), safe: w.maybe(1), session: sessions[w.pick(2)], primes: w.maybe(1), given: map[string]*given{}}
 		for {
 			r := round{last: pauses[w.pick(8)], end: call.Final}
 			for range w.pick(4) {
@@ -55,6 +55,14 @@ func (w *world) draw() {
 		}
 		w.requests = append(w.requests, c)
 		w.at(time.Duration(w.pick(16))*250*time.Millisecond, 50, c.send)
+	}
+	if w.maybe(2) {
+		id := sessions[w.pick(2)]
+		w.at(time.Duration(w.pick(16))*500*time.Millisecond, clientDeletes, func() { w.deleteSession(id) })
+		for _, r := range w.replicas {
+			r.revalidate()
+		}
+		w.deletes = true
 	}
 	rewinds := w.maybe(1)
 	w.silent = w.maybe(2)
@@ -142,7 +150,7 @@ func (w *world) stop(inOrder bool) {
 // play draws a history and runs it, in a bubble of virtual time.
 func play(t *testing.T, rt *rapid.T, b bug, traced bool) *world {
 	w := &world{
-		t: rt, hash: 14695981039346656037, bug: b, tracing: traced, refusals: map[*medium.Write]error{},
+		t: rt, hash: 14695981039346656037, bug: b, tracing: traced, refusals: map[*medium.Write]error{}, deletions: map[string]*deletion{},
 	}
 	var thrown any
 	synctest.Test(t, func(*testing.T) {
@@ -226,7 +234,7 @@ var (
 // The simulation finds bugs: each is planted alone.
 func TestPlantedBugsAreFound(t *testing.T) {
 	if !*plant {
-		t.Skip("without -simulation.bugs, as of make stages ONLY=simulate: all of them take a quarter of a minute, and more with the race detector")
+		t.Skip("without -simulation.bugs, as of make stages ONLY=simulate: all of them take a minute, and more with the race detector")
 	}
 	for b := noBug + 1; b < bugCount; b++ {
 		t.Run(strings.ReplaceAll(bugNames[b], " ", "_"), func(t *testing.T) {
@@ -244,7 +252,7 @@ func TestPlantedBugsAreFound(t *testing.T) {
 	}
 }
 
-// mostHistories bounds the search for one bug, to less than a minute.
+// mostHistories bounds the search for one bug, to half a minute.
 const mostHistories = 20_000
 
 var seed = flag.Int("simulation.seed", 0, "tell what happens in the history of this seed")

@@ -19,6 +19,8 @@ const (
 	opRead
 	opNotify
 	opWake
+	opTouch
+	opDelete
 	backendRuns
 	backendEnds
 	backendSends
@@ -26,10 +28,11 @@ const (
 	callEnds
 	replicaEnds
 	answerEnds
+	clientDeletes
 )
 
-// wire is the network between a replica and the store. Operations wait in it, and their replies; it loses some and repeats some. It ends
-// with the replica. Bugs of replicas are planted here, in what they say and hear.
+// wire is the network between a replica and the store. It delays operations and replies, loses some and repeats some operations. It
+// ends with the replica. Bugs of replicas are planted here, in what they say and hear.
 type wire struct {
 	medium.Store
 	view *model.Replica
@@ -38,7 +41,7 @@ type wire struct {
 
 	// bits are the random bits of claims by those that the replica drew, in an order that depends on its goroutines.
 	bits map[uint32]uint32
-	// unknown are the tokens of answers that nobody seemed to wait for.
+	// unknown are the tokens of answers to unknown questions.
 	unknown map[string]bool
 	// begun are the records that were sent, by their ids.
 	begun map[string]medium.Epoch
@@ -213,9 +216,20 @@ func (x *wire) Beat(ctx context.Context, most int, leaving bool) ([]medium.Which
 
 // Notify implements medium.Replicas: the others handle the event later, or never.
 func (x *wire) Notify(ctx context.Context, e state.SessionEvent) error {
-	_, err := ask(ctx, x, arrival{what: opNotify, name: e.RequestID, n: uint64(e.Kind)}, func() (nothing, error) {
+	_, err := ask(ctx, x, arrival{what: opNotify, name: e.Session + e.RequestID, n: uint64(e.Kind)}, func() (nothing, error) {
 		return nothing{}, x.view.Notify(context.Background(), e)
 	})
+	return err
+}
+
+// Touch implements medium.Sessions.
+func (x *wire) Touch(ctx context.Context, ids []string, use bool) (map[string]uint64, error) {
+	return ask(ctx, x, arrival{what: opTouch}, func() (map[string]uint64, error) { return x.view.Touch(context.Background(), ids, use) })
+}
+
+// Delete implements medium.Sessions.
+func (x *wire) Delete(ctx context.Context, id string) error {
+	_, err := ask(ctx, x, arrival{what: opDelete, name: id}, func() (nothing, error) { return nothing{}, x.view.Delete(context.Background(), id) })
 	return err
 }
 

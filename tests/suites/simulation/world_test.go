@@ -52,8 +52,8 @@ func (h *happenings) Pop() any {
 	return t
 }
 
-// arrival is what a goroutine of a replica brings to the world: an operation on the store, a round for the backend, or data for a client.
-// The members before do order the arrivals of one instant, whichever goroutine was first.
+// arrival is what a goroutine of a replica brings to the world: an operation on the store, a round for the backend, or data for a
+// client. The members before do order the arrivals of one instant, whichever goroutine was first.
 type arrival struct {
 	replica int
 	what    uint64
@@ -90,8 +90,12 @@ type world struct {
 	replicas []*replica // the present incarnation of each
 	all      []*replica
 	requests []*request
-	config   *call.Config
-	lossy    bool
+	// deletions are the DELETEs of sessions, by their ids.
+	deletions map[string]*deletion
+	// deletes: there is a DELETE, so that replicas look whether sessions exist.
+	deletes bool
+	config  *call.Config
+	lossy   bool
 	// silent: nobody is told that the store was away.
 	silent bool
 	// refuses: the store refuses some steps for what they say.
@@ -144,8 +148,8 @@ func (w *world) draw32() uint32 {
 	return uint32(w.seq)*2654435761 + 1 // #nosec G115 -- a hash
 }
 
-// at makes something happen later, at an instant of its own: nothing else happens there, and no timer of a replica fires, as these wait whole
-// milliseconds from such an instant. So what a replica does is the order of instants.
+// at makes something happen later, at an instant of its own: nothing else happens there, and no timer of a replica fires, as these
+// wait whole milliseconds from such an instant.
 func (w *world) at(d time.Duration, what uint64, do func()) {
 	w.seq++
 	at := (w.now + max(d, time.Millisecond)).Truncate(time.Millisecond) + time.Duration(w.seq%1_000_000)

@@ -28,6 +28,8 @@ const (
 	EpochsCount
 	// LapsesWhileAway: replicas are lost that could not beat while the medium was away.
 	LapsesWhileAway
+	// DeleteLeavesCalls: the calls of a deleted session stay.
+	DeleteLeavesCalls
 )
 
 func (m *Medium) bug(b Bug) bool { return m.Bug == b }

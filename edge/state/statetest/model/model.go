@@ -23,10 +23,12 @@ type storedCall struct {
 	claimed time.Time
 }
 
-// written is the state that a write replaced.
+// written is the state that a write replaced: one call, or a session with its calls.
 type written struct {
-	id     string
-	before *storedCall
+	id      string
+	before  *storedCall
+	session *state.Session
+	calls   map[string]*storedCall
 }
 
 // Medium is shared by replicas. Set its fields before its first use. It is safe for concurrent use.
@@ -107,16 +109,21 @@ func (m *Medium) Return() {
 	}
 }
 
-// Rewind loses the last k writes about calls, or all if there are fewer, and nothing of sessions.
+// Rewind loses the last k writes about calls and deletions of sessions, or all if there are fewer,
+// and nothing else of sessions.
 func (m *Medium) Rewind(k int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for ; k > 0 && len(m.undo) > 0; k-- {
 		last := m.undo[len(m.undo)-1]
 		m.undo = m.undo[:len(m.undo)-1]
-		if last.before == nil {
+		switch {
+		case last.session != nil:
+			m.sessions[last.session.ID] = last.session
+			maps.Copy(m.calls, last.calls)
+		case last.before == nil:
 			delete(m.calls, last.id)
-		} else {
+		default:
 			m.calls[last.id] = last.before
 		}
 	}
@@ -170,7 +177,7 @@ func (m *Medium) put(id string, c *storedCall) {
 	if !slices.Contains(m.ids, id) {
 		m.ids = append(m.ids, id)
 	}
-	m.undo = append(m.undo, written{id, m.calls[id]})
+	m.undo = append(m.undo, written{id: id, before: m.calls[id]})
 	m.calls[id] = c
 	for _, r := range m.replicas {
 		for _, f := range r.followers {

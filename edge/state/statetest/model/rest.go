@@ -2,7 +2,6 @@ package model
 
 import (
 	"context"
-	"maps"
 	"slices"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
@@ -208,8 +207,15 @@ func (r *Replica) Delete(ctx context.Context, id string) error {
 	case r.m.sessions[id] == nil:
 		return state.ErrNotFound
 	}
+	before := written{session: r.m.sessions[id], calls: map[string]*storedCall{}}
 	delete(r.m.sessions, id)
-	maps.DeleteFunc(r.m.calls, func(_ string, c *storedCall) bool { return c.rec.Session == id })
+	for call, c := range r.m.calls {
+		if c.rec.Session == id && !r.m.bug(DeleteLeavesCalls) {
+			before.calls[call] = c
+			delete(r.m.calls, call)
+		}
+	}
+	r.m.undo = append(r.m.undo, before)
 	return nil
 }
 
