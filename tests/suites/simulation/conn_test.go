@@ -176,7 +176,7 @@ func (k *conn) ended(unknown bool) {
 	switch {
 	case c.responses > 0, c.cancelled, c.deleted():
 		c.done = true
-	case unknown:
+	case unknown, c.w.lost(c.session): // It is told so when it comes back.
 		c.unknown, c.unknownAt, c.done = true, c.w.now, true
 	case k.r.closed:
 		k.broken()

@@ -171,6 +171,12 @@ func (j *judge) ended(c *request) {
 		j.endedDeleted(c)
 		return
 	}
+	if !j.calm() && w.lost(c.session) { // Its calls end as those of an unknown session.
+		if !c.done || c.responses > 1 {
+			j.fail("%s has %d responses and ended %v, with its session lost", c.id, c.responses, c.done)
+		}
+		return
+	}
 	// Who has cancelled answers no more; a cancellation may be lost with the replica that takes it.
 	late := strings.HasPrefix(c.response, "failure 1 ") && !(c.cancelled && w.stops+w.outages+w.rewinds > 0) && !(c.cancelled && w.lossy)
 	switch {

@@ -11,7 +11,7 @@ import (
 
 // newMedium makes the store that the replicas of a world share, with their session.
 func newMedium(w *world) *model.Medium {
-	m := &model.Medium{Bug: inMedium[w.bug], Refuse: w.refuse}
+	m := &model.Medium{Bug: inMedium[w.bug], Refuse: w.refuse, LosesSessions: true}
 	for _, id := range sessions {
 		if err := m.Replica(medium.Hooks{}).Create(context.Background(), &state.Session{ID: id}); err != nil {
 			panic(err)

@@ -23,9 +23,11 @@ type storedCall struct {
 	claimed time.Time
 }
 
-// written is the state that a write replaced: one call, or a session with its calls.
+// written is the state that a write replaced: one call, a session with its calls, or none, where it
+// created a session.
 type written struct {
 	id      string
+	created string
 	before  *storedCall
 	session *state.Session
 	calls   map[string]*storedCall
@@ -39,6 +41,8 @@ type Medium struct {
 	Limits state.Limits
 	// Refuse returns the error with which the content of a valid step is refused. nil refuses none.
 	Refuse func(w *medium.Write) error
+	// LosesSessions makes Rewind lose creations of sessions, with their calls.
+	LosesSessions bool
 	// Bug is a planted bug, for tests of tests.
 	Bug Bug
 
@@ -110,7 +114,7 @@ func (m *Medium) Return() {
 }
 
 // Rewind loses the last k writes about calls and deletions of sessions, or all if there are fewer,
-// and nothing else of sessions.
+// and of sessions nothing else unless LosesSessions is set.
 func (m *Medium) Rewind(k int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -118,6 +122,9 @@ func (m *Medium) Rewind(k int) {
 		last := m.undo[len(m.undo)-1]
 		m.undo = m.undo[:len(m.undo)-1]
 		switch {
+		case last.created != "":
+			delete(m.sessions, last.created)
+			maps.DeleteFunc(m.calls, func(_ string, c *storedCall) bool { return c.rec.Session == last.created })
 		case last.session != nil:
 			m.sessions[last.session.ID] = last.session
 			maps.Copy(m.calls, last.calls)

@@ -138,6 +138,9 @@ func (r *Replica) Create(ctx context.Context, s *state.Session) error {
 	}
 	own := *s
 	r.m.sessions[s.ID] = &own
+	if r.m.LosesSessions {
+		r.m.undo = append(r.m.undo, written{created: s.ID})
+	}
 	return nil
 }
 
