@@ -18,7 +18,7 @@ import (
 
 // Confirm is a confirmation that the user must give before a call of a tool runs that Rules allow.
 type Confirm struct {
-	// Name identifies it in metrics, errors and explanations. It is unique among rules and confirmations, and not empty.
+	// Name identifies it in metrics, errors and explanations. It is unique among rules, confirmations and approvals, and not empty.
 	Name string
 	// When is a CEL expression of type bool. It has the variables of rules but those of resources and prompts.
 	When string
@@ -36,16 +36,17 @@ const (
 	maxRemember       = 24 * time.Hour
 )
 
-// Obligation is a confirmation that a call requires.
+// Obligation is a confirmation or an approval that a call requires.
 type Obligation struct {
 	*confirm
 	// Open reports that the condition depends on unknown arguments.
 	Open bool
 }
 
-// confirm is a compiled Confirm.
+// confirm is a compiled Confirm or, with approval, a compiled Approve, whose other settings Confirm has.
 type confirm struct {
 	Confirm
+	approval *approval
 	// Digest identifies the settings, so that other ones are not confirmed by an earlier answer.
 	Digest  [8]byte
 	when    condition
@@ -59,13 +60,13 @@ type piece struct {
 	path []string
 }
 
-// confirms are the compiled confirmations of a policy. The zero value has none.
+// confirms are the compiled confirmations and approvals of a policy. The zero value has none.
 type confirms struct {
 	all  []confirm
 	uses uses
 }
 
-// confirmEnv returns the CEL environment of confirmations, which are of tools.
+// confirmEnv returns the CEL environment of confirmations and approvals, which are of tools.
 func confirmEnv() (*cel.Env, error) {
 	names := maps.Clone(variables)
 	maps.DeleteFunc(names, func(name string, _ *cel.Type) bool {
@@ -74,10 +75,11 @@ func confirmEnv() (*cel.Env, error) {
 	return newEnv(maps.Keys(names))
 }
 
-// compileConfirms compiles the confirmations of settings. first is the index of the first in the counts.
+// compileConfirms compiles the confirmations and approvals of settings. first is the index of the first in the counts.
 func compileConfirms(s *Settings, first int, x *trials) (out confirms, _ error) {
 	out.uses.variables = map[string]bool{}
-	if len(s.Confirm) == 0 {
+	approvals := s.allApproves()
+	if len(s.Confirm) == 0 && !slices.ContainsFunc(approvals, func(a approves) bool { return len(a.list) > 0 }) {
 		return out, nil
 	}
 	env, err := confirmEnv()
@@ -85,35 +87,87 @@ func compileConfirms(s *Settings, first int, x *trials) (out confirms, _ error) 
 		return out, err
 	}
 	errs := []error{s.invalidConfirms()}
-	for i, one := range s.Confirm {
-		c, used := confirm{Confirm: one, at: first + len(out.all)}, &out.uses
-		if one.Mode == Audit {
-			used = &x.uses
+	add := func(c confirm, place string, err error) {
+		for _, err := range flat(err) {
+			errs = append(errs, fmt.Errorf("%s: %w", place, err))
 		}
-		wrong := func(key string, err error) {
-			if err != nil {
-				errs = append(errs, fmt.Errorf("confirm[%d] %s: %s: %w", i, one.Name, key, err))
-			}
+		if c.Mode == Audit {
+			x.confirms = append(x.confirms, c)
+			return
 		}
-		var err error
-		c.when, err = compile(env, one.When, used, check)
-		wrong("when", err)
-		c.message, err = parseMessage(one.Message)
-		wrong("message", err)
-		raw, err := json.Marshal(one)
-		wrong("name", err)
-		sum := sha256.Sum256(raw)
-		copy(c.Digest[:], sum[:])
-		if one.Mode == Audit {
-			x.confirms = append(x.confirms, rule{name: one.Name, when: c.when})
-			continue
-		}
+		c.at = first + len(out.all)
 		out.all = append(out.all, c)
+	}
+	used := func(m Mode) *uses {
+		if m == Audit {
+			return &x.uses
+		}
+		return &out.uses
+	}
+	for i := range s.Confirm {
+		one := &s.Confirm[i]
+		c, err := one.compile(env, used(one.Mode))
+		add(c, fmt.Sprintf("confirm[%d] %s", i, one.Name), err)
+	}
+	for _, a := range approvals {
+		for i := range a.list {
+			c, err := a.compile(env, i, used(a.list[i].Mode))
+			add(c, a.place(i)+" "+a.list[i].Name, err)
+		}
 	}
 	return out, errors.Join(errs...)
 }
 
-// invalidConfirms returns the errors of confirmations, without those of their conditions and messages.
+// flat returns the errors that errors.Join has joined, or the only one.
+func flat(err error) []error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return joined.Unwrap()
+	}
+	if err == nil {
+		return nil
+	}
+	return []error{err}
+}
+
+// compile compiles a confirmation. The error has the key of what is wrong.
+func (c *Confirm) compile(env *cel.Env, used *uses) (out confirm, _ error) {
+	var errs []error
+	wrong := func(key string, err error) {
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", key, err))
+		}
+	}
+	var err error
+	out.Confirm = *c
+	out.when, err = compile(env, c.When, used, check)
+	wrong("when", err)
+	out.message, err = parseMessage(c.Message)
+	wrong("message", err)
+	out.Digest, err = digestOf(KindConfirmation, c)
+	wrong("name", err)
+	return out, errors.Join(errs...)
+}
+
+// digestOf returns the digest of the settings of a kind of obligation.
+func digestOf(kind string, settings any) (out [8]byte, _ error) {
+	raw, err := json.Marshal(settings)
+	if err != nil {
+		return out, err
+	}
+	sum := sha256.Sum256(append([]byte(kind+"\x00"), raw...))
+	copy(out[:], sum[:])
+	return out, nil
+}
+
+// notName returns why a name cannot be that of an obligation of a kind; empty if it can.
+func notName(kind, name string) string {
+	if name == "" || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return fmt.Sprintf("%q: give the %s a name, of characters that can be printed", name, kind)
+	}
+	return ""
+}
+
+// invalidConfirms returns the errors of confirmations and approvals, without those of their conditions and messages.
 func (s *Settings) invalidConfirms() error {
 	var errs []error
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -130,9 +184,9 @@ func (s *Settings) invalidConfirms() error {
 		}
 	}
 	for i, c := range s.Confirm {
-		switch {
-		case c.Name == "" || strings.ContainsFunc(c.Name, func(r rune) bool { return !unicode.IsPrint(r) }):
-			wrong("confirm[%d]: name: %q: give the confirmation a name, of characters that can be printed", i, c.Name)
+		switch why := notName(KindConfirmation, c.Name); {
+		case why != "":
+			wrong("confirm[%d]: name: %s", i, why)
 		case names[c.Name]:
 			wrong("confirm[%d]: name: %q is that of a rule or another confirmation: give each its own", i, c.Name)
 		}
@@ -142,6 +196,16 @@ func (s *Settings) invalidConfirms() error {
 		}
 		if c.Remember < 0 || c.Remember > maxRemember {
 			wrong("confirm[%d] %s: remember: %s: give at most %s, or leave it out to ask for each call", i, c.Name, c.Remember, maxRemember)
+		}
+	}
+	for _, a := range s.allApproves() {
+		errs = append(errs, a.validate())
+		for i := range a.list {
+			if name := a.named(i).Name; names[name] {
+				wrong("%s: name: %q is that of a rule, a confirmation or another approval: give each its own", a.place(i), name)
+			} else {
+				names[name] = true
+			}
 		}
 	}
 	return errors.Join(errs...)
@@ -195,10 +259,10 @@ func (o *Obligation) Text(value func(path []string) string) string {
 	return b.String()
 }
 
-// Obliges reports whether there are confirmations.
+// Obliges reports whether there are confirmations or approvals.
 func (p *Policy) Obliges() bool { return len(p.confirms.all) > 0 }
 
-// Obligations returns the confirmations that a call of a tool requires if it is allowed. If args is nil, the
+// Obligations returns the confirmations and approvals that a call of a tool requires if it is allowed. If args is nil, the
 // arguments are unknown and those that depend on them are open. If a condition cannot be evaluated, failed is
 // the decision that denies the call. The error is the error of args.
 func (p *Policy) Obligations(who *mcp.Principal, t *Target, args Arguments) (out []Obligation, failed *Decision, _ error) {
@@ -216,6 +280,9 @@ func (p *Policy) Obligations(who *mcp.Principal, t *Target, args Arguments) (out
 	v.known = args != nil
 	for i := range p.confirms.all {
 		c := &p.confirms.all[i]
+		if !c.appliesTo(t.Backend) {
+			continue
+		}
 		truth, err := c.when.holds(v)
 		switch {
 		case err != nil:
@@ -227,8 +294,8 @@ func (p *Policy) Obligations(who *mcp.Principal, t *Target, args Arguments) (out
 	return out, nil, nil
 }
 
-// Unconfirmed counts that a call was refused because it was not confirmed, or because the condition of a confirmation could not be
-// evaluated.
+// Unconfirmed counts that a call was refused because it was not confirmed or approved, or because the condition of a confirmation or an
+// approval could not be evaluated.
 func (p *Policy) Unconfirmed(rule string, failed bool) {
 	for i := range p.confirms.all {
 		if c := &p.confirms.all[i]; c.Name == rule {

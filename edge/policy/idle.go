@@ -63,6 +63,9 @@ func (s *Settings) Idle(targets []Target) (notes []string) {
 	for i, c := range s.Confirm {
 		note("confirm", i, c.Name, c.When)
 	}
+	for i, a := range s.Approve {
+		note("approve", i, a.Name, a.When)
+	}
 	return notes
 }
 

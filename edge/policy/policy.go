@@ -26,11 +26,11 @@ type Policy struct {
 	decided cache
 	// restrictions apply to what rules allow.
 	restrictions restrictions
-	// confirms are required of calls of tools that all of the above allow.
+	// confirms are the confirmations and approvals that are required of calls of tools that all of the above allow.
 	confirms confirms
 	trials   trials
 	// denied and failed count refusals and evaluation errors by rule: those of rules, RuleDefault,
-	// RuleScopes, those of restrictions, and confirmations.
+	// RuleScopes, those of restrictions, confirmations and approvals.
 	denied, failed []atomic.Int64
 	id             [8]byte
 }
@@ -108,7 +108,7 @@ const ownNames = 2
 // ruleEnv returns the CEL environment of conditions.
 func ruleEnv() (*cel.Env, error) { return newEnv(maps.Keys(variables)) }
 
-// Claims returns the names of the claims that rules and confirmations inspect, besides the other attributes of a
+// Claims returns the names of the claims that rules, confirmations and approvals inspect, besides the other attributes of a
 // principal. all reports that one inspects claims whose names are not constant.
 func (p *Policy) Claims() (names []string, all bool) {
 	names = slices.Concat(p.uses.claims, p.confirms.uses.claims, p.trials.uses.claims)
@@ -116,7 +116,7 @@ func (p *Policy) Claims() (names []string, all bool) {
 	return slices.Compact(names), p.uses.allClaims || p.confirms.uses.allClaims || p.trials.uses.allClaims
 }
 
-// UsesRoles reports whether rules or confirmations inspect the caller's roles.
+// UsesRoles reports whether rules, confirmations or approvals inspect the caller's roles.
 func (p *Policy) UsesRoles() bool {
 	return p.uses.variables[varRoles] || p.confirms.uses.variables[varRoles] || p.trials.uses.variables[varRoles]
 }
@@ -345,7 +345,7 @@ func withOpen(d Decision, open *Decision, hides bool, lacks []string) Decision {
 func (p *Policy) NeedsScopes() bool { return len(p.needs)+len(p.restrictions.needs) > 0 }
 
 // Denied calls fn with the number of operations that each rule has refused so far, and how many of
-// these had an evaluation error. The rules include RuleDefault, RuleScopes and the confirmations.
+// these had an evaluation error. The rules include RuleDefault, RuleScopes, confirmations and approvals.
 func (p *Policy) Denied(fn func(rule string, denied, failed int64)) {
 	for i := range p.denied {
 		fn(p.name(i), p.denied[i].Load(), p.failed[i].Load())

@@ -10,7 +10,7 @@ import (
 	"cel.dev/cel-go/cel"
 )
 
-// Restriction has rules and scopes that only take away. They apply to what Settings.Rules allow, and
+// Restriction has rules, scopes and approvals that only take away. They apply to what Settings.Rules allow, and
 // to the targets of Backends alone, whatever the conditions inspect.
 type Restriction struct {
 	// Owner qualifies the names of the rules in decisions, as in "crm/no-deletes". It is unique and not
@@ -24,6 +24,8 @@ type Restriction struct {
 	Places []string `json:"-"`
 	// Scopes are required in addition to Settings.Scopes. The first element that applies decides.
 	Scopes []Scopes
+	// Approve are what another person must approve in addition to Settings.Approve.
+	Approve []Approve `json:",omitempty"`
 }
 
 // Qualified returns the name of a rule in decisions.
@@ -37,7 +39,25 @@ func (r *Restriction) Validate() error {
 	}
 	used := &uses{variables: map[string]bool{}}
 	_, _, err = r.compile(env, used, used)
-	return errors.Join(r.validate(), err)
+	return errors.Join(r.validate(), err, r.validateApproves(used))
+}
+
+// validateApproves returns an error with all invalid approvals, each with its path.
+func (r *Restriction) validateApproves(used *uses) error {
+	env, err := confirmEnv()
+	if err != nil {
+		return err
+	}
+	a := r.approves()
+	a.owner = nil // paths are those in the file
+	errs := []error{a.validate()}
+	for i := range a.list {
+		_, err := a.compile(env, i, used)
+		for _, err := range flat(err) {
+			errs = append(errs, fmt.Errorf("%s %s: %w", a.place(i), a.list[i].Name, err))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // validate is Validate without the conditions.

@@ -29,6 +29,8 @@ type Settings struct {
 	Restrictions []Restriction `json:",omitempty"`
 	// Confirm are what the user must confirm of what all of the above allow. All whose conditions are true apply.
 	Confirm []Confirm `json:",omitempty"`
+	// Approve are what another person must approve of it. All whose conditions are true apply.
+	Approve []Approve `json:",omitempty"`
 }
 
 // Scopes are the scopes that some operations require.

@@ -8,7 +8,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// Mode is whether a rule or confirmation is in force.
+// Mode is whether a rule, confirmation or approval is in force.
 type Mode string
 
 // Modes.
@@ -22,7 +22,7 @@ const (
 // wrong reports whether a mode is invalid.
 func (m Mode) wrong() bool { return m != "" && m != Enforce && m != Audit }
 
-// trial is a compiled rule or confirmation in audit mode.
+// trial is a compiled rule in audit mode.
 type trial struct {
 	rule
 	// before is the index of the first rule after it that is in force, of those of Restrictions if it is one of these.
@@ -31,10 +31,10 @@ type trial struct {
 	backends []string
 }
 
-// trials are the rules and confirmations in audit mode. They are no part of decisions, lists and entitlements. The zero value has none.
+// trials are the rules, confirmations and approvals in audit mode. They are no part of decisions, lists and entitlements. The zero value has none.
 type trials struct {
 	rules    []trial
-	confirms []rule
+	confirms []confirm
 	uses     uses
 }
 
@@ -48,7 +48,7 @@ func (x *trials) add(env *cel.Env, r *Rule, before int) error {
 // Tries reports whether Trials may return any.
 func (p *Policy) Tries() bool { return len(p.trials.rules)+len(p.trials.confirms) > 0 }
 
-// Trials returns what each rule and confirmation in audit mode would have done otherwise with an operation about which d is the decision,
+// Trials returns what each rule, confirmation and approval in audit mode would have done otherwise with an operation about which d is the decision,
 // if it alone were in force. With nil args, and with arguments that cannot be read, it omits those that depend on arguments.
 func (p *Policy) Trials(who *mcp.Principal, t *Target, args Arguments, d *Decision) (out []mcp.Trial) {
 	v := &values{who: who, target: t}
@@ -80,8 +80,12 @@ func (p *Policy) Trials(who *mcp.Principal, t *Target, args Arguments, d *Decisi
 		}
 	}
 	for i := range p.trials.confirms {
-		if t.Kind == Tool && d.Effect == Allow {
-			add("confirmation", &p.trials.confirms[i], "confirm")
+		if c := &p.trials.confirms[i]; t.Kind == Tool && d.Effect == Allow && c.appliesTo(t.Backend) {
+			effect := Effect("confirm")
+			if c.Approval() {
+				effect = "approve"
+			}
+			add(c.Kind(), &rule{name: c.Name, when: c.when}, effect)
 		}
 	}
 	return out
