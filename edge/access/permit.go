@@ -29,10 +29,10 @@ func (p *Permit) continued(call *mcp.Call) bool {
 	return call.Begun && (!p.rules.Stateless || call.Task != nil)
 }
 
-// Obliges reports whether Obligations may return confirmations.
+// Obliges reports whether Obligations may return confirmations or approvals.
 func (p *Permit) Obliges() bool { return p.by != nil && p.by.policy != nil && p.by.policy.Obliges() }
 
-// Obligations returns the confirmations that the policy requires of a call for t, if Obliges returns true. The error is a *mcp.Error or
+// Obligations returns the confirmations and approvals that the policy requires of a call for t, if Obliges returns true. The error is a *mcp.Error or
 // the error of args.
 func (p *Permit) Obligations(ctx context.Context, call *mcp.Call, t *policy.Target, args policy.Arguments) ([]policy.Obligation, error) {
 	list, failed, err := p.by.policy.Obligations(&call.Principal, t, args)
@@ -40,9 +40,19 @@ func (p *Permit) Obligations(ctx context.Context, call *mcp.Call, t *policy.Targ
 		return list, err
 	}
 	p.by.report(call, t.Name, failed)
-	denied := mcp.Errorf(mcp.KindForbidden, "forbidden by the confirmation %q of the policy", failed.Rule)
-	denied.Reason = "the condition of the confirmation could not be evaluated, which denies"
-	return nil, p.refused(ctx, call, failed.Rule, true, denied)
+	by, kind := audit.ByConfirmation, p.by.policy.KindOf(failed.Rule)
+	if kind == policy.KindApproval {
+		by = audit.ByApproval
+	}
+	denied := mcp.Errorf(mcp.KindForbidden, "forbidden by the %s %q of the policy", kind, failed.Rule)
+	denied.Reason = "the condition of the " + kind + " could not be evaluated, which denies"
+	return nil, p.refused(ctx, call, by, failed.Rule, true, denied)
+}
+
+// Had are the confirmations and approvals of a call that runs.
+type Had struct {
+	Confirmed []mcp.Confirmed
+	Approved  []mcp.Approved
 }
 
 // Ask asks the policy server, if there is one, to authorize the request. It blocks until the server has answered. It returns nil if the
@@ -98,12 +108,12 @@ func (p *Permit) Charge(ctx context.Context, call *mcp.Call) error {
 // Allow records that a call of the tool call.Tool is allowed: by the policy's rule or, if there is none, by another
 // component. Other requests are not recorded. It returns nil or the error of the audit.
 //
-// confirmed are the confirmations that the call has. pending means that no round before was recorded, because the round before asked the
-// user, or that this one would have asked, but for earlier answers.
+// has are the confirmations and approvals that the call has. pending means that no round before was recorded, because the round before asked
+// the user, or an approver, or that this one would have asked, but for earlier answers.
 //
 // A call of a session, and a task, is recorded once, with its first round that does not ask, and once more if that is retried after the
 // loss of its replica; any other call in each round.
-func (p *Permit) Allow(ctx context.Context, call *mcp.Call, confirmed []mcp.Confirmed, pending bool) error {
+func (p *Permit) Allow(ctx context.Context, call *mcp.Call, has Had, pending bool) error {
 	if _, called := call.Tool(); !called || p.by == nil {
 		return nil
 	}
@@ -111,12 +121,14 @@ func (p *Permit) Allow(ctx context.Context, call *mcp.Call, confirmed []mcp.Conf
 	if again && !pending && (call.Round > 1 || call.Attempt == 1) {
 		return nil
 	}
-	v := audit.Verdict{Effect: audit.Allow, Confirmed: confirmed}
+	v := audit.Verdict{Effect: audit.Allow, Confirmed: has.Confirmed, Approved: has.Approved}
 	switch {
 	case p.rule != "":
 		v.By, v.Rule = audit.ByPolicy, p.rule
-	case len(confirmed) > 0:
+	case len(has.Confirmed) > 0:
 		v.By = audit.ByConfirmation
+	case len(has.Approved) > 0:
+		v.By = audit.ByApproval
 	case p.by.c.o.Quotas != nil && !again:
 		v.By = audit.ByQuota
 	}
@@ -129,12 +141,29 @@ func (p *Permit) Refuse(ctx context.Context, call *mcp.Call, name string, err er
 	if p.by == nil {
 		return err
 	}
-	return p.refused(ctx, call, name, false, err)
+	return p.refused(ctx, call, audit.ByConfirmation, name, false, err)
 }
 
-func (p *Permit) refused(ctx context.Context, call *mcp.Call, name string, failed bool, err error) error {
+// Await records that a call waits for the approval of a name. It returns nil or the error of the audit.
+func (p *Permit) Await(ctx context.Context, call *mcp.Call, name string) error {
+	if p.by == nil {
+		return nil
+	}
+	return p.by.c.decided(ctx, call, p.backend, audit.Verdict{Effect: audit.Wait, By: audit.ByApproval, Rule: name}, nil)
+}
+
+// Unapproved records that a call is refused because it did not get the approval of a name, or cannot wait for it. It returns err, or the
+// error of the audit.
+func (p *Permit) Unapproved(ctx context.Context, call *mcp.Call, name string, err error) error {
+	if p.by == nil {
+		return err
+	}
+	return p.refused(ctx, call, audit.ByApproval, name, false, err)
+}
+
+func (p *Permit) refused(ctx context.Context, call *mcp.Call, by audit.By, name string, failed bool, err error) error {
 	if p.by.policy != nil {
 		p.by.policy.Unconfirmed(name, failed)
 	}
-	return p.by.c.decided(ctx, call, p.backend, audit.Verdict{Effect: audit.Deny, By: audit.ByConfirmation, Rule: name, Failed: failed}, err)
+	return p.by.c.decided(ctx, call, p.backend, audit.Verdict{Effect: audit.Deny, By: by, Rule: name, Failed: failed}, err)
 }

@@ -113,6 +113,9 @@ func (r *Record) attributes() (out []attribute.KeyValue) {
 	if len(r.Verdict.Missing) > 0 {
 		out = append(out, attribute.StringSlice(prefix+"missing_scopes", r.Verdict.Missing))
 	}
+	if len(r.Verdict.Approved) > 0 {
+		out = append(out, attribute.String(prefix+"approved", string(approved(r.Verdict.Approved))))
+	}
 	if len(r.Verdict.Confirmed) > 0 {
 		out = append(out, attribute.String(prefix+"confirmed", string(confirmed(r.Verdict.Confirmed))))
 	}

@@ -36,6 +36,8 @@ const (
 	Hide Effect = "hide"
 	// StepUp denies the request because its credentials lack scopes.
 	StepUp Effect = "step_up"
+	// Wait has the call wait for an approval.
+	Wait Effect = "wait"
 )
 
 // By is the component that decided.
@@ -59,6 +61,9 @@ const (
 	// ByConfirmation marks the refusal of a call that the user did not confirm, or could not be asked about. The rule is the name of the
 	// confirmation.
 	ByConfirmation By = "confirmation"
+	// ByApproval marks a call that waits for the approval of another person, or is refused because it did not get it. The rule is the name
+	// of the approval.
+	ByApproval By = "approval"
 	// BySet marks the refusal of a caller who may not use a set, at its endpoint. The rule is the name of
 	// the set.
 	BySet By = "set"
@@ -68,7 +73,7 @@ const (
 	// ByQuota marks a decision by the quotas.
 	ByQuota By = "quota"
 	// ByOperator marks an action on the admin address: the end of a session, the cancellation of a
-	// task, a log level, a rollback of the settings, a drain, or what is disabled or enabled. With the
+	// task, an approval, a log level, a rollback of the settings, a drain, or what is disabled or enabled. With the
 	// rule disabled it marks the refusal of a request for what an operator has disabled.
 	ByOperator By = "operator"
 )
@@ -101,6 +106,8 @@ type Verdict struct {
 	Missing []string
 	// Confirmed are the confirmations that an allowed call of a tool has.
 	Confirmed []mcp.Confirmed
+	// Approved are the approvals that it has.
+	Approved []mcp.Approved
 }
 
 // Record is one line of the audit. It is immutable after it was passed to a Log, and owns all that
@@ -181,6 +188,9 @@ func (r *Record) size() int {
 	for _, c := range r.Verdict.Confirmed {
 		n += len(c.Name) + len(c.How) + 32
 	}
+	for _, a := range r.Verdict.Approved {
+		n += len(a.Name) + len(a.By.Issuer) + len(a.By.Subject) + len(a.By.Client) + 64
+	}
 	for _, w := range r.Would {
 		n += len(w.Effect) + len(w.By) + len(w.Rule) + 48
 	}
@@ -242,6 +252,9 @@ func (r *Record) appendLine(dst []byte, replica string) []byte {
 	if len(r.Verdict.Confirmed) > 0 {
 		dst = append(append(dst, `,"confirmed":`...), confirmed(r.Verdict.Confirmed)...)
 	}
+	if len(r.Verdict.Approved) > 0 {
+		dst = append(append(dst, `,"approved":`...), approved(r.Verdict.Approved)...)
+	}
 	dst = appendWould(dst, r.Would)
 	dst = appendHooks(dst, r.Hooks)
 	text("outcome", r.Outcome)
@@ -292,6 +305,24 @@ func confirmed(all []mcp.Confirmed) []byte {
 		}
 		dst = jsonrpc.AppendString(append(dst, `{"name":`...), c.Name)
 		dst = append(jsonrpc.AppendString(append(dst, `,"how":`...), c.How), '}')
+	}
+	return append(dst, ']')
+}
+
+// approved returns approvals as JSON.
+func approved(all []mcp.Approved) []byte {
+	dst := []byte{'['}
+	for i, a := range all {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = jsonrpc.AppendString(append(dst, `{"name":`...), a.Name)
+		dst = jsonrpc.AppendString(append(dst, `,"by":{"issuer":`...), a.By.Issuer)
+		dst = jsonrpc.AppendString(append(dst, `,"subject":`...), a.By.Subject)
+		if a.By.Client != "" {
+			dst = jsonrpc.AppendString(append(dst, `,"client_id":`...), a.By.Client)
+		}
+		dst = append(dst, "}}"...)
 	}
 	return append(dst, ']')
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/policy"
+	"github.com/mcpedge/mcpedge/edge/redact"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 	"github.com/mcpedge/mcpedge/edge/translate"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
@@ -108,7 +109,7 @@ func (r *round) recall(ctx context.Context) (missing []policy.Obligation, _ erro
 // answer.
 func (r *round) ask(ctx context.Context, obligations []policy.Obligation, args json.RawMessage) (*mcp.InputRequired, error) {
 	names := namesOf(obligations)
-	text := r.question(obligations, args)
+	text := r.question(redact.Questions, obligations, args)
 	in := &pb.InputRequired{Requests: []*pb.InputRequest{{Key: confirmKey, Request: &pb.InputRequest_ElicitForm{
 		ElicitForm: &pb.ElicitForm{Message: text, RequestedSchemaJson: confirmForm},
 	}}}}
@@ -124,17 +125,14 @@ func (r *round) ask(ctx context.Context, obligations []policy.Obligation, args j
 	if err != nil {
 		return nil, err
 	}
-	asked := consent{Call: r.digest(args), Has: r.has, Asked: true, Rounds: r.before.Rounds + 1}
+	asked := consent{Call: r.digest(args), Has: r.has, Asked: true, Approved: r.approved, Rounds: r.before.Rounds + 1}
 	r.issue(&asked)
 	if !asked.keep(r.call.Responses) {
 		return nil, r.allowed.Refuse(ctx, r.call, names[0], mcp.Errorf(mcp.KindForbidden, "the user must confirm this call (%s) and cannot be asked: "+
 			"answers that the tool does not have yet are larger than %d bytes; call again without requestState", confirmations(names), mcp.MaxState))
 	}
-	if r.before.asked() && r.answer != nil {
-		if err := r.end(ctx, endedAsked); err != nil {
-			return nil, err
-		}
-		r.observeConfirmations(telemetry.ConfirmationAccepted, r.before.asksFor())
+	if err := r.endAnswered(ctx); err != nil {
+		return nil, err
 	}
 	r.observeConfirmations(telemetry.ConfirmationAsked, names)
 	out.State = asked.seal(r.misfits.seal(r.call.State))
@@ -142,6 +140,20 @@ func (r *round) ask(ctx context.Context, obligations []policy.Obligation, args j
 		binder.Bind(r.named.Tool.Owner.Name())
 	}
 	return out, nil
+}
+
+// endAnswered spends the question of the round before, if it was answered and is followed by another one.
+func (r *round) endAnswered(ctx context.Context) error {
+	if r.answer == nil {
+		return nil
+	}
+	if err := r.end(ctx, endedAsked); err != nil {
+		return err
+	}
+	if r.before.asked() {
+		r.observeConfirmations(telemetry.ConfirmationAccepted, r.before.asksFor())
+	}
+	return nil
 }
 
 func namesOf(obligations []policy.Obligation) []string {

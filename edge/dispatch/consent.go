@@ -13,7 +13,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/policy"
 )
 
-// consent is what earlier rounds have of the confirmation of a call. The state of a round stores it before all
+// consent is what earlier rounds have of the confirmations and approvals of a call. The state of a round stores it before all
 // else. The zero value is that of a call about which nobody was asked.
 type consent struct {
 	// Call is the digest of the call that is confirmed, or about which the user was asked.
@@ -33,11 +33,14 @@ type consent struct {
 	Until int64 `json:"u,omitempty"`
 	// Answers are the client's answers to the backend's questions, which were not yet passed on when the user was asked.
 	Answers []keptAnswer `json:"a,omitempty"`
+	// Awaits are the approvals that the round before waited for; nil means that it did not. Approved are those that the call has.
+	Awaits   []agreed   `json:"w,omitempty"`
+	Approved []approved `json:"p,omitempty"`
 	// Rounds is the number of rounds in which the edge asked. The backend does not count them.
 	Rounds int `json:"e,omitempty"`
 }
 
-// agreed is a confirmation in a consent.
+// agreed is a confirmation in a consent, or an approval that it waits for.
 type agreed struct {
 	Name   string `json:"n"`
 	Digest []byte `json:"d"`
@@ -88,7 +91,7 @@ func openConsent(state []byte) (c consent, rest []byte) {
 }
 
 // confirmed reports whether the call was confirmed before this round.
-func (c *consent) confirmed() bool { return c.Call != nil && !c.Asked }
+func (c *consent) confirmed() bool { return c.Call != nil && !c.Asked && c.Awaits == nil }
 
 // asked reports whether the round before asked for the confirmation.
 func (c *consent) asked() bool { return c.Call != nil && c.Asked }
@@ -151,15 +154,24 @@ func (r *round) toolDigest() []byte {
 	return digestOf([]byte(r.call.Set), []byte(t.Owner.Name()), []byte(t.Proto.GetName()))
 }
 
-// oblige determines the confirmations that the round requires: those of the policy, and that of the service behind an adapter.
-func (r *round) oblige(ctx context.Context) (err error) {
+// oblige determines the approvals and confirmations that the round requires: those of the policy, and the confirmation of the service behind
+// an adapter.
+func (r *round) oblige(ctx context.Context) error {
 	t := r.named.Tool
-	if r.obligations = nil; t == nil || r.call.Method != mcp.MethodToolsCall {
+	if r.obligations, r.approvals = nil, nil; t == nil || r.call.Method != mcp.MethodToolsCall {
 		return nil
 	}
 	if r.allowed.Obliges() {
-		if r.obligations, err = r.allowed.Obligations(ctx, r.call, r.named.Policy, r.toolArguments); err != nil {
+		all, err := r.allowed.Obligations(ctx, r.call, r.named.Policy, r.toolArguments)
+		if err != nil {
 			return err
+		}
+		for _, o := range all {
+			if o.Approval() {
+				r.approvals = append(r.approvals, o)
+			} else {
+				r.obligations = append(r.obligations, o)
+			}
 		}
 	}
 	var message string
@@ -167,8 +179,11 @@ func (r *round) oblige(ctx context.Context) (err error) {
 		message = clipped(printable(message), maxDeclared)
 		r.obligations = append(r.obligations, policy.Declared(t.Owner.Name()+"/"+t.Proto.GetName(), message))
 	}
-	if len(r.obligations) > 0 {
-		r.target.Repeatable = false // the confirmation holds once
+	if len(r.obligations)+len(r.approvals) > 0 {
+		r.target.Repeatable = false // the confirmation, or the approval, holds once
+	}
+	if len(r.approvals) > 0 { // The call waits in a task, whatever its tool says.
+		r.target.Tasks.Optional, r.target.Tasks.AtOnce = !r.target.Tasks.Required, true
 	}
 	return nil
 }
@@ -214,10 +229,10 @@ func (r *round) consider(args json.RawMessage) {
 func (r *round) after(isSent bool) *consent {
 	next := &consent{Rounds: r.before.Rounds}
 	args, err := r.arguments()
-	if !r.confirmed || err != nil {
+	if !r.confirmed && len(r.approved) == 0 || err != nil {
 		return next
 	}
-	if next.Call, next.Has = r.digest(args), r.has; isSent {
+	if next.Call, next.Has, next.Approved = r.digest(args), r.has, r.approved; isSent {
 		r.issue(next)
 	}
 	return next

@@ -138,7 +138,7 @@ func (r *round) usedBefore(ctx context.Context) error {
 			return endedBefore(how)
 		}
 	}
-	return spentBefore(r.call.Method)
+	return spentBefore(r.call.Method, r.before.Awaits != nil)
 }
 
 // remember stores the answer for the confirmations that allow it and were asked. It is lost if the store fails or is full: the user is then

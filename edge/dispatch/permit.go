@@ -25,7 +25,7 @@ func (r *round) admit(ctx context.Context) error {
 	if err := r.allowed.Charge(ctx, r.call); err != nil {
 		return err
 	}
-	return r.allowed.Allow(ctx, r.call, nil, false)
+	return r.allowed.Allow(ctx, r.call, access.Had{}, false)
 }
 
 // askPolicyServer asks the policy server about what rules and scopes allow.
@@ -66,9 +66,12 @@ func (r *round) recordAllowed(ctx context.Context) error {
 	return r.allow(ctx)
 }
 
-// allow records that the call is allowed, and what the user has confirmed.
+// allow records that the call is allowed, what the user has confirmed, and who has approved it.
 func (r *round) allow(ctx context.Context) error {
-	var confirmed []mcp.Confirmed
+	var had access.Had
+	for _, a := range r.approved {
+		had.Approved = append(had.Approved, mcp.Approved{Name: a.Name, By: a.By})
+	}
 	for i := range r.has {
 		c := mcp.Confirmed{Name: r.has[i].Name, How: mcp.ConfirmedByAnswer}
 		if r.has[i].Remembered {
@@ -77,12 +80,12 @@ func (r *round) allow(ctx context.Context) error {
 				r.d.opts.Telemetry.Confirmation(c.Name, telemetry.ConfirmationRemembered)
 			}
 		}
-		confirmed = append(confirmed, c)
+		had.Confirmed = append(had.Confirmed, c)
 	}
 	if r.consent == answered {
 		r.observeConfirmations(telemetry.ConfirmationAccepted, r.before.asksFor())
 	}
-	return r.allowed.Allow(ctx, r.call, confirmed, r.consent != notRequired)
+	return r.allowed.Allow(ctx, r.call, had, r.consent != notRequired || r.before.Awaits != nil)
 }
 
 // decider returns what decides about the round. nil allows it.

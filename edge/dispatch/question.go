@@ -16,10 +16,10 @@ import (
 // maxQuoted bounds the value of an argument in the message of a confirmation, in bytes.
 const maxQuoted = 200
 
-// question returns the text of the question for confirmations. What the caller or the model wrote is in it as
-// JSON alone, without characters that cannot be printed.
-func (r *round) question(obligations []policy.Obligation, args json.RawMessage) string {
-	masks := r.masks(redact.Questions)
+// question returns the text of the question for confirmations or approvals, without the secrets of a place. What the caller or the model
+// wrote is in it as JSON alone, without characters that cannot be printed.
+func (r *round) question(place redact.Place, obligations []policy.Obligation, args json.RawMessage) string {
+	masks := r.masks(place)
 	shown := masks.Arguments(withoutAdded(args, r.call.Params.Added)) // The client does not know what the edge adds.
 	args = masks.Arguments(args)
 	var b strings.Builder

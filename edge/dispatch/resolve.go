@@ -156,8 +156,13 @@ func (r *round) given() policy.Arguments {
 // take makes a resolved round that of a call with the same params.
 func (r *round) take(call *mcp.Call) {
 	r.call, r.misfits, r.before = withOwnState(call)
-	if r.before.asked() { // The only question was that of the edge.
+	switch { // The only question was that of the edge.
+	case r.before.Awaits != nil:
+		r.answer = r.answerTo(mcp.ApprovalKey)
+	case r.before.asked():
 		r.answer = r.answerTo(confirmKey)
-		r.call.Responses = r.before.kept()
+	default:
+		return
 	}
+	r.call.Responses = r.before.kept()
 }

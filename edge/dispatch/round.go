@@ -41,9 +41,10 @@ type round struct {
 	// misfits are those of the previous rounds.
 	misfits misfits
 
-	// obligations are the confirmations that the policy requires of the round, and before what the
+	// obligations are the confirmations that the policy requires of the round, approvals the approvals, and before what the
 	// previous rounds have of them. answer is that to the question of the round before, nil if there is none.
 	obligations []policy.Obligation
+	approvals   []policy.Obligation
 	before      *consent
 	answer      *mcp.InputResponse
 	// consent is what the round has of its obligations. confirmed is true once it has all that it requires.
@@ -54,6 +55,8 @@ type round struct {
 	declared func(context.Context) context.Context
 	// has are the confirmations that the round has once confirmed is true.
 	has []agreed
+	// approved are the approvals that the round has.
+	approved []approved
 	// answerUsed is true once the round has used the answer to the question of the round before.
 	answerUsed bool
 

@@ -23,6 +23,9 @@ func (r *round) callTool(ctx context.Context) (mcp.Reply, error) {
 	if err := r.endUnconfirmed(ctx); err != nil {
 		return mcp.Reply{}, err
 	}
+	if err := r.endUnapproved(ctx); err != nil {
+		return mcp.Reply{}, err
+	}
 	if r.misused != nil || r.named.Own {
 		return r.callOwn(ctx)
 	}
@@ -57,6 +60,9 @@ func (r *round) callBackendTool(ctx context.Context) (mcp.Reply, error) {
 	r.consider(args)
 	if err := r.charge(ctx); err != nil {
 		return mcp.Reply{}, err
+	}
+	if waits, err := r.approve(ctx, args); waits != nil || err != nil {
+		return mcp.Reply{Input: waits}, err
 	}
 	if asked, err := r.confirm(ctx, args); asked != nil || err != nil {
 		return mcp.Reply{Input: asked}, err

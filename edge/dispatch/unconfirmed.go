@@ -30,8 +30,15 @@ func (r *round) withoutState(err error) error {
 	return &e
 }
 
-// spentBefore is the error of a call whose confirmation was used.
-func spentBefore(m mcp.Method) *mcp.Error {
+// spentBefore is the error of a call whose confirmation was used, or its approval.
+func spentBefore(m mcp.Method, isApproval bool) *mcp.Error {
+	if isApproval {
+		return &mcp.Error{
+			Kind: mcp.KindUnknownOutcome, Data: json.RawMessage(`{"reason":"approval_used"}`),
+			Message: fmt.Sprintf("the approval of this call was used before, and holds once; whether that %s took effect is not known here: "+
+				"check before you call again", m),
+		}
+	}
 	return &mcp.Error{
 		Kind: mcp.KindUnknownOutcome, Data: json.RawMessage(`{"reason":"confirmation_used"}`),
 		Message: fmt.Sprintf("the user's confirmation of this call was used before, and holds once; "+

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -84,6 +85,26 @@ func (c *confirm) appliesTo(backend string) bool {
 // Approves reports whether calls may require an approval.
 func (p *Policy) Approves() bool {
 	return slices.ContainsFunc(p.confirms.all, func(c confirm) bool { return c.Approval() })
+}
+
+// Approval returns the approval with a digest; false if the policy has none.
+func (p *Policy) Approval(digest []byte) (Obligation, bool) {
+	for i := range p.confirms.all {
+		if c := &p.confirms.all[i]; c.Approval() && bytes.Equal(c.Digest[:], digest) {
+			return Obligation{confirm: c}, true
+		}
+	}
+	return Obligation{}, false
+}
+
+// KindOf returns the kind of the confirmation or approval of a name.
+func (p *Policy) KindOf(name string) string {
+	for i := range p.confirms.all {
+		if c := &p.confirms.all[i]; c.Name == name {
+			return c.Kind()
+		}
+	}
+	return KindConfirmation
 }
 
 // approves are the approvals of one file: of the settings, or of a Restriction.

@@ -18,23 +18,39 @@ const (
 	ConfirmationUsed = "used"
 )
 
+// Outcomes of approvals by another person, in the same metric.
+const (
+	// ApprovalRequested means that a call waits for the approval.
+	ApprovalRequested = "requested"
+	// ApprovalGranted, ApprovalRefused, ApprovalExpired and ApprovalRevoked end the wait.
+	ApprovalGranted = "granted"
+	ApprovalRefused = "refused"
+	ApprovalExpired = "expired"
+	ApprovalRevoked = "revoked"
+	// ApprovalDenied means that the call was refused at once, because it cannot wait.
+	ApprovalDenied = "denied"
+)
+
 // maxConfirmations bounds the names and outcomes that are counted, each pair with a series of its own.
 const maxConfirmations = 1024
 
 type confirmation struct{ name, outcome string }
 
-// confirmations counts confirmations. The zero value has counted none.
+// confirmations counts confirmations, or approvals. The zero value has counted none.
 type confirmations struct {
 	mu sync.Mutex
 	of map[confirmation]int64
 }
 
-// Confirmation counts an outcome of the confirmation of a name. A nil Telemetry counts nothing.
+// Confirmation counts an outcome of the confirmation, or of the approval, of a name. A nil Telemetry counts nothing.
 func (t *Telemetry) Confirmation(name, outcome string) {
-	if t == nil {
-		return
+	if t != nil {
+		t.confirmations.count(name, outcome)
 	}
-	c, this := &t.confirmations, confirmation{name, outcome}
+}
+
+func (c *confirmations) count(name, outcome string) {
+	this := confirmation{name, outcome}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.of == nil {

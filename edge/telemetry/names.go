@@ -59,7 +59,7 @@ const (
 	AttrTrialBy = attribute.Key("mcpedge.policy.by")
 	// AttrTrialEffect is what a setting in audit mode would have done: deny, hide or confirm, for example.
 	AttrTrialEffect = attribute.Key("mcpedge.policy.effect")
-	// AttrConfirmation is the outcome of a confirmation: asked or declined, for example.
+	// AttrConfirmation is the outcome of a confirmation or an approval: asked, declined or granted, for example.
 	AttrConfirmation = attribute.Key("mcpedge.confirmation.outcome")
 	// AttrOwner is the name of an entry of the setting include.
 	AttrOwner = attribute.Key("mcpedge.settings.owner")

@@ -1,0 +1,215 @@
+package dispatch
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/policy"
+	"github.com/mcpedge/mcpedge/edge/redact"
+	"github.com/mcpedge/mcpedge/edge/revision"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
+)
+
+// approved is an approval in a consent.
+type approved struct {
+	Name   string       `json:"n"`
+	Digest []byte       `json:"d"`
+	By     mcp.Approver `json:"b"`
+}
+
+// maxEscaped is the most bytes of an escaped byte of a quoted text.
+const maxEscaped = 6
+
+// verdict returns the answer to the question for an approval of the round before; nil if there is none. The round is one of a task, whose
+// record has the answer: no client can give one.
+func (r *round) verdict() *mcp.ApprovalVerdict {
+	if r.before.Awaits == nil || r.answer == nil {
+		return nil
+	}
+	v := new(mcp.ApprovalVerdict)
+	if json.Unmarshal(r.answer.Result, v) != nil {
+		return &mcp.ApprovalVerdict{End: mcp.ApprovalRevoked}
+	}
+	return v
+}
+
+// endUnapproved ends a call that did not get its approval. It decides by the answer alone: what applies now may be less than what was
+// asked.
+func (r *round) endUnapproved(ctx context.Context) error {
+	v := r.verdict()
+	if v == nil || v.End == mcp.ApprovalGranted {
+		return nil
+	}
+	names := r.before.awaited()
+	why := map[mcp.ApprovalEnd]string{
+		mcp.ApprovalRefused: "another person refused it", mcp.ApprovalExpired: "nobody decided on it in time; call again to ask again",
+	}[v.End]
+	if why == "" {
+		why = "the policy no longer allows it to the caller; call again with credentials that have the rights"
+	}
+	if v.Reason != "" {
+		var reason excerpt
+		reason.quoted(v.Reason, maxEscaped*len(v.Reason)+2)
+		why += ": " + string(reason.text)
+	}
+	r.observeApprovals(string(v.End), names)
+	return r.allowed.Unapproved(ctx, r.call, names[0], mcp.Errorf(mcp.KindForbidden, "the call was not run: it needs the %s, and %s", approvals(names), why))
+}
+
+// approve has the call wait for the approvals that the round requires and does not have. It returns nil, nil if the call may go on.
+func (r *round) approve(ctx context.Context, args json.RawMessage) (*mcp.InputRequired, error) {
+	if r.approved = nil; len(r.approvals) == 0 && r.before.Approved == nil && r.before.Awaits == nil {
+		return nil, nil
+	}
+	if bytes.Equal(r.before.Call, r.digest(args)) {
+		r.approved = slices.Clone(r.before.Approved)
+		r.takeGrants()
+	}
+	if v := r.verdict(); v != nil {
+		r.observeApprovals(telemetry.ApprovalGranted, r.before.awaited())
+	}
+	missing := slices.DeleteFunc(slices.Clone(r.approvals), func(o policy.Obligation) bool {
+		return slices.ContainsFunc(r.approved, func(a approved) bool { return bytes.Equal(a.Digest, o.Digest[:]) })
+	})
+	if len(missing) == 0 {
+		return nil, r.stillValid(ctx)
+	}
+	return r.awaitApproval(ctx, missing, args)
+}
+
+// takeGrants adds the approvals that the answer to the question of the round before gives, of those that it was about.
+func (r *round) takeGrants() {
+	v := r.verdict()
+	if v == nil {
+		return
+	}
+	for _, a := range r.before.Awaits {
+		if slices.ContainsFunc(v.Granted, func(d []byte) bool { return bytes.Equal(d, a.Digest) }) {
+			r.approved = append(r.approved, approved{Name: a.Name, Digest: a.Digest, By: v.By})
+		}
+	}
+}
+
+// stillValid refuses a call whose requester's credentials have expired while it waited.
+func (r *round) stillValid(ctx context.Context) error {
+	until := r.call.Principal.Until
+	if r.before.Awaits == nil || until.IsZero() || time.Now().Before(until) {
+		return nil
+	}
+	names := r.before.awaited()
+	return r.allowed.Unapproved(ctx, r.call, names[0], mcp.Errorf(mcp.KindForbidden,
+		"the call was not run: the credentials with which it was made expired at %s, before it had the %s; call again, and poll the task with "+
+			"new credentials while it waits", until.UTC().Format(time.RFC3339), approvals(names)))
+}
+
+// awaitApproval returns the question for approvals, or refuses a call that cannot wait for them.
+func (r *round) awaitApproval(ctx context.Context, missing []policy.Obligation, args json.RawMessage) (*mcp.InputRequired, error) {
+	names := namesOf(missing)
+	if refused := r.cannotWait(names); refused != nil {
+		r.observeApprovals(telemetry.ApprovalDenied, names)
+		return nil, r.allowed.Unapproved(ctx, r.call, names[0], refused)
+	}
+	next := consent{Call: r.digest(args), Approved: r.approved, Rounds: r.before.Rounds + 1}
+	for i := range missing {
+		next.Awaits = append(next.Awaits, agreed{Name: missing[i].Name, Digest: missing[i].Digest[:]})
+	}
+	r.issue(&next)
+	if !next.keep(r.call.Responses) {
+		return nil, r.allowed.Unapproved(ctx, r.call, names[0], mcp.Errorf(mcp.KindForbidden, "the call needs the %s and cannot wait for it: "+
+			"answers that the tool does not have yet are larger than %d bytes", approvals(names), mcp.MaxState))
+	}
+	params, err := json.Marshal(r.approval(missing, args))
+	if err != nil {
+		return nil, err
+	}
+	if err := r.endAnswered(ctx); err != nil {
+		return nil, err
+	}
+	if err := r.allowed.Await(ctx, r.call, names[0]); err != nil {
+		return nil, err
+	}
+	r.observeApprovals(telemetry.ApprovalRequested, names)
+	if binder, ok := r.sink.(mcp.Binder); ok {
+		binder.Bind(r.named.Tool.Owner.Name())
+	}
+	return &mcp.InputRequired{
+		Requests: []mcp.InputRequest{{Key: mcp.ApprovalKey, Method: mcp.MethodApprove, Params: params}},
+		State:    next.seal(r.misfits.seal(r.call.State)),
+	}, nil
+}
+
+// cannotWait returns why a call cannot wait for approvals; nil if it can.
+func (r *round) cannotWait(names []string) *mcp.Error {
+	refuse := func(format string, args ...any) *mcp.Error {
+		return mcp.Errorf(mcp.KindForbidden, "the call needs the %s, and "+format, append([]any{approvals(names)}, args...)...)
+	}
+	owner := r.named.Tool.Owner
+	switch {
+	case r.call.Principal.Anonymous():
+		return refuse("an anonymous caller cannot be told apart from who approves: call with an access token")
+	case owner.AsksToProve():
+		return refuse("calls of the backend %q cannot wait for one: they need a token of the caller, which is not stored", owner.Name())
+	case r.call.Task != nil && r.call.Task.ID != "":
+		return nil
+	case r.rules.Stateless:
+		e := refuse("waits for it as a task: send %q:{} in the extensions of %s with the request", mcp.ExtensionTasks, mcp.MetaCapabilities)
+		if !r.call.Client.Capabilities.Extension(mcp.ExtensionTasks) {
+			e.Kind, e.Data = mcp.KindMissingCapability, []byte(`{"requiredCapabilities":{"extensions":{"`+mcp.ExtensionTasks+`":{}}}}`)
+		}
+		return e
+	case r.rules.Tasks:
+		return refuse(`waits for it as a task: send "task":{} in the params`)
+	}
+	return refuse("waits for it as a task: protocol version %s and later have tasks", revision.Since(func(r *revision.Rules) bool { return r.Tasks }))
+}
+
+// approval returns the question for approvals.
+func (r *round) approval(missing []policy.Obligation, args json.RawMessage) *mcp.Approval {
+	t := r.named.Tool
+	a := &mcp.Approval{
+		Names: namesOf(missing), Requester: r.call.Principal, Tool: t.Target.Name, Shown: r.call.Params.Sent.Target, Backend: t.Owner.Name(), Set: r.call.Set,
+		ReadOnly: t.Target.Hints.ReadOnly, Destructive: t.Target.Hints.Destructive, Idempotent: t.Target.Hints.Idempotent, OpenWorld: t.Target.Hints.OpenWorld,
+		Arguments: args, Message: r.question(redact.Audit, missing, args),
+	}
+	wait := missing[0].Expires()
+	for i := range missing {
+		a.Digests = append(a.Digests, missing[i].Digest[:])
+		wait = min(wait, missing[i].Expires())
+	}
+	a.Expires = time.Now().Add(wait)
+	if until := r.call.Task.Until; until.Before(a.Expires) {
+		a.Expires = until
+	}
+	return a
+}
+
+// awaited returns the names of the approvals that the question of a round was about.
+func (c *consent) awaited() (names []string) {
+	for i := range c.Awaits {
+		names = append(names, c.Awaits[i].Name)
+	}
+	return names
+}
+
+// approvals names approvals in an error.
+func approvals(names []string) string {
+	quoted := make([]string, len(names))
+	for i := range names {
+		quoted[i] = strconv.Quote(names[i])
+	}
+	return fmt.Sprintf("approval %s of another person", strings.Join(quoted, ", "))
+}
+
+// observeApprovals counts an outcome of each of approvals.
+func (r *round) observeApprovals(outcome string, names []string) {
+	for _, name := range names {
+		r.d.opts.Telemetry.Confirmation(name, outcome)
+	}
+}
