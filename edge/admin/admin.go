@@ -59,6 +59,8 @@ type Options struct {
 	// Auth authenticates the callers of paths that are not open; nil allows every caller, as the
 	// administrator.
 	Auth web.Authenticator
+	// Approvers authenticates the callers of the ApprovalService, in place of Auth; nil allows every caller.
+	Approvers web.Authenticator
 	// LockProbes, LockMetrics and LockDev require authentication by Auth for liveness and
 	// readiness, for Metrics, and for Dev, too.
 	LockProbes, LockMetrics, LockDev bool
@@ -131,7 +133,11 @@ func (g guard) mount(mux *http.ServeMux, ready Readiness, pool *backend.Pool, o 
 		mux.Handle(path, g.admit("GET, POST, DELETE, OPTIONS", g.noMCP(http.StatusNotFound, "")))
 	}
 	if o.API != nil {
-		mux.Handle("/v1/", g.admit("GET, POST, DELETE, OPTIONS", newGateway(ready, pool, o.API, operations{o.Audit})))
+		api := newGateway(ready, pool, o.API, operations{o.Audit})
+		mux.Handle("/v1/", g.admit("GET, POST, DELETE, OPTIONS", api))
+		decisions := guard{web.NewGuard(o.Approvers, o.Web)}.admit("GET, POST, OPTIONS", api)
+		mux.Handle(approvalsPath, decisions)
+		mux.Handle(approvalsPath+"/", decisions)
 		mux.Handle("/openapi.json", g.admit(reading, http.HandlerFunc(describe)))
 	}
 	if o.Dev != nil { // it has a guard of its own

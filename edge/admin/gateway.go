@@ -31,6 +31,8 @@ type API struct {
 	Sessions Directory
 	// Tasks looks up tasks.
 	Tasks Tasks
+	// Approvals are the calls that wait for an approval.
+	Approvals Approvals
 	// Disabler disables and enables what Find finds.
 	Disabler Disabler
 	Find     Finder
@@ -57,6 +59,7 @@ func newGateway(ready Readiness, pool *backend.Pool, api *API, acts operations) 
 		pb.RegisterCatalogServiceHandlerServer(ctx, mux, &catalog{client: newClient(api.Server, api.Replica.Status().Version, api.Disabler.Loaded, api.Memory), shown: api.ShownTool}),
 		pb.RegisterSessionServiceHandlerServer(ctx, mux, &sessions{server: api.Server, directory: api.Sessions, acts: acts}),
 		pb.RegisterTaskServiceHandlerServer(ctx, mux, &taskService{tasks: api.Tasks, acts: acts}),
+		pb.RegisterApprovalServiceHandlerServer(ctx, mux, &approvalService{approvals: api.Approvals, acts: acts}),
 		pb.RegisterDisabledServiceHandlerServer(ctx, mux, &disabledService{disabler: api.Disabler, find: api.Find, acts: acts}),
 		pb.RegisterReplicaServiceHandlerServer(ctx, mux, &replica{ready: ready, pool: pool, self: api.Replica, acts: acts}),
 	)

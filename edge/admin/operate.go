@@ -36,6 +36,8 @@ type Act struct {
 const (
 	ActEndSession = "admin/sessions/end"
 	ActCancelTask = "admin/tasks/cancel"
+	ActGrant      = "admin/approvals/grant"
+	ActRefuse     = "admin/approvals/refuse"
 	ActRollBack   = "admin/settings/rollback"
 	ActDrain      = "admin/drain"
 	ActLogLevel   = "admin/loglevel"

@@ -34,11 +34,12 @@ func (a *App) administration(router *era.Router) http.Handler {
 			Hosts: a.cfg.AllowedAdminHosts(), HostsKey: "admin-hosts", Refused: a.foreign.on("admin"), Telemetry: a.telemetry, Holder: a.memory.Named("admin"),
 			Tokens: a.cfg.Exchanges(),
 		},
-		API:      &admin.API{Server: router, ShownTool: a.dispatch.Catalog().ShownTool, Memory: a.memory.Named("admin"), Sessions: a.store, Tasks: a.tasks, Disabler: a.disabled, Find: findOrSuggest(a.dispatch.Catalog().Find), Replica: a},
+		API:      &admin.API{Server: router, ShownTool: a.dispatch.Catalog().ShownTool, Memory: a.memory.Named("admin"), Sessions: a.store, Tasks: a.tasks, Approvals: a.tasks, Disabler: a.disabled, Find: findOrSuggest(a.dispatch.Catalog().Find), Replica: a},
 		Profiles: a.cfg.Pprof, Metrics: a.metrics(), Level: a.level, Dev: page, Audit: records,
 		JWKS:               a.jwks(),
 		ClientCertificates: a.cfg.AdminTLS.ClientCA != "" && (a.cfg.AdminAuth == nil || !a.cfg.AdminAuth.ClientCert),
 		Auth:               a.adminAuthenticator(),
+		Approvers:          a.adminAuthenticator(),
 		LockProbes:         !a.cfg.Opens(config.OpenProbes), LockMetrics: !a.cfg.Opens(config.OpenMetrics), LockDev: !a.cfg.Opens(config.OpenDev),
 	})
 }

@@ -87,7 +87,7 @@ func ExplainPolicy(ctx context.Context, cfg config.Config, q Question, out io.Wr
 		return q.notFound(missing)
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	runs, confirmable := false, false
+	runs, approvable, confirmable := false, false, false
 	for i := range targets {
 		t := &targets[i].Target
 		args, pinned := targets[i].sent(&who, q.Arguments)
@@ -95,21 +95,22 @@ func ExplainPolicy(ctx context.Context, cfg config.Config, q Question, out io.Wr
 		if err != nil {
 			return err
 		}
-		confirms, err := confirmed(p, &who, t, args, &d)
+		approves, confirms, err := obliged(p, &who, t, args, &d)
 		if err != nil {
 			return err
 		}
 		if d.Effect == policy.Allow || d.Open {
 			confirms += confirmedByService(pool, t)
-			runs, confirmable = true, confirmable || confirms != ""
+			runs, approvable, confirmable = true, approvable || approves != "", confirmable || confirms != ""
 		}
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", kindNames[t.Kind], targets[i].name(), q.effectOf(t, &d)+spelled(&d)+asked(&cfg, &d)+confirms+tried(p, &who, t, args, &d)+targets[i].triedPins(&who, q.Arguments, &d)+pinned,
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", kindNames[t.Kind], targets[i].name(),
+			q.effectOf(t, &d)+spelled(&d)+asked(&cfg, &d)+approves+confirms+tried(p, &who, t, args, &d)+targets[i].triedPins(&who, q.Arguments, &d)+pinned,
 			targets[i].listing(p.Listed(&who, t)))
 	}
 	if err := table.Flush(); err != nil || q.Tool == "" || !runs {
 		return err
 	}
-	reportOrder(&cfg, confirmable, out)
+	reportOrder(&cfg, approvable, confirmable, out)
 	return nil
 }
 
@@ -185,31 +186,35 @@ func asked(cfg *config.Config, d *policy.Decision) string {
 	return ", if the policy server allows it"
 }
 
-// confirmed names the confirmations that a call requires which is or may be allowed.
-func confirmed(p *policy.Policy, who *mcp.Principal, t *policy.Target, args policy.Arguments, d *policy.Decision) (string, error) {
+// obliged names the approvals and confirmations that a call requires which is or may be allowed. A condition that cannot be evaluated is among
+// the confirmations.
+func obliged(p *policy.Policy, who *mcp.Principal, t *policy.Target, args policy.Arguments, d *policy.Decision) (approves, confirms string, _ error) {
 	if d.Effect != policy.Allow && !d.Open {
-		return "", nil
+		return "", "", nil
 	}
 	list, failed, err := p.Obligations(who, t, args)
 	if failed != nil {
-		return fmt.Sprintf("; denied by the confirmation %q, whose condition could not be evaluated: %v", failed.Rule, failed.Err), nil
+		return "", fmt.Sprintf("; denied by the %s %q, whose condition could not be evaluated: %v", p.KindOf(failed.Rule), failed.Rule, failed.Err), nil
 	}
-	out := ""
 	for _, o := range list {
+		open := ""
 		if o.Open {
-			out += fmt.Sprintf("; depending on the arguments, the user must confirm it: %q", o.Name)
+			open = "depending on the arguments, "
+		}
+		if o.Approval() {
+			approves += fmt.Sprintf("; %sanother person must approve it: %q", open, o.Name)
 		} else {
-			out += fmt.Sprintf("; the user must confirm it: %q", o.Name)
+			confirms += fmt.Sprintf("; %sthe user must confirm it: %q", open, o.Name)
 		}
 	}
-	return out, err
+	return approves, confirms, err
 }
 
 // tried names what rules and confirmations in audit mode would do, without those that depend on unknown arguments.
 func tried(p *policy.Policy, who *mcp.Principal, t *policy.Target, args policy.Arguments, d *policy.Decision) (out string) {
 	for _, trial := range p.Trials(who, t, args, d) {
 		kind := "rule"
-		if trial.By == "confirmation" {
+		if trial.By == policy.KindConfirmation || trial.By == policy.KindApproval {
 			kind = trial.By
 		}
 		out += fmt.Sprintf("; would %s by the %s %q, which is in audit mode", trial.Effect, kind, trial.Rule)

@@ -14,7 +14,7 @@ import (
 
 // reportOrder writes to out, in one line, the stages of a call of a tool that settings have, in their order: see callBackendTool of the
 // dispatch.
-func reportOrder(cfg *config.Config, confirmed bool, out io.Writer) {
+func reportOrder(cfg *config.Config, approved, confirmed bool, out io.Writer) {
 	stages := []string{"names and what is hidden", "rules and scopes", "headers that mirror arguments"}
 	var hooks []string
 	for i := range cfg.Hooks {
@@ -31,6 +31,9 @@ func reportOrder(cfg *config.Config, confirmed bool, out io.Writer) {
 	}
 	if len(cfg.Quotas) > 0 {
 		stages = append(stages, "quotas")
+	}
+	if approved {
+		stages = append(stages, "approvals")
 	}
 	if confirmed {
 		stages = append(stages, "confirmations")

@@ -144,7 +144,7 @@ func (a *App) wireEras() error {
 	}
 	limits := &a.cfg.Limits
 	a.tasks = tasks.New(a.dispatch, a.durable.Tasks, tasks.Options{
-		Challenges: a.access.Challenges, ServerInfo: a.dispatch.Catalog().ServerInfo,
+		Challenges: a.access.Challenges, Approvable: a.access.Approvable, ServerInfo: a.dispatch.Catalog().ServerInfo,
 		Grace: limits.TaskGrace, Lifetime: limits.TaskLifetime, TTL: limits.TaskTTL, Poll: limits.TaskPoll,
 		Polls: limits.TaskPolls, PageSize: limits.PageSize, MaxRunning: limits.RunningTasks, MaxRunningPerPrincipal: limits.RunningTasksPerPrincipal,
 		MaxRounds: limits.Rounds, MaxAttempts: limits.Attempts, Heartbeat: min(limits.Lease/4, time.Second),

@@ -153,7 +153,7 @@ func (t *Tasks) glanced(ctx context.Context, g *medium.Glance) (*view, error) {
 		methods[q.Key] = q.Method
 	}
 	for _, key := range g.Waits {
-		v.asks = append(v.asks, entry{Key: key, Method: methods[key]})
+		v.ask(&entry{Key: key, Method: methods[key]})
 	}
 	if len(v.asks) > 0 {
 		v.status = InputRequired

@@ -49,6 +49,9 @@ type Options struct {
 	// Challenges reports whether tasks/result may be answered with a challenge for other
 	// credentials; nil means that it may not.
 	Challenges func() bool
+	// Approvable returns which of the approvals that a call waits for, by their digests, a principal may give. The error, a *mcp.Error, says
+	// why it may give none. nil has nobody approve.
+	Approvable func(who *mcp.Principal, a *mcp.Approval) ([][]byte, error)
 	// Telemetry observes the tasks; nil disables it.
 	Telemetry *telemetry.Telemetry
 	// Logger logs what clients do not get; nil means slog.Default.

@@ -112,7 +112,7 @@ func (t *Tasks) visible(ctx context.Context, rules *revision.Rules, c *mcp.Call,
 // of the task.
 func (v *view) bare() *view {
 	b := *v
-	b.message, b.token, b.progress, b.total, b.asks, b.args = "", nil, nil, nil, nil, nil
+	b.message, b.token, b.progress, b.total, b.asks, b.args, b.approval = "", nil, nil, nil, nil, nil, nil
 	return &b
 }
 
@@ -123,7 +123,13 @@ func (t *Tasks) get(ctx context.Context, rules *revision.Rules, c *mcp.Call) (mc
 	if err != nil {
 		return mcp.Reply{}, err
 	}
+	if v, err = t.lapse(ctx, c, v); err != nil {
+		return mcp.Reply{}, err
+	}
 	seen, withheld := t.visible(ctx, rules, c, v, useRequest)
+	if v.approval != nil && v.createdBy(&c.Principal) {
+		t.renew(ctx, v, &c.Principal, withheld)
+	}
 	if seen == nil || withheld != nil && rules.Stateless && v.status != Working && v.status != Cancelled {
 		return mcp.Reply{}, withheld
 	}

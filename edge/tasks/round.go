@@ -32,6 +32,9 @@ func (x *runner) asks(round *medium.Record, reply mcp.Reply) *call.Reply {
 	for i, q := range in.Requests {
 		e := entry{Key: keyOf(q.Key, round.Round), Method: q.Method, Params: q.Params}
 		asks[i] = state.Ask{ID: e.Key, Key: q.Key, Method: q.Method, Message: e.encode()}
+		if q.Method == mcp.MethodApprove {
+			x.t.expireLater(x.session.ID, &e)
+		}
 	}
 	return x.Ask(in, trace.SpanContext{}, asks)
 }

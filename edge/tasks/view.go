@@ -53,8 +53,10 @@ type view struct {
 	// token is the client's progress token. progress and total are the backend's last progress,
 	// which message contains. Each is nil if there is none.
 	token, progress, total json.RawMessage
-	// asks are the unanswered questions.
+	// asks are the unanswered questions to the client.
 	asks []entry
+	// approval is the unanswered question for an approval, which is not the client's; nil if there is none.
+	approval *entry
 	// end is the entry with the end; nil if the task has not ended.
 	end *entry
 	// partial is true if the view was made from a brief, without results, arguments and the params
@@ -249,13 +251,25 @@ func (t *Tasks) waits(ctx context.Context, v *view, asked []entry) error {
 			q := &rec.Asked[i]
 			n := slices.IndexFunc(asked, func(e entry) bool { return e.Key == q.ID })
 			if q.Answer == nil && n >= 0 {
-				v.asks = append(v.asks, asked[n])
+				v.ask(&asked[n])
 			}
 		}
-		v.status = InputRequired
+		if v.approval == nil {
+			v.status = InputRequired
+		}
 		return nil
 	}
 	return nil
+}
+
+// ask adds an unanswered question to the view. One for an approval is not the client's: the task works, and its message says what it waits
+// for.
+func (v *view) ask(e *entry) {
+	if e.Method != mcp.MethodApprove {
+		v.asks = append(v.asks, *e)
+		return
+	}
+	v.approval, v.message, v.progress, v.total = e, waitsFor(e), nil, nil
 }
 
 // ttl returns the known lifetime of the task from its creation: until now or its end, plus

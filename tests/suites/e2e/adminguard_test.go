@@ -68,7 +68,7 @@ func TestAdminIsDescribed(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 23 || !drained {
+	if len(seen) != 27 || !drained {
 		t.Errorf("%d operations are described: %v", len(seen), seen)
 	}
 	o.post("/v1/drain", "").want(http.StatusOK)

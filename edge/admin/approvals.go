@@ -1,0 +1,122 @@
+package admin
+
+import (
+	"context"
+	"errors"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/tasks"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/admin/v1"
+)
+
+// approvalsPath is the path of the ApprovalService.
+const approvalsPath = "/v1/approvals"
+
+// maxRefusal bounds the reason of a refusal, in bytes.
+const maxRefusal = 1024
+
+// Approvals are the calls that wait for the approval of another person. It must be safe for concurrent use. The errors are those of the
+// medium, tasks.ErrNotWaiting, and a *mcp.Error if the caller may not decide.
+type Approvals interface {
+	// Approval returns one call that waits.
+	Approval(ctx context.Context, id string) (*tasks.Waiting, error)
+	// Approvals returns those that wait of a page of tasks.
+	Approvals(ctx context.Context, cursor string, most int) (page []*tasks.Waiting, next string, err error)
+	// Decide grants or refuses what a call waits for.
+	Decide(ctx context.Context, id string, by *mcp.Principal, grant bool, reason string) (*tasks.Waiting, error)
+}
+
+// approvalService implements ApprovalService.
+type approvalService struct {
+	pb.UnimplementedApprovalServiceServer
+	approvals Approvals
+	acts      operations
+}
+
+// ListApprovals implements ApprovalService.
+func (s *approvalService) ListApprovals(ctx context.Context, in *pb.ListApprovalsRequest) (*pb.ListApprovalsResponse, error) {
+	size, err := pageSize(in.GetPageSize(), defaultTasks, maxTasks)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, directoryTimeout)
+	defer cancel()
+	page, next, err := s.approvals.Approvals(ctx, in.GetPageToken(), size)
+	if err != nil {
+		return nil, approvalError(err)
+	}
+	out := &pb.ListApprovalsResponse{NextPageToken: next}
+	for _, w := range page {
+		out.Approvals = append(out.Approvals, approval(w))
+	}
+	return out, nil
+}
+
+// GetApproval implements ApprovalService.
+func (s *approvalService) GetApproval(ctx context.Context, in *pb.GetApprovalRequest) (*pb.GetApprovalResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, directoryTimeout)
+	defer cancel()
+	w, err := s.approvals.Approval(ctx, in.GetId())
+	if err != nil {
+		return nil, approvalError(err)
+	}
+	return &pb.GetApprovalResponse{Approval: approval(w)}, nil
+}
+
+// GrantApproval implements ApprovalService.
+func (s *approvalService) GrantApproval(ctx context.Context, in *pb.GrantApprovalRequest) (*pb.GrantApprovalResponse, error) {
+	w, err := s.decide(ctx, ActGrant, in.GetId(), "")
+	if err != nil {
+		return nil, err
+	}
+	return &pb.GrantApprovalResponse{Approval: approval(w)}, nil
+}
+
+// RefuseApproval implements ApprovalService.
+func (s *approvalService) RefuseApproval(ctx context.Context, in *pb.RefuseApprovalRequest) (*pb.RefuseApprovalResponse, error) {
+	if n := len(in.GetReason()); n > maxRefusal {
+		return nil, status.Errorf(codes.InvalidArgument, "reason: it has %d bytes, the limit is %d", n, maxRefusal)
+	}
+	w, err := s.decide(ctx, ActRefuse, in.GetId(), in.GetReason())
+	if err != nil {
+		return nil, err
+	}
+	return &pb.RefuseApprovalResponse{Approval: approval(w)}, nil
+}
+
+func (s *approvalService) decide(ctx context.Context, method, id, reason string) (w *tasks.Waiting, err error) {
+	err = s.acts.do(ctx, Act{Method: method, Task: id, Reason: mcp.ClipText(reason)}, func() error {
+		ctx, cancel := context.WithTimeout(ctx, directoryTimeout)
+		defer cancel()
+		by := caller(ctx)
+		var err error
+		w, err = s.approvals.Decide(ctx, id, &by, method == ActGrant, reason)
+		return approvalError(err)
+	})
+	return w, err
+}
+
+func approval(w *tasks.Waiting) *pb.Approval {
+	return &pb.Approval{
+		Id: w.ID, Names: w.Names, Tool: w.Tool, Backend: w.Backend, Set: w.Set, Requester: owner(&w.Requester), Message: w.Message,
+		CreateTime: timestamppb.New(w.Since), ExpireTime: timestamppb.New(w.Expires),
+	}
+}
+
+// approvalError converts an error of Approvals to a status; nil stays nil.
+func approvalError(err error) error {
+	var refused *mcp.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, tasks.ErrNotWaiting):
+		return status.Error(codes.FailedPrecondition, "the call does not wait for an approval any more: it was decided on, or has ended")
+	case errors.As(err, &refused) && refused.Kind == mcp.KindForbidden:
+		return status.Error(codes.PermissionDenied, refused.Message)
+	}
+	return taskError(err)
+}

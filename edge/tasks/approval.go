@@ -1,0 +1,226 @@
+package tasks
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+// A task that waits for the approval of another person has a question for it, as for its client, but no client sees or answers it: the task
+// is working. So the wait is in its record, any replica takes the decision, once, and the one that does continues the task.
+
+// Waiting is a task that waits for an approval.
+type Waiting struct {
+	ID string
+	mcp.Approval
+	// Since is when it began to wait.
+	Since time.Time
+}
+
+// ErrNotWaiting means that a task does not wait for an approval: it has ended, or the approval was decided on.
+var ErrNotWaiting = errors.New("the task waits for no approval")
+
+// waitsFor returns the status message of a task with a question for an approval.
+func waitsFor(e *entry) string {
+	const text = "waits for the approval of another person"
+	a, err := approvalOf(e)
+	if err != nil || len(a.Names) == 0 { // a brief has no params
+		return text
+	}
+	quoted := make([]string, len(a.Names))
+	for i, name := range a.Names {
+		quoted[i] = strconv.Quote(name)
+	}
+	return text + ": " + strings.Join(quoted, ", ")
+}
+
+func approvalOf(e *entry) (*mcp.Approval, error) {
+	a := new(mcp.Approval)
+	return a, json.Unmarshal(e.Params, a)
+}
+
+// waiting returns what a task waits for; nil if it waits for no approval.
+func (v *view) waiting() (*Waiting, error) {
+	if v.approval == nil {
+		return nil, nil
+	}
+	a, err := approvalOf(v.approval)
+	if err != nil {
+		return nil, err
+	}
+	return &Waiting{ID: v.id, Approval: *a, Since: v.approval.At}, nil
+}
+
+// Approvals returns those of a page of at most most tasks that wait for an approval, and the cursor of the next page, as Inspected does. A page
+// may be empty and not the last.
+func (t *Tasks) Approvals(ctx context.Context, cursor string, most int) (page []*Waiting, next string, err error) {
+	found, next, err := t.store.List(ctx, cursor, most)
+	if err != nil {
+		return nil, "", err
+	}
+	ids := make([]string, len(found))
+	for i := range found {
+		ids[i] = found[i].ID
+	}
+	views, err := t.glances(ctx, ids)
+	if err != nil {
+		return nil, "", plain(err)
+	}
+	for i, v := range views {
+		if v == nil || v.approval == nil {
+			continue
+		}
+		_, w, err := t.waitingOf(ctx, found[i].Session)
+		switch {
+		case err == nil:
+			page = append(page, w)
+		case !errors.Is(err, ErrNotWaiting) && !errors.Is(err, state.ErrNotFound):
+			return nil, "", err
+		}
+	}
+	return page, next, nil
+}
+
+// Approval returns what a task waits for. The errors are ErrNotWaiting and those of the medium.
+func (t *Tasks) Approval(ctx context.Context, id string) (*Waiting, error) {
+	s, err := t.store.Load(ctx, id, false)
+	if err != nil {
+		return nil, err
+	}
+	_, w, err := t.waitingOf(ctx, s.Session)
+	return w, err
+}
+
+// waitingOf returns a task and what it waits for, or ErrNotWaiting. It ends the wait if nobody decided in time.
+func (t *Tasks) waitingOf(ctx context.Context, s *state.Session) (*view, *Waiting, error) {
+	v, err := t.view(ctx, s)
+	if err != nil {
+		return nil, nil, plain(err)
+	}
+	w, err := v.waiting()
+	if err == nil && w != nil && t.isOver(w) {
+		err = t.conclude(ctx, v, &w.Approval, &mcp.ApprovalVerdict{End: mcp.ApprovalExpired})
+		w = nil
+	}
+	if err == nil && w == nil {
+		err = ErrNotWaiting
+	}
+	return v, w, err
+}
+
+// isOver reports whether the time has passed in which an approval can be given.
+func (t *Tasks) isOver(w *Waiting) bool { return !time.Now().Before(w.Expires) }
+
+// Decide takes the decision of a principal on what a task waits for: a grant, or a refusal with a reason. The task continues with the rights of
+// its requester, and without the credentials of the principal. The errors are ErrNotWaiting, also if another decision came first, a *mcp.Error
+// if the principal may not decide, and those of the medium.
+func (t *Tasks) Decide(ctx context.Context, id string, by *mcp.Principal, grant bool, reason string) (*Waiting, error) {
+	if !t.work.Enter() {
+		return nil, mcp.ShuttingDown()
+	}
+	defer t.work.Leave()
+	s, err := t.store.Load(ctx, id, false)
+	if err != nil {
+		return nil, err
+	}
+	v, w, err := t.waitingOf(ctx, s.Session)
+	if err != nil {
+		return nil, err
+	}
+	if t.o.Approvable == nil {
+		return nil, mcp.Errorf(mcp.KindForbidden, "there is no policy by which anybody approves")
+	}
+	granted, err := t.o.Approvable(by, &w.Approval)
+	if err != nil {
+		return nil, err
+	}
+	verdict := &mcp.ApprovalVerdict{End: mcp.ApprovalRefused, By: mcp.ApproverOf(by), Reason: reason}
+	if grant {
+		verdict.End, verdict.Granted = mcp.ApprovalGranted, granted
+	}
+	if mcp.Outlasts(s.Principal.Until, w.Requester.Until) {
+		w.Requester.Until = s.Principal.Until // The requester has renewed its credentials: see renew.
+	}
+	return w, t.conclude(ctx, v, &w.Approval, verdict)
+}
+
+// conclude stores how the wait of a task for an approval ended, which continues the task. ErrNotWaiting: it ended before.
+func (t *Tasks) conclude(ctx context.Context, v *view, a *mcp.Approval, verdict *mcp.ApprovalVerdict) error {
+	raw, err := json.Marshal(verdict)
+	if err != nil {
+		return err
+	}
+	ctx = mcp.WithToken(ctx, mcp.Token{}) // The backend gets nothing of the approver.
+	status, release, err := t.calls.Answer(ctx, v.id, v.approval.Key, state.Answer{Result: raw, Token: rand.Text(), By: a.Requester}, a.Requester)
+	if err != nil {
+		return err
+	}
+	if release != nil {
+		release()
+	}
+	if status == state.AnswerUnknown || status == state.AnswerDuplicate {
+		return ErrNotWaiting
+	}
+	return nil
+}
+
+// lapse ends the wait of a task for an approval that nobody gave in time, and returns the task as it is then.
+func (t *Tasks) lapse(ctx context.Context, c *mcp.Call, v *view) (*view, error) {
+	w, err := v.waiting()
+	if err != nil || w == nil || !t.isOver(w) {
+		return v, nil
+	}
+	if err := t.conclude(ctx, v, &w.Approval, &mcp.ApprovalVerdict{End: mcp.ApprovalExpired}); err != nil && !errors.Is(err, ErrNotWaiting) {
+		return nil, t.storeError(v.id, err)
+	}
+	return t.load(ctx, c.Memory, v.id, &c.Principal)
+}
+
+// expireLater ends the wait of a task when its time has passed. If this replica is lost, the next request that reads the task does.
+func (t *Tasks) expireLater(id string, e *entry) {
+	a, err := approvalOf(e)
+	if err != nil {
+		return
+	}
+	time.AfterFunc(time.Until(a.Expires), func() {
+		if !t.work.Enter() {
+			return
+		}
+		defer t.work.Leave()
+		ctx, cancel := state.Bounded(context.Background())
+		defer cancel()
+		if _, err := t.Approval(ctx, id); err != nil && !errors.Is(err, ErrNotWaiting) && !errors.Is(err, state.ErrNotFound) {
+			t.o.Logger.Warn("the wait for an approval could not be ended; the next request for the task does", "error", err)
+		}
+	})
+}
+
+// renew takes note of the credentials with which the creator of a task reads it while it waits for an approval. If they have the same rights
+// and expire later, the call may run until then. withheld is why the policy does not allow them the tool any more: it ends the wait, unless
+// other scopes help. nil means that the policy allows it.
+func (t *Tasks) renew(ctx context.Context, v *view, who *mcp.Principal, withheld error) {
+	w, err := v.waiting()
+	if err != nil || w == nil {
+		return
+	}
+	if withheld != nil {
+		if e := mcp.AsError(withheld); e.Kind != mcp.KindForbidden || e.Challenge != nil {
+			return
+		}
+		err = t.conclude(ctx, v, &w.Approval, &mcp.ApprovalVerdict{End: mcp.ApprovalRevoked})
+	} else if mcp.Outlasts(who.Until, v.creator.Until) && w.Requester.GivesSameRights(who) {
+		sctx, cancel := state.Bounded(ctx)
+		defer cancel()
+		_, err = t.store.Update(sctx, v.id, state.Patch{Until: &who.Until})
+	}
+	if err != nil && !errors.Is(err, ErrNotWaiting) {
+		t.o.Logger.Warn("what the requester of a task that waits for an approval may do now could not be stored", "error", err)
+	}
+}
