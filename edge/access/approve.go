@@ -53,6 +53,17 @@ func (c *Control) Approvable(who *mcp.Principal, a *mcp.Approval) (granted [][]b
 	return granted, nil
 }
 
+// Approves reports whether calls may have to wait for an approval.
+func (x *Decider) Approves() bool { return x.policy != nil && x.policy.Approves() }
+
+// Awaits reports whether calls of a tool may have to wait for an approval, and whether they always do.
+func (x *Decider) Awaits(t *policy.Target) (may, always bool) {
+	if x.policy == nil {
+		return false, false
+	}
+	return x.policy.Awaits(t)
+}
+
 func argumentsOf(raw json.RawMessage) (map[string]any, error) {
 	if len(raw) == 0 {
 		return map[string]any{}, nil

@@ -82,7 +82,7 @@ func (s *narrowing) searching(tools *toolSet, kept *indexes) (out *searching, sh
 			out.directOnly[t] = true
 		}
 		listed[i] = out.directOnly[t] || s.set.Listed.Has(s.whole.overlay, overlay.KindTool, t.Owner.Name(), t.Proto.GetName())
-		asTask = asTask || !listed[i] && t.Tasks.Optional
+		asTask = asTask || !listed[i] && (t.Tasks.Optional || t.awaits != 0)
 	}
 	out.index = sync.OnceValue(func() *search.Index { return kept.of(s.set.Name, tools) })
 	return out, func(i int) bool { return listed[i] }, func(t *pb.Tool) *pb.Tool {
@@ -102,7 +102,7 @@ func (s *narrowing) searching(tools *toolSet, kept *indexes) (out *searching, sh
 //   - it can be called as a task only.
 func listedOnly(t *Tool) bool {
 	destructive := func(x *pb.Tool) bool { return x.GetAnnotations().GetDestructive() }
-	if destructive(t.Proto) || destructive(t.overlaid) || t.Tasks.Required {
+	if destructive(t.Proto) || destructive(t.overlaid) || t.Tasks.Required || t.awaits == pb.TaskMode_TASK_MODE_REQUIRED {
 		return true
 	}
 	if _, app := jsonrpc.Member([]byte(t.Proto.GetMetaJson()), metaApp); app || len(pagesOf(t.Proto.GetMetaJson())) > 0 {

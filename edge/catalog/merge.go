@@ -21,6 +21,8 @@ type merge struct {
 	// sameOverlay is true if the previous view has the same overlay, and sameBackends if it has the
 	// same backends, to which its tools and prompts point.
 	sameOverlay, sameBackends bool
+	// sameApprovals is true if neither view has a policy with approvals, or both have the same policy.
+	sameApprovals bool
 	// locked is how the tools differ from the overlay's lock.
 	locked *locked
 	// changes caches the overlay's changes of each name.
@@ -160,21 +162,29 @@ func (m *merge) features() translate.Features {
 	return f
 }
 
-// tasksFeature enables tasks if some tool supports them. The extension is the edge's own and does
+// tasksFeature enables tasks if some tool supports them, or calls may wait for an approval. The extension is the edge's own and does
 // not depend on what backends declare.
 func (m *merge) tasksFeature(f *translate.Features) {
+	if f.Tools && approves(m.showing.access) != nil {
+		enableTasks(f)
+		return
+	}
 	for _, p := range m.parts {
 		for _, t := range p.Catalog.Tools {
 			if s := translate.TaskSupport(t.GetTaskSupport()); s.Optional || s.Required {
-				f.Tasks = true
-				if f.Extensions == nil {
-					f.Extensions = map[string]string{}
-				}
-				f.Extensions[mcp.ExtensionTasks] = "{}"
+				enableTasks(f)
 				return
 			}
 		}
 	}
+}
+
+func enableTasks(f *translate.Features) {
+	f.Tasks = true
+	if f.Extensions == nil {
+		f.Extensions = map[string]string{}
+	}
+	f.Extensions[mcp.ExtensionTasks] = "{}"
 }
 
 func canSubscribe(c *backend.Catalog) bool {

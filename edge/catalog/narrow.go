@@ -237,8 +237,8 @@ func (s *narrowing) features(n *View, report *reporter) translate.Features {
 		delete(f.Extensions, mcp.ExtensionSkills)
 	}
 	if f.Tasks = f.Tasks && slices.ContainsFunc(n.Tools.List.Entries, func(e *entry) bool {
-		tasks := n.Tools.ByName[e.key].Tasks
-		return tasks.Optional || tasks.Required
+		t := n.Tools.ByName[e.key]
+		return t.Tasks.Optional || t.Tasks.Required || t.awaits != 0
 	}); !f.Tasks {
 		delete(f.Extensions, mcp.ExtensionTasks)
 	}

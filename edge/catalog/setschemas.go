@@ -57,6 +57,7 @@ func (s *narrowing) reform(tools *toolSet, report *reporter, work int) {
 		if t.stray {
 			other = pageless(other)
 		}
+		other = asTask(other, t.awaits)
 		tools.forms[t] = other
 		own := *e
 		own.sum = new(entrySum)

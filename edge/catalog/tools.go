@@ -55,6 +55,9 @@ type Tool struct {
 	Check *ToolCheck
 	// Tasks is how a call of it may become a task.
 	Tasks mcp.TaskSupport
+	// awaits is how a call of it must be made if the policy may have it wait for an approval, whatever the tool itself says: as a task, optional
+	// or required. TASK_MODE_UNSPECIFIED means that it does not wait.
+	awaits pb.TaskMode
 	// Target is the input of policy rules for the tool.
 	Target policy.Target
 	// Arguments are the changes of its arguments by the overlay.
@@ -68,7 +71,7 @@ type Tool struct {
 }
 
 func (m *merge) tools(prev *toolSet, digest uint64, strays strays) *toolSet {
-	if prev != nil && m.sameOverlay && m.sameBackends && prev.digest == digest && prev.List.hint == m.hint(listTools) {
+	if prev != nil && m.sameOverlay && m.sameBackends && m.sameApprovals && prev.digest == digest && prev.List.hint == m.hint(listTools) {
 		return prev
 	}
 	s := &toolSet{ByName: make(map[string]*Tool), reserved: make(map[string]reserved), byCanonical: make(map[canonicalName]*Tool), hidden: make(map[canonicalName]hidden), digest: digest}
@@ -90,11 +93,12 @@ func (m *merge) tools(prev *toolSet, digest uint64, strays strays) *toolSet {
 			}
 			m.reportTrials(&s.problems, p, "tool", x.GetName(), t.Trials)
 			t.ShownName, t.MaxTokens = cmp.Or(change.Name, t.Name), change.MaxTokens
+			listed := m.shownAs(t)
 			render := func(dst []byte, r *revision.Rules) ([]byte, error) {
-				return translate.AppendTool(dst, r, t.Shown, t.ShownName)
+				return translate.AppendTool(dst, r, listed(), t.ShownName)
 			}
 			before := prev.of(own)
-			keys := add(x.GetName(), entry{render: render, shown: func() (proto.Message, string) { return t.Shown, t.ShownName }, target: t.Target})
+			keys := add(x.GetName(), entry{render: render, shown: func() (proto.Message, string) { return listed(), t.ShownName }, target: t.Target})
 			if len(keys) > 0 || s.byCanonical[own] == nil {
 				s.byCanonical[own] = t
 			}

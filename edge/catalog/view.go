@@ -148,6 +148,7 @@ func newView(parts []part, prev *View, report *reporter, form showing) *View {
 	}
 	m := &merge{parts: parts, report: report, showing: form, owners: newOwners(parts), sameOverlay: prev.overlay == form.overlay}
 	m.sameBackends = slices.EqualFunc(prev.Parts, parts, func(a, b part) bool { return a.Backend == b.Backend })
+	m.sameApprovals = prev.access == form.access || approves(prev.access) == nil && approves(form.access) == nil
 	m.skillsBy = m.skillsByOverlay()
 	m.locked = m.compareLocked(prev.locked)
 	v := &View{Parts: parts, owners: m.owners, overlay: form.overlay, access: form.access, locked: m.locked, skills: m.skillsBy, sets: form.sets, disabled: form.disabled}

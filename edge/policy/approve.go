@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/types"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
@@ -51,6 +52,8 @@ type approval struct {
 	expires   time.Duration
 	// backends are those to which it applies. nil means all.
 	backends []string
+	// anybody evaluates the condition with an unknown caller and set, and unknown arguments.
+	anybody cel.Program
 }
 
 // Approval reports whether another person must approve the call, rather than its user confirm it.
@@ -105,6 +108,48 @@ func (p *Policy) KindOf(name string) string {
 		}
 	}
 	return KindConfirmation
+}
+
+// Awaits reports whether calls of a tool may have to wait for an approval, depending on caller, set and arguments, and whether they always do.
+func (p *Policy) Awaits(t *Target) (may, always bool) {
+	for i := range p.confirms.all {
+		c := &p.confirms.all[i]
+		if !c.Approval() || !c.appliesTo(t.Backend) {
+			continue
+		}
+		v, err := cel.PartialVars(&values{who: &mcp.Principal{}, target: t}, openVariables...)
+		if err != nil {
+			may = true
+			continue
+		}
+		switch out, _, err := c.approval.anybody.Eval(v); {
+		case err == nil && out == types.False:
+		case err == nil && out == types.True:
+			return true, true
+		default:
+			may = true
+		}
+	}
+	return may, false
+}
+
+// openVariables are the variables that depend on the request.
+var openVariables = func() (out []*cel.AttributePatternType) {
+	for name := range variables {
+		if name == varArguments || name == varSet || strings.HasPrefix(name, "principal.") {
+			out = append(out, cel.AttributePattern(name))
+		}
+	}
+	return out
+}()
+
+// compileOpen compiles a condition that is evaluated with unknown variables.
+func compileOpen(env *cel.Env, text string, check checking) (cel.Program, error) {
+	checked, options, err := check(env, text)
+	if err != nil {
+		return nil, err
+	}
+	return env.Program(checked, append(options, cel.EvalOptions(cel.OptOptimize, cel.OptPartialEval))...)
 }
 
 // approves are the approvals of one file: of the settings, or of a Restriction.
@@ -166,6 +211,10 @@ func (a *approves) compile(env *cel.Env, i int, used *uses) (c confirm, _ error)
 	}
 	c.when, err = compile(env, one.When, used, a.check)
 	wrong("when", err)
+	if err == nil {
+		c.approval.anybody, err = compileOpen(env, one.When, a.check)
+		wrong("when", err)
+	}
 	c.message, err = parseMessage(one.Message)
 	wrong("message", err)
 	c.Digest, err = digestOf(KindApproval, one)

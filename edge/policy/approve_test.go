@@ -82,6 +82,28 @@ func TestApprovers(t *testing.T) {
 	}
 }
 
+// Whether calls of a tool may have to wait, for anybody, does not depend on who asks.
+func TestAwaits(t *testing.T) {
+	p := compiled(t, Settings{Approve: []Approve{
+		{Name: "always", When: `tool.name == "pay" && backend == "b"`, Message: "m"},
+		{Name: "some", When: `"staff" in principal.roles && tool.annotations.destructive`, Message: "m"},
+		{Name: "large", When: `tool.name == "move" && arguments.amount > 100`, Message: "m"},
+	}})
+	for want, tool := range map[[2]bool]Target{
+		{true, true}:   {Kind: Tool, Name: "pay", Backend: "b"},
+		{false, false}: {Kind: Tool, Name: "pay", Backend: "c"},
+	} {
+		if may, always := p.Awaits(&tool); may != want[0] || always != want[1] {
+			t.Errorf("%s of %s: %v, %v", tool.Name, tool.Backend, may, always)
+		}
+	}
+	for _, tool := range []Target{{Kind: Tool, Name: "move", Backend: "c"}, {Kind: Tool, Name: "wipe", Backend: "c", Hints: Hints{Destructive: true}}} {
+		if may, always := p.Awaits(&tool); !may || always {
+			t.Errorf("%s: %v, %v", tool.Name, may, always)
+		}
+	}
+}
+
 // Invalid approvals are refused with their path.
 func TestInvalidApprovals(t *testing.T) {
 	for want, s := range map[string]Settings{
