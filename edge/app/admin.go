@@ -39,7 +39,7 @@ func (a *App) administration(router *era.Router) http.Handler {
 		JWKS:               a.jwks(),
 		ClientCertificates: a.cfg.AdminTLS.ClientCA != "" && (a.cfg.AdminAuth == nil || !a.cfg.AdminAuth.ClientCert),
 		Auth:               a.adminAuthenticator(),
-		Approvers:          a.adminAuthenticator(),
+		Approvers:          a.approverAuthenticator(),
 		LockProbes:         !a.cfg.Opens(config.OpenProbes), LockMetrics: !a.cfg.Opens(config.OpenMetrics), LockDev: !a.cfg.Opens(config.OpenDev),
 	})
 }

@@ -135,6 +135,19 @@ func (a *App) adminAuthenticator() web.Authenticator {
 	return a.observed("admin", by)
 }
 
+// approverAuthenticator returns the authenticator of those who decide on approvals; nil authenticates nothing, and then nobody is a person who
+// may. A client certificate is no person.
+func (a *App) approverAuthenticator() web.Authenticator {
+	admin := a.cfg.AdminAuth
+	switch {
+	case admin == nil:
+		return nil
+	case a.auth == nil:
+		return a.adminAuthenticator()
+	}
+	return a.observed("admin", a.auth.Requiring(admin.ScopeOfApprovers()))
+}
+
 // CheckAuth reads what auth names and writes to out, one line each, whether the keys of the issuers
 // can be read. The error says that some cannot, or that auth cannot be used at all. Without the
 // setting it writes nothing.

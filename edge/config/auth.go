@@ -110,6 +110,8 @@ type AuthMetadata struct {
 type AdminAuth struct {
 	// Scope is required of the credentials; it may be empty without Config.Auth.
 	Scope string `yaml:"scope"`
+	// ApproveScope is required of those who decide on approvals, in place of Scope; empty means DefaultApproveScope.
+	ApproveScope string `yaml:"approve-scope"`
 	// ClientCert accepts a certificate of AdminTLS.ClientCA as if it had Scope, in addition to
 	// other credentials.
 	ClientCert bool `yaml:"client-cert"`
@@ -117,6 +119,12 @@ type AdminAuth struct {
 	// OpenProbes.
 	Open Names `yaml:"open"`
 }
+
+// DefaultApproveScope is the scope of those who decide on approvals.
+const DefaultApproveScope = "mcp:approve"
+
+// ScopeOfApprovers returns ApproveScope, or its default.
+func (a *AdminAuth) ScopeOfApprovers() string { return cmp.Or(a.ApproveScope, DefaultApproveScope) }
 
 // The values of AdminAuth.Open.
 const (
@@ -222,6 +230,12 @@ func (a *AdminAuth) validate(c *Config) (errs []error) {
 	}
 	if why := mcp.NotScope(a.Scope); why != "" && (c.Auth != nil || a.Scope != "") {
 		wrong("admin-auth.scope: %q %s", a.Scope, why)
+	}
+	if why := mcp.NotScope(a.ScopeOfApprovers()); why != "" {
+		wrong("admin-auth.approve-scope: %q %s", a.ApproveScope, why)
+	}
+	if a.ScopeOfApprovers() == a.Scope {
+		wrong("admin-auth.approve-scope: %q is the scope of operators, too: give approvers one of their own", a.Scope)
 	}
 	for _, what := range a.Open {
 		if !slices.Contains([]string{OpenProbes, OpenMetrics, OpenDev}, what) {

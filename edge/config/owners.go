@@ -202,11 +202,11 @@ func within(s *partSettings, parts []part) bool {
 		p := &parts[i].settings
 		s = &partSettings{
 			partCatalog{without(s.Catalog.Tools, p.Catalog.Tools), without(s.Catalog.Prompts, p.Catalog.Prompts), without(s.Catalog.Resources, p.Catalog.Resources)},
-			partPolicy{without(s.Policy.Rules, p.Policy.Rules), without(s.Policy.Scopes, p.Policy.Scopes)},
+			partPolicy{without(s.Policy.Rules, p.Policy.Rules), without(s.Policy.Scopes, p.Policy.Scopes), without(s.Policy.Approve, p.Policy.Approve)},
 			withoutSets(s.Sets, p.Sets),
 		}
 	}
-	return len(s.Sets)+len(s.Catalog.Tools)+len(s.Catalog.Prompts)+len(s.Catalog.Resources)+len(s.Policy.Rules)+len(s.Policy.Scopes) == 0
+	return len(s.Sets)+len(s.Catalog.Tools)+len(s.Catalog.Prompts)+len(s.Catalog.Resources)+len(s.Policy.Rules)+len(s.Policy.Scopes)+len(s.Policy.Approve) == 0
 }
 
 // without returns the elements of a list that are not equal to one of another list.
@@ -240,11 +240,11 @@ func (c *Config) inForce(fn func(g *Include, p *part)) {
 	}
 }
 
-// restrictions returns the rules and scopes of the owners.
+// restrictions returns the rules, scopes and approvals of the owners.
 func (c *Config) restrictions() (out []policy.Restriction) {
 	for i := range c.Include {
 		if t := c.teamOf(i); !t.hidden {
-			if r := c.Include[i].restriction(t.parts); len(r.Rules)+len(r.Scopes) > 0 {
+			if r := c.Include[i].restriction(t.parts); len(r.Rules)+len(r.Scopes)+len(r.Approve) > 0 {
 				out = append(out, r)
 			}
 		}
@@ -252,7 +252,7 @@ func (c *Config) restrictions() (out []policy.Restriction) {
 	return out
 }
 
-// restriction returns the rules and scopes of parts.
+// restriction returns the rules, scopes and approvals of parts.
 func (g *Include) restriction(parts []part) policy.Restriction {
 	out := policy.Restriction{Owner: g.Label(), Backends: g.Owns.Backends}
 	for i := range parts {
@@ -262,6 +262,7 @@ func (g *Include) restriction(parts []part) policy.Restriction {
 			out.Places = append(out.Places, placed(fmt.Sprintf("policy.rules[%d]: ", n)))
 		}
 		out.Rules, out.Scopes = append(out.Rules, s.Rules...), append(out.Scopes, s.Scopes...)
+		out.Approve = append(out.Approve, s.Approve...)
 	}
 	return out
 }

@@ -40,10 +40,11 @@ func (p *part) catalog() *Catalog {
 	return &Catalog{Tools: s.Tools, Prompts: s.Prompts, Resources: s.Resources}
 }
 
-// partPolicy are rules and scopes that only restrict.
+// partPolicy are rules, scopes and approvals that only restrict.
 type partPolicy struct {
-	Rules  []PolicyRule   `yaml:"rules"`
-	Scopes []PolicyScopes `yaml:"scopes"`
+	Rules   []PolicyRule    `yaml:"rules"`
+	Scopes  []PolicyScopes  `yaml:"scopes"`
+	Approve []PolicyApprove `yaml:"approve" also:"approvals"`
 }
 
 // newPart reads the content of a file. blank reports that it has no settings, as after it was
@@ -69,10 +70,10 @@ func (g *Include) newPart(f IncludedFile) (p *part, blank bool, err error) {
 	return p, false, nil
 }
 
-// size returns the numbers of entries, including the patterns of sets, and of rules.
+// size returns the numbers of entries, including the patterns of sets, and of rules, scopes and approvals.
 func (s *partSettings) size() (entries, rules int) {
 	c, p := &s.Catalog, &s.Policy
-	return len(c.Tools) + len(c.Prompts) + len(c.Resources) + len(s.patterns()), len(p.Rules) + len(p.Scopes)
+	return len(c.Tools) + len(c.Prompts) + len(c.Resources) + len(s.patterns()), len(p.Rules) + len(p.Scopes) + len(p.Approve)
 }
 
 // belongTo sets the backend of the entries without one.

@@ -86,10 +86,13 @@ func (g *Include) costs(parts []part) error {
 // expression is an expression in a file of an owner. key is its place in the file.
 type expression struct{ key, text string }
 
-// expressions returns the conditions of rules and of sets, and the values of arguments.
+// expressions returns the conditions of rules, approvals and sets, and the values of arguments.
 func (p *part) expressions() (out []expression) {
 	for i, r := range p.settings.Policy.Rules {
 		out = append(out, expression{fmt.Sprintf("policy.rules[%d].when", i), r.When})
+	}
+	for i, a := range p.settings.Policy.Approve {
+		out = append(out, expression{fmt.Sprintf("policy.approve[%d].when", i), a.When}, expression{fmt.Sprintf("policy.approve[%d].approvers", i), a.Approvers})
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.settings.Sets)) {
 		if when := p.settings.Sets[name].When; when != nil {
@@ -279,7 +282,7 @@ func (b *Backend) metadataAttributes() (out []string) {
 	return out
 }
 
-// invalidRules returns the errors of the rules and scopes of a part.
+// invalidRules returns the errors of the rules, scopes and approvals of a part.
 func (c *Config) invalidRules(g *Include, p *part) (errs []error) {
 	for i, r := range p.settings.Policy.Rules {
 		if strings.Contains(r.Name, "/") { // Names are qualified with a slash.
@@ -288,6 +291,14 @@ func (c *Config) invalidRules(g *Include, p *part) (errs []error) {
 		if policy.Effect(r.Then) == policy.Allow {
 			errs = append(errs, fmt.Errorf("policy.rules[%d] %s: then: \"allow\" is the platform's: rules of the grant %q have deny or hide", i, r.Name, g.Label()))
 		}
+	}
+	for i, a := range p.settings.Policy.Approve {
+		if strings.Contains(a.Name, "/") {
+			errs = append(errs, fmt.Errorf("policy.approve[%d] %s: name: use a name without a slash", i, a.Name))
+		}
+	}
+	if why := c.notApprovable(g.Owns.Backends, true); why != "" && len(p.settings.Policy.Approve) > 0 {
+		errs = append(errs, fmt.Errorf("policy.approve: %s", why))
 	}
 	if len(errs) > 0 {
 		return errs

@@ -27,6 +27,8 @@ type Policy struct {
 	Lists string `yaml:"lists"`
 	// Confirm is what the user must confirm before a call of a tool runs that rules and scopes allow; all that match apply.
 	Confirm []PolicyConfirm `yaml:"confirm" also:"confirmations"`
+	// Approve is what another person must approve before a call of a tool runs that rules and scopes allow; all that match apply.
+	Approve []PolicyApprove `yaml:"approve" also:"approvals"`
 	// External authorizes what rules and scopes allow; nil disables it.
 	External *External `yaml:"external"`
 }
@@ -147,6 +149,9 @@ func (c *Config) compile(settings policy.Settings) (*policy.Policy, error) {
 			return nil, err
 		}
 	}
+	if why := c.notApprovable(nil, false); why != "" && s != nil && len(s.Approve) > 0 {
+		return nil, fmt.Errorf("policy: approve: %s", why)
+	}
 	p, err := policy.Compile(settings)
 	if err != nil {
 		return nil, fmt.Errorf("policy: %w", err)
@@ -167,7 +172,7 @@ func (c *Config) ownPolicy() policy.Settings {
 	if s == nil {
 		return policy.Settings{}
 	}
-	rules := partPolicy{Rules: s.Rules, Scopes: s.Scopes}
+	rules := partPolicy{Rules: s.Rules, Scopes: s.Scopes, Approve: s.Approve}
 	out := rules.settings()
 	out.Default, out.Lists = policy.Effect(s.Default), policy.Lists(s.Lists)
 	for _, one := range s.Confirm {
@@ -182,13 +187,16 @@ func (c *Config) ownPolicy() policy.Settings {
 	return out
 }
 
-// settings converts rules and scopes.
+// settings converts rules, scopes and approvals.
 func (s *partPolicy) settings() (out policy.Settings) {
 	for _, one := range s.Scopes {
 		out.Scopes = append(out.Scopes, policy.Scopes{Tools: one.Tools, Prompts: one.Prompts, Resources: one.Resources, Need: one.Need})
 	}
 	for _, r := range s.Rules {
 		out.Rules = append(out.Rules, policy.Rule{Name: r.Name, When: r.When, Then: policy.Effect(r.Then), Mode: policy.Mode(r.Mode)})
+	}
+	for _, a := range s.Approve {
+		out.Approve = append(out.Approve, policy.Approve{Name: a.Name, When: a.When, Message: a.Message, Approvers: a.Approvers, Expires: a.Expires, Mode: policy.Mode(a.Mode)})
 	}
 	return out
 }

@@ -1,0 +1,48 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// PolicyApprove is an approval that another person must give before a call runs.
+type PolicyApprove struct {
+	// Name of the approval in metrics, errors and explanations.
+	Name string `yaml:"name"`
+	// When is an expression in CEL, with the variables of rules but those of resources and prompts.
+	When string `yaml:"when" also:"if,condition,expression"`
+	// Message is shown to approvers; {arguments.NAME} is the value of an argument.
+	Message string `yaml:"message" also:"question,text"`
+	// Approvers is an expression in CEL, with the variables of When, of which principal is the approver; empty: everybody with the scope
+	// for approvals.
+	Approvers string `yaml:"approvers"`
+	// Expires is for how long the call waits, at most 24 h; 0: 1 h.
+	Expires time.Duration `yaml:"expires" also:"timeout,ttl"`
+	// Mode is enforce or audit: nothing waits, and that it would have is recorded. Empty means enforce.
+	Mode string `yaml:"mode"`
+}
+
+// notApprovable returns why calls of backends cannot be approved, of one of them if any is true, otherwise of all; empty if they can be.
+// nil backends are all.
+func (c *Config) notApprovable(backends []string, any bool) string {
+	switch {
+	case c.Auth == nil:
+		return "there is no auth, so approver and requester could not be told apart: add auth"
+	case c.AdminAuth == nil:
+		return "there is no admin-auth, so nobody could approve: add it; approvers need its approve-scope"
+	}
+	total, exchanging := 0, Names{}
+	for i := range c.Backends {
+		if b := &c.Backends[i]; backends == nil || slices.Contains(backends, b.Name) {
+			if total++; b.Identity == IdentityExchange {
+				exchanging = append(exchanging, b.Name)
+			}
+		}
+	}
+	if len(exchanging) == 0 || !any && (len(exchanging) < total || c.Kubernetes != nil) {
+		return ""
+	}
+	return fmt.Sprintf("the backend %q has identity: exchange, and no call of it can wait for an approval, since no token is stored: use identity: signed there",
+		exchanging[0])
+}

@@ -1,0 +1,429 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/mcpedge/mcpedge/capability"
+	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
+	"github.com/mcpedge/mcpedge/tests/helpers/harness"
+	"github.com/mcpedge/mcpedge/tests/helpers/issuer"
+)
+
+// toApprove requires an approval of calls of pay, by leads of the department of the call.
+func toApprove(c *config.Config) {
+	c.AdminAuth = &config.AdminAuth{Scope: "mcp:operate"}
+	c.Policy = &config.Policy{
+		Default: "deny",
+		Rules:   []config.PolicyRule{{Name: "staff", When: `"staff" in principal.roles || "lead" in principal.roles`, Then: "allow"}},
+		Approve: []config.PolicyApprove{{
+			Name: "payments", When: `tool.name.startsWith("pay")`, Message: "Pay {arguments.to}?", Approvers: `"lead" in principal.roles`,
+		}},
+	}
+}
+
+// payer is a backend that counts its payments and says who made them.
+type payer struct {
+	*capability.Server
+	runs atomic.Int64
+	// holds has the tool wait until it is closed; nil does not.
+	holds chan struct{}
+	began chan struct{}
+}
+
+type payment struct {
+	To string `json:"to"`
+}
+
+func newPayer() *payer {
+	p := &payer{Server: capability.New("payer", "1.0.0"), began: make(chan struct{}, 64)}
+	run := func(ctx context.Context, c *capability.Call, in payment) (string, error) {
+		n := p.runs.Add(1)
+		p.began <- struct{}{}
+		if p.holds != nil {
+			select {
+			case <-p.holds:
+			case <-ctx.Done():
+				return "", ctx.Err()
+			}
+		}
+		return fmt.Sprintf("paid %s for %s, run %d", in.To, c.Principal().GetSubject(), n), nil
+	}
+	capability.AddTool(p.Server, "pay", "Pays", run)
+	capability.AddTool(p.Server, "pay_again", "Pays, which may be repeated", run, capability.Idempotent())
+	capability.AddTool(p.Server, "look", "Looks", run)
+	return p
+}
+
+// people have tokens: ann requests, lee approves.
+type people struct {
+	id       *issuer.Issuer
+	ann, lee string
+}
+
+func newPeople(t *testing.T) *people {
+	id := issuer.Serve(t)
+	p := &people{id: id}
+	p.ann = id.Token("ann", public, map[string]any{"roles": []string{"staff"}, "client_id": "assistant"})
+	p.lee = p.approver("lee")
+	return p
+}
+
+// approver returns the token of a lead with the scope of approvers.
+func (p *people) approver(subject string, changes ...map[string]any) string {
+	first := map[string]any{"roles": []string{"lead"}, "scope": "mcp:approve", "client_id": "console"}
+	return p.id.Token(subject, public, append([]map[string]any{first}, changes...)...)
+}
+
+// decide posts a decision, or with an empty verb gets what waits.
+func decide(t *testing.T, e *harness.Edge, token, task, verb string) *reply {
+	t.Helper()
+	c := newCaller(t, "http://"+e.Admin+"/v1/approvals/"+task+verb)
+	if verb == "" {
+		return c.send(t, http.MethodGet, "", "Accept", "", "Authorization", "Bearer "+token)
+	}
+	return c.send(t, http.MethodPost, "{}", "Authorization", "Bearer "+token)
+}
+
+// waiter is a client whose task waits.
+type waiter struct {
+	get func(e *harness.Edge) map[string]any
+	// end returns the text of the result, or the error.
+	end func(e *harness.Edge) string
+}
+
+// askFor begins a call as a task, in either era, and returns the task once it waits for the approval.
+func askFor(t *testing.T, e *harness.Edge, version, token, tool string) (id string, w waiter) {
+	t.Helper()
+	arguments := `{"to":"bob"}`
+	if version == v2026 {
+		c := statelessAs(t, e, token)
+		c.capabilities = withTasks
+		id, _ = c.call(tool, arguments).want(http.StatusOK).result()["taskId"].(string)
+		at := map[*harness.Edge]*stateless{}
+		w.get = func(e *harness.Edge) map[string]any {
+			if at[e] == nil {
+				at[e] = statelessAs(t, e, token)
+				at[e].capabilities = withTasks
+			}
+			return at[e].request("tasks/get", map[string]any{"taskId": id}).result()
+		}
+	} else {
+		s := sessionAs(t, e, version, token)
+		id, _ = dig(s.request("tools/call", `{"name":"`+tool+`","arguments":`+arguments+`,"task":{}}`).want(http.StatusOK).result(), "task", "taskId").(string)
+		w.get = func(e *harness.Edge) map[string]any {
+			return s.seenBy(e, token).request("tasks/get", `{"taskId":"`+id+`"}`).result()
+		}
+		w.end = func(e *harness.Edge) string {
+			m := s.seenBy(e, token).request("tasks/result", `{"taskId":"`+id+`"}`).final()
+			if m.Error != nil {
+				return m.Error.Message
+			}
+			return text(t, m.result(t))
+		}
+	}
+	if id == "" {
+		t.Fatal("there is no task")
+	}
+	if version == v2026 {
+		w.end = func(e *harness.Edge) string {
+			var got map[string]any
+			await.Until(t, "the task to end", func() bool { got = w.get(e); return got["status"] != "working" })
+			if message, ok := dig(got, "error", "message").(string); ok {
+				return message
+			}
+			said, _ := dig(got, "result", "content", 0, "text").(string)
+			return said
+		}
+	}
+	await.Until(t, "the task to wait for its approval", func() bool {
+		said, _ := w.get(e)["statusMessage"].(string)
+		return strings.Contains(said, "waits for the approval of another person")
+	})
+	return id, w
+}
+
+// TestApproval: a call waits for another person, in both eras, and runs as its requester once one has granted it on another replica.
+func TestApproval(t *testing.T) {
+	for _, version := range []string{vNov, v2026} {
+		t.Run(version, func(t *testing.T) {
+			p, who := newPayer(), newPeople(t)
+			two := startPair(t, p.Server, withAuth(who.id), toApprove)
+			id, w := askFor(t, two.first, version, who.ann, "pay")
+			if got := w.get(two.second); got["status"] != "working" || got["statusMessage"] != `waits for the approval of another person: "payments"` {
+				t.Errorf("the task is %v", got)
+			}
+			shown := decide(t, two.second, who.lee, id, "").want(http.StatusOK)
+			var one struct {
+				Approval struct {
+					Tool, Backend, Message string
+					Names                  []string
+					Requester              struct{ Subject string }
+				}
+			}
+			if err := json.Unmarshal(shown.body, &one); err != nil {
+				t.Fatal(err)
+			}
+			want := "The tool \"pay\" of the backend \"fixture\" is about to be called.\n\nPay \"bob\"?\n\nArguments: {\"to\":\"bob\"}"
+			if a := one.Approval; a.Message != want || a.Tool != "pay" || a.Backend != "fixture" || a.Requester.Subject != "ann" || len(a.Names) != 1 {
+				t.Errorf("it is shown as %s", shown.body)
+			}
+			list := newCaller(t, "http://"+two.second.Admin+"/v1/approvals").send(t, http.MethodGet, "", "Accept", "", "Authorization", "Bearer "+who.lee)
+			if !strings.Contains(string(list.want(http.StatusOK).body), id) {
+				t.Errorf("listed: %s", list.body)
+			}
+			if n := p.runs.Load(); n != 0 {
+				t.Fatalf("%d calls ran unapproved", n)
+			}
+			decide(t, two.second, who.lee, id, ":grant").want(http.StatusOK)
+			if got := w.end(two.first); got != "paid bob for ann, run 1" {
+				t.Errorf("it ended with %q", got)
+			}
+			decide(t, two.first, who.lee, id, ":grant").want(http.StatusBadRequest)
+			two.first.End(t)
+			two.second.End(t)
+			if n := p.runs.Load(); n != 1 {
+				t.Errorf("%d runs", n)
+			}
+			for _, want := range []string{
+				`"decision":"wait","by":"approval","rule":"payments"`,
+				`"approved":[{"name":"payments","by":{"issuer":"` + who.id.URL + `","subject":"lee","client_id":"console"}}]`,
+				`"subject":"lee","client_id":"console"`, `"method":"admin/approvals/grant"`,
+			} {
+				if !strings.Contains(fileText(t, two.audits[0])+fileText(t, two.audits[1]), want) {
+					t.Errorf("the audits lack %s", want)
+				}
+			}
+		})
+	}
+}
+
+// TestApproversAreOthers: the requester by whatever client, those whom the policy does not name, operators, and credentials that are no
+// person's cannot decide.
+func TestApproversAreOthers(t *testing.T) {
+	p, who := newPayer(), newPeople(t)
+	e := startEdge(t, only(startService(t, p.Server)), withAuth(who.id), toApprove)
+	id, w := askFor(t, e, v2026, who.ann, "pay")
+	for name, token := range map[string]string{
+		"the requester by another client":     who.approver("ann"),
+		"an actor that is the requester":      who.approver("lee", map[string]any{"act": map[string]any{"sub": "ann"}}),
+		"somebody who is no approver":         who.approver("bob", map[string]any{"roles": []string{"staff"}}),
+		"a client that acts for itself":       who.approver("console", map[string]any{"sub": nil}),
+		"an approver without the scope":       who.approver("lee", map[string]any{"scope": "mcp:read"}),
+		"an operator without the scope":       who.approver("lee", map[string]any{"scope": "mcp:operate"}),
+		"the requester with the scope itself": who.id.Token("ann", public, map[string]any{"roles": []string{"staff", "lead"}, "scope": "mcp:approve", "client_id": "assistant"}),
+	} {
+		for _, verb := range []string{":grant", ":refuse"} {
+			if got := decide(t, e, token, id, verb); got.status != http.StatusForbidden {
+				t.Errorf("%s, %s: %d %s", name, verb, got.status, got.body)
+			}
+		}
+	}
+	if r := newCaller(t, "http://"+e.Admin+"/v1/status").send(t, http.MethodGet, "", "Accept", "", "Authorization", "Bearer "+who.lee); r.status != http.StatusForbidden {
+		t.Errorf("an approver operates: %d", r.status)
+	}
+	c := statelessAs(t, e, who.ann)
+	c.capabilities = withTasks
+	for _, key := range []string{"mcpedge.approve", "mcpedge.approve.1"} { // The requester cannot answer in the place of an approver.
+		c.request("tasks/update", map[string]any{"taskId": id, "inputResponses": map[string]any{key: map[string]any{"end": "granted"}}}).want(http.StatusOK)
+	}
+	if got := w.get(e); got["status"] != "working" || p.runs.Load() != 0 {
+		t.Errorf("the task is %v after %d runs", got, p.runs.Load())
+	}
+	c.request("tasks/cancel", map[string]any{"taskId": id}).want(http.StatusOK)
+	decide(t, e, who.lee, id, ":grant").want(http.StatusBadRequest)
+	if n := p.runs.Load(); n != 0 {
+		t.Errorf("%d runs", n)
+	}
+}
+
+// TestApprovalIsNotGiven: a refusal, the end of the time, and the end of the requester's credentials or rights end the task without a run.
+func TestApprovalIsNotGiven(t *testing.T) {
+	who := newPeople(t)
+	for name, c := range map[string]struct {
+		adjust func(*config.Config)
+		then   func(t *testing.T, e *harness.Edge, id string, w waiter)
+		token  string
+		want   string
+	}{
+		"refused": {then: func(t *testing.T, e *harness.Edge, id string, _ waiter) {
+			c := newCaller(t, "http://"+e.Admin+"/v1/approvals/"+id+":refuse")
+			c.send(t, http.MethodPost, `{"reason":"too\u001bmuch"}`, "Authorization", "Bearer "+who.lee).want(http.StatusOK)
+		}, want: `another person refused it: "too\u001bmuch"`},
+		"expired": {
+			adjust: func(c *config.Config) { c.Policy.Approve[0].Expires = 500 * time.Millisecond },
+			want:   "nobody decided on it in time",
+		},
+		"another token lacks the role": {then: func(t *testing.T, e *harness.Edge, id string, _ waiter) {
+			c := statelessAs(t, e, who.id.Token("ann", public, map[string]any{"client_id": "assistant"}))
+			c.capabilities = withTasks
+			c.request("tasks/get", map[string]any{"taskId": id}).want(http.StatusOK)
+			if got := decide(t, e, who.lee, id, ":grant"); got.status != http.StatusBadRequest {
+				t.Errorf("granted: %d %s", got.status, got.body)
+			}
+		}, want: "the policy no longer allows it to the caller"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPayer()
+			adjust := []func(*config.Config){withAuth(who.id), toApprove}
+			if c.adjust != nil {
+				adjust = append(adjust, c.adjust)
+			}
+			e := startEdge(t, only(startService(t, p.Server)), adjust...)
+			id, w := askFor(t, e, v2026, who.ann, "pay")
+			if c.then != nil {
+				c.then(t, e, id, w)
+			}
+			if got := w.end(e); !strings.Contains(got, c.want) {
+				t.Errorf("it ended with %q, want %q", got, c.want)
+			}
+			if n := p.runs.Load(); n != 0 {
+				t.Errorf("%d runs", n)
+			}
+		})
+	}
+}
+
+// TestApprovalAfterTheToken: a grant after the requester's token has expired runs nothing, unless the requester has read the task with a newer
+// one with the same rights.
+func TestApprovalAfterTheToken(t *testing.T) {
+	for name, renewed := range map[string]bool{"expired": false, "renewed": true} {
+		t.Run(name, func(t *testing.T) {
+			p, who := newPayer(), newPeople(t)
+			two := startPair(t, p.Server, withAuth(who.id), toApprove, func(c *config.Config) {
+				none := time.Duration(0)
+				c.Auth.Issuers[0].Skew = &none
+			})
+			end := time.Now().Add(3 * time.Second)
+			short := who.id.Token("ann", public, map[string]any{"roles": []string{"staff"}, "client_id": "assistant", "exp": end.Unix()})
+			id, _ := askFor(t, two.first, v2026, short, "pay")
+			at := map[*harness.Edge]*stateless{}
+			for _, e := range []*harness.Edge{two.first, two.second} {
+				at[e] = statelessAs(t, e, who.ann)
+				at[e].capabilities = withTasks
+			}
+			read := func(e *harness.Edge) map[string]any {
+				return at[e].request("tasks/get", map[string]any{"taskId": id}).result()
+			}
+			if renewed {
+				read(two.second)
+			}
+			await.Until(t, "the token to expire", func() bool { return time.Now().After(end) })
+			decide(t, two.second, who.lee, id, ":grant").want(http.StatusOK)
+			var got map[string]any
+			await.Until(t, "the task to end", func() bool { got = read(two.first); return got["status"] != "working" })
+			message := fmt.Sprint(dig(got, "error", "message"))
+			if expired := strings.Contains(message, "the credentials with which it was made expired"); expired == renewed || p.runs.Load() == 1 != renewed {
+				t.Errorf("it ended as %v after %d runs", got, p.runs.Load())
+			}
+		})
+	}
+}
+
+// TestApprovalOnceOfTwo: of two grants at once, at two replicas, one runs the call.
+func TestApprovalOnceOfTwo(t *testing.T) {
+	p, who := newPayer(), newPeople(t)
+	two := startPair(t, p.Server, withAuth(who.id), toApprove)
+	for i := range 10 {
+		id, w := askFor(t, two.first, v2026, who.ann, "pay")
+		var all sync.WaitGroup
+		var granted atomic.Int64
+		for _, e := range []*harness.Edge{two.first, two.second, two.first, two.second} {
+			all.Go(func() {
+				if decide(t, e, who.lee, id, ":grant").status == http.StatusOK {
+					granted.Add(1)
+				}
+			})
+		}
+		all.Wait()
+		if got, want := w.end(two.second), fmt.Sprintf("paid bob for ann, run %d", i+1); got != want || granted.Load() != 1 {
+			t.Fatalf("%q after %d grants, want %q", got, granted.Load(), want)
+		}
+	}
+}
+
+// TestApprovalOutlivesReplicas: the replica at which a call waits may be lost; one that is lost after it was granted the call has run it, or not.
+func TestApprovalOutlivesReplicas(t *testing.T) {
+	t.Run("while it waits", func(t *testing.T) {
+		p, who := newPayer(), newPeople(t)
+		two := startPair(t, p.Server, withAuth(who.id), toApprove)
+		id, w := askFor(t, two.first, v2026, who.ann, "pay")
+		two.lose()
+		decide(t, two.second, who.lee, id, ":grant").want(http.StatusOK)
+		if got := w.end(two.second); got != "paid bob for ann, run 1" {
+			t.Errorf("it ended with %q", got)
+		}
+		two.back()
+	})
+	t.Run("after the grant", func(t *testing.T) { // Even a tool that may be repeated runs once for a grant.
+		p, who := newPayer(), newPeople(t)
+		p.holds = make(chan struct{})
+		two := startPair(t, p.Server, withAuth(who.id), toApprove)
+		id, w := askFor(t, two.second, v2026, who.ann, "pay_again")
+		decide(t, two.first, who.lee, id, ":grant").want(http.StatusOK)
+		await.Receive(t, "the run", p.began)
+		two.lose()
+		if got := w.end(two.second); !strings.Contains(got, "check before you send it again") {
+			t.Errorf("it ended with %q", got)
+		}
+		close(p.holds)
+		two.back()
+		if n := p.runs.Load(); n != 1 {
+			t.Errorf("%d runs", n)
+		}
+	})
+}
+
+// TestApprovalNeedsATask: a call that cannot wait is refused with what to do, and a call that needs no approval is as before.
+func TestApprovalNeedsATask(t *testing.T) {
+	p, who := newPayer(), newPeople(t)
+	e := startEdge(t, only(startService(t, p.Server)), withAuth(who.id), toApprove)
+	c := statelessAs(t, e, who.ann)
+	if m := c.call("pay", `{"to":"bob"}`).want(http.StatusBadRequest).json().wantError(t, -32021); !strings.Contains(m.Error.Message, `"payments"`) || !strings.Contains(string(m.Error.Data), "io.modelcontextprotocol/tasks") {
+		t.Errorf("%s %s", m.Error.Message, m.Error.Data)
+	}
+	for version, how := range map[string]string{vNov: `send "task":{} in the params`, "2025-06-18": "protocol version 2025-11-25 and later"} {
+		s := sessionAs(t, e, version, who.ann)
+		if m := s.call("pay", `{"to":"bob"}`).json().wantError(t, -31403); !strings.Contains(m.Error.Message, how) || !strings.Contains(m.Error.Message, `"payments"`) {
+			t.Errorf("%s: %s", version, m.Error.Message)
+		}
+	}
+	list := sessionAs(t, e, vNov, who.ann).request("tools/list", "").result()
+	for i, want := range map[int]any{0: "required", 1: "required", 2: nil} {
+		if got := dig(list, "tools", i, "execution", "taskSupport"); got != want {
+			t.Errorf("the tool %v is listed with taskSupport %v, want %v", dig(list, "tools", i, "name"), got, want)
+		}
+	}
+	if got := c.request("server/discover", nil).result(); dig(got, "capabilities", "extensions", "io.modelcontextprotocol/tasks") == nil {
+		t.Errorf("the extension of tasks is not declared: %v", got)
+	}
+	operator := who.id.Token("ann", public, map[string]any{"roles": []string{"staff"}, "scope": "mcp:operate"})
+	rest := newCaller(t, "http://"+e.Admin+"/v1/tools/pay:call").send(t, http.MethodPost, `{"arguments":{"to":"bob"}}`, "Authorization", "Bearer "+operator)
+	if rest.status < 400 || !strings.Contains(string(rest.body), "payments") {
+		t.Errorf("over REST: %d %s", rest.status, rest.body)
+	}
+	if n := p.runs.Load(); n != 0 {
+		t.Errorf("%d runs", n)
+	}
+	if got := c.call("look", `{"to":"bob"}`).text(); got != "paid bob for ann, run 1" {
+		t.Errorf("a call without an approval: %q", got)
+	}
+}
+
+func fileText(t *testing.T, path string) string {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
