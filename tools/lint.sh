@@ -40,6 +40,7 @@ format() {
 vet() { go vet ./... && go vet -tags=haproxy ./tests/suites/compose; }
 static() { tool staticcheck ./... && tool staticcheck -tags=haproxy ./tests/suites/compose && tool staticcheck -tags=access ./tests/suites/access && tool staticcheck -tags=apps ./tests/suites/apps &&
   tool staticcheck -tags=servers ./tests/suites/servers &&
+  tool staticcheck -tags=hosts ./tests/suites/hosts &&
   tool staticcheck -tags=versions ./tests/suites/release && tool staticcheck -tags=release ./tests/suites/release && tool staticcheck -tags=images,composedocker,kubernetes ./tests/helpers/engine ./tests/suites/images ./tests/suites/compose ./tests/suites/kubernetes &&
   tool staticcheck -tags=jaeger ./tests/suites/telemetry && tool staticcheck -tags=prometheus ./tests/suites/telemetry; }
 tools_module() { go vet -C tools ./... && go test -C tools ./...; }

@@ -66,6 +66,12 @@ func nightlies() []stage {
 		{
 			name: "interop-access", sets: nights, cores: 1.2, within: 30 * time.Minute, counts: "INTEROP_COUNTS", needs: built, after: []string{"interop"}, run: "bin/interop -locked",
 		},
+		{
+			name: "hosts", sets: nights, cores: 1.2, within: 30 * time.Minute, needs: built,
+			run: `export MCPEDGE_BINARY="$PWD/bin/mcpedge-ci"
+go vet -tags=hosts ` + suites + `hosts
+GOTEST_NEEDS=redis-server bin/gotest -count=1 -timeout=25m -tags=hosts ${TESTFLAGS:-} ` + suites + `hosts`,
+		},
 		{name: "examples", sets: nights, cores: 1.5, within: 20 * time.Minute, counts: "EXAMPLES_COUNTS", needs: built, run: "bin/examples"},
 		{name: "apps", sets: nights, cores: 1, within: 15 * time.Minute, needs: built, run: "npm ci --prefix " + suites + "apps --loglevel=error >/dev/null\n" +
 			tagged("apps", "", "apps")},
