@@ -35,8 +35,10 @@ type host struct {
 	// none, and tokenMember, if not empty, the member that names the variable.
 	token       func(variable string) string
 	tokenMember string
-	// then says how a user sees that the host is connected.
-	then string
+	// then says how a user sees that the host is connected, and login how a user logs in where the edge has issuers.
+	then, login string
+	// tried is true if tests/suites/hosts drives the host with its entry. The others are written from their documentation.
+	tried bool
 	// remoteHelp says, where remote is nil, how a user adds a URL.
 	remoteHelp string
 }
@@ -82,9 +84,11 @@ func envBraces(variable string) string { return "${env:" + variable + "}" }
 var hosts = []host{
 	{
 		name: "claude-code", title: "Claude Code", format: jsonFile, section: []string{"mcpServers"},
-		user: at("", ".claude.json"), project: ".mcp.json",
+		user: at("CLAUDE_CONFIG_DIR", ".", ".claude.json"), project: ".mcp.json",
 		remote: typed("http"), local: typedCommand("stdio"), token: braces,
-		then: "claude mcp list",
+		then:  "claude mcp list",
+		login: "/mcp in a session, Authenticate",
+		tried: true,
 	},
 	{
 		name: "claude-desktop", title: "Claude Desktop", format: jsonFile, section: []string{"mcpServers"},
@@ -101,6 +105,8 @@ var hosts = []host{
 		local:       commandAndArgs,
 		tokenMember: "bearer_token_env_var",
 		then:        "/mcp in a session",
+		login:       "codex mcp login NAME",
+		tried:       true,
 	},
 	{
 		name: "copilot-cli", title: "Copilot CLI", format: jsonFile, section: []string{"mcpServers"},
@@ -109,52 +115,64 @@ var hosts = []host{
 		local:  func(e entry) values { return with(typedCommand("local")(e), "tools", []string{"*"}) },
 		token:  braces,
 		then:   "/mcp in a session",
+		login:  "a session opens the browser",
+		tried:  true,
 	},
 	{
 		name: "cursor", title: "Cursor", format: jsonFile, section: []string{"mcpServers"},
 		user: at("", ".cursor", "mcp.json"), project: ".cursor/mcp.json",
 		remote: func(e entry) values { return values{"url": e.url} }, local: commandAndArgs, token: envBraces,
-		then: "Settings, MCP",
+		then:  "Settings, MCP",
+		login: "Settings, MCP, Connect",
 	},
 	{
 		name: "gemini-cli", title: "Gemini CLI", format: jsonFile, section: []string{"mcpServers"},
-		user: at("", ".gemini", "settings.json"), project: ".gemini/settings.json",
+		user: at("GEMINI_CLI_HOME", ".", ".gemini", "settings.json"), project: ".gemini/settings.json",
 		remote: func(e entry) values { return values{"httpUrl": e.url} }, local: commandAndArgs, token: braces,
-		then: "gemini mcp list, in a folder that Gemini CLI trusts",
+		then:  "gemini mcp list, in a folder that Gemini CLI trusts",
+		login: "/mcp auth NAME in a session",
+		tried: true,
 	},
 	{
 		name: "opencode", title: "opencode", format: jsonFile, section: []string{"mcp"},
-		user: at("", ".config", "opencode", "opencode.json"), project: "opencode.json",
+		user: at("XDG_CONFIG_HOME", ".config", "opencode", "opencode.json"), project: "opencode.json",
 		remote: func(e entry) values { return values{"type": "remote", "url": e.url, "enabled": true} },
 		local: func(e entry) values {
 			return values{"type": "local", "command": append([]string{e.command}, e.args...), "enabled": true}
 		},
 		token: func(variable string) string { return "{env:" + variable + "}" },
 		then:  "opencode mcp list",
+		login: "opencode mcp auth NAME",
+		tried: true,
 	},
 	{
 		name: "qwen-code", title: "Qwen Code", format: jsonFile, section: []string{"mcpServers"},
-		user: at("", ".qwen", "settings.json"), project: ".qwen/settings.json",
+		user: at("QWEN_HOME", ".qwen", "settings.json"), project: ".qwen/settings.json",
 		remote: func(e entry) values { return values{"httpUrl": e.url} }, local: commandAndArgs, token: braces,
-		then: "qwen mcp list",
+		then:  "qwen mcp list",
+		login: "/mcp auth NAME in a session",
+		tried: true,
 	},
 	{
 		name: "vscode", title: "VS Code", format: jsonFile, section: []string{"servers"},
 		user: func(h home) string { return h.config("Code", "User", "mcp.json") }, project: ".vscode/mcp.json",
 		remote: typed("http"), local: typedCommand("stdio"), token: envBraces,
-		then: "MCP: List Servers in the command palette",
+		then:  "MCP: List Servers in the command palette",
+		login: "it asks when it starts the server",
 	},
 	{
 		name: "windsurf", title: "Windsurf", format: jsonFile, section: []string{"mcpServers"},
 		user:   at("", ".codeium", "windsurf", "mcp_config.json"),
 		remote: func(e entry) values { return values{"serverUrl": e.url} }, local: commandAndArgs, token: envBraces,
-		then: "Settings, Cascade, MCP servers",
+		then:  "Settings, Cascade, MCP servers",
+		login: "it asks when it connects",
 	},
 	{
 		name: "zed", title: "Zed", format: jsonFile, section: []string{"context_servers"},
-		user: at("", ".config", "zed", "settings.json"), project: ".zed/settings.json",
+		user: at("XDG_CONFIG_HOME", ".config", "zed", "settings.json"), project: ".zed/settings.json",
 		remote: func(e entry) values { return values{"url": e.url} }, local: commandAndArgs,
-		then: "agent: open settings in the command palette",
+		then:  "agent: open settings in the command palette",
+		login: "it asks when it connects",
 	},
 }
 

@@ -52,8 +52,11 @@ func Run(args []string, out, stderr io.Writer) error {
 	}
 	if !r.write {
 		fmt.Fprintf(stderr, "%s reads this from %s; --write adds it there:\n\n", r.host.title, r.file)
-		_, err := out.Write(r.host.format.block(r.host.section, r.entry.name, v))
-		return err
+		if _, err := out.Write(r.host.format.block(r.host.section, r.entry.name, v)); err != nil {
+			return err
+		}
+		fmt.Fprint(stderr, "\n", r.advice())
+		return nil
 	}
 	backup, err := r.add(v)
 	if err != nil {
@@ -67,11 +70,23 @@ func Run(args []string, out, stderr io.Writer) error {
 	default:
 		fmt.Fprintf(out, "%s has the entry %s now; %s is the file as it was\n", r.file, r.entry.name, backup)
 	}
-	if r.entry.tokenEnv != "" {
-		fmt.Fprintf(out, "Start %s with %s in its environment\n", r.host.title, r.entry.tokenEnv)
-	}
-	fmt.Fprintf(out, "To see that it is connected: %s\n", r.host.then)
+	fmt.Fprint(out, r.advice())
 	return nil
+}
+
+// advice returns lines that say what the user does next.
+func (r *request) advice() string {
+	var lines []string
+	if !r.host.tried {
+		lines = append(lines, "This form is from the documentation of "+r.host.title+"; it was not tried\n")
+	}
+	switch {
+	case r.entry.tokenEnv != "":
+		lines = append(lines, fmt.Sprintf("Start %s with %s in its environment\n", r.host.title, r.entry.tokenEnv))
+	case r.entry.url != "":
+		lines = append(lines, "If the edge wants a login: "+strings.ReplaceAll(r.host.login, "NAME", r.entry.name)+"\n")
+	}
+	return strings.Join(append(lines, "To see that it is connected: "+r.host.then+"\n"), "")
 }
 
 // errorf is an error of the command.

@@ -27,7 +27,7 @@ func run(t *testing.T, args ...string) (out, stderr string, err error) {
 func empty(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	for _, v := range []string{"CODEX_HOME", "COPILOT_HOME", "APPDATA"} {
+	for _, v := range []string{"CODEX_HOME", "COPILOT_HOME", "CLAUDE_CONFIG_DIR", "GEMINI_CLI_HOME", "QWEN_HOME", "XDG_CONFIG_HOME", "APPDATA"} {
 		t.Setenv(v, "")
 	}
 	t.Setenv("HOME", dir)
@@ -216,6 +216,31 @@ func TestRefusesFiles(t *testing.T) {
 			}
 			if copies, _ := filepath.Glob(file + "*"); len(copies) != 1 {
 				t.Error("left behind:", copies)
+			}
+		})
+	}
+}
+
+// TestFolders writes where a variable of the host says that its files are.
+func TestFolders(t *testing.T) {
+	for _, tt := range []struct{ host, variable, file string }{
+		{"claude-code", "CLAUDE_CONFIG_DIR", ".claude.json"},
+		{"codex", "CODEX_HOME", "config.toml"},
+		{"copilot-cli", "COPILOT_HOME", "mcp-config.json"},
+		{"gemini-cli", "GEMINI_CLI_HOME", ".gemini/settings.json"},
+		{"opencode", "XDG_CONFIG_HOME", "opencode/opencode.json"},
+		{"qwen-code", "QWEN_HOME", "settings.json"},
+		{"zed", "XDG_CONFIG_HOME", "zed/settings.json"},
+	} {
+		t.Run(tt.host, func(t *testing.T) {
+			empty(t)
+			dir := t.TempDir()
+			t.Setenv(tt.variable, dir)
+			if _, _, err := run(t, tt.host, "--write"); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(tt.file))); err != nil {
+				t.Error(err)
 			}
 		})
 	}
