@@ -43,7 +43,12 @@ func newWorld(t *testing.T) *world {
 	w.key = key
 	w.served = served.Name + "=" + served.Addr
 	flags := []string{"--backend", w.served, "--log-level", "warn"}
-	w.open = startFleet(t, filepath.Join(dir, "open"), flags...)
+	// Longer than the calls of TestLong.
+	patient := filepath.Join(dir, "patient.yaml")
+	if err := os.WriteFile(patient, []byte("backends: [{name: hosts, target: \""+served.Addr+"\", timeout: 5m}]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.open = startFleet(t, filepath.Join(dir, "open"), "--config", patient, "--log-level", "warn")
 	w.locked = startFleet(t, filepath.Join(dir, "locked"), append(flags, "--config", config)...)
 	return w
 }
