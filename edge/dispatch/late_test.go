@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -43,5 +44,38 @@ func TestCauseOfTimeouts(t *testing.T) {
 	}
 	if got := cause("gives-up", nil); strings.Contains(got, "the round took longer") || !strings.Contains(got, "the database is slow") {
 		t.Errorf("%q names a bound of the edge", got)
+	}
+}
+
+// until is a sink that takes events until the end of the round.
+type until struct{}
+
+func (until) Emit(ctx context.Context, _ mcp.Event) error {
+	<-ctx.Done()
+	return context.Cause(ctx)
+}
+
+// TestTimeoutDuringEvents: a call that its deadline ends while an event is delivered has timed out, and was not cancelled by its client.
+func TestTimeoutDuringEvents(t *testing.T) {
+	f := &fake{name: "one", tools: []*pb.Tool{{Name: "slow"}}, timeout: 300 * time.Millisecond}
+	d := start(t, Options{}, f)
+	f.onCall = func(_ *pb.CallToolRequest, s grpc.ServerStreamingServer[pb.CallToolResponse]) error {
+		if err := s.Send(&pb.CallToolResponse{Message: &pb.CallToolResponse_Progress{Progress: &pb.Progress{Progress: 1}}}); err != nil {
+			return err
+		}
+		<-s.Context().Done()
+		return s.Context().Err()
+	}
+	call := func(ctx context.Context) error {
+		_, err := d.Call(ctx, rules(t, modern), request(t, mcp.MethodToolsCall, `{"name":"slow","_meta":{"progressToken":1}}`), until{})
+		return err
+	}
+	if err := call(t.Context()); kindOf(t, err) != mcp.KindTimeout {
+		t.Errorf("after its timeout: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := call(ctx); kindOf(t, err) != mcp.KindCancelled {
+		t.Errorf("of a client that left: %v", err)
 	}
 }

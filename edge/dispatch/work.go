@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
@@ -177,12 +178,16 @@ func (r *round) onLog(ctx context.Context, l *pb.LogMessage) error {
 	return r.emit(ctx, ev)
 }
 
-// emit passes an event to the sink; without a sink it drops the event.
+// emit passes an event to the sink; without a sink it drops the event. If the sink takes it no more, that is because the round is too late, or
+// because its client has left.
 func (r *round) emit(ctx context.Context, ev mcp.Event) error {
 	if r.sink == nil {
 		return nil
 	}
 	if err := r.sink.Emit(ctx, ev); err != nil {
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return r.status(ctx, status.FromContextError(ctx.Err()).Err())
+		}
 		return &mcp.Error{Kind: mcp.KindCancelled, Message: "the call was cancelled: its events have no reader", Err: err}
 	}
 	return nil
