@@ -48,8 +48,10 @@ type App struct {
 	pool     *backend.Pool
 	durable  *durable
 	settings settingsFile
-	// current is the generation of settings in force, and exchanges counts the changes of its parts.
+	// current is the generation of settings in force, serving the number of the last one by which all requests are served, since the views of
+	// its catalog are made, and exchanges counts the changes of its parts.
 	current   atomic.Pointer[generation]
+	serving   atomic.Int64
 	exchanges exchanges
 	// gone sums the denials and failures of earlier policies, by rule.
 	gone      policyCounts

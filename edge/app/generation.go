@@ -164,6 +164,7 @@ func (a *App) swap(was, next *generation) (parts []string) {
 		a.current.Store(next)
 		a.openSets(next)
 	}, looksFurther(was, next))
+	a.serving.Store(next.number)
 	a.keepClaims(next)
 	if byPolicy {
 		a.gone.add(was.Policy)
@@ -296,7 +297,7 @@ func (a *App) observeGeneration() error {
 		a.telemetry.Observe(telemetry.SettingsStale, func(emit telemetry.Emit) { emit(one(a.settings.stale.Load())) }),
 		a.observeOwners(),
 		a.telemetry.Observe(telemetry.SettingsRolledBack, func(emit telemetry.Emit) { emit(one(a.settings.rolledBack.Load())) }),
-		a.telemetry.Observe(telemetry.SettingsGeneration, func(emit telemetry.Emit) { emit(float64(a.current.Load().number)) }),
+		a.telemetry.Observe(telemetry.SettingsGeneration, func(emit telemetry.Emit) { emit(float64(a.serving.Load())) }),
 		count(telemetry.CatalogExchanges, a.cfg.File != "" || a.cfg.Catalog != nil, &a.exchanges.catalog),
 		count(telemetry.QuotaExchanges, a.quotas != nil, &a.exchanges.quotas),
 		count(telemetry.PolicyExchanges, a.access.Policy() != nil, &a.exchanges.policy),

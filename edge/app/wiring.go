@@ -89,6 +89,7 @@ func (a *App) wireBackends() error {
 		return err
 	}
 	a.current.Store(first)
+	a.serving.Store(first.number)
 	a.redaction.Set(first.Masker)
 	if a.pool, err = newPool(first.backends, a.log, a.telemetry); err != nil {
 		return err
