@@ -22,8 +22,11 @@ type hostFile struct {
 
 // read returns a file and its content, which is empty if there is none.
 func read(path string) (hostFile, []byte, error) {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
+	switch real, err := filepath.EvalSymlinks(path); {
+	case err == nil:
 		path = real
+	case isLink(path):
+		return hostFile{}, nil, fmt.Errorf("it is a symbolic link that cannot be followed: %w", err)
 	}
 	info, err := os.Stat(path)
 	switch {
@@ -33,11 +36,18 @@ func read(path string) (hostFile, []byte, error) {
 		return hostFile{}, nil, err
 	case !info.Mode().IsRegular():
 		return hostFile{}, nil, errors.New("it is no regular file")
+	case info.Mode().Perm()&0o200 == 0:
+		return hostFile{}, nil, errors.New("it is read-only: make it writable for its owner, or add the entry where it is made")
 	case info.Size() > mostFile:
 		return hostFile{}, nil, fmt.Errorf("it has %d bytes; at most %d are read", info.Size(), mostFile)
 	}
 	text, err := os.ReadFile(path) // #nosec G304 -- the user of the command names the file
 	return hostFile{path: path, mode: info.Mode().Perm(), exists: true}, text, err
+}
+
+func isLink(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode()&fs.ModeSymlink != 0
 }
 
 // replace writes the file, whole or not at all, with the mode that it had. A new file can be read by its owner alone, unless it belongs to a

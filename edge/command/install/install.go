@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -49,6 +50,9 @@ func Run(args []string, out, stderr io.Writer) error {
 	v, err := r.values()
 	if err != nil {
 		return err
+	}
+	if r.entry.tokenEnv != "" && isExposed(r.entry.url) {
+		fmt.Fprintf(stderr, "Warning: %s will send the token to %s without encryption: use https beyond this machine\n", r.host.title, r.entry.url)
 	}
 	if !r.write {
 		fmt.Fprintf(stderr, "%s reads this from %s; --write adds it there:\n\n", r.host.title, r.file)
@@ -158,6 +162,8 @@ func (r *request) check(flags *flag.FlagSet, stdio bool, rest []string) error {
 		return errorf("flags after -- are those of mcpedge stdio: give --stdio as well")
 	case given["file"] && r.project:
 		return errorf("--file and --project both name a file: give one")
+	case r.overwrite && !r.write:
+		return errorf("--replace is for --write: give both, or neither")
 	case r.project && r.host.project == "":
 		return errorf("%s has no file for a project: leave --project out", r.host.title)
 	}
@@ -182,6 +188,16 @@ func checkURL(text string) error {
 		return errorf("--url has a user: credentials belong to --token-env")
 	}
 	return nil
+}
+
+// isExposed reports whether requests to a URL leave this machine without encryption.
+func isExposed(text string) bool {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" || u.Hostname() == "localhost" {
+		return false
+	}
+	ip, err := netip.ParseAddr(u.Hostname())
+	return err != nil || !ip.IsLoopback()
 }
 
 // locate finds the file.

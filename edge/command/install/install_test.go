@@ -153,6 +153,11 @@ func TestKeepsTheRest(t *testing.T) {
 			"# mine\nmodel = \"x\" # fast\n\n[mcp_servers.a]\nurl = \"y\"\n",
 			"# mine\nmodel = \"x\" # fast\n\n[mcp_servers.a]\nurl = \"y\"\n\n[mcp_servers.mcpedge]\nurl = \"http://127.0.0.1:8080/mcp\"\n",
 		},
+		{
+			"TOML with CRLF", "codex",
+			"model = \"x\"\r\n",
+			"model = \"x\"\r\n\r\n[mcp_servers.mcpedge]\r\nurl = \"http://127.0.0.1:8080/mcp\"\r\n",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -193,6 +198,7 @@ func TestRefusesFiles(t *testing.T) {
 		{"no JSON", "cursor", "{", "left as it is"},
 		{"a list", "cursor", "[]", "left as it is"},
 		{"null", "cursor", "null", "left as it is"},
+		{"the section twice", "cursor", `{"mcpServers": {}, "mcpServers": {"a": {}}}`, "2 times"},
 		{"section of another type", "cursor", `{"mcpServers": 7}`, "add this by hand"},
 		{"quoted table", "codex", "[mcp_servers.\"mcpedge\"]\nurl = \"x\"\n", "add this by hand"},
 		{"dotted keys", "codex", "mcp_servers.mcpedge.url = \"x\"\n", "add this by hand"},
@@ -264,6 +270,33 @@ func TestFollowsLinks(t *testing.T) {
 	}
 }
 
+// TestRefusesWhatIsNotItsOwn: a link to nothing stays, and a read-only file, too.
+func TestRefusesWhatIsNotItsOwn(t *testing.T) {
+	dir := empty(t)
+	link, fixed := filepath.Join(dir, "link.json"), filepath.Join(dir, "fixed.json")
+	if err := errors.Join(os.Symlink(filepath.Join(dir, "none", "real.json"), link), os.WriteFile(fixed, []byte("{}"), 0o444)); err != nil {
+		t.Skip("no symbolic links here:", err)
+	}
+	for file, want := range map[string]string{link: "cannot be followed", fixed: "read-only"} {
+		if _, _, err := run(t, "cursor", "--write", "--file", file); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: want %q in %v", file, want, err)
+		}
+	}
+	if info, err := os.Lstat(link); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		t.Error("the link is gone:", err)
+	}
+}
+
+// TestWarnsOfPlainHTTP warns of a token that would go over the network in plain text.
+func TestWarnsOfPlainHTTP(t *testing.T) {
+	empty(t)
+	for url, want := range map[string]bool{"http://10.0.0.1/mcp": true, "http://edge/mcp": true, "https://edge/mcp": false, "http://127.0.0.1:1/mcp": false, "http://[::1]:1/mcp": false, "http://localhost/mcp": false} {
+		if _, stderr, err := run(t, "codex", "--url", url, "--token-env", "T"); err != nil || strings.Contains(stderr, "Warning") != want {
+			t.Errorf("%s: %v, warned %t", url, err, !want)
+		}
+	}
+}
+
 // TestChangedMeanwhile does not write over what a host wrote after the file was read.
 func TestChangedMeanwhile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
@@ -301,6 +334,7 @@ func TestMistakes(t *testing.T) {
 		{"codex -- --backend a=b", "give --stdio"},
 		{"windsurf --project", "leave --project out"},
 		{"codex --project --file x", "give one"},
+		{"codex --replace", "--write"},
 		{"claude-desktop", "Connectors"},
 		{"zed --token-env T", "no environment variables"},
 		{"codex --wirte", "--write"},

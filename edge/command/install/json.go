@@ -55,7 +55,7 @@ func indented(v any, prefix, step string) []byte {
 func (f jsonFormat) merge(text []byte, section []string, name string, v values, replace bool) ([]byte, error) {
 	was, err := f.decode(text)
 	if err != nil {
-		return nil, fmt.Errorf("it is no JSON: %w", err)
+		return nil, fmt.Errorf("it is no JSON object: %w", plainly(err))
 	}
 	if there, found := member(was, append(slices.Clone(section), name)...); found {
 		if reflect.DeepEqual(there, decoded(v)) {
@@ -80,7 +80,10 @@ func (f jsonFormat) merge(text []byte, section []string, name string, v values, 
 			return nil, fmt.Errorf("%s is no object", cmp.Or(strings.Join(section[:i], "."), "the file"))
 		}
 		prefix += step
-		m := find(o, s)
+		m, n := find(o, s)
+		if n > 1 {
+			return nil, fmt.Errorf("it has %q %d times", s, n)
+		}
 		if m == nil {
 			m = add(o, s, end, prefix, strings.TrimSuffix(prefix, step))
 		}
@@ -98,6 +101,14 @@ func (f jsonFormat) merge(text []byte, section []string, name string, v values, 
 	}
 	after := root.Pack()
 	return after, f.verify(was, after, section, name, v)
+}
+
+// plainly returns an error of a JSON package without the words of Go.
+func plainly(err error) error {
+	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
+		return fmt.Errorf("it is of the type %s", wrong.Value)
+	}
+	return errors.New(strings.TrimPrefix(err.Error(), "hujson: "))
 }
 
 // decoded returns v as it is decoded.
@@ -161,14 +172,15 @@ func indentation(text []byte) (step, end string) {
 	return "  ", end
 }
 
-// find returns the member of an object with a name; of several, the last, which decoders use.
-func find(o *hujson.Object, name string) *hujson.ObjectMember {
-	for i := len(o.Members) - 1; i >= 0; i-- {
+// find returns a member of an object with a name, and how many have it.
+func find(o *hujson.Object, name string) (m *hujson.ObjectMember, n int) {
+	for i := range o.Members {
 		if literal, isText := o.Members[i].Name.Value.(hujson.Literal); isText && literal.String() == name {
-			return &o.Members[i]
+			m = &o.Members[i]
+			n++
 		}
 	}
-	return nil
+	return m, n
 }
 
 // add appends a member without a value to an object, on a line of its own, with the indentation inner; the brace that ends the object

@@ -51,8 +51,12 @@ func (f tomlFormat) merge(text []byte, section []string, name string, v values, 
 	case len(there) > 0 && !replace:
 		return nil, errThere
 	}
-	if kept = bytes.TrimRight(kept, " \t\r\n"); len(kept) > 0 {
-		kept = append(kept, "\n\n"...)
+	end := []byte("\n")
+	if first, _, _ := bytes.Cut(text, end); bytes.HasSuffix(first, []byte("\r")) {
+		end = []byte("\r\n")
 	}
-	return append(kept, block...), nil
+	if kept = bytes.TrimRight(kept, " \t\r\n"); len(kept) > 0 {
+		kept = append(append(kept, end...), end...)
+	}
+	return append(kept, bytes.ReplaceAll(block, []byte("\n"), end)...), nil
 }

@@ -8,7 +8,7 @@ contract mcpedge.hook.v1. A whole program, which masks what looks like the numbe
 
     @hook.result
     def mask(call: Call, out: Outcome) -> None:
-        map_texts(out, lambda text: re.sub(r"\\b(?:\\d[ -]?){13,19}\\b", "[card]", text))
+        map_texts(out, lambda text: re.sub(r"\\b(?:\\d[ -]?){12,18}\\d\\b", "[card]", text))
 
     hook.run()
 """
