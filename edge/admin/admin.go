@@ -133,9 +133,8 @@ func (g guard) mount(mux *http.ServeMux, ready Readiness, pool *backend.Pool, o 
 		mux.Handle(path, g.admit("GET, POST, DELETE, OPTIONS", g.noMCP(http.StatusNotFound, "")))
 	}
 	if o.API != nil {
-		api := newGateway(ready, pool, o.API, operations{o.Audit})
-		mux.Handle("/v1/", g.admit("GET, POST, DELETE, OPTIONS", api))
-		decisions := guard{web.NewGuard(o.Approvers, o.Web)}.admit("GET, POST, OPTIONS", api)
+		mux.Handle("/v1/", g.admit("GET, POST, DELETE, OPTIONS", newGateway(ready, pool, o.API, operations{o.Audit})))
+		decisions := guard{web.NewGuard(o.Approvers, o.Web)}.admit("GET, POST, OPTIONS", newDecisions(o.API, operations{o.Audit}))
 		mux.Handle(approvalsPath, decisions)
 		mux.Handle(approvalsPath+"/", decisions)
 		mux.Handle("/openapi.json", g.admit(reading, http.HandlerFunc(describe)))

@@ -40,9 +40,28 @@ type API struct {
 	Replica Replica
 }
 
-// newGateway serves the API as REST, in process: there is no gRPC server.
+// newGateway serves the API as REST, but for the ApprovalService.
 func newGateway(ready Readiness, pool *backend.Pool, api *API, acts operations) http.Handler {
-	mux := runtime.NewServeMux(
+	ctx, mux := context.Background(), newMux()
+	return served(mux,
+		pb.RegisterCatalogServiceHandlerServer(ctx, mux, &catalog{client: newClient(api.Server, api.Replica.Status().Version, api.Disabler.Loaded, api.Memory), shown: api.ShownTool}),
+		pb.RegisterSessionServiceHandlerServer(ctx, mux, &sessions{server: api.Server, directory: api.Sessions, acts: acts}),
+		pb.RegisterTaskServiceHandlerServer(ctx, mux, &taskService{tasks: api.Tasks, acts: acts}),
+		pb.RegisterDisabledServiceHandlerServer(ctx, mux, &disabledService{disabler: api.Disabler, find: api.Find, acts: acts}),
+		pb.RegisterReplicaServiceHandlerServer(ctx, mux, &replica{ready: ready, pool: pool, self: api.Replica, acts: acts}),
+	)
+}
+
+// newDecisions serves the ApprovalService as REST. Its callers are authenticated by Options.Approvers, so it has a gateway of its own: a
+// gateway reads paths in more spellings than http.ServeMux, such as %2F for a slash.
+func newDecisions(api *API, acts operations) http.Handler {
+	mux := newMux()
+	return served(mux, pb.RegisterApprovalServiceHandlerServer(context.Background(), mux, &approvalService{approvals: api.Approvals, acts: acts}))
+}
+
+// newMux returns a gateway without services. It calls them in process: there is no gRPC server.
+func newMux() *runtime.ServeMux {
+	return runtime.NewServeMux(
 		runtime.WithMarshalerOption(runtime.MIMEWildcard, marshaler{&runtime.JSONPb{
 			MarshalOptions: protojson.MarshalOptions{EmitDefaultValues: true},
 		}}),
@@ -54,16 +73,11 @@ func newGateway(ready Readiness, pool *backend.Pool, api *API, acts operations) 
 		runtime.WithErrorHandler(fail),
 		runtime.WithRoutingErrorHandler(lost),
 	)
-	ctx := context.Background()
-	err := errors.Join(
-		pb.RegisterCatalogServiceHandlerServer(ctx, mux, &catalog{client: newClient(api.Server, api.Replica.Status().Version, api.Disabler.Loaded, api.Memory), shown: api.ShownTool}),
-		pb.RegisterSessionServiceHandlerServer(ctx, mux, &sessions{server: api.Server, directory: api.Sessions, acts: acts}),
-		pb.RegisterTaskServiceHandlerServer(ctx, mux, &taskService{tasks: api.Tasks, acts: acts}),
-		pb.RegisterApprovalServiceHandlerServer(ctx, mux, &approvalService{approvals: api.Approvals, acts: acts}),
-		pb.RegisterDisabledServiceHandlerServer(ctx, mux, &disabledService{disabler: api.Disabler, find: api.Find, acts: acts}),
-		pb.RegisterReplicaServiceHandlerServer(ctx, mux, &replica{ready: ready, pool: pool, self: api.Replica, acts: acts}),
-	)
-	if err != nil {
+}
+
+// served returns the handler of a gateway after the registration of its services.
+func served(mux *runtime.ServeMux, registered ...error) http.Handler {
+	if err := errors.Join(registered...); err != nil {
 		panic(err) // The generated code registers its own constant patterns.
 	}
 	return traced(mux)
