@@ -167,7 +167,7 @@ func denial(a *external.Answer) *mcp.Error {
 	case a.Outcome == external.Omitted:
 		e.Message = "forbidden: the policy server cannot be sent all of the params: " + a.Reason
 	case a.Outcome == external.Failed:
-		e.Message = "forbidden: the policy server is unavailable; retry later"
+		e.Message, e.Err = "forbidden: the policy server is unavailable; retry later", mcp.ErrUndecided
 	case a.Reason != "":
 		e.Message = "forbidden by the policy server: " + a.Reason
 	default:

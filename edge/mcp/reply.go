@@ -41,6 +41,9 @@ type InputRequired struct {
 	AwaitWithdrawal func(ctx context.Context) bool
 }
 
+// ErrUndecided means that a request is refused because the server that decides on it did not: it may be allowed later.
+var ErrUndecided = errors.New("the server that decides on the request did not decide")
+
 // ErrMisfit means that the client's answers do not fit a question, however often it is asked.
 var ErrMisfit = errors.New("the client gives no answer that fits the question")
 

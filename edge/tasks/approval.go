@@ -202,16 +202,16 @@ func (t *Tasks) expireLater(id string, e *entry) {
 	})
 }
 
-// renew takes note of the credentials with which the creator of a task reads it while it waits for an approval. If they have the same rights
-// and expire later, the call may run until then. withheld is why the policy does not allow them the tool any more: it ends the wait, unless
-// other scopes help. nil means that the policy allows it.
+// renew takes note of the credentials with which the creator of a task reads it, at the endpoint of its set, while it waits for an approval.
+// If they have the same rights and expire later, the call may run until then. withheld is why the policy does not allow them the tool any more:
+// it ends the wait, unless other scopes help, or the policy server did not decide. nil means that the policy allows it.
 func (t *Tasks) renew(ctx context.Context, v *view, who *mcp.Principal, withheld error) {
 	w, err := v.waiting()
 	if err != nil || w == nil {
 		return
 	}
 	if withheld != nil {
-		if e := mcp.AsError(withheld); e.Kind != mcp.KindForbidden || e.Challenge != nil {
+		if e := mcp.AsError(withheld); e.Kind != mcp.KindForbidden || e.Challenge != nil || errors.Is(e, mcp.ErrUndecided) {
 			return
 		}
 		err = t.conclude(ctx, v, &w.Approval, &mcp.ApprovalVerdict{End: mcp.ApprovalRevoked})

@@ -127,7 +127,7 @@ func (t *Tasks) get(ctx context.Context, rules *revision.Rules, c *mcp.Call) (mc
 		return mcp.Reply{}, err
 	}
 	seen, withheld := t.visible(ctx, rules, c, v, useRequest)
-	if v.approval != nil && v.createdBy(&c.Principal) {
+	if v.approval != nil && v.set == c.Set && v.createdBy(&c.Principal) {
 		t.renew(ctx, v, &c.Principal, withheld)
 	}
 	if seen == nil || withheld != nil && rules.Stateless && v.status != Working && v.status != Cancelled {
