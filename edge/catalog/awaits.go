@@ -5,6 +5,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/policy"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
@@ -40,6 +41,17 @@ func (m *merge) shownAs(t *Tool) func() *pb.Tool {
 	}
 	return sync.OnceValue(func() *pb.Tool { return asTask(t.Shown, t.awaits) })
 }
+
+// Support returns how a call of the tool may become a task: one that may have to wait for an approval, depending on its arguments, can in any
+// case.
+func (t *Tool) Support() mcp.TaskSupport {
+	s := t.Tasks
+	s.Optional = s.Optional || t.MayWait() && !s.Required
+	return s
+}
+
+// MayWait reports whether calls of the tool may have to wait for an approval.
+func (t *Tool) MayWait() bool { return t.awaits != pb.TaskMode_TASK_MODE_UNSPECIFIED }
 
 // asTask returns a tool as lists show one whose calls may wait for an approval.
 func asTask(t *pb.Tool, awaits pb.TaskMode) *pb.Tool {

@@ -82,7 +82,7 @@ func (s *narrowing) searching(tools *toolSet, kept *indexes) (out *searching, sh
 			out.directOnly[t] = true
 		}
 		listed[i] = out.directOnly[t] || s.set.Listed.Has(s.whole.overlay, overlay.KindTool, t.Owner.Name(), t.Proto.GetName())
-		asTask = asTask || !listed[i] && (t.Tasks.Optional || t.awaits != 0)
+		asTask = asTask || !listed[i] && t.Support().Optional
 	}
 	out.index = sync.OnceValue(func() *search.Index { return kept.of(s.set.Name, tools) })
 	return out, func(i int) bool { return listed[i] }, func(t *pb.Tool) *pb.Tool {

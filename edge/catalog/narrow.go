@@ -238,7 +238,7 @@ func (s *narrowing) features(n *View, report *reporter) translate.Features {
 	}
 	if f.Tasks = f.Tasks && slices.ContainsFunc(n.Tools.List.Entries, func(e *entry) bool {
 		t := n.Tools.ByName[e.key]
-		return t.Tasks.Optional || t.Tasks.Required || t.awaits != 0
+		return t.Support().Optional || t.Tasks.Required
 	}); !f.Tasks {
 		delete(f.Extensions, mcp.ExtensionTasks)
 	}

@@ -54,6 +54,15 @@ func hooked(m mcp.Method) bool {
 	return false
 }
 
+// replacesRequests reports whether hooks may replace arguments.
+func (d *Dispatch) replacesRequests() bool {
+	if d.opts.Hooks == nil {
+		return false
+	}
+	chain := d.opts.Hooks()
+	return chain != nil && slices.ContainsFunc(chain.Hooks(), func(h *hook.Hook) bool { return h.On(hook.Request) && !h.IsAudit() })
+}
+
 // acquireHooks returns the hooks in force, which the caller releases; nil if there are none.
 func (d *Dispatch) acquireHooks() (*hook.Chain, error) {
 	if d.opts.Hooks == nil {

@@ -59,7 +59,10 @@ func (r *round) resolve(ctx context.Context) error {
 	var trials []mcp.Trial
 	switch {
 	case t.Tool != nil:
-		r.target.Tasks, r.target.Repeatable = t.Tool.Tasks, t.Tool.Repeatable()
+		r.target.Tasks, r.target.Repeatable = t.Tool.Support(), t.Tool.Repeatable()
+		if t.Tool.MayWait() && r.d.replacesRequests() { // With other arguments it may have to wait, which only a task can.
+			r.target.Tasks.AtOnce = true
+		}
 		canonical := func(args []byte) ([]byte, error) { return t.Backend.Canonical(t.Tool.Proto.GetName(), args) }
 		trials = r.tryPins(t.Tool.Trials, bound, canonical)
 		refused = r.curate(t.Tool.Arguments, bound, canonical)

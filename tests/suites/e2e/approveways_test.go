@@ -4,6 +4,10 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
+	"github.com/mcpedge/mcpedge/tests/helpers/hookserver"
 )
 
 // TestApprovalsAreNotOperators: whatever the spelling of the path, operators neither decide on approvals nor list them, and approvers do
@@ -35,5 +39,59 @@ func TestApprovalsAreNotOperators(t *testing.T) {
 	}
 	if got := w.get(e); got["status"] != "working" || p.runs.Load() != 0 {
 		t.Errorf("the task is %v after %d runs", got, p.runs.Load())
+	}
+}
+
+// TestApprovalDependsOnArguments: a tool that may need an approval can be called as a task, whatever its arguments are.
+func TestApprovalDependsOnArguments(t *testing.T) {
+	p, who := newPayer(), newPeople(t)
+	e := startEdge(t, only(startService(t, p.Server)), withAuth(who.id), toApprove, func(c *config.Config) {
+		c.Policy.Approve[0].When = `tool.name == "pay" && arguments.to != "bob"`
+	})
+	s := sessionAs(t, e, vNov, who.ann)
+	if got := dig(s.request("tools/list", "").result(), "tools", 0, "execution", "taskSupport"); got != "optional" {
+		t.Fatalf("the tool is listed with taskSupport %v", got)
+	}
+	id, _ := dig(s.request("tools/call", `{"name":"pay","arguments":{"to":"bob"},"task":{}}`).want(http.StatusOK).result(), "task", "taskId").(string)
+	var got map[string]any
+	await.Until(t, "the task to end", func() bool {
+		got = s.request("tasks/get", `{"taskId":"`+id+`"}`).result()
+		return got["status"] != "working"
+	})
+	if m := s.request("tasks/result", `{"taskId":"`+id+`"}`).final(); m.Error != nil || text(t, m.result(t)) != "paid bob for ann, run 1" {
+		t.Errorf("it ended as %v, %v", got, m)
+	}
+	if got := s.call("pay", `{"to":"bob"}`).text(); got != "paid bob for ann, run 2" {
+		t.Errorf("a plain call: %q", got)
+	}
+}
+
+// TestApprovalOfHookedArguments: approvals are for the arguments that a hook has the backend get, also if those that the client sent need none.
+func TestApprovalOfHookedArguments(t *testing.T) {
+	for _, version := range []string{vNov, v2026} {
+		t.Run(version, func(t *testing.T) {
+			p, who, s := newPayer(), newPeople(t), hookserver.Serve(t)
+			s.By(hookserver.Arguments(`{"to":"eve"}`))
+			e := startEdge(t, only(startService(t, p.Server)), withAuth(who.id), toApprove, hookedBy(s), func(c *config.Config) {
+				c.Policy.Approve[0].When = `tool.name == "pay" && arguments.to != "bob"`
+			})
+			id, w := askFor(t, e, version, who.ann, "pay")
+			if shown := decide(t, e, who.lee, id, "").want(http.StatusOK); !strings.Contains(string(shown.body), `Pay \"eve\"?`) {
+				t.Errorf("it is shown as %s", shown.body)
+			}
+			s.By(hookserver.Arguments(`{"to":"mallory"}`)) // What was granted does not hold for other arguments.
+			decide(t, e, who.lee, id, ":grant").want(http.StatusOK)
+			await.Until(t, "the task to wait again", func() bool {
+				got := decide(t, e, who.lee, id, "")
+				return got.status == http.StatusOK && strings.Contains(string(got.body), "mallory")
+			})
+			if n := p.runs.Load(); n != 0 {
+				t.Fatalf("%d runs", n)
+			}
+			decide(t, e, who.lee, id, ":grant").want(http.StatusOK)
+			if got := w.end(e); got != "paid mallory for ann, run 1" {
+				t.Errorf("it ended with %q", got)
+			}
+		})
 	}
 }
