@@ -30,7 +30,7 @@ const maxEscaped = 6
 // verdict returns the answer to the question for an approval of the round before; nil if there is none. The round is one of a task, whose
 // record has the answer: no client can give one.
 func (r *round) verdict() *mcp.ApprovalVerdict {
-	if r.before.Awaits == nil || r.answer == nil {
+	if r.before.Awaits == nil || r.answer == nil || r.answer.Method != mcp.MethodApprove {
 		return nil
 	}
 	v := new(mcp.ApprovalVerdict)
@@ -72,9 +72,6 @@ func (r *round) approve(ctx context.Context, args json.RawMessage) (*mcp.InputRe
 		r.approved = slices.Clone(r.before.Approved)
 		r.takeGrants()
 	}
-	if v := r.verdict(); v != nil {
-		r.observeApprovals(telemetry.ApprovalGranted, r.before.awaited())
-	}
 	missing := slices.DeleteFunc(slices.Clone(r.approvals), func(o policy.Obligation) bool {
 		return slices.ContainsFunc(r.approved, func(a approved) bool { return bytes.Equal(a.Digest, o.Digest[:]) })
 	})
@@ -87,12 +84,13 @@ func (r *round) approve(ctx context.Context, args json.RawMessage) (*mcp.InputRe
 // takeGrants adds the approvals that the answer to the question of the round before gives, of those that it was about.
 func (r *round) takeGrants() {
 	v := r.verdict()
-	if v == nil {
+	if v == nil || !bytes.Equal(v.Call, r.before.Call) { // The store lost the question, and the round before asked another one by its key.
 		return
 	}
 	for _, a := range r.before.Awaits {
 		if slices.ContainsFunc(v.Granted, func(d []byte) bool { return bytes.Equal(d, a.Digest) }) {
 			r.approved = append(r.approved, approved{Name: a.Name, Digest: a.Digest, By: v.By})
+			r.observeApprovals(telemetry.ApprovalGranted, []string{a.Name})
 		}
 	}
 }
@@ -174,7 +172,7 @@ func (r *round) cannotWait(names []string) *mcp.Error {
 func (r *round) approval(missing []policy.Obligation, args json.RawMessage) *mcp.Approval {
 	t := r.named.Tool
 	a := &mcp.Approval{
-		Names: namesOf(missing), Requester: r.call.Principal, Tool: t.Target.Name, Shown: r.call.Params.Sent.Target, Backend: t.Owner.Name(), Set: r.call.Set,
+		Call: r.digest(args), Names: namesOf(missing), Requester: r.call.Principal, Tool: t.Target.Name, Shown: r.call.Params.Sent.Target, Backend: t.Owner.Name(), Set: r.call.Set,
 		ReadOnly: t.Target.Hints.ReadOnly, Destructive: t.Target.Hints.Destructive, Idempotent: t.Target.Hints.Idempotent, OpenWorld: t.Target.Hints.OpenWorld,
 		Arguments: args, Message: r.question(redact.Audit, missing, args),
 	}

@@ -17,6 +17,8 @@ const ApprovalKey = OwnKeys + "approve"
 
 // Approval is a call that waits for the approval of another person: the params of the question for it.
 type Approval struct {
+	// Call is the digest of the call.
+	Call []byte `json:"call"`
 	// Names are those of the approvals that it waits for, and Digests their settings.
 	Names   []string `json:"names"`
 	Digests [][]byte `json:"digests"`
@@ -71,6 +73,8 @@ const (
 // ApprovalVerdict is the answer to the question for an approval.
 type ApprovalVerdict struct {
 	End ApprovalEnd `json:"end"`
+	// Call is that of the Approval that was decided on.
+	Call []byte `json:"call,omitempty"`
 	// By is who granted or refused.
 	By Approver `json:"by,omitzero"`
 	// Granted are the digests of the settings that By approves.

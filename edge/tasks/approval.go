@@ -153,6 +153,7 @@ func (t *Tasks) Decide(ctx context.Context, id string, by *mcp.Principal, grant 
 
 // conclude stores how the wait of a task for an approval ended, which continues the task. ErrNotWaiting: it ended before.
 func (t *Tasks) conclude(ctx context.Context, v *view, a *mcp.Approval, verdict *mcp.ApprovalVerdict) error {
+	verdict.Call = a.Call
 	raw, err := json.Marshal(verdict)
 	if err != nil {
 		return err
