@@ -25,7 +25,6 @@ func TestGrantsAreOfOneCall(t *testing.T) {
 		"another key":                   {func(call *mcp.Call, _ *mcp.ApprovalVerdict) { call.Responses[0].Key = "approve" }, false},
 		"another principal":             {func(call *mcp.Call, _ *mcp.ApprovalVerdict) { call.Principal.Subject = "bob" }, false},
 		"another issuer's principal":    {func(call *mcp.Call, _ *mcp.ApprovalVerdict) { call.Principal.Issuer = "https://b.example" }, false},
-		"another set":                   {func(call *mcp.Call, _ *mcp.ApprovalVerdict) { call.Set = "another" }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := everything()

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
 )
@@ -173,7 +174,7 @@ func (t *Tasks) conclude(ctx context.Context, v *view, a *mcp.Approval, verdict 
 }
 
 // lapse ends the wait of a task for an approval that nobody gave in time, and returns the task as it is then.
-func (t *Tasks) lapse(ctx context.Context, c *mcp.Call, v *view) (*view, error) {
+func (t *Tasks) lapse(ctx context.Context, memory *budget.Reservation, v *view, who *mcp.Principal) (*view, error) {
 	w, err := v.waiting()
 	if err != nil || w == nil || !t.isOver(w) {
 		return v, nil
@@ -181,7 +182,7 @@ func (t *Tasks) lapse(ctx context.Context, c *mcp.Call, v *view) (*view, error) 
 	if err := t.conclude(ctx, v, &w.Approval, &mcp.ApprovalVerdict{End: mcp.ApprovalExpired}); err != nil && !errors.Is(err, ErrNotWaiting) {
 		return nil, t.storeError(v.id, err)
 	}
-	return t.load(ctx, c.Memory, v.id, &c.Principal)
+	return t.load(ctx, memory, v.id, who)
 }
 
 // expireLater ends the wait of a task when its time has passed. If this replica is lost, the next request that reads the task does.

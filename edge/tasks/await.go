@@ -26,6 +26,9 @@ func (t *Tasks) await(ctx context.Context, memory *budget.Reservation, id string
 	defer again.Stop()
 	for {
 		v, err := t.load(ctx, memory, id, who)
+		if err == nil {
+			v, err = t.lapse(ctx, memory, v, who)
+		}
 		if err != nil && mcp.AsError(err).Kind != mcp.KindStateUnavailable {
 			return nil, err
 		}

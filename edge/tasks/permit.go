@@ -123,7 +123,7 @@ func (t *Tasks) get(ctx context.Context, rules *revision.Rules, c *mcp.Call) (mc
 	if err != nil {
 		return mcp.Reply{}, err
 	}
-	if v, err = t.lapse(ctx, c, v); err != nil {
+	if v, err = t.lapse(ctx, c.Memory, v, &c.Principal); err != nil {
 		return mcp.Reply{}, err
 	}
 	seen, withheld := t.visible(ctx, rules, c, v, useRequest)

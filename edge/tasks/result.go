@@ -19,9 +19,6 @@ func (t *Tasks) result(ctx context.Context, rules *revision.Rules, c *mcp.Call) 
 	if err != nil {
 		return mcp.Reply{}, err
 	}
-	if v, err = t.lapse(ctx, c, v); err != nil {
-		return mcp.Reply{}, err
-	}
 	if err := t.permit(ctx, rules, c, v, useRequest); err != nil {
 		return mcp.Reply{}, err
 	}
