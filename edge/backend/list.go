@@ -50,9 +50,25 @@ type page[T proto.Message] struct {
 	bytes   int
 }
 
-// read lists one kind with all its pages, checks it and computes its digest. A nil principal is the
-// edge itself. A service that is not implemented is no error.
+// read lists one kind with all its pages, checks it, has it reviewed and computes its digest. A nil
+// principal is the edge itself. A service that is not implemented is no error. The backend has
+// Timeout for its list; ctx alone bounds the review.
 func (b *Backend) read(ctx context.Context, kind Kinds, who *pb.Principal) (*list, error) {
+	l, err := b.fetch(ctx, kind, who)
+	if err != nil || !l.served {
+		return l, err
+	}
+	if b.cfg.Review != nil {
+		if err := l.review(ctx, b.cfg.Review); err != nil {
+			return nil, err
+		}
+	}
+	l.digest = l.sum(kind)
+	return l, nil
+}
+
+// fetch is read without the review and the digest.
+func (b *Backend) fetch(ctx context.Context, kind Kinds, who *pb.Principal) (*list, error) {
 	ctx, cancel := context.WithTimeout(ctx, b.cfg.Timeout)
 	defer cancel()
 	l := &list{served: true, most: MaxListBytes}
@@ -74,12 +90,6 @@ func (b *Backend) read(ctx context.Context, kind Kinds, who *pb.Principal) (*lis
 	if err != nil {
 		return nil, err
 	}
-	if b.cfg.Review != nil {
-		if err := l.review(ctx, b.cfg.Review); err != nil {
-			return nil, err
-		}
-	}
-	l.digest = l.sum(kind)
 	return l, nil
 }
 

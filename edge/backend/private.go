@@ -3,6 +3,7 @@ package backend
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -64,8 +65,8 @@ func (c *private) drop() {
 // CatalogFor returns the catalog as a principal sees it: Catalog, if no list is private or the
 // caller is anonymous; otherwise the principal's own, which is read from the backend if it is not
 // cached. Concurrent requests of one principal share one reading. It is cached for Refresh, or
-// until the backend reports a change; if the backend then cannot be reached, it is served until
-// StaleAfter. A reading that takes longer than OwnLists continues without the request. After a
+// until the backend reports a change; if the backend then cannot be reached, or its lists cannot be
+// reviewed, it is served until StaleAfter. A reading that takes longer than OwnLists continues without the request. After a
 // reading that took too long, or did not reach the backend, requests of all principals fail at once
 // for a while, except for one that tries.
 //
@@ -178,6 +179,10 @@ func (b *Backend) readOwn(ctx context.Context, p mcp.Principal) (*Catalog, error
 			continue
 		}
 		l, err := b.read(ctx, kind, who)
+		if unreviewed := (*reviewError)(nil); errors.As(err, &unreviewed) {
+			return nil, &mcp.Error{Kind: mcp.KindUnavailable, Err: err,
+				Message: fmt.Sprintf("the lists of the backend %q for this caller cannot be checked now: try again later", b.cfg.Name)}
+		}
 		if err != nil {
 			proved(err)
 			return nil, err
@@ -199,8 +204,8 @@ func appendUint(dst []byte, n uint64) []byte {
 	return dst
 }
 
-// unreachable reports whether an error says only that a server did not answer: the backend, or the
-// server that proves the caller to it.
+// unreachable reports whether an error says only that a server did not answer: the backend, the
+// server that proves the caller to it, or what reviews its lists.
 func unreachable(err error) bool {
 	var e *mcp.Error
 	if errors.As(err, &e) {

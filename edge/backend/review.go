@@ -2,7 +2,6 @@ package backend
 
 import (
 	"context"
-	"fmt"
 
 	"google.golang.org/protobuf/proto"
 
@@ -75,7 +74,7 @@ func reviewed[T proto.Message](ctx context.Context, entries []T, by func(context
 	}
 	left, err := by(ctx, asked)
 	if err != nil {
-		return nil, fmt.Errorf("a list is not served: %w", err)
+		return nil, &reviewError{err}
 	}
 	out := make([]T, len(left))
 	for i, e := range left {
@@ -83,3 +82,9 @@ func reviewed[T proto.Message](ctx context.Context, entries []T, by func(context
 	}
 	return out, nil
 }
+
+// reviewError reports that Config.Review has failed.
+type reviewError struct{ err error }
+
+func (e *reviewError) Error() string { return "a list is not served: " + e.err.Error() }
+func (e *reviewError) Unwrap() error { return e.err }

@@ -140,7 +140,7 @@ func (h *Hook) ask(ctx context.Context, on Point, question func(context.Context)
 	d := Decision{Name: h.o.Name, On: on, Would: h.o.Audit, Open: h.o.Open}
 	var err error
 	began := time.Now()
-	if d.Outcome, d.Reason, err = h.bounded(ctx, question); err != nil && ctx.Err() != nil {
+	if d.Outcome, d.Reason, err = h.bounded(ctx, on, question); err != nil && ctx.Err() != nil {
 		return d, mcp.Errorf(mcp.KindCancelled, "the request ended before the hook %q had answered: %w", h.o.Name, context.Cause(ctx))
 	}
 	if err != nil {
@@ -154,14 +154,21 @@ func (h *Hook) ask(ctx context.Context, on Point, question func(context.Context)
 	return d, nil
 }
 
-// bounded asks a question if there is a place, and the breaker admits it.
-func (h *Hook) bounded(ctx context.Context, question func(context.Context) (Outcome, string, error)) (Outcome, string, error) {
+// bounded asks a question if there is a place, and the breaker admits it. A question about a list waits for a place.
+func (h *Hook) bounded(ctx context.Context, on Point, question func(context.Context) (Outcome, string, error)) (Outcome, string, error) {
 	select {
 	case h.slots <- struct{}{}:
-		defer func() { <-h.slots }()
 	default:
-		return Busy, "", fmt.Errorf("%d questions wait for its answer, the limit by hooks[].concurrency", h.o.Concurrency)
+		if on != List {
+			return Busy, "", fmt.Errorf("%d questions wait for its answer, the limit by hooks[].concurrency", h.o.Concurrency)
+		}
+		select {
+		case h.slots <- struct{}{}:
+		case <-ctx.Done():
+			return Busy, "", context.Cause(ctx)
+		}
 	}
+	defer func() { <-h.slots }()
 	admitted, isTrial := h.breaker.admit(time.Now())
 	if !admitted {
 		return Broken, "", fmt.Errorf("it did not answer %d times in a row, and is not asked for %s", maxFailures, h.o.Pause)

@@ -12,8 +12,10 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/mcpedge/mcpedge/edge/hook"
+	"github.com/mcpedge/mcpedge/edge/mcp"
 	hookv1 "github.com/mcpedge/mcpedge/gen/mcpedge/hook/v1"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
 	"github.com/mcpedge/mcpedge/tests/helpers/hookserver"
 )
 
@@ -141,5 +143,43 @@ func TestLongLists(t *testing.T) {
 	left, err := l.Review(t.Context(), "crm", "", list)
 	if n := asked.Load(); err != nil || len(left) != 990 || n != 4 { // of 1 MiB each
 		t.Errorf("left %d, %v, asked %d times", len(left), err, n)
+	}
+}
+
+// TestListsWaitForAPlace: a question about a list waits while the hook has as many as it may have. It is neither refused nor passed for that.
+func TestListsWaitForAPlace(t *testing.T) {
+	for what, adjust := range map[string]func(*hook.Options){"deny": func(*hook.Options) {}, "allow": func(o *hook.Options) { o.Open = true }} {
+		s := hookserver.Serve(t)
+		entered, gate := make(chan struct{}), make(chan struct{})
+		s.OnList(func(ctx context.Context, req *hookv1.CheckListRequest) (*hookv1.CheckListResponse, error) {
+			entered <- struct{}{}
+			<-gate
+			return hookserver.Entries(judge)(ctx, req)
+		})
+		l := hook.NewLists([]*hook.Hook{newHook(t, s, onLists, adjust, func(o *hook.Options) { o.Concurrency = 1 })}, slog.New(slog.DiscardHandler))
+		first := make(chan error, 1)
+		go func() {
+			_, err := l.Review(t.Context(), "crm", "", entries())
+			first <- err
+		}()
+		await.Receive(t, "the first question", entered)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if left, err := l.Review(ctx, "other", "", entries()); err == nil || mcp.AsError(err).Kind != mcp.KindCancelled {
+			t.Errorf("%s: a question that waits gave %d entries, %v", what, len(left), err)
+		}
+		second := make(chan []proto.Message, 1)
+		go func() {
+			left, _ := l.Review(t.Context(), "other", "", entries())
+			second <- left
+		}()
+		close(gate)
+		if err := await.Receive(t, "the first answer", first); err != nil {
+			t.Error(err)
+		}
+		await.Receive(t, "the second question", entered)
+		if left := await.Receive(t, "the second answer", second); len(left) != 2 {
+			t.Errorf("%s: the second question left %v", what, left)
+		}
 	}
 }

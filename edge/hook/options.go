@@ -56,7 +56,8 @@ type Options struct {
 	Timeout time.Duration
 	// Open passes what the hook fails to check. Otherwise it is denied.
 	Open bool
-	// Concurrency bounds the questions that wait for an answer; 0 or less means DefaultConcurrency. Further ones fail at once.
+	// Concurrency bounds the questions that wait for an answer; 0 or less means DefaultConcurrency. Further ones fail at once;
+	// those about lists wait.
 	Concurrency int
 	// Audit asks the hook and ignores its verdicts, which are recorded only.
 	Audit bool
