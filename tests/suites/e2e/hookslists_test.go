@@ -143,3 +143,52 @@ func TestListHookDead(t *testing.T) {
 		await.Until(t, "what the hook leaves", func() bool { return lists("echo") && !lists("add") })
 	}
 }
+
+// TestCallsOverAChangedListHook: a change of a hook on lists connects to all backends again, and no call notices: neither those that run, nor
+// those that ask, nor new ones. What the hook hides is hidden all the time.
+func TestCallsOverAChangedListHook(t *testing.T) {
+	harness.OneProcess(t)
+	t.Parallel() // it waits for most of its time
+	s := hookserver.Serve(t)
+	s.OnList(hookserver.Entries(func(e *hookv1.ListEntry) *hookv1.ListVerdict {
+		if e.GetTarget().GetName() == "panic" {
+			return hookserver.Hidden()
+		}
+		return nil
+	}))
+	f := secretFixture()
+	backends := "backends:\n" + backend("fixture", startService(t, f.Server), "")
+	hook := func(seconds int) string {
+		return fmt.Sprintf("hooks: [{name: dlp, target: %q, on: [request, answer, result, list], timeout: %ds}]\n", s.Addr, seconds)
+	}
+	e := govern(t, backends+hook(20))
+	stop, renewed := adding(t, e.Edge)
+	defer stop()
+	for i, version := range []string{vNov, v2026} {
+		running := make(chan message, 1)
+		c := clientOf(t, e.Edge, version, "")
+		go func() {
+			running <- c.ask("tools/call", `{"name":"gate","arguments":{"name":"`+version+`"}}`).final()
+		}()
+		await.Receive(t, "the call to run", f.started)
+		session := newSession(t, e.URL, vNov)
+		asked := session.call("ask_name", "").want(200).events()
+		question := asked.awaitMethod("elicitation/create")
+		again := retry(t, newStateless(t, e.URL).call("ask_name", "").result(), `{"name":`+answers["elicitation/create"]+`}`)
+
+		e.change(backends + hook(21+i))
+		session.answer(question, answers["elicitation/create"])
+		if m := asked.response(); !strings.Contains(string(m.raw), "Hello, Ada") {
+			t.Errorf("%s: a call that asked: %s", version, m.raw)
+		}
+		if got := newStateless(t, e.URL).call("ask_name", "", again).text(); got != "Hello, Ada" {
+			t.Errorf("%s: another round: %s", version, got)
+		}
+		renewed()
+		close(f.gate(version))
+		if m := await.Receive(t, "the call that ran", running); !strings.Contains(string(m.raw), "passed "+version) {
+			t.Errorf("%s: %s", version, m.raw)
+		}
+	}
+	stop()
+}
