@@ -274,3 +274,58 @@ func TestStatesLikeSeals(t *testing.T) {
 		}
 	}
 }
+
+// A replica that cannot open everything that the owner of a call gets does not become its owner, although it can open the request: another
+// replica may have sealed an answer, a part of the session, or who cancelled, while keys are set.
+func TestNoOwnerOfHalfACall(t *testing.T) {
+	t.Parallel()
+	c, ctx := connect(t, startServer(t)), t.Context()
+	with := start(t, c, redis.Options{Keys: [][]byte{stateKey(1)}})
+	without := start(t, c, redis.Options{})
+	last := state.Answer{Result: []byte("{}"), Token: "t"}
+	for what, seals := range map[string]func(session string) error{
+		"an answer": func(session string) error {
+			_, _, err := with.Answer(ctx, session, "1", state.Answer{Result: []byte(`{"a":1}`), Token: "t"}, 1)
+			return err
+		},
+		"a subscription": func(session string) error {
+			_, err := with.Update(ctx, session, state.Patch{Subscribe: "file:///2"})
+			return err
+		},
+		"the session": func(session string) error {
+			_, err := with.Update(ctx, session, state.Patch{Initialized: true})
+			return err
+		},
+	} {
+		session := strings.ReplaceAll(what, " ", "-")
+		must(t, without.Create(ctx, record(session)))
+		w := begin(t, without, session, "st", "c")
+		must(t, w.Ask(ctx, []byte("state"), state.Ask{ID: "1", Key: "k1", Message: []byte(`{"q":1}`)}, state.Ask{ID: "2", Key: "k2", Message: []byte(`{"q":2}`)}))
+		must(t, seals(session))
+		if what != "an answer" {
+			_, _, err := with.Answer(ctx, session, "1", last, 1)
+			must(t, err)
+		}
+		before := c.HGetAll(ctx, "mcpedge:{"+session+"}:c:c").Val()
+		for how, take := range map[string]func() error{
+			"answer": func() error { _, _, err := without.Answer(ctx, session, "2", last, 2); return err },
+			"claim": func() error {
+				_, err := without.Claim(ctx, medium.Which{Session: session, Call: "c", Cancel: true})
+				return err
+			},
+		} {
+			if err := take(); err == nil || !strings.Contains(err.Error(), "is sealed with the key 72cd6e84") {
+				t.Errorf("%s, %s: error %v", what, how, err)
+			}
+			if after := c.HGetAll(ctx, "mcpedge:{"+session+"}:c:c").Val(); fmt.Sprint(after) != fmt.Sprint(before) {
+				t.Errorf("%s, %s: the call was changed:\n%q\n%q", what, how, before, after)
+			}
+		}
+		out, o, err := with.Answer(ctx, session, "2", last, 3)
+		if must(t, err); out != state.AnswerCompleted {
+			t.Errorf("%s: the answer is %v", what, out)
+			continue
+		}
+		must(t, statetest.Own(with, o.Record).Finish(ctx, []byte("{}")))
+	}
+}

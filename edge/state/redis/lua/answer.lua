@@ -7,9 +7,9 @@ return run(function()
   if not where then return { 'unknown' } end
   local i, call = string.match(where, '^(%d+) (.*)$')
   local key, token = K .. ':c:' .. call, ARGV[A + 3]
-  local c = redis.call('HMGET', key, 'ph', 'hd', 'st', 't:' .. i, 'r:' .. i, 'v', 'b', 'sv')
+  local c = redis.call('HMGET', key, 'ph', 'hd', 'st', 't:' .. i, 'r:' .. i, 'v')
   if c[6] and c[6] ~= LAYOUT then return { 'layout', c[6] } end
-  local lacks = foreign(ARGV[A + 7], c[7], c[8])
+  local lacks = foreign(ARGV[A + 7], call)
   if lacks then return { 'sealed', lacks } end
   if c[5] then
     if c[4] ~= token then return { 'duplicate' } end

@@ -7,11 +7,11 @@ return run(function()
   if request ~= '' then call = redis.call('HGET', K .. ':m', 'r:' .. request) or '' end
   local stream = redis.call('HGET', K .. ':m', 'c:' .. call)
   if not stream or lapsed(stream) then return { 'missing' } end
-  local c = redis.call('HMGET', K .. ':c:' .. call, 'ph', 'ep', 'dl', 'hd', 'miss', 'v', 'b', 'sv')
+  local c = redis.call('HMGET', K .. ':c:' .. call, 'ph', 'ep', 'dl', 'hd', 'miss', 'v')
   if not c[1] then return { 'missing' } end
   if c[6] ~= LAYOUT then return { 'layout', c[6] or '' } end
   if c[1] == DONE then return { 'fenced', 'the call is done' } end
-  local lacks = foreign(ARGV[A + 8], c[7], c[8])
+  local lacks = foreign(ARGV[A + 8], call)
   if lacks then return { 'sealed', lacks } end
   -- This is a repetition of an attempt whose reply was lost.
   if claimed(call, random) then return { 'ok', owned(call) } end

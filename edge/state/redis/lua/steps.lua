@@ -55,23 +55,30 @@ local function waits(where)
   return c[1] == WAITING and not c[2], call
 end
 
--- Returns the head of the first of some fields that is sealed with a key that the replica lacks, which
--- then must not own their call, or nil. heads are those of the replica's keys, joined: see seal.go.
-local function foreign(heads, ...)
-  for i = 1, 2 do
-    local field = select(i, ...)
-    if field and string.sub(field, 1, 4) == '\193sl\1' then
-      local head = string.sub(field, 1, 8)
-      local has = false
-      for j = 1, #heads, 8 do has = has or string.sub(heads, j, j + 7) == head end
-      if not has then return head end
+-- Returns what the owner of a call receives.
+local function owned(call) return record(), call, redis.call('HGETALL', K .. ':c:' .. call) end
+
+-- Returns the head of a value that the owner of a call receives and that is sealed with a key that the
+-- replica lacks, which then must not own the call, or nil. heads are those of the replica's keys,
+-- joined: see seal.go.
+local function foreign(heads, call)
+  local function lacks(value)
+    if not value or string.sub(value, 1, 4) ~= '\193sl\1' then return nil end
+    local head = string.sub(value, 1, 8)
+    for j = 1, #heads, 8 do
+      if string.sub(heads, j, j + 7) == head then return nil end
+    end
+    return head
+  end
+  local rec, _, fields = owned(call)
+  for _, list in ipairs({ { rec[1] }, rec[3], fields }) do
+    for _, value in ipairs(list) do
+      local head = lacks(value)
+      if head then return head end
     end
   end
   return nil
 end
-
--- Returns what the owner of a call receives.
-local function owned(call) return record(), call, redis.call('HGETALL', K .. ':c:' .. call) end
 
 -- Reports whether this replica owns a call by a claim with these random bits, and has written
 -- nothing since.
