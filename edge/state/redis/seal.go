@@ -62,9 +62,13 @@ type sealer struct {
 	prefix string
 	keys   []sealKey
 	log    *slog.Logger
-	// unknown are the ids of unknown keys that were logged.
-	unknown sync.Map
+	// unknown are the ids of unknown keys that were logged, at most mostUnknown. mu guards it.
+	mu      sync.Mutex
+	unknown map[string]struct{}
 }
+
+// mostUnknown bounds the unknown keys that are logged: whoever may write to Redis can make up more.
+const mostUnknown = 16
 
 type sealKey struct {
 	head   string // sealMark and the key id
@@ -74,7 +78,7 @@ type sealKey struct {
 
 // newSealer returns a sealer for state keys of 32 bytes, whose bindings include a prefix.
 func newSealer(keys [][]byte, prefix string, log *slog.Logger) (*sealer, error) {
-	s := &sealer{prefix: prefix, log: log}
+	s := &sealer{prefix: prefix, log: log, unknown: map[string]struct{}{}}
 	for i, key := range keys {
 		if len(key) != 32 {
 			return nil, fmt.Errorf("state key %d has %d bytes: it needs 32", i+1, len(key))
@@ -162,6 +166,9 @@ func (s *sealer) openBytes(b binding, stored []byte) ([]byte, error) {
 // lacks returns the error for a value that begins like stored, whose key this replica does not
 // have, and logs it once for each key.
 func (s *sealer) lacks(stored string) error {
+	if len(stored) < headSize { // It was cut.
+		return errRecord
+	}
 	id, has := fmt.Sprintf("%x", stored[len(sealMark):headSize]), "none"
 	if len(s.keys) > 0 {
 		var ids []string
@@ -172,7 +179,13 @@ func (s *sealer) lacks(stored string) error {
 	}
 	err := fmt.Errorf("a value in Redis is sealed with the key %s, and this replica has %s: give all replicas the same state-keys, "+
 		"and keep one that was replaced until the sessions and tasks of its time have ended", id, has)
-	if _, logged := s.unknown.LoadOrStore(id, nil); !logged {
+	s.mu.Lock()
+	_, logged := s.unknown[id]
+	if logged = logged || len(s.unknown) >= mostUnknown; !logged {
+		s.unknown[id] = struct{}{}
+	}
+	s.mu.Unlock()
+	if !logged {
 		s.log.Warn("sessions, calls or tasks cannot be read here", "error", err)
 	}
 	return err

@@ -329,3 +329,40 @@ func TestNoOwnerOfHalfACall(t *testing.T) {
 		must(t, statetest.Own(with, o.Record).Finish(ctx, []byte("{}")))
 	}
 }
+
+// A seal that was cut is an error, wherever it was cut, and unknown keys are logged a few times only, however many there are.
+func TestCutSeals(t *testing.T) {
+	t.Parallel()
+	var log lines
+	c, ctx := connect(t, startServer(t)), t.Context()
+	r := start(t, c, redis.Options{Keys: [][]byte{stateKey(1)}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	waiting(t, r, "s")
+	const key = "mcpedge:{s}:c:c"
+	whole := c.HGet(ctx, key, "sv").Val()
+	failing := func(what, value string) {
+		t.Helper()
+		must(t, c.HSet(ctx, key, "sv", value).Err())
+		if _, _, err := r.Answer(ctx, "s", "2", state.Answer{Result: []byte("{}"), Token: "t"}, 1); err == nil {
+			t.Errorf("%s: the answer is taken", what)
+		}
+		if _, err := r.Claim(ctx, medium.Which{Session: "s", Call: "c"}); err == nil {
+			t.Errorf("%s: the call is claimed", what)
+		}
+		if _, err := r.Asking(ctx, "s", "2"); err == nil {
+			t.Errorf("%s: the call is read", what)
+		}
+	}
+	for _, n := range []int{len(sealMark), len(sealMark) + 3} {
+		failing(fmt.Sprintf("%d bytes", n), whole[:n])
+	}
+	for i := range 50 {
+		failing("another key", sealMark+fmt.Sprintf("%04d", i)+whole[len(sealMark)+4:])
+	}
+	must(t, c.HSet(ctx, key, "sv", whole[:len(whole)/2]).Err())
+	if _, err := r.Asking(ctx, "s", "2"); err == nil {
+		t.Error("a call with half a state is read")
+	}
+	if n := log.count("cannot be read here"); n == 0 || n > 20 {
+		t.Errorf("unknown keys were logged %d times", n)
+	}
+}
