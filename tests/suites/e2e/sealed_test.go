@@ -234,3 +234,53 @@ func TestStateKeysAreSetAndReplaced(t *testing.T) {
 		t.Errorf("after replicas without the key: %q", got)
 	}
 }
+
+// TestRedisHoldsNoApproval: with state-keys neither what waits for an approval nor what is decided about it is in Redis, in both eras.
+func TestRedisHoldsNoApproval(t *testing.T) {
+	for name, adjust := range map[string]func(*config.Config){"with keys": withKeys(stateKey('a')), "without": withKeys()} {
+		t.Run(name, func(t *testing.T) {
+			server, p := redisserver.ForTest(t), newPeople(t)
+			e := startEdge(t, only(startService(t, newPayer().Server)), withAuth(p.id), toApprove, adjust, func(c *config.Config) {
+				c.Redis = server.URL()
+				c.Policy.Approve[0].Message = mark + "question. {arguments.to}"
+			})
+			db := goredis.NewClient(&goredis.Options{Addr: server.Addr})
+			t.Cleanup(func() { _ = db.Close() })
+			found := map[string]string{}
+			scan := func() { maps.Copy(found, inRedis(t, db)) }
+			ann := p.id.Token(mark+"subject.", public, map[string]any{"roles": []string{"staff"}, "client_id": mark + "client."})
+			lee := p.approver(mark + "claim.")
+			call := `{"to":"` + mark + `argument."}`
+			for _, verb := range []string{":grant", ":refuse"} {
+				s, c := sessionAs(t, e, vNov, ann), statelessAs(t, e, ann)
+				c.capabilities = withTasks
+				old, _ := dig(s.request("tools/call", `{"name":"pay","arguments":`+call+`,"task":{}}`).want(http.StatusOK).result(), "task", "taskId").(string)
+				fresh, _ := c.call("pay", call).want(http.StatusOK).result()["taskId"].(string)
+				for _, task := range []string{old, fresh} {
+					await.Until(t, "the task waits", func() bool { return decide(t, e, lee, task, "").status == http.StatusOK })
+					scan()
+					body := "{}"
+					if verb == ":refuse" {
+						body = `{"reason":"` + mark + `answer."}`
+					}
+					newCaller(t, "http://"+e.Admin+"/v1/approvals/"+task+verb).send(t, http.MethodPost, body, "Authorization", "Bearer "+lee).want(http.StatusOK)
+					scan()
+				}
+				await.Until(t, "the tasks end", func() bool {
+					return s.request("tasks/get", `{"taskId":"`+old+`"}`).result()["status"] != "working" &&
+						c.request("tasks/get", map[string]any{"taskId": fresh}).result()["status"] != "working"
+				})
+				scan()
+			}
+			if name == "without" {
+				for _, m := range []string{"question", "argument", "subject", "client", "answer"} {
+					if found[m] == "" {
+						t.Errorf("without keys Redis does not have the %s: the test finds less than there is", m)
+					}
+				}
+			} else if len(found) > 0 {
+				t.Errorf("with keys Redis has in plain text %v", found)
+			}
+		})
+	}
+}
