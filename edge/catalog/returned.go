@@ -11,10 +11,10 @@ import (
 	"github.com/mcpedge/mcpedge/internal/uris"
 )
 
-// ShownContents returns the contents of a read without those of other URIs that the overlay or the
-// set conceals. It modifies the slice.
+// ShownContents returns the contents of a read without those of other URIs that a hook, the overlay
+// or the set conceals. It modifies the slice.
 func (t *Target) ShownContents(contents []*pb.ResourceContents) []*pb.ResourceContents {
-	if !t.overlaid() {
+	if !t.conceals() {
 		return contents
 	}
 	of, named := len(contents), uris.Normal(t.URI.Sent)
@@ -33,7 +33,7 @@ func (t *Target) ShownSkill(x *pb.Skill) *pb.Skill {
 // ShownValues returns the suggested values of a completion without those for which the URI of the
 // target's template is hidden. It modifies the slice.
 func (t *Target) ShownValues(values []string) []string {
-	if !t.overlaid() || t.Template == nil || t.Template.parsed == nil {
+	if !t.conceals() || t.Template == nil || t.Template.parsed == nil {
 		return values
 	}
 	of := len(values)
@@ -55,9 +55,9 @@ func (t *Target) hidesValue(value string, of int) bool {
 	return t.Hides(uri, of)
 }
 
-// overlaid reports whether the overlay or the set may conceal URIs of the target's backend.
-func (t *Target) overlaid() bool {
-	return t.view.set != nil || t.view.overlay.Resources().About(t.Backend.Name())
+// conceals reports whether a hook, the overlay or the set may conceal URIs of the target's backend.
+func (t *Target) conceals() bool {
+	return t.view.set != nil || t.view.overlay.Resources().About(t.Backend.Name()) || t.view.catalog(t.Backend).Withheld != nil
 }
 
 // hiddenByName reports whether an entry hides one of the forms of a URI of a backend, or the URI
