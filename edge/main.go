@@ -44,6 +44,8 @@ const help = `mcpedge: the Model Context Protocol in front, gRPC services behind
   mcpedge catalog disable NAME
                              disable a tool, a backend or a set on all replicas, until mcpedge catalog enable NAME; catalog
                              disabled lists them
+  mcpedge approvals list     list the calls that wait for the approval of another person; approvals show ID prints one with its
+                             arguments, approvals grant ID and approvals refuse ID --reason TEXT decide on it
   mcpedge install HOST       print what the configuration of a host such as claude-code, codex or vscode needs to use this edge;
                              --write adds it to the host's file
   mcpedge proto --out DIR    write the contract's .proto files
@@ -101,6 +103,8 @@ func run(ctx context.Context, args []string) error {
 		return explain.Run(ctx, args, out, stderr)
 	case "catalog":
 		return catalog.Run(ctx, args, out, stderr)
+	case "approvals":
+		return client.Approvals(ctx, args, out, stderr)
 	case "install":
 		return install.Run(args, out, stderr)
 	case "proto":
@@ -117,7 +121,7 @@ func run(ctx context.Context, args []string) error {
 }
 
 // commands are those that help lists.
-var commands = []string{"serve", "stdio", "check", "list", "call", config.Ready, "policy", "catalog", "install", "proto", "version", "help"}
+var commands = []string{"serve", "stdio", "check", "list", "call", config.Ready, "policy", "catalog", "approvals", "install", "proto", "version", "help"}
 
 func unknownCommand(name string) error {
 	if meant := config.Nearest(name, commands); meant != "" {

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/tasks"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/admin/v1"
 )
@@ -114,7 +115,9 @@ func approvalError(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, tasks.ErrNotWaiting):
-		return status.Error(codes.FailedPrecondition, "the call does not wait for an approval any more: it was decided on, or has ended")
+		return status.Error(codes.FailedPrecondition, "the call does not wait for an approval any more: it was decided on, or has ended; GET /v1/approvals lists those that wait")
+	case errors.Is(err, state.ErrNotFound):
+		return status.Error(codes.NotFound, "no call with this id waits for an approval, or it has expired: GET /v1/approvals lists those that wait")
 	case errors.As(err, &refused) && refused.Kind == mcp.KindForbidden:
 		return status.Error(codes.PermissionDenied, refused.Message)
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/config"
 )
 
-// maxAnswer bounds the response of an admin address, in bytes: all that may be disabled, with reasons, is smaller.
-const maxAnswer = 2 << 20
+// maxAnswer bounds the response of an admin address, in bytes: all that may be disabled, with reasons, and a page of approvals are smaller.
+const maxAnswer = 16 << 20
 
 // httpStatus is the status with which an admin address refused a request.
 type httpStatus int

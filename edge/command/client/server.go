@@ -1,6 +1,6 @@
 // Package client has the commands that call a running server over HTTP: call, which calls a tool,
 // and list, which prints the server's lists, for any MCP server, and for the admin address of an edge
-// catalog rollback, disable, enable and disabled.
+// catalog rollback, disable, enable and disabled, and approvals.
 package client
 
 import (

@@ -78,7 +78,7 @@ var Law = []Package{
 	{"edge/command/check", "the command check", []string{"edge/app", "edge/catalog", "edge/catalog/overlay", "edge/check", "edge/mcp", "gen/mcpedge/v1", "edge/command", "edge/command/demo", "edge/config"}},
 	{"edge/command/catalog", "the command catalog: snapshot, diff, rollback, disable and enable", []string{"edge/app", "edge/catalog/snapshot", "edge/command", "edge/command/client", "edge/command/demo", "edge/config", "edge/mcp"}},
 	{"edge/command/explain", "the command policy explain", []string{"edge/app", "edge/command", "edge/command/demo", "edge/config"}},
-	{"edge/command/client", "the commands that call a running server: call, list, catalog rollback, disable and enable", []string{"edge/config", "edge/mcp", "edge/revision"}},
+	{"edge/command/client", "the commands that call a running server: call, list, catalog rollback, disable and enable, approvals", []string{"edge/config", "edge/mcp", "edge/revision"}},
 	{"edge/command/install", "the command install: what the configuration of a host needs", []string{"edge/config"}},
 	{"edge/command/commandtest", "backends for the tests of commands", []string{"capability"}},
 	{"edge", "chooses the command", []string{"edge/admin", "edge/app", "edge/command", "edge/command/catalog", "edge/command/check", "edge/command/client", "edge/command/explain", "edge/command/install", "edge/command/serve", "edge/config", "proto"}},
