@@ -42,14 +42,21 @@ type confirmations struct {
 	of map[confirmation]int64
 }
 
-// Confirmation counts an outcome of the confirmation, or of the approval, of a name. A nil Telemetry counts nothing.
+// Confirmation counts an outcome of the confirmation, or of the approval, of a name. The counters of how a wait for an approval ends begin
+// at 0 with the first wait, because a counter that appears with its first value has no increase. A nil Telemetry counts nothing.
 func (t *Telemetry) Confirmation(name, outcome string) {
-	if t != nil {
-		t.confirmations.count(name, outcome)
+	if t == nil {
+		return
+	}
+	t.confirmations.add(name, outcome, 1)
+	if outcome == ApprovalRequested {
+		for _, end := range []string{ApprovalGranted, ApprovalRefused, ApprovalExpired, ApprovalRevoked} {
+			t.confirmations.add(name, end, 0)
+		}
 	}
 }
 
-func (c *confirmations) count(name, outcome string) {
+func (c *confirmations) add(name, outcome string, n int64) {
 	this := confirmation{name, outcome}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -57,7 +64,7 @@ func (c *confirmations) count(name, outcome string) {
 		c.of = map[confirmation]int64{}
 	}
 	if _, counted := c.of[this]; counted || len(c.of) < maxConfirmations {
-		c.of[this]++
+		c.of[this] += n
 	}
 }
 

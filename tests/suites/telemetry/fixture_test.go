@@ -125,6 +125,8 @@ func (f *fixture) tools(s *capability.Server) {
 		func(context.Context, *capability.Call, nothing) (string, error) { return "done", nil })
 	capability.AddTool(s, "forbidden", "May not be called by who has no claims",
 		func(context.Context, *capability.Call, nothing) (string, error) { return "done", nil })
+	capability.AddTool(s, "approved", "Waits for the approval of another person",
+		func(context.Context, *capability.Call, nothing) (string, error) { return "done", nil })
 	capability.AddTool(s, "break", "Fails as a server",
 		func(context.Context, *capability.Call, nothing) (string, error) {
 			return "", status.Error(codes.Internal, "broken")

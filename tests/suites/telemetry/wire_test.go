@@ -74,12 +74,12 @@ func listen(t *testing.T, ctx context.Context, e *replicas.Edge) {
 	_ = s.resp.Body.Close()
 }
 
-// makeShortTask makes a task, which ends by itself.
-func makeShortTask(t *testing.T, ctx context.Context, e *replicas.Edge) {
+// makeTaskOf makes a task of a call of a tool.
+func makeTaskOf(t *testing.T, ctx context.Context, e *replicas.Edge, tool string, header ...string) {
 	t.Helper()
-	s := request(t, ctx, e, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"later","arguments":{},`+
+	s := request(t, ctx, e, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"`+tool+`","arguments":{},`+
 		`"_meta":{"io.modelcontextprotocol/protocolVersion":"`+modern+`","io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}}}`,
-		"MCP-Protocol-Version", modern, "Mcp-Method", "tools/call", "Mcp-Name", "later")
+		append(header, "MCP-Protocol-Version", modern, "Mcp-Method", "tools/call", "Mcp-Name", tool)...)
 	var answer struct {
 		Result struct{ TaskID string }
 	}
