@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -57,7 +56,7 @@ func (a *App) newHook(s *config.OpenHook) (out openHook, err error) {
 func (a *App) openHooks(g *config.Generation, was []openHook) (out []openHook, _ error) {
 	for i := range g.Hooks {
 		s := &g.Hooks[i]
-		at := slices.IndexFunc(was, func(o openHook) bool { return reflect.DeepEqual(o.settings, s.Hook) })
+		at := slices.IndexFunc(was, func(o openHook) bool { return o.settings.Revision() == s.Hook.Revision() })
 		if at >= 0 {
 			out = append(out, was[at])
 			continue

@@ -40,6 +40,10 @@ func (h *Hook) Allows() bool { return h.OnFailure == onFailureAllow }
 // Audits reports whether the verdicts of the hook are recorded and ignored.
 func (h *Hook) Audits() bool { return h.Mode == modeAudit }
 
+// Revision identifies the settings of a hook: it is equal for equal settings, however they are written. Backend.Revision compares the hooks on
+// lists in the same way.
+func (h *Hook) Revision() string { return digest("", *h) }
+
 // OpenHook is a Hook with its compiled condition.
 type OpenHook struct {
 	Hook

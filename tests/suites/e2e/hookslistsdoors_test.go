@@ -115,7 +115,8 @@ func TestCallOfAToolThatIsHidden(t *testing.T) {
 	again := retry(t, newStateless(t, e.URL).call("ask_name", "").result(), `{"name":`+answers["elicitation/create"]+`}`)
 	hidesAll.Store(true)
 	e.change(backends + hook(21))
-	await.Until(t, "the tools to be hidden", func() bool { return !strings.Contains(answer(newStateless(t, e.URL), "tools/list", `{}`), "ask_name") })
+	c := newStateless(t, e.URL)
+	await.Until(t, "the tools to be hidden", func() bool { return !strings.Contains(answer(c, "tools/list", `{}`), "ask_name") })
 	session.answer(question, answers["elicitation/create"])
 	m := asked.response()
 	if m.Error == nil || strings.Contains(string(m.raw), "Ada") {
@@ -124,5 +125,26 @@ func TestCallOfAToolThatIsHidden(t *testing.T) {
 	r := newStateless(t, e.URL).call("ask_name", "", again)
 	if got := string(r.body); strings.Contains(got, "Ada") || !strings.Contains(got, `"error"`) {
 		t.Errorf("another round went on: %s", got)
+	}
+}
+
+// TestListHookWrittenDifferently: a hook whose settings are written in another way, and mean the same, goes on checking lists.
+func TestListHookWrittenDifferently(t *testing.T) {
+	harness.OneProcess(t)
+	s := hookserver.Serve(t)
+	s.OnList(hookserver.Entries(hides))
+	f := secretFixture()
+	backends := "backends:\n" + backend("fixture", startService(t, f.Server), "")
+	hook := func(more string) string {
+		return fmt.Sprintf("hooks: [{name: dlp, target: %q, on: [list], timeout: 20s%s}]\n", s.Addr, more)
+	}
+	e := govern(t, backends+hook(""))
+	e.change(backends + hook(", claims: []") + "catalog: {prompts: [{backend: fixture, prompt: greet, hide: true}]}\n")
+	capability.AddTool(f.Server, "newest", "New", func(context.Context, *capability.Call, struct{}) (string, error) { return "", nil })
+	c := newStateless(t, e.URL)
+	list := func() string { return answer(c, "tools/list", `{}`) }
+	await.Until(t, "the new tool", func() bool { return strings.Contains(list(), `"name":"newest"`) })
+	if got := list(); strings.Contains(got, `"name":"add"`) {
+		t.Errorf("what the hook hides is listed: %s", got)
 	}
 }
