@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
@@ -35,7 +36,13 @@ type Lists struct {
 
 	mu sync.Mutex
 	// said is what was logged last of each hook, backend and kind.
-	said map[string]string
+	said map[string]saying
+}
+
+// saying is what was logged, and when; the zero time means that nothing was.
+type saying struct {
+	text string
+	at   time.Time
 }
 
 // NewLists returns the Lists of those hooks that are asked about lists, in their order; nil if there are none.
@@ -49,7 +56,7 @@ func NewLists(hooks []*Hook, log *slog.Logger) *Lists {
 	if asked == nil {
 		return nil
 	}
-	return &Lists{chain: NewChain(asked), log: log, said: map[string]string{}}
+	return &Lists{chain: NewChain(asked), log: log, said: map[string]saying{}}
 }
 
 // Review returns what the hooks leave of the entries of one list of a backend, which are tools, prompts, resources or templates and are not
@@ -236,7 +243,7 @@ func apply(e proto.Message, verdict *hookv1.ListVerdict) proto.Message {
 	return out
 }
 
-// say logs what a hook hides and changes, if that is not what it did before.
+// say logs what a hook hides and changes, if that is not what was logged last, at most once in logPause: lists of callers may differ.
 func (l *Lists) say(h *Hook, backend, kind string, hidden, changed []string) {
 	names := func(list []string) string {
 		slices.Sort(list)
@@ -249,11 +256,15 @@ func (l *Lists) say(h *Hook, backend, kind string, hidden, changed []string) {
 	}
 	text := names(hidden) + "\x00" + names(changed)
 	key := h.Name() + "\x00" + backend + "\x00" + kind
+	now := time.Now()
 	l.mu.Lock()
 	was, known := l.said[key]
-	l.said[key] = text
+	silent := was.text == text || !known && len(hidden)+len(changed) == 0 || now.Sub(was.at) < logPause
+	if !silent {
+		l.said[key] = saying{text, now}
+	}
 	l.mu.Unlock()
-	if was == text || !known && len(hidden)+len(changed) == 0 {
+	if silent {
 		return
 	}
 	message := "a hook hides or changes other entries of a list than before"

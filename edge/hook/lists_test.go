@@ -183,3 +183,25 @@ func TestListsWaitForAPlace(t *testing.T) {
 		}
 	}
 }
+
+// TestListsOfCallersAreNoFlood: lists that differ between callers do not fill the log.
+func TestListsOfCallersAreNoFlood(t *testing.T) {
+	s := hookserver.Serve(t)
+	var asked atomic.Int32
+	s.OnList(hookserver.Entries(func(e *hookv1.ListEntry) *hookv1.ListVerdict {
+		if e.GetTarget().GetOwnName() == []string{"drop", "keep"}[asked.Add(1)/3%2] {
+			return hookserver.Hidden()
+		}
+		return nil
+	}))
+	var out strings.Builder
+	l := hook.NewLists([]*hook.Hook{newHook(t, s, onLists)}, slog.New(slog.NewTextHandler(&out, nil)))
+	for range 20 {
+		if _, err := l.Review(t.Context(), "crm", "", entries()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if text := out.String(); strings.Count(text, "\n") != 1 {
+		t.Errorf("logged %s", text)
+	}
+}
