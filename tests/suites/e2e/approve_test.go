@@ -94,6 +94,9 @@ func decide(t *testing.T, e *harness.Edge, token, task, verb string) *reply {
 	return c.send(t, http.MethodPost, "{}", "Authorization", "Bearer "+token)
 }
 
+// withTasksAndForms are capabilities of a client of 2026-07-28 that has tasks and whose user can be asked.
+const withTasksAndForms = `{"elicitation":{"form":{}},"extensions":{"io.modelcontextprotocol/tasks":{}}}`
+
 // waiter is a client whose task waits.
 type waiter struct {
 	get func(e *harness.Edge) map[string]any
@@ -107,13 +110,13 @@ func askFor(t *testing.T, e *harness.Edge, version, token, tool string) (id stri
 	arguments := `{"to":"bob"}`
 	if version == v2026 {
 		c := statelessAs(t, e, token)
-		c.capabilities = withTasks
+		c.capabilities = withTasksAndForms
 		id, _ = c.call(tool, arguments).want(http.StatusOK).result()["taskId"].(string)
 		at := map[*harness.Edge]*stateless{}
 		w.get = func(e *harness.Edge) map[string]any {
 			if at[e] == nil {
 				at[e] = statelessAs(t, e, token)
-				at[e].capabilities = withTasks
+				at[e].capabilities = withTasksAndForms
 			}
 			return at[e].request("tasks/get", map[string]any{"taskId": id}).result()
 		}
