@@ -3,9 +3,7 @@ package e2e
 import (
 	"context"
 	"net/http"
-	"strings"
 	"testing"
-	"time"
 
 	authv3 "github.com/envoyproxy/go-control-plane/envoy/service/auth/v3"
 	"google.golang.org/grpc/codes"
@@ -49,17 +47,4 @@ func TestApprovalWithoutAPolicyServer(t *testing.T) {
 	if got := w.end(e); got != "paid bob for ann, run 1" {
 		t.Errorf("it ended with %q", got)
 	}
-}
-
-// TestApprovalExpiresWithoutItsReplica: a client that waits for the result alone learns that nobody decided, also if the replica that asked is
-// lost.
-func TestApprovalExpiresWithoutItsReplica(t *testing.T) {
-	p, who := newPayer(), newPeople(t)
-	two := startPair(t, p.Server, withAuth(who.id), toApprove, func(c *config.Config) { c.Policy.Approve[0].Expires = 2 * time.Second })
-	_, w := askFor(t, two.first, vNov, who.ann, "pay")
-	two.lose()
-	if got := w.end(two.second); !strings.Contains(got, "nobody decided on it in time") || p.runs.Load() != 0 {
-		t.Errorf("it ended with %q after %d runs", got, p.runs.Load())
-	}
-	two.back()
 }
