@@ -80,3 +80,40 @@ func TestApprovalExpiresWithoutItsReplica(t *testing.T) {
 	}
 	two.back()
 }
+
+// TestApprovalOnceWhateverElse: of a grant and a refusal, a cancellation or another reader at once, at two replicas, at most one decides, and the
+// call runs at most once, and not without the grant.
+func TestApprovalOnceWhateverElse(t *testing.T) {
+	p, who := newPayer(), newPeople(t)
+	two := startPair(t, p.Server, withAuth(who.id), toApprove)
+	for name, also := range map[string]func(id string) (decided bool){
+		"refused": func(id string) bool { return decide(t, two.second, who.lee, id, ":refuse").status == http.StatusOK },
+		"cancelled": func(id string) bool {
+			c := statelessAs(t, two.second, who.ann)
+			c.capabilities = withTasks
+			c.request("tasks/cancel", map[string]any{"taskId": id}).want(http.StatusOK)
+			return false
+		},
+		"revoked": func(id string) bool {
+			c := statelessAs(t, two.second, who.id.Token("ann", public, map[string]any{"client_id": "assistant"}))
+			c.capabilities = withTasks
+			c.request("tasks/get", map[string]any{"taskId": id})
+			return false
+		},
+	} {
+		for range 8 {
+			id, w := askFor(t, two.first, v2026, who.ann, "pay")
+			before := p.runs.Load()
+			var all sync.WaitGroup
+			var granted, decided atomic.Bool
+			all.Go(func() { granted.Store(decide(t, two.first, who.lee, id, ":grant").status == http.StatusOK) })
+			all.Go(func() { decided.Store(also(id)) })
+			all.Wait()
+			got := w.end(two.second)
+			ran := p.runs.Load() - before
+			if granted.Load() && decided.Load() || ran > 1 || ran == 1 && !granted.Load() {
+				t.Fatalf("%s: %q after %d runs; granted: %t", name, got, ran, granted.Load())
+			}
+		}
+	}
+}
