@@ -56,6 +56,7 @@ func ReportPreview(cfg config.Config, p *catalog.Preview, complete bool, out io.
 	for _, backend := range slices.Sorted(maps.Keys(p.Differing())) {
 		notes = append(notes, fmt.Sprintf("catalog-lock: the backend %q has tools that differ from the lock, above: review them with mcpedge catalog diff --lock", backend))
 	}
+	notes = append(notes, cfg.Unapprovable(targets)...)
 	for _, note := range notes {
 		_, _ = fmt.Fprintln(out, "note    "+note)
 	}

@@ -58,27 +58,29 @@ func (x *scopeCheck) has(scopes []string, need *config.NeededScope) bool {
 // reportUnheld writes the scopes that no key has, if keys are the only credentials.
 func (x *scopeCheck) reportUnheld() {
 	for i := range x.named {
-		if need := &x.named[i]; !x.has(x.held(), need) {
+		if need := &x.named[i]; !need.Approver && !x.has(x.held(), need) { // without an issuer there are no approvers
 			x.line("note", "%s: no API key has the scope %q, and there is no issuer: %s", need.Setting, need.Scope, need.Effect)
 		}
 	}
 }
 
-// reportUnsupported writes the scopes that neither supported nor a key has. The scope for operators
-// may deliberately be unpublished, so that is a note only if it resembles another scope.
+// reportUnsupported writes the scopes that neither supported nor a key has, for which approvers have no use. The scopes of
+// operators and approvers may deliberately be unpublished, so that is a note only if it resembles another scope.
 func (x *scopeCheck) reportUnsupported(supported []string) {
-	known := slices.Concat(supported, x.held())
 	for i := range x.named {
-		need := &x.named[i]
+		need, known, keys := &x.named[i], supported, ""
+		if !need.Approver {
+			known, keys = slices.Concat(supported, x.held()), ", and no API key has it"
+		}
 		if x.has(known, need) {
 			continue
 		}
 		meant := config.Nearest(need.Scope, known)
 		kind := "note"
-		if need.Setting == config.AdminScope && meant == "" {
+		if (need.Setting == config.AdminScope || need.Approver) && meant == "" {
 			kind = "info"
 		}
-		x.line(kind, "%s: the scope %q is not in auth.metadata.scopes-supported, which lists the scopes for clients, and no API key has it%s", need.Setting, need.Scope, orMeant(meant))
+		x.line(kind, "%s: the scope %q is not in auth.metadata.scopes-supported, which lists the scopes for clients%s%s", need.Setting, need.Scope, keys, orMeant(meant))
 	}
 }
 
@@ -127,7 +129,7 @@ func (x *scopeCheck) checkRoles() {
 	}
 	for _, need := range needed {
 		looked = append(looked, need.Role)
-		if len(x.cfg.Auth.Issuers) == 0 && !slices.Contains(held, need.Role) {
+		if len(x.cfg.Auth.Issuers) == 0 && !need.Approver && !slices.Contains(held, need.Role) {
 			x.line("note", "%s: no API key has the role %q, and there is no issuer: the condition finds it in no caller%s", need.Setting, need.Role, orMeant(config.Nearest(need.Role, held)))
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/mcpedge/mcpedge/edge/policy"
 )
 
 // PolicyApprove is an approval that another person must give before a call runs.
@@ -47,4 +49,34 @@ func (c *Config) notApprovable(backends []string, any bool) string {
 	}
 	return fmt.Sprintf("the backend %q has identity: exchange, and no call of it can wait for an approval, since no token is stored: use identity: signed there",
 		exchanging[0])
+}
+
+// Unapprovable returns a note for each backend with identity: exchange to whose tools approvals may apply: the calls to which they do are
+// denied. targets are what backends list.
+func (c *Config) Unapprovable(targets []policy.Target) (notes []string) {
+	p, err := c.CompilePolicy()
+	if err != nil || p == nil {
+		return nil
+	}
+	for i := range c.Backends {
+		b := &c.Backends[i]
+		var tools []string
+		for j := range targets {
+			if t := &targets[j]; b.Identity == IdentityExchange && t.Kind == policy.Tool && t.Backend == b.Name {
+				if may, _ := p.Awaits(t); may {
+					tools = append(tools, t.Name)
+				}
+			}
+		}
+		if len(tools) == 0 {
+			continue
+		}
+		others := ""
+		if len(tools) > 1 {
+			others = fmt.Sprintf(" and %d others", len(tools)-1)
+		}
+		notes = append(notes, fmt.Sprintf("backends[%d] %s: it has identity: exchange, so that calls to which an approval applies are denied, since no token is stored: "+
+			"approvals may apply to the tool %q%s: use identity: signed, or conditions that leave them out", i, b.Name, tools[0], others))
+	}
+	return notes
 }

@@ -16,6 +16,8 @@ type NeededScope struct {
 	Setting, Scope, Effect string
 	// Exact means that a scope which includes it does not suffice.
 	Exact bool
+	// Approver means that approvers alone are asked for it, whose credentials are tokens of issuers.
+	Approver bool
 }
 
 // AdminScope is the NeededScope.Setting of the admin address.
@@ -24,8 +26,10 @@ const AdminScope = "admin-auth: scope"
 // NeededScopes returns the scopes that the policy, the sets and the admin address require, in the order of
 // the settings.
 func (c *Config) NeededScopes() (out []NeededScope) {
-	c.eachPolicy(func(rules []PolicyRule, scopes []PolicyScopes, placed func(string) string) {
-		for i, s := range scopes {
+	approves := false
+	c.eachPolicy(func(p *Policy, placed func(string) string) {
+		approves = approves || len(p.Approve) > 0
+		for i, s := range p.Scopes {
 			for _, scope := range s.Need {
 				out = append(out, NeededScope{Setting: placed(fmt.Sprintf("policy: scopes[%d]: need", i)), Scope: scope, Effect: "the rule refuses every caller"})
 			}
@@ -39,41 +43,74 @@ func (c *Config) NeededScopes() (out []NeededScope) {
 	if o := c.AdminAuth; o != nil && o.Scope != "" && !o.ClientCert {
 		out = append(out, NeededScope{Setting: AdminScope, Scope: o.Scope, Effect: "no caller can use the admin address", Exact: true})
 	}
+	if o := c.AdminAuth; o != nil && approves {
+		out = append(out, NeededScope{Setting: "admin-auth: approve-scope", Scope: o.ScopeOfApprovers(), Effect: "nobody can approve", Exact: true, Approver: true})
+	}
 	return out
 }
 
 // ConditionScopes returns the scopes that conditions of the policy name. more reports that a
 // condition also uses callers' scopes in other ways.
 func (c *Config) ConditionScopes() (out []NeededScope, more bool) {
-	c.eachPolicy(func(rules []PolicyRule, _ []PolicyScopes, placed func(string) string) {
-		for i, r := range rules {
-			named, others := policy.ScopesOf(r.When)
-			more = more || others
-			for _, scope := range named {
-				out = append(out, NeededScope{Setting: placed(fmt.Sprintf("policy: rules[%d] %s", i, r.Name)), Scope: scope, Effect: "the condition finds it in no caller", Exact: true})
-			}
+	for _, one := range c.conditions() {
+		named, others := policy.ScopesOf(one.text)
+		more = more || others
+		for _, scope := range named {
+			out = append(out, NeededScope{Setting: one.setting, Scope: scope, Effect: "the condition finds it in no caller", Exact: true, Approver: one.ofApprovers})
 		}
-	})
+	}
 	return out, more
 }
 
 // ConditionRoles returns the roles that conditions of the policy name. more reports that a
 // condition also uses callers' roles in other ways.
 func (c *Config) ConditionRoles() (out []NeededRole, more bool) {
-	c.eachPolicy(func(rules []PolicyRule, _ []PolicyScopes, placed func(string) string) {
-		for i, r := range rules {
-			named, others := policy.RolesOf(r.When)
-			more = more || others
-			for _, role := range named {
-				out = append(out, NeededRole{Setting: placed(fmt.Sprintf("policy: rules[%d] %s", i, r.Name)), Role: role})
-			}
+	for _, one := range c.conditions() {
+		named, others := policy.RolesOf(one.text)
+		more = more || others
+		for _, role := range named {
+			out = append(out, NeededRole{Setting: one.setting, Role: role, Approver: one.ofApprovers})
 		}
-	})
+	}
 	return out, more
 }
 
 // NeededRole is a role that the condition of a setting names.
-type NeededRole struct{ Setting, Role string }
+type NeededRole struct {
+	Setting, Role string
+	// Approver means that approvers alone are asked for it, whose credentials are tokens of issuers.
+	Approver bool
+}
+
+// condition is an expression of the policy about callers, or about approvers.
+type condition struct {
+	// setting begins a note about it, with its place if it is in a file of Include.
+	setting, text string
+	ofApprovers   bool
+}
+
+// conditions returns the expressions of the policy: those of rules, confirmations and approvals.
+func (c *Config) conditions() (out []condition) {
+	c.eachPolicy(func(p *Policy, placed func(string) string) {
+		add := func(list string, i int, name, text string) {
+			out = append(out, condition{setting: placed(fmt.Sprintf("policy: %s[%d] %s", list, i, name)), text: text})
+		}
+		for i, r := range p.Rules {
+			add("rules", i, r.Name, r.When)
+		}
+		for i, o := range p.Confirm {
+			add("confirm", i, o.Name, o.When)
+		}
+		for i, a := range p.Approve {
+			add("approve", i, a.Name, a.When)
+			if a.Approvers != "" {
+				add("approve", i, a.Name+": approvers", a.Approvers)
+				out[len(out)-1].ofApprovers = true
+			}
+		}
+	})
+	return out
+}
 
 // IncludedScopes returns scopes and those that they include by the policy's hierarchy.
 func (c *Config) IncludedScopes(scopes []string) []string {
@@ -93,13 +130,11 @@ func (c *Config) unobtainable() (notes []string) {
 	for _, need := range c.NeededScopes() {
 		note("%s: there is no auth, so no caller has the scope %q: %s", need.Setting, need.Scope, need.Effect)
 	}
-	c.eachPolicy(func(rules []PolicyRule, _ []PolicyScopes, placed func(string) string) {
-		for i, r := range rules {
-			if used := policy.CallerVariables(r.When); len(used) > 0 {
-				note("%s: there is no auth, so every caller is anonymous and has no %s", placed(fmt.Sprintf("policy: rules[%d] %s", i, r.Name)), strings.Join(used, ", "))
-			}
+	for _, one := range c.conditions() {
+		if used := policy.CallerVariables(one.text); len(used) > 0 {
+			note("%s: there is no auth, so every caller is anonymous and has no %s", one.setting, strings.Join(used, ", "))
 		}
-	})
+	}
 	c.eachSet(func(name string, s *Set, placed func(string) string) {
 		if s.When == nil {
 			return
@@ -117,14 +152,12 @@ func (c *Config) unobtainableClaims() (notes []string) {
 	if len(c.Auth.Issuers) > 0 {
 		return nil
 	}
-	c.eachPolicy(func(rules []PolicyRule, _ []PolicyScopes, placed func(string) string) {
-		for i, r := range rules {
-			names, _ := policy.ClaimsOf(r.When)
-			if slices.Contains(policy.CallerVariables(r.When), policy.Claims) && !c.keysHaveClaims(names) {
-				notes = append(notes, placed(fmt.Sprintf("policy: rules[%d] %s: auth has no issuers, and no API key has all of the claims %s", i, r.Name, strings.Join(names, ", "))))
-			}
+	for _, one := range c.conditions() {
+		names, _ := policy.ClaimsOf(one.text)
+		if !one.ofApprovers && slices.Contains(policy.CallerVariables(one.text), policy.Claims) && !c.keysHaveClaims(names) {
+			notes = append(notes, fmt.Sprintf("%s: auth has no issuers, and no API key has all of the claims %s", one.setting, strings.Join(names, ", ")))
 		}
-	})
+	}
 	return notes
 }
 
@@ -174,13 +207,16 @@ func (c *Config) unobtainablePins() (notes []string) {
 	return notes
 }
 
-// eachPolicy calls fn for the rules and scopes of Policy and of the files of Include. placed prefixes a
-// note with its place in a file of Include.
-func (c *Config) eachPolicy(fn func(rules []PolicyRule, scopes []PolicyScopes, placed func(note string) string)) {
+// eachPolicy calls fn for Policy and for the rules, scopes and approvals of the files of Include. placed prefixes
+// a note with its place in a file of Include.
+func (c *Config) eachPolicy(fn func(p *Policy, placed func(note string) string)) {
 	if c.Policy != nil {
-		fn(c.Policy.Rules, c.Policy.Scopes, unplaced)
+		fn(c.Policy, unplaced)
 	}
-	c.inForce(func(_ *Include, p *part) { fn(p.settings.Policy.Rules, p.settings.Policy.Scopes, p.text.locate) })
+	c.inForce(func(_ *Include, p *part) {
+		s := &p.settings.Policy
+		fn(&Policy{Rules: s.Rules, Scopes: s.Scopes, Approve: s.Approve}, p.text.locate)
+	})
 }
 
 // unplaced returns a note about the settings file, which Locator places.

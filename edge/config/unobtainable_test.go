@@ -22,6 +22,11 @@ func TestUnobtainable(t *testing.T) {
 			{Name: "r", When: "'a' in principal.scopes && principal.claims.b == 'c'", Then: "allow"},
 		},
 	}
+	const claimed = "principal.claims.b == 'c'"
+	asking := &Policy{
+		Default: "deny", Confirm: []PolicyConfirm{{Name: "c", When: claimed, Message: "Go?"}},
+		Approve: []PolicyApprove{{Name: "a", When: claimed, Message: "Go?", Approvers: "principal.claims.other == 'c'"}},
+	}
 	for name, x := range map[string]struct {
 		c    Config
 		want []string
@@ -38,6 +43,11 @@ func TestUnobtainable(t *testing.T) {
 		"metadata of a claim, where callers have keys": {Config{Auth: &Auth{APIKeys: none}, Backends: []Backend{{Name: "a", Target: "h:1", Metadata: map[string]MetadataValue{
 			"x-a": {From: "principal.claims.tenant"}, "x-b": {From: "principal.subject"}, "x-c": {From: `has(principal.claims.t) ? principal.claims.t : "none"`},
 		}}}}, []string{keys}},
+		"a confirmation and an approval": {Config{Policy: asking, Auth: &Auth{APIKeys: none}}, []string{
+			"policy: confirm[0] c: auth has no issuers, and no API key has all of the claims b", "policy: approve[0] a: auth has no issuers, and no API key has all of the claims b"}},
+		"a confirmation without auth": {Config{Policy: &Policy{Default: "deny", Confirm: asking.Confirm}}, []string{
+			"policy: confirm[0] c: there is no auth, so every caller is anonymous and has no principal.claims"}},
+		"an approval with issuers": {Config{Policy: asking, Auth: &Auth{Issuers: []Issuer{{Issuer: "https://h"}}}}, nil},
 	} {
 		if notes := x.c.Ineffective(); !slices.Equal(notes, x.want) {
 			t.Errorf("%s: %q\nwant %q", name, notes, x.want)

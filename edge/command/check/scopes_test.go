@@ -43,6 +43,13 @@ func TestCheckTellsOfMistypedScopes(t *testing.T) {
 		"a key": {issuers + supported, "policy: {default: allow, scopes: [{need: [mcp:read]}]}\n", "mcp:raed, other, mcp:write", []string{
 			`note    auth.api-keys: "ci" has the scope "mcp:raed", which no setting names: did you mean "mcp:read"?`,
 			`info    auth.api-keys: "ci" has the scope "other", which no setting names`}},
+		"confirmations, and approvals": {issuers + supported, `policy: {default: allow, confirm: [{name: c, when: '"mcp:wirte" in principal.scopes', message: Go?}], ` +
+			`approve: [{name: a, when: '"mcp:raed" in principal.scopes', message: Go?, approvers: '"mcp:raed" in principal.scopes || "pay" in principal.scopes'}]}` +
+			"\nadmin-auth: {scope: mcp:read, approve-scope: mcp:wriet}\n", "mcp:raed, pay", []string{
+			`note    policy: confirm[0] c: the scope "mcp:wirte" is not in auth.metadata.scopes-supported, which lists the scopes for clients, and no API key has it: did you mean "mcp:write"? (FILE:2)`,
+			`note    policy: approve[0] a: approvers: the scope "mcp:raed" is not in auth.metadata.scopes-supported, which lists the scopes for clients: did you mean "mcp:read"? (FILE:2)`,
+			`info    policy: approve[0] a: approvers: the scope "pay" is not in auth.metadata.scopes-supported, which lists the scopes for clients`,
+			`note    admin-auth: approve-scope: the scope "mcp:wriet" is not in auth.metadata.scopes-supported, which lists the scopes for clients: did you mean "mcp:write"? (FILE:3)`}},
 		"the admin address, which a certificate opens, too": {issuers + supported, "admin-auth: {scope: mcp:operate, client-cert: true}\nadmin-tls: {cert: CERT, key: KEY, client-ca: CA}\npolicy: {default: allow, scopes: [{need: [mcp:read]}]}\n", "mcp:operate, mcp:opperate", []string{
 			`note    auth.api-keys: "ci" has the scope "mcp:opperate", which no setting names: did you mean "mcp:operate"?`}},
 		"a key, and all scopes are looked at": {issuers + supported, `policy: {rules: [{name: w, when: 'principal.scopes.exists(s, s.startsWith("mcp:"))', then: allow}], default: deny}` + "\n", "mcp:raed", nil},
