@@ -36,8 +36,8 @@ type approvals struct {
 	out        io.Writer
 }
 
-// Approvals runs mcpedge approvals: it lists, shows, grants or refuses calls that wait for the approval of another person, and prints to out,
-// and help to stderr. args are those after approvals. It returns flag.ErrHelp if help was requested.
+// Approvals runs mcpedge approvals: it lists, shows, grants or refuses calls that wait for the approval of another person. It prints
+// results to out and help to stderr. args are those after approvals. It returns flag.ErrHelp if help was requested.
 func Approvals(ctx context.Context, args []string, out, stderr io.Writer) error {
 	name := ""
 	if len(args) > 0 {
@@ -205,8 +205,8 @@ func age(w *waiting) time.Duration { return max(time.Since(w.CreateTime), 0).Rou
 
 func left(w *waiting) time.Duration { return max(time.Until(w.ExpireTime), 0).Round(time.Second) }
 
-// escaped returns a text in one line, with escapes in place of control characters and of others that cannot be seen: an approver sees all of
-// what is approved.
+// escaped returns a text in one line, with escapes in place of control characters and of others that cannot be seen: an approver sees
+// all of what is approved.
 func escaped(text string) string {
 	var out strings.Builder
 	for _, r := range text {
