@@ -127,6 +127,9 @@ func (a *App) wireDispatch() error {
 	o.Catalog.Names = a.names
 	o.Confirmations, o.CallLifetime = a.durable.confirmations, a.cfg.Limits.CallLifetime
 	o.Hooks = a.hooks.Load
+	if a.auth != nil {
+		o.Revoked = a.auth.Revoked
+	}
 	o.Catalog.Sets = a.current.Load().Overlays()
 	if a.quotas != nil || a.audit != nil || a.access.Policy() != nil {
 		o.Access = a.access.InForce

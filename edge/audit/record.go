@@ -83,7 +83,7 @@ type Who struct {
 	Issuer, Subject, Client string
 	// SubjectIsClient reports that Subject is the id of a client that acts for itself.
 	SubjectIsClient bool
-	// TokenID is the SHA-256 of the token's id, the claim jti, in hexadecimal.
+	// TokenID is as in mcp.Principal.
 	TokenID string
 	// Session is the digest of the session id, see telemetry.SessionPrint.
 	Session string

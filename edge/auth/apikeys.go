@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -36,9 +37,12 @@ type APIKey struct {
 }
 
 // Principal returns the principal of the key, with all of its claims, and those that are forwarded, as of
-// Options.Claims.
+// Options.Claims. Its TokenID is the SHA-256 of the key, empty if that is zero.
 func (k *APIKey) Principal(forwarded ...string) mcp.Principal {
 	p := mcp.Principal{Issuer: APIKeyIssuer, Subject: k.Name, Scopes: k.Scopes, Roles: k.Roles, Claims: k.Claims, Until: bounded(k.Expires)}
+	if k.SHA256 != (digest{}) {
+		p.TokenID = hex.EncodeToString(k.SHA256[:])
+	}
 	return (&KeptClaims{All: true, Forwarded: forwarded}).of(p)
 }
 

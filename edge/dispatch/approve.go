@@ -95,16 +95,24 @@ func (r *round) takeGrants() {
 	}
 }
 
-// stillValid refuses a call whose requester's credentials have expired while it waited.
+// stillValid refuses a call whose requester's credentials have expired, or were revoked, while it waited.
 func (r *round) stillValid(ctx context.Context) error {
-	until := r.call.Principal.Until
-	if r.before.Awaits == nil || until.IsZero() || time.Now().Before(until) {
+	if r.before.Awaits == nil {
+		return nil
+	}
+	who := &r.call.Principal
+	var why error
+	if until := who.Until; !until.IsZero() && !time.Now().Before(until) {
+		why = fmt.Errorf("the credentials with which it was made expired at %s", until.UTC().Format(time.RFC3339))
+	} else if r.d.opts.Revoked != nil {
+		why = r.d.opts.Revoked(who)
+	}
+	if why == nil {
 		return nil
 	}
 	names := r.before.awaited()
-	return r.allowed.Unapproved(ctx, r.call, names[0], mcp.Errorf(mcp.KindForbidden,
-		"the call was not run: the credentials with which it was made expired at %s, before it had the %s; call again, and poll the task with "+
-			"new credentials while it waits", until.UTC().Format(time.RFC3339), approvals(names)))
+	return r.allowed.Unapproved(ctx, r.call, names[0], mcp.Errorf(mcp.KindForbidden, "the call was not run: %w, before it had the %s; "+
+		"call again with valid credentials, and poll the task with new ones before those expire", why, approvals(names)))
 }
 
 // awaitApproval returns the question for approvals, or refuses a call that cannot wait for them.

@@ -29,6 +29,9 @@ type Options struct {
 	// Access returns what decides now which calls are allowed: equal results (==) decide alike. A
 	// round is decided by the result of when its view of the catalog was made. nil allows all.
 	Access func() *access.Decider
+	// Revoked returns why the credentials of a principal are not in force now, as far as this replica knows; nil if they are. It decides about
+	// calls that have waited for an approval. A nil function never returns a reason.
+	Revoked func(*mcp.Principal) error
 	// Hooks returns the hooks that check rounds now. A chain that was replaced may be closed. nil, and a nil chain, check nothing.
 	Hooks func() *hook.Chain
 	// Confirmations remembers used confirmations. nil keeps them in memory.

@@ -33,8 +33,8 @@ type Principal struct {
 	// Records of calls have them, for the replica that runs a call again; those of sessions do not.
 	// nil means none.
 	Claims map[string]json.RawMessage `json:",omitempty"`
-	// TokenID is the SHA-256 of the token's id (the claim jti), in hexadecimal, for records. Empty
-	// means none.
+	// TokenID is the SHA-256 of the token's id (the claim jti), of the API key or of the client
+	// certificate, in hexadecimal. It is for records, and finds the API key. Empty means none.
 	TokenID string `json:",omitempty"`
 	// Until is when the credentials expire; zero means unknown. Streams end then, calls do not.
 	Until time.Time
