@@ -27,6 +27,8 @@ type Approvals interface {
 	Approval(ctx context.Context, id string) (*tasks.Waiting, error)
 	// Approvals returns those that wait of a page of tasks.
 	Approvals(ctx context.Context, cursor string, most int) (page []*tasks.Waiting, next string, err error)
+	// MayDecide returns one call that waits, and an error if the principal may not decide on it.
+	MayDecide(ctx context.Context, id string, by *mcp.Principal) (*tasks.Waiting, error)
 	// Decide grants or refuses what a call waits for.
 	Decide(ctx context.Context, id string, by *mcp.Principal, grant bool, reason string) (*tasks.Waiting, error)
 }
@@ -89,11 +91,22 @@ func (s *approvalService) RefuseApproval(ctx context.Context, in *pb.RefuseAppro
 	return &pb.RefuseApprovalResponse{Approval: approval(w)}, nil
 }
 
+// decide records who decides on what, and whether they may, before the decision has an effect.
 func (s *approvalService) decide(ctx context.Context, method, id, reason string) (w *tasks.Waiting, err error) {
-	err = s.acts.do(ctx, Act{Method: method, Task: id, Reason: mcp.ClipText(reason)}, func() error {
-		ctx, cancel := context.WithTimeout(ctx, directoryTimeout)
-		defer cancel()
-		by := caller(ctx)
+	ctx, cancel := context.WithTimeout(ctx, directoryTimeout)
+	defer cancel()
+	by := caller(ctx)
+	act := Act{Method: method, Task: id, Reason: mcp.ClipText(reason)}
+	w, err = s.approvals.MayDecide(ctx, id, &by)
+	if w != nil {
+		act.Target, act.Backend, act.Set, act.Awaited = w.Tool, w.Backend, w.Set, &w.Approval
+	}
+	refused := approvalError(err)
+	act.Denied = status.Code(refused) == codes.PermissionDenied
+	err = s.acts.do(ctx, act, func() error {
+		if refused != nil {
+			return refused
+		}
 		var err error
 		w, err = s.approvals.Decide(ctx, id, &by, method == ActGrant, reason)
 		return approvalError(err)

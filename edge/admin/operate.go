@@ -26,10 +26,14 @@ type Act struct {
 	Address netip.Addr
 	// Method is one of the constants below.
 	Method string
-	// Target is the level that is set, or the tool that is disabled or enabled, by its canonical name; Backend is that tool's, or the
-	// one that is disabled or enabled, and Set is such a set. Reason is the operator's. Session and Task are ids. Those that do not
+	// Target is the level that is set, or the tool that is disabled or enabled, or whose call is approved, by its canonical name; Backend
+	// is that tool's, or the one that is disabled or enabled, and Set is such a set, or that of the call. Reason is the operator's. Session and Task are ids. Those that do not
 	// apply are empty.
 	Target, Backend, Set, Reason, Session, Task string
+	// Awaited is what a call waits for whose approval is decided on; nil if that is not known, and for other acts.
+	Awaited *mcp.Approval
+	// Denied means that the operator may not do it, so that it has no effect.
+	Denied bool
 }
 
 // The methods of acts.

@@ -142,6 +142,12 @@ func (x operators) Operate(ctx context.Context, a *admin.Act) (ended func(outcom
 		Who: audit.WhoOf(&a.Operator), Listener: "admin", Method: a.Method, Target: a.Target, Backend: a.Backend, Set: a.Set, Reason: a.Reason,
 		Verdict: audit.Verdict{Effect: audit.Allow, By: audit.ByOperator},
 	}
+	if a.Denied {
+		r.Verdict.Effect = audit.Deny
+	}
+	if a.Awaited != nil {
+		r.Awaited = &audit.Awaited{Names: a.Awaited.Names, Requester: audit.WhoOf(&a.Awaited.Requester)}
+	}
 	if a.Address.IsValid() {
 		r.Address = a.Address.String()
 	}

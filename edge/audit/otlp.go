@@ -116,6 +116,9 @@ func (r *Record) attributes() (out []attribute.KeyValue) {
 	if len(r.Verdict.Approved) > 0 {
 		out = append(out, attribute.String(prefix+"approved", string(approved(r.Verdict.Approved))))
 	}
+	if r.Awaited != nil {
+		out = append(out, attribute.String(prefix+"awaited", string(r.Awaited.encode())))
+	}
 	if len(r.Verdict.Confirmed) > 0 {
 		out = append(out, attribute.String(prefix+"confirmed", string(confirmed(r.Verdict.Confirmed))))
 	}

@@ -140,7 +140,9 @@ type Record struct {
 	// Via is the edge's own tool through which the client called Target, or empty.
 	Via string
 	// Reason is the one that an operator gave for an action, or empty.
-	Reason  string
+	Reason string
+	// Awaited is the call whose approval an operator decides on, or nil.
+	Awaited *Awaited
 	Verdict Verdict
 	// Would are what settings in audit mode would have done with the request, as far as that was known when it was recorded.
 	Would []mcp.Trial
@@ -178,7 +180,7 @@ const overhead = 512
 
 // size estimates the memory of the record, in bytes.
 func (r *Record) size() int {
-	n := overhead + len(r.Who.Issuer) + len(r.Who.Subject) + len(r.Who.Client) + len(r.Target) + len(r.Reason) + len(r.Arguments)
+	n := overhead + len(r.Who.Issuer) + len(r.Who.Subject) + len(r.Who.Client) + len(r.Target) + len(r.Reason) + len(r.Arguments) + r.Awaited.size()
 	for i := range r.Hooks {
 		n += len(r.Hooks[i].Name) + len(r.Hooks[i].Reason) + 64
 	}
@@ -242,6 +244,9 @@ func (r *Record) appendLine(dst []byte, replica string) []byte {
 	text("via", r.Via)
 	text("backend", r.Backend)
 	text("reason", r.Reason)
+	if r.Awaited != nil {
+		dst = append(append(dst, `,"awaited":`...), r.Awaited.encode()...)
+	}
 	text("decision", string(r.Verdict.Effect))
 	text("by", string(r.Verdict.By))
 	text("rule", r.Verdict.Rule)

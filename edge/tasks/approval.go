@@ -135,10 +135,7 @@ func (t *Tasks) Decide(ctx context.Context, id string, by *mcp.Principal, grant 
 	if err != nil {
 		return nil, err
 	}
-	if t.o.Approvable == nil {
-		return nil, mcp.Errorf(mcp.KindForbidden, "there is no policy by which anybody approves")
-	}
-	granted, err := t.o.Approvable(by, &w.Approval)
+	granted, err := t.approvable(by, w)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -77,5 +78,48 @@ func TestApprovalAfterTheKey(t *testing.T) {
 				t.Errorf("it ended with %q, want %q", message, c.want)
 			}
 		})
+	}
+}
+
+// TestApproversAreRecorded: the audit has each attempt to decide on an approval, whether the principal may, and which call it is about.
+func TestApproversAreRecorded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	p, who := newPayer(), newPeople(t)
+	e := startEdge(t, only(startService(t, p.Server)), withAuth(who.id), toApprove, auditTo(path))
+	id, w := askFor(t, e, v2026, who.ann, "pay")
+	for name, token := range map[string]string{
+		"own":      who.approver("ann"),
+		"none":     who.approver("bob", map[string]any{"roles": []string{"staff"}}),
+		"a client": who.approver("console", map[string]any{"sub": nil}),
+	} {
+		if got := decide(t, e, token, id, ":grant"); got.status != http.StatusForbidden {
+			t.Errorf("%s: %d %s", name, got.status, got.body)
+		}
+	}
+	decide(t, e, who.approver("bob", map[string]any{"roles": []string{"staff"}}), id, ":refuse").want(http.StatusForbidden)
+	decide(t, e, who.lee, id, ":grant").want(http.StatusOK)
+	w.end(e)
+	decide(t, e, who.lee, id, ":grant").want(http.StatusBadRequest)
+	e.End(t)
+	var got []string
+	for _, r := range records(t, path) {
+		if !strings.HasPrefix(r.Method, "admin/approvals/") {
+			continue
+		}
+		got = append(got, strings.TrimSpace(fmt.Sprintf("%s %s %s%s", r.Subject, strings.TrimPrefix(r.Method, "admin/approvals/"), r.Decision, r.Outcome)))
+		about := strings.Join(r.Awaited.Names, " ") + " " + r.Awaited.Requester.Subject + " " + r.Awaited.Requester.Client + " " + r.Target + " " + r.Backend
+		if ended := r.Awaited.Names == nil; !ended && about != "payments ann assistant pay fixture" {
+			t.Errorf("%s: it is about %q", got[len(got)-1], about)
+		} else if ended && len(got) <= 10 {
+			t.Errorf("%s: it does not say what it is about", got[len(got)-1])
+		}
+	}
+	slices.Sort(got[:min(8, len(got))]) // The attempts come in any order.
+	want := []string{
+		"ann grant deny", "ann grant permission_denied", "bob grant deny", "bob grant permission_denied", "bob refuse deny", "bob refuse permission_denied",
+		"console grant deny", "console grant permission_denied", "lee grant allow", "lee grant ok", "lee grant allow", "lee grant failed_precondition",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the audit has %q, want %q", got, want)
 	}
 }

@@ -36,6 +36,13 @@ type recorded struct {
 	RuleFailed                                                                                                           bool `json:"rule_failed"`
 	Would                                                                                                                []struct{ Effect, By, Rule string }
 	Confirmed                                                                                                            []struct{ Name, How string }
+	Awaited                                                                                                              struct {
+		Names     []string
+		Requester struct {
+			Subject string
+			Client  string `json:"client_id"`
+		}
+	}
 }
 
 // String is what the record says, in a form to compare.
