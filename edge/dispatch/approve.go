@@ -164,11 +164,12 @@ func (r *round) cannotWait(names []string) *mcp.Error {
 		return refuse("calls of the backend %q cannot wait for one: they need a token of the caller, which is not stored", owner.Name())
 	case r.call.Task != nil && r.call.Task.ID != "":
 		return nil
+	case r.rules.Stateless && r.call.Client.Capabilities.Extension(mcp.ExtensionTasks): // The settings, or a hook, have changed meanwhile.
+		return mcp.Errorf(mcp.KindForbidden, "the call was not run: it needs the %s, which only showed after it had begun, too late to become a task: "+
+			"send it again", approvals(names))
 	case r.rules.Stateless:
 		e := refuse("waits for it as a task: send %q:{} in the extensions of %s with the request", mcp.ExtensionTasks, mcp.MetaCapabilities)
-		if !r.call.Client.Capabilities.Extension(mcp.ExtensionTasks) {
-			e.Kind, e.Data = mcp.KindMissingCapability, []byte(`{"requiredCapabilities":{"extensions":{"`+mcp.ExtensionTasks+`":{}}}}`)
-		}
+		e.Kind, e.Data = mcp.KindMissingCapability, []byte(`{"requiredCapabilities":{"extensions":{"`+mcp.ExtensionTasks+`":{}}}}`)
 		return e
 	case r.rules.Tasks:
 		return refuse(`waits for it as a task: send "task":{} in the params`)
