@@ -9,8 +9,8 @@ import (
 )
 
 // Revoked returns why the API key of a principal is not in force: it is not in the file as this replica last read it, or has expired by it.
-// nil means that it is in force, whatever rights it gives now. It is also nil for other credentials, which can be revoked only at their issuer:
-// Principal.Until says when they expire.
+// nil means that it is in force, whatever rights it gives now. It is also nil for other credentials, which can be revoked only at their
+// issuer: Principal.Until says when they expire.
 func (a *Authenticator) Revoked(p *mcp.Principal) error {
 	if p.Issuer != APIKeyIssuer {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// MayDecide returns what a task waits for, and an error if a principal may not decide on that now. It decides nothing, but ends a wait whose
-// time has passed. The errors are those of Decide.
+// MayDecide returns what a task waits for, and an error if a principal may not decide on that now. It decides nothing, but ends a wait
+// whose time has passed. The errors are those of Decide.
 func (t *Tasks) MayDecide(ctx context.Context, id string, by *mcp.Principal) (*Waiting, error) {
 	w, err := t.Approval(ctx, id)
 	if err != nil {
