@@ -161,6 +161,7 @@ func (t *Tasks) conclude(ctx context.Context, v *view, a *mcp.Approval, verdict 
 	if err != nil {
 		return err
 	}
+	t.expiries.stop(v.id)
 	if release != nil {
 		release()
 	}
@@ -188,7 +189,7 @@ func (t *Tasks) expireLater(id string, e *entry) {
 	if err != nil {
 		return
 	}
-	time.AfterFunc(time.Until(a.Expires), func() {
+	t.expiries.set(id, time.Until(a.Expires), func() {
 		if !t.work.Enter() {
 			return
 		}

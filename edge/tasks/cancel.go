@@ -39,6 +39,7 @@ func (t *Tasks) cancel(ctx context.Context, rules *revision.Rules, c *mcp.Call) 
 // it has ended.
 func (t *Tasks) end(ctx context.Context, memory *budget.Reservation, id string, who, by *mcp.Principal) (*view, error) {
 	t.cancellers.note(id, by)
+	t.expiries.stop(id)
 	if !t.calls.CancelHere(id) {
 		t.calls.Cancel(id, requestID, by)
 	}
@@ -77,6 +78,7 @@ func (t *Tasks) onEvent(e state.SessionEvent) {
 	if e.By != nil {
 		t.cancellers.note(e.Session, e.By)
 	}
+	t.expiries.stop(e.Session)
 	t.calls.CancelHere(e.Session)
 }
 

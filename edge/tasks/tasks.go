@@ -42,6 +42,8 @@ type Tasks struct {
 	running    atomic.Int64
 	cancellers cancellers
 	recent     recent
+	// expiries end the waits of tasks for approvals that this replica asked for.
+	expiries expiries
 }
 
 var _ era.Dispatcher = (*Tasks)(nil)

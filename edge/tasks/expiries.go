@@ -1,0 +1,52 @@
+package tasks
+
+import (
+	"sync"
+	"time"
+)
+
+// expiries end the waits of tasks in time, at most one of each task. A task that is decided on or cancelled here, or cancelled at another
+// replica, has none: a client that creates and cancels tasks leaves nothing. The zero value is ready for use. Safe for concurrent use.
+type expiries struct {
+	mu     sync.Mutex
+	timers map[string]*time.Timer
+}
+
+// set calls fn after a duration, unless stop is called before. It replaces what was set for the task.
+func (x *expiries) set(task string, after time.Duration, fn func()) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.timers == nil {
+		x.timers = map[string]*time.Timer{}
+	}
+	if before := x.timers[task]; before != nil {
+		before.Stop()
+	}
+	var timer *time.Timer
+	timer = time.AfterFunc(after, func() {
+		x.mu.Lock()
+		if x.timers[task] == timer {
+			delete(x.timers, task)
+		}
+		x.mu.Unlock()
+		fn()
+	})
+	x.timers[task] = timer
+}
+
+// stop forgets what was set for a task.
+func (x *expiries) stop(task string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if timer := x.timers[task]; timer != nil {
+		timer.Stop()
+		delete(x.timers, task)
+	}
+}
+
+// len returns the number of tasks for which something is set.
+func (x *expiries) len() int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return len(x.timers)
+}
