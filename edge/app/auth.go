@@ -135,7 +135,7 @@ func (a *App) adminAuthenticator() web.Authenticator {
 	return a.observed("admin", by)
 }
 
-// approverAuthenticator returns the authenticator of those who decide on approvals; nil authenticates nothing, and then nobody is a person who
+// approverAuthenticator returns the authenticator of those who decide on approvals; nil authenticates no one, and then there is no person who
 // may. A client certificate is no person.
 func (a *App) approverAuthenticator() web.Authenticator {
 	admin := a.cfg.AdminAuth

@@ -44,7 +44,7 @@ func (c *Config) NeededScopes() (out []NeededScope) {
 		out = append(out, NeededScope{Setting: AdminScope, Scope: o.Scope, Effect: "no caller can use the admin address", Exact: true})
 	}
 	if o := c.AdminAuth; o != nil && approves {
-		out = append(out, NeededScope{Setting: "admin-auth: approve-scope", Scope: o.ScopeOfApprovers(), Effect: "nobody can approve", Exact: true, Approver: true})
+		out = append(out, NeededScope{Setting: "admin-auth: approve-scope", Scope: o.ScopeOfApprovers(), Effect: "no call can be approved", Exact: true, Approver: true})
 	}
 	return out
 }

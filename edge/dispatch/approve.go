@@ -49,7 +49,7 @@ func (r *round) endUnapproved(ctx context.Context) error {
 	}
 	names := r.before.awaited()
 	why := map[mcp.ApprovalEnd]string{
-		mcp.ApprovalRefused: "another person refused it", mcp.ApprovalExpired: "nobody decided on it in time; call again to ask again",
+		mcp.ApprovalRefused: "another person refused it", mcp.ApprovalExpired: "it was not decided on in time; call again to ask again",
 	}[v.End]
 	if why == "" {
 		why = "the policy no longer allows it to the caller; call again with credentials that have the rights"
@@ -159,7 +159,7 @@ func (r *round) cannotWait(names []string) *mcp.Error {
 	owner := r.named.Tool.Owner
 	switch {
 	case r.call.Principal.Anonymous():
-		return refuse("an anonymous caller cannot be told apart from who approves: call with an access token")
+		return refuse("an anonymous caller cannot be compared with who approves: call with an access token")
 	case owner.AsksToProve():
 		return refuse("calls of the backend %q cannot wait for one: they need a token of the caller, which is not stored", owner.Name())
 	case r.call.Task != nil && r.call.Task.ID != "":

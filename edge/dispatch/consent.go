@@ -14,7 +14,7 @@ import (
 )
 
 // consent is what earlier rounds have of the confirmations and approvals of a call. The state of a round stores it before all
-// else. The zero value is that of a call about which nobody was asked.
+// else. The zero value is that of a call without questions.
 type consent struct {
 	// Call is the digest of the call that is confirmed, or about which the user was asked.
 	Call []byte `json:"c,omitempty"`
@@ -55,7 +55,7 @@ type keptAnswer struct {
 	Result []byte     `json:"r"`
 }
 
-// noConsent is that of a call about which nobody was asked. It is shared, and not changed.
+// noConsent is that of a call without questions. It is shared, and not changed.
 var noConsent consent
 
 // maxDeclared bounds the message of a service's own confirmation, in bytes.
@@ -64,7 +64,7 @@ const maxDeclared = 1000
 // consentMark begins a state that holds a consent.
 var consentMark = []byte("mcpedge.consent\x00")
 
-// seal puts the consent before the rest of a state. The state is unchanged if nobody was asked, unless it begins with consentMark.
+// seal puts the consent before the rest of a state. The state is unchanged if there was no question, unless it begins with consentMark.
 func (c *consent) seal(rest []byte) []byte {
 	if c.Call == nil && c.Rounds == 0 && !bytes.HasPrefix(rest, consentMark) {
 		return rest

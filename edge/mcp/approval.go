@@ -64,7 +64,7 @@ const (
 	ApprovalGranted ApprovalEnd = "granted"
 	// ApprovalRefused: an approver refused it.
 	ApprovalRefused ApprovalEnd = "refused"
-	// ApprovalExpired: nobody decided in time.
+	// ApprovalExpired: it was not decided in time.
 	ApprovalExpired ApprovalEnd = "expired"
 	// ApprovalRevoked: the policy no longer allows the requester the call.
 	ApprovalRevoked ApprovalEnd = "revoked"

@@ -99,7 +99,7 @@ func (t *Tasks) Approval(ctx context.Context, id string) (*Waiting, error) {
 	return w, err
 }
 
-// waitingOf returns a task and what it waits for, or ErrNotWaiting. It ends the wait if nobody decided in time.
+// waitingOf returns a task and what it waits for, or ErrNotWaiting. It ends the wait if its time is over.
 func (t *Tasks) waitingOf(ctx context.Context, s *state.Session) (*view, *Waiting, error) {
 	v, err := t.view(ctx, s)
 	if err != nil {
@@ -171,7 +171,7 @@ func (t *Tasks) conclude(ctx context.Context, v *view, a *mcp.Approval, verdict 
 	return nil
 }
 
-// lapse ends the wait of a task for an approval that nobody gave in time, and returns the task as it is then.
+// lapse ends the wait of a task for an approval that was not given in time, and returns the task as it is then.
 func (t *Tasks) lapse(ctx context.Context, memory *budget.Reservation, v *view, who *mcp.Principal) (*view, error) {
 	w, err := v.waiting()
 	if err != nil || w == nil || !t.isOver(w) {

@@ -50,7 +50,7 @@ type Options struct {
 	// credentials; nil means that it may not.
 	Challenges func() bool
 	// Approvable returns which of the approvals that a call waits for, by their digests, a principal may give. The error, a *mcp.Error, says
-	// why it may give none. nil has nobody approve.
+	// why it may give none. nil permits no approvals.
 	Approvable func(who *mcp.Principal, a *mcp.Approval) ([][]byte, error)
 	// Telemetry observes the tasks; nil disables it.
 	Telemetry *telemetry.Telemetry

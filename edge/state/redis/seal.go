@@ -67,7 +67,7 @@ type sealer struct {
 	unknown map[string]struct{}
 }
 
-// mostUnknown bounds the unknown keys that are logged: whoever may write to Redis can make up more.
+// mostUnknown bounds the unknown keys that are logged: a writer to Redis can make up more.
 const mostUnknown = 16
 
 type sealKey struct {

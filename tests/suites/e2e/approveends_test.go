@@ -27,7 +27,7 @@ func TestApprovalIsNotGiven(t *testing.T) {
 		}, want: `another person refused it: "too\u001bmuch"`},
 		"expired": {
 			adjust: func(c *config.Config) { c.Policy.Approve[0].Expires = 500 * time.Millisecond },
-			want:   "nobody decided on it in time",
+			want:   "it was not decided on in time",
 		},
 		"another token lacks the role": {then: func(t *testing.T, e *harness.Edge, id string, _ waiter) {
 			c := statelessAs(t, e, who.id.Token("ann", public, map[string]any{"client_id": "assistant"}))

@@ -68,14 +68,14 @@ func TestApprovalOutlivesReplicas(t *testing.T) {
 	})
 }
 
-// TestApprovalExpiresWithoutItsReplica: a client that waits for the result alone learns that nobody decided, also if the replica that asked is
+// TestApprovalExpiresWithoutItsReplica: a client that waits for the result alone learns that it was not decided, also if the replica that asked is
 // lost.
 func TestApprovalExpiresWithoutItsReplica(t *testing.T) {
 	p, who := newPayer(), newPeople(t)
 	two := startPair(t, p.Server, withAuth(who.id), toApprove, func(c *config.Config) { c.Policy.Approve[0].Expires = 2 * time.Second })
 	_, w := askFor(t, two.first, vNov, who.ann, "pay")
 	two.lose()
-	if got := w.end(two.second); !strings.Contains(got, "nobody decided on it in time") || p.runs.Load() != 0 {
+	if got := w.end(two.second); !strings.Contains(got, "it was not decided on in time") || p.runs.Load() != 0 {
 		t.Errorf("it ended with %q after %d runs", got, p.runs.Load())
 	}
 	two.back()

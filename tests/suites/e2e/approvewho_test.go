@@ -72,7 +72,7 @@ func TestApprovalNeedsAPerson(t *testing.T) {
 	for name, c := range map[string]struct {
 		token, tool, want string
 	}{
-		"anonymous": {"", "pay", "an anonymous caller cannot be told apart from who approves"},
+		"anonymous": {"", "pay", "an anonymous caller cannot be compared with who approves"},
 		"exchange":  {who.ann, "crm_pay", `calls of the backend \"crm\" cannot wait for one`},
 	} {
 		a := statelessAs(t, e, c.token)
