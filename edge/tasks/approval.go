@@ -156,12 +156,12 @@ func (t *Tasks) conclude(ctx context.Context, v *view, a *mcp.Approval, verdict 
 	if err != nil {
 		return err
 	}
+	t.expiries.stop(v.id)                 // Before the answer, with which the next round may begin to wait.
 	ctx = mcp.WithToken(ctx, mcp.Token{}) // The backend gets nothing of the approver.
 	status, release, err := t.calls.Answer(ctx, v.id, v.approval.Key, state.Answer{Result: raw, Token: rand.Text(), By: a.Requester}, a.Requester)
 	if err != nil {
 		return err
 	}
-	t.expiries.stop(v.id)
 	if release != nil {
 		release()
 	}
