@@ -32,9 +32,9 @@ type host struct {
 	// remote returns the entry of a URL, and local that of a command. A nil remote means that the file of the host takes none.
 	remote, local func(entry) values
 	// token returns the text that the host replaces by an environment variable in the value of a header. Nil means that it replaces
-	// none, and tokenMember, if not empty, the member that names the variable.
-	token       func(variable string) string
-	tokenMember string
+	// none, and variableMember, if not empty, the member that names the variable.
+	token          func(variable string) string
+	variableMember string
 	// then says how a user sees that the host is connected, and login how a user logs in where the edge has issuers.
 	then, login string
 	// tried is true if tests/suites/hosts drives the host with its entry. The others are written from their documentation.
@@ -101,12 +101,12 @@ var hosts = []host{
 	{
 		name: "codex", title: "Codex CLI", format: tomlFile, section: []string{"mcp_servers"},
 		user: at("CODEX_HOME", ".codex", "config.toml"), project: ".codex/config.toml",
-		remote:      func(e entry) values { return values{"url": e.url} },
-		local:       commandAndArgs,
-		tokenMember: "bearer_token_env_var",
-		then:        "/mcp in a session",
-		login:       "codex mcp login NAME",
-		tried:       true,
+		remote:         func(e entry) values { return values{"url": e.url} },
+		local:          commandAndArgs,
+		variableMember: "bearer_token_env_var",
+		then:           "/mcp in a session",
+		login:          "codex mcp login NAME",
+		tried:          true,
 	},
 	{
 		name: "copilot-cli", title: "Copilot CLI", format: jsonFile, section: []string{"mcpServers"},

@@ -228,8 +228,8 @@ func (r *request) values() (values, error) {
 	v := h.remote(e)
 	switch {
 	case e.tokenEnv == "":
-	case h.tokenMember != "":
-		v[h.tokenMember] = e.tokenEnv
+	case h.variableMember != "":
+		v[h.variableMember] = e.tokenEnv
 	case h.token != nil:
 		v["headers"] = map[string]string{"Authorization": "Bearer " + h.token(e.tokenEnv)}
 	default:
