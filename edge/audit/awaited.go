@@ -23,8 +23,11 @@ func (a *Awaited) size() (n int) {
 	return n + len(a.Requester.Issuer) + len(a.Requester.Subject) + len(a.Requester.Client) + overhead/4
 }
 
-// encode returns a as JSON.
+// encode returns a as JSON; nil if a is nil.
 func (a *Awaited) encode() []byte {
+	if a == nil {
+		return nil
+	}
 	dst := []byte(`{"names":[`)
 	for i, name := range a.Names {
 		if i > 0 {

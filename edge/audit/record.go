@@ -218,6 +218,11 @@ func (r *Record) appendLine(dst []byte, replica string) []byte {
 			dst = strconv.AppendInt(dst, int64(value), 10)
 		}
 	}
+	member := func(key string, value []byte) {
+		if len(value) > 0 {
+			dst = append(append(append(append(dst, `,"`...), key...), `":`...), value...)
+		}
+	}
 	text("event", string(r.Event))
 	text("replica", replica)
 	text("settings", r.Settings)
@@ -244,9 +249,7 @@ func (r *Record) appendLine(dst []byte, replica string) []byte {
 	text("via", r.Via)
 	text("backend", r.Backend)
 	text("reason", r.Reason)
-	if r.Awaited != nil {
-		dst = append(append(dst, `,"awaited":`...), r.Awaited.encode()...)
-	}
+	member("awaited", r.Awaited.encode())
 	text("decision", string(r.Verdict.Effect))
 	text("by", string(r.Verdict.By))
 	text("rule", r.Verdict.Rule)
@@ -254,12 +257,8 @@ func (r *Record) appendLine(dst []byte, replica string) []byte {
 		dst = append(dst, `,"rule_failed":true`...)
 	}
 	dst = appendMissing(dst, r.Verdict.Missing)
-	if len(r.Verdict.Confirmed) > 0 {
-		dst = append(append(dst, `,"confirmed":`...), confirmed(r.Verdict.Confirmed)...)
-	}
-	if len(r.Verdict.Approved) > 0 {
-		dst = append(append(dst, `,"approved":`...), approved(r.Verdict.Approved)...)
-	}
+	member("confirmed", confirmed(r.Verdict.Confirmed))
+	member("approved", approved(r.Verdict.Approved))
 	dst = appendWould(dst, r.Would)
 	dst = appendHooks(dst, r.Hooks)
 	text("outcome", r.Outcome)
@@ -276,12 +275,8 @@ func (r *Record) appendLine(dst []byte, replica string) []byte {
 	}
 	text("arguments_hmac_sha256", r.ArgumentsDigest)
 	text("sent_arguments_hmac_sha256", r.SentArgumentsDigest)
-	if len(r.Arguments) > 0 {
-		dst = append(append(dst, `,"arguments":`...), r.Arguments...)
-	}
-	if len(r.SentArguments) > 0 {
-		dst = append(append(dst, `,"sent_arguments":`...), r.SentArguments...)
-	}
+	member("arguments", r.Arguments)
+	member("sent_arguments", r.SentArguments)
 	dst = append(dst, "}\n"...)
 	return append(dst[:start], mcp.EscapeControls(dst[start:])...)
 }
@@ -301,8 +296,11 @@ func appendMissing(dst []byte, scopes []string) []byte {
 	return append(dst, ']')
 }
 
-// confirmed returns confirmations as JSON.
+// confirmed returns confirmations as JSON; nil if there are none.
 func confirmed(all []mcp.Confirmed) []byte {
+	if len(all) == 0 {
+		return nil
+	}
 	dst := []byte{'['}
 	for i, c := range all {
 		if i > 0 {
@@ -314,8 +312,11 @@ func confirmed(all []mcp.Confirmed) []byte {
 	return append(dst, ']')
 }
 
-// approved returns approvals as JSON.
+// approved returns approvals as JSON; nil if there are none.
 func approved(all []mcp.Approved) []byte {
+	if len(all) == 0 {
+		return nil
+	}
 	dst := []byte{'['}
 	for i, a := range all {
 		if i > 0 {
