@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestApprovalsNeed: approvals that nobody could give are errors that say what to add.
+// TestApprovalsNeed: approvals without any possible approver are errors that say what to add.
 func TestApprovalsNeed(t *testing.T) {
 	const (
 		keys     = "auth: {api-keys: keys.yaml}\n"

@@ -16,7 +16,7 @@ type NeededScope struct {
 	Setting, Scope, Effect string
 	// Exact means that a scope which includes it does not suffice.
 	Exact bool
-	// Approver means that approvers alone are asked for it, whose credentials are tokens of issuers.
+	// Approver means that only approvers need it, whose credentials are tokens of issuers.
 	Approver bool
 }
 
@@ -78,7 +78,7 @@ func (c *Config) ConditionRoles() (out []NeededRole, more bool) {
 // NeededRole is a role that the condition of a setting names.
 type NeededRole struct {
 	Setting, Role string
-	// Approver means that approvers alone are asked for it, whose credentials are tokens of issuers.
+	// Approver means that only approvers need it, whose credentials are tokens of issuers.
 	Approver bool
 }
 

@@ -68,7 +68,7 @@ func (r *round) check(o outcome) (outcome, error) {
 	return left, err
 }
 
-// isChecked reports whether the hooks are asked about an outcome: about one at most in a round, which is the backend's.
+// isChecked reports whether the hooks check an outcome: at most one in a round, and only the backend's.
 func (r *round) isChecked(o outcome) bool {
 	if r.hooks == nil || r.hooks.checked || r.owner == nil {
 		return false

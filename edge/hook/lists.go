@@ -45,7 +45,7 @@ type saying struct {
 	at   time.Time
 }
 
-// NewLists returns the Lists of those hooks that are asked about lists, in their order; nil if there are none.
+// NewLists returns the Lists of those hooks that check lists, in their order; nil if there are none.
 func NewLists(hooks []*Hook, log *slog.Logger) *Lists {
 	var asked []*Hook
 	for _, h := range hooks {
@@ -102,7 +102,7 @@ func (l *Lists) Review(ctx context.Context, backend, prefix string, entries []pr
 	return entries, nil
 }
 
-// inParts yields the parts of a list that are asked about together.
+// inParts yields the parts of a list, each for one request to a hook.
 func inParts(entries []proto.Message) func(yield func([]proto.Message) bool) {
 	return func(yield func([]proto.Message) bool) {
 		from, bytes := 0, 0

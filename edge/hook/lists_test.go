@@ -55,7 +55,7 @@ func TestLists(t *testing.T) {
 	if !proto.Equal(left[0], want) || !proto.Equal(given[0], entries()[0]) {
 		t.Errorf("got %v of %v", left[0], given[0])
 	}
-	if len(seen) != 3 { // The first hook is not asked about lists.
+	if len(seen) != 3 { // The first hook does not check lists.
 		t.Fatalf("the hook saw %d entries", len(seen))
 	}
 	e := seen[1]
@@ -64,7 +64,7 @@ func TestLists(t *testing.T) {
 		t.Errorf("the hook saw %v", e)
 	}
 	if l := hook.NewLists([]*hook.Hook{newHook(t, s)}, nil); l != nil {
-		t.Error("a hook on requests is asked about lists")
+		t.Error("a hook on requests got a list")
 	}
 	other := []proto.Message{&pb.Prompt{Name: "find"}, &pb.Prompt{Name: "drop"}}
 	if left, err = l.Review(t.Context(), "crm", "crm_", other); err != nil || len(left) != 1 || left[0].(*pb.Prompt).GetDescription() != "finds" {
@@ -122,7 +122,7 @@ func TestListsInAudit(t *testing.T) {
 	}
 }
 
-// TestLongLists: a long list is asked about in parts.
+// TestLongLists: a long list is checked in parts.
 func TestLongLists(t *testing.T) {
 	s := hookserver.Serve(t)
 	var asked atomic.Int32
