@@ -149,7 +149,7 @@ func (a *App) swap(was, next *generation) (parts []string) {
 	a.keepClaims(was, next) // until the policy of was has decided for the last time
 	a.cluster.mu.Lock()     // before the locks of the catalog, as for a change in the cluster
 	defer a.cluster.mu.Unlock()
-	a.dispatch.Catalog().Exchange(next.Overlay, next.Overlays(), func() {
+	a.dispatch.Catalog().Replace(next.Overlay, next.Overlays(), func() {
 		next.replacement.Apply(a.cfg.Limits.CallLifetime)
 		a.discover(next)
 		next.replacement.DiscardServices()

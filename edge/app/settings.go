@@ -178,7 +178,7 @@ func (a *App) relocate(read *config.Generation, in *generation) {
 		content.Policy = read.Policy
 	}
 	// Views keep what decides about them, so that they are made again.
-	a.dispatch.Catalog().Exchange(next.Overlay, next.Overlays(), func() {
+	a.dispatch.Catalog().Replace(next.Overlay, next.Overlays(), func() {
 		if in.Policy != nil {
 			a.access.SetPolicy(content.Policy, in.server.client)
 		}

@@ -33,9 +33,9 @@ type Options struct {
 	// SchemaWork bounds the work of making the portable schemas of one backend's tools. 0 means
 	// portable.ListWork.
 	SchemaWork int
-	// Overlay changes how tools and prompts are shown, until Exchange. nil changes nothing.
+	// Overlay changes how tools and prompts are shown, until Replace. nil changes nothing.
 	Overlay *overlay.Overlay
-	// Sets are parts of what is served, until Exchange. nil has none.
+	// Sets are parts of what is served, until Replace. nil has none.
 	Sets overlay.Sets
 	// Jitter is the maximum random delay of a list's change notification, so that clients do not
 	// all list at once. 0 means 50 ms, a negative value disables it.
@@ -46,7 +46,7 @@ type Options struct {
 	// means 256.
 	WatchedURIs int
 	// Visibility returns what decides now which entries a caller sees: equal results (==) decide
-	// alike. Views keep the result of when they were made, and are made anew by Exchange. nil shows
+	// alike. Views keep the result of when they were made, and are made anew by Replace. nil shows
 	// every entry to every caller.
 	Visibility func() Visibility
 	// Names stores the names that backends listed last, for use while they are away. nil stores

@@ -25,15 +25,15 @@ func (c *Catalog) Changes(ctx context.Context, set string, p mcp.Principal, f mc
 // when ctx ends.
 func (c *Catalog) Settle(ctx context.Context) error { return c.hub.Settle(ctx) }
 
-// Exchange replaces the overlay and the sets, and calls swap, which may replace what
+// Replace replaces the overlay and the sets, and calls swap, which may replace what
 // Options.Visibility returns and the backends of the pool. All take effect together: a request is
 // resolved and decided by the settings of before, or by those of after. It notifies the subscribers
 // whose lists differ afterwards, ends watches that are no longer allowed and opens those that are
 // allowed now. outdated means that the principals of open feeds lack data that the new rules read:
-// these feeds are notified of every kind, now and at each later Exchange.
-func (c *Catalog) Exchange(o *overlay.Overlay, sets overlay.Sets, swap func(), outdated bool) {
-	c.hub.Exchange(c.look, differences, func() bool {
-		before, after := c.views.exchange(o, sets, swap)
+// these feeds are notified of every kind, now and at each later Replace.
+func (c *Catalog) Replace(o *overlay.Overlay, sets overlay.Sets, swap func(), outdated bool) {
+	c.hub.Replace(c.look, differences, func() bool {
+		before, after := c.views.replace(o, sets, swap)
 		return after.private && (!before.overlay.Equal(o) || before.sets != after.sets) // Lists of single callers may differ.
 	}, outdated)
 }
@@ -47,7 +47,7 @@ func (c *Catalog) look(set string, p mcp.Principal) func() mcp.Digest {
 // Disable replaces what is disabled, which may be nil. That takes effect before any list is compared. It notifies the
 // subscribers whose lists differ afterwards, ends watches at disabled backends and in disabled sets, and opens those that are possible again.
 func (c *Catalog) Disable(l *disabled.List) {
-	c.hub.Exchange(c.look, differences, func() bool {
+	c.hub.Replace(c.look, differences, func() bool {
 		_, after := c.views.disable(l)
 		return after.private // Lists of single callers may differ.
 	}, false)

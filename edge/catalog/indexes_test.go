@@ -81,7 +81,7 @@ func TestIndexesOfRemovedSets(t *testing.T) {
 	if got := kept(); !slices.Equal(got, []string{"off", "stays"}) {
 		t.Fatalf("before: %q", got)
 	}
-	s.exchange(nil, overlay.Sets{"stays": set("stays", true), "off": set("off", false)}, func() {})
+	s.replace(nil, overlay.Sets{"stays": set("stays", true), "off": set("off", false)}, func() {})
 	if got := kept(); !slices.Equal(got, []string{"stays"}) {
 		t.Errorf("afterwards: %q", got)
 	}

@@ -24,7 +24,7 @@ type views struct {
 	backends func() []*backend.Backend
 	names    *ownership.Registry
 	report   *reporter
-	// mu serializes refresh and exchange.
+	// mu serializes refresh and replace.
 	mu      sync.Mutex
 	Shared  atomic.Pointer[View]
 	overlay atomic.Pointer[overlay.Overlay]
@@ -62,10 +62,10 @@ func (s *views) refresh() (before, after *View) {
 	return s.rebuild()
 }
 
-// exchange replaces the overlay and the sets, calls swap, which may replace backends and what
+// replace replaces the overlay and the sets, calls swap, which may replace backends and what
 // Options.Visibility returns, and rebuilds the shared view: no view has some of the changes. It
 // returns the results of refresh.
-func (s *views) exchange(o *overlay.Overlay, sets overlay.Sets, swap func()) (before, after *View) {
+func (s *views) replace(o *overlay.Overlay, sets overlay.Sets, swap func()) (before, after *View) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.overlay.Load().Equal(o) {
@@ -264,7 +264,7 @@ func (s *views) readParts(ctx context.Context, p mcp.Principal, parts []part, mi
 // backends.
 func (s *views) known(set string, p mcp.Principal) *View { return s.look(set, p)() }
 
-// look returns a function that makes the view that known returns now, also after an exchange. It makes no view itself.
+// look returns a function that makes the view that known returns now, also after a replacement. It makes no view itself.
 func (s *views) look(set string, p mcp.Principal) func() *View {
 	shared := s.Shared.Load()
 	if !shared.private {

@@ -221,7 +221,7 @@ func TestPinsOfLaterRounds(t *testing.T) {
 	}
 	changed := pinnedTenant(t)
 	changed.Arguments[2].Pin = overlay.Fixed(`true`)
-	d.Catalog().Exchange(overlay.New(overlay.Entries{Tools: []overlay.Entry{changed}}), nil, func() {}, false)
+	d.Catalog().Replace(overlay.New(overlay.Entries{Tools: []overlay.Entry{changed}}), nil, func() {}, false)
 	if err := later(first.Params.Arguments, `"acme"`); kindOf(t, err) != mcp.KindForbidden {
 		t.Errorf("after another value was pinned: %v", err)
 	}

@@ -74,7 +74,7 @@ func TestCurationChangesNoDecision(t *testing.T) {
 		}
 		decide := func(o *overlay.Overlay, names map[string]naming) map[string]verdict {
 			c := access.New(access.Options{Policy: compiled, Authenticates: true, Quotas: quota.New(quota.Options{Rules: quotas})})
-			d.Catalog().Exchange(o, nil, func() { in.Store(c) }, false)
+			d.Catalog().Replace(o, nil, func() { in.Store(c) }, false)
 			return verdicts(t, r, d, caller, names)
 		}
 		plain := map[string]naming{}

@@ -65,7 +65,7 @@ func TestOneGenerationDecides(t *testing.T) {
 		}
 	}
 	refused("before", mcp.KindForbidden)
-	d.Catalog().Exchange(pinsVerbose(), nil, func() {
+	d.Catalog().Replace(pinsVerbose(), nil, func() {
 		closed.SetPolicy(open, nil)
 		refused("within the exchange", mcp.KindForbidden)
 	}, false)
@@ -77,7 +77,7 @@ func TestOneGenerationDecides(t *testing.T) {
 		}
 		return len(p.names())
 	}
-	d.Catalog().Exchange(nil, nil, func() {
+	d.Catalog().Replace(nil, nil, func() {
 		closed.SetPolicy(was, nil)
 		refused("within the exchange back", mcp.KindInvalidParams)
 		if listed() != 1 {
@@ -100,7 +100,7 @@ func TestResolvedBeforeAnExchange(t *testing.T) {
 	if call.Target, err = d.Resolve(t.Context(), rules(t, modern), call); err != nil {
 		t.Fatal(err)
 	}
-	d.Catalog().Exchange(nil, nil, func() { c.SetPolicy(control(t, closedRules).Policy(), nil) }, false)
+	d.Catalog().Replace(nil, nil, func() { c.SetPolicy(control(t, closedRules).Policy(), nil) }, false)
 	if _, err := d.Call(t.Context(), rules(t, modern), call, nil); err != nil {
 		t.Error(err)
 	}
@@ -135,13 +135,13 @@ func TestPolicyServerOfAnEarlierGeneration(t *testing.T) {
 		{"another catalog", openRules, pinsVerbose(), mcp.KindUnavailable},
 	} {
 		asked := open()
-		d.Catalog().Exchange(nil, nil, func() { c.SetPolicy(control(t, openRules).Policy(), asked) }, false)
+		d.Catalog().Replace(nil, nil, func() { c.SetPolicy(control(t, openRules).Policy(), asked) }, false)
 		call := request(t, mcp.MethodToolsCall, `{"name":"find","arguments":{"query":"x","verbose":true}}`)
 		var err error
 		if call.Target, err = d.Resolve(t.Context(), rules(t, modern), call); err != nil {
 			t.Fatal(err)
 		}
-		d.Catalog().Exchange(x.with, nil, func() { c.SetPolicy(control(t, x.rules).Policy(), open()) }, false)
+		d.Catalog().Replace(x.with, nil, func() { c.SetPolicy(control(t, x.rules).Policy(), open()) }, false)
 		asked.Close()
 		if _, err = d.Call(t.Context(), rules(t, modern), call, nil); kindOf(t, err) != x.want {
 			t.Errorf("%s: %v", x.what, err)

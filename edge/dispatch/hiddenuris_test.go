@@ -300,7 +300,7 @@ func TestHiddenFilesChangeTheList(t *testing.T) {
 	f.skills[0].Files = append(f.skills[0].Files, &pb.SkillFile{Uri: "skill://one/a.md", Sha256: make([]byte, 32)})
 	d := start(t, Options{Catalog: catalog.Options{Jitter: -1}}, f)
 	before := d.Catalog().Shared().Digest()
-	d.Catalog().Exchange(overlay.New(overlay.Entries{Resources: hiding("skill://one/a.md")}), nil, func() {}, false)
+	d.Catalog().Replace(overlay.New(overlay.Entries{Resources: hiding("skill://one/a.md")}), nil, func() {}, false)
 	if after := d.Catalog().Shared().Digest(); after.Resources == before.Resources {
 		t.Error("the digest is that of before")
 	}
@@ -357,8 +357,8 @@ func TestHiddenResourcesAreNotWatched(t *testing.T) {
 	if n := watches(); n != 0 {
 		t.Errorf("a hidden resource has %d watches", n)
 	}
-	d.Catalog().Exchange(nil, nil, func() {}, false)
+	d.Catalog().Replace(nil, nil, func() {}, false)
 	await.Until(t, "the watch of the shown resource", func() bool { return watches() == 1 })
-	d.Catalog().Exchange(hidden, nil, func() {}, false)
+	d.Catalog().Replace(hidden, nil, func() {}, false)
 	await.Until(t, "the end of the watch of the hidden resource", func() bool { return watches() == 0 })
 }

@@ -65,7 +65,7 @@ func TestLockWarns(t *testing.T) {
 			return err == nil && strings.Contains(string(reply.Result), text)
 		})
 	}
-	d.Catalog().Exchange(lockedTo(false, f.tools...), nil, func() {}, false)
+	d.Catalog().Replace(lockedTo(false, f.tools...), nil, func() {}, false)
 	if got := d.Catalog().Problems("one"); len(got) > 0 {
 		t.Errorf("the problems with the new lock: %q", got)
 	}
@@ -120,7 +120,7 @@ func TestLockBlocks(t *testing.T) {
 	if now := d.catalog.Shared().Digest(); now != before {
 		t.Error("clients are notified of changes of a hidden tool")
 	}
-	d.Catalog().Exchange(lockedTo(true, f.tools...), nil, func() {}, false)
+	d.Catalog().Replace(lockedTo(true, f.tools...), nil, func() {}, false)
 	if got := listedNames(t, d, mcp.MethodToolsList); !slices.Equal(got, []string{"p_find", "p_keep", "p_new"}) || len(d.Catalog().Problems("one")) > 0 {
 		t.Errorf("with the new lock, the tools are %q, the problems %q", got, d.Catalog().Problems("one"))
 	}

@@ -123,7 +123,7 @@ func TestBoundCallsKeepTheirTool(t *testing.T) {
 	if _, err := d.Resolve(t.Context(), rules(t, modern), call); err != nil {
 		t.Fatal(err)
 	}
-	d.Catalog().Exchange(overlay.New(overlay.Entries{Tools: []overlay.Entry{renamed("one", "a", "y"), renamed("one", "b", "x")}}), nil, func() {}, false)
+	d.Catalog().Replace(overlay.New(overlay.Entries{Tools: []overlay.Entry{renamed("one", "a", "y"), renamed("one", "b", "x")}}), nil, func() {}, false)
 	reply, err := d.Call(t.Context(), rules(t, modern), call, nil)
 	if err != nil || !strings.Contains(string(reply.Result), "called one/a") {
 		t.Errorf("the next round: %s, %v; want a", reply.Result, err)

@@ -76,18 +76,18 @@ func TestOverlayChangesItsOwnLists(t *testing.T) {
 	before := d.catalog.Shared().Digest()
 	hide := []overlay.Entry{{Backend: "one", Names: pattern.New("find"), Hide: true}}
 	nothing := func() {}
-	d.Catalog().Exchange(overlay.New(overlay.Entries{Tools: hide}), nil, nothing, false)
+	d.Catalog().Replace(overlay.New(overlay.Entries{Tools: hide}), nil, nothing, false)
 	view := d.catalog.Shared()
 	after := view.Digest()
 	if after.Tools == before.Tools || after.Prompts != before.Prompts || after.Resources != before.Resources {
 		t.Errorf("the digests are %+v after %+v", after, before)
 	}
-	if d.Catalog().Exchange(overlay.New(overlay.Entries{Tools: hide}), nil, nothing, false); d.catalog.Shared() != view {
+	if d.Catalog().Replace(overlay.New(overlay.Entries{Tools: hide}), nil, nothing, false); d.catalog.Shared() != view {
 		t.Error("an equal overlay changes something")
 	}
 	// An entry that matches nothing changes no list.
 	idle := append(hide, overlay.Entry{Backend: "one", Names: pattern.New("nix"), Title: "Nix"})
-	d.Catalog().Exchange(overlay.New(overlay.Entries{Tools: idle}), nil, nothing, false)
+	d.Catalog().Replace(overlay.New(overlay.Entries{Tools: idle}), nil, nothing, false)
 	if now := d.catalog.Shared().Digest(); now != after {
 		t.Errorf("the digests are %+v after an entry that matches nothing, %+v before", now, after)
 	}
@@ -157,11 +157,11 @@ func TestTasksOfOwnToolsAreDecidedByTheCatalogInForce(t *testing.T) {
 		t.Error(err)
 	}
 	tightened := overlay.New(overlay.Entries{Tools: []overlay.Entry{{Backend: "one", Names: pattern.New("act"), Annotations: overlay.Annotations{ReadOnly: &no}}}})
-	d.Catalog().Exchange(tightened, nil, func() {}, false)
+	d.Catalog().Replace(tightened, nil, func() {}, false)
 	if err := permitted(); kindOf(t, err) != mcp.KindForbidden {
 		t.Errorf("with stricter annotations: %v", err)
 	}
-	d.Catalog().Exchange(nil, nil, func() {}, false)
+	d.Catalog().Replace(nil, nil, func() {}, false)
 	if err := permitted(); err != nil {
 		t.Errorf("with the annotations of the backend again: %v", err)
 	}
@@ -218,7 +218,7 @@ func TestLongResultsAreShortened(t *testing.T) {
 		t.Errorf("%d bytes: %s", n, text)
 	}
 	entry.MaxTokens = 0
-	d.Catalog().Exchange(overlay.New(overlay.Entries{Tools: []overlay.Entry{entry}}), nil, func() {}, false)
+	d.Catalog().Replace(overlay.New(overlay.Entries{Tools: []overlay.Entry{entry}}), nil, func() {}, false)
 	if n, _ := size(); n < 5000 {
 		t.Errorf("without the setting %d bytes are left", n)
 	}

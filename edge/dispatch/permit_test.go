@@ -338,7 +338,7 @@ func TestExchangedPolicy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.Catalog().Exchange(nil, nil, func() { c.SetPolicy(p, nil) }, false)
+	d.Catalog().Replace(nil, nil, func() { c.SetPolicy(p, nil) }, false)
 	for role, changed := range map[string]bool{"a": true, "b": true, "c": false} {
 		idle := await.Patience
 		if !changed { // No change is expected.
@@ -389,7 +389,7 @@ func TestNothingPassesThePolicy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d.Catalog().Exchange(nil, nil, func() { c.SetPolicy(compiled, nil) }, false)
+		d.Catalog().Replace(nil, nil, func() { c.SetPolicy(compiled, nil) }, false)
 		for range 10 {
 			role := []string{"a", "b"}[r.IntN(2)]
 			who := mcp.Principal{Subject: "s", Roles: []string{role}, Scopes: [][]string{nil, {"w"}}[r.IntN(2)]}

@@ -90,7 +90,7 @@ func TestPinsInAuditModeChangeNothing(t *testing.T) {
 			`{"query":"x","limit":1,"tenantId":null}`, `{"tenantId":"evil","query":"x","limit":2,"verbose":true}`, `[]`, `{"a":1,"a":2}`,
 		}).Draw(r, "arguments")
 		seen := func(entries []overlay.Entry) (out []string) {
-			d.Catalog().Exchange(overlay.New(overlay.Entries{Tools: entries, Prompts: entries}), nil, func() {}, false)
+			d.Catalog().Replace(overlay.New(overlay.Entries{Tools: entries, Prompts: entries}), nil, func() {}, false)
 			for _, m := range []mcp.Method{mcp.MethodToolsList, mcp.MethodPromptsList} {
 				reply, err := d.Call(t.Context(), rules(t, modern), request(t, m, `{}`), nil)
 				out = append(out, fmt.Sprint(string(reply.Result), err))

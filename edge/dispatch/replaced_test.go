@@ -26,7 +26,7 @@ func TestReplacedBackendGetsTheCalls(t *testing.T) {
 		t.Fatalf("%q were not tried", untried)
 	}
 	digest := d.Catalog().Shared().Digest()
-	d.Catalog().Exchange(nil, nil, func() { next.Apply(time.Minute) }, false)
+	d.Catalog().Replace(nil, nil, func() { next.Apply(time.Minute) }, false)
 	if now := d.Catalog().Shared().Digest(); now != digest {
 		t.Errorf("the lists are not the same: %+v, %+v", now, digest)
 	}

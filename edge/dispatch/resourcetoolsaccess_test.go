@@ -202,7 +202,7 @@ func TestResourceToolsSwitchedOff(t *testing.T) {
 	begun.Backend, begun.State = "one", misfits(nil).seal([]byte("kept"))
 	plain := asTools(nil).Sets
 	plain["s"].ResourceTools = false
-	d.catalog.Exchange(nil, plain, func() {}, false)
+	d.catalog.Replace(nil, plain, func() {}, false)
 	if _, err := d.Call(t.Context(), rules(t, modern), &fresh, nil); kindOf(t, err) != mcp.KindUnavailable {
 		t.Errorf("a new read: %v", err)
 	}

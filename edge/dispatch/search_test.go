@@ -483,7 +483,7 @@ func TestSearchSwitchedOff(t *testing.T) {
 	}
 	whole := *searched(nil).Sets["s"]
 	whole.Search = false
-	d.Catalog().Exchange(nil, overlay.Sets{"s": &whole}, func() {}, false)
+	d.Catalog().Replace(nil, overlay.Sets{"s": &whole}, func() {}, false)
 	for _, name := range []string{"p_wipe", "p_plain"} {
 		if _, err := d.Call(t.Context(), rules(t, legacy), wrapped(name), nil); kindOf(t, err) != mcp.KindUnavailable || !strings.Contains(err.Error(), "settings") {
 			t.Errorf("%s: %v", name, err)

@@ -183,7 +183,7 @@ func TestRoundsOfSets(t *testing.T) {
 	if err := round("p_other"); kindOf(t, err) != mcp.KindUnknownTool {
 		t.Errorf("a tool outside of the set: %v", err)
 	}
-	d.Catalog().Exchange(nil, nil, func() {}, false)
+	d.Catalog().Replace(nil, nil, func() {}, false)
 	if err := round("p_shown"); kindOf(t, err) != mcp.KindMethodNotFound {
 		t.Errorf("a set that is gone: %v", err)
 	}
@@ -205,11 +205,11 @@ func TestViewsOfSetsAreKept(t *testing.T) {
 		return v
 	}
 	first := view()
-	d.Catalog().Exchange(nil, set("S"), func() {}, false)
+	d.Catalog().Replace(nil, set("S"), func() {}, false)
 	if view() != first {
 		t.Error("an equal set has another view")
 	}
-	d.Catalog().Exchange(nil, set("T"), func() {}, false)
+	d.Catalog().Replace(nil, set("T"), func() {}, false)
 	if view() == first {
 		t.Error("another set has the same view")
 	}

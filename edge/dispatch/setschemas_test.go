@@ -53,11 +53,11 @@ func TestSchemasOfSets(t *testing.T) {
 			if !shows {
 				other = overlay.SchemasFull
 			}
-			d.catalog.Exchange(nil, inForm(other, false), func() {}, false)
+			d.catalog.Replace(nil, inForm(other, false), func() {}, false)
 			if after := d.catalog.Describe(t.Context(), rules(t, modern), "s", mcp.Principal{}).Digest(); after.Tools == before.Tools || after.Prompts != before.Prompts {
 				t.Errorf("%s: in another form the digests are %v, before %v", name, after, before)
 			}
-			d.catalog.Exchange(nil, inForm(schemas, true), func() {}, false)
+			d.catalog.Replace(nil, inForm(schemas, true), func() {}, false)
 			if _, raw := found(t, d, modern, mcp.Principal{}, `{"query":"seeks"}`); !strings.Contains(raw, `"inputSchema":`+want) {
 				t.Errorf("%s: found %s", name, raw)
 			}
@@ -114,12 +114,12 @@ func TestSchemasChangeLists(t *testing.T) {
 			t.Cleanup(feed.Close)
 			feeds[set] = feed
 		}
-		d.catalog.Exchange(nil, inForm(other, false), func() {}, false)
+		d.catalog.Replace(nil, inForm(other, false), func() {}, false)
 		changes, err := feeds["s"].Next(t.Context(), 0)
 		if err != nil || len(changes) != 1 || changes[0].Kind != mcp.ToolsChanged {
 			t.Errorf("%s: the subscriber of the set was sent %v, %v", schemas, changes, err)
 		}
-		d.catalog.Exchange(hidden, inForm(other, false), func() {}, false)
+		d.catalog.Replace(hidden, inForm(other, false), func() {}, false)
 		changes, err = feeds[""].Next(t.Context(), 0)
 		if err != nil || len(changes) != 1 || changes[0].Kind != mcp.PromptsChanged {
 			t.Errorf("%s: the subscriber of the root was sent %v, %v", schemas, changes, err)

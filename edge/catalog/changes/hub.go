@@ -92,7 +92,7 @@ type Hub struct {
 	routing bool          // a reroute goroutine exists
 	reroute bool          // a reroute is due
 
-	// swapping serializes the swaps of Exchange.
+	// swapping serializes the swaps of Replace.
 	swapping sync.Mutex
 	// viewSlots bounds the feeds whose views are made concurrently.
 	viewSlots chan struct{}
@@ -146,13 +146,13 @@ func (h *Hub) Settle(ctx context.Context) error {
 	}
 }
 
-// Exchange calls swap, which changes what callers see, and notifies each feed of the kinds of lists
+// Replace calls swap, which changes what callers see, and notifies each feed of the kinds of lists
 // whose digests differ afterwards, or of every kind if swap returns true. look returns a function
 // that makes the digest of what a caller sees now. look delays swap, so it must be quick; the digests
 // are made after swap, while other calls may run. outdated means that the principals of open feeds
 // lack data that look reads from now on: they are notified of every kind, now and at each later
-// Exchange.
-func (h *Hub) Exchange(
+// Replace.
+func (h *Hub) Replace(
 	look func(set string, p mcp.Principal) (digest func() mcp.Digest), differ func(a, b mcp.Digest) backend.Kinds,
 	swap func() (every bool), outdated bool,
 ) {

@@ -89,7 +89,7 @@ func TestRevocationDoesNotWait(t *testing.T) {
 		t.Fatal("it is not watched")
 	}
 	revoke := func(uri string) {
-		h.Exchange(empty, nothing, func() bool {
+		h.Replace(empty, nothing, func() bool {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.hidden = uri

@@ -28,10 +28,10 @@ const (
 	// staleAge is the age from which an index entry without a stream cannot belong to a stream that
 	// is just beginning.
 	staleAge = 30 * time.Second
-	// parked bounds how long a stream is not checked whose calls all wait for their client; it is
+	// waiting bounds how long a stream is not checked whose calls all wait for their client; it is
 	// checked as soon as one is claimed. If the index is on other servers, which cannot learn that
-	// atomically, the bound is parkedApart.
-	parked, parkedApart = time.Hour, time.Minute
+	// atomically, the bound is waitingApart.
+	waiting, waitingApart = time.Hour, time.Minute
 	// bucketLife is how long an unused bucket is kept.
 	bucketLife = 60 * 24 * time.Hour
 	// markLife is how long the mark of a replica that has left is kept: longer than sweeps take to
@@ -251,7 +251,7 @@ func (r *Replica) unfinished(ctx context.Context) (map[string][]indexEntry, erro
 	return out, nil
 }
 
-// suspects asks the sessions for their unfinished calls, prunes the index, and parks waiting
+// suspects asks the sessions for their unfinished calls, prunes the index, and postpones waiting
 // streams. It passes over sessions with unreadable records, whose calls cannot be continued, so that
 // they do not prevent the takeover of all others.
 func (r *Replica) suspects(ctx context.Context, sessions map[string][]indexEntry) ([]suspect, error) {
@@ -261,9 +261,9 @@ func (r *Replica) suspects(ctx context.Context, sessions map[string][]indexEntry
 	}
 	var out []suspect
 	stale, waits := map[string][]any{}, map[string][]any{}
-	longest := parked
+	longest := waiting
 	if r.bucketsApart {
-		longest = parkedApart
+		longest = waitingApart
 	}
 	for batch := range slices.Chunk(ids, pipeline) {
 		replies, err := r.each(ctx, orphansScript, batch, func(i int) []any {
@@ -293,16 +293,16 @@ func (r *Replica) suspects(ctx context.Context, sessions map[string][]indexEntry
 			}
 		}
 	}
-	if err := r.park(ctx, waits); err != nil {
+	if err := r.postpone(ctx, waits); err != nil {
 		return nil, err
 	}
 	return out, r.prune(ctx, stale)
 }
 
-// park delays the next check of index entries, by bucket: see park.lua.
-func (r *Replica) park(ctx context.Context, waits map[string][]any) error {
+// postpone delays the next check of index entries, by bucket: see postpone.lua.
+func (r *Replica) postpone(ctx context.Context, waits map[string][]any) error {
 	for bucket, args := range waits {
-		if _, err := r.eval(ctx, parkScript, []string{bucket}, args...); err != nil {
+		if _, err := r.eval(ctx, postponeScript, []string{bucket}, args...); err != nil {
 			return unavailable(ctx, err)
 		}
 	}

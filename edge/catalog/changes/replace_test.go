@@ -10,9 +10,9 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
-// No digest is made before the swap; those of feeds that are notified of every kind are not made at all. Another exchange does not wait for the
+// No digest is made before the swap; those of feeds that are notified of every kind are not made at all. Another replacement does not wait for the
 // digests of one.
-func TestExchangeSwapsFirst(t *testing.T) {
+func TestReplaceSwapsFirst(t *testing.T) {
 	h := New(&world{}, Options{Logger: slog.New(slog.DiscardHandler)})
 	f, err := h.Open(t.Context(), "", mcp.Principal{}, mcp.Filter{Tools: true})
 	if err != nil {
@@ -45,14 +45,14 @@ func TestExchangeSwapsFirst(t *testing.T) {
 	}
 	done := make(chan struct{})
 	go func() {
-		h.Exchange(look, differ, swap(1, false), false)
+		h.Replace(look, differ, swap(1, false), false)
 		close(done)
 	}()
 	await.Receive(t, "the first digest", begun)
 	if value.Load() != 1 {
 		t.Error("a digest was made before the swap")
 	}
-	h.Exchange(look, differ, swap(2, true), false)
+	h.Replace(look, differ, swap(2, true), false)
 	if value.Load() != 2 || made.Load() != 1 {
 		t.Errorf("the value is %d after %d digests", value.Load(), made.Load())
 	}
@@ -60,7 +60,7 @@ func TestExchangeSwapsFirst(t *testing.T) {
 		t.Errorf("the feed was sent %v, %v", changes, err)
 	}
 	close(release)
-	await.Receive(t, "the end of the first exchange", done)
+	await.Receive(t, "the end of the first replacement", done)
 	if made.Load() != 2 {
 		t.Errorf("%d digests were made", made.Load())
 	}
