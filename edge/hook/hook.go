@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -20,9 +19,6 @@ import (
 	"github.com/mcpedge/mcpedge/internal/grpcconn"
 )
 
-// logPause is how long a failure is not logged again if an answer came in between.
-const logPause = time.Minute
-
 // Hook is the client of one hook server. Use New to create one. Safe for concurrent use.
 type Hook struct {
 	o       Options
@@ -31,9 +27,8 @@ type Hook struct {
 	slots   chan struct{}
 	breaker breaker
 	log     *slog.Logger
-	// failing is true if a failure was logged, and no recovery since. logged is when; nil means never.
-	failing atomic.Bool
-	logged  atomic.Pointer[time.Time]
+	// outage decides which failures are logged: what clients send may make a hook fail.
+	outage grpcconn.Outage
 }
 
 // New returns a Hook, which connects when it is first used. The caller closes it.
@@ -179,14 +174,18 @@ func (h *Hook) bounded(ctx context.Context, on Point, question func(context.Cont
 	end := answered
 	switch {
 	case err == nil:
-		h.answered()
+		if h.outage.Answered() {
+			h.log.Info("the hook can be used again")
+		}
 	case ctx.Err() != nil:
 		end = abandoned
 	default:
 		if isUnanswered(err) {
 			end = failed
 		}
-		h.failed(err)
+		if h.outage.Failed() {
+			h.logFailed(err)
+		}
 	}
 	h.breaker.ended(end, isTrial, time.Now(), h.o.Pause)
 	if err != nil {
@@ -214,14 +213,8 @@ func (h *Hook) observe(ctx context.Context, d *Decision, took time.Duration) {
 	}
 }
 
-// failed logs the first failure after an answer, if that was not done a short time ago: what clients send may make a hook fail.
-func (h *Hook) failed(err error) {
-	now := time.Now()
-	last := h.logged.Load()
-	if h.failing.Load() || last != nil && now.Sub(*last) < logPause || !h.logged.CompareAndSwap(last, &now) {
-		return
-	}
-	h.failing.Store(true)
+// logFailed logs a failure.
+func (h *Hook) logFailed(err error) {
 	var follows string
 	switch {
 	case h.o.Audit:
@@ -232,13 +225,6 @@ func (h *Hook) failed(err error) {
 		follows = "denied, as its setting on-failure says"
 	}
 	h.log.Error("the hook cannot be used: until it can, what it would check is "+follows, "timeout", h.o.Timeout, "error", err)
-}
-
-// answered logs the first answer after a failure that was logged.
-func (h *Hook) answered() {
-	if h.failing.Load() && h.failing.CompareAndSwap(true, false) {
-		h.log.Info("the hook can be used again")
-	}
 }
 
 // IsOpen reports whether the breaker is open.

@@ -39,6 +39,9 @@ type Lists struct {
 	said map[string]saying
 }
 
+// logPause is the shortest interval between log lines about what a hook does to the lists of one backend.
+const logPause = time.Minute
+
 // saying is what was logged, and when; the zero time means that nothing was.
 type saying struct {
 	text string

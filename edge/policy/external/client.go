@@ -83,7 +83,8 @@ type Client struct {
 	o      Options
 	conn   *grpcconn.Conn
 	checks authv3.AuthorizationClient
-	health health
+	log    *slog.Logger
+	outage grpcconn.Outage
 }
 
 // New returns a Client, which connects when it is first used. The caller closes it.
@@ -101,13 +102,9 @@ func New(o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	follows := "denied"
-	if o.Open {
-		follows = "allowed"
-	}
 	return &Client{
 		o: o, conn: conn, checks: authv3.NewAuthorizationClient(conn.Traced(o.Tracing)),
-		health: health{log: o.Logger.With("target", o.Target, "timeout", o.Timeout), follows: follows},
+		log: o.Logger.With("target", o.Target, "timeout", o.Timeout),
 	}, nil
 }
 
@@ -146,12 +143,26 @@ func (c *Client) Ask(ctx context.Context, call *mcp.Call) (Answer, error) {
 		err = errors.New("its answer is an error response: the server has not decided")
 	}
 	if err != nil {
-		c.health.failed(err)
+		c.failed(err)
 		return Answer{Outcome: Failed, Allow: c.o.Open}, nil
 	}
-	c.health.answered()
+	if c.outage.Answered() {
+		c.log.Info("the policy server can be asked again")
+	}
 	if resp.GetStatus().GetCode() == int32(codes.OK) && resp.GetDeniedResponse() == nil {
 		return Answer{Outcome: Allowed, Allow: true}, nil
 	}
 	return Answer{Outcome: Denied, Reason: reason(resp)}, nil
+}
+
+// failed logs a failure, unless another was logged a short time ago.
+func (c *Client) failed(err error) {
+	if !c.outage.Failed() {
+		return
+	}
+	follows := "denied"
+	if c.o.Open {
+		follows = "allowed"
+	}
+	c.log.Error("the policy server cannot be asked: until it can, what it would decide on is "+follows+", as policy.external.on-failure says", "error", err)
 }

@@ -1,9 +1,12 @@
 package external_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -59,6 +62,37 @@ func TestAnswers(t *testing.T) {
 			a, err := client(t, s, open).Ask(t.Context(), call)
 			if allow := x.want == external.Allowed || x.want == external.Failed && open; err != nil || a.Outcome != x.want || a.Allow != allow {
 				t.Errorf("%s, open %v: %+v, %v; want %s", name, open, a, err, x.want)
+			}
+		}
+	}
+}
+
+// The first failure is logged with what happens to requests meanwhile, and so is the first answer after it.
+func TestFailuresAreLogged(t *testing.T) {
+	s := authorizer.Serve(t)
+	var down atomic.Bool
+	s.By(func(context.Context, *authv3.CheckRequest) (*authv3.CheckResponse, error) {
+		if down.Load() {
+			return nil, grpcstatus.Error(codes.Unavailable, "down")
+		}
+		return &authv3.CheckResponse{Status: &status.Status{}}, nil
+	})
+	for open, follows := range map[bool]string{true: "allowed", false: "denied"} {
+		var out bytes.Buffer
+		c, err := external.New(external.Options{Target: s.Addr, Timeout: time.Minute, Open: open, Logger: slog.New(slog.NewTextHandler(&out, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(c.Close)
+		for _, fails := range []bool{false, true, true, false, false} {
+			down.Store(fails)
+			if _, err := c.Ask(t.Context(), call); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, line := range []string{"would decide on is " + follows, "can be asked again"} {
+			if n := strings.Count(out.String(), line); n != 1 {
+				t.Errorf("open %v: %q is logged %d times:\n%s", open, line, n, &out)
 			}
 		}
 	}

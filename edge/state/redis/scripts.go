@@ -62,7 +62,7 @@ var (
 	askingScript, glanceScript   = steps("asking"), steps("glance")
 	acquireScript, renewScript   = own("acquire"), own("renew")
 	indexScript, pruneScript     = own("index"), own("prune")
-	postponeScript                   = own("postpone")
+	postponeScript               = own("postpone")
 	borrowScript                 = compile("borrow", "account")
 )
 
