@@ -53,7 +53,7 @@ func TestHungIssuerFailsFast(t *testing.T) {
 		asked := i.Exchanges.Load()
 		for range 100 {
 			took, err := next(crm)
-			if e := mcp.AsError(err); e.Kind != mcp.KindUnavailable || took != 0 || e.RetryAfter <= 0 || e.RetryAfter > time.Second {
+			if e := mcp.AsError(err); e.Kind != mcp.KindUnavailable || took != 0 || e.RetryAfter <= 0 || e.RetryAfter > 10*time.Second {
 				t.Fatalf("%v after %v, again in %v", err, took, e.RetryAfter)
 			}
 		}
@@ -66,7 +66,7 @@ func TestHungIssuerFailsFast(t *testing.T) {
 		if took, _ := next(erp); took != 5*time.Second {
 			t.Errorf("of another backend: %v", took)
 		}
-		// One at a time, less and less often.
+		// One at a time.
 		began, late := time.Now(), 0
 		for time.Since(began) < 10*time.Minute {
 			if took, err := next(crm); err == nil {
@@ -76,8 +76,8 @@ func TestHungIssuerFailsFast(t *testing.T) {
 			}
 			time.Sleep(100 * time.Millisecond)
 		}
-		if late < 15 || late > 25 {
-			t.Errorf("%d callers waited in ten minutes, want one in 35 s", late)
+		if late < 35 || late > 45 {
+			t.Errorf("%d callers waited in ten minutes, want one in 15 s", late)
 		}
 		// Of many at once, one waits.
 		time.Sleep(30 * time.Second)

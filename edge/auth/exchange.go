@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
+	"github.com/sony/gobreaker/v2"
 	"golang.org/x/sync/singleflight"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
@@ -166,7 +167,7 @@ type Exchanger struct {
 	key []byte
 	// breakers has one breaker for each issuer: an issuer that hangs for one backend may answer for
 	// others. The map never changes.
-	breakers map[*exchangeIssuer]*breaker
+	breakers map[*exchangeIssuer]*gobreaker.TwoStepCircuitBreaker[any]
 	counts   [exchangeOutcomeCount]atomic.Int64
 
 	// noted guards failing, the last logged error (empty after none or a recovery), and loggedAt,
@@ -194,9 +195,9 @@ func (a *Authenticator) Exchanger(w Wanted) *Exchanger {
 		}
 	}
 	x := &Exchanger{x: a.exchanges, backend: w.Backend, form: form, key: key}
-	x.breakers = map[*exchangeIssuer]*breaker{}
+	x.breakers = map[*exchangeIssuer]*gobreaker.TwoStepCircuitBreaker[any]{}
 	for _, from := range a.exchanges.issuers {
-		x.breakers[from] = &breaker{}
+		x.breakers[from] = newBreaker()
 	}
 	a.exchanges.all = append(a.exchanges.all, x)
 	return x
@@ -312,21 +313,25 @@ func (x *Exchanger) away(again time.Duration) *mcp.Error {
 // inTurn asks an issuer once there is a place, unless its breaker is open.
 func (x *Exchanger) inTurn(ctx context.Context, from *exchangeIssuer, token mcp.Token, who *mcp.Principal, d digest) exchanged {
 	b := x.breakers[from]
-	if wait := b.wait(time.Now()); wait > 0 {
-		return exchanged{refused: x.away(wait)}
+	if b.State() == gobreaker.StateOpen {
+		return exchanged{refused: x.away(probeAfter)}
 	}
 	leave, err := from.turns.enter(ctx, who.Key())
 	if err != nil {
 		return exchanged{refused: x.away(0)}
 	}
 	defer leave()
-	began := time.Now()
-	probe, ok := b.begin(began)
-	if !ok {
-		return exchanged{refused: x.away(b.wait(began))}
+	ended, err := b.Allow()
+	if err != nil {
+		return exchanged{refused: x.away(probeAfter)}
 	}
+	began := time.Now()
 	e := x.exchange(ctx, from, token, who.Until, d)
-	b.end(probe, e.refused != nil && e.refused.Kind == mcp.KindUnavailable, began, time.Now())
+	if e.refused != nil && e.refused.Kind == mcp.KindUnavailable && time.Since(began) >= unanswered {
+		ended(e.refused)
+	} else {
+		ended(nil)
+	}
 	return e
 }
 

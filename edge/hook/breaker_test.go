@@ -2,46 +2,69 @@ package hook
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 // TestBreakerTrial: while one question tries the server, those that were admitted before the breaker opened have no effect, however they
-// end, unless they are answered.
+// end.
 func TestBreakerTrial(t *testing.T) {
-	const pause = time.Second
-	now := time.Unix(1, 0)
-	for _, late := range []result{failed, abandoned} {
-		var b breaker
-		for range maxFailures + 1 {
-			if ok, isTrial := b.admit(now); !ok || isTrial {
-				t.Fatal("a closed breaker refuses, or tries")
+	unanswered := status.Error(codes.Unavailable, "down")
+	for _, late := range []error{nil, unanswered, errAbandoned} {
+		synctest.Test(t, func(t *testing.T) {
+			const pause = time.Second
+			b := newBreaker(pause)
+			admit := func() func(error) {
+				ended, err := b.Allow()
+				if err != nil {
+					return nil
+				}
+				return ended
 			}
-		}
-		for range maxFailures {
-			b.ended(failed, false, now, pause)
-		}
-		if ok, _ := b.admit(now.Add(pause / 2)); ok {
-			t.Fatal("an open breaker admits")
-		}
-		then := now.Add(pause)
-		if ok, isTrial := b.admit(then); !ok || !isTrial {
-			t.Fatal("there is no trial after the pause")
-		}
-		b.ended(late, false, then, pause)
-		if ok, _ := b.admit(then); ok {
-			t.Errorf("%d: an older question ended the trial: there are two", late)
-		}
-		b.ended(abandoned, true, then, pause)
-		if ok, isTrial := b.admit(then); !ok || !isTrial {
-			t.Errorf("%d: there is no other trial after an abandoned one, or the pause was prolonged", late)
-		}
-		b.ended(failed, true, then, pause)
-		if ok, _ := b.admit(then.Add(pause / 2)); ok || !b.isOpen() {
-			t.Errorf("%d: a failed trial does not prolong the pause", late)
-		}
-		b.ended(answered, false, then, pause)
-		if b.isOpen() {
-			t.Errorf("%d: an answer does not close it", late)
-		}
+			var admitted []func(error)
+			for range maxFailures + 1 {
+				ended := admit()
+				if ended == nil {
+					t.Fatal("a closed breaker refuses")
+				}
+				admitted = append(admitted, ended)
+			}
+			for _, ended := range admitted[:maxFailures] {
+				ended(unanswered)
+			}
+			time.Sleep(pause / 2)
+			if admit() != nil {
+				t.Fatal("an open breaker admits")
+			}
+			time.Sleep(pause)
+			trial := admit()
+			if trial == nil {
+				t.Fatal("there is no trial after the pause")
+			}
+			admitted[maxFailures](late)
+			if admit() != nil {
+				t.Errorf("%v: an older question ended the trial: there are two", late)
+			}
+			trial(errAbandoned)
+			if trial = admit(); trial == nil {
+				t.Fatalf("%v: there is no other trial after an abandoned one, or the pause was prolonged", late)
+			}
+			trial(unanswered)
+			time.Sleep(pause / 2)
+			if admit() != nil {
+				t.Errorf("%v: a failed trial does not prolong the pause", late)
+			}
+			time.Sleep(pause)
+			if trial = admit(); trial == nil {
+				t.Fatalf("%v: there is no trial after the second pause", late)
+			}
+			trial(status.Error(codes.InvalidArgument, "an answer"))
+			if first, second := admit(), admit(); first == nil || second == nil {
+				t.Errorf("%v: an answer does not close it", late)
+			}
+		})
 	}
 }

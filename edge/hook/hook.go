@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sony/gobreaker/v2"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -21,11 +22,12 @@ import (
 
 // Hook is the client of one hook server. Use New to create one. Safe for concurrent use.
 type Hook struct {
-	o       Options
-	conn    *grpcconn.Conn
-	server  hookv1.HookServiceClient
-	slots   chan struct{}
-	breaker breaker
+	o      Options
+	conn   *grpcconn.Conn
+	server hookv1.HookServiceClient
+	slots  chan struct{}
+	// breaker spares a server that does not answer, and the requests that would wait for it.
+	breaker *gobreaker.TwoStepCircuitBreaker[any]
 	log     *slog.Logger
 	// outage decides which failures are logged: what clients send may make a hook fail.
 	outage grpcconn.Outage
@@ -51,7 +53,7 @@ func New(o Options) (*Hook, error) {
 	}
 	return &Hook{
 		o: o, conn: conn, server: hookv1.NewHookServiceClient(conn.Traced(o.Tracing)), slots: make(chan struct{}, o.Concurrency),
-		log: o.Logger.With("hook", o.Name, "target", o.Target),
+		log: o.Logger.With("hook", o.Name, "target", o.Target), breaker: newBreaker(o.Pause),
 	}, nil
 }
 
@@ -164,34 +166,44 @@ func (h *Hook) bounded(ctx context.Context, on Point, question func(context.Cont
 		}
 	}
 	defer func() { <-h.slots }()
-	admitted, isTrial := h.breaker.admit(time.Now())
-	if !admitted {
+	ended, err := h.breaker.Allow()
+	if err != nil {
 		return Broken, "", fmt.Errorf("it did not answer %d times in a row, and is not asked for %s", maxFailures, h.o.Pause)
 	}
 	asked, cancel := context.WithTimeout(ctx, h.o.Timeout)
 	defer cancel()
 	outcome, reason, err := question(asked)
-	end := answered
 	switch {
 	case err == nil:
 		if h.outage.Answered() {
 			h.log.Info("the hook can be used again")
 		}
 	case ctx.Err() != nil:
-		end = abandoned
-	default:
-		if isUnanswered(err) {
-			end = failed
-		}
-		if h.outage.Failed() {
-			h.logFailed(err)
-		}
+		ended(errAbandoned)
+		return Failed, "", err
+	case h.outage.Failed():
+		h.logFailed(err)
 	}
-	h.breaker.ended(end, isTrial, time.Now(), h.o.Pause)
+	ended(err)
 	if err != nil {
 		return Failed, "", err
 	}
 	return outcome, reason, nil
+}
+
+// errAbandoned is how a question ends whose caller left: it says nothing about the server.
+var errAbandoned = errors.New("abandoned")
+
+// newBreaker returns a breaker that maxFailures unanswered questions in a row open, for a pause. After it, one question tries the server. Any
+// answer is one, also a status, or a verdict that cannot be used: the sender of a request may be able to provoke these, and must not decide
+// what happens to others.
+func newBreaker(pause time.Duration) *gobreaker.TwoStepCircuitBreaker[any] {
+	return gobreaker.NewTwoStepCircuitBreaker[any](gobreaker.Settings{
+		Timeout:      pause,
+		ReadyToTrip:  func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= maxFailures },
+		IsSuccessful: func(err error) bool { return err == nil || !isUnanswered(err) },
+		IsExcluded:   func(err error) bool { return err == errAbandoned },
+	})
 }
 
 // isUnanswered reports whether the error of a question means that the server did not answer it.
@@ -227,5 +239,5 @@ func (h *Hook) logFailed(err error) {
 	h.log.Error("the hook cannot be used: until it can, what it would check is "+follows, "timeout", h.o.Timeout, "error", err)
 }
 
-// IsOpen reports whether the breaker is open.
-func (h *Hook) IsOpen() bool { return h.breaker.isOpen() }
+// IsOpen reports whether the breaker is open, or one question tries the server.
+func (h *Hook) IsOpen() bool { return h.breaker.State() != gobreaker.StateClosed }
