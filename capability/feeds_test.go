@@ -88,7 +88,7 @@ func TestResourceFeeds(t *testing.T) {
 	one, stopOne := watch("note://a")
 	expect(t, one, "started", started)
 	if got := <-n.watches; got != "begin" {
-		t.Errorf("the provider was told %q", got)
+		t.Errorf("the provider got %q", got)
 	}
 	all, stopAll := watch("note://")
 	expect(t, all, "started", started)
@@ -100,7 +100,7 @@ func TestResourceFeeds(t *testing.T) {
 	stopOne()
 	stopAll()
 	if got := <-n.watches; got != "end" {
-		t.Errorf("the provider was told %q", got)
+		t.Errorf("the provider got %q", got)
 	}
 	refused, stop := watch("file:///none")
 	defer stop()
@@ -125,7 +125,7 @@ func TestResourceFeeds(t *testing.T) {
 		expect(t, lists, "changed", func(m *mcpedgev1.WatchResourcesResponse) bool { return m.GetChanged() != nil })
 	}
 	if got := <-later.watches; got != "begin" {
-		t.Errorf("a provider added while the list is watched was told %q", got)
+		t.Errorf("a provider added while the list is watched got %q", got)
 	}
 }
 

@@ -82,9 +82,9 @@ func TestCheckpoint(t *testing.T) {
 // TestOnCancel: the function gets the state of the last round. A tool without one does nothing.
 func TestOnCancel(t *testing.T) {
 	s := capability.New("t", "1")
-	told := make(chan string, 1)
+	cancelled := make(chan string, 1)
 	s.OnCancel("job", func(_ context.Context, c *capability.Call) error {
-		told <- c.ID() + " " + string(c.State())
+		cancelled <- c.ID() + " " + string(c.State())
 		return nil
 	})
 	capability.AddTool(s, "job", "Has a job", func(context.Context, *capability.Call, jobIn) (string, error) {
@@ -100,7 +100,7 @@ func TestOnCancel(t *testing.T) {
 		t.Fatalf("%v, %v", m, err)
 	}
 	req := &mcpedgev1.CancelCallRequest{Name: "job", Context: &mcpedgev1.RequestContext{CallId: "id"}, State: m.GetInputRequired().GetState()}
-	if _, err := tools.CancelCall(t.Context(), req); err != nil || <-told != "id handle" {
+	if _, err := tools.CancelCall(t.Context(), req); err != nil || <-cancelled != "id handle" {
 		t.Errorf("%v", err)
 	}
 	req.Name = "other"

@@ -87,7 +87,7 @@ func TestLogsHaveNoSecrets(t *testing.T) {
 		write("edge.yaml", settings+"redis: redis://user:"+secret()+"@127.0.0.1:1\n")
 		await.Until(t, "the warning about the change", func() bool { return strings.Contains(log(), "restart the edge to put it in force") })
 		write("edge.yaml", settings+"redis: [redis://user:"+secret()+"@127.0.0.1:1\n")
-		await.Until(t, "the mistake to be told", func() bool { return strings.Contains(log(), "cannot be used") })
+		await.Until(t, "the mistake to be logged", func() bool { return strings.Contains(log(), "cannot be used") })
 		stop()
 		hasNone(t, log(), secrets)
 	})

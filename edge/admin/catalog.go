@@ -102,7 +102,7 @@ func read(result json.RawMessage, out proto.Message) error {
 	}
 	if err := protojson.Unmarshal(result, out); err != nil {
 		return status.Errorf(codes.Internal,
-			"the result cannot be told in protobuf's JSON, which has doubles for numbers and each name once: %v: ask by MCP", err)
+			"the result has no form in protobuf's JSON, which has doubles for numbers and each name once: %v: ask by MCP", err)
 	}
 	return nil
 }

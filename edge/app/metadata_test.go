@@ -71,20 +71,20 @@ func TestFixedMetadata(t *testing.T) {
 	sends("second")
 	sends("second")
 	if n := strings.Count(log.String(), "cannot be used"); n != 1 || strings.Contains(log.String(), "second") {
-		t.Errorf("it was told %d times: %s", n, &log)
+		t.Errorf("it was logged %d times: %s", n, &log)
 	}
 	write("ü", start.Add(3*time.Minute))
 	for range 4 {
 		sends("second")
 	}
 	if n := strings.Count(log.String(), "cannot be used"); n != 2 || strings.Count(log.String(), "ASCII") != 1 {
-		t.Errorf("with another mistake it was told %d times: %s", n, &log)
+		t.Errorf("with another mistake it was logged %d times: %s", n, &log)
 	}
 	write("second", start.Add(time.Minute))
 	sends("second")
 	sends("second")
 	if strings.Count(log.String(), "can be used again") != 1 {
-		t.Errorf("its end is not told once: %s", &log)
+		t.Errorf("its end is not logged once: %s", &log)
 	}
 	write("third", start.Add(3*time.Minute))
 	sends("third")

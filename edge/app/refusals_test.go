@@ -21,7 +21,7 @@ func TestTransportsShareTheLogOfRefusals(t *testing.T) {
 		t.Error("two transports have a log of refusals each")
 	}
 	if (&App{}).authenticator() != nil {
-		t.Error("an edge that asks nobody who calls has an authenticator")
+		t.Error("an edge without authentication has an authenticator")
 	}
 }
 

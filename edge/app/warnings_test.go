@@ -23,13 +23,13 @@ func TestRolesWithoutTheirSettingAreWarnedOf(t *testing.T) {
 		cfg := config.Config{Auth: &config.Auth{Issuers: x.issuers}, Policy: &config.Policy{
 			Default: "deny", Rules: []config.PolicyRule{{Name: "r", When: x.when, Then: "deny"}},
 		}}
-		told := 0
+		warned := 0
 		for _, w := range Warnings(cfg) {
 			if strings.HasPrefix(w.Setting, "auth.issuers[") && strings.Contains(w.Setting, "claims.roles is not set") {
-				told++
+				warned++
 			}
 		}
-		if told != x.want {
+		if warned != x.want {
 			t.Errorf("%s: %q", name, Warnings(cfg))
 		}
 	}

@@ -215,7 +215,7 @@ func TestTokens(t *testing.T) {
 		"an end beyond a double":          {bearer(raw(head, strings.Replace(body, `"exp":`, `"exp":1e400,"x":`, 1))), mcp.Principal{}, 401, "invalid_token"},
 		"not yet":                         {bearer(token(claims{"nbf": in(2 * time.Minute)})), mcp.Principal{}, 401, "invalid_token"},
 		"cnf under Bearer":                {bearer(token(claims{"cnf": claims{"jkt": "x"}})), mcp.Principal{}, 401, "invalid_token"},
-		"nobody":                          {bearer(token(claims{"sub": "", "client_id": nil})), mcp.Principal{}, 401, "invalid_token"},
+		"no subject":                      {bearer(token(claims{"sub": "", "client_id": nil})), mcp.Principal{}, 401, "invalid_token"},
 		"a subject of controls":           {bearer(token(claims{"sub": "a\x00b"})), mcp.Principal{}, 401, "invalid_token"},
 		"a subject of no character":       {bearer(token(claims{"sub": "a\ufffd"})), mcp.Principal{}, 401, "invalid_token"},
 		"a long subject":                  {bearer(token(claims{"sub": strings.Repeat("a", 1025)})), mcp.Principal{}, 401, "invalid_token"},

@@ -48,7 +48,7 @@ func TestOpaqueTokens(t *testing.T) {
 		for name, token := range map[string]string{
 			"unknown": "nobodys", "three parts": "a.b.c", "another issuer": token(claims{"iss": "https://evil.example"}),
 			"another audience": token(claims{"aud": "https://other.example"}), "no audience": token(claims{"aud": nil}),
-			"expired": token(claims{"exp": time.Now().Add(-2 * time.Minute).Unix()}), "nobody": token(claims{"sub": nil, "client_id": nil}),
+			"expired": token(claims{"exp": time.Now().Add(-2 * time.Minute).Unix()}), "no subject": token(claims{"sub": nil, "client_id": nil}),
 			"bound": token(claims{"cnf": claims{"jkt": "x"}}),
 		} {
 			_, denied := a.Authenticate(bearer(token))

@@ -171,7 +171,7 @@ func TestQuestionsOfOneAddress(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 		began := time.Now()
 		if got := ask(i.Opaque(i.Claims("alice", resource)), "192.0.2.1:99"); got != 200 || time.Since(began) > 4*time.Second {
-			t.Errorf("status %d after %v, beside somebody with many", got, time.Since(began))
+			t.Errorf("status %d after %v, beside another caller with many", got, time.Since(began))
 		}
 		work.Wait()
 	})

@@ -63,7 +63,7 @@ func TestServerMetadata(t *testing.T) {
 				t.Errorf("%d with %v", w.Code, w.Header())
 			}
 			if strings.Contains(w.Body.String(), "evil") {
-				t.Errorf("another's metadata is told: %s", w.Body)
+				t.Errorf("another's metadata is shown: %s", w.Body)
 			}
 		})
 	}

@@ -41,7 +41,7 @@ func TestWatchedKeys(t *testing.T) {
 		file.Store(&[]auth.APIKey{two})
 		time.Sleep(5 * time.Second)
 		if first.Load() != 1 || second.Load() != 1 || other.Load() != 0 || stopped.Load() != 0 {
-			t.Errorf("told %d and %d times, for the other key %d, after the end %d", first.Load(), second.Load(), other.Load(), stopped.Load())
+			t.Errorf("notified %d and %d times, for the other key %d, after the end %d", first.Load(), second.Load(), other.Load(), stopped.Load())
 		}
 		// It was removed between the request and its stream.
 		a.Watch("Bearer k1", one.Principal(), func() { first.Add(1) })
@@ -142,13 +142,13 @@ func TestWatchedTokens(t *testing.T) {
 	i := issuer.New("https://id.example")
 	synctestRun(t, asked(i), func(a *auth.Authenticator) {
 		watch := func(token string) *atomic.Int64 {
-			var told atomic.Int64
+			var calls atomic.Int64
 			p, denied := a.Authenticate(bearer(token))
 			if denied != nil {
 				t.Fatalf("%+v", denied)
 			}
-			a.Watch("Bearer "+token, p, func() { told.Add(1) })
-			return &told
+			a.Watch("Bearer "+token, p, func() { calls.Add(1) })
+			return &calls
 		}
 		token, other := i.Opaque(i.Claims("alice", resource)), i.Opaque(claims{"sub": "bob", "aud": resource})
 		revoked, good := watch(token), watch(other)
@@ -159,19 +159,19 @@ func TestWatchedTokens(t *testing.T) {
 			t.Errorf("%d questions in ten minutes about one token that is watched", n)
 		}
 		if revoked.Load() != 1 || good.Load() != 0 {
-			t.Errorf("told %d times of the one that expired, %d of the other", revoked.Load(), good.Load())
+			t.Errorf("notified %d times of the one that expired, %d of the other", revoked.Load(), good.Load())
 		}
 		i.Down(true)
 		time.Sleep(55 * time.Minute)
 		if good.Load() != 0 {
-			t.Error("told while the issuer was down for less than an hour")
+			t.Error("notified while the issuer was down for less than an hour")
 		}
 		i.Down(false)
 		time.Sleep(2 * time.Minute)
 		i.Down(true)
 		time.Sleep(64 * time.Minute)
 		if good.Load() != 1 {
-			t.Error("not told, the issuer is down for more than an hour")
+			t.Error("not notified, the issuer is down for more than an hour")
 		}
 		i.Down(false)
 		scoped := i.Opaque(claims{"sub": "bob", "aud": resource, "scope": "a b"})
@@ -179,18 +179,18 @@ func TestWatchedTokens(t *testing.T) {
 		i.Describe(scoped, claims{"sub": "bob", "aud": resource, "scope": "b a", "used": 2})
 		time.Sleep(3 * time.Minute)
 		if narrowed.Load() != 0 {
-			t.Error("told of a token whose rights are the same")
+			t.Error("notified of a token whose rights are the same")
 		}
 		i.Describe(scoped, claims{"sub": "bob", "aud": resource, "scope": "a"})
 		time.Sleep(2*time.Minute + time.Second)
 		if narrowed.Load() != 1 {
-			t.Error("not told that the token lost a scope")
+			t.Error("not notified that the token lost a scope")
 		}
 		again := watch(other)
 		i.Revoke(other)
 		time.Sleep(2*time.Minute + time.Second)
 		if again.Load() != 1 {
-			t.Error("not told that the token was revoked")
+			t.Error("not notified that the token was revoked")
 		}
 		synctest.Wait()
 	})

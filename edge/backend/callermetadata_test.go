@@ -48,6 +48,6 @@ func TestCallerPairs(t *testing.T) {
 	}
 	b.cfg.Caller = nil
 	if pairs, err := b.CallerPairs(&mcp.Principal{}); pairs != nil || err != nil {
-		t.Errorf("told nothing: %q, %v", pairs, err)
+		t.Errorf("no metadata: %q, %v", pairs, err)
 	}
 }

@@ -79,7 +79,7 @@ func TestDismissedBackendEndsItsCalls(t *testing.T) {
 	if got := named(p); !slices.Equal(got, []string{"m"}) {
 		t.Errorf("the backends are %v", got)
 	}
-	if got := await.Receive(t, "to be told", changes); got.kinds != allKinds {
+	if got := await.Receive(t, "a change", changes); got.kinds != allKinds {
 		t.Errorf("%v changed, want all", got.kinds)
 	}
 	// It serves the call that runs for longer than it would stay without one.

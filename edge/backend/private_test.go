@@ -98,7 +98,7 @@ func TestPrivateLists(t *testing.T) {
 		}
 	}
 	if n := asked.Load() - before; n != 1 {
-		t.Errorf("asked %d times for one who differs in what the backend is not told", n)
+		t.Errorf("asked %d times for one who differs in what the backend does not get", n)
 	}
 	// The edge's own list is the same, but a principal's may differ.
 	f.changeTools(false)

@@ -319,7 +319,7 @@ func TestClientCAs(t *testing.T) {
 				}
 			}
 			for who, conf := range map[string]*tls.Config{
-				"nobody": of(), "a stranger": of(after.Client(t)), "one that has expired": of(before.Client(t, authority.Expired)),
+				"no client": of(), "a stranger": of(after.Client(t)), "one that has expired": of(before.Client(t, authority.Expired)),
 				"a server": of(before.Server(t)),
 			} {
 				if _, err := shake(t, server, conf); err == nil {

@@ -102,7 +102,7 @@ func TestCheckOfExtensions(t *testing.T) {
 		}
 	}
 	if strings.Contains(out, "com.example/b") || strings.Contains(out, "/ui") {
-		t.Errorf("what clients are told of is noted:\n%s", out)
+		t.Errorf("what clients learn is noted:\n%s", out)
 	}
 }
 

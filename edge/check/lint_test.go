@@ -137,6 +137,6 @@ func TestCheckTellsOfWithheldSchemas(t *testing.T) {
 	}
 	all := &findings{}
 	if all.lint("", tools, portable.NewList(0), true); strings.Contains(all.text.String(), "too large") {
-		t.Errorf("told for nothing: %s", all.text.String())
+		t.Errorf("noted without a reason: %s", all.text.String())
 	}
 }

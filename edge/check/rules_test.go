@@ -297,7 +297,7 @@ func prompts(answer *pb.GetPromptResponse) func(*sample) {
 	}
 }
 
-// Whoever is too slow to begin all calls before their first deadline begins them before a later one.
+// A client too slow to begin all calls before their first deadline begins them before a later one.
 func TestCheckLeavesManyCallsAtATime(t *testing.T) {
 	slow := patient
 	slow.brief = time.Microsecond

@@ -113,7 +113,7 @@ func TestParseAPIKeys(t *testing.T) {
 	if keys, err = ParseAPIKeys([]byte(two)); err != nil || len(keys) != 2 {
 		t.Errorf("two keys of one name: %v, %v", keys, err)
 	}
-	if keys, err = ParseAPIKeys([]byte("[] # nobody\n")); err != nil || len(keys) != 0 {
+	if keys, err = ParseAPIKeys([]byte("[] # no keys\n")); err != nil || len(keys) != 0 {
 		t.Errorf("a list of none: %v, %v", keys, err)
 	}
 	for text, want := range map[string]string{

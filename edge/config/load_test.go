@@ -241,7 +241,7 @@ func TestOpenListenAndHosts(t *testing.T) {
 		t.Fatal(err)
 	}
 	if cfg.AllowedHosts() != nil {
-		t.Error("a public listener restricts hosts nobody configured")
+		t.Error("a public listener restricts hosts that are not configured")
 	}
 	if local := Default(); len(local.AllowedHosts()) != 3 || len(local.AllowedAdminHosts()) != 3 {
 		t.Errorf("hosts %v, of the admin address %v", local.AllowedHosts(), local.AllowedAdminHosts())

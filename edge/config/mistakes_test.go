@@ -185,20 +185,20 @@ func TestMistakes(t *testing.T) {
 		{"state-keys: [short]\n", ":1: state-keys[0] is no base64 of 32 bytes"},
 	} {
 		name := file(t, c.yaml)
-		told := map[string]string{}
+		errs := map[string]string{}
 		for _, command := range []string{serve, check} {
 			_, err := Load(command, []string{"--config", name}, env(nil), io.Discard)
 			if err == nil {
 				t.Errorf("%s takes %q", command, c.yaml)
 				continue
 			}
-			told[command] = strings.ReplaceAll(err.Error(), name, "edge.yaml")
-			if !strings.Contains(told[command], c.want) {
-				t.Errorf("%s of %q: %s\nwant %s", command, c.yaml, told[command], c.want)
+			errs[command] = strings.ReplaceAll(err.Error(), name, "edge.yaml")
+			if !strings.Contains(errs[command], c.want) {
+				t.Errorf("%s of %q: %s\nwant %s", command, c.yaml, errs[command], c.want)
 			}
 		}
-		if told[serve] != told[check] {
-			t.Errorf("%q: serve says %s\ncheck says %s", c.yaml, told[serve], told[check])
+		if errs[serve] != errs[check] {
+			t.Errorf("%q: serve says %s\ncheck says %s", c.yaml, errs[serve], errs[check])
 		}
 	}
 }

@@ -63,7 +63,7 @@ func TestMisfitOf(t *testing.T) {
 		{form(`{"description":"` + strings.Repeat("x", maxFormSchema) + `","required":["a"]}`), `{"action":"accept"}`, ""},
 		{&mcp.InputRequest{Method: mcp.MethodElicit, URLMode: true, Params: json.RawMessage(`{"mode":"url","message":"m"}`)}, `{"action":"accept"}`, ""},
 		{sample, `{"role":"assistant","content":{"type":"text","text":"w"},"model":"m"}`, ""},
-		{sample, `{"role":"nobody"}`, "no result of sampling/createMessage"},
+		{sample, `{"role":"none"}`, "no result of sampling/createMessage"},
 	} {
 		err := misfitOf(x.question, &mcp.InputResponse{Result: json.RawMessage(x.answer)})
 		if (err == nil) != (x.want == "") || err != nil && !strings.Contains(err.Error(), x.want) {

@@ -117,7 +117,7 @@ func (s *storing) Spend(ctx context.Context, caller, id string, life time.Durati
 }
 
 // A used confirmation is kept for little longer than it is accepted, for the address that was asked if the caller is
-// anonymous. Whoever brings the state, and from where, it is the same one.
+// anonymous. The state is the same one, whichever caller sends it and from wherever.
 func TestUsedConfirmationsExpire(t *testing.T) {
 	store := &storing{Confirmations: once.NewMemory(10)}
 	synctest.Test(t, func(t *testing.T) {

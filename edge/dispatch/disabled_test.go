@@ -382,7 +382,7 @@ func TestDisabledKeepsCapabilities(t *testing.T) {
 	}
 }
 
-// Digests of lists without what is disabled are as they were, at the root and in sets: a session that is continued then is not told of them.
+// Digests of lists without what is disabled are as they were, at the root and in sets: a session that is continued then is not notified of them.
 func TestDisabledKeepsOtherDigests(t *testing.T) {
 	d := start(t, Options{Catalog: catalog.Options{Sets: wholeSet(), Jitter: -1}}, mixed())
 	for _, set := range []string{"", "s"} {

@@ -56,8 +56,8 @@ func pods(service, name string, port int32, addresses ...string) *api.EndpointSl
 // run runs a Watcher, and returns the sets of backends that it reports.
 func run(t *testing.T, o Options) (*Watcher, <-chan []Backend) {
 	t.Helper()
-	told := make(chan []Backend, 100)
-	o.Changed = func(all []Backend) { told <- all }
+	changes := make(chan []Backend, 100)
+	o.Changed = func(all []Backend) { changes <- all }
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -73,7 +73,7 @@ func run(t *testing.T, o Options) (*Watcher, <-chan []Backend) {
 		cancel()
 		running.Wait()
 	})
-	return w, told
+	return w, changes
 }
 
 func TestServicesWithTheLabelAreBackends(t *testing.T) {
@@ -82,11 +82,11 @@ func TestServicesWithTheLabelAreBackends(t *testing.T) {
 	other.Labels = nil
 	cluster.Put(tea)
 	cluster.Put(other)
-	w, told := run(t, Options{Client: cluster.Config()})
+	w, changes := run(t, Options{Client: cluster.Config()})
 	want := Backend{
 		Name: "team/tea", Target: "kubernetes:///team/tea", Kind: KindContract, Prefix: "tea_", Host: "tea.team.svc", port: "grpc",
 	}
-	if got := await.Receive(t, "the first set", told); !slices.Equal(got, []Backend{want}) {
+	if got := await.Receive(t, "the first set", changes); !slices.Equal(got, []Backend{want}) {
 		t.Errorf("found %+v, want %+v", got, want)
 	}
 	<-w.Synced()
@@ -97,16 +97,16 @@ func TestServicesWithTheLabelAreBackends(t *testing.T) {
 	labelled := service("other", grpcPort)
 	labelled.Annotations["mcpedge.io/kind"], labelled.Annotations["mcpedge.io/tls"] = "reflect", "true"
 	cluster.Put(labelled)
-	got := await.Receive(t, "one more", told)
+	got := await.Receive(t, "one more", changes)
 	if len(got) != 2 || got[0].Name != "team/other" || got[0].Kind != KindReflect || !got[0].TLS || got[1] != want {
 		t.Errorf("found %+v", got)
 	}
 	cluster.Put(other) // without the label
-	if got := await.Receive(t, "it to go", told); !slices.Equal(got, []Backend{want}) {
+	if got := await.Receive(t, "it to go", changes); !slices.Equal(got, []Backend{want}) {
 		t.Errorf("found %+v", got)
 	}
 	cluster.Remove(tea)
-	if got := await.Receive(t, "the last one to go", told); len(got) != 0 {
+	if got := await.Receive(t, "the last one to go", changes); len(got) != 0 {
 		t.Errorf("found %+v", got)
 	}
 }
@@ -115,19 +115,19 @@ func TestServicesWithTheLabelAreBackends(t *testing.T) {
 func TestAPIServerAway(t *testing.T) {
 	cluster := apiserver.Start(t)
 	cluster.Put(service("tea", grpcPort))
-	_, told := run(t, Options{Client: cluster.Config()})
-	if got := await.Receive(t, "the first set", told); len(got) != 1 {
+	_, changes := run(t, Options{Client: cluster.Config()})
+	if got := await.Receive(t, "the first set", changes); len(got) != 1 {
 		t.Fatalf("found %+v", got)
 	}
 	cluster.GoAway(true)
 	cluster.Put(service("coffee", grpcPort))
 	select {
-	case got := <-told:
-		t.Errorf("told %+v while the API server was away", got)
+	case got := <-changes:
+		t.Errorf("changed to %+v while the API server was away", got)
 	default:
 	}
 	cluster.GoAway(false)
-	if got := await.Receive(t, "what changed", told); len(got) != 2 || got[0].Name != "team/coffee" {
+	if got := await.Receive(t, "what changed", changes); len(got) != 2 || got[0].Name != "team/coffee" {
 		t.Errorf("found %+v", got)
 	}
 }
@@ -137,7 +137,7 @@ func TestAPIServerComesLate(t *testing.T) {
 	cluster := apiserver.Start(t)
 	cluster.Put(service("tea", grpcPort))
 	cluster.GoAway(true)
-	w, told := run(t, Options{Client: cluster.Config()})
+	w, changes := run(t, Options{Client: cluster.Config()})
 	await.Until(t, "it to be asked", func() bool { return cluster.AskedFor("/api/v1/namespaces/team/services mcpedge.io/backend=true") })
 	select {
 	case <-w.Synced():
@@ -145,7 +145,7 @@ func TestAPIServerComesLate(t *testing.T) {
 	default:
 	}
 	cluster.GoAway(false)
-	if got := await.Receive(t, "the first set", told); len(got) != 1 {
+	if got := await.Receive(t, "the first set", changes); len(got) != 1 {
 		t.Errorf("found %+v", got)
 	}
 }
@@ -218,8 +218,8 @@ func TestEndpointsElsewhere(t *testing.T) {
 		"another namespace":      {slice(controller, own, other), true, []string{"10.0.0.1:50051"}, "10.0.0.2"},
 		"a node":                 {slice(controller, node), true, nil, "no pod of the namespace"},
 		"nothing":                {slice(controller, nil, own), true, []string{"10.0.0.2:50051"}, "10.0.0.1"},
-		"written by somebody":    {slice("me", own), true, nil, "managed by"},
-		"written by nobody":      {slice("", own), true, nil, "managed by"},
+		"written by another":     {slice("me", own), true, nil, "managed by"},
+		"written by no manager":  {slice("", own), true, nil, "managed by"},
 		"without a selector":     {slice("me", nil, own), false, []string{"10.0.0.1:50051", "10.0.0.2:50051"}, ""},
 		"elsewhere, without one": {slice("", other, node, nil), false, []string{"10.0.0.3:50051"}, "no pod of the namespace"},
 	} {
@@ -235,8 +235,8 @@ func TestConnectionsFollowThePods(t *testing.T) {
 	cluster := apiserver.Start(t)
 	one, two := newServer(t), newServer(t)
 	cluster.Put(service("tea", grpcPort))
-	w, told := run(t, Options{Client: cluster.Config()})
-	await.Receive(t, "the backend", told)
+	w, changes := run(t, Options{Client: cluster.Config()})
+	await.Receive(t, "the backend", changes)
 	conn, err := grpc.NewClient("kubernetes:///team/tea", grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithResolvers(w.Resolver()))
 	if err != nil {
 		t.Fatal(err)
@@ -258,7 +258,7 @@ func TestConnectionsFollowThePods(t *testing.T) {
 	cluster.Remove(pods("tea", "tea-1", two.port))
 	await.Until(t, "that to be noticed", func() bool { return status.Code(ask()) == codes.Unavailable })
 	if why.Unresolved(conn.Target()) == nil {
-		t.Error("nobody is told that there is none any more")
+		t.Error("the last removal is not reported")
 	}
 }
 

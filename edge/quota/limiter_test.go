@@ -199,7 +199,7 @@ func TestSteadyCallsDoNotWaitForTheStore(t *testing.T) {
 	})
 }
 
-// Whoever is refused again and again does not reach the store each time.
+// A caller that is refused repeatedly does not reach the store each time.
 func TestAFloodOfRefusedCallsSparesTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &shared{}
@@ -240,7 +240,7 @@ func TestAReplicaKeepsToItsShareWhileTheStoreIsAway(t *testing.T) {
 		}
 		s.away.Store(false)
 		if n, _ := admitted(t, replicas[0], ann, 100); n != 30 {
-			t.Errorf("%d calls were admitted of the budget that nobody used; want 30", n)
+			t.Errorf("%d calls were admitted of an unused budget; want 30", n)
 		}
 	})
 }

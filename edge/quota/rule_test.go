@@ -88,7 +88,7 @@ func TestKeys(t *testing.T) {
 		{"a client of that name", PerPrincipal, call(client, one, "t", "b"), false},
 		{"a client of that name", PerPrincipalTool, call(client, one, "t", "b"), false},
 		{"a client of that name", PerPrincipalBackend, call(client, one, "t", "b"), false},
-		{"nobody", PerPrincipal, call(mcp.Principal{}, one, "t", "b"), false},
+		{"anonymous", PerPrincipal, call(mcp.Principal{}, one, "t", "b"), false},
 		{"another tool", PerPrincipalTool, call(ann, one, "u", "b"), false},
 		{"another backend", PerPrincipalTool, call(ann, one, "t", "c"), true},
 		{"another backend", PerPrincipalBackend, call(ann, one, "t", "c"), false},

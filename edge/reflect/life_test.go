@@ -133,7 +133,7 @@ func TestLateService(t *testing.T) {
 	s.GRPC.Stop()
 	b, _ := startPool(t, s.Addr, reflect.Options{})
 	if b.Catalog().Present {
-		t.Error("a catalog of nobody")
+		t.Error("a catalog without a service")
 	}
 	reflecttest.Serve(t, shop("Get"), echo, reflecttest.Options{Addr: s.Addr})
 	await.Until(t, "its tools are listed", func() bool { return slices.Equal(listed(b), []string{"shop_get"}) })
@@ -264,7 +264,7 @@ func TestClose(t *testing.T) {
 	}
 	e.adapter.Close()
 	if _, err := stream.Recv(); err == nil {
-		t.Error("the feed goes on")
+		t.Error("the feed continues")
 	}
 	for range 2 {
 		if _, err := e.about.Describe(t.Context(), &pb.DescribeRequest{}); status.Code(err) != codes.Unavailable {

@@ -99,7 +99,7 @@ func TestOperationRounds(t *testing.T) {
 	repeats(t, second)
 	for _, a := range []*answer{first, second} { // before the task existed it may have reached no client
 		if !slices.Equal(a.progress, []string{`{"field":"a","rows":2}`}) {
-			t.Errorf("told: %q", a.progress)
+			t.Errorf("progress %q", a.progress)
 		}
 	}
 	if second.input.GetRetryAfter().AsDuration() <= first.input.GetRetryAfter().AsDuration() {
@@ -109,10 +109,10 @@ func TestOperationRounds(t *testing.T) {
 	third := elsewhere.call("harvest_pick", `{"field":"a"}`, asTask(second))
 	repeats(t, third)
 	if again := here.call("harvest_pick", `{"field":"a"}`, asTask(third)); len(again.progress) > 0 {
-		t.Errorf("told again what has not changed: %q", again.progress)
+		t.Errorf("unchanged progress is repeated: %q", again.progress)
 	}
 	if !slices.Equal(third.progress, []string{`{"field":"a","rows":5}`}) {
-		t.Errorf("told: %q", third.progress)
+		t.Errorf("progress %q", third.progress)
 	}
 	h.Away(true)
 	fourth := here.call("harvest_pick", `{"field":"a"}`, asTask(third))
@@ -142,7 +142,7 @@ func TestOperationOutcomes(t *testing.T) {
 	e := newEdge(t, h.Serve(t, reflecttest.Options{}).Addr, reflect.Options{})
 	h.Finish("soon", 1)
 	h.Finish("empty", -1)
-	h.Fail("told", code.Code_FAILED_PRECONDITION, "no rain")
+	h.Fail("refused", code.Code_FAILED_PRECONDITION, "no rain")
 	h.Fail("broken", code.Code_INTERNAL, "a bug")
 	for _, c := range []struct {
 		tool, field, structured, text string
@@ -153,7 +153,7 @@ func TestOperationOutcomes(t *testing.T) {
 		{tool: "harvest_clear", field: "empty", structured: `{}`},
 		{tool: "harvest_walk", field: "soon", structured: `{"@type":"type.googleapis.com/test.tea.v1.basket.Harvest","field":"soon","kilos":1}`},
 		{tool: "harvest_clear", field: "soon", text: "its operation_info says google.protobuf.Empty", failed: true},
-		{tool: "harvest_pick", field: "told", text: "FAILED_PRECONDITION: no rain", failed: true},
+		{tool: "harvest_pick", field: "refused", text: "FAILED_PRECONDITION: no rain", failed: true},
 		{tool: "harvest_pick", field: "broken", code: codes.Internal},
 	} {
 		for _, more := range [][]func(*pb.CallToolRequest){nil, {asTask(nil)}} {
@@ -228,7 +228,7 @@ func TestOperationCancelled(t *testing.T) {
 	first := e.call("harvest_walk", `{"field":"a"}`, asTask(nil))
 	repeats(t, first)
 	if len(first.progress) > 0 {
-		t.Errorf("an operation without metadata told %q", first.progress)
+		t.Errorf("an operation without metadata has progress %q", first.progress)
 	}
 	ctx, leave := context.WithCancel(t.Context())
 	leave()

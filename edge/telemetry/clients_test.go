@@ -33,7 +33,7 @@ func TestNamesOfClientsAreShared(t *testing.T) {
 		open.named(fmt.Sprint(i), &mcp.Principal{})
 	}
 	if n := len(*open.known.Load()); n != maxClients {
-		t.Errorf("%d names where nobody has credentials, want %d", n, maxClients)
+		t.Errorf("%d names of callers without credentials, want %d", n, maxClients)
 	}
 }
 

@@ -115,7 +115,7 @@ func TestCallsOfSampledOperationsHaveSpans(t *testing.T) {
 			}
 			return drain(s)
 		}, "test.Service/Fail Error all is lost rpc.response.status_code=DATA_LOSS " + here},
-		"stream that is left while nobody reads it": {func(ctx context.Context) error {
+		"stream that is left while it has no reader": {func(ctx context.Context) error {
 			ctx, cancel := context.WithCancel(ctx)
 			defer cancel()
 			s, err := open(ctx, conn, "Hang")
@@ -150,7 +150,7 @@ func TestCallsOfSampledOperationsHaveSpans(t *testing.T) {
 				t.Errorf("its parent is %s", span.Parent.SpanID())
 			}
 			if got := <-parents; got != FormatParent(span.SpanContext) {
-				t.Errorf("the backend goes on with %s, not with %s", got, FormatParent(span.SpanContext))
+				t.Errorf("the backend continues %s, not with %s", got, FormatParent(span.SpanContext))
 			}
 			op.End(&Outcome{})
 			if n := len(exported.GetSpans()); n != 2 {

@@ -104,7 +104,7 @@ func TestParentsAreFollowed(t *testing.T) {
 			t.Errorf("%s of %q: sampled %t, want %t", c.sampler, c.parent, sc.IsSampled(), c.want)
 		}
 		if of := ParseParent(c.parent); of.IsValid() && (sc.TraceID() != of.TraceID() || sc.SpanID() == of.SpanID() || sc.TraceState().String() != "a=1") {
-			t.Errorf("%s of %q: goes on as %+v", c.sampler, c.parent, sc)
+			t.Errorf("%s of %q: continues as %+v", c.sampler, c.parent, sc)
 		}
 		op.End(&Outcome{})
 	}

@@ -25,7 +25,7 @@ func env(t *testing.T, pairs ...string) func(string) (string, bool) {
 }
 
 func TestEnvironment(t *testing.T) {
-	const endpoint, nobody = "OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1"
+	const endpoint, closed = "OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1"
 	for name, c := range map[string]struct {
 		env     []string
 		tracing bool
@@ -34,8 +34,8 @@ func TestEnvironment(t *testing.T) {
 		"nothing":         {nil, false, ""},
 		"empty":           {[]string{"OTEL_TRACES_EXPORTER", " ", endpoint, ""}, false, ""},
 		"console":         {[]string{"OTEL_TRACES_EXPORTER", "console"}, true, ""},
-		"an endpoint":     {[]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", nobody}, true, ""},
-		"none":            {[]string{"OTEL_TRACES_EXPORTER", "none", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", nobody}, false, ""},
+		"an endpoint":     {[]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", closed}, true, ""},
+		"none":            {[]string{"OTEL_TRACES_EXPORTER", "none", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", closed}, false, ""},
 		"disabled":        {[]string{"OTEL_SDK_DISABLED", "true", "OTEL_TRACES_EXPORTER", "console"}, false, ""},
 		"prometheus":      {[]string{"OTEL_METRICS_EXPORTER", "prometheus"}, false, ""},
 		"unknown traces":  {[]string{"OTEL_TRACES_EXPORTER", "pigeon"}, false, "OTEL_TRACES_EXPORTER"},

@@ -26,7 +26,7 @@ func TestFailuresAreDocumented(t *testing.T) {
 	code := func(r *revision.Rules, k mcp.Kind) string {
 		return "−" + strings.TrimPrefix(fmt.Sprint(r.Code(k)), "-")
 	}
-	told := func(e *mcp.Error, m mcp.Method) string {
+	shown := func(e *mcp.Error, m mcp.Method) string {
 		e = ForMethod(e, m, "x")
 		if m == mcp.MethodToolsCall {
 			if _, model := ToolError(newest, NewServer(&pb.Implementation{}), e); model {
@@ -40,7 +40,7 @@ func TestFailuresAreDocumented(t *testing.T) {
 		return out
 	}
 	row := func(e *mcp.Error) string {
-		return fmt.Sprintf("| %s | %s | %s |", told(e, mcp.MethodToolsCall), told(e, mcp.MethodResourcesRead), told(e, mcp.MethodPromptsGet))
+		return fmt.Sprintf("| %s | %s | %s |", shown(e, mcp.MethodToolsCall), shown(e, mcp.MethodResourcesRead), shown(e, mcp.MethodPromptsGet))
 	}
 	for reason, of := range reasons {
 		name := strings.TrimPrefix(reason.String(), "FAILURE_REASON_")

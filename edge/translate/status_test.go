@@ -20,7 +20,7 @@ import (
 )
 
 func TestStatus(t *testing.T) {
-	told := map[codes.Code]bool{
+	isShown := map[codes.Code]bool{
 		codes.InvalidArgument: true, codes.NotFound: true, codes.AlreadyExists: true, codes.PermissionDenied: true,
 		codes.ResourceExhausted: true, codes.FailedPrecondition: true, codes.Aborted: true, codes.OutOfRange: true,
 	}
@@ -40,8 +40,8 @@ func TestStatus(t *testing.T) {
 			if e.Kind != want {
 				t.Errorf("kind %d, want %d", e.Kind, want)
 			}
-			if shown := strings.Contains(e.Message, "10.0.0.1"); shown != told[code] {
-				t.Errorf("message %q, told %t, want %t", e.Message, shown, told[code])
+			if shown := strings.Contains(e.Message, "10.0.0.1"); shown != isShown[code] {
+				t.Errorf("message %q, shown %t, want %t", e.Message, shown, isShown[code])
 			}
 			if want := `{"backend":"b","status":"` + outcomes[code].name + `"}`; string(e.Data) != want {
 				t.Errorf("data %s, want %s", e.Data, want)

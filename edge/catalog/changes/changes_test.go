@@ -233,7 +233,7 @@ func TestSetPrincipalFails(t *testing.T) {
 		t.Error("it did not fail")
 	}
 	if got := next(t, feed); !slices.Equal(got, []mcp.Change{{Kind: mcp.ToolsChanged}, {Kind: mcp.PromptsChanged}}) {
-		t.Errorf("told %v", got)
+		t.Errorf("notified of %v", got)
 	}
 	await.Until(t, "the watch to end", func() bool { return slices.Equal(feed.Honoured().URIs, []string{"x:1"}) })
 }

@@ -34,7 +34,7 @@ func TestVerdicts(t *testing.T) {
 				if err := other.Validate(raw); err != nil && !strings.Contains(err.Error(), "reference cycle") {
 					x, _ := json.Marshal(before)
 					y, _ := json.Marshal(after)
-					t.Fatalf("%s of %s: %s tells them apart\n%s\n%s\n%v", kind, member, raw, x, y, err)
+					t.Fatalf("%s of %s: %s distinguishes them\n%s\n%s\n%v", kind, member, raw, x, y, err)
 				}
 			}
 		}

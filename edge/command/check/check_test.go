@@ -248,7 +248,7 @@ func TestCheckTellsWhatIsNotServed(t *testing.T) {
 		}
 		for _, lacks := range c.lacks {
 			if strings.Contains(out, lacks) {
-				t.Errorf("%q is told of\n%s\nin\n%s", lacks, c.settings, out)
+				t.Errorf("%q is noted:\n%s\nin\n%s", lacks, c.settings, out)
 			}
 		}
 	}
@@ -754,7 +754,7 @@ func TestCheckTellsWhatServeWarnsOf(t *testing.T) {
 			"auth: {issuers: [{issuer: '" + id.URL + "'}]}\npolicy: {default: allow, rules: [{name: r, when: '\"a\" in principal.roles', then: deny}]}\n",
 			[]string{"note    auth.issuers[0] " + id.URL + ": claims.roles is not set", "info    admin: 127.0.0.1:9090 obeys every process of this machine"},
 		},
-		"nobody": {
+		"no caller": {
 			"policy: {default: deny, scopes: [{need: [mcp:read]}], rules: [{name: r, when: '\"mcp:read\" in principal.scopes', then: allow}]}\n",
 			[]string{`note    policy: scopes[0]: need: there is no auth, so no caller has the scope "mcp:read"`, "note    policy: rules[0] r: there is no auth"},
 		},

@@ -24,9 +24,9 @@ func TestCheckSigns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(keys.JWKS()) }))
-	t.Cleanup(told.Close)
-	s := capability.New("crm", "1", capability.RequireIdentity(told.URL, "crm"), capability.WithLogger(slog.New(slog.DiscardHandler)))
+	keyServer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(keys.JWKS()) }))
+	t.Cleanup(keyServer.Close)
+	s := capability.New("crm", "1", capability.RequireIdentity(keyServer.URL, "crm"), capability.WithLogger(slog.New(slog.DiscardHandler)))
 	capability.AddTool(s, "look", "Looks", func(context.Context, *capability.Call, struct{}) (string, error) { return "seen", nil }, capability.ReadOnly())
 	capability.AddPrompt(s, &capability.Prompt{Name: "greet", Arguments: []*capability.PromptArgument{{Name: "x"}}},
 		func(context.Context, *capability.Call, map[string]string) (string, error) { return "hello", nil }, capability.Suggest("x", "a"))

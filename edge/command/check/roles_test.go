@@ -49,16 +49,16 @@ func TestCheckTellsOfRoles(t *testing.T) {
 		if err := Run(t.Context(), []string{"--config", file, "--offline"}, &out, &out); err != nil {
 			t.Errorf("%s: %v\n%s", name, err, &out)
 		}
-		var told []string
+		var lines []string
 		for line := range strings.Lines(out.String()) {
 			if strings.Contains(line, "the role ") {
-				told = append(told, strings.ReplaceAll(strings.TrimSpace(line), file, "FILE"))
+				lines = append(lines, strings.ReplaceAll(strings.TrimSpace(line), file, "FILE"))
 			}
 		}
-		slices.Sort(told)
+		slices.Sort(lines)
 		slices.Sort(c.want)
-		if !slices.Equal(told, c.want) {
-			t.Errorf("%s:\n%s\nwant\n%s", name, strings.Join(told, "\n"), strings.Join(c.want, "\n"))
+		if !slices.Equal(lines, c.want) {
+			t.Errorf("%s:\n%s\nwant\n%s", name, strings.Join(lines, "\n"), strings.Join(c.want, "\n"))
 		}
 	}
 }

@@ -70,10 +70,10 @@ func TestCheckTellsOfMistypedScopes(t *testing.T) {
 			if err := Run(t.Context(), []string{"--config", file}, &out, &out); err != nil {
 				t.Errorf("%v\n%s", err, &out)
 			}
-			told := 0
+			lines := 0
 			for line := range strings.Lines(out.String()) {
 				if strings.Contains(line, "the scope ") {
-					told++
+					lines++
 				}
 			}
 			for _, want := range c.want {
@@ -81,8 +81,8 @@ func TestCheckTellsOfMistypedScopes(t *testing.T) {
 					t.Errorf("%s is missing", want)
 				}
 			}
-			if told != len(c.want) || t.Failed() {
-				t.Errorf("%d lines about scopes, want %d:\n%s", told, len(c.want), &out)
+			if lines != len(c.want) || t.Failed() {
+				t.Errorf("%d lines about scopes, want %d:\n%s", lines, len(c.want), &out)
 			}
 		})
 	}

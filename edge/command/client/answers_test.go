@@ -49,10 +49,10 @@ func TestAnswers(t *testing.T) {
 	for _, revision := range []string{"2025-06-18", "2025-11-25", "2026-07-28"} {
 		t.Run(revision, func(t *testing.T) {
 			for name, c := range map[string]struct {
-				tool      string
-				answers   []string
-				out, told string
-				err       string
+				tool        string
+				answers     []string
+				out, stderr string
+				err         string
 			}{
 				"both":      {"remove", []string{`sure={"sure":true}`, `why={"why":"old"}`}, "removed x old\n", "asked: Really remove x?", ""},
 				"an action": {"remove", []string{`sure={"action":"accept","content":{"sure":false}}`}, "kept\n", "asked", ""},
@@ -75,7 +75,7 @@ func TestAnswers(t *testing.T) {
 				var out, stderr bytes.Buffer
 				err := Call(t.Context(), args, "test", &out, &stderr)
 				if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) ||
-					c.out != "" && out.String() != c.out || !strings.Contains(stderr.String(), c.told) {
+					c.out != "" && out.String() != c.out || !strings.Contains(stderr.String(), c.stderr) {
 					t.Errorf("%s: %q, %q, %v", name, &out, &stderr, err)
 				}
 				if key := "--answer sure="; name == "none" && revision >= "2026" && !strings.Contains(stderr.String(), key) {

@@ -46,11 +46,11 @@ func lockedEdge(t *testing.T, change ...func(*config.Config)) (url, keyFile stri
 		return c.Principal().GetSubject(), nil
 	})
 	dir := t.TempDir()
-	sum := sha256.Sum256([]byte("a-key-that-nobody-knows-of-32-bytes"))
+	sum := sha256.Sum256([]byte("a-secret-key-of-at-least-32-bytes-"))
 	keys, keyFile := filepath.Join(dir, "keys.yaml"), filepath.Join(dir, "key")
 	for path, text := range map[string]string{
 		keys:    "- {name: nightly, sha256: " + hex.EncodeToString(sum[:]) + "}\n",
-		keyFile: "a-key-that-nobody-knows-of-32-bytes\n",
+		keyFile: "a-secret-key-of-at-least-32-bytes-\n",
 	} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -88,15 +88,15 @@ func TestCallMirrorsArguments(t *testing.T) {
 // A tool of a server is called with credentials, and its result printed.
 func TestCall(t *testing.T) {
 	url, key := lockedEdge(t)
-	call := func(args ...string) (out, told string, err error) {
+	call := func(args ...string) (out, notes string, err error) {
 		var stdout, stderr bytes.Buffer
 		err = Call(t.Context(), args, "test", &stdout, &stderr)
 		return stdout.String(), stderr.String(), err
 	}
-	if out, told, err := call("--token-file", key, url, "add", `{"A":1,"B":2}`); err != nil || out != "{\"sum\":3}\n" || !strings.Contains(told, "1 of 2 half") {
-		t.Errorf("%q, %q, %v", out, told, err)
+	if out, notes, err := call("--token-file", key, url, "add", `{"A":1,"B":2}`); err != nil || out != "{\"sum\":3}\n" || !strings.Contains(notes, "1 of 2 half") {
+		t.Errorf("%q, %q, %v", out, notes, err)
 	}
-	if out, _, err := call(url, "who", "--header", "Authorization: Bearer a-key-that-nobody-knows-of-32-bytes"); err != nil || out != "nightly\n" {
+	if out, _, err := call(url, "who", "--header", "Authorization: Bearer a-secret-key-of-at-least-32-bytes-"); err != nil || out != "nightly\n" {
 		t.Errorf("%q, %v", out, err)
 	}
 	out, _, err := call(url, "add", `{"A":1,"B":2}`, "--json", "--token-file="+key)
@@ -135,7 +135,7 @@ func TestCallTellsWhyItWasRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	wrong := filepath.Join(t.TempDir(), "wrong")
-	if err := os.WriteFile(wrong, []byte("a-key-of-nobody"), 0o600); err != nil {
+	if err := os.WriteFile(wrong, []byte("an-unknown-key"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	spaced := filepath.Join(t.TempDir(), "spaced")

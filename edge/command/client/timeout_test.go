@@ -24,19 +24,19 @@ func TestTimeoutIsNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	nobody := "http://" + addr + "/mcp"
+	closed := "http://" + addr + "/mcp"
 	for name, c := range map[string]struct {
 		args []string
 		want []string
 	}{
 		"no answer":         {[]string{silent.URL + "/mcp", "--timeout=100ms"}, []string{"no answer within 100ms", "--timeout"}},
 		"a call that works": {[]string{working, "--timeout=3s", "--protocol-version=2025-11-25"}, []string{"no answer within 3s", "--timeout", "may have taken effect"}},
-		"no listener":       {[]string{nobody, "--wait=300ms"}, []string{"connection refused", "300ms", "--wait"}},
-		"a longer wait":     {[]string{nobody, "--wait=1m", "--timeout=500ms"}, []string{"no answer within 500ms", "--timeout", "connection refused"}},
-		"no time":           {[]string{nobody, "--timeout=0s"}, []string{"--timeout 0s: give a duration above 0"}},
-		"no unit":           {[]string{nobody, "--timeout", "10"}, []string{"flag -timeout: a duration needs its unit: 10s, 10ms or 10m rather than 10"}},
-		"no unit of wait":   {[]string{nobody, "--wait=5"}, []string{"flag -wait: a duration needs its unit"}},
-		"a negative wait":   {[]string{nobody, "--wait=-1s"}, []string{"--wait -1s: give a duration, 0 or above"}},
+		"no listener":       {[]string{closed, "--wait=300ms"}, []string{"connection refused", "300ms", "--wait"}},
+		"a longer wait":     {[]string{closed, "--wait=1m", "--timeout=500ms"}, []string{"no answer within 500ms", "--timeout", "connection refused"}},
+		"no time":           {[]string{closed, "--timeout=0s"}, []string{"--timeout 0s: give a duration above 0"}},
+		"no unit":           {[]string{closed, "--timeout", "10"}, []string{"flag -timeout: a duration needs its unit: 10s, 10ms or 10m rather than 10"}},
+		"no unit of wait":   {[]string{closed, "--wait=5"}, []string{"flag -wait: a duration needs its unit"}},
+		"a negative wait":   {[]string{closed, "--wait=-1s"}, []string{"--wait -1s: give a duration, 0 or above"}},
 	} {
 		for command, run := range map[string]func() error{
 			"call": func() error { return Call(t.Context(), append(c.args, "work"), "test", io.Discard, io.Discard) },

@@ -61,17 +61,17 @@ func TestRefusedCallers(t *testing.T) {
 		"an expired key": {withAuth, []string{"--api-key", "old"}, []string{`the API key "old" expired at 2020-01-01T00:00:00Z: the edge answers its requests with 401`}},
 		"a rotated key": {withAuth, []string{"--api-key", "rotated"}, []string{
 			`the API key "rotated" has other entries: entry 3 of the file expired at 2020-01-01T00:00:00Z; this is the answer for entry 4`}},
-		"a valid key":      {withAuth, []string{"--api-key", "new"}, nil},
-		"another issuer":   {withAuth, []string{"--claims", `{"sub":"ann","iss":"https://x"}`}, []string{"401", `iss "https://x": the access token's issuer is not accepted; auth.issuers has https://id.example.com`}},
-		"expired":          {withAuth, []string{"--claims", `{"sub":"ann","exp":1}`}, []string{"401", "exp 1970-01-01T00:00:01Z: the access token has expired"}},
-		"another audience": {withAuth, []string{"--claims", `{"sub":"ann","aud":"https://other"}`}, []string{"401", `aud "https://other": the access token is not for this server`, "https://mcp.example.com/mcp"}},
-		"good claims":      {withAuth, []string{"--claims", `{"sub":"ann","iss":"https://id.example.com","exp":32503680000,"aud":"https://mcp.example.com/mcp"}`}, nil},
-		"few claims":       {withAuth, []string{"--claims", `{"sub":"ann"}`}, nil},
-		"anonymous":        {withAuth, []string{"--claims", `{}`}, []string{"auth.optional is not set: the edge answers requests without credentials with 401"}},
-		"anonymous let in": {strings.Replace(withAuth, "{", "{optional: true, ", 1), []string{"--claims", `{}`}, nil},
-		"no issuer":        {"auth: {api-keys: DIR/keys.yaml}\n", []string{"--claims", `{"sub":"ann"}`}, []string{"401", "auth.issuers has none"}},
-		"no auth":          {"", []string{"--claims", `{"sub":"ann"}`}, []string{"there is no auth", "anonymous"}},
-		"no auth nobody":   {"", []string{"--claims", `{}`}, nil},
+		"a valid key":        {withAuth, []string{"--api-key", "new"}, nil},
+		"another issuer":     {withAuth, []string{"--claims", `{"sub":"ann","iss":"https://x"}`}, []string{"401", `iss "https://x": the access token's issuer is not accepted; auth.issuers has https://id.example.com`}},
+		"expired":            {withAuth, []string{"--claims", `{"sub":"ann","exp":1}`}, []string{"401", "exp 1970-01-01T00:00:01Z: the access token has expired"}},
+		"another audience":   {withAuth, []string{"--claims", `{"sub":"ann","aud":"https://other"}`}, []string{"401", `aud "https://other": the access token is not for this server`, "https://mcp.example.com/mcp"}},
+		"good claims":        {withAuth, []string{"--claims", `{"sub":"ann","iss":"https://id.example.com","exp":32503680000,"aud":"https://mcp.example.com/mcp"}`}, nil},
+		"few claims":         {withAuth, []string{"--claims", `{"sub":"ann"}`}, nil},
+		"anonymous":          {withAuth, []string{"--claims", `{}`}, []string{"auth.optional is not set: the edge answers requests without credentials with 401"}},
+		"anonymous let in":   {strings.Replace(withAuth, "{", "{optional: true, ", 1), []string{"--claims", `{}`}, nil},
+		"no issuer":          {"auth: {api-keys: DIR/keys.yaml}\n", []string{"--claims", `{"sub":"ann"}`}, []string{"401", "auth.issuers has none"}},
+		"no auth":            {"", []string{"--claims", `{"sub":"ann"}`}, []string{"there is no auth", "anonymous"}},
+		"no auth, no claims": {"", []string{"--claims", `{}`}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, err := locked(t, c.settings)(append(c.caller, "--tool", "go")...)
@@ -230,14 +230,14 @@ func TestExplainNamesScopesBesideArguments(t *testing.T) {
 		"keys.yaml": "- {name: olga, sha256: ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad, scopes: [mcp:operate]}\n" +
 			"- {name: ada, sha256: ca7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad, scopes: [mcp:read]}\n",
 		"edge.yaml": "auth: {api-keys: keys.yaml}\npolicy: {default: allow, scopes: [{need: [mcp:read]}], " +
-			"rules: [{name: nobody named bob, when: 'has(arguments.name) && arguments.name == \"bob\"', then: deny}]}\n" +
+			"rules: [{name: not for bob, when: 'has(arguments.name) && arguments.name == \"bob\"', then: deny}]}\n" +
 			"backends: [{name: one, target: '" + commandtest.Tools(t, "m", 1) + "'}]\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	const open = `depends on the arguments: deny, by the rule "nobody named bob", if it holds`
+	const open = `depends on the arguments: deny, by the rule "not for bob", if it holds`
 	for _, c := range []struct {
 		args []string
 		want string

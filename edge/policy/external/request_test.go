@@ -52,7 +52,7 @@ func TestID(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := req.GetAttributes().GetMetadataContext().GetFilterMetadata()[Namespace].AsMap()["id"]; got != want {
-			t.Errorf("%s is told as %v", raw, got)
+			t.Errorf("%s is sent as %v", raw, got)
 		}
 	}
 }

@@ -33,7 +33,7 @@ final class RoundFixtures {
         call -> "Sampling result: " + Content.said(call.sample("capital_question", CAPITAL, 100)));
     Everything.plain(s, PREFIX + "list_roots", "Asks for the client's roots", call -> rootsText(call.roots("client_roots")));
     confirmed(s, "request_state", "Asks for a confirmation, and keeps a state meanwhile", "request-state:");
-    confirmed(s, "tampered_state", "Asks for a confirmation, and keeps a state that nobody may change", "tamper-proof:");
+    confirmed(s, "tampered_state", "Asks for a confirmation, and keeps a state that must not be changed", "tamper-proof:");
     Everything.plain(s, PREFIX + "multiple_inputs", "Asks user, model and roots at once", call -> {
       if (call.state() == null) {
         call.setState(marked("multiple-inputs:"));

@@ -28,7 +28,7 @@ final class TaskFixtures {
     ToolOption required = ToolOption.tasksRequired();
     ToolOption atOnce = ToolOption.tasksAtOnce();
     Everything.plain(s, "greet", "Greets at once, and is never a task", Greet.class, (call, in) -> "Hello, " + in.name() + "!");
-    Everything.plain(s, "slow_compute", "Takes as long as it is told, and may be a task", Compute.class, (call, in) -> {
+    Everything.plain(s, "slow_compute", "Takes as long as its argument says, and may be a task", Compute.class, (call, in) -> {
       long began = System.nanoTime();
       double done = 0;
       while (done < in.seconds()) {

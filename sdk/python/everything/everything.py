@@ -300,7 +300,7 @@ def add_rounds(s: Server) -> None:
             return f"state-ok: the state came back, {answered(r)}"
 
     confirmed("request_state", "Asks for a confirmation, and keeps a state meanwhile", b"request-state:")
-    confirmed("tampered_state", "Asks for a confirmation, and keeps a state that nobody may change", b"tamper-proof:")
+    confirmed("tampered_state", "Asks for a confirmation, and keeps a state that must not be changed", b"tamper-proof:")
 
     @s.tool(name=PREFIX + "multiple_inputs", **PLAIN)
     def _(call: Call) -> str:
@@ -355,7 +355,7 @@ def add_tasks(s: Server) -> None:
         seconds: Annotated[float, Field(description="How long to compute", ge=0, le=3600)],
         label: Annotated[str, Field(description="What the result is called")] = "compute",
     ) -> str:
-        """Takes as long as it is told, and may be a task"""
+        """Takes as long as its argument says, and may be a task"""
         began = time.monotonic()
         while (done := time.monotonic() - began) < seconds:
             call.progress(done, seconds, "Computing " + label)

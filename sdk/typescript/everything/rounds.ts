@@ -32,7 +32,7 @@ export function addRounds(server: Server): void {
   add("request_state", "Asks for a confirmation, and keeps a state meanwhile", confirmed("request-state:"));
   add(
     "tampered_state",
-    "Asks for a confirmation, and keeps a state that nobody may change",
+    "Asks for a confirmation, and keeps a state that must not be changed",
     confirmed("tamper-proof:"),
   );
   add("multiple_inputs", "Asks user, model and roots at once", askEverybody);

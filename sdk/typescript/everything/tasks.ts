@@ -18,7 +18,7 @@ export function addTasks(server: Server): void {
     seconds: z.number().min(0).max(3600).describe("How long to compute"),
     label: z.string().default("compute").describe("What the result is called"),
   });
-  const compute = { ...plain("Takes as long as it is told, and may be a task"), inputSchema, task: atOnce };
+  const compute = { ...plain("Takes as long as its argument says, and may be a task"), inputSchema, task: atOnce };
   server.registerTool("slow_compute", compute, async ({ seconds, label }, call) => {
     const began = Date.now();
     for (let past = 0; past < seconds; past = (Date.now() - began) / 1000) {

@@ -27,7 +27,7 @@ func addRounds(s *capability.Server) {
 			return rootsText(c.Roots("client_roots")), nil
 		}, plain()...)
 	capability.AddTool(s, prefix+"request_state", "Asks for a confirmation, and keeps a state meanwhile", confirmed("request-state:"), plain()...)
-	capability.AddTool(s, prefix+"tampered_state", "Asks for a confirmation, and keeps a state that nobody may change", confirmed("tamper-proof:"), plain()...)
+	capability.AddTool(s, prefix+"tampered_state", "Asks for a confirmation, and keeps a state that must not be changed", confirmed("tamper-proof:"), plain()...)
 	capability.AddTool(s, prefix+"multiple_inputs", "Asks user, model and roots at once", askEverybody, plain()...)
 	capability.AddTool(s, prefix+"multi_round", "Asks the user twice, the second time knowing the first answer", askTwice, plain()...)
 	capability.AddTool(s, prefix+"capabilities", "Asks whatever the client can answer", askTheAble, plain()...)

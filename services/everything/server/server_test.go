@@ -162,7 +162,7 @@ func TestProgressAndLogging(t *testing.T) {
 	}
 	c.Context = &mcpedgev1.RequestContext{CallId: "quiet", Attempt: 1}
 	if logs = call(t, c, "test_logging_tool", nil).Logs; len(logs) != 0 {
-		t.Errorf("logs that nobody wants: %v", logs)
+		t.Errorf("logs that are not wanted: %v", logs)
 	}
 }
 

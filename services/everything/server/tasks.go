@@ -30,7 +30,7 @@ func addTasks(s *capability.Server) {
 		func(_ context.Context, _ *capability.Call, in greetInput) (string, error) {
 			return fmt.Sprintf("Hello, %s!", in.Name), nil
 		}, plain()...)
-	capability.AddTool(s, "slow_compute", "Takes as long as it is told, and may be a task", compute,
+	capability.AddTool(s, "slow_compute", "Takes as long as its argument says, and may be a task", compute,
 		tasks(capability.Tasks(capability.TaskOptional), capability.TasksStart(capability.TaskAtOnce))...)
 	capability.AddTool(s, "failing_job", "Fails after a second, as a task",
 		func(ctx context.Context, _ *capability.Call, _ none) (string, error) {

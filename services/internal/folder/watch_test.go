@@ -41,7 +41,7 @@ func await(t *testing.T, changes chan Change, what string, holds func(Change) bo
 				return
 			}
 		case <-deadline:
-			t.Fatalf("%s: not told; told were %+v", what, all)
+			t.Fatalf("%s: not reported; reported were %+v", what, all)
 		}
 	}
 }
@@ -103,7 +103,7 @@ func TestWatchIgnoresHiddenFiles(t *testing.T) {
 	await(t, changes, "created", func(c Change) bool {
 		for _, name := range c.Updated {
 			if name != "seen.txt" {
-				t.Errorf("told of %s", name)
+				t.Errorf("reported %s", name)
 			}
 		}
 		return slices.Contains(c.Updated, "seen.txt")

@@ -201,12 +201,12 @@ func TestFilesAreReloaded(t *testing.T) {
 			}
 		}
 	}
-	told := func(what string) {
+	reported := func(what string) {
 		t.Helper()
 		select {
 		case <-events:
 		case <-time.After(10 * time.Second):
-			t.Fatalf("%s: the list's change was not told", what)
+			t.Fatalf("%s: the list's change was not reported", what)
 		}
 	}
 	if got := names(t, c); got != base+" greet" {
@@ -223,11 +223,11 @@ func TestFilesAreReloaded(t *testing.T) {
 	await("a new text", func() bool { return get(t, c, "greet", map[string]string{"who": "Ann"}) == "Good day Ann!" })
 	select {
 	case <-events:
-		t.Error("a new text was told as another list")
+		t.Error("a new text was reported as another list")
 	default:
 	}
 	put(t, dir, "second.md", "# Second")
-	told("a new file")
+	reported("a new file")
 	await("a new file", func() bool { return names(t, c) == base+" greet second" })
 	put(t, dir, "bad.md", "Good now")
 	await("a repaired file", func() bool { return names(t, c) == base+" greet second bad" })

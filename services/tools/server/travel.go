@@ -29,7 +29,7 @@ type flightList struct {
 
 func addTravel(s *capability.Server) {
 	capability.AddTool(s, "weather_current",
-		"Tells the weather in a city. Sample data, not a real observation.",
+		"Reports the weather in a city. Sample data, not a real observation.",
 		currentWeather, harmless("Current weather", capability.OutputType[sample.Weather]())...)
 	capability.AddTool(s, "search_flights",
 		"Finds flights between two cities. Sample data, not a real timetable.",

@@ -4,12 +4,12 @@
 -- Notifies the other replicas that follow a stream, or any stream if it is nil, of a change of its
 -- log.
 local function wake(stream)
-  local told, own = {}, me .. ' '
+  local notified, own = {}, me .. ' '
   for _, m in ipairs(redis.call('ZRANGE', K .. ':f', 0, -1)) do
     if string.sub(m, 1, #own) ~= own then
       local replica, name = string.match(m, '^(%S+) %S+ (.*)$')
-      if (stream == nil or name == stream) and not told[replica .. ' ' .. name] then
-        told[replica .. ' ' .. name] = true
+      if (stream == nil or name == stream) and not notified[replica .. ' ' .. name] then
+        notified[replica .. ' ' .. name] = true
         redis.call('PUBLISH', inbox .. replica, 'w' .. #K .. ':' .. K .. name)
       end
     end

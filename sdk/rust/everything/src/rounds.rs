@@ -46,7 +46,7 @@ pub fn add(s: Server) -> Server {
     let kept = |call| confirmed(call, "request-state:");
     let s = fixture(s, "request_state", "Asks for a confirmation, and keeps a state meanwhile", kept);
     let sealed = |call| confirmed(call, "tamper-proof:");
-    let s = fixture(s, "tampered_state", "Asks for a confirmation, and keeps a state that nobody may change", sealed);
+    let s = fixture(s, "tampered_state", "Asks for a confirmation, and keeps a state that must not be changed", sealed);
     let s = fixture(s, "multiple_inputs", "Asks user, model and roots at once", ask_everybody);
     let s = fixture(s, "multi_round", "Asks the user twice, the second time knowing the first answer", ask_twice);
     fixture(s, "capabilities", "Asks whatever the client can answer", ask_the_able)

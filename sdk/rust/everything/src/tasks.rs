@@ -42,7 +42,7 @@ fn any_form() -> Value {
 pub fn add(server: Server) -> Server {
     let at_once = Tasks::optional().at_once();
     let greet = |g: Greeting| async move { format!("Hello, {}!", g.name) };
-    let computes = plain("slow_compute", "Takes as long as it is told, and may be a task", slow_compute);
+    let computes = plain("slow_compute", "Takes as long as its argument says, and may be a task", slow_compute);
     let fails = || async {
         sleep(Duration::from_secs(1)).await;
         Err::<(), Error>("the job failed, as it always does".into())
