@@ -59,12 +59,16 @@ func redisReplicas(cfg config.Config, client goredis.UniversalClient, log *slog.
 	if err != nil {
 		return nil, nil, err
 	}
-	o := redis.Options{Limits: stateLimits(cfg.Limits), Replica: cfg.ReplicaName(), Prefix: cfg.RedisPrefix, Keys: keys, Logger: log.With("store", "sessions")}
+	o := redis.Options{
+		Limits: stateLimits(cfg.Limits), Replica: cfg.ReplicaName(), Prefix: cfg.RedisPrefix, AcknowledgeUsed: cfg.Limits.TaskReplicas, Keys: keys,
+		Logger: log.With("store", "sessions"),
+	}
 	if sessions, err = redis.New(client, o); err != nil {
 		return nil, nil, err
 	}
 	o.Logger = log.With("store", "tasks")
-	o.Limits, o.Prefix, o.Accounts, o.Acknowledge = taskLimits(cfg.Limits), cfg.RedisPrefix+":task", cfg.RedisPrefix, cfg.Limits.TaskReplicas
+	o.Limits, o.Prefix, o.Accounts = taskLimits(cfg.Limits), cfg.RedisPrefix+":task", cfg.RedisPrefix
+	o.Acknowledge, o.AcknowledgeUsed = cfg.Limits.TaskReplicas, 0
 	tasks, err = redis.New(client, o)
 	return sessions, tasks, err
 }

@@ -37,8 +37,8 @@ type Limits struct {
 	TaskPoll             time.Duration `yaml:"task-poll"`
 	TaskPolls            int           `yaml:"task-polls"`
 	TasksPerPrincipal    int           `yaml:"tasks-per-principal"`
-	// TaskReplicas is how many Redis replicas must have a task before the client receives its id;
-	// 0: none.
+	// TaskReplicas is how many Redis replicas must have a task before the client receives its id, and
+	// a confirmation or approval that is used before its call runs; 0: none.
 	TaskReplicas int `yaml:"task-replicas"`
 	// RunningTasks and RunningTasksPerPrincipal bound the tasks that run on one replica.
 	RunningTasks             int   `yaml:"running-tasks"`

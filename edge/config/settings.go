@@ -103,7 +103,7 @@ func (l *Limits) settings() []setting {
 		{"task-poll", &l.TaskPoll, "how often clients should ask for a task; less often as it gets older, down to a fifth"},
 		{"task-polls", &l.TaskPolls, "how often in a second a caller may ask one replica for one task, twice as often at once"},
 		{"tasks-per-principal", &l.TasksPerPrincipal, "most tasks of one principal, or of all anonymous callers, those that ended and can be read included"},
-		{"task-replicas", &l.TaskReplicas, "Redis replicas that must have a task before the client receives its id; it takes --redis"},
+		{"task-replicas", &l.TaskReplicas, "Redis replicas that must have a task before the client receives its id, and a used confirmation before its call runs; it takes --redis"},
 		{"running-tasks", &l.RunningTasks, "most tasks that run on one replica; more wait for their turn"},
 		{"running-tasks-per-principal", &l.RunningTasksPerPrincipal, "most tasks of one principal that run on one replica; more wait for their turn"},
 		{"page-size", &l.PageSize, "most entries on one page of a list"},

@@ -1,8 +1,11 @@
 package dispatch
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/once"
@@ -133,5 +136,38 @@ func TestAnswersToOtherStores(t *testing.T) {
 			t.Errorf("%s: accepted: %v", version, err)
 		}
 		g.ran(0)
+	}
+}
+
+// behind is a store that records what is used, and reports that too few places have it.
+type behind struct{ Confirmations }
+
+func (b behind) Spend(ctx context.Context, caller, id string, life time.Duration, most int) (bool, error) {
+	fresh, err := b.Confirmations.Spend(ctx, caller, id, life, most)
+	if fresh && err == nil {
+		err = errors.New("0 of the 1 replicas")
+	}
+	return fresh, err
+}
+
+// A call whose confirmation is recorded as used in too few places does not run, whatever the answer was, and the confirmation stays used.
+func TestUnacknowledgedConfirmationsAreUsed(t *testing.T) {
+	for _, version := range []string{modern, legacy} {
+		for what, answer := range map[string][]mcp.InputResponse{"accepted": yes(), "declined": {answerWith(`{"action":"decline"}`)}} {
+			g, rules := newGuards(t), rules(t, version)
+			state := g.ask(g.with(guarded("One?")), rules)
+			store := g.store
+			g.store = behind{store}
+			_, err := g.call(g.with(guarded("One?")), rules, 2, state, answer...)
+			if e := mcp.AsError(err); err == nil || e.Kind != mcp.KindStateUnavailable || !strings.Contains(e.Message, "was not run") ||
+				strings.Contains(e.Message, "without requestState") != rules.Stateless {
+				t.Errorf("%s, %s: %v", version, what, err)
+			}
+			g.store = store
+			if _, err := g.call(g.with(guarded("One?")), rules, 2, state, yes()...); err == nil || mcp.AsError(err).Kind != mcp.KindUnknownOutcome {
+				t.Errorf("%s, %s, then accepted: %v", version, what, err)
+			}
+			g.ran(0)
+		}
 	}
 }

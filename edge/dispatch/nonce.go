@@ -16,7 +16,8 @@ type Confirmations interface {
 	// ID identifies the store; empty for one that all replicas share. What is asked with one store is not confirmed with another.
 	ID() string
 	// Spend records id for a caller, for the duration life. fresh is false if it is recorded already. An error
-	// means that this is unknown. A *mcp.Error of KindLimit means that most entries of the caller are recorded.
+	// means that this is unknown; with fresh, that id is recorded, but in fewer places than are demanded, and may be lost.
+	// A *mcp.Error of KindLimit means that most entries of the caller are recorded.
 	Spend(ctx context.Context, caller, id string, life time.Duration, most int) (fresh bool, err error)
 	// Spent reports whether id is recorded for a caller.
 	Spent(ctx context.Context, caller, id string) (bool, error)
@@ -102,6 +103,10 @@ func (r *round) use(ctx context.Context) error {
 	store := r.d.opts.Confirmations
 	fresh, err := store.Spend(ctx, r.holder(), r.before.Nonce, r.before.left()+nonceSpare, maxConfirmationsOfOne)
 	switch {
+	case err != nil && fresh: // It stays used: a release may be late, and would then release it for a call that has used it since.
+		r.answerUsed = true
+		r.observeConfirmations(telemetry.ConfirmationUnacknowledged, append(r.before.asksFor(), r.before.awaited()...))
+		return r.withoutState(unacknowledged(err))
 	case err != nil:
 		return unspent(err)
 	case !fresh:

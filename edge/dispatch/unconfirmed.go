@@ -71,6 +71,12 @@ func unknownUse(m mcp.Method) *mcp.Error {
 	}
 }
 
+// unacknowledged is the error of a call whose confirmation, or approval, is recorded as used in too few places.
+func unacknowledged(err error) *mcp.Error {
+	return &mcp.Error{Kind: mcp.KindStateUnavailable, Err: err,
+		Message: "the call was not run: its confirmation was used, and too few copies of the state recorded that in time; call again later"}
+}
+
 // unspent is the error of a call while the store of confirmations does not answer.
 func unspent(err error) error {
 	if errors.Is(err, once.ErrFull) {

@@ -16,6 +16,9 @@ const (
 	ConfirmationRemembered = "remembered"
 	// ConfirmationUsed means that a question was answered again, or a round of a confirmed call sent again.
 	ConfirmationUsed = "used"
+	// ConfirmationUnacknowledged means that fewer replicas of Redis than are demanded acknowledged in time that a confirmation, or an
+	// approval, is used: its call was not run.
+	ConfirmationUnacknowledged = "unacknowledged"
 )
 
 // Outcomes of approvals by another person, in the same metric.

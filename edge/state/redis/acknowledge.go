@@ -66,36 +66,48 @@ func (r *Replica) runAcknowledged(ctx context.Context, s *script, session string
 
 // runWaiting is runAcknowledged within its turn.
 func (r *Replica) runWaiting(ctx context.Context, s *script, session string, keys []string, args []any) (reply, error) {
-	var v any
+	v, few, err := r.evalWaiting(ctx, &r.acks, s, keys, args...)
+	if err != nil {
+		return reply{}, err
+	}
+	p, err := r.read(ctx, session, v)
+	if err == nil && p.code == "ok" && few != nil {
+		return reply{}, few
+	}
+	return p, err
+}
+
+// evalWaiting runs a script, and waits until the Redis replicas have what it wrote. few is the error of a result that was written, if too
+// few of them have it in time. The caller has entered.
+func (r *Replica) evalWaiting(ctx context.Context, a *acknowledgements, s *script, keys []string, args ...any) (v any, few, err error) {
 	var got int64
 	began := time.Now()
-	err := r.send(ctx, keys[0], func() (err error) {
-		v, got, err = r.acknowledged(ctx, s, keys, args)
+	err = r.send(ctx, keys[0], func() (err error) {
+		v, got, err = r.acknowledged(ctx, a, s, keys, args)
 		return err
 	})
 	if err != nil {
-		return reply{}, unavailable(ctx, err)
+		return nil, nil, unavailable(ctx, err)
 	}
-	p, err := r.read(ctx, session, v)
-	if err == nil && p.code == "ok" && got < int64(r.acks.needed) {
-		return reply{}, r.acks.few(got, time.Since(began).Round(time.Millisecond))
+	if got < int64(a.needed) {
+		few = a.few(got, time.Since(began).Round(time.Millisecond))
 	}
-	return p, err
+	return v, few, nil
 }
 
 // acknowledged runs a script on the node that has the keys, and returns how many of that node's
 // replicas have what it wrote. If the slots of a Cluster have just moved, it looks up the node
 // again.
-func (r *Replica) acknowledged(ctx context.Context, s *script, keys []string, args []any) (v any, got int64, err error) {
+func (r *Replica) acknowledged(ctx context.Context, a *acknowledgements, s *script, keys []string, args []any) (v any, got int64, err error) {
 	for try := 1; ; try++ {
 		var node *redis.Client
 		if node, err = r.node(ctx, keys[0]); err != nil {
 			return nil, 0, err
 		}
-		v, got, err = r.acks.exchange(ctx, node, s, keys, args)
+		v, got, err = a.exchange(ctx, node, s, keys, args)
 		if redis.HasErrorPrefix(err, "NOSCRIPT") {
 			if err = s.Load(ctx, node).Err(); err == nil {
-				v, got, err = r.acks.exchange(ctx, node, s, keys, args)
+				v, got, err = a.exchange(ctx, node, s, keys, args)
 			}
 		}
 		cluster := r.breakers.cluster

@@ -78,7 +78,7 @@ func (r *Replica) tryKey(ctx context.Context, key string) error {
 		p.Del(ctx, key)
 		return nil
 	})
-	if err == nil && r.acks.needed > 0 {
+	if err == nil && max(r.acks.needed, r.usedAcks.needed) > 0 {
 		err = r.client.Do(ctx, "wait", 0, 1).Err()
 	}
 	return err

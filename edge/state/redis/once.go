@@ -15,13 +15,19 @@ var spendScript, spentScript = own("spend"), own("spent")
 
 // Proofs returns the store of the proofs by which clients prove possession of their token's key.
 // Each may be used once.
-func (r *Replica) Proofs() *Once { return &Once{r, "dpop"} }
+func (r *Replica) Proofs() *Once { return &Once{r, "dpop", nil} }
 
-// Confirmations returns the store of the confirmations of calls, each of which is used once, and of those that are remembered.
-func (r *Replica) Confirmations() *Once { return &Once{r, "confirm"} }
+// Confirmations returns the store of the confirmations of calls, each of which is used once, and of those that are remembered. Its Spend
+// waits for as many Redis replicas as Options.AcknowledgeUsed demands.
+func (r *Replica) Confirmations() *Once {
+	if r.usedAcks.needed == 0 {
+		return &Once{r, "confirm", nil}
+	}
+	return &Once{r, "confirm", &r.usedAcks}
+}
 
 // Ended returns the store of the sessions that have ended while their ids could still create them.
-func (r *Replica) Ended() *Once { return &Once{r, "ended"} }
+func (r *Replica) Ended() *Once { return &Once{r, "ended", nil} }
 
 // Once keeps one key for each caller, with what the caller used, for as long as it would be
 // accepted. Neither the caller nor what was used can be read from it. It is safe for concurrent
@@ -29,6 +35,8 @@ func (r *Replica) Ended() *Once { return &Once{r, "ended"} }
 type Once struct {
 	r    *Replica
 	kind string
+	// acks has how many Redis replicas must have what Spend records; nil requires none.
+	acks *acknowledgements
 }
 
 // ID is empty: all replicas on one Redis know what was used.
@@ -36,23 +44,42 @@ func (o *Once) ID() string { return "" }
 
 // Spend records that a caller used id, for the duration life. fresh is whether it was not used
 // before, on any replica. A *mcp.Error of KindLimit means that most entries of the caller are
-// recorded. An id whose reply was lost may not be fresh when it is sent again.
+// recorded. An id whose reply was lost may not be fresh when it is sent again. The error state.ErrUnacknowledged means that fewer Redis
+// replicas have the id than are demanded: if fresh is true, it is recorded and stays so unless Redis loses it, otherwise nothing was sent.
 func (o *Once) Spend(ctx context.Context, caller, id string, life time.Duration, most int) (fresh bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
 	sum := sha256.Sum256([]byte(id))
-	v, err := o.r.eval(ctx, spendScript, []string{o.key(caller)}, sum[:16], max(life.Milliseconds(), 1), most)
+	v, few, err := o.eval(ctx, spendScript, []string{o.key(caller)}, sum[:16], max(life.Milliseconds(), 1), most)
 	if err != nil {
-		return false, unavailable(ctx, err)
+		return false, err
 	}
 	switch v {
-	case int64(1), int64(0):
-		return v == int64(1), nil
+	case int64(1):
+		return true, few
+	case int64(0):
+		return false, nil
 	case int64(-1):
 		return false, mcp.Errorf(mcp.KindLimit, "%d entries of the caller are stored, the limit", most)
 	}
 	return false, fmt.Errorf("a script returned %v: %w", v, state.ErrUnavailable)
+}
+
+// eval runs a script. few is the error of a result that was written, if too few Redis replicas have it.
+func (o *Once) eval(ctx context.Context, s *script, keys []string, args ...any) (v any, few, err error) {
+	if o.acks == nil {
+		if v, err = o.r.eval(ctx, s, keys, args...); err != nil {
+			err = unavailable(ctx, err)
+		}
+		return v, nil, err
+	}
+	leave, err := o.acks.enter(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer leave()
+	return o.r.evalWaiting(ctx, o.acks, s, keys, args...)
 }
 
 // Spent reports whether Spend has recorded id for a caller, and its time is not over.

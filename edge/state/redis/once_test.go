@@ -2,7 +2,10 @@ package redis_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -115,5 +118,70 @@ func TestProofsAreNoSessions(t *testing.T) {
 	}
 	if fresh, err := r.Proofs().Spend(ctx, who.Key(), "one", time.Minute, 9); fresh || err != nil {
 		t.Errorf("a proof again: %t, %v", fresh, err)
+	}
+}
+
+// A confirmation that is used is acknowledged by as many Redis replicas as are demanded, or it is an error, and stays used. Nothing else of
+// its kind waits.
+func TestUsedConfirmationsAreAcknowledged(t *testing.T) {
+	t.Parallel()
+	master, second := redisserver.ForTest(t), redisserver.ForTest(t)
+	r := start(t, connect(t, master.Addr), redis.Options{AcknowledgeUsed: 1})
+	spend := func(id string, fresh bool, few error) {
+		t.Helper()
+		got, err := r.Confirmations().Spend(t.Context(), "ann", id, time.Minute, 9)
+		if got != fresh || !errors.Is(err, few) || few != nil && !errors.Is(err, state.ErrUnavailable) {
+			t.Errorf("%s: fresh %t, %v, want %t and %v", id, got, err, fresh, few)
+		}
+	}
+	spend("alone", true, state.ErrUnacknowledged)
+	spend("alone", false, nil)
+	replica := connect(t, second.Addr)
+	replicate(t, replica, master.Addr)
+	must(t, connect(t, master.Addr).ScriptFlush(t.Context()).Err())
+	spend("kept", true, nil)
+	spend("kept", false, nil)
+	if keys := replica.Keys(t.Context(), "mcpedge:confirm:*").Val(); len(keys) != 1 || replica.ZCard(t.Context(), keys[0]).Val() != 2 {
+		t.Errorf("the replica has %v", keys)
+	}
+	must(t, second.Pause())
+	spend("paused", true, state.ErrUnacknowledged)
+	spend("paused", false, nil)
+	if fresh, err := r.Proofs().Spend(t.Context(), "ann", "proof", time.Minute, 9); !fresh || err != nil {
+		t.Errorf("a proof: %t, %v", fresh, err)
+	}
+	if _, err := made(t, r, "one"); err != nil {
+		t.Errorf("a call: %v", err)
+	}
+	must(t, second.Resume())
+	spend("back", true, nil)
+	if s := r.Stats(); !s.Healthy || s.Trips > 0 {
+		t.Errorf("stats %+v: Redis answered all the while", s)
+	}
+}
+
+// More that wait than have a turn are refused, and what was not sent can be used later.
+func TestConfirmationsWithoutATurnAreNotUsed(t *testing.T) {
+	t.Parallel()
+	r := start(t, connect(t, redisserver.ForTest(t).Addr), redis.Options{AcknowledgeUsed: 1})
+	var used, unused atomic.Int64
+	var all sync.WaitGroup
+	for i := range 100 {
+		all.Go(func() {
+			id := fmt.Sprint(i)
+			fresh, err := r.Confirmations().Spend(t.Context(), "ann", id, time.Minute, 1000)
+			if want(t, state.ErrUnacknowledged, err); fresh {
+				used.Add(1)
+				return
+			}
+			unused.Add(1)
+			if spent, err := r.Confirmations().Spent(t.Context(), "ann", id); spent || err != nil {
+				t.Errorf("one that was not sent is used: %t, %v", spent, err)
+			}
+		})
+	}
+	all.Wait()
+	if used.Load() == 0 || unused.Load() == 0 {
+		t.Errorf("%d were used and %d had no turn", used.Load(), unused.Load())
 	}
 }

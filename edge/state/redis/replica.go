@@ -35,6 +35,9 @@ type Options struct {
 	// Acknowledge is the number of Redis replicas that must have the calls that begin, and their
 	// session, before Commit returns. 0 requires none.
 	Acknowledge int
+	// AcknowledgeUsed is the number of Redis replicas that must have a confirmation that is used, before Spend of Confirmations
+	// returns without an error. 0 requires none.
+	AcknowledgeUsed int
 	// Keys seal what callers, backends and users wrote: 32 bytes each. The first seals, all open, and
 	// values without a seal are read as well. All Replicas on one Redis need the same. nil disables it.
 	Keys [][]byte
@@ -69,6 +72,7 @@ type Replica struct {
 	logs      logCache
 	seals     *sealer
 	acks      acknowledgements
+	usedAcks  acknowledgements
 	health    health
 
 	life   sync.Mutex // held by Beat and Leave, and guards the inbox
@@ -122,6 +126,7 @@ func New(client redis.UniversalClient, o Options) (*Replica, error) {
 	r.notices.init()
 	r.logs.init()
 	r.acks.init(o.Acknowledge)
+	r.usedAcks.init(o.AcknowledgeUsed)
 	r.relay = newRelay(r)
 	return r, nil
 }
