@@ -85,6 +85,12 @@ type oidcProvider struct {
 // atProvider runs one with opaque tokens, or with signed ones for Python's SDK: no skew keeps an opaque token.
 func atProvider(t *testing.T, name, edge string, log *transcript) server {
 	t.Helper()
+	return startProvider(t, name, edge, log)
+}
+
+// startProvider is atProvider with further variables for server.mjs.
+func startProvider(t *testing.T, name, edge string, log *transcript, env ...string) server {
+	t.Helper()
 	address, err := freeport.Addr()
 	if err != nil {
 		t.Fatal(err)
@@ -96,8 +102,14 @@ func atProvider(t *testing.T, name, edge string, log *transcript) server {
 	if name != "python" {
 		opaque, p.secret = edge, secretOfEdge(t)
 	}
-	p.issuer, p.tell = provider(t, edge, opaque, "LISTEN="+address, "ISSUER="+origin)
+	p.issuer, p.tell = provider(t, edge, opaque, append(env, "LISTEN="+address, "ISSUER="+origin)...)
 	return p
+}
+
+// atClosedProvider is atProvider where no client registers itself.
+func atClosedProvider(t *testing.T, name, edge string, log *transcript) server {
+	t.Helper()
+	return startProvider(t, name, edge, log, "REGISTRATION=off")
 }
 
 func (p *oidcProvider) settings() config.Issuer {

@@ -35,6 +35,8 @@ type transcript struct {
 	declined bool
 	// token is the header Authorization that the edge was sent last.
 	token string
+	// alter changes what a server answers before it is described and passed on; nil changes nothing. It is set before the proxies serve.
+	alter func(resp *http.Response)
 }
 
 // name has text written as name from now on.
@@ -168,6 +170,9 @@ func (t *transcript) proxy(tb testing.TB, target string, describe func(sent []by
 		FlushInterval: -1,
 		ModifyResponse: func(resp *http.Response) error {
 			t.sent(resp.Request.Header.Get("Authorization"))
+			if t.alter != nil {
+				t.alter(resp)
+			}
 			sent, _ := resp.Request.Context().Value(bodyOf{}).([]byte)
 			if line := describe(sent, resp); line != "" {
 				t.add(line)

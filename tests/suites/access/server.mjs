@@ -1,7 +1,7 @@
 // An authorization server: oidc-provider, with resource indicators. It signs tokens (JWT) for every resource but those of
 // OPAQUE, whose tokens only it can read. The client machine gets tokens for RESOURCE unless it names another. It listens at LISTEN,
-// or at a free port, as ISSUER if it is behind a proxy. It prints its issuer when it serves, and ends with its standard input,
-// whose lines tell it what to do; it prints each when it is done:
+// or at a free port, as ISSUER if it is behind a proxy. With REGISTRATION=off no client registers itself. It prints its issuer when it
+// serves, and ends with its standard input, whose lines tell it what to do; it prints each when it is done:
 //
 //   lifetime N   access tokens last N seconds from now on
 //   revoke       what users have granted is taken back
@@ -30,7 +30,7 @@ server.listen(Number(port), host, () => {
     issueRefreshToken: (_, client) => client.grantTypeAllowed('refresh_token'),
     ttl: { AccessToken: () => lifetime, ClientCredentials: 3600, Grant: 3600, Session: 3600, Interaction: 3600, IdToken: 3600, RefreshToken: 3600 },
     features: {
-      registration: { enabled: true },
+      registration: { enabled: process.env.REGISTRATION !== 'off' },
       introspection: { enabled: true, allowedPolicy: () => true },
       revocation: { enabled: true, allowedPolicy: () => true },
       clientCredentials: { enabled: true },
