@@ -180,6 +180,9 @@ func checkAuth(cfg config.Config, out io.Writer, try func(*auth.Authenticator) [
 		if t.Keys == 0 {
 			_, _ = fmt.Fprintf(out, "note    issuer %s has no keys for signatures: none of its tokens that are JWTs is accepted until it has some\n", t.Issuer)
 		}
+		if t.NoRegistration {
+			_, _ = fmt.Fprintf(out, "note    issuer %s: no client can register itself there: users configure the id of one, see \"Clients that do not register themselves\" in docs/access.md\n", t.Issuer)
+		}
 	}
 	if n := a.APIKeys(); n >= 0 {
 		_, _ = fmt.Fprintf(out, "ok      auth.api-keys: %d keys were read\n", n)

@@ -280,6 +280,9 @@ type Tried struct {
 	Keys int
 	// Err is why the keys, a secret or the token endpoint for exchanges cannot be read, or nil.
 	Err error
+	// NoRegistration is whether its metadata was read and names no way in which clients get an id by
+	// themselves.
+	NoRegistration bool
 }
 
 // Try reads the keys of every issuer, in the order of the options.
@@ -296,6 +299,9 @@ func (a *Authenticator) Try(ctx context.Context) []Tried {
 		}
 		if i.o.Exchange != nil && t.Err == nil {
 			_, t.Err = a.exchanges.issuers[i.o.URL].where(ctx)
+		}
+		if t.Err == nil {
+			t.NoRegistration = i.source.noRegistration(ctx)
 		}
 		out = append(out, t)
 	}

@@ -80,3 +80,29 @@ func readMetadata(ctx context.Context, c *http.Client, place, issuer string) (m 
 	}
 	return m, raw, nil
 }
+
+// noRegistration reports whether the issuer's metadata can be read and has neither a registration
+// endpoint (RFC 7591) nor support of Client ID Metadata Documents. It reads nothing if the keys are
+// configured: such an issuer may have no metadata.
+func (s *source) noRegistration(ctx context.Context) bool {
+	places, err := wellKnown(s.issuer)
+	if err != nil || s.read != nil || s.jwks != "" {
+		return false
+	}
+	found := false
+	for _, place := range places {
+		_, raw, err := readMetadata(ctx, s.client, place, s.issuer)
+		if err != nil {
+			continue
+		}
+		found = true
+		endpoint, documents := "", false
+		// A member of another type is as good as none.
+		_ = decodeMembers(raw, map[string]any{"registration_endpoint": &endpoint})
+		_ = decodeMembers(raw, map[string]any{"client_id_metadata_document_supported": &documents})
+		if endpoint != "" || documents {
+			return false
+		}
+	}
+	return found
+}

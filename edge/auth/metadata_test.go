@@ -1,6 +1,7 @@
 package auth_test
 
 import (
+	"net/http"
 	"net/http/httptest"
 	"testing"
 
@@ -49,5 +50,52 @@ func TestMetadata(t *testing.T) {
 	a = newAuth(t, o)
 	if w := get("GET", auth.MetadataPath); w.Code != 404 {
 		t.Errorf("%d without an issuer", w.Code)
+	}
+}
+
+// Try says of an issuer that clients cannot register themselves if no metadata of it names a way, and never that its metadata is invalid
+// because of what says so.
+func TestTrySaysWhereNoClientRegisters(t *testing.T) {
+	i := issuer.New("https://id.example")
+	const open = `{"issuer":"https://id.example","jwks_uri":"https://id.example/jwks"`
+	for name, c := range map[string]struct {
+		openID, oauth string
+		closed        bool
+	}{
+		"neither":                        {open + `}`, "", true},
+		"a registration endpoint":        {open + `,"registration_endpoint":"https://id.example/register"}`, "", false},
+		"one in the other document":      {open + `}`, open + `,"registration_endpoint":"https://id.example/register"}`, false},
+		"documents of clients":           {open + `,"client_id_metadata_document_supported":true}`, "", false},
+		"documents are turned off":       {open + `,"client_id_metadata_document_supported":false,"registration_endpoint":""}`, "", true},
+		"of other types":                 {open + `,"client_id_metadata_document_supported":"true","registration_endpoint":{}}`, "", true},
+		"one type is another":            {open + `,"client_id_metadata_document_supported":true,"registration_endpoint":7}`, "", false},
+		"in the document of another one": {open + `}`, `{"issuer":"https://other.example","registration_endpoint":"https://id.example/register"}`, true},
+	} {
+		o := remote(i)
+		o.Transport = direct{"id.example": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body := map[string]string{
+				"/jwks": string(i.Set()), "/.well-known/openid-configuration": c.openID, "/.well-known/oauth-authorization-server": c.oauth,
+			}[r.URL.Path]
+			if body == "" {
+				http.NotFound(w, r)
+				return
+			}
+			_, _ = w.Write([]byte(body))
+		})}
+		if tried := newAuth(t, o).Try(t.Context()); tried[0].Err != nil || tried[0].Keys != 1 || tried[0].NoRegistration != c.closed {
+			t.Errorf("%s: %+v", name, tried)
+		}
+	}
+	// An issuer whose keys are configured may have no metadata.
+	o := remote(i)
+	o.Issuers[0].JWKS = "https://id.example/jwks"
+	o.Transport = direct{"id.example": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/jwks" {
+			t.Errorf("%s is read", r.URL.Path)
+		}
+		_, _ = w.Write(i.Set())
+	})}
+	if tried := newAuth(t, o).Try(t.Context()); tried[0].Err != nil || tried[0].NoRegistration {
+		t.Errorf("%+v", tried)
 	}
 }

@@ -449,7 +449,8 @@ func TestCheckReadsKeys(t *testing.T) {
 	args := []string{"--config", settings, "--backend=one=" + commandtest.Tools(t, "m", 1)}
 	var out strings.Builder
 	write("{issuer: '" + good.URL + "'}")
-	if err := Run(t.Context(), args, &out, &out); err != nil || !strings.HasPrefix(out.String(), "ok      issuer "+good.URL+": 1 keys were read\n") {
+	if err := Run(t.Context(), args, &out, &out); err != nil || !strings.HasPrefix(out.String(), "ok      issuer "+good.URL+": 1 keys were read\n") ||
+		!strings.Contains(out.String(), "\nnote    issuer "+good.URL+": no client can register itself there: ") {
 		t.Errorf("%v\n%s", err, &out)
 	}
 	out.Reset()

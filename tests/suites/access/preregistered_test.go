@@ -94,13 +94,13 @@ func TestOneClientOfServer(t *testing.T) {
 	}
 }
 
-// browser is one that does not follow redirects to clients, and shows what an authorization endpoint sends them.
+// browser is one that follows no redirects, and shows where an authorization endpoint sends it.
 type browser struct {
 	http.Client
 	issuer string
 }
 
-// sent is where the authorization endpoint sends a browser without a page, in the place of its user; nil: nowhere.
+// sent is the query with which the authorization endpoint sends the browser to a redirect, without a page; nil: it does not.
 func (b *browser) sent(t *testing.T, client, redirect string) url.Values {
 	t.Helper()
 	q := url.Values{
@@ -126,9 +126,9 @@ func (b *browser) sent(t *testing.T, client, redirect string) url.Values {
 	return u.Query()
 }
 
-// TestConsentOfEachClient is why a client at Keycloak is for one program that others reach, or for programs on the user's machine: a
-// user who has consented to a client is not asked again, whichever redirect of it is named, and who follows a link with a redirect of
-// another client is asked. A page elsewhere could not ask: such a link goes to Keycloak.
+// TestConsentOfEachClient is why docs/access.md has a client for each program that is not on the user's machine: Keycloak does not ask a
+// user again who has consented to a client, whichever redirect of it a link names, and asks before it sends a code to another client.
+// A consent page of the edge could not do that: the link goes to Keycloak.
 func TestConsentOfEachClient(t *testing.T) {
 	const theirs = "https://assistant.example.com/callback"
 	realm := atClosedKeycloak(t, "consent", "http://127.0.0.1:9", &transcript{}).(*keycloakRealm)

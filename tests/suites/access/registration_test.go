@@ -18,7 +18,7 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/freeport"
 )
 
-// The SDKs whose own login code is tried, with what they check of an issuer in these versions.
+// sdks are those whose own login code is tried.
 var sdks = []struct {
 	name string
 	make func(t *testing.T, edge, redirect, id string, login login) client
@@ -83,9 +83,9 @@ func (k *keycloakRealm) sayNoIssuer(t *testing.T) {
 	})
 }
 
-// Metadata of an authorization server, as a server of another origin presents it.
+// borrowed is an MCP server that presents metadata of an authorization server at its own origin, with the login of another one.
 type borrowed struct {
-	// server is the authorization server whose login and tokens they are.
+	// server is the authorization server whose login it is.
 	server func() server
 	// issuer is the issuer that the metadata names; nil: the origin itself.
 	issuer func() string
@@ -93,7 +93,7 @@ type borrowed struct {
 	token http.HandlerFunc
 	// legacy leaves out the protected-resource metadata, as it was before 2025-06-18.
 	legacy bool
-	// edge is the address that all else is passed on to; empty: there is only a refusal.
+	// edge is the address of the edge that its /mcp is; empty: it refuses all requests.
 	edge string
 }
 
@@ -105,12 +105,32 @@ func (b borrowed) serve(t *testing.T) (origin string) {
 		t.Fatal(err)
 	}
 	origin = "http://" + l.Addr().String()
+	mux := http.NewServeMux()
+	b.present(t, mux, origin)
+	if b.token != nil {
+		mux.HandleFunc("POST /token", b.token)
+	}
+	if b.edge != "" {
+		mux.Handle("/mcp", b.toEdge())
+	} else {
+		mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("WWW-Authenticate", fmt.Sprintf(`Bearer scope="mcp:read", resource_metadata="%s/.well-known/oauth-protected-resource/mcp"`, origin))
+			http.Error(w, "log in", http.StatusUnauthorized)
+		})
+	}
+	s := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
+	go func() { _ = s.Serve(l) }()
+	t.Cleanup(func() { _ = s.Close() })
+	return origin
+}
+
+// present serves the metadata and the registration endpoint.
+func (b borrowed) present(t *testing.T, mux *http.ServeMux, origin string) {
 	say := func(w http.ResponseWriter, status int, what any) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(status)
 		_ = json.NewEncoder(w).Encode(what)
 	}
-	mux := http.NewServeMux()
 	mux.HandleFunc("GET /.well-known/oauth-protected-resource/mcp", func(w http.ResponseWriter, r *http.Request) {
 		if b.legacy {
 			http.NotFound(w, r)
@@ -143,30 +163,20 @@ func (b borrowed) serve(t *testing.T) (origin string) {
 		asked["client_id"] = "mcp-client"
 		say(w, http.StatusCreated, asked)
 	})
-	if b.token != nil {
-		mux.HandleFunc("POST /token", b.token)
-	}
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("WWW-Authenticate", fmt.Sprintf(`Bearer scope="mcp:read", resource_metadata="%s/.well-known/oauth-protected-resource/mcp"`, origin))
-		http.Error(w, "log in", http.StatusUnauthorized)
-	})
-	if b.edge != "" {
-		to := &url.URL{Scheme: "http", Host: b.edge}
-		mux.Handle("/mcp", &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
-			r.SetURL(to)
-			r.Out.Host = r.In.Host
-		}, ModifyResponse: func(resp *http.Response) error {
-			if b.legacy {
-				resp.Header.Del("WWW-Authenticate")
-			}
-			return nil
-		}})
-		mux.HandleFunc("/.well-known/", http.NotFound)
-	}
-	s := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
-	go func() { _ = s.Serve(l) }()
-	t.Cleanup(func() { _ = s.Close() })
-	return origin
+}
+
+// toEdge passes requests on to the edge, with the Host that the client wrote.
+func (b borrowed) toEdge() http.Handler {
+	to := &url.URL{Scheme: "http", Host: b.edge}
+	return &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(to)
+		r.Out.Host = r.In.Host
+	}, ModifyResponse: func(resp *http.Response) error {
+		if b.legacy {
+			resp.Header.Del("WWW-Authenticate")
+		}
+		return nil
+	}}
 }
 
 // metadataAt is the metadata of an issuer.
