@@ -11,24 +11,28 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
 	"github.com/mcpedge/mcpedge/tests/helpers/freeport"
 )
 
 // startClosed runs an edge and a server of its own, where no client registers itself.
-func startClosed(t *testing.T, name string, at func(t *testing.T, name, edge string, log *transcript) server, log *transcript) (edge string) {
+func startClosed(t *testing.T, name string, at func(t *testing.T, name, edge string, log *transcript) server, log *transcript) (edge, issuer string) {
 	t.Helper()
 	address, err := freeport.Addr()
 	if err != nil {
 		t.Fatal(err)
 	}
-	edge = "http://" + address
+	edge = log.proxy(t, "http://"+address, toEdge)
+	log.name(edge, "http://EDGE")
 	s := at(t, name, edge, log)
 	serve(t, address, edge, s.settings(), "mcp:read")
-	return edge
+	await.Until(t, "the edge has read the metadata", func() bool { return log.has("SERVER", "/.well-known/", ": 200") })
+	return edge, s.settings().Issuer
 }
 
 // TestClientWithID: where no client registers itself, the login code of each SDK works with an id that the user has configured, and
@@ -36,15 +40,27 @@ func startClosed(t *testing.T, name string, at func(t *testing.T, name, edge str
 func TestClientWithID(t *testing.T) {
 	need(t, npmPackages, pipPackages)
 	for name, at := range closed {
-		edge := startClosed(t, "with-id", at, &transcript{})
+		log := &transcript{}
+		edge, issuer := startClosed(t, "with-id", at, log)
+		// Keycloak names its endpoint in each case, for clients with a token for it.
+		if endpoint := metadataAt(t, issuer)["registration_endpoint"]; (endpoint != nil) != (name == "keycloak") {
+			t.Errorf("%s names the registration endpoint %v", name, endpoint)
+		}
 		for _, sdk := range sdks {
 			t.Run(name+"/"+sdk.name, func(t *testing.T) {
-				if err := tryLogin(t, sdk.make, edge, "mcp-client"); err != nil {
+				log.clear()
+				log.heading("log in with an id, and list", false)
+				if err := tryLogin(t, log, sdk.make, edge, "mcp-client"); err != nil {
 					t.Error(err)
 				}
-				if err := tryLogin(t, sdk.make, edge, ""); err == nil || !strings.Contains(strings.ToLower(err.Error()), "regist") {
+				log.heading("log in without one", false)
+				if err := tryLogin(t, log, sdk.make, edge, ""); err == nil || !strings.Contains(strings.ToLower(err.Error()), "regist") {
 					t.Errorf("without an id: %v", err)
 				}
+				if log.has("USER") {
+					t.Error("without an id the user is sent to a page")
+				}
+				compare(t, log, filepath.Join("testdata", "closed-"+sdk.name+"-"+name+".txt"))
 			})
 		}
 	}
@@ -69,12 +85,13 @@ func nameEndpoint(resp *http.Response) {
 	case r.Method == http.MethodPost && r.URL.Path == "/one-client":
 		replace(http.StatusCreated, []byte(registeredAs))
 	case r.Method == http.MethodGet && strings.Contains(r.URL.Path, "/.well-known/") && resp.StatusCode == http.StatusOK:
+		body, err := io.ReadAll(resp.Body)
 		var m map[string]any
-		if json.NewDecoder(resp.Body).Decode(&m) == nil && m["issuer"] != nil {
+		if err == nil && json.Unmarshal(body, &m) == nil && m["issuer"] != nil { // that of the edge has none
 			m["registration_endpoint"] = "http://" + r.Host + "/one-client"
-			body, _ := json.Marshal(m)
-			replace(http.StatusOK, body)
+			body, _ = json.Marshal(m)
 		}
+		replace(http.StatusOK, body)
 	}
 }
 
@@ -83,10 +100,10 @@ func nameEndpoint(resp *http.Response) {
 func TestOneClientOfServer(t *testing.T) {
 	need(t, npmPackages, pipPackages)
 	for name, at := range closed {
-		edge := startClosed(t, "one-client", at, &transcript{alter: nameEndpoint})
+		edge, _ := startClosed(t, "one-client", at, &transcript{alter: nameEndpoint})
 		for _, sdk := range sdks {
 			t.Run(name+"/"+sdk.name, func(t *testing.T) {
-				if err := tryLogin(t, sdk.make, edge, ""); err != nil {
+				if err := tryLogin(t, &transcript{}, sdk.make, edge, ""); err != nil {
 					t.Error(err)
 				}
 			})

@@ -195,12 +195,13 @@ func metadataAt(t *testing.T, issuer string) (m map[string]any) {
 }
 
 // tryLogin has a new client of a user log in at the edge and list its tools.
-func tryLogin(t *testing.T, make func(t *testing.T, edge, redirect, id string, login login) client, edge, id string) error {
+func tryLogin(t *testing.T, log *transcript, make func(t *testing.T, edge, redirect, id string, login login) client, edge, id string) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), expires)
 	defer cancel()
 	u := newUser(t, "alice")
-	c := make(t, edge+"/mcp", u.redirect, id, (&transcript{}).login(u))
+	log.name(u.redirect, "http://CLIENT/callback")
+	c := make(t, edge+"/mcp", u.redirect, id, log.login(u))
 	defer func() { _ = c.close() }()
 	if err := c.connect(ctx); err != nil {
 		return err
@@ -239,7 +240,7 @@ func TestBorrowedMetadata(t *testing.T) {
 					continue // which scopes and which audience it then gets is up to the server
 				}
 				t.Run(name+"/"+kind+"/"+sdk.name, func(t *testing.T) {
-					err := tryLogin(t, sdk.make, edge, "")
+					err := tryLogin(t, &transcript{}, sdk.make, edge, "")
 					switch {
 					case !sdk.checks && err != nil:
 						t.Errorf("it checks nothing, and fails: %v", err)
@@ -275,7 +276,7 @@ func TestMixUp(t *testing.T) {
 					stolen = realm.redeem(t, r)
 					http.Error(w, `{"error":"server_error"}`, http.StatusBadRequest)
 				}}.serve(t)
-				if err := tryLogin(t, sdk.make, thief, ""); err == nil {
+				if err := tryLogin(t, &transcript{}, sdk.make, thief, ""); err == nil {
 					t.Error("it logs in at a server that has no tools")
 				}
 				got := statusAt(t, edge, stolen)
