@@ -108,7 +108,7 @@ func filteredCase(tools, page int) benchCase {
 			return nil, err
 		}
 		ways := []locked{{name: "token", config: "\n"}, {name: "policy", config: policyFile}}
-		servers, more, err := f.lock(ways, append(backends, "--page-size", fmt.Sprint(page)))
+		servers, more, err := f.lock(ways, append(backends, "MCPEDGE_LISTS_PAGE_SIZE="+fmt.Sprint(page)))
 		if err != nil {
 			return nil, err
 		}
@@ -142,7 +142,7 @@ func (f *fleet) lockedBy(s signer, ways []locked, flags []string) (servers []ser
 		args := flags
 		if w.config != "" {
 			path := filepath.Join(f.dir, w.name+".yaml")
-			text := fmt.Sprintf("public-url: %s\nauth:\n  issuers:\n    - {issuer: %q, jwks: %q, audiences: [%q], algorithms: [EdDSA]%s}\n%s%s",
+			text := fmt.Sprintf("listen: {public-url: %s}\nauth:\n  issuers:\n    - {issuer: %q, jwks: %q, audiences: [%q], algorithms: [EdDSA]%s}\n%s%s",
 				audience, issuerName, s.keys, audience, w.issuer, w.auth, w.config)
 			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 				return nil, err

@@ -61,7 +61,7 @@ func (f *fleet) against(e era, w work, connections int, others programs) ([]subj
 	var servers []server
 	for range processes {
 		for _, o := range append(programs{{"edge", "edge"}}, others...) {
-			p, err := f.beginProgram(o.path, nil, append(backends, "--pprof")...)
+			p, err := f.beginProgram(o.path, nil, append(backends, "MCPEDGE_ADMIN_PPROF=true")...)
 			if err == nil {
 				err = p.awaitReady(20 * time.Millisecond)
 			}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/mcpedge/mcpedge/tests/helpers/freeport"
+	start "github.com/mcpedge/mcpedge/tests/helpers/process"
 	"github.com/mcpedge/mcpedge/tests/helpers/redisserver"
 )
 
@@ -119,7 +120,7 @@ func (f *fleet) edgeIn(env []string, args ...string) (*process, error) {
 
 // begin starts an edge with profiles and does not wait for it.
 func (f *fleet) begin(env []string, args ...string) (*process, error) {
-	return f.beginProgram("edge", env, append(args, "--pprof")...)
+	return f.beginProgram("edge", env, append(args, "MCPEDGE_ADMIN_PPROF=true")...)
 }
 
 // beginProgram starts a program of the edge. Its log goes to /dev/null: at the default level it has a line for
@@ -136,8 +137,8 @@ func (f *fleet) beginProgram(name string, env []string, args ...string) (*proces
 	// All load is from one address, which may have half of the connections otherwise.
 	// It is told in the environment, where an older edge passes over what it does not know.
 	args = append(args, "--listen", addr, "--admin", admin)
-	cmd := exec.Command(f.path(name), args...)
-	cmd.Env = append(append(os.Environ(), "MCPEDGE_CONNECTIONS_PER_ADDRESS="+strconv.Itoa(files)), env...)
+	cmd := start.Command(f.path(name), append(args, "MCPEDGE_CLIENTS_CONNECTIONS="+strconv.Itoa(files))...)
+	cmd.Env = append(cmd.Env, env...)
 	return f.run(&process{cmd: cmd, addr: addr, addrs: []string{addr}, admin: admin})
 }
 

@@ -82,7 +82,7 @@ func (f *fleet) oneAndMany(tools, page int) (one, many *process, err error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		if edges[i], err = f.edge(append(flags, "--page-size", strconv.Itoa(page))...); err != nil {
+		if edges[i], err = f.edge(append(flags, "MCPEDGE_LISTS_PAGE_SIZE="+strconv.Itoa(page))...); err != nil {
 			return nil, nil, err
 		}
 	}

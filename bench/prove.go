@@ -54,7 +54,7 @@ func identityCase(e era, connections int) benchCase {
 				return nil, err
 			}
 			return []locked{
-				{name: "signed", config: "identity-key: " + key + "\n" + backendsWith(targets, "signed")},
+				{name: "signed", config: "server: {signing-key: " + key + "}\n" + backendsWith(targets, "signed")},
 				{name: "exchange", config: backendsWith(targets, "exchange"),
 					issuer: fmt.Sprintf(", exchange: {url: %q, client-id: edge, client-secret-file: %q}", tokens, secret)},
 			}, nil

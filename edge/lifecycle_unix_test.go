@@ -17,7 +17,7 @@ import (
 // ends nothing, and when the drain begins and the process has stopped.
 func TestLifecycleIsLogged(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "edge.yaml")
-	const base = "{listen: '127.0.0.1:0', admin: '127.0.0.1:0', demo: true, log: {format: json}, policy: {default: allow}"
+	const base = "{listen: {address: '127.0.0.1:0'}, admin: {address: '127.0.0.1:0'}, demo: true, log: {format: json}, policy: {default: allow}"
 	write := func(more string) {
 		t.Helper()
 		if err := os.WriteFile(file, []byte(base+more+"}\n"), 0o600); err != nil {
@@ -61,8 +61,8 @@ func TestLifecycleIsLogged(t *testing.T) {
 			}
 		}
 	}
-	write(", limits: {page-size: 7, rounds: 3}, quotas: [{per: tool, rate: 1/s}]")
-	waiting("limits.rounds", "limits.page-size", "quotas")
+	write(", lists: {page-size: 7}, calls: {rounds: 3}, quotas: [{per: tool, rate: 1/s}]")
+	waiting("calls.rounds", "lists.page-size", "quotas")
 	write("")
 	find(none)
 
@@ -105,8 +105,8 @@ func TestLifecycleIsLogged(t *testing.T) {
 	if text, _ := find(broken)["error"].(string); !strings.Contains(text, "no such file") {
 		t.Error(text)
 	}
-	write(", drain-delay: 7s")
-	waiting("drain-delay")
+	write(", shutdown: {delay: 7s}")
+	waiting("shutdown.delay")
 	const usable = "the file of settings can be used again, and is in force"
 	find(usable)
 

@@ -14,10 +14,10 @@ import (
 // TestErrorsAreLoggedAsJSON: with log.format: json an edge that cannot start logs why as one line of JSON with its replica, and prints nothing else.
 func TestErrorsAreLoggedAsJSON(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"a file":    {"{log: {format: json}, replica: r1, listen: '127.0.0.1:0', admin: '127.0.0.1:0', demo: true, identity-key: absent}\n", "identity-key: "},
-		"a value":   {"{log: {format: json}, replica: r1, demo: true, schemas: strict}\n", "schemas: "},
-		"a backend": {"{log: {format: json}, replica: r1}\n", "there is no backend"},
-		"listen":    {"{log: {format: json}, replica: r1, listen: '192.0.2.1:1', allow-anonymous: true, admin: '127.0.0.1:0', demo: true}\n", "listen: "},
+		"a file":    {"{log: {format: json}, server: {replica: r1, signing-key: absent}, listen: {address: '127.0.0.1:0'}, admin: {address: '127.0.0.1:0'}, demo: true}\n", "server.signing-key: "},
+		"a value":   {"{log: {format: json}, server: {replica: r1}, demo: true, lists: {schemas: strict}}\n", "lists.schemas: "},
+		"a backend": {"{log: {format: json}, server: {replica: r1}}\n", "there is no backend"},
+		"listen":    {"{log: {format: json}, server: {replica: r1}, listen: {address: '192.0.2.1:1', allow-anonymous: true}, admin: {address: '127.0.0.1:0'}, demo: true}\n", "listen.address: "},
 	} {
 		dir := t.TempDir()
 		file := filepath.Join(dir, "edge.yaml")

@@ -21,5 +21,5 @@ func ready(ctx context.Context, args []string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, readyWithin)
 	defer cancel()
-	return admin.Ask(ctx, cfg.Admin, cfg.AdminTLS.Enabled())
+	return admin.Ask(ctx, cfg.Admin.Address, cfg.Admin.TLS.Enabled())
 }

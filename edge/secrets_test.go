@@ -45,12 +45,12 @@ func TestLogsHaveNoSecrets(t *testing.T) {
 	secrets = append(secrets, seal)
 	write("keys.yaml", fmt.Sprintf("- {name: ci, sha256: %x}\n", sha256.Sum256([]byte(key))))
 	write("client.txt", secret())
-	settings := "demo: true\nlog: {format: json, level: debug}\nlisten: '127.0.0.1:0'\nadmin: '127.0.0.1:0'\nstate-keys: ['" + seal + "']\npublic-url: https://mcp.example\n" +
+	settings := "demo: true\nlog: {format: json, level: debug}\nadmin: {address: '127.0.0.1:0'}\nredis: {seal-keys: ['" + seal + "']}\nlisten: {public-url: https://mcp.example, address: '127.0.0.1:0'}\n" +
 		"backends: [{name: gone, target: '127.0.0.1:1'}]\npolicy: {default: allow}\nauth:\n  api-keys: keys.yaml\n  issuers:\n  - issuer: " + issuer.URL +
 		"\n    jwks: " + issuer.URL + "/keys\n    introspection: {url: '" + issuer.URL + "/introspect', client-id: edge, client-secret-file: client.txt}\n"
 
 	t.Run("without Redis", func(t *testing.T) {
-		file := write("redis.yaml", settings+"redis: redis://user:"+secret()+"@127.0.0.1:1\n")
+		file := write("redis.yaml", strings.Replace(settings, "redis: {", "redis: {url: 'redis://user:"+secret()+"@127.0.0.1:1', ", 1))
 		log, stop := started(t, file)
 		await.Until(t, "the log to say that Redis is away", func() bool { return strings.Contains(log(), "127.0.0.1:1") && strings.Contains(log(), "state") })
 		stop()
@@ -84,9 +84,9 @@ func TestLogsHaveNoSecrets(t *testing.T) {
 			}
 			_ = res.Body.Close()
 		}
-		write("edge.yaml", settings+"redis: redis://user:"+secret()+"@127.0.0.1:1\n")
+		write("edge.yaml", strings.Replace(settings, "redis: {", "redis: {url: 'redis://user:"+secret()+"@127.0.0.1:1', ", 1))
 		await.Until(t, "the warning about the change", func() bool { return strings.Contains(log(), "restart the edge to put it in force") })
-		write("edge.yaml", settings+"redis: [redis://user:"+secret()+"@127.0.0.1:1\n")
+		write("edge.yaml", strings.Replace(settings, "redis: {", "redis: {url: ['redis://user:"+secret()+"@127.0.0.1:1', ", 1))
 		await.Until(t, "the mistake to be logged", func() bool { return strings.Contains(log(), "cannot be used") })
 		stop()
 		hasNone(t, log(), secrets)

@@ -30,14 +30,14 @@ func (a *App) administration(router *era.Router) http.Handler {
 	}
 	return admin.New(a, a.pool, admin.Options{
 		Web: web.Options{
-			MaxBody: int64(a.cfg.Limits.Body), ReadTimeout: a.cfg.Limits.ReadTimeout, WriteTimeout: a.cfg.Limits.WriteTimeout,
-			Hosts: a.cfg.AllowedAdminHosts(), HostsKey: "admin-hosts", Refused: a.foreign.on("admin"), Telemetry: a.telemetry, Holder: a.memory.Named("admin"),
+			MaxBody: int64(a.cfg.Listen.Body), ReadTimeout: a.cfg.Listen.ReadTimeout, WriteTimeout: a.cfg.Listen.WriteTimeout,
+			Hosts: a.cfg.AllowedAdminHosts(), HostsKey: "admin.hosts", Refused: a.foreign.on("admin"), Telemetry: a.telemetry, Holder: a.memory.Named("admin"),
 			Tokens: a.cfg.Exchanges(),
 		},
 		API:      &admin.API{Server: router, ShownTool: a.dispatch.Catalog().ShownTool, Memory: a.memory.Named("admin"), Sessions: a.store, Tasks: a.tasks, Approvals: a.tasks, Disabler: a.disabled, Find: findOrSuggest(a.dispatch.Catalog().Find), Replica: a},
-		Profiles: a.cfg.Pprof, Metrics: a.metrics(), Level: a.level, Dev: page, Audit: records,
+		Profiles: a.cfg.Admin.Pprof, Metrics: a.metrics(), Level: a.level, Dev: page, Audit: records,
 		JWKS:               a.jwks(),
-		ClientCertificates: a.cfg.AdminTLS.ClientCA != "" && (a.cfg.AdminAuth == nil || !a.cfg.AdminAuth.ClientCert),
+		ClientCertificates: a.cfg.Admin.TLS.ClientCA != "" && (a.cfg.Admin.Auth == nil || !a.cfg.Admin.Auth.ClientCert),
 		Auth:               a.adminAuthenticator(),
 		Approvers:          a.approverAuthenticator(),
 		LockProbes:         !a.cfg.Opens(config.OpenProbes), LockMetrics: !a.cfg.Opens(config.OpenMetrics), LockDev: !a.cfg.Opens(config.OpenDev),

@@ -169,7 +169,7 @@ func (a *App) Run(ctx context.Context, started func(endpoint string)) error {
 	watching.Go(func() { a.disabled.Run(run) })
 	a.startQuotas(run)
 	a.startCluster(ctx, run, &watching)
-	a.awaitLists(ctx, a.cfg.Limits.StartWait)
+	a.awaitLists(ctx, a.cfg.Advanced.StartWait)
 	// Calls of lost replicas are taken over from here on: their backends were tried.
 	a.tasks.Start()
 	a.stateful.Start(run)
@@ -207,10 +207,10 @@ func (a *App) shutdown() error {
 	a.notReady("draining")
 	a.logDraining()
 	a.retiring.Store(true)
-	time.Sleep(a.cfg.DrainDelay)
-	grace, cancel := context.WithTimeout(context.Background(), a.cfg.Grace)
+	time.Sleep(a.cfg.Shutdown.Delay)
+	grace, cancel := context.WithTimeout(context.Background(), a.cfg.Shutdown.Grace)
 	defer cancel()
-	reading := min(a.cfg.Limits.ReadTimeout, a.cfg.Grace/4)
+	reading := min(a.cfg.Listen.ReadTimeout, a.cfg.Shutdown.Grace/4)
 	a.limitReads(reading)
 	a.stateless.Drain()
 	connections := make(chan error, 1)
@@ -242,9 +242,9 @@ func (a *App) unended() error {
 		}
 	}
 	if len(of) == 0 {
-		return fmt.Errorf("drain: after the grace of %s there were connections of clients that had not read or sent all", a.cfg.Grace)
+		return fmt.Errorf("drain: after the grace of %s there were connections of clients that had not read or sent all", a.cfg.Shutdown.Grace)
 	}
-	return fmt.Errorf("drain: after the grace of %s calls had not ended: %s", a.cfg.Grace, strings.Join(of, ", "))
+	return fmt.Errorf("drain: after the grace of %s calls had not ended: %s", a.cfg.Shutdown.Grace, strings.Join(of, ", "))
 }
 
 // cutWithin bounds the wait for calls to end after their connections have.
@@ -277,7 +277,7 @@ func left(ctx context.Context) time.Duration {
 func (a *App) abandon() error {
 	a.notReady("draining")
 	a.retiring.Store(true)
-	grace, cancel := context.WithTimeout(context.Background(), a.cfg.Grace)
+	grace, cancel := context.WithTimeout(context.Background(), a.cfg.Shutdown.Grace)
 	defer cancel()
 	return a.close(grace)
 }
@@ -337,8 +337,8 @@ const endpointPath = "/mcp"
 
 func (a *App) servers(router *era.Router) {
 	options := web.Options{
-		MaxBody: int64(a.cfg.Limits.Body), ReadTimeout: a.cfg.Limits.ReadTimeout, WriteTimeout: a.cfg.Limits.WriteTimeout,
-		Origins: a.cfg.Origins, Hosts: a.cfg.AllowedHosts(), HostsKey: "hosts", OriginsKey: "origins", Refused: a.foreign.on("mcp"),
+		MaxBody: int64(a.cfg.Listen.Body), ReadTimeout: a.cfg.Listen.ReadTimeout, WriteTimeout: a.cfg.Listen.WriteTimeout,
+		Origins: a.cfg.Listen.Origins, Hosts: a.cfg.AllowedHosts(), HostsKey: "listen.hosts", OriginsKey: "listen.origins", Refused: a.foreign.on("mcp"),
 		Telemetry: a.telemetry, Proxies: a.proxies, Budget: a.memory,
 		Tokens: a.cfg.Exchanges(),
 	}
@@ -352,8 +352,8 @@ func (a *App) servers(router *era.Router) {
 		mux.Handle(auth.ServerMetadataPath, a.auth)
 		mux.Handle(auth.ServerMetadataPath+"/", a.auth) // it does not exist, and pages may read that
 	}
-	about := welcome.Options{Title: a.cfg.Server.Title, URL: a.cfg.PublicURL, Path: endpointPath, Web: options}
-	if a.cfg.SSE {
+	about := welcome.Options{Title: a.cfg.Server.Title, URL: a.cfg.Listen.PublicURL, Path: endpointPath, Web: options}
+	if a.cfg.Listen.SSE {
 		about.SSE = sse.StreamPath
 		a.serveSSE(mux, options)
 	}
@@ -364,15 +364,15 @@ func (a *App) servers(router *era.Router) {
 	}
 	errorLog := slog.NewLogLogger(a.log.Handler(), slog.LevelDebug)
 	a.mcp = web.NewServer(a.retire(a.onceOpen(first(endpoint, page, mux))), web.ServerOptions{
-		ReadTimeout: a.cfg.Limits.ReadTimeout, MaxHeader: int(a.cfg.Limits.Headers), HTTP2Streams: a.cfg.Limits.HTTP2Streams,
-		MaxAge: a.cfg.Limits.ConnectionAge, Proxies: a.proxies, MaxPerAddress: a.connections().perAddress, Refused: func() { a.telemetry.Hit(telemetry.BoundAddress) },
+		ReadTimeout: a.cfg.Listen.ReadTimeout, MaxHeader: int(config.Headers), HTTP2Streams: config.HTTP2Streams,
+		MaxAge: a.cfg.Listen.ConnectionAge, Proxies: a.proxies, MaxPerAddress: a.connections().perAddress, Refused: func() { a.telemetry.Hit(telemetry.BoundAddress) },
 		TLS: a.tls.mcpServer(), ErrorLog: errorLog,
 	})
 	admin := web.ServerOptions{
-		ReadTimeout: a.cfg.Limits.ReadTimeout, MaxHeader: int(a.cfg.Limits.Headers), TLS: a.tls.adminServer(), ErrorLog: errorLog,
+		ReadTimeout: a.cfg.Listen.ReadTimeout, MaxHeader: int(config.Headers), TLS: a.tls.adminServer(), ErrorLog: errorLog,
 	}
 	if admin.TLS != nil {
-		admin.HTTP2Streams = a.cfg.Limits.HTTP2Streams
+		admin.HTTP2Streams = config.HTTP2Streams
 	}
 	a.admin = web.NewServer(a.administration(router), admin)
 }

@@ -24,7 +24,7 @@ func (a *App) newAudit() (_ *audit.Log, err error) {
 		return nil, nil
 	}
 	o := audit.Options{
-		Sinks: map[string]audit.Sink{}, Required: c.Required, Timeout: c.Timeout, Queue: int(c.Queue), Logger: a.log,
+		Sinks: map[string]audit.Sink{}, Required: c.Required, Timeout: c.Timeout, Logger: a.log,
 		Arguments: recordedArguments(c.Arguments), Settings: a.recorded, Redact: a.auditRedactor,
 	}
 	if o.Key, err = readDigestKey(c); err != nil {

@@ -34,7 +34,7 @@ func newAuth(cfg *config.Config, proxies web.Proxies, shared func() auth.Proofs,
 	o.Claims = cfg.ForwardedClaims()
 	if _, served := cfg.RootSet(); served {
 		o.Endpoints = []string{endpointPath}
-		if cfg.SSE {
+		if cfg.Listen.SSE {
 			o.Endpoints = append(o.Endpoints, sse.StreamPath)
 		}
 	}
@@ -119,14 +119,14 @@ func (a *App) authenticator() web.Authenticator {
 
 // adminAuthenticator returns the authenticator of the admin address; nil authenticates nothing.
 func (a *App) adminAuthenticator() web.Authenticator {
-	admin := a.cfg.AdminAuth
+	admin := a.cfg.Admin.Auth
 	var by web.Authenticator
 	if admin != nil && a.auth != nil {
 		by = a.auth.Requiring(admin.Scope)
 	}
 	if admin != nil && admin.ClientCert && a.tls.admin != nil {
 		by = &auth.Certificates{
-			Setting: "admin-tls.client-ca", Accepts: a.tls.admin.AcceptsClient, Scope: admin.Scope, Else: by,
+			Setting: "admin.tls.client-ca", Accepts: a.tls.admin.AcceptsClient, Scope: admin.Scope, Else: by,
 		}
 	}
 	if by == nil {
@@ -138,7 +138,7 @@ func (a *App) adminAuthenticator() web.Authenticator {
 // approverAuthenticator returns the authenticator of those who decide on approvals; nil authenticates no one, and then there is no person who
 // may. A client certificate is no person.
 func (a *App) approverAuthenticator() web.Authenticator {
-	admin := a.cfg.AdminAuth
+	admin := a.cfg.Admin.Auth
 	switch {
 	case admin == nil:
 		return nil

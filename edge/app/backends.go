@@ -96,13 +96,11 @@ func configured(cfg *config.Config, b *config.Backend) backend.Config {
 	c := backend.Config{
 		Name: b.Name, Target: b.Target, Prefix: b.Prefix, URIs: b.URIs, Timeout: b.Timeout,
 		MaxConcurrent: b.MaxConcurrent, MaxMessageBytes: int(b.MaxMessage),
-		Refresh: b.Refresh, Resolve: b.Resolve, StaleAfter: b.StaleAfter, OwnLists: b.OwnLists, Claims: b.Claims, Extensions: b.Extensions,
+		Refresh: b.Refresh, StaleAfter: b.StaleAfter, OwnLists: b.OwnLists, Claims: b.Claims, Extensions: b.Extensions,
 		FullSchemas: cfg.FullSchemas(b),
 	}
 	if o := b.Outliers; o != nil {
-		c.Outliers = &backend.Outliers{
-			Interval: o.Interval, Ejection: o.Ejection, Failures: o.Failures, Calls: o.Calls, MaxEjected: o.MaxEjected,
-		}
+		c.Outliers = &backend.Outliers{Failures: o.Failures}
 	}
 	if b.Health != nil {
 		if c.Health = b.Health.Service; c.Health == config.HealthOff {

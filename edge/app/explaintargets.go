@@ -106,7 +106,7 @@ func askBackends(ctx context.Context, cfg config.Config) (pool *backend.Pool, mi
 		return nil, nil, err
 	}
 	pool.Start(ctx)
-	bounded, cancel := context.WithTimeout(ctx, cfg.Limits.StartWait)
+	bounded, cancel := context.WithTimeout(ctx, cfg.Advanced.StartWait)
 	defer cancel()
 	_ = pool.Ready(bounded) // an error is of backends that unasked names
 	return pool, unasked(pool), nil

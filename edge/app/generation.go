@@ -150,7 +150,7 @@ func (a *App) swap(was, next *generation) (parts []string) {
 	a.cluster.mu.Lock()     // before the locks of the catalog, as for a change in the cluster
 	defer a.cluster.mu.Unlock()
 	a.dispatch.Catalog().Replace(next.Overlay, next.Overlays(), func() {
-		next.replacement.Apply(a.cfg.Limits.CallLifetime)
+		next.replacement.Apply(a.cfg.Calls.Lifetime)
 		a.discover(next)
 		next.replacement.DiscardServices()
 		if byPolicy {

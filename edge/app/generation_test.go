@@ -134,7 +134,7 @@ func TestGenerationIsInForceAsAWhole(t *testing.T) {
 func TestClaimsOfBothGenerationsAreKept(t *testing.T) {
 	id := issuer.Serve(t)
 	text := func(claim string) string {
-		return "public-url: https://mcp.example.com\nbackends:\n" + oneBackend + "auth: {issuers: [{issuer: '" + id.URL + "'}]}\n" +
+		return "listen: {public-url: https://mcp.example.com}\nbackends:\n" + oneBackend + "auth: {issuers: [{issuer: '" + id.URL + "'}]}\n" +
 			"policy: {default: allow, rules: [{name: r, when: has(principal.claims." + claim + "), then: deny}]}\n"
 	}
 	s := settle(t, at(t), text("suspended"))
@@ -389,15 +389,15 @@ func TestKeysThatTakeARestart(t *testing.T) {
 			t.Errorf("warned of %q, want %q", got, want)
 		}
 	}
-	s.write("backends:\n" + oneBackend + "- {name: two, target: '127.0.0.1:2'}\ngrace: 1m\nredis: redis://h:1\n")
+	s.write("backends:\n" + oneBackend + "- {name: two, target: '127.0.0.1:2'}\nshutdown: {grace: 1m}\nredis: {url: 'redis://h:1'}\n")
 	s.read()
 	s.read()
 	s.has(2, "one", "two")
-	warnings("redis place="+s.file+":5", "grace place="+s.file+":4")
-	if keys := s.settings.status.Load().Restart; !slices.Equal(keys, []string{"redis", "grace"}) {
+	warnings("redis.url place="+s.file+":5", "shutdown.grace place="+s.file+":4")
+	if keys := s.settings.status.Load().Restart; !slices.Equal(keys, []string{"redis.url", "shutdown.grace"}) {
 		t.Errorf("the status names %q", keys)
 	}
-	s.write("backends:\n" + oneBackend + "grace: 2m\nquotas: [{per: tool, rate: 1/h}]\n")
+	s.write("backends:\n" + oneBackend + "shutdown: {grace: 2m}\nquotas: [{per: tool, rate: 1/h}]\n")
 	s.read()
 	s.has(3, "one")
 	warnings("quotas place=" + s.file + ":4")
@@ -687,7 +687,7 @@ func TestRequestedReadingIsLoggedOnce(t *testing.T) {
 	s.write("nonsense: 1\n")
 	logged(`msg="the file of settings cannot be used: what was read before stays in force"`)
 	logged("asked to read the settings again: the file cannot be used, and what was read before stays in force")
-	s.write("backends:\n" + oneBackend + "limits: {page-size: 7}\n")
+	s.write("backends:\n" + oneBackend + "lists: {page-size: 7}\n")
 	s.rereadSettings(t.Context())
 	logged("asked to read the settings again: the file was read, and these keys take a restart")
 	s.write("backends:\n" + oneBackend)

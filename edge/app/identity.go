@@ -75,7 +75,7 @@ const edgeName = "mcpedge"
 
 // openIdentity reads the signing key, if there is one.
 func (a *App) openIdentity() (err error) {
-	if a.cfg.IdentityKey == "" {
+	if a.cfg.Server.SigningKey == "" {
 		return nil
 	}
 	a.identity.keys, err = openKeys(&a.cfg, a.log)
@@ -83,12 +83,12 @@ func (a *App) openIdentity() (err error) {
 }
 
 func openKeys(cfg *config.Config, log *slog.Logger) (*identity.Keys, error) {
-	keys, err := identity.Open(func() ([]byte, error) { return os.ReadFile(cfg.IdentityKey) }, log)
+	keys, err := identity.Open(func() ([]byte, error) { return os.ReadFile(cfg.Server.SigningKey) }, log)
 	if err != nil {
 		if _, unread := errors.AsType[*fs.PathError](err); unread {
-			return nil, fmt.Errorf("identity-key: %w", err)
+			return nil, fmt.Errorf("server.signing-key: %w", err)
 		}
-		return nil, fmt.Errorf("identity-key: %s: %w", cfg.IdentityKey, err)
+		return nil, fmt.Errorf("server.signing-key: %s: %w", cfg.Server.SigningKey, err)
 	}
 	return keys, nil
 }
@@ -163,13 +163,13 @@ func (a *App) observeIdentity() []error {
 // CheckIdentity reads the key that signs for backends and writes to out which it is. Without the
 // setting it writes nothing.
 func CheckIdentity(cfg config.Config, out io.Writer) error {
-	if cfg.IdentityKey == "" {
+	if cfg.Server.SigningKey == "" {
 		return nil
 	}
 	keys, err := openKeys(&cfg, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintf(out, "ok      identity-key: %s signs, key id %s\n", cfg.IdentityKey, keys.ID())
+	_, _ = fmt.Fprintf(out, "ok      server.signing-key: %s signs, key id %s\n", cfg.Server.SigningKey, keys.ID())
 	return nil
 }

@@ -129,7 +129,7 @@ func (a *App) discover(g *generation) {
 		next = append(next, *one)
 	}
 	a.cluster.opened, g.discovered = next, nil
-	if err := a.pool.Discover(configs(next), a.cfg.Limits.CallLifetime); err != nil {
+	if err := a.pool.Discover(configs(next), a.cfg.Calls.Lifetime); err != nil {
 		a.log.Warn("some Services cannot be backends", "error", err)
 	}
 	a.closeServicesLocked(before)

@@ -32,8 +32,8 @@ const maxReserve = 256
 // probes, and for operators who examine why the MCP listener has run out.
 func (a *App) connections() connections {
 	c := connections{files: fileLimit()}
-	c.all = cmp.Or(a.cfg.Limits.Connections, c.files/10*8)
-	c.perAddress = cmp.Or(a.cfg.Limits.ConnectionsPerAddress, (c.all+1)/2)
+	c.all = cmp.Or(a.cfg.Listen.Connections, c.files/10*8)
+	c.perAddress = cmp.Or(a.cfg.Clients.Connections, (c.all+1)/2)
 	if c.files > 0 {
 		c.admin = min(max(c.files/10, 4), maxReserve)
 	}
@@ -42,11 +42,11 @@ func (a *App) connections() connections {
 
 // listen opens both listeners.
 func (a *App) listen() (mcp, admin *accept.Listener, err error) {
-	mcpListener, err := listenAt("listen", a.cfg.Listen)
+	mcpListener, err := listenAt("listen", a.cfg.Listen.Address)
 	if err != nil {
 		return nil, nil, err
 	}
-	adminListener, err := listenAt("admin", a.cfg.Admin)
+	adminListener, err := listenAt("admin", a.cfg.Admin.Address)
 	if err != nil {
 		return nil, nil, errors.Join(err, mcpListener.Close())
 	}
@@ -64,7 +64,7 @@ func (a *App) listen() (mcp, admin *accept.Listener, err error) {
 	}
 	options := accept.Options{
 		Secure: refusing(a.tls.mcp),
-		Max:    c.all, MaxPerAddress: c.perAddress, Trusted: a.proxies.Trusts, WriteTimeout: a.cfg.Limits.WriteTimeout,
+		Max:    c.all, MaxPerAddress: c.perAddress, Trusted: a.proxies.Trusts, WriteTimeout: a.cfg.Listen.WriteTimeout,
 		Refusal: refusedConnection, Telemetry: a.telemetry, Logger: a.log,
 	}
 	mcp = accept.NewListener(accept.NewFiles(mcpListener, files), options)
@@ -75,13 +75,13 @@ func (a *App) listen() (mcp, admin *accept.Listener, err error) {
 }
 
 // listenAt listens at the address in a setting.
-func listenAt(setting, address string) (net.Listener, error) {
+func listenAt(flag, address string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("%s: %s is taken, by another program or another edge: end that, or choose another address with --%s", setting, address, setting)
+		return nil, fmt.Errorf("%s.address: %s is taken, by another program or another edge: end that, or choose another address with --%[1]s", flag, address)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", setting, err)
+		return nil, fmt.Errorf("%s.address: %w", flag, err)
 	}
 	return l, nil
 }

@@ -18,9 +18,9 @@ func TestErrorsAtStartAreLocated(t *testing.T) {
 	for text, want := range map[string]string{
 		backend + "auth:\n  api-keys: absent\n":                                                          ":4: auth.api-keys: ",
 		backend + "auth:\n  issuers:\n  - issuer: https://h\n    jwks: absent\n":                         ":6: auth.issuers[0]: https://h: jwks: ",
-		backend + "tls:\n  cert: absent\n  key: absent\n":                                                ":4: tls.cert: ",
-		backend + "admin-tls:\n  cert: absent\n  key: absent\n":                                          ":4: admin-tls.cert: ",
-		backend + "identity-key: absent\n":                                                               ":3: identity-key: ",
+		backend + "listen:\n  tls:\n    cert: absent\n    key: absent\n":                                 ":5: listen.tls.cert: ",
+		backend + "admin:\n  tls:\n    cert: absent\n    key: absent\n":                                  ":5: admin.tls.cert: ",
+		backend + "server: {signing-key: absent}\n":                                                      ":3: server.signing-key: ",
 		backend + "audit:\n  file: absent/audit.jsonl\n":                                                 ":4: audit.file: ",
 		backend + "audit:\n  file: a\n  arguments: digest\n  digest-key-file: absent\n":                  ":6: audit.digest-key-file: ",
 		backend + "policy:\n  default: deny\n  external:\n    target: h:1\n    tls:\n      ca: absent\n": ":8: policy.external.tls.ca: ",

@@ -23,10 +23,10 @@ import (
 
 // newDurable makes the configured medium. It does not connect.
 func newDurable(cfg config.Config, log *slog.Logger, t *telemetry.Telemetry, b *budget.Budget) (*durable, error) {
-	if cfg.Redis == "" {
+	if cfg.Redis.URL == "" {
 		accounts := memory.WithAccounts(memory.NewAccounts())
 		m := inMemory{
-			memory.New(stateLimits(cfg.Limits), memory.WithBudget(b), accounts), memory.New(taskLimits(cfg.Limits), memory.WithCharges(b), accounts),
+			memory.New(stateLimits(&cfg), memory.WithBudget(b), accounts), memory.New(taskLimits(&cfg), memory.WithCharges(b), accounts),
 		}
 		since := time.Now()
 		return &durable{
@@ -60,15 +60,15 @@ func redisReplicas(cfg config.Config, client goredis.UniversalClient, log *slog.
 		return nil, nil, err
 	}
 	o := redis.Options{
-		Limits: stateLimits(cfg.Limits), Replica: cfg.ReplicaName(), Prefix: cfg.RedisPrefix, AcknowledgeUsed: cfg.Limits.TaskReplicas, Keys: keys,
+		Limits: stateLimits(&cfg), Replica: cfg.ReplicaName(), Prefix: cfg.Redis.Prefix, AcknowledgeUsed: cfg.Redis.Acknowledge, Keys: keys,
 		Logger: log.With("store", "sessions"),
 	}
 	if sessions, err = redis.New(client, o); err != nil {
 		return nil, nil, err
 	}
 	o.Logger = log.With("store", "tasks")
-	o.Limits, o.Prefix, o.Accounts = taskLimits(cfg.Limits), cfg.RedisPrefix+":task", cfg.RedisPrefix
-	o.Acknowledge, o.AcknowledgeUsed = cfg.Limits.TaskReplicas, 0
+	o.Limits, o.Prefix, o.Accounts, o.Acknowledge = taskLimits(&cfg), cfg.Redis.Prefix+":task", cfg.Redis.Prefix, cfg.Redis.Acknowledge
+	o.AcknowledgeUsed = 0
 	tasks, err = redis.New(client, o)
 	return sessions, tasks, err
 }

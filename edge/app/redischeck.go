@@ -32,7 +32,7 @@ const (
 // required rights, a read-only replica, full memory, or a TLS mismatch. Any other reason why Redis
 // cannot be used now is only a note, because an edge waits until it is over.
 func CheckRedis(ctx context.Context, cfg config.Config, out io.Writer) error {
-	if cfg.Redis == "" {
+	if cfg.Redis.URL == "" {
 		return nil
 	}
 	client, err := redisClient(cfg)
@@ -40,8 +40,8 @@ func CheckRedis(ctx context.Context, cfg config.Config, out io.Writer) error {
 		return err
 	}
 	defer client.Close()
-	if len(cfg.StateKeys) == 0 {
-		_, _ = fmt.Fprintln(out, "info    redis: it holds what callers, backends and users wrote as plain text: set state-keys to seal it")
+	if len(cfg.Redis.SealKeys) == 0 {
+		_, _ = fmt.Fprintln(out, "info    redis: it holds what callers, backends and users wrote as plain text: set redis.seal-keys to seal it")
 	}
 	silent := slog.New(slog.DiscardHandler)
 	goredis.SetLogger(redisLogger{silent})
@@ -62,7 +62,7 @@ func CheckRedis(ctx context.Context, cfg config.Config, out io.Writer) error {
 	if err != nil && !lasting(err) {
 		err = cmp.Or(tlsMismatch(ctx, &cfg), err)
 	}
-	return reportRedis(config.Redact(cfg.Redis), known, err, out)
+	return reportRedis(config.Redact(cfg.Redis.URL), known, err, out)
 }
 
 // reportRedis writes the result of the check of the Redis at url. It returns err unless an edge
@@ -125,7 +125,7 @@ func tlsMismatch(ctx context.Context, cfg *config.Config) error {
 
 // scheme returns the scheme of the URL of Redis with its separator, such as redis+cluster://.
 func scheme(cfg *config.Config) string {
-	before, _, _ := strings.Cut(cfg.Redis, "://")
+	before, _, _ := strings.Cut(cfg.Redis.URL, "://")
 	return before + "://"
 }
 

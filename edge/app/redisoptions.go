@@ -15,5 +15,5 @@ func optionError(err error) error {
 	if m := optionOf.FindStringSubmatch(err.Error()); m != nil {
 		what = m[1]
 	}
-	return errors.New("redis: the URL cannot be used: " + what + ": its query takes the options of go-redis, such as dial_timeout=3s; percent-encode / # @ ? & and % in their values")
+	return errors.New("redis.url: the URL cannot be used: " + what + ": its query takes the options of go-redis, such as dial_timeout=3s; percent-encode / # @ ? & and % in their values")
 }

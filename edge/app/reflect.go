@@ -27,8 +27,8 @@ func reflected(b config.Backend, learned *reflect.Memory, log *slog.Logger) func
 func reflection(b *config.Backend, learned *reflect.Memory, log *slog.Logger) reflect.Options {
 	options := reflect.Options{
 		Name: b.Name, Prefix: b.Prefix, Include: b.Include, Exclude: b.Exclude,
-		MaxBytes: int(b.MaxMessage), StreamMessages: b.MaxStreamMessages,
-		Memory: learned, Logger: log.With("backend", b.Name),
+		MaxBytes: int(b.MaxMessage),
+		Memory:   learned, Logger: log.With("backend", b.Name),
 	}
 	if b.DescriptorSet != "" {
 		options.DescriptorSet = func() ([]byte, error) {

@@ -86,7 +86,7 @@ type turn struct {
 }
 
 func (s turn) text(first, second, keys string) string {
-	out := fmt.Sprintf("# %d\nlisten: '127.0.0.1:0'\nadmin: '127.0.0.1:0'\nauth: {api-keys: %s}\npublic-url: http://edge.test\n", s.comment, keys)
+	out := fmt.Sprintf("# %d\nlisten: {address: '127.0.0.1:0', public-url: http://edge.test}\nadmin: {address: '127.0.0.1:0'}\nauth: {api-keys: %s}\n", s.comment, keys)
 	out += fmt.Sprintf("backends:\n- {name: first, target: %q}\n", first)
 	if s.more {
 		out += fmt.Sprintf("- {name: second, target: %q, prefix: more_}\n", second)

@@ -24,7 +24,7 @@ func TestBackendsKnowTheFormOfSchemas(t *testing.T) {
 	} {
 		cfg := config.Default()
 		if c.form != "" {
-			cfg.Schemas = c.form
+			cfg.Lists.Schemas = c.form
 		}
 		cfg.Backends = []config.Backend{{Name: "a", Target: "h:1", Schemas: c.own}, {Name: "b", Target: "h:2", Kind: config.KindReflect, Schemas: c.own}}
 		backends, err := Backends(cfg, slog.New(slog.DiscardHandler))

@@ -91,7 +91,7 @@ func (x *scopeCheck) reportUnnamed() {
 	for i := range x.named {
 		known = append(known, x.named[i].Scope)
 	}
-	if o := x.cfg.AdminAuth; o != nil && o.Scope != "" { // also where a client certificate suffices
+	if o := x.cfg.Admin.Auth; o != nil && o.Scope != "" { // also where a client certificate suffices
 		known = append(known, o.Scope)
 	}
 	if p := x.cfg.Policy; p != nil {

@@ -21,7 +21,7 @@ func (a *App) logServing(endpoint string) {
 
 // logDraining logs that running calls have the grace period to end.
 func (a *App) logDraining() {
-	a.log.Info("draining", "delay", a.cfg.DrainDelay, "grace", a.cfg.Grace)
+	a.log.Info("draining", "delay", a.cfg.Shutdown.Delay, "grace", a.cfg.Shutdown.Grace)
 }
 
 // logStopped logs that serving has ended, and what could not be ended in order.

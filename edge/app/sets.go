@@ -50,7 +50,7 @@ func authSets(g *config.Generation) (out []auth.Set) {
 	for _, name := range slices.Sorted(maps.Keys(g.Sets)) {
 		s := g.Sets[name]
 		one := auth.Set{Endpoints: []string{endpointPath + "/" + name}, Title: s.Title, Scopes: s.Scopes, AcceptRoot: s.AcceptRoot}
-		if g.Config.SSE {
+		if g.Config.Listen.SSE {
 			one.Endpoints = append(one.Endpoints, sse.StreamPath+"/"+name)
 		}
 		out = append(out, one)

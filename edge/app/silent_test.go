@@ -24,7 +24,7 @@ import (
 
 // silence is what a client does that is slow, deaf or silent, and what becomes of it.
 type silence struct {
-	// name is that of the row in docs/configuration.md.
+	// name is that of the row in docs/limits.md.
 	name string
 	// admin: it is done to the admin listener too, whose path and method are put in.
 	admin bool
@@ -139,13 +139,13 @@ func (row silence) run(t *testing.T, l *memoryListener) *client {
 
 // TestSilentClientsAreDocumented: the page for operators has the tables.
 func TestSilentClientsAreDocumented(t *testing.T) {
-	page, err := os.ReadFile("../../docs/configuration.md")
+	page, err := os.ReadFile("../../docs/limits.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, row := range slices.Concat(silences, silences2, silencesTLS) {
 		if !strings.Contains(string(page), row.String()) {
-			t.Errorf("docs/configuration.md lacks the row\n%s", row)
+			t.Errorf("docs/limits.md lacks the row\n%s", row)
 		}
 	}
 }
@@ -230,7 +230,7 @@ func serveInMemoryWith(t *testing.T, admin bool, cfg config.Config) *memoryListe
 		t.Fatal(err)
 	}
 	l := &memoryListener{conns: make(chan net.Conn), closed: make(chan struct{}), admin: admin}
-	l.accepted = accept.NewListener(l, accept.Options{WriteTimeout: cfg.Limits.WriteTimeout})
+	l.accepted = accept.NewListener(l, accept.Options{WriteTimeout: cfg.Listen.WriteTimeout})
 	server := map[bool]*web.Server{false: a.mcp, true: a.admin}[admin]
 	ctx, stop := context.WithCancel(context.Background())
 	if err := a.startState(ctx, func() {}); err != nil {

@@ -52,8 +52,8 @@ func TestSilentTLS(t *testing.T) {
 	clearOTel(t)
 	p, dir := authority.New(t, "ca").Server(t), t.TempDir()
 	cfg := config.Default()
-	cfg.TLS = config.ListenerTLS{Cert: authority.File(t, filepath.Join(dir, "cert"), p.Cert), Key: authority.File(t, filepath.Join(dir, "key"), p.Key)}
-	cfg.AdminTLS = cfg.TLS
+	cfg.Listen.TLS = config.ListenerTLS{Cert: authority.File(t, filepath.Join(dir, "cert"), p.Cert), Key: authority.File(t, filepath.Join(dir, "key"), p.Key)}
+	cfg.Admin.TLS = cfg.Listen.TLS
 	for _, row := range silencesTLS {
 		for name, admin := range map[string]bool{"MCP": false, "admin": true} {
 			t.Run(row.name+"/"+name, func(t *testing.T) {

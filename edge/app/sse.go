@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/edge/era"
 	"github.com/mcpedge/mcpedge/edge/transport/sse"
 	"github.com/mcpedge/mcpedge/edge/transport/web"
@@ -11,11 +12,11 @@ import (
 
 // serveSSE mounts HTTP+SSE: the same sessions as at the endpoint, without the stateless era.
 func (a *App) serveSSE(mux *http.ServeMux, options web.Options) {
-	router := &era.Router{Stateless: sse.Stateless{}, Stateful: a.stateful, MaxBatch: a.cfg.Limits.Batch, Telemetry: a.telemetry}
+	router := &era.Router{Stateless: sse.Stateless{}, Stateful: a.stateful, MaxBatch: config.Batch, Telemetry: a.telemetry}
 	a.sse = sse.New(router, a.authenticator(), sse.Options{
-		Web: options, KeepAlive: a.cfg.Limits.KeepAlive,
-		MaxConnections: a.cfg.Limits.SessionsPerPrincipal,
-		MaxExchanges:   a.cfg.Limits.CallsPerSession + a.cfg.Limits.StreamsPerSession,
+		Web: options, KeepAlive: a.cfg.Listen.KeepAlive,
+		MaxConnections: a.cfg.Clients.Sessions,
+		MaxExchanges:   a.cfg.Advanced.CallsPerSession + config.StreamsPerSession,
 		Relay:          a.durable.relay, Logger: a.log,
 	})
 	a.mount(mux, sse.StreamPath, a.atSets(a.sse.Stream))

@@ -21,7 +21,7 @@ func TestAStartWithoutStateRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg := config.Default()
-	cfg.Listen, cfg.Admin, cfg.Demo, cfg.Redis = free.Addr().String(), "127.0.0.1:0", true, "redis://127.0.0.1:1"
+	cfg.Listen.Address, cfg.Admin.Address, cfg.Demo, cfg.Redis.URL = free.Addr().String(), "127.0.0.1:0", true, "redis://127.0.0.1:1"
 	if err := free.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func TestAStartWithoutStateRefuses(t *testing.T) {
 		return err != nil && strings.Contains(err.Error(), "the state cannot be reached")
 	})
 	for _, path := range []string{"/mcp", "/mcp/set", "/sse", "/"} {
-		response, err := http.Post("http://"+cfg.Listen+path, "application/json", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)) // #nosec G107
+		response, err := http.Post("http://"+cfg.Listen.Address+path, "application/json", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)) // #nosec G107
 		if err != nil {
 			t.Fatal(err)
 		}

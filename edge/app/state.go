@@ -106,7 +106,7 @@ func (a *App) startState(ctx context.Context, away func()) error {
 // mistaken returns the error of an unreachable state. If the server answers with another TLS
 // setting, the error says what to change in the settings.
 func (a *App) mistaken(err error) error {
-	if a.cfg.Redis == "" || lasting(err) {
+	if a.cfg.Redis.URL == "" || lasting(err) {
 		return err
 	}
 	if why := tlsMismatch(context.Background(), &a.cfg); why != nil {
@@ -131,19 +131,19 @@ func (a *App) tryState(ctx context.Context) error {
 		return err
 	}
 	key, err := a.durable.Secret(ctx) // also read with state keys: its loss shows that Redis came back empty
-	if err != nil || key == nil || len(a.cfg.StateKeys) > 0 {
+	if err != nil || key == nil || len(a.cfg.Redis.SealKeys) > 0 {
 		return err
 	}
 	return errors.Join(a.stateless.SealWith(key), a.stateful.SealWith(key))
 }
 
-func stateLimits(l config.Limits) state.Limits {
+func stateLimits(c *config.Config) state.Limits {
 	out := state.DefaultLimits()
-	out.SessionTTL, out.LogTTL = l.SessionTTL, l.LogTTL
-	out.LogEvents, out.LogBytes, out.ResultBytes = l.LogEvents, int(l.LogBytes), int(l.ResultBytes)
-	out.SessionsPerPrincipal, out.StreamsPerSession = l.SessionsPerPrincipal, l.StreamsPerSession
-	out.SessionBytes, out.Subscriptions, out.Lease = int(l.SessionBytes), l.Subscriptions, l.Lease
-	out.PrincipalBytes = int(l.PrincipalBytes)
+	out.SessionTTL, out.LogTTL = c.Sessions.TTL, c.Streams.TTL
+	out.LogEvents, out.LogBytes, out.ResultBytes = config.StreamEvents, int(c.Advanced.StreamBytes), int(c.Streams.ResultBytes)
+	out.SessionsPerPrincipal, out.StreamsPerSession = c.Clients.Sessions, config.StreamsPerSession
+	out.SessionBytes, out.Subscriptions, out.Lease = int(c.Sessions.Bytes), c.Clients.Subscriptions, c.Redis.Lease
+	out.PrincipalBytes = int(c.Clients.Bytes)
 	return out
 }
 
@@ -152,8 +152,8 @@ func stateLimits(l config.Limits) state.Limits {
 const taskEvents = 24
 
 // taskLimits returns the limits of the medium of tasks, in which each task is a session.
-func taskLimits(l config.Limits) state.Limits {
-	out := stateLimits(l)
-	out.SessionTTL, out.LogTTL, out.LogEvents, out.SessionsPerPrincipal = l.TaskTTL, l.TaskTTL, taskEvents, l.TasksPerPrincipal
+func taskLimits(c *config.Config) state.Limits {
+	out := stateLimits(c)
+	out.SessionTTL, out.LogTTL, out.LogEvents, out.SessionsPerPrincipal = c.Tasks.TTL, c.Tasks.TTL, taskEvents, c.Clients.Tasks
 	return out
 }

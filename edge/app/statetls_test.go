@@ -15,8 +15,8 @@ import (
 // the reason for being unready says so.
 func TestUnreadyStateSaysThatTLSDoesNotFit(t *testing.T) {
 	cfg := config.Default()
-	cfg.Listen, cfg.Admin, cfg.Demo = "127.0.0.1:0", "127.0.0.1:0", true
-	cfg.Redis = "rediss://" + redisserver.ForTest(t).Addr
+	cfg.Listen.Address, cfg.Admin.Address, cfg.Demo = "127.0.0.1:0", "127.0.0.1:0", true
+	cfg.Redis.URL = "rediss://" + redisserver.ForTest(t).Addr
 	a, err := New(cfg, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/edge/era"
 	"github.com/mcpedge/mcpedge/edge/transport/stdio"
 )
@@ -39,16 +40,16 @@ func (a *App) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	watching.Go(func() { a.disabled.Run(run) })
 	a.startQuotas(run)
 	a.startCluster(ctx, run, &watching)
-	a.awaitLists(ctx, a.cfg.Limits.StartWait)
+	a.awaitLists(ctx, a.cfg.Advanced.StartWait)
 	a.tasks.Start()
 	a.stateful.Start(run)
 	a.logServing("stdin and stdout")
-	router := &era.Router{Stateless: a.stateless, Stateful: a.stateful, MaxBatch: a.cfg.Limits.Batch, Telemetry: a.telemetry}
+	router := &era.Router{Stateless: a.stateless, Stateful: a.stateful, MaxBatch: config.Batch, Telemetry: a.telemetry}
 	err = stdio.Serve(ctx, router, in, out, stdio.Options{
 		Set: set,
 		// Calls beyond the session's bound wait in the pipe instead of being refused.
-		MaxInFlight: min(1024, a.cfg.Limits.CallsPerSession),
-		MaxLine:     int(a.cfg.Limits.Body), Drain: a.stateless.Drain, Logger: a.log, Holder: a.memory.Holder("", "", netip.Addr{}),
+		MaxInFlight: min(1024, a.cfg.Advanced.CallsPerSession),
+		MaxLine:     int(a.cfg.Listen.Body), Drain: a.stateless.Drain, Logger: a.log, Holder: a.memory.Holder("", "", netip.Addr{}),
 	})
 	return a.ended(errors.Join(err, a.close(ctx)))
 }

@@ -40,7 +40,7 @@ func WithRereads(asked <-chan os.Signal) Option { return func(a *App) { a.reread
 // DevStore returns the store of the last calls for developers; nil unless the settings enable it. redaction is
 // that of its texts.
 func DevStore(cfg config.Config, redaction *redact.Current) *dev.Store {
-	if !cfg.Dev {
+	if !cfg.Admin.Dev {
 		return nil
 	}
 	return dev.NewStore(dev.Options{Redact: redaction.Texts(redact.Dev)})
@@ -60,7 +60,7 @@ func devTasks(store *dev.Store) int {
 func Telemetry(cfg config.Config, log *slog.Logger, store *dev.Store, redaction *redact.Current) (*telemetry.Telemetry, error) {
 	log = RedactedLog(log, redaction)
 	reportOTel(log)
-	o := telemetry.Options{Version: Version(), Logger: log, Authenticated: cfg.Auth != nil, Content: cfg.TraceContent, Lookup: os.LookupEnv, Redact: redaction.Texts(redact.Spans)}
+	o := telemetry.Options{Version: Version(), Logger: log, Authenticated: cfg.Auth != nil, Content: cfg.Telemetry.TraceContent, Lookup: os.LookupEnv, Redact: redaction.Texts(redact.Spans)}
 	if store != nil {
 		o.SpanProcessors = []sdktrace.SpanProcessor{store}
 		o.Content = o.Content || !telemetry.ExportsTraces(os.LookupEnv)
@@ -69,7 +69,7 @@ func Telemetry(cfg config.Config, log *slog.Logger, store *dev.Store, redaction 
 		}
 	}
 	o.Replica = cfg.ReplicaName()
-	if cfg.Redis != "" {
+	if cfg.Redis.URL != "" {
 		o.StateSystem = "redis"
 	}
 	return telemetry.New(context.Background(), o)

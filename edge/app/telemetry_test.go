@@ -45,7 +45,7 @@ func TestDevTelemetry(t *testing.T) {
 				t.Setenv(k, v)
 			}
 			cfg := config.Default()
-			cfg.Dev, cfg.TraceContent = c.dev, c.content
+			cfg.Admin.Dev, cfg.Telemetry.TraceContent = c.dev, c.content
 			store := DevStore(cfg, nil)
 			if (store != nil) != c.dev {
 				t.Fatalf("there is a store: %v", store != nil)

@@ -23,13 +23,13 @@ type ends struct {
 
 // listeners reads the files of the listeners.
 func (e *ends) listeners(cfg config.Config, log *slog.Logger) (err error) {
-	if cfg.TLS.Enabled() {
-		if e.mcp, err = e.Open(listenerFiles("tls", cfg.TLS), log); err != nil {
+	if cfg.Listen.TLS.Enabled() {
+		if e.mcp, err = e.Open(listenerFiles("listen.tls", cfg.Listen.TLS), log); err != nil {
 			return err
 		}
 	}
-	if cfg.AdminTLS.Enabled() {
-		e.admin, err = e.Open(listenerFiles("admin-tls", cfg.AdminTLS), log)
+	if cfg.Admin.TLS.Enabled() {
+		e.admin, err = e.Open(listenerFiles("admin.tls", cfg.Admin.TLS), log)
 	}
 	return err
 }
@@ -129,11 +129,11 @@ func CheckTLS(cfg config.Config, out io.Writer) error {
 		}
 		errs = append(errs, problems...)
 	}
-	if cfg.TLS.Enabled() {
-		end(listenerFiles("tls", cfg.TLS), true)
+	if cfg.Listen.TLS.Enabled() {
+		end(listenerFiles("listen.tls", cfg.Listen.TLS), true)
 	}
-	if cfg.AdminTLS.Enabled() {
-		end(listenerFiles("admin-tls", cfg.AdminTLS), true)
+	if cfg.Admin.TLS.Enabled() {
+		end(listenerFiles("admin.tls", cfg.Admin.TLS), true)
 	}
 	for i := range cfg.Backends {
 		if b := &cfg.Backends[i]; b.TLS != nil && (b.TLS.Cert != "" || b.TLS.CA != "") {

@@ -51,7 +51,7 @@ func wire(cfg config.Config, log *slog.Logger, options []Option) (*App, error) {
 			return nil, err
 		}
 	}
-	router := &era.Router{Stateless: a.stateless, Stateful: a.stateful, MaxBatch: cfg.Limits.Batch, Telemetry: a.telemetry}
+	router := &era.Router{Stateless: a.stateless, Stateful: a.stateful, MaxBatch: config.Batch, Telemetry: a.telemetry}
 	if cfg.SessionsOptional() {
 		router.Sessionless = a.stateless.Sessionless()
 	}
@@ -82,7 +82,7 @@ func (a *App) wireCallers() (err error) {
 // wireBackends reads the first generation of settings, and creates the pool and, if configured, the
 // discovery in Kubernetes.
 func (a *App) wireBackends() error {
-	a.learned = reflect.NewMemory(int64(a.cfg.Memory) / 4)
+	a.learned = reflect.NewMemory(int64(a.cfg.Server.Memory) / 4)
 	a.newSettings()
 	first, err := a.first()
 	if err != nil {
@@ -99,7 +99,7 @@ func (a *App) wireBackends() error {
 
 // wireState creates the memory budget and the media.
 func (a *App) wireState() (err error) {
-	a.memory = budget.New(int64(a.cfg.Memory) / 2)
+	a.memory = budget.New(int64(a.cfg.Server.Memory) / 2)
 	a.memory.OnFull(a.reportFull)
 	a.durable, err = newDurable(a.cfg, a.log, a.telemetry, a.memory)
 	return err
@@ -122,10 +122,10 @@ func (a *App) wireAccess() (err error) {
 
 // wireDispatch creates the dispatcher, the table of names and the registry of what is disabled.
 func (a *App) wireDispatch() error {
-	a.names = ownership.New(ownership.Options{Store: a.durable.names, Bytes: int(a.cfg.Limits.NameBytes), Logger: a.log})
-	o := dispatch.Options{Catalog: served(a.cfg), ArgumentValues: a.cfg.Limits.ArgumentValues, Logger: a.log, Telemetry: a.telemetry, Redact: a.redaction.Masker}
+	a.names = ownership.New(ownership.Options{Store: a.durable.names, Bytes: int(a.cfg.Advanced.NameBytes), Logger: a.log})
+	o := dispatch.Options{Catalog: served(a.cfg), ArgumentValues: a.cfg.Advanced.ArgumentValues, Logger: a.log, Telemetry: a.telemetry, Redact: a.redaction.Masker}
 	o.Catalog.Names = a.names
-	o.Confirmations, o.CallLifetime = a.durable.confirmations, a.cfg.Limits.CallLifetime
+	o.Confirmations, o.CallLifetime = a.durable.confirmations, a.cfg.Calls.Lifetime
 	o.Hooks = a.hooks.Load
 	if a.auth != nil {
 		o.Revoked = a.auth.Revoked
@@ -146,23 +146,23 @@ func (a *App) wireEras() error {
 		a.store = a.durable.Store(h)
 		return a.store
 	}
-	limits := &a.cfg.Limits
+	cfg := &a.cfg
 	a.tasks = tasks.New(a.dispatch, a.durable.Tasks, tasks.Options{
 		Challenges: a.access.Challenges, Approvable: a.access.Approvable, ServerInfo: a.dispatch.Catalog().ServerInfo,
-		Grace: limits.TaskGrace, Lifetime: limits.TaskLifetime, TTL: limits.TaskTTL, Poll: limits.TaskPoll,
-		Polls: limits.TaskPolls, PageSize: limits.PageSize, MaxRunning: limits.RunningTasks, MaxRunningPerPrincipal: limits.RunningTasksPerPrincipal,
-		MaxRounds: limits.Rounds, MaxAttempts: limits.Attempts, Heartbeat: min(limits.Lease/4, time.Second),
+		Grace: cfg.Tasks.After, Lifetime: cfg.Tasks.Lifetime, TTL: cfg.Tasks.TTL, Poll: config.TaskPoll,
+		Polls: cfg.Advanced.TaskPolls, PageSize: cfg.Lists.PageSize, MaxRunning: cfg.Tasks.Running, MaxRunningPerPrincipal: cfg.Advanced.RunningTasksPerPrincipal,
+		MaxRounds: cfg.Calls.Rounds, MaxAttempts: config.Attempts, Heartbeat: min(cfg.Redis.Lease/4, time.Second),
 		Replica: a.cfg.ReplicaName(), Recent: devTasks(a.dev), Memory: a.memory, Logger: a.log, Telemetry: a.telemetry,
 	})
 	a.stateful = stateful.New(a.tasks, a.dispatch.Catalog(), open, stateful.Options{
 		Challenges:  a.access.Challenges,
-		StreamAfter: limits.StreamAfter, KeepAlive: limits.KeepAlive,
-		SessionStale: limits.SessionStale, MaxRounds: limits.Rounds,
-		CallLifetime: limits.CallLifetime, MaxAttempts: limits.Attempts, MaxCallsPerSession: limits.CallsPerSession,
-		Heartbeat: min(limits.Lease/4, time.Second), SessionTTL: limits.SessionTTL,
-		MaxSessionsPerAddress: cmp.Or(limits.SessionsPerAddress, max(minSessionsPerAddress, limits.SessionsPerPrincipal/2)),
+		StreamAfter: cfg.Calls.StreamAfter, KeepAlive: cfg.Listen.KeepAlive,
+		SessionStale: config.SessionStale, MaxRounds: cfg.Calls.Rounds,
+		CallLifetime: cfg.Calls.Lifetime, MaxAttempts: config.Attempts, MaxCallsPerSession: cfg.Advanced.CallsPerSession,
+		Heartbeat: min(cfg.Redis.Lease/4, time.Second), SessionTTL: cfg.Sessions.TTL,
+		MaxSessionsPerAddress: cmp.Or(cfg.Advanced.SessionsPerAddress, max(minSessionsPerAddress, cfg.Clients.Sessions/2)),
 		Optional:              a.cfg.SessionsOptional(), Ended: a.durable.ended,
-		Memory: a.memory, ChargeCopies: a.cfg.Redis != "",
+		Memory: a.memory, ChargeCopies: a.cfg.Redis.URL != "",
 		Logger: a.log, Telemetry: a.telemetry,
 	})
 	keys, err := a.cfg.Keys()
@@ -173,10 +173,10 @@ func (a *App) wireEras() error {
 		return err
 	}
 	a.stateless, err = stateless.New(a.tasks, a.dispatch.Catalog(), stateless.Options{
-		Keys: keys, MaxRounds: limits.Rounds, CallLifetime: limits.CallLifetime,
-		StreamAfter: limits.StreamAfter, KeepAlive: limits.KeepAlive, MaxListens: limits.ListensPerPrincipal,
-		MaxListenBytes:   int(limits.ListenBytes),
-		MaxSubscriptions: limits.Subscriptions, Logger: a.log, Telemetry: a.telemetry,
+		Keys: keys, MaxRounds: cfg.Calls.Rounds, CallLifetime: cfg.Calls.Lifetime,
+		StreamAfter: cfg.Calls.StreamAfter, KeepAlive: cfg.Listen.KeepAlive, MaxListens: cfg.Advanced.ListensPerPrincipal,
+		MaxListenBytes:   int(config.ListenBytes),
+		MaxSubscriptions: cfg.Clients.Subscriptions, Logger: a.log, Telemetry: a.telemetry,
 	})
 	return err
 }
@@ -189,6 +189,6 @@ const minSessionsPerAddress = 100
 func served(cfg config.Config) catalog.Options {
 	return catalog.Options{
 		Name: cfg.Server.Name, Title: cfg.Server.Title, Version: Version(),
-		Overlay: cfg.Overlay(), PageSize: cfg.Limits.PageSize, PageBytes: int(cfg.Limits.PageBytes), WatchedURIs: cfg.Limits.Subscriptions,
+		Overlay: cfg.Overlay(), PageSize: cfg.Lists.PageSize, PageBytes: int(cfg.Advanced.PageBytes), WatchedURIs: cfg.Clients.Subscriptions,
 	}
 }

@@ -18,7 +18,7 @@ const CertificateIssuer = "mcpedge:client-certificates"
 // an Authorization header, or a token in its query, is authenticated by that alone. The listener
 // verifies certificates in the handshake.
 type Certificates struct {
-	// Setting is the setting with the file of CAs, for messages: admin-tls.client-ca.
+	// Setting is the setting with the file of CAs, for messages: admin.tls.client-ca.
 	Setting string
 	// Accepts returns why the current CAs do not accept a certificate, which comes with its
 	// intermediates, or nil. The file may have changed since the handshake, and the certificate may

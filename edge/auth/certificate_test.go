@@ -42,7 +42,7 @@ func TestCertificateNames(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			pair := ca.Client(t, row.change)
 			leaf := pair.TLS(t).Leaf
-			by := &auth.Certificates{Setting: "admin-tls.client-ca", Scope: "mcp:operate", Accepts: func(chain []*x509.Certificate) error {
+			by := &auth.Certificates{Setting: "admin.tls.client-ca", Scope: "mcp:operate", Accepts: func(chain []*x509.Certificate) error {
 				if len(chain) != 1 || chain[0] != leaf {
 					t.Errorf("asked about %d certificates", len(chain))
 				}
@@ -71,10 +71,10 @@ func TestCertificateNotAccepted(t *testing.T) {
 	ca := authority.New(t, "ca")
 	pair := ca.Client(t)
 	leaf := pair.TLS(t).Leaf
-	by := &auth.Certificates{Setting: "admin-tls.client-ca", Accepts: func([]*x509.Certificate) error { return errors.New("because") }}
+	by := &auth.Certificates{Setting: "admin.tls.client-ca", Accepts: func([]*x509.Certificate) error { return errors.New("because") }}
 	r := httptest.NewRequest(http.MethodGet, "/v1/status", nil)
 	for want, state := range map[string]*tls.ConnectionState{
-		"is required: send one issued by a CA of admin-tls.client-ca":                    {PeerCertificates: []*x509.Certificate{leaf}},
+		"is required: send one issued by a CA of admin.tls.client-ca":                    {PeerCertificates: []*x509.Certificate{leaf}},
 		"not accepted any more, because: connect again with one issued by a CA of admin": {PeerCertificates: []*x509.Certificate{leaf}, VerifiedChains: [][]*x509.Certificate{{leaf, ca.Cert}}},
 	} {
 		r.TLS = state

@@ -25,10 +25,10 @@ func (out *rendering) overflow(last, size int) overflow {
 	return o
 }
 
-// These are the settings as named in files and flags.
+// These are the keys of the settings.
 const (
-	settingPageSize  = "page-size"
-	settingPageBytes = "page-bytes"
+	settingPageSize  = "lists.page-size"
+	settingPageBytes = "advanced.page-bytes"
 )
 
 // say describes the lists that have entries of at least owners parts.

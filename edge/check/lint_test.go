@@ -31,7 +31,7 @@ func TestCheckLints(t *testing.T) {
 				"note    anthropic: 1 of 2 tools break its rules, and it may refuse all of them together",
 				`note    openai-strict: at 1 places not all arguments can be given, such as tool "x_seek": openai-strict: /properties/labels: open-object`,
 			},
-			[]string{"oneOf", `"x_seek": anthropic`, "schemas: portable"}},
+			[]string{"oneOf", `"x_seek": anthropic`, "lists: {schemas: portable}"}},
 		"full": {true,
 			[]string{
 				`note    tool "x_seek": anthropic: /oneOf: root-combinators: oneOf stands at the root`,

@@ -85,8 +85,8 @@ func isLoopback(addr string) (bool, error) {
 // AllowedHosts are the Host names to accept: the configured ones, else, on loopback, the names of
 // loopback; and, beside either, the host of PublicURL. nil means any.
 func (c *Config) AllowedHosts() []string {
-	hosts := allowedHosts(c.Hosts, c.Listen)
-	if u, err := url.Parse(c.PublicURL); err == nil && u.Hostname() != "" && hosts != nil {
+	hosts := allowedHosts(c.Listen.Hosts, c.Listen.Address)
+	if u, err := url.Parse(c.Listen.PublicURL); err == nil && u.Hostname() != "" && hosts != nil {
 		hosts = append(slices.Clone(hosts), u.Hostname())
 	}
 	return hosts
@@ -94,7 +94,7 @@ func (c *Config) AllowedHosts() []string {
 
 // AllowedAdminHosts are the Host names to accept on the admin address: the configured ones, else, on
 // loopback, the names of loopback. nil means any.
-func (c *Config) AllowedAdminHosts() []string { return allowedHosts(c.AdminHosts, c.Admin) }
+func (c *Config) AllowedAdminHosts() []string { return allowedHosts(c.Admin.Hosts, c.Admin.Address) }
 
 func allowedHosts(configured []string, addr string) []string {
 	if len(configured) > 0 {
@@ -111,6 +111,6 @@ func LoopbackHosts() []string { return []string{"localhost", "127.0.0.1", "::1"}
 
 // AdminOnLoopback says whether only this machine reaches Admin.
 func (c *Config) AdminOnLoopback() bool {
-	loopback, err := isLoopback(c.Admin)
+	loopback, err := isLoopback(c.Admin.Address)
 	return err == nil && loopback
 }

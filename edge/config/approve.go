@@ -33,8 +33,8 @@ func (c *Config) notApprovable(backends []string, any bool) string {
 		return "there is no auth, so approver and requester could not be compared: add auth"
 	case len(c.Auth.Issuers) == 0:
 		return "auth has no issuers, and approvers are people with a token of one, which API keys are not: add auth.issuers"
-	case c.AdminAuth == nil:
-		return "there is no admin-auth, by which approvers are authenticated: add it; they need its approve-scope"
+	case c.Admin.Auth == nil:
+		return "there is no admin.auth, by which approvers are authenticated: add it; they need its approve-scope"
 	}
 	total, exchanging := 0, Names{}
 	for i := range c.Backends {

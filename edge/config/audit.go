@@ -22,8 +22,6 @@ type Audit struct {
 	Required bool `yaml:"required"`
 	// Timeout bounds the write of a record if Required is set; 0 means 5 s.
 	Timeout time.Duration `yaml:"timeout"`
-	// Queue bounds the records that wait to be written, in bytes; 0 means 16 MiB.
-	Queue Bytes `yaml:"queue"`
 }
 
 // AuditStdout as File means standard output.
@@ -35,9 +33,6 @@ const (
 	AuditDigest = "digest"
 	AuditWhole  = "whole"
 )
-
-// leastQueue is the least Queue: it holds a hundred records.
-const leastQueue = 64 << 10
 
 func (a *Audit) validate(command string) (errs []error) {
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf("audit."+format, args...)) }
@@ -64,9 +59,6 @@ func (a *Audit) validate(command string) (errs []error) {
 	}
 	if a.Timeout > 0 && !a.Required {
 		wrong("timeout: it is for required: true: set that, or take it out")
-	}
-	if a.Queue != 0 && a.Queue < leastQueue {
-		wrong("queue: %s: give %s or more", a.Queue, Bytes(leastQueue))
 	}
 	return errs
 }

@@ -17,8 +17,7 @@ func TestAuditIsValidated(t *testing.T) {
 		"audit.digest-key-file: arguments: digest needs a key": {File: "a", Arguments: AuditDigest},
 		"audit.digest-key-file: it is for arguments: digest":   {File: "a", DigestKeyFile: "k"},
 		"audit.timeout: it is for required: true":              {File: "a", Timeout: time.Second},
-		"audit.queue: 1KiB: give 64KiB or more":                {File: "a", Queue: 1 << 10},
-		"":                                                     {OTLP: true, Required: true, Timeout: time.Second, Queue: 1 << 20, Arguments: AuditDigest, DigestKeyFile: "k"},
+		"": {OTLP: true, Required: true, Timeout: time.Second, Arguments: AuditDigest, DigestKeyFile: "k"},
 	} {
 		c := Default()
 		c.Audit = &a

@@ -17,8 +17,8 @@ var placeholder = regexp.MustCompile(`\{[^{}]*\}?|\}`)
 // ReplicaName returns the name of this replica: Replica, or else the host's name. It is empty if
 // the host has none.
 func (c *Config) ReplicaName() string {
-	if c.Replica != "" {
-		return c.Replica
+	if c.Server.Replica != "" {
+		return c.Server.Replica
 	}
 	host, _ := os.Hostname()
 	return host

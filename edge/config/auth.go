@@ -139,12 +139,12 @@ const (
 // Opens reports whether a part of the admin address needs no credentials.
 func (c *Config) Opens(what string) bool {
 	switch {
-	case c.AdminAuth == nil:
+	case c.Admin.Auth == nil:
 		return true
-	case c.AdminAuth.Open == nil:
+	case c.Admin.Auth.Open == nil:
 		return what == OpenProbes
 	}
-	return slices.Contains(c.AdminAuth.Open, what)
+	return slices.Contains(c.Admin.Auth.Open, what)
 }
 
 // DefaultSkew is the accepted difference between an issuer's clock and the edge's.
@@ -157,26 +157,26 @@ var algorithms = []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", 
 // PublicURLOrListen returns PublicURL without a slash at its end. If that is empty and Listen is a
 // port of loopback, it returns the URL of Listen. Empty means that the URL is unknown.
 func (c *Config) PublicURLOrListen() string {
-	if c.PublicURL != "" {
-		return strings.TrimRight(c.PublicURL, "/")
+	if c.Listen.PublicURL != "" {
+		return strings.TrimRight(c.Listen.PublicURL, "/")
 	}
-	loopback, err := isLoopback(c.Listen)
-	if _, port, _ := net.SplitHostPort(c.Listen); err != nil || !loopback || port == "0" || port == "" {
+	loopback, err := isLoopback(c.Listen.Address)
+	if _, port, _ := net.SplitHostPort(c.Listen.Address); err != nil || !loopback || port == "0" || port == "" {
 		return ""
 	}
-	if c.TLS.Cert != "" {
-		return "https://" + c.Listen
+	if c.Listen.TLS.Cert != "" {
+		return "https://" + c.Listen.Address
 	}
-	return "http://" + c.Listen
+	return "http://" + c.Listen.Address
 }
 
-// validateAuth checks public-url and auth.
+// validateAuth checks listen.public-url and auth.
 func (c *Config) validateAuth() (errs []error) {
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if why := notURL(c.PublicURL); c.PublicURL != "" && why != "" {
-		wrong("public-url: %q %s: write it as clients do, such as https://mcp.example.com, without the path of an endpoint", c.PublicURL, why)
+	if why := notURL(c.Listen.PublicURL); c.Listen.PublicURL != "" && why != "" {
+		wrong("listen.public-url: %q %s: write it as clients do, such as https://mcp.example.com, without the path of an endpoint", c.Listen.PublicURL, why)
 	}
-	if admin := c.AdminAuth; admin != nil {
+	if admin := c.Admin.Auth; admin != nil {
 		errs = append(errs, admin.validate(c)...)
 	}
 	a := c.Auth
@@ -187,7 +187,7 @@ func (c *Config) validateAuth() (errs []error) {
 		wrong("auth: there are neither issuers nor api-keys, so no caller could authenticate: add some, or take auth out")
 	}
 	if c.PublicURLOrListen() == "" {
-		wrong("public-url: it is missing, and needed with auth unless listen is a port of 127.0.0.1: it is the audience of tokens, and where clients find the issuers")
+		wrong("listen.public-url: it is missing, and needed with auth unless listen.address is a port of 127.0.0.1: it is the audience of tokens, and where clients find the issuers")
 	}
 	switch a.DPoP {
 	case "", DPoPOff, DPoPAccept, DPoPRequire:
@@ -226,20 +226,20 @@ func (c *Config) validateAuth() (errs []error) {
 func (a *AdminAuth) validate(c *Config) (errs []error) {
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if c.Auth == nil && !a.ClientCert {
-		wrong("admin-auth: there is no auth, so no caller has credentials: add auth, set client-cert, or take admin-auth out")
+		wrong("admin.auth: there is no auth, so no caller has credentials: add auth, set client-cert, or take admin.auth out")
 	}
 	if why := mcp.NotScope(a.Scope); why != "" && (c.Auth != nil || a.Scope != "") {
-		wrong("admin-auth.scope: %q %s", a.Scope, why)
+		wrong("admin.auth.scope: %q %s", a.Scope, why)
 	}
 	if why := mcp.NotScope(a.ScopeOfApprovers()); why != "" {
-		wrong("admin-auth.approve-scope: %q %s", a.ApproveScope, why)
+		wrong("admin.auth.approve-scope: %q %s", a.ApproveScope, why)
 	}
 	if a.ScopeOfApprovers() == a.Scope {
-		wrong("admin-auth.approve-scope: %q is the scope of operators, too: give approvers one of their own", a.Scope)
+		wrong("admin.auth.approve-scope: %q is the scope of operators, too: give approvers one of their own", a.Scope)
 	}
 	for _, what := range a.Open {
 		if !slices.Contains([]string{OpenProbes, OpenMetrics, OpenDev}, what) {
-			wrong("admin-auth.open: %q: use some of probes, metrics and dev", what)
+			wrong("admin.auth.open: %q: use some of probes, metrics and dev", what)
 		}
 	}
 	return errs

@@ -11,8 +11,7 @@ import (
 // The section of who may call, whole.
 func TestAuth(t *testing.T) {
 	path := file(t, `
-listen: 0.0.0.0:8080
-public-url: https://mcp.example.com/
+listen: {address: 0.0.0.0:8080, public-url: https://mcp.example.com/}
 auth:
   issuers:
     - issuer: https://id.example.com/realms/main
@@ -41,34 +40,34 @@ backends: [{name: a, target: "a:1"}]
 func TestAuthIsChecked(t *testing.T) {
 	const id = "auth: {issuers: [{issuer: 'https://id.example'"
 	for text, want := range map[string]string{
-		"auth: {}":                               "neither issuers nor api-keys",
-		"{listen: '0.0.0.0:1', " + id + "}]}}":   "public-url: it is missing",
-		"{listen: '127.0.0.1:0', " + id + "}]}}": "public-url: it is missing",
-		"{listen: '0.0.0.0:1', public-url: 'https://x', auth: {optional: true, api-keys: k}}": "with auth.optional callers need no credentials",
-		"{public-url: 'ftp://x', listen: '127.0.0.1:1'}":                                      "is no http or https URL",
-		"admin-auth: {scope: a}":                "there is no auth",
-		"{auth: {api-keys: k}, admin-auth: {}}": "admin-auth.scope",
-		"{auth: {api-keys: k}, admin-auth: {client-cert: true}, admin-tls: {cert: a, key: b, client-ca: c}}": "admin-auth.scope",
-		"{admin-auth: {client-cert: true, scope: 'a b'}, admin-tls: {cert: a, key: b, client-ca: c}}":        "admin-auth.scope",
-		"{admin-auth: {client-cert: false}, admin-tls: {cert: a, key: b, client-ca: c}}":                     "set client-cert, or take admin-auth out",
-		"{auth: {api-keys: k}, admin-auth: {scope: a, open: [all]}}":                                         `"all": use some of`,
-		"{admin: '0.0.0.0:1'}":                                                   "set admin-auth",
-		"{public-url: 'https://x/?a=b'}":                                         "has a user, a query",
-		"auth: {issuers: [{issuer: id.example}]}":                                `"id.example" is no http or https URL`,
-		"auth: {issuers: [{issuer: 'https://a'}, {issuer: 'https://a'}]}":        "is there twice",
-		id + ", algorithms: [none]}]}":                                           `"none" is not accepted`,
-		id + ", algorithms: [HS256]}]}":                                          `"HS256" is not accepted`,
-		id + ", jwks: 'https://'}]}":                                             "is no http or https URL",
-		id + ", skew: 1h}]}":                                                     "skew: 1h0m0s",
-		id + ", skew: 30}]}":                                                     "30s",
-		id + ", audiences: ['']}]}":                                              "is empty",
-		id + ", claims: {roles: ['']}}]}":                                        "is empty",
-		id + "}], metadata: {initial-scopes: [offline_access]}}":                 "between a client and its issuer",
-		id + "}], metadata: {scopes-supported: ['a b']}}":                        "printable ASCII",
-		id + "}], metadata: {documentation: docs}}":                              "auth.metadata.documentation",
-		id + ", introspection: {url: x, client-id: a, client-secret-file: b}}]}": "is no http or https URL",
-		id + ", introspection: {url: 'https://x', client-id: a}}]}":              "client-secret-file are needed",
-		id + ", introspection: {url: 'https://x', client-id: a, client-secret-file: b, ttl: 2h}}]}":                                                                                       "at most 1h",
+		"auth: {}": "neither issuers nor api-keys",
+		"{listen: {address: '0.0.0.0:1'}, " + id + "}]}}":                                                 "listen.public-url: it is missing",
+		"{listen: {address: '127.0.0.1:0'}, " + id + "}]}}":                                               "listen.public-url: it is missing",
+		"{listen: {address: '0.0.0.0:1', public-url: 'https://x'}, auth: {optional: true, api-keys: k}}":  "with auth.optional callers need no credentials",
+		"{listen: {public-url: 'ftp://x', address: '127.0.0.1:1'}}":                                       "is no http or https URL",
+		"admin: {auth: {scope: a}}":                                                                       "there is no auth",
+		"{auth: {api-keys: k}, admin: {auth: {}}}":                                                        "admin.auth.scope",
+		"{auth: {api-keys: k}, admin: {auth: {client-cert: true}, tls: {cert: a, key: b, client-ca: c}}}": "admin.auth.scope",
+		"{admin: {auth: {client-cert: true, scope: 'a b'}, tls: {cert: a, key: b, client-ca: c}}}":        "admin.auth.scope",
+		"{admin: {auth: {client-cert: false}, tls: {cert: a, key: b, client-ca: c}}}":                     "set client-cert, or take admin.auth out",
+		"{auth: {api-keys: k}, admin: {auth: {scope: a, open: [all]}}}":                                   `"all": use some of`,
+		"{admin: {address: '0.0.0.0:1'}}":                                                                 "set admin.auth",
+		"{listen: {public-url: 'https://x/?a=b'}}":                                                        "has a user, a query",
+		"auth: {issuers: [{issuer: id.example}]}":                                                         `"id.example" is no http or https URL`,
+		"auth: {issuers: [{issuer: 'https://a'}, {issuer: 'https://a'}]}":                                 "is there twice",
+		id + ", algorithms: [none]}]}":                                                                    `"none" is not accepted`,
+		id + ", algorithms: [HS256]}]}":                                                                   `"HS256" is not accepted`,
+		id + ", jwks: 'https://'}]}":                                                                      "is no http or https URL",
+		id + ", skew: 1h}]}":                                                                              "skew: 1h0m0s",
+		id + ", skew: 30}]}":                                                                              "30s",
+		id + ", audiences: ['']}]}":                                                                       "is empty",
+		id + ", claims: {roles: ['']}}]}":                                                                 "is empty",
+		id + "}], metadata: {initial-scopes: [offline_access]}}":                                          "between a client and its issuer",
+		id + "}], metadata: {scopes-supported: ['a b']}}":                                                 "printable ASCII",
+		id + "}], metadata: {documentation: docs}}":                                                       "auth.metadata.documentation",
+		id + ", introspection: {url: x, client-id: a, client-secret-file: b}}]}":                          "is no http or https URL",
+		id + ", introspection: {url: 'https://x', client-id: a}}]}":                                       "client-secret-file are needed",
+		id + ", introspection: {url: 'https://x', client-id: a, client-secret-file: b, ttl: 2h}}]}":       "at most 1h",
 		id + ", introspection: {url: 'https://x', client-id: a, client-secret-file: b}}, {issuer: 'https://b', introspection: {url: 'https://x', client-id: a, client-secret-file: b}}]}": "leave it with one",
 		id + ", audience: x}]}": "audiences",
 	} {
@@ -212,12 +211,12 @@ func TestWrongTimesOfAPIKeysHaveTheirEntry(t *testing.T) {
 func TestOpens(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "probes metrics dev",
-		"{auth: {api-keys: k}, admin-auth: {scope: a}}":                                                               "probes",
-		"{auth: {api-keys: k}, admin-auth: {scope: a, open: []}}":                                                     "",
-		"{auth: {api-keys: k}, admin-auth: {scope: a, open: [dev, probes]}}":                                          "probes dev",
-		"{admin: '0.0.0.0:1', auth: {api-keys: k}, admin-auth: {scope: m:o}}":                                         "probes",
-		"{admin: '0.0.0.0:1', admin-auth: {client-cert: true}, admin-tls: {cert: a, key: b, client-ca: c}}":           "probes",
-		"{admin: '0.0.0.0:1', admin-auth: {client-cert: true, open: []}, admin-tls: {cert: a, key: b, client-ca: c}}": "",
+		"{auth: {api-keys: k}, admin: {auth: {scope: a}}}":                                                           "probes",
+		"{auth: {api-keys: k}, admin: {auth: {scope: a, open: []}}}":                                                 "",
+		"{auth: {api-keys: k}, admin: {auth: {scope: a, open: [dev, probes]}}}":                                      "probes dev",
+		"{admin: {address: '0.0.0.0:1', auth: {scope: m:o}}, auth: {api-keys: k}}":                                   "probes",
+		"{admin: {address: '0.0.0.0:1', auth: {client-cert: true}, tls: {cert: a, key: b, client-ca: c}}}":           "probes",
+		"{admin: {address: '0.0.0.0:1', auth: {client-cert: true, open: []}, tls: {cert: a, key: b, client-ca: c}}}": "",
 	} {
 		cfg, err := Load("serve", []string{"--config", file(t, text)}, env(nil), io.Discard)
 		if err != nil {

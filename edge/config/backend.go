@@ -18,7 +18,7 @@ const (
 const (
 	// IdentityPrincipal sends the contract's Principal alone.
 	IdentityPrincipal = "principal"
-	// IdentitySigned adds a JWT signed by the edge, see Config.IdentityKey.
+	// IdentitySigned adds a JWT signed by the edge, see Server.SigningKey.
 	IdentitySigned = "signed"
 	// IdentityExchange adds an access token of the caller for this backend, see Issuer.Exchange.
 	IdentityExchange = "exchange"
@@ -40,11 +40,11 @@ type Backend struct {
 	// Name identifies it to operators; letters, digits, "-" and "_". In Kubernetes.Backends it is a
 	// pattern of namespace/service, with * for any text without a slash.
 	Name string `yaml:"name"`
-	// Target is any gRPC target. Discovered backends have none here, and no Resolve.
+	// Target is any gRPC target. Discovered backends have none here.
 	Target string `yaml:"target" also:"url,address,addr,endpoint,host"`
 	// Kind is KindContract or KindReflect; empty means KindContract.
 	Kind string `yaml:"kind"`
-	// Schemas is the form of its tools' input schemas; empty means Config.Schemas.
+	// Schemas is the form of its tools' input schemas; empty means Lists.Schemas.
 	Schemas string `yaml:"schemas"`
 	// DescriptorSet is a file with the serialized descriptors of a service of KindReflect; empty
 	// uses server reflection.
@@ -53,8 +53,6 @@ type Backend struct {
 	// patterns of "package.Service/Method" in which * is any text. An empty Include means all.
 	Include []string `yaml:"include"`
 	Exclude []string `yaml:"exclude"`
-	// MaxStreamMessages bounds the messages of one stream of a service of KindReflect; 0: 1,000.
-	MaxStreamMessages int `yaml:"max-stream-messages"`
 	// Claims of the access token that are sent to the backend in addition to subject, issuer,
 	// client, actor, scopes and roles: names, or paths with dots; empty sends none.
 	Claims Names `yaml:"claims"`
@@ -91,8 +89,6 @@ type Backend struct {
 	MaxMessage Bytes `yaml:"max-message"`
 	// Refresh is how often its lists are read without a change event; 0: 60 s.
 	Refresh time.Duration `yaml:"refresh"`
-	// Resolve is the interval of DNS lookups of Target; 0: 10 s.
-	Resolve time.Duration `yaml:"resolve"`
 	// Outliers ejects addresses of Target whose calls fail; nil disables it.
 	Outliers *Outliers `yaml:"outlier-detection"`
 	// Health configures the health check of each address; nil checks the server as a whole.
@@ -128,9 +124,6 @@ var backendName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 var methodPattern = regexp.MustCompile(`^/?[A-Za-z0-9_.*]+(/[A-Za-z0-9_*]+)?$`)
 
-// minResolve is the least interval of DNS lookups.
-const minResolve = time.Second
-
 // maxClaims bounds the claims that are sent to one backend.
 const maxClaims = 32
 
@@ -142,8 +135,8 @@ func (b *Backend) validateKind(wrong wrongs) {
 			wrong("claims: a service of kind: reflect does not know the contract's Principal, and has no identity: signed: send them in metadata: {x-NAME: {from: principal.claims.NAME}}, and take them out")
 		}
 	case "", KindContract:
-		if b.DescriptorSet != "" || len(b.Include)+len(b.Exclude) > 0 || b.MaxStreamMessages != 0 {
-			wrong("descriptor-set, include, exclude and max-stream-messages are for kind: reflect: set it, or take them out")
+		if b.DescriptorSet != "" || len(b.Include)+len(b.Exclude) > 0 {
+			wrong("descriptor-set, include and exclude are for kind: reflect: set it, or take them out")
 		}
 	default:
 		wrong("kind: %q: use contract or reflect", b.Kind)

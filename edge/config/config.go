@@ -1,93 +1,48 @@
 package config
 
 import (
-	"cmp"
-	"time"
-
 	"github.com/mcpedge/mcpedge/edge/catalog/lock"
-	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
 // Config has every setting of the edge. Default returns the values of settings that are not set;
 // the types state the units.
 type Config struct {
-	// Listen is the address of the MCP endpoint.
-	Listen string `yaml:"listen"`
-	// Admin is the address of health, readiness and administration.
-	Admin string `yaml:"admin"`
-	// TLS of Listen; the zero value means plain HTTP.
-	TLS ListenerTLS `yaml:"tls"`
-	// AdminTLS is TLS of Admin. If ClientCA is set, everything but health and readiness requires a
-	// client certificate, unless AdminAuth.ClientCert is set.
-	AdminTLS ListenerTLS `yaml:"admin-tls"`
-	// AllowRemoteAdmin allows an Admin beyond loopback without authentication.
-	AllowRemoteAdmin bool `yaml:"allow-remote-admin"`
-	// AdminHosts are the accepted Host headers on Admin, except for health and readiness. Empty
-	// means the names of loopback on a loopback listener, and any name elsewhere.
-	AdminHosts []string `yaml:"admin-hosts"`
-	// PublicURL is the URL of the edge as clients see it, without the path of an endpoint. If it is
-	// empty and Auth is set, a Listen on loopback determines it.
-	PublicURL string `yaml:"public-url"`
+	// Listen configures the MCP endpoint.
+	Listen Listen `yaml:"listen"`
+	// Admin configures the address of health, readiness and administration.
+	Admin Admin `yaml:"admin"`
+	// Server describes this edge.
+	Server Server `yaml:"server"`
+	// Redis configures the state that replicas share.
+	Redis Redis `yaml:"redis"`
+	// Sessions configures the sessions of the stateful revisions.
+	Sessions Sessions `yaml:"sessions"`
+	// Calls configures calls.
+	Calls Calls `yaml:"calls"`
+	// Tasks configures tasks.
+	Tasks Tasks `yaml:"tasks"`
+	// Streams configures the streams of calls and their logs.
+	Streams Streams `yaml:"streams"`
+	// Clients bounds what one client may hold.
+	Clients Clients `yaml:"clients"`
+	// Lists configures the lists of tools, prompts and resources.
+	Lists Lists `yaml:"lists"`
+	// Log configures logging.
+	Log Log `yaml:"log"`
+	// Telemetry configures traces.
+	Telemetry Telemetry `yaml:"telemetry"`
+	// Shutdown configures what happens after SIGTERM.
+	Shutdown Shutdown `yaml:"shutdown"`
+	// Advanced has bounds that large deployments and tests change.
+	Advanced Advanced `yaml:"advanced"`
 	// Auth configures authentication; nil disables it: every caller is anonymous.
 	Auth *Auth `yaml:"auth"`
-	// AdminAuth configures authentication on Admin; nil disables it.
-	AdminAuth *AdminAuth `yaml:"admin-auth"`
-	// AllowAnonymous allows a Listen beyond loopback without authentication.
-	AllowAnonymous bool `yaml:"allow-anonymous"`
-	// SSE serves HTTP+SSE beside Streamable HTTP.
-	SSE bool `yaml:"sse"`
-	// Dev keeps recent calls in memory, with their arguments and results, and shows them on Admin
-	// at /dev. Admin must be on loopback.
-	Dev bool `yaml:"dev"`
-	// Pprof serves the Go runtime's profiles on Admin, at /debug/pprof/.
-	Pprof bool `yaml:"pprof"`
-	// Origins of browsers that may call; "*" allows any.
-	Origins []string `yaml:"origins"`
-	// Hosts are the accepted Host headers, beside the host of PublicURL. Empty means the names of
-	// loopback and that host on a loopback listener, and any name elsewhere.
-	Hosts []string `yaml:"hosts"`
-	// TrustedProxies are addresses and networks (CIDR) of proxies whose forwarding headers name the
-	// client's address.
-	TrustedProxies []string `yaml:"trusted-proxies"`
 	// Backends, in the order of precedence. A file must have some, or set Kubernetes or Demo.
-	Backends []Backend `yaml:"backends"`
+	Backends []Backend `yaml:"backends" usage:"NAME=TARGET of a gRPC backend, repeatable; none, and no --config: the bundled demo"`
 	// Kubernetes discovers further backends, which come after Backends; nil disables discovery.
 	Kubernetes *Kubernetes `yaml:"kubernetes"`
 	// Demo starts the bundled services, after Backends.
-	Demo bool `yaml:"demo"`
-	// Redis is the URL of the Redis that keeps the state of all replicas, see RedisURL. Empty keeps
-	// the state in the process, for one replica.
-	Redis string `yaml:"redis"`
-	// RedisPrefix begins every key and channel in Redis: replicas with the same prefix form one
-	// edge.
-	RedisPrefix string `yaml:"redis-prefix"`
-	// Replica names this replica in logs, in Redis and in place of {replica} in Audit.File; empty
-	// uses the host name.
-	Replica string `yaml:"replica"`
-	// StateKeys seal request states, and what callers, backends and users wrote as Redis holds it: 32
-	// bytes each, in base64. The first seals, all open. Replicas must have the same. Empty generates
-	// one for request states, which replicas share through Redis, and seals nothing in Redis.
-	StateKeys []string `yaml:"state-keys"`
-	// IdentityKey is a PEM file of private keys, which is watched. The first signs callers'
-	// identities for backends with IdentitySigned. Replicas must have the same. Empty disables
-	// signing.
-	IdentityKey string `yaml:"identity-key" names:"file"`
-	// Sessions says whether requests of the revisions with sessions must name one over Streamable HTTP: SessionsRequired or
-	// SessionsOptional.
-	Sessions string `yaml:"sessions"`
-	// Schemas is the form of input schemas in tools/list: SchemasAuto, SchemasPortable or
-	// SchemasFull. A backend may override it.
-	Schemas string `yaml:"schemas"`
-	// Server is the edge's Implementation in MCP.
-	Server Server `yaml:"server"`
-	// Memory is the memory limit of the process, in bytes: the limit of Go's runtime, unless
-	// GOMEMLIMIT is set. Half of it is for callers. 0 means GOMEMLIMIT, else 0.8 of the container's
-	// limit, else half of the machine's memory. Other values must be at least LeastMemory.
-	Memory Bytes `yaml:"memory"`
-	// Limits bound the resources that clients and backends may use.
-	Limits Limits `yaml:"limits"`
-	// Log configures logging.
-	Log Log `yaml:"log"`
+	Demo bool `yaml:"demo" usage:"serve the bundled demo services, beside backends if there are any"`
 	// Catalog changes how the tools and prompts of backends are shown; nil shows them as backends
 	// list them.
 	Catalog *Catalog `yaml:"catalog"`
@@ -127,83 +82,16 @@ type Config struct {
 	origins *origins
 	// Audit records decisions and outcomes; nil disables it.
 	Audit *Audit `yaml:"audit"`
-	// TraceContent puts the arguments and results of tool calls into spans; they may be sensitive.
-	TraceContent bool `yaml:"trace-content"`
-	// DrainDelay is how long the edge keeps serving after SIGTERM while it reports unready. Grace
-	// is how long it then waits for running calls.
-	DrainDelay time.Duration `yaml:"drain-delay"`
-	Grace      time.Duration `yaml:"grace"`
 }
-
-// Server is the edge's Implementation as clients see it.
-type Server struct {
-	Name  string `yaml:"name"`
-	Title string `yaml:"title"`
-}
-
-// Log configures logging to stderr.
-type Log struct {
-	// Level: debug, info, warn or error.
-	Level string `yaml:"level"`
-	// Format: text or json.
-	Format string `yaml:"format"`
-}
-
-// The values of Config.Sessions.
-const (
-	// SessionsRequired refuses requests without a session.
-	SessionsRequired = "required"
-	// SessionsOptional serves a request without a session by itself, and a session has no record until its id is used.
-	SessionsOptional = "optional"
-)
 
 // SessionsOptional reports whether requests of the revisions with sessions need none.
-func (c *Config) SessionsOptional() bool { return c.Sessions == SessionsOptional }
-
-// The values of Config.Schemas.
-const (
-	// SchemasAuto is SchemasFull for backends of KindContract, whose schemas come from their
-	// authors or libraries, and SchemasPortable for those of KindReflect, whose schemas the edge
-	// generates.
-	SchemasAuto = "auto"
-	// SchemasPortable is the subset that all clients and model interfaces accept.
-	SchemasPortable = "portable"
-	// SchemasFull is what backends send.
-	SchemasFull = "full"
-)
-
-var forms = []string{SchemasAuto, SchemasPortable, SchemasFull}
-
-// FullSchemas reports whether the schemas of a backend's tools are shown unchanged.
-func (c *Config) FullSchemas(b *Backend) bool {
-	switch form := cmp.Or(b.Schemas, c.Schemas); form {
-	case SchemasFull:
-		return true
-	case SchemasPortable:
-		return false
-	}
-	return b.Kind != KindReflect
-}
+func (c *Config) SessionsOptional() bool { return !c.Sessions.Required }
 
 // Default returns the settings without a file, environment or flags.
 func Default() Config {
 	return Config{
-		Listen: "127.0.0.1:8080", Admin: "127.0.0.1:9090", SSE: true,
-		RedisPrefix: "mcpedge", Sessions: SessionsRequired, Schemas: SchemasAuto,
-		Server: Server{Name: "mcpedge", Title: "MCP Edge"},
-		Limits: Limits{
-			Body: 4<<20 - 64<<10, Batch: 64, Headers: 64 << 10,
-			ReadTimeout: 30 * time.Second, WriteTimeout: 10 * time.Second, KeepAlive: 15 * time.Second, StreamAfter: time.Second,
-			SessionTTL: time.Hour, SessionStale: 30 * time.Second,
-			SessionsPerPrincipal: 100_000, StreamsPerSession: 256, CallsPerSession: 256, SessionBytes: 32 << 20, PrincipalBytes: 256 << 20,
-			ListensPerPrincipal: 20_000, ListenBytes: 64 << 20, Subscriptions: 1024,
-			LogTTL: 5 * time.Minute, LogEvents: 1024, LogBytes: 4 << 20, ResultBytes: 16 << 20,
-			Rounds: mcp.DefaultRounds, CallLifetime: mcp.DefaultCallLifetime, Attempts: mcp.DefaultAttempts, PageSize: 1000, PageBytes: 1 << 20, ArgumentValues: 50_000, NameBytes: 1 << 20, HTTP2Streams: 1000,
-			TaskGrace: 2 * time.Second, TaskTTL: time.Hour, TaskLifetime: mcp.DefaultTaskLifetime, TaskPoll: time.Second, TaskPolls: 10,
-			TasksPerPrincipal: 1000, RunningTasks: 1024, RunningTasksPerPrincipal: 100,
-			Lease: 3 * time.Second, StartWait: 2 * time.Second,
-		},
-		Log:        Log{Level: "info", Format: "text"},
-		DrainDelay: 0, Grace: 30 * time.Second,
+		Listen: defaultListen(), Admin: defaultAdmin(), Server: defaultServer(), Redis: defaultRedis(), Sessions: defaultSessions(),
+		Calls: defaultCalls(), Tasks: defaultTasks(), Streams: defaultStreams(), Clients: defaultClients(), Lists: defaultLists(),
+		Log: defaultLog(), Shutdown: defaultShutdown(), Advanced: defaultAdvanced(),
 	}
 }

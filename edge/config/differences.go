@@ -6,7 +6,7 @@ import (
 )
 
 // Differences returns the keys whose settings differ, as the file spells them, such as
-// limits.page-size, in the order of Config. A list is one key. File is not compared.
+// lists.page-size, in the order of Config. A list is one key. File is not compared.
 func Differences(a, b *Config) []string {
 	return differences("", reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem())
 }

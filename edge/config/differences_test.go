@@ -25,12 +25,12 @@ func TestDifferences(t *testing.T) {
 		want []string
 	}{
 		{"", "", nil},
-		{"", "limits: {page-size: 1000}\n", nil}, // the default
-		{"listen: 127.0.0.1:1\n", "listen: 127.0.0.1:2\nlimits: {page-size: 3, rounds: 4}\n", []string{"listen", "limits.rounds", "limits.page-size"}},
+		{"", "lists: {page-size: 1000}\n", nil}, // the default
+		{"listen: {address: 127.0.0.1:1}\n", "listen: {address: 127.0.0.1:2}\nlists: {page-size: 3}\ncalls: {rounds: 4}\n", []string{"listen.address", "calls.rounds", "lists.page-size"}},
 		{"backends: [{name: a, target: 'a:1'}]\n", "backends: [{name: a, target: 'a:2'}]\n", []string{"backends"}},
 		{"policy: {default: deny}\n", "", []string{"policy"}},
 		{"policy: {default: deny}\n", "policy: {default: allow}\n", []string{"policy.default"}},
-		{"tls: {cert: a, key: b}\n", "tls: {cert: a, key: c}\n", []string{"tls.key"}},
+		{"listen: {tls: {cert: a, key: b}}\n", "listen: {tls: {cert: a, key: c}}\n", []string{"listen.tls.key"}},
 	} {
 		if got := Differences(read(x.a), read(x.b)); !slices.Equal(got, x.want) {
 			t.Errorf("%q and %q: %q, want %q", x.a, x.b, got, x.want)

@@ -16,12 +16,13 @@ func TestFilesBesideTheSettings(t *testing.T) {
 	t.Chdir(t.TempDir())
 	name := filepath.Join(dir, "edge.yaml")
 	const text = `
-tls: {cert: tls.crt, key: /etc/tls.key, client-ca: sub/ca.crt}
-identity-key: id.pem
+listen:
+  tls: {cert: tls.crt, key: /etc/tls.key, client-ca: sub/ca.crt}
+  public-url: https://mcp.example
+server: {signing-key: id.pem}
 auth:
   api-keys: keys.yaml
   issuers: [{issuer: 'https://a.example', jwks: 'https://a.example/jwks'}, {issuer: 'https://b.example', jwks: b.json}]
-public-url: https://mcp.example
 policy: {external: {target: 'h:1', tls: {ca: pdp.crt}}}
 audit: {file: '-', arguments: digest, digest-key-file: digest.key}
 backends: [{name: a, target: 'h:1', tls: {ca: a.crt}}, {name: b, target: 'h:2', kind: reflect, descriptor-set: b.pb, metadata: {x-key: {file: key}, x-env: {value: v}}}]
@@ -29,15 +30,15 @@ backends: [{name: a, target: 'h:1', tls: {ca: a.crt}}, {name: b, target: 'h:2', 
 	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := Load(serve, []string{"--config", name, "--admin-tls-cert=admin.crt", "--admin-tls-key=admin.key"}, env(nil), io.Discard)
+	c, err := Load(serve, []string{"--config", name}, env(map[string]string{"MCPEDGE_ADMIN_TLS_CERT": "admin.crt", "MCPEDGE_ADMIN_TLS_KEY": "admin.key"}), io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for got, want := range map[string]string{
-		c.TLS.Cert: dir + "/tls.crt", c.TLS.Key: "/etc/tls.key", c.TLS.ClientCA: dir + "/sub/ca.crt", c.IdentityKey: dir + "/id.pem",
+		c.Listen.TLS.Cert: dir + "/tls.crt", c.Listen.TLS.Key: "/etc/tls.key", c.Listen.TLS.ClientCA: dir + "/sub/ca.crt", c.Server.SigningKey: dir + "/id.pem",
 		c.Auth.APIKeys: dir + "/keys.yaml", c.Auth.Issuers[0].JWKS: "https://a.example/jwks", c.Auth.Issuers[1].JWKS: dir + "/b.json",
 		c.Policy.External.TLS.CA: dir + "/pdp.crt", c.Audit.File: "-", c.Audit.DigestKeyFile: dir + "/digest.key", c.Backends[0].TLS.CA: dir + "/a.crt", c.Backends[1].DescriptorSet: dir + "/b.pb",
-		c.AdminTLS.Cert: "admin.crt", c.Backends[1].Metadata["x-key"].File: dir + "/key", c.Backends[1].Metadata["x-env"].Value: "v",
+		c.Admin.TLS.Cert: "admin.crt", c.Backends[1].Metadata["x-key"].File: dir + "/key", c.Backends[1].Metadata["x-env"].Value: "v",
 	} {
 		if got != filepath.FromSlash(want) {
 			t.Errorf("%s, want %s", got, want)
@@ -49,14 +50,14 @@ backends: [{name: a, target: 'h:1', tls: {ca: a.crt}}, {name: b, target: 'h:2', 
 		t.Fatal(err)
 	}
 	_, err = Load(serve, []string{"--config", name}, env(nil), io.Discard)
-	if want := name + ":5: auth.api-keys: keys.yaml is not beside the file of settings, in " + dir + ", but in the working directory"; err == nil || !strings.Contains(err.Error(), want) {
+	if want := name + ":7: auth.api-keys: keys.yaml is not beside the file of settings, in " + dir + ", but in the working directory"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %s", err, want)
 	}
-	if err := os.WriteFile(name, []byte(text+"grace: 1s\nschemas: loose\n"), 0o600); err != nil {
+	if err := os.WriteFile(name, []byte(text+"shutdown: {grace: 1s}\nlists: {schemas: loose}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	_, err = Load(serve, []string{"--config", name}, env(nil), io.Discard)
-	for _, want := range []string{"auth.api-keys: keys.yaml is not beside", `schemas: "loose"`} {
+	for _, want := range []string{"auth.api-keys: keys.yaml is not beside", `lists.schemas: "loose"`} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}

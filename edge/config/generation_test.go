@@ -111,8 +111,8 @@ func TestGenerationOrNothing(t *testing.T) {
 		two + rules + rates + "catalog: {tools: [{backend: c, tool: x}]}\n":               file + `:4: catalog.tools[0]: backend: "c" is no backend`,
 		hiding + rules + rates + "backends: [{name: a, target: 'http://h'}]\n":            file + ":4: backends[0] a: target",
 		hiding + rules + rates + "backends: [{name: a}, {name: a}]\n":                     "used twice",
-		hiding + rules + rates + "backends: [{name: a, target: 'h:1', identity: signed}]": "identity-key",
-		whole + "limits: {lease: 1ms}\n":                                                  file + ":5: limits.lease",
+		hiding + rules + rates + "backends: [{name: a, target: 'h:1', identity: signed}]": "server.signing-key",
+		whole + "redis: {lease: 1ms}\n":                                                   file + ":5: redis.lease",
 		whole + "nonsense: 1\n":                                                           "nonsense",
 		whole[:len(whole)-3]:                                                              file,
 		"backends: [\n":                                                                   file,
@@ -126,7 +126,7 @@ func TestGenerationOrNothing(t *testing.T) {
 // What a running edge cannot use before a restart is refused with all that belongs to it.
 func TestGenerationThatNeedsARestart(t *testing.T) {
 	r, first, file := started(t, two)
-	_, err := r.Read([]byte("identity-key: key.pem\nbackends: [{name: a, target: 'h:1', identity: signed}]\n"), nil, first)
+	_, err := r.Read([]byte("server: {signing-key: key.pem}\nbackends: [{name: a, target: 'h:1', identity: signed}]\n"), nil, first)
 	if err == nil || !strings.HasPrefix(err.Error(), "restart the edge to use this file") || !strings.Contains(err.Error(), file+":2: backends[0] a: identity") {
 		t.Error(err)
 	}
@@ -134,16 +134,16 @@ func TestGenerationThatNeedsARestart(t *testing.T) {
 
 // Keys that take a restart are named with their lines, and keep nothing else from being used.
 func TestKeysThatWait(t *testing.T) {
-	r, first, file := started(t, two+"grace: 20s\n", "--log-level", "warn")
-	g, err := r.Read([]byte("backends: [{name: a, target: 'h:1'}]\n"+hiding+rules+rates+"limits:\n  rounds: 3\nlog: {level: error}\n"), nil, first)
+	r, first, file := started(t, two+"shutdown: {grace: 20s}\n", "--log-level", "warn")
+	g, err := r.Read([]byte("backends: [{name: a, target: 'h:1'}]\n"+hiding+rules+rates+"calls: {rounds: 3}\nlog: {level: error}\n"), nil, first)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Waiting{{"limits.rounds", file + ":6"}, {"quotas", file + ":4"}, {"policy", file + ":3"}, {"grace", ""}}
+	want := []Waiting{{"calls.rounds", file + ":5"}, {"shutdown.grace", ""}, {"quotas", file + ":4"}, {"policy", file + ":3"}}
 	if !slices.Equal(g.Waiting, want) {
 		t.Errorf("%v wait, want %v", g.Waiting, want)
 	}
-	if g.Policy != nil || len(g.Quotas) > 0 || g.Overlay == nil || len(g.Config.Backends) != 1 || g.Config.Grace != first.Config.Grace || g.Config.Limits.Rounds != first.Config.Limits.Rounds {
+	if g.Policy != nil || len(g.Quotas) > 0 || g.Overlay == nil || len(g.Config.Backends) != 1 || g.Config.Shutdown.Grace != first.Config.Shutdown.Grace || g.Config.Calls.Rounds != first.Config.Calls.Rounds {
 		t.Errorf("%+v", g)
 	}
 }
@@ -182,7 +182,7 @@ func TestBackendsBesideTheFile(t *testing.T) {
 // The errors of a reading have no passwords of URLs.
 func TestErrorsOfReadingsAreRedacted(t *testing.T) {
 	r, first, _ := started(t, two)
-	_, err := r.Read([]byte(two+"redis: redis://user:hunter2@h:1:2/x\n"), nil, first)
+	_, err := r.Read([]byte(two+"redis: {url: redis://user:hunter2@h:1:2/x}\n"), nil, first)
 	if err == nil || strings.Contains(err.Error(), "hunter2") {
 		t.Error(err)
 	}

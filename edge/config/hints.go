@@ -175,6 +175,11 @@ const undefined = "flag provided but not defined: -"
 
 // FlagError adds a suggestion to an error about a flag that a command does not have.
 func FlagError(command string, fs *flag.FlagSet, err error) error {
+	return flagError(command, fs, err, false)
+}
+
+// flagError is FlagError. ofSettings is true for commands whose flags are settings.
+func flagError(command string, fs *flag.FlagSet, err error, ofSettings bool) error {
 	name, found := strings.CutPrefix(err.Error(), undefined)
 	if !found {
 		return err
@@ -185,7 +190,11 @@ func FlagError(command string, fs *flag.FlagSet, err error) error {
 	}
 	why := fmt.Sprintf("there is no flag --%s: mcpedge %s --help lists them", name, command)
 	var other Config
-	if command != serve && slices.Contains(names(flags(serve, &other, new(string))), name) {
+	if key, constant := keyOfFormerFlag(name); ofSettings && key != "" && keyOfFlag(name) == "" {
+		why = fmt.Sprintf("--%s is no flag any more: set %s in the file of settings, or %s in the environment", name, key, Variable(key))
+	} else if ofSettings && constant != "" {
+		why = fmt.Sprintf("--%s is no setting any more: it is always %s; take it out", name, constant)
+	} else if command != serve && slices.Contains(names(flags(serve, &other, new(string))), name) {
 		why = fmt.Sprintf("--%s is a flag of mcpedge serve, not of mcpedge %s", name, command)
 	} else if meant := Nearest(name, names(fs)); meant != "" {
 		why = fmt.Sprintf("there is no flag --%s: --%s may be meant; mcpedge %s --help lists them", name, meant, command)

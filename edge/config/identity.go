@@ -15,8 +15,8 @@ func (c *Config) validateIdentity(b *Backend, wrong wrongs) {
 	switch b.Identity {
 	case "", IdentityPrincipal:
 	case IdentitySigned:
-		if c.IdentityKey == "" {
-			wrong("identity: signed needs a key to sign with: give a PEM file in identity-key, made with: openssl genpkey -algorithm ed25519")
+		if c.Server.SigningKey == "" {
+			wrong("identity: signed needs a key to sign with: give a PEM file in server.signing-key, made with: openssl genpkey -algorithm ed25519")
 		}
 	case IdentityExchange:
 		if !c.Exchanges() {

@@ -16,29 +16,29 @@ func (c *Config) Ineffective() (notes []string) {
 	for _, list := range []struct {
 		key   string
 		hosts []string
-	}{{"hosts", c.Hosts}, {"admin-hosts", c.AdminHosts}} {
+	}{{"listen.hosts", c.Listen.Hosts}, {"admin.hosts", c.Admin.Hosts}} {
 		for i, host := range list.hosts {
 			if why := notHost(host); why != "" {
 				note("%s[%d]: %q matches no Host: %s", list.key, i, host, why)
 			}
 		}
 	}
-	for i, origin := range c.Origins {
+	for i, origin := range c.Listen.Origins {
 		if why := notOrigin(origin); why != "" {
-			note("origins[%d]: %q matches no Origin: %s", i, origin, why)
+			note("listen.origins[%d]: %q matches no Origin: %s", i, origin, why)
 		}
 	}
-	if u, err := url.Parse(c.PublicURL); c.PublicURL != "" && err == nil {
+	if u, err := url.Parse(c.Listen.PublicURL); c.Listen.PublicURL != "" && err == nil {
 		switch path := strings.TrimRight(u.Path, "/"); path {
 		case "":
 		case "/mcp", "/sse":
-			note("public-url: %q names an endpoint, to which the edge adds the path of the endpoint: the URL given to clients would be %s/mcp; write it without %s", c.PublicURL, strings.TrimRight(c.PublicURL, "/"), path)
+			note("listen.public-url: %q names an endpoint, to which the edge adds the path of the endpoint: the URL given to clients would be %s/mcp; write it without %s", c.Listen.PublicURL, strings.TrimRight(c.Listen.PublicURL, "/"), path)
 		default:
-			note("public-url: %q has a path: clients call %s/mcp, so a proxy has to take %s away before it hands requests on", c.PublicURL, strings.TrimRight(c.PublicURL, "/"), path)
+			note("listen.public-url: %q has a path: clients call %s/mcp, so a proxy has to take %s away before it hands requests on", c.Listen.PublicURL, strings.TrimRight(c.Listen.PublicURL, "/"), path)
 		}
 	}
-	if rest, plain := strings.CutPrefix(c.PublicURL, "http://"); plain && c.TLS.Enabled() {
-		note("public-url: %q is without TLS, which listen speaks alone, by tls: write https://%s, unless a proxy before it takes requests without TLS", c.PublicURL, rest)
+	if rest, plain := strings.CutPrefix(c.Listen.PublicURL, "http://"); plain && c.Listen.TLS.Enabled() {
+		note("listen.public-url: %q is without TLS, while listen.tls makes the address speak TLS only: write https://%s, unless a proxy before it takes requests without TLS", c.Listen.PublicURL, rest)
 	}
 	for i := range c.Backends {
 		if b := &c.Backends[i]; withoutPort(b.Target) {

@@ -94,34 +94,20 @@ func compose(command, file string, raw []byte, args []string, lookup func(string
 
 // parse applies the environment and then the arguments.
 func parse(command string, c *Config, file *string, args []string, lookup func(string) (string, bool), usage io.Writer) error {
-	// The environment and the arguments each replace a list as a whole, so each has its own flag
-	// set.
-	env := flags(command, c, file)
 	c.origins.others = map[string]string{}
-	var errs []error
-	env.VisitAll(func(f *flag.Flag) {
-		name := variable(f.Name)
-		if v, ok := lookup(name); ok {
-			c.origins.set(f, name)
-			if err := f.Value.Set(v); err != nil {
-				errs = append(errs, fmt.Errorf("%s: %w", name, err))
-			} else if err := checkNumber(f, name); err != nil {
-				errs = append(errs, err)
-			}
-		}
-	})
-	if err := errors.Join(errs...); err != nil {
+	if err := parseEnvironment(command, c, file, lookup); err != nil {
 		return err
 	}
 	fs := flags(command, c, file)
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			fs.SetOutput(usage)
-			fmt.Fprintf(usage, "The flags of mcpedge %s; mcpedge help lists the commands. Each has a twin in the environment, MCPEDGE_….\n", command)
+			fmt.Fprintf(usage, "The flags of mcpedge %s; mcpedge help lists the commands. A flag sets the key in brackets. Every other setting is a key of the file "+
+				"and a variable of the environment: calls.stream-after is MCPEDGE_CALLS_STREAM_AFTER. docs/configuration.md lists them.\n", command)
 			fs.PrintDefaults()
 			return err
 		}
-		return FlagError(command, fs, err)
+		return flagError(command, fs, err, true)
 	}
 	if file := fs.Arg(0); strings.HasSuffix(file, ".yaml") || strings.HasSuffix(file, ".yml") {
 		return fmt.Errorf("%q is no flag: did you mean --config %s?", file, file)
@@ -129,23 +115,38 @@ func parse(command string, c *Config, file *string, args []string, lookup func(s
 	if fs.NArg() > 0 {
 		return fmt.Errorf("%q is no flag: see mcpedge help", fs.Arg(0))
 	}
-	fs.Visit(func(f *flag.Flag) {
-		c.origins.set(f, "--"+f.Name)
-		if err := checkNumber(f, "--"+f.Name); err != nil {
-			errs = append(errs, err)
-		}
-	})
+	fs.Visit(func(f *flag.Flag) { c.origins.set(keyOfFlag(f.Name), "--"+f.Name) })
 	c.origins.setBackends(c)
-	return errors.Join(errs...)
+	return nil
 }
 
-// Usages returns the descriptions of the flags of `mcpedge serve` by their names. The caller owns
-// the map.
-func Usages() map[string]string {
-	cfg, file := Default(), ""
-	out := map[string]string{}
-	flags(serve, &cfg, &file).VisitAll(func(f *flag.Flag) { _, out[f.Name] = flag.UnquoteUsage(f) })
-	return out
+// parseEnvironment applies the variables of the environment. It returns an error for each variable of an
+// earlier version.
+func parseEnvironment(command string, c *Config, file *string, lookup func(string) (string, bool)) error {
+	if name, set := lookup(Variable("config")); set {
+		*file = name
+	}
+	if name, set := lookup(Variable("set")); set && command == stdio {
+		c.Set = name
+	}
+	errs := formerVariables(lookup)
+	for _, s := range settings() {
+		name := Variable(s.key)
+		text, set := lookup(name)
+		if !set || command == Ready && !strings.HasPrefix(s.key, "admin.") {
+			continue
+		}
+		fs := flag.NewFlagSet("", flag.ContinueOnError)
+		s.register(fs, s.key, c)
+		c.origins.set(s.key, name)
+		f := fs.Lookup(s.key)
+		if err := f.Value.Set(text); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", name, err))
+		} else if err := checkNumber(f, s.key, name); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // flags returns the flag set of a command. It prints nothing: the caller prints the error, once.
@@ -153,29 +154,16 @@ func flags(command string, c *Config, file *string) *flag.FlagSet {
 	fs := flag.NewFlagSet("mcpedge "+command, flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	fs.StringVar(file, "config", *file, "YAML `file` with settings; flags win over it")
-	if command == Ready {
-		c.admin().register(fs)
-		for _, s := range c.AdminTLS.settings("admin-tls", "admin") {
-			s.register(fs)
-		}
-		return fs
-	}
-	fs.Var(&backends{values: &c.Backends}, "backend", "`NAME=TARGET` of a gRPC backend, repeatable; none, and no --config: the bundled demo")
-	if command == serve || command == check {
-		fs.Var(&list{values: &c.Origins}, "origin", "`origin` of a browser that may call, repeatable; * allows any")
-		fs.Var(&list{values: &c.Hosts}, "host", "`name` the Host header may have, beside the host of public-url, repeatable")
-		fs.Var(&list{values: &c.TrustedProxies}, "trusted-proxy", "`address` or network of a proxy that names its clients in X-Forwarded-For or Forwarded, repeatable")
-		fs.Var(&list{values: &c.AdminHosts}, "admin-host", "`name` the Host header may have on the admin address, repeatable")
-		for _, s := range c.listeners() {
-			s.register(fs)
-		}
-	}
 	if command == stdio {
 		fs.StringVar(&c.Set, "set", c.Set, "`name` of the set that the client uses; none: what root says")
 	}
-	fs.Var(&list{values: &c.StateKeys}, "state-key", "`key` that seals what Redis holds, and request states, base64 of 32 bytes, repeatable; replicas share them")
-	for _, s := range c.settings() {
-		s.register(fs)
+	for _, t := range twins {
+		switch {
+		case command == Ready && t.key != "admin.address":
+		case t.listens && command != serve && command != check && command != Ready:
+		default:
+			settingOf(t.key).register(fs, t.flag, c)
+		}
 	}
 	return fs
 }

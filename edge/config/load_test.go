@@ -31,7 +31,7 @@ func TestDefaultsAreValid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if cfg.Listen != "127.0.0.1:8080" || len(cfg.Backends) != 0 || cfg.Limits.Body != 4<<20-64<<10 {
+	if cfg.Listen.Address != "127.0.0.1:8080" || len(cfg.Backends) != 0 || cfg.Listen.Body != 4<<20-64<<10 {
 		t.Errorf("%+v", cfg)
 	}
 }
@@ -39,33 +39,33 @@ func TestDefaultsAreValid(t *testing.T) {
 // The later wins: defaults, file, environment, flags. A list is replaced, not joined.
 func TestPrecedence(t *testing.T) {
 	path := file(t, `
-listen: 127.0.0.1:1
-admin: 127.0.0.1:2
+listen: {address: 127.0.0.1:1, body: 64KiB}
+admin: {address: 127.0.0.1:2}
 backends:
   - {name: a, target: "dns:///a:1", prefix: a_, timeout: 5s, max-message: 1MiB}
-limits: {body: 64KiB, rounds: 3, stream-after: 250ms}
+calls: {rounds: 3, stream-after: 250ms}
 `)
-	cfg, err := Load("serve", []string{"--config", path, "--listen", "127.0.0.1:4", "--rounds=5"},
-		env(map[string]string{"MCPEDGE_LISTEN": "127.0.0.1:3", "MCPEDGE_ADMIN": "127.0.0.1:5"}), io.Discard)
+	cfg, err := Load("serve", []string{"--config", path, "--listen", "127.0.0.1:4"},
+		env(map[string]string{"MCPEDGE_LISTEN_ADDRESS": "127.0.0.1:3", "MCPEDGE_ADMIN_ADDRESS": "127.0.0.1:5", "MCPEDGE_CALLS_ROUNDS": "5"}), io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if cfg.Listen != "127.0.0.1:4" || cfg.Admin != "127.0.0.1:5" || cfg.Limits.Rounds != 5 {
-		t.Errorf("listen %s, admin %s, rounds %d", cfg.Listen, cfg.Admin, cfg.Limits.Rounds)
+	if cfg.Listen.Address != "127.0.0.1:4" || cfg.Admin.Address != "127.0.0.1:5" || cfg.Calls.Rounds != 5 {
+		t.Errorf("listen %s, admin %s, rounds %d", cfg.Listen.Address, cfg.Admin.Address, cfg.Calls.Rounds)
 	}
-	if cfg.Limits.Body != 64<<10 || cfg.Limits.StreamAfter != 250*time.Millisecond || cfg.Limits.Batch != 64 {
-		t.Errorf("limits %+v", cfg.Limits)
+	if cfg.Listen.Body != 64<<10 || cfg.Calls.StreamAfter != 250*time.Millisecond {
+		t.Errorf("body %v, stream-after %v", cfg.Listen.Body, cfg.Calls.StreamAfter)
 	}
 	if b := cfg.Backends[0]; b.Prefix != "a_" || b.Timeout != 5*time.Second || b.MaxMessage != 1<<20 {
 		t.Errorf("backend %+v", b)
 	}
 	cfg, err = Load("serve", []string{"--backend", "x=h:1", "--backend", "y=h:2"},
-		env(map[string]string{"MCPEDGE_CONFIG": path, "MCPEDGE_BACKEND": "z=h:3"}), io.Discard)
+		env(map[string]string{"MCPEDGE_CONFIG": path, "MCPEDGE_BACKENDS": "z=h:3"}), io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(cfg.Backends) != 2 || !reflect.DeepEqual(cfg.Backends[1], Backend{Name: "y", Target: "h:2"}) || cfg.Limits.Rounds != 3 {
-		t.Errorf("backends %+v, rounds %d", cfg.Backends, cfg.Limits.Rounds)
+	if len(cfg.Backends) != 2 || !reflect.DeepEqual(cfg.Backends[1], Backend{Name: "y", Target: "h:2"}) || cfg.Calls.Rounds != 3 {
+		t.Errorf("backends %+v, rounds %d", cfg.Backends, cfg.Calls.Rounds)
 	}
 }
 
@@ -76,65 +76,62 @@ func TestMistakesAreNamed(t *testing.T) {
 		yaml string
 		want []string
 	}{
-		"unknown key":       {yaml: "listen: 127.0.0.1:1\nlimits:\n  bodi: 3\n", want: []string{"bodi", "3"}},
-		"key's place":       {yaml: "body: 4MiB\n", want: []string{"body belongs under limits"}},
-		"key's top":         {yaml: "limits:\n  grace: 4s\n", want: []string{"grace belongs at the top"}},
-		"backend's key":     {yaml: "prefix: a_\n", want: []string{"prefix belongs under a backend"}},
-		"key's spelling":    {yaml: "limits:\n  boddy: 4MiB\n", want: []string{"boddy", "body, under limits, may be meant"}},
+		"unknown key":       {yaml: "listen:\n  address: 127.0.0.1:1\n  bodi: 3\n", want: []string{"bodi", "3"}},
+		"key's place":       {yaml: "body: 4MiB\n", want: []string{"body belongs under listen"}},
+		"key's top":         {yaml: "listen:\n  demo: true\n", want: []string{"demo belongs at the top"}},
+		"backend's key":     {yaml: "prefix: a_\n", want: []string{"prefix belongs under redis, or under a backend"}},
+		"key's spelling":    {yaml: "listen:\n  boddy: 4MiB\n", want: []string{"boddy", "body, under listen, may be meant"}},
 		"key's letters":     {yaml: "log:\n  Level: warn\n", want: []string{"level, under log, may be meant"}},
 		"key unheard of":    {yaml: "wormhole: 1\n", want: []string{"wormhole", "the keys of the file are listen, "}},
-		"no unit":           {yaml: "grace: 30\n", want: []string{"grace: ", "rather than 30", "needs its unit", "30s"}},
-		"no unit, flag":     {args: []string{"--grace", "30"}, want: []string{"-grace", "needs its unit", "30s"}},
-		"flag's spelling":   {args: []string{"--grase=3s"}, want: []string{"--grase", "--grace may be meant"}},
+		"no unit":           {yaml: "shutdown: {grace: 30}\n", want: []string{"grace: ", "rather than 30", "needs its unit", "30s"}},
+		"no unit, flag":     {env: map[string]string{"MCPEDGE_SHUTDOWN_GRACE": "30"}, want: []string{"MCPEDGE_SHUTDOWN_GRACE", "needs its unit", "30s"}},
+		"flag's spelling":   {args: []string{"--listn=3s"}, want: []string{"--listn", "--listen may be meant"}},
 		"target's scheme":   {args: []string{"--backend", "a=http://127.0.0.1:38051"}, want: []string{"http://127.0.0.1:38051", "write 127.0.0.1:38051"}},
 		"target with TLS":   {args: []string{"--backend", "a=https://h:443/x"}, want: []string{"write h:443", "tls: {}", "without a path"}},
 		"prefix":            {yaml: "backends: [{name: a, target: h:1, prefix: a b/}]\n", want: []string{"backends[0] a", `"a b/"`, "letters"}},
-		"bad duration":      {yaml: "grace: soon\n", want: []string{`"soon"`}},
-		"bad size":          {yaml: "limits: {body: big}\n", want: []string{`"big"`, "KiB"}},
-		"negative":          {yaml: "limits: {rounds: -1}\n", want: []string{"limits.rounds", "-1"}},
-		"task replicas":     {yaml: "limits: {task-replicas: 1}\n", want: []string{"limits.task-replicas", "1", "redis"}},
+		"bad duration":      {yaml: "shutdown: {grace: soon}\n", want: []string{`"soon"`}},
+		"bad size":          {yaml: "listen: {body: big}\n", want: []string{`"big"`, "KiB"}},
+		"negative":          {yaml: "calls: {rounds: -1}\n", want: []string{"calls.rounds", "-1"}},
+		"task replicas":     {yaml: "redis: {acknowledge: 1}\n", want: []string{"redis.acknowledge", "1", "redis"}},
 		"claims twice":      {yaml: "backends: [{name: a, target: h:1, claims: [x, x]}]\n", want: []string{"backends[0] a", `"x"`, "once"}},
 		"claims of reflect": {yaml: "backends: [{name: a, target: h:1, kind: reflect, claims: [x]}]\n", want: []string{"backends[0] a", "send them in metadata"}},
 		"no extension":      {yaml: "backends: [{name: a, target: h:1, extensions: [ui]}]\n", want: []string{"backends[0] a", `"ui"`, "com.example/name"}},
 		"own extension":     {yaml: "backends: [{name: a, target: h:1, extensions: [io.modelcontextprotocol/ui]}]\n", want: []string{"the protocol's own"}},
 		"extension twice":   {yaml: "backends: [{name: a, target: h:1, extensions: [a.b/c, a.b/c]}]\n", want: []string{`"a.b/c"`, "once"}},
-		"too often":         {yaml: "backends: [{name: a, target: h:1, resolve: 10ms}]\n", want: []string{"backends[0] a", "resolve: 10ms", "1s or more"}},
-		"judged too often": {
-			yaml: "backends: [{name: a, target: h:1, outlier-detection: {interval: 10ms, ejection: 1ms, failures: 101, max-ejected: 200}}]\n",
+		"a percentage": {
+			yaml: "backends: [{name: a, target: h:1, outlier-detection: {failures: 101}}]\n",
 			want: []string{
-				"backends[0] a", "outlier-detection.interval: 10ms: give 1s", "outlier-detection.ejection: 1ms: give 1s",
-				"outlier-detection.failures: 101: give", "outlier-detection.max-ejected: 200: give",
+				"backends[0] a", "outlier-detection.failures: 101: give",
 			},
 		},
 		"unknown kind":      {yaml: "backends: [{name: a, target: h:1, kind: rest}]\n", want: []string{"backends[0] a", `"rest"`, "use contract or reflect"}},
 		"reflect only":      {yaml: "backends: [{name: a, target: h:1, include: [a.B/C]}]\n", want: []string{"backends[0] a", "kind: reflect"}},
 		"bad pattern":       {yaml: "backends: [{name: a, target: h:1, kind: reflect, exclude: [a/b/c]}]\n", want: []string{`"a/b/c"`}},
-		"negative stream":   {yaml: "backends: [{name: a, target: h:1, kind: reflect, max-stream-messages: -1}]\n", want: []string{"max-stream-messages", "-1"}},
 		"missing file":      {args: []string{"--config", "/does/not/exist"}, want: []string{"/does/not/exist"}},
 		"unknown flag":      {args: []string{"--nope"}, want: []string{"nope"}},
 		"stray argument":    {args: []string{"x"}, want: []string{`"x"`}},
-		"bad env":           {env: map[string]string{"MCPEDGE_BODY": "x"}, want: []string{"MCPEDGE_BODY", `"x"`}},
+		"bad env":           {env: map[string]string{"MCPEDGE_LISTEN_BODY": "x"}, want: []string{"MCPEDGE_LISTEN_BODY", `"x"`}},
 		"bad backend":       {args: []string{"--backend", "tools"}, want: []string{"NAME=TARGET"}},
 		"backend twice":     {args: []string{"--backend", "a=x:1", "--backend", "a=y:1"}, want: []string{`"a" is used twice`}},
 		"backend's name":    {args: []string{"--backend", "a b=x:1"}, want: []string{`"a b"`}},
 		"open to the world": {args: []string{"--listen", "0.0.0.0:80"}, want: []string{"allow-anonymous"}},
-		"admin for all":     {args: []string{"--admin", "0.0.0.0:9090"}, want: []string{"allow-remote-admin"}},
+		"admin for all":     {args: []string{"--admin", "0.0.0.0:9090"}, want: []string{"admin.allow-remote"}},
 		"admin's address":   {args: []string{"--admin", "9090"}, want: []string{`"9090"`, "host:port"}},
 		"dev for the world": {args: []string{"--dev", "--admin", "0.0.0.0:9090"}, want: []string{"0.0.0.0:9090", "127.0.0.1"}},
 		"no address":        {args: []string{"--listen", "x"}, want: []string{"host:port"}},
-		"state key":         {args: []string{"--state-key", "c2hvcnQ="}, want: []string{"32 bytes"}},
+		"state key":         {env: map[string]string{"MCPEDGE_REDIS_SEAL_KEYS": "c2hvcnQ="}, want: []string{"32 bytes"}},
 		"redis":             {args: []string{"--redis", "localhost:6379"}, want: []string{"redis://"}},
 		"redis's kind":      {args: []string{"--redis", "redis+ring://h:1"}, want: []string{"redis+cluster://"}},
 		"redis's host":      {args: []string{"--redis", "redis://"}, want: []string{"HOST:PORT"}},
 		"redis's master":    {args: []string{"--redis", "redis+sentinel://h:1"}, want: []string{"master_name"}},
-		"redis's prefix":    {args: []string{"--redis-prefix", "a{b"}, want: []string{`"a{b"`}},
-		"lease":             {args: []string{"--lease", "100ms"}, want: []string{"100ms", "500ms"}},
-		"memory":            {args: []string{"--memory", "1"}, want: []string{"memory: 1 ", "64MiB"}},
-		"memory for bodies": {args: []string{"--memory", "128MiB", "--body", "20MiB"}, want: []string{"128MiB", "20MiB", "160MiB"}},
-		"schemas":           {args: []string{"--schemas", "strict"}, want: []string{`schemas: "strict"`, "use auto, portable or full"}},
-		"schemas, by file":  {yaml: "schemas: Full\n", want: []string{`schemas: "Full"`, "use auto, portable or full"}},
-		"schemas, by env":   {env: map[string]string{"MCPEDGE_SCHEMAS": "loose"}, want: []string{`"loose"`, "use auto, portable or full"}},
-		"no schemas":        {yaml: "schemas: \"\"\n", want: []string{`schemas: ""`, "use auto, portable or full"}},
+		"redis's prefix":    {env: map[string]string{"MCPEDGE_REDIS_PREFIX": "a{b"}, want: []string{`"a{b"`}},
+		"lease":             {env: map[string]string{"MCPEDGE_REDIS_LEASE": "100ms"}, want: []string{"100ms", "500ms"}},
+		"memory":            {env: map[string]string{"MCPEDGE_SERVER_MEMORY": "1"}, want: []string{"server.memory: 1 ", "64MiB"}},
+		"memory for bodies": {env: map[string]string{"MCPEDGE_SERVER_MEMORY": "128MiB", "MCPEDGE_LISTEN_BODY": "20MiB"}, want: []string{"128MiB", "20MiB", "160MiB"}},
+		"schemas":           {env: map[string]string{"MCPEDGE_LISTS_SCHEMAS": "strict"}, want: []string{`lists.schemas: "strict"`, "use auto, portable or full"}},
+		"schemas, by file":  {yaml: "lists: {schemas: Full}\n", want: []string{`lists.schemas: "Full"`, "use auto, portable or full"}},
+		"schemas, by env":   {env: map[string]string{"MCPEDGE_LISTS_SCHEMAS": "loose"}, want: []string{`"loose"`, "use auto, portable or full"}},
+		"no schemas":        {yaml: "lists: {schemas: \"\"}\n", want: []string{`lists.schemas: ""`, "use auto, portable or full"}},
 		"log level":         {args: []string{"--log-level", "loud"}, want: []string{`"loud"`}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -157,11 +154,11 @@ func TestMistakesAreNamed(t *testing.T) {
 
 // A command without listeners has no flags for them, and ignores their settings from other sources.
 func TestCommandWithoutListeners(t *testing.T) {
-	path := file(t, "listen: 0.0.0.0:80\n")
-	if _, err := Load("stdio", []string{"--config", path}, env(map[string]string{"MCPEDGE_ADMIN": "x"}), io.Discard); err != nil {
+	path := file(t, "listen: {address: 0.0.0.0:80}\n")
+	if _, err := Load("stdio", []string{"--config", path}, env(map[string]string{"MCPEDGE_ADMIN_ADDRESS": "x"}), io.Discard); err != nil {
 		t.Error(err)
 	}
-	for _, flag := range []string{"--listen=127.0.0.1:1", "--admin=127.0.0.1:1", "--admin-host=x", "--allow-remote-admin", "--origin=*", "--sse=false"} {
+	for _, flag := range []string{"--listen=127.0.0.1:1", "--admin=127.0.0.1:1", "--tls-cert=x", "--allow-remote-admin", "--public-url=http://x", "--dev"} {
 		if _, err := Load("stdio", []string{flag}, env(nil), io.Discard); err == nil {
 			t.Errorf("%s was accepted", flag)
 		}
@@ -171,19 +168,19 @@ func TestCommandWithoutListeners(t *testing.T) {
 // `mcpedge ready` finds the admin address in every source that the edge uses, and ignores invalid
 // other settings.
 func TestReadyKnowsTheAdminAddress(t *testing.T) {
-	path := file(t, "listen: 0.0.0.0:80\nadmin: 127.0.0.1:1\n")
+	path := file(t, "listen: {address: 0.0.0.0:80}\nadmin: {address: 127.0.0.1:1}\n")
 	for want, c := range map[string]struct {
 		args []string
 		env  map[string]string
 	}{
-		"127.0.0.1:9090": {env: map[string]string{"MCPEDGE_LISTEN": "0.0.0.0:80", "MCPEDGE_BODY": "x"}},
+		"127.0.0.1:9090": {env: map[string]string{"MCPEDGE_LISTEN_ADDRESS": "0.0.0.0:80", "MCPEDGE_LISTEN_BODY": "x"}},
 		"127.0.0.1:1":    {args: []string{"--config", path}},
-		"127.0.0.1:2":    {env: map[string]string{"MCPEDGE_CONFIG": path, "MCPEDGE_ADMIN": "127.0.0.1:2"}},
-		"127.0.0.1:3":    {args: []string{"--admin", "127.0.0.1:3"}, env: map[string]string{"MCPEDGE_ADMIN": "127.0.0.1:2"}},
+		"127.0.0.1:2":    {env: map[string]string{"MCPEDGE_CONFIG": path, "MCPEDGE_ADMIN_ADDRESS": "127.0.0.1:2"}},
+		"127.0.0.1:3":    {args: []string{"--admin", "127.0.0.1:3"}, env: map[string]string{"MCPEDGE_ADMIN_ADDRESS": "127.0.0.1:2"}},
 	} {
 		cfg, err := Load(Ready, c.args, env(c.env), io.Discard)
-		if err != nil || cfg.Admin != want {
-			t.Errorf("admin %q, error %v; want %s", cfg.Admin, err, want)
+		if err != nil || cfg.Admin.Address != want {
+			t.Errorf("admin %q, error %v; want %s", cfg.Admin.Address, err, want)
 		}
 	}
 	if _, err := Load(Ready, []string{"--listen", "127.0.0.1:1"}, env(nil), io.Discard); err == nil {
@@ -193,7 +190,7 @@ func TestReadyKnowsTheAdminAddress(t *testing.T) {
 
 // A mistake is said by the error alone; the usage is for those who ask for it.
 func TestMistakesPrintNoUsage(t *testing.T) {
-	for _, args := range [][]string{{"--grace", "30"}, {"--nope"}, {"--body", "much"}, {"--sse=maybe"}} {
+	for _, args := range [][]string{{"--grace", "30"}, {"--nope"}, {"--backend", "much"}, {"--dev=maybe"}} {
 		var out strings.Builder
 		if _, err := Load("serve", args, env(nil), &out); err == nil || out.Len() > 0 {
 			t.Errorf("%q: error %v, printed:\n%s", args, err, out.String())
@@ -228,7 +225,7 @@ func TestHelp(t *testing.T) {
 	if _, err := Load("serve", []string{"--help"}, env(nil), &out); !errors.Is(err, flag.ErrHelp) {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"-listen", "-backend NAME=TARGET", "-call-lifetime"} {
+	for _, want := range []string{"-listen", "-backend NAME=TARGET", "[listen.address]"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("help lacks %s:\n%s", want, out.String())
 		}
@@ -246,7 +243,7 @@ func TestOpenListenAndHosts(t *testing.T) {
 	if local := Default(); len(local.AllowedHosts()) != 3 || len(local.AllowedAdminHosts()) != 3 {
 		t.Errorf("hosts %v, of the admin address %v", local.AllowedHosts(), local.AllowedAdminHosts())
 	}
-	cfg, err = Load("serve", []string{"--admin", ":9090", "--allow-remote-admin", "--host", "mcp.example"}, env(nil), io.Discard)
+	cfg, err = Load("serve", []string{"--admin", ":9090", "--allow-remote-admin"}, env(map[string]string{"MCPEDGE_LISTEN_HOSTS": "mcp.example"}), io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,10 +253,14 @@ func TestOpenListenAndHosts(t *testing.T) {
 	for hosts, flags := range map[string][]string{
 		"localhost 127.0.0.1 ::1 mcp.example.com": {"--public-url", "https://mcp.example.com"},
 		"localhost 127.0.0.1 ::1 2001:db8::1":     {"--public-url", "https://[2001:db8::1]:8443"},
-		"a mcp.example.com":                       {"--host", "a", "--public-url", "https://mcp.example.com:8443/"},
+		"a mcp.example.com":                       {"--public-url", "https://mcp.example.com:8443/", "a"},
 		"":                                        {"--listen", ":8080", "--allow-anonymous", "--public-url", "https://mcp.example.com"},
 	} {
-		cfg, err := Load("serve", flags, env(nil), io.Discard)
+		vars := map[string]string{}
+		if n := len(flags) - 1; flags[n] == "a" {
+			flags, vars["MCPEDGE_LISTEN_HOSTS"] = flags[:n], "a"
+		}
+		cfg, err := Load("serve", flags, env(vars), io.Discard)
 		if got := strings.Join(cfg.AllowedHosts(), " "); err != nil || got != hosts {
 			t.Errorf("%q: hosts %q, %v, want %q", flags, got, err, hosts)
 		}
@@ -267,7 +268,7 @@ func TestOpenListenAndHosts(t *testing.T) {
 			t.Errorf("%q: the public URL's host is one of the admin address", flags)
 		}
 	}
-	cfg, err = Load("serve", []string{"--admin-host", "a", "--admin-host", "b"}, env(nil), io.Discard)
+	cfg, err = Load("serve", nil, env(map[string]string{"MCPEDGE_ADMIN_HOSTS": "a,b"}), io.Discard)
 	if err != nil || len(cfg.AllowedAdminHosts()) != 2 {
 		t.Errorf("hosts %v, %v", cfg.AllowedAdminHosts(), err)
 	}

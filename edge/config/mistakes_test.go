@@ -11,8 +11,8 @@ import (
 func TestMistakes(t *testing.T) {
 	for _, c := range []struct{ yaml, want string }{
 		// The form of the file.
-		{"listen: 127.0.0.1:1\n---\nlisten: 127.0.0.1:2\n", ":3: a second document begins here"},
-		{"---\ngrace: 1s\n...\n---\nsse: true\n", ":5: a second document begins here"},
+		{"demo: true\n---\ndemo: true\n", ":3: a second document begins here"},
+		{"---\ndemo: true\n...\n---\ndemo: true\n", ":5: a second document begins here"},
 		{"auth:\n", ":1: auth: there is nothing below it"},
 		{"\npolicy:\n", ":2: policy: there is nothing below it"},
 		{"audit:\n", ":1: audit: there is nothing below it"},
@@ -22,19 +22,19 @@ func TestMistakes(t *testing.T) {
 		{"catalog:\n  tools:\n", ":2: catalog.tools: there is nothing below it"},
 		{"catalog:\n  default: ~\n", ":2: catalog.default: it has no value"},
 		{"catalog: {prompts: [{backend: a, prompt: b, hide: }]}\n", ":1: catalog.prompts[0].hide: it has no value"},
-		{"limits:\n  body:\n", ":2: limits.body: it has no value"},
+		{"listen:\n  body:\n", ":2: listen.body: it has no value"},
 		{"kubernetes:\n", ":1: kubernetes: there is nothing below it"},
-		{"admin-auth:\n", ":1: admin-auth: there is nothing below it"},
+		{"admin: {auth: }\n", ":1: admin.auth: there is nothing below it"},
 		{"backends:\n- name: a\n  target: h:1\n  tls:\n", ":4: backends[0].tls: there is nothing below it"},
 		{"backends:\n- name: a\n  target: h:1\n  health:\n", ":4: backends[0].health: there is nothing below it"},
 		{"policy:\n  default: deny\n  external:\n", ":3: policy.external: there is nothing below it"},
-		{"grace: 1s\ngrace: 2s\n", "edge.yaml:2: "},
+		{"shutdown:\n  grace: 1s\n  grace: 2s\n", "edge.yaml:3: "},
 		{"listen 127.0.0.1:1\n", "edge.yaml:1: it is a text where"},
 		{"\tgrace: 1s\n", "edge.yaml:1: the line begins with a tab: indent it with spaces"},
-		{"grace: [1s\n", "edge.yaml:1: sequence end"},
-		{"limit: {rounds: 1}\n", "limits, at the top, not indented, may be meant"},
-		{"rounds: 1\n", "rounds belongs under limits"},
-		{"limits:\n  round: 1\n", "rounds"},
+		{"shutdown: {grace: [1s}\n", "edge.yaml:1: ',' or ']' must be specified"},
+		{"call: {rounds: 1}\n", "calls, at the top, not indented, may be meant"},
+		{"rounds: 1\n", "rounds belongs under calls"},
+		{"calls:\n  round: 1\n", "rounds"},
 		{"backend: [{name: a, target: h:1}]\n", "backends, at the top, not indented, may be meant"},
 		// Keys: the section that they stand in counts first.
 		{"policy: {default: deny, scopes: [{scopes: ['mcp:read']}]}\n", "scopes is no key of policy.scopes: need may be meant"},
@@ -45,11 +45,11 @@ func TestMistakes(t *testing.T) {
 		{"quotas: [{per: tool, limit: 1/s}]\n", "limit is no key of quotas: rate may be meant"},
 		{"backends: [{name: a, url: 'h:1'}]\n", "url is no key of backends: target may be meant"},
 		{"audit: {path: a}\n", "path is no key of audit: file may be meant"},
-		{"tls: {ca: a}\n", "under tls there are cert, key and client-ca"},
+		{"listen: {tls: {ca: a}}\n", "under listen.tls there are cert, key and client-ca"},
 		{"backends: [{name: a, target: 'h:1', scopes: [a]}]\n", "scopes belongs under backends.exchange"},
 		{"backends: [{name: a, target: 'h:1', metadata: {x-a: {vale: b}}}]\n", "value, under backends.metadata.x-a, may be meant"},
 		{"backends: [{name: a, target: 'h:1', metadata: {x-a: {level: b}}}]\n", "under backends.metadata.x-a there are value, file and from"},
-		{"limits: {grace: 4s}\n", "grace belongs at the top, not indented"},
+		{"calls: {demo: true}\n", "demo belongs at the top, not indented"},
 		// Keys that are named as flags or variables of the environment are.
 		{"log-level: debug\n", "log-level is a flag: write log: {level: …} in the file"},
 		{"log_level: debug\n", "log-level is a flag: write log: {level: …} in the file"},
@@ -58,35 +58,34 @@ func TestMistakes(t *testing.T) {
 		{"log: {log-level: debug}\n", "log-level is a flag: write log: {level: …} in the file"},
 		{"log-levle: debug\n", "log-level, a flag, may be meant: write log: {level: …} in the file"},
 		{"server-name: a\n", "server-name is a flag: write server: {name: …} in the file"},
-		{"admin-tls-client-ca: a\n", "admin-tls-client-ca is a flag: write admin-tls: {client-ca: …} in the file"},
-		{"server: {trusted-proxy: a}\n", "trusted-proxy is a flag: write trusted-proxies: … at the top of the file"},
-		{"MCPEDGE_ROUNDS: 1\n", "rounds belongs under limits"},
-		{"sessionTtl: 1h\n", "session-ttl belongs under limits"},
+		{"admin-tls-client-ca: a\n", "admin-tls-client-ca is a flag: write admin: {tls: {client-ca: …}} in the file"},
+		{"server: {trusted-proxy: a}\n", "trusted-proxy is a flag: write listen: {trusted-proxies: …} in the file"},
+		{"MCPEDGE_ROUNDS: 1\n", "rounds belongs under calls"},
+		{"sessionTtl: 1h\n", "write sessions: {ttl: …} in the file"},
 		{"config: a.yaml\n", "the keys of the file are listen, "},
 		{"policies: []\n", "policy may be meant"},
-		{"limits: {stream: 5}\n", "stream-after"},
-		{"limits: {sessions: 5}\n", "sessions belongs at the top"},
-		{"sessions: none\n", `sessions: "none": use required or optional`},
+		{"calls: {stream: 5}\n", "stream-after"},
+		{"calls: {kubernetes: 5}\n", "kubernetes belongs at the top"},
+		{"sessions: {required: none}\n", "sessions.required: it is a text where true or false is wanted"},
 		// Texts with a colon.
 		{"policy: {hierarchy: {mcp:write: [mcp:read]}}\n", "a text with a colon needs quotation marks here: write \"mcp:write\""},
 		{"policy:\n  hierarchy: {\n    admin: [a], mcp:write: ['mcp:read']}\n", "a text with a colon needs quotation marks here: write \"mcp:write\""},
 		{"server:\n  title: Tools: all of them\n", "a text with a colon needs quotation marks here: write \"Tools: all of them\""},
-		{"listen: [::]:8080\n", "a text with a colon needs quotation marks here: write \"[::]:8080\""},
+		{"listen:\n  address: [::]:8080\n", "a text with a colon needs quotation marks here: write \"[::]:8080\""},
 		// Durations.
-		{"grace: 30\n", ":1: grace: a duration needs its unit: 30s, 30ms or 30m rather than 30"},
-		{"grace: 1.5\n", ":1: grace: a duration needs its unit"},
-		{"limits:\n  session-ttl: 5 parsecs\n", ":2: limits.session-ttl: \"5 parsecs\" is no duration"},
-		{"limits: {lease: 1w}\n", ":1: limits.lease: \"1w\" is no duration"},
-		{"limits: {session-ttl: 0.5d}\n", ":1: limits.session-ttl: \"0.5d\" is no duration"},
-		{"grace: [1s]\n", ":1: grace: it is no duration"},
-		{"grace: {a: 1s}\n", ":1: grace: it is no duration"},
-		{"grace: yes\n", ":1: grace: \"yes\" is no duration"},
-		{"limits: {session-ttl: 0s}\n", ":1: limits.session-ttl: 0s: give a value above 0"},
-		{"limits: {keep-alive: 0}\n", ":1: limits.keep-alive: 0: give a value above 0"},
-		{"limits: {keep-alive: -1s}\n", ":1: limits.keep-alive: -1s: give a value above 0"},
+		{"shutdown: {grace: 30}\n", ":1: shutdown.grace: a duration needs its unit: 30s, 30ms or 30m rather than 30"},
+		{"shutdown: {grace: 1.5}\n", ":1: shutdown.grace: a duration needs its unit"},
+		{"sessions: {ttl: 5 parsecs}\n", ":1: sessions.ttl: \"5 parsecs\" is no duration"},
+		{"redis: {lease: 1w}\n", ":1: redis.lease: \"1w\" is no duration"},
+		{"sessions: {ttl: 0.5d}\n", ":1: sessions.ttl: \"0.5d\" is no duration"},
+		{"shutdown: {grace: [1s]}\n", ":1: shutdown.grace: it is no duration"},
+		{"shutdown: {grace: {a: 1s}}\n", ":1: shutdown.grace: it is no duration"},
+		{"shutdown: {grace: yes}\n", ":1: shutdown.grace: \"yes\" is no duration"},
+		{"sessions: {ttl: 0s}\n", ":1: sessions.ttl: 0s: give a value above 0"},
+		{"listen: {keep-alive: 0}\n", ":1: listen.keep-alive: 0: give a value above 0"},
+		{"listen: {keep-alive: -1s}\n", ":1: listen.keep-alive: -1s: give a value above 0"},
 		{"backends:\n- {name: a, target: 'h:1', timeout: 0s}\n", ":2: backends[0].timeout: 0s: give a value above 0"},
 		{"backends:\n- name: a\n  target: h:1\n  refresh: 5\n", ":4: backends[0].refresh: a duration needs its unit"},
-		{"backends:\n- name: a\n  target: h:1\n  resolve: 10ms\n", ":4: backends[0] a: resolve: 10ms: give 1s"},
 		{"policy: {external: {target: 'h:1', timeout: 11s}}\n", ":1: policy.external: timeout: 11s"},
 		{"audit: {otlp: {timeout: 0s}}\n", ""},
 		// Metadata.
@@ -120,52 +119,51 @@ func TestMistakes(t *testing.T) {
 		{"kubernetes:\n  backends: [{name: payments, timeout: 3s}]\n", ":2: kubernetes.backends[0] payments: name: \"payments\": write namespace/service"},
 		{"kubernetes:\n  backends: [{name: a/**, timeout: 3s}]\n", ":2: kubernetes.backends[0] a/**: name: \"a/**\": write namespace/service"},
 		{"kubernetes:\n  backends: [{name: a/*, target: 'h:1'}]\n", ":2: kubernetes.backends[0] a/*: target: \"h:1\": the discovery finds it"},
-		{"kubernetes:\n  backends: [{name: a/*, resolve: 3s}]\n", ":2: kubernetes.backends[0] a/*: resolve: 3s: the addresses are those in the cluster"},
 		{"kubernetes:\n  backends: [{name: a/*, prefix: ''}]\n", ":2: kubernetes.backends[0] a/*: prefix: it is empty"},
 		{"kubernetes:\n  backends: [{name: a/*, prefix: '{name}_'}]\n", ":2: kubernetes.backends[0] a/*: prefix: \"{name}_\": use letters"},
 		{"kubernetes:\n  backends:\n  - {name: a/*, timeout: 3s}\n  - {name: a/*, timeout: 4s}\n", ":4: kubernetes.backends[1] a/*: timeout: it is set for \"a/*\" in kubernetes.backends[0], too"},
 		{"kubernetes:\n  backends: [{name: a/*, identity: signed}]\n", ":2: kubernetes.backends[0] a/*: identity: signed needs a key"},
 		{"kubernetes:\n  backends: [{name: a/*, kind: reflect, claims: [tenant]}]\n", ":2: kubernetes.backends[0] a/*: claims: a service of kind: reflect"},
 		{"kubernetes:\n  backends: [{name: a/*, labels: a}]\n", "unknown field \"labels\""},
-		{"listen: 127.0.0.1:1\nroot: ''\n", ":2: root: \"\": it says nothing: write off"},
+		{"listen: {address: 127.0.0.1:1}\nroot: ''\n", ":2: root: \"\": it says nothing: write off"},
 		{"kubernetes:\n  forward-headers: [cookie]\n", ":2: kubernetes: forward-headers: \"cookie\" has credentials"},
 		{"backends:\n- name: a\n  target: h:1\n  kind: reflect\n  claims: [tenant]\n", "send them in metadata: {x-NAME: {from: principal.claims.NAME}}"},
 		// Sizes and counts.
-		{"limits: {body: 4M}\n", ":1: limits.body: \"4M\" is no size: write a number, or one with KiB, MiB, GiB, kB, MB or GB"},
-		{"limits: {body: much}\n", ":1: limits.body: \"much\" is no size"},
-		{"limits: {body: -1}\n", ":1: limits.body: \"-1\" is no size"},
-		{"limits: {body: 0}\n", ":1: limits.body: 0: give a value above 0"},
-		{"limits: {body: 1.5MiB}\n", ":1: limits.body: \"1.5MiB\" is no size"},
-		{"limits: {page-size: 1.5}\n", ":1: limits.page-size: \"1.5\" is no whole number"},
-		{"limits: {page-size: ten}\n", ":1: limits.page-size: \"ten\" is no whole number"},
-		{"limits: {rounds: 0}\n", ":1: limits.rounds: 0: give a value above 0"},
-		{"limits: {rounds: -3}\n", ":1: limits.rounds: -3: give a value above 0"},
-		{"limits: {rounds: 1e3}\n", ":1: limits.rounds: \"1e3\" is no whole number"},
+		{"listen: {body: 4M}\n", ":1: listen.body: \"4M\" is no size: write a number, or one with KiB, MiB, GiB, kB, MB or GB"},
+		{"listen: {body: much}\n", ":1: listen.body: \"much\" is no size"},
+		{"listen: {body: -1}\n", ":1: listen.body: \"-1\" is no size"},
+		{"listen: {body: 0}\n", ":1: listen.body: 0: give a value above 0"},
+		{"listen: {body: 1.5MiB}\n", ":1: listen.body: \"1.5MiB\" is no size"},
+		{"lists: {page-size: 1.5}\n", ":1: lists.page-size: \"1.5\" is no whole number"},
+		{"lists: {page-size: ten}\n", ":1: lists.page-size: \"ten\" is no whole number"},
+		{"calls: {rounds: 0}\n", ":1: calls.rounds: 0: give a value above 0"},
+		{"calls: {rounds: -3}\n", ":1: calls.rounds: -3: give a value above 0"},
+		{"calls: {rounds: 1e3}\n", ":1: calls.rounds: \"1e3\" is no whole number"},
 		{"backends:\n- {name: a, target: 'h:1', max-concurrent: 0}\n", ":2: backends[0].max-concurrent: 0"},
-		{"memory: 1MiB\n", ":1: memory: 1MiB is too little"},
+		{"server: {memory: 1MiB}\n", ":1: server.memory: 1MiB is too little"},
 		// Addresses.
-		{"listen: 0.0.0.0:8080\n", ":1: listen: \"0.0.0.0:8080\" is reachable from other machines"},
-		{"listen: ':8080'\n", ":1: listen: \":8080\" is reachable"},
-		{"listen: localhost\n", ":1: listen: \"localhost\" is no address: give host:port"},
-		{"listen: 127.0.0.1:99999\n", ":1: listen: \"127.0.0.1:99999\" has the port 99999: ports are at most 65535"},
-		{"listen: '::1:8080'\n", ":1: listen: \"::1:8080\" is no address: give an IPv6 address in brackets, such as [::1]:8080"},
-		{"listen: 127.0.0.1:webb\n", ":1: listen: \"127.0.0.1:webb\" has the port \"webb\", which is not known: give a number from 0 to 65535"},
-		{"admin: 127.0.0.1:90900\n", ":1: admin: \"127.0.0.1:90900\" has the port 90900: ports are at most 65535"},
+		{"listen: {address: 0.0.0.0:8080}\n", ":1: listen.address: \"0.0.0.0:8080\" is reachable from other machines"},
+		{"listen: {address: ':8080'}\n", ":1: listen.address: \":8080\" is reachable"},
+		{"listen: {address: localhost}\n", ":1: listen.address: \"localhost\" is no address: give host:port"},
+		{"listen: {address: 127.0.0.1:99999}\n", ":1: listen.address: \"127.0.0.1:99999\" has the port 99999: ports are at most 65535"},
+		{"listen: {address: '::1:8080'}\n", ":1: listen.address: \"::1:8080\" is no address: give an IPv6 address in brackets, such as [::1]:8080"},
+		{"listen: {address: 127.0.0.1:webb}\n", ":1: listen.address: \"127.0.0.1:webb\" has the port \"webb\", which is not known: give a number from 0 to 65535"},
+		{"admin: {address: 127.0.0.1:90900}\n", ":1: admin.address: \"127.0.0.1:90900\" has the port 90900: ports are at most 65535"},
 		{"backends:\n- {name: a, target: 'h:500510'}\n", ":2: backends[0] a: target \"h:500510\" has the port 500510: ports are at most 65535"},
 		{"backends:\n- {name: a, target: 'dns://8.8.8.8/h:500510'}\n", "has the port 500510"},
 		{"backends:\n- {name: a, target: 'ipv4:10.0.0.1:1,10.0.0.2:65536'}\n", "has the port 65536"},
 		{"policy: {external: {target: '[::1]:99999'}}\n", ":1: policy.external: target \"[::1]:99999\" has the port 99999"},
-		{"public-url: https://mcp.example.com:84430\n", ":1: public-url: \"https://mcp.example.com:84430\" has the port 84430: ports are at most 65535"},
-		{"redis: redis://h:63790\nredis-prefix: a b\n", ":2: redis-prefix"},
-		{"redis: redis://:secret@h:637900\n", ":1: redis: the URL has a port that is too large: ports are at most 65535"},
-		{"redis: 'redis+cluster://h:1?addr=i:637900'\n", ":1: redis: the URL has a port that is too large"},
-		{"admin: 0.0.0.0:9090\n", ":1: admin: \"0.0.0.0:9090\" is reachable"},
-		{"listen: 127.0.0.1:80\nadmin: 127.0.0.1:80\n", ":2: admin: \"127.0.0.1:80\" is the address of listen, too"},
-		{"listen: 127.0.0.1:9090\n", "admin: \"127.0.0.1:9090\" is the address of listen, too"},
-		{"public-url: mcp.example.com\n", ":1: public-url: \"mcp.example.com\" is no http or https URL"},
-		{"trusted-proxies: [proxy.internal]\n", ":1: trusted-proxies[0]: \"proxy.internal\" is no address"},
-		{"tls: {cert: a.pem}\n", ":1: tls: "},
-		{"redis: localhost:6379\n", ":1: redis: "},
+		{"listen: {public-url: https://mcp.example.com:84430}\n", ":1: listen.public-url: \"https://mcp.example.com:84430\" has the port 84430: ports are at most 65535"},
+		{"redis: {url: redis://h:63790, prefix: a b}\n", ":1: redis.prefix"},
+		{"redis: {url: redis://:secret@h:637900}\n", ":1: redis.url: the URL has a port that is too large: ports are at most 65535"},
+		{"redis: {url: 'redis+cluster://h:1?addr=i:637900'}\n", ":1: redis.url: the URL has a port that is too large"},
+		{"admin: {address: 0.0.0.0:9090}\n", ":1: admin.address: \"0.0.0.0:9090\" is reachable"},
+		{"listen: {address: 127.0.0.1:80}\nadmin: {address: 127.0.0.1:80}\n", ":2: admin.address: \"127.0.0.1:80\" is the address of listen, too"},
+		{"listen: {address: 127.0.0.1:9090}\n", "admin.address: \"127.0.0.1:9090\" is the address of listen, too"},
+		{"listen: {public-url: mcp.example.com}\n", ":1: listen.public-url: \"mcp.example.com\" is no http or https URL"},
+		{"listen: {trusted-proxies: [proxy.internal]}\n", ":1: listen.trusted-proxies[0]: \"proxy.internal\" is no address"},
+		{"listen: {tls: {cert: a.pem}}\n", ":1: listen.tls: "},
+		{"redis: {url: localhost:6379}\n", ":1: redis.url: "},
 		// Backends.
 		{"backends:\n- {name: a b, target: 'h:1'}\n", ":2: backends[0]: name \"a b\""},
 		{"backends:\n- {name: a, target: 'h:1'}\n- {name: a, target: 'h:2'}\n", ":3: backends[1]: name \"a\" is used twice"},
@@ -181,8 +179,8 @@ func TestMistakes(t *testing.T) {
 		{"policy:\n  default: maybe\n", ":2: policy: default: "},
 		{"quotas:\n- {per: tool, rate: often}\n", ":2: quotas[0]"},
 		{"log: {level: loud}\n", ":1: log.level: \"loud\""},
-		{"schemas: strict\n", ":1: schemas: \"strict\""},
-		{"state-keys: [short]\n", ":1: state-keys[0] is no base64 of 32 bytes"},
+		{"lists: {schemas: strict}\n", ":1: lists.schemas: \"strict\""},
+		{"redis: {seal-keys: [short]}\n", ":1: redis.seal-keys[0] is no base64 of 32 bytes"},
 	} {
 		name := file(t, c.yaml)
 		errs := map[string]string{}
@@ -215,12 +213,12 @@ func TestTakenAsMeant(t *testing.T) {
 			t.Errorf("%q changes %q", text, Differences(&c, &d))
 		}
 	}
-	c, err := Load(serve, []string{"--config", file(t, "grace: 0\nlimits: {session-ttl: 1d12h, body: 4MB, connections: 0}\n")}, env(nil), io.Discard)
-	if err != nil || c.Grace != 0 || c.Limits.SessionTTL.Hours() != 36 || c.Limits.Body != 4_000_000 {
-		t.Errorf("%v, %v, %v, %v", c.Grace, c.Limits.SessionTTL, c.Limits.Body, err)
+	c, err := Load(serve, []string{"--config", file(t, "shutdown: {grace: 0}\nsessions: {ttl: 1d12h}\nlisten: {body: 4MB, connections: 0}\n")}, env(nil), io.Discard)
+	if err != nil || c.Shutdown.Grace != 0 || c.Sessions.TTL.Hours() != 36 || c.Listen.Body != 4_000_000 {
+		t.Errorf("%v, %v, %v, %v", c.Shutdown.Grace, c.Sessions.TTL, c.Listen.Body, err)
 	}
 	// What a flag has set is not the file's mistake.
-	_, err = Load(serve, []string{"--config", file(t, "limits: {rounds: 3}\n"), "--rounds=-1"}, env(nil), io.Discard)
+	_, err = Load(serve, []string{"--config", file(t, "calls: {rounds: 3}\n"), "--rounds=-1"}, env(nil), io.Discard)
 	if err == nil || strings.Contains(err.Error(), "edge.yaml:1") {
 		t.Errorf("a mistake of a flag: %v", err)
 	}
@@ -230,10 +228,10 @@ func TestTakenAsMeant(t *testing.T) {
 // are not.
 func TestStrays(t *testing.T) {
 	got := Strays([]string{
-		"PATH=/bin", "MCPEDGE_LISTEN=x", "MCPEDGE_LISTN=x", "MCPEDGE_ZZZ_QQQ=x", "MCPEDGE_CONFIG=f", "MCPEDGE_SERVICE_HOST=10.0.0.1",
+		"PATH=/bin", "MCPEDGE_LISTEN_BODY=x", "MCPEDGE_LISTEN_BODI=x", "MCPEDGE_ZZZ_QQQ=x", "MCPEDGE_CONFIG=f", "MCPEDGE_SERVICE_HOST=10.0.0.1",
 		"MCPEDGE_PORT=tcp://10.0.0.1:80", "MCPEDGE_ADMIN_SERVICE_PORT_HTTP=80", "MCPEDGE_PORT_8080_TCP_ADDR=10.0.0.1", "MCPEDGE_PORT_8080_TCP=tcp://10.0.0.1:8080",
 	})
-	want := []string{"MCPEDGE_LISTN is set, and no setting has this variable: MCPEDGE_LISTEN may be meant", "MCPEDGE_ZZZ_QQQ is set, and no setting has this variable"}
+	want := []string{"MCPEDGE_LISTEN_BODI is set, and no setting has this variable: MCPEDGE_LISTEN_BODY may be meant", "MCPEDGE_ZZZ_QQQ is set, and no setting has this variable"}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("%q", got)
 	}

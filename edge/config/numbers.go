@@ -9,8 +9,8 @@ import (
 // mayBeZero are the keys whose documentation defines the meaning of 0. A 0 for another key would be
 // taken for its default.
 var mayBeZero = []string{
-	"memory", "drain-delay", "grace", "limits.connections", "limits.connections-per-address", "limits.sessions-per-address",
-	"limits.task-replicas", "limits.connection-age", "auth.issuers.skew",
+	"server.memory", "shutdown.delay", "shutdown.grace", "listen.connections", "listen.connection-age", "clients.connections",
+	"advanced.sessions-per-address", "redis.acknowledge", "auth.issuers.skew",
 }
 
 // outOfRange returns what to write instead of an invalid number, size or duration, or an empty
@@ -26,14 +26,14 @@ func outOfRange(path string, value int64) string {
 	return ""
 }
 
-// checkNumber returns an error if the value of a flag is a number out of range. name is the flag or
+// checkNumber returns an error if the value of a key is a number out of range. name is the flag or
 // the variable that has set it.
-func checkNumber(f *flag.Flag, name string) error {
+func checkNumber(f *flag.Flag, key, name string) error {
 	value, isNumber := numberOf(f)
 	if !isNumber {
 		return nil
 	}
-	if advice := outOfRange(flagPaths()[f.Name], value); advice != "" {
+	if advice := outOfRange(key, value); advice != "" {
 		return fmt.Errorf("%s: %s: %s", name, f.Value, advice)
 	}
 	return nil

@@ -41,7 +41,7 @@ func numberKeys() map[string]string {
 // and the key, and its advice is valid.
 func TestNegativeKeys(t *testing.T) {
 	keys := numberKeys()
-	if len(keys) < 50 || keys["backends[0].timeout"] == "" || keys["auth.issuers[0].skew"] == "" || keys["limits.body"] == "" {
+	if len(keys) < 50 || keys["backends[0].timeout"] == "" || keys["auth.issuers[0].skew"] == "" || keys["listen.body"] == "" {
 		t.Fatalf("the keys are %v", keys)
 	}
 	for path, text := range keys {
@@ -61,37 +61,38 @@ func TestNegativeKeys(t *testing.T) {
 	}
 }
 
-// TestNegativeFlags: no flag and no variable of a flag may be negative, or 0 if its key may not be
-// 0.
-func TestNegativeFlags(t *testing.T) {
-	for _, command := range []string{serve, "stdio", check} {
+// TestNegativeVariables: no variable of a number may be negative, or 0 if its key may not be 0.
+func TestNegativeVariables(t *testing.T) {
+	numbers := 0
+	for _, s := range settings() {
 		c := Default()
-		flags(command, &c, new(string)).VisitAll(func(f *flag.Flag) {
-			n, isNumber := numberOf(f)
-			if !isNumber {
-				return
+		fs := flag.NewFlagSet("", flag.ContinueOnError)
+		s.register(fs, s.key, &c)
+		f := fs.Lookup(s.key)
+		if _, isNumber := numberOf(f); !isNumber {
+			continue
+		}
+		numbers++
+		unit := ""
+		if _, is := f.Value.(duration); is {
+			unit = "s"
+		}
+		values := []string{"-1" + unit}
+		if !slices.Contains(mayBeZero, s.key) {
+			values = append(values, "0"+unit)
+		}
+		for _, value := range values {
+			_, err := Load(serve, nil, env(map[string]string{Variable(s.key): value}), io.Discard)
+			if err == nil || !strings.Contains(err.Error(), Variable(s.key)) {
+				t.Errorf("%s=%s: %v", Variable(s.key), value, err)
 			}
-			unit := ""
-			if _, is := f.Value.(duration); is {
-				unit = "s"
-			}
-			values := []string{"-1" + unit}
-			if n != 0 && f.Name != "grace" {
-				values = append(values, "0"+unit)
-			}
-			for _, value := range values {
-				_, err := Load(command, []string{"--" + f.Name + "=" + value}, env(nil), io.Discard)
-				if err == nil || !strings.Contains(err.Error(), "-"+f.Name) {
-					t.Errorf("%s --%s=%s: %v", command, f.Name, value, err)
-				}
-				_, err = Load(command, nil, env(map[string]string{variable(f.Name): value}), io.Discard)
-				if err == nil || !strings.Contains(err.Error(), variable(f.Name)) {
-					t.Errorf("%s %s=%s: %v", command, variable(f.Name), value, err)
-				}
-			}
-		})
+		}
 	}
-	if _, err := Load(serve, []string{"--grace", "0s", "--drain-delay=0s", "--connections=0", "--memory", "0"}, env(nil), io.Discard); err != nil {
+	if numbers < 30 {
+		t.Errorf("%d numbers were found", numbers)
+	}
+	zeros := map[string]string{"MCPEDGE_SHUTDOWN_GRACE": "0s", "MCPEDGE_SHUTDOWN_DELAY": "0s", "MCPEDGE_LISTEN_CONNECTIONS": "0", "MCPEDGE_SERVER_MEMORY": "0"}
+	if _, err := Load(serve, nil, env(zeros), io.Discard); err != nil {
 		t.Error(err)
 	}
 }

@@ -2,7 +2,6 @@ package config
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"strings"
 )
@@ -12,7 +11,7 @@ import (
 type origins struct {
 	// file is the name of the file; empty means that there is none.
 	file string
-	// lines maps the paths of keys and of list entries, such as limits.page-size and backends[0],
+	// lines maps the paths of keys and of list entries, such as lists.page-size and backends[0],
 	// to their lines.
 	lines map[string]int
 	// others maps the paths of keys to the flag or the variable that has set them, such as
@@ -36,10 +35,10 @@ func (p *origins) setBackends(c *Config) {
 	}
 }
 
-// set records the name of the flag or variable that has set the key of a flag.
-func (p *origins) set(f *flag.Flag, name string) {
-	if path := flagPaths()[f.Name]; path != "" {
-		p.others[path] = name
+// set records the name of the flag or variable that has set a key.
+func (p *origins) set(key, name string) {
+	if key != "" {
+		p.others[key] = name
 	}
 }
 

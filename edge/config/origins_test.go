@@ -11,7 +11,7 @@ import (
 // TestSourcesAreNamed: an error about a value names its source: the line of the file, the variable
 // or the flag.
 func TestSourcesAreNamed(t *testing.T) {
-	const text = "log: {format: json}\nstate-keys: []\nbackends:\n- {name: one, target: 'h:1'}\n"
+	const text = "log: {format: json}\nredis: {seal-keys: []}\nbackends:\n- {name: one, target: 'h:1'}\n"
 	for _, c := range []struct {
 		args []string
 		env  map[string]string
@@ -20,14 +20,14 @@ func TestSourcesAreNamed(t *testing.T) {
 		{env: map[string]string{"MCPEDGE_LOG_LEVEL": "verbose"}, want: `MCPEDGE_LOG_LEVEL: log.level: "verbose": `},
 		{args: []string{"--log-level", "verbose"}, want: `--log-level: log.level: "verbose": `},
 		{args: []string{"--log-level=verbose"}, env: map[string]string{"MCPEDGE_LOG_LEVEL": "info"}, want: `--log-level: log.level: "verbose": `},
-		{env: map[string]string{"MCPEDGE_BACKEND": "lab=http://h:1"}, want: `MCPEDGE_BACKEND: backends[0]`},
+		{env: map[string]string{"MCPEDGE_BACKENDS": "lab=http://h:1"}, want: `MCPEDGE_BACKENDS: backends[0]`},
 		{args: []string{"--backend", "lab=http://h:1"}, want: `--backend: backends[0]`},
-		{env: map[string]string{"MCPEDGE_STATE_KEY": "abc"}, want: `MCPEDGE_STATE_KEY: state-keys[0] is no base64`},
-		{env: map[string]string{"MCPEDGE_REDIS": "localhost"}, want: `MCPEDGE_REDIS: redis: `},
-		{env: map[string]string{"MCPEDGE_PUBLIC_URL": "x"}, want: `MCPEDGE_PUBLIC_URL: public-url: "x"`},
-		{env: map[string]string{"MCPEDGE_TRUSTED_PROXY": "x"}, want: `MCPEDGE_TRUSTED_PROXY: trusted-proxies[0]: "x"`},
-		{env: map[string]string{"MCPEDGE_LEASE": "1ms"}, want: `MCPEDGE_LEASE: limits.lease: 1ms`},
-		{env: map[string]string{"MCPEDGE_ROUNDS": "-1"}, want: `MCPEDGE_ROUNDS: -1`},
+		{env: map[string]string{"MCPEDGE_REDIS_SEAL_KEYS": "abc"}, want: `MCPEDGE_REDIS_SEAL_KEYS: redis.seal-keys[0] is no base64`},
+		{env: map[string]string{"MCPEDGE_REDIS_URL": "localhost"}, want: `MCPEDGE_REDIS_URL: redis.url: `},
+		{env: map[string]string{"MCPEDGE_LISTEN_PUBLIC_URL": "x"}, want: `MCPEDGE_LISTEN_PUBLIC_URL: listen.public-url: "x"`},
+		{env: map[string]string{"MCPEDGE_LISTEN_TRUSTED_PROXIES": "x"}, want: `MCPEDGE_LISTEN_TRUSTED_PROXIES: listen.trusted-proxies[0]: "x"`},
+		{env: map[string]string{"MCPEDGE_REDIS_LEASE": "1ms"}, want: `MCPEDGE_REDIS_LEASE: redis.lease: 1ms`},
+		{env: map[string]string{"MCPEDGE_CALLS_ROUNDS": "-1"}, want: `MCPEDGE_CALLS_ROUNDS: -1`},
 	} {
 		for _, file := range []string{"", file(t, text)} {
 			args := c.args
@@ -45,18 +45,18 @@ func TestSourcesAreNamed(t *testing.T) {
 // TestLocate: an error about a setting gets the place of its key, even if it names a backend
 // instead.
 func TestLocate(t *testing.T) {
-	path := file(t, "tls: {cert: c, key: k}\nbackends:\n- name: one\n  target: h:1\n- name: two\n  target: h:1\n  tls:\n    ca: none.pem\n")
+	path := file(t, "listen: {tls: {cert: c, key: k}}\nbackends:\n- name: one\n  target: h:1\n- name: two\n  target: h:1\n  tls:\n    ca: none.pem\n")
 	c, err := Load(serve, []string{"--config", path, "--replica", "r"}, env(nil), io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for text, want := range map[string]string{
-		"tls.cert: none":                   path + ":1: tls.cert: none",
+		"listen.tls.cert: none":            path + ":1: listen.tls.cert: none",
 		"backends[1] two: tls.ca: none":    path + ":8: ",
 		"backends.two.tls.ca: none":        path + ":8: ",
 		`backend "two": target: no target`: path + ":6: ",
 		`backend "two" has none`:           path + ":5: ",
-		"replica: taken":                   "--replica: replica: taken",
+		"server.replica: taken":            "--replica: server.replica: taken",
 		"audit.file: none":                 "audit.file: none",
 		"something else: none":             "something else: none",
 	} {
@@ -69,7 +69,7 @@ func TestLocate(t *testing.T) {
 	if err := c.Locate(nil); err != nil {
 		t.Error(err)
 	}
-	if place := c.Locator()("replica: x"); place != "--replica" {
+	if place := c.Locator()("server.replica: x"); place != "--replica" {
 		t.Errorf("a note is at %q", place)
 	}
 }

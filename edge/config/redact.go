@@ -37,4 +37,4 @@ func withoutSecrets(err error) error {
 
 // secretive matches lines that may have a secret, or be next to one: names of settings with
 // secrets, URLs with a user, and words as long as a key.
-var secretive = regexp.MustCompile(`(?i)redis|state-?key|secret|passw|token|credential|://|@|[^\s"'{}\[\],:]{24,}`)
+var secretive = regexp.MustCompile(`(?i)redis|seal-?key|state-?key|secret|passw|token|credential|://|@|[^\s"'{}\[\],:]{24,}`)

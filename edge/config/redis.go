@@ -1,12 +1,72 @@
 package config
 
 import (
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/url"
 	"regexp"
 	"strings"
+	"time"
 )
+
+// Redis configures the state that replicas share, and its keys.
+type Redis struct {
+	// URL of the Redis that keeps the state of all replicas, see RedisURL. Empty keeps the state in
+	// the process, for one replica.
+	URL string `yaml:"url" usage:"URL of the Redis that keeps the state of all replicas; none: in memory, for one replica"`
+	// Prefix begins every key and channel: replicas with the same prefix form one edge.
+	Prefix string `yaml:"prefix" usage:"beginning of every key; replicas with the same prefix belong together"`
+	// SealKeys seal request states, and what callers, backends and users wrote as Redis holds it: 32
+	// bytes each, in base64. The first seals, all open. Replicas must have the same. Empty generates
+	// one for request states, which replicas share through Redis, and seals nothing in Redis.
+	SealKeys []string      `yaml:"seal-keys" usage:"keys that seal what Redis holds, and request states, base64 of 32 bytes each; the same on all replicas; the first one seals, all open"`
+	Lease    time.Duration `yaml:"lease" usage:"time after which a silent replica has lost its calls to the others"`
+	// Acknowledge is how many Redis replicas must have a task before the client receives its id, and a
+	// confirmation or approval that is used before its call runs; 0: none.
+	Acknowledge int `yaml:"acknowledge" usage:"Redis replicas that must have a task before the client receives its id, and a used confirmation before its call runs"`
+}
+
+func defaultRedis() Redis { return Redis{Prefix: "mcpedge", Lease: 3 * time.Second} }
+
+// minLease allows for three renewals within a lease.
+const minLease = 500 * time.Millisecond
+
+func (c *Config) validateRedis() (errs []error) {
+	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf("redis."+format, args...)) }
+	r := &c.Redis
+	if _, err := c.Keys(); err != nil {
+		errs = append(errs, err)
+	}
+	if r.URL != "" {
+		if _, _, err := c.RedisURL(); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if r.Prefix == "" || strings.ContainsAny(r.Prefix, "{ ") {
+		wrong("prefix: %q: give a word without { and spaces", r.Prefix)
+	}
+	if r.Acknowledge > 0 && r.URL == "" {
+		wrong("acknowledge: %d: there is no Redis, and so no replica of it: set redis.url, or leave it out", r.Acknowledge)
+	}
+	if r.Lease < minLease {
+		wrong("lease: %s: give %s or more, so that a replica which is merely busy is not given up", r.Lease, minLease)
+	}
+	return errs
+}
+
+// Keys decodes Redis.SealKeys.
+func (c *Config) Keys() ([][]byte, error) {
+	var keys [][]byte
+	for i, text := range c.Redis.SealKeys {
+		key, err := base64.StdEncoding.DecodeString(text)
+		if err != nil || len(key) != 32 {
+			return nil, fmt.Errorf("redis.seal-keys[%d] is no base64 of 32 bytes: make one with: openssl rand -base64 32", i)
+		}
+		keys = append(keys, key)
+	}
+	return keys, nil
+}
 
 // Kinds of a Redis, by the scheme of its URL.
 const (
@@ -26,25 +86,25 @@ const redisSchemes = "begin with redis://, rediss://, redis+cluster:// or redis+
 // RedisURL returns the kind of Redis and its URL in the form of go-redis. Errors contain no more of
 // the URL than its scheme: anything after that may be part of a password.
 func (c *Config) RedisURL() (kind, plain string, err error) {
-	scheme, rest, ok := strings.Cut(c.Redis, "://")
+	scheme, rest, ok := strings.Cut(c.Redis.URL, "://")
 	base, kind, _ := strings.Cut(scheme, "+")
 	u, perr := url.Parse("redis://" + rest)
 	switch {
 	case !ok || !urlScheme.MatchString(scheme):
-		return "", "", errors.New("redis: the URL has no scheme: " + redisSchemes)
+		return "", "", errors.New("redis.url: the URL has no scheme: " + redisSchemes)
 	case base != "redis" && base != "rediss" || kind != "" && kind != RedisCluster && kind != RedisSentinel || scheme != base && kind == "":
-		return "", "", fmt.Errorf("redis: the URL begins with %.20q: %s", scheme, redisSchemes)
+		return "", "", fmt.Errorf("redis.url: the URL begins with %.20q: %s", scheme, redisSchemes)
 	case isUnescaped(rest):
-		return "", "", fmt.Errorf("redis: the URL %s://*** cannot be read: percent-encode what its user, password or query has of / # @ ? and %% "+
+		return "", "", fmt.Errorf("redis.url: the URL %s://*** cannot be read: percent-encode what its user, password or query has of / # @ ? and %% "+
 			"(/ as %%2F, # as %%23, @ as %%40, ? as %%3F, %% as %%25), and all that is neither letter nor digit", scheme)
 	case perr != nil || u.Host == "":
-		return "", "", fmt.Errorf("redis: the URL names no server: write %s://HOST:PORT, with USER:PASSWORD@ before HOST if it takes them", scheme)
+		return "", "", fmt.Errorf("redis.url: the URL names no server: write %s://HOST:PORT, with USER:PASSWORD@ before HOST if it takes them", scheme)
 	case !databasePath.MatchString(u.Path):
-		return "", "", fmt.Errorf("redis: the URL has a path that is no number of a database: write %s://HOST:PORT/NUMBER, or no path", scheme)
+		return "", "", fmt.Errorf("redis.url: the URL has a path that is no number of a database: write %s://HOST:PORT/NUMBER, or no path", scheme)
 	case hasLargePort(u, "addr"):
-		return "", "", fmt.Errorf("redis: the URL has a port that is too large: ports are at most %d", maxPort)
+		return "", "", fmt.Errorf("redis.url: the URL has a port that is too large: ports are at most %d", maxPort)
 	case kind == RedisSentinel && u.Query().Get("master_name") == "":
-		return "", "", fmt.Errorf("redis: %s:// lacks the name of the master: add ?master_name=NAME", scheme)
+		return "", "", fmt.Errorf("redis.url: %s:// lacks the name of the master: add ?master_name=NAME", scheme)
 	}
 	return kind, base + "://" + rest, nil
 }

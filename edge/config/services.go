@@ -44,8 +44,6 @@ func (c *Config) validateServices() (errs []error) {
 			wrong("name: %q: write namespace/service, with * for any text, as payments/*: it is the name of a discovered backend", b.Name)
 		case b.Target != "":
 			wrong("target: %q: the discovery finds it: take it out, or name the backend among backends", b.Target)
-		case b.Resolve != 0:
-			wrong("resolve: %s: the addresses are those in the cluster, without DNS: take it out", b.Resolve)
 		}
 		for _, key := range b.keys() {
 			if first, twice := set[[2]string{b.Name, key}]; twice {
@@ -65,7 +63,7 @@ func (c *Config) validateServices() (errs []error) {
 		}
 		b.validateURIs(wrong)
 		one := b
-		if one.Kind == "" && (b.DescriptorSet != "" || len(b.Include)+len(b.Exclude) > 0 || b.MaxStreamMessages != 0) {
+		if one.Kind == "" && (b.DescriptorSet != "" || len(b.Include)+len(b.Exclude) > 0) {
 			one.Kind = KindReflect
 		}
 		one.validateKind(wrong)
@@ -132,7 +130,7 @@ func (k *Kubernetes) settingsOf(name string) *Backend {
 // which is empty if none has.
 func (b *Backend) withoutOthers(kind, identity string) {
 	if kind == KindContract {
-		b.DescriptorSet, b.Include, b.Exclude, b.MaxStreamMessages = "", nil, nil, 0
+		b.DescriptorSet, b.Include, b.Exclude = "", nil, nil
 	}
 	if identity != "" && identity != IdentityExchange {
 		b.Exchange = nil

@@ -18,7 +18,7 @@ import (
 // that of kubernetes itself. What the Service requests is no more than its kind.
 func TestDiscoveredBackends(t *testing.T) {
 	r, first, _ := started(t, `
-identity-key: `+signingKey(t)+`
+server: {signing-key: `+signingKey(t)+`}
 kubernetes:
   namespaces: [payments, tools]
   reflect: true
@@ -42,7 +42,7 @@ kubernetes:
 	if other, err := c.Discovered("tools/calc", KindContract); err != nil || other.Timeout != 10*time.Second || other.Identity != "" || other.Prefix != "tools_" || len(other.URIs) > 0 {
 		t.Errorf("%+v, %v", other, err)
 	}
-	if _, err := c.Discovered("payments/ledger", KindContract); err == nil || !strings.Contains(err.Error(), "exclude and max-stream-messages are for kind: reflect") {
+	if _, err := c.Discovered("payments/ledger", KindContract); err == nil || !strings.Contains(err.Error(), "include and exclude are for kind: reflect") {
 		t.Errorf("methods of a service of the contract are excluded: %v", err)
 	}
 	if got := c.ForwardedClaims(); !slices.Contains(got, "tenant") {
@@ -54,20 +54,20 @@ kubernetes:
 func TestNarrowEntriesReplaceKindsAndIdentities(t *testing.T) {
 	secret := file(t, "secret")
 	_, first, _ := started(t, `
-public-url: https://edge.example.com
+listen: {public-url: https://edge.example.com}
 auth: {issuers: [{issuer: "https://idp.example.com", exchange: {client-id: edge, client-secret-file: `+secret+`}}]}
 kubernetes:
   backends:
     - {name: a/b, identity: principal}
     - {name: a/c, kind: contract}
-    - {name: "*/*", identity: exchange, exchange: {audience: all}, kind: reflect, exclude: ["*/Delete*"], max-stream-messages: 7}
+    - {name: "*/*", identity: exchange, exchange: {audience: all}, kind: reflect, exclude: ["*/Delete*"]}
 `)
 	b, err := first.Config.Discovered("a/b", KindContract)
-	if err != nil || b.Identity != IdentityPrincipal || b.Exchange != nil || b.MaxStreamMessages != 7 {
+	if err != nil || b.Identity != IdentityPrincipal || b.Exchange != nil {
 		t.Errorf("another identity: %+v, %v", b, err)
 	}
 	c, err := first.Config.Discovered("a/c", KindReflect)
-	if err != nil || c.Kind != KindContract || c.Exchange == nil || c.MaxStreamMessages != 0 || len(c.Exclude) > 0 {
+	if err != nil || c.Kind != KindContract || c.Exchange == nil || len(c.Exclude) > 0 {
 		t.Errorf("another kind: %+v, %v", c, err)
 	}
 	if d, err := first.Config.Discovered("a/d", KindReflect); err != nil || d.Exchange == nil || len(d.Exclude) != 1 {
@@ -118,7 +118,7 @@ func TestServicesAreRead(t *testing.T) {
 // An entry for a namespace that is not watched is noted, and so are credentials without TLS.
 func TestNotesOnServices(t *testing.T) {
 	_, first, _ := started(t, `
-identity-key: `+signingKey(t)+`
+server: {signing-key: `+signingKey(t)+`}
 kubernetes:
   namespaces: [team-a]
   backends: [{name: "team-*/*", identity: signed}, {name: other/*, timeout: 3s}]
@@ -143,14 +143,14 @@ func TestTLSOfWiderEntries(t *testing.T) {
 		`{name: a/*, identity: signed}, {name: "*/*", timeout: 3s}`: true,
 		`{name: "*/a", identity: signed}, {name: "x*/*", tls: {}}`:  true,
 	} {
-		_, first, _ := started(t, "identity-key: "+signingKey(t)+"\nkubernetes: {backends: ["+entries+"]}\n")
+		_, first, _ := started(t, "server: {signing-key: "+signingKey(t)+"}\nkubernetes: {backends: ["+entries+"]}\n")
 		if got := first.Config.Exposed(); (len(got) > 0) != exposed {
 			t.Errorf("%s: %q", entries, got)
 		}
 	}
 }
 
-// signingKey returns the name of a file for identity-key.
+// signingKey returns the name of a file for server.signing-key.
 func signingKey(t *testing.T) string {
 	t.Helper()
 	return file(t, "")

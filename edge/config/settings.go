@@ -2,119 +2,149 @@ package config
 
 import (
 	"flag"
+	"fmt"
+	"reflect"
+	"strings"
 	"time"
 )
 
-// setting is one scalar setting: its flag, the variable that it sets, and its description.
+// setting is a key of the file with one value or a list of texts, which has a variable in the environment.
 type setting struct {
-	name  string
-	value any // *string, *bool, *int, *Bytes, *time.Duration
+	// key is the path of the key, such as calls.stream-after.
+	key string
+	// usage describes it, without its default.
 	usage string
+	// index is the path of the field in Config.
+	index []int
 }
 
-func (s setting) register(fs *flag.FlagSet) {
-	switch v := s.value.(type) {
+// settings returns all settings, in the order of the file. Keys of list entries are none.
+func settings() (out []setting) {
+	var walk func(t reflect.Type, path string, index []int)
+	walk = func(t reflect.Type, path string, index []int) {
+		for i := range t.NumField() {
+			f := t.Field(i)
+			key := f.Tag.Get("yaml")
+			if key == "" || key == "-" {
+				continue
+			}
+			at, where := strings.TrimPrefix(path+"."+key, "."), append(index[:len(index):len(index)], i)
+			fieldType := f.Type
+			if fieldType.Kind() == reflect.Pointer {
+				fieldType = fieldType.Elem()
+			}
+			switch {
+			case fieldType.Kind() == reflect.Struct:
+				walk(fieldType, at, where)
+			case fieldType.Kind() == reflect.Map:
+			case fieldType.Kind() == reflect.Slice && fieldType.Elem().Kind() != reflect.String && fieldType != reflect.TypeFor[[]Backend]():
+			default:
+				out = append(out, setting{at, f.Tag.Get("usage"), where})
+			}
+		}
+	}
+	walk(reflect.TypeFor[Config](), "", nil)
+	return out
+}
+
+// settingOf returns the setting of a key.
+func settingOf(key string) setting {
+	for _, s := range settings() {
+		if s.key == key {
+			return s
+		}
+	}
+	panic("there is no setting " + key)
+}
+
+// register defines a flag for the setting of c. It creates the sections that have it.
+func (s setting) register(fs *flag.FlagSet, name string, c *Config) {
+	v := reflect.ValueOf(c).Elem()
+	for _, i := range s.index {
+		if v.Kind() == reflect.Pointer {
+			if v.IsNil() {
+				v.Set(reflect.New(v.Type().Elem()))
+			}
+			v = v.Elem()
+		}
+		v = v.Field(i)
+	}
+	if v.Kind() == reflect.Pointer {
+		if v.IsNil() {
+			v.Set(reflect.New(v.Type().Elem()))
+		}
+		v = v.Elem()
+	}
+	usage := fmt.Sprintf("%s [%s]", s.usage, s.key)
+	switch p := v.Addr().Interface().(type) {
 	case *string:
-		fs.StringVar(v, s.name, *v, s.usage)
+		fs.StringVar(p, name, *p, usage)
 	case *bool:
-		fs.BoolVar(v, s.name, *v, s.usage)
+		fs.BoolVar(p, name, *p, usage)
 	case *int:
-		fs.IntVar(v, s.name, *v, s.usage)
+		fs.IntVar(p, name, *p, usage)
 	case *time.Duration:
-		fs.Var(duration{v}, s.name, s.usage)
+		fs.Var(duration{p}, name, usage)
 	case *Bytes:
-		fs.Var(v, s.name, s.usage)
+		fs.Var(p, name, usage)
+	case *[]string:
+		fs.Var(&list{values: p}, name, usage)
+	case *Names:
+		fs.Var(&list{values: (*[]string)(p)}, name, usage)
+	case *[]Backend:
+		fs.Var(&backends{values: p}, name, strings.Replace(usage, "NAME=TARGET", "`NAME=TARGET`", 1))
+	default:
+		panic(fmt.Sprintf("%s has the type %T, which no variable has", s.key, p))
 	}
 }
 
-func (c *Config) admin() setting {
-	return setting{"admin", &c.Admin, "address of /healthz, /readyz, /metrics and the REST API"}
-}
-
-// listeners returns the settings of listeners and their protection.
-func (c *Config) listeners() []setting {
-	return append([]setting{
-		{"listen", &c.Listen, "address of the MCP endpoint, served at /mcp"},
-		c.admin(),
-		{"public-url", &c.PublicURL, "URL of the edge as clients see it, such as https://mcp.example.com; its host is accepted in Host; needed with auth beyond loopback"},
-		{"allow-anonymous", &c.AllowAnonymous, "listen beyond loopback without authentication"},
-		{"allow-remote-admin", &c.AllowRemoteAdmin, "serve the admin address beyond loopback without authentication"},
-		{"sessions", &c.Sessions, "required, or optional: a request of a revision with sessions that names none is served by itself, see clients.md"},
-		{"sse", &c.SSE, "serve HTTP+SSE, the oldest revision's transport, at /sse and /message"},
-		{"dev", &c.Dev, "show the last calls, with arguments and results, on the admin address at /dev; always on in the demo"},
-		{"pprof", &c.Pprof, "serve the Go runtime's profiles on the admin address, at /debug/pprof/"},
-	}, c.tls()...)
-}
-
-// tls are the settings of the listeners' TLS.
-func (c *Config) tls() []setting {
-	return append(c.TLS.settings("tls", "MCP"), c.AdminTLS.settings("admin-tls", "admin")...)
-}
-
-func (c *Config) settings() []setting {
-	return append([]setting{
-		{"demo", &c.Demo, "serve the bundled demo services, beside backends if there are any"},
-		{"server-name", &c.Server.Name, "the name clients see"},
-		{"server-title", &c.Server.Title, "the title clients see"},
-		{"schemas", &c.Schemas, "form of the arguments' schemas in tools/list: full, as backends write them, portable, which all clients and model interfaces take, or auto: full, but portable for kind: reflect"},
-		{"redis", &c.Redis, "URL of the Redis that replicas share their state in; none: in memory, for one replica"},
-		{"redis-prefix", &c.RedisPrefix, "begins every key in Redis; replicas with the same one belong together"},
-		{"replica", &c.Replica, "name of this replica in logs, in Redis and, for {replica}, in audit.file; none: the host's"},
-		{"identity-key", &c.IdentityKey, "PEM file with the private key that signs who is calling, for backends with identity: signed; replicas share it"},
-		{"log-level", &c.Log.Level, "debug, info, warn or error"},
-		{"log-format", &c.Log.Format, "text or json"},
-		{"trace-content", &c.TraceContent, "put arguments and results of tool calls into spans, though they may be sensitive"},
-		{"memory", &c.Memory, "memory that the process may take, half of it held by callers; 0: GOMEMLIMIT, else 0.8 of the container's limit, else half of the machine's"},
-		{"drain-delay", &c.DrainDelay, "after SIGTERM, keep serving unready for so long; 0: not at all"},
-		{"grace", &c.Grace, "then wait so long for what runs; 0: not at all"},
-	}, c.Limits.settings()...)
-}
-
-func (l *Limits) settings() []setting {
-	return []setting{
-		{"body", &l.Body, "largest request body"},
-		{"batch", &l.Batch, "most messages in one batch"},
-		{"headers", &l.Headers, "largest request header"},
-		{"read-timeout", &l.ReadTimeout, "longest reading of a request, from its first byte to its last"},
-		{"write-timeout", &l.WriteTimeout, "longest write to a client before it is disconnected"},
-		{"keep-alive", &l.KeepAlive, "longest silence of an open stream"},
-		{"stream-after", &l.StreamAfter, "a call that runs longer gets a stream, in every revision"},
-		{"session-ttl", &l.SessionTTL, "an unused session lives so long"},
-		{"session-stale", &l.SessionStale, "a session is served so long while the state is down"},
-		{"sessions-per-principal", &l.SessionsPerPrincipal, "most sessions of one principal, or of all anonymous callers"},
-		{"sessions-per-address", &l.SessionsPerAddress, "most sessions that anonymous callers of one address begin at once, regained over session-ttl; 0: half of sessions-per-principal, 100 at least"},
-		{"streams-per-session", &l.StreamsPerSession, "most unfinished streams of one session"},
-		{"calls-per-session", &l.CallsPerSession, "most calls of one session at a time"},
-		{"session-bytes", &l.SessionBytes, "most bytes of one session: client info, subscriptions, calls and stream logs"},
-		{"principal-bytes", &l.PrincipalBytes, "most bytes of a principal's sessions and tasks together, or of those of the anonymous callers of one address"},
-		{"listen-bytes", &l.ListenBytes, "most bytes of the URIs of one principal's open subscriptions/listen"},
-		{"listens-per-principal", &l.ListensPerPrincipal, "most open subscriptions/listen of one principal"},
-		{"subscriptions", &l.Subscriptions, "most resources one session or listen subscribes to"},
-		{"log-ttl", &l.LogTTL, "a finished stream can be replayed for so long"},
-		{"log-events", &l.LogEvents, "most events in one stream's log"},
-		{"log-bytes", &l.LogBytes, "most bytes in one stream's log"},
-		{"result-bytes", &l.ResultBytes, "largest result in a stream's log"},
-		{"rounds", &l.Rounds, "most rounds of questions of one call"},
-		{"call-lifetime", &l.CallLifetime, "longest life of a call, waiting for its user included"},
-		{"attempts", &l.Attempts, "replicas that may be lost while they run a call that is safe to run again"},
-		{"task-grace", &l.TaskGrace, "a call that may become a task does when it has run for so long"},
-		{"task-ttl", &l.TaskTTL, "a task can be read for so long after it has ended; at most 168h"},
-		{"task-lifetime", &l.TaskLifetime, "longest life of a task's work, waiting for its user included"},
-		{"task-poll", &l.TaskPoll, "how often clients should ask for a task; less often as it gets older, down to a fifth"},
-		{"task-polls", &l.TaskPolls, "how often in a second a caller may ask one replica for one task, twice as often at once"},
-		{"tasks-per-principal", &l.TasksPerPrincipal, "most tasks of one principal, or of all anonymous callers, those that ended and can be read included"},
-		{"task-replicas", &l.TaskReplicas, "Redis replicas that must have a task before the client receives its id, and a used confirmation before its call runs; it takes --redis"},
-		{"running-tasks", &l.RunningTasks, "most tasks that run on one replica; more wait for their turn"},
-		{"running-tasks-per-principal", &l.RunningTasksPerPrincipal, "most tasks of one principal that run on one replica; more wait for their turn"},
-		{"page-size", &l.PageSize, "most entries on one page of a list"},
-		{"page-bytes", &l.PageBytes, "most bytes of the entries on one page of a list; a larger entry has a page to itself"},
-		{"argument-values", &l.ArgumentValues, "most values in the arguments of one call: objects, arrays and what is in them"},
-		{"name-bytes", &l.NameBytes, "most bytes of the names remembered of one backend, which are its own while it is away"},
-		{"lease", &l.Lease, "a replica that is silent for longer has lost its calls to the others"},
-		{"http2-streams", &l.HTTP2Streams, "most concurrent streams on one HTTP/2 connection"},
-		{"connection-age", &l.ConnectionAge, "a connection as old is closed with its next answer, so that its client connects again, to another replica perhaps; 0: none is"},
-		{"connections", &l.Connections, "most connections; 0: 0.8 of the limit of open files"},
-		{"connections-per-address", &l.ConnectionsPerAddress, "most connections of one address; 0: half of connections"},
-		{"start-wait", &l.StartWait, "at start, a backend's first lists may hold up the others for so long; later ones follow as changes"},
+// Usages returns the descriptions of settings by their keys. The caller owns the map.
+func Usages() map[string]string {
+	out := map[string]string{}
+	for _, s := range settings() {
+		if s.usage != "" {
+			out[s.key] = s.usage
+		}
 	}
+	return out
+}
+
+// Variable returns the environment variable of a key.
+func Variable(key string) string {
+	return environment + strings.ToUpper(strings.NewReplacer("-", "_", ".", "_").Replace(key))
+}
+
+// twin is a flag, which sets one key.
+type twin struct {
+	flag, key string
+	// listens is true for flags of commands that listen.
+	listens bool
+}
+
+// twins are the flags that set keys, in the order of the help.
+var twins = []twin{
+	{"listen", "listen.address", true},
+	{"public-url", "listen.public-url", true},
+	{"tls-cert", "listen.tls.cert", true},
+	{"tls-key", "listen.tls.key", true},
+	{"allow-anonymous", "listen.allow-anonymous", true},
+	{"admin", "admin.address", true},
+	{"allow-remote-admin", "admin.allow-remote", true},
+	{"dev", "admin.dev", true},
+	{"backend", "backends", false},
+	{"demo", "demo", false},
+	{"redis", "redis.url", false},
+	{"replica", "server.replica", false},
+	{"log-level", "log.level", false},
+	{"log-format", "log.format", false},
+}
+
+// keyOfFlag returns the key of a flag; empty if there is no such flag.
+func keyOfFlag(name string) string {
+	for _, t := range twins {
+		if t.flag == name {
+			return t.key
+		}
+	}
+	return ""
 }

@@ -17,6 +17,8 @@ import (
 type source struct {
 	origins
 	raw []byte
+	// whole is true for the file of settings, and false for files of other owners.
+	whole bool
 	// misplaced are errors of file names, each with its position; see beside.
 	misplaced error
 	// unknown are the unknown keys, in the order of the file.
@@ -40,7 +42,7 @@ type unknownKey struct {
 // newSource parses a file, whose settings are of type t. empty reports that it has no settings. Syntax
 // errors are ignored: the decoder reports them.
 func newSource(file string, raw []byte, t reflect.Type) (s *source, empty bool) {
-	s = &source{origins: origins{file: file, lines: map[string]int{}}, raw: raw, paths: map[position]string{}}
+	s = &source{origins: origins{file: file, lines: map[string]int{}}, raw: raw, paths: map[position]string{}, whole: t == reflect.TypeFor[Config]()}
 	parsed, err := parser.ParseBytes(raw, 0)
 	if err != nil {
 		return s, false
@@ -127,6 +129,9 @@ func (s *source) member(v *ast.MappingValueNode, t reflect.Type, path string) {
 	at := strings.TrimPrefix(path+"."+key, ".")
 	where := v.Key.GetToken().Position
 	s.lines[at] = where.Line
+	if s.whole && s.former(v, at) {
+		return
+	}
 	member := memberOf(t, key)
 	if member == nil && t != nil && t.Kind() == reflect.Struct {
 		s.unknown = append(s.unknown, unknownKey{key, position{where.Line, where.Column}, section{withoutIndexes(path), t}})

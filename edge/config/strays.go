@@ -1,7 +1,6 @@
 package config
 
 import (
-	"flag"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,19 +16,20 @@ var ofServices = regexp.MustCompile(`^MCPEDGE(_[A-Z0-9_]+)?_(SERVICE_HOST|SERVIC
 // Strays returns a note for each variable that looks like a setting and is none. environ has the
 // form of os.Environ.
 func Strays(environ []string) (notes []string) {
-	var c Config
-	var known []string
-	for _, command := range []string{serve, stdio} {
-		flags(command, &c, new(string)).VisitAll(func(f *flag.Flag) { known = append(known, f.Name) })
+	known := variables()
+	var lower []string // as Nearest compares
+	for name := range known {
+		lower = append(lower, strings.ToLower(name))
 	}
+	slices.Sort(lower)
 	for _, entry := range environ {
 		name, _, _ := strings.Cut(entry, "=")
-		if !strings.HasPrefix(name, environment) || slices.ContainsFunc(known, func(flag string) bool { return variable(flag) == name }) || ofServices.MatchString(name) {
+		if !strings.HasPrefix(name, environment) || known[name] || ofServices.MatchString(name) {
 			continue
 		}
 		note := name + " is set, and no setting has this variable"
-		if meant := Nearest(strings.TrimPrefix(name, environment), known); meant != "" {
-			note += ": " + variable(meant) + " may be meant"
+		if meant := Nearest(name, lower); meant != "" {
+			note += ": " + strings.ToUpper(meant) + " may be meant"
 		}
 		notes = append(notes, note)
 	}
@@ -37,7 +37,11 @@ func Strays(environ []string) (notes []string) {
 	return notes
 }
 
-// variable returns the environment variable of a flag.
-func variable(flag string) string {
-	return environment + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+// variables returns the variables of the environment that are settings.
+func variables() map[string]bool {
+	out := map[string]bool{Variable("config"): true, Variable("set"): true}
+	for _, s := range settings() {
+		out[Variable(s.key)] = true
+	}
+	return out
 }

@@ -21,7 +21,7 @@ type NeededScope struct {
 }
 
 // AdminScope is the NeededScope.Setting of the admin address.
-const AdminScope = "admin-auth: scope"
+const AdminScope = "admin.auth: scope"
 
 // NeededScopes returns the scopes that the policy, the sets and the admin address require, in the order of
 // the settings.
@@ -40,11 +40,11 @@ func (c *Config) NeededScopes() (out []NeededScope) {
 			out = append(out, NeededScope{Setting: placed("sets." + name + ".scopes"), Scope: scope, Effect: "no caller can use the set"})
 		}
 	})
-	if o := c.AdminAuth; o != nil && o.Scope != "" && !o.ClientCert {
+	if o := c.Admin.Auth; o != nil && o.Scope != "" && !o.ClientCert {
 		out = append(out, NeededScope{Setting: AdminScope, Scope: o.Scope, Effect: "no caller can use the admin address", Exact: true})
 	}
-	if o := c.AdminAuth; o != nil && approves {
-		out = append(out, NeededScope{Setting: "admin-auth: approve-scope", Scope: o.ScopeOfApprovers(), Effect: "no call can be approved", Exact: true, Approver: true})
+	if o := c.Admin.Auth; o != nil && approves {
+		out = append(out, NeededScope{Setting: "admin.auth: approve-scope", Scope: o.ScopeOfApprovers(), Effect: "no call can be approved", Exact: true, Approver: true})
 	}
 	return out
 }

@@ -65,15 +65,15 @@ func TestOpenAdmin(t *testing.T) {
 	}{
 		"no auth":        {Config{}, false},
 		"auth":           {Config{Auth: auth}, true},
-		"admin-auth":     {Config{Auth: auth, AdminAuth: &AdminAuth{Scope: "a"}}, false},
-		"certificates":   {Config{Auth: auth, AdminTLS: ListenerTLS{Cert: "c", Key: "k", ClientCA: "ca"}}, false},
-		"said to be so":  {Config{Auth: auth, AllowRemoteAdmin: true}, false},
-		"a certificate":  {Config{Auth: auth, AdminTLS: ListenerTLS{Cert: "c", Key: "k"}}, true},
+		"admin-auth":     {Config{Auth: auth, Admin: Admin{Auth: &AdminAuth{Scope: "a"}}}, false},
+		"certificates":   {Config{Auth: auth, Admin: Admin{TLS: ListenerTLS{Cert: "c", Key: "k", ClientCA: "ca"}}}, false},
+		"said to be so":  {Config{Auth: auth, Admin: Admin{AllowRemote: true}}, false},
+		"a certificate":  {Config{Auth: auth, Admin: Admin{TLS: ListenerTLS{Cert: "c", Key: "k"}}}, true},
 		"optional, also": {Config{Auth: &Auth{APIKeys: "k", Optional: true}}, true},
 	} {
-		x.c.Admin = "127.0.0.1:9090"
+		x.c.Admin.Address = "127.0.0.1:9090"
 		notes := x.c.OpenAdmin()
-		if len(notes) > 0 != x.want || x.want && !strings.HasPrefix(notes[0], "admin: 127.0.0.1:9090 obeys every process of this machine: ") {
+		if len(notes) > 0 != x.want || x.want && !strings.HasPrefix(notes[0], "admin.address: 127.0.0.1:9090 obeys every process of this machine: ") {
 			t.Errorf("%s: %q", name, notes)
 		}
 	}

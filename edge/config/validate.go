@@ -3,9 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
-	"net"
 	"slices"
-	"strings"
 )
 
 // Validate returns all errors in the settings of `mcpedge serve`, each with the value and what to
@@ -15,49 +13,14 @@ func (c *Config) Validate() error { return c.validate(serve) }
 // validate ignores the settings of listeners for commands that do not listen.
 func (c *Config) validate(command string) error {
 	var errs []error
-	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if command == serve || command == check {
-		errs = c.validateListeners()
+		errs = slices.Concat(c.validateListen(), c.validateAdmin())
 	}
-	errs = append(errs, c.validateBackends()...)
-	if !slices.Contains([]string{"debug", "info", "warn", "error"}, c.Log.Level) {
-		wrong("log.level: %q: use debug, info, warn or error", c.Log.Level)
-	}
-	if !slices.Contains([]string{"text", "json"}, c.Log.Format) {
-		wrong("log.format: %q: use text or json", c.Log.Format)
-	}
-	if c.Sessions != SessionsRequired && c.Sessions != SessionsOptional {
-		wrong("sessions: %q: use required or optional", c.Sessions)
-	}
-	if !slices.Contains(forms, c.Schemas) {
-		wrong("schemas: %q: use auto, portable or full", c.Schemas)
-	}
-	if _, err := c.Keys(); err != nil {
-		errs = append(errs, err)
-	}
+	errs = slices.Concat(errs, c.validateBackends(), c.Log.validate(), c.Lists.validate())
 	if _, err := c.Proxies(); err != nil {
 		errs = append(errs, err)
 	}
-	if c.Redis != "" {
-		if _, _, err := c.RedisURL(); err != nil {
-			errs = append(errs, err)
-		}
-	}
-	if c.RedisPrefix == "" || strings.ContainsAny(c.RedisPrefix, "{ ") {
-		wrong("redis-prefix: %q: give a word without { and spaces", c.RedisPrefix)
-	}
-	if c.Limits.TaskTTL > maxTaskTTL {
-		wrong("limits.task-ttl: %s: give %s or less", c.Limits.TaskTTL, maxTaskTTL)
-	}
-	if c.Limits.TaskReplicas > 0 && c.Redis == "" {
-		wrong("limits.task-replicas: %d: there is no Redis, and so no replica of it: set redis, or leave it out", c.Limits.TaskReplicas)
-	}
-	if c.Limits.Lease < minLease {
-		wrong("limits.lease: %s: give %s or more, so that a replica which is merely busy is not given up", c.Limits.Lease, minLease)
-	}
-	if least := c.LeastMemory(); c.Memory > 0 && c.Memory < least {
-		wrong("memory: %s is too little to serve with limits.body of %s: give %s or more, a smaller body, or 0 to have it chosen", c.Memory, c.Limits.Body, least)
-	}
+	errs = slices.Concat(errs, c.validateRedis(), c.Tasks.validate(), c.validateServer())
 	if _, err := c.QuotaRules(); err != nil {
 		errs = append(errs, err)
 	}
@@ -94,9 +57,6 @@ func (c *Config) validateBackends() (errs []error) {
 		}
 		names[b.Name] = true
 		errs = append(errs, b.validateTarget(i)...)
-		if b.Resolve != 0 && b.Resolve < minResolve {
-			wrong("backends[%d] %s: resolve: %s: give %s or more, or leave it out for 10s", i, b.Name, b.Resolve, minResolve)
-		}
 		b.validateKind(at("backends[%d] %s: ", &errs, i, b.Name))
 		c.validateSettings(&b, at("backends[%d] %s: ", &errs, i, b.Name))
 	}
@@ -123,31 +83,4 @@ func (c *Config) validateSettings(b *Backend, wrong wrongs) {
 	c.validateIdentity(b, wrong)
 	b.validateMetadata(wrong)
 	b.validateExtensions(wrong)
-}
-
-func (c *Config) validateListeners() (errs []error) {
-	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	loopback, err := isLoopback(c.Listen)
-	switch {
-	case err != nil:
-		wrong("listen: %q %s", c.Listen, notAddress(c.Listen))
-	case !loopback && !c.AllowAnonymous && c.Auth == nil:
-		wrong("listen: %q is reachable from other machines without authentication: listen on 127.0.0.1, set auth, or set allow-anonymous", c.Listen)
-	case !loopback && !c.AllowAnonymous && c.Auth.Optional:
-		wrong("listen: %q is reachable from other machines, and with auth.optional callers need no credentials: take that out, or set allow-anonymous", c.Listen)
-	}
-	errs = append(errs, c.validateTLS()...)
-	loopback, err = isLoopback(c.Admin)
-	switch {
-	case err != nil:
-		wrong("admin: %q %s", c.Admin, notAddress(c.Admin))
-	case c.Dev && !loopback:
-		wrong("dev: %q is reachable from other machines, and the page shows what was called with what: have admin on 127.0.0.1, or leave dev out", c.Admin)
-	case !loopback && !c.AllowRemoteAdmin && c.AdminAuth == nil:
-		wrong("admin: %q is reachable from other machines, which could call, end sessions and stop the edge without credentials: use 127.0.0.1, set admin-auth, or set allow-remote-admin", c.Admin)
-	}
-	if _, port, _ := net.SplitHostPort(c.Listen); c.Listen == c.Admin && port != "0" {
-		wrong("admin: %q is the address of listen, too: give it another port", c.Admin)
-	}
-	return errs
 }

@@ -1,10 +1,8 @@
 package config
 
 import (
-	"encoding/base64"
 	"flag"
 	"fmt"
-	"net/netip"
 	"strconv"
 	"strings"
 	"time"
@@ -164,35 +162,4 @@ func (b *backends) Set(s string) error {
 		*b.values = append(*b.values, Backend{Name: name, Target: target})
 	}
 	return nil
-}
-
-// Keys decodes StateKeys.
-func (c *Config) Keys() ([][]byte, error) {
-	var keys [][]byte
-	for i, text := range c.StateKeys {
-		key, err := base64.StdEncoding.DecodeString(text)
-		if err != nil || len(key) != 32 {
-			return nil, fmt.Errorf("state-keys[%d] is no base64 of 32 bytes: make one with: openssl rand -base64 32", i)
-		}
-		keys = append(keys, key)
-	}
-	return keys, nil
-}
-
-// Proxies reads TrustedProxies.
-func (c *Config) Proxies() ([]netip.Prefix, error) {
-	var out []netip.Prefix
-	for i, text := range c.TrustedProxies {
-		network, err := netip.ParsePrefix(text)
-		if err != nil {
-			var address netip.Addr
-			address, err = netip.ParseAddr(text)
-			network = netip.PrefixFrom(address, address.BitLen())
-		}
-		if err != nil || network.Addr().Is4In6() || network.Addr().Zone() != "" {
-			return nil, fmt.Errorf("trusted-proxies[%d]: %q is no address and no network: write one such as 10.1.2.3, 10.0.0.0/8 or fd00::/8", i, text)
-		}
-		out = append(out, network)
-	}
-	return out, nil
 }

@@ -20,8 +20,8 @@ var hookKinds = map[policy.Kind]hookv1.TargetKind{
 func (r *round) hookCall(h *hook.Hook) *hookv1.Call {
 	out := &hookv1.Call{
 		Method: string(r.call.Method), Set: r.call.Set, Target: r.hookTarget(), ArgumentsJson: r.hookArguments(), CallId: r.call.ID,
-		Round:   uint32(r.call.Round),   // #nosec G115 -- bounded by limits.rounds
-		Attempt: uint32(r.call.Attempt), // #nosec G115 -- bounded by limits.attempts
+		Round:   uint32(r.call.Round),   // #nosec G115 -- bounded by calls.rounds
+		Attempt: uint32(r.call.Attempt), // #nosec G115 -- bounded by the constant Attempts
 		Task:    r.call.Task != nil && r.call.Task.ID != "",
 	}
 	if about, err := translate.Context(r.call); err == nil {

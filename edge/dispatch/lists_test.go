@@ -46,7 +46,7 @@ func TestSeveralPagesAreReported(t *testing.T) {
 		log.Reset()
 		lists()
 		if n := strings.Count(log.String(), "more than one page"); n != 1 ||
-			!strings.Contains(log.String(), "list=tools/list "+want) || !strings.Contains(log.String(), "setting=page-size") {
+			!strings.Contains(log.String(), "list=tools/list "+want) || !strings.Contains(log.String(), "setting=lists.page-size") {
 			t.Errorf("state %d: reported %d times, want once, with %s: %s", i, n, want, log.String())
 		}
 	}
@@ -84,8 +84,8 @@ func TestPaging(t *testing.T) {
 	_, pool := startPool(t, Options{}, a, b)
 	p := catalog.NewPreview(catalog.Options{PageSize: 2, PageBytes: 1000})
 	for i, want := range [][]string{
-		{`tools/list has 2 pages, as page-size is 2: the first has 2 of 3 entries`, `from "a_t0002" on: raise page-size`},
-		{`resources/list has 2 pages, as page-bytes is 1000: the first has 1 of 2 entries`, `from "file:///2" on: raise page-bytes`},
+		{`tools/list has 2 pages, as lists.page-size is 2: the first has 2 of 3 entries`, `from "a_t0002" on: raise lists.page-size`},
+		{`resources/list has 2 pages, as advanced.page-bytes is 1000: the first has 1 of 2 entries`, `from "file:///2" on: raise advanced.page-bytes`},
 	} {
 		x := pool.Backends()[i]
 		said := p.Of(x, x.Catalog())
@@ -93,7 +93,7 @@ func TestPaging(t *testing.T) {
 			t.Errorf("backend %d: %q, want %q", i, said, want)
 		}
 	}
-	want := `tools/list has 3 pages, as page-size is 2: the first has 2 of 5 entries`
+	want := `tools/list has 3 pages, as lists.page-size is 2: the first has 2 of 5 entries`
 	if said := p.Together(); len(said) != 1 || !strings.Contains(said[0], want) {
 		t.Errorf("together: %q, want %q alone", said, want)
 	}

@@ -161,7 +161,7 @@ func (k *Keys) refresh(now time.Time) {
 			return
 		}
 		k.logged = this
-		k.log.Error("the identity key file is unusable; the previous keys stay in use", "error", fmt.Errorf("identity-key: %w", err))
+		k.log.Error("the identity key file is unusable; the previous keys stay in use", "error", fmt.Errorf("server.signing-key: %w", err))
 	}
 }
 

@@ -133,7 +133,7 @@ func (r *Registry) keptOf(name string, e *entry) *Names {
 	if e.kept, dropped = all.bounded(r.o.Bytes); dropped > 0 && !e.large {
 		e.large = true
 		r.o.Logger.Warn("a backend has more names than are stored: while it is unreachable, another backend may own the rest; "+
-			"configure prefix and uris for it, or raise limits.name-bytes", "backend", name, "names", dropped, "bytes", r.o.Bytes)
+			"configure prefix and uris for it, or raise advanced.name-bytes", "backend", name, "names", dropped, "bytes", r.o.Bytes)
 	}
 	return e.kept
 }

@@ -36,15 +36,17 @@ const (
 	boundCount
 )
 
+// The name of a bound that is a constant is that in docs/limits.md.
 var boundNames = [boundCount]string{
-	"body", "batch", "write-timeout", "sessions-per-principal", "calls-per-session", "streams-per-session",
-	"listens-per-principal", "subscriptions", "rounds", "call-lifetime", "result-bytes", "max-concurrent",
-	"argument-values",
-	"session-bytes", "principal-bytes", "listen-bytes",
-	"read-timeout", "connections", "connections-per-address", "sessions-per-address", "tasks-per-principal", "task-polls", "max-result", "files",
+	"listen.body", "batch", "listen.write-timeout", "clients.sessions", "advanced.calls-per-session", "streams-per-session",
+	"advanced.listens-per-principal", "clients.subscriptions", "calls.rounds", "calls.lifetime", "streams.result-bytes", "max-concurrent",
+	"advanced.argument-values",
+	"sessions.bytes", "clients.bytes", "listen-bytes",
+	"listen.read-timeout", "listen.connections", "clients.connections", "advanced.sessions-per-address", "clients.tasks", "advanced.task-polls",
+	"catalog.max-result", "files",
 }
 
-// String returns the setting's name.
+// String returns the key of the setting, without "backends" for that of a backend.
 func (b Bound) String() string { return boundNames[b] }
 
 type bounds [boundCount]atomic.Int64

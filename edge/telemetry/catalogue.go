@@ -117,7 +117,7 @@ const (
 	TLSStale            = "mcpedge.tls.stale"
 	TLSExchanges        = "mcpedge.tls.exchanges"
 	operationWhat       = "Duration of a request or notification that the edge "
-	eventsDroppedWhat   = "Progress and log messages that no client will see, by why: queue (a call's queue was full), log (log-events, log-bytes or session-bytes), unread (the call had no stream), unwritten (the state did not take them)"
+	eventsDroppedWhat   = "Progress and log messages that no client will see, by why: queue (a call's queue was full), log (advanced.stream-bytes or sessions.bytes), unread (the call had no stream), unwritten (the state did not take them)"
 )
 
 var operationAttributes = []attribute.Key{
@@ -160,7 +160,7 @@ var Catalogue = []Instrument{
 	{CallsRerun, Counter, "{call}", "Calls taken over that were run again", nil},
 	{CallsUnknown, Counter, "{call}", "Calls taken over whose outcome is unknown", nil},
 	{TasksCreated, Counter, "{task}", "Requests that were answered with a task", nil},
-	{TasksUnacknowledged, Counter, "{task}", "Tasks that were not made because fewer replicas of Redis acknowledged them in time than task-replicas demands", nil},
+	{TasksUnacknowledged, Counter, "{task}", "Tasks that were not made because fewer replicas of Redis acknowledged them in time than redis.acknowledge demands", nil},
 	{TasksRunning, Gauge, "{task}", "Tasks that this replica runs, calls that may become one included", nil},
 	{TasksQueued, Gauge, "{task}", "Tasks that wait for their turn to run here", nil},
 	{TasksEnded, Counter, "{task}", "Tasks that ended at this replica: completed, failed (a result that says isError counts), or cancelled", []attribute.Key{AttrOutcome}},
@@ -174,7 +174,7 @@ var Catalogue = []Instrument{
 	{StateErrors, Counter, "{error}", "Operations on the durable state that failed", nil},
 	{StateReachable, Gauge, "{replica}", "1 while this replica reaches Redis, as /v1/status reports, or has its state in memory, else 0", nil},
 	{MemoryAdmitted, Gauge, "By", "Memory that is held on behalf of callers, by what for", []attribute.Key{AttrMemory}},
-	{MemoryLimit, Gauge, "By", "The most of it that may be held: half of the setting memory", nil},
+	{MemoryLimit, Gauge, "By", "The most of it that may be held: half of the setting server.memory", nil},
 	{MemoryHolders, Gauge, "{caller}", "Callers that hold any: principals, or else addresses", nil},
 	{MemoryRefused, Counter, "{refusal}", "How often a caller was refused for want of memory, by what for", []attribute.Key{AttrMemory}},
 	{SettingsStale, Gauge, "{file}", "1 while the file of settings cannot be used and the backends, catalog, sets, include, policy, hooks, quotas and redaction that were read before stay in force, else 0", nil},
@@ -190,7 +190,7 @@ var Catalogue = []Instrument{
 	{PolicyDenied, Counter, "{request}", "Requests that the policy did not allow, by its rule: default where none held, scopes where scopes were lacking", []attribute.Key{AttrRule}},
 	{PolicyFailed, Counter, "{request}", "Requests that were denied because the condition of a policy's rule could not be evaluated", []attribute.Key{AttrRule}},
 	{PolicyTrials, Counter, "{request}", "Requests with which a setting in audit mode would have done something, by the component, the name of the setting and the effect; the first 1,024 combinations", []attribute.Key{AttrTrialBy, AttrRule, AttrTrialEffect}},
-	{PolicyConfirmations, Counter, "{confirmation}", "Confirmations and approvals of calls, by name and outcome: asked; accepted, declined, dismissed or invalid answers; remembered, where an earlier answer was in the place of a question; used, where a question or a round was answered again; unacknowledged, where fewer replicas of Redis had in time that it is used than task-replicas demands; of approvals by another person requested, granted, refused, expired, revoked (the policy no longer allows the requester the call) and denied (the call cannot wait), where the four that end a wait begin at 0 with the first wait; the first 1,024 combinations", []attribute.Key{AttrRule, AttrConfirmation}},
+	{PolicyConfirmations, Counter, "{confirmation}", "Confirmations and approvals of calls, by name and outcome: asked; accepted, declined, dismissed or invalid answers; remembered, where an earlier answer was in the place of a question; used, where a question or a round was answered again; unacknowledged, where fewer replicas of Redis had in time that it is used than redis.acknowledge demands; of approvals by another person requested, granted, refused, expired, revoked (the policy no longer allows the requester the call) and denied (the call cannot wait), where the four that end a wait begin at 0 with the first wait; the first 1,024 combinations", []attribute.Key{AttrRule, AttrConfirmation}},
 	{PolicyExchanges, Counter, "{exchange}", "How often another policy was read and put in force", nil},
 	{PolicyExternal, Counter, "{request}", "Requests that the policy server was asked about, by outcome: allowed, denied, failed where it did not decide, or omitted where it could not be shown all of the params", []attribute.Key{AttrExternal}},
 	{AuditWritten, Counter, "{record}", "Records of the audit that were written, by where to", []attribute.Key{AttrSink}},
@@ -200,7 +200,7 @@ var Catalogue = []Instrument{
 	{RedactReplaced, Counter, "{replacement}", "Texts that the setting redact replaced, by its entry and the place; a text may be counted more than once", []attribute.Key{AttrRedaction, AttrPlace}},
 	{RedactWould, Counter, "{replacement}", "Texts that entries of the setting redact with mode: audit would have replaced, by entry and place", []attribute.Key{AttrRedaction, AttrPlace}},
 	{RedactExceeded, Counter, "{text}", "Texts and values that were replaced as a whole because searching them would have exceeded the bounds of the setting redact, by place", []attribute.Key{AttrPlace}},
-	{HTTPRefused, Counter, "{request}", "Requests at either address that were refused for their Host or Origin, by why: host (not among hosts, admin-hosts), origin (not among origins), site (sent by a page of another site), malformed (in a form that no client sends)", []attribute.Key{AttrForeign}},
+	{HTTPRefused, Counter, "{request}", "Requests at either address that were refused for their Host or Origin, by why: host (not among listen.hosts, admin.hosts), origin (not among listen.origins), site (sent by a page of another site), malformed (in a form that no client sends)", []attribute.Key{AttrForeign}},
 	{AuthRefused, Counter, "{request}", "Requests whose credentials were not accepted, by why; with the setting auth", []attribute.Key{AttrRefusal}},
 	{AuthKeyFetches, Counter, "{fetch}", "Attempts to fetch the keys of an issuer of tokens, by how they ended", []attribute.Key{AttrIssuer, AttrOutcome}},
 	{AuthKeyAge, Gauge, "s", "Time since the keys of an issuer of tokens were read", []attribute.Key{AttrIssuer}},

@@ -85,7 +85,7 @@ const (
 	AttrAuthFile = attribute.Key("mcpedge.auth.file")
 	// AttrKind is a kind of list: tools, resources, templates or prompts.
 	AttrKind = attribute.Key("mcpedge.list")
-	// AttrTLS is the setting of a TLS endpoint: tls, admin-tls, backends.NAME.tls, hooks.NAME.tls, or
+	// AttrTLS is the setting of a TLS endpoint: listen.tls, admin.tls, backends.NAME.tls, hooks.NAME.tls, or
 	// policy.external.tls. AttrTLSFile is one of its files: cert, ca or client-ca.
 	AttrTLS     = attribute.Key("mcpedge.tls")
 	AttrTLSFile = attribute.Key("mcpedge.tls.file")

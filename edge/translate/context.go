@@ -36,8 +36,8 @@ func (b *requestContext) fill(call *mcp.Call) *pb.RequestContext {
 	b.principal.SubjectIsClient = call.Principal.SubjectIsClient
 	c := &b.context
 	c.CallId = call.ID
-	c.Attempt = uint32(call.Attempt) // #nosec G115 -- bounded by limits.rounds and attempts
-	c.Round = uint32(call.Round)     // #nosec G115 -- bounded by limits.rounds
+	c.Attempt = uint32(call.Attempt) // #nosec G115 -- bounded by calls.rounds and the constant Attempts
+	c.Round = uint32(call.Round)     // #nosec G115 -- bounded by calls.rounds
 	c.Principal = &b.principal
 	if jsonrpc.TypeOf(call.Client.Info) == jsonrpc.Object {
 		readImplementation(&b.client, call.Client.Info)

@@ -65,7 +65,7 @@ func defaultSettings() (map[string]any, error) {
 // settingsTable is the table under way.
 type settingsTable struct {
 	strings.Builder
-	// usages are what flags say of themselves.
+	// usages are the descriptions of settings by their keys.
 	usages map[string]string
 }
 
@@ -104,9 +104,9 @@ func (p *settingsTable) row(key string, s *schema, def any) error {
 	return nil
 }
 
-// what says what a setting is: the words of its flag, if it has one, else those of its field.
+// what returns the description of a setting, or else that of its field.
 func (p *settingsTable) what(key string, s *schema) string {
-	if usage, ok := p.usages[strings.ReplaceAll(strings.TrimPrefix(key, "limits."), ".", "-")]; ok {
+	if usage, ok := p.usages[key]; ok {
 		return usage
 	}
 	return s.Description

@@ -52,21 +52,21 @@ redis://{{ include "mcpedge.fullname" . }}-redis:6379
 {{/* The configuration file: what the chart derives, and over it what the user says. */}}
 {{- define "mcpedge.config" -}}
 {{- $own := .Values.config | default dict -}}
-{{- $config := dict "listen" ":8080" "admin" ":9090" "drain-delay" "10s" "grace" "30s" "log" (dict "format" "json") "limits" (dict "connection-age" "20s") -}}
-{{- if not (hasKey $own "admin-auth") -}}
-{{- $_ := set $config "allow-remote-admin" true -}}
+{{- $config := dict "listen" (dict "address" ":8080" "connection-age" "20s") "admin" (dict "address" ":9090") "shutdown" (dict "delay" "10s" "grace" "30s") "log" (dict "format" "json") -}}
+{{- if not (hasKey ($own.admin | default dict) "auth") -}}
+{{- $_ := set $config.admin "allow-remote" true -}}
 {{- end -}}
 {{- if not (or (include "mcpedge.authenticated" .) (include "mcpedge.exposed" .)) -}}
-{{- $_ := set $config "allow-anonymous" true -}}
+{{- $_ := set $config.listen "allow-anonymous" true -}}
 {{- end -}}
 {{- with include "mcpedge.redisURL" . -}}
-{{- $_ := set $config "redis" . -}}
+{{- $_ := set $config "redis" (dict "url" .) -}}
 {{- end -}}
 {{- with include "mcpedge.publicURL" . -}}
-{{- $_ := set $config "public-url" . -}}
+{{- $_ := set $config.listen "public-url" . -}}
 {{- end -}}
 {{- if include "mcpedge.tlsSecret" . -}}
-{{- $_ := set $config "tls" (dict "cert" "/etc/mcpedge/tls/tls.crt" "key" "/etc/mcpedge/tls/tls.key") -}}
+{{- $_ := set $config.listen "tls" (dict "cert" "/etc/mcpedge/tls/tls.crt" "key" "/etc/mcpedge/tls/tls.key") -}}
 {{- end -}}
 {{- if include "mcpedge.discovers" . -}}
 {{- $kubernetes := dict "namespaces" (.Values.discovery.namespaces | default (list .Release.Namespace) | uniq) -}}
@@ -106,15 +106,15 @@ redis://{{ include "mcpedge.fullname" . }}-redis:6379
 {{/* ConfigMap, or Secret where the configuration has something that is secret. */}}
 {{- define "mcpedge.configKind" -}}
 {{- $config := fromYaml (include "mcpedge.config" .) -}}
-{{- if or (index $config "state-keys") (contains "@" (default "" $config.redis)) -}}Secret{{- else -}}ConfigMap{{- end -}}
+{{- if or (index ($config.redis | default dict) "seal-keys") (contains "@" (default "" ($config.redis).url)) -}}Secret{{- else -}}ConfigMap{{- end -}}
 {{- end -}}
 
 {{/* Whether replicas share their state: "true" or nothing. */}}
 {{- define "mcpedge.shared" -}}
 {{- $config := fromYaml (include "mcpedge.config" .) -}}
-{{- if or $config.redis .Values.redis.existingSecret.name .Values.extraEnvFrom -}}true{{- end -}}
+{{- if or ($config.redis).url .Values.redis.existingSecret.name .Values.extraEnvFrom -}}true{{- end -}}
 {{- range .Values.extraEnv -}}
-{{- if eq .name "MCPEDGE_REDIS" -}}true{{- end -}}
+{{- if eq .name "MCPEDGE_REDIS_URL" -}}true{{- end -}}
 {{- end -}}
 {{- end -}}
 
@@ -125,7 +125,7 @@ redis://{{ include "mcpedge.fullname" . }}-redis:6379
 
 {{- define "mcpedge.scheme" -}}
 {{- $config := fromYaml (include "mcpedge.config" .) -}}
-{{- ternary "https" "http" (not (empty (($config.tls).cert))) -}}
+{{- ternary "https" "http" (not (empty (($config.listen.tls).cert))) -}}
 {{- end -}}
 
 {{/* The whole seconds of a duration such as 1m30s, rounded up. */}}
@@ -139,7 +139,7 @@ redis://{{ include "mcpedge.fullname" . }}-redis:6379
 {{- define "mcpedge.terminationGrace" -}}
 {{- if kindIs "invalid" .Values.terminationGracePeriodSeconds -}}
 {{- $config := fromYaml (include "mcpedge.config" .) -}}
-{{- add (include "mcpedge.seconds" (index $config "drain-delay")) (include "mcpedge.seconds" $config.grace) 10 -}}
+{{- add (include "mcpedge.seconds" $config.shutdown.delay) (include "mcpedge.seconds" $config.shutdown.grace) 10 -}}
 {{- else -}}
 {{ .Values.terminationGracePeriodSeconds }}
 {{- end -}}
@@ -162,9 +162,9 @@ serviceMonitor.enabled
 {{- define "mcpedge.validateScrape" -}}
 {{- $context := index . 0 -}}
 {{- $monitor := index $context.Values (index . 1) -}}
-{{- with index (fromYaml (include "mcpedge.config" $context)) "admin-auth" -}}
+{{- with (fromYaml (include "mcpedge.config" $context)).admin.auth -}}
 {{- if and $monitor.enabled (not (has "metrics" (.open | default list))) (not (or $monitor.authorization $monitor.tlsConfig)) -}}
-{{- fail (printf "%s.enabled, and config.admin-auth has /metrics need credentials: name the Secret that has them in %s.authorization or tlsConfig, or add metrics to config.admin-auth.open, beside probes" (index $ 1) (index $ 1)) -}}
+{{- fail (printf "%s.enabled, and config.admin.auth has /metrics need credentials: name the Secret that has them in %s.authorization or tlsConfig, or add metrics to config.admin.auth.open, beside probes" (index $ 1) (index $ 1)) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -172,26 +172,26 @@ serviceMonitor.enabled
 {{/* Refuses values with which the edge would not start, or would be open to whom it should not be. */}}
 {{- define "mcpedge.validate" -}}
 {{- $config := fromYaml (include "mcpedge.config" .) -}}
-{{- if not (or (include "mcpedge.authenticated" .) (index $config "allow-anonymous")) -}}
-{{- $what := include "mcpedge.exposed" . | default "config.allow-anonymous: false" -}}
-{{- fail (printf "%s, and callers need no credentials: say in config.auth, without optional, who may call (docs/access.md), or set config.allow-anonymous: true where a proxy in front authenticates, or anybody may call" (ternary (printf "%s exposes the edge" $what) $what (not (empty (include "mcpedge.exposed" .))))) -}}
+{{- if not (or (include "mcpedge.authenticated" .) (index $config.listen "allow-anonymous")) -}}
+{{- $what := include "mcpedge.exposed" . | default "config.listen.allow-anonymous: false" -}}
+{{- fail (printf "%s, and callers need no credentials: say in config.auth, without optional, who may call (docs/access.md), or set config.listen.allow-anonymous: true where a proxy in front authenticates, or anybody may call" (ternary (printf "%s exposes the edge" $what) $what (not (empty (include "mcpedge.exposed" .))))) -}}
 {{- end -}}
-{{- if and $config.auth (not (index $config "public-url")) -}}
-{{- fail "config.auth needs config.public-url, the URL of the edge as clients see it, such as https://mcp.example.com: it is the audience of tokens. Set it, or the first host of ingress or httpRoute" -}}
+{{- if and $config.auth (not (index $config.listen "public-url")) -}}
+{{- fail "config.auth needs config.listen.public-url, the URL of the edge as clients see it, such as https://mcp.example.com: it is the audience of tokens. Set it, or the first host of ingress or httpRoute" -}}
 {{- end -}}
 {{- range $name := list "listen" "admin" -}}
-{{- if regexMatch "^(127\\.|localhost:|\\[::1\\])" (index $config $name) -}}
-{{- fail (printf "config.%s: %s: neither the Service nor the kubelet's probes reach loopback of a pod: give a port, such as \":8080\", or leave it out" $name (index $config $name)) -}}
+{{- if regexMatch "^(127\\.|localhost:|\\[::1\\])" (index $config $name).address -}}
+{{- fail (printf "config.%s.address: %s: neither the Service nor the kubelet's probes reach loopback of a pod: give a port, such as \":8080\", or leave it out" $name (index $config $name).address) -}}
 {{- end -}}
 {{- end -}}
-{{- with index $config "admin-auth" -}}
+{{- with $config.admin.auth -}}
 {{- if and (hasKey . "open") (not (has "probes" .open)) -}}
-{{- fail "config.admin-auth.open lacks probes: the kubelet has no credentials: add it" -}}
+{{- fail "config.admin.auth.open lacks probes: the kubelet has no credentials: add it" -}}
 {{- end -}}
 {{- end -}}
-{{- if not (or (index $config "admin-auth") (index (.Values.config | default dict) "allow-remote-admin")) -}}
+{{- if not (or $config.admin.auth (index ((.Values.config | default dict).admin | default dict) "allow-remote")) -}}
 {{- with include "mcpedge.adminReached" . -}}
-{{- fail (printf "%s lets others reach the admin port, where they may call every tool, end sessions and stop the edge without credentials: set config.admin-auth (docs/access.md), or config.allow-remote-admin: true" .) -}}
+{{- fail (printf "%s lets others reach the admin port, where they may call every tool, end sessions and stop the edge without credentials: set config.admin.auth (docs/access.md), or config.admin.allow-remote: true" .) -}}
 {{- end -}}
 {{- end -}}
 {{- include "mcpedge.validateScrape" (list . "podMonitor") -}}

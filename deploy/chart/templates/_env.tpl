@@ -2,11 +2,11 @@
 {{- define "mcpedge.env" -}}
 {{- $own := .Values.config | default dict -}}
 {{- $env := list -}}
-{{- if and .Values.redis.existingSecret.name (not $own.redis) -}}
-{{- $env = append $env (dict "name" "MCPEDGE_REDIS" "valueFrom" (dict "secretKeyRef" .Values.redis.existingSecret)) -}}
+{{- if and .Values.redis.existingSecret.name (not ($own.redis).url) -}}
+{{- $env = append $env (dict "name" "MCPEDGE_REDIS_URL" "valueFrom" (dict "secretKeyRef" .Values.redis.existingSecret)) -}}
 {{- end -}}
-{{- if and .Values.stateKey.existingSecret.name (not (index $own "state-keys")) -}}
-{{- $env = append $env (dict "name" "MCPEDGE_STATE_KEY" "valueFrom" (dict "secretKeyRef" .Values.stateKey.existingSecret)) -}}
+{{- if and .Values.stateKey.existingSecret.name (not (index ($own.redis | default dict) "seal-keys")) -}}
+{{- $env = append $env (dict "name" "MCPEDGE_REDIS_SEAL_KEYS" "valueFrom" (dict "secretKeyRef" .Values.stateKey.existingSecret)) -}}
 {{- end -}}
 {{- with .Values.telemetry -}}
 {{- if .otlpEndpoint -}}

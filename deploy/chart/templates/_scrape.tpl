@@ -4,7 +4,7 @@
 {{- with index . 1 -}}
 port: admin
 path: /metrics
-scheme: {{ ternary "https" "http" (not (empty ((index $config "admin-tls").cert))) }}
+scheme: {{ ternary "https" "http" (not (empty (($config.admin.tls).cert))) }}
 interval: {{ .interval }}
 {{- with .scrapeTimeout }}
 scrapeTimeout: {{ . }}

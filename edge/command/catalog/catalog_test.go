@@ -161,7 +161,7 @@ func TestMistakes(t *testing.T) {
 	dir := t.TempDir()
 	bad := file(t, filepath.Join(dir, "bad.json"), `{"tool": []}`)
 	good := file(t, filepath.Join(dir, "good.json"), `{"tools":[]}`)
-	away := file(t, filepath.Join(dir, "away.yaml"), "backends: [{name: one, target: '127.0.0.1:1'}]\nlimits: {start-wait: 200ms}\n")
+	away := file(t, filepath.Join(dir, "away.yaml"), "backends: [{name: one, target: '127.0.0.1:1'}]\nadvanced: {start-wait: 200ms}\n")
 	for _, c := range []struct {
 		args []string
 		want string

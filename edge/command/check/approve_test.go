@@ -14,7 +14,7 @@ import (
 func TestCheckTellsOfBackendsWithoutApprovals(t *testing.T) {
 	is, dir := issuer.Serve(t), t.TempDir()
 	secret := authority.File(t, filepath.Join(dir, "secret"), []byte("x"))
-	first := "auth: {issuers: [{issuer: '" + is.URL + "', exchange: {client-id: edge, client-secret-file: '" + secret + "'}}]}\nadmin-auth: {scope: s}\n" +
+	first := "auth: {issuers: [{issuer: '" + is.URL + "', exchange: {client-id: edge, client-secret-file: '" + secret + "'}}]}\nadmin: {auth: {scope: s}}\n" +
 		"backends: [{name: one, target: '" + commandtest.Tools(t, "a", 3) + "', identity: exchange}, {name: two, target: '" + commandtest.Tools(t, "b", 1) + "', identity: exchange}, " +
 		"{name: three, target: '" + commandtest.Tools(t, "c", 1) + "'}]\n"
 	note := func(place, tools string) string {

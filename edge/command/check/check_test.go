@@ -45,19 +45,21 @@ func TestCheckTellsOfPages(t *testing.T) {
 		return out.String()
 	}
 	many, few := "--backend=many="+commandtest.Tools(t, "m", 1001), "--backend=few="+commandtest.Tools(t, "f", 600)
-	const want = `note    tools/list has 2 pages, as page-size is 1000: the first has 1000 of 1001 entries. ` +
-		`Clients that read only the first page, as some agent frameworks do, do not see the entries from "m1000" on: raise page-size, or serve fewer`
+	const want = `note    tools/list has 2 pages, as lists.page-size is 1000: the first has 1000 of 1001 entries. ` +
+		`Clients that read only the first page, as some agent frameworks do, do not see the entries from "m1000" on: raise lists.page-size, or serve fewer`
 	if out := run(many); strings.Count(out, want) != 1 || strings.Count(out, "pages, as") != 1 {
 		t.Errorf("%q is missing, or not alone, in:\n%.2000s", want, out)
 	}
 	if out := run(few); strings.Contains(out, "pages, as") {
 		t.Errorf("one page:\n%s", out)
 	}
-	if out := run(few, "--page-bytes=4KiB"); !strings.Contains(out, "as page-bytes is 4096") {
+	t.Setenv("MCPEDGE_ADVANCED_PAGE_BYTES", "4KiB")
+	if out := run(few); !strings.Contains(out, "as advanced.page-bytes is 4096") {
 		t.Errorf("the bytes of a page are not counted:\n%s", out)
 	}
+	t.Setenv("MCPEDGE_ADVANCED_PAGE_BYTES", "1MiB")
 	out := run(few, "--backend=more="+commandtest.Tools(t, "x", 600))
-	if want := "all backends together: tools/list has 2 pages, as page-size is 1000: the first has 1000 of 1200 entries"; strings.Count(out, "pages, as") != 1 || !strings.Contains(out, want) {
+	if want := "all backends together: tools/list has 2 pages, as lists.page-size is 1000: the first has 1000 of 1200 entries"; strings.Count(out, "pages, as") != 1 || !strings.Contains(out, want) {
 		t.Errorf("%q is missing, or not alone, in:\n%.2000s", want, out)
 	}
 }
@@ -88,7 +90,7 @@ func TestOffline(t *testing.T) {
 		}
 	}()
 	addr := listener.Addr().String()
-	good := "backends: [{name: one, target: '" + addr + "'}]\nredis: redis://" + addr + "\npublic-url: https://mcp.example.com\n" +
+	good := "backends: [{name: one, target: '" + addr + "'}]\nredis: {url: 'redis://" + addr + "'}\nlisten: {public-url: https://mcp.example.com}\n" +
 		"auth: {issuers: [{issuer: 'https://" + addr + "'}]}\ncatalog: {tools: [{backend: one, tool: '*', hide: true}]}\n"
 	out, err := check(good)
 	if err != nil || !strings.Contains(out, "info    backends, issuers, the policy server and Redis are not asked") {
@@ -100,9 +102,9 @@ func TestOffline(t *testing.T) {
 	default:
 	}
 	for settings, want := range map[string]string{
-		good + "grace: 1\n": "a duration needs its unit",
+		good + "shutdown: {grace: 1}\n":                                          "a duration needs its unit",
 		"backends: [{name: one, target: '" + addr + "', tls: {ca: none.pem}}]\n": "none.pem",
-		"listen: 127.0.0.1:0\n": "backend",
+		"listen: {address: 127.0.0.1:0}\n":                                       "backend",
 	} {
 		if _, err := check(settings); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", settings, err, want)
@@ -391,20 +393,20 @@ func TestCheckTellsOfTLS(t *testing.T) {
 		fail string
 	}{
 		"sound": {
-			fmt.Sprintf("tls: {cert: %s, key: %s, client-ca: %s}\nbackends: [{name: b, target: %q, tls: {ca: %s}}]", cert, key, trusted, secret, trusted),
+			fmt.Sprintf("listen: {tls: {cert: %s, key: %s, client-ca: %s}}\nbackends: [{name: b, target: %q, tls: {ca: %s}}]", cert, key, trusted, secret, trusted),
 			[]string{
-				"tls\n  ok      tls.cert " + cert + " is for mcp.example.com, issued by CN=ca, valid until ",
-				"  ok      tls.client-ca " + trusted + " has CN=ca, valid until ",
+				"listen.tls\n  ok      listen.tls.cert " + cert + " is for mcp.example.com, issued by CN=ca, valid until ",
+				"  ok      listen.tls.client-ca " + trusted + " has CN=ca, valid until ",
 				"backends.b.tls\n  ok      backends.b.tls.ca " + trusted + " has CN=ca",
 			}, "",
 		},
 		"not fitting": {
-			fmt.Sprintf("tls: {cert: %s, key: %s}\nbackends: [{name: b, target: %q, tls: {ca: %s}}]", cert, lateKey, secret, trusted),
-			[]string{"  wrong   tls.key: " + lateKey + " does not belong to the first certificate in " + cert, "nothing breaks the contract"}, "tls.key",
+			fmt.Sprintf("listen: {tls: {cert: %s, key: %s}}\nbackends: [{name: b, target: %q, tls: {ca: %s}}]", cert, lateKey, secret, trusted),
+			[]string{"  wrong   listen.tls.key: " + lateKey + " does not belong to the first certificate in " + cert, "nothing breaks the contract"}, "tls.key",
 		},
 		"expired": {
-			fmt.Sprintf("admin-tls: {cert: %s, key: %s}\nbackends: [{name: b, target: %q, tls: {ca: %s}}]", lateCert, lateKey, secret, trusted),
-			[]string{"  wrong   admin-tls.cert: " + lateCert + " has expired on ", "nothing breaks the contract"}, "has expired on",
+			fmt.Sprintf("admin: {tls: {cert: %s, key: %s}}\nbackends: [{name: b, target: %q, tls: {ca: %s}}]", lateCert, lateKey, secret, trusted),
+			[]string{"  wrong   admin.tls.cert: " + lateCert + " has expired on ", "nothing breaks the contract"}, "has expired on",
 		},
 		"another CA": {
 			fmt.Sprintf("backends: [{name: b, target: %q, tls: {ca: %s}}]", secret, strange),
@@ -593,11 +595,12 @@ func TestCheckLooksAtRedis(t *testing.T) {
 			t.Errorf("%s: %v\n%s", url, err, &out)
 		}
 	}
-	const plain = "info    redis: it holds what callers, backends and users wrote as plain text: set state-keys"
-	for _, keys := range [][]string{nil, {"--state-key=" + base64.StdEncoding.EncodeToString(make([]byte, 32))}} {
+	const plain = "info    redis: it holds what callers, backends and users wrote as plain text: set redis.seal-keys"
+	for _, keys := range []string{"", base64.StdEncoding.EncodeToString(make([]byte, 32))} {
+		t.Setenv("MCPEDGE_REDIS_SEAL_KEYS", keys)
 		var out strings.Builder
-		err := Run(t.Context(), append([]string{"--redis=" + good.URL(), tools}, keys...), &out, &out)
-		if err != nil || strings.Contains(out.String(), plain) != (keys == nil) {
+		err := Run(t.Context(), []string{"--redis=" + good.URL(), tools}, &out, &out)
+		if err != nil || strings.Contains(out.String(), plain) != (keys == "") {
 			t.Errorf("with %d keys: %v\n%s", len(keys), err, &out)
 		}
 	}
@@ -632,11 +635,11 @@ func serveTLS(t *testing.T) string {
 func TestCheckTellsOfScopesThatNobodyHas(t *testing.T) {
 	dir, keys := t.TempDir(), "[{name: ci, sha256: '"+strings.Repeat("0", 64)+"', scopes: [mcp:read]}]\n"
 	issuers := issuer.Serve(t)
-	common := "auth: {api-keys: keys.yamlISSUER}\nadmin-auth: {scope: mcp:operate}\npolicy: {default: allow, scopes: [{need: [mcp:read]}, {tools: ['*'], need: [mcp:write]}]}\n" +
+	common := "auth: {api-keys: keys.yamlISSUER}\nadmin: {auth: {scope: mcp:operate}}\npolicy: {default: allow, scopes: [{need: [mcp:read]}, {tools: ['*'], need: [mcp:write]}]}\n" +
 		"backends: [{name: one, target: '" + commandtest.Tools(t, "m", 1) + "'}]\n"
 	notes := []string{
 		`note    policy: scopes[1]: need: no API key has the scope "mcp:write", and there is no issuer: the rule refuses every caller`,
-		`note    admin-auth: scope: no API key has the scope "mcp:operate", and there is no issuer: no caller can use the admin address`,
+		`note    admin.auth: scope: no API key has the scope "mcp:operate", and there is no issuer: no caller can use the admin address`,
 	}
 	for name, c := range map[string]struct {
 		issuer string
@@ -692,20 +695,23 @@ func TestCheckStrictly(t *testing.T) {
 // environment or a flag has set it.
 func TestCheckTellsNotesLast(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "edge.yaml")
-	settings := "hosts: ['mcp.example.com:8080']\nbackends: [{name: one, target: '" + commandtest.Tools(t, "m", 1) + "'}]\n" +
+	settings := "listen: {hosts: ['mcp.example.com:8080']}\nbackends: [{name: one, target: '" + commandtest.Tools(t, "m", 1) + "'}]\n" +
 		"policy:\n  default: allow\n  rules:\n    - {name: fine, when: 'tool.name == \"m0000\"', then: allow}\n    - {name: idle, when: 'tool.name == \"gone\"', then: deny}\n"
 	if err := os.WriteFile(file, []byte(settings), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
-		args []string
-		host string
+		hosts string
+		host  string
 	}{
-		"file": {nil, " (" + file + ":1)"},
-		"flag": {[]string{"--host=mcp.example.com:80"}, ""},
+		"file":     {"", " (" + file + ":1)"},
+		"variable": {"mcp.example.com:80", ""},
 	} {
 		var out strings.Builder
-		if err := Run(t.Context(), append([]string{"--config", file}, c.args...), &out, &out); err != nil {
+		if t.Setenv("MCPEDGE_LISTEN_HOSTS", c.hosts); c.hosts == "" {
+			_ = os.Unsetenv("MCPEDGE_LISTEN_HOSTS")
+		}
+		if err := Run(t.Context(), []string{"--config", file}, &out, &out); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		_, last, _ := strings.Cut(out.String(), "nothing breaks the contract\n")
@@ -713,13 +719,13 @@ func TestCheckTellsNotesLast(t *testing.T) {
 			t.Errorf("%s: a note stands before the end:\n%s", name, &out)
 		}
 		for line := range strings.Lines(last) {
-			switch host := strings.HasPrefix(line, "note    hosts"); {
+			switch host := strings.HasPrefix(line, "note    listen.hosts"); {
 			case host && (c.host == "") != !strings.Contains(line, " ("+file), host && !strings.HasSuffix(line, c.host+"\n"),
 				strings.Contains(line, "rules[1] idle") && !strings.HasSuffix(line, " ("+file+":7)\n"):
 				t.Errorf("%s: %s", name, line)
 			}
 		}
-		if !strings.Contains(last, "note    hosts") || !strings.Contains(last, "rules[1] idle") {
+		if !strings.Contains(last, "note    listen.hosts") || !strings.Contains(last, "rules[1] idle") {
 			t.Errorf("%s: a note is missing in\n%s", name, &out)
 		}
 	}
@@ -753,7 +759,7 @@ func TestCheckTellsWhatServeWarnsOf(t *testing.T) {
 	}{
 		"roles": {
 			"auth: {issuers: [{issuer: '" + id.URL + "'}]}\npolicy: {default: allow, rules: [{name: r, when: '\"a\" in principal.roles', then: deny}]}\n",
-			[]string{"note    auth.issuers[0] " + id.URL + ": claims.roles is not set", "info    admin: 127.0.0.1:9090 obeys every process of this machine"},
+			[]string{"note    auth.issuers[0] " + id.URL + ": claims.roles is not set", "info    admin.address: 127.0.0.1:9090 obeys every process of this machine"},
 		},
 		"no caller": {
 			"policy: {default: deny, scopes: [{need: [mcp:read]}], rules: [{name: r, when: '\"mcp:read\" in principal.scopes', then: allow}]}\n",

@@ -48,12 +48,12 @@ func TestOfflineReadsEveryFile(t *testing.T) {
 	}
 	services := func(more string) string { return "kubernetes: {backends: [{name: 'a/*', " + more + "}]}\n" }
 	settings := map[string]string{
-		"tls.cert":                                      backend + "tls: {cert: absent, key: there}\n",
-		"tls.key":                                       backend + "tls: {cert: there, key: absent}\n",
-		"tls.client-ca":                                 backend + "tls: {cert: there, key: there, client-ca: absent}\n",
-		"admin-tls.cert":                                backend + "admin-tls: {cert: absent, key: there}\n",
-		"admin-tls.key":                                 backend + "admin-tls: {cert: there, key: absent}\n",
-		"admin-tls.client-ca":                           backend + "admin-tls: {cert: there, key: there, client-ca: absent}\n",
+		"listen.tls.cert":                               backend + "listen: {tls: {cert: absent, key: there}}\n",
+		"listen.tls.key":                                backend + "listen: {tls: {cert: there, key: absent}}\n",
+		"listen.tls.client-ca":                          backend + "listen: {tls: {cert: there, key: there, client-ca: absent}}\n",
+		"admin.tls.cert":                                backend + "admin: {tls: {cert: absent, key: there}}\n",
+		"admin.tls.key":                                 backend + "admin: {tls: {cert: there, key: absent}}\n",
+		"admin.tls.client-ca":                           backend + "admin: {tls: {cert: there, key: there, client-ca: absent}}\n",
 		"auth.issuers.jwks":                             issuer("jwks: absent"),
 		"auth.api-keys":                                 backend + "auth: {api-keys: absent}\n",
 		"backends.descriptor-set":                       "backends: [{name: one, target: 'h:1', kind: reflect, descriptor-set: absent}]\n",
@@ -69,7 +69,7 @@ func TestOfflineReadsEveryFile(t *testing.T) {
 		"kubernetes.tls.ca":                             "kubernetes: {tls: {ca: absent}}\n",
 		"kubernetes.tls.cert":                           "kubernetes: {tls: {cert: absent, key: there}}\n",
 		"kubernetes.tls.key":                            "kubernetes: {tls: {cert: there, key: absent}}\n",
-		"identity-key":                                  backend + "identity-key: absent\n",
+		"server.signing-key":                            backend + "server: {signing-key: absent}\n",
 		"hooks.tls.ca":                                  backend + "hooks: [{name: dlp, target: 'h:1', on: [request], tls: {ca: absent}}]\n",
 		"hooks.tls.cert":                                backend + "hooks: [{name: dlp, target: 'h:1', on: [request], tls: {cert: absent, key: there}}]\n",
 		"hooks.tls.key":                                 backend + "hooks: [{name: dlp, target: 'h:1', on: [request], tls: {cert: there, key: absent}}]\n",
@@ -110,7 +110,7 @@ func TestOfflineReadsEveryFile(t *testing.T) {
 func TestOfflineReadsKeys(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"edge.yaml": "backends: [{name: one, target: 'h:1'}]\nauth: {api-keys: keys.yaml}\nadmin-auth: {scope: ops}\n",
+		"edge.yaml": "backends: [{name: one, target: 'h:1'}]\nauth: {api-keys: keys.yaml}\nadmin: {auth: {scope: ops}}\n",
 		"keys.yaml": "- {name: x, sha256: zz}\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {

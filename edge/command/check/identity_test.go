@@ -40,7 +40,7 @@ func TestCheckSigns(t *testing.T) {
 		return out.String(), err
 	}
 	const backends = "backends: [{name: crm, target: '"
-	out, err := run("identity-key: " + key + "\n" + backends + addr + "', identity: signed}]")
+	out, err := run("server: {signing-key: " + key + "}\n" + backends + addr + "', identity: signed}]")
 	if err != nil || strings.Contains(out, "status Unauthenticated") || !strings.Contains(out, "key id "+keys.ID()) {
 		t.Errorf("%v\n%s", err, out)
 	}
@@ -48,7 +48,7 @@ func TestCheckSigns(t *testing.T) {
 		t.Errorf("the backend takes what is not signed:\n%s", out)
 	}
 	broken := authority.File(t, filepath.Join(dir, "broken.pem"), []byte("x"))
-	if _, err := run("identity-key: " + broken + "\n" + backends + addr + "'}]"); err == nil || !strings.Contains(err.Error(), broken+": it contains no private key") {
+	if _, err := run("server: {signing-key: " + broken + "}\n" + backends + addr + "'}]"); err == nil || !strings.Contains(err.Error(), broken+": it contains no private key") {
 		t.Errorf("a key that is none: %v", err)
 	}
 }

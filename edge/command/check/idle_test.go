@@ -66,7 +66,7 @@ func TestStrictTakesInformation(t *testing.T) {
 	for _, args := range [][]string{{"--strict"}, {"--strict", "--offline"}} {
 		var out strings.Builder
 		err := Run(t.Context(), append(args, "--config", filepath.Join(dir, "edge.yaml")), &out, &out)
-		if err != nil || !strings.Contains(out.String(), "info    admin: 127.0.0.1:9090 obeys every process of this machine") {
+		if err != nil || !strings.Contains(out.String(), "info    admin.address: 127.0.0.1:9090 obeys every process of this machine") {
 			t.Errorf("%v: %v\n%s", args, err, &out)
 		}
 	}

@@ -15,10 +15,10 @@ func TestSettingsOfTheReadmeAreClean(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, text, found := strings.Cut(string(page), "```yaml\n# edge.yaml\nlisten: 0.0.0.0:8443\n")
+	_, text, found := strings.Cut(string(page), "```yaml\n# edge.yaml\nlisten:\n  address: 0.0.0.0:8443\n")
 	text, _, ends := strings.Cut(text, "```")
 	if !found || !ends {
-		t.Fatal("README.md has no file edge.yaml that begins with listen: 0.0.0.0:8443")
+		t.Fatal("README.md has no file edge.yaml that begins with the address 0.0.0.0:8443")
 	}
 	for _, variable := range os.Environ() { // those of tests are no settings
 		if name, value, _ := strings.Cut(variable, "="); strings.HasPrefix(name, "MCPEDGE_") {
@@ -31,7 +31,7 @@ func TestSettingsOfTheReadmeAreClean(t *testing.T) {
 	authority.File(t, filepath.Join(dir, "tls.crt"), server.Cert)
 	authority.File(t, filepath.Join(dir, "tls.key"), server.Key)
 	text = strings.Replace(text, "/var/log/mcpedge/", "", 1)
-	file := authority.File(t, filepath.Join(dir, "edge.yaml"), []byte("listen: 0.0.0.0:8443\n"+text))
+	file := authority.File(t, filepath.Join(dir, "edge.yaml"), []byte("listen:\n  address: 0.0.0.0:8443\n"+text))
 	var out strings.Builder
 	if err := Run(t.Context(), []string{"--offline", "--strict", "--config", file}, &out, &out); err != nil || strings.Contains(out.String(), "note ") {
 		t.Errorf("%v\n%s", err, &out)

@@ -28,7 +28,7 @@ func TestCheckTellsOfRoles(t *testing.T) {
 		"of a confirmation": {"reader", "", `policy: {default: allow, confirm: [{name: c, when: '"raeder" in principal.roles', message: Go?}, {name: d, when: '"reader" in principal.roles', message: Go?}]}` + "\n", []string{
 			`note    policy: confirm[0] c: no API key has the role "raeder", and there is no issuer: the condition finds it in no caller: did you mean "reader"? (FILE:3)`}},
 		"of approvers": {"night, lead", ", issuers: [{issuer: 'https://h'}]", `policy: {default: allow, approve: [{name: a, when: 'true', message: Go?, approvers: '"leed" in principal.roles'}]}` +
-			"\nadmin-auth: {scope: s}\n", []string{
+			"\nadmin: {auth: {scope: s}}\n", []string{
 			`info    auth.api-keys: "ci" has the role "night", which no condition of the policy looks for`,
 			`note    auth.api-keys: "ci" has the role "lead", which no condition of the policy looks for: did you mean "leed"? (FILE:1)`}},
 		"others": {"reader", "", rule(`principal.roles.size() > 0`), nil},

@@ -25,7 +25,7 @@ mcpedge approvals refuse ID [URL] [--reason TEXT]
         refuses it: it ends with an error that has the reason
 
 URL is that of the admin address of any replica; without it, http://127.0.0.1:9090. All of them need a token that an issuer gave to you as
-a user, with the scope of approvers: admin-auth.approve-scope of the edge, mcp:approve by default. Give it by --token-file.
+a user, with the scope of approvers: admin.auth.approve-scope of the edge, mcp:approve by default. Give it by --token-file.
 
 `
 
@@ -90,7 +90,7 @@ func (c *approvals) run(ctx context.Context, do func(context.Context) error, has
 	defer cancel()
 	err = do(ctx)
 	if status := httpStatus(0); errors.As(err, &status) && status == http.StatusUnauthorized {
-		return fmt.Errorf("%w; give --token-file FILE with a token that an issuer gave to you as a user, with the scope of approvers (mcp:approve, unless admin-auth.approve-scope says another)", err)
+		return fmt.Errorf("%w; give --token-file FILE with a token that an issuer gave to you as a user, with the scope of approvers (mcp:approve, unless admin.auth.approve-scope says another)", err)
 	}
 	return err
 }

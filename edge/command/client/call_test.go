@@ -57,7 +57,7 @@ func lockedEdge(t *testing.T, change ...func(*config.Config)) (url, keyFile stri
 		}
 	}
 	cfg := harness.Config(harness.Serve(t, "fixture", s).Backend())
-	cfg.Auth, cfg.PublicURL = &config.Auth{APIKeys: keys}, "http://edge.example.com"
+	cfg.Auth, cfg.Listen.PublicURL = &config.Auth{APIKeys: keys}, "http://edge.example.com"
 	for _, fn := range change {
 		fn(&cfg)
 	}
@@ -70,7 +70,7 @@ func TestCallMirrorsArguments(t *testing.T) {
 	for _, size := range []int{0, 1} {
 		url, key := lockedEdge(t, func(c *config.Config) {
 			c.Sets = map[string]config.Set{"desk": {Search: config.SearchOn, Include: config.SetMembers{Tools: config.Names{"**"}}}}
-			c.Limits.PageSize = cmp.Or(size, c.Limits.PageSize)
+			c.Lists.PageSize = cmp.Or(size, c.Lists.PageSize)
 		})
 		for _, version := range []string{"2026-07-28", "2025-11-25", ""} {
 			var out, stderr bytes.Buffer
@@ -179,7 +179,7 @@ func TestCallByAnotherCA(t *testing.T) {
 	server := ca.Server(t)
 	cfg := harness.Config(harness.Serve(t, "fixture", capability.New("fixture", "1")).Backend())
 	dir := t.TempDir()
-	cfg.TLS = config.ListenerTLS{
+	cfg.Listen.TLS = config.ListenerTLS{
 		Cert: authority.File(t, filepath.Join(dir, "tls.crt"), server.Cert), Key: authority.File(t, filepath.Join(dir, "tls.key"), server.Key),
 	}
 	url := harness.Start(t, cfg).URL
@@ -251,9 +251,9 @@ func TestCallWaits(t *testing.T) {
 func TestAdminAddress(t *testing.T) {
 	cfg := harness.Config(harness.Serve(t, "fixture", capability.New("fixture", "1")).Backend())
 	open := harness.Start(t, cfg)
-	cfg.PublicURL = "http://127.0.0.1"
+	cfg.Listen.PublicURL = "http://127.0.0.1"
 	cfg.Auth = &config.Auth{APIKeys: authority.File(t, filepath.Join(t.TempDir(), "keys.yaml"), []byte("[]"))}
-	cfg.AdminAuth = &config.AdminAuth{Scope: "operate"}
+	cfg.Admin.Auth = &config.AdminAuth{Scope: "operate"}
 	locked := harness.Start(t, cfg)
 	const there = "this is the admin address of an edge: MCP is at the address of --listen, such as http://127.0.0.1:8080/mcp"
 	for url, want := range map[string]string{
@@ -283,7 +283,7 @@ func TestWrongAddress(t *testing.T) {
 	cfg.Sets, cfg.Root = map[string]config.Set{"desk": {Include: config.SetMembers{Backends: config.Names{"fixture"}}}}, config.RootOff
 	sets := harness.Start(t, cfg)
 	cfg.Sets, cfg.Root = nil, ""
-	cfg.TLS = config.ListenerTLS{
+	cfg.Listen.TLS = config.ListenerTLS{
 		Cert: authority.File(t, filepath.Join(dir, "tls.crt"), server.Cert), Key: authority.File(t, filepath.Join(dir, "tls.key"), server.Key),
 	}
 	secure := harness.Start(t, cfg)

@@ -20,7 +20,7 @@ func TestListWaitsForBackends(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg := harness.Config(config.Backend{Name: "late", Target: addr})
-	cfg.Limits.StartWait = time.Millisecond
+	cfg.Advanced.StartWait = time.Millisecond
 	edge := harness.Start(t, cfg)
 	var out bytes.Buffer
 	if err := List(t.Context(), []string{"--wait=300ms", edge.URL}, "test", &out, &out); err == nil || !strings.Contains(err.Error(), "no backend can be asked") {

@@ -63,9 +63,9 @@ func TestCallOutlivesItsReplica(t *testing.T) {
 		}
 	}, capability.ReadOnly())
 	cfg := harness.Config(harness.Serve(t, "fixture", s).Backend())
-	cfg.Redis, cfg.Limits.StreamAfter = redis.URL(), 10*time.Millisecond
+	cfg.Redis.URL, cfg.Calls.StreamAfter = redis.URL(), 10*time.Millisecond
 	staying := harness.Start(t, cfg)
-	cfg.Grace = 50 * time.Millisecond
+	cfg.Shutdown.Grace = 50 * time.Millisecond
 	going := harness.Start(t, cfg)
 
 	var at atomic.Pointer[harness.Edge]

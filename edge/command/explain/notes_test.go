@@ -32,7 +32,7 @@ func locked(t *testing.T, more string) func(args ...string) (string, error) {
 			"- {name: rotated, sha256: da7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad, expires: 2020-01-01T00:00:00Z}\n" +
 			"- {name: rotated, sha256: ea7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad}\n",
 		"edge.yaml": "backends: [{name: one, target: '" + commandtest.Serve(t, s) + "'}, {name: ops, target: '127.0.0.1:1', prefix: ops_}]\n" +
-			"public-url: https://mcp.example.com\n" +
+			"listen: {public-url: https://mcp.example.com}\n" +
 			"policy: {default: allow, rules: [" +
 			"{name: greetings, when: 'prompt.name == \"greet\" && arguments.name == \"eve\"', then: deny}, " +
 			"{name: sundays, when: 'has(resource.vars.day) && resource.vars.day == \"sunday\"', then: hide}]}\n" + strings.ReplaceAll(more, "DIR", dir),

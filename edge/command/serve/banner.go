@@ -21,7 +21,7 @@ func greet(w io.Writer, cfg *config.Config, demo bool, endpoint, admin string) {
 	default:
 		_, _ = fmt.Fprintf(w, banner+openBanner, here, here, here)
 	}
-	if cfg.Dev && cfg.Opens(config.OpenDev) {
+	if cfg.Admin.Dev && cfg.Opens(config.OpenDev) {
 		_, _ = fmt.Fprintf(w, devBanner, cfg.AdminScheme(), admin)
 	}
 }

@@ -21,11 +21,11 @@ func TestBanner(t *testing.T) {
 		demo      bool
 		want, not []string
 	}{
-		"open":             {config.Config{Dev: true}, true, []string{"npx @modelcontextprotocol/inspector", page, "http://localhost:8080/mcp"}, []string{token, "token"}},
+		"open":             {config.Config{Admin: config.Admin{Dev: true}}, true, []string{"npx @modelcontextprotocol/inspector", page, "http://localhost:8080/mcp"}, []string{token, "token"}},
 		"auth":             {config.Config{Auth: &config.Auth{}}, true, []string{"access token", "mcpedge call --token-file FILE http://localhost:8080/mcp"}, []string{"npx", "/dev"}},
 		"auth, optional":   {config.Config{Auth: &config.Auth{Optional: true}}, true, []string{"npx @modelcontextprotocol/inspector"}, []string{token}},
-		"admin-auth":       {config.Config{Dev: true, AdminAuth: &config.AdminAuth{Scope: "x"}}, false, nil, []string{"/dev"}},
-		"admin-auth, open": {config.Config{Dev: true, AdminAuth: open}, false, []string{page}, []string{"npx"}},
+		"admin.auth":       {config.Config{Admin: config.Admin{Dev: true, Auth: &config.AdminAuth{Scope: "x"}}}, false, nil, []string{"/dev"}},
+		"admin.auth, open": {config.Config{Admin: config.Admin{Dev: true, Auth: open}}, false, []string{page}, []string{"npx"}},
 		"neither":          {config.Config{}, false, nil, []string{"MCP Edge"}},
 	} {
 		t.Run(name, func(t *testing.T) {

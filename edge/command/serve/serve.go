@@ -21,7 +21,7 @@ func HTTP(ctx context.Context, args []string) error {
 		return unstarted(&cfg, err)
 	}
 	only := cfg.ServesDemo() && !cfg.HasBackends()
-	cfg.Dev = cfg.Dev || only && cfg.AdminOnLoopback()
+	cfg.Admin.Dev = cfg.Admin.Dev || only && cfg.AdminOnLoopback()
 	edge, stop, err := assemble(ctx, &cfg)
 	if err != nil {
 		return unstarted(&cfg, err)
@@ -53,10 +53,10 @@ func assemble(ctx context.Context, cfg *config.Config) (edge *app.App, stop func
 	for _, note := range config.Strays(os.Environ()) {
 		log.Warn("a variable of the environment is not used", "variable", note)
 	}
-	cfg.Memory = limitMemory(cfg.Memory)
-	if least := cfg.LeastMemory(); cfg.Memory > 0 && cfg.Memory < least {
+	cfg.Server.Memory = limitMemory(cfg.Server.Memory)
+	if least := cfg.LeastMemory(); cfg.Server.Memory > 0 && cfg.Server.Memory < least {
 		log.Warn("there is too little memory: requests are refused that would be served with more; give the container more, or set GOMEMLIMIT or memory to at least as much",
-			"memory", cfg.Memory.String(), "least", least.String())
+			"memory", cfg.Server.Memory.String(), "least", least.String())
 	}
 	stop = func() {}
 	store := app.DevStore(*cfg, redaction)

@@ -29,7 +29,7 @@ func TestDefaultLogger(t *testing.T) {
 		file.Close()
 	})
 	cfg := harness.Config()
-	cfg.Log.Format, cfg.Listen, cfg.Admin = "json", "127.0.0.1:0", "127.0.0.1:0"
+	cfg.Log.Format, cfg.Listen.Address, cfg.Admin.Address = "json", "127.0.0.1:0", "127.0.0.1:0"
 	cfg.Backends = []config.Backend{{Name: "a", Target: "127.0.0.1:1"}}
 	ctx, cancel := context.WithCancel(t.Context())
 	edge, stop, err := assemble(ctx, &cfg)

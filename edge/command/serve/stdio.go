@@ -16,8 +16,8 @@ func Stdio(ctx context.Context, args []string) error {
 	if err != nil {
 		return unstarted(&cfg, err)
 	}
-	cfg.Dev = false // the page is the admin listener's, and there is none
-	cfg.TLS, cfg.AdminTLS = config.ListenerTLS{}, config.ListenerTLS{}
+	cfg.Admin.Dev = false // the page is the admin listener's, and there is none
+	cfg.Listen.TLS, cfg.Admin.TLS = config.ListenerTLS{}, config.ListenerTLS{}
 	in, out := os.Stdin, os.Stdout
 	os.Stdout = os.Stderr
 	signal.Ignore(syscall.SIGPIPE) // a client that is gone is an error of a write, which ends the process in order

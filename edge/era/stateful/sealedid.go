@@ -155,7 +155,7 @@ func (s *idSealer) open(id, seal string) (*birth, error) {
 		}
 		return b, nil
 	}
-	return nil, fmt.Errorf("it is sealed with the key %x, which this replica does not have: give all replicas the same state-keys", raw[:4])
+	return nil, fmt.Errorf("it is sealed with the key %x, which this replica does not have: give all replicas the same redis.seal-keys", raw[:4])
 }
 
 // nonceOf returns the id of the session that a message names, as the store has it, and the seal of a sealed id; empty if there is none.

@@ -142,7 +142,7 @@ func (s *sealer) open(text string, bind []byte, now time.Time) (sealed, *mcp.Err
 		}
 		return state, nil
 	}
-	return state, errSeal("it is sealed with the key %x, and this replica has %s: give all replicas the same state-keys, and keep one that was replaced for call-lifetime",
+	return state, errSeal("it is sealed with the key %x, and this replica has %s: give all replicas the same redis.seal-keys, and keep one that was replaced for calls.lifetime",
 		raw[:4], s.ids())
 }
 

@@ -153,7 +153,7 @@ func highest(b []byte, entries []state.Entry) []byte {
 // packChunk packs a chunk of entries: kind, data and progress of each.
 func packChunk(entries []state.Entry, bytes int) []byte {
 	b := append(make([]byte, 0, 5+bytes+len(entries)*chunkItem), packedArray)
-	b = binary.BigEndian.AppendUint32(b, uint32(3*len(entries))) // #nosec G115 -- a chunk is bounded by limits.log-events
+	b = binary.BigEndian.AppendUint32(b, uint32(3*len(entries))) // #nosec G115 -- a chunk is bounded by the constant StreamEvents
 	var number [32]byte
 	for i := range entries {
 		e := &entries[i]
@@ -165,7 +165,7 @@ func packChunk(entries []state.Entry, bytes int) []byte {
 }
 
 func packText[T string | []byte](b []byte, text T) []byte {
-	b = binary.BigEndian.AppendUint32(append(b, packedString), uint32(len(text))) // #nosec G115 -- entries are bounded by limits.result-bytes
+	b = binary.BigEndian.AppendUint32(append(b, packedString), uint32(len(text))) // #nosec G115 -- entries are bounded by streams.result-bytes
 	return append(b, text...)
 }
 

@@ -177,7 +177,7 @@ func (s *sealer) lacks(stored string) error {
 		}
 		has = strings.Join(ids, ", ")
 	}
-	err := fmt.Errorf("a value in Redis is sealed with the key %s, and this replica has %s: give all replicas the same state-keys, "+
+	err := fmt.Errorf("a value in Redis is sealed with the key %s, and this replica has %s: give all replicas the same redis.seal-keys, "+
 		"and keep one that was replaced until the sessions and tasks of its time have ended", id, has)
 	s.mu.Lock()
 	_, logged := s.unknown[id]

@@ -63,7 +63,7 @@ func startEdge(t *testing.T, adjust ...func(*config.Config)) (*fixture, *harness
 	t.Helper()
 	f := newFixture()
 	cfg := harness.Config(harness.Serve(t, "fixture", f.Server).Backend())
-	cfg.Limits.StreamAfter = 50 * time.Millisecond
+	cfg.Calls.StreamAfter = 50 * time.Millisecond
 	for _, fn := range adjust {
 		fn(&cfg)
 	}

@@ -12,7 +12,7 @@ import (
 // TestAnotherReplica: each POST of a connection may come to another replica than its GET.
 func TestAnotherReplica(t *testing.T) {
 	server := redisserver.ForTest(t)
-	shared := func(c *config.Config) { c.Redis = server.URL() }
+	shared := func(c *config.Config) { c.Redis.URL = server.URL() }
 	f, a := startEdge(t, shared)
 	_, b := startEdge(t, shared)
 	c := connect(t, base(a))

@@ -123,7 +123,7 @@ func batched(t *testing.T, c *client, version string) {
 // The session lives with the GET: when the client leaves, its call is cut, its token unknown, and
 // its place among the sessions free.
 func TestDisconnectEndsTheSession(t *testing.T) {
-	f, e := startEdge(t, func(c *config.Config) { c.Limits.SessionsPerPrincipal = 1 })
+	f, e := startEdge(t, func(c *config.Config) { c.Clients.Sessions = 1 })
 	c := connect(t, base(e))
 	c.initialize(vNov)
 	c.send(rpc("1", "tools/call", `{"name":"gate"}`))
@@ -197,7 +197,7 @@ func TestBadMessages(t *testing.T) {
 
 // Without the flag both paths are unknown.
 func TestFlagOff(t *testing.T) {
-	_, e := startEdge(t, func(c *config.Config) { c.SSE = false })
+	_, e := startEdge(t, func(c *config.Config) { c.Listen.SSE = false })
 	c := newHTTP(t)
 	for method, path := range map[string]string{"GET": "/sse", "POST": "/message?sessionId=x"} {
 		if resp, _ := do(t, c, method, base(e)+path, ""); resp.StatusCode != http.StatusNotFound {

@@ -72,7 +72,7 @@ func TestErasInterleave(t *testing.T) {
 // line behind them, and count against the session's calls alone: none is to become one, however slow the
 // machine is.
 func TestPipelinedCallsAreAllServed(t *testing.T) {
-	e := start(t, newBackend(), func(c *config.Config) { c.Limits.StreamAfter = time.Hour })
+	e := start(t, newBackend(), func(c *config.Config) { c.Calls.StreamAfter = time.Hour })
 	e.handshake("2025-11-25")
 	const n = 10_000
 	sent := make(chan error, 1)

@@ -37,7 +37,7 @@ func launch(t *testing.T, path string) *process {
 	t.Helper()
 	p := &process{t: t, cmd: exec.Command(path, "stdio")}
 	// Listeners of another command must not keep this one from starting.
-	p.cmd.Env = append(p.cmd.Environ(), "MCPEDGE_LISTEN=0.0.0.0:8080", "MCPEDGE_ADMIN=nonsense")
+	p.cmd.Env = append(p.cmd.Environ(), "MCPEDGE_LISTEN_ADDRESS=0.0.0.0:8080", "MCPEDGE_ADMIN_ADDRESS=nonsense")
 	p.cmd.Stderr = &p.log
 	var err error
 	if p.in, err = p.cmd.StdinPipe(); err != nil {

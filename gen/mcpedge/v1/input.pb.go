@@ -144,7 +144,7 @@ const (
 	TaskStart_TASK_START_UNSPECIFIED TaskStart = 0
 	// Before the backend is called. Questions to the client are then the task's.
 	TaskStart_TASK_START_AT_ONCE TaskStart = 1
-	// When the call has run for the edge's setting `task-grace`, or its backend sends Defer; a call that has ended before has its
+	// When the call has run for the edge's setting `tasks.after`, or its backend sends Defer; a call that has ended before has its
 	// result in place of a task, unless tasks are required. Questions before that are answered first, without a task.
 	TaskStart_TASK_START_DEFERRED TaskStart = 2
 )

@@ -19,9 +19,9 @@ import (
 // timeouts for draining and for the backends' lists are await.Patience.
 func Config(backends ...config.Backend) config.Config {
 	cfg := config.Default()
-	cfg.Listen, cfg.Admin, cfg.Grace = "127.0.0.1:0", "127.0.0.1:0", await.Patience
-	cfg.Limits.StartWait = await.Patience
-	cfg.Limits.TaskPolls = 100_000 // Tests poll tasks without pauses.
+	cfg.Listen.Address, cfg.Admin.Address, cfg.Shutdown.Grace = "127.0.0.1:0", "127.0.0.1:0", await.Patience
+	cfg.Advanced.StartWait = await.Patience
+	cfg.Advanced.TaskPolls = 100_000 // Tests poll tasks without pauses.
 	cfg.Backends = backends
 	return cfg
 }

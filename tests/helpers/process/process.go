@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -29,7 +30,25 @@ type Process struct {
 	err  error // the exit error; valid after done is closed
 }
 
-// Start runs program and appends its output to the file log. On Linux, the program ends with the
+// Command returns the command of a program. Arguments MCPEDGE_NAME=VALUE are variables of its
+// environment, as settings of an edge are that have no flag. env gets all arguments.
+func Command(program string, args ...string) *exec.Cmd {
+	var variables, rest []string
+	for _, arg := range args {
+		if name, _, found := strings.Cut(arg, "="); found && strings.HasPrefix(name, "MCPEDGE_") && program != "env" {
+			variables = append(variables, arg)
+		} else {
+			rest = append(rest, arg)
+		}
+	}
+	cmd := exec.Command(program, rest...)
+	if len(variables) > 0 {
+		cmd.Env = append(os.Environ(), variables...)
+	}
+	return cmd
+}
+
+// Start runs program, as Command, and appends its output to the file log. On Linux, the program ends with the
 // thread that calls Start (see Bind).
 func Start(name, program, log string, args ...string) (*Process, error) {
 	out, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
@@ -37,7 +56,7 @@ func Start(name, program, log string, args ...string) (*Process, error) {
 		return nil, err
 	}
 	defer out.Close() // the program has its own copy
-	p := &Process{Name: name, cmd: exec.Command(program, args...), log: log, done: make(chan struct{})}
+	p := &Process{Name: name, cmd: Command(program, args...), log: log, done: make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr = out, out
 	Bind(p.cmd)
 	if err := p.cmd.Start(); err != nil {

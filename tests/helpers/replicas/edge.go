@@ -23,8 +23,8 @@ type Options struct {
 	Redis string
 	// Count is the number of replicas.
 	Count int
-	// Flags returns the flags of the replica with this number, from 1, such as its backends. New
-	// adds those for addresses, Redis and the name.
+	// Flags returns the arguments, as those of process.Command, of the replica with this number, from 1, such as
+	// its backends. New adds those for addresses, Redis and the name.
 	Flags func(replica int) []string
 }
 
@@ -126,8 +126,8 @@ func (e *Edge) Kill() error { return e.proc.Kill() }
 // process ended with one, and nil if it was never started.
 func (e *Edge) Stop() error { return e.proc.Stop() }
 
-// Goroutines returns the number of goroutines of the process and their stacks. It needs the flag
-// --pprof.
+// Goroutines returns the number of goroutines of the process and their stacks. It needs the setting
+// admin.pprof.
 func (e *Edge) Goroutines(ctx context.Context) (n int, stacks []byte, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+e.Admin+"/debug/pprof/goroutine?debug=1", nil)
 	if err != nil {
@@ -143,7 +143,7 @@ func (e *Edge) Goroutines(ctx context.Context) (n int, stacks []byte, err error)
 		return 0, nil, err
 	}
 	if _, err := fmt.Fscanf(bytes.NewReader(stacks), "goroutine profile: total %d", &n); err != nil {
-		return 0, nil, fmt.Errorf("edge %s shows no goroutines, start it with --pprof: %s: %.80q", e.Name(), resp.Status, stacks)
+		return 0, nil, fmt.Errorf("edge %s shows no goroutines, start it with MCPEDGE_ADMIN_PPROF=true: %s: %.80q", e.Name(), resp.Status, stacks)
 	}
 	return n, stacks, nil
 }

@@ -178,7 +178,7 @@ func fields(lines string) []string {
 // bodiesDrain has an edge of its own drain while bodies are awaited. Its read timeout is longer than its grace,
 // so that nothing but the drain ends them.
 func bodiesDrain(ctx context.Context, s *site) error {
-	e, err := startEdge(s.o, filepath.Join(s.dir, "drain.log"), setting{"config", s.config}, setting{"grace", "10s"}, setting{"read-timeout", "5s"})
+	e, err := startEdge(s.o, filepath.Join(s.dir, "drain.log"), setting{"config", s.config}, setting{"shutdown.grace", "10s"}, setting{"listen.read-timeout", "5s"})
 	if err != nil {
 		return err
 	}

@@ -62,11 +62,11 @@ func oddHosts(ctx context.Context, s *site, r *ruled) (err error) {
 func secretsInErrors(ctx context.Context, s *site) (err error) {
 	const secret = "hunter2"
 	for name, text := range map[string]string{
-		"an unknown key":      "redis: redis://edge:" + secret + "@db:6379\nlisen: x\n",
-		"a list of keys":      "state-keys:\n  - " + secret + "\nlimits: 7\n",
+		"an unknown key":      "redis: {url: redis://edge:" + secret + "@db:6379}\nlisen: x\n",
+		"a list of keys":      "redis:\n  seal-keys:\n    - " + secret + "\nlisten: 7\n",
 		"a target":            "backends: [{name: a, target: \"https://edge:" + secret + "@crm.example\"}]\n",
-		"a public URL":        "public-url: https://edge:" + secret + "@mcp.example.com\n",
-		"a word that is none": "state-keys: [[" + secret + "]]\n",
+		"a public URL":        "listen: {public-url: https://edge:" + secret + "@mcp.example.com}\n",
+		"a word that is none": "redis: {seal-keys: [[" + secret + "]]}\n",
 	} {
 		file := filepath.Join(s.dir, "secret.yaml")
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {

@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/tests/helpers/process"
 )
 
@@ -47,12 +48,12 @@ func startEdge(o options, log string, settings ...setting) (*edge, error) {
 func (e *edge) start(o options, log string, settings ...setting) (err error) {
 	// Go raises the soft limit of files to the hard one, so the hard one is set.
 	args := []string{"-c", `ulimit -n "$1" && shift && exec "$@"`, "sh", strconv.Itoa(o.files), o.program,
-		"--listen", e.Addr, "--admin", e.Admin, "--pprof"}
-	settings = append(settings, setting{"memory", strconv.FormatInt(o.memory, 10) + "MiB"})
+		"--listen", e.Addr, "--admin", e.Admin, config.Variable("admin.pprof") + "=true"}
+	settings = append(settings, setting{"server.memory", strconv.FormatInt(o.memory, 10) + "MiB"})
 	unknown := strings.Split(o.omit, ",")
 	for _, s := range settings {
 		if !slices.Contains(unknown, s.name) {
-			args = append(args, "--"+s.name, s.value)
+			args = append(args, config.Variable(s.name)+"="+s.value)
 		}
 	}
 	e.most, e.probes = o.kill<<20, &http.Client{Transport: &http.Transport{}, Timeout: 30 * time.Second}
@@ -65,7 +66,7 @@ func (e *edge) start(o options, log string, settings ...setting) (err error) {
 	return nil
 }
 
-// setting is a flag and its value.
+// setting is a key and its value, or config and the file of settings.
 type setting struct{ name, value string }
 
 // url is the MCP endpoint.

@@ -66,7 +66,7 @@ backends:
   - {name: none, target: %q}
 `, x.lock.URL, x.lock.IntrospectionURL(), issuer.ClientID, secret, issuer.ClientID, secret, x.crm.addr, x.erp.addr, x.none.addr)
 		base := filepath.Join(dir, "edge")
-		if x.fleet, err = s.start(ctx, base, config, setting{"log-level", "debug"}); err != nil {
+		if x.fleet, err = s.start(ctx, base, config, setting{"log.level", "debug"}); err != nil {
 			return err
 		}
 		defer x.kill()

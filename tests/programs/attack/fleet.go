@@ -58,18 +58,18 @@ func (s *site) start(ctx context.Context, base, config string, settings ...setti
 		if f.certs, err = newCertificate(base); err != nil {
 			return f, err
 		}
-		config = fmt.Sprintf("tls: {cert: %q, key: %q}\n", f.certs.cert, f.certs.key) + config
+		config = fmt.Sprintf("listen: {tls: {cert: %q, key: %q}}\n", f.certs.cert, f.certs.key) + config
 	}
 	file := base + ".yaml"
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		return f, err
 	}
 	n := max(s.boot.replicas, 1)
-	if n > 1 && !has(settings, "redis") {
+	if n > 1 && !has(settings, "redis.url") {
 		if f.redis, err = redisserver.Start(); err != nil {
 			return f, err
 		}
-		settings = append(settings, setting{"redis", f.redis.URL()})
+		settings = append(settings, setting{"redis.url", f.redis.URL()})
 	}
 	for i := range n {
 		addrs, err := process.FreeAddrs(2)
@@ -78,7 +78,7 @@ func (s *site) start(ctx context.Context, base, config string, settings ...setti
 		}
 		e := &edge{Addr: addrs[0], Admin: addrs[1], tls: s.boot.tls}
 		f.all = append(f.all, e)
-		more := append(settings[:len(settings):len(settings)], setting{"config", file}, setting{"public-url", f.all[0].origin()}, setting{"replica", strconv.Itoa(i)})
+		more := append(settings[:len(settings):len(settings)], setting{"config", file}, setting{"listen.public-url", f.all[0].origin()}, setting{"server.replica", strconv.Itoa(i)})
 		if err := e.start(s.o, fmt.Sprintf("%s-%d.log", base, i), more...); err != nil {
 			f.all = f.all[:i]
 			return f, err

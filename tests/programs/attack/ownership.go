@@ -75,7 +75,7 @@ func takeAtStart(ctx context.Context, s *site) error {
 	thief.tools = append(thief.tools, &pb.Tool{Name: "bait"})
 	defer victim.down()
 	defer thief.down()
-	shared := []setting{{"redis", redis.URL()}}
+	shared := []setting{{"redis.url", redis.URL()}}
 	first, err := s.contend(ctx, "own-start-1", "", shared, victim, thief)
 	if err != nil {
 		return err

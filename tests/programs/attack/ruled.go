@@ -47,7 +47,7 @@ func withBackend(backend, more string, fn func(context.Context, *site, *ruled) e
 			return err
 		}
 		text = bytes.Replace(text, []byte("backends:\n"), []byte("backends:\n"+backend), 1)
-		text = fmt.Appendf(text, "admin-auth: {scope: mcp:operate}\naudit: {file: %q}\n%s\n", filepath.Join(dir, "audit-{replica}.jsonl"), more)
+		text = fmt.Appendf(text, "admin: {auth: {scope: mcp:operate}}\naudit: {file: %q}\n%s\n", filepath.Join(dir, "audit-{replica}.jsonl"), more)
 		if r.fleet, err = s.start(ctx, filepath.Join(dir, "edge"), string(text)); err != nil {
 			return err
 		}

@@ -17,8 +17,8 @@ const patience = 150 * time.Second
 // The bounds that end clients, as they are by default.
 var (
 	boundHeader = bound{"the header's 10 s", headerTimeout}
-	boundRead   = bound{"read-timeout", 30 * time.Second}
-	boundWrite  = bound{"write-timeout", 10 * time.Second}
+	boundRead   = bound{"listen.read-timeout", 30 * time.Second}
+	boundWrite  = bound{"listen.write-timeout", 10 * time.Second}
 	boundIdle   = bound{"the idle connection's 2 m", 2 * time.Minute}
 	// A stream of HTTP/2 that nobody reads ends by itself; its connection is idle then.
 	boundStream = bound{"write-timeout, then idle", 2*time.Minute + 10*time.Second}

@@ -38,12 +38,12 @@ func (s *site) settings() []setting {
 		config, level = s.lock.config, "info" // an attack on it counts what is logged
 	}
 	all := []setting{
-		{"config", config}, {"log-level", level},
-		{"read-timeout", readTimeout.String()}, {"write-timeout", writeTimeout.String()}, {"session-ttl", sessionTTL.String()},
-		{"log-ttl", "5s"}, {"call-lifetime", "10s"}, {"keep-alive", "2s"},
+		{"config", config}, {"log.level", level},
+		{"listen.read-timeout", readTimeout.String()}, {"listen.write-timeout", writeTimeout.String()}, {"sessions.ttl", sessionTTL.String()},
+		{"streams.ttl", "5s"}, {"calls.lifetime", "10s"}, {"listen.keep-alive", "2s"},
 	}
 	if s.redis != nil {
-		all = append(all, setting{"redis", s.redis.URL()})
+		all = append(all, setting{"redis.url", s.redis.URL()})
 	}
 	return all
 }

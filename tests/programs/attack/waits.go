@@ -15,7 +15,7 @@ import (
 // watchSilent starts an edge of its own, with the default settings, and the clients of the second table. What
 // it returns waits until each of them was disconnected.
 func (s *site) watchSilent(ctx context.Context) (func() []wait, error) {
-	e, err := startEdge(s.o, filepath.Join(s.dir, "silent.log"), setting{"config", s.config}, setting{"log-level", "warn"})
+	e, err := startEdge(s.o, filepath.Join(s.dir, "silent.log"), setting{"config", s.config}, setting{"log.level", "warn"})
 	if err != nil {
 		return nil, err
 	}

@@ -56,7 +56,7 @@ var modes = []mode{
 		least: least{losses: 20, takeovers: 20, answers: 20},
 	},
 	{
-		name: "term", disturb: roll, flags: []string{"--drain-delay", "500ms"},
+		name: "term", disturb: roll, flags: []string{"MCPEDGE_SHUTDOWN_DELAY=500ms"},
 		// Its runs outlive the SIGTERM, and nobody has to resume.
 		least: least{losses: 10, runs: 20, answers: 20},
 	},

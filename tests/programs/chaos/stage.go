@@ -96,7 +96,7 @@ func newStage(ctx context.Context, dir string, o options, m mode) (_ *stage, err
 	s.edges, err = replicas.New(replicas.Options{
 		Program: o.program, Dir: dir, Redis: url, Count: o.replicas,
 		Flags: func(n int) []string {
-			flags := append([]string{"--pprof", "--tasks-per-principal", "1000000", "--backend", "chaos=" + backends[n-1]}, m.flags...)
+			flags := append([]string{"MCPEDGE_ADMIN_PPROF=true", "MCPEDGE_CLIENTS_TASKS=1000000", "--backend", "chaos=" + backends[n-1]}, m.flags...)
 			if configured {
 				flags = append(flags, "--config", settingsName(dir))
 			}

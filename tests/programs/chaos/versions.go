@@ -8,7 +8,7 @@ import (
 // versions rolls replicas of two versions. It is no part of what is run when no mode is named, since it takes an edge of another
 // version.
 var versions = mode{
-	name: "versions", prepare: mix, disturb: exchangeVersions, flags: []string{"--drain-delay", "500ms"},
+	name: "versions", prepare: mix, disturb: exchangeVersions, flags: []string{"MCPEDGE_SHUTDOWN_DELAY=500ms"},
 	least: least{losses: 10, runs: 20, answers: 20},
 }
 

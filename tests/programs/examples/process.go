@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpedge/mcpedge/tests/helpers/freeport"
+	command "github.com/mcpedge/mcpedge/tests/helpers/process"
 )
 
 const stopWithin = 15 * time.Second
@@ -29,7 +30,7 @@ func start(name, dir, log, program string, args ...string) (*process, error) {
 		return nil, err
 	}
 	defer out.Close() // the program has its own copy
-	p := &process{name: name, cmd: exec.Command(program, args...), log: log, done: make(chan struct{})}
+	p := &process{name: name, cmd: command.Command(program, args...), log: log, done: make(chan struct{})}
 	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = dir, out, out
 	bindToParent(p.cmd)
 	if err := p.cmd.Start(); err != nil {

@@ -212,7 +212,7 @@ func (h *taskHouse) start(ctx context.Context, w *world) (err error) {
 		listen, admin := ports[2*i], ports[2*i+1]
 		name := fmt.Sprintf("edge-tasks-%d", i+1)
 		h.edges[i], err = start(name, ".", filepath.Join(results, name+".log"), w.program(),
-			"--config", filepath.Join(w.dir, "edge.yaml"), "--listen", listen, "--admin", admin, "--redis", h.redis.URL(), "--task-grace", "200ms")
+			"--config", filepath.Join(w.dir, "edge.yaml"), "--listen", listen, "--admin", admin, "--redis", h.redis.URL(), "MCPEDGE_TASKS_AFTER=200ms")
 		if err != nil {
 			return err
 		}

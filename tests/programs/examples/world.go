@@ -55,7 +55,7 @@ func (w *world) start(ctx context.Context, r *report) (err error) {
 	listen, admin := ports[len(ports)-1], ports[len(ports)-2]
 	// Small pages, so that every list has more than one.
 	w.edge, err = start("edge", ".", filepath.Join(results, "edge.log"),
-		w.program(), "--config", file, "--listen", listen, "--admin", admin, "--page-size", "2")
+		w.program(), "--config", file, "--listen", listen, "--admin", admin, "MCPEDGE_LISTS_PAGE_SIZE=2")
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func (w *world) url(pages bool) string {
 func (w *world) stdio(pages bool) []string {
 	command := []string{w.program("edge"), "stdio", "--log-level", "warn"}
 	if pages {
-		command = append(command, "--page-size", pageSize)
+		command = append([]string{"env", "MCPEDGE_LISTS_PAGE_SIZE=" + pageSize}, command...)
 	}
 	return append(command, w.backends...)
 }
@@ -101,7 +101,7 @@ func startWorld(ctx context.Context, programs, results string, fleet, wantKey bo
 }
 
 func (w *world) startEdges(ctx context.Context, results string, ports, flags []string, fleet bool) (err error) {
-	narrow := append([]string{"--replica", "narrow", "--listen", ports[0], "--admin", ports[1], "--page-size", pageSize}, flags...)
+	narrow := append([]string{"--replica", "narrow", "--listen", ports[0], "--admin", ports[1], "MCPEDGE_LISTS_PAGE_SIZE=" + pageSize}, flags...)
 	wide := append([]string{"--replica", "wide", "--listen", ports[2], "--admin", ports[3]}, flags...)
 	if err := errors.Join(w.start("edge", "edge", results, narrow...), w.start("edge-wide", "edge", results, wide...)); err != nil {
 		return err

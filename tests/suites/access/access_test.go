@@ -43,7 +43,7 @@ func edges(t *testing.T) (issuer string, signed, opaque *harness.Edge) {
 	var out [2]*harness.Edge
 	for i, address := range addresses {
 		cfg := harness.Config(backend)
-		cfg.Listen = address
+		cfg.Listen.Address = address
 		id := config.Issuer{Issuer: issuer}
 		if i == 1 {
 			id.Introspection = introspection(issuer, secret)

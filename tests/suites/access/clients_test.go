@@ -140,7 +140,7 @@ func fixture(t *testing.T) config.Backend {
 func serve(t *testing.T, address, public string, id config.Issuer, initial ...string) {
 	t.Helper()
 	cfg := harness.Config(fixture(t))
-	cfg.Listen, cfg.PublicURL = address, public
+	cfg.Listen.Address, cfg.Listen.PublicURL = address, public
 	id.Skew = &skew
 	cfg.Auth = &config.Auth{
 		Issuers:  []config.Issuer{id},

@@ -44,7 +44,7 @@ func TestKeycloakUsers(t *testing.T) {
 		return "told", nil
 	})
 	cfg := harness.Config(harness.Serve(t, "fixture", s).Backend())
-	cfg.Listen = address
+	cfg.Listen.Address = address
 	id := realm.settings()
 	id.Claims.Subject = config.Names{"sub"} // and nothing that two users have in common
 	cfg.Auth = &config.Auth{Issuers: []config.Issuer{id}, Metadata: config.AuthMetadata{ScopesSupported: []string{"mcp:read"}}}

@@ -153,14 +153,16 @@ func configure(t *testing.T, target string) (binary, file string) {
 	return binary, file
 }
 
-// check runs `mcpedge check` on a service and returns what it prints. Its status has to be 0, unless flags are given.
-func check(t *testing.T, target string, flags ...string) string {
+// check runs `mcpedge check` on a service and returns what it prints. Its status has to be 0, unless variables of the
+// environment are given.
+func check(t *testing.T, target string, variables ...string) string {
 	t.Helper()
 	binary, file := configure(t, target)
-	cmd := exec.Command(binary, append([]string{"check", "--schemas", "--config", file}, flags...)...)
+	cmd := exec.Command(binary, "check", "--schemas", "--config", file)
+	cmd.Env = append(os.Environ(), variables...)
 	var out, errs strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	if err := cmd.Run(); err != nil && len(flags) == 0 {
+	if err := cmd.Run(); err != nil && len(variables) == 0 {
 		t.Errorf("%v: %s\n%s", err, errs.String(), out.String())
 	}
 	return out.String()
@@ -191,7 +193,7 @@ func TestPublicAPIsKeepTheRules(t *testing.T) {
 
 // The rules are real ones: shown as they are, the same schemas break them.
 func TestFullSchemasBreakTheRules(t *testing.T) {
-	out := check(t, apis[0].serve(t, 0).target, "--schemas=full")
+	out := check(t, apis[0].serve(t, 0).target, "MCPEDGE_LISTS_SCHEMAS=full")
 	for _, want := range []string{
 		"anthropic: /oneOf: root-combinators", "openai: /oneOf: root-combinators", "openai-strict: ", "gemini: ",
 	} {

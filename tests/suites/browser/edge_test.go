@@ -25,8 +25,8 @@ func startEdge(t *testing.T, flags ...string) edge {
 	if binary == "" {
 		t.Fatal("MCPEDGE_BINARY names no binary: run make stages ONLY=browser")
 	}
-	cmd := exec.Command(binary, append([]string{"--listen=127.0.0.1:0", "--admin=127.0.0.1:0", "--log-format=json", "--grace=2s"}, flags...)...)
-	cmd.Env = withoutOTel(os.Environ())
+	cmd := exec.Command(binary, append([]string{"--listen=127.0.0.1:0", "--admin=127.0.0.1:0", "--log-format=json"}, flags...)...)
+	cmd.Env = append(withoutOTel(os.Environ()), "MCPEDGE_SHUTDOWN_GRACE=2s", "MCPEDGE_REDIS_LEASE=1s")
 	log, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

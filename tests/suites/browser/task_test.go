@@ -144,7 +144,7 @@ func TestTaskOfLostReplica(t *testing.T) {
 	addr := startProgram(t, redis, func(host, port string) []string {
 		return []string{"--bind", host, "--port", port, "--save", "", "--appendonly", "no"}
 	})
-	flags := append(taskFlags(t), "--redis=redis://"+addr, "--lease=1s")
+	flags := append(taskFlags(t), "--redis=redis://"+addr)
 	north, south := startEdge(t, append(flags, "--replica=north")...), startEdge(t, append(flags, "--replica=south")...)
 	id := beginTask(t, north, "slow_compute", object{"seconds": 8, "label": "tides"})
 	b := openTab(t, south.page)

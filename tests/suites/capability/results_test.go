@@ -71,7 +71,7 @@ func TestTyped(t *testing.T) {
 // Schemas of arguments have no references and no combinators at the root, which interfaces of models refuse, and types that
 // contain themselves take values of any depth.
 func TestSchemasOfArguments(t *testing.T) {
-	c := connect(t, startEdge(t, func(c *config.Config) { c.Schemas = config.SchemasFull }), stateless, "")
+	c := connect(t, startEdge(t, func(c *config.Config) { c.Lists.Schemas = config.SchemasFull }), stateless, "")
 	tools, err := c.ListTools(limit(t), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -270,7 +270,7 @@ func TestCaller(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := startEdge(t, func(c *config.Config) {
-		c.PublicURL, c.Auth = "https://mcp.example", &config.Auth{APIKeys: keys}
+		c.Listen.PublicURL, c.Auth = "https://mcp.example", &config.Auth{APIKeys: keys}
 	})
 	open := startEdge(t)
 	for _, version := range []string{sessions, stateless} {

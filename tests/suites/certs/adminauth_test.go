@@ -35,10 +35,10 @@ func certified(t *testing.T, id *issuer.Issuer, ca, clients *authority.CA, adjus
 	})
 	cfg := harness.Config(harness.Serve(t, "fixture", s.Server).Backend())
 	m := secured(t, &cfg, ca, clients)
-	cfg.TLS.ClientCA = ""
-	cfg.AdminAuth, cfg.Pprof = &config.AdminAuth{Scope: operate, ClientCert: true}, true
+	cfg.Listen.TLS.ClientCA = ""
+	cfg.Admin.Auth, cfg.Admin.Pprof = &config.AdminAuth{Scope: operate, ClientCert: true}, true
 	if id != nil {
-		cfg.PublicURL, cfg.Auth = public, &config.Auth{Issuers: []config.Issuer{{Issuer: id.URL}}}
+		cfg.Listen.PublicURL, cfg.Auth = public, &config.Auth{Issuers: []config.Issuer{{Issuer: id.URL}}}
 	}
 	if adjust != nil {
 		adjust(&cfg)
@@ -151,7 +151,7 @@ func TestAdminClientCert(t *testing.T) {
 func TestAdminClientCertAlone(t *testing.T) {
 	ca, clients := authority.New(t, "ca"), authority.New(t, "clients")
 	e, _ := certified(t, nil, ca, clients, func(c *config.Config) {
-		c.AdminAuth = &config.AdminAuth{ClientCert: true, Open: config.Names{config.OpenProbes}}
+		c.Admin.Auth = &config.AdminAuth{ClientCert: true, Open: config.Names{config.OpenProbes}}
 	})
 	good := clients.Client(t)
 	for _, protocol := range protocols {

@@ -67,7 +67,7 @@ func TestListeners(t *testing.T) {
 // A page of the edge's own host may call, one that was not loaded over TLS only from loopback.
 func TestOrigins(t *testing.T) {
 	ca := authority.New(t, "ca")
-	_, e, _ := start(t, ca, func(c *config.Config) { c.Hosts = []string{"127.0.0.1", "mcp.example.com"} })
+	_, e, _ := start(t, ca, func(c *config.Config) { c.Listen.Hosts = []string{"127.0.0.1", "mcp.example.com"} })
 	c := newClient(t, "HTTP/1.1", authority.Pool(ca), nil)
 	for origin, want := range map[string]int{
 		"https://mcp.example.com": 204, "http://mcp.example.com": 403, "http://127.0.0.1:3000": 204, "https://evil.example": 403,
@@ -157,7 +157,7 @@ func TestPlainHTTP(t *testing.T) {
 // One connection too many is told so over TLS, also to a client that prefers HTTP/2.
 func TestTooManyConnections(t *testing.T) {
 	ca := authority.New(t, "ca")
-	_, e, _ := start(t, ca, func(c *config.Config) { c.Limits.ConnectionsPerAddress = 3 })
+	_, e, _ := start(t, ca, func(c *config.Config) { c.Clients.Connections = 3 })
 	for range 3 {
 		c, err := net.Dial("tcp", e.Host)
 		if err != nil {

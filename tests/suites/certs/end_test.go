@@ -20,9 +20,9 @@ func TestEnd(t *testing.T) {
 		t.Run(protocol, func(t *testing.T) {
 			ca := authority.New(t, "ca")
 			s, e, _ := start(t, ca, func(c *config.Config) {
-				c.Limits.StreamAfter = 50 * time.Millisecond
-				c.DrainDelay = 300 * time.Millisecond
-				c.Grace = 4 * time.Second // of which who says nothing has a quarter
+				c.Calls.StreamAfter = 50 * time.Millisecond
+				c.Shutdown.Delay = 300 * time.Millisecond
+				c.Shutdown.Grace = 4 * time.Second // of which who says nothing has a quarter
 			})
 			roots := authority.Pool(ca)
 			idle := newClient(t, protocol, roots, nil)
@@ -80,7 +80,7 @@ func TestEnd(t *testing.T) {
 // A stream whose client leaves is over, and one that idles stays: over HTTP/1.1 its connection was taken from net/http.
 func TestStreamsComeAndGo(t *testing.T) {
 	ca := authority.New(t, "ca")
-	_, e, _ := start(t, ca, func(c *config.Config) { c.Limits.KeepAlive = 50 * time.Millisecond })
+	_, e, _ := start(t, ca, func(c *config.Config) { c.Listen.KeepAlive = 50 * time.Millisecond })
 	for _, protocol := range protocols {
 		c := newClient(t, protocol, authority.Pool(ca), nil)
 		stream := c.stream(t, e.URL)

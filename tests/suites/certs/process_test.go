@@ -43,18 +43,20 @@ func TestProgram(t *testing.T) {
 	}
 	log := filepath.Join(dir, "log")
 	edge, err := process.Start("edge", program, log, "--listen", addrs[0], "--admin", addrs[1],
-		"--tls-cert", cert, "--tls-key", key, "--admin-tls-cert", cert, "--admin-tls-key", key, "--admin-tls-client-ca", cert)
+		"--tls-cert", cert, "--tls-key", key, "MCPEDGE_ADMIN_TLS_CERT="+cert, "MCPEDGE_ADMIN_TLS_KEY="+key, "MCPEDGE_ADMIN_TLS_CLIENT_CA="+cert)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ready := func(args ...string) (string, error) {
+	ready := func(variables ...string) (string, error) {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
-		out, err := exec.CommandContext(ctx, program, append([]string{"ready", "--admin", addrs[1]}, args...)...).CombinedOutput()
+		cmd := exec.CommandContext(ctx, program, "ready", "--admin", addrs[1])
+		cmd.Env = append(os.Environ(), variables...)
+		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}
 	await.Until(t, "the edge to be ready", func() bool {
-		_, err := ready("--admin-tls-cert", cert)
+		_, err := ready("MCPEDGE_ADMIN_TLS_CERT=" + cert)
 		return err == nil
 	})
 	if out, err := ready(); err == nil || !strings.Contains(out, "speaks TLS") {
@@ -77,7 +79,7 @@ func TestProgram(t *testing.T) {
 	s := newService(capability.WithServerOptions(grpc.Creds(credentials.NewTLS(&tls.Config{Certificates: []tls.Certificate{p.TLS(t)}}))))
 	backend := harness.Serve(t, "fixture", s.Server)
 	file := authority.File(t, filepath.Join(dir, "edge.yaml"), fmt.Appendf(nil,
-		"tls: {cert: none, key: none}\nadmin-tls: {cert: none, key: none}\nbackends: [{name: fixture, target: %q, tls: {ca: %s}}]\n",
+		"listen: {tls: {cert: none, key: none}}\nadmin: {tls: {cert: none, key: none}}\nbackends: [{name: fixture, target: %q, tls: {ca: %s}}]\n",
 		backend.Addr, authority.File(t, filepath.Join(dir, "ca.crt"), ca.PEM)))
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()

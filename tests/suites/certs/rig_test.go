@@ -66,11 +66,11 @@ func newService(options ...capability.Option) *service {
 func secured(t *testing.T, cfg *config.Config, ca *authority.CA, clients ...*authority.CA) *authority.Mount {
 	t.Helper()
 	m := authority.NewMount(t, listenerFiles(ca.Server(t), clients...))
-	cfg.TLS = config.ListenerTLS{Cert: m.Path("tls.crt"), Key: m.Path("tls.key")}
+	cfg.Listen.TLS = config.ListenerTLS{Cert: m.Path("tls.crt"), Key: m.Path("tls.key")}
 	if len(clients) > 0 {
-		cfg.TLS.ClientCA = m.Path("ca.crt")
+		cfg.Listen.TLS.ClientCA = m.Path("ca.crt")
 	}
-	cfg.AdminTLS = cfg.TLS
+	cfg.Admin.TLS = cfg.Listen.TLS
 	return m
 }
 

@@ -202,18 +202,18 @@ func TestBrokenFile(t *testing.T) {
 	files := listenerFiles(good)
 	files["tls.key"] = ca.Server(t).Key
 	m.Write(t, files)
-	await.Until(t, "the metric to rise", func() bool { return metric(t, c, e, `mcpedge_tls_stale{mcpedge_tls="tls"}`) == "1" })
+	await.Until(t, "the metric to rise", func() bool { return metric(t, c, e, `mcpedge_tls_stale{mcpedge_tls="listen.tls"}`) == "1" })
 	if err := fresh(); err != nil {
 		t.Error(err)
 	}
-	left := metric(t, c, e, `mcpedge_tls_expiry_seconds{mcpedge_tls="admin-tls",mcpedge_tls_file="cert"}`)
+	left := metric(t, c, e, `mcpedge_tls_expiry_seconds{mcpedge_tls="admin.tls",mcpedge_tls_file="cert"}`)
 	var seconds float64
 	if _, err := fmt.Sscan(left, &seconds); err != nil || seconds < 86000 || seconds > 86400 {
 		t.Errorf("the certificate expires in %q seconds, want a day", left)
 	}
 	m.Write(t, listenerFiles(good))
 	await.Until(t, "the metric to fall", func() bool {
-		return metric(t, c, e, `mcpedge_tls_stale{mcpedge_tls="tls"}`) == "0" && metric(t, c, e, `mcpedge_tls_exchanges_total{mcpedge_tls="tls"}`) == "1"
+		return metric(t, c, e, `mcpedge_tls_stale{mcpedge_tls="listen.tls"}`) == "0" && metric(t, c, e, `mcpedge_tls_exchanges_total{mcpedge_tls="tls"}`) == "1"
 	})
 	if got, err := newClient(t, "HTTP/1.1", authority.Pool(ca), nil).serial(e.URL); err != nil || got != good.Serial(t) {
 		t.Errorf("%s, %v, want the new certificate", got, err)

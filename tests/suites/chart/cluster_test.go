@@ -39,7 +39,7 @@ func newCluster(t *testing.T, redis string, all objects) *cluster {
 		"mcp-tls":        certificate,
 		"my-mcpedge-tls": certificate, // cert-manager's
 		"admin-tls":      certificate,
-		"more":           {"MCPEDGE_PAGE_SIZE": "500"},
+		"more":           {"MCPEDGE_LISTS_PAGE_SIZE": "500"},
 	}}
 	for _, one := range every[*core.ConfigMap](all) {
 		c.configMaps[one.Name] = one.Data

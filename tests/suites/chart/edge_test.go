@@ -67,19 +67,19 @@ func settings(t *testing.T, k *container) config.Config {
 func checkSettings(t *testing.T, cfg config.Config, all objects) {
 	t.Helper()
 	p := edgePod(t, all)
-	if has, needs := *p.spec.TerminationGracePeriodSeconds, cfg.DrainDelay+cfg.Grace; time.Duration(has)*time.Second <= needs {
+	if has, needs := *p.spec.TerminationGracePeriodSeconds, cfg.Shutdown.Delay+cfg.Shutdown.Grace; time.Duration(has)*time.Second <= needs {
 		t.Errorf("the pod is killed after %d s, the drain takes %s", has, needs)
 	}
-	for i, addr := range []string{cfg.Listen, cfg.Admin} {
+	for i, addr := range []string{cfg.Listen.Address, cfg.Admin.Address} {
 		if _, port, err := net.SplitHostPort(addr); err != nil || port != strconv.Itoa(int(p.spec.Containers[0].Ports[i].ContainerPort)) {
 			t.Errorf("the edge listens on %s, the container has the ports %v", addr, p.spec.Containers[0].Ports)
 		}
 	}
-	if known := cfg.Auth != nil && !cfg.Auth.Optional; known == cfg.AllowAnonymous {
-		t.Errorf("callers are known: %v, and allow-anonymous is %v", known, cfg.AllowAnonymous)
+	if known := cfg.Auth != nil && !cfg.Auth.Optional; known == cfg.Listen.AllowAnonymous {
+		t.Errorf("callers are known: %v, and allow-anonymous is %v", known, cfg.Listen.AllowAnonymous)
 	}
-	if cfg.Limits.ConnectionAge <= 0 || cfg.Limits.ConnectionAge > 30*time.Second {
-		t.Errorf("connections are kept for %s: clients of a Service would not come to new replicas", cfg.Limits.ConnectionAge)
+	if cfg.Listen.ConnectionAge <= 0 || cfg.Listen.ConnectionAge > 30*time.Second {
+		t.Errorf("connections are kept for %s: clients of a Service would not come to new replicas", cfg.Listen.ConnectionAge)
 	}
 	if reads := *p.spec.AutomountServiceAccountToken; reads != (cfg.Kubernetes != nil) {
 		t.Errorf("the edge looks for Services: %v, and has a token to read them: %v", cfg.Kubernetes != nil, reads)
@@ -93,7 +93,7 @@ func checkSettings(t *testing.T, cfg config.Config, all objects) {
 		}
 	}
 	for _, d := range every[*apps.Deployment](all) {
-		if several := d.Spec.Replicas == nil || *d.Spec.Replicas > 1; several && cfg.Redis == "" {
+		if several := d.Spec.Replicas == nil || *d.Spec.Replicas > 1; several && cfg.Redis.URL == "" {
 			t.Errorf("%s has several replicas, which share nothing", d.Name)
 		}
 	}
@@ -117,10 +117,10 @@ func run(t *testing.T, k *container, cfg config.Config, redis string) (endpoint 
 		t.Cleanup(collector.Close)
 		k.env["OTEL_EXPORTER_OTLP_ENDPOINT"] = collector.URL
 	}
-	args := append([]string{"-i"}, environment(k)...)
+	args := append([]string{"-i", config.Variable("shutdown.delay") + "=0s"}, environment(k)...)
 	args = append(append(args, binary(t)), k.args...)
-	args = append(args, "--listen=:"+ports[0], "--admin=:"+ports[1], "--drain-delay=0s", "--replica="+t.Name())
-	if cfg.Redis != "" {
+	args = append(args, "--listen=:"+ports[0], "--admin=:"+ports[1], "--replica="+t.Name())
+	if cfg.Redis.URL != "" {
 		args = append(args, "--redis="+redis)
 	}
 	edge, err := process.Start("the edge", "env", filepath.Join(t.TempDir(), "log"), args...)
@@ -152,7 +152,7 @@ func run(t *testing.T, k *container, cfg config.Config, redis string) (endpoint 
 		t.Fatalf("the edge ended:\n%s", edge.Tail())
 	}
 	scheme := "http"
-	if cfg.TLS.Enabled() {
+	if cfg.Listen.TLS.Enabled() {
 		scheme = "https"
 	}
 	return scheme + "://" + addrs[0] + "/mcp"

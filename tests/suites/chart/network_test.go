@@ -15,11 +15,11 @@ func TestWhoReachesTheEdge(t *testing.T) {
 		mcp, admin   int // how many peers; -1: everybody
 	}{
 		{"nobody is authenticated: its namespace, and nobody the admin port", ``, 1, 0},
-		{"exposed: everybody", `{config: {allow-anonymous: true}, ingress: {enabled: true}}`, -1, 0},
-		{"authenticated: everybody", `{config: {public-url: "https://a.example", auth: {api-keys: k}}}`, -1, 0},
+		{"exposed: everybody", `{config: {listen: {allow-anonymous: true}}, ingress: {enabled: true}}`, -1, 0},
+		{"authenticated: everybody", `{config: {listen: {public-url: "https://a.example"}, auth: {api-keys: k}}}`, -1, 0},
 		{"chosen, and the test", `{networkPolicy: {from: [{ipBlock: {cidr: 10.0.0.0/8}}]}}`, 2, 0},
-		{"scraped", `{config: {allow-remote-admin: true}, podMonitor: {enabled: true}}`, 1, 1},
-		{"scraped, and operated", `{config: {allow-remote-admin: true}, serviceMonitor: {enabled: true}, networkPolicy: {adminFrom: [{podSelector: {matchLabels: {a: b}}}]}}`, 1, 2},
+		{"scraped", `{config: {admin: {allow-remote: true}}, podMonitor: {enabled: true}}`, 1, 1},
+		{"scraped, and operated", `{config: {admin: {allow-remote: true}}, serviceMonitor: {enabled: true}, networkPolicy: {adminFrom: [{podSelector: {matchLabels: {a: b}}}]}}`, 1, 2},
 	} {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()

@@ -267,7 +267,7 @@ func TestLongName(t *testing.T) {
 	r, err := render(t, `
 fullnameOverride: a-name-that-is-as-long-as-helm-lets-names-of-releases-be-and-more
 redis: {trial: {enabled: true}}
-config: {allow-remote-admin: true}
+config: {admin: {allow-remote: true}}
 serviceMonitor: {enabled: true}
 dashboards: {enabled: true}
 `)

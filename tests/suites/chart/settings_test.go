@@ -37,7 +37,7 @@ func TestSettingsOfTheDocumentation(t *testing.T) {
 			}
 			shown++
 			rendered, err := render(t, under(m[1]), `
-config: {listen: ":8080", admin: ":9090", allow-anonymous: true, public-url: "https://mcp.example.com"}
+config: {listen: {address: ":8080", allow-anonymous: true, public-url: "https://mcp.example.com"}, admin: {address: ":9090"}}
 `)
 			if err != nil {
 				t.Errorf("%s: %v\n%s", page, err, m[1])
@@ -79,13 +79,16 @@ func checkRead(t *testing.T, page string, want, got config.Config) {
 	t.Helper()
 	usual := config.Default()
 	for _, c := range []*config.Config{&want, &got, &usual} {
-		c.Listen, c.Admin, c.AllowAnonymous, c.PublicURL, c.File = "", "", false, "", ""
+		c.Listen.Address, c.Admin.Address, c.Listen.AllowAnonymous, c.Admin.AllowRemote, c.Listen.PublicURL, c.File = "", "", false, false, "", ""
 	}
 	if want.Log.Format == usual.Log.Format {
 		want.Log.Format = got.Log.Format
 	}
-	if want.Limits.ConnectionAge == usual.Limits.ConnectionAge { // The chart derives it.
-		want.Limits.ConnectionAge = got.Limits.ConnectionAge
+	if want.Listen.ConnectionAge == usual.Listen.ConnectionAge { // The chart derives it.
+		want.Listen.ConnectionAge = got.Listen.ConnectionAge
+	}
+	if want.Shutdown.Delay == usual.Shutdown.Delay { // The chart derives it.
+		want.Shutdown.Delay = got.Shutdown.Delay
 	}
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[config.Config]()) {
 		if !field.IsExported() { // Where a setting is from is no setting.
@@ -101,8 +104,7 @@ func checkRead(t *testing.T, page string, want, got config.Config) {
 // What a user sets wins over what the chart derives, also where it is false or empty.
 func TestConfigWins(t *testing.T) {
 	rendered, err := render(t, `
-config: {drain-delay: 0s, grace: 5m, log: {level: warn}, allow-remote-admin: false, admin-auth: {scope: operate}, sse: false,
-  auth: {api-keys: keys.yaml}, public-url: "https://other.example", tls: {key: /other/tls.key}}
+config: {shutdown: {delay: 0s, grace: 5m}, log: {level: warn}, admin: {allow-remote: false, auth: {scope: operate}}, listen: {sse: false, public-url: "https://other.example", tls: {key: /other/tls.key}}, auth: {api-keys: keys.yaml}}
 ingress: {enabled: true, hosts: [{host: mcp.example.com}]}
 tls: {existingSecret: mcp-tls}
 `)
@@ -112,8 +114,8 @@ tls: {existingSecret: mcp-tls}
 	all := decode(t, rendered)
 	p := edgePod(t, all)
 	got, _ := read(t, t.TempDir(), newCluster(t, "", all).volume(t, p, "config")["edge.yaml"])
-	if got.DrainDelay != 0 || got.Grace != 5*time.Minute || got.Log != (config.Log{Level: "warn", Format: "json"}) || got.AllowRemoteAdmin || got.SSE ||
-		got.PublicURL != "https://other.example" || got.TLS.Key != "/other/tls.key" || got.TLS.Cert != "/etc/mcpedge/tls/tls.crt" {
+	if got.Shutdown.Delay != 0 || got.Shutdown.Grace != 5*time.Minute || got.Log != (config.Log{Level: "warn", Format: "json"}) || got.Admin.AllowRemote || got.Listen.SSE ||
+		got.Listen.PublicURL != "https://other.example" || got.Listen.TLS.Key != "/other/tls.key" || got.Listen.TLS.Cert != "/etc/mcpedge/tls/tls.crt" {
 		t.Errorf("the edge reads %+v", got)
 	}
 	if grace := *p.spec.TerminationGracePeriodSeconds; grace != 310 {

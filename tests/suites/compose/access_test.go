@@ -33,11 +33,11 @@ func TestAccess(t *testing.T) {
 	if at := locked.mounted(t, "deploy/keycloak/edge.yaml"); locked.Command[0] != "--config="+at {
 		t.Errorf("the edge has %q, its settings are at %s", locked.Command, at)
 	}
-	if cfg.PublicURL != published(locked) {
-		t.Errorf("the edge is published at %s, public-url is %s", published(locked), cfg.PublicURL)
+	if cfg.Listen.PublicURL != published(locked) {
+		t.Errorf("the edge is published at %s, public-url is %s", published(locked), cfg.Listen.PublicURL)
 	}
-	if got := *keycloak.Environment["EDGE_URL"]; got != cfg.PublicURL {
-		t.Errorf("tokens are for %s, the edge is %s", got, cfg.PublicURL)
+	if got := *keycloak.Environment["EDGE_URL"]; got != cfg.Listen.PublicURL {
+		t.Errorf("tokens are for %s, the edge is %s", got, cfg.Listen.PublicURL)
 	}
 
 	file := keycloak.mounted(t, "deploy/keycloak/mcpedge-realm.json")

@@ -27,10 +27,8 @@ func TestEdgesTrustTheProxy(t *testing.T) {
 	p := load(t)
 	for _, name := range p.edges() {
 		var trusted []netip.Prefix
-		for _, arg := range p.Services[name].Command {
-			if text, ok := strings.CutPrefix(arg, "--trusted-proxy="); ok {
-				trusted = append(trusted, netip.MustParsePrefix(text))
-			}
+		for text := range strings.SplitSeq(*p.Services[name].Environment["MCPEDGE_LISTEN_TRUSTED_PROXIES"], ",") {
+			trusted = append(trusted, netip.MustParsePrefix(text))
 		}
 		for address, want := range map[string]bool{"172.18.0.5": true, "172.31.255.1": true, "192.168.16.2": true, "10.1.2.3": true, "203.0.113.7": false} {
 			got := false

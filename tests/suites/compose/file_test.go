@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mcpedge/mcpedge/edge/config"
 )
 
 // What Compose's loader leaves to the daemon, and what is a rule of ours.
@@ -52,7 +54,7 @@ func TestReplicasAreAlike(t *testing.T) {
 	p := load(t)
 	of := func(name string) string {
 		s := p.Services[name]
-		return fmt.Sprint(s.Image, *s.Build, s.Entrypoint, s.Command, len(s.Environment), *s.Environment["MCPEDGE_ADMIN"], s.StopGrace)
+		return fmt.Sprint(s.Image, *s.Build, s.Entrypoint, s.Command, len(s.Environment), *s.Environment["MCPEDGE_ADMIN_ADDRESS"], s.StopGrace)
 	}
 	for _, name := range p.edges() {
 		if of(name) != of("edge-1") {
@@ -61,7 +63,7 @@ func TestReplicasAreAlike(t *testing.T) {
 	}
 }
 
-var row = regexp.MustCompile("(?m)^\\| `--([a-z0-9-]+)` \\| (\\S+)")
+var row = regexp.MustCompile("(?m)^\\| `([a-z0-9.-]+)` \\| (\\S+)")
 
 // documented are the settings with their defaults, by the page whose completeness edge/config tests.
 func documented(t *testing.T) map[string]string {
@@ -77,10 +79,8 @@ func documented(t *testing.T) map[string]string {
 func setting(t *testing.T, p *project, name string) time.Duration {
 	t.Helper()
 	text := documented(t)[name]
-	for _, arg := range p.Services["edge-1"].Command {
-		if v, ok := strings.CutPrefix(arg, "--"+name+"="); ok {
-			text = v
-		}
+	if v := p.Services["edge-1"].Environment[config.Variable(name)]; v != nil {
+		text = *v
 	}
 	return duration(t, text)
 }
@@ -96,21 +96,22 @@ func duration(t *testing.T, text string) time.Duration {
 
 // Every variable that the file gives an edge, or tells its reader of, is a setting.
 func TestVariablesAreSettings(t *testing.T) {
-	known := documented(t)
-	if known["admin"] == "" || known["redis"] == "" {
+	known := map[string]bool{"MCPEDGE_PORT": true}
+	for key := range documented(t) {
+		known[config.Variable(key)] = true
+	}
+	if !known["MCPEDGE_ADMIN_ADDRESS"] || !known["MCPEDGE_REDIS_URL"] {
 		t.Fatalf("docs/configuration.md was not understood: %v", known)
 	}
 	for name, s := range load(t).Services {
 		for variable := range s.Environment {
-			flag, ours := strings.CutPrefix(variable, "MCPEDGE_")
-			if _, ok := known[strings.ToLower(strings.ReplaceAll(flag, "_", "-"))]; ours && !ok {
+			if strings.HasPrefix(variable, "MCPEDGE_") && !known[variable] {
 				t.Errorf("%s: %s is no setting", name, variable)
 			}
 		}
 	}
 	for _, variable := range regexp.MustCompile(`MCPEDGE_[A-Z_]+`).FindAllString(read(t, "docker-compose.yml"), -1) {
-		flag := strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(variable, "MCPEDGE_"), "_", "-"))
-		if known[flag] == "" && variable != "MCPEDGE_PORT" {
+		if !known[variable] {
 			t.Errorf("docker-compose.yml names %s, which is no setting", variable)
 		}
 	}
@@ -119,7 +120,7 @@ func TestVariablesAreSettings(t *testing.T) {
 // Docker kills an edge only after its drain had all its time.
 func TestStopGrace(t *testing.T) {
 	p := load(t)
-	drain := setting(t, p, "drain-delay") + setting(t, p, "grace")
+	drain := setting(t, p, "shutdown.delay") + setting(t, p, "shutdown.grace")
 	if got := duration(t, p.Services["edge-1"].StopGrace); got <= drain {
 		t.Errorf("stop_grace_period %v, and a drain takes up to %v", got, drain)
 	}

@@ -51,7 +51,7 @@ func TestProxyAsksForReadiness(t *testing.T) {
 	p, text := load(t), read(t, proxyConfig)
 	port := after(defaultLine.FindStringSubmatch(text)[1], "port")
 	for _, name := range p.edges() {
-		if got := *p.Services[name].Environment["MCPEDGE_ADMIN"]; got != "0.0.0.0:"+port {
+		if got := *p.Services[name].Environment["MCPEDGE_ADMIN_ADDRESS"]; got != "0.0.0.0:"+port {
 			t.Errorf("the proxy asks port %s whether %s is ready, its admin address is %s", port, name, got)
 		}
 	}
@@ -89,7 +89,7 @@ func TestProxyIsPatient(t *testing.T) {
 	for _, m := range timeoutLine.FindAllStringSubmatch(text, -1) {
 		timeouts[m[1]] = duration(t, m[2])
 	}
-	longest := max(setting(t, p, "call-lifetime"), setting(t, p, "keep-alive"))
+	longest := max(setting(t, p, "calls.lifetime"), setting(t, p, "listen.keep-alive"))
 	for _, name := range []string{"client", "server", "tunnel"} {
 		if timeouts[name] <= longest {
 			t.Errorf("timeout %s is %v, silence may last %v", name, timeouts[name], longest)
@@ -100,7 +100,7 @@ func TestProxyIsPatient(t *testing.T) {
 		t.Errorf("default-server %s: want fall 1", servers)
 	}
 	noticed := duration(t, after(servers, "inter")) + timeouts["check"]
-	if delay := setting(t, p, "drain-delay"); delay < 2*noticed {
+	if delay := setting(t, p, "shutdown.delay"); delay < 2*noticed {
 		t.Errorf("drain-delay %v: the proxy may take %v to notice, want twice that", delay, noticed)
 	}
 }

@@ -126,7 +126,7 @@ func TestPrometheusScrapesTheEdges(t *testing.T) {
 	}
 	var want []string
 	for _, name := range p.edges() {
-		_, port, _ := net.SplitHostPort(*p.Services[name].Environment["MCPEDGE_ADMIN"])
+		_, port, _ := net.SplitHostPort(*p.Services[name].Environment["MCPEDGE_ADMIN_ADDRESS"])
 		want = append(want, name+":"+port)
 	}
 	if !slices.Equal(targets["mcpedge"], want) {

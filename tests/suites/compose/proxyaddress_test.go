@@ -11,7 +11,7 @@ import (
 
 // TestHAProxyNamesItsClients: edges count anonymous sessions by the address of the client, which cannot take another by a header.
 func TestHAProxyNamesItsClients(t *testing.T) {
-	p := startProxied(t, "--sessions-per-address=1")
+	p := startProxied(t, "MCPEDGE_ADVANCED_SESSIONS_PER_ADDRESS=1")
 	edges := len(p.project.edges()) // each counts for itself
 	for _, client := range []struct {
 		address string

@@ -131,7 +131,7 @@ func (s *stack) program(svc *service, name string) string {
 // here is what a container's command line lacks on a machine that is shared.
 func (s *stack) here(name string) []string {
 	if slices.Contains(s.project.edges(), name) {
-		return []string{"--trusted-proxy", "127.0.0.1"}
+		return []string{"MCPEDGE_LISTEN_TRUSTED_PROXIES=127.0.0.1"}
 	}
 	if name != "redis" {
 		return nil
@@ -152,7 +152,8 @@ func (s *stack) env(name string) []string {
 
 func (s *stack) exec(name string, argv, env []string) {
 	s.t.Helper()
-	c := &container{cmd: exec.Command(argv[0], argv[1:]...), log: &output{}, done: make(chan struct{})}
+	c := &container{cmd: process.Command(argv[0], argv[1:]...), log: &output{}, done: make(chan struct{})}
+	env = append(env, c.cmd.Env[min(len(c.cmd.Env), len(os.Environ())):]...) // those of argv
 	c.cmd.Env, c.cmd.Stdout, c.cmd.Stderr = env, c.log, c.log
 	process.Bind(c.cmd)
 	started := make(chan error)

@@ -147,7 +147,7 @@ func (o *operator) names(path, list, key string) (out []string, pages int) {
 }
 
 func TestAdminCatalog(t *testing.T) {
-	_, _, o := startAdmin(t, func(c *config.Config) { c.Limits.PageSize, c.Backends[0].Prefix = 4, "my/" })
+	_, _, o := startAdmin(t, func(c *config.Config) { c.Lists.PageSize, c.Backends[0].Prefix = 4, "my/" })
 	tools, pages := o.names("/v1/tools", "tools", "name")
 	if pages < 3 || !slices.Contains(tools, "my/add") || !slices.Contains(tools, "my/ask_name") {
 		t.Errorf("%d pages of tools: %v", pages, tools)
@@ -198,7 +198,7 @@ func TestAdminCalls(t *testing.T) {
 }
 
 func TestAdminErrors(t *testing.T) {
-	_, _, o := startAdmin(t, func(c *config.Config) { c.Limits.Body = 1 << 20 })
+	_, _, o := startAdmin(t, func(c *config.Config) { c.Listen.Body = 1 << 20 })
 	for path, status := range map[string]int{
 		"/v1/tools/nothing:call":          http.StatusNotFound,
 		"/v1/prompts/nothing:get":         http.StatusNotFound,
@@ -272,7 +272,7 @@ func TestAdminRounds(t *testing.T) {
 
 // What a replica and its backends are doing, while they do it.
 func TestAdminStatusAndBackends(t *testing.T) {
-	f, e, o := startAdmin(t, func(c *config.Config) { c.Replica = "one" })
+	f, e, o := startAdmin(t, func(c *config.Config) { c.Server.Replica = "one" })
 	s := newSession(t, e.URL, vNov)
 	standalone := s.get("").want(http.StatusOK).events()
 	call := newStateless(t, e.URL)
@@ -394,7 +394,7 @@ func subset(path string, want, got any) error {
 
 // TestAdminIndex: the root of the admin address lists what is there, as text and, to browsers, as links, and lists nothing else.
 func TestAdminIndex(t *testing.T) {
-	_, _, o := startAdmin(t, func(c *config.Config) { c.Pprof = false })
+	_, _, o := startAdmin(t, func(c *config.Config) { c.Admin.Pprof = false })
 	text := o.do("GET", "/", "").text
 	page := o.do("GET", "/", "", "Accept", "text/html,*/*;q=0.8")
 	if kind := page.header.Get("Content-Type"); kind != "text/html; charset=utf-8" {

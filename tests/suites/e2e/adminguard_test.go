@@ -12,7 +12,7 @@ import (
 // a request that browsers send without asking; probes do, by whatever name.
 func TestAdminDoor(t *testing.T) {
 	_, _, o := startAdmin(t, func(c *config.Config) {
-		c.Origins, c.Hosts, c.Pprof = []string{"https://app.example"}, []string{"mcp.example"}, true
+		c.Listen.Origins, c.Listen.Hosts, c.Admin.Pprof = []string{"https://app.example"}, []string{"mcp.example"}, true
 	})
 	for _, path := range []string{"/v1/status", "/v1/tools", "/openapi.json", "/debug/pprof/", "/debug/pprof/trace"} {
 		for _, h := range [][2]string{
@@ -99,7 +99,7 @@ func checkReferences(t *testing.T, doc *told, v any) {
 // host of its public URL at every path. Other hosts and origins are refused with the setting that
 // would allow them, and counted; the admin address knows no public URL.
 func TestHostOfThePublicURL(t *testing.T) {
-	_, e, o := startAdmin(t, func(c *config.Config) { c.PublicURL, c.SSE = "https://mcp.example.com/", true })
+	_, e, o := startAdmin(t, func(c *config.Config) { c.Listen.PublicURL, c.Listen.SSE = "https://mcp.example.com/", true })
 	for path, method := range map[string]string{"/mcp": http.MethodPost, "/sse": http.MethodGet, "/": http.MethodGet} {
 		c := newCaller(t, "http://"+e.Host+path)
 		for _, host := range []string{"mcp.example.com", "MCP.example.com:443", e.Host, "localhost"} {
@@ -112,8 +112,8 @@ func TestHostOfThePublicURL(t *testing.T) {
 			}
 		}
 		for _, refused := range [][3]string{
-			{"Host", "other.example.com", "add other.example.com to its setting hosts"},
-			{"Origin", "https://evil.example", "add it to the edge's setting origins"},
+			{"Host", "other.example.com", "add other.example.com to its setting listen.hosts"},
+			{"Origin", "https://evil.example", "add it to the edge's setting listen.origins"},
 		} {
 			r := c.send(t, method, "{}", refused[0], refused[1])
 			if r.status != http.StatusForbidden || !strings.Contains(string(r.body), refused[2]) {
@@ -122,7 +122,7 @@ func TestHostOfThePublicURL(t *testing.T) {
 		}
 	}
 	r := o.do(http.MethodGet, "/v1/status", "", "Host", "mcp.example.com").want(http.StatusForbidden)
-	if !strings.Contains(r.text, "setting admin-hosts") {
+	if !strings.Contains(r.text, "setting admin.hosts") {
 		t.Errorf("the admin address says %s", r.text)
 	}
 	text := o.get("/metrics").want(http.StatusOK).text

@@ -41,7 +41,7 @@ func (o *operator) reaches(value string) {
 // A Redis that is lost while the edge runs does not make it unready: plain calls go on. The status and a gauge tell of it.
 func TestAdminTellsThatRedisIsAway(t *testing.T) {
 	srv := redisserver.ForTest(t)
-	_, e, o := startAdmin(t, func(c *config.Config) { c.Redis, c.Limits.Lease = srv.URL(), time.Second })
+	_, e, o := startAdmin(t, func(c *config.Config) { c.Redis.URL, c.Redis.Lease = srv.URL(), time.Second })
 	kind, reachable, up := o.state()
 	if kind != "redis" || !reachable {
 		t.Errorf("%s, reachable: %t", kind, reachable)
@@ -99,12 +99,12 @@ func TestStatusOfTheSettings(t *testing.T) {
 		})
 	}
 	is("")
-	write(begun + "grace: 1m\nlimits: {batch: 3}\n")
-	is("", "limits.batch", "grace")
-	write(begun + "limits: {batch: 3}\n")
-	is("", "limits.batch")
+	write(begun + "calls: {rounds: 3}\nshutdown: {grace: 1m}\n")
+	is("", "calls.rounds", "shutdown.grace")
+	write(begun + "calls: {rounds: 3}\n")
+	is("", "calls.rounds")
 	write("demo: [\n")
-	is("edge.yaml", "limits.batch")
+	is("edge.yaml", "calls.rounds")
 	write(begun)
 	is("")
 }

@@ -19,7 +19,7 @@ import (
 
 // toApprove requires an approval of calls of pay, by leads of the department of the call.
 func toApprove(c *config.Config) {
-	c.AdminAuth = &config.AdminAuth{Scope: "mcp:operate"}
+	c.Admin.Auth = &config.AdminAuth{Scope: "mcp:operate"}
 	c.Policy = &config.Policy{
 		Default: "deny",
 		Rules:   []config.PolicyRule{{Name: "staff", When: `"staff" in principal.roles || "lead" in principal.roles`, Then: "allow"}},

@@ -15,7 +15,7 @@ import (
 
 // approvalSettings are those of a governed edge with these approvals.
 func approvalSettings(who *people, s *harness.Service, approvals string) string {
-	return fmt.Sprintf("public-url: %s\nauth: {issuers: [{issuer: %q}]}\nadmin-auth: {scope: 'mcp:operate', open: [probes, metrics]}\nbackends:\n%s"+
+	return fmt.Sprintf("listen: {public-url: %s}\nauth: {issuers: [{issuer: %q}]}\nadmin: {auth: {scope: 'mcp:operate', open: [probes, metrics]}}\nbackends:\n%s"+
 		"policy:\n  default: deny\n  rules: [{name: staff, when: 'true', then: allow}]\n  approve: [%s]\n", public, who.id.URL, backend("fixture", s, ""), approvals)
 }
 
@@ -73,7 +73,7 @@ func TestApprovalOfOtherSettings(t *testing.T) {
 func TestApprovalOfATeam(t *testing.T) {
 	p, other, who := newPayer(), newPayer(), newPeople(t)
 	s, theirs := startService(t, p.Server), startService(t, other.Server)
-	settings := fmt.Sprintf("public-url: %s\nauth: {issuers: [{issuer: %q}]}\nadmin-auth: {scope: 'mcp:operate', open: [probes, metrics]}\nbackends:\n%s%s"+
+	settings := fmt.Sprintf("listen: {public-url: %s}\nauth: {issuers: [{issuer: %q}]}\nadmin: {auth: {scope: 'mcp:operate', open: [probes, metrics]}}\nbackends:\n%s%s"+
 		"include: [{name: pay-team, file: pay.yaml, owns: {backends: [fixture]}, may: [policy]}]\n",
 		public, who.id.URL, backend("fixture", s, ""), backend("other", theirs, ", prefix: other_"))
 	e := &teamsEdge{governed: &governed{t: t, file: filepath.Join(t.TempDir(), "edge.yaml"), generation: 1}}

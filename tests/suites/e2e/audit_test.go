@@ -196,10 +196,10 @@ func TestAuditOfReplicas(t *testing.T) {
 	n, paths := 0, []string(nil)
 	f, edges, _ := startReplicas(t, 2, func(c *config.Config) {
 		paths = append(paths, filepath.Join(dir, fmt.Sprint(n)))
-		c.Audit, c.Replica = &config.Audit{File: paths[n]}, fmt.Sprint("r", n)
-		c.Limits.Lease, c.Grace = 2*time.Second, 300*time.Millisecond
+		c.Audit, c.Server.Replica = &config.Audit{File: paths[n]}, fmt.Sprint("r", n)
+		c.Redis.Lease, c.Shutdown.Grace = 2*time.Second, 300*time.Millisecond
 		if n++; n == 2 {
-			c.Grace = await.Patience
+			c.Shutdown.Grace = await.Patience
 		}
 	})
 	s := newSession(t, edges[0].URL, vNov)
@@ -274,7 +274,7 @@ func TestAuditOfCallsThatAreEnded(t *testing.T) {
 func TestAuditOfCallsThatAreCut(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit")
 	f := newFixture()
-	e := startEdge(t, only(startService(t, f.Server)), auditTo(path), func(c *config.Config) { c.Grace = 300 * time.Millisecond })
+	e := startEdge(t, only(startService(t, f.Server)), auditTo(path), func(c *config.Config) { c.Shutdown.Grace = 300 * time.Millisecond })
 	c := newStateless(t, e.URL)
 	c.progress = `"p"`
 	c.call("gate", `{"name":"cut"}`).events().awaitMethod("notifications/progress")
@@ -339,7 +339,7 @@ func TestAuditThatCannotBeWritten(t *testing.T) {
 // TestAuditFileOfReplicas: replicas with the same settings record in a file each, and no two in one.
 func TestAuditFileOfReplicas(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit-{replica}.jsonl")
-	named := func(name string) func(*config.Config) { return func(c *config.Config) { c.Replica = name } }
+	named := func(name string) func(*config.Config) { return func(c *config.Config) { c.Server.Replica = name } }
 	backends := only(startService(t, newFixture().Server))
 	of := func(name string) string { return strings.ReplaceAll(path, "{replica}", name) }
 	for _, name := range []string{"a", "b"} {
@@ -448,7 +448,7 @@ func TestAuditOfWhatNobodyDecided(t *testing.T) {
 func TestOperatorsAreRecorded(t *testing.T) {
 	id, path := issuer.Serve(t), filepath.Join(t.TempDir(), "audit.jsonl")
 	e := startEdge(t, only(startService(t, newFixture().Server)), withAuth(id), auditTo(path), func(c *config.Config) {
-		c.AdminAuth = &config.AdminAuth{Scope: "mcp:operate"}
+		c.Admin.Auth = &config.AdminAuth{Scope: "mcp:operate"}
 	})
 	olga := []string{"Authorization", "Bearer " + id.Token("olga", public, map[string]any{"scope": "mcp:operate"})}
 	s := sessionAs(t, e, vNov, id.Token("alice", public))

@@ -27,7 +27,7 @@ func TestAuditOfTasks(t *testing.T) {
 				paths = append(paths, path)
 				edges = append(edges, startEdge(t, backends, auditTo(path), func(c *config.Config) {
 					if server != nil {
-						c.Redis = server.URL()
+						c.Redis.URL = server.URL()
 					}
 				}))
 			}

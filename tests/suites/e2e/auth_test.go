@@ -20,7 +20,7 @@ const public = "https://mcp.example.com"
 // withAuth has an edge accept the tokens of an issuer.
 func withAuth(id *issuer.Issuer) func(*config.Config) {
 	return func(c *config.Config) {
-		c.PublicURL = public
+		c.Listen.PublicURL = public
 		c.Auth = &config.Auth{
 			Issuers:  []config.Issuer{{Issuer: id.URL}},
 			Metadata: config.AuthMetadata{ScopesSupported: []string{"mcp:read", "mcp:write"}, InitialScopes: []string{"mcp:read"}},
@@ -179,7 +179,7 @@ func TestTokens(t *testing.T) {
 func TestRefusedCredentialsAreLogged(t *testing.T) {
 	harness.OneProcess(t)
 	id := issuer.Serve(t)
-	_, e := startFixture(t, withAuth(id), func(c *config.Config) { c.AdminAuth = &config.AdminAuth{Scope: "mcp:operate"} })
+	_, e := startFixture(t, withAuth(id), func(c *config.Config) { c.Admin.Auth = &config.AdminAuth{Scope: "mcp:operate"} })
 	expired := id.Token("alice", public, map[string]any{"exp": 1})
 	for range 20 {
 		at(t, e, "/mcp", expired).send(t, "POST", hello).want(http.StatusUnauthorized)

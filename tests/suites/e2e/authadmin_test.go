@@ -15,7 +15,7 @@ func TestAdminAuth(t *testing.T) {
 	id := issuer.Serve(t)
 	locked := func(open config.Names) func(*config.Config) {
 		return func(c *config.Config) {
-			c.AdminAuth, c.Pprof = &config.AdminAuth{Scope: "mcp:operate", Open: open}, true
+			c.Admin.Auth, c.Admin.Pprof = &config.AdminAuth{Scope: "mcp:operate", Open: open}, true
 		}
 	}
 	operator := id.Token("olga", public, map[string]any{"scope": "mcp:read mcp:operate"})

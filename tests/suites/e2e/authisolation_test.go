@@ -39,15 +39,15 @@ func strangersTo(id, second *issuer.Issuer) map[string]string {
 // TestNoStranger: whoever comes with the id of somebody else's session, stream, question or state is answered like whoever
 // comes with an id that never was, at every replica. Neither the same subject of another issuer, nor a client whose id is the subject, nor
 // an anonymous caller is the same.
-func TestNoStrangerWithTokens(t *testing.T) { noStranger(t, config.SessionsRequired) }
+func TestNoStrangerWithTokens(t *testing.T) { noStranger(t, true) }
 
 // TestNoStrangerWithOptionalSessions is the same where a message needs no session: without one it has nothing of any session.
-func TestNoStrangerWithOptionalSessions(t *testing.T) { noStranger(t, config.SessionsOptional) }
+func TestNoStrangerWithOptionalSessions(t *testing.T) { noStranger(t, false) }
 
-func noStranger(t *testing.T, sessions string) {
+func noStranger(t *testing.T, required bool) {
 	id, second := issuer.Serve(t), issuer.Serve(t)
 	f, edges, _ := startReplicas(t, 3, withAuth(id), func(c *config.Config) {
-		c.Sessions = sessions
+		c.Sessions.Required = required
 		c.Auth.Issuers = append(c.Auth.Issuers, config.Issuer{Issuer: second.URL})
 		c.Auth.Optional = true
 	})
@@ -235,7 +235,7 @@ func TestNoStrangerAtTasks(t *testing.T) {
 	edges := make([]*harness.Edge, 3)
 	for i := range edges {
 		edges[i] = startEdge(t, backends, withAuth(id), func(c *config.Config) {
-			c.Redis, c.Auth.Optional = server.URL(), true
+			c.Redis.URL, c.Auth.Optional = server.URL(), true
 			c.Auth.Issuers = append(c.Auth.Issuers, config.Issuer{Issuer: second.URL})
 		})
 	}
@@ -321,7 +321,7 @@ func TestNoTokenAnywhere(t *testing.T) {
 	t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "50")
 	records := t.TempDir()
 	f, edges, server := startReplicas(t, 2, withAuth(id), func(c *config.Config) {
-		c.TraceContent, c.Log.Level, c.Dev = true, "debug", true
+		c.Telemetry.TraceContent, c.Log.Level, c.Admin.Dev = true, "debug", true
 		file, err := os.CreateTemp(records, "audit")
 		if err != nil {
 			t.Fatal(err)

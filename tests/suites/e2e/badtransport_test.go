@@ -128,7 +128,7 @@ func rawRequest(t *testing.T, e *harness.Edge, head string, body func(io.Writer)
 
 // TestAllowedOrigins: what is configured may call, and nobody else.
 func TestAllowedOrigins(t *testing.T) {
-	_, e := startFixture(t, func(c *config.Config) { c.Origins = []string{"https://app.example"} })
+	_, e := startFixture(t, func(c *config.Config) { c.Listen.Origins = []string{"https://app.example"} })
 	c := newCaller(t, e.URL)
 	c.send(t, http.MethodPost, hello, "Origin", "https://app.example").want(http.StatusOK)
 	c.send(t, http.MethodPost, hello, "Origin", "https://app.example.evil").want(http.StatusForbidden)

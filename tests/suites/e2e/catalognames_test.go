@@ -138,7 +138,7 @@ func TestSwappedNamesBetweenRounds(t *testing.T) {
 	keys := []string{base64.StdEncoding.EncodeToString(make([]byte, 32))}
 	start := func(asks, twice string) *harness.Edge {
 		return startEdge(t, backends, func(c *config.Config) {
-			c.Redis, c.StateKeys = server.URL(), keys
+			c.Redis.URL, c.Redis.SealKeys = server.URL(), keys
 			c.Catalog = &config.Catalog{Tools: []config.CatalogTool{
 				{Backend: c.Backends[0].Name, Tool: "ask_name", Name: asks}, {Backend: c.Backends[0].Name, Tool: "two_steps", Name: twice},
 			}}

@@ -48,7 +48,7 @@ func TestPinnedTenant(t *testing.T) {
 	backends := only(startService(t, tenants()))
 	start := func() *harness.Edge {
 		return startEdge(t, backends, withAuth(id), pinTenant, func(c *config.Config) {
-			c.Redis, c.StateKeys = server.URL(), []string{base64.StdEncoding.EncodeToString(make([]byte, 32))}
+			c.Redis.URL, c.Redis.SealKeys = server.URL(), []string{base64.StdEncoding.EncodeToString(make([]byte, 32))}
 		})
 	}
 	one, two := start(), start()

@@ -222,7 +222,7 @@ func TestConfirmReplicas(t *testing.T) {
 	var clients [2]*stateless
 	for i := range edges {
 		edges[i] = startEdge(t, backends, toConfirm, func(c *config.Config) {
-			c.Redis = server.URL()
+			c.Redis.URL = server.URL()
 		})
 		clients[i] = newStateless(t, edges[i].URL)
 	}
@@ -263,11 +263,11 @@ func TestConfirmRemembered(t *testing.T) {
 			adjust := []func(*config.Config){withAuth(id), toConfirm, func(c *config.Config) {
 				c.Auth.Optional = true
 				c.Policy.Confirm = c.Policy.Confirm[:1]
-				c.Policy.Confirm[0].Remember = c.Limits.CallLifetime / 100
+				c.Policy.Confirm[0].Remember = c.Calls.Lifetime / 100
 			}}
 			if kind == "Redis" {
 				server := redisserver.ForTest(t)
-				adjust = append(adjust, func(c *config.Config) { c.Redis = server.URL() })
+				adjust = append(adjust, func(c *config.Config) { c.Redis.URL = server.URL() })
 			}
 			first := startEdge(t, backends, adjust...)
 			second := first

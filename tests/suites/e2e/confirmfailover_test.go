@@ -46,7 +46,7 @@ func startFailover(t *testing.T, demanded int) *failover {
 	for i := range f.edges {
 		f.edges[i] = forward(f.servers[0].Addr)
 		e := startEdge(t, backends, toConfirm, func(c *config.Config) {
-			c.Redis, c.Limits.TaskReplicas = "redis://"+f.edges[i].Addr, demanded
+			c.Redis.URL, c.Redis.Acknowledge = "redis://"+f.edges[i].Addr, demanded
 		})
 		f.clients[i] = newStateless(t, e.URL)
 	}

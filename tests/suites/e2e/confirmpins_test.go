@@ -45,7 +45,7 @@ func TestConfirmShowsWhatTheClientSent(t *testing.T) {
 			adjust := []func(*config.Config){withAuth(id), pinned, searchAtRoot}
 			if kind == "Redis" {
 				server := redisserver.ForTest(t)
-				adjust = append(adjust, func(c *config.Config) { c.Redis = server.URL() })
+				adjust = append(adjust, func(c *config.Config) { c.Redis.URL = server.URL() })
 			}
 			e := startEdge(t, only(startService(t, s)), adjust...)
 			showsWhatWasSent(t, e, id.Token("ann", public, map[string]any{"tenant": "SECRET"}))

@@ -14,7 +14,7 @@ import (
 // TestTooManyConnections: one too many is told so, and the admin address is not concerned.
 func TestTooManyConnections(t *testing.T) {
 	harness.OneProcess(t)
-	_, e := startFixture(t, func(c *config.Config) { c.Limits.ConnectionsPerAddress = 5 })
+	_, e := startFixture(t, func(c *config.Config) { c.Clients.Connections = 5 })
 	for range 5 {
 		silent(t, e.Host, "")
 	}
@@ -35,7 +35,7 @@ func TestTooManyConnections(t *testing.T) {
 		if r.StatusCode != http.StatusOK {
 			t.Errorf("%s: %d", path, r.StatusCode)
 		}
-		if path == "/metrics" && !strings.Contains(string(body), `mcpedge_bound="connections-per-address"`) {
+		if path == "/metrics" && !strings.Contains(string(body), `mcpedge_bound="clients.connections"`) {
 			t.Error("the bound is not among the metrics")
 		}
 	}
@@ -44,7 +44,7 @@ func TestTooManyConnections(t *testing.T) {
 // TestSessionsOfAnAddress: one address begins no more than it may.
 func TestSessionsOfAnAddress(t *testing.T) {
 	harness.OneProcess(t)
-	_, e := startFixture(t, func(c *config.Config) { c.Limits.SessionsPerAddress = 2 })
+	_, e := startFixture(t, func(c *config.Config) { c.Advanced.SessionsPerAddress = 2 })
 	for range 2 {
 		newSession(t, e.URL, vNov)
 	}

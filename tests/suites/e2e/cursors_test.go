@@ -141,7 +141,7 @@ func startCatalog(t *testing.T, id *issuer.Issuer, set func(*config.Config)) (ca
 	backends := only(startService(t, c.Server))
 	edges := make([]*harness.Edge, 3)
 	for i := range edges {
-		edges[i] = startEdge(t, backends, withAuth(id), set, func(cfg *config.Config) { cfg.Redis, cfg.Limits.PageSize = server.URL(), 2 })
+		edges[i] = startEdge(t, backends, withAuth(id), set, func(cfg *config.Config) { cfg.Redis.URL, cfg.Lists.PageSize = server.URL(), 2 })
 	}
 	return c, edges
 }

@@ -102,7 +102,7 @@ func (d *disabling) start() int {
 func (d *disabling) config(n int) config.Config {
 	c := harness.Config(d.backends...)
 	auditTo(d.audit)(&c)
-	c.Redis, c.Replica = d.redis.URL(), fmt.Sprint("r", n)
+	c.Redis.URL, c.Server.Replica = d.redis.URL(), fmt.Sprint("r", n)
 	c.Sets = map[string]config.Set{"s": {Include: config.SetMembers{Backends: config.Names{"fixture"}}}}
 	return c
 }

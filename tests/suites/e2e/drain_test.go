@@ -15,7 +15,7 @@ import (
 // they have, in every revision; then the standalone streams close.
 func TestDrain(t *testing.T) {
 	harness.OneProcess(t)
-	f, e := startFixture(t, quickStreams, func(c *config.Config) { c.DrainDelay = 200 * time.Millisecond })
+	f, e := startFixture(t, quickStreams, func(c *config.Config) { c.Shutdown.Delay = 200 * time.Millisecond })
 	modern, june, nov := newStateless(t, e.URL), newSession(t, e.URL, vJun), newSession(t, e.URL, vNov)
 	modern.progress = `"p"`
 	calls := map[string]*stream{
@@ -108,7 +108,7 @@ func TestDrainUnderClientsThatNeverResume(t *testing.T) {
 // closed.
 func TestDrainDelay(t *testing.T) {
 	harness.OneProcess(t)
-	_, e := startFixture(t, func(c *config.Config) { c.DrainDelay = 2 * time.Second })
+	_, e := startFixture(t, func(c *config.Config) { c.Shutdown.Delay = 2 * time.Second })
 	c := newStateless(t, e.URL)
 	e.Stop()
 	await.Until(t, "connections close after their request", func() bool {
@@ -120,7 +120,7 @@ func TestDrainDelay(t *testing.T) {
 // TestDrainBeyondTheGrace: an edge whose calls do not end within the grace says how many there are, and of which backends.
 func TestDrainBeyondTheGrace(t *testing.T) {
 	harness.OneProcess(t)
-	f, e := startFixture(t, quickStreams, func(c *config.Config) { c.Grace = 300 * time.Millisecond })
+	f, e := startFixture(t, quickStreams, func(c *config.Config) { c.Shutdown.Grace = 300 * time.Millisecond })
 	modern, june := newStateless(t, e.URL), newSession(t, e.URL, vJun)
 	modern.progress = `"p"`
 	modern.call("gate", `{"name":"modern"}`).events()

@@ -67,10 +67,10 @@ func startExchanging(t *testing.T, n int, adjust ...func(*config.Config)) *excha
 		{Name: "other", Target: startService(t, other).Addr, Prefix: "other_"},
 	}
 	adjust = append([]func(*config.Config){withAuth(x.id), withExchange(t), func(c *config.Config) {
-		c.Redis, c.Audit = x.redis.URL(), &config.Audit{File: x.audit + c.Replica}
+		c.Redis.URL, c.Audit = x.redis.URL(), &config.Audit{File: x.audit + c.Server.Replica}
 	}}, adjust...)
 	for i := range n {
-		x.edges = append(x.edges, startEdge(t, backends, append([]func(*config.Config){func(c *config.Config) { c.Replica = fmt.Sprint("r", i) }}, adjust...)...))
+		x.edges = append(x.edges, startEdge(t, backends, append([]func(*config.Config){func(c *config.Config) { c.Server.Replica = fmt.Sprint("r", i) }}, adjust...)...))
 	}
 	return x
 }
@@ -112,7 +112,7 @@ func TestExchangedIdentity(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL)
 	t.Setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "none")
 	t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "50")
-	x := startExchanging(t, 2, func(c *config.Config) { c.TraceContent, c.Log.Level = true, "debug" })
+	x := startExchanging(t, 2, func(c *config.Config) { c.Telemetry.TraceContent, c.Log.Level = true, "debug" })
 	first, second := x.id.Token("alice", public), x.id.Token("alice", public, map[string]any{"scope": "mcp:read"})
 
 	check := func(what, token string) {
@@ -227,7 +227,7 @@ func TestFirstExchangeWhileRunning(t *testing.T) {
 	if err := os.WriteFile(secret, []byte(issuer.ClientSecret+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	settings := fmt.Sprintf("public-url: %s\nauth: {issuers: [{issuer: %q, exchange: {client-id: %s, client-secret-file: %q}}]}\nbackends:\n",
+	settings := fmt.Sprintf("listen: {public-url: %s}\nauth: {issuers: [{issuer: %q, exchange: {client-id: %s, client-secret-file: %q}}]}\nbackends:\n",
 		public, id.URL, issuer.ClientID, secret)
 	g := govern(t, settings+backend("crm", service, ""))
 	g.change(settings + backend("crm", service, ", identity: exchange"))
@@ -300,7 +300,7 @@ func TestExchangeRefused(t *testing.T) {
 // not known, with data that says why, though its tool could be run again.
 func TestExchangedIdentityIsLost(t *testing.T) {
 	x := startExchanging(t, 2, func(c *config.Config) {
-		c.Limits.Lease, c.Limits.StreamAfter, c.Grace = time.Second, 10*time.Millisecond, 500*time.Millisecond
+		c.Redis.Lease, c.Calls.StreamAfter, c.Shutdown.Grace = time.Second, 10*time.Millisecond, 500*time.Millisecond
 	})
 	token := x.id.Token("alice", public)
 	s := sessionAs(t, x.edges[0], vNov, token)

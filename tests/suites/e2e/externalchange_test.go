@@ -167,7 +167,7 @@ func TestPolicyServerWhileDraining(t *testing.T) {
 	for _, version := range []string{vNov, v2026} {
 		pdp := authorizer.Serve(t)
 		begun, release := held(pdp, "add")
-		e := startEdge(t, only(startService(t, newFixture().Server)), askedOf(pdp), func(c *config.Config) { c.DrainDelay = 0 })
+		e := startEdge(t, only(startService(t, newFixture().Server)), askedOf(pdp), func(c *config.Config) { c.Shutdown.Delay = 0 })
 		c := clientOf(t, e, version, "")
 		answer := make(chan message, 1)
 		go func() { answer <- c.ask("tools/call", addition).final() }()

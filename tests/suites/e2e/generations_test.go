@@ -41,7 +41,15 @@ func govern(t *testing.T, settings string, options ...app.Option) *governed {
 
 func (g *governed) write(settings string) {
 	g.t.Helper()
-	base := fmt.Sprintf("listen: '127.0.0.1:0'\nadmin: '127.0.0.1:0'\ngrace: %s\nlimits: {start-wait: %s}\n", await.Patience, await.Patience)
+	listen := "listen: {address: '127.0.0.1:0'}\n"
+	if rest, has := strings.CutPrefix(settings, "listen: {"); has {
+		listen, settings = "", "listen: {address: '127.0.0.1:0', "+rest
+	}
+	admin := "admin: {address: '127.0.0.1:0'}\n"
+	if strings.Contains(settings, "\nadmin: {") {
+		admin, settings = "", strings.Replace(settings, "\nadmin: {", "\nadmin: {address: '127.0.0.1:0', ", 1)
+	}
+	base := fmt.Sprintf("%s%sshutdown: {grace: %s}\nadvanced: {start-wait: %s}\n", listen, admin, await.Patience, await.Patience)
 	if err := os.WriteFile(g.file, []byte(base+settings), 0o600); err != nil {
 		g.t.Fatal(err)
 	}

@@ -129,7 +129,7 @@ func TestListHookDead(t *testing.T) {
 				onFailureAllow(h)
 			}
 		}), func(c *config.Config) {
-			c.Limits.StartWait = 50 * time.Millisecond
+			c.Advanced.StartWait = 50 * time.Millisecond
 			c.Backends[0].Refresh = time.Second
 		})
 		c := newStateless(t, e.URL)

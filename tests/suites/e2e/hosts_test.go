@@ -45,7 +45,7 @@ func TestHosts(t *testing.T) {
 		case <-ctx.Done():
 		}
 	}))
-	e := startEdge(t, only(backend), func(c *config.Config) { c.Limits.StreamAfter = time.Second })
+	e := startEdge(t, only(backend), func(c *config.Config) { c.Calls.StreamAfter = time.Second })
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".json"), func(t *testing.T) {
 			t.Parallel()

@@ -152,7 +152,7 @@ func errText(err error) string {
 func TestImpatientProxy(t *testing.T) {
 	release := make(chan struct{})
 	e := startEdge(t, only(startService(t, silentServer(release))), func(c *config.Config) {
-		c.Limits.StreamAfter, c.Limits.KeepAlive = signOfLife, signOfLife
+		c.Calls.StreamAfter, c.Listen.KeepAlive = signOfLife, signOfLife
 	})
 	all := silences(t, startImpatientProxy(t, e))
 	for _, s := range all {

@@ -59,7 +59,7 @@ func TestForeignAnswer(t *testing.T) {
 
 // TestKeepAlive: no open stream falls silent, whatever it waits for.
 func TestKeepAlive(t *testing.T) {
-	f, e := startFixture(t, quickStreams, func(c *config.Config) { c.Limits.KeepAlive = 50 * time.Millisecond })
+	f, e := startFixture(t, quickStreams, func(c *config.Config) { c.Listen.KeepAlive = 50 * time.Millisecond })
 	s, c := newSession(t, e.URL, vNov), newStateless(t, e.URL)
 	c.progress = "1"
 	silent := map[string]*stream{

@@ -181,7 +181,7 @@ func TestSettingsOfServices(t *testing.T) {
 	}
 	key := signingKey(t, filepath.Join(t.TempDir(), "key.pem"))
 	settings := func(entries string) string {
-		return "identity-key: " + key + "\nkubernetes:\n  namespaces: [team]\n  reflect: true\n  backends:\n" + entries
+		return "server: {signing-key: " + key + "}\nkubernetes:\n  namespaces: [team]\n  reflect: true\n  backends:\n" + entries
 	}
 	g := govern(t, settings("  - {name: other/*, metadata: {x-env: {value: other}}}\n"), app.WithCluster(cluster.Config()))
 	s := newSession(t, g.URL, vNov)

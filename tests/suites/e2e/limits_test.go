@@ -30,8 +30,8 @@ func tooMany(t *testing.T, r *reply) {
 func TestCounts(t *testing.T) {
 	harness.OneProcess(t)
 	f, e := startFixture(t, func(c *config.Config) {
-		c.Limits.SessionsPerPrincipal, c.Limits.CallsPerSession = 2, 1
-		c.Limits.ListensPerPrincipal, c.Limits.Subscriptions = 1, 1
+		c.Clients.Sessions, c.Advanced.CallsPerSession = 2, 1
+		c.Advanced.ListensPerPrincipal, c.Clients.Subscriptions = 1, 1
 	})
 	s, other := newSession(t, e.URL, vNov), newSession(t, e.URL, vNov)
 	c := newStateless(t, e.URL)
@@ -81,7 +81,7 @@ func TestTimes(t *testing.T) {
 	})
 	backends[0].Timeout = 0
 	t.Run("life", func(t *testing.T) {
-		e := startEdge(t, backends, func(c *config.Config) { c.Limits.CallLifetime = 2 * time.Second })
+		e := startEdge(t, backends, func(c *config.Config) { c.Calls.Lifetime = 2 * time.Second })
 		waiting := newSession(t, e.URL, vNov).call("ask_name", "").events()
 		waiting.awaitMethod("elicitation/create")
 		waiting.message().wantError(t, -31504)
@@ -97,7 +97,7 @@ func TestTimes(t *testing.T) {
 		})
 	})
 	t.Run("session", func(t *testing.T) {
-		e := startEdge(t, backends, func(c *config.Config) { c.Limits.SessionTTL = time.Second })
+		e := startEdge(t, backends, func(c *config.Config) { c.Sessions.TTL = time.Second })
 		s := newSession(t, e.URL, vNov)
 		// Asking keeps it alive, so the pauses between grow.
 		pause := time.Second
@@ -116,7 +116,7 @@ func TestRoundsBound(t *testing.T) {
 		ends   bool
 	}{"as many as it asks in": {2, false}, "one fewer": {1, true}} {
 		t.Run(name, func(t *testing.T) {
-			_, e := startFixture(t, func(cfg *config.Config) { cfg.Limits.Rounds = c.rounds })
+			_, e := startFixture(t, func(cfg *config.Config) { cfg.Calls.Rounds = c.rounds })
 			check := func(m message) {
 				t.Helper()
 				switch {
@@ -139,7 +139,7 @@ func TestRoundsBound(t *testing.T) {
 
 // TestResultBytes: a response that is too large for the log of its stream, which is open, is replaced by an error.
 func TestResultBytes(t *testing.T) {
-	f, e := startFixture(t, func(c *config.Config) { c.Limits.ResultBytes = 64 << 10 })
+	f, e := startFixture(t, func(c *config.Config) { c.Streams.ResultBytes = 64 << 10 })
 	s := newSession(t, e.URL, vNov)
 	stream := s.callWithProgress("big", `{"bytes":200000,"times":1}`, "p").events()
 	stream.awaitMethod("notifications/progress")
@@ -155,7 +155,7 @@ func TestResultBytes(t *testing.T) {
 
 // TestPages: lists come in pages of the bounded size, and all pages make the list.
 func TestPages(t *testing.T) {
-	_, e := startFixture(t, func(c *config.Config) { c.Limits.PageSize = 4 })
+	_, e := startFixture(t, func(c *config.Config) { c.Lists.PageSize = 4 })
 	s, c := newSession(t, e.URL, vNov), newStateless(t, e.URL)
 	list := func(page func(cursor any) map[string]any) []string {
 		var all []string

@@ -187,7 +187,7 @@ func TestIdentityOfServicesAsTheyAre(t *testing.T) {
 	e := startEdge(t, []config.Backend{
 		{Name: "signed", Target: signed.addr, Kind: config.KindReflect, Prefix: "s_", Identity: config.IdentitySigned},
 		{Name: "exchanged", Target: exchanged.addr, Kind: config.KindReflect, Prefix: "e_", Identity: config.IdentityExchange},
-	}, withAuth(id), withExchange(t), func(c *config.Config) { c.IdentityKey = signingKey(t, filepath.Join(t.TempDir(), "key.pem")) })
+	}, withAuth(id), withExchange(t), func(c *config.Config) { c.Server.SigningKey = signingKey(t, filepath.Join(t.TempDir(), "key.pem")) })
 	alice := id.Token("alice", public)
 	for version, call := range map[string]func(tool, arguments string) *reply{
 		v2026: func(tool, arguments string) *reply { return statelessAs(t, e, alice).call(tool, arguments) }, vNov: sessionAs(t, e, vNov, alice).call,
@@ -299,7 +299,7 @@ func TestMetadataAfterATakeover(t *testing.T) {
 	var edges []*harness.Edge
 	for range 2 {
 		edges = append(edges, startEdge(t, backends, withAuth(id), func(c *config.Config) {
-			c.Redis, c.Limits.Lease, c.Limits.StreamAfter, c.Grace = server.URL(), time.Second, 10*time.Millisecond, 500*time.Millisecond
+			c.Redis.URL, c.Redis.Lease, c.Calls.StreamAfter, c.Shutdown.Grace = server.URL(), time.Second, 10*time.Millisecond, 500*time.Millisecond
 		}))
 	}
 	alice := id.Token("alice", public, map[string]any{"tenant": "acme"})

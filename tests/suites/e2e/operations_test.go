@@ -100,7 +100,7 @@ func harvestEdges(t *testing.T) (*reflecttest.Harvest, *pair) {
 	h := reflecttest.NewHarvest()
 	s := h.Serve(t, reflecttest.Options{})
 	return h, startPairBefore(t, []config.Backend{{Name: "harvest", Target: s.Addr, Kind: config.KindReflect}},
-		func(c *config.Config) { c.Limits.TaskGrace = 100 * time.Millisecond })
+		func(c *config.Config) { c.Tasks.After = 100 * time.Millisecond })
 }
 
 // TestOperationsAreTasks: a call whose method gives a google.longrunning.Operation is a task in both eras, of which the service

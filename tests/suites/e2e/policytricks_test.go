@@ -110,7 +110,7 @@ func TestHiddenTasks(t *testing.T) {
 func TestNoWayAround(t *testing.T) {
 	id := issuer.Serve(t)
 	e := startEdge(t, only(startService(t, newFixture().Server)), withAuth(id), func(c *config.Config) {
-		c.AdminAuth, c.Pprof = &config.AdminAuth{Scope: "mcp:operate", Open: config.Names{}}, true
+		c.Admin.Auth, c.Admin.Pprof = &config.AdminAuth{Scope: "mcp:operate", Open: config.Names{}}, true
 	})
 	token := id.Token("alice", public)
 	body := envelope("1", "tools/call", `{"name":"echo","arguments":{"text":"got through"}}`)

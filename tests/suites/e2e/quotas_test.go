@@ -248,8 +248,8 @@ func TestClientsSpendNothingOfUsers(t *testing.T) {
 			_, backends, steps := stepping(t)
 			defer close(steps)
 			e := startEdge(t, append(backends, more), withAuth(id), func(c *config.Config) {
-				c.Redis, c.Quotas = redis, []config.Quota{quota("principal", 1, "add")}
-				c.Limits.SessionsPerPrincipal, c.Limits.TasksPerPrincipal, c.Limits.ListensPerPrincipal = 1, 1, 1
+				c.Redis.URL, c.Quotas = redis, []config.Quota{quota("principal", 1, "add")}
+				c.Clients.Sessions, c.Clients.Tasks, c.Advanced.ListensPerPrincipal = 1, 1, 1
 			})
 			spend := func(who, token string) {
 				t.Helper()

@@ -175,7 +175,7 @@ func TestRedactSecrets(t *testing.T) {
 	t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "50")
 	audited := filepath.Join(t.TempDir(), "audit.jsonl")
 	e := startEdge(t, only(startService(t, newLeaky())), func(c *config.Config) {
-		c.TraceContent, c.Dev, c.Redact = true, true, redactAll()
+		c.Telemetry.TraceContent, c.Admin.Dev, c.Redact = true, true, redactAll()
 		c.Audit = &config.Audit{File: audited, Arguments: "whole"}
 	})
 	modern, old := newStateless(t, e.URL), newSession(t, e.URL, vNov)

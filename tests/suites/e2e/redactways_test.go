@@ -64,7 +64,7 @@ func TestRedactTasks(t *testing.T) {
 	backends := only(startService(t, newSpilling()))
 	var edges [2]*harness.Edge
 	for i := range edges {
-		edges[i] = startEdge(t, backends, redactCards, func(c *config.Config) { c.Redis = server.URL() })
+		edges[i] = startEdge(t, backends, redactCards, func(c *config.Config) { c.Redis.URL = server.URL() })
 	}
 	here := newSession(t, edges[0].URL, vNov)
 	there := here.at(edges[1])

@@ -165,7 +165,7 @@ func TestReflectedFarAway(t *testing.T) {
 		}
 	}})
 	e := startEdge(t, []config.Backend{{Name: "far", Target: s.Addr, Kind: config.KindReflect}},
-		func(c *config.Config) { c.Limits.StartWait = time.Second })
+		func(c *config.Config) { c.Advanced.StartWait = time.Second })
 	await.Until(t, "/readyz says how far it is", func() bool {
 		r, err := newOperator(t, e).try(http.MethodGet, "/readyz", "")
 		return err == nil && r.status == http.StatusOK && strings.Contains(r.text, `backend "far": learned 2 of 3 files`)

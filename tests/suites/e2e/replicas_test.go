@@ -25,7 +25,7 @@ func startReplicas(t *testing.T, n int, adjust ...func(*config.Config)) (*fixtur
 	backends := only(startService(t, f.Server))
 	edges := make([]*harness.Edge, n)
 	for i := range edges {
-		edges[i] = startEdge(t, backends, append(adjust, func(c *config.Config) { c.Redis = server.URL() })...)
+		edges[i] = startEdge(t, backends, append(adjust, func(c *config.Config) { c.Redis.URL = server.URL() })...)
 	}
 	return f, edges, server
 }
@@ -99,7 +99,7 @@ func TestRoundsAnywhere(t *testing.T) {
 func TestRefusesToLoseSessions(t *testing.T) {
 	server := redisserver.ForTest(t, "--maxmemory-policy", "allkeys-lru")
 	cfg := harness.Config(only(startService(t, newFixture().Server))...)
-	cfg.Redis = server.URL()
+	cfg.Redis.URL = server.URL()
 	e := harness.Begin(t, cfg)
 	err := e.Wait(t)
 	if e.HasServed() {
@@ -120,7 +120,7 @@ func TestStartsOnceRedisIsThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg := harness.Config(only(startService(t, newFixture().Server))...)
-	cfg.Admin, cfg.Redis = admin, server.URL()
+	cfg.Admin.Address, cfg.Redis.URL = admin, server.URL()
 	e := harness.Begin(t, cfg)
 	ready := func() (int, string) {
 		resp, err := http.Get("http://" + admin + "/readyz")

@@ -122,7 +122,7 @@ func TestResourceToolsOfSets(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "audit.jsonl")
 		paths = append(paths, path)
 		return startEdge(t, backends, withAuth(id), resourceToolsAtRoot, auditTo(path), func(c *config.Config) {
-			c.Redis, c.StateKeys = server.URL(), []string{base64.StdEncoding.EncodeToString(make([]byte, 32))}
+			c.Redis.URL, c.Redis.SealKeys = server.URL(), []string{base64.StdEncoding.EncodeToString(make([]byte, 32))}
 			c.Quotas = []config.Quota{quota("principal+tool", 8, "read_resource")}
 			c.Policy = &config.Policy{Default: "allow", Rules: []config.PolicyRule{
 				{Name: "own-items", When: `has(resource.vars.id) && resource.vars.id != principal.claims.tenant`, Then: "deny"},

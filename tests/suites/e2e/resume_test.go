@@ -9,7 +9,7 @@ import (
 )
 
 // quickStreams makes a call a stream almost at once, events or not.
-func quickStreams(c *config.Config) { c.Limits.StreamAfter = 10 * time.Millisecond }
+func quickStreams(c *config.Config) { c.Calls.StreamAfter = 10 * time.Millisecond }
 
 // TestPriming: streams begin with an id and no data where the revision has it, and only there.
 func TestPriming(t *testing.T) {

@@ -17,7 +17,7 @@ func TestSchemasSetting(t *testing.T) {
 		t.Run("schemas="+form, func(t *testing.T) {
 			e := startEdge(t, []config.Backend{{Name: "kinds", Target: s.Addr, Kind: config.KindReflect}}, func(c *config.Config) {
 				if form != "" {
-					c.Schemas = form
+					c.Lists.Schemas = form
 				}
 			})
 			modern, legacy := newStateless(t, e.URL), newSession(t, e.URL, vNov)
@@ -55,7 +55,7 @@ func TestSchemasOfASet(t *testing.T) {
 	s := reflecttest.Serve(t, reflecttest.Kinds(), reflecttest.Answer, reflecttest.Options{})
 	for _, root := range []string{config.SchemasFull, config.SchemasPortable} {
 		e := startEdge(t, []config.Backend{{Name: "kinds", Target: s.Addr, Kind: config.KindReflect}}, func(c *config.Config) {
-			c.Schemas, c.Sets = root, map[string]config.Set{}
+			c.Lists.Schemas, c.Sets = root, map[string]config.Set{}
 			for _, form := range []string{config.SchemasAuto, config.SchemasPortable, config.SchemasFull} {
 				c.Sets[form] = config.Set{Schemas: form, Include: config.SetMembers{Tools: config.Names{"**"}}}
 			}

@@ -41,7 +41,7 @@ func TestScrapeRecipe(t *testing.T) {
 	}
 	run(blocks[0][1], "")
 	cfg := harness.Config()
-	cfg.PublicURL, cfg.Auth, cfg.AdminAuth = "https://mcp.example.com", &config.Auth{APIKeys: "keys.yaml"}, &config.AdminAuth{Scope: "mcp:operate"}
+	cfg.Listen.PublicURL, cfg.Auth, cfg.Admin.Auth = "https://mcp.example.com", &config.Auth{APIKeys: "keys.yaml"}, &config.AdminAuth{Scope: "mcp:operate"}
 	e := harness.Start(t, cfg)
 	if got := run(blocks[1][1], e.Admin); got != "401\nmcpedge_ready 1\n" {
 		t.Errorf("%q", got)

@@ -37,7 +37,7 @@ func stateKey(b byte) string {
 
 // withKeys sets state-keys.
 func withKeys(keys ...string) func(*config.Config) {
-	return func(c *config.Config) { c.StateKeys = keys }
+	return func(c *config.Config) { c.Redis.SealKeys = keys }
 }
 
 // talker is a backend that sends a mark in everything that a backend can send. gate is what its calls wait for after the answer.
@@ -133,7 +133,7 @@ func TestRedisHoldsNoPlaintext(t *testing.T) {
 			var edges [2]*harness.Edge
 			for i := range edges {
 				edges[i] = startEdge(t, backends, withAuth(id), adjust, quickStreams, func(c *config.Config) {
-					c.Redis = server.URL()
+					c.Redis.URL = server.URL()
 					c.Policy = &config.Policy{Default: "deny", Rules: []config.PolicyRule{{Name: "all", When: `principal.claims.region != ""`, Then: "allow"}}}
 				})
 			}
@@ -208,7 +208,7 @@ func TestStateKeysAreSetAndReplaced(t *testing.T) {
 	a, b := stateKey('a'), stateKey('b')
 	var edges []*harness.Edge
 	for _, keys := range [][]string{nil, {a}, {a, b}, {b, a}, {b}} {
-		edges = append(edges, startEdge(t, backends, withKeys(keys...), func(c *config.Config) { c.Redis = server.URL() }))
+		edges = append(edges, startEdge(t, backends, withKeys(keys...), func(c *config.Config) { c.Redis.URL = server.URL() }))
 	}
 	for i, e := range edges[1:] {
 		before := newSession(t, edges[i].URL, vNov)
@@ -241,7 +241,7 @@ func TestRedisHoldsNoApproval(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server, p := redisserver.ForTest(t), newPeople(t)
 			e := startEdge(t, only(startService(t, newPayer().Server)), withAuth(p.id), toApprove, adjust, func(c *config.Config) {
-				c.Redis = server.URL()
+				c.Redis.URL = server.URL()
 				c.Policy.Approve[0].Message = mark + "question. {arguments.to}"
 			})
 			db := goredis.NewClient(&goredis.Options{Addr: server.Addr})

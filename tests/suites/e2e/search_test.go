@@ -56,7 +56,7 @@ func TestSearchOfSets(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "audit.jsonl")
 		paths = append(paths, path)
 		return startEdge(t, backends, withAuth(id), pinTenant, searchAtRoot, auditTo(path), func(c *config.Config) {
-			c.Redis, c.StateKeys = server.URL(), []string{base64.StdEncoding.EncodeToString(make([]byte, 32))}
+			c.Redis.URL, c.Redis.SealKeys = server.URL(), []string{base64.StdEncoding.EncodeToString(make([]byte, 32))}
 			c.Quotas = []config.Quota{quota("principal+tool", 4, "find")}
 			c.Policy = &config.Policy{Default: "allow", Rules: []config.PolicyRule{{Name: "no-secrets", When: `tool.name == "find" && has(arguments.query) && arguments.query == "secret"`, Then: "deny"}}}
 		})

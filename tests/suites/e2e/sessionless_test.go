@@ -13,7 +13,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/config"
 )
 
-func optionalSessions(c *config.Config) { c.Sessions = config.SessionsOptional }
+func optionalSessions(c *config.Config) { c.Sessions.Required = false }
 
 // forgetful is a client of a revision with sessions that does not send its session's id.
 type forgetful struct {
@@ -231,7 +231,7 @@ func TestWithoutSessionOfAVictim(t *testing.T) {
 // On replicas that share a Redis, an initialize that nothing follows leaves nothing there and counts against no bound, first uses of an
 // id at several replicas at once all succeed, and an id whose session has ended is of no use at any replica.
 func TestOptionalSessionsInRedis(t *testing.T) {
-	_, edges, server := startReplicas(t, 2, optionalSessions, func(c *config.Config) { c.Limits.SessionsPerPrincipal, c.Limits.SessionsPerAddress = 1, 1000 })
+	_, edges, server := startReplicas(t, 2, optionalSessions, func(c *config.Config) { c.Clients.Sessions, c.Advanced.SessionsPerAddress = 1, 1000 })
 	client := redis.NewClient(&redis.Options{Addr: server.Addr})
 	defer client.Close()
 	records := func() int {

@@ -239,7 +239,7 @@ func TestSetDescribesItself(t *testing.T) {
 
 // TestSessionsOfSets: sessions, streams, states of requests and cursors of one set are unknown at another and at the root.
 func TestSessionsOfSets(t *testing.T) {
-	_, e := startFixture(t, twoSets, quickStreams, func(c *config.Config) { c.Limits.PageSize = 1 })
+	_, e := startFixture(t, twoSets, quickStreams, func(c *config.Config) { c.Lists.PageSize = 1 })
 	elsewhere := []string{e.URL, atSet(e, "words")}
 	for _, version := range []string{vJun, vNov} {
 		s := newSession(t, atSet(e, "sums"), version)

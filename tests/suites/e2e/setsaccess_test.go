@@ -248,7 +248,7 @@ func TestTasksOfSets(t *testing.T) {
 	id := issuer.Serve(t)
 	_, backends, steps := stepping(t)
 	e := startEdge(t, backends, withAuth(id), func(c *config.Config) {
-		c.Limits.PageSize = 1
+		c.Lists.PageSize = 1
 		all := config.SetMembers{Backends: config.Names{c.Backends[0].Name}}
 		c.Auth.Issuers[0].Audiences = []string{"all"}
 		c.Sets = map[string]config.Set{"one": {Include: all}, "two": {Include: config.SetMembers{Tools: config.Names{"nothing"}}}}

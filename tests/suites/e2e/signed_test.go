@@ -117,7 +117,7 @@ func TestSignedIdentity(t *testing.T) {
 		{Name: "crm", Target: startService(t, guarded).Addr, Prefix: "crm_", Identity: config.IdentitySigned, Claims: config.Names{"tenant"}},
 		{Name: "other", Target: startService(t, other).Addr, Prefix: "other_"},
 	}, withAuth(id), func(c *config.Config) {
-		c.Admin, c.IdentityKey, c.Auth.Optional = admin, key, true
+		c.Admin.Address, c.Server.SigningKey, c.Auth.Optional = admin, key, true
 	})
 	token := id.Token("alice", public, map[string]any{"roles": []string{"admin"}, "tenant": "acme", "act": map[string]string{"sub": "agent"}})
 	want := "alice " + id.URL + " [mcp:read mcp:write] [admin] a-client agent acme"

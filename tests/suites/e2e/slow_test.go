@@ -30,8 +30,8 @@ const (
 )
 
 func tightBounds(c *config.Config) {
-	c.Limits.LogBytes = logBytes
-	c.Limits.WriteTimeout = time.Second
+	c.Advanced.StreamBytes = logBytes
+	c.Listen.WriteTimeout = time.Second
 	c.Backends = slices.Clone(c.Backends)
 	for i := range c.Backends {
 		c.Backends[i].Timeout = 10 * time.Minute // the calls send much, and a busy machine is slow at it

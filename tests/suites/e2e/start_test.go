@@ -55,7 +55,7 @@ func TestHangingBackend(t *testing.T) {
 	quick := startService(t, speaker("quick", "calm"))
 	slow, addr := startSilent(t)
 	e := startEdge(t, []config.Backend{{Name: "slow", Target: addr}, {Name: "quick", Target: quick.Addr}},
-		func(c *config.Config) { c.Limits.StartWait = 300 * time.Millisecond })
+		func(c *config.Config) { c.Advanced.StartWait = 300 * time.Millisecond })
 	<-slow.asked
 	s := newSession(t, e.URL, vNov)
 	if got := names(s.request("tools/list", "").result()["tools"], "name"); !slices.Equal(got, []string{"calm"}) {
@@ -82,10 +82,10 @@ func TestStoppedBeforeItServed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c.Redis = "redis://" + l.Addr().String()
+			c.Redis.URL = "redis://" + l.Addr().String()
 			_ = l.Close()
 		},
-		"no answer": func(c *config.Config) { c.Limits.StartWait = patience },
+		"no answer": func(c *config.Config) { c.Advanced.StartWait = patience },
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := harness.Config(config.Backend{Name: "slow", Target: addr})

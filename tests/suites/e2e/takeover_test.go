@@ -45,7 +45,7 @@ func startPairBefore(t *testing.T, backends []config.Backend, adjust ...func(*co
 	at := func(i int, addr string) *harness.Edge {
 		p.audits[i] = filepath.Join(t.TempDir(), "audit.jsonl")
 		return startEdge(t, backends, append(adjust, auditTo(p.audits[i]), quickStreams, func(c *config.Config) {
-			c.Redis, c.Limits.Lease = strings.ReplaceAll(server.URL(), server.Addr, addr), time.Second
+			c.Redis.URL, c.Redis.Lease = strings.ReplaceAll(server.URL(), server.Addr, addr), time.Second
 		})...)
 	}
 	p.first, p.second = at(0, forwarder.Addr), at(1, server.Addr)

@@ -43,7 +43,7 @@ func TestTasksAreTold(t *testing.T) {
 	backend, backends, steps := stepping(t)
 	edges := make([]*harness.Edge, 3)
 	for i := range edges {
-		edges[i] = startEdge(t, backends, func(c *config.Config) { c.Redis = server.URL() })
+		edges[i] = startEdge(t, backends, func(c *config.Config) { c.Redis.URL = server.URL() })
 	}
 	s := newSession(t, edges[0].URL, vNov)
 	first := s.get("").want(http.StatusOK).events()
@@ -106,7 +106,7 @@ func TestTasksOfOperators(t *testing.T) {
 	}, capability.Tasks(capability.TaskOptional))
 	var edges [2]*harness.Edge
 	for i := range edges {
-		edges[i] = startEdge(t, backends, func(c *config.Config) { c.Redis = server.URL() })
+		edges[i] = startEdge(t, backends, func(c *config.Config) { c.Redis.URL = server.URL() })
 	}
 	s, o := newSession(t, edges[0].URL, vNov), newOperator(t, edges[1])
 	begin := func(tool string) string {

@@ -352,7 +352,7 @@ func TestTeamFilesOfReplicas(t *testing.T) {
 	harness.OneProcess(t)
 	t.Parallel() // it waits for most of its time
 	redis := redisserver.ForTest(t)
-	more := fmt.Sprintf("redis: %q\n", redis.URL())
+	more := fmt.Sprintf("redis: {url: %q}\n", redis.URL())
 	early, late := startTeams(t, more, written(crmFile)), startTeams(t, more, written(crmFile))
 	here := newSession(t, early.URL, vNov)
 	there := here.at(late.Edge)

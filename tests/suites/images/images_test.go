@@ -107,8 +107,8 @@ func (b *builder) edge(t *testing.T) {
 			t.Errorf("the image exposes %v, want %s among them", i.Config.ExposedPorts, port)
 		}
 	}
-	id := b.Docker(t, append(append([]string{}, locked...), "--publish", "127.0.0.1::8080", edgeImage,
-		"--listen=0.0.0.0:8080", "--allow-anonymous", "--host=127.0.0.1")...)
+	id := b.Docker(t, append(append([]string{}, locked...), "--publish", "127.0.0.1::8080", "--env", "MCPEDGE_LISTEN_HOSTS=127.0.0.1", edgeImage,
+		"--listen=0.0.0.0:8080", "--allow-anonymous")...)
 	b.awaitOK(t, id, "exec", id, "mcpedge", "ready")
 	b.lockedDown(t, id)
 	endpoint := "http://" + b.Published(t, id, 8080) + "/mcp"

@@ -37,11 +37,11 @@ func startBackends(t *testing.T) (*fixture, []*harness.Service) {
 func settings(t *testing.T, backends []*harness.Service) config.Config {
 	t.Helper()
 	cfg := harness.Config()
-	cfg.Sessions = sessions
-	cfg.Limits.PageSize = 10         // so that lists have several pages
-	cfg.Schemas = config.SchemasFull // what a backend says arrives as it is
+	cfg.Sessions.Required = required
+	cfg.Lists.PageSize = 10                // so that lists have several pages
+	cfg.Lists.Schemas = config.SchemasFull // what a backend says arrives as it is
 	if harness.InRedis() {
-		cfg.Redis = redisserver.ForTest(t).URL()
+		cfg.Redis.URL = redisserver.ForTest(t).URL()
 	}
 	for _, b := range backends {
 		cfg.Backends = append(cfg.Backends, b.Backend())
@@ -51,7 +51,7 @@ func settings(t *testing.T, backends []*harness.Service) config.Config {
 		cfg.Sets = map[string]config.Set{set: {Include: config.SetMembers{Backends: config.Names{"*"}}}}
 	}
 	if caller != "" {
-		cfg.PublicURL, cfg.Auth = "https://mcp.example", &config.Auth{APIKeys: filepath.Join(t.TempDir(), "keys")}
+		cfg.Listen.PublicURL, cfg.Auth = "https://mcp.example", &config.Auth{APIKeys: filepath.Join(t.TempDir(), "keys")}
 		line := fmt.Sprintf("- {name: %s, sha256: %x}\n", caller, sha256.Sum256([]byte(keyOf(caller))))
 		if err := os.WriteFile(cfg.Auth.APIKeys, []byte(line), 0o600); err != nil {
 			t.Fatal(err)
@@ -59,8 +59,8 @@ func settings(t *testing.T, backends []*harness.Service) config.Config {
 	}
 	if over != "" {
 		p, dir := issuer(t).Server(t), t.TempDir()
-		cfg.TLS.Cert = authority.File(t, filepath.Join(dir, "cert"), p.Cert)
-		cfg.TLS.Key = authority.File(t, filepath.Join(dir, "key"), p.Key)
+		cfg.Listen.TLS.Cert = authority.File(t, filepath.Join(dir, "cert"), p.Cert)
+		cfg.Listen.TLS.Key = authority.File(t, filepath.Join(dir, "key"), p.Key)
 	}
 	return cfg
 }

@@ -15,7 +15,6 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
@@ -31,8 +30,8 @@ var caller string
 // set is the set at whose endpoint clients are; empty means the root.
 var set string
 
-// sessions is the edges' setting of that name.
-var sessions = config.SessionsRequired
+// required is the edges' setting sessions.required.
+var required = true
 
 var update = flag.Bool("update", false, "write the matrix in docs/revisions.md")
 

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/tests/helpers/generated"
 	"github.com/mcpedge/mcpedge/tests/helpers/harness"
 )
@@ -30,8 +29,8 @@ func TestMatrix(t *testing.T) { protocols(t) }
 // TestMatrixOfASet is the same at the endpoints of a set that has everything, of edges with optional sessions, with the same outcomes:
 // clients that send their session's id see no difference.
 func TestMatrixOfASet(t *testing.T) {
-	set, sessions = "whole", config.SessionsOptional
-	defer func() { set, sessions = "", config.SessionsRequired }()
+	set, required = "whole", false
+	defer func() { set, required = "", true }()
 	protocols(t)
 }
 

@@ -50,7 +50,7 @@ func crossed(t *testing.T, before, now release) {
 	edges, err := replicas.New(replicas.Options{
 		Program: before.edge, Dir: dir, Redis: redis.URL(), Count: len(start),
 		Flags: func(n int) []string {
-			return []string{"--drain-delay", "500ms", "--backend", "everything=" + backends[other[start[n-1].version].version]}
+			return []string{"MCPEDGE_SHUTDOWN_DELAY=500ms", "--backend", "everything=" + backends[other[start[n-1].version].version]}
 		},
 	})
 	must(t, err)

@@ -72,8 +72,8 @@ func (d *deployment) edge(t *testing.T, name string, env []string, flags ...stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	flags = append(flags, "--replica="+name, "--listen="+addrs[0], "--admin="+addrs[1], "--redis="+d.redis, "--lease=1s", "--log-format=json")
-	p, err := process.Start("edge "+name, "env", d.log(name), append(append(env, filepath.Join(d.dir, "edge")), append(flags, d.backends...)...)...)
+	flags = append(flags, "--replica="+name, "--listen="+addrs[0], "--admin="+addrs[1], "--redis="+d.redis, "--log-format=json")
+	p, err := process.Start("edge "+name, "env", d.log(name), append(append(env, "MCPEDGE_REDIS_LEASE=1s", filepath.Join(d.dir, "edge")), append(flags, d.backends...)...)...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -84,12 +84,12 @@ func exercise(t *testing.T, o observer) *exported {
 	ca := authority.New(t, "ca")
 	lying := hookserver.Serve(t)
 	lying.By(hookserver.Arguments("[]"))
-	settings := fmt.Sprintf("quotas: [{per: tool, tools: [seldom], rate: 1/24h}]\npolicy: {default: allow, rules: [{name: tried, when: 'true', then: deny, mode: audit}, {name: claimed, when: 'tool.name == \"forbidden\" && principal.claims.x == 1', then: deny}], confirm: [{name: asked, when: 'tool.name == \"seldom\"', message: Go?}], approve: [{name: second, when: 'tool.name == \"approved\"', message: Go?}], external: {target: %[5]q, timeout: 10s}}\nhooks: [{name: checked, target: %[7]q, on: [request], timeout: 10s}, {name: lying, target: %[8]q, on: [request], timeout: 10s, mode: audit}]\nbackends:\n  - {name: fixture, target: %[1]q}\n  - {name: hollow, target: %[2]q, identity: signed, tls: {ca: %[3]q}}\n  - {name: hollower, target: %[2]q, identity: exchange, tls: {ca: %[3]q}}\n  - {name: tardy, target: %[6]q}\nidentity-key: %[4]q\n",
+	settings := fmt.Sprintf("quotas: [{per: tool, tools: [seldom], rate: 1/24h}]\npolicy: {default: allow, rules: [{name: tried, when: 'true', then: deny, mode: audit}, {name: claimed, when: 'tool.name == \"forbidden\" && principal.claims.x == 1', then: deny}], confirm: [{name: asked, when: 'tool.name == \"seldom\"', message: Go?}], approve: [{name: second, when: 'tool.name == \"approved\"', message: Go?}], external: {target: %[5]q, timeout: 10s}}\nhooks: [{name: checked, target: %[7]q, on: [request], timeout: 10s}, {name: lying, target: %[8]q, on: [request], timeout: 10s, mode: audit}]\nbackends:\n  - {name: fixture, target: %[1]q}\n  - {name: hollow, target: %[2]q, identity: signed, tls: {ca: %[3]q}}\n  - {name: hollower, target: %[2]q, identity: exchange, tls: {ca: %[3]q}}\n  - {name: tardy, target: %[6]q}\nserver: {signing-key: %[4]q}\n",
 		f.addr, startHollow(t, ca), authority.File(t, filepath.Join(dir, "ca.crt"), ca.PEM), authority.File(t, filepath.Join(dir, "identity.pem"), ca.Server(t).Key), authorizer.Serve(t).Addr, startTardy(t), hookserver.Serve(t).Addr, lying.Addr)
 	id := issuer.Serve(t)
-	settings += "admin-auth: {scope: operate, open: [probes, metrics]}\n"
+	settings += "admin: {auth: {scope: operate, open: [probes, metrics]}}\n"
 	requester := id.Token("ann", "https://mcp.example.com/mcp")
-	settings += fmt.Sprintf("public-url: https://mcp.example.com\nauth: {optional: true, api-keys: %q, issuers: [{issuer: %q, exchange: {client-id: edge, client-secret-file: none}, introspection: {url: %q, client-id: edge, client-secret-file: none}}, {issuer: https://id.example.com, jwks: %q}]}\n",
+	settings += fmt.Sprintf("listen: {public-url: https://mcp.example.com}\nauth: {optional: true, api-keys: %q, issuers: [{issuer: %q, exchange: {client-id: edge, client-secret-file: none}, introspection: {url: %q, client-id: edge, client-secret-file: none}}, {issuer: https://id.example.com, jwks: %q}]}\n",
 		authority.File(t, filepath.Join(dir, "keys.yaml"), []byte("[]")), id.URL, id.IntrospectionURL(), id.JWKSFile(t))
 	authority.File(t, filepath.Join(dir, "team.yaml"), []byte("catalog: {}\n"))
 	settings += "include: [{name: team, file: team.yaml, owns: {backends: [fixture]}, may: [catalog]}]\n"
@@ -100,7 +100,7 @@ func exercise(t *testing.T, o observer) *exported {
 	group, err := replicas.New(replicas.Options{
 		Program: dir + "/edge", Dir: t.TempDir(), Redis: redis, Count: 2,
 		Flags: func(int) []string {
-			return []string{"--config=" + file, "--lease=1s", "--stream-after=10ms", "--argument-values=8"}
+			return []string{"--config=" + file, "MCPEDGE_REDIS_LEASE=1s", "MCPEDGE_CALLS_STREAM_AFTER=10ms", "MCPEDGE_ADVANCED_ARGUMENT_VALUES=8"}
 		},
 	})
 	if err != nil {

@@ -118,14 +118,14 @@ func TestMetricsOfARealEdge(t *testing.T) {
 	passing, denying := hookserver.Serve(t), hookserver.Serve(t)
 	denying.By(hookserver.Deny("no"))
 	e := r.start("a", func(c *config.Config, o *telemetry.Options) {
-		c.Redis, o.SpanProcessors = url, nil
+		c.Redis.URL, o.SpanProcessors = url, nil
 		c.Hooks = []config.Hook{{Name: "passing", Target: passing.Addr, On: config.Names{"request"}, Timeout: 10 * time.Second},
 			{Name: "denying", Target: denying.Addr, On: config.Names{"request"}, Timeout: 10 * time.Second, Mode: "audit"}}
-		c.IdentityKey = authority.File(t, filepath.Join(t.TempDir(), "identity.pem"), ca.Server(t).Key)
+		c.Server.SigningKey = authority.File(t, filepath.Join(t.TempDir(), "identity.pem"), ca.Server(t).Key)
 		exchanging := sealed
 		exchanging.Name, exchanging.Identity, exchanging.Prefix = "exchanging", config.IdentityExchange, "x_"
 		c.Backends = append(c.Backends, sealed, exchanging)
-		c.PublicURL, c.Auth = "https://mcp.example.com", &config.Auth{Optional: true, Issuers: []config.Issuer{{
+		c.Listen.PublicURL, c.Auth = "https://mcp.example.com", &config.Auth{Optional: true, Issuers: []config.Issuer{{
 			Issuer:        id.URL,
 			Introspection: &config.Introspection{URL: id.IntrospectionURL(), ClientID: issuer.ClientID, ClientSecretFile: "none"},
 			Exchange:      &config.IssuerExchange{ClientID: issuer.ClientID, ClientSecretFile: "none"},
@@ -135,7 +135,7 @@ func TestMetricsOfARealEdge(t *testing.T) {
 			Confirm:  []config.PolicyConfirm{{Name: "asked", When: `tool.name == "echo" && arguments.name == "asked"`, Message: "Go?"}},
 			External: &config.External{Target: authorizer.Serve(t).Addr, Timeout: 10 * time.Second},
 		}
-		c.Limits.Body = 4 << 10
+		c.Listen.Body = 4 << 10
 		c.Quotas = []config.Quota{{Per: "tool", Rate: "10000/1s"}}
 		c.Catalog = &config.Catalog{}
 		c.Include = []config.Include{{Name: "team", File: "team.yaml", Owns: config.IncludeOwns{Backends: config.Names{exchanging.Name}}, May: config.Names{config.MayCatalog}}}

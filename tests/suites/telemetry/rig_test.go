@@ -123,12 +123,12 @@ func (r *rig) tools(o ...capability.Option) *capability.Server {
 func (r *rig) start(name string, tune func(*config.Config, *telemetry.Options)) *harness.Edge {
 	r.t.Helper()
 	cfg := harness.Config(r.backend.Backend())
-	cfg.Replica = name
+	cfg.Server.Replica = name
 	o := telemetry.Options{Replica: name, SpanProcessors: []sdktrace.SpanProcessor{sdktrace.NewSimpleSpanProcessor(r.spans)}}
 	if tune != nil {
 		tune(&cfg, &o)
 	}
-	if cfg.Redis != "" {
+	if cfg.Redis.URL != "" {
 		o.StateSystem = "redis"
 	}
 	observed, err := telemetry.New(r.t.Context(), o)

@@ -63,7 +63,7 @@ func TestElicitationModern(t *testing.T) {
 func TestElicitationLegacy(t *testing.T) {
 	r := newRig(t)
 	url := redisserver.ForTest(t).URL()
-	shared := func(c *config.Config, _ *telemetry.Options) { c.Redis = url }
+	shared := func(c *config.Config, _ *telemetry.Options) { c.Redis.URL = url }
 	a, b := r.start("a", shared), r.start("b", shared)
 	s := newSession(t, a.URL)
 	x := s.call(a.URL, "ask", "")
@@ -135,7 +135,7 @@ func TestCausesAreInTheLog(t *testing.T) {
 func TestResumeElsewhere(t *testing.T) {
 	r := newRig(t)
 	url := redisserver.ForTest(t).URL()
-	shared := func(c *config.Config, _ *telemetry.Options) { c.Redis = url }
+	shared := func(c *config.Config, _ *telemetry.Options) { c.Redis.URL = url }
 	a, b := r.start("a", shared), r.start("b", shared)
 	s := newSession(t, a.URL)
 	x := s.call(a.URL, "slow", `"progressToken":1`)

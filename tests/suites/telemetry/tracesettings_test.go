@@ -51,8 +51,8 @@ func traceThroughDarkEdge(t *testing.T, d *deployment, _, _ *replica) {
 // and results when it is told to.
 func traceBySettings(t *testing.T, d *deployment, _, _ *replica) {
 	front := d.edge(t, "front", []string{
-		"OTEL_SERVICE_NAME=front", "OTEL_RESOURCE_ATTRIBUTES=deployment.environment.name=test", "OTEL_TRACES_SAMPLER=always_on",
-	}, "--trace-content")
+		"OTEL_SERVICE_NAME=front", "OTEL_RESOURCE_ATTRIBUTES=deployment.environment.name=test", "OTEL_TRACES_SAMPLER=always_on", "MCPEDGE_TELEMETRY_TRACE_CONTENT=true",
+	})
 	span, parent := d.span("ask")
 	span.End()
 	callModern(t, front.url, "weather_current", `,"arguments":{"city":"Paris"}`, `,"traceparent":"`+strings.TrimSuffix(parent, "1")+`0"`).response()

@@ -30,7 +30,7 @@ const (
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
 // ApprovalService is the calls that wait for the approval of another person: those of this replica when its state is in memory, of all replicas
-// when they share one. It needs the scope of approvers, admin-auth.approve-scope, in place of that of operators.
+// when they share one. It needs the scope of approvers, admin.auth.approve-scope, in place of that of operators.
 type ApprovalServiceClient interface {
 	// Lists the calls that wait, in no order. One that begins or ends to wait meanwhile may be missing.
 	ListApprovals(ctx context.Context, in *ListApprovalsRequest, opts ...grpc.CallOption) (*ListApprovalsResponse, error)
@@ -96,7 +96,7 @@ func (c *approvalServiceClient) RefuseApproval(ctx context.Context, in *RefuseAp
 // for forward compatibility.
 //
 // ApprovalService is the calls that wait for the approval of another person: those of this replica when its state is in memory, of all replicas
-// when they share one. It needs the scope of approvers, admin-auth.approve-scope, in place of that of operators.
+// when they share one. It needs the scope of approvers, admin.auth.approve-scope, in place of that of operators.
 type ApprovalServiceServer interface {
 	// Lists the calls that wait, in no order. One that begins or ends to wait meanwhile may be missing.
 	ListApprovals(context.Context, *ListApprovalsRequest) (*ListApprovalsResponse, error)

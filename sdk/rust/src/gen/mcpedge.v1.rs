@@ -1247,7 +1247,7 @@ pub enum TaskStart {
     Unspecified = 0,
     /// Before the backend is called. Questions to the client are then the task's.
     AtOnce = 1,
-    /// When the call has run for the edge's setting `task-grace`, or its backend sends Defer; a call that has ended before has its
+    /// When the call has run for the edge's setting `tasks.after`, or its backend sends Defer; a call that has ended before has its
     /// result in place of a task, unless tasks are required. Questions before that are answered first, without a task.
     Deferred = 2,
 }

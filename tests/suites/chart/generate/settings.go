@@ -27,6 +27,7 @@ func settings(root string) (*jsonschema.Schema, error) {
 		_, name, _ = strings.Cut(name, "edge/config")
 		comments["github.com/mcpedge/mcpedge/edge/config"+name] = strings.ReplaceAll(text, "\n", " ")
 	}
+	usages(reflect.TypeFor[config.Config](), comments)
 	r.CommentMap = comments
 	s := r.Reflect(config.Config{})
 	s.Version = ""
@@ -46,6 +47,19 @@ func settings(root string) (*jsonschema.Schema, error) {
 		mayBeOff(service)
 	}
 	return s, nil
+}
+
+// usages replaces the comments of the fields of a struct, and of those below it, by their tags usage.
+func usages(t reflect.Type, comments map[string]string) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if usage := f.Tag.Get("usage"); usage != "" {
+			comments[t.PkgPath()+"."+t.Name()+"."+f.Name] = usage
+		}
+		if f.IsExported() && f.Type.Kind() == reflect.Struct && f.Type.PkgPath() == t.PkgPath() {
+			usages(f.Type, comments)
+		}
+	}
 }
 
 // mayBeOff lets a text be false: Helm reads YAML 1.1, in which off is false.

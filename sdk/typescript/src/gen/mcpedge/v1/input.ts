@@ -45,7 +45,7 @@ export enum TaskStart {
   /** TASK_START_AT_ONCE - Before the backend is called. Questions to the client are then the task's. */
   TASK_START_AT_ONCE = 1,
   /**
-   * TASK_START_DEFERRED - When the call has run for the edge's setting `task-grace`, or its backend sends Defer; a call that has ended before has its
+   * TASK_START_DEFERRED - When the call has run for the edge's setting `tasks.after`, or its backend sends Defer; a call that has ended before has its
    * result in place of a task, unless tasks are required. Questions before that are answered first, without a task.
    */
   TASK_START_DEFERRED = 2,

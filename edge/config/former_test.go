@@ -1,0 +1,155 @@
+package config
+
+import (
+	"io"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// formerSettings are the keys, or the flags, of the version before the sections.
+func formerSettings(t *testing.T, kind string) (out []string) {
+	t.Helper()
+	text, err := os.ReadFile("testdata/former.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if name, is := strings.CutPrefix(strings.TrimSpace(line), kind+" "); is {
+			out = append(out, name)
+		}
+	}
+	if len(out) < 80 {
+		t.Fatalf("the list has %d", len(out))
+	}
+	return out
+}
+
+// Each former key is a key of today, or an error with its line that names the key of today or the
+// constant.
+func TestFormerKeys(t *testing.T) {
+	for _, key := range formerSettings(t, "key") {
+		above, name, nested := strings.Cut(key, ".")
+		text := "demo: true\n" + key + ": 7\n"
+		if nested {
+			text = "demo: true\n" + above + ":\n  " + name + ": 7\n"
+		}
+		now, constant := renamed[key], fixed[key]
+		want := now
+		switch {
+		case now != "" || constant == "":
+		case key == "limits":
+			want = "limits is no section any more"
+		default:
+			want = "it is always " + constant
+		}
+		if want == "" {
+			if !slices.ContainsFunc(places(), func(p place) bool { return strings.TrimPrefix(p.under+"."+p.key, ".") == key }) {
+				t.Errorf("%s is neither a key nor a former one", key)
+			}
+			continue
+		}
+		if strings.HasPrefix(key, "backends.") || strings.Count(key, ".") > 1 {
+			if got := formerly(key); !strings.Contains(got, want) {
+				t.Errorf("%s: %q", key, got)
+			}
+			continue
+		}
+		_, err := ReadFile(file(t, text))
+		line := ":2: "
+		if nested {
+			line = ":3: "
+		}
+		if err == nil || !strings.Contains(err.Error(), line) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s and %s", key, err, line, want)
+		}
+	}
+}
+
+// What has moved leads to a setting of today, and what has not is in no table.
+func TestFormerTables(t *testing.T) {
+	keys := map[string]bool{}
+	for _, p := range places() {
+		keys[strings.TrimPrefix(p.under+"."+p.key, ".")] = true
+	}
+	for was, now := range renamed {
+		if !keys[now] {
+			t.Errorf("%s is now %s, which is no key", was, now)
+		}
+		if _, isSection := sections[was]; keys[was] && !isSection {
+			t.Errorf("%s is a key of today", was)
+		}
+	}
+	for was := range fixed {
+		if keys[was] {
+			t.Errorf("%s is a key of today", was)
+		}
+	}
+}
+
+// A section with the name of a former key is read as a section.
+func TestSectionsOfFormerNames(t *testing.T) {
+	c, err := ReadFile(file(t, "listen: {address: 127.0.0.1:1}\nadmin: {address: 127.0.0.1:2}\nredis: {prefix: a}\nsessions: {required: false}\n"))
+	if err != nil || c.Listen.Address != "127.0.0.1:1" || c.Admin.Address != "127.0.0.1:2" || c.Redis.Prefix != "a" || c.Sessions.Required {
+		t.Errorf("%+v, %v", c, err)
+	}
+	_, err = ReadFile(file(t, "backends:\n- {name: a, target: 'h:1', resolve: 1s}\nkubernetes:\n  backends:\n  - {name: a/b, max-stream-messages: 3}\n"))
+	if err == nil || !strings.Contains(err.Error(), ":2: backends.resolve is no setting any more: it is always 10s") ||
+		!strings.Contains(err.Error(), ":5: kubernetes.backends.max-stream-messages is no setting any more") {
+		t.Error(err)
+	}
+}
+
+// Each former flag is a flag of today, or an error that names the key and its variable; each former
+// variable is one of today, or an error that names its successor.
+func TestFormerFlagsAndVariables(t *testing.T) {
+	known := variables()
+	for _, name := range formerSettings(t, "flag") {
+		if name == "config" || name == "set" {
+			continue
+		}
+		key, constant := keyOfFormerFlag(name)
+		if key == "" && constant == "" {
+			t.Errorf("--%s has no successor", name)
+			continue
+		}
+		if keyOfFlag(name) == "" {
+			_, err := Load(serve, []string{"--" + name + "=1"}, env(nil), io.Discard)
+			if err == nil || !strings.Contains(err.Error(), "--"+name+" is no ") || !strings.Contains(err.Error(), key+constant) || key != "" && !strings.Contains(err.Error(), Variable(key)) {
+				t.Errorf("--%s: %v", name, err)
+			}
+		}
+		if known[Variable(name)] {
+			if Variable(key) != Variable(name) {
+				t.Errorf("%s was %s, and is %s now", Variable(name), name, key)
+			}
+			continue
+		}
+		_, err := Load(serve, nil, env(map[string]string{Variable(name): "1"}), io.Discard)
+		if err == nil || !strings.Contains(err.Error(), Variable(name)+" is ") || key != "" && !strings.HasSuffix(err.Error(), Variable(key)) {
+			t.Errorf("%s: %v", Variable(name), err)
+		}
+	}
+}
+
+// Each setting has a variable of its own, which sets it.
+func TestVariables(t *testing.T) {
+	taken := map[string]string{}
+	for _, s := range settings() {
+		name := Variable(s.key)
+		if other := taken[name]; other != "" {
+			t.Errorf("%s and %s have the variable %s", other, s.key, name)
+		}
+		taken[name] = s.key
+	}
+	c, err := Load(check, nil, env(map[string]string{
+		"MCPEDGE_CALLS_STREAM_AFTER": "250ms", "MCPEDGE_LISTEN_HOSTS": "a, b", "MCPEDGE_AUDIT_FILE": "audit.jsonl", "MCPEDGE_AUTH_API_KEYS": "k",
+		"MCPEDGE_BACKENDS": "x=h:1,y=h:2", "MCPEDGE_LISTEN_SSE": "false", "MCPEDGE_LISTEN_BODY": "1MiB", "MCPEDGE_KUBERNETES_PREFIX": "p_",
+	}), io.Discard)
+	if err != nil || c.Calls.StreamAfter.Milliseconds() != 250 || !slices.Equal(c.Listen.Hosts, []string{"a", "b"}) || c.Audit.File != "audit.jsonl" || c.Auth.APIKeys != "k" ||
+		!reflect.DeepEqual(c.Backends[1], Backend{Name: "y", Target: "h:2"}) || c.Listen.SSE || c.Listen.Body != 1<<20 || *c.Kubernetes.Prefix != "p_" {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
