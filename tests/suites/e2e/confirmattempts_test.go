@@ -178,7 +178,7 @@ func otherCalls() (out [][2]string) {
 	return append(out, [2]string{"pay", `{"amount":5,"to":"ann","pad":"` + strings.Repeat("x", 4096) + `"}`})
 }
 
-// modernOthers sends the confirmed state of one call with another, in 2026-07-28, with its own state and with that of the other put together.
+// modernOthers sends the confirmed state of one call with another one, in 2026-07-28.
 func (a *tricks) modernOthers() {
 	ann := a.as("ann", "")
 	for _, other := range otherCalls() {

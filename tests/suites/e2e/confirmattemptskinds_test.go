@@ -15,8 +15,8 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/issuer"
 )
 
-// TestConfirmAttempts: attempts to confirm one call and run another, in both eras, over each transport, by arguments, names, callers, states,
-// answers, tasks, hooks and settings. None works: the backends see the confirmed call alone, once for each confirmation.
+// TestConfirmAttempts: attempts to confirm one call and run another, in both eras, over each transport, by arguments, names, callers,
+// states, answers, tasks, hooks and settings. None works: the backends see the confirmed call alone, once for each confirmation.
 func TestConfirmAttempts(t *testing.T) {
 	harness.OneProcess(t)
 	a := startAttempts(t)
@@ -78,8 +78,8 @@ func (a *tricks) stdio() *viaStdio {
 	return newStdio(a.t, cfg, v2026)
 }
 
-// editedStates sends states that were changed, cut, encoded again and exchanged: with the confirmed call after it has run, which must not run
-// again, and with another one.
+// editedStates sends states that were changed, cut, encoded again and exchanged: with the confirmed call after it has run, which must not
+// run again, and with another one.
 func (a *tricks) editedStates() {
 	ann := a.as("ann", "")
 	const other = `{"amount":6,"to":"ann"}`
