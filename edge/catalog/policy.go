@@ -45,7 +45,7 @@ type Listed struct {
 	policy.Target
 	// Shown are the name or URI in the list, then the aliases.
 	Shown []string
-	// Arguments are the overlay's changes of the arguments of a tool or prompt.
+	// Arguments are the arguments of a tool or prompt to which the overlay adds a value.
 	Arguments []overlay.Argument
 	// Trials are its pinned arguments in audit mode.
 	Trials []overlay.Argument

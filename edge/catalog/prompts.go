@@ -34,7 +34,7 @@ type Prompt struct {
 	Name, ShownName string
 	Owner           *backend.Backend
 	Proto           *pb.Prompt
-	// Arguments are the changes of its arguments by the overlay.
+	// Arguments are as in Tool.
 	Arguments []overlay.Argument
 	// Trials are pinned arguments in audit mode.
 	Trials []overlay.Argument
@@ -69,7 +69,7 @@ func (m *merge) prompts(prev *promptSet, digest uint64) *promptSet {
 				return translate.AppendPrompt(dst, r, overlaid, shownName)
 			}
 			target := policy.Target{Kind: policy.Prompt, Method: mcp.MethodPromptsGet, Name: name, Backend: p.Backend.Name()}
-			one := &Prompt{Name: name, ShownName: shownName, Owner: p.Backend, Proto: x, Arguments: overlay.Texts(change.Arguments), Trials: trials, target: target}
+			one := &Prompt{Name: name, ShownName: shownName, Owner: p.Backend, Proto: x, Arguments: overlay.Texts(overlay.Adding(change.Arguments)), Trials: trials, target: target}
 			keys := add(x.GetName(), entry{render: render, shown: func() (proto.Message, string) { return overlaid, shownName }, target: target})
 			for _, key := range keys {
 				s.byName[key] = one

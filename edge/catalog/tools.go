@@ -60,7 +60,7 @@ type Tool struct {
 	awaits pb.TaskMode
 	// Target is the input of policy rules for the tool.
 	Target policy.Target
-	// Arguments are the changes of its arguments by the overlay.
+	// Arguments are the arguments to which the overlay adds a value. nil means that calls are not changed.
 	Arguments []overlay.Argument
 	// Trials are pinned arguments in audit mode.
 	Trials []overlay.Argument
@@ -150,7 +150,8 @@ func (m *merge) overlayTool(t *Tool, prev *toolSet, change *overlay.Entry) (err 
 	if t.overlaid, err = change.Tool(t.Proto); err != nil {
 		return err
 	}
-	t.Arguments, t.Trials = overlay.Typed(change.Arguments, t.Proto.GetInputSchemaJson()), overlay.ToolTrials(change.Trials, t.Proto.GetInputSchemaJson())
+	schema := t.Proto.GetInputSchemaJson()
+	t.Arguments, t.Trials = overlay.Typed(overlay.Adding(change.Arguments), schema), overlay.ToolTrials(change.Trials, schema)
 	hints := HintsOf(t.Proto.GetAnnotations())
 	if t.overlaid != t.Proto {
 		hints = hints.Stricter(HintsOf(t.overlaid.GetAnnotations()))

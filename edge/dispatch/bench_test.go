@@ -17,11 +17,12 @@ import (
 )
 
 // hotCalls are tools/calls over a real connection: of a tool that takes any object, and of one with
-// a schema; and the first of the two through a set, under another name.
+// a schema; and both through a set, under another name, the second with another description of an argument.
 var hotCalls = map[string]hotCall{
-	"free":    {"", `{"name":"echo","arguments":{"a":1,"b":2}}`},
-	"typed":   {"", `{"name":"add","arguments":{"a":1,"b":2}}`},
-	"renamed": {"s", `{"name":"say","arguments":{"a":1,"b":2}}`},
+	"free":      {"", `{"name":"echo","arguments":{"a":1,"b":2}}`},
+	"typed":     {"", `{"name":"add","arguments":{"a":1,"b":2}}`},
+	"renamed":   {"s", `{"name":"say","arguments":{"a":1,"b":2}}`},
+	"described": {"s", `{"name":"total","arguments":{"a":1,"b":2}}`},
 }
 
 type hotCall struct{ set, params string }
@@ -32,11 +33,14 @@ const unredacted = "unredacted"
 // hotPath returns functions that run each of hotCalls, and one that runs the bare RPC without the
 // edge, as the baseline. hooks becomes Options.Hooks.
 func hotPath(t testing.TB, hooks func() *hook.Chain) (calls map[string]func(), bare func()) {
-	f := &fake{name: "a", tools: []*pb.Tool{{Name: "echo", InputSchemaJson: `{"type":"object"}`}, {Name: "add", InputSchemaJson: addSchema}, {Name: "aside", InputSchemaJson: `{"type":"object"}`}}}
+	f := &fake{name: "a", tools: []*pb.Tool{{Name: "echo", InputSchemaJson: `{"type":"object"}`}, {Name: "add", InputSchemaJson: addSchema},
+		{Name: "aside", InputSchemaJson: `{"type":"object"}`}, {Name: "sum", InputSchemaJson: addSchema}}}
+	described := renamed("a", "sum", "total")
+	described.Arguments = []overlay.Argument{{Name: "a", Description: "The first summand."}}
 	f.onCall = stream(nil, toolText("hello"))
 	d := start(t, Options{Hooks: hooks, Catalog: catalog.Options{
-		Overlay: overlay.New(overlay.Entries{Tools: []overlay.Entry{renamed("a", "aside", "say")}}),
-		Sets:    overlay.Sets{"s": {Name: "s", Include: overlay.Selection{Tools: pattern.NewList([]string{"aside"})}}},
+		Overlay: overlay.New(overlay.Entries{Tools: []overlay.Entry{renamed("a", "aside", "say"), described}}),
+		Sets:    overlay.Sets{"s": {Name: "s", Include: overlay.Selection{Tools: pattern.NewList([]string{"aside", "sum"})}}},
 	}}, f)
 	r := rules(t, modern)
 	calls = map[string]func(){}
@@ -81,18 +85,21 @@ func BenchmarkCall(b *testing.B) {
 }
 
 // TestCallAllocates bounds the allocations that dispatch adds to a bare RPC, with settings that have no hooks. The validator's
-// allocations in a call with a schema are the library's.
+// allocations in a call with a schema are the library's. What the catalog only shows otherwise costs no allocation.
 func TestCallAllocates(t *testing.T) {
 	calls, bare := hotPath(t, func() *hook.Chain { return nil })
 	const runs = 2000
 	base := testing.AllocsPerRun(runs, bare)
-	for name, ceiling := range map[string]float64{"free": 32, "typed": 60, "renamed": 32, unredacted: 32} {
+	most := map[string]float64{}
+	for name, ceiling := range map[string]float64{"free": 32, "typed": 60} {
 		n := testing.AllocsPerRun(runs, calls[name]) - base
-		if name == unredacted {
-			ceiling = testing.AllocsPerRun(runs, calls["free"]) - base
-		}
-		if n > ceiling {
+		if most[name] = n; n > ceiling {
 			t.Errorf("a %s call makes %v allocations more than a bare RPC, want at most %v", name, n, ceiling)
+		}
+	}
+	for name, as := range map[string]string{"renamed": "free", "described": "typed", unredacted: "free"} {
+		if n := testing.AllocsPerRun(runs, calls[name]) - base; n > most[as] {
+			t.Errorf("a %s call makes %v allocations more than a bare RPC, and a %s one %v", name, n, as, most[as])
 		}
 	}
 }

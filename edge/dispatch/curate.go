@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,12 +33,12 @@ func (r *round) curate(arguments []overlay.Argument, bound bool, canonical func(
 	}
 	c := curation{round: r, arguments: arguments, bound: bound}
 	if err = c.sort(args); err == nil { // before canonical removes nulls
-		c.kept = nil
 		if c.sent, err = canonical(args); err != nil {
 			err = mcp.Errorf(mcp.KindInvalidParams, "params.arguments: %v", err)
 		}
 	}
-	if err == nil {
+	if err == nil && !bytes.Equal(c.sent, args) { // The backend reads other members than the edge.
+		c.kept = nil
 		err = c.sort(c.sent)
 	}
 	if err == nil {

@@ -71,6 +71,17 @@ func isType(value json.RawMessage, name string) bool {
 	return false
 }
 
+// Adding returns the changes by which the edge adds a value to a call: pinned arguments, and those with a default.
+// The others, of descriptions, only change what lists show.
+func Adding(arguments []Argument) (out []Argument) {
+	for i := range arguments {
+		if a := &arguments[i]; a.pinned() || a.Default != nil {
+			out = append(out, *a)
+		}
+	}
+	return out
+}
+
 // Texts returns copies of changes of a prompt's arguments, whose values are texts.
 func Texts(arguments []Argument) []Argument {
 	out := slices.Clone(arguments)
