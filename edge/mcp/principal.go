@@ -88,6 +88,9 @@ func isBlank(r rune) bool {
 // controls (C0, C1 and DEL), the separators of lines and paragraphs, and those of writing
 // direction.
 func IsControl(r rune) bool {
+	if r <= unicode.MaxASCII { // Names are mostly ASCII, which has none of the tables' characters.
+		return unicode.IsControl(r)
+	}
 	return unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
 }
 

@@ -50,3 +50,12 @@ func TestEscapeControls(t *testing.T) {
 		t.Errorf("it says something else: %v", err)
 	}
 }
+
+// TestIsControl: every control, separator of lines or paragraphs and character of writing direction is found, and no other one.
+func TestIsControl(t *testing.T) {
+	for r := rune(0); r <= unicode.MaxRune; r++ {
+		if want := unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control); mcp.IsControl(r) != want {
+			t.Errorf("IsControl(%U) = %v", r, !want)
+		}
+	}
+}

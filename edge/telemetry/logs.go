@@ -20,7 +20,7 @@ import (
 type Handler struct {
 	inner slog.Handler
 	out   *lines
-	// batch is whether records may wait for others.
+	// batch is whether records may wait for others, and have their durations in seconds.
 	batch bool
 	// replica is added to records. Empty adds none.
 	replica string
@@ -113,7 +113,9 @@ func (h *Handler) Enabled(ctx context.Context, l slog.Level) bool { return h.inn
 
 // Handle implements slog.Handler.
 func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
-	r = recordInSeconds(r)
+	if !h.batch {
+		r = recordInSeconds(r)
+	}
 	if replace := h.redaction.now(); replace != nil {
 		r = redactRecord(r, replace)
 	}
@@ -149,8 +151,8 @@ func (h *Handler) WithGroup(name string) slog.Handler {
 	return &out
 }
 
-// batched returns a handler for the same writer whose records, which have the replica, may wait for
-// others.
+// batched returns a handler for the same writer whose records, which have the replica, and durations
+// in seconds, may wait for others.
 func (h *Handler) batched() *Handler {
 	return &Handler{inner: h.inner, out: h.out, batch: true, redaction: h.redaction}
 }
