@@ -9,8 +9,8 @@ import (
 const metaName = "_meta"
 
 // maxPlaces bounds the members that an outline has: more than any method of MCP and its `_meta`
-// define together.
-const maxPlaces = 24
+// define together. Each exchange allocates the room.
+const maxPlaces = 14
 
 // Outline has the places of the members of a message's params, and of the members of `_meta` in
 // them, as [ParseOutlined] met them. They are offsets into the params: an outline serves a copy of

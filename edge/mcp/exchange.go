@@ -40,13 +40,13 @@ type Incoming struct {
 	// Session is the id of the message's session: from the header over Streamable HTTP, otherwise
 	// as the transport remembers it. Empty means none.
 	Session string
-	// PerRequest means that each message is a request of its own that names its session, as over Streamable HTTP. Other transports
-	// remember the session.
-	PerRequest bool
 	// LastEventID is the event to resume after. Empty means none.
 	LastEventID string
 	// Conn is the connection, if it carries concurrent exchanges; nil over HTTP.
 	Conn *Conn
+	// PerRequest means that each message is a request of its own that names its session, as over Streamable HTTP. Other transports
+	// remember the session.
+	PerRequest bool
 	// ResolveBeforeAdmit means that the transport can only set the status of a Response with a
 	// Challenge before Admit. The era must then resolve a request before it admits it.
 	ResolveBeforeAdmit bool
