@@ -184,7 +184,10 @@ func (c *Check) Run() (err error) {
 			err = fmt.Errorf("the value cannot be checked: %v", p)
 		}
 	}()
-	return explain(c.schema.compiled.Validate(c.value), c.schema.doc)
+	if err := c.schema.compiled.Validate(c.value); err != nil {
+		return explain(err, c.schema.doc)
+	}
+	return nil
 }
 
 // Validate calls Prepare and Run.

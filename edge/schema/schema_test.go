@@ -125,3 +125,19 @@ func BenchmarkValidate(b *testing.B) {
 		}
 	}
 }
+
+// TestRunAllocates: a check of a value that fits allocates what the validator does.
+func TestRunAllocates(t *testing.T) {
+	s, err := Compile(addSchema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := s.Prepare([]byte(`{"a":1,"b":2}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := testing.AllocsPerRun(100, func() { _ = c.Run() })
+	if validate := testing.AllocsPerRun(100, func() { _ = c.schema.compiled.Validate(c.value) }); run != validate {
+		t.Errorf("a check makes %v allocations, and the validator %v of them", run, validate)
+	}
+}
