@@ -212,9 +212,17 @@ func openUnread(x *Exchange, _ ExchangeEvent, buf []Effect) []Effect {
 	return buf
 }
 
+// abandon lets the calls continue without a reader. The replies of those that have decided are kept;
+// if all have, respond does that.
 func abandon(x *Exchange, _ ExchangeEvent, buf []Effect) []Effect {
 	x.stage = Abandoned
-	return append(buf, Effect{Kind: Accept})
+	buf = append(buf, Effect{Kind: Accept})
+	for i, decided := range x.decided {
+		if decided && x.left > 0 {
+			buf = append(buf, forward(i, Kept, NoFault, nil))
+		}
+	}
+	return buf
 }
 
 func refuse(x *Exchange, e ExchangeEvent, buf []Effect) []Effect {

@@ -268,6 +268,7 @@ func TestExchange(t *testing.T) {
 		"not known, then body":   {{wants, "begin", Opening}, {first, "", Opening}, {second, "", Opening}, {fails(Unavailable), kept + ", " + kept + ", tidy, respond", Finished}},
 		"not begun, tried later": {{wants, "begin", Opening}, {first, "", Opening}, {fails(NoRoom), refused + ", timer", Postponed}, {wants, refused, Postponed}, {is(OpenDue), "begin", Opening}},
 		"left":                   {{is(ClientLeft), "accept", Abandoned}, {wants, refused, Abandoned}, {first, kept, Abandoned}, {first, "", Abandoned}},
+		"left by one answered":   {{first, "", Unwritten}, {is(ClientLeft), "accept, " + kept, Abandoned}, {second, kept, Abandoned}},
 		"left while beginning":   {{wants, "begin", Opening}, {is(ClientLeft), "", OpeningUnread}, {is(HasBegun), begun + ", " + begun, Finished}},
 		"left, not begun":        {{wants, "begin", Opening}, {is(ClientLeft), "", OpeningUnread}, {fails(Unavailable), "accept, " + refused + ", " + refused, Abandoned}, {first, kept, Abandoned}, {second, kept + ", tidy", Abandoned}},
 		"left a stream":          {{wants, "begin", Opening}, {is(HasBegun), begun + ", " + begun + ", open", Streaming}, {is(ClientLeft), "", Finished}},
