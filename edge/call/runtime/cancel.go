@@ -35,7 +35,7 @@ func (r *Replica) cancel(w medium.Which, by *mcp.Principal) {
 		by = &who
 	}
 	f := r.takeOver(w, call.ByCancel)
-	if f == call.Fenced || r.isClosing() {
+	if f == call.Fenced || r.IsClosing() {
 		return // The call has ended.
 	}
 	r.notifyCancelled(w, by)

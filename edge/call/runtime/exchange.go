@@ -119,7 +119,7 @@ func (g *Group) catchUp(returns uint64) {
 			g.r.restoreCall(c.machine().ID())
 		}
 	}
-	if g.r.isClosing() {
+	if g.r.IsClosing() {
 		g.postAll(call.Event{Kind: call.Closed})
 	}
 }
@@ -144,7 +144,13 @@ func (g *Group) tidy() {
 			}
 			return
 		}
-		if call.FaultOf(err) != call.Unavailable || !g.r.sleep(time.Second) {
+		switch f := call.FaultOf(err); {
+		case f == call.IDTaken: // The records began, and one has another owner since.
+			for _, rec := range recs {
+				g.r.takeOver(medium.Which{Session: rec.Session, Call: rec.ID, Epoch: rec.Epoch, Cancel: true}, call.ByCancel)
+			}
+			return
+		case f != call.Unavailable, !g.r.sleep(time.Second):
 			return // The records end with their lifetime.
 		}
 	}

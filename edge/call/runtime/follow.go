@@ -146,7 +146,7 @@ func (f *follower) wait(ctx context.Context, woken <-chan struct{}, due <-chan t
 		closing = f.r.closingStreams.c
 	}
 	switch {
-	case f.r.isClosing(), closing != nil && f.r.closingStreams.sent():
+	case f.r.IsClosing(), closing != nil && f.r.closingStreams.sent():
 		return followClosing
 	case ctx.Err() != nil:
 		return followLeft

@@ -104,7 +104,7 @@ func (g *Group) do(f *call.Effect) {
 			c.startLifetime()
 		}
 		g.out <- f.Kind
-		if g.r.isClosing() {
+		if g.r.IsClosing() {
 			g.postAll(call.Event{Kind: call.Closed})
 		}
 	case call.Decide:

@@ -103,6 +103,9 @@ func (r *Replica) CloseStreams() { r.closingStreams.send() }
 // Closing is closed once Close was called.
 func (r *Replica) Closing() <-chan struct{} { return r.closing.c }
 
+// IsClosing reports whether Close was called.
+func (r *Replica) IsClosing() bool { return r.closing.sent() }
+
 // signal is a channel that is closed once.
 type signal struct {
 	c    chan struct{}
@@ -136,7 +139,7 @@ func (r *Replica) Start() {
 	r.loops.Go(func() {
 		t := time.NewTicker(r.o.Heartbeat)
 		defer t.Stop()
-		for !r.isClosing() { // A tick may be due by then.
+		for !r.IsClosing() { // A tick may be due by then.
 			select {
 			case <-t.C:
 				r.beat()
@@ -166,8 +169,6 @@ func (r *Replica) Close() {
 	}
 	r.kill()
 }
-
-func (r *Replica) isClosing() bool { return r.closing.sent() }
 
 // now returns the time since the start, as used by the keeper.
 func (r *Replica) now() time.Duration { return r.o.Now().Sub(r.began) }

@@ -21,7 +21,7 @@ func (r *Replica) Returning() {
 	if r.o.Returning != nil {
 		r.o.Returning()
 	}
-	if r.isClosing() || !r.work.Enter() {
+	if r.IsClosing() || !r.work.Enter() {
 		return
 	}
 	defer r.work.Leave()

@@ -135,7 +135,7 @@ func (s *soaked) anyReplica() *Replica {
 		s.mu.Lock()
 		r := s.replicas[s.d.upTo(len(s.replicas))]
 		s.mu.Unlock()
-		if !r.isClosing() {
+		if !r.IsClosing() {
 			return r
 		}
 	}
