@@ -12,8 +12,8 @@ type Page struct {
 	// Last is the place of the log's last entry.
 	Last Position
 	// Ahead means that the reader's position is beyond Last, because the medium has lost entries.
-	// Entries are then those that may be sent again: the questions that are still open under
-	// another epoch, and the response of an ended log.
+	// Entries are then those that are sent again: the questions that are still open under another
+	// epoch, or in a batch, and the responses.
 	Ahead bool
 	// Ended means that the log has ended and Entries reaches its end.
 	Ended bool
@@ -38,7 +38,7 @@ func PageOf(log []Entry, last Position, calls []*Record, after Position) Page {
 	}
 	p.Entries = log[from:]
 	if p.Ahead = from == len(log) && after.Ahead(last); p.Ahead {
-		p.Entries = Again(log, calls, after, p.Ended)
+		p.Entries = Again(log, calls, after)
 	}
 	return p
 }
@@ -73,13 +73,16 @@ func (p Position) Ahead(last Position) bool {
 	return p.Epoch.Counter() > last.Epoch.Counter() || p.Epoch == last.Epoch && p.Seq > last.Seq
 }
 
-// Again returns the entries of a log that are sent again to a reader ahead of it.
-func Again(log []Entry, calls []*Record, after Position, ended bool) (out []Entry) {
+// Again returns the entries of a log that are sent again to a reader ahead of it. A call of a batch
+// that has lost nothing writes on, at places that the reader knows for others: the reader gets what
+// it must not miss.
+func Again(log []Entry, calls []*Record, after Position) (out []Entry) {
+	batch := slices.ContainsFunc(calls, func(r *Record) bool { return r.Batch > 0 })
 	for _, e := range log {
 		asks := func(r *Record) bool { return r.waitsFor(e.Data) }
 		switch {
-		case e.Kind == state.EntryResponse && ended,
-			e.Kind == state.EntryRequest && after.Epoch != e.Epoch && slices.ContainsFunc(calls, asks):
+		case e.Kind == state.EntryResponse,
+			e.Kind == state.EntryRequest && (batch || after.Epoch != e.Epoch) && slices.ContainsFunc(calls, asks):
 			out = append(out, e)
 		}
 	}

@@ -32,7 +32,7 @@ func (r *Replica) Read(ctx context.Context, id, stream string, after medium.Posi
 		return medium.Page{}, err
 	}
 	page := medium.Page{
-		More: rep.number(2) == 0, Ended: rep.number(3) == 1, Trace: rep.text(4), Ahead: rep.number(5) == 1,
+		More: rep.number(2) == 0, Ended: rep.number(3) == 1, Trace: rep.text(4), Ahead: rep.number(5) > 0,
 		Last: medium.Position{Epoch: medium.Epoch(rep.unsigned(6)), Seq: rep.unsigned(7)},
 	}
 	entries, err := r.readLog(id, stream, rep.list(0), rep.unsigned(1), rep.list(8))
@@ -41,7 +41,7 @@ func (r *Replica) Read(ctx context.Context, id, stream string, after medium.Posi
 	}
 	if page.Ahead {
 		r.rollbacks.Add(1)
-		waits := &medium.Record{}
+		waits := &medium.Record{Batch: int(rep.number(5)) - 1}
 		for asked := (reply{rest: rep.list(9)}); len(asked.rest) > 1; asked.rest = asked.rest[2:] {
 			message, err := r.seals.open(bindAsk(id, asked.text(0), "g"), asked.text(1))
 			if err != nil {
@@ -49,7 +49,7 @@ func (r *Replica) Read(ctx context.Context, id, stream string, after medium.Posi
 			}
 			waits.Asked = append(waits.Asked, medium.Question{Ask: state.Ask{Message: message}})
 		}
-		page.Entries = medium.Again(entries, []*medium.Record{waits}, after, page.Ended)
+		page.Entries = medium.Again(entries, []*medium.Record{waits}, after)
 		return page, nil
 	}
 	if after != (medium.Position{}) { // The first chunk may begin before the position.

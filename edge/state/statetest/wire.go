@@ -57,6 +57,7 @@ var logBeforeWire = []test{
 			w.Errorf("the page is %+v, want one that is ahead, with the question that waits", page)
 		}
 	}},
+	{"a reader that is ahead of a batch gets its responses and the waiting questions", state.Limits{}, aheadOfBatch},
 	{"two histories never count the same", state.Limits{}, func(w *world) {
 		x := w.three()
 		back := w.m.Snapshot(w.T, "s")
@@ -108,6 +109,33 @@ var logBeforeWire = []test{
 		_, err := w.a.Read(w.Context(), "s", at{Stream: "other", Epoch: first}, 0)
 		w.want(state.ErrNotFound, err)
 	}},
+}
+
+// aheadOfBatch loses the writes of one call of a batch, which another call has not heard of: it writes on, at places that a reader knows for
+// what was lost.
+func aheadOfBatch(w *world) {
+	w.session(w.a, "s")
+	x := w.begin(w.a, "s", "st", "c1", "c2", "c3")
+	x[0].append(notice("1"))
+	back := w.m.Snapshot(w.T, "s")
+	lost := *x[0]
+	for i := range 5 {
+		lost.append(notice(fmt.Sprint("lost ", i)))
+	}
+	page := w.page(w.a, at{Stream: "st"})
+	back()
+	x[1].finish()
+	x[2].park("q1", "q2")
+	w.wantAnswer(w.b, "q1", state.AnswerTaken)
+	page = w.page(w.b, at{Stream: "st", Epoch: page.Last.Epoch, Seq: page.Last.Seq})
+	var got []string
+	for _, e := range page.Entries {
+		got = append(got, string(e.Data))
+	}
+	want := []string{string(response("c2")), string(asksOf("q2")[0].Message)}
+	if d := cmp.Diff(want, got); d != "" || !page.Ahead || page.Ended {
+		w.Errorf("ahead %v, ended %v (-want +got):\n%s", page.Ahead, page.Ended, d)
+	}
 }
 
 // places compares the places of the entries after a position.

@@ -2,8 +2,9 @@
 -- ARGV: stream, epoch, seq, most chunks, bytes that end a page. Returns the items of the Redis
 -- stream (see shed), which may begin with entries up to the position, the floor, 1 if the log has
 -- no more, 1 if the stream has ended, the trace of its first call, 1 if the position is ahead of
--- the log: the items are then the whole log, the epoch and number of the log's last entry, where
--- its epochs begin, and, if the position is ahead, the unanswered questions, each as id, message.
+-- the log, 2 if it is ahead of the log of a batch: the items are then the whole log, the epoch and
+-- number of the log's last entry, where its epochs begin, and, if the position is ahead, the
+-- unanswered questions, each as id, message.
 local stream, epoch, seq, most = ARGV[A + 1], tonumber(ARGV[A + 2]), tonumber(ARGV[A + 3]), tonumber(ARGV[A + 4])
 if redis.call('EXISTS', K) == 0 then return { 'gone', '' } end
 local calls = callsof(stream)
@@ -16,7 +17,7 @@ if s.batch == 0 and s.cnt == 0 then last = tonumber(redis.call('HGET', K .. ':c:
 for _, v in ipairs(g) do table.insert(begin, int(v)) end
 local trace = redis.call('HGET', K .. ':t:' .. stream, 'tr') or ''
 local function page(entries, all, ahead, questions)
-  return { 'ok', '', entries, int(s.floor), all and 1 or 0, s.unf == 0 and 1 or 0, trace, ahead and 1 or 0, int(last), int(s.seq), begin, questions or {} }
+  return { 'ok', '', entries, int(s.floor), all and 1 or 0, s.unf == 0 and 1 or 0, trace, ahead or 0, int(last), int(s.seq), begin, questions or {} }
 end
 if epoch > 0 or seq > 0 then
   from = s.seq
@@ -43,7 +44,7 @@ if counter(epoch) > counter(last) or epoch == last and seq > s.seq then
       end
     end
   end
-  return page(kept, true, true, questions)
+  return page(kept, true, s.batch > 0 and 2 or 1, questions)
 end
 local entries, bytes = {}, 0
 from = '(' .. int(from) .. '-0'

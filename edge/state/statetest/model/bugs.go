@@ -30,6 +30,14 @@ const (
 	LapsesWhileAway
 	// DeleteLeavesCalls: the calls of a deleted session stay.
 	DeleteLeavesCalls
+	// EndsWithFirst: the log of a batch ends with the first of its calls.
+	EndsWithFirst
+	// RestoreRepeats: a Restore appends the entries that the log of a batch has.
+	RestoreRepeats
+	// BatchPlacesAgain: a claim of a call of a batch assigns the last place of the log again.
+	BatchPlacesAgain
+	// EndsTwice: a call that has ended takes another end from an earlier owner.
+	EndsTwice
 )
 
 func (m *Medium) bug(b Bug) bool { return m.Bug == b }

@@ -23,26 +23,46 @@ func (r *Replica) Commit(ctx context.Context, w *medium.Write) error {
 	if err != nil {
 		return err
 	}
-	var next *storedCall
+	var log *storedLog
+	if len(begun) > 1 {
+		log = &storedLog{last: medium.Position{Epoch: m.epoch(w.Begin[0].Epoch)}}
+		for _, b := range w.Begin {
+			log.calls = append(log.calls, b.ID)
+		}
+	}
 	if w.Call != "" {
 		c := begun[w.Call]
 		if c == nil {
 			c = m.calls[w.Call]
 		}
-		if next, err = r.step(w, c); err != nil {
+		next, err := r.step(w, c)
+		if err != nil {
 			return err
 		}
-	}
-	if next != nil {
-		m.put(w.Call, next)
-		delete(begun, w.Call)
-	}
-	for _, b := range w.Begin {
-		if c := begun[b.ID]; c != nil {
-			m.put(b.ID, c)
+		if next != nil {
+			begun[w.Call] = next
+			if l := m.logs[placeOf(&next.rec)]; l != nil {
+				log = l.with(next, w.Placed())
+			}
 		}
 	}
+	if len(begun) > 0 {
+		m.put(begun, log)
+	}
 	return nil
+}
+
+// with returns the log with entries of a call, at the places that follow, and notes in the call the
+// last as its writer placed it.
+func (l *storedLog) with(c *storedCall, entries []medium.Entry) *storedLog {
+	next := *l
+	next.entries = slices.Clip(next.entries)
+	for _, e := range entries {
+		next.last.Seq++
+		c.logged, e.Epoch, e.Seq = e.Position(), next.last.Epoch, next.last.Seq
+		next.entries = append(next.entries, e)
+	}
+	return &next
 }
 
 // begin makes the calls that a write begins, by their ids; none if they exist. The caller holds
@@ -78,6 +98,7 @@ func (r *Replica) step(w *medium.Write, c *storedCall) (*storedCall, error) {
 		return nil, &medium.RewoundError{}
 	case w.Epoch > c.rec.Epoch:
 		return nil, &medium.RewoundError{Epoch: c.rec.Epoch, N: c.rec.N}
+	case m.bug(EndsTwice) && c.rec.Phase == state.PhaseDone && w.Next == medium.NextDone && w.Epoch != c.rec.Epoch:
 	case w.Epoch != c.rec.Epoch && !m.bug(Unfenced), c.owner != r && !m.bug(Unfenced):
 		return nil, state.ErrFenced
 	case w.N <= c.rec.N && !m.bug(RepeatedWrites):
@@ -101,7 +122,9 @@ func (r *Replica) step(w *medium.Write, c *storedCall) (*storedCall, error) {
 	}
 	n := *c
 	n.rec.Apply(w)
-	n.log = append(slices.Clip(n.log), w.Placed()...)
+	if n.rec.Batch == 0 {
+		n.log = append(slices.Clip(n.log), w.Placed()...)
+	}
 	n.held = w.Next != medium.NextWaiting && w.Next != medium.NextDone
 	return &n, nil
 }
@@ -162,7 +185,7 @@ func (r *Replica) Answer(ctx context.Context, session, ask string, a state.Answe
 		}
 		n.own(r, random, false, false, "")
 	}
-	m.put(n.rec.ID, &n)
+	m.put(map[string]*storedCall{n.rec.ID: &n}, m.claimedLog(&n))
 	return out, m.owned(&n), nil
 }
 
@@ -234,8 +257,24 @@ func (r *Replica) Claim(ctx context.Context, w medium.Which) (*medium.Owned, err
 	}
 	n := *c
 	n.own(r, w.Random, w.Lapsed && c.held, w.Cancel, w.CancelledBy)
-	m.put(n.rec.ID, &n)
+	m.put(map[string]*storedCall{n.rec.ID: &n}, m.claimedLog(&n))
 	return m.owned(&n), nil
+}
+
+// claimedLog returns the log of the batch of a call that was just claimed, with another epoch; nil if there is
+// no claim, or no batch. The caller holds m.mu.
+func (m *Medium) claimedLog(c *storedCall) *storedLog {
+	l := m.logs[placeOf(&c.rec)]
+	if l == nil || !c.held {
+		return nil
+	}
+	next := *l
+	if m.bug(BatchPlacesAgain) {
+		next.last.Seq = max(next.last.Seq, 1) - 1
+		return &next
+	}
+	next.last.Epoch = next.last.Epoch.Next(c.rec.Epoch.Random())
+	return &next
 }
 
 func (m *Medium) late(c *storedCall) bool {
@@ -272,7 +311,15 @@ func (r *Replica) Restore(ctx context.Context, rec *medium.Record, entries []med
 	if c != nil && (m.bug(RestoreOverrides) || m.bug(RunningBeatsDone) && c.rec.Phase == state.PhaseDone && rec.Phase != state.PhaseDone && rec.Epoch != c.rec.Epoch) {
 		n.rec, verdict = *rec, medium.Restored
 	}
-	n.log = m.merged(n.log, rec, entries, &n.rec, verdict)
+	var log *storedLog
+	if rec.Batch > 0 {
+		var err error
+		if log, err = m.mended(&n, rec, entries, verdict, c != nil); err != nil {
+			return 0, err
+		}
+	} else {
+		n.log = m.merged(n.log, rec, entries, &n.rec, verdict)
+	}
 	if verdict == medium.Restored && n.rec.Epoch == rec.Epoch {
 		n.owner, n.held = r, runs && n.rec.Phase != state.PhaseWaiting && n.rec.Phase != state.PhaseDone
 		n.claimed = m.Now()
@@ -281,10 +328,36 @@ func (r *Replica) Restore(ctx context.Context, rec *medium.Record, entries []med
 	if released {
 		n.held = false // The replica does not run it: any replica may claim it.
 	}
-	if c == nil || verdict == medium.Restored || released || len(n.log) != len(c.log) {
-		m.put(rec.ID, &n)
+	if c == nil || verdict == medium.Restored || released || log != nil || len(n.log) != len(c.log) {
+		m.put(map[string]*storedCall{rec.ID: &n}, log)
 	}
 	return verdict, nil
+}
+
+// mended returns the log of a batch with the entries that it lacks of a call, or nil if it has them
+// all. Readers of what was lost must not take new entries for those: the log has a new epoch.
+func (m *Medium) mended(n *storedCall, rec *medium.Record, entries []medium.Entry, v medium.Verdict, known bool) (*storedLog, error) {
+	l := m.logs[placeOf(rec)]
+	switch {
+	case l == nil:
+		l = new(storedLog)
+	case !known && len(l.calls) >= rec.Batch:
+		return nil, state.ErrExists
+	}
+	has := n.logged
+	if m.bug(RestoreRepeats) {
+		has = medium.Position{}
+	}
+	lost := medium.Lost(has, &n.rec, rec, entries)
+	if v != medium.Restored && len(lost) == 0 {
+		return nil, nil
+	}
+	next := *l
+	if !known {
+		next.calls = append(slices.Clip(next.calls), rec.ID)
+	}
+	next.last.Epoch = max(next.last.Epoch, n.rec.Epoch).Next(m.random(m.Random()))
+	return next.with(n, lost), nil
 }
 
 func (m *Medium) merged(log []medium.Entry, from *medium.Record, entries []medium.Entry, now *medium.Record, v medium.Verdict) []medium.Entry {

@@ -5,6 +5,7 @@ package model
 import (
 	"context"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -16,21 +17,36 @@ import (
 // storedCall is a call in the medium. It is immutable: each write replaces it.
 type storedCall struct {
 	rec medium.Record
-	log []medium.Entry
+	// log is that of a call that is alone on its stream. logged is the last entry of a call of a
+	// batch, as its writer placed it.
+	log    []medium.Entry
+	logged medium.Position
 	// owner is the replica that holds the lease, if held.
 	owner   *Replica
 	held    bool
 	claimed time.Time
 }
 
-// written is the state that a write replaced: one call, a session with its calls, or none, where it
-// created a session.
+// storedLog is the log of a batch. It is immutable: each write replaces it.
+type storedLog struct {
+	// calls are the ids of the calls that the medium knows, in the order of the log's beginning.
+	calls   []string
+	entries []medium.Entry
+	last    medium.Position
+}
+
+// place names a stream of a session.
+type place struct{ session, stream string }
+
+func placeOf(r *medium.Record) place { return place{r.Session, r.Stream} }
+
+// written is the state that one write replaced: calls and logs by their names, nil where there was
+// none, and a session that it deleted, or the id of one that it created.
 type written struct {
-	id      string
 	created string
-	before  *storedCall
 	session *state.Session
 	calls   map[string]*storedCall
+	logs    map[place]*storedLog
 }
 
 // Medium is shared by replicas. Set its fields before its first use. It is safe for concurrent use.
@@ -43,12 +59,15 @@ type Medium struct {
 	Refuse func(w *medium.Write) error
 	// LosesSessions makes Rewind lose creations of sessions, with their calls.
 	LosesSessions bool
+	// Random draws the random bits of the epochs of batches' logs. nil uses math/rand/v2.
+	Random func() uint32
 	// Bug is a planted bug, for tests of tests.
 	Bug Bug
 
 	mu       sync.Mutex
 	sessions map[string]*state.Session
 	calls    map[string]*storedCall
+	logs     map[place]*storedLog
 	// ids are the ids of calls in the order of their first appearance.
 	ids      []string
 	undo     []written
@@ -68,8 +87,8 @@ type Replica struct {
 }
 
 type follower struct {
-	stream string
-	wake   func()
+	of   place
+	wake func()
 }
 
 var _ medium.Store = (*Replica)(nil)
@@ -82,7 +101,10 @@ func (m *Medium) Replica(h medium.Hooks) *Replica {
 		m.Now = time.Now
 	}
 	if m.calls == nil {
-		m.calls, m.sessions = map[string]*storedCall{}, map[string]*state.Session{}
+		m.calls, m.sessions, m.logs = map[string]*storedCall{}, map[string]*state.Session{}, map[place]*storedLog{}
+	}
+	if m.Random == nil {
+		m.Random = rand.Uint32
 	}
 	m.Limits = m.Limits.OrDefaults()
 	r := &Replica{m: m, hooks: h, beat: m.Now()}
@@ -121,17 +143,50 @@ func (m *Medium) Rewind(k int) {
 	for ; k > 0 && len(m.undo) > 0; k-- {
 		last := m.undo[len(m.undo)-1]
 		m.undo = m.undo[:len(m.undo)-1]
+		for id, c := range last.calls {
+			restore(m.calls, id, c)
+		}
+		for at, l := range last.logs {
+			restore(m.logs, at, l)
+		}
 		switch {
 		case last.created != "":
-			delete(m.sessions, last.created)
-			maps.DeleteFunc(m.calls, func(_ string, c *storedCall) bool { return c.rec.Session == last.created })
+			m.drop(last.created, nil)
 		case last.session != nil:
 			m.sessions[last.session.ID] = last.session
-			maps.Copy(m.calls, last.calls)
-		case last.before == nil:
-			delete(m.calls, last.id)
-		default:
-			m.calls[last.id] = last.before
+		}
+	}
+}
+
+func restore[K comparable, V any](m map[K]*V, key K, before *V) {
+	if before == nil {
+		delete(m, key)
+		return
+	}
+	m[key] = before
+}
+
+// drop deletes a session and, unless a bug leaves them, its calls and logs, which it adds to before.
+// The caller holds m.mu.
+func (m *Medium) drop(session string, before *written) {
+	delete(m.sessions, session)
+	if before != nil && m.bug(DeleteLeavesCalls) {
+		return
+	}
+	for id, c := range m.calls {
+		if c.rec.Session == session {
+			delete(m.calls, id)
+			if before != nil {
+				before.calls[id] = c
+			}
+		}
+	}
+	for at, l := range m.logs {
+		if at.session == session {
+			delete(m.logs, at)
+			if before != nil {
+				before.logs[at] = l
+			}
 		}
 	}
 }
@@ -140,21 +195,24 @@ func (m *Medium) Rewind(k int) {
 func (m *Medium) Snapshot() (back func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	calls := maps.Clone(m.calls)
+	calls, logs := maps.Clone(m.calls), maps.Clone(m.logs)
 	return func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		m.calls, m.undo = maps.Clone(calls), nil
+		m.calls, m.logs, m.undo = maps.Clone(calls), maps.Clone(logs), nil
 	}
 }
 
-// Call returns a call as the medium has it, with its log, or false.
+// Call returns a call as the medium has it, with the log of its stream, or false.
 func (m *Medium) Call(id string) (medium.Record, []medium.Entry, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	c := m.calls[id]
 	if c == nil {
 		return medium.Record{}, nil, false
+	}
+	if l := m.logs[placeOf(&c.rec)]; l != nil {
+		return c.rec, l.entries, true
 	}
 	return c.rec, c.log, true
 }
@@ -180,15 +238,25 @@ func (m *Medium) op(ctx context.Context) error {
 	return m.away
 }
 
-func (m *Medium) put(id string, c *storedCall) {
-	if !slices.Contains(m.ids, id) {
-		m.ids = append(m.ids, id)
+// put replaces calls, and the log of their batch if it is not nil, in one write. All are of one
+// stream. The caller holds m.mu.
+func (m *Medium) put(calls map[string]*storedCall, log *storedLog) {
+	before, at := written{calls: map[string]*storedCall{}}, place{}
+	for _, id := range slices.Sorted(maps.Keys(calls)) {
+		if !slices.Contains(m.ids, id) {
+			m.ids = append(m.ids, id)
+		}
+		before.calls[id], at = m.calls[id], placeOf(&calls[id].rec)
+		m.calls[id] = calls[id]
 	}
-	m.undo = append(m.undo, written{id: id, before: m.calls[id]})
-	m.calls[id] = c
+	if log != nil {
+		before.logs = map[place]*storedLog{at: m.logs[at]}
+		m.logs[at] = log
+	}
+	m.undo = append(m.undo, before)
 	for _, r := range m.replicas {
 		for _, f := range r.followers {
-			if f.stream == c.rec.Stream {
+			if f.of == at {
 				f.wake()
 			}
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// Read implements medium.Logs. Of a stream that has several calls it reads the log of the first.
+// Read implements medium.Logs.
 func (r *Replica) Read(ctx context.Context, session, stream string, after medium.Position, most int) (medium.Page, error) {
 	m := r.m
 	err := m.op(ctx)
@@ -17,19 +17,35 @@ func (r *Replica) Read(ctx context.Context, session, stream string, after medium
 	if err != nil {
 		return medium.Page{}, err
 	}
-	for _, id := range m.ids {
-		c := m.calls[id]
-		if c == nil || c.rec.Session != session || c.rec.Stream != stream || m.sessions[session] == nil {
-			continue
-		}
-		p := medium.PageOf(c.log, medium.LastOf(c.log, &c.rec), []*medium.Record{&c.rec}, after)
-		p.Trace = c.rec.Trace
-		if most > 0 && len(p.Entries) > most && !p.Ahead {
-			p.Entries, p.More, p.Ended = p.Entries[:most], true, false
-		}
-		return p, nil
+	log, last, calls := m.logOf(place{session, stream})
+	if len(calls) == 0 || m.sessions[session] == nil {
+		return medium.Page{}, state.ErrNotFound
 	}
-	return medium.Page{}, state.ErrNotFound
+	p := medium.PageOf(log, last, calls, after)
+	p.Trace = calls[0].Trace
+	p.Ended = p.Ended || m.bug(EndsWithFirst) && slices.ContainsFunc(calls, func(r *medium.Record) bool { return r.Phase == state.PhaseDone })
+	if most > 0 && len(p.Entries) > most && !p.Ahead {
+		p.Entries, p.More, p.Ended = p.Entries[:most], true, false
+	}
+	return p, nil
+}
+
+// logOf returns a log, the place of its last entry, and the records of its calls, of which there are
+// none if there is no such log. The caller holds m.mu.
+func (m *Medium) logOf(at place) ([]medium.Entry, medium.Position, []*medium.Record) {
+	if l := m.logs[at]; l != nil {
+		records := make([]*medium.Record, len(l.calls))
+		for i, id := range l.calls {
+			records[i] = &m.calls[id].rec
+		}
+		return l.entries, l.last, records
+	}
+	for _, id := range m.ids {
+		if c := m.calls[id]; c != nil && placeOf(&c.rec) == at {
+			return c.log, medium.LastOf(c.log, &c.rec), []*medium.Record{&c.rec}
+		}
+	}
+	return nil, medium.Position{}, nil
 }
 
 // Glance implements medium.Logs.
@@ -61,8 +77,8 @@ func (r *Replica) Glance(ctx context.Context, sessions []string, stream string) 
 }
 
 // Follow implements medium.Logs.
-func (r *Replica) Follow(_, stream string, wake func()) (stop func()) {
-	f := &follower{stream: stream, wake: wake}
+func (r *Replica) Follow(session, stream string, wake func()) (stop func()) {
+	f := &follower{of: place{session, stream}, wake: wake}
 	r.m.mu.Lock()
 	defer r.m.mu.Unlock()
 	r.followers = append(r.followers, f)
@@ -210,14 +226,8 @@ func (r *Replica) Delete(ctx context.Context, id string) error {
 	case r.m.sessions[id] == nil:
 		return state.ErrNotFound
 	}
-	before := written{session: r.m.sessions[id], calls: map[string]*storedCall{}}
-	delete(r.m.sessions, id)
-	for call, c := range r.m.calls {
-		if c.rec.Session == id && !r.m.bug(DeleteLeavesCalls) {
-			before.calls[call] = c
-			delete(r.m.calls, call)
-		}
-	}
+	before := written{session: r.m.sessions[id], calls: map[string]*storedCall{}, logs: map[place]*storedLog{}}
+	r.m.drop(id, &before)
 	r.m.undo = append(r.m.undo, before)
 	return nil
 }
