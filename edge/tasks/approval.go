@@ -2,7 +2,6 @@ package tasks
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"strconv"
@@ -158,7 +157,7 @@ func (t *Tasks) conclude(ctx context.Context, v *view, a *mcp.Approval, verdict 
 	}
 	t.expiries.stop(v.id)                 // Before the answer, with which the next round may begin to wait.
 	ctx = mcp.WithToken(ctx, mcp.Token{}) // The backend gets nothing of the approver.
-	status, release, err := t.calls.Answer(ctx, v.id, v.approval.Key, state.Answer{Result: raw, Token: rand.Text(), By: a.Requester}, a.Requester)
+	status, release, err := t.calls.Answer(ctx, v.id, v.approval.Key, state.Answer{Result: raw, Token: t.o.Text(), By: a.Requester}, a.Requester)
 	if err != nil {
 		return err
 	}

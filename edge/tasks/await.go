@@ -8,8 +8,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// lookAgain is the interval of the reads without a notification, since a notification may be lost
-// with its replica.
+// lookAgain is the pause before a read without a notification, since a notification may be lost with
+// its replica.
 const lookAgain = time.Second
 
 // await reads a task until done returns true. It returns ctx's error if ctx ends first. It charges
@@ -22,7 +22,7 @@ func (t *Tasks) await(ctx context.Context, memory *budget.Reservation, id string
 		default:
 		}
 	})()
-	again := time.NewTicker(lookAgain)
+	again := time.NewTimer(lookAgain)
 	defer again.Stop()
 	for {
 		v, err := t.load(ctx, memory, id, who)
@@ -35,12 +35,18 @@ func (t *Tasks) await(ctx context.Context, memory *budget.Reservation, id string
 		if err == nil && done(v) {
 			return v, nil
 		}
+		again.Reset(lookAgain)
 		select {
 		case <-changed:
 		case <-again.C:
 		case <-ctx.Done():
-			return nil, ctx.Err()
 		case <-t.calls.Closing():
+		}
+		// Of several events during a read, the one that ends the wait counts.
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case t.calls.IsClosing():
 			return nil, mcp.ShuttingDown()
 		}
 	}

@@ -114,7 +114,7 @@ func (t *Tasks) newRunner(ctx context.Context, rules *revision.Rules, c *mcp.Cal
 		}
 	}
 	now := time.Now()
-	id := newID(now)
+	id := newID(now, t.o.Text())
 	x := &runner{
 		t: t, origin: originOf(c), support: target.Tasks, session: sessionOf(id, rules.Version, c, now),
 		span: trace.SpanContextFromContext(ctx), reason: telemetry.ReasonContinued,

@@ -1,17 +1,16 @@
 package tasks
 
 import (
-	"crypto/rand"
 	"encoding/base32"
 	"encoding/binary"
 	"time"
 )
 
-// newID returns the id of a task that is created now: the time, so that ids sort by creation, and
-// 130 random bits.
-func newID(now time.Time) string {
+// newID returns the id of a task that is created now: the time, so that ids sort by creation, and a
+// random text (Options.Text).
+func newID(now time.Time, text string) string {
 	at := binary.BigEndian.AppendUint64(nil, uint64(now.UnixNano())) // #nosec G115 -- not negative until 2262
-	return idTime.EncodeToString(at) + rand.Text()
+	return idTime.EncodeToString(at) + text
 }
 
 // idTime is an encoding that preserves the order of its inputs. timeText is the length of the time

@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"cmp"
+	"crypto/rand"
 	"encoding/json"
 	"log/slog"
 	"time"
@@ -56,6 +57,11 @@ type Options struct {
 	Telemetry *telemetry.Telemetry
 	// Logger logs what clients do not get; nil means slog.Default.
 	Logger *slog.Logger
+	// Random draws the random bits of epochs, which need not be secret. nil uses math/rand/v2.
+	Random func() uint32
+	// Text draws the random part of a task's id, and the token of an answer: at least 128 bits, as
+	// letters and digits. nil uses crypto/rand.
+	Text func() string
 }
 
 func (o Options) withDefaults() Options {
@@ -65,6 +71,9 @@ func (o Options) withDefaults() Options {
 	o.MaxRunning, o.MaxRunningPerPrincipal = cmp.Or(o.MaxRunning, 1024), cmp.Or(o.MaxRunningPerPrincipal, 100)
 	o.MaxAttempts = cmp.Or(o.MaxAttempts, mcp.DefaultAttempts)
 	o.Logger = cmp.Or(o.Logger, slog.Default())
+	if o.Text == nil {
+		o.Text = rand.Text
+	}
 	if o.ServerInfo == nil {
 		o.ServerInfo = func(*revision.Rules, string) json.RawMessage { return json.RawMessage("{}") }
 	}

@@ -59,7 +59,7 @@ func New(d Dispatcher, open func(medium.Hooks) medium.Store, o Options) *Tasks {
 		Call:   &call.Config{MaxAttempts: t.o.MaxAttempts, Render: t.render, Cancelled: cancelled, Claimed: t.claimed, Brief: briefOf},
 		Resume: t.resume, Begin: t.begin, Rests: true, Number: renamed, Counters: &t.counters.Counters, Work: &t.work, Event: t.onEvent,
 		StreamAfter: t.o.Grace, Lifetime: t.o.Lifetime, Heartbeat: t.o.Heartbeat, Takeovers: t.o.MaxTakeovers, MaxRounds: t.o.MaxRounds, Telemetry: t.o.Telemetry,
-		Log: t.o.Logger, Store: "tasks", About: printed, Name: func() string { return stream },
+		Log: t.o.Logger, Store: "tasks", Random: t.o.Random, About: printed, Name: func() string { return stream },
 	})
 	t.store = t.calls.Store()
 	return t

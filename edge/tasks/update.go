@@ -3,7 +3,6 @@ package tasks
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
@@ -110,7 +109,7 @@ func (t *Tasks) answer(ctx context.Context, id string, given []mcp.InputResponse
 		if err := ctx.Err(); err != nil {
 			return mcp.Errorf(mcp.KindCancelled, "the request ended before all of its answers were taken: %w", err)
 		}
-		a := state.Answer{Result: bytes.Clone(r.Result), Token: rand.Text(), By: *who}
+		a := state.Answer{Result: bytes.Clone(r.Result), Token: t.o.Text(), By: *who}
 		_, release, err := t.calls.Answer(ctx, id, r.Key, a, *who)
 		if err != nil {
 			return t.storeError(id, err)
