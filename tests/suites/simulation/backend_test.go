@@ -1,13 +1,12 @@
 package simulation
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/call"
-	"github.com/mcpedge/mcpedge/edge/call/runtime"
-	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
@@ -21,57 +20,113 @@ type round struct {
 	checkpoint int
 }
 
+// run is what a backend is given to run a round.
+type run struct {
+	round, attempt, lapses int
+	// answers are those that the round has, those that a checkpoint has kept included.
+	answers string
+	// checkpoint is the state from which it is run again; empty: it begins.
+	checkpoint string
+}
+
+// runOf is the run of a call's record.
+func runOf(r *medium.Record) *run {
+	out := &run{round: r.Round, attempt: r.Attempt, lapses: r.Lapses}
+	var answers []string
+	for _, q := range r.Asked {
+		if q.Answer != nil {
+			answers = append(answers, string(q.Answer.Result))
+		}
+	}
+	out.answers = strings.Join(answers, ", ")
+	if r.Resumable {
+		out.resumes(string(r.State))
+	}
+	return out
+}
+
+// resumes has the run begin at a checkpoint.
+func (u *run) resumes(checkpoint string) {
+	u.checkpoint = checkpoint
+	if _, kept, ok := strings.Cut(checkpoint, " with "); ok {
+		u.answers = kept
+	}
+}
+
+// ending is how a round ends.
+type ending struct {
+	kind          call.ReplyKind
+	state, result []byte
+	asks          []string
+	pause         time.Duration
+}
+
 // backendRun is one run of a round.
 type backendRun struct {
-	r       *replica
-	c       *request
-	events  *runtime.Driver
-	returns chan *call.Reply
-	stopped bool
+	r *replica
+	c *request
+	// progresses takes progress, checkpoints the state of a checkpoint.
+	progresses  func(v float64, text []byte)
+	checkpoints func(state []byte)
+	returns     chan *ending
+	stopped     bool
+}
+
+// run has the backend run a round, and waits for its end; false: ctx has ended first. number orders the runs of a call here.
+func (b *backendRun) run(ctx context.Context, number uint64, u *run) (*ending, bool) {
+	b.returns = make(chan *ending, 1)
+	b.r.arrive(arrival{what: backendRuns, name: b.c.id, n: number, do: func() { b.begin(u) }})
+	select {
+	case end := <-b.returns:
+		return end, true
+	case <-ctx.Done():
+		b.r.arrive(arrival{what: backendEnds, name: b.c.id, n: number, do: func() { b.stopped = true }})
+		return nil, false
+	}
 }
 
 // begin runs a round of a call.
-func (b *backendRun) begin(rec *medium.Record) {
+func (b *backendRun) begin(u *run) {
 	w, c := b.r.w, b.c
 	if w.now < b.r.paused {
-		b.after(b.r.paused-w.now, func() { b.begin(rec) })
+		b.after(b.r.paused-w.now, func() { b.begin(u) })
 		return
 	}
-	from := w.judge.ran(c, rec)
-	r := c.plan[min(rec.Round, len(c.plan))-1]
-	run := w.draw32()
-	w.logf("r%d runs %s, round %d attempt %d", b.r.id, c.id, rec.Round, rec.Attempt)
+	from := w.judge.ran(c, u)
+	r := c.plan[min(u.round, len(c.plan))-1]
+	number := w.draw32()
+	w.logf("r%d runs %s, round %d attempt %d", b.r.id, c.id, u.round, u.attempt)
 	at := time.Duration(0)
 	for i, pause := range r.pauses {
 		if i < from {
 			continue
 		}
 		at += pause
-		v := float64(100*rec.Round + i)
+		v := float64(100*u.round + i)
 		b.after(at, func() {
-			b.events.Emit(&state.Entry{Kind: state.EntryProgress, Progress: v, Data: fmt.Appendf(nil, "progress %v of %d", v, run)})
+			b.progresses(v, fmt.Appendf(nil, "progress %v of %s in run %d", v, c.id, number))
 			if i+1 == r.checkpoint {
-				text := fmt.Sprintf("checkpoint %d of round %d with %s", r.checkpoint, rec.Round, answersIn(rec))
+				text := fmt.Sprintf("checkpoint %d of round %d with %s", r.checkpoint, u.round, u.answers)
 				w.judge.checkpoint(c, text)
-				b.events.Checkpoint([]byte(text))
+				b.checkpoints([]byte(text))
 			}
 		})
 	}
-	reply := &call.Reply{Kind: r.end, State: fmt.Appendf(nil, "after round %d", rec.Round)}
+	end := &ending{kind: r.end, state: fmt.Appendf(nil, "after round %d", u.round)}
 	switch r.end {
 	case call.Final:
-		reply.Response = fmt.Appendf(nil, "result %d %s", run, answersIn(rec))
+		end.result = fmt.Appendf(nil, "result of %s %d %s", c.id, number, u.answers)
 	case call.Asks:
 		for i := range r.asks {
-			id := fmt.Sprintf("%s-%d-%d-%d", c.id, rec.Round, i, run)
-			reply.Asks = append(reply.Asks, state.Ask{ID: id, Message: []byte(id)})
+			end.asks = append(end.asks, fmt.Sprintf("%s-%d-%d-%d", c.id, u.round, i, number))
 		}
 	case call.Busy:
-		reply.Pause = 100 * time.Millisecond
+		end.pause = 100 * time.Millisecond
 	}
 	b.after(at+r.last, func() {
 		c.returned = w.now
-		b.returns <- reply
+		w.judge.results[string(end.result)] = true
+		b.returns <- end
 	})
 }
 
@@ -82,23 +137,4 @@ func (b *backendRun) after(d time.Duration, do func()) {
 			do()
 		}
 	})
-}
-
-// answersIn are the answers that a round has, those that a checkpoint has kept included.
-func answersIn(r *medium.Record) string {
-	if _, kept, ok := strings.Cut(string(r.State), " with "); ok && r.Resumable {
-		return kept
-	}
-	return answersOf(r)
-}
-
-// answersOf are the answers that a round is run with.
-func answersOf(r *medium.Record) string {
-	var out []string
-	for _, q := range r.Asked {
-		if q.Answer != nil {
-			out = append(out, string(q.Answer.Result))
-		}
-	}
-	return strings.Join(out, ", ")
 }

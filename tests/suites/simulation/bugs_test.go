@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"github.com/mcpedge/mcpedge/edge/call"
+	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 	"github.com/mcpedge/mcpedge/edge/state/statetest/model"
 )
@@ -41,40 +42,64 @@ const (
 	deleteLeavesCalls
 	deleteLeavesRunning
 	fencedGoesOn
+	// These are of batches.
+	batchAnsweredTwice
+	memberLost
+	endsWithFirst
+	batchPlacesAgain
+	memberAnsweredForAnother
+	// These are of tasks.
+	cancelLost
+	taskEndsTwice
+	taskRunsTwice
+	taskUnwritten
+	taskAnswerLost
+	taskCancelBeforeEnd
 	bugCount
 )
 
 var bugNames = [bugCount]string{
-	unfenced:            "writes of an earlier owner are taken",
-	repeatedWrites:      "a write that is sent again is applied again",
-	skippedWrites:       "a write that does not follow is applied",
-	lastAnswerCounts:    "a second answer replaces the first",
-	anyAnswerCompletes:  "the first answer runs the next round",
-	restoreOverrides:    "a Restore always wins",
-	runningBeatsDone:    "a Restore revives a call that has ended",
-	restoreForgetsLog:   "a Restore brings no entries",
-	epochsCount:         "epochs have no random bits",
-	unsafeRunsAgain:     "calls that are not safe are run again",
-	forgetProgress:      "progress starts anew after a takeover",
-	untidy:              "what a failed Begin left stays",
-	runBeforeMark:       "the backend is called before the record says so",
-	twoResponses:        "the response is written twice",
-	regroups:            "a write is changed",
-	restoreRenumbers:    "a Restore gives entries new places",
-	givesUpWrites:       "a write whose reply was lost counts as made",
-	ignoreRewound:       "a writer goes on though the store has lost writes",
-	noNotice:            "nobody hears that the store was away",
-	keepNothing:         "nothing is kept of calls that have ended",
-	answersForgotten:    "an answer to a question that was lost is forgotten",
-	trustsLateReplies:   "a reply that was under way while the store was away is trusted",
-	placesAgain:         "places of a refused write are given out again",
-	beginsAnew:          "a Begin that is sent again is another",
-	cancelsNothing:      "a cancellation of a machine that is over by then is lost",
-	lapsesWhileAway:     "leases lapse while the store is away",
-	deleteLeavesCalls:   "the store keeps the calls of a deleted session",
-	deleteLeavesRunning: "calls of a deleted session run on",
-	fencedGoesOn:        "an owner that was superseded goes on",
-	readersForgetEpoch:  "readers take the log's epoch for theirs",
+	unfenced:                 "writes of an earlier owner are taken",
+	repeatedWrites:           "a write that is sent again is applied again",
+	skippedWrites:            "a write that does not follow is applied",
+	lastAnswerCounts:         "a second answer replaces the first",
+	anyAnswerCompletes:       "the first answer runs the next round",
+	restoreOverrides:         "a Restore always wins",
+	runningBeatsDone:         "a Restore revives a call that has ended",
+	restoreForgetsLog:        "a Restore brings no entries",
+	epochsCount:              "epochs have no random bits",
+	unsafeRunsAgain:          "calls that are not safe are run again",
+	forgetProgress:           "progress starts anew after a takeover",
+	untidy:                   "what a failed Begin left stays",
+	runBeforeMark:            "the backend is called before the record says so",
+	twoResponses:             "the response is written twice",
+	regroups:                 "a write is changed",
+	restoreRenumbers:         "a Restore gives entries new places",
+	givesUpWrites:            "a write whose reply was lost counts as made",
+	ignoreRewound:            "a writer goes on though the store has lost writes",
+	noNotice:                 "nobody hears that the store was away",
+	keepNothing:              "nothing is kept of calls that have ended",
+	answersForgotten:         "an answer to a question that was lost is forgotten",
+	trustsLateReplies:        "a reply that was under way while the store was away is trusted",
+	placesAgain:              "places of a refused write are given out again",
+	beginsAnew:               "a Begin that is sent again is another",
+	cancelsNothing:           "a cancellation of a machine that is over by then is lost",
+	lapsesWhileAway:          "leases lapse while the store is away",
+	deleteLeavesCalls:        "the store keeps the calls of a deleted session",
+	deleteLeavesRunning:      "calls of a deleted session run on",
+	fencedGoesOn:             "an owner that was superseded goes on",
+	batchAnsweredTwice:       "a Restore repeats the responses of a batch",
+	memberLost:               "calls of a batch are lost with their replica",
+	endsWithFirst:            "a batch ends with the first of its calls",
+	batchPlacesAgain:         "places in the log of a batch are given out again",
+	memberAnsweredForAnother: "an answer goes to another call of the batch",
+	cancelLost:               "the cancellation of a task is lost",
+	taskEndsTwice:            "a task ends twice",
+	taskRunsTwice:            "a task is run twice after a takeover",
+	taskUnwritten:            "a task is acknowledged that was not written",
+	taskAnswerLost:           "an answer to a task is acknowledged and lost",
+	taskCancelBeforeEnd:      "the cancellation of a task is acknowledged before it ends",
+	readersForgetEpoch:       "readers take the log's epoch for theirs",
 }
 
 // inMedium are the bugs that the medium has.
@@ -84,6 +109,18 @@ var inMedium = map[bug]model.Bug{
 	restoreOverrides: model.RestoreOverrides, runningBeatsDone: model.RunningBeatsDone,
 	restoreForgetsLog: model.RestoreForgetsLog, restoreRenumbers: model.RestoreRenumbers, epochsCount: model.EpochsCount,
 	lapsesWhileAway: model.LapsesWhileAway, deleteLeavesCalls: model.DeleteLeavesCalls,
+	batchAnsweredTwice: model.RestoreRepeats, endsWithFirst: model.EndsWithFirst, batchPlacesAgain: model.BatchPlacesAgain, taskEndsTwice: model.EndsTwice,
+}
+
+// kindOf is the kind of histories in which a bug is looked for.
+func kindOf(b bug) kind {
+	switch {
+	case b >= cancelLost:
+		return ofTasks
+	case b >= batchAnsweredTwice:
+		return ofBatches
+	}
+	return ofCalls
 }
 
 func (w *world) bugs(b bug) bool { return w.bug == b }
@@ -128,10 +165,22 @@ func (x *wire) heard(sent *medium.Write, err error) error {
 
 // believed spoils a record as a replica with the bug takes it that has claimed a call.
 func (x *wire) believed(r *medium.Record, lost bool) {
-	if lost && x.r.w.bugs(unsafeRunsAgain) {
+	if lost && (x.r.w.bugs(unsafeRunsAgain) || x.r.w.bugs(taskRunsTwice)) {
 		r.Repeatable = true
 	}
 	if x.r.w.bugs(forgetProgress) {
 		r.HasProgress = false
 	}
+}
+
+// misdirected is the question of another call that waits, if there is one, in place of a question.
+func (w *world) misdirected(asked string) string {
+	for _, r := range w.medium.Records() {
+		for _, q := range r.Asked {
+			if q.Answer == nil && r.Phase == state.PhaseWaiting && w.subject(q.ID) != w.subject(asked) {
+				return q.ID
+			}
+		}
+	}
+	return asked
 }

@@ -3,7 +3,9 @@ package simulation
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/call/runtime"
@@ -11,13 +13,12 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// request is one call as its client sees it.
-type request struct {
+// exchange is one POST as its client sees it: a call, or a batch of several.
+type exchange struct {
 	w       *world
 	id      string
-	safe    bool
-	plan    []round
 	session string
+	calls   []*request
 	// primes: its revision primes streams with an event id.
 	primes bool
 	conn   *conn
@@ -25,16 +26,26 @@ type request struct {
 	stream string
 	after  medium.Position
 	hasID  bool
+	// got is what it was sent on streams.
+	got   []event
+	begun bool
+	// unknown: its stream did not exist; heardOf: though its replica had heard that the store was away since it lost writes.
+	unknown, heardOf bool
+	done             bool
+}
+
+// request is one call as its client sees it.
+type request struct {
+	w    *world
+	id   string
+	safe bool
+	plan []round
+	// x is its exchange; nil for the call of a task.
+	x *exchange
 	// what it was sent.
-	got       []event
 	response  string
 	responses int
-	begun     bool
 	cancelled bool
-	// unknown: its stream did not exist, at unknownAt.
-	unknown   bool
-	unknownAt time.Duration
-	done      bool
 	// returned is when the backend last ended a round.
 	returned time.Duration
 	// given are its answers, by their texts.
@@ -56,7 +67,20 @@ func (w *world) requestOf(id string) *request {
 	return nil
 }
 
-// alive picks a replica that lives, maybe paused.
+// subject is the call that a message of the edge is about, by its text.
+func (w *world) subject(text string) *request {
+	if _, rest, ok := strings.Cut(text, " of "); ok {
+		text = rest
+	}
+	return w.requestOf(text[:max(strings.IndexAny(text+" ", "-/ "), 0)])
+}
+
+// answered says whether all calls have responses, or need none.
+func (x *exchange) answered() bool {
+	return !slices.ContainsFunc(x.calls, func(c *request) bool { return c.responses == 0 && !c.cancelled })
+}
+
+// anyReplica picks a replica that lives, maybe paused.
 func (w *world) anyReplica() *replica {
 	n := len(w.replicas)
 	for i, from := 0, w.pick(n); i < n; i++ {
@@ -71,29 +95,39 @@ func (w *world) anyReplica() *replica {
 func (c *request) requestID() string { return strconv.Quote(c.id) }
 
 // connect makes a connection to a replica.
-func (c *request) connect(r *replica) *conn {
-	c.w.seq++
-	c.conn = &conn{c: c, r: r, number: uint64(c.w.seq)} // #nosec G115 -- not negative
-	return c.conn
+func (x *exchange) connect(r *replica) *conn {
+	x.w.seq++
+	x.conn = &conn{x: x, r: r, number: uint64(x.w.seq)} // #nosec G115 -- not negative
+	return x.conn
 }
 
-// send posts the request.
-func (c *request) send() {
-	r := c.w.anyReplica()
-	if r == nil || c.deleted() {
-		c.done = true
+// send posts the exchange.
+func (x *exchange) send() {
+	r := x.w.anyReplica()
+	if r == nil || x.deleted() {
+		x.done = true
 		return
 	}
-	k := c.connect(r)
-	c.begun = true
-	c.w.logf("%s (safe %v) is sent to r%d: %+v", c.id, c.safe, r.id, c.plan)
-	r.soon(30, func() { r.post(c, k) })
+	k := x.connect(r)
+	x.begun = true
+	for _, c := range x.calls {
+		x.w.logf("%s (safe %v) is sent to r%d: %+v", c.id, c.safe, r.id, c.plan)
+	}
+	r.soon(30, func() { r.post(x, k) })
 }
 
+// take takes a response. A batch may be sent one again after the store has lost writes: its log cannot say which of its entries a client
+// has that the store has not.
 func (c *request) take(response string) {
+	if c.responses > 0 && c.response == response && len(c.x.calls) > 1 && !c.w.judge.calm() {
+		return
+	}
 	c.responses++
 	c.response = response
 }
+
+// over says whether the client does nothing more about the call.
+func (c *request) over() bool { return c.cancelled || c.x.done }
 
 // answer answers a question, as often as it is asked. A few clients cancel the call instead, some of them at once.
 func (c *request) answer(ask string) {
@@ -112,7 +146,7 @@ func (c *request) answer(ask string) {
 
 func (c *request) give(ask, text string, tries int) {
 	w := c.w
-	if c.cancelled || c.done {
+	if c.over() {
 		return
 	}
 	again := func() {
@@ -133,7 +167,7 @@ func (c *request) give(ask, text string, tries int) {
 	told := false
 	a := state.Answer{Result: []byte(text), Token: fmt.Sprint(w.draw32())}
 	r.soon(33, func() {
-		r.answer(c, ask, a, func(ok bool) {
+		r.answer(c.x.session, ask, a, func(ok bool) {
 			told = true
 			switch {
 			case !ok:
@@ -151,36 +185,36 @@ func (c *request) give(ask, text string, tries int) {
 	})
 }
 
-func (c *request) comeBack() {
-	c.w.at(c.w.delay()+100*time.Millisecond, 35, c.resume)
+func (x *exchange) comeBack() {
+	x.w.at(x.w.delay()+100*time.Millisecond, 35, x.resume)
 }
 
 // resume goes on with the stream on any replica.
-func (c *request) resume() {
-	if c.done || c.conn != nil {
+func (x *exchange) resume() {
+	if x.done || x.conn != nil {
 		return
 	}
-	if c.responses > 0 {
-		c.done = true
+	if x.answered() && x.calls[0].responses > 0 {
+		x.done = true
 		return
 	}
-	r := c.w.anyReplica()
+	r := x.w.anyReplica()
 	if r == nil {
-		c.comeBack()
+		x.comeBack()
 		return
 	}
-	c.w.logf("%s resumes at r%d after %d/%x.%d", c.id, r.id, c.after.Epoch.Counter(), uint32(c.after.Epoch), c.after.Seq)
-	k := c.connect(r)
+	x.w.logf("%s resumes at r%d after %d/%x.%d", x.id, r.id, x.after.Epoch.Counter(), uint32(x.after.Epoch), x.after.Seq)
+	k := x.connect(r)
 	k.reads = true
-	l := runtime.Log{Stream: c.stream, After: c.after}
+	l := runtime.Log{Stream: x.stream, After: x.after}
 	r.soon(36, func() { r.serve(k, func(ctx context.Context) { k.follow(ctx, l) }) })
 }
 
 // cancel sends a cancellation to any replica.
 func (c *request) cancel() {
-	w := c.w
+	w, x := c.w, c.x
 	r := w.anyReplica()
-	if r == nil || c.done || !c.begun {
+	if r == nil || x.done || !x.begun {
 		return
 	}
 	c.cancelled = true
@@ -188,8 +222,8 @@ func (c *request) cancel() {
 	r.soon(37, func() { r.cancel(c) })
 	// A stream that does not end is given up.
 	w.at(20*time.Second, 38, func() {
-		if c.conn != nil && !c.hasID {
-			c.done = true
+		if x.conn != nil && !x.hasID && x.answered() {
+			x.done = true
 		}
 	})
 }

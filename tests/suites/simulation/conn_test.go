@@ -16,6 +16,8 @@ import (
 
 // event is an event as a client sees it.
 type event struct {
+	// of is the call that it is about.
+	of *request
 	// at is the position of its id, if it has one.
 	at       medium.Position
 	numbered bool
@@ -26,7 +28,7 @@ type event struct {
 
 // conn is one connection of a client. The runtime answers it by its exported methods, in goroutines of the replica.
 type conn struct {
-	c      *request
+	x      *exchange
 	r      *replica
 	number uint64
 	leave  context.CancelFunc
@@ -37,6 +39,8 @@ type conn struct {
 	// sent counts what was sent; unknown: the stream did not exist when it was read last. Both belong to the goroutine that serves it.
 	sent    uint64
 	unknown bool
+	// heardOf: when it was read, the replica had heard that the store was away since it lost writes.
+	heardOf bool
 	// ids that were sent on it.
 	ids []medium.Position
 }
@@ -46,13 +50,16 @@ var errLeft = errors.New("the client has left")
 // get has the client get something, in the order of sending.
 func (k *conn) get(do func()) {
 	k.sent++
-	k.r.arrive(arrival{what: clientGets, name: k.c.id, n: k.number, m: k.sent, do: func() { k.r.soon(clientGets, do) }})
+	k.r.arrive(arrival{what: clientGets, name: k.x.id, n: k.number, m: k.sent, do: func() { k.r.soon(clientGets, do) }})
 }
 
 // Respond implements runtime.Outgoing.
 func (k *conn) Respond(replies []*call.Reply) {
-	body := replies[0].Response
-	k.get(func() { k.respond(body) })
+	bodies := make([][]byte, len(replies))
+	for i, r := range replies {
+		bodies[i] = r.Response
+	}
+	k.get(func() { k.respond(bodies) })
 }
 
 // Accept implements runtime.Outgoing.
@@ -60,11 +67,11 @@ func (k *conn) Accept() {}
 
 // Open implements runtime.Outgoing.
 func (k *conn) Open(ctx context.Context, stream string) {
-	k.follow(ctx, runtime.Log{Stream: stream, Prime: k.c.primes, Opens: true})
+	k.follow(ctx, runtime.Log{Stream: stream, Prime: k.x.primes, Opens: true})
 }
 
 func (k *conn) follow(ctx context.Context, l runtime.Log) {
-	l.Session, l.Resumable = k.c.session, true
+	l.Session, l.Resumable = k.x.session, true
 	l.Read = func(ctx context.Context, after medium.Position) (medium.Page, func(), error) {
 		page, err := k.r.wire.read(ctx, k, l.Stream, after)
 		k.unknown = errors.Is(err, state.ErrNotFound)
@@ -88,19 +95,19 @@ func (k *conn) Send(e mcp.StreamEvent) error {
 
 // event is for an event that the client gets.
 func (k *conn) event(id, data string) {
-	c, w := k.c, k.c.w
-	if c.conn != k {
+	x, w := k.x, k.x.w
+	if x.conn != k {
 		return
 	}
-	w.logf("%s is sent %q with the id %q", c.id, data, id)
+	w.logf("%s is sent %q with the id %q", x.id, data, id)
 	e := event{numbered: id != "", data: data}
 	if e.numbered {
 		stream, at, err := medium.ParseEventID(id)
 		if err != nil {
-			w.judge.fail("%s is sent the id %q: %v", c.id, id, err)
+			w.judge.fail("%s is sent the id %q: %v", x.id, id, err)
 			return
 		}
-		e.at, c.stream, c.after, c.hasID = at, stream, at, true
+		e.at, x.stream, x.after, x.hasID = at, stream, at, true
 		w.mix(uint64(at.Epoch) ^ at.Seq)
 	}
 	if data == "" {
@@ -114,33 +121,43 @@ func (k *conn) event(id, data string) {
 	default:
 		e.kind = state.EntryRequest
 	}
+	if e.of = w.subject(data); e.of == nil || e.of.x != x {
+		w.judge.fail("%s is sent %q, which is of another exchange", x.id, data)
+		return
+	}
 	w.judge.sent(k, &e)
-	c.got = append(c.got, e)
+	x.got = append(x.got, e)
 	switch e.kind {
 	case state.EntryResponse:
-		c.take(data)
+		e.of.take(data)
 	case state.EntryRequest:
-		c.answer(data)
+		e.of.answer(data)
 	}
 }
 
-// respond ends an exchange with a body.
-func (k *conn) respond(body []byte) {
-	c := k.c
-	if c.conn != k {
+// respond ends an exchange with a body: the responses of its calls, nil for those without one.
+func (k *conn) respond(bodies [][]byte) {
+	x := k.x
+	if x.conn != k {
 		return
 	}
-	c.w.logf("%s is answered with %q", c.id, body)
-	c.conn = nil
+	x.w.logf("%s is answered with %q", x.id, bodies)
+	x.conn = nil
 	k.left()
-	if c.hasID {
-		c.w.judge.fail("%s has a body though it had event ids", c.id)
+	if x.hasID {
+		x.w.judge.fail("%s has a body though it had event ids", x.id)
 	}
-	if body == nil && !c.cancelled {
-		c.w.judge.fail("%s has no response, and was not cancelled", c.id)
+	for i, c := range x.calls {
+		switch {
+		case bodies[i] != nil:
+			c.take(string(bodies[i]))
+		case c.cancelled:
+			c.responses++ // It needs none.
+		default:
+			x.w.judge.fail("%s has no response, and was not cancelled", c.id)
+		}
 	}
-	c.take(string(body))
-	c.done = true
+	x.done = true
 }
 
 // left ends the connection.
@@ -153,36 +170,39 @@ func (k *conn) left() {
 
 // broken is for a connection that ends before its stream.
 func (k *conn) broken() {
-	c := k.c
+	x := k.x
 	k.left()
-	if c.conn != k || c.w.over {
+	if x.conn != k || x.w.over {
 		return
 	}
-	c.conn = nil
-	c.w.logf("%s loses its connection to r%d", c.id, k.r.id)
-	if d := c.w.deletions[c.session]; !c.hasID || d != nil && d.done > 0 {
-		c.done = true // The loss is the client's to retry, as a new request.
+	x.conn = nil
+	x.w.logf("%s loses its connection to r%d", x.id, k.r.id)
+	if d := x.w.deletions[x.session]; !x.hasID || d != nil && d.done > 0 {
+		x.done = true // The loss is the client's to retry, as a new request.
 		return
 	}
-	c.comeBack()
+	x.comeBack()
 }
 
 // ended is for a stream that the edge ended.
 func (k *conn) ended(unknown bool) {
-	c := k.c
-	if c.conn != k {
+	x := k.x
+	if x.conn != k {
 		return
 	}
 	switch {
-	case c.responses > 0, c.cancelled, c.deleted():
-		c.done = true
-	case unknown, c.w.lost(c.session): // It is told so when it comes back.
-		c.unknown, c.unknownAt, c.done = true, c.w.now, true
+	case x.answered(), x.deleted():
+		x.done = true
+	case unknown, x.w.lost(x.session): // It is told so when it comes back.
+		x.unknown, x.heardOf, x.done = true, unknown && k.heardOf, true
 	case k.r.closed:
 		k.broken()
 		return
+	case x.repeats():
+		// A call that has lost nothing may have written, before others restored what they had, at places that the client knows for others.
+		x.done = true
 	default:
-		c.w.judge.fail("the stream of %s ended without a response", c.id)
+		x.w.judge.fail("the stream of %s ended without all responses: %v", x.id, x.answers())
 	}
-	c.conn = nil
+	x.conn = nil
 }

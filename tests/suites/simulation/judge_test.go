@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/mcpedge/mcpedge/edge/call"
 	"github.com/mcpedge/mcpedge/edge/state"
@@ -21,7 +20,9 @@ type judge struct {
 	answers  map[string]string
 	// checkpoints are those that backends sent, by their texts.
 	checkpoints map[string]bool
-	failures    []string
+	// results are those that backends sent.
+	results  map[string]bool
+	failures []string
 }
 
 type place struct {
@@ -30,23 +31,20 @@ type place struct {
 }
 
 func (j *judge) init(w *world) {
-	*j = judge{w: w, ids: map[place]string{}, attempts: map[string]int{}, answers: map[string]string{}, checkpoints: map[string]bool{}}
+	*j = judge{w: w, ids: map[place]string{}, attempts: map[string]int{}, answers: map[string]string{}, checkpoints: map[string]bool{}, results: map[string]bool{}}
 }
 
 func (j *judge) fail(format string, args ...any) {
 	j.failures = append(j.failures, fmt.Sprintf(format, args...))
 }
 
-// hearsBy is how long after a rewind all replicas have heard of it, and have sent again what they know.
-const hearsBy = 5 * time.Second
-
 // calm says that the store has lost nothing so far.
 func (j *judge) calm() bool { return j.w.rewinds == 0 }
 
 // sent judges an event that is sent to a client.
 func (j *judge) sent(k *conn, e *event) {
-	c := k.c
-	if c.responses > 0 {
+	x, c := k.x, e.of
+	if c.responses > 0 && (!x.repeats() || e.kind == state.EntryResponse && e.data != c.response && !x.runsAgain()) {
 		j.fail("%s is sent %q after its response", c.id, e.data)
 	}
 	if !e.numbered {
@@ -56,24 +54,24 @@ func (j *judge) sent(k *conn, e *event) {
 		return
 	}
 	if slices.Contains(k.ids, e.at) {
-		j.fail("%s is sent the id %v twice on one connection", c.id, printed(e.at))
+		j.fail("%s is sent the id %v twice on one connection", x.id, printed(e.at))
 	}
 	k.ids = append(k.ids, e.at)
-	at := place{c.stream, e.at}
+	at := place{x.stream, e.at}
 	if was, ok := j.ids[at]; ok && was != e.data {
-		j.fail("the id %v of %s stands for %q and for %q", printed(e.at), c.id, was, e.data)
+		j.fail("the id %v of %s stands for %q and for %q", printed(e.at), x.id, was, e.data)
 	}
 	j.ids[at] = e.data
-	for i := range c.got {
-		g := &c.got[i]
+	for i := range x.got {
+		g := &x.got[i]
 		again := g.numbered && g.at == e.at
-		if again && (j.calm() || e.kind == state.EntryProgress && !branched(c.got[i:])) {
-			j.fail("%s is sent %v again", c.id, printed(e.at))
+		if again && (j.calm() || e.kind == state.EntryProgress && !branched(x.got[i:])) {
+			j.fail("%s is sent %v again", x.id, printed(e.at))
 		}
 		if j.calm() && !again && !g.at.Before(e.at) {
-			j.fail("%s is sent %v after %v", c.id, printed(e.at), printed(g.at))
+			j.fail("%s is sent %v after %v", x.id, printed(e.at), printed(g.at))
 		}
-		if j.calm() && g.kind == state.EntryProgress && e.kind == state.EntryProgress && g.progress >= e.progress {
+		if j.calm() && g.of == c && g.kind == state.EntryProgress && e.kind == state.EntryProgress && g.progress >= e.progress {
 			j.fail("%s is told progress %v after %v", c.id, e.progress, g.progress)
 		}
 	}
@@ -98,33 +96,38 @@ func branched(got []event) bool {
 func (j *judge) checkpoint(c *request, text string) { j.checkpoints[c.id+" "+text] = true }
 
 // ran judges a run of the backend. It gives how much of the round is done: up to its checkpoint.
-func (j *judge) ran(c *request, r *medium.Record) (from int) {
-	round := fmt.Sprintf("%s/%d", c.id, r.Round)
+func (j *judge) ran(c *request, u *run) (from int) {
+	round := fmt.Sprintf("%s/%d", c.id, u.round)
 	j.attempts[round]++
-	answers := answersIn(r)
-	if r.Resumable {
+	j.runsTask(c, true)
+	if u.checkpoint != "" {
 		of := 0
-		_, err := fmt.Sscanf(string(r.State), "checkpoint %d of round %d", &from, &of)
-		if err != nil || of != r.Round || !j.checkpoints[c.id+" "+string(r.State)] {
-			j.fail("round %d of %s is run from the checkpoint %q, which it never had", r.Round, c.id, r.State)
+		_, err := fmt.Sscanf(u.checkpoint, "checkpoint %d of round %d", &from, &of)
+		if err != nil || of != u.round || !j.checkpoints[c.id+" "+u.checkpoint] {
+			j.fail("round %d of %s is run from the checkpoint %q, which it never had", u.round, c.id, u.checkpoint)
 		}
 	}
 	if j.calm() && !c.safe {
-		if j.attempts[round] > 1 && !r.Resumable {
-			j.fail("round %d of %s is run again, which is not safe", r.Round, c.id)
+		if j.attempts[round] > 1 && u.checkpoint == "" {
+			j.fail("round %d of %s is run again, which is not safe", u.round, c.id)
 		}
-		j.firstAnswers(c, answers)
-		if was, ok := j.answers[round]; ok && was != answers {
-			j.fail("round %d of %s is run with %q and with %q", r.Round, c.id, was, answers)
+		j.firstAnswers(c, u.answers)
+		if was, ok := j.answers[round]; ok && was != u.answers {
+			j.fail("round %d of %s is run with %q and with %q", u.round, c.id, was, u.answers)
 		}
 	}
-	j.answers[round] = answers
-	if r.Lapses >= j.w.config.MaxAttempts {
-		j.fail("%s is run though %d replicas were lost with it", c.id, r.Lapses)
+	j.answers[round] = u.answers
+	for text := range strings.SplitSeq(u.answers, ", ") {
+		if text != "" && c.given[text] == nil {
+			j.fail("round %d of %s is run with %q, which its client has not answered", u.round, c.id, text)
+		}
 	}
-	if last := min(r.Round-1, len(c.plan)) - 1; last >= 0 && c.plan[last].end == call.Asks {
-		if n := len(strings.Split(answers, ", ")); answers == "" || n != c.plan[last].asks {
-			j.fail("round %d of %s is run with the answers %q, of %d questions", r.Round, c.id, answers, c.plan[last].asks)
+	if u.lapses >= j.w.config.MaxAttempts {
+		j.fail("%s is run though %d replicas were lost with it", c.id, u.lapses)
+	}
+	if last := min(u.round-1, len(c.plan)) - 1; last >= 0 && c.plan[last].end == call.Asks {
+		if n := len(strings.Split(u.answers, ", ")); u.answers == "" || n != c.plan[last].asks {
+			j.fail("round %d of %s is run with the answers %q, of %d questions", u.round, c.id, u.answers, c.plan[last].asks)
 		}
 	}
 	return from
@@ -147,79 +150,146 @@ func (j *judge) firstAnswers(c *request, answers string) {
 
 // end judges a history that has ended.
 func (j *judge) end() {
-	for _, c := range j.w.requests {
-		j.ended(c)
+	for _, x := range j.w.exchanges {
+		j.exchange(x)
+		for _, c := range x.calls {
+			j.ended(c)
+		}
+	}
+	for _, k := range j.w.tasks {
+		j.task(k)
+	}
+	j.counted()
+}
+
+// exchange judges an exchange that has ended.
+func (j *judge) exchange(x *exchange) {
+	w, c := j.w, x.calls[0]
+	rec, log, stored := w.medium.Call(c.id)
+	// The rest of a batch is waited for without end if the store has lost one of its calls for good.
+	if !x.done && !x.answered() && !x.runsAgain() || !x.done && j.calm() {
+		j.fail("%s hangs: %v", x.id, x.answers())
+	}
+	if x.deleted() || !j.calm() && w.lost(x.session) {
+		return
+	}
+	if x.unknown && j.calm() {
+		j.fail("the stream of %s is unknown though nothing was lost", x.id)
+	}
+	if j.calm() && x.complete() && len(x.got) > 0 && stored && len(x.got) != len(log) {
+		j.fail("%s was sent %d of %d entries", x.id, len(x.got), len(log))
+	}
+	if stored && w.stops == 0 && rec.Phase == state.PhaseDone && !w.refuses && len(x.calls) == 1 {
+		for i := 1; i < len(log); i++ {
+			if a, b := &log[i-1], &log[i]; b.Epoch == rec.Epoch && b.Seq != a.Seq+1 && a.Epoch == b.Epoch {
+				j.fail("the log of %s has a gap behind %d.%d", x.id, a.Epoch.Counter(), a.Seq)
+			}
+		}
+	}
+	j.responses(x, log)
+	// A client that comes back before its replica hears of it is told that there is no such stream: a replica that waited for each unknown
+	// stream, in case that the store was away, would answer late for each that has expired. One that has heard waits until it is restored.
+	if x.unknown && x.heardOf && w.stops == 0 && !w.excused(x.calls...) {
+		j.fail("the stream of %s is unknown though its replica had heard of the loss, and nobody has stopped", x.id)
 	}
 }
+
+// answers are how many responses the calls have, by their ids.
+func (x *exchange) answers() map[string]int {
+	out := map[string]int{}
+	for _, c := range x.calls {
+		out[c.id] = c.responses
+	}
+	return out
+}
+
+// complete says whether all calls have responses.
+func (x *exchange) complete() bool {
+	return !slices.ContainsFunc(x.calls, func(c *request) bool { return c.responses == 0 })
+}
+
+// responses judges the responses in the log of an exchange: one for each call, unless the store lost one that was written.
+func (j *judge) responses(x *exchange, log []medium.Entry) {
+	for _, c := range x.calls {
+		n := 0
+		for i := range log {
+			if e := &log[i]; e.Kind == state.EntryResponse && j.w.subject(string(e.Data)) == c {
+				n++
+			}
+		}
+		if n > 1 {
+			j.fail("the log has %d responses of %s", n, c.id)
+		}
+	}
+}
+
+// excused says whether what was lost of calls may be lost: nobody heard of it, and nobody wrote later.
+func (w *world) excused(calls ...*request) bool {
+	return w.silent && !w.judge.calm() && slices.ContainsFunc(calls, func(c *request) bool {
+		return c.returned < w.rewound+opTimeout || len(c.given) > 0
+	})
+}
+
+// repeats says whether the exchange may be sent again what it was sent: a batch goes on after the store has lost writes, and its log cannot
+// say which of its entries a client has that the store has not.
+func (x *exchange) repeats() bool { return len(x.calls) > 1 && !x.w.judge.calm() }
+
+// runsAgain says whether a call may be run again although its client has its response: the store has lost that, and so has its writer, or
+// nobody heard of it.
+func (x *exchange) runsAgain() bool { return x.repeats() && (x.w.stops > 0 || x.w.silent) }
 
 // endedDeleted judges a call whose client has sent a DELETE of its session.
 func (j *judge) endedDeleted(c *request) {
 	_, _, stored := j.w.medium.Call(c.id)
 	switch {
-	case !c.done:
-		j.fail("%s hangs, though its session was deleted", c.id)
-	case c.responses > 1:
+	case c.responses > 1 && !c.x.runsAgain():
 		j.fail("%s has %d responses", c.id, c.responses)
-	case stored && j.calm() && j.w.deletions[c.session].done > 0:
+	case stored && j.calm() && j.w.deletions[c.x.session].done > 0:
 		j.fail("the record of %s stays, though its session was deleted", c.id)
 	}
 }
 
 func (j *judge) ended(c *request) {
 	w := j.w
-	if c.deleted() {
+	if c.x.deleted() {
 		j.endedDeleted(c)
 		return
 	}
-	if !j.calm() && w.lost(c.session) { // Its calls end as those of an unknown session.
-		if !c.done || c.responses > 1 {
-			j.fail("%s has %d responses and ended %v, with its session lost", c.id, c.responses, c.done)
+	if !j.calm() && w.lost(c.x.session) { // Its calls end as those of an unknown session.
+		if c.responses > 1 && !c.x.runsAgain() {
+			j.fail("%s has %d responses, with its session lost", c.id, c.responses)
 		}
 		return
 	}
-	// Who has cancelled answers no more; a cancellation may be lost with the replica that takes it.
-	late := strings.HasPrefix(c.response, "failure 1 ") && !(c.cancelled && w.stops+w.outages+w.rewinds > 0) && !(c.cancelled && w.lossy)
-	switch {
-	case !c.done:
-		j.fail("%s hangs", c.id)
-	case c.unknown && j.calm():
-		j.fail("the stream of %s is unknown though nothing was lost", c.id)
-	case c.responses > 1:
+	if c.responses > 1 && !c.x.runsAgain() {
 		j.fail("%s has %d responses", c.id, c.responses)
-	case late && j.calm():
-		j.fail("%s ended by its lifetime: %q", c.id, c.response)
-	case strings.HasPrefix(c.response, "failure") && j.calm() && w.stops == 0 && w.outages == 0 && !w.lossy && !w.refuses:
-		j.fail("%s ended with %q without a fault", c.id, c.response)
 	}
-	// The store's absence stops nobody.
-	unknown := strings.HasPrefix(c.response, fmt.Sprintf("failure %d ", call.UnknownOutcome))
-	poison := strings.HasPrefix(c.response, fmt.Sprintf("failure %d ", call.Poison))
-	if (unknown || poison) && j.calm() && w.stops == 0 && !w.lossy {
-		j.fail("%s ended with %q though nobody has stopped", c.id, c.response)
-	}
-	rec, log, stored := w.medium.Call(c.id)
-	if j.calm() && c.responses == 1 && len(c.got) > 0 && stored && len(c.got) != len(log) {
-		j.fail("%s was sent %d of %d entries", c.id, len(c.got), len(log))
-	}
-	if stored && w.stops == 0 && rec.Phase == state.PhaseDone && !w.refuses {
-		for i := 1; i < len(log); i++ {
-			if a, b := &log[i-1], &log[i]; b.Epoch == rec.Epoch && b.Seq != a.Seq+1 && a.Epoch == b.Epoch {
-				j.fail("the log of %s has a gap behind %d.%d", c.id, a.Epoch.Counter(), a.Seq)
-			}
-		}
-	}
+	late := j.failure(c, c.response)
+	rec, _, stored := w.medium.Call(c.id)
 	if stored && j.calm() && rec.Phase != state.PhaseDone && rec.Phase != state.PhaseWaiting {
 		j.fail("the record of %s stays, and nobody runs it", c.id)
 	}
 	// Where nobody stops, everybody who hears of it sends again what was lost; and who writes later hears of it.
-	if w.silent && !j.calm() && (c.returned < w.rewound+opTimeout || len(c.given) > 0) {
-		return
-	}
-	// A client that comes back before its replica hears of it is told that there is no such stream.
-	if c.unknown && w.stops == 0 && c.unknownAt > w.rewound+hearsBy {
-		j.fail("the stream of %s is unknown though nobody has stopped", c.id)
-	}
-	if late && w.stops == 0 {
+	if late && w.stops == 0 && !c.x.repeats() && !w.excused(c) {
 		j.fail("%s ended by its lifetime though nobody has stopped", c.id)
 	}
+}
+
+// failure judges the response of a call if it is a failure of the edge. late says whether it ended by its lifetime without its client's
+// doing: who has cancelled answers no more, and a cancellation may be lost with the replica that takes it.
+func (j *judge) failure(c *request, response string) (late bool) {
+	w := j.w
+	is := func(f call.Failure) bool { return strings.HasPrefix(response, fmt.Sprintf("failure %d ", f)) }
+	late = is(call.Late) && !(c.cancelled && w.stops+w.outages+w.rewinds > 0) && !(c.cancelled && w.lossy)
+	switch {
+	case late && j.calm():
+		j.fail("%s ended by its lifetime: %q", c.id, response)
+	case strings.HasPrefix(response, "failure") && j.calm() && w.stops == 0 && w.outages == 0 && !w.lossy && !w.refuses:
+		j.fail("%s ended with %q without a fault", c.id, response)
+	}
+	// The store's absence stops nobody.
+	if (is(call.UnknownOutcome) || is(call.Poison)) && j.calm() && w.stops == 0 && !w.lossy {
+		j.fail("%s ended with %q though nobody has stopped", c.id, response)
+	}
+	return late
 }

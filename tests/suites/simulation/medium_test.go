@@ -11,7 +11,7 @@ import (
 
 // newMedium makes the store that the replicas of a world share, with their session.
 func newMedium(w *world) *model.Medium {
-	m := &model.Medium{Bug: inMedium[w.bug], Refuse: w.refuse, LosesSessions: true}
+	m := &model.Medium{Bug: inMedium[w.bug], Refuse: w.refuse, LosesSessions: true, Random: w.draw32}
 	for _, id := range sessions {
 		if err := m.Replica(medium.Hooks{}).Create(context.Background(), &state.Session{ID: id}); err != nil {
 			panic(err)
@@ -37,6 +37,8 @@ func (w *world) refusal(s *medium.Write) error {
 		return nil
 	case s.Next == medium.NextWaiting:
 		return state.ErrExists
+	case w.kind == ofTasks: // Their ends are small in all histories.
+		return nil
 	case s.Next == medium.NextDone && bytes.HasPrefix(s.Entries[len(s.Entries)-1].Data, []byte("failure")):
 		return nil // It fits anywhere.
 	}

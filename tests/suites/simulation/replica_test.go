@@ -13,17 +13,24 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
+	"github.com/mcpedge/mcpedge/edge/tasks"
 )
 
 // replica is one incarnation: a runtime.Replica, and what edge/era/stateful does around it. Its members belong to the world's
 // goroutine unless they say otherwise.
 type replica struct {
-	w       *world
-	id      int
-	slot    int
+	w    *world
+	id   int
+	slot int
+	// runtime runs the calls of sessions; nil in a history of tasks, which has tasks. engine is what there is.
 	runtime *runtime.Replica
-	wire    *wire
-	work    *runtime.InFlight
+	tasks   *tasks.Tasks
+	engine  interface {
+		Start()
+		Close()
+	}
+	wire *wire
+	work *runtime.InFlight
 	// returning tells the runtime that the store was away.
 	returning func()
 	// started is closed once the runtime has begun to beat, down when the replica dies. For any goroutine.
@@ -52,6 +59,20 @@ func (w *world) boot(slot int) {
 	} else {
 		w.replicas = append(w.replicas, r)
 	}
+	if w.kind == ofTasks {
+		r.bootTasks()
+	} else {
+		r.bootCalls()
+	}
+	go func() {
+		defer close(r.started)
+		r.engine.Start()
+	}()
+}
+
+// bootCalls begins the runtime of calls of a replica.
+func (r *replica) bootCalls() {
+	w := r.w
 	o := runtime.Options{
 		Call: w.config, Resume: r.resume, Number: r.number, Event: r.notified, Work: r.work,
 		Heartbeat: heartbeat, Log: slog.New(slog.DiscardHandler), Random: r.random, Name: func() string { return fmt.Sprintf("st%d-%d", r.id, r.random()) },
@@ -64,13 +85,10 @@ func (w *world) boot(slot int) {
 		r.wire = newWire(r, h)
 		return r.wire
 	}, o)
+	r.engine = r.runtime
 	if w.deletes {
 		r.revalidate()
 	}
-	go func() {
-		defer close(r.started)
-		r.runtime.Start()
-	}()
 }
 
 // random draws random bits. It is for goroutines of the replica.
@@ -119,10 +137,13 @@ func (r *replica) die() {
 	}
 	r.alive = false
 	close(r.down)
-	for _, c := range r.w.requests {
-		if c.conn != nil && c.conn.r == r {
-			c.conn.broken()
+	for _, x := range r.w.exchanges {
+		if x.conn != nil && x.conn.r == r {
+			x.conn.broken()
 		}
+	}
+	for _, k := range r.w.tasks {
+		k.lost(r)
 	}
 	r.w.closers.Go(r.close)
 }
@@ -130,7 +151,7 @@ func (r *replica) die() {
 // close closes the runtime.
 func (r *replica) close() {
 	<-r.started
-	r.runtime.Close()
+	r.engine.Close()
 }
 
 // stop ends the incarnation: at once, or in order.
@@ -156,15 +177,18 @@ type runner struct {
 
 // Run implements runtime.Runner.
 func (x *runner) Run(ctx context.Context, round *medium.Record, events *runtime.Driver) *call.Reply {
-	b := &backendRun{r: x.r, c: x.c, events: events, returns: make(chan *call.Reply, 1)}
-	x.r.arrive(arrival{what: backendRuns, name: x.c.id, n: uint64(round.Epoch), do: func() { b.begin(round) }})
-	select {
-	case reply := <-b.returns:
-		return reply
-	case <-ctx.Done():
-		x.r.arrive(arrival{what: backendEnds, name: x.c.id, n: uint64(round.Epoch), do: func() { b.stopped = true }})
+	b := &backendRun{r: x.r, c: x.c, progresses: func(v float64, text []byte) {
+		events.Emit(&state.Entry{Kind: state.EntryProgress, Progress: v, Data: text})
+	}, checkpoints: events.Checkpoint}
+	end, ok := b.run(ctx, uint64(round.Epoch), runOf(round))
+	if !ok {
 		return &call.Reply{Kind: call.Final}
 	}
+	reply := &call.Reply{Kind: end.kind, State: end.state, Response: end.result, Pause: end.pause}
+	for _, id := range end.asks {
+		reply.Asks = append(reply.Asks, state.Ask{ID: id, Message: []byte(id)})
+	}
+	return reply
 }
 
 // Deliver implements runtime.Runner.
@@ -197,16 +221,18 @@ func (r *replica) number(asks *call.Reply) *call.Reply {
 	return &next
 }
 
-// post serves a request.
-func (r *replica) post(c *request, k *conn) {
-	rec := &medium.Record{Session: c.session}
-	rec.ID, rec.Round, rec.Attempt, rec.Deadline = c.id, 1, 1, time.Now().Add(lifetime)
-	rec.RequestID = c.requestID()
+// post serves an exchange.
+func (r *replica) post(x *exchange, k *conn) {
 	g := new(runtime.Group)
-	r.runtime.Init(g, 1)
-	x := &runner{r: r, c: c}
-	x.local = g.Add(context.Background(), rec, x)
-	r.local[c.id] = x.local
+	r.runtime.Init(g, len(x.calls))
+	for _, c := range x.calls {
+		rec := &medium.Record{Session: x.session}
+		rec.ID, rec.Round, rec.Attempt, rec.Deadline = c.id, 1, 1, time.Now().Add(lifetime)
+		rec.RequestID = c.requestID()
+		n := &runner{r: r, c: c}
+		n.local = g.Add(context.Background(), rec, n)
+		r.local[c.id] = n.local
+	}
 	r.serve(k, func(ctx context.Context) { g.Serve(ctx, k) })
 }
 
@@ -233,24 +259,20 @@ func (r *replica) cancel(c *request) {
 		return
 	}
 	if !r.runtime.CancelHere(c.id) {
-		r.spawn(func() { r.runtime.Cancel(c.session, c.requestID(), nil) })
+		r.spawn(func() { r.runtime.Cancel(c.x.session, c.requestID(), nil) })
 	}
 }
 
 // notified takes an event of another replica, late, or never.
 func (r *replica) notified(e state.SessionEvent) {
-	w := r.w
-	if w.lossy && w.maybe(2) {
-		return
-	}
-	if e.Kind == state.SessionDeleted {
-		r.after(w.delay(), opNotify, func() { r.drop(e.Session) })
-	}
-	var id string
-	if json.Unmarshal([]byte(e.RequestID), &id) != nil {
-		return
-	}
-	r.after(w.delay(), opNotify, func() {
+	r.hears(func() {
+		if e.Kind == state.SessionDeleted {
+			r.drop(e.Session)
+		}
+		var id string
+		if json.Unmarshal([]byte(e.RequestID), &id) != nil {
+			return
+		}
 		if d := r.local[id]; d != nil {
 			d.Cancel()
 		}
@@ -258,9 +280,9 @@ func (r *replica) notified(e state.SessionEvent) {
 }
 
 // answer takes a client's answer; done is told whether it is safe.
-func (r *replica) answer(c *request, asked string, a state.Answer, done func(ok bool)) {
+func (r *replica) answer(session, asked string, a state.Answer, done func(ok bool)) {
 	r.spawn(func() {
-		_, release, err := r.runtime.Answer(context.Background(), c.session, asked, a, mcp.Principal{})
+		_, release, err := r.runtime.Answer(context.Background(), session, asked, a, mcp.Principal{})
 		r.arrive(arrival{what: answerEnds, name: asked + " " + a.Token, do: func() { done(err == nil) }})
 		if release != nil {
 			release()
@@ -270,9 +292,8 @@ func (r *replica) answer(c *request, asked string, a state.Answer, done func(ok 
 
 // storeWasAway tells the runtime that the store was away.
 func (r *replica) storeWasAway() {
-	if r.w.bugs(noNotice) {
+	if r.back = r.w.now; r.w.bugs(noNotice) {
 		return
 	}
-	r.back = r.w.now
 	go r.returning()
 }

@@ -42,9 +42,9 @@ func (w *world) deleteSession(id string) {
 			if d.done == 0 {
 				d.done = w.now
 			}
-			for _, c := range w.requests {
-				if c.session == id && c.conn == nil {
-					c.done = true
+			for _, x := range w.exchanges {
+				if x.session == id && x.conn == nil {
+					x.done = true
 				}
 			}
 		})
@@ -77,18 +77,21 @@ func (r *replica) deleteSession(id string, done func(ok bool)) {
 
 // drop ends what is here of a deleted session.
 func (r *replica) drop(id string) {
-	for _, c := range r.w.requests {
-		if c.session != id {
+	leaves := r.w.bugs(deleteLeavesRunning)
+	for _, x := range r.w.exchanges {
+		if x.session != id {
 			continue
 		}
-		if d := r.local[c.id]; d != nil && !r.w.bugs(deleteLeavesRunning) {
-			d.End()
+		for _, c := range x.calls {
+			if d := r.local[c.id]; d != nil && !leaves {
+				d.End()
+			}
 		}
-		if c.conn != nil && c.conn.r == r && c.conn.reads && c.conn.leave != nil {
-			c.conn.leave()
+		if k := x.conn; k != nil && k.r == r && k.reads && k.leave != nil {
+			k.leave()
 		}
 	}
-	if !r.w.bugs(deleteLeavesRunning) {
+	if !leaves {
 		r.runtime.End(id)
 	}
 }
@@ -123,11 +126,15 @@ func (w *world) lost(session string) bool {
 }
 
 // deleted says whether the client has sent a DELETE of its session.
-func (c *request) deleted() bool { return c.w.deletions[c.session] != nil }
+func (x *exchange) deleted() bool { return x.w.deletions[x.session] != nil }
 
 // runs judges that a backend still runs a call.
 func (j *judge) runs(c *request) {
-	d := j.w.deletions[c.session]
+	if c.x == nil {
+		j.runsTask(c, false)
+		return
+	}
+	d := j.w.deletions[c.x.session]
 	if d != nil && d.done > 0 && j.w.now > d.done+deletedBy && j.calm() && !j.w.lossy && j.w.stops+j.w.outages == 0 {
 		j.fail("%s runs %v after its session was deleted", c.id, j.w.now-d.done)
 	}

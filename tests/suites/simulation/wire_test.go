@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/state"
@@ -21,6 +22,9 @@ const (
 	opWake
 	opTouch
 	opDelete
+	opCreate
+	opLoad
+	opAsking
 	backendRuns
 	backendEnds
 	backendSends
@@ -29,6 +33,8 @@ const (
 	replicaEnds
 	answerEnds
 	clientDeletes
+	taskSends
+	taskReplies
 )
 
 // wire is the network between a replica and the store. It delays operations and replies, loses some and repeats some operations. It
@@ -132,6 +138,9 @@ func (x *wire) Commit(ctx context.Context, sent *medium.Write) error {
 		if write.Next == medium.NextDispatched && x.r.w.bugs(runBeforeMark) {
 			return nothing{}, nil // The backend is called though the record does not say so.
 		}
+		if len(write.Begin) > 0 && x.r.w.bugs(taskUnwritten) {
+			return nothing{}, nil
+		}
 		err = x.view.Commit(context.Background(), write)
 		x.r.w.logf("r%d writes %s at %d.%d, step %d, %d records begin: %v", x.r.id, a.name, write.Epoch.Counter(), write.N, write.Next, len(write.Begin), err)
 		if err == nil && len(write.Entries) > 0 {
@@ -171,7 +180,7 @@ func (x *wire) drawn(bits uint32) uint32 {
 func (x *wire) Claim(ctx context.Context, which medium.Which) (*medium.Owned, error) {
 	a := arrival{what: opClaim, name: which.Call + " " + which.RequestID, n: uint64(which.Epoch)}
 	return ask(ctx, x, a, func() (*medium.Owned, error) {
-		if which.Cancel && which.Call != "" && x.r.w.bugs(cancelsNothing) {
+		if which.Cancel && (which.Call != "" && x.r.w.bugs(cancelsNothing) || x.r.w.bugs(cancelLost)) {
 			return nil, state.ErrFenced
 		}
 		own := which
@@ -194,8 +203,11 @@ func (x *wire) Answer(ctx context.Context, session, asked string, a state.Answer
 	}
 	got, err := ask(ctx, x, arrival{what: opAnswer, name: asked + " " + a.Token}, func() (answered, error) {
 		w := x.r.w
-		if w.bugs(answersForgotten) && x.unknown[a.Token] {
+		if w.bugs(answersForgotten) && x.unknown[a.Token] || w.bugs(taskAnswerLost) {
 			return answered{out: state.AnswerUnknown}, nil
+		}
+		if w.bugs(memberAnsweredForAnother) {
+			asked = w.misdirected(asked)
 		}
 		out, o, err := x.view.Answer(context.Background(), session, asked, a, x.drawn(random))
 		x.unknown[a.Token] = err == nil && out == state.AnswerUnknown
@@ -211,7 +223,13 @@ func (x *wire) Answer(ctx context.Context, session, asked string, a state.Answer
 // Beat implements medium.Replicas.
 func (x *wire) Beat(ctx context.Context, most int, leaving bool) ([]medium.Which, error) {
 	a := arrival{what: opBeat, n: uint64(most)} // #nosec G115 -- not negative
-	return ask(ctx, x, a, func() ([]medium.Which, error) { return x.view.Beat(context.Background(), most, leaving) })
+	return ask(ctx, x, a, func() ([]medium.Which, error) {
+		lost, err := x.view.Beat(context.Background(), most, leaving)
+		if x.r.w.bugs(memberLost) {
+			lost = slices.DeleteFunc(lost, func(o medium.Which) bool { rec, _, _ := x.r.w.medium.Call(o.Call); return rec.Batch > 0 })
+		}
+		return lost, err
+	})
 }
 
 // Notify implements medium.Replicas: the others handle the event later, or never.
@@ -238,11 +256,45 @@ func (x *wire) read(ctx context.Context, k *conn, stream string, after medium.Po
 	return ask(ctx, x, arrival{what: opRead, name: stream, n: k.number}, func() (medium.Page, error) {
 		w, from := x.r.w, after
 		if w.bugs(readersForgetEpoch) && from.Seq > 0 {
-			if rec, _, ok := w.medium.Call(k.c.id); ok {
+			if rec, _, ok := w.medium.Call(k.x.calls[0].id); ok {
 				from.Epoch = rec.Epoch
 			}
 		}
-		return x.view.Read(context.Background(), k.c.session, stream, from, 0)
+		k.heardOf = x.r.back > w.rewound
+		return x.view.Read(context.Background(), k.x.session, stream, from, 0)
+	})
+}
+
+// Create implements medium.Sessions.
+func (x *wire) Create(ctx context.Context, s *state.Session) error {
+	_, err := ask(ctx, x, arrival{what: opCreate, name: s.ID}, func() (nothing, error) {
+		return nothing{}, x.view.Create(context.Background(), s)
+	})
+	return err
+}
+
+// Load implements medium.Sessions.
+func (x *wire) Load(ctx context.Context, id string, use bool) (*state.Sighting, error) {
+	return ask(ctx, x, arrival{what: opLoad, name: id, n: callerOf(ctx)}, func() (*state.Sighting, error) {
+		return x.view.Load(context.Background(), id, use)
+	})
+}
+
+// Read implements medium.Logs.
+func (x *wire) Read(ctx context.Context, session, stream string, after medium.Position, most int) (medium.Page, error) {
+	return ask(ctx, x, arrival{what: opRead, name: session, n: callerOf(ctx)}, func() (medium.Page, error) {
+		page, err := x.view.Read(context.Background(), session, stream, after, most)
+		if rec, _, _ := x.r.w.medium.Call(session); x.r.w.bugs(taskCancelBeforeEnd) {
+			page.Ended = page.Ended || rec.Cancelled
+		}
+		return page, err
+	})
+}
+
+// Asking implements medium.Calls.
+func (x *wire) Asking(ctx context.Context, session, asked string) (*medium.Record, error) {
+	return ask(ctx, x, arrival{what: opAsking, name: session + asked, n: callerOf(ctx)}, func() (*medium.Record, error) {
+		return x.view.Asking(context.Background(), session, asked)
 	})
 }
 

@@ -86,10 +86,18 @@ type world struct {
 	// over: the history has ended, and nothing is drawn any more.
 	over bool
 
+	// kind is what the clients do.
+	kind kind
+	// lifetime is that of tasks; expires: the store deletes them some time after their end.
+	lifetime time.Duration
+	expires  bool
 	medium   *model.Medium
 	replicas []*replica // the present incarnation of each
 	all      []*replica
-	requests []*request
+	// requests are the calls of exchanges.
+	requests  []*request
+	exchanges []*exchange
+	tasks     []*taskClient
 	// deletions are the DELETEs of sessions, by their ids.
 	deletions map[string]*deletion
 	// deletes: there is a DELETE, so that replicas look whether sessions exist.
@@ -233,13 +241,18 @@ func (w *world) settled() bool {
 	if w.now < faultsEnd {
 		return false
 	}
-	for _, c := range w.requests {
-		if !c.done {
+	for _, x := range w.exchanges {
+		if !x.done {
+			return false
+		}
+	}
+	for _, k := range w.tasks {
+		if !k.done {
 			return false
 		}
 	}
 	for _, r := range w.replicas {
-		if r.alive && len(r.runtime.IDs()) > 0 {
+		if r.alive && r.runtime != nil && len(r.runtime.IDs()) > 0 {
 			w.idle = 0
 			return false
 		}
