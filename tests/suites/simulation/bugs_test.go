@@ -109,7 +109,8 @@ var inMedium = map[bug]model.Bug{
 	restoreOverrides: model.RestoreOverrides, runningBeatsDone: model.RunningBeatsDone,
 	restoreForgetsLog: model.RestoreForgetsLog, restoreRenumbers: model.RestoreRenumbers, epochsCount: model.EpochsCount,
 	lapsesWhileAway: model.LapsesWhileAway, deleteLeavesCalls: model.DeleteLeavesCalls,
-	batchAnsweredTwice: model.RestoreRepeats, endsWithFirst: model.EndsWithFirst, batchPlacesAgain: model.BatchPlacesAgain, taskEndsTwice: model.EndsTwice,
+	batchAnsweredTwice: model.RestoreRepeats, endsWithFirst: model.EndsWithFirst,
+	batchPlacesAgain: model.BatchPlacesAgain, taskEndsTwice: model.EndsTwice,
 }
 
 // kindOf is the kind of histories in which a bug is looked for.

@@ -1,14 +1,24 @@
-// Package simulation runs calls on two or three replicas (edge/call/runtime) over one store that may
-// lose what it acknowledged, in virtual time. Whatever may come one way or another, the order and the
-// delay of messages and every fault, is drawn from rapid: a seed replays a history, and a failure
-// shrinks. A history is judged by what clients were sent, what the backend ran and what the store has
-// in the end.
+// Package simulation runs calls, batches and tasks on two or three replicas (edge/call/runtime, edge/tasks)
+// over one store that may lose what it acknowledged, in virtual time. Whatever may come one way or
+// another, the order and the delay of messages and every fault, is drawn from rapid: a seed replays a
+// history, and a failure shrinks. A history is judged by what clients were sent, what the backend ran
+// and what the store has in the end. It has calls of sessions, alone or in batches, or tasks.
 //
 //	client_test.go   clients ── conn_test.go ──┐                                  ┌── judge_test.go
 //	                                           ▼                                  │
 //	replica_test.go                    runtime.Replica ── wire_test.go ──► the store (statetest/model)
-//	                                           │
-//	backend_test.go  backends ◄────────────────┘
+//	                                           │                 ▲
+//	backend_test.go  backends ◄────────────────┤                 │
+//	                                           │                 │
+//	tasks_test.go                         tasks.Tasks ───────────┘
+//	                                           ▲
+//	taskclient_test.go  clients ───────────────┘   taskjudge_test.go
+//
+// # What is not demanded
+//
+// A batch whose store has lost writes may be sent a response twice, or miss one (docs/state.md): its log
+// cannot say which of its entries a client knows. And a client that comes back to a replica that has not
+// heard yet that the store was away may be sent that its stream is unknown.
 //
 // # How a history is repeatable
 //
@@ -19,13 +29,14 @@
 // operation or one request, happens at an instant of its own: a number of nanoseconds that no other
 // has. Timers of replicas wait whole milliseconds from there, so they never meet another's. What is
 // left to chance would be a select with two events that occurred while its goroutine waited for
-// something else; edge/call/runtime decides those.
+// something else; edge/call/runtime and edge/tasks decide those.
 //
 // # Running it
 //
 // It has tests only. In TestSimulation one history is one of rapid's checks: -rapid.checks sets how
 // many are played, -rapid.seed which, and -simulation.trace tells what happened in one that fails.
 // TestSeeds plays -simulation.histories from seed -simulation.from on, and TestPrintOneHistory
-// prints that of -simulation.seed. TestPlantedBugsAreFound, with -simulation.bugs, spoils replicas
+// prints that of -simulation.seed, with the bug of the number -simulation.bug. -simulation.kind plays
+// only calls, batches or tasks. TestPlantedBugsAreFound, with -simulation.bugs, spoils replicas
 // (bugs_test.go) and the store, and looks for a history that shows it.
 package simulation

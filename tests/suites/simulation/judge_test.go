@@ -31,7 +31,10 @@ type place struct {
 }
 
 func (j *judge) init(w *world) {
-	*j = judge{w: w, ids: map[place]string{}, attempts: map[string]int{}, answers: map[string]string{}, checkpoints: map[string]bool{}, results: map[string]bool{}}
+	*j = judge{
+		w: w, ids: map[place]string{}, attempts: map[string]int{}, answers: map[string]string{},
+		checkpoints: map[string]bool{}, results: map[string]bool{},
+	}
 }
 
 func (j *judge) fail(format string, args ...any) {

@@ -3,6 +3,8 @@ package simulation
 import (
 	"flag"
 	"fmt"
+	"os"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -15,10 +17,17 @@ import (
 
 var tracing = flag.Bool("simulation.trace", false, "tell what happened in a history that fails")
 
+// TestMain lets the heap grow: it is small, and collecting it took a fifth of the time.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
+	os.Exit(m.Run())
+}
+
 // play draws a history and runs it, in a bubble of virtual time.
 func play(t *testing.T, rt *rapid.T, k kind, b bug, traced bool) *world {
 	w := &world{
-		t: rt, kind: k, hash: 14695981039346656037, bug: b, tracing: traced, refusals: map[*medium.Write]error{}, deletions: map[string]*deletion{},
+		t: rt, kind: k, hash: 14695981039346656037, bug: b, tracing: traced,
+		refusals: map[*medium.Write]error{}, deletions: map[string]*deletion{},
 	}
 	var thrown any
 	synctest.Test(t, func(*testing.T) {

@@ -25,9 +25,8 @@ type taskClient struct {
 	// task is its id; empty: the client has none.
 	task string
 	// status and result are the final ones that it was sent first, reads how often it has read them.
-	status tasksStatus
-	result string
-	reads  int
+	status, result string
+	reads          int
 	// unknown counts the responses that there is no such task.
 	unknown int
 	// acknowledged is when a cancellation was acknowledged first; 0: none was.
@@ -38,9 +37,6 @@ type taskClient struct {
 	answering map[string]bool
 	done      bool
 }
-
-// tasksStatus is the status of a task, as its client is sent it.
-type tasksStatus = string
 
 // taskRequest is a request of a client.
 type taskRequest struct {
@@ -74,7 +70,8 @@ func (k *taskClient) ask(m mcp.Method, params string, responses []mcp.InputRespo
 		caps = `{"elicitation":{},"extensions":{"` + mcp.ExtensionTasks + `":{}}}`
 	}
 	w.seq++
-	c := &mcp.Call{ID: fmt.Sprint("call-", w.seq), Attempt: 1, Round: 1, Method: m, Principal: mcp.Principal{Subject: "alice", Issuer: "test"}, Responses: responses}
+	c := &mcp.Call{ID: fmt.Sprint("call-", w.seq), Attempt: 1, Round: 1, Method: m, Responses: responses}
+	c.Principal = mcp.Principal{Subject: "alice", Issuer: "test"}
 	c.Client.Capabilities, _ = mcp.ParseCapabilities(json.RawMessage(caps))
 	if err := c.Params.Parse(m, json.RawMessage(params), nil); err != nil {
 		panic(err)

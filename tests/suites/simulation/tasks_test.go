@@ -104,7 +104,8 @@ func (d *dispatcher) Call(ctx context.Context, _ *revision.Rules, c *mcp.Call, s
 	}
 	in := &mcp.InputRequired{State: end.state}
 	for _, id := range end.asks {
-		in.Requests = append(in.Requests, mcp.InputRequest{Key: id, Method: mcp.MethodElicit, Params: json.RawMessage(`{"mode":"form","message":"?"}`)})
+		q := mcp.InputRequest{Key: id, Method: mcp.MethodElicit, Params: json.RawMessage(`{"mode":"form","message":"?"}`)}
+		in.Requests = append(in.Requests, q)
 	}
 	return mcp.Reply{Input: in}, nil
 }

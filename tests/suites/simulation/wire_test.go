@@ -226,7 +226,10 @@ func (x *wire) Beat(ctx context.Context, most int, leaving bool) ([]medium.Which
 	return ask(ctx, x, a, func() ([]medium.Which, error) {
 		lost, err := x.view.Beat(context.Background(), most, leaving)
 		if x.r.w.bugs(memberLost) {
-			lost = slices.DeleteFunc(lost, func(o medium.Which) bool { rec, _, _ := x.r.w.medium.Call(o.Call); return rec.Batch > 0 })
+			lost = slices.DeleteFunc(lost, func(o medium.Which) bool {
+				rec, _, _ := x.r.w.medium.Call(o.Call)
+				return rec.Batch > 0
+			})
 		}
 		return lost, err
 	})
