@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"net"
@@ -107,6 +108,40 @@ func (p *Proxy) Busiest() int {
 		}
 	}
 	return best
+}
+
+// Posts returns how many POSTs the target with an index serves at the moment.
+func (p *Proxy) Posts(i int) int { return int(p.posts[i].Load()) }
+
+// AwaitReady waits until the proxy knows that all targets are ready.
+func (p *Proxy) AwaitReady(ctx context.Context) error {
+	t := time.NewTicker(pollReady)
+	defer t.Stop()
+	for i := range p.ready {
+		for !p.ready[i].Load() {
+			select {
+			case <-t.C:
+			case <-ctx.Done():
+				return fmt.Errorf("replica %s is not ready: %w", p.targets[i].Name(), ctx.Err())
+			}
+		}
+	}
+	return nil
+}
+
+// AwaitGone waits until the proxy knows that the target with an index is not ready, and closes the idle connections to it.
+func (p *Proxy) AwaitGone(ctx context.Context, i int) error {
+	t := time.NewTicker(pollReady)
+	defer t.Stop()
+	for p.ready[i].Load() {
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return fmt.Errorf("replica %s is ready: %w", p.targets[i].Name(), ctx.Err())
+		}
+	}
+	p.CloseIdle()
+	return nil
 }
 
 func (p *Proxy) poll(ctx context.Context, asker *http.Client, i int) {

@@ -2,6 +2,7 @@ package replicas
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -13,6 +14,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -170,5 +173,48 @@ func TestProxyDoesNotBufferStreams(t *testing.T) {
 	}
 	if rest, err := io.ReadAll(lines); err == nil {
 		t.Errorf("the broken stream ended as if whole, after %q", rest)
+	}
+}
+
+func TestProxyCountsPosts(t *testing.T) {
+	came, next := make(chan struct{}), make(chan struct{})
+	_, p := startTargets(t, 2, func(http.ResponseWriter, *http.Request) {
+		came <- struct{}{}
+		<-next
+	})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		post(t, p, "x")
+	}()
+	<-came
+	if busiest := p.Busiest(); p.Posts(busiest) != 1 || p.Posts(1-busiest) != 0 {
+		t.Errorf("%d and %d posts at the busiest, %d, and the other, want 1 and 0", p.Posts(busiest), p.Posts(1-busiest), busiest)
+	}
+	close(next)
+	<-ended
+	await.Until(t, "no post is counted any more", func() bool { return p.Posts(0)+p.Posts(1) == 0 })
+}
+
+func TestProxyAwaitsReadiness(t *testing.T) {
+	all, p := startTargets(t, 2, echo)
+	if err := p.AwaitReady(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := p.AwaitGone(over, 1); err == nil || !strings.Contains(err.Error(), "replica 2 is ready") {
+		t.Errorf("error %v", err)
+	}
+	all[1].unready.Store(true)
+	if err := p.AwaitGone(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.AwaitReady(over); err == nil || !strings.Contains(err.Error(), "replica 2 is not ready") {
+		t.Errorf("error %v", err)
+	}
+	all[1].unready.Store(false)
+	if err := p.AwaitReady(t.Context()); err != nil {
+		t.Error(err)
 	}
 }

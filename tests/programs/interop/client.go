@@ -31,13 +31,14 @@ const (
 //
 //	--dir DIR --url URL --cut URL       Streamable HTTP; a POST to --cut breaks all connections
 //	--dir DIR --url URL --drain URL     the same to two replicas; a POST to --drain ends the one that
-//	                                    serves the most calls with SIGTERM
+//	                                    serves the most calls with SIGTERM, one to its path /kill with
+//	                                    SIGKILL, and one to its path /restore starts what ended
 //	--dir DIR --sse URL                 HTTP+SSE
 //	--dir DIR -- COMMAND ARGUMENTS…     stdio
 //
 // DIR is what the resources service serves as file: resources. The program prints "ok <step>" for
 // each step, "uses <library> <version>" and "speaks <revision>" for what it is, and "lacks <feature>: <why>" for a
-// feature (see features) that the library does not have; it ends with status 0, or on a mismatch prints what it
+// feature (see features) that the library does not have, and "notes <text>" for what else its users should know; it ends with status 0, or on a mismatch prints what it
 // expected and got, with status 1. Beside the program, client.json says what it is called and what it needs.
 type client struct {
 	name string

@@ -9,27 +9,37 @@ import (
 	"strings"
 )
 
-// features are the columns of the documentation's table, each with the steps that show it.
+// features are the columns of the documentation's table, each with what its cells say, the first whose steps passed.
 var features = []struct {
 	name  string
-	steps *regexp.Regexp
+	cells []cell
 }{
-	{"tools", regexp.MustCompile(`tools/call|structured`)},
-	{"progress", regexp.MustCompile(`progress`)},
-	{"logging", regexp.MustCompile(`logging|progress and log`)},
-	{"cancellation", regexp.MustCompile(`cancellation`)},
-	{"elicitation", regexp.MustCompile(`elicitation`)},
-	{"sampling", regexp.MustCompile(`sampling`)},
-	{"roots", regexp.MustCompile(`roots`)},
-	{"resources", regexp.MustCompile(`resources|^\S+ read$`)},
-	{"subscriptions", regexp.MustCompile(`subscri`)},
-	{"prompts", regexp.MustCompile(`prompt`)},
-	{"completion", regexp.MustCompile(`completion`)},
-	{"list changes", regexp.MustCompile(`list changed|subscriptions/listen to the list`)},
-	{"resumption", regexp.MustCompile(`resume`)},
-	{"drain", regexp.MustCompile(`drained`)},
-	{"tasks", regexp.MustCompile(`^((legacy|modern) )?tasks `)},
+	{"tools", yes(`tools/call|structured`)},
+	{"progress", yes(`progress`)},
+	{"logging", yes(`logging|progress and log`)},
+	{"cancellation", yes(`cancellation`)},
+	{"elicitation", yes(`elicitation`)},
+	{"sampling", yes(`sampling`)},
+	{"roots", yes(`roots`)},
+	{"resources", yes(`resources|^\S+ read$`)},
+	{"subscriptions", yes(`subscri`)},
+	{"prompts", yes(`prompt`)},
+	{"completion", yes(`completion`)},
+	{"list changes", yes(`list changed|subscriptions/listen to the list`)},
+	{"resumption", yes(`resume`)},
+	{"drain", yes(`drained`)},
+	{"kill", append(yes(`killed in a call`), cell{"next call", regexp.MustCompile(`after its replica was killed`)})},
+	{"tasks", yes(`^((legacy|modern) )?tasks `)},
 }
+
+// cell is what a cell of the table says if a step passed that matches.
+type cell struct {
+	says  string
+	steps *regexp.Regexp
+}
+
+// yes is the cells of a feature that a client has or does without.
+func yes(steps string) []cell { return []cell{{"yes", regexp.MustCompile(steps)}} }
 
 // documented is the page whose table is made from a whole run's results.
 const documented = "docs/clients.md"
@@ -57,22 +67,26 @@ func table(clients []*client, all []outcome) string {
 			}
 			over = append(over, o.transport)
 			did.uses = o.uses
-			did.speaks, did.lacks = append(did.speaks, o.speaks...), append(did.lacks, o.lacks...)
+			did.speaks, did.lacks, did.notes = append(did.speaks, o.speaks...), append(did.lacks, o.lacks...), append(did.notes, o.notes...)
 			did.steps = append(did.steps, o.steps...)
 		}
 		slices.Sort(did.speaks)
 		fmt.Fprintf(&b, "| %s (%s) | %s | %s |", c.Title, did.uses, strings.Join(slices.Compact(did.speaks), ", "), strings.Join(over, ", "))
 		for _, f := range features {
-			cell := "–"
-			if slices.ContainsFunc(did.steps, f.steps.MatchString) {
-				cell = "yes"
+			says := "–"
+			if i := slices.IndexFunc(f.cells, func(c cell) bool { return slices.ContainsFunc(did.steps, c.steps.MatchString) }); i >= 0 {
+				says = f.cells[i].says
 			}
-			b.WriteString(" " + cell + " |")
+			b.WriteString(" " + says + " |")
 		}
 		b.WriteString("\n")
 		slices.Sort(did.lacks)
 		for _, l := range slices.Compact(did.lacks) {
 			notes = append(notes, fmt.Sprintf("- %s: no %s.\n", c.Title, l))
+		}
+		slices.Sort(did.notes)
+		for _, n := range slices.Compact(did.notes) {
+			notes = append(notes, fmt.Sprintf("- %s: %s.\n", c.Title, n))
 		}
 	}
 	return b.String() + "\n" + strings.Join(notes, "")

@@ -10,13 +10,17 @@ import (
 func TestTable(t *testing.T) {
 	clients := []*client{{name: "b", manifest: manifest{Title: "Bee"}}, {name: "a", manifest: manifest{Title: "Ant"}}}
 	got := table(clients, []outcome{
-		{client: "b", transport: "http", said: said{uses: "bee 1", speaks: []string{"2"}, steps: []string{"legacy tools/call", "a replica drained in a call"}}},
+		{client: "b", transport: "http", said: said{uses: "bee 1", speaks: []string{"2"}, steps: []string{"legacy tools/call", "a replica drained in a call", "a replica killed in a call", "a call after its replica was killed"}}},
 		{client: "b", transport: "sse", said: said{uses: "bee 1", speaks: []string{"1", "2"}, lacks: []string{"roots: it has none"}, steps: []string{"tools/call"}}},
-		{client: "a", transport: "stdio", said: said{uses: "ant 2", speaks: []string{"2"}, steps: []string{"prompts"}}},
+		{client: "a", transport: "stdio", said: said{
+			uses: "ant 2", speaks: []string{"2"}, steps: []string{"prompts", "legacy a call after its replica was killed"},
+			notes: []string{"kill: it waits", "kill: it waits"},
+		}},
 	})
 	lines := strings.Split(got, "\n")
 	if !strings.HasPrefix(lines[2], "| Ant (ant 2) | 2 | stdio | – |") || !strings.HasPrefix(lines[3], "| Bee (bee 1) | 1, 2 | http, sse | yes |") ||
-		!strings.HasSuffix(lines[3], "| yes | – |") || !strings.Contains(got, "- Bee: no roots: it has none.\n") {
+		!strings.HasSuffix(lines[2], "| – | next call | – |") || !strings.HasSuffix(lines[3], "| yes | yes | – |") ||
+		!strings.Contains(got, "- Bee: no roots: it has none.\n") || strings.Count(got, "- Ant: kill: it waits.\n") != 1 {
 		t.Errorf("%s", got)
 	}
 }

@@ -8,13 +8,14 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"time"
 
 	"github.com/mcpedge/mcpedge/tests/helpers/replicas"
 )
 
-// fleet is two replicas on one Redis behind a plain load balancer, and a way to drain the replica that serves a
+// fleet is two replicas on one Redis behind a plain load balancer, and a way to drain or kill the replica that serves a
 // call. Not safe for concurrent use, but for its control address.
 type fleet struct {
 	redis *replicas.Redis
@@ -24,17 +25,26 @@ type fleet struct {
 	url     string
 	control *http.Server
 	// drain is the URL of the control address: a POST there ends the replica that serves the most POSTs with
-	// SIGTERM, and answers with its name at once.
+	// SIGTERM, and answers with its name at once, one to its path /kill with SIGKILL. A POST to /restore starts the
+	// replicas that ended, and answers once all are ready.
 	drain string
+	// starts has what starts processes, for a goroutine to whose thread they are bound: see process.Bind.
+	starts chan func()
 
 	mu sync.Mutex
-	// draining are the replicas that were told to end, and where to hear how each did.
-	draining map[*replicas.Edge]chan error
+	// ended are the replicas that were told to end, and where to hear how each did.
+	ended map[*replicas.Edge]chan error
 }
 
 // startFleet starts everything, with logs in the folder results, and returns once the replicas are ready.
 func startFleet(ctx context.Context, dir, results, program string, flags []string) (_ *fleet, err error) {
-	f := &fleet{draining: map[*replicas.Edge]chan error{}}
+	f := &fleet{starts: make(chan func()), ended: map[*replicas.Edge]chan error{}}
+	go func() {
+		runtime.LockOSThread() // until stop has ended the last process
+		for start := range f.starts {
+			start()
+		}
+	}()
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, f.stop())
@@ -63,42 +73,82 @@ func startFleet(ctx context.Context, dir, results, program string, flags []strin
 		return nil, err
 	}
 	f.drain = "http://" + l.Addr().String()
-	f.control = &http.Server{Handler: http.HandlerFunc(f.serveDrain), ReadHeaderTimeout: 10 * time.Second}
+	f.control = &http.Server{Handler: http.HandlerFunc(f.serve), ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = f.control.Serve(l) }() // ends by stop
 	return f, nil
 }
 
-func (f *fleet) serveDrain(w http.ResponseWriter, r *http.Request) {
+func (f *fleet) serve(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.WriteHeader(http.StatusMethodNotAllowed)
 		return
 	}
-	e := f.group[f.proxy.Busiest()]
+	switch r.URL.Path {
+	case "/":
+		f.serveDrain(w)
+	case "/kill":
+		f.serveKill(r.Context(), w)
+	case "/restore":
+		if err := f.restore(r.Context()); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+		}
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+// serveDrain has the replica end that serves a call, and answers at once.
+func (f *fleet) serveDrain(w http.ResponseWriter) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.draining[e] == nil {
+	e := f.group[f.proxy.Busiest()]
+	if f.ended[e] == nil {
 		ended := make(chan error, 1)
-		f.draining[e] = ended
+		f.ended[e] = ended
 		go func() { ended <- e.Stop() }()
 	}
 	fmt.Fprint(w, e.Name())
 }
 
-// restore waits for the replicas that were drained, starts them again, and returns once all are ready. It reports
-// drains that did not end well. It is called by the goroutine that started the fleet, to whose thread the processes
-// are bound, while no client runs.
+// serveKill kills the replica that serves a call, and answers once the load balancer uses the other one only.
+func (f *fleet) serveKill(ctx context.Context, w http.ResponseWriter) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	busiest := f.proxy.Busiest()
+	if f.proxy.Posts(busiest) == 0 {
+		http.Error(w, "no replica serves a call", http.StatusConflict)
+		return
+	}
+	e := f.group[busiest]
+	if f.ended[e] != nil {
+		http.Error(w, e.Name()+" was told to end before", http.StatusConflict)
+		return
+	}
+	f.ended[e] = make(chan error, 1)
+	f.ended[e] <- e.Kill()
+	if err := f.proxy.AwaitGone(ctx, busiest); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	fmt.Fprint(w, e.Name())
+}
+
+// restore waits for the replicas that were told to end, starts them again, and returns once all are ready. It reports
+// those that did not end well.
 func (f *fleet) restore(ctx context.Context) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var errs []error
-	for e, ended := range f.draining {
+	for e, ended := range f.ended {
 		if err := <-ended; err != nil {
-			errs = append(errs, fmt.Errorf("a drain did not end well: %w", err))
+			errs = append(errs, fmt.Errorf("a replica did not end well: %w", err))
 		}
-		errs = append(errs, e.Start())
-		delete(f.draining, e)
+		started := make(chan error)
+		f.starts <- func() { started <- e.Start() }
+		errs = append(errs, <-started)
+		delete(f.ended, e)
 	}
-	return errors.Join(append(errs, f.group.AwaitReady(ctx))...)
+	return errors.Join(append(errs, f.group.AwaitReady(ctx), f.proxy.AwaitReady(ctx))...)
 }
 
 // stop ends everything that was started.
@@ -111,6 +161,7 @@ func (f *fleet) stop() error {
 		f.proxy.Stop()
 	}
 	errs = append(errs, f.group.Stop())
+	close(f.starts)
 	if f.redis != nil {
 		errs = append(errs, f.redis.Stop())
 	}

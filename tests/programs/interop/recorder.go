@@ -13,6 +13,7 @@ type said struct {
 	uses   string   // library and version
 	speaks []string // revisions, in the order in which they were said
 	lacks  []string // "<feature>: <why>"
+	notes  []string // what else to know
 	steps  []string // passed
 }
 
@@ -65,6 +66,8 @@ func (r *recorder) end(line []byte) {
 		r.speaks = append(r.speaks, rest)
 	case "lacks":
 		r.lacks = append(r.lacks, rest)
+	case "notes":
+		r.notes = append(r.notes, rest)
 	case "ok":
 		r.passed(rest)
 	}

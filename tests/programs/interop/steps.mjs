@@ -130,11 +130,22 @@ export async function uses(name, from) {
 }
 
 // drain has the replica that serves the most calls end, with SIGTERM, and returns its name.
-export async function drain(options) {
-  const r = await fetch(options.drain, { method: "POST" });
+export const drain = (options) => end("drained", options.drain);
+
+// kill ends the replica that serves the most calls with SIGKILL, and returns its name.
+export const kill = (options) => end("killed", `${options.drain}/kill`);
+
+async function end(how, url) {
+  const r = await fetch(url, { method: "POST" });
   const name = await r.text();
-  if (!r.ok || name === "") fail("drained replica", "its name", `${r.status} ${name}`);
+  if (!r.ok || name === "") fail(`${how} replica`, "its name", `${r.status} ${name}`);
   return name;
+}
+
+// restore starts the replicas that ended, and waits until all are ready.
+export async function restore(options) {
+  const r = await fetch(`${options.drain}/restore`, { method: "POST" });
+  if (!r.ok) fail("restored replicas", "that all are ready", `${r.status} ${await r.text()}`);
 }
 
 // pagesOf is how many pages so many entries have: of three each, but for the replicas, whose pages hold all.

@@ -3,11 +3,13 @@
 import argparse
 import os
 import traceback
+import urllib.request
 from collections.abc import Awaitable, Callable
 from importlib import metadata
 from typing import Any
 
 import anyio
+import anyio.to_thread
 
 PATIENCE = 60  # seconds, for anything that is awaited
 
@@ -126,3 +128,26 @@ async def walk(listing: Callable[..., Awaitable[Any]], field: str) -> tuple[list
 def pages_of(entries: list[Any], options: argparse.Namespace) -> int:
     """How many pages so many entries have: of three each, but for the replicas, whose pages hold all."""
     return 1 if options.drain else -(-len(entries) // 3)
+
+
+async def drain(options: argparse.Namespace) -> None:
+    """Has the replica that serves the most calls end, with SIGTERM."""
+    await _control(options.drain)
+
+
+async def kill(options: argparse.Namespace) -> None:
+    """Ends the replica that serves the most calls with SIGKILL."""
+    await _control(options.drain + "/kill")
+
+
+async def restore(options: argparse.Namespace) -> None:
+    """Starts the replicas that ended, and waits until all are ready."""
+    await _control(options.drain + "/restore")
+
+
+async def _control(url: str) -> None:
+    def post() -> None:
+        with urllib.request.urlopen(urllib.request.Request(url, method="POST"), timeout=PATIENCE):
+            pass  # a status that is no success is an exception
+
+    await anyio.to_thread.run_sync(post)
