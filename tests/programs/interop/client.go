@@ -26,8 +26,8 @@ const (
 // client is one folder with a program that drives an edge by a library of others.
 //
 // The program is main.mjs, for Node.js, beside a package.json and its lock file; main.py beside a
-// requirements.txt; main.go, a package of this module or beside a go.mod of its own; src/Main.java beside a pom.xml;
-// or src/main.rs beside a Cargo.toml and its lock file. It is told where the edge is:
+// requirements.txt; main.go, a package of this module or beside a go.mod of its own; src/Main.java or src/Main.kt beside a
+// pom.xml; or src/main.rs beside a Cargo.toml and its lock file. It is told where the edge is:
 //
 //	--dir DIR --url URL --cut URL       Streamable HTTP; a POST to --cut breaks all connections
 //	--dir DIR --url URL --drain URL     the same to two replicas; a POST to --drain ends the one that

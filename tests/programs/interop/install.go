@@ -32,6 +32,7 @@ var kinds = []runtimeKind{
 	{program: "main.py", pins: "requirements.txt", cache: ".venv", fill: pipInstall, start: startPython},
 	{program: "main.go", cache: ".bin", fill: goBuild, start: startBuilt},
 	{program: "src/Main.java", pins: "pom.xml", cache: "target", fill: mavenFetch, start: startJava},
+	{program: "src/Main.kt", pins: "pom.xml", cache: "target", fill: mavenFetch, start: startJava}, // its class is called Main, too
 	{program: "src/main.rs", pins: "Cargo.lock", cache: "target", fill: cargoFetch, start: startRust},
 }
 
