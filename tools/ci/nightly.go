@@ -61,10 +61,10 @@ func nightlies() []stage {
 			run: "bin/attack -edge bin/mcpedge-ci -duration 10s",
 		},
 		{
-			name: "interop", sets: nights, cores: 1.2, within: 30 * time.Minute, counts: "INTEROP_COUNTS", needs: built, run: "bin/interop",
+			name: "interop", sets: nights, cores: 1.2, within: 40 * time.Minute, counts: "INTEROP_COUNTS", needs: built, run: "bin/interop",
 		},
 		{
-			name: "interop-access", sets: nights, cores: 1.2, within: 30 * time.Minute, counts: "INTEROP_COUNTS", needs: built, after: []string{"interop"}, run: "bin/interop -locked",
+			name: "interop-access", sets: nights, cores: 1.2, within: 40 * time.Minute, counts: "INTEROP_COUNTS", needs: built, after: []string{"interop"}, run: "bin/interop -locked",
 		},
 		{
 			name: "hosts", sets: nights, cores: 1.2, within: 30 * time.Minute, needs: built,

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -111,4 +112,56 @@ func document(path, table string, write bool) error {
 		return os.WriteFile(path, made, 0o644)
 	}
 	return fmt.Errorf("%s is not what this run showed: run make interop INTEROPFLAGS=-docs and look at what changed; the run's table:\n%s", path, table)
+}
+
+// documentSome writes the rows and notes of a table into the page's, which keeps those of other clients.
+func documentSome(path, table string) error {
+	page, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	_, rest, _ := strings.Cut(string(page), tableBegin)
+	had, _, _ := strings.Cut(rest, tableEnd) // document reports a page without it
+	head, before := byTitle(had)
+	newHead, made := byTitle(table)
+	if head != newHead {
+		return fmt.Errorf("%s has other columns than this run: run all clients", path)
+	}
+	maps.Copy(before, made)
+	var rows, notes strings.Builder
+	byName := func(a, b string) int { return strings.Compare(strings.ToLower(a), strings.ToLower(b)) }
+	for _, title := range slices.SortedFunc(maps.Keys(before), byName) {
+		rows.WriteString(before[title].row)
+		notes.WriteString(before[title].notes)
+	}
+	return document(path, head+rows.String()+"\n"+notes.String(), true)
+}
+
+// section is what a table says about a client, in whole lines.
+type section struct{ row, notes string }
+
+// byTitle takes a table apart into its head and what it says about each client.
+func byTitle(table string) (head string, sections map[string]section) {
+	sections = map[string]section{}
+	var titles []string
+	for line := range strings.Lines(table) {
+		switch note, isNote := strings.CutPrefix(line, "- "); {
+		case isNote:
+			for _, title := range titles {
+				if strings.HasPrefix(note, title+": ") {
+					s := sections[title]
+					s.notes += line
+					sections[title] = s
+				}
+			}
+		case strings.HasPrefix(line, "| client |"), strings.HasPrefix(line, "|--"):
+			head += line
+		case strings.HasPrefix(line, "| "):
+			cell, _, _ := strings.Cut(line[2:], " |")
+			title := cell[:strings.LastIndex(cell, " (")] // the library and its version follow
+			titles = append(titles, title)
+			sections[title] = section{row: line}
+		}
+	}
+	return head, sections
 }

@@ -49,3 +49,28 @@ func TestDocument(t *testing.T) {
 		t.Error("a page without a place for the table")
 	}
 }
+
+func TestDocumentSome(t *testing.T) {
+	bee := &client{name: "b", manifest: manifest{Title: "Bee (the SDK)"}}
+	ant := &client{name: "a", manifest: manifest{Title: "ant"}}
+	did := func(name, version, lack string) outcome {
+		return outcome{client: name, transport: "http", said: said{uses: name + " " + version, lacks: []string{lack}, steps: []string{"prompts"}}}
+	}
+	page := filepath.Join(t.TempDir(), "page.md")
+	old := table([]*client{ant, bee}, []outcome{did("a", "1", "roots: old"), did("b", "1", "roots: kept")})
+	if err := os.WriteFile(page, []byte("before\n"+tableBegin+old+tableEnd+"after\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := documentSome(page, table([]*client{ant}, []outcome{did("a", "2", "roots: new")})); err != nil {
+		t.Fatal(err)
+	}
+	if err := document(page, table([]*client{ant, bee}, []outcome{did("a", "2", "roots: new"), did("b", "1", "roots: kept")}), false); err != nil {
+		t.Error(err)
+	}
+	if err := os.WriteFile(page, []byte(tableBegin+"| client | other |\n"+tableEnd), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := documentSome(page, old); err == nil || !strings.Contains(err.Error(), "other columns") {
+		t.Errorf("a table of other columns: %v", err)
+	}
+}

@@ -1,5 +1,5 @@
 // Drives an edge with the MCP client of the AI SDK (@ai-sdk/mcp), in both eras; HTTP+SSE has the former only.
-import { contains, drain, equal, options, rejects, step, text, uses, walk } from "../steps.mjs";
+import { contains, drain, equal, kill, options, rejects, restore, step, text, uses, walk } from "../steps.mjs";
 import { connect } from "./connect.mjs";
 
 const o = options();
@@ -10,6 +10,7 @@ console.log("lacks list changes: it takes no notifications");
 console.log("lacks subscriptions: it takes no notifications");
 console.log("lacks sampling: it declares elicitation only");
 console.log("lacks roots: it declares elicitation only");
+console.log("notes kill: it does not notice that the stream of the call was cut: the call ends by its `signal`, if it has one");
 for (const era of o.sse ? ["legacy"] : ["legacy", "modern"]) {
   const { client, answer, ...session } = await connect(o, era);
   const named = (name, body) => step(`${era} ${name}`, body);
@@ -88,6 +89,17 @@ for (const era of o.sse ? ["legacy"] : ["legacy", "modern"]) {
     });
     await named("a call on the other replica", async () => {
       equal(text(await client.callTool({ name: "calculator_arithmetic", arguments: { expression: "1+1" } })), "2", "text");
+    });
+    await named("a call after its replica was killed", async () => {
+      await restore(o);
+      const call = client.callTool({
+        name: "countdown", arguments: { steps: 40, interval_ms: 100 }, options: { signal: AbortSignal.timeout(8000) },
+      });
+      call.catch(() => {}); // it is awaited later
+      await new Promise((resolve) => setTimeout(resolve, 1500)); // its stream is open
+      await kill(o);
+      contains(String(await rejects(call)).toLowerCase(), "abort", "error");
+      equal(text(await client.callTool({ name: "calculator_arithmetic", arguments: { expression: "1+1" } })), "2", "text of the next call");
     });
   }
   await named("close", () => client.close());

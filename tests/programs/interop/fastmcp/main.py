@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import httpx2
 import mcp_types as types
 from fastmcp import Client
 from fastmcp.client.elicitation import ElicitResult
@@ -213,28 +212,40 @@ async def running(s: Session) -> None:
     await _
 
 
+async def ended(s: Session, end: Any) -> None:
+    """Runs a call whose replica ends meanwhile: the call is answered, and its progress comes once."""
+    seen = []
+
+    async def note(n: float, *_: Any) -> None:
+        seen.append(n)
+        if n == 3:
+            await end(s.options)
+
+    r = await s.client.call_tool("countdown", {"steps": 30, "interval_ms": 100}, progress_handler=note)
+    contains(text(r), "Counted down 30 steps", "text")
+    equal(seen, list(range(1, 31)), "progress")
+
+
 async def drained(s: Session) -> None:
     c = s.client
 
     @step("a replica drained in a call")
     async def _() -> None:
-        seen = []
-
-        async def note(n: float, *_: Any) -> None:
-            seen.append(n)
-            if n == 3:
-                async with httpx2.AsyncClient() as http:
-                    equal((await http.post(s.options.drain)).status_code, 200, "status")
-
-        r = await c.call_tool("countdown", {"steps": 30, "interval_ms": 100}, progress_handler=note)
-        contains(text(r), "Counted down 30 steps", "text")
-        equal(seen, list(range(1, 31)), "progress")
+        await ended(s, steps.drain)
 
     await _
 
     @step("a call on the other replica")
     async def _() -> None:
         equal(text(await c.call_tool("calculator_arithmetic", {"expression": "1+1"})), "2", "text")
+
+    await _
+
+    @step("a replica killed in a call")
+    async def _() -> None:
+        await steps.restore(s.options)
+        await ended(s, steps.kill)
+        equal(text(await c.call_tool("calculator_arithmetic", {"expression": "1+1"})), "2", "text of the next call")
 
     await _
 

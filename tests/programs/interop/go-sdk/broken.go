@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"net/http"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -29,24 +31,35 @@ func (v *visit) resume(ctx context.Context) error {
 }
 
 // drained has the replica end that runs a call; the call ends well, and the next one runs on the other.
-func (v *visit) drained(ctx context.Context) error {
+func (v *visit) drained(ctx context.Context) error { return v.ended(ctx, "drained", v.options.drain) }
+
+// killed is the same with a replica that is killed.
+func (v *visit) killed(ctx context.Context) error {
+	if err := post(ctx, v.options.drain+"/restore"); err != nil {
+		return err
+	}
+	return v.ended(ctx, "killed", v.options.drain+"/kill")
+}
+
+// ended ends the replica that runs a call by a POST to an address.
+func (v *visit) ended(ctx context.Context, token, address string) error {
 	p := &mcp.CallToolParams{Name: "countdown", Arguments: map[string]any{"steps": 30, "interval_ms": 100}}
-	p.SetProgressToken("drained")
+	p.SetProgressToken(token)
 	ended := make(chan error, 1)
 	go func() {
 		_, err := v.session.CallTool(ctx, p)
 		ended <- err
 	}()
-	if err := v.counted(ctx, "drained", 1, 3, 30); err != nil {
+	if err := v.counted(ctx, token, 1, 3, 30); err != nil {
 		return err
 	}
-	if err := post(ctx, v.options.drain); err != nil {
+	if err := post(ctx, address); err != nil {
 		return err
 	}
 	if err := <-ended; err != nil {
 		return err
 	}
-	if err := v.counted(ctx, "drained", 4, 30, 30); err != nil {
+	if err := v.counted(ctx, token, 4, 30, 30); err != nil {
 		return err
 	}
 	_, _, err := v.call(ctx, "calculator_arithmetic", map[string]any{"expression": "1+1"})
@@ -63,5 +76,10 @@ func post(ctx context.Context, url string) error {
 	if err != nil {
 		return err
 	}
-	return resp.Body.Close()
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(resp.Body) // the status is reported in any case
+		return fmt.Errorf("%s: %s: %s", url, resp.Status, text)
+	}
+	return nil
 }

@@ -102,6 +102,7 @@ func (v *visit) all() error {
 		{"prompt", v.prompt, true},
 		{"resume", v.resume, v.options.cut != "" && !v.modern()},
 		{"a replica drained in a call", v.drained, v.options.drain != "" && v.version == newestWithSessions},
+		{"a replica killed in a call", v.killed, v.options.drain != "" && v.version == newestWithSessions},
 	} {
 		if !s.has {
 			continue
@@ -113,7 +114,7 @@ func (v *visit) all() error {
 	return nil
 }
 
-// newestWithSessions is the revision in which a replica is drained, once: it leaves one, which the steps after it
+// newestWithSessions is the revision in which replicas are drained and killed, once: it leaves one, which the steps after it
 // do not mind.
 const newestWithSessions = "2025-11-25"
 

@@ -4,7 +4,6 @@ import asyncio
 import os
 from typing import Any
 
-import httpx2
 import mcp_types as types
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.agents.llm_agent import LlmAgent
@@ -134,24 +133,36 @@ async def run(a: Agent) -> None:
 
 
 async def drained(a: Agent) -> None:
-    @step("a replica drained in a call")
-    async def _() -> None:
-        async def drain(n: float) -> None:
+    async def ended(end: Any) -> None:
+        """Runs a call whose replica ends meanwhile: the call is answered, and its progress comes once."""
+
+        async def note(n: float) -> None:
             if n == 3:
-                async with httpx2.AsyncClient() as http:
-                    equal((await http.post(a.options.drain)).status_code, 200, "status")
+                await end(a.options)
 
         a.progress.clear()
-        a.on_progress = drain
+        a.on_progress = note
         contains(text(await a.call("countdown", steps=30, interval_ms=100)), "Counted down 30 steps", "text")
         a.on_progress = None
         equal(a.progress, list(range(1, 31)), "progress")
+
+    @step("a replica drained in a call")
+    async def _() -> None:
+        await ended(steps.drain)
 
     await _
 
     @step("a call on the other replica")
     async def _() -> None:
         equal(text(await a.call("calculator_arithmetic", expression="1+1")), "2", "text")
+
+    await _
+
+    @step("a replica killed in a call")
+    async def _() -> None:
+        await steps.restore(a.options)
+        await ended(steps.kill)
+        equal(text(await a.call("calculator_arithmetic", expression="1+1")), "2", "text of the next call")
 
     await _
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -59,6 +60,8 @@ func run(o options) error {
 			}
 		}
 	}
+	fmt.Println("notes cancellation: over HTTP in revisions with sessions it only stops to wait, and the call runs on")
+	fmt.Println("notes kill: the call ends with an error, as it does not come back to its stream; the next one succeeds")
 	eras := []string{"legacy", "modern"}
 	if o.sse != "" {
 		eras = eras[:1]
@@ -105,6 +108,7 @@ func (v *visit) all() error {
 		{"list changed", v.listChanged, legacy},
 		{"cancellation", v.cancellation, true},
 		{"a replica drained in a call", v.drained, legacy && v.options.drain != ""},
+		{"a call after its replica was killed", v.killed, legacy && v.options.drain != ""},
 		{"close", func(context.Context) error { return v.client.Close() }, true},
 	} {
 		if !s.has {
@@ -205,7 +209,12 @@ func post(ctx context.Context, url string) error {
 	if err != nil {
 		return err
 	}
-	return resp.Body.Close()
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(resp.Body) // the status is reported in any case
+		return fmt.Errorf("%s: %s: %s", url, resp.Status, text)
+	}
+	return nil
 }
 
 // equal is an error unless got is deeply equal to want.

@@ -248,7 +248,7 @@ func (v *visit) listChanged(ctx context.Context) error {
 func (v *visit) cancellation(ctx context.Context) error {
 	cancelled, cancel := context.WithCancel(ctx)
 	defer cancel()
-	ended := v.countdown(cancelled, "cancelled", 1000, 30)
+	ended := v.countdown(cancelled, "cancelled", 100, 30) // over HTTP the call runs on
 	if err := v.counted(ctx, "cancelled", 1, 2); err != nil {
 		return err
 	}
@@ -276,6 +276,28 @@ func (v *visit) drained(ctx context.Context) error {
 	}
 	if err := <-ended; err != nil {
 		return err
+	}
+	_, err := v.call(ctx, "calculator_arithmetic", map[string]any{"expression": "1+1"})
+	return err
+}
+
+// killed kills the replica that runs a call: the call fails, and the next one succeeds.
+func (v *visit) killed(ctx context.Context) error {
+	if err := post(ctx, v.options.drain+"/restore"); err != nil {
+		return err
+	}
+	for len(v.told) > 0 {
+		<-v.told // of the steps before
+	}
+	ended := v.countdown(ctx, "killed", 30, 100)
+	if err := v.counted(ctx, "killed", 1, 3); err != nil {
+		return err
+	}
+	if err := post(ctx, v.options.drain+"/kill"); err != nil {
+		return err
+	}
+	if err := <-ended; err == nil {
+		return errors.New("the call succeeded: name the step for what it shows")
 	}
 	_, err := v.call(ctx, "calculator_arithmetic", map[string]any{"expression": "1+1"})
 	return err

@@ -10,7 +10,7 @@ import mcp_types as types
 from mcp.shared.message import ClientMessageMetadata
 
 from connect import Session
-from steps import contains, equal, fail, step, text
+from steps import contains, drain, equal, fail, kill, restore, step, text
 
 
 async def cut(s: Session) -> None:
@@ -20,29 +20,41 @@ async def cut(s: Session) -> None:
         fail("broken connections", "at least one", r.text)
 
 
+async def ended(s: Session, end: Any) -> None:
+    """Runs a call whose replica ends meanwhile: the call is answered, and its progress comes once."""
+    seen = []
+
+    async def note(n: float, *_: Any) -> None:
+        seen.append(n)
+        if n == 3:
+            await end(s.options)
+
+    r = await s.client.call_tool("countdown", {"steps": 30, "interval_ms": 100}, progress_callback=note)
+    contains(text(r), "Counted down 30 steps", "text")
+    equal(seen, list(range(1, 31)), "progress")
+
+
 async def drained(s: Session) -> None:
     """A replica may end while it runs a call."""
     c = s.client
 
     @step("a replica drained in a call")
     async def _() -> None:
-        seen = []
-
-        async def note(n: float, *_: Any) -> None:
-            seen.append(n)
-            if n == 3:
-                async with httpx2.AsyncClient() as http:
-                    equal((await http.post(s.options.drain)).status_code, 200, "status")
-
-        r = await c.call_tool("countdown", {"steps": 30, "interval_ms": 100}, progress_callback=note)
-        contains(text(r), "Counted down 30 steps", "text")
-        equal(seen, list(range(1, 31)), "progress")
+        await ended(s, drain)
 
     await _
 
     @step("a call on the other replica")
     async def _() -> None:
         equal(text(await c.call_tool("calculator_arithmetic", {"expression": "1+1"})), "2", "text")
+
+    await _
+
+    @step("a replica killed in a call")
+    async def _() -> None:
+        await restore(s.options)
+        await ended(s, kill)
+        equal(text(await c.call_tool("calculator_arithmetic", {"expression": "1+1"})), "2", "text of the next call")
 
     await _
 

@@ -1,7 +1,7 @@
 // Broken connections: the SDK resumes its streams by Last-Event-ID, and nothing is lost or doubled.
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { contains, drain, equal, fail, text } from "../steps.mjs";
+import { contains, drain, equal, fail, kill, restore, text } from "../steps.mjs";
 import { progressed, upTo } from "./running.mjs";
 
 export async function broken({ client, told, wire, requests, options, step }) {
@@ -36,20 +36,28 @@ export async function broken({ client, told, wire, requests, options, step }) {
 
 // drained shows that a replica may end while it runs a call.
 export async function drained({ client, wire, options, step }) {
-  await step("a replica drained in a call", async () => {
+  // ended runs a call whose replica ends meanwhile: the call is answered, and its progress comes once.
+  const ended = async (end) => {
     wire.clear();
-    let draining;
+    let ending;
     const r = await client.callTool({ name: "countdown", arguments: { steps: 30, interval_ms: 100 } }, {
       onprogress: (p) => {
-        if (p.progress === 3) draining = drain(options);
+        if (p.progress === 3) ending = end(options);
       },
     });
-    await draining;
+    await ending;
     contains(text(r), "Counted down 30 steps", "text");
     equal(progressed(wire), { 30: upTo(30) }, "progress");
-  });
-  await step("a call on the other replica", async () => {
+  };
+  const next = async () => {
     const r = await client.callTool({ name: "calculator_arithmetic", arguments: { expression: "1+1" } });
     equal(text(r), "2", "text");
+  };
+  await step("a replica drained in a call", () => ended(drain));
+  await step("a call on the other replica", next);
+  await step("a replica killed in a call", async () => {
+    await restore(options);
+    await ended(kill);
+    await next();
   });
 }

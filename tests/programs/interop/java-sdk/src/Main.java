@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 
@@ -37,6 +38,7 @@ public final class Main {
         String jar = McpClient.class.getProtectionDomain().getCodeSource().getLocation().getPath();
         System.out.println("uses io.modelcontextprotocol.sdk:mcp " + jar.replaceAll(".*/mcp-core-(.*)\\.jar", "$1"));
         System.out.println("lacks cancellation: its synchronous client has no call for it");
+        System.out.println("notes kill: it does not notice that the stream of the call was cut: the call ends by `requestTimeout`");
         m.run();
         System.exit(0);
     }
@@ -90,7 +92,7 @@ public final class Main {
     private void run() {
         s.step("initialize", () -> {
             client = McpClient.sync(transport())
-                    .requestTimeout(Duration.ofSeconds(50))
+                    .requestTimeout(Duration.ofSeconds(s.drain != null ? 20 : 50)) // with a killed replica a call lasts as long
                     .capabilities(McpSchema.ClientCapabilities.builder().roots(true).sampling().elicitation().build())
                     .roots(new McpSchema.Root("file:///project/a", "A"))
                     .elicitation(this::elicit)
@@ -224,5 +226,15 @@ public final class Main {
             Steps.equal(progressed(), upTo(30), "progress");
         });
         s.step("a call on the other replica", () -> Steps.equal(text(call("calculator_arithmetic", Map.of("expression", "1+1"))), "2", "text"));
+        s.step("a call after its replica was killed", () -> {
+            Steps.post(s.drain + "/restore");
+            progress.clear();
+            CompletableFuture<String> call =
+                    CompletableFuture.supplyAsync(() -> text(call("countdown", Map.of("steps", 30, "interval_ms", 100), "killed")));
+            Steps.await(() -> progress.size() >= 3);
+            Steps.post(s.drain + "/kill");
+            Steps.fails(call::get, ExecutionException.class);
+            Steps.equal(text(call("calculator_arithmetic", Map.of("expression", "1+1"))), "2", "text of the next call");
+        });
     }
 }

@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ExecutionException;
 import java.util.stream.IntStream;
 
 /** Drives an edge with LangChain4j's MCP client. */
@@ -40,6 +41,7 @@ public final class Main {
         String jar = McpClient.class.getProtectionDomain().getCodeSource().getLocation().getPath();
         System.out.println("uses dev.langchain4j:langchain4j-mcp " + jar.replaceAll(".*/langchain4j-mcp-(.*)\\.jar", "$1"));
         System.out.println("lacks elicitation: it declares roots only");
+        System.out.println("notes kill: the call ends with an error, as it does not come back to its stream; the next one succeeds");
         System.out.println("lacks sampling: it declares roots only");
         System.out.println("lacks completion: its client has no call for it");
         System.out.println("lacks cancellation: its client has no call for it");
@@ -158,5 +160,15 @@ public final class Main {
             Steps.equal(List.copyOf(progress), upTo(30), "progress");
         });
         s.step("a call on the other replica", () -> Steps.contains(text("calculator_arithmetic", "{\"expression\": \"1+1\"}"), "2", "text"));
+        s.step("a call after its replica was killed", () -> {
+            Steps.post(s.drain + "/restore");
+            progress.clear();
+            CompletableFuture<String> call =
+                    CompletableFuture.supplyAsync(() -> text("countdown", "{\"steps\": 30, \"interval_ms\": 100}"));
+            Steps.await(() -> progress.size() >= 3);
+            Steps.post(s.drain + "/kill");
+            Steps.fails(call::get, ExecutionException.class);
+            Steps.contains(text("calculator_arithmetic", "{\"expression\": \"1+1\"}"), "2", "text of the next call");
+        });
     }
 }
