@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -26,12 +27,37 @@ func flagHint(name string) string {
 	if path == "" || path[strings.LastIndexByte(path, '.')+1:] == name {
 		return ""
 	}
+	if keyOfFlag(name) == "" {
+		return fmt.Sprintf("%s is now %s: %s", name, path, flagAsKey(name))
+	}
 	return fmt.Sprintf("%s is a flag: %s", name, flagAsKey(name))
 }
 
+// asPath returns what to write for a key of the file that is the path of a setting, such as tasks.ttl, and for one that is no setting any
+// more. It is empty for others.
+func asPath(key string, in section) string {
+	path := key
+	if in.path != "" {
+		path = in.path + "." + key
+	}
+	if strings.Contains(key, ".") && slices.ContainsFunc(settings(), func(s setting) bool { return s.key == path }) {
+		return inSections(key)
+	}
+	if constant := fixed["limits."+key]; constant != "" {
+		return fmt.Sprintf("%s is no setting any more: it is always %s; take it out", key, constant)
+	}
+	if strings.Contains(key, ".") && in.path == "" {
+		return formerly(key)
+	}
+	return ""
+}
+
 // flagAsKey returns what to write in the file for a flag.
-func flagAsKey(name string) string {
-	parts := strings.Split(flagPaths()[name], ".")
+func flagAsKey(name string) string { return inSections(flagPaths()[name]) }
+
+// inSections returns what to write in the file for the path of a key.
+func inSections(path string) string {
+	parts := strings.Split(path, ".")
 	if len(parts) == 1 {
 		return fmt.Sprintf("write %s: … at the top of the file", parts[0])
 	}

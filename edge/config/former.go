@@ -65,11 +65,7 @@ var formerFlags = map[string]string{
 // formerly returns what to write instead of a key of an earlier version; empty if the path is none.
 func formerly(path string) string {
 	if now := renamed[path]; now != "" {
-		text := fmt.Sprintf("%s is now %s", path, now)
-		if path == "sessions" {
-			text += ": write true for required, and false for optional"
-		}
-		return text
+		return fmt.Sprintf("%s is now %s%s", path, now, valueNow(now))
 	}
 	own := strings.TrimPrefix(path, "kubernetes.") // the keys of kubernetes.backends are those of backends
 	switch now := fixed[own]; {
@@ -77,6 +73,14 @@ func formerly(path string) string {
 		return "limits is no section any more: " + now
 	case now != "":
 		return fmt.Sprintf("%s is no setting any more: it is always %s; take it out", path, now)
+	}
+	return ""
+}
+
+// valueNow returns what to write for the values of earlier versions if a key has others now.
+func valueNow(key string) string {
+	if key == "sessions.required" {
+		return ": write true for required, and false for optional"
 	}
 	return ""
 }
@@ -141,7 +145,7 @@ func formerVariables(lookup func(string) (string, bool)) (errs []error) {
 			continue
 		}
 		if key, constant := keyOfFormerFlag(name); key != "" {
-			errs = append(errs, fmt.Errorf("%s is now %s", was, Variable(key)))
+			errs = append(errs, fmt.Errorf("%s is now %s%s", was, Variable(key), valueNow(key)))
 		} else {
 			errs = append(errs, fmt.Errorf("%s is no setting any more: it is always %s; take it out", was, constant))
 		}

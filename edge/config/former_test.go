@@ -128,7 +128,7 @@ func TestFormerFlagsAndVariables(t *testing.T) {
 			continue
 		}
 		_, err := Load(serve, nil, env(map[string]string{Variable(name): "1"}), io.Discard)
-		if err == nil || !strings.Contains(err.Error(), Variable(name)+" is ") || key != "" && !strings.HasSuffix(err.Error(), Variable(key)) {
+		if err == nil || !strings.Contains(err.Error(), Variable(name)+" is ") || key != "" && !strings.HasSuffix(err.Error(), " is now "+Variable(key)+valueNow(key)) {
 			t.Errorf("%s: %v", Variable(name), err)
 		}
 	}
@@ -151,5 +151,38 @@ func TestVariables(t *testing.T) {
 	if err != nil || c.Calls.StreamAfter.Milliseconds() != 250 || !slices.Equal(c.Listen.Hosts, []string{"a", "b"}) || c.Audit.File != "audit.jsonl" || c.Auth.APIKeys != "k" ||
 		!reflect.DeepEqual(c.Backends[1], Backend{Name: "y", Target: "h:2"}) || c.Listen.SSE || c.Listen.Body != 1<<20 || *c.Kubernetes.Prefix != "p_" {
 		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+// Keys of the file that are written as paths, or that are no settings any more in a section of today, have advice that can be followed; so have
+// values of variables.
+func TestAdviceCanBeFollowed(t *testing.T) {
+	for text, want := range map[string]string{
+		"tasks.ttl: 5m\n":              "write tasks: {ttl: …} in the file",
+		"redis.url: redis://a\n":       "write redis: {url: …} in the file",
+		"listen: {tls.cert: a}\n":      "write tls: {cert: …} in the file",
+		"limits.task-ttl: 5m\n":        "limits.task-ttl is now tasks.ttl",
+		"listen: {http2-streams: 1}\n": "http2-streams is no setting any more: it is always 1000; take it out",
+		"redis: {state-keys: [a]}\n":   "state-keys is now redis.seal-keys: write redis: {seal-keys: …} in the file",
+		"streams: {log-ttl: 1m}\n":     "log-ttl is now streams.ttl: write streams: {ttl: …} in the file",
+	} {
+		_, err := Load(serve, []string{"--config", file(t, text)}, env(nil), io.Discard)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+	for name, c := range map[string]struct{ value, want string }{
+		"MCPEDGE_SESSIONS":      {"optional", "is now MCPEDGE_SESSIONS_REQUIRED: write true for required, and false for optional"},
+		"MCPEDGE_LISTEN_SSE":    {"yes", `"yes" is neither true nor false`},
+		"MCPEDGE_CLIENTS_TASKS": {"1e3", `"1e3" is no whole number`},
+	} {
+		_, err := Load(serve, nil, env(map[string]string{name: c.value}), io.Discard)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s=%s: %v, want %s", name, c.value, err, c.want)
+		}
+	}
+	_, err := Load(serve, []string{"--tls", "x"}, env(nil), io.Discard)
+	if err == nil || strings.Contains(err.Error(), "MCPEDGE_LISTEN_TLS in the environment") {
+		t.Errorf("--tls: %v", err)
 	}
 }

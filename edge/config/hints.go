@@ -190,8 +190,8 @@ func flagError(command string, fs *flag.FlagSet, err error, ofSettings bool) err
 	}
 	why := fmt.Sprintf("there is no flag --%s: mcpedge %s --help lists them", name, command)
 	var other Config
-	if key, constant := keyOfFormerFlag(name); ofSettings && key != "" && keyOfFlag(name) == "" {
-		why = fmt.Sprintf("--%s is no flag any more: set %s in the file of settings, or %s in the environment", name, key, Variable(key))
+	if key, constant := keyOfFormerFlag(name); ofSettings && variables()[Variable(key)] && keyOfFlag(name) == "" {
+		why = fmt.Sprintf("--%s is no flag any more: set %s in the file of settings, or %s in the environment%s", name, key, Variable(key), valueNow(key))
 	} else if ofSettings && constant != "" {
 		why = fmt.Sprintf("--%s is no setting any more: it is always %s; take it out", name, constant)
 	} else if command != serve && slices.Contains(names(flags(serve, &other, new(string))), name) {

@@ -99,6 +99,9 @@ func (p place) isNear(in section) bool {
 // belongs to.
 func hintFor(written string, in section) string {
 	key := asKey(written)
+	if advice := asPath(key, in); advice != "" {
+		return advice
+	}
 	if meant := in.meant(key); meant != "" {
 		return fmt.Sprintf("%s is no key of %s: %s may be meant", written, in.path, meant)
 	}
@@ -162,6 +165,9 @@ func elsewhere(key string, in section) string {
 		return fmt.Sprintf("%s, %s, may be meant", meant, all[i])
 	}
 	if meant != "" {
+		if keyOfFlag(meant) == "" {
+			return fmt.Sprintf("%s may be meant, which is now %s: %s", meant, flagPaths()[meant], flagAsKey(meant))
+		}
 		return fmt.Sprintf("%s, a flag, may be meant: %s", meant, flagAsKey(meant))
 	}
 	keys := in.keys()

@@ -141,7 +141,7 @@ func parseEnvironment(command string, c *Config, file *string, lookup func(strin
 		c.origins.set(s.key, name)
 		f := fs.Lookup(s.key)
 		if err := f.Value.Set(text); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", name, err))
+			errs = append(errs, fmt.Errorf("%s: %w", name, inWords(f, text, err)))
 		} else if err := checkNumber(f, s.key, name); err != nil {
 			errs = append(errs, err)
 		}
@@ -229,4 +229,19 @@ func (s *source) decode(raw []byte, into any) error {
 		return errors.Join(append([]error{s.decodeError(err)}, s.unknownBeside(err)...)...)
 	}
 	return nil
+}
+
+// inWords replaces package flag's error about a value by one that says what is wanted.
+func inWords(f *flag.Flag, text string, err error) error {
+	getter, ok := f.Value.(flag.Getter)
+	if !ok {
+		return err
+	}
+	switch getter.Get().(type) {
+	case bool:
+		return fmt.Errorf("%.40q is neither true nor false", text)
+	case int:
+		return fmt.Errorf("%.40q is no whole number", text)
+	}
+	return err
 }

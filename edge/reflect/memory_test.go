@@ -85,7 +85,7 @@ func TestServicesBeyondTheMemory(t *testing.T) {
 		return proto.Marshal(&descriptorpb.FileDescriptorSet{File: []*descriptorpb.FileDescriptorProto{file("a.proto", 1, message("M0", make([]string, fields)...))}})
 	}
 	err := large.load(t.Context(), nil)
-	if err == nil || !strings.Contains(err.Error(), "raise memory") {
+	if err == nil || !strings.Contains(err.Error(), "raise server.memory") {
 		t.Errorf("%v", err)
 	}
 	if now, done := large.use(); now != before {

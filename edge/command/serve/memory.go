@@ -25,7 +25,7 @@ const containerShare = 0.8
 const programSize = 48 << 20
 
 // limitMemory sets the memory limit of Go's runtime, unless the operator set GOMEMLIMIT, and
-// returns the limit of the process. That is the setting memory; with 0, GOMEMLIMIT, else a share of
+// returns the limit of the process. That is the setting server.memory; with 0, GOMEMLIMIT, else a share of
 // the container's limit, else half of the machine's memory. The runtime gets the limit without
 // programSize, or seven eighths of a small one. If no limit is known, limitMemory returns 0 and
 // limits nothing.

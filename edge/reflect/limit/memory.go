@@ -163,6 +163,6 @@ func (m *Memory) full(kept bool) error {
 	if kept {
 		what = "the services that were learned"
 	}
-	return fmt.Errorf("%s take more than %d bytes of memory together, a quarter of the setting memory, and this one more than its equal part, %d: "+
-		"raise memory, or select fewer services with include", what, m.most, m.part())
+	return fmt.Errorf("%s take more than %d bytes of memory together, a quarter of server.memory, and this one more than its equal part, %d: "+
+		"raise server.memory, or select fewer services with include", what, m.most, m.part())
 }

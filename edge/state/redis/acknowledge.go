@@ -32,7 +32,7 @@ func (a *acknowledgements) init(needed int) {
 
 // few is the error when too few replicas acknowledged.
 func (a *acknowledgements) few(got int64, took time.Duration) error {
-	return fmt.Errorf("%w: %d of the %d replicas of Redis that are demanded, within %s", state.ErrUnacknowledged, got, a.needed, took)
+	return fmt.Errorf("%w: %d of the %d replicas of Redis that redis.acknowledge demands, within %s", state.ErrUnacknowledged, got, a.needed, took)
 }
 
 // enter waits for a turn, at most ackTime. leave ends the turn.
