@@ -170,6 +170,11 @@ func (h *Hook) bounded(ctx context.Context, on Point, question func(context.Cont
 	if err != nil {
 		return Broken, "", fmt.Errorf("it did not answer %d times in a row, and is not asked for %s", maxFailures, h.o.Pause)
 	}
+	end := errAbandoned // of a question that panics
+	defer func() { ended(end) }()
+	if h.breaker.State() == gobreaker.StateHalfOpen {
+		ctx = context.WithoutCancel(ctx) // Callers that leave, one after another, would keep the breaker from closing.
+	}
 	asked, cancel := context.WithTimeout(ctx, h.o.Timeout)
 	defer cancel()
 	outcome, reason, err := question(asked)
@@ -179,19 +184,17 @@ func (h *Hook) bounded(ctx context.Context, on Point, question func(context.Cont
 			h.log.Info("the hook can be used again")
 		}
 	case ctx.Err() != nil:
-		ended(errAbandoned)
 		return Failed, "", err
 	case h.outage.Failed():
 		h.logFailed(err)
 	}
-	ended(err)
-	if err != nil {
+	if end = err; err != nil {
 		return Failed, "", err
 	}
 	return outcome, reason, nil
 }
 
-// errAbandoned is how a question ends whose caller left: it says nothing about the server.
+// errAbandoned is how a question ends whose caller left, or which panicked: it says nothing about the server.
 var errAbandoned = errors.New("abandoned")
 
 // newBreaker returns a breaker that maxFailures unanswered questions in a row open, for a pause. After it, one question tries the server. Any

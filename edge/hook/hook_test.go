@@ -159,6 +159,48 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
+// open lets a hook's breaker open, and its pause end.
+func open(t *testing.T, s *hookserver.Server) *hook.Hook {
+	t.Helper()
+	h := newHook(t, s, func(o *hook.Options) { o.Pause = time.Millisecond })
+	s.By(broken)
+	await.Until(t, "an open breaker", func() bool { return ask(t, h).Outcome == hook.Broken || h.IsOpen() })
+	return h
+}
+
+// TestTrialOfCallerThatLeaves: the question that tries the server ends with its answer, also if its caller leaves. Otherwise callers that
+// leave in turns would keep the breaker from closing.
+func TestTrialOfCallerThatLeaves(t *testing.T) {
+	s := hookserver.Serve(t)
+	h := open(t, s)
+	ctx, cancel := context.WithCancel(t.Context())
+	s.By(func(asked context.Context, req *hookv1.CheckRequestRequest) (*hookv1.CheckRequestResponse, error) {
+		cancel()
+		return hookserver.Pass(asked, req)
+	})
+	await.Until(t, "the trial", func() bool {
+		d, err := h.CheckRequest(ctx, &hookv1.CheckRequestRequest{}, most, accept)
+		return err != nil || d.Outcome == hook.Passed
+	})
+	if h.IsOpen() {
+		t.Error("the server has answered, and the breaker has not closed")
+	}
+}
+
+// TestPanickingTrial: another question tries the server after one that panicked.
+func TestPanickingTrial(t *testing.T) {
+	s := hookserver.Serve(t)
+	h := open(t, s)
+	s.By(hookserver.Arguments("{}"))
+	await.Until(t, "a panic", func() (panicked bool) {
+		defer func() { panicked = recover() != nil }()
+		_, _ = h.CheckRequest(t.Context(), &hookv1.CheckRequestRequest{}, most, func(*hookv1.RequestReplacement) error { panic("a mistake") })
+		return false
+	})
+	s.By(hookserver.Pass)
+	await.Until(t, "another trial", func() bool { return ask(t, h).Outcome == hook.Passed })
+}
+
 // TestClose: a closed hook still answers the chains that have acquired it, and no others.
 func TestClose(t *testing.T) {
 	s := hookserver.Serve(t)
