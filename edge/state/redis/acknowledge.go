@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -13,8 +14,9 @@ import (
 const (
 	// ackTime bounds how long the Redis replicas may take to acknowledge a write.
 	ackTime = 500 * time.Millisecond
-	// maxAcks bounds the writes that wait at a time, each on its own connection.
-	maxAcks = 16
+	// maxAcks bounds the writes that wait at a time, each on its own connection, and maxAcksOfOne those
+	// for one caller, so that one caller cannot block the others.
+	maxAcks, maxAcksOfOne = 16, 8
 	// movedTries and movedPause bound how often the node of a key is looked up again when a Cluster
 	// has moved the key.
 	movedTries, movedPause = 3, 100 * time.Millisecond
@@ -24,10 +26,21 @@ const (
 type acknowledgements struct {
 	needed int
 	turns  chan struct{}
+
+	mu sync.Mutex
+	// shares has the turns of each caller that has one or waits for one.
+	shares map[string]*ackShare
+}
+
+// ackShare has the turns of one caller.
+type ackShare struct {
+	turns chan struct{}
+	// users counts those that hold or wait for one of the turns. Guarded by acknowledgements.mu.
+	users int
 }
 
 func (a *acknowledgements) init(needed int) {
-	a.needed, a.turns = needed, make(chan struct{}, maxAcks)
+	a.needed, a.turns, a.shares = needed, make(chan struct{}, maxAcks), map[string]*ackShare{}
 }
 
 // few is the error when too few replicas acknowledged.
@@ -39,13 +52,63 @@ func (a *acknowledgements) few(got int64, took time.Duration) error {
 func (a *acknowledgements) enter(ctx context.Context) (leave func(), err error) {
 	t := time.NewTimer(ackTime)
 	defer t.Stop()
+	return a.await(ctx, a.turns, t.C, "others have")
+}
+
+// enterFor is enter for a caller, who waits while maxAcksOfOne turns are taken for the same one.
+func (a *acknowledgements) enterFor(ctx context.Context, caller string) (leave func(), err error) {
+	t := time.NewTimer(ackTime)
+	defer t.Stop()
+	own := a.shareOf(caller)
+	leaveOwn, err := a.await(ctx, own.turns, t.C, "other requests of the caller have")
+	if err != nil {
+		a.drop(caller)
+		return nil, err
+	}
+	leaveAll, err := a.await(ctx, a.turns, t.C, "others have")
+	if err != nil {
+		leaveOwn()
+		a.drop(caller)
+		return nil, err
+	}
+	return func() {
+		leaveAll()
+		leaveOwn()
+		a.drop(caller)
+	}, nil
+}
+
+// await waits for one of turns until late. who are those that have them.
+func (a *acknowledgements) await(ctx context.Context, turns chan struct{}, late <-chan time.Time, who string) (leave func(), err error) {
 	select {
-	case a.turns <- struct{}{}:
-		return func() { <-a.turns }, nil
-	case <-t.C:
-		return nil, fmt.Errorf("%w: others have waited for the replicas of Redis for %s", state.ErrUnacknowledged, ackTime)
+	case turns <- struct{}{}:
+		return func() { <-turns }, nil
+	case <-late:
+		return nil, fmt.Errorf("%w: %s waited for the replicas of Redis for %s", state.ErrUnacknowledged, who, ackTime)
 	case <-ctx.Done():
 		return nil, ctx.Err()
+	}
+}
+
+// shareOf returns the turns of a caller, until drop.
+func (a *acknowledgements) shareOf(caller string) *ackShare {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	own := a.shares[caller]
+	if own == nil {
+		own = &ackShare{turns: make(chan struct{}, maxAcksOfOne)}
+		a.shares[caller] = own
+	}
+	own.users++
+	return own
+}
+
+func (a *acknowledgements) drop(caller string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	own := a.shares[caller]
+	if own.users--; own.users == 0 {
+		delete(a.shares, caller)
 	}
 }
 

@@ -74,7 +74,7 @@ func (o *Once) eval(ctx context.Context, s *script, keys []string, args ...any) 
 		}
 		return v, nil, err
 	}
-	leave, err := o.acks.enter(ctx)
+	leave, err := o.acks.enterFor(ctx, keys[0]) // which is of the caller
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,6 +1,7 @@
 package redis_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -183,5 +184,35 @@ func TestConfirmationsWithoutATurnAreNotUsed(t *testing.T) {
 	all.Wait()
 	if used.Load() == 0 || unused.Load() == 0 {
 		t.Errorf("%d were used and %d had no turn", used.Load(), unused.Load())
+	}
+}
+
+// A caller whose confirmations wait for the replicas of Redis leaves turns to others.
+func TestConfirmationsOfOneCallerLeaveTurns(t *testing.T) {
+	t.Parallel()
+	server := redisserver.ForTest(t)
+	r := start(t, connect(t, server.Addr), redis.Options{AcknowledgeUsed: 1}) // which no replica acknowledges
+	ctx, cancel := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	defer all.Wait()
+	defer cancel()
+	for i := range 64 {
+		all.Go(func() {
+			for n := 0; ctx.Err() == nil; n++ {
+				_, _ = r.Confirmations().Spend(ctx, "ann", fmt.Sprint(i, n), time.Minute, 100_000)
+			}
+		})
+	}
+	info := connect(t, server.Addr)
+	await.Until(t, "confirmations that wait", func() bool {
+		var n int
+		_, after, _ := strings.Cut(info.Info(t.Context(), "clients").Val(), "blocked_clients:")
+		_, err := fmt.Sscan(after, &n)
+		return err == nil && n >= 8
+	})
+	for i := range 3 {
+		if fresh, err := r.Confirmations().Spend(t.Context(), "bob", fmt.Sprint(i), time.Minute, 9); !fresh || !errors.Is(err, state.ErrUnacknowledged) {
+			t.Errorf("%d: fresh %t, %v: there was no turn", i, fresh, err)
+		}
 	}
 }
