@@ -88,16 +88,7 @@ func valueNow(key string) string {
 // former records an error if a member of the file is a key of an earlier version, or a section with
 // such keys, and reports whether it is.
 func (s *source) former(v *ast.MappingValueNode, path string) bool {
-	var members []*ast.MappingValueNode
-	isSection := true
-	switch value := v.Value.(type) {
-	case *ast.MappingNode:
-		members = value.Values
-	case *ast.MappingValueNode:
-		members = []*ast.MappingValueNode{value}
-	default:
-		isSection = false
-	}
+	members, isSection := membersOf(v.Value)
 	for _, section := range formerSections {
 		if path != section || len(members) == 0 {
 			continue
@@ -114,6 +105,24 @@ func (s *source) former(v *ast.MappingValueNode, path string) bool {
 		return true
 	}
 	return false
+}
+
+// membersOf returns the members of a section, which may have an anchor or a tag. An alias counts as a
+// section without members: they are at its anchor.
+func membersOf(n ast.Node) (members []*ast.MappingValueNode, isSection bool) {
+	switch n := n.(type) {
+	case *ast.AnchorNode:
+		return membersOf(n.Value)
+	case *ast.TagNode:
+		return membersOf(n.Value)
+	case *ast.MappingNode:
+		return n.Values, true
+	case *ast.MappingValueNode:
+		return []*ast.MappingValueNode{n}, true
+	case *ast.AliasNode:
+		return nil, true
+	}
+	return nil, false
 }
 
 // sections are the sections of today that were keys with a value in earlier versions.

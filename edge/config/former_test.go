@@ -95,6 +95,24 @@ func TestSectionsOfFormerNames(t *testing.T) {
 	if err != nil || c.Listen.Address != "127.0.0.1:1" || c.Admin.Address != "127.0.0.1:2" || c.Redis.Prefix != "a" || c.Sessions.Required {
 		t.Errorf("%+v, %v", c, err)
 	}
+	for _, text := range []string{
+		"redis: &r {url: 'redis://h:1'}\n", "redis: &r\n  url: redis://h:1\n", "redis:\n  <<: &r {url: 'redis://h:1'}\n",
+	} {
+		if c, err = ReadFile(file(t, text)); err != nil || c.Redis.URL != "redis://h:1" {
+			t.Errorf("%s: %q, %v", text, c.Redis.URL, err)
+		}
+	}
+	for text, want := range map[string]string{
+		"limits: &l {rounds: 3}\n":              ":1: limits.rounds is now calls.rounds",
+		"tls: !!map {cert: a}\n":                ":1: tls.cert is now listen.tls.cert",
+		"redis: &r redis://h:1\n":               ":1: redis is now redis.url",
+		"server: {name: &r a}\nhosts: *r\n":     ":2: hosts is now listen.hosts",
+		"server: &r {name: a}\nadmin-tls: *r\n": ":2: admin-tls is now admin.tls",
+	} {
+		if c, err = ReadFile(file(t, text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %+v, %v, want %s", text, c.Redis, err, want)
+		}
+	}
 	_, err = ReadFile(file(t, "backends:\n- {name: a, target: 'h:1', resolve: 1s}\nkubernetes:\n  backends:\n  - {name: a/b, max-stream-messages: 3}\n"))
 	if err == nil || !strings.Contains(err.Error(), ":2: backends.resolve is no setting any more: it is always 10s") ||
 		!strings.Contains(err.Error(), ":5: kubernetes.backends.max-stream-messages is no setting any more") {
