@@ -15,6 +15,8 @@ type format interface {
 var (
 	jsonFile format = jsonFormat{}
 	tomlFile format = tomlFormat{}
+	tomlList format = tomlFormat{listed: true}
+	yamlList format = yamlFormat{}
 )
 
 var errThere = errors.New("it has another entry of this name: give another --name, or --replace")

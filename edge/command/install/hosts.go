@@ -13,8 +13,12 @@ type entry struct {
 	url  string // empty: the host starts command with args
 	// tokenEnv is the environment variable from which the host takes the bearer token of url; empty means none.
 	tokenEnv string
-	command  string
-	args     []string
+	// clientID is the OAuth client that the issuers of url have for the host, empty if it registers itself; callbackPort is the port of its
+	// redirect, 0 if the host chooses.
+	clientID     string
+	callbackPort int
+	command      string
+	args         []string
 }
 
 // values are the members of an entry in a host's file.
@@ -35,6 +39,13 @@ type host struct {
 	// none, and variableMember, if not empty, the member that names the variable.
 	token          func(variable string) string
 	variableMember string
+	// client is how an entry names an OAuth client. Nil means that it names none, and clientHelp says what a user does instead.
+	client     *clientForm
+	clientHelp string
+	// wantsFile says, if not empty, why a file that does not exist is not made, and what a user does.
+	wantsFile string
+	// headersIn is the member that has the headers, empty if the entry itself has them.
+	headersIn string
 	// then says how a user sees that the host is connected, and login how a user logs in where the edge has issuers.
 	then, login string
 	// tried is true if tests/suites/hosts drives the host with its entry. The others are written from their documentation.
@@ -86,17 +97,31 @@ var hosts = []host{
 		name: "claude-code", title: "Claude Code", format: jsonFile, section: []string{"mcpServers"},
 		user: at("CLAUDE_CONFIG_DIR", ".", ".claude.json"), project: ".mcp.json",
 		remote: typed("http"), local: typedCommand("stdio"), token: braces,
-		then:  "claude mcp list",
-		login: "/mcp in a session, Authenticate",
-		tried: true,
+		client: &clientForm{members: oauthObject("clientId", "callbackPort"), redirect: "http://localhost:PORT/callback"},
+		then:   "claude mcp list",
+		login:  "/mcp in a session, Authenticate",
+		tried:  true,
 	},
 	{
 		name: "claude-desktop", title: "Claude Desktop", format: jsonFile, section: []string{"mcpServers"},
-		user:  func(h home) string { return h.config("Claude", "claude_desktop_config.json") },
-		local: commandAndArgs,
-		then:  "Settings, Developer; after a restart of the program",
+		user:       func(h home) string { return h.config("Claude", "claude_desktop_config.json") },
+		local:      commandAndArgs,
+		clientHelp: "give it in the advanced settings of the connector",
+		then:       "Settings, Developer; after a restart of the program",
 		remoteHelp: "add the URL under Settings, Connectors, where it must be an https URL that the internet reaches; " +
 			"or give --stdio, and the program starts an edge",
+	},
+	{
+		name: "cline", title: "Cline CLI", format: jsonFile, section: []string{"mcpServers"},
+		user:   at("", ".cline", "data", "settings", "cline_mcp_settings.json"),
+		remote: typed("streamableHttp"), local: commandAndArgs,
+		client: &clientForm{
+			members:  func(id string, _ int) values { return values{"oauthClient": values{"clientId": id}} },
+			redirect: "http://127.0.0.1:1456/mcp/oauth/callback", fixed: "it has ports of its own, 1456 to 1458",
+		},
+		then:  "/mcp in a session",
+		login: "/mcp in a session",
+		tried: true,
 	},
 	{
 		name: "codex", title: "Codex CLI", format: tomlFile, section: []string{"mcp_servers"},
@@ -104,9 +129,25 @@ var hosts = []host{
 		remote:         func(e entry) values { return values{"url": e.url} },
 		local:          commandAndArgs,
 		variableMember: "bearer_token_env_var",
-		then:           "/mcp in a session",
-		login:          "codex mcp login NAME",
-		tried:          true,
+		client: &clientForm{
+			members: oauthObject("client_id", ""), redirect: "http://127.0.0.1:PORT/callback/…",
+			fixed: "mcp_oauth_callback_port, a key of the whole file, sets it for all servers",
+		},
+		then:  "/mcp in a session",
+		login: "codex mcp login NAME",
+		tried: true,
+	},
+	{
+		name: "continue-cli", title: "Continue CLI", format: yamlList, section: []string{"mcpServers"},
+		user:   at("CONTINUE_GLOBAL_DIR", ".continue", "config.yaml"),
+		remote: typed("streamable-http"), local: commandAndArgs,
+		token:      func(variable string) string { return "${{ secrets." + variable + " }}" },
+		headersIn:  "requestOptions",
+		clientHelp: "it logs in with mcp-remote, which registers itself",
+		then:       "/mcp in a session",
+		login:      "a session starts mcp-remote, which opens the browser",
+		wantsFile:  "it names the models, too: make it with them first",
+		tried:      true,
 	},
 	{
 		name: "copilot-cli", title: "Copilot CLI", format: jsonFile, section: []string{"mcpServers"},
@@ -114,6 +155,7 @@ var hosts = []host{
 		remote: func(e entry) values { return with(typed("http")(e), "tools", []string{"*"}) },
 		local:  func(e entry) values { return with(typedCommand("local")(e), "tools", []string{"*"}) },
 		token:  braces,
+		client: &clientForm{members: copilotClient, redirect: "http://127.0.0.1:PORT/"},
 		then:   "/mcp in a session",
 		login:  "a session opens the browser",
 		tried:  true,
@@ -122,6 +164,10 @@ var hosts = []host{
 		name: "cursor", title: "Cursor", format: jsonFile, section: []string{"mcpServers"},
 		user: at("", ".cursor", "mcp.json"), project: ".cursor/mcp.json",
 		remote: func(e entry) values { return values{"url": e.url} }, local: commandAndArgs, token: envBraces,
+		client: &clientForm{
+			members:  func(id string, _ int) values { return values{"auth": values{"CLIENT_ID": id}} },
+			redirect: "cursor://anysphere.cursor-mcp/oauth/callback, in newer versions http://localhost:8787/callback", fixed: "its redirect is its own",
+		},
 		then:  "Settings, MCP",
 		login: "Settings, MCP, Connect",
 	},
@@ -129,8 +175,22 @@ var hosts = []host{
 		name: "gemini-cli", title: "Gemini CLI", format: jsonFile, section: []string{"mcpServers"},
 		user: at("GEMINI_CLI_HOME", ".", ".gemini", "settings.json"), project: ".gemini/settings.json",
 		remote: func(e entry) values { return values{"httpUrl": e.url} }, local: commandAndArgs, token: braces,
-		then:  "gemini mcp list, in a folder that Gemini CLI trusts",
-		login: "/mcp auth NAME in a session",
+		client: &clientForm{members: geminiClient, redirect: "http://localhost:PORT/oauth/callback"},
+		then:   "gemini mcp list, in a folder that Gemini CLI trusts",
+		login:  "/mcp auth NAME in a session",
+		tried:  true,
+	},
+	{
+		name: "mistral-vibe", title: "Mistral Vibe", format: tomlList, section: []string{"mcp_servers"},
+		user: at("VIBE_HOME", ".vibe", "config.toml"), project: ".vibe/config.toml",
+		remote:         func(e entry) values { return values{"transport": "streamable-http", "url": e.url} },
+		local:          func(e entry) values { return with(commandAndArgs(e), "transport", "stdio") },
+		variableMember: "api_key_env",
+		client: &clientForm{
+			members: vibeClient, redirect: "http://127.0.0.1:PORT/callback", port: 47823, login: "/mcp login NAME in a session",
+		},
+		then:  "/mcp in a session",
+		login: `add auth = {type = "oauth", scopes = []} to the entry, and enter /mcp login NAME in a session`,
 		tried: true,
 	},
 	{
@@ -141,6 +201,9 @@ var hosts = []host{
 			return values{"type": "local", "command": append([]string{e.command}, e.args...), "enabled": true}
 		},
 		token: func(variable string) string { return "{env:" + variable + "}" },
+		client: &clientForm{
+			members: oauthObject("clientId", "callbackPort"), redirect: "http://127.0.0.1:PORT/mcp/oauth/callback", port: 19876,
+		},
 		then:  "opencode mcp list",
 		login: "opencode mcp auth NAME",
 		tried: true,
@@ -149,6 +212,10 @@ var hosts = []host{
 		name: "qwen-code", title: "Qwen Code", format: jsonFile, section: []string{"mcpServers"},
 		user: at("QWEN_HOME", ".qwen", "settings.json"), project: ".qwen/settings.json",
 		remote: func(e entry) values { return values{"httpUrl": e.url} }, local: commandAndArgs, token: braces,
+		client: &clientForm{
+			members:  func(id string, _ int) values { return geminiClient(id, 0) },
+			redirect: "http://localhost:7777/oauth/callback", fixed: "it listens on 7777",
+		},
 		then:  "qwen mcp list",
 		login: "/mcp auth NAME in a session",
 		tried: true,
@@ -157,6 +224,10 @@ var hosts = []host{
 		name: "vscode", title: "VS Code", format: jsonFile, section: []string{"servers"},
 		user: func(h home) string { return h.config("Code", "User", "mcp.json") }, project: ".vscode/mcp.json",
 		remote: typed("http"), local: typedCommand("stdio"), token: envBraces,
+		client: &clientForm{
+			members: oauthObject("clientId", ""), redirect: "http://127.0.0.1:33418/, and https://vscode.dev/redirect",
+			fixed: "its redirects are its own",
+		},
 		then:  "MCP: List Servers in the command palette",
 		login: "it asks when it starts the server",
 	},
@@ -164,13 +235,17 @@ var hosts = []host{
 		name: "windsurf", title: "Windsurf", format: jsonFile, section: []string{"mcpServers"},
 		user:   at("", ".codeium", "windsurf", "mcp_config.json"),
 		remote: func(e entry) values { return values{"serverUrl": e.url} }, local: commandAndArgs, token: envBraces,
-		then:  "Settings, Cascade, MCP servers",
-		login: "it asks when it connects",
+		clientHelp: "its documentation names no member for one",
+		then:       "Settings, Cascade, MCP servers",
+		login:      "it asks when it connects",
 	},
 	{
 		name: "zed", title: "Zed", format: jsonFile, section: []string{"context_servers"},
 		user: at("XDG_CONFIG_HOME", ".config", "zed", "settings.json"), project: ".zed/settings.json",
 		remote: func(e entry) values { return values{"url": e.url} }, local: commandAndArgs,
+		client: &clientForm{
+			members: oauthObject("client_id", ""), redirect: "http://127.0.0.1:PORT/callback", fixed: "it chooses one at each login",
+		},
 		then:  "agent: open settings in the command palette",
 		login: "it asks when it connects",
 	},

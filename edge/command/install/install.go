@@ -85,10 +85,12 @@ func (r *request) advice() string {
 		lines = append(lines, "This form is from the documentation of "+r.host.title+"; it was not tried\n")
 	}
 	switch {
+	case r.entry.clientID != "":
+		lines = append(lines, r.clientAdvice())
 	case r.entry.tokenEnv != "":
 		lines = append(lines, fmt.Sprintf("Start %s with %s in its environment\n", r.host.title, r.entry.tokenEnv))
 	case r.entry.url != "":
-		lines = append(lines, "If the edge wants a login: "+strings.ReplaceAll(r.host.login, "NAME", r.entry.name)+"\n")
+		lines = append(lines, "If the edge wants a login: "+r.named(r.host.login)+"\n")
 	}
 	return strings.Join(append(lines, "To see that it is connected: "+r.host.then+"\n"), "")
 }
@@ -98,6 +100,9 @@ func errorf(format string, args ...any) error { return fmt.Errorf("install: "+fo
 
 // nameRule is what all hosts take as the name of a server, and what needs no quotes in TOML.
 var nameRule = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// clientRule is what RFC 6749 allows in the id of a client.
+var clientRule = regexp.MustCompile(`^[\x20-\x7e]{1,512}$`)
 
 // variableRule is what shells take as the name of a variable.
 var variableRule = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
@@ -110,6 +115,8 @@ func parse(args []string, stderr io.Writer) (*request, error) {
 	flags.StringVar(&r.entry.url, "url", defaultURL, "`URL` of the edge, of a set of it, or of its load balancer")
 	flags.StringVar(&r.entry.name, "name", "mcpedge", "`name` of the server in the host, which models see before each tool")
 	flags.StringVar(&r.entry.tokenEnv, "token-env", "", "environment `variable` from which the host reads the access token or API key; the value is never written")
+	flags.StringVar(&r.entry.clientID, "client-id", "", "`ID` of the OAuth client that the edge's issuer has for the host, if the host cannot register itself there")
+	flags.IntVar(&r.entry.callbackPort, "callback-port", 0, "`port` of the redirect of that client, where the host takes one")
 	flags.StringVar(&r.file, "file", "", "`file` to use instead of the user's")
 	flags.BoolVar(&r.project, "project", false, "use the file of the project in the working directory instead of the user's")
 	flags.BoolVar(&r.write, "write", false, "add the entry to the file")
@@ -156,8 +163,16 @@ func (r *request) check(flags *flag.FlagSet, stdio bool, rest []string) error {
 		return errorf("--name %q: use 1 to 64 letters, digits, - and _", e.name)
 	case e.tokenEnv != "" && !variableRule.MatchString(e.tokenEnv):
 		return errorf("--token-env takes the name of an environment variable, as MCPEDGE_TOKEN, and not the token")
-	case stdio && (given["url"] || given["token-env"]):
-		return errorf("--stdio starts an edge beside the host: it takes neither --url nor --token-env")
+	case stdio && (given["url"] || given["token-env"] || given["client-id"]):
+		return errorf("--stdio starts an edge beside the host: it takes neither --url, --token-env nor --client-id")
+	case given["client-id"] && !clientRule.MatchString(e.clientID):
+		return errorf("--client-id %q: give the id of the client at the issuer, of printable ASCII characters", e.clientID)
+	case given["client-id"] && e.tokenEnv != "":
+		return errorf("--client-id logs in with OAuth, and --token-env sends a key: give one")
+	case given["callback-port"] && e.clientID == "":
+		return errorf("--callback-port is for the client of --client-id: give both, or neither")
+	case given["callback-port"] && (e.callbackPort < 1024 || e.callbackPort > 65535):
+		return errorf("--callback-port %d: give a port from 1024 to 65535", e.callbackPort)
 	case !stdio && len(rest) > 0:
 		return errorf("flags after -- are those of mcpedge stdio: give --stdio as well")
 	case given["file"] && r.project:
@@ -227,11 +242,18 @@ func (r *request) values() (values, error) {
 	}
 	v := h.remote(e)
 	switch {
+	case e.clientID != "":
+		return r.withClient(v)
 	case e.tokenEnv == "":
 	case h.variableMember != "":
 		v[h.variableMember] = e.tokenEnv
 	case h.token != nil:
-		v["headers"] = map[string]string{"Authorization": "Bearer " + h.token(e.tokenEnv)}
+		headers := values{"Authorization": "Bearer " + h.token(e.tokenEnv)}
+		if h.headersIn != "" {
+			v[h.headersIn] = values{"headers": headers}
+		} else {
+			v["headers"] = headers
+		}
 	default:
 		return nil, errorf("%s reads no environment variables in its file: leave --token-env out, and write the header Authorization there by hand, or use OAuth", h.title)
 	}
@@ -247,6 +269,9 @@ func (r *request) add(v values) (backup string, _ error) {
 	file, before, err := read(r.file)
 	if err != nil {
 		return "", err
+	}
+	if !file.exists && h.wantsFile != "" {
+		return "", fmt.Errorf("it does not exist: %s", h.wantsFile)
 	}
 	after, err := h.format.merge(before, h.section, r.entry.name, v, r.overwrite)
 	switch {

@@ -27,7 +27,7 @@ func run(t *testing.T, args ...string) (out, stderr string, err error) {
 func empty(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	for _, v := range []string{"CODEX_HOME", "COPILOT_HOME", "CLAUDE_CONFIG_DIR", "GEMINI_CLI_HOME", "QWEN_HOME", "XDG_CONFIG_HOME", "APPDATA"} {
+	for _, v := range []string{"CODEX_HOME", "COPILOT_HOME", "CLAUDE_CONFIG_DIR", "GEMINI_CLI_HOME", "QWEN_HOME", "XDG_CONFIG_HOME", "APPDATA", "VIBE_HOME", "CONTINUE_GLOBAL_DIR"} {
 		t.Setenv(v, "")
 	}
 	t.Setenv("HOME", dir)
@@ -43,12 +43,15 @@ func TestPrints(t *testing.T) {
 		"claude-code": `{"mcpServers":{"desk":{"headers":{"Authorization":"Bearer ${TOKEN}"},"type":"http","url":"https://mcp.example.com/mcp/desk"}}}`,
 		"codex":       "[mcp_servers.desk]\nbearer_token_env_var = \"TOKEN\"\nurl = \"https://mcp.example.com/mcp/desk\"",
 		"copilot-cli": `{"mcpServers":{"desk":{"headers":{"Authorization":"Bearer ${TOKEN}"},"tools":["*"],"type":"http","url":"https://mcp.example.com/mcp/desk"}}}`,
-		"cursor":      `{"mcpServers":{"desk":{"headers":{"Authorization":"Bearer ${env:TOKEN}"},"url":"https://mcp.example.com/mcp/desk"}}}`,
-		"gemini-cli":  `{"mcpServers":{"desk":{"headers":{"Authorization":"Bearer ${TOKEN}"},"httpUrl":"https://mcp.example.com/mcp/desk"}}}`,
-		"opencode":    `{"mcp":{"desk":{"enabled":true,"headers":{"Authorization":"Bearer {env:TOKEN}"},"type":"remote","url":"https://mcp.example.com/mcp/desk"}}}`,
-		"qwen-code":   `{"mcpServers":{"desk":{"headers":{"Authorization":"Bearer ${TOKEN}"},"httpUrl":"https://mcp.example.com/mcp/desk"}}}`,
-		"vscode":      `{"servers":{"desk":{"headers":{"Authorization":"Bearer ${env:TOKEN}"},"type":"http","url":"https://mcp.example.com/mcp/desk"}}}`,
-		"windsurf":    `{"mcpServers":{"desk":{"headers":{"Authorization":"Bearer ${env:TOKEN}"},"serverUrl":"https://mcp.example.com/mcp/desk"}}}`,
+		"continue-cli": "mcpServers:\n  - name: \"desk\"\n    requestOptions:\n      headers:\n        Authorization: \"Bearer ${{ secrets.TOKEN }}\"\n" +
+			"    type: \"streamable-http\"\n    url: \"https://mcp.example.com/mcp/desk\"",
+		"mistral-vibe": "[[mcp_servers]]\nname = \"desk\"\napi_key_env = \"TOKEN\"\ntransport = \"streamable-http\"\nurl = \"https://mcp.example.com/mcp/desk\"",
+		"cursor":       `{"mcpServers":{"desk":{"headers":{"Authorization":"Bearer ${env:TOKEN}"},"url":"https://mcp.example.com/mcp/desk"}}}`,
+		"gemini-cli":   `{"mcpServers":{"desk":{"headers":{"Authorization":"Bearer ${TOKEN}"},"httpUrl":"https://mcp.example.com/mcp/desk"}}}`,
+		"opencode":     `{"mcp":{"desk":{"enabled":true,"headers":{"Authorization":"Bearer {env:TOKEN}"},"type":"remote","url":"https://mcp.example.com/mcp/desk"}}}`,
+		"qwen-code":    `{"mcpServers":{"desk":{"headers":{"Authorization":"Bearer ${TOKEN}"},"httpUrl":"https://mcp.example.com/mcp/desk"}}}`,
+		"vscode":       `{"servers":{"desk":{"headers":{"Authorization":"Bearer ${env:TOKEN}"},"type":"http","url":"https://mcp.example.com/mcp/desk"}}}`,
+		"windsurf":     `{"mcpServers":{"desk":{"headers":{"Authorization":"Bearer ${env:TOKEN}"},"serverUrl":"https://mcp.example.com/mcp/desk"}}}`,
 	}
 	for _, h := range hosts {
 		out, stderr, err := run(t, h.name, "--url", "https://mcp.example.com/mcp/desk", "--name", "desk", "--token-env", "TOKEN")
@@ -89,7 +92,7 @@ func TestWrites(t *testing.T) {
 			if h.remote == nil && !local {
 				continue
 			}
-			empty(t)
+			dir := empty(t)
 			args := []string{h.name, "--write", "--url", "https://one.example.com/mcp"}
 			other := []string{h.name, "--write", "--url", "https://two.example.com/mcp"}
 			if local {
@@ -103,7 +106,16 @@ func TestWrites(t *testing.T) {
 					t.Fatalf("%v: want %q in %s", args, want, text)
 				}
 			}
-			expect("is new", args...)
+			if h.wantsFile != "" {
+				expect(h.wantsFile, args...)
+				file := h.user(home{dir: dir, env: os.Getenv})
+				if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte("name: mine\nmodels: []\n"), 0o600)); err != nil {
+					t.Fatal(err)
+				}
+				expect("has the entry mcpedge now", args...)
+			} else {
+				expect("is new", args...)
+			}
 			expect("has this entry already", args...)
 			expect("give another --name, or --replace", other...)
 			expect("has the entry mcpedge now", append([]string{"--replace"}, other...)...)
@@ -205,6 +217,10 @@ func TestRefusesFiles(t *testing.T) {
 		{"one table of all", "codex", "[mcp_servers]\nmcpedge = {url = \"x\"}\n", "add this by hand"},
 		{"inline table", "codex", "mcp_servers = {a = {url = \"x\"}}\n", "add this by hand"},
 		{"same entry inline", "codex", "mcp_servers = {mcpedge = {url = \"x\"}}\n", "add this by hand"},
+		{"list in one line", "continue-cli", "mcpServers: [{name: a, url: x}]\n", "add this by hand"},
+		{"no list but a mapping", "continue-cli", "mcpServers: {a: {url: x}}\n", "add this by hand"},
+		{"no YAML mapping", "continue-cli", "- a\n", "add this by hand"},
+		{"TOML list as a value", "mistral-vibe", "mcp_servers = []\n", "add this by hand"},
 		{"header in a text", "codex", "a = \"\"\"\n[mcp_servers.mcpedge]\n\"\"\"\n[mcp_servers.mcpedge]\nurl = \"x\"\n", "add this by hand"},
 	}
 	for _, tt := range tests {
@@ -236,6 +252,7 @@ func TestFolders(t *testing.T) {
 		{"gemini-cli", "GEMINI_CLI_HOME", ".gemini/settings.json"},
 		{"opencode", "XDG_CONFIG_HOME", "opencode/opencode.json"},
 		{"qwen-code", "QWEN_HOME", "settings.json"},
+		{"mistral-vibe", "VIBE_HOME", "config.toml"},
 		{"zed", "XDG_CONFIG_HOME", "zed/settings.json"},
 	} {
 		t.Run(tt.host, func(t *testing.T) {
@@ -338,6 +355,13 @@ func TestMistakes(t *testing.T) {
 		{"claude-desktop", "Connectors"},
 		{"zed --token-env T", "no environment variables"},
 		{"codex --wirte", "--write"},
+		{"codex --client-id a --token-env T", "give one"},
+		{"codex --client-id é", "ASCII"},
+		{"codex --callback-port 8000", "give both"},
+		{"claude-code --client-id a --callback-port 80", "from 1024 to 65535"},
+		{"codex --stdio --client-id a", "neither"},
+		{"windsurf --client-id a", "takes no client id"},
+		{"claude-desktop --client-id a", "Connectors"},
 	} {
 		_, _, err := run(t, strings.Fields(tt.args)...)
 		if err == nil || !strings.Contains(err.Error(), tt.want) {

@@ -67,10 +67,7 @@ func entryPage(t *testing.T, h host, dir string) string {
 			fmt.Fprintf(&b, "%s: not by the file: %s.\n\n", intro, reason)
 			return
 		}
-		language := "json"
-		if h.format == tomlFile {
-			language = "toml"
-		}
+		language := map[format]string{jsonFile: "json", tomlFile: "toml", tomlList: "toml", yamlList: "yaml"}[h.format]
 		if program, err := os.Executable(); err == nil {
 			out = strings.ReplaceAll(out, program, "/usr/local/bin/mcpedge")
 		}
@@ -84,6 +81,9 @@ func entryPage(t *testing.T, h host, dir string) string {
 	block(login, "--url", url)
 	if h.remote != nil {
 		block("With a key, `--token-env MCP_TOKEN`", "--url", url, "--token-env", "MCP_TOKEN")
+	}
+	if h.client != nil {
+		block("With a client id, `--client-id ID`", "--url", url, "--client-id", "ID")
 	}
 	block("`--stdio`", "--stdio", "--", "--backend", "flights=127.0.0.1:50051")
 	return b.String()

@@ -10,30 +10,55 @@ import (
 	"strings"
 )
 
-// tomlFormat is TOML 1.0, of which it writes texts and lists of texts. It reads the headers of tables alone: a table that is appended to a file
-// is valid unless the file has it already, in which case merge finds its header or refuses.
-type tomlFormat struct{}
+// tomlFormat is TOML 1.0, of which it writes texts, numbers, and lists and inline tables of them. It reads the headers of tables, and names in
+// arrays of tables: a table that is appended to a file is valid unless the file has it already, in which case merge finds it or refuses.
+type tomlFormat struct {
+	// listed is true if the section is an array of tables, which have their names as the member name.
+	listed bool
+}
 
-func (tomlFormat) block(section []string, name string, v values) []byte {
+func (f tomlFormat) block(section []string, name string, v values) []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "[%s]\n", strings.Join(append(slices.Clone(section), name), "."))
+	if f.listed {
+		fmt.Fprintf(&b, "[[%s]]\nname = %s\n", strings.Join(section, "."), tomlValue(name))
+	} else {
+		fmt.Fprintf(&b, "[%s]\n", strings.Join(append(slices.Clone(section), name), "."))
+	}
 	for _, key := range slices.Sorted(maps.Keys(v)) {
-		fmt.Fprintf(&b, "%s = %s\n", key, indented(v[key], "", ""))
+		fmt.Fprintf(&b, "%s = %s\n", key, tomlValue(v[key]))
 	}
 	return b.Bytes()
 }
 
+// tomlValue renders a value in one line. Texts and lists of texts are alike in JSON and TOML.
+func tomlValue(v any) []byte {
+	members, isTable := v.(values)
+	if !isTable {
+		return indented(v, "", "")
+	}
+	var b bytes.Buffer
+	for _, key := range slices.Sorted(maps.Keys(members)) {
+		if b.Len() > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "%s = %s", key, tomlValue(members[key]))
+	}
+	return []byte("{" + b.String() + "}")
+}
+
 var errOtherForm = errors.New("it has entries in a form other than tables with a header of their own")
 
-func (f tomlFormat) merge(text []byte, section []string, name string, v values, replace bool) ([]byte, error) {
-	block := f.block(section, name, v)
+// split separates the table of a server, with the tables below it, from the rest of a file.
+func (f tomlFormat) split(text []byte, section []string, name string) (kept, there []byte, _ error) {
 	table := strings.Join(section, `\s*\.\s*`)
+	if f.listed {
+		return f.splitListed(text, table, name)
+	}
 	// The section, or a part of it, as a key: inline, with dots, or quoted; and texts of several lines, in which a header may stand.
 	if regexp.MustCompile(`(?m)^\s*(\[\s*)?["']?` + table + `["']?\s*(=|\.[^]\n]*=|\.\s*["']|\])|"""|\'\'\'`).Match(text) {
-		return nil, errOtherForm
+		return nil, nil, errOtherForm
 	}
 	header := regexp.MustCompile(`^\s*\[\s*` + table + `\s*\.\s*` + regexp.QuoteMeta(name) + `\s*(\]|\.)`)
-	var kept, there []byte
 	inside := false
 	for line := range bytes.Lines(text) {
 		if bytes.HasPrefix(bytes.TrimSpace(line), []byte("[")) {
@@ -44,6 +69,50 @@ func (f tomlFormat) merge(text []byte, section []string, name string, v values, 
 		} else {
 			kept = append(kept, line...)
 		}
+	}
+	return kept, there, nil
+}
+
+// splitListed is split for arrays of tables.
+func (tomlFormat) splitListed(text []byte, table, name string) (kept, there []byte, _ error) {
+	// The section as a key, a table of its own, or quoted; names in a form other than a text on a line; and texts of several lines.
+	if regexp.MustCompile(`(?m)^\s*["']?` + table + `["']?\s*(=|\.)|^\s*\[\s*["']?` + table + `["']?\s*\]|^\s*\[\[\s*["']` + table + `|"""|\'\'\'`).Match(text) {
+		return nil, nil, errOtherForm
+	}
+	header, below := regexp.MustCompile(`^\s*\[\[\s*`+table+`\s*\]\]`), regexp.MustCompile(`^\s*\[\[?\s*`+table+`\s*\.`)
+	named := regexp.MustCompile(`^\s*["']?name["']?\s*=\s*("` + regexp.QuoteMeta(name) + `"|\'` + regexp.QuoteMeta(name) + `\')\s*(#.*)?$`)
+	var part []byte
+	isEntry, inHead, found := false, false, false
+	end := func() {
+		if isEntry && found {
+			there = append(there, part...)
+		} else {
+			kept = append(kept, part...)
+		}
+		part, found = nil, false
+	}
+	for line := range bytes.Lines(text) {
+		switch {
+		case !bytes.HasPrefix(bytes.TrimSpace(line), []byte("[")):
+			found = found || inHead && named.Match(line)
+		case isEntry && below.Match(line):
+			inHead = false
+		default:
+			end()
+			isEntry = header.Match(line)
+			inHead = isEntry
+		}
+		part = append(part, line...)
+	}
+	end()
+	return kept, there, nil
+}
+
+func (f tomlFormat) merge(text []byte, section []string, name string, v values, replace bool) ([]byte, error) {
+	block := f.block(section, name, v)
+	kept, there, err := f.split(text, section, name)
+	if err != nil {
+		return nil, err
 	}
 	switch {
 	case len(there) > 0 && bytes.Equal(bytes.TrimSpace(there), bytes.TrimSpace(block)):
