@@ -4,16 +4,18 @@ package hosts
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
 
 // program is a host and how it runs without a terminal.
 type program struct {
-	// name is that of mcpedge install; npm, the package.
-	name, title, npm string
+	// name is that of mcpedge install; npm or pypi, the package.
+	name, title, npm, pypi string
 	// command runs it with a prompt, and env adds to its environment, with the URL of its model.
 	command func(prompt, model string) []string
 	env     func(model string) []string
@@ -26,8 +28,14 @@ type program struct {
 	reads step
 	// prompts is what a user enters for the prompt, empty if there is no way to enter one.
 	prompts string
+	// before makes what has to be there before mcpedge install runs, nil if nothing has to.
+	// keyed adds a key to its files, nil if mcpedge install does with --token-env.
+	before func(t *testing.T, home string)
+	keyed  func(t *testing.T, home, key string)
 	// finds makes a tool visible that the host does not offer by itself.
 	finds func(tool string) step
+	// wraps returns the call with which its model calls a tool, for a host whose model calls none directly.
+	wraps func(step) step
 	// lacks has the reason for each feature that the host does without or in part, and impossible that for each which cannot be tried here.
 	lacks, impossible map[string]string
 }
@@ -51,6 +59,33 @@ var programs = []program{
 		prompts: "/mcp__mcpedge__" + prompt,
 	},
 	{
+		name: "cline", title: "Cline CLI", npm: "cline",
+		command: func(prompt, _ string) []string {
+			// It refuses a prompt of one word.
+			return []string{"cline", "--provider", "openai-compatible", "--model", mock, prompt + " Use the tools."}
+		},
+		env: func(string) []string { return []string{"CLINE_NO_AUTO_UPDATE=1"} },
+		settings: func(t *testing.T, home, model string) {
+			write(t, filepath.Join(home, ".cline", "data", "settings", "providers.json"), encoded(object{
+				"version": 1, "lastUsedProvider": "openai-compatible", "providers": object{"openai-compatible": object{
+					"settings":  object{"provider": "openai-compatible", "apiKey": "none", "model": mock, "baseUrl": model + "/v1"},
+					"updatedAt": "2026-11-01T00:00:00.000Z", "tokenSource": "manual",
+				}},
+			}))
+		},
+		keyed: func(t *testing.T, home, key string) {
+			file := filepath.Join(home, ".cline", "data", "settings", "cline_mcp_settings.json")
+			all := readObject(t, file)
+			entry := all["mcpServers"].(map[string]any)["mcpedge"].(map[string]any)
+			entry["headers"] = object{"Authorization": "Bearer " + key}
+			write(t, file, encoded(all))
+		},
+		lacks: map[string]string{
+			"ask": "it does not declare elicitation", "resources": "it never lists any", "prompts": "it never lists any",
+			"progress": "its calls do not ask for it",
+		},
+	},
+	{
 		name: "codex", title: "Codex CLI", npm: "@openai/codex",
 		command: func(prompt, model string) []string {
 			return []string{
@@ -60,6 +95,24 @@ var programs = []program{
 		},
 		reads: step{"read_mcp_resource", object{"server": "mcpedge", "uri": note}},
 		lacks: map[string]string{"prompts": "it never lists any"},
+	},
+	{
+		name: "continue-cli", title: "Continue CLI", npm: "@continuedev/cli",
+		command: func(prompt, _ string) []string { return []string{"cn", "--print", "--auto", prompt} },
+		env:     func(string) []string { return []string{"CONTINUE_CLI_ENABLE_TELEMETRY=0"} },
+		before: func(t *testing.T, home string) {
+			write(t, filepath.Join(home, ".continue", "config.yaml"), "name: test\nversion: 0.0.1\nschema: v1\nmodels: []\n")
+		},
+		settings: func(t *testing.T, home, model string) {
+			file := filepath.Join(home, ".continue", "config.yaml")
+			models := regexp.MustCompile(`(?m)^models:.*$`)
+			write(t, file, models.ReplaceAllString(readText(t, file),
+				`models: [{name: mock, provider: openai, model: mock, apiKey: none, apiBase: "`+model+`/v1", roles: [chat], capabilities: [tool_use]}]`))
+		},
+		lacks: map[string]string{
+			"ask": "it does not declare elicitation", "resources": "it never lists any", "progress": "its calls do not ask for it",
+		},
+		impossible: map[string]string{"prompts": "it lists them, and commands need its terminal"},
 	},
 	{
 		name: "copilot-cli", title: "Copilot CLI", npm: "@github/copilot",
@@ -85,6 +138,30 @@ var programs = []program{
 		reads:   step{"read_mcp_resource", object{"uri": note}},
 		prompts: "/" + prompt,
 		lacks:   map[string]string{"ask": "it does not declare elicitation"},
+	},
+	{
+		name: "mistral-vibe", title: "Mistral Vibe", pypi: "mistral-vibe",
+		command: func(prompt, _ string) []string {
+			return []string{"vibe", "--trust", "--auto-approve", "--prompt", prompt}
+		},
+		settings: func(t *testing.T, home, model string) {
+			file := filepath.Join(home, ".vibe", "config.toml")
+			entry := readText(t, file)
+			if i := strings.Index(entry, "[[mcp_servers]]"); i > 0 {
+				entry = entry[i:]
+			}
+			write(t, file, "active_model = \"mock\"\nenable_telemetry = false\nenable_update_checks = false\n\n"+
+				"[[providers]]\nname = \"mock\"\napi_base = \""+model+"/v1\"\n\n[[models]]\nname = \"mock\"\nprovider = \"mock\"\nalias = \"mock\"\n\n"+entry)
+		},
+		// Its model writes programs that call tools.
+		wraps: func(s step) step {
+			code := "async function main() { return await tools.mcp_mcpedge." + s.tool + "(" + encoded(s.args) + "); }"
+			return step{"run_typescript", object{"code": code}}
+		},
+		lacks: map[string]string{
+			"ask": "it does not declare elicitation", "resources": "it never lists any", "prompts": "it never lists any",
+			"progress": "its calls do not ask for it",
+		},
 	},
 	{
 		name: "opencode", title: "opencode", npm: "opencode-ai",
@@ -124,18 +201,34 @@ var programs = []program{
 // extend adds members to a JSON file.
 func extend(t *testing.T, file string, members object) {
 	t.Helper()
+	all := readObject(t, file)
+	for name, value := range members {
+		all[name] = value
+	}
+	write(t, file, encoded(all))
+}
+
+func readObject(t *testing.T, file string) (all object) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(readText(t, file)), &all); err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	return all
+}
+
+func readText(t *testing.T, file string) string {
+	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all object
-	if err := json.Unmarshal(text, &all); err != nil {
-		t.Fatalf("%s: %v", file, err)
-	}
-	for name, value := range members {
-		all[name] = value
-	}
-	if err := os.WriteFile(file, []byte(encoded(all)), 0o600); err != nil {
+	return string(text)
+}
+
+// write writes a file, and makes its folder.
+func write(t *testing.T, file, text string) {
+	t.Helper()
+	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -147,14 +240,28 @@ func (p program) script(steps ...step) []step {
 		if p.finds != nil {
 			all = append(all, p.finds(s.tool))
 		}
+		if p.wraps != nil {
+			s = p.wraps(s)
+		}
 		all = append(all, s)
 	}
 	return all
 }
 
-// version returns the version that package.json pins.
+// version returns the version that package.json or requirements.txt pins.
 func (p program) version(t *testing.T) string {
 	t.Helper()
+	if p.pypi != "" {
+		text, err := os.ReadFile(requirements)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(p.pypi) + `==(\S+)`).FindSubmatch(text)
+		if found == nil {
+			t.Fatalf("%s does not pin %s", requirements, p.pypi)
+		}
+		return string(found[1])
+	}
 	text, err := os.ReadFile("package.json")
 	if err != nil {
 		t.Fatal(err)
