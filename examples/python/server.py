@@ -9,7 +9,7 @@ from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
 from pydantic import Field
 
-from mcpedge.capability import Call, Declined, Failure, Reason, Server, Tasks
+from mcpedge.capability import AsyncCall, Failure, Reason, Server, Tasks, Unanswered
 
 TEAS = {"assam": "strong and malty", "oolong": "between green and black", "sencha": "fresh and grassy"}
 Tea = Enum("Tea", {name: name for name in TEAS})
@@ -31,25 +31,25 @@ class Steeped:
 
 
 @server.tool
-async def brew(tea: Tea, call: Call) -> Brewed:
+async def brew(tea: Tea, call: AsyncCall) -> Brewed:
     """Brews as many cups as asked"""
     try:  # the first round ends here: the user is asked, and the function runs again with the answer
-        cups = call.ask("cups", f"How many cups of {tea.value}?", Annotated[int, Field(ge=1, le=5)])
-    except Declined:
+        cups = await call.ask("cups", f"How many cups of {tea.value}?", Annotated[int, Field(ge=1, le=5)])
+    except Unanswered:
         cups = 0
     for cup in range(1, cups + 1):
-        call.progress(cup, cups, f"cup {cup} of {cups}")
+        await call.progress(cup, cups, f"cup {cup} of {cups}")
         await asyncio.sleep(0.05)
     trace_id = trace.format_trace_id(trace.get_current_span().get_span_context().trace_id)
     return Brewed(tea.value, cups, trace_id)
 
 
 @server.tool(idempotent=True, tasks=Tasks("optional"))
-async def steep(minutes: Annotated[int, Field(ge=1)], call: Call) -> Steeped:
+async def steep(minutes: Annotated[int, Field(ge=1)], call: AsyncCall) -> Steeped:
     """Steeps for minutes"""
     try:
         for minute in range(1, minutes + 1):
-            call.progress(minute, minutes, f"minute {minute} of {minutes}")
+            await call.progress(minute, minutes, f"minute {minute} of {minutes}")
             await asyncio.sleep(0.25)
     except asyncio.CancelledError:  # when a task is cancelled, its call is, as any other
         print("steeping was cancelled", flush=True)

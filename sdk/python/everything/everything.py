@@ -17,7 +17,6 @@ from mcpedge.capability import (
     Content,
     ElicitResult,
     Failure,
-    InputRequest,
     InputRequired,
     Level,
     PromptMessage,
@@ -38,12 +37,10 @@ from mcpedge.capability import (
     image,
     list_roots,
     message,
-    said,
     sampling,
     text,
     text_contents,
 )
-from mcpedge.v1 import input_pb2
 
 CACHE = 300.0
 STEP = 0.05
@@ -230,7 +227,7 @@ def add_asking(s: Server) -> None:
     @s.tool(**PLAIN)
     def test_sampling(call: Call, prompt: Annotated[str, Field(description="The prompt to send to the model")]) -> str:
         """Asks the client's model"""
-        return "LLM response: " + said(call.sample("sampling", prompt, max_tokens=100))
+        return "LLM response: " + call.sample("sampling", prompt, max_tokens=100).text
 
     @s.tool(**PLAIN)
     def test_elicitation(call: Call, message: Annotated[str, Field(description="The message to show the user")]) -> str:
@@ -260,7 +257,7 @@ def add_asking(s: Server) -> None:
     @s.tool(**PLAIN)
     def test_missing_capability(call: Call) -> str:
         """Cannot do without the client's model"""
-        return "The client's model said: " + said(call.sample("needed", "Say something.", max_tokens=100))
+        return "The client's model said: " + call.sample("needed", "Say something.", max_tokens=100).text
 
 
 PREFIX = "test_input_required_result_"
@@ -278,7 +275,7 @@ def add_rounds(s: Server) -> None:
     @s.tool(name=PREFIX + "sampling", **PLAIN)
     def _(call: Call) -> str:
         """Asks the client's model for a capital"""
-        return "Sampling result: " + said(call.sample("capital_question", CAPITAL, max_tokens=100))
+        return "Sampling result: " + call.sample("capital_question", CAPITAL, max_tokens=100).text
 
     @s.tool(name=PREFIX + "list_roots", **PLAIN)
     def _(call: Call) -> str:
@@ -291,9 +288,7 @@ def add_rounds(s: Server) -> None:
         @s.tool(name=PREFIX + name, description=description, **PLAIN)
         def _(call: Call) -> str:
             if call.state is None:
-                form = input_pb2.ElicitForm(message="Please confirm", requested_schema_json=json.dumps(CONFIRM))
-                request = InputRequest(key="confirm", elicit_form=form)
-                raise InputRequired([request], state=mark + secrets.token_hex().encode())
+                raise InputRequired([form_schema("confirm", "Please confirm", CONFIRM)], state=mark + secrets.token_hex().encode())
             if not call.state.startswith(mark):
                 raise Failure(Reason.INVALID_ARGUMENT, "the state is not the one this tool gave")
             r = call.ask_form("confirm", "Please confirm", CONFIRM)
@@ -310,7 +305,7 @@ def add_rounds(s: Server) -> None:
         name, hello, roots = call.ask_all(
             form_schema("user_name", "What is your name?", NAME), sampling("greeting", "Generate a greeting", max_tokens=50), list_roots("client_roots")
         )
-        return "\n".join([greeting(name), said(hello), roots_text(roots)])
+        return "\n".join([greeting(name), hello.text, roots_text(roots)])
 
     @s.tool(name=PREFIX + "multi_round", **PLAIN)
     def _(call: Call) -> str:
@@ -331,15 +326,15 @@ def add_rounds(s: Server) -> None:
         """Asks whatever the client can answer"""
         can = call.client_capabilities
         questions: list[Any] = []
-        if can.HasField("sampling"):
+        if can.sampling:
             questions.append(sampling("capital_question", CAPITAL, max_tokens=100))
-        if can.elicitation.form:
+        if can.form:
             questions.append(form_schema("user_name", "What is your name?", NAME))
-        if can.HasField("roots"):
+        if can.roots:
             questions.append(list_roots("client_roots"))
         lines = [f"The client was asked {len(questions)} question(s)."]
         for a in call.ask_all(*questions):
-            lines.append(greeting(a) if isinstance(a, ElicitResult) else said(a) if isinstance(a, SamplingResult) else roots_text(a))
+            lines.append(greeting(a) if isinstance(a, ElicitResult) else a.text if isinstance(a, SamplingResult) else roots_text(a))
         return "\n".join(lines)
 
 
@@ -427,14 +422,9 @@ def add_changes(s: Server) -> None:
 
 
 def add_schemas(s: Server) -> None:
-    tool = Tool(
-        name="json_schema_2020_12_tool",
-        description="Has an input schema with keywords of JSON Schema 2020-12",
-        input_schema_json=json.dumps(DIALECT),
-        annotations=input_pb2.ToolAnnotations(**PLAIN),
-    )
+    tool = Tool(name="json_schema_2020_12_tool", description="Has an input schema with keywords of JSON Schema 2020-12", input_schema=DIALECT)
 
-    @s.raw_tool(tool)
+    @s.raw_tool(tool, **PLAIN)
     def json_schema_2020_12_tool(arguments: dict[str, Any]) -> str:
         return "Called with " + json.dumps(arguments)
 

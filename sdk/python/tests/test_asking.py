@@ -1,6 +1,5 @@
 import asyncio
 import enum
-import json
 import sys
 from typing import Annotated, Any, Literal
 
@@ -8,25 +7,26 @@ import pytest
 from pydantic import BaseModel, Field
 
 from mcpedge.capability import (
+    AsyncCall,
     Call,
-    Cancelled,
     Declined,
+    Dismissed,
     Failure,
-    InputRequest,
     InputRequired,
     Reason,
     Root,
+    SamplingMessage,
+    SamplingRequest,
     Server,
+    TextContent,
     form,
     form_schema,
     list_roots,
-    said,
     sampling,
 )
 from mcpedge.capability.answers import round_trip
 from mcpedge.capability.encoding import RawJSON
-from mcpedge.capability.testing import accepted, call_tool, cancelled, declined, get_prompt, read_resource, sampled, with_roots
-from mcpedge.v1 import input_pb2
+from mcpedge.capability.testing import Answer, Asked, accepted, call_tool, declined, dismissed, get_prompt, read_resource, sampled, with_roots
 
 
 class Size(enum.Enum):
@@ -52,8 +52,8 @@ def test_forms() -> None:
         return f"{got.size.name} {got.count} {got.extras} {got.note}"
 
     @s.tool
-    async def primitive(call: Call) -> int:
-        count: int = call.ask("count", "How many?", Annotated[int, Field(le=3)])
+    async def primitive(call: AsyncCall) -> int:
+        count: int = await call.ask("count", "How many?", Annotated[int, Field(le=3)])
         return count
 
     @s.tool
@@ -62,7 +62,7 @@ def test_forms() -> None:
 
     out = call_tool(s, "order", answers={"order": accepted({"size": "l", "count": 2.0, "extras": ["milk"]})})
     assert out.text == "LARGE 2 ['milk'] None"
-    schema = json.loads(out.asked[0].elicit_form.requested_schema_json)
+    schema = out.asked[0].schema
     assert schema["required"] == ["size", "count"] and schema["description"] == "What to bring."
     assert schema["properties"]["size"] == {"enum": ["s", "l"], "type": "string", "description": "How large"}
     assert schema["properties"]["note"] == {"type": "string"}
@@ -94,13 +94,13 @@ def test_declined_and_cancelled_are_exceptions() -> None:
             call.ask("sure", "Sure?", sure=bool)
         except Declined:
             return "kept"
-        except Cancelled:
+        except Dismissed:
             return "closed"
         call.ask_url("login", "Log in", "https://example.com/login")
         return "done"
 
     assert call_tool(s, "t", answers={"sure": declined()}).text == "kept"
-    assert call_tool(s, "t", answers={"sure": cancelled()}).text == "closed"
+    assert call_tool(s, "t", answers={"sure": dismissed()}).text == "closed"
     out = call_tool(s, "t", answers={"sure": accepted({"sure": True}), "login": declined()})
     assert out.result.is_error and out.text == "the user declined to answer"
     assert call_tool(s, "t", answers={"sure": accepted({"sure": True}), "login": accepted()}).text == "done"
@@ -120,12 +120,19 @@ def test_a_handler_that_swallows_the_unwinding_still_asks(how: str) -> None:
                 pass
             return "swallowed"
 
-    async def work_async(call: Call) -> str:
-        return work(call)
+    async def work_async(call: AsyncCall) -> str:
+        try:
+            return str(await call.ask("a", "A?", str))
+        except BaseException:
+            try:
+                await call.ask("b", "B?", str)
+            except BaseException:
+                pass
+            return "swallowed"
 
     s.tool(name="t")(work if how == "plain" else work_async)
     out = call_tool(s, "t")
-    assert out.input_required is not None and [r.key for r in out.asked] == ["a", "b"]
+    assert out.input_required and [r.key for r in out.asked] == ["a", "b"]
     assert call_tool(s, "t", answers={"a": accepted({"a": "yes"}), "b": accepted({"b": ""})}).text == "yes"
 
 
@@ -133,9 +140,9 @@ def test_questions_of_tasks_inside_a_handler() -> None:
     s = Server("test", "1")
 
     @s.tool
-    async def t(call: Call) -> list[str]:
+    async def t(call: AsyncCall) -> list[str]:
         async def ask(key: str) -> str:
-            return str(call.ask(key, "?", str))
+            return str(await call.ask(key, "?", str))
 
         return list(await asyncio.gather(ask("a"), ask("b")))
 
@@ -158,9 +165,9 @@ def test_a_group_without_a_fault_is_its_first_member(caplog: pytest.LogCaptureFi
             return ""
 
     @s.tool
-    async def asks(call: Call) -> list[str]:
+    async def asks(call: AsyncCall) -> list[str]:
         async def ask(key: str) -> str:
-            return str(call.ask(key, "?", str))
+            return str(await call.ask(key, "?", str))
 
         async with getattr(asyncio, "TaskGroup")() as group:  # noqa: B009
             tasks = [group.create_task(ask(key)) for key in ("a", "b")]
@@ -168,10 +175,10 @@ def test_a_group_without_a_fault_is_its_first_member(caplog: pytest.LogCaptureFi
 
     raising("failure", Failure(Reason.UNAVAILABLE, "later"), ValueError("too"))
     raising("told", ValueError("the file is too large"))
-    raising("fault", Failure(Reason.UNAVAILABLE, "later"), KeyError("secret"))
+    raising("fault", Failure(Reason.UNAVAILABLE, "later"), TypeError("secret"))
     assert call_tool(s, "asks", answers=lambda r: accepted({r.key: r.key})).structured == ["a", "b"]
     failure = call_tool(s, "failure").failure
-    assert failure is not None and (failure.reason, failure.message) == (Reason.UNAVAILABLE.value, "later")
+    assert failure is not None and (failure.reason, failure.message) == (Reason.UNAVAILABLE, "later")
     assert call_tool(s, "told").text == "the file is too large" and not caplog.records
     fault = call_tool(s, "fault").failure
     assert fault is not None and fault.message == "tool fault failed by a fault of the service" and "secret" in caplog.text
@@ -183,11 +190,11 @@ def test_all_kinds_at_once() -> None:
     @s.tool
     def t(call: Call) -> str:
         name, hello, roots = call.ask_all(form("name", "Name?", str), sampling("hello", "Greet", max_tokens=9), list_roots("roots"))
-        return f"{name} {said(hello)} {roots[0].uri}"
+        return f"{name} {hello.text} {roots[0].uri}"
 
     out = call_tool(s, "t", answers={"name": accepted({"name": "Ada"}), "hello": sampled("Hi"), "roots": with_roots(Root(uri="file:///x"))})
     assert (out.text, out.rounds, len(out.asked)) == ("Ada Hi file:///x", 2, 3)
-    assert out.asked[1].create_message.max_tokens == 9
+    assert out.asked[1].sampling == SamplingRequest([SamplingMessage("user", [TextContent("Greet")])], 9)
 
 
 def test_once_and_state_survive_rounds_and_a_client_cannot_change_an_answer() -> None:
@@ -203,16 +210,16 @@ def test_once_and_state_survive_rounds_and_a_client_cannot_change_an_answer() ->
         return [7]
 
     @s.tool
-    async def t(call: Call) -> dict[str, Any]:
-        first = call.once("first", make)
-        second = await call.once_async("second", make_async)
+    async def t(call: AsyncCall) -> dict[str, Any]:
+        first = await call.once("first", make)
+        second = await call.once("second", make_async)
         if call.state is None:
             call.set_state(b"")
-        a = call.ask("a", "A?", str)
-        b = call.ask("b", "B?", str)
+        a = await call.ask("a", "A?", str)
+        b = await call.ask("b", "B?", str)
         return {"first": first, "second": second, "a": a, "b": b, "state": call.state == b"", "round": call.round}
 
-    def answer(request: InputRequest) -> input_pb2.InputResponse:
+    def answer(request: Asked) -> Answer:
         return accepted({request.key: request.key * 2})
 
     out = call_tool(s, "t", answers=answer)
@@ -229,7 +236,7 @@ def test_once_needs_what_json_can_hold() -> None:
         return ""
 
     failure = call_tool(s, "t").failure
-    assert failure is not None and failure.reason == Reason.INTERNAL.value
+    assert failure is not None and failure.reason == Reason.INTERNAL
     with pytest.raises(TypeError, match=r"once\('scores'\): at '/a/0': NaN"):
         round_trip("scores", {"a": [float("nan")]})
     with pytest.raises(TypeError, match=r"once\('raw'\): .*return what JSON can hold"):
@@ -258,8 +265,8 @@ def test_bounds_of_a_round() -> None:
     for name, says in [("many", "17 questions in one round; ask at most 16"), ("large", "above the 65536 that survive")]:
         failure = call_tool(s, name).failure
         assert failure is not None and says in failure.message
-    required = call_tool(s, "by_itself").input_required
-    assert required is not None and required.repeatable and required.retry_after.nanos == 200_000_000
+    required = call_tool(s, "by_itself")
+    assert required.input_required and required.repeatable and required.retry_after == 0.2
     assert call_tool(s, "by_itself", answers={}).text == "x"
 
 
@@ -275,7 +282,7 @@ def test_reads_and_prompts_ask_too() -> None:
         return str(call.ask("name", "Name?", str))
 
     assert read_resource(s, "test://tea", answers={"x": accepted({"a": 1})}).result.contents[0].text == "tea{'a': 1}"
-    assert get_prompt(s, "greet", answers={"name": accepted({"name": "Ada"})}).result.messages[0].content.text.text == "Ada"
+    assert get_prompt(s, "greet", answers={"name": accepted({"name": "Ada"})}).result.messages[0].content.text == "Ada"
 
 
 def test_raw_forms_are_held_to_their_rules() -> None:
@@ -293,13 +300,13 @@ def test_raw_forms_are_held_to_their_rules() -> None:
     question = form_schema("k", "?", rules)
 
     def fits(content: Any) -> bool:
-        return question.fits(accepted(content))
+        return question.fits(accepted(content).wire)
 
     assert fits({"n": 1, "s": "ab", "c": "a", "l": ["x"], "b": True, "more": None})
     for bad in [{}, {"n": 0}, {"n": 1.5}, {"n": True}, {"n": 1, "s": "abc"}, {"n": 1, "c": "b"}, {"n": 1, "l": []}, {"n": 1, "l": ["y"]}]:
         assert not fits(bad), bad
     halves = form_schema("k", "?", {"type": "object", "properties": {"n": {"type": "number", "multipleOf": 0.5}}})
-    assert halves.fits(accepted({"n": 1.5})) and not halves.fits(accepted({"n": float("inf")}))
+    assert halves.fits(accepted({"n": 1.5}).wire) and not halves.fits(accepted({"n": float("inf")}).wire)
 
 
 def test_patterns_of_another_dialect_are_left_to_the_client() -> None:
@@ -312,4 +319,4 @@ def test_patterns_of_another_dialect_are_left_to_the_client() -> None:
 
     assert call_tool(s, "t", answers={"k": accepted({"n": "1", "m": "a"})}).structured == {"n": "1", "m": "a"}
     question = form_schema("k", "?", rules)
-    assert not question.fits(accepted({"m": "A"})) and not question.fits(accepted({"n": 1}))
+    assert not question.fits(accepted({"m": "A"}).wire) and not question.fits(accepted({"n": 1}).wire)

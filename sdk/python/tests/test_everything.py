@@ -8,6 +8,7 @@ import pytest
 
 import everything
 from mcpedge.capability import Server
+from mcpedge.capability.server import offer_of
 from mcpedge.capability.skills import SkillFolder
 from mcpedge.capability.testing import Client, accepted, call_tool, declined
 from mcpedge.v1 import resources_pb2
@@ -20,10 +21,10 @@ def test_fixtures_are_those_of_the_go_service() -> None:
     go = Path(__file__).parents[3] / "services/everything/server"
     text = "".join(f.read_text() for f in go.glob("*.go") if not f.name.endswith("_test.go"))
     s = everything.new()
-    names = {t.listed.name for t in s.tools.all()}
+    names = {t.listed.name for t in offer_of(s).tools.all()}
     wanted = set(re.findall(r'AddTool\(s, "([a-z0-9_]+)"', text)) | {"test_input_required_result_" + n for n in re.findall(r'prefix\+"(\w+)"', text)}
     assert len(wanted) > 20 and wanted <= names
-    assert set(re.findall(r'Prompt\{Name: "(\w+)"', text)) - {"test_dynamic_prompt"} <= {p.listed.name for p in s.prompts.all()}
+    assert set(re.findall(r'Prompt\{Name: "(\w+)"', text)) - {"test_dynamic_prompt"} <= {p.listed.name for p in offer_of(s).prompts.all()}
 
 
 def test_asking_tools_end() -> None:

@@ -11,10 +11,11 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from typing_extensions import TypeAliasType
 
 from mcpedge.capability import Call, Content, DefinitionError, Failure, RawJSON, Reason, Result, Server, Tasks, Tool, image, lacks_scopes, raw_content, text
+from mcpedge.capability.arguments import parse
 from mcpedge.capability.questions import form, form_schema
-from mcpedge.capability.schema import parse
+from mcpedge.capability.server import offer_of
 from mcpedge.capability.testing import Client, call_tool, default_context
-from mcpedge.v1 import common_pb2, input_pb2, tools_pb2
+from mcpedge.v1 import input_pb2, tools_pb2
 
 
 class Item(BaseModel):
@@ -45,8 +46,8 @@ def server() -> Server:
     return Server("test", "1.0.0")
 
 
-def listed(s: Server) -> Tool:
-    return s.tools.all()[-1].listed
+def listed(s: Server) -> input_pb2.Tool:
+    return offer_of(s).tools.all()[-1].listed
 
 
 def test_schemas_of_arguments_have_no_references() -> None:
@@ -124,7 +125,7 @@ def test_bad_arguments(arguments: dict[str, Any], says: str) -> None:
 
     failure = call_tool(s, "t", arguments).failure
     assert failure is not None
-    assert (failure.reason, failure.message) == (common_pb2.FAILURE_REASON_INVALID_ARGUMENT, says)
+    assert (failure.reason, failure.message) == (Reason.INVALID_ARGUMENT, says)
 
 
 def test_results() -> None:
@@ -144,19 +145,19 @@ def test_results() -> None:
     add("model", Item, Item(name="x", price=2))
     add("numbers", list[int], [1, 2])
     add("empty", list[int], [])
-    add("result", Result, Result([text("x")], structured={"a": 1}, is_error=True, meta={"m": 1}))
+    add("result", Result, Result([text("x")], structured_content={"a": 1}, is_error=True, meta={"m": 1}))
     add("wrong", int, "no number")
     assert call_tool(s, "text").text == "hi \ufffd"
-    assert call_tool(s, "content").result.content[1].image.data == b"\x01"
-    assert call_tool(s, "none").result.ByteSize() == 0
+    assert call_tool(s, "content").result.content[1].data == b"\x01"
+    assert call_tool(s, "none").result == Result([])
     assert call_tool(s, "any").structured == {"a": [1]}
     assert call_tool(s, "model").structured == {"name": "x", "price": 2.0, "tags": []}
     assert call_tool(s, "numbers").structured == [1, 2]
-    assert call_tool(s, "empty").result.structured_content_json == "[]"
+    assert call_tool(s, "empty").structured == []
     result = call_tool(s, "result").result
-    assert (result.is_error, result.meta_json, result.structured_content_json) == (True, '{"m":1}', '{"a":1}')
+    assert (result.is_error, result.meta, result.structured_content) == (True, {"m": 1}, {"a": 1})
     wrong = call_tool(s, "wrong").failure
-    assert wrong is not None and wrong.message == "tool wrong failed by a fault of the service"
+    assert wrong is not None and wrong.message.startswith("tool wrong returned str, which does not fit the annotation of what it returns:")
 
 
 def test_what_is_no_json_is_refused() -> None:
@@ -164,7 +165,7 @@ def test_what_is_no_json_is_refused() -> None:
 
     @s.tool
     def whole() -> Result:
-        return Result(structured={"a": [float("nan")]})
+        return Result(structured_content={"a": [float("nan")]})
 
     @s.tool
     def by_value() -> Any:
@@ -194,7 +195,7 @@ def test_what_is_no_json_is_refused() -> None:
     why = "NaN and infinite numbers have none; use None or a text instead"
     for name, at in {"whole": "at '/a/0': ", "by_value": "", "typed": "at '/price': ", "counts": "at '/b': ", "meta": "at '/m': "}.items():
         failure = call_tool(s, name).failure
-        assert failure is not None and failure.reason == Reason.INTERNAL.value
+        assert failure is not None and failure.reason == Reason.INTERNAL
         assert failure.message == f"the result is not JSON: {at}{why}"
     failure = call_tool(s, "fails").failure
     assert failure is not None and failure.message == f"later (and the failure's data is not JSON: at '/after': {why})"
@@ -202,7 +203,7 @@ def test_what_is_no_json_is_refused() -> None:
         raw_content({"type": "text", "text": [float("nan")]})
     out = call_tool(s, "named")
     assert out.structured == {"NaN": "Infinity"}
-    assert json.loads(out.logs[0].data_json) == f"log data that is not JSON: at '/a': {why}"
+    assert out.logs[0].data == f"log data that is not JSON: at '/a': {why}"
 
 
 def test_lone_surrogates_become_replacement_characters() -> None:
@@ -223,7 +224,7 @@ def test_lone_surrogates_become_replacement_characters() -> None:
     assert call_tool(s, "typed").structured["name"] == "a\ufffdb"
     assert call_tool(s, "untyped").structured == {"k": ["\ufffd \U0001f600"], "n": 1}
     failure = call_tool(s, "fails").failure
-    assert failure is not None and (failure.message, failure.data_json) == ("later \ufffd", '{"a":"\ufffd"}')
+    assert failure is not None and (failure.message, failure.data) == ("later \ufffd", {"a": "\ufffd"})
 
 
 def test_exceptions(caplog: pytest.LogCaptureFixture) -> None:
@@ -241,7 +242,7 @@ def test_exceptions(caplog: pytest.LogCaptureFixture) -> None:
     raising("value", ValueError("the file is too large"))
     raising("failure", Failure(Reason.UNAVAILABLE, "later", data={"after": 3}))
     raising("scopes", lacks_scopes("a", "b"))
-    raising("fault", KeyError("secret"))
+    raising("fault", TypeError("secret"))
     raising("exit", SystemExit(3))
     raising("stop", StopIteration())
     for suffix in ("", "_async"):
@@ -249,17 +250,17 @@ def test_exceptions(caplog: pytest.LogCaptureFixture) -> None:
         assert out.result.is_error and out.text == "the file is too large"
         failure = call_tool(s, "failure" + suffix).failure
         assert failure is not None
-        assert (failure.reason, failure.data_json) == (common_pb2.FAILURE_REASON_UNAVAILABLE, '{"after":3}')
+        assert (failure.reason, failure.data) == (Reason.UNAVAILABLE, {"after": 3})
         scopes = call_tool(s, "scopes" + suffix).failure
         assert scopes is not None and list(scopes.scopes) == ["a", "b"]
         for name in ("fault", "exit") if suffix else ("fault", "exit", "stop"):
             fault = call_tool(s, name + suffix).failure
             assert fault is not None
             assert fault.message == f"tool {name}{suffix} failed by a fault of the service"
-            assert fault.reason == common_pb2.FAILURE_REASON_INTERNAL
+            assert fault.reason == Reason.INTERNAL
     assert "secret" in caplog.text
     missing = call_tool(s, "no such").failure
-    assert missing is not None and missing.reason == common_pb2.FAILURE_REASON_NOT_FOUND
+    assert missing is not None and missing.reason == Reason.NOT_FOUND
 
 
 def test_the_status_of_another_service_is_kept() -> None:
@@ -390,9 +391,9 @@ def test_wrong_options_and_handlers_are_found_when_defined() -> None:
     wrong: Any = "monday"
     listed: Any = [1]
     cases: list[tuple[Callable[[], object], str]] = [
-        (lambda: s.tool(**options)(nothing), "nothing: there is no option 'readonly', only description, destructive,"),
-        (lambda: s.prompt(**options)(nothing), "nothing: there is no option 'readonly', only complete, description,"),
-        (lambda: s.resource("a://b", **options)(nothing), "nothing: there is no option 'readonly', only annotations, complete,"),
+        (lambda: s.tool(**options)(nothing), "nothing: there is no option 'readonly': known are description, destructive,"),
+        (lambda: s.prompt(**options)(nothing), "nothing: there is no option 'readonly': known are complete, description,"),
+        (lambda: s.resource("a://b", **options)(nothing), "nothing: there is no option 'readonly': known are annotations, complete,"),
         (lambda: s.tool(two), "two: 'a' and 'b' both take the Call; leave one out"),
         (lambda: s.on_cancel("t")(no_call), "no_call: it is called with the Call alone; have it take that, as call: Call"),
         (lambda: s.provide("q://", wrong), "what is provided for 'q://' must be a ResourceProvider, not str"),
@@ -406,7 +407,7 @@ def test_wrong_options_and_handlers_are_found_when_defined() -> None:
         with pytest.raises(DefinitionError) as e:
             define()
         assert says in str(e.value)
-    assert not s.tools.all() and not s.prompts.all() and not s.resources.all()
+    assert not offer_of(s).tools.all() and not offer_of(s).prompts.all() and not offer_of(s).resources.all()
 
 
 def test_a_plain_wrapper_of_an_async_function() -> None:
@@ -438,8 +439,8 @@ def test_a_plain_wrapper_of_an_async_function() -> None:
             raise
 
     assert call_tool(s, "t").text == "test"
-    failure = call_tool(s, "t", {"fail": True}).failure
-    assert failure is not None and failure.reason == Reason.NOT_FOUND.value
+    out = call_tool(s, "t", {"fail": True})
+    assert out.is_error and out.text == "nothing", "what a tool does not find is for the model"
 
     async def run() -> None:
         async with Client(s) as client:
@@ -454,25 +455,25 @@ def test_a_plain_wrapper_of_an_async_function() -> None:
 def test_raw_json_goes_as_it_is_written() -> None:
     s = server()
 
-    @s.raw_tool(Tool(name="echo", input_schema_json='{"type":"object"}'))
+    @s.raw_tool(Tool(name="echo", input_schema={"type": "object"}))
     def echo(arguments: RawJSON) -> Result:
         assert type(arguments) is RawJSON
-        return Result(structured=arguments)
+        return Result(structured_content=arguments)
 
     out = call_tool(s, "echo", {"a": 9007199254740993, "b": 1.0})
-    assert out.result.structured_content_json == '{"a": 9007199254740993, "b": 1.0}'
+    assert json.dumps(out.structured) == '{"a": 9007199254740993, "b": 1.0}'
 
 
 def test_raw_tool() -> None:
     s = server()
 
-    @s.raw_tool(Tool(name="raw", input_schema_json='{"type":"object"}'))
+    @s.raw_tool(Tool(name="raw", input_schema={"type": "object"}))
     def raw(arguments: dict[str, Any], call: Call) -> str:
         return call.id + json.dumps(arguments)
 
     assert call_tool(s, "raw", {"a": 1}).text == 'test{"a": 1}'
     with pytest.raises(DefinitionError, match="must be a JSON object"):
-        s.raw_tool(Tool(name="bad", input_schema_json="[]"))(raw)
+        s.raw_tool(Tool(name="bad", input_schema="[]"))(raw)
 
 
 def test_numbers_that_python_does_not_read_are_the_callers(caplog: pytest.LogCaptureFixture) -> None:

@@ -3,6 +3,7 @@ package docs
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -22,7 +23,20 @@ type exports struct {
 }
 
 // The count of lines says nothing of what a user has to learn: this does. Libraries that have no list are held to their lines, by TestLibrariesAreSmall.
-var exported = []exports{{"sdk/typescript/exports.txt", typescriptSources, typescriptNames}}
+var exported = []exports{
+	{"sdk/typescript/exports.txt", typescriptSources, typescriptNames},
+	{"sdk/python/exports.txt", pythonSources, pythonNames},
+}
+
+// pythonSources are the modules that a program imports: the package, and those with dependencies or purposes of their own. The others are internal.
+func pythonSources(*testing.T) map[string]string {
+	const folder = "sdk/python/src/mcpedge/capability/"
+	sources := map[string]string{"mcpedge.capability": folder + "__init__.py"}
+	for _, module := range []string{"hook", "identity", "skills", "testing"} {
+		sources["mcpedge.capability."+module] = folder + module + ".py"
+	}
+	return sources
+}
 
 // typescriptSources are the sources of what package.json exports, but for the stubs of the contract.
 func typescriptSources(t *testing.T) map[string]string {
@@ -157,6 +171,47 @@ export type L = { export: string };
 	}
 	for _, bad := range []string{`export * from "./a.js";`, `export default 1;`} {
 		if got, err := typescriptNames(bad); err == nil {
+			t.Errorf("%q: %q, want an error", bad, got)
+		}
+	}
+}
+
+var (
+	pythonAll  = regexp.MustCompile(`(?ms)^__all__ = \[(.*?)^?\]$`)
+	pythonName = regexp.MustCompile(`^"([A-Za-z_]\w*)"$`)
+)
+
+// pythonNames are the names in __all__ of a module. A module without it is an error, as its other names may be internal.
+func pythonNames(source string) ([]string, error) {
+	all := pythonAll.FindStringSubmatch(source)
+	if all == nil {
+		return nil, errors.New("it has no __all__: list there what a program may import")
+	}
+	var names []string
+	for part := range strings.SplitSeq(all[1], ",") {
+		part = strings.TrimSpace(part)
+		if part == "" {
+			continue
+		}
+		name := pythonName.FindStringSubmatch(part)
+		if name == nil {
+			return nil, fmt.Errorf("%q in __all__ is no name: write names in double quotes alone", part)
+		}
+		names = append(names, name[1])
+	}
+	return names, nil
+}
+
+func TestPythonNames(t *testing.T) {
+	got, err := pythonNames("from .a import b\n__all__ = [\n    \"A\", \"b\",\n    \"c\",\n]\nd = 1\n")
+	if want := []string{"A", "b", "c"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%q, %v, want %q", got, err, want)
+	}
+	if got, err := pythonNames("__all__ = [\"a\"]\n"); err != nil || !slices.Equal(got, []string{"a"}) {
+		t.Errorf("%q, %v, want a", got, err)
+	}
+	for _, bad := range []string{"a = 1\n", "__all__ = [a]\n"} {
+		if got, err := pythonNames(bad); err == nil {
 			t.Errorf("%q: %q, want an error", bad, got)
 		}
 	}

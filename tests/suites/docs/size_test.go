@@ -21,13 +21,12 @@ type library struct {
 }
 
 var libraries = []library{
-	{"sdk/python/src/mcpedge/capability", ".py", []string{"testing.py", "skills.py", "identity.py", "hook.py"}, 2000, pythonCode},
 	{"sdk/java/src/main/java", ".java", []string{"*/*/v1", "*/*/*/v1", "*/*/*/testing", "*/*/capability/testing"}, 3000, slashedCode},
 	{"sdk/rust/src", ".rs", []string{"gen", "generated", "proto", "testing.rs", "testing", "tests"}, 3000, rustCode},
 }
 
-// The libraries of other languages are small: lines that are neither blank nor comments or documentation alone. TypeScript's is held to the
-// names that it exports, by TestExports.
+// The libraries of other languages are small: lines that are neither blank nor comments or documentation alone. Those of
+// TypeScript and Python are held to the names that they export, by TestExports.
 func TestLibrariesAreSmall(t *testing.T) {
 	for _, l := range libraries {
 		if _, err := os.Stat(filepath.Join(root, l.folder)); os.IsNotExist(err) {
@@ -91,18 +90,11 @@ func countCode(code string) int {
 }
 
 var (
-	// A string that is a statement documents what it stands behind; one that is no statement has something before or behind it.
-	docstring     = regexp.MustCompile(`(?ms)^[ \t]*[rR]?"""(?:[^"\\]|\\.|"{1,2}[^"])*"""[ \t]*$`)
-	hashed        = regexp.MustCompile(`(?m)^[ \t]*#.*$`)
 	slashed       = regexp.MustCompile(`(?m)^[ \t]*//.*$`)
 	blockComments = regexp.MustCompile(`(?ms)^[ \t]*/\*.*?\*/`)
 	// The tests of a module stand at its end.
 	unitTests = regexp.MustCompile(`(?s)\n#\[cfg\(test\)\]\nmod tests \{.*\n\}\n$`)
 )
-
-func pythonCode(text string) string {
-	return hashed.ReplaceAllString(docstring.ReplaceAllString(text, ""), "")
-}
 
 // slashedCode is for languages whose comments are // and /* */.
 func slashedCode(text string) string {
@@ -118,8 +110,6 @@ func TestCodeIsCounted(t *testing.T) {
 		text string
 		want int
 	}{
-		{pythonCode, "\"\"\"Says.\n\nMore.\n\"\"\"\n\n# why\nx = 1  # one\n\n\ndef f() -> str:\n    \"\"\"Says \"x\".\"\"\"\n    return \"\"\"a\nb\"\"\"\n", 4},
-		{pythonCode, "MAX = 1\n\"\"\"Of all.\"\"\"\ny = (\n    \"a\"\n)\n", 4},
 		{slashedCode, "// why\n/** Says. */\nclass A {\n  /**\n   * Says.\n   */\n  /** @internal */ readonly a = 1; // one\n\n}\n", 3},
 		{rustCode, "//! Says.\nfn a() {}\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn a_is() {}\n}\n", 1},
 		{slashedCode, "/* a\n b */\nconst url = \"https://x\";\n", 1},

@@ -16,11 +16,13 @@ Model Context Protocol. A whole service:
 # ruff: noqa: I001
 # fmt: off
 from .answers import InputRequired
+from .asynccall import AsyncCall
+from .base64bytes import Base64
 from .call import Call
-from .content import Result, annotations, audio, blob_contents, embed, error_result, image, link, message, raw_content, sampling_text, text, text_contents
+from .content import annotations, audio, blob_contents, embed, error_result, image, link, message, raw_content, sampling_text, structured, text, text_contents
 from .encoding import RawJSON
-from .failure import Cancelled, Declined, DefinitionError, Failure, Reason, StatusError, lacks_scopes
-from .questions import ElicitResult, Question, form, form_schema, list_roots, open_url, raw_question, said, sampling
+from .failure import Declined, DefinitionError, Dismissed, Failure, Reason, StatusError, Unanswered, lacks_scopes
+from .questions import ElicitResult, Question, form, form_schema, list_roots, open_url, raw_question, sampling
 from .resources import DirectoryProvider, ResourceProvider, ResourceWatcher, SkillProvider
 from .schema import header
 from .serve import run, serve
@@ -28,18 +30,18 @@ from .server import Server
 from .services import register
 from .tools import Tasks
 from .types import (
-    Annotations, ClientCapabilities, Content, Icon, Implementation, InputRequest, InputResponse, Level, ModelPreferences, Principal, Prompt,
-    PromptArgument, PromptMessage, PromptResult, Resource, ResourceContents, ResourceTemplate, Root, SamplingContent, SamplingMessage,
-    SamplingRequest, SamplingResult, Skill, SkillFile, Tool,
+    Annotations, AudioContent, ClientCapabilities, Content, EmbeddedResource, Icon, ImageContent, Implementation, Level, ModelPreferences, Principal,
+    PromptMessage, PromptResult, RawContent, ReadResult, Resource, ResourceContents, ResourceLink, Result, Root, SamplingContent, SamplingMessage,
+    SamplingRequest, SamplingResult, Skill, SkillFile, TextContent, Tool, ToolResult, ToolUse,
 )
 
 __all__ = [
-    "Annotations", "Call", "Cancelled", "ClientCapabilities", "Content", "Declined", "DefinitionError", "DirectoryProvider", "ElicitResult",
-    "Failure", "Icon", "Implementation", "InputRequest", "InputRequired", "InputResponse", "Level", "ModelPreferences", "Principal", "Prompt",
-    "PromptArgument", "PromptMessage", "PromptResult", "Question", "RawJSON", "Reason", "Resource", "ResourceContents", "ResourceProvider", "ResourceTemplate",
-    "ResourceWatcher", "Result", "Root", "SamplingContent", "SamplingMessage", "SamplingRequest", "SamplingResult", "Server", "Skill", "SkillFile",
-    "SkillProvider", "StatusError", "Tasks", "Tool", "annotations", "audio", "blob_contents", "embed", "error_result", "form", "form_schema",
-    "header", "image", "lacks_scopes", "link", "list_roots", "message", "open_url", "raw_content", "raw_question", "register", "run", "said",
-    "sampling", "sampling_text", "serve", "text", "text_contents",
+    "Annotations", "AsyncCall", "AudioContent", "Base64", "Call", "ClientCapabilities", "Content", "Declined", "DefinitionError", "DirectoryProvider",
+    "Dismissed", "ElicitResult", "EmbeddedResource", "Failure", "Icon", "ImageContent", "Implementation", "InputRequired", "Level", "ModelPreferences",
+    "Principal", "PromptMessage", "PromptResult", "Question", "RawContent", "RawJSON", "ReadResult", "Reason", "Resource", "ResourceContents",
+    "ResourceLink", "ResourceProvider", "ResourceWatcher", "Result", "Root", "SamplingContent", "SamplingMessage", "SamplingRequest", "SamplingResult",
+    "Server", "Skill", "SkillFile", "SkillProvider", "StatusError", "Tasks", "TextContent", "Tool", "ToolResult", "ToolUse", "Unanswered", "annotations",
+    "audio", "blob_contents", "embed", "error_result", "form", "form_schema", "header", "image", "lacks_scopes", "link", "list_roots", "message",
+    "open_url", "raw_content", "raw_question", "register", "run", "sampling", "sampling_text", "serve", "structured", "text", "text_contents",
 ]
 # fmt: on

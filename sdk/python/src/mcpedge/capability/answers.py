@@ -2,15 +2,17 @@
 
 import json
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from google.protobuf.message import DecodeError
 
-from mcpedge.v1 import tools_pb2
+from mcpedge.v1 import input_pb2, tools_pb2
 
 from .encoding import encode
 from .failure import Failure, Reason
-from .types import InputRequest, InputResponse
+
+if TYPE_CHECKING:
+    from .questions import Question
 
 MAX_STATE = 64 << 10
 """Bytes of one state."""
@@ -29,13 +31,13 @@ class InputRequired(Exception):
     """An outcome for handlers that manage state and answers themselves: raising it ends the round. Handlers that ask
     through the Call do not need it. MCP: InputRequiredResult.
 
-    requests are sent together, at most 16. state is returned by Call.state in the next round; None keeps that of
+    requests, made by form, sampling and so on, are sent together, at most 16; call.answered says whether one was answered. state is returned by Call.state in the next round; None keeps that of
     Call.set_state. retry_after is the delay before the next round without requests, in seconds, at most 3600; 0 means soon.
     repeatable allows the edge to retry the next round with the state after the loss of a replica, whatever the tool's hints
     are.
     """
 
-    def __init__(self, requests: Sequence[InputRequest] = (), *, state: bytes | None = None, retry_after: float = 0, repeatable: bool = False) -> None:
+    def __init__(self, requests: "Sequence[Question[Any]]" = (), *, state: bytes | None = None, retry_after: float = 0, repeatable: bool = False) -> None:
         super().__init__(f"input required: {len(requests)} requests")
         self.requests = list(requests)
         self.state = state
@@ -46,11 +48,13 @@ class InputRequired(Exception):
 class Answers:
     """The client's answers so far, and the questions that this round found unanswered. Not safe for concurrent use."""
 
-    def __init__(self, responses: Sequence[InputResponse], state: bytes) -> None:
+    def __init__(self, responses: Sequence[input_pb2.InputResponse], state: bytes) -> None:
         """Failure INVALID_ARGUMENT when the state is not of this library."""
-        self.kept: list[InputResponse] = []
+        self.kept: list[input_pb2.InputResponse] = []
         self.latest = [r for r in responses if not r.key.startswith(_ONCE)]
-        self.missing: dict[str, InputRequest] = {}
+        self.missing: dict[str, input_pb2.InputRequest] = {}
+        self.unwound = False
+        """Whether the handler was ended by a question without an answer."""
         self.state: bytes | None = None
         if state:
             memory = tools_pb2.CallToolRequest()  # its fields are those of a memory: answers and a state
@@ -64,7 +68,7 @@ class Answers:
             self.kept = list(memory.input_responses)
             self.state = memory.state if memory.state or memory.arguments_json else None
 
-    def find(self, key: str, fits: Callable[[InputResponse], bool]) -> InputResponse | None:
+    def find(self, key: str, fits: Callable[[input_pb2.InputResponse], bool]) -> input_pb2.InputResponse | None:
         """The answer to a key: one from earlier rounds first, so that a client cannot change it. A new valid answer is
         stored."""
         for response in self.kept:
@@ -81,7 +85,7 @@ class Answers:
         return next((r.raw_json for r in self.kept if r.key == _ONCE + key), None)
 
     def keep_once(self, key: str, text: str) -> None:
-        self.kept.append(InputResponse(key=_ONCE + key, raw_json=text))
+        self.kept.append(input_pb2.InputResponse(key=_ONCE + key, raw_json=text))
 
     def memory(self, *, latest: bool = False, state: bytes | None = None) -> bytes:
         """The state that stores all of it, with the answers not requested yet if latest is true.
@@ -99,7 +103,7 @@ class Answers:
         return text
 
 
-def check_requests(requests: Sequence[InputRequest]) -> None:
+def check_requests(requests: Sequence[input_pb2.InputRequest]) -> None:
     """Raises ValueError if the questions of one round break the contract."""
     if len(requests) > MAX_REQUESTS:
         raise ValueError(f"{len(requests)} questions in one round; ask at most {MAX_REQUESTS} at once")

@@ -1,23 +1,27 @@
 """The Call: one round of a call of a tool, of a read or of a prompt."""
 
+import inspect
 import json
 import logging
 import math
 import threading
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from functools import cached_property
 from typing import Any, TypeVar, overload
 
 from mcpedge.v1 import common_pb2, tools_pb2
 
-from . import questions
+from . import questions, types
 from .answers import Answers, Unwound, round_trip
+from .asked import DONE, Asked, in_loop
 from .encoding import encode, valid
 from .events import Events
 from .failure import DefinitionError, decode
 from .logger import call_logger
-from .questions import ElicitResult, Question
-from .types import LEVELS, ClientCapabilities, Implementation, InputResponse, Level, Principal, Root, SamplingMessage, SamplingRequest, SamplingResult, duration
+from .questions import Question
+from .types import LEVELS, ClientCapabilities, Implementation, Level, Principal
+from .wire import cache_hint, capabilities, from_wire
 
 T = TypeVar("T")
 T1 = TypeVar("T1")
@@ -25,11 +29,29 @@ T2 = TypeVar("T2")
 T3 = TypeVar("T3")
 
 
-class Call:
-    """The request of a handler, and its way to send events to the client while it runs. A parameter annotated with Call
-    receives it. All methods may be used from any thread until the handler returns; later events are dropped."""
+_ELSEWHERE = {
+    **{level: f'call.log("{level}", …)' for level in ("debug", "info", "warning", "error")},
+    "report_progress": "call.progress(…)",
+    "elicit": "call.ask(key, message, form)",
+    "elicit_url": "call.ask_url(key, message, url)",
+    "list_roots": "call.roots(key)",
+    "request_id": "call.id",
+    "client_id": "call.principal.client_id",
+    "request_context": "call.lifespan, call.meta, …",
+    "lifespan_context": "call.lifespan",
+    "session": "call.ask(…), call.sample(…) …; there are no sessions",
+    "session_id": "call.id; there are no sessions",
+    "fastmcp": "the name of your Server",
+}
 
-    def __init__(self, context: common_pb2.RequestContext, events: Events | None = None, answers: Answers | None = None, deadline: float = math.inf) -> None:
+
+class CallBase:
+    """What Call and AsyncCall share: the request of a handler, and its way to send events to the client while it runs. All
+    methods may be used from any thread until the handler returns; later events are dropped."""
+
+    def __init__(
+        self, context: common_pb2.RequestContext, events: Events | None = None, answers: Answers | None = None, deadline: float = math.inf, lifespan: Any = None
+    ) -> None:
         """events is None if the call can send and ask nothing. deadline is by time.monotonic."""
         self._context = context
         self._events = events
@@ -46,13 +68,10 @@ class Call:
         """1 for the first run of a round, 2 if it is retried because a replica was lost."""
         self.round: int = context.round
         """1 at first, and one more each time answers came."""
-        self.principal: Principal = context.principal
-        """Who is calling. An empty subject is anonymous."""
-        self.client_info: Implementation | None = context.client_info if context.HasField("client_info") else None
-        """The name and version that the client reports, for display only; None if it reports none."""
-        self.client_capabilities: ClientCapabilities = context.client_capabilities
-        """The questions that the client supports. No check is needed before asking: the edge answers for a client that
-        lacks the capability. Check it to choose another way."""
+        self.asked: list[Asked[Any]] = []
+        """What an async handler asked, whether it awaited that or not."""
+        self.lifespan: Any = lifespan
+        """What the lifespan of the Server yielded; None: there is none."""
         self.meta: dict[str, Any] = decode("_meta", context.meta_json)
         """`_meta` of the client's request; empty: none."""
         self.wants_progress = events is not None and context.progress_wanted
@@ -64,11 +83,32 @@ class Call:
         self.cache: common_pb2.CacheHint | None = None
         """What set_cache said; None: nothing."""
 
+    @cached_property
+    def principal(self) -> Principal:
+        """Who is calling. An empty subject is anonymous."""
+        made: Principal = from_wire(self._context.principal)
+        return made
+
+    @cached_property
+    def client_info(self) -> Implementation | None:
+        """The name and version that the client reports, for display only; None if it reports none."""
+        return from_wire(self._context.client_info) if self._context.HasField("client_info") else None
+
+    @cached_property
+    def client_capabilities(self) -> ClientCapabilities:
+        """The questions that the client supports. No check is needed before asking: the edge answers for a client that
+        lacks the capability. Check it to choose another way."""
+        return capabilities(self._context.client_capabilities)
+
+    def __getattr__(self, name: str) -> Any:
+        """What to write instead of a member of FastMCP's Context. AttributeError."""
+        say = _ELSEWHERE.get(name)
+        raise AttributeError(f"a Call has no {name!r}{(say and ': write ' + say) or ''}")
+
     def claim(self, name: str) -> Any:
         """A claim of the caller's access token, as JSON; None if the token has no such claim, or if the edge's setting
         `claims` of this backend does not name it."""
-        text = self._context.principal.claims_json.get(name)
-        return None if text is None else json.loads(text)
+        return self.principal.claims.get(name)
 
     @property
     def time_remaining(self) -> float:
@@ -100,18 +140,6 @@ class Call:
         with self._lock:
             self._answers.state = state
 
-    def once(self, key: str, fn: Callable[[], T]) -> T:
-        """Returns the value of fn, which is called in the first round that reaches this line. Later rounds return the same
-        value, which is stored in the call's state, so it must encode as JSON (TypeError). A round that is retried because a
-        replica was lost calls fn again, unless there was a checkpoint since."""
-        kept = self._answers.once(key)
-        return self._keep_once(key, fn()) if kept is None else json.loads(kept)
-
-    async def once_async(self, key: str, fn: Callable[[], Awaitable[T]]) -> T:
-        """As once, with an async function."""
-        kept = self._answers.once(key)
-        return self._keep_once(key, await fn()) if kept is None else json.loads(kept)
-
     def _keep_once(self, key: str, value: T) -> T:
         text = round_trip(key, value)
         with self._lock:
@@ -130,7 +158,7 @@ class Call:
     def describe(self, result: Any) -> None:
         """Adds the values of set_meta and set_cache to a result of the contract, unless it has a `_meta` of its own."""
         result.meta_json = result.meta_json or self._meta
-        if self.cache is not None and "cache" in result.DESCRIPTOR.fields_by_name:
+        if self.cache is not None and "cache" in result.DESCRIPTOR.fields_by_name and not result.HasField("cache"):
             result.cache.CopyFrom(self.cache)
 
     # Messages to the client.
@@ -140,55 +168,129 @@ class Call:
         least = self._context.log_level
         return self._events is not None and least > 0 and LEVELS.index(level) + 1 >= least
 
-    def progress(self, progress: float, total: float | None = None, message: str = "") -> None:
+    def progress(self, progress: float, total: float | None = None, message: str = "") -> Awaitable[None]:
         """Sends progress to the client, with a message for people. Progress that does not rise or was not requested is
         dropped; of the pending values for a slow reader, only the last is sent. MCP: notifications/progress."""
         if self._events is None or not self._context.progress_wanted:
-            return
+            return DONE
         with self._lock:
             if progress > self._progress:
                 self._progress = progress
                 event = common_pb2.Progress(progress=progress, total=total, message=valid(message))
                 self._events.put("progress", event)
+        return DONE
 
-    def log(self, level: Level, data: Any, *, logger: str = "") -> None:
+    def log(self, level: Level, data: Any, *, logger: str = "") -> Awaitable[None]:
         """Sends the client a log message: any value that encodes as JSON, under a logger's name. Messages below the
         client's level are dropped before encoding. They must not contain secrets. MCP: notifications/message."""
         if self._events is None or not self.wants_log(level):
-            return
+            return DONE
         try:
             text = encode(data)
         except ValueError as e:
             text = encode(f"log data that is not JSON: {e}")
         self._events.put("log", common_pb2.LogMessage(level="LOG_LEVEL_" + level.upper(), logger=logger, data_json=text))
+        return DONE
 
     def logger(self, name: str = "") -> logging.Logger:
         """A logger of the standard library whose records are sent to the client, as by log: objects with "msg" and the
         members of `extra`. Levels are debug, info, notice (25), warning, error and critical."""
         return call_logger(self, name)
 
-    def defer(self) -> None:
+    def defer(self) -> Awaitable[None]:
         """Makes the call a task now, if it may become one and is none yet; otherwise it does nothing. A task does not end
         when its client disconnects."""
         with self._lock:
             if self._events is None or not self._context.HasField("task") or self.task_id or self._deferred:
-                return
+                return DONE
             self._deferred = True
             self._events.put("defer", tools_pb2.Defer())
+        return DONE
 
-    def checkpoint(self, state: bytes) -> None:
+    def checkpoint(self, state: bytes) -> Awaitable[None]:
         """Stores a checkpoint: if the edge's replica that runs the call is lost, the handler runs again from its top, with
         this state and the answers so far. Raises ValueError above 64 KiB, and stores nothing then. It does nothing with an
         edge that does not support checkpoints."""
         if self._events is None or not self._context.checkpoints:
-            return
+            return DONE
         with self._lock:
             memory = self._answers.memory(latest=True, state=state)
             self._answers.state = state
             self._events.put("checkpoint", tools_pb2.Checkpoint(state=memory))
+        return DONE
 
-    # What the client is asked. A question without an answer yet ends the handler on the spot; it runs again from its top when
-    # the answer is there.
+    # What the client is asked.
+
+    def answered(self, question: Question[Any]) -> bool:
+        """Whether the client has answered a question: for handlers that raise InputRequired themselves. Its answer is kept in later
+        rounds."""
+        with self._lock:
+            return self._answers.find(question.key, question.fits) is not None
+
+    def _settle(self, asked: Sequence[Question[Any]], read: Callable[[list[Any]], Any], *, blind: bool = False) -> Any:
+        """What read makes of the answers: now in a thread, as something to await in an event loop. Without all answers the handler ends
+        by Unwound. blind: the answers are not read."""
+        responses = self._responses(asked)
+
+        def settled() -> Any:
+            if None in responses or self._answers.unwound:
+                self._answers.unwound = True
+                raise Unwound()
+            return read([] if blind else [q.read(r) for q, r in zip(asked, responses, strict=True)])
+
+        if not in_loop():
+            return settled()
+        names = ", ".join(json.dumps(q.key, ensure_ascii=False) for q in asked)
+        made: Asked[Any] = Asked(f"the question {names}", settled)
+        self.asked.append(made)
+        return made
+
+    def _responses(self, asked: Sequence[Question[Any]]) -> list[Any]:
+        """The unvalidated answers to these questions; None for one that is missing, which the end of the round asks."""
+        if self._events is None:
+            raise DefinitionError("the client cannot be asked here: only tools, reads and prompts can")
+        found: list[Any] = []
+        with self._lock:
+            for question in asked:
+                response = self._answers.find(question.key, question.fits)
+                if response is None:
+                    self._answers.missing[question.key] = question.request
+                found.append(response)
+        return found
+
+    def _once(self, key: str, fn: Callable[[], Any]) -> Any:
+        """What once keeps: now in a thread, as something to await in an event loop."""
+        if not in_loop():
+            kept = self._answers.once(key)
+            if kept is not None:
+                return json.loads(kept)
+            value = fn()
+            if inspect.isawaitable(value):
+                raise DefinitionError(f"once({key!r}): an async function needs an async handler, and await")
+            return self._keep_once(key, value)
+
+        async def settled() -> Any:
+            kept = self._answers.once(key)
+            if kept is not None:
+                return json.loads(kept)
+            value = fn()
+            return self._keep_once(key, await value if inspect.isawaitable(value) else value)
+
+        made: Asked[Any] = Asked(f"once({key!r})", settled)
+        self.asked.append(made)
+        return made
+
+
+class Call(CallBase):
+    """One round of a call, for plain handlers: a parameter annotated with Call receives it. In async handlers, whose parameter is an
+    AsyncCall for type checkers, the same methods are awaited."""
+
+    def once(self, key: str, fn: Callable[[], T]) -> T:
+        """Returns the value of fn, which is called in the first round that reaches this line. Later rounds return the same
+        value, which is stored in the call's state, so it must encode as JSON (TypeError). A round that is retried because a
+        replica was lost calls fn again, unless there was a checkpoint since."""
+        made: T = self._once(key, fn)
+        return made
 
     @overload
     def ask(self, key: str, message: str, form: type[T], /) -> T: ...
@@ -199,37 +301,41 @@ class Call:
     def ask(self, key: str, message: str, form: Any = None, /, **fields: Any) -> Any:
         """Asks the user to complete a form: a pydantic model (or dataclass) of strings, numbers, booleans and lists of
         enumerated strings; a primitive type, for one value that is named by the key; or fields, as name=str, for a dict.
-        Raises Declined or Cancelled.
+        Raises Declined or Dismissed.
 
-        A handler that asks runs from its top in each round. A question with an answer returns it; the first one without an
-        answer ends the handler. Answers are kept in all later rounds; a question is repeated if its answer is invalid. So:
+        Execution is durable by replay: a handler that asks runs from its top in each round. A question with an answer returns it;
+        the first one without an answer ends the handler. Answers are kept in all later rounds; a question is repeated if its answer
+        is invalid. So:
 
         - do nothing that must not happen twice before the last question is answered, or do it by once;
         - ask in the same order under the same keys in every round (ask_all asks several questions at once).
 
         MCP: elicitation/create in form mode; InputRequiredResult.
         """
-        return self.ask_all(questions.form(key, message, form, **fields))[0]
+        return self.answer(questions.form(key, message, form, **fields))
 
-    def ask_form(self, key: str, message: str, schema: str | dict[str, Any]) -> ElicitResult:
+    def ask_form(self, key: str, message: str, schema: str | dict[str, Any]) -> questions.ElicitResult:
         """Asks by a flat JSON Schema object of primitive properties, which is sent unchanged. Accepted content satisfies
         its required members, types, enums and bounds."""
-        return self.ask_all(questions.form_schema(key, message, schema))[0]
+        return self.answer(questions.form_schema(key, message, schema))
 
     def ask_url(self, key: str, message: str, url: str) -> None:
         """Asks the user to open an https: URL, for data that must not pass through the client (logins, secrets, payments).
-        It returns when the user has agreed, not when the page is completed. Raises Declined or Cancelled. MCP:
+        It returns when the user has agreed, not when the page is completed. Raises Declined or Dismissed. MCP:
         elicitation/create in URL mode."""
-        self.ask_all(questions.open_url(key, message, url))
+        made: None = self._settle([questions.open_url(key, message, url)], lambda answers: answers[0])
+        return made
 
-    def sample(self, key: str, request: SamplingRequest | str | Sequence[SamplingMessage], *, max_tokens: int = 1000, **more: Any) -> SamplingResult:
+    def sample(
+        self, key: str, request: types.SamplingRequest | str | Sequence[types.SamplingMessage], *, max_tokens: int = 1000, **more: Any
+    ) -> types.SamplingResult:
         """Requests a completion from the client's model: a prompt, or messages with other members of a SamplingRequest as
-        keywords, or a SamplingRequest. said() returns the text of the result. MCP: sampling/createMessage."""
-        return self.ask_all(questions.sampling(key, request, max_tokens=max_tokens, **more))[0]
+        keywords, or a SamplingRequest. `text` of the result is the answer's text. MCP: sampling/createMessage."""
+        return self.answer(questions.sampling(key, request, max_tokens=max_tokens, **more))
 
-    def roots(self, key: str) -> list[Root]:
+    def roots(self, key: str) -> list[types.Root]:
         """Requests the directories and files that the client works on; there may be none. MCP: roots/list."""
-        return self.ask_all(questions.list_roots(key))[0]
+        return self.answer(questions.list_roots(key))
 
     @overload
     def ask_all(self, q1: Question[T1], /) -> tuple[T1]: ...
@@ -241,40 +347,16 @@ class Call:
     def ask_all(self, *questions: Question[Any]) -> tuple[Any, ...]: ...
     def ask_all(self, *questions: Question[Any]) -> tuple[Any, ...]:
         """Asks several questions in one round, at most 16, and returns their answers. Raises the error of the first that
-        was declined or cancelled; Call.answer returns the answers individually."""
-        return tuple(q.read(response) for q, response in zip(questions, self._answered(questions), strict=True))
+        was declined or dismissed; Call.answer returns the answers individually."""
+        made: tuple[Any, ...] = self._settle(questions, tuple)
+        return made
 
     def require(self, *questions: Question[Any]) -> None:
         """Ensures that all these questions are answered, whatever the answers are: afterwards each answer returns at once."""
-        self._answered(questions)
+        made: None = self._settle(questions, lambda _: None, blind=True)
+        return made
 
     def answer(self, question: Question[T]) -> T:
         """The client's answer to one question."""
-        return question.read(self._answered([question])[0])
-
-    def _answered(self, questions: Sequence[Question[Any]]) -> list[InputResponse]:
-        """The unvalidated answers to these questions. Raises Unwound if one is missing, here or before."""
-        if self._events is None:
-            raise DefinitionError("the client cannot be asked here: only tools, reads and prompts can")
-        found: list[InputResponse] = []
-        with self._lock:
-            for question in questions:
-                response = self._answers.find(question.request.key, question.fits)
-                if response is None:
-                    self._answers.missing[question.request.key] = question.request
-                else:
-                    found.append(response)
-            if self._answers.missing:
-                raise Unwound()
-        return found
-
-    def response(self, key: str) -> InputResponse | None:
-        """The client's unvalidated answer to a key, or None: for handlers that raise InputRequired themselves. It is kept
-        in later rounds."""
-        with self._lock:
-            return self._answers.find(key, lambda _: True)
-
-
-def cache_hint(ttl: float, shared: bool) -> common_pb2.CacheHint:
-    """How long clients may cache a result, in seconds."""
-    return common_pb2.CacheHint(ttl=duration(ttl), scope=common_pb2.CACHE_SCOPE_PUBLIC if shared else common_pb2.CACHE_SCOPE_PRIVATE)
+        made: T = self._settle([question], lambda answers: answers[0])
+        return made

@@ -17,7 +17,7 @@ class DefinitionError(TypeError):
 
 
 class Reason(Enum):
-    """Why there is no result. For a tool, the model sees INVALID_ARGUMENT and FAILED_PRECONDITION as a result with
+    """Why there is no result. For a tool, the model sees INVALID_ARGUMENT, FAILED_PRECONDITION and NOT_FOUND as a result with
     `isError`; all others are protocol errors."""
 
     INVALID_ARGUMENT = common_pb2.FAILURE_REASON_INVALID_ARGUMENT
@@ -67,14 +67,18 @@ def lacks_scopes(*scopes: str) -> Failure:
     return Failure(Reason.PERMISSION_DENIED, message, scopes=scopes)
 
 
-class Declined(Exception):
+class Unanswered(Exception):
+    """A question that the user was shown and did not answer: Declined or Dismissed."""
+
+
+class Declined(Unanswered):
     """The user said no."""
 
     def __init__(self) -> None:
         super().__init__("the user declined to answer")
 
 
-class Cancelled(Exception):
+class Dismissed(Unanswered):
     """The user closed the question without a choice, or the client could not show it."""
 
     def __init__(self) -> None:

@@ -8,12 +8,14 @@ from functools import lru_cache
 from typing import Any
 
 from jsonschema import Draft202012Validator, SchemaError, ValidationError, validators
-from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 
+from .arguments import Arguments, parse
 from .failure import DefinitionError
-from .schema import Arguments, Param, Untitled, described, parse
+from .schema import Param, Untitled, described, is_model
 
+_FORMATS = (None, "email", "uri", "date", "date-time")
+"""Clients refuse a form with another."""
 _PRIMITIVES = ("string", "number", "integer", "boolean")
 
 
@@ -39,7 +41,7 @@ def form_of(form: Any, key: str) -> FormSpec:
 @lru_cache(maxsize=1024)
 def _form_of(form: Any, key: str) -> FormSpec:
     what = f"the form {getattr(form, '__qualname__', form)}"
-    generator = Untitled if isinstance(form, type) and issubclass(form, BaseModel) else GenerateJsonSchema
+    generator = Untitled if is_model(form) else GenerateJsonSchema
     adapter, schema = described(what, lambda: form, generator=generator)  # pyright: ignore[reportUnknownLambdaType]
     if schema.get("type") == "object":
         return FormSpec(_flat(what, schema), lambda text: parse(adapter, text))
@@ -50,7 +52,7 @@ def _form_of(form: Any, key: str) -> FormSpec:
 def fields_of(fields: Mapping[str, Any]) -> FormSpec:
     """The form of fields, each a primitive type; its answers are dicts. DefinitionError as in form_of."""
     what = "the form of the fields " + ", ".join(fields)
-    arguments = Arguments(what, {name: Param(type_) for name, type_ in fields.items()})
+    arguments = Arguments(what, {name: Param(type_) for name, type_ in fields.items()}, unknown="allow")
     return FormSpec(_flat(what, arguments.schema), arguments.read)
 
 
@@ -60,13 +62,25 @@ def _flat(what: str, schema: dict[str, Any]) -> str:
     properties = {}
     for name, member in schema.get("properties", {}).items():
         member = _resolved(member)
-        items = member.get("items", {})
-        listed = member.get("type") == "array" and items.get("type") == "string" and "enum" in items
-        if member.get("type") not in _PRIMITIVES and not listed:
-            raise DefinitionError(f"{what}: its member {name!r} is no string, number, boolean or list of enumerated strings; a form has no others")
+        why = _unfillable(member)
+        if why:
+            raise DefinitionError(f"{what}: its member {name!r} cannot be shown: {why}")
         properties[name] = member
     flat = {k: v for k, v in schema.items() if k in ("type", "description", "required")}
     return json.dumps({**flat, "properties": properties})
+
+
+def _unfillable(member: dict[str, Any]) -> str:
+    """Why no client can have a member filled in; empty if clients can."""
+    items = member.get("items", {})
+    listed = member.get("type") == "array" and items.get("type") == "string" and "enum" in items
+    if member.get("type") not in _PRIMITIVES and not listed:
+        return "it is no string, number, boolean or list of enumerated strings; a form has no others"
+    if any(not isinstance(value, str) for value in member.get("enum", ())):
+        return "an enumeration has strings only; use str values, or a number with bounds"
+    if member.get("format") not in _FORMATS or "contentEncoding" in member:
+        return f"no client knows the format {member.get('format') or 'base64'!r}: known are email, uri, date and date-time"
+    return ""
 
 
 def _resolved(member: dict[str, Any]) -> dict[str, Any]:

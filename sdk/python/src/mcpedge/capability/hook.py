@@ -15,6 +15,7 @@ contract mcpedge.hook.v1. A whole program, which masks what looks like the numbe
 
 import asyncio
 import contextvars
+import functools
 import inspect
 import json
 import logging
@@ -32,6 +33,7 @@ from mcpedge.v1 import content_pb2
 
 from .encoding import valid
 from .failure import DefinitionError, StatusError
+from .offer import Offer
 from .rounds import Runner, is_coroutine_function
 from .serve import LISTEN, run, serve
 from .server import Server
@@ -75,6 +77,7 @@ class Hook:
         self.log = logger or logging.getLogger("mcpedge.capability.hook")
         self.grace = grace
         self.runner = Runner(self.log, threads)
+        self._offer = Offer(info=self.info, log=self.log, grace=grace, runner=self.runner)
         self._functions: dict[str, Callable[..., Any]] = {}
 
     def request(self, function: F) -> F:
@@ -130,7 +133,7 @@ class Hook:
         if is_coroutine_function(function):
             got = await function(*arguments)
         else:
-            job = self.runner.pool.submit(contextvars.copy_context().run, function, *arguments)
+            job = self.runner.pool.submit(functools.partial(contextvars.copy_context().run, function, *arguments))
             self.runner.jobs.add(job)
             job.add_done_callback(self.runner.jobs.discard)
             got = await asyncio.wrap_future(job)

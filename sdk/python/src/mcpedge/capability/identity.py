@@ -1,7 +1,6 @@
 """Signed identities: a verified caller. Needs PyJWT: pip install 'mcpedge-capability[identity]'."""
 
 import asyncio
-import json
 import math
 import urllib.error
 import urllib.request
@@ -14,6 +13,8 @@ import jwt
 
 from .failure import DefinitionError, StatusError
 from .types import Principal
+
+__all__ = ["Identities"]
 
 METADATA = "mcp-identity"
 TYPE = "mcp-identity+jwt"
@@ -65,14 +66,14 @@ class Identities:
         if not claims.get("txn") or claims["txn"] != call:
             raise _refused("the identity is another call's: its txn is not the call_id")
         return Principal(
-            subject=claims.get("sub"),
-            issuer=claims.get("sub_id", {}).get("iss"),
+            subject=claims.get("sub") or "",
+            issuer=claims.get("sub_id", {}).get("iss") or "",
             scopes=claims.get("scope", "").split(),
-            roles=claims.get("roles"),
-            client_id=claims.get("client_id"),
-            actor=claims.get("act", {}).get("sub"),
+            roles=claims.get("roles") or (),
+            client_id=claims.get("client_id") or "",
+            actor=claims.get("act", {}).get("sub") or "",
             subject_is_client=claims.get("subject_is_client", False),
-            claims_json={name: json.dumps(value) for name, value in claims.get("claims", {}).items()},
+            claims=claims.get("claims", {}),
         )
 
     async def _key(self, name: str) -> jwt.PyJWK:

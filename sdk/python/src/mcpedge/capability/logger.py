@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 from .types import Level
 
 if TYPE_CHECKING:
-    from .call import Call
+    from .call import CallBase
 
 _LEVELS: tuple[tuple[int, Level], ...] = ((50, "critical"), (40, "error"), (30, "warning"), (25, "notice"), (20, "info"), (0, "debug"))
 _OFF = 1000
 _PLAIN = set(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName"}
 
 
-def call_logger(call: "Call", name: str) -> logging.Logger:
+def call_logger(call: "CallBase", name: str) -> logging.Logger:
     """A logger of its own, below no other, that costs nothing below the client's level."""
     wanted = [number for number, level in _LEVELS if call.wants_log(level)]
     logger = logging.Logger(name or "call", min(wanted, default=_OFF))
@@ -22,7 +22,7 @@ def call_logger(call: "Call", name: str) -> logging.Logger:
 
 
 class _CallHandler(logging.Handler):
-    def __init__(self, call: "Call", name: str) -> None:
+    def __init__(self, call: "CallBase", name: str) -> None:
         super().__init__()
         self._call = call
         self._logger = name

@@ -1,64 +1,86 @@
 """Prompts, and suggestions for arguments."""
 
-import copy
+import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 from pydantic import ValidationError
 from typing_extensions import Unpack
 
-from .call import Call
-from .content import message, text
+from mcpedge.v1 import prompts_pb2
+
+from .arguments import Arguments, misfit
+from .call import Call, CallBase
 from .failure import DefinitionError, Failure, Reason
+from .official import Official, is_content_type, is_message_type, is_prompt_type, members
 from .registry import Completer, Entry
+from .results import awaited
 from .rounds import Work, fail_plainly
-from .schema import Arguments, Options, check_returns, many, misfit, signature_of
-from .types import Prompt, PromptArgument, PromptMessage, PromptResult
+from .schema import Options, alternatives, check_returns, name_of, signature_of
+from .types import PromptMessage, PromptResult
+from .wire import content_to_wire, json_text, role
 
 Suggestions = Sequence[str] | Callable[..., Any]
-"""Suggestions for an argument: fixed values, of which those go that begin with what was typed, or a function of what was
-typed, and if it has a second parameter, of the arguments already chosen, a dict. It may take a Call, too."""
-_RETURNS = (str, list[str], PromptMessage, list[PromptMessage], PromptResult)
-PromptEntry = Entry[Prompt]
+"""Suggestions for an argument: fixed values, of which those go that begin with what was typed, or a function, also a lambda, which is
+called by place: with what was typed, then, if it has the parameters, with the arguments already chosen, a dict, and with the Call. It
+returns a list of str, and may be async."""
+_VALUE = 'return a str, a message("user", "…"), or a list of them'
+PromptEntry = Entry[prompts_pb2.Prompt]
 
 
 class PromptOptions(Options, total=False):
     """The options of Server.prompt."""
 
     complete: Mapping[str, Suggestions]
+    unknown_arguments: Literal["refuse", "allow"]
+
+
+def _returned(type_: Any) -> bool:
+    """Whether a prompt can be made of an annotation."""
+    if get_origin(type_) in (list, tuple):
+        return all(_returned(a) for t in get_args(type_) if t is not ... for a in alternatives(t))
+    dicts = type_ in (dict, Mapping) or get_origin(type_) in (dict, Mapping)
+    return dicts or type_ in (str, list, Any) or is_message_type(type_) or is_prompt_type(type_) or is_content_type(type_)
 
 
 def make_prompt(function: Callable[..., Any], **options: Unpack[PromptOptions]) -> PromptEntry:
     """Makes a prompt of a function. DefinitionError says what is wrong with it, and what to do."""
     signature = signature_of(function, Call)
-    check_returns(signature, _RETURNS, "a text, messages, or a PromptResult")
-    arguments = Arguments(f"{signature.name}: a parameter", signature.params, texts=True)
+    check_returns(signature, _returned, "a text, messages, or a PromptResult")
+    arguments = Arguments(f"{signature.name}: a parameter", signature.params, texts=True, unknown=options.get("unknown_arguments", "refuse"))
     schema = arguments.schema
     described = [
-        PromptArgument(name=name, title=said.get("title", ""), description=said.get("description", ""), required=name in schema.get("required", []))
+        prompts_pb2.PromptArgument(name=name, title=said.get("title", ""), description=said.get("description", ""), required=name in schema.get("required", []))
         for name, said in schema.get("properties", {}).items()
     ]
-    listed = Prompt(arguments=described, **signature.listed(options, PromptOptions.__optional_keys__))
+    listed = prompts_pb2.Prompt(arguments=described, **signature.listed(options, PromptOptions.__optional_keys__))
 
-    def work(given: Mapping[str, str], call: Call) -> Work:
+    def work(given: Mapping[str, str], call: CallBase) -> Work:
         try:
             kwargs = arguments.read_strings(given)
         except ValidationError as e:
-            raise Failure(Reason.INVALID_ARGUMENT, f"prompt {listed.name}: {misfit(e, 'argument')}") from e
+            raise Failure(Reason.INVALID_ARGUMENT, f"prompt {listed.name}: {misfit(e, 'argument', arguments.names)}") from e
         return Work(f"prompt {listed.name}", function, lambda value: _result(listed, value), fail_plainly, kwargs=signature.arguments(kwargs, call))
 
     names = [a.name for a in described]
     return PromptEntry(listed.name, listed, work, completers_of(signature.name, f"prompt {listed.name}", options.get("complete", {}), names))
 
 
-def _result(listed: Prompt, value: Any) -> PromptResult:
-    if isinstance(value, PromptResult):
-        return copy.deepcopy(value)
-    messages = many(value)
-    if not all(isinstance(m, str | PromptMessage) for m in messages):
-        raise TypeError(f"prompt {listed.name}: return a text, messages, or a PromptResult, not {type(value).__name__}")
-    turns = [m if isinstance(m, PromptMessage) else message("user", text(m)) for m in messages]
-    return PromptResult(description=listed.description, messages=turns)
+def _result(listed: prompts_pb2.Prompt, value: Any) -> prompts_pb2.GetPromptResult:
+    official = Official(f"prompt {listed.name}", _VALUE)
+    awaited(official, value)
+    has = members(value)
+    if isinstance(value, PromptResult) or (has is not None and "messages" in has):
+        whole = official.prompt(value)
+    else:
+        whole = PromptResult([official.message(m) for m in (value if isinstance(value, list | tuple) else [value])])  # pyright: ignore[reportUnknownVariableType]
+    messages = [_message(m) for m in whole.messages]
+    meta = json_text("_meta of the prompt", whole.meta) if whole.meta else ""
+    return prompts_pb2.GetPromptResult(description=whole.description or listed.description, messages=messages, meta_json=meta)
+
+
+def _message(m: PromptMessage) -> prompts_pb2.PromptMessage:
+    return prompts_pb2.PromptMessage(role=role(m.role), content=content_to_wire(m.content))
 
 
 def completers_of(function: str, what: str, complete: Mapping[str, Suggestions], names: Sequence[str]) -> dict[str, Completer]:
@@ -80,13 +102,35 @@ def _completer(what: str, argument: str, by: Suggestions) -> Completer:
             return [v for v in values if v[: len(value)].casefold() == value.casefold()]
 
         return lambda value, _chosen, _call: Work(what, fitting, list, fail_plainly, args=(value,))
-    signature = signature_of(by, Call)
-    if not 1 <= len(signature.params) <= 2:
-        raise DefinitionError(f"{signature.name}: it takes what was typed, and may take the arguments chosen; nothing else but a Call")
+    takes_call = _places(what, by)
     function = by
 
-    def work(value: str, chosen: dict[str, str], call: Call) -> Work:
-        given: dict[str, Any] = dict(zip(signature.params, (value, chosen), strict=False))
-        return Work(what, function, list, fail_plainly, kwargs=signature.arguments(given, call))
+    def work(value: str, chosen: dict[str, str], call: CallBase) -> Work:
+        rest = iter((value, chosen, call))
+        return Work(what, function, lambda value: _suggested(what, value), fail_plainly, args=tuple(call if is_call else next(rest) for is_call in takes_call))
 
     return work
+
+
+def _suggested(what: str, value: Any) -> list[str]:
+    """The suggestions that a function returned: an iterable of str, or a Completion of the official SDK. Failure INTERNAL for others."""
+    official = Official(what, "return a list of str")
+    awaited(official, value)
+    has = members(value)
+    values: Any = has["values"] if has is not None and "values" in has else value
+    found: list[Any] = [] if values is None else [values] if isinstance(values, str) or not hasattr(values, "__iter__") else list(values)
+    if isinstance(values, str) or not all(isinstance(v, str) for v in found):
+        raise official.fail(f"what are no suggestions, {value!r:.80}: {official.value}")
+    return found
+
+
+def _places(what: str, function: Callable[..., Any]) -> list[bool]:
+    """Of each parameter of a completer, whether it takes the Call."""
+    params = inspect.signature(function).parameters.values()
+    takes_call = [p.name == "call" or p.annotation in (Call, "Call", "AsyncCall") for p in params]
+    places = all(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in params)
+    if not places or not 1 <= len(takes_call) <= 3 or takes_call[0] or sum(takes_call) > 1:
+        raise DefinitionError(
+            f"{name_of(function)}, {what}: it takes what was typed, and may take the arguments chosen and the Call, as lambda value, chosen, call: […]"
+        )
+    return takes_call

@@ -6,7 +6,7 @@ from typing import Any
 
 from mcpedge.v1 import common_pb2
 
-from .call import Call
+from .call import Call, CallBase
 from .failure import Failure, Reason, StatusError
 from .resources import ResourceProvider, ResourceWatcher
 from .rounds import Runner, Work, fail_plainly
@@ -26,7 +26,7 @@ class Provided:
 
     async def ask(self, what: str, function: Callable[..., Any], *args: Any) -> Any:
         """What a method of the provider returns. Failure and StatusError say how it failed."""
-        call = next((a for a in args if isinstance(a, Call)), Call(common_pb2.RequestContext()))
+        call = next((a for a in args if isinstance(a, CallBase)), Call(common_pb2.RequestContext()))
         return (await self._runner.run(Work(f"{what} of {self.prefix}", function, lambda v: v, _plain, args), call)).value
 
     async def acquire(self) -> None:

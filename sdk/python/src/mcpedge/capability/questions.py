@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar, overload
 
 from mcpedge.v1 import input_pb2
+from mcpedge.v1.input_pb2 import InputRequest, InputResponse
 
-from .content import sampling_text
-from .failure import Cancelled, Declined, DefinitionError
+from .failure import Declined, DefinitionError, Dismissed, Unanswered, decode
 from .forms import FormSpec, fields_of, form_of, raw_form
-from .types import InputRequest, InputResponse, Root, SamplingMessage, SamplingRequest, SamplingResult
+from .types import Root, SamplingMessage, SamplingRequest, SamplingResult
+from .wire import from_wire, sampled_from_wire, to_wire
 
 T = TypeVar("T")
 
@@ -22,13 +23,18 @@ class Question(Generic[T]):
 
     request: InputRequest
     read: Callable[[InputResponse], T]
-    """The answer; Declined and Cancelled are the user's, another ValueError says that it does not fit."""
+    """The answer; Declined and Dismissed are the user's, another ValueError says that it does not fit."""
+
+    @property
+    def key(self) -> str:
+        """The key under which it is asked."""
+        return self.request.key
 
     def fits(self, response: InputResponse) -> bool:
         """Whether an answer is one to this question."""
         try:
             self.read(response)
-        except (Declined, Cancelled):
+        except Unanswered:
             return True
         except (ValueError, ArithmeticError):  # infinity is no multiple of anything
             return False
@@ -44,10 +50,10 @@ class ElicitResult:
     """The filled in form; empty unless accepted."""
 
     def accepted(self) -> dict[str, Any]:
-        """The content; Declined or Cancelled when the user did not accept."""
+        """The content; Declined or Dismissed when the user did not accept."""
         if self.action == "accept":
             return self.content
-        raise Declined() if self.action == "decline" else Cancelled()
+        raise Declined() if self.action == "decline" else Dismissed()
 
 
 @overload
@@ -73,7 +79,7 @@ def form_schema(key: str, message: str, schema: str | dict[str, Any]) -> Questio
             return ElicitResult("accept", spec.read(_content(response)))
         except Declined:
             return ElicitResult("decline", {})
-        except Cancelled:
+        except Dismissed:
             return ElicitResult("cancel", {})
 
     return Question(_form_request(key, message, spec), read)
@@ -92,16 +98,16 @@ def open_url(key: str, message: str, url: str) -> Question[None]:
 def sampling(key: str, request: SamplingRequest | str | Sequence[SamplingMessage], *, max_tokens: int = 1000, **more: Any) -> Question[SamplingResult]:
     """The question of Call.sample."""
     if isinstance(request, str):
-        request = [sampling_text("user", request)]
+        request = [SamplingMessage("user", request)]
     if not isinstance(request, SamplingRequest):
-        request = SamplingRequest(messages=request, max_tokens=max_tokens, **more)
+        request = SamplingRequest(request, max_tokens, **more)
 
     def read(response: InputResponse) -> SamplingResult:
         if not response.create_message.content:
             raise ValueError("the model said nothing")
-        return response.create_message
+        return sampled_from_wire(response.create_message)
 
-    return Question(InputRequest(key=key, create_message=request), read)
+    return Question(InputRequest(key=key, create_message=to_wire(request)), read)
 
 
 def list_roots(key: str) -> Question[list[Root]]:
@@ -110,19 +116,14 @@ def list_roots(key: str) -> Question[list[Root]]:
     def read(response: InputResponse) -> list[Root]:
         if not response.HasField("list_roots"):
             raise ValueError("there are no roots")
-        return list(response.list_roots.roots)
+        return [from_wire(root) for root in response.list_roots.roots]
 
     return Question(InputRequest(key=key, list_roots=input_pb2.ListRoots()), read)
 
 
 def raw_question(key: str, request: dict[str, Any]) -> Question[Any]:
     """Any other request that the client may know: an object with `method` and `params`. The answer is the client's result."""
-    return Question(InputRequest(key=key, raw_json=json.dumps(request)), lambda response: json.loads(response.raw_json))
-
-
-def said(result: SamplingResult) -> str:
-    """What the client's model answered as text, one line for each piece."""
-    return "\n".join(c.text.text for c in result.content if c.HasField("text"))
+    return Question(InputRequest(key=key, raw_json=json.dumps(request)), lambda response: decode("the answer", response.raw_json))
 
 
 def _form_request(key: str, message: str, spec: FormSpec) -> InputRequest:
@@ -135,7 +136,7 @@ def _content(response: InputResponse) -> str:
     if action == input_pb2.ELICIT_ACTION_DECLINE:
         raise Declined()
     if action == input_pb2.ELICIT_ACTION_CANCEL:
-        raise Cancelled()
+        raise Dismissed()
     if action != input_pb2.ELICIT_ACTION_ACCEPT:
         raise ValueError("no action")
     return response.elicit.content_json or "{}"

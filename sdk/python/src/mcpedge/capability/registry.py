@@ -5,14 +5,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from .call import Call
+from .call import CallBase
 from .failure import DefinitionError, Failure, Reason, quote
 from .feed import Feed
 from .rounds import Work
 
 E = TypeVar("E")
 L = TypeVar("L")
-Completer = Callable[[str, dict[str, str], Call], Work]
+Completer = Callable[[str, dict[str, str], CallBase], Work]
 """Of what was typed, and of the arguments already chosen."""
 
 
@@ -23,7 +23,7 @@ class Entry(Generic[L]):
     key: str
     """Its name, its URI or its URI template."""
     listed: L
-    work: Callable[[Any, Call], Work]
+    work: Callable[[Any, CallBase], Work]
     """Of what the request brings: arguments, or a URI. It raises Failure when they do not fit."""
     completers: dict[str, Completer] = field(default_factory=dict[str, Completer])
 

@@ -1,32 +1,35 @@
 """Resources: readable objects, by a URI, by a template, or below a prefix."""
 
-import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args, get_origin
 from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 from typing_extensions import Unpack
 
-from mcpedge.v1.resources_pb2 import ReadResourceResult
+from mcpedge.v1 import content_pb2, resources_pb2
 
-from .call import Call
+from .arguments import Arguments
+from .call import Call, CallBase
 from .content import blob_contents, text_contents
 from .failure import DefinitionError, Failure, Reason, not_found, quote
+from .official import Official, is_contents_type, is_read_type, members
 from .prompts import Suggestions, completers_of
 from .registry import Entry
+from .results import awaited
 from .rounds import Work, fail_plainly
-from .schema import Arguments, Options, check_returns, many, signature_of
-from .types import Annotations, Resource, ResourceContents, ResourceTemplate
+from .schema import Options, alternatives, check_returns, signature_of
+from .types import Annotations, ReadResult, ResourceContents
 from .uritemplate import Template
+from .wire import cache_hint, contents_to_wire, json_text
 
-_RETURNS = (str, bytes, type(None), ResourceContents, list[ResourceContents])
+_SAY = "a text, bytes, ResourceContents or a list of them, or None where there is nothing; JSON is a text, as json.dumps makes it"
 BINARY = ("application/octet-stream", "application/pdf", "application/zip", "application/gzip", "application/wasm")
 
 
 @dataclass(frozen=True)
-class ResourceEntry(Entry[Resource | ResourceTemplate]):
+class ResourceEntry(Entry[content_pb2.Resource | resources_pb2.ResourceTemplate]):
     template: Template | None = field(kw_only=True)
     """None: the entry is a single resource."""
 
@@ -40,11 +43,18 @@ class ResourceOptions(Options, total=False):
     complete: Mapping[str, Suggestions]
 
 
+def _returned(type_: Any) -> bool:
+    """Whether contents can be made of an annotation."""
+    if get_origin(type_) in (list, tuple):
+        return all(a in (str, bytes) or is_contents_type(a) for t in get_args(type_) if t is not ... for a in alternatives(t))
+    return type_ in (str, bytes, None, type(None)) or is_contents_type(type_) or is_read_type(type_)
+
+
 def make_resource(function: Callable[..., Any], uri: str, **options: Unpack[ResourceOptions]) -> ResourceEntry:
     """Makes a resource of a function, or what a URI template describes, where the URI has braces. DefinitionError says what is
     wrong, and what to do."""
     signature = signature_of(function, Call)
-    check_returns(signature, _RETURNS, "a text, bytes, ResourceContents or a list of them, or None where there is nothing")
+    check_returns(signature, _returned, _SAY)
     if not urlsplit(uri).scheme:
         raise DefinitionError(f"{signature.name}: the URI {uri!r} must be absolute, as notes://today is")
     try:
@@ -61,9 +71,9 @@ def make_resource(function: Callable[..., Any], uri: str, **options: Unpack[Reso
     taken = {name: param for name, param in signature.params.items() if name in variables}
     arguments = Arguments(f"{signature.name}: a parameter", taken, texts=True) if taken else None  # a model takes milliseconds
     said = signature.listed(options, ResourceOptions.__optional_keys__)
-    listed = ResourceTemplate(uri_template=uri, **said) if template else Resource(uri=uri, size=options.get("size"), **said)
+    listed = resources_pb2.ResourceTemplate(uri_template=uri, **said) if template else content_pb2.Resource(uri=uri, size=options.get("size"), **said)
 
-    def work(uri: str, call: Call) -> Work:
+    def work(uri: str, call: CallBase) -> Work:
         try:
             values = arguments.read_strings(template.match(uri) or {}) if template and arguments else {}
         except ValidationError:
@@ -85,32 +95,37 @@ def read_work(function: Callable[..., Any], uri: str, mime_type: str, *, args: t
             raise Failure(Reason.PERMISSION_DENIED, f"resource {quote(uri)} may not be read")
         return fail_plainly(error)
 
-    return Work(f"read of {quote(uri)}", function, lambda v: ReadResourceResult(contents=contents_of(uri, mime_type, v)), plain, args, kwargs or {})
+    return Work(f"read of {quote(uri)}", function, lambda v: _read_result(uri, mime_type, v), plain, args, kwargs or {})
 
 
-def contents_of(uri: str, mime_type: str, value: Any) -> list[ResourceContents]:
+def _read_result(uri: str, mime_type: str, value: Any) -> resources_pb2.ReadResourceResult:
     """The answer to a read, complete: bytes are text when they are UTF-8 and the MIME type does not deny it."""
-    parts = [] if value is None else many(value)
-    filled: list[ResourceContents] = []
-    for part in parts:
-        if isinstance(part, bytes):
-            part = _of_bytes(part, mime_type)
-        elif isinstance(part, str):
-            part = text_contents(part)
-        if not isinstance(part, ResourceContents):
-            raise TypeError(f"the read of {quote(uri)} returned {type(part).__name__}; return a text, bytes or ResourceContents")
-        if part.WhichOneof("body") is None:
-            raise Failure(Reason.INTERNAL, f"the read of {quote(uri)} returned contents without a body")
-        whole = copy.deepcopy(part)
-        whole.uri = part.uri or uri
-        whole.mime_type = part.mime_type or mime_type
-        filled.append(whole)
-    if not filled:
+    official = Official(f"the read of {quote(uri)}", f"return {_SAY}")
+    awaited(official, value)
+    has = members(value)
+    if isinstance(value, ReadResult) or (has is not None and "contents" in has):
+        whole = official.read(value)
+        parts: list[Any] = list(whole.contents)
+    else:
+        whole = ReadResult([])
+        parts = [] if value is None else list(value) if isinstance(value, list | tuple) else [value]  # pyright: ignore[reportUnknownArgumentType]
+    if not parts:
         raise not_found(uri)
-    return filled
+    meta = json_text("_meta of the read", whole.meta) if whole.meta else ""
+    contents = [_contents(official, uri, mime_type, part) for part in parts]
+    return resources_pb2.ReadResourceResult(contents=contents, meta_json=meta, cache=cache_hint(*whole.cache) if whole.cache else None)
 
 
-def _of_bytes(data: bytes, mime_type: str) -> ResourceContents:
+def _contents(official: Official, uri: str, mime_type: str, part: Any) -> content_pb2.ResourceContents:
+    if isinstance(part, bytes):
+        part = of_bytes(part, mime_type)
+    elif isinstance(part, str):
+        part = text_contents(part)
+    return contents_to_wire(official.contents(part), uri, mime_type)
+
+
+def of_bytes(data: bytes, mime_type: str) -> ResourceContents:
+    """Contents of bytes."""
     kind = mime_type.partition("/")[0]
     denied = mime_type in BINARY or (kind in ("image", "audio", "video", "font") and not mime_type.endswith(("+xml", "+json")))
     try:

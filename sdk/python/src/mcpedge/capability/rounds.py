@@ -5,8 +5,8 @@ import builtins
 import contextvars
 import inspect
 import logging
-from collections.abc import Awaitable, Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -15,18 +15,20 @@ import grpc
 from mcpedge.v1 import input_pb2
 
 from .answers import Answers, InputRequired, Unwound, check_requests
-from .call import Call
-from .failure import DefinitionError, Failure, Reason, StatusError
-from .types import duration
+from .call import CallBase
+from .failure import DefinitionError, Failure, Reason, StatusError, Unanswered
+from .pool import Pool
+from .wire import duration
 
+_OF_DATA = (OSError, ValueError, LookupError, ArithmeticError, Warning)
 FAULTS = frozenset(
     e
     for e in vars(builtins).values()
-    if isinstance(e, type) and issubclass(e, Exception) and e not in (Exception, RuntimeError) and not issubclass(e, OSError | ValueError | Warning)
+    if isinstance(e, type) and issubclass(e, Exception) and e not in (Exception, RuntimeError) and not issubclass(e, _OF_DATA)
 )
-"""The exceptions of Python itself that are mistakes of a program: TypeError, KeyError, ZeroDivisionError … but not ValueError,
-RuntimeError and OSError. Raised by a handler, they end its call with INTERNAL, and
-only the log has what they say; a subclass of one's own is no fault."""
+"""The exceptions of Python itself that are about the code, and not about its data: TypeError, NameError, AttributeError … Raised by a
+handler, they end its call with INTERNAL, and only the log has what they say; a subclass of one's own is no fault."""
+_PLAIN_NAMES = (Exception, ValueError, RuntimeError)
 
 _GROUP: Any = getattr(builtins, "BaseExceptionGroup", ())  # since Python 3.11
 
@@ -44,6 +46,8 @@ class Work:
     """Makes a result of an exception that says nothing of its kind, or raises Failure."""
     args: tuple[Any, ...] = ()
     kwargs: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    not_found: Callable[[str], Any] | None = None
+    """Makes a result of NOT_FOUND that the function raised, by its message; None: it is the round's failure."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,15 @@ class Outcome:
 
 def fail_plainly(error: Exception) -> Any:
     """How reads, prompts and lists take an exception that says nothing of its kind."""
-    raise Failure(Reason.INTERNAL, str(error) or type(error).__name__)
+    raise Failure(Reason.INTERNAL, shown(error))
+
+
+def shown(error: Exception) -> str:
+    """What is shown of an exception: its text, after the name of its class where it is one of Python's whose text says little alone, as
+    that of a KeyError."""
+    name, text = type(error).__name__, str(error)
+    plain = type(error) in _PLAIN_NAMES or isinstance(error, OSError) or type(error).__module__ != "builtins"
+    return (text if plain else f"{name}: {text}") if text else name
 
 
 @dataclass(frozen=True)
@@ -67,37 +79,59 @@ class _Raised:
 class Runner:
     """Runs handlers: async ones in the loop, plain ones in threads."""
 
-    def __init__(self, log: logging.Logger, threads: int) -> None:
+    def __init__(self, log: logging.Logger, threads: int, *, mask_errors: bool = False) -> None:
+        """mask_errors hides exceptions without a reason as faults are hidden."""
         self.log = log
-        self.pool = ThreadPoolExecutor(threads, thread_name_prefix="handler")
+        self.pool = Pool(threads)
+        self._mask = mask_errors
         self.jobs: set[Future[Any]] = set()
         """The plain handlers that wait or run, also those whose callers have left."""
 
-    async def run(self, work: Work, call: Call, answers: Answers | None = None) -> Outcome:
+    async def run(self, work: Work, call: CallBase, answers: Answers | None = None) -> Outcome:
         """Runs one round; without answers it ends in a result. Failure says why there is none, StatusError ends the RPC by itself,
         and CancelledError is the caller's leaving."""
         got = await self._invoke(work, call)
         error = _ungrouped(got.error) if isinstance(got, _Raised) else None
         try:
+            if error is None or _is_fault(error):
+                _check_awaited(call)
             if error is not None and _is_fault(error):
                 raise error
-            if answers is not None and answers.missing:
-                return _required(answers, InputRequired(list(answers.missing.values())))
+            if answers is not None and answers.unwound:
+                return _required(answers, list(answers.missing.values()), InputRequired())
             if answers is not None and isinstance(error, InputRequired):
-                return _required(answers, error)
-            return Outcome("result", work.finish(got) if error is None else _sorted(work, error))
+                return _required(answers, [q.request for q in error.requests], error)
+            return Outcome("result", work.finish(got) if error is None else self._sorted(work, error))
         except (Failure, StatusError):
             raise
         except BaseException as e:
             self.log.error("a handler failed: %s, call %s", work.what, call.id, exc_info=e)
             raise Failure(Reason.INTERNAL, f"{work.what} failed by a fault of the service") from e
 
-    async def _invoke(self, work: Work, call: Call) -> Any:
+    def _sorted(self, work: Work, error: BaseException) -> Any:
+        """The result of an exception that is no fault, where it has one."""
+        if isinstance(error, grpc.RpcError) and isinstance(code := getattr(error, "code", str)(), grpc.StatusCode):
+            error = StatusError(code, getattr(error, "details", str)() or "")
+        if work.not_found is not None and isinstance(error, Failure | StatusError) and error.code is grpc.StatusCode.NOT_FOUND:
+            return work.not_found(error.message)
+        if isinstance(error, Failure | StatusError):
+            raise error
+        assert isinstance(error, Exception)
+        if self._mask and not isinstance(error, Unanswered):
+            try:
+                work.plain(error)
+            except Failure as e:
+                if e.reason is not Reason.INTERNAL:  # one without the words of the exception
+                    raise
+            raise error
+        return work.plain(error)
+
+    async def _invoke(self, work: Work, call: CallBase) -> Any:
         """What the function returned, or _Raised."""
         if is_coroutine_function(work.function):
             return await _ended(asyncio.ensure_future(_caught_async(lambda: work.function(*work.args, **work.kwargs))), call)
         context = contextvars.copy_context()
-        job = self.pool.submit(context.run, _caught, work)
+        job = self.pool.submit(lambda: context.run(_caught, work))
         self.jobs.add(job)
         job.add_done_callback(self.jobs.discard)
         got = await _ended(asyncio.wrap_future(job), call)
@@ -105,7 +139,7 @@ class Runner:
         return await _ended(asyncio.ensure_future(_caught_async(lambda: got)), call) if inspect.iscoroutine(got) else got
 
 
-async def _ended(task: "asyncio.Future[Any]", call: Call) -> Any:
+async def _ended(task: "asyncio.Future[Any]", call: CallBase) -> Any:
     """The result of a handler's task. If the caller leaves, the task is cancelled, and the call is marked as ended."""
     try:
         await asyncio.wait([task])
@@ -116,6 +150,13 @@ async def _ended(task: "asyncio.Future[Any]", call: Call) -> Any:
             await asyncio.wait([task])
         raise
     return _Raised(RuntimeError("cancelled by itself")) if task.cancelled() else task.result()
+
+
+def _check_awaited(call: CallBase) -> None:
+    """Failure if the handler did not await something, unless something that it awaited was refused: then it may leave the rest."""
+    left = next((a for a in call.asked if not a.awaited), None)
+    if left is not None and not any(a.refused for a in call.asked):
+        raise Failure(Reason.INTERNAL, f"{left.what} was not awaited: write await before the call, as in: await call.ask(…)")
 
 
 def _is_fault(error: BaseException) -> bool:
@@ -130,27 +171,17 @@ def _ungrouped(error: BaseException) -> BaseException:
     return members[0] if members and not any(map(_is_fault, members)) else error
 
 
-def _sorted(work: Work, error: BaseException) -> Any:
-    """The result of an exception that is no fault, where it has one."""
-    if isinstance(error, Failure | StatusError):
-        raise error
-    if isinstance(error, grpc.RpcError) and isinstance(getattr(error, "code", lambda: None)(), grpc.StatusCode):
-        raise StatusError(error.code(), error.details() or "")
-    assert isinstance(error, Exception)
-    return work.plain(error)
-
-
-def _required(answers: Answers, ending: InputRequired) -> Outcome:
+def _required(answers: Answers, requests: Sequence[input_pb2.InputRequest], ending: InputRequired) -> Outcome:
     """The outcome that asks for what is missing, with everything needed to go on."""
     if ending.state is not None:
         answers.state = ending.state
     after = duration(ending.retry_after) if ending.retry_after > 0 else None
     try:
-        check_requests(ending.requests)
+        check_requests(requests)
         state = answers.memory()
     except ValueError as e:
         raise Failure(Reason.INTERNAL, str(e)) from e
-    return Outcome("input_required", input_pb2.InputRequired(requests=ending.requests, state=state, repeatable=ending.repeatable, retry_after=after))
+    return Outcome("input_required", input_pb2.InputRequired(requests=requests, state=state, repeatable=ending.repeatable, retry_after=after))
 
 
 def is_coroutine_function(function: Callable[..., Any]) -> bool:

@@ -19,17 +19,18 @@ from .encoding import valid
 from .events import Events
 from .failure import Failure, StatusError
 from .feed import Feed
+from .offer import Offer
 from .page import page
 from .providing import Provided
 from .registry import Completer
 from .rounds import Outcome, Work
-from .server import Server
 from .tracing import span
+from .wire import to_wire
 
 MAX_SUGGESTIONS = 100
 
 
-def handler(server: Server, method: MethodDescriptor, answer: Callable[["Rpc"], Awaitable[Any]]) -> Any:
+def handler(server: Offer, method: MethodDescriptor, answer: Callable[["Rpc"], Awaitable[Any]]) -> Any:
     """gRPC's handler of an RPC, which answer answers. The RPC ends with a StatusError of answer, with the status of a Failure, and
     with INTERNAL for whatever else, which the log has."""
     request_type, response_type = GetMessageClass(method.input_type), GetMessageClass(method.output_type)
@@ -52,7 +53,7 @@ def handler(server: Server, method: MethodDescriptor, answer: Callable[["Rpc"], 
 class Rpc:
     """What an RPC of any kind is answered with."""
 
-    def __init__(self, server: Server, method: MethodDescriptor, response: Callable[..., Any], request: Any, context: Any) -> None:
+    def __init__(self, server: Offer, method: MethodDescriptor, response: Callable[..., Any], request: Any, context: Any) -> None:
         """response makes a response of its fields; context is gRPC's."""
         self.response = response
         self.request = request
@@ -72,9 +73,9 @@ class Rpc:
         context = self.request.context
         if work and self._server.identity is not None:
             verified = await self._server.identity.verify(self._context.invocation_metadata(), context.call_id)
-            context.principal.CopyFrom(verified)
+            context.principal.CopyFrom(to_wire(verified))
         remaining = self._context.time_remaining()
-        return Call(context, events, answers, math.inf if remaining is None else time.monotonic() + remaining)
+        return Call(context, events, answers, math.inf if remaining is None else time.monotonic() + remaining, self._server.yielded)
 
     async def round(self, find: Callable[[Call], Work]) -> None:
         """Runs one round of a tool, a read or a prompt on the stream. find may raise Failure."""

@@ -6,18 +6,19 @@ import types
 import typing
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Annotated, Any, get_args, get_origin
 
 import docstring_parser
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, create_model
+from pydantic import BaseModel, Field, TypeAdapter
 from pydantic.errors import PydanticUserError
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
 from typing_extensions import TypedDict
 
+from .base64bytes import in_base64
 from .failure import DefinitionError
-from .types import Icon
+from .types import Annotations, Icon
+from .wire import to_wire
 
 
 class Untitled(GenerateJsonSchema):
@@ -35,10 +36,23 @@ def described(
         adapter: TypeAdapter[Any] = TypeAdapter(make())
         schema = adapter.json_schema(mode=mode, schema_generator=generator)
         schema.pop("title", None)
-        return adapter, inlined(schema, schema.pop("$defs", {}))
+        whole = inlined(schema, schema.pop("$defs", {}))
+        if _has_bytes(whole):
+            raise TypeError("it has bytes, which are no text; annotate them as Base64 of mcpedge.capability")
+        return adapter, whole
     except (PydanticUserError, TypeError, ValueError) as e:
         why = str(e).partition("\n\nFor further information")[0]
         raise DefinitionError(f"{what} has a type without a JSON Schema; use what JSON has, pydantic models or dataclasses: {why}") from e
+
+
+def _has_bytes(schema: Any) -> bool:
+    """Whether a schema has bytes that are read and written as if they were UTF-8."""
+    if isinstance(schema, list):
+        return any(map(_has_bytes, many(schema)))
+    if not isinstance(schema, dict):
+        return False
+    members: dict[str, Any] = schema  # pyright: ignore[reportUnknownVariableType]
+    return (members.get("type"), members.get("format")) == ("string", "binary") or any(map(_has_bytes, members.values()))
 
 
 def inlined(schema: Any, definitions: Mapping[str, Any], within: tuple[str, ...] = ()) -> Any:
@@ -59,34 +73,6 @@ def inlined(schema: Any, definitions: Mapping[str, Any], within: tuple[str, ...]
     return {**inlined(named, definitions, (*within, name)), **{k: v for k, v in made.items() if k != "$ref"}}
 
 
-def parse(adapter: TypeAdapter[Any], text: str) -> Any:
-    """Reads JSON by a type: a string is no number, and 3.0 is an integer. ValidationError when it does not fit."""
-    try:
-        return adapter.validate_json(text, strict=True)
-    except ValidationError as misfit:
-        try:
-            whole = json.dumps(json.loads(text, parse_float=_number))
-        except ValueError:
-            raise misfit from None
-        return adapter.validate_json(whole, strict=True)
-
-
-def _number(text: str) -> int | float:
-    value = Decimal(text)
-    return int(value) if value.adjusted() < 20 and value == value.to_integral_value() else float(value)
-
-
-def misfit(error: ValidationError, what: str) -> str:
-    """The errors of a value in one line, for its sender."""
-    first = error.errors(include_url=False, include_input=False)[0]
-    name = ".".join(str(part) for part in first["loc"])
-    if not name:
-        return f"the {what}s do not fit: {first['msg']}"
-    if first["type"] == "missing":
-        return f'the {what} "{name}" is missing; it is required'
-    return f'the {what} "{name}" does not fit: {first["msg"]}'
-
-
 @dataclass(frozen=True)
 class Param:
     """A parameter of a handler, or a field of a form."""
@@ -98,13 +84,15 @@ class Param:
 
     def field(self, name: str) -> tuple[Any, Any]:
         """The field of a model with the name and the description, unless a Field of its own says otherwise."""
-        said = [m for m in (*getattr(self.type, "__metadata__", ()), self.default) if isinstance(m, FieldInfo)]
+        metadata = getattr(self.type, "__metadata__", ())
+        said = [m for m in (*metadata, self.default) if isinstance(m, FieldInfo)]
         given: dict[str, Any] = {}
         if all(m.alias is None for m in said):
             given["alias"] = name
-        if self.description and all(m.description is None for m in said):
-            given["description"] = self.description
-        return Annotated[self.type, Field(**given)], self.default
+        description = next((m for m in metadata if isinstance(m, str)), self.description)
+        if description and all(m.description is None for m in said):
+            given["description"] = description
+        return Annotated[in_base64(self.type), Field(**given)], self.default
 
 
 @dataclass(frozen=True)
@@ -125,8 +113,13 @@ class Signature:
         """What options and the function say of it, as the contract's lists have it. DefinitionError when it has no name, or an option that is not known."""
         for option in options:
             if option not in known:
-                raise DefinitionError(f"{self.name}: there is no option {option!r}, only {', '.join(sorted(known))}")
-        said = {k: v for k, v in options.items() if k in ("title", "description", "icons", "annotations", "mime_type")}
+                say = _ELSEWHERE.get(option) or f"known are {', '.join(sorted(known))}"
+                raise DefinitionError(f"{self.name}: there is no option {option!r}: {say}")
+        said = {k: v for k, v in options.items() if k in ("title", "description", "mime_type")}
+        if "icons" in options:
+            said["icons"] = [to_wire(icon) for icon in options["icons"]]
+        if isinstance(options.get("annotations"), Annotations):
+            said["annotations"] = to_wire(options["annotations"])
         name = options.get("name") or getattr(self.function, "__name__", "")
         if not name:
             raise DefinitionError(f"{self.name}: it has no name; give it one by name=")
@@ -136,6 +129,16 @@ class Signature:
     def arguments(self, values: Mapping[str, Any], call: Any) -> dict[str, Any]:
         """What the function is called with: these values, and the Call if it takes one."""
         return {**values, self.call: call} if self.call else dict(values)
+
+
+_ELSEWHERE = {
+    "annotations": "write read_only, destructive, idempotent and open_world",
+    "output_schema": "annotate what the function returns, or give a type as output",
+    "structured_output": "annotate what the function returns: str and content have no structured content",
+    "task": 'write tasks=Tasks("optional")',
+    "uri": "the URI is the first argument, by its place",
+}
+"""What to write instead of options of the official SDK and of FastMCP."""
 
 
 class Options(TypedDict, total=False):
@@ -155,6 +158,8 @@ def name_of(function: Callable[..., Any]) -> str:
 
 def signature_of(function: Callable[..., Any], call_type: type) -> Signature:
     """Reads a handler. DefinitionError when something is not annotated, or a kind of parameter cannot be filled."""
+    if inspect.isclass(function):
+        raise DefinitionError(f"{name_of(function)}: it is a class; pass a function, or an object with __call__")
     target = function if inspect.isroutine(function) else type(function).__call__
     name = name_of(function)
     try:
@@ -167,9 +172,15 @@ def signature_of(function: Callable[..., Any], call_type: type) -> Signature:
     for param in inspect.signature(function).parameters.values():
         if param.kind not in (param.POSITIONAL_OR_KEYWORD, param.KEYWORD_ONLY):
             raise DefinitionError(f"{name}: the parameter {param} cannot be filled; use parameters with names")
+        if param.name not in hints and param.name in ("self", "cls"):
+            raise DefinitionError(f"{name}: it is a method without its object; make it known by server.tool(object.{name.rpartition('.')[2]}) afterwards")
         if param.name not in hints:
             raise DefinitionError(f"{name}: the parameter {param.name!r} has no annotation; add one, as {param.name}: str")
-        if hints[param.name] is call_type:
+        if getattr(hints[param.name], "__name__", "") == "Context" and hints[param.name] is not call_type:
+            raise DefinitionError(
+                f"{name}: {param.name!r} takes a Context, which is another library's; annotate it as Call, or as AsyncCall of an async function"
+            )
+        if call_type in alternatives(hints[param.name]):
             if call is not None:
                 raise DefinitionError(f"{name}: {call!r} and {param.name!r} both take the Call; leave one out")
             call = param.name
@@ -193,16 +204,29 @@ def object_json(what: str, value: Any) -> str:
     raise DefinitionError(f"{what} must be an object that JSON can hold, not {value!r:.80}")
 
 
+def is_model(cls: Any) -> bool:
+    """Whether a type is a class of pydantic: list[int] is none, though Python 3.10 has it for a type."""
+    return isinstance(cls, type) and get_origin(cls) is None and issubclass(cls, BaseModel)
+
+
 def many(value: Any) -> list[Any]:
     """A returned list, or a list of what else was returned."""
     return value if isinstance(value, list) else [value]  # pyright: ignore[reportUnknownVariableType]
 
 
-def check_returns(signature: Signature, allowed: Sequence[Any], say: str) -> None:
-    """DefinitionError unless what the function returns, or each of its alternatives, is among those allowed."""
-    union = get_origin(signature.returns) in (typing.Union, types.UnionType)
-    for alternative in get_args(signature.returns) if union else (signature.returns,):
-        if alternative is not Any and alternative not in allowed:
+def alternatives(type_: Any) -> list[Any]:
+    """The members of a union, without what Annotated says of them."""
+    if get_origin(type_) is Annotated:
+        return alternatives(get_args(type_)[0])
+    if get_origin(type_) in (typing.Union, types.UnionType):
+        return [a for t in get_args(type_) for a in alternatives(t)]
+    return [type_]
+
+
+def check_returns(signature: Signature, allowed: Callable[[Any], bool], say: str) -> None:
+    """DefinitionError unless what the function returns, or each of its alternatives, is allowed."""
+    for alternative in alternatives(signature.returns):
+        if alternative is not Any and not allowed(alternative):
             raise DefinitionError(f"{signature.name}: it returns {alternative}; return {say}")
 
 
@@ -210,32 +234,6 @@ def _docstring(text: str) -> tuple[str, dict[str, str]]:
     """What a docstring says of the function, and of its parameters: in the style of Google, of Sphinx or of NumPy."""
     parsed = docstring_parser.parse(text)
     return (parsed.description or "").strip(), {p.arg_name.lstrip("*"): " ".join((p.description or "").split()) for p in parsed.params}
-
-
-class Arguments:
-    """The arguments of a handler: their schema, and how they are read."""
-
-    def __init__(self, what: str, params: Mapping[str, Param], *, texts: bool = False) -> None:
-        """DefinitionError, which begins with what they are, when one has no schema, or with texts, which all come as, is a list or an object."""
-        self._names = list(params)
-        fields: dict[str, Any] = {f"argument_{i}": param.field(name) for i, (name, param) in enumerate(params.items())}
-        config = ConfigDict(protected_namespaces=(), populate_by_name=False, allow_inf_nan=False)
-        self._adapter, self.schema = described(what, lambda: create_model("Arguments", __config__=config, **fields))
-        for name, said in self.schema.get("properties", {}).items() if texts else ():
-            kinds = [s.get("type") for s in (said, *said.get("anyOf", ()))]
-            if "array" in kinds or "object" in kinds:
-                raise DefinitionError(f"{what} cannot be read from a text, {name!r}, a list or an object; use str, a number, bool or an enumeration")
-
-    def read(self, text: str) -> dict[str, Any]:
-        """Arguments by the names of the parameters. ValidationError when they do not fit."""
-        return self._by_name(parse(self._adapter, text or "{}"))
-
-    def read_strings(self, values: Mapping[str, str]) -> dict[str, Any]:
-        """As read, of arguments that come as strings, whatever their types."""
-        return self._by_name(self._adapter.validate_strings(dict(values)))
-
-    def _by_name(self, model: Any) -> dict[str, Any]:
-        return {name: getattr(model, f"argument_{i}") for i, name in enumerate(self._names)}
 
 
 def header(name: str) -> FieldInfo:

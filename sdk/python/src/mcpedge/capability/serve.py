@@ -5,11 +5,9 @@ import asyncio
 import errno
 import gc
 import logging
-import os
 import signal
 import socket
 import sys
-import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import wait
 from pathlib import Path
@@ -19,7 +17,8 @@ import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-from .server import Server
+from .offer import Offer
+from .server import Server, offer_of
 
 LISTEN = "127.0.0.1:50051"
 
@@ -34,7 +33,15 @@ async def serve(
 ) -> None:
     """Serves on host:port or unix:/path until stop is set: then health reports NOT_SERVING, change feeds end, and running
     calls have the server's grace to finish. It has the standard health service, reflection and messages up to server.message_bytes, and
-    permits pings every five seconds. started is called with the port. Raises OSError if it cannot listen on the address."""
+    permits pings every five seconds. started is called with the port. Raises OSError if it cannot listen on the address. The lifespan of the server begins before it serves, and ends after the last call."""
+    offer = offer_of(server)
+    async with offer.living():
+        await _serve(server, offer, address, credentials, stop or asyncio.Event(), started)
+
+
+async def _serve(
+    server: Server, offer: Offer, address: str, credentials: grpc.ServerCredentials | None, stop: asyncio.Event, started: Callable[[int], object]
+) -> None:
     on = grpc.aio.server(
         options=[
             ("grpc.max_receive_message_length", server.message_bytes),
@@ -60,11 +67,11 @@ async def serve(
     await on.start()
     try:
         started(port)
-        await (stop or asyncio.Event()).wait()
+        await stop.wait()
     finally:
         await serving.enter_graceful_shutdown()
-        server.close()
-        await on.stop(server.grace)
+        offer.close()
+        await on.stop(offer.grace)
 
 
 def _check_unserved(address: str) -> None:
@@ -83,7 +90,7 @@ def run(server: Server, argv: Sequence[str] | None = None) -> None:
     """A complete main program: it parses the command line (--listen, and TLS by --tls-cert, --tls-key and --tls-client-ca),
     logs to standard error, serves until SIGTERM or SIGINT, and stops gracefully. It exits with status 1 if serving fails.
     """
-    parser = argparse.ArgumentParser(description=f"Serves {server.info.name} to MCP Edge.")
+    parser = argparse.ArgumentParser(description=f"Serves {offer_of(server).info.name} to MCP Edge.")
     parser.add_argument("--listen", default=LISTEN, metavar="ADDR", help="serve gRPC on host:port or unix:/path (default: %(default)s)")
     parser.add_argument("--tls-cert", type=Path, metavar="FILE", help="certificate chain in PEM, with --tls-key")
     parser.add_argument("--tls-key", type=Path, metavar="FILE", help="its key in PEM")
@@ -96,21 +103,18 @@ def run(server: Server, argv: Sequence[str] | None = None) -> None:
         credentials = _credentials(flags.tls_cert, flags.tls_key, flags.tls_client_ca)
         asyncio.run(_until_signalled(server, flags.listen, credentials))
     except OSError as e:
-        server.log.error("%s failed: %s", server.info.name, e)
+        offer_of(server).log.error("%s failed: %s", offer_of(server).info.name, e)
     else:
-        server.runner.pool.shutdown(wait=False, cancel_futures=True)
-        return threading.Thread(target=_end, args=[server], daemon=True).start()
+        return _leave(offer_of(server))
     # The exception held the gRPC server. Freed while the interpreter ends, it may wait for ever for a thread that is gone.
     gc.collect()
     sys.exit(1)
 
 
-def _end(server: Server) -> None:
-    """Ends the process in a second, should a plain handler that does not look at Call.cancelled, or at remaining of a hook, keep it from
-    ending by itself."""
-    if wait(set(server.runner.jobs), 1).not_done:
-        server.log.warning("%s ends though a plain handler still runs: have it look at Call.cancelled, or at remaining() of a hook", server.info.name)
-        os._exit(0)
+def _leave(offer: Offer) -> None:
+    """Gives plain handlers a second to end, and logs that one is left: it ends with the process."""
+    if wait(set(offer.runner.jobs), 1).not_done:
+        offer.log.warning("%s ends though a plain handler still runs: have it look at Call.cancelled, or at remaining() of a hook", offer.info.name)
 
 
 async def _until_signalled(server: Server, address: str, credentials: grpc.ServerCredentials | None) -> None:
@@ -124,7 +128,7 @@ async def _until_signalled(server: Server, address: str, credentials: grpc.Serve
 
     def started(port: int) -> None:
         at = address if address.startswith("unix:") else f"{address.rpartition(':')[0]}:{port}"
-        server.log.info("%s serves on %s%s", server.info.name, at, " with TLS" if credentials else "")
+        offer_of(server).log.info("%s serves on %s%s", offer_of(server).info.name, at, " with TLS" if credentials else "")
 
     await serve(server, address, credentials=credentials, stop=stop, started=started)
 

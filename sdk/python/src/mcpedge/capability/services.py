@@ -10,10 +10,12 @@ from mcpedge.v1 import backend_pb2, prompts_pb2, resources_pb2, tools_pb2
 from .answers import Answers
 from .call import Call
 from .failure import StatusError, not_found
+from .offer import Offer
 from .resources import DirectoryProvider, SkillProvider, read_work
 from .rounds import Work, fail_plainly
 from .rpc import Rpc, handler
-from .server import Server
+from .server import Server, offer_of
+from .wire import to_wire
 
 SERVICES = tuple(s for file in (backend_pb2, tools_pb2, resources_pb2, prompts_pb2) for s in file.DESCRIPTOR.services_by_name.values())
 
@@ -21,13 +23,13 @@ SERVICES = tuple(s for file in (backend_pb2, tools_pb2, resources_pb2, prompts_p
 class Services:
     """The RPCs of all services, under their names."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Offer) -> None:
         self.server = server
 
     async def Describe(self, rpc: Rpc) -> Any:
         """Says what is there: a kind is announced when it has an entry, or was announced from the beginning."""
         s = self.server
-        out = rpc.response(implementation=s.info, instructions=s.instructions, extensions_json=s.extensions)
+        out = rpc.response(implementation=to_wire(s.info), instructions=s.instructions, extensions_json=s.extensions)
         if "tools" in s.announce or s.tools.all():
             out.tools.list_changed = True
         if "resources" in s.announce or s.resources.all() or s.templates.all() or s.providers.all():
@@ -79,7 +81,7 @@ class Services:
     async def ListResources(self, rpc: Rpc) -> Any:
         resources = [r.listed for r in self.server.resources.all()]
         for p in self.server.providers.all():
-            resources += await p.ask("list", p.provider.list)
+            resources += map(to_wire, await p.ask("list", p.provider.list))
         return rpc.listed("uri", resources)
 
     async def ListResourceTemplates(self, rpc: Rpc) -> Any:
@@ -132,23 +134,24 @@ class Services:
         if not providers:
             raise StatusError(grpc.StatusCode.UNIMPLEMENTED, "there are no skills")
         for provided, provider in providers:
-            skills += await provided.ask("skills", provider.skills)
+            skills += map(to_wire, await provided.ask("skills", provider.skills))
         return rpc.listed("uri", skills)
 
     async def GetSkill(self, rpc: Rpc) -> Any:
         skill, call = await self._of_skills("skill", SkillProvider, rpc)
-        return rpc.response(skill=skill, cache=call.cache)
+        return rpc.response(skill=to_wire(skill), cache=call.cache)
 
     async def ListResourceDirectory(self, rpc: Rpc) -> Any:
         children, _ = await self._of_skills("directory", DirectoryProvider, rpc)
-        return rpc.listed("uri", children)
+        return rpc.listed("uri", [to_wire(child) for child in children])
 
 
 def register(server: Server, on: grpc.aio.Server) -> tuple[str, ...]:
     """Puts the contract's services on a gRPC server of one's own, and returns their names. Call Server.close before that
-    stops. Health and reflection are yours to add."""
-    answers = Services(server)
+    stops. Health, reflection and the lifespan are yours to add."""
+    offer = offer_of(server)
+    answers = Services(offer)
     for service in SERVICES:
-        handlers = {method.name: handler(server, method, getattr(answers, method.name)) for method in service.methods}
+        handlers = {method.name: handler(offer, method, getattr(answers, method.name)) for method in service.methods}
         on.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service.full_name, handlers),))
     return tuple(service.full_name for service in SERVICES)

@@ -13,8 +13,10 @@ from urllib.parse import quote, unquote
 import yaml
 
 from .call import Call
-from .resources import DirectoryProvider, contents_of
+from .resources import DirectoryProvider, of_bytes
 from .types import Resource, ResourceContents, Skill, SkillFile
+
+__all__ = ["DIRECTORY_TYPE", "MAX_ENTRIES", "MAX_FILE_BYTES", "SkillFolder"]
 
 MAX_ENTRIES = 10_000
 """Files and directories of a folder."""
@@ -106,7 +108,7 @@ class SkillFolder(DirectoryProvider):
         front = self._front(skill)
         own = files[bisect_left(files, skill + "/") : bisect_left(files, skill + "0")]  # which comes behind the slash
         described = [self._file(f) for f in own]
-        return Skill(uri=self._uri(f"{skill}/{_SKILL}"), frontmatter_json=json.dumps(front, default=str), files=described)
+        return Skill(uri=self._uri(f"{skill}/{_SKILL}"), frontmatter=json.loads(json.dumps(front, default=str)), files=described)
 
     def _front(self, skill: str) -> dict[str, Any]:
         """The YAML at the head of a SKILL.md."""
@@ -159,7 +161,10 @@ class SkillFolder(DirectoryProvider):
         name = self._name(uri)
         if name not in self._scan()[1]:
             return None
-        return contents_of(uri, _TYPES.get(PurePosixPath(name).suffix, ""), self._bytes(name))
+        mime_type = _TYPES.get(PurePosixPath(name).suffix, "")
+        contents = of_bytes(self._bytes(name), mime_type)
+        contents.mime_type = mime_type
+        return [contents]
 
     def directory(self, call: Call, uri: str) -> Any:
         name = self._name(uri)

@@ -1,0 +1,62 @@
+"""What an async handler awaits: the answers to its questions, and what once keeps."""
+
+import asyncio
+import inspect
+from collections.abc import Callable, Generator
+from typing import Any, Generic, NoReturn, TypeVar
+
+T = TypeVar("T")
+
+
+class Asked(Generic[T]):
+    """The answer to a question, once it is awaited. It knows whether it was: a handler that uses it otherwise made its result without the
+    answer."""
+
+    def __init__(self, what: str, settle: Callable[[], Any]) -> None:
+        """settle returns the answer, or a coroutine of it, or raises why there is none. what names it."""
+        self.what = what
+        self.awaited = False
+        self.refused = False
+        """Whether awaiting it raised."""
+        self._settle = settle
+        self._settled: list[T] = []
+
+    def __await__(self) -> Generator[Any, None, T]:
+        self.awaited = True
+        if self._settled:  # awaited before
+            return self._settled[0]
+        try:
+            value = self._settle()
+            if inspect.iscoroutine(value):
+                value = yield from value.__await__()
+        except BaseException:
+            self.refused = True
+            raise
+        answer: T = value
+        self._settled.append(answer)
+        return answer
+
+    def _unawaited(self, *_: object) -> NoReturn:
+        raise TypeError(f"{self.what} was not awaited: write await before the call")
+
+    __bool__ = __iter__ = __len__ = __contains__ = __getitem__ = _unawaited
+
+
+class _Done:
+    """What events of a call return, so that an async handler may await them."""
+
+    def __await__(self) -> Generator[Any, None, None]:
+        return None
+        yield
+
+
+DONE = _Done()
+
+
+def in_loop() -> bool:
+    """Whether an event loop runs in this thread: a handler is async there."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

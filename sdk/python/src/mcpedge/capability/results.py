@@ -1,0 +1,197 @@
+"""What a tool's handler returns as a result of the contract."""
+
+import inspect
+import types
+import typing
+from collections.abc import Callable, Hashable, Mapping
+from functools import lru_cache
+from typing import Any, get_args, get_origin
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import PydanticSerializationError
+
+from mcpedge.v1 import tools_pb2
+
+from .content import text
+from .encoding import RawJSON
+from .failure import DefinitionError, decode
+from .official import RESULT, Official, is_content_type, is_result_type
+from .schema import alternatives, described
+from .types import Content, Result
+from .wire import content_from_wire, content_to_wire, json_text
+
+Finish = Callable[[Any], tools_pb2.CallToolResult]
+_VALUE = "return structured({…}), or annotate what you return with a model or a TypedDict that has all of its members"
+_LISTS = (list, tuple)
+_OWN = Result.__module__
+_NO_RESULT = "which is no result of a tool: return link(resource), embed(contents), other content, or a Result"
+
+
+def _class(value: Any) -> Any:
+    return type(value)  # pyright: ignore[reportUnknownVariableType]
+
+
+@lru_cache(maxsize=1024)
+def _is_result(cls: Hashable) -> bool:
+    """Whether a class is one of results; classes are few, and values many."""
+    return is_result_type(cls)
+
+
+def finisher(function: str, tool: str, returns: Any, output: Any) -> tuple[Finish, dict[str, Any] | None]:
+    """What makes a result of a returned value, chosen once by the annotation, and the schema of the structured content; None:
+    there is none. DefinitionError for an annotation of which no result can be made."""
+    official = Official(f"tool {tool}", _VALUE)
+    if _unschemed(returns):
+        if output is None:
+            listed, others = _lists_content(returns), _others(returns)
+            return lambda value: by_value(official, value, listed=listed, others=others), None
+        typed, schema = _typed(f"{function}: output", output)
+    else:
+        typed, schema = _typed(f"{function}: what it returns", returns)
+    declared = set(_properties(schema))
+
+    def finish(value: Any) -> tools_pb2.CallToolResult:
+        if isinstance(value, Result) or _is_result(_class(value)) or (isinstance(value, dict) and _has(value, declared)):
+            result = official.result(value)
+            if result.structured_content is None and not result.is_error:
+                raise official.fail("no structured content, which it has an output schema for: return a Result with structured_content")
+            if not result.is_error and not isinstance(result.structured_content, RawJSON):
+                content = _dumped(official, typed, result.structured_content)
+                result = Result(result.content, content, meta=result.meta)
+            return to_wire(result)
+        awaited(official, value)
+        return tools_pb2.CallToolResult(structured_content_json=json_text("the result", _dumped(official, typed, value)))
+
+    return finish, schema
+
+
+def _typed(what: str, type_: Any) -> tuple[TypeAdapter[Any], dict[str, Any]]:
+    of = alternatives(type_)
+    items = [a for t in of if get_origin(t) is list for a in alternatives(get_args(t)[0])]
+    for t in (*of, *items):
+        if getattr(t, "__module__", "") == _OWN:
+            raise DefinitionError(f"{what} is {getattr(t, '__name__', t)}, {_NO_RESULT}")
+    if type_ is bytes or (bytes in get_args(type_) and get_origin(type_) in (typing.Union, types.UnionType)):
+        say = 'return image(data, "image/png"), audio(…) or embed(blob_contents(data, uri=…, mime_type=…)); for base64 in a value annotate it as Base64'
+        raise DefinitionError(f"{what} is bytes, which say no kind: {say}")
+    return described(what, lambda: type_, "serialization")
+
+
+def _dumped(official: Official, typed: TypeAdapter[Any], value: Any) -> Any:
+    """The JSON of a value that fits the output schema. Failure INTERNAL for one that does not."""
+    try:
+        return typed.dump_python(typed.validate_python(value), mode="json", by_alias=True, warnings="error")
+    except ValidationError as e:
+        first = e.errors(include_url=False, include_input=False)[0]
+        at = ".".join(map(str, first["loc"]))
+        why = f"{at}: {first['msg']}" if at else first["msg"]
+    except (PydanticSerializationError, UnicodeDecodeError) as e:
+        why = " ".join(str(e).split())
+    raise official.fail(f"{type(value).__name__}, which does not fit the annotation of what it returns: {why}")
+
+
+def _properties(schema: Mapping[str, Any]) -> list[str]:
+    """The names of the members that a schema has, in any of its branches."""
+    branches = [b for keyword in ("anyOf", "oneOf", "allOf") for b in schema.get(keyword, ())]
+    return [*schema.get("properties", {}), *(name for b in branches for name in _properties(b))]
+
+
+def _has(value: Any, declared: set[str]) -> bool:
+    """Whether a dict is meant as a result of MCP: it has a member of one that its schema does not have."""
+    return any(name in value and name not in declared for name in RESULT)
+
+
+def _unschemed(returns: Any) -> bool:
+    """Whether a value of this annotation is content or a complete result, or says itself what it is: there is no schema then."""
+    open_ = (None, type(None), str, Any, object, Result, list, tuple, dict, Mapping)
+    return all(t in open_ or is_result_type(t) or is_content_type(t) or _listed(t) or _of_anything(t) for t in alternatives(returns))
+
+
+def _others(returns: Any) -> tuple[bool, bool]:
+    """Whether a value of this annotation may be None, and whether it may be what is neither text nor content."""
+    of = alternatives(returns)
+    anything = any(t in (Any, object, list, tuple, dict, Mapping) or _of_anything(t) or _listed(t) for t in of)
+    return anything or None in of or type(None) in of, anything
+
+
+def _of_anything(type_: Any) -> bool:
+    return get_origin(type_) in (dict, Mapping) and get_args(type_)[1] in (Any, object)
+
+
+def _listed(type_: Any) -> bool:
+    """Whether a type is a list of content, or of anything."""
+    if get_origin(type_) not in _LISTS:
+        return False
+    of = [a for t in get_args(type_) if t is not ... for a in alternatives(t)]
+    return of in ([Any], [object], [dict]) or all(map(_of_anything, of)) or _content_only(of)
+
+
+def _content_only(of: list[Any]) -> bool:
+    return any(is_content_type(t) for t in of) and all(t is str or is_content_type(t) for t in of)
+
+
+def _lists_content(returns: Any) -> bool:
+    """Whether a list that is returned is one of content, also if it is empty."""
+    lists = [t for t in alternatives(returns) if get_origin(t) in _LISTS]
+    return bool(lists) and all(_content_only([a for m in get_args(t) if m is not ... for a in alternatives(m)]) for t in lists)
+
+
+def awaited(official: Official, value: Any) -> None:
+    """Failure for a coroutine among what was returned: nothing has run it."""
+    if inspect.isawaitable(value):
+        if inspect.iscoroutine(value):
+            value.close()
+        raise official.fail("an awaitable, whose work has not been done: write await before the call that makes it")
+
+
+def by_value(official: Official, value: Any, *, listed: bool = False, others: tuple[bool, bool] = (True, True)) -> tools_pb2.CallToolResult:
+    """The result of a value by what it is. listed: a list is one of content. others: whether it may be None, and what is neither text nor
+    content."""
+    may_be_none, anything = others
+    if value is None and may_be_none:
+        return tools_pb2.CallToolResult()
+    if isinstance(value, str) and not isinstance(value, RawJSON):
+        return tools_pb2.CallToolResult(content=[content_to_wire(text(value))])
+    awaited(official, value)
+    if isinstance(value, bytes):
+        raise official.fail('bytes, which say no kind: return image(data, "image/png"), audio(…) or embed(blob_contents(…))')
+    if isinstance(value, Result) or _is_result(_class(value)):
+        return to_wire(official.result(value))
+    one = official.content(value)
+    if one is not None:
+        return to_wire(Result([one]))
+    if isinstance(value, list | tuple) and (value or listed):
+        found = [official.content(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
+        if all(c is not None for c in found):
+            return to_wire(Result(typing.cast(list[Content], found)))
+        if listed or any(c is not None for c in found):
+            raise official.fail('a list in which some are content: write text("…") for each str')
+    if _class(value).__module__ == _OWN:
+        raise official.fail(f"{_class(value).__name__}, {_NO_RESULT}")
+    if isinstance(value, dict) and _has(value, set()):
+        return to_wire(official.result(value))
+    if not anything:
+        raise official.fail(f"{_class(value).__name__}, which does not fit the annotation of what it returns: return a str or content, or annotate it")
+    return tools_pb2.CallToolResult(structured_content_json=json_text("the result", value))
+
+
+def to_wire(result: Result) -> tools_pb2.CallToolResult:
+    """A result as the contract has it. Failure INTERNAL for what cannot be one."""
+    return tools_pb2.CallToolResult(
+        content=[content_to_wire(c) for c in result.content],
+        structured_content_json="" if result.structured_content is None else json_text("the result", result.structured_content),
+        is_error=result.is_error,
+        meta_json=json_text("the result", result.meta) if result.meta else "",
+    )
+
+
+def from_wire(result: tools_pb2.CallToolResult) -> Result:
+    """A result of the contract."""
+    structured = decode("structured content", result.structured_content_json) if result.structured_content_json else None
+    meta = decode("_meta", result.meta_json) if result.meta_json else None
+    return Result([content_from_wire(c) for c in result.content], structured, result.is_error, meta)
+
+
+def error(message: str) -> tools_pb2.CallToolResult:
+    """A failure that the model sees."""
+    return to_wire(Result([text(message)], is_error=True))
