@@ -8,13 +8,18 @@ bin=$(dirname "$python")
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
-"$bin/ruff" format --quiet --check src/mcpedge/capability everything fixture tests
-"$bin/ruff" check --quiet src everything fixture tests
+"$bin/ruff" format --quiet --check src/mcpedge/capability everything fixture tests samples.py
+"$bin/ruff" check --quiet src everything fixture tests samples.py
 "$bin/mypy" -p mcpedge.capability
 for fixtures in everything fixture; do
   (cd "$fixtures" && "$bin/mypy" --config-file ../pyproject.toml ./*.py)
 done
 "$bin/pyright" --pythonpath "$python"
+mkdir "$tmp/samples"
+"$python" samples.py "$tmp/samples"
+(here=$PWD && cd "$tmp/samples" && "$bin/mypy" --config-file "$here/pyproject.toml" ./*.py)
+printf '{"extraPaths": ["%s/src"], "typeCheckingMode": "standard"}' "$PWD" >"$tmp/samples/pyrightconfig.json"
+"$bin/pyright" --pythonpath "$python" -p "$tmp/samples"
 ./stubs.sh --check
 "$python" -m pytest -q
 
