@@ -485,14 +485,17 @@ server.run()
 
 
 AFTER = """
-import atexit, time
+import atexit, pathlib, time
 from mcpedge.capability import Server
 server = Server("program", "1.0.0", grace=0.1)
+go = pathlib.Path(__file__).with_name("go")
 @server.tool
 def stuck() -> str:
     print("stuck began", flush=True)
-    while True:
-        time.sleep(0.1)
+    while not go.exists():
+        time.sleep(0.02)
+    print("stuck ended", flush=True)
+    return ""
 atexit.register(print, "at exit", flush=True)
 server.run()
 time.sleep(1.5)
@@ -552,7 +555,41 @@ def test_what_comes_after_run_is_not_cut_off(tmp_path: Path) -> None:
     assert (out, program.returncode) == ("after\nat exit\n", 0)
 
 
-def test_a_plain_handler_that_never_ends_does_not_keep_the_process(tmp_path: Path) -> None:
+LEFT = """
+import asyncio, atexit, gc
+atexit.register(lambda: print(sum(type(o).__name__ == "AioServer" for o in gc.get_objects())))
+from mcpedge.capability import Call, Server, serve
+from mcpedge.capability.testing import Client
+kept = []
+async def used() -> None:
+    server = Server("program", "1.0.0")
+    @server.tool
+    async def keep(call: Call) -> str:
+        kept.append(call)
+        await call.log("info", "kept")
+        return ""
+    async with Client(server) as client:
+        await client.call_tool("keep")
+    try:
+        await serve(server, "unix:/nowhere/socket")
+    except OSError as e:
+        cycle = [e]
+        cycle.append(cycle)
+gc.disable()
+asyncio.run(used())
+"""
+
+
+def test_no_grpc_server_is_left_when_the_interpreter_ends(tmp_path: Path) -> None:
+    file = tmp_path / "program.py"
+    file.write_text(LEFT)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    ran = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, env=environment, timeout=30)
+    assert (ran.stdout, ran.returncode) == ("0\n", 0), ran.stderr
+
+
+@pytest.mark.parametrize("ends", [True, False])
+def test_a_plain_handler_that_still_runs_is_named_and_awaited(tmp_path: Path, ends: bool) -> None:
     program, address = start(tmp_path, program=AFTER)
     with grpc.insecure_channel(address) as channel:
         from mcpedge.v1.tools_pb2_grpc import ToolServiceStub
@@ -563,8 +600,16 @@ def test_a_plain_handler_that_never_ends_does_not_keep_the_process(tmp_path: Pat
         program.terminate()
         with pytest.raises(grpc.RpcError):
             next(stream)
-    _, log = program.communicate(timeout=20)
-    assert program.returncode == 0 and "a plain handler still runs" in log
+    assert program.stderr is not None
+    assert any("waits for plain handlers that still run: tool stuck;" in line for line in program.stderr)
+    if not ends:
+        program.terminate()
+        program.communicate(timeout=20)
+        assert program.returncode == -signal.SIGTERM
+        return
+    assert program.stdout.readline() == "after\n", "run returns though the handler still runs"
+    (tmp_path / "go").touch()
+    assert (*program.communicate(timeout=20), program.returncode) == ("stuck ended\nat exit\n", "", 0)
 
 
 def test_a_unix_socket_is_taken_only_when_nobody_serves_it(tmp_path: Path) -> None:

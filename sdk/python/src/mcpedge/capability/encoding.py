@@ -17,7 +17,7 @@ class RawJSON(str):
 
 def valid(text: str) -> str:
     """Text fit for a protobuf string: each lone surrogate becomes U+FFFD."""
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text if text.isascii() else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def encode(value: Any) -> str:

@@ -67,9 +67,12 @@ class Events:
             if self._dropped:
                 text = f'"{self._dropped} log messages were dropped: the client reads too slowly"'
                 self._waiting.append(("log", common_pb2.LogMessage(level=common_pb2.LOG_LEVEL_WARNING, data_json=text)))
-        if self._writer is not None:
-            await self._writer
-        await self._drain()
+        try:
+            if self._writer is not None:
+                await self._writer
+            await self._drain()
+        finally:
+            self._release()
 
     def abandon(self) -> None:
         """Ends it without writing."""
@@ -78,3 +81,13 @@ class Events:
             self._waiting.clear()
         if self._writer is not None:
             self._writer.cancel()
+        self._release()
+
+    def _release(self) -> None:
+        """Lets go of the stream: a program may keep the Call, and by it this."""
+        self._send = _nowhere
+        self._writer = None
+
+
+async def _nowhere(**_: Any) -> None:
+    """Where events go once the stream has ended."""

@@ -13,9 +13,7 @@ contract mcpedge.hook.v1. A whole program, which masks what looks like the numbe
     hook.run()
 """
 
-import asyncio
 import contextvars
-import functools
 import inspect
 import json
 import logging
@@ -133,10 +131,7 @@ class Hook:
         if is_coroutine_function(function):
             got = await function(*arguments)
         else:
-            job = self.runner.pool.submit(functools.partial(contextvars.copy_context().run, function, *arguments))
-            self.runner.jobs.add(job)
-            job.add_done_callback(self.runner.jobs.discard)
-            got = await asyncio.wrap_future(job)
+            got = await self.runner.start(f"the check of a {point}", function, *arguments)
             if inspect.isawaitable(got):  # of a plain wrapper
                 got = await got
         if got is not None:

@@ -18,7 +18,7 @@ from .failure import DefinitionError, decode
 from .official import RESULT, Official, is_content_type, is_result_type
 from .schema import alternatives, described
 from .types import Content, Result
-from .wire import content_from_wire, content_to_wire, json_text
+from .wire import content_from_wire, content_to_wire, json_text, text_to_wire
 
 Finish = Callable[[Any], tools_pb2.CallToolResult]
 _VALUE = "return structured({…}), or annotate what you return with a model or a TypedDict that has all of its members"
@@ -151,7 +151,7 @@ def by_value(official: Official, value: Any, *, listed: bool = False, others: tu
     if value is None and may_be_none:
         return tools_pb2.CallToolResult()
     if isinstance(value, str) and not isinstance(value, RawJSON):
-        return tools_pb2.CallToolResult(content=[content_to_wire(text(value))])
+        return tools_pb2.CallToolResult(content=[text_to_wire(value)])
     awaited(official, value)
     if isinstance(value, bytes):
         raise official.fail('bytes, which say no kind: return image(data, "image/png"), audio(…) or embed(blob_contents(…))')

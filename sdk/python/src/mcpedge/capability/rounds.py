@@ -6,7 +6,7 @@ import contextvars
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -17,7 +17,6 @@ from mcpedge.v1 import input_pb2
 from .answers import Answers, InputRequired, Unwound, check_requests
 from .call import CallBase
 from .failure import DefinitionError, Failure, Reason, StatusError, Unanswered
-from .pool import Pool
 from .wire import duration
 
 _OF_DATA = (OSError, ValueError, LookupError, ArithmeticError, Warning)
@@ -48,6 +47,8 @@ class Work:
     kwargs: Mapping[str, Any] = field(default_factory=dict[str, Any])
     not_found: Callable[[str], Any] | None = None
     """Makes a result of NOT_FOUND that the function raised, by its message; None: it is the round's failure."""
+    is_async: bool | None = None
+    """Whether the function is one that makes coroutines, where its definition has found that out."""
 
 
 @dataclass(frozen=True)
@@ -82,10 +83,26 @@ class Runner:
     def __init__(self, log: logging.Logger, threads: int, *, mask_errors: bool = False) -> None:
         """mask_errors hides exceptions without a reason as faults are hidden."""
         self.log = log
-        self.pool = Pool(threads)
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="handler")
         self._mask = mask_errors
-        self.jobs: set[Future[Any]] = set()
-        """The plain handlers that wait or run, also those whose callers have left."""
+        self._jobs: dict[Future[Any], str] = {}
+
+    def start(self, what: str, function: Callable[..., Any], *args: Any) -> "asyncio.Future[Any]":
+        """Runs a plain handler in a thread. what names it where it does not end."""
+        job = self._pool.submit(contextvars.copy_context().run, function, *args)
+        self._jobs[job] = what
+        job.add_done_callback(self._forget)
+        return asyncio.wrap_future(job)
+
+    def _forget(self, job: Future[Any]) -> None:
+        self._jobs.pop(job, None)
+
+    def end(self, seconds: float) -> list[str]:
+        """Starts no handler any more, and waits for those that run, also those whose callers have left. It returns the names of the ones
+        that still run then."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        jobs = self._jobs.copy()
+        return sorted({jobs[job] for job in wait(jobs, seconds).not_done})
 
     async def run(self, work: Work, call: CallBase, answers: Answers | None = None) -> Outcome:
         """Runs one round; without answers it ends in a result. Failure says why there is none, StatusError ends the RPC by itself,
@@ -128,13 +145,9 @@ class Runner:
 
     async def _invoke(self, work: Work, call: CallBase) -> Any:
         """What the function returned, or _Raised."""
-        if is_coroutine_function(work.function):
+        if is_coroutine_function(work.function) if work.is_async is None else work.is_async:
             return await _ended(asyncio.ensure_future(_caught_async(lambda: work.function(*work.args, **work.kwargs))), call)
-        context = contextvars.copy_context()
-        job = self.pool.submit(lambda: context.run(_caught, work))
-        self.jobs.add(job)
-        job.add_done_callback(self.jobs.discard)
-        got = await _ended(asyncio.wrap_future(job), call)
+        got = await _ended(self.start(work.what, _caught, work), call)
         # A plain wrapper of an async function returns a coroutine.
         return await _ended(asyncio.ensure_future(_caught_async(lambda: got)), call) if inspect.iscoroutine(got) else got
 

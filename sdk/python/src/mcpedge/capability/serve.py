@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import atexit
 import errno
 import gc
 import logging
@@ -9,7 +10,6 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Sequence
-from concurrent.futures import wait
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,9 @@ from .offer import Offer
 from .server import Server, offer_of
 
 LISTEN = "127.0.0.1:50051"
+
+# gRPC's servers are in cycles. One that is freed while the interpreter ends prints errors, or waits for ever for a thread that is gone.
+atexit.register(gc.collect)
 
 
 async def serve(
@@ -106,15 +109,18 @@ def run(server: Server, argv: Sequence[str] | None = None) -> None:
         offer_of(server).log.error("%s failed: %s", offer_of(server).info.name, e)
     else:
         return _leave(offer_of(server))
-    # The exception held the gRPC server. Freed while the interpreter ends, it may wait for ever for a thread that is gone.
-    gc.collect()
     sys.exit(1)
 
 
 def _leave(offer: Offer) -> None:
-    """Gives plain handlers a second to end, and logs that one is left: it ends with the process."""
-    if wait(set(offer.runner.jobs), 1).not_done:
-        offer.log.warning("%s ends though a plain handler still runs: have it look at Call.cancelled, or at remaining() of a hook", offer.info.name)
+    """Gives plain handlers a second to end, and logs the names of those that do not. The interpreter waits for their threads: one that prints
+    while it ends would make it abort. A second signal ends the process without waiting."""
+    left = offer.runner.end(1)
+    if left:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, signal.SIG_DFL)
+        say = "have them look at Call.cancelled, or at remaining() of a hook; a second signal ends the process now"
+        offer.log.warning("%s waits for plain handlers that still run: %s; %s", offer.info.name, ", ".join(left), say)
 
 
 async def _until_signalled(server: Server, address: str, credentials: grpc.ServerCredentials | None) -> None:

@@ -17,7 +17,7 @@ from .encoding import RawJSON
 from .failure import DefinitionError, Failure, Reason, decode
 from .registry import Entry
 from .results import error, finisher
-from .rounds import Work, shown
+from .rounds import Work, is_coroutine_function, shown
 from .schema import Options, signature_of
 from .types import Tool
 from .wire import duration, to_wire
@@ -81,18 +81,26 @@ def make_tool(function: Callable[..., Any], **options: Unpack[ToolOptions]) -> T
     _hint(listed, options)
     _check_name(signature.name, listed.name)
 
+    make = _worker(listed.name, function, finish)
+
     def work(text_: str, call: CallBase) -> Work:
         try:
             kwargs = arguments.read(text_)
         except ValidationError as e:
             raise Failure(Reason.INVALID_ARGUMENT, misfit(e, "argument", arguments.names)) from e
-        return _work(listed.name, function, finish, signature.arguments(kwargs, call))
+        return make(signature.arguments(kwargs, call))
 
     return ToolEntry(listed.name, listed, work)
 
 
-def _work(name: str, function: Callable[..., Any], finish: Callable[[Any], Any], kwargs: dict[str, Any]) -> Work:
-    return Work(f"tool {name}", function, finish, lambda e: error(shown(e)), kwargs=kwargs, not_found=error)
+def _worker(name: str, function: Callable[..., Any], finish: Callable[[Any], Any]) -> Callable[[dict[str, Any]], Work]:
+    """What makes the work of each call, by its arguments."""
+    what, is_async = f"tool {name}", is_coroutine_function(function)
+
+    def plain(e: Exception) -> Any:
+        return error(shown(e))
+
+    return lambda kwargs: Work(what, function, finish, plain, kwargs=kwargs, not_found=error, is_async=is_async)
 
 
 def _hint(listed: input_pb2.Tool, options: Mapping[str, Any]) -> None:
@@ -123,10 +131,11 @@ def make_raw_tool(function: Callable[..., Any], tool: Tool, **options: Unpack[Ra
     _check_name(signature.name, tool.name)
     finish, _ = finisher(signature.name, tool.name, Any, None)
     ((name, param),) = signature.params.items()
+    make = _worker(tool.name, function, finish)
 
     def work(text_: str, call: CallBase) -> Work:
         given = RawJSON(text_ or "{}") if param.type is RawJSON else decode("the arguments", text_)
-        return _work(tool.name, function, finish, signature.arguments({name: given}, call))
+        return make(signature.arguments({name: given}, call))
 
     return ToolEntry(tool.name, listed, work)
 

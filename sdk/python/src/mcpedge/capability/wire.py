@@ -169,6 +169,11 @@ def capabilities(message: common_pb2.ClientCapabilities) -> ClientCapabilities:
 # Content.
 
 
+def text_to_wire(text: str) -> content_pb2.ContentBlock:
+    """A text as content of the contract."""
+    return content_pb2.ContentBlock(text=content_pb2.TextContent(text=valid(text)))
+
+
 def content_to_wire(c: Content) -> content_pb2.ContentBlock:
     """Content as the contract has it. Failure INTERNAL for what is none."""
     made: content_pb2.ContentBlock | None = _content(c, content_pb2.ContentBlock)
