@@ -8,11 +8,9 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/mcpedge/mcpedge/capability"
@@ -159,20 +157,7 @@ func whole(r *reply) string {
 // TestRedactSecrets: of 10,000 secrets in arguments, results, errors, resources, prompts, progress, log messages and questions none is in a
 // log, a span, a record of the audit or on the page for developers, and none reaches a client.
 func TestRedactSecrets(t *testing.T) {
-	var mu sync.Mutex
-	var exported bytes.Buffer
-	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		raw, _ := io.ReadAll(r.Body)
-		mu.Lock()
-		exported.Write(raw)
-		mu.Unlock()
-	}))
-	t.Cleanup(collector.Close)
-	t.Setenv("OTEL_TRACES_EXPORTER", "otlp")
-	t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf")
-	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL)
-	t.Setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "none")
-	t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "50")
+	spans := collectSpans(t)
 	audited := filepath.Join(t.TempDir(), "audit.jsonl")
 	e := startEdge(t, only(startService(t, newLeaky())), func(c *config.Config) {
 		c.Telemetry.TraceContent, c.Admin.Dev, c.Redact = true, true, redactAll()
@@ -209,23 +194,12 @@ func TestRedactSecrets(t *testing.T) {
 		}
 	}
 	const last = "gen_ai.tool.call.result"
-	await.Until(t, "spans are exported", func() bool {
-		mu.Lock()
-		defer mu.Unlock()
-		return bytes.Contains(exported.Bytes(), []byte(last))
-	})
-	shown := string(newCaller(t, "http://"+e.Admin+"/dev/calls").send(t, "GET", "").want(http.StatusOK).body)
-	list, _ := object(t, []byte(shown))["calls"].([]any)
-	for _, one := range list {
-		id, _ := dig(one, "id").(string)
-		shown += fetched(t, "http://"+e.Admin+"/dev/calls/"+id)
-	}
+	await.Until(t, "spans are exported", func() bool { return strings.Contains(spans.text(), last) })
+	shown := shownCalls(t, e)
 	records, err := os.ReadFile(audited)
 	if err != nil {
 		t.Fatal(err)
 	}
-	mu.Lock()
-	defer mu.Unlock()
 	none(t, "the log", e.Log.String(), all)
 	for method, n := range map[string]int{"tools/call": 100, "prompts/get": 200, "resources/read": 100} {
 		lines := 0
@@ -238,7 +212,7 @@ func TestRedactSecrets(t *testing.T) {
 			t.Errorf("%d lines of %s in the access log had secrets, want %d or more", lines, method, n)
 		}
 	}
-	for where, text := range map[string]string{"spans": exported.String(), "the audit": string(records), "the page": shown} {
+	for where, text := range map[string]string{"spans": spans.text(), "the audit": string(records), "the page": shown} {
 		if !strings.Contains(text, "[REDACTED:") {
 			t.Errorf("nothing was replaced in %s", where)
 		}

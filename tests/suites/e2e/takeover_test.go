@@ -44,7 +44,11 @@ func startPairBefore(t *testing.T, backends []config.Backend, adjust ...func(*co
 	p := &pair{redis: server.Addr, forwarder: forwarder}
 	at := func(i int, addr string) *harness.Edge {
 		p.audits[i] = filepath.Join(t.TempDir(), "audit.jsonl")
-		return startEdge(t, backends, append(adjust, auditTo(p.audits[i]), quickStreams, func(c *config.Config) {
+		return startEdge(t, backends, append(adjust, quickStreams, func(c *config.Config) {
+			if c.Audit == nil {
+				c.Audit = new(config.Audit)
+			}
+			c.Audit.File = p.audits[i]
 			c.Redis.URL, c.Redis.Lease = strings.ReplaceAll(server.URL(), server.Addr, addr), time.Second
 		})...)
 	}
