@@ -34,6 +34,10 @@ func (e *Era) Drain(ctx context.Context) error {
 	return e.work.Wait(ctx)
 }
 
+// Unended returns the number of calls that run here and have a record or a client that has
+// disconnected. A call whose outcome the store has not accepted runs.
+func (e *Era) Unended() int { return len(e.calls.IDs()) }
+
 // Close ends the Era: it stops the remaining work, leaves its records to other replicas and
 // releases its leases. It returns when all goroutines have ended. It may be called more than once.
 func (e *Era) Close() {

@@ -114,3 +114,29 @@ func TestTakeoverIsDecidedOn(t *testing.T) {
 		})
 	}
 }
+
+// TestDrainWithoutRedis: a replica that ends while Redis is away says so of the calls whose outcome it could not store.
+func TestDrainWithoutRedis(t *testing.T) {
+	entered, gate := make(chan struct{}, 9), make(chan struct{})
+	s := capability.New("fixture", "1")
+	capability.AddTool(s, "look", "Looks", func(context.Context, *capability.Call, struct{}) (string, error) {
+		entered <- struct{}{}
+		<-gate
+		return "seen", nil
+	}, capability.ReadOnly())
+	p := startPair(t, s, func(c *config.Config) { c.Grace = 2 * time.Second })
+	client := newSession(t, p.first.URL, vNov)
+	stream := client.call("look", "{}").want(http.StatusOK).events()
+	primed, _ := stream.next()
+	stream.close()
+	await.Receive(t, "the call of the backend", entered)
+	p.lose()
+	close(gate)
+	p.first.Stop()
+	if err := p.first.Wait(t); err == nil || !strings.Contains(err.Error(), "calls of sessions had not ended: 1 that no backend ran, which waited for Redis") {
+		t.Errorf("the drain ended with %v", err)
+	}
+	if got := text(t, client.at(p.second).get(primed.ID).want(http.StatusOK).events().message().result(t)); got != "seen" {
+		t.Errorf("the client got %q at the other replica", got)
+	}
+}
