@@ -82,12 +82,8 @@ func startHooked(t *testing.T) *hookedPair {
 	capability.AddTool(s, "job", "Looks as a task", run, capability.ReadOnly(), capability.Tasks(capability.TaskRequired))
 	m := newMarking(t)
 	p := startPair(t, s, redactCards, hookedBy(m.Server), func(c *config.Config) { c.Hooks[0].On = config.Names{"result"} })
-	client := newSession(t, p.first.URL, vNov)
-	t.Cleanup(func() { // What the first replica runs ends when it reaches Redis.
-		p.back()
-		await.Until(t, "the first replica reaches Redis", func() bool { return client.request("ping", "").status == http.StatusOK })
-	})
-	return &hookedPair{p, t, m, client}
+	t.Cleanup(p.back) // What the first replica runs ends when it reaches Redis.
+	return &hookedPair{p, t, m, newSession(t, p.first.URL, vNov)}
 }
 
 // loses begins something at the first replica, and loses that while the hook checks the result.
