@@ -243,7 +243,7 @@ func (a *App) unended() error {
 	}
 	if n := a.stateful.Unended(); len(of) == 0 && n > 0 {
 		return fmt.Errorf("drain: after the grace of %s calls of sessions had not ended: %d that no backend ran, "+
-			"which waited for Redis, a hook server, the policy server or a busy backend", a.cfg.Grace, n)
+			"which waited for Redis, a hook server, the policy server or a busy backend", a.cfg.Shutdown.Grace, n)
 	}
 	if len(of) == 0 {
 		return fmt.Errorf("drain: after the grace of %s there were connections of clients that had not read or sent all", a.cfg.Shutdown.Grace)

@@ -207,8 +207,8 @@ func (x *heldCall) end(t *testing.T, client *session, tasks tasker) {
 func TestRedactTakeover(t *testing.T) {
 	spans, h := collectSpans(t), newHeldLeaky()
 	p := startPair(t, h.Server, func(c *config.Config) {
-		c.TraceContent, c.Dev, c.Redact = true, true, redactAll()
-		c.StateKeys = []string{base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32))}
+		c.Telemetry.TraceContent, c.Admin.Dev, c.Redact = true, true, redactAll()
+		c.Redis.SealKeys = []string{base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32))}
 		c.Audit = &config.Audit{Arguments: "whole"}
 	})
 	open := sync.OnceFunc(func() { close(h.gate) })

@@ -124,7 +124,7 @@ func TestDrainWithoutRedis(t *testing.T) {
 		<-gate
 		return "seen", nil
 	}, capability.ReadOnly())
-	p := startPair(t, s, func(c *config.Config) { c.Grace = 2 * time.Second })
+	p := startPair(t, s, func(c *config.Config) { c.Shutdown.Grace = 2 * time.Second })
 	client := newSession(t, p.first.URL, vNov)
 	stream := client.call("look", "{}").want(http.StatusOK).events()
 	primed, _ := stream.next()
