@@ -62,7 +62,13 @@ func CheckRedis(ctx context.Context, cfg config.Config, out io.Writer) error {
 	if err != nil && !lasting(err) {
 		err = cmp.Or(tlsMismatch(ctx, &cfg), err)
 	}
-	return reportRedis(config.Redact(cfg.Redis.URL), known, err, out)
+	err = reportRedis(config.Redact(cfg.Redis.URL), known, err, out)
+	if needed := cfg.Redis.Acknowledge; err == nil && needed > 0 {
+		if has, failed := tasks.Followers(once, needed); failed == nil && has < needed {
+			_, _ = fmt.Fprintf(out, "note    redis.acknowledge: %d replicas of Redis are demanded, and it has %d: until it has as many, no task is made and no confirmed call runs\n", needed, has)
+		}
+	}
+	return err
 }
 
 // reportRedis writes the result of the check of the Redis at url. It returns err unless an edge

@@ -17,7 +17,7 @@ type Admin struct {
 	AllowRemote bool `yaml:"allow-remote" usage:"listen beyond loopback without authentication"`
 	// Hosts are the accepted Host headers, except for health and readiness. Empty means the names of
 	// loopback on a loopback listener, and any name elsewhere.
-	Hosts []string `yaml:"hosts" usage:"names that the Host header may have"`
+	Hosts Names `yaml:"hosts" usage:"names that the Host header may have"`
 	// Auth configures authentication; nil disables it.
 	Auth *AdminAuth `yaml:"auth"`
 	// Dev keeps recent calls in memory, with their arguments and results, and shows them at /dev.

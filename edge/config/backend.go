@@ -51,8 +51,8 @@ type Backend struct {
 	DescriptorSet string `yaml:"descriptor-set" names:"file"`
 	// Include and Exclude select the methods of a service of KindReflect that become tools:
 	// patterns of "package.Service/Method" in which * is any text. An empty Include means all.
-	Include []string `yaml:"include"`
-	Exclude []string `yaml:"exclude"`
+	Include Names `yaml:"include"`
+	Exclude Names `yaml:"exclude"`
 	// Claims of the access token that are sent to the backend in addition to subject, issuer,
 	// client, actor, scopes and roles: names, or paths with dots; empty sends none.
 	Claims Names `yaml:"claims"`

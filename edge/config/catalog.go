@@ -43,7 +43,7 @@ type CatalogTool struct {
 	// Name is the name that clients see and call, without a prefix; empty keeps the backend's. It belongs to this backend alone.
 	Name string `yaml:"name"`
 	// Aliases are further names that can be called and that no list has.
-	Aliases []string `yaml:"aliases"`
+	Aliases Names `yaml:"aliases"`
 	// Title replaces the backend's; empty keeps it.
 	Title string `yaml:"title"`
 	// Description replaces the backend's; empty keeps it.
@@ -53,7 +53,7 @@ type CatalogTool struct {
 	// Arguments are changes of arguments, by their names in the tool's schema.
 	Arguments map[string]CatalogArgument `yaml:"arguments"`
 	// Groups are names by which sets select what the entry matches.
-	Groups []string `yaml:"groups" also:"group,tags"`
+	Groups Names `yaml:"groups" also:"group,tags"`
 	// MaxResult bounds its results. Longer texts are cut, with a note for the model.
 	MaxResult CatalogMaxResult `yaml:"max-result"`
 }
@@ -99,13 +99,13 @@ type CatalogPrompt struct {
 	// Name is the name that clients see and use, without a prefix; empty keeps the backend's. It belongs to this backend alone.
 	Name string `yaml:"name"`
 	// Aliases are further names that can be used and that no list has.
-	Aliases []string `yaml:"aliases"`
+	Aliases Names `yaml:"aliases"`
 	// Title replaces the backend's; empty keeps it.
 	Title string `yaml:"title"`
 	// Description replaces the backend's; empty keeps it.
 	Description string `yaml:"description"`
 	// Groups are names by which sets select what the entry matches.
-	Groups []string `yaml:"groups" also:"group,tags"`
+	Groups Names `yaml:"groups" also:"group,tags"`
 	// Arguments are changes of arguments, by their names. Their values are texts.
 	Arguments map[string]CatalogArgument `yaml:"arguments"`
 }
@@ -124,7 +124,7 @@ type CatalogResource struct {
 	// Description replaces the backend's; empty keeps it. Those of skills cannot be replaced.
 	Description string `yaml:"description"`
 	// Groups are names by which sets select what the entry matches.
-	Groups []string `yaml:"groups" also:"group,tags"`
+	Groups Names `yaml:"groups" also:"group,tags"`
 }
 
 // Overlay returns the compiled Catalog with the entries of the owners of Include behind it and the lock, or nil if

@@ -13,7 +13,7 @@ type Kubernetes struct {
 	// Selector of labels; empty means mcpedge.io/backend=true.
 	Selector string `yaml:"selector"`
 	// Namespaces to watch; empty means that of the edge's pod.
-	Namespaces []string `yaml:"namespaces"`
+	Namespaces Names `yaml:"namespaces"`
 	// Prefix is prepended to the names of each Service's tools and prompts; {namespace} and
 	// {service} are replaced by those of the Service. nil means DefaultPrefix, with a warning for
 	// each Service; empty adds none. A Service cannot choose it.

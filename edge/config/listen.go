@@ -19,12 +19,12 @@ type Listen struct {
 	AllowAnonymous bool `yaml:"allow-anonymous" usage:"listen beyond loopback without authentication"`
 	// Hosts are the accepted Host headers, beside the host of PublicURL. Empty means the names of
 	// loopback and that host on a loopback listener, and any name elsewhere.
-	Hosts []string `yaml:"hosts" usage:"names that the Host header may have, beside the host of public-url; none: see below"`
+	Hosts Names `yaml:"hosts" usage:"names that the Host header may have, beside the host of public-url; none: see below"`
 	// Origins of browsers that may call; "*" allows any.
-	Origins []string `yaml:"origins" usage:"origins of browsers that may call; * allows any"`
+	Origins Names `yaml:"origins" usage:"origins of browsers that may call; * allows any"`
 	// TrustedProxies are addresses and networks (CIDR) of proxies whose forwarding headers name the
 	// client's address.
-	TrustedProxies []string `yaml:"trusted-proxies" usage:"addresses or networks of proxies that name their clients in X-Forwarded-For or Forwarded"`
+	TrustedProxies Names `yaml:"trusted-proxies" usage:"addresses or networks of proxies that name their clients in X-Forwarded-For or Forwarded"`
 	// SSE serves HTTP+SSE beside Streamable HTTP.
 	SSE bool `yaml:"sse" usage:"serve HTTP+SSE, the oldest revision's transport, at /sse and /message"`
 	// Connections bounds those of the listener; 0: 0.8 of the file descriptors of the process.

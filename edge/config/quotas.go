@@ -21,7 +21,7 @@ type Quota struct {
 	Per string `yaml:"per"`
 	// Tools are patterns of the names of the tools that it applies to, see internal/pattern; empty
 	// means all.
-	Tools []string `yaml:"tools"`
+	Tools Names `yaml:"tools"`
 	// Sets are patterns of names of sets; the quota applies to calls in these. Empty means all calls.
 	Sets Names `yaml:"sets" also:"set"`
 	// Rate is how many calls the budget regains in a period, such as 600/1m.

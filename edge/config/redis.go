@@ -20,7 +20,7 @@ type Redis struct {
 	// SealKeys seal request states, and what callers, backends and users wrote as Redis holds it: 32
 	// bytes each, in base64. The first seals, all open. Replicas must have the same. Empty generates
 	// one for request states, which replicas share through Redis, and seals nothing in Redis.
-	SealKeys []string      `yaml:"seal-keys" usage:"keys that seal what Redis holds, and request states, base64 of 32 bytes each; the same on all replicas; the first one seals, all open"`
+	SealKeys Names         `yaml:"seal-keys" usage:"keys that seal what Redis holds, and request states, base64 of 32 bytes each; the same on all replicas; the first one seals, all open"`
 	Lease    time.Duration `yaml:"lease" usage:"time after which a silent replica has lost its calls to the others"`
 	// Acknowledge is how many Redis replicas must have a task before the client receives its id, and a
 	// confirmation or approval that is used before its call runs; 0: none.

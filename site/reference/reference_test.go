@@ -17,7 +17,7 @@ func TestPagesAreOfTheCode(t *testing.T) {
 	}
 	rows := map[string][]string{
 		"settings.md": {
-			"| `listen` | string | `127.0.0.1:8080` |", "| `limits.body` | size | `4032KiB` | largest request body |", "| `limits.call-lifetime` | duration | `10m0s` |",
+			"| `listen.address` | string | `127.0.0.1:8080` |", "| `listen.body` | size | `4032KiB` | largest request body |", "| `calls.lifetime` | duration | `10m0s` |",
 			"| `backends[].name` | string |  |", "| `auth.issuers[].introspection.ttl` | duration |",
 		},
 		"errors.md": {"| `header_mismatch` | `-32600`, HTTP 200 | `-32020`, HTTP 400 | a header is missing", "| `internal` |"},

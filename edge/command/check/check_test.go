@@ -604,6 +604,15 @@ func TestCheckLooksAtRedis(t *testing.T) {
 			t.Errorf("with %d keys: %v\n%s", len(keys), err, &out)
 		}
 	}
+	const few = "note    redis.acknowledge: 2 replicas of Redis are demanded, and it has 1: "
+	for _, needed := range []string{"1", "2"} {
+		t.Setenv("MCPEDGE_REDIS_ACKNOWLEDGE", needed)
+		var out strings.Builder
+		err := Run(t.Context(), []string{"--redis=" + good.URL(), tools}, &out, &out)
+		if err != nil || strings.Contains(out.String(), few) != (needed == "2") {
+			t.Errorf("with acknowledge %s: %v\n%s", needed, err, &out)
+		}
+	}
 }
 
 // serveTLS accepts connections with an untrusted certificate until the test ends, and returns the

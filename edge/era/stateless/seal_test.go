@@ -32,7 +32,7 @@ func TestRefusedStatesHaveTheirReason(t *testing.T) {
 		reason string // empty if the state opens
 	}{
 		"its own":         {sealers[0], text, "bound", now, ""},
-		"another replica": {sealers[1], text, "bound", now, "it is sealed with the key 66687aad, and this replica has 72cd6e84, 8c0cc17a: give all replicas the same state-keys"},
+		"another replica": {sealers[1], text, "bound", now, "it is sealed with the key 66687aad, and this replica has 72cd6e84, 8c0cc17a: give all replicas the same redis.seal-keys"},
 		"another request": {sealers[0], text, "other", now, "it is for another caller, set, method, target or arguments, or was changed"},
 		"changed":         {sealers[0], changed, "bound", now, "it is for another caller, set, method, target or arguments, or was changed"},
 		"short":           {sealers[0], text[:8], "bound", now, "it is too short"},

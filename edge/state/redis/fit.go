@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"crypto/rand"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -36,6 +37,34 @@ func (r *Replica) Fit(ctx context.Context) (known bool, err error) {
 		}
 	}
 	return known, r.tryChannels(ctx)
+}
+
+// Followers returns how many replicas a server of Redis has, of which at most most are waited for; in a Cluster it is the fewest of a master.
+func (r *Replica) Followers(ctx context.Context, most int) (int, error) {
+	of := func(ctx context.Context, c redis.UniversalClient) (int64, error) {
+		return c.Do(ctx, "wait", most, ackTime.Milliseconds()).Int64()
+	}
+	cluster, ok := r.client.(*redis.ClusterClient)
+	if !ok {
+		n, err := of(ctx, r.client)
+		if err != nil {
+			err = unavailable(ctx, err)
+		}
+		return int(n), err
+	}
+	var mu sync.Mutex
+	fewest := int64(most)
+	err := cluster.ForEachMaster(ctx, func(ctx context.Context, c *redis.Client) error {
+		n, err := of(ctx, c)
+		mu.Lock()
+		defer mu.Unlock()
+		fewest = min(fewest, n)
+		return err
+	})
+	if err != nil {
+		return 0, unavailable(ctx, err)
+	}
+	return int(fewest), nil
 }
 
 // fitKeys returns keys that nothing else uses: those of a session and of the heartbeat and, of a

@@ -112,7 +112,7 @@ func TestReplicaWithoutTheKeys(t *testing.T) {
 	waiting(t, without, "plain")
 	lacks := func(what string, err error) {
 		t.Helper()
-		if err == nil || !strings.Contains(err.Error(), "is sealed with the key 72cd6e84, and this replica has none: give all replicas the same state-keys") {
+		if err == nil || !strings.Contains(err.Error(), "is sealed with the key 72cd6e84, and this replica has none: give all replicas the same redis.seal-keys") {
 			t.Errorf("%s: error %v", what, err)
 		}
 	}

@@ -253,7 +253,8 @@ def test_deadlines() -> None:
         assert (await ask("3", 20)).WhichOneof("verdict") == "pass"
 
     session(plain, two)
-    assert began == ["1", "3"] and 0 < left[0] <= 1 < left[1]
+    # gRPC rounds a deadline up, so that a bit more than the timeout of 1 s may be left.
+    assert began == ["1", "3"] and 0 < left[0] < 2 < left[1]
     assert remaining() == float("inf")
 
 

@@ -115,7 +115,7 @@ func TestAdminClientCert(t *testing.T) {
 			"certificate":               {&good, "", 200, 200, byCertificate},
 			"token":                     {nil, operator, 200, 200, byToken},
 			"both":                      {&good, operator, 200, 200, byToken},
-			"nothing":                   {nil, "", 200, 401, "or a client certificate is required: send one issued by a CA of admin-tls.client-ca"},
+			"nothing":                   {nil, "", 200, 401, "or a client certificate is required: send one issued by a CA of admin.tls.client-ca"},
 			"token without the scope":   {nil, alice, 200, 403, operate},
 			"certificate, and that one": {&good, alice, 200, 403, operate},
 			"certificate, and nonsense": {&good, "nonsense", 200, 401, "is unknown"},

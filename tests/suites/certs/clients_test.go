@@ -128,7 +128,7 @@ func TestClientCertificates(t *testing.T) {
 		}
 	}
 	_, body, _ := newClient(t, "HTTP/2.0", authority.Pool(ca), nil).get("https://" + e.Admin + "/v1/tools")
-	if want := `"message":"a client certificate is required: send one issued by a CA of admin-tls.client-ca"`; !strings.Contains(strings.ReplaceAll(body, ": \"", ":\""), strings.ReplaceAll(want, ": \"", ":\"")) {
+	if want := `"message":"a client certificate is required: send one issued by a CA of admin.tls.client-ca"`; !strings.Contains(strings.ReplaceAll(body, ": \"", ":\""), strings.ReplaceAll(want, ": \"", ":\"")) {
 		t.Errorf("who has none is told %s", body)
 	}
 }

@@ -213,12 +213,12 @@ func TestBrokenFile(t *testing.T) {
 	}
 	m.Write(t, listenerFiles(good))
 	await.Until(t, "the metric to fall", func() bool {
-		return metric(t, c, e, `mcpedge_tls_stale{mcpedge_tls="listen.tls"}`) == "0" && metric(t, c, e, `mcpedge_tls_exchanges_total{mcpedge_tls="tls"}`) == "1"
+		return metric(t, c, e, `mcpedge_tls_stale{mcpedge_tls="listen.tls"}`) == "0" && metric(t, c, e, `mcpedge_tls_exchanges_total{mcpedge_tls="listen.tls"}`) == "1"
 	})
 	if got, err := newClient(t, "HTTP/1.1", authority.Pool(ca), nil).serial(e.URL); err != nil || got != good.Serial(t) {
 		t.Errorf("%s, %v, want the new certificate", got, err)
 	}
-	if n := strings.Count(e.Log.String(), `tls=tls error="tls.key: `+m.Path("tls.key")+" does not belong"); n != 1 {
+	if n := strings.Count(e.Log.String(), `tls=listen.tls error="listen.tls.key: `+m.Path("tls.key")+" does not belong"); n != 1 {
 		t.Errorf("told %d times, want once", n)
 	}
 }

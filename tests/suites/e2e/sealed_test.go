@@ -30,12 +30,12 @@ var marks = []string{
 	"argument", "progress", "log", "state", "question", "answer", "result", "error", "response", "resource", "claim", "subject", "client", "capability", "tool",
 }
 
-// stateKey is a key of state-keys.
+// stateKey is a key of redis.seal-keys.
 func stateKey(b byte) string {
 	return base64.StdEncoding.EncodeToString([]byte(strings.Repeat(string(rune(b)), 32)))
 }
 
-// withKeys sets state-keys.
+// withKeys sets redis.seal-keys.
 func withKeys(keys ...string) func(*config.Config) {
 	return func(c *config.Config) { c.Redis.SealKeys = keys }
 }
@@ -123,7 +123,7 @@ func inRedis(t *testing.T, c *goredis.Client) map[string]string {
 	return out
 }
 
-// TestRedisHoldsNoPlaintext: with state-keys nothing that callers, backends and users wrote is in Redis while calls wait, while they run
+// TestRedisHoldsNoPlaintext: with redis.seal-keys nothing that callers, backends and users wrote is in Redis while calls wait, while they run
 // and after they have ended, and everything works as without, on two replicas. Without the keys everything is there.
 func TestRedisHoldsNoPlaintext(t *testing.T) {
 	for name, adjust := range map[string]func(*config.Config){"with keys": withKeys(stateKey('a'), stateKey('b')), "without": withKeys()} {
@@ -235,7 +235,7 @@ func TestStateKeysAreSetAndReplaced(t *testing.T) {
 	}
 }
 
-// TestRedisHoldsNoApproval: with state-keys neither what waits for an approval nor what is decided about it is in Redis, in both eras.
+// TestRedisHoldsNoApproval: with redis.seal-keys neither what waits for an approval nor what is decided about it is in Redis, in both eras.
 func TestRedisHoldsNoApproval(t *testing.T) {
 	for name, adjust := range map[string]func(*config.Config){"with keys": withKeys(stateKey('a')), "without": withKeys()} {
 		t.Run(name, func(t *testing.T) {
