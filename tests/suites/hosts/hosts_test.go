@@ -44,6 +44,7 @@ func newRun(t *testing.T, p program, f *fleet, bin, key string, flags ...string)
 	if err := os.Mkdir(filepath.Join(r.home, "work"), 0o700); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { endLeft(r.home) })
 	r.env = append(r.env, "HOME="+r.home, "PATH="+bin+":"+os.Getenv("PATH"), "LANG=C.UTF-8", "NO_COLOR=1")
 	if p.before != nil {
 		p.before(t, r.home)
