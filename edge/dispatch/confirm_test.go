@@ -47,7 +47,7 @@ func yes() []mcp.InputResponse {
 	return []mcp.InputResponse{{Key: confirmKey, Method: mcp.MethodElicit, Result: json.RawMessage(`{"action":"accept","content":{"confirm":true}}`)}}
 }
 
-// The user sees for how long a tool that is confirmed runs without the question, unless the caller is asked each time.
+// The question says for how long a confirmation holds, unless the caller has to confirm each call.
 func TestQuestionSaysThatAnAnswerIsRemembered(t *testing.T) {
 	f := everything()
 	d := start(t, Options{Access: by(control(t, policy.Settings{Confirm: []policy.Confirm{

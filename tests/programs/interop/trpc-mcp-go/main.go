@@ -68,7 +68,7 @@ func run(o options) error {
 	for _, note := range []string{
 		"kill: the call ends with an error, as it does not come back to its stream; the next one succeeds",
 		"progress: it asks for it over Streamable HTTP only",
-		"roots: over Streamable HTTP it is asked on its standalone stream only, and the edge asks in the response of the call",
+		"roots: over Streamable HTTP it takes requests on its standalone stream only, and the edge sends them in the response of the call",
 	} {
 		fmt.Println("notes", note)
 	}
