@@ -61,16 +61,23 @@ func (r *round) callBackendTool(ctx context.Context) (mcp.Reply, error) {
 	if err := r.charge(ctx); err != nil {
 		return mcp.Reply{}, err
 	}
-	if waits, err := r.approve(ctx, args); waits != nil || err != nil {
-		return mcp.Reply{Input: waits}, err
-	}
-	if asked, err := r.confirm(ctx, args); asked != nil || err != nil {
-		return mcp.Reply{Input: asked}, err
-	}
-	if err := r.recordAllowed(ctx); err != nil {
-		return mcp.Reply{}, err
+	if asked, err := r.agree(ctx, args); err != nil {
+		return mcp.Reply{}, r.chargeUnused(ctx, err)
+	} else if asked != nil {
+		return mcp.Reply{Input: asked}, nil
 	}
 	return r.runTool(ctx)
+}
+
+// agree returns the question of a call that lacks an approval or a confirmation; nil, nil records that the call is allowed.
+func (r *round) agree(ctx context.Context, args json.RawMessage) (*mcp.InputRequired, error) {
+	if waits, err := r.approve(ctx, args); waits != nil || err != nil {
+		return waits, err
+	}
+	if asked, err := r.confirm(ctx, args); asked != nil || err != nil {
+		return asked, err
+	}
+	return nil, r.recordAllowed(ctx)
 }
 
 // checkHeaders compares the headers that mirror arguments with these, except for those that the edge has added. It takes memory and time,
