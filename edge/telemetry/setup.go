@@ -106,8 +106,8 @@ func (t *Telemetry) startMetrics(ctx context.Context, env environment, res *reso
 		}
 		options = append(options, sdkmetric.WithReader(reader))
 	}
-	t.metrics = sdkmetric.NewMeterProvider(options...)
-	t.meter = t.metrics.Meter(Scope)
+	provider := sdkmetric.NewMeterProvider(options...)
+	t.metrics, t.meter = provider, provider.Meter(Scope)
 	return t.instruments()
 }
 

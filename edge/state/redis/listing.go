@@ -68,8 +68,8 @@ func parseListing(cursor string) (*listing, error) {
 
 // node is a server that has keys.
 type node struct {
-	addr string
-	redis.Cmdable
+	addr   string
+	client redis.Cmdable
 }
 
 // nodes returns the masters of a Cluster with their addresses, or the one server.
@@ -105,10 +105,10 @@ func (r *Replica) scan(ctx context.Context, nodes []node, at *listing) error {
 		at.node, at.next = n.addr, 0
 	}
 	pattern := globEscaper.Replace(r.prefix) + ":p:{*}"
-	keys, next, err := n.Scan(ctx, at.next, pattern, scanMany).Result()
+	keys, next, err := n.client.Scan(ctx, at.next, pattern, scanMany).Result()
 	if err == nil && len(keys) > maxPending {
 		// A scan may be resumed from the same cursor any number of times.
-		keys, next, err = n.Scan(ctx, at.next, pattern, scanFew).Result()
+		keys, next, err = n.client.Scan(ctx, at.next, pattern, scanFew).Result()
 	}
 	if err != nil {
 		return unavailable(ctx, err)
