@@ -48,7 +48,7 @@ func (c *Config) Ineffective() (notes []string) {
 	if c.locks() && c.Kubernetes != nil {
 		note("catalog-lock: snapshots have no backends that are found in Kubernetes: their tools are compared only if definitions of theirs were added to %s", c.CatalogLock.File)
 	}
-	notes = slices.Concat(notes, c.unwatched(), c.overridden(), c.ownedGroups())
+	notes = slices.Concat(notes, c.superseded(), c.unwatched(), c.overridden(), c.ownedGroups())
 	return append(notes, c.unobtainable()...)
 }
 
