@@ -1,8 +1,11 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 )
 
@@ -44,28 +47,53 @@ func (p *origins) set(key, name string) {
 
 // Locate prefixes an error that begins with a key or a backend with the place of its key: the file
 // and the line, or the flag or the variable that has set it. It does so for each of several joined
-// errors. It returns other errors unchanged.
+// errors, and joins them in the order of their lines; those without a line are last. It returns other
+// errors unchanged.
 func (c *Config) Locate(err error) error { return c.origins.place(err) }
 
 func (p *origins) place(err error) error {
 	if p == nil || err == nil {
 		return err
 	}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		var errs []error
-		for _, one := range joined.Unwrap() {
-			errs = append(errs, p.place(one))
-		}
-		return errors.Join(errs...)
+	if _, joined := err.(interface{ Unwrap() []error }); !joined {
+		placed, _ := p.placed(err)
+		return placed
 	}
+	type at struct {
+		err  error
+		line int
+	}
+	var all []at
+	var add func(error)
+	add = func(err error) {
+		if joined, ok := err.(interface{ Unwrap() []error }); ok {
+			for _, one := range joined.Unwrap() {
+				add(one)
+			}
+			return
+		}
+		placed, line := p.placed(err)
+		all = append(all, at{placed, line})
+	}
+	add(err)
+	slices.SortStableFunc(all, func(a, b at) int { return cmp.Compare(a.line, b.line) })
+	errs := make([]error, len(all))
+	for i := range all {
+		errs[i] = all[i].err
+	}
+	return errors.Join(errs...)
+}
+
+// placed returns an error with its place, and the line of its key in the file, math.MaxInt without one.
+func (p *origins) placed(err error) (placed error, line int) {
 	path := p.pathOf(err.Error())
 	if other := p.otherOf(path); other != "" {
-		return fmt.Errorf("%s: %w", other, err)
+		return fmt.Errorf("%s: %w", other, err), math.MaxInt
 	}
 	if path == "" {
-		return err
+		return err, math.MaxInt
 	}
-	return fmt.Errorf("config %s:%d: %w", p.file, p.lines[path], err)
+	return fmt.Errorf("config %s:%d: %w", p.file, p.lines[path], err), p.lines[path]
 }
 
 // otherOf returns the flag or the variable that has set a key or a section that contains it. Empty

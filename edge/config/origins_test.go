@@ -66,6 +66,11 @@ func TestLocate(t *testing.T) {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}
+	several := errors.Join(errors.New("something else: none"), errors.Join(errors.New(`backend "two": target: no target`), errors.New("listen.tls.cert: none")))
+	got := strings.ReplaceAll(c.Locate(several).Error(), path, "FILE")
+	if want := "config FILE:1: listen.tls.cert: none\nconfig FILE:6: backend \"two\": target: no target\nsomething else: none"; got != want {
+		t.Errorf("several errors:\n%s\nwant them in the order of the file:\n%s", got, want)
+	}
 	if err := c.Locate(nil); err != nil {
 		t.Error(err)
 	}
