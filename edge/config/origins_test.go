@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -76,5 +78,21 @@ func TestLocate(t *testing.T) {
 	}
 	if place := c.Locator()("server.replica: x"); place != "--replica" {
 		t.Errorf("a note is at %q", place)
+	}
+}
+
+// TestMistakesOfThePolicyAreLocated: each of several, not the first alone.
+func TestMistakesOfThePolicyAreLocated(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "edge.yaml")
+	text := "backends:\n- {name: crm, target: 'crm:443'}\npolicy:\n  default: deny\n  rules:\n  - {name: a, when: 'nothing(', then: deny}\n" +
+		"  - {name: b, when: 'foo == 1', then: deny}\n  - {name: c, when: 'true', then: allow, mode: odd}\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Load("serve", []string{"--config", file}, func(string) (string, bool) { return "", false }, io.Discard)
+	for _, want := range []string{":6: policy: rules[0] a: when: ", ":7: policy: rules[1] b: when: ", ":8: policy: rules[2] c: "} {
+		if err == nil || !strings.Contains(err.Error(), "config "+file+want) {
+			t.Errorf("no %q in:\n%v", want, err)
+		}
 	}
 }

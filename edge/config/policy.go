@@ -154,9 +154,22 @@ func (c *Config) compile(settings policy.Settings) (*policy.Policy, error) {
 	}
 	p, err := policy.Compile(settings)
 	if err != nil {
-		return nil, fmt.Errorf("policy: %w", err)
+		return nil, ofPolicy(err)
 	}
 	return p, nil
+}
+
+// ofPolicy names the section in each of the errors that are joined, so that each can be located.
+func ofPolicy(err error) error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return fmt.Errorf("policy: %w", err)
+	}
+	var errs []error
+	for _, one := range joined.Unwrap() {
+		errs = append(errs, ofPolicy(one))
+	}
+	return errors.Join(errs...)
 }
 
 // policySettings converts Policy, which may be nil, and the rules of the owners of Include.
