@@ -187,11 +187,42 @@ func (r *request) check(flags *flag.FlagSet, stdio bool, rest []string) error {
 		if err != nil {
 			return errorf("the path of this program: %w", err)
 		}
+		if rest, err = stdioArgs(rest); err != nil {
+			return err
+		}
 		e.url, e.command, e.args = "", program, append([]string{"stdio"}, rest...)
 	} else if err := checkURL(e.url); err != nil {
 		return err
 	}
 	return r.locate()
+}
+
+// stdioArgs returns the arguments of mcpedge stdio as a host can pass them: it starts the program in a directory of its own, so
+// the file of --config gets its absolute name. The error is that of mcpedge stdio for arguments that it does not take, or for
+// settings that it does not start with. The environment is the host's and has no part in it.
+func stdioArgs(args []string) ([]string, error) {
+	c, err := config.Load("stdio", args, func(string) (string, bool) { return "", false }, io.Discard)
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		return nil, errorf("mcpedge stdio does not start with the flags after --: %w", err)
+	}
+	if c.File == "" {
+		return args, nil
+	}
+	file, err := filepath.Abs(c.File)
+	if err != nil {
+		return nil, errorf("--config %s: %w", c.File, err)
+	}
+	args = slices.Clone(args)
+	for i, arg := range args {
+		switch flag, _, joined := strings.Cut(arg, "="); {
+		case flag != "--config" && flag != "-config":
+		case joined:
+			args[i] = flag + "=" + file
+		case i+1 < len(args):
+			args[i+1] = file
+		}
+	}
+	return args, nil
 }
 
 func checkURL(text string) error {

@@ -335,6 +335,25 @@ func TestChangedMeanwhile(t *testing.T) {
 	}
 }
 
+// TestFilesOfStdioAreAbsolute: a host starts the program in a directory of its own.
+func TestFilesOfStdioAreAbsolute(t *testing.T) {
+	empty(t)
+	dir := t.TempDir()
+	t.Chdir(dir)
+	if err := os.WriteFile("edge.yaml", []byte("backends:\n- {name: crm, target: 'crm:443'}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := run(t, "codex", "--stdio"); err != nil {
+		t.Error("without flags:", err)
+	}
+	for _, args := range []string{"--config edge.yaml", "--config=edge.yaml", "--log-level warn -config edge.yaml"} {
+		out, _, err := run(t, append([]string{"codex", "--stdio", "--"}, strings.Fields(args)...)...)
+		if err != nil || !strings.Contains(out, filepath.Join(dir, "edge.yaml")) {
+			t.Errorf("%s: %v, printed:\n%s", args, err, out)
+		}
+	}
+}
+
 // TestMistakes says what is wrong with a command line, and what to write.
 func TestMistakes(t *testing.T) {
 	empty(t)
@@ -349,6 +368,8 @@ func TestMistakes(t *testing.T) {
 		{"codex --url https://me:pw@mcp.example.com/mcp", "credentials belong to --token-env"},
 		{"codex --stdio --url http://a/mcp", "neither"},
 		{"codex -- --backend a=b", "give --stdio"},
+		{"codex --stdio -- --bakend a=b", "--backend may be meant"},
+		{"codex --stdio -- --config nowhere.yaml", "nowhere.yaml"},
 		{"windsurf --project", "leave --project out"},
 		{"codex --project --file x", "give one"},
 		{"codex --replace", "--write"},
