@@ -16,9 +16,18 @@
 //
 // # What is not demanded
 //
-// A batch whose store has lost writes may be sent a response twice, or miss one (docs/state.md): its log
-// cannot say which of its entries a client knows. And a client that comes back to a replica that has not
-// heard yet that the store was away may be sent that its stream is unknown.
+// A batch whose store has lost writes may be sent a response twice, or miss one (docs/state.md). A position
+// in its log says how many entries a client has, not which: a call that has lost nothing may write at the
+// place of an entry of another call that the store has lost and the client has. The ends of the log's
+// epochs, in a page, would not show it: the log ends where it did. It would take an epoch of the log for
+// each change of its writer, with random bits for each write. Then two calls that report progress in turn
+// begin an epoch with each entry: each write reads and writes the list of them, their counter ends after a
+// million, and a position may be only medium.MaxAhead epochs ahead. And a client that comes back would
+// still be sent responses twice, because one position does not say which calls' responses it has. That is
+// too much for a failover during a batch, which one revision has.
+//
+// A client that comes back to a replica that has not heard yet that the store was away may be sent that
+// its stream is unknown.
 //
 // # How a history is repeatable
 //

@@ -233,8 +233,8 @@ func (w *world) excused(calls ...*request) bool {
 	})
 }
 
-// repeats says whether the exchange may be sent again what it was sent: a batch goes on after the store has lost writes, and its log cannot
-// say which of its entries a client has that the store has not.
+// repeats says whether the exchange may be sent again what it was sent, or miss a response: it is a batch that goes on after the store has
+// lost writes. The comment of the package says why that is not exact.
 func (x *exchange) repeats() bool { return len(x.calls) > 1 && !x.w.judge.calm() }
 
 // runsAgain says whether a call may be run again although its client has its response: the store has lost that, and so has its writer, or
