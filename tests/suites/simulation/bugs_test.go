@@ -55,6 +55,7 @@ const (
 	taskUnwritten
 	taskAnswerLost
 	taskCancelBeforeEnd
+	listForgets
 	bugCount
 )
 
@@ -99,6 +100,7 @@ var bugNames = [bugCount]string{
 	taskUnwritten:            "a task is acknowledged that was not written",
 	taskAnswerLost:           "an answer to a task is acknowledged and lost",
 	taskCancelBeforeEnd:      "the cancellation of a task is acknowledged before it ends",
+	listForgets:              "a task is missing in the list",
 	readersForgetEpoch:       "readers take the log's epoch for theirs",
 }
 

@@ -12,7 +12,7 @@
 //	                                           │                 │
 //	tasks_test.go                         tasks.Tasks ───────────┘
 //	                                           ▲
-//	taskclient_test.go  clients ───────────────┘   taskjudge_test.go
+//	taskclient_test.go  clients ───────────────┘   taskjudge_test.go, tasklist_test.go
 //
 // # What is not demanded
 //

@@ -140,8 +140,13 @@ func (k *taskClient) about() string { return `{"taskId":"` + k.task + `"}` }
 // look reads the task, until it has seen its end a few times.
 func (k *taskClient) look() {
 	m := mcp.MethodTasksGet
-	if !k.rules.Stateless && k.w.maybe(1) {
-		m = mcp.MethodTasksResult
+	if !k.rules.Stateless {
+		if k.w.maybe(2) {
+			k.list()
+		}
+		if k.w.maybe(1) {
+			m = mcp.MethodTasksResult
+		}
 	}
 	ends := k.status != "" || k.acknowledged > 0
 	k.ask(m, k.about(), nil, func(reply mcp.Reply, err error) { k.seen(m, reply, err, ends) })

@@ -28,7 +28,7 @@ func (r *replica) bootTasks() {
 		r.wire = newWire(r, h)
 		return r.wire
 	}, tasks.Options{
-		Grace: grace, Lifetime: r.w.lifetime, Polls: 1 << 20, MaxAttempts: r.w.config.MaxAttempts, Heartbeat: heartbeat,
+		Grace: grace, Lifetime: r.w.lifetime, Polls: 1 << 20, PageSize: 2, MaxAttempts: r.w.config.MaxAttempts, Heartbeat: heartbeat,
 		Logger: slog.New(slog.DiscardHandler), Random: r.random, Text: func() string { return fmt.Sprintf("-%d-%d", r.id, r.random()) },
 	})
 	r.engine = r.tasks

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 	"github.com/mcpedge/mcpedge/edge/state/statetest/model"
@@ -25,6 +26,8 @@ const (
 	opCreate
 	opLoad
 	opAsking
+	opOf
+	opGlance
 	backendRuns
 	backendEnds
 	backendSends
@@ -298,6 +301,25 @@ func (x *wire) Read(ctx context.Context, session, stream string, after medium.Po
 func (x *wire) Asking(ctx context.Context, session, asked string) (*medium.Record, error) {
 	return ask(ctx, x, arrival{what: opAsking, name: session + asked, n: callerOf(ctx)}, func() (*medium.Record, error) {
 		return x.view.Asking(context.Background(), session, asked)
+	})
+}
+
+// Of implements medium.Replicas.
+func (x *wire) Of(ctx context.Context, owner mcp.Principal) ([]string, error) {
+	return ask(ctx, x, arrival{what: opOf, n: callerOf(ctx)}, func() ([]string, error) {
+		ids, err := x.view.Of(context.Background(), owner)
+		if x.r.w.bugs(listForgets) && len(ids) > 1 {
+			slices.Sort(ids)
+			ids = ids[1:]
+		}
+		return ids, err
+	})
+}
+
+// Glance implements medium.Logs.
+func (x *wire) Glance(ctx context.Context, sessions []string, stream string) ([]*medium.Glance, error) {
+	return ask(ctx, x, arrival{what: opGlance, n: callerOf(ctx)}, func() ([]*medium.Glance, error) {
+		return x.view.Glance(context.Background(), sessions, stream)
 	})
 }
 
