@@ -26,9 +26,10 @@ type job struct {
 	kept *mcp.Call
 	// private is true if no other replica can run the job's round.
 	private bool
-	// known is true if the store may have a state that the current round returned, or checkpointed.
-	known bool
-	task  jobTask
+	// known is true if the store may have a state that the current round returned, or checkpointed; sent is true while a write with
+	// one is on its way.
+	known, sent bool
+	task        jobTask
 }
 
 // jobTask is the state of a job's task on this replica:
@@ -63,18 +64,27 @@ func (j *job) keep(c *mcp.Call, private bool) (cancel *mcp.Call) {
 func (j *job) clear() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.kept, j.known = nil, false
+	j.kept, j.known, j.sent = nil, false, false
+}
+
+// stores records that a write is about to be sent.
+func (j *job) stores(w *medium.Write) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.sent = j.sent || len(w.State) > 0
 }
 
 // stored records the result of a write. Unless the store refused the write, other replicas may know
-// the job.
-func (j *job) stored(w *medium.Write, err error) {
-	if len(w.State) == 0 || errors.Is(err, state.ErrFenced) || errors.Is(err, state.ErrNotFound) {
-		return
+// the job. stored returns the job if it is to be cancelled, otherwise nil.
+func (j *job) stored(w *medium.Write, err error) (cancel *mcp.Call) {
+	if len(w.State) == 0 {
+		return nil
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.known = true
+	refused := errors.Is(err, state.ErrFenced) || errors.Is(err, state.ErrNotFound)
+	j.known, j.sent = j.known || !refused, false
+	return j.take()
 }
 
 // over records that the task no longer runs here. It returns the job to cancel. nil means that
@@ -97,7 +107,7 @@ func (j *job) take() *mcp.Call {
 	if j.kept == nil {
 		return nil
 	}
-	if j.task == taskCancelled || j.task == taskLost && j.private && !j.known { // No other replica knows the job.
+	if j.task == taskCancelled || j.task == taskLost && j.private && !j.known && !j.sent { // No other replica knows the job.
 		j.task = jobReturned
 		return j.kept
 	}

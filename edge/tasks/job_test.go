@@ -9,6 +9,37 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
+// TestJobOnItsWay: a task is lost while the write with the state of its job is on its way. The job is cancelled only if the store
+// refuses the write: otherwise the owner that follows has the state.
+func TestJobOnItsWay(t *testing.T) {
+	for name, x := range map[string]struct {
+		err  error
+		want bool
+	}{
+		"stored":        {},
+		"perhaps there": {err: state.ErrUnavailable},
+		"refused":       {err: state.ErrFenced, want: true},
+	} {
+		var j job
+		c, w := &mcp.Call{ID: "c"}, &medium.Write{State: []byte("job 7")}
+		got := []*mcp.Call{j.keep(c, true)}
+		j.stores(w)
+		if got = append(got, j.over(call.HowLost, nil)); got[1] != nil {
+			t.Errorf("%s: the job is cancelled before the store has replied", name)
+		}
+		got = append(got, j.stored(w, x.err), j.stored(w, x.err), j.over(call.HowLost, nil))
+		n := 0
+		for _, c := range got {
+			if c != nil {
+				n++
+			}
+		}
+		if (n == 1) != x.want || n > 1 {
+			t.Errorf("%s: it was cancelled %d times", name, n)
+		}
+	}
+}
+
 // TestJob: a job is cancelled once, if its task was cancelled, or if the task was lost to a replica
 // that cannot know the job.
 func TestJob(t *testing.T) {

@@ -238,6 +238,8 @@ func (x *runner) Deliver(e runtime.Event) {
 	case e.Begins != nil: // The call becomes a task.
 		x.advance(stageBegins)
 		x.fill(e.Begins)
+	case e.Stores != nil:
+		x.job.stores(e.Stores)
 	case e.Stored != nil:
 		x.stored(e.Stored)
 	}
@@ -256,7 +258,7 @@ func (x *runner) stored(w *runtime.Stored) {
 	if w.Err == nil && len(w.Write.Begin) > 0 {
 		x.advance(stageMade)
 	}
-	x.job.stored(w.Write, w.Err)
+	x.cancelJob(x.job.stored(w.Write, w.Err))
 	if errors.Is(w.Err, state.ErrUnacknowledged) {
 		x.t.counters.Unacknowledged.Add(1)
 	}

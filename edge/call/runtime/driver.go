@@ -184,6 +184,7 @@ func (c *Driver) commit(w *medium.Write) { c.acknowledge(c.g.r.commit(c.runner, 
 
 // commit sends a write of a call.
 func (r *Replica) commit(t Runner, w *medium.Write) error {
+	t.Deliver(Event{Stores: w})
 	began := time.Now()
 	ctx, cancel := r.bounded()
 	err := r.write(ctx, t, w)

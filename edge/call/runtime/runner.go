@@ -10,8 +10,8 @@ import (
 
 // Runner is a call as seen by the session or the task that holds it: it runs the rounds and is
 // notified of the call's progress. Its methods must not call the Replica; Deliver and Done must not
-// block. Deliver and Done are called one at a time, but concurrently with Run. A Stored event may
-// be delivered concurrently with all of them.
+// block. Deliver and Done are called one at a time, but concurrently with Run. Stores and Stored events
+// may be delivered concurrently with all of them.
 type Runner interface {
 	// Run calls the backend for a round. round has its number, answers and state and must not be
 	// changed. Run passes the backend's events to events (Emit, Checkpoint) and returns how the
@@ -28,6 +28,8 @@ type Event struct {
 	// Begins is the record that the call is about to get. The Runner sets all its fields but
 	// session, stream, id, epoch and round.
 	Begins *medium.Record
+	// Stores is a write of the call that is about to be sent. A Stored follows it, also after Done.
+	Stores *medium.Write
 	// Stored is the result of a write of the call.
 	Stored *Stored
 	// Frees is true if the client may reuse the request's id from now on: its response is about to

@@ -134,7 +134,7 @@ func (c *runner) Deliver(e runtime.Event) {
 		c.s.mu.Unlock()
 	case e.Frees:
 		c.s.unregister(c, call.HowEnded)
-	default:
+	case e.Stored != nil:
 		c.stored(e.Stored)
 	}
 }
