@@ -16,6 +16,9 @@ type round struct {
 	last   time.Duration   // before its end
 	end    call.ReplyKind
 	asks   int
+	// pause is how long a busy backend wants to be left alone. approval is how long the round waits for the approval of another person, which
+	// it asks for instead of its client; 0: it does not.
+	pause, approval time.Duration
 	// checkpoint is the progress after which the round may be run again from there; 0: after none.
 	checkpoint int
 }
@@ -58,7 +61,8 @@ type ending struct {
 	kind          call.ReplyKind
 	state, result []byte
 	asks          []string
-	pause         time.Duration
+	// pause and approval are as in round.
+	pause, approval time.Duration
 }
 
 // backendRun is one run of a round.
@@ -70,6 +74,8 @@ type backendRun struct {
 	checkpoints func(state []byte)
 	returns     chan *ending
 	stopped     bool
+	// running: it has begun, and has not ended.
+	running bool
 }
 
 // run has the backend run a round, and waits for its end; false: ctx has ended first. number orders the runs of a call here.
@@ -80,7 +86,10 @@ func (b *backendRun) run(ctx context.Context, number uint64, u *run) (*ending, b
 	case end := <-b.returns:
 		return end, true
 	case <-ctx.Done():
-		b.r.arrive(arrival{what: backendEnds, name: b.c.id, n: number, do: func() { b.stopped = true }})
+		b.r.arrive(arrival{what: backendEnds, name: b.c.id, n: number, do: func() {
+			b.stopped = true
+			b.ends(nil)
+		}})
 		return nil, false
 	}
 }
@@ -92,6 +101,7 @@ func (b *backendRun) begin(u *run) {
 		b.after(b.r.paused-w.now, func() { b.begin(u) })
 		return
 	}
+	b.begins()
 	from := w.judge.ran(c, u)
 	r := c.plan[min(u.round, len(c.plan))-1]
 	number := w.draw32()
@@ -120,14 +130,36 @@ func (b *backendRun) begin(u *run) {
 		for i := range r.asks {
 			end.asks = append(end.asks, fmt.Sprintf("%s-%d-%d-%d", c.id, u.round, i, number))
 		}
+		end.approval = r.approval
 	case call.Busy:
-		end.pause = 100 * time.Millisecond
+		end.pause = r.pause
 	}
 	b.after(at+r.last, func() {
+		b.ends(end)
 		c.returned = w.now
 		w.judge.results[string(end.result)] = true
 		b.returns <- end
 	})
+}
+
+// begins notes that the backend runs a round of a task.
+func (b *backendRun) begins() {
+	if k := b.r.w.taskOf(b.c.id); k != nil {
+		b.running, k.jobs.running, k.jobs.begun = true, k.jobs.running+1, true
+	}
+}
+
+// ends notes that it has ended, or was cancelled if end is nil.
+func (b *backendRun) ends(end *ending) {
+	k := b.r.w.taskOf(b.c.id)
+	if k == nil || !b.running {
+		return
+	}
+	b.running = false
+	k.jobs.running--
+	if k.jobs.kept = ""; end != nil && end.kind != call.Final {
+		k.jobs.kept = string(end.state)
+	}
 }
 
 func (b *backendRun) after(d time.Duration, do func()) {

@@ -56,6 +56,9 @@ const (
 	taskAnswerLost
 	taskCancelBeforeEnd
 	listForgets
+	approvalLost
+	approvalTwice
+	jobLeft
 	bugCount
 )
 
@@ -101,6 +104,9 @@ var bugNames = [bugCount]string{
 	taskAnswerLost:           "an answer to a task is acknowledged and lost",
 	taskCancelBeforeEnd:      "the cancellation of a task is acknowledged before it ends",
 	listForgets:              "a task is missing in the list",
+	approvalLost:             "a decision on an approval is acknowledged and lost",
+	approvalTwice:            "a second decision on an approval is acknowledged",
+	jobLeft:                  "the replica that cancels a task does not know its job",
 	readersForgetEpoch:       "readers take the log's epoch for theirs",
 }
 

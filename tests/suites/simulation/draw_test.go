@@ -89,7 +89,7 @@ func (w *world) drawExchanges() {
 // drawTasks draws what is called as tasks. A call that becomes one later does not ask before.
 func (w *world) drawTasks() {
 	for i := range 1 + w.pick(3) {
-		k := &taskClient{rules: revision.Stateless(), support: mcp.TaskSupport{Optional: true, AtOnce: true}, answering: map[string]bool{}}
+		k := &taskClient{rules: revision.Stateless(), support: mcp.TaskSupport{Optional: true, AtOnce: true}, answering: map[string]bool{}, approvals: map[string]bool{}}
 		k.request = request{w: w, id: fmt.Sprint("k", i), given: map[string]*given{}}
 		k.safe = w.maybe(1)
 		switch w.pick(4) {
@@ -99,6 +99,7 @@ func (w *world) drawTasks() {
 			k.rules = revision.Negotiate("2025-11-25")
 		}
 		k.plan = w.drawPlan(k.support.AtOnce)
+		w.drawApprovals(k.plan)
 		w.tasks = append(w.tasks, k)
 		w.at(time.Duration(w.pick(16))*250*time.Millisecond, 50, k.create)
 	}
@@ -117,13 +118,22 @@ func (w *world) drawPlan(asks bool) (plan []round) {
 		if len(plan) < 3 {
 			switch kind := w.pick(4); {
 			case kind == 3, kind > 0 && !asks:
-				r.end = call.Busy
+				r.end, r.pause = call.Busy, pauses[w.pick(8)]
 			case kind > 0:
 				r.end, r.asks = call.Asks, 1+w.pick(2)
 			}
 		}
 		if plan = append(plan, r); r.end == call.Final {
 			return plan
+		}
+	}
+}
+
+// drawApprovals draws which rounds of a task ask for the approval of another person, and how long they wait for it.
+func (w *world) drawApprovals(plan []round) {
+	for i := range plan {
+		if r := &plan[i]; r.end == call.Asks && w.maybe(2) {
+			r.asks, r.approval = 1, [2]time.Duration{2 * time.Second, time.Hour}[w.pick(2)]
 		}
 	}
 }

@@ -124,6 +124,7 @@ func (j *judge) ran(c *request, u *run) (from int) {
 		if text != "" && c.given[text] == nil {
 			j.fail("round %d of %s is run with %q, which its client has not answered", u.round, c.id, text)
 		}
+		j.expired(c, text)
 	}
 	if u.lapses >= j.w.config.MaxAttempts {
 		j.fail("%s is run though %d replicas were lost with it", c.id, u.lapses)

@@ -33,9 +33,10 @@ type taskClient struct {
 	acknowledged time.Duration
 	// expired: the store has deleted the task, some time after its end.
 	expired bool
-	// answering are the questions that it has begun to answer.
-	answering map[string]bool
-	done      bool
+	// answering are the questions that it has begun to answer, approvals those that are for others.
+	answering, approvals map[string]bool
+	jobs                 jobs
+	done                 bool
 }
 
 // taskRequest is a request of a client.
@@ -177,6 +178,9 @@ func (k *taskClient) seen(m mcp.Method, reply mcp.Reply, err error, ends bool) {
 	case err != nil: // The task's own failure is read by the next tasks/get.
 		w.judge.refused(k, string(m), err)
 	case reply.Input != nil:
+		for _, q := range reply.Input.Requests {
+			w.judge.hidden(k, q.Key)
+		}
 		k.answerResult(reply.Input.Requests)
 		return
 	case m == mcp.MethodTasksResult:
@@ -190,6 +194,7 @@ func (k *taskClient) seen(m mcp.Method, reply mcp.Reply, err error, ends bool) {
 	default:
 		w.judge.goesOn(k, got.Status, ends)
 		for _, key := range slices.Sorted(maps.Keys(got.InputRequests)) {
+			w.judge.hidden(k, key)
 			k.answer(key)
 		}
 	}
@@ -294,6 +299,7 @@ func (k *taskClient) answerResult(asks []mcp.InputRequest) {
 func (k *taskClient) cancel() {
 	if k.task != "" && !k.done && !k.cancelled {
 		k.cancelled = true
+		k.cancelling()
 		k.sendCancel(0)
 	}
 }

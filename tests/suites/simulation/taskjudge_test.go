@@ -122,6 +122,7 @@ func (j *judge) runsTask(c *request, begins bool) {
 // task judges a task at the end of the history.
 func (j *judge) task(k *taskClient) {
 	w := j.w
+	j.jobOf(k)
 	_, log, stored := w.medium.Call(k.task)
 	n := 0
 	for i := range log {

@@ -29,7 +29,8 @@ func (r *replica) bootTasks() {
 		return r.wire
 	}, tasks.Options{
 		Grace: grace, Lifetime: r.w.lifetime, Polls: 1 << 20, PageSize: 2, MaxAttempts: r.w.config.MaxAttempts, Heartbeat: heartbeat,
-		Logger: slog.New(slog.DiscardHandler), Random: r.random, Text: func() string { return fmt.Sprintf("-%d-%d", r.id, r.random()) },
+		Approvable: func(_ *mcp.Principal, a *mcp.Approval) ([][]byte, error) { return a.Digests, nil },
+		Logger:     slog.New(slog.DiscardHandler), Random: r.random, Text: func() string { return fmt.Sprintf("-%d-%d", r.id, r.random()) },
 	})
 	r.engine = r.tasks
 }
@@ -81,7 +82,14 @@ func (d *dispatcher) PermitTask(context.Context, *revision.Rules, *mcp.Call, *mc
 }
 
 // CancelCall implements tasks.Dispatcher.
-func (d *dispatcher) CancelCall(context.Context, *revision.Rules, *mcp.Call) error { return nil }
+func (d *dispatcher) CancelCall(_ context.Context, _ *revision.Rules, c *mcp.Call) error {
+	k, kept := d.r.w.taskOf(c.Params.Target), string(c.State)
+	d.r.arrive(arrival{what: backendCancels, name: k.id, do: func() {
+		d.r.w.logf("r%d has the job of %s cancelled: %q", d.r.id, k.id, kept)
+		d.r.w.judge.cancels(k, kept)
+	}})
+	return nil
+}
 
 // Call implements era.Dispatcher: it runs a round.
 func (d *dispatcher) Call(ctx context.Context, _ *revision.Rules, c *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
@@ -103,6 +111,12 @@ func (d *dispatcher) Call(ctx context.Context, _ *revision.Rules, c *mcp.Call, s
 		return mcp.Reply{Input: &mcp.InputRequired{State: end.state, RetryAfter: end.pause}}, nil
 	}
 	in := &mcp.InputRequired{State: end.state}
+	if end.approval > 0 {
+		id := end.asks[0]
+		in.Requests = []mcp.InputRequest{{Key: id, Method: mcp.MethodApprove, Params: approvalOf(id, c, end.approval)}}
+		d.r.arrive(arrival{what: backendAsks, name: id, do: func() { k.waitsForApproval(id, end.approval) }})
+		return mcp.Reply{Input: in}, nil
+	}
 	for _, id := range end.asks {
 		q := mcp.InputRequest{Key: id, Method: mcp.MethodElicit, Params: json.RawMessage(`{"mode":"form","message":"?"}`)}
 		in.Requests = append(in.Requests, q)
@@ -129,6 +143,9 @@ func taskRunOf(c *mcp.Call) *run {
 // answerIn is the text of a client's answer to a question of a task, and answerOf the answer.
 func answerIn(result json.RawMessage) string {
 	var a struct{ Text string }
+	if verdict := verdictIn(result); verdict != "" {
+		return verdict
+	}
 	_ = json.Unmarshal(result, &a)
 	return a.Text
 }

@@ -31,6 +31,8 @@ const (
 	backendRuns
 	backendEnds
 	backendSends
+	backendAsks
+	backendCancels
 	clientGets
 	callEnds
 	replicaEnds
@@ -193,6 +195,9 @@ func (x *wire) Claim(ctx context.Context, which medium.Which) (*medium.Owned, er
 			r := o.Record
 			x.r.w.logf("r%d claims %s at %d/%x, cancel %v, phase %d attempt %d", x.r.id, r.ID, r.Epoch.Counter(), r.Epoch.Random(), which.Cancel, r.Phase, r.Attempt)
 			x.believed(r, !which.Cancel)
+			if which.Cancel && x.r.w.bugs(jobLeft) {
+				r.State = nil
+			}
 		}
 		return o, err
 	})
@@ -209,6 +214,13 @@ func (x *wire) Answer(ctx context.Context, session, asked string, a state.Answer
 		if w.bugs(answersForgotten) && x.unknown[a.Token] || w.bugs(taskAnswerLost) {
 			return answered{out: state.AnswerUnknown}, nil
 		}
+		if w.bugs(approvalLost) && verdictIn(a.Result) != "" {
+			rec, err := x.view.Asking(context.Background(), session, asked)
+			if err == nil && rec == nil {
+				return answered{out: state.AnswerUnknown}, nil
+			}
+			return answered{state.AnswerTaken, &medium.Owned{Record: rec}}, err
+		}
 		if w.bugs(memberAnsweredForAnother) {
 			asked = w.misdirected(asked)
 		}
@@ -216,6 +228,10 @@ func (x *wire) Answer(ctx context.Context, session, asked string, a state.Answer
 		x.unknown[a.Token] = err == nil && out == state.AnswerUnknown
 		if out == state.AnswerCompleted && err == nil {
 			x.believed(o.Record, false)
+		}
+		if w.bugs(approvalTwice) && verdictIn(a.Result) != "" && err == nil && o == nil {
+			rec, _, _ := w.medium.Call(session)
+			out, o = state.AnswerTaken, &medium.Owned{Record: &rec}
 		}
 		w.logf("r%d answers %s: outcome %d, %v", x.r.id, asked, out, err)
 		return answered{out, o}, err
