@@ -88,7 +88,7 @@ func New(open func(medium.Hooks) medium.Store, o Options) *Replica {
 // Store returns the store.
 func (r *Replica) Store() medium.Store { return r.store }
 
-// Drain leaves lost calls to other replicas from now on. It may be called again, as may Part.
+// Drain leaves lost calls to other replicas from now on. It may be called again.
 func (r *Replica) Drain() { r.draining.send() }
 
 // Draining is closed once Drain or Close was called.

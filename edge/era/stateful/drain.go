@@ -1,12 +1,6 @@
 package stateful
 
-import (
-	"context"
-	"time"
-)
-
-// farewell is how long before the end of the grace period the streams of running calls are closed.
-const farewell = time.Second
+import "context"
 
 // Drain prepares this replica for shutdown. The streams of calls run to their end, since few
 // clients resume one; then the standalone streams are closed. Near the deadline of ctx, at a second
@@ -17,21 +11,13 @@ const farewell = time.Second
 // for a busy backend or for the store. A parked call, which waits for its client's answers, has no
 // owner. Call Close afterwards.
 func (e *Era) Drain(ctx context.Context) error {
-	e.calls.Drain()
-	near, cancel := context.WithCancel(ctx)
-	if end, ok := ctx.Deadline(); ok {
-		left := time.Until(end)
-		near, cancel = context.WithTimeout(ctx, left-min(farewell, left/4))
-	}
-	_ = e.work.WaitBusy(near)
-	cancel()
-	e.calls.CloseStreams()
-	for _, s := range e.sessions.all() {
-		s.mu.Lock()
-		s.endStandalone(errClosed)
-		s.mu.Unlock()
-	}
-	return e.work.Wait(ctx)
+	return e.calls.DrainStreams(ctx, func() {
+		for _, s := range e.sessions.all() {
+			s.mu.Lock()
+			s.endStandalone(errClosed)
+			s.mu.Unlock()
+		}
+	})
 }
 
 // Unended returns the number of calls that run here and have a record or a client that has
