@@ -42,6 +42,7 @@ const (
 	deleteLeavesCalls
 	deleteLeavesRunning
 	fencedGoesOn
+	drainsNothing
 	// These are of batches.
 	batchAnsweredTwice
 	memberLost
@@ -92,6 +93,7 @@ var bugNames = [bugCount]string{
 	deleteLeavesCalls:        "the store keeps the calls of a deleted session",
 	deleteLeavesRunning:      "calls of a deleted session run on",
 	fencedGoesOn:             "an owner that was superseded goes on",
+	drainsNothing:            "a drain does not wait for what runs",
 	batchAnsweredTwice:       "a Restore repeats the responses of a batch",
 	memberLost:               "calls of a batch are lost with their replica",
 	endsWithFirst:            "a batch ends with the first of its calls",

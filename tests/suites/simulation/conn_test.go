@@ -195,7 +195,7 @@ func (k *conn) ended(unknown bool) {
 		x.done = true
 	case unknown, x.w.lost(x.session): // It is told so when it comes back.
 		x.unknown, x.heardOf, x.done = true, unknown && k.heardOf, true
-	case k.r.closed:
+	case k.r.closed, k.r.draining:
 		k.broken()
 		return
 	case x.repeats():

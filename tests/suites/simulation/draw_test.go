@@ -208,11 +208,17 @@ func (w *world) away(d time.Duration) {
 func (w *world) stop(inOrder bool) {
 	slot := w.pick(len(w.replicas))
 	r := w.replicas[slot]
-	if !r.alive || r.closed {
+	if !r.alive || r.closed || r.draining && inOrder {
 		return
 	}
-	w.stops++
-	w.logf("r%d stops, in order %v", r.id, inOrder)
-	r.stop(inOrder)
+	if within := time.Duration(w.pick(4)) * 4 * time.Second; inOrder && within > 0 {
+		w.drains++
+		w.logf("r%d drains within %v", r.id, within)
+		r.drain(within)
+	} else {
+		w.stops++
+		w.logf("r%d stops, in order %v", r.id, inOrder)
+		r.stop(inOrder)
+	}
 	w.at(time.Duration(1+w.pick(4))*time.Second, 54, func() { w.boot(slot) })
 }

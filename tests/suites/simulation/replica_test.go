@@ -39,9 +39,9 @@ type replica struct {
 	drawn atomic.Uint32
 
 	alive bool
-	// closed: it has begun to close in order.
-	closed bool
-	paused time.Duration // until then
+	// draining: it ends once what runs here has ended, or its time is over. closed: it has begun to close in order.
+	draining, closed bool
+	paused           time.Duration // until then
 	// local are the calls whose requests are here.
 	local map[string]*runtime.Driver
 	// back is when it last heard that the store was away.
@@ -165,6 +165,35 @@ func (r *replica) stop(inOrder bool) {
 		r.close()
 		r.arrive(arrival{what: replicaEnds, do: r.die})
 	})
+}
+
+// drain has the incarnation finish what it runs, within a time, and ends it in order. If it does, that is no stop: nothing is lost.
+func (r *replica) drain(within time.Duration) {
+	r.draining = true
+	r.w.closers.Go(func() {
+		<-r.started
+		ctx, cancel := context.WithTimeout(context.Background(), within)
+		defer cancel()
+		err := r.drains(ctx)
+		r.arrive(arrival{what: replicaEnds, do: func() {
+			r.w.logf("r%d is drained: %v", r.id, err)
+			if err != nil {
+				r.w.stops++
+			}
+			r.stop(true)
+		}})
+	})
+}
+
+// drains waits for what runs here.
+func (r *replica) drains(ctx context.Context) error {
+	switch {
+	case r.w.bugs(drainsNothing):
+		return nil
+	case r.tasks != nil:
+		return r.tasks.Drain(ctx)
+	}
+	return r.runtime.DrainStreams(ctx, func() {})
 }
 
 // runner runs the rounds of a call.

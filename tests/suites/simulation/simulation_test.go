@@ -48,8 +48,8 @@ func (w *world) wrong() string {
 	if len(w.judge.failures) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s\n(%d replicas stopped, %d outages, %d rewinds, silent %v, lossy %v)",
-		strings.Join(w.judge.failures, "\n"), w.stops, w.outages, w.rewinds, w.silent, w.lossy)
+	return fmt.Sprintf("%s\n(%d replicas stopped, %d drained, %d outages, %d rewinds, silent %v, lossy %v)",
+		strings.Join(w.judge.failures, "\n"), w.stops, w.drains, w.outages, w.rewinds, w.silent, w.lossy)
 }
 
 func TestSimulation(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 // faultless says that nothing has happened so far for which a request may fail.
 func (j *judge) faultless() bool {
 	w := j.w
-	return j.calm() && !w.lossy && !w.refuses && w.stops+w.outages == 0
+	return j.calm() && !w.lossy && !w.refuses && w.stops+w.outages+w.drains == 0
 }
 
 // refused judges a request about a task that failed.

@@ -111,8 +111,8 @@ type world struct {
 	refusals map[*medium.Write]error // what was said to each step, nil too
 	// idle is since when nobody waits for anything or runs anything.
 	idle time.Duration
-	// rewinds, stops (kills, pauses and drains) and outages that have happened.
-	rewinds, stops, outages int
+	// rewinds, stops (kills, pauses, and drains that did not end in time), outages and drains that have happened.
+	rewinds, stops, outages, drains int
 	// rewound is when the store went back last.
 	rewound time.Duration
 	bug     bug
