@@ -38,7 +38,8 @@ type claimed struct {
 	which medium.Which
 }
 
-func (w *drawn) begin(t *rapid.T) {
+// record draws the record of a call that begins.
+func (w *drawn) record(t *rapid.T) medium.Record {
 	w.calls++
 	id := fmt.Sprint(w.session, "-", w.calls)
 	rec := medium.Record{Session: w.session, Stream: "st-" + id, Phase: state.PhaseDispatched, Epoch: medium.EpochOf(1, w.random(t))}
@@ -47,6 +48,37 @@ func (w *drawn) begin(t *rapid.T) {
 	if rapid.IntRange(0, 3).Draw(t, "in a later round") == 0 {
 		rec.Round, rec.Attempt, rec.State, rec.Resumable = 2, 1, []byte("state of "+id), rapid.Bool().Draw(t, "resumable")
 	}
+	return rec
+}
+
+// beginBatch begins two or three calls that share a stream.
+func (w *drawn) beginBatch(t *rapid.T) {
+	recs := make([]medium.Record, rapid.IntRange(2, 3).Draw(t, "calls"))
+	of, write := w.replica(t), &medium.Write{Session: w.session}
+	for i := range recs {
+		recs[i] = w.record(t)
+		recs[i].Stream, recs[i].Batch = recs[0].Stream, len(recs)
+		write.Begin = append(write.Begin, &recs[i])
+	}
+	write.Stream = recs[0].Stream
+	w.batches[write.Stream] = true
+	w.send(of, write)
+	if w.commit(t, of, write) != nil {
+		return
+	}
+	lost := lostReply(t)
+	for i := range recs {
+		l := &lease{of: of, rec: recs[i]}
+		if lost {
+			l.pending = write
+		}
+		w.leases = append(w.leases, l)
+	}
+}
+
+// begin begins a call that is alone on its stream.
+func (w *drawn) begin(t *rapid.T) {
+	rec := w.record(t)
 	l := &lease{of: w.replica(t), rec: rec}
 	write := &medium.Write{Session: w.session, Stream: rec.Stream, Begin: []*medium.Record{&rec}}
 	if rapid.Bool().Draw(t, "with a step") {

@@ -87,6 +87,11 @@ func (r *Replica) begin(w *medium.Write) (map[string]*storedCall, error) {
 	if there > 0 && there < len(w.Begin) || there == 0 && (len(out) < len(w.Begin) || len(out) > 0 && taken) {
 		return nil, state.ErrExists
 	}
+	// Calls of a batch that were restored in another order are not those of an earlier attempt.
+	l := m.logs[place{w.Session, w.Stream}]
+	if there > 0 && l != nil && !slices.EqualFunc(w.Begin, l.calls, func(b *medium.Record, id string) bool { return b.ID == id }) {
+		return nil, state.ErrExists
+	}
 	return out, nil
 }
 
