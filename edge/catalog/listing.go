@@ -39,7 +39,7 @@ func (c *Catalog) List(t *Target, rules *revision.Rules, call *mcp.Call) (mcp.Re
 	}
 	s := t.view.seenBy(&call.Principal)
 	l := s.list(kind)
-	from, present, err := parseCursor(call.Params.Cursor, l.kind, s.entitlement)
+	from, present, err := parseCursor(call.Params.More().Cursor, l.kind, s.entitlement)
 	if err != nil {
 		return mcp.Reply{}, err
 	}

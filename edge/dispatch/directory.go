@@ -98,7 +98,7 @@ func (d directoryCursors) sum(token string) uint64 {
 
 // token returns the page token in the params' cursor; empty if there is no cursor.
 func (d directoryCursors) token(call *mcp.Call) (string, error) {
-	raw := call.Params.Cursor
+	raw := call.Params.More().Cursor
 	if len(raw) == 0 || jsonrpc.TypeOf(raw) == jsonrpc.Null {
 		return "", nil
 	}

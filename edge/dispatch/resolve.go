@@ -28,7 +28,7 @@ func (d *Dispatch) Resolve(ctx context.Context, rules *revision.Rules, call *mcp
 }
 
 func (r *round) resolve(ctx context.Context) error {
-	if given := r.call.Params.Context; r.call.Method == mcp.MethodComplete && len(given) > 0 {
+	if given := r.call.Params.More().Context; r.call.Method == mcp.MethodComplete && len(given) > 0 {
 		if err := r.survey("params.context", given); err != nil {
 			return err
 		}

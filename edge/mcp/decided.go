@@ -42,7 +42,7 @@ func (p *Params) Raw() json.RawMessage {
 	if !bytes.Equal(p.Arguments, p.Sent.Arguments) {
 		raw = replaced(raw, "arguments", p.Arguments)
 	}
-	if !bytes.Equal(p.Ref, p.Sent.Ref) {
+	if !bytes.Equal(p.Ref, p.More().Ref) {
 		raw = replaced(raw, "ref", p.Ref)
 	}
 	return raw

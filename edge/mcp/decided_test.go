@@ -60,8 +60,8 @@ func TestDecidedParams(t *testing.T) {
 		t.Error("params that are not changed are copied")
 	}
 	p = parse(MethodComplete, `{"ref":{"type":"ref/prompt","name":"hello"},"argument":{}}`)
-	if p.RenameRef("greet"); string(p.Raw()) != `{"ref":{"type":"ref/prompt","name":"greet"},"argument":{}}` || !strings.Contains(string(p.Sent.Ref), "hello") {
-		t.Errorf("a reference with another name: %s of %s", p.Raw(), p.Sent.Ref)
+	if p.RenameRef("greet"); string(p.Raw()) != `{"ref":{"type":"ref/prompt","name":"greet"},"argument":{}}` || !strings.Contains(string(p.More().Ref), "hello") {
+		t.Errorf("a reference with another name: %s of %s", p.Raw(), p.More().Ref)
 	}
 }
 

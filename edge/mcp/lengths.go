@@ -72,10 +72,10 @@ func (p *Sent) checkTarget(member string) error {
 func (p *Sent) checkNames(method Method) error {
 	switch method {
 	case MethodInitialize:
-		if err := checkString("protocolVersion", p.Version, MaxName); err != nil {
+		if err := checkString("protocolVersion", p.More().Version, MaxName); err != nil {
 			return err
 		}
-		return checkClient("initialize", p.ClientInfo, p.Capabilities)
+		return checkClient("initialize", p.More().ClientInfo, p.More().Capabilities)
 	case MethodPromptsGet:
 		return checkKeys("arguments", p.Arguments)
 	case MethodComplete:
@@ -85,7 +85,7 @@ func (p *Sent) checkNames(method Method) error {
 }
 
 func (p *Sent) checkCompletion() error {
-	err := membersOf(p.Ref, func(key []byte, value json.RawMessage) error {
+	err := membersOf(p.More().Ref, func(key []byte, value json.RawMessage) error {
 		switch string(key) {
 		case "uri":
 			return checkString("ref.uri", value, MaxURI)
@@ -97,7 +97,7 @@ func (p *Sent) checkCompletion() error {
 	if err != nil {
 		return err
 	}
-	err = membersOf(p.Argument, func(key []byte, value json.RawMessage) error {
+	err = membersOf(p.More().Argument, func(key []byte, value json.RawMessage) error {
 		if string(key) == "name" {
 			return checkString("argument.name", value, MaxName)
 		}
@@ -106,7 +106,7 @@ func (p *Sent) checkCompletion() error {
 	if err != nil {
 		return err
 	}
-	return membersOf(p.Context, func(key []byte, value json.RawMessage) error {
+	return membersOf(p.More().Context, func(key []byte, value json.RawMessage) error {
 		if string(key) == "arguments" {
 			return checkKeys("context.arguments", value)
 		}

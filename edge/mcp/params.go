@@ -16,7 +16,14 @@ type Sent struct {
 	Target    string
 	HasTarget bool
 
-	Arguments      json.RawMessage // tools/call, prompts/get
+	Arguments json.RawMessage // tools/call, prompts/get
+	Meta      Meta
+	// more is nil if the request has none of its members.
+	more *More
+}
+
+// More has the members of params that a plain call does not send.
+type More struct {
 	Cursor         json.RawMessage // lists
 	InputResponses json.RawMessage // requests of a later round
 	RequestState   json.RawMessage
@@ -30,8 +37,50 @@ type Sent struct {
 	Version        json.RawMessage // initialize: protocolVersion
 	Capabilities   json.RawMessage // initialize
 	ClientInfo     json.RawMessage // initialize
+}
 
-	Meta Meta
+// noMore is that of requests without them.
+var noMore More
+
+// More returns the members that a plain call does not send, never nil. The caller does not change them.
+func (p *Sent) More() *More {
+	if p.more == nil {
+		return &noMore
+	}
+	return p.more
+}
+
+// member returns the place of the member of a name; nil if there is none.
+func (m *More) member(name string) *json.RawMessage {
+	switch name {
+	case "cursor":
+		return &m.Cursor
+	case "inputResponses":
+		return &m.InputResponses
+	case "requestState":
+		return &m.RequestState
+	case "ref":
+		return &m.Ref
+	case "argument":
+		return &m.Argument
+	case "context":
+		return &m.Context
+	case "level":
+		return &m.Level
+	case "requestId":
+		return &m.RequestID
+	case "notifications":
+		return &m.Notifications
+	case "task":
+		return &m.Task
+	case "protocolVersion":
+		return &m.Version
+	case "capabilities":
+		return &m.Capabilities
+	case "clientInfo":
+		return &m.ClientInfo
+	}
+	return nil
 }
 
 // Meta is a request's `_meta`, opened in the same way.
@@ -94,7 +143,7 @@ func (p *Params) Parse(method Method, raw json.RawMessage, outline *jsonrpc.Outl
 		*p = Params{}
 		return Errorf(KindInvalidParams, "params: %v", err)
 	}
-	p.Target, p.Arguments, p.Ref = p.Sent.Target, p.Sent.Arguments, p.Sent.Ref
+	p.Target, p.Arguments, p.Ref = p.Sent.Target, p.Sent.Arguments, p.More().Ref
 	return nil
 }
 
@@ -121,43 +170,31 @@ func (p *Sent) parse(method Method, raw json.RawMessage, outline *jsonrpc.Outlin
 				return repeated(key)
 			}
 			return p.Meta.parse(value, raw, outline)
-		case "cursor":
-			return once(&p.Cursor, key, value)
-		case "inputResponses":
-			return once(&p.InputResponses, key, value)
-		case "requestState":
-			return once(&p.RequestState, key, value)
-		case "ref":
-			return once(&p.Ref, key, value)
-		case "argument":
-			return once(&p.Argument, key, value)
-		case "context":
-			return once(&p.Context, key, value)
-		case "level":
-			return once(&p.Level, key, value)
-		case "requestId":
-			return once(&p.RequestID, key, value)
-		case "notifications":
-			return once(&p.Notifications, key, value)
-		case "task":
-			return once(&p.Task, key, value)
-		case "protocolVersion":
-			return once(&p.Version, key, value)
-		case "capabilities":
-			return once(&p.Capabilities, key, value)
-		case "clientInfo":
-			return once(&p.ClientInfo, key, value)
 		}
-		return nil
+		if noMore.member(string(key)) == nil {
+			return nil
+		}
+		if p.more == nil {
+			p.more = new(More)
+		}
+		return once(p.more.member(string(key)), key, value)
 	})
 	if hasNull {
-		dropNulls(&p.Arguments, &p.Cursor, &p.InputResponses, &p.RequestState, &p.Ref, &p.Argument, &p.Context, &p.Level, &p.RequestID,
-			&p.Notifications, &p.Task, &p.Version, &p.Capabilities, &p.ClientInfo, &p.Meta.Raw)
+		p.dropNulls()
 	}
 	if err == nil {
 		err = p.checkNames(method)
 	}
 	return err
+}
+
+// dropNulls makes null members absent.
+func (p *Sent) dropNulls() {
+	dropNulls(&p.Arguments, &p.Meta.Raw)
+	if m := p.more; m != nil {
+		dropNulls(&m.Cursor, &m.InputResponses, &m.RequestState, &m.Ref, &m.Argument, &m.Context, &m.Level, &m.RequestID,
+			&m.Notifications, &m.Task, &m.Version, &m.Capabilities, &m.ClientInfo)
+	}
 }
 
 // parse parses a `_meta` in params with an outline.

@@ -77,7 +77,10 @@ func TestNullIsAbsent(t *testing.T) {
 	if err != nil || p.HasTarget {
 		t.Fatalf("%+v, %v", p, err)
 	}
-	if p.raw = nil; !reflect.DeepEqual(*p, Params{}) {
+	if more := *p.More(); !reflect.DeepEqual(more, More{}) {
+		t.Errorf("null is there: %+v", more)
+	}
+	if p.raw, p.more = nil, nil; !reflect.DeepEqual(*p, Params{}) {
 		t.Errorf("null is there: %+v", p)
 	}
 	metas := []string{"progressToken", MetaVersion, MetaClientInfo, MetaCapabilities, MetaLogLevel, MetaTraceParent, MetaTraceState, MetaBaggage}

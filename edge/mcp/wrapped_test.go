@@ -28,7 +28,7 @@ func TestUnwrap(t *testing.T) {
 			t.Errorf("%s: %s, %v; want %s", arguments, p.Raw(), err, want)
 		}
 		again, err := ParamsOf(jsonrpc.Message{Method: "tools/call", Params: p.Raw()})
-		if err != nil || again.Target != p.Target || string(again.Arguments) != string(p.Arguments) || string(again.Task) != "{}" {
+		if err != nil || again.Target != p.Target || string(again.Arguments) != string(p.Arguments) || string(again.More().Task) != "{}" {
 			t.Errorf("%s: read again it is %+v, %v", arguments, again, err)
 		}
 		if method, name, sent := c.Bound(); method != MethodToolsCall || name != ToolCall || string(sent) != arguments {
@@ -60,7 +60,7 @@ func TestUnwrapRead(t *testing.T) {
 	if name, called := c.Tool(); name != ToolReadResource || !called {
 		t.Errorf("it is charged as %q", name)
 	}
-	if err := c.Unwrap(); err != nil || c.Method != MethodResourcesRead || c.Params.Target != "a://b" || c.Params.Arguments != nil || c.Params.Task == nil {
+	if err := c.Unwrap(); err != nil || c.Method != MethodResourcesRead || c.Params.Target != "a://b" || c.Params.Arguments != nil || c.Params.More().Task == nil {
 		t.Fatalf("%+v, %v", c, err)
 	}
 	if got := string(c.Params.Raw()); got != `{"_meta":{"progressToken":1},"uri":"a://b"}` {

@@ -39,7 +39,7 @@ func (t *Tasks) callTool(ctx context.Context, rules *revision.Rules, c *mcp.Call
 	case rules.Stateless:
 		declared = (s.Optional || s.Required) && c.Client.Capabilities.Extension(mcp.ExtensionTasks)
 	case rules.Tasks:
-		wanted = c.Params.Task != nil
+		wanted = c.Params.More().Task != nil
 	}
 	switch {
 	case c.Target.Misused != nil && wanted: // instead of a task there is no tool result
@@ -107,7 +107,7 @@ func how(rules *revision.Rules) string {
 // request's own target ends with the request.
 func (t *Tasks) newRunner(ctx context.Context, rules *revision.Rules, c *mcp.Call, target *mcp.Target) (*runner, error) {
 	var ttl time.Duration
-	if raw := c.Params.Task; raw != nil && rules.Tasks {
+	if raw := c.Params.More().Task; raw != nil && rules.Tasks {
 		var err error
 		if ttl, err = askedTTL(raw); err != nil {
 			return nil, err

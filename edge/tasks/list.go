@@ -23,7 +23,7 @@ const (
 // principal that the caller created or whose tools it may use, of either era and any session
 // of the set, newest first.
 func (t *Tasks) list(ctx context.Context, rules *revision.Rules, c *mcp.Call) (mcp.Reply, error) {
-	after, err := parseCursor(c.Params.Cursor, c.Set, &c.Principal)
+	after, err := parseCursor(c.Params.More().Cursor, c.Set, &c.Principal)
 	if err != nil {
 		return mcp.Reply{}, err
 	}

@@ -21,7 +21,7 @@ func (t *Tasks) update(ctx context.Context, rules *revision.Rules, c *mcp.Call) 
 	if err := t.permit(ctx, rules, c, v, useRequest); err != nil {
 		return mcp.Reply{}, err
 	}
-	given, unknown, err := pickAnswers(c.Params.InputResponses, v.asks)
+	given, unknown, err := pickAnswers(c.Params.More().InputResponses, v.asks)
 	if err != nil {
 		return mcp.Reply{}, err
 	}

@@ -41,17 +41,17 @@ func ParseCompletion(rules *revision.Rules, call *mcp.Call) (Completion, error) 
 	if c.Target, err = stringMember("params.ref", p.Ref, member); err != nil {
 		return Completion{}, err
 	}
-	if c.Argument, err = stringMember("params.argument", p.Argument, "name"); err != nil {
+	if c.Argument, err = stringMember("params.argument", p.More().Argument, "name"); err != nil {
 		return Completion{}, err
 	}
-	if c.Value, err = stringMember("params.argument", p.Argument, "value"); err != nil {
+	if c.Value, err = stringMember("params.argument", p.More().Argument, "value"); err != nil {
 		return Completion{}, err
 	}
-	if rules.CompletionContext && len(p.Context) > 0 {
-		if jsonrpc.TypeOf(p.Context) != jsonrpc.Object {
-			return Completion{}, wrongType("params.context", p.Context, "an object, or leave it out")
+	if rules.CompletionContext && len(p.More().Context) > 0 {
+		if jsonrpc.TypeOf(p.More().Context) != jsonrpc.Object {
+			return Completion{}, wrongType("params.context", p.More().Context, "an object, or leave it out")
 		}
-		arguments, _ := jsonrpc.Member(p.Context, "arguments")
+		arguments, _ := jsonrpc.Member(p.More().Context, "arguments")
 		if c.Arguments, err = stringMap("params.context.arguments", arguments); err != nil {
 			return Completion{}, err
 		}

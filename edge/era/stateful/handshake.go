@@ -120,16 +120,16 @@ func sessionOf(in *mcp.Incoming, msg jsonrpc.Message) (*state.Session, *mcp.Erro
 	if err != nil {
 		return nil, mcp.AsError(err)
 	}
-	version, ok := jsonrpc.Unquote(p.Version)
+	version, ok := jsonrpc.Unquote(p.More().Version)
 	if !ok {
 		return nil, mcp.Errorf(mcp.KindInvalidParams, "initialize needs protocolVersion, a string: the newest version that the client speaks")
 	}
-	if len(p.Capabilities) > 0 {
-		if _, err := mcp.ParseCapabilities(p.Capabilities); err != nil {
+	if len(p.More().Capabilities) > 0 {
+		if _, err := mcp.ParseCapabilities(p.More().Capabilities); err != nil {
 			return nil, mcp.Errorf(mcp.KindInvalidParams, "capabilities of initialize: %w", err)
 		}
 	}
-	if len(p.ClientInfo) > 0 && jsonrpc.TypeOf(p.ClientInfo) != jsonrpc.Object {
+	if len(p.More().ClientInfo) > 0 && jsonrpc.TypeOf(p.More().ClientInfo) != jsonrpc.Object {
 		return nil, mcp.Errorf(mcp.KindInvalidParams, "clientInfo of initialize must be an object")
 	}
 	return &state.Session{
@@ -138,8 +138,8 @@ func sessionOf(in *mcp.Incoming, msg jsonrpc.Message) (*state.Session, *mcp.Erro
 		Set:          in.Set,
 		Principal:    in.Principal,
 		Address:      in.Address,
-		ClientInfo:   bytes.Clone(p.ClientInfo),
-		Capabilities: bytes.Clone(p.Capabilities),
+		ClientInfo:   bytes.Clone(p.More().ClientInfo),
+		Capabilities: bytes.Clone(p.More().Capabilities),
 		Created:      time.Now(),
 	}, nil
 }

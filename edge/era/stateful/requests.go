@@ -130,7 +130,7 @@ func (e *Era) setLevel(ctx context.Context, s *localSession, msg jsonrpc.Message
 	if err != nil {
 		return mcp.AsError(err)
 	}
-	name, _ := jsonrpc.Unquote(p.Level)
+	name, _ := jsonrpc.Unquote(p.More().Level)
 	level, ok := mcp.ParseLogLevel(name)
 	if !ok {
 		return mcp.Errorf(mcp.KindInvalidParams,

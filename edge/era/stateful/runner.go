@@ -75,7 +75,7 @@ func (c *runner) resolve() (err error) {
 	t, err := c.e.dispatch.Resolve(c.Context, c.Rules, m)
 	c.op.Found(m.Method, &m.Params, t.Backend, t.Known)
 	m.Target, c.Served = t, t.Backend
-	c.Repeatable = t.Repeatable && m.Params.Task == nil // Another run would make another task.
+	c.Repeatable = t.Repeatable && m.Params.More().Task == nil // Another run would make another task.
 	return err
 }
 

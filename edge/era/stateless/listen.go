@@ -23,7 +23,7 @@ import (
 func (e *Era) listen(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, rules *revision.Rules, params *mcp.Params, out mcp.Outgoing, flight *mcp.InFlight) {
 	ctx, op := e.observe(ctx, in, msg, rules, params)
 	id := msg.ID
-	filter, err := e.filter(params.Notifications)
+	filter, err := e.filter(params.More().Notifications)
 	if err != nil {
 		refuse(&op, out, rules, id, err)
 		return

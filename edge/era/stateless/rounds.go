@@ -28,8 +28,9 @@ func (e *Era) resume(call *mcp.Call) (sealed, error) {
 		call.ID, call.Round = state.CallID, state.Round
 		return state, nil
 	}
-	if params.RequestState != nil {
-		text, ok := jsonrpc.Unquote(params.RequestState)
+	sent := params.More()
+	if sent.RequestState != nil {
+		text, ok := jsonrpc.Unquote(sent.RequestState)
 		if !ok {
 			return state, mcp.Errorf(mcp.KindBadState, "requestState must be the string that was issued")
 		}
@@ -46,7 +47,7 @@ func (e *Era) resume(call *mcp.Call) (sealed, error) {
 	}
 	params.Continue(state.Name, state.Added)
 	var err error
-	call.Responses, err = responses(params.InputResponses, params.RequestState != nil, state.Methods)
+	call.Responses, err = responses(sent.InputResponses, sent.RequestState != nil, state.Methods)
 	return state, err
 }
 

@@ -70,7 +70,7 @@ func (s sessionless) admit(in *mcp.Incoming, rules *revision.Rules, call *mcp.Ca
 	if err := call.Params.Parse(call.Method, msg.Params, msg.Outline); err != nil {
 		return err
 	}
-	if call.Params.Task != nil && rules.Tasks {
+	if call.Params.More().Task != nil && rules.Tasks {
 		return needsSession("a call with params.task")
 	}
 	return nil
