@@ -31,23 +31,23 @@ type Target struct {
 	// Backend owns the object. nil means that the request names no object that exists for the
 	// caller.
 	Backend *backend.Backend
-	// Away is true if the backend cannot be reached now, or its list is not known.
-	Away bool
 	// Policy is the input of policy rules. It is set if Backend is.
 	Policy *policy.Target
 	// Tool is the tool of tools/call, and Prompt the prompt of prompts/get or of a completion. nil
 	// means none.
 	Tool   *Tool
 	Prompt *Prompt
-	// URI is the URI of a request about a resource, a skill or a directory.
-	URI Located
-	// Own means that the request is a call of one of the edge's own tools. Then Backend is nil.
-	Own bool
+	// URI is the URI of a request about a resource, a skill or a directory. nil means another request, or one of no object that exists.
+	URI *Located
 	// Completion is the request of completion/complete. Template is the template to which it
 	// refers; nil means a plain URI. Completes is true if the backend supports completion.
 	Completion *translate.Completion
 	Template   *Template
 	Completes  bool
+	// Away is true if the backend cannot be reached now, or its list is not known.
+	Away bool
+	// Own means that the request is a call of one of the edge's own tools. Then Backend is nil.
+	Own bool
 }
 
 // Resolve looks up the object that a request names, once. It reads the lists of the backends that
@@ -227,7 +227,7 @@ func (c *Catalog) locate(call *mcp.Call, t *Target) bool {
 	found, ok := t.view.locate(call, t.name, c.report)
 	if ok {
 		target := found.target(call.Method)
-		t.URI, t.Backend, t.Policy = found, found.owner, &target
+		t.URI, t.Backend, t.Policy = &found, found.owner, &target
 	}
 	return ok
 }

@@ -65,14 +65,14 @@ func (r *round) endUnapproved(ctx context.Context) error {
 
 // approve has the call wait for the approvals that the round requires and does not have. It returns nil, nil if the call may go on.
 func (r *round) approve(ctx context.Context, args json.RawMessage) (*mcp.InputRequired, error) {
-	if r.approved = nil; len(r.approvals) == 0 && r.before.Approved == nil && r.before.Awaits == nil {
+	if r.approved = nil; len(r.duties.approvals) == 0 && r.before.Approved == nil && r.before.Awaits == nil {
 		return nil, nil
 	}
 	if bytes.Equal(r.before.Call, r.digest(args)) {
 		r.approved = slices.Clone(r.before.Approved)
 		r.takeGrants()
 	}
-	missing := slices.DeleteFunc(slices.Clone(r.approvals), func(o policy.Obligation) bool {
+	missing := slices.DeleteFunc(slices.Clone(r.duties.approvals), func(o policy.Obligation) bool {
 		return slices.ContainsFunc(r.approved, func(a approved) bool { return bytes.Equal(a.Digest, o.Digest[:]) })
 	})
 	if len(missing) == 0 {

@@ -87,9 +87,9 @@ func (r *round) confirm(ctx context.Context, args json.RawMessage) (*mcp.InputRe
 
 // recall sets what the round has once the user has confirmed the returned obligations: all others are remembered for the caller.
 func (r *round) recall(ctx context.Context) (missing []policy.Obligation, _ error) {
-	r.has = make([]agreed, len(r.obligations))
-	for i := range r.obligations {
-		o := &r.obligations[i]
+	r.has = make([]agreed, len(r.duties.confirmations))
+	for i := range r.duties.confirmations {
+		o := &r.duties.confirmations[i]
 		r.has[i] = agreed{Name: o.Name, Digest: o.Digest[:]}
 		if o.Remember > 0 && !r.call.Principal.Anonymous() {
 			known, err := r.d.opts.Confirmations.Spent(ctx, r.call.Principal.Key(), r.remembered(o))

@@ -154,35 +154,50 @@ func (r *round) toolDigest() []byte {
 	return digestOf([]byte(r.call.Set), []byte(t.Owner.Name()), []byte(t.Proto.GetName()))
 }
 
+// duties are what a round requires. The zero value requires nothing.
+type duties struct {
+	// confirmations and approvals are those that the policy requires; the service behind an adapter may require a confirmation, too.
+	confirmations, approvals []policy.Obligation
+	// declared marks the context of a call whose user has confirmed what the service behind an adapter requires. It is nil if that
+	// requires nothing.
+	declared func(context.Context) context.Context
+}
+
+// noDuties are those of a call that requires nothing. It is shared, and not changed.
+var noDuties duties
+
 // oblige determines the approvals and confirmations that the round requires: those of the policy, and the confirmation of the service behind
 // an adapter.
 func (r *round) oblige(ctx context.Context) error {
 	t := r.named.Tool
-	if r.obligations, r.approvals = nil, nil; t == nil || r.call.Method != mcp.MethodToolsCall {
+	if r.duties = &noDuties; t == nil || r.call.Method != mcp.MethodToolsCall {
 		return nil
 	}
+	var confirmations, approvals []policy.Obligation
 	if r.allowed.Obliges() {
-		all, err := r.allowed.Obligations(ctx, r.call, r.named.Policy, r.toolArguments)
+		list, err := r.allowed.Obligations(ctx, r.call, r.named.Policy, r.toolArguments)
 		if err != nil {
 			return err
 		}
-		for _, o := range all {
+		for _, o := range list {
 			if o.Approval() {
-				r.approvals = append(r.approvals, o)
+				approvals = append(approvals, o)
 			} else {
-				r.obligations = append(r.obligations, o)
+				confirmations = append(confirmations, o)
 			}
 		}
 	}
-	var message string
-	if message, r.declared = t.Owner.Confirmation(t.Proto.GetName()); r.declared != nil {
+	message, declared := t.Owner.Confirmation(t.Proto.GetName())
+	if declared != nil {
 		message = clipped(printable(message), maxDeclared)
-		r.obligations = append(r.obligations, policy.Declared(t.Owner.Name()+"/"+t.Proto.GetName(), message))
+		confirmations = append(confirmations, policy.Declared(t.Owner.Name()+"/"+t.Proto.GetName(), message))
 	}
-	if len(r.obligations)+len(r.approvals) > 0 {
-		r.target.Repeatable = false // the confirmation, or the approval, holds once
+	if len(confirmations)+len(approvals) == 0 {
+		return nil
 	}
-	if len(r.approvals) > 0 { // The call waits in a task, whatever its tool says.
+	r.duties = &duties{confirmations, approvals, declared}
+	r.target.Repeatable = false // the confirmation, or the approval, holds once
+	if len(approvals) > 0 {     // The call waits in a task, whatever its tool says.
 		r.target.Tasks.Optional, r.target.Tasks.AtOnce = !r.target.Tasks.Required, true
 	}
 	return nil
@@ -206,7 +221,7 @@ const (
 
 // consider determines what the round, which has arguments, needs of its confirmations. An answer of the round accepts: see endUnconfirmed.
 func (r *round) consider(args json.RawMessage) {
-	if r.consent, r.confirmed = notRequired, false; len(r.obligations) == 0 {
+	if r.consent, r.confirmed = notRequired, false; len(r.duties.confirmations) == 0 {
 		switch {
 		case r.before.asked() && r.answer != nil:
 			r.consent = answered
@@ -217,7 +232,7 @@ func (r *round) consider(args json.RawMessage) {
 	}
 	r.consent = mustAsk
 	switch {
-	case !bytes.Equal(r.before.Call, r.digest(args)) || !r.before.covers(r.obligations):
+	case !bytes.Equal(r.before.Call, r.digest(args)) || !r.before.covers(r.duties.confirmations):
 	case r.before.confirmed():
 		r.consent, r.confirmed, r.has = notRequired, true, r.before.Has
 	case r.usable() && r.answer != nil:

@@ -21,7 +21,7 @@ func (r *round) readDirectory(ctx context.Context) (mcp.Reply, error) {
 	if err != nil {
 		return mcp.Reply{}, err
 	}
-	found, owner := &r.named.URI, r.named.Backend
+	found, owner := r.named.URI, r.named.Backend
 	cursors := directoryCursors{backend: owner.Name(), uri: found.Sent, caller: r.call.Principal.Key(), set: r.call.Set}
 	token, err := cursors.token(r.call)
 	if err != nil {

@@ -28,7 +28,7 @@ type hooking struct {
 
 // startHooks keeps the hooks in force, if there are any for the round, to its end.
 func (r *round) startHooks(ctx context.Context) error {
-	if r.named.Backend == nil || r.named.Policy == nil || r.misused != nil || !hooked(r.call.Method) {
+	if r.named.Backend == nil || r.named.Policy == nil || r.target.Misused != nil || !hooked(r.call.Method) {
 		return nil
 	}
 	chain, err := r.d.acquireHooks()

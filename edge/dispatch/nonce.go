@@ -149,8 +149,8 @@ func (r *round) usedBefore(ctx context.Context) error {
 // remember stores the answer for the confirmations that allow it and were asked. It is lost if the store fails or is full: the user is then
 // asked again.
 func (r *round) remember(ctx context.Context) {
-	for i := range r.obligations {
-		o := &r.obligations[i]
+	for i := range r.duties.confirmations {
+		o := &r.duties.confirmations[i]
 		known := slices.ContainsFunc(r.before.Has, func(a agreed) bool { return a.Remembered && bytes.Equal(a.Digest, o.Digest[:]) })
 		if known || o.Remember == 0 || r.call.Principal.Anonymous() {
 			continue

@@ -17,7 +17,7 @@ import (
 // unwrap changes a call of a tool of the edge that wraps a request, in a set that has it, to that request. After it only these
 // distinguish the two, by Params.Wrapped: resolve, which refuses tools that must be called by their own names, rename, which binds the
 // call, readResource, whose result is one of a tool, quotas, tasks, which are refused to a read, the binding of a state, records, and
-// telemetry. It sets r.misused if the arguments describe no request. An error is that of the header that mirrors the name or the URI,
+// telemetry. It sets target.Misused if the arguments describe no request. An error is that of the header that mirrors the name or the URI,
 // or of arguments that cannot be read, see round.malformed.
 func (r *round) unwrap() error {
 	params := &r.call.Params
@@ -29,7 +29,7 @@ func (r *round) unwrap() error {
 		if _, err := r.arguments(); err != nil {
 			return err
 		}
-		if r.misused = r.call.Unwrap(); r.misused != nil {
+		if r.target.Misused = r.call.Unwrap(); r.target.Misused != nil {
 			return nil
 		}
 		r.target.Repeatable = r.call.Method.Repeatable()
@@ -44,7 +44,7 @@ func (r *round) unwrap() error {
 // effects.
 func (r *round) misuse(why error) {
 	if why != nil {
-		r.misused, r.target.Misused, r.target.Repeatable = why, why, true
+		r.target.Misused, r.target.Repeatable = why, true
 	}
 }
 
@@ -66,7 +66,7 @@ func (r *round) resolveOwn(ctx context.Context) error {
 	if r.malformed != nil {
 		return r.malformed
 	}
-	if r.misuse(r.misused); r.misused == nil && mcp.Wraps(r.call.Params.Target) {
+	if r.target.Misused == nil && mcp.Wraps(r.call.Params.Target) {
 		return settingsChanged()
 	}
 	return nil
@@ -76,11 +76,11 @@ func (r *round) resolveOwn(ctx context.Context) error {
 // edge decides about it as about a list: it shows what the caller may see. It spends the quotas of a tool of that name.
 func (r *round) callOwn(ctx context.Context) (mcp.Reply, error) {
 	switch {
-	case r.misused == nil:
+	case r.target.Misused == nil:
 	case r.named.Own:
-		return r.schemaError(r.misused)
+		return r.schemaError(r.target.Misused)
 	default: // the arguments fit, and name a tool that must be called by its own name
-		result, err := translate.ArgumentError(r.rules, r.server(), r.masks(redact.Results).Text(r.misused.Error()))
+		result, err := translate.ArgumentError(r.rules, r.server(), r.masks(redact.Results).Text(r.target.Misused.Error()))
 		if err != nil {
 			return mcp.Reply{}, err
 		}

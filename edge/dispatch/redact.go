@@ -8,10 +8,20 @@ import (
 	"github.com/mcpedge/mcpedge/edge/redact"
 )
 
+// redaction replaces secrets in what the client of a round gets.
+type redaction struct {
+	masker *redact.Masker
+	// unredacted are the rules in audit mode that found something.
+	unredacted []string
+}
+
 // startRedaction makes the redaction in force that of the round.
 func (r *round) startRedaction() {
-	if r.d.opts.Redact != nil {
-		r.masker = r.d.opts.Redact()
+	if r.d.opts.Redact == nil {
+		return
+	}
+	if masker := r.d.opts.Redact(); masker != nil {
+		r.redaction = &redaction{masker: masker}
 	}
 }
 
@@ -33,18 +43,18 @@ func (r *round) maskRefusal(ctx context.Context, err error) error {
 // masks returns what replaces secrets of the round in a place; nil replaces nothing. One round has one redaction, also if the settings
 // change meanwhile.
 func (r *round) masks(place redact.Place) *redact.View {
-	if r.masker == nil {
+	if r.redaction == nil {
 		return nil
 	}
 	about := redact.About{Backend: r.target.Backend}
 	if r.named.Tool != nil {
 		about.Tool = r.named.Tool.Name
 	}
-	return r.masker.View(place, about).Noting(r.wouldRedact)
+	return r.redaction.masker.View(place, about).Noting(r.redaction.wouldRedact)
 }
 
 // wouldRedact notes a rule in audit mode that found something.
-func (r *round) wouldRedact(rule string) {
+func (r *redaction) wouldRedact(rule string) {
 	if !slices.Contains(r.unredacted, rule) {
 		r.unredacted = append(r.unredacted, rule)
 	}
@@ -52,7 +62,10 @@ func (r *round) wouldRedact(rule string) {
 
 // recordUnredacted records what rules in audit mode would have replaced.
 func (r *round) recordUnredacted(ctx context.Context) {
-	for _, rule := range r.unredacted {
+	if r.redaction == nil {
+		return
+	}
+	for _, rule := range r.redaction.unredacted {
 		r.d.opts.Telemetry.Would(ctx, mcp.Trial{Effect: "redact", By: "redaction", Rule: rule})
 	}
 }

@@ -18,7 +18,7 @@ import (
 // A call of a tool of the edge that wraps a request becomes that request: mcp.ToolCall one of the tool that it names, bound to its backend,
 // mcp.ToolReadResource a read.
 func (d *Dispatch) Resolve(ctx context.Context, rules *revision.Rules, call *mcp.Call) (*mcp.Target, error) {
-	r := &round{d: d, rules: rules, call: call}
+	r := &round{d: d, rules: rules, call: call, duties: &noDuties}
 	r.target = mcp.Target{Backend: call.Backend, Known: call.Backend != "", Repeatable: call.Method.Repeatable(), Handle: r}
 	if err := r.resolve(ctx); err != nil {
 		r.spendUnconfirmed(ctx)

@@ -13,8 +13,6 @@ import (
 	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
-	"github.com/mcpedge/mcpedge/edge/policy"
-	"github.com/mcpedge/mcpedge/edge/redact"
 	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 	"github.com/mcpedge/mcpedge/edge/translate"
@@ -41,27 +39,25 @@ type round struct {
 	// misfits are those of the previous rounds.
 	misfits misfits
 
-	// obligations are the confirmations that the policy requires of the round, approvals the approvals, and before what the
-	// previous rounds have of them. answer is that to the question of the round before, nil if there is none.
-	obligations []policy.Obligation
-	approvals   []policy.Obligation
-	before      *consent
-	answer      *mcp.InputResponse
-	// consent is what the round has of its obligations. confirmed is true once it has all that it requires.
-	consent   required
-	confirmed bool
-	// declared marks the context of a call whose user has confirmed what the service behind an adapter requires. It is nil if that
-	// requires nothing.
-	declared func(context.Context) context.Context
+	// duties are what the round requires, and before is what the previous rounds have of it. answer is that to the question of the
+	// round before, nil if there is none.
+	duties *duties
+	before *consent
+	answer *mcp.InputResponse
 	// has are the confirmations that the round has once confirmed is true.
 	has []agreed
 	// approved are the approvals that the round has.
 	approved []approved
-	// answerUsed is true once the round has used the answer to the question of the round before.
-	answerUsed bool
-
-	// misused is why the arguments of the edge's own tool are refused; nil if they are not.
-	misused error
+	// consent is what the round has of its duties. confirmed is true once it has all that it requires. answerUsed is true once the
+	// round has used the answer to the question of the round before.
+	consent               required
+	confirmed, answerUsed bool
+	// proven is true once key, value, pairs and deadline are set.
+	proven bool
+	// effects is true if running the round twice may have further effects.
+	effects bool
+	// hasProgress is true once progress is set.
+	hasProgress bool
 
 	// malformed is the error of a call of the edge's own tool that cannot be unwrapped, or whose header differs from its arguments; nil
 	// if there is none. It answers what is neither disabled nor denied.
@@ -71,30 +67,22 @@ type round struct {
 	unread error
 
 	// key and value are the metadata that proves the caller to the backend. pairs is the other
-	// metadata with properties of the caller. All are set once proven is true. An empty key means
-	// that there is no proof.
+	// metadata with properties of the caller. An empty key means that there is no proof.
 	key, value string
 	pairs      []string
-	proven     bool
-	// deadline is when the backend's timeout ends, set once proven is true.
+	// deadline is when the backend's timeout ends.
 	deadline time.Time
-
-	// effects is true if running the round twice may have further effects.
-	effects bool
 
 	// owner is the backend that runs the round, set by enter.
 	owner *backend.Backend
 	began time.Time
-	// progress is the highest forwarded value, valid once hasProgress is true.
-	progress    float64
-	hasProgress bool
+	// progress is the highest forwarded value.
+	progress float64
 	// cancel cancels the backend's call.
 	cancel context.CancelFunc
 
-	// masker replaces secrets in what the client gets. nil replaces nothing.
-	masker *redact.Masker
-	// unredacted are the rules in audit mode that found something in what the client gets.
-	unredacted []string
+	// redaction replaces secrets in what the client gets. nil replaces nothing.
+	redaction *redaction
 
 	// size holds the message sizes for the call's kind of request; nil disables accounting. most is
 	// the largest message that may arrive. permit is that of the message being received.

@@ -34,7 +34,7 @@ func (r *round) getSkill(ctx context.Context) (mcp.Reply, error) {
 	if err != nil {
 		return mcp.Reply{}, err
 	}
-	found, owner := &r.named.URI, r.named.Backend
+	found, owner := r.named.URI, r.named.Backend
 	ctx, end, err := r.begin(ctx, owner, found.Sent)
 	if err != nil {
 		return mcp.Reply{}, err

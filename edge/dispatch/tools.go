@@ -26,7 +26,7 @@ func (r *round) callTool(ctx context.Context) (mcp.Reply, error) {
 	if err := r.endUnapproved(ctx); err != nil {
 		return mcp.Reply{}, err
 	}
-	if r.misused != nil || r.named.Own {
+	if r.target.Misused != nil || r.named.Own {
 		return r.callOwn(ctx)
 	}
 	return r.callBackendTool(ctx)
@@ -144,8 +144,8 @@ func (r *round) runTool(ctx context.Context) (mcp.Reply, error) {
 	if err := r.spend(entered); err != nil {
 		return mcp.Reply{}, r.chargeUnused(ctx, err)
 	}
-	if ctx = entered; r.confirmed && r.declared != nil {
-		ctx = r.declared(ctx)
+	if ctx = entered; r.confirmed && r.duties.declared != nil {
+		ctx = r.duties.declared(ctx)
 	}
 	stream, err := t.Owner.Tools().CallTool(ctx, req)
 	if err != nil {
