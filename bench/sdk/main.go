@@ -50,6 +50,10 @@ func addCalled(server *mcp.Server) {
 		func(_ context.Context, _ *mcp.CallToolRequest, in fixture.Text) (*mcp.CallToolResult, any, error) {
 			return text(in.Text), nil, nil
 		})
+	mcp.AddTool(server, &mcp.Tool{Name: "greet", Description: "Greet by a name"},
+		func(_ context.Context, _ *mcp.CallToolRequest, in fixture.Greeting) (*mcp.CallToolResult, any, error) {
+			return text(in.String()), nil, nil
+		})
 	mcp.AddTool(server, &mcp.Tool{Name: "length", Description: "Count the bytes of a text"},
 		func(_ context.Context, _ *mcp.CallToolRequest, in fixture.Text) (*mcp.CallToolResult, any, error) {
 			return text(strconv.Itoa(len(in.Text))), nil, nil

@@ -48,6 +48,9 @@ func addCalled(s *capability.Server) {
 	capability.AddTool(s, "echo", "Echo a text", func(_ context.Context, _ *capability.Call, in fixture.Text) (string, error) {
 		return in.Text, nil
 	})
+	capability.AddTool(s, "greet", "Greet by a name", func(_ context.Context, _ *capability.Call, in fixture.Greeting) (string, error) {
+		return in.String(), nil
+	})
 	capability.AddTool(s, "length", "Count the bytes of a text", func(_ context.Context, _ *capability.Call, in fixture.Text) (string, error) {
 		return strconv.Itoa(len(in.Text)), nil
 	})
