@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -163,6 +164,27 @@ func TestParamsAreScannedOnce(t *testing.T) {
 	}
 	p, err := ParamsOf(msg)
 	if err != nil || p.Target != "a" || string(p.Meta.ProgressToken) != `"t"` || len(p.Arguments) != len(`{"x":["y"]}`) {
+		t.Errorf("%+v, %v", p, err)
+	}
+}
+
+// The members of a message that was scanned with an outline are read without another scan: their separators are not read again.
+func TestParamsOfAnOutlineAreNotScanned(t *testing.T) {
+	body := []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"find","arguments":{"a":1},"_meta":{"progressToken":7,"` + MetaLogLevel + `":"info"}}}`)
+	var outline jsonrpc.Outline
+	msg, err := jsonrpc.ParseOutlined(body, &outline)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, separated := range []string{`"name":`, `,"arguments":`, `,"_meta":`, `"progressToken":`, `,"` + MetaLogLevel + `":`} {
+		at := bytes.Index(msg.Params, []byte(separated))
+		copy(msg.Params[at:], strings.NewReplacer(",", "#", `":`, `"#`).Replace(separated)) // in the body
+	}
+	if _, err := ParamsOf(jsonrpc.Message{Method: msg.Method, Params: msg.Params}); err == nil {
+		t.Fatal("a scan reads the params without separators")
+	}
+	p, err := ParamsOf(msg)
+	if err != nil || p.Target != "find" || string(p.Arguments) != `{"a":1}` || string(p.Meta.ProgressToken) != "7" || string(p.Meta.LogLevel) != `"info"` {
 		t.Errorf("%+v, %v", p, err)
 	}
 }
