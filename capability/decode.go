@@ -1,6 +1,7 @@
 package capability
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,8 +17,8 @@ type preset struct {
 
 // inputSchemaOf returns the schema of a tool's arguments. It panics if the type does not encode as
 // a JSON object.
-func inputSchemaOf(tool string, t reflect.Type) string {
-	s := makeSchema(t, false)
+func inputSchemaOf(tool string, t reflect.Type, open bool) string {
+	s := schemaMaker{closed: !open}.make(t)
 	if s.own == nil && s.Type != "object" {
 		if s.Type != nil {
 			panic(fmt.Sprintf("capability: tool %q: arguments are a JSON object; take a struct or a map, not a %v", tool, t))
@@ -36,15 +37,17 @@ func inputSchemaOf(tool string, t reflect.Type) string {
 
 // decoderOf returns the decoder of a tool's arguments. The edge has validated them with the schema.
 // The decoder checks again what would mislead the handler: types, required members of the generated
-// schema, and members that encoding/json matches without regard to case (see spelling).
-func decoderOf[In any](tool string, generated bool) func(arguments string, in *In) error {
+// schema, members that encoding/json drops or matches without regard to case (see spelling), and
+// the size of bytes.
+func decoderOf[In any](tool string, generated, open bool) func(arguments string, in *In) error {
 	t := reflect.TypeFor[In]()
 	var (
 		presets  []preset
 		required []string
+		files    []bytesField
 	)
 	if t.Kind() == reflect.Struct && special(t, tool) == nil {
-		presets = presetsOf(t, nil)
+		presets, files = presetsOf(t, nil), bytesOf(t, nil, "")
 		for _, f := range fieldsOf(t) {
 			if generated && f.required(false) {
 				required = append(required, f.name)
@@ -59,10 +62,15 @@ func decoderOf[In any](tool string, generated bool) func(arguments string, in *I
 		fill(presets, in)
 		data := []byte(arguments)
 		if err := unmarshal(data, in); err != nil {
-			return argumentError(err)
+			return argumentError(err, files, data)
 		}
-		if is, should := spelled.check(data); is != "" {
-			return Errorf(InvalidArgument, "the argument %q is unknown: it is spelled %q", is, should)
+		if err := spelled.check(data, generated && !open); err != nil {
+			return err
+		}
+		if generated {
+			if err := checkBytes(files, in); err != nil {
+				return err
+			}
 		}
 		if missing := missingMember(data, required); missing != "" {
 			return Errorf(InvalidArgument, "the argument %q is missing; it is required", missing)
@@ -89,7 +97,7 @@ func presetsOf(t reflect.Type, index []int) []preset {
 		v, ok := f.field.Tag.Lookup("default")
 		switch {
 		case ok:
-			s := (&schemaMaker{recursive: map[reflect.Type]string{}}).of(f.field.Type, f.name)
+			s := (&schemaMaker{}).of(f.field.Type, f.name)
 			text, err := json.Marshal(f.value(s, "default", v))
 			if err != nil || json.Unmarshal(text, reflect.New(f.field.Type).Interface()) != nil {
 				f.mistake("default", v, "a value of the field's type")
@@ -103,9 +111,14 @@ func presetsOf(t reflect.Type, index []int) []preset {
 }
 
 // argumentError returns an error that names the member with the wrong type.
-func argumentError(err error) error {
-	var typeError *json.UnmarshalTypeError
+func argumentError(err error, files []bytesField, data []byte) error {
+	var (
+		typeError *json.UnmarshalTypeError
+		corrupt   base64.CorruptInputError
+	)
 	switch {
+	case errors.As(err, &corrupt):
+		return Errorf(InvalidArgument, "%s must be base64 of the standard alphabet, with padding", corruptIn(files, data))
 	case errors.As(err, &typeError) && typeError.Field != "":
 		return Errorf(InvalidArgument, "the argument %q must be %s, not a JSON %s", typeError.Field, jsonKind(typeError.Type), typeError.Value)
 	case errors.As(err, &typeError):

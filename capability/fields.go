@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -150,11 +151,19 @@ func (f field) extend(own json.RawMessage) json.RawMessage {
 	return append(all, end...)
 }
 
+// keywords matches a tag jsonschema in the form of other libraries, "required,minimum=1".
+var keywords = regexp.MustCompile(`^(required|[A-Za-z]+=.*)(,|$)`)
+
 func (f field) describe(s *schema) {
 	tag := f.field.Tag
 	s.Title, s.Header = tag.Get("title"), tag.Get("header")
-	if v := tag.Get("description"); v != "" {
-		s.Description = v
+	for _, name := range []string{"jsonschema_description", "jsonschema", "description"} {
+		if v := tag.Get(name); v != "" {
+			s.Description = v
+		}
+	}
+	if v := tag.Get("jsonschema"); keywords.MatchString(v) {
+		f.mistake("jsonschema", v, `a description; write conditions as tags of their own, such as minimum:"1", enum:"a,b" or required:"true"`)
 	}
 	if v, ok := tag.Lookup("default"); ok {
 		s.Default, _ = json.Marshal(f.value(s, "default", v))
@@ -188,6 +197,9 @@ func (f field) restrict(s, values *schema) {
 			n, err := strconv.Atoi(v)
 			if err != nil || n < 0 {
 				f.mistake(name, v, "a count")
+			}
+			if values.Encoding != "" && strings.HasSuffix(name, "Length") {
+				n = base64Length(n)
 			}
 			*at = &n
 		}

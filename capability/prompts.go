@@ -3,6 +3,7 @@ package capability
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"google.golang.org/protobuf/proto"
 
@@ -24,7 +25,7 @@ type prompt struct {
 }
 
 // AddPrompt adds a prompt. It replaces a prompt of the same name. The handler runs only if all
-// required arguments are present. An error of the handler becomes a protocol error: a *Failure
+// required arguments are present and none is unknown. An error of the handler becomes a protocol error: a *Failure
 // keeps its reason, a gRPC status its code, and others become INTERNAL. The Prompt is copied.
 // AddPrompt panics if the name is empty, or if a suggestion is for an unknown argument.
 func AddPrompt[Out PromptOutput](s *Server, p *Prompt,
@@ -60,6 +61,11 @@ func AddPrompt[Out PromptOutput](s *Server, p *Prompt,
 func (s *Server) RemovePrompt(name string) bool { return s.prompts.remove(name) }
 
 func checkArguments(p *Prompt, arguments map[string]string) error {
+	for name := range arguments {
+		if !slices.ContainsFunc(p.GetArguments(), func(a *PromptArgument) bool { return a.GetName() == name }) {
+			return Errorf(InvalidArgument, "prompt %q has no argument %s", p.GetName(), quote(name))
+		}
+	}
 	for _, a := range p.GetArguments() {
 		if _, given := arguments[a.GetName()]; a.GetRequired() && !given {
 			return Errorf(InvalidArgument, "prompt %q needs the argument %q", p.GetName(), a.GetName())

@@ -3,6 +3,7 @@ package capability_test
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -45,13 +46,21 @@ func TestPrompts(t *testing.T) {
 		"result":   {Description: "other", Messages: []*capability.PromptMessage{hello}},
 		"review":   {Messages: []*capability.PromptMessage{review}, MetaJson: `{"m":1}`},
 	} {
-		out, err := c.GetPrompt(limit(t), name, map[string]string{"lang": "Go"})
+		var arguments map[string]string
+		if name == "review" {
+			arguments = map[string]string{"lang": "Go"}
+		}
+		out, err := c.GetPrompt(limit(t), name, arguments)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		if diff := cmp.Diff(want, out.Result, protocmp.Transform()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
+	}
+	out, err := c.GetPrompt(limit(t), "review", map[string]string{"lang": "Go", "tone": "kind"})
+	if err != nil || out.Failure.GetReason() != capability.InvalidArgument || !strings.Contains(out.Failure.GetMessage(), `"tone"`) {
+		t.Errorf("an unknown argument: %v, %v", out, err)
 	}
 	for name, want := range map[string]capability.Reason{"none": capability.NotFound, "review": capability.InvalidArgument} {
 		if out, err := c.GetPrompt(limit(t), name, nil); err != nil || out.Failure.GetReason() != want {

@@ -103,6 +103,7 @@ const maxStructs = 1000
 // a recursive type inside itself is any object.
 type schemaMaker struct {
 	output    bool // nil slices, maps and pointers encode as null
+	closed    bool // structs have no other members than their fields
 	stack     []reflect.Type
 	structs   int
 	recursive map[reflect.Type]string // names in $defs of recursive types, for outputs
@@ -119,8 +120,12 @@ func schemaOf(t reflect.Type, output bool) string {
 	return string(text)
 }
 
-func makeSchema(t reflect.Type, output bool) *schema {
-	m := &schemaMaker{output: output, recursive: map[reflect.Type]string{}}
+func makeSchema(t reflect.Type, output bool) *schema { return schemaMaker{output: output}.make(t) }
+
+// make returns the schema of a root type.
+func (maker schemaMaker) make(t reflect.Type) *schema {
+	m := &maker
+	m.recursive = map[reflect.Type]string{}
 	for t.Kind() == reflect.Pointer && !implements(t.Elem(), describedType) {
 		t = t.Elem()
 	}
@@ -146,6 +151,10 @@ func implements(t, what reflect.Type) bool {
 
 func (m *schemaMaker) of(t reflect.Type, path string) *schema {
 	if s := special(t, path); s != nil {
+		if s.Encoding != "" && !m.output {
+			most := base64Length(maxArgumentBytes)
+			s.MaxLength = &most
+		}
 		return s
 	}
 	switch t.Kind() {
@@ -262,6 +271,9 @@ func (m *schemaMaker) ofStruct(t reflect.Type, path string) *schema {
 	}
 	m.stack = append(m.stack, t)
 	s := &schema{Type: "object"}
+	if m.closed {
+		s.Additional = &schema{own: json.RawMessage("false")}
+	}
 	for _, f := range fieldsOf(t) {
 		s.Properties = append(s.Properties, property{f.name, m.ofField(f, path+"."+f.field.Name)})
 		if f.required(m.output) {

@@ -81,7 +81,7 @@ func TestSchema(t *testing.T) {
 			`"pair":{"type":"array","minItems":2,"maxItems":2,"items":{"type":"integer"}},` +
 			`"count":{"type":"object","additionalProperties":{"type":"integer"}},` +
 			`"open":{"type":"object"},` +
-			`"data":{"type":"string","contentEncoding":"base64"}},"required":["tags","pair","count","open","data"]}`},
+			`"data":{"type":"string","contentEncoding":"base64","maxLength":1398104}},"required":["tags","pair","count","open","data"]}`},
 		"special": {reflect.TypeFor[struct {
 			At   time.Time       `json:"at"`
 			Addr netip.Addr      `json:"addr"`
@@ -176,7 +176,7 @@ func TestSchemaRefusesMistakes(t *testing.T) {
 				N int `enum:"1,true"`
 			}](), false)
 		}, "enum"},
-		"input":        {func() { inputSchemaOf("t", reflect.TypeFor[string]()) }, "take a struct or a map"},
+		"input":        {func() { inputSchemaOf("t", reflect.TypeFor[string](), false) }, "take a struct or a map"},
 		"form":         {func() { formOf[struct{ In struct{ A int } }]() }, `member "In"`},
 		"form of list": {func() { formOf[struct{ L []string }]() }, `member "L"`},
 	} {
@@ -201,7 +201,7 @@ func TestDecode(t *testing.T) {
 			On   *bool  `json:"on" default:"true"`
 		} `json:"inner,omitzero"`
 	}
-	decode := decoderOf[args]("t", true)
+	decode := decoderOf[args]("t", true, true)
 	var got args
 	if err := decode(`{"city":"a","unknown":1,"inner":{"unit":"f"}}`, &got); err != nil {
 		t.Fatal(err)

@@ -3,16 +3,21 @@ package capability
 import (
 	"encoding"
 	"encoding/json"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 )
 
 // spelling is the exact spelling of the members of a Go value's JSON. encoding/json ignores case:
 // it decodes "Region" into the field "region". A schema or a policy that inspected the arguments
-// before has seen another member. nil means that the value contains no struct.
+// before has seen another member. It also drops members that a struct does not have. nil means that
+// the value contains no struct.
 type spelling struct {
 	// members of a struct; nil if the value is not a struct.
 	members map[string]*spelling
+	// open allows unknown members; the struct has a schema of its own.
+	open bool
 	// each is the spelling of the elements of a list or map.
 	each *spelling
 }
@@ -46,7 +51,7 @@ func spellingOf(t reflect.Type, known map[reflect.Type]*spelling) *spelling {
 		if s, ok := known[t]; ok {
 			return s
 		}
-		s := &spelling{members: map[string]*spelling{}}
+		s := &spelling{members: map[string]*spelling{}, open: implements(t, describedType)}
 		known[t] = s
 		for _, f := range fieldsOf(t) {
 			s.members[f.name] = spellingOf(f.field.Type, known)
@@ -56,22 +61,33 @@ func spellingOf(t reflect.Type, known map[reflect.Type]*spelling) *spelling {
 	return nil
 }
 
-// check returns the first member whose spelling differs from its field, as it is and as it should
-// be, or "". text is JSON that encoding/json has decoded into the type.
-func (s *spelling) check(text []byte) (is, should string) {
+// check returns an error about a member whose spelling differs from its field and, if closed, about
+// one that its struct does not have. text is JSON that encoding/json has decoded into the type.
+func (s *spelling) check(text []byte, closed bool) error {
 	if s == nil {
-		return "", ""
+		return nil
 	}
-	c := spellCheck{text: text}
+	c := spellCheck{text: text, closed: closed}
 	c.value(s)
-	return c.is, c.should
+	switch {
+	case c.should != "":
+		return Errorf(InvalidArgument, "the argument %q is unknown: it is spelled %q", c.is, c.should)
+	case c.of != nil && len(c.of.members) == 0:
+		return Errorf(InvalidArgument, "the argument %q is unknown: there are none", c.is)
+	case c.of != nil:
+		return Errorf(InvalidArgument, "the argument %q is unknown: there are %s", c.is,
+			strings.Join(slices.Sorted(maps.Keys(c.of.members)), ", "))
+	}
+	return nil
 }
 
 // spellCheck scans valid JSON once.
 type spellCheck struct {
 	text       []byte
+	closed     bool
 	at         int
 	is, should string
+	of         *spelling // the struct that does not have the member; nil if none was found
 }
 
 func (c *spellCheck) space() {
@@ -146,7 +162,11 @@ func (c *spellCheck) field(s *spelling, quoted []byte) *spelling {
 	for own := range s.members {
 		if strings.EqualFold(own, name) {
 			c.is, c.should = name, own
+			return nil
 		}
+	}
+	if c.closed && !s.open && c.should == "" && c.of == nil {
+		c.is, c.of = name, s
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ type spelled struct {
 // A member that is spelled differently from its field is rejected at any depth, because a policy
 // that inspected the arguments has not seen it.
 func TestMembersAreSpelledAsTheyAre(t *testing.T) {
-	decode := decoderOf[spelled]("t", false)
+	decode := decoderOf[spelled]("t", false, false)
 	for arguments, want := range map[string]string{
 		`{}`: "",
 		` { "region" : "eu" , "inner" : { "region" : "us" , "list" : [ { } , { "region" : "x" } ] } , "at" : "2026-01-01T00:00:00Z" } `: "",

@@ -41,21 +41,21 @@ const (
 
 // Tasks sets which calls of the tool become tasks. MCP: `execution.taskSupport`.
 func Tasks(mode TaskMode) ToolOption {
-	return func(t *Tool) { taskSupport(t).Mode = mode }
+	return func(t *toolConfig) { taskSupport(t).Mode = mode }
 }
 
 // TasksStart sets when a call becomes a task. The default depends on the mode.
 func TasksStart(start TaskStart) ToolOption {
-	return func(t *Tool) { taskSupport(t).Start = start }
+	return func(t *toolConfig) { taskSupport(t).Start = start }
 }
 
 // TasksPoll sets the interval at which clients should poll a task of the tool: 100 ms to 1 h. By
 // default the edge chooses. MCP: `pollIntervalMs`.
 func TasksPoll(interval time.Duration) ToolOption {
-	return func(t *Tool) { taskSupport(t).PollInterval = durationpb.New(interval) }
+	return func(t *toolConfig) { taskSupport(t).PollInterval = durationpb.New(interval) }
 }
 
-func taskSupport(t *Tool) *mcpedgev1.TaskSupport {
+func taskSupport(t *toolConfig) *mcpedgev1.TaskSupport {
 	if t.TaskSupport == nil {
 		t.TaskSupport = &mcpedgev1.TaskSupport{}
 	}

@@ -44,7 +44,7 @@ func TestTypedToolRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &mcpedgev1.Tool{Name: "weather_current", Title: "Weather", Description: "Current weather",
-		InputSchemaJson:  `{"type":"object","properties":{"city":{"type":"string","description":"City name"},"days":{"type":"integer","default":1,"minimum":1}},"required":["city"]}`,
+		InputSchemaJson:  `{"type":"object","properties":{"city":{"type":"string","description":"City name"},"days":{"type":"integer","default":1,"minimum":1}},"required":["city"],"additionalProperties":false}`,
 		OutputSchemaJson: `{"type":"object","properties":{"text":{"type":"string"},"days":{"type":"integer"}},"required":["text","days"]}`,
 		Annotations:      &mcpedgev1.ToolAnnotations{ReadOnly: proto.Bool(true), Destructive: proto.Bool(false)}}
 	if diff := cmp.Diff([]*mcpedgev1.Tool{want}, list.GetTools(), protocmp.Transform()); diff != "" {

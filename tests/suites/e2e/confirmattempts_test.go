@@ -28,18 +28,19 @@ func newBankers(t *testing.T) *bankers {
 		s := capability.New(name, "1.0.0")
 		for _, tool := range []string{"pay", "burn", "job", "wait"} {
 			entry := &capability.Tool{Name: tool, InputSchemaJson: `{"type":"object","properties":{"tenant":{"type":"string"},"currency":{"type":"string","default":"EUR"}}}`}
+			var options []capability.ToolOption
 			switch tool {
 			case "job":
-				capability.Tasks(capability.TaskOptional)(entry)
+				options = append(options, capability.Tasks(capability.TaskOptional))
 			case "wait":
-				capability.Tasks(capability.TaskRequired)(entry)
+				options = append(options, capability.Tasks(capability.TaskRequired))
 			}
 			capability.AddRawTool(s, entry, func(_ context.Context, _ *capability.Call, arguments json.RawMessage) (*capability.Result, error) {
 				v.mu.Lock()
 				defer v.mu.Unlock()
 				v.runs = append(v.runs, name+" "+tool+" "+string(arguments))
 				return &capability.Result{Content: []*capability.Content{capability.Text("ran")}}, nil
-			})
+			}, options...)
 		}
 		return harness.Serve(t, name, s)
 	}
