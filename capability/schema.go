@@ -150,6 +150,7 @@ func implements(t, what reflect.Type) bool {
 }
 
 func (m *schemaMaker) of(t reflect.Type, path string) *schema {
+	mustNotBeMessage(path+": it is", t)
 	if s := special(t, path); s != nil {
 		if s.Encoding != "" && !m.output {
 			most := base64Length(maxArgumentBytes)

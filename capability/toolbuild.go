@@ -10,26 +10,35 @@ import (
 )
 
 // toResult returns the function that converts a handler's value into a result, chosen by type, and
-// the output schema, or "" if there is none.
-func toResult[Out any]() (convert func(Out) (*mcpedgev1.CallToolResult, error), schema string) {
-	dynamic := func(out Out) (*mcpedgev1.CallToolResult, error) { return resultOf(any(out)) }
+// the output schema, or "" if there is none. It panics if no result can be made of the type.
+func toResult[Out any](tool string) (convert func(Out) (*mcpedgev1.CallToolResult, error), schema string) {
+	own := func(out Out) (*mcpedgev1.CallToolResult, error) { return resultOf(any(out)) }
 	t := reflect.TypeFor[Out]()
 	switch t {
 	case reflect.TypeFor[string](), reflect.TypeFor[*Content](), reflect.TypeFor[[]*Content](),
 		reflect.TypeFor[*Result](), reflect.TypeFor[json.RawMessage](), reflect.TypeFor[struct{}]():
-		return dynamic, ""
+		return own, ""
 	}
-	if t.Kind() == reflect.Interface {
-		return dynamic, ""
-	}
+	mustBeValue(tool, t)
 	nullable := t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map
+	value := structuredOf[Out]
+	if isByValue(t) {
+		value = own
+	} else {
+		schema = schemaOf(t, true)
+	}
+	if !nullable {
+		return value, schema
+	}
 	return func(out Out) (*mcpedgev1.CallToolResult, error) {
-		if nullable && reflect.ValueOf(out).IsNil() {
+		if reflect.ValueOf(out).IsNil() {
 			return nilResult(t)
 		}
-		return structured(out)
-	}, schemaOf(t, true)
+		return value(out)
+	}, schema
 }
+
+func structuredOf[Out any](out Out) (*mcpedgev1.CallToolResult, error) { return structured(out) }
 
 // nilResult returns the result for a nil value: an empty list or object. A nil pointer is an error.
 func nilResult(t reflect.Type) (*mcpedgev1.CallToolResult, error) {
@@ -63,7 +72,7 @@ func resultOf(v any) (*mcpedgev1.CallToolResult, error) {
 		}
 		return structured(v)
 	default:
-		return structured(v)
+		return dynamic(v)
 	}
 }
 
@@ -79,6 +88,9 @@ func fullResult(r *Result) (*mcpedgev1.CallToolResult, error) {
 		out.MetaJson = string(r.Meta)
 	}
 	if r.Structured != nil {
+		if t := reflect.TypeOf(r.Structured); implements(t, protoType) || t == reflect.TypeFor[*Result]() {
+			return nil, &Failure{Reason: Internal, Message: fmt.Sprintf("the structured content is a %v: %s", t, forMessage)}
+		}
 		text, err := encodeJSON(r.Structured)
 		if err != nil {
 			return nil, &Failure{Reason: Internal, Message: "the structured content cannot be encoded: " + err.Error()}

@@ -117,17 +117,23 @@ func hints(t *toolConfig) *ToolAnnotations {
 //   - string, *Content, []*Content: content;
 //   - *Result: the complete result;
 //   - struct{}: an empty result;
-//   - json.RawMessage, any: as the value determines; no output schema;
+//   - json.RawMessage: structured content, verbatim; no output schema;
+//   - a result or content of another library, such as *mcp.CallToolResult or mcp.Content of the
+//     official Go SDK: the same, converted by its JSON;
+//   - any, maps and lists of any, types that encode themselves: as the value determines, by the
+//     rules above; no output schema. A value with some members of a result that is none is an error;
 //   - any other type: structured content, with an output schema generated from the type.
 //
 // An error becomes a result with `isError` and the error's text, which the model can act on. A
 // *Failure (see Errorf) and a gRPC status error keep their kind. An *InputRequired ends the round.
 //
-// AddTool panics on a programming error: an invalid name, or a type or tag without a schema.
+// AddTool panics on a programming error: an invalid name, a type or tag without a schema, or a
+// result whose kind is not clear: a []byte, or a protobuf message, whose JSON encoding/json does not
+// know.
 func AddTool[In, Out any](s *Server, name, description string,
 	handler func(ctx context.Context, c *Call, in In) (Out, error), options ...ToolOption) {
 	t := &toolConfig{Tool: &Tool{Name: name, Description: description}}
-	convert, output := toResult[Out]()
+	convert, output := toResult[Out](name)
 	t.OutputSchemaJson = output
 	for _, option := range options {
 		option(t)

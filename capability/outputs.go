@@ -1,0 +1,124 @@
+package capability
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+
+	mcpedgev1 "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+var protoType = reflect.TypeFor[proto.Message]()
+
+// isByValue reports whether the type of a handler's result does not say what its values are: an
+// interface, a map or list of any, a type that encodes itself, and results and content of other
+// libraries. Its values are converted by their JSON, and have no output schema.
+func isByValue(t reflect.Type) bool {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if implements(t, describedType) && t.Kind() != reflect.Interface {
+		return false
+	}
+	if t.Kind() == reflect.Slice {
+		if t = t.Elem(); t.Kind() == reflect.Pointer {
+			t = t.Elem()
+		}
+	}
+	switch t.Kind() {
+	case reflect.Interface:
+		return true
+	case reflect.Map:
+		return t.Elem().Kind() == reflect.Interface
+	case reflect.Struct:
+		s := special(t, t.String())
+		return s != nil && s.Type == nil || s == nil && isOfficial(t)
+	}
+	return false
+}
+
+// isOfficial reports whether a struct has the members of a tool result or of content of MCP.
+func isOfficial(t reflect.Type) bool {
+	var names []string
+	for _, f := range fieldsOf(t) {
+		names = append(names, f.name)
+	}
+	has := func(name string) bool { return slices.Contains(names, name) }
+	only := func(allowed ...string) bool {
+		return !slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(allowed, n) })
+	}
+	result := has("content") && (has("isError") || has("structuredContent")) &&
+		only("content", "structuredContent", "isError", "_meta", "resultType", "inputRequests", "requestState")
+	return result || has("type") && has("annotations") && has("_meta")
+}
+
+// mustBeValue panics if values of t are not what a tool returns.
+func mustBeValue(tool string, t reflect.Type) {
+	if t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8 && t != reflect.TypeFor[json.RawMessage]() && !implements(t, marshalerType) {
+		panic(fmt.Sprintf("capability: tool %q returns a %v, which does not say its kind: return capability.Image, capability.Audio or "+
+			"capability.Embed(capability.BlobContents(uri, mimeType, data))", tool, t))
+	}
+	for range 3 { // a pointer, a list, pointers in a list
+		if t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+			t = t.Elem()
+		}
+	}
+	mustNotBeMessage("tool "+quote(tool)+" returns", t)
+	if t == reflect.TypeFor[Result]() {
+		panic(fmt.Sprintf("capability: tool %q: return a *capability.Result", tool))
+	}
+}
+
+// mustNotBeMessage panics if t is a protobuf message, because encoding/json encodes its Go struct.
+func mustNotBeMessage(who string, t reflect.Type) {
+	if t.Kind() != reflect.Interface && implements(t, protoType) {
+		panic(fmt.Sprintf("capability: %s %v, a protobuf message, whose JSON by encoding/json is not its own: %s", who, t, forMessage))
+	}
+}
+
+// forMessage is the advice about protobuf messages in structured content.
+const forMessage = "use a struct of your own, or encode it by protojson into a json.RawMessage; content is a *capability.Content, " +
+	"a []*capability.Content or within a *capability.Result"
+
+// checkDynamic returns an error if a value is or contains a protobuf message or a Result. It looks
+// into lists and maps of any only.
+func checkDynamic(v any) error {
+	switch v := v.(type) {
+	case proto.Message:
+		return fmt.Errorf("a %T, a protobuf message, whose JSON by encoding/json is not its own: %s", v, forMessage)
+	case *Result, Result:
+		return fmt.Errorf("a %T within a value: return the *capability.Result itself", v)
+	case []any:
+		for _, e := range v {
+			if err := checkDynamic(e); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		for _, e := range v {
+			if err := checkDynamic(e); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// dynamic converts a value by its JSON.
+func dynamic(v any) (*mcpedgev1.CallToolResult, error) {
+	if err := checkDynamic(v); err != nil {
+		return nil, &Failure{Reason: Internal, Message: "the tool returned " + err.Error()}
+	}
+	text, err := encodeJSON(v)
+	if err != nil {
+		return nil, &Failure{Reason: Internal, Message: "the result cannot be encoded: " + err.Error()}
+	}
+	out, err := byValue(text)
+	if err != nil {
+		return nil, &Failure{Reason: Internal, Message: "the tool returned " + err.Error()}
+	}
+	return out, nil
+}
