@@ -9,12 +9,24 @@ import (
 )
 
 var (
+	// ErrUnanswered is wrapped by ErrDeclined and ErrDismissed: errors.Is(err, ErrUnanswered) is
+	// true for both.
+	ErrUnanswered = errors.New("the user did not answer")
 	// ErrDeclined means that the user declined to answer.
-	ErrDeclined = errors.New("the user declined to answer")
-	// ErrCancelled means that the user dismissed the question, or that the client could not show
+	ErrDeclined error = unanswered("the user declined to answer")
+	// ErrDismissed means that the user dismissed the question, or that the client could not show
 	// it.
-	ErrCancelled = errors.New("the user dismissed the question")
+	ErrDismissed error = unanswered("the user dismissed the question")
 )
+
+// unanswered is an error that wraps ErrUnanswered.
+type unanswered string
+
+// Error returns the text.
+func (e unanswered) Error() string { return string(e) }
+
+// Unwrap returns ErrUnanswered.
+func (unanswered) Unwrap() error { return ErrUnanswered }
 
 // Action is the user's reaction to a question. MCP: ElicitResult.action.
 type Action string
@@ -34,7 +46,7 @@ type ElicitResult struct {
 	Content json.RawMessage
 }
 
-// Err returns nil if the action is accept, ErrDeclined if it is decline, and ErrCancelled if it is
+// Err returns nil if the action is accept, ErrDeclined if it is decline, and ErrDismissed if it is
 // cancel.
 func (r ElicitResult) Err() error {
 	switch r.Action {
@@ -43,7 +55,7 @@ func (r ElicitResult) Err() error {
 	case Decline:
 		return ErrDeclined
 	default:
-		return ErrCancelled
+		return ErrDismissed
 	}
 }
 
@@ -70,7 +82,7 @@ func (q Question[T]) check(r *InputResponse) error {
 }
 
 // Answer returns the client's answer. It ends the handler if there is no answer yet, as Ask does.
-// The error is ErrDeclined or ErrCancelled, and is returned for Form only.
+// The error is ErrDeclined or ErrDismissed, and is returned for Form only.
 func (q Question[T]) Answer(c *Call) (T, error) {
 	c.AskAll(q)
 	c.mu.Lock()
@@ -81,9 +93,10 @@ func (q Question[T]) Answer(c *Call) (T, error) {
 
 // Ask asks the user to complete a form generated from T, and returns the answer. T is a struct of
 // strings, numbers, booleans and lists of enumerated strings, with the tags of AddTool. The error
-// is ErrDeclined or ErrCancelled.
+// is ErrDeclined or ErrDismissed.
 //
-// A handler that asks runs once per round, each time from its top:
+// The execution of a handler is durable by replay, as in workflow engines. A handler that asks runs
+// once per round, each time from its top:
 //   - A question that has been answered returns the answer.
 //   - The first question without an answer ends the handler immediately, as testing.T.FailNow ends
 //     a test: deferred functions run, recover returns nil, and the handler's return values are
@@ -92,8 +105,9 @@ func (q Question[T]) Answer(c *Call) (T, error) {
 //   - Answers are kept in all later rounds. An answer that does not match the question is
 //     discarded, and the question is sent again.
 //
-// Therefore a handler must:
-//   - have no side effect that may not be repeated before its last question is answered;
+// Therefore a handler must be deterministic up to its last question:
+//   - put a side effect that must happen once, a time or a random value before that into Once, which
+//     calls its function in one round and replays the result in later ones;
 //   - ask the same questions with the same keys in the same order in every round;
 //   - ask in its own goroutine. Call.AskAll asks several questions at once.
 //

@@ -175,7 +175,10 @@ func TestDeclineAndCancel(t *testing.T) {
 	addTool(s, "ask", func(_ context.Context, c *capability.Call) (string, error) {
 		_, err := capability.Ask[name](c, "name", "Who?")
 		form := c.AskForm("form", "Sure?", `{"type":"object","properties":{}}`)
-		return fmt.Sprint(errors.Is(err, capability.ErrDeclined), errors.Is(err, capability.ErrCancelled), form.Action, form.Err()), nil
+		if (err != nil) != errors.Is(err, capability.ErrUnanswered) {
+			t.Errorf("%v is not ErrUnanswered", err)
+		}
+		return fmt.Sprint(errors.Is(err, capability.ErrDeclined), errors.Is(err, capability.ErrDismissed), form.Action, form.Err()), nil
 	})
 	c := capabilitytest.Start(t, s)
 	for _, tc := range []struct {
@@ -183,7 +186,7 @@ func TestDeclineAndCancel(t *testing.T) {
 		want   string
 	}{
 		{capabilitytest.Declined(), fmt.Sprint(true, false, capability.Decline, capability.ErrDeclined)},
-		{capabilitytest.Cancelled(), fmt.Sprint(false, true, capability.Cancel, capability.ErrCancelled)},
+		{capabilitytest.Dismissed(), fmt.Sprint(false, true, capability.Cancel, capability.ErrDismissed)},
 	} {
 		c.Answer = func(*capability.InputRequest) *capability.InputResponse { return tc.answer }
 		out, err := c.CallTool(limit(t), "ask", nil)

@@ -86,6 +86,25 @@ func SamplingText(role Role, text string) *SamplingMessage {
 		Content: &mcpedgev1.SamplingContent_Text{Text: &mcpedgev1.TextContent{Text: text}}}}}
 }
 
+// SamplingImage returns a message with an image, from its raw bytes, for a SamplingRequest.
+func SamplingImage(role Role, data []byte, mimeType string) *SamplingMessage {
+	return &SamplingMessage{Role: role, Content: []*SamplingContent{{
+		Content: &mcpedgev1.SamplingContent_Image{Image: &mcpedgev1.ImageContent{Data: data, MimeType: mimeType}}}}}
+}
+
+// SamplingAudio returns a message with audio, from its raw bytes, for a SamplingRequest.
+func SamplingAudio(role Role, data []byte, mimeType string) *SamplingMessage {
+	return &SamplingMessage{Role: role, Content: []*SamplingContent{{
+		Content: &mcpedgev1.SamplingContent_Audio{Audio: &mcpedgev1.AudioContent{Data: data, MimeType: mimeType}}}}}
+}
+
+// SamplingToolResult returns the message that answers a tool use of the client's model, which is
+// GetToolUse of a block of its result; id is that of the use. MCP: ToolResultContent.
+func SamplingToolResult(id string, content ...*Content) *SamplingMessage {
+	return &SamplingMessage{Role: User, Content: []*SamplingContent{{
+		Content: &mcpedgev1.SamplingContent_ToolResult{ToolResult: &mcpedgev1.ToolResult{ToolUseId: id, Content: content}}}}}
+}
+
 // valid replaces invalid UTF-8, which protobuf strings do not allow.
 func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 

@@ -30,13 +30,17 @@
 // asks the client's model, and Call.Roots the client. All are plain function calls:
 //
 //	answer, err := capability.Ask[Confirmation](c, "confirm", "Really delete it?")
-//	if errors.Is(err, capability.ErrDeclined) {
+//	if errors.Is(err, capability.ErrUnanswered) { // declined or dismissed
 //		return "Nothing was deleted.", nil
 //	}
 //
-// Nothing blocks while the client answers: the question ends the handler, and the handler runs
-// again from its top with the answer. Ask describes the rules that a handler must follow. Once
-// returns a value that stays the same in all rounds.
+// Nothing blocks while the client answers. Execution is durable by replay, as in workflow engines:
+// a question without an answer ends the handler, which runs again from its top with the answer, on
+// any replica. What must happen once, or stay the same, is in Once:
+//
+//	order, err := capability.Once(c, "order", createOrder)
+//
+// Ask describes the rules that a handler must follow.
 //
 // # Progress and logs
 //

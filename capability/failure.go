@@ -15,12 +15,12 @@ import (
 // Reason says why a call has no result.
 type Reason = mcpedgev1.FailureReason
 
-// The reasons of a Failure. For a tool, the model sees InvalidArgument and FailedPrecondition as a
-// result with `isError`. All others become protocol errors.
+// The reasons of a Failure. For a tool, the model sees InvalidArgument, FailedPrecondition and
+// NotFound as a result with `isError`. All others become protocol errors.
 const (
 	// InvalidArgument means that the arguments are invalid.
 	InvalidArgument = mcpedgev1.FailureReason_FAILURE_REASON_INVALID_ARGUMENT
-	// NotFound means that the named tool, prompt or resource does not exist.
+	// NotFound means that what the handler looked for does not exist.
 	NotFound = mcpedgev1.FailureReason_FAILURE_REASON_NOT_FOUND
 	// FailedPrecondition means that the system is not in the state that the call requires.
 	FailedPrecondition = mcpedgev1.FailureReason_FAILURE_REASON_FAILED_PRECONDITION
@@ -73,6 +73,37 @@ func LacksScopes(scopes ...string) error {
 		Reason: PermissionDenied, Scopes: scopes,
 		Message: "this needs the scopes " + strings.Join(scopes, " ") + ": get an access token that has them",
 	}
+}
+
+// mask returns plain, or, if WithMaskedErrors is set, a function that hides errors without a reason
+// and writes them to the log.
+func mask[R any](s *Server, name string, c *Call, plain func(error) (R, error)) func(error) (R, error) {
+	if !s.maskErrors {
+		return plain
+	}
+	return func(err error) (R, error) {
+		if errors.Is(err, ErrUnanswered) {
+			return plain(err)
+		}
+		s.log.Error("a handler failed", "handler", name, "call_id", c.ID(), "error", err)
+		var none R
+		return none, &Failure{Reason: Internal, Message: name + " failed by a fault of the service"}
+	}
+}
+
+// forModel converts NOT_FOUND from a tool's handler into a result that the model sees: the tool
+// exists, but not what it looked for.
+func forModel(out outcome[*mcpedgev1.CallToolResult]) outcome[*mcpedgev1.CallToolResult] {
+	var message string
+	switch {
+	case out.failure.GetReason() == NotFound:
+		message = out.failure.GetMessage()
+	case status.Code(out.err) == codes.NotFound:
+		message = status.Convert(out.err).Message()
+	default:
+		return out
+	}
+	return outcome[*mcpedgev1.CallToolResult]{result: &mcpedgev1.CallToolResult{Content: []*Content{Text(message)}, IsError: true}}
 }
 
 // quote quotes a name from a request, shortened to 200 bytes.

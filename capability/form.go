@@ -1,10 +1,12 @@
 package capability
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
 	"sync"
 	"unicode/utf8"
 )
@@ -47,6 +49,9 @@ func mustBeFlat(t reflect.Type, s *schema) {
 		panic(fmt.Sprintf("capability: a form is made from a struct, not from a %v", t))
 	}
 	for _, p := range s.Properties {
+		if why := unfillable(p.schema); why != "" {
+			panic(fmt.Sprintf("capability: member %q of the form %v cannot be shown: %s", p.name, t, why))
+		}
 		switch p.schema.Type {
 		case "string", "number", "integer", "boolean":
 			continue
@@ -59,6 +64,20 @@ func mustBeFlat(t reflect.Type, s *schema) {
 			panic(fmt.Sprintf("capability: member %q of the form %v: use a string, number, boolean or a list of strings with an enum", p.name, t))
 		}
 	}
+}
+
+// formFormats are the formats of strings that clients can show; empty means none.
+var formFormats = []string{"", "email", "uri", "date", "date-time"}
+
+// unfillable returns why clients refuse a primitive member of a form, or "".
+func unfillable(s *schema) string {
+	if s.own == nil && (!slices.Contains(formFormats, s.Format) || s.Encoding != "") {
+		return fmt.Sprintf("no client knows the format %q: use email, uri, date or date-time", cmp.Or(s.Format, s.Encoding))
+	}
+	if s.Type != "string" && len(s.Enum) > 0 {
+		return "an enumeration has strings only; use a string, or a number with bounds"
+	}
+	return ""
 }
 
 // decode validates and decodes the user's content.

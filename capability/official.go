@@ -3,7 +3,9 @@ package capability
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -86,6 +88,26 @@ func ContentsOf(v any) ([]*ResourceContents, error) {
 		}
 	}
 	return out, nil
+}
+
+// isOfficialNotFound reports whether err is a JSON-RPC error about a resource that does not exist,
+// as ResourceNotFoundError of the official Go SDK returns it: the code −32002, or −32602 with the URI
+// in its data.
+func isOfficialNotFound(err error) bool {
+	for ; err != nil; err = errors.Unwrap(err) {
+		v := reflect.ValueOf(err)
+		if v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct {
+			continue
+		}
+		code, data := v.Elem().FieldByName("Code"), v.Elem().FieldByName("Data")
+		if !code.IsValid() || !code.CanInt() || !data.IsValid() || data.Type() != reflect.TypeFor[json.RawMessage]() {
+			continue
+		}
+		if code.Int() == -32002 || code.Int() == -32602 && missingMember(data.Bytes(), []string{"uri"}) == "" {
+			return true
+		}
+	}
+	return false
 }
 
 var roles = map[string]Role{"user": User, "assistant": Assistant}

@@ -43,9 +43,10 @@ func (p promptService) GetPrompt(req *mcpedgev1.GetPromptRequest, stream grpc.Se
 		return stream.Send(promptFailure(err.proto()))
 	}
 	ctx := stream.Context()
-	out := run(ctx, p.s.log, "prompt "+req.GetName(), c, func() (*PromptResult, error) {
+	name := "prompt " + req.GetName()
+	out := run(ctx, p.s.log, name, c, func() (*PromptResult, error) {
 		return prompt.handler(ctx, c, req.GetArguments())
-	}, failPlainly)
+	}, mask(p.s, name, c, failPlainly[*PromptResult]))
 	switch {
 	case out.err != nil:
 		return out.err

@@ -36,8 +36,8 @@ type template struct {
 
 // AddResource adds a resource. It replaces a resource of the same URI. An equivalent URI in another
 // spelling reads it too, unless a resource has exactly that spelling. An error of the handler
-// becomes a protocol error: a *Failure keeps its reason, a gRPC status its code, fs.ErrNotExist is
-// NOT_FOUND, and others become INTERNAL. The Resource is copied.
+// becomes a protocol error: a *Failure keeps its reason, a gRPC status its code, fs.ErrNotExist and
+// the official SDK's ResourceNotFoundError are NOT_FOUND, and others become INTERNAL. The Resource is copied.
 //
 // AddResource panics if the name is empty, or if edges would not list the URI: if it is not
 // absolute, has a control character, has a percent sign that begins no escape, or is longer than 8
@@ -147,7 +147,7 @@ func readError(uri string, err error) error {
 	switch {
 	case errors.As(err, &failure):
 		return err
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist), isOfficialNotFound(err):
 		return notFound(uri)
 	case errors.Is(err, fs.ErrPermission):
 		return Errorf(PermissionDenied, "resource %s may not be read", quote(uri))

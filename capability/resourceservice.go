@@ -87,9 +87,10 @@ func (r resourceService) ReadResource(req *mcpedgev1.ReadResourceRequest, stream
 		return stream.Send(readFailure(err.proto()))
 	}
 	ctx := stream.Context()
-	out := run(ctx, r.s.log, "read of "+req.GetUri(), c, func() ([]*ResourceContents, error) {
+	name := "read of " + req.GetUri()
+	out := run(ctx, r.s.log, name, c, func() ([]*ResourceContents, error) {
 		return read(ctx, c, req.GetUri())
-	}, failPlainly)
+	}, mask(r.s, name, c, failPlainly[[]*ResourceContents]))
 	switch {
 	case out.err != nil:
 		return out.err

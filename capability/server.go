@@ -27,6 +27,7 @@ type Server struct {
 	tracing      trace.TracerProvider // nil uses the global provider, if one is set
 	grace        time.Duration
 	identities   *identities // nil disables verification of callers
+	maskErrors   bool        // errors without a reason are hidden
 
 	tools     *registry[*tool]
 	prompts   *registry[*prompt]
@@ -118,6 +119,11 @@ func WithPrompts() Option {
 // WithLogger sets the logger of the service, for start, stop and panics of handlers. The default is
 // slog.Default.
 func WithLogger(log *slog.Logger) Option { return func(s *Server) { s.log = log } }
+
+// WithMaskedErrors hides errors of handlers that have no reason, as panics are hidden: the client
+// sees that there was a fault, and the log has the error. A *Failure, a gRPC status and
+// ErrUnanswered are shown. By default the model sees the text of any error.
+func WithMaskedErrors() Option { return func(s *Server) { s.maskErrors = true } }
 
 // WithTracerProvider sets the provider of the spans with which Serve and Main continue the edge's
 // traces. The default is the global provider, if otel.SetTracerProvider was called before Serve.

@@ -124,8 +124,9 @@ func hints(t *toolConfig) *ToolAnnotations {
 //     rules above; no output schema. A value with some members of a result that is none is an error;
 //   - any other type: structured content, with an output schema generated from the type.
 //
-// An error becomes a result with `isError` and the error's text, which the model can act on. A
-// *Failure (see Errorf) and a gRPC status error keep their kind. An *InputRequired ends the round.
+// An error becomes a result with `isError` and the error's text, which the model can act on, and so
+// does NOT_FOUND. Any other *Failure (see Errorf) and gRPC status keep their kind. An
+// *InputRequired ends the round. WithMaskedErrors hides errors without a reason.
 //
 // AddTool panics on a programming error: an invalid name, a type or tag without a schema, or a
 // result whose kind is not clear: a []byte, or a protobuf message, whose JSON encoding/json does not

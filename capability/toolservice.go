@@ -43,9 +43,10 @@ func (t toolService) CallTool(req *mcpedgev1.CallToolRequest, stream grpc.Server
 		return stream.Send(toolFailure(err.proto()))
 	}
 	ctx := stream.Context()
-	out := run(ctx, t.s.log, "tool "+req.GetName(), c, func() (*mcpedgev1.CallToolResult, error) {
+	name := "tool " + req.GetName()
+	out := forModel(run(ctx, t.s.log, name, c, func() (*mcpedgev1.CallToolResult, error) {
 		return tool.handler(ctx, c, req.GetArgumentsJson())
-	}, plainToolError)
+	}, mask(t.s, name, c, plainToolError)))
 	switch {
 	case out.err != nil:
 		return out.err

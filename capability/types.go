@@ -4,6 +4,11 @@ import mcpedgev1 "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 
 // The contract's messages, under the names that authors of backends use. They are protobuf
 // messages: pass them by pointer, and do not modify one after passing it to this package.
+//
+// They are shown knowingly: gRPC's Go programs pass generated structs by pointer, a plain call
+// converts nothing, and a member that the contract adds is there at once. Importing package gen is
+// not needed: Text, Image, Audio, Link, Embed and RawContent make content, c.GetText().GetText()
+// and the like read it, also if it has another kind, and new(0.5) sets an optional member.
 type (
 	// Tool describes a tool. AddTool fills it in; AddRawTool takes it complete. MCP: Tool.
 	Tool = mcpedgev1.Tool
@@ -43,6 +48,8 @@ type (
 	ClientCapabilities = mcpedgev1.ClientCapabilities
 	// SamplingRequest is a request to the client's model. MCP: CreateMessageRequestParams.
 	SamplingRequest = mcpedgev1.CreateMessage
+	// ModelPreferences advise a client which model to use. MCP: ModelPreferences.
+	ModelPreferences = mcpedgev1.ModelPreferences
 	// SamplingMessage is a message of a conversation with the client's model. MCP: SamplingMessage.
 	SamplingMessage = mcpedgev1.SamplingMessage
 	// SamplingContent is one block of a SamplingMessage. MCP: SamplingMessageContentBlock.

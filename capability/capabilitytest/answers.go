@@ -18,9 +18,15 @@ func Declined() *capability.InputResponse {
 	return elicited(mcpedgev1.ElicitAction_ELICIT_ACTION_DECLINE, "")
 }
 
-// Cancelled returns the answer of a user who dismisses the question.
-func Cancelled() *capability.InputResponse {
+// Dismissed returns the answer of a user who dismisses the question.
+func Dismissed() *capability.InputResponse {
 	return elicited(mcpedgev1.ElicitAction_ELICIT_ACTION_CANCEL, "")
+}
+
+// Answers returns a function for Client.Answer that answers each question by its key. A question
+// without one stays unanswered.
+func Answers(byKey map[string]*capability.InputResponse) func(*capability.InputRequest) *capability.InputResponse {
+	return func(r *capability.InputRequest) *capability.InputResponse { return byKey[r.GetKey()] }
 }
 
 // Sampled returns the answer of a client's model, with the given text.
@@ -65,6 +71,9 @@ func (c *Client) context(round int) *mcpedgev1.RequestContext {
 				Roots:       &mcpedgev1.RootsCapability{}}}
 	}
 	rc = proto.CloneOf(rc)
+	if c.Principal != nil {
+		rc.Principal = c.Principal
+	}
 	rc.Round = uint32(round) // #nosec G115 -- rounds of a test
 	return rc
 }

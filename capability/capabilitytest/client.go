@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"testing"
 
 	"google.golang.org/grpc"
@@ -30,9 +31,11 @@ type Client struct {
 	Backend   mcpedgev1.BackendServiceClient
 	// Conn is the connection that all calls use.
 	Conn *grpc.ClientConn
+	// Principal is the caller. nil means that of Context, or an anonymous one.
+	Principal *capability.Principal
 	// Context is sent with every call, with the number of the round set. nil means a client that
 	// wants progress and all log levels, and supports every question.
-	Context *mcpedgev1.RequestContext
+	Context *RequestContext
 	// Answer answers a question; the key of its result is set by the caller. A nil result leaves
 	// the question unanswered. If Answer is nil, a question ends the call with
 	// Outcome.InputRequired.
@@ -47,8 +50,58 @@ type Outcome[R any] struct {
 	Failure       *mcpedgev1.Failure
 	Progress      []*mcpedgev1.Progress
 	Logs          []*mcpedgev1.LogMessage
+	// Asked are the questions of all rounds, in order.
+	Asked []*capability.InputRequest
 	// Rounds is the number of times the handler ran.
 	Rounds int
+}
+
+// The results of an Outcome, and the context of a call, as the contract has them.
+type (
+	// ToolResult is the result of Client.CallTool.
+	ToolResult = mcpedgev1.CallToolResult
+	// ReadResult is the result of Client.ReadResource.
+	ReadResult = mcpedgev1.ReadResourceResult
+	// RequestContext is what the edge sends with each call.
+	RequestContext = mcpedgev1.RequestContext
+)
+
+// IsError reports whether the tool failed in a way that the model sees.
+func (o *Outcome[R]) IsError() bool {
+	r, ok := any(o.Result).(*ToolResult)
+	return ok && r.GetIsError()
+}
+
+// Text returns the texts of a tool's content, of a read or of a prompt's messages, one line each.
+// If there is no result, it returns the failure or the keys of the questions.
+func (o *Outcome[R]) Text() string {
+	var texts []string
+	add := func(c interface{ GetText() string }) {
+		if t := c.GetText(); t != "" {
+			texts = append(texts, t)
+		}
+	}
+	switch r := any(o.Result).(type) {
+	case *ToolResult:
+		for _, c := range r.GetContent() {
+			add(c.GetText())
+		}
+	case *ReadResult:
+		for _, c := range r.GetContents() {
+			add(c)
+		}
+	case *capability.PromptResult:
+		for _, m := range r.GetMessages() {
+			add(m.GetContent().GetText())
+		}
+	}
+	if o.Failure != nil {
+		texts = append(texts, fmt.Sprintf("the call failed: %v: %s", o.Failure.GetReason(), o.Failure.GetMessage()))
+	}
+	for _, r := range o.InputRequired.GetRequests() {
+		texts = append(texts, fmt.Sprintf("the call asks for %q; give it an answer", r.GetKey()))
+	}
+	return strings.Join(texts, "\n")
 }
 
 // Start serves s until the test ends.
@@ -116,6 +169,26 @@ func (c *Client) GetPrompt(ctx context.Context, name string, arguments map[strin
 	}, (*mcpedgev1.GetPromptResponse).GetResult)
 }
 
+// Complete returns the suggestions for an argument of a prompt, by its name, or for a variable of a
+// resource template, by its URI template. chosen are the arguments already completed.
+func (c *Client) Complete(ctx context.Context, of, argument, value string, chosen map[string]string) ([]string, error) {
+	if strings.Contains(of, "{") {
+		out, err := c.Resources.CompleteResourceTemplate(ctx, &mcpedgev1.CompleteResourceTemplateRequest{UriTemplate: of,
+			ArgumentName: argument, ArgumentValue: value, ContextArguments: chosen, Context: c.context(1)})
+		return out.GetValues(), err
+	}
+	out, err := c.Prompts.CompletePrompt(ctx, &mcpedgev1.CompletePromptRequest{Name: of,
+		ArgumentName: argument, ArgumentValue: value, ContextArguments: chosen, Context: c.context(1)})
+	return out.GetValues(), err
+}
+
+// Cancel notifies a tool, as the edge does, that one of its tasks was cancelled between two rounds:
+// Server.OnCancel. state is that of Outcome.InputRequired of the round before; nil means none.
+func (c *Client) Cancel(ctx context.Context, tool string, state []byte) error {
+	_, err := c.Tools.CancelCall(ctx, &mcpedgev1.CancelCallRequest{Name: tool, State: state, Context: c.context(1)})
+	return err
+}
+
 // rounds runs one call to its end. Each round carries the latest answers only, as with the edge.
 func rounds[M any, PM interface {
 	*M
@@ -138,6 +211,7 @@ func rounds[M any, PM interface {
 		if err := drain[M, PM](stream, &out, result); err != nil {
 			return &out, err
 		}
+		out.Asked = append(out.Asked, out.InputRequired.GetRequests()...)
 		if out.InputRequired == nil || c.Answer == nil {
 			return &out, nil
 		}

@@ -147,10 +147,10 @@ func TestBookTrip(t *testing.T) {
 		status        string
 	}{
 		"declined at once":  {capabilitytest.Declined(), nil, "declined"},
-		"cancelled at once": {capabilitytest.Cancelled(), nil, "cancelled"},
+		"cancelled at once": {capabilitytest.Dismissed(), nil, "cancelled"},
 		"declined at last":  {answer["preferences"], capabilitytest.Declined(), "declined"},
 		"not confirmed":     {answer["preferences"], capabilitytest.Accepted(`{"confirm":false}`), "declined"},
-		"cancelled at last": {answer["preferences"], capabilitytest.Cancelled(), "cancelled"},
+		"cancelled at last": {answer["preferences"], capabilitytest.Dismissed(), "cancelled"},
 	} {
 		c.Answer = func(r *capability.InputRequest) *capability.InputResponse {
 			if r.GetKey() == "preferences" {

@@ -80,7 +80,7 @@ func notBooked(trip string, err error) (*capability.Result, error) {
 	switch {
 	case errors.Is(err, capability.ErrDeclined):
 		return tripOutcome(tripResult{Status: "declined", Trip: trip}, "The user declined. Nothing was booked."), nil
-	case errors.Is(err, capability.ErrCancelled):
+	case errors.Is(err, capability.ErrDismissed):
 		return tripOutcome(tripResult{Status: "cancelled", Trip: trip}, "The user cancelled. Nothing was booked."), nil
 	}
 	return nil, err
