@@ -1,4 +1,4 @@
-// Command teahouse is a tool that asks its user and tells how it goes, a resource template and a prompt.
+// Command teahouse has a tool that asks its user and reports progress, a resource template and a prompt.
 package main
 
 import (
@@ -27,7 +27,7 @@ const (
 	pace = 250 * time.Millisecond // of a minute in this house
 )
 
-// order is what brewing is called with, cups what it asks for, brewed what it gives; steeping is called with and gives the time.
+// order has the arguments of brew, cups the answer that it asks for, brewed its result. steeping has the arguments and the result of steep.
 type (
 	order struct {
 		Tea string `json:"tea" enum:"assam,oolong,sencha"`
@@ -45,7 +45,7 @@ type (
 	}
 )
 
-// brew runs anew when the user has answered: until then, Ask does not return.
+// brew runs again from its top when the user has answered: until then, Ask does not return.
 func brew(ctx context.Context, c *capability.Call, in order) (brewed, error) {
 	out := brewed{Tea: in.Tea, Trace: trace.SpanContextFromContext(ctx).TraceID().String()}
 	answer, err := capability.Ask[cups](c, "cups", fmt.Sprintf("How many cups of %s?", in.Tea))
@@ -59,8 +59,7 @@ func brew(ctx context.Context, c *capability.Call, in order) (brewed, error) {
 	return out, nil
 }
 
-// steep takes long: as a task it is one without a line about that. When the task is cancelled, ctx is. It may be run again from
-// its beginning.
+// steep takes long. Nothing in it concerns tasks: when its task is cancelled, ctx is. It may run again from its top.
 func steep(ctx context.Context, c *capability.Call, in steeping) (steeping, error) {
 	for minute := 1; minute <= in.Minutes; minute++ {
 		c.Progress(float64(minute), float64(in.Minutes), fmt.Sprintf("minute %d of %d", minute, in.Minutes))
@@ -80,8 +79,8 @@ type kiln struct {
 	jobs map[string]time.Time // when each will be done
 }
 
-// fire puts a job into the table in its first round, and asks about it in the others: its state is the job's name. Whoever asks
-// may be lost and ask again.
+// fire adds a job to the table in its first round, and queries it in later ones: the state of the call is the name of the job. A
+// round may run twice, because a replica may fail.
 func (k *kiln) fire(_ context.Context, c *capability.Call, in steeping) (string, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -103,7 +102,7 @@ func (k *kiln) fire(_ context.Context, c *capability.Call, in steeping) (string,
 	return fmt.Sprintf("fired for %d minutes", in.Minutes), nil
 }
 
-// quench takes the job of a cancelled task out of the table.
+// quench removes the job of a cancelled task from the table.
 func (k *kiln) quench(_ context.Context, c *capability.Call) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
