@@ -64,6 +64,8 @@ export default defineConfig({
           { text: "In TypeScript", link: "/backends/typescript" },
           { text: "In Java", link: "/backends/java" },
           { text: "In Rust", link: "/backends/rust" },
+          { text: "In C#", link: "/backends/csharp" },
+          { text: "In every language", link: "/backends/languages" },
           { text: "When a handler fails", link: "/backends/failures" },
           { text: "A gRPC service as it is", link: "/reflect" },
           { text: "Tasks", link: "/tasks" },
