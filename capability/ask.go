@@ -3,7 +3,9 @@ package capability
 import (
 	"encoding/json"
 	"errors"
+	"reflect"
 	"runtime"
+	"strings"
 
 	mcpedgev1 "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
@@ -82,9 +84,13 @@ func (q Question[T]) check(r *InputResponse) error {
 }
 
 // Answer returns the client's answer. It ends the handler if there is no answer yet, as Ask does.
-// The error is ErrDeclined or ErrDismissed, and is returned for Form only.
+// The error is ErrDeclined or ErrDismissed, for Form only, or says that the goroutine is not the
+// handler's: return it from the handler then.
 func (q Question[T]) Answer(c *Call) (T, error) {
-	c.AskAll(q)
+	if err := c.await(q); err != nil {
+		var none T
+		return none, err
+	}
 	c.mu.Lock()
 	r := c.answers.find(q.request.GetKey(), q.check)
 	c.mu.Unlock()
@@ -109,7 +115,10 @@ func (q Question[T]) Answer(c *Call) (T, error) {
 //   - put a side effect that must happen once, a time or a random value before that into Once, which
 //     calls its function in one round and replays the result in later ones;
 //   - ask the same questions with the same keys in the same order in every round;
-//   - ask in its own goroutine. Call.AskAll asks several questions at once.
+//   - ask in its own goroutine; Call.AskAll asks several questions at once. In another goroutine, a
+//     question without an answer cannot end the handler: Ask returns an error, and the other methods
+//     end that goroutine. The round ends with the question whatever the handler then returns, but
+//     what it does until it returns is done.
 //
 // MCP: elicitation/create in form mode; InputRequiredResult.
 func Ask[T any](c *Call, key, message string) (T, error) {
@@ -119,6 +128,14 @@ func Ask[T any](c *Call, key, message string) (T, error) {
 // AskAll sends all questions without an answer to the client in one round, at most 16. It returns
 // when all are answered; Question.Answer then returns at once. It ends the handler as Ask does.
 func (c *Call) AskAll(questions ...Asking) {
+	if c.await(questions...) != nil {
+		runtime.Goexit() // of another goroutine than the handler's
+	}
+}
+
+// await returns nil if all questions are answered, and otherwise ends the handler. If the goroutine
+// is not the handler's, it returns an error, and the round ends when the handler returns.
+func (c *Call) await(questions ...Asking) error {
 	if c.send == nil {
 		panic("capability: a completion cannot ask the client")
 	}
@@ -133,8 +150,39 @@ func (c *Call) AskAll(questions ...Asking) {
 	c.answers.unwound = c.answers.unwound || missing
 	unwind := c.answers.unwound
 	c.mu.Unlock()
+	if unwind && !inHandler() {
+		return errElsewhere
+	}
 	if unwind {
 		runtime.Goexit()
+	}
+	return nil
+}
+
+// errElsewhere is the error of a question without an answer in another goroutine than the handler's.
+var errElsewhere = errors.New("the question has no answer yet, and was asked in another goroutine than the handler's: return from the handler, " +
+	"which runs again with the answer")
+
+// handlerFrame begins the name of the function with which the goroutine of a handler starts: that
+// within run.
+var handlerFrame = reflect.TypeFor[Server]().PkgPath() + ".run["
+
+// inHandler reports whether the current goroutine is one that run has started for a handler.
+func inHandler() bool {
+	pcs := make([]uintptr, 64)
+	n := runtime.Callers(1, pcs)
+	for n == len(pcs) {
+		pcs = make([]uintptr, 4*len(pcs))
+		n = runtime.Callers(1, pcs)
+	}
+	for frames := runtime.CallersFrames(pcs[:n]); ; {
+		frame, more := frames.Next()
+		if strings.HasPrefix(frame.Function, handlerFrame) {
+			return true
+		}
+		if !more {
+			return false
+		}
 	}
 }
 
@@ -142,7 +190,9 @@ func (c *Call) AskAll(questions ...Asking) {
 // properties; it is sent verbatim. Accepted content matches its required members, types, enums and
 // bounds. AskForm ends the handler as Ask does.
 func (c *Call) AskForm(key, message, schema string) ElicitResult {
-	r, _ := FormSchema(key, message, schema).Answer(c)
+	q := FormSchema(key, message, schema)
+	c.AskAll(q)
+	r, _ := q.Answer(c)
 	return r
 }
 
@@ -150,21 +200,27 @@ func (c *Call) AskForm(key, message, schema string) ElicitResult {
 // logins, secrets, payments. Accept means that the user agreed to open it, not that the user
 // completed the page. AskURL ends the handler as Ask does. MCP: elicitation/create in URL mode.
 func (c *Call) AskURL(key, message, url string) ElicitResult {
-	r, _ := OpenURL(key, message, url).Answer(c)
+	q := OpenURL(key, message, url)
+	c.AskAll(q)
+	r, _ := q.Answer(c)
 	return r
 }
 
 // Sample requests a completion from the client's model. It ends the handler as Ask does. MCP:
 // sampling/createMessage.
 func (c *Call) Sample(key string, request *SamplingRequest) *SamplingResult {
-	r, _ := Sampling(key, request).Answer(c)
+	q := Sampling(key, request)
+	c.AskAll(q)
+	r, _ := q.Answer(c)
 	return r
 }
 
 // Roots requests the directories and files that the client works on; there may be none. It ends the
 // handler as Ask does. MCP: roots/list.
 func (c *Call) Roots(key string) []*Root {
-	r, _ := ListRoots(key).Answer(c)
+	q := ListRoots(key)
+	c.AskAll(q)
+	r, _ := q.Answer(c)
 	return r
 }
 
