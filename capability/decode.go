@@ -18,6 +18,13 @@ type preset struct {
 // inputSchemaOf returns the schema of a tool's arguments. It panics if the type does not encode as
 // a JSON object.
 func inputSchemaOf(tool string, t reflect.Type, open bool) string {
+	params := t
+	if params.Kind() == reflect.Pointer {
+		params = params.Elem()
+	}
+	if params.Kind() == reflect.Struct && special(params, tool) == nil && hasAll(namesOf(params), "name", "arguments", "_meta") {
+		panic(fmt.Sprintf("capability: tool %q: %v has the params of a request; take a struct of the arguments, and the rest from the Call", tool, t))
+	}
 	s := schemaMaker{closed: !open}.make(t)
 	if s.own == nil && s.Type != "object" {
 		if s.Type != nil {

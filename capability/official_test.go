@@ -3,6 +3,7 @@ package capability_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
@@ -109,6 +110,9 @@ func TestValuesThatAreNoResults(t *testing.T) {
 		"mixed":    {[]any{"a", capability.Text("b")}, "[]*capability.Content"},
 		"message":  {map[string]any{"at": timestamppb.Now()}, "protojson"},
 		"result":   {map[string]any{"result": &capability.Result{}}, "the *capability.Result itself"},
+		"official": {[]any{&mcp.CallToolResult{}, nil}, "return it itself"},
+		"error":    {errors.New("no"), "the handler's error"},
+		"nested":   {&capability.Result{Structured: &mcp.CallToolResult{IsError: true}}, "capability.ResultOf"},
 		"question": {map[string]any{"resultType": "input_required", "content": []any{}}, "capability.Ask"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -151,6 +155,9 @@ func TestResultsThatAreRefused(t *testing.T) {
 			addTool(s, "t", func(context.Context, *capability.Call) (struct{ At *timestamppb.Timestamp }, error) {
 				return struct{ At *timestamppb.Timestamp }{}, nil
 			})
+		},
+		"the params of a request": func(s *capability.Server) {
+			capability.AddTool(s, "t", "", func(context.Context, *capability.Call, *mcp.CallToolParams) (string, error) { return "", nil })
 		},
 		"return a *capability.Result": func(s *capability.Server) {
 			addTool(s, "t", func(context.Context, *capability.Call) (capability.Result, error) { return capability.Result{}, nil })

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"sync"
 
 	"google.golang.org/protobuf/proto"
 
@@ -40,19 +41,50 @@ func isByValue(t reflect.Type) bool {
 	return false
 }
 
+// isOfficialResult reports whether a value is a tool result of another library, or a pointer to one.
+func isOfficialResult(v any) bool {
+	t := reflect.TypeOf(v)
+	if t == nil {
+		return false
+	}
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return false
+	}
+	known, ok := officialTypes.Load(t)
+	if !ok {
+		known, _ = officialTypes.LoadOrStore(t, hasResult(namesOf(t)))
+	}
+	return known.(bool)
+}
+
+var officialTypes sync.Map // reflect.Type of a struct to whether it is a result
+
 // isOfficial reports whether a struct has the members of a tool result or of content of MCP.
 func isOfficial(t reflect.Type) bool {
+	names := namesOf(t)
+	return hasResult(names) || hasAll(names, "type", "annotations", "_meta")
+}
+
+// namesOf returns the names of a struct's members.
+func namesOf(t reflect.Type) []string {
 	var names []string
 	for _, f := range fieldsOf(t) {
 		names = append(names, f.name)
 	}
-	has := func(name string) bool { return slices.Contains(names, name) }
-	only := func(allowed ...string) bool {
-		return !slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(allowed, n) })
-	}
-	result := has("content") && (has("isError") || has("structuredContent")) &&
-		only("content", "structuredContent", "isError", "_meta", "resultType", "inputRequests", "requestState")
-	return result || has("type") && has("annotations") && has("_meta")
+	return names
+}
+
+// hasResult reports whether names are those of a tool result of MCP.
+func hasResult(names []string) bool {
+	known := []string{"content", "structuredContent", "isError", "_meta", "resultType", "inputRequests", "requestState"}
+	return (hasAll(names, "content", "isError") || hasAll(names, "content", "structuredContent")) && hasAll(known, names...)
+}
+
+func hasAll(names []string, wanted ...string) bool {
+	return !slices.ContainsFunc(wanted, func(w string) bool { return !slices.Contains(names, w) })
 }
 
 // mustBeValue panics if values of t are not what a tool returns.
@@ -83,28 +115,37 @@ func mustNotBeMessage(who string, t reflect.Type) {
 const forMessage = "use a struct of your own, or encode it by protojson into a json.RawMessage; content is a *capability.Content, " +
 	"a []*capability.Content or within a *capability.Result"
 
-// checkDynamic returns an error if a value is or contains a protobuf message or a Result. It looks
-// into lists and maps of any only.
+// checkDynamic returns an error if a value is or contains a protobuf message, an error or a Result,
+// or contains a result of another library. It looks into lists and maps of any only.
 func checkDynamic(v any) error {
 	switch v := v.(type) {
+	case error:
+		return fmt.Errorf("the error %q as its value: return it as the handler's error", v)
 	case proto.Message:
 		return fmt.Errorf("a %T, a protobuf message, whose JSON by encoding/json is not its own: %s", v, forMessage)
 	case *Result, Result:
 		return fmt.Errorf("a %T within a value: return the *capability.Result itself", v)
 	case []any:
 		for _, e := range v {
-			if err := checkDynamic(e); err != nil {
+			if err := checkInner(e); err != nil {
 				return err
 			}
 		}
 	case map[string]any:
 		for _, e := range v {
-			if err := checkDynamic(e); err != nil {
+			if err := checkInner(e); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+func checkInner(v any) error {
+	if isOfficialResult(v) {
+		return fmt.Errorf("a %T within a value: return it itself", v)
+	}
+	return checkDynamic(v)
 }
 
 // dynamic converts a value by its JSON.

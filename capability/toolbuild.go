@@ -91,6 +91,9 @@ func fullResult(r *Result) (*mcpedgev1.CallToolResult, error) {
 		if t := reflect.TypeOf(r.Structured); implements(t, protoType) || t == reflect.TypeFor[*Result]() {
 			return nil, &Failure{Reason: Internal, Message: fmt.Sprintf("the structured content is a %v: %s", t, forMessage)}
 		}
+		if isOfficialResult(r.Structured) {
+			return nil, &Failure{Reason: Internal, Message: fmt.Sprintf("the structured content is a %T: return it itself, or by capability.ResultOf", r.Structured)}
+		}
 		text, err := encodeJSON(r.Structured)
 		if err != nil {
 			return nil, &Failure{Reason: Internal, Message: "the structured content cannot be encoded: " + err.Error()}
