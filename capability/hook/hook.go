@@ -18,7 +18,7 @@ import (
 
 // Messages of the contract.
 type (
-	// Call is the request that a hook is asked about.
+	// Call is the request that a hook decides.
 	Call = hookv1.Call
 	// Answer is the client's answer to a question of a backend.
 	Answer = hookv1.Answer
