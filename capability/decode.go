@@ -22,8 +22,8 @@ func inputSchemaOf(tool string, t reflect.Type, open bool) string {
 	if params.Kind() == reflect.Pointer {
 		params = params.Elem()
 	}
-	if params.Kind() == reflect.Struct && special(params, tool) == nil && hasAll(namesOf(params), "name", "arguments", "_meta") {
-		panic(fmt.Sprintf("capability: tool %q: %v has the params of a request; take a struct of the arguments, and the rest from the Call", tool, t))
+	if params.Kind() == reflect.Struct && special(params, tool) == nil && isRequest(params) {
+		panic(fmt.Sprintf("capability: tool %q: %v is a request or its params; take a struct of the arguments, and the rest from the Call", tool, t))
 	}
 	s := schemaMaker{closed: !open}.make(t)
 	if s.own == nil && s.Type != "object" {
@@ -40,6 +40,13 @@ func inputSchemaOf(tool string, t reflect.Type, open bool) string {
 		panic(fmt.Sprintf("capability: tool %q: the schema of %v: %v", tool, t, err))
 	}
 	return string(text)
+}
+
+// isRequest reports whether a struct is a request to call a tool, or the params of one, as other
+// libraries pass it to handlers.
+func isRequest(t reflect.Type) bool {
+	names := namesOf(t)
+	return hasAll(names, "name", "arguments", "_meta") || strings.HasSuffix(t.PkgPath(), "/mcp") && hasAll(names, "method", "params")
 }
 
 // decoderOf returns the decoder of a tool's arguments. The edge has validated them with the schema.

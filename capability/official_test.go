@@ -156,7 +156,7 @@ func TestResultsThatAreRefused(t *testing.T) {
 				return struct{ At *timestamppb.Timestamp }{}, nil
 			})
 		},
-		"the params of a request": func(s *capability.Server) {
+		"a request or its params": func(s *capability.Server) {
 			capability.AddTool(s, "t", "", func(context.Context, *capability.Call, *mcp.CallToolParams) (string, error) { return "", nil })
 		},
 		"return a *capability.Result": func(s *capability.Server) {
