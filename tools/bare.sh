@@ -2,7 +2,17 @@
 # Runs `make test` as somebody does who has just cloned the repository, on a machine with Go, git, make and little else: no redis-server, no
 # package manager, no C compiler, no root where the system lets a process do without. It must end with status 0 and, last, the one line about
 # what was left out. With GOTEST_COUNTS set, the counts of its tests are written to that file.
+#
+# Its tests are those that could end otherwise on another machine (see tools/internal/packages/machine.go); with the argument all, all of them.
 set -euo pipefail
+case ${1:-machine} in
+machine) tests=machine ;;
+all) tests= ;;
+*)
+  echo "bare.sh: no set of tests is named $1: machine and all are" >&2
+  exit 2
+  ;;
+esac
 cd "$(dirname "$0")/.."
 tmp=$(mktemp -d)
 trap 'chmod -R u+w "$tmp" && rm -rf "$tmp"' EXIT
@@ -25,7 +35,7 @@ fi
 
 code=0
 "${rootless[@]}" env -i PATH="$tmp/bin" HOME="$tmp" GOPATH="$(go env GOPATH)" GOCACHE="$(go env GOCACHE)" GOMODCACHE="$(go env GOMODCACHE)" GOPROXY="$(go env GOPROXY)" \
-  GOSUMDB="$(go env GOSUMDB)" GOFLAGS="$(go env GOFLAGS)" GOTOOLCHAIN="$(go env GOTOOLCHAIN)" TMPDIR="${TMPDIR:-/tmp}" GOTEST_COUNTS="$counts" \
+  GOSUMDB="$(go env GOSUMDB)" GOFLAGS="$(go env GOFLAGS)" GOTOOLCHAIN="$(go env GOTOOLCHAIN)" TMPDIR="${TMPDIR:-/tmp}" GOTEST_COUNTS="$counts" GOTEST_SET="$tests" \
   make -C "$tmp/clone" --no-print-directory test | tee "$tmp/said" || code=$?
 last=$(tail -n 1 "$tmp/said")
 case $last in

@@ -30,6 +30,7 @@ func nightlies() []stage {
 			name: "test-tls", sets: nights, cores: 1, within: 15 * time.Minute, needs: built,
 			run: "bin/gotest -race -count=1 -timeout=10m -run=TestMatrix " + suites + "matrix -args -tls=http/1.1,h2",
 		},
+		{name: "bare-all", sets: nights, cores: 1.2, within: 30 * time.Minute, after: built, run: "tools/bare.sh all"},
 		{name: "fuzz", sets: nights, cores: 2, within: 40 * time.Minute, counts: "FUZZ_COUNTS", after: built, run: "FUZZTIME=120000x tools/fuzz.sh " +
 			"./edge/auth ./edge/jsonrpc ./edge/frame ./edge/telemetry ./edge/schema/portable ./internal/uris ./edge/tasks"},
 		{

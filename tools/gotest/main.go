@@ -8,6 +8,8 @@
 // and the last line says so, or the file that GOTEST_LEFT_OUT names; with CI=true nothing is run then, and the exit status is 1. Likewise -race is
 // taken out where there is no C compiler, and for packages in which no goroutines meet, which are then run first (see split).
 //
+// With GOTEST_SET=machine it runs those tests of the packages that could end otherwise on another machine.
+//
 // With GOTEST_COUNTS set to a file name, "<passed> <failed>" is written to that file too.
 package main
 
@@ -37,6 +39,10 @@ func main() {
 func run(args []string, out io.Writer) (int, error) {
 	s := &setup{out: out}
 	args, err := s.prepare(args)
+	if err != nil {
+		return 1, err
+	}
+	args, err = onMachine(args, out)
 	if err != nil {
 		return 1, err
 	}
