@@ -19,6 +19,8 @@ type result struct {
 	stage          stage
 	passed, failed int
 	took           time.Duration
+	// used is the processor time of its processes, except of those whose end none of them awaited.
+	used time.Duration
 	// why it failed apart from its tests; empty: it did not, or they say it.
 	why    string
 	output string
@@ -26,12 +28,17 @@ type result struct {
 
 // String is one line for people.
 func (r result) String() string {
-	line := fmt.Sprintf("%-22s %5d passed, %d failed, %d s", r.stage.name, r.passed, r.failed, int(r.took.Round(time.Second).Seconds()))
+	line := fmt.Sprintf("%-22s %5d passed, %d failed, %d s", r.stage.name, r.passed, r.failed, seconds(r.took))
+	if r.took > 0 {
+		line += fmt.Sprintf(", %d s of CPU (%.1f cores)", seconds(r.used), r.used.Seconds()/r.took.Seconds())
+	}
 	if r.why != "" {
 		line += " (" + r.why + ")"
 	}
 	return line
 }
+
+func seconds(d time.Duration) int { return int(d.Round(time.Second).Seconds()) }
 
 // execute runs a stage to its end, in a group of processes of its own, none of which outlives it. dir is for its files.
 func execute(ctx context.Context, s stage, dir string) result {
@@ -60,6 +67,9 @@ func execute(ctx context.Context, s stage, dir string) result {
 		err = context.Cause(bounded)
 	}
 	r.took = time.Since(start)
+	if cmd.ProcessState != nil {
+		r.used = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	}
 	r.judge(err, counts)
 	text, readErr := os.ReadFile(output)
 	if readErr != nil {

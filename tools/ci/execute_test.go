@@ -44,6 +44,16 @@ func TestResultOfAStage(t *testing.T) {
 }
 
 // TestBoundOfAStage: a stage that crosses it fails by name, and ends with what it started, be that deaf to signals.
+func TestCPUOfAStage(t *testing.T) {
+	r := execute(t.Context(), stage{
+		name: "busy", within: time.Minute,
+		run: `bash -c 'for ((i = 0; i < 200000; i++)); do :; done'; echo "1 0" >"$GOTEST_COUNTS"`,
+	}, t.TempDir())
+	if r.used < 50*time.Millisecond || r.used > time.Minute {
+		t.Errorf("it used %v of CPU in %v", r.used, r.took)
+	}
+}
+
 func TestBoundOfAStage(t *testing.T) {
 	dir := t.TempDir()
 	child := filepath.Join(dir, "child")

@@ -44,9 +44,9 @@ func plan(out io.Writer, chosen []stage, cores float64) {
 // conclude prints what failed once more, the table, and last the sum. failed: a stage did.
 func conclude(out io.Writer, results []result) (failed bool) {
 	var passed, failures int
-	var took time.Duration
+	var took, used time.Duration
 	for _, r := range results {
-		passed, failures, took = passed+r.passed, failures+r.failed, took+r.took
+		passed, failures, took, used = passed+r.passed, failures+r.failed, took+r.took, used+r.used
 		if r.failed > 0 {
 			repeat(out, r)
 		}
@@ -54,7 +54,7 @@ func conclude(out io.Writer, results []result) (failed bool) {
 	for _, r := range results {
 		_, _ = fmt.Fprintln(out, r)
 	}
-	_, _ = fmt.Fprintf(out, "the stages took %d s together\n%d passed, %d failed\n", int(took.Seconds()), passed, failures)
+	_, _ = fmt.Fprintf(out, "the stages took %d s together, and %d s of CPU\n%d passed, %d failed\n", seconds(took), seconds(used), passed, failures)
 	return failures > 0
 }
 

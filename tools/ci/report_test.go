@@ -8,7 +8,7 @@ import (
 )
 
 func TestConclusion(t *testing.T) {
-	good := result{stage: stage{name: "lint"}, passed: 13, took: 90 * time.Second, output: "ok gofmt\n"}
+	good := result{stage: stage{name: "lint"}, passed: 13, took: 90 * time.Second, used: 135 * time.Second, output: "ok gofmt\n"}
 	var long strings.Builder
 	for i := range 100 {
 		fmt.Fprintf(&long, "--- FAIL: TestSome/%d (0.00s)\n", i)
@@ -20,7 +20,7 @@ func TestConclusion(t *testing.T) {
 	if !conclude(&out, []result{good, bad}) {
 		t.Error("it did not fail")
 	}
-	for _, want := range []string{"=== failed: test", "--- FAIL: TestFirst", "and 61 lines more like these", "exit status 1", "lint", "13 passed, 0 failed, 90 s"} {
+	for _, want := range []string{"=== failed: test", "--- FAIL: TestFirst", "and 61 lines more like these", "exit status 1", "lint", "13 passed, 0 failed, 90 s, 135 s of CPU (1.5 cores)", "90 s together, and 135 s of CPU"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("not printed: %q in\n%s", want, out.String())
 		}
