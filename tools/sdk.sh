@@ -7,6 +7,7 @@
 #                            the scenarios of REVISION, or all
 #
 # All parts are run even when one fails. SDK_COUNTS names a file for "<passed> <failed>": scenarios, and each of the other parts as one.
+# MCPEDGE_PROGRAM names a built edge, and CAPABILITY_TEST the suite, built as well; without them they are built.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 lang=$1
@@ -36,12 +37,15 @@ build() {
 
 checks() {
   # Of its own, as libraries may be checked at the same time.
-  go build -o "$tmp/mcpedge" ./edge && MCPEDGE_PROGRAM=$tmp/mcpedge "sdk/$lang/test.sh" && built=1
+  [ -n "${MCPEDGE_PROGRAM:-}" ] || go build -o "$tmp/mcpedge" ./edge || return
+  MCPEDGE_PROGRAM=${MCPEDGE_PROGRAM:-$tmp/mcpedge} "sdk/$lang/test.sh" && built=1
 }
 
 shared() {
-  build && go test -c -o "$tmp/capability.test" ./tests/suites/capability &&
-    env -C tests/suites/capability "$tmp/capability.test" -fixture "$PWD/sdk/$lang/fixture/run"
+  local suite=${CAPABILITY_TEST:-$tmp/capability.test}
+  build || return
+  [ -n "${CAPABILITY_TEST:-}" ] || go test -c -vet=off -o "$suite" ./tests/suites/capability || return
+  env -C tests/suites/capability "$suite" -fixture "$PWD/sdk/$lang/fixture/run"
 }
 
 conformance() { # conformance REVISION adds the scenarios that it counts

@@ -39,11 +39,11 @@ func nightlies() []stage {
 		},
 		{
 			name: "conformance-access", sets: nights, cores: 0.7, within: 10 * time.Minute, counts: "CONFORMANCE_COUNTS", needs: built,
-			run: "bin/conformance -url '' -locked",
+			run: taken + "bin/conformance -url '' -locked",
 		},
 		{
 			name: "conformance-curated", sets: nights, cores: 0.7, within: 10 * time.Minute, counts: "CONFORMANCE_COUNTS", needs: built,
-			run: "bin/conformance -url '' -curated",
+			run: taken + "bin/conformance -url '' -curated",
 		},
 	}
 	for _, language := range []string{"java", "python", "rust", "typescript"} {
@@ -62,10 +62,10 @@ func nightlies() []stage {
 			run: "bin/attack -edge bin/mcpedge-ci -duration 10s",
 		},
 		{
-			name: "interop", sets: nights, cores: 1.2, within: 40 * time.Minute, counts: "INTEROP_COUNTS", needs: built, run: "bin/interop",
+			name: "interop", sets: nights, cores: 1.2, within: 40 * time.Minute, counts: "INTEROP_COUNTS", needs: built, run: taken + "bin/interop",
 		},
 		{
-			name: "interop-access", sets: nights, cores: 1.2, within: 40 * time.Minute, counts: "INTEROP_COUNTS", needs: built, after: []string{"interop"}, run: "bin/interop -locked",
+			name: "interop-access", sets: nights, cores: 1.2, within: 40 * time.Minute, counts: "INTEROP_COUNTS", needs: built, after: []string{"interop"}, run: taken + "bin/interop -locked",
 		},
 		{
 			name: "hosts", sets: nights, cores: 1.2, within: 30 * time.Minute, needs: built,

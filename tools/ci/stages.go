@@ -21,6 +21,10 @@ var (
 // built is what stages need that run what the stage programs builds.
 var built = []string{"programs"}
 
+// taken has what builds programs (see tests/helpers/process.EnvBuilt) take those that the stage programs has built.
+const taken = `export PROGRAMS_BUILT="$PWD/bin/services-ci"
+`
+
 // stages are all stages there are, in the order in which they are preferred: what others wait for and what takes long is first. What a stage
 // builds in bin/ has a name of its own, since stages run at the same time.
 var stages = slices.Concat([]stage{{
@@ -30,6 +34,8 @@ go build -C tools -o ../bin/ ./gotest ./check
 go build -o bin/ ` + programs + `{attack,chaos,conformance,examples,interop}
 go build -o bin/mcpedge-ci ./edge
 go build -o bin/services-ci/ ./services/...
+ln -f bin/mcpedge-ci bin/services-ci/edge
+go test -c -vet=off -o bin/capability.test ` + suites + `capability
 echo "$(ls bin/{attack,chaos,check,conformance,examples,gotest,interop,mcpedge-ci} | wc -l) 0" >"$GOTEST_COUNTS"`,
 }}, landed(), nightlies(), manual())
 
@@ -37,7 +43,7 @@ echo "$(ls bin/{attack,chaos,check,conformance,examples,gotest,interop,mcpedge-c
 func landed() []stage {
 	return []stage{
 		{name: "check", sets: lands, cores: 2, within: 15 * time.Minute, needs: built, run: "bin/check"},
-		{name: "conformance", sets: lands, cores: 0.5, within: 12 * time.Minute, counts: "CONFORMANCE_COUNTS", needs: built, run: "bin/conformance"},
+		{name: "conformance", sets: lands, cores: 0.5, within: 12 * time.Minute, counts: "CONFORMANCE_COUNTS", needs: built, run: taken + "bin/conformance"},
 		{name: "test", sets: lands, cores: 1.5, within: 20 * time.Minute, after: []string{"check"}, run: "make --no-print-directory test TESTFLAGS=-vet=off"},
 		{name: "lint", sets: lands, cores: 1.4, within: 20 * time.Minute, counts: "LINT_COUNTS", after: []string{"check"}, run: "tools/lint.sh"},
 		library("rust", 1.2),
@@ -47,11 +53,11 @@ func landed() []stage {
 		library("typescript", 0.5),
 		{
 			name: "conformance-replicas", sets: lands, cores: 0.5, within: 12 * time.Minute, counts: "CONFORMANCE_COUNTS", needs: built, after: []string{"conformance"},
-			run: "bin/conformance -url '' -replicas 3",
+			run: taken + "bin/conformance -url '' -replicas 3",
 		},
 		{
 			name: "clients", sets: lands, cores: 0.5, within: 15 * time.Minute, counts: "INTEROP_COUNTS", needs: built,
-			run: "bin/interop -only python,typescript-v1,mcp-go",
+			run: taken + "bin/interop -only python,typescript-v1,mcp-go",
 		},
 		{
 			name: "attack-minute", sets: lands, cores: 0.8, within: 12 * time.Minute, counts: "ATTACK_COUNTS", needs: built,
@@ -79,7 +85,7 @@ go vet ./...
 // library is the stage of a capability library's own checks and of the suite that all libraries share.
 func library(language string, cores float64) stage {
 	return stage{
-		name: "sdk-" + language, sets: lands, cores: cores, within: 20 * time.Minute, counts: "SDK_COUNTS", after: built,
-		run: "tools/sdk.sh " + language + " checks shared",
+		name: "sdk-" + language, sets: lands, cores: cores, within: 20 * time.Minute, counts: "SDK_COUNTS", needs: built,
+		run: `export MCPEDGE_PROGRAM="$PWD/bin/mcpedge-ci" CAPABILITY_TEST="$PWD/bin/capability.test"` + "\ntools/sdk.sh " + language + " checks shared",
 	}
 }
