@@ -17,14 +17,15 @@ import (
 // TestCauseOfTimeouts: a call that a bound of the edge ended has a cause that names the bound. A
 // timeout that the backend reports itself has no cause.
 func TestCauseOfTimeouts(t *testing.T) {
-	f := &fake{name: "one", tools: []*pb.Tool{{Name: "slow"}, {Name: "gives-up"}}, timeout: 300 * time.Millisecond}
-	d := start(t, Options{}, f)
-	f.onCall = func(q *pb.CallToolRequest, s grpc.ServerStreamingServer[pb.CallToolResponse]) error {
-		if q.GetName() == "gives-up" {
-			return status.Error(codes.DeadlineExceeded, "the database is slow")
-		}
+	f := &fake{name: "one", tools: []*pb.Tool{{Name: "slow"}}, timeout: 300 * time.Millisecond}
+	g := &fake{name: "two", tools: []*pb.Tool{{Name: "gives-up"}}}
+	d := start(t, Options{}, f, g)
+	f.onCall = func(_ *pb.CallToolRequest, s grpc.ServerStreamingServer[pb.CallToolResponse]) error {
 		<-s.Context().Done()
 		return s.Context().Err()
+	}
+	g.onCall = func(*pb.CallToolRequest, grpc.ServerStreamingServer[pb.CallToolResponse]) error {
+		return status.Error(codes.DeadlineExceeded, "the database is slow")
 	}
 	cause := func(tool string, task *mcp.CallTask) string {
 		t.Helper()

@@ -107,7 +107,7 @@ func TestOneOutcome(t *testing.T) {
 		b.must(modern, "alice", mcp.MethodTasksCancel, about(id))
 		wants(id, "ask", "cancelled", modern.Code(mcp.KindCancelled))
 
-		brief := w.replica(seen, func(o *Options) { o.Lifetime = 300 * time.Millisecond })
+		brief := w.replica(seen, func(o *Options) { o.Lifetime = time.Second })
 		id = brief.begin("ask", "")
 		b.awaits(id, Failed)
 		wants(id, "ask", "timeout", modern.Code(mcp.KindTimeout))

@@ -50,10 +50,16 @@ func TestReadingATaskIsCharged(t *testing.T) {
 
 			others := memory.Holder("test", "bob", netip.Addr{}).Begin()
 			others.Force(budget.Results, 16<<20)
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-			held, err = ask(ctx)
-			cancel()
-			held.Release()
+			// It has to have come to the budget when it ends, for which a machine under load needs longer.
+			for within := 20 * time.Millisecond; ; within *= 4 {
+				ctx, cancel := context.WithTimeout(t.Context(), within)
+				held, err = ask(ctx)
+				cancel()
+				held.Release()
+				if err == nil || mcp.AsError(err).Kind == mcp.KindOverloaded || within > await.Patience {
+					break
+				}
+			}
 			if err == nil || mcp.AsError(err).Kind != mcp.KindOverloaded {
 				t.Errorf("%s without room: %v", name, err)
 			}

@@ -38,20 +38,20 @@ func TestDeferred(t *testing.T) {
 		w.backend.tools["fails"] = tool{later, false, func(context.Context, *mcp.Call, mcp.Sink) (mcp.Reply, error) {
 			return mcp.Reply{}, mcp.Errorf(mcp.KindUnavailable, "no connection")
 		}}
-		a := w.replica(func(o *Options) { o.Grace = 300 * time.Millisecond })
+		slow := w.replica(func(o *Options) { o.Grace = time.Hour })
 		close(w.backend.gate("soon"))
-		if got := a.must(modern, "alice", mcp.MethodToolsCall, `"name":"gate","arguments":{"name":"soon"}`); got["resultType"] != "complete" {
+		if got := slow.must(modern, "alice", mcp.MethodToolsCall, `"name":"gate","arguments":{"name":"soon"}`); got["resultType"] != "complete" {
 			t.Errorf("a call that ends soon gave %v", got)
 		}
-		if _, err := a.ask(modern, "alice", mcp.MethodToolsCall, `"name":"fails"`); kindOf(err) != mcp.KindUnavailable {
+		if _, err := slow.ask(modern, "alice", mcp.MethodToolsCall, `"name":"fails"`); kindOf(err) != mcp.KindUnavailable {
 			t.Errorf("a call that fails soon gave %v", err)
 		}
+		a := w.replica(func(o *Options) { o.Grace = 300 * time.Millisecond })
 		id := a.begin("gate", "late")
 		close(w.backend.gate("late"))
 		if got := text(a.awaits(id, Completed)); got != "passed late" {
 			t.Errorf("got %q", got)
 		}
-		slow := w.replica(func(o *Options) { o.Grace = time.Hour })
 		id = slow.begin("wants", "")
 		close(w.backend.gate("wants"))
 		if got := text(slow.awaits(id, Completed)); got != "done" {
@@ -363,7 +363,7 @@ func TestAsksClientsThatCanAnswer(t *testing.T) {
 				t.Errorf("a client with %s is asked %q, not %s", caps, got, want)
 			}
 		}
-		ctx, stop := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		ctx, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
 		if _, err := result(ctx, `{}`); kindOf(err) != mcp.KindCancelled { // the request's own timeout has passed
 			t.Errorf("a client that can answer nothing: %v", err)

@@ -44,7 +44,7 @@ func TestCancellation(t *testing.T) {
 
 // The deadline that the edge gives a call ends its handler.
 func TestDeadline(t *testing.T) {
-	e := startEdge(t, func(cfg *config.Config) { cfg.Backends[0].Timeout = 500 * time.Millisecond })
+	e := startEdge(t, func(cfg *config.Config) { cfg.Backends[0].Timeout = 2 * time.Second })
 	c := connect(t, e, stateless, "")
 	ended := c.counts(t, "gate.ended")
 	if r, err := c.try(limit(t), "gate", nil); err == nil {

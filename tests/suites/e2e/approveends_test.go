@@ -26,7 +26,7 @@ func TestApprovalIsNotGiven(t *testing.T) {
 			c.send(t, http.MethodPost, `{"reason":"too\u001bmuch"}`, "Authorization", "Bearer "+who.lee).want(http.StatusOK)
 		}, want: `another person refused it: "too\u001bmuch"`},
 		"expired": {
-			adjust: func(c *config.Config) { c.Policy.Approve[0].Expires = 500 * time.Millisecond },
+			adjust: func(c *config.Config) { c.Policy.Approve[0].Expires = 2 * time.Second },
 			want:   "it was not decided on in time",
 		},
 		"another token lacks the role": {then: func(t *testing.T, e *harness.Edge, id string, _ waiter) {

@@ -137,7 +137,7 @@ func seesCall(t *testing.T, c asker, want, wantError string) {
 func TestHookSlowDeadBusy(t *testing.T) {
 	harness.OneProcess(t)
 	s := hookserver.Serve(t)
-	_, e := startFixture(t, hookedBy(s, func(h *config.Hook) { h.Timeout, h.On = 50*time.Millisecond, config.Names{"request"} }))
+	_, e := startFixture(t, hookedBy(s, func(h *config.Hook) { h.Timeout, h.On = 500*time.Millisecond, config.Names{"request"} }))
 	c := newStateless(t, e.URL)
 	const failed = `the hook "dlp", which must check it, failed; try again later`
 	s.By(endless)
