@@ -3,7 +3,8 @@
 # package manager, no C compiler, no root where the system lets a process do without. It must end with status 0 and, last, the one line about
 # what was left out. With GOTEST_COUNTS set, the counts of its tests are written to that file.
 #
-# Its tests are those that could end otherwise on another machine (see tools/internal/packages/machine.go); with the argument all, all of them.
+# Its tests are those that could end otherwise on another machine (see tools/internal/packages/machine.go); with the argument all, all of
+# them.
 set -euo pipefail
 case ${1:-machine} in
 machine) tests=machine ;;

@@ -97,8 +97,8 @@ func format(out io.Writer, all bool, files []string) error {
 	return fmt.Errorf("%d files", bytes.Count(bad.Bytes(), []byte("\n")))
 }
 
-// test runs the tests of packages, and the transcripts beside them. The time limit is that of make test: go test keeps what came of tests with the
-// flags, and what make test runs without the race detector is not run again. gotest has counted them when it ends.
+// test runs the tests of packages, and the transcripts beside them. The time limit is that of make test: go test keeps what came of tests
+// with the flags, and what make test runs without the race detector is not run again. gotest has counted them when it ends.
 func (c *checker) test(tested []string) error {
 	dir, err := os.MkdirTemp("", "check")
 	if err != nil {

@@ -43,10 +43,10 @@ type mentions struct {
 	needs map[declared]bool
 }
 
-// OnMachine are the tests of packages that could end otherwise on another machine, by import path: those that reach, through declarations of their
-// package and of packages for tests, the programs, the users, the rights, the environment or the system calls of the machine. A test of a package
-// that calls another which reaches them is not among them: that one has tests of its own. Names stand for what they mean: a test may be among them
-// that reaches nothing, since it mentions what has the name of something that does.
+// OnMachine are the tests of packages that could end otherwise on another machine, by import path: those that reach, through declarations
+// of their package and of packages for tests, the programs, the users, the rights, the environment or the system calls of the machine. A
+// test of a package that calls another which reaches them is not among them: that one has tests of its own. Names stand for what they
+// mean: a test may be among them that reaches nothing, since it mentions what has the name of something that does.
 func (m *Module) OnMachine() (map[string][]string, error) {
 	all := &mentions{of: map[declared]map[declared]bool{}, methods: map[declared][]string{}, selected: map[declared]bool{}, needs: map[declared]bool{}}
 	tests := map[string][]string{}
@@ -216,8 +216,8 @@ func needsMachine(importPath, name string) bool {
 	return below(importPath, ofMachine)
 }
 
-// reach are the declarations that need the machine or mention, over others, one that does. Who mentions a type is taken to reach those of its
-// methods that no selector names, as others may call them.
+// reach are the declarations that need the machine or mention, over others, one that does. Who mentions a type is taken to reach those of
+// its methods that no selector names, as others may call them.
 func (a *mentions) reach() map[declared]bool {
 	by := map[declared][]declared{}
 	for from, mentioned := range a.of {
