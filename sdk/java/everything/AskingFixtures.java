@@ -1,5 +1,4 @@
 import io.mcpedge.capability.Capability;
-import io.mcpedge.capability.Content;
 import io.mcpedge.capability.Description;
 import io.mcpedge.capability.ElicitResult;
 
@@ -47,7 +46,7 @@ final class AskingFixtures {
 
   static void add(Capability s) {
     Everything.plain(s, "test_sampling", "Asks the client's model", Prompt.class,
-        (call, in) -> "LLM response: " + Content.said(call.sample("sampling", in.prompt(), 100)));
+        (call, in) -> "LLM response: " + call.sample("sampling", in.prompt(), 100).text());
     Everything.plain(s, "test_elicitation", "Asks the user for a name and an address", Message.class,
         (call, in) -> "User response: " + answered(call.askForm("contact", in.message(), CONTACT)));
     Everything.plain(s, "test_elicitation_sep1034_defaults", "Asks the user by a form with default values", call ->
@@ -61,6 +60,6 @@ final class AskingFixtures {
       return "Elicitation completed: " + answered(r);
     });
     Everything.plain(s, "test_missing_capability", "Cannot do without the client's model",
-        call -> "The client's model said: " + Content.said(call.sample("needed", "Say something.", 100)));
+        call -> "The client's model said: " + call.sample("needed", "Say something.", 100).text());
   }
 }

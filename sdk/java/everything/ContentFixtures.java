@@ -3,9 +3,7 @@ import io.mcpedge.capability.Content;
 import io.mcpedge.capability.Description;
 import io.mcpedge.capability.Header;
 import io.mcpedge.capability.Result;
-import io.mcpedge.v1.ContentBlock;
-import io.mcpedge.v1.Tool;
-import io.mcpedge.v1.ToolAnnotations;
+import io.mcpedge.capability.Tool;
 import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -46,14 +44,12 @@ final class ContentFixtures {
         Content.embed(Content.contents("test://mixed-content-resource", "application/json", "{\"test\":\"data\",\"value\":123}")));
     Everything.plain(s, "test_error_handling", "Fails, always", call -> Result.error("This tool intentionally returns an error for testing"));
 
-    var plain = ToolAnnotations.newBuilder().setReadOnly(true).setIdempotent(true).setDestructive(false).setOpenWorld(false);
-    Tool dialect = Tool.newBuilder().setName("json_schema_2020_12_tool").setInputSchemaJson(DIALECT).setAnnotations(plain)
-        .setDescription("Has an input schema with keywords of JSON Schema 2020-12").build();
-    s.rawTool(dialect, (call, arguments) -> Result.of(Content.text("Called with " + arguments)));
+    Tool dialect = new Tool("json_schema_2020_12_tool", "Has an input schema with keywords of JSON Schema 2020-12", DIALECT);
+    s.rawTool(dialect, (call, arguments) -> Result.of(Content.text("Called with " + arguments)), Everything.options());
     Everything.plain(s, "test_x_mcp_header", "Has an argument that travels in a header as well", Region.class, (call, in) -> "region=" + in.region());
   }
 
-  private static void fixture(Capability s, String name, String description, ContentBlock... content) {
+  private static void fixture(Capability s, String name, String description, Content... content) {
     Everything.plain(s, name, description, call -> List.of(content));
   }
 

@@ -41,7 +41,7 @@ public final class Everything {
     s.tool(name, description, arguments, handler, options(more));
   }
 
-  private static ToolOption[] options(ToolOption... more) {
+  static ToolOption[] options(ToolOption... more) {
     List<ToolOption> all = new ArrayList<>(List.of(ToolOption.readOnly(), ToolOption.idempotent(), ToolOption.destructive(false), ToolOption.openWorld(false)));
     all.addAll(List.of(more));
     return all.toArray(ToolOption[]::new);

@@ -5,9 +5,9 @@ import io.mcpedge.capability.Content;
 import io.mcpedge.capability.ElicitResult;
 import io.mcpedge.capability.Failure;
 import io.mcpedge.capability.Reason;
+import io.mcpedge.capability.Resource;
+import io.mcpedge.capability.ResourceTemplate;
 import io.mcpedge.capability.ResourceWatcher;
-import io.mcpedge.v1.Resource;
-import io.mcpedge.v1.ResourceTemplate;
 import java.util.List;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
@@ -25,28 +25,28 @@ final class ResourceFixtures {
   private ResourceFixtures() {}
 
   static void add(Capability s) {
-    Resource text = Resource.newBuilder().setUri("test://static-text").setName("static-text").setTitle("Static text").setMimeType("text/plain")
-        .setDescription("A text that never changes").build();
+    Resource text = Resource.builder().uri("test://static-text").name("static-text").title("Static text").mimeType("text/plain")
+        .description("A text that never changes").build();
     s.resource(text, (call, uri) -> {
       call.setCache(Everything.CACHE, true);
       return "This is the content of the static text resource.";
     });
-    Resource binary = Resource.newBuilder().setUri("test://static-binary").setName("static-binary").setTitle("Static binary")
-        .setMimeType("image/png").setDescription("A picture that never changes").build();
+    Resource binary = Resource.builder().uri("test://static-binary").name("static-binary").title("Static binary")
+        .mimeType("image/png").description("A picture that never changes").build();
     s.resource(binary, (call, uri) -> {
       call.setCache(Everything.CACHE, true);
       return ContentFixtures.RED_PIXEL;
     });
     s.provide(WATCHED, new Watched(3));
-    ResourceTemplate data = ResourceTemplate.newBuilder().setUriTemplate("test://template/{id}/data").setName("template").setTitle("Template")
-        .setMimeType("application/json").setDescription("Data about an id").build();
+    ResourceTemplate data = ResourceTemplate.builder().uriTemplate("test://template/{id}/data").name("template").title("Template")
+        .mimeType("application/json").description("Data about an id").build();
     s.template(data, (call, variables) -> {
       call.setCache(Everything.CACHE, true);
       String id = variables.get("id");
       return "{\"id\":\"" + id + "\",\"templateTest\":true,\"data\":\"Data for ID: " + id + "\"}";
     }, Complete.suggest("id", "1", "12", "123"));
-    ResourceTemplate ask = ResourceTemplate.newBuilder().setUriTemplate("test://ask/{topic}").setName("ask").setTitle("Asking read")
-        .setMimeType("text/plain").setDescription("A text that the user is asked for when it is read").build();
+    ResourceTemplate ask = ResourceTemplate.builder().uriTemplate("test://ask/{topic}").name("ask").title("Asking read")
+        .mimeType("text/plain").description("A text that the user is asked for when it is read").build();
     s.template(ask, (call, variables) -> {
       ElicitResult r = call.askForm("user_context", "What should \"" + variables.get("topic") + "\" say?", CONTEXT);
       if (r.action() != ElicitResult.Action.ACCEPT) {
@@ -67,8 +67,8 @@ final class ResourceFixtures {
 
     @Override
     public List<Resource> list() {
-      return List.of(Resource.newBuilder().setUri(WATCHED).setName("watched-resource").setTitle("Watched resource").setMimeType("text/plain")
-          .setDescription("A text that changes every " + seconds + " s").build());
+      return List.of(Resource.builder().uri(WATCHED).name("watched-resource").title("Watched resource").mimeType("text/plain")
+          .description("A text that changes every " + seconds + " s").build());
     }
 
     @Override

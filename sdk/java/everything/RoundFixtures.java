@@ -1,12 +1,11 @@
 import io.mcpedge.capability.Call;
 import io.mcpedge.capability.Capability;
-import io.mcpedge.capability.Content;
 import io.mcpedge.capability.ElicitResult;
 import io.mcpedge.capability.Failure;
 import io.mcpedge.capability.InputRequired;
 import io.mcpedge.capability.Question;
 import io.mcpedge.capability.Reason;
-import io.mcpedge.v1.Root;
+import io.mcpedge.capability.Root;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
@@ -30,7 +29,7 @@ final class RoundFixtures {
     Everything.plain(s, PREFIX + "elicitation", "Asks the user for a name",
         call -> AskingFixtures.greeting(call.answer(userName())));
     Everything.plain(s, PREFIX + "sampling", "Asks the client's model for a capital",
-        call -> "Sampling result: " + Content.said(call.sample("capital_question", CAPITAL, 100)));
+        call -> "Sampling result: " + call.sample("capital_question", CAPITAL, 100).text());
     Everything.plain(s, PREFIX + "list_roots", "Asks for the client's roots", call -> rootsText(call.roots("client_roots")));
     confirmed(s, "request_state", "Asks for a confirmation, and keeps a state meanwhile", "request-state:");
     confirmed(s, "tampered_state", "Asks for a confirmation, and keeps a state that must not be changed", "tamper-proof:");
@@ -42,7 +41,7 @@ final class RoundFixtures {
       var hello = Question.sampling("greeting", "Generate a greeting", 50);
       var roots = Question.listRoots("client_roots");
       call.askAll(name, hello, roots);
-      return String.join("\n", AskingFixtures.greeting(call.answer(name)), Content.said(call.answer(hello)), rootsText(call.answer(roots)));
+      return String.join("\n", AskingFixtures.greeting(call.answer(name)), call.answer(hello).text(), rootsText(call.answer(roots)));
     });
     Everything.plain(s, PREFIX + "multi_round", "Asks the user twice, the second time knowing the first answer", RoundFixtures::twice);
     Everything.plain(s, PREFIX + "capabilities", "Asks whatever the client can answer", RoundFixtures::whatItCan);
@@ -57,7 +56,7 @@ final class RoundFixtures {
   }
 
   private static String rootsText(List<Root> roots) {
-    return "Found " + roots.size() + " root(s): " + roots.stream().map(Root::getUri).collect(Collectors.joining(", "));
+    return "Found " + roots.size() + " root(s): " + roots.stream().map(Root::uri).collect(Collectors.joining(", "));
   }
 
   /** Adds a tool that asks by itself: it does not end before both the answer and its own state are back. */
@@ -93,20 +92,20 @@ final class RoundFixtures {
     var capital = Question.sampling("capital_question", CAPITAL, 100);
     var roots = Question.listRoots("client_roots");
     List<Question<?>> questions = new ArrayList<>();
-    if (can.hasSampling()) {
+    if (can.sampling()) {
       questions.add(capital);
     }
-    if (can.getElicitation().getForm()) {
+    if (can.form()) {
       questions.add(userName());
     }
-    if (can.hasRoots()) {
+    if (can.roots()) {
       questions.add(roots);
     }
     call.askAll(questions.toArray(Question[]::new));
     StringBuilder out = new StringBuilder("The client was asked " + questions.size() + " question(s).");
     for (Question<?> q : questions) {
       out.append('\n');
-      out.append(q == capital ? Content.said(call.answer(capital)) : q == roots ? rootsText(call.answer(roots)) : AskingFixtures.greeting(call.answer(userName())));
+      out.append(q == capital ? call.answer(capital).text() : q == roots ? rootsText(call.answer(roots)) : AskingFixtures.greeting(call.answer(userName())));
     }
     return out.toString();
   }

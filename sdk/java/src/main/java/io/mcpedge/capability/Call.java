@@ -2,7 +2,13 @@ package io.mcpedge.capability;
 
 import com.google.protobuf.ByteString;
 import io.grpc.Context;
-import io.mcpedge.v1.*;
+import io.mcpedge.v1.CacheHint;
+import io.mcpedge.v1.CacheScope;
+import io.mcpedge.v1.Checkpoint;
+import io.mcpedge.v1.Defer;
+import io.mcpedge.v1.LogMessage;
+import io.mcpedge.v1.Progress;
+import io.mcpedge.v1.RequestContext;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -24,6 +30,7 @@ import java.util.concurrent.TimeUnit;
  */
 public final class Call {
   private final RequestContext context;
+  private final Principal principal;
   private final Events events; // null: a completion or a cancellation, which have none
   private final Answers answers;
   private final Context grpc = Context.current();
@@ -36,6 +43,7 @@ public final class Call {
 
   Call(RequestContext context, Events events, Answers answers) {
     this.context = context;
+    this.principal = Unwire.principal(context.getPrincipal());
     this.events = events;
     this.answers = answers;
   }
@@ -59,7 +67,7 @@ public final class Call {
 
   /** The caller. An empty subject means anonymous. */
   public Principal principal() {
-    return context.getPrincipal();
+    return principal;
   }
 
   /**
@@ -67,12 +75,12 @@ public final class Call {
    * name it.
    */
   public Optional<RawJson> claim(String name) {
-    return Optional.ofNullable(principal().getClaimsJsonMap().get(name)).map(RawJson::new);
+    return Optional.ofNullable(principal.claims().get(name));
   }
 
   /** The name and version that the client reports, for display only. */
   public Optional<Implementation> clientInfo() {
-    return context.hasClientInfo() ? Optional.of(context.getClientInfo()) : Optional.empty();
+    return context.hasClientInfo() ? Optional.of(Unwire.implementation(context.getClientInfo())) : Optional.empty();
   }
 
   /**
@@ -80,7 +88,7 @@ public final class Call {
    * capability. Check it to choose another way.
    */
   public ClientCapabilities clientCapabilities() {
-    return context.getClientCapabilities();
+    return Unwire.capabilities(context.getClientCapabilities());
   }
 
   /** {@code _meta} of the client's request, a JSON object. */
@@ -139,11 +147,7 @@ public final class Call {
 
   /** Sets {@code _meta} of the result, a value that encodes as a JSON object; that of a Result has precedence. */
   public synchronized void setMeta(Object object) {
-    String text = Json.encode(object);
-    if (!text.startsWith("{")) {
-      throw new IllegalArgumentException("_meta must be a JSON object, not " + Json.quote(text));
-    }
-    meta = text;
+    meta = Wire.meta(object);
   }
 
   /**
@@ -244,7 +248,7 @@ public final class Call {
   // What the client is asked.
 
   /**
-   * Asks the user by a form made from a record, or for one value: see {@link Question#form}. Throws Declined or Cancelled. MCP:
+   * Asks the user by a form made from a record, or for one value: see {@link Question#form}. Throws Declined or Dismissed. MCP:
    * elicitation/create in form mode.
    */
   public <T> T ask(String key, String message, Class<T> form) {
@@ -261,13 +265,13 @@ public final class Call {
     return answer(Question.openUrl(key, message, url));
   }
 
-  /** Requests a completion from the client's model; {@link Content#said} returns its text. MCP: sampling/createMessage. */
-  public CreateMessageResult sample(String key, CreateMessage request) {
+  /** Requests a completion from the client's model; {@link SamplingResult#text} returns its text. MCP: sampling/createMessage. */
+  public SamplingResult sample(String key, SamplingRequest request) {
     return answer(Question.sampling(key, request));
   }
 
   /** As above, with one message of the user and at most so many tokens. */
-  public CreateMessageResult sample(String key, String prompt, int maxTokens) {
+  public SamplingResult sample(String key, String prompt, int maxTokens) {
     return answer(Question.sampling(key, prompt, maxTokens));
   }
 
@@ -289,18 +293,18 @@ public final class Call {
     }
   }
 
-  /** Returns the answer to a question. Throws Declined or Cancelled if the question does. */
+  /** Returns the answer to a question. Throws Declined or Dismissed if the question does. */
   public <T> T answer(Question<T> question) {
     askAll(question);
     return question.read(answers.find(question.request.getKey(), question::fits));
   }
 
   /**
-   * The client's unvalidated answer to a key, or null: for handlers that throw InputRequired themselves. It is kept in later
-   * rounds.
+   * The answer to a question, if it was given and is valid: for handlers that throw InputRequired themselves. Throws Declined or
+   * Dismissed if the question does.
    */
-  public InputResponse response(String key) {
-    return answers.find(key, r -> true);
+  public <T> Optional<T> answered(Question<T> question) {
+    return Optional.ofNullable(answers.find(question.request.getKey(), question::fits)).map(question::read);
   }
 
   // What the library does with it.

@@ -1,7 +1,7 @@
 package io.mcpedge.capability;
 
 import io.grpc.*;
-import io.mcpedge.v1.*;
+import io.mcpedge.v1.CacheHint;
 import io.opentelemetry.api.OpenTelemetry;
 import java.io.IOException;
 import java.time.Duration;
@@ -15,7 +15,7 @@ import java.util.concurrent.*;
  * before it is served.
  */
 public final class Capability {
-  final Implementation.Builder info;
+  final io.mcpedge.v1.Implementation.Builder info;
   String instructions = "";
   final Map<String, String> extensions = new ConcurrentHashMap<>();
   CacheHint listCache;
@@ -42,7 +42,8 @@ public final class Capability {
 
   /** Name and version are shown to operators, and to clients if this is the edge's only backend. */
   public Capability(String name, String version) {
-    info = Implementation.newBuilder().setName(name).setVersion(version);
+    Bridged.install();
+    info = io.mcpedge.v1.Implementation.newBuilder().setName(name).setVersion(version);
   }
 
   /** The service's name for people. */
@@ -63,7 +64,7 @@ public final class Capability {
   }
 
   public Capability icons(Icon... icons) {
-    info.addAllIcons(List.of(icons));
+    info.addAllIcons(Wire.icons(List.of(icons)));
     return this;
   }
 
@@ -114,8 +115,8 @@ public final class Capability {
   }
 
   /**
-   * Adds a tool by a function without arguments. The returned value determines the result: a String, a ContentBlock or a List of
-   * them is content; null is an empty result; a {@link Result} is the complete result; anything else is structured content
+   * Adds a tool by a function without arguments. The returned value determines the result: a String, {@link Content} or a List of
+   * it is content; null is an empty result; a {@link Result} is the complete result; anything else is structured content
    * without a schema.
    *
    * <p>An exception becomes a result with {@code isError} and its message, which a model can act on. A {@link Failure} and the
@@ -145,8 +146,8 @@ public final class Capability {
    * Adds a tool by its description, with unchanged schemas (an empty input schema accepts any object); the handler gets unchanged
    * arguments.
    */
-  public Capability rawTool(Tool tool, ToolHandler<RawJson, Result> handler) {
-    return add(Tools.raw(tool, handler), handler);
+  public Capability rawTool(Tool tool, ToolHandler<RawJson, Result> handler, ToolOption... options) {
+    return add(Tools.raw(tool, handler, options), handler);
   }
 
   private Capability add(Tools.Entry tool, ToolHandler<?, ?> handler) {
@@ -177,11 +178,11 @@ public final class Capability {
 
   /** Adds a resource. The MIME type may be empty. */
   public Capability resource(String uri, String name, String mimeType, ResourceHandler read) {
-    return resource(Resource.newBuilder().setUri(uri).setName(name).setMimeType(mimeType).build(), read);
+    return resource(Resource.builder().uri(uri).name(name).mimeType(mimeType).build(), read);
   }
 
   public Capability resource(Resource resource, ResourceHandler read) {
-    resources.add(resource.getUri(), Resources.entry(resource, read), read);
+    resources.add(resource.uri(), Resources.entry(resource, read), read);
     return this;
   }
 
@@ -191,11 +192,11 @@ public final class Capability {
 
   /** Adds resources by an RFC 6570 template: a URI that is no resource is read by the first matching template. */
   public Capability template(String uriTemplate, String name, String mimeType, TemplateHandler read, Complete... completes) {
-    return template(ResourceTemplate.newBuilder().setUriTemplate(uriTemplate).setName(name).setMimeType(mimeType).build(), read, completes);
+    return template(ResourceTemplate.builder().uriTemplate(uriTemplate).name(name).mimeType(mimeType).build(), read, completes);
   }
 
   public Capability template(ResourceTemplate template, TemplateHandler read, Complete... completes) {
-    templates.add(template.getUriTemplate(), Resources.template(template, read, completes), read);
+    templates.add(template.uriTemplate(), Resources.template(template, read, completes), read);
     return this;
   }
 
@@ -214,7 +215,7 @@ public final class Capability {
     return this;
   }
 
-  /** Adds a prompt without arguments. It returns a String, a PromptMessage, a List of them, or a complete GetPromptResult. */
+  /** Adds a prompt without arguments. It returns a String, a PromptMessage, a List of them, or a {@link PromptResult}. */
   public Capability prompt(String name, String description, Handler<?> handler) {
     return prompt(name, description, Map.class, handler == null ? null : (call, none) -> handler.call(call));
   }
@@ -227,7 +228,7 @@ public final class Capability {
 
   /** Adds a prompt by its description. The handler gets the arguments by name; required ones are present. */
   public Capability prompt(Prompt prompt, ToolHandler<Map<String, String>, ?> handler, Complete... completes) {
-    prompts.add(prompt.getName(), Prompts.raw(prompt, handler, completes), handler);
+    prompts.add(prompt.name(), Prompts.raw(prompt, handler, completes), handler);
     return this;
   }
 

@@ -1,7 +1,7 @@
 package io.mcpedge.capability;
 
 /** The user said no to a question. */
-public final class Declined extends RuntimeException {
+public final class Declined extends Unanswered {
   private static final long serialVersionUID = 1;
 
   Declined() {

@@ -19,13 +19,13 @@ public record ElicitResult(Action action, RawJson content) {
     }
   }
 
-  /** Throws Declined or Cancelled unless it was accepted. */
+  /** Throws Declined or Dismissed unless it was accepted. */
   public ElicitResult orThrow() {
     if (action == Action.DECLINE) {
       throw new Declined();
     }
     if (action == Action.CANCEL) {
-      throw new Cancelled();
+      throw new Dismissed();
     }
     return this;
   }

@@ -22,7 +22,7 @@ public final class Failure extends RuntimeException {
     this(reason, message, data, List.of());
   }
 
-  private Failure(Reason reason, String message, Object data, List<String> scopes) {
+  Failure(Reason reason, String message, Object data, List<String> scopes) {
     super(message);
     this.reason = Objects.requireNonNull(reason, "a Failure has no reason: give one, such as Reason.INTERNAL");
     this.data = data;
@@ -42,7 +42,17 @@ public final class Failure extends RuntimeException {
     return reason;
   }
 
-  /** As the contract has it. */
+  /** The error's {@code data}; null: none. In the kit for tests it is a {@link RawJson}. */
+  public Object data() {
+    return data;
+  }
+
+  /** The OAuth scopes that the caller lacks; empty for other failures. */
+  public List<String> scopes() {
+    return scopes;
+  }
+
+  /** The message of the contract. */
   io.mcpedge.v1.Failure wire() {
     var out = io.mcpedge.v1.Failure.newBuilder().setReason(reason.wire()).setMessage(Json.valid(getMessage()));
     if (scopes != null) {

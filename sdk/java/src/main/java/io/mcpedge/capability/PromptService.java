@@ -3,6 +3,7 @@ package io.mcpedge.capability;
 import com.google.protobuf.ByteString;
 import io.grpc.stub.StreamObserver;
 import io.mcpedge.v1.*;
+import io.mcpedge.v1.Prompt;
 
 /** The contract's PromptService over a Capability. */
 final class PromptService extends PromptServiceGrpc.PromptServiceImplBase {

@@ -1,7 +1,8 @@
 package io.mcpedge.capability;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.mcpedge.v1.*;
+import io.mcpedge.v1.GetPromptResult;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
@@ -9,7 +10,7 @@ import java.util.Map;
 final class Prompts {
   private Prompts() {}
 
-  record Entry(Prompt listed, Body body, Map<String, Complete.Completer> completers) {}
+  record Entry(io.mcpedge.v1.Prompt listed, Body body, Map<String, Complete.Completer> completers) {}
 
   interface Body {
     GetPromptResult run(Call call, Map<String, String> arguments) throws Exception;
@@ -19,29 +20,28 @@ final class Prompts {
     DefinitionException.unlessNamed("prompt", name, description);
     String what = "prompt " + name;
     ObjectNode schema = Schemas.ofArguments(what, arguments);
-    Prompt.Builder prompt = Prompt.newBuilder().setName(name).setDescription(description);
+    List<PromptArgument> taken = new ArrayList<>();
     for (var member : schema.path("properties").properties()) {
       if (!member.getValue().path("type").asText().equals("string")) {
         throw new DefinitionException(what + ": the argument " + member.getKey() + " must be a String, an enum or an Optional of them: prompts take text");
       }
       boolean required = schema.path("required").valueStream().anyMatch(r -> r.asText().equals(member.getKey()));
-      prompt.addArguments(PromptArgument.newBuilder().setName(member.getKey()).setRequired(required)
-          .setDescription(member.getValue().path("description").asText()));
+      taken.add(new PromptArgument(member.getKey(), member.getValue().path("description").asText(), required));
     }
     var read = new Arguments<>(arguments, schema);
-    return raw(prompt.build(), (call, given) -> handler.call(call, read.read(Json.encode(given))), completes);
+    return raw(Prompt.builder().name(name).description(description).arguments(taken).build(), (call, given) -> handler.call(call, read.read(Json.encode(given))), completes);
   }
 
   static Entry raw(Prompt prompt, ToolHandler<Map<String, String>, ?> handler, Complete... completes) {
-    String what = "prompt " + prompt.getName();
-    if (prompt.getName().isEmpty()) {
+    String what = "prompt " + prompt.name();
+    if (prompt.name().isEmpty()) {
       throw new DefinitionException("a prompt needs a name");
     }
-    var known = prompt.getArgumentsList().stream().map(PromptArgument::getName).toList();
-    return new Entry(prompt, (call, given) -> {
-      for (PromptArgument argument : prompt.getArgumentsList()) {
-        if (argument.getRequired() && !given.containsKey(argument.getName())) {
-          throw new Failure(Reason.INVALID_ARGUMENT, what + " needs the argument " + Json.quote(argument.getName()));
+    var known = prompt.arguments().stream().map(PromptArgument::name).toList();
+    return new Entry(Wire.prompt(prompt), (call, given) -> {
+      for (PromptArgument argument : prompt.arguments()) {
+        if (argument.required() && !given.containsKey(argument.name())) {
+          throw new Failure(Reason.INVALID_ARGUMENT, what + " needs the argument " + Json.quote(argument.name()));
         }
       }
       return result(prompt, handler.call(call, given));
@@ -49,21 +49,23 @@ final class Prompts {
   }
 
   private static GetPromptResult result(Prompt prompt, Object value) {
-    if (value instanceof GetPromptResult whole) {
-      return whole;
+    if (value instanceof PromptResult whole) {
+      String description = whole.description().isEmpty() ? prompt.description() : whole.description();
+      return GetPromptResult.newBuilder().setDescription(description).addAllMessages(whole.messages().stream().map(Wire::message).toList())
+          .setMetaJson(Wire.meta(whole.meta())).build();
     }
-    var out = GetPromptResult.newBuilder().setDescription(prompt.getDescription());
+    var out = GetPromptResult.newBuilder().setDescription(prompt.description());
     for (Object one : value instanceof List<?> list ? list : value == null ? List.of() : List.of(value)) {
       if (one instanceof String text) {
-        out.addMessages(Content.user(Content.text(text)));
+        out.addMessages(Wire.message(Content.user(Content.text(text))));
       } else if (one instanceof PromptMessage message) {
-        out.addMessages(message);
+        out.addMessages(Wire.message(message));
       } else {
-        throw new Failure(Reason.INTERNAL, "prompt " + prompt.getName() + " returned something else than text, messages or a GetPromptResult");
+        throw new Failure(Reason.INTERNAL, "prompt " + prompt.name() + " returned something else than text, messages or a PromptResult");
       }
     }
     if (out.getMessagesCount() == 0) {
-      throw new Failure(Reason.INTERNAL, "prompt " + prompt.getName() + " returned nothing");
+      throw new Failure(Reason.INTERNAL, "prompt " + prompt.name() + " returned nothing");
     }
     return out.build();
   }

@@ -2,7 +2,11 @@ package io.mcpedge.capability;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.mcpedge.v1.*;
+import io.mcpedge.v1.ElicitForm;
+import io.mcpedge.v1.ElicitUrl;
+import io.mcpedge.v1.InputRequest;
+import io.mcpedge.v1.InputResponse;
+import io.mcpedge.v1.ListRoots;
 import java.util.*;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
@@ -38,25 +42,25 @@ public final class Question<T> {
    * Why an answer to a question is invalid; null if it is valid. A form's schema decides, with the formats date, date-time and
    * uri. {@link Call#ask} repeats the question.
    */
-  public static String misfit(InputRequest question, InputResponse answer) {
+  static String misfit(InputRequest question, InputResponse answer) {
     String key = question.getKey();
     return switch (question.getRequestCase()) {
       case ELICIT_FORM -> formSchema(key, "", question.getElicitForm().getRequestedSchemaJson()).misfit(answer);
       case ELICIT_URL -> openUrl(key, "", "").misfit(answer);
-      case CREATE_MESSAGE -> sampling(key, question.getCreateMessage()).misfit(answer);
+      case CREATE_MESSAGE -> model(key, question.getCreateMessage()).misfit(answer);
       case LIST_ROOTS -> listRoots(key).misfit(answer);
       default -> raw(key, new RawJson("{}")).misfit(answer);
     };
   }
 
-  /** The answer in a valid response. It may throw Declined or Cancelled. */
+  /** The answer in a valid response. It may throw Declined or Dismissed. */
   T read(InputResponse response) {
     return read.apply(response);
   }
 
   /**
    * A form generated from a record of strings, numbers, booleans, enums and lists of enums, with the annotations of arguments; or
-   * from one of the types of members, for one value, which is named by the key. The answer may be Declined or Cancelled. MCP:
+   * from one of the types of members, for one value, which is named by the key. The answer may be Declined or Dismissed. MCP:
    * elicitation/create in form mode.
    */
   public static <T> Question<T> form(String key, String message, Class<T> type) {
@@ -86,20 +90,24 @@ public final class Question<T> {
   }
 
   /** Requests a completion from the client's model. MCP: sampling/createMessage. */
-  public static Question<CreateMessageResult> sampling(String key, CreateMessage request) {
+  public static Question<SamplingResult> sampling(String key, SamplingRequest request) {
+    return model(key, Wire.sampling(request));
+  }
+
+  private static Question<SamplingResult> model(String key, io.mcpedge.v1.CreateMessage request) {
     return new Question<>(InputRequest.newBuilder().setKey(key).setCreateMessage(request),
-        r -> r.getCreateMessage().getContentCount() > 0 ? null : "it must be a message of a model", InputResponse::getCreateMessage);
+        r -> r.getCreateMessage().getContentCount() > 0 ? null : "it must be a message of a model", r -> Unwire.sampled(r.getCreateMessage()));
   }
 
   /** As above, with one message of the user and at most so many tokens. */
-  public static Question<CreateMessageResult> sampling(String key, String prompt, int maxTokens) {
-    return sampling(key, CreateMessage.newBuilder().setMaxTokens(maxTokens).addMessages(Content.samplingText(Role.ROLE_USER, prompt)).build());
+  public static Question<SamplingResult> sampling(String key, String prompt, int maxTokens) {
+    return sampling(key, SamplingRequest.builder().maxTokens(maxTokens).messages(new SamplingMessage(Role.USER, prompt)).build());
   }
 
   /** Asks for the directories and files that the client works on. MCP: roots/list. */
   public static Question<List<Root>> listRoots(String key) {
     return new Question<>(InputRequest.newBuilder().setKey(key).setListRoots(ListRoots.getDefaultInstance()),
-        r -> r.hasListRoots() ? null : "it must be a list of roots", r -> r.getListRoots().getRootsList());
+        r -> r.hasListRoots() ? null : "it must be a list of roots", r -> r.getListRoots().getRootsList().stream().map(Unwire::root).toList());
   }
 
   /** Any other request that the client may know: a JSON object with method and params. The answer is the client's result. */

@@ -24,6 +24,12 @@ public enum Reason {
   /** A fault of the service. */
   INTERNAL;
 
+  /** The reason of a message of the contract; INTERNAL for one that is unknown. */
+  static Reason of(FailureReason wire) {
+    int number = wire == FailureReason.UNRECOGNIZED ? 0 : wire.getNumber();
+    return number == 0 || number > values().length ? INTERNAL : values()[number - 1];
+  }
+
   FailureReason wire() {
     return FailureReason.valueOf("FAILURE_REASON_" + name());
   }

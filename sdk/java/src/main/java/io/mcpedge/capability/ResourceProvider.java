@@ -1,6 +1,5 @@
 package io.mcpedge.capability;
 
-import io.mcpedge.v1.Resource;
 import java.util.List;
 
 /** Serves dynamic resources: a directory, a table. Its methods may be called concurrently. */

@@ -4,6 +4,8 @@ import com.google.protobuf.ByteString;
 import io.grpc.Status;
 import io.grpc.stub.StreamObserver;
 import io.mcpedge.v1.*;
+import io.mcpedge.v1.Resource;
+import io.mcpedge.v1.ResourceTemplate;
 import java.util.*;
 import java.util.function.Predicate;
 
@@ -23,7 +25,7 @@ final class ResourceService extends ResourceServiceGrpc.ResourceServiceImplBase 
       List<Resource> all = new ArrayList<>();
       s.resources.all().forEach(e -> all.add(e.listed()));
       for (Provided p : s.providers) {
-        all.addAll(p.provider.list());
+        p.provider.list().forEach(r -> all.add(Wire.resource(r)));
       }
       var page = Page.of(all, Resource::getUri, request.getPageToken(), request.getPageSize());
       var out = ListResourcesResponse.newBuilder().addAllResources(page.items()).setNextPageToken(page.next());
@@ -66,7 +68,9 @@ final class ResourceService extends ResourceServiceGrpc.ResourceServiceImplBase 
           if (reader == null) {
             throw Failure.notFound("resource", request.getUri());
           }
-          var out = ReadResourceResult.newBuilder().addAllContents(reader.read(call)).setMetaJson(call.metaJson());
+          ReadResult read = reader.read(call);
+          var out = ReadResourceResult.newBuilder().addAllContents(read.contents().stream().map(Wire::contents).toList())
+              .setMetaJson(read.meta() == null ? call.metaJson() : Wire.meta(read.meta()));
           return (call.cache() == null ? out : out.setCache(call.cache())).build();
         }, Rounds::failPlainly);
   }

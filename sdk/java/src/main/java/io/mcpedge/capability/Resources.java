@@ -1,6 +1,5 @@
 package io.mcpedge.capability;
 
-import io.mcpedge.v1.*;
 import java.io.FileNotFoundException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
@@ -16,25 +15,25 @@ final class Resources {
 
   private Resources() {}
 
-  record Entry(Resource listed, ResourceHandler read) {}
+  record Entry(io.mcpedge.v1.Resource listed, ResourceHandler read) {}
 
-  record Template(ResourceTemplate listed, UriTemplate parsed, TemplateHandler read, Map<String, Complete.Completer> completers) {}
+  record Template(io.mcpedge.v1.ResourceTemplate listed, UriTemplate parsed, TemplateHandler read, Map<String, Complete.Completer> completers) {}
 
   /** Something that reads a URI. */
   interface Reader {
-    List<ResourceContents> read(Call call) throws Exception;
+    ReadResult read(Call call) throws Exception;
   }
 
   static Entry entry(Resource resource, ResourceHandler read) {
-    unlessListed("resource", resource.getUri(), resource.getName());
-    return new Entry(resource, read);
+    unlessListed("resource", resource.uri(), resource.name());
+    return new Entry(Wire.resource(resource), read);
   }
 
   static Template template(ResourceTemplate template, TemplateHandler read, Complete... completes) {
-    unlessListed("template", template.getUriTemplate(), template.getName());
-    UriTemplate parsed = new UriTemplate(template.getUriTemplate());
-    var completers = Complete.of("template " + Json.quote(template.getUriTemplate()), parsed.variables(), completes);
-    return new Template(template, parsed, read, completers);
+    unlessListed("template", template.uriTemplate(), template.name());
+    UriTemplate parsed = new UriTemplate(template.uriTemplate());
+    var completers = Complete.of("template " + Json.quote(template.uriTemplate()), parsed.variables(), completes);
+    return new Template(Wire.template(template), parsed, read, completers);
   }
 
   /** DefinitionException for what has no absolute URI, or no name. */
@@ -46,7 +45,7 @@ final class Resources {
   }
 
   /** Reads, and completes what was read. */
-  static List<ResourceContents> read(String uri, String mimeType, Handler<Object> handler, Call call) throws Exception {
+  static ReadResult read(String uri, String mimeType, Handler<Object> handler, Call call) throws Exception {
     Object value;
     try {
       value = handler.call(call);
@@ -61,24 +60,33 @@ final class Resources {
       throw e;
     }
     if (value instanceof String text) {
-      return List.of(Content.contents(uri, mimeType, text));
+      return new ReadResult(List.of(Content.contents(uri, mimeType, text)));
     }
     if (value instanceof byte[] bytes) {
-      return List.of(ofBytes(uri, mimeType, bytes));
+      return new ReadResult(List.of(ofBytes(uri, mimeType, bytes)));
     }
+    Map<String, Object> meta = value instanceof ReadResult whole ? whole.meta() : null;
+    value = value instanceof ReadResult whole ? whole.contents() : value;
     List<?> all = value == null ? List.of() : value instanceof List<?> list ? list : List.of(value);
     if (all.isEmpty()) {
       throw Failure.notFound("resource", uri);
     }
     List<ResourceContents> out = new ArrayList<>();
     for (Object one : all) {
-      if (!(one instanceof ResourceContents contents) || contents.getBodyCase() == ResourceContents.BodyCase.BODY_NOT_SET) {
+      if (!(one instanceof ResourceContents contents)) {
         throw new Failure(Reason.INTERNAL, "the read of " + Json.quote(uri) + " returned something else than String, byte[] or contents with a body");
       }
-      out.add(contents.toBuilder().setUri(contents.getUri().isEmpty() ? uri : contents.getUri())
-          .setMimeType(contents.getMimeType().isEmpty() ? mimeType : contents.getMimeType()).build());
+      out.add(completed(contents, uri, mimeType));
     }
-    return out;
+    return new ReadResult(out, meta);
+  }
+
+  /** Fills in the URI and the MIME type where they are empty. */
+  private static ResourceContents completed(ResourceContents contents, String uri, String mimeType) {
+    String of = contents.uri().isEmpty() ? uri : contents.uri();
+    String type = contents.mimeType().isEmpty() ? mimeType : contents.mimeType();
+    return contents instanceof BlobResourceContents blob ? new BlobResourceContents(of, type, blob.blob(), blob.meta())
+        : new TextResourceContents(of, type, contents.text(), contents.meta());
   }
 
   private static ResourceContents ofBytes(String uri, String mimeType, byte[] bytes) {

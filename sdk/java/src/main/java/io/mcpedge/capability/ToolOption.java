@@ -1,64 +1,76 @@
 package io.mcpedge.capability;
 
 import com.google.protobuf.Duration;
-import io.mcpedge.v1.*;
+import io.mcpedge.v1.TaskMode;
+import io.mcpedge.v1.TaskStart;
+import io.mcpedge.v1.Tool;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Consumer;
 
 /** Adjusts a tool. */
-@FunctionalInterface
-public interface ToolOption extends Consumer<Tool.Builder> {
+public final class ToolOption {
+  private final Consumer<Tool.Builder> change;
+
+  private ToolOption(Consumer<Tool.Builder> change) {
+    this.change = change;
+  }
+
+  void apply(Tool.Builder tool) {
+    change.accept(tool);
+  }
+
   /** The tool's name for people. */
-  static ToolOption title(String title) {
-    return t -> t.setTitle(title);
+  public static ToolOption title(String title) {
+    return new ToolOption(t -> t.setTitle(title));
   }
 
   /** Shown with the tool. */
-  static ToolOption icons(Icon... icons) {
-    return t -> t.addAllIcons(List.of(icons));
+  public static ToolOption icons(Icon... icons) {
+    return new ToolOption(t -> t.addAllIcons(Wire.icons(List.of(icons))));
   }
 
-  /** The tool's {@code _meta}, a value that encodes as a JSON object. */
-  static ToolOption meta(Object object) {
-    return t -> t.setMetaJson(Json.object("_meta of a tool", Json.encode(object)).toString());
+  /** The tool's {@code _meta}. */
+  public static ToolOption meta(Map<String, Object> object) {
+    return new ToolOption(t -> t.setMetaJson(Wire.meta(object)));
   }
 
   /** The tool changes nothing. The edge relies on it: a call may be retried after a replica was lost. MCP: readOnlyHint. */
-  static ToolOption readOnly() {
-    return t -> t.getAnnotationsBuilder().setReadOnly(true);
+  public static ToolOption readOnly() {
+    return new ToolOption(t -> t.getAnnotationsBuilder().setReadOnly(true));
   }
 
   /** Repeating the call changes nothing more. The edge relies on it as on readOnly. MCP: idempotentHint. */
-  static ToolOption idempotent() {
-    return t -> t.getAnnotationsBuilder().setIdempotent(true);
+  public static ToolOption idempotent() {
+    return new ToolOption(t -> t.getAnnotationsBuilder().setIdempotent(true));
   }
 
   /** Whether the tool may destroy something; clients assume that it may. MCP: destructiveHint. */
-  static ToolOption destructive(boolean yes) {
-    return t -> t.getAnnotationsBuilder().setDestructive(yes);
+  public static ToolOption destructive(boolean yes) {
+    return new ToolOption(t -> t.getAnnotationsBuilder().setDestructive(yes));
   }
 
   /** Whether the tool reaches beyond a closed world, as a web search does; clients assume that it does. MCP: openWorldHint. */
-  static ToolOption openWorld(boolean yes) {
-    return t -> t.getAnnotationsBuilder().setOpenWorld(yes);
+  public static ToolOption openWorld(boolean yes) {
+    return new ToolOption(t -> t.getAnnotationsBuilder().setOpenWorld(yes));
   }
 
   /** Replaces the schema of the arguments, unchanged: JSON Schema 2020-12 with an object at its root. */
-  static ToolOption inputSchema(String schema) {
+  public static ToolOption inputSchema(String schema) {
     Json.object("an input schema", schema);
-    return t -> t.setInputSchemaJson(schema);
+    return new ToolOption(t -> t.setInputSchemaJson(schema));
   }
 
   /** Replaces the schema of the result, unchanged; "" sends none. */
-  static ToolOption outputSchema(String schema) {
+  public static ToolOption outputSchema(String schema) {
     if (!schema.isEmpty()) {
       Json.object("an output schema", schema);
     }
-    return t -> t.setOutputSchemaJson(schema);
+    return new ToolOption(t -> t.setOutputSchemaJson(schema));
   }
 
   /** The schema of the structured content, generated from a type; for tools whose handler returns a Result. */
-  static ToolOption outputType(Class<?> type) {
+  public static ToolOption outputType(Class<?> type) {
     return outputSchema(Schemas.of("the output type", type, true).toString());
   }
 
@@ -66,31 +78,31 @@ public interface ToolOption extends Consumer<Tool.Builder> {
    * Calls become tasks if their clients support tasks. Clients need not keep a connection for a task. The handler serves a task
    * as any other call. MCP: execution.taskSupport.
    */
-  static ToolOption tasksOptional() {
-    return t -> t.getTaskSupportBuilder().setMode(TaskMode.TASK_MODE_OPTIONAL);
+  public static ToolOption tasksOptional() {
+    return new ToolOption(t -> t.getTaskSupportBuilder().setMode(TaskMode.TASK_MODE_OPTIONAL));
   }
 
   /** All calls become tasks. The edge refuses calls of clients that do not support tasks. */
-  static ToolOption tasksRequired() {
-    return t -> t.getTaskSupportBuilder().setMode(TaskMode.TASK_MODE_REQUIRED);
+  public static ToolOption tasksRequired() {
+    return new ToolOption(t -> t.getTaskSupportBuilder().setMode(TaskMode.TASK_MODE_REQUIRED));
   }
 
   /** Calls become tasks before the handler runs; the default of tasksRequired. */
-  static ToolOption tasksAtOnce() {
-    return t -> t.getTaskSupportBuilder().setStart(TaskStart.TASK_START_AT_ONCE);
+  public static ToolOption tasksAtOnce() {
+    return new ToolOption(t -> t.getTaskSupportBuilder().setStart(TaskStart.TASK_START_AT_ONCE));
   }
 
   /**
    * Calls become tasks after the handler has run for some time, two seconds by default, or by {@link Call#defer}; the default of
    * tasksOptional.
    */
-  static ToolOption tasksDeferred() {
-    return t -> t.getTaskSupportBuilder().setStart(TaskStart.TASK_START_DEFERRED);
+  public static ToolOption tasksDeferred() {
+    return new ToolOption(t -> t.getTaskSupportBuilder().setStart(TaskStart.TASK_START_DEFERRED));
   }
 
   /** The interval at which clients should poll a task of the tool: 100 ms to 1 h. MCP: pollIntervalMs. */
-  static ToolOption tasksPoll(java.time.Duration interval) {
+  public static ToolOption tasksPoll(java.time.Duration interval) {
     var wire = Duration.newBuilder().setSeconds(interval.getSeconds()).setNanos(interval.getNano()).build();
-    return t -> t.getTaskSupportBuilder().setPollInterval(wire);
+    return new ToolOption(t -> t.getTaskSupportBuilder().setPollInterval(wire));
   }
 }

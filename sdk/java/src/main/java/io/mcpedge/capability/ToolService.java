@@ -3,6 +3,7 @@ package io.mcpedge.capability;
 import com.google.protobuf.ByteString;
 import io.grpc.stub.StreamObserver;
 import io.mcpedge.v1.*;
+import io.mcpedge.v1.Tool;
 
 /** The contract's ToolService over a Capability. */
 final class ToolService extends ToolServiceGrpc.ToolServiceImplBase {

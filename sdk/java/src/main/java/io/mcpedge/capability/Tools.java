@@ -1,7 +1,7 @@
 package io.mcpedge.capability;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.mcpedge.v1.*;
+import io.mcpedge.v1.CallToolResult;
 import java.util.List;
 import java.util.regex.Pattern;
 
@@ -12,7 +12,7 @@ final class Tools {
   private Tools() {}
 
   /** A tool: its description, and its function from the arguments' JSON to a result. */
-  record Entry(Tool listed, Body body) {}
+  record Entry(io.mcpedge.v1.Tool listed, Body body) {}
 
   interface Body {
     CallToolResult run(Call call, String arguments) throws Exception;
@@ -22,17 +22,15 @@ final class Tools {
   static <A, R> Entry of(String name, String description, Class<A> arguments, Class<R> result, ToolHandler<A, ? extends R> handler, ToolOption... options) {
     DefinitionException.unlessNamed("tool", name, description);
     String what = "tool " + checked(name);
-    Tool.Builder tool = Tool.newBuilder().setName(name).setDescription(description);
-    var schema = Schemas.ofArguments(what, arguments);
-    ObjectNode listed = schema.deepCopy().without("$defs");
-    Schemas.inline(listed, schema, List.of("#"));
-    listed.withObjectProperty("properties"); // some interfaces of models ask for it
+    var tool = io.mcpedge.v1.Tool.newBuilder().setName(name).setDescription(description);
+    ObjectNode schema = Schemas.ofArguments(what, arguments);
+    ObjectNode listed = listed(schema);
     tool.setInputSchemaJson(listed.toString());
     if (result != null) {
       tool.setOutputSchemaJson(Schemas.of(what, result, true).toString());
     }
     for (ToolOption option : options) {
-      option.accept(tool);
+      option.apply(tool);
     }
     boolean generated = tool.getInputSchemaJson().equals(listed.toString());
     var read = new Arguments<>(arguments, generated ? schema : Json.MAPPER.createObjectNode());
@@ -42,13 +40,27 @@ final class Tools {
     });
   }
 
-  static Entry raw(Tool tool, ToolHandler<RawJson, Result> handler) {
-    String what = "tool " + checked(tool.getName());
-    for (String schema : List.of(tool.getInputSchemaJson(), tool.getOutputSchemaJson(), tool.getMetaJson())) {
-      Json.object("schemas and _meta of " + what, schema.isEmpty() ? "{}" : schema);
+  /** The schema of arguments as it is listed, of that by which they are read. */
+  private static ObjectNode listed(ObjectNode schema) {
+    ObjectNode listed = schema.deepCopy().without("$defs");
+    Schemas.inline(listed, schema, List.of("#"));
+    listed.withObjectProperty("properties"); // some interfaces of models require it
+    return listed;
+  }
+
+  /** The schema of a type of arguments, as it is listed. */
+  static ObjectNode inputSchema(String what, Class<?> arguments) {
+    return listed(Schemas.ofArguments(what, arguments));
+  }
+
+  static Entry raw(Tool described, ToolHandler<RawJson, Result> handler, ToolOption... options) {
+    String what = "tool " + checked(described.name());
+    var tool = Wire.tool(described).toBuilder();
+    for (ToolOption option : options) {
+      option.apply(tool);
     }
     var read = new Arguments<>(RawJson.class, Json.MAPPER.createObjectNode());
-    return new Entry(tool, (call, text) -> notNull(what, handler.call(call, read.read(text))).wire());
+    return new Entry(tool.build(), (call, text) -> notNull(what, handler.call(call, read.read(text))).wire());
   }
 
   private static String checked(String name) {
@@ -65,14 +77,14 @@ final class Tools {
     if (value instanceof String text) {
       return Result.of(Content.text(text)).wire();
     }
-    if (value instanceof ContentBlock block) {
+    if (value instanceof Content block) {
       return Result.of(block).wire();
     }
     if (value instanceof Result result) {
       return result.wire();
     }
-    if (value instanceof List<?> list && !list.isEmpty() && list.stream().allMatch(ContentBlock.class::isInstance)) {
-      return Result.of(list.toArray(ContentBlock[]::new)).wire();
+    if (value instanceof List<?> list && !list.isEmpty() && list.stream().allMatch(Content.class::isInstance)) {
+      return Result.of(list.toArray(Content[]::new)).wire();
     }
     return Result.structured(value).wire();
   }

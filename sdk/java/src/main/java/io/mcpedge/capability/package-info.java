@@ -11,6 +11,6 @@
  * }</pre>
  *
  * {@link io.mcpedge.capability.Capability} holds what a service offers and serves it; {@link io.mcpedge.capability.Call} is what
- * a handler knows of its request, and its way to the client. The messages of the contract are {@code io.mcpedge.v1}.
+ * a handler knows of its request, and its way to the client.
  */
 package io.mcpedge.capability;

@@ -10,7 +10,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.mcpedge.capability.testing.Answer;
 import io.mcpedge.capability.testing.TestClient;
 import io.mcpedge.v1.CallToolRequest;
-import io.mcpedge.v1.FailureReason;
 import io.mcpedge.v1.InputResponse;
 import io.mcpedge.v1.ToolServiceGrpc;
 import java.nio.charset.StandardCharsets;
@@ -54,7 +53,7 @@ class AskingTest {
       var out = client.callTool("order");
       assertEquals("large 2 [milk] Optional.empty", out.text());
       assertEquals(2, out.rounds());
-      var schema = Json.tree(out.asked().get(0).getElicitForm().getRequestedSchemaJson());
+      var schema = Json.tree(out.asked().get(0).schema().text());
       assertEquals("[\"size\",\"count\"]", schema.path("required").toString());
       assertEquals("What to bring.", schema.path("description").asText());
       assertEquals(Json.tree("{\"type\":\"string\",\"enum\":[\"small\",\"large\"],\"description\":\"How large\"}"), schema.at("/properties/size"));
@@ -127,7 +126,7 @@ class AskingTest {
     };
     log.addHandler(handler);
     try (var client = new TestClient(s)) {
-      var request = CallToolRequest.newBuilder().setName("order").setContext(TestClient.defaultContext());
+      var request = CallToolRequest.newBuilder().setName("order").setContext(Contexts.DEFAULT);
       var stub = ToolServiceGrpc.newBlockingStub(client.channel());
       for (String wrong : List.of("{\"size\":\"small\",\"count\":9}", "{\"size\":\"small\",\"count\":1.5}")) {
         var again = stub.callTool(request.clone().addInputResponses(accepted("order", wrong)).build()).next().getInputRequired();
@@ -147,7 +146,7 @@ class AskingTest {
   void scriptedAnswersHaveToFit() {
     s.tool("sure", "Asks", call -> call.ask("sure", "Sure?", boolean.class));
     s.tool("roots", "Asks", call -> call.roots("roots").size());
-    s.tool("model", "Asks", call -> Content.said(call.sample("model", "Hello", 10)));
+    s.tool("model", "Asks", call -> call.sample("model", "Hello", 10).text());
     s.tool("year", "Asks", call -> call.ask("year", "Until?", Lending.class).until());
     try (var client = new TestClient(s).answer("sure", Answer.accepted(true)).answer("roots", Answer.sampled("a")).answer("model", Answer.declined())
         .answer("year", Answer.accepted(Map.of("from", "small", "until", "1999-01-01")))) {
@@ -155,7 +154,7 @@ class AskingTest {
           "sure", "the answer to \"sure\" does not fit: it must be a JSON object of the members sure",
           "roots", "the answer to \"roots\" does not fit: it must be a list of roots",
           "model", "the answer to \"model\" does not fit: it must be a message of a model",
-          "year", "the call still asks for \"year\" after 32 rounds; the log says which answer did not fit, and why").entrySet()) {
+          "year", "the call still asks for \"year\" after 32 rounds; the log has the answer that does not fit, and why").entrySet()) {
         assertEquals(tried.getValue(), assertThrows(AssertionError.class, () -> client.callTool(tried.getKey())).getMessage());
       }
     }
@@ -169,9 +168,9 @@ class AskingTest {
     s.prompt("greet", "Greets", call -> "Hello");
     try (var client = new TestClient(s)) {
       var out = client.callTool("fails");
-      for (org.junit.jupiter.api.function.Executable wrong : List.<org.junit.jupiter.api.function.Executable>of(out::text, out::structured, out::toolResult)) {
+      for (org.junit.jupiter.api.function.Executable wrong : List.<org.junit.jupiter.api.function.Executable>of(out::text, out::structured, out::result)) {
         String message = assertThrows(AssertionError.class, wrong).getMessage();
-        assertTrue(message.startsWith("the call has no CallToolResult: failure ") && message.contains("off"), message);
+        assertTrue(message.startsWith("the call has no Result: failure UNAVAILABLE: ") && message.contains("off"), message);
       }
       assertTrue(out.toString().contains("off"), out.toString());
       var prompt = client.getPrompt("greet", Map.of());
@@ -192,8 +191,8 @@ class AskingTest {
     });
     try (var client = new TestClient(s)) {
       assertEquals("declined", client.answer("sure", Answer.declined()).callTool("delete").text());
-      var out = client.answer("sure", Answer.cancelled()).callTool("delete");
-      assertTrue(out.toolResult().getIsError());
+      var out = client.answer("sure", Answer.dismissed()).callTool("delete");
+      assertTrue(out.isError());
       assertEquals("the user dismissed the question", out.text());
     }
   }
@@ -223,8 +222,8 @@ class AskingTest {
       }
     });
     try (var client = new TestClient(s)) {
-      assertEquals("name", client.callTool("failed").inputRequired().getRequests(0).getKey());
-      assertEquals("name", client.callTool("stubborn").inputRequired().getRequests(0).getKey());
+      assertEquals("name", client.callTool("failed").asked().get(0).key());
+      assertEquals("name", client.callTool("stubborn").asked().get(0).key());
       client.answer("name", Answer.accepted(Map.of("name", "Ada")));
       assertEquals("Ada", client.callTool("stubborn").text());
       assertEquals("Ada", client.callTool("replaced").text());
@@ -246,7 +245,7 @@ class AskingTest {
       var out = client.callTool("keep");
       assertEquals(3, out.rounds());
       assertEquals(1, made.get());
-      assertEquals(out.text(), out.asked().get(1).getElicitForm().getMessage());
+      assertEquals(out.text(), out.asked().get(1).message());
     }
   }
 
@@ -267,7 +266,7 @@ class AskingTest {
       var model = Question.sampling("model", "Hello", 10);
       var page = Question.openUrl("page", "Open", "https://example.com");
       call.askAll(who, roots, model, page);
-      return call.answer(who) + " " + call.answer(roots).size() + " " + Content.said(call.answer(model)) + " " + call.answer(page).action();
+      return call.answer(who) + " " + call.answer(roots).size() + " " + call.answer(model).text() + " " + call.answer(page).action();
     });
     try (var client = new TestClient(s).answer("who", Answer.accepted(Map.of("who", "Ada"))).answer("roots", Answer.roots("file:///a", "file:///b"))
         .answer("model", Answer.sampled("hi")).answer("page", Answer.accepted())) {
@@ -283,11 +282,11 @@ class AskingTest {
       if (call.state() == null) {
         throw new InputRequired("s".getBytes(StandardCharsets.UTF_8), Question.form("name", "Who?", String.class)).repeatable();
       }
-      return new String(call.state(), StandardCharsets.UTF_8) + call.response("name").getElicit().getContentJson();
+      return new String(call.state(), StandardCharsets.UTF_8) + call.answered(Question.form("name", "Who?", String.class)).orElseThrow();
     });
     try (var client = new TestClient(s)) {
-      assertTrue(client.callTool("own").inputRequired().getRepeatable());
-      assertEquals("s{\"name\":\"Ada\"}", client.answer("name", Answer.accepted(Map.of("name", "Ada"))).callTool("own").text());
+      assertTrue(client.callTool("own").isRepeatable());
+      assertEquals("sAda", client.answer("name", Answer.accepted(Map.of("name", "Ada"))).callTool("own").text());
     }
   }
 
@@ -326,7 +325,7 @@ class AskingTest {
     try (var client = new TestClient(s)) {
       assertEquals("17 questions in one round; ask at most 16 at once", client.callTool("many").failure().getMessage());
       var failure = client.callTool("large").failure();
-      assertEquals(FailureReason.FAILURE_REASON_INTERNAL, failure.getReason());
+      assertEquals(Reason.INTERNAL, failure.reason());
       assertTrue(failure.getMessage().contains("above the 65536 that survive a round"), failure.getMessage());
     }
   }
@@ -350,8 +349,8 @@ class AskingTest {
       return call.ask("name", "Who?", String.class);
     });
     try (var client = new TestClient(s).answer("name", Answer.accepted(Map.of("name", "Ada")))) {
-      assertEquals("Greet Ada", client.getPrompt("greet", Map.of()).promptResult().getMessages(0).getContent().getText().getText());
-      assertEquals("Ada", client.readResource("test://asked").readResult().getContents(0).getText());
+      assertEquals("Greet Ada", client.getPrompt("greet", Map.of()).promptResult().messages().get(0).content().text());
+      assertEquals("Ada", client.readResource("test://asked").readResult().contents().get(0).text());
     }
   }
 }

@@ -27,7 +27,6 @@ import io.mcpedge.v1.CancelCallRequest;
 import io.mcpedge.v1.ListResourcesRequest;
 import io.mcpedge.v1.ListToolsRequest;
 import io.mcpedge.v1.ListToolsResponse;
-import io.mcpedge.v1.Resource;
 import io.mcpedge.v1.ResourceServiceGrpc;
 import io.mcpedge.v1.ToolServiceGrpc;
 import io.mcpedge.v1.WatchResourceRequest;
@@ -202,7 +201,7 @@ class ServingTest {
 
       @Override
       public List<Resource> list() {
-        return List.of(Resource.newBuilder().setUri("test://p/a").setName("a").build());
+        return List.of(new Resource("test://p/a", "a"));
       }
 
       @Override
@@ -220,7 +219,7 @@ class ServingTest {
       resources.watchResources(WatchResourcesRequest.getDefaultInstance(), observer(lists));
       assertEquals("started { }", lists.next());
       assertEquals(1, watches.get());
-      assertEquals("a", client.readResource("test://p/a").readResult().getContents(0).getText());
+      assertEquals("a", client.readResource("test://p/a").readResult().contents().get(0).text());
       assertEquals("there is no resource \"test://p/b\"", client.readResource("test://p/b").failure().getMessage());
       one.call.cancel("enough", null);
       lists.call.cancel("enough", null);
@@ -365,7 +364,7 @@ class ServingTest {
     List<String> told = new ArrayList<>();
     s.onCancel("job", call -> told.add(call.id()));
     try (var client = new TestClient(s)) {
-      var request = CancelCallRequest.newBuilder().setName("job").setContext(TestClient.defaultContext()).build();
+      var request = CancelCallRequest.newBuilder().setName("job").setContext(Contexts.DEFAULT).build();
       ToolServiceGrpc.newBlockingStub(client.channel()).cancelCall(request);
       ToolServiceGrpc.newBlockingStub(client.channel()).cancelCall(request.toBuilder().setName("other").build());
       assertEquals(List.of("test"), told);
@@ -513,7 +512,7 @@ class ServingTest {
   void everyUriIsAnswered() throws Exception {
     s.template("a://{x}", "a", "", (call, variables) -> variables.get("x")).template("b://{+path}", "b", "", (call, variables) -> variables.get("path"));
     try (var client = new TestClient(s)) {
-      assertEquals(8000, client.readResource("a://" + "x".repeat(8000)).readResult().getContents(0).getText().length());
+      assertEquals(8000, client.readResource("a://" + "x".repeat(8000)).readResult().contents().get(0).text().length());
       for (String wrong : List.of("a://" + "x".repeat(8000) + "/x", "b://%zz")) {
         assertTrue(client.readResource(wrong).failure().getMessage().startsWith("there is no resource"));
         Events<Object> none = new Events<>();
@@ -538,7 +537,7 @@ class ServingTest {
     try (Serving serving = s.start("127.0.0.1:0")) {
       ManagedChannel channel = Grpc.newChannelBuilder("127.0.0.1:" + serving.port(), InsecureChannelCredentials.create()).build();
       var stream = ToolServiceGrpc.newBlockingStub(channel)
-          .callTool(CallToolRequest.newBuilder().setName("flood").setContext(TestClient.defaultContext()).build());
+          .callTool(CallToolRequest.newBuilder().setName("flood").setContext(Contexts.DEFAULT).build());
       told.await(); // nobody reads meanwhile
       double last = 0;
       int messages = 0;

@@ -10,9 +10,7 @@ import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.mcpedge.capability.testing.TestClient;
 import io.mcpedge.v1.CancelCallRequest;
-import io.mcpedge.v1.FailureReason;
 import io.mcpedge.v1.ListToolsRequest;
-import io.mcpedge.v1.Tool;
 import io.mcpedge.v1.ToolServiceGrpc;
 import java.io.FileNotFoundException;
 import java.io.IOException;
@@ -80,7 +78,7 @@ class ToolsTest {
 
   private final Capability s = new Capability("test", "1");
 
-  private Tool listed(TestClient client) {
+  private io.mcpedge.v1.Tool listed(TestClient client) {
     return ToolServiceGrpc.newBlockingStub(client.channel()).listTools(ListToolsRequest.getDefaultInstance()).getTools(0);
   }
 
@@ -89,7 +87,7 @@ class ToolsTest {
     s.tool("t", "Does", Args.class, Weather.class, (call, in) -> new Weather(1, Optional.empty(), List.of()),
         ToolOption.readOnly(), ToolOption.title("T"), ToolOption.tasksOptional(), ToolOption.meta(Map.of("a", 1)));
     try (var client = new TestClient(s)) {
-      Tool tool = listed(client);
+      var tool = listed(client);
       var schema = Json.tree(tool.getInputSchemaJson());
       assertEquals("[\"count\"]", schema.path("required").toString());
       assertEquals(Json.tree("{\"type\":\"integer\",\"description\":\"How many\",\"minimum\":1,\"maximum\":9007199254740991}").toString(),
@@ -141,7 +139,7 @@ class ToolsTest {
           Map.of("count", 1, "inner", Map.of("numbers", List.of(), "seven", 99999999999L)),
           "the argument \"shares\" must be an array, with 1 items or more", Map.of("count", 1, "shares", "all")).entrySet()) {
         var failure = client.callTool("t", tried.getValue()).failure();
-        assertEquals(FailureReason.FAILURE_REASON_INVALID_ARGUMENT, failure.getReason());
+        assertEquals(Reason.INVALID_ARGUMENT, failure.reason());
         assertEquals(tried.getKey(), failure.getMessage());
       }
       assertEquals("the arguments do not fit: at most 3, not 4", client.callTool("v", Map.of("count", 4)).failure().getMessage());
@@ -176,7 +174,7 @@ class ToolsTest {
       assertEquals(Json.tree("{\"type\":\"object\",\"description\":\"as the one above that holds it\"}"), schema.at("/properties/next"));
       assertFalse(schema.has("$defs"));
       var out = client.callTool("steps", new RawJson("{\"name\":\"a\",\"next\":{\"name\":\"b\",\"next\":{\"name\":\"c\"}}}"));
-      assertEquals("1a", out.toolResult().getContent(0).getText().getText());
+      assertEquals("1a", out.result().content().get(0).text());
       assertTrue(client.callTool("steps", new RawJson("{\"name\":\"a\",\"next\":{\"name\":7}}")).failure().getMessage().contains("next.name"));
     }
   }
@@ -188,7 +186,7 @@ class ToolsTest {
     s.prompt("p", "", Moods.class, (call, in) -> in.a() + " " + in.b());
     try (var client = new TestClient(s)) {
       var out = client.getPrompt("p", Map.of("a", "red", "b", "green"));
-      assertEquals("red Optional[green]", out.promptResult().getMessages(0).getContent().getText().getText());
+      assertEquals("red Optional[green]", out.promptResult().messages().get(0).content().text());
     }
   }
 
@@ -210,14 +208,14 @@ class ToolsTest {
     s.tool("blocks", "Gives content", call -> List.of(Content.text("a"), Content.text("b")));
     s.tool("map", "Gives structured content", call -> Map.of("a", new RawJson("1.10")));
     s.tool("null", "Breaks its schema", Map.class, Weather.class, (call, in) -> null);
-    s.rawTool(Tool.newBuilder().setName("echo").build(), (call, raw) -> Result.structured(raw).withMeta(Map.of("m", 1)));
+    s.rawTool(new Tool("echo", "", ""), (call, raw) -> Result.structured(raw).withMeta(Map.of("m", 1)));
     s.tool("surrogate", "Gives what is no Unicode", call -> "a\ud800");
     try (var client = new TestClient(s)) {
-      assertEquals(0, client.callTool("none").toolResult().getContentCount());
+      assertEquals(0, client.callTool("none").result().content().size());
       assertEquals("a\nb", client.callTool("blocks").text());
       assertEquals("{\"a\":1.10}", client.callTool("map").structured().text());
       assertEquals("tool null returned null; return a value of its result's type", client.callTool("null").failure().getMessage());
-      assertEquals("{\"m\":1}", client.callTool("echo").toolResult().getMetaJson());
+      assertEquals("{\"m\":1}", Json.encode(client.callTool("echo").result().meta()));
       assertEquals("a\ufffd", client.callTool("surrogate").text());
     }
   }
@@ -251,9 +249,9 @@ class ToolsTest {
     log.setUseParentHandlers(false); // the faults are meant
     try (var client = new TestClient(s)) {
       assertEquals("out of paper", client.callTool("plain").text());
-      assertTrue(client.callTool("plain").toolResult().getIsError());
-      assertEquals("{\"retry\":1}", client.callTool("failure").failure().getDataJson());
-      assertEquals(List.of("a", "b"), client.callTool("scopes").failure().getScopesList());
+      assertTrue(client.callTool("plain").isError());
+      assertEquals("{\"retry\":1}", client.callTool("failure").failure().data().toString());
+      assertEquals(List.of("a", "b"), client.callTool("scopes").failure().scopes());
       assertEquals("tool fault failed by a fault of the service", client.callTool("fault").failure().getMessage());
       assertEquals("tool wrapped failed by a fault of the service", client.callTool("wrapped").failure().getMessage());
       assertEquals("the disk is full", client.callTool("outside").text());
@@ -283,11 +281,11 @@ class ToolsTest {
     }
     try (var client = new TestClient(s)) {
       for (String uri : List.of("test://a", "test://b", "test://c", "test://d")) {
-        assertEquals(FailureReason.FAILURE_REASON_NOT_FOUND, client.readResource(uri).failure().getReason(), uri);
+        assertEquals(Reason.NOT_FOUND, client.readResource(uri).failure().reason(), uri);
         assertEquals("there is no resource \"" + uri + "\"", client.readResource(uri).failure().getMessage());
       }
       assertEquals("resource \"test://e\" may not be read", client.readResource("test://e").failure().getMessage());
-      assertEquals(FailureReason.FAILURE_REASON_PERMISSION_DENIED, client.readResource("test://e").failure().getReason());
+      assertEquals(Reason.PERMISSION_DENIED, client.readResource("test://e").failure().reason());
       assertEquals("the disk is full", client.readResource("test://f").failure().getMessage());
     }
   }
@@ -339,7 +337,7 @@ class ToolsTest {
       for (String name : List.of("reasonless", "thrown", "waited", "unsayable")) {
         assertEquals("tool " + name + " failed by a fault of the service", client.callTool(name).failure().getMessage());
       }
-      assertEquals(FailureReason.FAILURE_REASON_UNAVAILABLE, client.callTool("wordless").failure().getReason());
+      assertEquals(Reason.UNAVAILABLE, client.callTool("wordless").failure().reason());
       assertEquals("prompt p failed by a fault of the service", client.getPrompt("p", Map.of()).failure().getMessage());
       var stub = ToolServiceGrpc.newBlockingStub(client.channel()).withDeadlineAfter(10, TimeUnit.SECONDS);
       var e = assertThrows(StatusRuntimeException.class, () -> stub.cancelCall(CancelCallRequest.newBuilder().setName("reasonless").build()));
@@ -390,9 +388,9 @@ class ToolsTest {
     for (var wrong : Map.<String, Runnable>of(
         "the handler of tool \"a\" is null; give one", () -> s.tool("a", "", none),
         "the handler of tool \"b\" is null; give one", () -> s.tool("b", "", Args.class, noTool),
-        "the handler of tool \"c\" is null; give one", () -> s.rawTool(Tool.newBuilder().setName("c").build(), null),
+        "the handler of tool \"c\" is null; give one", () -> s.rawTool(new Tool("c", "", ""), null),
         "the handler of prompt \"a\" is null; give one", () -> s.prompt("a", "", none),
-        "the handler of prompt \"b\" is null; give one", () -> s.prompt(io.mcpedge.v1.Prompt.newBuilder().setName("b").build(), noPrompt),
+        "the handler of prompt \"b\" is null; give one", () -> s.prompt(Prompt.builder().name("b").build(), noPrompt),
         "the handler of resource \"test://a\" is null; give one", () -> s.resource("test://a", "a", "", null),
         "the handler of template \"test://{a}\" is null; give one", () -> s.template("test://{a}", "a", "", null),
         "the provider of \"test://\" is null; give one", () -> s.provide("test://", null),
@@ -416,11 +414,11 @@ class ToolsTest {
     try (var client = new TestClient(s)) {
       var out = client.callTool("t");
       assertEquals(List.of("progress", "progress", "log", "log"), out.events());
-      assertEquals("{\"m\":1}", out.toolResult().getMetaJson());
-      client.context(TestClient.defaultContext().toBuilder().setProgressWanted(false).setLogLevelValue(5).build());
+      assertEquals("{\"m\":1}", Json.encode(out.result().meta()));
+      client.wantsProgress(false).logLevel(Level.ERROR);
       out = client.callTool("t");
       assertEquals(List.of("log"), out.events());
-      assertEquals("me", out.logs().get(0).getLogger());
+      assertEquals("me", out.logs().get(0).logger());
     }
   }
 
@@ -433,12 +431,11 @@ class ToolsTest {
       assertTrue(call.claim("none").isEmpty() && call.taskId().isEmpty() && call.clientInfo().isEmpty() && call.timeRemaining().isEmpty());
       assertFalse(call.cancelled());
       assertNull(call.state());
-      return call.principal().getSubject() + call.round() + call.attempt() + call.id();
+      return call.principal().subject() + call.round() + call.attempt() + call.id();
     });
     try (var client = new TestClient(s)) {
-      var context = TestClient.defaultContext().toBuilder().setMetaJson("{\"a\":1}");
-      context.getPrincipalBuilder().setSubject("ada").putClaimsJson("org", "\"x\"");
-      assertEquals("ada11test", client.context(context.build()).callTool("t").text());
+      var ada = new Principal("ada", "", List.of(), List.of(), "", "", false, Map.of("org", new RawJson("\"x\"")));
+      assertEquals("ada11test", client.principal(ada).meta(Map.of("a", 1)).callTool("t").text());
     }
   }
 }

@@ -1,53 +1,91 @@
 package io.mcpedge.capability.testing;
 
-import com.fasterxml.jackson.databind.ObjectMapper;
-import io.mcpedge.capability.Content;
-import io.mcpedge.v1.*;
+import io.mcpedge.capability.RawJson;
+import io.mcpedge.capability.Role;
+import io.mcpedge.capability.Root;
+import io.mcpedge.capability.SamplingResult;
+import io.mcpedge.capability.TextContent;
+import io.mcpedge.capability.internal.Bridge;
+import io.mcpedge.v1.ElicitAction;
+import io.mcpedge.v1.ElicitResult;
+import io.mcpedge.v1.InputResponse;
+import io.mcpedge.v1.ListRootsResult;
 import java.util.List;
+import java.util.function.Function;
+import java.util.stream.Stream;
 
-/** What a client answers to a question. Null: nothing, which ends the call in its questions. The key is filled in. */
-@FunctionalInterface
-public interface Answer {
-  InputResponse to(InputRequest question);
+/** What a client answers to a question. */
+public final class Answer {
+  private final Function<Asked, InputResponse.Builder> response;
+
+  private Answer(Function<Asked, InputResponse.Builder> response) {
+    this.response = response;
+  }
+
+  /** The response with the key of its question; null: none. */
+  InputResponse to(Asked question) {
+    InputResponse.Builder made = response.apply(question);
+    return made == null ? null : made.setKey(question.key()).build();
+  }
+
+  /** An answer that depends on the question; the function returns null for none, which ends the call in its questions. */
+  public static Answer of(Function<Asked, Answer> answer) {
+    return new Answer(question -> {
+      Answer given = answer.apply(question);
+      return given == null ? null : given.response.apply(question);
+    });
+  }
 
   /**
-   * Of a user who filled in a form: any value that encodes as a JSON object. A question for one value wants it under its own key: {@code
-   * accepted(Map.of("sure", true))} of {@code call.ask("sure", …, boolean.class)}.
+   * A user who filled in a form: any value that encodes as a JSON object. The form for one value has it under the key of the question:
+   * {@code accepted(Map.of("sure", true))} answers {@code call.ask("sure", …, boolean.class)}.
    */
-  static Answer accepted(Object content) {
-    String text = new ObjectMapper().valueToTree(content).toString();
-    return of(ElicitResult.newBuilder().setAction(ElicitAction.ELICIT_ACTION_ACCEPT).setContentJson(text));
+  public static Answer accepted(Object content) {
+    return elicited(ElicitResult.newBuilder().setAction(ElicitAction.ELICIT_ACTION_ACCEPT).setContentJson(Bridge.get().json(content)));
   }
 
-  /** Of a user who agreed to open a URL. */
-  static Answer accepted() {
-    return of(ElicitResult.newBuilder().setAction(ElicitAction.ELICIT_ACTION_ACCEPT));
+  /** A user who agreed to open a URL. */
+  public static Answer accepted() {
+    return elicited(ElicitResult.newBuilder().setAction(ElicitAction.ELICIT_ACTION_ACCEPT));
   }
 
-  /** Of a user who said no. */
-  static Answer declined() {
-    return of(ElicitResult.newBuilder().setAction(ElicitAction.ELICIT_ACTION_DECLINE));
+  /** A user who said no. */
+  public static Answer declined() {
+    return elicited(ElicitResult.newBuilder().setAction(ElicitAction.ELICIT_ACTION_DECLINE));
   }
 
-  /** Of a user who closed the question. */
-  static Answer cancelled() {
-    return of(ElicitResult.newBuilder().setAction(ElicitAction.ELICIT_ACTION_CANCEL));
+  /** A user who closed the question. */
+  public static Answer dismissed() {
+    return elicited(ElicitResult.newBuilder().setAction(ElicitAction.ELICIT_ACTION_CANCEL));
   }
 
-  /** Of a client's model that said some text. */
-  static Answer sampled(String text) {
-    var turn = Content.samplingText(Role.ROLE_ASSISTANT, text);
-    var result = CreateMessageResult.newBuilder().setRole(turn.getRole()).addAllContent(turn.getContentList()).setModel("test").setStopReason("endTurn");
-    return question -> InputResponse.newBuilder().setCreateMessage(result).build();
+  /** The client's model, which answers a text. */
+  public static Answer sampled(String text) {
+    return sampled(new SamplingResult(Role.ASSISTANT, List.of(new TextContent(text)), "test", "endTurn", null));
   }
 
-  /** Of a client with these roots. */
-  static Answer roots(String... uris) {
-    var roots = List.of(uris).stream().map(uri -> Root.newBuilder().setUri(uri).build()).toList();
-    return question -> InputResponse.newBuilder().setListRoots(ListRootsResult.newBuilder().addAllRoots(roots)).build();
+  /** The client's model. */
+  public static Answer sampled(SamplingResult result) {
+    return new Answer(question -> InputResponse.newBuilder().setCreateMessage(Bridge.get().sampled(result)));
   }
 
-  private static Answer of(ElicitResult.Builder result) {
-    return question -> InputResponse.newBuilder().setElicit(result).build();
+  /** A client with roots of these URIs. */
+  public static Answer roots(String... uris) {
+    return roots(Stream.of(uris).map(Root::new).toArray(Root[]::new));
+  }
+
+  /** A client with these roots. */
+  public static Answer roots(Root... roots) {
+    var result = ListRootsResult.newBuilder().addAllRoots(Stream.of(roots).map(Bridge.get()::root).toList());
+    return new Answer(question -> InputResponse.newBuilder().setListRoots(result));
+  }
+
+  /** The client's result for a question of another kind. */
+  public static Answer raw(RawJson result) {
+    return new Answer(question -> InputResponse.newBuilder().setRawJson(result.text()));
+  }
+
+  private static Answer elicited(ElicitResult.Builder result) {
+    return new Answer(question -> InputResponse.newBuilder().setElicit(result));
   }
 }

@@ -1,20 +1,25 @@
 package io.mcpedge.capability.testing;
 
+import io.mcpedge.capability.Failure;
+import io.mcpedge.capability.PromptResult;
 import io.mcpedge.capability.RawJson;
-import io.mcpedge.v1.*;
+import io.mcpedge.capability.ReadResult;
+import io.mcpedge.capability.Result;
+import io.mcpedge.capability.TextContent;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/** How a call ended, and what came before. One of result, inputRequired and failure is set; the others are null. */
+/** How a call ended: with a result, with questions that have no answer, or with a failure; and what it sent before. */
 public final class Outcome {
   Object result;
-  InputRequired inputRequired;
+  boolean inputRequired;
+  boolean repeatable;
   Failure failure;
   int rounds;
   final List<Progress> progress = new ArrayList<>();
-  final List<LogMessage> logs = new ArrayList<>();
-  final List<InputRequest> asked = new ArrayList<>();
+  final List<LogEntry> logs = new ArrayList<>();
+  final List<Asked> asked = new ArrayList<>();
   final List<byte[]> checkpoints = new ArrayList<>();
   final List<String> events = new ArrayList<>();
 
@@ -27,43 +32,61 @@ public final class Outcome {
     return type.cast(result);
   }
 
-  /** The result of a tool. AssertionError when the call ended otherwise; so do the other results. */
-  public CallToolResult toolResult() {
-    return result(CallToolResult.class);
+  /** The result of a tool. AssertionError if the call ended otherwise; so do the other results. */
+  public Result result() {
+    return result(Result.class);
   }
 
   /** The result of a read. */
-  public ReadResourceResult readResult() {
-    return result(ReadResourceResult.class);
+  public ReadResult readResult() {
+    return result(ReadResult.class);
   }
 
   /** The result of a prompt. */
-  public GetPromptResult promptResult() {
-    return result(GetPromptResult.class);
+  public PromptResult promptResult() {
+    return result(PromptResult.class);
+  }
+
+  /** Whether a tool's result is an error, which the model sees. */
+  public boolean isError() {
+    return result().isError();
   }
 
   /** The texts of a tool's content, one line for each. */
   public String text() {
-    return toolResult().getContentList().stream().filter(c -> c.hasText()).map(c -> c.getText().getText()).collect(Collectors.joining("\n"));
+    return result().content().stream().filter(TextContent.class::isInstance).map(c -> c.text()).collect(Collectors.joining("\n"));
   }
 
-  /** The structured content of a tool's result. */
+  /** The structured content of a tool's result. AssertionError if it has none. */
   public RawJson structured() {
-    return new RawJson(toolResult().getStructuredContentJson());
+    if (!(result().structuredContent() instanceof RawJson structured)) {
+      throw new AssertionError("the result has no structured content: " + this);
+    }
+    return structured;
+  }
+
+  /** The structured content of a tool's result, read as a type. */
+  public <T> T structured(Class<T> type) {
+    return structured().as(type);
   }
 
   /** How the call ended. */
   @Override
   public String toString() {
-    return result != null ? "result " + result : failure != null ? "failure " + failure : "questions " + inputRequired;
+    return result != null ? "result " + result : failure != null ? "failure " + failure.reason() + ": " + failure.getMessage() : "questions " + asked;
   }
 
-  /** Null: the call did not end in questions. */
-  public InputRequired inputRequired() {
+  /** Whether the call ended in questions without an answer, the last of {@link #asked}. */
+  public boolean isInputRequired() {
     return inputRequired;
   }
 
-  /** Null: the call did not fail. */
+  /** Whether those questions may be repeated after the loss of a replica: {@link io.mcpedge.capability.InputRequired#repeatable}. */
+  public boolean isRepeatable() {
+    return repeatable;
+  }
+
+  /** The protocol error that ended the call; null: none. */
   public Failure failure() {
     return failure;
   }
@@ -77,12 +100,12 @@ public final class Outcome {
     return progress;
   }
 
-  public List<LogMessage> logs() {
+  public List<LogEntry> logs() {
     return logs;
   }
 
   /** All questions, in order. */
-  public List<InputRequest> asked() {
+  public List<Asked> asked() {
     return asked;
   }
 

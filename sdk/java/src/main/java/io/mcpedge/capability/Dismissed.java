@@ -1,10 +1,10 @@
 package io.mcpedge.capability;
 
 /** The user closed a question without a choice, or the client could not show it. */
-public final class Cancelled extends RuntimeException {
+public final class Dismissed extends Unanswered {
   private static final long serialVersionUID = 1;
 
-  Cancelled() {
+  Dismissed() {
     super("the user dismissed the question");
   }
 }

@@ -1,0 +1,27 @@
+package io.mcpedge.capability;
+
+import java.util.Map;
+
+/**
+ * A sound. MCP: AudioContent.
+ *
+ * @param data raw bytes, not base64
+ * @param mimeType such as audio/wav
+ * @param annotations null: none
+ * @param meta {@code _meta}; null: none
+ */
+public record AudioContent(byte[] data, String mimeType, Annotations annotations, Map<String, Object> meta) implements Content, SamplingContent {
+  public AudioContent {
+    data = Texts.given("the data of an AudioContent", data);
+    mimeType = Texts.given("the MIME type of an AudioContent", mimeType);
+  }
+
+  public AudioContent(byte[] data, String mimeType) {
+    this(data, mimeType, null, null);
+  }
+
+  /** The same with annotations. */
+  public AudioContent withAnnotations(Annotations annotations) {
+    return new AudioContent(data, mimeType, annotations, meta);
+  }
+}

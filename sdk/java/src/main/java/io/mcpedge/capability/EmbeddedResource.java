@@ -1,0 +1,19 @@
+package io.mcpedge.capability;
+
+import java.util.Map;
+
+/**
+ * Contents of a resource within a result or a message; their URI is required. MCP: EmbeddedResource.
+ *
+ * @param annotations null: none
+ * @param meta {@code _meta}; null: none
+ */
+public record EmbeddedResource(ResourceContents resource, Annotations annotations, Map<String, Object> meta) implements Content {
+  public EmbeddedResource {
+    resource = Texts.given("the contents of an embedded resource", resource);
+  }
+
+  public EmbeddedResource(ResourceContents resource) {
+    this(resource, null, null);
+  }
+}

@@ -1,0 +1,8 @@
+package io.mcpedge.capability.testing;
+
+/**
+ * Progress that a handler sent.
+ *
+ * @param total 0: unknown
+ */
+public record Progress(double progress, double total, String message) {}
